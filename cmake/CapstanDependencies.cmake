@@ -1,0 +1,22 @@
+# What the build needs, each found or named with its Debian package.
+
+function(capstan_need_header variable header package)
+  find_path(${variable} ${header})
+  mark_as_advanced(${variable})
+  if(NOT ${variable})
+    message(FATAL_ERROR "${header} is missing\n  help: apt-get install ${package}")
+  endif()
+endfunction()
+
+# Headers only, compiled into the library; no program that uses Capstan needs them.
+capstan_need_header(CAPSTAN_HIGHWAY_INCLUDE hwy/highway.h libhwy-dev)
+capstan_need_header(CAPSTAN_RANDOM123_INCLUDE Random123/philox.h librandom123-dev)
+
+set(THREADS_PREFER_PTHREAD_FLAG ON)
+find_package(Threads REQUIRED)
+
+if(CAPSTAN_IO)
+  # Linked by name: Debian's libzip-config.cmake insists on command-line tools that are in another package.
+  capstan_need_header(CAPSTAN_ZLIB_INCLUDE zlib.h zlib1g-dev)
+  capstan_need_header(CAPSTAN_LIBZIP_INCLUDE zip.h libzip-dev)
+endif()

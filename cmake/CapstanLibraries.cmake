@@ -1,0 +1,79 @@
+# The libraries.
+#
+# The sources are compiled once, into object libraries; `capstan` and `capstan_io` are made of those objects, static or
+# shared. Tests reach into hidden parts, so they always link a static library made of the same objects:
+# capstan_testable().
+
+file(GLOB_RECURSE capstan_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*.cc)
+set(capstan_io_sources ${capstan_sources})
+# Everything with a parser stands apart, so that the core depends on no library that reads untrusted bytes.
+set(capstan_io_pattern "/src/(io|data/datasets)/|/src/data/(mnist|datasets)[^/]*\\.cc$")
+list(FILTER capstan_io_sources INCLUDE REGEX ${capstan_io_pattern})
+list(FILTER capstan_sources EXCLUDE REGEX ${capstan_io_pattern})
+
+foreach(folder IN LISTS CAPSTAN_KERNEL_FOLDERS)
+  set(kernel_sources ${capstan_sources})
+  list(FILTER kernel_sources INCLUDE REGEX "/src/${folder}/")
+  set_source_files_properties(${kernel_sources} PROPERTIES
+    COMPILE_OPTIONS $<$<CONFIG:Release>:${CAPSTAN_KERNEL_OPTIMISATION}>)
+endforeach()
+
+# capstan_library(name SOURCES... LINK_PUBLIC targets... LINK_PRIVATE libraries...)
+function(capstan_library name)
+  cmake_parse_arguments(arg "" "" "SOURCES;LINK_PUBLIC;LINK_PRIVATE;INCLUDE" ${ARGN})
+  add_library(${name}_objects OBJECT ${arg_SOURCES})
+  capstan_settings(${name}_objects)
+  target_include_directories(${name}_objects SYSTEM PRIVATE ${arg_INCLUDE})
+
+  set(variants ${name})
+  if(BUILD_SHARED_LIBS AND CAPSTAN_TESTING)
+    list(APPEND variants ${name}_testable)
+    add_library(${name}_testable STATIC EXCLUDE_FROM_ALL)
+  endif()
+  add_library(${name})
+  foreach(library IN LISTS variants)
+    target_sources(${library} PRIVATE $<TARGET_OBJECTS:${name}_objects>)
+    set_target_properties(${library} PROPERTIES LINKER_LANGUAGE CXX)
+    target_compile_features(${library} PUBLIC cxx_std_20)
+    target_include_directories(${library} PUBLIC
+      $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+      $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+    target_link_libraries(${library} PRIVATE ${arg_LINK_PRIVATE})
+  endforeach()
+  target_link_libraries(${name} PUBLIC ${arg_LINK_PUBLIC})
+  set_target_properties(${name} PROPERTIES
+    VERSION ${PROJECT_VERSION}
+    SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+  if(BUILD_SHARED_LIBS)
+    target_link_options(${name} PRIVATE -Wl,--no-undefined -Wl,--gc-sections)
+  endif()
+endfunction()
+
+if(capstan_sources)
+  capstan_library(capstan
+    SOURCES ${capstan_sources}
+    INCLUDE ${CAPSTAN_HIGHWAY_INCLUDE} ${CAPSTAN_RANDOM123_INCLUDE}
+    LINK_PRIVATE Threads::Threads)
+  add_library(capstan::capstan ALIAS capstan)
+endif()
+
+if(CAPSTAN_IO AND capstan_io_sources)
+  capstan_library(capstan_io
+    SOURCES ${capstan_io_sources}
+    INCLUDE ${CAPSTAN_ZLIB_INCLUDE} ${CAPSTAN_LIBZIP_INCLUDE}
+    LINK_PUBLIC capstan
+    LINK_PRIVATE zip z)
+  set_target_properties(capstan_io PROPERTIES EXPORT_NAME io)
+  add_library(capstan::io ALIAS capstan_io)
+endif()
+
+# Links a program of ours with both libraries, statically, so that it may use what is hidden.
+function(capstan_link_testable target)
+  foreach(library IN ITEMS capstan_io capstan)
+    if(TARGET ${library}_testable)
+      target_link_libraries(${target} PRIVATE ${library}_testable)
+    elseif(TARGET ${library})
+      target_link_libraries(${target} PRIVATE ${library})
+    endif()
+  endforeach()
+endfunction()
