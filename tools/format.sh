@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# Formats every source file, or with --check fails and names the ones that are not formatted.
+#
+# Version 14 only, the one in Debian 12: other versions of clang-format disagree about the same settings.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+tool=
+for candidate in clang-format-14 clang-format; do
+  if command -v "$candidate" >/dev/null && "$candidate" --version | grep -q 'version 14\.'; then
+    tool=$candidate
+    break
+  fi
+done
+if [ -z "$tool" ]; then
+  echo "format: clang-format 14 is missing" >&2
+  echo "  help: apt-get install clang-format-14" >&2
+  exit 1
+fi
+
+mapfile -t files < <(tools/sources.sh)
+if [ ${#files[@]} -eq 0 ]; then
+  echo "format: found no source files" >&2
+  exit 1
+fi
+if [ "${1:-}" != --check ]; then
+  "$tool" -i "${files[@]}"
+  exit 0
+fi
+
+bad=()
+for file in "${files[@]}"; do
+  "$tool" "$file" | cmp -s - "$file" || bad+=("$file")
+done
+if [ ${#bad[@]} -gt 0 ]; then
+  echo "format: ${#bad[@]} of ${#files[@]} files are not formatted"
+  printf '  %s\n' "${bad[@]}"
+  echo "  help: make format"
+  exit 1
+fi
+echo "format: ${#files[@]} files are formatted"

@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# Installs what the build needs and this machine lacks, with apt-get, through sudo where needed, and says so.
+#
+#   tools/install_dependencies.sh          what `make mnist` needs
+#   tools/install_dependencies.sh test     and what `make test` needs beside it
+#
+# A thing is looked for by its command or header, not by its package, so that other ways of having it count.
+set -euo pipefail
+
+# package          command or header
+needed="
+g++                g++
+cmake              cmake
+ninja-build        ninja
+ccache             ccache
+pkg-config         pkg-config
+libhwy-dev         hwy/highway.h
+librandom123-dev   Random123/philox.h
+zlib1g-dev         zlib.h
+libzip-dev         zip.h
+libpng-dev         png.h
+libgtest-dev       gtest/gtest.h
+libbenchmark-dev   benchmark/benchmark.h
+nlohmann-json3-dev nlohmann/json.hpp
+"
+if [ "${1:-}" = test ]; then
+  needed+="
+git                git
+clang-format-14    clang-format-14
+clang-tidy-14      clang-tidy-14
+"
+fi
+
+have() {
+  case "$1" in
+    *.h | *.hpp)
+      local folder
+      for folder in /usr/include /usr/local/include "/usr/include/$(uname -m)-linux-gnu"; do
+        [ -e "$folder/$1" ] && return 0
+      done
+      return 1
+      ;;
+    *) command -v "$1" >/dev/null 2>&1 ;;
+  esac
+}
+
+missing=()
+while read -r package thing; do
+  [ -z "$package" ] || have "$thing" || missing+=("$package")
+done <<<"$needed"
+[ ${#missing[@]} -gt 0 ] || exit 0
+
+if ! command -v apt-get >/dev/null 2>&1; then
+  echo "install_dependencies: this machine has no apt-get; please install what stands for these Debian packages: ${missing[*]}" >&2
+  exit 1
+fi
+as_root=()
+if [ "$(id -u)" -ne 0 ]; then
+  if ! command -v sudo >/dev/null 2>&1; then
+    echo "install_dependencies: needs root to install ${missing[*]}" >&2
+    echo "  help: as root, run: apt-get install ${missing[*]}" >&2
+    exit 1
+  fi
+  as_root=(sudo)
+fi
+echo "installing with ${as_root[*]:+${as_root[*]} }apt-get: ${missing[*]}"
+"${as_root[@]}" apt-get update -qq
+"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}"
