@@ -1,0 +1,78 @@
+// Bytes in sequence, from a plain file, a gzip file, a member of a zip archive, or memory.
+//
+// A reader of a format checks the header and then takes as many bytes as the header promises. Two
+// things make this safe against files that lie. First, a source knows an upper bound of what it can
+// still deliver: for compressed data, deflate expands at most 1032 times. A header that promises
+// more than the bound is refused before any memory is taken. Second, memory grows with the bytes
+// that really arrive.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace capstan::io {
+
+/// Not thread-safe; one reader owns it.
+class ByteSource {
+ public:
+  virtual ~ByteSource() = default;
+
+  /// Reads up to `size` bytes; fewer only at the end. Throws IoError if the data are damaged.
+  virtual size_t read(std::byte* out, size_t size) = 0;
+
+  /// No more bytes than this can come, counted from the beginning.
+  virtual uint64_t most_bytes() const = 0;
+
+  /// What error texts show after "file:".
+  const std::string& name() const { return name_; }
+
+  /// The reader's name, which begins each error text: "read_idx".
+  const std::string& reader() const { return reader_; }
+
+  /// Throws IoError with a text of the fixed form.
+  [[noreturn]] void fail(const std::string& problem, const std::string& help = "") const;
+
+ protected:
+  ByteSource(std::string reader, std::string name)
+      : reader_(std::move(reader)), name_(std::move(name)) {}
+
+ private:
+  std::string reader_;
+  std::string name_;
+};
+
+/// Opens a file; one that begins with the gzip magic number is decompressed. Throws IoError if it
+/// is missing, is not a regular file or cannot be read.
+std::unique_ptr<ByteSource> open_file(const std::string& reader, const std::string& path);
+
+/// Bytes in memory, which must outlive the source.
+std::unique_ptr<ByteSource> open_memory(const std::string& reader, const std::string& name,
+                                        std::span<const std::byte> bytes);
+
+/// Reads exactly `size` bytes. `what` ("header", "data") tells the error text which part of the
+/// file is short.
+std::vector<std::byte> read_exactly(ByteSource& source, uint64_t size, std::string_view what);
+
+/// Throws IoError if the source holds another byte.
+void expect_end(ByteSource& source);
+
+/// Part of a file's content made fit for an error text: quoted, shortened, unprintable bytes as
+/// "?".
+std::string quoted(std::string_view text);
+
+/// Throws IoError: "`reader`: `problem`", the file, and a remedy if there is one.
+[[noreturn]] void fail_file(const std::string& reader, const std::string& problem,
+                            const std::string& file, const std::string& help = "");
+
+/// An upper bound of what `size` bytes of deflated data become.
+uint64_t most_inflated(uint64_t size);
+
+/// The remedy for files that are cut off or damaged.
+extern const char* const kFetchAgain;
+
+}  // namespace capstan::io

@@ -1,0 +1,244 @@
+#include "src/io/npy.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <limits>
+#include <string_view>
+
+namespace capstan::io {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "elements are copied as they stand");
+
+// NumPy refuses longer headers too; those of the supported dtypes take about 100 bytes.
+constexpr uint64_t kMaxHeader = 10000;
+
+struct Header {
+  ElementType type = ElementType::kUint8;
+  bool fortran_order = false;
+  std::vector<int64_t> shape;
+};
+
+ElementType element_type(const ByteSource& source, std::string_view descr) {
+  struct Entry {
+    std::string_view descr;
+    ElementType type;
+  };
+  static constexpr std::array<Entry, 6> kTypes = {{{"|b1", ElementType::kBool},
+                                                   {"|u1", ElementType::kUint8},
+                                                   {"<i4", ElementType::kInt32},
+                                                   {"<i8", ElementType::kInt64},
+                                                   {"<f4", ElementType::kFloat32},
+                                                   {"<f8", ElementType::kFloat64}}};
+  for (const Entry& entry : kTypes) {
+    if (entry.descr == descr) return entry.type;
+  }
+  source.fail(
+      "dtype " + quoted(descr) + " is not supported, expected one of |b1 |u1 <i4 <i8 <f4 <f8",
+      "convert the array with astype() before it is saved");
+}
+
+// Recursive descent over the header; each function consumes what it names or fails.
+class HeaderParser {
+ public:
+  HeaderParser(const ByteSource& source, std::string_view text) : source_(source), text_(text) {}
+
+  Header parse() {
+    Header header;
+    bool has_descr = false, has_order = false, has_shape = false;
+    expect('{');
+    while (!accept('}')) {
+      const std::string_view key = string();
+      expect(':');
+      if (key == "descr" && !has_descr) {
+        has_descr = true;
+        skip_space();
+        if (position_ < text_.size() && text_[position_] == '[') {
+          source_.fail("structured arrays are not supported",
+                       "save each field as an array of its own");
+        }
+        header.type = element_type(source_, string());
+      } else if (key == "fortran_order" && !has_order) {
+        has_order = true;
+        header.fortran_order = boolean();
+      } else if (key == "shape" && !has_shape) {
+        has_shape = true;
+        header.shape = tuple();
+      } else {
+        fail("unknown or repeated key " + quoted(key));
+      }
+      if (!accept(',')) {
+        expect('}');
+        break;
+      }
+    }
+    skip_space();
+    if (position_ != text_.size()) fail("unexpected " + quoted(text_.substr(position_)));
+    if (!has_descr || !has_order || !has_shape)
+      fail("one of descr, fortran_order, shape is missing");
+    return header;
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& problem) const {
+    source_.fail("the header is not that of an .npy file, " + problem + " at byte " +
+                     std::to_string(position_),
+                 kFetchAgain);
+  }
+
+  void skip_space() {
+    while (position_ < text_.size() && (text_[position_] == ' ' || text_[position_] == '\n'))
+      ++position_;
+  }
+
+  bool accept(char c) {
+    skip_space();
+    if (position_ == text_.size() || text_[position_] != c) return false;
+    ++position_;
+    return true;
+  }
+
+  void expect(char c) {
+    if (!accept(c)) fail(std::string("expected '") + c + "'");
+  }
+
+  std::string_view string() {
+    skip_space();
+    const char quote = position_ < text_.size() ? text_[position_] : '\0';
+    if (quote != '\'' && quote != '"') fail("expected a string");
+    const size_t begin = position_ + 1;
+    const size_t end = text_.find(quote, begin);
+    if (end == std::string_view::npos) fail("a string has no end");
+    position_ = end + 1;
+    return text_.substr(begin, end - begin);
+  }
+
+  bool boolean() {
+    skip_space();
+    for (const auto& [word, value] :
+         {std::pair<std::string_view, bool>{"True", true}, {"False", false}}) {
+      if (text_.substr(position_, word.size()) == word) {
+        position_ += word.size();
+        return value;
+      }
+    }
+    fail("expected True or False");
+  }
+
+  std::vector<int64_t> tuple() {
+    std::vector<int64_t> items;
+    bool comma = true;
+    expect('(');
+    while (!accept(')')) {
+      if (!comma) fail("expected ','");
+      if (items.size() == kMaxRank) fail("more than " + std::to_string(kMaxRank) + " axes");
+      items.push_back(integer());
+      comma = accept(',');
+    }
+    // Python's "(3)" is a number, not a tuple.
+    if (items.size() == 1 && !comma) fail("expected ','");
+    return items;
+  }
+
+  int64_t integer() {
+    skip_space();
+    constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
+    const size_t begin = position_;
+    int64_t value = 0;
+    while (position_ < text_.size() && text_[position_] >= '0' && text_[position_] <= '9') {
+      const int64_t digit = text_[position_] - '0';
+      if (value > (kMax - digit) / 10) fail("a size does not fit into 64 bits");
+      value = value * 10 + digit;
+      ++position_;
+    }
+    if (position_ == begin) fail("expected a size");
+    return value;
+  }
+
+  const ByteSource& source_;
+  std::string_view text_;
+  size_t position_ = 0;
+};
+
+uint64_t little_endian(std::span<const std::byte> bytes) {
+  uint64_t value = 0;
+  for (size_t i = bytes.size(); i-- > 0;) value = value << 8 | std::to_integer<uint64_t>(bytes[i]);
+  return value;
+}
+
+Header read_header(ByteSource& source) {
+  const std::vector<std::byte> magic = read_exactly(source, 8, "magic number");
+  constexpr std::string_view kMagic = "\x93NUMPY";
+  if (std::string_view(reinterpret_cast<const char*>(magic.data()), kMagic.size()) != kMagic) {
+    source.fail("not an .npy array, which begins with \\x93NUMPY",
+                "save the array with numpy.save or numpy.savez");
+  }
+  const int version = std::to_integer<int>(magic[6]);
+  if (version < 1 || version > 3 || magic[7] != std::byte{0}) {
+    source.fail("version " + std::to_string(version) + "." +
+                std::to_string(std::to_integer<int>(magic[7])) +
+                " of the .npy format is not supported, expected 1.0, 2.0 or 3.0");
+  }
+  const uint64_t length =
+      little_endian(read_exactly(source, version == 1 ? 2 : 4, "length of the header"));
+  if (length > kMaxHeader) {
+    source.fail("the header is " + std::to_string(length) + " bytes long, expected at most " +
+                    std::to_string(kMaxHeader),
+                kFetchAgain);
+  }
+  const std::vector<std::byte> text = read_exactly(source, length, "header");
+  return HeaderParser(source, {reinterpret_cast<const char*>(text.data()), text.size()}).parse();
+}
+
+// The first axis varies fastest in the file and slowest in the result.
+std::vector<std::byte> to_row_major(const std::vector<std::byte>& data,
+                                    std::span<const int64_t> shape, size_t size) {
+  std::vector<std::byte> result(data.size());
+  std::array<int64_t, kMaxRank> index{}, stride{};
+  int64_t step = 1;
+  for (size_t axis = 0; axis < shape.size(); ++axis) {
+    stride[axis] = step;
+    step *= shape[axis];
+  }
+  int64_t from = 0;
+  for (size_t to = 0; to < data.size(); to += size) {
+    std::copy_n(data.data() + static_cast<size_t>(from) * size, size, result.data() + to);
+    for (size_t axis = shape.size(); axis-- > 0;) {
+      from += stride[axis];
+      if (++index[axis] < shape[axis]) break;
+      from -= stride[axis] * shape[axis];
+      index[axis] = 0;
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+RawArray read_npy(const std::string& path) { return read_npy(*open_file("read_npy", path)); }
+
+RawArray read_npy(ByteSource& source) {
+  Header header = read_header(source);
+  RawArray array;
+  array.type = header.type;
+  array.shape = std::move(header.shape);
+  const auto count = checked_count(array.shape);
+  const size_t size = element_size(array.type);
+  if (!count || static_cast<uint64_t>(*count) > source.most_bytes() / size) {
+    source.fail("the header announces " + array.description() +
+                    ", but the file cannot hold more than " + std::to_string(source.most_bytes()) +
+                    " bytes",
+                kFetchAgain);
+  }
+  array.data = read_exactly(source, static_cast<uint64_t>(*count) * size, "data");
+  expect_end(source);
+  if (header.fortran_order && array.shape.size() > 1)
+    array.data = to_row_major(array.data, array.shape, size);
+  if (array.type == ElementType::kBool) {
+    for (std::byte& value : array.data) value = std::byte{value != std::byte{0}};
+  }
+  return array;
+}
+
+}  // namespace capstan::io
