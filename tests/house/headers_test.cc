@@ -1,0 +1,96 @@
+// The public headers: what they include, and that everything in them says what it is for.
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+
+#include "tests/house/declarations.h"
+#include "tests/house/source_tree.h"
+
+namespace capstan::house {
+namespace {
+
+// Each costs a quarter of a second and more in every file of every user.
+const std::set<std::string> kExpensive = {"chrono", "filesystem", "iostream", "regex",
+                                          "thread", "random",     "ranges",   "fstream"};
+
+TEST(PublicHeaders, IncludeNoExpensiveStandardHeader) {
+  const auto headers = source_files("include/capstan");
+  ASSERT_GE(headers.size(), 7u);
+  for (const SourceFile& header : headers) {
+    for (const Include& include : includes(header)) {
+      EXPECT_EQ(kExpensive.count(include.name), 0u)
+          << header.path << ":" << include.line << " includes <" << include.name << ">";
+    }
+  }
+}
+
+TEST(PublicHeaders, AreIncludedOnce) {
+  for (const char* folder : {"include/capstan", "src"}) {
+    for (const SourceFile& file : source_files(folder)) {
+      if (!file.path.ends_with(".h")) continue;
+      // A file that Highway includes once per instruction set has a guard of its own.
+      if (file.text.find("HWY_TARGET_TOGGLE") != std::string::npos) continue;
+      EXPECT_NE(file.text.find("#pragma once\n"), std::string::npos) << file.path;
+    }
+  }
+}
+
+TEST(PublicHeaders, DocumentEveryFunctionAndClass) {
+  int count = 0;
+  for (const SourceFile& header : source_files("include/capstan")) {
+    const auto found = declarations(header);
+    std::set<std::string> documented;
+    for (const Declaration& declaration : found) {
+      if (declaration.documented) documented.insert(declaration.name);
+    }
+    for (const Declaration& declaration : found) {
+      ++count;
+      // One comment serves all overloads of a name.
+      EXPECT_EQ(documented.count(declaration.name), 1u)
+          << header.path << ":" << declaration.line << ": " << declaration.name
+          << " has no /// comment";
+    }
+  }
+  EXPECT_GT(count, 30) << "the declarations were not found";
+}
+
+std::string described(const std::string& text) {
+  std::string result;
+  for (const Declaration& declaration : declarations({"sample.h", text})) {
+    result += declaration.name + (declaration.documented ? "+ " : "- ");
+  }
+  return result;
+}
+
+TEST(Declarations, AreFoundWithAndWithoutComment) {
+  EXPECT_EQ(described("namespace capstan {\n\n/// Adds.\nTensor add(Operand a, Operand b = "
+                      "{});\n\nint bare();\n}\n"),
+            "add+ bare- ");
+  EXPECT_EQ(described("/// Two overloads.\nvoid f(int a);\nvoid f(double a) { g(); }\n"), "f+ f+ ");
+  EXPECT_EQ(described("// Not a documentation comment.\nvoid f();\n"), "f- ");
+  EXPECT_EQ(described("template <class T, int n = 2>\n[[noreturn]] CAPSTAN_EXPORT void f(T x);\n"),
+            "f- ");
+}
+
+TEST(Declarations, OfClassesWithoutTheirMembers) {
+  EXPECT_EQ(
+      described("/// A.\nclass CAPSTAN_EXPORT A : public B {\n public:\n  A();\n};\nint f();\n"),
+      "A+ f+ ");
+  EXPECT_EQ(described("struct S {\n  int f() const { return 1; }\n};\nclass T;\n"), "S- ");
+}
+
+TEST(Declarations, LeaveOutWhatIsHidden) {
+  EXPECT_EQ(described("namespace detail {\nvoid f();\n}\n"), "");
+  EXPECT_EQ(described("#define F(x) \\\n  void x();\nusing A = B;\nextern template int "
+                      "A::item<int>() const;\n"),
+            "");
+  EXPECT_EQ(
+      described(
+          "inline Tensor A::rows(int i) const { return f(i); }\ninline constexpr int kN = f(1);\n"),
+      "");
+  EXPECT_EQ(described("/// Operator.\nTensor operator+(Operand a, Operand b);\n"), "operator++ ");
+}
+
+}  // namespace
+}  // namespace capstan::house

@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# Installs the library as a user does, static and shared, and builds a foreign project against each, once with CMake and
+# once with pkg-config.
+#
+#   install_test.sh COMPILER BUILD_FOLDER
+set -euo pipefail
+compiler=$1
+work=$2
+source=$(cd "$(dirname "$0")/../.." && pwd)
+foreign=$source/tests/house/foreign
+
+unset CMAKE_PREFIX_PATH PKG_CONFIG_PATH LD_LIBRARY_PATH
+for shared in OFF ON; do
+  prefix=$work/installed_shared_$shared
+  rm -rf "$prefix" "$work/foreign"
+  echo "== BUILD_SHARED_LIBS=$shared"
+  # The objects of both are the same, so the second round only links.
+  cmake -S "$source" -B "$work/library" -G Ninja -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_BUILD_TYPE=Release \
+    -DCAPSTAN_TESTING=OFF -DCAPSTAN_EXAMPLES=OFF -DCAPSTAN_BENCHMARKS=OFF -DBUILD_SHARED_LIBS=$shared >"$work.log"
+  cmake --build "$work/library"
+  cmake --install "$work/library" --prefix "$prefix.staged" >"$work.log"
+  # An installed tree may be moved.
+  mv "$prefix.staged" "$prefix"
+
+  echo "== find_package"
+  cmake -S "$foreign" -B "$work/foreign" -G Ninja -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_PREFIX_PATH="$prefix" >"$work.log"
+  cmake --build "$work/foreign"
+  "$work/foreign/gradient"
+  "$work/foreign/digits"
+
+  echo "== pkg-config"
+  export PKG_CONFIG_PATH=$prefix/lib/pkgconfig:$prefix/lib/$("$compiler" -print-multiarch)/pkgconfig
+  for program in gradient:capstan digits:capstan-io; do
+    # shellcheck disable=SC2046  # the flags are meant to be words
+    "$compiler" -std=c++20 "$foreign/${program%%:*}.cc" -o "$work/${program%%:*}" $(pkg-config --cflags --libs "${program##*:}")
+    LD_LIBRARY_PATH=$(pkg-config --variable=libdir capstan) "$work/${program%%:*}"
+  done
+
+  echo "== what the programs need"
+  if [ $shared = ON ]; then
+    readelf -d "$work/gradient" | grep -q 'NEEDED.*libcapstan.so.0.1' || { echo "gradient does not use the shared library"; exit 1; }
+  fi
+  # The core stands alone: no parser, no network, no linear algebra of others.
+  if readelf -d "$work/gradient" | grep -E 'NEEDED.*(libz|libzip|libhwy|blas)'; then
+    echo "a program that only computes needs a library that reads files"
+    exit 1
+  fi
+done
+
+if find "$prefix/include" -type f ! -path "*/include/capstan/*.h" | grep .; then
+  echo "these files do not belong into an installed tree"
+  exit 1
+fi

@@ -1,0 +1,194 @@
+// A layer includes only what lies below it.
+//
+// The order is that of docs/design.md, section 3. Both kinds of headers have a layer: those in src/
+// by their folder, those in include/capstan/ by the table below.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tests/house/source_tree.h"
+
+namespace capstan::house {
+namespace {
+
+// What each layer may include beside itself. Training code sees of the library's inside only the
+// core (its checks), since nothing in it could not be written by a user.
+const std::map<std::string, std::set<std::string>> kBelow = {
+    {"core", {}},
+    {"kernels", {"core"}},
+    {"ops", {"core", "kernels"}},
+    {"tape", {"core", "kernels", "ops"}},
+    {"graph", {"core", "kernels", "ops"}},
+    {"transforms", {"core", "kernels", "ops", "tape", "graph"}},
+    {"train", {"core"}},
+    {"io", {"core"}},
+    {"data", {"core", "io"}},
+    {"backends", {"core", "kernels"}},
+};
+
+// The same for public headers, which are made for users: training code and datasets are users of
+// ops and tapes.
+const std::map<std::string, std::set<std::string>> kPublicBelow = {
+    {"core", {}},
+    {"ops", {"core"}},
+    {"tape", {"core", "ops"}},
+    {"graph", {"core", "ops"}},
+    {"transforms", {"core", "ops", "tape", "graph"}},
+    {"train", {"core", "ops", "tape", "transforms", "data"}},
+    {"io", {"core", "ops"}},
+    {"data", {"core", "ops", "io"}},
+};
+
+// Public headers that are not of the core, by the beginning of their names.
+const std::vector<std::pair<std::string, std::string>> kPublicLayers = {
+    {"capstan/ops/", "ops"},
+    {"capstan/ops.h", "ops"},
+    {"capstan/tape.h", "tape"},
+    {"capstan/gradient", "tape"},
+    {"capstan/custom_gradient", "tape"},
+    {"capstan/testing.h", "transforms"},
+    {"capstan/activations", "train"},
+    {"capstan/initializers", "train"},
+    {"capstan/layers", "train"},
+    {"capstan/losses", "train"},
+    {"capstan/metrics", "train"},
+    {"capstan/model", "train"},
+    {"capstan/optimizers", "train"},
+    {"capstan/schedules", "train"},
+    {"capstan/sequential", "train"},
+    {"capstan/train", "train"},
+    {"capstan/progress", "train"},
+    {"capstan/utils", "train"},
+    {"capstan/data", "data"},
+    {"capstan/io", "io"},
+    {"capstan/capstan.h", "everything"},
+};
+
+// Headers of other projects, and the folders that may see them.
+const std::map<std::string, std::set<std::string>> kForeign = {
+    {"hwy/", {"src/core", "src/kernels", "src/ops"}},
+    {"Random123/", {"src/core", "src/kernels", "src/ops"}},
+    {"zlib.h", {"src/io", "tests"}},
+    {"zip.h", {"src/io", "tests"}},
+    {"png.h", {"examples/mnist", "examples/support", "tests"}},
+    {"nlohmann/", {"tests", "tools"}},
+    {"gtest/", {"tests"}},
+    {"gmock/", {"tests"}},
+    {"benchmark/", {"benchmarks"}},
+    {"cblas", {}},
+    {"lapacke", {}},
+};
+
+bool starts_with(const std::string& text, const std::string& beginning) {
+  return text.rfind(beginning, 0) == 0;
+}
+
+std::string public_layer(const std::string& header) {
+  for (const auto& [beginning, layer] : kPublicLayers) {
+    if (starts_with(header, beginning)) return layer;
+  }
+  return "core";
+}
+
+// "src/ops/math.cc" -> "ops"; empty for a file elsewhere.
+std::string private_layer(const std::string& path) {
+  if (!starts_with(path, "src/")) return "";
+  const std::size_t end = path.find('/', 4);
+  return end == std::string::npos ? "" : path.substr(4, end - 4);
+}
+
+// Why `path` may not include `name`; empty if it may.
+std::string objection(const std::string& path, const std::string& name) {
+  const std::string own = private_layer(path);
+  const bool is_public = starts_with(path, "include/capstan/");
+  const std::string own_public = is_public ? public_layer(path.substr(8)) : "";
+
+  for (const auto& [beginning, folders] : kForeign) {
+    if (!starts_with(name, beginning)) continue;
+    for (const std::string& folder : folders) {
+      if (starts_with(path, folder + "/")) return "";
+    }
+    return name + " belongs to a library that this folder does not use";
+  }
+
+  if (starts_with(name, "src/") || starts_with(name, "tests/")) {
+    if (is_public) return "a public header includes only public headers";
+    if (starts_with(path, "examples/")) return "an example includes only what a user can";
+    if (own.empty()) return "";
+    if (starts_with(name, "tests/")) return "the library does not include its tests";
+    const auto below = kBelow.find(own);
+    if (below == kBelow.end()) return "src/" + own + " is not a layer of the design";
+    const std::string other = private_layer(name);
+    if (other == own || below->second.count(other) != 0) return "";
+    return own + " may not include " + other;
+  }
+
+  if (starts_with(name, "capstan/")) {
+    const std::string other = public_layer(name);
+    if (is_public) {
+      if (own_public == "everything" || other == own_public) return "";
+      return kPublicBelow.at(own_public).count(other) != 0
+                 ? ""
+                 : own_public + " may not include " + other;
+    }
+    if (own.empty()) return "";
+    if (other == "everything") return "the library includes the headers that it needs, one by one";
+    if (own == "kernels") {
+      // Kernels know raw memory only.
+      return name == "capstan/dtype.h" || name == "capstan/export.h" ? ""
+                                                                     : "a kernel knows no tensor";
+    }
+    const auto below = kPublicBelow.find(own);
+    if (other == own || other == "core") return "";
+    if (below == kPublicBelow.end()) return "src/" + own + " is not a layer of the design";
+    return below->second.count(other) != 0 ? "" : own + " may not include " + other;
+  }
+  return "";
+}
+
+TEST(Layers, EveryIncludePointsDown) {
+  int files = 0;
+  for (const char* folder : {"include", "src", "examples", "benchmarks", "tests"}) {
+    for (const SourceFile& file : source_files(folder)) {
+      ++files;
+      for (const Include& include : includes(file)) {
+        const std::string why = objection(file.path, include.name);
+        EXPECT_EQ(why, "") << file.path << ":" << include.line << " includes " << include.name;
+      }
+    }
+  }
+  EXPECT_GT(files, 20) << "the sources were not found";
+}
+
+TEST(Layers, TheCheckObjectsToWhatIsForbidden) {
+  EXPECT_EQ(objection("src/core/apply.cc", "src/ops/registry.h"), "core may not include ops");
+  EXPECT_EQ(objection("src/tape/tape.cc", "src/graph/graph.h"), "tape may not include graph");
+  EXPECT_EQ(objection("src/graph/graph.cc", "src/tape/tape.h"), "graph may not include tape");
+  EXPECT_EQ(objection("src/train/dense.cc", "src/ops/elementwise.h"), "train may not include ops");
+  EXPECT_EQ(objection("src/core/apply.cc", "capstan/tape.h"), "core may not include tape");
+  EXPECT_NE(objection("src/kernels/matmul.cc", "capstan/tensor.h"), "");
+  EXPECT_NE(objection("include/capstan/tape.h", "src/tape/tape.h"), "");
+  EXPECT_NE(objection("include/capstan/tensor.h", "capstan/tape.h"), "");
+  EXPECT_NE(objection("src/tape/tape.cc", "hwy/highway.h"), "");
+  EXPECT_NE(objection("src/data/dataset.cc", "zip.h"), "");
+  EXPECT_NE(objection("src/ops/math.cc", "tests/ops/samples.h"), "");
+  EXPECT_NE(objection("src/new_layer/a.cc", "src/core/check.h"), "");
+  EXPECT_NE(objection("examples/01_basic.cc", "src/core/check.h"), "");
+}
+
+TEST(Layers, TheCheckAllowsWhatLiesBelow) {
+  EXPECT_EQ(objection("src/ops/math.cc", "src/kernels/reduce.h"), "");
+  EXPECT_EQ(objection("src/ops/math.cc", "hwy/highway.h"), "");
+  EXPECT_EQ(objection("src/tape/tape.cc", "src/core/apply.h"), "");
+  EXPECT_EQ(objection("src/train/dense.cc", "capstan/ops/linalg.h"), "");
+  EXPECT_EQ(objection("src/data/mnist.cc", "src/io/npz.h"), "");
+  EXPECT_EQ(objection("include/capstan/tape.h", "capstan/tensor.h"), "");
+  EXPECT_EQ(objection("include/capstan/capstan.h", "capstan/tape.h"), "");
+  EXPECT_EQ(objection("src/core/apply.cc", "vector"), "");
+}
+
+}  // namespace
+}  // namespace capstan::house
