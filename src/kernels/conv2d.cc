@@ -1,0 +1,456 @@
+// Convolution: the forward pass and the gradient with respect to the image.
+//
+// Direct, on the layouts as they are. An inner tile holds a block of outputs in registers, up to 28
+// vectors: some neighbouring pixels of one row times up to four vectors of output channels. It
+// walks over the taps and the source channels and does one multiply-add per register and step, with
+// one broadcast load per pixel. Nothing is gained by gathering patches into a matrix first: it
+// would write kernel_height * kernel_width times the image's memory to save nothing in the inner
+// loop. Winograd's transform needs fewer multiplications on 3x3 kernels, but loses digits.
+//
+// The source is copied, band by band, into a padded block in scratch memory, for three reasons.
+// Zero columns left and right make the taps uniform. The distance of two neighbouring pixels
+// becomes a compile-time constant (16 channels; 1 or 3 for images with so few), so all broadcast
+// loads of a step share one address register; with a run-time distance they would need more
+// registers than there are. And strides become phases (see conv2d_plan.h). Rows above and below the
+// image are skipped, not copied.
+//
+// Each output element is one sum in one order, whatever tile computes it; so tiles may overlap to
+// fill a row exactly, and results do not depend on the number of threads.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "src/kernels/conv2d.cc"
+#include "src/core/simd.h"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cstddef>
+#include <cstring>
+
+#include "src/core/thread_pool.h"
+#include "src/kernels/conv2d.h"
+#include "src/kernels/conv2d_plan.h"
+#include "src/kernels/scratch.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace capstan {
+namespace HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Where a tap reads the copied source and the matrices, relative to the tile's pointers.
+struct TapOffset {
+  std::ptrdiff_t source;
+  std::ptrdiff_t matrix;
+};
+
+// What all tiles of an output row have in common. Source channels come in blocks of 16; `tail` is
+// the number of channels in the last one.
+struct Row {
+  const TapOffset* taps;
+  std::ptrdiff_t tap_count;
+  std::ptrdiff_t channel_blocks;
+  std::ptrdiff_t tail;
+  std::ptrdiff_t block_stride;   // from a block of source channels to the next
+  std::ptrdiff_t matrix_stride;  // from a row of a matrix to the next
+};
+
+constexpr std::ptrdiff_t kChannelBlock = 16;
+
+template <class T>
+using Tile = void (*)(const Row& row, const T* source, const T* matrix, T* out,
+                      std::ptrdiff_t pixel_stride);
+
+// out[pixel, channel] = sum over taps and source channels, for kPixels pixels and kVectors vectors
+// of channels.
+template <class T, int kPixelDistance, int kVectors, int kPixels>
+void tile(const Row& row, const T* HWY_RESTRICT source, const T* HWY_RESTRICT matrix,
+          T* HWY_RESTRICT out, std::ptrdiff_t pixel_stride) {
+  const hn::ScalableTag<T> d;
+  constexpr int kLanes = hn::MaxLanes(hn::ScalableTag<T>());
+  using V = hn::Vec<decltype(d)>;
+  V sums[kPixels][kVectors];
+#pragma GCC unroll 32
+  for (int i = 0; i < kPixels; ++i) {
+#pragma GCC unroll 4
+    for (int j = 0; j < kVectors; ++j) sums[i][j] = hn::Zero(d);
+  }
+  const std::ptrdiff_t matrix_stride = row.matrix_stride;
+  for (std::ptrdiff_t block = 0; block < row.channel_blocks; ++block) {
+    const std::ptrdiff_t channels = block + 1 == row.channel_blocks ? row.tail : kChannelBlock;
+    const T* block_source = source + block * row.block_stride;
+    const T* block_matrix = matrix + block * kChannelBlock * matrix_stride;
+    for (std::ptrdiff_t t = 0; t < row.tap_count; ++t) {
+      const T* s = block_source + row.taps[t].source;
+      const T* m = block_matrix + row.taps[t].matrix;
+      for (std::ptrdiff_t k = 0; k < channels; ++k) {
+        V w[kVectors];
+#pragma GCC unroll 4
+        for (int j = 0; j < kVectors; ++j) w[j] = hn::LoadU(d, m + j * kLanes);
+#pragma GCC unroll 32
+        for (int i = 0; i < kPixels; ++i) {
+          const V x = hn::Set(d, s[i * kPixelDistance]);
+#pragma GCC unroll 4
+          for (int j = 0; j < kVectors; ++j) sums[i][j] = hn::MulAdd(x, w[j], sums[i][j]);
+        }
+        ++s;
+        m += matrix_stride;
+      }
+    }
+  }
+#pragma GCC unroll 32
+  for (int i = 0; i < kPixels; ++i) {
+#pragma GCC unroll 4
+    for (int j = 0; j < kVectors; ++j)
+      hn::StoreU(sums[i][j], d, out + i * pixel_stride + j * kLanes);
+  }
+}
+
+// The tiles there are. Sizes are chosen so that the sums, the matrix's vectors and a broadcast fit
+// the registers: 32 with AVX-512, else 16.
+template <class T>
+struct TileChoice {
+  int pixels;
+  Tile<T> tile;
+};
+
+template <class T, int kPixelDistance, int kVectors, int... kPixels>
+struct TileTable {
+  static constexpr int kCount = sizeof...(kPixels);
+  static constexpr TileChoice<T> kTiles[kCount] = {
+      {kPixels, &tile<T, kPixelDistance, kVectors, kPixels>}...};
+};
+
+#if HWY_TARGET == HWY_AVX3
+constexpr int kMaxVectors = 4;
+template <class T, int kDistance>
+using Tiles4 = TileTable<T, kDistance, 4, 1, 2, 3, 4, 5, 6, 7>;
+template <class T, int kDistance>
+using Tiles2 = TileTable<T, kDistance, 2, 1, 2, 4, 6, 7, 8, 10, 12, 14>;
+template <class T, int kDistance>
+using Tiles1 = TileTable<T, kDistance, 1, 1, 2, 4, 7, 10, 14, 20, 28>;
+#else
+constexpr int kMaxVectors = 2;
+template <class T, int kDistance>
+using Tiles4 = TileTable<T, kDistance, 2, 1>;  // not used
+template <class T, int kDistance>
+using Tiles2 = TileTable<T, kDistance, 2, 1, 2, 3, 4, 5, 6>;
+template <class T, int kDistance>
+using Tiles1 = TileTable<T, kDistance, 1, 1, 2, 4, 7, 10, 12>;
+#endif
+constexpr int kMaxPixels = 28;
+
+// The tile that covers `pixels` pixels at the least cost, the last one overlapping. A tile of fewer
+// than eight sums waits for the latency of its multiply-adds.
+template <class T, class Table>
+TileChoice<T> cheapest(std::int64_t pixels, int vectors) {
+  TileChoice<T> best = Table::kTiles[0];
+  std::int64_t best_cost = INT64_MAX;
+  for (const TileChoice<T>& choice : Table::kTiles) {
+    if (choice.pixels > pixels) break;
+    const std::int64_t tiles = (pixels + choice.pixels - 1) / choice.pixels;
+    const std::int64_t cost = tiles * (std::max(choice.pixels * vectors, 8) + vectors);
+    if (cost <= best_cost) {
+      best = choice;
+      best_cost = cost;
+    }
+  }
+  return best;
+}
+
+template <class T, int kDistance>
+TileChoice<T> choose_tile(std::int64_t pixels, int vectors) {
+  if (vectors == 4) return cheapest<T, Tiles4<T, kDistance>>(pixels, 4);
+  if (vectors == 2) return cheapest<T, Tiles2<T, kDistance>>(pixels, 2);
+  return cheapest<T, Tiles1<T, kDistance>>(pixels, 1);
+}
+
+// Copies source rows [first, last) of one image: [channel block][row][phase][position][kDistance].
+// Channels that a last block lacks are left as they are; no tile reads them.
+template <class T, int kDistance>
+void copy_band(const Correlation& c, const T* image, std::int64_t first, std::int64_t last,
+               std::ptrdiff_t block_stride, T* band) {
+  const std::int64_t channels = c.source_channels;
+  const std::int64_t row_elements = c.row_pixels() * kDistance;
+  // With one phase, positions [begin, end) hold the source's columns.
+  const std::int64_t begin = std::clamp<std::int64_t>(c.left, 0, c.positions);
+  const std::int64_t end = std::clamp<std::int64_t>(c.source_columns + c.left, begin, c.positions);
+  for (std::int64_t channel = 0; channel < channels; channel += kDistance, band += block_stride) {
+    const std::int64_t width = std::min<std::int64_t>(kDistance, channels - channel);
+    for (std::int64_t r = first; r < last; ++r) {
+      const T* from = image + r * c.source_columns * channels + channel;
+      T* to = band + (r - first) * row_elements;
+      if (c.source_phases == 1) {
+        std::fill(to, to + begin * kDistance, T(0));
+        std::fill(to + end * kDistance, to + c.positions * kDistance, T(0));
+        const T* s = from + (begin - c.left) * channels;
+        T* t = to + begin * kDistance;
+        if (channels == kDistance) {
+          std::memcpy(t, s, (end - begin) * kDistance * sizeof(T));
+        } else if (width == kDistance) {
+          for (std::int64_t i = begin; i < end; ++i, s += channels, t += kDistance) {
+            std::memcpy(t, s, kDistance * sizeof(T));
+          }
+        } else {
+          for (std::int64_t i = begin; i < end; ++i, s += channels, t += kDistance)
+            std::copy(s, s + width, t);
+        }
+        continue;
+      }
+      for (std::int64_t phase = 0; phase < c.source_phases; ++phase) {
+        std::int64_t column = phase - c.left;
+        for (std::int64_t i = 0; i < c.positions; ++i, column += c.source_phases, to += kDistance) {
+          if (column >= 0 && column < c.source_columns) {
+            std::copy(from + column * channels, from + column * channels + width, to);
+          } else {
+            std::fill(to, to + width, T(0));
+          }
+        }
+      }
+    }
+  }
+}
+
+// The matrices as the tiles read them: row r of tap t begins at data + (t * source_channels + r) *
+// stride.
+template <class T>
+struct Matrices {
+  const T* data;
+  std::ptrdiff_t stride;
+  std::int64_t first_channel;  // the output channels it covers
+  std::int64_t channels;
+};
+
+// Output rows [begin, end) of one image, from a copied band of source rows that starts at row
+// `first`.
+template <class T, int kDistance>
+void correlate_band(const Correlation& c, const Matrices<T>& matrices, const T* band,
+                    std::ptrdiff_t block_stride, std::int64_t first, std::int64_t begin,
+                    std::int64_t end, T* image, TapOffset* taps) {
+  constexpr int kLanes = hn::MaxLanes(hn::ScalableTag<T>());
+  const std::int64_t channels = c.source_channels;
+  const std::int64_t tap_elements = channels * matrices.stride;
+  const std::int64_t row_elements = c.row_pixels() * kDistance;
+  // Few channels and no phases: the taps of a kernel row are contiguous in the source and the
+  // matrices; they are one.
+  const bool merged =
+      channels == kDistance && !c.transposed && c.source_phases == 1 && kDistance < kChannelBlock;
+  Row row;
+  row.taps = taps;
+  row.matrix_stride = matrices.stride;
+  row.block_stride = block_stride;
+  row.channel_blocks = merged ? 1 : (channels + kChannelBlock - 1) / kChannelBlock;
+  row.tail =
+      merged ? channels * c.kernel_columns : channels - (row.channel_blocks - 1) * kChannelBlock;
+  alignas(64) T edge[kMaxPixels * kMaxVectors * kLanes];
+  for (std::int64_t o = begin; o < end; ++o) {
+    for (const Correlation::Phase& phase : c.phases) {
+      row.tap_count = 0;
+      for (std::int64_t k = 0; k < c.kernel_rows; ++k) {
+        std::int64_t source_row;
+        if (!c.row_tap(o, k, &source_row)) continue;
+        for (const Correlation::ColumnTap& tap : phase.taps) {
+          taps[row.tap_count++] = {(source_row - first) * row_elements + tap.position * kDistance,
+                                   (k * c.kernel_columns + tap.kernel_column) * tap_elements};
+          if (merged) break;
+        }
+      }
+      const std::ptrdiff_t pixel_stride = c.column_step * c.out_channels;
+      T* out = image + (o * c.out_columns + phase.first_column) * c.out_channels +
+               matrices.first_channel;
+      for (std::int64_t n = 0; n < matrices.channels;) {
+        const std::int64_t left = matrices.channels - n;
+        const int vectors = kMaxVectors >= 4 && left > 3 * kLanes ? 4 : left > kLanes ? 2 : 1;
+        const int width = vectors * kLanes;
+        const TileChoice<T> choice = choose_tile<T, kDistance>(phase.columns, vectors);
+        for (std::int64_t p = 0; p < phase.columns; p += choice.pixels) {
+          p = std::min(p, phase.columns - choice.pixels);
+          const T* source = band + p * kDistance;
+          if (left >= width) {
+            choice.tile(row, source, matrices.data + n, out + p * pixel_stride + n, pixel_stride);
+            continue;
+          }
+          choice.tile(row, source, matrices.data + n, edge, width);
+          for (int i = 0; i < choice.pixels; ++i) {
+            std::copy(edge + i * width, edge + i * width + left, out + (p + i) * pixel_stride + n);
+          }
+        }
+        n += width;
+      }
+    }
+  }
+}
+
+template <class T, int kDistance>
+void correlate_blocks(const Correlation& c, const Matrices<T>& matrices, const T* source, T* out) {
+  const std::int64_t channel_blocks = (c.source_channels + kDistance - 1) / kDistance;
+  const std::int64_t row_elements = c.row_pixels() * kDistance;
+  const std::int64_t image_elements = c.source_rows * c.source_columns * c.source_channels;
+  const std::int64_t out_elements = c.out_rows * c.out_columns * c.out_channels;
+
+  // Bands are so high that their copy fits the second-level cache, and that small batches give
+  // several tasks.
+  constexpr std::int64_t kBandElements = (std::int64_t{256} << 10) / sizeof(T);
+  std::int64_t rows = c.out_rows;
+  auto band_rows = [&](std::int64_t out_rows) {
+    const std::int64_t needed = c.transposed ? (out_rows + c.kernel_rows) / c.stride_rows + 2
+                                             : (out_rows - 1) * c.stride_rows + c.kernel_rows;
+    return std::clamp<std::int64_t>(needed, 0, c.source_rows);
+  };
+  while (rows > 1 && band_rows(rows) * row_elements * channel_blocks > kBandElements)
+    rows = (rows + 1) / 2;
+  while (rows > 4 && c.batch * ((c.out_rows + rows - 1) / rows) < 8) rows = (rows + 1) / 2;
+  const std::int64_t bands = (c.out_rows + rows - 1) / rows;
+  const std::ptrdiff_t block_stride = band_rows(rows) * row_elements;
+  const std::size_t band_bytes = (block_stride * channel_blocks * sizeof(T) + 63) / 64 * 64;
+  const std::size_t tap_bytes = c.kernel_rows * c.kernel_columns * sizeof(TapOffset);
+
+  // A task is a hundred thousand multiply-adds or more, so that handing it out costs little.
+  const double work = 1.0 * rows * c.out_columns * matrices.channels * c.source_channels *
+                      c.kernel_rows * c.kernel_columns /
+                      (c.transposed ? c.stride_rows * c.column_step : 1);
+  const std::int64_t parts = c.batch * bands;
+  const std::int64_t per_task =
+      std::clamp<std::int64_t>(static_cast<std::int64_t>(1e5 / std::max(work, 1.0)), 1, parts);
+  parallel_for((parts + per_task - 1) / per_task, [&](std::int64_t task) {
+    Scratch scratch(ScratchSlot::kTask, band_bytes + tap_bytes);
+    T* band = scratch.as<T>();
+    TapOffset* taps = reinterpret_cast<TapOffset*>(scratch.as<char>() + band_bytes);
+    for (std::int64_t part = task * per_task; part < std::min(parts, (task + 1) * per_task);
+         ++part) {
+      const std::int64_t image = part / bands;
+      const std::int64_t begin = part % bands * rows, end = std::min(c.out_rows, begin + rows);
+      std::int64_t first, last;
+      c.source_range(begin, end, &first, &last);
+      copy_band<T, kDistance>(c, source + image * image_elements, first, last, block_stride, band);
+      correlate_band<T, kDistance>(c, matrices, band, block_stride, first, begin, end,
+                                   out + image * out_elements, taps);
+    }
+  });
+}
+
+template <class T>
+void correlate(const Correlation& c, const Matrices<T>& matrices, const T* source, T* out) {
+  if (c.source_channels == 1) return correlate_blocks<T, 1>(c, matrices, source, out);
+  if (c.source_channels == 3) return correlate_blocks<T, 3>(c, matrices, source, out);
+  correlate_blocks<T, kChannelBlock>(c, matrices, source, out);
+}
+
+// Calls correlate for groups of output channels whose matrices, written by pack(tap, first, count,
+// stride, to), take about a megabyte, padded to whole vectors.
+template <class T, class Pack>
+void correlate_packed(const Correlation& c, const Pack& pack, const T* source, T* out) {
+  constexpr std::int64_t kLanes = hn::MaxLanes(hn::ScalableTag<T>());
+  constexpr std::int64_t kGroup = kMaxVectors * kLanes;
+  const std::int64_t taps = c.kernel_rows * c.kernel_columns;
+  const std::int64_t column_bytes = std::max<std::int64_t>(taps * c.source_channels * sizeof(T), 1);
+  const std::int64_t group =
+      std::max<std::int64_t>((1 << 20) / (column_bytes * kGroup), 1) * kGroup;
+  for (std::int64_t first = 0; first < c.out_channels; first += group) {
+    const std::int64_t count = std::min(group, c.out_channels - first);
+    const std::int64_t stride = (count + kLanes - 1) / kLanes * kLanes;
+    Scratch scratch(ScratchSlot::kCall, taps * c.source_channels * stride * sizeof(T));
+    T* packed = scratch.as<T>();
+    auto pack_tap = [&](std::int64_t tap) {
+      pack(tap, first, count, stride, packed + tap * c.source_channels * stride);
+    };
+    if (taps * c.source_channels * count < 16384) {
+      for (std::int64_t tap = 0; tap < taps; ++tap) pack_tap(tap);
+    } else {
+      parallel_for(taps, pack_tap);
+    }
+    correlate<T>(c, {packed, stride, first, count}, source, out);
+  }
+}
+
+template <class T>
+void forward(const Conv2DShape& shape, const T* input, const T* filter, T* output) {
+  assert(shape.dilation == 1 && shape.groups == 1);
+  if (shape.batch * shape.out_height * shape.out_width * shape.out_channels == 0) return;
+  constexpr std::int64_t kLanes = hn::MaxLanes(hn::ScalableTag<T>());
+  const Correlation c = Correlation::forward(shape);
+  const std::int64_t channels = shape.out_channels;
+  // Whole vectors of channels are read from the filter as it is.
+  if (channels % kLanes == 0)
+    return correlate<T>(c, {filter, channels, 0, channels}, input, output);
+  correlate_packed<T>(
+      c,
+      [&](std::int64_t tap, std::int64_t first, std::int64_t count, std::int64_t stride, T* to) {
+        for (std::int64_t i = 0; i < shape.in_channels; ++i, to += stride) {
+          const T* from = filter + (tap * shape.in_channels + i) * channels + first;
+          std::fill(std::copy(from, from + count, to), to + stride, T(0));
+        }
+      },
+      input, output);
+}
+
+template <class T>
+void backward_input(const Conv2DShape& shape, const T* output_gradient, const T* filter,
+                    T* input_gradient) {
+  assert(shape.dilation == 1 && shape.groups == 1);
+  if (shape.batch * shape.in_height * shape.in_width * shape.in_channels == 0) return;
+  correlate_packed<T>(
+      Correlation::backward(shape),
+      [&](std::int64_t tap, std::int64_t first, std::int64_t count, std::int64_t stride, T* to) {
+        const T* from = filter + (tap * shape.in_channels + first) * shape.out_channels;
+        // Blocks of rows of the transpose keep the strided side of the copy in cache.
+        for (std::int64_t block = 0; block < shape.out_channels; block += 16) {
+          const std::int64_t end = std::min(shape.out_channels, block + 16);
+          for (std::int64_t i = 0; i < count; ++i) {
+            for (std::int64_t o = block; o < end; ++o)
+              to[o * stride + i] = from[i * shape.out_channels + o];
+          }
+          for (std::int64_t o = block; o < end; ++o)
+            std::fill(to + o * stride + count, to + (o + 1) * stride, T(0));
+        }
+      },
+      output_gradient, input_gradient);
+}
+
+}  // namespace
+
+void conv2d_kernels_of(Conv2DKernels<float>* kernels) {
+  kernels->forward = &forward<float>;
+  kernels->backward_input = &backward_input<float>;
+}
+void conv2d_kernels_of(Conv2DKernels<double>* kernels) {
+  kernels->forward = &forward<double>;
+  kernels->backward_input = &backward_input<double>;
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace capstan
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace capstan {
+namespace {
+
+template <class T>
+Conv2DKernels<T> kernels_of(int instruction_set) {
+  using Fill = void (*)(Conv2DKernels<T>*);
+  static constexpr Fill kTable[] = CAPSTAN_TARGET_TABLE(conv2d_kernels_of);
+  Conv2DKernels<T> kernels{};
+  kTable[instruction_set](&kernels);
+  return kernels;
+}
+
+}  // namespace
+
+template <>
+Conv2DKernels<float> conv2d_kernels<float>(int instruction_set) {
+  Conv2DKernels<float> kernels = kernels_of<float>(instruction_set);
+  kernels.backward_filter = conv2d_filter_kernel_float(instruction_set);
+  return kernels;
+}
+
+template <>
+Conv2DKernels<double> conv2d_kernels<double>(int instruction_set) {
+  Conv2DKernels<double> kernels = kernels_of<double>(instruction_set);
+  kernels.backward_filter = conv2d_filter_kernel_double(instruction_set);
+  return kernels;
+}
+
+}  // namespace capstan
+#endif  // HWY_ONCE

@@ -1,0 +1,81 @@
+// Two-dimensional convolution (correlation, as neural networks say) over raw memory.
+//
+// Images are [batch, height, width, channels], filters [kernel_height, kernel_width, in_channels,
+// out_channels], dense. The caller has checked all sizes and resolved "same" and "valid" to
+// offsets. Any size may be zero. Results have the same bits for any number of threads. See
+// conv2d.cc for how it works.
+#pragma once
+
+#include <cstdint>
+
+#include "src/core/cpu.h"
+
+namespace capstan {
+
+struct Conv2DShape {
+  std::int64_t batch = 0;
+  std::int64_t in_height = 0;
+  std::int64_t in_width = 0;
+  std::int64_t in_channels = 0;
+  std::int64_t kernel_height = 0;
+  std::int64_t kernel_width = 0;
+  std::int64_t out_channels = 0;
+  std::int64_t out_height = 0;
+  std::int64_t out_width = 0;
+  std::int64_t stride_height = 1;
+  std::int64_t stride_width = 1;
+  // Output (0, 0) reads the image from row -pad_top and column -pad_left on. What lies outside the
+  // image counts as zero, so the padding at the bottom and right follows from the output's size.
+  std::int64_t pad_top = 0;
+  std::int64_t pad_left = 0;
+  // Room for later: only 1 is implemented.
+  std::int64_t dilation = 1;
+  std::int64_t groups = 1;
+};
+
+// The kernels of one instruction set.
+template <class T>
+struct Conv2DKernels {
+  void (*forward)(const Conv2DShape& shape, const T* input, const T* filter, T* output);
+  void (*backward_input)(const Conv2DShape& shape, const T* output_gradient, const T* filter,
+                         T* input_gradient);
+  void (*backward_filter)(const Conv2DShape& shape, const T* input, const T* output_gradient,
+                          T* filter_gradient);
+};
+
+// T is float or double.
+template <class T>
+Conv2DKernels<T> conv2d_kernels(int instruction_set);
+template <>
+Conv2DKernels<float> conv2d_kernels<float>(int instruction_set);
+template <>
+Conv2DKernels<double> conv2d_kernels<double>(int instruction_set);
+
+// The filter gradient has its own file; conv2d_kernels hands it out with the others.
+template <class T>
+using Conv2DFilterKernel = decltype(Conv2DKernels<T>::backward_filter);
+Conv2DFilterKernel<float> conv2d_filter_kernel_float(int instruction_set);
+Conv2DFilterKernel<double> conv2d_filter_kernel_double(int instruction_set);
+
+template <class T>
+void conv2d_forward(const Conv2DShape& shape, const T* input, const T* filter, T* output) {
+  conv2d_kernels<T>(instruction_set()).forward(shape, input, filter, output);
+}
+
+// The gradient with respect to the image.
+template <class T>
+void conv2d_backward_input(const Conv2DShape& shape, const T* output_gradient, const T* filter,
+                           T* input_gradient) {
+  conv2d_kernels<T>(instruction_set())
+      .backward_input(shape, output_gradient, filter, input_gradient);
+}
+
+// The gradient with respect to the filter.
+template <class T>
+void conv2d_backward_filter(const Conv2DShape& shape, const T* input, const T* output_gradient,
+                            T* filter_gradient) {
+  conv2d_kernels<T>(instruction_set())
+      .backward_filter(shape, input, output_gradient, filter_gradient);
+}
+
+}  // namespace capstan

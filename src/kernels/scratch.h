@@ -1,0 +1,71 @@
+// Short-lived memory of a kernel, kept by the thread between calls.
+//
+// A convolution copies a padded image before it multiplies; fresh memory for it would cost a page
+// fault per four kilobytes on every call. A Scratch takes the thread's cached block of its slot if
+// nobody holds it and gives it back at the end of the scope. Blocks larger than kKeptBytes are not
+// kept, so that one large call does not stay in the resident set for ever.
+#pragma once
+
+#include <cstddef>
+#include <new>
+
+namespace capstan {
+
+// Which cached block a Scratch uses: memory shared by the tasks of a call, or memory of one task.
+// The caller of parallel_for runs tasks itself, so the two must not be the same block.
+enum class ScratchSlot { kCall, kTask };
+
+class Scratch {
+ public:
+  Scratch(ScratchSlot slot, std::size_t bytes) : cached_(&cache(slot)) {
+    block_ = *cached_;
+    *cached_ = Block{};
+    if (block_.bytes < bytes) {
+      release(block_);
+      block_ = {::operator new(bytes, std::align_val_t(kAlignment)), bytes};
+    }
+  }
+  ~Scratch() {
+    if (cached_->memory != nullptr || block_.bytes > kKeptBytes) {
+      release(block_);
+    } else {
+      *cached_ = block_;
+    }
+  }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+
+  template <class T>
+  T* as() const {
+    return static_cast<T*>(block_.memory);
+  }
+
+ private:
+  static constexpr std::size_t kAlignment = 64;
+  static constexpr std::size_t kKeptBytes = std::size_t{1} << 20;
+
+  struct Block {
+    void* memory = nullptr;
+    std::size_t bytes = 0;
+  };
+  struct Cache {
+    Block blocks[2];
+    ~Cache() {
+      for (Block& block : blocks) release(block);
+    }
+  };
+
+  static void release(Block& block) {
+    if (block.memory != nullptr) ::operator delete(block.memory, std::align_val_t(kAlignment));
+    block = Block{};
+  }
+  static Block& cache(ScratchSlot slot) {
+    static thread_local Cache cache;
+    return cache.blocks[static_cast<int>(slot)];
+  }
+
+  Block* cached_;
+  Block block_;
+};
+
+}  // namespace capstan
