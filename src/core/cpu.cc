@@ -1,0 +1,60 @@
+// The choice of an instruction set, see cpu.h.
+//
+// Users may compute tensors in the initialisers of their own static variables, before any
+// constructor of this library has run. So the answer is kept in a constant-initialised atomic that is
+// filled on the first call, and the compiler's runtime is initialised by hand, which is idempotent.
+#include "src/core/cpu.h"
+
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+
+namespace capstan {
+namespace {
+
+constexpr int kUnknown = -1;
+constinit std::atomic<int> chosen{kUnknown};
+
+// What the processor and the operating system support. The features listed are those that the
+// vector code is compiled with, so a set is taken only if all of them are there.
+InstructionSet supported() {
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+                    __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
+                    __builtin_cpu_supports("f16c") && __builtin_cpu_supports("aes") &&
+                    __builtin_cpu_supports("pclmul");
+  if (!avx2) return kPortable;
+  const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+                      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
+                      __builtin_cpu_supports("avx512cd");
+  return avx512 ? kAvx512 : kAvx2;
+#else
+  return kPortable;
+#endif
+}
+
+// The ceiling that the environment asks for; an unknown name asks for nothing.
+InstructionSet requested() {
+  const char* name = std::getenv("CAPSTAN_INSTRUCTION_SET");
+  if (name == nullptr) return kAvx512;
+  if (std::strcmp(name, "portable") == 0) return kPortable;
+  if (std::strcmp(name, "avx2") == 0) return kAvx2;
+  return kAvx512;
+}
+
+}  // namespace
+
+int instruction_set() {
+  int set = chosen.load(std::memory_order_relaxed);
+  if (set == kUnknown) [[unlikely]] {
+    const InstructionSet best = supported();
+    const InstructionSet ceiling = requested();
+    set = ceiling < best ? ceiling : best;
+    // Threads that race here compute and store the same value.
+    chosen.store(set, std::memory_order_relaxed);
+  }
+  return set;
+}
+
+}  // namespace capstan
