@@ -29,6 +29,7 @@
 
 #include "src/core/thread_pool.h"
 #include "src/kernels/conv2d.h"
+#include "src/kernels/conv2d_copy-inl.h"
 #include "src/kernels/conv2d_plan.h"
 #include "src/kernels/scratch.h"
 
@@ -65,8 +66,8 @@ using Tile = void (*)(const Row& row, const T* source, const T* matrix, T* out,
 // out[pixel, channel] = sum over taps and source channels, for kPixels pixels and kVectors vectors
 // of channels.
 template <class T, int kPixelDistance, int kVectors, int kPixels>
-void tile(const Row& row, const T* HWY_RESTRICT source, const T* HWY_RESTRICT matrix,
-          T* HWY_RESTRICT out, std::ptrdiff_t pixel_stride) {
+HWY_NOINLINE void tile(const Row& row, const T* HWY_RESTRICT source, const T* HWY_RESTRICT matrix,
+                       T* HWY_RESTRICT out, std::ptrdiff_t pixel_stride) {
   const hn::ScalableTag<T> d;
   constexpr int kLanes = hn::MaxLanes(hn::ScalableTag<T>());
   using V = hn::Vec<decltype(d)>;
@@ -167,67 +168,42 @@ TileChoice<T> choose_tile(std::int64_t pixels, int vectors) {
 }
 
 // Copies source rows [first, last) of one image: [channel block][row][phase][position][kDistance].
-// Channels that a last block lacks are left as they are; no tile reads them.
 template <class T, int kDistance>
 void copy_band(const Correlation& c, const T* image, std::int64_t first, std::int64_t last,
                std::ptrdiff_t block_stride, T* band) {
   const std::int64_t channels = c.source_channels;
-  const std::int64_t row_elements = c.row_pixels() * kDistance;
-  // With one phase, positions [begin, end) hold the source's columns.
-  const std::int64_t begin = std::clamp<std::int64_t>(c.left, 0, c.positions);
-  const std::int64_t end = std::clamp<std::int64_t>(c.source_columns + c.left, begin, c.positions);
+  const RowLayout layout{c.source_columns, channels, c.source_phases, c.positions, c.left};
   for (std::int64_t channel = 0; channel < channels; channel += kDistance, band += block_stride) {
     const std::int64_t width = std::min<std::int64_t>(kDistance, channels - channel);
     for (std::int64_t r = first; r < last; ++r) {
-      const T* from = image + r * c.source_columns * channels + channel;
-      T* to = band + (r - first) * row_elements;
-      if (c.source_phases == 1) {
-        std::fill(to, to + begin * kDistance, T(0));
-        std::fill(to + end * kDistance, to + c.positions * kDistance, T(0));
-        const T* s = from + (begin - c.left) * channels;
-        T* t = to + begin * kDistance;
-        if (channels == kDistance) {
-          std::memcpy(t, s, (end - begin) * kDistance * sizeof(T));
-        } else if (width == kDistance) {
-          for (std::int64_t i = begin; i < end; ++i, s += channels, t += kDistance) {
-            std::memcpy(t, s, kDistance * sizeof(T));
-          }
-        } else {
-          for (std::int64_t i = begin; i < end; ++i, s += channels, t += kDistance)
-            std::copy(s, s + width, t);
-        }
-        continue;
-      }
-      for (std::int64_t phase = 0; phase < c.source_phases; ++phase) {
-        std::int64_t column = phase - c.left;
-        for (std::int64_t i = 0; i < c.positions; ++i, column += c.source_phases, to += kDistance) {
-          if (column >= 0 && column < c.source_columns) {
-            std::copy(from + column * channels, from + column * channels + width, to);
-          } else {
-            std::fill(to, to + width, T(0));
-          }
-        }
-      }
+      copy_row(layout, image + r * c.source_columns * channels + channel, width, kDistance,
+               band + (r - first) * c.row_pixels() * kDistance);
     }
   }
 }
 
-// The matrices as the tiles read them: row r of tap t begins at data + (t * source_channels + r) *
-// stride.
+// The matrices as the tiles read them, in panels of four vectors of output channels: row r of tap t
+// of panel p begins at data + p * panel_elements + (t * source_channels + r) * stride. A filter
+// with up to one panel of channels already is one.
 template <class T>
 struct Matrices {
   const T* data;
   std::ptrdiff_t stride;
+  std::ptrdiff_t panel_elements;
   std::int64_t first_channel;  // the output channels it covers
   std::int64_t channels;
 };
+
+template <class T>
+constexpr std::int64_t kPanel = kMaxVectors* hn::MaxLanes(hn::ScalableTag<T>());
 
 // Output rows [begin, end) of one image, from a copied band of source rows that starts at row
 // `first`.
 template <class T, int kDistance>
 void correlate_band(const Correlation& c, const Matrices<T>& matrices, const T* band,
                     std::ptrdiff_t block_stride, std::int64_t first, std::int64_t begin,
-                    std::int64_t end, T* image, TapOffset* taps) {
+                    std::int64_t end, const TileChoice<T> (*choices)[3], T* image,
+                    TapOffset* taps) {
   constexpr int kLanes = hn::MaxLanes(hn::ScalableTag<T>());
   const std::int64_t channels = c.source_channels;
   const std::int64_t tap_elements = channels * matrices.stride;
@@ -263,15 +239,18 @@ void correlate_band(const Correlation& c, const Matrices<T>& matrices, const T* 
         const std::int64_t left = matrices.channels - n;
         const int vectors = kMaxVectors >= 4 && left > 3 * kLanes ? 4 : left > kLanes ? 2 : 1;
         const int width = vectors * kLanes;
-        const TileChoice<T> choice = choose_tile<T, kDistance>(phase.columns, vectors);
+        const T* matrix = matrices.data + n / kPanel<T> * matrices.panel_elements + n % kPanel<T>;
+        // Two phases differ by a column at most, so two choices per width serve all of them.
+        const TileChoice<T>& choice =
+            choices[phase.columns == c.phases[0].columns ? 0 : 1][vectors / 2];
         for (std::int64_t p = 0; p < phase.columns; p += choice.pixels) {
           p = std::min(p, phase.columns - choice.pixels);
           const T* source = band + p * kDistance;
           if (left >= width) {
-            choice.tile(row, source, matrices.data + n, out + p * pixel_stride + n, pixel_stride);
+            choice.tile(row, source, matrix, out + p * pixel_stride + n, pixel_stride);
             continue;
           }
-          choice.tile(row, source, matrices.data + n, edge, width);
+          choice.tile(row, source, matrix, edge, width);
           for (int i = 0; i < choice.pixels; ++i) {
             std::copy(edge + i * width, edge + i * width + left, out + (p + i) * pixel_stride + n);
           }
@@ -306,6 +285,12 @@ void correlate_blocks(const Correlation& c, const Matrices<T>& matrices, const T
   const std::size_t band_bytes = (block_stride * channel_blocks * sizeof(T) + 63) / 64 * 64;
   const std::size_t tap_bytes = c.kernel_rows * c.kernel_columns * sizeof(TapOffset);
 
+  TileChoice<T> choices[2][3];
+  for (int vectors : {1, 2, 4}) {
+    choices[0][vectors / 2] = choose_tile<T, kDistance>(c.phases.front().columns, vectors);
+    choices[1][vectors / 2] = choose_tile<T, kDistance>(c.phases.back().columns, vectors);
+  }
+
   // A task is a hundred thousand multiply-adds or more, so that handing it out costs little.
   const double work = 1.0 * rows * c.out_columns * matrices.channels * c.source_channels *
                       c.kernel_rows * c.kernel_columns /
@@ -324,7 +309,7 @@ void correlate_blocks(const Correlation& c, const Matrices<T>& matrices, const T
       std::int64_t first, last;
       c.source_range(begin, end, &first, &last);
       copy_band<T, kDistance>(c, source + image * image_elements, first, last, block_stride, band);
-      correlate_band<T, kDistance>(c, matrices, band, block_stride, first, begin, end,
+      correlate_band<T, kDistance>(c, matrices, band, block_stride, first, begin, end, choices,
                                    out + image * out_elements, taps);
     }
   });
@@ -337,30 +322,33 @@ void correlate(const Correlation& c, const Matrices<T>& matrices, const T* sourc
   correlate_blocks<T, kChannelBlock>(c, matrices, source, out);
 }
 
-// Calls correlate for groups of output channels whose matrices, written by pack(tap, first, count,
-// stride, to), take about a megabyte, padded to whole vectors.
+// Calls correlate for groups of panels of about a megabyte. pack(tap, first, count, to) writes the
+// matrix of a tap and of up to kPanel output channels; rows are kPanel apart.
 template <class T, class Pack>
 void correlate_packed(const Correlation& c, const Pack& pack, const T* source, T* out) {
-  constexpr std::int64_t kLanes = hn::MaxLanes(hn::ScalableTag<T>());
-  constexpr std::int64_t kGroup = kMaxVectors * kLanes;
   const std::int64_t taps = c.kernel_rows * c.kernel_columns;
-  const std::int64_t column_bytes = std::max<std::int64_t>(taps * c.source_channels * sizeof(T), 1);
-  const std::int64_t group =
-      std::max<std::int64_t>((1 << 20) / (column_bytes * kGroup), 1) * kGroup;
-  for (std::int64_t first = 0; first < c.out_channels; first += group) {
-    const std::int64_t count = std::min(group, c.out_channels - first);
-    const std::int64_t stride = (count + kLanes - 1) / kLanes * kLanes;
-    Scratch scratch(ScratchSlot::kCall, taps * c.source_channels * stride * sizeof(T));
-    T* packed = scratch.as<T>();
-    auto pack_tap = [&](std::int64_t tap) {
-      pack(tap, first, count, stride, packed + tap * c.source_channels * stride);
+  const std::int64_t panel_elements = taps * c.source_channels * kPanel<T>;
+  const std::int64_t budget = (std::int64_t{1} << 20) / sizeof(T);
+  const std::int64_t all_panels = (c.out_channels + kPanel<T> - 1) / kPanel<T>;
+  const std::int64_t panels =
+      std::clamp<std::int64_t>(budget / std::max<std::int64_t>(panel_elements, 1), 1, all_panels);
+  Scratch scratch(ScratchSlot::kCall, panels * panel_elements * sizeof(T));
+  for (std::int64_t begin = 0; begin < all_panels; begin += panels) {
+    const std::int64_t count = std::min(panels, all_panels - begin);
+    auto pack_tap = [&](std::int64_t i) {
+      const std::int64_t panel = i / taps, tap = i % taps;
+      const std::int64_t first = (begin + panel) * kPanel<T>;
+      pack(tap, first, std::min(kPanel<T>, c.out_channels - first),
+           scratch.as<T>() + panel * panel_elements + tap * c.source_channels * kPanel<T>);
     };
-    if (taps * c.source_channels * count < 16384) {
-      for (std::int64_t tap = 0; tap < taps; ++tap) pack_tap(tap);
+    if (count * panel_elements < 16384) {
+      for (std::int64_t i = 0; i < count * taps; ++i) pack_tap(i);
     } else {
-      parallel_for(taps, pack_tap);
+      parallel_for(count * taps, pack_tap);
     }
-    correlate<T>(c, {packed, stride, first, count}, source, out);
+    const std::int64_t first = begin * kPanel<T>;
+    const std::int64_t channels = std::min(count * kPanel<T>, c.out_channels - first);
+    correlate<T>(c, {scratch.as<T>(), kPanel<T>, panel_elements, first, channels}, source, out);
   }
 }
 
@@ -371,15 +359,15 @@ void forward(const Conv2DShape& shape, const T* input, const T* filter, T* outpu
   constexpr std::int64_t kLanes = hn::MaxLanes(hn::ScalableTag<T>());
   const Correlation c = Correlation::forward(shape);
   const std::int64_t channels = shape.out_channels;
-  // Whole vectors of channels are read from the filter as it is.
-  if (channels % kLanes == 0)
-    return correlate<T>(c, {filter, channels, 0, channels}, input, output);
+  if (channels % kLanes == 0 && channels <= kPanel<T>) {
+    return correlate<T>(c, {filter, channels, 0, 0, channels}, input, output);
+  }
   correlate_packed<T>(
       c,
-      [&](std::int64_t tap, std::int64_t first, std::int64_t count, std::int64_t stride, T* to) {
-        for (std::int64_t i = 0; i < shape.in_channels; ++i, to += stride) {
+      [&](std::int64_t tap, std::int64_t first, std::int64_t count, T* to) {
+        for (std::int64_t i = 0; i < shape.in_channels; ++i, to += kPanel<T>) {
           const T* from = filter + (tap * shape.in_channels + i) * channels + first;
-          std::fill(std::copy(from, from + count, to), to + stride, T(0));
+          std::fill(std::copy(from, from + count, to), to + kPanel<T>, T(0));
         }
       },
       input, output);
@@ -392,17 +380,19 @@ void backward_input(const Conv2DShape& shape, const T* output_gradient, const T*
   if (shape.batch * shape.in_height * shape.in_width * shape.in_channels == 0) return;
   correlate_packed<T>(
       Correlation::backward(shape),
-      [&](std::int64_t tap, std::int64_t first, std::int64_t count, std::int64_t stride, T* to) {
+      [&](std::int64_t tap, std::int64_t first, std::int64_t count, T* to) {
         const T* from = filter + (tap * shape.in_channels + first) * shape.out_channels;
-        // Blocks of rows of the transpose keep the strided side of the copy in cache.
+        // Blocks of the transpose keep the strided side of the copy in cache.
         for (std::int64_t block = 0; block < shape.out_channels; block += 16) {
           const std::int64_t end = std::min(shape.out_channels, block + 16);
           for (std::int64_t i = 0; i < count; ++i) {
-            for (std::int64_t o = block; o < end; ++o)
-              to[o * stride + i] = from[i * shape.out_channels + o];
+            for (std::int64_t o = block; o < end; ++o) {
+              to[o * kPanel<T> + i] = from[i * shape.out_channels + o];
+            }
           }
-          for (std::int64_t o = block; o < end; ++o)
-            std::fill(to + o * stride + count, to + (o + 1) * stride, T(0));
+          for (std::int64_t o = block; o < end; ++o) {
+            std::fill(to + o * kPanel<T> + count, to + (o + 1) * kPanel<T>, T(0));
+          }
         }
       },
       output_gradient, input_gradient);

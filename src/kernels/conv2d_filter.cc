@@ -27,6 +27,7 @@
 
 #include "src/core/thread_pool.h"
 #include "src/kernels/conv2d.h"
+#include "src/kernels/conv2d_copy-inl.h"
 #include "src/kernels/scratch.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -52,9 +53,9 @@ struct Pixels {
 // apart, kernel rows `kernel_row`. A kDistance of zero means that the distance between pixels is
 // known at run time only.
 template <class T, int kDistance, int kRows, int kColumns, int kVectors>
-void tile(const Pixels& pixels, const T* HWY_RESTRICT image, std::ptrdiff_t kernel_row_image,
-          const T* HWY_RESTRICT gradient, T* HWY_RESTRICT out, std::ptrdiff_t stride,
-          std::ptrdiff_t kernel_row) {
+HWY_NOINLINE void tile(const Pixels& pixels, const T* HWY_RESTRICT image,
+                       std::ptrdiff_t kernel_row_image, const T* HWY_RESTRICT gradient,
+                       T* HWY_RESTRICT out, std::ptrdiff_t stride, std::ptrdiff_t kernel_row) {
   const hn::ScalableTag<T> d;
   constexpr int kLanes = hn::MaxLanes(hn::ScalableTag<T>());
   using V = hn::Vec<decltype(d)>;
@@ -244,39 +245,6 @@ void band_tiles(const Band<T>& band) {
   }
 }
 
-// Copies rows [first, last) of `width` channels of an image, zeros where they lie outside of it. A
-// block of 16 channels has its columns split into phases; few channels lie dense.
-template <class T>
-void copy_image(const Conv2DShape& s, bool few, const T* image, std::int64_t width,
-                std::int64_t first, std::int64_t last, std::int64_t positions, T* to) {
-  const std::int64_t distance = few ? width : kChannelBlock;
-  const std::int64_t phases = few ? 1 : s.stride_width;
-  const std::int64_t columns = few ? positions * s.stride_width : positions;
-  for (std::int64_t r = first; r < last; ++r) {
-    if (r < 0 || r >= s.in_height) {
-      const std::int64_t count = phases * columns * distance;
-      std::fill(to, to + count, T(0));
-      to += count;
-      continue;
-    }
-    const T* from = image + r * s.in_width * s.in_channels;
-    for (std::int64_t phase = 0; phase < phases; ++phase) {
-      std::int64_t column = phase - s.pad_left;
-      for (std::int64_t i = 0; i < columns; ++i, column += phases, to += distance) {
-        if (column < 0 || column >= s.in_width) {
-          std::fill(to, to + distance, T(0));
-        } else if (width == kChannelBlock) {
-          std::memcpy(to, from + column * s.in_channels, kChannelBlock * sizeof(T));
-        } else {
-          std::fill(
-              std::copy(from + column * s.in_channels, from + column * s.in_channels + width, to),
-              to + distance, T(0));
-        }
-      }
-    }
-  }
-}
-
 // Adds the images [begin, end) of one block of channels to a partial gradient.
 template <class T>
 void add_images(const Conv2DShape& s, const Plan& plan, std::int64_t block,
@@ -286,6 +254,9 @@ void add_images(const Conv2DShape& s, const Plan& plan, std::int64_t block,
   const std::int64_t width = std::min(plan.block_channels, s.in_channels - channel);
   const std::int64_t positions = s.out_width + (s.kernel_width - 1) / s.stride_width;
   const std::int64_t row_elements = s.stride_width * positions * plan.block_channels;
+  // Few channels lie dense: nothing is split into phases.
+  const RowLayout layout{s.in_width, s.in_channels, plan.few ? 1 : s.stride_width,
+                         plan.few ? s.stride_width * positions : positions, s.pad_left};
   // Bands of a few hundred pixels: enough to pay for loading and storing the sums, few enough for
   // the first-level cache.
   const std::int64_t rows = std::clamp<std::int64_t>(256 / s.out_width, 1, s.out_height);
@@ -307,7 +278,14 @@ void add_images(const Conv2DShape& s, const Plan& plan, std::int64_t block,
         first = std::clamp<std::int64_t>(first, 0, s.in_height);
         last = std::clamp<std::int64_t>(last, first, s.in_height);
       }
-      copy_image(s, plan.few, source, width, first, last, positions, image_copy);
+      for (std::int64_t r = first; r < last; ++r) {
+        T* to = image_copy + (r - first) * row_elements;
+        if (r < 0 || r >= s.in_height) {
+          std::fill(to, to + row_elements, T(0));
+        } else {
+          copy_row(layout, source + r * s.in_width * s.in_channels, width, plan.block_channels, to);
+        }
+      }
       const T* band_gradient = gradient + begin * s.out_width * s.out_channels;
       if (plan.copy_gradient) {
         T* to = gradient_copy;

@@ -51,8 +51,10 @@ struct Correlation {
     std::int64_t row;
     if (transposed) {
       row = o + pad_rows - k;
-      if (row < 0 || row % stride_rows != 0) return false;
-      row /= stride_rows;
+      if (stride_rows != 1) {  // dividing costs more than asking
+        if (row < 0 || row % stride_rows != 0) return false;
+        row /= stride_rows;
+      }
     } else {
       row = o * stride_rows - pad_rows + k;
     }
