@@ -3,13 +3,13 @@
 #
 #   tools/tidy.sh [BASE]     BASE: the commit to compare with; by default where this branch left main, or the commit before
 #
-# It needs a configured build/release, whose compile commands it reads. TIDY_SECONDS (default 300) bounds the whole: what
-# was not reached by then is named, and the nightly preset, which looks at everything, will see it.
+# It needs a configured build/release (or TIDY_BUILD), whose compile commands it reads. TIDY_SECONDS (default 300) bounds the whole:
+# what was not reached by then is counted, and the nightly preset, which looks at everything, will see it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 seconds=${TIDY_SECONDS:-300}
-build=build/release
+build=${TIDY_BUILD:-build/release}
 tool=$(command -v clang-tidy-14 || command -v clang-tidy || true)
 if [ -z "$tool" ]; then
   echo "tidy: clang-tidy is missing" >&2
@@ -42,33 +42,36 @@ mapfile -t files < <(
 )
 echo "tidy: ${#files[@]} files changed since $(git rev-parse --short "$base")"
 
-end=$((SECONDS + seconds))
-failed=0
-checked=0
-skipped=()
-for file in "${files[@]}"; do
-  # Files of a target that this configuration leaves out have no compile command.
-  grep -q "\"file\": \"$PWD/$file\"" "$build/compile_commands.json" || continue
-  left=$((end - SECONDS))
+# One file: nothing where it is clean, its findings otherwise. A file that this configuration leaves out has no compile command.
+export tool build results
+results=$(mktemp -d)
+trap 'rm -rf "$results"' EXIT
+end=$(($(date +%s) + seconds))
+export end
+check() {
+  local file=$1 name=${1//\//_} left status=0
+  grep -q "\"file\": \"$PWD/$file\"" "$build/compile_commands.json" || return 0
+  left=$((end - $(date +%s)))
   if [ "$left" -le 0 ]; then
-    skipped+=("$file")
-    continue
+    touch "$results/$name.skipped"
+    return 0
   fi
-  status=0
-  timeout "$left" "$tool" -p "$build" --quiet --extra-arg=-Wno-error "$file" 2>/dev/null || status=$?
-  if [ "$status" -eq 124 ]; then
-    skipped+=("$file")
-    continue
-  fi
-  checked=$((checked + 1))
-  if [ "$status" -ne 0 ]; then
-    echo "tidy: $file: see above"
-    failed=$((failed + 1))
-  fi
-done
+  timeout "$left" "$tool" -p "$build" --quiet --extra-arg=-Wno-error "$file" >"$results/$name.text" 2>/dev/null || status=$?
+  case $status in
+    0) touch "$results/$name.clean" ;;
+    124) touch "$results/$name.skipped" ;;
+    *)
+      touch "$results/$name.found"
+      cat "$results/$name.text"
+      ;;
+  esac
+}
+export -f check
+printf '%s\n' "${files[@]}" | xargs -r -P "$(nproc)" -I FILE bash -c 'check FILE'
 
-if [ ${#skipped[@]} -gt 0 ]; then
-  echo "tidy: no time left for ${#skipped[@]} files (TIDY_SECONDS=$seconds): ${skipped[*]}"
+count() { find "$results" -name "*.$1" | wc -l; }
+if [ "$(count skipped)" -gt 0 ]; then
+  echo "tidy: no time left for $(count skipped) files (TIDY_SECONDS=$seconds); the nightly preset looks at all"
 fi
-echo "tidy: $checked files checked, $failed with findings"
-[ "$failed" -eq 0 ]
+echo "tidy: $(count clean) files clean, $(count found) with findings"
+[ "$(count found)" -eq 0 ]
