@@ -29,8 +29,13 @@ class Random {
   // In [0, 1), a multiple of 2^-24.
   float unit() { return static_cast<float>(bits() >> 40) * 0x1p-24f; }
   float between(float low, float high) { return low + (high - low) * unit(); }
-  // The sum of four uniform numbers: nearly normal, with deviation 1, and never beyond 3.5.
-  float normal() { return (unit() + unit() + unit() + unit() - 2.0f) * 1.7320508f; }
+  // The sum of four uniform numbers: nearly normal, with deviation 1, and never beyond 3.5. The
+  // order of the additions is part of the result.
+  float normal() {
+    float sum = -2.0f;
+    for (int i = 0; i < 4; ++i) sum += unit();
+    return sum * 1.7320508f;
+  }
 
  private:
   static constexpr uint64_t kStep = 0x9e3779b97f4a7c15;

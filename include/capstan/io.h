@@ -1,0 +1,31 @@
+// Arrays from files: NumPy's .npy and .npz, and IDX.
+//
+// Files hold data only: an archive of pickled objects is refused, and no file can make the library
+// run code. Lengths are checked before they are believed, so a damaged or malicious file costs an
+// IoError and nothing else.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "capstan/export.h"
+#include "capstan/tensor.h"
+
+namespace capstan::io {
+
+/// The array of a .npy file, as numpy.save writes it: bool, uint8, int32, int64, float32 or
+/// float64, little-endian, of rank at most 8. Fortran order becomes row-major. Errors: IoError.
+CAPSTAN_EXPORT Tensor load_npy(const std::string& path);
+
+/// The arrays of a .npz archive, as numpy.savez and numpy.savez_compressed write it, by name.
+/// Members that are no arrays are left out. Errors: IoError.
+///
+///     auto data = io::load_npz("data.npz");
+///     Tensor x = data.at("x");
+CAPSTAN_EXPORT std::map<std::string, Tensor> load_npz(const std::string& path);
+
+/// The array of an IDX file, the format of MNIST, plain or gzipped: uint8, int32, float32 or
+/// float64. Errors: IoError.
+CAPSTAN_EXPORT Tensor load_idx(const std::string& path);
+
+}  // namespace capstan::io
