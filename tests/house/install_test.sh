@@ -29,7 +29,8 @@ for shared in OFF ON; do
   "$work/foreign/digits"
 
   echo "== pkg-config"
-  export PKG_CONFIG_PATH=$prefix/lib/pkgconfig:$prefix/lib/$("$compiler" -print-multiarch)/pkgconfig
+  PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name capstan.pc)")
+  export PKG_CONFIG_PATH
   for program in gradient:capstan digits:capstan-io; do
     # shellcheck disable=SC2046  # the flags are meant to be words
     "$compiler" -std=c++20 "$foreign/${program%%:*}.cc" -o "$work/${program%%:*}" $(pkg-config --cflags --libs "${program##*:}")
