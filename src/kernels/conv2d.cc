@@ -97,6 +97,9 @@ HWY_NOINLINE void tile(const Row& row, const T* HWY_RESTRICT source, const T* HW
         }
         ++s;
         m += matrix_stride;
+        // Hides that the next step broadcasts the same elements to other pixels if they are dense:
+        // the compiler would keep them in registers that there are not.
+        asm("" : "+r"(s));
       }
     }
   }

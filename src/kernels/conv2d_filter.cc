@@ -40,12 +40,12 @@ namespace hn = hwy::HWY_NAMESPACE;
 constexpr std::int64_t kChannelBlock = 16;
 constexpr std::int64_t kFewChannels = 4;
 
-// The pixels a tile sums over: `rows` rows of `columns` pixels, with the distances from one to the
-// next in the copied image and in the output's gradient.
+// The pixels a tile sums over: of some images `rows` rows of `columns` pixels, with the distances
+// from one to the next in the copied image and in the output's gradient.
 struct Pixels {
-  std::int64_t rows, columns;
-  std::ptrdiff_t image_row, image_column;
-  std::ptrdiff_t gradient_row, gradient_column;
+  std::int64_t images, rows, columns;
+  std::ptrdiff_t image_image, image_row, image_column;
+  std::ptrdiff_t gradient_image, gradient_row, gradient_column;
 };
 
 // sums[m, channel] += sum over pixels of image[pixel + m] * gradient[pixel, channel] for kRows *
@@ -71,24 +71,28 @@ HWY_NOINLINE void tile(const Pixels& pixels, const T* HWY_RESTRICT image,
   }
   const std::ptrdiff_t image_column = kDistance > 0 ? kDistance : pixels.image_column;
   const std::ptrdiff_t gradient_column = pixels.gradient_column;
-  for (std::int64_t y = 0; y < pixels.rows; ++y) {
-    const T* s = image + y * pixels.image_row;
-    const T* g = gradient + y * pixels.gradient_row;
-    for (std::int64_t x = 0; x < pixels.columns; ++x) {
-      V w[kVectors];
+  for (std::int64_t n = 0; n < pixels.images; ++n) {
+    const T* one_image = image + n * pixels.image_image;
+    const T* one_gradient = gradient + n * pixels.gradient_image;
+    for (std::int64_t y = 0; y < pixels.rows; ++y) {
+      const T* s = one_image + y * pixels.image_row;
+      const T* g = one_gradient + y * pixels.gradient_row;
+      for (std::int64_t x = 0; x < pixels.columns; ++x) {
+        V w[kVectors];
 #pragma GCC unroll 4
-      for (int j = 0; j < kVectors; ++j) w[j] = hn::LoadU(d, g + j * kLanes);
+        for (int j = 0; j < kVectors; ++j) w[j] = hn::LoadU(d, g + j * kLanes);
 #pragma GCC unroll 4
-      for (int r = 0; r < kRows; ++r) {
+        for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 16
-        for (int i = 0; i < kColumns; ++i) {
-          const V a = hn::Set(d, s[r * kernel_row_image + i]);
+          for (int i = 0; i < kColumns; ++i) {
+            const V a = hn::Set(d, s[r * kernel_row_image + i]);
 #pragma GCC unroll 4
-          for (int j = 0; j < kVectors; ++j) sums[r][i][j] = hn::MulAdd(a, w[j], sums[r][i][j]);
+            for (int j = 0; j < kVectors; ++j) sums[r][i][j] = hn::MulAdd(a, w[j], sums[r][i][j]);
+          }
         }
+        s += image_column;
+        g += gradient_column;
       }
-      s += image_column;
-      g += gradient_column;
     }
   }
 #pragma GCC unroll 4
@@ -142,12 +146,15 @@ Plan plan_for(const Conv2DShape& s) {
   return p;
 }
 
-// One band of one image: output rows [begin, end) of the task's block of channels.
+// Output rows [begin, end) of the task's block of channels, of one image or of a few that are
+// small.
 template <class T>
 struct Band {
   const Conv2DShape& shape;
   const Plan& plan;
-  std::int64_t positions;  // columns of a phase in the copied image
+  std::int64_t images;
+  std::int64_t image_elements;  // from one image's copy to the next
+  std::int64_t positions;       // columns of a phase in the copied image
   std::int64_t begin, end;
   std::int64_t first;  // the image's row that the copy begins with
   T* image;            // the copy
@@ -172,8 +179,14 @@ void block_tiles(const Band<T>& band, std::int64_t n) {
     std::int64_t begin = band.begin, end = band.end;
     valid_rows(s, kh, &begin, &end);
     if (begin == end) continue;
-    const Pixels pixels{end - begin,   s.out_width,  s.stride_height * row_elements,
-                        kChannelBlock, gradient_row, band.plan.out_stride};
+    Pixels pixels;
+    pixels.images = band.images, pixels.rows = end - begin, pixels.columns = s.out_width;
+    pixels.image_image = band.image_elements;
+    pixels.image_row = s.stride_height * row_elements;
+    pixels.image_column = kChannelBlock;
+    pixels.gradient_image = s.out_height * gradient_row;
+    pixels.gradient_row = gradient_row;
+    pixels.gradient_column = band.plan.out_stride;
     const T* image =
         band.image + (begin * s.stride_height - s.pad_top + kh - band.first) * row_elements;
     const T* gradient = band.gradient + (begin - band.begin) * gradient_row + n;
@@ -198,9 +211,14 @@ void few_tile(const Band<T>& band, std::int64_t n, std::int64_t kh, std::int64_t
   const std::int64_t row_elements = s.stride_width * band.positions * s.in_channels;
   const std::int64_t stride = band.plan.out_stride;
   const std::int64_t kernel_row = s.kernel_width * s.in_channels * stride;
-  const Pixels pixels{band.end - band.begin,          s.out_width,
-                      s.stride_height * row_elements, s.stride_width * s.in_channels,
-                      s.out_width * stride,           stride};
+  Pixels pixels;
+  pixels.images = band.images, pixels.rows = band.end - band.begin, pixels.columns = s.out_width;
+  pixels.image_image = band.image_elements;
+  pixels.image_row = s.stride_height * row_elements;
+  pixels.image_column = s.stride_width * s.in_channels;
+  pixels.gradient_image = s.out_height * s.out_width * stride;
+  pixels.gradient_row = s.out_width * stride;
+  pixels.gradient_column = stride;
   tile<T, 0, kRows, kColumns, kVectors>(
       pixels, band.image + kh * row_elements + m, row_elements, band.gradient + n,
       band.partial + kh * kernel_row + m * stride + n, stride, kernel_row);
@@ -258,18 +276,19 @@ void add_images(const Conv2DShape& s, const Plan& plan, std::int64_t block,
   const RowLayout layout{s.in_width, s.in_channels, plan.few ? 1 : s.stride_width,
                          plan.few ? s.stride_width * positions : positions, s.pad_left};
   // Bands of a few hundred pixels: enough to pay for loading and storing the sums, few enough for
-  // the first-level cache.
+  // the first-level cache. Small images are taken several at a time.
   const std::int64_t rows = std::clamp<std::int64_t>(256 / s.out_width, 1, s.out_height);
+  const std::int64_t together =
+      std::clamp<std::int64_t>(144 / (s.out_height * s.out_width), 1, end_image - begin_image);
   const std::int64_t copied_rows = (rows - 1) * s.stride_height + s.kernel_height;
   const std::int64_t image_elements = copied_rows * row_elements;
   const std::int64_t gradient_row = s.out_width * plan.out_stride;
-  Scratch scratch(ScratchSlot::kTask,
-                  (image_elements + (plan.copy_gradient ? rows * gradient_row : 0)) * sizeof(T));
+  const std::int64_t gradient_elements = plan.copy_gradient ? rows * gradient_row : 0;
+  Scratch scratch(ScratchSlot::kTask, together * (image_elements + gradient_elements) * sizeof(T));
   T* image_copy = scratch.as<T>();
-  T* gradient_copy = image_copy + image_elements;
-  for (std::int64_t image = begin_image; image < end_image; ++image) {
-    const T* source = input + image * s.in_height * s.in_width * s.in_channels + channel;
-    const T* gradient = output_gradient + image * s.out_height * s.out_width * s.out_channels;
+  T* gradient_copy = image_copy + together * image_elements;
+  for (std::int64_t image = begin_image; image < end_image; image += together) {
+    const std::int64_t images = std::min(together, end_image - image);
     for (std::int64_t begin = 0; begin < s.out_height; begin += rows) {
       const std::int64_t end = std::min(s.out_height, begin + rows);
       std::int64_t first = begin * s.stride_height - s.pad_top;
@@ -278,25 +297,31 @@ void add_images(const Conv2DShape& s, const Plan& plan, std::int64_t block,
         first = std::clamp<std::int64_t>(first, 0, s.in_height);
         last = std::clamp<std::int64_t>(last, first, s.in_height);
       }
-      for (std::int64_t r = first; r < last; ++r) {
-        T* to = image_copy + (r - first) * row_elements;
-        if (r < 0 || r >= s.in_height) {
-          std::fill(to, to + row_elements, T(0));
-        } else {
-          copy_row(layout, source + r * s.in_width * s.in_channels, width, plan.block_channels, to);
+      for (std::int64_t n = 0; n < images; ++n) {
+        const T* source = input + (image + n) * s.in_height * s.in_width * s.in_channels + channel;
+        for (std::int64_t r = first; r < last; ++r) {
+          T* to = image_copy + n * image_elements + (r - first) * row_elements;
+          if (r < 0 || r >= s.in_height) {
+            std::fill(to, to + row_elements, T(0));
+          } else {
+            copy_row(layout, source + r * s.in_width * s.in_channels, width, plan.block_channels,
+                     to);
+          }
         }
       }
-      const T* band_gradient = gradient + begin * s.out_width * s.out_channels;
-      if (plan.copy_gradient) {
+      const T* gradient =
+          output_gradient + (image * s.out_height + begin) * s.out_width * s.out_channels;
+      if (plan.copy_gradient) {  // with several images a band is all rows, so they are one run
         T* to = gradient_copy;
-        for (std::int64_t p = 0; p < (end - begin) * s.out_width; ++p, to += plan.out_stride) {
-          const T* from = band_gradient + p * s.out_channels;
+        for (std::int64_t p = 0; p < images * (end - begin) * s.out_width; ++p) {
+          const T* from = gradient + p * s.out_channels;
           std::fill(std::copy(from, from + s.out_channels, to), to + plan.out_stride, T(0));
+          to += plan.out_stride;
         }
-        band_gradient = gradient_copy;
+        gradient = gradient_copy;
       }
-      band_tiles<T>({s, plan, positions, begin, end, first, image_copy, band_gradient,
-                     partial + channel * plan.out_stride});
+      band_tiles<T>({s, plan, images, image_elements, positions, begin, end, first, image_copy,
+                     gradient, partial + channel * plan.out_stride});
     }
   }
 }
