@@ -8,6 +8,7 @@ compiler=$1
 work=$2
 source=$(cd "$(dirname "$0")/../.." && pwd)
 foreign=$source/tests/house/foreign
+mkdir -p "$work"
 
 unset CMAKE_PREFIX_PATH PKG_CONFIG_PATH LD_LIBRARY_PATH
 for shared in OFF ON; do
@@ -16,14 +17,14 @@ for shared in OFF ON; do
   echo "== BUILD_SHARED_LIBS=$shared"
   # The objects of both are the same, so the second round only links.
   cmake -S "$source" -B "$work/library" -G Ninja -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_BUILD_TYPE=Release \
-    -DCAPSTAN_TESTING=OFF -DCAPSTAN_EXAMPLES=OFF -DCAPSTAN_BENCHMARKS=OFF -DBUILD_SHARED_LIBS=$shared >"$work.log"
+    -DCAPSTAN_TESTING=OFF -DCAPSTAN_EXAMPLES=OFF -DCAPSTAN_BENCHMARKS=OFF -DBUILD_SHARED_LIBS=$shared >"$work/log"
   cmake --build "$work/library"
-  cmake --install "$work/library" --prefix "$prefix.staged" >"$work.log"
+  cmake --install "$work/library" --prefix "$prefix.staged" >"$work/log"
   # An installed tree may be moved.
   mv "$prefix.staged" "$prefix"
 
   echo "== find_package"
-  cmake -S "$foreign" -B "$work/foreign" -G Ninja -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_PREFIX_PATH="$prefix" >"$work.log"
+  cmake -S "$foreign" -B "$work/foreign" -G Ninja -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_PREFIX_PATH="$prefix" >"$work/log"
   cmake --build "$work/foreign"
   "$work/foreign/gradient"
   "$work/foreign/digits"
@@ -40,6 +41,12 @@ for shared in OFF ON; do
   echo "== what the programs need"
   if [ $shared = ON ]; then
     readelf -d "$work/gradient" | grep -q 'NEEDED.*libcapstan.so.0.1' || { echo "gradient does not use the shared library"; exit 1; }
+  fi
+  if [ $shared = ON ]; then
+    strip -o "$work/stripped.so" "$(find "$prefix" -name 'libcapstan.so.*.*.*')"
+    bytes=$(stat -c %s "$work/stripped.so")
+    echo "the stripped shared library has $bytes bytes"
+    [ "$bytes" -le 8000000 ] || { echo "more than 8 MB"; exit 1; }
   fi
   # The core stands alone: no parser, no network, no linear algebra of others.
   if readelf -d "$work/gradient" | grep -E 'NEEDED.*(libz|libzip|libhwy|blas)'; then
