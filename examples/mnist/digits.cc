@@ -72,7 +72,7 @@ struct Bend {
   std::array<float, 6> xs, ys;
 
   explicit Bend(Random& random) {
-    constexpr float kStrength = 0.16f;
+    constexpr float kStrength = 0.21f;
     for (float& x : xs) x = kStrength * random.normal();
     for (float& y : ys) y = kStrength * random.normal();
   }
@@ -110,7 +110,7 @@ using Lines = std::vector<std::vector<Point>>;
 
 // The strokes of one digit as polylines, around the origin, about one unit high.
 void write_digit(const Style& style, Random& random, Lines& lines) {
-  constexpr float kTremor = 0.025f;
+  constexpr float kTremor = 0.034f;
   const Bend bend(random);
   const Slant slant(random);
   lines.resize(style.size());

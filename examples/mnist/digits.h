@@ -18,7 +18,7 @@ struct DrawnDigits {
   std::vector<uint8_t> labels;  // [count], 0 to 9 about equally often
 };
 
-/// Draws `count` digits, about 100,000 per second. Another seed gives other digits. None if `count`
+/// Draws `count` digits, about 50,000 per second. Another seed gives other digits. None if `count`
 /// is not positive.
 DrawnDigits draw_digits(int64_t count, uint64_t seed);
 

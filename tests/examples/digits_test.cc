@@ -24,7 +24,7 @@ TEST(DrawDigits, HaveTheShapeOfMnist) {
 TEST(DrawDigits, AreTheSameForASeedOnEveryMachine) {
   const DrawnDigits digits = draw_digits(2000, 42);
   EXPECT_EQ(fingerprint(digits.labels), uint64_t{8218011004943310328});
-  EXPECT_EQ(fingerprint(digits.images), uint64_t{603249608058798573});
+  EXPECT_EQ(fingerprint(digits.images), uint64_t{1108641116396799712});
 }
 
 TEST(DrawDigits, DoNotDependOnHowManyAreDrawn) {
@@ -115,8 +115,8 @@ TEST(DrawDigits, CanBeToldApartButNotByTheMeanPicture) {
     by_mean += mean_says == asked.labels[i];
     by_neighbour += neighbour_says == asked.labels[i];
   }
-  EXPECT_GE(by_neighbour, 265) << "of 300";
-  EXPECT_LE(by_mean, 258) << "of 300";
+  EXPECT_GE(by_neighbour, 250) << "of 300";
+  EXPECT_LE(by_mean, 250) << "of 300";
 }
 
 }  // namespace
