@@ -1,0 +1,218 @@
+// Attributes as dynamic values: what the call by name, printing and comparing of attributes stand
+// on.
+//
+// A value fits a field if nothing is lost: a number field takes an integer, an integer field takes
+// no fraction. A list field takes a single integer as a list of one, and nested lists row by row,
+// so that `strides = 2` and `paddings = [[1, 1], [0, 2]]` can be given as they are written.
+#include "src/core/attributes.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <mutex>
+#include <set>
+
+#include "src/core/check.h"
+
+namespace capstan {
+
+namespace {
+
+[[noreturn, gnu::cold]] void does_not_fit(std::string_view op, std::string_view name,
+                                          std::string_view wanted, const AttributeValue& value) {
+  throw ValueError(
+      detail::join(op, ": attribute \"", name, "\" must be ", wanted, ", not ", value.to_string()));
+}
+
+void append_integers(std::vector<std::int64_t>& integers, const AttributeValue& value,
+                     std::string_view op, std::string_view name, const AttributeValue& whole) {
+  if (value.kind == AttributeValue::Kind::kList) {
+    for (const AttributeValue& item : value.list) append_integers(integers, item, op, name, whole);
+  } else if (value.kind == AttributeValue::Kind::kInt) {
+    integers.push_back(value.integer);
+  } else {
+    does_not_fit(op, name, "a list of integers", whole);
+  }
+}
+
+std::string number_to_string(double number) {
+  if (std::isnan(number)) return "nan";
+  if (std::isinf(number)) return number > 0 ? "inf" : "-inf";
+  char buffer[32];
+  const std::to_chars_result end = std::to_chars(buffer, buffer + sizeof buffer, number);
+  std::string text(buffer, end.ptr);
+  if (text.find_first_of(".e") == std::string::npos) text += ".0";
+  return text;
+}
+
+AttributeValue list_of(std::span<const std::int64_t> integers) {
+  return std::vector<AttributeValue>(integers.begin(), integers.end());
+}
+
+}  // namespace
+
+std::string AttributeValue::to_string() const {
+  switch (kind) {
+    case Kind::kNone:
+      return "none";
+    case Kind::kBool:
+      return truth ? "true" : "false";
+    case Kind::kInt:
+      return std::to_string(integer);
+    case Kind::kFloat:
+      return number_to_string(number);
+    case Kind::kString:
+      return "\"" + text + "\"";
+    case Kind::kList:
+      break;
+  }
+  std::string result = "[";
+  for (std::size_t i = 0; i < list.size(); ++i)
+    result += (i == 0 ? "" : ", ") + list[i].to_string();
+  return result + "]";
+}
+
+// --- Interned lists and texts. The pools are never destroyed: attributes may outlive static
+// objects. ---
+
+IntList intern(std::span<const std::int64_t> values) {
+  static auto* const mutex = new std::mutex;
+  static auto* const pool = new std::set<std::vector<std::int64_t>>;
+  const std::lock_guard lock(*mutex);
+  return {&*pool->emplace(values.begin(), values.end()).first};
+}
+
+Text intern(std::string_view text) {
+  static auto* const mutex = new std::mutex;
+  static auto* const pool = new std::set<std::string, std::less<>>;
+  const std::lock_guard lock(*mutex);
+  auto found = pool->find(text);
+  if (found == pool->end()) found = pool->emplace(text).first;
+  return {&*found};
+}
+
+// --- From dynamic values ---
+
+void set_field(bool& field, const AttributeValue& value, std::string_view op,
+               std::string_view name) {
+  if (value.kind != AttributeValue::Kind::kBool) does_not_fit(op, name, "true or false", value);
+  field = value.truth;
+}
+
+void set_field(std::int64_t& field, const AttributeValue& value, std::string_view op,
+               std::string_view name) {
+  if (value.kind != AttributeValue::Kind::kInt) does_not_fit(op, name, "an integer", value);
+  field = value.integer;
+}
+
+void set_field(double& field, const AttributeValue& value, std::string_view op,
+               std::string_view name) {
+  if (value.is_number()) {
+    field = value.number;
+  } else if (value.text == "inf" ||
+             value.text == "-inf") {  // as files that cannot write them hold them
+    field = value.text == "inf" ? std::numeric_limits<double>::infinity()
+                                : -std::numeric_limits<double>::infinity();
+  } else if (value.text == "nan") {
+    field = std::numeric_limits<double>::quiet_NaN();
+  } else {
+    does_not_fit(op, name, "a number", value);
+  }
+}
+
+void set_field(DType& field, const AttributeValue& value, std::string_view op,
+               std::string_view name) {
+  if (value.kind == AttributeValue::Kind::kString) {
+    for (int i = 0; i < kDTypes; ++i) {
+      if (name_of(static_cast<DType>(i)) != value.text) continue;
+      field = static_cast<DType>(i);
+      return;
+    }
+  }
+  does_not_fit(op, name, "the name of a dtype", value);
+}
+
+void set_field(Axes& field, const AttributeValue& value, std::string_view op,
+               std::string_view name) {
+  if (value.kind == AttributeValue::Kind::kNone) {
+    field = Axes();
+    return;
+  }
+  const auto is_axis = [](const AttributeValue& item) {
+    return item.kind == AttributeValue::Kind::kInt;
+  };
+  const std::span<const AttributeValue> items = value.kind == AttributeValue::Kind::kList
+                                                    ? std::span<const AttributeValue>(value.list)
+                                                    : std::span(&value, 1);
+  std::vector<int> axes;
+  for (const AttributeValue& item : items) {
+    if (!is_axis(item)) does_not_fit(op, name, "an axis, a list of axes, or none", value);
+    const std::int64_t limit = std::numeric_limits<int>::max();
+    axes.push_back(static_cast<int>(
+        std::clamp(item.integer, -limit, limit)));  // clamped: out of range for every rank
+  }
+  CAPSTAN_CHECK(axes.size() <= kMaxRank, ValueError, op, ": attribute \"", name, "\" has ",
+                axes.size(), " axes, a tensor at most ", kMaxRank);
+  field = Axes(axes);
+}
+
+void set_field(OptionalInt& field, const AttributeValue& value, std::string_view op,
+               std::string_view name) {
+  if (value.kind == AttributeValue::Kind::kNone) {
+    field = OptionalInt();
+  } else {
+    if (value.kind != AttributeValue::Kind::kInt)
+      does_not_fit(op, name, "an integer or none", value);
+    field = OptionalInt(value.integer);
+  }
+}
+
+void set_field(IntList& field, const AttributeValue& value, std::string_view op,
+               std::string_view name) {
+  if (value.kind == AttributeValue::Kind::kNone) {
+    field = IntList();
+    return;
+  }
+  std::vector<std::int64_t> integers;
+  append_integers(integers, value, op, name, value);
+  field = intern(integers);
+}
+
+void set_field(Text& field, const AttributeValue& value, std::string_view op,
+               std::string_view name) {
+  if (value.kind == AttributeValue::Kind::kNone) {
+    field = Text();
+  } else {
+    if (value.kind != AttributeValue::Kind::kString) does_not_fit(op, name, "a text", value);
+    field = intern(value.text);
+  }
+}
+
+// --- To dynamic values ---
+
+AttributeValue get_field(bool field) { return field; }
+AttributeValue get_field(std::int64_t field) { return field; }
+AttributeValue get_field(double field) { return field; }
+AttributeValue get_field(DType field) { return std::string(name_of(field)); }
+
+AttributeValue get_field(const Axes& field) {
+  if (field.all()) return {};
+  std::vector<AttributeValue> axes;
+  for (int i = 0; i < field.size(); ++i) axes.emplace_back(field[i]);
+  return axes;
+}
+
+AttributeValue get_field(const OptionalInt& field) {
+  return field.has_value ? AttributeValue(field.value) : AttributeValue();
+}
+
+AttributeValue get_field(const IntList& field) {
+  return field.has_value() ? list_of(field.span()) : AttributeValue();
+}
+
+AttributeValue get_field(const Text& field) {
+  return field.text == nullptr ? AttributeValue() : AttributeValue(*field.text);
+}
+
+}  // namespace capstan
