@@ -1,8 +1,9 @@
 // The choice of an instruction set, see cpu.h.
 //
 // Users may compute tensors in the initialisers of their own static variables, before any
-// constructor of this library has run. So the answer is kept in a constant-initialised atomic that is
-// filled on the first call, and the compiler's runtime is initialised by hand, which is idempotent.
+// constructor of this library has run. So the answer is kept in a constant-initialised atomic that
+// is filled on the first call, and the compiler's runtime is initialised by hand, which is
+// idempotent.
 #include "src/core/cpu.h"
 
 #include <atomic>

@@ -8,11 +8,12 @@
 // fields can be plain variables.
 //
 // Caller and workers spin for a bounded time before they sleep on a condition variable. Whoever
-// changes the state looks at a counter of sleepers afterwards, and a sleeper looks at the state after
-// it has counted itself; both use sequentially consistent operations, so one of them sees the other.
+// changes the state looks at a counter of sleepers afterwards, and a sleeper looks at the state
+// after it has counted itself; both use sequentially consistent operations, so one of them sees the
+// other.
 //
-// The pool is never destroyed and its workers are not joined when the process ends: they sleep, hold
-// no lock and touch nothing that has a destructor, so the order of static destructors does not
+// The pool is never destroyed and its workers are not joined when the process ends: they sleep,
+// hold no lock and touch nothing that has a destructor, so the order of static destructors does not
 // matter. A child made by fork() has no workers; it starts with a new pool.
 #include "src/core/thread_pool.h"
 
@@ -210,8 +211,8 @@ Pool& pool() {
   if (current != nullptr) [[likely]] {
     return *current;
   }
-  static const int registered = pthread_atfork(
-      nullptr, nullptr, [] { the_pool.store(nullptr, std::memory_order_relaxed); });
+  static const int registered =
+      pthread_atfork(nullptr, nullptr, [] { the_pool.store(nullptr, std::memory_order_relaxed); });
   static_cast<void>(registered);
   Pool* fresh = new Pool;
   if (the_pool.compare_exchange_strong(current, fresh, std::memory_order_acq_rel)) return *fresh;

@@ -1,11 +1,13 @@
 // How a matrix product is cut into register tiles.
 //
-// From outside to inside: blocks of columns and blocks of k, so that a block of B fits in the second
-// cache; tasks, which are groups of rows and columns of C and what threads share out; panels, the
-// columns that a tile is wide, whose part of B fits in the first cache; tiles. A large operand is
-// packed, that is, copied into the order in which the tiles read it, when it is read often enough to
-// pay for that; B stored transposed is always packed, since a tile needs its columns side by side. A
-// small product takes the same way: all its blocks are one, and nothing is packed.
+// From outside to inside: blocks of columns and blocks of k, so that a block of B fits in the
+// second cache; tasks, which are groups of rows and columns of C and what threads share out;
+// panels, the columns that a tile is wide, whose part of B fits in the first cache; tiles. A large
+// operand is packed, that is, copied into the order in which the tiles read it, if its rows lie so
+// far apart that the processor cannot foresee the reads: a large B, and a large A that is stored
+// transposed. Other A are read along their rows, where packing gains nothing. B stored transposed
+// is always packed, since a tile needs its columns side by side. A small product takes the same
+// way: all its blocks are one, and nothing is packed.
 //
 // Tasks divide C and never k, so threads share no sum.
 #include "src/kernels/gemm.h"
@@ -22,12 +24,18 @@
 namespace capstan {
 namespace {
 
-// Bytes along k in a block: a panel of B of AVX-512 then takes 32 KiB of the first cache.
-constexpr std::int64_t kDepthBytes = 1024;
+// Bytes along k in a block: the longer, the less often C is read and written.
+constexpr std::int64_t kDepthBytes = 2048;
 // Columns of a block; with the depth this bounds the packed B to 2 MiB.
-constexpr std::int64_t kColumns = 2048;
+constexpr std::int64_t kColumns = 1024;
 // Tiles of rows in a task; with the depth this bounds the packed A to 224 KiB.
-constexpr std::int64_t kTaskTiles = 16;
+constexpr std::int64_t kTaskTiles = 8;
+// Operands of at most this size stay in the second cache and are not packed.
+constexpr std::int64_t kPackBytes = 256 * 1024;
+// Tiles of rows that must share a panel of B before packing it pays.
+constexpr std::int64_t kPackTiles = 6;
+// From this depth on the next tile of C is fetched while a tile is computed.
+constexpr std::int64_t kPrefetchDepth = 64;
 // Below this many multiply-adds the pool costs more than it gains.
 constexpr std::int64_t kParallelWork = 1'000'000;
 // Tasks that a parallel product is cut into at least, so that two to eight threads end together.
@@ -112,8 +120,10 @@ class Product {
 
   // Products of a matrix and a vector whose sums run along the stored rows of the matrix.
   bool run_as_dots(bool parallel) {
-    const bool column = shape_.n == 1 && !shape_.transpose_a && (shape_.transpose_b || shape_.ldb == 1);
-    const bool row = shape_.m == 1 && shape_.transpose_b && (!shape_.transpose_a || shape_.lda == 1);
+    const bool column =
+        shape_.n == 1 && !shape_.transpose_a && (shape_.transpose_b || shape_.ldb == 1);
+    const bool row =
+        shape_.m == 1 && shape_.transpose_b && (!shape_.transpose_a || shape_.lda == 1);
     if (!column && !row) return false;
     const std::int64_t rows = column ? shape_.m : shape_.n;
     const T* matrix = column ? a_ : b_;
@@ -137,18 +147,19 @@ class Product {
   // Decides about blocks and packing, from the shape alone.
   void plan(bool parallel) {
     const std::int64_t m = shape_.m, n = shape_.n, k = shape_.k;
-    panel_ = kernels_.lanes * (m <= kernels_.flat_rows ? TileKernels<T>::kMostVectors : kernels_.vectors);
+    panel_ = kernels_.lanes *
+             (m <= kernels_.flat_rows ? TileKernels<T>::kMostVectors : kernels_.vectors);
     tiles_ = divide_up(m, kernels_.rows);
     column_blocks_ = divide_up(n, kColumns);
     depth_blocks_ = divide_up(k, kDepthBytes / static_cast<std::int64_t>(sizeof(T)));
-    const std::int64_t bytes = k * n * static_cast<std::int64_t>(sizeof(T));
-    pack_b_ = shape_.transpose_b || (tiles_ >= 6 && bytes > 128 * 1024);
-    pack_a_ = tiles_ >= 2 && n >= 6 * panel_ && m * k * static_cast<std::int64_t>(sizeof(T)) > 128 * 1024;
+    constexpr std::int64_t kPackElements = kPackBytes / static_cast<std::int64_t>(sizeof(T));
+    pack_b_ = shape_.transpose_b || (tiles_ >= kPackTiles && k * n > kPackElements);
+    pack_a_ = shape_.transpose_a && n > panel_ && m * k > kPackElements;
     parallel_ = parallel && m * n * k >= kParallelWork;
     row_groups_ = divide_up(tiles_, kTaskTiles);
     if (parallel_) row_groups_ = std::max(row_groups_, std::min(tiles_, kTasks));
-    // A row of C is contiguous, and A of a task is packed once: columns are cut only when rows do not
-    // give enough tasks.
+    // A row of C is contiguous, and A of a task is packed once: columns are cut only when rows do
+    // not give enough tasks.
     column_groups_ = parallel_ ? divide_up(kTasks, row_groups_) : 1;
   }
 
@@ -207,10 +218,11 @@ class Product {
       const std::int64_t width = std::min(panel_, block.width - panel * panel_);
       T* target = to + panel * panel_ * block.depth;
       if (shape_.transpose_b) {
-        kernels_.transpose(block.depth, width, b_ + column * shape_.ldb + block.step, shape_.ldb, target,
-                           panel_);
+        kernels_.transpose(block.depth, width, b_ + column * shape_.ldb + block.step, shape_.ldb,
+                           target, panel_);
       } else {
-        kernels_.copy(block.depth, width, b_ + block.step * shape_.ldb + column, shape_.ldb, target, panel_);
+        kernels_.copy(block.depth, width, b_ + block.step * shape_.ldb + column, shape_.ldb, target,
+                      panel_);
       }
     };
     if (!parallel_ || panels < 2 * kPackTaskPanels) {
@@ -238,16 +250,13 @@ class Product {
     if (packed != nullptr) {
       for (std::int64_t tile = tile_begin; tile < tile_end; ++tile) {
         const std::int64_t row = rows.begin(tile), height = rows.begin(tile + 1) - row;
-        T* to = packed + (row - row_begin) * depth;
-        if (shape_.transpose_a) {
-          kernels_.copy(depth, height, a_ + block.step * shape_.lda + row, shape_.lda, to, height);
-        } else {
-          kernels_.transpose(depth, height, a_ + row * shape_.lda + block.step, shape_.lda, to, height);
-        }
+        kernels_.copy(depth, height, a_ + block.step * shape_.lda + row, shape_.lda,
+                      packed + (row - row_begin) * depth, height);
       }
     }
-    const bool unit_row = packed != nullptr || shape_.transpose_a;
+    const bool unit_row = shape_.transpose_a;
     TileArguments<T> arguments;
+    arguments.next_c = nullptr;
     arguments.depth = depth;
     arguments.b_step = block.b_step;
     arguments.c_row = shape_.ldc;
@@ -272,7 +281,14 @@ class Product {
           arguments.a = a_ + row * shape_.lda + block.step;
           arguments.a_step = 1;
         }
-        arguments.c = c_ + row * shape_.ldc + block.column + panel * panel_;
+        T* c = c_ + block.column + panel * panel_;
+        arguments.c = c + row * shape_.ldc;
+        if (depth >= kPrefetchDepth) {
+          const bool below = tile + 1 < tile_end;
+          const T* next =
+              below ? c + (row + height) * shape_.ldc : c + panel_ + row_begin * shape_.ldc;
+          arguments.next_c = below || panel + 1 < panel_end ? next : nullptr;
+        }
         tiles[height - 1](arguments);
       }
     }

@@ -2,11 +2,11 @@
 //
 //     C[m, n] (+)= A[m, k] * B[k, n]
 //
-// All matrices are stored by rows; A and B may be stored transposed. Every element of C is one chain of
-// fused multiply-adds in the order of k, whatever the size, the blocks, the number of threads, and
-// whichever of AVX2 and AVX-512 runs it (the portable code rounds each product). The exception are
-// products of one row or column whose sums run along stored rows; those have a fixed number of partial
-// sums. So the bits depend on the shape only.
+// All matrices are stored by rows; A and B may be stored transposed. Every element of C is one
+// chain of fused multiply-adds in the order of k, whatever the size, the blocks, the number of
+// threads, and whichever of AVX2 and AVX-512 runs it (the portable code rounds each product). The
+// exception are products of one row or column whose sums run along stored rows; those have a fixed
+// number of partial sums. So the bits depend on the shape only.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +26,8 @@ struct GemmShape {
   bool accumulate = false;   // add to C instead of replacing it
 };
 
-// C must not overlap A or B. With k = 0, C becomes zero, or stays when accumulating. Large products run
-// on the thread pool.
+// C must not overlap A or B. With k = 0, C becomes zero, or stays when accumulating. Large products
+// run on the thread pool.
 void gemm(const GemmShape& shape, const float* a, const float* b, float* c);
 void gemm(const GemmShape& shape, const double* a, const double* b, double* c);
 

@@ -1,9 +1,10 @@
 // The register tiles of the matrix product, see gemm_tiles.h.
 //
 // The accumulators are an array of vectors; it lives in registers because every loop over it is
-// unrolled completely. A tile of AVX-512 has 14 x 2 accumulators of the 32 registers, one of AVX2 6 x 2
-// of 16: two vectors of B and one broadcast of A need the rest. With that shape a tile loads less than
-// one vector per multiply-add, and there are more than the eight chains that hide the latency.
+// unrolled completely. A tile of AVX-512 has 14 x 2 accumulators of the 32 registers, one of AVX2 6
+// x 2 of 16: two vectors of B and one broadcast of A need the rest. With that shape a tile loads
+// less than one vector per multiply-add, and there are more than the eight chains that hide the
+// latency.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "src/kernels/gemm_tiles.cc"
 #include "src/core/simd.h"
@@ -49,7 +50,8 @@ HWY_ATTR void tile(const TileArguments<T>& arguments) {
   constexpr std::int64_t kLanes = HWY_LANES(T);
   constexpr int kLast = kTileVectors - 1;
   const std::int64_t last_columns = arguments.columns - kLast * kLanes;
-  const auto mask = hn::FirstN(d, static_cast<size_t>(last_columns));
+  // A compare leaves the mask in a mask register; FirstN moves it there again in every step.
+  const auto mask = hn::Lt(hn::Iota(d, T(0)), hn::Set(d, static_cast<T>(last_columns)));
   const std::int64_t a_row = kUnitRow ? 1 : arguments.a_row;
   const std::int64_t a_step = kUnitRow ? arguments.a_step : 1;
   const std::int64_t b_step = arguments.b_step;
@@ -59,10 +61,10 @@ HWY_ATTR void tile(const TileArguments<T>& arguments) {
   if (arguments.accumulate) {
     const T* HWY_RESTRICT c = arguments.c;
 #pragma GCC unroll 16
-    for (int i = 0; i < kTileRows; ++i) {
+    for (int i = 0; i < kTileRows; ++i, c += c_row) {
 #pragma GCC unroll 4
-      for (int j = 0; j < kLast; ++j) sum[i][j] = hn::LoadU(d, c + i * c_row + j * kLanes);
-      sum[i][kLast] = load<T, kMasked>(mask, c + i * c_row + kLast * kLanes);
+      for (int j = 0; j < kLast; ++j) sum[i][j] = hn::LoadU(d, c + j * kLanes);
+      sum[i][kLast] = load<T, kMasked>(mask, c + kLast * kLanes);
     }
   } else {
 #pragma GCC unroll 16
@@ -72,29 +74,57 @@ HWY_ATTR void tile(const TileArguments<T>& arguments) {
     }
   }
 
-  const T* HWY_RESTRICT a = arguments.a;
+  if (const T* next = arguments.next_c; next != nullptr) {
+#pragma GCC unroll 16
+    for (int i = 0; i < kTileRows; ++i, next += c_row) {
+#pragma GCC unroll 4
+      for (int j = 0; j < kTileVectors; ++j) __builtin_prefetch(next + j * kLanes, 1);
+    }
+  }
+
+  // With rows apart, one pointer serves four of them, so that all addresses stay in registers. The
+  // compiler would make one pointer per row, or keep an array of pointers in memory.
+  constexpr int kStride = kUnitRow ? kTileRows : 4;
+  const T* a0 = arguments.a;
+  const T* a1 = a0 + kStride * a_row;
+  const T* a2 = a1 + kStride * a_row;
+  const T* a3 = a2 + kStride * a_row;
   const T* HWY_RESTRICT b = arguments.b;
   for (std::int64_t step = arguments.depth; step > 0; --step) {
     Vec<T> row[kTileVectors];
 #pragma GCC unroll 4
     for (int j = 0; j < kLast; ++j) row[j] = hn::LoadU(d, b + j * kLanes);
     row[kLast] = load<T, kMasked>(mask, b + kLast * kLanes);
+    b += b_step;
 #pragma GCC unroll 16
     for (int i = 0; i < kTileRows; ++i) {
-      const Vec<T> factor = hn::Set(d, a[i * a_row]);
+      const int pointer = i / kStride;
+      const T* from = pointer == 0 ? a0 : pointer == 1 ? a1 : pointer == 2 ? a2 : a3;
+      const Vec<T> factor = hn::Set(d, from[i % kStride * a_row]);
 #pragma GCC unroll 4
       for (int j = 0; j < kTileVectors; ++j) sum[i][j] = hn::MulAdd(factor, row[j], sum[i][j]);
     }
-    a += a_step;
-    b += b_step;
+    a0 += a_step;
+    if constexpr (kTileRows > kStride) {
+      a1 += a_step;
+      asm("" : "+r"(a0), "+r"(a1));
+    }
+    if constexpr (kTileRows > 2 * kStride) {
+      a2 += a_step;
+      asm("" : "+r"(a2));
+    }
+    if constexpr (kTileRows > 3 * kStride) {
+      a3 += a_step;
+      asm("" : "+r"(a3));
+    }
   }
 
   T* HWY_RESTRICT c = arguments.c;
 #pragma GCC unroll 16
-  for (int i = 0; i < kTileRows; ++i) {
+  for (int i = 0; i < kTileRows; ++i, c += c_row) {
 #pragma GCC unroll 4
-    for (int j = 0; j < kLast; ++j) hn::StoreU(sum[i][j], d, c + i * c_row + j * kLanes);
-    T* last = c + i * c_row + kLast * kLanes;
+    for (int j = 0; j < kLast; ++j) hn::StoreU(sum[i][j], d, c + j * kLanes);
+    T* last = c + kLast * kLanes;
     // A whole vector is stored without the mask: a masked store does not forward to the next load.
     if (!kMasked || last_columns == kLanes) {
       hn::StoreU(sum[i][kLast], d, last);
@@ -145,24 +175,21 @@ void transpose(std::int64_t depth, std::int64_t width, const T* from, std::int64
 #else
 
 // Loads 16 bytes from each of several rows, one row per 128-bit block of the vector.
-template <class T>
-HWY_INLINE HWY_ATTR Vec<T> load_blocks(const T* const* rows, std::int64_t stride,
-                                       std::int64_t offset) {
-  const Tag<T> d;
-  constexpr size_t kBlock = 16 / sizeof(T);
-  constexpr size_t kBlocks = HWY_LANES(T) / kBlock;
-  Vec<T> result = hn::LoadDup128(d, rows[0] + offset);
-#pragma GCC unroll 4
-  for (size_t block = 1; block < kBlocks; ++block) {
-    const Vec<T> next =
-        hn::LoadDup128(d, rows[static_cast<std::int64_t>(block) * stride] + offset);
-    result = hn::IfThenElse(hn::FirstN(d, block * kBlock), result, next);
+template <class D, class T>
+HWY_INLINE HWY_ATTR hn::Vec<D> load_blocks(D d, const T* const* rows, std::int64_t stride,
+                                           std::int64_t offset) {
+  if constexpr (sizeof(T) * hn::MaxLanes(D()) == 16) {
+    return hn::LoadU(d, rows[0] + offset);
+  } else {
+    const hn::Half<D> half;
+    constexpr std::int64_t kBlocks = sizeof(T) * hn::MaxLanes(half) / 16;
+    return hn::Combine(d, load_blocks(half, rows + kBlocks * stride, stride, offset),
+                       load_blocks(half, rows, stride, offset));
   }
-  return result;
 }
 
-// Transposes a vector's worth of rows: blocks of 4 x 4 floats or 2 x 2 doubles, one per 128 bits. Rows
-// beyond the last repeat it, so that no load leaves the matrix.
+// Transposes a vector's worth of rows: blocks of 4 x 4 floats or 2 x 2 doubles, one per 128 bits.
+// Rows beyond the last repeat it, so that no load leaves the matrix.
 template <class T>
 HWY_ATTR void transpose(std::int64_t depth, std::int64_t width, const T* from,
                         std::int64_t from_step, T* to, std::int64_t to_step) {
@@ -183,8 +210,8 @@ HWY_ATTR void transpose(std::int64_t depth, std::int64_t width, const T* from,
       Vec<T> out[kBlock];
       if constexpr (sizeof(T) == 4) {
         const hn::Repartition<double, Tag<T>> wide;
-        const Vec<T> r0 = load_blocks<T>(rows + 0, 4, step), r1 = load_blocks<T>(rows + 1, 4, step);
-        const Vec<T> r2 = load_blocks<T>(rows + 2, 4, step), r3 = load_blocks<T>(rows + 3, 4, step);
+        const Vec<T> r0 = load_blocks(d, rows + 0, 4, step), r1 = load_blocks(d, rows + 1, 4, step);
+        const Vec<T> r2 = load_blocks(d, rows + 2, 4, step), r3 = load_blocks(d, rows + 3, 4, step);
         const auto low01 = hn::BitCast(wide, hn::InterleaveLower(d, r0, r1));
         const auto low23 = hn::BitCast(wide, hn::InterleaveLower(d, r2, r3));
         const auto high01 = hn::BitCast(wide, hn::InterleaveUpper(d, r0, r1));
@@ -194,7 +221,7 @@ HWY_ATTR void transpose(std::int64_t depth, std::int64_t width, const T* from,
         out[2] = hn::BitCast(d, hn::InterleaveLower(wide, high01, high23));
         out[3] = hn::BitCast(d, hn::InterleaveUpper(wide, high01, high23));
       } else {
-        const Vec<T> r0 = load_blocks<T>(rows + 0, 2, step), r1 = load_blocks<T>(rows + 1, 2, step);
+        const Vec<T> r0 = load_blocks(d, rows + 0, 2, step), r1 = load_blocks(d, rows + 1, 2, step);
         out[0] = hn::InterleaveLower(d, r0, r1);
         out[1] = hn::InterleaveUpper(d, r0, r1);
       }
@@ -282,8 +309,8 @@ template <class T, int kTileVectors, bool kUnitRow, bool kMasked, int kCount>
 constexpr void fill(TileKernels<T>& kernels) {
   if constexpr (kCount > 0) {
     fill<T, kTileVectors, kUnitRow, kMasked, kCount - 1>(kernels);
-    kernels.tile[kUnitRow][kMasked][kTileVectors - 1][kCount - 1] =
-        &tile<T, kCount, kTileVectors, kUnitRow, kMasked || kMaskAlways>;
+    kernels.tile[kUnitRow][kMasked][kTileVectors - 1][kCount - 1] = &tile < T, kCount, kTileVectors,
+                                                               kUnitRow, kMasked || kMaskAlways > ;
   }
 }
 

@@ -1,12 +1,14 @@
-// The innermost loops of the matrix product, one table of them per element type and instruction set.
+// The innermost loops of the matrix product, one table of them per element type and instruction
+// set.
 //
-// A tile is a block of C that fits in registers: a few rows, and a few vectors of columns. For every
-// step along k the loop loads the vectors of one row of B, broadcasts one element of A per row, and
-// multiplies and adds. How A and B lie in memory is a matter of strides only, so the same tile serves
-// packed and unpacked operands. gemm.cc cuts a product into tiles.
+// A tile is a block of C that fits in registers: a few rows, and a few vectors of columns. For
+// every step along k the loop loads the vectors of one row of B, broadcasts one element of A per
+// row, and multiplies and adds. How A and B lie in memory is a matter of strides only, so the same
+// tile serves packed and unpacked operands. gemm.cc cuts a product into tiles.
 //
-// Every element of C is one chain of fused multiply-adds in the order of k, which starts at zero or at
-// the old element. Neither the place of an element in a tile nor the width of a vector changes its bits.
+// Every element of C is one chain of fused multiply-adds in the order of k, which starts at zero or
+// at the old element. Neither the place of an element in a tile nor the width of a vector changes
+// its bits.
 #pragma once
 
 #include <cstdint>
@@ -22,9 +24,11 @@ struct TileArguments {
   std::int64_t b_step;
   T* c;  // element (row, column) is c[row * c_row + column]
   std::int64_t c_row;
-  std::int64_t depth;    // steps along k
-  std::int64_t columns;  // fills all vectors of the tile but the last, and that one in part or whole
-  bool accumulate;       // start at the old elements of C
+  const T* next_c;     // where the next tile will be written, to fetch it early, or null
+  std::int64_t depth;  // steps along k
+  std::int64_t
+      columns;      // fills all vectors of the tile but the last, and that one in part or whole
+  bool accumulate;  // start at the old elements of C
 };
 
 template <class T>
@@ -44,15 +48,15 @@ struct TileKernels {
   // tile[a_row is 1 and not a_step][the last vector is partial][vectors - 1][rows - 1]
   Tile tile[2][2][kMostVectors][kMostRows];
 
-  // to[step * to_step + i] = from[step * from_step + i] for i < width; may write zeros up to the next
-  // multiple of a vector if to_step has room for it.
+  // to[step * to_step + i] = from[step * from_step + i] for i < width; may write zeros up to the
+  // next multiple of a vector if to_step has room for it.
   void (*copy)(std::int64_t depth, std::int64_t width, const T* from, std::int64_t from_step, T* to,
                std::int64_t to_step);
   // to[step * to_step + i] = from[i * from_step + step] for i < width.
   void (*transpose)(std::int64_t depth, std::int64_t width, const T* from, std::int64_t from_step,
                     T* to, std::int64_t to_step);
-  // c[i * c_step] (+)= the scalar product of x and row i of `matrix`, for i < rows. The product is made
-  // of kDotSums partial sums, whatever the vector.
+  // c[i * c_step] (+)= the scalar product of x and row i of `matrix`, for i < rows. The product is
+  // made of kDotSums partial sums, whatever the vector.
   void (*dots)(std::int64_t rows, std::int64_t depth, const T* matrix, std::int64_t row_step,
                const T* x, T* c, std::int64_t c_step, bool accumulate);
   static constexpr int kDotSums = 64 / sizeof(T);

@@ -24,7 +24,8 @@ class ThreadPool : public testing::Test {
 // Runs a job and counts how often each task ran.
 void expect_each_task_once(std::int64_t tasks) {
   std::vector<std::atomic<int>> runs(static_cast<std::size_t>(tasks));
-  parallel_for(tasks, [&](std::int64_t task) { runs[static_cast<std::size_t>(task)].fetch_add(1); });
+  parallel_for(tasks,
+               [&](std::int64_t task) { runs[static_cast<std::size_t>(task)].fetch_add(1); });
   for (const auto& count : runs) ASSERT_EQ(count.load(), 1);
 }
 
@@ -40,7 +41,8 @@ TEST_F(ThreadPool, SeesTheResultsOfAllTasksAfterwards) {
   set_thread_count(3);
   std::vector<std::int64_t> values(64);  // plain variables, for the thread sanitizer
   for (std::int64_t round = 0; round < 2000; ++round) {
-    parallel_for(64, [&](std::int64_t task) { values[static_cast<std::size_t>(task)] += task + round; });
+    parallel_for(
+        64, [&](std::int64_t task) { values[static_cast<std::size_t>(task)] += task + round; });
   }
   for (std::int64_t task = 0; task < 64; ++task) {
     EXPECT_EQ(values[static_cast<std::size_t>(task)], 2000 * task + 1999 * 2000 / 2);
@@ -117,8 +119,16 @@ TEST_F(ThreadPool, UsesTheCoresOfTheProcessByDefault) {
   EXPECT_LE(thread_count(), static_cast<int>(sysconf(_SC_NPROCESSORS_CONF)));
 }
 
+// The thread sanitizer does not support threads in a forked child.
+#if defined(__SANITIZE_THREAD__)
+constexpr bool kCanForkThreads = false;
+#else
+constexpr bool kCanForkThreads = true;
+#endif
+
 // A child has no workers; it must neither hang nor lose tasks, and must end.
 TEST_F(ThreadPool, WorksInAForkedChild) {
+  if (!kCanForkThreads) GTEST_SKIP();
   set_thread_count(2);
   expect_each_task_once(100);
   const pid_t child = fork();
@@ -137,6 +147,7 @@ TEST_F(ThreadPool, WorksInAForkedChild) {
 
 // Workers are left alone when the process ends, also while they spin.
 TEST_F(ThreadPool, LetsTheProcessEnd) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
   EXPECT_EXIT(
       {
         alarm(20);

@@ -91,7 +91,8 @@ void expect_close(const std::vector<T>& actual, const std::vector<T>& reference,
 
 template <class T>
 bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
-  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
+  return a.size() == b.size() &&
+         (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
 }
 
 template <class T>
@@ -126,11 +127,12 @@ TYPED_TEST(Gemm, AgreesWithTheDefinitionForSmallSizes) {
 
 TYPED_TEST(Gemm, AgreesWithTheDefinitionForLargeSizes) {
   std::mt19937 random(2);
-  const std::int64_t sizes[][3] = {{200, 300, 500}, {333, 129, 257}, {7, 2100, 300},
-                                   {2000, 9, 600},  {150, 160, 1100}, {97, 2049, 33}};
+  const std::int64_t sizes[][3] = {{100, 300, 300}, {300, 129, 257}, {7, 1100, 300}, {2000, 9, 600},
+                                   {100, 90, 1100}, {97, 1049, 33},  {90, 1033, 530}};
   for (const auto& size : sizes) {
-    for (int flags = 0; flags < 8; ++flags) {
-      check(make_case<TypeParam>(random, size[0], size[1], size[2], flags & 1, flags & 2, flags & 4));
+    for (int flags : {0, 5, 2, 7}) {
+      check(
+          make_case<TypeParam>(random, size[0], size[1], size[2], flags & 1, flags & 2, flags & 4));
       if (this->HasFatalFailure()) return;
     }
   }
@@ -151,13 +153,15 @@ TYPED_TEST(Gemm, AgreesWithTheDefinitionForVectors) {
 
 TYPED_TEST(Gemm, GivesTheSameBitsForAnyNumberOfThreads) {
   std::mt19937 random(4);
-  const std::int64_t sizes[][3] = {{128, 128, 128}, {64, 256, 576},   {300, 700, 400},  {5, 3000, 100},
-                                   {3000, 5, 100},  {1, 2000, 1000}, {2000, 1, 1000}, {400, 2500, 40}};
+  const std::int64_t sizes[][3] = {{128, 128, 128}, {64, 256, 576},  {128, 128, 129},
+                                   {150, 700, 300}, {5, 3000, 100},  {3000, 5, 100},
+                                   {1, 2000, 1000}, {2000, 1, 1000}, {400, 2500, 40}};
   for (const auto& size : sizes) {
-    for (int flags = 0; flags < 4; ++flags) {
-      const auto test =
-          make_case<TypeParam>(random, size[0], size[1], size[2], flags & 1, flags & 2, false);
-      for (int set = 0; set <= instruction_set(); ++set) {
+    const int flags = static_cast<int>(random() % 4);
+    const auto test =
+        make_case<TypeParam>(random, size[0], size[1], size[2], flags & 1, flags & 2, false);
+    for (int set = 0; set <= instruction_set(); ++set) {
+      {
         const auto serial = computed(test, set, false);
         for (int threads = 1; threads <= 3; ++threads) {
           Threads scope(threads);
@@ -192,7 +196,8 @@ TYPED_TEST(Gemm, GivesTheSameBitsForABatchAndForItsRows) {
     shape.m = 1;
     std::vector<TypeParam> row(shape.n);
     gemm(shape, test.a.data() + i * shape.lda, test.b.data(), row.data());
-    EXPECT_EQ(std::memcmp(row.data(), whole.data() + i * shape.ldc, shape.n * sizeof(TypeParam)), 0);
+    EXPECT_EQ(std::memcmp(row.data(), whole.data() + i * shape.ldc, shape.n * sizeof(TypeParam)),
+              0);
   }
 }
 
@@ -221,7 +226,8 @@ TYPED_TEST(Gemm, PassesOnNotANumberAndNothingElse) {
         const auto c = computed(test, set, false);
         for (std::int64_t i = 0; i < size; ++i) {
           for (std::int64_t j = 0; j < size; ++j) {
-            ASSERT_EQ(std::isnan(c[i * s.ldc + j]), i == 1) << test.text() << " at " << i << " " << j;
+            ASSERT_EQ(std::isnan(c[i * s.ldc + j]), i == 1)
+                << test.text() << " at " << i << " " << j;
           }
         }
       }
