@@ -1,0 +1,45 @@
+// Axes of a tensor as users give them: counted from either end, checked, and brought into one form.
+#pragma once
+
+#include <string_view>
+
+#include "src/core/check.h"
+
+namespace capstan {
+
+[[noreturn, gnu::cold, gnu::noinline]] inline void throw_axis_out_of_range(std::string_view op, std::int64_t axis,
+                                                                           int rank) {
+  throw IndexError(detail::join(op, ": axis ", axis, " is out of range for rank ", rank));
+}
+
+// The axis counted from the front. Throws IndexError naming the op, the axis and the rank.
+inline int normalize_axis(std::string_view op, std::int64_t axis, int rank) {
+  const std::int64_t normal = axis < 0 ? axis + rank : axis;
+  if (normal < 0 || normal >= rank) throw_axis_out_of_range(op, axis, rank);
+  return static_cast<int>(normal);
+}
+
+// Which of a tensor's axes are meant.
+struct AxisSet {
+  bool on[kMaxRank] = {};
+  int count = 0;
+};
+
+// All axes, or those given. Throws IndexError for an axis out of range or given twice.
+inline AxisSet normalize_axes(std::string_view op, const Axes& axes, int rank) {
+  AxisSet set;
+  if (axes.all()) {
+    for (int i = 0; i < rank; ++i) set.on[i] = true;
+    set.count = rank;
+    return set;
+  }
+  for (int i = 0; i < axes.size(); ++i) {
+    const int axis = normalize_axis(op, axes[i], rank);
+    CAPSTAN_CHECK(!set.on[axis], IndexError, op, ": axis ", axis, " is given twice");
+    set.on[axis] = true;
+    ++set.count;
+  }
+  return set;
+}
+
+}  // namespace capstan
