@@ -98,7 +98,7 @@ class Canvas {
         const float right = u - static_cast<float>(column), down = v - static_cast<float>(row);
         const float upper = (1 - right) * ink(column, row) + right * ink(column + 1, row);
         const float lower = (1 - right) * ink(column, row + 1) + right * ink(column + 1, row + 1);
-        const auto grey = static_cast<uint8_t>((1 - down) * upper + down * lower + 0.5f);
+        const auto grey = static_cast<uint8_t>(std::lround((1 - down) * upper + down * lower));
         set(left + x, top + y, {grey, grey, grey});
       }
     }
@@ -152,7 +152,7 @@ std::vector<size_t> worst_mistakes(const Predictions& p, size_t most) {
 
 std::string percent(float confidence) {
   const float shown = confidence >= 0 ? std::min(confidence, 1.0f) : 0.0f;
-  return std::to_string(static_cast<int>(100 * shown + 0.5f)) + "%";
+  return std::to_string(std::lround(100 * shown)) + "%";
 }
 
 }  // namespace

@@ -56,7 +56,8 @@ TEST(ReadIdx, ReadsAnEmptyArray) {
 
 TEST(ReadIdx, ReadsMoreThanOneStepOfTheReader) {
   TemporaryDirectory directory;
-  std::string elements(10'000'001, '\0');
+  std::string elements;
+  elements.resize(10'000'001);
   for (size_t i = 0; i < elements.size(); ++i) elements[i] = static_cast<char>(i * 7);
   const std::string content =
       idx_bytes(kUint8Code, {static_cast<uint32_t>(elements.size())}, elements);
