@@ -1,0 +1,100 @@
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "capstan/export.h"
+
+namespace capstan {
+
+/// The type of a tensor's elements.
+enum class DType : std::uint8_t { kFloat32, kFloat64, kBFloat16, kInt32, kInt64, kUInt8, kBool };
+
+inline constexpr int kDTypes = 7;
+
+/// The dtypes under the names they have in TensorFlow; `bool` is a keyword of C++, hence `bool_`.
+inline constexpr DType float32 = DType::kFloat32;
+inline constexpr DType float64 = DType::kFloat64;
+inline constexpr DType bfloat16 = DType::kBFloat16;
+inline constexpr DType int32 = DType::kInt32;
+inline constexpr DType int64 = DType::kInt64;
+inline constexpr DType uint8 = DType::kUInt8;
+inline constexpr DType bool_ = DType::kBool;
+
+/// A 16-bit float with the exponent of float32; arithmetic on it is done in float32 and rounded to nearest even.
+struct BFloat16 {
+  std::uint16_t bits = 0;
+
+  BFloat16() = default;
+  constexpr explicit BFloat16(float value) {
+    const std::uint32_t word = std::bit_cast<std::uint32_t>(value);
+    if ((word & 0x7fffffffu) > 0x7f800000u) {
+      bits = static_cast<std::uint16_t>((word >> 16) | 0x40u);  // A NaN stays a NaN.
+    } else {
+      bits = static_cast<std::uint16_t>((word + 0x7fffu + ((word >> 16) & 1u)) >> 16);
+    }
+  }
+  constexpr operator float() const { return std::bit_cast<float>(std::uint32_t{bits} << 16); }
+};
+
+/// Bytes per element.
+constexpr std::size_t size_of(DType dtype) {
+  constexpr std::size_t sizes[kDTypes] = {4, 8, 2, 4, 8, 1, 1};
+  return sizes[static_cast<int>(dtype)];
+}
+
+/// "float32", "int64", ...
+constexpr std::string_view name_of(DType dtype) {
+  constexpr std::string_view names[kDTypes] = {"float32", "float64", "bfloat16", "int32", "int64", "uint8", "bool"};
+  return names[static_cast<int>(dtype)];
+}
+
+/// True for float32, float64 and bfloat16: the dtypes that can have gradients.
+constexpr bool is_floating(DType dtype) { return dtype <= DType::kBFloat16; }
+
+/// True for int32, int64 and uint8.
+constexpr bool is_integer(DType dtype) { return dtype >= DType::kInt32 && dtype <= DType::kUInt8; }
+
+/// The dtype whose name is `name`. Throws ValueError for any other text.
+CAPSTAN_EXPORT DType dtype_from_name(std::string_view name);
+
+namespace detail {
+template <class T>
+struct DTypeOf;
+template <>
+struct DTypeOf<float> {
+  static constexpr DType value = DType::kFloat32;
+};
+template <>
+struct DTypeOf<double> {
+  static constexpr DType value = DType::kFloat64;
+};
+template <>
+struct DTypeOf<BFloat16> {
+  static constexpr DType value = DType::kBFloat16;
+};
+template <>
+struct DTypeOf<std::int32_t> {
+  static constexpr DType value = DType::kInt32;
+};
+template <>
+struct DTypeOf<std::int64_t> {
+  static constexpr DType value = DType::kInt64;
+};
+template <>
+struct DTypeOf<std::uint8_t> {
+  static constexpr DType value = DType::kUInt8;
+};
+template <>
+struct DTypeOf<bool> {
+  static constexpr DType value = DType::kBool;
+};
+}  // namespace detail
+
+/// The dtype of a C++ element type: `kDTypeOf<float>` is float32.
+template <class T>
+inline constexpr DType kDTypeOf = detail::DTypeOf<T>::value;
+
+}  // namespace capstan

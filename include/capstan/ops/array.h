@@ -1,0 +1,84 @@
+#pragma once
+
+#include "capstan/tensor.h"
+
+namespace capstan {
+
+// --- Creation ---
+
+/// Tensors of one value. Errors: ShapeError for a negative length or too many elements.
+CAPSTAN_EXPORT Tensor zeros(const Shape& shape, DType dtype = float32);
+CAPSTAN_EXPORT Tensor ones(const Shape& shape, DType dtype = float32);
+/// `value` is a scalar; its gradient is the sum of the cotangent.
+CAPSTAN_EXPORT Tensor fill(const Shape& shape, Operand value);
+CAPSTAN_EXPORT Tensor zeros_like(Operand x);
+CAPSTAN_EXPORT Tensor ones_like(Operand x);
+/// The identity matrix, [rows, columns]; square unless columns is given (>= 0).
+CAPSTAN_EXPORT Tensor eye(std::int64_t rows, std::int64_t columns = -1, DType dtype = float32);
+/// start, start + delta, ... below limit (above it for a negative delta). Numbers: integers make int32.
+CAPSTAN_EXPORT Tensor range(Operand limit);
+CAPSTAN_EXPORT Tensor range(Operand start, Operand limit, Operand delta = 1);
+/// `num` evenly spaced values from start to stop, both included.
+CAPSTAN_EXPORT Tensor linspace(Operand start, Operand stop, std::int64_t num, int axis = 0);
+
+// --- Shape ---
+
+/// The same elements in another shape; one length may be -1. Shares storage.
+CAPSTAN_EXPORT Tensor reshape(Operand x, const Shape& shape);
+CAPSTAN_EXPORT Tensor expand_dims(Operand x, int axis);
+/// Drops axes of length 1: all of them, or those given.
+CAPSTAN_EXPORT Tensor squeeze(Operand x, Axes axes = {});
+/// Axes in another order; reversed unless `perm` is given.
+CAPSTAN_EXPORT Tensor transpose(Operand x, Axes perm = {});
+CAPSTAN_EXPORT Tensor broadcast_to(Operand x, const Shape& shape);
+
+// --- In the shape of another tensor: what gradient rules use, so that they hold for any shape ---
+
+/// `x` broadcast to, reshaped to, or summed down to the shape of `like`; only the shape of `like` is read.
+CAPSTAN_EXPORT Tensor broadcast_like(Operand x, Operand like);
+CAPSTAN_EXPORT Tensor reshape_like(Operand x, Operand like);
+CAPSTAN_EXPORT Tensor sum_like(Operand x, Operand like);
+
+// --- Joining and cutting ---
+
+CAPSTAN_EXPORT Tensor concat(Operands tensors, int axis);
+CAPSTAN_EXPORT Tensor stack(Operands tensors, int axis = 0);
+CAPSTAN_EXPORT std::vector<Tensor> unstack(Operand x, int axis = 0);
+/// `parts` equal parts.
+CAPSTAN_EXPORT std::vector<Tensor> split(Operand x, int parts, int axis = 0);
+/// Parts of the given sizes, one of which may be -1.
+CAPSTAN_EXPORT std::vector<Tensor> split(Operand x, std::span<const std::int64_t> sizes, int axis = 0);
+
+enum class PadMode : std::uint8_t { kConstant, kReflect, kSymmetric };
+struct PadWidth {
+  std::int64_t before = 0;
+  std::int64_t after = 0;
+};
+CAPSTAN_EXPORT Tensor pad(Operand x, std::span<const PadWidth> paddings, PadMode mode = PadMode::kConstant,
+                          double constant_value = 0);
+inline Tensor pad(Operand x, std::initializer_list<PadWidth> paddings, PadMode mode = PadMode::kConstant,
+                  double constant_value = 0) {
+  return pad(x, std::span(paddings.begin(), paddings.size()), mode, constant_value);
+}
+CAPSTAN_EXPORT Tensor tile(Operand x, const Shape& multiples);
+CAPSTAN_EXPORT Tensor repeat(Operand x, std::int64_t repeats, int axis);
+CAPSTAN_EXPORT Tensor reverse(Operand x, Axes axes);
+CAPSTAN_EXPORT Tensor roll(Operand x, std::span<const std::int64_t> shifts, Axes axes);
+inline Tensor roll(Operand x, std::int64_t shift, int axis) { return roll(x, std::span(&shift, 1), axis); }
+/// `x[begin : begin + size]` on every axis; a size of -1 means to the end.
+CAPSTAN_EXPORT Tensor slice(Operand x, const Shape& begin, const Shape& size);
+
+// --- Indexing ---
+
+/// Rows of `params` along `axis` by integer indices; along axis 0 (without batch_dims) the gradient is row-sparse.
+CAPSTAN_EXPORT Tensor gather(Operand params, Operand indices, int axis = 0, int batch_dims = 0);
+CAPSTAN_EXPORT Tensor embedding_lookup(Operand params, Operand ids);
+CAPSTAN_EXPORT Tensor gather_nd(Operand params, Operand indices, int batch_dims = 0);
+/// Zeros with `updates` added at `indices`; repeated indices add up.
+CAPSTAN_EXPORT Tensor scatter_nd(Operand indices, Operand updates, const Shape& shape);
+CAPSTAN_EXPORT Tensor tensor_scatter_nd_add(Operand tensor, Operand indices, Operand updates);
+CAPSTAN_EXPORT Tensor tensor_scatter_nd_update(Operand tensor, Operand indices, Operand updates);
+CAPSTAN_EXPORT Tensor one_hot(Operand indices, std::int64_t depth, double on_value = 1, double off_value = 0,
+                              int axis = -1, DType dtype = float32);
+
+}  // namespace capstan

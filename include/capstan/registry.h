@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "capstan/tensor.h"
+
+namespace capstan {
+
+/// An attribute of an op as a dynamic value: nothing, a truth value, an integer, a number, a text, or a list of these.
+/// Bindings and importers call ops with it; C++ programs use the typed functions.
+struct CAPSTAN_EXPORT AttributeValue {
+  enum class Kind : std::uint8_t { kNone, kBool, kInt, kFloat, kString, kList };
+  Kind kind = Kind::kNone;
+  bool truth = false;
+  std::int64_t integer = 0;
+  double number = 0;
+  std::string text;
+  std::vector<AttributeValue> list;
+
+  AttributeValue() = default;
+  AttributeValue(bool value) : kind(Kind::kBool), truth(value) {}
+  AttributeValue(int value) : AttributeValue(static_cast<std::int64_t>(value)) {}
+  AttributeValue(std::int64_t value) : kind(Kind::kInt), integer(value), number(static_cast<double>(value)) {}
+  AttributeValue(double value) : kind(Kind::kFloat), number(value) {}
+  AttributeValue(std::string value) : kind(Kind::kString), text(std::move(value)) {}
+  AttributeValue(const char* value) : kind(Kind::kString), text(value) {}
+  AttributeValue(std::vector<AttributeValue> value) : kind(Kind::kList), list(std::move(value)) {}
+
+  bool is_number() const { return kind == Kind::kInt || kind == Kind::kFloat; }
+  std::string to_string() const;
+};
+
+using AttributeMap = std::map<std::string, AttributeValue, std::less<>>;
+
+/// What is known of an op without calling it.
+struct CAPSTAN_EXPORT OpInfo {
+  std::string_view name;
+  std::string_view text;
+  std::string_view input_names;
+  int inputs;   ///< -1: any number
+  int outputs;  ///< -1: depends on the arguments
+  bool differentiable;
+  std::vector<std::string_view> attributes;
+};
+
+/// All ops, in the order of their families.
+CAPSTAN_EXPORT std::vector<OpInfo> list_ops();
+
+/// True if an op has this name.
+CAPSTAN_EXPORT bool has_op(std::string_view name);
+
+/// Calls an op by its name: the road that bindings and importers take. Attributes that are not given have their
+/// defaults. Errors: ValueError for an unknown op or attribute, or a value that does not fit; what the op itself throws.
+///
+///     call("reduce_sum", {{x}}, {{"axis", 0}, {"keepdims", true}});
+CAPSTAN_EXPORT std::vector<Tensor> call(std::string_view name, std::span<const Tensor> inputs,
+                                        const AttributeMap& attributes = {});
+
+}  // namespace capstan

@@ -1,0 +1,315 @@
+#pragma once
+
+#include <array>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "capstan/tensor.h"
+#include "capstan/variable.h"
+
+namespace capstan {
+
+class TapeImpl;
+
+/// What gradient() gives for a source that the target does not depend on: an empty tensor, or zeros.
+enum class UnconnectedGradients : std::uint8_t { kNone, kZero };
+
+/// A tensor or a variable whose gradient is asked for.
+class CAPSTAN_EXPORT Source {
+ public:
+  Source(const Tensor& tensor) : tensor_(&tensor) {}
+  Source(const Variable& variable) : variable_(&variable) {}
+  const Tensor* tensor() const { return tensor_; }
+  const Variable* variable() const { return variable_; }
+
+ private:
+  const Tensor* tensor_ = nullptr;
+  const Variable* variable_ = nullptr;
+};
+
+namespace detail {
+
+// --- Structures: vectors, arrays, tuples, pairs, maps, and user structs that opt in with `auto fields() { return
+// std::tie(a, b); }` (see GradientTape::gradient) ---
+
+template <class T>
+concept Leaf = std::is_same_v<std::remove_cvref_t<T>, Tensor> || std::is_same_v<std::remove_cvref_t<T>, Variable>;
+
+template <class T>
+concept HasFields = requires(T& t) { t.fields(); };
+
+template <class T>
+struct IsMap : std::false_type {};
+template <class K, class T, class... More>
+struct IsMap<std::map<K, T, More...>> : std::true_type {};
+
+template <class T>
+struct IsTuple : std::false_type {};
+template <class... T>
+struct IsTuple<std::tuple<T...>> : std::true_type {};
+template <class A, class B>
+struct IsTuple<std::pair<A, B>> : std::true_type {};
+
+// The type of a structure of gradients: each tensor or variable becomes a tensor.
+template <class T>
+struct GradientType {
+  using type = T;  // user structs: see below
+};
+template <>
+struct GradientType<Tensor> {
+  using type = Tensor;
+};
+template <>
+struct GradientType<Variable> {
+  using type = Tensor;
+};
+template <class T>
+struct GradientType<std::vector<T>> {
+  using type = std::vector<typename GradientType<T>::type>;
+};
+template <class T, std::size_t N>
+struct GradientType<std::array<T, N>> {
+  using type = std::array<typename GradientType<T>::type, N>;
+};
+template <class A, class B>
+struct GradientType<std::pair<A, B>> {
+  using type = std::pair<typename GradientType<A>::type, typename GradientType<B>::type>;
+};
+template <class... T>
+struct GradientType<std::tuple<T...>> {
+  using type = std::tuple<typename GradientType<std::remove_cvref_t<T>>::type...>;
+};
+template <class K, class T, class Compare, class Alloc>
+struct GradientType<std::map<K, T, Compare, Alloc>> {
+  using type = std::map<K, typename GradientType<T>::type, Compare>;
+};
+template <class T>
+  requires requires { typename T::Gradients; }
+struct GradientType<T> {
+  using type = typename T::Gradients;
+};
+
+// Calls visit(leaf) for every tensor or variable in order.
+template <class T, class Visit>
+void for_each_leaf(const T& value, const Visit& visit) {
+  if constexpr (Leaf<T>) {
+    visit(value);
+  } else if constexpr (IsMap<T>::value) {
+    for (const auto& [key, item] : value) for_each_leaf(item, visit);
+  } else if constexpr (IsTuple<T>::value) {
+    std::apply([&](const auto&... items) { (for_each_leaf(items, visit), ...); }, value);
+  } else if constexpr (HasFields<const T> || HasFields<T>) {
+    std::apply([&](const auto&... items) { (for_each_leaf(items, visit), ...); }, const_cast<T&>(value).fields());
+  } else {
+    for (const auto& item : value) for_each_leaf(item, visit);
+  }
+}
+
+// Builds the structure of gradients for `value`, taking leaves from `next()` in the same order.
+template <class T, class Next>
+typename GradientType<T>::type rebuild(const T& value, const Next& next) {
+  using Result = typename GradientType<T>::type;
+  if constexpr (Leaf<T>) {
+    return next();
+  } else if constexpr (IsMap<T>::value) {
+    Result result;
+    for (const auto& [key, item] : value) result.emplace(key, rebuild(item, next));
+    return result;
+  } else if constexpr (IsTuple<T>::value) {
+    return std::apply([&](const auto&... items) { return Result{rebuild(items, next)...}; }, value);
+  } else if constexpr (HasFields<const T> || HasFields<T>) {
+    Result result{};
+    std::apply(
+        [&](auto&... slots) {
+          std::apply([&](const auto&... items) { ((slots = rebuild(items, next)), ...); },
+                     const_cast<T&>(value).fields());
+        },
+        result.fields());
+    return result;
+  } else if constexpr (requires(Result r) { r.reserve(1); }) {
+    Result result;
+    result.reserve(value.size());
+    for (const auto& item : value) result.push_back(rebuild(item, next));
+    return result;
+  } else {
+    Result result{};
+    std::size_t i = 0;
+    for (const auto& item : value) result[i++] = rebuild(item, next);
+    return result;
+  }
+}
+
+}  // namespace detail
+
+/// The type of `gradient`'s result for sources of type T: the same structure with a tensor for each source.
+template <class T>
+using GradientsOf = typename detail::GradientType<std::remove_cvref_t<T>>::type;
+
+/// Several targets: their gradient is that of their sum. A tensor, a variable, or any structure of them converts.
+class CAPSTAN_EXPORT Targets {
+ public:
+  Targets(const Tensor& tensor) : one_(tensor), is_one_(true) {}
+  Targets(const Variable& variable) : one_(variable), is_one_(true) {}
+  template <class T>
+    requires(!detail::Leaf<T>)
+  Targets(const T& structure) : one_(Tensor()), is_one_(false) {
+    detail::for_each_leaf(structure, [this](const auto& leaf) { list_.emplace_back(leaf); });
+  }
+  Targets(std::initializer_list<Source> list) : one_(Tensor()), is_one_(false), list_(list) {}
+  std::span<const Source> list() const { return is_one_ ? std::span(&one_, 1) : std::span(list_); }
+
+ private:
+  Source one_;
+  bool is_one_;
+  std::vector<Source> list_;
+};
+
+struct GradientTapeOptions {
+  /// The tape serves any number of gradient() calls and keeps what it recorded until it dies.
+  bool persistent = false;
+  /// Reading a trainable variable watches it.
+  bool watch_accessed_variables = true;
+};
+
+/// Options of GradientTape::gradient.
+struct GradientOptions {
+  /// One weight per target, of the target's shape and dtype: the result is the vector-Jacobian product. An empty tensor
+  /// in the list stands for ones.
+  std::vector<Tensor> output_gradients = {};
+  UnconnectedGradients unconnected_gradients = UnconnectedGradients::kNone;
+};
+
+/// Records operations and computes gradients of what they made.
+///
+/// A tape records from its construction until stop(), the end of its life, or, if it is not persistent, its one
+/// gradient() call; start() resumes. An op is recorded when one of its inputs is watched, or was computed from what is
+/// watched, and has a floating dtype. Trainable variables are watched when they are read; tensors with watch(). Tapes
+/// nest in any order; a gradient taken while another tape records is recorded by it, which gives higher orders.
+///
+/// A tape belongs to the thread that made it: every call from another thread throws GradientError. Tensors and
+/// variables can be shared.
+///
+///     Variable x(3.0f);
+///     GradientTape tape;
+///     Tensor y = x * x;
+///     Tensor dy_dx = tape.gradient(y, x);   // 6
+class CAPSTAN_EXPORT GradientTape {
+ public:
+  explicit GradientTape(GradientTapeOptions options = {});
+  GradientTape(GradientTape&& other) noexcept;
+  GradientTape& operator=(GradientTape&& other) noexcept;
+  ~GradientTape();
+
+  /// Watches a tensor, a variable (trainable or not) or a structure of them. Ops that ran before are not recorded.
+  template <class T>
+  void watch(const T& structure) {
+    detail::for_each_leaf(structure, [this](const auto& leaf) { watch_leaf(leaf); });
+  }
+
+  /// The gradient of the target (of the sum of the targets' elements) with respect to the sources, in the structure of
+  /// the sources: one tensor for one tensor or variable; vectors, arrays, pairs, tuples, maps; and user structs with a
+  /// member `auto fields() { return std::tie(a, b); }` and a type `Gradients` of the same form (which may be itself).
+  /// A gradient is empty (has_value() is false) if the target does not depend on the source. Gradients with respect to
+  /// tables read by gather or embedding_lookup are row-sparse.
+  ///
+  /// Errors: GradientError if the tape has been used up; ShapeError or DTypeError for an output gradient that does not
+  /// fit its target, before anything is changed. An exception from a gradient rule leaves a persistent tape usable and
+  /// another one used up.
+  template <class T>
+  GradientsOf<T> gradient(const Targets& target, const T& sources, const GradientOptions& options = {}) {
+    if constexpr (detail::Leaf<T>) {
+      const Source source(sources);
+      Tensor gradient;
+      compute(target.list(), std::span(&source, 1), std::span(&gradient, 1), options);
+      return gradient;
+    } else {
+      std::vector<Source> list;
+      detail::for_each_leaf(sources, [&](const auto& leaf) { list.emplace_back(leaf); });
+      std::vector<Tensor> gradients(list.size());
+      compute(target.list(), list, gradients, options);
+      std::size_t i = 0;
+      return detail::rebuild(sources, [&] { return std::move(gradients[i++]); });
+    }
+  }
+  std::vector<Tensor> gradient(const Targets& target, std::initializer_list<Source> sources,
+                               const GradientOptions& options = {}) {
+    std::vector<Tensor> gradients(sources.size());
+    compute(target.list(), std::span(sources.begin(), sources.size()), gradients, options);
+    return gradients;
+  }
+
+  /// Pauses recording until the guard dies; other tapes go on. Errors: GradientError if the tape is not recording.
+  ///
+  ///     { auto pause = tape.stop_recording(); ... }
+  class CAPSTAN_EXPORT Pause {
+   public:
+    explicit Pause(GradientTape& tape);
+    Pause(const Pause&) = delete;
+    Pause& operator=(const Pause&) = delete;
+    ~Pause();
+
+   private:
+    GradientTape& tape_;
+  };
+  [[nodiscard]] Pause stop_recording() { return Pause(*this); }
+
+  /// Stops and resumes recording, as leaving and entering Python's `with` block. Errors: start() on a recording tape.
+  void start();
+  void stop();
+  bool is_recording() const;
+
+  /// Forgets everything that was recorded and watched and goes on recording. Errors: GradientError if not recording.
+  void reset();
+
+  /// The variables watched so far, in the order of their construction.
+  std::vector<Variable> watched_variables() const;
+
+  /// Why the gradient of `target` with respect to `source` is missing, in one sentence: never watched, not connected,
+  /// or cut by a named op without a gradient; "connected" if it is not missing.
+  std::string explain(const Source& target, const Source& source) const;
+
+ private:
+  void watch_leaf(const Tensor& tensor);
+  void watch_leaf(const Variable& variable);
+  void compute(std::span<const Source> targets, std::span<const Source> sources, std::span<Tensor> gradients,
+               const GradientOptions& options);
+
+  TapeImpl* impl_;
+};
+
+/// The result of a function with a gradient of its own: see custom_gradient.
+struct CustomGradientResult {
+  std::vector<Tensor> outputs;
+  /// Takes one cotangent per output and returns one gradient per argument; an empty tensor is a missing gradient.
+  std::function<std::vector<Tensor>(std::span<const Tensor> cotangents)> gradient;
+  /// For trainable variables that the function reads beside its arguments: takes the cotangents and the variables and
+  /// returns one gradient per variable. Required if there are any.
+  std::function<std::vector<Tensor>(std::span<const Tensor> cotangents, std::span<const Variable> variables)>
+      variable_gradient = nullptr;
+};
+
+/// Calls `f(arguments)`, whose gradient is the function that it returns beside its outputs, instead of what its ops say.
+///
+/// The gradient function's ops are recorded by outer tapes, so higher orders exist. Errors: GradientError when the
+/// number of gradients is not that of the arguments (thrown by gradient()), or if f reads trainable variables and gives
+/// no variable_gradient (thrown here).
+///
+///     Tensor y = custom_gradient([](std::span<const Tensor> in) -> CustomGradientResult {
+///       Tensor e = exp(in[0]);
+///       return {{log(1 + e)}, [e](std::span<const Tensor> g) -> std::vector<Tensor> {
+///         return {g[0] * (1 - 1 / (1 + e))};
+///       }};
+///     }, {x})[0];
+CAPSTAN_EXPORT std::vector<Tensor> custom_gradient(
+    const std::function<CustomGradientResult(std::span<const Tensor> arguments)>& f, Operands arguments);
+
+/// Calls f; the cotangent of output i becomes the gradient of argument i (a straight-through estimator).
+CAPSTAN_EXPORT std::vector<Tensor> grad_pass_through(
+    const std::function<std::vector<Tensor>(std::span<const Tensor> arguments)>& f, Operands arguments);
+
+}  // namespace capstan

@@ -1,0 +1,404 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "capstan/dtype.h"
+#include "capstan/export.h"
+#include "capstan/shape.h"
+
+namespace capstan {
+
+class Tensor;
+class Variable;
+class Operand;
+class Index;
+
+namespace detail {
+
+struct VariableState;
+
+/// The 128 bytes behind a tensor handle: header, shape, and up to 64 bytes of elements.
+///
+/// Metadata is written once, before the block is shared; the one exception is the sticky bit kLeaf. `node` is the
+/// number of the recorded op that made the tensor, 0 if none did. Larger data lies in a buffer of the allocator's class
+/// `buffer_class`; a view (flag kView) borrows the data of `owner` and holds a count on it.
+struct alignas(64) Block {
+  enum Flag : std::uint8_t {
+    kView = 1,       // data belongs to `owner`
+    kLeaf = 2,       // some tape may know this tensor in its table of leaves
+    kRowSparse = 4,  // no data: `sparse` holds indices and rows (see Tensor::is_row_sparse)
+    kShapeOnly = 8,  // no data: stands for a shape and dtype (see src/tape)
+  };
+
+  std::atomic<std::uint32_t> refs;
+  DType dtype;
+  std::uint8_t rank;
+  std::atomic<std::uint8_t> flags;
+  std::uint8_t buffer_class;
+  std::uint64_t node;
+  void* data;
+  std::uint32_t dims[kMaxRank];
+  std::int64_t count;
+  union {
+    std::byte inline_data[64];
+    Block* owner;
+    struct {
+      Block* indices;
+      Block* values;
+    } sparse;
+  };
+};
+static_assert(sizeof(Block) == 128);
+
+CAPSTAN_EXPORT void destroy(Block* block) noexcept;
+
+inline void retain(Block* block) { block->refs.fetch_add(1, std::memory_order_relaxed); }
+
+// The last handle is released without a locked instruction: nobody else can raise a count of one.
+inline void release(Block* block) noexcept {
+  if (block->refs.load(std::memory_order_acquire) == 1 || block->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+    destroy(block);
+  }
+}
+
+[[noreturn]] CAPSTAN_EXPORT void throw_no_value(const char* what);
+[[noreturn]] CAPSTAN_EXPORT void throw_wrong_element_type(const Block* block, DType asked);
+
+/// The operators of tensors and variables, found by argument-dependent look-up in either; numbers may stand on either
+/// side. There is no operator==: use equal(a, b).
+struct Operators {
+  friend CAPSTAN_EXPORT Tensor operator+(Operand a, Operand b);
+  friend CAPSTAN_EXPORT Tensor operator-(Operand a, Operand b);
+  friend CAPSTAN_EXPORT Tensor operator*(Operand a, Operand b);
+  friend CAPSTAN_EXPORT Tensor operator/(Operand a, Operand b);
+  friend CAPSTAN_EXPORT Tensor operator%(Operand a, Operand b);
+  friend CAPSTAN_EXPORT Tensor operator-(Operand x);
+  friend CAPSTAN_EXPORT Tensor operator<(Operand a, Operand b);
+  friend CAPSTAN_EXPORT Tensor operator<=(Operand a, Operand b);
+  friend CAPSTAN_EXPORT Tensor operator>(Operand a, Operand b);
+  friend CAPSTAN_EXPORT Tensor operator>=(Operand a, Operand b);
+  friend CAPSTAN_EXPORT Tensor operator!(Operand x);
+};
+
+}  // namespace detail
+
+/// What can be asked of a tensor without owning it. Kernels and shape rules see their arguments as this; programs use
+/// Tensor, which adds ownership.
+class TensorRef {
+ public:
+  TensorRef() = default;
+  explicit TensorRef(detail::Block* block) : block_(block) {}
+
+  /// False for an empty handle, for example a missing gradient.
+  bool has_value() const { return block_ != nullptr; }
+
+  DType dtype() const { return checked("dtype")->dtype; }
+  int rank() const { return checked("rank")->rank; }
+  /// The number of elements.
+  std::int64_t size() const { return checked("size")->count; }
+  /// The length of one axis; negative positions count from the end. Errors: IndexError.
+  std::int64_t dim(int axis) const { return shape()[axis]; }
+  Shape shape() const {
+    const detail::Block* b = checked("shape");
+    Shape shape;
+    for (int i = 0; i < b->rank; ++i) shape.push_back(b->dims[i]);
+    return shape;
+  }
+
+  /// The elements, row-major. Errors: DTypeError if T is not the element type; GradientError for a row-sparse gradient.
+  template <class T>
+  const T* data() const {
+    const detail::Block* b = checked("data");
+    if (b->dtype != kDTypeOf<T> || b->data == nullptr) detail::throw_wrong_element_type(b, kDTypeOf<T>);
+    return static_cast<const T*>(b->data);
+  }
+  const void* raw_data() const { return checked("data")->data; }
+
+  detail::Block* block() const { return block_; }
+
+ protected:
+  const detail::Block* checked(const char* what) const {
+    if (block_ == nullptr) [[unlikely]]
+      detail::throw_no_value(what);
+    return block_;
+  }
+
+  detail::Block* block_ = nullptr;
+};
+
+/// An immutable array of numbers behind an eight-byte handle; copying shares.
+///
+/// Tensors are contiguous and row-major, of rank 0 to 8. An empty handle stands for a missing gradient.
+///
+///     Tensor x = constant({{1.0, 2.0}, {3.0, 4.0}});   // float32[2, 2]
+///     Tensor y = x * 2 + 1;
+///     y(0, 1).item<float>();                           // 5
+class CAPSTAN_EXPORT Tensor : public TensorRef, public detail::Operators {
+ public:
+  Tensor() = default;
+  Tensor(const Tensor& other) : TensorRef(other.block_) {
+    if (block_ != nullptr) detail::retain(block_);
+  }
+  Tensor(Tensor&& other) noexcept : TensorRef(std::exchange(other.block_, nullptr)) {}
+  Tensor& operator=(const Tensor& other) {
+    Tensor copy(other);
+    std::swap(block_, copy.block_);
+    return *this;
+  }
+  Tensor& operator=(Tensor&& other) noexcept {
+    std::swap(block_, other.block_);
+    return *this;
+  }
+  ~Tensor() {
+    if (block_ != nullptr) detail::release(block_);
+  }
+  /// The current value of a variable; reading it watches it on the active tapes, as any use in an op does.
+  Tensor(const Variable& variable);  // NOLINT: variables stand wherever tensors do.
+
+  /// Takes over one count of `block`. For the library's own use.
+  static Tensor adopt(detail::Block* block) {
+    Tensor tensor;
+    tensor.block_ = block;
+    return tensor;
+  }
+  /// Gives up the handle together with its count. For the library's own use.
+  detail::Block* release() { return std::exchange(block_, nullptr); }
+
+  /// The value of a tensor of one element, converted to T. Errors: ShapeError for any other size.
+  template <class T>
+  T item() const;
+
+  /// All elements, row-major, converted to T.
+  template <class T>
+  std::vector<T> to_vector() const;
+
+  /// Prints like NumPy, with elision above 1,000 elements.
+  std::string to_string() const;
+
+  /// Elements, rows and slices as NumPy selects them; see Index. Errors: IndexError.
+  ///
+  ///     x(0)                            // the first row
+  ///     x(slice(1, 5), ellipsis, -1)    // rows 1 to 4, the last element of the last axis
+  ///     x(newaxis, slice())             // a new first axis
+  template <class... Indices>
+  Tensor operator()(const Indices&... indices) const;
+  Tensor operator[](std::int64_t index) const;
+
+  /// True for a gradient that is given as rows: those of gather and embedding_lookup. Every op accepts one and sees the
+  /// dense tensor; optimizers update only the rows.
+  bool is_row_sparse() const { return (checked("is_row_sparse")->flags & detail::Block::kRowSparse) != 0; }
+  /// The row numbers, int32[k] or int64[k]; repeats are summed. Errors: ValueError if not row-sparse.
+  Tensor indices() const;
+  /// The rows, [k, ...]. Errors: ValueError if not row-sparse.
+  Tensor values() const;
+  /// The dense tensor; the tensor itself if it is dense.
+  Tensor to_dense() const;
+};
+
+/// The same handle: both sides are the same tensor object, not merely equal.
+inline bool same_tensor(const Tensor& a, const Tensor& b) { return a.block() == b.block(); }
+
+/// `x += y` makes x a new tensor, as in Python; a variable is changed with assign_add.
+inline Tensor& operator+=(Tensor& x, Operand y);
+inline Tensor& operator-=(Tensor& x, Operand y);
+inline Tensor& operator*=(Tensor& x, Operand y);
+inline Tensor& operator/=(Tensor& x, Operand y);
+
+/// One argument of an op: a tensor lent, a tensor given up, a variable, or a plain number.
+///
+/// A number takes the dtype of the tensor it meets; by itself a floating one is float32 and an integer int32. A
+/// given-up tensor (an rvalue) may have its buffer reused for the result. Use it as a parameter type only: it does not
+/// keep its tensor alive.
+class CAPSTAN_EXPORT Operand {
+ public:
+  enum class Kind : std::uint8_t { kLent, kGiven, kVariable, kFloat, kInt, kBool };
+
+  Operand(const Tensor& tensor) : kind_(Kind::kLent) { value_.block = tensor.block(); }
+  Operand(Tensor&& tensor) : kind_(Kind::kGiven) { value_.tensor = &tensor; }
+  Operand(const Variable& variable);
+  Operand(float number) : kind_(Kind::kFloat) { value_.number = number; }
+  Operand(double number) : kind_(Kind::kFloat) { value_.number = number; }
+  Operand(int number) : kind_(Kind::kInt) { value_.integer = number; }
+  Operand(long number) : kind_(Kind::kInt) { value_.integer = number; }
+  Operand(long long number) : kind_(Kind::kInt) { value_.integer = number; }
+  Operand(unsigned number) : kind_(Kind::kInt) { value_.integer = number; }
+  template <class T, class = std::enable_if_t<std::is_same_v<T, bool>>>  // No pointer turns into a truth value.
+  Operand(T truth) : kind_(Kind::kBool) {
+    value_.integer = truth;
+  }
+
+  Kind kind() const { return kind_; }
+  bool is_literal() const { return kind_ >= Kind::kFloat; }
+  detail::Block* lent() const { return value_.block; }
+  Tensor* given() const { return value_.tensor; }
+  detail::VariableState* variable() const { return value_.variable; }
+  double number() const { return kind_ == Kind::kFloat ? value_.number : static_cast<double>(value_.integer); }
+  std::int64_t integer() const { return value_.integer; }
+
+ private:
+  union {
+    detail::Block* block;
+    Tensor* tensor;
+    detail::VariableState* variable;
+    double number;
+    std::int64_t integer;
+  } value_;
+  Kind kind_;
+};
+
+/// A list of arguments for ops that take any number of tensors: braces, a vector of tensors or of variables.
+class CAPSTAN_EXPORT Operands {
+ public:
+  Operands(std::initializer_list<Operand> list) : operands_(list) {}
+  Operands(const std::vector<Tensor>& tensors) : operands_(tensors.begin(), tensors.end()) {}
+  Operands(std::span<const Tensor> tensors) : operands_(tensors.begin(), tensors.end()) {}
+  Operands(const std::vector<Variable>& variables);
+
+  std::size_t size() const { return operands_.size(); }
+  std::span<Operand> span() { return operands_; }
+  Operand operator[](std::size_t i) const { return operands_[i]; }
+
+ private:
+  std::vector<Operand> operands_;
+};
+
+/// A number or nested lists of numbers, as written in braces. Use it as a parameter type only: it refers to the list.
+class CAPSTAN_EXPORT Literal {
+ public:
+  Literal(float number) : kind_(Kind::kFloat) { value_.number = number; }
+  Literal(double number) : kind_(Kind::kFloat) { value_.number = number; }
+  Literal(int number) : kind_(Kind::kInt) { value_.integer = number; }
+  Literal(long number) : kind_(Kind::kInt) { value_.integer = number; }
+  Literal(long long number) : kind_(Kind::kInt) { value_.integer = number; }
+  Literal(unsigned number) : kind_(Kind::kInt) { value_.integer = number; }
+  template <class T, class = std::enable_if_t<std::is_same_v<T, bool>>>
+  Literal(T truth) : kind_(Kind::kBool) {
+    value_.integer = truth;
+  }
+  Literal(std::initializer_list<Literal> list) : kind_(Kind::kList), size_(list.size()) { value_.list = list.begin(); }
+
+  enum class Kind : std::uint8_t { kFloat, kInt, kBool, kList };
+  Kind kind() const { return kind_; }
+  double number() const { return kind_ == Kind::kFloat ? value_.number : static_cast<double>(value_.integer); }
+  std::int64_t integer() const { return value_.integer; }
+  std::span<const Literal> list() const { return {value_.list, size_}; }
+
+ private:
+  union {
+    double number;
+    std::int64_t integer;
+    const Literal* list;
+  } value_;
+  Kind kind_;
+  std::size_t size_ = 0;
+};
+
+/// Begin, end and step of one axis; anything left out means "from the edge". As NumPy's `begin:end:step`.
+struct CAPSTAN_EXPORT Slice {
+  static constexpr std::int64_t kEdge = INT64_MIN;
+  std::int64_t begin = kEdge;
+  std::int64_t end = kEdge;
+  std::int64_t step = 1;
+};
+constexpr Slice slice() { return {}; }
+constexpr Slice slice(std::int64_t begin, std::int64_t end = Slice::kEdge, std::int64_t step = 1) {
+  return {begin, end, step};
+}
+
+struct Ellipsis {};
+struct NewAxis {};
+/// All axes that are not mentioned.
+inline constexpr Ellipsis ellipsis;
+/// A new axis of length 1.
+inline constexpr NewAxis newaxis;
+
+/// One item between the parentheses of `x(...)`: a number (which drops the axis), a slice, `ellipsis` or `newaxis`.
+class Index {
+ public:
+  enum class Kind : std::uint8_t { kNumber, kSlice, kEllipsis, kNewAxis };
+  Index(int number) : slice{number, Slice::kEdge, 1}, kind(Kind::kNumber) {}
+  Index(long number) : slice{number, Slice::kEdge, 1}, kind(Kind::kNumber) {}
+  Index(long long number) : slice{number, Slice::kEdge, 1}, kind(Kind::kNumber) {}
+  Index(Slice range) : slice(range), kind(Kind::kSlice) {}
+  Index(Ellipsis) : kind(Kind::kEllipsis) {}
+  Index(NewAxis) : kind(Kind::kNewAxis) {}
+
+  Slice slice;
+  Kind kind;
+};
+
+/// `x(...)` with the items as a list; see Tensor::operator().
+CAPSTAN_EXPORT Tensor getitem(Operand x, std::span<const Index> indices);
+
+template <class... Indices>
+Tensor Tensor::operator()(const Indices&... indices) const {
+  const Index items[] = {Index(indices)...};
+  return getitem(*this, items);
+}
+
+inline Tensor Tensor::operator[](std::int64_t index) const { return (*this)(index); }
+
+extern template float Tensor::item<float>() const;
+extern template double Tensor::item<double>() const;
+extern template std::int32_t Tensor::item<std::int32_t>() const;
+extern template std::int64_t Tensor::item<std::int64_t>() const;
+extern template std::uint8_t Tensor::item<std::uint8_t>() const;
+extern template bool Tensor::item<bool>() const;
+extern template std::vector<float> Tensor::to_vector<float>() const;
+extern template std::vector<double> Tensor::to_vector<double>() const;
+extern template std::vector<std::int32_t> Tensor::to_vector<std::int32_t>() const;
+extern template std::vector<std::int64_t> Tensor::to_vector<std::int64_t>() const;
+extern template std::vector<std::uint8_t> Tensor::to_vector<std::uint8_t>() const;
+extern template std::vector<bool> Tensor::to_vector<bool>() const;
+
+// --- Creation -------------------------------------------------------------------------------------------------------
+
+/// A tensor of the given numbers: floating ones make float32, integers int32, truth values bool.
+/// Errors: ShapeError for lists of unequal lengths, ValueError for a number that `dtype` cannot hold.
+///
+///     constant(3.0);                              // float32[]
+///     constant({{1.0, 2.0}, {3.0, 4.0}});         // float32[2, 2]
+///     constant({1, 2, 3}, float64);               // float64[3]
+CAPSTAN_EXPORT Tensor constant(Literal value);
+CAPSTAN_EXPORT Tensor constant(Literal value, DType dtype);
+
+/// A tensor that copies `values`, row-major; the dtype is that of T. Without `shape` the result has rank 1.
+/// Errors: ShapeError if the number of values is not the shape's.
+template <class T>
+Tensor constant(std::span<const T> values, const Shape& shape);
+
+namespace detail {
+CAPSTAN_EXPORT Tensor copy_of(const void* values, std::int64_t count, DType dtype, const Shape& shape);
+}
+
+template <class T>
+Tensor constant(std::span<const T> values, const Shape& shape) {
+  return detail::copy_of(values.data(), static_cast<std::int64_t>(values.size()), kDTypeOf<T>, shape);
+}
+template <class T>
+Tensor constant(std::span<const T> values) {
+  return constant(values, Shape{static_cast<std::int64_t>(values.size())});
+}
+template <class T>
+Tensor constant(const std::vector<T>& values, const Shape& shape) {
+  return constant(std::span<const T>(values), shape);
+}
+template <class T>
+Tensor constant(const std::vector<T>& values) {
+  return constant(std::span<const T>(values));
+}
+
+inline Tensor& operator+=(Tensor& x, Operand y) { return x = std::move(x) + y; }
+inline Tensor& operator-=(Tensor& x, Operand y) { return x = std::move(x) - y; }
+inline Tensor& operator*=(Tensor& x, Operand y) { return x = std::move(x) * y; }
+inline Tensor& operator/=(Tensor& x, Operand y) { return x = std::move(x) / y; }
+
+}  // namespace capstan

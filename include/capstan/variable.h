@@ -1,0 +1,104 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "capstan/tensor.h"
+
+namespace capstan {
+
+/// Options of a Variable.
+struct VariableOptions {
+  /// Tapes watch a trainable variable by themselves when it is read.
+  bool trainable = true;
+  std::string name = "Variable";
+  /// The dtype of the value; that of the initial value unless given.
+  std::optional<DType> dtype = std::nullopt;
+};
+
+/// A tensor that can be changed: a handle to shared state; copying a handle shares the variable.
+///
+/// Reading a trainable variable in an op watches it on every active tape of the thread. Writes are invisible to tapes:
+/// a state write cuts the flow of gradients. A tensor read earlier keeps its value when the variable changes.
+/// Shape and dtype are fixed at construction. Reads and writes from several threads at once need a lock of the caller's.
+///
+///     Variable w({{1.0}, {2.0}});              // float32[2, 1]
+///     w.assign_sub(0.1 * gradient);
+class CAPSTAN_EXPORT Variable : public detail::Operators {
+ public:
+  /// An empty handle; any use of it is an error.
+  Variable() = default;
+  explicit Variable(Literal initial, const VariableOptions& options = {});
+  explicit Variable(std::initializer_list<Literal> initial, const VariableOptions& options = {})
+      : Variable(Literal(initial), options) {}
+  explicit Variable(Tensor initial, const VariableOptions& options = {});
+  Variable(const Variable& other);
+  Variable(Variable&& other) noexcept : state_(std::exchange(other.state_, nullptr)) {}
+  Variable& operator=(Variable other) noexcept {
+    std::swap(state_, other.state_);
+    return *this;
+  }
+  ~Variable();
+
+  bool has_value() const { return state_ != nullptr; }
+
+  /// A snapshot of the value; reading watches.
+  Tensor value() const;
+  Tensor read_value() const { return value(); }
+
+  /// Replaces, increases or decreases the value and returns the variable. Errors, all before anything is changed:
+  /// ShapeError for another shape (there is no broadcasting), DTypeError for a tensor of another dtype.
+  const Variable& assign(Operand value) const;
+  const Variable& assign_add(Operand delta) const;
+  const Variable& assign_sub(Operand delta) const;
+
+  /// Adds, subtracts or writes rows: `indices` is int32[k] or int64[k], `updates` is [k, ...]. Repeated indices add up.
+  /// Errors: IndexError, ShapeError, DTypeError.
+  const Variable& scatter_add(Operand indices, Operand updates) const;
+  const Variable& scatter_sub(Operand indices, Operand updates) const;
+  const Variable& scatter_update(Operand indices, Operand updates) const;
+
+  DType dtype() const;
+  Shape shape() const;
+  std::int64_t size() const { return shape().size(); }
+  bool trainable() const;
+  void set_trainable(bool trainable) const;
+  /// The name given at construction; variables of layers also have a path, such as "sequential/dense/kernel".
+  const std::string& name() const;
+  const std::string& path() const;
+  void set_path(std::string path) const;
+
+  template <class T>
+  T item() const {
+    return value().item<T>();
+  }
+  template <class T>
+  std::vector<T> to_vector() const {
+    return value().to_vector<T>();
+  }
+
+  template <class... Indices>
+  Tensor operator()(const Indices&... indices) const {
+    return value()(indices...);
+  }
+  Tensor operator[](std::int64_t index) const { return value()[index]; }
+
+  // A variable is not rebound by arithmetic; use assign_add and its kin.
+  Variable& operator+=(Operand) = delete;
+  Variable& operator-=(Operand) = delete;
+  Variable& operator*=(Operand) = delete;
+  Variable& operator/=(Operand) = delete;
+
+  detail::VariableState* state() const { return state_; }
+  /// Shares the variable behind `state`. For the library's own use.
+  static Variable share(detail::VariableState* state);
+
+  /// The same variable, not merely an equal value.
+  friend bool operator==(const Variable& a, const Variable& b) { return a.state_ == b.state_; }
+
+ private:
+  detail::VariableState* state_ = nullptr;
+};
+
+}  // namespace capstan

@@ -1,0 +1,61 @@
+// apply: the one road from an operation to its effect.
+//
+// It resolves operands (variables are read, numbers take the dtype of the tensor they meet), runs the op, and shows it
+// to the thread's observers. Everything else in the library observes this road.
+#pragma once
+
+#include <span>
+
+#include "capstan/tensor.h"
+#include "src/core/op_def.h"
+
+namespace capstan {
+
+// Runs an op with one output. `attributes` points to the op's attribute struct, or is null if it has none.
+Tensor apply(const OpDef& op, std::span<Operand> inputs, const void* attributes = nullptr);
+
+// Runs an op with any number of outputs.
+std::vector<Tensor> apply_all(const OpDef& op, std::span<Operand> inputs, const void* attributes = nullptr);
+
+inline Tensor apply(const OpDef& op, Operand x, const void* attributes = nullptr) {
+  return apply(op, std::span(&x, 1), attributes);
+}
+inline Tensor apply(const OpDef& op, Operand a, Operand b, const void* attributes = nullptr) {
+  Operand inputs[] = {a, b};
+  return apply(op, std::span(inputs, 2), attributes);
+}
+inline Tensor apply(const OpDef& op, Operand a, Operand b, Operand c, const void* attributes = nullptr) {
+  Operand inputs[] = {a, b, c};
+  return apply(op, std::span(inputs, 3), attributes);
+}
+
+// A tensor that shares the elements of `base` starting at element `offset`, with another shape. For kernels of ops with
+// the flag kReturnsViews.
+Tensor make_view(const TensorRef& base, const Shape& shape, std::int64_t offset = 0);
+
+// Reads an operand as a tensor: a number becomes a scalar of `dtype` (its own dtype if none is given).
+Tensor to_tensor(Operand operand);
+Tensor to_tensor(Operand operand, DType dtype);
+
+// A scalar tensor of the dtype holding `number`. Throws ValueError if the dtype cannot hold it.
+Tensor scalar(double number, DType dtype);
+
+// NumPy's rule for two shapes. Throws ShapeError naming the op.
+Shape broadcast_shapes(std::string_view op, const Shape& a, const Shape& b);
+
+// A block with the shape and dtype of `like` but without elements, for rules that need only these.
+Tensor shape_only(const TensorRef& like);
+
+// A row-sparse tensor (see Tensor::is_row_sparse) of `rows` rows.
+Tensor make_row_sparse(Tensor indices, Tensor values, const Shape& dense_shape);
+
+// Runs loop over a broadcast of its inputs. `out` has the result's shape; inputs broadcast to it; null inputs are
+// skipped. Large loops run on the thread pool in chunks whose size depends on the shape only.
+struct ElementwiseRun {
+  Loop loop;
+  const double* parameters = nullptr;
+  bool accumulate = false;
+};
+void run_loop(const ElementwiseRun& run, const detail::Block* out, std::span<const detail::Block* const> inputs);
+
+}  // namespace capstan

@@ -1,0 +1,185 @@
+// OpDef: all that the library knows of an operation, in one constant.
+//
+// There are three kinds. An *elementwise* op is a scalar formula and its derivative (src/ops/elementwise.h makes the
+// OpDef from them). A *structured* op spells out its parts: infer, kernel, vjp. A *composite* is a function of tensors
+// written in other ops; it is here so that it can be called by name, documented and tested like any op.
+//
+// An op is found by its address, or by name through the registry (src/ops/registry.cc). Nothing is registered at run
+// time; every OpDef is a constant.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <type_traits>
+
+#include "capstan/tensor.h"
+#include "src/core/attributes.h"
+
+namespace capstan {
+
+struct OpDef;
+struct OpTest;
+
+// The most inputs that an op with a fixed number of them has, and the most outputs of any op with a fixed number.
+inline constexpr int kMaxInputs = 6;
+inline constexpr int kVariadic = -1;
+
+// --- Elementwise loops ---
+
+// One call of an elementwise loop. Positions whose bit in `scalars` is set repeat one element.
+// Forward loops read in[0..arity); vjp loops read in[0] = cotangent, in[1..3] = inputs, in[4] = output, as far as the
+// formula reads them; the others may be null.
+struct LoopArgs {
+  void* out;
+  const void* in[5];
+  std::int64_t n;
+  const double* parameters;  // the op's attributes, doubles only
+  std::uint32_t scalars;
+  bool accumulate;  // add to `out` instead of writing it
+};
+using Loop = void (*)(const LoopArgs&);
+
+// The loops of one op for one instruction set; null where the dtype is not supported.
+struct LoopTable {
+  Loop forward[kDTypes];
+  Loop vjp[3][kDTypes];
+};
+
+// Bits of what the derivative of one input reads: positions as in LoopArgs::in.
+inline constexpr std::uint8_t kReadsCotangent = 1, kReadsInput0 = 2, kReadsInput1 = 4, kReadsInput2 = 8,
+                              kReadsOutput = 16;
+
+// --- Structured ops ---
+
+// What a shape rule says of one output.
+struct OutputSpec {
+  DType dtype = DType::kFloat32;
+  Shape shape;
+};
+
+// A call whose operands are resolved.
+struct Call {
+  const OpDef& op;
+  std::span<const TensorRef> inputs;
+  const void* attribute_data;
+
+  const TensorRef& input(int i) const { return inputs[static_cast<std::size_t>(i)]; }
+  int input_count() const { return static_cast<int>(inputs.size()); }
+  template <class A>
+  const A& attributes() const {
+    return *static_cast<const A*>(attribute_data);
+  }
+};
+
+// The outputs of a structured op: allocated by the engine from the specs, filled by the kernel. A kernel may replace
+// outputs[i] by a view of an input (see make_view in apply.h) if the op has the flag kReturnsViews; then the engine
+// allocates nothing.
+class OutputSpecs {
+ public:
+  void add(DType dtype, const Shape& shape) {
+    if (count_ < kInline) {
+      inline_[count_].dtype = dtype;
+      inline_[count_].shape = shape;
+    } else {
+      more_.push_back({dtype, shape});
+    }
+    ++count_;
+  }
+  int size() const { return count_; }
+  const OutputSpec& operator[](int i) const { return i < kInline ? inline_[i] : more_[static_cast<std::size_t>(i - kInline)]; }
+
+ private:
+  static constexpr int kInline = 3;
+  OutputSpec inline_[kInline];
+  std::vector<OutputSpec> more_;
+  int count_ = 0;
+};
+using Infer = void (*)(const Call& call, OutputSpecs& outputs);
+using Kernel = void (*)(const Call& call, std::span<Tensor> outputs);
+
+// What a vjp rule sees. Inputs and outputs that the op's Saves do not name are stand-ins without data: their shape and
+// dtype can be used (sum_like, reshape_like, broadcast_like), their elements cannot.
+class VjpCall {
+ public:
+  virtual const Tensor& input(int i) const = 0;
+  virtual const Tensor& output(int i = 0) const = 0;
+  // The cotangent of an output; zeros if nothing flowed into it.
+  virtual const Tensor& cotangent(int i = 0) const = 0;
+  virtual bool has_cotangent(int i) const = 0;
+  // True if the cotangent of input i is asked for.
+  virtual bool needs(int i) const = 0;
+  virtual int input_count() const = 0;
+  virtual const void* attribute_data() const = 0;
+  template <class A>
+  const A& attributes() const {
+    return *static_cast<const A*>(attribute_data());
+  }
+
+ protected:
+  ~VjpCall() = default;
+};
+
+// Writes the cotangents of the inputs that are needed; an entry left empty is a missing gradient. A rule is written in
+// the library's own ops, so that gradients of gradients exist; it does not sum over broadcast axes (the reverse loop
+// does: it sums a cotangent whose shape is larger than its input's).
+using Vjp = void (*)(const VjpCall& call, std::span<Tensor> cotangents);
+
+// Which values a vjp rule reads, by bits of input and output positions. For a variadic op bit 0 stands for all inputs.
+struct Saves {
+  std::uint16_t inputs = 0;
+  std::uint16_t outputs = 0;
+};
+
+// A composite: computes its outputs with other ops.
+using Compose = void (*)(std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs);
+
+enum class OpKind : std::uint8_t { kElementwise, kStructured, kComposite };
+
+enum OpFlags : std::uint16_t {
+  kNoFlags = 0,
+  kConditionFirst = 1,     // elementwise: input 0 is bool and has no gradient
+  kBooleanResult = 2,      // elementwise: the result is bool
+  kNotDifferentiable = 4,  // every gradient is missing
+  kKeepsRowSparse = 8,     // unary and linear: a row-sparse cotangent stays one
+  kReturnsViews = 16,      // the kernel makes its outputs itself (views, or data-dependent shapes)
+  kStateful = 32,          // the result depends on more than the inputs: random draws
+  kTakesAnyDTypes = 64,    // structured: inputs may differ in dtype; infer checks them
+};
+
+struct OpDef {
+  std::string_view name;
+  std::string_view text;  // one sentence for documentation
+  OpKind kind = OpKind::kStructured;
+  std::uint16_t flags = kNoFlags;
+  std::int8_t arity = 1;    // kVariadic: any number
+  std::int8_t outputs = 1;  // kVariadic: infer decides
+  // Names of the inputs, comma separated ("a, b"), for errors and documentation.
+  std::string_view input_names = "x";
+
+  const AttributeType* attributes = nullptr;  // null: none
+
+  // Elementwise.
+  const LoopTable* const* loops = nullptr;  // by instruction set
+  std::uint8_t reads[3] = {};               // per input: what its derivative reads
+  std::uint8_t passes = 0;                  // bit i: the cotangent of input i is the cotangent of the output itself
+
+  // Structured.
+  Infer infer = nullptr;
+  Kernel kernel = nullptr;
+  Saves saves;
+  std::uint16_t shape_inputs = 0;  // bit i: of input i only shape and dtype are read, never an element
+
+  // Both: the rule in library ops. For elementwise ops it is made from the formula.
+  Vjp vjp = nullptr;
+
+  // Composite: what it is. Any other kind: what a call by name runs, if the public function does more than the op.
+  Compose compose = nullptr;
+
+  // Samples and reference, present in builds with tests only.
+  const OpTest* test = nullptr;
+};
+
+constexpr bool has_flag(const OpDef& op, OpFlags flag) { return (op.flags & flag) != 0; }
+
+}  // namespace capstan

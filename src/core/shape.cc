@@ -1,0 +1,46 @@
+#include "capstan/shape.h"
+
+#include "src/core/check.h"
+
+namespace capstan {
+
+Shape::Shape(std::span<const std::int64_t> dims) {
+  CAPSTAN_CHECK(dims.size() <= kMaxRank, ShapeError, "shape: rank ", dims.size(), " exceeds the largest rank, ", kMaxRank);
+  for (std::int64_t length : dims) dims_[rank_++] = length;
+}
+
+std::int64_t Shape::size() const {
+  std::int64_t size = 1;
+  bool overflow = false;
+  for (int i = 0; i < rank_; ++i) {
+    CAPSTAN_CHECK(dims_[i] >= 0, ShapeError, "shape: negative length ", dims_[i], " in ", to_string());
+    overflow |= __builtin_mul_overflow(size, dims_[i] == 0 ? 1 : dims_[i], &size);
+  }
+  CAPSTAN_CHECK(!overflow && size < (std::int64_t{1} << 62), ShapeError, "shape: ", to_string(), " has too many elements");
+  for (int i = 0; i < rank_; ++i) {
+    if (dims_[i] == 0) return 0;
+  }
+  return size;
+}
+
+void Shape::push_back(std::int64_t length) {
+  CAPSTAN_CHECK(rank_ < kMaxRank, ShapeError, "shape: rank ", rank_ + 1, " exceeds the largest rank, ", kMaxRank);
+  dims_[rank_++] = length;
+}
+
+void Shape::axis_out_of_range(int axis) const {
+  throw IndexError(detail::join("shape: axis ", axis, " is out of range for ", to_string()));
+}
+
+std::string Shape::to_string() const {
+  std::string text = "[";
+  for (int i = 0; i < rank_; ++i) text += (i == 0 ? "" : ", ") + std::to_string(dims_[i]);
+  return text + "]";
+}
+
+Axes::Axes(std::span<const int> axes) : all_(false) {
+  CAPSTAN_CHECK(axes.size() <= kMaxRank, ValueError, "axes: ", axes.size(), " axes exceed the largest rank, ", kMaxRank);
+  for (int axis : axes) axes_[count_++] = static_cast<std::int8_t>(clamp(axis));
+}
+
+}  // namespace capstan

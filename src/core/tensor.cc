@@ -1,0 +1,187 @@
+#include "capstan/tensor.h"
+
+#include <cstring>
+
+#include "src/core/allocator.h"
+#include "src/core/apply.h"
+#include "src/core/check.h"
+
+namespace capstan {
+
+using detail::Block;
+
+void detail::throw_no_value(const char* what) {
+  throw ValueError(join(what, ": this tensor is empty", help("a missing gradient is an empty tensor; test it with has_value()")));
+}
+
+void detail::throw_wrong_element_type(const Block* block, DType asked) {
+  if ((block->flags & Block::kRowSparse) != 0) {
+    throw GradientError(join("data: a row-sparse tensor has rows, not elements",
+                             help("read values() and indices(), or convert it with to_dense()")));
+  }
+  if (block->data == nullptr) throw Error("data: this tensor has a shape but no value");
+  throw DTypeError(join("data: the elements are ", block->dtype, ", not ", asked,
+                        help("convert with cast(x, dtype), or read with item<T>() or to_vector<T>(), which convert")));
+}
+
+namespace {
+
+// Calls visit(pointer) with the elements as their C++ type.
+template <class Visit>
+auto with_elements(const Block* block, const Visit& visit) {
+  switch (block->dtype) {
+    case DType::kFloat32:
+      return visit(static_cast<const float*>(block->data));
+    case DType::kFloat64:
+      return visit(static_cast<const double*>(block->data));
+    case DType::kBFloat16:
+      return visit(static_cast<const BFloat16*>(block->data));
+    case DType::kInt32:
+      return visit(static_cast<const std::int32_t*>(block->data));
+    case DType::kInt64:
+      return visit(static_cast<const std::int64_t*>(block->data));
+    case DType::kUInt8:
+      return visit(static_cast<const std::uint8_t*>(block->data));
+    default:
+      return visit(static_cast<const bool*>(block->data));
+  }
+}
+
+}  // namespace
+
+template <class T>
+T Tensor::item() const {
+  const Block* b = checked("item");
+  CAPSTAN_CHECK(b->count == 1, ShapeError, "item: needs one element, not ", b->count, "\n  x: ", describe(*this));
+  if ((b->flags & Block::kRowSparse) != 0) return to_dense().item<T>();
+  return with_elements(b, [](const auto* data) { return static_cast<T>(data[0]); });
+}
+
+template <class T>
+std::vector<T> Tensor::to_vector() const {
+  const Block* b = checked("to_vector");
+  if ((b->flags & Block::kRowSparse) != 0) return to_dense().to_vector<T>();
+  return with_elements(b, [&](const auto* data) {
+    std::vector<T> values(static_cast<std::size_t>(b->count));
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<T>(data[i]);
+    return values;
+  });
+}
+
+template float Tensor::item<float>() const;
+template double Tensor::item<double>() const;
+template std::int32_t Tensor::item<std::int32_t>() const;
+template std::int64_t Tensor::item<std::int64_t>() const;
+template std::uint8_t Tensor::item<std::uint8_t>() const;
+template bool Tensor::item<bool>() const;
+template std::vector<float> Tensor::to_vector<float>() const;
+template std::vector<double> Tensor::to_vector<double>() const;
+template std::vector<std::int32_t> Tensor::to_vector<std::int32_t>() const;
+template std::vector<std::int64_t> Tensor::to_vector<std::int64_t>() const;
+template std::vector<std::uint8_t> Tensor::to_vector<std::uint8_t>() const;
+template std::vector<bool> Tensor::to_vector<bool>() const;
+
+namespace {
+
+Tensor share(Block* block) {
+  detail::retain(block);
+  return Tensor::adopt(block);
+}
+
+}  // namespace
+
+Tensor Tensor::indices() const {
+  CAPSTAN_CHECK(is_row_sparse(), ValueError, "indices: this tensor is dense\n  x: ", describe(*this));
+  return share(block_->sparse.indices);
+}
+
+Tensor Tensor::values() const {
+  CAPSTAN_CHECK(is_row_sparse(), ValueError, "values: this tensor is dense\n  x: ", describe(*this));
+  return share(block_->sparse.values);
+}
+
+std::string describe(const TensorRef& tensor) {
+  return tensor.has_value() ? describe(tensor.dtype(), tensor.shape()) : "nothing";
+}
+
+std::string arguments(std::initializer_list<NamedArgument> list) {
+  std::string text;
+  for (const NamedArgument& argument : list) {
+    text += detail::join("\n  ", argument.name, ": ", describe(argument.tensor));
+  }
+  return text;
+}
+
+DType dtype_from_name(std::string_view name) {
+  for (int i = 0; i < kDTypes; ++i) {
+    if (name_of(static_cast<DType>(i)) == name) return static_cast<DType>(i);
+  }
+  throw ValueError(detail::join("dtype: there is no dtype \"", name, "\""));
+}
+
+// --- constant ---
+
+namespace {
+
+// The shape of nested lists; every list of one depth must have the same length.
+void literal_shape(const Literal& value, int depth, Shape& shape, bool* any_float, bool* any_int) {
+  if (value.kind() != Literal::Kind::kList) {
+    CAPSTAN_CHECK(depth == shape.rank(), ShapeError, "constant: lists of different depth");
+    *any_float |= value.kind() == Literal::Kind::kFloat;
+    *any_int |= value.kind() == Literal::Kind::kInt;
+    return;
+  }
+  const auto length = static_cast<std::int64_t>(value.list().size());
+  CAPSTAN_CHECK(depth < shape.rank() && shape[depth] == length, ShapeError, "constant: lists of different length, ",
+                depth < shape.rank() ? shape[depth] : 0, " and ", length);
+  for (const Literal& item : value.list()) literal_shape(item, depth + 1, shape, any_float, any_int);
+}
+
+void write_literal(const Literal& value, DType dtype, std::byte*& out) {
+  if (value.kind() == Literal::Kind::kList) {
+    for (const Literal& item : value.list()) write_literal(item, dtype, out);
+    return;
+  }
+  const Operand number = value.kind() == Literal::Kind::kFloat ? Operand(value.number())
+                         : value.kind() == Literal::Kind::kInt ? Operand(static_cast<long>(value.integer()))
+                                                               : Operand(value.integer() != 0);
+  CAPSTAN_CHECK(value.kind() != Literal::Kind::kFloat || is_floating(dtype), ValueError, "constant: the number ",
+                value.number(), " does not fit ", dtype);
+  const Tensor element = dtype == DType::kInt64 ? to_tensor(number, dtype) : scalar(number.number(), dtype);
+  std::memcpy(out, element.raw_data(), size_of(dtype));
+  out += size_of(dtype);
+}
+
+Tensor make_constant(const Literal& value, const DType* asked) {
+  Shape shape;
+  for (const Literal* level = &value; level->kind() == Literal::Kind::kList; level = level->list().data()) {
+    shape.push_back(static_cast<std::int64_t>(level->list().size()));
+    if (level->list().empty()) break;
+  }
+  bool any_float = false;
+  bool any_int = false;
+  literal_shape(value, 0, shape, &any_float, &any_int);
+  const bool no_numbers = shape.size() == 0;
+  const DType dtype = asked != nullptr                    ? *asked
+                      : any_float || no_numbers           ? DType::kFloat32
+                      : any_int                           ? DType::kInt32
+                                                          : DType::kBool;
+  Tensor tensor = new_tensor(dtype, shape);
+  auto* out = static_cast<std::byte*>(mutable_raw_data(tensor));
+  write_literal(value, dtype, out);
+  return tensor;
+}
+
+}  // namespace
+
+Tensor constant(Literal value) { return make_constant(value, nullptr); }
+Tensor constant(Literal value, DType dtype) { return make_constant(value, &dtype); }
+
+Tensor detail::copy_of(const void* values, std::int64_t count, DType dtype, const Shape& shape) {
+  CAPSTAN_CHECK(shape.size() == count, ShapeError, "constant: ", count, " values do not fill the shape ", shape);
+  Tensor tensor = new_tensor(dtype, shape);
+  if (count > 0) std::memcpy(mutable_raw_data(tensor), values, static_cast<std::size_t>(count) * size_of(dtype));
+  return tensor;
+}
+
+}  // namespace capstan

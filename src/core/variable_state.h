@@ -1,0 +1,34 @@
+// The state behind a Variable.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+
+#include "capstan/variable.h"
+
+namespace capstan::detail {
+
+struct VariableState {
+  std::atomic<std::uint32_t> refs{1};
+  bool trainable = true;
+  // Construction order; tapes report watched variables in this order.
+  std::uint64_t serial = 0;
+  // Always a block of the variable's own: it never carries the number of the op that computed the value, so a read is a
+  // leaf. Replaced, or written in place when nobody else holds it.
+  Tensor value;
+  std::string name;
+  std::string path;
+};
+
+inline void retain(VariableState* state) { state->refs.fetch_add(1, std::memory_order_relaxed); }
+void release(VariableState* state) noexcept;
+
+}  // namespace capstan::detail
+
+namespace capstan {
+
+// Replaces the value of a variable by a tensor of the same dtype and shape that nobody else holds.
+void replace_value(detail::VariableState& variable, Tensor value);
+
+}  // namespace capstan

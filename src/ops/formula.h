@@ -1,0 +1,604 @@
+// Formulas: a scalar function and its derivative, written once over a type X.
+//
+//     struct Sqrt : UnaryOp {
+//       static constexpr OpText text{"sqrt", "Square root, elementwise."};
+//       static constexpr Domain domain{0.1, 4.0};  // where samples are drawn; the derivative is smooth there
+//       FORMULA f(X x) { return sqrt(x); }
+//       FORMULA df(X g, X, X y) { return select(g == 0.0, 0.0, 0.5 * g / y); }
+//     };
+//
+// `df(g, x, y)` is the cotangent of the input given the cotangent g of the output y; because an elementwise Jacobian is
+// diagonal it is also the tangent of the output. X is
+//   - Scalar<T>: one element, in the reference and in the loops of integers and bfloat16;
+//   - V<D>: a vector, in the kernels (src/ops/elementwise-inl.h);
+//   - Rule: a tensor, in the gradient rule written in library ops, so that gradients of any order exist;
+//   - Micro: a recorder at compile time, which turns the formula into data. From it follows what a derivative reads, and
+//     so what a tape saves; nobody declares that.
+// So a formula has no branches (select only), plain literals, and only the functions listed below.
+#pragma once
+
+#include <cmath>
+#include <concepts>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <type_traits>
+
+#include "capstan/ops/array.h"
+#include "capstan/ops/math.h"
+#include "src/core/apply.h"
+#include "src/core/op_def.h"
+#include "src/core/op_test.h"
+#include "src/kernels/scalar_math.h"
+
+#define FORMULA template <class X> static constexpr X
+// A formula with attributes: P is double, or a recorder.
+#define FORMULA_WITH_PARAMETERS template <class X, class P> static constexpr X
+// A formula with a truth value as its result; for ops with `boolean = true`.
+#define PREDICATE template <class X> static constexpr auto
+
+// The functions of one argument that formulas may call; each is an op as well.
+#define CAPSTAN_UNARY_PRIMITIVES(M) \
+  M(abs) M(sign) M(sqrt) M(rsqrt) M(exp) M(expm1) M(log) M(log1p) M(sin) M(cos) M(tan) M(asin) M(acos) M(atan) \
+  M(sinh) M(cosh) M(tanh) M(asinh) M(acosh) M(atanh) M(erf) M(erfc) M(sigmoid) M(softplus) M(lgamma) M(digamma) \
+  M(floor) M(ceil) M(round)
+// Of one argument, with a truth value as the result.
+#define CAPSTAN_PREDICATES(M) M(is_nan) M(is_inf) M(is_finite)
+// Of two arguments. maximum and minimum take the first operand at ties; a NaN on either side gives NaN.
+#define CAPSTAN_BINARY_PRIMITIVES(M) M(maximum) M(minimum) M(pow) M(atan2) M(floordiv) M(floormod) M(truncatemod) \
+  M(polygamma)
+
+namespace capstan {
+
+struct OpText {
+  std::string_view name;
+  std::string_view text;
+};
+
+// Which dtypes an elementwise op takes.
+enum class Types : std::uint8_t { kFloating, kNumbers, kIntegers, kAll, kBool };
+
+constexpr bool takes(Types types, DType dtype) {
+  switch (types) {
+    case Types::kFloating:
+      return is_floating(dtype);
+    case Types::kNumbers:
+      return dtype != DType::kBool;
+    case Types::kIntegers:
+      return is_integer(dtype);
+    case Types::kBool:
+      return dtype == DType::kBool;
+    default:
+      return true;
+  }
+}
+
+// What every formula inherits; a formula overrides what differs.
+struct UnaryOp {
+  static constexpr int arity = 1;
+  static constexpr int parameters = 0;
+  static constexpr Types types = Types::kFloating;
+  static constexpr bool differentiable = true;
+  static constexpr bool boolean = false;  // the result is bool
+  static constexpr std::uint16_t flags = kNoFlags;
+  static constexpr std::string_view input_names = "x";
+  static constexpr const AttributeType* attributes = nullptr;
+  static constexpr Domain domain{};
+  // What a call by name runs where the public function does more than the loop: checks, or another dtype.
+  static constexpr Compose compose = nullptr;
+};
+struct BinaryOp : UnaryOp {
+  static constexpr int arity = 2;
+  static constexpr std::string_view input_names = "x, y";
+};
+
+// --- Scalar<T>: one element ---
+
+template <class T>
+struct Scalar {
+  T v;
+  constexpr Scalar() = default;
+  constexpr explicit Scalar(T value) : v(value) {}
+};
+
+namespace detail {
+// Integer arithmetic wraps around instead of being undefined.
+template <class T>
+constexpr T wrap_add(T a, T b) {
+  if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+    return static_cast<T>(static_cast<std::make_unsigned_t<T>>(a) + static_cast<std::make_unsigned_t<T>>(b));
+  } else {
+    return static_cast<T>(a + b);
+  }
+}
+template <class T>
+constexpr T wrap_subtract(T a, T b) {
+  if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+    return static_cast<T>(static_cast<std::make_unsigned_t<T>>(a) - static_cast<std::make_unsigned_t<T>>(b));
+  } else {
+    return static_cast<T>(a - b);
+  }
+}
+template <class T>
+constexpr T wrap_multiply(T a, T b) {
+  if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+    return static_cast<T>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
+  } else {
+    return static_cast<T>(a * b);
+  }
+}
+template <class T>
+constexpr T checked_divide(T a, T b) {
+  if constexpr (std::is_integral_v<T>) {
+    if (b == 0) return T{0};  // The op refuses a zero divisor before the loop runs.
+    if constexpr (std::is_signed_v<T>) {
+      if (b == T(-1)) return wrap_subtract(T{0}, a);
+    }
+  }
+  return static_cast<T>(a / b);
+}
+}  // namespace detail
+
+#define CAPSTAN_SCALAR_OPERATOR(op, function)                                          \
+  template <class T>                                                                   \
+  constexpr Scalar<T> operator op(Scalar<T> a, Scalar<T> b) {                          \
+    return Scalar<T>(detail::function(a.v, b.v));                                      \
+  }                                                                                    \
+  template <class T>                                                                   \
+  constexpr Scalar<T> operator op(Scalar<T> a, double b) {                             \
+    return Scalar<T>(detail::function(a.v, static_cast<T>(b)));                        \
+  }                                                                                    \
+  template <class T>                                                                   \
+  constexpr Scalar<T> operator op(double a, Scalar<T> b) {                             \
+    return Scalar<T>(detail::function(static_cast<T>(a), b.v));                        \
+  }
+CAPSTAN_SCALAR_OPERATOR(+, wrap_add)
+CAPSTAN_SCALAR_OPERATOR(-, wrap_subtract)
+CAPSTAN_SCALAR_OPERATOR(*, wrap_multiply)
+CAPSTAN_SCALAR_OPERATOR(/, checked_divide)
+#undef CAPSTAN_SCALAR_OPERATOR
+template <class T>
+constexpr Scalar<T> operator-(Scalar<T> x) {
+  if constexpr (std::is_integral_v<T>) return Scalar<T>(detail::wrap_subtract(T{0}, x.v));
+  else return Scalar<T>(-x.v);
+}
+#define CAPSTAN_SCALAR_COMPARISON(op)                              \
+  template <class T>                                               \
+  constexpr Scalar<bool> operator op(Scalar<T> a, Scalar<T> b) {   \
+    return Scalar<bool>(a.v op b.v);                               \
+  }                                                                \
+  template <class T>                                               \
+  constexpr Scalar<bool> operator op(Scalar<T> a, double b) {      \
+    return Scalar<bool>(a.v op static_cast<T>(b));                 \
+  }
+CAPSTAN_SCALAR_COMPARISON(==)
+CAPSTAN_SCALAR_COMPARISON(!=)
+CAPSTAN_SCALAR_COMPARISON(<)
+CAPSTAN_SCALAR_COMPARISON(<=)
+CAPSTAN_SCALAR_COMPARISON(>)
+CAPSTAN_SCALAR_COMPARISON(>=)
+#undef CAPSTAN_SCALAR_COMPARISON
+constexpr Scalar<bool> operator&&(Scalar<bool> a, Scalar<bool> b) { return Scalar<bool>(a.v && b.v); }
+constexpr Scalar<bool> operator||(Scalar<bool> a, Scalar<bool> b) { return Scalar<bool>(a.v || b.v); }
+constexpr Scalar<bool> operator!(Scalar<bool> a) { return Scalar<bool>(!a.v); }
+template <class T>
+constexpr Scalar<T> select(Scalar<bool> c, Scalar<T> a, Scalar<T> b) {
+  return c.v ? a : b;
+}
+template <class T>
+constexpr Scalar<T> select(Scalar<bool> c, Scalar<T> a, double b) {
+  return c.v ? a : Scalar<T>(static_cast<T>(b));
+}
+template <class T>
+constexpr Scalar<T> select(Scalar<bool> c, double a, Scalar<T> b) {
+  return c.v ? Scalar<T>(static_cast<T>(a)) : b;
+}
+template <class T>
+constexpr Scalar<T> zero_of(Scalar<T>) {
+  return Scalar<T>(T{0});
+}
+
+namespace detail {
+// The functions on single numbers, in their own precision or in double; see src/kernels/scalar_math.h for those the
+// standard library lacks.
+
+// The `compose` of an op of two arguments whose public function is `function`.
+template <Tensor (*function)(Operand, Operand)>
+void call_function(std::span<const Operand> inputs, const void*, std::vector<Tensor>& outputs) {
+  outputs.push_back(function(inputs[0], inputs[1]));
+}
+
+template <class T>
+T scalar_call(double (*function)(double), T x) {
+  return static_cast<T>(function(static_cast<double>(x)));
+}
+template <class T>
+constexpr T scalar_sign(T x) {
+  if constexpr (std::is_floating_point_v<T>) return x > 0 ? T(1) : x < 0 ? T(-1) : x;
+  else return static_cast<T>((x > T(0)) - (x < T(0)));
+}
+template <class T>
+T scalar_abs(T x) {
+  if constexpr (std::is_floating_point_v<T>) return std::fabs(x);
+  else return x < T(0) ? wrap_subtract(T(0), x) : x;
+}
+template <class T>
+T scalar_round(T x) {
+  if constexpr (std::is_floating_point_v<T>) return std::nearbyint(x);
+  else return x;
+}
+template <class T>
+T scalar_floordiv(T x, T y) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return std::floor(x / y);
+  } else {
+    const T quotient = checked_divide(x, y);
+    return y != 0 && wrap_multiply(quotient, y) != x && (x < 0) != (y < 0) ? static_cast<T>(quotient - 1) : quotient;
+  }
+}
+template <class T>
+T scalar_floormod(T x, T y) {
+  if constexpr (std::is_floating_point_v<T>) {
+    const T r = std::fmod(x, y);
+    return r != 0 && (r < 0) != (y < 0) ? r + y : r;
+  } else {
+    if (y == 0 || (std::is_signed_v<T> && y == T(-1))) return T(0);
+    const T r = static_cast<T>(x % y);
+    return r != 0 && (r < 0) != (y < 0) ? static_cast<T>(r + y) : r;
+  }
+}
+template <class T>
+T scalar_truncatemod(T x, T y) {
+  if constexpr (std::is_floating_point_v<T>) return std::fmod(x, y);
+  else return y == 0 || (std::is_signed_v<T> && y == T(-1)) ? T(0) : static_cast<T>(x % y);
+}
+template <class T>
+T scalar_pow(T x, T y) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return std::pow(x, y);
+  } else {
+    T result = 1;  // by squaring; negative exponents are refused before the loop runs
+    for (; y > 0; y = static_cast<T>(y >> 1)) {
+      if ((y & 1) != 0) result = wrap_multiply(result, x);
+      x = wrap_multiply(x, x);
+    }
+    return result;
+  }
+}
+}  // namespace detail
+
+#define CAPSTAN_SCALAR_FUNCTION(name, expression) \
+  template <class T>                              \
+  Scalar<T> name(Scalar<T> s) {                   \
+    const T x = s.v;                              \
+    return Scalar<T>(static_cast<T>(expression)); \
+  }
+CAPSTAN_SCALAR_FUNCTION(abs, detail::scalar_abs(x))
+CAPSTAN_SCALAR_FUNCTION(sign, detail::scalar_sign(x))
+CAPSTAN_SCALAR_FUNCTION(sqrt, std::sqrt(x))
+CAPSTAN_SCALAR_FUNCTION(rsqrt, T(1) / std::sqrt(x))
+CAPSTAN_SCALAR_FUNCTION(exp, std::exp(static_cast<double>(x)))
+CAPSTAN_SCALAR_FUNCTION(expm1, std::expm1(static_cast<double>(x)))
+CAPSTAN_SCALAR_FUNCTION(log, std::log(static_cast<double>(x)))
+CAPSTAN_SCALAR_FUNCTION(log1p, std::log1p(static_cast<double>(x)))
+CAPSTAN_SCALAR_FUNCTION(sin, std::sin(static_cast<double>(x)))
+CAPSTAN_SCALAR_FUNCTION(cos, std::cos(static_cast<double>(x)))
+CAPSTAN_SCALAR_FUNCTION(tan, std::tan(static_cast<double>(x)))
+CAPSTAN_SCALAR_FUNCTION(asin, std::asin(static_cast<double>(x)))
+CAPSTAN_SCALAR_FUNCTION(acos, std::acos(static_cast<double>(x)))
+CAPSTAN_SCALAR_FUNCTION(atan, std::atan(static_cast<double>(x)))
+CAPSTAN_SCALAR_FUNCTION(sinh, std::sinh(static_cast<double>(x)))
+CAPSTAN_SCALAR_FUNCTION(cosh, std::cosh(static_cast<double>(x)))
+CAPSTAN_SCALAR_FUNCTION(tanh, std::tanh(static_cast<double>(x)))
+CAPSTAN_SCALAR_FUNCTION(asinh, std::asinh(static_cast<double>(x)))
+CAPSTAN_SCALAR_FUNCTION(acosh, std::acosh(static_cast<double>(x)))
+CAPSTAN_SCALAR_FUNCTION(atanh, std::atanh(static_cast<double>(x)))
+CAPSTAN_SCALAR_FUNCTION(erf, std::erf(static_cast<double>(x)))
+CAPSTAN_SCALAR_FUNCTION(erfc, std::erfc(static_cast<double>(x)))
+CAPSTAN_SCALAR_FUNCTION(sigmoid, detail::sigmoid(static_cast<double>(x)))
+CAPSTAN_SCALAR_FUNCTION(softplus, detail::softplus(static_cast<double>(x)))
+CAPSTAN_SCALAR_FUNCTION(lgamma, detail::log_gamma(static_cast<double>(x)))
+CAPSTAN_SCALAR_FUNCTION(digamma, detail::digamma(static_cast<double>(x)))
+CAPSTAN_SCALAR_FUNCTION(floor, std::floor(x))
+CAPSTAN_SCALAR_FUNCTION(ceil, std::ceil(x))
+CAPSTAN_SCALAR_FUNCTION(round, detail::scalar_round(x))
+#undef CAPSTAN_SCALAR_FUNCTION
+template <class T>
+Scalar<bool> is_nan(Scalar<T> x) {
+  return Scalar<bool>(std::isnan(x.v));
+}
+template <class T>
+Scalar<bool> is_inf(Scalar<T> x) {
+  return Scalar<bool>(std::isinf(x.v));
+}
+template <class T>
+Scalar<bool> is_finite(Scalar<T> x) {
+  return Scalar<bool>(std::isfinite(x.v));
+}
+// With a NaN on either side the comparison is false and the sum is NaN.
+template <class T>
+constexpr Scalar<T> maximum(Scalar<T> a, Scalar<T> b) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return a.v != a.v || b.v != b.v ? Scalar<T>(a.v + b.v) : a.v >= b.v ? a : b;
+  } else {
+    return a.v >= b.v ? a : b;
+  }
+}
+template <class T>
+constexpr Scalar<T> minimum(Scalar<T> a, Scalar<T> b) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return a.v != a.v || b.v != b.v ? Scalar<T>(a.v + b.v) : a.v <= b.v ? a : b;
+  } else {
+    return a.v <= b.v ? a : b;
+  }
+}
+template <class T>
+Scalar<T> pow(Scalar<T> a, Scalar<T> b) {
+  return Scalar<T>(detail::scalar_pow(a.v, b.v));
+}
+template <class T>
+Scalar<T> atan2(Scalar<T> a, Scalar<T> b) {
+  return Scalar<T>(std::atan2(a.v, b.v));
+}
+template <class T>
+Scalar<T> polygamma(Scalar<T> a, Scalar<T> b) {
+  return Scalar<T>(static_cast<T>(detail::polygamma(static_cast<double>(a.v), static_cast<double>(b.v))));
+}
+template <class T>
+Scalar<T> floordiv(Scalar<T> a, Scalar<T> b) {
+  return Scalar<T>(detail::scalar_floordiv(a.v, b.v));
+}
+template <class T>
+Scalar<T> floormod(Scalar<T> a, Scalar<T> b) {
+  return Scalar<T>(detail::scalar_floormod(a.v, b.v));
+}
+template <class T>
+Scalar<T> truncatemod(Scalar<T> a, Scalar<T> b) {
+  return Scalar<T>(detail::scalar_truncatemod(a.v, b.v));
+}
+
+// --- Micro: the formula as data ---
+
+enum class MicroOp : std::uint8_t {
+  kInput,
+  kLiteral,
+  kParameter,
+  kAdd,
+  kSubtract,
+  kMultiply,
+  kDivide,
+  kNegate,
+  kEqual,
+  kNotEqual,
+  kLess,
+  kLessEqual,
+  kGreater,
+  kGreaterEqual,
+  kAnd,
+  kOr,
+  kNot,
+  kSelect,
+  kZero,
+#define CAPSTAN_MICRO(name) k_##name,
+  CAPSTAN_UNARY_PRIMITIVES(CAPSTAN_MICRO) CAPSTAN_PREDICATES(CAPSTAN_MICRO) CAPSTAN_BINARY_PRIMITIVES(CAPSTAN_MICRO)
+#undef CAPSTAN_MICRO
+};
+
+// A recorded formula: micro-operations in the order of evaluation.
+struct Recording {
+  struct Step {
+    MicroOp op = MicroOp::kInput;
+    std::int16_t a = -1, b = -1, c = -1;
+    double literal = 0;
+  };
+  Step steps[128] = {};
+  int count = 0;
+
+  constexpr int add(MicroOp op, int a = -1, int b = -1, int c = -1, double literal = 0) {
+    steps[count] = {op, static_cast<std::int16_t>(a), static_cast<std::int16_t>(b), static_cast<std::int16_t>(c), literal};
+    return count++;
+  }
+  // Bit i: the value `result` depends on input i.
+  constexpr std::uint8_t reads(int result) const {
+    bool reached[128] = {};
+    reached[result] = true;
+    std::uint8_t bits = 0;
+    for (int i = result; i >= 0; --i) {
+      if (!reached[i]) continue;
+      if (steps[i].op == MicroOp::kInput) bits = static_cast<std::uint8_t>(bits | 1 << steps[i].a);
+      if (steps[i].op == MicroOp::kInput || steps[i].op == MicroOp::kParameter || steps[i].op == MicroOp::kZero) continue;
+      for (int k : {int{steps[i].a}, int{steps[i].b}, int{steps[i].c}}) {
+        if (k >= 0) reached[k] = true;
+      }
+    }
+    return bits;
+  }
+};
+
+struct Micro {
+  Recording* recording = nullptr;
+  int id = -1;
+};
+constexpr Micro micro(Micro a, MicroOp op) { return {a.recording, a.recording->add(op, a.id)}; }
+constexpr Micro micro(Micro a, Micro b, MicroOp op) { return {a.recording, a.recording->add(op, a.id, b.id)}; }
+constexpr Micro micro_literal(Recording* recording, double value) {
+  return {recording, recording->add(MicroOp::kLiteral, -1, -1, -1, value)};
+}
+#define CAPSTAN_MICRO_OPERATOR(op, code)                                                                              \
+  constexpr Micro operator op(Micro a, Micro b) { return micro(a, b, MicroOp::code); }                               \
+  constexpr Micro operator op(Micro a, double b) { return micro(a, micro_literal(a.recording, b), MicroOp::code); }  \
+  constexpr Micro operator op(double a, Micro b) { return micro(micro_literal(b.recording, a), b, MicroOp::code); }
+CAPSTAN_MICRO_OPERATOR(+, kAdd)
+CAPSTAN_MICRO_OPERATOR(-, kSubtract)
+CAPSTAN_MICRO_OPERATOR(*, kMultiply)
+CAPSTAN_MICRO_OPERATOR(/, kDivide)
+CAPSTAN_MICRO_OPERATOR(==, kEqual)
+CAPSTAN_MICRO_OPERATOR(!=, kNotEqual)
+CAPSTAN_MICRO_OPERATOR(<, kLess)
+CAPSTAN_MICRO_OPERATOR(<=, kLessEqual)
+CAPSTAN_MICRO_OPERATOR(>, kGreater)
+CAPSTAN_MICRO_OPERATOR(>=, kGreaterEqual)
+#undef CAPSTAN_MICRO_OPERATOR
+constexpr Micro operator-(Micro a) { return micro(a, MicroOp::kNegate); }
+constexpr Micro operator&&(Micro a, Micro b) { return micro(a, b, MicroOp::kAnd); }
+constexpr Micro operator||(Micro a, Micro b) { return micro(a, b, MicroOp::kOr); }
+constexpr Micro operator!(Micro a) { return micro(a, MicroOp::kNot); }
+constexpr Micro select(Micro c, Micro a, Micro b) {
+  return {c.recording, c.recording->add(MicroOp::kSelect, c.id, a.id, b.id)};
+}
+constexpr Micro select(Micro c, Micro a, double b) { return select(c, a, micro_literal(c.recording, b)); }
+constexpr Micro select(Micro c, double a, Micro b) { return select(c, micro_literal(c.recording, a), b); }
+constexpr Micro zero_of(Micro a) { return micro(a, MicroOp::kZero); }
+#define CAPSTAN_MICRO_UNARY(name) \
+  constexpr Micro name(Micro a) { return micro(a, MicroOp::k_##name); }
+#define CAPSTAN_MICRO_BINARY(name)                                                      \
+  constexpr Micro name(Micro a, Micro b) { return micro(a, b, MicroOp::k_##name); }
+CAPSTAN_UNARY_PRIMITIVES(CAPSTAN_MICRO_UNARY)
+CAPSTAN_PREDICATES(CAPSTAN_MICRO_UNARY)
+CAPSTAN_BINARY_PRIMITIVES(CAPSTAN_MICRO_BINARY)
+#undef CAPSTAN_MICRO_UNARY
+#undef CAPSTAN_MICRO_BINARY
+
+// --- Rule: tensors ---
+
+// A tensor in a gradient rule. A type of its own, because comparisons of tensors mean something else to users.
+struct Rule {
+  Tensor t;
+};
+#define CAPSTAN_RULE_OPERATOR(op, function)                                              \
+  inline Rule operator op(const Rule& a, const Rule& b) { return {function(a.t, b.t)}; } \
+  inline Rule operator op(const Rule& a, double b) { return {function(a.t, b)}; }        \
+  inline Rule operator op(double a, const Rule& b) { return {function(a, b.t)}; }
+CAPSTAN_RULE_OPERATOR(+, add)
+CAPSTAN_RULE_OPERATOR(-, subtract)
+CAPSTAN_RULE_OPERATOR(*, multiply)
+CAPSTAN_RULE_OPERATOR(/, divide)
+CAPSTAN_RULE_OPERATOR(==, equal)
+CAPSTAN_RULE_OPERATOR(!=, not_equal)
+CAPSTAN_RULE_OPERATOR(<, less)
+CAPSTAN_RULE_OPERATOR(<=, less_equal)
+CAPSTAN_RULE_OPERATOR(>, greater)
+CAPSTAN_RULE_OPERATOR(>=, greater_equal)
+#undef CAPSTAN_RULE_OPERATOR
+inline Rule operator-(const Rule& a) { return {negative(a.t)}; }
+inline Rule operator&&(const Rule& a, const Rule& b) { return {logical_and(a.t, b.t)}; }
+inline Rule operator||(const Rule& a, const Rule& b) { return {logical_or(a.t, b.t)}; }
+inline Rule operator!(const Rule& a) { return {logical_not(a.t)}; }
+inline Rule select(const Rule& c, const Rule& a, const Rule& b) { return {where(c.t, a.t, b.t)}; }
+inline Rule select(const Rule& c, const Rule& a, double b) { return {where(c.t, a.t, b)}; }
+inline Rule select(const Rule& c, double a, const Rule& b) { return {where(c.t, a, b.t)}; }
+inline Rule zero_of(const Rule& a) { return {zeros_like(a.t)}; }
+#define CAPSTAN_RULE_UNARY(name) \
+  inline Rule name(const Rule& a) { return {capstan::name(Operand(a.t))}; }
+#define CAPSTAN_RULE_BINARY(name) \
+  inline Rule name(const Rule& a, const Rule& b) { return {capstan::name(Operand(a.t), Operand(b.t))}; }
+CAPSTAN_UNARY_PRIMITIVES(CAPSTAN_RULE_UNARY)
+CAPSTAN_PREDICATES(CAPSTAN_RULE_UNARY)
+CAPSTAN_BINARY_PRIMITIVES(CAPSTAN_RULE_BINARY)
+#undef CAPSTAN_RULE_UNARY
+#undef CAPSTAN_RULE_BINARY
+
+// --- Calling a formula ---
+
+namespace detail {
+
+template <class F, class X, class... P>
+constexpr auto call_forward(const X* x, P... parameters) {
+  if constexpr (F::arity == 1) return F::f(x[0], parameters...);
+  else return F::f(x[0], x[1], parameters...);
+}
+
+// The derivative for input I: values are {g, x0, x1, unused, y} as in LoopArgs::in.
+template <class F, int I, class X, class... P>
+constexpr X call_derivative(const X* v, P... parameters) {
+  if constexpr (F::arity == 1) return F::df(v[0], v[1], v[4], parameters...);
+  else if constexpr (I == 0) return F::da(v[0], v[1], v[2], v[4], parameters...);
+  else return F::db(v[0], v[1], v[2], v[4], parameters...);
+}
+
+// Appends a formula's parameters to a call: doubles from the attributes.
+template <class F, class Call>
+constexpr auto with_parameters(const double* parameters, const Call& call) {
+  if constexpr (F::parameters == 0) return call();
+  else if constexpr (F::parameters == 1) return call(parameters[0]);
+  else return call(parameters[0], parameters[1]);
+}
+
+// What the derivative for input I reads, and whether it is the cotangent itself.
+template <class F, int I>
+constexpr std::uint8_t derivative_reads(bool* passes = nullptr) {
+  Recording recording;
+  Micro v[5];
+  for (int i = 0; i < 5; ++i) v[i] = {&recording, recording.add(MicroOp::kInput, i)};
+  const Micro p{&recording, recording.add(MicroOp::kParameter)};
+  Micro result;
+  if constexpr (F::parameters == 0) result = call_derivative<F, I>(v);
+  else if constexpr (F::parameters == 1) result = call_derivative<F, I>(v, p);
+  else result = call_derivative<F, I>(v, p, p);
+  if (passes != nullptr) *passes = result.id == 0;
+  return recording.reads(result.id);
+}
+
+// The rule in library ops.
+template <class F>
+void formula_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
+  const auto* parameters = static_cast<const double*>(call.attribute_data());
+  const auto derive = [&]<int I>() {
+    if (!call.needs(I)) return;
+    constexpr std::uint8_t reads = derivative_reads<F, I>();
+    Rule v[5];
+    v[0].t = call.cotangent();
+    if constexpr ((reads & kReadsInput0) != 0) v[1].t = call.input(0);
+    if constexpr ((reads & kReadsInput1) != 0) v[2].t = call.input(1);
+    if constexpr ((reads & kReadsOutput) != 0) v[4].t = call.output();
+    cotangents[I] = with_parameters<F>(parameters, [&](auto... p) { return call_derivative<F, I>(v, p...); }).t;
+  };
+  derive.template operator()<0>();
+  if constexpr (F::arity == 2) derive.template operator()<1>();
+}
+
+}  // namespace detail
+
+// What tests need of a formula: the value and the derivatives on one element, in float64.
+template <class F>
+inline const OpTest kFormulaTest = [] {
+  OpTest test;
+  test.domain = F::domain;
+  test.value = [](const double* x, const double* parameters) {
+    Scalar<double> v[3];
+    for (int i = 0; i < F::arity; ++i) v[i].v = x[i];
+    return static_cast<double>(
+        detail::with_parameters<F>(parameters, [&](auto... p) { return detail::call_forward<F>(v, p...); }).v);
+  };
+  return test;
+}();
+
+// The OpDef of a formula.
+template <class F>
+constexpr OpDef elementwise_op(const LoopTable* const* loops, const OpTest* test = nullptr) {
+  OpDef op;
+  op.name = F::text.name;
+  op.text = F::text.text;
+  op.kind = OpKind::kElementwise;
+  op.flags = static_cast<std::uint16_t>(F::flags | (F::boolean ? kBooleanResult : 0) |
+                                        (F::differentiable ? 0 : kNotDifferentiable));
+  op.arity = F::arity;
+  op.input_names = F::input_names;
+  op.attributes = F::attributes;
+  op.loops = loops;
+  if constexpr (F::differentiable) {
+    bool passes = false;
+    op.reads[0] = detail::derivative_reads<F, 0>(&passes);
+    if (passes) op.passes = static_cast<std::uint8_t>(op.passes | 1);
+    if constexpr (F::arity == 2) {
+      op.reads[1] = detail::derivative_reads<F, 1>(&passes);
+      if (passes) op.passes = static_cast<std::uint8_t>(op.passes | 2);
+    }
+    op.vjp = &detail::formula_vjp<F>;
+  }
+  op.compose = F::compose;
+  op.test = test;
+  return op;
+}
+
+}  // namespace capstan

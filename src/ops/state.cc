@@ -1,0 +1,220 @@
+// Variables: reading, assigning, and the row updates.
+//
+// A write is invisible to tapes. The value of a variable lies in a block of the variable's own; when nobody else holds
+// it (no tape, no snapshot) a write happens in place, else the variable gets a new block and the others keep the old
+// value.
+#include "src/ops/state.h"
+
+#include <atomic>
+#include <cstring>
+
+#include "capstan/ops/array.h"
+#include "capstan/ops/math.h"
+#include "capstan/variable.h"
+#include "src/core/allocator.h"
+#include "src/core/apply.h"
+#include "src/core/check.h"
+#include "src/core/context.h"
+#include "src/core/cpu.h"
+#include "src/core/op_test.h"
+#include "src/core/variable_state.h"
+#include "src/ops/families.h"
+#include "src/ops/math.h"
+
+namespace capstan {
+
+using detail::Block;
+using detail::VariableState;
+
+namespace {
+
+constinit std::atomic<std::uint64_t> next_serial{1};
+
+VariableState& checked(VariableState* state) {
+  CAPSTAN_CHECK(state != nullptr, ValueError, "variable: this handle is empty");
+  return *state;
+}
+
+// Assigning counts as access: it watches a trainable variable, as in TensorFlow.
+void notify_access(VariableState& variable) {
+  for (Observer* o = context.observers; o != nullptr; o = o->outer) o->read(variable);
+}
+
+// A tensor with the elements of `value` that nobody else holds and that no tape knows.
+Tensor own_copy(Tensor value) {
+  Block* block = value.block();
+  if (block->refs.load(std::memory_order_acquire) == 1 && block->flags.load(std::memory_order_relaxed) == 0) {
+    block->node = 0;
+    return value;
+  }
+  const Tensor dense = value.to_dense();
+  Tensor copy = Tensor::adopt(new_tensor_block(dense.dtype(), dense.rank(), dense.block()->dims, dense.size()));
+  std::memcpy(mutable_raw_data(copy), dense.raw_data(), static_cast<std::size_t>(dense.size()) * size_of(dense.dtype()));
+  return copy;
+}
+
+// True if the variable's buffer may be written in place.
+bool exclusive(const VariableState& variable) {
+  const Block* block = variable.value.block();
+  return block->refs.load(std::memory_order_acquire) == 1 &&
+         (block->flags.load(std::memory_order_relaxed) & Block::kView) == 0;
+}
+
+void check_fits(const VariableState& variable, const Tensor& value, const char* what) {
+  CAPSTAN_CHECK(value.dtype() == variable.value.dtype(), DTypeError, what, ": variable \"", variable.name, "\" is ",
+                variable.value.dtype(), ", the value ", value.dtype(), help("convert the value with cast(x, dtype)"));
+  CAPSTAN_CHECK(value.shape() == variable.value.shape(), ShapeError, what, ": variable \"", variable.name, "\" has shape ",
+                variable.value.shape(), ", the value ", value.shape());
+}
+
+// variable = variable op delta, in place where possible; tapes do not see it.
+void update(VariableState& variable, Operand delta, const OpDef& op, const char* what) {
+  PauseObservers pause;
+  const Tensor value = to_tensor(delta, variable.value.dtype()).to_dense();
+  check_fits(variable, value, what);
+  if (!exclusive(variable)) {
+    variable.value = own_copy(apply(op, variable.value, value));
+    return;
+  }
+  const Block* target = variable.value.block();
+  const Loop loop = op.loops[instruction_set()]->forward[static_cast<int>(target->dtype)];
+  CAPSTAN_CHECK(loop != nullptr, DTypeError, what, ": dtype ", target->dtype, " is not supported");
+  const Block* inputs[] = {target, value.block()};
+  run_loop({loop}, target, inputs);
+}
+
+}  // namespace
+
+void detail::release(VariableState* state) noexcept {
+  if (state->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) delete state;
+}
+
+void replace_value(VariableState& variable, Tensor value) {
+  check_fits(variable, value, "assign");
+  variable.value = own_copy(std::move(value));
+}
+
+Variable::Variable(Literal initial, const VariableOptions& options)
+    : Variable(options.dtype ? constant(initial, *options.dtype) : constant(initial), options) {}
+
+Variable::Variable(Tensor initial, const VariableOptions& options) {
+  CAPSTAN_CHECK(initial.has_value(), ValueError, "variable: the initial value is an empty tensor");
+  CAPSTAN_CHECK(!options.dtype || *options.dtype == initial.dtype(), DTypeError, "variable: the initial value is ",
+                initial.dtype(), ", not ", *options.dtype);
+  auto* state = new VariableState;
+  state->trainable = options.trainable;
+  state->name = options.name;
+  state->path = options.name;
+  state->serial = next_serial.fetch_add(1, std::memory_order_relaxed);
+  state->value = own_copy(std::move(initial));
+  state_ = state;
+}
+
+Variable::Variable(const Variable& other) : state_(other.state_) {
+  if (state_ != nullptr) detail::retain(state_);
+}
+
+Variable::~Variable() {
+  if (state_ != nullptr) detail::release(state_);
+}
+
+Variable Variable::share(VariableState* state) {
+  Variable variable;
+  detail::retain(state);
+  variable.state_ = state;
+  return variable;
+}
+
+Operand::Operand(const Variable& variable) : kind_(Kind::kVariable) { value_.variable = variable.state(); }
+
+Operands::Operands(const std::vector<Variable>& variables) : operands_(variables.begin(), variables.end()) {}
+
+Tensor::Tensor(const Variable& variable) : Tensor(variable.value()) {}
+
+Tensor Variable::value() const { return apply(kReadVariable, *this); }
+
+const Variable& Variable::assign(Operand value) const {
+  VariableState& variable = checked(state_);
+  notify_access(variable);
+  PauseObservers pause;
+  Tensor tensor = to_tensor(value, variable.value.dtype());
+  check_fits(variable, tensor, "assign");
+  variable.value = own_copy(std::move(tensor));
+  return *this;
+}
+
+const Variable& Variable::assign_add(Operand delta) const {
+  VariableState& variable = checked(state_);
+  notify_access(variable);
+  update(variable, delta, kAdd, "assign_add");
+  return *this;
+}
+
+const Variable& Variable::assign_sub(Operand delta) const {
+  VariableState& variable = checked(state_);
+  notify_access(variable);
+  update(variable, delta, kSubtract, "assign_sub");
+  return *this;
+}
+
+const Variable& Variable::scatter_add(Operand indices, Operand updates) const {
+  VariableState& variable = checked(state_);
+  notify_access(variable);
+  PauseObservers pause;
+  variable.value = own_copy(tensor_scatter_nd_add(variable.value, expand_dims(indices, 1), updates));
+  return *this;
+}
+
+const Variable& Variable::scatter_sub(Operand indices, Operand updates) const {
+  return scatter_add(indices, negative(updates));
+}
+
+const Variable& Variable::scatter_update(Operand indices, Operand updates) const {
+  VariableState& variable = checked(state_);
+  notify_access(variable);
+  PauseObservers pause;
+  variable.value = own_copy(tensor_scatter_nd_update(variable.value, expand_dims(indices, 1), updates));
+  return *this;
+}
+
+DType Variable::dtype() const { return checked(state_).value.dtype(); }
+Shape Variable::shape() const { return checked(state_).value.shape(); }
+bool Variable::trainable() const { return checked(state_).trainable; }
+void Variable::set_trainable(bool trainable) const { checked(state_).trainable = trainable; }
+const std::string& Variable::name() const { return checked(state_).name; }
+const std::string& Variable::path() const { return checked(state_).path; }
+void Variable::set_path(std::string path) const { checked(state_).path = std::move(path); }
+
+// --- read_variable ---
+
+namespace {
+
+#if CAPSTAN_TESTING
+std::vector<OpSample> read_variable_samples() { return {{.inputs = {{.shape = {2, 3}}}}, {.inputs = {{.shape = {}}}}}; }
+void read_variable_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap&,
+                             std::vector<ReferenceTensor>& outputs) {
+  outputs = inputs;
+}
+const OpTest kReadVariableTest = {.samples = read_variable_samples, .reference = read_variable_reference};
+#endif
+
+}  // namespace
+
+constinit const OpDef kReadVariable = {
+    .name = "read_variable",
+    .text = "The current value of a variable, as a tensor that later writes do not change.",
+    .kind = OpKind::kStructured,
+    .flags = kReturnsViews | kKeepsRowSparse,
+    .infer = [](const Call& call, OutputSpecs& outputs) { outputs.add(call.input(0).dtype(), call.input(0).shape()); },
+    .kernel = [](const Call& call,
+                 std::span<Tensor> outputs) { outputs[0] = make_view(call.input(0), call.input(0).shape()); },
+    .vjp = [](const VjpCall& call, std::span<Tensor> cotangents) { cotangents[0] = call.cotangent(); },
+    .test = CAPSTAN_OP_TEST(kReadVariableTest),
+};
+
+OpFamily state_ops() {
+  static constexpr const OpDef* ops[] = {&kReadVariable};
+  return ops;
+}
+
+}  // namespace capstan

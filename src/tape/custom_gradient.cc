@@ -1,0 +1,126 @@
+// Functions with a gradient of their own.
+//
+// The function runs as usual, its ops recorded like any others; its outputs are then copied by identity with recording
+// paused, and the copies are recorded as made by one op whose rule is the function's. So the ops inside are not reached
+// from the outputs, while intermediates that leak out by a closure still carry their ordinary gradients.
+#include <algorithm>
+
+#include "capstan/ops/math.h"
+#include "src/core/apply.h"
+#include "src/core/check.h"
+#include "src/tape/tape_impl.h"
+
+namespace capstan {
+
+constinit const OpDef kCustomGradient = {
+    .name = "custom_gradient",
+    .text = "A function with a gradient of its own; made by custom_gradient().",
+    .kind = OpKind::kComposite,
+    .arity = kVariadic,
+    .outputs = kVariadic,
+};
+
+namespace {
+
+// Collects the trainable variables that are read while it is installed.
+class ReadCollector final : public Observer {
+ public:
+  ReadCollector() {
+    outer = context.observers;
+    context.observers = this;
+  }
+  ~ReadCollector() {
+    if (context.observers == this) context.observers = outer;
+  }
+  ReadCollector(const ReadCollector&) = delete;
+  ReadCollector& operator=(const ReadCollector&) = delete;
+
+  void record(const ObservedCall&) override {}
+  void read(detail::VariableState& variable) override {
+    const auto same = [&](const Variable& v) { return v.state() == &variable; };
+    if (variable.trainable && std::none_of(variables.begin(), variables.end(), same)) {
+      variables.push_back(Variable::share(&variable));
+    }
+  }
+
+  std::vector<Variable> variables;
+};
+
+}  // namespace
+
+std::vector<Tensor> custom_gradient(const std::function<CustomGradientResult(std::span<const Tensor>)>& f,
+                                    Operands arguments) {
+  std::vector<ObservedInput> inputs;
+  std::vector<Tensor> values;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const Operand operand = arguments[i];
+    // A variable is one of the arguments itself: its value block is the leaf.
+    if (operand.kind() == Operand::Kind::kVariable && operand.variable() != nullptr) {
+      for (Observer* o = context.observers; o != nullptr; o = o->outer) o->read(*operand.variable());
+      values.push_back(operand.variable()->value);
+    } else {
+      values.push_back(to_tensor(operand));
+    }
+    inputs.push_back({values.back().block(), values.back().block()->node});
+  }
+
+  CustomGradientResult result;
+  std::vector<Variable> captured;
+  {
+    ReadCollector collector;
+    result = f(values);
+    captured = std::move(collector.variables);
+  }
+  std::erase_if(captured, [&](const Variable& variable) {
+    return std::any_of(values.begin(), values.end(),
+                       [&](const Tensor& value) { return same_tensor(value, variable.state()->value); });
+  });
+  CAPSTAN_CHECK(captured.empty() || result.variable_gradient != nullptr, GradientError,
+                "custom_gradient: the function reads ", captured.size(), " trainable variables, the first \"",
+                captured.empty() ? "" : captured[0].name(), "\", and gives no gradient for them",
+                help("set variable_gradient, or pass the variables as arguments"));
+
+  std::vector<Tensor> outputs;
+  {
+    PauseObservers pause;
+    for (const Tensor& output : result.outputs) outputs.push_back(identity(output));
+  }
+  if (context.observers == nullptr || outputs.empty()) return outputs;
+
+  const std::size_t argument_count = inputs.size();
+  for (const Variable& variable : captured) {
+    const Tensor& value = variable.state()->value;
+    inputs.push_back({value.block(), value.block()->node});
+  }
+  const CustomVjp vjp = [result, captured, argument_count](std::span<const Tensor> cotangents) {
+    std::vector<Tensor> gradients = result.gradient(cotangents);
+    CAPSTAN_CHECK(gradients.size() == argument_count, GradientError, "custom_gradient: expected ", argument_count,
+                  " gradients, not ", gradients.size());
+    if (!captured.empty()) {
+      std::vector<Tensor> more = result.variable_gradient(cotangents, captured);
+      CAPSTAN_CHECK(more.size() == captured.size(), GradientError, "custom_gradient: expected ", captured.size(),
+                    " gradients of variables, not ", more.size());
+      gradients.insert(gradients.end(), more.begin(), more.end());
+    }
+    return gradients;
+  };
+  for (Observer* o = context.observers; o != nullptr; o = o->outer) {
+    if (auto* tape = dynamic_cast<TapeImpl*>(o)) tape->record_custom(inputs, outputs, vjp);
+  }
+  return outputs;
+}
+
+std::vector<Tensor> grad_pass_through(const std::function<std::vector<Tensor>(std::span<const Tensor>)>& f,
+                                      Operands arguments) {
+  return custom_gradient(
+      [&f](std::span<const Tensor> values) -> CustomGradientResult {
+        return {.outputs = f(values),
+                .gradient = [](std::span<const Tensor> g) { return std::vector<Tensor>(g.begin(), g.end()); },
+                .variable_gradient = [](std::span<const Tensor>, std::span<const Variable> variables) {
+                  return std::vector<Tensor>(variables.size());
+                }};
+      },
+      std::move(arguments));
+}
+
+}  // namespace capstan

@@ -1,0 +1,499 @@
+// The reverse pass.
+//
+// A tape is a list of records in the order in which the ops ran, which is a topological order, so the pass is a loop from
+// the last record to the first. A recursive walk would overflow the stack on long recurrent networks, and a walk over
+// reachable nodes would need a visited set; the list needs neither.
+//
+// Before it starts, one loop forward marks what is connected: results that depend on a leaf of this tape, and among
+// them those that depend on a source. Only these get cotangents.
+//
+// Each slot holds the cotangent collected so far. The first contribution is moved in, later ones are added in place. A
+// rule knows nothing of broadcasting: if the forward pass stretched an input, its cotangent has the stretched shape, and
+// `contribute` sums it back.
+//
+// If nobody else records, an elementwise rule runs as one fused loop per input, over raw memory. If an outer tape
+// records (or this one, when it is persistent and still recording), every rule runs in library ops, which that tape
+// sees; that is where gradients of gradients come from. Both are the same formula.
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "capstan/ops/array.h"
+#include "capstan/ops/math.h"
+#include "src/core/allocator.h"
+#include "src/core/apply.h"
+#include "src/core/check.h"
+#include "src/core/cpu.h"
+#include "src/ops/math.h"
+#include "src/tape/tape_impl.h"
+
+namespace capstan {
+
+using detail::Block;
+
+namespace {
+
+enum Mark : std::uint8_t {
+  kConnected = 1,  // depends on a leaf of this tape
+  kWanted = 2,     // and on a source
+  kSource = 4,     // is a source
+};
+
+// Memory of a pass, recycled per thread. A rule may run another gradient(), so a pass takes it away for its duration.
+struct Scratch {
+  std::vector<Block*> cotangents;  // of results by slot - 1, then of leaves
+  std::vector<std::uint8_t> marks;
+};
+thread_local Scratch idle_scratch;
+
+bool same_dims(const Block* a, const Block* b) {
+  return a->rank == b->rank && std::memcmp(a->dims, b->dims, sizeof(a->dims)) == 0;
+}
+
+// True if the block's buffer is ours alone to write.
+bool writable(const Block* block) {
+  return block->refs.load(std::memory_order_acquire) == 1 &&
+         (block->flags.load(std::memory_order_relaxed) & (Block::kView | Block::kRowSparse | Block::kShapeOnly | Block::kLeaf)) == 0;
+}
+
+bool is_sparse(const Block* block) { return (block->flags.load(std::memory_order_relaxed) & Block::kRowSparse) != 0; }
+
+Tensor share(Block* block) {
+  detail::retain(block);
+  return Tensor::adopt(block);
+}
+
+// Sums two cotangents of one tensor; row-sparse ones keep their rows.
+Tensor add_cotangents(const Tensor& a, const Tensor& b) {
+  if (a.is_row_sparse() && b.is_row_sparse()) {
+    Tensor a_indices = a.indices();
+    Tensor b_indices = b.indices();
+    if (a_indices.dtype() != b_indices.dtype()) {
+      a_indices = cast(a_indices, int64);
+      b_indices = cast(b_indices, int64);
+    }
+    return make_row_sparse(concat({a_indices, b_indices}, 0), concat({a.values(), b.values()}, 0), a.shape());
+  }
+  return add(a, b);
+}
+
+}  // namespace
+
+// One call of gradient().
+class ReversePass {
+ public:
+  explicit ReversePass(TapeImpl& tape)
+      : tape_(tape), scratch_(std::exchange(idle_scratch, {})), results_(tape.result_slots()), end_(tape.count_) {
+    const std::size_t slots = results_ + tape.leaves_.size();
+    scratch_.cotangents.assign(slots, nullptr);
+    scratch_.marks.assign(slots, 0);
+    std::fill(scratch_.marks.begin() + results_, scratch_.marks.end(), std::uint8_t{kConnected});
+  }
+
+  // Whatever happened, no cotangent is left behind.
+  ~ReversePass() {
+    if (!finished_) {
+      for (Block* block : scratch_.cotangents) {
+        if (block != nullptr) detail::release(block);
+      }
+    }
+    scratch_.cotangents.clear();
+    scratch_.marks.clear();
+    constexpr std::size_t kKept = std::size_t{1} << 16;
+    if (scratch_.cotangents.capacity() <= kKept) idle_scratch = std::move(scratch_);
+  }
+
+  ReversePass(const ReversePass&) = delete;
+  ReversePass& operator=(const ReversePass&) = delete;
+
+  void mark_source(Slot slot) {
+    if (slot == kNoSlot) return;
+    std::uint8_t& mark = scratch_.marks[index(slot)];
+    mark = static_cast<std::uint8_t>(mark | kSource);
+    if ((slot & kLeafSlot) != 0) mark = static_cast<std::uint8_t>(mark | kWanted);
+  }
+
+  // The loop forward over the records: a result is connected if one of its inputs is, and wanted if one of them is or
+  // if it is a connected source.
+  void mark_results() {
+    std::uint8_t* marks = scratch_.marks.data();
+    for (std::uint32_t i = 0; i < end_; ++i) {
+      const Record& r = tape_.at(i);
+      unsigned mark = 0;
+      for (Slot slot : r.inputs) {
+        if (slot != kNoSlot) mark |= marks[index(slot)];
+      }
+      if (r.extra != nullptr) {
+        for (Slot slot : r.extra->inputs) {
+          if (slot != kNoSlot) mark |= marks[index(slot)];
+        }
+      }
+      mark &= kConnected | kWanted;
+      const std::size_t outputs = r.extra == nullptr ? 1 : std::max<std::size_t>(1, r.extra->outputs.size());
+      for (std::size_t k = 0; k < outputs; ++k) {
+        std::uint8_t& own = marks[index(r.output) + k];
+        unsigned combined = mark | own;
+        if ((combined & kConnected) != 0 && (combined & kSource) != 0) combined |= kWanted;
+        own = static_cast<std::uint8_t>(combined);
+      }
+    }
+  }
+
+  void seed(Slot slot, Tensor cotangent) { accumulate(slot, std::move(cotangent)); }
+
+  void run() {
+    fused_ = context.observers == nullptr;
+    for (std::uint32_t i = end_; i-- > 0;) {
+      Record& r = tape_.at(i);
+      if (r.extra != nullptr && r.extra->outputs.size() > 1) {
+        propagate_many(r);
+      } else {
+        propagate(r);
+      }
+      if (!tape_.persistent) tape_.release_record(r);
+    }
+  }
+
+  // The cotangent that a source has collected, or nothing.
+  Tensor result(Slot slot) const {
+    if (slot == kNoSlot) return {};
+    Block* block = scratch_.cotangents[index(slot)];
+    return block == nullptr ? Tensor() : share(block);
+  }
+
+  // Releases what is left; for the end of a pass that succeeded the sources are still held by their slots.
+  void finish() {
+    for (Block* block : scratch_.cotangents) {
+      if (block != nullptr) detail::release(block);
+    }
+    finished_ = true;
+  }
+
+ private:
+  class RuleCall;
+
+  std::size_t index(Slot slot) const {
+    return (slot & kLeafSlot) != 0 ? results_ + (slot & ~kLeafSlot) : std::size_t{slot} - 1;
+  }
+  bool wanted(Slot slot) const { return slot != kNoSlot && (scratch_.marks[index(slot)] & kWanted) != 0; }
+
+  // Takes the cotangent of a result out of its slot; a source keeps its own.
+  Tensor take(std::size_t i) {
+    Block*& block = scratch_.cotangents[i];
+    if (block == nullptr) return {};
+    if ((scratch_.marks[i] & kSource) != 0) return share(block);
+    return Tensor::adopt(std::exchange(block, nullptr));
+  }
+
+  // Adds a cotangent of the right shape to a slot.
+  void accumulate(Slot slot, Tensor cotangent) {
+    Block*& sum = scratch_.cotangents[index(slot)];
+    if (sum == nullptr) {
+      sum = cotangent.release();
+      return;
+    }
+    if (fused_ && writable(sum) && !is_sparse(cotangent.block())) {
+      const Block* inputs[] = {sum, cotangent.block()};
+      run_loop({kAdd.loops[instruction_set()]->forward[static_cast<int>(sum->dtype)]}, sum, inputs);
+      return;
+    }
+    const Tensor before = Tensor::adopt(std::exchange(sum, nullptr));
+    sum = add_cotangents(before, cotangent).release();
+  }
+
+  // Adds what a rule returned for an input; `like` has the input's shape, or is null if that is the cotangent's.
+  void contribute(Slot slot, Tensor cotangent, Block* like) {
+    if (like != nullptr && !same_dims(cotangent.block(), like)) cotangent = sum_like(cotangent, share(like));
+    accumulate(slot, std::move(cotangent));
+  }
+
+  void propagate(Record& r) {
+    const std::size_t output = index(r.output);
+    if ((scratch_.marks[output] & kWanted) == 0) {
+      if (Block*& block = scratch_.cotangents[output]; block != nullptr && (scratch_.marks[output] & kSource) == 0) {
+        detail::release(std::exchange(block, nullptr));
+      }
+      return;
+    }
+    Tensor g = take(output);
+    if (!g.has_value()) return;
+    if ((r.op->flags & kNotDifferentiable) != 0) return;
+    if (fused_ && r.op->kind == OpKind::kElementwise && !is_sparse(g.block())) {
+      propagate_loops(r, std::move(g));
+    } else {
+      propagate_rule(r, std::move(g));
+    }
+  }
+
+  // One fused loop per input.
+  void propagate_loops(Record& r, Tensor g) {
+    const OpDef& op = *r.op;
+    const LoopTable& loops = *op.loops[instruction_set()];
+    const auto* parameters = r.extra == nullptr ? nullptr : reinterpret_cast<const double*>(r.extra->attributes);
+    int last = -1;
+    for (int k = 0; k < op.arity; ++k) {
+      if (wanted(r.inputs[k])) last = k;
+    }
+    for (int k = 0; k <= last; ++k) {
+      const Slot slot = r.inputs[k];
+      if (!wanted(slot)) continue;
+      Block* like = r.saved[k] != nullptr && !same_dims(r.saved[k], g.block()) ? r.saved[k] : nullptr;
+      if ((op.passes >> k & 1) != 0) {
+        contribute(slot, k == last ? std::move(g) : Tensor(g), like);
+        continue;
+      }
+      const Loop loop = loops.vjp[k][static_cast<int>(g.block()->dtype)];
+      const Block* const inputs[] = {g.block(), (op.reads[k] & kReadsInput0) != 0 ? r.saved[0] : nullptr,
+                                     (op.reads[k] & kReadsInput1) != 0 ? r.saved[1] : nullptr,
+                                     (op.reads[k] & kReadsInput2) != 0 ? r.saved[2] : nullptr,
+                                     (op.reads[k] & kReadsOutput) != 0 ? r.saved_output : nullptr};
+      if (like == nullptr) {
+        Block*& sum = scratch_.cotangents[index(slot)];
+        if (sum != nullptr && writable(sum)) {
+          run_loop({loop, parameters, true}, sum, inputs);
+          continue;
+        }
+      }
+      // Into the cotangent's own buffer when it dies here.
+      Tensor out = k == last && writable(g.block())
+                       ? std::move(g)
+                       : Tensor::adopt(new_tensor_block(g.dtype(), g.rank(), g.block()->dims, g.size()));
+      out.block()->node = 0;
+      run_loop({loop, parameters, false}, out.block(), inputs);
+      contribute(slot, std::move(out), like);
+    }
+  }
+
+  void propagate_rule(Record& r, Tensor g);
+  void propagate_many(Record& r);
+  void call_rule(Record& r, const RuleCall& call, std::size_t inputs);
+
+  TapeImpl& tape_;
+  Scratch scratch_;
+  std::size_t results_;
+  std::uint32_t end_;  // fixed: a persistent tape may record while it runs
+  bool fused_ = false;
+  bool finished_ = false;
+};
+
+// What a rule sees of a record.
+class ReversePass::RuleCall final : public VjpCall {
+ public:
+  RuleCall(const ReversePass& pass, const Record& record, std::span<Tensor> cotangents)
+      : pass_(pass), record_(record), cotangents_(cotangents) {
+    const bool many = record.extra != nullptr && !record.extra->inputs.empty();
+    slots_ = many ? std::span<const Slot>(record.extra->inputs) : std::span<const Slot>(record.inputs, 3);
+    saved_ = many ? std::span<Block* const>(record.extra->saved) : std::span<Block* const>(record.saved, 3);
+    count_ = many ? slots_.size() : static_cast<std::size_t>(record.op->arity == kVariadic ? saved_count() : record.op->arity);
+    held_.resize(count_ + cotangents.size());
+  }
+
+  const Tensor& input(int i) const override { return hold(static_cast<std::size_t>(i), saved_[static_cast<std::size_t>(i)]); }
+  const Tensor& output(int i) const override {
+    const std::size_t position = count_ + static_cast<std::size_t>(i);
+    if (record_.extra != nullptr && !record_.extra->outputs.empty()) {
+      return hold(position, record_.extra->outputs[static_cast<std::size_t>(i)]);
+    }
+    if (record_.saved_output != nullptr) return hold(position, record_.saved_output);
+    if (!held_[position].has_value()) held_[position] = shape_only(cotangents_[0]);
+    return held_[position];
+  }
+  const Tensor& cotangent(int i) const override {
+    Tensor& cotangent = cotangents_[static_cast<std::size_t>(i)];
+    if (!cotangent.has_value()) cotangent = zeros_like(output(i));
+    return cotangent;
+  }
+  bool has_cotangent(int i) const override { return cotangents_[static_cast<std::size_t>(i)].has_value(); }
+  bool needs(int i) const override { return pass_.wanted(slots_[static_cast<std::size_t>(i)]); }
+  int input_count() const override { return static_cast<int>(count_); }
+  const void* attribute_data() const override { return record_.extra == nullptr ? nullptr : record_.extra->attributes; }
+
+  Slot slot(std::size_t i) const { return slots_[i]; }
+  Block* saved(std::size_t i) const { return saved_[i]; }
+  std::size_t count() const { return count_; }
+
+ private:
+  std::size_t saved_count() const {
+    std::size_t count = 0;
+    while (count < 3 && record_.saved[count] != nullptr) ++count;
+    return count;
+  }
+  const Tensor& hold(std::size_t position, Block* block) const {
+    if (!held_[position].has_value()) held_[position] = share(block);
+    return held_[position];
+  }
+
+  const ReversePass& pass_;
+  const Record& record_;
+  std::span<Tensor> cotangents_;
+  std::span<const Slot> slots_;
+  std::span<Block* const> saved_;
+  std::size_t count_;
+  mutable std::vector<Tensor> held_;
+};
+
+void ReversePass::call_rule(Record& r, const RuleCall& call, std::size_t inputs) {
+  std::vector<Tensor> cotangents(inputs);
+  if (r.op == &kCustomGradient) {
+    std::vector<Tensor> weights;
+    for (std::size_t i = 0; i < r.extra->outputs.size(); ++i) weights.push_back(call.cotangent(static_cast<int>(i)));
+    cotangents = r.extra->custom(weights);
+    CAPSTAN_CHECK(cotangents.size() == inputs, GradientError, "custom_gradient: expected ", inputs, " gradients, not ",
+                  cotangents.size());
+  } else {
+    r.op->vjp(call, cotangents);
+  }
+  for (std::size_t k = 0; k < inputs; ++k) {
+    if (cotangents[k].has_value() && call.needs(static_cast<int>(k))) {
+      contribute(call.slot(k), std::move(cotangents[k]), call.saved(k));
+    }
+  }
+}
+
+void ReversePass::propagate_rule(Record& r, Tensor g) {
+  if (g.is_row_sparse()) {
+    // A linear op of one input acts on the rows; anything else sees the dense tensor.
+    if ((r.op->flags & kKeepsRowSparse) != 0) {
+      Tensor rows = g.values();
+      const RuleCall call(*this, r, std::span(&rows, 1));
+      Tensor cotangent;
+      r.op->vjp(call, std::span(&cotangent, 1));
+      accumulate(r.inputs[0], make_row_sparse(g.indices(), cotangent, g.shape()));
+      return;
+    }
+    const bool passes = r.op->kind == OpKind::kElementwise && r.op->passes != 0;
+    if (passes) {
+      bool all_pass = true;
+      for (int k = 0; k < r.op->arity; ++k) {
+        if (!wanted(r.inputs[k])) continue;
+        all_pass &= (r.op->passes >> k & 1) != 0 && (r.saved[k] == nullptr || same_dims(r.saved[k], g.block()));
+      }
+      if (all_pass) {
+        for (int k = 0; k < r.op->arity; ++k) {
+          if (wanted(r.inputs[k])) accumulate(r.inputs[k], g);
+        }
+        return;
+      }
+    }
+    g = g.to_dense();
+  }
+  const RuleCall call(*this, r, std::span(&g, 1));
+  call_rule(r, call, call.count());
+}
+
+void ReversePass::propagate_many(Record& r) {
+  const std::size_t first = index(r.output);
+  const std::size_t outputs = r.extra->outputs.size();
+  std::vector<Tensor> cotangents(outputs);
+  bool any = false;
+  const bool want = (scratch_.marks[first] & kWanted) != 0 || [&] {
+    for (Slot slot : r.inputs) {
+      if (wanted(slot)) return true;
+    }
+    for (Slot slot : r.extra->inputs) {
+      if (wanted(slot)) return true;
+    }
+    return false;
+  }();
+  for (std::size_t k = 0; k < outputs; ++k) {
+    cotangents[k] = take(first + k);
+    if (cotangents[k].has_value()) {
+      any = true;
+      cotangents[k] = cotangents[k].to_dense();
+    }
+  }
+  if (!any || !want || (r.op->flags & kNotDifferentiable) != 0) return;
+  const RuleCall call(*this, r, cotangents);
+  call_rule(r, call, call.count());
+}
+
+// --- gradient() ---
+
+namespace {
+
+TensorRef value_of(const Source& source) {
+  return source.variable() != nullptr ? TensorRef(source.variable()->state()->value) : TensorRef(*source.tensor());
+}
+
+void check_leaf(const Source& source, const char* what) {
+  const bool present = source.variable() != nullptr ? source.variable()->has_value() : source.tensor()->has_value();
+  CAPSTAN_CHECK(present, ValueError, "gradient: ", what, " is an empty tensor");
+}
+
+bool same_source(const Source& a, const Source& b) {
+  if (a.variable() != nullptr && b.variable() != nullptr) return *a.variable() == *b.variable();
+  if (a.tensor() != nullptr && b.tensor() != nullptr) return same_tensor(*a.tensor(), *b.tensor());
+  return false;
+}
+
+void check_output_gradients(std::span<const Source> targets, std::span<const Tensor> weights) {
+  if (weights.empty()) return;
+  CAPSTAN_CHECK(weights.size() == targets.size(), ValueError, "gradient: ", weights.size(), " output gradients for ",
+                targets.size(), " targets");
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    if (!weights[i].has_value()) continue;
+    const TensorRef target = value_of(targets[i]);
+    CAPSTAN_CHECK(weights[i].shape() == target.shape(), ShapeError, "gradient: output gradient ", i, " has shape ",
+                  weights[i].shape(), ", its target ", target.shape());
+    CAPSTAN_CHECK(weights[i].dtype() == target.dtype(), DTypeError, "gradient: output gradient ", i, " is ",
+                  weights[i].dtype(), ", its target ", target.dtype(), help("convert it with cast(x, dtype)"));
+  }
+}
+
+Tensor dense_like(const TensorRef& like, bool ones) {
+  detail::retain(like.block());
+  const Tensor tensor = Tensor::adopt(like.block());
+  return ones ? ones_like(tensor) : zeros_like(tensor);
+}
+
+}  // namespace
+
+void TapeImpl::gradient(std::span<const Source> targets, std::span<const Source> sources, std::span<Tensor> gradients,
+                        const GradientOptions& options) {
+  check_thread();
+  CAPSTAN_CHECK(!consumed, GradientError, "gradient: this tape was already used",
+                help("a tape serves one gradient() call; write GradientTape tape({.persistent = true}) for more"));
+  for (const Source& target : targets) check_leaf(target, "a target");
+  for (const Source& source : sources) check_leaf(source, "a source");
+  check_output_gradients(targets, options.output_gradients);
+
+  if (!persistent && recording) stop();
+  // Used up from here on, also if a rule throws; what is recorded goes when the guard does.
+  struct UseUp {
+    TapeImpl* tape;
+    ~UseUp() {
+      if (tape == nullptr) return;
+      tape->watched_after_use_ = tape->watched_variables();
+      tape->consumed = true;
+      tape->clear();
+    }
+  } use_up{persistent ? nullptr : this};
+
+  ReversePass pass(*this);
+  for (const Source& source : sources) pass.mark_source(slot_of(source));
+  pass.mark_results();
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    const bool weighted = i < options.output_gradients.size() && options.output_gradients[i].has_value();
+    const Slot slot = slot_of(targets[i]);
+    Tensor weight;
+    const auto seed = [&] { return weighted ? options.output_gradients[i] : dense_like(value_of(targets[i]), true); };
+    if (slot != kNoSlot) pass.seed(slot, seed());
+    if (slot != kNoSlot) continue;
+    // A target that is a source contributes its weight even if the tape never saw it.
+    for (std::size_t k = 0; k < sources.size(); ++k) {
+      if (!same_source(targets[i], sources[k])) continue;
+      gradients[k] = gradients[k].has_value() ? add(gradients[k], seed()) : seed();
+    }
+  }
+  pass.run();
+  for (std::size_t k = 0; k < sources.size(); ++k) {
+    const Slot slot = slot_of(sources[k]);
+    if (slot != kNoSlot) gradients[k] = pass.result(slot);
+    if (!gradients[k].has_value() && options.unconnected_gradients == UnconnectedGradients::kZero) {
+      gradients[k] = dense_like(value_of(sources[k]), false);
+    }
+  }
+  pass.finish();
+}
+
+}  // namespace capstan

@@ -1,0 +1,411 @@
+#include "src/tape/tape_impl.h"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+
+#include "src/core/apply.h"
+#include "src/core/check.h"
+
+namespace capstan {
+
+using detail::Block;
+using detail::VariableState;
+
+namespace {
+
+// Tapes of this thread that wait for reuse.
+struct TapeCache {
+  std::vector<TapeImpl*> free;
+  ~TapeCache();
+};
+thread_local TapeCache cache;
+constexpr std::size_t kMaxCachedTapes = 8;
+constexpr std::size_t kMaxKeptChunks = 32;  // 1 MiB of records
+
+std::size_t hash(const Block* block) {
+  return static_cast<std::size_t>((reinterpret_cast<std::uintptr_t>(block) >> 6) * 0x9e3779b97f4a7c15ull >> 32);
+}
+
+void release_block(Block* block) noexcept {
+  if (block != nullptr) detail::release(block);
+}
+
+}  // namespace
+
+// --- Life ---
+
+TapeImpl* TapeImpl::create(GradientTapeOptions options) {
+  TapeImpl* tape = nullptr;
+  if (!cache.free.empty()) {
+    tape = cache.free.back();
+    cache.free.pop_back();
+  } else {
+    tape = new TapeImpl;
+    tape->table_.resize(16);
+  }
+  tape->owner_ = &context;
+  tape->persistent = options.persistent;
+  tape->watch_accessed_ = options.watch_accessed_variables;
+  tape->consumed = false;
+  tape->watched_after_use_.clear();
+  tape->start();
+  return tape;
+}
+
+void TapeImpl::destroy(TapeImpl* tape) noexcept {
+  if (tape->owner_ != &context) {
+    // Another thread's tape: while it records it stands in that thread's context and must not go away.
+    if (tape->recording) return;
+  } else if (tape->recording) {
+    tape->stop();
+  }
+  tape->clear();
+  if (cache.free.size() < kMaxCachedTapes) {
+    while (tape->chunks_.size() > kMaxKeptChunks) {
+      delete[] tape->chunks_.back();
+      tape->chunks_.pop_back();
+    }
+    cache.free.push_back(tape);
+    return;
+  }
+  for (Record* chunk : tape->chunks_) delete[] chunk;
+  for (RecordExtra* extra : tape->free_extras_) delete extra;
+  delete tape;
+}
+
+TapeCache::~TapeCache() {
+  const std::vector<TapeImpl*> tapes = std::move(free);
+  free.clear();
+  free.reserve(kMaxCachedTapes);
+  for (TapeImpl* tape : tapes) {
+    for (std::size_t i = 0; i < kMaxCachedTapes; ++i) free.push_back(nullptr);  // a full cache: destroy deletes
+    TapeImpl::destroy(tape);
+    free.clear();
+  }
+  // A tape that outlives this (a static one) finds the cache full and is deleted.
+  free.assign(kMaxCachedTapes, nullptr);
+}
+
+void TapeImpl::clear() {
+  for (std::uint32_t i = count_; i-- > 0;) release_record(at(i));
+  count_ = 0;
+  for (TableEntry& entry : table_) {
+    if (entry.block != nullptr) detail::release(std::exchange(entry.block, nullptr));
+  }
+  if (table_.size() > 1024) {
+    table_.clear();
+    table_.resize(16);
+  }
+  table_used_ = 0;
+  for (TapeLeaf& leaf : leaves_) {
+    if (leaf.variable != nullptr) detail::release(leaf.variable);
+  }
+  leaves_.clear();
+  intervals_.clear();
+  offset_ = 0;
+  base_ = context.next_node;
+}
+
+void TapeImpl::check_thread() const {
+  CAPSTAN_CHECK(owner_ == &context, GradientError, "tape: this tape belongs to another thread",
+                help("make a tape on each thread; tensors and variables can be shared"));
+}
+
+void TapeImpl::start() {
+  CAPSTAN_CHECK(!recording, GradientError, "start: this tape is already recording");
+  if (consumed) {
+    consumed = false;
+    watched_after_use_.clear();
+  }
+  if (context.nodes_end == 0) reserve_nodes();
+  base_ = context.next_node;
+  recording = true;
+  outer = context.observers;
+  context.observers = this;
+}
+
+void TapeImpl::stop() {
+  if (!recording) return;
+  recording = false;
+  Observer** link = &context.observers;
+  while (*link != nullptr && *link != this) link = &(*link)->outer;
+  if (*link == this) *link = outer;
+  const std::uint64_t length = context.next_node - base_;
+  if (length == 0) return;
+  intervals_.push_back({base_, length, offset_});
+  offset_ += static_cast<std::uint32_t>(length);
+}
+
+void TapeImpl::reset() {
+  CAPSTAN_CHECK(recording, GradientError, "reset: this tape is not recording");
+  clear();
+}
+
+// --- Leaves ---
+
+Slot TapeImpl::leaf_slot(const Block* block) const {
+  const std::size_t mask = table_.size() - 1;
+  for (std::size_t i = hash(block) & mask;; i = (i + 1) & mask) {
+    if (table_[i].block == block) return kLeafSlot | table_[i].leaf;
+    if (table_[i].block == nullptr) return kNoSlot;
+  }
+}
+
+Slot TapeImpl::slot_elsewhere(const Block* block, std::uint64_t node) const {
+  if (node != 0) {
+    for (std::size_t i = intervals_.size(); i-- > 0;) {
+      const std::uint64_t k = node - intervals_[i].base;
+      if (k < intervals_[i].length) return intervals_[i].offset + static_cast<Slot>(k) + 1;
+    }
+  }
+  return (block->flags.load(std::memory_order_relaxed) & Block::kLeaf) != 0 ? leaf_slot(block) : kNoSlot;
+}
+
+void TapeImpl::map_block(Block* block, std::uint32_t leaf) {
+  if (2 * (table_used_ + 1) > table_.size()) {
+    std::vector<TableEntry> old(table_.size() * 2);
+    old.swap(table_);
+    for (const TableEntry& entry : old) {
+      if (entry.block == nullptr) continue;
+      std::size_t i = hash(entry.block) & (table_.size() - 1);
+      while (table_[i].block != nullptr) i = (i + 1) & (table_.size() - 1);
+      table_[i] = entry;
+    }
+  }
+  std::size_t i = hash(block) & (table_.size() - 1);
+  while (table_[i].block != nullptr) i = (i + 1) & (table_.size() - 1);
+  detail::retain(block);
+  table_[i] = {block, leaf};
+  ++table_used_;
+  // The one write to a shared block: sticky, and atomic.
+  if ((block->flags.load(std::memory_order_relaxed) & Block::kLeaf) == 0) block->flags.fetch_or(Block::kLeaf);
+}
+
+Slot TapeImpl::add_leaf(Block* block, VariableState* variable) {
+  const auto leaf = static_cast<std::uint32_t>(leaves_.size());
+  if (variable != nullptr) detail::retain(variable);
+  leaves_.push_back({block, variable});
+  map_block(block, leaf);
+  return kLeafSlot | leaf;
+}
+
+Slot TapeImpl::variable_slot(const VariableState* variable) const {
+  for (std::size_t i = 0; i < leaves_.size(); ++i) {
+    if (leaves_[i].variable == variable) return kLeafSlot | static_cast<Slot>(i);
+  }
+  return kNoSlot;
+}
+
+Slot TapeImpl::slot_of(const Source& source) const {
+  if (source.variable() != nullptr) return variable_slot(source.variable()->state());
+  const Block* block = source.tensor()->block();
+  return slot_of(block, block->node);
+}
+
+void TapeImpl::watch(const Tensor& tensor) {
+  CAPSTAN_CHECK(tensor.has_value(), ValueError, "watch: this tensor is empty");
+  if (consumed) return;
+  if (slot_of(tensor.block(), tensor.block()->node) == kNoSlot) add_leaf(tensor.block(), nullptr);
+}
+
+void TapeImpl::watch(const Variable& variable) {
+  CAPSTAN_CHECK(variable.has_value(), ValueError, "watch: this variable's handle is empty");
+  if (consumed) return;
+  VariableState* state = variable.state();
+  const Slot known = variable_slot(state);
+  if (known == kNoSlot) {
+    add_leaf(state->value.block(), state);
+  } else if (leaf_slot(state->value.block()) == kNoSlot) {
+    map_block(state->value.block(), known & ~kLeafSlot);
+  }
+}
+
+void TapeImpl::read(VariableState& variable) {
+  Block* block = variable.value.block();
+  if ((block->flags.load(std::memory_order_relaxed) & Block::kLeaf) != 0 && leaf_slot(block) != kNoSlot) return;
+  const Slot known = variable_slot(&variable);
+  if (known != kNoSlot) {
+    map_block(block, known & ~kLeafSlot);  // A value assigned since: the variable keeps its one slot.
+  } else if (watch_accessed_ && variable.trainable) {
+    add_leaf(block, &variable);
+  }
+}
+
+std::vector<Variable> TapeImpl::watched_variables() const {
+  if (consumed) return watched_after_use_;
+  std::vector<Variable> variables;
+  for (const TapeLeaf& leaf : leaves_) {
+    if (leaf.variable != nullptr) variables.push_back(Variable::share(leaf.variable));
+  }
+  std::sort(variables.begin(), variables.end(),
+            [](const Variable& a, const Variable& b) { return a.state()->serial < b.state()->serial; });
+  return variables;
+}
+
+// --- Recording ---
+
+std::uint32_t TapeImpl::result_slots() const {
+  return offset_ + (recording ? static_cast<std::uint32_t>(context.next_node - base_) : 0);
+}
+
+Record& TapeImpl::append() {
+  if ((count_ >> kChunkBits) == chunks_.size()) chunks_.push_back(new Record[kChunkSize]);
+  return at(count_);
+}
+
+void TapeImpl::release_record(Record& record) {
+  for (int i = 0; i < 3; ++i) {
+    if (record.saved[i] != nullptr && (record.inputs[i] & kLeafSlot) == 0) detail::release(record.saved[i]);
+    record.saved[i] = nullptr;
+  }
+  release_block(std::exchange(record.saved_output, nullptr));
+  if (RecordExtra* extra = std::exchange(record.extra, nullptr)) {
+    for (std::size_t i = 0; i < extra->saved.size(); ++i) {
+      if ((extra->inputs[i] & kLeafSlot) == 0) release_block(extra->saved[i]);
+    }
+    for (Block* block : extra->outputs) release_block(block);
+    extra->inputs.clear();
+    extra->saved.clear();
+    extra->outputs.clear();
+    extra->custom = nullptr;
+    free_extras_.push_back(extra);
+  }
+}
+
+namespace {
+
+// What the rule of `op` reads when the inputs with a bit in `needed` want a cotangent: bit 0 the cotangent, bits from 1
+// on the inputs' elements; the output's elements are told apart.
+struct Reads {
+  std::uint32_t inputs = 0;
+  std::uint32_t outputs = 0;
+};
+
+Reads reads_of(const OpDef& op, std::uint32_t needed) {
+  if (op.kind != OpKind::kElementwise && (op.reads[0] | op.reads[1] | op.reads[2]) == 0) {
+    return {op.arity == kVariadic && op.saves.inputs != 0 ? ~0u : op.saves.inputs, op.saves.outputs};
+  }
+  std::uint32_t bits = 0;
+  for (int i = 0; i < 3; ++i) {
+    if ((needed >> i & 1) != 0) bits |= op.reads[i];
+  }
+  return {bits >> 1 & 7u, (bits & kReadsOutput) != 0 ? 1u : 0u};
+}
+
+bool same_dims(const Block* a, const Block* b) {
+  return a->rank == b->rank && std::memcmp(a->dims, b->dims, sizeof(a->dims)) == 0;
+}
+
+// The block to keep for an input: itself where its elements are read or a leaf is held anyway, else a stand-in.
+Block* keep(Block* block, Slot slot, bool elements) {
+  if ((slot & kLeafSlot) != 0) return block;  // not counted: the table holds it
+  if (elements || (block->flags.load(std::memory_order_relaxed) & Block::kShapeOnly) != 0) {
+    detail::retain(block);
+    return block;
+  }
+  return shape_only(TensorRef(block)).release();
+}
+
+}  // namespace
+
+void TapeImpl::record(const ObservedCall& call) {
+  constexpr std::size_t kInline = 3;
+  const std::size_t n = call.inputs.size();
+  Slot inline_slots[kInline] = {};
+  std::vector<Slot> more_slots;
+  if (n > kInline) more_slots.resize(n);
+  Slot* slots = n > kInline ? more_slots.data() : inline_slots;
+  std::uint32_t needed = 0;
+  bool any = false;
+  for (std::size_t i = 0; i < n; ++i) {
+    const ObservedInput& input = call.inputs[i];
+    if (!is_floating(input.block->dtype)) continue;  // An integer path ends here.
+    slots[i] = slot_of(input.block, input.node);
+    if (slots[i] == kNoSlot) continue;
+    any = true;
+    if (i < 3) needed |= 1u << i;
+  }
+  if (!any) return;
+
+  // The outputs get their numbers from the first tape that records them; the block is not shared yet.
+  if (call.outputs[0].block()->node == 0) {
+    std::uint64_t node = next_nodes(static_cast<int>(call.outputs.size()));
+    for (Tensor& output : call.outputs) output.block()->node = node++;
+  }
+  Record& r = append();
+  r.op = &call.op;
+  r.output = slot_of(call.outputs[0].block(), call.outputs[0].block()->node);
+  r.saved_output = nullptr;
+  r.extra = nullptr;
+  for (std::size_t i = 0; i < kInline; ++i) {
+    r.inputs[i] = inline_slots[i];
+    r.saved[i] = nullptr;
+  }
+  ++count_;  // From here on the record is complete and can be released.
+
+  const Reads reads = reads_of(call.op, needed);
+  const Block* out = call.outputs[0].block();
+  if (call.op.kind == OpKind::kElementwise) {
+    for (std::size_t i = 0; i < n; ++i) {
+      Block* block = call.inputs[i].block;
+      const bool elements = (reads.inputs >> i & 1) != 0;
+      if (elements || (slots[i] != kNoSlot && !same_dims(block, out))) r.saved[i] = keep(block, slots[i], elements);
+    }
+  }
+  const std::uint32_t size = call.op.attributes == nullptr ? 0 : call.op.attributes->size;
+  const bool structured = call.op.kind != OpKind::kElementwise;
+  if (size > 0 || n > kInline || call.outputs.size() > 1) {
+    if (free_extras_.empty()) free_extras_.push_back(new RecordExtra);
+    r.extra = free_extras_.back();
+    free_extras_.pop_back();
+    if (size > 0) std::memcpy(r.extra->attributes, call.attributes, size);
+  }
+  if (structured) {
+    if (n > kInline) {
+      r.extra->inputs = std::move(more_slots);
+      r.extra->saved.assign(n, nullptr);
+      slots = r.extra->inputs.data();
+    }
+    Block** saved = n > kInline ? r.extra->saved.data() : r.saved;
+    for (std::size_t i = 0; i < n; ++i) {
+      const bool elements = (reads.inputs >> std::min<std::size_t>(i, 31) & 1) != 0;
+      saved[i] = keep(call.inputs[i].block, slots[i], elements);
+    }
+    if (call.outputs.size() > 1) {
+      for (std::size_t i = 0; i < call.outputs.size(); ++i) {
+        const bool elements = (reads.outputs >> std::min<std::size_t>(i, 31) & 1) != 0;
+        r.extra->outputs.push_back(keep(call.outputs[i].block(), kNoSlot, elements));
+      }
+      return;
+    }
+  }
+  if (reads.outputs != 0) {
+    r.saved_output = call.outputs[0].block();
+    detail::retain(r.saved_output);
+  }
+}
+
+void TapeImpl::record_custom(std::span<const ObservedInput> inputs, std::span<Tensor> outputs, const CustomVjp& vjp) {
+  std::vector<Slot> slots;
+  bool any = false;
+  for (const ObservedInput& input : inputs) {
+    slots.push_back(is_floating(input.block->dtype) ? slot_of(input.block, input.node) : kNoSlot);
+    any |= slots.back() != kNoSlot;
+  }
+  if (!any) return;
+  if (outputs[0].block()->node == 0) {
+    std::uint64_t node = next_nodes(static_cast<int>(outputs.size()));
+    for (Tensor& output : outputs) output.block()->node = node++;
+  }
+  Record& r = append();
+  r = {&kCustomGradient, slot_of(outputs[0].block(), outputs[0].block()->node), {}, {}, nullptr, new RecordExtra};
+  ++count_;
+  r.extra->inputs = std::move(slots);
+  r.extra->saved.assign(inputs.size(), nullptr);
+  for (std::size_t i = 0; i < inputs.size(); ++i) r.extra->saved[i] = keep(inputs[i].block, r.extra->inputs[i], false);
+  for (Tensor& output : outputs) r.extra->outputs.push_back(keep(output.block(), kNoSlot, false));
+  r.extra->custom = vjp;
+}
+
+}  // namespace capstan

@@ -1,0 +1,145 @@
+// The tape: what a GradientTape holds.
+//
+// A tape is an append-only array of small records, one per op, in the order in which the ops ran. That is a topological
+// order already, so the reverse pass (reverse.cc) is a loop over it.
+//
+// Identity. An op's output gets one process-unique number when it is recorded; a thread's numbers are consecutive, so a
+// tape is an interval of numbers and "does this tape know the tensor" is a subtraction and a compare. Nested tapes share
+// the numbers. Watched tensors and variables (leaves) are not numbered, because other threads may share their blocks;
+// they stand in a small table of the tape, which keeps them alive. A block carries only a sticky bit "some tape may know
+// it as a leaf". Pausing closes an interval and resuming opens a new one.
+//
+// A tape may record an op that only its neighbour connects (the number is the neighbour's); that is harmless, because
+// gradient() decides exactly what is connected by a mark from this tape's own leaves.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "capstan/tape.h"
+#include "src/core/context.h"
+#include "src/core/op_def.h"
+#include "src/core/variable_state.h"
+
+namespace capstan {
+
+// Where a tensor's cotangent is collected: 0 for "not known to this tape", else a tensor made by a recorded op, or a leaf.
+using Slot = std::uint32_t;
+inline constexpr Slot kNoSlot = 0;
+inline constexpr Slot kLeafSlot = 0x80000000u;  // set for leaves; the rest is the position in the list of leaves
+
+// The gradient function of custom_gradient, kept by its record.
+using CustomVjp = std::function<std::vector<Tensor>(std::span<const Tensor> cotangents)>;
+
+// What a record holds beyond its 64 bytes.
+struct RecordExtra {
+  alignas(16) std::byte attributes[64];
+  // All inputs and saved values of an op with more than three inputs.
+  std::vector<Slot> inputs;
+  std::vector<detail::Block*> saved;
+  // Saved values or stand-ins of the outputs of an op with several.
+  std::vector<detail::Block*> outputs;
+  CustomVjp custom;
+};
+
+// One op that ran. Saved blocks are owned, except those of leaves, which the table of leaves keeps alive.
+struct Record {
+  const OpDef* op;
+  Slot output;  // of the first output; the others follow
+  Slot inputs[3];
+  detail::Block* saved[3];  // values that the rule reads, or stand-ins where only the shape is needed
+  detail::Block* saved_output;
+  RecordExtra* extra;
+};
+static_assert(sizeof(Record) == 64);
+
+struct TapeLeaf {
+  detail::Block* block;             // the watched tensor; of a variable, the value first seen
+  detail::VariableState* variable;  // or null
+};
+
+class TapeImpl final : public Observer {
+ public:
+  // Tapes are recycled with their memory, because a training step opens a fresh one each time.
+  static TapeImpl* create(GradientTapeOptions options);
+  static void destroy(TapeImpl* tape) noexcept;
+
+  // Observer.
+  void record(const ObservedCall& call) override;
+  void read(detail::VariableState& variable) override;
+
+  void check_thread() const;
+  void start();
+  void stop();
+  void reset();
+  void watch(const Tensor& tensor);
+  void watch(const Variable& variable);
+  std::vector<Variable> watched_variables() const;
+
+  void gradient(std::span<const Source> targets, std::span<const Source> sources, std::span<Tensor> gradients,
+                const GradientOptions& options);
+  std::string explain(const Source& target, const Source& source) const;
+
+  // Records one op whose rule is a function of the user's (custom_gradient).
+  void record_custom(std::span<const ObservedInput> inputs, std::span<Tensor> outputs, const CustomVjp& vjp);
+
+  bool recording = false;
+  bool persistent = false;
+  bool consumed = false;
+
+ private:
+  friend class ReversePass;
+
+  static constexpr std::uint32_t kChunkBits = 9;
+  static constexpr std::uint32_t kChunkSize = 1u << kChunkBits;
+
+  struct Interval {
+    std::uint64_t base;
+    std::uint64_t length;
+    std::uint32_t offset;  // slots of the intervals before
+  };
+  struct TableEntry {
+    detail::Block* block;
+    std::uint32_t leaf;
+  };
+
+  Record& at(std::uint32_t i) const { return chunks_[i >> kChunkBits][i & (kChunkSize - 1)]; }
+  Record& append();
+  void release_record(Record& record);
+  // Forgets records, leaves and intervals; keeps the memory.
+  void clear();
+
+  Slot slot_of(const detail::Block* block, std::uint64_t node) const {
+    const std::uint64_t k = node - base_;
+    if (recording && k < context.next_node - base_) return offset_ + static_cast<Slot>(k) + 1;
+    return slot_elsewhere(block, node);
+  }
+  Slot slot_of(const Source& source) const;
+  Slot slot_elsewhere(const detail::Block* block, std::uint64_t node) const;
+  Slot leaf_slot(const detail::Block* block) const;
+  // A new leaf; returns its slot.
+  Slot add_leaf(detail::Block* block, detail::VariableState* variable);
+  void map_block(detail::Block* block, std::uint32_t leaf);
+  Slot variable_slot(const detail::VariableState* variable) const;
+  // The number of slots of recorded results.
+  std::uint32_t result_slots() const;
+
+  const Context* owner_ = nullptr;
+  bool watch_accessed_ = true;
+  std::uint64_t base_ = 0;     // of the open interval
+  std::uint32_t offset_ = 0;   // slots before the open interval
+  std::vector<Interval> intervals_;  // closed ones, oldest first
+  std::vector<Record*> chunks_;
+  std::uint32_t count_ = 0;
+  std::vector<TapeLeaf> leaves_;
+  std::vector<TableEntry> table_;  // open addressing, a power of two; empty entries have no block
+  std::uint32_t table_used_ = 0;
+  std::vector<RecordExtra*> free_extras_;
+  std::vector<Variable> watched_after_use_;  // what watched_variables() answers once the tape is used up
+};
+
+// The op of a record made by custom_gradient. It is never applied.
+extern const OpDef kCustomGradient;
+
+}  // namespace capstan
