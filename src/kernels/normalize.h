@@ -1,0 +1,67 @@
+// Batch normalisation over raw memory: statistics per channel of x [rows, channels].
+//
+// Rows are summed in chunks of a size that depends on the number of channels only. Within a chunk a
+// sum has four partial sums, which take the rows in turn; chunks are joined in their order, in
+// float64. Vectors run over channels, and products are rounded before they are added. So results
+// have the same bits for any number of threads and any instruction set.
+#pragma once
+
+#include <cstdint>
+
+#include "src/core/cpu.h"
+
+namespace capstan {
+
+// The kernels of one instruction set. Pointers to scale and offset may be null: one and zero.
+template <class T>
+struct BatchNormKernels {
+  // Mean and biased variance of every channel, NaN if there are no rows. Each chunk's squares are
+  // taken about the chunk's own mean, so a large mean costs no digits.
+  void (*moments)(std::int64_t rows, std::int64_t channels, const T* x, T* mean, T* variance);
+
+  // y = (x - mean) * inverse_deviation * scale + offset
+  void (*apply)(std::int64_t rows, std::int64_t channels, const T* x, const T* mean,
+                const T* inverse_deviation, const T* scale, const T* offset, T* y);
+
+  // The gradients of `apply` when mean and inverse_deviation are those of x. Any of the results may
+  // be null.
+  void (*gradient)(std::int64_t rows, std::int64_t channels, const T* x, const T* mean,
+                   const T* inverse_deviation, const T* scale, const T* dy, T* dx, T* dscale,
+                   T* doffset);
+};
+
+// T is float or double.
+template <class T>
+BatchNormKernels<T> batch_norm_kernels(int instruction_set);
+template <>
+BatchNormKernels<float> batch_norm_kernels<float>(int instruction_set);
+template <>
+BatchNormKernels<double> batch_norm_kernels<double>(int instruction_set);
+
+template <class T>
+void batch_norm_moments(std::int64_t rows, std::int64_t channels, const T* x, T* mean,
+                        T* variance) {
+  batch_norm_kernels<T>(instruction_set()).moments(rows, channels, x, mean, variance);
+}
+
+// inverse_deviation = 1 / sqrt(variance + epsilon)
+template <class T>
+void batch_norm_inverse_deviation(std::int64_t channels, const T* variance, T epsilon,
+                                  T* inverse_deviation);
+
+template <class T>
+void batch_norm_apply(std::int64_t rows, std::int64_t channels, const T* x, const T* mean,
+                      const T* inverse_deviation, const T* scale, const T* offset, T* y) {
+  batch_norm_kernels<T>(instruction_set())
+      .apply(rows, channels, x, mean, inverse_deviation, scale, offset, y);
+}
+
+template <class T>
+void batch_norm_gradient(std::int64_t rows, std::int64_t channels, const T* x, const T* mean,
+                         const T* inverse_deviation, const T* scale, const T* dy, T* dx, T* dscale,
+                         T* doffset) {
+  batch_norm_kernels<T>(instruction_set())
+      .gradient(rows, channels, x, mean, inverse_deviation, scale, dy, dx, dscale, doffset);
+}
+
+}  // namespace capstan
