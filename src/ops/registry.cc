@@ -23,9 +23,10 @@ const std::vector<const OpDef*>& make_all_ops() {
   auto* const all =
       new std::vector<const OpDef*>;  // never destroyed: calls may come from destructors of statics
   for (OpFamily (*family)() :
-       {math_ops, compare_ops, activation_ops, cast_ops, reduce_ops, scan_ops, shape_ops, array_ops,
-        creation_ops, index_ops, slice_ops, linalg_ops, conv_ops, pool_ops, normalize_ops, loss_ops,
-        random_ops, state_ops}) {
+       {arithmetic_ops, math_ops,      trigonometry_ops, compare_ops, activation_ops,
+        cast_ops,       reduce_ops,    scan_ops,         shape_ops,   array_ops,
+        creation_ops,   index_ops,     slice_ops,        linalg_ops,  conv_ops,
+        pool_ops,       normalize_ops, loss_ops,         random_ops,  state_ops}) {
     const OpFamily ops = family();
     all->insert(all->end(), ops.begin(), ops.end());
   }
@@ -118,6 +119,12 @@ std::vector<Tensor> call(std::string_view name, std::span<const Tensor> inputs,
                 "), not ", inputs.size());
   const AttributeStorage storage(*op, attributes);
   std::vector<Operand> operands(inputs.begin(), inputs.end());
+  if (op->compose != nullptr) {  // Elementwise ops may have one too: the function that checks
+                                 // before the loop runs.
+    std::vector<Tensor> outputs;
+    op->compose(operands, storage.get(), outputs);
+    return outputs;
+  }
   return apply_all(*op, operands, storage.get());
 }
 

@@ -1,0 +1,415 @@
+#include "tests/golden/case_runner.h"
+
+#include <algorithm>
+#include <initializer_list>
+#include <optional>
+#include <vector>
+
+#include "capstan/error.h"
+#include "capstan/registry.h"
+#include "capstan/tape.h"
+#include "tests/support/compare.h"
+
+namespace capstan::testing {
+
+namespace {
+
+// What a case found wrong.
+struct Failure {
+  std::string reason;
+};
+
+bool is_one(const Json& value) {
+  if (value.is_array()) return std::all_of(value.begin(), value.end(), is_one);
+  return value == 1;
+}
+
+const OpInfo& find_info(const std::string& name) {
+  static const std::vector<OpInfo> ops = list_ops();
+  const auto found =
+      std::find_if(ops.begin(), ops.end(), [&](const OpInfo& op) { return op.name == name; });
+  if (found == ops.end()) throw Lacking{"op " + name};
+  return *found;
+}
+
+// The attributes of a call as the op takes them. One that the op does not have is no loss if it is
+// turned off.
+AttributeMap attributes_of(const OpInfo& op, const Json& json) {
+  AttributeMap attributes;
+  for (const auto& [name, value] : json.items()) {
+    if ((name == "dilations" || name == "rates") && !is_one(value)) throw Lacking{"dilation"};
+    if (value.is_string() && value.get_ref<const std::string&>().starts_with("complex"))
+      throw Lacking{"complex numbers"};
+    const bool known =
+        std::find(op.attributes.begin(), op.attributes.end(), name) != op.attributes.end();
+    if (!known && (value.is_null() || value == false || name == "dilations")) continue;
+    if (!known) throw Lacking{"attribute " + name};
+    attributes.emplace(name, attribute_from_json(value));
+  }
+  return attributes;
+}
+
+// Cases whose tensors are complex are lacking, wherever they have them.
+bool mentions_complex(const Json& json) {
+  if (json.is_object()) {
+    const auto dtype = json.find("dtype");
+    if (dtype != json.end() && dtype->is_string() &&
+        dtype->get_ref<const std::string&>().starts_with("complex"))
+      return true;
+  }
+  return json.is_structured() && std::any_of(json.begin(), json.end(), mentions_complex);
+}
+
+struct Case {
+  explicit Case(const Json& source)
+      : json(source), op(op_name(source.at("op").get<std::string>())) {
+    const OpInfo& info = find_info(op);
+    for (const char* field : {"inputs", "outputs", "gradients"}) {
+      if (json.contains(field) && mentions_complex(json.at(field)))
+        throw Lacking{"complex numbers"};
+    }
+    if (json.contains("compare"))
+      throw Lacking{"comparison by " + json.at("compare").get<std::string>()};
+    attributes = attributes_of(info, json.at("attrs"));
+    for (const Json& input : json.at("inputs")) inputs.push_back(tensor_from_json(input));
+    const bool convolution = op.find("conv") != std::string::npos && inputs.size() == 2 &&
+                             op.find("backprop") == std::string::npos;
+    if (convolution && !json.contains("error") && op.find("transpose") == std::string::npos &&
+        inputs[0].dim(-1) != inputs[1].dim(-2)) {
+      throw Lacking{"groups"};
+    }
+    if (json.contains("constant")) {
+      for (const Json& i : json.at("constant")) constant.insert(i.get<std::size_t>());
+    }
+    if (json.contains("rtol")) looser = json.at("rtol").get<double>();
+  }
+
+  // Inputs whose gradient can be asked for.
+  bool is_source(std::size_t i) const {
+    return inputs[i].has_value() && is_floating(inputs[i].dtype());
+  }
+  bool is_watched(std::size_t i) const { return is_source(i) && !constant.contains(i); }
+
+  void watch(GradientTape& tape) const {
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      if (is_watched(i)) tape.watch(inputs[i]);
+    }
+  }
+
+  std::vector<Tensor> run() const { return call(op, inputs, attributes); }
+
+  // The gradients for all inputs, missing where there is none.
+  std::vector<Tensor> gradient(GradientTape& tape, const std::vector<Tensor>& outputs,
+                               const std::vector<Tensor>& cotangents) const {
+    std::vector<Tensor> targets;
+    GradientOptions options;
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      if (i < cotangents.size() && !cotangents[i].has_value()) continue;
+      targets.push_back(outputs[i]);
+      if (i < cotangents.size()) options.output_gradients.push_back(cotangents[i]);
+    }
+    std::vector<Tensor> sources;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      if (is_source(i)) sources.push_back(inputs[i]);
+    }
+    const std::vector<Tensor> found = tape.gradient(targets, sources, options);
+    std::vector<Tensor> gradients(inputs.size());
+    for (std::size_t i = 0, k = 0; i < inputs.size(); ++i) {
+      if (is_source(i)) gradients[i] = found[k++];
+    }
+    return gradients;
+  }
+
+  Tolerance tolerance(DType dtype, bool second_order = false) const {
+    Tolerance tolerance = golden_tolerance(dtype);
+    if (second_order && dtype == DType::kFloat64) tolerance = {1e-9, 1e-11};
+    if (second_order && dtype == DType::kFloat32) tolerance = {1e-4, 1e-5};
+    if (looser)
+      tolerance = {std::max(*looser, tolerance.relative), std::max(*looser / 100, tolerance.floor)};
+    return tolerance;
+  }
+
+  const Json& json;
+  std::string op;
+  AttributeMap attributes;
+  std::vector<Tensor> inputs;
+  std::set<std::size_t> constant;
+  std::optional<double> looser;
+};
+
+void expect(const std::string& problem, const std::string& what) {
+  if (!problem.empty()) throw Failure{what + ": " + problem};
+}
+
+void compare_outputs(const Case& c, const std::vector<Tensor>& outputs) {
+  const Json& expected = c.json.at("outputs");
+  if (outputs.size() != expected.size()) {
+    throw Failure{"got " + std::to_string(outputs.size()) + " outputs, want " +
+                  std::to_string(expected.size())};
+  }
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const Tensor want = tensor_from_json(expected[i]);
+    expect(difference(outputs[i], want, c.tolerance(want.dtype())), "output " + std::to_string(i));
+  }
+}
+
+void compare_gradient(const Tensor& got, const Json& json, const Case& c, const std::string& what) {
+  if (json.is_null()) {
+    if (got.has_value()) throw Failure{what + ": got a gradient, want a missing one"};
+    return;
+  }
+  if (!json.contains("sparse")) {
+    const Tensor want = tensor_from_json(json);
+    if (got.has_value() && got.is_row_sparse())
+      throw Failure{what + ": got a row-sparse gradient, want a dense one"};
+    expect(difference(got, want, c.tolerance(want.dtype())), what);
+    return;
+  }
+  if (!got.has_value()) throw Failure{what + ": got a missing gradient, want a row-sparse one"};
+  if (!got.is_row_sparse()) throw Failure{what + ": got a dense gradient, want a row-sparse one"};
+  const Tensor values = tensor_from_json(json.at("values"));
+  const Tolerance tolerance = c.tolerance(values.dtype());
+  expect(difference(got.indices(), tensor_from_json(json.at("indices")), {}), what + ", indices");
+  expect(difference(got.values(), values, tolerance), what + ", values");
+  expect(difference(got.to_dense(), tensor_from_json(json.at("dense")), tolerance),
+         what + ", dense");
+}
+
+// A gradient of second order, where a missing one and zeros are the same.
+void compare_second(const Tensor& got, const Json& json, Tolerance tolerance,
+                    const std::string& what) {
+  if (json.is_null()) {
+    if (got.has_value() && !all_zero(got))
+      throw Failure{what + ": got a gradient, want none or zeros"};
+    return;
+  }
+  const Tensor want = tensor_from_json(json.contains("sparse") ? json.at("dense") : json);
+  if (!got.has_value() && all_zero(want)) return;
+  expect(difference(got, want, tolerance), what);
+}
+
+std::vector<Tensor> tensors(const Json& list) {
+  std::vector<Tensor> result;
+  for (const Json& item : list) result.push_back(tensor_from_json(item));
+  return result;
+}
+
+void run_second(const Case& c, const std::vector<Tensor>& cotangents) {
+  const Json& second = c.json.at("second");
+  const std::vector<Tensor> weights = tensors(second.at("weights"));
+  GradientTape outer;
+  c.watch(outer);
+  for (const Tensor& cotangent : cotangents) {
+    if (cotangent.has_value()) outer.watch(cotangent);
+  }
+  std::vector<Tensor> gradients;
+  {
+    GradientTape inner;
+    c.watch(inner);
+    const std::vector<Tensor> outputs = c.run();
+    gradients = c.gradient(inner, outputs, cotangents);
+  }
+  // S is given by its terms and their weights.
+  std::vector<Tensor> targets;
+  GradientOptions options;
+  for (std::size_t i = 0; i < gradients.size(); ++i) {
+    if (!gradients[i].has_value() || i >= weights.size() || !weights[i].has_value()) continue;
+    targets.push_back(gradients[i]);
+    options.output_gradients.push_back(weights[i]);
+  }
+  std::vector<Tensor> sources;
+  for (std::size_t i = 0; i < c.inputs.size(); ++i) {
+    if (c.is_source(i)) sources.push_back(c.inputs[i]);
+  }
+  for (const Tensor& cotangent : cotangents) {
+    if (cotangent.has_value()) sources.push_back(cotangent);
+  }
+  const std::vector<Tensor> found = outer.gradient(targets, sources, options);
+  std::size_t k = 0;
+  for (std::size_t i = 0; i < c.inputs.size(); ++i) {
+    const Tensor got = c.is_source(i) ? found[k++] : Tensor();
+    const Json& want = second.at("gradients").at(i);
+    if (!c.is_watched(i)) continue;
+    compare_second(got, want, c.tolerance(c.inputs[i].dtype(), true),
+                   "second order, input " + std::to_string(i));
+  }
+  for (std::size_t i = 0; i < cotangents.size(); ++i) {
+    if (!cotangents[i].has_value()) continue;
+    compare_second(found[k++], second.at("cotangent_gradients").at(i),
+                   c.tolerance(cotangents[i].dtype(), true),
+                   "second order, cotangent " + std::to_string(i));
+  }
+}
+
+// True if an exception of this type is what the library throws for a category of mistakes.
+bool fits(const Error& error, const std::string& category) {
+  const auto is = [&](auto* type) {
+    return dynamic_cast<std::remove_reference_t<decltype(*type)>*>(&error) != nullptr;
+  };
+  const bool shape = is(static_cast<const ShapeError*>(nullptr));
+  const bool dtype = is(static_cast<const DTypeError*>(nullptr));
+  const bool index = is(static_cast<const IndexError*>(nullptr));
+  const bool value = is(static_cast<const ValueError*>(nullptr));
+  if (category.starts_with("dtype")) return dtype;
+  if (category == "shapes_not_broadcastable" || category == "not_square") return shape;
+  if (category == "size_mismatch" || category.starts_with("rank")) return shape || value || index;
+  if (category.starts_with("axis") || category == "index_out_of_range") return index || value;
+  return true;
+}
+
+CaseResult run_error(const Case& c) {
+  const Json& error = c.json.at("error");
+  const auto category = error.at("category").get<std::string>();
+  if (error.at("type").is_null() || category == "missing_gradient" ||
+      category == "not_implemented") {
+    return {Verdict::kNoWish, "a limit of the original: " + category};
+  }
+  const bool in_gradient = error.at("stage") == "gradient";
+  try {
+    GradientTape tape;
+    c.watch(tape);
+    const std::vector<Tensor> outputs = c.run();
+    if (in_gradient) c.gradient(tape, outputs, tensors(c.json.value("cotangents", Json::array())));
+  } catch (const Error& thrown) {
+    const std::string text = thrown.what();
+    if (!fits(thrown, category))
+      throw Failure{"the wrong type of error for " + category + ": " + text};
+    if (text.find(": ") == std::string::npos)
+      throw Failure{"the error does not say which op it is from: " + text};
+    return {};
+  }
+  throw Failure{"no error, want one of " + category};
+}
+
+// Runs `body` and sorts what it throws.
+template <class Body>
+CaseResult judge(const Body& body) {
+  try {
+    return body();
+  } catch (const Lacking& lacking) {
+    return {Verdict::kLacking, lacking.reason};
+  } catch (const Failure& failure) {
+    return {Verdict::kFailed, failure.reason};
+  } catch (const std::exception& error) {
+    return {Verdict::kFailed, std::string("threw ") + error.what()};
+  }
+}
+
+}  // namespace
+
+std::string op_name(std::string_view name) {
+  for (const std::string_view module : {"nn.", "math.", "linalg."}) {
+    if (name.starts_with(module)) return std::string(name.substr(module.size()));
+  }
+  return std::string(name);
+}
+
+CaseResult run_case(const Json& json) {
+  return judge([&]() -> CaseResult {
+    const Case c(json);
+    if (json.contains("error")) return run_error(c);
+    {
+      GradientTape tape;
+      c.watch(tape);
+      const std::vector<Tensor> outputs = c.run();
+      compare_outputs(c, outputs);
+      if (!json.contains("gradients")) return {};
+      const std::vector<Tensor> gradients =
+          c.gradient(tape, outputs, tensors(json.at("cotangents")));
+      for (std::size_t i = 0; i < gradients.size(); ++i) {
+        if (c.constant.contains(i) && gradients[i].has_value())
+          throw Failure{"a gradient for an input that nobody watches"};
+        compare_gradient(gradients[i], json.at("gradients").at(i), c,
+                         "gradient " + std::to_string(i));
+      }
+    }
+    if (json.contains("second")) run_second(c, tensors(json.at("cotangents")));
+    return {};
+  });
+}
+
+CaseResult run_program(const Json& json) {
+  return judge([&]() -> CaseResult {
+    const std::vector<Tensor> inputs = tensors(json.at("inputs"));
+    struct Node {
+      std::string op;
+      std::vector<std::size_t> in;
+      AttributeMap attributes;
+    };
+    std::vector<Node> nodes;
+    for (const Json& node : json.at("nodes")) {
+      const std::string name = op_name(node.at("op").get<std::string>());
+      nodes.push_back({name, node.at("in").get<std::vector<std::size_t>>(),
+                       attributes_of(find_info(name), node.at("attrs"))});
+    }
+    std::vector<Tensor> sources;
+    for (const Tensor& input : inputs) {
+      if (is_floating(input.dtype())) sources.push_back(input);
+    }
+    const double looser = json.value("rtol", 0.0);
+    const auto tolerance = [&](const Tensor& want, bool second_order) -> Tolerance {
+      Tolerance result = golden_tolerance(want.dtype());
+      if (second_order) result = {1e-9, 1e-11};
+      return {std::max(result.relative, looser), std::max(result.floor, looser / 100)};
+    };
+    GradientTape outer;
+    outer.watch(sources);
+    std::vector<Tensor> gradients;
+    {
+      GradientTape inner;
+      inner.watch(sources);
+      std::vector<Tensor> values = inputs;
+      for (const Node& node : nodes) {
+        std::vector<Tensor> arguments;
+        for (const std::size_t i : node.in) arguments.push_back(values.at(i));
+        values.push_back(call(node.op, arguments, node.attributes).at(0));
+      }
+      const Tensor want = tensor_from_json(json.at("result"));
+      expect(difference(values.back(), want, tolerance(want, false)), "result");
+      gradients = inner.gradient(values.back(), sources);
+    }
+    const Json& want_gradients = json.at("gradients");
+    for (std::size_t i = 0; i < gradients.size(); ++i) {
+      const std::string what = "gradient " + std::to_string(i);
+      if (want_gradients.at(i).is_null()) {
+        if (gradients[i].has_value()) throw Failure{what + ": got a gradient, want a missing one"};
+        continue;
+      }
+      const Json& json_want =
+          want_gradients[i].contains("sparse") ? want_gradients[i].at("dense") : want_gradients[i];
+      const Tensor want = tensor_from_json(json_want);
+      expect(difference(gradients[i], want, tolerance(want, false)), what);
+    }
+    if (!json.contains("second")) return {};
+    const std::vector<Tensor> vectors = tensors(json.at("second").at("vectors"));
+    std::vector<Tensor> targets;
+    GradientOptions options;
+    for (std::size_t i = 0; i < gradients.size(); ++i) {
+      if (!gradients[i].has_value() || !vectors.at(i).has_value()) continue;
+      targets.push_back(gradients[i]);
+      options.output_gradients.push_back(vectors[i]);
+    }
+    const std::vector<Tensor> second = outer.gradient(targets, sources, options);
+    for (std::size_t i = 0; i < second.size(); ++i) {
+      compare_second(second[i], json.at("second").at("gradients").at(i),
+                     tolerance(sources[i], true), "second order, input " + std::to_string(i));
+    }
+    return {};
+  });
+}
+
+std::set<std::string> known_ops(const Json& file) {
+  std::set<std::string> ops;
+  for (const Json& json : file.at("cases")) {
+    if (json.contains("nodes")) {
+      for (const Json& node : json.at("nodes"))
+        ops.insert(op_name(node.at("op").get<std::string>()));
+    } else if (json.contains("op")) {
+      ops.insert(op_name(json.at("op").get<std::string>()));
+    }
+  }
+  std::erase_if(ops, [](const std::string& op) { return !has_op(op); });
+  return ops;
+}
+
+}  // namespace capstan::testing
