@@ -15,12 +15,7 @@
 
 #include "hwy/highway.h"
 
-namespace capstan::detail {
-double digamma(double x);
-double sigmoid(double x);
-double softplus(double x);
-double log_gamma(double x);
-}  // namespace capstan::detail
+#include "src/kernels/scalar_math.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace capstan {
@@ -100,13 +95,14 @@ HWY_INLINE hn::Vec<D> round(D, hn::Vec<D> x) {
 CAPSTAN_LANE_FUNCTION(pow, std::pow(a, b))
 CAPSTAN_LANE_FUNCTION(atan2, std::atan2(a, b))
 CAPSTAN_LANE_FUNCTION(truncatemod, std::fmod(a, b))
+CAPSTAN_LANE_FUNCTION(polygamma, static_cast<T>(capstan::detail::polygamma(a, b)))
 #undef CAPSTAN_LANE_FUNCTION
 
 // --- Few instructions ---
 
 template <class D>
 HWY_INLINE hn::Mask<D> is_nan(D, hn::Vec<D> x) {
-  return hn::Ne(x, x);
+  return hn::IsNaN(x);  // Ne is false for NaN on x86, contrary to the portable one.
 }
 template <class D>
 HWY_INLINE hn::Mask<D> is_inf(D d, hn::Vec<D> x) {
@@ -152,6 +148,10 @@ template <class D>
 HWY_INLINE hn::Vec<D> minimum(D d, hn::Vec<D> a, hn::Vec<D> b) {
   const auto smaller = hn::IfThenElse(hn::Le(a, b), a, b);
   return hn::IfThenElse(is_nan(d, a), a, smaller);
+}
+template <class D>
+HWY_INLINE hn::Vec<D> floordiv(D, hn::Vec<D> x, hn::Vec<D> y) {
+  return hn::Floor(hn::Div(x, y));
 }
 // The remainder with the sign of y.
 template <class D>

@@ -1,0 +1,326 @@
+// Arithmetic: the elementwise ops of two operands, and the operators.
+//
+// Integers follow TensorFlow: sums and products wrap around; `/` of integers is a floating quotient; a zero divisor of
+// floordiv, floormod, truncatediv and truncatemod, and a negative exponent, are errors, found before the loop runs.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "src/ops/arithmetic.cc"
+#include "src/ops/elementwise-inl.h"
+
+#include <algorithm>
+
+#include "capstan/ops/math.h"
+#include "src/core/check.h"
+#include "src/core/variable_state.h"
+#include "src/ops/families.h"
+#include "src/ops/math.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace capstan {
+namespace HWY_NAMESPACE {
+
+struct Add : BinaryOp {
+  static constexpr OpText text{"add", "The sum of two tensors."};
+  static constexpr Types types = Types::kNumbers;
+  FORMULA f(X x, X y) { return x + y; }
+  FORMULA da(X g, X, X, X) { return g; }
+  FORMULA db(X g, X, X, X) { return g; }
+};
+
+struct Subtract : BinaryOp {
+  static constexpr OpText text{"subtract", "The difference of two tensors."};
+  static constexpr Types types = Types::kNumbers;
+  FORMULA f(X x, X y) { return x - y; }
+  FORMULA da(X g, X, X, X) { return g; }
+  FORMULA db(X g, X, X, X) { return -g; }
+};
+
+struct Multiply : BinaryOp {
+  static constexpr OpText text{"multiply", "The product of two tensors, element by element."};
+  static constexpr Types types = Types::kNumbers;
+  FORMULA f(X x, X y) { return x * y; }
+  FORMULA da(X g, X, X y, X) { return g * y; }
+  FORMULA db(X g, X x, X, X) { return g * x; }
+};
+
+struct Divide : BinaryOp {
+  static constexpr OpText text{"divide", "The quotient of two tensors."};
+  static constexpr Domain domain{0.5, 3.0};
+  static constexpr Compose compose = &detail::call_function<capstan::divide>;
+  FORMULA f(X x, X y) { return x / y; }
+  FORMULA da(X g, X, X y, X) { return g / y; }
+  FORMULA db(X g, X x, X y, X) { return g * (-x / y / y); }
+};
+
+// The inner select keeps an infinite quotient out of the derivative of the derivative.
+struct DivideNoNan : BinaryOp {
+  static constexpr OpText text{"divide_no_nan", "The quotient, and 0 where the divisor is 0."};
+  static constexpr Domain domain{0.5, 3.0};
+  FORMULA f(X x, X y) { return select(y == 0.0, 0.0, x / y); }
+  FORMULA da(X g, X, X y, X) { return select(y == 0.0, 0.0, g / select(y == 0.0, 1.0, y)); }
+  FORMULA db(X g, X x, X y, X) {
+    X divisor = select(y == 0.0, 1.0, y);
+    return select(y == 0.0, 0.0, g * (-x / divisor / divisor));
+  }
+};
+
+// Zeros are special only where a product with zero is not zero, so that second derivatives hold everywhere else.
+struct MultiplyNoNan : BinaryOp {
+  static constexpr OpText text{"multiply_no_nan", "The product, and 0 where y is 0 even if x is infinite or NaN."};
+  FORMULA f(X x, X y) { return select(y == 0.0 && !is_finite(x), 0.0, x * y); }
+  FORMULA da(X g, X, X y, X) { return select(y == 0.0 && !is_finite(g), 0.0, g * y); }
+  FORMULA db(X g, X x, X, X) { return select(g == 0.0 && !is_finite(x), 0.0, x * g); }
+};
+
+struct Floordiv : BinaryOp {
+  static constexpr OpText text{"floordiv", "The quotient rounded down."};
+  static constexpr Types types = Types::kNumbers;
+  static constexpr bool differentiable = false;
+  static constexpr Domain domain{1.0, 9.0};
+  static constexpr Compose compose = &detail::call_function<capstan::floordiv>;
+  FORMULA f(X x, X y) { return floordiv(x, y); }
+};
+
+struct Truncatediv : BinaryOp {
+  static constexpr OpText text{"truncatediv", "The quotient of integers rounded towards zero."};
+  static constexpr Types types = Types::kIntegers;
+  static constexpr bool differentiable = false;
+  static constexpr Domain domain{1.0, 9.0};
+  static constexpr Compose compose = &detail::call_function<capstan::truncatediv>;
+  FORMULA f(X x, X y) { return x / y; }
+};
+
+struct Floormod : BinaryOp {
+  static constexpr OpText text{"floormod", "The remainder of floordiv; it has the sign of the divisor."};
+  static constexpr Types types = Types::kNumbers;
+  static constexpr Domain domain{1.1, 1.9};
+  static constexpr Compose compose = &detail::call_function<capstan::floormod>;
+  FORMULA f(X x, X y) { return floormod(x, y); }
+  FORMULA da(X g, X, X, X) { return g; }
+  FORMULA db(X g, X x, X y, X) { return -g * floor(x / y); }
+};
+
+struct Truncatemod : BinaryOp {
+  static constexpr OpText text{"truncatemod", "The remainder of truncatediv; it has the sign of the dividend."};
+  static constexpr Types types = Types::kNumbers;
+  static constexpr Domain domain{1.1, 1.9};
+  static constexpr Compose compose = &detail::call_function<capstan::truncatemod>;
+  FORMULA f(X x, X y) { return truncatemod(x, y); }
+  FORMULA da(X g, X, X, X) { return g; }
+  FORMULA db(X g, X x, X y, X) {
+    X quotient = x / y;
+    return -g * select(quotient < 0.0, ceil(quotient), floor(quotient));
+  }
+};
+
+struct Pow : BinaryOp {
+  static constexpr OpText text{"pow", "x to the power of y."};
+  static constexpr Types types = Types::kNumbers;
+  static constexpr Domain domain{0.5, 2.5};
+  static constexpr Compose compose = &detail::call_function<capstan::pow>;
+  FORMULA f(X x, X y) { return pow(x, y); }
+  FORMULA da(X g, X x, X y, X) { return g * y * pow(x, y - 1.0); }
+  // The logarithm counts as 0 where there is none.
+  FORMULA db(X g, X x, X, X z) { return g * z * select(x > 0.0, log(select(x > 0.0, x, 1.0)), 0.0); }
+};
+
+// A tie is the first operand's.
+struct Maximum : BinaryOp {
+  static constexpr OpText text{"maximum", "The larger of two elements; NaN if either is."};
+  static constexpr Types types = Types::kNumbers;
+  FORMULA f(X x, X y) { return maximum(x, y); }
+  FORMULA da(X g, X x, X y, X) { return select(x >= y, g, 0.0); }
+  FORMULA db(X g, X x, X y, X) { return select(x >= y, 0.0, g); }
+};
+
+struct Minimum : BinaryOp {
+  static constexpr OpText text{"minimum", "The smaller of two elements; NaN if either is."};
+  static constexpr Types types = Types::kNumbers;
+  FORMULA f(X x, X y) { return minimum(x, y); }
+  FORMULA da(X g, X x, X y, X) { return select(x <= y, g, 0.0); }
+  FORMULA db(X g, X x, X y, X) { return select(x <= y, 0.0, g); }
+};
+
+struct SquaredDifference : BinaryOp {
+  static constexpr OpText text{"squared_difference", "The square of the difference."};
+  static constexpr Types types = Types::kNumbers;
+  FORMULA f(X x, X y) {
+    X difference = x - y;
+    return difference * difference;
+  }
+  FORMULA da(X g, X x, X y, X) { return 2.0 * g * (x - y); }
+  FORMULA db(X g, X x, X y, X) { return -2.0 * g * (x - y); }
+};
+
+struct Atan2 : BinaryOp {
+  static constexpr OpText text{"atan2", "The angle of the point (x, y) with the first axis, from -pi to pi."};
+  static constexpr std::string_view input_names = "y, x";
+  static constexpr Domain domain{0.5, 2.0};
+  FORMULA f(X y, X x) { return atan2(y, x); }
+  FORMULA da(X g, X y, X x, X) { return g * (x / (x * x + y * y)); }
+  FORMULA db(X g, X y, X x, X) { return g * (-y / (x * x + y * y)); }
+};
+
+struct Xlogy : BinaryOp {
+  static constexpr OpText text{"xlogy", "x times the logarithm of y, and 0 where x is 0."};
+  static constexpr Domain domain{0.5, 3.0};
+  FORMULA f(X x, X y) { return select(x == 0.0, 0.0, x * log(y)); }
+  FORMULA da(X g, X x, X y, X) { return g * select(x == 0.0, 0.0, log(select(x == 0.0, 1.0, y))); }
+  FORMULA db(X g, X x, X y, X) { return g * select(x == 0.0, 0.0, x / select(x == 0.0, 1.0, y)); }
+};
+
+struct Xlog1py : BinaryOp {
+  static constexpr OpText text{"xlog1py", "x times the logarithm of 1 + y, and 0 where x is 0."};
+  static constexpr Domain domain{0.5, 3.0};
+  FORMULA f(X x, X y) { return select(x == 0.0, 0.0, x * log1p(y)); }
+  FORMULA da(X g, X x, X y, X) { return g * select(x == 0.0, 0.0, log1p(select(x == 0.0, 1.0, y))); }
+  FORMULA db(X g, X x, X y, X) { return g * select(x == 0.0, 0.0, x / (1.0 + select(x == 0.0, 1.0, y))); }
+};
+
+struct Xdivy : BinaryOp {
+  static constexpr OpText text{"xdivy", "x divided by y, and 0 where x is 0."};
+  static constexpr Domain domain{0.5, 3.0};
+  FORMULA f(X x, X y) { return select(x == 0.0, 0.0, x / y); }
+  FORMULA da(X g, X x, X y, X) { return g * select(x == 0.0, 0.0, 1.0 / select(x == 0.0, 1.0, y)); }
+  FORMULA db(X g, X x, X y, X) {
+    X divisor = select(x == 0.0, 1.0, y);
+    return g * select(x == 0.0, 0.0, -x / (divisor * divisor));
+  }
+};
+
+}  // namespace HWY_NAMESPACE
+}  // namespace capstan
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace capstan {
+
+CAPSTAN_ELEMENTWISE(kAdd, Add);
+CAPSTAN_ELEMENTWISE(kSubtract, Subtract);
+CAPSTAN_ELEMENTWISE(kMultiply, Multiply);
+CAPSTAN_ELEMENTWISE(kDivide, Divide);
+CAPSTAN_ELEMENTWISE(kDivideNoNan, DivideNoNan);
+CAPSTAN_ELEMENTWISE(kMultiplyNoNan, MultiplyNoNan);
+CAPSTAN_ELEMENTWISE(kFloordiv, Floordiv);
+CAPSTAN_ELEMENTWISE(kTruncatediv, Truncatediv);
+CAPSTAN_ELEMENTWISE(kFloormod, Floormod);
+CAPSTAN_ELEMENTWISE(kTruncatemod, Truncatemod);
+CAPSTAN_ELEMENTWISE(kPow, Pow);
+CAPSTAN_ELEMENTWISE(kMaximum, Maximum);
+CAPSTAN_ELEMENTWISE(kMinimum, Minimum);
+CAPSTAN_ELEMENTWISE(kSquaredDifference, SquaredDifference);
+CAPSTAN_ELEMENTWISE(kAtan2, Atan2);
+CAPSTAN_ELEMENTWISE(kXlogy, Xlogy);
+CAPSTAN_ELEMENTWISE(kXlog1py, Xlog1py);
+CAPSTAN_ELEMENTWISE(kXdivy, Xdivy);
+
+namespace {
+
+// The block behind an operand; null for a number, and for an empty tensor, which apply refuses.
+const detail::Block* block_of(const Operand& operand) {
+  switch (operand.kind()) {
+    case Operand::Kind::kLent:
+      return operand.lent();
+    case Operand::Kind::kGiven:
+      return operand.given()->block();
+    case Operand::Kind::kVariable:
+      return operand.variable() == nullptr ? nullptr : operand.variable()->value.block();
+    default:
+      return nullptr;
+  }
+}
+
+// True if the operands are integers: the first tensor decides.
+bool is_integer_call(const Operand& x, const Operand& y) {
+  const detail::Block* block = block_of(x);
+  if (block == nullptr) block = block_of(y);
+  if (block != nullptr) return is_integer(block->dtype);
+  return x.kind() == Operand::Kind::kInt && y.kind() == Operand::Kind::kInt;
+}
+
+template <class T, class Test>
+bool any_element(const detail::Block* block, const Test& test) {
+  const T* data = static_cast<const T*>(block->data);
+  return std::any_of(data, data + block->count, test);
+}
+
+// True if some element of an integer operand satisfies `test`, which is given int64.
+template <class Test>
+bool any_integer(const Operand& operand, const Test& test) {
+  if (operand.is_literal()) return test(operand.integer());
+  const detail::Block* block = block_of(operand);
+  if (block == nullptr || block->data == nullptr) return false;
+  switch (block->dtype) {
+    case DType::kInt32:
+      return any_element<std::int32_t>(block, test);
+    case DType::kInt64:
+      return any_element<std::int64_t>(block, test);
+    case DType::kUInt8:
+      return any_element<std::uint8_t>(block, test);
+    default:
+      return false;
+  }
+}
+
+Tensor divide_checked(const OpDef& op, Operand x, Operand y) {
+  if (is_integer_call(x, y)) {
+    CAPSTAN_CHECK(!any_integer(y, [](std::int64_t value) { return value == 0; }), ValueError, op.name,
+                  ": division of an integer by zero");
+  }
+  return apply(op, x, y);
+}
+
+}  // namespace
+
+Tensor add(Operand x, Operand y) { return apply(kAdd, x, y); }
+Tensor subtract(Operand x, Operand y) { return apply(kSubtract, x, y); }
+Tensor multiply(Operand x, Operand y) { return apply(kMultiply, x, y); }
+Tensor divide(Operand x, Operand y) {
+  // A floating number beside integers is apply's error.
+  const bool floating_number = x.kind() == Operand::Kind::kFloat || y.kind() == Operand::Kind::kFloat;
+  if (is_integer_call(x, y) && !floating_number) [[unlikely]] {
+    const detail::Block* block = block_of(x) != nullptr ? block_of(x) : block_of(y);
+    const DType dtype = block == nullptr ? DType::kInt32 : block->dtype;
+    const DType floating = dtype == DType::kUInt8 ? DType::kFloat32 : DType::kFloat64;
+    return apply(kDivide, cast(to_tensor(x, dtype), floating), cast(to_tensor(y, dtype), floating));
+  }
+  return apply(kDivide, x, y);
+}
+Tensor divide_no_nan(Operand x, Operand y) { return apply(kDivideNoNan, x, y); }
+Tensor multiply_no_nan(Operand x, Operand y) { return apply(kMultiplyNoNan, x, y); }
+Tensor floordiv(Operand x, Operand y) { return divide_checked(kFloordiv, x, y); }
+Tensor truncatediv(Operand x, Operand y) { return divide_checked(kTruncatediv, x, y); }
+Tensor floormod(Operand x, Operand y) { return divide_checked(kFloormod, x, y); }
+Tensor truncatemod(Operand x, Operand y) { return divide_checked(kTruncatemod, x, y); }
+Tensor pow(Operand x, Operand y) {
+  if (is_integer_call(x, y)) {
+    CAPSTAN_CHECK(!any_integer(y, [](std::int64_t value) { return value < 0; }), ValueError,
+                  "pow: an integer to a negative power", help("convert the base with cast(x, float32)"));
+  }
+  return apply(kPow, x, y);
+}
+Tensor maximum(Operand x, Operand y) { return apply(kMaximum, x, y); }
+Tensor minimum(Operand x, Operand y) { return apply(kMinimum, x, y); }
+Tensor squared_difference(Operand x, Operand y) { return apply(kSquaredDifference, x, y); }
+Tensor atan2(Operand y, Operand x) { return apply(kAtan2, y, x); }
+Tensor xlogy(Operand x, Operand y) { return apply(kXlogy, x, y); }
+Tensor xlog1py(Operand x, Operand y) { return apply(kXlog1py, x, y); }
+Tensor xdivy(Operand x, Operand y) { return apply(kXdivy, x, y); }
+
+namespace detail {
+Tensor operator+(Operand a, Operand b) { return add(a, b); }
+Tensor operator-(Operand a, Operand b) { return subtract(a, b); }
+Tensor operator*(Operand a, Operand b) { return multiply(a, b); }
+Tensor operator/(Operand a, Operand b) { return divide(a, b); }
+Tensor operator%(Operand a, Operand b) { return floormod(a, b); }
+}  // namespace detail
+
+OpFamily arithmetic_ops() {
+  static constexpr const OpDef* ops[] = {
+      &kAdd,     &kSubtract,    &kMultiply, &kDivide,      &kDivideNoNan, &kMultiplyNoNan,
+      &kFloordiv, &kTruncatediv, &kFloormod, &kTruncatemod, &kPow,         &kMaximum,
+      &kMinimum, &kSquaredDifference, &kAtan2, &kXlogy,    &kXlog1py,     &kXdivy};
+  return ops;
+}
+
+}  // namespace capstan
+#endif  // HWY_ONCE

@@ -1,0 +1,216 @@
+// Functions of one element: signs, powers, exponential and logarithm, rounding, and those of statistics.
+//
+// Where a derivative is infinite, TensorFlow's rules say that a cotangent of exactly zero stays zero (sqrt, rsqrt,
+// reciprocal), so that `where(x > 0, sqrt(x), 0)` has the gradient 0 at 0. The rules here are special at the singular
+// points only; a zero cotangent elsewhere follows the plain rule, whose own derivative second orders need.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "src/ops/math.cc"
+#include "src/ops/elementwise-inl.h"
+
+#include "capstan/ops/math.h"
+#include "src/ops/families.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace capstan {
+namespace HWY_NAMESPACE {
+
+struct Abs : UnaryOp {
+  static constexpr OpText text{"abs", "The absolute value."};
+  static constexpr Types types = Types::kNumbers;
+  static constexpr Domain domain{0.25, 2.0};
+  FORMULA f(X x) { return abs(x); }
+  FORMULA df(X g, X x, X) { return g * sign(x); }
+};
+
+struct Sign : UnaryOp {
+  static constexpr OpText text{"sign", "-1, 0 or 1; its gradient is zero."};
+  static constexpr Types types = Types::kNumbers;
+  static constexpr Domain domain{0.25, 2.0};
+  FORMULA f(X x) { return sign(x); }
+  FORMULA df(X g, X, X) { return zero_of(g); }
+};
+
+struct Negative : UnaryOp {
+  static constexpr OpText text{"negative", "The number with its sign changed."};
+  static constexpr Types types = Types::kNumbers;
+  FORMULA f(X x) { return -x; }
+  FORMULA df(X g, X, X) { return -g; }
+};
+
+struct Square : UnaryOp {
+  static constexpr OpText text{"square", "The square."};
+  static constexpr Types types = Types::kNumbers;
+  FORMULA f(X x) { return x * x; }
+  FORMULA df(X g, X x, X) { return 2.0 * g * x; }
+};
+
+struct Sqrt : UnaryOp {
+  static constexpr OpText text{"sqrt", "The square root."};
+  static constexpr Domain domain{0.1, 4.0};
+  FORMULA f(X x) { return sqrt(x); }
+  FORMULA df(X g, X, X y) { return select(g == 0.0 && !(y > 0.0), 0.0, 0.5 * g / y); }
+};
+
+struct Rsqrt : UnaryOp {
+  static constexpr OpText text{"rsqrt", "One divided by the square root."};
+  static constexpr Domain domain{0.1, 4.0};
+  FORMULA f(X x) { return rsqrt(x); }
+  FORMULA df(X g, X, X y) { return select(g == 0.0 && !is_finite(y), 0.0, -0.5 * g * y * y * y); }
+};
+
+struct Reciprocal : UnaryOp {
+  static constexpr OpText text{"reciprocal", "One divided by the number."};
+  static constexpr Domain domain{0.25, 4.0};
+  FORMULA f(X x) { return 1.0 / x; }
+  FORMULA df(X g, X, X y) { return select(g == 0.0 && !is_finite(y), 0.0, -g * y * y); }
+};
+
+struct Exp : UnaryOp {
+  static constexpr OpText text{"exp", "The exponential function."};
+  FORMULA f(X x) { return exp(x); }
+  FORMULA df(X g, X, X y) { return g * y; }
+};
+
+struct Expm1 : UnaryOp {
+  static constexpr OpText text{"expm1", "The exponential function minus 1, precise near 0."};
+  FORMULA f(X x) { return expm1(x); }
+  FORMULA df(X g, X x, X) { return g * exp(x); }
+};
+
+struct Log : UnaryOp {
+  static constexpr OpText text{"log", "The natural logarithm."};
+  static constexpr Domain domain{0.25, 4.0};
+  FORMULA f(X x) { return log(x); }
+  FORMULA df(X g, X x, X) { return g / x; }
+};
+
+struct Log1p : UnaryOp {
+  static constexpr OpText text{"log1p", "The natural logarithm of 1 + x, precise near 0."};
+  static constexpr Domain domain{-0.75, 4.0};
+  FORMULA f(X x) { return log1p(x); }
+  FORMULA df(X g, X x, X) { return g / (1.0 + x); }
+};
+
+struct Floor : UnaryOp {
+  static constexpr OpText text{"floor", "The largest integer that is not larger."};
+  static constexpr bool differentiable = false;
+  FORMULA f(X x) { return floor(x); }
+};
+
+struct Ceil : UnaryOp {
+  static constexpr OpText text{"ceil", "The smallest integer that is not smaller."};
+  static constexpr bool differentiable = false;
+  FORMULA f(X x) { return ceil(x); }
+};
+
+struct Round : UnaryOp {
+  static constexpr OpText text{"round", "The nearest integer; halves go to the even one."};
+  static constexpr Types types = Types::kNumbers;
+  static constexpr bool differentiable = false;
+  FORMULA f(X x) { return round(x); }
+};
+
+struct Rint : UnaryOp {
+  static constexpr OpText text{"rint", "The nearest integer; halves go to the even one."};
+  static constexpr bool differentiable = false;
+  FORMULA f(X x) { return round(x); }
+};
+
+struct Erf : UnaryOp {
+  static constexpr OpText text{"erf", "The error function."};
+  FORMULA f(X x) { return erf(x); }
+  FORMULA df(X g, X x, X) { return 1.1283791670955126 * g * exp(-(x * x)); }
+};
+
+struct Erfc : UnaryOp {
+  static constexpr OpText text{"erfc", "One minus the error function, precise for large x."};
+  FORMULA f(X x) { return erfc(x); }
+  FORMULA df(X g, X x, X) { return -1.1283791670955126 * g * exp(-(x * x)); }
+};
+
+struct Lgamma : UnaryOp {
+  static constexpr OpText text{"lgamma", "The logarithm of the absolute value of the gamma function."};
+  static constexpr Domain domain{0.5, 4.0};
+  FORMULA f(X x) { return lgamma(x); }
+  FORMULA df(X g, X x, X) { return g * digamma(x); }
+};
+
+struct Digamma : UnaryOp {
+  static constexpr OpText text{"digamma", "The derivative of lgamma."};
+  static constexpr Domain domain{0.5, 4.0};
+  FORMULA f(X x) { return digamma(x); }
+  FORMULA df(X g, X x, X) { return g * polygamma(zero_of(x) + 1.0, x); }
+};
+
+// n counts; the gradient with respect to it is zero.
+struct Polygamma : BinaryOp {
+  static constexpr OpText text{"polygamma", "The n-th derivative of digamma at x."};
+  static constexpr std::string_view input_names = "n, x";
+  static constexpr Domain domain{1.0, 1.0};
+  FORMULA f(X n, X x) { return polygamma(n, x); }
+  FORMULA da(X g, X, X, X) { return zero_of(g); }
+  FORMULA db(X g, X n, X x, X) { return g * polygamma(n + 1.0, x); }
+};
+
+}  // namespace HWY_NAMESPACE
+}  // namespace capstan
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace capstan {
+
+CAPSTAN_ELEMENTWISE(kAbs, Abs);
+CAPSTAN_ELEMENTWISE(kSign, Sign);
+CAPSTAN_ELEMENTWISE(kNegative, Negative);
+CAPSTAN_ELEMENTWISE(kSquare, Square);
+CAPSTAN_ELEMENTWISE(kSqrt, Sqrt);
+CAPSTAN_ELEMENTWISE(kRsqrt, Rsqrt);
+CAPSTAN_ELEMENTWISE(kReciprocal, Reciprocal);
+CAPSTAN_ELEMENTWISE(kExp, Exp);
+CAPSTAN_ELEMENTWISE(kExpm1, Expm1);
+CAPSTAN_ELEMENTWISE(kLog, Log);
+CAPSTAN_ELEMENTWISE(kLog1p, Log1p);
+CAPSTAN_ELEMENTWISE(kFloor, Floor);
+CAPSTAN_ELEMENTWISE(kCeil, Ceil);
+CAPSTAN_ELEMENTWISE(kRound, Round);
+CAPSTAN_ELEMENTWISE(kRint, Rint);
+CAPSTAN_ELEMENTWISE(kErf, Erf);
+CAPSTAN_ELEMENTWISE(kErfc, Erfc);
+CAPSTAN_ELEMENTWISE(kLgamma, Lgamma);
+CAPSTAN_ELEMENTWISE(kDigamma, Digamma);
+CAPSTAN_ELEMENTWISE(kPolygamma, Polygamma);
+
+Tensor abs(Operand x) { return apply(kAbs, x); }
+Tensor sign(Operand x) { return apply(kSign, x); }
+Tensor negative(Operand x) { return apply(kNegative, x); }
+Tensor square(Operand x) { return apply(kSquare, x); }
+Tensor sqrt(Operand x) { return apply(kSqrt, x); }
+Tensor rsqrt(Operand x) { return apply(kRsqrt, x); }
+Tensor reciprocal(Operand x) { return apply(kReciprocal, x); }
+Tensor exp(Operand x) { return apply(kExp, x); }
+Tensor expm1(Operand x) { return apply(kExpm1, x); }
+Tensor log(Operand x) { return apply(kLog, x); }
+Tensor log1p(Operand x) { return apply(kLog1p, x); }
+Tensor floor(Operand x) { return apply(kFloor, x); }
+Tensor ceil(Operand x) { return apply(kCeil, x); }
+Tensor round(Operand x) { return apply(kRound, x); }
+Tensor rint(Operand x) { return apply(kRint, x); }
+Tensor erf(Operand x) { return apply(kErf, x); }
+Tensor erfc(Operand x) { return apply(kErfc, x); }
+Tensor lgamma(Operand x) { return apply(kLgamma, x); }
+Tensor digamma(Operand x) { return apply(kDigamma, x); }
+Tensor polygamma(Operand n, Operand x) { return apply(kPolygamma, n, x); }
+
+namespace detail {
+Tensor operator-(Operand x) { return negative(x); }
+}  // namespace detail
+
+OpFamily math_ops() {
+  static constexpr const OpDef* ops[] = {
+      &kAbs, &kSign,  &kNegative, &kSquare, &kSqrt, &kRsqrt, &kReciprocal, &kExp,    &kExpm1,    &kLog,
+      &kLog1p, &kFloor, &kCeil,   &kRound,  &kRint, &kErf,   &kErfc,       &kLgamma, &kDigamma, &kPolygamma};
+  return ops;
+}
+
+}  // namespace capstan
+#endif  // HWY_ONCE
