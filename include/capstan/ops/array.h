@@ -31,6 +31,10 @@ CAPSTAN_EXPORT Tensor squeeze(Operand x, Axes axes = {});
 /// Axes in another order; reversed unless `perm` is given.
 CAPSTAN_EXPORT Tensor transpose(Operand x, Axes perm = {});
 CAPSTAN_EXPORT Tensor broadcast_to(Operand x, const Shape& shape);
+/// The lengths of the axes, the number of elements, the number of axes, as tensors without gradient.
+CAPSTAN_EXPORT Tensor shape(Operand x, DType out_type = int32);
+CAPSTAN_EXPORT Tensor size(Operand x, DType out_type = int32);
+CAPSTAN_EXPORT Tensor rank(Operand x, DType out_type = int32);
 
 // --- In the shape of another tensor: what gradient rules use, so that they hold for any shape ---
 
