@@ -69,7 +69,7 @@ struct OpTest {
 
 #if CAPSTAN_TESTING
 #define CAPSTAN_OP_TEST(name) &name
-#define CAPSTAN_FORMULA_TEST(Formula) &kFormulaTest<Formula>
+#define CAPSTAN_FORMULA_TEST(Formula) &N_SCALAR::kFormulaTest<Formula>
 #else
 #define CAPSTAN_OP_TEST(name) nullptr
 #define CAPSTAN_FORMULA_TEST(Formula) nullptr

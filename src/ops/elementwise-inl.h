@@ -140,6 +140,122 @@ CAPSTAN_BINARY_PRIMITIVES(CAPSTAN_V_BINARY)
 #undef CAPSTAN_V_PREDICATE
 #undef CAPSTAN_V_BINARY
 
+// --- Calling a formula ---
+//
+// In the target's region as well: a function outside it could neither be inlined into a loop nor pass vectors.
+
+// The value of F at x[0], x[1]; the parameters are doubles from the attributes.
+template <class F>
+struct ForwardCall {
+  const double* parameters;
+
+  template <class X>
+  HWY_INLINE constexpr auto operator()(const X* x) const {
+    if constexpr (F::parameters == 0) return call(x);
+    else if constexpr (F::parameters == 1) return call(x, parameters[0]);
+    else return call(x, parameters[0], parameters[1]);
+  }
+  template <class X, class... P>
+  static HWY_INLINE constexpr auto call(const X* x, P... p) {
+    if constexpr (F::arity == 1) return F::f(x[0], p...);
+    else return F::f(x[0], x[1], p...);
+  }
+};
+
+// The derivative for input I; values are {g, x0, x1, unused, y} as in LoopArgs::in.
+template <class F, int I>
+struct DerivativeCall {
+  const double* parameters;
+
+  template <class X>
+  HWY_INLINE constexpr X operator()(const X* v) const {
+    if constexpr (F::parameters == 0) return call(v);
+    else if constexpr (F::parameters == 1) return call(v, parameters[0]);
+    else return call(v, parameters[0], parameters[1]);
+  }
+  template <class X, class... P>
+  static HWY_INLINE constexpr X call(const X* v, P... p) {
+    if constexpr (F::arity == 1) return F::df(v[0], v[1], v[4], p...);
+    else if constexpr (I == 0) return F::da(v[0], v[1], v[2], v[4], p...);
+    else return F::db(v[0], v[1], v[2], v[4], p...);
+  }
+};
+
+// What the derivative for input I reads, and whether it is the cotangent itself.
+template <class F, int I>
+constexpr std::uint8_t derivative_reads(bool* passes = nullptr) {
+  Recording recording;
+  Micro v[5];
+  for (int i = 0; i < 5; ++i) v[i] = {&recording, recording.add(MicroOp::kInput, i)};
+  const Micro p{&recording, recording.add(MicroOp::kParameter)};
+  Micro result;
+  if constexpr (F::parameters == 0) result = DerivativeCall<F, I>::call(v);
+  else if constexpr (F::parameters == 1) result = DerivativeCall<F, I>::call(v, p);
+  else result = DerivativeCall<F, I>::call(v, p, p);
+  if (passes != nullptr) *passes = result.id == 0;
+  return recording.reads(result.id);
+}
+
+// The rule in library ops.
+template <class F>
+void formula_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
+  const auto* parameters = static_cast<const double*>(call.attribute_data());
+  const auto derive = [&]<int I>() {
+    if (!call.needs(I)) return;
+    constexpr std::uint8_t reads = derivative_reads<F, I>();
+    Rule v[5];
+    v[0].t = call.cotangent();
+    if constexpr ((reads & kReadsInput0) != 0) v[1].t = call.input(0);
+    if constexpr ((reads & kReadsInput1) != 0) v[2].t = call.input(1);
+    if constexpr ((reads & kReadsOutput) != 0) v[4].t = call.output();
+    cotangents[I] = DerivativeCall<F, I>{parameters}(v).t;
+  };
+  derive.template operator()<0>();
+  if constexpr (F::arity == 2) derive.template operator()<1>();
+}
+
+// What tests need of a formula: the value and the derivatives on one element, in float64.
+template <class F>
+inline const OpTest kFormulaTest = [] {
+  OpTest test;
+  test.domain = F::domain;
+  test.value = [](const double* x, const double* parameters) {
+    using T = std::conditional_t<F::types == Types::kBool, bool, double>;
+    Scalar<T> v[3];
+    for (int i = 0; i < F::arity; ++i) v[i].v = static_cast<T>(x[i]);
+    return static_cast<double>(ForwardCall<F>{parameters}(v).v);
+  };
+  return test;
+}();
+
+// The OpDef of a formula.
+template <class F>
+constexpr OpDef elementwise_op(const LoopTable* const* loops, const OpTest* test = nullptr) {
+  OpDef op;
+  op.name = F::text.name;
+  op.text = F::text.text;
+  op.kind = OpKind::kElementwise;
+  op.flags = static_cast<std::uint16_t>(F::flags | (F::boolean ? kBooleanResult : 0) |
+                                        (F::differentiable ? 0 : kNotDifferentiable));
+  op.arity = F::arity;
+  op.input_names = F::input_names;
+  op.attributes = F::attributes;
+  op.loops = loops;
+  if constexpr (F::differentiable) {
+    bool passes = false;
+    op.reads[0] = derivative_reads<F, 0>(&passes);
+    if (passes) op.passes = static_cast<std::uint8_t>(op.passes | 1);
+    if constexpr (F::arity == 2) {
+      op.reads[1] = derivative_reads<F, 1>(&passes);
+      if (passes) op.passes = static_cast<std::uint8_t>(op.passes | 2);
+    }
+    op.vjp = &formula_vjp<F>;
+  }
+  op.compose = F::compose;
+  op.test = test;
+  return op;
+}
+
 // --- Loops over float32 and float64 ---
 
 // Where an operand's next vector comes from: memory that advances, or one splat vector that does not.
@@ -167,32 +283,55 @@ struct Cursor {
   HWY_INLINE V<D> tail(D d, hn::Mask<D> mask) const { return {hn::MaskedLoad(mask, d, position)}; }
 };
 
+// Five cursors, of which those with a bit in kReads exist. Spelled out, because only then do they live in registers.
+template <unsigned kReads, class D>
+struct Cursors {
+  Cursor<D> c0, c1, c2, c3, c4;
+
+  HWY_INLINE void start(D d, const LoopArgs& args) {
+    if constexpr ((kReads & 1) != 0) c0.start(d, args.in[0], (args.scalars & 1) != 0);
+    if constexpr ((kReads & 2) != 0) c1.start(d, args.in[1], (args.scalars & 2) != 0);
+    if constexpr ((kReads & 4) != 0) c2.start(d, args.in[2], (args.scalars & 4) != 0);
+    if constexpr ((kReads & 8) != 0) c3.start(d, args.in[3], (args.scalars & 8) != 0);
+    if constexpr ((kReads & 16) != 0) c4.start(d, args.in[4], (args.scalars & 16) != 0);
+  }
+  HWY_INLINE void next(D d, V<D>* v) {
+    if constexpr ((kReads & 1) != 0) v[0] = c0.next(d);
+    if constexpr ((kReads & 2) != 0) v[1] = c1.next(d);
+    if constexpr ((kReads & 4) != 0) v[2] = c2.next(d);
+    if constexpr ((kReads & 8) != 0) v[3] = c3.next(d);
+    if constexpr ((kReads & 16) != 0) v[4] = c4.next(d);
+  }
+  HWY_INLINE void tail(D d, hn::Mask<D> mask, V<D>* v) const {
+    if constexpr ((kReads & 1) != 0) v[0] = c0.tail(d, mask);
+    if constexpr ((kReads & 2) != 0) v[1] = c1.tail(d, mask);
+    if constexpr ((kReads & 4) != 0) v[2] = c2.tail(d, mask);
+    if constexpr ((kReads & 8) != 0) v[3] = c3.tail(d, mask);
+    if constexpr ((kReads & 16) != 0) v[4] = c4.tail(d, mask);
+  }
+};
+
 // Evaluates `formula(values)` over a run; `kReads` has a bit for each position of LoopArgs::in that is read.
 template <unsigned kReads, bool kAccumulate, class T, class Formula>
-HWY_INLINE void vector_run(const LoopArgs& args, const Formula& formula) {
+HWY_INLINE void vector_run(const LoopArgs& args, const Formula formula) {
   const hn::ScalableTag<T> d;
   using D = hn::ScalableTag<T>;
   const std::size_t lanes = hn::Lanes(d);
-  Cursor<D> cursor[5];
-  for (unsigned k = 0; k < 5; ++k) {
-    if ((kReads >> k & 1) != 0) cursor[k].start(d, args.in[k], (args.scalars >> k & 1) != 0);
-  }
+  Cursors<kReads, D> cursors;
+  cursors.start(d, args);
   auto* out = static_cast<T*>(args.out);
-  V<D> values[5];
   auto n = static_cast<std::size_t>(args.n);
   for (; n >= lanes; n -= lanes, out += lanes) {
-    for (unsigned k = 0; k < 5; ++k) {
-      if ((kReads >> k & 1) != 0) values[k] = cursor[k].next(d);
-    }
+    V<D> values[5];
+    cursors.next(d, values);
     V<D> result = formula(values);
     if constexpr (kAccumulate) result = V<D>{hn::LoadU(d, out)} + result;
     hn::StoreU(result.v, d, out);
   }
   if (n > 0) {
     const auto mask = hn::FirstN(d, n);
-    for (unsigned k = 0; k < 5; ++k) {
-      if ((kReads >> k & 1) != 0) values[k] = cursor[k].tail(d, mask);
-    }
+    V<D> values[5];
+    cursors.tail(d, mask, values);
     V<D> result = formula(values);
     if constexpr (kAccumulate) result = V<D>{hn::MaskedLoad(mask, d, out)} + result;
     hn::BlendedStore(result.v, mask, d, out);
@@ -201,19 +340,16 @@ HWY_INLINE void vector_run(const LoopArgs& args, const Formula& formula) {
 
 // The same, one element at a time, for integers, bool and bfloat16 (which computes in float).
 template <unsigned kReads, bool kAccumulate, class In, class Out, class Formula>
-HWY_INLINE void scalar_run(const LoopArgs& args, const Formula& formula) {
+HWY_INLINE void scalar_run(const LoopArgs& args, const Formula formula) {
   using C = std::conditional_t<std::is_same_v<In, BFloat16>, float, In>;
-  const In* in[5];
-  std::size_t step[5];
-  for (unsigned k = 0; k < 5; ++k) {
-    in[k] = static_cast<const In*>(args.in[k]);
-    step[k] = (args.scalars >> k & 1) != 0 ? 0 : 1;
-  }
+  const In* const in[5] = {static_cast<const In*>(args.in[0]), static_cast<const In*>(args.in[1]),
+                           static_cast<const In*>(args.in[2]), static_cast<const In*>(args.in[3]),
+                           static_cast<const In*>(args.in[4])};
   auto* out = static_cast<Out*>(args.out);
   for (std::size_t i = 0; i < static_cast<std::size_t>(args.n); ++i) {
     Scalar<C> values[5];
     for (unsigned k = 0; k < 5; ++k) {
-      if ((kReads >> k & 1) != 0) values[k] = Scalar<C>(static_cast<C>(in[k][i * step[k]]));
+      if ((kReads >> k & 1) != 0) values[k] = Scalar<C>(static_cast<C>(in[k][(args.scalars >> k & 1) != 0 ? 0 : i]));
     }
     auto result = formula(values).v;
     if constexpr (kAccumulate) result = static_cast<decltype(result)>(static_cast<C>(out[i]) + result);
@@ -224,9 +360,7 @@ HWY_INLINE void scalar_run(const LoopArgs& args, const Formula& formula) {
 template <class F, class T>
 void forward_loop(const LoopArgs& args) {
   constexpr unsigned reads = (1u << F::arity) - 1;
-  const auto formula = [&](auto* x) {
-    return detail::with_parameters<F>(args.parameters, [&](auto... p) { return detail::call_forward<F>(x, p...); });
-  };
+  const ForwardCall<F> formula{args.parameters};
   if constexpr (F::boolean) {
     scalar_run<reads, false, T, bool>(args, formula);
   } else if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>) {
@@ -238,10 +372,8 @@ void forward_loop(const LoopArgs& args) {
 
 template <class F, int I, class T>
 void vjp_loop(const LoopArgs& args) {
-  constexpr unsigned reads = detail::derivative_reads<F, I>();
-  const auto formula = [&](auto* v) {
-    return detail::with_parameters<F>(args.parameters, [&](auto... p) { return detail::call_derivative<F, I>(v, p...); });
-  };
+  constexpr unsigned reads = derivative_reads<F, I>();
+  const DerivativeCall<F, I> formula{args.parameters};
   if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>) {
     if (args.accumulate) {
       vector_run<reads, true, T>(args, formula);
@@ -298,4 +430,4 @@ HWY_AFTER_NAMESPACE();
                                                          &N_AVX2::kLoops<N_AVX2::Formula>,             \
                                                          &N_AVX3::kLoops<N_AVX3::Formula>};            \
   constinit const OpDef constant =                                                                     \
-      elementwise_op<N_SCALAR::Formula>(constant##Loops, CAPSTAN_FORMULA_TEST(N_SCALAR::Formula))
+      N_SCALAR::elementwise_op<N_SCALAR::Formula>(constant##Loops, CAPSTAN_FORMULA_TEST(N_SCALAR::Formula))

@@ -31,11 +31,12 @@
 #include "src/core/op_test.h"
 #include "src/kernels/scalar_math.h"
 
-#define FORMULA template <class X> static constexpr X
+// A formula is inlined into its loop, whatever its size.
+#define FORMULA template <class X> [[gnu::always_inline]] static constexpr X
 // A formula with attributes: P is double, or a recorder.
-#define FORMULA_WITH_PARAMETERS template <class X, class P> static constexpr X
+#define FORMULA_WITH_PARAMETERS template <class X, class P> [[gnu::always_inline]] static constexpr X
 // A formula with a truth value as its result; for ops with `boolean = true`.
-#define PREDICATE template <class X> static constexpr auto
+#define PREDICATE template <class X> [[gnu::always_inline]] static constexpr auto
 
 // The functions of one argument that formulas may call; each is an op as well.
 #define CAPSTAN_UNARY_PRIMITIVES(M) \
@@ -497,108 +498,5 @@ CAPSTAN_PREDICATES(CAPSTAN_RULE_UNARY)
 CAPSTAN_BINARY_PRIMITIVES(CAPSTAN_RULE_BINARY)
 #undef CAPSTAN_RULE_UNARY
 #undef CAPSTAN_RULE_BINARY
-
-// --- Calling a formula ---
-
-namespace detail {
-
-template <class F, class X, class... P>
-constexpr auto call_forward(const X* x, P... parameters) {
-  if constexpr (F::arity == 1) return F::f(x[0], parameters...);
-  else return F::f(x[0], x[1], parameters...);
-}
-
-// The derivative for input I: values are {g, x0, x1, unused, y} as in LoopArgs::in.
-template <class F, int I, class X, class... P>
-constexpr X call_derivative(const X* v, P... parameters) {
-  if constexpr (F::arity == 1) return F::df(v[0], v[1], v[4], parameters...);
-  else if constexpr (I == 0) return F::da(v[0], v[1], v[2], v[4], parameters...);
-  else return F::db(v[0], v[1], v[2], v[4], parameters...);
-}
-
-// Appends a formula's parameters to a call: doubles from the attributes.
-template <class F, class Call>
-constexpr auto with_parameters(const double* parameters, const Call& call) {
-  if constexpr (F::parameters == 0) return call();
-  else if constexpr (F::parameters == 1) return call(parameters[0]);
-  else return call(parameters[0], parameters[1]);
-}
-
-// What the derivative for input I reads, and whether it is the cotangent itself.
-template <class F, int I>
-constexpr std::uint8_t derivative_reads(bool* passes = nullptr) {
-  Recording recording;
-  Micro v[5];
-  for (int i = 0; i < 5; ++i) v[i] = {&recording, recording.add(MicroOp::kInput, i)};
-  const Micro p{&recording, recording.add(MicroOp::kParameter)};
-  Micro result;
-  if constexpr (F::parameters == 0) result = call_derivative<F, I>(v);
-  else if constexpr (F::parameters == 1) result = call_derivative<F, I>(v, p);
-  else result = call_derivative<F, I>(v, p, p);
-  if (passes != nullptr) *passes = result.id == 0;
-  return recording.reads(result.id);
-}
-
-// The rule in library ops.
-template <class F>
-void formula_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
-  const auto* parameters = static_cast<const double*>(call.attribute_data());
-  const auto derive = [&]<int I>() {
-    if (!call.needs(I)) return;
-    constexpr std::uint8_t reads = derivative_reads<F, I>();
-    Rule v[5];
-    v[0].t = call.cotangent();
-    if constexpr ((reads & kReadsInput0) != 0) v[1].t = call.input(0);
-    if constexpr ((reads & kReadsInput1) != 0) v[2].t = call.input(1);
-    if constexpr ((reads & kReadsOutput) != 0) v[4].t = call.output();
-    cotangents[I] = with_parameters<F>(parameters, [&](auto... p) { return call_derivative<F, I>(v, p...); }).t;
-  };
-  derive.template operator()<0>();
-  if constexpr (F::arity == 2) derive.template operator()<1>();
-}
-
-}  // namespace detail
-
-// What tests need of a formula: the value and the derivatives on one element, in float64.
-template <class F>
-inline const OpTest kFormulaTest = [] {
-  OpTest test;
-  test.domain = F::domain;
-  test.value = [](const double* x, const double* parameters) {
-    Scalar<double> v[3];
-    for (int i = 0; i < F::arity; ++i) v[i].v = x[i];
-    return static_cast<double>(
-        detail::with_parameters<F>(parameters, [&](auto... p) { return detail::call_forward<F>(v, p...); }).v);
-  };
-  return test;
-}();
-
-// The OpDef of a formula.
-template <class F>
-constexpr OpDef elementwise_op(const LoopTable* const* loops, const OpTest* test = nullptr) {
-  OpDef op;
-  op.name = F::text.name;
-  op.text = F::text.text;
-  op.kind = OpKind::kElementwise;
-  op.flags = static_cast<std::uint16_t>(F::flags | (F::boolean ? kBooleanResult : 0) |
-                                        (F::differentiable ? 0 : kNotDifferentiable));
-  op.arity = F::arity;
-  op.input_names = F::input_names;
-  op.attributes = F::attributes;
-  op.loops = loops;
-  if constexpr (F::differentiable) {
-    bool passes = false;
-    op.reads[0] = detail::derivative_reads<F, 0>(&passes);
-    if (passes) op.passes = static_cast<std::uint8_t>(op.passes | 1);
-    if constexpr (F::arity == 2) {
-      op.reads[1] = detail::derivative_reads<F, 1>(&passes);
-      if (passes) op.passes = static_cast<std::uint8_t>(op.passes | 2);
-    }
-    op.vjp = &detail::formula_vjp<F>;
-  }
-  op.compose = F::compose;
-  op.test = test;
-  return op;
-}
 
 }  // namespace capstan
