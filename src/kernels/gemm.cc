@@ -48,43 +48,52 @@ constexpr std::int64_t kTaskWork = 8'000'000;
 
 constexpr std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
-// Memory that a thread keeps for its next product, at most 2 MiB.
-class Scratch {
- public:
-  constexpr Scratch() = default;
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  ~Scratch() { std::free(data_); }
-
-  // Throws std::bad_alloc, which inside a task of the pool ends the program.
-  template <class T>
-  T* get(std::int64_t elements) {
-    std::size_t bytes = static_cast<std::size_t>(elements) * sizeof(T);
-    if (bytes > bytes_) {
-      constexpr std::size_t kPage = 4096;
-      bytes = (bytes + kPage - 1) / kPage * kPage;
-      std::free(data_);
-      bytes_ = 0;
-      data_ = std::aligned_alloc(kPage, bytes);
-      if (data_ == nullptr) throw std::bad_alloc();
-      bytes_ = bytes;
-    }
-    return static_cast<T*>(data_);
-  }
-
- private:
-  void* data_ = nullptr;
-  std::size_t bytes_ = 0;
+// Memory that a thread keeps for its next product, at most 2 MiB each. It has no destructor, so
+// that a product computed while the process ends finds valid pointers; its thread's ScratchOwner
+// frees it.
+struct Scratch {
+  void* data = nullptr;
+  std::size_t bytes = 0;
 };
-
 [[gnu::tls_model("initial-exec")]] constinit thread_local Scratch scratch_a;
 [[gnu::tls_model("initial-exec")]] constinit thread_local Scratch scratch_b;
 
+struct ScratchOwner {
+  ~ScratchOwner() {
+    for (Scratch* scratch : {&scratch_a, &scratch_b}) {
+      std::free(scratch->data);
+      *scratch = Scratch();
+    }
+  }
+  void arm() {}  // A use registers the destructor.
+};
+thread_local ScratchOwner scratch_owner;
+
+// Throws std::bad_alloc, which inside a task of the pool ends the program.
+[[gnu::noinline]] void grow(Scratch& scratch, std::size_t bytes) {
+  scratch_owner.arm();
+  constexpr std::size_t kPage = 4096;
+  bytes = (bytes + kPage - 1) / kPage * kPage;
+  std::free(scratch.data);
+  scratch = Scratch();
+  scratch.data = std::aligned_alloc(kPage, bytes);
+  if (scratch.data == nullptr) throw std::bad_alloc();
+  scratch.bytes = bytes;
+}
+
+template <class T>
+T* get_scratch(Scratch& scratch, std::int64_t elements) {
+  const std::size_t bytes = static_cast<std::size_t>(elements) * sizeof(T);
+  if (bytes > scratch.bytes) grow(scratch, bytes);
+  return static_cast<T*>(scratch.data);
+}
+
 // `count` things cut into `parts` parts whose sizes differ by at most one.
 struct Cut {
-  std::int64_t size;
-  std::int64_t larger;  // the first parts have one more
+  std::int64_t size = 0;
+  std::int64_t larger = 0;  // the first parts have one more
 
+  Cut() = default;
   Cut(std::int64_t count, std::int64_t parts) : size(count / parts), larger(count % parts) {}
   std::int64_t begin(std::int64_t part) const { return part * size + std::min(part, larger); }
 };
@@ -163,6 +172,7 @@ class Product {
     panel_ = kernels_.lanes * (flat ? TileKernels<T>::kMostVectors : kernels_.vectors);
     panels_ = divide_up(n, panel_);
     tiles_ = divide_up(m, kernels_.rows);
+    rows_ = Cut(m, tiles_);
     pack_b_ = shape_.transpose_b || (tiles_ >= kPackTiles && k * n > kPackElements);
     pack_a_ = shape_.transpose_a && n > panel_ && m * k > kPackElements;
   }
@@ -226,8 +236,7 @@ class Product {
   // The tiles of one block of rows and one panel.
   void run_panel(TileArguments<T>& arguments, std::int64_t tile_begin, std::int64_t tile_end,
                  std::int64_t panel, bool more_panels, const T* packed_a, std::int64_t step) {
-    const Cut rows(shape_.m, tiles_);
-    const std::int64_t row_begin = rows.begin(tile_begin);
+    const std::int64_t row_begin = rows_.begin(tile_begin);
     const bool unit_row = shape_.transpose_a;
     arguments.columns = std::min(panel_, shape_.n - panel * panel_);
     const std::int64_t vectors = divide_up(arguments.columns, kernels_.lanes);
@@ -235,7 +244,7 @@ class Product {
     const auto& tiles = kernels_.tile[unit_row][partial][vectors - 1];
     T* c = c_ + panel * panel_;
     for (std::int64_t tile = tile_begin; tile < tile_end; ++tile) {
-      const std::int64_t row = rows.begin(tile), height = rows.begin(tile + 1) - row;
+      const std::int64_t row = rows_.begin(tile), height = rows_.begin(tile + 1) - row;
       if (packed_a != nullptr) {
         arguments.a = packed_a + (row - row_begin) * arguments.depth;
         arguments.a_row = 1;
@@ -260,7 +269,7 @@ class Product {
 
   const T* pack_columns(std::int64_t panel_begin, std::int64_t panel_end, std::int64_t step,
                         std::int64_t depth) {
-    T* const packed = scratch_b.get<T>((panel_end - panel_begin) * panel_ * depth);
+    T* const packed = get_scratch<T>(scratch_b, (panel_end - panel_begin) * panel_ * depth);
     T* to = packed;
     for (std::int64_t panel = panel_begin; panel < panel_end; ++panel, to += panel_ * depth) {
       const std::int64_t column = panel * panel_;
@@ -277,11 +286,10 @@ class Product {
   // Only for A stored transposed.
   const T* pack_rows(std::int64_t tile_begin, std::int64_t tile_end, std::int64_t step,
                      std::int64_t depth) {
-    const Cut rows(shape_.m, tiles_);
-    const std::int64_t row_begin = rows.begin(tile_begin);
-    T* const packed = scratch_a.get<T>((rows.begin(tile_end) - row_begin) * depth);
+    const std::int64_t row_begin = rows_.begin(tile_begin);
+    T* const packed = get_scratch<T>(scratch_a, (rows_.begin(tile_end) - row_begin) * depth);
     for (std::int64_t tile = tile_begin; tile < tile_end; ++tile) {
-      const std::int64_t row = rows.begin(tile), height = rows.begin(tile + 1) - row;
+      const std::int64_t row = rows_.begin(tile), height = rows_.begin(tile + 1) - row;
       kernels_.copy(depth, height, a_ + step * shape_.lda + row, shape_.lda,
                     packed + (row - row_begin) * depth, height);
     }
@@ -295,7 +303,8 @@ class Product {
   T* c_;
   std::int64_t panel_ = 0;  // columns of a panel
   std::int64_t panels_ = 0;
-  std::int64_t tiles_ = 0;  // tiles along the rows
+  std::int64_t tiles_ = 0;  // along the rows
+  Cut rows_;                // the rows of each tile
   bool pack_a_ = false;
   bool pack_b_ = false;
 };

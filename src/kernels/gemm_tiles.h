@@ -24,11 +24,14 @@ struct TileArguments {
   std::int64_t b_step;
   T* c;  // element (row, column) is c[row * c_row + column]
   std::int64_t c_row;
-  const T* next_c;     // where the next tile will be written, to fetch it early, or null
-  std::int64_t depth;  // steps along k
-  std::int64_t
-      columns;      // fills all vectors of the tile but the last, and that one in part or whole
-  bool accumulate;  // start at the old elements of C
+  // Where the next tile will be written, to fetch it early, or null.
+  const T* next_c;
+  // Steps along k.
+  std::int64_t depth;
+  // Fills all vectors of the tile but the last, and that one in part or whole.
+  std::int64_t columns;
+  // Starts at the old elements of C.
+  bool accumulate;
 };
 
 template <class T>
