@@ -1,0 +1,288 @@
+// Ops that change nothing but the dtype, or what a tape knows: cast, identity, stop_gradient.
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "capstan/ops/array.h"
+#include "capstan/ops/math.h"
+#include "src/core/allocator.h"
+#include "src/core/apply.h"
+#include "src/core/check.h"
+#include "src/core/op_def.h"
+#include "src/core/op_test.h"
+#include "src/core/thread_pool.h"
+#include "src/ops/families.h"
+
+namespace capstan {
+
+namespace {
+
+// --- cast ---
+
+struct CastAttributes {
+  DType dtype = DType::kFloat32;
+};
+constexpr AttributeType kCastAttributes =
+    attribute_type<CastAttributes>({field<&CastAttributes::dtype>("dtype", true)});
+
+// One element. Floating numbers lose their fraction; those that an integer type cannot hold give its nearest value, NaN
+// gives 0. Integers wrap around.
+template <class To, class From>
+To convert(From value) {
+  if constexpr (std::is_same_v<From, To>) {
+    return value;
+  } else if constexpr (std::is_same_v<From, BFloat16>) {
+    return convert<To>(static_cast<float>(value));
+  } else if constexpr (std::is_same_v<To, BFloat16>) {
+    return BFloat16(static_cast<float>(value));
+  } else if constexpr (std::is_same_v<To, bool>) {
+    return value != From{0};
+  } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
+    using Limits = std::numeric_limits<To>;
+    // The bounds as floating numbers: the lower one is exact, the upper one is the first that is too large.
+    constexpr From low = static_cast<From>(Limits::min());
+    const From high = std::ldexp(From{1}, Limits::digits);
+    if (value != value) return To{0};
+    if (value < low) return Limits::min();
+    if (value >= high) return Limits::max();
+    return static_cast<To>(value);
+  } else {
+    return static_cast<To>(value);
+  }
+}
+
+template <class From, class To>
+void convert_run(const void* in, void* out, std::int64_t begin, std::int64_t end) {
+  const From* from = static_cast<const From*>(in);
+  To* to = static_cast<To*>(out);
+  for (std::int64_t i = begin; i < end; ++i) to[i] = convert<To>(from[i]);
+}
+
+using ConvertRun = void (*)(const void* in, void* out, std::int64_t begin, std::int64_t end);
+
+template <class From>
+ConvertRun run_to(DType to) {
+  switch (to) {
+    case DType::kFloat32:
+      return &convert_run<From, float>;
+    case DType::kFloat64:
+      return &convert_run<From, double>;
+    case DType::kBFloat16:
+      return &convert_run<From, BFloat16>;
+    case DType::kInt32:
+      return &convert_run<From, std::int32_t>;
+    case DType::kInt64:
+      return &convert_run<From, std::int64_t>;
+    case DType::kUInt8:
+      return &convert_run<From, std::uint8_t>;
+    case DType::kBool:
+      return &convert_run<From, bool>;
+  }
+  return nullptr;
+}
+
+ConvertRun find_run(DType from, DType to) {
+  switch (from) {
+    case DType::kFloat32:
+      return run_to<float>(to);
+    case DType::kFloat64:
+      return run_to<double>(to);
+    case DType::kBFloat16:
+      return run_to<BFloat16>(to);
+    case DType::kInt32:
+      return run_to<std::int32_t>(to);
+    case DType::kInt64:
+      return run_to<std::int64_t>(to);
+    case DType::kUInt8:
+      return run_to<std::uint8_t>(to);
+    case DType::kBool:
+      return run_to<bool>(to);
+  }
+  return nullptr;
+}
+
+void cast_infer(const Call& call, OutputSpecs& outputs) {
+  outputs.add(call.attributes<CastAttributes>().dtype, call.input(0).shape());
+}
+
+void cast_kernel(const Call& call, std::span<Tensor> outputs) {
+  const TensorRef& x = call.input(0);
+  const ConvertRun run = find_run(x.dtype(), outputs[0].dtype());
+  void* out = mutable_raw_data(outputs[0]);
+  constexpr std::int64_t kChunk = 32768;
+  const std::int64_t chunks = (x.size() + kChunk - 1) / kChunk;
+  if (chunks <= 1) {
+    run(x.raw_data(), out, 0, x.size());
+    return;
+  }
+  parallel_for(chunks, [&](std::int64_t chunk) {
+    run(x.raw_data(), out, chunk * kChunk, std::min(x.size(), (chunk + 1) * kChunk));
+  });
+}
+
+// Integers carry no gradient, in either direction.
+void cast_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
+  const DType from = call.input(0).dtype();
+  if (is_floating(from) && is_floating(call.cotangent().dtype())) cotangents[0] = cast(call.cotangent(), from);
+}
+
+// --- identity and stop_gradient ---
+
+void same_infer(const Call& call, OutputSpecs& outputs) { outputs.add(call.input(0).dtype(), call.input(0).shape()); }
+
+void same_kernel(const Call& call, std::span<Tensor> outputs) {
+  outputs[0] = make_view(call.input(0), call.input(0).shape());
+}
+
+void identity_vjp(const VjpCall& call, std::span<Tensor> cotangents) { cotangents[0] = call.cotangent(); }
+
+void compose_saturate(std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
+  outputs.push_back(saturate_cast(inputs[0], static_cast<const CastAttributes*>(attributes)->dtype));
+}
+
+#if CAPSTAN_TESTING
+void same_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap&,
+                    std::vector<ReferenceTensor>& outputs) {
+  outputs.push_back(inputs[0]);
+}
+
+std::vector<OpSample> same_samples() {
+  return {{.inputs = {{.shape = {2, 3}}}}, {.inputs = {{.shape = {}}}}, {.inputs = {{.shape = {0, 2}}}}};
+}
+
+const OpTest kCastTest = [] {
+  OpTest test;
+  test.samples = [] {
+    return std::vector<OpSample>{
+        {.inputs = {{.shape = {2, 3}}}, .attributes = {{"dtype", "float64"}}},
+        {.inputs = {{.shape = {4}}}, .attributes = {{"dtype", "float64"}}},
+    };
+  };
+  test.reference = [](const std::vector<ReferenceTensor>& inputs, const AttributeMap&,
+                      std::vector<ReferenceTensor>& outputs) {
+    outputs.push_back(inputs[0]);
+    outputs[0].dtype = DType::kFloat64;
+  };
+  return test;
+}();
+
+const OpTest kSaturateTest = [] {
+  OpTest test;
+  test.samples = [] {
+    return std::vector<OpSample>{
+        {.inputs = {{.shape = {2}, .values = {1.5, -1.5}}}, .attributes = {{"dtype", "float64"}}}};
+  };
+  test.reference = kCastTest.reference;
+  return test;
+}();
+
+const OpTest kSameTest = [] {
+  OpTest test;
+  test.samples = &same_samples;
+  test.reference = &same_reference;
+  return test;
+}();
+#endif
+
+constinit const OpDef kCast = {
+    .name = "cast",
+    .text = "The same numbers in another dtype.",
+    .attributes = &kCastAttributes,
+    .infer = &cast_infer,
+    .kernel = &cast_kernel,
+    .shape_inputs = 0,
+    .vjp = &cast_vjp,
+    .test = CAPSTAN_OP_TEST(kCastTest),
+};
+
+constinit const OpDef kSaturateCast = {
+    .name = "saturate_cast",
+    .text = "The same numbers in another dtype; those that it cannot hold become the nearest that it can.",
+    .kind = OpKind::kComposite,
+    .attributes = &kCastAttributes,
+    .compose = &compose_saturate,
+    .test = CAPSTAN_OP_TEST(kSaturateTest),
+};
+
+constinit const OpDef kIdentity = {
+    .name = "identity",
+    .text = "A new tensor with the same elements.",
+    .flags = kKeepsRowSparse | kReturnsViews,
+    .infer = &same_infer,
+    .kernel = &same_kernel,
+    .vjp = &identity_vjp,
+    .test = CAPSTAN_OP_TEST(kSameTest),
+};
+
+constinit const OpDef kStopGradient = {
+    .name = "stop_gradient",
+    .text = "A new tensor with the same elements, which no tape connects with x.",
+    .flags = kNotDifferentiable | kReturnsViews,
+    .infer = &same_infer,
+    .kernel = &same_kernel,
+    .test = CAPSTAN_OP_TEST(kSameTest),
+};
+
+// The smallest and largest finite number of a dtype.
+struct Range {
+  double low;
+  double high;
+};
+Range range_of(DType dtype) {
+  switch (dtype) {
+    case DType::kFloat32:
+      return {std::numeric_limits<float>::lowest(), std::numeric_limits<float>::max()};
+    case DType::kBFloat16:
+      return {-0x1.fep127, 0x1.fep127};
+    case DType::kInt32:
+      return {std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max()};
+    case DType::kInt64:
+      return {static_cast<double>(std::numeric_limits<std::int64_t>::min()), 0x1p63};
+    case DType::kUInt8:
+      return {0, 255};
+    case DType::kBool:
+      return {0, 1};
+    default:
+      return {std::numeric_limits<double>::lowest(), std::numeric_limits<double>::max()};
+  }
+}
+
+// A bound as a scalar of `dtype`, rounded towards zero so that converting it back fits.
+Tensor bound(double value, DType dtype) {
+  if (dtype == DType::kFloat32 && std::fabs(static_cast<double>(static_cast<float>(value))) > std::fabs(value)) {
+    value = std::nextafter(static_cast<float>(value), 0.0f);
+  }
+  return scalar(value, dtype);
+}
+
+}  // namespace
+
+Tensor cast(Operand x, DType dtype) {
+  if (x.is_literal()) return cast(to_tensor(x), dtype);
+  const bool same = x.kind() == Operand::Kind::kLent && x.lent() != nullptr && x.lent()->dtype == dtype;
+  if (same || (x.kind() == Operand::Kind::kGiven && x.given()->has_value() && x.given()->dtype() == dtype)) {
+    return to_tensor(x);
+  }
+  const CastAttributes attributes{dtype};
+  return apply(kCast, x, &attributes);
+}
+
+Tensor saturate_cast(Operand x, DType dtype) {
+  const Tensor value = to_tensor(x);
+  const Range from = range_of(value.dtype());
+  const Range to = range_of(dtype);
+  Tensor clipped = value;
+  if (to.low > from.low) clipped = maximum(clipped, bound(to.low, value.dtype()));
+  if (to.high < from.high) clipped = minimum(clipped, bound(to.high, value.dtype()));
+  return cast(clipped, dtype);
+}
+
+Tensor identity(Operand x) { return apply(kIdentity, x); }
+Tensor stop_gradient(Operand x) { return apply(kStopGradient, x); }
+
+OpFamily cast_ops() {
+  static constexpr const OpDef* ops[] = {&kCast, &kSaturateCast, &kIdentity, &kStopGradient};
+  return ops;
+}
+
+}  // namespace capstan
