@@ -4,27 +4,64 @@
 
 namespace capstan {
 
-// Reductions over all axes or the given ones; `keepdims` keeps them with length 1.
-// Errors: IndexError for an axis out of range or given twice.
+// Reductions run over all axes or the given ones; `keepdims` keeps them with length 1.
+// Errors: IndexError for an axis out of range or given twice, DTypeError.
 
+/// The sum.
+///
+///     reduce_sum(x);                 // of all elements
+///     reduce_sum(x, 0);              // over rows
+///     reduce_sum(x, {0, 1}, true);   // over two axes, kept with length 1
 CAPSTAN_EXPORT Tensor reduce_sum(Operand x, Axes axis = {}, bool keepdims = false);
+/// The mean. That of integers is truncated, that of nothing is NaN.
 CAPSTAN_EXPORT Tensor reduce_mean(Operand x, Axes axis = {}, bool keepdims = false);
+/// The product. Its gradients are right where elements are zero.
 CAPSTAN_EXPORT Tensor reduce_prod(Operand x, Axes axis = {}, bool keepdims = false);
+/// The largest element; a NaN wins. The gradient is shared equally among ties.
 CAPSTAN_EXPORT Tensor reduce_max(Operand x, Axes axis = {}, bool keepdims = false);
+/// The smallest element; a NaN wins. The gradient is shared equally among ties.
 CAPSTAN_EXPORT Tensor reduce_min(Operand x, Axes axis = {}, bool keepdims = false);
+/// True where any element is true. Takes bool.
 CAPSTAN_EXPORT Tensor reduce_any(Operand x, Axes axis = {}, bool keepdims = false);
+/// True where all elements are true. Takes bool.
 CAPSTAN_EXPORT Tensor reduce_all(Operand x, Axes axis = {}, bool keepdims = false);
+/// log(sum(exp(x))), without overflow.
 CAPSTAN_EXPORT Tensor reduce_logsumexp(Operand x, Axes axis = {}, bool keepdims = false);
+/// The mean squared distance from the mean (divided by the count).
 CAPSTAN_EXPORT Tensor reduce_variance(Operand x, Axes axis = {}, bool keepdims = false);
+/// The square root of the variance. Its gradient is NaN where all elements are equal.
 CAPSTAN_EXPORT Tensor reduce_std(Operand x, Axes axis = {}, bool keepdims = false);
+/// The square root of the sum of squares. Its gradient is NaN where all elements are zero.
 CAPSTAN_EXPORT Tensor reduce_euclidean_norm(Operand x, Axes axis = {}, bool keepdims = false);
-/// int64 positions of the largest (smallest) elements along an axis; the first at ties.
+
+/// Positions of the largest elements along an axis, the first one at ties; a NaN never wins.
+/// Errors: IndexError, ShapeError for an axis without elements.
 CAPSTAN_EXPORT Tensor argmax(Operand x, int axis = 0, DType output_type = int64);
+/// Positions of the smallest elements along an axis, the first one at ties; a NaN never wins.
 CAPSTAN_EXPORT Tensor argmin(Operand x, int axis = 0, DType output_type = int64);
+
+/// How many elements are not zero (or are true).
+CAPSTAN_EXPORT Tensor count_nonzero(Operand x, Axes axis = {}, bool keepdims = false, DType dtype = int64);
+
+/// Running sums along an axis. `exclusive` starts at 0 and leaves the last element out; `reverse` runs from the end.
+///
+///     cumsum(constant({1, 2, 3}));                // 1 3 6
+///     cumsum(constant({1, 2, 3}), 0, true);       // 0 1 3
+///     cumsum(constant({1, 2, 3}), 0, false, true) // 6 5 3
 CAPSTAN_EXPORT Tensor cumsum(Operand x, int axis = 0, bool exclusive = false, bool reverse = false);
+/// Running products along an axis, as cumsum. The gradients are right where elements are zero.
 CAPSTAN_EXPORT Tensor cumprod(Operand x, int axis = 0, bool exclusive = false, bool reverse = false);
-/// Sums of rows with the same id, [num_segments, ...]; negative ids are dropped.
+/// Running logsumexp along an axis, as cumsum; of nothing it is -inf.
+CAPSTAN_EXPORT Tensor cumulative_logsumexp(Operand x, int axis = 0, bool exclusive = false, bool reverse = false);
+/// s[k] = b[k] + a[k] * s[k-1] along an axis, starting at s[0] = b[0]; with `reverse` from the end, s[k] = b[k] + a[k] *
+/// s[k+1]. Errors: ShapeError if the shapes differ.
+CAPSTAN_EXPORT Tensor linear_recurrence(Operand a, Operand b, int axis = 0, bool reverse = false);
+
+/// Sums of the rows of x with the same id, [num_segments, ...]. `segment_ids` (int32 or int64) has the shape of x's
+/// leading axes; negative ids are dropped. Errors: IndexError for an id of num_segments or more.
 CAPSTAN_EXPORT Tensor unsorted_segment_sum(Operand x, Operand segment_ids, std::int64_t num_segments);
+/// As above, divided by the number of rows; 0 for segments without any.
+CAPSTAN_EXPORT Tensor unsorted_segment_mean(Operand x, Operand segment_ids, std::int64_t num_segments);
 
 /// True if shapes, dtypes and all elements agree.
 CAPSTAN_EXPORT bool equal_tensors(const Tensor& a, const Tensor& b);

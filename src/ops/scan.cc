@@ -1,0 +1,575 @@
+// Scans along an axis, and sums by segments.
+//
+// The gradient of a running product is itself a linear recurrence, s[k] = b[k] + a[k] s[k-1], and the gradient of a
+// linear recurrence is one in the other direction. So `linear_recurrence` is an op, and products need no division: zeros
+// are no special case, in any order.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "capstan/ops/array.h"
+#include "capstan/ops/math.h"
+#include "capstan/ops/reduce.h"
+#include "src/core/allocator.h"
+#include "src/core/apply.h"
+#include "src/core/check.h"
+#include "src/core/op_test.h"
+#include "src/core/thread_pool.h"
+#include "src/ops/axes.h"
+#include "src/ops/families.h"
+
+namespace capstan {
+
+namespace {
+
+struct ScanAttributes {
+  std::int64_t axis = 0;
+  bool exclusive = false;
+  bool reverse = false;
+};
+constexpr AttributeType kScanAttributes =
+    attribute_type<ScanAttributes>({field<&ScanAttributes::axis>("axis"), field<&ScanAttributes::exclusive>("exclusive"),
+                                    field<&ScanAttributes::reverse>("reverse")});
+
+struct RecurrenceAttributes {
+  std::int64_t axis = 0;
+  bool reverse = false;
+};
+constexpr AttributeType kRecurrenceAttributes = attribute_type<RecurrenceAttributes>(
+    {field<&RecurrenceAttributes::axis>("axis"), field<&RecurrenceAttributes::reverse>("reverse")});
+
+// A tensor as [outer, n, inner] around an axis.
+struct AxisView {
+  std::int64_t outer = 1;
+  std::int64_t n = 1;
+  std::int64_t inner = 1;
+};
+AxisView view_around(const Shape& shape, int axis) {
+  AxisView view;
+  for (int i = 0; i < shape.rank(); ++i) (i < axis ? view.outer : i == axis ? view.n : view.inner) *= shape[i];
+  return view;
+}
+
+// Calls step(previous offset or -1, offset) for every element, in the order of the scan, inner positions together.
+template <class Step>
+void for_each_step(const AxisView& view, bool reverse, const Step& step) {
+  for (std::int64_t o = 0; o < view.outer; ++o) {
+    for (std::int64_t i = 0; i < view.n; ++i) {
+      const std::int64_t k = reverse ? view.n - 1 - i : i;
+      const std::int64_t row = (o * view.n + k) * view.inner;
+      const std::int64_t before = i == 0 ? -1 : row + (reverse ? view.inner : -view.inner);
+      for (std::int64_t j = 0; j < view.inner; ++j) step(before < 0 ? -1 : before + j, row + j);
+    }
+  }
+}
+
+// The type in which elements are added and multiplied.
+template <class T>
+using Wide = std::conditional_t<std::is_same_v<T, BFloat16>, float, T>;
+
+template <class T>
+T wrapping(std::uint64_t value) {
+  return static_cast<T>(value);
+}
+
+struct SumStep {
+  static constexpr double kIdentity = 0;
+  template <class T>
+  static T join(T a, T b) {
+    if constexpr (std::is_integral_v<T>) return wrapping<T>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+    else return a + b;
+  }
+};
+struct ProductStep {
+  static constexpr double kIdentity = 1;
+  template <class T>
+  static T join(T a, T b) {
+    if constexpr (std::is_integral_v<T>) return wrapping<T>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
+    else return a * b;
+  }
+};
+struct LogsumexpStep {
+  static constexpr double kIdentity = -std::numeric_limits<double>::infinity();
+  template <class T>
+  static T join(T a, T b) {
+    if constexpr (std::is_floating_point_v<T>) {
+      const T low = std::min(a, b);
+      const T high = std::max(a, b);
+      if (std::isinf(high)) return high;  // exp(inf - inf) would be NaN
+      return high + std::log1p(std::exp(low - high));
+    } else {
+      return a;
+    }
+  }
+};
+
+template <class Step, class T>
+void scan(const AxisView& view, const ScanAttributes& attributes, const T* in, T* out) {
+  using W = Wide<T>;
+  // The running value is kept in the wide type, one row of inner positions at a time.
+  std::vector<W> running(static_cast<std::size_t>(view.inner));
+  for (std::int64_t o = 0; o < view.outer; ++o) {
+    std::fill(running.begin(), running.end(), static_cast<W>(Step::kIdentity));
+    for (std::int64_t i = 0; i < view.n; ++i) {
+      const std::int64_t k = attributes.reverse ? view.n - 1 - i : i;
+      const std::int64_t row = (o * view.n + k) * view.inner;
+      for (std::int64_t j = 0; j < view.inner; ++j) {
+        W& value = running[static_cast<std::size_t>(j)];
+        if (attributes.exclusive) out[row + j] = T(value);
+        value = Step::join(value, static_cast<W>(in[row + j]));
+        if (!attributes.exclusive) out[row + j] = T(value);
+      }
+    }
+  }
+}
+
+// Calls run(T{}) for the dtype.
+template <class Run>
+void with_number_type(DType dtype, const Run& run) {
+  switch (dtype) {
+    case DType::kFloat32:
+      return run(float{});
+    case DType::kFloat64:
+      return run(double{});
+    case DType::kBFloat16:
+      return run(BFloat16{});
+    case DType::kInt32:
+      return run(std::int32_t{});
+    case DType::kInt64:
+      return run(std::int64_t{});
+    default:
+      return run(std::uint8_t{});
+  }
+}
+
+template <bool kFloatingOnly>
+void infer_scan(const Call& call, OutputSpecs& outputs) {
+  const TensorRef& x = call.input(0);
+  CAPSTAN_CHECK(kFloatingOnly ? is_floating(x.dtype()) : x.dtype() != DType::kBool, DTypeError, call.op.name,
+                ": dtype ", x.dtype(), " is not supported", arguments({{"x", x}}));
+  normalize_axis(call.op.name, call.attributes<ScanAttributes>().axis, x.rank());
+  outputs.add(x.dtype(), x.shape());
+}
+
+template <class Step>
+void run_scan(const Call& call, std::span<Tensor> outputs) {
+  const TensorRef& x = call.input(0);
+  const auto& attributes = call.attributes<ScanAttributes>();
+  const Shape shape = x.shape();
+  const AxisView view = view_around(shape, normalize_axis(call.op.name, attributes.axis, shape.rank()));
+  with_number_type(x.dtype(), [&]<class T>(T) {
+    scan<Step>(view, attributes, x.data<T>(), mutable_data<T>(outputs[0]));
+  });
+}
+
+// x moved by one place along an axis, so that place k holds x[k+1] (x[k-1] if `forward`); a zero comes in at the end.
+Tensor shift(const Tensor& x, std::int64_t axis, bool forward) {
+  const Shape shape = x.shape();
+  const int normal = normalize_axis("shift", axis, shape.rank());
+  if (shape[normal] == 0) return x;
+  Shape begin;
+  Shape size;
+  PadWidth widths[kMaxRank];
+  for (int i = 0; i < shape.rank(); ++i) {
+    begin.push_back(i == normal && !forward ? 1 : 0);
+    size.push_back(shape[i] - (i == normal ? 1 : 0));
+  }
+  (forward ? widths[normal].before : widths[normal].after) = 1;
+  return pad(slice(x, begin, size), std::span<const PadWidth>(widths, static_cast<std::size_t>(shape.rank())));
+}
+
+void vjp_cumsum(const VjpCall& call, std::span<Tensor> cotangents) {
+  const auto& a = call.attributes<ScanAttributes>();
+  cotangents[0] = cumsum(call.cotangent(), static_cast<int>(a.axis), a.exclusive, !a.reverse);
+}
+
+// The cotangent of x[k] is the product of all before it times sum over i >= k of g[i] * the product of x between k
+// and i. The sum is a recurrence from the other end.
+void vjp_cumprod(const VjpCall& call, std::span<Tensor> cotangents) {
+  const auto& a = call.attributes<ScanAttributes>();
+  const Tensor& x = call.input(0);
+  const int axis = static_cast<int>(a.axis);
+  const Tensor next = shift(x, axis, a.reverse);
+  const Tensor g = a.exclusive ? shift(call.cotangent(), axis, a.reverse) : call.cotangent();
+  cotangents[0] = cumprod(x, axis, true, a.reverse) * linear_recurrence(next, g, axis, !a.reverse);
+}
+
+// The derivative of y[i] by x[k] is exp(x[k] - y[i]). With y the inclusive result, sum over i >= k of g[i] exp(y[k] -
+// y[i]) is a recurrence whose factors exp(y[k] - y[k+1]) are at most 1.
+void vjp_cumulative_logsumexp(const VjpCall& call, std::span<Tensor> cotangents) {
+  const auto& a = call.attributes<ScanAttributes>();
+  const Tensor& x = call.input(0);
+  const int axis = static_cast<int>(a.axis);
+  const Tensor y = cumulative_logsumexp(x, axis, false, a.reverse);
+  const Tensor g = a.exclusive ? shift(call.cotangent(), axis, a.reverse) : call.cotangent();
+  const Tensor factors = exp(y - shift(y, axis, a.reverse));
+  cotangents[0] = exp(x - y) * linear_recurrence(factors, g, axis, !a.reverse);
+}
+
+// --- Samples and references ---
+
+#if CAPSTAN_TESTING
+
+std::vector<OpSample> scan_samples() {
+  std::vector<OpSample> samples;
+  for (bool exclusive : {false, true}) {
+    for (bool reverse : {false, true}) {
+      samples.push_back({.inputs = {{.shape = {5}}}, .attributes = {{"exclusive", exclusive}, {"reverse", reverse}}});
+      samples.push_back({.inputs = {{.shape = {2, 3, 2}}},
+                         .attributes = {{"axis", 1}, {"exclusive", exclusive}, {"reverse", reverse}}});
+    }
+  }
+  samples.push_back({.inputs = {{.shape = {2, 3}}}, .attributes = {{"axis", -1}}});
+  samples.push_back({.inputs = {{.shape = {0, 3}}}});
+  samples.push_back({.inputs = {{.shape = {2}}}, .attributes = {{"axis", 1}}, .error = "axis 1 is out of range"});
+  return samples;
+}
+std::vector<OpSample> product_samples() {
+  std::vector<OpSample> samples = scan_samples();
+  samples.push_back({.inputs = {{.shape = {2, 4}, .values = {2, 0, 3, 0.5, 0, 1, 0, 2}}}, .attributes = {{"axis", 1}}});
+  return samples;
+}
+
+template <class Step>
+void scan_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
+                    std::vector<ReferenceTensor>& outputs) {
+  ScanAttributes a;
+  for (const auto& [name, value] : attributes) {
+    if (name == "axis") a.axis = value.integer;
+    if (name == "exclusive") a.exclusive = value.truth;
+    if (name == "reverse") a.reverse = value.truth;
+  }
+  ReferenceTensor out = inputs[0];
+  const AxisView view = view_around(out.shape, normalize_axis("reference", a.axis, out.shape.rank()));
+  for (std::int64_t o = 0; o < view.outer; ++o) {
+    for (std::int64_t j = 0; j < view.inner; ++j) {
+      const auto at = [&](std::int64_t i) { return static_cast<std::size_t>((o * view.n + i) * view.inner + j); };
+      for (std::int64_t i = 0; i < view.n; ++i) {
+        double value = Step::kIdentity;
+        for (std::int64_t k = 0; k < view.n; ++k) {
+          const bool before = a.reverse ? k > i : k < i;
+          if (before || (k == i && !a.exclusive)) value = Step::join(value, inputs[0].values[at(k)]);
+        }
+        out.values[at(i)] = value;
+      }
+    }
+  }
+  outputs = {out};
+}
+
+const OpTest kCumsumTest = {
+    .samples = scan_samples, .reference = scan_reference<SumStep>, .dtypes = {float32, float64, bfloat16, int32, int64}};
+const OpTest kCumprodTest = {.samples = product_samples,
+                             .reference = scan_reference<ProductStep>,
+                             .dtypes = {float32, float64, bfloat16, int32, int64}};
+std::vector<OpSample> inclusive_samples() {
+  // The exclusive scan starts at -inf, which no tolerance compares.
+  std::vector<OpSample> samples = scan_samples();
+  std::erase_if(samples, [](const OpSample& sample) {
+    const auto found = sample.attributes.find("exclusive");
+    return found != sample.attributes.end() && found->second.truth;
+  });
+  return samples;
+}
+const OpTest kCumulativeLogsumexpTest = {.samples = inclusive_samples, .reference = scan_reference<LogsumexpStep>};
+
+std::vector<OpSample> recurrence_samples() {
+  return {
+      {.inputs = {{.shape = {5}}, {.shape = {5}}}},
+      {.inputs = {{.shape = {2, 3, 2}}, {.shape = {2, 3, 2}}}, .attributes = {{"axis", 1}, {"reverse", true}}},
+      {.inputs = {{.shape = {2, 4}}, {.shape = {2, 4}}}, .attributes = {{"axis", -1}}},
+      {.inputs = {{.shape = {2, 4}}, {.shape = {2, 3}}}, .error = "shapes differ, [2, 4] and [2, 3]"},
+  };
+}
+void recurrence_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
+                          std::vector<ReferenceTensor>& outputs) {
+  const auto axis = attributes.find("axis");
+  const auto reverse = attributes.find("reverse");
+  ReferenceTensor out = inputs[1];
+  const AxisView view =
+      view_around(out.shape, normalize_axis("reference", axis == attributes.end() ? 0 : axis->second.integer,
+                                            out.shape.rank()));
+  for_each_step(view, reverse != attributes.end() && reverse->second.truth, [&](std::int64_t before, std::int64_t at) {
+    if (before >= 0) {
+      out.values[static_cast<std::size_t>(at)] +=
+          inputs[0].values[static_cast<std::size_t>(at)] * out.values[static_cast<std::size_t>(before)];
+    }
+  });
+  outputs = {out};
+}
+const OpTest kLinearRecurrenceTest = {.samples = recurrence_samples, .reference = recurrence_reference};
+
+#endif
+
+}  // namespace
+
+constinit const OpDef kCumsum = {
+    .name = "cumsum",
+    .text = "Running sums along an axis.",
+    .attributes = &kScanAttributes,
+    .infer = infer_scan<false>,
+    .kernel = run_scan<SumStep>,
+    .vjp = vjp_cumsum,
+    .test = CAPSTAN_OP_TEST(kCumsumTest),
+};
+
+constinit const OpDef kCumprod = {
+    .name = "cumprod",
+    .text = "Running products along an axis.",
+    .attributes = &kScanAttributes,
+    .infer = infer_scan<false>,
+    .kernel = run_scan<ProductStep>,
+    .saves = {.inputs = 1},
+    .vjp = vjp_cumprod,
+    .test = CAPSTAN_OP_TEST(kCumprodTest),
+};
+
+constinit const OpDef kCumulativeLogsumexp = {
+    .name = "cumulative_logsumexp",
+    .text = "Running logsumexp along an axis.",
+    .attributes = &kScanAttributes,
+    .infer = infer_scan<true>,
+    .kernel = run_scan<LogsumexpStep>,
+    .saves = {.inputs = 1},
+    .vjp = vjp_cumulative_logsumexp,
+    .test = CAPSTAN_OP_TEST(kCumulativeLogsumexpTest),
+};
+
+constinit const OpDef kLinearRecurrence = {
+    .name = "linear_recurrence",
+    .text = "s[k] = b[k] + a[k] * s[k-1] along an axis.",
+    .arity = 2,
+    .input_names = "a, b",
+    .attributes = &kRecurrenceAttributes,
+    .infer =
+        [](const Call& call, OutputSpecs& outputs) {
+          const TensorRef& a = call.input(0);
+          const TensorRef& b = call.input(1);
+          CAPSTAN_CHECK(is_floating(a.dtype()), DTypeError, call.op.name, ": dtype ", a.dtype(), " is not supported",
+                        arguments({{"a", a}, {"b", b}}));
+          CAPSTAN_CHECK(a.shape() == b.shape(), ShapeError, call.op.name, ": shapes differ, ", a.shape(), " and ",
+                        b.shape(), arguments({{"a", a}, {"b", b}}));
+          normalize_axis(call.op.name, call.attributes<RecurrenceAttributes>().axis, a.rank());
+          outputs.add(a.dtype(), a.shape());
+        },
+    .kernel =
+        [](const Call& call, std::span<Tensor> outputs) {
+          const auto& attributes = call.attributes<RecurrenceAttributes>();
+          const Shape shape = call.input(0).shape();
+          const AxisView view = view_around(shape, normalize_axis(call.op.name, attributes.axis, shape.rank()));
+          with_number_type(call.input(0).dtype(), [&]<class T>(T) {
+            using W = Wide<T>;
+            const T* a = call.input(0).data<T>();
+            const T* b = call.input(1).data<T>();
+            T* s = mutable_data<T>(outputs[0]);
+            for_each_step(view, attributes.reverse, [&](std::int64_t before, std::int64_t at) {
+              // The first factor is never read: it may be infinite.
+              s[at] = before < 0 ? b[at] : T(static_cast<W>(b[at]) + static_cast<W>(a[at]) * static_cast<W>(s[before]));
+            });
+          });
+        },
+    .saves = {.inputs = 1, .outputs = 1},
+    .vjp =
+        [](const VjpCall& call, std::span<Tensor> cotangents) {
+          const auto& attributes = call.attributes<RecurrenceAttributes>();
+          const int axis = static_cast<int>(attributes.axis);
+          // What reaches b[k] is g[k], and what reaches s[k] from the next place.
+          const Tensor next = shift(call.input(0), axis, attributes.reverse);
+          const Tensor b = linear_recurrence(next, call.cotangent(), axis, !attributes.reverse);
+          if (call.needs(0)) cotangents[0] = b * shift(call.output(), axis, !attributes.reverse);
+          if (call.needs(1)) cotangents[1] = b;
+        },
+    .test = CAPSTAN_OP_TEST(kLinearRecurrenceTest),
+};
+
+Tensor cumsum(Operand x, int axis, bool exclusive, bool reverse) {
+  const ScanAttributes attributes{axis, exclusive, reverse};
+  return apply(kCumsum, x, &attributes);
+}
+Tensor cumprod(Operand x, int axis, bool exclusive, bool reverse) {
+  const ScanAttributes attributes{axis, exclusive, reverse};
+  return apply(kCumprod, x, &attributes);
+}
+Tensor cumulative_logsumexp(Operand x, int axis, bool exclusive, bool reverse) {
+  const ScanAttributes attributes{axis, exclusive, reverse};
+  return apply(kCumulativeLogsumexp, x, &attributes);
+}
+Tensor linear_recurrence(Operand a, Operand b, int axis, bool reverse) {
+  const RecurrenceAttributes attributes{axis, reverse};
+  return apply(kLinearRecurrence, a, b, &attributes);
+}
+
+// --- Segments ---
+
+namespace {
+
+struct SegmentAttributes {
+  std::int64_t num_segments = 0;
+};
+constexpr AttributeType kSegmentAttributes =
+    attribute_type<SegmentAttributes>({field<&SegmentAttributes::num_segments>("num_segments", true)});
+
+std::int64_t id_at(const TensorRef& ids, std::int64_t i) {
+  return ids.dtype() == DType::kInt32 ? ids.data<std::int32_t>()[i] : ids.data<std::int64_t>()[i];
+}
+
+void infer_segments(const Call& call, OutputSpecs& outputs) {
+  const TensorRef& x = call.input(0);
+  const TensorRef& ids = call.input(1);
+  const std::int64_t count = call.attributes<SegmentAttributes>().num_segments;
+  CAPSTAN_CHECK(x.dtype() != DType::kBool, DTypeError, call.op.name, ": dtype bool is not supported",
+                arguments({{"x", x}, {"segment_ids", ids}}));
+  CAPSTAN_CHECK(ids.dtype() == DType::kInt32 || ids.dtype() == DType::kInt64, DTypeError, call.op.name,
+                ": segment_ids must be int32 or int64, not ", ids.dtype(), arguments({{"x", x}, {"segment_ids", ids}}));
+  CAPSTAN_CHECK(count >= 0, ValueError, call.op.name, ": num_segments is negative, ", count);
+  const Shape shape = x.shape();
+  const Shape leading = ids.shape();
+  bool fits = leading.rank() <= shape.rank();
+  for (int i = 0; fits && i < leading.rank(); ++i) fits = leading[i] == shape[i];
+  CAPSTAN_CHECK(fits, ShapeError, call.op.name, ": segment_ids ", leading, " are not the leading axes of ", shape,
+                arguments({{"x", x}, {"segment_ids", ids}}));
+  for (std::int64_t i = 0; i < ids.size(); ++i) {
+    CAPSTAN_CHECK(id_at(ids, i) < count, IndexError, call.op.name, ": id ", id_at(ids, i), " at position ", i,
+                  " is not below num_segments, ", count);
+  }
+  Shape result{count};
+  for (int i = leading.rank(); i < shape.rank(); ++i) result.push_back(shape[i]);
+  outputs.add(x.dtype(), result);
+}
+
+void run_segments(const Call& call, std::span<Tensor> outputs) {
+  const TensorRef& x = call.input(0);
+  const TensorRef& ids = call.input(1);
+  const std::int64_t rows = ids.size();
+  const std::int64_t width = rows == 0 ? 0 : x.size() / rows;
+  with_number_type(x.dtype(), [&]<class T>(T) {
+    using W = Wide<T>;
+    const T* in = x.data<T>();
+    T* out = mutable_data<T>(outputs[0]);
+    std::vector<W> wide;  // bfloat16 is summed in float32
+    W* sums = nullptr;
+    if constexpr (std::is_same_v<T, W>) {
+      sums = out;
+      std::fill_n(out, outputs[0].size(), T(0));
+    } else {
+      wide.assign(static_cast<std::size_t>(outputs[0].size()), W(0));
+      sums = wide.data();
+    }
+    for (std::int64_t i = 0; i < rows; ++i) {
+      const std::int64_t id = id_at(ids, i);
+      if (id < 0) continue;
+      for (std::int64_t j = 0; j < width; ++j) {
+        sums[id * width + j] = SumStep::join(sums[id * width + j], static_cast<W>(in[i * width + j]));
+      }
+    }
+    if constexpr (!std::is_same_v<T, W>) std::transform(wide.begin(), wide.end(), out, [](W v) { return T(v); });
+  });
+}
+
+#if CAPSTAN_TESTING
+std::vector<OpSample> segment_samples() {
+  const auto ids = [](Shape shape, std::vector<double> values, DType dtype = int32) {
+    return SampleInput{.shape = shape, .values = std::move(values), .dtype = dtype, .differentiable = false};
+  };
+  return {
+      {.inputs = {{.shape = {5, 2}}, ids({5}, {0, 2, 0, -1, 3})}, .attributes = {{"num_segments", 5}}},
+      {.inputs = {{.shape = {4}}, ids({4}, {1, 1, 1, 0}, int64)}, .attributes = {{"num_segments", 2}}},
+      {.inputs = {{.shape = {2, 3, 2}}, ids({2, 3}, {0, 1, 2, 2, 1, 0})}, .attributes = {{"num_segments", 3}}},
+      {.inputs = {{.shape = {2}}, ids({2}, {0, 2})},
+       .attributes = {{"num_segments", 2}},
+       .error = "id 2 at position 1 is not below num_segments, 2"},
+      {.inputs = {{.shape = {2}}, ids({3}, {0, 0, 1})},
+       .attributes = {{"num_segments", 2}},
+       .error = "are not the leading axes of"},
+  };
+}
+template <bool kMean>
+void segment_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
+                       std::vector<ReferenceTensor>& outputs) {
+  const std::int64_t count = attributes.at("num_segments").integer;
+  ReferenceTensor out{.dtype = inputs[0].dtype, .shape = {count}};
+  for (int i = inputs[1].shape.rank(); i < inputs[0].shape.rank(); ++i) out.shape.push_back(inputs[0].shape[i]);
+  out.values.assign(static_cast<std::size_t>(out.shape.size()), 0);
+  const std::size_t width = out.values.size() / static_cast<std::size_t>(std::max<std::int64_t>(count, 1));
+  std::vector<double> rows(static_cast<std::size_t>(count), 0);
+  for (std::size_t i = 0; i < inputs[1].values.size(); ++i) {
+    if (inputs[1].values[i] < 0) continue;
+    const auto id = static_cast<std::size_t>(inputs[1].values[i]);
+    rows[id] += 1;
+    for (std::size_t j = 0; j < width; ++j) out.values[id * width + j] += inputs[0].values[i * width + j];
+  }
+  for (std::size_t i = 0; kMean && i < out.values.size(); ++i) out.values[i] /= std::max(1.0, rows[i / width]);
+  outputs = {out};
+}
+const OpTest kUnsortedSegmentSumTest = {.samples = segment_samples, .reference = segment_reference<false>};
+const OpTest kUnsortedSegmentMeanTest = {.samples = segment_samples, .reference = segment_reference<true>};
+#endif
+
+}  // namespace
+
+constinit const OpDef kUnsortedSegmentSum = {
+    .name = "unsorted_segment_sum",
+    .text = "Sums of the rows with the same id; negative ids are dropped.",
+    .flags = kTakesAnyDTypes,
+    .arity = 2,
+    .input_names = "x, segment_ids",
+    .attributes = &kSegmentAttributes,
+    .infer = infer_segments,
+    .kernel = run_segments,
+    .saves = {.inputs = 2},
+    .vjp =
+        [](const VjpCall& call, std::span<Tensor> cotangents) {
+          if (!call.needs(0)) return;
+          const Tensor& x = call.input(0);
+          const Tensor& ids = call.input(1);
+          if (call.attributes<SegmentAttributes>().num_segments == 0) {
+            cotangents[0] = zeros_like(x);
+            return;
+          }
+          // Row id of the cotangent; rows that were dropped get zeros.
+          Tensor kept = greater_equal(ids, 0);
+          for (int i = ids.rank(); i < x.rank(); ++i) kept = expand_dims(kept, i);
+          cotangents[0] = where(kept, gather(call.cotangent(), maximum(ids, 0)), 0.0);
+        },
+    .test = CAPSTAN_OP_TEST(kUnsortedSegmentSumTest),
+};
+
+constinit const OpDef kUnsortedSegmentMean = {
+    .name = "unsorted_segment_mean",
+    .text = "Means of the rows with the same id; negative ids are dropped, segments without rows are 0.",
+    .kind = OpKind::kComposite,
+    .arity = 2,
+    .input_names = "x, segment_ids",
+    .attributes = &kSegmentAttributes,
+    .compose =
+        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
+          outputs.push_back(unsorted_segment_mean(
+              inputs[0], inputs[1], static_cast<const SegmentAttributes*>(attributes)->num_segments));
+        },
+    .test = CAPSTAN_OP_TEST(kUnsortedSegmentMeanTest),
+};
+
+Tensor unsorted_segment_sum(Operand x, Operand segment_ids, std::int64_t num_segments) {
+  const SegmentAttributes attributes{num_segments};
+  return apply(kUnsortedSegmentSum, x, segment_ids, &attributes);
+}
+
+Tensor unsorted_segment_mean(Operand x, Operand segment_ids, std::int64_t num_segments) {
+  const Tensor value = to_tensor(x);
+  const Tensor ids = to_tensor(segment_ids);
+  const Tensor sums = unsorted_segment_sum(value, ids, num_segments);
+  Tensor counts = maximum(unsorted_segment_sum(cast(ones_like(ids), value.dtype()), ids, num_segments), 1);
+  for (int i = ids.rank(); i < value.rank(); ++i) counts = expand_dims(counts, i - ids.rank() + 1);
+  return sums / counts;
+}
+
+OpFamily scan_ops() {
+  static constexpr const OpDef* ops[] = {
+      &kCumsum,           &kCumprod, &kCumulativeLogsumexp, &kLinearRecurrence, &kUnsortedSegmentSum,
+      &kUnsortedSegmentMean,
+  };
+  return ops;
+}
+
+}  // namespace capstan
