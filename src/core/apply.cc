@@ -7,7 +7,6 @@
 #include "src/core/allocator.h"
 #include "src/core/check.h"
 #include "src/core/context.h"
-#include "src/core/cpu.h"
 #include "src/core/variable_state.h"
 
 namespace capstan {
@@ -151,7 +150,7 @@ Tensor run_elementwise(const OpDef& op, std::span<Operand> operands, std::span<B
     dtypes_agree &= blocks[i]->dtype == dtype;
     same &= same_shape(blocks[first], blocks[i]);
   }
-  const Loop loop = op.loops[instruction_set()]->forward[static_cast<int>(dtype)];
+  const Loop loop = loops_of(op, dtype).forward[static_cast<int>(dtype)];
   if (!dtypes_agree || loop == nullptr) [[unlikely]]
     throw_dtypes(op, blocks);
   const DType out_dtype = has_flag(op, kBooleanResult) ? DType::kBool : dtype;

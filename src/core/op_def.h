@@ -15,6 +15,7 @@
 
 #include "capstan/tensor.h"
 #include "src/core/attributes.h"
+#include "src/core/cpu.h"
 
 namespace capstan {
 
@@ -179,6 +180,14 @@ struct OpDef {
   // Samples and reference, present in builds with tests only.
   const OpTest* test = nullptr;
 };
+
+// True for the dtypes whose loops are compiled for each instruction set; those of the others stand in table 0.
+constexpr bool has_vector_loops(DType dtype) { return dtype == DType::kFloat32 || dtype == DType::kFloat64; }
+
+// The loops of an elementwise op for a dtype on this processor.
+inline const LoopTable& loops_of(const OpDef& op, DType dtype) {
+  return *op.loops[has_vector_loops(dtype) ? instruction_set() : 0];
+}
 
 constexpr bool has_flag(const OpDef& op, OpFlags flag) { return (op.flags & flag) != 0; }
 

@@ -392,7 +392,8 @@ void vjp_loop(const LoopArgs& args) {
 template <class F, class T>
 constexpr void fill_loops(LoopTable& table) {
   constexpr int dtype = static_cast<int>(kDTypeOf<T>);
-  if constexpr (takes(F::types, kDTypeOf<T>)) {
+  // Integers, bool and bfloat16 have no vector loops: one set of loops serves every instruction set (see loops_of).
+  if constexpr (takes(F::types, kDTypeOf<T>) && (has_vector_loops(kDTypeOf<T>) || HWY_TARGET == HWY_SCALAR)) {
     table.forward[dtype] = &forward_loop<F, T>;
     if constexpr (F::differentiable && is_floating(kDTypeOf<T>)) {
       table.vjp[0][dtype] = &vjp_loop<F, 0, T>;

@@ -15,7 +15,6 @@
 #include "src/core/apply.h"
 #include "src/core/check.h"
 #include "src/core/context.h"
-#include "src/core/cpu.h"
 #include "src/core/op_test.h"
 #include "src/core/variable_state.h"
 #include "src/ops/families.h"
@@ -77,7 +76,7 @@ void update(VariableState& variable, Operand delta, const OpDef& op, const char*
     return;
   }
   const Block* target = variable.value.block();
-  const Loop loop = op.loops[instruction_set()]->forward[static_cast<int>(target->dtype)];
+  const Loop loop = loops_of(op, target->dtype).forward[static_cast<int>(target->dtype)];
   CAPSTAN_CHECK(loop != nullptr, DTypeError, what, ": dtype ", target->dtype, " is not supported");
   const Block* inputs[] = {target, value.block()};
   run_loop({loop}, target, inputs);

@@ -23,7 +23,6 @@
 #include "src/core/allocator.h"
 #include "src/core/apply.h"
 #include "src/core/check.h"
-#include "src/core/cpu.h"
 #include "src/ops/math.h"
 #include "src/tape/tape_impl.h"
 
@@ -194,7 +193,7 @@ class ReversePass {
     }
     if (fused_ && writable(sum) && !is_sparse(cotangent.block())) {
       const Block* inputs[] = {sum, cotangent.block()};
-      run_loop({kAdd.loops[instruction_set()]->forward[static_cast<int>(sum->dtype)]}, sum, inputs);
+      run_loop({loops_of(kAdd, sum->dtype).forward[static_cast<int>(sum->dtype)]}, sum, inputs);
       return;
     }
     const Tensor before = Tensor::adopt(std::exchange(sum, nullptr));
@@ -228,7 +227,7 @@ class ReversePass {
   // One fused loop per input.
   void propagate_loops(Record& r, Tensor g) {
     const OpDef& op = *r.op;
-    const LoopTable& loops = *op.loops[instruction_set()];
+    const LoopTable& loops = loops_of(op, g.dtype());
     const auto* parameters = r.extra == nullptr ? nullptr : reinterpret_cast<const double*>(r.extra->attributes);
     int last = -1;
     for (int k = 0; k < op.arity; ++k) {
