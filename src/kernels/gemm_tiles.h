@@ -51,8 +51,8 @@ struct TileKernels {
   // tile[a_row is 1 and not a_step][the last vector is partial][vectors - 1][rows - 1]
   Tile tile[2][2][kMostVectors][kMostRows];
 
-  // to[step * to_step + i] = from[step * from_step + i] for i < width; may write zeros up to the
-  // next multiple of a vector if to_step has room for it.
+  // Both may write anything up to the next multiple of a vector if to_step has room for it.
+  // to[step * to_step + i] = from[step * from_step + i] for i < width.
   void (*copy)(std::int64_t depth, std::int64_t width, const T* from, std::int64_t from_step, T* to,
                std::int64_t to_step);
   // to[step * to_step + i] = from[i * from_step + step] for i < width.
