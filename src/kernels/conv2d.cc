@@ -25,7 +25,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cstddef>
-#include <cstring>
+#include <vector>
 
 #include "src/core/thread_pool.h"
 #include "src/kernels/conv2d.h"
@@ -200,41 +200,76 @@ struct Matrices {
 template <class T>
 constexpr std::int64_t kPanel = kMaxVectors* hn::MaxLanes(hn::ScalableTag<T>());
 
+// What all bands of a call have in common.
+template <class T>
+struct Job {
+  const Correlation& correlation;
+  const Matrices<T>& matrices;
+  std::ptrdiff_t block_stride;  // from a block of channels in the copied band to the next
+  // Few channels and no phases: the taps of a kernel row are contiguous in the source and in the
+  // matrices; they are one.
+  bool merged;
+  // The taps of a row residue and a phase, see Correlation::RowSteps; source offsets from row
+  // `base`.
+  std::vector<TapOffset> taps;
+  std::vector<std::ptrdiff_t> first_tap;  // [residue, phase]
+  // The tiles for one, two and four vectors. The columns of two phases differ by one at most.
+  TileChoice<T> choices[2][3];
+};
+
+template <class T, int kDistance>
+Job<T> make_job(const Correlation& c, const Matrices<T>& matrices, std::ptrdiff_t block_stride) {
+  Job<T> job{c, matrices, block_stride, false, {}, {}, {}};
+  job.merged = c.source_channels == kDistance && !c.transposed && c.source_phases == 1 &&
+               kDistance < kChannelBlock;
+  const std::int64_t row_elements = c.row_pixels() * kDistance;
+  const std::int64_t tap_elements = c.source_channels * matrices.stride;
+  for (std::int64_t residue = 0; residue < c.residues(); ++residue) {
+    for (const Correlation::Phase& phase : c.phases) {
+      job.first_tap.push_back(job.taps.size());
+      for (std::int64_t j = 0; j < c.steps(residue); ++j) {
+        const std::int64_t k = residue + j * c.k_step();
+        for (const Correlation::ColumnTap& tap : phase.taps) {
+          job.taps.push_back({c.direction() * j * row_elements + tap.position * kDistance,
+                              (k * c.kernel_columns + tap.kernel_column) * tap_elements});
+          if (job.merged) break;
+        }
+      }
+    }
+  }
+  for (int vectors : {1, 2, 4}) {
+    job.choices[0][vectors / 2] = choose_tile<T, kDistance>(c.phases.front().columns, vectors);
+    job.choices[1][vectors / 2] = choose_tile<T, kDistance>(c.phases.back().columns, vectors);
+  }
+  return job;
+}
+
 // Output rows [begin, end) of one image, from a copied band of source rows that starts at row
 // `first`.
 template <class T, int kDistance>
-void correlate_band(const Correlation& c, const Matrices<T>& matrices, const T* band,
-                    std::ptrdiff_t block_stride, std::int64_t first, std::int64_t begin,
-                    std::int64_t end, const TileChoice<T> (*choices)[3], T* image,
-                    TapOffset* taps) {
+void correlate_band(const Job<T>& job, const T* band, std::int64_t first, std::int64_t begin,
+                    std::int64_t end, T* image) {
   constexpr int kLanes = hn::MaxLanes(hn::ScalableTag<T>());
+  const Correlation& c = job.correlation;
+  const Matrices<T>& matrices = job.matrices;
   const std::int64_t channels = c.source_channels;
-  const std::int64_t tap_elements = channels * matrices.stride;
-  const std::int64_t row_elements = c.row_pixels() * kDistance;
-  // Few channels and no phases: the taps of a kernel row are contiguous in the source and the
-  // matrices; they are one.
-  const bool merged =
-      channels == kDistance && !c.transposed && c.source_phases == 1 && kDistance < kChannelBlock;
+  const std::int64_t phases = c.phases.size();
   Row row;
-  row.taps = taps;
   row.matrix_stride = matrices.stride;
-  row.block_stride = block_stride;
-  row.channel_blocks = merged ? 1 : (channels + kChannelBlock - 1) / kChannelBlock;
-  row.tail =
-      merged ? channels * c.kernel_columns : channels - (row.channel_blocks - 1) * kChannelBlock;
+  row.block_stride = job.block_stride;
+  row.channel_blocks = job.merged ? 1 : (channels + kChannelBlock - 1) / kChannelBlock;
+  row.tail = job.merged ? channels * c.kernel_columns
+                        : channels - (row.channel_blocks - 1) * kChannelBlock;
   alignas(64) T edge[kMaxPixels * kMaxVectors * kLanes];
   for (std::int64_t o = begin; o < end; ++o) {
-    for (const Correlation::Phase& phase : c.phases) {
-      row.tap_count = 0;
-      for (std::int64_t k = 0; k < c.kernel_rows; ++k) {
-        std::int64_t source_row;
-        if (!c.row_tap(o, k, &source_row)) continue;
-        for (const Correlation::ColumnTap& tap : phase.taps) {
-          taps[row.tap_count++] = {(source_row - first) * row_elements + tap.position * kDistance,
-                                   (k * c.kernel_columns + tap.kernel_column) * tap_elements};
-          if (merged) break;
-        }
-      }
+    const Correlation::RowSteps steps = c.row_steps(o);
+    const T* base = band + (steps.base - first) * c.row_pixels() * kDistance;
+    for (std::int64_t phase_index = 0; phase_index < phases; ++phase_index) {
+      const Correlation::Phase& phase = c.phases[phase_index];
+      const std::ptrdiff_t row_taps = job.merged ? 1 : phase.taps.size();
+      row.taps = job.taps.data() + job.first_tap[steps.residue * phases + phase_index] +
+                 steps.begin * row_taps;
+      row.tap_count = (steps.end - steps.begin) * row_taps;
       const std::ptrdiff_t pixel_stride = c.column_step * c.out_channels;
       T* out = image + (o * c.out_columns + phase.first_column) * c.out_channels +
                matrices.first_channel;
@@ -243,12 +278,11 @@ void correlate_band(const Correlation& c, const Matrices<T>& matrices, const T* 
         const int vectors = kMaxVectors >= 4 && left > 3 * kLanes ? 4 : left > kLanes ? 2 : 1;
         const int width = vectors * kLanes;
         const T* matrix = matrices.data + n / kPanel<T> * matrices.panel_elements + n % kPanel<T>;
-        // Two phases differ by a column at most, so two choices per width serve all of them.
         const TileChoice<T>& choice =
-            choices[phase.columns == c.phases[0].columns ? 0 : 1][vectors / 2];
+            job.choices[phase.columns == c.phases[0].columns ? 0 : 1][vectors / 2];
         for (std::int64_t p = 0; p < phase.columns; p += choice.pixels) {
           p = std::min(p, phase.columns - choice.pixels);
-          const T* source = band + p * kDistance;
+          const T* source = base + p * kDistance;
           if (left >= width) {
             choice.tile(row, source, matrix, out + p * pixel_stride + n, pixel_stride);
             continue;
@@ -285,26 +319,22 @@ void correlate_blocks(const Correlation& c, const Matrices<T>& matrices, const T
   while (rows > 4 && c.batch * ((c.out_rows + rows - 1) / rows) < 8) rows = (rows + 1) / 2;
   const std::int64_t bands = (c.out_rows + rows - 1) / rows;
   const std::ptrdiff_t block_stride = band_rows(rows) * row_elements;
-  const std::size_t band_bytes = (block_stride * channel_blocks * sizeof(T) + 63) / 64 * 64;
-  const std::size_t tap_bytes = c.kernel_rows * c.kernel_columns * sizeof(TapOffset);
+  const std::int64_t band_elements = block_stride * channel_blocks;
 
-  TileChoice<T> choices[2][3];
-  for (int vectors : {1, 2, 4}) {
-    choices[0][vectors / 2] = choose_tile<T, kDistance>(c.phases.front().columns, vectors);
-    choices[1][vectors / 2] = choose_tile<T, kDistance>(c.phases.back().columns, vectors);
-  }
+  const Job<T> job = make_job<T, kDistance>(c, matrices, block_stride);
 
-  // A task is a hundred thousand multiply-adds or more, so that handing it out costs little.
+  // There are 16 tasks or so, each of a hundred thousand multiply-adds or more, so that handing
+  // them out costs little.
   const double work = 1.0 * rows * c.out_columns * matrices.channels * c.source_channels *
                       c.kernel_rows * c.kernel_columns /
                       (c.transposed ? c.stride_rows * c.column_step : 1);
   const std::int64_t parts = c.batch * bands;
-  const std::int64_t per_task =
-      std::clamp<std::int64_t>(static_cast<std::int64_t>(1e5 / std::max(work, 1.0)), 1, parts);
+  const std::int64_t per_task = std::clamp<std::int64_t>(
+      static_cast<std::int64_t>(1e5 / std::max(work, 1.0)), (parts + 15) / 16, parts);
   parallel_for((parts + per_task - 1) / per_task, [&](std::int64_t task) {
-    Scratch scratch(ScratchSlot::kTask, band_bytes + tap_bytes);
+    Scratch scratch(ScratchSlot::kTask, band_elements * sizeof(T));
     T* band = scratch.as<T>();
-    TapOffset* taps = reinterpret_cast<TapOffset*>(scratch.as<char>() + band_bytes);
+    std::fill(band, band + band_elements, T(0));
     for (std::int64_t part = task * per_task; part < std::min(parts, (task + 1) * per_task);
          ++part) {
       const std::int64_t image = part / bands;
@@ -312,8 +342,7 @@ void correlate_blocks(const Correlation& c, const Matrices<T>& matrices, const T
       std::int64_t first, last;
       c.source_range(begin, end, &first, &last);
       copy_band<T, kDistance>(c, source + image * image_elements, first, last, block_stride, band);
-      correlate_band<T, kDistance>(c, matrices, band, block_stride, first, begin, end, choices,
-                                   out + image * out_elements, taps);
+      correlate_band<T, kDistance>(job, band, first, begin, end, out + image * out_elements);
     }
   });
 }

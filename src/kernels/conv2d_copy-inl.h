@@ -28,8 +28,9 @@ struct RowLayout {
   std::int64_t left;
 };
 
-// Copies `width` channels of every pixel; pixels of the copy are `distance` apart, and channels
-// from `width` to `distance` become zero.
+// Copies `width` channels of every pixel that lies inside the image; pixels of the copy are
+// `distance` apart. The rest stays as it is: the caller has filled the block with zeros once, and
+// all rows that it copies there leave out the same places.
 template <class T>
 inline void copy_row(const RowLayout& row, const T* from, std::int64_t width, std::int64_t distance,
                      T* to) {
@@ -44,8 +45,6 @@ inline void copy_row(const RowLayout& row, const T* from, std::int64_t width, st
     }
     begin = std::clamp<std::int64_t>(begin, 0, row.positions);
     end = std::clamp<std::int64_t>(end, begin, row.positions);
-    for (T* p = to; p < to + begin * distance; ++p) *p = T(0);
-    for (T* p = to + end * distance; p < to + row.positions * distance; ++p) *p = T(0);
     const T* s = from + (begin * row.phases - outside) * row.channels;
     T* t = to + begin * distance;
     const std::int64_t step = row.phases * row.channels;
@@ -58,7 +57,6 @@ inline void copy_row(const RowLayout& row, const T* from, std::int64_t width, st
     } else {
       for (std::int64_t i = begin; i < end; ++i, s += step, t += distance) {
         for (std::int64_t k = 0; k < width; ++k) t[k] = s[k];
-        for (std::int64_t k = width; k < distance; ++k) t[k] = T(0);
       }
     }
   }

@@ -277,7 +277,8 @@ void add_images(const Conv2DShape& s, const Plan& plan, std::int64_t block,
                          plan.few ? s.stride_width * positions : positions, s.pad_left};
   // Bands of a few hundred pixels: enough to pay for loading and storing the sums, few enough for
   // the first-level cache. Small images are taken several at a time.
-  const std::int64_t rows = std::clamp<std::int64_t>(256 / s.out_width, 1, s.out_height);
+  const std::int64_t band_pixels = plan.few ? 1024 : 256;  // few channels: one look per gradient
+  const std::int64_t rows = std::clamp<std::int64_t>(band_pixels / s.out_width, 1, s.out_height);
   const std::int64_t together =
       std::clamp<std::int64_t>(144 / (s.out_height * s.out_width), 1, end_image - begin_image);
   const std::int64_t copied_rows = (rows - 1) * s.stride_height + s.kernel_height;
@@ -287,6 +288,7 @@ void add_images(const Conv2DShape& s, const Plan& plan, std::int64_t block,
   Scratch scratch(ScratchSlot::kTask, together * (image_elements + gradient_elements) * sizeof(T));
   T* image_copy = scratch.as<T>();
   T* gradient_copy = image_copy + together * image_elements;
+  std::fill(image_copy, image_copy + together * image_elements, T(0));
   for (std::int64_t image = begin_image; image < end_image; image += together) {
     const std::int64_t images = std::min(together, end_image - image);
     for (std::int64_t begin = 0; begin < s.out_height; begin += rows) {

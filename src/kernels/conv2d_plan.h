@@ -46,36 +46,50 @@ struct Correlation {
 
   std::int64_t row_pixels() const { return source_phases * positions; }
 
-  // Whether kernel row k contributes to output row o, and from which source row.
-  bool row_tap(std::int64_t o, std::int64_t k, std::int64_t* source_row) const {
-    std::int64_t row;
-    if (transposed) {
-      row = o + pad_rows - k;
-      if (stride_rows != 1) {  // dividing costs more than asking
-        if (row < 0 || row % stride_rows != 0) return false;
-        row /= stride_rows;
-      }
-    } else {
-      row = o * stride_rows - pad_rows + k;
-    }
-    *source_row = row;
-    return row >= 0 && row < source_rows;
+  // The source rows of output row o: for steps j in [begin, end) kernel row residue + j * k_step()
+  // reads source row base + j, backward base - j. Backward, only the kernel rows of one residue
+  // modulo the stride contribute. Steps that would leave the source are not in the range.
+  struct RowSteps {
+    std::int64_t residue, base, begin, end;
+  };
+  std::int64_t residues() const { return transposed ? stride_rows : 1; }
+  std::int64_t k_step() const { return transposed ? stride_rows : 1; }
+  std::int64_t direction() const { return transposed ? -1 : 1; }
+
+  // The number of kernel rows of a residue.
+  std::int64_t steps(std::int64_t residue) const {
+    return residue < kernel_rows ? (kernel_rows - residue + k_step() - 1) / k_step() : 0;
   }
 
-  // The source rows [first, last) that the output rows [begin, end) read; empty ranges have last <=
-  // first.
+  RowSteps row_steps(std::int64_t o) const {
+    RowSteps row;
+    if (transposed) {
+      row.residue = (o + pad_rows) % stride_rows;
+      row.base = (o + pad_rows) / stride_rows;
+      row.begin = std::max<std::int64_t>(0, row.base - source_rows + 1);
+      row.end = std::min(steps(row.residue), row.base + 1);
+    } else {
+      row.residue = 0;
+      row.base = o * stride_rows - pad_rows;
+      row.begin = std::max<std::int64_t>(0, -row.base);
+      row.end = std::min(kernel_rows, source_rows - row.base);
+    }
+    row.end = std::max(row.begin, row.end);
+    return row;
+  }
+
+  // Source rows [first, last), which contain all that the output rows [begin, end) read.
   void source_range(std::int64_t begin, std::int64_t end, std::int64_t* first,
                     std::int64_t* last) const {
-    *first = source_rows;
-    *last = 0;
-    for (std::int64_t o = begin; o < end; ++o) {
-      for (std::int64_t k = 0; k < kernel_rows; ++k) {
-        std::int64_t row;
-        if (!row_tap(o, k, &row)) continue;
-        *first = std::min(*first, row);
-        *last = std::max(*last, row + 1);
-      }
+    if (transposed) {
+      *first = (begin + pad_rows) / stride_rows - steps(0) + 1;
+      *last = (end - 1 + pad_rows) / stride_rows + 1;
+    } else {
+      *first = begin * stride_rows - pad_rows;
+      *last = (end - 1) * stride_rows - pad_rows + kernel_rows;
     }
+    *first = std::clamp<std::int64_t>(*first, 0, source_rows);
+    *last = std::clamp<std::int64_t>(*last, *first, source_rows);
   }
 
   static Correlation forward(const Conv2DShape& s) {
