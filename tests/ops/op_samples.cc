@@ -1,0 +1,250 @@
+#include "tests/ops/op_samples.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "capstan/registry.h"
+#include "src/ops/registry.h"
+#include "tests/support/make_tensor.h"
+#include "tests/support/random.h"
+
+namespace capstan::testing {
+
+namespace {
+
+// Shapes of the inputs of elementwise ops: scalars, empty tensors, lengths around those of vectors,
+// and broadcasting.
+std::vector<std::vector<Shape>> shapes_for_arity(int arity) {
+  switch (arity) {
+    case 1:
+      return {{{}}, {{0}}, {{1}}, {{7}}, {{3, 5}}, {{2, 0, 3}}, {{67}}, {{2, 1, 3, 2}}};
+    case 2:
+      return {{{}, {}},      {{3, 4}, {3, 4}}, {{3, 4}, {4}},       {{3, 1}, {1, 4}},
+              {{}, {5}},     {{5}, {}},        {{2, 1, 3}, {4, 1}}, {{0}, {1}},
+              {{0, 3}, {3}}, {{67}, {67}},     {{1}, {33}},         {{2, 17}, {2, 1}}};
+    default:
+      return {{{}, {}, {}},          {{3, 4}, {3, 4}, {3, 4}}, {{3, 1}, {4}, {}},
+              {{4}, {3, 1}, {3, 4}}, {{}, {5}, {5}},           {{5}, {}, {}},
+              {{0}, {1}, {}},        {{67}, {67}, {67}},       {{2, 1}, {1, 3}, {}}};
+  }
+}
+
+OpSample elementwise_sample(const OpDef& op, const std::vector<Shape>& shapes) {
+  OpSample sample;
+  sample.attributes = op.test->attributes;
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    SampleInput input{.shape = shapes[i], .domain = op.test->domain};
+    if (i == 0 && has_flag(op, kConditionFirst)) {
+      input.dtype = DType::kBool;
+      input.differentiable = false;
+    }
+    sample.inputs.push_back(input);
+  }
+  return sample;
+}
+
+std::vector<OpSample> all_samples(const OpDef& op) {
+  if (op.kind != OpKind::kElementwise || op.test->samples != nullptr) {
+    return op.test->samples == nullptr ? std::vector<OpSample>() : op.test->samples();
+  }
+  std::vector<OpSample> samples;
+  for (const std::vector<Shape>& shapes : shapes_for_arity(op.arity))
+    samples.push_back(elementwise_sample(op, shapes));
+  return samples;
+}
+
+double draw(const Domain& domain, DType dtype, Random& random) {
+  if (dtype == DType::kBool) return static_cast<double>(random.integer(0, 1));
+  if (is_floating(dtype)) return random.uniform(domain.low, domain.high);
+  double low = std::ceil(domain.low);
+  double high = std::floor(domain.high);
+  if (low > high) low = high = std::round(domain.low);
+  if (dtype == DType::kUInt8) low = std::max(low, 0.0);
+  if (low > high) high = low;
+  return static_cast<double>(
+      random.integer(static_cast<std::int64_t>(low), static_cast<std::int64_t>(high)));
+}
+
+Sample make_sample(const OpDef& op, const OpSample& source, DType dtype, std::size_t number) {
+  Random random(std::string(op.name) + "/" + std::to_string(number));
+  Sample sample;
+  sample.attributes = source.attributes;
+  sample.text = std::string(op.name) + "(";
+  for (const SampleInput& input : source.inputs) {
+    const DType own = input.differentiable ? dtype : input.dtype;
+    std::vector<double> values = input.values;
+    if (values.empty()) {
+      for (std::int64_t i = 0; i < input.shape.size(); ++i)
+        values.push_back(draw(input.domain, own, random));
+    }
+    sample.inputs.push_back(make_tensor(own, input.shape, values));
+    sample.differentiable.push_back(input.differentiable && is_floating(own));
+    sample.text += (sample.inputs.size() == 1 ? "" : ", ") + std::string(name_of(own)) +
+                   input.shape.to_string();
+  }
+  for (const auto& [name, value] : sample.attributes)
+    sample.text += ", " + name + "=" + value.to_string();
+  sample.text += ")";
+  return sample;
+}
+
+// NumPy's rule.
+Shape broadcast(const std::vector<Tensor>& inputs) {
+  std::vector<std::int64_t> lengths;
+  for (const Tensor& input : inputs) {
+    lengths.insert(
+        lengths.begin(),
+        static_cast<std::size_t>(std::max<int>(0, input.rank() - static_cast<int>(lengths.size()))),
+        1);
+    for (int axis = 1; axis <= input.rank(); ++axis) {
+      std::int64_t& length = lengths[lengths.size() - static_cast<std::size_t>(axis)];
+      if (length == 1) length = input.dim(-axis);
+    }
+  }
+  return Shape(std::span<const std::int64_t>(lengths));
+}
+
+// The number of the element of a broadcast input that stands at element i of the result.
+std::size_t source_element(const Shape& result, const Shape& input, std::int64_t i) {
+  std::int64_t index = 0;
+  std::int64_t stride = 1;
+  for (int axis = 1; axis <= input.rank(); ++axis) {
+    const std::int64_t position = i % result[-axis];
+    i /= result[-axis];
+    if (input[-axis] != 1) index += position * stride;
+    stride *= input[-axis];
+  }
+  return static_cast<std::size_t>(index);
+}
+
+Tensor elementwise_reference(const OpDef& op, const Sample& sample, DType dtype) {
+  const AttributeStorage attributes(op, sample.attributes);
+  const Shape shape = broadcast(sample.inputs);
+  std::vector<std::vector<double>> inputs;
+  for (const Tensor& input : sample.inputs) inputs.push_back(input.to_vector<double>());
+  std::vector<double> values(static_cast<std::size_t>(shape.size()));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    double x[3] = {};
+    for (std::size_t k = 0; k < inputs.size(); ++k) {
+      x[k] =
+          inputs[k][source_element(shape, sample.inputs[k].shape(), static_cast<std::int64_t>(i))];
+    }
+    values[i] = op.test->value(x, static_cast<const double*>(attributes.get()));
+  }
+  return make_tensor(has_flag(op, kBooleanResult) ? DType::kBool : dtype, shape, values);
+}
+
+}  // namespace
+
+std::vector<DType> dtypes_of(const OpDef& op) {
+  std::vector<DType> dtypes;
+  if (op.kind == OpKind::kElementwise) {
+    for (int i = 0; i < kDTypes; ++i) {
+      if (op.loops[0]->forward[i] != nullptr) dtypes.push_back(static_cast<DType>(i));
+    }
+    return dtypes;
+  }
+  if (!op.test->dtypes.empty()) return op.test->dtypes;
+  return {DType::kFloat32, DType::kFloat64, DType::kBFloat16};
+}
+
+std::vector<Sample> samples_of(const OpDef& op, DType dtype) {
+  std::vector<Sample> samples;
+  const std::vector<OpSample> sources = all_samples(op);
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    if (sources[i].error.empty()) samples.push_back(make_sample(op, sources[i], dtype, i));
+  }
+  return samples;
+}
+
+std::vector<Sample> large_samples_of(const OpDef& op, DType dtype) {
+  const Shape large{260, 509};
+  std::vector<OpSample> sources;
+  if (op.kind == OpKind::kElementwise && op.test->samples == nullptr) {
+    std::vector<Shape> shapes(static_cast<std::size_t>(op.arity), large);
+    sources.push_back(elementwise_sample(op, shapes));
+    if (op.arity > 1) {
+      shapes[1] = Shape{509};
+      sources.push_back(elementwise_sample(op, shapes));
+      shapes[1] = Shape{260, 1};
+      sources.push_back(elementwise_sample(op, shapes));
+    }
+  } else {
+    // Reductions and the like, known by their attribute and their single input.
+    bool has_axis = false;
+    for (int i = 0; op.attributes != nullptr && i < op.attributes->field_count; ++i)
+      has_axis |= op.attributes->fields[i].name == "axis";
+    const std::vector<OpSample> given = all_samples(op);
+    if (op.arity == 1 && has_axis && !given.empty()) {
+      for (const AttributeValue& axis : {AttributeValue(), AttributeValue(0), AttributeValue(1)}) {
+        const std::span<const AttributeField> fields(
+            op.attributes->fields, static_cast<std::size_t>(op.attributes->field_count));
+        const bool only_axis = std::none_of(
+            fields.begin(), fields.end(),
+            [](const AttributeField& field) { return field.required && field.name != "axis"; });
+        if (!only_axis) break;
+        OpSample sample = given.front();
+        sample.attributes = {{"axis", axis}};
+        sample.inputs[0].shape = large;
+        sample.inputs[0].values.clear();
+        sources.push_back(sample);
+      }
+    }
+  }
+  std::vector<Sample> samples;
+  for (std::size_t i = 0; i < sources.size(); ++i)
+    samples.push_back(make_sample(op, sources[i], dtype, 1000 + i));
+  return samples;
+}
+
+std::vector<ErrorSample> error_samples_of(const OpDef& op) {
+  std::vector<ErrorSample> samples;
+  const std::vector<OpSample> sources = all_samples(op);
+  const DType dtype = dtypes_of(op).front();
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    if (!sources[i].error.empty())
+      samples.push_back({make_sample(op, sources[i], dtype, i), sources[i].error});
+  }
+  return samples;
+}
+
+std::vector<Tensor> reference_outputs(const OpDef& op, const Sample& sample, DType dtype) {
+  if (op.test->value != nullptr && op.test->reference == nullptr)
+    return {elementwise_reference(op, sample, dtype)};
+  std::vector<ReferenceTensor> inputs;
+  bool any_differentiable = false;
+  for (std::size_t i = 0; i < sample.inputs.size(); ++i) {
+    const Tensor& input = sample.inputs[i];
+    inputs.push_back({input.dtype(), input.shape(), input.to_vector<double>()});
+    any_differentiable |= sample.differentiable[i];
+  }
+  std::vector<ReferenceTensor> outputs;
+  op.test->reference(inputs, sample.attributes, outputs);
+  std::vector<Tensor> tensors;
+  for (const ReferenceTensor& output : outputs) {
+    // A reference that computes in float64 need not know the dtype of its inputs.
+    const DType own = output.dtype == DType::kFloat64 && any_differentiable ? dtype : output.dtype;
+    tensors.push_back(make_tensor(own, output.shape, output.values));
+  }
+  return tensors;
+}
+
+Tolerance reference_tolerance(const OpDef& op, DType dtype) {
+  const bool elementwise = op.kind == OpKind::kElementwise;
+  switch (dtype) {
+    case DType::kFloat64:
+      return {1e-12, elementwise ? 1e-14 : 1e-13};
+    case DType::kFloat32:
+      return elementwise ? Tolerance{2e-6, 5e-7} : Tolerance{1e-5, 2e-6};
+    case DType::kBFloat16:
+      return elementwise ? Tolerance{1.0 / 128, 1.0 / 1024} : Tolerance{1.0 / 64, 1.0 / 64};
+    default:
+      return {};
+  }
+}
+
+std::vector<Tensor> run(const OpDef& op, const Sample& sample) {
+  return call(op.name, sample.inputs, sample.attributes);
+}
+
+}  // namespace capstan::testing

@@ -1,0 +1,93 @@
+#include "tests/support/make_tensor.h"
+
+#include <cmath>
+#include <cstring>
+#include <stdexcept>
+
+#include "src/core/allocator.h"
+#include "src/core/apply.h"
+
+namespace capstan::testing {
+
+namespace {
+
+template <class T>
+T convert(double number) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return number != 0;
+  } else if constexpr (std::is_same_v<T, BFloat16>) {
+    return BFloat16(static_cast<float>(number));
+  } else if constexpr (std::is_integral_v<T>) {
+    return static_cast<T>(static_cast<std::int64_t>(number));
+  } else {
+    return static_cast<T>(number);
+  }
+}
+
+template <class T>
+void fill(const Tensor& tensor, const std::vector<double>& numbers) {
+  T* out = mutable_data<T>(tensor);
+  for (std::size_t i = 0; i < numbers.size(); ++i) out[i] = convert<T>(numbers[i]);
+}
+
+std::size_t bytes_of(const Tensor& tensor) {
+  return static_cast<std::size_t>(tensor.size()) * size_of(tensor.dtype());
+}
+
+}  // namespace
+
+Tensor make_tensor(DType dtype, const Shape& shape, const std::vector<double>& numbers) {
+  Tensor tensor = new_tensor(dtype, shape);
+  if (static_cast<std::size_t>(tensor.size()) != numbers.size())
+    throw std::logic_error("make_tensor: wrong number of elements");
+  switch (dtype) {
+    case DType::kFloat32:
+      fill<float>(tensor, numbers);
+      break;
+    case DType::kFloat64:
+      fill<double>(tensor, numbers);
+      break;
+    case DType::kBFloat16:
+      fill<BFloat16>(tensor, numbers);
+      break;
+    case DType::kInt32:
+      fill<std::int32_t>(tensor, numbers);
+      break;
+    case DType::kInt64:
+      fill<std::int64_t>(tensor, numbers);
+      break;
+    case DType::kUInt8:
+      fill<std::uint8_t>(tensor, numbers);
+      break;
+    case DType::kBool:
+      fill<bool>(tensor, numbers);
+      break;
+  }
+  return tensor;
+}
+
+Tensor as_view(const Tensor& tensor) {
+  constexpr std::int64_t kOffset = 3;
+  Tensor larger = new_tensor(tensor.dtype(), Shape{tensor.size() + kOffset + 2});
+  poison(larger);
+  const std::size_t element = size_of(tensor.dtype());
+  if (tensor.size() > 0) {
+    std::memcpy(static_cast<std::byte*>(mutable_raw_data(larger)) + kOffset * element,
+                tensor.raw_data(), bytes_of(tensor));
+  }
+  return make_view(larger, tensor.shape(), kOffset);
+}
+
+Tensor copy(const Tensor& tensor) {
+  Tensor result = new_tensor(tensor.dtype(), tensor.shape());
+  if (tensor.size() > 0) std::memcpy(mutable_raw_data(result), tensor.raw_data(), bytes_of(tensor));
+  return result;
+}
+
+void poison(const Tensor& tensor) {
+  if (tensor.size() == 0) return;
+  const int byte = is_floating(tensor.dtype()) ? 0xff : tensor.dtype() == DType::kBool ? 1 : 0x7f;
+  std::memset(mutable_raw_data(tensor), byte, bytes_of(tensor));
+}
+
+}  // namespace capstan::testing
