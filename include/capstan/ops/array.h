@@ -71,6 +71,20 @@ CAPSTAN_EXPORT Tensor roll(Operand x, std::span<const std::int64_t> shifts, Axes
 inline Tensor roll(Operand x, std::int64_t shift, int axis) { return roll(x, std::span(&shift, 1), axis); }
 /// `x[begin : begin + size]` on every axis; a size of -1 means to the end.
 CAPSTAN_EXPORT Tensor slice(Operand x, const Shape& begin, const Shape& size);
+/// Bit i of a mask changes item i: `begin` and `end` leave it out, `ellipsis` stands for all axes that are not mentioned,
+/// `new_axis` adds one of length 1, `shrink_axis` takes one element and drops the axis.
+struct StridedSliceMasks {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+  std::int64_t ellipsis = 0;
+  std::int64_t new_axis = 0;
+  std::int64_t shrink_axis = 0;
+};
+/// `x[begin : end : strides]` per axis; without `strides` every step is 1. `x(...)` is easier to read.
+CAPSTAN_EXPORT Tensor strided_slice(Operand x, std::span<const std::int64_t> begin, std::span<const std::int64_t> end,
+                                    std::span<const std::int64_t> strides = {}, const StridedSliceMasks& masks = {});
+/// Zeros in the shape of `like`, with the elements of `x` where `like(indices...)` selects: the gradient of getitem.
+CAPSTAN_EXPORT Tensor getitem_adjoint(Operand x, Operand like, std::span<const Index> indices);
 
 // --- Indexing ---
 

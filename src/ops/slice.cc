@@ -1,0 +1,647 @@
+// NumPy's indexing.
+//
+// One op, getitem, knows how to select; slice and strided_slice only say the same in other words. Its adjoint puts
+// elements back where they were selected from, and is an op as well, so that gradients of any order exist: the gradient
+// of either is the other. A selection whose elements lie side by side, such as leading rows, shares storage.
+#include <cstring>
+
+#include "capstan/ops/array.h"
+#include "src/core/allocator.h"
+#include "src/core/apply.h"
+#include "src/core/check.h"
+#include "src/core/op_test.h"
+#include "src/ops/families.h"
+#include "src/ops/index_list.h"
+#include "src/ops/lengths.h"
+#include "src/ops/reference.h"
+
+namespace capstan {
+
+// --- IndexList ---
+
+IndexList pack_index(std::span<const Index> items) {
+  IndexList list;
+  list.count = static_cast<std::int64_t>(items.size());
+  int numbers = 0;
+  bool fits = items.size() <= IndexList::kMaxItems;
+  for (std::size_t i = 0; fits && i < items.size(); ++i) {
+    const Slice& slice = items[i].slice;
+    std::uint64_t code = static_cast<std::uint64_t>(items[i].kind);
+    if (items[i].kind == Index::Kind::kNumber || items[i].kind == Index::Kind::kSlice) {
+      const std::int64_t values[] = {slice.begin, slice.end, slice.step};
+      const std::int64_t defaults[] = {Slice::kEdge, Slice::kEdge, 1};
+      for (int k = 0; k < 3; ++k) {
+        if (values[k] == defaults[k]) continue;
+        if (numbers == IndexList::kMaxNumbers) {
+          fits = false;
+          break;
+        }
+        list.numbers[numbers++] = values[k];
+        code |= std::uint64_t{4} << k;
+      }
+    }
+    list.codes |= code << (5 * i);
+  }
+  if (fits) return list;
+  IndexList interned;
+  interned.count = list.count;
+  std::vector<std::int64_t> all;
+  for (const Index& item : items) {
+    all.insert(all.end(), {static_cast<std::int64_t>(item.kind), item.slice.begin, item.slice.end, item.slice.step});
+  }
+  interned.more = intern(all);
+  return interned;
+}
+
+namespace {
+
+Index make_index(Index::Kind kind, std::int64_t begin, std::int64_t end, std::int64_t step) {
+  Index index(Slice{begin, end, step});
+  index.kind = kind;
+  return index;
+}
+
+// Calls visit(item) for every item.
+template <class Visit>
+void for_each_item(const IndexList& list, const Visit& visit) {
+  if (list.more.has_value()) {
+    for (std::size_t i = 0; i < list.more.size(); i += 4) {
+      visit(make_index(static_cast<Index::Kind>(list.more[i]), list.more[i + 1], list.more[i + 2], list.more[i + 3]));
+    }
+    return;
+  }
+  const std::int64_t* number = list.numbers;
+  for (std::int64_t i = 0; i < list.count; ++i) {
+    const std::uint64_t code = list.codes >> (5 * i);
+    const std::int64_t begin = (code & 4) != 0 ? *number++ : Slice::kEdge;
+    const std::int64_t end = (code & 8) != 0 ? *number++ : Slice::kEdge;
+    const std::int64_t step = (code & 16) != 0 ? *number++ : 1;
+    visit(make_index(static_cast<Index::Kind>(code & 3), begin, end, step));
+  }
+}
+
+}  // namespace
+
+std::vector<Index> unpack_index(const IndexList& list) {
+  std::vector<Index> items;
+  for_each_item(list, [&](const Index& item) { items.push_back(item); });
+  return items;
+}
+
+void set_field(IndexList& field, const AttributeValue& value, std::string_view op, std::string_view name) {
+  const auto refuse = [&] {
+    throw ValueError(detail::join(op, ": attribute \"", name,
+                                  "\" must list numbers, [begin, end, step], \"...\" or \"newaxis\", not ",
+                                  value.to_string()));
+  };
+  std::vector<Index> items;
+  const auto add = [&](const AttributeValue& item) {
+    switch (item.kind) {
+      case AttributeValue::Kind::kInt:
+        items.emplace_back(static_cast<long>(item.integer));
+        return;
+      case AttributeValue::Kind::kString:
+        if (item.text != "..." && item.text != "newaxis") refuse();
+        items.push_back(item.text == "..." ? Index(ellipsis) : Index(newaxis));
+        return;
+      case AttributeValue::Kind::kList: {
+        Slice slice;
+        std::int64_t* const parts[] = {&slice.begin, &slice.end, &slice.step};
+        if (item.list.size() > 3) refuse();
+        for (std::size_t k = 0; k < item.list.size(); ++k) {
+          if (item.list[k].kind == AttributeValue::Kind::kNone) continue;
+          if (item.list[k].kind != AttributeValue::Kind::kInt) refuse();
+          *parts[k] = item.list[k].integer;
+        }
+        items.emplace_back(slice);
+        return;
+      }
+      default:
+        refuse();
+    }
+  };
+  if (value.kind == AttributeValue::Kind::kList) {
+    for (const AttributeValue& item : value.list) add(item);
+  } else {
+    add(value);
+  }
+  field = pack_index(items);
+}
+
+AttributeValue get_field(const IndexList& field) {
+  std::vector<AttributeValue> list;
+  for (const Index& item : unpack_index(field)) {
+    switch (item.kind) {
+      case Index::Kind::kNumber:
+        list.emplace_back(item.slice.begin);
+        break;
+      case Index::Kind::kSlice: {
+        const auto part = [](std::int64_t number, std::int64_t edge) {
+          return number == edge ? AttributeValue() : AttributeValue(number);
+        };
+        list.emplace_back(std::vector<AttributeValue>{part(item.slice.begin, Slice::kEdge),
+                                                      part(item.slice.end, Slice::kEdge), part(item.slice.step, 1)});
+        break;
+      }
+      case Index::Kind::kEllipsis:
+        list.emplace_back("...");
+        break;
+      case Index::Kind::kNewAxis:
+        list.emplace_back("newaxis");
+        break;
+    }
+  }
+  return AttributeValue(std::move(list));
+}
+
+// --- Selection ---
+
+bool Selection::contiguous() const {
+  std::int64_t step = 1;
+  for (int i = axis_count - 1; i >= 0; --i) {
+    if (axes[i].length == 1) continue;
+    if (axes[i].from != step) return false;
+    step *= axes[i].length;
+  }
+  return true;
+}
+
+namespace {
+
+// The positions that a slice takes from an axis of length n: `count` of them from `begin` on. Python's rule.
+struct Span {
+  std::int64_t begin;
+  std::int64_t count;
+};
+Span span_of(const Slice& slice, std::int64_t n) {
+  const bool forward = slice.step > 0;
+  const std::int64_t low = forward ? 0 : -1;
+  const std::int64_t high = forward ? n : n - 1;
+  const auto bound = [&](std::int64_t number, std::int64_t edge) {
+    if (number == Slice::kEdge) return edge;
+    if (number < 0) number += n;
+    return std::min(std::max(number, low), high);
+  };
+  const std::int64_t begin = bound(slice.begin, forward ? low : high);
+  const std::int64_t end = bound(slice.end, forward ? high : low);
+  const std::int64_t distance = forward ? end - begin : begin - end;
+  if (distance <= 0) return {0, 0};
+  if (!forward && slice.step == INT64_MIN) return {begin, 1};  // its negative does not exist
+  return {begin, (distance - 1) / (forward ? slice.step : -slice.step) + 1};
+}
+
+}  // namespace
+
+Selection select(const IndexList& list, const TensorRef& x) {
+  int named = 0;
+  int dots = 0;
+  for_each_item(list, [&](const Index& item) {
+    named += item.kind == Index::Kind::kNumber || item.kind == Index::Kind::kSlice;
+    dots += item.kind == Index::Kind::kEllipsis;
+  });
+  CAPSTAN_CHECK(dots <= 1, ValueError, "getitem: ", dots, " ellipses, at most one may stand in an index",
+                arguments({{"x", x}}));
+  CAPSTAN_CHECK(named <= x.rank(), IndexError, "getitem: ", named, " indices for ", x.rank(), " axes",
+                arguments({{"x", x}}));
+  std::int64_t stride[kMaxRank];
+  std::int64_t step = 1;
+  for (int i = x.rank() - 1; i >= 0; --i) {
+    stride[i] = step;
+    step *= x.dim(i);
+  }
+  Selection selection;
+  int axis = 0;
+  const auto keep = [&](std::int64_t length, std::int64_t from) {
+    selection.shape.push_back(length);
+    selection.axes[selection.axis_count++] = {length, 0, from};
+  };
+  const auto keep_all = [&](int axes) {
+    for (int i = 0; i < axes; ++i, ++axis) keep(x.dim(axis), stride[axis]);
+  };
+  for_each_item(list, [&](const Index& item) {
+    switch (item.kind) {
+      case Index::Kind::kNumber: {
+        const std::int64_t length = x.dim(axis);
+        const std::int64_t given = item.slice.begin;
+        const std::int64_t number = given < 0 ? given + length : given;
+        CAPSTAN_CHECK(number >= 0 && number < length, IndexError, "getitem: index ", given, " is out of range for axis ",
+                      axis, " of length ", length, arguments({{"x", x}}));
+        selection.offset += number * stride[axis];
+        ++axis;
+        break;
+      }
+      case Index::Kind::kSlice: {
+        CAPSTAN_CHECK(item.slice.step != 0, ValueError, "getitem: the step of axis ", axis, " is 0",
+                      arguments({{"x", x}}));
+        const Span span = span_of(item.slice, x.dim(axis));
+        selection.offset += span.begin * stride[axis];
+        keep(span.count, span.count > 1 ? item.slice.step * stride[axis] : 1);
+        ++axis;
+        break;
+      }
+      case Index::Kind::kEllipsis:
+        keep_all(x.rank() - named);
+        break;
+      case Index::Kind::kNewAxis:
+        selection.shape.push_back(1);
+        break;
+    }
+  });
+  keep_all(x.rank() - axis);
+  std::int64_t to = 1;
+  for (int i = selection.axis_count - 1; i >= 0; --i) {
+    selection.axes[i].to = to;
+    to *= selection.axes[i].length;
+  }
+  return selection;
+}
+
+// --- getitem and its adjoint ---
+
+namespace {
+
+struct GetitemAttributes {
+  IndexList index;
+};
+constexpr AttributeType kGetitemAttributes =
+    attribute_type<GetitemAttributes>({field<&GetitemAttributes::index>("index", true)});
+
+void infer_getitem(const Call& call, OutputSpecs& outputs) {
+  outputs.add(call.input(0).dtype(), select(call.attributes<GetitemAttributes>().index, call.input(0)).shape);
+}
+
+void getitem_kernel(const Call& call, std::span<Tensor> outputs) {
+  const TensorRef& x = call.input(0);
+  const Selection selection = select(call.attributes<GetitemAttributes>().index, x);
+  const std::int64_t count = selection.shape.size();
+  if (count > 0 && selection.contiguous()) {
+    outputs[0] = make_view(x, selection.shape, selection.offset);
+    return;
+  }
+  outputs[0] = new_tensor(x.dtype(), selection.shape);
+  if (count == 0) return;
+  const std::size_t size = size_of(x.dtype());
+  strided_copy(mutable_raw_data(outputs[0]),
+               static_cast<const std::byte*>(x.raw_data()) + static_cast<std::size_t>(selection.offset) * size,
+               std::span(selection.axes, static_cast<std::size_t>(selection.axis_count)), size);
+}
+
+extern const OpDef kGetitem;
+extern const OpDef kGetitemAdjoint;
+
+void getitem_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
+  if (call.needs(0)) {
+    cotangents[0] = apply(kGetitemAdjoint, call.cotangent(), call.input(0), call.attribute_data());
+  }
+}
+
+void infer_getitem_adjoint(const Call& call, OutputSpecs& outputs) {
+  const TensorRef& x = call.input(0);
+  const TensorRef& like = call.input(1);
+  const Shape selected = select(call.attributes<GetitemAttributes>().index, like).shape;
+  CAPSTAN_CHECK(x.shape() == selected, ShapeError, "getitem_adjoint: the index selects the shape ", selected, ", not ",
+                x.shape(), arguments({{"x", x}, {"like", like}}));
+  outputs.add(x.dtype(), like.shape());
+}
+
+void getitem_adjoint_kernel(const Call& call, std::span<Tensor> outputs) {
+  const TensorRef& x = call.input(0);
+  const Tensor& out = outputs[0];
+  Selection selection = select(call.attributes<GetitemAttributes>().index, call.input(1));
+  if (out.size() == 0) return;
+  const std::size_t size = size_of(x.dtype());
+  auto* data = static_cast<std::byte*>(mutable_raw_data(out));
+  if (selection.shape.size() != out.size()) std::memset(data, 0, static_cast<std::size_t>(out.size()) * size);
+  if (selection.shape.size() == 0) return;
+  for (CopyAxis& axis : selection.axes) std::swap(axis.to, axis.from);
+  strided_copy(data + static_cast<std::size_t>(selection.offset) * size, x.raw_data(),
+               std::span(selection.axes, static_cast<std::size_t>(selection.axis_count)), size);
+}
+
+void getitem_adjoint_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
+  if (call.needs(0)) cotangents[0] = apply(kGetitem, call.cotangent(), call.attribute_data());
+}
+
+// --- slice and strided_slice in the words of getitem ---
+
+struct SliceAttributes {
+  IntList begin;
+  IntList size;
+};
+constexpr AttributeType kSliceAttributes = attribute_type<SliceAttributes>(
+    {field<&SliceAttributes::begin>("begin", true), field<&SliceAttributes::size>("size", true)});
+
+struct StridedSliceAttributes {
+  IntList begin, end, strides;
+  std::int64_t begin_mask = 0, end_mask = 0, ellipsis_mask = 0, new_axis_mask = 0, shrink_axis_mask = 0;
+};
+constexpr AttributeType kStridedSliceAttributes = attribute_type<StridedSliceAttributes>(
+    {field<&StridedSliceAttributes::begin>("begin", true), field<&StridedSliceAttributes::end>("end", true),
+     field<&StridedSliceAttributes::strides>("strides"), field<&StridedSliceAttributes::begin_mask>("begin_mask"),
+     field<&StridedSliceAttributes::end_mask>("end_mask"), field<&StridedSliceAttributes::ellipsis_mask>("ellipsis_mask"),
+     field<&StridedSliceAttributes::new_axis_mask>("new_axis_mask"),
+     field<&StridedSliceAttributes::shrink_axis_mask>("shrink_axis_mask")});
+
+// --- Samples and references ---
+
+#if CAPSTAN_TESTING
+using reference::ints;
+using reference::Position;
+using Inputs = std::vector<ReferenceTensor>;
+using Outputs = std::vector<ReferenceTensor>;
+using List = std::vector<AttributeValue>;
+
+const AttributeValue none;
+AttributeMap index(List items) { return {{"index", AttributeValue(std::move(items))}}; }
+
+std::vector<OpSample> getitem_samples() {
+  const std::vector<SampleInput> vector = {{.shape = {5}}};
+  const std::vector<SampleInput> matrix = {{.shape = {4, 3}}};
+  const std::vector<SampleInput> cube = {{.shape = {2, 3, 4}}};
+  return {{.inputs = vector, .attributes = index({-1})},
+          {.inputs = vector, .attributes = index({List{4, 0, -2}})},
+          {.inputs = vector, .attributes = index({List{none, none, 2}})},
+          {.inputs = vector, .attributes = index({List{-100, 100, none}})},
+          {.inputs = vector, .attributes = index({List{3, 1, none}})},
+          {.inputs = matrix, .attributes = index({List{1, 3, none}})},
+          {.inputs = matrix, .attributes = index({List{none, none, none}, 2})},
+          {.inputs = matrix, .attributes = index({1, "newaxis", List{none, none, -1}})},
+          {.inputs = cube, .attributes = index({"...", 0})},
+          {.inputs = cube, .attributes = index({-1, List{none, none, -2}, 3})},
+          {.inputs = cube, .attributes = index({0, "...", List{1, 3, none}})},
+          {.inputs = {{.shape = {}}}, .attributes = index({"newaxis", "..."})},
+          {.inputs = {{.shape = {0, 3}}}, .attributes = index({List{none, none, none}, 1})},
+          {.inputs = {{.shape = {1, 2, 1, 2, 1, 2, 1, 2}}},
+           .attributes = index({0, List{-2, 9, 1}, 0, List{-9, -1, none}, -1, List{none, none, -1}, 0, List{1, 2, none}})},
+          {.inputs = vector, .attributes = index({5}), .error = "index 5 is out of range for axis 0 of length 5"},
+          {.inputs = vector, .attributes = index({-6}), .error = "index -6 is out of range"},
+          {.inputs = vector, .attributes = index({0, 0}), .error = "2 indices for 1 axes"},
+          {.inputs = vector, .attributes = index({List{none, none, 0}}), .error = "the step of axis 0 is 0"},
+          {.inputs = vector, .attributes = index({"...", "..."}), .error = "2 ellipses"},
+          {.inputs = vector, .attributes = index({"x"}), .error = "must list numbers"}};
+}
+
+// For every element of the result the position in x that it comes from, found by walking along each axis.
+std::vector<std::size_t> selected(const Shape& x, const AttributeMap& attributes, Shape* shape) {
+  const List& items = attributes.at("index").list;
+  int missing = x.rank();
+  for (const AttributeValue& item : items) missing -= item.kind != AttributeValue::Kind::kString;
+  std::vector<std::vector<std::int64_t>> places;  // per axis of x
+  std::vector<int> dropped;
+  const auto all = [&] {
+    std::vector<std::int64_t> every;
+    for (std::int64_t i = 0; i < x[static_cast<int>(places.size())]; ++i) every.push_back(i);
+    shape->push_back(static_cast<std::int64_t>(every.size()));
+    places.push_back(every);
+  };
+  for (const AttributeValue& item : items) {
+    if (item.kind == AttributeValue::Kind::kString) {
+      if (item.text == "newaxis") {
+        shape->push_back(1);
+      } else {
+        while (missing-- > 0) all();
+      }
+      continue;
+    }
+    const std::int64_t n = x[static_cast<int>(places.size())];
+    if (item.kind == AttributeValue::Kind::kInt) {
+      places.push_back({item.integer < 0 ? item.integer + n : item.integer});
+      continue;
+    }
+    const auto part = [&](std::size_t i, std::int64_t fallback) {
+      if (item.list[i].kind == AttributeValue::Kind::kNone) return fallback;
+      return item.list[i].integer < 0 && i < 2 ? item.list[i].integer + n : item.list[i].integer;
+    };
+    const std::int64_t step = part(2, 1);
+    const std::int64_t end = part(1, step > 0 ? n : -1);
+    std::vector<std::int64_t> taken;
+    std::int64_t i = part(0, step > 0 ? 0 : n - 1);
+    if (step > 0 && i < 0) i = 0;
+    if (step < 0 && i >= n) i = n - 1;
+    for (; step > 0 ? i < end && i < n : i > end && i >= 0; i += step) taken.push_back(i);
+    shape->push_back(static_cast<std::int64_t>(taken.size()));
+    places.push_back(taken);
+  }
+  while (static_cast<int>(places.size()) < x.rank()) all();
+  Shape grid;
+  for (const auto& taken : places) grid.push_back(static_cast<std::int64_t>(taken.size()));
+  std::vector<std::size_t> sources;
+  reference::for_each(grid, [&](const Position& position) {
+    Position from(position.size());
+    for (std::size_t i = 0; i < position.size(); ++i) from[i] = places[i][static_cast<std::size_t>(position[i])];
+    sources.push_back(reference::flat(x, from));
+  });
+  return sources;
+}
+
+void getitem_reference(const Inputs& in, const AttributeMap& attributes, Outputs& out) {
+  ReferenceTensor result{in[0].dtype, {}, {}};
+  for (std::size_t source : selected(in[0].shape, attributes, &result.shape)) {
+    result.values.push_back(in[0].values[source]);
+  }
+  out = {result};
+}
+const OpTest kGetitemTest = {
+    .samples = getitem_samples, .reference = getitem_reference, .dtypes = reference::kEveryDType};
+
+std::vector<OpSample> getitem_adjoint_samples() {
+  const SampleInput cube = {.shape = {2, 3, 4}, .differentiable = false};
+  const SampleInput vector = {.shape = {5}, .differentiable = false};
+  return {{.inputs = {{.shape = {}}, vector}, .attributes = index({-1})},
+          {.inputs = {{.shape = {3}}, vector}, .attributes = index({List{none, none, -2}})},
+          {.inputs = {{.shape = {0}}, vector}, .attributes = index({List{3, 1, none}})},
+          {.inputs = {{.shape = {3, 4}}, cube}, .attributes = index({1})},
+          {.inputs = {{.shape = {2, 3}}, cube}, .attributes = index({"...", 2})},
+          {.inputs = {{.shape = {2}}, vector}, .attributes = index({2}), .error = "selects the shape [], not [2]"}};
+}
+void getitem_adjoint_reference(const Inputs& in, const AttributeMap& attributes, Outputs& out) {
+  Shape shape;
+  const std::vector<std::size_t> sources = selected(in[1].shape, attributes, &shape);
+  out = {reference::build(in[0].dtype, in[1].shape, [](const Position&) { return 0.0; })};
+  for (std::size_t i = 0; i < sources.size(); ++i) out[0].values[sources[i]] = in[0].values[i];
+}
+const OpTest kGetitemAdjointTest = {
+    .samples = getitem_adjoint_samples, .reference = getitem_adjoint_reference, .dtypes = reference::kEveryDType};
+
+std::vector<OpSample> slice_samples() {
+  const std::vector<SampleInput> vector = {{.shape = {5}}};
+  return {{.inputs = vector, .attributes = {{"begin", ints({1})}, {"size", ints({3})}}},
+          {.inputs = vector, .attributes = {{"begin", ints({5})}, {"size", ints({-1})}}},
+          {.inputs = {{.shape = {3, 4}}}, .attributes = {{"begin", ints({1, 0})}, {"size", ints({-1, 2})}}},
+          {.inputs = {{.shape = {}}}, .attributes = {{"begin", ints({})}, {"size", ints({})}}},
+          {.inputs = vector,
+           .attributes = {{"begin", ints({3})}, {"size", ints({3})}},
+           .error = "begin 3 and size 3 exceed length 5 at axis 0"},
+          {.inputs = vector,
+           .attributes = {{"begin", ints({-1})}, {"size", ints({1})}},
+           .error = "begin -1 is out of range for axis 0"},
+          {.inputs = vector,
+           .attributes = {{"begin", ints({0, 0})}, {"size", ints({1, 1})}},
+           .error = "2 begins and 2 sizes for 1 axes"}};
+}
+void slice_reference(const Inputs& in, const AttributeMap& attributes, Outputs& out) {
+  const Position begin = reference::integers(attributes, "begin");
+  Shape shape(reference::integers(attributes, "size"));
+  for (int i = 0; i < shape.rank(); ++i) {
+    if (shape[i] == -1) shape.set(i, in[0].shape[i] - begin[static_cast<std::size_t>(i)]);
+  }
+  out = {reference::build(in[0].dtype, shape, [&](const Position& position) {
+    Position from = position;
+    for (std::size_t i = 0; i < from.size(); ++i) from[i] += begin[i];
+    return reference::at(in[0], from);
+  })};
+}
+const OpTest kSliceTest = {.samples = slice_samples, .reference = slice_reference, .dtypes = reference::kEveryDType};
+
+std::vector<OpSample> strided_slice_samples() {
+  const std::vector<SampleInput> matrix = {{.shape = {4, 4}}};
+  return {{.inputs = matrix,
+           .attributes = {{"begin", ints({0, 1})}, {"end", ints({4, 4})}, {"strides", ints({2, 1})}}},
+          {.inputs = matrix,
+           .attributes = {{"begin", ints({1, 0})}, {"end", ints({2, 3})}, {"begin_mask", 2}, {"shrink_axis_mask", 1}}},
+          {.inputs = {{.shape = {5}}},
+           .attributes = {{"begin", ints({4})}, {"end", ints({0})}, {"strides", ints({-1})}, {"end_mask", 1}}},
+          {.inputs = {{.shape = {2, 3}}},
+           .attributes = {{"begin", ints({0, 0, 1})},
+                          {"end", ints({0, 0, 2})},
+                          {"ellipsis_mask", 1},
+                          {"new_axis_mask", 2}}},
+          {.inputs = matrix,
+           .attributes = {{"begin", ints({0, 1})}, {"end", ints({4})}},
+           .error = "2 begins, 1 ends and 2 strides"}};
+}
+void strided_slice_reference(const Inputs& in, const AttributeMap& attributes, Outputs& out) {
+  const Position begin = reference::integers(attributes, "begin");
+  const Position end = reference::integers(attributes, "end");
+  const Position strides = reference::integers(attributes, "strides");
+  const auto masked = [&](const char* mask, std::size_t i) {
+    return (reference::integer(attributes, mask, 0) >> i & 1) != 0;
+  };
+  List items;
+  for (std::size_t i = 0; i < begin.size(); ++i) {
+    if (masked("ellipsis_mask", i)) {
+      items.emplace_back("...");
+    } else if (masked("new_axis_mask", i)) {
+      items.emplace_back("newaxis");
+    } else if (masked("shrink_axis_mask", i)) {
+      items.emplace_back(begin[i]);
+    } else {
+      items.emplace_back(List{masked("begin_mask", i) ? none : AttributeValue(begin[i]),
+                              masked("end_mask", i) ? none : AttributeValue(end[i]),
+                              strides.empty() ? none : AttributeValue(strides[i])});
+    }
+  }
+  getitem_reference(in, index(items), out);
+}
+const OpTest kStridedSliceTest = {
+    .samples = strided_slice_samples, .reference = strided_slice_reference, .dtypes = reference::kEveryDType};
+#endif
+
+// --- The ops ---
+
+constexpr OpDef kGetitem = {
+    .name = "getitem",
+    .text = "Elements, rows and slices as NumPy selects them.",
+    .flags = kReturnsViews,
+    .attributes = &kGetitemAttributes,
+    .infer = infer_getitem,
+    .kernel = getitem_kernel,
+    .vjp = getitem_vjp,
+    .test = CAPSTAN_OP_TEST(kGetitemTest),
+};
+constexpr OpDef kGetitemAdjoint = {
+    .name = "getitem_adjoint",
+    .text = "Zeros in the shape of another tensor, with elements where an index would select them.",
+    .flags = kTakesAnyDTypes,
+    .arity = 2,
+    .input_names = "x, like",
+    .attributes = &kGetitemAttributes,
+    .infer = infer_getitem_adjoint,
+    .kernel = getitem_adjoint_kernel,
+    .shape_inputs = 0b10,
+    .vjp = getitem_adjoint_vjp,
+    .test = CAPSTAN_OP_TEST(kGetitemAdjointTest),
+};
+constexpr OpDef kSlice = {
+    .name = "slice",
+    .text = "A box of a tensor, given by where it begins and its size.",
+    .kind = OpKind::kComposite,
+    .attributes = &kSliceAttributes,
+    .compose =
+        [](std::span<const Operand> inputs, const void* data, std::vector<Tensor>& outputs) {
+          const auto& attributes = *static_cast<const SliceAttributes*>(data);
+          outputs.push_back(slice(inputs[0], Shape(attributes.begin.span()), Shape(attributes.size.span())));
+        },
+    .test = CAPSTAN_OP_TEST(kSliceTest),
+};
+constexpr OpDef kStridedSlice = {
+    .name = "strided_slice",
+    .text = "Slices with steps, and masks that change the meaning of their items.",
+    .kind = OpKind::kComposite,
+    .attributes = &kStridedSliceAttributes,
+    .compose =
+        [](std::span<const Operand> inputs, const void* data, std::vector<Tensor>& outputs) {
+          const auto& a = *static_cast<const StridedSliceAttributes*>(data);
+          outputs.push_back(strided_slice(inputs[0], a.begin.span(), a.end.span(), a.strides.span(),
+                                          {a.begin_mask, a.end_mask, a.ellipsis_mask, a.new_axis_mask,
+                                           a.shrink_axis_mask}));
+        },
+    .test = CAPSTAN_OP_TEST(kStridedSliceTest),
+};
+
+}  // namespace
+
+Tensor getitem(Operand x, std::span<const Index> indices) {
+  const GetitemAttributes attributes{pack_index(indices)};
+  return apply(kGetitem, x, &attributes);
+}
+
+Tensor getitem_adjoint(Operand x, Operand like, std::span<const Index> indices) {
+  const GetitemAttributes attributes{pack_index(indices)};
+  return apply(kGetitemAdjoint, x, like, &attributes);
+}
+
+Tensor slice(Operand x, const Shape& begin, const Shape& size) {
+  const Tensor tensor = to_tensor(x);
+  CAPSTAN_CHECK(begin.rank() == tensor.rank() && size.rank() == tensor.rank(), ShapeError, "slice: ", begin.rank(),
+                " begins and ", size.rank(), " sizes for ", tensor.rank(), " axes", arguments({{"x", tensor}}));
+  std::vector<Index> items;
+  for (int i = 0; i < tensor.rank(); ++i) {
+    const std::int64_t length = tensor.dim(i);
+    CAPSTAN_CHECK(begin[i] >= 0 && begin[i] <= length, IndexError, "slice: begin ", begin[i],
+                  " is out of range for axis ", i, " of length ", length, arguments({{"x", tensor}}));
+    CAPSTAN_CHECK(size[i] >= -1 && size[i] <= length - begin[i], IndexError, "slice: begin ", begin[i], " and size ",
+                  size[i], " exceed length ", length, " at axis ", i, arguments({{"x", tensor}}));
+    items.emplace_back(Slice{begin[i], size[i] == -1 ? length : begin[i] + size[i]});
+  }
+  return getitem(tensor, items);
+}
+
+Tensor strided_slice(Operand x, std::span<const std::int64_t> begin, std::span<const std::int64_t> end,
+                     std::span<const std::int64_t> strides, const StridedSliceMasks& masks) {
+  CAPSTAN_CHECK(begin.size() == end.size() && (strides.empty() || strides.size() == begin.size()), ValueError,
+                "strided_slice: ", begin.size(), " begins, ", end.size(), " ends and ",
+                strides.empty() ? begin.size() : strides.size(), " strides");
+  std::vector<Index> items;
+  for (std::size_t i = 0; i < begin.size(); ++i) {
+    const auto masked = [i](std::int64_t mask) { return (mask >> i & 1) != 0; };
+    if (masked(masks.ellipsis)) {
+      items.emplace_back(ellipsis);
+    } else if (masked(masks.new_axis)) {
+      items.emplace_back(newaxis);
+    } else if (masked(masks.shrink_axis)) {
+      items.emplace_back(static_cast<long>(begin[i]));
+    } else {
+      items.emplace_back(Slice{masked(masks.begin) ? Slice::kEdge : begin[i], masked(masks.end) ? Slice::kEdge : end[i],
+                               strides.empty() ? 1 : strides[i]});
+    }
+  }
+  return getitem(x, items);
+}
+
+OpFamily slice_ops() {
+  static constexpr const OpDef* ops[] = {&kGetitem, &kGetitemAdjoint, &kSlice, &kStridedSlice};
+  return ops;
+}
+
+}  // namespace capstan
