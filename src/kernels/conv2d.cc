@@ -31,6 +31,7 @@
 #include "src/kernels/conv2d.h"
 #include "src/kernels/conv2d_copy-inl.h"
 #include "src/kernels/conv2d_plan.h"
+#include "src/kernels/conv2d_tiles-inl.h"
 #include "src/kernels/scratch.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -39,136 +40,6 @@ namespace HWY_NAMESPACE {
 namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
-
-// Where a tap reads the copied source and the matrices, relative to the tile's pointers.
-struct TapOffset {
-  std::ptrdiff_t source;
-  std::ptrdiff_t matrix;
-};
-
-// What all tiles of an output row have in common. Source channels come in blocks of 16; `tail` is
-// the number of channels in the last one.
-struct Row {
-  const TapOffset* taps;
-  std::ptrdiff_t tap_count;
-  std::ptrdiff_t channel_blocks;
-  std::ptrdiff_t tail;
-  std::ptrdiff_t block_stride;   // from a block of source channels to the next
-  std::ptrdiff_t matrix_stride;  // from a row of a matrix to the next
-};
-
-constexpr std::ptrdiff_t kChannelBlock = 16;
-
-template <class T>
-using Tile = void (*)(const Row& row, const T* source, const T* matrix, T* out,
-                      std::ptrdiff_t pixel_stride);
-
-// out[pixel, channel] = sum over taps and source channels, for kPixels pixels and kVectors vectors
-// of channels.
-template <class T, int kPixelDistance, int kVectors, int kPixels>
-HWY_NOINLINE void tile(const Row& row, const T* HWY_RESTRICT source, const T* HWY_RESTRICT matrix,
-                       T* HWY_RESTRICT out, std::ptrdiff_t pixel_stride) {
-  const hn::ScalableTag<T> d;
-  constexpr int kLanes = hn::MaxLanes(hn::ScalableTag<T>());
-  using V = hn::Vec<decltype(d)>;
-  V sums[kPixels][kVectors];
-#pragma GCC unroll 32
-  for (int i = 0; i < kPixels; ++i) {
-#pragma GCC unroll 4
-    for (int j = 0; j < kVectors; ++j) sums[i][j] = hn::Zero(d);
-  }
-  const std::ptrdiff_t matrix_stride = row.matrix_stride;
-  for (std::ptrdiff_t block = 0; block < row.channel_blocks; ++block) {
-    const std::ptrdiff_t channels = block + 1 == row.channel_blocks ? row.tail : kChannelBlock;
-    const T* block_source = source + block * row.block_stride;
-    const T* block_matrix = matrix + block * kChannelBlock * matrix_stride;
-    for (std::ptrdiff_t t = 0; t < row.tap_count; ++t) {
-      const T* s = block_source + row.taps[t].source;
-      const T* m = block_matrix + row.taps[t].matrix;
-      for (std::ptrdiff_t k = 0; k < channels; ++k) {
-        V w[kVectors];
-#pragma GCC unroll 4
-        for (int j = 0; j < kVectors; ++j) w[j] = hn::LoadU(d, m + j * kLanes);
-#pragma GCC unroll 32
-        for (int i = 0; i < kPixels; ++i) {
-          const V x = hn::Set(d, s[i * kPixelDistance]);
-#pragma GCC unroll 4
-          for (int j = 0; j < kVectors; ++j) sums[i][j] = hn::MulAdd(x, w[j], sums[i][j]);
-        }
-        ++s;
-        m += matrix_stride;
-        // Hides that the next step broadcasts the same elements to other pixels if they are dense:
-        // the compiler would keep them in registers that there are not.
-        asm("" : "+r"(s));
-      }
-    }
-  }
-#pragma GCC unroll 32
-  for (int i = 0; i < kPixels; ++i) {
-#pragma GCC unroll 4
-    for (int j = 0; j < kVectors; ++j)
-      hn::StoreU(sums[i][j], d, out + i * pixel_stride + j * kLanes);
-  }
-}
-
-// The tiles there are. Sizes are chosen so that the sums, the matrix's vectors and a broadcast fit
-// the registers: 32 with AVX-512, else 16.
-template <class T>
-struct TileChoice {
-  int pixels;
-  Tile<T> tile;
-};
-
-template <class T, int kPixelDistance, int kVectors, int... kPixels>
-struct TileTable {
-  static constexpr int kCount = sizeof...(kPixels);
-  static constexpr TileChoice<T> kTiles[kCount] = {
-      {kPixels, &tile<T, kPixelDistance, kVectors, kPixels>}...};
-};
-
-#if HWY_TARGET == HWY_AVX3
-constexpr int kMaxVectors = 4;
-template <class T, int kDistance>
-using Tiles4 = TileTable<T, kDistance, 4, 1, 2, 3, 4, 5, 6, 7>;
-template <class T, int kDistance>
-using Tiles2 = TileTable<T, kDistance, 2, 1, 2, 4, 6, 7, 8, 10, 12, 14>;
-template <class T, int kDistance>
-using Tiles1 = TileTable<T, kDistance, 1, 1, 2, 4, 7, 10, 14, 20, 28>;
-#else
-constexpr int kMaxVectors = 2;
-template <class T, int kDistance>
-using Tiles4 = TileTable<T, kDistance, 2, 1>;  // not used
-template <class T, int kDistance>
-using Tiles2 = TileTable<T, kDistance, 2, 1, 2, 3, 4, 5, 6>;
-template <class T, int kDistance>
-using Tiles1 = TileTable<T, kDistance, 1, 1, 2, 4, 7, 10, 12>;
-#endif
-constexpr int kMaxPixels = 28;
-
-// The tile that covers `pixels` pixels at the least cost, the last one overlapping. A tile of fewer
-// than eight sums waits for the latency of its multiply-adds.
-template <class T, class Table>
-TileChoice<T> cheapest(std::int64_t pixels, int vectors) {
-  TileChoice<T> best = Table::kTiles[0];
-  std::int64_t best_cost = INT64_MAX;
-  for (const TileChoice<T>& choice : Table::kTiles) {
-    if (choice.pixels > pixels) break;
-    const std::int64_t tiles = (pixels + choice.pixels - 1) / choice.pixels;
-    const std::int64_t cost = tiles * (std::max(choice.pixels * vectors, 8) + vectors);
-    if (cost <= best_cost) {
-      best = choice;
-      best_cost = cost;
-    }
-  }
-  return best;
-}
-
-template <class T, int kDistance>
-TileChoice<T> choose_tile(std::int64_t pixels, int vectors) {
-  if (vectors == 4) return cheapest<T, Tiles4<T, kDistance>>(pixels, 4);
-  if (vectors == 2) return cheapest<T, Tiles2<T, kDistance>>(pixels, 2);
-  return cheapest<T, Tiles1<T, kDistance>>(pixels, 1);
-}
 
 // Copies source rows [first, last) of one image: [channel block][row][phase][position][kDistance].
 template <class T, int kDistance>
@@ -195,10 +66,16 @@ struct Matrices {
   std::ptrdiff_t panel_elements;
   std::int64_t first_channel;  // the output channels it covers
   std::int64_t channels;
+  bool narrow = false;  // as narrow_tile reads them: all channels, `stride` is their number
 };
 
 template <class T>
 constexpr std::int64_t kPanel = kMaxVectors* hn::MaxLanes(hn::ScalableTag<T>());
+
+// The source channels, rounded up to blocks.
+inline std::int64_t whole_blocks(const Correlation& c) {
+  return (c.source_channels + kChannelBlock - 1) / kChannelBlock * kChannelBlock;
+}
 
 // What all bands of a call have in common.
 template <class T>
@@ -223,7 +100,8 @@ Job<T> make_job(const Correlation& c, const Matrices<T>& matrices, std::ptrdiff_
   job.merged = c.source_channels == kDistance && !c.transposed && c.source_phases == 1 &&
                kDistance < kChannelBlock;
   const std::int64_t row_elements = c.row_pixels() * kDistance;
-  const std::int64_t tap_elements = c.source_channels * matrices.stride;
+  const std::int64_t tap_rows = matrices.narrow ? whole_blocks(c) : c.source_channels;
+  const std::int64_t tap_elements = tap_rows * matrices.stride;
   for (std::int64_t residue = 0; residue < c.residues(); ++residue) {
     for (const Correlation::Phase& phase : c.phases) {
       job.first_tap.push_back(job.taps.size());
@@ -237,9 +115,13 @@ Job<T> make_job(const Correlation& c, const Matrices<T>& matrices, std::ptrdiff_
       }
     }
   }
-  for (int vectors : {1, 2, 4}) {
-    job.choices[0][vectors / 2] = choose_tile<T, kDistance>(c.phases.front().columns, vectors);
-    job.choices[1][vectors / 2] = choose_tile<T, kDistance>(c.phases.back().columns, vectors);
+  for (int i : {0, 1}) {
+    const std::int64_t columns = i == 0 ? c.phases.front().columns : c.phases.back().columns;
+    for (int vectors : {1, 2, 4}) {
+      job.choices[i][vectors / 2] = matrices.narrow
+                                        ? choose_narrow_tile<T>(columns, matrices.channels)
+                                        : choose_tile<T, kDistance>(columns, vectors);
+    }
   }
   return job;
 }
@@ -276,7 +158,7 @@ void correlate_band(const Job<T>& job, const T* band, std::int64_t first, std::i
       for (std::int64_t n = 0; n < matrices.channels;) {
         const std::int64_t left = matrices.channels - n;
         const int vectors = kMaxVectors >= 4 && left > 3 * kLanes ? 4 : left > kLanes ? 2 : 1;
-        const int width = vectors * kLanes;
+        const int width = matrices.narrow ? static_cast<int>(left) : vectors * kLanes;
         const T* matrix = matrices.data + n / kPanel<T> * matrices.panel_elements + n % kPanel<T>;
         const TileChoice<T>& choice =
             job.choices[phase.columns == c.phases[0].columns ? 0 : 1][vectors / 2];
@@ -384,6 +266,32 @@ void correlate_packed(const Correlation& c, const Pack& pack, const T* source, T
   }
 }
 
+// Calls correlate for few output channels; element(tap, source channel, output channel) is a
+// matrix's.
+template <class T, class Element>
+void correlate_narrow(const Correlation& c, const Element& element, const T* source, T* out) {
+  const std::int64_t taps = c.kernel_rows * c.kernel_columns, rows = whole_blocks(c);
+  const std::int64_t channels = c.out_channels;
+  Scratch scratch(ScratchSlot::kCall, taps * rows * channels * sizeof(T));
+  T* to = scratch.as<T>();
+  for (std::int64_t tap = 0; tap < taps; ++tap) {
+    for (std::int64_t block = 0; block < rows; block += kChannelBlock) {
+      for (std::int64_t n = 0; n < channels; ++n) {
+        for (std::int64_t k = block; k < block + kChannelBlock; ++k) {
+          *to++ = k < c.source_channels ? element(tap, k, n) : T(0);
+        }
+      }
+    }
+  }
+  correlate_blocks<T, kChannelBlock>(c, {scratch.as<T>(), channels, 0, 0, channels, true}, source,
+                                     out);
+}
+
+// Few output channels leave lanes empty, few source channels would as well.
+inline bool is_narrow(const Correlation& c) {
+  return c.out_channels <= kNarrow && c.source_channels > kNarrow;
+}
+
 template <class T>
 void forward(const Conv2DShape& shape, const T* input, const T* filter, T* output) {
   assert(shape.dilation == 1 && shape.groups == 1);
@@ -391,6 +299,12 @@ void forward(const Conv2DShape& shape, const T* input, const T* filter, T* outpu
   constexpr std::int64_t kLanes = hn::MaxLanes(hn::ScalableTag<T>());
   const Correlation c = Correlation::forward(shape);
   const std::int64_t channels = shape.out_channels;
+  if (is_narrow(c)) {
+    const auto element = [&](std::int64_t tap, std::int64_t k, std::int64_t n) {
+      return filter[(tap * shape.in_channels + k) * channels + n];
+    };
+    return correlate_narrow<T>(c, element, input, output);
+  }
   if (channels % kLanes == 0 && channels <= kPanel<T>) {
     return correlate<T>(c, {filter, channels, 0, 0, channels}, input, output);
   }
@@ -410,8 +324,15 @@ void backward_input(const Conv2DShape& shape, const T* output_gradient, const T*
                     T* input_gradient) {
   assert(shape.dilation == 1 && shape.groups == 1);
   if (shape.batch * shape.in_height * shape.in_width * shape.in_channels == 0) return;
+  const Correlation c = Correlation::backward(shape);
+  if (is_narrow(c)) {
+    const auto element = [&](std::int64_t tap, std::int64_t k, std::int64_t n) {
+      return filter[(tap * shape.in_channels + n) * shape.out_channels + k];
+    };
+    return correlate_narrow<T>(c, element, output_gradient, input_gradient);
+  }
   correlate_packed<T>(
-      Correlation::backward(shape),
+      c,
       [&](std::int64_t tap, std::int64_t first, std::int64_t count, T* to) {
         const T* from = filter + (tap * shape.in_channels + first) * shape.out_channels;
         // Blocks of the transpose keep the strided side of the copy in cache.
