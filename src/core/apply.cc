@@ -117,8 +117,13 @@ inline void resolve(const OpDef& op, std::span<const Operand> operands, std::spa
   throw DTypeError(detail::join(op.name, ": dtype ", blocks[first]->dtype, " is not supported", list));
 }
 
+// Lengths beyond the rank are zero, so shapes compare as a whole.
 inline bool same_shape(const Block* a, const Block* b) {
-  return a->rank == b->rank && std::memcmp(a->dims, b->dims, sizeof(a->dims)) == 0;
+  std::uint64_t x[4];
+  std::uint64_t y[4];
+  std::memcpy(x, a->dims, sizeof(x));
+  std::memcpy(y, b->dims, sizeof(y));
+  return a->rank == b->rank && ((x[0] ^ y[0]) | (x[1] ^ y[1]) | (x[2] ^ y[2]) | (x[3] ^ y[3])) == 0;
 }
 
 // The result's shape, written into dims; returns its rank.
@@ -139,51 +144,89 @@ inline bool can_reuse(const Operand& operand, const Block* block, DType dtype, s
          operand.given()->block() == block;
 }
 
-Tensor run_elementwise(const OpDef& op, std::span<Operand> operands, std::span<Block* const> blocks,
-                       const void* attributes) {
+// The whole of an elementwise op whose operands have one shape and need few elements: nothing is broadcast, nothing is
+// split among threads.
+constexpr std::int64_t kSmall = 16384;
+
+// `operands` is null while somebody observes: then nothing is reused.
+[[gnu::noinline]] Tensor run_broadcast(const OpDef& op, const Operand* operands, std::span<Block* const> blocks,
+                                       const void* attributes) {
   const std::size_t first = has_flag(op, kConditionFirst) ? 1 : 0;
   const DType dtype = blocks[first]->dtype;
-  bool same = true;
   bool dtypes_agree = first == 0 || blocks[0]->dtype == DType::kBool;
-  if (first == 1) same = same_shape(blocks[0], blocks[1]);
-  for (std::size_t i = first + 1; i < blocks.size(); ++i) {
-    dtypes_agree &= blocks[i]->dtype == dtype;
-    same &= same_shape(blocks[first], blocks[i]);
-  }
+  for (std::size_t i = first + 1; i < blocks.size(); ++i) dtypes_agree &= blocks[i]->dtype == dtype;
   const Loop loop = loops_of(op, dtype).forward[static_cast<int>(dtype)];
   if (!dtypes_agree || loop == nullptr) [[unlikely]]
     throw_dtypes(op, blocks);
   const DType out_dtype = has_flag(op, kBooleanResult) ? DType::kBool : dtype;
 
-  // Equal shapes, or one scalar beside a larger operand, need no general broadcasting.
-  const std::uint32_t* dims = blocks[first]->dims;
-  int rank = blocks[first]->rank;
-  std::int64_t count = blocks[first]->count;
+  // One scalar beside a larger operand needs no general broadcasting.
+  const Block* shape = nullptr;
+  if (blocks.size() == 1 || blocks[1]->rank == 0) shape = blocks[0];
+  if (blocks.size() == 2 && shape == nullptr && blocks[0]->rank == 0) shape = blocks[1];
   std::uint32_t broadcast[kMaxRank] = {};
-  if (!same) {
-    if (blocks.size() == 2 && blocks[1]->rank == 0) {
-      // dims of blocks[0]
-    } else if (blocks.size() == 2 && blocks[0]->rank == 0) {
-      dims = blocks[1]->dims;
-      rank = blocks[1]->rank;
-      count = blocks[1]->count;
-    } else {
-      rank = broadcast_dims(op, blocks, broadcast, &count);
-      dims = broadcast;
-    }
+  const std::uint32_t* dims = broadcast;
+  int rank = 0;
+  std::int64_t count = 0;
+  if (shape != nullptr && blocks.size() <= 2) {
+    dims = shape->dims;
+    rank = shape->rank;
+    count = shape->count;
+  } else {
+    rank = broadcast_dims(op, blocks, broadcast, &count);
   }
 
   Block* out = nullptr;
-  for (std::size_t i = 0; i < blocks.size(); ++i) {
-    if (can_reuse(operands[i], blocks[i], out_dtype, count) && std::memcmp(blocks[i]->dims, dims, sizeof(out->dims)) == 0 &&
-        blocks[i]->rank == rank) {
-      out = operands[i].given()->release();
-      out->node = 0;
-      break;
+  if (operands != nullptr) {
+    for (std::size_t i = 0; i < blocks.size() && out == nullptr; ++i) {
+      if (can_reuse(operands[i], blocks[i], out_dtype, count) && blocks[i]->rank == rank &&
+          std::memcmp(blocks[i]->dims, dims, sizeof(out->dims)) == 0) {
+        out = operands[i].given()->release();
+        out->node = 0;
+      }
     }
   }
   if (out == nullptr) out = new_tensor_block(out_dtype, rank, dims, count);
-  run_loop({loop, static_cast<const double*>(attributes), false}, out, std::span<const Block* const>(blocks.data(), blocks.size()));
+  Tensor result = Tensor::adopt(out);
+  run_loop({loop, static_cast<const double*>(attributes), false}, out,
+           std::span<const Block* const>(blocks.data(), blocks.size()));
+  return result;
+}
+
+inline Tensor run_elementwise(const OpDef& op, const Operand* operands, std::span<Block* const> blocks,
+                              const void* attributes) {
+  const Block* a = blocks[0];
+  if (blocks.size() == 2) {
+    const Block* b = blocks[1];
+    if (a->dtype != b->dtype || !same_shape(a, b)) return run_broadcast(op, operands, blocks, attributes);
+  } else if (blocks.size() != 1) {
+    return run_broadcast(op, operands, blocks, attributes);
+  }
+  const DType dtype = a->dtype;
+  const Loop loop = loops_of(op, dtype).forward[static_cast<int>(dtype)];
+  if (loop == nullptr || a->count > kSmall || a->count == 0) return run_broadcast(op, operands, blocks, attributes);
+  const DType out_dtype = has_flag(op, kBooleanResult) ? DType::kBool : dtype;
+  Block* out = nullptr;
+  if (operands != nullptr) {
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+      if (can_reuse(operands[i], blocks[i], out_dtype, a->count)) {
+        out = operands[i].given()->release();
+        out->node = 0;
+        break;
+      }
+    }
+  }
+  LoopArgs args;
+  args.in[0] = a->data;
+  args.in[1] = blocks.size() == 2 ? blocks[1]->data : nullptr;
+  args.in[2] = args.in[3] = args.in[4] = nullptr;
+  args.n = a->count;
+  args.parameters = static_cast<const double*>(attributes);
+  args.scalars = 0;
+  args.accumulate = false;
+  if (out == nullptr) out = new_tensor_block(out_dtype, a->rank, a->dims, a->count);
+  args.out = out->data;
+  loop(args);
   return Tensor::adopt(out);
 }
 
@@ -265,17 +308,40 @@ struct Resolved {
   }
 };
 
-// Lends every operand: while somebody observes, nothing is reused.
-[[gnu::noinline]] Tensor apply_observed(const OpDef& op, std::span<Operand> operands, const void* attributes) {
-  Resolved resolved(op, operands);
-  Tensor out;
-  if (op.kind == OpKind::kElementwise) {
-    Operand lent[3] = {false, false, false};  // literals are never reused
-    out = run_elementwise(op, std::span(lent, operands.size()), resolved.blocks, attributes);
-  } else {
-    run_structured(op, resolved.blocks, attributes, nullptr, std::span(&out, 1));
+// The blocks of operands that are tensors with elements; false if one of them is anything else.
+inline bool resolve_tensors(const OpDef& op, std::span<const Operand> operands, Block** blocks) {
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    const Operand& operand = operands[i];
+    Block* block = nullptr;
+    if (operand.kind() == Operand::Kind::kLent) {
+      block = operand.lent();
+    } else if (operand.kind() == Operand::Kind::kGiven) {
+      block = operand.given()->block();
+    } else {
+      return false;
+    }
+    if (block == nullptr) [[unlikely]]
+      missing_operand(op, i);
+    if ((block->flags.load(std::memory_order_relaxed) & (Block::kRowSparse | Block::kShapeOnly)) != 0) return false;
+    blocks[i] = block;
   }
-  notify(op, resolved.inputs, attributes, std::span(&out, 1));
+  return true;
+}
+
+// An elementwise op with a number, a variable or a row-sparse tensor among its operands, or with an observer.
+[[gnu::noinline]] Tensor apply_elementwise(const OpDef& op, std::span<Operand> operands, const void* attributes) {
+  Block* blocks[3];
+  Tensor holders[3];
+  const std::size_t n = operands.size();
+  const std::span<Block*> used(blocks, n);
+  if (!resolve_tensors(op, operands, blocks)) resolve(op, operands, used, std::span(holders, n));
+  if (context.observers == nullptr) return run_elementwise(op, operands.data(), used, attributes);
+  // Every operand is lent: the observers may keep it.
+  ObservedInput inputs[3];
+  for (std::size_t i = 0; i < n; ++i) inputs[i] = {blocks[i], blocks[i]->node};
+  Tensor out = run_elementwise(op, nullptr, used, attributes);
+  const ObservedCall call{op, std::span<const ObservedInput>(inputs, n), attributes, std::span(&out, 1)};
+  for (Observer* o = context.observers; o != nullptr; o = o->outer) o->record(call);
   return out;
 }
 
@@ -284,18 +350,19 @@ struct Resolved {
 Tensor apply(const OpDef& op, std::span<Operand> operands, const void* attributes) {
   if (op.arity != kVariadic && operands.size() != static_cast<std::size_t>(op.arity)) [[unlikely]]
     wrong_operand_count(op, operands.size());
-  if (context.observers != nullptr) [[unlikely]]
-    return apply_observed(op, operands, attributes);
   if (op.kind == OpKind::kElementwise) {
-    Block* blocks[3];
-    Tensor holders[3];
-    const std::span<Block*> used(blocks, operands.size());
-    resolve(op, operands, used, std::span(holders, operands.size()));
-    return run_elementwise(op, operands, used, attributes);
+    if (context.observers == nullptr) {
+      Block* blocks[3];
+      if (resolve_tensors(op, operands, blocks)) [[likely]] {
+        return run_elementwise(op, operands.data(), std::span<Block* const>(blocks, operands.size()), attributes);
+      }
+    }
+    return apply_elementwise(op, operands, attributes);
   }
   Resolved resolved(op, operands);
   Tensor out;
   run_structured(op, resolved.blocks, attributes, nullptr, std::span(&out, 1));
+  if (context.observers != nullptr) notify(op, resolved.inputs, attributes, std::span(&out, 1));
   return out;
 }
 

@@ -13,9 +13,6 @@
 namespace capstan {
 namespace {
 
-constexpr int kUnknown = -1;
-constinit std::atomic<int> chosen{kUnknown};
-
 // What the processor and the operating system support. The features listed are those that the
 // vector code is compiled with, so a set is taken only if all of them are there.
 InstructionSet supported() {
@@ -46,15 +43,14 @@ InstructionSet requested() {
 
 }  // namespace
 
-int instruction_set() {
-  int set = chosen.load(std::memory_order_relaxed);
-  if (set == kUnknown) [[unlikely]] {
-    const InstructionSet best = supported();
-    const InstructionSet ceiling = requested();
-    set = ceiling < best ? ceiling : best;
-    // Threads that race here compute and store the same value.
-    chosen.store(set, std::memory_order_relaxed);
-  }
+constinit std::atomic<int> detail::chosen_instruction_set{-1};
+
+int detail::choose_instruction_set() {
+  const InstructionSet best = supported();
+  const InstructionSet ceiling = requested();
+  const int set = ceiling < best ? ceiling : best;
+  // Threads that race here compute and store the same value.
+  chosen_instruction_set.store(set, std::memory_order_relaxed);
   return set;
 }
 

@@ -181,19 +181,47 @@ struct DerivativeCall {
   }
 };
 
+// The formula, or its derivative for input I, as data; the inputs are the first steps.
+template <class F, int I>
+constexpr int record_derivative(Recording& recording) {
+  Micro v[5];
+  for (int i = 0; i < 5; ++i) v[i] = {&recording, recording.add(MicroOp::kInput, i)};
+  const Micro p{&recording, recording.add(MicroOp::kParameter)};
+  if constexpr (F::parameters == 0) return DerivativeCall<F, I>::call(v).id;
+  else if constexpr (F::parameters == 1) return DerivativeCall<F, I>::call(v, p).id;
+  else return DerivativeCall<F, I>::call(v, p, p).id;
+}
+template <class F>
+constexpr int record_forward(Recording& recording) {
+  Micro v[2];
+  for (int i = 0; i < 2; ++i) v[i] = {&recording, recording.add(MicroOp::kInput, i)};
+  const Micro p{&recording, recording.add(MicroOp::kParameter)};
+  if constexpr (F::parameters == 0) return ForwardCall<F>::call(v).id;
+  else if constexpr (F::parameters == 1) return ForwardCall<F>::call(v, p).id;
+  else return ForwardCall<F>::call(v, p, p).id;
+}
+
 // What the derivative for input I reads, and whether it is the cotangent itself.
 template <class F, int I>
 constexpr std::uint8_t derivative_reads(bool* passes = nullptr) {
   Recording recording;
-  Micro v[5];
-  for (int i = 0; i < 5; ++i) v[i] = {&recording, recording.add(MicroOp::kInput, i)};
-  const Micro p{&recording, recording.add(MicroOp::kParameter)};
-  Micro result;
-  if constexpr (F::parameters == 0) result = DerivativeCall<F, I>::call(v);
-  else if constexpr (F::parameters == 1) result = DerivativeCall<F, I>::call(v, p);
-  else result = DerivativeCall<F, I>::call(v, p, p);
-  if (passes != nullptr) *passes = result.id == 0;
-  return recording.reads(result.id);
+  const int result = record_derivative<F, I>(recording);
+  if (passes != nullptr) *passes = result == 0;
+  return recording.reads(result);
+}
+
+// How dear a formula is, in steps.
+template <class F, int I>
+constexpr int derivative_steps() {
+  Recording recording;
+  record_derivative<F, I>(recording);
+  return recording.cost();
+}
+template <class F>
+constexpr int forward_steps() {
+  Recording recording;
+  record_forward<F>(recording);
+  return recording.cost();
 }
 
 // The rule in library ops.
@@ -258,35 +286,37 @@ constexpr OpDef elementwise_op(const LoopTable* const* loops, const OpTest* test
 
 // --- Loops over float32 and float64 ---
 
-// Where an operand's next vector comes from: memory that advances, or one splat vector that does not.
-template <class D>
+// Vectors per turn of a loop. A cheap formula is limited by the loop around it, a dear one only grows.
+template <int kSteps>
+inline constexpr int kUnroll = kSteps <= 8 ? 4 : 1;
+
+// Where an operand's vectors come from: memory that advances, or splat vectors that do not.
+template <class D, int kVectors>
 struct Cursor {
   using T = hn::TFromD<D>;
   const T* position;
-  std::size_t step;
-  HWY_ALIGN T splat[HWY_MAX_BYTES / sizeof(T)];
+  std::size_t step;  // per vector
+  HWY_ALIGN T splat[kVectors * HWY_MAX_BYTES / sizeof(T)];
 
   HWY_INLINE void start(D d, const void* memory, bool repeats) {
     position = static_cast<const T*>(memory);
     step = hn::Lanes(d);
     if (repeats) {
-      hn::Store(hn::Set(d, *position), d, splat);
+      const auto value = hn::Set(d, *position);
+      for (int i = 0; i < kVectors; ++i) hn::Store(value, d, splat + static_cast<std::size_t>(i) * hn::Lanes(d));
       position = splat;
       step = 0;
     }
   }
-  HWY_INLINE V<D> next(D d) {
-    V<D> value{hn::LoadU(d, position)};
-    position += step;
-    return value;
-  }
+  HWY_INLINE V<D> load(D d, std::size_t offset) const { return {hn::LoadU(d, position + offset)}; }
   HWY_INLINE V<D> tail(D d, hn::Mask<D> mask) const { return {hn::MaskedLoad(mask, d, position)}; }
+  HWY_INLINE void advance(std::size_t vectors) { position += vectors * step; }
 };
 
 // Five cursors, of which those with a bit in kReads exist. Spelled out, because only then do they live in registers.
-template <unsigned kReads, class D>
+template <unsigned kReads, class D, int kVectors>
 struct Cursors {
-  Cursor<D> c0, c1, c2, c3, c4;
+  Cursor<D, kVectors> c0, c1, c2, c3, c4;
 
   HWY_INLINE void start(D d, const LoopArgs& args) {
     if constexpr ((kReads & 1) != 0) c0.start(d, args.in[0], (args.scalars & 1) != 0);
@@ -295,12 +325,19 @@ struct Cursors {
     if constexpr ((kReads & 8) != 0) c3.start(d, args.in[3], (args.scalars & 8) != 0);
     if constexpr ((kReads & 16) != 0) c4.start(d, args.in[4], (args.scalars & 16) != 0);
   }
-  HWY_INLINE void next(D d, V<D>* v) {
-    if constexpr ((kReads & 1) != 0) v[0] = c0.next(d);
-    if constexpr ((kReads & 2) != 0) v[1] = c1.next(d);
-    if constexpr ((kReads & 4) != 0) v[2] = c2.next(d);
-    if constexpr ((kReads & 8) != 0) v[3] = c3.next(d);
-    if constexpr ((kReads & 16) != 0) v[4] = c4.next(d);
+  HWY_INLINE void load(D d, std::size_t offset, V<D>* v) const {
+    if constexpr ((kReads & 1) != 0) v[0] = c0.load(d, offset);
+    if constexpr ((kReads & 2) != 0) v[1] = c1.load(d, offset);
+    if constexpr ((kReads & 4) != 0) v[2] = c2.load(d, offset);
+    if constexpr ((kReads & 8) != 0) v[3] = c3.load(d, offset);
+    if constexpr ((kReads & 16) != 0) v[4] = c4.load(d, offset);
+  }
+  HWY_INLINE void advance(std::size_t vectors) {
+    if constexpr ((kReads & 1) != 0) c0.advance(vectors);
+    if constexpr ((kReads & 2) != 0) c1.advance(vectors);
+    if constexpr ((kReads & 4) != 0) c2.advance(vectors);
+    if constexpr ((kReads & 8) != 0) c3.advance(vectors);
+    if constexpr ((kReads & 16) != 0) c4.advance(vectors);
   }
   HWY_INLINE void tail(D d, hn::Mask<D> mask, V<D>* v) const {
     if constexpr ((kReads & 1) != 0) v[0] = c0.tail(d, mask);
@@ -311,22 +348,42 @@ struct Cursors {
   }
 };
 
+template <bool kAccumulate, class D, class Formula>
+HWY_INLINE void evaluate(D d, const V<D>* values, const Formula formula, hn::TFromD<D>* out) {
+  V<D> result = formula(values);
+  if constexpr (kAccumulate) result = V<D>{hn::LoadU(d, out)} + result;
+  hn::StoreU(result.v, d, out);
+}
+
 // Evaluates `formula(values)` over a run; `kReads` has a bit for each position of LoopArgs::in that is read.
-template <unsigned kReads, bool kAccumulate, class T, class Formula>
+template <unsigned kReads, bool kAccumulate, int kVectors, class T, class Formula>
 HWY_INLINE void vector_run(const LoopArgs& args, const Formula formula) {
   const hn::ScalableTag<T> d;
   using D = hn::ScalableTag<T>;
   const std::size_t lanes = hn::Lanes(d);
-  Cursors<kReads, D> cursors;
+  Cursors<kReads, D, kVectors> cursors;
   cursors.start(d, args);
   auto* out = static_cast<T*>(args.out);
   auto n = static_cast<std::size_t>(args.n);
+  if constexpr (kVectors == 4) {
+    for (; n >= 4 * lanes; n -= 4 * lanes, out += 4 * lanes) {
+      V<D> a[5], b[5], c[5], e[5];
+      cursors.load(d, 0, a);
+      cursors.load(d, lanes, b);
+      cursors.load(d, 2 * lanes, c);
+      cursors.load(d, 3 * lanes, e);
+      cursors.advance(4);
+      evaluate<kAccumulate>(d, a, formula, out);
+      evaluate<kAccumulate>(d, b, formula, out + lanes);
+      evaluate<kAccumulate>(d, c, formula, out + 2 * lanes);
+      evaluate<kAccumulate>(d, e, formula, out + 3 * lanes);
+    }
+  }
   for (; n >= lanes; n -= lanes, out += lanes) {
     V<D> values[5];
-    cursors.next(d, values);
-    V<D> result = formula(values);
-    if constexpr (kAccumulate) result = V<D>{hn::LoadU(d, out)} + result;
-    hn::StoreU(result.v, d, out);
+    cursors.load(d, 0, values);
+    cursors.advance(1);
+    evaluate<kAccumulate>(d, values, formula, out);
   }
   if (n > 0) {
     const auto mask = hn::FirstN(d, n);
@@ -364,7 +421,7 @@ void forward_loop(const LoopArgs& args) {
   if constexpr (F::boolean) {
     scalar_run<reads, false, T, bool>(args, formula);
   } else if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>) {
-    vector_run<reads, false, T>(args, formula);
+    vector_run<reads, false, kUnroll<forward_steps<F>()>, T>(args, formula);
   } else {
     scalar_run<reads, false, T, T>(args, formula);
   }
@@ -373,12 +430,13 @@ void forward_loop(const LoopArgs& args) {
 template <class F, int I, class T>
 void vjp_loop(const LoopArgs& args) {
   constexpr unsigned reads = derivative_reads<F, I>();
+  constexpr int unroll = kUnroll<derivative_steps<F, I>()>;
   const DerivativeCall<F, I> formula{args.parameters};
   if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>) {
     if (args.accumulate) {
-      vector_run<reads, true, T>(args, formula);
+      vector_run<reads, true, unroll, T>(args, formula);
     } else {
-      vector_run<reads, false, T>(args, formula);
+      vector_run<reads, false, unroll, T>(args, formula);
     }
   } else {
     if (args.accumulate) {

@@ -399,6 +399,18 @@ struct Recording {
     steps[count] = {op, static_cast<std::int16_t>(a), static_cast<std::int16_t>(b), static_cast<std::int16_t>(c), literal};
     return count++;
   }
+  // A rough count of instructions; a function counts as many.
+  constexpr int cost() const {
+    int cost = 0;
+    for (int i = 0; i < count; ++i) {
+      const MicroOp op = steps[i].op;
+      if (op == MicroOp::kInput || op == MicroOp::kParameter || op == MicroOp::kLiteral) continue;
+      const bool cheap = op < MicroOp::k_abs || op == MicroOp::k_abs || op == MicroOp::k_sqrt || op == MicroOp::k_sign ||
+                         op == MicroOp::k_maximum || op == MicroOp::k_minimum;
+      cost += cheap ? 1 : 100;
+    }
+    return cost;
+  }
   // Bit i: the value `result` depends on input i.
   constexpr std::uint8_t reads(int result) const {
     bool reached[128] = {};

@@ -284,7 +284,7 @@ class ReversePass::RuleCall final : public VjpCall {
     slots_ = many ? std::span<const Slot>(record.extra->inputs) : std::span<const Slot>(record.inputs, 3);
     saved_ = many ? std::span<Block* const>(record.extra->saved) : std::span<Block* const>(record.saved, 3);
     count_ = many ? slots_.size() : static_cast<std::size_t>(record.op->arity == kVariadic ? saved_count() : record.op->arity);
-    held_.resize(count_ + cotangents.size());
+    if (count_ + cotangents.size() > kInline) more_.resize(count_ + cotangents.size());
   }
 
   const Tensor& input(int i) const override { return hold(static_cast<std::size_t>(i), saved_[static_cast<std::size_t>(i)]); }
@@ -294,8 +294,8 @@ class ReversePass::RuleCall final : public VjpCall {
       return hold(position, record_.extra->outputs[static_cast<std::size_t>(i)]);
     }
     if (record_.saved_output != nullptr) return hold(position, record_.saved_output);
-    if (!held_[position].has_value()) held_[position] = shape_only(cotangents_[0]);
-    return held_[position];
+    if (!held(position).has_value()) held(position) = shape_only(cotangents_[0]);
+    return held(position);
   }
   const Tensor& cotangent(int i) const override {
     Tensor& cotangent = cotangents_[static_cast<std::size_t>(i)];
@@ -318,8 +318,8 @@ class ReversePass::RuleCall final : public VjpCall {
     return count;
   }
   const Tensor& hold(std::size_t position, Block* block) const {
-    if (!held_[position].has_value()) held_[position] = share(block);
-    return held_[position];
+    if (!held(position).has_value()) held(position) = share(block);
+    return held(position);
   }
 
   const ReversePass& pass_;
@@ -328,17 +328,24 @@ class ReversePass::RuleCall final : public VjpCall {
   std::span<const Slot> slots_;
   std::span<Block* const> saved_;
   std::size_t count_;
-  mutable std::vector<Tensor> held_;
+  static constexpr std::size_t kInline = 8;
+  Tensor& held(std::size_t position) const { return more_.empty() ? inline_[position] : more_[position]; }
+  mutable Tensor inline_[kInline];
+  mutable std::vector<Tensor> more_;
 };
 
 void ReversePass::call_rule(Record& r, const RuleCall& call, std::size_t inputs) {
-  std::vector<Tensor> cotangents(inputs);
+  constexpr std::size_t kInline = 4;
+  Tensor few[kInline];
+  std::vector<Tensor> many(inputs > kInline ? inputs : 0);
+  std::span<Tensor> cotangents = inputs > kInline ? std::span<Tensor>(many) : std::span<Tensor>(few, inputs);
   if (r.op == &kCustomGradient) {
     std::vector<Tensor> weights;
     for (std::size_t i = 0; i < r.extra->outputs.size(); ++i) weights.push_back(call.cotangent(static_cast<int>(i)));
-    cotangents = r.extra->custom(weights);
-    CAPSTAN_CHECK(cotangents.size() == inputs, GradientError, "custom_gradient: expected ", inputs, " gradients, not ",
-                  cotangents.size());
+    many = r.extra->custom(weights);
+    CAPSTAN_CHECK(many.size() == inputs, GradientError, "custom_gradient: expected ", inputs, " gradients, not ",
+                  many.size());
+    cotangents = many;
   } else {
     r.op->vjp(call, cotangents);
   }

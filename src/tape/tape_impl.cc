@@ -275,7 +275,7 @@ void TapeImpl::release_record(Record& record) {
 
 namespace {
 
-// What the rule of `op` reads when the inputs with a bit in `needed` want a cotangent: bit 0 the cotangent, bits from 1
+// What the rule of a structured op reads when the inputs with a bit in `needed` want a cotangent: bit 0 the cotangent, bits from 1
 // on the inputs' elements; the output's elements are told apart.
 struct Reads {
   std::uint32_t inputs = 0;
@@ -283,7 +283,7 @@ struct Reads {
 };
 
 Reads reads_of(const OpDef& op, std::uint32_t needed) {
-  if (op.kind != OpKind::kElementwise && (op.reads[0] | op.reads[1] | op.reads[2]) == 0) {
+  if ((op.reads[0] | op.reads[1] | op.reads[2]) == 0) {
     return {op.arity == kVariadic && op.saves.inputs != 0 ? ~0u : op.saves.inputs, op.saves.outputs};
   }
   std::uint32_t bits = 0;
@@ -310,29 +310,85 @@ Block* keep(Block* block, Slot slot, bool elements) {
 }  // namespace
 
 void TapeImpl::record(const ObservedCall& call) {
+  if (call.op.kind == OpKind::kElementwise) {
+    record_elementwise(call);
+  } else {
+    record_structured(call);
+  }
+}
+
+void TapeImpl::number(std::span<Tensor> outputs) {
+  // The first tape that records a call numbers its outputs; nobody else has seen the blocks yet.
+  if (outputs[0].block()->node != 0) return;
+  std::uint64_t node = next_nodes(static_cast<int>(outputs.size()));
+  for (Tensor& output : outputs) output.block()->node = node++;
+}
+
+void TapeImpl::record_elementwise(const ObservedCall& call) {
+  const std::size_t n = call.inputs.size();
+  Slot slots[3] = {};
+  std::uint32_t bits = 0;  // what the rules of the known inputs read
+  for (std::size_t i = 0; i < n; ++i) {
+    const ObservedInput& input = call.inputs[i];
+    if (!is_floating(input.block->dtype)) continue;  // An integer path ends here.
+    slots[i] = slot_of(input.block, input.node);
+    if (slots[i] != kNoSlot) bits |= call.op.reads[i] | 0x100u;
+  }
+  if (bits == 0) return;
+  Block* out = call.outputs[0].block();
+  number(call.outputs);
+  Record& r = append();
+  r.op = &call.op;
+  r.output = slot_of(out, out->node);
+  r.extra = nullptr;
+  r.saved_output = nullptr;
+  for (std::size_t i = 0; i < 3; ++i) {
+    r.inputs[i] = slots[i];
+    r.saved[i] = nullptr;
+    if (i >= n) continue;
+    Block* block = call.inputs[i].block;
+    const bool elements = (bits >> (i + 1) & 1) != 0;
+    if (elements || (slots[i] != kNoSlot && block->count != out->count) ||
+        (slots[i] != kNoSlot && !same_dims(block, out))) {
+      r.saved[i] = keep(block, slots[i], elements);
+    }
+  }
+  if ((bits & kReadsOutput) != 0) {
+    detail::retain(out);
+    r.saved_output = out;
+  }
+  ++count_;
+  if (call.op.attributes != nullptr) {
+    r.extra = take_extra();
+    std::memcpy(r.extra->attributes, call.attributes, call.op.attributes->size);
+  }
+}
+
+RecordExtra* TapeImpl::take_extra() {
+  if (free_extras_.empty()) return new RecordExtra;
+  RecordExtra* extra = free_extras_.back();
+  free_extras_.pop_back();
+  return extra;
+}
+
+void TapeImpl::record_structured(const ObservedCall& call) {
   constexpr std::size_t kInline = 3;
   const std::size_t n = call.inputs.size();
   Slot inline_slots[kInline] = {};
-  std::vector<Slot> more_slots;
-  if (n > kInline) more_slots.resize(n);
+  std::vector<Slot> more_slots(n > kInline ? n : 0);
   Slot* slots = n > kInline ? more_slots.data() : inline_slots;
   std::uint32_t needed = 0;
   bool any = false;
   for (std::size_t i = 0; i < n; ++i) {
     const ObservedInput& input = call.inputs[i];
-    if (!is_floating(input.block->dtype)) continue;  // An integer path ends here.
+    if (!is_floating(input.block->dtype)) continue;
     slots[i] = slot_of(input.block, input.node);
     if (slots[i] == kNoSlot) continue;
     any = true;
-    if (i < 3) needed |= 1u << i;
+    if (i < kInline) needed |= 1u << i;
   }
   if (!any) return;
-
-  // The outputs get their numbers from the first tape that records them; the block is not shared yet.
-  if (call.outputs[0].block()->node == 0) {
-    std::uint64_t node = next_nodes(static_cast<int>(call.outputs.size()));
-    for (Tensor& output : call.outputs) output.block()->node = node++;
-  }
+  number(call.outputs);
   Record& r = append();
   r.op = &call.op;
   r.output = slot_of(call.outputs[0].block(), call.outputs[0].block()->node);
@@ -345,42 +401,26 @@ void TapeImpl::record(const ObservedCall& call) {
   ++count_;  // From here on the record is complete and can be released.
 
   const Reads reads = reads_of(call.op, needed);
-  const Block* out = call.outputs[0].block();
-  if (call.op.kind == OpKind::kElementwise) {
-    for (std::size_t i = 0; i < n; ++i) {
-      Block* block = call.inputs[i].block;
-      const bool elements = (reads.inputs >> i & 1) != 0;
-      if (elements || (slots[i] != kNoSlot && !same_dims(block, out))) r.saved[i] = keep(block, slots[i], elements);
-    }
-  }
   const std::uint32_t size = call.op.attributes == nullptr ? 0 : call.op.attributes->size;
-  const bool structured = call.op.kind != OpKind::kElementwise;
-  if (size > 0 || n > kInline || call.outputs.size() > 1) {
-    if (free_extras_.empty()) free_extras_.push_back(new RecordExtra);
-    r.extra = free_extras_.back();
-    free_extras_.pop_back();
-    if (size > 0) std::memcpy(r.extra->attributes, call.attributes, size);
+  if (size > 0 || n > kInline || call.outputs.size() > 1) r.extra = take_extra();
+  if (size > 0) std::memcpy(r.extra->attributes, call.attributes, size);
+  Block** saved = r.saved;
+  if (n > kInline) {
+    r.extra->inputs = std::move(more_slots);
+    r.extra->saved.assign(n, nullptr);
+    slots = r.extra->inputs.data();
+    saved = r.extra->saved.data();
   }
-  if (structured) {
-    if (n > kInline) {
-      r.extra->inputs = std::move(more_slots);
-      r.extra->saved.assign(n, nullptr);
-      slots = r.extra->inputs.data();
-    }
-    Block** saved = n > kInline ? r.extra->saved.data() : r.saved;
-    for (std::size_t i = 0; i < n; ++i) {
-      const bool elements = (reads.inputs >> std::min<std::size_t>(i, 31) & 1) != 0;
-      saved[i] = keep(call.inputs[i].block, slots[i], elements);
-    }
-    if (call.outputs.size() > 1) {
-      for (std::size_t i = 0; i < call.outputs.size(); ++i) {
-        const bool elements = (reads.outputs >> std::min<std::size_t>(i, 31) & 1) != 0;
-        r.extra->outputs.push_back(keep(call.outputs[i].block(), kNoSlot, elements));
-      }
-      return;
-    }
+  for (std::size_t i = 0; i < n; ++i) {
+    const bool elements = (reads.inputs >> std::min<std::size_t>(i, 31) & 1) != 0;
+    saved[i] = keep(call.inputs[i].block, slots[i], elements);
   }
-  if (reads.outputs != 0) {
+  if (call.outputs.size() > 1) {
+    for (std::size_t i = 0; i < call.outputs.size(); ++i) {
+      const bool elements = (reads.outputs >> std::min<std::size_t>(i, 31) & 1) != 0;
+      r.extra->outputs.push_back(keep(call.outputs[i].block(), kNoSlot, elements));
+    }
+  } else if (reads.outputs != 0) {
     r.saved_output = call.outputs[0].block();
     detail::retain(r.saved_output);
   }
@@ -394,12 +434,9 @@ void TapeImpl::record_custom(std::span<const ObservedInput> inputs, std::span<Te
     any |= slots.back() != kNoSlot;
   }
   if (!any) return;
-  if (outputs[0].block()->node == 0) {
-    std::uint64_t node = next_nodes(static_cast<int>(outputs.size()));
-    for (Tensor& output : outputs) output.block()->node = node++;
-  }
+  number(outputs);
   Record& r = append();
-  r = {&kCustomGradient, slot_of(outputs[0].block(), outputs[0].block()->node), {}, {}, nullptr, new RecordExtra};
+  r = {&kCustomGradient, slot_of(outputs[0].block(), outputs[0].block()->node), {}, {}, nullptr, take_extra()};
   ++count_;
   r.extra->inputs = std::move(slots);
   r.extra->saved.assign(inputs.size(), nullptr);

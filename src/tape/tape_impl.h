@@ -105,6 +105,10 @@ class TapeImpl final : public Observer {
   };
 
   Record& at(std::uint32_t i) const { return chunks_[i >> kChunkBits][i & (kChunkSize - 1)]; }
+  void record_elementwise(const ObservedCall& call);
+  void record_structured(const ObservedCall& call);
+  void number(std::span<Tensor> outputs);
+  RecordExtra* take_extra();
   Record& append();
   void release_record(Record& record);
   // Forgets records, leaves and intervals; keeps the memory.

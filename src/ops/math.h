@@ -1,0 +1,11 @@
+// Elementwise ops that other files of the library run without going through their functions.
+#pragma once
+
+#include "src/core/op_def.h"
+
+namespace capstan {
+
+extern const OpDef kAdd;
+extern const OpDef kSubtract;
+
+}  // namespace capstan
