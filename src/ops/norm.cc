@@ -1,0 +1,397 @@
+// Norms, and clipping by them.
+//
+// All are composites of reductions and elementwise ops, so their gradients are those of their parts: that of a Euclidean
+// norm is NaN at zero, while clipping by a norm guards the root and is smooth there.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "capstan/ops/array.h"
+#include "capstan/ops/linalg.h"
+#include "capstan/ops/math.h"
+#include "capstan/ops/nn.h"
+#include "capstan/ops/reduce.h"
+#include "src/core/apply.h"
+#include "src/core/check.h"
+#include "src/core/op_test.h"
+#include "src/ops/axes.h"
+#include "src/ops/linalg.h"
+#include "src/ops/reduce.h"
+
+namespace capstan {
+
+namespace {
+
+// The order of a norm: a positive number, infinity, or a name.
+struct NormOrder {
+  double number = 2;
+  bool frobenius = false;
+};
+
+void set_field(NormOrder& field, const AttributeValue& value, std::string_view op, std::string_view name) {
+  field = NormOrder{};
+  if (value.kind == AttributeValue::Kind::kString) {
+    CAPSTAN_CHECK(value.text == "euclidean" || value.text == "fro" || value.text == "inf", ValueError, op,
+                  ": attribute \"", name, "\" must be \"euclidean\", \"fro\", \"inf\" or a positive number, not \"",
+                  value.text, "\"");
+    field.frobenius = value.text == "fro";
+    if (value.text == "inf") field.number = std::numeric_limits<double>::infinity();
+    return;
+  }
+  CAPSTAN_CHECK(value.is_number() && value.number > 0, ValueError, op, ": attribute \"", name,
+                "\" must be \"euclidean\", \"fro\", \"inf\" or a positive number, not ", value.to_string());
+  field.number = value.number;
+}
+AttributeValue get_field(const NormOrder& field) {
+  if (field.frobenius) return {"fro"};
+  if (std::isinf(field.number)) return {"inf"};
+  return {field.number};
+}
+
+struct NormAttributes {
+  NormOrder ord;
+  Axes axis;
+  bool keepdims = false;
+};
+constexpr AttributeType kNormAttributes =
+    attribute_type<NormAttributes>({field<&NormAttributes::ord>("ord"), field<&NormAttributes::axis>("axis"),
+                                    field<&NormAttributes::keepdims>("keepdims")});
+
+Tensor floating_operand(std::string_view name, Operand operand) {
+  Tensor x = to_tensor(operand);
+  CAPSTAN_CHECK(is_floating(x.dtype()), DTypeError, name, ": dtype ", x.dtype(), " is not supported",
+                arguments({{"x", x}}));
+  return x;
+}
+
+Tensor norm_of_order(const Tensor& x, const NormAttributes& attributes) {
+  const Axes axis = attributes.axis;
+  const bool keepdims = attributes.keepdims;
+  const double order = attributes.ord.number;
+  normalize_axes("norm", axis, x.rank());
+  const bool matrix = !axis.all() && axis.size() == 2;
+  CAPSTAN_CHECK(axis.all() || axis.size() <= 2, ValueError, "norm: takes one axis or two, not ", axis.size());
+  CAPSTAN_CHECK(!attributes.ord.frobenius || matrix, ValueError, "norm: the Frobenius norm needs two axes");
+  if (matrix && !attributes.ord.frobenius && order != 2) {
+    CAPSTAN_CHECK(order == 1 || std::isinf(order), ValueError, "norm: order ", order,
+                  " of matrices is not supported, only 1, 2, \"fro\" and \"inf\"");
+    // Of columns and of rows: sums of magnitudes along one axis, the largest along the other.
+    const int summed = normalize_axis("norm", order == 1 ? axis[0] : axis[1], x.rank());
+    const int compared = normalize_axis("norm", order == 1 ? axis[1] : axis[0], x.rank());
+    const Tensor largest = reduce_max(reduce_sum(abs(x), summed, true), compared, true);
+    return keepdims ? largest : squeeze(largest, Axes{summed, compared});
+  }
+  if (order == 2) return reduce_euclidean_norm(x, axis, keepdims);
+  if (order == 1) return reduce_sum(abs(x), axis, keepdims);
+  if (std::isinf(order)) return reduce_max(abs(x), axis, keepdims);
+  return pow(reduce_sum(pow(abs(x), order), axis, keepdims), 1 / order);
+}
+
+struct NormalizeAttributes {
+  Axes axis;
+  double epsilon = 1e-12;
+};
+constexpr AttributeType kNormalizeAttributes = attribute_type<NormalizeAttributes>(
+    {field<&NormalizeAttributes::axis>("axis"), field<&NormalizeAttributes::epsilon>("epsilon")});
+
+struct ClipAttributes {
+  double clip_norm = 0;
+  Axes axes;
+};
+constexpr AttributeType kClipAttributes = attribute_type<ClipAttributes>(
+    {field<&ClipAttributes::clip_norm>("clip_norm", true), field<&ClipAttributes::axes>("axes")});
+
+struct GlobalClipAttributes {
+  double clip_norm = 0;
+};
+constexpr AttributeType kGlobalClipAttributes =
+    attribute_type<GlobalClipAttributes>({field<&GlobalClipAttributes::clip_norm>("clip_norm", true)});
+
+// --- Samples and references ---
+
+#if CAPSTAN_TESTING
+
+ReduceAttributes reduction_of(const AttributeMap& attributes, const char* name) {
+  ReduceAttributes a;
+  if (auto found = attributes.find(name); found != attributes.end()) set_field(a.axis, found->second, "", "");
+  if (auto found = attributes.find("keepdims"); found != attributes.end()) a.keepdims = found->second.truth;
+  return a;
+}
+
+// The group of every element of x: the position of the reduced element it belongs to.
+std::vector<std::size_t> groups_of(const Shape& shape, const ReduceAttributes& attributes) {
+  const AxisSet axes = normalize_axes("reference", attributes.axis, shape.rank());
+  std::vector<std::size_t> groups;
+  for (std::int64_t i = 0; i < shape.size(); ++i) {
+    std::int64_t rest = i;
+    std::int64_t group = 0;
+    std::int64_t stride = 1;
+    for (int axis = shape.rank() - 1; axis >= 0; --axis) {
+      if (!axes.on[axis]) {
+        group += rest % shape[axis] * stride;
+        stride *= shape[axis];
+      }
+      rest /= shape[axis];
+    }
+    groups.push_back(static_cast<std::size_t>(group));
+  }
+  return groups;
+}
+
+std::vector<OpSample> norm_samples() {
+  return {
+      {.inputs = {{.shape = {2, 3}}}},
+      {.inputs = {{.shape = {2, 3}}}, .attributes = {{"axis", 1}, {"keepdims", true}}},
+      {.inputs = {{.shape = {2, 3}}}, .attributes = {{"ord", 1}, {"axis", 0}}},
+      {.inputs = {{.shape = {2, 3}}}, .attributes = {{"ord", 3}}},
+      {.inputs = {{.shape = {2, 3}, .values = {1, -2, 3, -4, 5, -6}}}, .attributes = {{"ord", "inf"}, {"axis", 1}}},
+      {.inputs = {{.shape = {2, 3}}}, .attributes = {{"ord", "nuclear"}}, .error = "not \"nuclear\""},
+      {.inputs = {{.shape = {2, 3}}}, .attributes = {{"ord", -1}}, .error = "or a positive number, not -1"},
+      {.inputs = {{.shape = {2, 3}}}, .attributes = {{"axis", 2}}, .error = "axis 2 is out of range for rank 2"},
+  };
+}
+void norm_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
+                    std::vector<ReferenceTensor>& outputs) {
+  NormOrder order;
+  if (auto found = attributes.find("ord"); found != attributes.end()) set_field(order, found->second, "", "");
+  const ReduceAttributes a = reduction_of(attributes, "axis");
+  const Shape& shape = inputs[0].shape;
+  ReferenceTensor out{.shape = reduced_shape(shape, normalize_axes("reference", a.axis, shape.rank()), a.keepdims)};
+  out.values.assign(static_cast<std::size_t>(out.shape.size()), 0);
+  const auto groups = groups_of(shape, a);
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    double& value = out.values[groups[i]];
+    const double x = std::abs(inputs[0].values[i]);
+    value = std::isinf(order.number) ? std::max(value, x) : value + std::pow(x, order.number);
+  }
+  for (double& value : out.values) value = std::isinf(order.number) ? value : std::pow(value, 1 / order.number);
+  outputs = {out};
+}
+const OpTest kNormTest = {.samples = norm_samples, .reference = norm_reference};
+
+std::vector<OpSample> normalize_samples() {
+  return {
+      {.inputs = {{.shape = {2, 3}}}},
+      {.inputs = {{.shape = {2, 3}}}, .attributes = {{"axis", 1}}},
+      {.inputs = {{.shape = {2, 3}}}, .attributes = {{"axis", 0}, {"epsilon", 100.0}}},
+      {.inputs = {{.shape = {2}}}, .attributes = {{"axis", 1}}, .error = "axis 1 is out of range for rank 1"},
+  };
+}
+void normalize_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
+                         std::vector<ReferenceTensor>& outputs) {
+  const auto found = attributes.find("epsilon");
+  const double epsilon = found == attributes.end() ? 1e-12 : found->second.number;
+  const auto groups = groups_of(inputs[0].shape, reduction_of(attributes, "axis"));
+  std::vector<double> squares(groups.size(), 0);
+  for (std::size_t i = 0; i < groups.size(); ++i) squares[groups[i]] += inputs[0].values[i] * inputs[0].values[i];
+  outputs = {inputs[0]};
+  for (std::size_t i = 0; i < groups.size(); ++i) outputs[0].values[i] /= std::sqrt(std::max(squares[groups[i]], epsilon));
+}
+const OpTest kL2NormalizeTest = {.samples = normalize_samples, .reference = normalize_reference};
+
+std::vector<OpSample> global_norm_samples() {
+  return {
+      {.inputs = {{.shape = {2, 2}}, {.shape = {3}}}},
+      {.inputs = {{.shape = {}}}},
+      {.inputs = {{.shape = {2}, .values = {1, 2}, .dtype = int32, .differentiable = false}},
+       .error = "dtype int32 is not supported"},
+  };
+}
+double global_norm_of(const std::vector<ReferenceTensor>& inputs) {
+  double sum = 0;
+  for (const ReferenceTensor& input : inputs) {
+    for (double x : input.values) sum += x * x;
+  }
+  return std::sqrt(sum);
+}
+void global_norm_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap&,
+                           std::vector<ReferenceTensor>& outputs) {
+  outputs = {{.shape = {}, .values = {global_norm_of(inputs)}}};
+}
+const OpTest kGlobalNormTest = {.samples = global_norm_samples, .reference = global_norm_reference};
+
+std::vector<OpSample> clip_samples() {
+  return {
+      {.inputs = {{.shape = {2, 3}}}, .attributes = {{"clip_norm", 0.7}}},
+      {.inputs = {{.shape = {2, 3}}}, .attributes = {{"clip_norm", 100.0}}},
+      {.inputs = {{.shape = {2, 3}}}, .attributes = {{"clip_norm", 0.7}, {"axes", 1}}},
+      {.inputs = {{.shape = {2}, .values = {0, 0}}}, .attributes = {{"clip_norm", 1.0}}},
+      {.inputs = {{.shape = {2}}},
+       .attributes = {{"clip_norm", 1.0}, {"axes", 3}},
+       .error = "axis 3 is out of range for rank 1"},
+  };
+}
+void clip_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
+                    std::vector<ReferenceTensor>& outputs) {
+  const double clip = attributes.at("clip_norm").number;
+  const auto groups = groups_of(inputs[0].shape, reduction_of(attributes, "axes"));
+  std::vector<double> squares(groups.size(), 0);
+  for (std::size_t i = 0; i < groups.size(); ++i) squares[groups[i]] += inputs[0].values[i] * inputs[0].values[i];
+  outputs = {inputs[0]};
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    outputs[0].values[i] *= clip / std::max(clip, std::sqrt(squares[groups[i]]));
+  }
+}
+const OpTest kClipByNormTest = {.samples = clip_samples, .reference = clip_reference};
+
+std::vector<OpSample> global_clip_samples() {
+  return {
+      {.inputs = {{.shape = {2, 2}}, {.shape = {3}}}, .attributes = {{"clip_norm", 0.5}}},
+      {.inputs = {{.shape = {2}}, {.shape = {1}}}, .attributes = {{"clip_norm", 100.0}}},
+      {.inputs = {{.shape = {2}, .values = {1, 2}, .dtype = int32, .differentiable = false}},
+       .attributes = {{"clip_norm", 0.5}},
+       .error = "dtype int32 is not supported"},
+  };
+}
+void global_clip_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
+                           std::vector<ReferenceTensor>& outputs) {
+  const double clip = attributes.at("clip_norm").number;
+  const double norm = global_norm_of(inputs);
+  outputs = inputs;
+  for (ReferenceTensor& output : outputs) {
+    for (double& x : output.values) x *= clip / std::max(clip, norm);
+  }
+  outputs.push_back({.shape = {}, .values = {norm}});
+}
+const OpTest kClipByGlobalNormTest = {.samples = global_clip_samples, .reference = global_clip_reference};
+
+#endif
+
+// What global norms read of a tensor: the rows of a row-sparse gradient, whose repeats are not merged.
+Tensor dense_part(const Tensor& tensor) { return tensor.is_row_sparse() ? tensor.values() : tensor; }
+
+std::vector<Tensor> to_tensors(std::span<const Operand> operands) {
+  std::vector<Tensor> tensors;
+  for (const Operand& operand : operands) tensors.push_back(to_tensor(operand));
+  return tensors;
+}
+
+}  // namespace
+
+constinit const OpDef kNorm = {
+    .name = "norm",
+    .text = "Vector norms over all axes or one, matrix norms over two.",
+    .kind = OpKind::kComposite,
+    .attributes = &kNormAttributes,
+    .compose =
+        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
+          outputs.push_back(norm_of_order(floating_operand("norm", inputs[0]),
+                                          *static_cast<const NormAttributes*>(attributes)));
+        },
+    .test = CAPSTAN_OP_TEST(kNormTest),
+};
+
+constinit const OpDef kL2Normalize = {
+    .name = "l2_normalize",
+    .text = "x / sqrt(max(sum(x^2), epsilon)) over axes.",
+    .kind = OpKind::kComposite,
+    .attributes = &kNormalizeAttributes,
+    .compose =
+        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
+          const auto& a = *static_cast<const NormalizeAttributes*>(attributes);
+          outputs.push_back(l2_normalize(inputs[0], a.axis, a.epsilon));
+        },
+    .test = CAPSTAN_OP_TEST(kL2NormalizeTest),
+};
+
+constinit const OpDef kGlobalNorm = {
+    .name = "global_norm",
+    .text = "The square root of the sum of all squares of all tensors.",
+    .kind = OpKind::kComposite,
+    .arity = kVariadic,
+    .input_names = "tensors",
+    .compose = [](std::span<const Operand> inputs, const void*,
+                  std::vector<Tensor>& outputs) { outputs.push_back(global_norm(to_tensors(inputs))); },
+    .test = CAPSTAN_OP_TEST(kGlobalNormTest),
+};
+
+constinit const OpDef kClipByNorm = {
+    .name = "clip_by_norm",
+    .text = "Scales x down where its norm over axes exceeds clip_norm.",
+    .kind = OpKind::kComposite,
+    .attributes = &kClipAttributes,
+    .compose =
+        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
+          const auto& a = *static_cast<const ClipAttributes*>(attributes);
+          outputs.push_back(clip_by_norm(inputs[0], a.clip_norm, a.axes));
+        },
+    .test = CAPSTAN_OP_TEST(kClipByNormTest),
+};
+
+constinit const OpDef kClipByGlobalNorm = {
+    .name = "clip_by_global_norm",
+    .text = "Scales all tensors down together if their global norm exceeds clip_norm.",
+    .kind = OpKind::kComposite,
+    .arity = kVariadic,
+    .outputs = kVariadic,
+    .input_names = "tensors",
+    .attributes = &kGlobalClipAttributes,
+    .compose =
+        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
+          const auto& a = *static_cast<const GlobalClipAttributes*>(attributes);
+          ClippedByGlobalNorm clipped = clip_by_global_norm(to_tensors(inputs), a.clip_norm);
+          outputs = std::move(clipped.tensors);
+          outputs.push_back(std::move(clipped.global_norm));
+        },
+    .test = CAPSTAN_OP_TEST(kClipByGlobalNormTest),
+};
+
+Tensor norm(Operand x, Axes axis, bool keepdims) {
+  return norm_of_order(floating_operand("norm", x), {.ord = {}, .axis = axis, .keepdims = keepdims});
+}
+
+Tensor l2_normalize(Operand x, Axes axis, double epsilon) {
+  const Tensor value = floating_operand("l2_normalize", x);
+  normalize_axes("l2_normalize", axis, value.rank());
+  return value * rsqrt(maximum(reduce_sum(square(value), axis, true), epsilon));
+}
+
+Tensor global_norm(std::span<const Tensor> tensors) {
+  Tensor sum;
+  for (const Tensor& tensor : tensors) {
+    if (!tensor.has_value()) continue;
+    const Tensor value = floating_operand("global_norm", dense_part(tensor));
+    CAPSTAN_CHECK(!sum.has_value() || sum.dtype() == value.dtype(), DTypeError, "global_norm: dtypes differ, ",
+                  sum.dtype(), " and ", value.dtype(), help("clip tensors of one dtype at a time"));
+    const Tensor half = l2_loss(value);
+    sum = sum.has_value() ? sum + half : half;
+  }
+  return sum.has_value() ? sqrt(2 * sum) : zeros({}, float32);
+}
+
+Tensor clip_by_norm(Operand x, Operand clip_norm, Axes axes) {
+  const Tensor given = to_tensor(x);
+  const Tensor value = floating_operand("clip_by_norm", given.is_row_sparse() ? given.values() : given);
+  normalize_axes("clip_by_norm", axes, value.rank());
+  const Tensor limit = maximum(to_tensor(clip_norm, value.dtype()), 0);
+  const Tensor squares = reduce_sum(square(value), axes, true);
+  // The root of zero has no gradient; clipping leaves zero alone, with gradient one.
+  const Tensor positive = greater(squares, 0);
+  const Tensor length = where(positive, sqrt(where(positive, squares, 1.0)), squares);
+  const Tensor clipped = value * limit / maximum(length, limit);
+  CAPSTAN_CHECK(clipped.shape() == value.shape(), ShapeError, "clip_by_norm: clip_norm ", limit.shape(),
+                " enlarges x, ", value.shape());
+  return given.is_row_sparse() ? make_row_sparse(given.indices(), clipped, given.shape()) : clipped;
+}
+
+ClippedByGlobalNorm clip_by_global_norm(std::span<const Tensor> tensors, Operand clip_norm) {
+  ClippedByGlobalNorm result;
+  result.global_norm = global_norm(tensors);
+  const Tensor& norm = result.global_norm;
+  const Tensor limit = to_tensor(clip_norm, norm.dtype());
+  // The difference is zero, or NaN for a norm that is not finite, and then so is every result.
+  const Tensor scale = limit * minimum(1.0 / norm, 1.0 / limit) + (norm - norm);
+  for (const Tensor& tensor : tensors) {
+    if (!tensor.has_value()) {
+      result.tensors.emplace_back();
+      continue;
+    }
+    const Tensor value = dense_part(tensor);
+    Tensor clipped = value * cast(scale, value.dtype());
+    result.tensors.push_back(tensor.is_row_sparse() ? make_row_sparse(tensor.indices(), clipped, tensor.shape())
+                                                    : clipped);
+  }
+  return result;
+}
+
+}  // namespace capstan
