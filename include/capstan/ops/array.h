@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+
 #include "capstan/tensor.h"
 
 namespace capstan {
@@ -88,15 +90,31 @@ CAPSTAN_EXPORT Tensor getitem_adjoint(Operand x, Operand like, std::span<const I
 
 // --- Indexing ---
 
-/// Rows of `params` along `axis` by integer indices; along axis 0 (without batch_dims) the gradient is row-sparse.
-CAPSTAN_EXPORT Tensor gather(Operand params, Operand indices, int axis = 0, int batch_dims = 0);
+/// Rows of `params` along `axis` by integer indices. The first `batch_dims` axes run along with those of the indices; the
+/// axis is the one after them unless given. Along axis 0 the gradient is row-sparse. Errors: IndexError for an index
+/// that is negative or not below the length.
+CAPSTAN_EXPORT Tensor gather(Operand params, Operand indices, std::optional<int> axis = {}, int batch_dims = 0);
+/// Rows of a table by integer ids; the gradient is row-sparse.
 CAPSTAN_EXPORT Tensor embedding_lookup(Operand params, Operand ids);
+/// The last axis of `indices` holds coordinates; the result has what lies there in place of that axis.
 CAPSTAN_EXPORT Tensor gather_nd(Operand params, Operand indices, int batch_dims = 0);
 /// Zeros with `updates` added at `indices`; repeated indices add up.
 CAPSTAN_EXPORT Tensor scatter_nd(Operand indices, Operand updates, const Shape& shape);
+/// `tensor` with `updates` added, subtracted, put in place, or compared at `indices`. Of repeated updates in place the
+/// last one wins; at ties of an extremum the gradient is shared.
 CAPSTAN_EXPORT Tensor tensor_scatter_nd_add(Operand tensor, Operand indices, Operand updates);
+CAPSTAN_EXPORT Tensor tensor_scatter_nd_sub(Operand tensor, Operand indices, Operand updates);
 CAPSTAN_EXPORT Tensor tensor_scatter_nd_update(Operand tensor, Operand indices, Operand updates);
+CAPSTAN_EXPORT Tensor tensor_scatter_nd_max(Operand tensor, Operand indices, Operand updates);
+CAPSTAN_EXPORT Tensor tensor_scatter_nd_min(Operand tensor, Operand indices, Operand updates);
+/// A new axis of length `depth` with on_value at the index; an index out of range has off_value everywhere.
 CAPSTAN_EXPORT Tensor one_hot(Operand indices, std::int64_t depth, double on_value = 1, double off_value = 0,
                               int axis = -1, DType dtype = float32);
+/// int64[count, rank]: the coordinates of the elements that are true or not zero.
+CAPSTAN_EXPORT Tensor where_indices(Operand condition);
+/// What lies where the mask is true, as one axis in place of the mask's axes, which begin at `axis`.
+CAPSTAN_EXPORT Tensor boolean_mask(Operand x, Operand mask, int axis = 0);
+/// A new last axis of length `maxlen` (the largest length unless given), true as far as each length reaches.
+CAPSTAN_EXPORT Tensor sequence_mask(Operand lengths, std::optional<std::int64_t> maxlen = {}, DType dtype = bool_);
 
 }  // namespace capstan

@@ -1,0 +1,560 @@
+// Rows addressed by several indices: gather_nd picks them, the scatters place them, and each is the other's gradient.
+//
+// Indices are checked before anything is written. Repeated ones are added in their order: a task owns rows of the result
+// and passes over all indices, so no two tasks meet and the bits do not depend on threads.
+#include "src/ops/scatter.h"
+
+#include <algorithm>
+#include <cstring>
+#include <type_traits>
+
+#include "capstan/ops/array.h"
+#include "capstan/ops/math.h"
+#include "src/core/allocator.h"
+#include "src/core/apply.h"
+#include "src/core/check.h"
+#include "src/core/op_test.h"
+#include "src/core/thread_pool.h"
+#include "src/kernels/strided_copy.h"
+#include "src/ops/axes.h"
+#include "src/ops/families.h"
+#include "src/ops/indices.h"
+#include "src/ops/lengths.h"
+#include "src/ops/reference.h"
+
+namespace capstan {
+
+namespace {
+
+// --- gather_nd ---
+
+// The numbers of the rows that `indices` [batch..., n..., depth] address in a tensor of `shape`, whose first batch_dims
+// axes run along with those of the indices. A row is what lies under `depth` coordinates.
+std::vector<std::int64_t> row_numbers(std::string_view op, const TensorRef& indices, const Shape& shape,
+                                      int batch_dims = 0) {
+  const auto depth = static_cast<int>(indices.dim(-1));
+  std::int64_t count = 1;
+  for (int i = 0; i + 1 < indices.rank(); ++i) count *= indices.dim(i);
+  const std::int64_t batch = product(shape, 0, batch_dims);
+  const std::int64_t per_batch = batch == 0 ? 0 : count / batch;
+  const std::int64_t rows_per_batch = product(shape, batch_dims, batch_dims + depth);
+  std::vector<std::int64_t> rows(static_cast<std::size_t>(count));
+  with_indices(indices, [&](const auto* data) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      std::int64_t row = 0;
+      for (int d = 0; d < depth; ++d) {
+        const std::int64_t index = data[i * depth + d];
+        const std::int64_t length = shape[batch_dims + d];
+        if (index < 0 || index >= length) throw_index(op, index, batch_dims + d, length);
+        row = row * length + index;
+      }
+      rows[static_cast<std::size_t>(i)] = i / per_batch * rows_per_batch + row;
+    }
+  });
+  return rows;
+}
+
+struct GatherNdAttributes {
+  std::int64_t batch_dims = 0;
+};
+constexpr AttributeType kGatherNdAttributes =
+    attribute_type<GatherNdAttributes>({field<&GatherNdAttributes::batch_dims>("batch_dims")});
+
+void infer_gather_nd(const Call& call, OutputSpecs& outputs) {
+  const TensorRef& params = call.input(0);
+  const TensorRef& indices = call.input(1);
+  const std::int64_t batch_dims = call.attributes<GatherNdAttributes>().batch_dims;
+  check_indices("gather_nd", indices);
+  CAPSTAN_CHECK(indices.rank() > 0, ShapeError, "gather_nd: indices must have an axis of coordinates, the rank is 0",
+                arguments({{"params", params}, {"indices", indices}}));
+  CAPSTAN_CHECK(batch_dims >= 0 && batch_dims < indices.rank() && batch_dims <= params.rank(), IndexError,
+                "gather_nd: batch_dims ", batch_dims, " is out of range for ranks ", params.rank(), " and ",
+                indices.rank(), arguments({{"params", params}, {"indices", indices}}));
+  const std::int64_t depth = indices.dim(-1);
+  CAPSTAN_CHECK(batch_dims + depth <= params.rank(), ShapeError, "gather_nd: ", depth, " coordinates for ",
+                params.rank() - batch_dims, " axes", arguments({{"params", params}, {"indices", indices}}));
+  Shape shape;
+  for (int i = 0; i + 1 < indices.rank(); ++i) {
+    shape.push_back(indices.dim(i));
+    CAPSTAN_CHECK(i >= batch_dims || params.dim(i) == indices.dim(i), ShapeError, "gather_nd: lengths of batch axis ", i,
+                  " differ, ", params.dim(i), " and ", indices.dim(i),
+                  arguments({{"params", params}, {"indices", indices}}));
+  }
+  for (int i = static_cast<int>(batch_dims + depth); i < params.rank(); ++i) shape.push_back(params.dim(i));
+  outputs.add(params.dtype(), shape);
+}
+
+void gather_nd_kernel(const Call& call, std::span<Tensor> outputs) {
+  const TensorRef& params = call.input(0);
+  const auto batch_dims = static_cast<int>(call.attributes<GatherNdAttributes>().batch_dims);
+  const Shape shape = params.shape();
+  const std::vector<std::int64_t> rows = row_numbers("gather_nd", call.input(1), shape, batch_dims);
+  const int first = batch_dims + static_cast<int>(call.input(1).dim(-1));
+  const std::size_t row_bytes = static_cast<std::size_t>(product(shape, first, shape.rank())) * size_of(params.dtype());
+  if (row_bytes == 0) return;
+  const auto* from = static_cast<const std::byte*>(params.raw_data());
+  auto* to = static_cast<std::byte*>(mutable_raw_data(outputs[0]));
+  for (std::int64_t row : rows) {
+    std::memcpy(to, from + static_cast<std::size_t>(row) * row_bytes, row_bytes);
+    to += row_bytes;
+  }
+}
+
+// Coordinates with those of the batch axes put before them.
+Tensor full_coordinates(const Tensor& indices, int batch_dims) {
+  if (batch_dims == 0) return indices;
+  Shape column = indices.shape();
+  column.set(-1, 1);
+  std::vector<Tensor> columns;
+  for (int i = 0; i < batch_dims; ++i) {
+    Shape along = column;
+    for (int k = 0; k < along.rank(); ++k) along.set(k, k == i ? indices.dim(i) : 1);
+    columns.push_back(
+        broadcast_to(reshape(cast(range(static_cast<long>(indices.dim(i))), indices.dtype()), along), column));
+  }
+  columns.push_back(indices);
+  return concat(columns, -1);
+}
+
+void gather_nd_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
+  if (!call.needs(0)) return;
+  const auto batch_dims = static_cast<int>(call.attributes<GatherNdAttributes>().batch_dims);
+  cotangents[0] = scatter_nd(full_coordinates(call.input(1), batch_dims), call.cotangent(), call.input(0).shape());
+}
+
+// --- The scatters ---
+
+enum class Scatter : std::uint8_t { kAdd, kSubtract, kUpdate, kMaximum, kMinimum };
+
+// Updates of the shape that indices and the scattered tensor ask for.
+void check_updates(std::string_view op, const TensorRef& indices, const TensorRef& updates, const Shape& shape) {
+  check_indices(op, indices);
+  CAPSTAN_CHECK(indices.rank() > 0, ShapeError, op, ": indices must have an axis of coordinates, the rank is 0",
+                arguments({{"indices", indices}, {"updates", updates}}));
+  const std::int64_t depth = indices.dim(-1);
+  CAPSTAN_CHECK(depth <= shape.rank(), ShapeError, op, ": ", depth, " coordinates for ", shape.rank(), " axes",
+                arguments({{"indices", indices}, {"updates", updates}}));
+  Shape wanted;
+  for (int i = 0; i + 1 < indices.rank(); ++i) wanted.push_back(indices.dim(i));
+  for (int i = static_cast<int>(depth); i < shape.rank(); ++i) wanted.push_back(shape[i]);
+  CAPSTAN_CHECK(updates.shape() == wanted, ShapeError, op, ": updates must have the shape ", wanted, ", not ",
+                updates.shape(), arguments({{"indices", indices}, {"updates", updates}}));
+}
+
+template <Scatter mode, class T>
+void scatter_row(T* out, const T* update, std::int64_t n) {
+  if constexpr (mode == Scatter::kUpdate) {
+    std::memcpy(out, update, static_cast<std::size_t>(n) * sizeof(T));
+  } else {
+    for (std::int64_t i = 0; i < n; ++i) {
+      if constexpr (mode == Scatter::kMaximum) {
+        out[i] = update[i] > out[i] || update[i] != update[i] ? update[i] : out[i];
+      } else if constexpr (mode == Scatter::kMinimum) {
+        out[i] = update[i] < out[i] || update[i] != update[i] ? update[i] : out[i];
+      } else if constexpr (std::is_integral_v<T>) {  // wraps around
+        using U = std::make_unsigned_t<T>;
+        const U a = static_cast<U>(out[i]);
+        const U b = static_cast<U>(update[i]);
+        out[i] = static_cast<T>(mode == Scatter::kAdd ? a + b : a - b);
+      } else {
+        out[i] = mode == Scatter::kAdd ? out[i] + update[i] : out[i] - update[i];
+      }
+    }
+  }
+}
+
+template <Scatter mode, class T>
+void scatter_rows(T* out, std::int64_t rows, std::int64_t row_length, const T* updates,
+                  const std::vector<std::int64_t>& numbers) {
+  const auto count = static_cast<std::int64_t>(numbers.size());
+  if (row_length == 0 || count == 0) return;
+  const std::int64_t tasks = row_length < 16 ? 1 : std::clamp<std::int64_t>(count * row_length / kTaskElements, 1, 16);
+  const std::int64_t rows_per_task = (rows + tasks - 1) / tasks;
+  const auto scatter = [&](std::int64_t task) {
+    const std::int64_t begin = task * rows_per_task;
+    const std::int64_t end = begin + rows_per_task;
+    for (std::int64_t i = 0; i < count; ++i) {
+      const std::int64_t row = numbers[static_cast<std::size_t>(i)];
+      if (row < begin || row >= end) continue;
+      scatter_row<mode>(out + row * row_length, updates + i * row_length, row_length);
+    }
+  };
+  if (tasks == 1) {
+    scatter(0);
+  } else {
+    parallel_for(tasks, scatter);
+  }
+}
+
+// bfloat16 is summed in float32 and rounded once.
+template <Scatter mode>
+void scatter_bfloat16(const Tensor& out, std::int64_t rows, std::int64_t row_length, const TensorRef& updates,
+                      const std::vector<std::int64_t>& numbers) {
+  auto* data = mutable_data<BFloat16>(out);
+  std::vector<float> wide(data, data + out.size());
+  const std::vector<float> wide_updates(updates.data<BFloat16>(), updates.data<BFloat16>() + updates.size());
+  scatter_rows<mode>(wide.data(), rows, row_length, wide_updates.data(), numbers);
+  for (std::size_t i = 0; i < wide.size(); ++i) data[i] = BFloat16(wide[i]);
+}
+
+template <Scatter mode>
+void scatter_into(const Tensor& out, const TensorRef& updates, const std::vector<std::int64_t>& numbers,
+                  std::int64_t row_length) {
+  const std::int64_t rows = row_length == 0 ? 0 : out.size() / row_length;
+  const auto run = [&]<class T>(T*) {
+    scatter_rows<mode>(static_cast<T*>(mutable_raw_data(out)), rows, row_length,
+                       static_cast<const T*>(updates.raw_data()), numbers);
+  };
+  if constexpr (mode == Scatter::kUpdate) {
+    switch (size_of(out.dtype())) {
+      case 1:
+        return run(static_cast<std::uint8_t*>(nullptr));
+      case 2:
+        return run(static_cast<std::uint16_t*>(nullptr));
+      case 4:
+        return run(static_cast<std::uint32_t*>(nullptr));
+      default:
+        return run(static_cast<std::uint64_t*>(nullptr));
+    }
+  } else {
+    switch (out.dtype()) {
+      case DType::kFloat32:
+        return run(static_cast<float*>(nullptr));
+      case DType::kFloat64:
+        return run(static_cast<double*>(nullptr));
+      case DType::kBFloat16:
+        return scatter_bfloat16<mode>(out, rows, row_length, updates, numbers);
+      case DType::kInt32:
+        return run(static_cast<std::int32_t*>(nullptr));
+      case DType::kInt64:
+        return run(static_cast<std::int64_t*>(nullptr));
+      default:
+        return run(static_cast<std::uint8_t*>(nullptr));
+    }
+  }
+}
+
+struct ScatterNdAttributes {
+  Lengths shape;
+};
+constexpr AttributeType kScatterNdAttributes =
+    attribute_type<ScatterNdAttributes>({field<&ScatterNdAttributes::shape>("shape", true)});
+
+void infer_scatter_nd(const Call& call, OutputSpecs& outputs) {
+  const Shape shape = call.attributes<ScatterNdAttributes>().shape.shape();
+  for (std::int64_t length : shape) {
+    CAPSTAN_CHECK(length >= 0, ShapeError, "scatter_nd: negative length ", length, " in ", shape);
+  }
+  check_updates("scatter_nd", call.input(0), call.input(1), shape);
+  CAPSTAN_CHECK(call.input(1).dtype() != DType::kBool, DTypeError, "scatter_nd: dtype bool is not supported",
+                arguments({{"updates", call.input(1)}}));
+  outputs.add(call.input(1).dtype(), shape);
+}
+
+void scatter_nd_kernel(const Call& call, std::span<Tensor> outputs) {
+  const TensorRef& indices = call.input(0);
+  const Shape shape = outputs[0].shape();
+  const std::vector<std::int64_t> numbers = row_numbers("scatter_nd", indices, shape);
+  if (outputs[0].size() == 0) return;
+  std::memset(mutable_raw_data(outputs[0]), 0, static_cast<std::size_t>(outputs[0].size()) * size_of(outputs[0].dtype()));
+  scatter_into<Scatter::kAdd>(outputs[0], call.input(1), numbers,
+                              product(shape, static_cast<int>(indices.dim(-1)), shape.rank()));
+}
+
+void scatter_nd_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
+  if (call.needs(1)) cotangents[1] = gather_nd(call.cotangent(), call.input(0));
+}
+
+void infer_tensor_scatter(const Call& call, OutputSpecs& outputs) {
+  const TensorRef& tensor = call.input(0);
+  check_updates(call.op.name, call.input(1), call.input(2), tensor.shape());
+  CAPSTAN_CHECK(tensor.dtype() == call.input(2).dtype(), DTypeError, call.op.name, ": dtypes differ, ", tensor.dtype(),
+                " and ", call.input(2).dtype(), arguments({{"tensor", tensor}, {"updates", call.input(2)}}),
+                help("convert one with cast(x, dtype)"));
+  CAPSTAN_CHECK(tensor.dtype() != DType::kBool || call.op.name == "tensor_scatter_nd_update", DTypeError, call.op.name,
+                ": dtype bool is not supported", arguments({{"tensor", tensor}}));
+  outputs.add(tensor.dtype(), tensor.shape());
+}
+
+template <Scatter mode>
+void tensor_scatter_kernel(const Call& call, std::span<Tensor> outputs) {
+  const TensorRef& tensor = call.input(0);
+  const Shape shape = tensor.shape();
+  const std::vector<std::int64_t> numbers = row_numbers(call.op.name, call.input(1), shape);
+  if (tensor.size() == 0) return;
+  std::memcpy(mutable_raw_data(outputs[0]), tensor.raw_data(),
+              static_cast<std::size_t>(tensor.size()) * size_of(tensor.dtype()));
+  scatter_into<mode>(outputs[0], call.input(2), numbers,
+                     product(shape, static_cast<int>(call.input(1).dim(-1)), shape.rank()));
+}
+
+void tensor_scatter_add_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
+  if (call.needs(0)) cotangents[0] = call.cotangent();
+  if (call.needs(2)) cotangents[2] = gather_nd(call.cotangent(), call.input(1));
+}
+
+void tensor_scatter_sub_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
+  if (call.needs(0)) cotangents[0] = call.cotangent();
+  if (call.needs(2)) cotangents[2] = negative(gather_nd(call.cotangent(), call.input(1)));
+}
+
+void tensor_scatter_update_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
+  if (call.needs(0)) {
+    cotangents[0] = tensor_scatter_nd_update(call.cotangent(), call.input(1), zeros_like(call.input(2)));
+  }
+  if (call.needs(2)) cotangents[2] = gather_nd(call.cotangent(), call.input(1));
+}
+
+// Everyone who holds the extremum of an element has an equal share of its gradient.
+void tensor_scatter_extremum_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
+  const Tensor& indices = call.input(1);
+  const Tensor& y = call.output();
+  const Tensor& g = call.cotangent();
+  const Tensor mine = cast(equal(call.input(0), y), y.dtype());
+  const Tensor theirs = cast(equal(call.input(2), gather_nd(y, indices)), y.dtype());
+  const Tensor share = divide(g, add(mine, scatter_nd(indices, theirs, y.shape())));
+  if (call.needs(0)) cotangents[0] = multiply(share, mine);
+  if (call.needs(2)) cotangents[2] = multiply(gather_nd(share, indices), theirs);
+}
+
+// --- Samples and references ---
+
+#if CAPSTAN_TESTING
+using reference::build;
+using reference::ints;
+using reference::Position;
+using Inputs = std::vector<ReferenceTensor>;
+using Outputs = std::vector<ReferenceTensor>;
+
+SampleInput index_input(const Shape& shape, std::vector<double> values, DType dtype = DType::kInt32) {
+  return {.shape = shape, .values = std::move(values), .dtype = dtype, .differentiable = false};
+}
+
+std::vector<OpSample> gather_nd_samples() {
+  const SampleInput matrix = {.shape = {2, 3}};
+  return {{.inputs = {matrix, index_input({2, 2}, {0, 1, 1, 2})}},
+          {.inputs = {matrix, index_input({3, 1}, {1, 0, 1})}},
+          {.inputs = {matrix, index_input({2}, {1, 1}, DType::kInt64)}},
+          {.inputs = {matrix, index_input({2, 0}, {})}},
+          {.inputs = {{.shape = {2, 3, 4}}, index_input({2, 1}, {2, 0})}, .attributes = {{"batch_dims", 1}}},
+          {.inputs = {{.shape = {2, 3, 4}}, index_input({2, 2, 2}, {2, 0, 0, 0, 1, 3, 1, 3})},
+           .attributes = {{"batch_dims", 1}}},
+          {.inputs = {matrix, index_input({1, 2}, {0, 3})}, .error = "index 3 is out of range for axis 1 of length 3"},
+          {.inputs = {matrix, index_input({1, 3}, {0, 0, 0})}, .error = "3 coordinates for 2 axes"},
+          {.inputs = {matrix, index_input({3, 1}, {0, 0, 0})},
+           .attributes = {{"batch_dims", 1}},
+           .error = "lengths of batch axis 0 differ, 2 and 3"}};
+}
+// The position in params that an index row leads to, followed by the rest of `position`.
+Position place(const ReferenceTensor& indices, const Position& position, std::int64_t batch) {
+  const int leading = indices.shape.rank() - 1;
+  Position from(position.begin(), position.begin() + batch);
+  Position row(position.begin(), position.begin() + leading);
+  row.push_back(0);
+  for (std::int64_t d = 0; d < indices.shape[-1]; ++d) {
+    row.back() = d;
+    from.push_back(static_cast<std::int64_t>(reference::at(indices, row)));
+  }
+  from.insert(from.end(), position.begin() + leading, position.end());
+  return from;
+}
+void gather_nd_reference(const Inputs& in, const AttributeMap& attributes, Outputs& out) {
+  const std::int64_t batch = reference::integer(attributes, "batch_dims", 0);
+  Shape shape;
+  for (int i = 0; i + 1 < in[1].shape.rank(); ++i) shape.push_back(in[1].shape[i]);
+  for (auto i = static_cast<int>(batch + in[1].shape[-1]); i < in[0].shape.rank(); ++i) shape.push_back(in[0].shape[i]);
+  out = {build(in[0].dtype, shape,
+               [&](const Position& position) { return reference::at(in[0], place(in[1], position, batch)); })};
+}
+const OpTest kGatherNdTest = {
+    .samples = gather_nd_samples, .reference = gather_nd_reference, .dtypes = reference::kEveryDType};
+
+std::vector<OpSample> scatter_nd_samples() {
+  return {{.inputs = {index_input({2, 1}, {1, 3}), {.shape = {2}}}, .attributes = {{"shape", ints({4})}}},
+          {.inputs = {index_input({3, 1}, {1, 0, 1}), {.shape = {3, 2}}}, .attributes = {{"shape", ints({3, 2})}}},
+          {.inputs = {index_input({2, 2}, {0, 1, 1, 2}, DType::kInt64), {.shape = {2}}},
+           .attributes = {{"shape", ints({2, 3})}}},
+          {.inputs = {index_input({1}, {1}), {.shape = {}}}, .attributes = {{"shape", ints({2})}}},
+          {.inputs = {index_input({0, 1}, {}), {.shape = {0, 2}}}, .attributes = {{"shape", ints({3, 2})}}},
+          {.inputs = {index_input({1, 1}, {5}), {.shape = {1}}},
+           .attributes = {{"shape", ints({4})}},
+           .error = "index 5 is out of range for axis 0 of length 4"},
+          {.inputs = {index_input({2, 1}, {1, 2}), {.shape = {3}}},
+           .attributes = {{"shape", ints({4})}},
+           .error = "updates must have the shape [2], not [3]"}};
+}
+template <class Combine>
+void scatter(const ReferenceTensor& indices, const ReferenceTensor& updates, ReferenceTensor& out,
+             const Combine& combine) {
+  reference::for_each(updates.shape, [&](const Position& position) {
+    double& target = out.values[reference::flat(out.shape, place(indices, position, 0))];
+    target = combine(target, reference::at(updates, position));
+  });
+}
+void scatter_nd_reference(const Inputs& in, const AttributeMap& attributes, Outputs& out) {
+  out = {build(in[1].dtype, Shape(reference::integers(attributes, "shape")), [](const Position&) { return 0.0; })};
+  scatter(in[0], in[1], out[0], [](double a, double b) { return a + b; });
+}
+const OpTest kScatterNdTest = {
+    .samples = scatter_nd_samples, .reference = scatter_nd_reference, .dtypes = reference::kEveryNumber};
+
+// Rows are named once unless `repeats`: of two updates of one element only one can win.
+template <bool repeats>
+std::vector<OpSample> tensor_scatter_samples() {
+  const double other = repeats ? 2 : 0;
+  return {{.inputs = {{.shape = {4}}, index_input({2, 1}, {1, 3}), {.shape = {2}}}},
+          {.inputs = {{.shape = {3, 2}}, index_input({2, 1}, {2, other}), {.shape = {2, 2}}}},
+          {.inputs = {{.shape = {2, 3}}, index_input({2, 2}, {0, 1, 1, 2}, DType::kInt64), {.shape = {2}}}},
+          {.inputs = {{.shape = {3}}, index_input({0, 1}, {}), {.shape = {0}}}},
+          {.inputs = {{.shape = {3}}, index_input({1, 1}, {3}), {.shape = {1}}},
+           .error = "index 3 is out of range for axis 0 of length 3"},
+          {.inputs = {{.shape = {3, 2}}, index_input({1, 1}, {0}), {.shape = {1, 3}}},
+           .error = "updates must have the shape [1, 2], not [1, 3]"}};
+}
+template <Scatter mode>
+void tensor_scatter_reference(const Inputs& in, const AttributeMap&, Outputs& out) {
+  out = {in[0]};
+  scatter(in[1], in[2], out[0], [](double a, double b) {
+    return mode == Scatter::kAdd         ? a + b
+           : mode == Scatter::kSubtract ? a - b
+           : mode == Scatter::kMaximum  ? std::max(a, b)
+           : mode == Scatter::kMinimum  ? std::min(a, b)
+                                        : b;
+  });
+}
+const OpTest kTensorScatterNdAddTest = {.samples = tensor_scatter_samples<true>,
+                                        .reference = tensor_scatter_reference<Scatter::kAdd>,
+                                        .dtypes = reference::kEveryNumber};
+// Without uint8, whose results would be negative numbers.
+const OpTest kTensorScatterNdSubTest = {
+    .samples = tensor_scatter_samples<true>,
+    .reference = tensor_scatter_reference<Scatter::kSubtract>,
+    .dtypes = {DType::kFloat32, DType::kFloat64, DType::kBFloat16, DType::kInt32, DType::kInt64}};
+const OpTest kTensorScatterNdUpdateTest = {.samples = tensor_scatter_samples<false>,
+                                           .reference = tensor_scatter_reference<Scatter::kUpdate>,
+                                           .dtypes = reference::kEveryDType};
+const OpTest kTensorScatterNdMaxTest = {.samples = tensor_scatter_samples<true>,
+                                        .reference = tensor_scatter_reference<Scatter::kMaximum>,
+                                        .dtypes = reference::kEveryNumber};
+const OpTest kTensorScatterNdMinTest = {.samples = tensor_scatter_samples<true>,
+                                        .reference = tensor_scatter_reference<Scatter::kMinimum>,
+                                        .dtypes = reference::kEveryNumber};
+#endif
+
+}  // namespace
+
+// --- The ops ---
+
+constinit const OpDef kGatherNd = {
+    .name = "gather_nd",
+    .text = "Elements or rows, each picked by a list of coordinates.",
+    .flags = kTakesAnyDTypes,
+    .arity = 2,
+    .input_names = "params, indices",
+    .attributes = &kGatherNdAttributes,
+    .infer = infer_gather_nd,
+    .kernel = gather_nd_kernel,
+    .saves = {.inputs = 0b10},
+    .vjp = gather_nd_vjp,
+    .test = CAPSTAN_OP_TEST(kGatherNdTest),
+};
+constinit const OpDef kScatterNd = {
+    .name = "scatter_nd",
+    .text = "Zeros with updates added at given coordinates.",
+    .flags = kTakesAnyDTypes,
+    .arity = 2,
+    .input_names = "indices, updates",
+    .attributes = &kScatterNdAttributes,
+    .infer = infer_scatter_nd,
+    .kernel = scatter_nd_kernel,
+    .saves = {.inputs = 0b01},
+    .vjp = scatter_nd_vjp,
+    .test = CAPSTAN_OP_TEST(kScatterNdTest),
+};
+constinit const OpDef kTensorScatterNdAdd = {
+    .name = "tensor_scatter_nd_add",
+    .text = "A tensor with updates added at given coordinates.",
+    .flags = kTakesAnyDTypes,
+    .arity = 3,
+    .input_names = "tensor, indices, updates",
+    .infer = infer_tensor_scatter,
+    .kernel = tensor_scatter_kernel<Scatter::kAdd>,
+    .saves = {.inputs = 0b010},
+    .vjp = tensor_scatter_add_vjp,
+    .test = CAPSTAN_OP_TEST(kTensorScatterNdAddTest),
+};
+constinit const OpDef kTensorScatterNdSub = {
+    .name = "tensor_scatter_nd_sub",
+    .text = "A tensor with updates subtracted at given coordinates.",
+    .flags = kTakesAnyDTypes,
+    .arity = 3,
+    .input_names = "tensor, indices, updates",
+    .infer = infer_tensor_scatter,
+    .kernel = tensor_scatter_kernel<Scatter::kSubtract>,
+    .saves = {.inputs = 0b010},
+    .vjp = tensor_scatter_sub_vjp,
+    .test = CAPSTAN_OP_TEST(kTensorScatterNdSubTest),
+};
+constinit const OpDef kTensorScatterNdUpdate = {
+    .name = "tensor_scatter_nd_update",
+    .text = "A tensor with the elements or rows at given coordinates replaced.",
+    .flags = kTakesAnyDTypes,
+    .arity = 3,
+    .input_names = "tensor, indices, updates",
+    .infer = infer_tensor_scatter,
+    .kernel = tensor_scatter_kernel<Scatter::kUpdate>,
+    .saves = {.inputs = 0b010},
+    .vjp = tensor_scatter_update_vjp,
+    .test = CAPSTAN_OP_TEST(kTensorScatterNdUpdateTest),
+};
+constinit const OpDef kTensorScatterNdMax = {
+    .name = "tensor_scatter_nd_max",
+    .text = "A tensor with the larger of element and update at given coordinates.",
+    .flags = kTakesAnyDTypes,
+    .arity = 3,
+    .input_names = "tensor, indices, updates",
+    .infer = infer_tensor_scatter,
+    .kernel = tensor_scatter_kernel<Scatter::kMaximum>,
+    .saves = {.inputs = 0b111, .outputs = 0b1},
+    .vjp = tensor_scatter_extremum_vjp,
+    .test = CAPSTAN_OP_TEST(kTensorScatterNdMaxTest),
+};
+constinit const OpDef kTensorScatterNdMin = {
+    .name = "tensor_scatter_nd_min",
+    .text = "A tensor with the smaller of element and update at given coordinates.",
+    .flags = kTakesAnyDTypes,
+    .arity = 3,
+    .input_names = "tensor, indices, updates",
+    .infer = infer_tensor_scatter,
+    .kernel = tensor_scatter_kernel<Scatter::kMinimum>,
+    .saves = {.inputs = 0b111, .outputs = 0b1},
+    .vjp = tensor_scatter_extremum_vjp,
+    .test = CAPSTAN_OP_TEST(kTensorScatterNdMinTest),
+};
+
+Tensor gather_nd(Operand params, Operand indices, int batch_dims) {
+  const GatherNdAttributes attributes{batch_dims};
+  return apply(kGatherNd, params, indices, &attributes);
+}
+Tensor scatter_nd(Operand indices, Operand updates, const Shape& shape) {
+  const ScatterNdAttributes attributes{pack_lengths("scatter_nd", shape)};
+  const IndexOperand number(updates);
+  return apply(kScatterNd, indices, number.operand, &attributes);
+}
+Tensor tensor_scatter_nd_add(Operand tensor, Operand indices, Operand updates) {
+  return apply(kTensorScatterNdAdd, tensor, indices, updates);
+}
+Tensor tensor_scatter_nd_sub(Operand tensor, Operand indices, Operand updates) {
+  return apply(kTensorScatterNdSub, tensor, indices, updates);
+}
+Tensor tensor_scatter_nd_update(Operand tensor, Operand indices, Operand updates) {
+  return apply(kTensorScatterNdUpdate, tensor, indices, updates);
+}
+Tensor tensor_scatter_nd_max(Operand tensor, Operand indices, Operand updates) {
+  return apply(kTensorScatterNdMax, tensor, indices, updates);
+}
+Tensor tensor_scatter_nd_min(Operand tensor, Operand indices, Operand updates) {
+  return apply(kTensorScatterNdMin, tensor, indices, updates);
+}
+
+}  // namespace capstan
