@@ -294,11 +294,12 @@ inline constexpr int kUnroll = kSteps <= 8 ? 4 : 1;
 template <class D, int kVectors>
 struct Cursor {
   using T = hn::TFromD<D>;
+  static constexpr std::size_t kSplat = kVectors * HWY_MAX_BYTES / sizeof(T);
   const T* position;
   std::size_t step;  // per vector
-  HWY_ALIGN T splat[kVectors * HWY_MAX_BYTES / sizeof(T)];
 
-  HWY_INLINE void start(D d, const void* memory, bool repeats) {
+  // `splat` has room for kSplat elements; it is not a member, so that position and step live in registers.
+  HWY_INLINE void start(D d, const void* memory, bool repeats, T* splat) {
     position = static_cast<const T*>(memory);
     step = hn::Lanes(d);
     if (repeats) {
@@ -318,12 +319,14 @@ template <unsigned kReads, class D, int kVectors>
 struct Cursors {
   Cursor<D, kVectors> c0, c1, c2, c3, c4;
 
-  HWY_INLINE void start(D d, const LoopArgs& args) {
-    if constexpr ((kReads & 1) != 0) c0.start(d, args.in[0], (args.scalars & 1) != 0);
-    if constexpr ((kReads & 2) != 0) c1.start(d, args.in[1], (args.scalars & 2) != 0);
-    if constexpr ((kReads & 4) != 0) c2.start(d, args.in[2], (args.scalars & 4) != 0);
-    if constexpr ((kReads & 8) != 0) c3.start(d, args.in[3], (args.scalars & 8) != 0);
-    if constexpr ((kReads & 16) != 0) c4.start(d, args.in[4], (args.scalars & 16) != 0);
+  template <class T>
+  HWY_INLINE void start(D d, const LoopArgs& args, T* splats) {
+    constexpr std::size_t size = Cursor<D, kVectors>::kSplat;
+    if constexpr ((kReads & 1) != 0) c0.start(d, args.in[0], (args.scalars & 1) != 0, splats);
+    if constexpr ((kReads & 2) != 0) c1.start(d, args.in[1], (args.scalars & 2) != 0, splats + size);
+    if constexpr ((kReads & 4) != 0) c2.start(d, args.in[2], (args.scalars & 4) != 0, splats + 2 * size);
+    if constexpr ((kReads & 8) != 0) c3.start(d, args.in[3], (args.scalars & 8) != 0, splats + 3 * size);
+    if constexpr ((kReads & 16) != 0) c4.start(d, args.in[4], (args.scalars & 16) != 0, splats + 4 * size);
   }
   HWY_INLINE void load(D d, std::size_t offset, V<D>* v) const {
     if constexpr ((kReads & 1) != 0) v[0] = c0.load(d, offset);
@@ -362,7 +365,8 @@ HWY_INLINE void vector_run(const LoopArgs& args, const Formula formula) {
   using D = hn::ScalableTag<T>;
   const std::size_t lanes = hn::Lanes(d);
   Cursors<kReads, D, kVectors> cursors;
-  cursors.start(d, args);
+  HWY_ALIGN T splats[5 * Cursor<D, kVectors>::kSplat];
+  cursors.start(d, args, splats);
   auto* out = static_cast<T*>(args.out);
   auto n = static_cast<std::size_t>(args.n);
   if constexpr (kVectors == 4) {

@@ -446,10 +446,19 @@ void check_output_gradients(std::span<const Source> targets, std::span<const Ten
   }
 }
 
-Tensor dense_like(const TensorRef& like, bool ones) {
-  detail::retain(like.block());
-  const Tensor tensor = Tensor::adopt(like.block());
-  return ones ? ones_like(tensor) : zeros_like(tensor);
+// A tensor of one number in the shape and dtype of `like`.
+Tensor filled_like(const TensorRef& like, double number) {
+  const Block* shape = like.block();
+  Tensor tensor = Tensor::adopt(new_tensor_block(shape->dtype, shape->rank, shape->dims, shape->count));
+  if (shape->dtype == DType::kFloat32) {
+    std::fill_n(mutable_data<float>(tensor), shape->count, static_cast<float>(number));
+    return tensor;
+  }
+  const Tensor element = scalar(number, shape->dtype);
+  const std::size_t size = size_of(shape->dtype);
+  auto* out = static_cast<std::byte*>(mutable_raw_data(tensor));
+  for (std::int64_t i = 0; i < shape->count; ++i, out += size) std::memcpy(out, element.raw_data(), size);
+  return tensor;
 }
 
 }  // namespace
@@ -469,7 +478,6 @@ void TapeImpl::gradient(std::span<const Source> targets, std::span<const Source>
     TapeImpl* tape;
     ~UseUp() {
       if (tape == nullptr) return;
-      tape->watched_after_use_ = tape->watched_variables();
       tape->consumed = true;
       tape->clear();
     }
@@ -482,7 +490,7 @@ void TapeImpl::gradient(std::span<const Source> targets, std::span<const Source>
     const bool weighted = i < options.output_gradients.size() && options.output_gradients[i].has_value();
     const Slot slot = slot_of(targets[i]);
     Tensor weight;
-    const auto seed = [&] { return weighted ? options.output_gradients[i] : dense_like(value_of(targets[i]), true); };
+    const auto seed = [&] { return weighted ? options.output_gradients[i] : filled_like(value_of(targets[i]), 1); };
     if (slot != kNoSlot) pass.seed(slot, seed());
     if (slot != kNoSlot) continue;
     // A target that is a source contributes its weight even if the tape never saw it.
@@ -496,7 +504,7 @@ void TapeImpl::gradient(std::span<const Source> targets, std::span<const Source>
     const Slot slot = slot_of(sources[k]);
     if (slot != kNoSlot) gradients[k] = pass.result(slot);
     if (!gradients[k].has_value() && options.unconnected_gradients == UnconnectedGradients::kZero) {
-      gradients[k] = dense_like(value_of(sources[k]), false);
+      gradients[k] = filled_like(value_of(sources[k]), 0);
     }
   }
   pass.finish();

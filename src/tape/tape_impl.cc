@@ -1,6 +1,7 @@
 #include "src/tape/tape_impl.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <memory>
 
@@ -42,13 +43,11 @@ TapeImpl* TapeImpl::create(GradientTapeOptions options) {
     cache.free.pop_back();
   } else {
     tape = new TapeImpl;
-    tape->table_.resize(16);
   }
   tape->owner_ = &context;
   tape->persistent = options.persistent;
   tape->watch_accessed_ = options.watch_accessed_variables;
   tape->consumed = false;
-  tape->watched_after_use_.clear();
   tape->start();
   return tape;
 }
@@ -61,6 +60,7 @@ void TapeImpl::destroy(TapeImpl* tape) noexcept {
     tape->stop();
   }
   tape->clear();
+  tape->clear_leaves();
   if (cache.free.size() < kMaxCachedTapes) {
     while (tape->chunks_.size() > kMaxKeptChunks) {
       delete[] tape->chunks_.back();
@@ -90,21 +90,19 @@ TapeCache::~TapeCache() {
 void TapeImpl::clear() {
   for (std::uint32_t i = count_; i-- > 0;) release_record(at(i));
   count_ = 0;
-  for (TableEntry& entry : table_) {
-    if (entry.block != nullptr) detail::release(std::exchange(entry.block, nullptr));
-  }
-  if (table_.size() > 1024) {
-    table_.clear();
-    table_.resize(16);
-  }
-  table_used_ = 0;
+  for (const TableEntry& entry : table_) detail::release(entry.block);
+  table_.clear();
+  table_index_.clear();
+  intervals_.clear();
+  offset_ = 0;
+  base_ = context.next_node;
+}
+
+void TapeImpl::clear_leaves() {
   for (TapeLeaf& leaf : leaves_) {
     if (leaf.variable != nullptr) detail::release(leaf.variable);
   }
   leaves_.clear();
-  intervals_.clear();
-  offset_ = 0;
-  base_ = context.next_node;
 }
 
 void TapeImpl::check_thread() const {
@@ -116,7 +114,7 @@ void TapeImpl::start() {
   CAPSTAN_CHECK(!recording, GradientError, "start: this tape is already recording");
   if (consumed) {
     consumed = false;
-    watched_after_use_.clear();
+    clear_leaves();
   }
   if (context.nodes_end == 0) reserve_nodes();
   base_ = context.next_node;
@@ -140,16 +138,26 @@ void TapeImpl::stop() {
 void TapeImpl::reset() {
   CAPSTAN_CHECK(recording, GradientError, "reset: this tape is not recording");
   clear();
+  clear_leaves();
 }
 
 // --- Leaves ---
 
+constexpr std::size_t kFewBlocks = 8;
+
 Slot TapeImpl::leaf_slot(const Block* block) const {
-  const std::size_t mask = table_.size() - 1;
-  for (std::size_t i = hash(block) & mask;; i = (i + 1) & mask) {
-    if (table_[i].block == block) return kLeafSlot | table_[i].leaf;
-    if (table_[i].block == nullptr) return kNoSlot;
+  if (table_.size() <= kFewBlocks) {
+    for (const TableEntry& entry : table_) {
+      if (entry.block == block) return kLeafSlot | entry.leaf;
+    }
+    return kNoSlot;
   }
+  const std::size_t mask = table_index_.size() - 1;
+  for (std::size_t i = hash(block) & mask; table_index_[i] != 0; i = (i + 1) & mask) {
+    const TableEntry& entry = table_[table_index_[i] - 1];
+    if (entry.block == block) return kLeafSlot | entry.leaf;
+  }
+  return kNoSlot;
 }
 
 Slot TapeImpl::slot_elsewhere(const Block* block, std::uint64_t node) const {
@@ -162,22 +170,25 @@ Slot TapeImpl::slot_elsewhere(const Block* block, std::uint64_t node) const {
   return (block->flags.load(std::memory_order_relaxed) & Block::kLeaf) != 0 ? leaf_slot(block) : kNoSlot;
 }
 
+void TapeImpl::index_block(std::uint32_t position) {
+  const std::size_t mask = table_index_.size() - 1;
+  std::size_t i = hash(table_[position].block) & mask;
+  while (table_index_[i] != 0) i = (i + 1) & mask;
+  table_index_[i] = position + 1;
+}
+
 void TapeImpl::map_block(Block* block, std::uint32_t leaf) {
-  if (2 * (table_used_ + 1) > table_.size()) {
-    std::vector<TableEntry> old(table_.size() * 2);
-    old.swap(table_);
-    for (const TableEntry& entry : old) {
-      if (entry.block == nullptr) continue;
-      std::size_t i = hash(entry.block) & (table_.size() - 1);
-      while (table_[i].block != nullptr) i = (i + 1) & (table_.size() - 1);
-      table_[i] = entry;
+  table_.push_back({block, leaf});
+  detail::retain(block);
+  const std::size_t size = table_.size();
+  if (size > kFewBlocks) {
+    if (2 * size > table_index_.size()) {
+      table_index_.assign(std::bit_ceil(4 * size), 0);
+      for (std::uint32_t k = 0; k < size; ++k) index_block(k);
+    } else {
+      index_block(static_cast<std::uint32_t>(size - 1));
     }
   }
-  std::size_t i = hash(block) & (table_.size() - 1);
-  while (table_[i].block != nullptr) i = (i + 1) & (table_.size() - 1);
-  detail::retain(block);
-  table_[i] = {block, leaf};
-  ++table_used_;
   // The one write to a shared block: sticky, and atomic.
   if ((block->flags.load(std::memory_order_relaxed) & Block::kLeaf) == 0) block->flags.fetch_or(Block::kLeaf);
 }
@@ -233,7 +244,6 @@ void TapeImpl::read(VariableState& variable) {
 }
 
 std::vector<Variable> TapeImpl::watched_variables() const {
-  if (consumed) return watched_after_use_;
   std::vector<Variable> variables;
   for (const TapeLeaf& leaf : leaves_) {
     if (leaf.variable != nullptr) variables.push_back(Variable::share(leaf.variable));

@@ -111,8 +111,11 @@ class TapeImpl final : public Observer {
   RecordExtra* take_extra();
   Record& append();
   void release_record(Record& record);
-  // Forgets records, leaves and intervals; keeps the memory.
+  // Forgets records, watched blocks and intervals; keeps the memory.
   void clear();
+  // And which variables were watched, which a used-up tape still answers.
+  void clear_leaves();
+  void index_block(std::uint32_t position);
 
   Slot slot_of(const detail::Block* block, std::uint64_t node) const {
     const std::uint64_t k = node - base_;
@@ -137,10 +140,11 @@ class TapeImpl final : public Observer {
   std::vector<Record*> chunks_;
   std::uint32_t count_ = 0;
   std::vector<TapeLeaf> leaves_;
-  std::vector<TableEntry> table_;  // open addressing, a power of two; empty entries have no block
-  std::uint32_t table_used_ = 0;
+  // The watched blocks. Few are found by looking at all of them, many through an index: open addressing, a power of two,
+  // positions + 1, 0 for empty.
+  std::vector<TableEntry> table_;
+  std::vector<std::uint32_t> table_index_;
   std::vector<RecordExtra*> free_extras_;
-  std::vector<Variable> watched_after_use_;  // what watched_variables() answers once the tape is used up
 };
 
 // The op of a record made by custom_gradient. It is never applied.
