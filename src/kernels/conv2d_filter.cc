@@ -11,6 +11,9 @@
 // join in: with the copy's pixels dense, (kernel column, channel) is one contiguous index, and
 // three kernel rows are three pointers.
 //
+// Up to four output channels leave most lanes of a vector empty; there the image's channels are the
+// lanes, and the output's gradient is broadcast: the same tile with its arguments exchanged.
+//
 // The batch is cut into groups, whose number depends on the shape only. A task is one group and one
 // block of channels; it has its own partial gradient, and the partial gradients are added in the
 // order of the groups. So results do not depend on the number of threads.
@@ -39,6 +42,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr std::int64_t kChannelBlock = 16;
 constexpr std::int64_t kFewChannels = 4;
+constexpr std::int64_t kNarrow = 4;
 
 // The pixels a tile sums over: of some images `rows` rows of `columns` pixels, with the distances
 // from one to the next in the copied image and in the output's gradient.
@@ -122,6 +126,9 @@ struct Plan {
   std::int64_t out_stride;  // out channels, padded to whole vectors
   std::int64_t partial_elements;
   bool few;
+  // Few output channels: partial gradients are [kernel row, block, out, kernel column, 16 channels]
+  // instead of [kernel row, kernel column, in, out].
+  bool narrow;
   bool copy_gradient;  // the last vector of a pixel's gradient is incomplete
 
   std::int64_t in_padded() const { return blocks * block_channels; }
@@ -135,6 +142,8 @@ Plan plan_for(const Conv2DShape& s) {
   p.block_channels = p.few ? s.in_channels : kChannelBlock;
   p.blocks = (s.in_channels + p.block_channels - 1) / p.block_channels;
   p.out_stride = (s.out_channels + kLanes - 1) / kLanes * kLanes;
+  p.narrow = !p.few && s.out_channels <= kNarrow;
+  if (p.narrow) p.out_stride = s.out_channels;
   p.copy_gradient = p.out_stride != s.out_channels;
   p.partial_elements = s.kernel_height * s.kernel_width * p.in_padded() * p.out_stride;
   // About 16 tasks, partial gradients of no more than a megabyte beyond the first, and enough work
@@ -242,9 +251,68 @@ void few_tiles(const Band<T>& band, std::int64_t n) {
   for (; kh < band.shape.kernel_height; ++kh) few_row_tiles<T, kVectors, 1>(band, n, kh);
 }
 
+// Few output channels: lanes are the image's channels, and without a stride the kernel's columns
+// too, which are neighbours in the copied image.
+template <class T, int kOut, int kVectors>
+void narrow_tile(const Band<T>& band, const Pixels& pixels, const T* gradient, const T* image,
+                 T* out) {
+  tile<T, 0, 1, kOut, kVectors>(pixels, gradient, 0, image, out,
+                                band.shape.kernel_width * kChannelBlock, 0);
+}
+
+template <class T, int kOut>
+void narrow_tiles(const Band<T>& band) {
+  constexpr std::int64_t kLanes = hn::MaxLanes(hn::ScalableTag<T>());
+  const Conv2DShape& s = band.shape;
+  const std::int64_t row_elements = s.stride_width * band.positions * kChannelBlock;
+  const std::int64_t kernel_row = band.plan.blocks * kOut * s.kernel_width * kChannelBlock;
+  const bool dense = s.stride_width == 1;
+  const std::int64_t runs = dense ? 1 : s.kernel_width;
+  const std::int64_t run = (dense ? s.kernel_width : 1) * kChannelBlock;
+  for (std::int64_t kh = 0; kh < s.kernel_height; ++kh) {
+    std::int64_t begin = band.begin, end = band.end;
+    valid_rows(s, kh, &begin, &end);
+    if (begin == end) continue;
+    Pixels pixels;  // what the tile calls the image is the gradient
+    pixels.images = band.images, pixels.rows = end - begin, pixels.columns = s.out_width;
+    pixels.image_image = s.out_height * s.out_width * kOut;
+    pixels.image_row = s.out_width * kOut;
+    pixels.image_column = kOut;
+    pixels.gradient_image = band.image_elements;
+    pixels.gradient_row = s.stride_height * row_elements;
+    pixels.gradient_column = kChannelBlock;
+    const T* gradient = band.gradient + (begin - band.begin) * s.out_width * kOut;
+    const T* row =
+        band.image + (begin * s.stride_height - s.pad_top + kh - band.first) * row_elements;
+    for (std::int64_t kw = 0; kw < runs; ++kw) {
+      const T* image =
+          row + (kw % s.stride_width * band.positions + kw / s.stride_width) * kChannelBlock;
+      T* out = band.partial + kh * kernel_row + kw * kChannelBlock;
+      for (std::int64_t n = 0; n < run;) {
+        if (run - n >= kMaxVectors * kLanes) {
+          narrow_tile<T, kOut, kMaxVectors>(band, pixels, gradient, image + n, out + n);
+          n += kMaxVectors * kLanes;
+        } else if (run - n >= 2 * kLanes) {
+          narrow_tile<T, kOut, 2>(band, pixels, gradient, image + n, out + n);
+          n += 2 * kLanes;
+        } else {
+          narrow_tile<T, kOut, 1>(band, pixels, gradient, image + n, out + n);
+          n += kLanes;
+        }
+      }
+    }
+  }
+}
+
 template <class T>
 void band_tiles(const Band<T>& band) {
   constexpr std::int64_t kLanes = hn::MaxLanes(hn::ScalableTag<T>());
+  if (band.plan.narrow) {
+    if (band.plan.out_stride == 1) return narrow_tiles<T, 1>(band);
+    if (band.plan.out_stride == 2) return narrow_tiles<T, 2>(band);
+    if (band.plan.out_stride == 3) return narrow_tiles<T, 3>(band);
+    return narrow_tiles<T, 4>(band);
+  }
   for (std::int64_t n = 0; n < band.plan.out_stride;) {
     const std::int64_t vectors = (band.plan.out_stride - n) / kLanes;
     if (band.plan.few) {
@@ -263,7 +331,8 @@ void band_tiles(const Band<T>& band) {
   }
 }
 
-// Adds the images [begin, end) of one block of channels to a partial gradient.
+// Adds the images [begin, end) of one block of channels to a partial gradient, which points at the
+// block's first element.
 template <class T>
 void add_images(const Conv2DShape& s, const Plan& plan, std::int64_t block,
                 std::int64_t begin_image, std::int64_t end_image, const T* input,
@@ -323,7 +392,7 @@ void add_images(const Conv2DShape& s, const Plan& plan, std::int64_t block,
         gradient = gradient_copy;
       }
       band_tiles<T>({s, plan, images, image_elements, positions, begin, end, first, image_copy,
-                     gradient, partial + channel * plan.out_stride});
+                     gradient, partial});
     }
   }
 }
@@ -341,7 +410,7 @@ void backward_filter(const Conv2DShape& s, const T* input, const T* output_gradi
   }
   const Plan plan = plan_for<T>(s);
   // Where the padded layout is the filter's own, the first group works in place.
-  const bool in_place = plan.partial_elements == elements;
+  const bool in_place = !plan.narrow && plan.partial_elements == elements;
   const std::int64_t extra = plan.groups - (in_place ? 1 : 0);
   Scratch scratch(ScratchSlot::kCall, extra * plan.partial_elements * sizeof(T));
   auto partial = [&](std::int64_t group) {
@@ -350,16 +419,34 @@ void backward_filter(const Conv2DShape& s, const T* input, const T* output_gradi
   };
   parallel_for(plan.groups * plan.blocks, [&](std::int64_t task) {
     const std::int64_t group = task / plan.blocks, block = task % plan.blocks;
-    const std::int64_t block_elements = plan.block_channels * plan.out_stride;
-    for (std::int64_t tap = 0; tap < taps; ++tap) {
-      T* to = partial(group) + (tap * plan.blocks + block) * block_elements;
-      std::fill(to, to + block_elements, T(0));
+    // The block's part of the partial gradient: runs of `count`, one per tap or per kernel row.
+    const std::int64_t runs = plan.narrow ? s.kernel_height : taps;
+    const std::int64_t count = taps / runs * plan.block_channels * plan.out_stride;
+    T* first = partial(group) + block * count;
+    for (std::int64_t i = 0; i < runs; ++i) {
+      std::fill(first + i * plan.blocks * count, first + (i * plan.blocks + 1) * count, T(0));
     }
     add_images(s, plan, block, s.batch * group / plan.groups, s.batch * (group + 1) / plan.groups,
-               input, output_gradient, partial(group));
+               input, output_gradient, first);
   });
   if (in_place && plan.groups == 1) return;
+  auto join_narrow_tap = [&](std::int64_t tap) {
+    const std::int64_t kh = tap / s.kernel_width, kw = tap % s.kernel_width;
+    T* to = filter_gradient + tap * s.in_channels * s.out_channels;
+    for (std::int64_t i = 0; i < s.in_channels; ++i) {
+      for (std::int64_t o = 0; o < s.out_channels; ++o) {
+        const std::int64_t offset =
+            (((kh * plan.blocks + i / kChannelBlock) * s.out_channels + o) * s.kernel_width + kw) *
+                kChannelBlock +
+            i % kChannelBlock;
+        T sum = partial(0)[offset];
+        for (std::int64_t group = 1; group < plan.groups; ++group) sum += partial(group)[offset];
+        *to++ = sum;
+      }
+    }
+  };
   auto join_tap = [&](std::int64_t tap) {
+    if (plan.narrow) return join_narrow_tap(tap);
     for (std::int64_t i = 0; i < s.in_channels; ++i) {
       T* to = filter_gradient + (tap * s.in_channels + i) * s.out_channels;
       const std::int64_t offset = (tap * plan.in_padded() + i) * plan.out_stride;

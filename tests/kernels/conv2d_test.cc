@@ -145,6 +145,17 @@ TEST(Conv2D, AgreesWithTheDefinitionForTypicalKernelsAndStrides) {
   check<float>(shape_of(1, 12, 2, 1, 11, 1));
 }
 
+TEST(Conv2D, AgreesWithTheDefinitionForFewChannels) {
+  for (int few = 1; few <= 5; ++few) {
+    check<float>(shape_of(5, 12, 24, few, 5, 1));
+    check<float>(shape_of(2, 13, 50, few, 3, 2));
+    check<float>(shape_of(5, 12, few, 24, 5, 1));
+    check<float>(shape_of(2, 13, few, 50, 3, 2));
+    check<double>(shape_of(3, 6, few, few, 3, 1));
+    if (HasFatalFailure()) return;
+  }
+}
+
 TEST(Conv2D, AgreesWithTheDefinitionOnRandomShapes) {
   std::mt19937 random(20);
   auto draw = [&](int low, int high) {
