@@ -1,0 +1,413 @@
+// Capstan on the workloads that TensorFlow, PyTorch and JAX are measured on.
+//
+//     shared_workloads --workload NAME[,NAME...]|all --mode eager --threads N --seconds S
+//
+// Prints one JSON object per workload: times in microseconds per unit, the memory used, and check values that must
+// agree between implementations. All inputs come from `fill`, a formula, so that every program computes the same
+// numbers.
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <exception>
+#include <functional>
+#include <map>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "capstan/capstan.h"
+
+using namespace capstan;
+
+namespace {
+
+struct Arguments {
+  std::string workload;
+  std::string mode = "eager";
+  int threads = 1;
+  double seconds = 1.0;
+};
+
+// --- Data ---
+
+// scale * (2 frac(43758.5453 sin(12.9898 i + 78.233 seed)) - 1), computed in float64.
+std::vector<float> fill_values(const Shape& shape, int seed, double scale = 1.0) {
+  std::vector<float> values(static_cast<std::size_t>(shape.size()));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const double z = 43758.5453 * std::sin(12.9898 * static_cast<double>(i) + 78.233 * seed);
+    values[i] = static_cast<float>(scale * (2 * (z - std::floor(z)) - 1));
+  }
+  return values;
+}
+
+Tensor filled(const Shape& shape, int seed, double scale = 1.0) { return constant(fill_values(shape, seed, scale), shape); }
+
+Tensor labels(int n, int classes) {
+  std::vector<std::int32_t> values;
+  for (int i = 0; i < n; ++i) values.push_back((7 * i + 3) % classes);
+  return constant(values);
+}
+
+Tensor glorot(const Shape& shape, int seed) {
+  double field = 1;
+  for (int i = 0; i + 2 < shape.rank(); ++i) field *= static_cast<double>(shape[i]);
+  return filled(shape, seed, std::sqrt(6.0 / (field * static_cast<double>(shape[-2] + shape[-1]))));
+}
+
+// --- Timing ---
+
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+double cpu_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
+
+struct Measurement {
+  int per = 1;  // one call counts as this many units
+  double seconds = 0;
+  std::vector<double> check = {};
+};
+
+void measure(const Arguments& arguments, const std::string& workload, const std::function<void()>& step,
+             const Measurement& m) {
+  const double seconds = std::max(arguments.seconds, m.seconds);
+  double begin = now();
+  step();
+  const double first = now() - begin;
+  for (int i = 0; i < 3; ++i) step();
+  begin = now();
+  step();
+  const int inner = std::max(1, static_cast<int>(0.004 / std::max(now() - begin, 1e-9)));
+  std::vector<double> samples;
+  const double cpu_before = cpu_seconds();
+  long calls = 0;
+  const double start = now();
+  while (samples.size() < 5 || (now() - start < seconds && samples.size() < 400)) {
+    begin = now();
+    for (int i = 0; i < inner; ++i) step();
+    samples.push_back((now() - begin) / inner);
+    calls += inner;
+  }
+  const double cpu = (cpu_seconds() - cpu_before) / static_cast<double>(calls);
+  std::sort(samples.begin(), samples.end());
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  std::ostringstream check;
+  check.precision(9);
+  if (m.check.empty()) check << "null";
+  if (m.check.size() == 1) check << m.check[0];
+  if (m.check.size() > 1) {
+    for (std::size_t i = 0; i < m.check.size(); ++i) check << (i == 0 ? "[" : ", ") << m.check[i];
+    check << "]";
+  }
+  const double unit = 1e6 / m.per;
+  std::printf(
+      "{\"workload\": \"%s\", \"implementation\": \"capstan %s\", \"threads\": %d, \"min_us\": %.4f, \"median_us\": %.4f, "
+      "\"cpu_us\": %.4f, \"first_call_us\": %.1f, \"peak_rss_mib\": %.1f, \"check\": %s, \"note\": null}\n",
+      workload.c_str(), arguments.mode.c_str(), arguments.threads, samples.front() * unit,
+      samples[samples.size() / 2] * unit, cpu * unit, first * 1e6, static_cast<double>(usage.ru_maxrss) / 1024,
+      check.str().c_str());
+  std::fflush(stdout);
+}
+
+// --- Workloads ---
+
+using Workload = std::function<void(const Arguments&, const std::string&)>;
+
+void op(const Arguments& arguments, const std::string& name) {
+  const Tensor x = constant({0.999});
+  measure(arguments, name, [&] {
+    for (int i = 0; i < 100; ++i) Tensor y = x * x;
+  }, {.per = 100});
+}
+
+void op_gradient(const Arguments& arguments, const std::string& name) {
+  const Tensor x = constant({0.999});
+  measure(arguments, name, [&] {
+    GradientTape tape;
+    tape.watch(x);
+    const Tensor y = x * x;
+    const Tensor gradient = tape.gradient(y, x);
+  }, {});
+}
+
+Workload chain100(int n) {
+  return [n](const Arguments& arguments, const std::string& name) {
+    const Tensor x = constant(std::vector<float>(static_cast<std::size_t>(n), 0.999f));
+    const auto step = [&] {
+      GradientTape tape;
+      tape.watch(x);
+      Tensor y = x;
+      for (int i = 0; i < 50; ++i) {
+        y = y * x;
+        y = y + x;
+      }
+      return tape.gradient(y, x);
+    };
+    measure(arguments, name, [&] { step(); }, {.per = 100, .check = {step()[0].item<double>()}});
+  };
+}
+
+void regression(const Arguments& arguments, const std::string& name) {
+  const Tensor x = range(11.0);
+  const Tensor y = x * 10 + 5;
+  const Variable a(0.3f);
+  const Variable b(0.7f);
+  const auto step = [&] {
+    GradientTape tape;
+    const Tensor loss = abs(y - (a * x + b));
+    const auto [a_gradient, b_gradient] = tape.gradient(loss, std::pair(a, b));
+    a.assign_sub(a_gradient * 0.001);
+    b.assign_sub(b_gradient * 0.001);
+  };
+  for (int i = 0; i < 100; ++i) step();
+  measure(arguments, name, step, {.check = {a.item<double>(), b.item<double>()}});
+}
+
+// Dense layers as variables: kernel 1, bias 1, kernel 2, ...
+std::vector<Variable> dense_stack(const std::vector<int>& units) {
+  std::vector<Variable> variables;
+  for (std::size_t i = 0; i + 1 < units.size(); ++i) {
+    const int seed = 2 * static_cast<int>(i) + 1;
+    variables.emplace_back(glorot({units[i], units[i + 1]}, seed));
+    variables.emplace_back(filled({units[i + 1]}, seed + 1, 0.1));
+  }
+  return variables;
+}
+
+template <class Activation>
+Tensor run_stack(const std::vector<Variable>& variables, Tensor x, const Activation& activation) {
+  for (std::size_t i = 0; i < variables.size(); i += 2) {
+    x = bias_add(matmul(x, variables[i]), variables[i + 1]);
+    if (i + 2 < variables.size()) x = activation(x);
+  }
+  return x;
+}
+
+Tensor mean_cross_entropy(const Tensor& y, const Tensor& logits) {
+  return reduce_mean(sparse_softmax_cross_entropy_with_logits(y, logits));
+}
+
+void mlp_adam(const Arguments& arguments, const std::string& name) {
+  const std::vector<Variable> variables = dense_stack({20, 64, 32, 5});
+  const Tensor x = filled({32, 20}, 50);
+  const Tensor y = labels(32, 5);
+  const optimizers::Adam optimizer({.learning_rate = 1e-3});
+  const auto step = [&] {
+    GradientTape tape;
+    const Tensor loss = mean_cross_entropy(y, run_stack(variables, x, [](const Tensor& t) { return relu(t); }));
+    optimizer.apply_gradients(tape.gradient(loss, variables), variables);
+    return loss;
+  };
+  std::vector<double> losses;
+  for (int i = 0; i < 10; ++i) losses.push_back(step().item<double>());
+  measure(arguments, name, [&] { step(); }, {.check = {losses.end() - 3, losses.end()}});
+}
+
+// The tutorial's network for MNIST.
+Sequential cnn_model(double dropout_rate) {
+  Sequential model({
+      layers::Conv2D(16, {3, 3}, {.padding = "same", .input_shape = {28, 28, 1}}),
+      layers::Activation("relu"),
+      layers::BatchNormalization(),
+      layers::MaxPooling2D({2, 2}),
+      layers::Conv2D(32, {3, 3}, {.padding = "same"}),
+      layers::Activation("relu"),
+      layers::BatchNormalization(),
+      layers::Conv2D(32, {3, 3}, {.padding = "same"}),
+      layers::Activation("relu"),
+      layers::BatchNormalization(),
+      layers::MaxPooling2D({2, 2}),
+      layers::Conv2D(64, {3, 3}, {.padding = "same"}),
+      layers::Activation("relu"),
+      layers::BatchNormalization(),
+      layers::Conv2D(64, {3, 3}, {.padding = "same"}),
+      layers::Activation("relu"),
+      layers::BatchNormalization(),
+      layers::Conv2D(64, {3, 3}, {.padding = "same"}),
+      layers::Activation("relu"),
+      layers::BatchNormalization(),
+      layers::MaxPooling2D({2, 2}),
+      layers::Flatten(),
+      layers::Dense(256),
+      layers::Activation("relu"),
+      layers::BatchNormalization(),
+      layers::Dropout(dropout_rate),
+      layers::Dense(10),
+  });
+  int seed = 1;
+  for (const Variable& variable : model.trainable_variables()) {
+    const Shape shape = variable.shape();
+    if (shape.rank() > 1) {
+      variable.assign(glorot(shape, seed));
+    } else if (variable.path().ends_with("/bias")) {
+      variable.assign(filled(shape, seed + 1, 0.1));
+      seed += 2;
+    }
+  }
+  return model;
+}
+
+void cnn_adam(const Arguments& arguments, const std::string& name) {
+  const Tensor x = 0.5 + 0.5 * filled({64, 28, 28, 1}, 60);
+  const Tensor y = labels(64, 10);
+  const auto make_step = [&](double dropout_rate) {
+    return [x, y, model = cnn_model(dropout_rate), optimizer = optimizers::Adam({.learning_rate = 1e-3})] {
+      GradientTape tape;
+      const Tensor loss = mean_cross_entropy(y, model(x, {.training = true}));
+      optimizer.apply_gradients(tape.gradient(loss, model.trainable_variables()), model.trainable_variables());
+      return loss;
+    };
+  };
+  std::vector<double> losses;
+  {
+    const auto checked = make_step(0.0);
+    for (int i = 0; i < 3; ++i) losses.push_back(checked().item<double>());
+  }
+  const auto step = make_step(0.5);
+  measure(arguments, name, [&] { step(); }, {.seconds = std::max(4.0, arguments.seconds), .check = losses});
+}
+
+void hvp(const Arguments& arguments, const std::string& name) {
+  const std::vector<Shape> shapes = {{20, 64}, {64}, {64, 32}, {32}, {32, 5}, {5}};
+  std::vector<Tensor> parts;
+  std::vector<std::int64_t> sizes;
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    const int seed = static_cast<int>(i) + 1;
+    parts.push_back(reshape(shapes[i].rank() == 2 ? glorot(shapes[i], seed) : filled(shapes[i], seed, 0.1), {-1}));
+    sizes.push_back(shapes[i].size());
+  }
+  const Tensor w = concat(parts, 0);
+  const Tensor v = filled(w.shape(), 70);
+  const Tensor x = filled({32, 20}, 50);
+  const Tensor y = labels(32, 5);
+  const auto step = [&] {
+    GradientTape outer;
+    outer.watch(w);
+    Tensor gradient;
+    {
+      GradientTape inner;
+      inner.watch(w);
+      const std::vector<Tensor> p = split(w, sizes);
+      Tensor h = x;
+      for (std::size_t i = 0; i < p.size(); i += 2) {
+        h = bias_add(matmul(h, reshape(p[i], shapes[i])), p[i + 1]);
+        if (i + 2 < p.size()) h = tanh(h);
+      }
+      gradient = inner.gradient(mean_cross_entropy(y, h), w);
+    }
+    return outer.gradient(gradient, w, {.output_gradients = {v}});
+  };
+  measure(arguments, name, [&] { step(); }, {.check = {norm(step()).item<double>()}});
+}
+
+void wgan_gp(const Arguments& arguments, const std::string& name) {
+  const std::vector<Variable> variables = dense_stack({64, 128, 128, 1});
+  const Tensor real = filled({64, 64}, 80);
+  const Tensor fake = filled({64, 64}, 81);
+  const Tensor mix = 0.5 + 0.5 * filled({64, 1}, 82);
+  const optimizers::Adam optimizer({.learning_rate = 1e-4});
+  const auto critic = [&](const Tensor& t) {
+    return run_stack(variables, t, [](const Tensor& h) { return leaky_relu(h, 0.2); });
+  };
+  const auto step = [&] {
+    GradientTape tape;
+    const Tensor between = mix * real + (1 - mix) * fake;
+    Tensor slope;
+    {
+      GradientTape inner({.watch_accessed_variables = false});
+      inner.watch(between);
+      slope = inner.gradient(critic(between), between);
+    }
+    const Tensor penalty = reduce_mean(square(sqrt(reduce_sum(square(slope), 1)) - 1));
+    const Tensor loss = reduce_mean(critic(fake)) - reduce_mean(critic(real)) + 10 * penalty;
+    optimizer.apply_gradients(tape.gradient(loss, variables), variables);
+    return loss;
+  };
+  std::vector<double> losses;
+  for (int i = 0; i < 3; ++i) losses.push_back(step().item<double>());
+  measure(arguments, name, [&] { step(); }, {.check = losses});
+}
+
+Workload chain10(int n) {
+  return [n](const Arguments& arguments, const std::string& name) {
+    const Tensor x = 0.5 + 0.5 * filled({n}, 90);
+    const auto step = [&] {
+      GradientTape tape;
+      tape.watch(x);
+      const Tensor t3 = tanh(x * 0.5 + 0.1);
+      const Tensor t6 = exp(t3 * x - 0.3);
+      const Tensor t9 = relu(t6 * 0.25 + t3);
+      return tape.gradient(reduce_sum(t9 * t9), x);
+    };
+    measure(arguments, name, [&] { step(); }, {.seconds = 2.0, .check = {reduce_mean(step()).item<double>()}});
+  };
+}
+
+const std::vector<std::pair<std::string, Workload>>& workloads() {
+  static const std::vector<std::pair<std::string, Workload>> list = {
+      {"op", op},
+      {"op_gradient", op_gradient},
+      {"chain100_n1", chain100(1)},
+      {"chain100_n1000", chain100(1000)},
+      {"regression", regression},
+      {"mlp_adam", mlp_adam},
+      {"cnn_adam", cnn_adam},
+      {"hvp", hvp},
+      {"wgan_gp", wgan_gp},
+      {"chain10_1k", chain10(1'000)},
+      {"chain10_100k", chain10(100'000)},
+      {"chain10_10m", chain10(10'000'000)},
+  };
+  return list;
+}
+
+void run(const Arguments& arguments, const std::string& name) {
+  const auto fail = [&](const std::string& reason) {
+    std::printf("{\"workload\": \"%s\", \"implementation\": \"capstan %s\", \"threads\": %d, \"failed\": \"%s\"}\n",
+                name.c_str(), arguments.mode.c_str(), arguments.threads, reason.c_str());
+  };
+  if (arguments.mode != "eager") return fail("there is no mode " + arguments.mode);
+  for (const auto& [known, workload] : workloads()) {
+    if (known != name) continue;
+    try {
+      workload(arguments, name);
+    } catch (const std::exception& error) {
+      std::string text = error.what();
+      std::replace(text.begin(), text.end(), '\n', ' ');
+      std::replace(text.begin(), text.end(), '"', '\'');
+      fail(text.substr(0, 160));
+    }
+    return;
+  }
+  fail("there is no such workload");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Arguments arguments;
+  for (int i = 1; i + 1 < argc; i += 2) {
+    const std::string key = argv[i];
+    if (key == "--workload") arguments.workload = argv[i + 1];
+    if (key == "--mode") arguments.mode = argv[i + 1];
+    if (key == "--threads") arguments.threads = std::max(1, std::atoi(argv[i + 1]));
+    if (key == "--seconds") arguments.seconds = std::atof(argv[i + 1]);
+  }
+  if (arguments.workload.empty()) {
+    std::fprintf(stderr, "usage: shared_workloads --workload NAME[,NAME...]|all [--mode eager] [--threads N] [--seconds S]\n");
+    return 2;
+  }
+  set_num_threads(arguments.threads);
+  std::istringstream names(arguments.workload);
+  std::string name;
+  if (arguments.workload == "all") {
+    for (const auto& [known, workload] : workloads()) run(arguments, known);
+  } else {
+    while (std::getline(names, name, ',')) run(arguments, name);
+  }
+  return 0;
+}
