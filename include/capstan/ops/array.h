@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <string_view>
 
 #include "capstan/tensor.h"
 
@@ -47,30 +48,46 @@ CAPSTAN_EXPORT Tensor sum_like(Operand x, Operand like);
 
 // --- Joining and cutting ---
 
+/// Tensors joined along an axis that they have. Errors: ShapeError if they differ elsewhere.
 CAPSTAN_EXPORT Tensor concat(Operands tensors, int axis);
+/// Tensors of one shape side by side along a new axis.
 CAPSTAN_EXPORT Tensor stack(Operands tensors, int axis = 0);
+/// The slices along an axis, without that axis.
 CAPSTAN_EXPORT std::vector<Tensor> unstack(Operand x, int axis = 0);
 /// `parts` equal parts.
 CAPSTAN_EXPORT std::vector<Tensor> split(Operand x, int parts, int axis = 0);
 /// Parts of the given sizes, one of which may be -1.
 CAPSTAN_EXPORT std::vector<Tensor> split(Operand x, std::span<const std::int64_t> sizes, int axis = 0);
+inline std::vector<Tensor> split(Operand x, std::initializer_list<std::int64_t> sizes, int axis = 0) {
+  return split(x, std::span(sizes.begin(), sizes.size()), axis);
+}
 
+/// What stands in the padding: one value, or the elements mirrored at the edge without (kReflect) or with (kSymmetric)
+/// the edge itself.
 enum class PadMode : std::uint8_t { kConstant, kReflect, kSymmetric };
 struct PadWidth {
   std::int64_t before = 0;
   std::int64_t after = 0;
 };
+/// One PadWidth per axis.
 CAPSTAN_EXPORT Tensor pad(Operand x, std::span<const PadWidth> paddings, PadMode mode = PadMode::kConstant,
                           double constant_value = 0);
 inline Tensor pad(Operand x, std::initializer_list<PadWidth> paddings, PadMode mode = PadMode::kConstant,
                   double constant_value = 0) {
   return pad(x, std::span(paddings.begin(), paddings.size()), mode, constant_value);
 }
+/// Copies side by side: multiples[i] of them along axis i.
 CAPSTAN_EXPORT Tensor tile(Operand x, const Shape& multiples);
-CAPSTAN_EXPORT Tensor repeat(Operand x, std::int64_t repeats, int axis);
+/// Every element along an axis repeated in its place; without an axis those of the flattened tensor.
+CAPSTAN_EXPORT Tensor repeat(Operand x, std::int64_t repeats, std::optional<int> axis = {});
+/// As above, each element its own number of times.
+CAPSTAN_EXPORT Tensor repeat(Operand x, std::span<const std::int64_t> repeats, std::optional<int> axis = {});
 CAPSTAN_EXPORT Tensor reverse(Operand x, Axes axes);
+/// Shifts along axes; what leaves at one end comes in at the other. An axis given twice is shifted twice.
 CAPSTAN_EXPORT Tensor roll(Operand x, std::span<const std::int64_t> shifts, Axes axes);
 inline Tensor roll(Operand x, std::int64_t shift, int axis) { return roll(x, std::span(&shift, 1), axis); }
+/// Grids of coordinates from vectors; "xy" swaps the first two axes, "ij" does not.
+CAPSTAN_EXPORT std::vector<Tensor> meshgrid(Operands tensors, std::string_view indexing = "xy");
 /// `x[begin : begin + size]` on every axis; a size of -1 means to the end.
 CAPSTAN_EXPORT Tensor slice(Operand x, const Shape& begin, const Shape& size);
 /// Bit i of a mask changes item i: `begin` and `end` leave it out, `ellipsis` stands for all axes that are not mentioned,

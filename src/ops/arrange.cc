@@ -1,0 +1,478 @@
+// Arranging elements: copies side by side, flips, rolls, grids.
+#include <algorithm>
+#include <cstring>
+
+#include "capstan/ops/array.h"
+#include "capstan/ops/reduce.h"
+#include "src/core/allocator.h"
+#include "src/core/apply.h"
+#include "src/core/check.h"
+#include "src/core/op_test.h"
+#include "src/kernels/strided_copy.h"
+#include "src/ops/array.h"
+#include "src/ops/axes.h"
+#include "src/ops/indices.h"
+#include "src/ops/lengths.h"
+#include "src/ops/reference.h"
+
+namespace capstan {
+
+namespace {
+
+// --- tile ---
+
+struct TileAttributes {
+  Lengths multiples;
+};
+constexpr AttributeType kTileAttributes =
+    attribute_type<TileAttributes>({field<&TileAttributes::multiples>("multiples", true)});
+
+void infer_tile(const Call& call, OutputSpecs& outputs) {
+  const TensorRef& x = call.input(0);
+  Shape shape = call.attributes<TileAttributes>().multiples.shape();
+  CAPSTAN_CHECK(shape.rank() == x.rank(), ShapeError, "tile: ", shape.rank(), " multiples for ", x.rank(), " axes",
+                arguments({{"x", x}}));
+  for (int i = 0; i < x.rank(); ++i) {
+    CAPSTAN_CHECK(shape[i] >= 0, ShapeError, "tile: negative multiple ", shape[i], " of axis ", i, arguments({{"x", x}}));
+    std::int64_t length = 0;
+    CAPSTAN_CHECK(!__builtin_mul_overflow(shape[i], x.dim(i), &length), ShapeError, "tile: ", shape[i], " times length ",
+                  x.dim(i), " of axis ", i, " is too long", arguments({{"x", x}}));
+    shape.set(i, length);
+  }
+  outputs.add(x.dtype(), shape);
+}
+
+void tile_kernel(const Call& call, std::span<Tensor> outputs) {
+  const TensorRef& x = call.input(0);
+  const Shape multiples = call.attributes<TileAttributes>().multiples.shape();
+  CopyAxis axes[2 * kMaxRank];
+  std::int64_t from = 1;
+  std::int64_t to = 1;
+  for (int i = x.rank() - 1; i >= 0; --i) {
+    const std::int64_t length = x.dim(i);
+    axes[2 * i + 1] = {length, to, from};
+    axes[2 * i] = {multiples[i], to * length, 0};
+    to *= length * multiples[i];
+    from *= length;
+  }
+  strided_copy(mutable_raw_data(outputs[0]), x.raw_data(), std::span(axes, static_cast<std::size_t>(2 * x.rank())),
+               size_of(x.dtype()));
+}
+
+// Sums over the copies, one axis after the other.
+void tile_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
+  if (!call.needs(0)) return;
+  const Tensor& x = call.input(0);
+  const Shape multiples = call.attributes<TileAttributes>().multiples.shape();
+  Tensor g = call.cotangent();
+  Shape shape = g.shape();
+  for (int i = 0; i < x.rank(); ++i) {
+    if (multiples[i] == 1) continue;
+    const std::int64_t outer = product(shape, 0, i);
+    const std::int64_t inner = x.dim(i) * product(shape, i + 1, shape.rank());
+    g = reduce_sum(reshape(g, {outer, multiples[i], inner}), 1);
+    shape.set(i, x.dim(i));
+  }
+  cotangents[0] = reshape_like(g, x);
+}
+
+// --- repeat ---
+
+struct RepeatAttributes {
+  IntList repeats;
+  OptionalInt axis;
+};
+constexpr AttributeType kRepeatAttributes = attribute_type<RepeatAttributes>(
+    {field<&RepeatAttributes::repeats>("repeats", true), field<&RepeatAttributes::axis>("axis")});
+
+// --- reverse, roll ---
+
+struct ReverseAttributes {
+  Axes axis;
+};
+constexpr AttributeType kReverseAttributes =
+    attribute_type<ReverseAttributes>({field<&ReverseAttributes::axis>("axis", true)});
+
+void infer_reverse(const Call& call, OutputSpecs& outputs) {
+  const TensorRef& x = call.input(0);
+  normalize_axes("reverse", call.attributes<ReverseAttributes>().axis, x.rank());
+  outputs.add(x.dtype(), x.shape());
+}
+
+void reverse_kernel(const Call& call, std::span<Tensor> outputs) {
+  const TensorRef& x = call.input(0);
+  const AxisSet set = normalize_axes("reverse", call.attributes<ReverseAttributes>().axis, x.rank());
+  if (x.size() == 0) return;
+  CopyAxis axes[kMaxRank];
+  std::int64_t stride = 1;
+  std::int64_t offset = 0;
+  for (int i = x.rank() - 1; i >= 0; --i) {
+    axes[i] = {x.dim(i), stride, set.on[i] ? -stride : stride};
+    if (set.on[i]) offset += (x.dim(i) - 1) * stride;
+    stride *= x.dim(i);
+  }
+  strided_copy(mutable_raw_data(outputs[0]), bytes_of(x, offset), std::span(axes, static_cast<std::size_t>(x.rank())),
+               size_of(x.dtype()));
+}
+
+void reverse_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
+  if (call.needs(0)) cotangents[0] = reverse(call.cotangent(), call.attributes<ReverseAttributes>().axis);
+}
+
+struct RollAttributes {
+  IntList shift;
+  Axes axis;
+};
+constexpr AttributeType kRollAttributes = attribute_type<RollAttributes>(
+    {field<&RollAttributes::shift>("shift", true), field<&RollAttributes::axis>("axis", true)});
+
+// By how much each axis is rolled, from 0 to below its length.
+struct Shifts {
+  std::int64_t by[kMaxRank] = {};
+};
+Shifts shifts_of(const RollAttributes& attributes, const TensorRef& x) {
+  const Axes& axes = attributes.axis;
+  CAPSTAN_CHECK(!axes.all() && static_cast<int>(attributes.shift.size()) == axes.size(), ShapeError, "roll: ",
+                attributes.shift.size(), " shifts for ", axes.size(), " axes", arguments({{"x", x}}));
+  Shifts shifts;
+  for (int i = 0; i < axes.size(); ++i) {
+    const int axis = normalize_axis("roll", axes[i], x.rank());
+    const std::int64_t length = x.dim(axis);
+    if (length == 0) continue;
+    // An axis may be named twice; its shifts add up.
+    const std::int64_t sum = shifts.by[axis] + attributes.shift[static_cast<std::size_t>(i)] % length;
+    shifts.by[axis] = (sum % length + length) % length;
+  }
+  return shifts;
+}
+
+void infer_roll(const Call& call, OutputSpecs& outputs) {
+  shifts_of(call.attributes<RollAttributes>(), call.input(0));
+  outputs.add(call.input(0).dtype(), call.input(0).shape());
+}
+
+// Each rolled axis falls into two parts, so the tensor into boxes: two, four, ...
+void roll_kernel(const Call& call, std::span<Tensor> outputs) {
+  const TensorRef& x = call.input(0);
+  const int rank = x.rank();
+  const Shifts shifts = shifts_of(call.attributes<RollAttributes>(), x);
+  if (x.size() == 0) return;
+  for (int box = 0; box < 1 << rank; ++box) {  // bit i: the part of axis i that wraps around
+    CopyAxis axes[kMaxRank];
+    std::int64_t stride = 1;
+    std::int64_t to = 0;
+    std::int64_t from = 0;
+    bool empty = false;
+    for (int i = rank - 1; i >= 0; --i) {
+      const std::int64_t length = x.dim(i);
+      const std::int64_t shift = shifts.by[i];
+      const bool wraps = (box >> i & 1) != 0;
+      axes[i] = {wraps ? shift : length - shift, stride, stride};
+      empty |= axes[i].length == 0;
+      (wraps ? from : to) += (wraps ? length - shift : shift) * stride;
+      stride *= length;
+    }
+    if (empty) continue;
+    strided_copy(bytes_of(outputs[0], to), bytes_of(x, from), std::span(axes, static_cast<std::size_t>(rank)),
+                 size_of(x.dtype()));
+  }
+}
+
+void roll_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
+  if (!call.needs(0)) return;
+  const auto& attributes = call.attributes<RollAttributes>();
+  std::vector<std::int64_t> back;
+  for (std::int64_t shift : attributes.shift.span()) back.push_back(shift == INT64_MIN ? 0 : -shift);
+  cotangents[0] = roll(call.cotangent(), back, attributes.axis);
+}
+
+// --- meshgrid ---
+
+struct MeshgridAttributes {
+  Text indexing;
+};
+constexpr AttributeType kMeshgridAttributes =
+    attribute_type<MeshgridAttributes>({field<&MeshgridAttributes::indexing>("indexing")});
+
+// The operands as tensors; numbers take the dtype of the first tensor.
+std::vector<Tensor> tensors_of(std::span<const Operand> operands) {
+  std::vector<Tensor> tensors(operands.size());
+  const Tensor* first = nullptr;
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    if (operands[i].is_literal()) continue;
+    tensors[i] = to_tensor(operands[i]);
+    if (first == nullptr) first = &tensors[i];
+  }
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    if (operands[i].is_literal()) {
+      tensors[i] = first == nullptr ? to_tensor(operands[i]) : to_tensor(operands[i], first->dtype());
+    }
+  }
+  return tensors;
+}
+
+std::vector<Tensor> make_meshgrid(std::span<const Operand> operands, std::string_view indexing) {
+  CAPSTAN_CHECK(indexing == "xy" || indexing == "ij", ValueError, "meshgrid: indexing must be \"xy\" or \"ij\", not \"",
+                indexing, "\"");
+  const std::vector<Tensor> tensors = tensors_of(operands);
+  const auto count = static_cast<int>(tensors.size());
+  const auto axis_of = [&](int i) { return indexing == "xy" && count >= 2 && i < 2 ? 1 - i : i; };
+  Shape shape;
+  for (int i = 0; i < count; ++i) shape.push_back(1);
+  for (int i = 0; i < count; ++i) {
+    const Tensor& x = tensors[static_cast<std::size_t>(i)];
+    CAPSTAN_CHECK(x.rank() <= 1, ShapeError, "meshgrid: needs vectors, argument ", i, " has rank ", x.rank());
+    shape.set(axis_of(i), x.size());
+  }
+  std::vector<Tensor> grids;
+  for (int i = 0; i < count; ++i) {
+    Shape along;
+    for (int k = 0; k < count; ++k) along.push_back(k == axis_of(i) ? shape[k] : 1);
+    grids.push_back(broadcast_to(reshape(tensors[static_cast<std::size_t>(i)], along), shape));
+  }
+  return grids;
+}
+
+// --- Samples and references ---
+
+#if CAPSTAN_TESTING
+using reference::build;
+using reference::ints;
+using reference::Position;
+using Inputs = std::vector<ReferenceTensor>;
+using Outputs = std::vector<ReferenceTensor>;
+
+std::vector<OpSample> tile_samples() {
+  return {{.inputs = {{.shape = {2}}}, .attributes = {{"multiples", ints({3})}}},
+          {.inputs = {{.shape = {2, 3}}}, .attributes = {{"multiples", ints({2, 2})}}},
+          {.inputs = {{.shape = {2, 1, 2}}}, .attributes = {{"multiples", ints({1, 3, 2})}}},
+          {.inputs = {{.shape = {}}}, .attributes = {{"multiples", ints({})}}},
+          {.inputs = {{.shape = {2}}}, .attributes = {{"multiples", ints({0})}}},
+          {.inputs = {{.shape = {2, 3}}}, .attributes = {{"multiples", ints({2})}}, .error = "1 multiples for 2 axes"},
+          {.inputs = {{.shape = {2}}}, .attributes = {{"multiples", ints({-1})}}, .error = "negative multiple -1"}};
+}
+void tile_reference(const Inputs& in, const AttributeMap& attributes, Outputs& out) {
+  Shape shape(reference::integers(attributes, "multiples"));
+  for (int i = 0; i < shape.rank(); ++i) shape.set(i, shape[i] * in[0].shape[i]);
+  out = {build(in[0].dtype, shape, [&](Position position) {
+    for (int i = 0; i < shape.rank(); ++i) position[static_cast<std::size_t>(i)] %= in[0].shape[i];
+    return reference::at(in[0], position);
+  })};
+}
+const OpTest kTileTest = {.samples = tile_samples, .reference = tile_reference, .dtypes = reference::kEveryDType};
+
+std::vector<OpSample> repeat_samples() {
+  return {{.inputs = {{.shape = {3}}}, .attributes = {{"repeats", 2}}},
+          {.inputs = {{.shape = {2, 2}}}, .attributes = {{"repeats", 3}}},
+          {.inputs = {{.shape = {2, 3}}}, .attributes = {{"repeats", 2}, {"axis", -1}}},
+          {.inputs = {{.shape = {2, 3}}}, .attributes = {{"repeats", ints({1, 2, 0})}, {"axis", 1}}},
+          {.inputs = {{.shape = {2, 3}}}, .attributes = {{"repeats", ints({2, 1})}, {"axis", 0}}},
+          {.inputs = {{.shape = {}}}, .attributes = {{"repeats", 3}}},
+          {.inputs = {{.shape = {3}}},
+           .attributes = {{"repeats", ints({1, 2})}, {"axis", 0}},
+           .error = "2 repeats for length 3 of axis 0"},
+          {.inputs = {{.shape = {3}}}, .attributes = {{"repeats", -1}}, .error = "negative number of repeats"}};
+}
+void repeat_reference(const Inputs& in, const AttributeMap& attributes, Outputs& out) {
+  ReferenceTensor x = in[0];
+  if (!reference::has(attributes, "axis")) x.shape = {x.shape.size()};
+  std::int64_t axis = reference::integer(attributes, "axis", 0);
+  if (axis < 0) axis += x.shape.rank();
+  const std::vector<std::int64_t> repeats = reference::integers(attributes, "repeats");
+  Position places;
+  for (std::int64_t i = 0; i < x.shape[static_cast<int>(axis)]; ++i) {
+    const std::int64_t times = repeats.size() == 1 ? repeats[0] : repeats[static_cast<std::size_t>(i)];
+    places.insert(places.end(), static_cast<std::size_t>(times), i);
+  }
+  Shape shape = x.shape;
+  shape.set(static_cast<int>(axis), static_cast<std::int64_t>(places.size()));
+  out = {build(x.dtype, shape, [&](Position position) {
+    std::int64_t& along = position[static_cast<std::size_t>(axis)];
+    along = places[static_cast<std::size_t>(along)];
+    return reference::at(x, position);
+  })};
+}
+const OpTest kRepeatTest = {.samples = repeat_samples, .reference = repeat_reference, .dtypes = reference::kEveryDType};
+
+std::vector<OpSample> reverse_samples() {
+  return {{.inputs = {{.shape = {3}}}, .attributes = {{"axis", ints({0})}}},
+          {.inputs = {{.shape = {2, 3}}}, .attributes = {{"axis", ints({-1})}}},
+          {.inputs = {{.shape = {2, 3, 2}}}, .attributes = {{"axis", ints({0, 2})}}},
+          {.inputs = {{.shape = {}}}, .attributes = {{"axis", ints({})}}},
+          {.inputs = {{.shape = {0, 2}}}, .attributes = {{"axis", 0}}},
+          {.inputs = {{.shape = {2, 3}}}, .attributes = {{"axis", ints({2})}}, .error = "axis 2 is out of range"},
+          {.inputs = {{.shape = {2, 3}}}, .attributes = {{"axis", ints({1, -1})}}, .error = "axis 1 is given twice"}};
+}
+void reverse_reference(const Inputs& in, const AttributeMap& attributes, Outputs& out) {
+  out = {build(in[0].dtype, in[0].shape, [&](Position position) {
+    for (std::int64_t axis : reference::integers(attributes, "axis")) {
+      if (axis < 0) axis += in[0].shape.rank();
+      std::int64_t& along = position[static_cast<std::size_t>(axis)];
+      along = in[0].shape[static_cast<int>(axis)] - 1 - along;
+    }
+    return reference::at(in[0], position);
+  })};
+}
+const OpTest kReverseTest = {
+    .samples = reverse_samples, .reference = reverse_reference, .dtypes = reference::kEveryDType};
+
+std::vector<OpSample> roll_samples() {
+  return {{.inputs = {{.shape = {4}}}, .attributes = {{"shift", 1}, {"axis", 0}}},
+          {.inputs = {{.shape = {2, 3}}}, .attributes = {{"shift", ints({-1, 2})}, {"axis", ints({0, -1})}}},
+          {.inputs = {{.shape = {2, 3}}}, .attributes = {{"shift", ints({1, 1})}, {"axis", ints({1, 1})}}},
+          {.inputs = {{.shape = {2, 3, 4}}}, .attributes = {{"shift", ints({3, -13})}, {"axis", ints({2, 0})}}},
+          {.inputs = {{.shape = {0}}}, .attributes = {{"shift", 1}, {"axis", 0}}},
+          {.inputs = {{.shape = {3}}}, .attributes = {{"shift", 1}, {"axis", 1}}, .error = "axis 1 is out of range"},
+          {.inputs = {{.shape = {3}}},
+           .attributes = {{"shift", ints({1, 2})}, {"axis", 0}},
+           .error = "2 shifts for 1 axes"}};
+}
+void roll_reference(const Inputs& in, const AttributeMap& attributes, Outputs& out) {
+  const Position shifts = reference::integers(attributes, "shift");
+  const Position axes = reference::integers(attributes, "axis");
+  out = {build(in[0].dtype, in[0].shape, [&](Position position) {
+    for (std::size_t i = 0; i < axes.size(); ++i) {
+      const std::int64_t axis = axes[i] < 0 ? axes[i] + in[0].shape.rank() : axes[i];
+      const std::int64_t length = in[0].shape[static_cast<int>(axis)];
+      std::int64_t& along = position[static_cast<std::size_t>(axis)];
+      along = ((along - shifts[i]) % length + length) % length;
+    }
+    return reference::at(in[0], position);
+  })};
+}
+const OpTest kRollTest = {.samples = roll_samples, .reference = roll_reference, .dtypes = reference::kEveryDType};
+
+std::vector<OpSample> meshgrid_samples() {
+  return {{.inputs = {{.shape = {2}}, {.shape = {3}}}},
+          {.inputs = {{.shape = {2}}, {.shape = {3}}, {.shape = {2}}}, .attributes = {{"indexing", "ij"}}},
+          {.inputs = {{.shape = {}}, {.shape = {3}}}},
+          {.inputs = {{.shape = {2}}}, .attributes = {{"indexing", "yx"}}, .error = "must be \"xy\" or \"ij\""},
+          {.inputs = {{.shape = {2, 2}}}, .error = "argument 0 has rank 2"}};
+}
+void meshgrid_reference(const Inputs& in, const AttributeMap& attributes, Outputs& out) {
+  const bool swapped = !reference::has(attributes, "indexing") && in.size() > 1;
+  const auto axis_of = [&](std::size_t i) { return swapped && i < 2 ? 1 - i : i; };
+  std::vector<std::int64_t> dims(in.size());
+  for (std::size_t i = 0; i < in.size(); ++i) dims[axis_of(i)] = in[i].shape.size();
+  out.clear();
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    out.push_back(build(in[i].dtype, Shape(dims), [&](const Position& position) {
+      return in[i].values[static_cast<std::size_t>(position[axis_of(i)])];
+    }));
+  }
+}
+const OpTest kMeshgridTest = {
+    .samples = meshgrid_samples, .reference = meshgrid_reference, .dtypes = reference::kEveryDType};
+#endif
+
+}  // namespace
+
+// --- The ops ---
+
+constinit const OpDef kTile = {
+    .name = "tile",
+    .text = "Copies of a tensor side by side along each axis.",
+    .attributes = &kTileAttributes,
+    .infer = infer_tile,
+    .kernel = tile_kernel,
+    .vjp = tile_vjp,
+    .test = CAPSTAN_OP_TEST(kTileTest),
+};
+constinit const OpDef kRepeat = {
+    .name = "repeat",
+    .text = "Every element along an axis repeated, each in its place.",
+    .kind = OpKind::kComposite,
+    .attributes = &kRepeatAttributes,
+    .compose =
+        [](std::span<const Operand> inputs, const void* data, std::vector<Tensor>& outputs) {
+          const auto& attributes = *static_cast<const RepeatAttributes*>(data);
+          std::optional<int> axis;
+          if (attributes.axis.has_value) axis = static_cast<int>(attributes.axis.value);
+          outputs.push_back(repeat(inputs[0], attributes.repeats.span(), axis));
+        },
+    .test = CAPSTAN_OP_TEST(kRepeatTest),
+};
+constinit const OpDef kReverse = {
+    .name = "reverse",
+    .text = "The elements in opposite order along given axes.",
+    .attributes = &kReverseAttributes,
+    .infer = infer_reverse,
+    .kernel = reverse_kernel,
+    .vjp = reverse_vjp,
+    .test = CAPSTAN_OP_TEST(kReverseTest),
+};
+constinit const OpDef kRoll = {
+    .name = "roll",
+    .text = "The elements shifted along given axes; what leaves at one end comes in at the other.",
+    .attributes = &kRollAttributes,
+    .infer = infer_roll,
+    .kernel = roll_kernel,
+    .vjp = roll_vjp,
+    .test = CAPSTAN_OP_TEST(kRollTest),
+};
+constinit const OpDef kMeshgrid = {
+    .name = "meshgrid",
+    .text = "Coordinate grids from vectors, one grid for each.",
+    .kind = OpKind::kComposite,
+    .arity = kVariadic,
+    .outputs = kVariadic,
+    .input_names = "tensors",
+    .attributes = &kMeshgridAttributes,
+    .compose =
+        [](std::span<const Operand> inputs, const void* data, std::vector<Tensor>& outputs) {
+          const Text& indexing = static_cast<const MeshgridAttributes*>(data)->indexing;
+          outputs = make_meshgrid(inputs, indexing.text == nullptr ? "xy" : indexing.view());
+        },
+    .test = CAPSTAN_OP_TEST(kMeshgridTest),
+};
+
+
+Tensor tile(Operand x, const Shape& multiples) {
+  const TileAttributes attributes{pack_lengths("tile", multiples)};
+  return apply(kTile, x, &attributes);
+}
+
+Tensor repeat(Operand x, std::int64_t repeats, std::optional<int> axis) {
+  return repeat(x, std::span(&repeats, 1), axis);
+}
+Tensor repeat(Operand x, std::span<const std::int64_t> repeats, std::optional<int> axis) {
+  Tensor tensor = to_tensor(x);
+  if (!axis) tensor = reshape(tensor, {-1});
+  const int which = normalize_axis("repeat", axis.value_or(0), tensor.rank());
+  const Shape shape = tensor.shape();
+  const std::int64_t length = shape[which];
+  CAPSTAN_CHECK(repeats.size() == 1 || static_cast<std::int64_t>(repeats.size()) == length, ShapeError, "repeat: ",
+                repeats.size(), " repeats for length ", length, " of axis ", which, arguments({{"x", tensor}}));
+  for (std::int64_t times : repeats) {
+    CAPSTAN_CHECK(times >= 0, ValueError, "repeat: negative number of repeats, ", times);
+  }
+  const std::int64_t outer = product(shape, 0, which);
+  const std::int64_t inner = product(shape, which + 1, shape.rank());
+  Shape result = shape;
+  if (repeats.size() == 1) {
+    result.set(which, length * repeats[0]);
+    const Tensor column = reshape(tensor, {outer * length, 1, inner});
+    return reshape(broadcast_to(column, {outer * length, repeats[0], inner}), result);
+  }
+  std::vector<std::int64_t> places;
+  for (std::int64_t i = 0; i < length; ++i) {
+    places.insert(places.end(), static_cast<std::size_t>(repeats[static_cast<std::size_t>(i)]), i);
+  }
+  result.set(which, static_cast<std::int64_t>(places.size()));
+  // Along axis 1, so that the gradient is dense: most rows are used.
+  return reshape(gather(reshape(tensor, {outer, length, inner}), constant(places), 1), result);
+}
+
+Tensor reverse(Operand x, Axes axes) {
+  const ReverseAttributes attributes{axes};
+  return apply(kReverse, x, &attributes);
+}
+Tensor roll(Operand x, std::span<const std::int64_t> shifts, Axes axes) {
+  const RollAttributes attributes{intern(shifts), axes};
+  return apply(kRoll, x, &attributes);
+}
+std::vector<Tensor> meshgrid(Operands tensors, std::string_view indexing) {
+  return make_meshgrid(tensors.span(), indexing);
+}
+
+}  // namespace capstan

@@ -1,0 +1,248 @@
+// pad: a border of one value, or of mirrored elements.
+//
+// The gradient of a constant border is the slice inside it. That of a mirrored one adds every border element to the
+// element that it shows, axis by axis: the border is cut off, reversed, and put where it came from.
+#include <algorithm>
+#include <cstring>
+
+#include "capstan/ops/array.h"
+#include "capstan/ops/math.h"
+#include "src/core/allocator.h"
+#include "src/core/apply.h"
+#include "src/core/check.h"
+#include "src/core/op_test.h"
+#include "src/kernels/strided_copy.h"
+#include "src/ops/array.h"
+#include "src/ops/reference.h"
+
+namespace capstan {
+
+namespace {
+
+struct PadAttributes {
+  IntList paddings;  // before and after, axis by axis
+  Text mode;
+  double constant_values = 0;
+};
+constexpr AttributeType kPadAttributes = attribute_type<PadAttributes>(
+    {field<&PadAttributes::paddings>("paddings", true), field<&PadAttributes::mode>("mode"),
+     field<&PadAttributes::constant_values>("constant_values")});
+
+constexpr std::string_view kModes[] = {"CONSTANT", "REFLECT", "SYMMETRIC"};
+
+PadMode mode_of(const PadAttributes& attributes) {
+  if (attributes.mode.text == nullptr) return PadMode::kConstant;
+  for (int i = 0; i < 3; ++i) {
+    if (attributes.mode.view() == kModes[i]) return static_cast<PadMode>(i);
+  }
+  throw ValueError(detail::join("pad: mode must be CONSTANT, REFLECT or SYMMETRIC, not ", attributes.mode.view()));
+}
+
+PadWidth width_of(const PadAttributes& attributes, int axis) {
+  const auto i = static_cast<std::size_t>(2 * axis);
+  return {attributes.paddings[i], attributes.paddings[i + 1]};
+}
+
+void infer_pad(const Call& call, OutputSpecs& outputs) {
+  const TensorRef& x = call.input(0);
+  const auto& attributes = call.attributes<PadAttributes>();
+  const PadMode mode = mode_of(attributes);
+  CAPSTAN_CHECK(attributes.paddings.size() == 2 * static_cast<std::size_t>(x.rank()), ShapeError, "pad: ",
+                attributes.paddings.size() / 2, " pairs of paddings for ", x.rank(), " axes", arguments({{"x", x}}));
+  Shape shape;
+  for (int i = 0; i < x.rank(); ++i) {
+    const auto [before, after] = width_of(attributes, i);
+    const std::int64_t length = x.dim(i);
+    CAPSTAN_CHECK(before >= 0 && after >= 0, ShapeError, "pad: negative padding, ", before, " and ", after, " at axis ", i,
+                  arguments({{"x", x}}));
+    CAPSTAN_CHECK(before < std::int64_t{1} << 32 && after < std::int64_t{1} << 32, ShapeError, "pad: paddings ", before,
+                  " and ", after, " at axis ", i, " are too long", arguments({{"x", x}}));
+    const std::int64_t most = mode == PadMode::kReflect ? length - 1 : length;
+    CAPSTAN_CHECK(mode == PadMode::kConstant || std::max(before, after) <= std::max<std::int64_t>(most, 0), ShapeError,
+                  "pad: a mirrored padding of ", std::max(before, after), " exceeds ", most, " at axis ", i,
+                  arguments({{"x", x}}));
+    shape.push_back(before + length + after);
+  }
+  outputs.add(x.dtype(), shape);
+}
+
+void pad_constant(const Tensor& out, const TensorRef& x, const PadAttributes& attributes) {
+  const std::size_t size = size_of(x.dtype());
+  if (out.size() != x.size()) {
+    const Tensor value = scalar(attributes.constant_values, x.dtype());
+    if (attributes.constant_values == 0) {
+      std::memset(mutable_raw_data(out), 0, static_cast<std::size_t>(out.size()) * size);
+    } else {
+      fill_elements(mutable_raw_data(out), value.raw_data(), out.size(), size);
+    }
+  }
+  CopyAxis axes[kMaxRank];
+  std::int64_t to = 1;
+  std::int64_t from = 1;
+  std::int64_t offset = 0;
+  for (int i = x.rank() - 1; i >= 0; --i) {
+    axes[i] = {x.dim(i), to, from};
+    offset += width_of(attributes, i).before * to;
+    to *= out.dim(i);
+    from *= x.dim(i);
+  }
+  if (x.size() == 0) return;
+  strided_copy(bytes_of(out, offset), x.raw_data(), std::span(axes, static_cast<std::size_t>(x.rank())), size);
+}
+
+// The position that element i of a mirrored axis shows.
+std::int64_t mirrored(std::int64_t i, std::int64_t before, std::int64_t length, std::int64_t edge) {
+  std::int64_t from = i - before;
+  if (from < 0) from = edge - from - 1;
+  if (from >= length) from = 2 * length - 1 - edge - from;
+  return from;
+}
+
+void pad_mirrored(const Tensor& out, const TensorRef& x, const PadAttributes& attributes, std::int64_t edge) {
+  const int rank = x.rank();
+  std::vector<std::int64_t> offsets[kMaxRank];  // per axis, where in x each position lies
+  std::int64_t stride = 1;
+  for (int i = rank - 1; i >= 0; --i) {
+    for (std::int64_t k = 0; k < out.dim(i); ++k) {
+      offsets[i].push_back(mirrored(k, width_of(attributes, i).before, x.dim(i), edge) * stride);
+    }
+    stride *= x.dim(i);
+  }
+  const std::size_t size = size_of(x.dtype());
+  const auto* from = static_cast<const std::byte*>(x.raw_data());
+  auto* to = static_cast<std::byte*>(mutable_raw_data(out));
+  std::int64_t position[kMaxRank] = {};
+  for (std::int64_t n = 0; n < out.size(); ++n) {
+    std::int64_t offset = 0;
+    for (int i = 0; i < rank; ++i) offset += offsets[i][static_cast<std::size_t>(position[i])];
+    std::memcpy(to, from + static_cast<std::size_t>(offset) * size, size);
+    to += size;
+    for (int i = rank - 1; i >= 0; --i) {
+      if (++position[i] < out.dim(i)) break;
+      position[i] = 0;
+    }
+  }
+}
+
+void pad_kernel(const Call& call, std::span<Tensor> outputs) {
+  const auto& attributes = call.attributes<PadAttributes>();
+  if (outputs[0].size() == 0) return;
+  const PadMode mode = mode_of(attributes);
+  if (mode == PadMode::kConstant) {
+    pad_constant(outputs[0], call.input(0), attributes);
+  } else {
+    pad_mirrored(outputs[0], call.input(0), attributes, mode == PadMode::kReflect ? 1 : 0);
+  }
+}
+
+// `inside` plus a border, reversed, that shows the elements of the axis from `begin` on.
+Tensor fold(const Tensor& inside, const Tensor& border, int axis, std::int64_t begin) {
+  if (border.dim(axis) == 0) return inside;
+  std::vector<PadWidth> widths(static_cast<std::size_t>(inside.rank()));
+  widths[static_cast<std::size_t>(axis)] = {begin, inside.dim(axis) - begin - border.dim(axis)};
+  return add(inside, pad(reverse(border, axis), widths));
+}
+
+void pad_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
+  if (!call.needs(0)) return;
+  const auto& attributes = call.attributes<PadAttributes>();
+  const Tensor& x = call.input(0);
+  const PadMode mode = mode_of(attributes);
+  Tensor g = call.cotangent();
+  if (mode == PadMode::kConstant) {
+    std::vector<Index> items;
+    for (int i = 0; i < x.rank(); ++i) {
+      const std::int64_t before = width_of(attributes, i).before;
+      items.emplace_back(Slice{before, before + x.dim(i)});
+    }
+    cotangents[0] = getitem(g, items);
+    return;
+  }
+  const std::int64_t edge = mode == PadMode::kReflect ? 1 : 0;
+  for (int i = 0; i < x.rank(); ++i) {
+    const auto [before, after] = width_of(attributes, i);
+    if (before == 0 && after == 0) continue;
+    const std::int64_t length = x.dim(i);
+    Tensor inside = part_of(g, i, before, before + length);
+    inside = fold(inside, part_of(g, i, 0, before), i, edge);
+    g = fold(inside, part_of(g, i, before + length, before + length + after), i, length - edge - after);
+  }
+  cotangents[0] = g;
+}
+
+// --- Samples and reference ---
+
+#if CAPSTAN_TESTING
+using reference::ints;
+using reference::Position;
+
+AttributeValue pairs(std::initializer_list<std::pair<int, int>> widths) {
+  std::vector<AttributeValue> list;
+  for (const auto& [before, after] : widths) list.push_back(ints({before, after}));
+  return AttributeValue(std::move(list));
+}
+
+std::vector<OpSample> pad_samples() {
+  const std::vector<SampleInput> vector = {{.shape = {3}}};
+  const std::vector<SampleInput> matrix = {{.shape = {2, 3}}};
+  return {{.inputs = vector, .attributes = {{"paddings", pairs({{1, 2}})}}},
+          {.inputs = matrix, .attributes = {{"paddings", pairs({{0, 0}, {1, 0}})}}},
+          {.inputs = matrix, .attributes = {{"paddings", pairs({{1, 1}, {0, 2}})}, {"constant_values", 1}}},
+          {.inputs = {{.shape = {}}}, .attributes = {{"paddings", ints({})}}},
+          {.inputs = {{.shape = {0, 2}}}, .attributes = {{"paddings", pairs({{1, 0}, {0, 1}})}}},
+          {.inputs = vector, .attributes = {{"paddings", pairs({{2, 2}})}, {"mode", "REFLECT"}}},
+          {.inputs = matrix, .attributes = {{"paddings", pairs({{1, 0}, {1, 2}})}, {"mode", "REFLECT"}}},
+          {.inputs = vector, .attributes = {{"paddings", pairs({{3, 2}})}, {"mode", "SYMMETRIC"}}},
+          {.inputs = matrix, .attributes = {{"paddings", pairs({{2, 1}, {0, 1}})}, {"mode", "SYMMETRIC"}}},
+          {.inputs = vector, .attributes = {{"paddings", pairs({{-1, 0}})}}, .error = "negative padding, -1 and 0"},
+          {.inputs = vector, .attributes = {{"paddings", pairs({{1, 0}, {0, 0}})}}, .error = "2 pairs of paddings for 1"},
+          {.inputs = vector,
+           .attributes = {{"paddings", pairs({{3, 0}})}, {"mode", "REFLECT"}},
+           .error = "a mirrored padding of 3 exceeds 2"},
+          {.inputs = vector, .attributes = {{"paddings", pairs({{1, 0}})}, {"mode", "edge"}}, .error = "not edge"}};
+}
+void pad_reference(const std::vector<ReferenceTensor>& in, const AttributeMap& attributes,
+                   std::vector<ReferenceTensor>& out) {
+  const std::vector<std::int64_t> widths = reference::integers(attributes, "paddings");
+  const std::string mode = reference::has(attributes, "mode") ? attributes.at("mode").text : "CONSTANT";
+  const double value = reference::has(attributes, "constant_values") ? attributes.at("constant_values").number : 0;
+  Shape shape = in[0].shape;
+  for (int i = 0; i < shape.rank(); ++i) {
+    shape.set(i, shape[i] + widths[static_cast<std::size_t>(2 * i)] + widths[static_cast<std::size_t>(2 * i) + 1]);
+  }
+  out = {reference::build(in[0].dtype, shape, [&](Position position) {
+    for (int i = 0; i < shape.rank(); ++i) {
+      std::int64_t& at = position[static_cast<std::size_t>(i)];
+      const std::int64_t length = in[0].shape[i];
+      at -= widths[static_cast<std::size_t>(2 * i)];
+      if (at >= 0 && at < length) continue;
+      if (mode == "CONSTANT") return value;
+      const std::int64_t twice = mode == "REFLECT" ? 0 : 1;  // is the edge repeated?
+      at = at < 0 ? -at - twice : 2 * (length - 1) - at + twice;
+    }
+    return reference::at(in[0], position);
+  })};
+}
+const OpTest kPadTest = {.samples = pad_samples, .reference = pad_reference, .dtypes = reference::kEveryDType};
+#endif
+
+}  // namespace
+
+constinit const OpDef kPad = {
+    .name = "pad",
+    .text = "A border around a tensor: of one value, or of its own elements mirrored.",
+    .attributes = &kPadAttributes,
+    .infer = infer_pad,
+    .kernel = pad_kernel,
+    .vjp = pad_vjp,
+    .test = CAPSTAN_OP_TEST(kPadTest),
+};
+
+Tensor pad(Operand x, std::span<const PadWidth> paddings, PadMode mode, double constant_value) {
+  std::vector<std::int64_t> widths;
+  for (const PadWidth& width : paddings) widths.insert(widths.end(), {width.before, width.after});
+  const PadAttributes attributes{intern(widths), intern(kModes[static_cast<int>(mode)]), constant_value};
+  return apply(kPad, x, &attributes);
+}
+
+}  // namespace capstan
