@@ -169,6 +169,7 @@ class CAPSTAN_EXPORT Targets {
   std::vector<Source> list_;
 };
 
+/// Options of a GradientTape.
 struct GradientTapeOptions {
   /// The tape serves any number of gradient() calls and keeps what it recorded until it dies.
   bool persistent = false;

@@ -6,6 +6,7 @@
 
 namespace capstan {
 
+/// Options of matmul.
 struct MatmulOptions {
   bool transpose_a = false;
   bool transpose_b = false;
@@ -42,6 +43,7 @@ CAPSTAN_EXPORT Tensor global_norm(std::span<const Tensor> tensors);
 /// Errors: DTypeError for integers, ShapeError if clip_norm would enlarge x.
 CAPSTAN_EXPORT Tensor clip_by_norm(Operand x, Operand clip_norm, Axes axes = {});
 
+/// What clip_by_global_norm returns.
 struct ClippedByGlobalNorm {
   std::vector<Tensor> tensors;
   Tensor global_norm;

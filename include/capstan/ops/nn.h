@@ -23,6 +23,7 @@ CAPSTAN_EXPORT Tensor softmax_cross_entropy_with_logits(Operand labels, Operand 
 /// label that is not a class.
 CAPSTAN_EXPORT Tensor sparse_softmax_cross_entropy_with_logits(Operand labels, Operand logits);
 
+/// Losses with their gradients for the logits.
 struct CrossEntropy {
   Tensor loss;
   Tensor difference;  ///< softmax - labels, the gradient of each loss for its logits
@@ -82,6 +83,7 @@ CAPSTAN_EXPORT Tensor avg_pool2d_scatter(Operand like, Operand g, std::array<std
 
 // --- Normalisation ---
 
+/// What moments returns.
 struct Moments {
   Tensor mean;
   Tensor variance;  ///< divided by the count
