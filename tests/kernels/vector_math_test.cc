@@ -201,7 +201,7 @@ const Bound kBounds[] = {
     {"sin", EXACT(std::sin(x)), 1, 1},
     {"cos", EXACT(std::cos(x)), 1, 1},
     {"tan", EXACT(std::tan(x)), 3, 3},
-    {"tanh", EXACT(std::tanh(x)), 2, 2},
+    {"tanh", EXACT(std::tanh(x)), 2, 2.5},
     {"sigmoid", EXACT(sigmoid_exact(x)), 2, 2},
     {"softplus", EXACT(softplus_exact(x)), 2, 2},
     {"erf", EXACT(std::erf(x)), 1.1, 2},
