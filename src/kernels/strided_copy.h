@@ -7,8 +7,8 @@
 
 namespace capstan {
 
-// One axis of a copy: `length` steps, along which the two sides advance by so many elements. A source stride of 0
-// repeats an element, a negative one runs backwards.
+// One axis of a copy: `length` steps, along which the two sides advance by so many elements. A
+// source stride of 0 repeats an element, a negative one runs backwards.
 struct CopyAxis {
   std::int64_t length;
   std::int64_t to;
@@ -17,8 +17,8 @@ struct CopyAxis {
 
 inline constexpr int kMaxCopyAxes = 16;
 
-// Copies elements of `size` bytes (1, 2, 4 or 8) for all positions along the axes, outermost first. Destinations must
-// not overlap each other or the source. Large copies run on the thread pool.
+// Copies elements of `size` bytes (1, 2, 4 or 8) for all positions along the axes, outermost first.
+// Destinations must not overlap each other or the source. Large copies run on the thread pool.
 void strided_copy(void* to, const void* from, std::span<const CopyAxis> axes, std::size_t size);
 
 // Writes `count` copies of one element.

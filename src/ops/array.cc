@@ -1,7 +1,7 @@
 // Joining and cutting.
 //
-// Every op here moves elements and computes nothing: a part is a number of runs, one strided copy. What is cut off along
-// the first axis shares storage.
+// Every op here moves elements and computes nothing: a part is a number of runs, one strided copy.
+// What is cut off along the first axis shares storage.
 #include <algorithm>
 #include <cstring>
 
@@ -25,13 +25,14 @@ namespace {
 struct AxisAttributes {
   std::int64_t axis = 0;
 };
-constexpr AttributeType kAxisAttributes = attribute_type<AxisAttributes>({field<&AxisAttributes::axis>("axis", true)});
+constexpr AttributeType kAxisAttributes =
+    attribute_type<AxisAttributes>({field<&AxisAttributes::axis>("axis", true)});
 constexpr AttributeType kOptionalAxisAttributes =
     attribute_type<AxisAttributes>({field<&AxisAttributes::axis>("axis")});
 
 // Copies `outer` runs of `run` elements; a run begins every `to_step` (`from_step`) elements.
-void copy_runs(std::byte* to, const std::byte* from, std::int64_t outer, std::int64_t run, std::int64_t to_step,
-               std::int64_t from_step, std::size_t size) {
+void copy_runs(std::byte* to, const std::byte* from, std::int64_t outer, std::int64_t run,
+               std::int64_t to_step, std::int64_t from_step, std::size_t size) {
   const CopyAxis axes[] = {{outer, to_step, from_step}, {run, 1, 1}};
   strided_copy(to, from, axes, size);
 }
@@ -49,7 +50,8 @@ void infer_concat(const Call& call, OutputSpecs& outputs) {
     const TensorRef& x = call.input(i);
     bool fits = x.rank() == first.rank();
     for (int k = 0; fits && k < x.rank(); ++k) fits = k == axis || x.dim(k) == first.dim(k);
-    CAPSTAN_CHECK(fits, ShapeError, "concat: shapes differ beside axis ", axis, ", ", first.shape(), " and ", x.shape());
+    CAPSTAN_CHECK(fits, ShapeError, "concat: shapes differ beside axis ", axis, ", ", first.shape(),
+                  " and ", x.shape());
     shape.set(axis, shape[axis] + x.dim(axis));
   }
   outputs.add(first.dtype(), shape);
@@ -64,17 +66,20 @@ void concat_kernel(const Call& call, std::span<Tensor> outputs) {
   std::int64_t offset = 0;
   for (int i = 0; i < call.input_count(); ++i) {
     const std::int64_t run = call.input(i).dim(axis) * inner;
-    copy_runs(bytes_of(outputs[0], offset), bytes_of(call.input(i)), outer, run, step, run, size_of(outputs[0].dtype()));
+    copy_runs(bytes_of(outputs[0], offset), bytes_of(call.input(i)), outer, run, step, run,
+              size_of(outputs[0].dtype()));
     offset += run;
   }
 }
 
 void concat_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
-  const int axis = normalize_axis("concat", call.attributes<AxisAttributes>().axis, call.input(0).rank());
+  const int axis =
+      normalize_axis("concat", call.attributes<AxisAttributes>().axis, call.input(0).rank());
   std::int64_t begin = 0;
   for (int i = 0; i < call.input_count(); ++i) {
     const std::int64_t end = begin + call.input(i).dim(axis);
-    if (call.needs(i)) cotangents[static_cast<std::size_t>(i)] = part_of(call.cotangent(), axis, begin, end);
+    if (call.needs(i))
+      cotangents[static_cast<std::size_t>(i)] = part_of(call.cotangent(), axis, begin, end);
     begin = end;
   }
 }
@@ -84,10 +89,11 @@ void concat_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
 void infer_stack(const Call& call, OutputSpecs& outputs) {
   CAPSTAN_CHECK(call.input_count() > 0, ValueError, "stack: there are no tensors");
   const TensorRef& first = call.input(0);
-  const int axis = normalize_axis("stack", call.attributes<AxisAttributes>().axis, first.rank() + 1);
+  const int axis =
+      normalize_axis("stack", call.attributes<AxisAttributes>().axis, first.rank() + 1);
   for (int i = 1; i < call.input_count(); ++i) {
-    CAPSTAN_CHECK(call.input(i).shape() == first.shape(), ShapeError, "stack: shapes differ, ", first.shape(), " and ",
-                  call.input(i).shape());
+    CAPSTAN_CHECK(call.input(i).shape() == first.shape(), ShapeError, "stack: shapes differ, ",
+                  first.shape(), " and ", call.input(i).shape());
   }
   Shape shape;
   for (int i = 0; i < axis; ++i) shape.push_back(first.dim(i));
@@ -98,17 +104,19 @@ void infer_stack(const Call& call, OutputSpecs& outputs) {
 
 void stack_kernel(const Call& call, std::span<Tensor> outputs) {
   const Shape shape = call.input(0).shape();
-  const int axis = normalize_axis("stack", call.attributes<AxisAttributes>().axis, shape.rank() + 1);
+  const int axis =
+      normalize_axis("stack", call.attributes<AxisAttributes>().axis, shape.rank() + 1);
   const std::int64_t outer = product(shape, 0, axis);
   const std::int64_t inner = product(shape, axis, shape.rank());
   for (int i = 0; i < call.input_count(); ++i) {
-    copy_runs(bytes_of(outputs[0], i * inner), bytes_of(call.input(i)), outer, inner, call.input_count() * inner, inner,
-              size_of(outputs[0].dtype()));
+    copy_runs(bytes_of(outputs[0], i * inner), bytes_of(call.input(i)), outer, inner,
+              call.input_count() * inner, inner, size_of(outputs[0].dtype()));
   }
 }
 
 void stack_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
-  const int axis = normalize_axis("stack", call.attributes<AxisAttributes>().axis, call.input(0).rank() + 1);
+  const int axis =
+      normalize_axis("stack", call.attributes<AxisAttributes>().axis, call.input(0).rank() + 1);
   std::vector<Index> items(static_cast<std::size_t>(axis) + 1, Slice{});
   for (int i = 0; i < call.input_count(); ++i) {
     items.back() = i;
@@ -126,11 +134,13 @@ constexpr AttributeType kUnstackAttributes = attribute_type<UnstackAttributes>(
 void infer_unstack(const Call& call, OutputSpecs& outputs) {
   const TensorRef& x = call.input(0);
   const auto& attributes = call.attributes<UnstackAttributes>();
-  CAPSTAN_CHECK(x.rank() > 0, ShapeError, "unstack: a scalar has no axis to unstack", arguments({{"x", x}}));
+  CAPSTAN_CHECK(x.rank() > 0, ShapeError, "unstack: a scalar has no axis to unstack",
+                arguments({{"x", x}}));
   const int axis = normalize_axis("unstack", attributes.axis, x.rank());
   const std::int64_t length = x.dim(axis);
-  CAPSTAN_CHECK(!attributes.num.has_value || attributes.num.value == length, ShapeError, "unstack: num is ",
-                attributes.num.value, ", the length of axis ", axis, " is ", length, arguments({{"x", x}}));
+  CAPSTAN_CHECK(!attributes.num.has_value || attributes.num.value == length, ShapeError,
+                "unstack: num is ", attributes.num.value, ", the length of axis ", axis, " is ",
+                length, arguments({{"x", x}}));
   Shape shape;
   for (int i = 0; i < x.rank(); ++i) {
     if (i != axis) shape.push_back(x.dim(i));
@@ -139,8 +149,8 @@ void infer_unstack(const Call& call, OutputSpecs& outputs) {
 }
 
 // One part of a cut along an axis: a view if nothing lies between its elements.
-Tensor cut(const TensorRef& x, const Shape& shape, std::int64_t outer, std::int64_t run, std::int64_t step,
-           std::int64_t offset) {
+Tensor cut(const TensorRef& x, const Shape& shape, std::int64_t outer, std::int64_t run,
+           std::int64_t step, std::int64_t offset) {
   if (outer == 1) return make_view(x, shape, offset);
   Tensor part = new_tensor(x.dtype(), shape);
   copy_runs(bytes_of(part), bytes_of(x, offset), outer, run, run, step, size_of(x.dtype()));
@@ -157,7 +167,8 @@ void unstack_kernel(const Call& call, std::span<Tensor> outputs) {
   }
   const std::int64_t inner = product(whole, axis + 1, whole.rank());
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    outputs[i] = cut(x, shape, product(whole, 0, axis), inner, whole[axis] * inner, static_cast<std::int64_t>(i) * inner);
+    outputs[i] = cut(x, shape, product(whole, 0, axis), inner, whole[axis] * inner,
+                     static_cast<std::int64_t>(i) * inner);
   }
 }
 
@@ -170,9 +181,11 @@ std::vector<Tensor> all_cotangents(const VjpCall& call, std::int64_t count) {
 
 void unstack_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
   if (!call.needs(0)) return;
-  const int axis = normalize_axis("unstack", call.attributes<UnstackAttributes>().axis, call.input(0).rank());
+  const int axis =
+      normalize_axis("unstack", call.attributes<UnstackAttributes>().axis, call.input(0).rank());
   const std::int64_t length = call.input(0).dim(axis);
-  cotangents[0] = length == 0 ? zeros_like(call.input(0)) : stack(all_cotangents(call, length), axis);
+  cotangents[0] =
+      length == 0 ? zeros_like(call.input(0)) : stack(all_cotangents(call, length), axis);
 }
 
 // --- split ---
@@ -182,7 +195,8 @@ struct Parts {
   std::int64_t count = 0;
   IntList sizes;
 };
-void set_field(Parts& field, const AttributeValue& value, std::string_view op, std::string_view name) {
+void set_field(Parts& field, const AttributeValue& value, std::string_view op,
+               std::string_view name) {
   const std::vector<std::int64_t> numbers = integers_of(value, op, name);
   if (value.kind == AttributeValue::Kind::kInt) {
     field = {numbers[0], {}};
@@ -201,22 +215,25 @@ struct SplitAttributes {
 constexpr AttributeType kSplitAttributes = attribute_type<SplitAttributes>(
     {field<&SplitAttributes::sizes>("sizes", true), field<&SplitAttributes::axis>("axis")});
 
-std::vector<std::int64_t> part_sizes(const SplitAttributes& attributes, const TensorRef& x, int axis) {
+std::vector<std::int64_t> part_sizes(const SplitAttributes& attributes, const TensorRef& x,
+                                     int axis) {
   const std::int64_t length = x.dim(axis);
   const std::int64_t count = attributes.sizes.count;
   if (!attributes.sizes.sizes.has_value()) {
-    CAPSTAN_CHECK(count > 0, ValueError, "split: ", count, " parts, not at least 1", arguments({{"x", x}}));
+    CAPSTAN_CHECK(count > 0, ValueError, "split: ", count, " parts, not at least 1",
+                  arguments({{"x", x}}));
     CAPSTAN_CHECK(length % count == 0, ShapeError, "split: length ", length, " of axis ", axis,
                   " does not divide into ", count, " equal parts", arguments({{"x", x}}));
     return std::vector<std::int64_t>(static_cast<std::size_t>(count), length / count);
   }
-  std::vector<std::int64_t> sizes = attributes.sizes.sizes.span().empty() ? std::vector<std::int64_t>()
-                                                                           : *attributes.sizes.sizes.list;
+  std::vector<std::int64_t> sizes = attributes.sizes.sizes.span().empty()
+                                        ? std::vector<std::int64_t>()
+                                        : *attributes.sizes.sizes.list;
   std::int64_t known = 0;
   std::int64_t* rest = nullptr;
   for (std::int64_t& size : sizes) {
-    CAPSTAN_CHECK(size >= -1 && size <= length, ShapeError, "split: size ", size, " does not fit length ", length,
-                  " of axis ", axis, arguments({{"x", x}}));
+    CAPSTAN_CHECK(size >= -1 && size <= length, ShapeError, "split: size ", size,
+                  " does not fit length ", length, " of axis ", axis, arguments({{"x", x}}));
     CAPSTAN_CHECK(size != -1 || rest == nullptr, ValueError, "split: more than one size is -1");
     if (size == -1) {
       rest = &size;
@@ -224,8 +241,9 @@ std::vector<std::int64_t> part_sizes(const SplitAttributes& attributes, const Te
       known += size;
     }
   }
-  CAPSTAN_CHECK(rest != nullptr ? known <= length : known == length, ShapeError, "split: the sizes add up to ", known,
-                ", the length of axis ", axis, " is ", length, arguments({{"x", x}}));
+  CAPSTAN_CHECK(rest != nullptr ? known <= length : known == length, ShapeError,
+                "split: the sizes add up to ", known, ", the length of axis ", axis, " is ", length,
+                arguments({{"x", x}}));
   if (rest != nullptr) *rest = length - known;
   return sizes;
 }
@@ -252,7 +270,8 @@ void split_kernel(const Call& call, std::span<Tensor> outputs) {
   std::size_t i = 0;
   for (std::int64_t size : part_sizes(attributes, x, axis)) {
     shape.set(axis, size);
-    outputs[i++] = cut(x, shape, product(whole, 0, axis), size * inner, whole[axis] * inner, offset);
+    outputs[i++] =
+        cut(x, shape, product(whole, 0, axis), size * inner, whole[axis] * inner, offset);
     offset += size * inner;
   }
 }
@@ -262,7 +281,8 @@ void split_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
   const auto& attributes = call.attributes<SplitAttributes>();
   const int axis = normalize_axis("split", attributes.axis, call.input(0).rank());
   const auto count = static_cast<std::int64_t>(part_sizes(attributes, call.input(0), axis).size());
-  cotangents[0] = count == 0 ? zeros_like(call.input(0)) : concat(all_cotangents(call, count), axis);
+  cotangents[0] =
+      count == 0 ? zeros_like(call.input(0)) : concat(all_cotangents(call, count), axis);
 }
 
 // --- Samples and references ---
@@ -281,13 +301,16 @@ std::int64_t axis_of(const AttributeMap& attributes, int rank) {
 
 std::vector<OpSample> concat_samples() {
   return {{.inputs = {{.shape = {2}}, {.shape = {3}}}, .attributes = {{"axis", 0}}},
-          {.inputs = {{.shape = {2, 3}}, {.shape = {2, 1}}, {.shape = {2, 2}}}, .attributes = {{"axis", -1}}},
+          {.inputs = {{.shape = {2, 3}}, {.shape = {2, 1}}, {.shape = {2, 2}}},
+           .attributes = {{"axis", -1}}},
           {.inputs = {{.shape = {2, 1, 2}}, {.shape = {2, 3, 2}}}, .attributes = {{"axis", 1}}},
           {.inputs = {{.shape = {0, 2}}, {.shape = {1, 2}}}, .attributes = {{"axis", 0}}},
           {.inputs = {{.shape = {3}}}, .attributes = {{"axis", 0}}},
           {.inputs = {}, .attributes = {{"axis", 0}}, .error = "there are no tensors"},
           {.inputs = {{.shape = {}}}, .attributes = {{"axis", 0}}, .error = "scalars have no axis"},
-          {.inputs = {{.shape = {2}}}, .attributes = {{"axis", 1}}, .error = "axis 1 is out of range for rank 1"},
+          {.inputs = {{.shape = {2}}},
+           .attributes = {{"axis", 1}},
+           .error = "axis 1 is out of range for rank 1"},
           {.inputs = {{.shape = {2, 2}}, {.shape = {2, 3}}},
            .attributes = {{"axis", 0}},
            .error = "shapes differ beside axis 0, [2, 2] and [2, 3]"}};
@@ -303,7 +326,8 @@ void concat_reference(const Inputs& in, const AttributeMap& attributes, Outputs&
     return reference::at(in[i], position);
   })};
 }
-const OpTest kConcatTest = {.samples = concat_samples, .reference = concat_reference, .dtypes = reference::kEveryDType};
+const OpTest kConcatTest = {
+    .samples = concat_samples, .reference = concat_reference, .dtypes = reference::kEveryDType};
 
 std::vector<OpSample> stack_samples() {
   return {{.inputs = {{.shape = {}}, {.shape = {}}, {.shape = {}}}},
@@ -311,7 +335,9 @@ std::vector<OpSample> stack_samples() {
           {.inputs = {{.shape = {2, 3}}, {.shape = {2, 3}}}, .attributes = {{"axis", 1}}},
           {.inputs = {{.shape = {0}}, {.shape = {0}}}},
           {.inputs = {{.shape = {2}}, {.shape = {3}}}, .error = "shapes differ, [2] and [3]"},
-          {.inputs = {{.shape = {2}}}, .attributes = {{"axis", 2}}, .error = "axis 2 is out of range for rank 2"}};
+          {.inputs = {{.shape = {2}}},
+           .attributes = {{"axis", 2}},
+           .error = "axis 2 is out of range for rank 2"}};
 }
 void stack_reference(const Inputs& in, const AttributeMap& attributes, Outputs& out) {
   const std::int64_t axis = axis_of(attributes, in[0].shape.rank() + 1);
@@ -323,7 +349,8 @@ void stack_reference(const Inputs& in, const AttributeMap& attributes, Outputs& 
     return reference::at(in[which], position);
   })};
 }
-const OpTest kStackTest = {.samples = stack_samples, .reference = stack_reference, .dtypes = reference::kEveryDType};
+const OpTest kStackTest = {
+    .samples = stack_samples, .reference = stack_reference, .dtypes = reference::kEveryDType};
 
 std::vector<OpSample> unstack_samples() {
   return {{.inputs = {{.shape = {3}}}},
@@ -331,9 +358,13 @@ std::vector<OpSample> unstack_samples() {
           {.inputs = {{.shape = {2, 3}}}, .attributes = {{"axis", 1}}},
           {.inputs = {{.shape = {2, 3, 2}}}, .attributes = {{"axis", -2}, {"num", 3}}},
           {.inputs = {{.shape = {2, 0}}}},
-          {.inputs = {{.shape = {3}}}, .attributes = {{"num", 5}}, .error = "num is 5, the length of axis 0 is 3"},
+          {.inputs = {{.shape = {3}}},
+           .attributes = {{"num", 5}},
+           .error = "num is 5, the length of axis 0 is 3"},
           {.inputs = {{.shape = {}}}, .error = "a scalar has no axis"},
-          {.inputs = {{.shape = {2, 3}}}, .attributes = {{"axis", 2}}, .error = "axis 2 is out of range for rank 2"}};
+          {.inputs = {{.shape = {2, 3}}},
+           .attributes = {{"axis", 2}},
+           .error = "axis 2 is out of range for rank 2"}};
 }
 void unstack_reference(const Inputs& in, const AttributeMap& attributes, Outputs& out) {
   const std::int64_t axis = axis_of(attributes, in[0].shape.rank());
@@ -357,10 +388,16 @@ std::vector<OpSample> split_samples() {
           {.inputs = {{.shape = {4, 2}}}, .attributes = {{"sizes", ints({1, 3})}}},
           {.inputs = {{.shape = {2, 5}}}, .attributes = {{"sizes", ints({2, -1})}, {"axis", 1}}},
           {.inputs = {{.shape = {4}}}, .attributes = {{"sizes", ints({0, 4})}}},
-          {.inputs = {{.shape = {5}}}, .attributes = {{"sizes", 2}}, .error = "length 5 of axis 0 does not divide into 2"},
+          {.inputs = {{.shape = {5}}},
+           .attributes = {{"sizes", 2}},
+           .error = "length 5 of axis 0 does not divide into 2"},
           {.inputs = {{.shape = {5}}}, .attributes = {{"sizes", 0}}, .error = "0 parts"},
-          {.inputs = {{.shape = {5}}}, .attributes = {{"sizes", ints({2, 2})}}, .error = "the sizes add up to 4"},
-          {.inputs = {{.shape = {5}}}, .attributes = {{"sizes", ints({-1, -1})}}, .error = "more than one size is -1"}};
+          {.inputs = {{.shape = {5}}},
+           .attributes = {{"sizes", ints({2, 2})}},
+           .error = "the sizes add up to 4"},
+          {.inputs = {{.shape = {5}}},
+           .attributes = {{"sizes", ints({-1, -1})}},
+           .error = "more than one size is -1"}};
 }
 void split_reference(const Inputs& in, const AttributeMap& attributes, Outputs& out) {
   const auto axis = static_cast<std::size_t>(axis_of(attributes, in[0].shape.rank()));
@@ -383,7 +420,8 @@ void split_reference(const Inputs& in, const AttributeMap& attributes, Outputs& 
     begin += shape[static_cast<int>(axis)];
   }
 }
-const OpTest kSplitTest = {.samples = split_samples, .reference = split_reference, .dtypes = reference::kEveryDType};
+const OpTest kSplitTest = {
+    .samples = split_samples, .reference = split_reference, .dtypes = reference::kEveryDType};
 #endif
 
 // --- The ops ---
@@ -455,8 +493,8 @@ std::vector<Tensor> split(Operand x, std::span<const std::int64_t> sizes, int ax
   return apply_all(kSplit, std::span(&x, 1), &attributes);
 }
 OpFamily array_ops() {
-  static constexpr const OpDef* ops[] = {&kConcat, &kStack,   &kUnstack, &kSplit, &kPad,
-                                         &kTile,   &kRepeat,  &kReverse, &kRoll,  &kMeshgrid};
+  static constexpr const OpDef* ops[] = {&kConcat, &kStack,  &kUnstack, &kSplit, &kPad,
+                                         &kTile,   &kRepeat, &kReverse, &kRoll,  &kMeshgrid};
   return ops;
 }
 

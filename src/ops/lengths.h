@@ -1,7 +1,9 @@
-// A short list of lengths as an attribute: the shape that reshape, broadcast_to, tile and the creation ops take.
+// A short list of lengths as an attribute: the shape that reshape, broadcast_to, tile and the
+// creation ops take.
 //
-// A Shape has 72 bytes and an attribute struct at most 64, so the lengths are packed into 32 bits each, which is what a
-// tensor holds as well. Nothing is interned: shapes that differ from call to call would pile up.
+// A Shape has 72 bytes and an attribute struct at most 64, so the lengths are packed into 32 bits
+// each, which is what a tensor holds as well. Nothing is interned: shapes that differ from call to
+// call would pile up.
 #pragma once
 
 #include "src/core/attributes.h"
@@ -16,25 +18,29 @@ struct Lengths {
 
   Shape shape() const {
     Shape shape;
-    for (int i = 0; i < rank; ++i) shape.push_back(packed[i] == kAny ? -1 : std::int64_t{packed[i]});
+    for (int i = 0; i < rank; ++i)
+      shape.push_back(packed[i] == kAny ? -1 : std::int64_t{packed[i]});
     return shape;
   }
 };
 
-// Throws ShapeError for a length below -1 (below 0 unless `any` is true) or above what a tensor can have.
+// Throws ShapeError for a length below -1 (below 0 unless `any` is true) or above what a tensor can
+// have.
 inline Lengths pack_lengths(std::string_view op, const Shape& shape, bool any = false) {
   Lengths lengths;
   for (std::int64_t length : shape) {
-    CAPSTAN_CHECK(length >= (any ? -1 : 0), ShapeError, op, ": negative length ", length, " in ", shape);
-    CAPSTAN_CHECK(length < std::int64_t{Lengths::kAny}, ShapeError, op, ": length ", length, " in ", shape,
-                  " exceeds 4294967294");
+    CAPSTAN_CHECK(length >= (any ? -1 : 0), ShapeError, op, ": negative length ", length, " in ",
+                  shape);
+    CAPSTAN_CHECK(length < std::int64_t{Lengths::kAny}, ShapeError, op, ": length ", length, " in ",
+                  shape, " exceeds 4294967294");
     lengths.packed[lengths.rank++] = static_cast<std::uint32_t>(length);
   }
   return lengths;
 }
 
 // The integers of a dynamic value: a list of them, or one.
-inline std::vector<std::int64_t> integers_of(const AttributeValue& value, std::string_view op, std::string_view name) {
+inline std::vector<std::int64_t> integers_of(const AttributeValue& value, std::string_view op,
+                                             std::string_view name) {
   std::vector<std::int64_t> integers;
   const auto add = [&](const AttributeValue& item) {
     CAPSTAN_CHECK(item.kind == AttributeValue::Kind::kInt, ValueError, op, ": attribute \"", name,
@@ -55,7 +61,8 @@ inline AttributeValue list_of(std::span<const std::int64_t> integers) {
   return AttributeValue(std::move(list));
 }
 
-inline void set_field(Lengths& field, const AttributeValue& value, std::string_view op, std::string_view name) {
+inline void set_field(Lengths& field, const AttributeValue& value, std::string_view op,
+                      std::string_view name) {
   field = pack_lengths(op, Shape(integers_of(value, op, name)), true);
 }
 inline AttributeValue get_field(const Lengths& field) { return list_of(field.shape().dims()); }

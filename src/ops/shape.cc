@@ -1,19 +1,18 @@
-// Shapes: views, transposes, broadcasts, and "in the shape of another tensor".
+// Shapes: views and transposes.
 //
-// reshape, expand_dims and squeeze share the storage of their argument; the result is a tensor of its own all the same,
-// because tapes tell tensors apart by their block. The ops named *_like take the shape from a tensor of which nothing
-// else is read: gradient rules are written with them, so that they hold for any shape.
+// reshape, expand_dims and squeeze share the storage of their argument; the result is a tensor of
+// its own all the same, because tapes tell tensors apart by their block.
 #include "capstan/ops/array.h"
 #include "src/core/allocator.h"
 #include "src/core/apply.h"
 #include "src/core/check.h"
 #include "src/core/op_test.h"
-#include "src/kernels/reduce.h"
 #include "src/kernels/strided_copy.h"
 #include "src/ops/axes.h"
 #include "src/ops/families.h"
 #include "src/ops/lengths.h"
 #include "src/ops/reference.h"
+#include "src/ops/shape.h"
 
 namespace capstan {
 
@@ -48,20 +47,21 @@ void infer_reshape(const Call& call, OutputSpecs& outputs) {
   bool overflow = false;
   for (int i = 0; i < shape.rank(); ++i) {
     if (shape[i] == -1) {
-      CAPSTAN_CHECK(any < 0, ShapeError, "reshape: -1 stands at axes ", any, " and ", i, " of ", shape,
-                    arguments({{"x", x}}));
+      CAPSTAN_CHECK(any < 0, ShapeError, "reshape: -1 stands at axes ", any, " and ", i, " of ",
+                    shape, arguments({{"x", x}}));
       any = i;
     } else {
       overflow |= __builtin_mul_overflow(known, shape[i], &known);
     }
   }
   if (any >= 0) {
-    CAPSTAN_CHECK(!overflow && known != 0 && x.size() % known == 0, ShapeError, "reshape: ", x.size(),
-                  " elements leave no length for the -1 in ", shape, arguments({{"x", x}}));
+    CAPSTAN_CHECK(!overflow && known != 0 && x.size() % known == 0, ShapeError,
+                  "reshape: ", x.size(), " elements leave no length for the -1 in ", shape,
+                  arguments({{"x", x}}));
     shape.set(any, x.size() / known);
   } else {
-    CAPSTAN_CHECK(!overflow && known == x.size(), ShapeError, "reshape: ", x.size(), " elements do not fill the shape ",
-                  shape, arguments({{"x", x}}));
+    CAPSTAN_CHECK(!overflow && known == x.size(), ShapeError, "reshape: ", x.size(),
+                  " elements do not fill the shape ", shape, arguments({{"x", x}}));
   }
   outputs.add(x.dtype(), shape);
 }
@@ -71,7 +71,8 @@ void infer_reshape(const Call& call, OutputSpecs& outputs) {
 struct AxisAttributes {
   std::int64_t axis = 0;
 };
-constexpr AttributeType kAxisAttributes = attribute_type<AxisAttributes>({field<&AxisAttributes::axis>("axis", true)});
+constexpr AttributeType kAxisAttributes =
+    attribute_type<AxisAttributes>({field<&AxisAttributes::axis>("axis", true)});
 
 void infer_expand_dims(const Call& call, OutputSpecs& outputs) {
   const TensorRef& x = call.input(0);
@@ -100,8 +101,8 @@ void infer_squeeze(const Call& call, OutputSpecs& outputs) {
   Shape shape;
   for (int i = 0; i < x.rank(); ++i) {
     const std::int64_t length = x.dim(i);
-    CAPSTAN_CHECK(all || !set.on[i] || length == 1, ShapeError, "squeeze: axis ", i, " has length ", length, ", not 1",
-                  arguments({{"x", x}}));
+    CAPSTAN_CHECK(all || !set.on[i] || length == 1, ShapeError, "squeeze: axis ", i, " has length ",
+                  length, ", not 1", arguments({{"x", x}}));
     if (!set.on[i] || length != 1) shape.push_back(length);
   }
   outputs.add(x.dtype(), shape);
@@ -125,8 +126,8 @@ Permutation permutation_of(const Axes& axes, const TensorRef& x) {
     for (int i = 0; i < x.rank(); ++i) perm.axis[i] = x.rank() - 1 - i;
     return perm;
   }
-  CAPSTAN_CHECK(axes.size() == x.rank(), ShapeError, "transpose: perm names ", axes.size(), " axes of ", x.rank(),
-                arguments({{"x", x}}));
+  CAPSTAN_CHECK(axes.size() == x.rank(), ShapeError, "transpose: perm names ", axes.size(),
+                " axes of ", x.rank(), arguments({{"x", x}}));
   normalize_axes("transpose", axes, x.rank());
   for (int i = 0; i < x.rank(); ++i) perm.axis[i] = normalize_axis("transpose", axes[i], x.rank());
   return perm;
@@ -155,111 +156,30 @@ void transpose_kernel(const Call& call, std::span<Tensor> outputs) {
     axes[i] = {outputs[0].dim(i), step, stride[perm.axis[i]]};
     step *= axes[i].length;
   }
-  strided_copy(mutable_raw_data(outputs[0]), x.raw_data(), std::span(axes, static_cast<std::size_t>(x.rank())),
-               size_of(x.dtype()));
+  strided_copy(mutable_raw_data(outputs[0]), x.raw_data(),
+               std::span(axes, static_cast<std::size_t>(x.rank())), size_of(x.dtype()));
 }
 
 void transpose_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
   if (!call.needs(0)) return;
-  const Permutation perm = permutation_of(call.attributes<TransposeAttributes>().perm, call.input(0));
+  const Permutation perm =
+      permutation_of(call.attributes<TransposeAttributes>().perm, call.input(0));
   const int rank = call.input(0).rank();
   int inverse[kMaxRank];
   for (int i = 0; i < rank; ++i) inverse[perm.axis[i]] = i;
-  cotangents[0] = transpose(call.cotangent(), Axes(std::span(inverse, static_cast<std::size_t>(rank))));
+  cotangents[0] =
+      transpose(call.cotangent(), Axes(std::span(inverse, static_cast<std::size_t>(rank))));
 }
 
-// --- broadcast_to, broadcast_like ---
-
-void check_broadcasts(std::string_view op, const TensorRef& x, const Shape& shape) {
-  bool fits = x.rank() <= shape.rank();
-  for (int i = 1; fits && i <= x.rank(); ++i) fits = x.dim(-i) == shape[-i] || x.dim(-i) == 1;
-  CAPSTAN_CHECK(fits, ShapeError, op, ": the shape ", x.shape(), " does not broadcast to ", shape,
-                arguments({{"x", x}}));
-}
-
-void infer_broadcast_to(const Call& call, OutputSpecs& outputs) {
-  const TensorRef& x = call.input(0);
-  Shape shape = call.attributes<ReshapeAttributes>().shape.shape();
-  for (int i = 1; i <= shape.rank(); ++i) {  // -1 keeps the length of x
-    if (shape[-i] != -1) continue;
-    CAPSTAN_CHECK(i <= x.rank(), ShapeError, "broadcast_to: the -1 in ", shape, " is not an axis of x",
-                  arguments({{"x", x}}));
-    shape.set(-i, x.dim(-i));
-  }
-  check_broadcasts("broadcast_to", x, shape);
-  outputs.add(x.dtype(), shape);
-}
-
-void infer_broadcast_like(const Call& call, OutputSpecs& outputs) {
-  const Shape shape = call.input(1).shape();
-  check_broadcasts("broadcast_like", call.input(0), shape);
-  outputs.add(call.input(0).dtype(), shape);
-}
-
-void broadcast_kernel(const Call& call, std::span<Tensor> outputs) {
-  const TensorRef& x = call.input(0);
-  const TensorRef& out = outputs[0];
-  CopyAxis axes[kMaxRank];
-  std::int64_t from = 1;
-  std::int64_t to = 1;
-  for (int i = out.rank() - 1; i >= 0; --i) {
-    const int axis = i - (out.rank() - x.rank());
-    const std::int64_t length = axis < 0 ? 1 : x.dim(axis);
-    axes[i] = {out.dim(i), to, length == 1 ? 0 : from};
-    to *= out.dim(i);
-    from *= length;
-  }
-  strided_copy(mutable_raw_data(outputs[0]), x.raw_data(), std::span(axes, static_cast<std::size_t>(out.rank())),
-               size_of(x.dtype()));
-}
-
-void broadcast_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
-  if (call.needs(0)) cotangents[0] = sum_like(call.cotangent(), call.input(0));
-}
-
-// --- reshape_like, sum_like ---
+// --- reshape_like ---
 
 void infer_reshape_like(const Call& call, OutputSpecs& outputs) {
   const TensorRef& x = call.input(0);
   const TensorRef& like = call.input(1);
-  CAPSTAN_CHECK(x.size() == like.size(), ShapeError, "reshape_like: ", x.size(), " elements do not fill the shape ",
-                like.shape(), arguments({{"x", x}, {"like", like}}));
-  outputs.add(x.dtype(), like.shape());
-}
-
-void infer_sum_like(const Call& call, OutputSpecs& outputs) {
-  const TensorRef& x = call.input(0);
-  const TensorRef& like = call.input(1);
-  bool fits = like.rank() <= x.rank();
-  for (int i = 1; fits && i <= like.rank(); ++i) fits = x.dim(-i) == like.dim(-i) || like.dim(-i) == 1;
-  CAPSTAN_CHECK(fits, ShapeError, "sum_like: the shape ", x.shape(), " does not sum to ", like.shape(),
+  CAPSTAN_CHECK(x.size() == like.size(), ShapeError, "reshape_like: ", x.size(),
+                " elements do not fill the shape ", like.shape(),
                 arguments({{"x", x}, {"like", like}}));
-  CAPSTAN_CHECK(x.dtype() != DType::kBool, DTypeError, "sum_like: dtype bool is not supported",
-                arguments({{"x", x}}));
   outputs.add(x.dtype(), like.shape());
-}
-
-void sum_like_kernel(const Call& call, std::span<Tensor> outputs) {
-  const TensorRef& x = call.input(0);
-  const TensorRef& out = outputs[0];
-  ReduceShape shape;
-  for (int i = 0; i < x.rank(); ++i) {
-    const int axis = i - (x.rank() - out.rank());
-    shape.add(x.dim(i), axis < 0 || out.dim(axis) != x.dim(i));
-  }
-  reduce(Reduction::kSum, x.dtype(), shape, x.raw_data(), mutable_raw_data(outputs[0]));
-}
-
-void sum_like_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
-  if (call.needs(0)) cotangents[0] = broadcast_like(call.cotangent(), call.input(0));
-}
-
-// A tensor that already has the wanted shape needs no op: it is its own sum and broadcast.
-bool has_shape_of(const Operand& x, const Operand& like) {
-  if (x.kind() == Operand::Kind::kVariable || x.is_literal() || like.kind() != Operand::Kind::kLent) return false;
-  const detail::Block* a = x.kind() == Operand::Kind::kLent ? x.lent() : x.given()->block();
-  const detail::Block* b = like.lent();
-  return a != nullptr && b != nullptr && a->rank == b->rank && std::equal(a->dims, a->dims + kMaxRank, b->dims);
 }
 
 // --- shape, size, rank ---
@@ -277,7 +197,8 @@ DType index_type(const Call& call) {
   return dtype;
 }
 
-void write_index(const Tensor& out, std::int64_t position, std::int64_t value, std::string_view op) {
+void write_index(const Tensor& out, std::int64_t position, std::int64_t value,
+                 std::string_view op) {
   if (out.dtype() == DType::kInt64) {
     mutable_data<std::int64_t>(out)[position] = value;
     return;
@@ -288,7 +209,8 @@ void write_index(const Tensor& out, std::int64_t position, std::int64_t value, s
 }
 
 void shape_kernel(const Call& call, std::span<Tensor> outputs) {
-  for (int i = 0; i < call.input(0).rank(); ++i) write_index(outputs[0], i, call.input(0).dim(i), "shape");
+  for (int i = 0; i < call.input(0).rank(); ++i)
+    write_index(outputs[0], i, call.input(0).dim(i), "shape");
 }
 void size_kernel(const Call& call, std::span<Tensor> outputs) {
   write_index(outputs[0], 0, call.input(0).size(), "size");
@@ -314,10 +236,18 @@ std::vector<OpSample> reshape_samples() {
           {.inputs = {{.shape = {}}}, .attributes = {{"shape", ints({1, 1})}}},
           {.inputs = {{.shape = {1}}}, .attributes = {{"shape", ints({})}}},
           {.inputs = {{.shape = {0, 3}}}, .attributes = {{"shape", ints({3, 0, 2})}}},
-          {.inputs = {{.shape = {2, 3}}}, .attributes = {{"shape", ints({4, 2})}}, .error = "6 elements do not fill"},
-          {.inputs = {{.shape = {2, 3}}}, .attributes = {{"shape", ints({-1, -1})}}, .error = "-1 stands at axes 0 and 1"},
-          {.inputs = {{.shape = {2, 3}}}, .attributes = {{"shape", ints({4, -1})}}, .error = "no length for the -1"},
-          {.inputs = {{.shape = {2, 3}}}, .attributes = {{"shape", ints({-2, 3})}}, .error = "negative length -2"}};
+          {.inputs = {{.shape = {2, 3}}},
+           .attributes = {{"shape", ints({4, 2})}},
+           .error = "6 elements do not fill"},
+          {.inputs = {{.shape = {2, 3}}},
+           .attributes = {{"shape", ints({-1, -1})}},
+           .error = "-1 stands at axes 0 and 1"},
+          {.inputs = {{.shape = {2, 3}}},
+           .attributes = {{"shape", ints({4, -1})}},
+           .error = "no length for the -1"},
+          {.inputs = {{.shape = {2, 3}}},
+           .attributes = {{"shape", ints({-2, 3})}},
+           .error = "negative length -2"}};
 }
 void reshape_reference(const Inputs& in, const AttributeMap& attributes, Outputs& out) {
   Shape shape(reference::integers(attributes, "shape"));
@@ -336,7 +266,9 @@ std::vector<OpSample> expand_dims_samples() {
           {.inputs = {{.shape = {2, 3}}}, .attributes = {{"axis", -1}}},
           {.inputs = {{.shape = {}}}, .attributes = {{"axis", 0}}},
           {.inputs = {{.shape = {0}}}, .attributes = {{"axis", 0}}},
-          {.inputs = {{.shape = {2, 3}}}, .attributes = {{"axis", 3}}, .error = "axis 3 is out of range for rank 3"}};
+          {.inputs = {{.shape = {2, 3}}},
+           .attributes = {{"axis", 3}},
+           .error = "axis 3 is out of range for rank 3"}};
 }
 void expand_dims_reference(const Inputs& in, const AttributeMap& attributes, Outputs& out) {
   std::vector<std::int64_t> dims(in[0].shape.begin(), in[0].shape.end());
@@ -345,8 +277,9 @@ void expand_dims_reference(const Inputs& in, const AttributeMap& attributes, Out
   dims.insert(dims.begin() + axis, 1);
   out = {{in[0].dtype, Shape(dims), in[0].values}};
 }
-const OpTest kExpandDimsTest = {
-    .samples = expand_dims_samples, .reference = expand_dims_reference, .dtypes = reference::kEveryDType};
+const OpTest kExpandDimsTest = {.samples = expand_dims_samples,
+                                .reference = expand_dims_reference,
+                                .dtypes = reference::kEveryDType};
 
 std::vector<OpSample> squeeze_samples() {
   return {{.inputs = {{.shape = {1, 3, 1}}}},
@@ -354,8 +287,12 @@ std::vector<OpSample> squeeze_samples() {
           {.inputs = {{.shape = {1, 1, 2}}}, .attributes = {{"axis", ints({0, 1})}}},
           {.inputs = {{.shape = {1, 0}}}},
           {.inputs = {{.shape = {}}}},
-          {.inputs = {{.shape = {2, 1}}}, .attributes = {{"axis", 0}}, .error = "axis 0 has length 2, not 1"},
-          {.inputs = {{.shape = {1}}}, .attributes = {{"axis", 1}}, .error = "axis 1 is out of range for rank 1"}};
+          {.inputs = {{.shape = {2, 1}}},
+           .attributes = {{"axis", 0}},
+           .error = "axis 0 has length 2, not 1"},
+          {.inputs = {{.shape = {1}}},
+           .attributes = {{"axis", 1}},
+           .error = "axis 1 is out of range for rank 1"}};
 }
 void squeeze_reference(const Inputs& in, const AttributeMap& attributes, Outputs& out) {
   const int rank = in[0].shape.rank();
@@ -379,9 +316,15 @@ std::vector<OpSample> transpose_samples() {
           {.inputs = {{.shape = {}}}},
           {.inputs = {{.shape = {0, 3}}}},
           {.inputs = {{.shape = {35, 67}}}},
-          {.inputs = {{.shape = {2, 3}}}, .attributes = {{"perm", ints({0, 0})}}, .error = "axis 0 is given twice"},
-          {.inputs = {{.shape = {2, 3}}}, .attributes = {{"perm", ints({0, 2})}}, .error = "axis 2 is out of range"},
-          {.inputs = {{.shape = {2, 3}}}, .attributes = {{"perm", ints({0})}}, .error = "perm names 1 axes of 2"}};
+          {.inputs = {{.shape = {2, 3}}},
+           .attributes = {{"perm", ints({0, 0})}},
+           .error = "axis 0 is given twice"},
+          {.inputs = {{.shape = {2, 3}}},
+           .attributes = {{"perm", ints({0, 2})}},
+           .error = "axis 2 is out of range"},
+          {.inputs = {{.shape = {2, 3}}},
+           .attributes = {{"perm", ints({0})}},
+           .error = "perm names 1 axes of 2"}};
 }
 void transpose_reference(const Inputs& in, const AttributeMap& attributes, Outputs& out) {
   const int rank = in[0].shape.rank();
@@ -396,89 +339,36 @@ void transpose_reference(const Inputs& in, const AttributeMap& attributes, Outpu
   }
   out = {build(in[0].dtype, shape, [&](const Position& position) {
     Position from(position.size());
-    for (std::size_t i = 0; i < position.size(); ++i) from[static_cast<std::size_t>(perm[i])] = position[i];
+    for (std::size_t i = 0; i < position.size(); ++i)
+      from[static_cast<std::size_t>(perm[i])] = position[i];
     return at(in[0], from);
   })};
 }
-const OpTest kTransposeTest = {
-    .samples = transpose_samples, .reference = transpose_reference, .dtypes = reference::kEveryDType};
-
-ReferenceTensor broadcast(const ReferenceTensor& x, const Shape& shape) {
-  return build(x.dtype, shape, [&](const Position& position) {
-    Position from(position.end() - x.shape.rank(), position.end());
-    for (int i = 0; i < x.shape.rank(); ++i) {
-      if (x.shape[i] == 1) from[static_cast<std::size_t>(i)] = 0;
-    }
-    return at(x, from);
-  });
-}
-std::vector<OpSample> broadcast_to_samples() {
-  return {{.inputs = {{.shape = {3}}}, .attributes = {{"shape", ints({2, 3})}}},
-          {.inputs = {{.shape = {2, 1, 3}}}, .attributes = {{"shape", ints({2, 4, 3})}}},
-          {.inputs = {{.shape = {2, 1}}}, .attributes = {{"shape", ints({3, 2, 4})}}},
-          {.inputs = {{.shape = {}}}, .attributes = {{"shape", ints({2, 0})}}},
-          {.inputs = {{.shape = {}}}, .attributes = {{"shape", ints({})}}},
-          {.inputs = {{.shape = {2}}}, .attributes = {{"shape", ints({3})}}, .error = "[2] does not broadcast to [3]"},
-          {.inputs = {{.shape = {2, 3}}}, .attributes = {{"shape", ints({3})}}, .error = "does not broadcast to [3]"}};
-}
-void broadcast_to_reference(const Inputs& in, const AttributeMap& attributes, Outputs& out) {
-  out = {broadcast(in[0], Shape(reference::integers(attributes, "shape")))};
-}
-const OpTest kBroadcastToTest = {
-    .samples = broadcast_to_samples, .reference = broadcast_to_reference, .dtypes = reference::kEveryDType};
-
-std::vector<OpSample> broadcast_like_samples() {
-  return {{.inputs = {{.shape = {3}}, {.shape = {2, 3}, .differentiable = false}}},
-          {.inputs = {{.shape = {}}, {.shape = {4}, .differentiable = false}}},
-          {.inputs = {{.shape = {2, 1}}, {.shape = {2, 0}, .differentiable = false}}},
-          {.inputs = {{.shape = {2}}, {.shape = {3}, .differentiable = false}}, .error = "does not broadcast to [3]"}};
-}
-void broadcast_like_reference(const Inputs& in, const AttributeMap&, Outputs& out) {
-  out = {broadcast(in[0], in[1].shape)};
-}
-const OpTest kBroadcastLikeTest = {
-    .samples = broadcast_like_samples, .reference = broadcast_like_reference, .dtypes = reference::kEveryDType};
+const OpTest kTransposeTest = {.samples = transpose_samples,
+                               .reference = transpose_reference,
+                               .dtypes = reference::kEveryDType};
 
 std::vector<OpSample> reshape_like_samples() {
   return {{.inputs = {{.shape = {2, 3}}, {.shape = {3, 2}, .differentiable = false}}},
           {.inputs = {{.shape = {1, 1}}, {.shape = {}, .differentiable = false}}},
           {.inputs = {{.shape = {0, 2}}, {.shape = {0}, .differentiable = false}}},
-          {.inputs = {{.shape = {2}}, {.shape = {3}, .differentiable = false}}, .error = "2 elements do not fill"}};
+          {.inputs = {{.shape = {2}}, {.shape = {3}, .differentiable = false}},
+           .error = "2 elements do not fill"}};
 }
 void reshape_like_reference(const Inputs& in, const AttributeMap&, Outputs& out) {
   out = {{in[0].dtype, in[1].shape, in[0].values}};
 }
-const OpTest kReshapeLikeTest = {
-    .samples = reshape_like_samples, .reference = reshape_like_reference, .dtypes = reference::kEveryDType};
-
-std::vector<OpSample> sum_like_samples() {
-  return {{.inputs = {{.shape = {2, 3}}, {.shape = {3}, .differentiable = false}}},
-          {.inputs = {{.shape = {2, 3}}, {.shape = {2, 1}, .differentiable = false}}},
-          {.inputs = {{.shape = {2, 3, 4}}, {.shape = {3, 1}, .differentiable = false}}},
-          {.inputs = {{.shape = {2, 3, 2}}, {.shape = {2, 1, 2}, .differentiable = false}}},
-          {.inputs = {{.shape = {5}}, {.shape = {}, .differentiable = false}}},
-          {.inputs = {{.shape = {2, 3}}, {.shape = {2, 3}, .differentiable = false}}},
-          {.inputs = {{.shape = {0, 3}}, {.shape = {3}, .differentiable = false}}},
-          {.inputs = {{.shape = {2, 3}}, {.shape = {2}, .differentiable = false}}, .error = "does not sum to [2]"}};
-}
-void sum_like_reference(const Inputs& in, const AttributeMap&, Outputs& out) {
-  out = {build(in[0].dtype, in[1].shape, [](const Position&) { return 0.0; })};
-  reference::for_each(in[0].shape, [&](const Position& position) {
-    Position to(position.end() - in[1].shape.rank(), position.end());
-    for (int i = 0; i < in[1].shape.rank(); ++i) {
-      if (in[1].shape[i] == 1) to[static_cast<std::size_t>(i)] = 0;
-    }
-    out[0].values[reference::flat(in[1].shape, to)] += at(in[0], position);
-  });
-}
-const OpTest kSumLikeTest = {
-    .samples = sum_like_samples, .reference = sum_like_reference, .dtypes = reference::kEveryNumber};
+const OpTest kReshapeLikeTest = {.samples = reshape_like_samples,
+                                 .reference = reshape_like_reference,
+                                 .dtypes = reference::kEveryDType};
 
 std::vector<OpSample> shape_samples() {
   return {{.inputs = {{.shape = {2, 3}}}},
           {.inputs = {{.shape = {}}}},
           {.inputs = {{.shape = {0, 4}}}, .attributes = {{"out_type", "int64"}}},
-          {.inputs = {{.shape = {2}}}, .attributes = {{"out_type", "float32"}}, .error = "must be int32 or int64"}};
+          {.inputs = {{.shape = {2}}},
+           .attributes = {{"out_type", "float32"}},
+           .error = "must be int32 or int64"}};
 }
 DType out_type(const AttributeMap& attributes) {
   return reference::has(attributes, "out_type") ? DType::kInt64 : DType::kInt32;
@@ -496,8 +386,10 @@ void rank_reference(const Inputs& in, const AttributeMap& attributes, Outputs& o
 }
 const OpTest kShapeTest = {
     .samples = shape_samples, .reference = shape_reference, .dtypes = reference::kEveryDType};
-const OpTest kSizeTest = {.samples = shape_samples, .reference = size_reference, .dtypes = reference::kEveryDType};
-const OpTest kRankTest = {.samples = shape_samples, .reference = rank_reference, .dtypes = reference::kEveryDType};
+const OpTest kSizeTest = {
+    .samples = shape_samples, .reference = size_reference, .dtypes = reference::kEveryDType};
+const OpTest kRankTest = {
+    .samples = shape_samples, .reference = rank_reference, .dtypes = reference::kEveryDType};
 #endif
 
 // --- The ops ---
@@ -541,27 +433,6 @@ constexpr OpDef kTranspose = {
     .vjp = transpose_vjp,
     .test = CAPSTAN_OP_TEST(kTransposeTest),
 };
-constexpr OpDef kBroadcastTo = {
-    .name = "broadcast_to",
-    .text = "Repeats axes of length 1, and new leading ones, to fill a shape.",
-    .attributes = &kReshapeAttributes,
-    .infer = infer_broadcast_to,
-    .kernel = broadcast_kernel,
-    .vjp = broadcast_vjp,
-    .test = CAPSTAN_OP_TEST(kBroadcastToTest),
-};
-constexpr OpDef kBroadcastLike = {
-    .name = "broadcast_like",
-    .text = "Broadcast to the shape of another tensor, of which only the shape is read.",
-    .flags = kTakesAnyDTypes,
-    .arity = 2,
-    .input_names = "x, like",
-    .infer = infer_broadcast_like,
-    .kernel = broadcast_kernel,
-    .shape_inputs = 0b10,
-    .vjp = broadcast_vjp,
-    .test = CAPSTAN_OP_TEST(kBroadcastLikeTest),
-};
 constexpr OpDef kReshapeLike = {
     .name = "reshape_like",
     .text = "The same elements in the shape of another tensor, of which only the shape is read.",
@@ -574,25 +445,15 @@ constexpr OpDef kReshapeLike = {
     .vjp = reshape_vjp,
     .test = CAPSTAN_OP_TEST(kReshapeLikeTest),
 };
-constexpr OpDef kSumLike = {
-    .name = "sum_like",
-    .text = "Summed over the axes along which the shape of another tensor would be broadcast.",
-    .flags = kTakesAnyDTypes,
-    .arity = 2,
-    .input_names = "x, like",
-    .infer = infer_sum_like,
-    .kernel = sum_like_kernel,
-    .shape_inputs = 0b10,
-    .vjp = sum_like_vjp,
-    .test = CAPSTAN_OP_TEST(kSumLikeTest),
-};
 constexpr OpDef kShape = {
     .name = "shape",
     .text = "The lengths of the axes, as a vector.",
     .flags = kNotDifferentiable,
     .attributes = &kShapeAttributes,
-    .infer = [](const Call& call,
-                OutputSpecs& outputs) { outputs.add(index_type(call), Shape{call.input(0).rank()}); },
+    .infer =
+        [](const Call& call, OutputSpecs& outputs) {
+          outputs.add(index_type(call), Shape{call.input(0).rank()});
+        },
     .kernel = shape_kernel,
     .shape_inputs = 0b1,
     .test = CAPSTAN_OP_TEST(kShapeTest),
@@ -636,16 +497,7 @@ Tensor transpose(Operand x, Axes perm) {
   const TransposeAttributes attributes{perm};
   return apply(kTranspose, x, &attributes);
 }
-Tensor broadcast_to(Operand x, const Shape& shape) {
-  const ReshapeAttributes attributes{pack_lengths("broadcast_to", shape, true)};
-  return apply(kBroadcastTo, x, &attributes);
-}
-
-Tensor broadcast_like(Operand x, Operand like) {
-  return has_shape_of(x, like) ? to_tensor(x) : apply(kBroadcastLike, x, like);
-}
 Tensor reshape_like(Operand x, Operand like) { return apply(kReshapeLike, x, like); }
-Tensor sum_like(Operand x, Operand like) { return has_shape_of(x, like) ? to_tensor(x) : apply(kSumLike, x, like); }
 
 Tensor shape(Operand x, DType out_type) {
   const ShapeAttributes attributes{out_type};
@@ -661,9 +513,9 @@ Tensor rank(Operand x, DType out_type) {
 }
 
 OpFamily shape_ops() {
-  static constexpr const OpDef* ops[] = {&kReshape,      &kExpandDims,   &kSqueeze,     &kTranspose,
-                                         &kBroadcastTo,  &kBroadcastLike, &kReshapeLike, &kSumLike,
-                                         &kShape,        &kSize,          &kRank};
+  static constexpr const OpDef* ops[] = {&kReshape,     &kExpandDims,    &kSqueeze,     &kTranspose,
+                                         &kBroadcastTo, &kBroadcastLike, &kReshapeLike, &kSumLike,
+                                         &kShape,       &kSize,          &kRank};
   return ops;
 }
 

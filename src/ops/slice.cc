@@ -1,8 +1,9 @@
 // NumPy's indexing.
 //
-// One op, getitem, knows how to select; slice and strided_slice only say the same in other words. Its adjoint puts
-// elements back where they were selected from, and is an op as well, so that gradients of any order exist: the gradient
-// of either is the other. A selection whose elements lie side by side, such as leading rows, shares storage.
+// One op, getitem, knows how to select; slice and strided_slice only say the same in other words.
+// Its adjoint puts elements back where they were selected from, and is an op as well, so that
+// gradients of any order exist: the gradient of either is the other. A selection whose elements lie
+// side by side, such as leading rows, shares storage.
 #include <cstring>
 
 #include "capstan/ops/array.h"
@@ -17,245 +18,6 @@
 
 namespace capstan {
 
-// --- IndexList ---
-
-IndexList pack_index(std::span<const Index> items) {
-  IndexList list;
-  list.count = static_cast<std::int64_t>(items.size());
-  int numbers = 0;
-  bool fits = items.size() <= IndexList::kMaxItems;
-  for (std::size_t i = 0; fits && i < items.size(); ++i) {
-    const Slice& slice = items[i].slice;
-    std::uint64_t code = static_cast<std::uint64_t>(items[i].kind);
-    if (items[i].kind == Index::Kind::kNumber || items[i].kind == Index::Kind::kSlice) {
-      const std::int64_t values[] = {slice.begin, slice.end, slice.step};
-      const std::int64_t defaults[] = {Slice::kEdge, Slice::kEdge, 1};
-      for (int k = 0; k < 3; ++k) {
-        if (values[k] == defaults[k]) continue;
-        if (numbers == IndexList::kMaxNumbers) {
-          fits = false;
-          break;
-        }
-        list.numbers[numbers++] = values[k];
-        code |= std::uint64_t{4} << k;
-      }
-    }
-    list.codes |= code << (5 * i);
-  }
-  if (fits) return list;
-  IndexList interned;
-  interned.count = list.count;
-  std::vector<std::int64_t> all;
-  for (const Index& item : items) {
-    all.insert(all.end(), {static_cast<std::int64_t>(item.kind), item.slice.begin, item.slice.end, item.slice.step});
-  }
-  interned.more = intern(all);
-  return interned;
-}
-
-namespace {
-
-Index make_index(Index::Kind kind, std::int64_t begin, std::int64_t end, std::int64_t step) {
-  Index index(Slice{begin, end, step});
-  index.kind = kind;
-  return index;
-}
-
-// Calls visit(item) for every item.
-template <class Visit>
-void for_each_item(const IndexList& list, const Visit& visit) {
-  if (list.more.has_value()) {
-    for (std::size_t i = 0; i < list.more.size(); i += 4) {
-      visit(make_index(static_cast<Index::Kind>(list.more[i]), list.more[i + 1], list.more[i + 2], list.more[i + 3]));
-    }
-    return;
-  }
-  const std::int64_t* number = list.numbers;
-  for (std::int64_t i = 0; i < list.count; ++i) {
-    const std::uint64_t code = list.codes >> (5 * i);
-    const std::int64_t begin = (code & 4) != 0 ? *number++ : Slice::kEdge;
-    const std::int64_t end = (code & 8) != 0 ? *number++ : Slice::kEdge;
-    const std::int64_t step = (code & 16) != 0 ? *number++ : 1;
-    visit(make_index(static_cast<Index::Kind>(code & 3), begin, end, step));
-  }
-}
-
-}  // namespace
-
-std::vector<Index> unpack_index(const IndexList& list) {
-  std::vector<Index> items;
-  for_each_item(list, [&](const Index& item) { items.push_back(item); });
-  return items;
-}
-
-void set_field(IndexList& field, const AttributeValue& value, std::string_view op, std::string_view name) {
-  const auto refuse = [&] {
-    throw ValueError(detail::join(op, ": attribute \"", name,
-                                  "\" must list numbers, [begin, end, step], \"...\" or \"newaxis\", not ",
-                                  value.to_string()));
-  };
-  std::vector<Index> items;
-  const auto add = [&](const AttributeValue& item) {
-    switch (item.kind) {
-      case AttributeValue::Kind::kInt:
-        items.emplace_back(static_cast<long>(item.integer));
-        return;
-      case AttributeValue::Kind::kString:
-        if (item.text != "..." && item.text != "newaxis") refuse();
-        items.push_back(item.text == "..." ? Index(ellipsis) : Index(newaxis));
-        return;
-      case AttributeValue::Kind::kList: {
-        Slice slice;
-        std::int64_t* const parts[] = {&slice.begin, &slice.end, &slice.step};
-        if (item.list.size() > 3) refuse();
-        for (std::size_t k = 0; k < item.list.size(); ++k) {
-          if (item.list[k].kind == AttributeValue::Kind::kNone) continue;
-          if (item.list[k].kind != AttributeValue::Kind::kInt) refuse();
-          *parts[k] = item.list[k].integer;
-        }
-        items.emplace_back(slice);
-        return;
-      }
-      default:
-        refuse();
-    }
-  };
-  if (value.kind == AttributeValue::Kind::kList) {
-    for (const AttributeValue& item : value.list) add(item);
-  } else {
-    add(value);
-  }
-  field = pack_index(items);
-}
-
-AttributeValue get_field(const IndexList& field) {
-  std::vector<AttributeValue> list;
-  for (const Index& item : unpack_index(field)) {
-    switch (item.kind) {
-      case Index::Kind::kNumber:
-        list.emplace_back(item.slice.begin);
-        break;
-      case Index::Kind::kSlice: {
-        const auto part = [](std::int64_t number, std::int64_t edge) {
-          return number == edge ? AttributeValue() : AttributeValue(number);
-        };
-        list.emplace_back(std::vector<AttributeValue>{part(item.slice.begin, Slice::kEdge),
-                                                      part(item.slice.end, Slice::kEdge), part(item.slice.step, 1)});
-        break;
-      }
-      case Index::Kind::kEllipsis:
-        list.emplace_back("...");
-        break;
-      case Index::Kind::kNewAxis:
-        list.emplace_back("newaxis");
-        break;
-    }
-  }
-  return AttributeValue(std::move(list));
-}
-
-// --- Selection ---
-
-bool Selection::contiguous() const {
-  std::int64_t step = 1;
-  for (int i = axis_count - 1; i >= 0; --i) {
-    if (axes[i].length == 1) continue;
-    if (axes[i].from != step) return false;
-    step *= axes[i].length;
-  }
-  return true;
-}
-
-namespace {
-
-// The positions that a slice takes from an axis of length n: `count` of them from `begin` on. Python's rule.
-struct Span {
-  std::int64_t begin;
-  std::int64_t count;
-};
-Span span_of(const Slice& slice, std::int64_t n) {
-  const bool forward = slice.step > 0;
-  const std::int64_t low = forward ? 0 : -1;
-  const std::int64_t high = forward ? n : n - 1;
-  const auto bound = [&](std::int64_t number, std::int64_t edge) {
-    if (number == Slice::kEdge) return edge;
-    if (number < 0) number += n;
-    return std::min(std::max(number, low), high);
-  };
-  const std::int64_t begin = bound(slice.begin, forward ? low : high);
-  const std::int64_t end = bound(slice.end, forward ? high : low);
-  const std::int64_t distance = forward ? end - begin : begin - end;
-  if (distance <= 0) return {0, 0};
-  if (!forward && slice.step == INT64_MIN) return {begin, 1};  // its negative does not exist
-  return {begin, (distance - 1) / (forward ? slice.step : -slice.step) + 1};
-}
-
-}  // namespace
-
-Selection select(const IndexList& list, const TensorRef& x) {
-  int named = 0;
-  int dots = 0;
-  for_each_item(list, [&](const Index& item) {
-    named += item.kind == Index::Kind::kNumber || item.kind == Index::Kind::kSlice;
-    dots += item.kind == Index::Kind::kEllipsis;
-  });
-  CAPSTAN_CHECK(dots <= 1, ValueError, "getitem: ", dots, " ellipses, at most one may stand in an index",
-                arguments({{"x", x}}));
-  CAPSTAN_CHECK(named <= x.rank(), IndexError, "getitem: ", named, " indices for ", x.rank(), " axes",
-                arguments({{"x", x}}));
-  std::int64_t stride[kMaxRank];
-  std::int64_t step = 1;
-  for (int i = x.rank() - 1; i >= 0; --i) {
-    stride[i] = step;
-    step *= x.dim(i);
-  }
-  Selection selection;
-  int axis = 0;
-  const auto keep = [&](std::int64_t length, std::int64_t from) {
-    selection.shape.push_back(length);
-    selection.axes[selection.axis_count++] = {length, 0, from};
-  };
-  const auto keep_all = [&](int axes) {
-    for (int i = 0; i < axes; ++i, ++axis) keep(x.dim(axis), stride[axis]);
-  };
-  for_each_item(list, [&](const Index& item) {
-    switch (item.kind) {
-      case Index::Kind::kNumber: {
-        const std::int64_t length = x.dim(axis);
-        const std::int64_t given = item.slice.begin;
-        const std::int64_t number = given < 0 ? given + length : given;
-        CAPSTAN_CHECK(number >= 0 && number < length, IndexError, "getitem: index ", given, " is out of range for axis ",
-                      axis, " of length ", length, arguments({{"x", x}}));
-        selection.offset += number * stride[axis];
-        ++axis;
-        break;
-      }
-      case Index::Kind::kSlice: {
-        CAPSTAN_CHECK(item.slice.step != 0, ValueError, "getitem: the step of axis ", axis, " is 0",
-                      arguments({{"x", x}}));
-        const Span span = span_of(item.slice, x.dim(axis));
-        selection.offset += span.begin * stride[axis];
-        keep(span.count, span.count > 1 ? item.slice.step * stride[axis] : 1);
-        ++axis;
-        break;
-      }
-      case Index::Kind::kEllipsis:
-        keep_all(x.rank() - named);
-        break;
-      case Index::Kind::kNewAxis:
-        selection.shape.push_back(1);
-        break;
-    }
-  });
-  keep_all(x.rank() - axis);
-  std::int64_t to = 1;
-  for (int i = selection.axis_count - 1; i >= 0; --i) {
-    selection.axes[i].to = to;
-    to *= selection.axes[i].length;
-  }
-  return selection;
-}
-
 // --- getitem and its adjoint ---
 
 namespace {
@@ -267,7 +29,8 @@ constexpr AttributeType kGetitemAttributes =
     attribute_type<GetitemAttributes>({field<&GetitemAttributes::index>("index", true)});
 
 void infer_getitem(const Call& call, OutputSpecs& outputs) {
-  outputs.add(call.input(0).dtype(), select(call.attributes<GetitemAttributes>().index, call.input(0)).shape);
+  outputs.add(call.input(0).dtype(),
+              select(call.attributes<GetitemAttributes>().index, call.input(0)).shape);
 }
 
 void getitem_kernel(const Call& call, std::span<Tensor> outputs) {
@@ -282,7 +45,8 @@ void getitem_kernel(const Call& call, std::span<Tensor> outputs) {
   if (count == 0) return;
   const std::size_t size = size_of(x.dtype());
   strided_copy(mutable_raw_data(outputs[0]),
-               static_cast<const std::byte*>(x.raw_data()) + static_cast<std::size_t>(selection.offset) * size,
+               static_cast<const std::byte*>(x.raw_data()) +
+                   static_cast<std::size_t>(selection.offset) * size,
                std::span(selection.axes, static_cast<std::size_t>(selection.axis_count)), size);
 }
 
@@ -299,8 +63,8 @@ void infer_getitem_adjoint(const Call& call, OutputSpecs& outputs) {
   const TensorRef& x = call.input(0);
   const TensorRef& like = call.input(1);
   const Shape selected = select(call.attributes<GetitemAttributes>().index, like).shape;
-  CAPSTAN_CHECK(x.shape() == selected, ShapeError, "getitem_adjoint: the index selects the shape ", selected, ", not ",
-                x.shape(), arguments({{"x", x}, {"like", like}}));
+  CAPSTAN_CHECK(x.shape() == selected, ShapeError, "getitem_adjoint: the index selects the shape ",
+                selected, ", not ", x.shape(), arguments({{"x", x}, {"like", like}}));
   outputs.add(x.dtype(), like.shape());
 }
 
@@ -311,7 +75,8 @@ void getitem_adjoint_kernel(const Call& call, std::span<Tensor> outputs) {
   if (out.size() == 0) return;
   const std::size_t size = size_of(x.dtype());
   auto* data = static_cast<std::byte*>(mutable_raw_data(out));
-  if (selection.shape.size() != out.size()) std::memset(data, 0, static_cast<std::size_t>(out.size()) * size);
+  if (selection.shape.size() != out.size())
+    std::memset(data, 0, static_cast<std::size_t>(out.size()) * size);
   if (selection.shape.size() == 0) return;
   for (CopyAxis& axis : selection.axes) std::swap(axis.to, axis.from);
   strided_copy(data + static_cast<std::size_t>(selection.offset) * size, x.raw_data(),
@@ -333,12 +98,16 @@ constexpr AttributeType kSliceAttributes = attribute_type<SliceAttributes>(
 
 struct StridedSliceAttributes {
   IntList begin, end, strides;
-  std::int64_t begin_mask = 0, end_mask = 0, ellipsis_mask = 0, new_axis_mask = 0, shrink_axis_mask = 0;
+  std::int64_t begin_mask = 0, end_mask = 0, ellipsis_mask = 0, new_axis_mask = 0,
+               shrink_axis_mask = 0;
 };
 constexpr AttributeType kStridedSliceAttributes = attribute_type<StridedSliceAttributes>(
-    {field<&StridedSliceAttributes::begin>("begin", true), field<&StridedSliceAttributes::end>("end", true),
-     field<&StridedSliceAttributes::strides>("strides"), field<&StridedSliceAttributes::begin_mask>("begin_mask"),
-     field<&StridedSliceAttributes::end_mask>("end_mask"), field<&StridedSliceAttributes::ellipsis_mask>("ellipsis_mask"),
+    {field<&StridedSliceAttributes::begin>("begin", true),
+     field<&StridedSliceAttributes::end>("end", true),
+     field<&StridedSliceAttributes::strides>("strides"),
+     field<&StridedSliceAttributes::begin_mask>("begin_mask"),
+     field<&StridedSliceAttributes::end_mask>("end_mask"),
+     field<&StridedSliceAttributes::ellipsis_mask>("ellipsis_mask"),
      field<&StridedSliceAttributes::new_axis_mask>("new_axis_mask"),
      field<&StridedSliceAttributes::shrink_axis_mask>("shrink_axis_mask")});
 
@@ -372,16 +141,22 @@ std::vector<OpSample> getitem_samples() {
           {.inputs = {{.shape = {}}}, .attributes = index({"newaxis", "..."})},
           {.inputs = {{.shape = {0, 3}}}, .attributes = index({List{none, none, none}, 1})},
           {.inputs = {{.shape = {1, 2, 1, 2, 1, 2, 1, 2}}},
-           .attributes = index({0, List{-2, 9, 1}, 0, List{-9, -1, none}, -1, List{none, none, -1}, 0, List{1, 2, none}})},
-          {.inputs = vector, .attributes = index({5}), .error = "index 5 is out of range for axis 0 of length 5"},
+           .attributes = index({0, List{-2, 9, 1}, 0, List{-9, -1, none}, -1, List{none, none, -1},
+                                0, List{1, 2, none}})},
+          {.inputs = vector,
+           .attributes = index({5}),
+           .error = "index 5 is out of range for axis 0 of length 5"},
           {.inputs = vector, .attributes = index({-6}), .error = "index -6 is out of range"},
           {.inputs = vector, .attributes = index({0, 0}), .error = "2 indices for 1 axes"},
-          {.inputs = vector, .attributes = index({List{none, none, 0}}), .error = "the step of axis 0 is 0"},
+          {.inputs = vector,
+           .attributes = index({List{none, none, 0}}),
+           .error = "the step of axis 0 is 0"},
           {.inputs = vector, .attributes = index({"...", "..."}), .error = "2 ellipses"},
           {.inputs = vector, .attributes = index({"x"}), .error = "must list numbers"}};
 }
 
-// For every element of the result the position in x that it comes from, found by walking along each axis.
+// For every element of the result the position in x that it comes from, found by walking along each
+// axis.
 std::vector<std::size_t> selected(const Shape& x, const AttributeMap& attributes, Shape* shape) {
   const List& items = attributes.at("index").list;
   int missing = x.rank();
@@ -428,7 +203,8 @@ std::vector<std::size_t> selected(const Shape& x, const AttributeMap& attributes
   std::vector<std::size_t> sources;
   reference::for_each(grid, [&](const Position& position) {
     Position from(position.size());
-    for (std::size_t i = 0; i < position.size(); ++i) from[i] = places[i][static_cast<std::size_t>(position[i])];
+    for (std::size_t i = 0; i < position.size(); ++i)
+      from[i] = places[i][static_cast<std::size_t>(position[i])];
     sources.push_back(reference::flat(x, from));
   });
   return sources;
@@ -452,7 +228,9 @@ std::vector<OpSample> getitem_adjoint_samples() {
           {.inputs = {{.shape = {0}}, vector}, .attributes = index({List{3, 1, none}})},
           {.inputs = {{.shape = {3, 4}}, cube}, .attributes = index({1})},
           {.inputs = {{.shape = {2, 3}}, cube}, .attributes = index({"...", 2})},
-          {.inputs = {{.shape = {2}}, vector}, .attributes = index({2}), .error = "selects the shape [], not [2]"}};
+          {.inputs = {{.shape = {2}}, vector},
+           .attributes = index({2}),
+           .error = "selects the shape [], not [2]"}};
 }
 void getitem_adjoint_reference(const Inputs& in, const AttributeMap& attributes, Outputs& out) {
   Shape shape;
@@ -460,14 +238,16 @@ void getitem_adjoint_reference(const Inputs& in, const AttributeMap& attributes,
   out = {reference::build(in[0].dtype, in[1].shape, [](const Position&) { return 0.0; })};
   for (std::size_t i = 0; i < sources.size(); ++i) out[0].values[sources[i]] = in[0].values[i];
 }
-const OpTest kGetitemAdjointTest = {
-    .samples = getitem_adjoint_samples, .reference = getitem_adjoint_reference, .dtypes = reference::kEveryDType};
+const OpTest kGetitemAdjointTest = {.samples = getitem_adjoint_samples,
+                                    .reference = getitem_adjoint_reference,
+                                    .dtypes = reference::kEveryDType};
 
 std::vector<OpSample> slice_samples() {
   const std::vector<SampleInput> vector = {{.shape = {5}}};
   return {{.inputs = vector, .attributes = {{"begin", ints({1})}, {"size", ints({3})}}},
           {.inputs = vector, .attributes = {{"begin", ints({5})}, {"size", ints({-1})}}},
-          {.inputs = {{.shape = {3, 4}}}, .attributes = {{"begin", ints({1, 0})}, {"size", ints({-1, 2})}}},
+          {.inputs = {{.shape = {3, 4}}},
+           .attributes = {{"begin", ints({1, 0})}, {"size", ints({-1, 2})}}},
           {.inputs = {{.shape = {}}}, .attributes = {{"begin", ints({})}, {"size", ints({})}}},
           {.inputs = vector,
            .attributes = {{"begin", ints({3})}, {"size", ints({3})}},
@@ -491,24 +271,30 @@ void slice_reference(const Inputs& in, const AttributeMap& attributes, Outputs& 
     return reference::at(in[0], from);
   })};
 }
-const OpTest kSliceTest = {.samples = slice_samples, .reference = slice_reference, .dtypes = reference::kEveryDType};
+const OpTest kSliceTest = {
+    .samples = slice_samples, .reference = slice_reference, .dtypes = reference::kEveryDType};
 
 std::vector<OpSample> strided_slice_samples() {
   const std::vector<SampleInput> matrix = {{.shape = {4, 4}}};
-  return {{.inputs = matrix,
-           .attributes = {{"begin", ints({0, 1})}, {"end", ints({4, 4})}, {"strides", ints({2, 1})}}},
-          {.inputs = matrix,
-           .attributes = {{"begin", ints({1, 0})}, {"end", ints({2, 3})}, {"begin_mask", 2}, {"shrink_axis_mask", 1}}},
-          {.inputs = {{.shape = {5}}},
-           .attributes = {{"begin", ints({4})}, {"end", ints({0})}, {"strides", ints({-1})}, {"end_mask", 1}}},
-          {.inputs = {{.shape = {2, 3}}},
-           .attributes = {{"begin", ints({0, 0, 1})},
-                          {"end", ints({0, 0, 2})},
-                          {"ellipsis_mask", 1},
-                          {"new_axis_mask", 2}}},
-          {.inputs = matrix,
-           .attributes = {{"begin", ints({0, 1})}, {"end", ints({4})}},
-           .error = "2 begins, 1 ends and 2 strides"}};
+  return {
+      {.inputs = matrix,
+       .attributes = {{"begin", ints({0, 1})}, {"end", ints({4, 4})}, {"strides", ints({2, 1})}}},
+      {.inputs = matrix,
+       .attributes = {{"begin", ints({1, 0})},
+                      {"end", ints({2, 3})},
+                      {"begin_mask", 2},
+                      {"shrink_axis_mask", 1}}},
+      {.inputs = {{.shape = {5}}},
+       .attributes =
+           {{"begin", ints({4})}, {"end", ints({0})}, {"strides", ints({-1})}, {"end_mask", 1}}},
+      {.inputs = {{.shape = {2, 3}}},
+       .attributes = {{"begin", ints({0, 0, 1})},
+                      {"end", ints({0, 0, 2})},
+                      {"ellipsis_mask", 1},
+                      {"new_axis_mask", 2}}},
+      {.inputs = matrix,
+       .attributes = {{"begin", ints({0, 1})}, {"end", ints({4})}},
+       .error = "2 begins, 1 ends and 2 strides"}};
 }
 void strided_slice_reference(const Inputs& in, const AttributeMap& attributes, Outputs& out) {
   const Position begin = reference::integers(attributes, "begin");
@@ -533,8 +319,9 @@ void strided_slice_reference(const Inputs& in, const AttributeMap& attributes, O
   }
   getitem_reference(in, index(items), out);
 }
-const OpTest kStridedSliceTest = {
-    .samples = strided_slice_samples, .reference = strided_slice_reference, .dtypes = reference::kEveryDType};
+const OpTest kStridedSliceTest = {.samples = strided_slice_samples,
+                                  .reference = strided_slice_reference,
+                                  .dtypes = reference::kEveryDType};
 #endif
 
 // --- The ops ---
@@ -570,7 +357,8 @@ constexpr OpDef kSlice = {
     .compose =
         [](std::span<const Operand> inputs, const void* data, std::vector<Tensor>& outputs) {
           const auto& attributes = *static_cast<const SliceAttributes*>(data);
-          outputs.push_back(slice(inputs[0], Shape(attributes.begin.span()), Shape(attributes.size.span())));
+          outputs.push_back(
+              slice(inputs[0], Shape(attributes.begin.span()), Shape(attributes.size.span())));
         },
     .test = CAPSTAN_OP_TEST(kSliceTest),
 };
@@ -582,9 +370,9 @@ constexpr OpDef kStridedSlice = {
     .compose =
         [](std::span<const Operand> inputs, const void* data, std::vector<Tensor>& outputs) {
           const auto& a = *static_cast<const StridedSliceAttributes*>(data);
-          outputs.push_back(strided_slice(inputs[0], a.begin.span(), a.end.span(), a.strides.span(),
-                                          {a.begin_mask, a.end_mask, a.ellipsis_mask, a.new_axis_mask,
-                                           a.shrink_axis_mask}));
+          outputs.push_back(strided_slice(
+              inputs[0], a.begin.span(), a.end.span(), a.strides.span(),
+              {a.begin_mask, a.end_mask, a.ellipsis_mask, a.new_axis_mask, a.shrink_axis_mask}));
         },
     .test = CAPSTAN_OP_TEST(kStridedSliceTest),
 };
@@ -603,24 +391,28 @@ Tensor getitem_adjoint(Operand x, Operand like, std::span<const Index> indices) 
 
 Tensor slice(Operand x, const Shape& begin, const Shape& size) {
   const Tensor tensor = to_tensor(x);
-  CAPSTAN_CHECK(begin.rank() == tensor.rank() && size.rank() == tensor.rank(), ShapeError, "slice: ", begin.rank(),
-                " begins and ", size.rank(), " sizes for ", tensor.rank(), " axes", arguments({{"x", tensor}}));
+  CAPSTAN_CHECK(begin.rank() == tensor.rank() && size.rank() == tensor.rank(), ShapeError,
+                "slice: ", begin.rank(), " begins and ", size.rank(), " sizes for ", tensor.rank(),
+                " axes", arguments({{"x", tensor}}));
   std::vector<Index> items;
   for (int i = 0; i < tensor.rank(); ++i) {
     const std::int64_t length = tensor.dim(i);
     CAPSTAN_CHECK(begin[i] >= 0 && begin[i] <= length, IndexError, "slice: begin ", begin[i],
-                  " is out of range for axis ", i, " of length ", length, arguments({{"x", tensor}}));
-    CAPSTAN_CHECK(size[i] >= -1 && size[i] <= length - begin[i], IndexError, "slice: begin ", begin[i], " and size ",
-                  size[i], " exceed length ", length, " at axis ", i, arguments({{"x", tensor}}));
+                  " is out of range for axis ", i, " of length ", length,
+                  arguments({{"x", tensor}}));
+    CAPSTAN_CHECK(size[i] >= -1 && size[i] <= length - begin[i], IndexError, "slice: begin ",
+                  begin[i], " and size ", size[i], " exceed length ", length, " at axis ", i,
+                  arguments({{"x", tensor}}));
     items.emplace_back(Slice{begin[i], size[i] == -1 ? length : begin[i] + size[i]});
   }
   return getitem(tensor, items);
 }
 
-Tensor strided_slice(Operand x, std::span<const std::int64_t> begin, std::span<const std::int64_t> end,
-                     std::span<const std::int64_t> strides, const StridedSliceMasks& masks) {
-  CAPSTAN_CHECK(begin.size() == end.size() && (strides.empty() || strides.size() == begin.size()), ValueError,
-                "strided_slice: ", begin.size(), " begins, ", end.size(), " ends and ",
+Tensor strided_slice(Operand x, std::span<const std::int64_t> begin,
+                     std::span<const std::int64_t> end, std::span<const std::int64_t> strides,
+                     const StridedSliceMasks& masks) {
+  CAPSTAN_CHECK(begin.size() == end.size() && (strides.empty() || strides.size() == begin.size()),
+                ValueError, "strided_slice: ", begin.size(), " begins, ", end.size(), " ends and ",
                 strides.empty() ? begin.size() : strides.size(), " strides");
   std::vector<Index> items;
   for (std::size_t i = 0; i < begin.size(); ++i) {
@@ -632,7 +424,8 @@ Tensor strided_slice(Operand x, std::span<const std::int64_t> begin, std::span<c
     } else if (masked(masks.shrink_axis)) {
       items.emplace_back(static_cast<long>(begin[i]));
     } else {
-      items.emplace_back(Slice{masked(masks.begin) ? Slice::kEdge : begin[i], masked(masks.end) ? Slice::kEdge : end[i],
+      items.emplace_back(Slice{masked(masks.begin) ? Slice::kEdge : begin[i],
+                               masked(masks.end) ? Slice::kEdge : end[i],
                                strides.empty() ? 1 : strides[i]});
     }
   }

@@ -18,7 +18,8 @@ CAPSTAN_EXPORT Tensor zeros_like(Operand x);
 CAPSTAN_EXPORT Tensor ones_like(Operand x);
 /// The identity matrix, [rows, columns]; square unless columns is given (>= 0).
 CAPSTAN_EXPORT Tensor eye(std::int64_t rows, std::int64_t columns = -1, DType dtype = float32);
-/// start, start + delta, ... below limit (above it for a negative delta). Numbers: integers make int32.
+/// start, start + delta, ... below limit (above it for a negative delta). Numbers: integers make
+/// int32.
 CAPSTAN_EXPORT Tensor range(Operand limit);
 CAPSTAN_EXPORT Tensor range(Operand start, Operand limit, Operand delta = 1);
 /// `num` evenly spaced values from start to stop, both included.
@@ -34,14 +35,16 @@ CAPSTAN_EXPORT Tensor squeeze(Operand x, Axes axes = {});
 /// Axes in another order; reversed unless `perm` is given.
 CAPSTAN_EXPORT Tensor transpose(Operand x, Axes perm = {});
 CAPSTAN_EXPORT Tensor broadcast_to(Operand x, const Shape& shape);
-/// The lengths of the axes, the number of elements, the number of axes, as tensors without gradient.
+/// The lengths of the axes, the number of elements, the number of axes, as tensors without
+/// gradient.
 CAPSTAN_EXPORT Tensor shape(Operand x, DType out_type = int32);
 CAPSTAN_EXPORT Tensor size(Operand x, DType out_type = int32);
 CAPSTAN_EXPORT Tensor rank(Operand x, DType out_type = int32);
 
 // --- In the shape of another tensor: what gradient rules use, so that they hold for any shape ---
 
-/// `x` broadcast to, reshaped to, or summed down to the shape of `like`; only the shape of `like` is read.
+/// `x` broadcast to, reshaped to, or summed down to the shape of `like`; only the shape of `like`
+/// is read.
 CAPSTAN_EXPORT Tensor broadcast_like(Operand x, Operand like);
 CAPSTAN_EXPORT Tensor reshape_like(Operand x, Operand like);
 CAPSTAN_EXPORT Tensor sum_like(Operand x, Operand like);
@@ -57,41 +60,49 @@ CAPSTAN_EXPORT std::vector<Tensor> unstack(Operand x, int axis = 0);
 /// `parts` equal parts.
 CAPSTAN_EXPORT std::vector<Tensor> split(Operand x, int parts, int axis = 0);
 /// Parts of the given sizes, one of which may be -1.
-CAPSTAN_EXPORT std::vector<Tensor> split(Operand x, std::span<const std::int64_t> sizes, int axis = 0);
-inline std::vector<Tensor> split(Operand x, std::initializer_list<std::int64_t> sizes, int axis = 0) {
+CAPSTAN_EXPORT std::vector<Tensor> split(Operand x, std::span<const std::int64_t> sizes,
+                                         int axis = 0);
+inline std::vector<Tensor> split(Operand x, std::initializer_list<std::int64_t> sizes,
+                                 int axis = 0) {
   return split(x, std::span(sizes.begin(), sizes.size()), axis);
 }
 
-/// What stands in the padding: one value, or the elements mirrored at the edge without (kReflect) or with (kSymmetric)
-/// the edge itself.
+/// What stands in the padding: one value, or the elements mirrored at the edge without (kReflect)
+/// or with (kSymmetric) the edge itself.
 enum class PadMode : std::uint8_t { kConstant, kReflect, kSymmetric };
 struct PadWidth {
   std::int64_t before = 0;
   std::int64_t after = 0;
 };
 /// One PadWidth per axis.
-CAPSTAN_EXPORT Tensor pad(Operand x, std::span<const PadWidth> paddings, PadMode mode = PadMode::kConstant,
-                          double constant_value = 0);
-inline Tensor pad(Operand x, std::initializer_list<PadWidth> paddings, PadMode mode = PadMode::kConstant,
-                  double constant_value = 0) {
+CAPSTAN_EXPORT Tensor pad(Operand x, std::span<const PadWidth> paddings,
+                          PadMode mode = PadMode::kConstant, double constant_value = 0);
+inline Tensor pad(Operand x, std::initializer_list<PadWidth> paddings,
+                  PadMode mode = PadMode::kConstant, double constant_value = 0) {
   return pad(x, std::span(paddings.begin(), paddings.size()), mode, constant_value);
 }
 /// Copies side by side: multiples[i] of them along axis i.
 CAPSTAN_EXPORT Tensor tile(Operand x, const Shape& multiples);
-/// Every element along an axis repeated in its place; without an axis those of the flattened tensor.
+/// Every element along an axis repeated in its place; without an axis those of the flattened
+/// tensor.
 CAPSTAN_EXPORT Tensor repeat(Operand x, std::int64_t repeats, std::optional<int> axis = {});
 /// As above, each element its own number of times.
-CAPSTAN_EXPORT Tensor repeat(Operand x, std::span<const std::int64_t> repeats, std::optional<int> axis = {});
+CAPSTAN_EXPORT Tensor repeat(Operand x, std::span<const std::int64_t> repeats,
+                             std::optional<int> axis = {});
 CAPSTAN_EXPORT Tensor reverse(Operand x, Axes axes);
-/// Shifts along axes; what leaves at one end comes in at the other. An axis given twice is shifted twice.
+/// Shifts along axes; what leaves at one end comes in at the other. An axis given twice is shifted
+/// twice.
 CAPSTAN_EXPORT Tensor roll(Operand x, std::span<const std::int64_t> shifts, Axes axes);
-inline Tensor roll(Operand x, std::int64_t shift, int axis) { return roll(x, std::span(&shift, 1), axis); }
+inline Tensor roll(Operand x, std::int64_t shift, int axis) {
+  return roll(x, std::span(&shift, 1), axis);
+}
 /// Grids of coordinates from vectors; "xy" swaps the first two axes, "ij" does not.
 CAPSTAN_EXPORT std::vector<Tensor> meshgrid(Operands tensors, std::string_view indexing = "xy");
 /// `x[begin : begin + size]` on every axis; a size of -1 means to the end.
 CAPSTAN_EXPORT Tensor slice(Operand x, const Shape& begin, const Shape& size);
-/// Bit i of a mask changes item i: `begin` and `end` leave it out, `ellipsis` stands for all axes that are not mentioned,
-/// `new_axis` adds one of length 1, `shrink_axis` takes one element and drops the axis.
+/// Bit i of a mask changes item i: `begin` and `end` leave it out, `ellipsis` stands for all axes
+/// that are not mentioned, `new_axis` adds one of length 1, `shrink_axis` takes one element and
+/// drops the axis.
 struct StridedSliceMasks {
   std::int64_t begin = 0;
   std::int64_t end = 0;
@@ -99,39 +110,49 @@ struct StridedSliceMasks {
   std::int64_t new_axis = 0;
   std::int64_t shrink_axis = 0;
 };
-/// `x[begin : end : strides]` per axis; without `strides` every step is 1. `x(...)` is easier to read.
-CAPSTAN_EXPORT Tensor strided_slice(Operand x, std::span<const std::int64_t> begin, std::span<const std::int64_t> end,
-                                    std::span<const std::int64_t> strides = {}, const StridedSliceMasks& masks = {});
-/// Zeros in the shape of `like`, with the elements of `x` where `like(indices...)` selects: the gradient of getitem.
+/// `x[begin : end : strides]` per axis; without `strides` every step is 1. `x(...)` is easier to
+/// read.
+CAPSTAN_EXPORT Tensor strided_slice(Operand x, std::span<const std::int64_t> begin,
+                                    std::span<const std::int64_t> end,
+                                    std::span<const std::int64_t> strides = {},
+                                    const StridedSliceMasks& masks = {});
+/// Zeros in the shape of `like`, with the elements of `x` where `like(indices...)` selects: the
+/// gradient of getitem.
 CAPSTAN_EXPORT Tensor getitem_adjoint(Operand x, Operand like, std::span<const Index> indices);
 
 // --- Indexing ---
 
-/// Rows of `params` along `axis` by integer indices. The first `batch_dims` axes run along with those of the indices; the
-/// axis is the one after them unless given. Along axis 0 the gradient is row-sparse. Errors: IndexError for an index
-/// that is negative or not below the length.
-CAPSTAN_EXPORT Tensor gather(Operand params, Operand indices, std::optional<int> axis = {}, int batch_dims = 0);
+/// Rows of `params` along `axis` by integer indices. The first `batch_dims` axes run along with
+/// those of the indices; the axis is the one after them unless given. Along axis 0 the gradient is
+/// row-sparse. Errors: IndexError for an index that is negative or not below the length.
+CAPSTAN_EXPORT Tensor gather(Operand params, Operand indices, std::optional<int> axis = {},
+                             int batch_dims = 0);
 /// Rows of a table by integer ids; the gradient is row-sparse.
 CAPSTAN_EXPORT Tensor embedding_lookup(Operand params, Operand ids);
-/// The last axis of `indices` holds coordinates; the result has what lies there in place of that axis.
+/// The last axis of `indices` holds coordinates; the result has what lies there in place of that
+/// axis.
 CAPSTAN_EXPORT Tensor gather_nd(Operand params, Operand indices, int batch_dims = 0);
 /// Zeros with `updates` added at `indices`; repeated indices add up.
 CAPSTAN_EXPORT Tensor scatter_nd(Operand indices, Operand updates, const Shape& shape);
-/// `tensor` with `updates` added, subtracted, put in place, or compared at `indices`. Of repeated updates in place the
-/// last one wins; at ties of an extremum the gradient is shared.
+/// `tensor` with `updates` added, subtracted, put in place, or compared at `indices`. Of repeated
+/// updates in place the last one wins; at ties of an extremum the gradient is shared.
 CAPSTAN_EXPORT Tensor tensor_scatter_nd_add(Operand tensor, Operand indices, Operand updates);
 CAPSTAN_EXPORT Tensor tensor_scatter_nd_sub(Operand tensor, Operand indices, Operand updates);
 CAPSTAN_EXPORT Tensor tensor_scatter_nd_update(Operand tensor, Operand indices, Operand updates);
 CAPSTAN_EXPORT Tensor tensor_scatter_nd_max(Operand tensor, Operand indices, Operand updates);
 CAPSTAN_EXPORT Tensor tensor_scatter_nd_min(Operand tensor, Operand indices, Operand updates);
-/// A new axis of length `depth` with on_value at the index; an index out of range has off_value everywhere.
-CAPSTAN_EXPORT Tensor one_hot(Operand indices, std::int64_t depth, double on_value = 1, double off_value = 0,
-                              int axis = -1, DType dtype = float32);
+/// A new axis of length `depth` with on_value at the index; an index out of range has off_value
+/// everywhere.
+CAPSTAN_EXPORT Tensor one_hot(Operand indices, std::int64_t depth, double on_value = 1,
+                              double off_value = 0, int axis = -1, DType dtype = float32);
 /// int64[count, rank]: the coordinates of the elements that are true or not zero.
 CAPSTAN_EXPORT Tensor where_indices(Operand condition);
-/// What lies where the mask is true, as one axis in place of the mask's axes, which begin at `axis`.
+/// What lies where the mask is true, as one axis in place of the mask's axes, which begin at
+/// `axis`.
 CAPSTAN_EXPORT Tensor boolean_mask(Operand x, Operand mask, int axis = 0);
-/// A new last axis of length `maxlen` (the largest length unless given), true as far as each length reaches.
-CAPSTAN_EXPORT Tensor sequence_mask(Operand lengths, std::optional<std::int64_t> maxlen = {}, DType dtype = bool_);
+/// A new last axis of length `maxlen` (the largest length unless given), true as far as each length
+/// reaches.
+CAPSTAN_EXPORT Tensor sequence_mask(Operand lengths, std::optional<std::int64_t> maxlen = {},
+                                    DType dtype = bool_);
 
 }  // namespace capstan

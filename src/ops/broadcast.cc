@@ -1,0 +1,247 @@
+// Broadcasts and their gradients, sums.
+//
+// The ops named *_like take the shape from a tensor of which nothing else is read: gradient rules
+// are written with them, so that they hold for any shape. Broadcast and sum are each the other's
+// gradient.
+#include <algorithm>
+
+#include "capstan/ops/array.h"
+#include "src/core/allocator.h"
+#include "src/core/apply.h"
+#include "src/core/check.h"
+#include "src/core/op_test.h"
+#include "src/kernels/reduce.h"
+#include "src/kernels/strided_copy.h"
+#include "src/ops/lengths.h"
+#include "src/ops/reference.h"
+#include "src/ops/shape.h"
+
+namespace capstan {
+
+namespace {
+
+struct BroadcastAttributes {
+  Lengths shape;
+};
+constexpr AttributeType kBroadcastAttributes =
+    attribute_type<BroadcastAttributes>({field<&BroadcastAttributes::shape>("shape", true)});
+
+// --- broadcast_to, broadcast_like ---
+
+void check_broadcasts(std::string_view op, const TensorRef& x, const Shape& shape) {
+  bool fits = x.rank() <= shape.rank();
+  for (int i = 1; fits && i <= x.rank(); ++i) fits = x.dim(-i) == shape[-i] || x.dim(-i) == 1;
+  CAPSTAN_CHECK(fits, ShapeError, op, ": the shape ", x.shape(), " does not broadcast to ", shape,
+                arguments({{"x", x}}));
+}
+
+void infer_broadcast_to(const Call& call, OutputSpecs& outputs) {
+  const TensorRef& x = call.input(0);
+  Shape shape = call.attributes<BroadcastAttributes>().shape.shape();
+  for (int i = 1; i <= shape.rank(); ++i) {  // -1 keeps the length of x
+    if (shape[-i] != -1) continue;
+    CAPSTAN_CHECK(i <= x.rank(), ShapeError, "broadcast_to: the -1 in ", shape,
+                  " is not an axis of x", arguments({{"x", x}}));
+    shape.set(-i, x.dim(-i));
+  }
+  check_broadcasts("broadcast_to", x, shape);
+  outputs.add(x.dtype(), shape);
+}
+
+void infer_broadcast_like(const Call& call, OutputSpecs& outputs) {
+  const Shape shape = call.input(1).shape();
+  check_broadcasts("broadcast_like", call.input(0), shape);
+  outputs.add(call.input(0).dtype(), shape);
+}
+
+void broadcast_kernel(const Call& call, std::span<Tensor> outputs) {
+  const TensorRef& x = call.input(0);
+  const TensorRef& out = outputs[0];
+  CopyAxis axes[kMaxRank];
+  std::int64_t from = 1;
+  std::int64_t to = 1;
+  for (int i = out.rank() - 1; i >= 0; --i) {
+    const int axis = i - (out.rank() - x.rank());
+    const std::int64_t length = axis < 0 ? 1 : x.dim(axis);
+    axes[i] = {out.dim(i), to, length == 1 ? 0 : from};
+    to *= out.dim(i);
+    from *= length;
+  }
+  strided_copy(mutable_raw_data(outputs[0]), x.raw_data(),
+               std::span(axes, static_cast<std::size_t>(out.rank())), size_of(x.dtype()));
+}
+
+void broadcast_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
+  if (call.needs(0)) cotangents[0] = sum_like(call.cotangent(), call.input(0));
+}
+
+// --- sum_like ---
+
+void infer_sum_like(const Call& call, OutputSpecs& outputs) {
+  const TensorRef& x = call.input(0);
+  const TensorRef& like = call.input(1);
+  bool fits = like.rank() <= x.rank();
+  for (int i = 1; fits && i <= like.rank(); ++i)
+    fits = x.dim(-i) == like.dim(-i) || like.dim(-i) == 1;
+  CAPSTAN_CHECK(fits, ShapeError, "sum_like: the shape ", x.shape(), " does not sum to ",
+                like.shape(), arguments({{"x", x}, {"like", like}}));
+  CAPSTAN_CHECK(x.dtype() != DType::kBool, DTypeError, "sum_like: dtype bool is not supported",
+                arguments({{"x", x}}));
+  outputs.add(x.dtype(), like.shape());
+}
+
+void sum_like_kernel(const Call& call, std::span<Tensor> outputs) {
+  const TensorRef& x = call.input(0);
+  const TensorRef& out = outputs[0];
+  ReduceShape shape;
+  for (int i = 0; i < x.rank(); ++i) {
+    const int axis = i - (x.rank() - out.rank());
+    shape.add(x.dim(i), axis < 0 || out.dim(axis) != x.dim(i));
+  }
+  reduce(Reduction::kSum, x.dtype(), shape, x.raw_data(), mutable_raw_data(outputs[0]));
+}
+
+void sum_like_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
+  if (call.needs(0)) cotangents[0] = broadcast_like(call.cotangent(), call.input(0));
+}
+
+// A tensor that already has the wanted shape needs no op: it is its own sum and broadcast.
+bool has_shape_of(const Operand& x, const Operand& like) {
+  if (x.kind() == Operand::Kind::kVariable || x.is_literal() || like.kind() != Operand::Kind::kLent)
+    return false;
+  const detail::Block* a = x.kind() == Operand::Kind::kLent ? x.lent() : x.given()->block();
+  const detail::Block* b = like.lent();
+  return a != nullptr && b != nullptr && a->rank == b->rank &&
+         std::equal(a->dims, a->dims + kMaxRank, b->dims);
+}
+
+// --- Samples and references ---
+
+#if CAPSTAN_TESTING
+using reference::at;
+using reference::build;
+using reference::ints;
+using reference::Position;
+using Inputs = std::vector<ReferenceTensor>;
+using Outputs = std::vector<ReferenceTensor>;
+
+ReferenceTensor broadcast(const ReferenceTensor& x, const Shape& shape) {
+  return build(x.dtype, shape, [&](const Position& position) {
+    Position from(position.end() - x.shape.rank(), position.end());
+    for (int i = 0; i < x.shape.rank(); ++i) {
+      if (x.shape[i] == 1) from[static_cast<std::size_t>(i)] = 0;
+    }
+    return at(x, from);
+  });
+}
+std::vector<OpSample> broadcast_to_samples() {
+  return {{.inputs = {{.shape = {3}}}, .attributes = {{"shape", ints({2, 3})}}},
+          {.inputs = {{.shape = {2, 1, 3}}}, .attributes = {{"shape", ints({2, 4, 3})}}},
+          {.inputs = {{.shape = {2, 1}}}, .attributes = {{"shape", ints({3, 2, 4})}}},
+          {.inputs = {{.shape = {}}}, .attributes = {{"shape", ints({2, 0})}}},
+          {.inputs = {{.shape = {}}}, .attributes = {{"shape", ints({})}}},
+          {.inputs = {{.shape = {2}}},
+           .attributes = {{"shape", ints({3})}},
+           .error = "[2] does not broadcast to [3]"},
+          {.inputs = {{.shape = {2, 3}}},
+           .attributes = {{"shape", ints({3})}},
+           .error = "does not broadcast to [3]"}};
+}
+void broadcast_to_reference(const Inputs& in, const AttributeMap& attributes, Outputs& out) {
+  out = {broadcast(in[0], Shape(reference::integers(attributes, "shape")))};
+}
+const OpTest kBroadcastToTest = {.samples = broadcast_to_samples,
+                                 .reference = broadcast_to_reference,
+                                 .dtypes = reference::kEveryDType};
+
+std::vector<OpSample> broadcast_like_samples() {
+  return {{.inputs = {{.shape = {3}}, {.shape = {2, 3}, .differentiable = false}}},
+          {.inputs = {{.shape = {}}, {.shape = {4}, .differentiable = false}}},
+          {.inputs = {{.shape = {2, 1}}, {.shape = {2, 0}, .differentiable = false}}},
+          {.inputs = {{.shape = {2}}, {.shape = {3}, .differentiable = false}},
+           .error = "does not broadcast to [3]"}};
+}
+void broadcast_like_reference(const Inputs& in, const AttributeMap&, Outputs& out) {
+  out = {broadcast(in[0], in[1].shape)};
+}
+const OpTest kBroadcastLikeTest = {.samples = broadcast_like_samples,
+                                   .reference = broadcast_like_reference,
+                                   .dtypes = reference::kEveryDType};
+
+std::vector<OpSample> sum_like_samples() {
+  return {{.inputs = {{.shape = {2, 3}}, {.shape = {3}, .differentiable = false}}},
+          {.inputs = {{.shape = {2, 3}}, {.shape = {2, 1}, .differentiable = false}}},
+          {.inputs = {{.shape = {2, 3, 4}}, {.shape = {3, 1}, .differentiable = false}}},
+          {.inputs = {{.shape = {2, 3, 2}}, {.shape = {2, 1, 2}, .differentiable = false}}},
+          {.inputs = {{.shape = {5}}, {.shape = {}, .differentiable = false}}},
+          {.inputs = {{.shape = {2, 3}}, {.shape = {2, 3}, .differentiable = false}}},
+          {.inputs = {{.shape = {0, 3}}, {.shape = {3}, .differentiable = false}}},
+          {.inputs = {{.shape = {2, 3}}, {.shape = {2}, .differentiable = false}},
+           .error = "does not sum to [2]"}};
+}
+void sum_like_reference(const Inputs& in, const AttributeMap&, Outputs& out) {
+  out = {build(in[0].dtype, in[1].shape, [](const Position&) { return 0.0; })};
+  reference::for_each(in[0].shape, [&](const Position& position) {
+    Position to(position.end() - in[1].shape.rank(), position.end());
+    for (int i = 0; i < in[1].shape.rank(); ++i) {
+      if (in[1].shape[i] == 1) to[static_cast<std::size_t>(i)] = 0;
+    }
+    out[0].values[reference::flat(in[1].shape, to)] += at(in[0], position);
+  });
+}
+const OpTest kSumLikeTest = {.samples = sum_like_samples,
+                             .reference = sum_like_reference,
+                             .dtypes = reference::kEveryNumber};
+
+#endif
+
+}  // namespace
+
+// --- The ops ---
+
+constinit const OpDef kBroadcastTo = {
+    .name = "broadcast_to",
+    .text = "Repeats axes of length 1, and new leading ones, to fill a shape.",
+    .attributes = &kBroadcastAttributes,
+    .infer = infer_broadcast_to,
+    .kernel = broadcast_kernel,
+    .vjp = broadcast_vjp,
+    .test = CAPSTAN_OP_TEST(kBroadcastToTest),
+};
+constinit const OpDef kBroadcastLike = {
+    .name = "broadcast_like",
+    .text = "Broadcast to the shape of another tensor, of which only the shape is read.",
+    .flags = kTakesAnyDTypes,
+    .arity = 2,
+    .input_names = "x, like",
+    .infer = infer_broadcast_like,
+    .kernel = broadcast_kernel,
+    .shape_inputs = 0b10,
+    .vjp = broadcast_vjp,
+    .test = CAPSTAN_OP_TEST(kBroadcastLikeTest),
+};
+constinit const OpDef kSumLike = {
+    .name = "sum_like",
+    .text = "Summed over the axes along which the shape of another tensor would be broadcast.",
+    .flags = kTakesAnyDTypes,
+    .arity = 2,
+    .input_names = "x, like",
+    .infer = infer_sum_like,
+    .kernel = sum_like_kernel,
+    .shape_inputs = 0b10,
+    .vjp = sum_like_vjp,
+    .test = CAPSTAN_OP_TEST(kSumLikeTest),
+};
+Tensor broadcast_to(Operand x, const Shape& shape) {
+  const BroadcastAttributes attributes{pack_lengths("broadcast_to", shape, true)};
+  return apply(kBroadcastTo, x, &attributes);
+}
+
+Tensor broadcast_like(Operand x, Operand like) {
+  return has_shape_of(x, like) ? to_tensor(x) : apply(kBroadcastLike, x, like);
+}
+Tensor sum_like(Operand x, Operand like) {
+  return has_shape_of(x, like) ? to_tensor(x) : apply(kSumLike, x, like);
+}
+
+}  // namespace capstan

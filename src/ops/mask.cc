@@ -1,0 +1,390 @@
+// Indices into masks and back.
+#include <algorithm>
+#include <cstring>
+
+#include "capstan/ops/array.h"
+#include "src/core/allocator.h"
+#include "src/core/apply.h"
+#include "src/core/check.h"
+#include "src/core/op_test.h"
+#include "src/kernels/strided_copy.h"
+#include "src/ops/axes.h"
+#include "src/ops/indices.h"
+#include "src/ops/mask.h"
+#include "src/ops/reference.h"
+
+namespace capstan {
+
+namespace {
+
+// --- one_hot ---
+
+struct OneHotAttributes {
+  std::int64_t depth = 0;
+  double on_value = 1;
+  double off_value = 0;
+  std::int64_t axis = -1;
+  DType dtype = DType::kFloat32;
+};
+constexpr AttributeType kOneHotAttributes = attribute_type<OneHotAttributes>(
+    {field<&OneHotAttributes::depth>("depth", true), field<&OneHotAttributes::on_value>("on_value"),
+     field<&OneHotAttributes::off_value>("off_value"), field<&OneHotAttributes::axis>("axis"),
+     field<&OneHotAttributes::dtype>("dtype")});
+
+void infer_one_hot(const Call& call, OutputSpecs& outputs) {
+  const auto& attributes = call.attributes<OneHotAttributes>();
+  const TensorRef& indices = call.input(0);
+  CAPSTAN_CHECK(is_integer(indices.dtype()), DTypeError, "one_hot: indices must be integers, not ",
+                indices.dtype(), arguments({{"indices", indices}}));
+  CAPSTAN_CHECK(attributes.depth >= 0, ValueError, "one_hot: depth is ", attributes.depth,
+                ", not at least 0", arguments({{"indices", indices}}));
+  const int axis = normalize_axis("one_hot", attributes.axis, indices.rank() + 1);
+  Shape shape;
+  for (int i = 0; i < axis; ++i) shape.push_back(indices.dim(i));
+  shape.push_back(attributes.depth);
+  for (int i = axis; i < indices.rank(); ++i) shape.push_back(indices.dim(i));
+  outputs.add(attributes.dtype, shape);
+}
+
+void one_hot_kernel(const Call& call, std::span<Tensor> outputs) {
+  const auto& attributes = call.attributes<OneHotAttributes>();
+  const TensorRef& indices = call.input(0);
+  const Tensor& out = outputs[0];
+  const Tensor on = scalar(attributes.on_value, out.dtype());
+  const Tensor off = scalar(attributes.off_value, out.dtype());
+  const std::size_t size = size_of(out.dtype());
+  fill_elements(mutable_raw_data(out), off.raw_data(), out.size(), size);
+  if (out.size() == 0) return;
+  const int axis = normalize_axis("one_hot", attributes.axis, indices.rank() + 1);
+  const std::int64_t inner = product(indices.shape(), axis, indices.rank());
+  auto* data = static_cast<std::byte*>(mutable_raw_data(out));
+  const auto place = [&](const auto* index) {
+    for (std::int64_t i = 0; i < indices.size(); ++i) {
+      const auto depth = static_cast<std::int64_t>(index[i]);
+      if (depth < 0 || depth >= attributes.depth) continue;  // out of range means: none is on
+      const std::int64_t position = (i / inner * attributes.depth + depth) * inner + i % inner;
+      std::memcpy(data + static_cast<std::size_t>(position) * size, on.raw_data(), size);
+    }
+  };
+  if (indices.dtype() == DType::kUInt8) {
+    place(indices.data<std::uint8_t>());
+  } else {
+    with_indices(indices, place);
+  }
+}
+
+// --- where_indices, sequence_mask ---
+
+// Calls visit(i) for every element that is not zero.
+template <class Visit>
+void for_nonzero(const TensorRef& x, const Visit& visit) {
+  const auto scan = [&](const auto* data) {
+    for (std::int64_t i = 0; i < x.size(); ++i) {
+      if (data[i] != 0) visit(i);
+    }
+  };
+  switch (x.dtype()) {
+    case DType::kFloat32:
+      return scan(x.data<float>());
+    case DType::kFloat64:
+      return scan(x.data<double>());
+    case DType::kBFloat16:
+      return scan(x.data<BFloat16>());
+    case DType::kInt32:
+      return scan(x.data<std::int32_t>());
+    case DType::kInt64:
+      return scan(x.data<std::int64_t>());
+    case DType::kUInt8:
+      return scan(x.data<std::uint8_t>());
+    default:
+      return scan(x.data<bool>());
+  }
+}
+
+void infer_where_indices(const Call& call, OutputSpecs& outputs) {
+  const TensorRef& x = call.input(0);
+  CAPSTAN_CHECK(x.rank() > 0, ShapeError,
+                "where_indices: the condition must have an axis, the rank is 0",
+                arguments({{"condition", x}}));
+  std::int64_t count = 0;
+  for_nonzero(x, [&](std::int64_t) { ++count; });
+  outputs.add(DType::kInt64, Shape{count, x.rank()});
+}
+
+void where_indices_kernel(const Call& call, std::span<Tensor> outputs) {
+  const TensorRef& x = call.input(0);
+  const int rank = x.rank();
+  const Shape shape = x.shape();
+  auto* out = mutable_data<std::int64_t>(outputs[0]);
+  for_nonzero(x, [&](std::int64_t i) {
+    for (int k = rank - 1; k >= 0; --k) {
+      out[k] = i % shape[k];
+      i /= shape[k];
+    }
+    out += rank;
+  });
+}
+
+struct SequenceMaskAttributes {
+  OptionalInt maxlen;
+  DType dtype = DType::kBool;
+};
+constexpr AttributeType kSequenceMaskAttributes =
+    attribute_type<SequenceMaskAttributes>({field<&SequenceMaskAttributes::maxlen>("maxlen"),
+                                            field<&SequenceMaskAttributes::dtype>("dtype")});
+
+void infer_sequence_mask(const Call& call, OutputSpecs& outputs) {
+  const auto& attributes = call.attributes<SequenceMaskAttributes>();
+  const TensorRef& lengths = call.input(0);
+  check_indices("sequence_mask", lengths);
+  std::int64_t longest = 0;
+  if (attributes.maxlen.has_value) {
+    longest = attributes.maxlen.value;
+    CAPSTAN_CHECK(longest >= 0, ValueError, "sequence_mask: maxlen is ", longest,
+                  ", not at least 0");
+  } else {
+    with_indices(lengths, [&](const auto* data) {
+      for (std::int64_t i = 0; i < lengths.size(); ++i)
+        longest = std::max<std::int64_t>(longest, data[i]);
+    });
+  }
+  Shape shape = lengths.shape();
+  shape.push_back(longest);
+  outputs.add(attributes.dtype, shape);
+}
+
+void sequence_mask_kernel(const Call& call, std::span<Tensor> outputs) {
+  const TensorRef& lengths = call.input(0);
+  const Tensor& out = outputs[0];
+  const Tensor one = scalar(1, out.dtype());
+  const std::size_t size = size_of(out.dtype());
+  const std::int64_t longest = out.dim(-1);
+  if (out.size() == 0) return;
+  auto* data = static_cast<std::byte*>(mutable_raw_data(out));
+  std::memset(data, 0, static_cast<std::size_t>(out.size()) * size);
+  with_indices(lengths, [&](const auto* length) {
+    for (std::int64_t i = 0; i < lengths.size(); ++i) {
+      const std::int64_t on = std::clamp<std::int64_t>(length[i], 0, longest);
+      fill_elements(data + static_cast<std::size_t>(i * longest) * size, one.raw_data(), on, size);
+    }
+  });
+}
+
+struct BooleanMaskAttributes {
+  OptionalInt axis;
+};
+constexpr AttributeType kBooleanMaskAttributes =
+    attribute_type<BooleanMaskAttributes>({field<&BooleanMaskAttributes::axis>("axis")});
+
+// --- Samples and references ---
+
+#if CAPSTAN_TESTING
+using reference::build;
+using reference::Position;
+using Inputs = std::vector<ReferenceTensor>;
+using Outputs = std::vector<ReferenceTensor>;
+
+SampleInput index_input(const Shape& shape, std::vector<double> values,
+                        DType dtype = DType::kInt32) {
+  return {.shape = shape, .values = std::move(values), .dtype = dtype, .differentiable = false};
+}
+
+std::vector<OpSample> one_hot_samples() {
+  return {
+      {.inputs = {index_input({3}, {2, 0, 1})}, .attributes = {{"depth", 3}}},
+      {.inputs = {index_input({}, {1}, DType::kInt64)},
+       .attributes = {{"depth", 2}, {"dtype", "float64"}}},
+      {.inputs = {index_input({2, 2}, {0, 3, -1, 2}, DType::kInt64)},
+       .attributes =
+           {{"depth", 3}, {"axis", 1}, {"on_value", 5}, {"off_value", -1}, {"dtype", "int32"}}},
+      {.inputs = {index_input({2}, {0, 1})}, .attributes = {{"depth", 0}}},
+      {.inputs = {index_input({0}, {})}, .attributes = {{"depth", 2}, {"axis", 0}}},
+      {.inputs = {index_input({1}, {0})}, .attributes = {{"depth", -1}}, .error = "depth is -1"},
+      {.inputs = {index_input({1}, {0})},
+       .attributes = {{"depth", 2}, {"axis", 4}},
+       .error = "axis 4 is out of"}};
+}
+DType dtype_of(const AttributeMap& attributes, DType fallback) {
+  const auto found = attributes.find("dtype");
+  return found == attributes.end() ? fallback : dtype_from_name(found->second.text);
+}
+void one_hot_reference(const Inputs& in, const AttributeMap& attributes, Outputs& out) {
+  const auto number = [&](const char* name, double fallback) {
+    const auto found = attributes.find(name);
+    return found == attributes.end() ? fallback : found->second.number;
+  };
+  std::vector<std::int64_t> dims(in[0].shape.begin(), in[0].shape.end());
+  std::int64_t axis = reference::integer(attributes, "axis", -1);
+  if (axis < 0) axis += in[0].shape.rank() + 1;
+  dims.insert(dims.begin() + axis, reference::integer(attributes, "depth", 0));
+  out = {build(dtype_of(attributes, DType::kFloat32), Shape(dims), [&](const Position& position) {
+    Position from = position;
+    from.erase(from.begin() + axis);
+    const auto depth = static_cast<double>(position[static_cast<std::size_t>(axis)]);
+    return reference::at(in[0], from) == depth ? number("on_value", 1) : number("off_value", 0);
+  })};
+}
+const OpTest kOneHotTest = {.samples = one_hot_samples, .reference = one_hot_reference};
+
+SampleInput mask_input(const Shape& shape, std::vector<double> values) {
+  return index_input(shape, std::move(values), DType::kBool);
+}
+std::vector<OpSample> where_indices_samples() {
+  return {{.inputs = {mask_input({2, 2}, {1, 0, 1, 1})}},
+          {.inputs = {mask_input({3}, {0, 0, 0})}},
+          {.inputs = {index_input({2, 1, 2}, {0, -3, 7, 0})}},
+          {.inputs = {mask_input({0, 2}, {})}},
+          {.inputs = {mask_input({}, {1})}, .error = "must have an axis"}};
+}
+void where_indices_reference(const Inputs& in, const AttributeMap&, Outputs& out) {
+  out = {{DType::kInt64, {}, {}}};
+  std::int64_t count = 0;
+  reference::for_each(in[0].shape, [&](const Position& position) {
+    if (reference::at(in[0], position) == 0) return;
+    ++count;
+    for (std::int64_t i : position) out[0].values.push_back(static_cast<double>(i));
+  });
+  out[0].shape = {count, in[0].shape.rank()};
+}
+const OpTest kWhereIndicesTest = {.samples = where_indices_samples,
+                                  .reference = where_indices_reference};
+
+std::vector<OpSample> boolean_mask_samples() {
+  return {{.inputs = {{.shape = {4}}, mask_input({4}, {1, 0, 1, 1})}},
+          {.inputs = {{.shape = {2, 3}}, mask_input({2, 3}, {1, 0, 1, 0, 1, 0})}},
+          {.inputs = {{.shape = {2, 3}}, mask_input({2}, {0, 1})}},
+          {.inputs = {{.shape = {2, 3}}, mask_input({3}, {1, 0, 1})}, .attributes = {{"axis", 1}}},
+          {.inputs = {{.shape = {3}}, mask_input({3}, {0, 0, 0})}},
+          {.inputs = {{.shape = {3}}, mask_input({2}, {1, 0})}, .error = "does not fit"},
+          {.inputs = {{.shape = {3}}, mask_input({}, {1})}, .error = "the mask must have an axis"}};
+}
+void boolean_mask_reference(const Inputs& in, const AttributeMap& attributes, Outputs& out) {
+  std::int64_t axis = reference::integer(attributes, "axis", 0);
+  if (axis < 0) axis += in[0].shape.rank();
+  const int masked = in[1].shape.rank();
+  std::int64_t count = 0;
+  for (double value : in[1].values) count += value != 0;
+  Shape shape;
+  for (int i = 0; i < axis; ++i) shape.push_back(in[0].shape[i]);
+  shape.push_back(count);
+  for (auto i = static_cast<int>(axis) + masked; i < in[0].shape.rank(); ++i)
+    shape.push_back(in[0].shape[i]);
+  out = {{in[0].dtype, shape, {}}};
+  reference::for_each(in[0].shape, [&](const Position& position) {
+    const Position place(position.begin() + axis, position.begin() + axis + masked);
+    if (reference::at(in[1], place) != 0) out[0].values.push_back(reference::at(in[0], position));
+  });
+}
+const OpTest kBooleanMaskTest = {.samples = boolean_mask_samples,
+                                 .reference = boolean_mask_reference,
+                                 .dtypes = reference::kEveryDType};
+
+std::vector<OpSample> sequence_mask_samples() {
+  return {
+      {.inputs = {index_input({3}, {1, 3, 0})}},
+      {.inputs = {index_input({2}, {1, 9}, DType::kInt64)},
+       .attributes = {{"maxlen", 4}, {"dtype", "float32"}}},
+      {.inputs = {index_input({}, {2})}, .attributes = {{"maxlen", 2}}},
+      {.inputs = {index_input({2, 2}, {0, 1, 2, 3})}, .attributes = {{"dtype", "int32"}}},
+      {.inputs = {index_input({1}, {1})}, .attributes = {{"maxlen", -1}}, .error = "maxlen is -1"}};
+}
+void sequence_mask_reference(const Inputs& in, const AttributeMap& attributes, Outputs& out) {
+  double longest = 0;
+  for (double length : in[0].values) longest = std::max(longest, length);
+  Shape shape = in[0].shape;
+  shape.push_back(reference::integer(attributes, "maxlen", static_cast<std::int64_t>(longest)));
+  out = {build(dtype_of(attributes, DType::kBool), shape, [&](const Position& position) {
+    const Position which(position.begin(), position.end() - 1);
+    return static_cast<double>(position.back()) < reference::at(in[0], which) ? 1.0 : 0.0;
+  })};
+}
+const OpTest kSequenceMaskTest = {.samples = sequence_mask_samples,
+                                  .reference = sequence_mask_reference};
+#endif
+
+}  // namespace
+
+// --- The ops ---
+
+constinit const OpDef kOneHot = {
+    .name = "one_hot",
+    .text = "Along a new axis, one value at the index and another everywhere else.",
+    .flags = kNotDifferentiable,
+    .input_names = "indices",
+    .attributes = &kOneHotAttributes,
+    .infer = infer_one_hot,
+    .kernel = one_hot_kernel,
+    .test = CAPSTAN_OP_TEST(kOneHotTest),
+};
+constinit const OpDef kWhereIndices = {
+    .name = "where_indices",
+    .text = "The coordinates of the elements that are true or not zero, in row-major order.",
+    .flags = kNotDifferentiable,
+    .input_names = "condition",
+    .infer = infer_where_indices,
+    .kernel = where_indices_kernel,
+    .test = CAPSTAN_OP_TEST(kWhereIndicesTest),
+};
+constinit const OpDef kBooleanMask = {
+    .name = "boolean_mask",
+    .text = "The elements or rows at which a mask is true, as a list.",
+    .kind = OpKind::kComposite,
+    .arity = 2,
+    .input_names = "x, mask",
+    .attributes = &kBooleanMaskAttributes,
+    .compose =
+        [](std::span<const Operand> inputs, const void* data, std::vector<Tensor>& outputs) {
+          const OptionalInt axis = static_cast<const BooleanMaskAttributes*>(data)->axis;
+          outputs.push_back(boolean_mask(inputs[0], inputs[1],
+                                         static_cast<int>(axis.has_value ? axis.value : 0)));
+        },
+    .test = CAPSTAN_OP_TEST(kBooleanMaskTest),
+};
+constinit const OpDef kSequenceMask = {
+    .name = "sequence_mask",
+    .text = "Along a new last axis, true as far as a length reaches.",
+    .flags = kNotDifferentiable,
+    .input_names = "lengths",
+    .attributes = &kSequenceMaskAttributes,
+    .infer = infer_sequence_mask,
+    .kernel = sequence_mask_kernel,
+    .test = CAPSTAN_OP_TEST(kSequenceMaskTest),
+};
+
+Tensor one_hot(Operand indices, std::int64_t depth, double on_value, double off_value, int axis,
+               DType dtype) {
+  const OneHotAttributes attributes{depth, on_value, off_value, axis, dtype};
+  return apply(kOneHot, indices, &attributes);
+}
+Tensor where_indices(Operand condition) { return apply(kWhereIndices, condition); }
+
+Tensor boolean_mask(Operand x, Operand mask, int axis) {
+  const Tensor tensor = to_tensor(x);
+  const Tensor which = to_tensor(mask);
+  const int first = normalize_axis("boolean_mask", axis, std::max(tensor.rank(), 1));
+  CAPSTAN_CHECK(which.dtype() == DType::kBool, DTypeError,
+                "boolean_mask: the mask must be bool, not ", which.dtype(),
+                arguments({{"x", tensor}, {"mask", which}}));
+  CAPSTAN_CHECK(which.rank() > 0, ShapeError,
+                "boolean_mask: the mask must have an axis, the rank is 0",
+                arguments({{"x", tensor}, {"mask", which}}));
+  bool fits = first + which.rank() <= tensor.rank();
+  for (int i = 0; fits && i < which.rank(); ++i) fits = tensor.dim(first + i) == which.dim(i);
+  CAPSTAN_CHECK(fits, ShapeError, "boolean_mask: the mask's shape ", which.shape(),
+                " does not fit ", tensor.shape(), " from axis ", first, " on",
+                arguments({{"x", tensor}, {"mask", which}}));
+  Shape flat;
+  for (int i = 0; i < first; ++i) flat.push_back(tensor.dim(i));
+  flat.push_back(which.size());
+  for (int i = first + which.rank(); i < tensor.rank(); ++i) flat.push_back(tensor.dim(i));
+  const Tensor places = where_indices(reshape(which, {which.size()}));
+  return gather(reshape(tensor, flat), reshape(places, {places.size()}), first);
+}
+
+Tensor sequence_mask(Operand lengths, std::optional<std::int64_t> maxlen, DType dtype) {
+  SequenceMaskAttributes attributes{.dtype = dtype};
+  if (maxlen) attributes.maxlen = *maxlen;
+  return apply(kSequenceMask, lengths, &attributes);
+}
+
+}  // namespace capstan
