@@ -1,0 +1,177 @@
+// The tutorial's convolutional network, trained on handwritten digits in a custom loop with a gradient tape.
+//
+// Run it with --help for its options. Without --data it draws its own digits, so that it runs anywhere.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <exception>
+#include <utility>
+#include <vector>
+
+#include "capstan/capstan.h"
+#include "digits.h"
+#include "options.h"
+#include "picture.h"
+
+using namespace capstan;
+
+namespace {
+
+constexpr std::int64_t kBatchSize = 64;
+constexpr double kInitialRate = 1e-3;
+constexpr double kTutorialEpochs = 25;  // its decay is rate / epochs
+
+// Component 1: the model architecture.
+Sequential build_model(std::int64_t width, std::int64_t height, std::int64_t depth, int classes) {
+  return Sequential({
+      // CONV => RELU => BN => POOL
+      layers::Conv2D(16, {3, 3}, {.padding = "same", .input_shape = {height, width, depth}}),
+      layers::Activation("relu"),
+      layers::BatchNormalization(),
+      layers::MaxPooling2D({2, 2}),
+
+      // (CONV => RELU => BN) * 2 => POOL
+      layers::Conv2D(32, {3, 3}, {.padding = "same"}),
+      layers::Activation("relu"),
+      layers::BatchNormalization(),
+      layers::Conv2D(32, {3, 3}, {.padding = "same"}),
+      layers::Activation("relu"),
+      layers::BatchNormalization(),
+      layers::MaxPooling2D({2, 2}),
+
+      // (CONV => RELU => BN) * 3 => POOL
+      layers::Conv2D(64, {3, 3}, {.padding = "same"}),
+      layers::Activation("relu"),
+      layers::BatchNormalization(),
+      layers::Conv2D(64, {3, 3}, {.padding = "same"}),
+      layers::Activation("relu"),
+      layers::BatchNormalization(),
+      layers::Conv2D(64, {3, 3}, {.padding = "same"}),
+      layers::Activation("relu"),
+      layers::BatchNormalization(),
+      layers::MaxPooling2D({2, 2}),
+
+      // FC => RELU
+      layers::Flatten(),
+      layers::Dense(256),
+      layers::Activation("relu"),
+      layers::BatchNormalization(),
+      layers::Dropout(0.5),
+
+      // softmax classifier
+      layers::Dense(classes),
+      layers::Activation("softmax"),
+  });
+}
+
+struct Digits {
+  Tensor train_x, train_y, test_x, test_y;  // uint8 images [n, 28, 28] and labels [n]
+};
+
+Tensor images_of(const std::vector<std::uint8_t>& pixels) {
+  return constant(pixels, {static_cast<std::int64_t>(pixels.size()) / (28 * 28), 28, 28});
+}
+
+Digits load_digits(const mnist::Options& options) {
+  if (!options.data.empty()) {
+    std::printf("[INFO] loading the MNIST digits in %s...\n", options.data.c_str());
+    auto [train, test] = datasets::mnist::load_data(options.data);
+    return {train.first, train.second, test.first, test.second};
+  }
+  std::printf("[INFO] drawing %lld digits (--data DIR trains on the real ones)...\n",
+              static_cast<long long>(options.train_digits + options.test_digits));
+  const mnist::DrawnDigits train = mnist::draw_digits(options.train_digits, 2 * options.seed);
+  const mnist::DrawnDigits test = mnist::draw_digits(options.test_digits, 2 * options.seed + 1);
+  return {images_of(train.images), constant(train.labels), images_of(test.images), constant(test.labels)};
+}
+
+// Adds a channel axis and scales the pixels to [0, 1].
+Tensor prepare(const Tensor& images) { return cast(expand_dims(images, -1), float32) / 255.0; }
+
+// What is wrong with the test digits, the surest mistakes first.
+void draw_mistakes(const std::string& path, const Tensor& images, const Tensor& labels, const Tensor& probabilities) {
+  const auto pixels = images.to_vector<std::uint8_t>();
+  const auto truth = labels.to_vector<std::uint8_t>();
+  const auto predicted = argmax(probabilities, 1).to_vector<std::uint8_t>();
+  const auto confidence = reduce_max(probabilities, 1).to_vector<float>();
+  const std::size_t shown = mnist::write_mistakes_png(path, {pixels, truth, predicted, confidence});
+  std::printf("[INFO] the %zu worst mistakes are drawn in %s\n", shown, path.c_str());
+}
+
+int run(const mnist::Options& options) {
+  using Clock = std::chrono::steady_clock;
+  if (options.threads > 0) set_num_threads(options.threads);
+  set_seed(options.seed);
+
+  Digits digits = load_digits(options);
+  const Tensor train_x = prepare(digits.train_x);
+  const Tensor test_x = prepare(digits.test_x);
+  const Tensor train_y = to_categorical(digits.train_y, 10);
+  const Tensor test_y = to_categorical(digits.test_y, 10);
+
+  std::printf("[INFO] creating model...\n");
+  const Sequential model = build_model(28, 28, 1, 10);
+  std::printf("[INFO] %lld parameters, %d threads\n", static_cast<long long>(model.count_params()), num_threads());
+
+  // Component 3: the optimizer; the rate falls as 1e-3 / (1 + 4e-5 step).
+  const optimizers::Adam optimizer(
+      {.learning_rate = schedules::InverseTimeDecay(kInitialRate, 1, kInitialRate / kTutorialEpochs)});
+  const std::vector<Variable> variables = model.trainable_variables();
+  metrics::Mean mean_loss;
+  metrics::CategoricalAccuracy accuracy;
+
+  // Component 4: one step forward and backward.
+  const auto step = [&](const Tensor& x, const Tensor& y) {
+    GradientTape tape;
+    const Tensor predictions = options.literal ? model(x) : model(x, {.training = true});
+    const Tensor loss = losses::categorical_crossentropy(y, predictions);  // Component 2, one loss per digit
+    optimizer.apply_gradients(tape.gradient(loss, variables), variables);
+    mean_loss.update_state(loss);
+    accuracy.update_state(y, predictions);
+  };
+
+  model.compile({.optimizer = optimizer, .loss = losses::categorical_crossentropy, .metrics = {"acc"}});
+  const std::int64_t updates = train_x.dim(0) / kBatchSize;
+  double best = 0;
+  for (int epoch = 0; epoch < options.epochs; ++epoch) {
+    const auto start = Clock::now();
+    mean_loss.reset_state();
+    accuracy.reset_state();
+    ProgressBar bar(updates, {.label = "[INFO] epoch " + std::to_string(epoch + 1) + "/" + std::to_string(options.epochs)});
+    for (std::int64_t i = 0; i < updates; ++i) {
+      const Slice rows = slice(i * kBatchSize, (i + 1) * kBatchSize);
+      step(train_x(rows), train_y(rows));
+      bar.step();
+    }
+    bar.finish();
+    const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    const double test_accuracy = model.evaluate(test_x, test_y, {.batch_size = 256})["acc"];
+    best = std::max(best, test_accuracy);
+    std::printf("[INFO] epoch %d/%d took %.1f s: loss %.4f, accuracy %.4f, test accuracy %.4f\n", epoch + 1,
+                options.epochs, seconds, mean_loss.result().item<double>(), accuracy.result().item<double>(),
+                test_accuracy);
+    std::fflush(stdout);
+  }
+
+  const Evaluation evaluation = model.evaluate(test_x, test_y, {.batch_size = 256});
+  std::printf("[INFO] trained on %s digits%s\n", options.data.empty() ? "drawn" : "real MNIST",
+              options.literal ? ", the tutorial's loop to the letter" : "");
+  std::printf("[INFO] test loss: %.4f\n[INFO] test accuracy: %.4f (best %.4f)\n", evaluation.loss, evaluation["acc"],
+              std::max(best, evaluation["acc"]));
+  draw_mistakes(options.picture, digits.test_x, digits.test_y, model.predict(test_x, {.batch_size = 256}));
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  int exit_code = 0;
+  const std::optional<mnist::Options> options = mnist::parse_options(argc, argv, &exit_code);
+  if (!options) return exit_code;
+  try {
+    return run(*options);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "mnist: %s\n", error.what());
+    return 1;
+  }
+}
