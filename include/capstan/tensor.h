@@ -36,6 +36,7 @@ struct alignas(64) Block {
     kLeaf = 2,       // some tape may know this tensor in its table of leaves
     kRowSparse = 4,  // no data: `sparse` holds indices and rows (see Tensor::is_row_sparse)
     kShapeOnly = 8,  // no data: stands for a shape and dtype (see src/tape)
+    kRemembersLogits = 16,  // a view of probabilities that also holds `remembered` (see src/train)
   };
 
   std::atomic<std::uint32_t> refs;
@@ -50,6 +51,11 @@ struct alignas(64) Block {
   union {
     std::byte inline_data[64];
     Block* owner;
+    struct {
+      Block* owner;
+      Block* logits;
+      int axis;
+    } remembered;
     struct {
       Block* indices;
       Block* values;
@@ -313,6 +319,7 @@ constexpr Slice slice(std::int64_t begin, std::int64_t end = Slice::kEdge, std::
   return {begin, end, step};
 }
 
+/// The types of `ellipsis` and `newaxis`.
 struct Ellipsis {};
 struct NewAxis {};
 /// All axes that are not mentioned.

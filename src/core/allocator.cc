@@ -310,6 +310,7 @@ void detail::destroy(Block* block) noexcept {
   if ((flags & (Block::kView | Block::kRowSparse)) != 0) [[unlikely]] {
     if ((flags & Block::kView) != 0) {
       release(block->owner);
+      if ((flags & Block::kRemembersLogits) != 0) release(block->remembered.logits);
     } else {
       release(block->sparse.indices);
       release(block->sparse.values);

@@ -1,0 +1,111 @@
+// Models: layers made of layers, which can be compiled and evaluated.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "capstan/layers.h"
+#include "capstan/losses.h"
+#include "capstan/metrics.h"
+#include "capstan/optimizers.h"
+
+namespace capstan {
+
+/// Options of Model::compile.
+struct CompileOptions {
+  std::optional<Optimizer> optimizer = {};
+  std::optional<Loss> loss = {};
+  std::vector<Metric> metrics = {};
+};
+
+/// Options of Model::evaluate.
+struct EvaluateOptions {
+  std::int64_t batch_size = 32;
+};
+
+/// The loss and the metrics over a whole data set, the metrics in the order of compile().
+///
+///     auto [loss, metrics] = model.evaluate(x, y);
+struct Evaluation {
+  double loss = 0;
+  std::vector<std::pair<std::string, double>> metrics = {};
+
+  /// The value of one metric, or "loss". Errors: ValueError for an unknown name.
+  CAPSTAN_EXPORT double operator[](const std::string& name) const;
+};
+
+/// The base of models. A model of your own has layers as members and overrides `call`:
+///
+///     class LinearModel : public Model {
+///      public:
+///       Tensor call(const Tensor& x, const CallOptions& options) override { return dense(x); }
+///       layers::Dense dense{1};
+///     };
+///
+/// Its layers are those that `call` calls, from the first call on.
+class CAPSTAN_EXPORT Model : public Layer {
+ public:
+  explicit Model(const LayerOptions& options = {});
+
+  /// The layers; those of a Sequential can be called: `model.layers()[0](x)`.
+  const std::vector<Layer>& layers() const { return sublayers(); }
+  /// Errors: ValueError for an unknown name, IndexError for a number out of range.
+  const Layer& get_layer(const std::string& name) const;
+  const Layer& get_layer(int index) const;
+
+  /// Says what evaluate() computes. Metrics can be given by name.
+  ///
+  ///     model.compile({.optimizer = optimizer, .loss = losses::categorical_crossentropy, .metrics = {"acc"}});
+  void compile(const CompileOptions& options) const;
+
+  /// Loss and metrics of the model's predictions (not training) for examples along the first axis.
+  /// Errors: ValueError before compile() or without a loss, ShapeError if x and y differ in length.
+  Evaluation evaluate(const Tensor& x, const Tensor& y, const EvaluateOptions& options = {}) const;
+
+  /// The model's results (not training) for examples along the first axis, computed in batches.
+  Tensor predict(const Tensor& x, const EvaluateOptions& options = {}) const;
+
+  /// A table of the layers with their output shapes and numbers of weights.
+  std::string summary() const;
+
+ protected:
+  /// For classes of the library.
+  Model(const char* type_name, const LayerOptions& options);
+
+ private:
+  struct Compiled;
+  std::shared_ptr<Compiled> compiled_;
+};
+
+/// Layers one after the other. If the first one has an `input_shape`, the weights are made at once, else at the first
+/// call. Errors: ValueError for two layers of the same name.
+///
+///     Sequential model({
+///         layers::Dense(64, {.activation = "relu", .input_shape = {20}}),
+///         layers::Dense(5),
+///     });
+///     Tensor logits = model(x);
+class CAPSTAN_EXPORT Sequential : public Model {
+ public:
+  Sequential();
+  explicit Sequential(std::initializer_list<Layer> layers, const std::string& name = {});
+  explicit Sequential(const std::vector<Layer>& layers, const std::string& name = {});
+
+  /// Puts a layer at the end. Errors: ValueError for a name that is taken, or once the model is built.
+  void add(const Layer& layer);
+
+  void build(const Shape& input_shape) override;
+
+ protected:
+  Tensor call(const Tensor& x, const CallOptions& options) override;
+
+ private:
+  void add_all(std::span<const Layer> layers);
+};
+
+}  // namespace capstan

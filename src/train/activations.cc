@@ -1,0 +1,68 @@
+// Activation functions by name.
+#include "capstan/activations.h"
+
+#include "capstan/ops/activation.h"
+#include "capstan/ops/math.h"
+#include "capstan/ops/nn.h"
+#include "src/core/check.h"
+#include "src/train/remembered_logits.h"
+
+namespace capstan {
+
+Tensor activations::softmax(const Tensor& logits, int axis) {
+  const Tensor probabilities = capstan::softmax(logits, axis);
+  return detail::remember_logits(probabilities, logits, axis < 0 ? axis + logits.rank() : axis);
+}
+
+Tensor activations::sigmoid(const Tensor& logits) {
+  return detail::remember_logits(capstan::sigmoid(logits), logits, detail::kSigmoidAxis);
+}
+
+namespace {
+
+using Function = Tensor (*)(Tensor);
+
+struct Named {
+  std::string_view name;
+  Function function;
+};
+
+// Names and formulas of Keras.
+constexpr Named kNamed[] = {
+    {"relu", [](Tensor x) { return relu(std::move(x)); }},
+    {"softmax", [](Tensor x) { return activations::softmax(x); }},
+    {"sigmoid", [](Tensor x) { return activations::sigmoid(x); }},
+    {"tanh", [](Tensor x) { return tanh(std::move(x)); }},
+    {"elu", [](Tensor x) { return elu(std::move(x)); }},
+    {"selu", [](Tensor x) { return selu(std::move(x)); }},
+    {"gelu", [](Tensor x) { return gelu(std::move(x)); }},
+    {"silu", [](Tensor x) { return silu(std::move(x)); }},
+    {"swish", [](Tensor x) { return silu(std::move(x)); }},
+    {"relu6", [](Tensor x) { return relu6(std::move(x)); }},
+    {"leaky_relu", [](Tensor x) { return leaky_relu(std::move(x), 0.2); }},
+    {"softplus", [](Tensor x) { return softplus(std::move(x)); }},
+    {"softsign", [](Tensor x) { return softsign(std::move(x)); }},
+    {"log_sigmoid", [](Tensor x) { return log_sigmoid(std::move(x)); }},
+    {"exponential", [](Tensor x) { return exp(std::move(x)); }},
+    {"log_softmax", [](Tensor x) { return log_softmax(x); }},
+    {"hard_sigmoid", [](Tensor x) { return clip_by_value(x / 6 + 0.5, 0, 1); }},
+    {"hard_tanh", [](Tensor x) { return clip_by_value(x, -1, 1); }},
+    {"mish", [](Tensor x) { return x * tanh(softplus(x)); }},
+    {"tanh_shrink", [](Tensor x) { return x - tanh(x); }},
+};
+
+}  // namespace
+
+ActivationFunction::ActivationFunction(std::string_view name) : name_(name) {
+  if (name == "linear") return;
+  for (const Named& known : kNamed) {
+    if (known.name == name) {
+      function_ = known.function;
+      return;
+    }
+  }
+  throw ValueError(detail::join("activation: there is no function \"", name, "\"",
+                                help("pass a function of a tensor for one of your own")));
+}
+
+}  // namespace capstan

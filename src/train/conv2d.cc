@@ -1,0 +1,69 @@
+// The convolution layer.
+#include <algorithm>
+
+#include "capstan/layers.h"
+#include "capstan/ops/array.h"
+#include "capstan/ops/nn.h"
+#include "src/train/common.h"
+#include "src/train/layer_state.h"
+
+namespace capstan::layers {
+
+namespace {
+
+constexpr const char* kName = "conv2d";
+
+}  // namespace
+
+Conv2D::Conv2D(std::int64_t filters, Size2D kernel_size, const Conv2DOptions& options)
+    : Layer(kName, detail::common_options(options)),
+      filters_(filters),
+      kernel_size_(kernel_size),
+      options_(std::make_shared<const Conv2DOptions>(options)) {
+  detail::check_positive(kName, "filters", filters);
+  detail::check_positive(kName, "kernel_size", std::min(kernel_size.height, kernel_size.width));
+  detail::check_positive(kName, "strides", std::min(options.strides.height, options.strides.width));
+  detail::check_padding(kName, options.padding);
+  detail::is_channels_first(kName, options.data_format);
+  detail::LayerState::of(*this).activity_regularizer = options.activity_regularizer;
+}
+
+void Conv2D::build(const Shape& input_shape) {
+  detail::check_image(name(), input_shape);
+  const bool first = detail::is_channels_first(kName, options_->data_format);
+  const std::int64_t channels = input_shape[first ? 1 : -1];
+  const std::int64_t height = input_shape[first ? 2 : 1];
+  const std::int64_t width = input_shape[first ? 3 : 2];
+  if (options_->padding == "valid") {
+    CAPSTAN_CHECK((height < 0 || height >= kernel_size_.height) && (width < 0 || width >= kernel_size_.width), ShapeError,
+                  name(), ": a kernel of ", kernel_size_.height, " x ", kernel_size_.width, " does not fit into ",
+                  input_shape, help("padding = \"same\" allows it"));
+  }
+  add_weight({.name = "kernel",
+              .shape = {kernel_size_.height, kernel_size_.width, channels, filters_},
+              .initializer = options_->kernel_initializer,
+              .regularizer = options_->kernel_regularizer});
+  if (options_->use_bias) {
+    add_weight({.name = "bias",
+                .shape = {filters_},
+                .initializer = options_->bias_initializer,
+                .regularizer = options_->bias_regularizer});
+  }
+}
+
+Tensor Conv2D::call(const Tensor& x, const CallOptions&) {
+  detail::check_image(name(), x.shape());
+  const bool first = options_->data_format == "channels_first";
+  const Variable& kernel = own_weight(0);
+  const std::int64_t channels = x.dim(first ? 1 : -1);
+  CAPSTAN_CHECK(channels == kernel.shape()[2], ShapeError, name(), ": the input must have ", kernel.shape()[2],
+                " channels, not ", channels, arguments({{"x", x}}));
+  const Size2D strides = options_->strides;
+  Tensor y = conv2d(first ? transpose(x, {0, 2, 3, 1}) : x, kernel, {strides.height, strides.width},
+                    options_->padding == "same" ? "SAME" : "VALID");
+  if (options_->use_bias) y = bias_add(std::move(y), own_weight(1));
+  if (options_->activation.has_value()) y = options_->activation(std::move(y));
+  return first ? transpose(y, {0, 3, 1, 2}) : y;
+}
+
+}  // namespace capstan::layers

@@ -1,0 +1,25 @@
+// Flatten.
+#include "capstan/layers.h"
+#include "capstan/ops/array.h"
+#include "src/train/common.h"
+
+namespace capstan::layers {
+
+Flatten::Flatten(const FlattenOptions& options)
+    : Layer("flatten", detail::common_options(options)),
+      channels_first_(detail::is_channels_first("flatten", options.data_format)) {}
+
+Tensor Flatten::call(const Tensor& x, const CallOptions&) {
+  CAPSTAN_CHECK(x.rank() >= 1, ShapeError, name(), ": the input must have a batch axis, not be a scalar");
+  if (x.rank() == 1) return reshape(x, {x.dim(0), 1});
+  std::int64_t features = 1;
+  for (int i = 1; i < x.rank(); ++i) features *= x.dim(i);
+  const Shape shape{x.dim(0), features};
+  if (!channels_first_ || x.rank() == 2) return reshape(x, shape);
+  std::vector<int> order{0};
+  for (int i = 2; i < x.rank(); ++i) order.push_back(i);
+  order.push_back(1);
+  return reshape(transpose(x, Axes(std::span<const int>(order))), shape);
+}
+
+}  // namespace capstan::layers

@@ -1,0 +1,65 @@
+// The state behind a layer, which all its handles share.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "capstan/layers.h"
+
+namespace capstan::detail {
+
+struct Weight {
+  Variable variable;
+  bool trainable;  // as it was made; the variable's own flag also follows Layer::set_trainable
+  Regularizer regularizer;
+};
+
+struct LayerState {
+  std::uint64_t id = 0;  // never used twice, unlike an address
+  std::string name;      // empty until the class of a user's layer is known
+  std::string path;      // set when the weights are made
+  DType dtype = DType::kFloat32;
+  bool trainable = true;
+  bool is_built = false;
+  InputShape input_shape;
+  Shape output_shape;  // of the call that built it
+  bool has_output_shape = false;
+  Regularizer activity_regularizer;
+
+  std::vector<Weight> weights;
+  std::vector<Layer> sublayers;
+  std::vector<Tensor> call_losses;  // of the latest call of the outermost layer
+  std::uint64_t latest_parent = 0;  // the id of the layer that called this one last
+
+  // Lists made from the weights of this layer and its sublayers; `lists_version` says of which structure.
+  std::uint64_t lists_version = 0;
+  std::vector<Variable> all, trainable_list, non_trainable_list;
+
+  const std::vector<Variable>& list(const std::vector<Variable> LayerState::*which);
+  static LayerState& of(const Layer& layer) { return *layer.state_; }
+};
+
+// Counts up whenever any layer gets a weight or sublayer or changes `trainable`; lists made before are out of date.
+std::uint64_t structure_version();
+void structure_changed();
+
+// The layer call that the thread is in, innermost first.
+struct CallScope {
+  CallScope(LayerState& layer, Training training);
+  ~CallScope();
+  CallScope(const CallScope&) = delete;
+  CallScope& operator=(const CallScope&) = delete;
+
+  LayerState& layer;
+  bool training;
+  CallScope* outer;
+  static CallScope* current();
+};
+
+// "max_pooling2d" for "MaxPooling2D": Keras's rule.
+std::string snake_case(const std::string& class_name);
+// "dense", "dense_1", ...: the prefix and how often it was asked for.
+std::string automatic_name(const std::string& prefix);
+
+}  // namespace capstan::detail

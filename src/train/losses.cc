@@ -1,0 +1,126 @@
+// Losses as objects: weighting and reduction.
+#include "capstan/losses.h"
+
+#include "capstan/ops/array.h"
+#include "capstan/ops/math.h"
+#include "capstan/ops/reduce.h"
+#include "src/core/check.h"
+#include "src/train/fit_ranks.h"
+
+namespace capstan {
+
+namespace {
+
+Loss::Reduction reduction_from_name(std::string_view name) {
+  if (name == "sum_over_batch_size" || name == "mean") return Loss::Reduction::kSumOverBatchSize;
+  if (name == "mean_with_sample_weight") return Loss::Reduction::kMeanWithSampleWeight;
+  if (name == "sum") return Loss::Reduction::kSum;
+  if (name == "none") return Loss::Reduction::kNone;
+  throw ValueError(detail::join("loss: reduction must be \"sum_over_batch_size\", \"mean\", \"mean_with_sample_weight\", "
+                                "\"sum\" or \"none\", not \"",
+                                name, "\""));
+}
+
+Tensor reduce(const Tensor& values, const Tensor& weight, Loss::Reduction reduction) {
+  const bool is_reduced = values.rank() == 0 || (values.rank() == 1 && values.dim(0) == 0);
+  if (is_reduced || reduction == Loss::Reduction::kNone) return values;
+  if (reduction == Loss::Reduction::kSum) return reduce_sum(values);
+  if (reduction == Loss::Reduction::kMeanWithSampleWeight && weight.has_value()) {
+    return divide_no_nan(reduce_sum(values), reduce_sum(weight));
+  }
+  return reduce_mean(values);
+}
+
+}  // namespace
+
+Loss::Loss(Function function, std::string_view reduction, std::string_view name, std::optional<std::int64_t> ignore_class)
+    : function_(std::move(function)),
+      name_(name),
+      reduction_(reduction_from_name(reduction)),
+      ignore_class_(ignore_class) {}
+
+Loss::Loss(std::string_view name) : name_(name), reduction_(Reduction::kSumOverBatchSize) {
+  using namespace losses;
+  if (name == "mse" || name == "MSE" || name == "mean_squared_error") {
+    function_ = mean_squared_error;
+  } else if (name == "mae" || name == "MAE" || name == "mean_absolute_error") {
+    function_ = mean_absolute_error;
+  } else if (name == "huber") {
+    function_ = Huber().function_;
+  } else if (name == "bce" || name == "BCE" || name == "binary_crossentropy") {
+    function_ = BinaryCrossentropy().function_;
+  } else if (name == "categorical_crossentropy") {
+    function_ = CategoricalCrossentropy().function_;
+  } else if (name == "sparse_categorical_crossentropy") {
+    function_ = SparseCategoricalCrossentropy().function_;
+  } else {
+    throw ValueError(detail::join("loss: there is none with the name \"", name, "\"",
+                                  help("pass a function of labels and predictions for one of your own")));
+  }
+}
+
+Tensor Loss::operator()(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight) const {
+  CAPSTAN_CHECK(y_true.has_value() && y_pred.has_value(), ValueError, "loss: ", name_, ": ",
+                y_true.has_value() ? "the predictions are" : "the labels are", " an empty tensor");
+  Tensor p = detail::floating_predictions(y_pred);
+  Tensor t = y_true;
+  detail::fit_ranks(t, p);
+  if (ignore_class_) return ignoring(t, p, sample_weight);
+  Tensor values = function_(t, p);
+  if (!sample_weight.has_value()) return reduce(values, {}, reduction_);
+  Tensor weight = detail::floating_labels(sample_weight, values);
+  detail::fit_ranks(values, weight);
+  return reduce(values * weight, weight, reduction_);
+}
+
+// Ignored examples have loss 0, and the mean is over the others: Keras gives these a weight of all / counted.
+Tensor Loss::ignoring(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight) const {
+  const Tensor counts = not_equal(y_true, cast(constant(static_cast<double>(*ignore_class_)), y_true.dtype()));
+  Tensor values = function_(where(counts, y_true, zeros_like(y_true)), y_pred);
+  Tensor weight = cast(counts, values.dtype());
+  if (weight.rank() > values.rank()) weight = squeeze(weight, -1);
+  values = where(cast(weight, bool_), values, zeros_like(values));
+  if (reduction_ == Reduction::kSumOverBatchSize || reduction_ == Reduction::kMeanWithSampleWeight) {
+    weight = weight * divide_no_nan(static_cast<double>(weight.size()), reduce_sum(weight));
+  }
+  if (sample_weight.has_value()) {
+    Tensor given = detail::floating_labels(sample_weight, values);
+    detail::fit_ranks(weight, given);
+    weight = weight * given;
+  }
+  return reduce(values * weight, weight, reduction_);
+}
+
+namespace losses {
+
+MeanSquaredError::MeanSquaredError(const LossOptions& options)
+    : Loss(mean_squared_error, options.reduction, "mean_squared_error") {}
+
+MeanAbsoluteError::MeanAbsoluteError(const LossOptions& options)
+    : Loss(mean_absolute_error, options.reduction, "mean_absolute_error") {}
+
+Huber::Huber(const HuberLossOptions& options)
+    : Loss([delta = options.delta](const Tensor& t, const Tensor& p) { return huber(t, p, {.delta = delta}); },
+           options.reduction, "huber") {}
+
+BinaryCrossentropy::BinaryCrossentropy(const CrossentropyLossOptions& options)
+    : Loss(
+          [o = CrossentropyOptions{options.from_logits, options.label_smoothing, options.axis}](
+              const Tensor& t, const Tensor& p) { return binary_crossentropy(t, p, o); },
+          options.reduction, "binary_crossentropy") {}
+
+CategoricalCrossentropy::CategoricalCrossentropy(const CrossentropyLossOptions& options)
+    : Loss(
+          [o = CrossentropyOptions{options.from_logits, options.label_smoothing, options.axis}](
+              const Tensor& t, const Tensor& p) { return categorical_crossentropy(t, p, o); },
+          options.reduction, "categorical_crossentropy") {}
+
+SparseCategoricalCrossentropy::SparseCategoricalCrossentropy(const SparseCrossentropyLossOptions& options)
+    : Loss(
+          [o = SparseCrossentropyOptions{options.from_logits, options.axis}](const Tensor& t, const Tensor& p) {
+            return sparse_categorical_crossentropy(t, p, o);
+          },
+          options.reduction, "sparse_categorical_crossentropy", options.ignore_class) {}
+
+}  // namespace losses
+}  // namespace capstan

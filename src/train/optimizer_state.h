@@ -1,0 +1,89 @@
+// The state behind an optimizer, and what a rule implements.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "capstan/optimizers.h"
+
+namespace capstan::detail {
+
+// Options that every optimizer has.
+struct OptimizerSettings {
+  LearningRate learning_rate;
+  std::optional<double> weight_decay, clipnorm, clipvalue, global_clipnorm;
+  bool use_ema;
+  double ema_momentum;
+  int ema_overwrite_frequency;
+  std::optional<double> loss_scale_factor;
+  int gradient_accumulation_steps;
+};
+
+template <class Options>
+OptimizerSettings common_settings(const Options& o) {
+  return {o.learning_rate,  o.weight_decay, o.clipnorm,     o.clipvalue,
+          o.global_clipnorm, o.use_ema,     o.ema_momentum, o.ema_overwrite_frequency,
+          o.loss_scale_factor, o.gradient_accumulation_steps};
+}
+
+class OptimizerState {
+ public:
+  // `type_name` is the class in snake case. Throws ValueError for settings that make no sense.
+  OptimizerState(const char* type_name, OptimizerSettings settings);
+  virtual ~OptimizerState();
+
+  void build(std::span<const Variable> variables);
+  void apply(std::span<const Tensor> gradients, std::span<const Variable> variables);
+  void finalize();
+
+  // Updates so far; the raw counter also counts steps that only accumulated.
+  std::int64_t iterations() const {
+    return settings.gradient_accumulation_steps > 1 ? raw_iterations / settings.gradient_accumulation_steps
+                                                    : raw_iterations;
+  }
+  double learning_rate() const { return settings.learning_rate(raw_iterations); }
+
+  OptimizerSettings settings;
+  std::string name;
+  std::int64_t raw_iterations = 0;
+  std::vector<std::string> not_decayed;
+  std::vector<Variable> averages, accumulators;
+  std::vector<Variable> slots;  // of the rule, in Keras's order
+
+ protected:
+  // Makes the rule's slots for all variables.
+  virtual void make_slots() = 0;
+  // Changes variable number i. `step` counts updates from 1.
+  virtual void update(std::size_t i, const Tensor& gradient, double learning_rate, std::int64_t step) = 0;
+  // True if the rule needs nothing but the rows of a row-sparse gradient.
+  virtual bool takes_rows() const { return false; }
+
+  // A slot of zeros (or copies of the variable) for variable i.
+  Variable make_slot(std::size_t i, const char* slot_name, bool copy = false) const;
+
+  std::vector<Variable> variables_;
+
+ private:
+  struct Part {
+    std::size_t index;  // of the variable
+    Tensor gradient;
+  };
+
+  std::size_t index_of(const Variable& variable, std::size_t guess) const;
+  void collect(std::span<const Tensor> gradients, std::span<const Variable> variables);
+  void warn_of_missing(std::span<const Tensor> gradients, std::span<const Variable> variables);
+  bool accumulate();
+  void clip();
+  void decay(double learning_rate);
+  void average();
+
+  bool is_plain_;  // nothing but the rule itself
+  bool has_warned_ = false;
+  std::unordered_map<const void*, std::size_t> index_;
+  std::vector<Part> parts_;  // of the update in progress; kept for its memory
+};
+
+}  // namespace capstan::detail
