@@ -125,6 +125,8 @@ CAPSTAN_EXPORT Tensor layer_normalization(Operand x, Operand scale, Operand offs
 /// Errors: ValueError for a rate outside [0, 1), DTypeError for integers.
 CAPSTAN_EXPORT Tensor dropout(Operand x, double rate);
 CAPSTAN_EXPORT Tensor dropout(Operand x, double rate, std::uint64_t seed);
+/// Dropout as an op whose draw is a function of the seed and the position; `dropout` is made of it.
+CAPSTAN_EXPORT Tensor keyed_dropout(Operand x, double rate, std::uint64_t seed);
 /// x / (1 - rate) where the mask (bool) is true, else 0.
 CAPSTAN_EXPORT Tensor dropout_with_mask(Operand x, Operand mask, double rate);
 
