@@ -48,7 +48,7 @@ inline void copy_row(const RowLayout& row, const T* from, std::int64_t width, st
     const T* s = from + (begin * row.phases - outside) * row.channels;
     T* t = to + begin * distance;
     const std::int64_t step = row.phases * row.channels;
-    if (step == distance) {
+    if (step == distance && width == distance) {
       std::copy(s, s + (end - begin) * distance, t);
     } else if (width == kBlock && distance == kBlock) {
       for (std::int64_t i = begin; i < end; ++i, s += step, t += kBlock) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <random>
 #include <string>
 #include <vector>
@@ -153,6 +154,18 @@ TEST(Conv2D, AgreesWithTheDefinitionForFewChannels) {
     check<float>(shape_of(2, 13, few, 50, 3, 2));
     check<double>(shape_of(3, 6, few, few, 3, 1));
     if (HasFatalFailure()) return;
+  }
+}
+
+// The stride times the channels is a block of 16: pixels of a phase look contiguous and are not.
+TEST(Conv2D, KeepsOtherPhasesOutOfTheLanesThatABlockHasLeft) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  for (int set = 0; set <= instruction_set(); ++set) {
+    Conv2DShape s = shape_of(1, 8, 8, 1, 1, 2);  // reads even columns only
+    std::vector<float> x(8 * 8 * 8, 1), w(8, 1), y(16);
+    for (int pixel = 1; pixel < 64; pixel += 2) x[pixel * 8] = infinity;
+    conv2d_kernels<float>(set).forward(s, x.data(), w.data(), y.data());
+    EXPECT_EQ(y, std::vector<float>(16, 8));
   }
 }
 
