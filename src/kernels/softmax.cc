@@ -27,37 +27,6 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// exp(x) for x <= 0. x = n * log(2) + r with |r| <= log(2) / 2, a polynomial in r, and 2^n in two
-// factors, because the result may be subnormal.
-template <class D>
-HWY_INLINE hn::Vec<D> exp_of_negative(D d, hn::Vec<D> x) {
-  using T = hn::TFromD<D>;
-  if constexpr (sizeof(T) == 8) {
-    return vector_math::exp(d, x);
-  } else {
-    const hn::RebindToSigned<D> di;
-    // Below, the result is zero. The comparison keeps NaN.
-    const auto low = hn::Set(d, -110.0f);
-    x = hn::IfThenElse(hn::Lt(x, low), low, x);
-    const auto n = hn::Round(hn::Mul(x, hn::Set(d, 1.44269504088896341f)));
-    auto r = hn::NegMulAdd(n, hn::Set(d, 0.693359375f), x);  // exact: the constant has 9 bits
-    r = hn::NegMulAdd(n, hn::Set(d, -2.12194440e-4f), r);
-    auto p = hn::Set(d, 1.9875691500e-4f);
-    p = hn::MulAdd(p, r, hn::Set(d, 1.3981999507e-3f));
-    p = hn::MulAdd(p, r, hn::Set(d, 8.3334519073e-3f));
-    p = hn::MulAdd(p, r, hn::Set(d, 4.1665795894e-2f));
-    p = hn::MulAdd(p, r, hn::Set(d, 1.6666665459e-1f));
-    p = hn::MulAdd(p, r, hn::Set(d, 5.0000001201e-1f));
-    p = hn::Add(hn::MulAdd(hn::Mul(r, r), p, r), hn::Set(d, 1.0f));
-    const auto exponent = hn::ConvertTo(di, n);
-    const auto half = hn::ShiftRight<1>(exponent);
-    const auto bias = hn::Set(di, 127);
-    const auto first = hn::BitCast(d, hn::ShiftLeft<23>(hn::Add(half, bias)));
-    const auto second = hn::BitCast(d, hn::ShiftLeft<23>(hn::Add(hn::Sub(exponent, half), bias)));
-    return hn::Mul(hn::Mul(p, first), second);
-  }
-}
-
 // What is wanted of a row. Each has finish(row, at, shifted, exponential, sum, log_sum) for one
 // element and loss(row, ...) for the row, called by both algorithms below.
 template <class T>
@@ -112,7 +81,7 @@ void few_classes(std::int64_t first_row, std::int64_t count, std::int64_t classe
   auto sum = hn::Zero(d);
   for (std::int64_t c = 0; c < classes; ++c) {
     const auto v = hn::Sub(hn::Load(d, shifted + c * kLanes), largest);
-    const auto e = exp_of_negative(d, v);
+    const auto e = vector_math::exp(d, v);
     sum = hn::Add(sum, e);
     if (Output::kLogarithm) hn::Store(v, d, shifted + c * kLanes);
     if (Output::kExponentials) hn::Store(e, d, results + c * kLanes);
@@ -187,7 +156,7 @@ void many_classes(std::int64_t row, std::int64_t classes, const T* x, const Outp
   const V largest = hn::MaxOfLanes(d, vector_largest);
   V vector_sum = hn::Zero(d);
   along_row(d, classes, [&](std::int64_t c, auto mask, bool partial) HWY_ATTR {
-    const V e = exp_of_negative(d, hn::Sub(load(c, mask, partial), largest));
+    const V e = vector_math::exp(d, hn::Sub(load(c, mask, partial), largest));
     vector_sum = hn::Add(vector_sum, partial ? hn::IfThenElseZero(mask, e) : e);
     if (Output::kExponentials) store(e, c, mask, partial);
   });
