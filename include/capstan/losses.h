@@ -85,7 +85,9 @@ class CAPSTAN_EXPORT Loss {
   ///
   /// "sum_over_batch_size" (and "mean") divide by the number of values, whatever the weights;
   /// "mean_with_sample_weight" by the sum of the weights; "sum" adds; "none" leaves one value per example.
-  Tensor operator()(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight = {}) const;
+  /// What `mask` (bool, one per value) leaves out has loss 0 and does not count in a mean.
+  Tensor operator()(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight = {},
+                    const Tensor& mask = {}) const;
 
   const std::string& name() const { return name_; }
 
@@ -97,7 +99,7 @@ class CAPSTAN_EXPORT Loss {
        std::optional<std::int64_t> ignore_class = {});
 
  private:
-  Tensor ignoring(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight) const;
+  Tensor masked(const Tensor& values, const Tensor& mask, const Tensor& sample_weight) const;
 
   Function function_;
   std::string name_;

@@ -59,29 +59,32 @@ Loss::Loss(std::string_view name) : name_(name), reduction_(Reduction::kSumOverB
   }
 }
 
-Tensor Loss::operator()(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight) const {
+Tensor Loss::operator()(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight, const Tensor& mask) const {
   CAPSTAN_CHECK(y_true.has_value() && y_pred.has_value(), ValueError, "loss: ", name_, ": ",
                 y_true.has_value() ? "the predictions are" : "the labels are", " an empty tensor");
   Tensor p = detail::floating_predictions(y_pred);
   Tensor t = y_true;
   detail::fit_ranks(t, p);
-  if (ignore_class_) return ignoring(t, p, sample_weight);
+  if (ignore_class_) {
+    const Tensor counts = not_equal(t, cast(constant(static_cast<double>(*ignore_class_)), t.dtype()));
+    return masked(function_(where(counts, t, zeros_like(t)), p), counts, sample_weight);
+  }
   Tensor values = function_(t, p);
+  if (mask.has_value()) return masked(values, mask, sample_weight);
   if (!sample_weight.has_value()) return reduce(values, {}, reduction_);
   Tensor weight = detail::floating_labels(sample_weight, values);
   detail::fit_ranks(values, weight);
   return reduce(values * weight, weight, reduction_);
 }
 
-// Ignored examples have loss 0, and the mean is over the others: Keras gives these a weight of all / counted.
-Tensor Loss::ignoring(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight) const {
-  const Tensor counts = not_equal(y_true, cast(constant(static_cast<double>(*ignore_class_)), y_true.dtype()));
-  Tensor values = function_(where(counts, y_true, zeros_like(y_true)), y_pred);
-  Tensor weight = cast(counts, values.dtype());
+// What is masked has loss 0, and a mean is over the rest: Keras gives the rest a weight of all / counted.
+Tensor Loss::masked(const Tensor& given_values, const Tensor& mask, const Tensor& sample_weight) const {
+  Tensor values = given_values;
+  Tensor weight = cast(mask, values.dtype());
   if (weight.rank() > values.rank()) weight = squeeze(weight, -1);
   values = where(cast(weight, bool_), values, zeros_like(values));
   if (reduction_ == Reduction::kSumOverBatchSize || reduction_ == Reduction::kMeanWithSampleWeight) {
-    weight = weight * divide_no_nan(static_cast<double>(weight.size()), reduce_sum(weight));
+    weight = weight * divide_no_nan(constant(static_cast<double>(weight.size()), values.dtype()), reduce_sum(weight));
   }
   if (sample_weight.has_value()) {
     Tensor given = detail::floating_labels(sample_weight, values);

@@ -1,0 +1,260 @@
+#include "tests/train/keras_cases.h"
+
+namespace capstan::testing {
+
+namespace {
+
+Size2D size_of_json(const Json& json) {
+  if (json.is_array()) return {json[0].get<std::int64_t>(), json[1].get<std::int64_t>()};
+  return json.get<std::int64_t>();
+}
+
+Regularizer make_regularizer(const Json& json) {
+  const std::string type = json.at("object");
+  const Json& config = json.at("config");
+  if (type == "regularizers.L1") return regularizers::L1(config.at("l1"));
+  if (type == "regularizers.L2") return regularizers::L2(config.at("l2"));
+  if (type == "regularizers.L1L2") return regularizers::L1L2(config.at("l1"), config.at("l2"));
+  throw Lacking{type};
+}
+
+// What all layers take.
+template <class Options>
+Options common(const std::string& name, const std::string& dtype) {
+  Options options;
+  options.name = name;
+  options.dtype = dtype_of(dtype);
+  return options;
+}
+
+using Setters = std::map<std::string, std::function<void(const Json&)>>;
+
+void set_all(const Json& config, const Setters& setters) {
+  for (const auto& [key, value] : config.items()) {
+    const auto setter = setters.find(key);
+    if (setter == setters.end()) throw Lacking{"argument " + key};
+    setter->second(value);
+  }
+}
+
+template <class Options>
+void add_dense_like(Setters& setters, Options& o) {
+  setters["activation"] = [&o](const Json& v) { o.activation = v.get<std::string>(); };
+  setters["use_bias"] = [&o](const Json& v) { o.use_bias = v; };
+  setters["kernel_regularizer"] = [&o](const Json& v) { o.kernel_regularizer = make_regularizer(v); };
+  setters["bias_regularizer"] = [&o](const Json& v) { o.bias_regularizer = make_regularizer(v); };
+  setters["activity_regularizer"] = [&o](const Json& v) { o.activity_regularizer = make_regularizer(v); };
+}
+
+Layer make_conv2d(const Json& config, layers::Conv2DOptions o) {
+  std::int64_t filters = 0;
+  Size2D kernel_size = 1;
+  Setters setters = {
+      {"filters", [&](const Json& v) { filters = v; }},
+      {"kernel_size", [&](const Json& v) { kernel_size = size_of_json(v); }},
+      {"strides", [&](const Json& v) { o.strides = size_of_json(v); }},
+      {"padding", [&](const Json& v) { o.padding = v; }},
+      {"data_format", [&](const Json& v) { o.data_format = v; }},
+  };
+  add_dense_like(setters, o);
+  set_all(config, setters);
+  return layers::Conv2D(filters, kernel_size, o);
+}
+
+template <class PoolingLayer>
+Layer make_pooling(const Json& config, layers::Pooling2DOptions o) {
+  Size2D pool_size = 2;
+  set_all(config, {
+                      {"pool_size", [&](const Json& v) { pool_size = size_of_json(v); }},
+                      {"strides", [&](const Json& v) { o.strides = size_of_json(v); }},
+                      {"padding", [&](const Json& v) { o.padding = v; }},
+                      {"data_format", [&](const Json& v) { o.data_format = v; }},
+                  });
+  return PoolingLayer(pool_size, o);
+}
+
+Layer make_batch_normalization(const Json& config, layers::BatchNormalizationOptions o) {
+  set_all(config, {
+                      {"axis", [&](const Json& v) { o.axis = v; }},
+                      {"momentum", [&](const Json& v) { o.momentum = v; }},
+                      {"epsilon", [&](const Json& v) { o.epsilon = v; }},
+                      {"center", [&](const Json& v) { o.center = v; }},
+                      {"scale", [&](const Json& v) { o.scale = v; }},
+                      {"trainable", [&](const Json& v) { o.trainable = v; }},
+                      {"gamma_regularizer", [&](const Json& v) { o.gamma_regularizer = make_regularizer(v); }},
+                      {"beta_regularizer", [&](const Json& v) { o.beta_regularizer = make_regularizer(v); }},
+                  });
+  return layers::BatchNormalization(o);
+}
+
+Layer make_dropout(const Json& config, layers::DropoutOptions o) {
+  double rate = 0;
+  set_all(config, {{"rate", [&](const Json& v) { rate = v; }}});
+  return layers::Dropout(rate, o);
+}
+
+}  // namespace
+
+DType dtype_of(const std::string& name) {
+  if (name == "float32") return float32;
+  if (name == "float64") return float64;
+  throw Lacking{"layers in " + name};
+}
+
+Layer make_layer(const std::string& type, const Json& config, const std::string& dtype, const std::string& name) {
+  if (type == "Dense") {
+    auto o = common<layers::DenseOptions>(name, dtype);
+    std::int64_t units = 0;
+    Setters setters = {{"units", [&](const Json& v) { units = v; }}};
+    add_dense_like(setters, o);
+    set_all(config, setters);
+    return layers::Dense(units, o);
+  }
+  if (type == "Conv2D") return make_conv2d(config, common<layers::Conv2DOptions>(name, dtype));
+  if (type == "MaxPooling2D") {
+    return make_pooling<layers::MaxPooling2D>(config, common<layers::Pooling2DOptions>(name, dtype));
+  }
+  if (type == "AveragePooling2D") {
+    return make_pooling<layers::AveragePooling2D>(config, common<layers::Pooling2DOptions>(name, dtype));
+  }
+  if (type == "BatchNormalization") {
+    return make_batch_normalization(config, common<layers::BatchNormalizationOptions>(name, dtype));
+  }
+  if (type == "Dropout") return make_dropout(config, common<layers::DropoutOptions>(name, dtype));
+  if (type == "Activation") {
+    return layers::Activation(config.at("activation").get<std::string>(), common<LayerOptions>(name, dtype));
+  }
+  if (type == "ReLU") {
+    set_all(config, {});
+    return layers::ReLU(common<LayerOptions>(name, dtype));
+  }
+  if (type == "Flatten") {
+    auto o = common<layers::FlattenOptions>(name, dtype);
+    set_all(config, {{"data_format", [&](const Json& v) { o.data_format = v; }}});
+    return layers::Flatten(o);
+  }
+  throw Lacking{"layer " + type};
+}
+
+Loss make_loss(const std::string& type, const Json& options, const std::string& reduction) {
+  if (type == "MeanSquaredError") return losses::MeanSquaredError({.reduction = reduction});
+  if (type == "MeanAbsoluteError") return losses::MeanAbsoluteError({.reduction = reduction});
+  if (type == "Huber") return losses::Huber({.delta = options.value("delta", 1.0), .reduction = reduction});
+  if (type == "SparseCategoricalCrossentropy") {
+    losses::SparseCrossentropyLossOptions o{.from_logits = options.value("from_logits", false), .reduction = reduction};
+    if (options.contains("ignore_class")) o.ignore_class = options["ignore_class"].get<std::int64_t>();
+    return losses::SparseCategoricalCrossentropy(o);
+  }
+  const losses::CrossentropyLossOptions o{.from_logits = options.value("from_logits", false),
+                                          .label_smoothing = options.value("label_smoothing", 0.0),
+                                          .axis = options.value("axis", -1),
+                                          .reduction = reduction};
+  if (type == "BinaryCrossentropy") return losses::BinaryCrossentropy(o);
+  if (type == "CategoricalCrossentropy") return losses::CategoricalCrossentropy(o);
+  throw Lacking{"loss " + type};
+}
+
+Schedule make_schedule(const std::string& type, const Json& config) {
+  if (type == "PiecewiseConstantDecay") {
+    return schedules::PiecewiseConstantDecay(config.at("boundaries"), config.at("values"));
+  }
+  const schedules::DecayOptions options{.staircase = config.value("staircase", false)};
+  if (type == "InverseTimeDecay") {
+    return schedules::InverseTimeDecay(config.at("initial_learning_rate"), config.at("decay_steps"), config.at("decay_rate"),
+                                       options);
+  }
+  if (type == "ExponentialDecay") {
+    return schedules::ExponentialDecay(config.at("initial_learning_rate"), config.at("decay_steps"), config.at("decay_rate"),
+                                       options);
+  }
+  throw Lacking{"schedule " + type};
+}
+
+namespace {
+
+template <class Options>
+Setters optimizer_setters(Options& o, bool float32_numbers) {
+  return {
+      {"learning_rate",
+       [&o, float32_numbers](const Json& v) {
+         if (v.is_object()) {
+           const std::string type = v.at("object");
+           o.learning_rate = make_schedule(type.substr(type.rfind('.') + 1), v.at("config"));
+         } else {
+           const double rate = v;
+           o.learning_rate = float32_numbers ? double{static_cast<float>(rate)} : rate;
+         }
+       }},
+      {"weight_decay", [&o](const Json& v) { o.weight_decay = v.get<double>(); }},
+      {"clipnorm", [&o](const Json& v) { o.clipnorm = v.get<double>(); }},
+      {"clipvalue", [&o](const Json& v) { o.clipvalue = v.get<double>(); }},
+      {"global_clipnorm", [&o](const Json& v) { o.global_clipnorm = v.get<double>(); }},
+      {"use_ema", [&o](const Json& v) { o.use_ema = v; }},
+      {"ema_momentum", [&o](const Json& v) { o.ema_momentum = v; }},
+      {"ema_overwrite_frequency", [&o](const Json& v) { o.ema_overwrite_frequency = v; }},
+      {"loss_scale_factor", [&o](const Json& v) { o.loss_scale_factor = v.get<double>(); }},
+      {"gradient_accumulation_steps", [&o](const Json& v) { o.gradient_accumulation_steps = v; }},
+  };
+}
+
+}  // namespace
+
+Optimizer make_optimizer(const std::string& type, const Json& given, bool float32_numbers) {
+  Json config = given;
+  if (!config.contains("learning_rate")) config["learning_rate"] = type == "SGD" ? 0.01 : 0.001;
+  if (type == "SGD") {
+    optimizers::SGDOptions o;
+    Setters setters = optimizer_setters(o, float32_numbers);
+    setters["momentum"] = [&o](const Json& v) { o.momentum = v; };
+    setters["nesterov"] = [&o](const Json& v) { o.nesterov = v; };
+    set_all(config, setters);
+    return optimizers::SGD(o);
+  }
+  optimizers::AdamOptions o;
+  Setters setters = optimizer_setters(o, float32_numbers);
+  setters["beta_1"] = [&o](const Json& v) { o.beta_1 = v; };
+  setters["beta_2"] = [&o](const Json& v) { o.beta_2 = v; };
+  setters["epsilon"] = [&o](const Json& v) { o.epsilon = v; };
+  setters["amsgrad"] = [&o](const Json& v) { o.amsgrad = v; };
+  set_all(config, setters);
+  if (type == "Adam") return optimizers::Adam(o);
+  if (type == "AdamW") return optimizers::AdamW(o);
+  throw Lacking{"optimizer " + type};
+}
+
+void run_cases(const std::string& file, const std::function<void(const Json& document, const Json& one)>& run,
+               const std::map<std::string, std::string>& lacking) {
+  const Json document = read_json(std::string(CAPSTAN_SOURCE_DIR) + "/tests/golden/keras/" + file);
+  ASSERT_FALSE(document.at("cases").empty());
+  std::set<std::string> seen;
+  for (const Json& one : document.at("cases")) {
+    const std::string name = one.at("name");
+    SCOPED_TRACE(name);
+    try {
+      run(document, one);
+      EXPECT_FALSE(lacking.contains(name)) << "this case runs, although it is said to be lacking";
+    } catch (const Lacking& missing) {
+      EXPECT_TRUE(lacking.contains(name)) << "lacking: " << missing.reason;
+      seen.insert(name);
+    } catch (const std::exception& error) {
+      ADD_FAILURE() << error.what();
+    }
+  }
+  for (const auto& [name, reason] : lacking) EXPECT_TRUE(seen.contains(name)) << "no such case is lacking: " << name;
+}
+
+void expect_close(const Tensor& got, const Json& want, const std::string& what) {
+  if (want.is_null()) {
+    EXPECT_FALSE(got.has_value()) << what << ": got a value, want none";
+    return;
+  }
+  const Tensor tensor = tensor_from_json(want);
+  expect_close(got, want, what, golden_tolerance(tensor.dtype()));
+}
+
+void expect_close(const Tensor& got, const Json& want, const std::string& what, Tolerance tolerance) {
+  const std::string text = difference(got, tensor_from_json(want), tolerance);
+  EXPECT_EQ(text, "") << what;
+}
+
+}  // namespace capstan::testing

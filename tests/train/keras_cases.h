@@ -1,0 +1,41 @@
+// Layers, losses and optimizers made from the configurations in tests/golden/keras, and what its tests share.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "capstan/capstan.h"
+#include "tests/support/compare.h"
+#include "tests/support/golden_json.h"
+
+namespace capstan::testing {
+
+// A layer from its class and arguments, under a given name ("" for an automatic one). Throws Lacking.
+Layer make_layer(const std::string& type, const Json& config, const std::string& dtype, const std::string& name);
+
+// A loss from its class and arguments.
+Loss make_loss(const std::string& type, const Json& options, const std::string& reduction = "sum_over_batch_size");
+
+// An optimizer from its class and arguments; numbers are first rounded to float32 if asked for.
+Optimizer make_optimizer(const std::string& type, const Json& config, bool float32_numbers = false);
+
+Schedule make_schedule(const std::string& type, const Json& config);
+
+DType dtype_of(const std::string& name);
+
+// Runs every case of a file of tests/golden/keras. A case that throws Lacking must be in `lacking` (name and reason), and
+// all of `lacking` must occur.
+void run_cases(const std::string& file, const std::function<void(const Json& document, const Json& one)>& run,
+               const std::map<std::string, std::string>& lacking = {});
+
+// Compares, and reports what differs under `what`.
+void expect_close(const Tensor& got, const Json& want, const std::string& what);
+void expect_close(const Tensor& got, const Json& want, const std::string& what, Tolerance tolerance);
+
+}  // namespace capstan::testing

@@ -1,0 +1,104 @@
+// Layers against values of Keras: results, gradients for inputs and weights, penalties, and updated state.
+#include "tests/train/keras_cases.h"
+
+namespace capstan::testing {
+namespace {
+
+std::vector<Tensor> tensors_from(const Json& list, const char* field = nullptr) {
+  std::vector<Tensor> tensors;
+  for (const Json& item : list) tensors.push_back(tensor_from_json(field == nullptr ? item : item.at(field)));
+  return tensors;
+}
+
+void expect_gradients(GradientTape& tape, const Targets& target, const GradientOptions& options, const Tensor& x,
+                      const Layer& layer, const Json& inputs, const Json& weights, const std::string& what) {
+  expect_close(tape.gradient(target, x, options), inputs.at(0), what + " for the input");
+  for (const Variable& variable : layer.trainable_variables()) {
+    if (!weights.contains(variable.path())) {
+      ADD_FAILURE() << "no gradient for " << variable.path();
+      continue;
+    }
+    expect_close(tape.gradient(target, variable, options), weights.at(variable.path()), what + " for " + variable.path());
+  }
+}
+
+void run_mode(const Json& one, const Json& want, bool training, const Layer& layer) {
+  SCOPED_TRACE(training ? "training" : "inference");
+  const Tensor x = tensor_from_json(one.at("inputs").at(0));
+  CallOptions options{.training = training};
+  if (one.contains("call_arguments")) options.mask = tensor_from_json(one.at("call_arguments").at("mask"));
+  GradientTape tape({.persistent = true});
+  tape.watch(x);
+  const Tensor y = layer(x, options);
+  expect_close(y, want.at("outputs").at(0), "output");
+  expect_gradients(tape, y, {.output_gradients = {tensor_from_json(one.at("cotangents").at(0))}}, x, layer,
+                   want.at("input_gradients"), want.value("weight_gradients", Json::object()), "gradient");
+  if (want.contains("losses")) {
+    const std::vector<Tensor> losses = layer.losses();
+    ASSERT_EQ(losses.size(), want.at("losses").size());
+    for (std::size_t i = 0; i < losses.size(); ++i) {
+      bool found = false;
+      for (const Json& item : want.at("losses")) {
+        found |= difference(losses[i], tensor_from_json(item), golden_tolerance(losses[i].dtype())).empty();
+      }
+      EXPECT_TRUE(found) << "loss " << i << " is " << losses[i].to_string();
+    }
+    expect_gradients(tape, losses, {}, x, layer, want.at("loss_input_gradients"), want.at("loss_weight_gradients"),
+                     "gradient of the losses");
+  }
+  for (const auto& [path, value] : want.value("weights_after", Json::object()).items()) {
+    for (const Variable& variable : layer.weights()) {
+      if (variable.path() == path) expect_close(variable.value(), value, path + " afterwards");
+    }
+  }
+}
+
+void run_case(const Json&, const Json& one) {
+  const std::string type = one.at("layer");
+  const Json weights = one.value("weights", Json::array());
+  std::string name;
+  if (!weights.empty()) {
+    const std::string path = weights.at(0).at("path");
+    name = path.substr(0, path.find('/'));
+  }
+  const Layer layer = make_layer(type, one.at("config"), one.at("dtype"), name);
+  if (one.contains("calls")) {
+    if (one.contains("input")) throw Lacking{"the original's random stream"};
+    bool first = true;
+    for (const Json& call : one.at("calls")) {
+      const Tensor x = tensor_from_json(call.at("input"));
+      if (std::exchange(first, false)) {
+        layer(x);
+        layer.set_weights(tensors_from(weights, "value"));
+      }
+      expect_close(layer(x, {.training = call.at("training").get<bool>()}), call.at("output"), "output of a call");
+      for (const Variable& variable : layer.weights()) {
+        if (call.contains("weights_after") && call.at("weights_after").contains(variable.path())) {
+          expect_close(variable.value(), call.at("weights_after").at(variable.path()), variable.path());
+        }
+      }
+    }
+    return;
+  }
+  if (one.contains("note")) throw Lacking{"the original's random stream"};
+  layer(tensor_from_json(one.at("inputs").at(0)));
+  ASSERT_EQ(layer.weights().size(), weights.size());
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    EXPECT_EQ(layer.weights()[i].path(), weights[i].at("path").get<std::string>());
+    EXPECT_EQ(layer.weights()[i].name(), weights[i].at("name").get<std::string>());
+    EXPECT_EQ(layer.weights()[i].trainable(), weights[i].at("trainable").get<bool>());
+  }
+  const std::vector<Tensor> values = tensors_from(weights, "value");
+  const bool same = one.at("training") == "same";
+  for (const bool training : {false, true}) {
+    layer.set_weights(values);
+    run_mode(one, training && !same ? one.at("training") : one.at("inference"), training, layer);
+  }
+}
+
+TEST(LayersAgainstKeras, AgreeInAllCases) {
+  run_cases("layers.json", run_case, {});
+}
+
+}  // namespace
+}  // namespace capstan::testing

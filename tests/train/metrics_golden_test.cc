@@ -1,0 +1,44 @@
+// Metrics against values of Keras: after every update, and the state at the end.
+#include "tests/train/keras_cases.h"
+
+namespace capstan::testing {
+namespace {
+
+Metric make_metric(const std::string& type, const Json& options) {
+  if (type == "Mean") return metrics::Mean();
+  if (type == "SparseCategoricalAccuracy") return metrics::SparseCategoricalAccuracy();
+  if (type == "CategoricalAccuracy") return metrics::CategoricalAccuracy();
+  if (type == "BinaryAccuracy") return metrics::BinaryAccuracy("binary_accuracy", options.value("threshold", 0.5));
+  throw Lacking{"metric " + type};
+}
+
+void update(const Metric& metric, const Json& one) {
+  const Json& arguments = one.at("arguments");
+  const Tensor first = tensor_from_json(arguments.at(0));
+  // A mean of values is a mean of "predictions" without labels.
+  metric.update_state(first, arguments.size() > 1 ? tensor_from_json(arguments.at(1)) : first,
+                      tensor_from_json(one.at("sample_weight")));
+}
+
+void run_case(const Json&, const Json& one) {
+  const Metric metric = make_metric(one.at("metric"), one.at("options"));
+  expect_close(metric.result(), one.at("result_before_any_update"), "before any update");
+  for (const Json& item : one.at("updates")) {
+    update(metric, item);
+    expect_close(metric.result(), item.at("result"), "after an update");
+  }
+  const std::vector<Variable> state = metric.variables();
+  ASSERT_EQ(state.size(), one.at("state").size());
+  for (std::size_t i = 0; i < state.size(); ++i) {
+    EXPECT_EQ(state[i].name(), one.at("state")[i].at("name").get<std::string>());
+    expect_close(state[i].value(), one.at("state")[i].at("value"), state[i].name());
+  }
+  metric.reset_state();
+  update(metric, one.at("updates").back());
+  expect_close(metric.result(), one.at("result_after_reset_and_last_update"), "after a reset and the last update");
+}
+
+TEST(MetricsAgainstKeras, AgreeInAllCases) { run_cases("metrics.json", run_case); }
+
+}  // namespace
+}  // namespace capstan::testing
