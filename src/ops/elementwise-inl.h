@@ -80,12 +80,20 @@ CAPSTAN_V_OPERATOR(/, Div)
     return a op splat<D>(b);                       \
   }
 CAPSTAN_V_COMPARISON(==, Eq)
-CAPSTAN_V_COMPARISON(!=, Ne)
 CAPSTAN_V_COMPARISON(<, Lt)
 CAPSTAN_V_COMPARISON(<=, Le)
 CAPSTAN_V_COMPARISON(>, Gt)
 CAPSTAN_V_COMPARISON(>=, Ge)
 #undef CAPSTAN_V_COMPARISON
+// Highway's Ne is false for NaN.
+template <class D>
+HWY_INLINE M<D> operator!=(V<D> a, V<D> b) {
+  return {hn::Not(hn::Eq(a.v, b.v))};
+}
+template <class D>
+HWY_INLINE M<D> operator!=(V<D> a, double b) {
+  return a != splat<D>(b);
+}
 template <class D>
 HWY_INLINE V<D> operator-(V<D> a) {
   return {hn::Neg(a.v)};
