@@ -4,6 +4,7 @@
 
 #include "capstan/ops/array.h"
 #include "capstan/ops/math.h"
+#include "capstan/ops/reduce.h"
 #include "capstan/variable.h"
 #include "src/core/allocator.h"
 #include "src/core/apply.h"
@@ -68,8 +69,9 @@ void infer_fill(const Call& call, OutputSpecs& outputs) {
   for (std::int64_t length : shape) {
     CAPSTAN_CHECK(length >= 0, ShapeError, "fill: negative length ", length, " in ", shape);
   }
-  CAPSTAN_CHECK(value.rank() == 0, ShapeError, "fill: the value must be a scalar, not of rank ",
-                value.rank(), arguments({{"value", value}}));
+  CAPSTAN_CHECK(value.rank() <= 1 && value.size() == 1, ShapeError,
+                "fill: the value must be a scalar, not of shape ", value.shape(),
+                arguments({{"value", value}}));
   outputs.add(value.dtype(), shape);
 }
 
@@ -251,7 +253,7 @@ const OpTest kOnesLikeTest = {
 std::vector<OpSample> fill_samples() {
   return {{.inputs = {{.shape = {}}}, .attributes = {{"dims", ints({2, 3})}}},
           {.inputs = {{.shape = {}}}, .attributes = {{"dims", ints({})}}},
-          {.inputs = {{.shape = {}}}, .attributes = {{"dims", ints({0})}}},
+          {.inputs = {{.shape = {1}}}, .attributes = {{"dims", ints({0})}}},
           {.inputs = {{.shape = {}}},
            .attributes = {{"dims", ints({-2})}},
            .error = "negative length -2"},
@@ -394,7 +396,8 @@ constexpr OpDef kFill = {
         },
     .vjp =
         [](const VjpCall& call, std::span<Tensor> cotangents) {
-          if (call.needs(0)) cotangents[0] = sum_like(call.cotangent(), call.input(0));
+          if (call.needs(0))
+            cotangents[0] = reshape_like(reduce_sum(call.cotangent()), call.input(0));
         },
     .test = CAPSTAN_OP_TEST(kFillTest),
 };

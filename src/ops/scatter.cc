@@ -127,8 +127,13 @@ Tensor full_coordinates(const Tensor& indices, int batch_dims) {
 void gather_nd_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
   if (!call.needs(0)) return;
   const auto batch_dims = static_cast<int>(call.attributes<GatherNdAttributes>().batch_dims);
-  cotangents[0] = scatter_nd(full_coordinates(call.input(1), batch_dims), call.cotangent(),
-                             call.input(0).shape());
+  const Tensor& indices = call.input(1);
+  const Shape params = call.input(0).shape();
+  if (batch_dims == 0 && indices.rank() == 2 && indices.dim(1) == 1) {  // rows, as in gather
+    cotangents[0] = make_row_sparse(reshape(indices, {indices.dim(0)}), call.cotangent(), params);
+    return;
+  }
+  cotangents[0] = scatter_nd(full_coordinates(indices, batch_dims), call.cotangent(), params);
 }
 
 // --- The scatters ---

@@ -214,7 +214,7 @@ void run_second(const Case& c, const std::vector<Tensor>& cotangents) {
   GradientOptions options;
   for (std::size_t i = 0; i < gradients.size(); ++i) {
     if (!gradients[i].has_value() || i >= weights.size() || !weights[i].has_value()) continue;
-    targets.push_back(gradients[i]);
+    targets.push_back(gradients[i].to_dense());
     options.output_gradients.push_back(weights[i]);
   }
   std::vector<Tensor> sources;
