@@ -59,7 +59,7 @@ struct DivideNoNan : BinaryOp {
   FORMULA da(X g, X, X y, X) { return select(y == 0.0, 0.0, g / select(y == 0.0, 1.0, y)); }
   FORMULA db(X g, X x, X y, X) {
     X divisor = select(y == 0.0, 1.0, y);
-    return select(y == 0.0, 0.0, g * (-x / divisor / divisor));
+    return g * (-select(y == 0.0, 0.0, x) / divisor / divisor);
   }
 };
 

@@ -600,7 +600,7 @@ void infer_add_n(const Call& call, OutputSpecs& outputs) {
 
 void run_add_n(const Call& call, std::span<Tensor> outputs) {
   const TensorRef& first = call.input(0);
-  const Loop loop = kAdd.loops[instruction_set()]->forward[static_cast<int>(first.dtype())];
+  const Loop loop = loops_of(kAdd, first.dtype()).forward[static_cast<int>(first.dtype())];
   if (call.input_count() == 1) {
     std::memcpy(mutable_raw_data(outputs[0]), first.raw_data(),
                 static_cast<std::size_t>(first.size()) * size_of(first.dtype()));

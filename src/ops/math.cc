@@ -119,7 +119,11 @@ struct Rint : UnaryOp {
 struct Erf : UnaryOp {
   static constexpr OpText text{"erf", "The error function."};
   FORMULA f(X x) { return erf(x); }
-  FORMULA df(X g, X x, X) { return 1.1283791670955126 * g * exp(-(x * x)); }
+  FORMULA df(X g, X x, X) {
+    // exp(-900) is 0; without the limit the second derivative of an infinity were 0 times infinity.
+    X limited = select(abs(x) > 30.0, 30.0, x);
+    return 1.1283791670955126 * g * exp(-(limited * limited));
+  }
 };
 
 struct Erfc : UnaryOp {
@@ -182,7 +186,17 @@ CAPSTAN_ELEMENTWISE(kPolygamma, Polygamma);
 
 Tensor abs(Operand x) { return apply(kAbs, x); }
 Tensor sign(Operand x) { return apply(kSign, x); }
-Tensor negative(Operand x) { return apply(kNegative, x); }
+// Of a row-sparse gradient the rows, so that it stays one.
+Tensor negative(Operand x) {
+  if (x.kind() == Operand::Kind::kLent || x.kind() == Operand::Kind::kGiven) {
+    const TensorRef given(x.kind() == Operand::Kind::kLent ? x.lent() : x.given()->block());
+    if (given.has_value() && (given.block()->flags & detail::Block::kRowSparse) != 0) {
+      const Tensor sparse = to_tensor(x);
+      return make_row_sparse(sparse.indices(), apply(kNegative, sparse.values()), sparse.shape());
+    }
+  }
+  return apply(kNegative, x);
+}
 Tensor square(Operand x) { return apply(kSquare, x); }
 Tensor sqrt(Operand x) { return apply(kSqrt, x); }
 Tensor rsqrt(Operand x) { return apply(kRsqrt, x); }

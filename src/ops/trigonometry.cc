@@ -73,12 +73,11 @@ struct Asinh : UnaryOp {
   FORMULA df(X g, X x, X) { return g / sqrt(x * x + 1.0); }
 };
 
-// sqrt(x - 1) * sqrt(x + 1) has a derivative of NaN below 1, where acosh has none.
 struct Acosh : UnaryOp {
   static constexpr OpText text{"acosh", "The inverse of cosh, for x of at least 1."};
   static constexpr Domain domain{1.25, 4.0};
   FORMULA f(X x) { return acosh(x); }
-  FORMULA df(X g, X x, X) { return g / (sqrt(x - 1.0) * sqrt(x + 1.0)); }
+  FORMULA df(X g, X, X y) { return g / sinh(y); }
 };
 
 struct Atanh : UnaryOp {
