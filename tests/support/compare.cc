@@ -67,7 +67,8 @@ std::string difference(const Tensor& got, const Tensor& want, Tolerance toleranc
     if (std::isfinite(value)) largest = std::max(largest, std::abs(value));
   }
   for (std::size_t i = 0; i < b.size(); ++i) {
-    if (agree(a[i], b[i], tolerance.relative * std::abs(b[i]) + tolerance.floor * largest))
+    if (agree(a[i], b[i],
+              tolerance.relative * std::abs(b[i]) + tolerance.floor * largest + tolerance.absolute))
       continue;
     std::ostringstream text;
     text.precision(17);

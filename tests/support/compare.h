@@ -8,10 +8,11 @@
 
 namespace capstan::testing {
 
-// |got - want| <= relative * |want| + floor * (largest |want| of the tensor).
+// |got - want| <= relative * |want| + floor * (largest |want| of the tensor) + absolute.
 struct Tolerance {
   double relative = 0;
   double floor = 0;
+  double absolute = 0;
 };
 
 // Of values that were computed by another program.
