@@ -107,10 +107,13 @@ void sum_like_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
 
 // A tensor that already has the wanted shape needs no op: it is its own sum and broadcast.
 bool has_shape_of(const Operand& x, const Operand& like) {
-  if (x.kind() == Operand::Kind::kVariable || x.is_literal() || like.kind() != Operand::Kind::kLent)
-    return false;
-  const detail::Block* a = x.kind() == Operand::Kind::kLent ? x.lent() : x.given()->block();
-  const detail::Block* b = like.lent();
+  const auto block_of = [](const Operand& operand) -> const detail::Block* {
+    return operand.kind() == Operand::Kind::kLent    ? operand.lent()
+           : operand.kind() == Operand::Kind::kGiven ? operand.given()->block()
+                                                     : nullptr;
+  };
+  const detail::Block* a = block_of(x);
+  const detail::Block* b = block_of(like);
   return a != nullptr && b != nullptr && a->rank == b->rank &&
          std::equal(a->dims, a->dims + kMaxRank, b->dims);
 }
