@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "capstan/ops/array.h"
+#include "capstan/ops/math.h"
 #include "src/core/allocator.h"
 #include "src/core/apply.h"
 #include "src/core/check.h"
@@ -72,14 +73,25 @@ void concat_kernel(const Call& call, std::span<Tensor> outputs) {
   }
 }
 
+// Rows `begin` to `end` of a row-sparse cotangent, or those columns of all its rows.
+Tensor sparse_part_of(const Tensor& g, int axis, std::int64_t begin, std::int64_t end, const Shape& shape) {
+  if (axis > 0) return make_row_sparse(g.indices(), part_of(g.values(), axis, begin, end), shape);
+  const Tensor indices = g.indices();
+  const Tensor here = logical_and(greater_equal(indices, begin), less(indices, end));
+  return make_row_sparse(boolean_mask(indices, here) - begin, boolean_mask(g.values(), here), shape);
+}
+
 void concat_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
   const int axis =
       normalize_axis("concat", call.attributes<AxisAttributes>().axis, call.input(0).rank());
+  const Tensor& g = call.cotangent();
   std::int64_t begin = 0;
   for (int i = 0; i < call.input_count(); ++i) {
     const std::int64_t end = begin + call.input(i).dim(axis);
-    if (call.needs(i))
-      cotangents[static_cast<std::size_t>(i)] = part_of(call.cotangent(), axis, begin, end);
+    if (call.needs(i)) {
+      cotangents[static_cast<std::size_t>(i)] =
+          g.is_row_sparse() ? sparse_part_of(g, axis, begin, end, call.input(i).shape()) : part_of(g, axis, begin, end);
+    }
     begin = end;
   }
 }
@@ -429,6 +441,7 @@ const OpTest kSplitTest = {
 constexpr OpDef kConcat = {
     .name = "concat",
     .text = "Tensors joined along an axis.",
+    .flags = kKeepsRowSparse,
     .arity = kVariadic,
     .input_names = "tensors",
     .attributes = &kAxisAttributes,

@@ -187,6 +187,7 @@ const OpTest kSameTest = [] {
 constinit const OpDef kCast = {
     .name = "cast",
     .text = "The same numbers in another dtype.",
+    .flags = kKeepsRowSparse,
     .attributes = &kCastAttributes,
     .infer = &cast_infer,
     .kernel = &cast_kernel,

@@ -9,6 +9,7 @@
 
 #include "capstan/ops/math.h"
 #include "src/ops/families.h"
+#include "src/ops/math.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace capstan {

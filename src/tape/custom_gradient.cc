@@ -29,8 +29,11 @@ class ReadCollector final : public Observer {
     outer = context.observers;
     context.observers = this;
   }
+  // A tape that the function left running may stand before it.
   ~ReadCollector() {
-    if (context.observers == this) context.observers = outer;
+    Observer** link = &context.observers;
+    while (*link != nullptr && *link != this) link = &(*link)->outer;
+    if (*link == this) *link = outer;
   }
   ReadCollector(const ReadCollector&) = delete;
   ReadCollector& operator=(const ReadCollector&) = delete;
@@ -52,12 +55,14 @@ std::vector<Tensor> custom_gradient(const std::function<CustomGradientResult(std
                                     Operands arguments) {
   std::vector<ObservedInput> inputs;
   std::vector<Tensor> values;
+  std::vector<const detail::VariableState*> variables;  // those among the arguments, which are not captured
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const Operand operand = arguments[i];
     // A variable is one of the arguments itself: its value block is the leaf.
     if (operand.kind() == Operand::Kind::kVariable && operand.variable() != nullptr) {
       for (Observer* o = context.observers; o != nullptr; o = o->outer) o->read(*operand.variable());
       values.push_back(operand.variable()->value);
+      variables.push_back(operand.variable());
     } else {
       values.push_back(to_tensor(operand));
     }
@@ -72,8 +77,7 @@ std::vector<Tensor> custom_gradient(const std::function<CustomGradientResult(std
     captured = std::move(collector.variables);
   }
   std::erase_if(captured, [&](const Variable& variable) {
-    return std::any_of(values.begin(), values.end(),
-                       [&](const Tensor& value) { return same_tensor(value, variable.state()->value); });
+    return std::find(variables.begin(), variables.end(), variable.state()) != variables.end();
   });
   CAPSTAN_CHECK(captured.empty() || result.variable_gradient != nullptr, GradientError,
                 "custom_gradient: the function reads ", captured.size(), " trainable variables, the first \"",

@@ -15,11 +15,19 @@ std::string TapeImpl::explain(const Source& target, const Source& source) const 
   const Slot from = slot_of(source);
   const Slot to = slot_of(target);
   if (from == kNoSlot) {
-    return source.variable() != nullptr ? "the variable \"" + source.variable()->name() + "\" was never watched: it was not read while the tape recorded, or is not trainable"
-                                        : "the source was never watched: call watch() before it is used";
+    if (source.variable() == nullptr) return "the source was never watched: call watch() before it is used";
+    return "the variable \"" + source.variable()->name() +
+           "\" was never watched: it was not read while the tape recorded, or is not trainable";
   }
-  if (to == kNoSlot) return "the target was not computed from anything that the tape watches";
   if (from == to) return "connected";
+  const auto dtype_of = [](const Source& end) {
+    return end.variable() != nullptr ? end.variable()->dtype() : end.tensor()->dtype();
+  };
+  const auto integral = [&](const char* what, const Source& end) {
+    return detail::join("the ", what, " is ", dtype_of(end), ", and gradients flow through floating numbers only");
+  };
+  if (!is_floating(dtype_of(source))) return integral("source", source);
+  if (to == kNoSlot) return "the target was not computed from anything that the tape watches";
 
   const std::uint32_t results = result_slots();
   const auto index = [&](Slot slot) {
@@ -54,7 +62,7 @@ std::string TapeImpl::explain(const Source& target, const Source& source) const 
       cut[out] = in_flows && !differentiable ? r.op : flows[out] ? nullptr : in_cut;
     }
   }
-  if (flows[index(to)]) return "connected";
+  if (flows[index(to)]) return is_floating(dtype_of(target)) ? "connected" : integral("target", target);
   if (reached[index(to)] && cut[index(to)] != nullptr) {
     return "the only way from the source to the target passes through " + std::string(cut[index(to)]->name) +
            ", which has no gradient";

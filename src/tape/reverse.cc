@@ -127,7 +127,8 @@ class ReversePass {
           if (slot != kNoSlot) mark |= marks[index(slot)];
         }
       }
-      mark &= kConnected | kWanted;
+      // Behind an op without a gradient nothing is asked for, so no rule there runs in vain.
+      mark &= (r.op->flags & kNotDifferentiable) != 0 ? kConnected : kConnected | kWanted;
       const std::size_t outputs = r.extra == nullptr ? 1 : std::max<std::size_t>(1, r.extra->outputs.size());
       for (std::size_t k = 0; k < outputs; ++k) {
         std::uint8_t& own = marks[index(r.output) + k];
@@ -155,7 +156,8 @@ class ReversePass {
 
   // The cotangent that a source has collected, or nothing.
   Tensor result(Slot slot) const {
-    if (slot == kNoSlot) return {};
+    // A variable that a rule was the first to read has a slot by now that this pass did not know.
+    if (slot == kNoSlot || index(slot) >= scratch_.cotangents.size()) return {};
     Block* block = scratch_.cotangents[index(slot)];
     return block == nullptr ? Tensor() : share(block);
   }
@@ -265,6 +267,7 @@ class ReversePass {
 
   void propagate_rule(Record& r, Tensor g);
   void propagate_many(Record& r);
+  static void check_custom(const RuleCall& call, std::span<const Tensor> gradients);
   void call_rule(Record& r, const RuleCall& call, std::size_t inputs);
 
   TapeImpl& tape_;
@@ -334,6 +337,20 @@ class ReversePass::RuleCall final : public VjpCall {
   mutable std::vector<Tensor> more_;
 };
 
+// What a function of the user's returned must fit the arguments, because it is added to other gradients in place.
+void ReversePass::check_custom(const RuleCall& call, std::span<const Tensor> gradients) {
+  CAPSTAN_CHECK(gradients.size() == call.count(), GradientError, "custom_gradient: expected ", call.count(),
+                " gradients, not ", gradients.size());
+  for (std::size_t i = 0; i < gradients.size(); ++i) {
+    if (!gradients[i].has_value() || !call.needs(static_cast<int>(i))) continue;
+    const TensorRef argument(call.saved(i));
+    CAPSTAN_CHECK(gradients[i].dtype() == argument.dtype(), DTypeError, "custom_gradient: gradient ", i, " is ",
+                  gradients[i].dtype(), ", its argument ", argument.dtype());
+    CAPSTAN_CHECK(gradients[i].shape() == argument.shape(), ShapeError, "custom_gradient: gradient ", i,
+                  " has shape ", gradients[i].shape(), ", its argument ", argument.shape());
+  }
+}
+
 void ReversePass::call_rule(Record& r, const RuleCall& call, std::size_t inputs) {
   constexpr std::size_t kInline = 4;
   Tensor few[kInline];
@@ -343,8 +360,7 @@ void ReversePass::call_rule(Record& r, const RuleCall& call, std::size_t inputs)
     std::vector<Tensor> weights;
     for (std::size_t i = 0; i < r.extra->outputs.size(); ++i) weights.push_back(call.cotangent(static_cast<int>(i)));
     many = r.extra->custom(weights);
-    CAPSTAN_CHECK(many.size() == inputs, GradientError, "custom_gradient: expected ", inputs, " gradients, not ",
-                  many.size());
+    check_custom(call, many);
     cotangents = many;
   } else {
     r.op->vjp(call, cotangents);
@@ -358,13 +374,18 @@ void ReversePass::call_rule(Record& r, const RuleCall& call, std::size_t inputs)
 
 void ReversePass::propagate_rule(Record& r, Tensor g) {
   if (g.is_row_sparse()) {
-    // A linear op of one input acts on the rows; anything else sees the dense tensor.
-    if ((r.op->flags & kKeepsRowSparse) != 0) {
+    // A linear op of one input acts on the rows, concat takes them apart; anything else sees the dense tensor.
+    if ((r.op->flags & kKeepsRowSparse) != 0 && r.op->arity == kVariadic) {
+      const RuleCall call(*this, r, std::span(&g, 1));
+      call_rule(r, call, call.count());
+      return;
+    }
+    if ((r.op->flags & kKeepsRowSparse) != 0 || r.op == &kNegative) {
       Tensor rows = g.values();
       const RuleCall call(*this, r, std::span(&rows, 1));
       Tensor cotangent;
       r.op->vjp(call, std::span(&cotangent, 1));
-      accumulate(r.inputs[0], make_row_sparse(g.indices(), cotangent, g.shape()));
+      if (cotangent.has_value()) accumulate(r.inputs[0], make_row_sparse(g.indices(), cotangent, g.shape()));
       return;
     }
     const bool passes = r.op->kind == OpKind::kElementwise && r.op->passes != 0;
@@ -473,15 +494,16 @@ void TapeImpl::gradient(std::span<const Source> targets, std::span<const Source>
   check_output_gradients(targets, options.output_gradients);
 
   if (!persistent && recording) stop();
-  // Used up from here on, also if a rule throws; what is recorded goes when the guard does.
+  // Used up from here on, for rules too and also if one throws; what is recorded goes when the guard does.
+  if (!persistent) consumed = true;
+  ++running;
   struct UseUp {
     TapeImpl* tape;
     ~UseUp() {
-      if (tape == nullptr) return;
-      tape->consumed = true;
-      tape->clear();
+      --tape->running;
+      if (!tape->persistent) tape->clear();
     }
-  } use_up{persistent ? nullptr : this};
+  } use_up{this};
 
   ReversePass pass(*this);
   for (const Source& source : sources) pass.mark_source(slot_of(source));

@@ -113,10 +113,13 @@ void TapeImpl::check_thread() const {
 void TapeImpl::start() {
   CAPSTAN_CHECK(!recording, GradientError, "start: this tape is already recording");
   if (consumed) {
+    CAPSTAN_CHECK(running == 0, GradientError, "start: this tape's gradient() is running");
     consumed = false;
     clear_leaves();
   }
-  if (context.nodes_end == 0) reserve_nodes();
+  // Numbers run out after hours of training; a new range can only begin while no tape records.
+  constexpr std::uint64_t kFewNumbers = std::uint64_t{1} << 31;
+  if (context.observers == nullptr && context.nodes_end - context.next_node < kFewNumbers) reserve_nodes();
   base_ = context.next_node;
   recording = true;
   outer = context.observers;
@@ -137,6 +140,7 @@ void TapeImpl::stop() {
 
 void TapeImpl::reset() {
   CAPSTAN_CHECK(recording, GradientError, "reset: this tape is not recording");
+  CAPSTAN_CHECK(running == 0, GradientError, "reset: this tape's gradient() is running");
   clear();
   clear_leaves();
 }
@@ -216,13 +220,13 @@ Slot TapeImpl::slot_of(const Source& source) const {
 
 void TapeImpl::watch(const Tensor& tensor) {
   CAPSTAN_CHECK(tensor.has_value(), ValueError, "watch: this tensor is empty");
-  if (consumed) return;
+  if (!takes_leaves()) return;
   if (slot_of(tensor.block(), tensor.block()->node) == kNoSlot) add_leaf(tensor.block(), nullptr);
 }
 
 void TapeImpl::watch(const Variable& variable) {
   CAPSTAN_CHECK(variable.has_value(), ValueError, "watch: this variable's handle is empty");
-  if (consumed) return;
+  if (!takes_leaves()) return;
   VariableState* state = variable.state();
   const Slot known = variable_slot(state);
   if (known == kNoSlot) {

@@ -87,6 +87,7 @@ class TapeImpl final : public Observer {
   bool recording = false;
   bool persistent = false;
   bool consumed = false;
+  int running = 0;  // how many calls of gradient() are under way: a rule may make one
 
  private:
   friend class ReversePass;
@@ -122,6 +123,8 @@ class TapeImpl final : public Observer {
     if (recording && k < context.next_node - base_) return offset_ + static_cast<Slot>(k) + 1;
     return slot_elsewhere(block, node);
   }
+  // As in TensorFlow, watching is without effect while no tape at all records on the thread.
+  bool takes_leaves() const { return !consumed && (recording || context.observers != nullptr); }
   Slot slot_of(const Source& source) const;
   Slot slot_elsewhere(const detail::Block* block, std::uint64_t node) const;
   Slot leaf_slot(const detail::Block* block) const;
