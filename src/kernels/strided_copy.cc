@@ -52,8 +52,16 @@ void copy_tiles(std::byte* to_bytes, const std::byte* from_bytes, const CopyAxis
     const std::int64_t i1 = std::min(i0 + kTile, outer.length);
     for (std::int64_t j0 = 0; j0 < inner.length; j0 += kTile) {
       const std::int64_t j1 = std::min(j0 + kTile, inner.length);
-      for (std::int64_t i = i0; i < i1; ++i) {
-        for (std::int64_t j = j0; j < j1; ++j) to[i * outer.to + j] = from[i + j * inner.from];
+      // Turned in a small buffer: a stride of a power of two would put a whole column of the source
+      // into the same few cache lines.
+      T tile[kTile * kTile];
+      for (std::int64_t j = 0; j < j1 - j0; ++j) {
+        const T* row = from + i0 + (j0 + j) * inner.from;
+        for (std::int64_t i = 0; i < i1 - i0; ++i) tile[i * kTile + j] = row[i];
+      }
+      for (std::int64_t i = 0; i < i1 - i0; ++i) {
+        std::memcpy(to + (i0 + i) * outer.to + j0, tile + i * kTile,
+                    static_cast<std::size_t>(j1 - j0) * sizeof(T));
       }
     }
   }
