@@ -294,9 +294,10 @@ constexpr OpDef elementwise_op(const LoopTable* const* loops, const OpTest* test
 
 // --- Loops over float32 and float64 ---
 
-// Vectors per turn of a loop. A cheap formula is limited by the loop around it, a dear one only grows.
+// Vectors per turn of a loop. A cheap formula is limited by the loop around it, one with a function or two by the
+// latency of its chain of operations; more only grow.
 template <int kSteps>
-inline constexpr int kUnroll = kSteps <= 8 ? 4 : 1;
+inline constexpr int kUnroll = kSteps <= 8 ? 4 : kSteps < 220 ? 2 : 1;
 
 // Where an operand's vectors come from: memory that advances, or splat vectors that do not.
 template <class D, int kVectors>
@@ -366,6 +367,20 @@ HWY_INLINE void evaluate(D d, const V<D>* values, const Formula formula, hn::TFr
   hn::StoreU(result.v, d, out);
 }
 
+// Both results before either is stored, so that the two chains overlap.
+template <bool kAccumulate, class D, class Formula>
+HWY_INLINE void evaluate_two(D d, const V<D>* a, const V<D>* b, const Formula formula, hn::TFromD<D>* out) {
+  const std::size_t lanes = hn::Lanes(d);
+  V<D> first = formula(a);
+  V<D> second = formula(b);
+  if constexpr (kAccumulate) {
+    first = V<D>{hn::LoadU(d, out)} + first;
+    second = V<D>{hn::LoadU(d, out + lanes)} + second;
+  }
+  hn::StoreU(first.v, d, out);
+  hn::StoreU(second.v, d, out + lanes);
+}
+
 // Evaluates `formula(values)` over a run; `kReads` has a bit for each position of LoopArgs::in that is read.
 template <unsigned kReads, bool kAccumulate, int kVectors, class T, class Formula>
 HWY_INLINE void vector_run(const LoopArgs& args, const Formula formula) {
@@ -389,6 +404,15 @@ HWY_INLINE void vector_run(const LoopArgs& args, const Formula formula) {
       evaluate<kAccumulate>(d, b, formula, out + lanes);
       evaluate<kAccumulate>(d, c, formula, out + 2 * lanes);
       evaluate<kAccumulate>(d, e, formula, out + 3 * lanes);
+    }
+  }
+  if constexpr (kVectors == 2) {
+    for (; n >= 2 * lanes; n -= 2 * lanes, out += 2 * lanes) {
+      V<D> a[5], b[5];
+      cursors.load(d, 0, a);
+      cursors.load(d, lanes, b);
+      cursors.advance(2);
+      evaluate_two<kAccumulate>(d, a, b, formula, out);
     }
   }
   for (; n >= lanes; n -= lanes, out += lanes) {

@@ -34,6 +34,7 @@ struct Sign : UnaryOp {
 struct Negative : UnaryOp {
   static constexpr OpText text{"negative", "The number with its sign changed."};
   static constexpr Types types = Types::kNumbers;
+  static constexpr std::uint16_t flags = kKeepsRowSparse;
   FORMULA f(X x) { return -x; }
   FORMULA df(X g, X, X) { return -g; }
 };

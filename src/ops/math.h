@@ -6,7 +6,6 @@
 namespace capstan {
 
 extern const OpDef kAdd;
-extern const OpDef kNegative;
 extern const OpDef kSubtract;
 
 }  // namespace capstan

@@ -380,7 +380,7 @@ void ReversePass::propagate_rule(Record& r, Tensor g) {
       call_rule(r, call, call.count());
       return;
     }
-    if ((r.op->flags & kKeepsRowSparse) != 0 || r.op == &kNegative) {
+    if ((r.op->flags & kKeepsRowSparse) != 0) {
       Tensor rows = g.values();
       const RuleCall call(*this, r, std::span(&rows, 1));
       Tensor cotangent;
