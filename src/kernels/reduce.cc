@@ -87,14 +87,14 @@ struct MaximumStep : SumStep {
   static constexpr double kIdentity = -std::numeric_limits<double>::infinity();
   template <class D, class V>
   static HWY_INLINE V join(D, V a, V b) {
-    return hn::IfThenElse(hn::Or(hn::Gt(a, b), hn::Ne(a, a)), a, b);
+    return hn::IfThenElse(hn::Or(hn::Gt(a, b), hn::IsNaN(a)), a, b);
   }
 };
 struct MinimumStep : SumStep {
   static constexpr double kIdentity = std::numeric_limits<double>::infinity();
   template <class D, class V>
   static HWY_INLINE V join(D, V a, V b) {
-    return hn::IfThenElse(hn::Or(hn::Lt(a, b), hn::Ne(a, a)), a, b);
+    return hn::IfThenElse(hn::Or(hn::Lt(a, b), hn::IsNaN(a)), a, b);
   }
 };
 
@@ -546,8 +546,19 @@ void reduce_with(int instruction_set, Reduction reduction, DType dtype, const Re
       return run(std::int32_t{});
     case DType::kInt64:
       return run(std::int64_t{});
-    case DType::kUInt8:
-      return run(std::uint8_t{});
+    case DType::kUInt8: {
+      if (reduction != Reduction::kMean) return run(std::uint8_t{});
+      // The sum of bytes outgrows a byte, their mean does not.
+      const std::int64_t kept = shape.kept_count();
+      const std::int64_t count = kept * shape.reduced_count();
+      Scratch scratch(ScratchSlot::kCall, static_cast<std::size_t>(count + kept) * sizeof(std::int64_t));
+      std::int64_t* wide = scratch.as<std::int64_t>();
+      std::copy_n(static_cast<const std::uint8_t*>(in), count, wide);
+      reduce_typed(instruction_set, reduction, shape, static_cast<const std::int64_t*>(wide), wide + count);
+      std::transform(wide + count, wide + count + kept, static_cast<std::uint8_t*>(out),
+                     [](std::int64_t v) { return static_cast<std::uint8_t>(v); });
+      return;
+    }
     case DType::kBool:
       return run(bool{});
     case DType::kBFloat16: {

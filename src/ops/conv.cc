@@ -128,8 +128,9 @@ Conv2DShape conv_shape(const OpDef& op, const Shape& x, const Shape& filters, co
   return shape;
 }
 
-void check_floating(const Call& call) {
-  CAPSTAN_CHECK(is_floating(call.input(0).dtype()), DTypeError, call.op.name, ": dtype ", call.input(0).dtype(),
+void check_dtype(const Call& call) {
+  const DType dtype = call.input(0).dtype();
+  CAPSTAN_CHECK(is_floating(dtype) || dtype == DType::kInt32, DTypeError, call.op.name, ": dtype ", call.input(0).dtype(),
                 " is not supported");
 }
 
@@ -269,7 +270,7 @@ constinit const OpDef kConv2D = {
     .attributes = &kConvAttributes,
     .infer =
         [](const Call& call, OutputSpecs& outputs) {
-          check_floating(call);
+          check_dtype(call);
           const Conv2DShape shape = forward_shape(call);
           outputs.add(call.input(0).dtype(), {shape.batch, shape.out_height, shape.out_width, shape.out_channels});
         },
@@ -307,7 +308,7 @@ constinit const OpDef kConv2DBackpropInput = {
     .attributes = &kBackpropInputAttributes,
     .infer =
         [](const Call& call, OutputSpecs& outputs) {
-          check_floating(call);
+          check_dtype(call);
           check_gradient(call, backprop_input_shape(call), "filters");
           outputs.add(call.input(0).dtype(), unpack(call.attributes<BackpropAttributes>().sizes));
         },
@@ -342,7 +343,7 @@ constinit const OpDef kConv2DBackpropFilter = {
     .attributes = &kBackpropFilterAttributes,
     .infer =
         [](const Call& call, OutputSpecs& outputs) {
-          check_floating(call);
+          check_dtype(call);
           check_gradient(call, backprop_filter_shape(call), "x");
           outputs.add(call.input(0).dtype(), unpack(call.attributes<BackpropAttributes>().sizes));
         },

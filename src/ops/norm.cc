@@ -25,6 +25,7 @@ namespace {
 // The order of a norm: a positive number, infinity, or a name.
 struct NormOrder {
   double number = 2;
+  bool named = true;  // "euclidean" or "fro": over all elements, also of matrices
   bool frobenius = false;
 };
 
@@ -41,10 +42,12 @@ void set_field(NormOrder& field, const AttributeValue& value, std::string_view o
   CAPSTAN_CHECK(value.is_number() && value.number > 0, ValueError, op, ": attribute \"", name,
                 "\" must be \"euclidean\", \"fro\", \"inf\" or a positive number, not ", value.to_string());
   field.number = value.number;
+  field.named = false;
 }
 AttributeValue get_field(const NormOrder& field) {
   if (field.frobenius) return {"fro"};
   if (std::isinf(field.number)) return {"inf"};
+  if (field.named) return {"euclidean"};
   return {field.number};
 }
 
@@ -72,9 +75,9 @@ Tensor norm_of_order(const Tensor& x, const NormAttributes& attributes) {
   const bool matrix = !axis.all() && axis.size() == 2;
   CAPSTAN_CHECK(axis.all() || axis.size() <= 2, ValueError, "norm: takes one axis or two, not ", axis.size());
   CAPSTAN_CHECK(!attributes.ord.frobenius || matrix, ValueError, "norm: the Frobenius norm needs two axes");
-  if (matrix && !attributes.ord.frobenius && order != 2) {
+  if (matrix && (order != 2 || !attributes.ord.named)) {
     CAPSTAN_CHECK(order == 1 || std::isinf(order), ValueError, "norm: order ", order,
-                  " of matrices is not supported, only 1, 2, \"fro\" and \"inf\"");
+                  " of matrices is not supported, only 1, \"euclidean\", \"fro\" and \"inf\"");
     // Of columns and of rows: sums of magnitudes along one axis, the largest along the other.
     const int summed = normalize_axis("norm", order == 1 ? axis[0] : axis[1], x.rank());
     const int compared = normalize_axis("norm", order == 1 ? axis[1] : axis[0], x.rank());

@@ -69,8 +69,12 @@ void check_floating(const Call& call) {
                 " is not supported", arguments({{"x", call.input(0)}}));
 }
 
-void infer_pool(const Call& call, OutputSpecs& outputs) {
+void infer_average(const Call& call, OutputSpecs& outputs) {
   check_floating(call);
+  outputs.add(call.input(0).dtype(), result_of(pool_shape(call)));
+}
+void infer_maximum(const Call& call, OutputSpecs& outputs) {
+  if (call.input(0).dtype() != DType::kInt32) check_floating(call);
   outputs.add(call.input(0).dtype(), result_of(pool_shape(call)));
 }
 // [image, gradient of the result] -> image
@@ -232,7 +236,7 @@ constinit const OpDef kMaxPool2D = {
     .name = "max_pool2d",
     .text = "The largest element of each window of an image.",
     .attributes = &kPoolAttributes,
-    .infer = infer_pool,
+    .infer = infer_maximum,
     .kernel =
         [](const Call& call, std::span<Tensor> outputs) {
           with_wide_type(call.input(0).dtype(), [&]<class T>(T) {
@@ -306,7 +310,7 @@ constinit const OpDef kAvgPool2D = {
     .name = "avg_pool2d",
     .text = "The mean of each window of an image; padding is not counted.",
     .attributes = &kPoolAttributes,
-    .infer = infer_pool,
+    .infer = infer_average,
     .kernel =
         [](const Call& call, std::span<Tensor> outputs) {
           with_wide_type(call.input(0).dtype(), [&]<class T>(T) {

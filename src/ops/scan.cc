@@ -163,20 +163,36 @@ void run_scan(const Call& call, std::span<Tensor> outputs) {
   });
 }
 
-// x moved by one place along an axis, so that place k holds x[k+1] (x[k-1] if `forward`); a zero comes in at the end.
-Tensor shift(const Tensor& x, std::int64_t axis, bool forward) {
+// All places of an axis but the last one, or but the first.
+Tensor without_end(const Tensor& x, int axis, bool last) {
   const Shape shape = x.shape();
-  const int normal = normalize_axis("shift", axis, shape.rank());
-  if (shape[normal] == 0) return x;
   Shape begin;
   Shape size;
-  PadWidth widths[kMaxRank];
   for (int i = 0; i < shape.rank(); ++i) {
-    begin.push_back(i == normal && !forward ? 1 : 0);
-    size.push_back(shape[i] - (i == normal ? 1 : 0));
+    begin.push_back(i == axis && !last ? 1 : 0);
+    size.push_back(shape[i] - (i == axis ? 1 : 0));
   }
-  (forward ? widths[normal].before : widths[normal].after) = 1;
-  return pad(slice(x, begin, size), std::span<const PadWidth>(widths, static_cast<std::size_t>(shape.rank())));
+  return slice(x, begin, size);
+}
+
+// One more place along an axis, with zeros, in front or behind.
+Tensor extend(const Tensor& x, int axis, bool front) {
+  PadWidth widths[kMaxRank];
+  (front ? widths[axis].before : widths[axis].after) = 1;
+  return pad(x, std::span<const PadWidth>(widths, static_cast<std::size_t>(x.rank())));
+}
+
+// x moved by one place along an axis, so that place k holds x[k+1] (x[k-1] if `forward`); a zero comes in at the end.
+Tensor shift(const Tensor& x, std::int64_t axis, bool forward) {
+  const int normal = normalize_axis("shift", axis, x.rank());
+  return x.dim(normal) == 0 ? x : extend(without_end(x, normal, forward), normal, forward);
+}
+
+// x[k] - x[k+1] (x[k] - x[k-1] if `forward`), and zero at the end.
+Tensor steps(const Tensor& x, std::int64_t axis, bool forward) {
+  const int normal = normalize_axis("steps", axis, x.rank());
+  if (x.dim(normal) == 0) return x;
+  return extend(without_end(x, normal, !forward) - without_end(x, normal, forward), normal, forward);
 }
 
 void vjp_cumsum(const VjpCall& call, std::span<Tensor> cotangents) {
@@ -203,7 +219,7 @@ void vjp_cumulative_logsumexp(const VjpCall& call, std::span<Tensor> cotangents)
   const int axis = static_cast<int>(a.axis);
   const Tensor y = cumulative_logsumexp(x, axis, false, a.reverse);
   const Tensor g = a.exclusive ? shift(call.cotangent(), axis, a.reverse) : call.cotangent();
-  const Tensor factors = exp(y - shift(y, axis, a.reverse));
+  const Tensor factors = exp(steps(y, axis, a.reverse));
   cotangents[0] = exp(x - y) * linear_recurrence(factors, g, axis, !a.reverse);
 }
 

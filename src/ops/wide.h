@@ -1,4 +1,4 @@
-// bfloat16 in kernels of float32: inputs are widened into a copy, outputs are rounded at the end.
+// Narrow dtypes in kernels of float32 and float64: inputs are widened into a copy, outputs are rounded at the end.
 #pragma once
 
 #include <algorithm>
@@ -9,13 +9,17 @@
 
 namespace capstan {
 
-// The elements of a tensor of T, or of bfloat16 as T.
+// The elements of a tensor of T, or of bfloat16 or int32 as T.
 template <class T>
 class WideInput {
  public:
   explicit WideInput(const TensorRef& tensor) {
     if (tensor.dtype() == DType::kBFloat16) {
       const BFloat16* narrow = tensor.data<BFloat16>();
+      copy_.assign(narrow, narrow + tensor.size());
+      data_ = copy_.data();
+    } else if (tensor.dtype() == DType::kInt32) {
+      const std::int32_t* narrow = tensor.data<std::int32_t>();
       copy_.assign(narrow, narrow + tensor.size());
       data_ = copy_.data();
     } else {
@@ -33,7 +37,7 @@ template <class T>
 class WideOutput {
  public:
   explicit WideOutput(const Tensor& tensor) : tensor_(tensor) {
-    if (tensor.dtype() == DType::kBFloat16) {
+    if (tensor.dtype() == DType::kBFloat16 || tensor.dtype() == DType::kInt32) {
       copy_.resize(static_cast<std::size_t>(tensor.size()));
       data_ = copy_.data();
     } else {
@@ -41,9 +45,15 @@ class WideOutput {
     }
   }
   ~WideOutput() {
-    if (tensor_.dtype() != DType::kBFloat16) return;
-    std::transform(copy_.begin(), copy_.end(), mutable_data<BFloat16>(tensor_),
-                   [](T v) { return BFloat16(static_cast<float>(v)); });
+    if (tensor_.dtype() == DType::kBFloat16) {
+      std::transform(copy_.begin(), copy_.end(), mutable_data<BFloat16>(tensor_),
+                     [](T v) { return BFloat16(static_cast<float>(v)); });
+    } else if (tensor_.dtype() == DType::kInt32) {
+      // Sums of products may exceed int32; they wrap around, as integers do.
+      std::transform(copy_.begin(), copy_.end(), mutable_data<std::int32_t>(tensor_), [](T v) {
+        return v >= T(-9.2e18) && v <= T(9.2e18) ? static_cast<std::int32_t>(static_cast<std::int64_t>(v)) : 0;
+      });
+    }
   }
   WideOutput(const WideOutput&) = delete;
   WideOutput& operator=(const WideOutput&) = delete;
@@ -55,10 +65,10 @@ class WideOutput {
   std::vector<T> copy_;
 };
 
-// Calls run(double{}) for float64 and run(float{}) for the other floating dtypes.
+// Calls run(double{}) for float64 and int32, and run(float{}) for the other dtypes.
 template <class Run>
 void with_wide_type(DType dtype, const Run& run) {
-  if (dtype == DType::kFloat64) {
+  if (dtype == DType::kFloat64 || dtype == DType::kInt32) {
     run(double{});
   } else {
     run(float{});
