@@ -225,7 +225,9 @@ std::vector<Tensor> reference_outputs(const OpDef& op, const Sample& sample, DTy
   std::vector<Tensor> tensors;
   for (const ReferenceTensor& output : outputs) {
     // A reference that computes in float64 need not know the dtype of its inputs.
-    const DType own = output.dtype == DType::kFloat64 && any_differentiable ? dtype : output.dtype;
+    const bool unspecified = output.dtype == DType::kFloat64 && any_differentiable &&
+                             !sample.attributes.contains("dtype");
+    const DType own = unspecified ? dtype : output.dtype;
     tensors.push_back(make_tensor(own, output.shape, output.values));
   }
   return tensors;
