@@ -148,11 +148,12 @@ struct Digamma : UnaryOp {
   FORMULA df(X g, X x, X) { return g * polygamma(zero_of(x) + 1.0, x); }
 };
 
-// n counts; the gradient with respect to it is zero.
+// n counts; there is no gradient with respect to it.
 struct Polygamma : BinaryOp {
   static constexpr OpText text{"polygamma", "The n-th derivative of digamma at x."};
   static constexpr std::string_view input_names = "n, x";
   static constexpr Domain domain{1.0, 1.0};
+  static constexpr Compose compose = &detail::call_function<capstan::polygamma>;
   FORMULA f(X n, X x) { return polygamma(n, x); }
   FORMULA da(X g, X, X, X) { return zero_of(g); }
   FORMULA db(X g, X n, X x, X) { return g * polygamma(n + 1.0, x); }
@@ -215,7 +216,11 @@ Tensor erf(Operand x) { return apply(kErf, x); }
 Tensor erfc(Operand x) { return apply(kErfc, x); }
 Tensor lgamma(Operand x) { return apply(kLgamma, x); }
 Tensor digamma(Operand x) { return apply(kDigamma, x); }
-Tensor polygamma(Operand n, Operand x) { return apply(kPolygamma, n, x); }
+Tensor polygamma(Operand n, Operand x) {
+  if (n.is_literal()) return apply(kPolygamma, n, x);
+  const Tensor count = stop_gradient(n);
+  return apply(kPolygamma, count, x);
+}
 
 namespace detail {
 Tensor operator-(Operand x) { return negative(x); }

@@ -100,6 +100,16 @@ const std::map<std::string, std::string> kWrong = {
      "the original's erf of infinities is NaN in float64, and so is what it computes from it"},
 };
 
+// Cases whose second order says nothing: infinities meet in an order that depends on how a rule is
+// written.
+const std::set<std::string> kSecondOrderIsArbitrary = {
+    "math.squared_difference/special",  // the original adds before it multiplies by infinity, hence
+                                        // no NaN
+    "math.xdivy/special",               // 0 / inf: the original has NaN where the derivative is 0
+    "math.cumulative_logsumexp/large",  // the original's rounding of terms around 1000; the
+                                        // derivative is 0
+};
+
 struct Case {
   explicit Case(const Json& source)
       : json(source), op(op_name(source.at("op").get<std::string>())) {
@@ -337,7 +347,12 @@ CaseResult judge(const Body& body) {
   } catch (const Failure& failure) {
     return {Verdict::kFailed, failure.reason};
   } catch (const std::exception& error) {
-    return {Verdict::kFailed, std::string("threw ") + error.what()};
+    const std::string text = error.what();
+    // The library says so itself: a dtype or the value of an attribute.
+    if (text.find("is not supported") != std::string::npos) {
+      return {Verdict::kLacking, text.substr(0, text.find('\n'))};
+    }
+    return {Verdict::kFailed, "threw " + text};
   }
 }
 
@@ -373,8 +388,9 @@ CaseResult run_case(const Json& json) {
       }
     }
     // Without numbers where the original has no second order.
-    if (json.contains("second") && json.at("second").contains("gradients"))
-      run_second(c, tensors(json.at("cotangents")));
+    const bool has_second = json.contains("second") && json.at("second").contains("gradients") &&
+                            !kSecondOrderIsArbitrary.contains(json.at("name").get<std::string>());
+    if (has_second) run_second(c, tensors(json.at("cotangents")));
     return {};
   });
 }
