@@ -19,7 +19,8 @@ LOSS_FUNCTIONS = {"mean_squared_error", "mean_absolute_error", "huber", "binary_
                   "categorical_crossentropy", "sparse_categorical_crossentropy"}
 METRICS = {"Mean", "SparseCategoricalAccuracy", "CategoricalAccuracy", "BinaryAccuracy"}
 OPTIMIZERS = {"SGD", "Adam", "AdamW"}
-SCHEDULES = {"InverseTimeDecay", "ExponentialDecay", "PiecewiseConstantDecay"}
+SCHEDULES = {"InverseTimeDecay", "ExponentialDecay", "PiecewiseConstantDecay", "PolynomialDecay", "CosineDecay",
+             "CosineDecayRestarts"}
 INITIALIZERS = {"Zeros", "Ones", "Constant", "Identity", "RandomNormal", "TruncatedNormal", "RandomUniform",
                 "VarianceScaling", "GlorotUniform", "GlorotNormal", "HeUniform", "HeNormal", "LecunUniform",
                 "LecunNormal"}
@@ -36,7 +37,7 @@ SELECT = {
     "training": lambda case: (all(name in LAYERS for name, _ in case["layers"]) and case["loss"][0] in LOSSES
                               and case["optimizer"][0] in OPTIMIZERS),
     "initializers": lambda case: case.get("initializer") in INITIALIZERS,
-    "activations": lambda case: case["activation"] in ACTIVATIONS,
+    "activations": lambda case: case["activation"] in ACTIVATIONS and not case["options"],
 }
 
 

@@ -26,7 +26,7 @@ class CAPSTAN_EXPORT Initializer {
   Initializer(const std::string& name) : Initializer(std::string_view(name)) {}
   Initializer(std::string_view name);
   template <class F>
-    requires std::is_invocable_r_v<Tensor, const F&, const Shape&, DType>
+    requires(!std::is_base_of_v<Initializer, F> && std::is_invocable_r_v<Tensor, const F&, const Shape&, DType>)
   Initializer(F function) : function_(std::move(function)) {}
 
   Tensor operator()(const Shape& shape, DType dtype = float32) const { return function_(shape, dtype); }

@@ -73,7 +73,7 @@ class CAPSTAN_EXPORT Loss {
   /// Errors: ValueError for an unknown name.
   Loss(std::string_view name);
   template <class F>
-    requires std::is_invocable_r_v<Tensor, const F&, const Tensor&, const Tensor&>
+    requires(!std::is_base_of_v<Loss, F> && std::is_invocable_r_v<Tensor, const F&, const Tensor&, const Tensor&>)
   Loss(F function, std::string_view reduction = "sum_over_batch_size")
       : Loss(Function(std::move(function)), reduction, "function") {}
   template <class Options>

@@ -151,7 +151,7 @@ Tensor Layer::operator()(const Tensor& x, const CallOptions& options) const {
     state.call_losses.clear();
   }
   CallScope scope(state, options.training);
-  const bool convert = is_floating(x.dtype()) && x.dtype() != state.dtype;
+  const bool convert = state.converts_input && is_floating(x.dtype()) && x.dtype() != state.dtype;
   const Tensor input = convert ? cast(x, state.dtype) : x;
   if (!built_here_) self.ensure_built(input.shape());
   const CallOptions resolved{scope.training, options.mask};

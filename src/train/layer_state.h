@@ -20,6 +20,7 @@ struct LayerState {
   std::string name;      // empty until the class of a user's layer is known
   std::string path;      // set when the weights are made
   DType dtype = DType::kFloat32;
+  bool converts_input = true;  // to `dtype`; a model leaves that to its layers
   bool trainable = true;
   bool is_built = false;
   InputShape input_shape;

@@ -18,7 +18,9 @@ struct Model::Compiled {
 Model::Model(const LayerOptions& options) : Model("", options) {}
 
 Model::Model(const char* type_name, const LayerOptions& options)
-    : Layer(type_name, options), compiled_(std::make_shared<Compiled>()) {}
+    : Layer(type_name, options), compiled_(std::make_shared<Compiled>()) {
+  detail::LayerState::of(*this).converts_input = false;
+}
 
 const Layer& Model::get_layer(const std::string& layer_name) const {
   for (const Layer& layer : layers()) {

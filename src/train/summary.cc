@@ -34,8 +34,12 @@ std::vector<std::string> wrapped(const std::string& text, int width) {
 }
 
 std::string with_commas(std::int64_t number) {
-  std::string text = std::to_string(number);
-  for (int i = static_cast<int>(text.size()) - 3; i > 0; i -= 3) text.insert(static_cast<std::size_t>(i), ",");
+  const std::string digits = std::to_string(number);
+  std::string text;
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    if (i > 0 && (digits.size() - i) % 3 == 0) text += ',';
+    text += digits[i];
+  }
   return text;
 }
 

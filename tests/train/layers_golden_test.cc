@@ -1,4 +1,7 @@
 // Layers against values of Keras: results, gradients for inputs and weights, penalties, and updated state.
+#include <cmath>
+#include <utility>
+
 #include "tests/train/keras_cases.h"
 
 namespace capstan::testing {
@@ -39,7 +42,7 @@ void run_mode(const Json& one, const Json& want, bool training, const Layer& lay
     for (std::size_t i = 0; i < losses.size(); ++i) {
       bool found = false;
       for (const Json& item : want.at("losses")) {
-        found |= difference(losses[i], tensor_from_json(item), golden_tolerance(losses[i].dtype())).empty();
+        found |= std::abs(losses[i].item<double>() - item.get<double>()) <= 1e-6 * item.get<double>();
       }
       EXPECT_TRUE(found) << "loss " << i << " is " << losses[i].to_string();
     }
