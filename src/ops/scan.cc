@@ -24,7 +24,7 @@ namespace capstan {
 namespace {
 
 struct ScanAttributes {
-  std::int64_t axis = 0;
+  OptionalInt axis;  // the first one if not given
   bool exclusive = false;
   bool reverse = false;
 };
@@ -148,7 +148,7 @@ void infer_scan(const Call& call, OutputSpecs& outputs) {
   const TensorRef& x = call.input(0);
   CAPSTAN_CHECK(kFloatingOnly ? is_floating(x.dtype()) : x.dtype() != DType::kBool, DTypeError, call.op.name,
                 ": dtype ", x.dtype(), " is not supported", arguments({{"x", x}}));
-  normalize_axis(call.op.name, call.attributes<ScanAttributes>().axis, x.rank());
+  normalize_axis(call.op.name, call.attributes<ScanAttributes>().axis.value, x.rank());
   outputs.add(x.dtype(), x.shape());
 }
 
@@ -157,7 +157,7 @@ void run_scan(const Call& call, std::span<Tensor> outputs) {
   const TensorRef& x = call.input(0);
   const auto& attributes = call.attributes<ScanAttributes>();
   const Shape shape = x.shape();
-  const AxisView view = view_around(shape, normalize_axis(call.op.name, attributes.axis, shape.rank()));
+  const AxisView view = view_around(shape, normalize_axis(call.op.name, attributes.axis.value, shape.rank()));
   with_number_type(x.dtype(), [&]<class T>(T) {
     scan<Step>(view, attributes, x.data<T>(), mutable_data<T>(outputs[0]));
   });
@@ -197,7 +197,7 @@ Tensor steps(const Tensor& x, std::int64_t axis, bool forward) {
 
 void vjp_cumsum(const VjpCall& call, std::span<Tensor> cotangents) {
   const auto& a = call.attributes<ScanAttributes>();
-  cotangents[0] = cumsum(call.cotangent(), static_cast<int>(a.axis), a.exclusive, !a.reverse);
+  cotangents[0] = cumsum(call.cotangent(), static_cast<int>(a.axis.value), a.exclusive, !a.reverse);
 }
 
 // The cotangent of x[k] is the product of all before it times sum over i >= k of g[i] * the product of x between k
@@ -205,7 +205,7 @@ void vjp_cumsum(const VjpCall& call, std::span<Tensor> cotangents) {
 void vjp_cumprod(const VjpCall& call, std::span<Tensor> cotangents) {
   const auto& a = call.attributes<ScanAttributes>();
   const Tensor& x = call.input(0);
-  const int axis = static_cast<int>(a.axis);
+  const int axis = static_cast<int>(a.axis.value);
   const Tensor next = shift(x, axis, a.reverse);
   const Tensor g = a.exclusive ? shift(call.cotangent(), axis, a.reverse) : call.cotangent();
   cotangents[0] = cumprod(x, axis, true, a.reverse) * linear_recurrence(next, g, axis, !a.reverse);
@@ -216,7 +216,7 @@ void vjp_cumprod(const VjpCall& call, std::span<Tensor> cotangents) {
 void vjp_cumulative_logsumexp(const VjpCall& call, std::span<Tensor> cotangents) {
   const auto& a = call.attributes<ScanAttributes>();
   const Tensor& x = call.input(0);
-  const int axis = static_cast<int>(a.axis);
+  const int axis = static_cast<int>(a.axis.value);
   const Tensor y = cumulative_logsumexp(x, axis, false, a.reverse);
   const Tensor g = a.exclusive ? shift(call.cotangent(), axis, a.reverse) : call.cotangent();
   const Tensor factors = exp(steps(y, axis, a.reverse));
@@ -252,12 +252,12 @@ void scan_reference(const std::vector<ReferenceTensor>& inputs, const AttributeM
                     std::vector<ReferenceTensor>& outputs) {
   ScanAttributes a;
   for (const auto& [name, value] : attributes) {
-    if (name == "axis") a.axis = value.integer;
+    if (name == "axis") set_field(a.axis, value, "", "");
     if (name == "exclusive") a.exclusive = value.truth;
     if (name == "reverse") a.reverse = value.truth;
   }
   ReferenceTensor out = inputs[0];
-  const AxisView view = view_around(out.shape, normalize_axis("reference", a.axis, out.shape.rank()));
+  const AxisView view = view_around(out.shape, normalize_axis("reference", a.axis.value, out.shape.rank()));
   for (std::int64_t o = 0; o < view.outer; ++o) {
     for (std::int64_t j = 0; j < view.inner; ++j) {
       const auto at = [&](std::int64_t i) { return static_cast<std::size_t>((o * view.n + i) * view.inner + j); };
