@@ -1,5 +1,5 @@
-// The tests of TensorFlow's backprop_test that have a meaning in C++, each named after it. Those that have none are
-// listed in docs/conformance.md.
+// The tests of TensorFlow's backprop_test that have a meaning in C++, each named after it. Those
+// that have none are listed in docs/conformance.md.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -28,7 +28,8 @@ TEST(BackpropTest, AggregateGradients) {
   const std::vector<Tensor> ids = {constant({0, 1}), constant({2, 3}), constant({1, 3})};
   GradientTape tape;
   tape.watch(table);
-  const Tensor y = embedding_lookup(table, ids[0]) * embedding_lookup(table, ids[1]) * embedding_lookup(table, ids[2]);
+  const Tensor y = embedding_lookup(table, ids[0]) * embedding_lookup(table, ids[1]) *
+                   embedding_lookup(table, ids[2]);
   const Tensor g = tape.gradient(y, table);
   ASSERT_TRUE(g.is_row_sparse());
   EXPECT_EQ(g.indices().size(), 6);
@@ -104,8 +105,11 @@ TEST(BackpropTest, CustomGradientEmptyError) {
   const Tensor x = constant(1.0);
   GradientTape tape;
   tape.watch(x);
-  const Tensor y =
-      one_custom([](In in) -> CustomGradientResult { return {{in[0] * 2}, [](In) -> Out { return {}; }}; }, {x});
+  const Tensor y = one_custom(
+      [](In in) -> CustomGradientResult {
+        return {{in[0] * 2}, [](In) -> Out { return {}; }};
+      },
+      {x});
   expect_error<GradientError>([&] { tape.gradient(y, x); }, "expected 1 gradients, not 0");
 }
 
@@ -130,7 +134,8 @@ TEST(BackpropTest, OutputGradUsedInComputation) {
   GradientTape tape;
   tape.watch(x);
   const Tensor loss = x * y;
-  expect_values(tape.gradient({loss, x}, x, {.output_gradients = {constant(1.0), constant(2.0)}}), {4});
+  expect_values(tape.gradient({loss, x}, x, {.output_gradients = {constant(1.0), constant(2.0)}}),
+                {4});
 }
 
 TEST(BackpropTest, Dy) {
@@ -167,8 +172,11 @@ TEST(BackpropTest, GradientsFunctionInCustomGradient) {
   const Tensor x = constant(1.0);
   GradientTape tape;
   tape.watch(x);
-  const Tensor y =
-      one_custom([&](In in) -> CustomGradientResult { return {{f(in[0])}, [](In g) -> Out { return {g[0]}; }}; }, {x});
+  const Tensor y = one_custom(
+      [&](In in) -> CustomGradientResult {
+        return {{f(in[0])}, [](In g) -> Out { return {g[0]}; }};
+      },
+      {x});
   EXPECT_EQ(value(y), 2);
   expect_values(tape.gradient(y, x), {1});
 }
@@ -300,7 +308,8 @@ TEST(BackpropTest, PythonMax) {
   const std::vector<Variable> x = {Variable(2.0), Variable(3.0), Variable(5.0)};
   GradientTape tape;
   const Variable& y = *std::max_element(
-      x.begin(), x.end(), [](const Variable& a, const Variable& b) { return a.item<float>() < b.item<float>(); });
+      x.begin(), x.end(),
+      [](const Variable& a, const Variable& b) { return a.item<float>() < b.item<float>(); });
   const std::vector<Tensor> g = tape.gradient(y, x);
   EXPECT_EQ(y.item<float>(), 5);
   expect_missing(g[0]);
@@ -518,7 +527,8 @@ TEST(BackpropTest, GradientTapeStructure) {
   const auto mixed = tape.gradient(y, std::tuple{x1, x2, std::vector{x1, x3}});
   EXPECT_EQ(value(std::get<1>(mixed)), 2);
   EXPECT_EQ(value(std::get<2>(mixed)[1]), 3);
-  const auto map = tape.gradient(y, std::pair{x1, std::map<std::string, Tensor>{{"x2", x2}, {"x3", x3}}});
+  const auto map =
+      tape.gradient(y, std::pair{x1, std::map<std::string, Tensor>{{"x2", x2}, {"x3", x3}}});
   EXPECT_EQ(value(map.first), 1);
   EXPECT_EQ(value(map.second.at("x2")), 2);
   EXPECT_EQ(value(map.second.at("x3")), 3);
@@ -646,14 +656,16 @@ TEST(BackpropTest, UnconnectedGradientsZeros) {
   GradientTape tape;
   tape.watch(std::vector{x, y});
   const Tensor z = y * 2;
-  expect_values(tape.gradient(z, x, {.unconnected_gradients = UnconnectedGradients::kZero}), {0, 0, 0, 0});
+  expect_values(tape.gradient(z, x, {.unconnected_gradients = UnconnectedGradients::kZero}),
+                {0, 0, 0, 0});
 }
 
 TEST(BackpropTest, UnconnectedGradientsVariablesZeros) {
   const Variable x(ones({2, 2})), y(3.0);
   GradientTape tape;
   const Tensor z = y * 2;
-  expect_values(tape.gradient(z, x, {.unconnected_gradients = UnconnectedGradients::kZero}), {0, 0, 0, 0});
+  expect_values(tape.gradient(z, x, {.unconnected_gradients = UnconnectedGradients::kZero}),
+                {0, 0, 0, 0});
 }
 
 TEST(BackpropTest, EmptyParamsForValueAndGradFunction) {
@@ -852,7 +864,8 @@ TEST(BackpropTest, OverrideSecondOrderWithCustomGradient) {
           return {{a + 10}, [a](In g) -> Out {
                     const Tensor first = one_custom(
                         [](In) -> CustomGradientResult {
-                          return {{constant(-1.1, float64)}, [](In gg) -> Out { return {-2.1 * gg[0]}; }};
+                          return {{constant(-1.1, float64)},
+                                  [](In gg) -> Out { return {-2.1 * gg[0]}; }};
                         },
                         {a});
                     return {g[0] * first};
@@ -880,7 +893,9 @@ TEST(BackpropTest, CustomGradientForwardprop) {
           return {{a * 5}, [a](In g) -> Out {
                     return custom_gradient(
                         [](In rule) -> CustomGradientResult {
-                          return {{rule[0] * 2.1}, [](In d) -> Out { return {3.1 * d[0], 2.2 * d[0]}; }};
+                          return {{rule[0] * 2.1}, [](In d) -> Out {
+                                    return {3.1 * d[0], 2.2 * d[0]};
+                                  }};
                         },
                         {g[0], a});
                   }};

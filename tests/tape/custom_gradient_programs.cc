@@ -57,9 +57,11 @@ void stop_hides_what_follows(Recorder& r) {
   const Tensor x = r.x("x");
   GradientTape t;
   t.watch(x);
-  const Tensor y = custom(stop_gradient(x), [](const Tensor& a) {
-                     return std::pair{a * 2.0, Rule([](In) -> Out { throw OwnError(); })};
-                   }) + x;
+  const Tensor y = custom(stop_gradient(x),
+                          [](const Tensor& a) {
+                            return std::pair{a * 2.0, Rule([](In) -> Out { throw OwnError(); })};
+                          }) +
+                   x;
   r.out("g", t.gradient(y, x));
 }
 
@@ -163,26 +165,40 @@ void several_results_and_missing_gradient(Recorder& r) {
 void custom_gradient_errors(Recorder& r) {
   const Tensor x = r.x("x");
   const Variable v = r.v("v");
-  const auto gradient_of = [](const std::function<CustomGradientResult(In)>& f, std::vector<Tensor> arguments) {
+  const auto gradient_of = [](const std::function<CustomGradientResult(In)>& f,
+                              std::vector<Tensor> arguments) {
     GradientTape t;
     t.watch(arguments);
     const Tensor y = custom_gradient(f, arguments)[0];
     t.gradient(y, arguments);
   };
   r.error("too few", [&] {
-    gradient_of([](In in) -> CustomGradientResult { return {{in[0] * in[1]}, [](In d) -> Out { return {d[0]}; }}; },
-                {x, x + 1.0});
+    gradient_of(
+        [](In in) -> CustomGradientResult {
+          return {{in[0] * in[1]}, [](In d) -> Out { return {d[0]}; }};
+        },
+        {x, x + 1.0});
   });
   r.error("none", [&] {
-    gradient_of([](In in) -> CustomGradientResult { return {{in[0] * 2.0}, [](In) -> Out { return {}; }}; }, {x});
+    gradient_of(
+        [](In in) -> CustomGradientResult {
+          return {{in[0] * 2.0}, [](In) -> Out { return {}; }};
+        },
+        {x});
   });
   r.error("throws", [&] {
-    gradient_of([](In in) -> CustomGradientResult { return {{in[0] * 2.0}, [](In) -> Out { throw OwnError(); }}; },
-                {x});
+    gradient_of(
+        [](In in) -> CustomGradientResult {
+          return {{in[0] * 2.0}, [](In) -> Out { throw OwnError(); }};
+        },
+        {x});
   });
   r.error("reads a variable", [&] {
-    gradient_of([&](In in) -> CustomGradientResult { return {{in[0] * v}, [](In d) -> Out { return {d[0] * 2.0}; }}; },
-                {x});
+    gradient_of(
+        [&](In in) -> CustomGradientResult {
+          return {{in[0] * v}, [](In d) -> Out { return {d[0] * 2.0}; }};
+        },
+        {x});
   });
 }
 

@@ -261,8 +261,9 @@ Programs hessian_programs() {
   hessian("logsumexp", [](const Tensor& x) { return reduce_logsumexp(x); });
   hessian("cubic_sum", [](const Tensor& x) { return reduce_sum(pow(x, 3)); });
   hessian("product", [](const Tensor& x) { return reduce_prod(x); });
-  hessian("product_with_zero", [](const Tensor& x) { return reduce_prod(x); },
-          constant({{0, 4, 0}, {4, 0, 2}, {0, 2, 0}}, float64));
+  hessian(
+      "product_with_zero", [](const Tensor& x) { return reduce_prod(x); },
+      constant({{0, 4, 0}, {4, 0, 2}, {0, 2, 0}}, float64));
   hessian("norm", [](const Tensor& x) { return norm(x); });
   hessian("relu_sum", [](const Tensor& x) { return reduce_sum(pow(relu(x), 2)); });
   hessian("sigmoid_product", [](const Tensor& x) { return sigmoid(x(0)) * sigmoid(x(1)); });

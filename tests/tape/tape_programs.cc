@@ -11,7 +11,8 @@ namespace capstan::testing {
 
 namespace {
 
-// Row-sparse gradients agree if they hold the same rows; the order of contributions is nobody's promise.
+// Row-sparse gradients agree if they hold the same rows; the order of contributions is nobody's
+// promise.
 std::string sparse_difference(const Tensor& got, const Json& want, Tolerance tolerance) {
   if (!got.has_value()) return "got a missing tensor, want rows";
   if (!got.is_row_sparse()) return "got a dense tensor, want rows";
@@ -19,8 +20,10 @@ std::string sparse_difference(const Tensor& got, const Json& want, Tolerance tol
   const Tensor values = tensor_from_json(want.at("values"));
   if (got.indices().dtype() != indices.dtype()) return "the indices have another dtype";
   const auto lengths = want.at("dense_shape").get<std::vector<std::int64_t>>();
-  if (got.shape() != Shape(std::span<const std::int64_t>(lengths))) return "the dense shape is " + got.shape().to_string();
-  if (got.values().shape() != values.shape()) return "the rows have shape " + got.values().shape().to_string();
+  if (got.shape() != Shape(std::span<const std::int64_t>(lengths)))
+    return "the dense shape is " + got.shape().to_string();
+  if (got.values().shape() != values.shape())
+    return "the rows have shape " + got.values().shape().to_string();
   const auto sorted = [](const Tensor& ids, const Tensor& rows) {
     const std::vector<std::int64_t> numbers = ids.to_vector<std::int64_t>();
     const std::vector<double> elements = rows.to_vector<double>();
@@ -39,9 +42,10 @@ std::string sparse_difference(const Tensor& got, const Json& want, Tolerance tol
   const auto b = sorted(indices, values);
   for (std::size_t i = 0; i < b.size(); ++i) {
     for (std::size_t k = 0; k < b[i].size(); ++k) {
-      if (!(std::abs(a[i][k] - b[i][k]) <= tolerance.relative * std::abs(b[i][k]) + tolerance.floor)) {
-        return "row " + std::to_string(i) + " of the sorted rows: got " + std::to_string(a[i][k]) + ", want " +
-               std::to_string(b[i][k]);
+      if (!(std::abs(a[i][k] - b[i][k]) <=
+            tolerance.relative * std::abs(b[i][k]) + tolerance.floor)) {
+        return "row " + std::to_string(i) + " of the sorted rows: got " + std::to_string(a[i][k]) +
+               ", want " + std::to_string(b[i][k]);
       }
     }
   }
@@ -50,19 +54,23 @@ std::string sparse_difference(const Tensor& got, const Json& want, Tolerance tol
 
 }  // namespace
 
-Value value_of(const Tensor& tensor) { return {.kind = Value::Kind::kTensor, .tensor = tensor, .list = {}, .map = {}}; }
+Value value_of(const Tensor& tensor) {
+  return {.kind = Value::Kind::kTensor, .tensor = tensor, .list = {}, .map = {}};
+}
 Value value_of(const Variable& variable) { return value_of(variable.value()); }
 
 std::string difference(const Value& got, const Json& want, double relative) {
   if (want.is_null()) {
     if (got.kind != Value::Kind::kTensor) return "got a structure, want a missing gradient";
-    return got.tensor.has_value() ? "got " + got.tensor.to_string() + ", want a missing gradient" : "";
+    return got.tensor.has_value() ? "got " + got.tensor.to_string() + ", want a missing gradient"
+                                  : "";
   }
   if (want.contains("list")) {
     const Json& items = want.at("list");
     if (got.kind != Value::Kind::kList) return "not a list";
     if (got.list.size() != items.size()) {
-      return "got " + std::to_string(got.list.size()) + " items, want " + std::to_string(items.size());
+      return "got " + std::to_string(got.list.size()) + " items, want " +
+             std::to_string(items.size());
     }
     for (std::size_t i = 0; i < items.size(); ++i) {
       const std::string text = difference(got.list[i], items[i], relative);
@@ -96,14 +104,17 @@ std::string difference(const Value& got, const Json& want, double relative) {
 
 Recorder::Recorder(const Json& golden) : golden_(golden) {}
 
-Tensor Recorder::x(const std::string& name) const { return tensor_from_json(golden_.at("inputs").at(name)); }
+Tensor Recorder::x(const std::string& name) const {
+  return tensor_from_json(golden_.at("inputs").at(name));
+}
 
 Variable Recorder::v(const std::string& name, bool trainable) const {
   return Variable(x(name), {.trainable = trainable, .name = name});
 }
 
 void Recorder::mark(const char* kind, const std::string& name) {
-  EXPECT_TRUE(golden_.contains(kind) && golden_.at(kind).contains(name)) << "the case has no " << name;
+  EXPECT_TRUE(golden_.contains(kind) && golden_.at(kind).contains(name))
+      << "the case has no " << name;
   EXPECT_TRUE(seen_.insert(std::string(kind) + "/" + name).second) << name << " was given twice";
 }
 
@@ -177,7 +188,8 @@ void Recorder::finish() const {
   for (const char* kind : {"results", "facts", "errors"}) {
     if (!golden_.contains(kind)) continue;
     for (const auto& [name, item] : golden_.at(kind).items()) {
-      EXPECT_TRUE(seen_.contains(std::string(kind) + "/" + name)) << "nothing was said of " << kind << "/" << name;
+      EXPECT_TRUE(seen_.contains(std::string(kind) + "/" + name))
+          << "nothing was said of " << kind << "/" << name;
     }
   }
 }
@@ -185,36 +197,77 @@ void Recorder::finish() const {
 std::map<std::string, std::string> programs_left_out() {
   std::map<std::string, std::string> list;
   const auto jacobians = "jacobians are not there yet";
-  for (const char* name :
-       {"of_square", "of_softmax", "of_cumsum", "of_outer_product", "of_normalise", "of_sort", "of_matmul_square",
-        "of_inverse", "of_scalar_target", "of_scalar_source", "of_scalar_to_scalar", "of_logsumexp_rows", "of_cholesky",
-        "of_gather_rows", "of_conv", "of_layer_norm", "of_polar", "of_empty_target", "of_transpose",
-        "of_reduce_max_with_tie", "of_two_sources", "unconnected", "inside_block", "of_jacobian", "errors"}) {
+  for (const char* name : {"of_square",
+                           "of_softmax",
+                           "of_cumsum",
+                           "of_outer_product",
+                           "of_normalise",
+                           "of_sort",
+                           "of_matmul_square",
+                           "of_inverse",
+                           "of_scalar_target",
+                           "of_scalar_source",
+                           "of_scalar_to_scalar",
+                           "of_logsumexp_rows",
+                           "of_cholesky",
+                           "of_gather_rows",
+                           "of_conv",
+                           "of_layer_norm",
+                           "of_polar",
+                           "of_empty_target",
+                           "of_transpose",
+                           "of_reduce_max_with_tie",
+                           "of_two_sources",
+                           "unconnected",
+                           "inside_block",
+                           "of_jacobian",
+                           "errors"}) {
     list.emplace(std::string("jacobian_") + name, jacobians);
   }
-  for (const char* name : {"of_square", "of_softmax", "of_linear", "of_norm_per_row", "of_row_outer_product",
-                           "of_not_independent", "of_single_example", "of_empty_row", "of_rank_three",
-                           "unconnected_and_errors"}) {
+  for (const char* name : {"of_square", "of_softmax", "of_linear", "of_norm_per_row",
+                           "of_row_outer_product", "of_not_independent", "of_single_example",
+                           "of_empty_row", "of_rank_three", "unconnected_and_errors"}) {
     list.emplace(std::string("batch_jacobian_") + name, jacobians);
   }
   list.emplace("hessian_of_logdet", "logdet is not there yet");
-  for (const char* name : {"jvp_of_square", "jvp_of_sin_exp", "jvp_of_matmul", "jvp_of_softmax", "jvp_of_reduce_max",
-                           "jvp_of_reduce_max_tie", "jvp_of_gather", "jvp_of_cumprod", "jvp_of_solve", "jvp_of_inverse",
-                           "jvp_of_relu", "jvp_of_abs", "jvp_of_logsumexp", "jvp_of_conv", "jvp_of_concat",
-                           "jvp_of_division", "jvp_of_not_differentiable", "jvp_of_floor", "jvp_of_sign",
-                           "jvp_of_stop_gradient", "jvp_of_two_inputs", "jvp_unconnected", "nested_accumulators",
-                           "both_orders", "accumulator_entered_again", "jvp_of_small_network",
+  for (const char* name : {"jvp_of_square",
+                           "jvp_of_sin_exp",
+                           "jvp_of_matmul",
+                           "jvp_of_softmax",
+                           "jvp_of_reduce_max",
+                           "jvp_of_reduce_max_tie",
+                           "jvp_of_gather",
+                           "jvp_of_cumprod",
+                           "jvp_of_solve",
+                           "jvp_of_inverse",
+                           "jvp_of_relu",
+                           "jvp_of_abs",
+                           "jvp_of_logsumexp",
+                           "jvp_of_conv",
+                           "jvp_of_concat",
+                           "jvp_of_division",
+                           "jvp_of_not_differentiable",
+                           "jvp_of_floor",
+                           "jvp_of_sign",
+                           "jvp_of_stop_gradient",
+                           "jvp_of_two_inputs",
+                           "jvp_unconnected",
+                           "nested_accumulators",
+                           "both_orders",
+                           "accumulator_entered_again",
+                           "jvp_of_small_network",
                            "forward_mode_errors_and_custom"}) {
     list.emplace(name, "forward mode is not there yet");
   }
-  for (const char* name : {"function_siblings", "function_unconnected_arguments", "function_of_variable",
-                           "tape_inside_function", "sparse_gradient_out_of_function"}) {
+  for (const char* name :
+       {"function_siblings", "function_unconnected_arguments", "function_of_variable",
+        "tape_inside_function", "sparse_gradient_out_of_function"}) {
     list.emplace(name, "traced functions are not there yet");
   }
   list.emplace("recompute_equals_plain", "recompute_grad is not there yet");
   list.emplace("complex_gradients", "complex numbers are not there yet");
-  for (const char* name : {"identity_n, other output", "top_k indices", "bincount", "searchsorted", "histogram",
-                           "unique values", "sort", "band_part that drops it"}) {
+  for (const char* name : {"identity_n, other output", "top_k indices", "bincount", "searchsorted",
+                           "histogram", "unique values", "sort", "band_part that drops it"}) {
     list.emplace(std::string("none_or_zero: ") + name, "the op is not there yet");
   }
   list.emplace("none_or_zero: truncatediv", "truncatediv takes integers");

@@ -1,7 +1,8 @@
 // The programs of tests/golden/tape.json, ported by hand.
 //
-// A program takes its inputs from a Recorder and hands back every result, fact and error of its case; the Recorder
-// compares them with the stored ones. What has no meaning in C++ is left out by name, with the reason.
+// A program takes its inputs from a Recorder and hands back every result, fact and error of its
+// case; the Recorder compares them with the stored ones. What has no meaning in C++ is left out by
+// name, with the reason.
 #pragma once
 
 #include <functional>
@@ -46,7 +47,10 @@ Value value_of(const std::vector<T>& items) {
 }
 template <class A, class B>
 Value value_of(const std::pair<A, B>& pair) {
-  return {.kind = Value::Kind::kList, .tensor = {}, .list = {value_of(pair.first), value_of(pair.second)}, .map = {}};
+  return {.kind = Value::Kind::kList,
+          .tensor = {},
+          .list = {value_of(pair.first), value_of(pair.second)},
+          .map = {}};
 }
 template <class... T>
 Value value_of(const std::tuple<T...>& tuple) {
