@@ -1,7 +1,8 @@
 // Reductions: sums, means, products, extrema, norms, truth values, positions of extrema.
 //
-// The kernels are those of src/kernels/reduce.h. What can be said with other ops at no great cost (variance, logsumexp)
-// is a composite, so its gradients of any order follow from those of its parts.
+// The kernels are those of src/kernels/reduce.h. What can be said with other ops at no great cost
+// (variance, logsumexp) is a composite, so its gradients of any order follow from those of its
+// parts.
 #include "capstan/ops/reduce.h"
 
 #include <algorithm>
@@ -45,7 +46,8 @@ void infer_reduction(const Call& call, OutputSpecs& outputs) {
   const bool takes = kTakes == Takes::kNumbers    ? x.dtype() != DType::kBool
                      : kTakes == Takes::kFloating ? is_floating(x.dtype())
                                                   : x.dtype() == DType::kBool;
-  CAPSTAN_CHECK(takes, DTypeError, call.op.name, ": dtype ", x.dtype(), " is not supported", arguments({{"x", x}}));
+  CAPSTAN_CHECK(takes, DTypeError, call.op.name, ": dtype ", x.dtype(), " is not supported",
+                arguments({{"x", x}}));
   const Shape shape = x.shape();
   const AxisSet axes = normalize_axes(call.op.name, attributes.axis, shape.rank());
   outputs.add(x.dtype(), reduced_shape(shape, axes, attributes.keepdims));
@@ -57,12 +59,14 @@ void run_reduction(const Call& call, std::span<Tensor> outputs) {
   const auto& attributes = call.attributes<ReduceAttributes>();
   const Shape shape = x.shape();
   const AxisSet axes = normalize_axes(call.op.name, attributes.axis, shape.rank());
-  reduce(kReduction, x.dtype(), reduce_shape(shape, axes), x.raw_data(), mutable_raw_data(outputs[0]));
+  reduce(kReduction, x.dtype(), reduce_shape(shape, axes), x.raw_data(),
+         mutable_raw_data(outputs[0]));
 }
 
 std::int64_t reduced_count(const Tensor& x, const ReduceAttributes& attributes) {
   const Shape shape = x.shape();
-  return reduce_shape(shape, normalize_axes("reduce", attributes.axis, shape.rank())).reduced_count();
+  return reduce_shape(shape, normalize_axes("reduce", attributes.axis, shape.rank()))
+      .reduced_count();
 }
 
 // --- Samples and references ---
@@ -70,10 +74,13 @@ std::int64_t reduced_count(const Tensor& x, const ReduceAttributes& attributes) 
 #if CAPSTAN_TESTING
 
 // Which elements of `x` every element of the result is made of.
-std::vector<std::vector<double>> groups_of(const ReferenceTensor& x, const AttributeMap& attributes, Shape* result) {
+std::vector<std::vector<double>> groups_of(const ReferenceTensor& x, const AttributeMap& attributes,
+                                           Shape* result) {
   ReduceAttributes a;
-  if (auto found = attributes.find("axis"); found != attributes.end()) set_field(a.axis, found->second, "", "");
-  if (auto found = attributes.find("keepdims"); found != attributes.end()) a.keepdims = found->second.truth;
+  if (auto found = attributes.find("axis"); found != attributes.end())
+    set_field(a.axis, found->second, "", "");
+  if (auto found = attributes.find("keepdims"); found != attributes.end())
+    a.keepdims = found->second.truth;
   const AxisSet axes = normalize_axes("reference", a.axis, x.shape.rank());
   *result = reduced_shape(x.shape, axes, a.keepdims);
   std::vector<std::vector<double>> groups(static_cast<std::size_t>(result->size()));
@@ -108,14 +115,20 @@ double sum_of(const std::vector<double>& group) {
   for (double x : group) sum += x;
   return sum;
 }
-double mean_of(const std::vector<double>& group) { return sum_of(group) / static_cast<double>(group.size()); }
+double mean_of(const std::vector<double>& group) {
+  return sum_of(group) / static_cast<double>(group.size());
+}
 double product_of(const std::vector<double>& group) {
   double product = 1;
   for (double x : group) product *= x;
   return product;
 }
-double maximum_of(const std::vector<double>& group) { return *std::max_element(group.begin(), group.end()); }
-double minimum_of(const std::vector<double>& group) { return *std::min_element(group.begin(), group.end()); }
+double maximum_of(const std::vector<double>& group) {
+  return *std::max_element(group.begin(), group.end());
+}
+double minimum_of(const std::vector<double>& group) {
+  return *std::min_element(group.begin(), group.end());
+}
 double logsumexp_of(const std::vector<double>& group) {
   const double largest = maximum_of(group);
   double sum = 0;
@@ -152,9 +165,12 @@ std::vector<OpSample> reduction_samples() {
       {.inputs = {{.shape = {5, 4}}}, .attributes = {{"axis", -1}, {"keepdims", true}}},
       {.inputs = {{.shape = {2, 3, 4}}}, .attributes = {{"axis", 1}}},
       {.inputs = {{.shape = {2, 3, 4}}}, .attributes = {{"axis", first_and_last}}},
-      {.inputs = {{.shape = {2, 3, 2, 3}}}, .attributes = {{"axis", std::vector<AttributeValue>{1, 3}}}},
+      {.inputs = {{.shape = {2, 3, 2, 3}}},
+       .attributes = {{"axis", std::vector<AttributeValue>{1, 3}}}},
       {.inputs = {{.shape = {2, 3}}}, .attributes = {{"axis", std::vector<AttributeValue>{}}}},
-      {.inputs = {{.shape = {2, 3}}}, .attributes = {{"axis", 2}}, .error = "axis 2 is out of range for rank 2"},
+      {.inputs = {{.shape = {2, 3}}},
+       .attributes = {{"axis", 2}},
+       .error = "axis 2 is out of range for rank 2"},
       {.inputs = {{.shape = {2, 3}}},
        .attributes = {{"axis", std::vector<AttributeValue>{1, -1}}},
        .error = "axis 1 is given twice"},
@@ -170,39 +186,55 @@ std::vector<OpSample> sum_samples() {
 // As above, with one and with two zeros in a row.
 std::vector<OpSample> product_samples() {
   std::vector<OpSample> samples = sum_samples();
-  samples.push_back({.inputs = {{.shape = {3, 4}, .values = {1, 0, 3, 2, 0.5, 0, -1, 0, 2, 3, 4, -5}}},
-                     .attributes = {{"axis", 1}}});
+  samples.push_back(
+      {.inputs = {{.shape = {3, 4}, .values = {1, 0, 3, 2, 0.5, 0, -1, 0, 2, 3, 4, -5}}},
+       .attributes = {{"axis", 1}}});
   return samples;
 }
 std::vector<OpSample> truth_samples() {
   return {
-      {.inputs = {{.shape = {2, 3}, .values = {0, 1, 0, 0, 0, 0}, .dtype = bool_, .differentiable = false}},
+      {.inputs = {{.shape = {2, 3},
+                   .values = {0, 1, 0, 0, 0, 0},
+                   .dtype = bool_,
+                   .differentiable = false}},
        .attributes = {{"axis", 1}}},
-      {.inputs = {{.shape = {3, 2}, .values = {1, 1, 0, 1, 1, 1}, .dtype = bool_, .differentiable = false}},
+      {.inputs = {{.shape = {3, 2},
+                   .values = {1, 1, 0, 1, 1, 1},
+                   .dtype = bool_,
+                   .differentiable = false}},
        .attributes = {{"axis", 0}, {"keepdims", true}}},
       {.inputs = {{.shape = {0}, .dtype = bool_, .differentiable = false}}},
       {.inputs = {{.shape = {2}, .values = {1, 2}, .dtype = int32, .differentiable = false}},
        .error = "dtype int32 is not supported"},
   };
 }
-double any_of(const std::vector<double>& group) { return std::count(group.begin(), group.end(), 1.0) > 0 ? 1 : 0; }
-double all_of(const std::vector<double>& group) { return std::count(group.begin(), group.end(), 0.0) == 0 ? 1 : 0; }
+double any_of(const std::vector<double>& group) {
+  return std::count(group.begin(), group.end(), 1.0) > 0 ? 1 : 0;
+}
+double all_of(const std::vector<double>& group) {
+  return std::count(group.begin(), group.end(), 0.0) == 0 ? 1 : 0;
+}
 
 const std::vector<DType> kAllNumbers = {float32, float64, bfloat16, int32, int64};
 
 const OpTest kReduceSumTest = {
     .samples = sum_samples, .reference = group_reference<sum_of>, .dtypes = kAllNumbers};
-const OpTest kReduceMeanTest = {.samples = reduction_samples, .reference = group_reference<mean_of>};
+const OpTest kReduceMeanTest = {.samples = reduction_samples,
+                                .reference = group_reference<mean_of>};
 const OpTest kReduceProdTest = {
     .samples = product_samples, .reference = group_reference<product_of>, .dtypes = kAllNumbers};
 const OpTest kReduceMaxTest = {
     .samples = reduction_samples, .reference = group_reference<maximum_of>, .dtypes = kAllNumbers};
 const OpTest kReduceMinTest = {
     .samples = reduction_samples, .reference = group_reference<minimum_of>, .dtypes = kAllNumbers};
-const OpTest kReduceAnyTest = {.samples = truth_samples, .reference = group_reference<any_of>, .dtypes = {bool_}};
-const OpTest kReduceAllTest = {.samples = truth_samples, .reference = group_reference<all_of>, .dtypes = {bool_}};
-const OpTest kReduceLogsumexpTest = {.samples = reduction_samples, .reference = group_reference<logsumexp_of>};
-const OpTest kReduceVarianceTest = {.samples = reduction_samples, .reference = group_reference<variance_of>};
+const OpTest kReduceAnyTest = {
+    .samples = truth_samples, .reference = group_reference<any_of>, .dtypes = {bool_}};
+const OpTest kReduceAllTest = {
+    .samples = truth_samples, .reference = group_reference<all_of>, .dtypes = {bool_}};
+const OpTest kReduceLogsumexpTest = {.samples = reduction_samples,
+                                     .reference = group_reference<logsumexp_of>};
+const OpTest kReduceVarianceTest = {.samples = reduction_samples,
+                                    .reference = group_reference<variance_of>};
 // The deviation of one element is 0, where its gradient is NaN.
 std::vector<OpSample> deviation_samples() {
   std::vector<OpSample> samples = reduction_samples();
@@ -214,8 +246,10 @@ std::vector<OpSample> deviation_samples() {
   });
   return samples;
 }
-const OpTest kReduceStdTest = {.samples = deviation_samples, .reference = group_reference<deviation_of>};
-const OpTest kReduceEuclideanNormTest = {.samples = reduction_samples, .reference = group_reference<norm_of>};
+const OpTest kReduceStdTest = {.samples = deviation_samples,
+                               .reference = group_reference<deviation_of>};
+const OpTest kReduceEuclideanNormTest = {.samples = reduction_samples,
+                                         .reference = group_reference<norm_of>};
 
 #endif
 
@@ -223,17 +257,19 @@ const OpTest kReduceEuclideanNormTest = {.samples = reduction_samples, .referenc
 
 void vjp_sum(const VjpCall& call, std::span<Tensor> cotangents) {
   const auto& attributes = call.attributes<ReduceAttributes>();
-  cotangents[0] = broadcast_like(restore_axes(call.cotangent(), call.input(0), attributes), call.input(0));
+  cotangents[0] =
+      broadcast_like(restore_axes(call.cotangent(), call.input(0), attributes), call.input(0));
 }
 
 void vjp_mean(const VjpCall& call, std::span<Tensor> cotangents) {
   const auto& attributes = call.attributes<ReduceAttributes>();
   const auto count = static_cast<double>(reduced_count(call.input(0), attributes));
-  cotangents[0] =
-      broadcast_like(restore_axes(call.cotangent() / count, call.input(0), attributes), call.input(0));
+  cotangents[0] = broadcast_like(restore_axes(call.cotangent() / count, call.input(0), attributes),
+                                 call.input(0));
 }
 
-// The product of all others: that of those before times that of those after. No division, so zeros are no special case.
+// The product of all others: that of those before times that of those after. No division, so zeros
+// are no special case.
 void vjp_product(const VjpCall& call, std::span<Tensor> cotangents) {
   const auto& attributes = call.attributes<ReduceAttributes>();
   const Tensor& x = call.input(0);
@@ -274,11 +310,13 @@ void vjp_extremum(const VjpCall& call, std::span<Tensor> cotangents) {
 void vjp_norm(const VjpCall& call, std::span<Tensor> cotangents) {
   const auto& attributes = call.attributes<ReduceAttributes>();
   const Tensor& x = call.input(0);
-  cotangents[0] = restore_axes(call.cotangent(), x, attributes) * (x / restore_axes(call.output(), x, attributes));
+  cotangents[0] = restore_axes(call.cotangent(), x, attributes) *
+                  (x / restore_axes(call.output(), x, attributes));
 }
 
 template <Tensor (*kFunction)(Operand, Axes, bool)>
-void compose_reduction(std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
+void compose_reduction(std::span<const Operand> inputs, const void* attributes,
+                       std::vector<Tensor>& outputs) {
   const auto& a = *static_cast<const ReduceAttributes*>(attributes);
   outputs.push_back(kFunction(inputs[0], a.axis, a.keepdims));
 }
@@ -389,7 +427,9 @@ constinit const OpDef kReduceVariance = {
 
 constinit const OpDef kReduceStd = {
     .name = "reduce_std",
-    .text = "The square root of the variance over axes; its gradient is NaN where all elements are equal.",
+    .text =
+        "The square root of the variance over axes; its gradient is NaN where all elements are "
+        "equal.",
     .kind = OpKind::kComposite,
     .attributes = &kReduceAttributes,
     .compose = compose_reduction<reduce_std>,
@@ -434,8 +474,8 @@ namespace {
 // Reads a floating operand for a composite; `name` is for the message.
 Tensor floating_operand(std::string_view name, Operand operand) {
   Tensor x = to_tensor(operand);
-  CAPSTAN_CHECK(is_floating(x.dtype()), DTypeError, name, ": dtype ", x.dtype(), " is not supported",
-                arguments({{"x", x}}));
+  CAPSTAN_CHECK(is_floating(x.dtype()), DTypeError, name, ": dtype ", x.dtype(),
+                " is not supported", arguments({{"x", x}}));
   return x;
 }
 
@@ -479,10 +519,11 @@ void infer_arg(const Call& call, OutputSpecs& outputs) {
   const auto& attributes = call.attributes<ArgAttributes>();
   const Shape shape = x.shape();
   const int axis = normalize_axis(call.op.name, attributes.axis.value, shape.rank());
-  CAPSTAN_CHECK(attributes.output_type == DType::kInt32 || attributes.output_type == DType::kInt64, DTypeError,
-                call.op.name, ": the result is int32 or int64, not ", attributes.output_type);
-  CAPSTAN_CHECK(shape[axis] > 0, ShapeError, call.op.name, ": axis ", axis, " of ", shape, " has no elements",
-                arguments({{"x", x}}));
+  CAPSTAN_CHECK(attributes.output_type == DType::kInt32 || attributes.output_type == DType::kInt64,
+                DTypeError, call.op.name, ": the result is int32 or int64, not ",
+                attributes.output_type);
+  CAPSTAN_CHECK(shape[axis] > 0, ShapeError, call.op.name, ": axis ", axis, " of ", shape,
+                " has no elements", arguments({{"x", x}}));
   AxisSet axes;
   axes.on[axis] = true;
   outputs.add(attributes.output_type, reduced_shape(shape, axes, false));
@@ -492,18 +533,21 @@ template <bool kLargest>
 void run_arg(const Call& call, std::span<Tensor> outputs) {
   const TensorRef& x = call.input(0);
   const Shape shape = x.shape();
-  const int axis = normalize_axis(call.op.name, call.attributes<ArgAttributes>().axis.value, shape.rank());
+  const int axis =
+      normalize_axis(call.op.name, call.attributes<ArgAttributes>().axis.value, shape.rank());
   std::int64_t outer = 1;
   std::int64_t inner = 1;
   for (int i = 0; i < shape.rank(); ++i) {
     if (i != axis) (i < axis ? outer : inner) *= shape[i];
   }
   if (outputs[0].dtype() == DType::kInt64) {
-    arg_extremum(kLargest, x.dtype(), outer, shape[axis], inner, x.raw_data(), mutable_data<std::int64_t>(outputs[0]));
+    arg_extremum(kLargest, x.dtype(), outer, shape[axis], inner, x.raw_data(),
+                 mutable_data<std::int64_t>(outputs[0]));
     return;
   }
   const Tensor wide = new_tensor(DType::kInt64, outputs[0].shape());
-  arg_extremum(kLargest, x.dtype(), outer, shape[axis], inner, x.raw_data(), mutable_data<std::int64_t>(wide));
+  arg_extremum(kLargest, x.dtype(), outer, shape[axis], inner, x.raw_data(),
+               mutable_data<std::int64_t>(wide));
   const std::int64_t* from = wide.data<std::int64_t>();
   std::int32_t* to = mutable_data<std::int32_t>(outputs[0]);
   for (std::int64_t i = 0; i < wide.size(); ++i) to[i] = static_cast<std::int32_t>(from[i]);
@@ -516,7 +560,9 @@ std::vector<OpSample> arg_samples() {
       {.inputs = {{.shape = {2, 3, 4}}}, .attributes = {{"axis", 1}}},
       {.inputs = {{.shape = {2, 3, 4}}}, .attributes = {{"axis", -1}}},
       {.inputs = {{.shape = {4}, .values = {1, 3, 3, 1}}}},
-      {.inputs = {{.shape = {4}}}, .attributes = {{"axis", 1}}, .error = "axis 1 is out of range for rank 1"},
+      {.inputs = {{.shape = {4}}},
+       .attributes = {{"axis", 1}},
+       .error = "axis 1 is out of range for rank 1"},
       {.inputs = {{.shape = {0, 2}}}, .error = "has no elements"},
   };
 }
@@ -532,8 +578,10 @@ void arg_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMa
   });
   outputs[0].dtype = int64;
 }
-const OpTest kArgmaxTest = {.samples = arg_samples, .reference = arg_reference<true>, .dtypes = kAllNumbers};
-const OpTest kArgminTest = {.samples = arg_samples, .reference = arg_reference<false>, .dtypes = kAllNumbers};
+const OpTest kArgmaxTest = {
+    .samples = arg_samples, .reference = arg_reference<true>, .dtypes = kAllNumbers};
+const OpTest kArgminTest = {
+    .samples = arg_samples, .reference = arg_reference<false>, .dtypes = kAllNumbers};
 #endif
 
 }  // namespace
@@ -576,13 +624,14 @@ struct CountAttributes {
   bool keepdims = false;
   DType dtype = DType::kInt64;
 };
-constexpr AttributeType kCountAttributes =
-    attribute_type<CountAttributes>({field<&CountAttributes::axis>("axis"), field<&CountAttributes::keepdims>("keepdims"),
-                                     field<&CountAttributes::dtype>("dtype")});
+constexpr AttributeType kCountAttributes = attribute_type<CountAttributes>(
+    {field<&CountAttributes::axis>("axis"), field<&CountAttributes::keepdims>("keepdims"),
+     field<&CountAttributes::dtype>("dtype")});
 
 #if CAPSTAN_TESTING
 double count_of(const std::vector<double>& group) {
-  return static_cast<double>(group.size()) - static_cast<double>(std::count(group.begin(), group.end(), 0.0));
+  return static_cast<double>(group.size()) -
+         static_cast<double>(std::count(group.begin(), group.end(), 0.0));
 }
 void count_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
                      std::vector<ReferenceTensor>& outputs) {
@@ -590,11 +639,15 @@ void count_reference(const std::vector<ReferenceTensor>& inputs, const Attribute
   outputs[0].dtype = int64;
 }
 std::vector<OpSample> count_samples() {
-  return {{.inputs = {{.shape = {2, 3}, .values = {0, 1, 0, -2, 0, 0}}}},
-          {.inputs = {{.shape = {2, 3}, .values = {0, 1, 0, -2, 0, 0}}}, .attributes = {{"axis", 1}}},
-          {.inputs = {{.shape = {3}}}, .attributes = {{"axis", 1}}, .error = "axis 1 is out of range for rank 1"}};
+  return {
+      {.inputs = {{.shape = {2, 3}, .values = {0, 1, 0, -2, 0, 0}}}},
+      {.inputs = {{.shape = {2, 3}, .values = {0, 1, 0, -2, 0, 0}}}, .attributes = {{"axis", 1}}},
+      {.inputs = {{.shape = {3}}},
+       .attributes = {{"axis", 1}},
+       .error = "axis 1 is out of range for rank 1"}};
 }
-const OpTest kCountNonzeroTest = {.samples = count_samples, .reference = count_reference, .dtypes = kAllNumbers};
+const OpTest kCountNonzeroTest = {
+    .samples = count_samples, .reference = count_reference, .dtypes = kAllNumbers};
 #endif
 
 }  // namespace
@@ -616,7 +669,8 @@ constinit const OpDef kCountNonzero = {
 Tensor count_nonzero(Operand x, Axes axis, bool keepdims, DType dtype) {
   const Tensor value = to_tensor(x);
   normalize_axes("count_nonzero", axis, value.rank());
-  return reduce_sum(cast(value.dtype() == DType::kBool ? value : not_equal(value, 0), dtype), axis, keepdims);
+  return reduce_sum(cast(value.dtype() == DType::kBool ? value : not_equal(value, 0), dtype), axis,
+                    keepdims);
 }
 
 bool equal_tensors(const Tensor& a, const Tensor& b) {
@@ -628,8 +682,9 @@ bool equal_tensors(const Tensor& a, const Tensor& b) {
 
 OpFamily reduce_ops() {
   static constexpr const OpDef* ops[] = {
-      &kReduceSum,       &kReduceMean,     &kReduceProd, &kReduceMax,           &kReduceMin, &kReduceAny, &kReduceAll,
-      &kReduceLogsumexp, &kReduceVariance, &kReduceStd,  &kReduceEuclideanNorm, &kArgmax,    &kArgmin,    &kCountNonzero,
+      &kReduceSum,           &kReduceMean, &kReduceProd,      &kReduceMax,      &kReduceMin,
+      &kReduceAny,           &kReduceAll,  &kReduceLogsumexp, &kReduceVariance, &kReduceStd,
+      &kReduceEuclideanNorm, &kArgmax,     &kArgmin,          &kCountNonzero,
   };
   return ops;
 }

@@ -34,8 +34,9 @@ inline ReduceShape reduce_shape(const Shape& shape, const AxisSet& axes) {
   return result;
 }
 
-// A reduction's result (or its cotangent) in a shape that broadcasts against the input: the reduced axes come back with
-// length 1 where broadcasting would not find their place by itself. Of `x` only the rank is read.
+// A reduction's result (or its cotangent) in a shape that broadcasts against the input: the reduced
+// axes come back with length 1 where broadcasting would not find their place by itself. Of `x` only
+// the rank is read.
 Tensor restore_axes(const Tensor& reduced, const Tensor& x, const ReduceAttributes& attributes);
 
 }  // namespace capstan

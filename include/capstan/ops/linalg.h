@@ -11,22 +11,26 @@ struct MatmulOptions {
   bool transpose_a = false;
   bool transpose_b = false;
 };
-/// Matrix product over the last two axes; the leading ones broadcast. Integers wrap around; bfloat16 is computed in
-/// float32. Errors: ShapeError, DTypeError for bool.
+/// Matrix product over the last two axes; the leading ones broadcast. Integers wrap around;
+/// bfloat16 is computed in float32. Errors: ShapeError, DTypeError for bool.
 ///
 ///     matmul(x, w);                            // [32, 784] and [784, 10] make [32, 10]
-///     matmul(q, k, {.transpose_b = true});     // [batch, n, d] and [batch, m, d] make [batch, n, m]
+///     matmul(q, k, {.transpose_b = true});     // [batch, n, d] and [batch, m, d] make [batch, n,
+///     m]
 CAPSTAN_EXPORT Tensor matmul(Operand a, Operand b, MatmulOptions options = {});
 /// Matrix times vector over the last axes; the leading ones broadcast. Errors: ShapeError.
 CAPSTAN_EXPORT Tensor matvec(Operand a, Operand x, bool transpose_a = false);
 /// Sums products over the last `axes` axes of a and the first ones of b; 0 makes the outer product.
 /// Errors: ValueError for more axes than there are, ShapeError for lengths that differ.
 CAPSTAN_EXPORT Tensor tensordot(Operand a, Operand b, int axes);
-/// Sums products over pairs of axes. Errors: as above, IndexError for an axis out of range or given twice.
-CAPSTAN_EXPORT Tensor tensordot(Operand a, Operand b, std::span<const int> axes_a, std::span<const int> axes_b);
-/// Sums of products, described by an equation as in NumPy: letters name axes, those that are not in the result are
-/// summed, "..." stands for leading axes that broadcast, a repeated letter of one term is its diagonal.
-/// Errors: ValueError for an equation that makes no sense, ShapeError for tensors that do not fit it.
+/// Sums products over pairs of axes. Errors: as above, IndexError for an axis out of range or given
+/// twice.
+CAPSTAN_EXPORT Tensor tensordot(Operand a, Operand b, std::span<const int> axes_a,
+                                std::span<const int> axes_b);
+/// Sums of products, described by an equation as in NumPy: letters name axes, those that are not in
+/// the result are summed, "..." stands for leading axes that broadcast, a repeated letter of one
+/// term is its diagonal. Errors: ValueError for an equation that makes no sense, ShapeError for
+/// tensors that do not fit it.
 ///
 ///     einsum("bqhd,bkhd->bhqk", {query, key});
 CAPSTAN_EXPORT Tensor einsum(std::string_view equation, Operands tensors);
@@ -35,8 +39,8 @@ CAPSTAN_EXPORT Tensor norm(Operand x, Axes axis = {}, bool keepdims = false);
 /// x / sqrt(max(sum(x^2), epsilon)), the sum over all axes or the given ones.
 CAPSTAN_EXPORT Tensor l2_normalize(Operand x, Axes axis = {}, double epsilon = 1e-12);
 
-/// The square root of the sum of all squares of all tensors. Empty tensors are skipped; row-sparse ones count by their
-/// rows. Errors: DTypeError if the dtypes differ.
+/// The square root of the sum of all squares of all tensors. Empty tensors are skipped; row-sparse
+/// ones count by their rows. Errors: DTypeError if the dtypes differ.
 CAPSTAN_EXPORT Tensor global_norm(std::span<const Tensor> tensors);
 
 /// Scales x down where its norm over the axes exceeds clip_norm. A row-sparse gradient stays one.
@@ -48,8 +52,9 @@ struct ClippedByGlobalNorm {
   std::vector<Tensor> tensors;
   Tensor global_norm;
 };
-/// Scales all tensors down together if their global norm exceeds clip_norm. Missing gradients (empty tensors) pass
-/// through; a global norm that is not finite makes every result NaN.
-CAPSTAN_EXPORT ClippedByGlobalNorm clip_by_global_norm(std::span<const Tensor> tensors, Operand clip_norm);
+/// Scales all tensors down together if their global norm exceeds clip_norm. Missing gradients
+/// (empty tensors) pass through; a global norm that is not finite makes every result NaN.
+CAPSTAN_EXPORT ClippedByGlobalNorm clip_by_global_norm(std::span<const Tensor> tensors,
+                                                       Operand clip_norm);
 
 }  // namespace capstan
