@@ -467,6 +467,7 @@ Tensor repeat(Operand x, std::int64_t repeats, std::optional<int> axis) {
   return repeat(x, std::span(&repeats, 1), axis);
 }
 Tensor repeat(Operand x, std::span<const std::int64_t> repeats, std::optional<int> axis) {
+  constexpr std::int64_t kMostRepeats = UINT32_MAX;
   Tensor tensor = to_tensor(x);
   if (!axis) tensor = reshape(tensor, {-1});
   const int which = normalize_axis("repeat", axis.value_or(0), tensor.rank());
@@ -477,6 +478,9 @@ Tensor repeat(Operand x, std::span<const std::int64_t> repeats, std::optional<in
                 which, arguments({{"x", tensor}}));
   for (std::int64_t times : repeats) {
     CAPSTAN_CHECK(times >= 0, ValueError, "repeat: negative number of repeats, ", times);
+    // Small enough for sums and products to stay integers.
+    CAPSTAN_CHECK(times <= kMostRepeats, ValueError, "repeat: ", times,
+                  " repeats are more than a tensor can hold");
   }
   const std::int64_t outer = product(shape, 0, which);
   const std::int64_t inner = product(shape, which + 1, shape.rank());

@@ -401,7 +401,7 @@ void TapeImpl::record_structured(const ObservedCall& call) {
     any = true;
     if (i < kInline) needed |= 1u << i;
   }
-  if (!any) return;
+  if (!any || call.outputs.empty()) return;
   number(call.outputs);
   Record& r = append();
   r.op = &call.op;
