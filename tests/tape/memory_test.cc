@@ -10,6 +10,7 @@
 #include "capstan/ops/math.h"
 #include "capstan/ops/reduce.h"
 #include "capstan/runtime.h"
+#include "src/core/context.h"
 #include "tests/tape/expect.h"
 
 namespace capstan::testing {
@@ -42,6 +43,28 @@ TEST(LongTape, AMillionRecordsThatNobodyAsksFor) {
     for (int i = 0; i < 1'000'000; ++i) y = y + x;
   }
   SUCCEED();
+}
+
+// Results are numbered, 2^32 to a range. A thread that has used most of one gets another when its
+// next tape starts.
+TEST(LongThread, NumbersOfResultsAreRenewed) {
+  const Tensor x = constant(1.0);
+  const auto step = [&] {
+    GradientTape tape;
+    tape.watch(x);
+    Tensor y = x;
+    for (int i = 0; i < 100; ++i) y = y + x;
+    return value(tape.gradient(y, x));
+  };
+  EXPECT_EQ(step(), 101);
+  GradientTape old({.persistent = true});
+  old.watch(x);
+  const Tensor y = x * x;
+  old.stop();
+  context.next_node = context.nodes_end - 10;
+  EXPECT_EQ(step(), 101);
+  EXPECT_EQ(step(), 101);
+  expect_values(old.gradient(y, x), {2});
 }
 
 TEST(Memory, ManySmallStepsDoNotGrow) {
