@@ -22,6 +22,7 @@ enum class UnconnectedGradients : std::uint8_t { kNone, kZero };
 /// A tensor or a variable whose gradient is asked for.
 class CAPSTAN_EXPORT Source {
  public:
+  Source() = default;
   Source(const Tensor& tensor) : tensor_(&tensor) {}
   Source(const Variable& variable) : variable_(&variable) {}
   const Tensor* tensor() const { return tensor_; }
@@ -94,6 +95,20 @@ struct GradientType<T> {
   using type = typename T::Gradients;
 };
 
+// The number of leaves of a structure whose type says it, else 0.
+template <class T>
+constexpr std::size_t leaf_count() {
+  if constexpr (Leaf<T>) {
+    return 1;
+  } else if constexpr (IsTuple<std::remove_cvref_t<T>>::value) {
+    return []<class... Items>(std::type_identity<std::tuple<Items...>>) {
+      return ((leaf_count<std::remove_cvref_t<Items>>() > 0) && ...) ? (leaf_count<std::remove_cvref_t<Items>>() + ... + 0) : 0;
+    }(std::type_identity<decltype(std::tuple_cat(std::declval<std::remove_cvref_t<T>>()))>());
+  } else {
+    return 0;
+  }
+}
+
 // Calls visit(leaf) for every tensor or variable in order.
 template <class T, class Visit>
 void for_each_leaf(const T& value, const Visit& visit) {
@@ -157,10 +172,10 @@ class CAPSTAN_EXPORT Targets {
   Targets(const Variable& variable) : one_(variable), is_one_(true) {}
   template <class T>
     requires(!detail::Leaf<T>)
-  Targets(const T& structure) : one_(Tensor()), is_one_(false) {
+  Targets(const T& structure) : is_one_(false) {
     detail::for_each_leaf(structure, [this](const auto& leaf) { list_.emplace_back(leaf); });
   }
-  Targets(std::initializer_list<Source> list) : one_(Tensor()), is_one_(false), list_(list) {}
+  Targets(std::initializer_list<Source> list) : is_one_(false), list_(list) {}
   std::span<const Source> list() const { return is_one_ ? std::span(&one_, 1) : std::span(list_); }
 
  private:
@@ -228,6 +243,14 @@ class CAPSTAN_EXPORT GradientTape {
       Tensor gradient;
       compute(target.list(), std::span(&source, 1), std::span(&gradient, 1), options);
       return gradient;
+    } else if constexpr (constexpr std::size_t kLeaves = detail::leaf_count<T>(); kLeaves > 0) {
+      std::array<Source, kLeaves> list;
+      std::size_t i = 0;
+      detail::for_each_leaf(sources, [&](const auto& leaf) { list[i++] = Source(leaf); });
+      std::array<Tensor, kLeaves> gradients;
+      compute(target.list(), list, gradients, options);
+      i = 0;
+      return detail::rebuild(sources, [&] { return std::move(gradients[i++]); });
     } else {
       std::vector<Source> list;
       detail::for_each_leaf(sources, [&](const auto& leaf) { list.emplace_back(leaf); });

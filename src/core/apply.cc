@@ -3,10 +3,12 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <memory>
 
 #include "src/core/allocator.h"
 #include "src/core/check.h"
 #include "src/core/context.h"
+#include "src/core/numbers.h"
 #include "src/core/variable_state.h"
 
 namespace capstan {
@@ -15,7 +17,7 @@ using detail::Block;
 
 namespace {
 
-constexpr int kInlineInputs = 8;
+constexpr int kInlineInputs = 4;
 
 // --- Operands ---
 
@@ -193,41 +195,58 @@ constexpr std::int64_t kSmall = 16384;
   return result;
 }
 
-inline Tensor run_elementwise(const OpDef& op, const Operand* operands, std::span<Block* const> blocks,
-                              const void* attributes) {
-  const Block* a = blocks[0];
-  if (blocks.size() == 2) {
+// An op of N operands that have one shape, or of which one is a scalar. N is a constant, so that its loops are none.
+template <int N>
+[[gnu::always_inline]] inline Tensor run_few(const OpDef& op, const Operand* operands, Block* const* blocks,
+                                             const void* attributes) {
+  const Block* shape = blocks[0];
+  std::uint32_t scalars = 0;
+  if constexpr (N == 2) {
     const Block* b = blocks[1];
-    if (a->dtype != b->dtype || !same_shape(a, b)) return run_broadcast(op, operands, blocks, attributes);
-  } else if (blocks.size() != 1) {
-    return run_broadcast(op, operands, blocks, attributes);
-  }
-  const DType dtype = a->dtype;
-  const Loop loop = loops_of(op, dtype).forward[static_cast<int>(dtype)];
-  if (loop == nullptr || a->count > kSmall || a->count == 0) return run_broadcast(op, operands, blocks, attributes);
-  const DType out_dtype = has_flag(op, kBooleanResult) ? DType::kBool : dtype;
-  Block* out = nullptr;
-  if (operands != nullptr) {
-    for (std::size_t i = 0; i < blocks.size(); ++i) {
-      if (can_reuse(operands[i], blocks[i], out_dtype, a->count)) {
-        out = operands[i].given()->release();
-        out->node = 0;
-        break;
+    if (shape->dtype != b->dtype) [[unlikely]]
+      return run_broadcast(op, operands, std::span(blocks, N), attributes);
+    if (!same_shape(shape, b)) {
+      if (b->rank == 0) {
+        scalars = 2;
+      } else if (shape->rank == 0) {
+        shape = b;
+        scalars = 1;
+      } else {
+        return run_broadcast(op, operands, std::span(blocks, N), attributes);
       }
     }
   }
+  const DType dtype = shape->dtype;
+  const Loop loop = loops_of(op, dtype).forward[static_cast<int>(dtype)];
+  if (loop == nullptr || shape->count > kSmall || shape->count == 0) [[unlikely]]
+    return run_broadcast(op, operands, std::span(blocks, N), attributes);
+  const DType out_dtype = has_flag(op, kBooleanResult) ? DType::kBool : dtype;
   LoopArgs args;
-  args.in[0] = a->data;
-  args.in[1] = blocks.size() == 2 ? blocks[1]->data : nullptr;
-  args.in[2] = args.in[3] = args.in[4] = nullptr;
-  args.n = a->count;
+  for (int i = 0; i < 5; ++i) args.in[i] = i < N ? blocks[i]->data : nullptr;
+  args.n = shape->count;
   args.parameters = static_cast<const double*>(attributes);
-  args.scalars = 0;
+  args.scalars = scalars;
   args.accumulate = false;
-  if (out == nullptr) out = new_tensor_block(out_dtype, a->rank, a->dims, a->count);
+  Block* out = nullptr;
+  if (operands != nullptr) {
+    for (int i = 0; i < N && out == nullptr; ++i) {
+      if ((scalars >> i & 1) == 0 && can_reuse(operands[i], blocks[i], out_dtype, shape->count)) {
+        out = operands[i].given()->release();
+        out->node = 0;
+      }
+    }
+  }
+  if (out == nullptr) out = new_tensor_block(out_dtype, shape->rank, shape->dims, shape->count);
   args.out = out->data;
   loop(args);
   return Tensor::adopt(out);
+}
+
+inline Tensor run_elementwise(const OpDef& op, const Operand* operands, std::span<Block* const> blocks,
+                              const void* attributes) {
+  if (blocks.size() == 2 && !has_flag(op, kConditionFirst)) return run_few<2>(op, operands, blocks.data(), attributes);
+  if (blocks.size() == 1) return run_few<1>(op, operands, blocks.data(), attributes);
+  return run_broadcast(op, operands, blocks, attributes);
 }
 
 [[noreturn, gnu::cold]] void wrong_operand_count(const OpDef& op, std::size_t count) {
@@ -275,14 +294,17 @@ void run_structured(const OpDef& op, std::span<Block* const> blocks, const void*
   for (Observer* o = context.observers; o != nullptr; o = o->outer) o->record(call);
 }
 
-// Everything apply does, for any number of operands and outputs.
+// The operands of a structured op, resolved; few of them need no allocation.
 struct Resolved {
+  struct Many {
+    std::vector<Block*> blocks;
+    std::vector<Tensor> holders;
+    std::vector<ObservedInput> inputs;
+  };
   Block* inline_blocks[kInlineInputs];
   Tensor inline_holders[kInlineInputs];
   ObservedInput inline_inputs[kInlineInputs];
-  std::vector<Block*> more_blocks;
-  std::vector<Tensor> more_holders;
-  std::vector<ObservedInput> more_inputs;
+  std::unique_ptr<Many> many;
   std::span<Block*> blocks;
   std::span<Tensor> holders;
   std::span<ObservedInput> inputs;
@@ -294,12 +316,13 @@ struct Resolved {
       holders = std::span(inline_holders, n);
       inputs = std::span(inline_inputs, n);
     } else {
-      more_blocks.resize(n);
-      more_holders.resize(n);
-      more_inputs.resize(n);
-      blocks = more_blocks;
-      holders = more_holders;
-      inputs = more_inputs;
+      many = std::make_unique<Many>();
+      many->blocks.resize(n);
+      many->holders.resize(n);
+      many->inputs.resize(n);
+      blocks = many->blocks;
+      holders = many->holders;
+      inputs = many->inputs;
     }
     resolve(op, operands, blocks, holders);
     if (context.observers != nullptr) {
@@ -308,40 +331,86 @@ struct Resolved {
   }
 };
 
-// The blocks of operands that are tensors with elements; false if one of them is anything else.
-inline bool resolve_tensors(const OpDef& op, std::span<const Operand> operands, Block** blocks) {
-  for (std::size_t i = 0; i < operands.size(); ++i) {
+// The blocks of N operands; the result says which of them are numbers (by bits), or kOther if one needs more than a
+// look-up.
+constexpr unsigned kOther = 0x80;
+
+template <int N>
+[[gnu::always_inline]] inline unsigned resolve_few(const OpDef& op, const Operand* operands, Block** blocks) {
+  unsigned numbers = 0;
+  for (int i = 0; i < N; ++i) {
     const Operand& operand = operands[i];
     Block* block = nullptr;
     if (operand.kind() == Operand::Kind::kLent) {
       block = operand.lent();
     } else if (operand.kind() == Operand::Kind::kGiven) {
       block = operand.given()->block();
+    } else if (operand.kind() == Operand::Kind::kVariable) {
+      detail::VariableState* variable = operand.variable();
+      if (variable == nullptr) [[unlikely]]
+        missing_operand(op, static_cast<std::size_t>(i));
+      for (Observer* o = context.observers; o != nullptr; o = o->outer) o->read(*variable);
+      block = variable->value.block();
     } else {
-      return false;
+      numbers |= 1u << i;
+      blocks[i] = nullptr;
+      continue;
     }
     if (block == nullptr) [[unlikely]]
-      missing_operand(op, i);
-    if ((block->flags.load(std::memory_order_relaxed) & (Block::kRowSparse | Block::kShapeOnly)) != 0) return false;
+      missing_operand(op, static_cast<std::size_t>(i));
+    if ((block->flags.load(std::memory_order_relaxed) & (Block::kRowSparse | Block::kShapeOnly)) != 0) [[unlikely]]
+      return kOther;
     blocks[i] = block;
   }
-  return true;
+  return numbers;
 }
 
-// An elementwise op with a number, a variable or a row-sparse tensor among its operands, or with an observer.
+template <int N>
+[[gnu::always_inline]] inline Tensor run_and_notify(const OpDef& op, const Operand* operands, Block* const* blocks,
+                                                    const void* attributes) {
+  if (context.observers == nullptr) return run_few<N>(op, operands, blocks, attributes);
+  // Every operand is lent: the observers may keep it. Its number is noted before the op runs.
+  ObservedInput inputs[N];
+  for (int i = 0; i < N; ++i) inputs[i] = {blocks[i], blocks[i]->node};
+  Tensor out = run_few<N>(op, nullptr, blocks, attributes);
+  const ObservedCall call{op, std::span<const ObservedInput>(inputs, N), attributes, std::span(&out, 1)};
+  for (Observer* o = context.observers; o != nullptr; o = o->outer) o->record(call);
+  return out;
+}
+
+// A tensor and a number. Nobody keeps the number if nobody observes, so it lives on the stack.
+[[gnu::noinline]] Tensor apply_with_number(const OpDef& op, const Operand* operands, int number, Block** blocks,
+                                           const void* attributes) {
+  const DType dtype = blocks[1 - number]->dtype;
+  if (context.observers != nullptr) {
+    const Tensor holder = to_tensor(operands[number], dtype);
+    blocks[number] = holder.block();
+    return run_and_notify<2>(op, operands, blocks, attributes);
+  }
+  Block scalar_block;
+  scalar_block.dtype = dtype;
+  scalar_block.rank = 0;
+  scalar_block.flags.store(0, std::memory_order_relaxed);
+  std::memset(scalar_block.dims, 0, sizeof(scalar_block.dims));
+  scalar_block.count = 1;
+  scalar_block.data = scalar_block.inline_data;
+  write_number(operands[number], dtype, scalar_block.data);
+  blocks[number] = &scalar_block;
+  return run_few<2>(op, operands, blocks, attributes);
+}
+
+// Any elementwise op: with three operands, a condition, only numbers, or a row-sparse tensor.
 [[gnu::noinline]] Tensor apply_elementwise(const OpDef& op, std::span<Operand> operands, const void* attributes) {
   Block* blocks[3];
   Tensor holders[3];
   const std::size_t n = operands.size();
   const std::span<Block*> used(blocks, n);
-  if (!resolve_tensors(op, operands, blocks)) resolve(op, operands, used, std::span(holders, n));
+  resolve(op, operands, used, std::span(holders, n));
   if (context.observers == nullptr) return run_elementwise(op, operands.data(), used, attributes);
-  // Every operand is lent: the observers may keep it.
   ObservedInput inputs[3];
   for (std::size_t i = 0; i < n; ++i) inputs[i] = {blocks[i], blocks[i]->node};
   Tensor out = run_elementwise(op, nullptr, used, attributes);
-  const ObservedCall call{op, std::span<const ObservedInput>(inputs, n), attributes, std::span(&out, 1)};
-  for (Observer* o = context.observers; o != nullptr; o = o->outer) o->record(call);
+  notify(op, std::span<const ObservedInput>(inputs, n), attributes, std::span(&out, 1));
   return out;
 }
 
@@ -351,11 +420,16 @@ Tensor apply(const OpDef& op, std::span<Operand> operands, const void* attribute
   if (op.arity != kVariadic && operands.size() != static_cast<std::size_t>(op.arity)) [[unlikely]]
     wrong_operand_count(op, operands.size());
   if (op.kind == OpKind::kElementwise) {
-    if (context.observers == nullptr) {
-      Block* blocks[3];
-      if (resolve_tensors(op, operands, blocks)) [[likely]] {
-        return run_elementwise(op, operands.data(), std::span<Block* const>(blocks, operands.size()), attributes);
+    Block* blocks[2];
+    if (operands.size() == 2 && !has_flag(op, kConditionFirst)) {
+      const unsigned numbers = resolve_few<2>(op, operands.data(), blocks);
+      if (numbers == 0) [[likely]]
+        return run_and_notify<2>(op, operands.data(), blocks, attributes);
+      if (numbers == 1 || numbers == 2) {
+        return apply_with_number(op, operands.data(), static_cast<int>(numbers) - 1, blocks, attributes);
       }
+    } else if (operands.size() == 1 && resolve_few<1>(op, operands.data(), blocks) == 0) {
+      return run_and_notify<1>(op, operands.data(), blocks, attributes);
     }
     return apply_elementwise(op, operands, attributes);
   }
@@ -436,79 +510,6 @@ Tensor make_row_sparse(Tensor indices, Tensor values, const Shape& dense_shape) 
   block->sparse.indices = indices.release();
   block->sparse.values = values.release();
   return Tensor::adopt(block);
-}
-
-Tensor scalar(double number, DType dtype) {
-  static constexpr std::uint32_t no_dims[kMaxRank] = {};
-  Tensor tensor = Tensor::adopt(new_tensor_block(dtype, 0, no_dims, 1));
-  void* data = mutable_raw_data(tensor);
-  const auto integer_in_range = [&](double low, double high) {
-    CAPSTAN_CHECK(number >= low && number <= high && number == std::floor(number), ValueError, "constant: the number ",
-                  number, " does not fit ", dtype);
-  };
-  switch (dtype) {
-    case DType::kFloat32:
-      *static_cast<float*>(data) = static_cast<float>(number);
-      break;
-    case DType::kFloat64:
-      *static_cast<double*>(data) = number;
-      break;
-    case DType::kBFloat16:
-      *static_cast<BFloat16*>(data) = BFloat16(static_cast<float>(number));
-      break;
-    case DType::kInt32:
-      integer_in_range(-2147483648.0, 2147483647.0);
-      *static_cast<std::int32_t*>(data) = static_cast<std::int32_t>(number);
-      break;
-    case DType::kInt64:
-      integer_in_range(-9223372036854775808.0, 9223372036854774784.0);
-      *static_cast<std::int64_t*>(data) = static_cast<std::int64_t>(number);
-      break;
-    case DType::kUInt8:
-      integer_in_range(0, 255);
-      *static_cast<std::uint8_t*>(data) = static_cast<std::uint8_t>(number);
-      break;
-    case DType::kBool:
-      integer_in_range(0, 1);
-      *static_cast<bool*>(data) = number != 0;
-      break;
-  }
-  return tensor;
-}
-
-Tensor to_tensor(Operand operand) {
-  switch (operand.kind()) {
-    case Operand::Kind::kFloat:
-      return scalar(operand.number(), DType::kFloat32);
-    case Operand::Kind::kInt:
-      return to_tensor(operand, DType::kInt32);
-    case Operand::Kind::kBool:
-      return scalar(operand.number(), DType::kBool);
-    case Operand::Kind::kGiven:
-      return std::move(*operand.given());
-    case Operand::Kind::kVariable:
-      CAPSTAN_CHECK(operand.variable() != nullptr, ValueError, "variable: this handle is empty");
-      return Variable::share(operand.variable()).value();
-    default: {
-      if (operand.lent() == nullptr) detail::throw_no_value("value");
-      detail::retain(operand.lent());
-      return Tensor::adopt(operand.lent());
-    }
-  }
-}
-
-Tensor to_tensor(Operand operand, DType dtype) {
-  if (!operand.is_literal()) return to_tensor(operand);
-  if (operand.kind() == Operand::Kind::kInt && dtype == DType::kInt64) {
-    Tensor tensor = scalar(0, dtype);
-    *mutable_data<std::int64_t>(tensor) = operand.integer();
-    return tensor;
-  }
-  CAPSTAN_CHECK(operand.kind() != Operand::Kind::kFloat || is_floating(dtype), DTypeError, "a floating number, ",
-                operand.number(), ", meets a tensor of dtype ", dtype, help("convert the tensor with cast(x, float32)"));
-  CAPSTAN_CHECK((operand.kind() == Operand::Kind::kBool) == (dtype == DType::kBool), DTypeError,
-                operand.kind() == Operand::Kind::kBool ? "a truth value" : "a number", " meets a tensor of dtype ", dtype);
-  return scalar(operand.number(), dtype);
 }
 
 }  // namespace capstan

@@ -99,8 +99,10 @@ struct MemberOf<Member> {
   using Field = F;
 };
 
+// Static: g++ 12 gives the functions below external names that do not tell apart structs of unnamed namespaces, so two
+// files with a struct of the same name would share them.
 template <auto Member>
-constexpr AttributeField field(std::string_view name, bool required = false) {
+static constexpr AttributeField field(std::string_view name, bool required = false) {
   using A = typename MemberOf<Member>::Struct;
   return {name, required,
           [](void* attributes, const AttributeValue& value, std::string_view op, std::string_view field_name) {

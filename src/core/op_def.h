@@ -91,7 +91,7 @@ class OutputSpecs {
   const OutputSpec& operator[](int i) const { return i < kInline ? inline_[i] : more_[static_cast<std::size_t>(i - kInline)]; }
 
  private:
-  static constexpr int kInline = 3;
+  static constexpr int kInline = 1;
   OutputSpec inline_[kInline];
   std::vector<OutputSpec> more_;
   int count_ = 0;

@@ -5,6 +5,7 @@
 // value.
 #include "src/ops/state.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 
@@ -59,27 +60,45 @@ bool exclusive(const VariableState& variable) {
          (block->flags.load(std::memory_order_relaxed) & Block::kView) == 0;
 }
 
+bool fits(const VariableState& variable, const Block* value) {
+  const Block* own = variable.value.block();
+  return own->dtype == value->dtype && own->rank == value->rank && std::equal(own->dims, own->dims + kMaxRank, value->dims);
+}
+
 void check_fits(const VariableState& variable, const Tensor& value, const char* what) {
+  if (fits(variable, value.block())) [[likely]]
+    return;
   CAPSTAN_CHECK(value.dtype() == variable.value.dtype(), DTypeError, what, ": variable \"", variable.name, "\" is ",
                 variable.value.dtype(), ", the value ", value.dtype(), help("convert the value with cast(x, dtype)"));
-  CAPSTAN_CHECK(value.shape() == variable.value.shape(), ShapeError, what, ": variable \"", variable.name, "\" has shape ",
-                variable.value.shape(), ", the value ", value.shape());
+  throw ShapeError(detail::join(what, ": variable \"", variable.name, "\" has shape ", variable.value.shape(),
+                                ", the value ", value.shape()));
 }
 
 // variable = variable op delta, in place where possible; tapes do not see it.
-void update(VariableState& variable, Operand delta, const OpDef& op, const char* what) {
+void update(VariableState& variable, const Operand& delta, const OpDef& op, const char* what) {
   PauseObservers pause;
-  const Tensor value = to_tensor(delta, variable.value.dtype()).to_dense();
-  check_fits(variable, value, what);
-  if (!exclusive(variable)) {
-    variable.value = own_copy(apply(op, variable.value, value));
-    return;
+  Tensor holder;  // what delta stands for, if it is not a dense tensor
+  const Block* value = nullptr;
+  if (delta.kind() == Operand::Kind::kLent) value = delta.lent();
+  if (delta.kind() == Operand::Kind::kGiven) value = delta.given()->block();
+  if (value == nullptr || (value->flags.load(std::memory_order_relaxed) & Block::kRowSparse) != 0) {
+    holder = to_tensor(delta, variable.value.dtype()).to_dense();
+    value = holder.block();
+  }
+  if (!fits(variable, value)) {
+    detail::retain(const_cast<Block*>(value));
+    check_fits(variable, Tensor::adopt(const_cast<Block*>(value)), what);
   }
   const Block* target = variable.value.block();
   const Loop loop = loops_of(op, target->dtype).forward[static_cast<int>(target->dtype)];
   CAPSTAN_CHECK(loop != nullptr, DTypeError, what, ": dtype ", target->dtype, " is not supported");
-  const Block* inputs[] = {target, value.block()};
-  run_loop({loop}, target, inputs);
+  Tensor result;
+  if (!exclusive(variable)) {
+    result = Tensor::adopt(new_tensor_block(target->dtype, target->rank, target->dims, target->count));
+  }
+  const Block* inputs[] = {target, value};
+  run_loop({loop}, result.has_value() ? result.block() : target, inputs);
+  if (result.has_value()) variable.value = std::move(result);
 }
 
 }  // namespace

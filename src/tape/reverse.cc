@@ -23,6 +23,7 @@
 #include "src/core/allocator.h"
 #include "src/core/apply.h"
 #include "src/core/check.h"
+#include "src/kernels/reduce.h"
 #include "src/ops/math.h"
 #include "src/tape/tape_impl.h"
 
@@ -40,14 +41,10 @@ enum Mark : std::uint8_t {
 
 // Memory of a pass, recycled per thread. A rule may run another gradient(), so a pass takes it away for its duration.
 struct Scratch {
-  std::vector<Block*> cotangents;  // of results by slot - 1, then of leaves
+  std::vector<Block*> cotangents;  // nothing for kNoSlot, then of results by slot, then of leaves
   std::vector<std::uint8_t> marks;
 };
 thread_local Scratch idle_scratch;
-
-bool same_dims(const Block* a, const Block* b) {
-  return a->rank == b->rank && std::memcmp(a->dims, b->dims, sizeof(a->dims)) == 0;
-}
 
 // True if the block's buffer is ours alone to write.
 bool writable(const Block* block) {
@@ -60,6 +57,19 @@ bool is_sparse(const Block* block) { return (block->flags.load(std::memory_order
 Tensor share(Block* block) {
   detail::retain(block);
   return Tensor::adopt(block);
+}
+
+// sum_like without an op, when nobody observes: a cotangent summed over the axes along which the input was stretched.
+Tensor sum_to(const Tensor& cotangent, const Block* like) {
+  const Block* from = cotangent.block();
+  Tensor sum = Tensor::adopt(new_tensor_block(from->dtype, like->rank, like->dims, like->count));
+  ReduceShape shape;
+  for (int i = 0; i < from->rank; ++i) {
+    const int axis = i - (from->rank - like->rank);
+    shape.add(from->dims[i], axis < 0 || like->dims[axis] != from->dims[i]);
+  }
+  reduce(Reduction::kSum, from->dtype, shape, from->data, mutable_raw_data(sum));
+  return sum;
 }
 
 // Sums two cotangents of one tensor; row-sparse ones keep their rows.
@@ -82,11 +92,11 @@ Tensor add_cotangents(const Tensor& a, const Tensor& b) {
 class ReversePass {
  public:
   explicit ReversePass(TapeImpl& tape)
-      : tape_(tape), scratch_(std::exchange(idle_scratch, {})), results_(tape.result_slots()), end_(tape.count_) {
-    const std::size_t slots = results_ + tape.leaves_.size();
+      : tape_(tape), scratch_(std::exchange(idle_scratch, {})), leaves_(tape.result_slots() + 1), end_(tape.count_) {
+    const std::size_t slots = leaves_ + tape.leaves_.size();
     scratch_.cotangents.assign(slots, nullptr);
     scratch_.marks.assign(slots, 0);
-    std::fill(scratch_.marks.begin() + results_, scratch_.marks.end(), std::uint8_t{kConnected});
+    for (std::size_t i = leaves_; i < slots; ++i) scratch_.marks[i] = kConnected;
   }
 
   // Whatever happened, no cotangent is left behind.
@@ -118,22 +128,18 @@ class ReversePass {
     std::uint8_t* marks = scratch_.marks.data();
     for (std::uint32_t i = 0; i < end_; ++i) {
       const Record& r = tape_.at(i);
-      unsigned mark = 0;
-      for (Slot slot : r.inputs) {
-        if (slot != kNoSlot) mark |= marks[index(slot)];
-      }
-      if (r.extra != nullptr) {
-        for (Slot slot : r.extra->inputs) {
-          if (slot != kNoSlot) mark |= marks[index(slot)];
-        }
+      unsigned mark = marks[index(r.inputs[0])] | marks[index(r.inputs[1])] | marks[index(r.inputs[2])];
+      std::size_t outputs = 1;
+      if (r.extra != nullptr) [[unlikely]] {
+        for (Slot slot : r.extra->inputs) mark |= marks[index(slot)];
+        outputs = std::max<std::size_t>(1, r.extra->outputs.size());
       }
       // Behind an op without a gradient nothing is asked for, so no rule there runs in vain.
       mark &= (r.op->flags & kNotDifferentiable) != 0 ? kConnected : kConnected | kWanted;
-      const std::size_t outputs = r.extra == nullptr ? 1 : std::max<std::size_t>(1, r.extra->outputs.size());
       for (std::size_t k = 0; k < outputs; ++k) {
-        std::uint8_t& own = marks[index(r.output) + k];
+        std::uint8_t& own = marks[r.output + k];
         unsigned combined = mark | own;
-        if ((combined & kConnected) != 0 && (combined & kSource) != 0) combined |= kWanted;
+        if ((combined & (kConnected | kSource)) == (kConnected | kSource)) combined |= kWanted;
         own = static_cast<std::uint8_t>(combined);
       }
     }
@@ -173,10 +179,11 @@ class ReversePass {
  private:
   class RuleCall;
 
+  // Positions in the scratch memory; that of kNoSlot is 0, where no mark is ever set.
   std::size_t index(Slot slot) const {
-    return (slot & kLeafSlot) != 0 ? results_ + (slot & ~kLeafSlot) : std::size_t{slot} - 1;
+    return (slot & ~kLeafSlot) + ((slot & kLeafSlot) != 0 ? leaves_ : std::size_t{0});
   }
-  bool wanted(Slot slot) const { return slot != kNoSlot && (scratch_.marks[index(slot)] & kWanted) != 0; }
+  bool wanted(Slot slot) const { return (scratch_.marks[index(slot)] & kWanted) != 0; }
 
   // Takes the cotangent of a result out of its slot; a source keeps its own.
   Tensor take(std::size_t i) {
@@ -204,7 +211,9 @@ class ReversePass {
 
   // Adds what a rule returned for an input; `like` has the input's shape, or is null if that is the cotangent's.
   void contribute(Slot slot, Tensor cotangent, Block* like) {
-    if (like != nullptr && !same_dims(cotangent.block(), like)) cotangent = sum_like(cotangent, share(like));
+    if (like != nullptr && !same_dims(cotangent.block(), like)) {
+      cotangent = fused_ && !is_sparse(cotangent.block()) ? sum_to(cotangent, like) : sum_like(cotangent, share(like));
+    }
     accumulate(slot, std::move(cotangent));
   }
 
@@ -226,41 +235,66 @@ class ReversePass {
     }
   }
 
+  // Runs a rule's loop for the cotangent g. Small ones go straight to the loop: run_loop is for broadcasts and threads.
+  static void run_rule_loop(Loop loop, const double* parameters, bool accumulate, const Record& r, unsigned reads,
+                            const Block* g, Block* out) {
+    constexpr std::int64_t kSmall = 16384;
+    const Block* const inputs[5] = {g, (reads & kReadsInput0) != 0 ? r.saved[0] : nullptr,
+                                    (reads & kReadsInput1) != 0 ? r.saved[1] : nullptr,
+                                    (reads & kReadsInput2) != 0 ? r.saved[2] : nullptr,
+                                    (reads & kReadsOutput) != 0 ? r.saved_output : nullptr};
+    LoopArgs args;
+    bool one_run = g->count <= kSmall && g->count > 0;
+    std::uint32_t scalars = 0;
+    for (unsigned k = 0; k < 5; ++k) {
+      const Block* input = inputs[k];
+      args.in[k] = input == nullptr ? nullptr : input->data;
+      if (input == nullptr || input->count == g->count) continue;
+      scalars |= 1u << k;
+      one_run &= input->count == 1;
+    }
+    if (!one_run) [[unlikely]] {
+      run_loop({loop, parameters, accumulate}, out, inputs);
+      return;
+    }
+    args.out = out->data;
+    args.n = g->count;
+    args.parameters = parameters;
+    args.scalars = scalars;
+    args.accumulate = accumulate;
+    loop(args);
+  }
+
   // One fused loop per input.
   void propagate_loops(Record& r, Tensor g) {
     const OpDef& op = *r.op;
-    const LoopTable& loops = loops_of(op, g.dtype());
+    Block* const block = g.block();
+    const int dtype = static_cast<int>(block->dtype);
+    const LoopTable& loops = loops_of(op, block->dtype);
     const auto* parameters = r.extra == nullptr ? nullptr : reinterpret_cast<const double*>(r.extra->attributes);
-    int last = -1;
-    for (int k = 0; k < op.arity; ++k) {
-      if (wanted(r.inputs[k])) last = k;
-    }
+    const bool want[3] = {wanted(r.inputs[0]), wanted(r.inputs[1]), wanted(r.inputs[2])};
+    const int last = want[2] ? 2 : want[1] ? 1 : want[0] ? 0 : -1;
     for (int k = 0; k <= last; ++k) {
+      if (!want[k]) continue;
       const Slot slot = r.inputs[k];
-      if (!wanted(slot)) continue;
-      Block* like = r.saved[k] != nullptr && !same_dims(r.saved[k], g.block()) ? r.saved[k] : nullptr;
+      Block* like = r.saved[k];
+      if (like != nullptr && same_dims(like, block)) like = nullptr;
       if ((op.passes >> k & 1) != 0) {
         contribute(slot, k == last ? std::move(g) : Tensor(g), like);
         continue;
       }
-      const Loop loop = loops.vjp[k][static_cast<int>(g.block()->dtype)];
-      const Block* const inputs[] = {g.block(), (op.reads[k] & kReadsInput0) != 0 ? r.saved[0] : nullptr,
-                                     (op.reads[k] & kReadsInput1) != 0 ? r.saved[1] : nullptr,
-                                     (op.reads[k] & kReadsInput2) != 0 ? r.saved[2] : nullptr,
-                                     (op.reads[k] & kReadsOutput) != 0 ? r.saved_output : nullptr};
-      if (like == nullptr) {
-        Block*& sum = scratch_.cotangents[index(slot)];
-        if (sum != nullptr && writable(sum)) {
-          run_loop({loop, parameters, true}, sum, inputs);
-          continue;
-        }
+      const Loop loop = loops.vjp[k][dtype];
+      Block* const sum = scratch_.cotangents[index(slot)];
+      if (like == nullptr && sum != nullptr && writable(sum)) {
+        run_rule_loop(loop, parameters, true, r, op.reads[k], block, sum);
+        continue;
       }
       // Into the cotangent's own buffer when it dies here.
-      Tensor out = k == last && writable(g.block())
+      Tensor out = k == last && writable(block)
                        ? std::move(g)
-                       : Tensor::adopt(new_tensor_block(g.dtype(), g.rank(), g.block()->dims, g.size()));
+                       : Tensor::adopt(new_tensor_block(block->dtype, block->rank, block->dims, block->count));
       out.block()->node = 0;
-      run_loop({loop, parameters, false}, out.block(), inputs);
+      run_rule_loop(loop, parameters, false, r, op.reads[k], block, out.block());
       contribute(slot, std::move(out), like);
     }
   }
@@ -272,7 +306,7 @@ class ReversePass {
 
   TapeImpl& tape_;
   Scratch scratch_;
-  std::size_t results_;
+  std::size_t leaves_;  // where the leaves' positions begin
   std::uint32_t end_;  // fixed: a persistent tape may record while it runs
   bool fused_ = false;
   bool finished_ = false;

@@ -263,17 +263,21 @@ std::uint32_t TapeImpl::result_slots() const {
   return offset_ + (recording ? static_cast<std::uint32_t>(context.next_node - base_) : 0);
 }
 
-Record& TapeImpl::append() {
-  if ((count_ >> kChunkBits) == chunks_.size()) chunks_.push_back(new Record[kChunkSize]);
-  return at(count_);
+void TapeImpl::grow() {
+  chunks_.push_back(new Record[kChunkSize]);
 }
 
 void TapeImpl::release_record(Record& record) {
   for (int i = 0; i < 3; ++i) {
-    if (record.saved[i] != nullptr && (record.inputs[i] & kLeafSlot) == 0) detail::release(record.saved[i]);
+    Block* block = record.saved[i];
+    if (block == nullptr) continue;
     record.saved[i] = nullptr;
+    if ((record.inputs[i] & kLeafSlot) == 0) detail::release(block);
   }
-  release_block(std::exchange(record.saved_output, nullptr));
+  if (Block* block = record.saved_output) {
+    record.saved_output = nullptr;
+    detail::release(block);
+  }
   if (RecordExtra* extra = std::exchange(record.extra, nullptr)) {
     for (std::size_t i = 0; i < extra->saved.size(); ++i) {
       if ((extra->inputs[i] & kLeafSlot) == 0) release_block(extra->saved[i]);
@@ -307,10 +311,6 @@ Reads reads_of(const OpDef& op, std::uint32_t needed) {
   return {bits >> 1 & 7u, (bits & kReadsOutput) != 0 ? 1u : 0u};
 }
 
-bool same_dims(const Block* a, const Block* b) {
-  return a->rank == b->rank && std::memcmp(a->dims, b->dims, sizeof(a->dims)) == 0;
-}
-
 // The block to keep for an input: itself where its elements are read or a leaf is held anyway, else a stand-in.
 Block* keep(Block* block, Slot slot, bool elements) {
   if ((slot & kLeafSlot) != 0) return block;  // not counted: the table holds it
@@ -324,10 +324,14 @@ Block* keep(Block* block, Slot slot, bool elements) {
 }  // namespace
 
 void TapeImpl::record(const ObservedCall& call) {
-  if (call.op.kind == OpKind::kElementwise) {
-    record_elementwise(call);
-  } else {
+  if (call.op.kind != OpKind::kElementwise) {
     record_structured(call);
+  } else if (call.inputs.size() == 2) {
+    record_elementwise<2>(call);
+  } else if (call.inputs.size() == 1) {
+    record_elementwise<1>(call);
+  } else {
+    record_elementwise<3>(call);
   }
 }
 
@@ -338,33 +342,37 @@ void TapeImpl::number(std::span<Tensor> outputs) {
   for (Tensor& output : outputs) output.block()->node = node++;
 }
 
+template <int N>
 void TapeImpl::record_elementwise(const ObservedCall& call) {
-  const std::size_t n = call.inputs.size();
+  const ObservedInput* inputs = call.inputs.data();
+  const OpDef& op = call.op;
   Slot slots[3] = {};
   std::uint32_t bits = 0;  // what the rules of the known inputs read
-  for (std::size_t i = 0; i < n; ++i) {
-    const ObservedInput& input = call.inputs[i];
-    if (!is_floating(input.block->dtype)) continue;  // An integer path ends here.
-    slots[i] = slot_of(input.block, input.node);
-    if (slots[i] != kNoSlot) bits |= call.op.reads[i] | 0x100u;
+  for (int i = 0; i < N; ++i) {
+    if (!is_floating(inputs[i].block->dtype)) continue;  // An integer path ends here.
+    slots[i] = slot_of(inputs[i].block, inputs[i].node);
+    if (slots[i] != kNoSlot) bits |= op.reads[i] | 0x100u;
   }
   if (bits == 0) return;
   Block* out = call.outputs[0].block();
-  number(call.outputs);
+  if (out->node == 0) out->node = next_nodes(1);
   Record& r = append();
-  r.op = &call.op;
-  r.output = slot_of(out, out->node);
+  r.op = &op;
+  r.output = offset_ + static_cast<Slot>(out->node - base_) + 1;
   r.extra = nullptr;
   r.saved_output = nullptr;
-  for (std::size_t i = 0; i < 3; ++i) {
+  for (int i = 0; i < 3; ++i) {
     r.inputs[i] = slots[i];
     r.saved[i] = nullptr;
-    if (i >= n) continue;
-    Block* block = call.inputs[i].block;
+  }
+  for (int i = 0; i < N; ++i) {
+    Block* block = inputs[i].block;
     const bool elements = (bits >> (i + 1) & 1) != 0;
-    if (elements || (slots[i] != kNoSlot && block->count != out->count) ||
-        (slots[i] != kNoSlot && !same_dims(block, out))) {
-      r.saved[i] = keep(block, slots[i], elements);
+    if (elements) {
+      if ((slots[i] & kLeafSlot) == 0) detail::retain(block);
+      r.saved[i] = block;
+    } else if (slots[i] != kNoSlot && !same_dims(block, out)) {
+      r.saved[i] = keep(block, slots[i], false);
     }
   }
   if ((bits & kReadsOutput) != 0) {
@@ -372,9 +380,9 @@ void TapeImpl::record_elementwise(const ObservedCall& call) {
     r.saved_output = out;
   }
   ++count_;
-  if (call.op.attributes != nullptr) {
+  if (op.attributes != nullptr) [[unlikely]] {
     r.extra = take_extra();
-    std::memcpy(r.extra->attributes, call.attributes, call.op.attributes->size);
+    std::memcpy(r.extra->attributes, call.attributes, op.attributes->size);
   }
 }
 

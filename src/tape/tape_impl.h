@@ -14,6 +14,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <vector>
 
@@ -53,6 +54,15 @@ struct Record {
   RecordExtra* extra;
 };
 static_assert(sizeof(Record) == 64);
+
+// Lengths beyond the rank are zero, so shapes compare as a whole.
+inline bool same_dims(const detail::Block* a, const detail::Block* b) {
+  std::uint64_t x[4];
+  std::uint64_t y[4];
+  std::memcpy(x, a->dims, sizeof(x));
+  std::memcpy(y, b->dims, sizeof(y));
+  return a->rank == b->rank && ((x[0] ^ y[0]) | (x[1] ^ y[1]) | (x[2] ^ y[2]) | (x[3] ^ y[3])) == 0;
+}
 
 struct TapeLeaf {
   detail::Block* block;             // the watched tensor; of a variable, the value first seen
@@ -106,11 +116,18 @@ class TapeImpl final : public Observer {
   };
 
   Record& at(std::uint32_t i) const { return chunks_[i >> kChunkBits][i & (kChunkSize - 1)]; }
+  template <int N>
   void record_elementwise(const ObservedCall& call);
   void record_structured(const ObservedCall& call);
   void number(std::span<Tensor> outputs);
   RecordExtra* take_extra();
-  Record& append();
+  // The next record, to be filled; it counts once count_ is raised.
+  Record& append() {
+    if ((count_ >> kChunkBits) == chunks_.size()) [[unlikely]]
+      grow();
+    return at(count_);
+  }
+  void grow();
   void release_record(Record& record);
   // Forgets records, watched blocks and intervals; keeps the memory.
   void clear();

@@ -1,0 +1,98 @@
+#include "src/core/numbers.h"
+
+#include <cmath>
+
+#include "capstan/variable.h"
+#include "src/core/allocator.h"
+#include "src/core/apply.h"
+#include "src/core/check.h"
+
+namespace capstan {
+
+void write_scalar(double number, DType dtype, void* data) {
+  const auto integer_in_range = [&](double low, double high) {
+    CAPSTAN_CHECK(number >= low && number <= high && number == std::floor(number), ValueError, "constant: the number ",
+                  number, " does not fit ", dtype);
+  };
+  switch (dtype) {
+    case DType::kFloat32:
+      *static_cast<float*>(data) = static_cast<float>(number);
+      break;
+    case DType::kFloat64:
+      *static_cast<double*>(data) = number;
+      break;
+    case DType::kBFloat16:
+      *static_cast<BFloat16*>(data) = BFloat16(static_cast<float>(number));
+      break;
+    case DType::kInt32:
+      integer_in_range(-2147483648.0, 2147483647.0);
+      *static_cast<std::int32_t*>(data) = static_cast<std::int32_t>(number);
+      break;
+    case DType::kInt64:
+      integer_in_range(-9223372036854775808.0, 9223372036854774784.0);
+      *static_cast<std::int64_t*>(data) = static_cast<std::int64_t>(number);
+      break;
+    case DType::kUInt8:
+      integer_in_range(0, 255);
+      *static_cast<std::uint8_t*>(data) = static_cast<std::uint8_t>(number);
+      break;
+    case DType::kBool:
+      integer_in_range(0, 1);
+      *static_cast<bool*>(data) = number != 0;
+      break;
+  }
+}
+
+void write_number(const Operand& operand, DType dtype, void* data) {
+  if (dtype == DType::kFloat32 && operand.kind() != Operand::Kind::kBool) [[likely]] {
+    *static_cast<float*>(data) = static_cast<float>(operand.number());
+    return;
+  }
+  CAPSTAN_CHECK(operand.kind() != Operand::Kind::kFloat || is_floating(dtype), DTypeError, "a floating number, ",
+                operand.number(), ", meets a tensor of dtype ", dtype, help("convert the tensor with cast(x, float32)"));
+  CAPSTAN_CHECK((operand.kind() == Operand::Kind::kBool) == (dtype == DType::kBool), DTypeError,
+                operand.kind() == Operand::Kind::kBool ? "a truth value" : "a number", " meets a tensor of dtype ", dtype);
+  if (dtype == DType::kInt64) {
+    *static_cast<std::int64_t*>(data) = operand.integer();
+  } else {
+    write_scalar(operand.number(), dtype, data);
+  }
+}
+
+Tensor scalar(double number, DType dtype) {
+  static constexpr std::uint32_t no_dims[kMaxRank] = {};
+  Tensor tensor = Tensor::adopt(new_tensor_block(dtype, 0, no_dims, 1));
+  write_scalar(number, dtype, mutable_raw_data(tensor));
+  return tensor;
+}
+
+Tensor to_tensor(Operand operand) {
+  switch (operand.kind()) {
+    case Operand::Kind::kFloat:
+      return scalar(operand.number(), DType::kFloat32);
+    case Operand::Kind::kInt:
+      return to_tensor(operand, DType::kInt32);
+    case Operand::Kind::kBool:
+      return scalar(operand.number(), DType::kBool);
+    case Operand::Kind::kGiven:
+      return std::move(*operand.given());
+    case Operand::Kind::kVariable:
+      CAPSTAN_CHECK(operand.variable() != nullptr, ValueError, "variable: this handle is empty");
+      return Variable::share(operand.variable()).value();
+    default: {
+      if (operand.lent() == nullptr) detail::throw_no_value("value");
+      detail::retain(operand.lent());
+      return Tensor::adopt(operand.lent());
+    }
+  }
+}
+
+Tensor to_tensor(Operand operand, DType dtype) {
+  if (!operand.is_literal()) return to_tensor(operand);
+  static constexpr std::uint32_t no_dims[kMaxRank] = {};
+  Tensor tensor = Tensor::adopt(new_tensor_block(dtype, 0, no_dims, 1));
+  write_number(operand, dtype, mutable_raw_data(tensor));
+  return tensor;
+}
+
+}  // namespace capstan

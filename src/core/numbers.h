@@ -1,0 +1,15 @@
+// Plain numbers as elements of tensors.
+#pragma once
+
+#include "capstan/tensor.h"
+
+namespace capstan {
+
+// Writes a number as one element. Throws ValueError if the dtype cannot hold it.
+void write_scalar(double number, DType dtype, void* data);
+
+// Writes a number among an op's operands, which takes the dtype of the tensor that it meets. Throws DTypeError for a
+// floating number that meets integers, and for a truth value that meets anything but bool.
+void write_number(const Operand& operand, DType dtype, void* data);
+
+}  // namespace capstan
