@@ -74,11 +74,13 @@ void concat_kernel(const Call& call, std::span<Tensor> outputs) {
 }
 
 // Rows `begin` to `end` of a row-sparse cotangent, or those columns of all its rows.
-Tensor sparse_part_of(const Tensor& g, int axis, std::int64_t begin, std::int64_t end, const Shape& shape) {
+Tensor sparse_part_of(const Tensor& g, int axis, std::int64_t begin, std::int64_t end,
+                      const Shape& shape) {
   if (axis > 0) return make_row_sparse(g.indices(), part_of(g.values(), axis, begin, end), shape);
   const Tensor indices = g.indices();
   const Tensor here = logical_and(greater_equal(indices, begin), less(indices, end));
-  return make_row_sparse(boolean_mask(indices, here) - begin, boolean_mask(g.values(), here), shape);
+  return make_row_sparse(boolean_mask(indices, here) - begin, boolean_mask(g.values(), here),
+                         shape);
 }
 
 void concat_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
@@ -90,7 +92,8 @@ void concat_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
     const std::int64_t end = begin + call.input(i).dim(axis);
     if (call.needs(i)) {
       cotangents[static_cast<std::size_t>(i)] =
-          g.is_row_sparse() ? sparse_part_of(g, axis, begin, end, call.input(i).shape()) : part_of(g, axis, begin, end);
+          g.is_row_sparse() ? sparse_part_of(g, axis, begin, end, call.input(i).shape())
+                            : part_of(g, axis, begin, end);
     }
     begin = end;
   }
@@ -236,6 +239,9 @@ std::vector<std::int64_t> part_sizes(const SplitAttributes& attributes, const Te
                   arguments({{"x", x}}));
     CAPSTAN_CHECK(length % count == 0, ShapeError, "split: length ", length, " of axis ", axis,
                   " does not divide into ", count, " equal parts", arguments({{"x", x}}));
+    // Any number divides no elements, but that many tensors must still exist.
+    CAPSTAN_CHECK(length > 0 || count <= 65536, ValueError, "split: ", count,
+                  " parts of no elements", arguments({{"x", x}}));
     return std::vector<std::int64_t>(static_cast<std::size_t>(count), length / count);
   }
   std::vector<std::int64_t> sizes = attributes.sizes.sizes.span().empty()

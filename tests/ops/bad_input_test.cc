@@ -45,7 +45,7 @@ class MemoryLimit {
     if (CAPSTAN_SANITIZED) return;
     getrlimit(RLIMIT_AS, &before_);
     rlimit limit = before_;
-    limit.rlim_cur = rlim_t{4} << 30;
+    limit.rlim_cur = rlim_t{1} << 30;
     setrlimit(RLIMIT_AS, &limit);
   }
   ~MemoryLimit() {
