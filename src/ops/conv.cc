@@ -104,6 +104,9 @@ Conv2DShape conv_shape(const OpDef& op, const Shape& x, const Shape& filters,
                 ": images need rank 4 (batch, height, width, channels), not ", x.rank(), shown());
   CAPSTAN_CHECK(filters.rank() == 4, ShapeError, op.name,
                 ": filters need rank 4 (height, width, in, out), not ", filters.rank(), shown());
+  CAPSTAN_CHECK(filters[0] > 0 && filters[1] > 0, ShapeError, op.name,
+                ": filters need a height and a width, theirs are ", filters[0], " and ", filters[1],
+                shown());
   const HeightWidth& strides = attributes.strides;
   const HeightWidth& dilations = attributes.dilations;
   CAPSTAN_CHECK(strides.height >= 1 && strides.width >= 1, ValueError, op.name,
