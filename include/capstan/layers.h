@@ -100,6 +100,9 @@ struct WeightOptions {
 ///
 /// Layers that are called inside `call` become its sublayers, in the order of their first call. A call belongs to one
 /// thread at a time.
+///
+/// A plain Layer is a handle to a layer of any class. Put layers of your own classes into a std::vector<Layer> with
+/// emplace_back: push_back would copy the base only, and calling the result is an error.
 class CAPSTAN_EXPORT Layer {
  public:
   explicit Layer(const LayerOptions& options = {});
@@ -164,6 +167,9 @@ class CAPSTAN_EXPORT Layer {
   /// Weight number i of this layer itself, in the order in which they were made.
   const Variable& own_weight(std::size_t i) const;
 
+  /// For final classes of the library, at the end of their constructors: `layer` is a copy of this layer, to which plain
+  /// handles that were copied from the base lead.
+  void keep_class(std::shared_ptr<Layer> layer);
   /// For classes of the library: `type_name` is the class in snake case.
   Layer(const char* type_name, const LayerOptions& options);
 
@@ -221,7 +227,7 @@ struct DenseOptions {
 /// activation(x . kernel + bias) over the last axis: [..., in] to [..., units].
 /// Weights: kernel [in, units], bias [units]. Errors: ValueError for units < 1; ShapeError for an input of rank below 2
 /// or with another last axis than that of the first call.
-class CAPSTAN_EXPORT Dense : public Layer {
+class CAPSTAN_EXPORT Dense final : public Layer {
  public:
   explicit Dense(std::int64_t units, const DenseOptions& options = {});
   void build(const Shape& input_shape) override;
@@ -255,7 +261,7 @@ struct Conv2DOptions {
 /// Convolution of images [batch, height, width, channels].
 /// Weights: kernel [height, width, channels, filters], bias [filters]. Errors: ValueError for lengths below 1 or an
 /// unknown padding; ShapeError for an input of another rank, or a kernel larger than the image.
-class CAPSTAN_EXPORT Conv2D : public Layer {
+class CAPSTAN_EXPORT Conv2D final : public Layer {
  public:
   Conv2D(std::int64_t filters, Size2D kernel_size, const Conv2DOptions& options = {});
   void build(const Shape& input_shape) override;
@@ -281,7 +287,7 @@ struct Pooling2DOptions {
 };
 
 /// The largest element of each window of an image. Errors: as Conv2D.
-class CAPSTAN_EXPORT MaxPooling2D : public Layer {
+class CAPSTAN_EXPORT MaxPooling2D final : public Layer {
  public:
   explicit MaxPooling2D(Size2D pool_size = 2, const Pooling2DOptions& options = {});
 
@@ -294,7 +300,7 @@ class CAPSTAN_EXPORT MaxPooling2D : public Layer {
 };
 
 /// The mean of each window of an image; cells that padding added do not count. Errors: as Conv2D.
-class CAPSTAN_EXPORT AveragePooling2D : public Layer {
+class CAPSTAN_EXPORT AveragePooling2D final : public Layer {
  public:
   explicit AveragePooling2D(Size2D pool_size, const Pooling2DOptions& options = {});
 
@@ -330,7 +336,7 @@ struct BatchNormalizationOptions {
 /// When training, mean and variance are those of the batch (the variance divided by the count), and the moving averages
 /// move: moving = moving * momentum + batch * (1 - momentum). Otherwise the moving averages are used and stay. A layer
 /// that is not trainable always does the latter. Weights: gamma, beta, moving_mean, moving_variance, each [channels].
-class CAPSTAN_EXPORT BatchNormalization : public Layer {
+class CAPSTAN_EXPORT BatchNormalization final : public Layer {
  public:
   explicit BatchNormalization(const BatchNormalizationOptions& options = {});
   void build(const Shape& input_shape) override;
@@ -348,7 +354,7 @@ class CAPSTAN_EXPORT BatchNormalization : public Layer {
 using ActivationOptions = LayerOptions;
 
 /// Applies a function, given by name or as such.
-class CAPSTAN_EXPORT Activation : public Layer {
+class CAPSTAN_EXPORT Activation final : public Layer {
  public:
   explicit Activation(ActivationFunction function, const ActivationOptions& options = {});
 
@@ -360,7 +366,7 @@ class CAPSTAN_EXPORT Activation : public Layer {
 };
 
 /// max(x, 0).
-class CAPSTAN_EXPORT ReLU : public Layer {
+class CAPSTAN_EXPORT ReLU final : public Layer {
  public:
   explicit ReLU(const LayerOptions& options = {});
 
@@ -378,7 +384,7 @@ struct FlattenOptions {
 };
 
 /// [batch, ...] to [batch, everything else]; [batch] to [batch, 1].
-class CAPSTAN_EXPORT Flatten : public Layer {
+class CAPSTAN_EXPORT Flatten final : public Layer {
  public:
   explicit Flatten(const FlattenOptions& options = {});
 
@@ -403,7 +409,7 @@ struct DropoutOptions {
 
 /// When training, zeroes a fraction `rate` of the elements and scales the others by 1 / (1 - rate); otherwise the
 /// identity. Every call draws anew. Errors: ValueError for a rate outside [0, 1].
-class CAPSTAN_EXPORT Dropout : public Layer {
+class CAPSTAN_EXPORT Dropout final : public Layer {
  public:
   explicit Dropout(double rate, const DropoutOptions& options = {});
 

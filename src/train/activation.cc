@@ -6,11 +6,15 @@
 namespace capstan::layers {
 
 Activation::Activation(ActivationFunction function, const ActivationOptions& options)
-    : Layer("activation", options), function_(std::move(function)) {}
+    : Layer("activation", options), function_(std::move(function)) {
+  keep_class(std::make_shared<Activation>(*this));
+}
 
 Tensor Activation::call(const Tensor& x, const CallOptions&) { return function_(x); }
 
-ReLU::ReLU(const LayerOptions& options) : Layer("re_lu", options) {}
+ReLU::ReLU(const LayerOptions& options) : Layer("re_lu", options) {
+  keep_class(std::make_shared<ReLU>(*this));
+}
 
 Tensor ReLU::call(const Tensor& x, const CallOptions&) { return relu(x); }
 

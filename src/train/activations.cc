@@ -45,7 +45,7 @@ constexpr Named kNamed[] = {
     {"log_sigmoid", [](Tensor x) { return log_sigmoid(std::move(x)); }},
     {"exponential", [](Tensor x) { return exp(std::move(x)); }},
     {"log_softmax", [](Tensor x) { return log_softmax(x); }},
-    {"hard_sigmoid", [](Tensor x) { return clip_by_value(x / 6 + 0.5, 0, 1); }},
+    {"hard_sigmoid", [](Tensor x) { return relu6(x + 3) / 6; }},
     {"hard_tanh", [](Tensor x) { return clip_by_value(x, -1, 1); }},
     {"mish", [](Tensor x) { return x * tanh(softplus(x)); }},
     {"tanh_shrink", [](Tensor x) { return x - tanh(x); }},

@@ -38,7 +38,9 @@ void move(const Variable& average, const Tensor& value, double momentum) {
 
 BatchNormalization::BatchNormalization(const BatchNormalizationOptions& options)
     : Layer("batch_normalization", detail::common_options(options)),
-      options_(std::make_shared<const BatchNormalizationOptions>(options)) {}
+      options_(std::make_shared<const BatchNormalizationOptions>(options)) {
+  keep_class(std::make_shared<BatchNormalization>(*this));
+}
 
 void BatchNormalization::build(const Shape& input_shape) {
   const int rank = input_shape.rank();

@@ -26,6 +26,7 @@ Conv2D::Conv2D(std::int64_t filters, Size2D kernel_size, const Conv2DOptions& op
   detail::check_padding(kName, options.padding);
   detail::is_channels_first(kName, options.data_format);
   detail::LayerState::of(*this).activity_regularizer = options.activity_regularizer;
+  keep_class(std::make_shared<Conv2D>(*this));
 }
 
 void Conv2D::build(const Shape& input_shape) {

@@ -14,6 +14,7 @@ Dense::Dense(std::int64_t units, const DenseOptions& options)
       options_(std::make_shared<const DenseOptions>(options)) {
   detail::check_positive("dense", "units", units);
   detail::LayerState::of(*this).activity_regularizer = options.activity_regularizer;
+  keep_class(std::make_shared<Dense>(*this));
 }
 
 void Dense::build(const Shape& input_shape) {

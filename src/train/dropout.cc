@@ -17,6 +17,7 @@ Dropout::Dropout(double rate, const DropoutOptions& options)
       noise_shape_(options.noise_shape),
       key_(std::make_shared<std::uint64_t>(options.seed ? *options.seed : next_seed())) {
   CAPSTAN_CHECK(rate >= 0 && rate <= 1, ValueError, "dropout: rate must be between 0 and 1, not ", rate);
+  keep_class(std::make_shared<Dropout>(*this));
 }
 
 Tensor Dropout::call(const Tensor& x, const CallOptions& options) {

@@ -7,7 +7,9 @@ namespace capstan::layers {
 
 Flatten::Flatten(const FlattenOptions& options)
     : Layer("flatten", detail::common_options(options)),
-      channels_first_(detail::is_channels_first("flatten", options.data_format)) {}
+      channels_first_(detail::is_channels_first("flatten", options.data_format)) {
+  keep_class(std::make_shared<Flatten>(*this));
+}
 
 Tensor Flatten::call(const Tensor& x, const CallOptions&) {
   CAPSTAN_CHECK(x.rank() >= 1, ShapeError, name(), ": the input must have a batch axis, not be a scalar");

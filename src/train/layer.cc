@@ -104,7 +104,7 @@ const std::string& Layer::resolve_name() const {
   return state_->name;
 }
 
-std::string Layer::type_name() const { return class_name(body_ ? *body_ : *this); }
+std::string Layer::type_name() const { return class_name(body_ ? *body_ : state_->body ? *state_->body : *this); }
 const std::string& Layer::name() const { return resolve_name(); }
 bool Layer::is_built() const { return state_->is_built; }
 bool Layer::trainable() const { return state_->trainable; }
@@ -115,7 +115,17 @@ void Layer::build(const Shape& input_shape) {
   if (body_) body_->ensure_built(input_shape);
 }
 
+void Layer::keep_class(std::shared_ptr<Layer> layer) {
+  // The copy lives in the state and must not own it.
+  layer->state_ = std::shared_ptr<LayerState>(std::shared_ptr<void>(), state_.get());
+  state_->body = std::move(layer);
+}
+
 Tensor Layer::call(const Tensor&, const CallOptions&) {
+  if (typeid(*this) == typeid(Layer)) {
+    throw Error(detail::join("layer: this handle to \"", name(), "\" has lost the layer's class",
+                             help("put layers into a std::vector<Layer> with emplace_back, not push_back")));
+  }
   throw Error(detail::join("layer: \"", name(), "\" has no call()",
                            help("a layer of your own overrides Tensor call(const Tensor& x, const CallOptions& options)")));
 }
@@ -142,6 +152,11 @@ void Layer::ensure_built(const Shape& input_shape) {
 
 Tensor Layer::operator()(const Tensor& x, const CallOptions& options) const {
   if (body_) return (*body_)(x, options);
+  if (state_->body && typeid(*this) == typeid(Layer)) {
+    // The parent shall hold this handle, which owns the state, not the layer inside.
+    if (current_scope != nullptr) adopt(current_scope->layer, *this);
+    return (*state_->body)(x, options);
+  }
   Layer& self = const_cast<Layer&>(*this);  // A const handle is one to the same layer.
   LayerState& state = *state_;
   CAPSTAN_CHECK(x.has_value(), ValueError, name(), ": the input is an empty tensor");

@@ -90,6 +90,7 @@ Tensor Loss::masked(const Tensor& given_values, const Tensor& mask, const Tensor
     Tensor given = detail::floating_labels(sample_weight, values);
     detail::fit_ranks(weight, given);
     weight = weight * given;
+    detail::fit_ranks(values, weight);
   }
   return reduce(values * weight, weight, reduction_);
 }

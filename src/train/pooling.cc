@@ -39,6 +39,7 @@ MaxPooling2D::MaxPooling2D(Size2D pool_size, const Pooling2DOptions& options)
       pool_size_(pool_size),
       options_(std::make_shared<const Pooling2DOptions>(options)) {
   check("max_pooling2d", pool_size, options);
+  keep_class(std::make_shared<MaxPooling2D>(*this));
 }
 
 Tensor MaxPooling2D::call(const Tensor& x, const CallOptions&) { return pool(max_pool2d, name(), x, pool_size_, *options_); }
@@ -48,6 +49,7 @@ AveragePooling2D::AveragePooling2D(Size2D pool_size, const Pooling2DOptions& opt
       pool_size_(pool_size),
       options_(std::make_shared<const Pooling2DOptions>(options)) {
   check("average_pooling2d", pool_size, options);
+  keep_class(std::make_shared<AveragePooling2D>(*this));
 }
 
 Tensor AveragePooling2D::call(const Tensor& x, const CallOptions&) {

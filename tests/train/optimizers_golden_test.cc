@@ -123,7 +123,8 @@ void run_case(const Json& document, const Json& one) {
 }
 
 TEST(OptimizersAgainstKeras, AgreeInAllCases) {
-  run_cases("optimizers.json", run_case);
+  run_cases("optimizers.json", run_case,
+            {{"SGD/constraints/float64", "constraints of variables"}, {"Adam/constraints/float64", "constraints of variables"}});
 }
 
 TEST(SchedulesAgainstKeras, AgreeInAllCases) {

@@ -1,4 +1,7 @@
 // Short trainings against those of Keras: losses of every step, first gradients, final weights and results.
+#include <algorithm>
+#include <cmath>
+
 #include "tests/train/keras_cases.h"
 
 namespace capstan::testing {
@@ -10,12 +13,34 @@ Tensor rows(const Tensor& x, std::int64_t first, std::int64_t count) {
   return gather(x, constant(index));
 }
 
-void run_case(const Json&, const Json& one) {
+// |got - want| <= allowed (1 + |want|), plus what the original's float32 run departs from its float64 run: noise that Adam
+// amplifies where a gradient is nearly zero.
+void expect_near(const Tensor& got, const Json& want, const Json* exact, double allowed, const std::string& what) {
+  const std::vector<double> a = got.to_vector<double>();
+  const std::vector<double> b = tensor_from_json(want).to_vector<double>();
+  const std::vector<double> c = exact == nullptr ? b : tensor_from_json(*exact).to_vector<double>();
+  ASSERT_EQ(got.shape(), tensor_from_json(want).shape()) << what;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    ASSERT_NEAR(a[i], b[i], allowed * (1 + std::abs(b[i])) + std::abs(b[i] - c[i])) << what << ", element " << i;
+  }
+}
+
+// The case with the same name in float64, or null.
+const Json* in_float64(const Json& document, const Json& one) {
+  std::string name = one.at("name");
+  name = name.substr(0, name.rfind('/')) + "/float64";
+  for (const Json& other : document.at("cases")) {
+    if (other.at("name") == name) return &other;
+  }
+  return nullptr;
+}
+
+void run_case(const Json& document, const Json& one) {
+  const Json* const exact = in_float64(document, one);
   const std::string dtype = one.at("dtype");
   std::vector<Layer> layers;
   std::map<std::string, int> counts;
   // Layers get the names that the original gave them: the class and a number.
-  std::set<std::string> paths;
   for (const Json& item : one.at("layers")) {
     const std::string type = item.at(0);
     static const std::map<std::string, std::string> kSnake = {
@@ -42,8 +67,9 @@ void run_case(const Json&, const Json& one) {
   const Loss loss_fn = make_loss(one.at("loss").at(0), one.at("loss").at(1));
   const Optimizer optimizer = make_optimizer(one.at("optimizer").at(0), one.at("optimizer").at(1));
   const bool training = one.at("name").get<std::string>().find("inference_mode") == std::string::npos;
-  const double allowed = one.at("tolerance");
-  const Tolerance tolerance{allowed, allowed};
+  double allowed = one.at("tolerance");
+  // The factors of regularizers are float32 in the original.
+  if (one.at("layers").dump().find("regularizer") != std::string::npos) allowed = std::max(allowed, 1e-6);
   const std::vector<Variable>& variables = model.trainable_variables();
 
   for (std::size_t k = 0; k < one.at("steps").size(); ++k) {
@@ -59,7 +85,7 @@ void run_case(const Json&, const Json& one) {
     EXPECT_NEAR(global_norm(gradients).item<double>(), norm, 3 * allowed * (norm + 1)) << "step " << k;
     for (std::size_t i = 0; i < gradients.size(); ++i) {
       const std::string& path = variables[i].path();
-      if (k == 0) expect_close(gradients[i], one.at("first_gradients").at(path), "gradient of " + path, tolerance);
+      if (k == 0) expect_near(gradients[i], one.at("first_gradients").at(path), nullptr, allowed, "gradient of " + path);
       if (one.contains("sgd_per_layer_clip")) {
         const char* which = path.starts_with("model/dense_1") ? "head" : "body";
         gradients[i] = clip_by_norm(gradients[i], one.at("sgd_per_layer_clip").at(which).get<double>());
@@ -68,9 +94,11 @@ void run_case(const Json&, const Json& one) {
     optimizer.apply_gradients(gradients, variables);
   }
   for (std::size_t i = 0; i < model.weights().size(); ++i) {
-    expect_close(model.weights()[i].value(), one.at("final_weights")[i].at("value"), model.weights()[i].path(), tolerance);
+    expect_near(model.weights()[i].value(), one.at("final_weights")[i].at("value"),
+                exact == nullptr ? nullptr : &exact->at("final_weights")[i].at("value"), allowed, model.weights()[i].path());
   }
-  expect_close(model(x), one.at("final_inference_output"), "final result", tolerance);
+  expect_near(model(x), one.at("final_inference_output"), exact == nullptr ? nullptr : &exact->at("final_inference_output"),
+              allowed, "final result");
 }
 
 TEST(TrainingAgainstKeras, AgreesInAllCases) { run_cases("training.json", run_case); }

@@ -1,0 +1,120 @@
+#include "capstan/data.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "capstan/capstan.h"
+
+namespace capstan {
+namespace {
+
+using Ints = std::vector<std::int64_t>;
+
+Tensor counting(std::int64_t n) {
+  Ints values(static_cast<std::size_t>(n));
+  std::iota(values.begin(), values.end(), 0);
+  return constant(values);
+}
+
+template <class D>
+Ints elements(const D& dataset) {
+  Ints all;
+  for (const Tensor& x : dataset) {
+    for (std::int64_t value : x.template to_vector<std::int64_t>()) all.push_back(value);
+  }
+  return all;
+}
+
+TEST(Dataset, GivesPairsOfRows) {
+  const Tensor x = constant({{1.0, 2.0}, {3.0, 4.0}, {5.0, 6.0}});
+  const Tensor y = constant({10, 20, 30});
+  int i = 0;
+  for (const auto& [a, b] : from_tensor_slices(x, y)) {
+    EXPECT_TRUE(equal_tensors(a, x(i)));
+    EXPECT_EQ(b.item<int>(), 10 * ++i);
+  }
+  EXPECT_EQ(i, 3);
+  EXPECT_THROW(from_tensor_slices(x, constant({1, 2})), ShapeError);
+  EXPECT_THROW(from_tensor_slices(constant(1.0)), ShapeError);
+}
+
+TEST(Dataset, BatchesWithAShortLastOne) {
+  const auto dataset = from_tensor_slices(counting(7));
+  std::vector<Shape> shapes;
+  for (const Tensor& x : dataset.batch(3)) shapes.push_back(x.shape());
+  EXPECT_EQ(shapes, (std::vector<Shape>{{3}, {3}, {1}}));
+  EXPECT_EQ(dataset.batch(3).size(), 3);
+  EXPECT_EQ(dataset.batch(3, {.drop_remainder = true}).size(), 2);
+  EXPECT_EQ(elements(dataset.batch(3, {.drop_remainder = true})), (Ints{0, 1, 2, 3, 4, 5}));
+  EXPECT_EQ(elements(dataset.take(4).batch(2).batch(2)), (Ints{0, 1, 2, 3}));
+  EXPECT_THROW(elements(dataset.batch(3).batch(3)), ShapeError);
+  EXPECT_THROW(dataset.batch(0), ValueError);
+}
+
+TEST(Dataset, ShufflesEveryElementOnce) {
+  const auto dataset = from_tensor_slices(counting(100)).shuffle(30, {.seed = 4});
+  const Ints order = elements(dataset);
+  Ints sorted = order;
+  std::sort(sorted.begin(), sorted.end());
+  EXPECT_EQ(sorted, elements(from_tensor_slices(counting(100))));
+  EXPECT_NE(order, sorted);
+  // No element comes earlier than the buffer allows.
+  for (std::size_t i = 0; i < order.size(); ++i) EXPECT_LE(order[i], static_cast<std::int64_t>(i) + 29);
+}
+
+TEST(Dataset, ShufflesAnewInEveryPassButTheSameInEveryRun) {
+  const auto make = [] { return from_tensor_slices(counting(50)).shuffle(50, {.seed = 4}); };
+  const auto a = make();
+  const auto b = make();
+  const Ints first = elements(a);
+  const Ints second = elements(a);
+  EXPECT_NE(first, second);
+  EXPECT_EQ(first, elements(b));
+  EXPECT_EQ(second, elements(b));
+  const auto fixed = from_tensor_slices(counting(50)).shuffle(50, {.seed = 4, .reshuffle_each_iteration = false});
+  EXPECT_EQ(elements(fixed), elements(fixed));
+}
+
+TEST(Dataset, FollowsTheProcessSeed) {
+  const auto run = [] {
+    set_seed(9);
+    return elements(from_tensor_slices(counting(50)).shuffle(50));
+  };
+  EXPECT_EQ(run(), run());
+}
+
+TEST(Dataset, ShufflesBatchesOrExamples) {
+  const auto examples = from_tensor_slices(counting(64));
+  EXPECT_EQ(examples.batch(32).shuffle(500).size(), 2);
+  int whole = 0;
+  for (const Tensor& x : examples.batch(32).shuffle(500, {.seed = 1})) {
+    whole += x(0).item<int>() % 32 == 0 && x(31).item<int>() == x(0).item<int>() + 31 ? 1 : 0;
+  }
+  EXPECT_EQ(whole, 2);
+}
+
+TEST(Dataset, RepeatsTakesAndSkips) {
+  const auto dataset = from_tensor_slices(counting(5));
+  EXPECT_EQ(elements(dataset.repeat(2)), (Ints{0, 1, 2, 3, 4, 0, 1, 2, 3, 4}));
+  EXPECT_EQ(elements(dataset.repeat(0)), Ints{});
+  EXPECT_EQ(elements(dataset.take(3)), (Ints{0, 1, 2}));
+  EXPECT_EQ(elements(dataset.take(-1)), (Ints{0, 1, 2, 3, 4}));
+  EXPECT_EQ(elements(dataset.skip(3)), (Ints{3, 4}));
+  EXPECT_EQ(elements(dataset.skip(-1)), Ints{});
+  EXPECT_EQ(dataset.skip(3).size(), 2);
+  EXPECT_EQ(elements(dataset.prefetch(2)), elements(dataset));
+}
+
+TEST(Dataset, LoopsOutliveTheDataset) {
+  auto dataset = std::make_unique<Dataset<Tensor>>(from_tensor_slices(counting(4)).shuffle(4, {.seed = 1}).batch(2));
+  auto iterator = dataset->begin();
+  dataset = nullptr;
+  int count = 0;
+  for (; iterator != std::default_sentinel; ++iterator) ++count;
+  EXPECT_EQ(count, 2);
+}
+
+}  // namespace
+}  // namespace capstan

@@ -1,0 +1,204 @@
+#include "capstan/layers.h"
+
+#include <gtest/gtest.h>
+
+#include "capstan/capstan.h"
+
+namespace capstan {
+namespace {
+
+// Layers of a user.
+class Scale : public Layer {
+ public:
+  void build(const Shape& input_shape) override {
+    factor_ = add_weight({.name = "factor", .shape = {input_shape[-1]}, .initializer = "ones"});
+  }
+  Tensor call(const Tensor& x, const CallOptions& options) override {
+    trained = options.training;
+    return x * factor_;
+  }
+  bool trained = false;
+
+ private:
+  Variable factor_;
+};
+
+class TwoLayers : public Layer {
+ public:
+  Tensor call(const Tensor& x, const CallOptions&) override { return second(first(x)); }
+  Scale first;
+  layers::Dense second{3};
+};
+
+class WithoutCall : public Layer {};
+
+template <class E, class F>
+std::string message_of(const F& f) {
+  try {
+    f();
+  } catch (const E& error) {
+    return error.what();
+  }
+  return "nothing was thrown";
+}
+
+TEST(Layer, OfAUserMakesItsWeightsAtTheFirstCall) {
+  const Scale layer;
+  EXPECT_TRUE(layer.weights().empty());
+  EXPECT_EQ(layer(ones({2, 3})).shape(), (Shape{2, 3}));
+  ASSERT_EQ(layer.weights().size(), 1u);
+  EXPECT_EQ(layer.weights()[0].name(), "factor");
+  EXPECT_EQ(layer.weights()[0].path(), layer.name() + "/factor");
+  EXPECT_EQ(layer.count_params(), 3);
+  layer(ones({2, 3}));
+  EXPECT_EQ(layer.weights().size(), 1u);
+}
+
+TEST(Layer, IsNamedAfterItsClass) {
+  const Scale a;
+  const Scale b;
+  EXPECT_TRUE(a.name().starts_with("scale")) << a.name();
+  EXPECT_TRUE(b.name().starts_with("scale_")) << b.name();
+  EXPECT_EQ(a.type_name(), "Scale");
+  const layers::MaxPooling2D pooling(2);
+  EXPECT_TRUE(pooling.name().starts_with("max_pooling2d"));
+  EXPECT_EQ(layers::Dense(1, {.name = "head"}).name(), "head");
+  EXPECT_THROW(layers::Dense(1, {.name = "a/b"}), ValueError);
+}
+
+TEST(Layer, CopiesShareWeightsWheneverTheyWereTaken) {
+  const Scale original;
+  const Scale before = original;
+  const Layer handle = original;
+  original(ones({1, 2}));
+  original.set_weights({constant({2.0, 3.0})});
+  const Scale after = original;
+  for (const Layer& layer : {Layer(before), handle, Layer(after)}) {
+    EXPECT_EQ(layer(ones({1, 2})).to_vector<float>(), (std::vector<float>{2, 3}));
+    EXPECT_EQ(layer.weights().size(), 1u);
+  }
+}
+
+TEST(Layer, FindsSublayersWhenTheyAreCalled) {
+  const TwoLayers layer;
+  layer(ones({2, 2}));
+  ASSERT_EQ(layer.sublayers().size(), 2u);
+  ASSERT_EQ(layer.weights().size(), 3u);
+  EXPECT_EQ(layer.weights()[0].path(), layer.name() + "/" + layer.first.name() + "/factor");
+  EXPECT_EQ(layer.weights()[1].path(), layer.name() + "/" + layer.second.name() + "/kernel");
+  layer(ones({2, 2}));
+  EXPECT_EQ(layer.sublayers().size(), 2u);
+}
+
+TEST(Layer, PassesTrainingOnToSublayers) {
+  TwoLayers layer;
+  layer(ones({2, 2}), {.training = true});
+  EXPECT_TRUE(layer.first.trained);
+  layer(ones({2, 2}));
+  EXPECT_FALSE(layer.first.trained);
+}
+
+TEST(Layer, FreezesItsWeights) {
+  const TwoLayers layer;
+  layer(ones({2, 2}));
+  EXPECT_EQ(layer.trainable_variables().size(), 3u);
+  layer.set_trainable(false);
+  EXPECT_TRUE(layer.trainable_variables().empty());
+  EXPECT_EQ(layer.non_trainable_variables().size(), 3u);
+  EXPECT_FALSE(layer.second.weights()[0].trainable());
+  layer.set_trainable(true);
+  EXPECT_EQ(layer.trainable_variables().size(), 3u);
+}
+
+TEST(Layer, ChecksWeightsBeforeItSetsThem) {
+  const layers::Dense dense(2, {.name = "d"});
+  dense(ones({1, 3}));
+  EXPECT_NE(message_of<ValueError>([&] { dense.set_weights({ones({3, 2})}); }).find("d has 2 weights, the list 1"),
+            std::string::npos);
+  const std::vector<Tensor> before = dense.get_weights();
+  EXPECT_NE(message_of<ShapeError>([&] {
+              dense.set_weights({zeros({3, 2}), zeros({3})});
+            }).find("\"d/bias\" has shape [2], the value [3]"),
+            std::string::npos);
+  EXPECT_TRUE(equal_tensors(before[0], dense.get_weights()[0]));
+  EXPECT_THROW(layers::Dense(2).count_params(), ValueError);
+}
+
+TEST(Layer, WithoutCallSaysSo) {
+  const WithoutCall layer;
+  EXPECT_NE(message_of<Error>([&] { layer(ones({1})); }).find("has no call()"), std::string::npos);
+}
+
+TEST(Layer, ThatWasCopiedAsItsBaseSaysSo) {
+  std::vector<Layer> list;
+  list.push_back(Scale());
+  EXPECT_NE(message_of<Error>([&] { list[0](ones({1, 2})); }).find("emplace_back"), std::string::npos);
+  list.emplace_back(Scale());
+  EXPECT_EQ(list[1](ones({1, 2})).shape(), (Shape{1, 2}));
+  list.push_back(layers::Dense(3));  // the library's classes are known
+  EXPECT_EQ(list[2](ones({1, 2})).shape(), (Shape{1, 3}));
+  EXPECT_EQ(list[2].type_name(), "Dense");
+  EXPECT_EQ(list[2].weights().size(), 2u);
+}
+
+TEST(Layer, ConvertsFloatingInputs) {
+  EXPECT_EQ(layers::Dense(2)(ones({1, 3}, float64)).dtype(), float32);
+  EXPECT_EQ(layers::Dense(2, {.dtype = float64})(ones({1, 3})).dtype(), float64);
+}
+
+TEST(Dense, SaysWhatIsWrong) {
+  EXPECT_NE(message_of<ValueError>([] { layers::Dense(0); }).find("units must be at least 1, not 0"), std::string::npos);
+  const layers::Dense dense(2, {.name = "d"});
+  EXPECT_NE(message_of<ShapeError>([&] { dense(ones({3})); }).find("must have rank 2 or more, not 1"), std::string::npos);
+  EXPECT_TRUE(dense.weights().empty());
+  dense(ones({1, 3}));
+  EXPECT_NE(message_of<ShapeError>([&] { dense(ones({1, 4})); }).find("must have length 3, not 4"), std::string::npos);
+}
+
+TEST(Conv2D, SaysWhatIsWrong) {
+  EXPECT_THROW(layers::Conv2D(0, 3), ValueError);
+  EXPECT_THROW(layers::Conv2D(1, 0), ValueError);
+  EXPECT_THROW(layers::Conv2D(1, 3, {.strides = 0}), ValueError);
+  EXPECT_THROW(layers::Conv2D(1, 3, {.padding = "causal"}), ValueError);
+  EXPECT_THROW(layers::Conv2D(1, 3)(ones({1, 2, 2, 1})), ShapeError);
+  EXPECT_THROW(layers::Conv2D(1, 3)(ones({1, 2, 2})), ShapeError);
+  EXPECT_THROW(layers::MaxPooling2D(3)(ones({1, 2, 2, 1})), ShapeError);
+}
+
+TEST(Dropout, DropsOnlyWhenTraining) {
+  set_seed(1);
+  const layers::Dropout dropout(0.5);
+  const Tensor x = ones({1000});
+  EXPECT_TRUE(same_tensor(dropout(x), x));
+  const Tensor a = dropout(x, {.training = true});
+  const Tensor b = dropout(x, {.training = true});
+  const double zeros_in_a = 1000 - reduce_sum(a).item<double>() / 2;
+  EXPECT_NEAR(zeros_in_a, 500, 80);
+  EXPECT_FALSE(equal_tensors(a, b));
+  EXPECT_THROW(layers::Dropout(1.5), ValueError);
+}
+
+TEST(Dropout, RepeatsWithItsSeed) {
+  const Tensor x = ones({50});
+  const auto draw = [&] { return layers::Dropout(0.5, {.seed = 3})(x, {.training = true}); };
+  EXPECT_TRUE(equal_tensors(draw(), draw()));
+  const layers::Dropout rows(0.5, {.noise_shape = Shape{-1, 1}, .seed = 3});
+  const Tensor y = rows(ones({40, 3}), {.training = true});
+  EXPECT_TRUE(equal_tensors(y(slice(), 0), y(slice(), 2)));
+}
+
+TEST(BatchNormalization, LeavesItsAveragesAloneUnlessTraining) {
+  const layers::BatchNormalization layer;
+  const Tensor x = constant({{1.0}, {3.0}});
+  layer(x);
+  EXPECT_EQ(layer.weights()[2].item<float>(), 0);
+  layer(x, {.training = true});
+  EXPECT_NEAR(layer.weights()[2].item<float>(), 0.02, 1e-6);
+  EXPECT_NEAR(layer.weights()[3].item<float>(), 0.99 + 0.01, 1e-6);
+  layer.set_trainable(false);
+  layer(x, {.training = true});
+  EXPECT_NEAR(layer.weights()[2].item<float>(), 0.02, 1e-6);
+}
+
+}  // namespace
+}  // namespace capstan

@@ -1,0 +1,132 @@
+#include "capstan/models.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "capstan/capstan.h"
+
+namespace capstan {
+namespace {
+
+class LinearModel : public Model {
+ public:
+  Tensor call(const Tensor& x, const CallOptions&) override { return dense(x); }
+  layers::Dense dense{1};
+};
+
+Sequential mnist_network() {
+  std::vector<Layer> list;
+  const auto block = [&](std::int64_t filters, int times) {
+    for (int i = 0; i < times; ++i) {
+      layers::Conv2DOptions options{.padding = "same"};
+      if (list.empty()) options.input_shape = {28, 28, 1};
+      list.push_back(layers::Conv2D(filters, {3, 3}, options));
+      list.push_back(layers::Activation("relu"));
+      list.push_back(layers::BatchNormalization());
+    }
+    list.push_back(layers::MaxPooling2D({2, 2}));
+  };
+  block(16, 1);
+  block(32, 2);
+  block(64, 3);
+  list.push_back(layers::Flatten());
+  list.push_back(layers::Dense(256));
+  list.push_back(layers::Activation("relu"));
+  list.push_back(layers::BatchNormalization());
+  list.push_back(layers::Dropout(0.5));
+  list.push_back(layers::Dense(10));
+  list.push_back(layers::Activation("softmax"));
+  return Sequential(list);
+}
+
+TEST(Sequential, OfTheTutorialHasItsParametersAtOnce) {
+  const Sequential model = mnist_network();
+  EXPECT_TRUE(model.is_built());
+  EXPECT_EQ(model.layers().size(), 28u);
+  EXPECT_EQ(model.weights().size(), 44u);
+  EXPECT_EQ(model.trainable_variables().size(), 30u);
+  EXPECT_EQ(model.count_params(), 258794);
+  EXPECT_EQ(model.weights()[0].path(), model.name() + "/" + model.layers()[0].name() + "/kernel");
+}
+
+TEST(Sequential, WithoutInputShapeIsBuiltByItsFirstCall) {
+  const Sequential model({layers::Dense(4, {.activation = "relu"}), layers::Dense(2)});
+  EXPECT_FALSE(model.is_built());
+  EXPECT_TRUE(model.weights().empty());
+  EXPECT_EQ(model(ones({3, 5})).shape(), (Shape{3, 2}));
+  EXPECT_EQ(model.count_params(), 5 * 4 + 4 + 4 * 2 + 2);
+  EXPECT_THROW(model(ones({3, 6})), ShapeError);
+}
+
+TEST(Sequential, SharesItsLayers) {
+  const layers::Dense head(2, {.name = "head"});
+  const Sequential model({head});
+  model(ones({1, 3}));
+  EXPECT_TRUE(equal_tensors(head.get_weights()[0], model.get_weights()[0]));
+  EXPECT_TRUE(equal_tensors(model.layers()[0](ones({1, 3})), model(ones({1, 3}))));
+  EXPECT_EQ(model.get_layer("head").name(), "head");
+  EXPECT_THROW(model.get_layer("body"), ValueError);
+  EXPECT_THROW(Sequential({head, head}), ValueError);
+}
+
+TEST(Model, OfAUserTrains) {
+  set_seed(4);
+  const Tensor x = constant({{-1.0}, {0.0}, {1.0}, {2.0}});
+  const Tensor y = 2 * x - 1;
+  LinearModel model;
+  EXPECT_TRUE(model.trainable_variables().empty());
+  const losses::MeanSquaredError loss_fn;
+  const optimizers::SGD optimizer({.learning_rate = 0.1});
+  for (int step = 0; step < 200; ++step) {
+    GradientTape tape;
+    const Tensor loss = loss_fn(y, model(x, {.training = true}));
+    optimizer.apply_gradients(tape.gradient(loss, model.trainable_variables()), model.trainable_variables());
+  }
+  EXPECT_NEAR(model.dense.get_weights()[0].item<float>(), 2, 1e-3);
+  EXPECT_NEAR(model.dense.get_weights()[1].item<float>(), -1, 1e-3);
+  EXPECT_TRUE(model.name().starts_with("linear_model"));
+  EXPECT_EQ(optimizer.iterations(), 200);
+}
+
+TEST(Model, EvaluatesLossAndAccuracyOverAllExamples) {
+  const Sequential model({layers::Activation("linear")});
+  const Tensor p = constant({{0.9, 0.1}, {0.2, 0.8}, {0.6, 0.4}});
+  const Tensor y = constant({{1.0, 0.0}, {0.0, 1.0}, {0.0, 1.0}});
+  EXPECT_THROW(model.evaluate(p, y), ValueError);
+  model.compile({.loss = losses::categorical_crossentropy, .metrics = {"acc"}});
+  const Evaluation result = model.evaluate(p, y, {.batch_size = 2});
+  EXPECT_NEAR(result.loss, -(std::log(0.9) + std::log(0.8) + std::log(0.4)) / 3, 1e-6);
+  EXPECT_EQ(result.metrics[0].first, "acc");
+  EXPECT_NEAR(result["acc"], 2.0 / 3, 1e-6);
+  EXPECT_THROW(result["f1"], ValueError);
+  EXPECT_THROW(model.evaluate(p, y(slice(0, 2))), ShapeError);
+  EXPECT_TRUE(equal_tensors(model.predict(p, {.batch_size = 2}), p));
+}
+
+TEST(Model, SummarisesItsLayers) {
+  const Sequential model(
+      {layers::Dense(3, {.name = "a", .input_shape = {4}}), layers::BatchNormalization({.name = "batch_normalization"}),
+       layers::Dropout(0.5, {.name = "c"}), layers::Dense(2, {.name = "d"})},
+      "m");
+  EXPECT_EQ(model.summary(), R"(Model: "m"
+┏━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━┳━━━━━━━━━━━━━━━━━━━━━━━━━━━━━┳━━━━━━━━━━━━━━━━━┓
+┃ Layer (type)                         ┃ Output Shape                ┃         Param # ┃
+┡━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━╇━━━━━━━━━━━━━━━━━━━━━━━━━━━━━╇━━━━━━━━━━━━━━━━━┩
+│ a (Dense)                            │ (None, 3)                   │              15 │
+├──────────────────────────────────────┼─────────────────────────────┼─────────────────┤
+│ batch_normalization                  │ (None, 3)                   │              12 │
+│ (BatchNormalization)                 │                             │                 │
+├──────────────────────────────────────┼─────────────────────────────┼─────────────────┤
+│ c (Dropout)                          │ (None, 3)                   │               0 │
+├──────────────────────────────────────┼─────────────────────────────┼─────────────────┤
+│ d (Dense)                            │ (None, 2)                   │               8 │
+└──────────────────────────────────────┴─────────────────────────────┴─────────────────┘
+ Total params: 35 (140.00 B)
+ Trainable params: 29 (116.00 B)
+ Non-trainable params: 6 (24.00 B)
+)");
+}
+
+}  // namespace
+}  // namespace capstan
