@@ -23,7 +23,7 @@ Padding::Padding(const char* name) : Padding(std::string_view(name)) {}
 Padding::Padding(std::string_view name) {
   std::string upper(name);
   for (char& c : upper) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  CAPSTAN_CHECK(upper == "SAME" || upper == "VALID", ValueError, "padding: \"", name,
+  CAPSTAN_CHECK(upper == "SAME" || upper == "VALID", ValueError, "padding: padding \"", name,
                 "\" is neither \"SAME\" nor \"VALID\"");
   kind = upper == "SAME" ? Kind::kSame : Kind::kValid;
 }
@@ -31,7 +31,7 @@ Padding::Padding(std::string_view name) {
 Padding::Padding(std::array<std::int64_t, 4> top_bottom_left_right)
     : kind(Kind::kExplicit), pads(top_bottom_left_right) {
   for (std::int64_t pad : pads)
-    CAPSTAN_CHECK(pad >= 0, ValueError, "padding: negative number ", pad);
+    CAPSTAN_CHECK(pad >= 0, ValueError, "padding: negative padding ", pad);
 }
 
 namespace {

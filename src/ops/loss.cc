@@ -195,16 +195,20 @@ Shape without_last(const Shape& shape) {
   return Shape(shape.dims().first(static_cast<std::size_t>(shape.rank() - 1)));
 }
 
+// Errors name the public functions, not the ops with two outputs behind them.
+constexpr std::string_view kCrossEntropyName = "softmax_cross_entropy_with_logits";
+constexpr std::string_view kSparseCrossEntropyName = "sparse_softmax_cross_entropy_with_logits";
+
 void infer_cross_entropy(const Call& call, OutputSpecs& outputs) {
   const TensorRef& labels = call.input(0);
   const TensorRef& logits = call.input(1);
   const auto shown = [&] { return arguments({{"labels", labels}, {"logits", logits}}); };
-  CAPSTAN_CHECK(is_floating(logits.dtype()), DTypeError, call.op.name, ": dtype ", logits.dtype(),
-                " is not supported", shown());
-  CAPSTAN_CHECK(logits.rank() > 0, ShapeError, call.op.name, ": logits need rank 1 or more",
+  CAPSTAN_CHECK(is_floating(logits.dtype()), DTypeError, kCrossEntropyName, ": dtype ",
+                logits.dtype(), " is not supported", shown());
+  CAPSTAN_CHECK(logits.rank() > 0, ShapeError, kCrossEntropyName, ": logits need rank 1 or more",
                 shown());
-  CAPSTAN_CHECK(labels.shape() == logits.shape(), ShapeError, call.op.name, ": shapes differ, ",
-                labels.shape(), " and ", logits.shape(), shown());
+  CAPSTAN_CHECK(labels.shape() == logits.shape(), ShapeError, kCrossEntropyName,
+                ": shapes differ, ", labels.shape(), " and ", logits.shape(), shown());
   outputs.add(logits.dtype(), without_last(logits.shape()));
   outputs.add(logits.dtype(), logits.shape());
 }
@@ -213,21 +217,22 @@ void infer_sparse_cross_entropy(const Call& call, OutputSpecs& outputs) {
   const TensorRef& labels = call.input(0);
   const TensorRef& logits = call.input(1);
   const auto shown = [&] { return arguments({{"labels", labels}, {"logits", logits}}); };
-  CAPSTAN_CHECK(is_floating(logits.dtype()), DTypeError, call.op.name, ": dtype ", logits.dtype(),
-                " is not supported", shown());
+  CAPSTAN_CHECK(is_floating(logits.dtype()), DTypeError, kSparseCrossEntropyName, ": dtype ",
+                logits.dtype(), " is not supported", shown());
   CAPSTAN_CHECK(labels.dtype() == DType::kInt32 || labels.dtype() == DType::kInt64, DTypeError,
-                call.op.name, ": labels must be int32 or int64, not ", labels.dtype(), shown());
-  CAPSTAN_CHECK(logits.rank() > 0, ShapeError, call.op.name, ": logits need rank 1 or more",
+                kSparseCrossEntropyName, ": labels must be int32 or int64, not ", labels.dtype(),
                 shown());
+  CAPSTAN_CHECK(logits.rank() > 0, ShapeError, kSparseCrossEntropyName,
+                ": logits need rank 1 or more", shown());
   const Shape rows = without_last(logits.shape());
-  CAPSTAN_CHECK(labels.shape() == rows, ShapeError, call.op.name, ": labels have shape ",
+  CAPSTAN_CHECK(labels.shape() == rows, ShapeError, kSparseCrossEntropyName, ": labels have shape ",
                 labels.shape(), ", the rows of logits ", rows, shown());
   const std::int64_t classes = logits.dim(-1);
   for (std::int64_t i = 0; i < labels.size(); ++i) {
     const std::int64_t label = labels.dtype() == DType::kInt32 ? labels.data<std::int32_t>()[i]
                                                                : labels.data<std::int64_t>()[i];
-    CAPSTAN_CHECK(label >= 0 && label < classes, IndexError, call.op.name, ": label ", label,
-                  " at position ", i, " is not one of ", classes, " classes", shown());
+    CAPSTAN_CHECK(label >= 0 && label < classes, IndexError, kSparseCrossEntropyName, ": label ",
+                  label, " at position ", i, " is not one of ", classes, " classes", shown());
   }
   outputs.add(logits.dtype(), rows);
   outputs.add(logits.dtype(), logits.shape());

@@ -20,6 +20,7 @@
 #include "src/kernels/random.h"
 #include "src/ops/axes.h"
 #include "src/ops/families.h"
+#include "src/ops/named_errors.h"
 #include "src/ops/reduce.h"
 #include "src/ops/wide.h"
 
@@ -644,8 +645,10 @@ Moments moments(Operand x, Axes axes, bool keepdims) {
 
 Tensor batch_normalization(Operand x, Operand mean, Operand variance, Operand offset, Operand scale,
                            double variance_epsilon) {
-  const Tensor factor = rsqrt(add(variance, variance_epsilon)) * scale;
-  return multiply(x, factor) + subtract(offset, multiply(mean, factor));
+  return with_errors_of("batch_normalization", [&] {
+    const Tensor factor = rsqrt(add(variance, variance_epsilon)) * scale;
+    return multiply(x, factor) + subtract(offset, multiply(mean, factor));
+  });
 }
 
 BatchNormResult fused_batch_norm_training(Operand x, Operand scale, Operand offset,
@@ -657,7 +660,9 @@ BatchNormResult fused_batch_norm_training(Operand x, Operand scale, Operand offs
   CAPSTAN_CHECK(value.rank() == 4, ShapeError,
                 "fused_batch_norm_training: images need rank 4, not ", value.rank(),
                 arguments({{"x", value}}));
-  BatchNormResult result = batch_norm_training(value, scale, offset, epsilon);
+  BatchNormResult result = with_errors_of("fused_batch_norm_training", [&] {
+    return batch_norm_training(value, scale, offset, epsilon);
+  });
   const auto rows = static_cast<double>(rows_of(value.shape()));
   // The moments are for moving averages and have no gradient.
   return {result.y, stop_gradient(result.mean),

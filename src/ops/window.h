@@ -8,6 +8,7 @@
 #include "src/core/attributes.h"
 #include "src/core/check.h"
 #include "src/ops/lengths.h"
+#include "src/ops/named_errors.h"
 
 namespace capstan {
 
@@ -66,7 +67,7 @@ inline Padding unpack(const PackedPadding& packed) {
 inline void set_field(PackedPadding& field, const AttributeValue& value, std::string_view op,
                       std::string_view name) {
   if (value.kind == AttributeValue::Kind::kString) {
-    field = pack(Padding(std::string_view(value.text)));
+    field = with_errors_of(op, [&] { return pack(Padding(std::string_view(value.text))); });
     return;
   }
   bool fits = value.kind == AttributeValue::Kind::kList && value.list.size() == 4;
@@ -81,8 +82,8 @@ inline void set_field(PackedPadding& field, const AttributeValue& value, std::st
   }
   CAPSTAN_CHECK(pads[0][0] == 0 && pads[0][1] == 0 && pads[3][0] == 0 && pads[3][1] == 0,
                 ValueError, op, ": only height and width can be padded, not ", value.to_string());
-  field =
-      pack(Padding(std::array<std::int64_t, 4>{pads[1][0], pads[1][1], pads[2][0], pads[2][1]}));
+  const std::array<std::int64_t, 4> sides = {pads[1][0], pads[1][1], pads[2][0], pads[2][1]};
+  field = with_errors_of(op, [&] { return pack(Padding(sides)); });
 }
 inline AttributeValue get_field(const PackedPadding& field) {
   if (field.kind == Padding::Kind::kValid) return {"VALID"};

@@ -330,8 +330,8 @@ CaseResult run_error(const Case& c) {
     const std::string text = thrown.what();
     if (!fits(thrown, category))
       throw Failure{"the wrong type of error for " + category + ": " + text};
-    if (text.find(": ") == std::string::npos)
-      throw Failure{"the error does not say which op it is from: " + text};
+    if (!text.starts_with(c.op + ": "))
+      throw Failure{"the error does not begin with the op: " + text};
     return {};
   }
   throw Failure{"no error, want one of " + category};
