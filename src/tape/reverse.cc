@@ -33,18 +33,14 @@ using detail::Block;
 
 namespace {
 
+// Loops of at most this many elements are called directly: run_loop is for broadcasts and threads.
+constexpr std::int64_t kSmall = 16384;
+
 enum Mark : std::uint8_t {
   kConnected = 1,  // depends on a leaf of this tape
   kWanted = 2,     // and on a source
   kSource = 4,     // is a source
 };
-
-// Memory of a pass, recycled per thread. A rule may run another gradient(), so a pass takes it away for its duration.
-struct Scratch {
-  std::vector<Block*> cotangents;  // nothing for kNoSlot, then of results by slot, then of leaves
-  std::vector<std::uint8_t> marks;
-};
-thread_local Scratch idle_scratch;
 
 // True if the block's buffer is ours alone to write.
 bool writable(const Block* block) {
@@ -92,7 +88,7 @@ Tensor add_cotangents(const Tensor& a, const Tensor& b) {
 class ReversePass {
  public:
   explicit ReversePass(TapeImpl& tape)
-      : tape_(tape), scratch_(std::exchange(idle_scratch, {})), leaves_(tape.result_slots() + 1), end_(tape.count_) {
+      : tape_(tape), scratch_(tape.running == 1 ? tape.scratch_ : own_), leaves_(tape.result_slots() + 1), end_(tape.count_) {
     const std::size_t slots = leaves_ + tape.leaves_.size();
     scratch_.cotangents.assign(slots, nullptr);
     scratch_.marks.assign(slots, 0);
@@ -108,8 +104,6 @@ class ReversePass {
     }
     scratch_.cotangents.clear();
     scratch_.marks.clear();
-    constexpr std::size_t kKept = std::size_t{1} << 16;
-    if (scratch_.cotangents.capacity() <= kKept) idle_scratch = std::move(scratch_);
   }
 
   ReversePass(const ReversePass&) = delete;
@@ -156,16 +150,18 @@ class ReversePass {
       } else {
         propagate(r);
       }
-      if (!tape_.persistent) tape_.release_record(r);
+      if (!tape_.persistent) {
+        tape_.release_record(r);
+        tape_.count_ = i;
+      }
     }
   }
 
-  // The cotangent that a source has collected, or nothing.
-  Tensor result(Slot slot) const {
-    // A variable that a rule was the first to read has a slot by now that this pass did not know.
-    if (slot == kNoSlot || index(slot) >= scratch_.cotangents.size()) return {};
-    Block* block = scratch_.cotangents[index(slot)];
-    return block == nullptr ? Tensor() : share(block);
+  // The cotangent that a source has collected, or nothing. It is the slot's no more if nobody asks again.
+  Tensor result(Slot slot, bool last) {
+    Block*& block = scratch_.cotangents[index(slot)];
+    if (block == nullptr) return {};
+    return last ? Tensor::adopt(std::exchange(block, nullptr)) : share(block);
   }
 
   // Releases what is left; for the end of a pass that succeeded the sources are still held by their slots.
@@ -193,6 +189,16 @@ class ReversePass {
     return Tensor::adopt(std::exchange(block, nullptr));
   }
 
+  static void add_in_place(Block* sum, const Block* cotangent) {
+    const Loop loop = loops_of(kAdd, sum->dtype).forward[static_cast<int>(sum->dtype)];
+    if (sum->count <= kSmall && sum->count > 0) {
+      loop({sum->data, {sum->data, cotangent->data, nullptr, nullptr, nullptr}, sum->count, nullptr, 0, false});
+      return;
+    }
+    const Block* inputs[] = {sum, cotangent};
+    run_loop({loop}, sum, inputs);
+  }
+
   // Adds a cotangent of the right shape to a slot.
   void accumulate(Slot slot, Tensor cotangent) {
     Block*& sum = scratch_.cotangents[index(slot)];
@@ -201,8 +207,7 @@ class ReversePass {
       return;
     }
     if (fused_ && writable(sum) && !is_sparse(cotangent.block())) {
-      const Block* inputs[] = {sum, cotangent.block()};
-      run_loop({loops_of(kAdd, sum->dtype).forward[static_cast<int>(sum->dtype)]}, sum, inputs);
+      add_in_place(sum, cotangent.block());
       return;
     }
     const Tensor before = Tensor::adopt(std::exchange(sum, nullptr));
@@ -235,10 +240,9 @@ class ReversePass {
     }
   }
 
-  // Runs a rule's loop for the cotangent g. Small ones go straight to the loop: run_loop is for broadcasts and threads.
+  // Runs a rule's loop for the cotangent g.
   static void run_rule_loop(Loop loop, const double* parameters, bool accumulate, const Record& r, unsigned reads,
                             const Block* g, Block* out) {
-    constexpr std::int64_t kSmall = 16384;
     const Block* const inputs[5] = {g, (reads & kReadsInput0) != 0 ? r.saved[0] : nullptr,
                                     (reads & kReadsInput1) != 0 ? r.saved[1] : nullptr,
                                     (reads & kReadsInput2) != 0 ? r.saved[2] : nullptr,
@@ -305,7 +309,8 @@ class ReversePass {
   void call_rule(Record& r, const RuleCall& call, std::size_t inputs);
 
   TapeImpl& tape_;
-  Scratch scratch_;
+  TapeScratch own_;       // of a pass that a rule of another pass of this tape has started
+  TapeScratch& scratch_;  // the tape's, or own_
   std::size_t leaves_;  // where the leaves' positions begin
   std::uint32_t end_;  // fixed: a persistent tape may record while it runs
   bool fused_ = false;
@@ -540,7 +545,14 @@ void TapeImpl::gradient(std::span<const Source> targets, std::span<const Source>
   } use_up{this};
 
   ReversePass pass(*this);
-  for (const Source& source : sources) pass.mark_source(slot_of(source));
+  // The slots of the sources as they are now: a rule may be the first to read a variable.
+  Slot few[8];
+  std::vector<Slot> many(sources.size() > 8 ? sources.size() : 0);
+  Slot* const slots = sources.size() > 8 ? many.data() : few;
+  for (std::size_t k = 0; k < sources.size(); ++k) {
+    slots[k] = slot_of(sources[k]);
+    pass.mark_source(slots[k]);
+  }
   pass.mark_results();
   for (std::size_t i = 0; i < targets.size(); ++i) {
     const bool weighted = i < options.output_gradients.size() && options.output_gradients[i].has_value();
@@ -557,8 +569,7 @@ void TapeImpl::gradient(std::span<const Source> targets, std::span<const Source>
   }
   pass.run();
   for (std::size_t k = 0; k < sources.size(); ++k) {
-    const Slot slot = slot_of(sources[k]);
-    if (slot != kNoSlot) gradients[k] = pass.result(slot);
+    if (slots[k] != kNoSlot) gradients[k] = pass.result(slots[k], sources.size() == 1);
     if (!gradients[k].has_value() && options.unconnected_gradients == UnconnectedGradients::kZero) {
       gradients[k] = filled_like(value_of(sources[k]), 0);
     }

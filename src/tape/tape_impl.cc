@@ -23,6 +23,7 @@ struct TapeCache {
 thread_local TapeCache cache;
 constexpr std::size_t kMaxCachedTapes = 8;
 constexpr std::size_t kMaxKeptChunks = 32;  // 1 MiB of records
+constexpr std::size_t kMaxKeptSlots = std::size_t{1} << 16;
 
 std::size_t hash(const Block* block) {
   return static_cast<std::size_t>((reinterpret_cast<std::uintptr_t>(block) >> 6) * 0x9e3779b97f4a7c15ull >> 32);
@@ -66,6 +67,7 @@ void TapeImpl::destroy(TapeImpl* tape) noexcept {
       delete[] tape->chunks_.back();
       tape->chunks_.pop_back();
     }
+    if (tape->scratch_.cotangents.capacity() > kMaxKeptSlots) tape->scratch_ = {};
     cache.free.push_back(tape);
     return;
   }

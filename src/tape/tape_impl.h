@@ -69,6 +69,12 @@ struct TapeLeaf {
   detail::VariableState* variable;  // or null
 };
 
+// Memory of a reverse pass.
+struct TapeScratch {
+  std::vector<detail::Block*> cotangents;  // nothing for kNoSlot, then of results by slot, then of leaves
+  std::vector<std::uint8_t> marks;
+};
+
 class TapeImpl final : public Observer {
  public:
   // Tapes are recycled with their memory, because a training step opens a fresh one each time.
@@ -165,6 +171,7 @@ class TapeImpl final : public Observer {
   std::vector<TableEntry> table_;
   std::vector<std::uint32_t> table_index_;
   std::vector<RecordExtra*> free_extras_;
+  TapeScratch scratch_;  // of the pass under way; kept for the next one
 };
 
 // The op of a record made by custom_gradient. It is never applied.
