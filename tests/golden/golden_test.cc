@@ -52,7 +52,9 @@ TEST_P(Golden, CasesPass) {
     }
   }
   EXPECT_GT(passed, 0);
-  if (GetParam() == "programs") EXPECT_EQ(passed, static_cast<int>(file.at("cases").size()));
+  if (GetParam() == "programs") {
+    EXPECT_EQ(passed, static_cast<int>(file.at("cases").size()));
+  }
 }
 
 TEST(GoldenFiles, CallAtLeastNinetyOpsOfTheLibrary) {
