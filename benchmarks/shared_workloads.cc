@@ -45,7 +45,9 @@ std::vector<float> fill_values(const Shape& shape, int seed, double scale = 1.0)
   return values;
 }
 
-Tensor filled(const Shape& shape, int seed, double scale = 1.0) { return constant(fill_values(shape, seed, scale), shape); }
+Tensor filled(const Shape& shape, int seed, double scale = 1.0) {
+  return constant(fill_values(shape, seed, scale), shape);
+}
 
 Tensor labels(int n, int classes) {
   std::vector<std::int32_t> values;
@@ -105,7 +107,8 @@ void measure(const Arguments& arguments, const std::string& workload, const std:
   }
   const double unit = 1e6 / m.per;
   std::printf(
-      "{\"workload\": \"%s\", \"implementation\": \"capstan %s\", \"threads\": %d, \"min_us\": %.4f, \"median_us\": %.4f, "
+      "{\"workload\": \"%s\", \"implementation\": \"capstan %s\", \"threads\": %d, \"min_us\": %.4f, \"median_us\": "
+      "%.4f, "
       "\"cpu_us\": %.4f, \"first_call_us\": %.1f, \"peak_rss_mib\": %.1f, \"check\": %s, \"note\": null}\n",
       workload.c_str(), arguments.mode.c_str(), arguments.threads, samples.front() * unit,
       samples[samples.size() / 2] * unit, cpu * unit, first * 1e6, static_cast<double>(usage.ru_maxrss) / 1024,
@@ -119,19 +122,23 @@ using Workload = std::function<void(const Arguments&, const std::string&)>;
 
 void op(const Arguments& arguments, const std::string& name) {
   const Tensor x = constant({0.999});
-  measure(arguments, name, [&] {
-    for (int i = 0; i < 100; ++i) Tensor y = x * x;
-  }, {.per = 100});
+  measure(arguments, name,
+          [&] {
+            for (int i = 0; i < 100; ++i) Tensor y = x * x;
+          },
+          {.per = 100});
 }
 
 void op_gradient(const Arguments& arguments, const std::string& name) {
   const Tensor x = constant({0.999});
-  measure(arguments, name, [&] {
-    GradientTape tape;
-    tape.watch(x);
-    const Tensor y = x * x;
-    const Tensor gradient = tape.gradient(y, x);
-  }, {});
+  measure(arguments, name,
+          [&] {
+            GradientTape tape;
+            tape.watch(x);
+            const Tensor y = x * x;
+            const Tensor gradient = tape.gradient(y, x);
+          },
+          {});
 }
 
 Workload chain100(int n) {
@@ -398,7 +405,8 @@ int main(int argc, char** argv) {
     if (key == "--seconds") arguments.seconds = std::atof(argv[i + 1]);
   }
   if (arguments.workload.empty()) {
-    std::fprintf(stderr, "usage: shared_workloads --workload NAME[,NAME...]|all [--mode eager] [--threads N] [--seconds S]\n");
+    std::fprintf(stderr,
+                 "usage: shared_workloads --workload NAME[,NAME...]|all [--mode eager] [--threads N] [--seconds S]\n");
     return 2;
   }
   set_num_threads(arguments.threads);

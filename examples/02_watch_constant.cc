@@ -1,4 +1,5 @@
-// A plain tensor has a gradient once the tape is told to watch it: for saliency maps, adversarial examples and the like.
+// A plain tensor has a gradient once the tape is told to watch it: for saliency maps, adversarial examples and the
+// like.
 #include "capstan/capstan.h"
 #include "support/transcript.h"
 

@@ -39,7 +39,8 @@ int main() {
       epoch_loss += train_step(x_batch, y_batch).item<double>();
       ++num_batches;
     }
-    out.print("Epoch %d: loss=%.4f, acc=%.4f", epoch + 1, epoch_loss / num_batches, train_accuracy.result().item<double>());
+    out.print("Epoch %d: loss=%.4f, acc=%.4f", epoch + 1, epoch_loss / num_batches,
+              train_accuracy.result().item<double>());
   }
   return out.finish({
       {"Epoch 1: loss=#, acc=#", {{1.58, 1.83}, {0.14, 0.26}}},

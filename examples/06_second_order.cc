@@ -10,8 +10,8 @@ int main() {
   GradientTape tape2;
   GradientTape tape1;
   const Tensor y = pow(x, 4);
-  const Tensor dy_dx = tape1.gradient(y, x);          // 4x^3
-  const Tensor d2y_dx2 = tape2.gradient(dy_dx, x);    // 12x^2
+  const Tensor dy_dx = tape1.gradient(y, x);        // 4x^3
+  const Tensor d2y_dx2 = tape2.gradient(dy_dx, x);  // 12x^2
   out.print("x = %.1f", x.item<double>());
   out.print("y = x^4 = %.1f", y.item<double>());
   out.print("dy/dx = 4x^3 = %.1f", dy_dx.item<double>());

@@ -21,7 +21,8 @@ int main() {
     W.assign_sub(learning_rate * gradients[0]);
     b.assign_sub(learning_rate * gradients[1]);
     if (epoch % 100 == 0) {
-      out.print("Epoch %d: Loss = %.4f, W = %.4f, b = %.4f", epoch, loss.item<double>(), W.item<double>(), b.item<double>());
+      out.print("Epoch %d: Loss = %.4f, W = %.4f, b = %.4f", epoch, loss.item<double>(), W.item<double>(),
+                b.item<double>());
     }
   }
   out.print("final %.6f %.6f %.6f", loss.item<double>(), W.item<double>(), b.item<double>());

@@ -60,8 +60,7 @@ void append_curve(const Stroke& points, std::vector<Point>& line) {
     const Point leave = 0.5f * (c - a), arrive = 0.5f * (d - b);
     for (int k = 1; k <= kPieces; ++k) {
       const float t = static_cast<float>(k) / kPieces, u = 1 - t;
-      line.push_back(u * u * (1 + 2 * t) * b + t * u * u * leave + t * t * (1 + 2 * u) * c -
-                     t * t * u * arrive);
+      line.push_back(u * u * (1 + 2 * t) * b + t * u * u * leave + t * t * (1 + 2 * u) * c - t * t * u * arrive);
     }
   }
 }
@@ -78,11 +77,9 @@ struct Bend {
   }
 
   Point operator()(Point p) const {
-    const std::array<float, 6> terms = {0.5f * p.x, 0.5f * p.y, p.x * p.y,
-                                        p.x * p.x,  p.y * p.y,  p.x * p.y * p.y};
+    const std::array<float, 6> terms = {0.5f * p.x, 0.5f * p.y, p.x * p.y, p.x * p.x, p.y * p.y, p.x * p.y * p.y};
     Point moved = p;
-    for (size_t i = 0; i < terms.size(); ++i)
-      moved = moved + Point{xs[i] * terms[i], ys[i] * terms[i]};
+    for (size_t i = 0; i < terms.size(); ++i) moved = moved + Point{xs[i] * terms[i], ys[i] * terms[i]};
     return moved;
   }
 };
@@ -144,8 +141,7 @@ void fit_into_box(Lines& lines, float pen_radius, Random& random) {
   const float box = random.between(17.0f, 21.0f) - 2 * pen_radius;
   const float scale = box / std::max({size.x, size.y, 0.1f});
   const Point middle = 0.5f * (low + high);
-  const Point target = {0.5f * (kSide - 1) + 0.8f * random.normal(),
-                        0.5f * (kSide - 1) + 0.8f * random.normal()};
+  const Point target = {0.5f * (kSide - 1) + 0.8f * random.normal(), 0.5f * (kSide - 1) + 0.8f * random.normal()};
   for (auto& line : lines) {
     for (Point& p : line) p = target + scale * (p - middle);
   }
@@ -177,10 +173,8 @@ void draw_line(const std::vector<Point>& line, const Pen& pen, std::array<float,
     const float along = static_cast<float>(i) / static_cast<float>(line.size()) - 0.5f;
     const float radius = pen.radius * (1 + pen.pressure_change * along);
     const float reach = radius + pen.softness;
-    for (int y = pixel(std::min(a.y, b.y) - reach); y <= pixel(std::max(a.y, b.y) + reach + 1);
-         ++y) {
-      for (int x = pixel(std::min(a.x, b.x) - reach); x <= pixel(std::max(a.x, b.x) + reach + 1);
-           ++x) {
+    for (int y = pixel(std::min(a.y, b.y) - reach); y <= pixel(std::max(a.y, b.y) + reach + 1); ++y) {
+      for (int x = pixel(std::min(a.x, b.x) - reach); x <= pixel(std::max(a.x, b.x) + reach + 1); ++x) {
         const float d = distance({static_cast<float>(x), static_cast<float>(y)}, a, b);
         const float coverage = std::clamp((reach - d) / (2 * pen.softness), 0.0f, 1.0f);
         float& value = ink[y * kSide + x];

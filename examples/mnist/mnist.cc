@@ -137,7 +137,8 @@ int run(const mnist::Options& options) {
     const auto start = Clock::now();
     mean_loss.reset_state();
     accuracy.reset_state();
-    ProgressBar bar(updates, {.label = "[INFO] epoch " + std::to_string(epoch + 1) + "/" + std::to_string(options.epochs)});
+    ProgressBar bar(updates,
+                    {.label = "[INFO] epoch " + std::to_string(epoch + 1) + "/" + std::to_string(options.epochs)});
     for (std::int64_t i = 0; i < updates; ++i) {
       const Slice rows = slice(i * kBatchSize, (i + 1) * kBatchSize);
       step(train_x(rows), train_y(rows));

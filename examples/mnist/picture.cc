@@ -18,8 +18,7 @@ constexpr int kMargin = 4;
 struct Colour {
   uint8_t red, green, blue;
 };
-constexpr Colour kPaper{24, 26, 30}, kText{200, 204, 210}, kRight{110, 200, 120},
-    kWrong{240, 110, 90};
+constexpr Colour kPaper{24, 26, 30}, kText{200, 204, 210}, kRight{110, 200, 120}, kWrong{240, 110, 90};
 
 // Seven rows of five pixels.
 struct Glyph {
@@ -72,8 +71,8 @@ class Canvas {
   // Characters that the font lacks leave a space. Returns where the next text begins.
   int write(int x, int y, std::string_view text, Colour colour) {
     for (char c : text) {
-      const auto glyph = std::find_if(std::begin(kFont), std::end(kFont),
-                                      [c](const Glyph& g) { return g.character == c; });
+      const auto glyph =
+          std::find_if(std::begin(kFont), std::end(kFont), [c](const Glyph& g) { return g.character == c; });
       for (int row = 0; glyph != std::end(kFont) && row < kGlyphHeight; ++row) {
         for (int column = 0; column < kGlyphWidth; ++column) {
           if (glyph->rows[row][column] == '#') set(x + column, y + row, colour);
@@ -87,8 +86,7 @@ class Canvas {
   // Between pixel centres the digit is interpolated, so that it looks like ink and not like bricks.
   void draw_digit(int left, int top, int zoom, const uint8_t* image) {
     auto ink = [image](int x, int y) {
-      return static_cast<float>(
-          image[std::clamp(y, 0, kSide - 1) * kSide + std::clamp(x, 0, kSide - 1)]);
+      return static_cast<float>(image[std::clamp(y, 0, kSide - 1) * kSide + std::clamp(x, 0, kSide - 1)]);
     };
     for (int y = 0; y < kSide * zoom; ++y) {
       for (int x = 0; x < kSide * zoom; ++x) {
@@ -113,25 +111,23 @@ class Canvas {
 void check(const Predictions& p, const MistakesOptions& options) {
   const size_t n = p.labels.size();
   if (p.images.size() != n * kSide * kSide || p.predicted.size() != n || p.confidence.size() != n) {
-    throw capstan::ValueError("draw_mistakes: the lengths differ, " + std::to_string(n) +
-                              " labels, " + std::to_string(p.predicted.size()) + " predicted, " +
+    throw capstan::ValueError("draw_mistakes: the lengths differ, " + std::to_string(n) + " labels, " +
+                              std::to_string(p.predicted.size()) + " predicted, " +
                               std::to_string(p.confidence.size()) + " confidences and " +
                               std::to_string(p.images.size()) + " bytes of images of 784 each");
   }
   for (size_t i = 0; i < n; ++i) {
     if (p.labels[i] > 9 || p.predicted[i] > 9) {
-      throw capstan::ValueError("draw_mistakes: digit " + std::to_string(i) + " is " +
-                                std::to_string(p.labels[i]) + " and predicted as " +
-                                std::to_string(p.predicted[i]) + ", expected 0 to 9");
+      throw capstan::ValueError("draw_mistakes: digit " + std::to_string(i) + " is " + std::to_string(p.labels[i]) +
+                                " and predicted as " + std::to_string(p.predicted[i]) + ", expected 0 to 9");
     }
   }
   constexpr int kMost = 100;
   for (int value : {options.columns, options.rows, options.zoom}) {
     if (value < 1 || value > kMost) {
-      throw capstan::ValueError(
-          "draw_mistakes: columns, rows and zoom are " + std::to_string(options.columns) + ", " +
-          std::to_string(options.rows) + " and " + std::to_string(options.zoom) +
-          ", expected 1 to " + std::to_string(kMost));
+      throw capstan::ValueError("draw_mistakes: columns, rows and zoom are " + std::to_string(options.columns) + ", " +
+                                std::to_string(options.rows) + " and " + std::to_string(options.zoom) +
+                                ", expected 1 to " + std::to_string(kMost));
     }
   }
 }
@@ -144,8 +140,7 @@ std::vector<size_t> worst_mistakes(const Predictions& p, size_t most) {
     if (p.labels[i] != p.predicted[i]) mistakes.push_back(i);
   }
   auto sure = [&](size_t i) { return p.confidence[i] >= 0 ? p.confidence[i] : 0.0f; };
-  std::stable_sort(mistakes.begin(), mistakes.end(),
-                   [&](size_t a, size_t b) { return sure(a) > sure(b); });
+  std::stable_sort(mistakes.begin(), mistakes.end(), [&](size_t a, size_t b) { return sure(a) > sure(b); });
   mistakes.resize(std::min(mistakes.size(), most));
   return mistakes;
 }
@@ -157,16 +152,13 @@ std::string percent(float confidence) {
 
 }  // namespace
 
-Picture draw_mistakes(const Predictions& predictions, const MistakesOptions& options,
-                      size_t* shown) {
+Picture draw_mistakes(const Predictions& predictions, const MistakesOptions& options, size_t* shown) {
   check(predictions, options);
-  const auto mistakes =
-      worst_mistakes(predictions, static_cast<size_t>(options.columns) * options.rows);
+  const auto mistakes = worst_mistakes(predictions, static_cast<size_t>(options.columns) * options.rows);
   if (shown != nullptr) *shown = mistakes.size();
   const std::string_view none = "no mistakes";
   if (mistakes.empty()) {
-    Canvas canvas(static_cast<int>(none.size()) * kLetterStep + 2 * kMargin,
-                  kGlyphHeight + 2 * kMargin);
+    Canvas canvas(static_cast<int>(none.size()) * kLetterStep + 2 * kMargin, kGlyphHeight + 2 * kMargin);
     canvas.write(kMargin, kMargin, none, kText);
     return canvas.take();
   }
@@ -186,8 +178,7 @@ Picture draw_mistakes(const Predictions& predictions, const MistakesOptions& opt
     x = canvas.write(x, top, ">", kText);
     x = canvas.write(x, top, std::to_string(predictions.predicted[at]), kWrong);
     canvas.write(x + kLetterStep, top, percent(predictions.confidence[at]), kText);
-    canvas.draw_digit(left, top + kGlyphHeight + kMargin, options.zoom,
-                      &predictions.images[at * kSide * kSide]);
+    canvas.draw_digit(left, top + kGlyphHeight + kMargin, options.zoom, &predictions.images[at * kSide * kSide]);
   }
   return canvas.take();
 }

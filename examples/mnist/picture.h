@@ -22,8 +22,7 @@ struct Predictions {
   std::span<const uint8_t> images;     // [n, 28, 28], ink is bright
   std::span<const uint8_t> labels;     // [n], the true digits, 0 to 9
   std::span<const uint8_t> predicted;  // [n], the model's choice, 0 to 9
-  std::span<const float>
-      confidence;  // [n], the probability that the model gave to its choice, 0 to 1
+  std::span<const float> confidence;   // [n], the probability that the model gave to its choice, 0 to 1
 };
 
 struct MistakesOptions {
@@ -36,12 +35,10 @@ struct MistakesOptions {
 /// If there are none, the picture says so. `shown`, if given, receives how many are drawn. Throws
 /// capstan::ValueError if the lengths differ, if a digit is above 9 or if an option is not
 /// positive.
-Picture draw_mistakes(const Predictions& predictions, const MistakesOptions& options = {},
-                      size_t* shown = nullptr);
+Picture draw_mistakes(const Predictions& predictions, const MistakesOptions& options = {}, size_t* shown = nullptr);
 
 /// The same, written as a PNG file; returns how many mistakes it shows. Throws capstan::IoError as
 /// well.
-size_t write_mistakes_png(const std::string& path, const Predictions& predictions,
-                          const MistakesOptions& options = {});
+size_t write_mistakes_png(const std::string& path, const Predictions& predictions, const MistakesOptions& options = {});
 
 }  // namespace mnist

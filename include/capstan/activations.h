@@ -22,8 +22,8 @@ class CAPSTAN_EXPORT ActivationFunction {
   ActivationFunction(const std::string& name) : ActivationFunction(std::string_view(name)) {}
   ActivationFunction(std::string_view name);
   template <class F>
-    requires std::is_invocable_r_v<Tensor, const F&, Tensor>
-  ActivationFunction(F function) : function_(std::move(function)), name_("function") {}
+  requires std::is_invocable_r_v<Tensor, const F&, Tensor> ActivationFunction(F function)
+      : function_(std::move(function)), name_("function") {}
 
   /// False for "linear" and for none: the layer's result is left as it is.
   bool has_value() const { return static_cast<bool>(function_); }

@@ -1,7 +1,7 @@
 // Datasets: lazy, typed pipelines over tensors.
 //
-// A dataset describes a sequence of elements; every loop over it starts anew. Elements are tensors, or tuples of tensors
-// that structured bindings take apart. Order is a function of the seeds alone.
+// A dataset describes a sequence of elements; every loop over it starts anew. Elements are tensors, or tuples of
+// tensors that structured bindings take apart. Order is a function of the seeds alone.
 #pragma once
 
 #include <array>
@@ -43,8 +43,8 @@ class CAPSTAN_EXPORT DatasetNode {
 using DatasetNodePtr = std::shared_ptr<const DatasetNode>;
 
 CAPSTAN_EXPORT DatasetNodePtr slices_of(std::vector<Tensor> tensors);
-CAPSTAN_EXPORT DatasetNodePtr shuffled(DatasetNodePtr input, std::int64_t buffer_size, std::optional<std::uint64_t> seed,
-                                       bool reshuffle);
+CAPSTAN_EXPORT DatasetNodePtr shuffled(DatasetNodePtr input, std::int64_t buffer_size,
+                                       std::optional<std::uint64_t> seed, bool reshuffle);
 CAPSTAN_EXPORT DatasetNodePtr batched(DatasetNodePtr input, std::int64_t batch_size, bool drop_remainder);
 CAPSTAN_EXPORT DatasetNodePtr repeated(DatasetNodePtr input, std::int64_t count);
 CAPSTAN_EXPORT DatasetNodePtr part_of(DatasetNodePtr input, std::int64_t skip, std::int64_t take);
@@ -79,9 +79,9 @@ class Dataset {
 
   explicit Dataset(detail::DatasetNodePtr node) : node_(std::move(node)) {}
 
-  /// A buffer of `buffer_size` elements is kept full, and each output is drawn from it: a buffer as large as the dataset
-  /// gives a uniform permutation, a smaller one a local disorder. Put it before batch() to shuffle examples, not batches.
-  /// Errors: ValueError for buffer_size < 1.
+  /// A buffer of `buffer_size` elements is kept full, and each output is drawn from it: a buffer as large as the
+  /// dataset gives a uniform permutation, a smaller one a local disorder. Put it before batch() to shuffle examples,
+  /// not batches. Errors: ValueError for buffer_size < 1.
   Dataset shuffle(std::int64_t buffer_size, ShuffleOptions options = {}) const {
     return Dataset(detail::shuffled(node_, buffer_size, options.seed, options.reshuffle_each_iteration));
   }
@@ -145,8 +145,8 @@ class Dataset {
 /// The rows of one or several tensors: element i holds x[i] of each. Errors: ShapeError for a scalar, or tensors with
 /// different numbers of rows.
 template <class... Tensors>
-  requires(sizeof...(Tensors) > 0 && (std::is_convertible_v<const Tensors&, Tensor> && ...))
-auto from_tensor_slices(const Tensors&... tensors) {
+requires(sizeof...(Tensors) > 0 &&
+         (std::is_convertible_v<const Tensors&, Tensor> && ...)) auto from_tensor_slices(const Tensors&... tensors) {
   std::vector<Tensor> list{Tensor(tensors)...};
   return Dataset<std::conditional_t<true, Tensor, Tensors>...>(detail::slices_of(std::move(list)));
 }

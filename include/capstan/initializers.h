@@ -26,8 +26,9 @@ class CAPSTAN_EXPORT Initializer {
   Initializer(const std::string& name) : Initializer(std::string_view(name)) {}
   Initializer(std::string_view name);
   template <class F>
-    requires(!std::is_base_of_v<Initializer, F> && std::is_invocable_r_v<Tensor, const F&, const Shape&, DType>)
-  Initializer(F function) : function_(std::move(function)) {}
+  requires(!std::is_base_of_v<Initializer, F> && std::is_invocable_r_v<Tensor, const F&, const Shape&, DType>)
+      Initializer(F function)
+      : function_(std::move(function)) {}
 
   Tensor operator()(const Shape& shape, DType dtype = float32) const { return function_(shape, dtype); }
 
@@ -89,8 +90,8 @@ struct VarianceScalingOptions {
   std::optional<std::uint64_t> seed = {};
 };
 
-/// Draws with the variance scale / fan. A kernel's fans are the lengths of its last two axes times the size of the others.
-/// Errors: ValueError for scale <= 0, or an unknown mode or distribution.
+/// Draws with the variance scale / fan. A kernel's fans are the lengths of its last two axes times the size of the
+/// others. Errors: ValueError for scale <= 0, or an unknown mode or distribution.
 class CAPSTAN_EXPORT VarianceScaling : public Initializer {
  public:
   explicit VarianceScaling(const VarianceScalingOptions& options = {});
@@ -118,7 +119,8 @@ class CAPSTAN_EXPORT HeUniform : public VarianceScaling {
 /// Truncated normal of variance 2 / fan in.
 class CAPSTAN_EXPORT HeNormal : public VarianceScaling {
  public:
-  explicit HeNormal(std::optional<std::uint64_t> seed = {}) : VarianceScaling({2, "fan_in", "truncated_normal", seed}) {}
+  explicit HeNormal(std::optional<std::uint64_t> seed = {})
+      : VarianceScaling({2, "fan_in", "truncated_normal", seed}) {}
 };
 
 /// Uniform within sqrt(3 / fan in).

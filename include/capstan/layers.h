@@ -1,8 +1,9 @@
 // Layers: functions of a tensor with weights of their own.
 //
-// A layer is a handle to shared state: copies share weights, name and settings, so layers stand in initializer lists, are
-// members of models, and are captured by value. Weights are made at the first call, when the shape of the input is known,
-// or at once in a Sequential whose first layer has an `input_shape`. Formulas, defaults and names are those of Keras 3.
+// A layer is a handle to shared state: copies share weights, name and settings, so layers stand in initializer lists,
+// are members of models, and are captured by value. Weights are made at the first call, when the shape of the input is
+// known, or at once in a Sequential whose first layer has an `input_shape`. Formulas, defaults and names are those of
+// Keras 3.
 #pragma once
 
 #include <array>
@@ -108,8 +109,8 @@ class CAPSTAN_EXPORT Layer {
   explicit Layer(const LayerOptions& options = {});
   /// A handle to a layer of any class; it shares the layer's state.
   template <std::derived_from<Layer> L>
-    requires(!std::same_as<L, Layer>)
-  Layer(L layer) : state_(layer.state_), body_(std::make_shared<L>(std::move(layer))) {}
+  requires(!std::same_as<L, Layer>) Layer(L layer)
+      : state_(layer.state_), body_(std::make_shared<L>(std::move(layer))) {}
   Layer(const Layer&) = default;
   Layer(Layer&&) = default;
   Layer& operator=(const Layer&) = default;
@@ -167,8 +168,8 @@ class CAPSTAN_EXPORT Layer {
   /// Weight number i of this layer itself, in the order in which they were made.
   const Variable& own_weight(std::size_t i) const;
 
-  /// For final classes of the library, at the end of their constructors: `layer` is a copy of this layer, to which plain
-  /// handles that were copied from the base lead.
+  /// For final classes of the library, at the end of their constructors: `layer` is a copy of this layer, to which
+  /// plain handles that were copied from the base lead.
   void keep_class(std::shared_ptr<Layer> layer);
   /// For classes of the library: `type_name` is the class in snake case.
   Layer(const char* type_name, const LayerOptions& options);

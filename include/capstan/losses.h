@@ -1,8 +1,8 @@
 // Losses: how far predictions are from labels.
 //
 // Two forms, as in Keras. The functions (losses::mean_squared_error) give one value per example. The classes
-// (losses::MeanSquaredError) weight these and reduce them to one. Everything is computed in the dtype of the predictions,
-// bfloat16 in float32.
+// (losses::MeanSquaredError) weight these and reduce them to one. Everything is computed in the dtype of the
+// predictions, bfloat16 in float32.
 //
 // A cross entropy of probabilities that come straight from activations::softmax or ::sigmoid, or from a layer with that
 // activation, is computed from the logits behind them. Other probabilities are clipped to [1e-7, 1 - 1e-7].
@@ -73,8 +73,8 @@ class CAPSTAN_EXPORT Loss {
   /// Errors: ValueError for an unknown name.
   Loss(std::string_view name);
   template <class F>
-    requires(!std::is_base_of_v<Loss, F> && std::is_invocable_r_v<Tensor, const F&, const Tensor&, const Tensor&>)
-  Loss(F function, std::string_view reduction = "sum_over_batch_size")
+  requires(!std::is_base_of_v<Loss, F> && std::is_invocable_r_v<Tensor, const F&, const Tensor&, const Tensor&>)
+      Loss(F function, std::string_view reduction = "sum_over_batch_size")
       : Loss(Function(std::move(function)), reduction, "function") {}
   template <class Options>
   Loss(Tensor (*function)(const Tensor&, const Tensor&, const Options&))

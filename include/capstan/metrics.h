@@ -31,8 +31,9 @@ class CAPSTAN_EXPORT Metric {
   /// unknown name.
   Metric(std::string_view name);
   template <class F>
-    requires std::is_invocable_r_v<Tensor, const F&, const Tensor&, const Tensor&>
-  Metric(F function, std::string name = "function") : Metric(Function(std::move(function)), std::move(name), true) {}
+  requires std::is_invocable_r_v<Tensor, const F&, const Tensor&, const Tensor&> Metric(F function,
+                                                                                        std::string name = "function")
+      : Metric(Function(std::move(function)), std::move(name), true) {}
 
   const std::string& name() const;
 

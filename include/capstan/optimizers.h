@@ -45,8 +45,9 @@ class CAPSTAN_EXPORT Optimizer {
   /// gradients of plain SGD touch only their rows; everything else sees the dense gradient, in which repeated rows are
   /// summed. Tapes do not see the update.
   ///
-  /// Errors, before anything is changed: ValueError for lists of different lengths, if all gradients are missing, or for
-  /// a variable that was not among those of the first call; ShapeError and DTypeError for a gradient that does not fit.
+  /// Errors, before anything is changed: ValueError for lists of different lengths, if all gradients are missing, or
+  /// for a variable that was not among those of the first call; ShapeError and DTypeError for a gradient that does not
+  /// fit.
   ///
   ///     optimizer.apply_gradients(gradients, model.trainable_variables());
   void apply_gradients(std::span<const Tensor> gradients, std::span<const Variable> variables) const;

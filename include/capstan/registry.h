@@ -55,7 +55,8 @@ CAPSTAN_EXPORT std::vector<OpInfo> list_ops();
 CAPSTAN_EXPORT bool has_op(std::string_view name);
 
 /// Calls an op by its name: the road that bindings and importers take. Attributes that are not given have their
-/// defaults. Errors: ValueError for an unknown op or attribute, or a value that does not fit; what the op itself throws.
+/// defaults. Errors: ValueError for an unknown op or attribute, or a value that does not fit; what the op itself
+/// throws.
 ///
 ///     call("reduce_sum", {{x}}, {{"axis", 0}, {"keepdims", true}});
 CAPSTAN_EXPORT std::vector<Tensor> call(std::string_view name, std::span<const Tensor> inputs,

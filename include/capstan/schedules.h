@@ -15,8 +15,9 @@ namespace capstan {
 class CAPSTAN_EXPORT Schedule {
  public:
   template <class F>
-    requires(!std::is_base_of_v<Schedule, F> && std::is_invocable_r_v<double, const F&, std::int64_t>)
-  Schedule(F function) : function_(std::move(function)) {}
+  requires(!std::is_base_of_v<Schedule, F> && std::is_invocable_r_v<double, const F&, std::int64_t>)
+      Schedule(F function)
+      : function_(std::move(function)) {}
   double operator()(std::int64_t step) const { return function_(step); }
 
  protected:
@@ -47,7 +48,8 @@ class CAPSTAN_EXPORT ExponentialDecay : public Schedule {
   ExponentialDecay(double initial_learning_rate, double decay_steps, double decay_rate, DecayOptions options = {});
 };
 
-/// (initial - end) * (1 - step / decay_steps) ^ power + end, and `end` afterwards. Errors: ValueError for decay_steps <= 0.
+/// (initial - end) * (1 - step / decay_steps) ^ power + end, and `end` afterwards. Errors: ValueError for decay_steps
+/// <= 0.
 class CAPSTAN_EXPORT PolynomialDecay : public Schedule {
  public:
   PolynomialDecay(double initial_learning_rate, double decay_steps, double end_learning_rate = 1e-4, double power = 1,

@@ -42,7 +42,9 @@ template <class T>
 concept Leaf = std::is_same_v<std::remove_cvref_t<T>, Tensor> || std::is_same_v<std::remove_cvref_t<T>, Variable>;
 
 template <class T>
-concept HasFields = requires(T& t) { t.fields(); };
+concept HasFields = requires(T& t) {
+  t.fields();
+};
 
 template <class T>
 struct IsMap : std::false_type {};
@@ -90,7 +92,7 @@ struct GradientType<std::map<K, T, Compare, Alloc>> {
   using type = std::map<K, typename GradientType<T>::type, Compare>;
 };
 template <class T>
-  requires requires { typename T::Gradients; }
+requires requires { typename T::Gradients; }
 struct GradientType<T> {
   using type = typename T::Gradients;
 };
@@ -102,7 +104,9 @@ constexpr std::size_t leaf_count() {
     return 1;
   } else if constexpr (IsTuple<std::remove_cvref_t<T>>::value) {
     return []<class... Items>(std::type_identity<std::tuple<Items...>>) {
-      return ((leaf_count<std::remove_cvref_t<Items>>() > 0) && ...) ? (leaf_count<std::remove_cvref_t<Items>>() + ... + 0) : 0;
+      return ((leaf_count<std::remove_cvref_t<Items>>() > 0) && ...)
+                 ? (leaf_count<std::remove_cvref_t<Items>>() + ... + 0)
+                 : 0;
     }(std::type_identity<decltype(std::tuple_cat(std::declval<std::remove_cvref_t<T>>()))>());
   } else {
     return 0;
@@ -171,8 +175,7 @@ class CAPSTAN_EXPORT Targets {
   Targets(const Tensor& tensor) : one_(tensor), is_one_(true) {}
   Targets(const Variable& variable) : one_(variable), is_one_(true) {}
   template <class T>
-    requires(!detail::Leaf<T>)
-  Targets(const T& structure) : is_one_(false) {
+  requires(!detail::Leaf<T>) Targets(const T& structure) : is_one_(false) {
     detail::for_each_leaf(structure, [this](const auto& leaf) { list_.emplace_back(leaf); });
   }
   Targets(std::initializer_list<Source> list) : is_one_(false), list_(list) {}
@@ -317,7 +320,8 @@ struct CustomGradientResult {
       variable_gradient = nullptr;
 };
 
-/// Calls `f(arguments)`, whose gradient is the function that it returns beside its outputs, instead of what its ops say.
+/// Calls `f(arguments)`, whose gradient is the function that it returns beside its outputs, instead of what its ops
+/// say.
 ///
 /// The gradient function's ops are recorded by outer tapes, so higher orders exist. Errors: GradientError when the
 /// number of gradients is not that of the arguments (thrown by gradient()), or if f reads trainable variables and gives

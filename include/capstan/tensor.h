@@ -32,10 +32,10 @@ struct VariableState;
 /// `buffer_class`; a view (flag kView) borrows the data of `owner` and holds a count on it.
 struct alignas(64) Block {
   enum Flag : std::uint8_t {
-    kView = 1,       // data belongs to `owner`
-    kLeaf = 2,       // some tape may know this tensor in its table of leaves
-    kRowSparse = 4,  // no data: `sparse` holds indices and rows (see Tensor::is_row_sparse)
-    kShapeOnly = 8,  // no data: stands for a shape and dtype (see src/tape)
+    kView = 1,              // data belongs to `owner`
+    kLeaf = 2,              // some tape may know this tensor in its table of leaves
+    kRowSparse = 4,         // no data: `sparse` holds indices and rows (see Tensor::is_row_sparse)
+    kShapeOnly = 8,         // no data: stands for a shape and dtype (see src/tape)
     kRemembersLogits = 16,  // a view of probabilities that also holds `remembered` (see src/train)
   };
 

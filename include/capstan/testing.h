@@ -31,8 +31,7 @@ struct GradientCheckOptions {
 ///
 ///     check_gradients([](const std::vector<Tensor>& in) { return matmul(in[0], tanh(in[1])); },
 ///     {a, b}, {.order = 2});
-CAPSTAN_EXPORT void check_gradients(
-    const std::function<Tensor(const std::vector<Tensor>& inputs)>& f,
-    const std::vector<Tensor>& inputs, const GradientCheckOptions& options = {});
+CAPSTAN_EXPORT void check_gradients(const std::function<Tensor(const std::vector<Tensor>& inputs)>& f,
+                                    const std::vector<Tensor>& inputs, const GradientCheckOptions& options = {});
 
 }  // namespace capstan

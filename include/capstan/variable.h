@@ -21,7 +21,8 @@ struct VariableOptions {
 ///
 /// Reading a trainable variable in an op watches it on every active tape of the thread. Writes are invisible to tapes:
 /// a state write cuts the flow of gradients. A tensor read earlier keeps its value when the variable changes.
-/// Shape and dtype are fixed at construction. Reads and writes from several threads at once need a lock of the caller's.
+/// Shape and dtype are fixed at construction. Reads and writes from several threads at once need a lock of the
+/// caller's.
 ///
 ///     Variable w({{1.0}, {2.0}});              // float32[2, 1]
 ///     w.assign_sub(0.1 * gradient);

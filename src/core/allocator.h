@@ -1,8 +1,8 @@
 // The caching allocator: where tensors' headers and elements come from.
 //
 // Small buffers (up to 32 KiB) and the 128-byte blocks come from free lists of the thread, by size class, without a
-// lock; a list that grows beyond its cap hands a batch to a shared list, and an empty one takes a batch from there, so a
-// thread that only produces and one that only frees do not drift apart. Larger buffers come from shared lists under a
+// lock; a list that grows beyond its cap hands a batch to a shared list, and an empty one takes a batch from there, so
+// a thread that only produces and one that only frees do not drift apart. Larger buffers come from shared lists under a
 // lock, which is nothing beside touching that much memory: the first touch of a fresh page costs more than any kernel
 // does with it, so freed buffers are kept, up to a cap, and big ones ask for huge pages.
 #pragma once

@@ -41,7 +41,8 @@ DType literal_dtype(const OpDef& op, std::span<const Operand> operands, std::spa
 
 // Replaces what an op cannot read as it is: a row-sparse tensor becomes dense. A stand-in without data is an error
 // unless only its shape is read; rules that reach for a value they did not declare end here.
-[[gnu::cold, gnu::noinline]] void resolve_special(const OpDef& op, std::size_t position, Block*& block, Tensor& holder) {
+[[gnu::cold, gnu::noinline]] void resolve_special(const OpDef& op, std::size_t position, Block*& block,
+                                                  Tensor& holder) {
   const std::size_t bit = op.arity == kVariadic ? 0 : position;
   if ((op.shape_inputs >> bit & 1) != 0) return;
   if ((block->flags & Block::kRowSparse) != 0) {
@@ -262,8 +263,8 @@ void check_same_dtypes(const OpDef& op, std::span<Block* const> blocks) {
 static_assert(sizeof(TensorRef) == sizeof(Block*));
 
 // Output tensors of a structured op: `inline_count` of them fit in the caller's array.
-void run_structured(const OpDef& op, std::span<Block* const> blocks, const void* attributes,
-                    std::vector<Tensor>* many, std::span<Tensor> few) {
+void run_structured(const OpDef& op, std::span<Block* const> blocks, const void* attributes, std::vector<Tensor>* many,
+                    std::span<Tensor> few) {
   if (!has_flag(op, kTakesAnyDTypes)) check_same_dtypes(op, blocks);
   TensorRef inline_refs[kInlineInputs];
   std::vector<TensorRef> more_refs;
@@ -281,7 +282,8 @@ void run_structured(const OpDef& op, std::span<Block* const> blocks, const void*
     few = *many;
   }
   if (!has_flag(op, kReturnsViews)) {
-    for (int i = 0; i < specs.size(); ++i) few[static_cast<std::size_t>(i)] = new_tensor(specs[i].dtype, specs[i].shape);
+    for (int i = 0; i < specs.size(); ++i)
+      few[static_cast<std::size_t>(i)] = new_tensor(specs[i].dtype, specs[i].shape);
   }
   op.kernel(call, few.first(static_cast<std::size_t>(specs.size())));
 }
@@ -450,7 +452,8 @@ std::vector<Tensor> apply_all(const OpDef& op, std::span<Operand> operands, cons
     outputs.push_back(apply(op, operands, attributes));
     return outputs;
   }
-  if (op.arity != kVariadic && operands.size() != static_cast<std::size_t>(op.arity)) wrong_operand_count(op, operands.size());
+  if (op.arity != kVariadic && operands.size() != static_cast<std::size_t>(op.arity))
+    wrong_operand_count(op, operands.size());
   Resolved resolved(op, operands);
   run_structured(op, resolved.blocks, attributes, &outputs, {});
   if (context.observers != nullptr) notify(op, resolved.inputs, attributes, outputs);
@@ -467,8 +470,8 @@ Shape broadcast_shapes(std::string_view op, const Shape& a, const Shape& b) {
     const int in_b = i - (rank - b.rank());
     const std::int64_t length_a = in_a < 0 ? 1 : a[in_a];
     const std::int64_t length_b = in_b < 0 ? 1 : b[in_b];
-    CAPSTAN_CHECK(length_a == length_b || length_a == 1 || length_b == 1, ShapeError, op,
-                  ": shapes do not broadcast, ", a, " and ", b);
+    CAPSTAN_CHECK(length_a == length_b || length_a == 1 || length_b == 1, ShapeError, op, ": shapes do not broadcast, ",
+                  a, " and ", b);
     shape.push_back(length_a == 1 ? length_b : length_a);
   }
   return shape;

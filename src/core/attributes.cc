@@ -19,14 +19,13 @@ namespace capstan {
 
 namespace {
 
-[[noreturn, gnu::cold]] void does_not_fit(std::string_view op, std::string_view name,
-                                          std::string_view wanted, const AttributeValue& value) {
-  throw ValueError(
-      detail::join(op, ": attribute \"", name, "\" must be ", wanted, ", not ", value.to_string()));
+[[noreturn, gnu::cold]] void does_not_fit(std::string_view op, std::string_view name, std::string_view wanted,
+                                          const AttributeValue& value) {
+  throw ValueError(detail::join(op, ": attribute \"", name, "\" must be ", wanted, ", not ", value.to_string()));
 }
 
-void append_integers(std::vector<std::int64_t>& integers, const AttributeValue& value,
-                     std::string_view op, std::string_view name, const AttributeValue& whole) {
+void append_integers(std::vector<std::int64_t>& integers, const AttributeValue& value, std::string_view op,
+                     std::string_view name, const AttributeValue& whole) {
   if (value.kind == AttributeValue::Kind::kList) {
     for (const AttributeValue& item : value.list) append_integers(integers, item, op, name, whole);
   } else if (value.kind == AttributeValue::Kind::kInt) {
@@ -68,8 +67,7 @@ std::string AttributeValue::to_string() const {
       break;
   }
   std::string result = "[";
-  for (std::size_t i = 0; i < list.size(); ++i)
-    result += (i == 0 ? "" : ", ") + list[i].to_string();
+  for (std::size_t i = 0; i < list.size(); ++i) result += (i == 0 ? "" : ", ") + list[i].to_string();
   return result + "]";
 }
 
@@ -94,26 +92,21 @@ Text intern(std::string_view text) {
 
 // --- From dynamic values ---
 
-void set_field(bool& field, const AttributeValue& value, std::string_view op,
-               std::string_view name) {
+void set_field(bool& field, const AttributeValue& value, std::string_view op, std::string_view name) {
   if (value.kind != AttributeValue::Kind::kBool) does_not_fit(op, name, "true or false", value);
   field = value.truth;
 }
 
-void set_field(std::int64_t& field, const AttributeValue& value, std::string_view op,
-               std::string_view name) {
+void set_field(std::int64_t& field, const AttributeValue& value, std::string_view op, std::string_view name) {
   if (value.kind != AttributeValue::Kind::kInt) does_not_fit(op, name, "an integer", value);
   field = value.integer;
 }
 
-void set_field(double& field, const AttributeValue& value, std::string_view op,
-               std::string_view name) {
+void set_field(double& field, const AttributeValue& value, std::string_view op, std::string_view name) {
   if (value.is_number()) {
     field = value.number;
-  } else if (value.text == "inf" ||
-             value.text == "-inf") {  // as files that cannot write them hold them
-    field = value.text == "inf" ? std::numeric_limits<double>::infinity()
-                                : -std::numeric_limits<double>::infinity();
+  } else if (value.text == "inf" || value.text == "-inf") {  // as files that cannot write them hold them
+    field = value.text == "inf" ? std::numeric_limits<double>::infinity() : -std::numeric_limits<double>::infinity();
   } else if (value.text == "nan") {
     field = std::numeric_limits<double>::quiet_NaN();
   } else {
@@ -121,8 +114,7 @@ void set_field(double& field, const AttributeValue& value, std::string_view op,
   }
 }
 
-void set_field(DType& field, const AttributeValue& value, std::string_view op,
-               std::string_view name) {
+void set_field(DType& field, const AttributeValue& value, std::string_view op, std::string_view name) {
   if (value.kind == AttributeValue::Kind::kString) {
     for (int i = 0; i < kDTypes; ++i) {
       if (name_of(static_cast<DType>(i)) != value.text) continue;
@@ -133,43 +125,35 @@ void set_field(DType& field, const AttributeValue& value, std::string_view op,
   does_not_fit(op, name, "the name of a dtype", value);
 }
 
-void set_field(Axes& field, const AttributeValue& value, std::string_view op,
-               std::string_view name) {
+void set_field(Axes& field, const AttributeValue& value, std::string_view op, std::string_view name) {
   if (value.kind == AttributeValue::Kind::kNone) {
     field = Axes();
     return;
   }
-  const auto is_axis = [](const AttributeValue& item) {
-    return item.kind == AttributeValue::Kind::kInt;
-  };
-  const std::span<const AttributeValue> items = value.kind == AttributeValue::Kind::kList
-                                                    ? std::span<const AttributeValue>(value.list)
-                                                    : std::span(&value, 1);
+  const auto is_axis = [](const AttributeValue& item) { return item.kind == AttributeValue::Kind::kInt; };
+  const std::span<const AttributeValue> items =
+      value.kind == AttributeValue::Kind::kList ? std::span<const AttributeValue>(value.list) : std::span(&value, 1);
   std::vector<int> axes;
   for (const AttributeValue& item : items) {
     if (!is_axis(item)) does_not_fit(op, name, "an axis, a list of axes, or none", value);
     const std::int64_t limit = std::numeric_limits<int>::max();
-    axes.push_back(static_cast<int>(
-        std::clamp(item.integer, -limit, limit)));  // clamped: out of range for every rank
+    axes.push_back(static_cast<int>(std::clamp(item.integer, -limit, limit)));  // clamped: out of range for every rank
   }
-  CAPSTAN_CHECK(axes.size() <= kMaxRank, ValueError, op, ": attribute \"", name, "\" has ",
-                axes.size(), " axes, a tensor at most ", kMaxRank);
+  CAPSTAN_CHECK(axes.size() <= kMaxRank, ValueError, op, ": attribute \"", name, "\" has ", axes.size(),
+                " axes, a tensor at most ", kMaxRank);
   field = Axes(axes);
 }
 
-void set_field(OptionalInt& field, const AttributeValue& value, std::string_view op,
-               std::string_view name) {
+void set_field(OptionalInt& field, const AttributeValue& value, std::string_view op, std::string_view name) {
   if (value.kind == AttributeValue::Kind::kNone) {
     field = OptionalInt();
   } else {
-    if (value.kind != AttributeValue::Kind::kInt)
-      does_not_fit(op, name, "an integer or none", value);
+    if (value.kind != AttributeValue::Kind::kInt) does_not_fit(op, name, "an integer or none", value);
     field = OptionalInt(value.integer);
   }
 }
 
-void set_field(IntList& field, const AttributeValue& value, std::string_view op,
-               std::string_view name) {
+void set_field(IntList& field, const AttributeValue& value, std::string_view op, std::string_view name) {
   if (value.kind == AttributeValue::Kind::kNone) {
     field = IntList();
     return;
@@ -179,8 +163,7 @@ void set_field(IntList& field, const AttributeValue& value, std::string_view op,
   field = intern(integers);
 }
 
-void set_field(Text& field, const AttributeValue& value, std::string_view op,
-               std::string_view name) {
+void set_field(Text& field, const AttributeValue& value, std::string_view op, std::string_view name) {
   if (value.kind == AttributeValue::Kind::kNone) {
     field = Text();
   } else {
@@ -207,9 +190,7 @@ AttributeValue get_field(const OptionalInt& field) {
   return field.has_value ? AttributeValue(field.value) : AttributeValue();
 }
 
-AttributeValue get_field(const IntList& field) {
-  return field.has_value() ? list_of(field.span()) : AttributeValue();
-}
+AttributeValue get_field(const IntList& field) { return field.has_value() ? list_of(field.span()) : AttributeValue(); }
 
 AttributeValue get_field(const Text& field) {
   return field.text == nullptr ? AttributeValue() : AttributeValue(*field.text);

@@ -46,8 +46,8 @@ template <class... Parts>
 
 }  // namespace capstan
 
-#define CAPSTAN_CHECK(condition, ErrorType, ...)               \
-  do {                                                         \
-    if (!(condition)) [[unlikely]]                             \
-      throw ErrorType(::capstan::detail::join(__VA_ARGS__));   \
+#define CAPSTAN_CHECK(condition, ErrorType, ...)             \
+  do {                                                       \
+    if (!(condition)) [[unlikely]]                           \
+      throw ErrorType(::capstan::detail::join(__VA_ARGS__)); \
   } while (false)

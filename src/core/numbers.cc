@@ -49,9 +49,11 @@ void write_number(const Operand& operand, DType dtype, void* data) {
     return;
   }
   CAPSTAN_CHECK(operand.kind() != Operand::Kind::kFloat || is_floating(dtype), DTypeError, "a floating number, ",
-                operand.number(), ", meets a tensor of dtype ", dtype, help("convert the tensor with cast(x, float32)"));
+                operand.number(), ", meets a tensor of dtype ", dtype,
+                help("convert the tensor with cast(x, float32)"));
   CAPSTAN_CHECK((operand.kind() == Operand::Kind::kBool) == (dtype == DType::kBool), DTypeError,
-                operand.kind() == Operand::Kind::kBool ? "a truth value" : "a number", " meets a tensor of dtype ", dtype);
+                operand.kind() == Operand::Kind::kBool ? "a truth value" : "a number", " meets a tensor of dtype ",
+                dtype);
   if (dtype == DType::kInt64) {
     *static_cast<std::int64_t*>(data) = operand.integer();
   } else {

@@ -88,7 +88,9 @@ class OutputSpecs {
     ++count_;
   }
   int size() const { return count_; }
-  const OutputSpec& operator[](int i) const { return i < kInline ? inline_[i] : more_[static_cast<std::size_t>(i - kInline)]; }
+  const OutputSpec& operator[](int i) const {
+    return i < kInline ? inline_[i] : more_[static_cast<std::size_t>(i - kInline)];
+  }
 
  private:
   static constexpr int kInline = 1;

@@ -26,13 +26,14 @@ struct ReferenceTensor {
   std::vector<double> values;
 };
 
-// One input of a sample: its shape and either a domain to draw from or given values. Inputs that are not `differentiable`
-// (indices, labels, masks) have a dtype of their own; the others are run in every dtype that the op takes.
+// One input of a sample: its shape and either a domain to draw from or given values. Inputs that are not
+// `differentiable` (indices, labels, masks) have a dtype of their own; the others are run in every dtype that the op
+// takes.
 struct SampleInput {
   Shape shape;
   Domain domain = {};
-  std::vector<double> values = {};          // empty: drawn
-  DType dtype = DType::kFloat64;            // of inputs with differentiable = false
+  std::vector<double> values = {};  // empty: drawn
+  DType dtype = DType::kFloat64;    // of inputs with differentiable = false
   bool differentiable = true;
 };
 

@@ -27,9 +27,8 @@ constexpr int kPrecision = 8;
 template <class T>
 std::string digits(T value, std::chars_format format, int precision = -1) {
   char buffer[512];
-  const auto result =
-      precision < 0 ? std::to_chars(buffer, buffer + sizeof(buffer), value, format)
-                    : std::to_chars(buffer, buffer + sizeof(buffer), value, format, precision);
+  const auto result = precision < 0 ? std::to_chars(buffer, buffer + sizeof(buffer), value, format)
+                                    : std::to_chars(buffer, buffer + sizeof(buffer), value, format, precision);
   return std::string(buffer, result.ptr);
 }
 
@@ -66,8 +65,7 @@ std::string print_scalar(T value) {
   const T size = std::abs(value);
   if (size != 0 && (size < T(1e-4) || size >= T(1e16))) {
     const Parts parts = take_apart(digits(value, std::chars_format::scientific));
-    return parts.whole + (parts.fraction.empty() ? "" : "." + parts.fraction) + "e" +
-           parts.exponent;
+    return parts.whole + (parts.fraction.empty() ? "" : "." + parts.fraction) + "e" + parts.exponent;
   }
   const Parts parts = take_apart(digits(value, std::chars_format::fixed));
   return parts.whole + "." + (parts.fraction.empty() ? "0" : parts.fraction);
@@ -92,8 +90,7 @@ std::vector<std::string> print_together(const std::vector<T>& values) {
       any = true;
     }
   }
-  const bool exponents =
-      any && (largest >= T(1e8) || smallest < T(1e-4) || largest / smallest > T(1000));
+  const bool exponents = any && (largest >= T(1e8) || smallest < T(1e-4) || largest / smallest > T(1000));
   const auto format = exponents ? std::chars_format::scientific : std::chars_format::fixed;
   std::size_t left = 0;
   std::size_t fraction = 0;
@@ -179,8 +176,7 @@ std::vector<std::string> print_numbers(const std::vector<T>& values, bool alone)
   return alone ? std::vector<std::string>{print_scalar(values[0])} : print_together(values);
 }
 
-std::vector<std::string> print_elements(const Tensor& x,
-                                        const std::vector<std::int64_t>& elements) {
+std::vector<std::string> print_elements(const Tensor& x, const std::vector<std::int64_t>& elements) {
   const bool alone = x.rank() == 0;
   switch (x.dtype()) {
     case DType::kFloat32:
@@ -207,15 +203,14 @@ std::vector<std::string> print_elements(const Tensor& x,
 
 // Prints one axis; takes the texts of its elements from `next` on. `indent` is what stands before
 // its lines, `width` the room for them.
-std::string print_axis(const Shape& shape, int axis, bool elide, const std::string*& next,
-                       const std::string& indent, std::size_t width) {
+std::string print_axis(const Shape& shape, int axis, bool elide, const std::string*& next, const std::string& indent,
+                       std::size_t width) {
   if (axis == shape.rank()) return *next++;
   const std::int64_t length = shape[axis];
   const bool summary = elide && length > 2 * kEdgeItems;
   const std::int64_t count = summary ? 2 * kEdgeItems : length;
   const bool innermost = axis == shape.rank() - 1;
-  const std::string separator =
-      innermost ? " " : std::string(static_cast<std::size_t>(shape.rank() - axis - 1), '\n');
+  const std::string separator = innermost ? " " : std::string(static_cast<std::size_t>(shape.rank() - axis - 1), '\n');
   std::string text;
   std::string line = indent;
   const auto append = [&](const std::string& word, bool last) {

@@ -159,9 +159,8 @@ void run_loop(const ElementwiseRun& run, const Block* out, std::span<const Block
   };
   const std::int64_t rows_per_task = std::max<std::int64_t>(1, kChunk / inner.length);
   const std::int64_t tasks = (rows + rows_per_task - 1) / rows_per_task;
-  parallel_for(tasks, [&](std::int64_t task) {
-    run_rows(task * rows_per_task, std::min(rows, (task + 1) * rows_per_task));
-  });
+  parallel_for(tasks,
+               [&](std::int64_t task) { run_rows(task * rows_per_task, std::min(rows, (task + 1) * rows_per_task)); });
 }
 
 }  // namespace capstan

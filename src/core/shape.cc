@@ -5,7 +5,8 @@
 namespace capstan {
 
 Shape::Shape(std::span<const std::int64_t> dims) {
-  CAPSTAN_CHECK(dims.size() <= kMaxRank, ShapeError, "shape: rank ", dims.size(), " exceeds the largest rank, ", kMaxRank);
+  CAPSTAN_CHECK(dims.size() <= kMaxRank, ShapeError, "shape: rank ", dims.size(), " exceeds the largest rank, ",
+                kMaxRank);
   for (std::int64_t length : dims) dims_[rank_++] = length;
 }
 
@@ -16,7 +17,8 @@ std::int64_t Shape::size() const {
     CAPSTAN_CHECK(dims_[i] >= 0, ShapeError, "shape: negative length ", dims_[i], " in ", to_string());
     overflow |= __builtin_mul_overflow(size, dims_[i] == 0 ? 1 : dims_[i], &size);
   }
-  CAPSTAN_CHECK(!overflow && size < (std::int64_t{1} << 62), ShapeError, "shape: ", to_string(), " has too many elements");
+  CAPSTAN_CHECK(!overflow && size < (std::int64_t{1} << 62), ShapeError, "shape: ", to_string(),
+                " has too many elements");
   for (int i = 0; i < rank_; ++i) {
     if (dims_[i] == 0) return 0;
   }
@@ -39,7 +41,8 @@ std::string Shape::to_string() const {
 }
 
 Axes::Axes(std::span<const int> axes) : all_(false) {
-  CAPSTAN_CHECK(axes.size() <= kMaxRank, ValueError, "axes: ", axes.size(), " axes exceed the largest rank, ", kMaxRank);
+  CAPSTAN_CHECK(axes.size() <= kMaxRank, ValueError, "axes: ", axes.size(), " axes exceed the largest rank, ",
+                kMaxRank);
   for (int axis : axes) axes_[count_++] = static_cast<std::int8_t>(clamp(axis));
 }
 

@@ -15,8 +15,7 @@
 // of each target's namespace in the order of InstructionSet.
 #pragma once
 
-#define HWY_DISABLED_TARGETS \
-  (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL | HWY_EMU128)
+#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL | HWY_EMU128)
 #define HWY_COMPILE_ALL_ATTAINABLE
 // The portable target is Highway's SCALAR with every compiler; newer ones would get EMU128 instead.
 #define HWY_BROKEN_EMU128 1

@@ -11,7 +11,8 @@ namespace capstan {
 using detail::Block;
 
 void detail::throw_no_value(const char* what) {
-  throw ValueError(join(what, ": this tensor is empty", help("a missing gradient is an empty tensor; test it with has_value()")));
+  throw ValueError(
+      join(what, ": this tensor is empty", help("a missing gradient is an empty tensor; test it with has_value()")));
 }
 
 void detail::throw_wrong_element_type(const Block* block, DType asked) {
@@ -162,10 +163,10 @@ Tensor make_constant(const Literal& value, const DType* asked) {
   bool any_int = false;
   literal_shape(value, 0, shape, &any_float, &any_int);
   const bool no_numbers = shape.size() == 0;
-  const DType dtype = asked != nullptr                    ? *asked
-                      : any_float || no_numbers           ? DType::kFloat32
-                      : any_int                           ? DType::kInt32
-                                                          : DType::kBool;
+  const DType dtype = asked != nullptr          ? *asked
+                      : any_float || no_numbers ? DType::kFloat32
+                      : any_int                 ? DType::kInt32
+                                                : DType::kBool;
   Tensor tensor = new_tensor(dtype, shape);
   auto* out = static_cast<std::byte*>(mutable_raw_data(tensor));
   write_literal(value, dtype, out);

@@ -137,8 +137,7 @@ class Pool {
   bool join(std::uint64_t state) {
     const std::uint64_t job = job_number(state);
     while ((state & kOpen) != 0 && job_number(state) == job) {
-      if (state_.compare_exchange_weak(state, state + 1, std::memory_order_acq_rel,
-                                       std::memory_order_acquire)) {
+      if (state_.compare_exchange_weak(state, state + 1, std::memory_order_acq_rel, std::memory_order_acquire)) {
         return true;
       }
     }
@@ -248,8 +247,7 @@ void set_thread_count(int count) {
   wanted_threads.store(count, std::memory_order_relaxed);
 }
 
-void parallel_for(std::int64_t tasks, void (*body)(void* context, std::int64_t task),
-                  void* context) {
+void parallel_for(std::int64_t tasks, void (*body)(void* context, std::int64_t task), void* context) {
   if (tasks > 1 && !inside_job) {
     const int threads = thread_count();
     if (threads > 1) {

@@ -46,8 +46,8 @@ Tensor join_rows(const std::vector<Tensor>& elements, std::size_t component, std
   const std::size_t bytes = static_cast<std::size_t>(first.size()) * size_of(first.dtype());
   for (std::size_t i = 0; i < count; ++i) {
     const Tensor& element = elements[i * width + component];
-    CAPSTAN_CHECK(element.shape() == first.shape() && element.dtype() == first.dtype(), ShapeError,
-                  "batch: element ", i, " is ", describe(element), ", the first ", describe(first));
+    CAPSTAN_CHECK(element.shape() == first.shape() && element.dtype() == first.dtype(), ShapeError, "batch: element ",
+                  i, " is ", describe(element), ", the first ", describe(first));
     std::memcpy(static_cast<std::byte*>(mutable_raw_data(batch)) + i * bytes, element.raw_data(), bytes);
   }
   return batch;
@@ -131,7 +131,11 @@ class ShuffleCursor : public DatasetCursor {
 class ShuffleNode : public DatasetNode {
  public:
   ShuffleNode(DatasetNodePtr input, std::int64_t buffer_size, std::uint64_t seed, std::uint64_t seed2, bool reshuffle)
-      : input_(std::move(input)), buffer_size_(buffer_size), seed_(seed), seed2_(seed2), reshuffle_(reshuffle),
+      : input_(std::move(input)),
+        buffer_size_(buffer_size),
+        seed_(seed),
+        seed2_(seed2),
+        reshuffle_(reshuffle),
         passes_(seed, seed2) {
     width = input_->width;
   }
@@ -198,7 +202,9 @@ class BatchNode : public DatasetNode {
 
 class RepeatCursor : public DatasetCursor {
  public:
-  RepeatCursor(DatasetNodePtr input, std::int64_t count) : input_(std::move(input)), left_(count) { width = input_->width; }
+  RepeatCursor(DatasetNodePtr input, std::int64_t count) : input_(std::move(input)), left_(count) {
+    width = input_->width;
+  }
   bool next(Tensor* element) override {
     for (;;) {
       if (cursor_ != nullptr && cursor_->next(element)) return true;
@@ -216,7 +222,9 @@ class RepeatCursor : public DatasetCursor {
 
 class RepeatNode : public DatasetNode {
  public:
-  RepeatNode(DatasetNodePtr input, std::int64_t count) : input_(std::move(input)), count_(count) { width = input_->width; }
+  RepeatNode(DatasetNodePtr input, std::int64_t count) : input_(std::move(input)), count_(count) {
+    width = input_->width;
+  }
   std::int64_t size() const override { return input_->size() * count_; }
   std::unique_ptr<DatasetCursor> open() const override { return std::make_unique<RepeatCursor>(input_, count_); }
 
@@ -247,14 +255,17 @@ class PartCursor : public DatasetCursor {
 
 class PartNode : public DatasetNode {
  public:
-  PartNode(DatasetNodePtr input, std::int64_t skip, std::int64_t take) : input_(std::move(input)), skip_(skip), take_(take) {
+  PartNode(DatasetNodePtr input, std::int64_t skip, std::int64_t take)
+      : input_(std::move(input)), skip_(skip), take_(take) {
     width = input_->width;
   }
   std::int64_t size() const override {
     const std::int64_t rest = std::max<std::int64_t>(0, input_->size() - skip_);
     return take_ < 0 ? rest : std::min(take_, rest);
   }
-  std::unique_ptr<DatasetCursor> open() const override { return std::make_unique<PartCursor>(input_->open(), skip_, take_); }
+  std::unique_ptr<DatasetCursor> open() const override {
+    return std::make_unique<PartCursor>(input_->open(), skip_, take_);
+  }
 
  private:
   DatasetNodePtr input_;
@@ -283,15 +294,16 @@ std::int64_t DatasetCursor::next_run(std::int64_t count, Tensor* elements) {
 
 DatasetNodePtr slices_of(std::vector<Tensor> tensors) {
   for (const Tensor& tensor : tensors) {
-    CAPSTAN_CHECK(tensor.has_value() && tensor.rank() >= 1, ShapeError,
-                  "from_tensor_slices: a scalar has no rows", arguments({{"tensor", tensor}}));
+    CAPSTAN_CHECK(tensor.has_value() && tensor.rank() >= 1, ShapeError, "from_tensor_slices: a scalar has no rows",
+                  arguments({{"tensor", tensor}}));
     CAPSTAN_CHECK(tensor.dim(0) == tensors[0].dim(0), ShapeError, "from_tensor_slices: numbers of rows differ, ",
                   tensors[0].dim(0), " and ", tensor.dim(0));
   }
   return std::make_shared<SlicesNode>(std::move(tensors));
 }
 
-DatasetNodePtr shuffled(DatasetNodePtr input, std::int64_t buffer_size, std::optional<std::uint64_t> seed, bool reshuffle) {
+DatasetNodePtr shuffled(DatasetNodePtr input, std::int64_t buffer_size, std::optional<std::uint64_t> seed,
+                        bool reshuffle) {
   CAPSTAN_CHECK(buffer_size >= 1, ValueError, "shuffle: buffer_size must be at least 1, not ", buffer_size);
   // Without a seed of its own the order comes from the process's stream, so that set_seed decides it.
   const std::uint64_t first = seed ? kNoProcessSeed : next_seed();

@@ -1,5 +1,5 @@
-// The Philox generator (Salmon et al., 2011) as the order of shuffled datasets uses it: a counter, a key, four words per
-// block, ten rounds.
+// The Philox generator (Salmon et al., 2011) as the order of shuffled datasets uses it: a counter, a key, four words
+// per block, ten rounds.
 #pragma once
 
 #include <array>

@@ -47,8 +47,7 @@ std::vector<std::byte> read_exactly(ByteSource& source, uint64_t size, std::stri
   // One step is small beside any real file and large beside the cost of a call.
   constexpr uint64_t kStep = uint64_t{1} << 22;
   auto too_short = [&](const std::string& found) {
-    source.fail("the " + std::string(what) + " should be " + std::to_string(size) +
-                    " bytes, but the file " + found,
+    source.fail("the " + std::string(what) + " should be " + std::to_string(size) + " bytes, but the file " + found,
                 kFetchAgain);
   };
   if (size > source.most_bytes()) {

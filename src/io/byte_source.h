@@ -38,8 +38,7 @@ class ByteSource {
   [[noreturn]] void fail(const std::string& problem, const std::string& help = "") const;
 
  protected:
-  ByteSource(std::string reader, std::string name)
-      : reader_(std::move(reader)), name_(std::move(name)) {}
+  ByteSource(std::string reader, std::string name) : reader_(std::move(reader)), name_(std::move(name)) {}
 
  private:
   std::string reader_;
@@ -66,8 +65,8 @@ void expect_end(ByteSource& source);
 std::string quoted(std::string_view text);
 
 /// Throws IoError: "`reader`: `problem`", the file, and a remedy if there is one.
-[[noreturn]] void fail_file(const std::string& reader, const std::string& problem,
-                            const std::string& file, const std::string& help = "");
+[[noreturn]] void fail_file(const std::string& reader, const std::string& problem, const std::string& file,
+                            const std::string& help = "");
 
 /// An upper bound of what `size` bytes of deflated data become.
 uint64_t most_inflated(uint64_t size);

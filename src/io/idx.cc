@@ -19,9 +19,8 @@ ElementType element_type(const ByteSource& source, uint8_t code) {
     case 0x0e:
       return ElementType::kFloat64;
     default:
-      source.fail(
-          "element code " + std::to_string(code) +
-          " is not supported, expected 8 (uint8), 12 (int32), 13 (float32) or 14 (float64)");
+      source.fail("element code " + std::to_string(code) +
+                  " is not supported, expected 8 (uint8), 12 (int32), 13 (float32) or 14 (float64)");
   }
 }
 
@@ -54,19 +53,16 @@ RawArray read_idx(ByteSource& source) {
   array.type = element_type(source, std::to_integer<uint8_t>(magic[2]));
   const auto rank = std::to_integer<size_t>(magic[3]);
   if (rank == 0 || rank > kMaxRank) {
-    source.fail("rank " + std::to_string(rank) + " is not supported, expected 1 to " +
-                std::to_string(kMaxRank));
+    source.fail("rank " + std::to_string(rank) + " is not supported, expected 1 to " + std::to_string(kMaxRank));
   }
 
   const std::vector<std::byte> sizes = read_exactly(source, 4 * rank, "list of sizes");
-  for (size_t axis = 0; axis < rank; ++axis)
-    array.shape.push_back(big_endian_size(&sizes[4 * axis]));
+  for (size_t axis = 0; axis < rank; ++axis) array.shape.push_back(big_endian_size(&sizes[4 * axis]));
   const auto count = checked_count(array.shape);
   const size_t size = element_size(array.type);
   if (!count || static_cast<uint64_t>(*count) > source.most_bytes() / size) {
-    source.fail("the header announces " + array.description() +
-                    ", but the file cannot hold more than " + std::to_string(source.most_bytes()) +
-                    " bytes",
+    source.fail("the header announces " + array.description() + ", but the file cannot hold more than " +
+                    std::to_string(source.most_bytes()) + " bytes",
                 kFetchAgain);
   }
   array.data = read_exactly(source, static_cast<uint64_t>(*count) * size, "data");

@@ -56,18 +56,15 @@ std::string find_part(const fs::path& directory, const Part& part) {
     text += "\n  looked for: " + names[0] + " or " + names[2] + ", each also with .gz";
   }
   text += "\n  looked for: mnist.npz";
-  fail_file(kReader, text, directory,
-            "give the directory that holds the four IDX files, or Keras's mnist.npz");
+  fail_file(kReader, text, directory, "give the directory that holds the four IDX files, or Keras's mnist.npz");
 }
 
 void check_images(const RawArray& images, const std::string& where) {
-  const bool right = images.type == ElementType::kUint8 && images.shape.size() == 3 &&
-                     images.shape[0] > 0 && images.shape[1] == kSide && images.shape[2] == kSide;
+  const bool right = images.type == ElementType::kUint8 && images.shape.size() == 3 && images.shape[0] > 0 &&
+                     images.shape[1] == kSide && images.shape[2] == kSide;
   if (!right) {
-    fail_file(
-        kReader,
-        "the images are " + images.description() + ", expected uint8[n, 28, 28] with n at least 1",
-        where, "give the digits as published");
+    fail_file(kReader, "the images are " + images.description() + ", expected uint8[n, 28, 28] with n at least 1",
+              where, "give the digits as published");
   }
 }
 
@@ -83,12 +80,10 @@ void check_labels(const RawArray& labels, const RawArray& images, const std::str
               where, "take the images and the labels from the same set");
   }
   const auto values = labels.values<uint8_t>();
-  const auto wrong =
-      std::find_if(values.begin(), values.end(), [](uint8_t label) { return label >= kClasses; });
+  const auto wrong = std::find_if(values.begin(), values.end(), [](uint8_t label) { return label >= kClasses; });
   if (wrong != values.end()) {
     fail_file(kReader,
-              "label " + std::to_string(wrong - values.begin()) + " is " + std::to_string(*wrong) +
-                  ", expected 0 to 9",
+              "label " + std::to_string(wrong - values.begin()) + " is " + std::to_string(*wrong) + ", expected 0 to 9",
               where);
   }
 }
@@ -108,10 +103,10 @@ MnistFiles read_archive(const std::string& path) {
   for (size_t i = 0; i < kParts.size(); ++i) {
     const auto found = members.find(kParts[i].key);
     if (found == members.end()) {
-      fail_file(kReader,
-                std::string("the archive lacks \"") + kParts[i].key +
-                    "\", expected x_train, y_train, x_test and y_test",
-                path, "give Keras's mnist.npz");
+      fail_file(
+          kReader,
+          std::string("the archive lacks \"") + kParts[i].key + "\", expected x_train, y_train, x_test and y_test",
+          path, "give Keras's mnist.npz");
     }
     arrays[i] = std::move(found->second);
     where[i] = path + ", member \"" + kParts[i].key + "\"";
@@ -142,8 +137,7 @@ MnistFiles read_mnist(const std::string& directory) {
     fail_missing(directory, "no digits are in this directory");
   }
   if (found < kParts.size()) {
-    fail_missing(directory,
-                 std::to_string(found) + " of 4 files are in this directory, missing: " + missing);
+    fail_missing(directory, std::to_string(found) + " of 4 files are in this directory, missing: " + missing);
   }
 
   std::array<RawArray, 4> arrays;

@@ -34,9 +34,8 @@ ElementType element_type(const ByteSource& source, std::string_view descr) {
   for (const Entry& entry : kTypes) {
     if (entry.descr == descr) return entry.type;
   }
-  source.fail(
-      "dtype " + quoted(descr) + " is not supported, expected one of |b1 |u1 <i4 <i8 <f4 <f8",
-      "convert the array with astype() before it is saved");
+  source.fail("dtype " + quoted(descr) + " is not supported, expected one of |b1 |u1 <i4 <i8 <f4 <f8",
+              "convert the array with astype() before it is saved");
 }
 
 // Recursive descent over the header; each function consumes what it names or fails.
@@ -55,8 +54,7 @@ class HeaderParser {
         has_descr = true;
         skip_space();
         if (position_ < text_.size() && text_[position_] == '[') {
-          source_.fail("structured arrays are not supported",
-                       "save each field as an array of its own");
+          source_.fail("structured arrays are not supported", "save each field as an array of its own");
         }
         header.type = element_type(source_, string());
       } else if (key == "fortran_order" && !has_order) {
@@ -75,21 +73,18 @@ class HeaderParser {
     }
     skip_space();
     if (position_ != text_.size()) fail("unexpected " + quoted(text_.substr(position_)));
-    if (!has_descr || !has_order || !has_shape)
-      fail("one of descr, fortran_order, shape is missing");
+    if (!has_descr || !has_order || !has_shape) fail("one of descr, fortran_order, shape is missing");
     return header;
   }
 
  private:
   [[noreturn]] void fail(const std::string& problem) const {
-    source_.fail("the header is not that of an .npy file, " + problem + " at byte " +
-                     std::to_string(position_),
+    source_.fail("the header is not that of an .npy file, " + problem + " at byte " + std::to_string(position_),
                  kFetchAgain);
   }
 
   void skip_space() {
-    while (position_ < text_.size() && (text_[position_] == ' ' || text_[position_] == '\n'))
-      ++position_;
+    while (position_ < text_.size() && (text_[position_] == ' ' || text_[position_] == '\n')) ++position_;
   }
 
   bool accept(char c) {
@@ -116,8 +111,7 @@ class HeaderParser {
 
   bool boolean() {
     skip_space();
-    for (const auto& [word, value] :
-         {std::pair<std::string_view, bool>{"True", true}, {"False", false}}) {
+    for (const auto& [word, value] : {std::pair<std::string_view, bool>{"True", true}, {"False", false}}) {
       if (text_.substr(position_, word.size()) == word) {
         position_ += word.size();
         return value;
@@ -171,29 +165,25 @@ Header read_header(ByteSource& source) {
   const std::vector<std::byte> magic = read_exactly(source, 8, "magic number");
   constexpr std::string_view kMagic = "\x93NUMPY";
   if (std::string_view(reinterpret_cast<const char*>(magic.data()), kMagic.size()) != kMagic) {
-    source.fail("not an .npy array, which begins with \\x93NUMPY",
-                "save the array with numpy.save or numpy.savez");
+    source.fail("not an .npy array, which begins with \\x93NUMPY", "save the array with numpy.save or numpy.savez");
   }
   const int version = std::to_integer<int>(magic[6]);
   if (version < 1 || version > 3 || magic[7] != std::byte{0}) {
-    source.fail("version " + std::to_string(version) + "." +
-                std::to_string(std::to_integer<int>(magic[7])) +
+    source.fail("version " + std::to_string(version) + "." + std::to_string(std::to_integer<int>(magic[7])) +
                 " of the .npy format is not supported, expected 1.0, 2.0 or 3.0");
   }
-  const uint64_t length =
-      little_endian(read_exactly(source, version == 1 ? 2 : 4, "length of the header"));
+  const uint64_t length = little_endian(read_exactly(source, version == 1 ? 2 : 4, "length of the header"));
   if (length > kMaxHeader) {
-    source.fail("the header is " + std::to_string(length) + " bytes long, expected at most " +
-                    std::to_string(kMaxHeader),
-                kFetchAgain);
+    source.fail(
+        "the header is " + std::to_string(length) + " bytes long, expected at most " + std::to_string(kMaxHeader),
+        kFetchAgain);
   }
   const std::vector<std::byte> text = read_exactly(source, length, "header");
   return HeaderParser(source, {reinterpret_cast<const char*>(text.data()), text.size()}).parse();
 }
 
 // The first axis varies fastest in the file and slowest in the result.
-std::vector<std::byte> to_row_major(const std::vector<std::byte>& data,
-                                    std::span<const int64_t> shape, size_t size) {
+std::vector<std::byte> to_row_major(const std::vector<std::byte>& data, std::span<const int64_t> shape, size_t size) {
   std::vector<std::byte> result(data.size());
   std::array<int64_t, kMaxRank> index{}, stride{};
   int64_t step = 1;
@@ -226,15 +216,13 @@ RawArray read_npy(ByteSource& source) {
   const auto count = checked_count(array.shape);
   const size_t size = element_size(array.type);
   if (!count || static_cast<uint64_t>(*count) > source.most_bytes() / size) {
-    source.fail("the header announces " + array.description() +
-                    ", but the file cannot hold more than " + std::to_string(source.most_bytes()) +
-                    " bytes",
+    source.fail("the header announces " + array.description() + ", but the file cannot hold more than " +
+                    std::to_string(source.most_bytes()) + " bytes",
                 kFetchAgain);
   }
   array.data = read_exactly(source, static_cast<uint64_t>(*count) * size, "data");
   expect_end(source);
-  if (header.fortran_order && array.shape.size() > 1)
-    array.data = to_row_major(array.data, array.shape, size);
+  if (header.fortran_order && array.shape.size() > 1) array.data = to_row_major(array.data, array.shape, size);
   if (array.type == ElementType::kBool) {
     for (std::byte& value : array.data) value = std::byte{value != std::byte{0}};
   }

@@ -42,13 +42,11 @@ class Member final : public ByteSource {
       fail("the member is encrypted", "save the arrays without a password");
     }
     if (stat.comp_method != ZIP_CM_STORE && stat.comp_method != ZIP_CM_DEFLATE) {
-      fail("compression method " + std::to_string(stat.comp_method) +
-               " is not supported, expected 0 or 8",
+      fail("compression method " + std::to_string(stat.comp_method) + " is not supported, expected 0 or 8",
            "save the arrays with numpy.savez or numpy.savez_compressed");
     }
     file_ = zip_fopen_index(archive, stat.index, 0);
-    if (file_ == nullptr)
-      fail(std::string("cannot open the member, ") + zip_strerror(archive), kFetchAgain);
+    if (file_ == nullptr) fail(std::string("cannot open the member, ") + zip_strerror(archive), kFetchAgain);
   }
   ~Member() override {
     if (file_ != nullptr) zip_fclose(file_);
@@ -83,17 +81,15 @@ std::vector<zip_stat_t> list_members(zip_t* archive, const std::string& path, ui
   uint64_t used = 0;
   for (zip_int64_t i = 0; i < count; ++i) {
     zip_stat_t stat;
-    if (zip_stat_index(archive, static_cast<zip_uint64_t>(i), 0, &stat) != 0 ||
-        (stat.valid & kNeeded) != kNeeded) {
+    if (zip_stat_index(archive, static_cast<zip_uint64_t>(i), 0, &stat) != 0 || (stat.valid & kNeeded) != kNeeded) {
       fail_file(kReader, "the directory of the archive is damaged", path, kFetchAgain);
     }
     // Archives that blow up a thousandfold per member, again and again, let the members share one
     // piece of the file.
     if (stat.comp_size > file_size - used) {
       fail_file(kReader,
-                "the members claim more than the " + std::to_string(file_size) +
-                    " bytes of the file, " + quoted(stat.name) + " alone " +
-                    std::to_string(stat.comp_size),
+                "the members claim more than the " + std::to_string(file_size) + " bytes of the file, " +
+                    quoted(stat.name) + " alone " + std::to_string(stat.comp_size),
                 path, kFetchAgain);
     }
     used += stat.comp_size;
@@ -115,8 +111,7 @@ std::map<std::string, RawArray> read_npz(const std::string& path) {
     if (!key.ends_with(".npy")) continue;
     key.remove_suffix(4);
     Member member(archive.get(), path, stat);
-    if (arrays.contains(std::string(key)))
-      member.fail("the archive holds this member twice", kFetchAgain);
+    if (arrays.contains(std::string(key))) member.fail("the archive holds this member twice", kFetchAgain);
     arrays.emplace(key, read_npy(member));
   }
   return arrays;

@@ -12,8 +12,7 @@ Tensor to_tensor(const RawArray& array, const std::string& source) {
   for (int64_t dim : array.shape) {
     if (dim > kLongest) {
       fail_file("load",
-                "the array is " + array.description() + ", expected axes of at most " +
-                    std::to_string(kLongest),
+                "the array is " + array.description() + ", expected axes of at most " + std::to_string(kLongest),
                 source);
     }
   }

@@ -43,8 +43,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 // Copies source rows [first, last) of one image: [channel block][row][phase][position][kDistance].
 template <class T, int kDistance>
-void copy_band(const Correlation& c, const T* image, std::int64_t first, std::int64_t last,
-               std::ptrdiff_t block_stride, T* band) {
+void copy_band(const Correlation& c, const T* image, std::int64_t first, std::int64_t last, std::ptrdiff_t block_stride,
+               T* band) {
   const std::int64_t channels = c.source_channels;
   const RowLayout layout{c.source_columns, channels, c.source_phases, c.positions, c.left};
   for (std::int64_t channel = 0; channel < channels; channel += kDistance, band += block_stride) {
@@ -97,8 +97,7 @@ struct Job {
 template <class T, int kDistance>
 Job<T> make_job(const Correlation& c, const Matrices<T>& matrices, std::ptrdiff_t block_stride) {
   Job<T> job{c, matrices, block_stride, false, {}, {}, {}};
-  job.merged = c.source_channels == kDistance && !c.transposed && c.source_phases == 1 &&
-               kDistance < kChannelBlock;
+  job.merged = c.source_channels == kDistance && !c.transposed && c.source_phases == 1 && kDistance < kChannelBlock;
   const std::int64_t row_elements = c.row_pixels() * kDistance;
   const std::int64_t tap_rows = matrices.narrow ? whole_blocks(c) : c.source_channels;
   const std::int64_t tap_elements = tap_rows * matrices.stride;
@@ -118,9 +117,8 @@ Job<T> make_job(const Correlation& c, const Matrices<T>& matrices, std::ptrdiff_
   for (int i : {0, 1}) {
     const std::int64_t columns = i == 0 ? c.phases.front().columns : c.phases.back().columns;
     for (int vectors : {1, 2, 4}) {
-      job.choices[i][vectors / 2] = matrices.narrow
-                                        ? choose_narrow_tile<T>(columns, matrices.channels)
-                                        : choose_tile<T, kDistance>(columns, vectors);
+      job.choices[i][vectors / 2] = matrices.narrow ? choose_narrow_tile<T>(columns, matrices.channels)
+                                                    : choose_tile<T, kDistance>(columns, vectors);
     }
   }
   return job;
@@ -129,8 +127,8 @@ Job<T> make_job(const Correlation& c, const Matrices<T>& matrices, std::ptrdiff_
 // Output rows [begin, end) of one image, from a copied band of source rows that starts at row
 // `first`.
 template <class T, int kDistance>
-void correlate_band(const Job<T>& job, const T* band, std::int64_t first, std::int64_t begin,
-                    std::int64_t end, T* image) {
+void correlate_band(const Job<T>& job, const T* band, std::int64_t first, std::int64_t begin, std::int64_t end,
+                    T* image) {
   constexpr int kLanes = hn::MaxLanes(hn::ScalableTag<T>());
   const Correlation& c = job.correlation;
   const Matrices<T>& matrices = job.matrices;
@@ -140,8 +138,7 @@ void correlate_band(const Job<T>& job, const T* band, std::int64_t first, std::i
   row.matrix_stride = matrices.stride;
   row.block_stride = job.block_stride;
   row.channel_blocks = job.merged ? 1 : (channels + kChannelBlock - 1) / kChannelBlock;
-  row.tail = job.merged ? channels * c.kernel_columns
-                        : channels - (row.channel_blocks - 1) * kChannelBlock;
+  row.tail = job.merged ? channels * c.kernel_columns : channels - (row.channel_blocks - 1) * kChannelBlock;
   alignas(64) T edge[kMaxPixels * kMaxVectors * kLanes];
   for (std::int64_t o = begin; o < end; ++o) {
     const Correlation::RowSteps steps = c.row_steps(o);
@@ -149,19 +146,16 @@ void correlate_band(const Job<T>& job, const T* band, std::int64_t first, std::i
     for (std::int64_t phase_index = 0; phase_index < phases; ++phase_index) {
       const Correlation::Phase& phase = c.phases[phase_index];
       const std::ptrdiff_t row_taps = job.merged ? 1 : phase.taps.size();
-      row.taps = job.taps.data() + job.first_tap[steps.residue * phases + phase_index] +
-                 steps.begin * row_taps;
+      row.taps = job.taps.data() + job.first_tap[steps.residue * phases + phase_index] + steps.begin * row_taps;
       row.tap_count = (steps.end - steps.begin) * row_taps;
       const std::ptrdiff_t pixel_stride = c.column_step * c.out_channels;
-      T* out = image + (o * c.out_columns + phase.first_column) * c.out_channels +
-               matrices.first_channel;
+      T* out = image + (o * c.out_columns + phase.first_column) * c.out_channels + matrices.first_channel;
       for (std::int64_t n = 0; n < matrices.channels;) {
         const std::int64_t left = matrices.channels - n;
         const int vectors = kMaxVectors >= 4 && left > 3 * kLanes ? 4 : left > kLanes ? 2 : 1;
         const int width = matrices.narrow ? static_cast<int>(left) : vectors * kLanes;
         const T* matrix = matrices.data + n / kPanel<T> * matrices.panel_elements + n % kPanel<T>;
-        const TileChoice<T>& choice =
-            job.choices[phase.columns == c.phases[0].columns ? 0 : 1][vectors / 2];
+        const TileChoice<T>& choice = job.choices[phase.columns == c.phases[0].columns ? 0 : 1][vectors / 2];
         for (std::int64_t p = 0; p < phase.columns; p += choice.pixels) {
           p = std::min(p, phase.columns - choice.pixels);
           const T* source = base + p * kDistance;
@@ -192,12 +186,11 @@ void correlate_blocks(const Correlation& c, const Matrices<T>& matrices, const T
   constexpr std::int64_t kBandElements = (std::int64_t{256} << 10) / sizeof(T);
   std::int64_t rows = c.out_rows;
   auto band_rows = [&](std::int64_t out_rows) {
-    const std::int64_t needed = c.transposed ? (out_rows + c.kernel_rows) / c.stride_rows + 2
-                                             : (out_rows - 1) * c.stride_rows + c.kernel_rows;
+    const std::int64_t needed =
+        c.transposed ? (out_rows + c.kernel_rows) / c.stride_rows + 2 : (out_rows - 1) * c.stride_rows + c.kernel_rows;
     return std::clamp<std::int64_t>(needed, 0, c.source_rows);
   };
-  while (rows > 1 && band_rows(rows) * row_elements * channel_blocks > kBandElements)
-    rows = (rows + 1) / 2;
+  while (rows > 1 && band_rows(rows) * row_elements * channel_blocks > kBandElements) rows = (rows + 1) / 2;
   while (rows > 4 && c.batch * ((c.out_rows + rows - 1) / rows) < 8) rows = (rows + 1) / 2;
   const std::int64_t bands = (c.out_rows + rows - 1) / rows;
   const std::ptrdiff_t block_stride = band_rows(rows) * row_elements;
@@ -207,18 +200,16 @@ void correlate_blocks(const Correlation& c, const Matrices<T>& matrices, const T
 
   // There are 16 tasks or so, each of a hundred thousand multiply-adds or more, so that handing
   // them out costs little.
-  const double work = 1.0 * rows * c.out_columns * matrices.channels * c.source_channels *
-                      c.kernel_rows * c.kernel_columns /
-                      (c.transposed ? c.stride_rows * c.column_step : 1);
+  const double work = 1.0 * rows * c.out_columns * matrices.channels * c.source_channels * c.kernel_rows *
+                      c.kernel_columns / (c.transposed ? c.stride_rows * c.column_step : 1);
   const std::int64_t parts = c.batch * bands;
-  const std::int64_t per_task = std::clamp<std::int64_t>(
-      static_cast<std::int64_t>(1e5 / std::max(work, 1.0)), (parts + 15) / 16, parts);
+  const std::int64_t per_task =
+      std::clamp<std::int64_t>(static_cast<std::int64_t>(1e5 / std::max(work, 1.0)), (parts + 15) / 16, parts);
   parallel_for((parts + per_task - 1) / per_task, [&](std::int64_t task) {
     Scratch scratch(ScratchSlot::kTask, band_elements * sizeof(T));
     T* band = scratch.as<T>();
     std::fill(band, band + band_elements, T(0));
-    for (std::int64_t part = task * per_task; part < std::min(parts, (task + 1) * per_task);
-         ++part) {
+    for (std::int64_t part = task * per_task; part < std::min(parts, (task + 1) * per_task); ++part) {
       const std::int64_t image = part / bands;
       const std::int64_t begin = part % bands * rows, end = std::min(c.out_rows, begin + rows);
       std::int64_t first, last;
@@ -283,14 +274,11 @@ void correlate_narrow(const Correlation& c, const Element& element, const T* sou
       }
     }
   }
-  correlate_blocks<T, kChannelBlock>(c, {scratch.as<T>(), channels, 0, 0, channels, true}, source,
-                                     out);
+  correlate_blocks<T, kChannelBlock>(c, {scratch.as<T>(), channels, 0, 0, channels, true}, source, out);
 }
 
 // Few output channels leave lanes empty, few source channels would as well.
-inline bool is_narrow(const Correlation& c) {
-  return c.out_channels <= kNarrow && c.source_channels > kNarrow;
-}
+inline bool is_narrow(const Correlation& c) { return c.out_channels <= kNarrow && c.source_channels > kNarrow; }
 
 template <class T>
 void forward(const Conv2DShape& shape, const T* input, const T* filter, T* output) {
@@ -320,8 +308,7 @@ void forward(const Conv2DShape& shape, const T* input, const T* filter, T* outpu
 }
 
 template <class T>
-void backward_input(const Conv2DShape& shape, const T* output_gradient, const T* filter,
-                    T* input_gradient) {
+void backward_input(const Conv2DShape& shape, const T* output_gradient, const T* filter, T* input_gradient) {
   assert(shape.dilation == 1 && shape.groups == 1);
   if (shape.batch * shape.in_height * shape.in_width * shape.in_channels == 0) return;
   const Correlation c = Correlation::backward(shape);

@@ -37,10 +37,8 @@ struct Conv2DShape {
 template <class T>
 struct Conv2DKernels {
   void (*forward)(const Conv2DShape& shape, const T* input, const T* filter, T* output);
-  void (*backward_input)(const Conv2DShape& shape, const T* output_gradient, const T* filter,
-                         T* input_gradient);
-  void (*backward_filter)(const Conv2DShape& shape, const T* input, const T* output_gradient,
-                          T* filter_gradient);
+  void (*backward_input)(const Conv2DShape& shape, const T* output_gradient, const T* filter, T* input_gradient);
+  void (*backward_filter)(const Conv2DShape& shape, const T* input, const T* output_gradient, T* filter_gradient);
 };
 
 // T is float or double.
@@ -64,18 +62,14 @@ void conv2d_forward(const Conv2DShape& shape, const T* input, const T* filter, T
 
 // The gradient with respect to the image.
 template <class T>
-void conv2d_backward_input(const Conv2DShape& shape, const T* output_gradient, const T* filter,
-                           T* input_gradient) {
-  conv2d_kernels<T>(instruction_set())
-      .backward_input(shape, output_gradient, filter, input_gradient);
+void conv2d_backward_input(const Conv2DShape& shape, const T* output_gradient, const T* filter, T* input_gradient) {
+  conv2d_kernels<T>(instruction_set()).backward_input(shape, output_gradient, filter, input_gradient);
 }
 
 // The gradient with respect to the filter.
 template <class T>
-void conv2d_backward_filter(const Conv2DShape& shape, const T* input, const T* output_gradient,
-                            T* filter_gradient) {
-  conv2d_kernels<T>(instruction_set())
-      .backward_filter(shape, input, output_gradient, filter_gradient);
+void conv2d_backward_filter(const Conv2DShape& shape, const T* input, const T* output_gradient, T* filter_gradient) {
+  conv2d_kernels<T>(instruction_set()).backward_filter(shape, input, output_gradient, filter_gradient);
 }
 
 }  // namespace capstan

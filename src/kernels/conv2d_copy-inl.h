@@ -32,8 +32,7 @@ struct RowLayout {
 // `distance` apart. The rest stays as it is: the caller has filled the block with zeros once, and
 // all rows that it copies there leave out the same places.
 template <class T>
-inline void copy_row(const RowLayout& row, const T* from, std::int64_t width, std::int64_t distance,
-                     T* to) {
+inline void copy_row(const RowLayout& row, const T* from, std::int64_t width, std::int64_t distance, T* to) {
   constexpr std::int64_t kBlock = 16;
   for (std::int64_t phase = 0; phase < row.phases; ++phase, to += row.positions * distance) {
     // Positions [begin, end) are columns of the image.

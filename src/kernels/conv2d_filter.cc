@@ -57,9 +57,9 @@ struct Pixels {
 // apart, kernel rows `kernel_row`. A kDistance of zero means that the distance between pixels is
 // known at run time only.
 template <class T, int kDistance, int kRows, int kColumns, int kVectors>
-HWY_NOINLINE void tile(const Pixels& pixels, const T* HWY_RESTRICT image,
-                       std::ptrdiff_t kernel_row_image, const T* HWY_RESTRICT gradient,
-                       T* HWY_RESTRICT out, std::ptrdiff_t stride, std::ptrdiff_t kernel_row) {
+HWY_NOINLINE void tile(const Pixels& pixels, const T* HWY_RESTRICT image, std::ptrdiff_t kernel_row_image,
+                       const T* HWY_RESTRICT gradient, T* HWY_RESTRICT out, std::ptrdiff_t stride,
+                       std::ptrdiff_t kernel_row) {
   const hn::ScalableTag<T> d;
   constexpr int kLanes = hn::MaxLanes(hn::ScalableTag<T>());
   using V = hn::Vec<decltype(d)>;
@@ -69,8 +69,7 @@ HWY_NOINLINE void tile(const Pixels& pixels, const T* HWY_RESTRICT image,
 #pragma GCC unroll 16
     for (int i = 0; i < kColumns; ++i) {
 #pragma GCC unroll 4
-      for (int j = 0; j < kVectors; ++j)
-        sums[r][i][j] = hn::LoadU(d, out + r * kernel_row + i * stride + j * kLanes);
+      for (int j = 0; j < kVectors; ++j) sums[r][i][j] = hn::LoadU(d, out + r * kernel_row + i * stride + j * kLanes);
     }
   }
   const std::ptrdiff_t image_column = kDistance > 0 ? kDistance : pixels.image_column;
@@ -104,8 +103,7 @@ HWY_NOINLINE void tile(const Pixels& pixels, const T* HWY_RESTRICT image,
 #pragma GCC unroll 16
     for (int i = 0; i < kColumns; ++i) {
 #pragma GCC unroll 4
-      for (int j = 0; j < kVectors; ++j)
-        hn::StoreU(sums[r][i][j], d, out + r * kernel_row + i * stride + j * kLanes);
+      for (int j = 0; j < kVectors; ++j) hn::StoreU(sums[r][i][j], d, out + r * kernel_row + i * stride + j * kLanes);
     }
   }
 }
@@ -172,8 +170,7 @@ struct Band {
 };
 
 // The output rows in [begin, end) for which kernel row k lies inside the image.
-inline void valid_rows(const Conv2DShape& s, std::int64_t k, std::int64_t* begin,
-                       std::int64_t* end) {
+inline void valid_rows(const Conv2DShape& s, std::int64_t k, std::int64_t* begin, std::int64_t* end) {
   while (*begin < *end && *begin * s.stride_height - s.pad_top + k < 0) ++*begin;
   while (*begin < *end && (*end - 1) * s.stride_height - s.pad_top + k >= s.in_height) --*end;
 }
@@ -196,16 +193,13 @@ void block_tiles(const Band<T>& band, std::int64_t n) {
     pixels.gradient_image = s.out_height * gradient_row;
     pixels.gradient_row = gradient_row;
     pixels.gradient_column = band.plan.out_stride;
-    const T* image =
-        band.image + (begin * s.stride_height - s.pad_top + kh - band.first) * row_elements;
+    const T* image = band.image + (begin * s.stride_height - s.pad_top + kh - band.first) * row_elements;
     const T* gradient = band.gradient + (begin - band.begin) * gradient_row + n;
     for (std::int64_t kw = 0; kw < s.kernel_width; ++kw) {
-      const T* pixel =
-          image + (kw % s.stride_width * band.positions + kw / s.stride_width) * kChannelBlock;
+      const T* pixel = image + (kw % s.stride_width * band.positions + kw / s.stride_width) * kChannelBlock;
       T* out = band.partial + (kh * s.kernel_width + kw) * tap_elements + n;
       for (std::int64_t i = 0; i < kChannelBlock; i += kChannels) {
-        tile<T, kChannelBlock, 1, kChannels, kVectors>(pixels, pixel + i, 0, gradient,
-                                                       out + i * band.plan.out_stride,
+        tile<T, kChannelBlock, 1, kChannels, kVectors>(pixels, pixel + i, 0, gradient, out + i * band.plan.out_stride,
                                                        band.plan.out_stride, 0);
       }
     }
@@ -228,9 +222,8 @@ void few_tile(const Band<T>& band, std::int64_t n, std::int64_t kh, std::int64_t
   pixels.gradient_image = s.out_height * s.out_width * stride;
   pixels.gradient_row = s.out_width * stride;
   pixels.gradient_column = stride;
-  tile<T, 0, kRows, kColumns, kVectors>(
-      pixels, band.image + kh * row_elements + m, row_elements, band.gradient + n,
-      band.partial + kh * kernel_row + m * stride + n, stride, kernel_row);
+  tile<T, 0, kRows, kColumns, kVectors>(pixels, band.image + kh * row_elements + m, row_elements, band.gradient + n,
+                                        band.partial + kh * kernel_row + m * stride + n, stride, kernel_row);
 }
 
 template <class T, int kVectors, int kRows>
@@ -246,18 +239,15 @@ template <class T, int kVectors>
 void few_tiles(const Band<T>& band, std::int64_t n) {
   constexpr int kMaxRows = HWY_TARGET == HWY_AVX3 || kVectors == 1 ? 3 : 1;
   std::int64_t kh = 0;
-  for (; kh + kMaxRows <= band.shape.kernel_height; kh += kMaxRows)
-    few_row_tiles<T, kVectors, kMaxRows>(band, n, kh);
+  for (; kh + kMaxRows <= band.shape.kernel_height; kh += kMaxRows) few_row_tiles<T, kVectors, kMaxRows>(band, n, kh);
   for (; kh < band.shape.kernel_height; ++kh) few_row_tiles<T, kVectors, 1>(band, n, kh);
 }
 
 // Few output channels: lanes are the image's channels, and without a stride the kernel's columns
 // too, which are neighbours in the copied image.
 template <class T, int kOut, int kVectors>
-void narrow_tile(const Band<T>& band, const Pixels& pixels, const T* gradient, const T* image,
-                 T* out) {
-  tile<T, 0, 1, kOut, kVectors>(pixels, gradient, 0, image, out,
-                                band.shape.kernel_width * kChannelBlock, 0);
+void narrow_tile(const Band<T>& band, const Pixels& pixels, const T* gradient, const T* image, T* out) {
+  tile<T, 0, 1, kOut, kVectors>(pixels, gradient, 0, image, out, band.shape.kernel_width * kChannelBlock, 0);
 }
 
 template <class T, int kOut>
@@ -282,11 +272,9 @@ void narrow_tiles(const Band<T>& band) {
     pixels.gradient_row = s.stride_height * row_elements;
     pixels.gradient_column = kChannelBlock;
     const T* gradient = band.gradient + (begin - band.begin) * s.out_width * kOut;
-    const T* row =
-        band.image + (begin * s.stride_height - s.pad_top + kh - band.first) * row_elements;
+    const T* row = band.image + (begin * s.stride_height - s.pad_top + kh - band.first) * row_elements;
     for (std::int64_t kw = 0; kw < runs; ++kw) {
-      const T* image =
-          row + (kw % s.stride_width * band.positions + kw / s.stride_width) * kChannelBlock;
+      const T* image = row + (kw % s.stride_width * band.positions + kw / s.stride_width) * kChannelBlock;
       T* out = band.partial + kh * kernel_row + kw * kChannelBlock;
       for (std::int64_t n = 0; n < run;) {
         if (run - n >= kMaxVectors * kLanes) {
@@ -334,9 +322,8 @@ void band_tiles(const Band<T>& band) {
 // Adds the images [begin, end) of one block of channels to a partial gradient, which points at the
 // block's first element.
 template <class T>
-void add_images(const Conv2DShape& s, const Plan& plan, std::int64_t block,
-                std::int64_t begin_image, std::int64_t end_image, const T* input,
-                const T* output_gradient, T* partial) {
+void add_images(const Conv2DShape& s, const Plan& plan, std::int64_t block, std::int64_t begin_image,
+                std::int64_t end_image, const T* input, const T* output_gradient, T* partial) {
   const std::int64_t channel = block * plan.block_channels;
   const std::int64_t width = std::min(plan.block_channels, s.in_channels - channel);
   const std::int64_t positions = s.out_width + (s.kernel_width - 1) / s.stride_width;
@@ -375,13 +362,11 @@ void add_images(const Conv2DShape& s, const Plan& plan, std::int64_t block,
           if (r < 0 || r >= s.in_height) {
             std::fill(to, to + row_elements, T(0));
           } else {
-            copy_row(layout, source + r * s.in_width * s.in_channels, width, plan.block_channels,
-                     to);
+            copy_row(layout, source + r * s.in_width * s.in_channels, width, plan.block_channels, to);
           }
         }
       }
-      const T* gradient =
-          output_gradient + (image * s.out_height + begin) * s.out_width * s.out_channels;
+      const T* gradient = output_gradient + (image * s.out_height + begin) * s.out_width * s.out_channels;
       if (plan.copy_gradient) {  // with several images a band is all rows, so they are one run
         T* to = gradient_copy;
         for (std::int64_t p = 0; p < images * (end - begin) * s.out_width; ++p) {
@@ -391,15 +376,13 @@ void add_images(const Conv2DShape& s, const Plan& plan, std::int64_t block,
         }
         gradient = gradient_copy;
       }
-      band_tiles<T>({s, plan, images, image_elements, positions, begin, end, first, image_copy,
-                     gradient, partial});
+      band_tiles<T>({s, plan, images, image_elements, positions, begin, end, first, image_copy, gradient, partial});
     }
   }
 }
 
 template <class T>
-void backward_filter(const Conv2DShape& s, const T* input, const T* output_gradient,
-                     T* filter_gradient) {
+void backward_filter(const Conv2DShape& s, const T* input, const T* output_gradient, T* filter_gradient) {
   assert(s.dilation == 1 && s.groups == 1);
   const std::int64_t taps = s.kernel_height * s.kernel_width;
   const std::int64_t elements = taps * s.in_channels * s.out_channels;
@@ -426,8 +409,8 @@ void backward_filter(const Conv2DShape& s, const T* input, const T* output_gradi
     for (std::int64_t i = 0; i < runs; ++i) {
       std::fill(first + i * plan.blocks * count, first + (i * plan.blocks + 1) * count, T(0));
     }
-    add_images(s, plan, block, s.batch * group / plan.groups, s.batch * (group + 1) / plan.groups,
-               input, output_gradient, first);
+    add_images(s, plan, block, s.batch * group / plan.groups, s.batch * (group + 1) / plan.groups, input,
+               output_gradient, first);
   });
   if (in_place && plan.groups == 1) return;
   auto join_narrow_tap = [&](std::int64_t tap) {
@@ -436,8 +419,7 @@ void backward_filter(const Conv2DShape& s, const T* input, const T* output_gradi
     for (std::int64_t i = 0; i < s.in_channels; ++i) {
       for (std::int64_t o = 0; o < s.out_channels; ++o) {
         const std::int64_t offset =
-            (((kh * plan.blocks + i / kChannelBlock) * s.out_channels + o) * s.kernel_width + kw) *
-                kChannelBlock +
+            (((kh * plan.blocks + i / kChannelBlock) * s.out_channels + o) * s.kernel_width + kw) * kChannelBlock +
             i % kChannelBlock;
         T sum = partial(0)[offset];
         for (std::int64_t group = 1; group < plan.groups; ++group) sum += partial(group)[offset];
@@ -470,8 +452,8 @@ void conv2d_filter_float(const Conv2DShape& shape, const float* input, const flo
                          float* filter_gradient) {
   backward_filter(shape, input, output_gradient, filter_gradient);
 }
-void conv2d_filter_double(const Conv2DShape& shape, const double* input,
-                          const double* output_gradient, double* filter_gradient) {
+void conv2d_filter_double(const Conv2DShape& shape, const double* input, const double* output_gradient,
+                          double* filter_gradient) {
   backward_filter(shape, input, output_gradient, filter_gradient);
 }
 

@@ -79,8 +79,7 @@ struct Correlation {
   }
 
   // Source rows [first, last), which contain all that the output rows [begin, end) read.
-  void source_range(std::int64_t begin, std::int64_t end, std::int64_t* first,
-                    std::int64_t* last) const {
+  void source_range(std::int64_t begin, std::int64_t end, std::int64_t* first, std::int64_t* last) const {
     if (transposed) {
       *first = (begin + pad_rows) / stride_rows - steps(0) + 1;
       *last = (end - 1 + pad_rows) / stride_rows + 1;
@@ -114,8 +113,7 @@ struct Correlation {
     Correlation c;
     c.transposed = true;
     c.batch = s.batch;
-    c.source_rows = s.out_height, c.source_columns = s.out_width,
-    c.source_channels = s.out_channels;
+    c.source_rows = s.out_height, c.source_columns = s.out_width, c.source_channels = s.out_channels;
     c.out_rows = s.in_height, c.out_columns = s.in_width, c.out_channels = s.in_channels;
     c.kernel_rows = s.kernel_height, c.kernel_columns = s.kernel_width;
     c.stride_rows = s.stride_height, c.pad_rows = s.pad_top;

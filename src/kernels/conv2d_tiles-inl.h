@@ -40,14 +40,13 @@ struct Row {
 constexpr std::ptrdiff_t kChannelBlock = 16;
 
 template <class T>
-using Tile = void (*)(const Row& row, const T* source, const T* matrix, T* out,
-                      std::ptrdiff_t pixel_stride);
+using Tile = void (*)(const Row& row, const T* source, const T* matrix, T* out, std::ptrdiff_t pixel_stride);
 
 // out[pixel, channel] = sum over taps and source channels, for kPixels pixels and kVectors vectors
 // of channels.
 template <class T, int kPixelDistance, int kVectors, int kPixels>
-HWY_NOINLINE void tile(const Row& row, const T* HWY_RESTRICT source, const T* HWY_RESTRICT matrix,
-                       T* HWY_RESTRICT out, std::ptrdiff_t pixel_stride) {
+HWY_NOINLINE void tile(const Row& row, const T* HWY_RESTRICT source, const T* HWY_RESTRICT matrix, T* HWY_RESTRICT out,
+                       std::ptrdiff_t pixel_stride) {
   const hn::ScalableTag<T> d;
   constexpr int kLanes = hn::MaxLanes(hn::ScalableTag<T>());
   using V = hn::Vec<decltype(d)>;
@@ -86,8 +85,7 @@ HWY_NOINLINE void tile(const Row& row, const T* HWY_RESTRICT source, const T* HW
 #pragma GCC unroll 32
   for (int i = 0; i < kPixels; ++i) {
 #pragma GCC unroll 4
-    for (int j = 0; j < kVectors; ++j)
-      hn::StoreU(sums[i][j], d, out + i * pixel_stride + j * kLanes);
+    for (int j = 0; j < kVectors; ++j) hn::StoreU(sums[i][j], d, out + i * pixel_stride + j * kLanes);
   }
 }
 
@@ -95,9 +93,8 @@ HWY_NOINLINE void tile(const Row& row, const T* HWY_RESTRICT source, const T* HW
 // instead, of which the copied source has whole blocks, and each sum is added up at the end.
 // Matrices are [tap][block][output channel][16 source channels].
 template <class T, int kChannels, int kPixels>
-HWY_NOINLINE void narrow_tile(const Row& row, const T* HWY_RESTRICT source,
-                              const T* HWY_RESTRICT matrix, T* HWY_RESTRICT out,
-                              std::ptrdiff_t pixel_stride) {
+HWY_NOINLINE void narrow_tile(const Row& row, const T* HWY_RESTRICT source, const T* HWY_RESTRICT matrix,
+                              T* HWY_RESTRICT out, std::ptrdiff_t pixel_stride) {
   const hn::ScalableTag<T> d;
   constexpr int kLanes = hn::MaxLanes(hn::ScalableTag<T>());
   using V = hn::Vec<decltype(d)>;
@@ -147,8 +144,7 @@ struct TileChoice {
 template <class T, int kPixelDistance, int kVectors, int... kPixels>
 struct TileTable {
   static constexpr int kCount = sizeof...(kPixels);
-  static constexpr TileChoice<T> kTiles[kCount] = {
-      {kPixels, &tile<T, kPixelDistance, kVectors, kPixels>}...};
+  static constexpr TileChoice<T> kTiles[kCount] = {{kPixels, &tile<T, kPixelDistance, kVectors, kPixels>}...};
 };
 
 #if HWY_TARGET == HWY_AVX3
@@ -173,8 +169,7 @@ constexpr int kMaxPixels = 28;
 constexpr std::int64_t kNarrow = 4;
 template <class T, int kChannels>
 struct NarrowTable {
-  static constexpr TileChoice<T> kTiles[] = {{1, &narrow_tile<T, kChannels, 1>},
-                                             {4, &narrow_tile<T, kChannels, 4>}};
+  static constexpr TileChoice<T> kTiles[] = {{1, &narrow_tile<T, kChannels, 1>}, {4, &narrow_tile<T, kChannels, 4>}};
 };
 
 // The tile that covers `pixels` pixels at the least cost, the last one overlapping. A tile of fewer

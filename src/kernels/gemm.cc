@@ -140,10 +140,8 @@ class Product {
 
   // Products of a matrix and a vector whose sums run along the stored rows of the matrix.
   bool run_as_dots(bool parallel) {
-    const bool column =
-        shape_.n == 1 && !shape_.transpose_a && (shape_.transpose_b || shape_.ldb == 1);
-    const bool row =
-        shape_.m == 1 && shape_.transpose_b && (!shape_.transpose_a || shape_.lda == 1);
+    const bool column = shape_.n == 1 && !shape_.transpose_a && (shape_.transpose_b || shape_.ldb == 1);
+    const bool row = shape_.m == 1 && shape_.transpose_b && (!shape_.transpose_a || shape_.lda == 1);
     if (!column && !row) return false;
     const std::int64_t rows = column ? shape_.m : shape_.n;
     const T* matrix = column ? a_ : b_;
@@ -151,8 +149,8 @@ class Product {
     const std::int64_t row_step = column ? shape_.lda : shape_.ldb;
     const std::int64_t c_step = column ? shape_.ldc : 1;
     const auto part = [&](std::int64_t begin, std::int64_t end) {
-      kernels_.dots(end - begin, shape_.k, matrix + begin * row_step, row_step, x,
-                    c_ + begin * c_step, c_step, shape_.accumulate);
+      kernels_.dots(end - begin, shape_.k, matrix + begin * row_step, row_step, x, c_ + begin * c_step, c_step,
+                    shape_.accumulate);
     };
     if (!parallel || rows * shape_.k < kParallelWork) {
       part(0, rows);
@@ -196,8 +194,7 @@ class Product {
   }
 
   // Computes tiles [tile_begin, tile_end) of rows by panels [panel_begin, panel_end) of columns.
-  void run_task(std::int64_t tile_begin, std::int64_t tile_end, std::int64_t panel_begin,
-                std::int64_t panel_end) {
+  void run_task(std::int64_t tile_begin, std::int64_t tile_end, std::int64_t panel_begin, std::int64_t panel_end) {
     constexpr std::int64_t kDepth = kDepthBytes / static_cast<std::int64_t>(sizeof(T));
     const Cut steps(shape_.k, divide_up(shape_.k, kDepth));
     const std::int64_t width = kColumns / panel_;
@@ -210,8 +207,8 @@ class Product {
   }
 
   // The part that steps [step, step + depth) along k give.
-  void run_block(std::int64_t tile_begin, std::int64_t tile_end, std::int64_t panel_begin,
-                 std::int64_t panel_end, std::int64_t step, std::int64_t depth) {
+  void run_block(std::int64_t tile_begin, std::int64_t tile_end, std::int64_t panel_begin, std::int64_t panel_end,
+                 std::int64_t step, std::int64_t depth) {
     const T* b = b_ + step * shape_.ldb + panel_begin * panel_;
     std::int64_t b_panel = panel_;  // elements from one panel to the next
     if (pack_b_) {
@@ -234,8 +231,8 @@ class Product {
   }
 
   // The tiles of one block of rows and one panel.
-  void run_panel(TileArguments<T>& arguments, std::int64_t tile_begin, std::int64_t tile_end,
-                 std::int64_t panel, bool more_panels, const T* packed_a, std::int64_t step) {
+  void run_panel(TileArguments<T>& arguments, std::int64_t tile_begin, std::int64_t tile_end, std::int64_t panel,
+                 bool more_panels, const T* packed_a, std::int64_t step) {
     const std::int64_t row_begin = rows_.begin(tile_begin);
     const bool unit_row = shape_.transpose_a;
     arguments.columns = std::min(panel_, shape_.n - panel * panel_);
@@ -267,8 +264,7 @@ class Product {
     }
   }
 
-  const T* pack_columns(std::int64_t panel_begin, std::int64_t panel_end, std::int64_t step,
-                        std::int64_t depth) {
+  const T* pack_columns(std::int64_t panel_begin, std::int64_t panel_end, std::int64_t step, std::int64_t depth) {
     T* const packed = get_scratch<T>(scratch_b, (panel_end - panel_begin) * panel_ * depth);
     T* to = packed;
     for (std::int64_t panel = panel_begin; panel < panel_end; ++panel, to += panel_ * depth) {
@@ -284,14 +280,13 @@ class Product {
   }
 
   // Only for A stored transposed.
-  const T* pack_rows(std::int64_t tile_begin, std::int64_t tile_end, std::int64_t step,
-                     std::int64_t depth) {
+  const T* pack_rows(std::int64_t tile_begin, std::int64_t tile_end, std::int64_t step, std::int64_t depth) {
     const std::int64_t row_begin = rows_.begin(tile_begin);
     T* const packed = get_scratch<T>(scratch_a, (rows_.begin(tile_end) - row_begin) * depth);
     for (std::int64_t tile = tile_begin; tile < tile_end; ++tile) {
       const std::int64_t row = rows_.begin(tile), height = rows_.begin(tile + 1) - row;
-      kernels_.copy(depth, height, a_ + step * shape_.lda + row, shape_.lda,
-                    packed + (row - row_begin) * depth, height);
+      kernels_.copy(depth, height, a_ + step * shape_.lda + row, shape_.lda, packed + (row - row_begin) * depth,
+                    height);
     }
     return packed;
   }
@@ -323,12 +318,11 @@ void gemm_serial(const GemmShape& shape, const float* a, const float* b, float* 
 void gemm_serial(const GemmShape& shape, const double* a, const double* b, double* c) {
   Product<double>(instruction_set(), shape, a, b, c).run(false);
 }
-void gemm_with(int instruction_set, bool parallel, const GemmShape& shape, const float* a,
-               const float* b, float* c) {
+void gemm_with(int instruction_set, bool parallel, const GemmShape& shape, const float* a, const float* b, float* c) {
   Product<float>(instruction_set, shape, a, b, c).run(parallel);
 }
-void gemm_with(int instruction_set, bool parallel, const GemmShape& shape, const double* a,
-               const double* b, double* c) {
+void gemm_with(int instruction_set, bool parallel, const GemmShape& shape, const double* a, const double* b,
+               double* c) {
   Product<double>(instruction_set, shape, a, b, c).run(parallel);
 }
 

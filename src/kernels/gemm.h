@@ -36,9 +36,7 @@ void gemm_serial(const GemmShape& shape, const float* a, const float* b, float* 
 void gemm_serial(const GemmShape& shape, const double* a, const double* b, double* c);
 
 // For tests: as above, with an instruction set that this processor has, see InstructionSet.
-void gemm_with(int instruction_set, bool parallel, const GemmShape& shape, const float* a,
-               const float* b, float* c);
-void gemm_with(int instruction_set, bool parallel, const GemmShape& shape, const double* a,
-               const double* b, double* c);
+void gemm_with(int instruction_set, bool parallel, const GemmShape& shape, const float* a, const float* b, float* c);
+void gemm_with(int instruction_set, bool parallel, const GemmShape& shape, const double* a, const double* b, double* c);
 
 }  // namespace capstan

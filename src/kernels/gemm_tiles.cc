@@ -135,8 +135,8 @@ HWY_ATTR void tile(const TileArguments<T>& arguments) {
 }
 
 template <class T>
-HWY_ATTR void copy(std::int64_t depth, std::int64_t width, const T* HWY_RESTRICT from,
-                   std::int64_t from_step, T* HWY_RESTRICT to, std::int64_t to_step) {
+HWY_ATTR void copy(std::int64_t depth, std::int64_t width, const T* HWY_RESTRICT from, std::int64_t from_step,
+                   T* HWY_RESTRICT to, std::int64_t to_step) {
   const Tag<T> d;
   constexpr std::int64_t kLanes = HWY_LANES(T);
   const std::int64_t whole = width / kLanes * kLanes;
@@ -155,8 +155,8 @@ HWY_ATTR void copy(std::int64_t depth, std::int64_t width, const T* HWY_RESTRICT
 }
 
 template <class T>
-void transpose_elements(std::int64_t depth, std::int64_t width, const T* HWY_RESTRICT from,
-                        std::int64_t from_step, T* HWY_RESTRICT to, std::int64_t to_step) {
+void transpose_elements(std::int64_t depth, std::int64_t width, const T* HWY_RESTRICT from, std::int64_t from_step,
+                        T* HWY_RESTRICT to, std::int64_t to_step) {
   for (std::int64_t i = 0; i < width; ++i) {
     for (std::int64_t step = 0; step < depth; ++step) {
       to[step * to_step + i] = from[i * from_step + step];
@@ -176,8 +176,7 @@ void transpose(std::int64_t depth, std::int64_t width, const T* from, std::int64
 
 // Loads 16 bytes from each of several rows, one row per 128-bit block of the vector.
 template <class D, class T>
-HWY_INLINE HWY_ATTR hn::Vec<D> load_blocks(D d, const T* const* rows, std::int64_t stride,
-                                           std::int64_t offset) {
+HWY_INLINE HWY_ATTR hn::Vec<D> load_blocks(D d, const T* const* rows, std::int64_t stride, std::int64_t offset) {
   if constexpr (sizeof(T) * hn::MaxLanes(D()) == 16) {
     return hn::LoadU(d, rows[0] + offset);
   } else {
@@ -191,8 +190,8 @@ HWY_INLINE HWY_ATTR hn::Vec<D> load_blocks(D d, const T* const* rows, std::int64
 // Transposes a vector's worth of rows: blocks of 4 x 4 floats or 2 x 2 doubles, one per 128 bits.
 // Rows beyond the last repeat it, so that no load leaves the matrix.
 template <class T>
-HWY_ATTR void transpose(std::int64_t depth, std::int64_t width, const T* from,
-                        std::int64_t from_step, T* to, std::int64_t to_step) {
+HWY_ATTR void transpose(std::int64_t depth, std::int64_t width, const T* from, std::int64_t from_step, T* to,
+                        std::int64_t to_step) {
   const Tag<T> d;
   constexpr std::int64_t kLanes = HWY_LANES(T);
   constexpr std::int64_t kBlock = 16 / sizeof(T);
@@ -251,9 +250,8 @@ HWY_INLINE HWY_ATTR T fold(T* sums) {
 }
 
 template <class T, int kRowsAtOnce>
-HWY_INLINE HWY_ATTR void dot_rows(std::int64_t depth, const T* HWY_RESTRICT matrix,
-                                  std::int64_t row_step, const T* HWY_RESTRICT x, T* c,
-                                  std::int64_t c_step, bool accumulate) {
+HWY_INLINE HWY_ATTR void dot_rows(std::int64_t depth, const T* HWY_RESTRICT matrix, std::int64_t row_step,
+                                  const T* HWY_RESTRICT x, T* c, std::int64_t c_step, bool accumulate) {
   const Tag<T> d;
   constexpr int kSums = TileKernels<T>::kDotSums;
   constexpr int kLanes = HWY_LANES(T);
@@ -283,8 +281,8 @@ HWY_INLINE HWY_ATTR void dot_rows(std::int64_t depth, const T* HWY_RESTRICT matr
     for (int p = 0; p < kParts; ++p) hn::Store(sum[i][p], d, lanes[i] + p * kLanes);
     for (std::int64_t s = step; s < depth; ++s) {
       const hn::CappedTag<T, 1> one;
-      const auto product = hn::MulAdd(hn::Set(one, matrix[i * row_step + s]), hn::Set(one, x[s]),
-                                      hn::Set(one, lanes[i][s - step]));
+      const auto product =
+          hn::MulAdd(hn::Set(one, matrix[i * row_step + s]), hn::Set(one, x[s]), hn::Set(one, lanes[i][s - step]));
       lanes[i][s - step] = hn::GetLane(product);
     }
     const T total = fold(lanes[i]);
@@ -293,8 +291,8 @@ HWY_INLINE HWY_ATTR void dot_rows(std::int64_t depth, const T* HWY_RESTRICT matr
 }
 
 template <class T>
-HWY_ATTR void dots(std::int64_t rows, std::int64_t depth, const T* matrix, std::int64_t row_step,
-                   const T* x, T* c, std::int64_t c_step, bool accumulate) {
+HWY_ATTR void dots(std::int64_t rows, std::int64_t depth, const T* matrix, std::int64_t row_step, const T* x, T* c,
+                   std::int64_t c_step, bool accumulate) {
   std::int64_t i = 0;
   for (; i + 4 <= rows; i += 4) {
     dot_rows<T, 4>(depth, matrix + i * row_step, row_step, x, c + i * c_step, c_step, accumulate);
@@ -309,8 +307,8 @@ template <class T, int kTileVectors, bool kUnitRow, bool kMasked, int kCount>
 constexpr void fill(TileKernels<T>& kernels) {
   if constexpr (kCount > 0) {
     fill<T, kTileVectors, kUnitRow, kMasked, kCount - 1>(kernels);
-    kernels.tile[kUnitRow][kMasked][kTileVectors - 1][kCount - 1] = &tile < T, kCount, kTileVectors,
-                                                               kUnitRow, kMasked || kMaskAlways > ;
+    kernels.tile[kUnitRow][kMasked][kTileVectors - 1][kCount - 1] = &tile < T, kCount, kTileVectors, kUnitRow,
+                                                               kMasked || kMaskAlways > ;
   }
 }
 

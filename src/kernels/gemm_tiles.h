@@ -56,12 +56,12 @@ struct TileKernels {
   void (*copy)(std::int64_t depth, std::int64_t width, const T* from, std::int64_t from_step, T* to,
                std::int64_t to_step);
   // to[step * to_step + i] = from[i * from_step + step] for i < width.
-  void (*transpose)(std::int64_t depth, std::int64_t width, const T* from, std::int64_t from_step,
-                    T* to, std::int64_t to_step);
+  void (*transpose)(std::int64_t depth, std::int64_t width, const T* from, std::int64_t from_step, T* to,
+                    std::int64_t to_step);
   // c[i * c_step] (+)= the scalar product of x and row i of `matrix`, for i < rows. The product is
   // made of kDotSums partial sums, whatever the vector.
-  void (*dots)(std::int64_t rows, std::int64_t depth, const T* matrix, std::int64_t row_step,
-               const T* x, T* c, std::int64_t c_step, bool accumulate);
+  void (*dots)(std::int64_t rows, std::int64_t depth, const T* matrix, std::int64_t row_step, const T* x, T* c,
+               std::int64_t c_step, bool accumulate);
   static constexpr int kDotSums = 64 / sizeof(T);
 };
 

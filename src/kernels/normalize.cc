@@ -39,8 +39,7 @@ void for_each_chunk(std::int64_t rows, std::int64_t channels, const Body& body) 
 
 // total[channel] = the sum of partial[chunk * channels + channel] * weight(chunk), in order.
 template <class T, class Weight>
-void join_chunks(std::int64_t chunks, std::int64_t channels, const T* partial, const Weight& weight,
-                 double* total) {
+void join_chunks(std::int64_t chunks, std::int64_t channels, const T* partial, const Weight& weight, double* total) {
   std::fill(total, total + channels, 0.0);
   for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
     const double w = weight(chunk);
@@ -91,29 +90,26 @@ HWY_INLINE hn::Vec<D> sum_rows(D d, std::int64_t begin, std::int64_t end, const 
 template <class T>
 void moments(std::int64_t rows, std::int64_t channels, const T* x, T* mean, T* variance) {
   const std::int64_t size = chunk_rows(channels), chunks = (rows + size - 1) / size;
-  Scratch scratch(ScratchSlot::kCall,
-                  2 * chunks * channels * sizeof(T) + 2 * channels * sizeof(double));
+  Scratch scratch(ScratchSlot::kCall, 2 * chunks * channels * sizeof(T) + 2 * channels * sizeof(double));
   double* total = scratch.as<double>();
   double* squares = total + channels;
   T* means = reinterpret_cast<T*>(squares + channels);
   T* deviations = means + chunks * channels;
-  for_each_chunk(rows, channels,
-                 [&](std::int64_t chunk, std::int64_t begin, std::int64_t end) HWY_ATTR {
-                   const T count = static_cast<T>(end - begin);
-                   for_each_vector<T>(channels, [&](auto d, std::int64_t c) HWY_ATTR {
-                     const T* at = x + c;
-                     const auto sum = sum_rows(d, begin, end, [&](std::int64_t r) HWY_ATTR {
-                       return hn::LoadU(d, at + r * channels);
-                     });
-                     const auto m = hn::Div(sum, hn::Set(d, count));
-                     const auto square = sum_rows(d, begin, end, [&](std::int64_t r) HWY_ATTR {
-                       const auto difference = hn::Sub(hn::LoadU(d, at + r * channels), m);
-                       return hn::Mul(difference, difference);
-                     });
-                     hn::StoreU(m, d, means + chunk * channels + c);
-                     hn::StoreU(square, d, deviations + chunk * channels + c);
-                   });
-                 });
+  for_each_chunk(rows, channels, [&](std::int64_t chunk, std::int64_t begin, std::int64_t end) HWY_ATTR {
+    const T count = static_cast<T>(end - begin);
+    for_each_vector<T>(channels, [&](auto d, std::int64_t c) HWY_ATTR {
+      const T* at = x + c;
+      const auto sum =
+          sum_rows(d, begin, end, [&](std::int64_t r) HWY_ATTR { return hn::LoadU(d, at + r * channels); });
+      const auto m = hn::Div(sum, hn::Set(d, count));
+      const auto square = sum_rows(d, begin, end, [&](std::int64_t r) HWY_ATTR {
+        const auto difference = hn::Sub(hn::LoadU(d, at + r * channels), m);
+        return hn::Mul(difference, difference);
+      });
+      hn::StoreU(m, d, means + chunk * channels + c);
+      hn::StoreU(square, d, deviations + chunk * channels + c);
+    });
+  });
   // The squares about the whole mean are those about the chunks' means, plus the squares of the
   // distances between the means.
   auto count = [&](std::int64_t chunk) {
@@ -138,8 +134,8 @@ void moments(std::int64_t rows, std::int64_t channels, const T* x, T* mean, T* v
 }
 
 template <class T>
-void apply(std::int64_t rows, std::int64_t channels, const T* x, const T* mean,
-           const T* inverse_deviation, const T* scale, const T* offset, T* y) {
+void apply(std::int64_t rows, std::int64_t channels, const T* x, const T* mean, const T* inverse_deviation,
+           const T* scale, const T* offset, T* y) {
   for_each_chunk(rows, channels, [&](std::int64_t, std::int64_t begin, std::int64_t end) HWY_ATTR {
     for_each_vector<T>(channels, [&](auto d, std::int64_t c) HWY_ATTR {
       const auto m = hn::LoadU(d, mean + c);
@@ -155,13 +151,11 @@ void apply(std::int64_t rows, std::int64_t channels, const T* x, const T* mean,
 }
 
 template <class T>
-void gradient(std::int64_t rows, std::int64_t channels, const T* x, const T* mean,
-              const T* inverse_deviation, const T* scale, const T* dy, T* dx, T* dscale,
-              T* doffset) {
+void gradient(std::int64_t rows, std::int64_t channels, const T* x, const T* mean, const T* inverse_deviation,
+              const T* scale, const T* dy, T* dx, T* dscale, T* doffset) {
   // First pass: sum(dy) and sum(dy * normalized x).
   const std::int64_t size = chunk_rows(channels), chunks = (rows + size - 1) / size;
-  Scratch scratch(ScratchSlot::kCall,
-                  (2 * chunks + 3) * channels * sizeof(T) + 2 * channels * sizeof(double));
+  Scratch scratch(ScratchSlot::kCall, (2 * chunks + 3) * channels * sizeof(T) + 2 * channels * sizeof(double));
   double* total = scratch.as<double>();
   double* total_scaled = total + channels;
   T* factor = reinterpret_cast<T*>(total_scaled + channels);
@@ -169,22 +163,17 @@ void gradient(std::int64_t rows, std::int64_t channels, const T* x, const T* mea
   T* shift = slope + channels;
   T* sums = shift + channels;
   T* scaled_sums = sums + chunks * channels;
-  for_each_chunk(
-      rows, channels, [&](std::int64_t chunk, std::int64_t begin, std::int64_t end) HWY_ATTR {
-        for_each_vector<T>(channels, [&](auto d, std::int64_t c) HWY_ATTR {
-          const auto m = hn::LoadU(d, mean + c);
-          const auto load = [&](const T* from, std::int64_t r)
-                                HWY_ATTR { return hn::LoadU(d, from + r * channels + c); };
-          const auto sum =
-              sum_rows(d, begin, end, [&](std::int64_t r) HWY_ATTR { return load(dy, r); });
-          const auto scaled = sum_rows(d, begin, end, [&](std::int64_t r) HWY_ATTR {
-            return hn::Mul(load(dy, r), hn::Sub(load(x, r), m));
-          });
-          hn::StoreU(sum, d, sums + chunk * channels + c);
-          hn::StoreU(hn::Mul(scaled, hn::LoadU(d, inverse_deviation + c)), d,
-                     scaled_sums + chunk * channels + c);
-        });
-      });
+  for_each_chunk(rows, channels, [&](std::int64_t chunk, std::int64_t begin, std::int64_t end) HWY_ATTR {
+    for_each_vector<T>(channels, [&](auto d, std::int64_t c) HWY_ATTR {
+      const auto m = hn::LoadU(d, mean + c);
+      const auto load = [&](const T* from, std::int64_t r) HWY_ATTR { return hn::LoadU(d, from + r * channels + c); };
+      const auto sum = sum_rows(d, begin, end, [&](std::int64_t r) HWY_ATTR { return load(dy, r); });
+      const auto scaled = sum_rows(
+          d, begin, end, [&](std::int64_t r) HWY_ATTR { return hn::Mul(load(dy, r), hn::Sub(load(x, r), m)); });
+      hn::StoreU(sum, d, sums + chunk * channels + c);
+      hn::StoreU(hn::Mul(scaled, hn::LoadU(d, inverse_deviation + c)), d, scaled_sums + chunk * channels + c);
+    });
+  });
   const auto one = [](std::int64_t) { return 1.0; };
   join_chunks(chunks, channels, sums, one, total);
   join_chunks(chunks, channels, scaled_sums, one, total_scaled);
@@ -245,8 +234,7 @@ BatchNormKernels<double> batch_norm_kernels<double>(int instruction_set) {
 }
 
 template <class T>
-void batch_norm_inverse_deviation(std::int64_t channels, const T* variance, T epsilon,
-                                  T* inverse_deviation) {
+void batch_norm_inverse_deviation(std::int64_t channels, const T* variance, T epsilon, T* inverse_deviation) {
   for (std::int64_t c = 0; c < channels; ++c) {
     inverse_deviation[c] = T(1) / std::sqrt(variance[c] + epsilon);
   }

@@ -20,14 +20,13 @@ struct BatchNormKernels {
   void (*moments)(std::int64_t rows, std::int64_t channels, const T* x, T* mean, T* variance);
 
   // y = (x - mean) * inverse_deviation * scale + offset
-  void (*apply)(std::int64_t rows, std::int64_t channels, const T* x, const T* mean,
-                const T* inverse_deviation, const T* scale, const T* offset, T* y);
+  void (*apply)(std::int64_t rows, std::int64_t channels, const T* x, const T* mean, const T* inverse_deviation,
+                const T* scale, const T* offset, T* y);
 
   // The gradients of `apply` when mean and inverse_deviation are those of x. Any of the results may
   // be null.
-  void (*gradient)(std::int64_t rows, std::int64_t channels, const T* x, const T* mean,
-                   const T* inverse_deviation, const T* scale, const T* dy, T* dx, T* dscale,
-                   T* doffset);
+  void (*gradient)(std::int64_t rows, std::int64_t channels, const T* x, const T* mean, const T* inverse_deviation,
+                   const T* scale, const T* dy, T* dx, T* dscale, T* doffset);
 };
 
 // T is float or double.
@@ -39,27 +38,23 @@ template <>
 BatchNormKernels<double> batch_norm_kernels<double>(int instruction_set);
 
 template <class T>
-void batch_norm_moments(std::int64_t rows, std::int64_t channels, const T* x, T* mean,
-                        T* variance) {
+void batch_norm_moments(std::int64_t rows, std::int64_t channels, const T* x, T* mean, T* variance) {
   batch_norm_kernels<T>(instruction_set()).moments(rows, channels, x, mean, variance);
 }
 
 // inverse_deviation = 1 / sqrt(variance + epsilon)
 template <class T>
-void batch_norm_inverse_deviation(std::int64_t channels, const T* variance, T epsilon,
-                                  T* inverse_deviation);
+void batch_norm_inverse_deviation(std::int64_t channels, const T* variance, T epsilon, T* inverse_deviation);
 
 template <class T>
-void batch_norm_apply(std::int64_t rows, std::int64_t channels, const T* x, const T* mean,
-                      const T* inverse_deviation, const T* scale, const T* offset, T* y) {
-  batch_norm_kernels<T>(instruction_set())
-      .apply(rows, channels, x, mean, inverse_deviation, scale, offset, y);
+void batch_norm_apply(std::int64_t rows, std::int64_t channels, const T* x, const T* mean, const T* inverse_deviation,
+                      const T* scale, const T* offset, T* y) {
+  batch_norm_kernels<T>(instruction_set()).apply(rows, channels, x, mean, inverse_deviation, scale, offset, y);
 }
 
 template <class T>
 void batch_norm_gradient(std::int64_t rows, std::int64_t channels, const T* x, const T* mean,
-                         const T* inverse_deviation, const T* scale, const T* dy, T* dx, T* dscale,
-                         T* doffset) {
+                         const T* inverse_deviation, const T* scale, const T* dy, T* dx, T* dscale, T* doffset) {
   batch_norm_kernels<T>(instruction_set())
       .gradient(rows, channels, x, mean, inverse_deviation, scale, dy, dx, dscale, doffset);
 }

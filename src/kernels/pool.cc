@@ -57,9 +57,8 @@ struct Max {
   template <class D, int kSize>
   HWY_INLINE void operator()(D d, const Window<kSize>& window, std::int64_t out) const {
     // NaN is replaced by whatever comes next, so it stays only if nothing else comes.
-    auto best =
-        hn::Set(d, window.rows() * window.columns() == 0 ? -std::numeric_limits<T>::infinity()
-                                                         : std::numeric_limits<T>::quiet_NaN());
+    auto best = hn::Set(d, window.rows() * window.columns() == 0 ? -std::numeric_limits<T>::infinity()
+                                                                 : std::numeric_limits<T>::quiet_NaN());
     window.for_each([&](std::int64_t, std::int64_t offset) HWY_ATTR {
       const auto v = hn::LoadU(d, x + offset);
       best = hn::IfThenElse(hn::Or(hn::Gt(v, best), hn::Not(hn::Eq(best, best))), v, best);
@@ -152,8 +151,7 @@ struct Average {
   template <class D, int kSize>
   HWY_INLINE void operator()(D d, const Window<kSize>& window, std::int64_t out) const {
     auto sum = hn::Zero(d);
-    window.for_each([&](std::int64_t, std::int64_t offset)
-                        HWY_ATTR { sum = hn::Add(sum, hn::LoadU(d, x + offset)); });
+    window.for_each([&](std::int64_t, std::int64_t offset) HWY_ATTR { sum = hn::Add(sum, hn::LoadU(d, x + offset)); });
     const std::int64_t count = std::max<std::int64_t>(window.rows() * window.columns(), 1);
     hn::StoreU(hn::Div(sum, hn::Set(d, static_cast<T>(count))), d, y + out);
   }
@@ -175,8 +173,7 @@ struct AverageGradient {
 
 // All channels of one window.
 template <class T, class Kernel, int kSize>
-HWY_INLINE void run_window(const Kernel& kernel, Window<kSize> window, std::int64_t out,
-                           std::int64_t channels) {
+HWY_INLINE void run_window(const Kernel& kernel, Window<kSize> window, std::int64_t out, std::int64_t channels) {
   const hn::ScalableTag<T> d;
   const hn::CappedTag<T, 1> one;
   const std::int64_t lanes = hn::Lanes(d);
@@ -194,8 +191,7 @@ HWY_INLINE void run_window(const Kernel& kernel, Window<kSize> window, std::int6
 
 // Output rows [begin, end), counted through the batch.
 template <class T, class Kernel>
-HWY_INLINE void run_rows(const Pool2DShape& s, const Kernel& kernel, std::int64_t begin,
-                         std::int64_t end) {
+HWY_INLINE void run_rows(const Pool2DShape& s, const Kernel& kernel, std::int64_t begin, std::int64_t end) {
   const std::int64_t row_step = s.in_width * s.channels;
   const bool square2 = s.window_height == 2 && s.window_width == 2;
   for (std::int64_t row = begin; row < end; ++row) {
@@ -213,8 +209,7 @@ HWY_INLINE void run_rows(const Pool2DShape& s, const Kernel& kernel, std::int64_
       if (square2 && r1 - r0 == 2 && c1 - c0 == 2) {
         run_window<T>(kernel, Window<2>{first, 2, 2, row_step, s.channels}, out, s.channels);
       } else {
-        run_window<T>(kernel, Window<0>{first, r1 - r0, c1 - c0, row_step, s.channels}, out,
-                      s.channels);
+        run_window<T>(kernel, Window<0>{first, r1 - r0, c1 - c0, row_step, s.channels}, out, s.channels);
       }
     }
   }
@@ -241,9 +236,8 @@ void run_backward(const Pool2DShape& s, T* dx, Pointers... pointers) {
   const std::int64_t image = s.in_height * s.in_width * s.channels;
   if (s.batch * image == 0) return;
   const bool overlap = s.stride_height < s.window_height || s.stride_width < s.window_width;
-  const bool covered = !overlap && s.stride_height == s.window_height &&
-                       s.stride_width == s.window_width && s.pad_top >= 0 && s.pad_left >= 0 &&
-                       s.out_height * s.stride_height - s.pad_top >= s.in_height &&
+  const bool covered = !overlap && s.stride_height == s.window_height && s.stride_width == s.window_width &&
+                       s.pad_top >= 0 && s.pad_left >= 0 && s.out_height * s.stride_height - s.pad_top >= s.in_height &&
                        s.out_width * s.stride_width - s.pad_left >= s.in_width;
   const std::int64_t per_task = std::max<std::int64_t>(kTaskElements / image, 1);
   parallel_for((s.batch + per_task - 1) / per_task, [&](std::int64_t task) HWY_ATTR {
@@ -274,8 +268,7 @@ void max_gather(const Pool2DShape& shape, const T* x, const T* from, T* y) {
 }
 template <class T>
 void max_places(const Pool2DShape& shape, const T* x, std::int64_t* places) {
-  const std::int64_t image =
-      std::max<std::int64_t>(shape.in_height * shape.in_width * shape.channels, 1);
+  const std::int64_t image = std::max<std::int64_t>(shape.in_height * shape.in_width * shape.channels, 1);
   run_forward<T>(shape, MaxPlaces<T>{x, places, shape.in_width, shape.channels, image});
 }
 template <class T>

@@ -38,8 +38,7 @@ void words(std::uint64_t key, std::uint64_t first_block, std::int64_t blocks, st
   };
   std::int64_t i = 0;
   for (; i + lanes <= blocks; i += lanes) {
-    const V position =
-        hn::Add(hn::Iota(d, 0), hn::Set(d, first_block + static_cast<std::uint64_t>(i)));
+    const V position = hn::Add(hn::Iota(d, 0), hn::Set(d, first_block + static_cast<std::uint64_t>(i)));
     V c0 = hn::And(position, low);
     V c1 = hn::ShiftRight<32>(position);
     V c2 = hn::Zero(d);
@@ -77,8 +76,7 @@ void words(std::uint64_t key, std::uint64_t first_block, std::int64_t blocks, st
 
 }  // namespace
 
-void philox_blocks(std::uint64_t key, std::uint64_t first_block, std::int64_t blocks,
-                   std::uint32_t* out) {
+void philox_blocks(std::uint64_t key, std::uint64_t first_block, std::int64_t blocks, std::uint32_t* out) {
   words(key, first_block, blocks, out);
 }
 
@@ -100,8 +98,7 @@ void philox_words(std::uint64_t key, std::int64_t begin, std::int64_t n, std::ui
 }
 
 template <class T>
-void keyed_dropout(std::uint64_t key, std::uint32_t threshold, T scale, std::int64_t n, const T* x,
-                   T* out) {
+void keyed_dropout(std::uint64_t key, std::uint32_t threshold, T scale, std::int64_t n, const T* x, T* out) {
   constexpr std::int64_t kChunk = 32768;
   constexpr std::int64_t kBlock = 1024;
   parallel_for((n + kChunk - 1) / kChunk, [&](std::int64_t task) {
@@ -110,15 +107,12 @@ void keyed_dropout(std::uint64_t key, std::uint32_t threshold, T scale, std::int
     for (std::int64_t begin = task * kChunk; begin < end; begin += kBlock) {
       const std::int64_t count = std::min(kBlock, end - begin);
       philox_words(key, begin, count, words);
-      for (std::int64_t i = 0; i < count; ++i)
-        out[begin + i] = words[i] >= threshold ? x[begin + i] * scale : T(0);
+      for (std::int64_t i = 0; i < count; ++i) out[begin + i] = words[i] >= threshold ? x[begin + i] * scale : T(0);
     }
   });
 }
-template void keyed_dropout<float>(std::uint64_t, std::uint32_t, float, std::int64_t, const float*,
-                                   float*);
-template void keyed_dropout<double>(std::uint64_t, std::uint32_t, double, std::int64_t,
-                                    const double*, double*);
+template void keyed_dropout<float>(std::uint64_t, std::uint32_t, float, std::int64_t, const float*, float*);
+template void keyed_dropout<double>(std::uint64_t, std::uint32_t, double, std::int64_t, const double*, double*);
 
 }  // namespace capstan
 #endif  // HWY_ONCE

@@ -34,14 +34,7 @@ inline constexpr std::int64_t kColumnBlock = 256;
 inline constexpr std::int64_t kColumnWidth = 1024;
 
 // The steps that the floating-point loops know; everything else is made of them.
-enum ReduceStep : int {
-  kSumStep,
-  kProductStep,
-  kMaximumStep,
-  kMinimumStep,
-  kSumOfSquaresStep,
-  kReduceSteps
-};
+enum ReduceStep : int { kSumStep, kProductStep, kMaximumStep, kMinimumStep, kSumOfSquaresStep, kReduceSteps };
 
 template <class T>
 struct ReduceKernel {
@@ -212,8 +205,7 @@ struct Loops {
 
   // Four rows are joined first, and then added: a quarter of the additions form the chain.
   template <class Load>
-  static HWY_INLINE V add_rows(V sum, const T* p, std::int64_t rows, std::int64_t stride,
-                               const Load& load_row) {
+  static HWY_INLINE V add_rows(V sum, const T* p, std::int64_t rows, std::int64_t stride, const Load& load_row) {
     std::int64_t i = 0;
     for (; i + 4 <= rows; i += 4, p += 4 * stride) {
       const V low = Step::join(d, load_row(p), load_row(p + stride));
@@ -224,8 +216,7 @@ struct Loops {
     return sum;
   }
 
-  static void column_block(const T* in, std::int64_t n, std::int64_t stride, std::int64_t width,
-                           T* out) {
+  static void column_block(const T* in, std::int64_t n, std::int64_t stride, std::int64_t width, T* out) {
     // Narrow: sums stay in a register over all rows. Wide: rows are read along, four at a time.
     const std::int64_t rows_at_once = width <= 128 ? n : 4;
     for (std::int64_t first = 0; first == 0 || first < n; first += rows_at_once) {
@@ -234,22 +225,19 @@ struct Loops {
       std::int64_t j = 0;
       for (; j + kLanes <= width; j += kLanes) {
         const V sum = first == 0 ? identity() : hn::LoadU(d, out + j);
-        hn::StoreU(add_rows(sum, p + j, rows, stride, [](const T* q) HWY_ATTR { return load(q); }),
-                   d, out + j);
+        hn::StoreU(add_rows(sum, p + j, rows, stride, [](const T* q) HWY_ATTR { return load(q); }), d, out + j);
       }
       if (j < width) {
         const std::int64_t left = width - j;
         const auto mask = hn::FirstN(d, static_cast<std::size_t>(left));
         const V sum = first == 0 ? identity() : hn::MaskedLoad(mask, d, out + j);
-        const V result = add_rows(sum, p + j, rows, stride, [mask](const T* q) HWY_ATTR {
-          return Step::map(d, hn::MaskedLoad(mask, d, q));
-        });
+        const V result = add_rows(sum, p + j, rows, stride,
+                                  [mask](const T* q) HWY_ATTR { return Step::map(d, hn::MaskedLoad(mask, d, q)); });
         hn::BlendedStore(result, mask, d, out + j);
       }
     }
   }
-  static void columns(const T* in, std::int64_t n, std::int64_t stride, std::int64_t width,
-                      T* out) {
+  static void columns(const T* in, std::int64_t n, std::int64_t stride, std::int64_t width, T* out) {
     if (n <= kColumnBlock) {
       column_block(in, n, stride, width, out);
       return;
@@ -266,9 +254,8 @@ struct Loops {
 
 template <class T>
 constexpr ReduceKernels<T> make_kernels() {
-  return {{Loops<T, SumStep>::kKernel, Loops<T, ProductStep>::kKernel,
-           Loops<T, MaximumStep>::kKernel, Loops<T, MinimumStep>::kKernel,
-           Loops<T, SumOfSquaresStep>::kKernel}};
+  return {{Loops<T, SumStep>::kKernel, Loops<T, ProductStep>::kKernel, Loops<T, MaximumStep>::kKernel,
+           Loops<T, MinimumStep>::kKernel, Loops<T, SumOfSquaresStep>::kKernel}};
 }
 
 }  // namespace
@@ -301,8 +288,7 @@ const ReduceKernels<T>& kernels_of(int set) {
     static constexpr const ReduceKernels<float>* (*table[])() = CAPSTAN_TARGET_TABLE(reduce_float);
     return *table[set]();
   } else {
-    static constexpr const ReduceKernels<double>* (*table[])() =
-        CAPSTAN_TARGET_TABLE(reduce_double);
+    static constexpr const ReduceKernels<double>* (*table[])() = CAPSTAN_TARGET_TABLE(reduce_double);
     return *table[set]();
   }
 }
@@ -342,8 +328,8 @@ T identity_of(ReduceStep step) {
 
 // [outer, n, inner] -> [outer, inner].
 template <class T>
-void reduce_axis(int set, ReduceStep step, std::int64_t outer, std::int64_t n, std::int64_t inner,
-                 const T* in, T* out) requires std::is_floating_point_v<T> {
+void reduce_axis(int set, ReduceStep step, std::int64_t outer, std::int64_t n, std::int64_t inner, const T* in,
+                 T* out) requires std::is_floating_point_v<T> {
   const ReduceKernel<T>& kernel = kernels_of<T>(set).step[step];
   if (outer * inner == 0) return;
   if (n == 0) {
@@ -352,9 +338,7 @@ void reduce_axis(int set, ReduceStep step, std::int64_t outer, std::int64_t n, s
   }
   // A long axis is cut into chunks, whose results are joined by halving.
   const std::int64_t chunk =
-      inner == 1
-          ? kChunk
-          : divide_up(std::max<std::int64_t>(kChunk / inner, 1), kColumnBlock) * kColumnBlock;
+      inner == 1 ? kChunk : divide_up(std::max<std::int64_t>(kChunk / inner, 1), kColumnBlock) * kColumnBlock;
   const std::int64_t chunks = divide_up(n, chunk);
   const std::int64_t blocks = divide_up(inner, kColumnWidth);
   if (chunks == 1) {
@@ -372,15 +356,12 @@ void reduce_axis(int set, ReduceStep step, std::int64_t outer, std::int64_t n, s
     }
     // Small reductions of many outer positions share a task.
     const std::int64_t items = outer * blocks;
-    const std::int64_t per_task =
-        std::max<std::int64_t>(1, kChunk / (n * std::min(inner, kColumnWidth)));
+    const std::int64_t per_task = std::max<std::int64_t>(1, kChunk / (n * std::min(inner, kColumnWidth)));
     parallel_for(divide_up(items, per_task), [&](std::int64_t task) {
-      for (std::int64_t item = task * per_task; item < std::min(items, (task + 1) * per_task);
-           ++item) {
+      for (std::int64_t item = task * per_task; item < std::min(items, (task + 1) * per_task); ++item) {
         const std::int64_t o = item / blocks;
         const std::int64_t j = item % blocks * kColumnWidth;
-        kernel.columns(in + o * n * inner + j, n, inner, std::min(kColumnWidth, inner - j),
-                       out + o * inner + j);
+        kernel.columns(in + o * n * inner + j, n, inner, std::min(kColumnWidth, inner - j), out + o * inner + j);
       }
     });
     return;
@@ -420,8 +401,8 @@ T join_integers(ReduceStep step, T a, T b) {
 }
 
 template <class T>
-void reduce_axis(int, ReduceStep step, std::int64_t outer, std::int64_t n, std::int64_t inner,
-                 const T* in, T* out) requires std::is_integral_v<T> {
+void reduce_axis(int, ReduceStep step, std::int64_t outer, std::int64_t n, std::int64_t inner, const T* in,
+                 T* out) requires std::is_integral_v<T> {
   const auto run = [&]<ReduceStep kStep>() {
     for (std::int64_t o = 0; o < outer; ++o) {
       T* to = out + o * inner;
@@ -429,8 +410,7 @@ void reduce_axis(int, ReduceStep step, std::int64_t outer, std::int64_t n, std::
       for (std::int64_t i = 0; i < n; ++i) {
         const T* from = in + (o * n + i) * inner;
         for (std::int64_t j = 0; j < inner; ++j) {
-          const T x =
-              kStep == kSumOfSquaresStep ? join_integers(kProductStep, from[j], from[j]) : from[j];
+          const T x = kStep == kSumOfSquaresStep ? join_integers(kProductStep, from[j], from[j]) : from[j];
           to[j] = join_integers(kStep, to[j], x);
         }
       }
@@ -523,8 +503,8 @@ void reduce_typed(int set, Reduction reduction, ReduceShape shape, const T* in, 
 }
 
 template <class T>
-void arg_extremum_typed(bool largest, std::int64_t outer, std::int64_t n, std::int64_t inner,
-                        const T* in, std::int64_t* out) {
+void arg_extremum_typed(bool largest, std::int64_t outer, std::int64_t n, std::int64_t inner, const T* in,
+                        std::int64_t* out) {
   const auto column = [&](std::int64_t o, std::int64_t j) {
     const T* p = in + o * n * inner + j;
     std::int64_t best = 0;
@@ -540,8 +520,7 @@ void arg_extremum_typed(bool largest, std::int64_t outer, std::int64_t n, std::i
     }
     out[o * inner + j] = best;
   };
-  const std::int64_t per_task =
-      std::max<std::int64_t>(1, kChunk / std::max<std::int64_t>(1, n * inner));
+  const std::int64_t per_task = std::max<std::int64_t>(1, kChunk / std::max<std::int64_t>(1, n * inner));
   parallel_for(divide_up(outer, per_task), [&](std::int64_t task) {
     for (std::int64_t o = task * per_task; o < std::min(outer, (task + 1) * per_task); ++o) {
       for (std::int64_t j = 0; j < inner; ++j) column(o, j);
@@ -551,11 +530,10 @@ void arg_extremum_typed(bool largest, std::int64_t outer, std::int64_t n, std::i
 
 }  // namespace
 
-void reduce_with(int instruction_set, Reduction reduction, DType dtype, const ReduceShape& shape,
-                 const void* in, void* out) {
+void reduce_with(int instruction_set, Reduction reduction, DType dtype, const ReduceShape& shape, const void* in,
+                 void* out) {
   const auto run = [&]<class T>(T) {
-    reduce_typed(instruction_set, reduction, shape, static_cast<const T*>(in),
-                 static_cast<T*>(out));
+    reduce_typed(instruction_set, reduction, shape, static_cast<const T*>(in), static_cast<T*>(out));
   };
   switch (dtype) {
     case DType::kFloat32:
@@ -571,12 +549,10 @@ void reduce_with(int instruction_set, Reduction reduction, DType dtype, const Re
       // The sum of bytes outgrows a byte, their mean does not.
       const std::int64_t kept = shape.kept_count();
       const std::int64_t count = kept * shape.reduced_count();
-      Scratch scratch(ScratchSlot::kCall,
-                      static_cast<std::size_t>(count + kept) * sizeof(std::int64_t));
+      Scratch scratch(ScratchSlot::kCall, static_cast<std::size_t>(count + kept) * sizeof(std::int64_t));
       std::int64_t* wide = scratch.as<std::int64_t>();
       std::copy_n(static_cast<const std::uint8_t*>(in), count, wide);
-      reduce_typed(instruction_set, reduction, shape, static_cast<const std::int64_t*>(wide),
-                   wide + count);
+      reduce_typed(instruction_set, reduction, shape, static_cast<const std::int64_t*>(wide), wide + count);
       std::transform(wide + count, wide + count + kept, static_cast<std::uint8_t*>(out),
                      [](std::int64_t v) { return static_cast<std::uint8_t>(v); });
       return;
@@ -602,11 +578,9 @@ void reduce(Reduction reduction, DType dtype, const ReduceShape& shape, const vo
   reduce_with(instruction_set(), reduction, dtype, shape, in, out);
 }
 
-void arg_extremum(bool largest, DType dtype, std::int64_t outer, std::int64_t n, std::int64_t inner,
-                  const void* in, std::int64_t* out) {
-  const auto run = [&]<class T>(T) {
-    arg_extremum_typed(largest, outer, n, inner, static_cast<const T*>(in), out);
-  };
+void arg_extremum(bool largest, DType dtype, std::int64_t outer, std::int64_t n, std::int64_t inner, const void* in,
+                  std::int64_t* out) {
+  const auto run = [&]<class T>(T) { arg_extremum_typed(largest, outer, n, inner, static_cast<const T*>(in), out); };
   switch (dtype) {
     case DType::kFloat32:
       return run(float{});

@@ -65,12 +65,12 @@ struct ReduceShape {
 void reduce(Reduction reduction, DType dtype, const ReduceShape& shape, const void* in, void* out);
 
 // For tests: as above, with an instruction set that this processor has, see InstructionSet.
-void reduce_with(int instruction_set, Reduction reduction, DType dtype, const ReduceShape& shape,
-                 const void* in, void* out);
+void reduce_with(int instruction_set, Reduction reduction, DType dtype, const ReduceShape& shape, const void* in,
+                 void* out);
 
 // The position of the largest (smallest) element of every column of [outer, n, inner], n >= 1: the
 // first one at ties; a NaN wins over nothing. `out` holds outer * inner positions.
-void arg_extremum(bool largest, DType dtype, std::int64_t outer, std::int64_t n, std::int64_t inner,
-                  const void* in, std::int64_t* out);
+void arg_extremum(bool largest, DType dtype, std::int64_t outer, std::int64_t n, std::int64_t inner, const void* in,
+                  std::int64_t* out);
 
 }  // namespace capstan

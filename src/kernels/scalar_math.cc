@@ -16,18 +16,9 @@ constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // Bernoulli numbers B2, B4, ..., B24.
-constexpr double kBernoulli[] = {1.0 / 6,
-                                 -1.0 / 30,
-                                 1.0 / 42,
-                                 -1.0 / 30,
-                                 5.0 / 66,
-                                 -691.0 / 2730,
-                                 7.0 / 6,
-                                 -3617.0 / 510,
-                                 43867.0 / 798,
-                                 -174611.0 / 330,
-                                 854513.0 / 138,
-                                 -236364091.0 / 2730};
+constexpr double kBernoulli[] = {1.0 / 6,       -1.0 / 30,       1.0 / 42,       -1.0 / 30,
+                                 5.0 / 66,      -691.0 / 2730,   7.0 / 6,        -3617.0 / 510,
+                                 43867.0 / 798, -174611.0 / 330, 854513.0 / 138, -236364091.0 / 2730};
 
 bool is_integer(double x) { return x == std::floor(x); }
 

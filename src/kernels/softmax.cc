@@ -62,8 +62,7 @@ constexpr std::int64_t kFewClasses = 32;
 
 // A block of up to as many rows as a vector has lanes, [count, classes] from x on.
 template <class T, class Output>
-void few_classes(std::int64_t first_row, std::int64_t count, std::int64_t classes, const T* x,
-                 const Output& output) {
+void few_classes(std::int64_t first_row, std::int64_t count, std::int64_t classes, const T* x, const Output& output) {
   const hn::ScalableTag<T> d;
   constexpr std::int64_t kLanes = hn::MaxLanes(hn::ScalableTag<T>());
   HWY_ALIGN T shifted[kFewClasses * kLanes];  // [class, row]
@@ -145,9 +144,8 @@ void many_classes(std::int64_t row, std::int64_t classes, const T* x, const Outp
     if (!partial) return hn::LoadU(d, x + c);
     return hn::IfThenElse(mask, hn::MaskedLoad(mask, d, x + c), lowest);
   };
-  const auto store = [&](V v, std::int64_t c, auto mask, bool partial) HWY_ATTR {
-    partial ? hn::BlendedStore(v, mask, d, y + c) : hn::StoreU(v, d, y + c);
-  };
+  const auto store = [&](V v, std::int64_t c, auto mask, bool partial)
+                         HWY_ATTR { partial ? hn::BlendedStore(v, mask, d, y + c) : hn::StoreU(v, d, y + c); };
 
   V vector_largest = lowest;
   along_row(d, classes, [&](std::int64_t c, auto mask, bool partial) HWY_ATTR {
@@ -223,20 +221,18 @@ void log_softmax(std::int64_t rows, std::int64_t classes, const T* x, T* y) {
   run(rows, classes, x, LogSoftmax<T>{y});
 }
 template <class T>
-void cross_entropy(std::int64_t rows, std::int64_t classes, const T* x, const T* labels, T* loss,
-                   T* difference) {
+void cross_entropy(std::int64_t rows, std::int64_t classes, const T* x, const T* labels, T* loss, T* difference) {
   run(rows, classes, x, Dense<T>{difference, loss, labels});
 }
 template <class T, class Label>
-void sparse_cross_entropy(std::int64_t rows, std::int64_t classes, const T* x, const Label* labels,
-                          T* loss, T* difference) {
+void sparse_cross_entropy(std::int64_t rows, std::int64_t classes, const T* x, const Label* labels, T* loss,
+                          T* difference) {
   run(rows, classes, x, Sparse<T, Label>{difference, loss, labels});
 }
 
 template <class T>
 constexpr SoftmaxKernels<T> kKernels = {&softmax<T>, &log_softmax<T>, &cross_entropy<T>,
-                                        &sparse_cross_entropy<T, std::int32_t>,
-                                        &sparse_cross_entropy<T, std::int64_t>};
+                                        &sparse_cross_entropy<T, std::int32_t>, &sparse_cross_entropy<T, std::int64_t>};
 
 }  // namespace
 

@@ -20,14 +20,13 @@ struct SoftmaxKernels {
 
   // loss[row] = -sum(labels * log_softmax(x)) and difference = softmax(x) - labels, the gradient of
   // loss with respect to x. Labels are [rows, classes]; their sum is not looked at.
-  void (*cross_entropy)(std::int64_t rows, std::int64_t classes, const T* x, const T* labels,
-                        T* loss, T* difference);
+  void (*cross_entropy)(std::int64_t rows, std::int64_t classes, const T* x, const T* labels, T* loss, T* difference);
 
   // The same for labels that are classes, [rows], each in [0, classes).
-  void (*sparse_cross_entropy32)(std::int64_t rows, std::int64_t classes, const T* x,
-                                 const std::int32_t* labels, T* loss, T* difference);
-  void (*sparse_cross_entropy64)(std::int64_t rows, std::int64_t classes, const T* x,
-                                 const std::int64_t* labels, T* loss, T* difference);
+  void (*sparse_cross_entropy32)(std::int64_t rows, std::int64_t classes, const T* x, const std::int32_t* labels,
+                                 T* loss, T* difference);
+  void (*sparse_cross_entropy64)(std::int64_t rows, std::int64_t classes, const T* x, const std::int64_t* labels,
+                                 T* loss, T* difference);
 };
 
 // T is float or double.
@@ -47,21 +46,19 @@ void log_softmax_rows(std::int64_t rows, std::int64_t classes, const T* x, T* y)
   softmax_kernels<T>(instruction_set()).log_softmax(rows, classes, x, y);
 }
 template <class T>
-void softmax_cross_entropy_rows(std::int64_t rows, std::int64_t classes, const T* x,
-                                const T* labels, T* loss, T* difference) {
+void softmax_cross_entropy_rows(std::int64_t rows, std::int64_t classes, const T* x, const T* labels, T* loss,
+                                T* difference) {
   softmax_kernels<T>(instruction_set()).cross_entropy(rows, classes, x, labels, loss, difference);
 }
 template <class T>
-void sparse_softmax_cross_entropy_rows(std::int64_t rows, std::int64_t classes, const T* x,
-                                       const std::int32_t* labels, T* loss, T* difference) {
-  softmax_kernels<T>(instruction_set())
-      .sparse_cross_entropy32(rows, classes, x, labels, loss, difference);
+void sparse_softmax_cross_entropy_rows(std::int64_t rows, std::int64_t classes, const T* x, const std::int32_t* labels,
+                                       T* loss, T* difference) {
+  softmax_kernels<T>(instruction_set()).sparse_cross_entropy32(rows, classes, x, labels, loss, difference);
 }
 template <class T>
-void sparse_softmax_cross_entropy_rows(std::int64_t rows, std::int64_t classes, const T* x,
-                                       const std::int64_t* labels, T* loss, T* difference) {
-  softmax_kernels<T>(instruction_set())
-      .sparse_cross_entropy64(rows, classes, x, labels, loss, difference);
+void sparse_softmax_cross_entropy_rows(std::int64_t rows, std::int64_t classes, const T* x, const std::int64_t* labels,
+                                       T* loss, T* difference) {
+  softmax_kernels<T>(instruction_set()).sparse_cross_entropy64(rows, classes, x, labels, loss, difference);
 }
 
 }  // namespace capstan

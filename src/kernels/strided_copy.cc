@@ -30,8 +30,7 @@ template <class T>
 void copy_run(std::byte* to, const std::byte* from, const CopyAxis& axis) {
   if (axis.to == 1 && axis.from == 1) {
     if (axis.length <= 8) {  // A call of memcpy costs more than this.
-      for (std::int64_t i = 0; i < axis.length; ++i)
-        reinterpret_cast<T*>(to)[i] = reinterpret_cast<const T*>(from)[i];
+      for (std::int64_t i = 0; i < axis.length; ++i) reinterpret_cast<T*>(to)[i] = reinterpret_cast<const T*>(from)[i];
     } else {
       std::memcpy(to, from, static_cast<std::size_t>(axis.length) * sizeof(T));
     }
@@ -44,8 +43,7 @@ void copy_run(std::byte* to, const std::byte* from, const CopyAxis& axis) {
 
 // The two innermost axes, where the source runs along the outer of them.
 template <class T>
-void copy_tiles(std::byte* to_bytes, const std::byte* from_bytes, const CopyAxis& outer,
-                const CopyAxis& inner) {
+void copy_tiles(std::byte* to_bytes, const std::byte* from_bytes, const CopyAxis& outer, const CopyAxis& inner) {
   T* to = reinterpret_cast<T*>(to_bytes);
   const T* from = reinterpret_cast<const T*>(from_bytes);
   for (std::int64_t i0 = 0; i0 < outer.length; i0 += kTile) {
@@ -60,8 +58,7 @@ void copy_tiles(std::byte* to_bytes, const std::byte* from_bytes, const CopyAxis
         for (std::int64_t i = 0; i < i1 - i0; ++i) tile[i * kTile + j] = row[i];
       }
       for (std::int64_t i = 0; i < i1 - i0; ++i) {
-        std::memcpy(to + (i0 + i) * outer.to + j0, tile + i * kTile,
-                    static_cast<std::size_t>(j1 - j0) * sizeof(T));
+        std::memcpy(to + (i0 + i) * outer.to + j0, tile + i * kTile, static_cast<std::size_t>(j1 - j0) * sizeof(T));
       }
     }
   }
@@ -92,8 +89,8 @@ TileFunction tile_function(std::size_t size) {
 
 // Positions [first, last) of the outermost `outer` axes; body(to, from) does the rest.
 template <class Body>
-void for_positions(const Copy& copy, int outer, std::byte* to, const std::byte* from,
-                   std::int64_t first, std::int64_t last, const Body& body) {
+void for_positions(const Copy& copy, int outer, std::byte* to, const std::byte* from, std::int64_t first,
+                   std::int64_t last, const Body& body) {
   std::int64_t position[kMaxCopyAxes] = {};
   const auto size = static_cast<std::ptrdiff_t>(copy.size);
   std::ptrdiff_t to_offset = 0;
@@ -160,8 +157,7 @@ void strided_copy(void* to, const void* from, std::span<const CopyAxis> axes, st
       const std::int64_t row_bytes = inner.length * static_cast<std::int64_t>(size);
       const std::int64_t rows = std::max(kTile, kTaskBytes / row_bytes / kTile * kTile);
       const std::int64_t bands = (outer.length + rows - 1) / rows;
-      const std::int64_t together =
-          bands > 1 ? 1 : std::max<std::int64_t>(1, kTaskBytes / (row_bytes * outer.length));
+      const std::int64_t together = bands > 1 ? 1 : std::max<std::int64_t>(1, kTaskBytes / (row_bytes * outer.length));
       const std::int64_t groups = (positions + together - 1) / together;
       parallel_for(groups * bands, [&](std::int64_t task) {
         const std::int64_t band = task % bands;
@@ -169,8 +165,7 @@ void strided_copy(void* to, const void* from, std::span<const CopyAxis> axes, st
         const CopyAxis part = {std::min(rows, outer.length - band * rows), outer.to, outer.from};
         const std::ptrdiff_t skip = band * rows;
         for_positions(copy, copy.axes - 2, to_bytes, from_bytes, group * together,
-                      std::min(positions, (group + 1) * together),
-                      [&](std::byte* t, const std::byte* f) {
+                      std::min(positions, (group + 1) * together), [&](std::byte* t, const std::byte* f) {
                         tiles(t + skip * outer.to * static_cast<std::ptrdiff_t>(size),
                               f + skip * static_cast<std::ptrdiff_t>(size), part, inner);
                       });

@@ -123,8 +123,7 @@ HWY_INLINE hn::Vec<D> abs(D, hn::Vec<D> x) {
 template <class D>
 HWY_INLINE hn::Vec<D> sign(D d, hn::Vec<D> x) {
   const auto zero = hn::Zero(d);
-  return hn::IfThenElse(hn::Gt(x, zero), set(d, 1),
-                        hn::IfThenElse(hn::Lt(x, zero), set(d, -1), x));
+  return hn::IfThenElse(hn::Gt(x, zero), set(d, 1), hn::IfThenElse(hn::Lt(x, zero), set(d, -1), x));
 }
 // Correctly rounded.
 template <class D>

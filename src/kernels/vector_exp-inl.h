@@ -58,8 +58,7 @@ HWY_INLINE Reduced<D> reduce_exp(D d, hn::Vec<D> x, double offset) {
 template <bool kFine, class D>
 HWY_INLINE hn::Vec<D> exp_tail(D d, hn::Vec<D> r) {
   if constexpr (kIsFloat<D> && kFine) {
-    static constexpr double c[] = {0.5,          0.1666666668,   0.04166646471,
-                                   0.008333310902, 0.001393367373, 0.0001989101718};
+    static constexpr double c[] = {0.5, 0.1666666668, 0.04166646471, 0.008333310902, 0.001393367373, 0.0001989101718};
     return polynomial(d, r, c);
   } else if constexpr (kIsFloat<D>) {
     static constexpr double c[] = {0.5, 0.1666657689, 0.0416665545, 0.008363194882, 0.001392620336};

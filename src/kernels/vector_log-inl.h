@@ -65,9 +65,8 @@ HWY_INLINE hn::Vec<D> log_sum(D d, hn::Vec<D> k, hn::Vec<D> f, hn::Vec<D> small)
     static constexpr double c[] = {0.66666662693, 0.40000972152, 0.28498786688, 0.24279078841};
     tail = hn::Mul(z, polynomial(d, z, c));
   } else {
-    static constexpr double c[] = {6.666666666666735130e-01, 3.999999999940941908e-01,
-                                   2.857142874366239149e-01, 2.222219843214978396e-01,
-                                   1.818357216161805012e-01, 1.531383769920937332e-01,
+    static constexpr double c[] = {6.666666666666735130e-01, 3.999999999940941908e-01, 2.857142874366239149e-01,
+                                   2.222219843214978396e-01, 1.818357216161805012e-01, 1.531383769920937332e-01,
                                    1.479819860511658591e-01};
     tail = hn::Mul(z, polynomial(d, z, c));
   }
@@ -100,8 +99,7 @@ HWY_INLINE hn::Vec<D> log1p(D d, hn::Vec<D> x) {
   const auto u = hn::Add(one, x);
   const auto split = split_exponent(d, u);
   // What rounding took from 1 + x.
-  const auto lost = hn::IfThenElse(hn::Ge(x, one), hn::Sub(one, hn::Sub(u, x)),
-                                   hn::Sub(x, hn::Sub(u, one)));
+  const auto lost = hn::IfThenElse(hn::Ge(x, one), hn::Sub(one, hn::Sub(u, x)), hn::Sub(x, hn::Sub(u, one)));
   const auto near_one = hn::Eq(split.k, zero);
   const auto f = hn::IfThenElse(near_one, x, hn::Sub(split.m, one));
   const auto small = hn::IfThenElse(near_one, zero, hn::Div(lost, u));
@@ -118,9 +116,7 @@ template <class D>
 HWY_NOINLINE hn::Vec<D> pow_by_lane(D d, hn::Vec<D> x, hn::Vec<D> y) {
   using T = hn::TFromD<D>;
   return for_each_lane(
-      d, x, y, +[](T a, T b) -> T {
-        return static_cast<T>(std::pow(static_cast<double>(a), static_cast<double>(b)));
-      });
+      d, x, y, +[](T a, T b) -> T { return static_cast<T>(std::pow(static_cast<double>(a), static_cast<double>(b))); });
 }
 
 // x^y. float32: below 1 ulp. float64: the standard library's.
@@ -146,7 +142,8 @@ HWY_INLINE hn::Vec<D> pow(D d, hn::Vec<D> x, hn::Vec<D> y) {
     const auto value = hn::Load(d, bases);
     const auto positive = hn::And(hn::Gt(x, hn::Zero(d)), hn::Lt(x, hn::Inf(d)));
     const auto ordinary = hn::And(positive, is_finite(d, y));
-    if (hn::AllTrue(d, ordinary)) [[likely]] return value;
+    if (hn::AllTrue(d, ordinary)) [[likely]]
+      return value;
     return hn::IfThenElse(ordinary, value, pow_by_lane(d, x, y));
   } else {
     return pow_by_lane(d, x, y);

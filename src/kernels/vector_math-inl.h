@@ -46,11 +46,12 @@ CAPSTAN_LANE_FUNCTION(lgamma, capstan::detail::log_gamma)
 CAPSTAN_LANE_FUNCTION(digamma, capstan::detail::digamma)
 #undef CAPSTAN_LANE_FUNCTION
 
-#define CAPSTAN_LANE_FUNCTION(name, expression)                               \
-  template <class D>                                                          \
-  HWY_INLINE hn::Vec<D> name(D d, hn::Vec<D> x, hn::Vec<D> y) {               \
-    using T = hn::TFromD<D>;                                                  \
-    return for_each_lane(d, x, y, +[](T a, T b) -> T { return expression; }); \
+#define CAPSTAN_LANE_FUNCTION(name, expression)                 \
+  template <class D>                                            \
+  HWY_INLINE hn::Vec<D> name(D d, hn::Vec<D> x, hn::Vec<D> y) { \
+    using T = hn::TFromD<D>;                                    \
+    return for_each_lane(                                       \
+        d, x, y, +[](T a, T b) -> T { return expression; });    \
   }
 CAPSTAN_LANE_FUNCTION(atan2, std::atan2(a, b))
 CAPSTAN_LANE_FUNCTION(truncatemod, std::fmod(a, b))
@@ -63,8 +64,8 @@ HWY_INLINE hn::Vec<D> erf(D d, hn::Vec<D> x) {
   if constexpr (kIsFloat<D>) {
     const auto t = hn::Abs(x);
     const auto s = hn::Mul(x, x);
-    static constexpr double near[] = {1.28379166e-1f, -3.76125336e-1f, 1.12819925e-1f,
-                                      -2.67681349e-2f, 4.99119423e-3f, -5.96761703e-4f};
+    static constexpr double near[] = {1.28379166e-1f,  -3.76125336e-1f, 1.12819925e-1f,
+                                      -2.67681349e-2f, 4.99119423e-3f,  -5.96761703e-4f};
     const auto small = fma(d, polynomial(d, s, near), x, x);
     // 1 - exp(p(t)); beyond 4 it is 1.
     const auto u = clamp(d, t, 0, 4);
@@ -100,8 +101,7 @@ template <class D>
 HWY_INLINE hn::Vec<D> floormod(D d, hn::Vec<D> x, hn::Vec<D> y) {
   const auto zero = hn::Zero(d);
   const auto r = truncatemod(d, x, y);
-  const auto wrong_side = hn::Xor(hn::VecFromMask(d, hn::Lt(r, zero)),
-                                  hn::VecFromMask(d, hn::Lt(y, zero)));
+  const auto wrong_side = hn::Xor(hn::VecFromMask(d, hn::Lt(r, zero)), hn::VecFromMask(d, hn::Lt(y, zero)));
   const auto shift = hn::AndNot(hn::Eq(r, zero), hn::MaskFromVec(wrong_side));
   return hn::IfThenElse(shift, hn::Add(r, y), r);
 }

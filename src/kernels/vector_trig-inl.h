@@ -60,18 +60,15 @@ HWY_INLINE SineCosine<D> sine_cosine(D d, hn::Vec<D> x) {
   hn::Vec<D> s;
   hn::Vec<D> c;
   if constexpr (kIsFloat<D>) {
-    static constexpr double sines[] = {-0.1666666666, 0.00833333187, -0.0001984008438,
-                                       2.724962008e-6};
+    static constexpr double sines[] = {-0.1666666666, 0.00833333187, -0.0001984008438, 2.724962008e-6};
     static constexpr double cosines[] = {0.04166666465, -0.001388830187, 2.454768977e-5};
     s = polynomial(d, z, sines);
     c = polynomial(d, z, cosines);
   } else {
-    static constexpr double sines[] = {-0x1.5555555555555p-3,  0x1.1111111110babp-7,
-                                       -0x1.a01a019e820aep-13, 0x1.71de37946ed6dp-19,
-                                       -0x1.ae6008d114485p-26, 0x1.5e0a4fc16be59p-33};
-    static constexpr double cosines[] = {0x1.5555555555555p-5,   -0x1.6c16c16c16963p-10,
-                                         0x1.a01a019f4ddfdp-16,  -0x1.27e4fa16cc2d1p-22,
-                                         0x1.1eeb67d026ec6p-29, -0x1.907cd8ff5ede7p-37};
+    static constexpr double sines[] = {-0x1.5555555555555p-3, 0x1.1111111110babp-7,   -0x1.a01a019e820aep-13,
+                                       0x1.71de37946ed6dp-19, -0x1.ae6008d114485p-26, 0x1.5e0a4fc16be59p-33};
+    static constexpr double cosines[] = {0x1.5555555555555p-5,   -0x1.6c16c16c16963p-10, 0x1.a01a019f4ddfdp-16,
+                                         -0x1.27e4fa16cc2d1p-22, 0x1.1eeb67d026ec6p-29,  -0x1.907cd8ff5ede7p-37};
     s = polynomial(d, z, sines);
     c = polynomial(d, z, cosines);
   }
@@ -94,8 +91,7 @@ HWY_INLINE hn::Vec<D> rotated_sine(D d, hn::Vec<D> x) {
   const auto quadrant = hn::Add(both.quadrant, hn::Set(du, Bits{kShift}));
   const auto odd = hn::RebindMask(d, hn::TestBit(quadrant, hn::Set(du, Bits{1})));
   const auto value = hn::IfThenElse(odd, both.cosine, both.sine);
-  const auto flip = hn::And(hn::ShiftLeft<sizeof(Bits) * 8 - 2>(quadrant),
-                            hn::BitCast(du, hn::SignBit(d)));
+  const auto flip = hn::And(hn::ShiftLeft<sizeof(Bits) * 8 - 2>(quadrant), hn::BitCast(du, hn::SignBit(d)));
   return hn::Xor(value, hn::BitCast(d, flip));
 }
 
@@ -103,7 +99,8 @@ HWY_INLINE hn::Vec<D> rotated_sine(D d, hn::Vec<D> x) {
 template <class D>
 HWY_INLINE hn::Vec<D> unless_huge(D d, hn::Vec<D> x, hn::Vec<D> value, double (*function)(double)) {
   const auto huge = hn::Gt(hn::Abs(x), set(d, TrigConstants<D>::kHuge));
-  if (hn::AllFalse(d, huge)) [[likely]] return value;
+  if (hn::AllFalse(d, huge)) [[likely]]
+    return value;
   return hn::IfThenElse(huge, for_each_lane(d, x, function), value);
 }
 

@@ -25,8 +25,7 @@ constexpr AttributeType kLeakyReluAttributes =
 struct SiluAttributes {
   double beta = 1.0;
 };
-constexpr AttributeType kSiluAttributes =
-    attribute_type<SiluAttributes>({field<&SiluAttributes::beta>("beta")});
+constexpr AttributeType kSiluAttributes = attribute_type<SiluAttributes>({field<&SiluAttributes::beta>("beta")});
 
 }  // namespace
 }  // namespace capstan
@@ -99,9 +98,7 @@ struct Selu : UnaryOp {
   static constexpr OpText text{"selu", "elu with a slope and scale that keep mean and variance."};
   static constexpr Domain domain{0.25, 2.0};
   FORMULA f(X x) { return select(x < 0.0, 1.7580993408473768 * expm1(x), 1.0507009873554805 * x); }
-  FORMULA df(X g, X, X y) {
-    return select(y < 0.0, g * (y + 1.7580993408473768), 1.0507009873554805 * g);
-  }
+  FORMULA df(X g, X, X y) { return select(y < 0.0, g * (y + 1.7580993408473768), 1.0507009873554805 * g); }
 };
 
 // x times the probability that a normal variable is below x.
@@ -174,8 +171,7 @@ struct GeluAttributes {
 constexpr AttributeType kGeluAttributes =
     attribute_type<GeluAttributes>({field<&GeluAttributes::approximate>("approximate")});
 
-void compose_gelu(std::span<const Operand> inputs, const void* attributes,
-                  std::vector<Tensor>& outputs) {
+void compose_gelu(std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
   outputs.push_back(gelu(inputs[0], static_cast<const GeluAttributes*>(attributes)->approximate));
 }
 
@@ -183,18 +179,16 @@ void compose_gelu(std::span<const Operand> inputs, const void* attributes,
 const OpTest kGeluTest = [] {
   OpTest test;
   test.samples = [] {
-    return std::vector<OpSample>{
-        {.inputs = {{.shape = {2, 3}}}},
-        {.inputs = {{.shape = {4}}}, .attributes = {{"approximate", true}}}};
+    return std::vector<OpSample>{{.inputs = {{.shape = {2, 3}}}},
+                                 {.inputs = {{.shape = {4}}}, .attributes = {{"approximate", true}}}};
   };
   test.reference = [](const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
                       std::vector<ReferenceTensor>& outputs) {
     outputs.push_back(inputs[0]);
     for (double& x : outputs[0].values) {
-      x = attributes.empty() ? 0.5 * x * std::erfc(-x / std::sqrt(2.0))
-                             : 0.5 * x *
-                                   (1 + std::tanh(std::sqrt(2 / 3.14159265358979323846) *
-                                                  (x + 0.044715 * x * x * x)));
+      x = attributes.empty()
+              ? 0.5 * x * std::erfc(-x / std::sqrt(2.0))
+              : 0.5 * x * (1 + std::tanh(std::sqrt(2 / 3.14159265358979323846) * (x + 0.044715 * x * x * x)));
     }
   };
   return test;
@@ -236,9 +230,8 @@ Tensor silu(Operand x, double beta) {
 Tensor mish(Operand x) { return apply(kMish, x); }
 
 OpFamily activation_ops() {
-  static constexpr const OpDef* ops[] = {
-      &kSigmoid, &kLogSigmoid, &kSoftplus, &kSoftsign, &kRelu, &kRelu6, &kLeakyRelu,
-      &kElu,     &kSelu,       &kGeluErf,  &kGeluTanh, &kGelu, &kSilu,  &kMish};
+  static constexpr const OpDef* ops[] = {&kSigmoid, &kLogSigmoid, &kSoftplus, &kSoftsign, &kRelu, &kRelu6, &kLeakyRelu,
+                                         &kElu,     &kSelu,       &kGeluErf,  &kGeluTanh, &kGelu, &kSilu,  &kMish};
   return ops;
 }
 

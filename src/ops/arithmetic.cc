@@ -316,9 +316,9 @@ Tensor operator%(Operand a, Operand b) { return floormod(a, b); }
 
 OpFamily arithmetic_ops() {
   static constexpr const OpDef* ops[] = {
-      &kAdd,     &kSubtract,    &kMultiply, &kDivide,      &kDivideNoNan, &kMultiplyNoNan,
-      &kFloordiv, &kTruncatediv, &kFloormod, &kTruncatemod, &kPow,         &kMaximum,
-      &kMinimum, &kSquaredDifference, &kAtan2, &kXlogy,    &kXlog1py,     &kXdivy};
+      &kAdd,      &kSubtract,          &kMultiply, &kDivide,      &kDivideNoNan, &kMultiplyNoNan,
+      &kFloordiv, &kTruncatediv,       &kFloormod, &kTruncatemod, &kPow,         &kMaximum,
+      &kMinimum,  &kSquaredDifference, &kAtan2,    &kXlogy,       &kXlog1py,     &kXdivy};
   return ops;
 }
 

@@ -30,15 +30,14 @@ constexpr AttributeType kTileAttributes =
 void infer_tile(const Call& call, OutputSpecs& outputs) {
   const TensorRef& x = call.input(0);
   Shape shape = call.attributes<TileAttributes>().multiples.shape();
-  CAPSTAN_CHECK(shape.rank() == x.rank(), ShapeError, "tile: ", shape.rank(), " multiples for ",
-                x.rank(), " axes", arguments({{"x", x}}));
+  CAPSTAN_CHECK(shape.rank() == x.rank(), ShapeError, "tile: ", shape.rank(), " multiples for ", x.rank(), " axes",
+                arguments({{"x", x}}));
   for (int i = 0; i < x.rank(); ++i) {
     CAPSTAN_CHECK(shape[i] >= 0, ShapeError, "tile: negative multiple ", shape[i], " of axis ", i,
                   arguments({{"x", x}}));
     std::int64_t length = 0;
-    CAPSTAN_CHECK(!__builtin_mul_overflow(shape[i], x.dim(i), &length), ShapeError,
-                  "tile: ", shape[i], " times length ", x.dim(i), " of axis ", i, " is too long",
-                  arguments({{"x", x}}));
+    CAPSTAN_CHECK(!__builtin_mul_overflow(shape[i], x.dim(i), &length), ShapeError, "tile: ", shape[i],
+                  " times length ", x.dim(i), " of axis ", i, " is too long", arguments({{"x", x}}));
     shape.set(i, length);
   }
   outputs.add(x.dtype(), shape);
@@ -57,8 +56,8 @@ void tile_kernel(const Call& call, std::span<Tensor> outputs) {
     to *= length * multiples[i];
     from *= length;
   }
-  strided_copy(mutable_raw_data(outputs[0]), x.raw_data(),
-               std::span(axes, static_cast<std::size_t>(2 * x.rank())), size_of(x.dtype()));
+  strided_copy(mutable_raw_data(outputs[0]), x.raw_data(), std::span(axes, static_cast<std::size_t>(2 * x.rank())),
+               size_of(x.dtype()));
 }
 
 // Sums over the copies, one axis after the other.
@@ -103,8 +102,7 @@ void infer_reverse(const Call& call, OutputSpecs& outputs) {
 
 void reverse_kernel(const Call& call, std::span<Tensor> outputs) {
   const TensorRef& x = call.input(0);
-  const AxisSet set =
-      normalize_axes("reverse", call.attributes<ReverseAttributes>().axis, x.rank());
+  const AxisSet set = normalize_axes("reverse", call.attributes<ReverseAttributes>().axis, x.rank());
   if (x.size() == 0) return;
   CopyAxis axes[kMaxRank];
   std::int64_t stride = 1;
@@ -114,13 +112,12 @@ void reverse_kernel(const Call& call, std::span<Tensor> outputs) {
     if (set.on[i]) offset += (x.dim(i) - 1) * stride;
     stride *= x.dim(i);
   }
-  strided_copy(mutable_raw_data(outputs[0]), bytes_of(x, offset),
-               std::span(axes, static_cast<std::size_t>(x.rank())), size_of(x.dtype()));
+  strided_copy(mutable_raw_data(outputs[0]), bytes_of(x, offset), std::span(axes, static_cast<std::size_t>(x.rank())),
+               size_of(x.dtype()));
 }
 
 void reverse_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
-  if (call.needs(0))
-    cotangents[0] = reverse(call.cotangent(), call.attributes<ReverseAttributes>().axis);
+  if (call.needs(0)) cotangents[0] = reverse(call.cotangent(), call.attributes<ReverseAttributes>().axis);
 }
 
 struct RollAttributes {
@@ -137,16 +134,14 @@ struct Shifts {
 Shifts shifts_of(const RollAttributes& attributes, const TensorRef& x) {
   const Axes& axes = attributes.axis;
   CAPSTAN_CHECK(!axes.all() && static_cast<int>(attributes.shift.size()) == axes.size(), ShapeError,
-                "roll: ", attributes.shift.size(), " shifts for ", axes.size(), " axes",
-                arguments({{"x", x}}));
+                "roll: ", attributes.shift.size(), " shifts for ", axes.size(), " axes", arguments({{"x", x}}));
   Shifts shifts;
   for (int i = 0; i < axes.size(); ++i) {
     const int axis = normalize_axis("roll", axes[i], x.rank());
     const std::int64_t length = x.dim(axis);
     if (length == 0) continue;
     // An axis may be named twice; its shifts add up.
-    const std::int64_t sum =
-        shifts.by[axis] + attributes.shift[static_cast<std::size_t>(i)] % length;
+    const std::int64_t sum = shifts.by[axis] + attributes.shift[static_cast<std::size_t>(i)] % length;
     shifts.by[axis] = (sum % length + length) % length;
   }
   return shifts;
@@ -179,8 +174,8 @@ void roll_kernel(const Call& call, std::span<Tensor> outputs) {
       stride *= length;
     }
     if (empty) continue;
-    strided_copy(bytes_of(outputs[0], to), bytes_of(x, from),
-                 std::span(axes, static_cast<std::size_t>(rank)), size_of(x.dtype()));
+    strided_copy(bytes_of(outputs[0], to), bytes_of(x, from), std::span(axes, static_cast<std::size_t>(rank)),
+                 size_of(x.dtype()));
   }
 }
 
@@ -188,8 +183,7 @@ void roll_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
   if (!call.needs(0)) return;
   const auto& attributes = call.attributes<RollAttributes>();
   std::vector<std::int64_t> back;
-  for (std::int64_t shift : attributes.shift.span())
-    back.push_back(shift == INT64_MIN ? 0 : -shift);
+  for (std::int64_t shift : attributes.shift.span()) back.push_back(shift == INT64_MIN ? 0 : -shift);
   cotangents[0] = roll(call.cotangent(), back, attributes.axis);
 }
 
@@ -212,16 +206,15 @@ std::vector<Tensor> tensors_of(std::span<const Operand> operands) {
   }
   for (std::size_t i = 0; i < operands.size(); ++i) {
     if (operands[i].is_literal()) {
-      tensors[i] =
-          first == nullptr ? to_tensor(operands[i]) : to_tensor(operands[i], first->dtype());
+      tensors[i] = first == nullptr ? to_tensor(operands[i]) : to_tensor(operands[i], first->dtype());
     }
   }
   return tensors;
 }
 
 std::vector<Tensor> make_meshgrid(std::span<const Operand> operands, std::string_view indexing) {
-  CAPSTAN_CHECK(indexing == "xy" || indexing == "ij", ValueError,
-                "meshgrid: indexing must be \"xy\" or \"ij\", not \"", indexing, "\"");
+  CAPSTAN_CHECK(indexing == "xy" || indexing == "ij", ValueError, "meshgrid: indexing must be \"xy\" or \"ij\", not \"",
+                indexing, "\"");
   const std::vector<Tensor> tensors = tensors_of(operands);
   const auto count = static_cast<int>(tensors.size());
   const auto axis_of = [&](int i) { return indexing == "xy" && count >= 2 && i < 2 ? 1 - i : i; };
@@ -229,8 +222,7 @@ std::vector<Tensor> make_meshgrid(std::span<const Operand> operands, std::string
   for (int i = 0; i < count; ++i) shape.push_back(1);
   for (int i = 0; i < count; ++i) {
     const Tensor& x = tensors[static_cast<std::size_t>(i)];
-    CAPSTAN_CHECK(x.rank() <= 1, ShapeError, "meshgrid: needs vectors, argument ", i, " has rank ",
-                  x.rank());
+    CAPSTAN_CHECK(x.rank() <= 1, ShapeError, "meshgrid: needs vectors, argument ", i, " has rank ", x.rank());
     shape.set(axis_of(i), x.size());
   }
   std::vector<Tensor> grids;
@@ -257,12 +249,8 @@ std::vector<OpSample> tile_samples() {
           {.inputs = {{.shape = {2, 1, 2}}}, .attributes = {{"multiples", ints({1, 3, 2})}}},
           {.inputs = {{.shape = {}}}, .attributes = {{"multiples", ints({})}}},
           {.inputs = {{.shape = {2}}}, .attributes = {{"multiples", ints({0})}}},
-          {.inputs = {{.shape = {2, 3}}},
-           .attributes = {{"multiples", ints({2})}},
-           .error = "1 multiples for 2 axes"},
-          {.inputs = {{.shape = {2}}},
-           .attributes = {{"multiples", ints({-1})}},
-           .error = "negative multiple -1"}};
+          {.inputs = {{.shape = {2, 3}}}, .attributes = {{"multiples", ints({2})}}, .error = "1 multiples for 2 axes"},
+          {.inputs = {{.shape = {2}}}, .attributes = {{"multiples", ints({-1})}}, .error = "negative multiple -1"}};
 }
 void tile_reference(const Inputs& in, const AttributeMap& attributes, Outputs& out) {
   Shape shape(reference::integers(attributes, "multiples"));
@@ -272,23 +260,19 @@ void tile_reference(const Inputs& in, const AttributeMap& attributes, Outputs& o
     return reference::at(in[0], position);
   })};
 }
-const OpTest kTileTest = {
-    .samples = tile_samples, .reference = tile_reference, .dtypes = reference::kEveryDType};
+const OpTest kTileTest = {.samples = tile_samples, .reference = tile_reference, .dtypes = reference::kEveryDType};
 
 std::vector<OpSample> repeat_samples() {
-  return {
-      {.inputs = {{.shape = {3}}}, .attributes = {{"repeats", 2}}},
-      {.inputs = {{.shape = {2, 2}}}, .attributes = {{"repeats", 3}}},
-      {.inputs = {{.shape = {2, 3}}}, .attributes = {{"repeats", 2}, {"axis", -1}}},
-      {.inputs = {{.shape = {2, 3}}}, .attributes = {{"repeats", ints({1, 2, 0})}, {"axis", 1}}},
-      {.inputs = {{.shape = {2, 3}}}, .attributes = {{"repeats", ints({2, 1})}, {"axis", 0}}},
-      {.inputs = {{.shape = {}}}, .attributes = {{"repeats", 3}}},
-      {.inputs = {{.shape = {3}}},
-       .attributes = {{"repeats", ints({1, 2})}, {"axis", 0}},
-       .error = "2 repeats for length 3 of axis 0"},
-      {.inputs = {{.shape = {3}}},
-       .attributes = {{"repeats", -1}},
-       .error = "negative number of repeats"}};
+  return {{.inputs = {{.shape = {3}}}, .attributes = {{"repeats", 2}}},
+          {.inputs = {{.shape = {2, 2}}}, .attributes = {{"repeats", 3}}},
+          {.inputs = {{.shape = {2, 3}}}, .attributes = {{"repeats", 2}, {"axis", -1}}},
+          {.inputs = {{.shape = {2, 3}}}, .attributes = {{"repeats", ints({1, 2, 0})}, {"axis", 1}}},
+          {.inputs = {{.shape = {2, 3}}}, .attributes = {{"repeats", ints({2, 1})}, {"axis", 0}}},
+          {.inputs = {{.shape = {}}}, .attributes = {{"repeats", 3}}},
+          {.inputs = {{.shape = {3}}},
+           .attributes = {{"repeats", ints({1, 2})}, {"axis", 0}},
+           .error = "2 repeats for length 3 of axis 0"},
+          {.inputs = {{.shape = {3}}}, .attributes = {{"repeats", -1}}, .error = "negative number of repeats"}};
 }
 void repeat_reference(const Inputs& in, const AttributeMap& attributes, Outputs& out) {
   ReferenceTensor x = in[0];
@@ -298,8 +282,7 @@ void repeat_reference(const Inputs& in, const AttributeMap& attributes, Outputs&
   const std::vector<std::int64_t> repeats = reference::integers(attributes, "repeats");
   Position places;
   for (std::int64_t i = 0; i < x.shape[static_cast<int>(axis)]; ++i) {
-    const std::int64_t times =
-        repeats.size() == 1 ? repeats[0] : repeats[static_cast<std::size_t>(i)];
+    const std::int64_t times = repeats.size() == 1 ? repeats[0] : repeats[static_cast<std::size_t>(i)];
     places.insert(places.end(), static_cast<std::size_t>(times), i);
   }
   Shape shape = x.shape;
@@ -310,8 +293,7 @@ void repeat_reference(const Inputs& in, const AttributeMap& attributes, Outputs&
     return reference::at(x, position);
   })};
 }
-const OpTest kRepeatTest = {
-    .samples = repeat_samples, .reference = repeat_reference, .dtypes = reference::kEveryDType};
+const OpTest kRepeatTest = {.samples = repeat_samples, .reference = repeat_reference, .dtypes = reference::kEveryDType};
 
 std::vector<OpSample> reverse_samples() {
   return {{.inputs = {{.shape = {3}}}, .attributes = {{"axis", ints({0})}}},
@@ -319,12 +301,8 @@ std::vector<OpSample> reverse_samples() {
           {.inputs = {{.shape = {2, 3, 2}}}, .attributes = {{"axis", ints({0, 2})}}},
           {.inputs = {{.shape = {}}}, .attributes = {{"axis", ints({})}}},
           {.inputs = {{.shape = {0, 2}}}, .attributes = {{"axis", 0}}},
-          {.inputs = {{.shape = {2, 3}}},
-           .attributes = {{"axis", ints({2})}},
-           .error = "axis 2 is out of range"},
-          {.inputs = {{.shape = {2, 3}}},
-           .attributes = {{"axis", ints({1, -1})}},
-           .error = "axis 1 is given twice"}};
+          {.inputs = {{.shape = {2, 3}}}, .attributes = {{"axis", ints({2})}}, .error = "axis 2 is out of range"},
+          {.inputs = {{.shape = {2, 3}}}, .attributes = {{"axis", ints({1, -1})}}, .error = "axis 1 is given twice"}};
 }
 void reverse_reference(const Inputs& in, const AttributeMap& attributes, Outputs& out) {
   out = {build(in[0].dtype, in[0].shape, [&](Position position) {
@@ -341,16 +319,11 @@ const OpTest kReverseTest = {
 
 std::vector<OpSample> roll_samples() {
   return {{.inputs = {{.shape = {4}}}, .attributes = {{"shift", 1}, {"axis", 0}}},
-          {.inputs = {{.shape = {2, 3}}},
-           .attributes = {{"shift", ints({-1, 2})}, {"axis", ints({0, -1})}}},
-          {.inputs = {{.shape = {2, 3}}},
-           .attributes = {{"shift", ints({1, 1})}, {"axis", ints({1, 1})}}},
-          {.inputs = {{.shape = {2, 3, 4}}},
-           .attributes = {{"shift", ints({3, -13})}, {"axis", ints({2, 0})}}},
+          {.inputs = {{.shape = {2, 3}}}, .attributes = {{"shift", ints({-1, 2})}, {"axis", ints({0, -1})}}},
+          {.inputs = {{.shape = {2, 3}}}, .attributes = {{"shift", ints({1, 1})}, {"axis", ints({1, 1})}}},
+          {.inputs = {{.shape = {2, 3, 4}}}, .attributes = {{"shift", ints({3, -13})}, {"axis", ints({2, 0})}}},
           {.inputs = {{.shape = {0}}}, .attributes = {{"shift", 1}, {"axis", 0}}},
-          {.inputs = {{.shape = {3}}},
-           .attributes = {{"shift", 1}, {"axis", 1}},
-           .error = "axis 1 is out of range"},
+          {.inputs = {{.shape = {3}}}, .attributes = {{"shift", 1}, {"axis", 1}}, .error = "axis 1 is out of range"},
           {.inputs = {{.shape = {3}}},
            .attributes = {{"shift", ints({1, 2})}, {"axis", 0}},
            .error = "2 shifts for 1 axes"}};
@@ -368,17 +341,13 @@ void roll_reference(const Inputs& in, const AttributeMap& attributes, Outputs& o
     return reference::at(in[0], position);
   })};
 }
-const OpTest kRollTest = {
-    .samples = roll_samples, .reference = roll_reference, .dtypes = reference::kEveryDType};
+const OpTest kRollTest = {.samples = roll_samples, .reference = roll_reference, .dtypes = reference::kEveryDType};
 
 std::vector<OpSample> meshgrid_samples() {
   return {{.inputs = {{.shape = {2}}, {.shape = {3}}}},
-          {.inputs = {{.shape = {2}}, {.shape = {3}}, {.shape = {2}}},
-           .attributes = {{"indexing", "ij"}}},
+          {.inputs = {{.shape = {2}}, {.shape = {3}}, {.shape = {2}}}, .attributes = {{"indexing", "ij"}}},
           {.inputs = {{.shape = {}}, {.shape = {3}}}},
-          {.inputs = {{.shape = {2}}},
-           .attributes = {{"indexing", "yx"}},
-           .error = "must be \"xy\" or \"ij\""},
+          {.inputs = {{.shape = {2}}}, .attributes = {{"indexing", "yx"}}, .error = "must be \"xy\" or \"ij\""},
           {.inputs = {{.shape = {2, 2}}}, .error = "argument 0 has rank 2"}};
 }
 void meshgrid_reference(const Inputs& in, const AttributeMap& attributes, Outputs& out) {
@@ -473,14 +442,13 @@ Tensor repeat(Operand x, std::span<const std::int64_t> repeats, std::optional<in
   const int which = normalize_axis("repeat", axis.value_or(0), tensor.rank());
   const Shape shape = tensor.shape();
   const std::int64_t length = shape[which];
-  CAPSTAN_CHECK(repeats.size() == 1 || static_cast<std::int64_t>(repeats.size()) == length,
-                ShapeError, "repeat: ", repeats.size(), " repeats for length ", length, " of axis ",
-                which, arguments({{"x", tensor}}));
+  CAPSTAN_CHECK(repeats.size() == 1 || static_cast<std::int64_t>(repeats.size()) == length, ShapeError,
+                "repeat: ", repeats.size(), " repeats for length ", length, " of axis ", which,
+                arguments({{"x", tensor}}));
   for (std::int64_t times : repeats) {
     CAPSTAN_CHECK(times >= 0, ValueError, "repeat: negative number of repeats, ", times);
     // Small enough for sums and products to stay integers.
-    CAPSTAN_CHECK(times <= kMostRepeats, ValueError, "repeat: ", times,
-                  " repeats are more than a tensor can hold");
+    CAPSTAN_CHECK(times <= kMostRepeats, ValueError, "repeat: ", times, " repeats are more than a tensor can hold");
   }
   const std::int64_t outer = product(shape, 0, which);
   const std::int64_t inner = product(shape, which + 1, shape.rank());

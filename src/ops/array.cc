@@ -26,14 +26,13 @@ namespace {
 struct AxisAttributes {
   std::int64_t axis = 0;
 };
-constexpr AttributeType kAxisAttributes =
-    attribute_type<AxisAttributes>({field<&AxisAttributes::axis>("axis", true)});
+constexpr AttributeType kAxisAttributes = attribute_type<AxisAttributes>({field<&AxisAttributes::axis>("axis", true)});
 constexpr AttributeType kOptionalAxisAttributes =
     attribute_type<AxisAttributes>({field<&AxisAttributes::axis>("axis")});
 
 // Copies `outer` runs of `run` elements; a run begins every `to_step` (`from_step`) elements.
-void copy_runs(std::byte* to, const std::byte* from, std::int64_t outer, std::int64_t run,
-               std::int64_t to_step, std::int64_t from_step, std::size_t size) {
+void copy_runs(std::byte* to, const std::byte* from, std::int64_t outer, std::int64_t run, std::int64_t to_step,
+               std::int64_t from_step, std::size_t size) {
   const CopyAxis axes[] = {{outer, to_step, from_step}, {run, 1, 1}};
   strided_copy(to, from, axes, size);
 }
@@ -43,16 +42,15 @@ void copy_runs(std::byte* to, const std::byte* from, std::int64_t outer, std::in
 void infer_concat(const Call& call, OutputSpecs& outputs) {
   CAPSTAN_CHECK(call.input_count() > 0, ValueError, "concat: there are no tensors");
   const TensorRef& first = call.input(0);
-  CAPSTAN_CHECK(first.rank() > 0, ShapeError, "concat: scalars have no axis to join",
-                help("stack makes a new axis"));
+  CAPSTAN_CHECK(first.rank() > 0, ShapeError, "concat: scalars have no axis to join", help("stack makes a new axis"));
   const int axis = normalize_axis("concat", call.attributes<AxisAttributes>().axis, first.rank());
   Shape shape = first.shape();
   for (int i = 1; i < call.input_count(); ++i) {
     const TensorRef& x = call.input(i);
     bool fits = x.rank() == first.rank();
     for (int k = 0; fits && k < x.rank(); ++k) fits = k == axis || x.dim(k) == first.dim(k);
-    CAPSTAN_CHECK(fits, ShapeError, "concat: shapes differ beside axis ", axis, ", ", first.shape(),
-                  " and ", x.shape());
+    CAPSTAN_CHECK(fits, ShapeError, "concat: shapes differ beside axis ", axis, ", ", first.shape(), " and ",
+                  x.shape());
     shape.set(axis, shape[axis] + x.dim(axis));
   }
   outputs.add(first.dtype(), shape);
@@ -74,26 +72,22 @@ void concat_kernel(const Call& call, std::span<Tensor> outputs) {
 }
 
 // Rows `begin` to `end` of a row-sparse cotangent, or those columns of all its rows.
-Tensor sparse_part_of(const Tensor& g, int axis, std::int64_t begin, std::int64_t end,
-                      const Shape& shape) {
+Tensor sparse_part_of(const Tensor& g, int axis, std::int64_t begin, std::int64_t end, const Shape& shape) {
   if (axis > 0) return make_row_sparse(g.indices(), part_of(g.values(), axis, begin, end), shape);
   const Tensor indices = g.indices();
   const Tensor here = logical_and(greater_equal(indices, begin), less(indices, end));
-  return make_row_sparse(boolean_mask(indices, here) - begin, boolean_mask(g.values(), here),
-                         shape);
+  return make_row_sparse(boolean_mask(indices, here) - begin, boolean_mask(g.values(), here), shape);
 }
 
 void concat_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
-  const int axis =
-      normalize_axis("concat", call.attributes<AxisAttributes>().axis, call.input(0).rank());
+  const int axis = normalize_axis("concat", call.attributes<AxisAttributes>().axis, call.input(0).rank());
   const Tensor& g = call.cotangent();
   std::int64_t begin = 0;
   for (int i = 0; i < call.input_count(); ++i) {
     const std::int64_t end = begin + call.input(i).dim(axis);
     if (call.needs(i)) {
       cotangents[static_cast<std::size_t>(i)] =
-          g.is_row_sparse() ? sparse_part_of(g, axis, begin, end, call.input(i).shape())
-                            : part_of(g, axis, begin, end);
+          g.is_row_sparse() ? sparse_part_of(g, axis, begin, end, call.input(i).shape()) : part_of(g, axis, begin, end);
     }
     begin = end;
   }
@@ -104,11 +98,10 @@ void concat_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
 void infer_stack(const Call& call, OutputSpecs& outputs) {
   CAPSTAN_CHECK(call.input_count() > 0, ValueError, "stack: there are no tensors");
   const TensorRef& first = call.input(0);
-  const int axis =
-      normalize_axis("stack", call.attributes<AxisAttributes>().axis, first.rank() + 1);
+  const int axis = normalize_axis("stack", call.attributes<AxisAttributes>().axis, first.rank() + 1);
   for (int i = 1; i < call.input_count(); ++i) {
-    CAPSTAN_CHECK(call.input(i).shape() == first.shape(), ShapeError, "stack: shapes differ, ",
-                  first.shape(), " and ", call.input(i).shape());
+    CAPSTAN_CHECK(call.input(i).shape() == first.shape(), ShapeError, "stack: shapes differ, ", first.shape(), " and ",
+                  call.input(i).shape());
   }
   Shape shape;
   for (int i = 0; i < axis; ++i) shape.push_back(first.dim(i));
@@ -119,19 +112,17 @@ void infer_stack(const Call& call, OutputSpecs& outputs) {
 
 void stack_kernel(const Call& call, std::span<Tensor> outputs) {
   const Shape shape = call.input(0).shape();
-  const int axis =
-      normalize_axis("stack", call.attributes<AxisAttributes>().axis, shape.rank() + 1);
+  const int axis = normalize_axis("stack", call.attributes<AxisAttributes>().axis, shape.rank() + 1);
   const std::int64_t outer = product(shape, 0, axis);
   const std::int64_t inner = product(shape, axis, shape.rank());
   for (int i = 0; i < call.input_count(); ++i) {
-    copy_runs(bytes_of(outputs[0], i * inner), bytes_of(call.input(i)), outer, inner,
-              call.input_count() * inner, inner, size_of(outputs[0].dtype()));
+    copy_runs(bytes_of(outputs[0], i * inner), bytes_of(call.input(i)), outer, inner, call.input_count() * inner, inner,
+              size_of(outputs[0].dtype()));
   }
 }
 
 void stack_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
-  const int axis =
-      normalize_axis("stack", call.attributes<AxisAttributes>().axis, call.input(0).rank() + 1);
+  const int axis = normalize_axis("stack", call.attributes<AxisAttributes>().axis, call.input(0).rank() + 1);
   std::vector<Index> items(static_cast<std::size_t>(axis) + 1, Slice{});
   for (int i = 0; i < call.input_count(); ++i) {
     items.back() = i;
@@ -143,19 +134,17 @@ struct UnstackAttributes {
   std::int64_t axis = 0;
   OptionalInt num;
 };
-constexpr AttributeType kUnstackAttributes = attribute_type<UnstackAttributes>(
-    {field<&UnstackAttributes::axis>("axis"), field<&UnstackAttributes::num>("num")});
+constexpr AttributeType kUnstackAttributes =
+    attribute_type<UnstackAttributes>({field<&UnstackAttributes::axis>("axis"), field<&UnstackAttributes::num>("num")});
 
 void infer_unstack(const Call& call, OutputSpecs& outputs) {
   const TensorRef& x = call.input(0);
   const auto& attributes = call.attributes<UnstackAttributes>();
-  CAPSTAN_CHECK(x.rank() > 0, ShapeError, "unstack: a scalar has no axis to unstack",
-                arguments({{"x", x}}));
+  CAPSTAN_CHECK(x.rank() > 0, ShapeError, "unstack: a scalar has no axis to unstack", arguments({{"x", x}}));
   const int axis = normalize_axis("unstack", attributes.axis, x.rank());
   const std::int64_t length = x.dim(axis);
-  CAPSTAN_CHECK(!attributes.num.has_value || attributes.num.value == length, ShapeError,
-                "unstack: num is ", attributes.num.value, ", the length of axis ", axis, " is ",
-                length, arguments({{"x", x}}));
+  CAPSTAN_CHECK(!attributes.num.has_value || attributes.num.value == length, ShapeError, "unstack: num is ",
+                attributes.num.value, ", the length of axis ", axis, " is ", length, arguments({{"x", x}}));
   Shape shape;
   for (int i = 0; i < x.rank(); ++i) {
     if (i != axis) shape.push_back(x.dim(i));
@@ -164,8 +153,8 @@ void infer_unstack(const Call& call, OutputSpecs& outputs) {
 }
 
 // One part of a cut along an axis: a view if nothing lies between its elements.
-Tensor cut(const TensorRef& x, const Shape& shape, std::int64_t outer, std::int64_t run,
-           std::int64_t step, std::int64_t offset) {
+Tensor cut(const TensorRef& x, const Shape& shape, std::int64_t outer, std::int64_t run, std::int64_t step,
+           std::int64_t offset) {
   if (outer == 1) return make_view(x, shape, offset);
   Tensor part = new_tensor(x.dtype(), shape);
   copy_runs(bytes_of(part), bytes_of(x, offset), outer, run, run, step, size_of(x.dtype()));
@@ -182,8 +171,8 @@ void unstack_kernel(const Call& call, std::span<Tensor> outputs) {
   }
   const std::int64_t inner = product(whole, axis + 1, whole.rank());
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    outputs[i] = cut(x, shape, product(whole, 0, axis), inner, whole[axis] * inner,
-                     static_cast<std::int64_t>(i) * inner);
+    outputs[i] =
+        cut(x, shape, product(whole, 0, axis), inner, whole[axis] * inner, static_cast<std::int64_t>(i) * inner);
   }
 }
 
@@ -196,11 +185,9 @@ std::vector<Tensor> all_cotangents(const VjpCall& call, std::int64_t count) {
 
 void unstack_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
   if (!call.needs(0)) return;
-  const int axis =
-      normalize_axis("unstack", call.attributes<UnstackAttributes>().axis, call.input(0).rank());
+  const int axis = normalize_axis("unstack", call.attributes<UnstackAttributes>().axis, call.input(0).rank());
   const std::int64_t length = call.input(0).dim(axis);
-  cotangents[0] =
-      length == 0 ? zeros_like(call.input(0)) : stack(all_cotangents(call, length), axis);
+  cotangents[0] = length == 0 ? zeros_like(call.input(0)) : stack(all_cotangents(call, length), axis);
 }
 
 // --- split ---
@@ -210,8 +197,7 @@ struct Parts {
   std::int64_t count = 0;
   IntList sizes;
 };
-void set_field(Parts& field, const AttributeValue& value, std::string_view op,
-               std::string_view name) {
+void set_field(Parts& field, const AttributeValue& value, std::string_view op, std::string_view name) {
   const std::vector<std::int64_t> numbers = integers_of(value, op, name);
   if (value.kind == AttributeValue::Kind::kInt) {
     field = {numbers[0], {}};
@@ -230,28 +216,25 @@ struct SplitAttributes {
 constexpr AttributeType kSplitAttributes = attribute_type<SplitAttributes>(
     {field<&SplitAttributes::sizes>("sizes", true), field<&SplitAttributes::axis>("axis")});
 
-std::vector<std::int64_t> part_sizes(const SplitAttributes& attributes, const TensorRef& x,
-                                     int axis) {
+std::vector<std::int64_t> part_sizes(const SplitAttributes& attributes, const TensorRef& x, int axis) {
   const std::int64_t length = x.dim(axis);
   const std::int64_t count = attributes.sizes.count;
   if (!attributes.sizes.sizes.has_value()) {
-    CAPSTAN_CHECK(count > 0, ValueError, "split: ", count, " parts, not at least 1",
-                  arguments({{"x", x}}));
+    CAPSTAN_CHECK(count > 0, ValueError, "split: ", count, " parts, not at least 1", arguments({{"x", x}}));
     CAPSTAN_CHECK(length % count == 0, ShapeError, "split: length ", length, " of axis ", axis,
                   " does not divide into ", count, " equal parts", arguments({{"x", x}}));
     // Any number divides no elements, but that many tensors must still exist.
-    CAPSTAN_CHECK(length > 0 || count <= 65536, ValueError, "split: ", count,
-                  " parts of no elements", arguments({{"x", x}}));
+    CAPSTAN_CHECK(length > 0 || count <= 65536, ValueError, "split: ", count, " parts of no elements",
+                  arguments({{"x", x}}));
     return std::vector<std::int64_t>(static_cast<std::size_t>(count), length / count);
   }
-  std::vector<std::int64_t> sizes = attributes.sizes.sizes.span().empty()
-                                        ? std::vector<std::int64_t>()
-                                        : *attributes.sizes.sizes.list;
+  std::vector<std::int64_t> sizes =
+      attributes.sizes.sizes.span().empty() ? std::vector<std::int64_t>() : *attributes.sizes.sizes.list;
   std::int64_t known = 0;
   std::int64_t* rest = nullptr;
   for (std::int64_t& size : sizes) {
-    CAPSTAN_CHECK(size >= -1 && size <= length, ShapeError, "split: size ", size,
-                  " does not fit length ", length, " of axis ", axis, arguments({{"x", x}}));
+    CAPSTAN_CHECK(size >= -1 && size <= length, ShapeError, "split: size ", size, " does not fit length ", length,
+                  " of axis ", axis, arguments({{"x", x}}));
     CAPSTAN_CHECK(size != -1 || rest == nullptr, ValueError, "split: more than one size is -1");
     if (size == -1) {
       rest = &size;
@@ -259,9 +242,8 @@ std::vector<std::int64_t> part_sizes(const SplitAttributes& attributes, const Te
       known += size;
     }
   }
-  CAPSTAN_CHECK(rest != nullptr ? known <= length : known == length, ShapeError,
-                "split: the sizes add up to ", known, ", the length of axis ", axis, " is ", length,
-                arguments({{"x", x}}));
+  CAPSTAN_CHECK(rest != nullptr ? known <= length : known == length, ShapeError, "split: the sizes add up to ", known,
+                ", the length of axis ", axis, " is ", length, arguments({{"x", x}}));
   if (rest != nullptr) *rest = length - known;
   return sizes;
 }
@@ -288,8 +270,7 @@ void split_kernel(const Call& call, std::span<Tensor> outputs) {
   std::size_t i = 0;
   for (std::int64_t size : part_sizes(attributes, x, axis)) {
     shape.set(axis, size);
-    outputs[i++] =
-        cut(x, shape, product(whole, 0, axis), size * inner, whole[axis] * inner, offset);
+    outputs[i++] = cut(x, shape, product(whole, 0, axis), size * inner, whole[axis] * inner, offset);
     offset += size * inner;
   }
 }
@@ -299,8 +280,7 @@ void split_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
   const auto& attributes = call.attributes<SplitAttributes>();
   const int axis = normalize_axis("split", attributes.axis, call.input(0).rank());
   const auto count = static_cast<std::int64_t>(part_sizes(attributes, call.input(0), axis).size());
-  cotangents[0] =
-      count == 0 ? zeros_like(call.input(0)) : concat(all_cotangents(call, count), axis);
+  cotangents[0] = count == 0 ? zeros_like(call.input(0)) : concat(all_cotangents(call, count), axis);
 }
 
 // --- Samples and references ---
@@ -319,16 +299,13 @@ std::int64_t axis_of(const AttributeMap& attributes, int rank) {
 
 std::vector<OpSample> concat_samples() {
   return {{.inputs = {{.shape = {2}}, {.shape = {3}}}, .attributes = {{"axis", 0}}},
-          {.inputs = {{.shape = {2, 3}}, {.shape = {2, 1}}, {.shape = {2, 2}}},
-           .attributes = {{"axis", -1}}},
+          {.inputs = {{.shape = {2, 3}}, {.shape = {2, 1}}, {.shape = {2, 2}}}, .attributes = {{"axis", -1}}},
           {.inputs = {{.shape = {2, 1, 2}}, {.shape = {2, 3, 2}}}, .attributes = {{"axis", 1}}},
           {.inputs = {{.shape = {0, 2}}, {.shape = {1, 2}}}, .attributes = {{"axis", 0}}},
           {.inputs = {{.shape = {3}}}, .attributes = {{"axis", 0}}},
           {.inputs = {}, .attributes = {{"axis", 0}}, .error = "there are no tensors"},
           {.inputs = {{.shape = {}}}, .attributes = {{"axis", 0}}, .error = "scalars have no axis"},
-          {.inputs = {{.shape = {2}}},
-           .attributes = {{"axis", 1}},
-           .error = "axis 1 is out of range for rank 1"},
+          {.inputs = {{.shape = {2}}}, .attributes = {{"axis", 1}}, .error = "axis 1 is out of range for rank 1"},
           {.inputs = {{.shape = {2, 2}}, {.shape = {2, 3}}},
            .attributes = {{"axis", 0}},
            .error = "shapes differ beside axis 0, [2, 2] and [2, 3]"}};
@@ -344,8 +321,7 @@ void concat_reference(const Inputs& in, const AttributeMap& attributes, Outputs&
     return reference::at(in[i], position);
   })};
 }
-const OpTest kConcatTest = {
-    .samples = concat_samples, .reference = concat_reference, .dtypes = reference::kEveryDType};
+const OpTest kConcatTest = {.samples = concat_samples, .reference = concat_reference, .dtypes = reference::kEveryDType};
 
 std::vector<OpSample> stack_samples() {
   return {{.inputs = {{.shape = {}}, {.shape = {}}, {.shape = {}}}},
@@ -353,9 +329,7 @@ std::vector<OpSample> stack_samples() {
           {.inputs = {{.shape = {2, 3}}, {.shape = {2, 3}}}, .attributes = {{"axis", 1}}},
           {.inputs = {{.shape = {0}}, {.shape = {0}}}},
           {.inputs = {{.shape = {2}}, {.shape = {3}}}, .error = "shapes differ, [2] and [3]"},
-          {.inputs = {{.shape = {2}}},
-           .attributes = {{"axis", 2}},
-           .error = "axis 2 is out of range for rank 2"}};
+          {.inputs = {{.shape = {2}}}, .attributes = {{"axis", 2}}, .error = "axis 2 is out of range for rank 2"}};
 }
 void stack_reference(const Inputs& in, const AttributeMap& attributes, Outputs& out) {
   const std::int64_t axis = axis_of(attributes, in[0].shape.rank() + 1);
@@ -367,8 +341,7 @@ void stack_reference(const Inputs& in, const AttributeMap& attributes, Outputs& 
     return reference::at(in[which], position);
   })};
 }
-const OpTest kStackTest = {
-    .samples = stack_samples, .reference = stack_reference, .dtypes = reference::kEveryDType};
+const OpTest kStackTest = {.samples = stack_samples, .reference = stack_reference, .dtypes = reference::kEveryDType};
 
 std::vector<OpSample> unstack_samples() {
   return {{.inputs = {{.shape = {3}}}},
@@ -376,13 +349,9 @@ std::vector<OpSample> unstack_samples() {
           {.inputs = {{.shape = {2, 3}}}, .attributes = {{"axis", 1}}},
           {.inputs = {{.shape = {2, 3, 2}}}, .attributes = {{"axis", -2}, {"num", 3}}},
           {.inputs = {{.shape = {2, 0}}}},
-          {.inputs = {{.shape = {3}}},
-           .attributes = {{"num", 5}},
-           .error = "num is 5, the length of axis 0 is 3"},
+          {.inputs = {{.shape = {3}}}, .attributes = {{"num", 5}}, .error = "num is 5, the length of axis 0 is 3"},
           {.inputs = {{.shape = {}}}, .error = "a scalar has no axis"},
-          {.inputs = {{.shape = {2, 3}}},
-           .attributes = {{"axis", 2}},
-           .error = "axis 2 is out of range for rank 2"}};
+          {.inputs = {{.shape = {2, 3}}}, .attributes = {{"axis", 2}}, .error = "axis 2 is out of range for rank 2"}};
 }
 void unstack_reference(const Inputs& in, const AttributeMap& attributes, Outputs& out) {
   const std::int64_t axis = axis_of(attributes, in[0].shape.rank());
@@ -401,21 +370,16 @@ const OpTest kUnstackTest = {
     .samples = unstack_samples, .reference = unstack_reference, .dtypes = reference::kEveryDType};
 
 std::vector<OpSample> split_samples() {
-  return {{.inputs = {{.shape = {4}}}, .attributes = {{"sizes", 2}}},
-          {.inputs = {{.shape = {2, 6}}}, .attributes = {{"sizes", 3}, {"axis", -1}}},
-          {.inputs = {{.shape = {4, 2}}}, .attributes = {{"sizes", ints({1, 3})}}},
-          {.inputs = {{.shape = {2, 5}}}, .attributes = {{"sizes", ints({2, -1})}, {"axis", 1}}},
-          {.inputs = {{.shape = {4}}}, .attributes = {{"sizes", ints({0, 4})}}},
-          {.inputs = {{.shape = {5}}},
-           .attributes = {{"sizes", 2}},
-           .error = "length 5 of axis 0 does not divide into 2"},
-          {.inputs = {{.shape = {5}}}, .attributes = {{"sizes", 0}}, .error = "0 parts"},
-          {.inputs = {{.shape = {5}}},
-           .attributes = {{"sizes", ints({2, 2})}},
-           .error = "the sizes add up to 4"},
-          {.inputs = {{.shape = {5}}},
-           .attributes = {{"sizes", ints({-1, -1})}},
-           .error = "more than one size is -1"}};
+  return {
+      {.inputs = {{.shape = {4}}}, .attributes = {{"sizes", 2}}},
+      {.inputs = {{.shape = {2, 6}}}, .attributes = {{"sizes", 3}, {"axis", -1}}},
+      {.inputs = {{.shape = {4, 2}}}, .attributes = {{"sizes", ints({1, 3})}}},
+      {.inputs = {{.shape = {2, 5}}}, .attributes = {{"sizes", ints({2, -1})}, {"axis", 1}}},
+      {.inputs = {{.shape = {4}}}, .attributes = {{"sizes", ints({0, 4})}}},
+      {.inputs = {{.shape = {5}}}, .attributes = {{"sizes", 2}}, .error = "length 5 of axis 0 does not divide into 2"},
+      {.inputs = {{.shape = {5}}}, .attributes = {{"sizes", 0}}, .error = "0 parts"},
+      {.inputs = {{.shape = {5}}}, .attributes = {{"sizes", ints({2, 2})}}, .error = "the sizes add up to 4"},
+      {.inputs = {{.shape = {5}}}, .attributes = {{"sizes", ints({-1, -1})}}, .error = "more than one size is -1"}};
 }
 void split_reference(const Inputs& in, const AttributeMap& attributes, Outputs& out) {
   const auto axis = static_cast<std::size_t>(axis_of(attributes, in[0].shape.rank()));
@@ -438,8 +402,7 @@ void split_reference(const Inputs& in, const AttributeMap& attributes, Outputs& 
     begin += shape[static_cast<int>(axis)];
   }
 }
-const OpTest kSplitTest = {
-    .samples = split_samples, .reference = split_reference, .dtypes = reference::kEveryDType};
+const OpTest kSplitTest = {.samples = split_samples, .reference = split_reference, .dtypes = reference::kEveryDType};
 #endif
 
 // --- The ops ---

@@ -7,8 +7,7 @@
 
 namespace capstan {
 
-[[noreturn, gnu::cold, gnu::noinline]] inline void throw_axis_out_of_range(std::string_view op,
-                                                                           std::int64_t axis,
+[[noreturn, gnu::cold, gnu::noinline]] inline void throw_axis_out_of_range(std::string_view op, std::int64_t axis,
                                                                            int rank) {
   throw IndexError(detail::join(op, ": axis ", axis, " is out of range for rank ", rank));
 }

@@ -40,8 +40,8 @@ void infer_broadcast_to(const Call& call, OutputSpecs& outputs) {
   Shape shape = call.attributes<BroadcastAttributes>().shape.shape();
   for (int i = 1; i <= shape.rank(); ++i) {  // -1 keeps the length of x
     if (shape[-i] != -1) continue;
-    CAPSTAN_CHECK(i <= x.rank(), ShapeError, "broadcast_to: the -1 in ", shape,
-                  " is not an axis of x", arguments({{"x", x}}));
+    CAPSTAN_CHECK(i <= x.rank(), ShapeError, "broadcast_to: the -1 in ", shape, " is not an axis of x",
+                  arguments({{"x", x}}));
     shape.set(-i, x.dim(-i));
   }
   check_broadcasts("broadcast_to", x, shape);
@@ -67,8 +67,8 @@ void broadcast_kernel(const Call& call, std::span<Tensor> outputs) {
     to *= out.dim(i);
     from *= length;
   }
-  strided_copy(mutable_raw_data(outputs[0]), x.raw_data(),
-               std::span(axes, static_cast<std::size_t>(out.rank())), size_of(x.dtype()));
+  strided_copy(mutable_raw_data(outputs[0]), x.raw_data(), std::span(axes, static_cast<std::size_t>(out.rank())),
+               size_of(x.dtype()));
 }
 
 void broadcast_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
@@ -81,12 +81,10 @@ void infer_sum_like(const Call& call, OutputSpecs& outputs) {
   const TensorRef& x = call.input(0);
   const TensorRef& like = call.input(1);
   bool fits = like.rank() <= x.rank();
-  for (int i = 1; fits && i <= like.rank(); ++i)
-    fits = x.dim(-i) == like.dim(-i) || like.dim(-i) == 1;
-  CAPSTAN_CHECK(fits, ShapeError, "sum_like: the shape ", x.shape(), " does not sum to ",
-                like.shape(), arguments({{"x", x}, {"like", like}}));
-  CAPSTAN_CHECK(x.dtype() != DType::kBool, DTypeError, "sum_like: dtype bool is not supported",
-                arguments({{"x", x}}));
+  for (int i = 1; fits && i <= like.rank(); ++i) fits = x.dim(-i) == like.dim(-i) || like.dim(-i) == 1;
+  CAPSTAN_CHECK(fits, ShapeError, "sum_like: the shape ", x.shape(), " does not sum to ", like.shape(),
+                arguments({{"x", x}, {"like", like}}));
+  CAPSTAN_CHECK(x.dtype() != DType::kBool, DTypeError, "sum_like: dtype bool is not supported", arguments({{"x", x}}));
   outputs.add(x.dtype(), like.shape());
 }
 
@@ -114,8 +112,7 @@ bool has_shape_of(const Operand& x, const Operand& like) {
   };
   const detail::Block* a = block_of(x);
   const detail::Block* b = block_of(like);
-  return a != nullptr && b != nullptr && a->rank == b->rank &&
-         std::equal(a->dims, a->dims + kMaxRank, b->dims);
+  return a != nullptr && b != nullptr && a->rank == b->rank && std::equal(a->dims, a->dims + kMaxRank, b->dims);
 }
 
 // --- Samples and references ---
@@ -143,33 +140,26 @@ std::vector<OpSample> broadcast_to_samples() {
           {.inputs = {{.shape = {2, 1}}}, .attributes = {{"shape", ints({3, 2, 4})}}},
           {.inputs = {{.shape = {}}}, .attributes = {{"shape", ints({2, 0})}}},
           {.inputs = {{.shape = {}}}, .attributes = {{"shape", ints({})}}},
-          {.inputs = {{.shape = {2}}},
-           .attributes = {{"shape", ints({3})}},
-           .error = "[2] does not broadcast to [3]"},
-          {.inputs = {{.shape = {2, 3}}},
-           .attributes = {{"shape", ints({3})}},
-           .error = "does not broadcast to [3]"}};
+          {.inputs = {{.shape = {2}}}, .attributes = {{"shape", ints({3})}}, .error = "[2] does not broadcast to [3]"},
+          {.inputs = {{.shape = {2, 3}}}, .attributes = {{"shape", ints({3})}}, .error = "does not broadcast to [3]"}};
 }
 void broadcast_to_reference(const Inputs& in, const AttributeMap& attributes, Outputs& out) {
   out = {broadcast(in[0], Shape(reference::integers(attributes, "shape")))};
 }
-const OpTest kBroadcastToTest = {.samples = broadcast_to_samples,
-                                 .reference = broadcast_to_reference,
-                                 .dtypes = reference::kEveryDType};
+const OpTest kBroadcastToTest = {
+    .samples = broadcast_to_samples, .reference = broadcast_to_reference, .dtypes = reference::kEveryDType};
 
 std::vector<OpSample> broadcast_like_samples() {
   return {{.inputs = {{.shape = {3}}, {.shape = {2, 3}, .differentiable = false}}},
           {.inputs = {{.shape = {}}, {.shape = {4}, .differentiable = false}}},
           {.inputs = {{.shape = {2, 1}}, {.shape = {2, 0}, .differentiable = false}}},
-          {.inputs = {{.shape = {2}}, {.shape = {3}, .differentiable = false}},
-           .error = "does not broadcast to [3]"}};
+          {.inputs = {{.shape = {2}}, {.shape = {3}, .differentiable = false}}, .error = "does not broadcast to [3]"}};
 }
 void broadcast_like_reference(const Inputs& in, const AttributeMap&, Outputs& out) {
   out = {broadcast(in[0], in[1].shape)};
 }
-const OpTest kBroadcastLikeTest = {.samples = broadcast_like_samples,
-                                   .reference = broadcast_like_reference,
-                                   .dtypes = reference::kEveryDType};
+const OpTest kBroadcastLikeTest = {
+    .samples = broadcast_like_samples, .reference = broadcast_like_reference, .dtypes = reference::kEveryDType};
 
 std::vector<OpSample> sum_like_samples() {
   return {{.inputs = {{.shape = {2, 3}}, {.shape = {3}, .differentiable = false}}},
@@ -179,8 +169,7 @@ std::vector<OpSample> sum_like_samples() {
           {.inputs = {{.shape = {5}}, {.shape = {}, .differentiable = false}}},
           {.inputs = {{.shape = {2, 3}}, {.shape = {2, 3}, .differentiable = false}}},
           {.inputs = {{.shape = {0, 3}}, {.shape = {3}, .differentiable = false}}},
-          {.inputs = {{.shape = {2, 3}}, {.shape = {2}, .differentiable = false}},
-           .error = "does not sum to [2]"}};
+          {.inputs = {{.shape = {2, 3}}, {.shape = {2}, .differentiable = false}}, .error = "does not sum to [2]"}};
 }
 void sum_like_reference(const Inputs& in, const AttributeMap&, Outputs& out) {
   out = {build(in[0].dtype, in[1].shape, [](const Position&) { return 0.0; })};
@@ -192,9 +181,8 @@ void sum_like_reference(const Inputs& in, const AttributeMap&, Outputs& out) {
     out[0].values[reference::flat(in[1].shape, to)] += at(in[0], position);
   });
 }
-const OpTest kSumLikeTest = {.samples = sum_like_samples,
-                             .reference = sum_like_reference,
-                             .dtypes = reference::kEveryNumber};
+const OpTest kSumLikeTest = {
+    .samples = sum_like_samples, .reference = sum_like_reference, .dtypes = reference::kEveryNumber};
 
 #endif
 
@@ -243,8 +231,6 @@ Tensor broadcast_to(Operand x, const Shape& shape) {
 Tensor broadcast_like(Operand x, Operand like) {
   return has_shape_of(x, like) ? to_tensor(x) : apply(kBroadcastLike, x, like);
 }
-Tensor sum_like(Operand x, Operand like) {
-  return has_shape_of(x, like) ? to_tensor(x) : apply(kSumLike, x, like);
-}
+Tensor sum_like(Operand x, Operand like) { return has_shape_of(x, like) ? to_tensor(x) : apply(kSumLike, x, like); }
 
 }  // namespace capstan

@@ -107,8 +107,7 @@ HWY_INLINE hn::Mask<D> condition_mask(D d, const std::uint8_t* condition) {
   const hn::Rebind<std::uint8_t, D> d8;
   hn::Vec<decltype(du)> wide;
   if constexpr (sizeof(hn::TFromD<D>) == 8) {
-    wide =
-        hn::PromoteTo(du, hn::PromoteTo(hn::Rebind<std::uint32_t, D>(), hn::LoadU(d8, condition)));
+    wide = hn::PromoteTo(du, hn::PromoteTo(hn::Rebind<std::uint32_t, D>(), hn::LoadU(d8, condition)));
   } else {
     wide = hn::PromoteTo(du, hn::LoadU(d8, condition));
   }
@@ -118,8 +117,8 @@ HWY_INLINE hn::Mask<D> condition_mask(D d, const std::uint8_t* condition) {
 // out = condition ? yes : no, or out += that. Bit 0 of `scalars` says that the condition repeats,
 // bits 1 and 2 that `yes` and `no` do; a null side stands for zero.
 template <class T>
-void choose(T* out, const bool* condition, const T* yes, const T* no, std::int64_t n,
-            std::uint32_t scalars, bool accumulate) {
+void choose(T* out, const bool* condition, const T* yes, const T* no, std::int64_t n, std::uint32_t scalars,
+            bool accumulate) {
   static constexpr T zero{};
   if (yes == nullptr) yes = &zero, scalars |= 2;
   if (no == nullptr) no = &zero, scalars |= 4;
@@ -144,8 +143,7 @@ void choose(T* out, const bool* condition, const T* yes, const T* no, std::int64
   for (; i < n; ++i) {
     const T value = condition[i * step_c] ? yes[i * step_yes] : no[i * step_no];
     if constexpr (std::is_same_v<T, BFloat16>) {
-      out[i] =
-          accumulate ? BFloat16(static_cast<float>(out[i]) + static_cast<float>(value)) : value;
+      out[i] = accumulate ? BFloat16(static_cast<float>(out[i]) + static_cast<float>(value)) : value;
     } else {
       out[i] = accumulate ? static_cast<T>(out[i] + value) : value;
     }
@@ -154,9 +152,8 @@ void choose(T* out, const bool* condition, const T* yes, const T* no, std::int64
 
 template <class T>
 void where_forward(const LoopArgs& args) {
-  choose(static_cast<T*>(args.out), static_cast<const bool*>(args.in[0]),
-         static_cast<const T*>(args.in[1]), static_cast<const T*>(args.in[2]), args.n, args.scalars,
-         false);
+  choose(static_cast<T*>(args.out), static_cast<const bool*>(args.in[0]), static_cast<const T*>(args.in[1]),
+         static_cast<const T*>(args.in[2]), args.n, args.scalars, false);
 }
 
 // The cotangent is in[0], the condition in[1].
@@ -164,8 +161,8 @@ template <class T, int kInput>
 void where_vjp(const LoopArgs& args) {
   const auto* g = static_cast<const T*>(args.in[0]);
   const std::uint32_t scalars = (args.scalars >> 1 & 1) | (args.scalars & 1) << kInput;
-  choose<T>(static_cast<T*>(args.out), static_cast<const bool*>(args.in[1]),
-            kInput == 1 ? g : nullptr, kInput == 2 ? g : nullptr, args.n, scalars, args.accumulate);
+  choose<T>(static_cast<T*>(args.out), static_cast<const bool*>(args.in[1]), kInput == 1 ? g : nullptr,
+            kInput == 2 ? g : nullptr, args.n, scalars, args.accumulate);
 }
 
 template <class T>
@@ -213,8 +210,7 @@ CAPSTAN_ELEMENTWISE(kIsFinite, IsFinite);
 
 namespace {
 
-constexpr const LoopTable* kWhereLoops[] = {&N_SCALAR::kWhereTable, &N_AVX2::kWhereTable,
-                                            &N_AVX3::kWhereTable};
+constexpr const LoopTable* kWhereLoops[] = {&N_SCALAR::kWhereTable, &N_AVX2::kWhereTable, &N_AVX3::kWhereTable};
 
 void where_vjp_rule(const VjpCall& call, std::span<Tensor> cotangents) {
   const Tensor& condition = call.input(0);
@@ -240,12 +236,8 @@ const OpTest kClipTest = [] {
   OpTest test;
   test.samples = [] {
     return std::vector<OpSample>{
-        {.inputs = {{.shape = {3, 4}},
-                    {.shape = {}, .values = {-0.75}},
-                    {.shape = {}, .values = {0.8}}}},
-        {.inputs = {{.shape = {2, 3}},
-                    {.shape = {3}, .values = {-1, 0, 0.5}},
-                    {.shape = {2, 1}, .values = {0.6, 1}}}},
+        {.inputs = {{.shape = {3, 4}}, {.shape = {}, .values = {-0.75}}, {.shape = {}, .values = {0.8}}}},
+        {.inputs = {{.shape = {2, 3}}, {.shape = {3}, .values = {-1, 0, 0.5}}, {.shape = {2, 1}, .values = {0.6, 1}}}},
         {.inputs = {{.shape = {3}}, {.shape = {2, 3}}, {.shape = {}}}, .error = "would grow"},
     };
   };
@@ -313,11 +305,9 @@ Tensor where(Operand condition, Operand x, Operand y) { return apply(kWhere, con
 
 Tensor clip_by_value(Operand x, Operand low, Operand high) {
   const Tensor value = to_tensor(x);
-  Tensor clipped =
-      with_errors_of("clip_by_value", [&] { return maximum(minimum(value, high), low); });
-  CAPSTAN_CHECK(clipped.shape() == value.shape(), ShapeError,
-                "clip_by_value: the result would grow from ", value.shape(), " to ",
-                clipped.shape());
+  Tensor clipped = with_errors_of("clip_by_value", [&] { return maximum(minimum(value, high), low); });
+  CAPSTAN_CHECK(clipped.shape() == value.shape(), ShapeError, "clip_by_value: the result would grow from ",
+                value.shape(), " to ", clipped.shape());
   return clipped;
 }
 
@@ -330,10 +320,9 @@ Tensor operator!(Operand x) { return logical_not(x); }
 }  // namespace detail
 
 OpFamily compare_ops() {
-  static constexpr const OpDef* ops[] = {&kEqual,      &kNotEqual,     &kLess,       &kLessEqual,
-                                         &kGreater,    &kGreaterEqual, &kLogicalAnd, &kLogicalOr,
-                                         &kLogicalXor, &kLogicalNot,   &kIsNan,      &kIsInf,
-                                         &kIsFinite,   &kWhere,        &kClipByValue};
+  static constexpr const OpDef* ops[] = {&kEqual,        &kNotEqual,   &kLess,      &kLessEqual,  &kGreater,
+                                         &kGreaterEqual, &kLogicalAnd, &kLogicalOr, &kLogicalXor, &kLogicalNot,
+                                         &kIsNan,        &kIsInf,      &kIsFinite,  &kWhere,      &kClipByValue};
   return ops;
 }
 

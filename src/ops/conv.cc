@@ -30,8 +30,7 @@ Padding::Padding(std::string_view name) {
 
 Padding::Padding(std::array<std::int64_t, 4> top_bottom_left_right)
     : kind(Kind::kExplicit), pads(top_bottom_left_right) {
-  for (std::int64_t pad : pads)
-    CAPSTAN_CHECK(pad >= 0, ValueError, "padding: negative padding ", pad);
+  for (std::int64_t pad : pads) CAPSTAN_CHECK(pad >= 0, ValueError, "padding: negative padding ", pad);
 }
 
 namespace {
@@ -49,16 +48,14 @@ constexpr AttributeType kConvAttributes = attribute_type<ConvAttributes>(
 struct FourLengths {
   std::uint32_t lengths[4] = {};
 };
-void set_field(FourLengths& field, const AttributeValue& value, std::string_view op,
-               std::string_view name) {
+void set_field(FourLengths& field, const AttributeValue& value, std::string_view op, std::string_view name) {
   const Lengths lengths = pack_lengths(op, Shape(integers_of(value, op, name)));
-  CAPSTAN_CHECK(lengths.rank == 4, ValueError, op, ": attribute \"", name,
-                "\" must have four lengths, not ", value.to_string());
+  CAPSTAN_CHECK(lengths.rank == 4, ValueError, op, ": attribute \"", name, "\" must have four lengths, not ",
+                value.to_string());
   std::copy_n(lengths.packed, 4, field.lengths);
 }
 AttributeValue get_field(const FourLengths& field) {
-  const std::int64_t lengths[] = {field.lengths[0], field.lengths[1], field.lengths[2],
-                                  field.lengths[3]};
+  const std::int64_t lengths[] = {field.lengths[0], field.lengths[1], field.lengths[2], field.lengths[3]};
   return list_of(lengths);
 }
 Shape unpack(const FourLengths& field) {
@@ -78,51 +75,45 @@ struct BackpropAttributes : ConvAttributes {
 // Fields are looked up by their own struct, so the inherited ones are spelled out.
 template <auto Member>
 constexpr AttributeField inherited(std::string_view name) {
-  return {name, false,
-          [](void* attributes, const AttributeValue& value, std::string_view op,
-             std::string_view field_name) {
-            set_field(static_cast<BackpropAttributes*>(attributes)->*Member, value, op, field_name);
-          },
-          [](const void* attributes) {
-            return get_field(static_cast<const BackpropAttributes*>(attributes)->*Member);
-          }};
+  return {
+      name, false,
+      [](void* attributes, const AttributeValue& value, std::string_view op, std::string_view field_name) {
+        set_field(static_cast<BackpropAttributes*>(attributes)->*Member, value, op, field_name);
+      },
+      [](const void* attributes) { return get_field(static_cast<const BackpropAttributes*>(attributes)->*Member); }};
 }
 constexpr AttributeType kBackpropInputAttributes = attribute_type<BackpropAttributes>(
-    {field<&BackpropAttributes::sizes>("input_sizes", true),
-     inherited<&ConvAttributes::strides>("strides"), inherited<&ConvAttributes::padding>("padding"),
-     inherited<&ConvAttributes::dilations>("dilations")});
+    {field<&BackpropAttributes::sizes>("input_sizes", true), inherited<&ConvAttributes::strides>("strides"),
+     inherited<&ConvAttributes::padding>("padding"), inherited<&ConvAttributes::dilations>("dilations")});
 constexpr AttributeType kBackpropFilterAttributes = attribute_type<BackpropAttributes>(
-    {field<&BackpropAttributes::sizes>("filter_sizes", true),
-     inherited<&ConvAttributes::strides>("strides"), inherited<&ConvAttributes::padding>("padding"),
-     inherited<&ConvAttributes::dilations>("dilations")});
+    {field<&BackpropAttributes::sizes>("filter_sizes", true), inherited<&ConvAttributes::strides>("strides"),
+     inherited<&ConvAttributes::padding>("padding"), inherited<&ConvAttributes::dilations>("dilations")});
 
 // Checks everything and computes the sizes. `shown` lists the operands for messages.
 template <class Shown>
-Conv2DShape conv_shape(const OpDef& op, const Shape& x, const Shape& filters,
-                       const ConvAttributes& attributes, const Shown& shown) {
-  CAPSTAN_CHECK(x.rank() == 4, ShapeError, op.name,
-                ": images need rank 4 (batch, height, width, channels), not ", x.rank(), shown());
-  CAPSTAN_CHECK(filters.rank() == 4, ShapeError, op.name,
-                ": filters need rank 4 (height, width, in, out), not ", filters.rank(), shown());
+Conv2DShape conv_shape(const OpDef& op, const Shape& x, const Shape& filters, const ConvAttributes& attributes,
+                       const Shown& shown) {
+  CAPSTAN_CHECK(x.rank() == 4, ShapeError, op.name, ": images need rank 4 (batch, height, width, channels), not ",
+                x.rank(), shown());
+  CAPSTAN_CHECK(filters.rank() == 4, ShapeError, op.name, ": filters need rank 4 (height, width, in, out), not ",
+                filters.rank(), shown());
   CAPSTAN_CHECK(filters[0] > 0 && filters[1] > 0, ShapeError, op.name,
-                ": filters need a height and a width, theirs are ", filters[0], " and ", filters[1],
-                shown());
+                ": filters need a height and a width, theirs are ", filters[0], " and ", filters[1], shown());
   const HeightWidth& strides = attributes.strides;
   const HeightWidth& dilations = attributes.dilations;
-  CAPSTAN_CHECK(strides.height >= 1 && strides.width >= 1, ValueError, op.name,
-                ": strides must be 1 or more, not ", strides.height, " and ", strides.width);
+  CAPSTAN_CHECK(strides.height >= 1 && strides.width >= 1, ValueError, op.name, ": strides must be 1 or more, not ",
+                strides.height, " and ", strides.width);
   CAPSTAN_CHECK(dilations.height >= 1 && dilations.width >= 1, ValueError, op.name,
                 ": dilations must be 1 or more, not ", dilations.height, " and ", dilations.width);
-  CAPSTAN_CHECK(x[3] == filters[2] || (filters[2] > 0 && x[3] % filters[2] == 0), ShapeError,
-                op.name, ": images have ", x[3], " channels, filters take ", filters[2], shown());
+  CAPSTAN_CHECK(x[3] == filters[2] || (filters[2] > 0 && x[3] % filters[2] == 0), ShapeError, op.name, ": images have ",
+                x[3], " channels, filters take ", filters[2], shown());
   const std::int64_t groups = filters[2] == 0 ? 1 : x[3] / filters[2];
   CAPSTAN_CHECK(groups <= 1 || filters[3] % groups == 0, ShapeError, op.name, ": ", filters[3],
                 " filters do not divide into ", groups, " groups", shown());
   CAPSTAN_CHECK(groups <= 1, ValueError, op.name, ": groups are not supported, images have ", x[3],
                 " channels, filters take ", filters[2], shown());
   CAPSTAN_CHECK(dilations.height == 1 && dilations.width == 1, ValueError, op.name,
-                ": dilations are not supported, they are ", dilations.height, " and ",
-                dilations.width);
+                ": dilations are not supported, they are ", dilations.height, " and ", dilations.width);
   Conv2DShape shape;
   shape.batch = x[0];
   shape.in_height = x[1];
@@ -153,16 +144,14 @@ std::string shown_arguments(const Call& call, std::string_view first, std::strin
 }
 
 Conv2DShape forward_shape(const Call& call) {
-  return conv_shape(call.op, call.input(0).shape(), call.input(1).shape(),
-                    call.attributes<ConvAttributes>(),
+  return conv_shape(call.op, call.input(0).shape(), call.input(1).shape(), call.attributes<ConvAttributes>(),
                     [&] { return shown_arguments(call, "x", "filters"); });
 }
 // The gradient must have the shape that the forward convolution would give.
 void check_gradient(const Call& call, const Conv2DShape& shape, std::string_view first) {
   const Shape due{shape.batch, shape.out_height, shape.out_width, shape.out_channels};
   CAPSTAN_CHECK(call.input(1).shape() == due, ShapeError, call.op.name, ": out_backprop has shape ",
-                call.input(1).shape(), " where ", due, " is due",
-                shown_arguments(call, first, "out_backprop"));
+                call.input(1).shape(), " where ", due, " is due", shown_arguments(call, first, "out_backprop"));
 }
 Conv2DShape backprop_input_shape(const Call& call) {
   const auto& attributes = call.attributes<BackpropAttributes>();
@@ -184,19 +173,15 @@ Padding padding_of(const ConvAttributes& attributes) { return unpack(attributes.
 AttributeValue pair_of(int a, int b) { return {std::vector<AttributeValue>{a, b}}; }
 
 std::vector<OpSample> conv_samples() {
-  const AttributeValue pads(
-      std::vector<AttributeValue>{pair_of(0, 0), pair_of(1, 0), pair_of(0, 2), pair_of(0, 0)});
+  const AttributeValue pads(std::vector<AttributeValue>{pair_of(0, 0), pair_of(1, 0), pair_of(0, 2), pair_of(0, 0)});
   return {
       {.inputs = {{.shape = {1, 4, 4, 2}}, {.shape = {3, 3, 2, 2}}}},
       {.inputs = {{.shape = {2, 4, 3, 1}}, {.shape = {2, 2, 1, 2}}},
        .attributes = {{"strides", 2}, {"padding", "SAME"}}},
-      {.inputs = {{.shape = {1, 5, 4, 1}}, {.shape = {3, 2, 1, 3}}},
-       .attributes = {{"strides", pair_of(2, 1)}}},
-      {.inputs = {{.shape = {1, 3, 4, 1}}, {.shape = {2, 2, 1, 2}}},
-       .attributes = {{"padding", pads}}},
+      {.inputs = {{.shape = {1, 5, 4, 1}}, {.shape = {3, 2, 1, 3}}}, .attributes = {{"strides", pair_of(2, 1)}}},
+      {.inputs = {{.shape = {1, 3, 4, 1}}, {.shape = {2, 2, 1, 2}}}, .attributes = {{"padding", pads}}},
       {.inputs = {{.shape = {0, 3, 3, 1}}, {.shape = {2, 2, 1, 1}}}},
-      {.inputs = {{.shape = {1, 4, 4, 3}}, {.shape = {2, 2, 2, 1}}},
-       .error = "images have 3 channels, filters take 2"},
+      {.inputs = {{.shape = {1, 4, 4, 3}}, {.shape = {2, 2, 2, 1}}}, .error = "images have 3 channels, filters take 2"},
       {.inputs = {{.shape = {4, 3}}, {.shape = {2, 2, 3, 1}}}, .error = "images need rank 4"},
       {.inputs = {{.shape = {1, 4, 4, 1}}, {.shape = {2, 2, 1, 1}}},
        .attributes = {{"strides", 0}},
@@ -210,9 +195,7 @@ std::vector<OpSample> conv_samples() {
   };
 }
 std::vector<OpSample> backprop_input_samples() {
-  const auto sizes = [](int n, int h, int w, int c) {
-    return AttributeValue(std::vector<AttributeValue>{n, h, w, c});
-  };
+  const auto sizes = [](int n, int h, int w, int c) { return AttributeValue(std::vector<AttributeValue>{n, h, w, c}); };
   return {
       {.inputs = {{.shape = {2, 2, 1, 2}}, {.shape = {1, 3, 3, 2}}},
        .attributes = {{"input_sizes", sizes(1, 4, 4, 1)}}},
@@ -224,9 +207,7 @@ std::vector<OpSample> backprop_input_samples() {
   };
 }
 std::vector<OpSample> backprop_filter_samples() {
-  const auto sizes = [](int h, int w, int c, int k) {
-    return AttributeValue(std::vector<AttributeValue>{h, w, c, k});
-  };
+  const auto sizes = [](int h, int w, int c, int k) { return AttributeValue(std::vector<AttributeValue>{h, w, c, k}); };
   return {
       {.inputs = {{.shape = {1, 4, 4, 1}}, {.shape = {1, 3, 3, 2}}},
        .attributes = {{"filter_sizes", sizes(2, 2, 1, 2)}}},
@@ -250,10 +231,9 @@ ConvAttributes sample_attributes(const AttributeMap& attributes) {
 // Calls visit(index of x, index of filters, index of the result) for every product of the
 // definition.
 template <class Visit>
-Shape for_each_product(const OpDef& op, const Shape& x, const Shape& filters,
-                       const AttributeMap& attributes, const Visit& visit) {
-  const Conv2DShape s =
-      conv_shape(op, x, filters, sample_attributes(attributes), [] { return ""; });
+Shape for_each_product(const OpDef& op, const Shape& x, const Shape& filters, const AttributeMap& attributes,
+                       const Visit& visit) {
+  const Conv2DShape s = conv_shape(op, x, filters, sample_attributes(attributes), [] { return ""; });
   for (std::int64_t n = 0; n < s.batch; ++n)
     for (std::int64_t i = 0; i < s.out_height; ++i)
       for (std::int64_t j = 0; j < s.out_width; ++j)
@@ -264,12 +244,9 @@ Shape for_each_product(const OpDef& op, const Shape& x, const Shape& filters,
             if (row < 0 || row >= s.in_height || column < 0 || column >= s.in_width) continue;
             for (std::int64_t c = 0; c < s.in_channels; ++c)
               for (std::int64_t k = 0; k < s.out_channels; ++k) {
-                visit(static_cast<std::size_t>(
-                          ((n * s.in_height + row) * s.in_width + column) * s.in_channels + c),
-                      static_cast<std::size_t>(
-                          ((di * s.kernel_width + dj) * s.in_channels + c) * s.out_channels + k),
-                      static_cast<std::size_t>(
-                          ((n * s.out_height + i) * s.out_width + j) * s.out_channels + k));
+                visit(static_cast<std::size_t>(((n * s.in_height + row) * s.in_width + column) * s.in_channels + c),
+                      static_cast<std::size_t>(((di * s.kernel_width + dj) * s.in_channels + c) * s.out_channels + k),
+                      static_cast<std::size_t>(((n * s.out_height + i) * s.out_width + j) * s.out_channels + k));
               }
           }
   return {s.batch, s.out_height, s.out_width, s.out_channels};
@@ -281,18 +258,13 @@ Shape sizes_of(const AttributeMap& attributes, const char* name) {
   return unpack(sizes);
 }
 
-void conv_reference(const std::vector<ReferenceTensor>&, const AttributeMap&,
-                    std::vector<ReferenceTensor>&);
-void backprop_input_reference(const std::vector<ReferenceTensor>&, const AttributeMap&,
-                              std::vector<ReferenceTensor>&);
-void backprop_filter_reference(const std::vector<ReferenceTensor>&, const AttributeMap&,
-                               std::vector<ReferenceTensor>&);
+void conv_reference(const std::vector<ReferenceTensor>&, const AttributeMap&, std::vector<ReferenceTensor>&);
+void backprop_input_reference(const std::vector<ReferenceTensor>&, const AttributeMap&, std::vector<ReferenceTensor>&);
+void backprop_filter_reference(const std::vector<ReferenceTensor>&, const AttributeMap&, std::vector<ReferenceTensor>&);
 
 const OpTest kConv2DTest = {.samples = conv_samples, .reference = conv_reference};
-const OpTest kConv2DBackpropInputTest = {.samples = backprop_input_samples,
-                                         .reference = backprop_input_reference};
-const OpTest kConv2DBackpropFilterTest = {.samples = backprop_filter_samples,
-                                          .reference = backprop_filter_reference};
+const OpTest kConv2DBackpropInputTest = {.samples = backprop_input_samples, .reference = backprop_input_reference};
+const OpTest kConv2DBackpropFilterTest = {.samples = backprop_filter_samples, .reference = backprop_filter_reference};
 
 #endif
 
@@ -308,8 +280,7 @@ constinit const OpDef kConv2D = {
         [](const Call& call, OutputSpecs& outputs) {
           check_dtype(call);
           const Conv2DShape shape = forward_shape(call);
-          outputs.add(call.input(0).dtype(),
-                      {shape.batch, shape.out_height, shape.out_width, shape.out_channels});
+          outputs.add(call.input(0).dtype(), {shape.batch, shape.out_height, shape.out_width, shape.out_channels});
         },
     .kernel =
         [](const Call& call, std::span<Tensor> outputs) {
@@ -326,12 +297,12 @@ constinit const OpDef kConv2D = {
           const Tensor& x = call.input(0);
           const Tensor& filters = call.input(1);
           if (call.needs(0)) {
-            cotangents[0] = conv2d_backprop_input(x.shape(), filters, call.cotangent(),
-                                                  to_array(a.strides), padding_of(a));
+            cotangents[0] =
+                conv2d_backprop_input(x.shape(), filters, call.cotangent(), to_array(a.strides), padding_of(a));
           }
           if (call.needs(1)) {
-            cotangents[1] = conv2d_backprop_filter(x, filters.shape(), call.cotangent(),
-                                                   to_array(a.strides), padding_of(a));
+            cotangents[1] =
+                conv2d_backprop_filter(x, filters.shape(), call.cotangent(), to_array(a.strides), padding_of(a));
           }
         },
     .test = CAPSTAN_OP_TEST(kConv2DTest),
@@ -353,8 +324,8 @@ constinit const OpDef kConv2DBackpropInput = {
         [](const Call& call, std::span<Tensor> outputs) {
           const Conv2DShape shape = backprop_input_shape(call);
           with_wide_type(call.input(0).dtype(), [&]<class T>(T) {
-            conv2d_backward_input<T>(shape, WideInput<T>(call.input(1)),
-                                     WideInput<T>(call.input(0)), WideOutput<T>(outputs[0]));
+            conv2d_backward_input<T>(shape, WideInput<T>(call.input(1)), WideInput<T>(call.input(0)),
+                                     WideOutput<T>(outputs[0]));
           });
         },
     .saves = {.inputs = 3},
@@ -364,11 +335,10 @@ constinit const OpDef kConv2DBackpropInput = {
           const Tensor& filters = call.input(0);
           const Tensor& gradient = call.input(1);
           if (call.needs(0)) {
-            cotangents[0] = conv2d_backprop_filter(call.cotangent(), filters.shape(), gradient,
-                                                   to_array(a.strides), padding_of(a));
+            cotangents[0] =
+                conv2d_backprop_filter(call.cotangent(), filters.shape(), gradient, to_array(a.strides), padding_of(a));
           }
-          if (call.needs(1))
-            cotangents[1] = conv2d(call.cotangent(), filters, to_array(a.strides), padding_of(a));
+          if (call.needs(1)) cotangents[1] = conv2d(call.cotangent(), filters, to_array(a.strides), padding_of(a));
         },
     .test = CAPSTAN_OP_TEST(kConv2DBackpropInputTest),
 };
@@ -389,8 +359,8 @@ constinit const OpDef kConv2DBackpropFilter = {
         [](const Call& call, std::span<Tensor> outputs) {
           const Conv2DShape shape = backprop_filter_shape(call);
           with_wide_type(call.input(0).dtype(), [&]<class T>(T) {
-            conv2d_backward_filter<T>(shape, WideInput<T>(call.input(0)),
-                                      WideInput<T>(call.input(1)), WideOutput<T>(outputs[0]));
+            conv2d_backward_filter<T>(shape, WideInput<T>(call.input(0)), WideInput<T>(call.input(1)),
+                                      WideOutput<T>(outputs[0]));
           });
         },
     .saves = {.inputs = 3},
@@ -400,11 +370,10 @@ constinit const OpDef kConv2DBackpropFilter = {
           const Tensor& x = call.input(0);
           const Tensor& gradient = call.input(1);
           if (call.needs(0)) {
-            cotangents[0] = conv2d_backprop_input(x.shape(), call.cotangent(), gradient,
-                                                  to_array(a.strides), padding_of(a));
+            cotangents[0] =
+                conv2d_backprop_input(x.shape(), call.cotangent(), gradient, to_array(a.strides), padding_of(a));
           }
-          if (call.needs(1))
-            cotangents[1] = conv2d(x, call.cotangent(), to_array(a.strides), padding_of(a));
+          if (call.needs(1)) cotangents[1] = conv2d(x, call.cotangent(), to_array(a.strides), padding_of(a));
         },
     .test = CAPSTAN_OP_TEST(kConv2DBackpropFilterTest),
 };
@@ -435,34 +404,29 @@ void conv_reference(const std::vector<ReferenceTensor>& inputs, const AttributeM
                     std::vector<ReferenceTensor>& outputs) {
   std::vector<double> sums(100000, 0.0);
   ReferenceTensor out{.dtype = inputs[0].dtype};
-  out.shape = for_each_product(kConv2D, inputs[0].shape, inputs[1].shape, attributes,
-                               [&](std::size_t x, std::size_t f, std::size_t y) {
-                                 sums[y] += inputs[0].values[x] * inputs[1].values[f];
-                               });
+  out.shape = for_each_product(
+      kConv2D, inputs[0].shape, inputs[1].shape, attributes,
+      [&](std::size_t x, std::size_t f, std::size_t y) { sums[y] += inputs[0].values[x] * inputs[1].values[f]; });
   sums.resize(static_cast<std::size_t>(out.shape.size()));
   out.values = sums;
   outputs = {out};
 }
-void backprop_input_reference(const std::vector<ReferenceTensor>& inputs,
-                              const AttributeMap& attributes,
+void backprop_input_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
                               std::vector<ReferenceTensor>& outputs) {
   ReferenceTensor out{.dtype = inputs[0].dtype, .shape = sizes_of(attributes, "input_sizes")};
   out.values.assign(static_cast<std::size_t>(out.shape.size()), 0);
-  for_each_product(kConv2D, out.shape, inputs[0].shape, attributes,
-                   [&](std::size_t x, std::size_t f, std::size_t y) {
-                     out.values[x] += inputs[0].values[f] * inputs[1].values[y];
-                   });
+  for_each_product(kConv2D, out.shape, inputs[0].shape, attributes, [&](std::size_t x, std::size_t f, std::size_t y) {
+    out.values[x] += inputs[0].values[f] * inputs[1].values[y];
+  });
   outputs = {out};
 }
-void backprop_filter_reference(const std::vector<ReferenceTensor>& inputs,
-                               const AttributeMap& attributes,
+void backprop_filter_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
                                std::vector<ReferenceTensor>& outputs) {
   ReferenceTensor out{.dtype = inputs[0].dtype, .shape = sizes_of(attributes, "filter_sizes")};
   out.values.assign(static_cast<std::size_t>(out.shape.size()), 0);
-  for_each_product(kConv2D, inputs[0].shape, out.shape, attributes,
-                   [&](std::size_t x, std::size_t f, std::size_t y) {
-                     out.values[f] += inputs[0].values[x] * inputs[1].values[y];
-                   });
+  for_each_product(kConv2D, inputs[0].shape, out.shape, attributes, [&](std::size_t x, std::size_t f, std::size_t y) {
+    out.values[f] += inputs[0].values[x] * inputs[1].values[y];
+  });
   outputs = {out};
 }
 

@@ -23,13 +23,11 @@ namespace {
 void fill_with(const Tensor& out, double number) {
   if (number == 0) {
     if (out.size() > 0) {
-      std::memset(mutable_raw_data(out), 0,
-                  static_cast<std::size_t>(out.size()) * size_of(out.dtype()));
+      std::memset(mutable_raw_data(out), 0, static_cast<std::size_t>(out.size()) * size_of(out.dtype()));
     }
     return;
   }
-  fill_elements(mutable_raw_data(out), scalar(number, out.dtype()).raw_data(), out.size(),
-                size_of(out.dtype()));
+  fill_elements(mutable_raw_data(out), scalar(number, out.dtype()).raw_data(), out.size(), size_of(out.dtype()));
 }
 
 // --- zeros, ones, zeros_like, ones_like ---
@@ -45,23 +43,19 @@ void infer_constant(const Call& call, OutputSpecs& outputs) {
   const auto& attributes = call.attributes<ConstantAttributes>();
   const Shape shape = attributes.shape.shape();
   for (std::int64_t length : shape) {
-    CAPSTAN_CHECK(length >= 0, ShapeError, call.op.name, ": negative length ", length, " in ",
-                  shape);
+    CAPSTAN_CHECK(length >= 0, ShapeError, call.op.name, ": negative length ", length, " in ", shape);
   }
   outputs.add(attributes.dtype, shape);
 }
 
-void infer_same(const Call& call, OutputSpecs& outputs) {
-  outputs.add(call.input(0).dtype(), call.input(0).shape());
-}
+void infer_same(const Call& call, OutputSpecs& outputs) { outputs.add(call.input(0).dtype(), call.input(0).shape()); }
 
 // --- fill ---
 
 struct FillAttributes {
   Lengths dims;
 };
-constexpr AttributeType kFillAttributes =
-    attribute_type<FillAttributes>({field<&FillAttributes::dims>("dims", true)});
+constexpr AttributeType kFillAttributes = attribute_type<FillAttributes>({field<&FillAttributes::dims>("dims", true)});
 
 void infer_fill(const Call& call, OutputSpecs& outputs) {
   const TensorRef& value = call.input(0);
@@ -69,9 +63,8 @@ void infer_fill(const Call& call, OutputSpecs& outputs) {
   for (std::int64_t length : shape) {
     CAPSTAN_CHECK(length >= 0, ShapeError, "fill: negative length ", length, " in ", shape);
   }
-  CAPSTAN_CHECK(value.rank() <= 1 && value.size() == 1, ShapeError,
-                "fill: the value must be a scalar, not of shape ", value.shape(),
-                arguments({{"value", value}}));
+  CAPSTAN_CHECK(value.rank() <= 1 && value.size() == 1, ShapeError, "fill: the value must be a scalar, not of shape ",
+                value.shape(), arguments({{"value", value}}));
   outputs.add(value.dtype(), shape);
 }
 
@@ -84,16 +77,14 @@ struct EyeAttributes {
   DType dtype = DType::kFloat32;
 };
 constexpr AttributeType kEyeAttributes = attribute_type<EyeAttributes>(
-    {field<&EyeAttributes::num_rows>("num_rows", true),
-     field<&EyeAttributes::num_columns>("num_columns"),
+    {field<&EyeAttributes::num_rows>("num_rows", true), field<&EyeAttributes::num_columns>("num_columns"),
      field<&EyeAttributes::batch_shape>("batch_shape"), field<&EyeAttributes::dtype>("dtype")});
 
 void infer_eye(const Call& call, OutputSpecs& outputs) {
   const auto& attributes = call.attributes<EyeAttributes>();
-  const std::int64_t columns =
-      attributes.num_columns.has_value ? attributes.num_columns.value : attributes.num_rows;
-  CAPSTAN_CHECK(attributes.num_rows >= 0 && columns >= 0, ShapeError, "eye: negative size, ",
-                attributes.num_rows, " rows and ", columns, " columns");
+  const std::int64_t columns = attributes.num_columns.has_value ? attributes.num_columns.value : attributes.num_rows;
+  CAPSTAN_CHECK(attributes.num_rows >= 0 && columns >= 0, ShapeError, "eye: negative size, ", attributes.num_rows,
+                " rows and ", columns, " columns");
   Shape shape = attributes.batch_shape.shape();
   shape.push_back(attributes.num_rows);
   shape.push_back(columns);
@@ -130,8 +121,8 @@ void infer_range(const Call& call, OutputSpecs& outputs) {
   CAPSTAN_CHECK(std::isfinite(start) && std::isfinite(limit) && std::isfinite(delta), ValueError,
                 "range: not finite, from ", start, " to ", limit, " by ", delta);
   CAPSTAN_CHECK(delta != 0, ValueError, "range: delta is 0, from ", start, " to ", limit);
-  CAPSTAN_CHECK(start == limit || (limit > start) == (delta > 0), ValueError, "range: delta ",
-                delta, " leads from ", start, " away from ", limit);
+  CAPSTAN_CHECK(start == limit || (limit > start) == (delta > 0), ValueError, "range: delta ", delta, " leads from ",
+                start, " away from ", limit);
   const double count = std::ceil((limit - start) / delta);
   CAPSTAN_CHECK(count < 4294967295.0, ShapeError, "range: ", count, " elements are too many");
   outputs.add(dtype, Shape{static_cast<std::int64_t>(count)});
@@ -161,8 +152,8 @@ void range_kernel(const Call& call, std::span<Tensor> outputs) {
       const double bound = out.dtype() == DType::kInt64   ? 9007199254740992.0
                            : out.dtype() == DType::kInt32 ? 2147483647.0
                                                           : 255.0;
-      CAPSTAN_CHECK(end <= bound && end >= (out.dtype() == DType::kUInt8 ? 0 : -bound - 1),
-                    ValueError, "range: ", end, " does not fit ", out.dtype());
+      CAPSTAN_CHECK(end <= bound && end >= (out.dtype() == DType::kUInt8 ? 0 : -bound - 1), ValueError, "range: ", end,
+                    " does not fit ", out.dtype());
     }
   }
   switch (out.dtype()) {
@@ -193,12 +184,10 @@ constexpr AttributeType kLinspaceAttributes = attribute_type<LinspaceAttributes>
 // The dtype of two end points; plain numbers, integers too, are float32 by themselves.
 DType end_dtype(const Operand& start, const Operand& stop) {
   for (const Operand* operand : {&start, &stop}) {
-    if (operand->kind() == Operand::Kind::kVariable)
-      return Variable::share(operand->variable()).dtype();
-    const detail::Block* block = operand->is_literal() ? nullptr
-                                 : operand->kind() == Operand::Kind::kGiven
-                                     ? operand->given()->block()
-                                     : operand->lent();
+    if (operand->kind() == Operand::Kind::kVariable) return Variable::share(operand->variable()).dtype();
+    const detail::Block* block = operand->is_literal()                      ? nullptr
+                                 : operand->kind() == Operand::Kind::kGiven ? operand->given()->block()
+                                                                            : operand->lent();
     if (block != nullptr) return block->dtype;
   }
   return DType::kFloat32;
@@ -221,8 +210,7 @@ std::vector<OpSample> constant_samples() {
           {.attributes = {{"shape", ints({})}, {"dtype", "int64"}}},
           {.attributes = {{"shape", ints({0, 2})}, {"dtype", "bool"}}},
           {.attributes = {{"shape", ints({2, -1})}}, .error = "negative length -1 in [2, -1]"},
-          {.attributes = {{"shape", ints({2000000000, 2000000000, 2000000000})}},
-           .error = "too many elements"}};
+          {.attributes = {{"shape", ints({2000000000, 2000000000, 2000000000})}}, .error = "too many elements"}};
 }
 DType dtype_of(const AttributeMap& attributes) {
   const auto found = attributes.find("dtype");
@@ -237,9 +225,7 @@ const OpTest kZerosTest = {.samples = constant_samples, .reference = constant_re
 const OpTest kOnesTest = {.samples = constant_samples, .reference = constant_reference<1>};
 
 std::vector<OpSample> like_samples() {
-  return {{.inputs = {{.shape = {2, 3}}}},
-          {.inputs = {{.shape = {}}}},
-          {.inputs = {{.shape = {0, 2}}}}};
+  return {{.inputs = {{.shape = {2, 3}}}}, {.inputs = {{.shape = {}}}}, {.inputs = {{.shape = {0, 2}}}}};
 }
 template <int value>
 void like_reference(const Inputs& in, const AttributeMap&, Outputs& out) {
@@ -254,19 +240,14 @@ std::vector<OpSample> fill_samples() {
   return {{.inputs = {{.shape = {}}}, .attributes = {{"dims", ints({2, 3})}}},
           {.inputs = {{.shape = {}}}, .attributes = {{"dims", ints({})}}},
           {.inputs = {{.shape = {1}}}, .attributes = {{"dims", ints({0})}}},
-          {.inputs = {{.shape = {}}},
-           .attributes = {{"dims", ints({-2})}},
-           .error = "negative length -2"},
-          {.inputs = {{.shape = {2}}},
-           .attributes = {{"dims", ints({2})}},
-           .error = "must be a scalar"}};
+          {.inputs = {{.shape = {}}}, .attributes = {{"dims", ints({-2})}}, .error = "negative length -2"},
+          {.inputs = {{.shape = {2}}}, .attributes = {{"dims", ints({2})}}, .error = "must be a scalar"}};
 }
 void fill_reference(const Inputs& in, const AttributeMap& attributes, Outputs& out) {
   out = {build(in[0].dtype, Shape(reference::integers(attributes, "dims")),
                [&](const Position&) { return in[0].values[0]; })};
 }
-const OpTest kFillTest = {
-    .samples = fill_samples, .reference = fill_reference, .dtypes = reference::kEveryDType};
+const OpTest kFillTest = {.samples = fill_samples, .reference = fill_reference, .dtypes = reference::kEveryDType};
 
 std::vector<OpSample> eye_samples() {
   return {{.attributes = {{"num_rows", 3}}},
@@ -311,15 +292,12 @@ void range_reference(const Inputs&, const AttributeMap& attributes, Outputs& out
 const OpTest kRangeTest = {.samples = range_samples, .reference = range_reference};
 
 std::vector<OpSample> linspace_samples() {
-  return {
-      {.inputs = {{.shape = {}}, {.shape = {}}}, .attributes = {{"num", 5}}},
-      {.inputs = {{.shape = {}}, {.shape = {}}}, .attributes = {{"num", 1}}},
-      {.inputs = {{.shape = {2}}, {.shape = {2}}}, .attributes = {{"num", 3}, {"axis", -1}}},
-      {.inputs = {{.shape = {2, 2}}, {.shape = {2, 2}}}, .attributes = {{"num", 4}, {"axis", 1}}},
-      {.inputs = {{.shape = {}}, {.shape = {}}}, .attributes = {{"num", -1}}, .error = "num is -1"},
-      {.inputs = {{.shape = {}}, {.shape = {}}},
-       .attributes = {{"num", 2}, {"axis", 1}},
-       .error = "out of range"}};
+  return {{.inputs = {{.shape = {}}, {.shape = {}}}, .attributes = {{"num", 5}}},
+          {.inputs = {{.shape = {}}, {.shape = {}}}, .attributes = {{"num", 1}}},
+          {.inputs = {{.shape = {2}}, {.shape = {2}}}, .attributes = {{"num", 3}, {"axis", -1}}},
+          {.inputs = {{.shape = {2, 2}}, {.shape = {2, 2}}}, .attributes = {{"num", 4}, {"axis", 1}}},
+          {.inputs = {{.shape = {}}, {.shape = {}}}, .attributes = {{"num", -1}}, .error = "num is -1"},
+          {.inputs = {{.shape = {}}, {.shape = {}}}, .attributes = {{"num", 2}, {"axis", 1}}, .error = "out of range"}};
 }
 void linspace_reference(const Inputs& in, const AttributeMap& attributes, Outputs& out) {
   const std::int64_t num = reference::integer(attributes, "num", 0);
@@ -336,9 +314,8 @@ void linspace_reference(const Inputs& in, const AttributeMap& attributes, Output
     return num == 1 ? start : start + (stop - start) * i / static_cast<double>(num - 1);
   })};
 }
-const OpTest kLinspaceTest = {.samples = linspace_samples,
-                              .reference = linspace_reference,
-                              .dtypes = {DType::kFloat32, DType::kFloat64}};
+const OpTest kLinspaceTest = {
+    .samples = linspace_samples, .reference = linspace_reference, .dtypes = {DType::kFloat32, DType::kFloat64}};
 #endif
 
 // --- The ops ---
@@ -396,8 +373,7 @@ constexpr OpDef kFill = {
         },
     .vjp =
         [](const VjpCall& call, std::span<Tensor> cotangents) {
-          if (call.needs(0))
-            cotangents[0] = reshape_like(reduce_sum(call.cotangent()), call.input(0));
+          if (call.needs(0)) cotangents[0] = reshape_like(reduce_sum(call.cotangent()), call.input(0));
         },
     .test = CAPSTAN_OP_TEST(kFillTest),
 };
@@ -433,8 +409,7 @@ constexpr OpDef kLinspace = {
     .compose =
         [](std::span<const Operand> inputs, const void* data, std::vector<Tensor>& outputs) {
           const auto& attributes = *static_cast<const LinspaceAttributes*>(data);
-          outputs.push_back(
-              linspace(inputs[0], inputs[1], attributes.num, static_cast<int>(attributes.axis)));
+          outputs.push_back(linspace(inputs[0], inputs[1], attributes.num, static_cast<int>(attributes.axis)));
         },
     .test = CAPSTAN_OP_TEST(kLinspaceTest),
 };
@@ -461,9 +436,7 @@ Tensor eye(std::int64_t rows, std::int64_t columns, DType dtype) {
   return apply(kEye, std::span<Operand>(), &attributes);
 }
 
-Tensor range(Operand limit) {
-  return range(limit.kind() == Operand::Kind::kFloat ? Operand(0.0) : Operand(0), limit);
-}
+Tensor range(Operand limit) { return range(limit.kind() == Operand::Kind::kFloat ? Operand(0.0) : Operand(0), limit); }
 Tensor range(Operand start, Operand limit, Operand delta) {
   bool any_tensor = false;
   bool any_float = false;
@@ -477,15 +450,15 @@ Tensor range(Operand start, Operand limit, Operand delta) {
       continue;
     }
     const Tensor tensor = to_tensor(*operand);
-    CAPSTAN_CHECK(!any_tensor || tensor.dtype() == dtype, DTypeError, "range: dtypes differ, ",
-                  dtype, " and ", tensor.dtype());
+    CAPSTAN_CHECK(!any_tensor || tensor.dtype() == dtype, DTypeError, "range: dtypes differ, ", dtype, " and ",
+                  tensor.dtype());
     any_tensor = true;
     dtype = tensor.dtype();
     numbers[i++] = tensor.item<double>();
   }
   if (!any_tensor && any_float) dtype = DType::kFloat32;
-  CAPSTAN_CHECK(!any_float || is_floating(dtype), DTypeError,
-                "range: a floating number meets a tensor of dtype ", dtype);
+  CAPSTAN_CHECK(!any_float || is_floating(dtype), DTypeError, "range: a floating number meets a tensor of dtype ",
+                dtype);
   const RangeAttributes attributes{numbers[0], numbers[1], numbers[2], dtype};
   return apply(kRange, std::span<Operand>(), &attributes);
 }
@@ -496,8 +469,7 @@ Tensor linspace(Operand start, Operand stop, std::int64_t num, int axis) {
   const Tensor first = end_point(start, dtype);
   const Tensor last = end_point(stop, dtype);
   CAPSTAN_CHECK(is_floating(dtype), DTypeError, "linspace: dtype ", dtype, " is not supported",
-                arguments({{"start", first}, {"stop", last}}),
-                help("convert with cast(x, float32)"));
+                arguments({{"start", first}, {"stop", last}}), help("convert with cast(x, float32)"));
   const Tensor length = subtract(last, first);
   const int place = normalize_axis("linspace", axis, length.rank() + 1);
   Shape along;  // [num, 1, ...]: broadcasts along the new axis
@@ -515,8 +487,7 @@ Tensor linspace(Operand start, Operand stop, std::int64_t num, int axis) {
 }
 
 OpFamily creation_ops() {
-  static constexpr const OpDef* ops[] = {&kZeros,    &kOnes, &kFill,  &kZerosLike,
-                                         &kOnesLike, &kEye,  &kRange, &kLinspace};
+  static constexpr const OpDef* ops[] = {&kZeros, &kOnes, &kFill, &kZerosLike, &kOnesLike, &kEye, &kRange, &kLinspace};
   return ops;
 }
 

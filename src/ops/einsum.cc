@@ -37,31 +37,29 @@ bool contains(const Labels& labels, Label label) {
 }
 
 // "ij" as labels; an ellipsis stands for `unnamed` axes.
-Labels parse_term(std::string_view equation, std::string_view text, int unnamed,
-                  bool* has_ellipsis) {
+Labels parse_term(std::string_view equation, std::string_view text, int unnamed, bool* has_ellipsis) {
   Labels labels;
   *has_ellipsis = false;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
     if (c == ' ') continue;
     if (c == '.') {
-      CAPSTAN_CHECK(text.substr(i, 3) == "..." && !*has_ellipsis, ValueError,
-                    "einsum: misplaced dots in \"", equation, "\"");
+      CAPSTAN_CHECK(text.substr(i, 3) == "..." && !*has_ellipsis, ValueError, "einsum: misplaced dots in \"", equation,
+                    "\"");
       *has_ellipsis = true;
       for (int k = unnamed; k-- > 0;) labels.push_back(kEllipsis + k);
       i += 2;
       continue;
     }
-    CAPSTAN_CHECK((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'), ValueError,
-                  "einsum: unexpected character '", c, "' in \"", equation, "\"");
+    CAPSTAN_CHECK((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'), ValueError, "einsum: unexpected character '", c,
+                  "' in \"", equation, "\"");
     labels.push_back(c);
   }
   return labels;
 }
 
 int letters_of(std::string_view text) {
-  return static_cast<int>(
-      std::count_if(text.begin(), text.end(), [](char c) { return c != '.' && c != ' '; }));
+  return static_cast<int>(std::count_if(text.begin(), text.end(), [](char c) { return c != '.' && c != ' '; }));
 }
 
 std::vector<std::string_view> split_terms(std::string_view text) {
@@ -114,12 +112,10 @@ void take_diagonals(Term& term) {
 Tensor arrange(const Term& term, const Labels& order) {
   std::vector<int> perm;
   for (Label label : order) {
-    perm.push_back(static_cast<int>(std::find(term.labels.begin(), term.labels.end(), label) -
-                                    term.labels.begin()));
+    perm.push_back(static_cast<int>(std::find(term.labels.begin(), term.labels.end(), label) - term.labels.begin()));
   }
-  return std::is_sorted(perm.begin(), perm.end())
-             ? term.tensor
-             : transpose(term.tensor, Axes(std::span<const int>(perm)));
+  return std::is_sorted(perm.begin(), perm.end()) ? term.tensor
+                                                  : transpose(term.tensor, Axes(std::span<const int>(perm)));
 }
 
 Labels joined(const Labels& a, const Labels& b) {
@@ -156,31 +152,26 @@ Term contract_pair(Term a, Term b, const Keeps& keeps) {
   for (Label label : columns) result.push_back(length(b, label));
 
   // Nothing moves if the axes already lie in an order that matmul can read.
-  const bool turn_a =
-      a.labels == joined(joined(batch, summed), rows) && !rows.empty() && !summed.empty();
-  const bool turn_b =
-      b.labels == joined(joined(batch, columns), summed) && !columns.empty() && !summed.empty();
+  const bool turn_a = a.labels == joined(joined(batch, summed), rows) && !rows.empty() && !summed.empty();
+  const bool turn_b = b.labels == joined(joined(batch, columns), summed) && !columns.empty() && !summed.empty();
   const Labels order_a = turn_a ? a.labels : joined(joined(batch, rows), summed);
   const Labels order_b = turn_b ? b.labels : joined(joined(batch, summed), columns);
   const auto matrix = [&](const Term& term, const Labels& order, std::int64_t m, std::int64_t n) {
     const Tensor arranged = arrange(term, order);
     return batch.empty() ? reshape(arranged, {m, n}) : reshape(arranged, {sizes[0], m, n});
   };
-  const Tensor left =
-      turn_a ? matrix(a, order_a, sizes[3], sizes[1]) : matrix(a, order_a, sizes[1], sizes[3]);
-  const Tensor right =
-      turn_b ? matrix(b, order_b, sizes[2], sizes[3]) : matrix(b, order_b, sizes[3], sizes[2]);
-  const Tensor product = summed.empty()
-                             ? multiply(left, right)
-                             : matmul(left, right, {.transpose_a = turn_a, .transpose_b = turn_b});
+  const Tensor left = turn_a ? matrix(a, order_a, sizes[3], sizes[1]) : matrix(a, order_a, sizes[1], sizes[3]);
+  const Tensor right = turn_b ? matrix(b, order_b, sizes[2], sizes[3]) : matrix(b, order_b, sizes[3], sizes[2]);
+  const Tensor product =
+      summed.empty() ? multiply(left, right) : matmul(left, right, {.transpose_a = turn_a, .transpose_b = turn_b});
   return {reshape(product, result), joined(joined(batch, rows), columns)};
 }
 
 Tensor compute(std::string_view equation, std::span<const Operand> operands) {
   const std::size_t arrow = equation.find("->");
   const std::vector<std::string_view> inputs = split_terms(equation.substr(0, arrow));
-  CAPSTAN_CHECK(inputs.size() == operands.size(), ValueError, "einsum: \"", equation, "\" has ",
-                inputs.size(), " terms for ", operands.size(), " tensors");
+  CAPSTAN_CHECK(inputs.size() == operands.size(), ValueError, "einsum: \"", equation, "\" has ", inputs.size(),
+                " terms for ", operands.size(), " tensors");
   std::vector<Term> terms;
   int unnamed = 0;  // the most axes that any ellipsis stands for
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -188,9 +179,9 @@ Tensor compute(std::string_view equation, std::span<const Operand> operands) {
     bool has_ellipsis = false;
     const int rest = term.tensor.rank() - letters_of(inputs[i]);
     term.labels = parse_term(equation, inputs[i], std::max(rest, 0), &has_ellipsis);
-    CAPSTAN_CHECK(has_ellipsis ? rest >= 0 : rest == 0, ShapeError, "einsum: term ", i, " of \"",
-                  equation, "\" names ", letters_of(inputs[i]), " axes, the tensor has ",
-                  term.tensor.rank(), arguments({{"tensor", term.tensor}}));
+    CAPSTAN_CHECK(has_ellipsis ? rest >= 0 : rest == 0, ShapeError, "einsum: term ", i, " of \"", equation, "\" names ",
+                  letters_of(inputs[i]), " axes, the tensor has ", term.tensor.rank(),
+                  arguments({{"tensor", term.tensor}}));
     if (has_ellipsis) unnamed = std::max(unnamed, rest);
     terms.push_back(std::move(term));
   }
@@ -220,20 +211,17 @@ Tensor compute(std::string_view equation, std::span<const Operand> operands) {
         known = length;
       } else if (!(label >= kEllipsis && length == 1)) {
         CAPSTAN_CHECK(known == length, ShapeError, "einsum: ",
-                      label >= kEllipsis
-                          ? std::string("an unnamed axis")
-                          : "axis '" + std::string(1, static_cast<char>(label)) + "'",
+                      label >= kEllipsis ? std::string("an unnamed axis")
+                                         : "axis '" + std::string(1, static_cast<char>(label)) + "'",
                       " of \"", equation, "\" has lengths ", known, " and ", length);
       }
     }
   }
   for (std::size_t i = 0; i < output.size(); ++i) {
     CAPSTAN_CHECK(lengths[static_cast<std::size_t>(output[i])] >= 0, ValueError, "einsum: letter '",
-                  static_cast<char>(output[i]), "' of the result is in no term of \"", equation,
-                  "\"");
-    CAPSTAN_CHECK(std::count(output.begin(), output.end(), output[i]) == 1, ValueError,
-                  "einsum: letter '", static_cast<char>(output[i]),
-                  "' stands twice in the result of \"", equation, "\"");
+                  static_cast<char>(output[i]), "' of the result is in no term of \"", equation, "\"");
+    CAPSTAN_CHECK(std::count(output.begin(), output.end(), output[i]) == 1, ValueError, "einsum: letter '",
+                  static_cast<char>(output[i]), "' stands twice in the result of \"", equation, "\"");
   }
   for (Term& term : terms) {
     take_diagonals(term);
@@ -306,11 +294,9 @@ std::vector<OpSample> einsum_samples() {
 void einsum_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
                       std::vector<ReferenceTensor>& outputs) {
   std::string equation = attributes.at("equation").text;
-  if (equation.find("->") == std::string::npos)
-    equation += "->ik";  // the one sample without an arrow
+  if (equation.find("->") == std::string::npos) equation += "->ik";  // the one sample without an arrow
   const std::size_t arrow = equation.find("->");
-  const std::vector<std::string_view> terms =
-      split_terms(std::string_view(equation).substr(0, arrow));
+  const std::vector<std::string_view> terms = split_terms(std::string_view(equation).substr(0, arrow));
   const std::string result = equation.substr(arrow + 2);
   std::string letters;
   std::vector<std::int64_t> lengths;
@@ -340,8 +326,7 @@ void einsum_reference(const std::vector<ReferenceTensor>& inputs, const Attribut
       return static_cast<std::size_t>(at);
     };
     double product = 1;
-    for (std::size_t t = 0; t < terms.size(); ++t)
-      product *= inputs[t].values[index(terms[t], inputs[t].shape)];
+    for (std::size_t t = 0; t < terms.size(); ++t) product *= inputs[t].values[index(terms[t], inputs[t].shape)];
     out.values[index(result, out.shape)] += product;
   }
   outputs = {out};
@@ -361,14 +346,11 @@ constinit const OpDef kEinsum = {
     .attributes = &kEinsumAttributes,
     .compose =
         [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
-          outputs.push_back(
-              compute(static_cast<const EinsumAttributes*>(attributes)->equation.view(), inputs));
+          outputs.push_back(compute(static_cast<const EinsumAttributes*>(attributes)->equation.view(), inputs));
         },
     .test = CAPSTAN_OP_TEST(kEinsumTest),
 };
 
-Tensor einsum(std::string_view equation, Operands tensors) {
-  return compute(equation, tensors.span());
-}
+Tensor einsum(std::string_view equation, Operands tensors) { return compute(equation, tensors.span()); }
 
 }  // namespace capstan

@@ -52,32 +52,32 @@ HWY_INLINE V<D> splat(double value) {
   return {hn::Set(D(), static_cast<hn::TFromD<D>>(value))};
 }
 
-#define CAPSTAN_V_OPERATOR(op, function)                  \
-  template <class D>                                      \
-  HWY_INLINE V<D> operator op(V<D> a, V<D> b) {           \
-    return {hn::function(a.v, b.v)};                      \
-  }                                                       \
-  template <class D>                                      \
-  HWY_INLINE V<D> operator op(V<D> a, double b) {         \
-    return a op splat<D>(b);                              \
-  }                                                       \
-  template <class D>                                      \
-  HWY_INLINE V<D> operator op(double a, V<D> b) {         \
-    return splat<D>(a) op b;                              \
+#define CAPSTAN_V_OPERATOR(op, function)          \
+  template <class D>                              \
+  HWY_INLINE V<D> operator op(V<D> a, V<D> b) {   \
+    return {hn::function(a.v, b.v)};              \
+  }                                               \
+  template <class D>                              \
+  HWY_INLINE V<D> operator op(V<D> a, double b) { \
+    return a op splat<D>(b);                      \
+  }                                               \
+  template <class D>                              \
+  HWY_INLINE V<D> operator op(double a, V<D> b) { \
+    return splat<D>(a) op b;                      \
   }
 CAPSTAN_V_OPERATOR(+, Add)
 CAPSTAN_V_OPERATOR(-, Sub)
 CAPSTAN_V_OPERATOR(*, Mul)
 CAPSTAN_V_OPERATOR(/, Div)
 #undef CAPSTAN_V_OPERATOR
-#define CAPSTAN_V_COMPARISON(op, function)         \
-  template <class D>                               \
-  HWY_INLINE M<D> operator op(V<D> a, V<D> b) {    \
-    return {hn::function(a.v, b.v)};               \
-  }                                                \
-  template <class D>                               \
-  HWY_INLINE M<D> operator op(V<D> a, double b) {  \
-    return a op splat<D>(b);                       \
+#define CAPSTAN_V_COMPARISON(op, function)        \
+  template <class D>                              \
+  HWY_INLINE M<D> operator op(V<D> a, V<D> b) {   \
+    return {hn::function(a.v, b.v)};              \
+  }                                               \
+  template <class D>                              \
+  HWY_INLINE M<D> operator op(V<D> a, double b) { \
+    return a op splat<D>(b);                      \
   }
 CAPSTAN_V_COMPARISON(==, Eq)
 CAPSTAN_V_COMPARISON(<, Lt)
@@ -159,14 +159,19 @@ struct ForwardCall {
 
   template <class X>
   HWY_INLINE constexpr auto operator()(const X* x) const {
-    if constexpr (F::parameters == 0) return call(x);
-    else if constexpr (F::parameters == 1) return call(x, parameters[0]);
-    else return call(x, parameters[0], parameters[1]);
+    if constexpr (F::parameters == 0)
+      return call(x);
+    else if constexpr (F::parameters == 1)
+      return call(x, parameters[0]);
+    else
+      return call(x, parameters[0], parameters[1]);
   }
   template <class X, class... P>
   static HWY_INLINE constexpr auto call(const X* x, P... p) {
-    if constexpr (F::arity == 1) return F::f(x[0], p...);
-    else return F::f(x[0], x[1], p...);
+    if constexpr (F::arity == 1)
+      return F::f(x[0], p...);
+    else
+      return F::f(x[0], x[1], p...);
   }
 };
 
@@ -177,15 +182,21 @@ struct DerivativeCall {
 
   template <class X>
   HWY_INLINE constexpr X operator()(const X* v) const {
-    if constexpr (F::parameters == 0) return call(v);
-    else if constexpr (F::parameters == 1) return call(v, parameters[0]);
-    else return call(v, parameters[0], parameters[1]);
+    if constexpr (F::parameters == 0)
+      return call(v);
+    else if constexpr (F::parameters == 1)
+      return call(v, parameters[0]);
+    else
+      return call(v, parameters[0], parameters[1]);
   }
   template <class X, class... P>
   static HWY_INLINE constexpr X call(const X* v, P... p) {
-    if constexpr (F::arity == 1) return F::df(v[0], v[1], v[4], p...);
-    else if constexpr (I == 0) return F::da(v[0], v[1], v[2], v[4], p...);
-    else return F::db(v[0], v[1], v[2], v[4], p...);
+    if constexpr (F::arity == 1)
+      return F::df(v[0], v[1], v[4], p...);
+    else if constexpr (I == 0)
+      return F::da(v[0], v[1], v[2], v[4], p...);
+    else
+      return F::db(v[0], v[1], v[2], v[4], p...);
   }
 };
 
@@ -195,18 +206,24 @@ constexpr int record_derivative(Recording& recording) {
   Micro v[5];
   for (int i = 0; i < 5; ++i) v[i] = {&recording, recording.add(MicroOp::kInput, i)};
   const Micro p{&recording, recording.add(MicroOp::kParameter)};
-  if constexpr (F::parameters == 0) return DerivativeCall<F, I>::call(v).id;
-  else if constexpr (F::parameters == 1) return DerivativeCall<F, I>::call(v, p).id;
-  else return DerivativeCall<F, I>::call(v, p, p).id;
+  if constexpr (F::parameters == 0)
+    return DerivativeCall<F, I>::call(v).id;
+  else if constexpr (F::parameters == 1)
+    return DerivativeCall<F, I>::call(v, p).id;
+  else
+    return DerivativeCall<F, I>::call(v, p, p).id;
 }
 template <class F>
 constexpr int record_forward(Recording& recording) {
   Micro v[2];
   for (int i = 0; i < 2; ++i) v[i] = {&recording, recording.add(MicroOp::kInput, i)};
   const Micro p{&recording, recording.add(MicroOp::kParameter)};
-  if constexpr (F::parameters == 0) return ForwardCall<F>::call(v).id;
-  else if constexpr (F::parameters == 1) return ForwardCall<F>::call(v, p).id;
-  else return ForwardCall<F>::call(v, p, p).id;
+  if constexpr (F::parameters == 0)
+    return ForwardCall<F>::call(v).id;
+  else if constexpr (F::parameters == 1)
+    return ForwardCall<F>::call(v, p).id;
+  else
+    return ForwardCall<F>::call(v, p, p).id;
 }
 
 // What the derivative for input I reads, and whether it is the cotangent itself.
@@ -297,7 +314,9 @@ constexpr OpDef elementwise_op(const LoopTable* const* loops, const OpTest* test
 // Vectors per turn of a loop. A cheap formula is limited by the loop around it, one with a function or two by the
 // latency of its chain of operations; more only grow.
 template <int kSteps>
-inline constexpr int kUnroll = kSteps <= 8 ? 4 : kSteps < 220 ? 2 : 1;
+inline constexpr int kUnroll = kSteps <= 8    ? 4
+                               : kSteps < 220 ? 2
+                                              : 1;
 
 // Where an operand's vectors come from: memory that advances, or splat vectors that do not.
 template <class D, int kVectors>
@@ -520,9 +539,8 @@ HWY_AFTER_NAMESPACE();
 
 // Defines the OpDef `constant` of the formula struct `Formula`; stands in the HWY_ONCE part of a family file.
 #undef CAPSTAN_ELEMENTWISE
-#define CAPSTAN_ELEMENTWISE(constant, Formula)                                                         \
-  static constexpr const LoopTable* constant##Loops[] = {&N_SCALAR::kLoops<N_SCALAR::Formula>,         \
-                                                         &N_AVX2::kLoops<N_AVX2::Formula>,             \
-                                                         &N_AVX3::kLoops<N_AVX3::Formula>};            \
-  constinit const OpDef constant =                                                                     \
+#define CAPSTAN_ELEMENTWISE(constant, Formula)                                                                   \
+  static constexpr const LoopTable* constant##Loops[] = {                                                        \
+      &N_SCALAR::kLoops<N_SCALAR::Formula>, &N_AVX2::kLoops<N_AVX2::Formula>, &N_AVX3::kLoops<N_AVX3::Formula>}; \
+  constinit const OpDef constant =                                                                               \
       N_SCALAR::elementwise_op<N_SCALAR::Formula>(constant##Loops, CAPSTAN_FORMULA_TEST(N_SCALAR::Formula))

@@ -12,7 +12,8 @@
 //   - Scalar<T>: one element, in the reference and in the loops of integers and bfloat16;
 //   - V<D>: a vector, in the kernels (src/ops/elementwise-inl.h);
 //   - Rule: a tensor, in the gradient rule written in library ops, so that gradients of any order exist;
-//   - Micro: a recorder at compile time, which turns the formula into data. From it follows what a derivative reads, and
+//   - Micro: a recorder at compile time, which turns the formula into data. From it follows what a derivative reads,
+//   and
 //     so what a tape saves; nobody declares that.
 // So a formula has no branches (select only), plain literals, and only the functions listed below.
 #pragma once
@@ -32,22 +33,29 @@
 #include "src/kernels/scalar_math.h"
 
 // A formula is inlined into its loop, whatever its size.
-#define FORMULA template <class X> [[gnu::always_inline]] static constexpr X
+#define FORMULA      \
+  template <class X> \
+  [[gnu::always_inline]] static constexpr X
 // A formula with attributes: P is double, or a recorder.
-#define FORMULA_WITH_PARAMETERS template <class X, class P> [[gnu::always_inline]] static constexpr X
+#define FORMULA_WITH_PARAMETERS \
+  template <class X, class P>   \
+  [[gnu::always_inline]] static constexpr X
 // A formula with a truth value as its result; for ops with `boolean = true`.
-#define PREDICATE template <class X> [[gnu::always_inline]] static constexpr auto
+#define PREDICATE    \
+  template <class X> \
+  [[gnu::always_inline]] static constexpr auto
 
 // The functions of one argument that formulas may call; each is an op as well.
-#define CAPSTAN_UNARY_PRIMITIVES(M) \
-  M(abs) M(sign) M(sqrt) M(rsqrt) M(exp) M(expm1) M(log) M(log1p) M(sin) M(cos) M(tan) M(asin) M(acos) M(atan) \
-  M(sinh) M(cosh) M(tanh) M(asinh) M(acosh) M(atanh) M(erf) M(erfc) M(sigmoid) M(softplus) M(lgamma) M(digamma) \
-  M(floor) M(ceil) M(round)
+#define CAPSTAN_UNARY_PRIMITIVES(M)                                                                                  \
+  M(abs)                                                                                                             \
+  M(sign) M(sqrt) M(rsqrt) M(exp) M(expm1) M(log) M(log1p) M(sin) M(cos) M(tan) M(asin) M(acos) M(atan) M(sinh)      \
+      M(cosh) M(tanh) M(asinh) M(acosh) M(atanh) M(erf) M(erfc) M(sigmoid) M(softplus) M(lgamma) M(digamma) M(floor) \
+          M(ceil) M(round)
 // Of one argument, with a truth value as the result.
 #define CAPSTAN_PREDICATES(M) M(is_nan) M(is_inf) M(is_finite)
 // Of two arguments. maximum and minimum take the first operand at ties; a NaN on either side gives NaN.
-#define CAPSTAN_BINARY_PRIMITIVES(M) M(maximum) M(minimum) M(pow) M(atan2) M(floordiv) M(floormod) M(truncatemod) \
-  M(polygamma)
+#define CAPSTAN_BINARY_PRIMITIVES(M) \
+  M(maximum) M(minimum) M(pow) M(atan2) M(floordiv) M(floormod) M(truncatemod) M(polygamma)
 
 namespace capstan {
 
@@ -140,18 +148,18 @@ constexpr T checked_divide(T a, T b) {
 }
 }  // namespace detail
 
-#define CAPSTAN_SCALAR_OPERATOR(op, function)                                          \
-  template <class T>                                                                   \
-  constexpr Scalar<T> operator op(Scalar<T> a, Scalar<T> b) {                          \
-    return Scalar<T>(detail::function(a.v, b.v));                                      \
-  }                                                                                    \
-  template <class T>                                                                   \
-  constexpr Scalar<T> operator op(Scalar<T> a, double b) {                             \
-    return Scalar<T>(detail::function(a.v, static_cast<T>(b)));                        \
-  }                                                                                    \
-  template <class T>                                                                   \
-  constexpr Scalar<T> operator op(double a, Scalar<T> b) {                             \
-    return Scalar<T>(detail::function(static_cast<T>(a), b.v));                        \
+#define CAPSTAN_SCALAR_OPERATOR(op, function)                   \
+  template <class T>                                            \
+  constexpr Scalar<T> operator op(Scalar<T> a, Scalar<T> b) {   \
+    return Scalar<T>(detail::function(a.v, b.v));               \
+  }                                                             \
+  template <class T>                                            \
+  constexpr Scalar<T> operator op(Scalar<T> a, double b) {      \
+    return Scalar<T>(detail::function(a.v, static_cast<T>(b))); \
+  }                                                             \
+  template <class T>                                            \
+  constexpr Scalar<T> operator op(double a, Scalar<T> b) {      \
+    return Scalar<T>(detail::function(static_cast<T>(a), b.v)); \
   }
 CAPSTAN_SCALAR_OPERATOR(+, wrap_add)
 CAPSTAN_SCALAR_OPERATOR(-, wrap_subtract)
@@ -160,17 +168,19 @@ CAPSTAN_SCALAR_OPERATOR(/, checked_divide)
 #undef CAPSTAN_SCALAR_OPERATOR
 template <class T>
 constexpr Scalar<T> operator-(Scalar<T> x) {
-  if constexpr (std::is_integral_v<T>) return Scalar<T>(detail::wrap_subtract(T{0}, x.v));
-  else return Scalar<T>(-x.v);
+  if constexpr (std::is_integral_v<T>)
+    return Scalar<T>(detail::wrap_subtract(T{0}, x.v));
+  else
+    return Scalar<T>(-x.v);
 }
-#define CAPSTAN_SCALAR_COMPARISON(op)                              \
-  template <class T>                                               \
-  constexpr Scalar<bool> operator op(Scalar<T> a, Scalar<T> b) {   \
-    return Scalar<bool>(a.v op b.v);                               \
-  }                                                                \
-  template <class T>                                               \
-  constexpr Scalar<bool> operator op(Scalar<T> a, double b) {      \
-    return Scalar<bool>(a.v op static_cast<T>(b));                 \
+#define CAPSTAN_SCALAR_COMPARISON(op)                            \
+  template <class T>                                             \
+  constexpr Scalar<bool> operator op(Scalar<T> a, Scalar<T> b) { \
+    return Scalar<bool>(a.v op b.v);                             \
+  }                                                              \
+  template <class T>                                             \
+  constexpr Scalar<bool> operator op(Scalar<T> a, double b) {    \
+    return Scalar<bool>(a.v op static_cast<T>(b));               \
   }
 CAPSTAN_SCALAR_COMPARISON(==)
 CAPSTAN_SCALAR_COMPARISON(!=)
@@ -215,18 +225,24 @@ T scalar_call(double (*function)(double), T x) {
 }
 template <class T>
 constexpr T scalar_sign(T x) {
-  if constexpr (std::is_floating_point_v<T>) return x > 0 ? T(1) : x < 0 ? T(-1) : x;
-  else return static_cast<T>((x > T(0)) - (x < T(0)));
+  if constexpr (std::is_floating_point_v<T>)
+    return x > 0 ? T(1) : x < 0 ? T(-1) : x;
+  else
+    return static_cast<T>((x > T(0)) - (x < T(0)));
 }
 template <class T>
 T scalar_abs(T x) {
-  if constexpr (std::is_floating_point_v<T>) return std::fabs(x);
-  else return x < T(0) ? wrap_subtract(T(0), x) : x;
+  if constexpr (std::is_floating_point_v<T>)
+    return std::fabs(x);
+  else
+    return x < T(0) ? wrap_subtract(T(0), x) : x;
 }
 template <class T>
 T scalar_round(T x) {
-  if constexpr (std::is_floating_point_v<T>) return std::nearbyint(x);
-  else return x;
+  if constexpr (std::is_floating_point_v<T>)
+    return std::nearbyint(x);
+  else
+    return x;
 }
 template <class T>
 T scalar_floordiv(T x, T y) {
@@ -250,8 +266,10 @@ T scalar_floormod(T x, T y) {
 }
 template <class T>
 T scalar_truncatemod(T x, T y) {
-  if constexpr (std::is_floating_point_v<T>) return std::fmod(x, y);
-  else return y == 0 || (std::is_signed_v<T> && y == T(-1)) ? T(0) : static_cast<T>(x % y);
+  if constexpr (std::is_floating_point_v<T>)
+    return std::fmod(x, y);
+  else
+    return y == 0 || (std::is_signed_v<T> && y == T(-1)) ? T(0) : static_cast<T>(x % y);
 }
 template <class T>
 T scalar_pow(T x, T y) {
@@ -396,7 +414,8 @@ struct Recording {
   int count = 0;
 
   constexpr int add(MicroOp op, int a = -1, int b = -1, int c = -1, double literal = 0) {
-    steps[count] = {op, static_cast<std::int16_t>(a), static_cast<std::int16_t>(b), static_cast<std::int16_t>(c), literal};
+    steps[count] = {op, static_cast<std::int16_t>(a), static_cast<std::int16_t>(b), static_cast<std::int16_t>(c),
+                    literal};
     return count++;
   }
   // A rough count of instructions; a function counts as many.
@@ -405,8 +424,8 @@ struct Recording {
     for (int i = 0; i < count; ++i) {
       const MicroOp op = steps[i].op;
       if (op == MicroOp::kInput || op == MicroOp::kParameter || op == MicroOp::kLiteral) continue;
-      const bool cheap = op < MicroOp::k_abs || op == MicroOp::k_abs || op == MicroOp::k_sqrt || op == MicroOp::k_sign ||
-                         op == MicroOp::k_maximum || op == MicroOp::k_minimum;
+      const bool cheap = op < MicroOp::k_abs || op == MicroOp::k_abs || op == MicroOp::k_sqrt ||
+                         op == MicroOp::k_sign || op == MicroOp::k_maximum || op == MicroOp::k_minimum;
       cost += cheap ? 1 : 100;
     }
     return cost;
@@ -419,7 +438,8 @@ struct Recording {
     for (int i = result; i >= 0; --i) {
       if (!reached[i]) continue;
       if (steps[i].op == MicroOp::kInput) bits = static_cast<std::uint8_t>(bits | 1 << steps[i].a);
-      if (steps[i].op == MicroOp::kInput || steps[i].op == MicroOp::kParameter || steps[i].op == MicroOp::kZero) continue;
+      if (steps[i].op == MicroOp::kInput || steps[i].op == MicroOp::kParameter || steps[i].op == MicroOp::kZero)
+        continue;
       for (int k : {int{steps[i].a}, int{steps[i].b}, int{steps[i].c}}) {
         if (k >= 0) reached[k] = true;
       }
@@ -437,9 +457,9 @@ constexpr Micro micro(Micro a, Micro b, MicroOp op) { return {a.recording, a.rec
 constexpr Micro micro_literal(Recording* recording, double value) {
   return {recording, recording->add(MicroOp::kLiteral, -1, -1, -1, value)};
 }
-#define CAPSTAN_MICRO_OPERATOR(op, code)                                                                              \
-  constexpr Micro operator op(Micro a, Micro b) { return micro(a, b, MicroOp::code); }                               \
-  constexpr Micro operator op(Micro a, double b) { return micro(a, micro_literal(a.recording, b), MicroOp::code); }  \
+#define CAPSTAN_MICRO_OPERATOR(op, code)                                                                            \
+  constexpr Micro operator op(Micro a, Micro b) { return micro(a, b, MicroOp::code); }                              \
+  constexpr Micro operator op(Micro a, double b) { return micro(a, micro_literal(a.recording, b), MicroOp::code); } \
   constexpr Micro operator op(double a, Micro b) { return micro(micro_literal(b.recording, a), b, MicroOp::code); }
 CAPSTAN_MICRO_OPERATOR(+, kAdd)
 CAPSTAN_MICRO_OPERATOR(-, kSubtract)
@@ -464,7 +484,7 @@ constexpr Micro select(Micro c, double a, Micro b) { return select(c, micro_lite
 constexpr Micro zero_of(Micro a) { return micro(a, MicroOp::kZero); }
 #define CAPSTAN_MICRO_UNARY(name) \
   constexpr Micro name(Micro a) { return micro(a, MicroOp::k_##name); }
-#define CAPSTAN_MICRO_BINARY(name)                                                      \
+#define CAPSTAN_MICRO_BINARY(name) \
   constexpr Micro name(Micro a, Micro b) { return micro(a, b, MicroOp::k_##name); }
 CAPSTAN_UNARY_PRIMITIVES(CAPSTAN_MICRO_UNARY)
 CAPSTAN_PREDICATES(CAPSTAN_MICRO_UNARY)

@@ -43,23 +43,20 @@ struct GatherPlan {
   std::int64_t batch, outer, length, inner, count;
 };
 
-GatherPlan plan_gather(const Shape& params, const Shape& indices,
-                       const GatherAttributes& attributes) {
+GatherPlan plan_gather(const Shape& params, const Shape& indices, const GatherAttributes& attributes) {
   GatherPlan plan;
-  CAPSTAN_CHECK(params.rank() > 0, ShapeError,
-                "gather: params must have an axis to gather from, the rank is 0");
-  CAPSTAN_CHECK(attributes.batch_dims >= -indices.rank() && attributes.batch_dims <= indices.rank(),
-                IndexError, "gather: batch_dims ", attributes.batch_dims,
-                " is out of range for indices of rank ", indices.rank());
-  plan.batch_dims = static_cast<int>(
-      attributes.batch_dims < 0 ? attributes.batch_dims + indices.rank() : attributes.batch_dims);
-  plan.axis = normalize_axis(
-      "gather", attributes.axis.has_value ? attributes.axis.value : plan.batch_dims, params.rank());
-  CAPSTAN_CHECK(plan.batch_dims <= plan.axis, IndexError, "gather: batch_dims ", plan.batch_dims,
-                " exceeds the axis, ", plan.axis);
+  CAPSTAN_CHECK(params.rank() > 0, ShapeError, "gather: params must have an axis to gather from, the rank is 0");
+  CAPSTAN_CHECK(attributes.batch_dims >= -indices.rank() && attributes.batch_dims <= indices.rank(), IndexError,
+                "gather: batch_dims ", attributes.batch_dims, " is out of range for indices of rank ", indices.rank());
+  plan.batch_dims =
+      static_cast<int>(attributes.batch_dims < 0 ? attributes.batch_dims + indices.rank() : attributes.batch_dims);
+  plan.axis =
+      normalize_axis("gather", attributes.axis.has_value ? attributes.axis.value : plan.batch_dims, params.rank());
+  CAPSTAN_CHECK(plan.batch_dims <= plan.axis, IndexError, "gather: batch_dims ", plan.batch_dims, " exceeds the axis, ",
+                plan.axis);
   for (int i = 0; i < plan.batch_dims; ++i) {
-    CAPSTAN_CHECK(params[i] == indices[i], ShapeError, "gather: lengths of batch axis ", i,
-                  " differ, ", params[i], " and ", indices[i]);
+    CAPSTAN_CHECK(params[i] == indices[i], ShapeError, "gather: lengths of batch axis ", i, " differ, ", params[i],
+                  " and ", indices[i]);
   }
   plan.batch = product(params, 0, plan.batch_dims);
   plan.outer = product(params, plan.batch_dims, plan.axis);
@@ -82,11 +79,9 @@ void infer_gather(const Call& call, OutputSpecs& outputs) {
 }
 
 template <class T>
-void gather_elements(const GatherPlan& plan, const T* indices, const std::byte* from, std::byte* to,
-                     std::size_t size) {
+void gather_elements(const GatherPlan& plan, const T* indices, const std::byte* from, std::byte* to, std::size_t size) {
   for (std::int64_t i = 0; i < plan.batch * plan.count; ++i) {
-    if (indices[i] < 0 || indices[i] >= plan.length)
-      throw_index("gather", indices[i], plan.axis, plan.length);
+    if (indices[i] < 0 || indices[i] >= plan.length) throw_index("gather", indices[i], plan.axis, plan.length);
   }
   const std::int64_t rows = plan.batch * plan.outer * plan.count;
   const auto row_bytes = static_cast<std::size_t>(plan.inner) * size;
@@ -97,8 +92,7 @@ void gather_elements(const GatherPlan& plan, const T* indices, const std::byte* 
     for (std::int64_t row = task * rows_per_task; row < end; ++row) {
       const std::int64_t group = row / plan.count;  // batch and outer
       const std::int64_t index = indices[group / plan.outer * plan.count + row % plan.count];
-      const std::byte* source =
-          from + static_cast<std::size_t>(group * plan.length + index) * row_bytes;
+      const std::byte* source = from + static_cast<std::size_t>(group * plan.length + index) * row_bytes;
       std::byte* target = to + static_cast<std::size_t>(row) * row_bytes;
       if (row_bytes == 4) {
         std::memcpy(target, source, 4);
@@ -120,8 +114,7 @@ void gather_elements(const GatherPlan& plan, const T* indices, const std::byte* 
 void gather_kernel(const Call& call, std::span<Tensor> outputs) {
   const TensorRef& params = call.input(0);
   const TensorRef& indices = call.input(1);
-  const GatherPlan plan =
-      plan_gather(params.shape(), indices.shape(), call.attributes<GatherAttributes>());
+  const GatherPlan plan = plan_gather(params.shape(), indices.shape(), call.attributes<GatherAttributes>());
   with_indices(indices, [&](const auto* data) {
     gather_elements(plan, data, static_cast<const std::byte*>(params.raw_data()),
                     static_cast<std::byte*>(mutable_raw_data(outputs[0])), size_of(params.dtype()));
@@ -142,18 +135,15 @@ void gather_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
   }
   // Rows of all batches in one table: the picked axis comes first, and an index counts from its
   // batch's first row.
-  Tensor rows =
-      transpose(reshape(g, {plan.batch, plan.outer, plan.count, plan.inner}), {0, 2, 1, 3});
+  Tensor rows = transpose(reshape(g, {plan.batch, plan.outer, plan.count, plan.inner}), {0, 2, 1, 3});
   rows = reshape(rows, {plan.batch * plan.count, plan.outer * plan.inner});
   const Tensor first = scalar(static_cast<double>(plan.length), DType::kInt64);
-  const Tensor starts = reshape(
-      multiply(cast(range(static_cast<long>(plan.batch)), DType::kInt64), first), {plan.batch, 1});
-  const Tensor places =
-      add(cast(reshape(indices, {plan.batch, plan.count}), DType::kInt64), starts);
+  const Tensor starts =
+      reshape(multiply(cast(range(static_cast<long>(plan.batch)), DType::kInt64), first), {plan.batch, 1});
+  const Tensor places = add(cast(reshape(indices, {plan.batch, plan.count}), DType::kInt64), starts);
   Tensor table = scatter_nd(reshape(places, {plan.batch * plan.count, 1}), rows,
                             {plan.batch * plan.length, plan.outer * plan.inner});
-  table =
-      transpose(reshape(table, {plan.batch, plan.length, plan.outer, plan.inner}), {0, 2, 1, 3});
+  table = transpose(reshape(table, {plan.batch, plan.length, plan.outer, plan.inner}), {0, 2, 1, 3});
   cotangents[0] = reshape_like(table, call.input(0));
 }
 
@@ -165,8 +155,7 @@ using reference::Position;
 using Inputs = std::vector<ReferenceTensor>;
 using Outputs = std::vector<ReferenceTensor>;
 
-SampleInput index_input(const Shape& shape, std::vector<double> values,
-                        DType dtype = DType::kInt32) {
+SampleInput index_input(const Shape& shape, std::vector<double> values, DType dtype = DType::kInt32) {
   return {.shape = shape, .values = std::move(values), .dtype = dtype, .differentiable = false};
 }
 
@@ -181,21 +170,15 @@ std::vector<OpSample> gather_samples() {
           {.inputs = {cube, index_input({3}, {2, 0, 2})}, .attributes = {{"axis", 1}}},
           {.inputs = {cube, index_input({2}, {3, 3})}, .attributes = {{"axis", -1}}},
           {.inputs = {cube, index_input({2, 2}, {2, 0, 1, 1})}, .attributes = {{"batch_dims", 1}}},
-          {.inputs = {cube, index_input({2, 2}, {2, 0, 3, 3})},
-           .attributes = {{"axis", 2}, {"batch_dims", 1}}},
-          {.inputs = {cube, index_input({2, 3}, {0, 1, 2, 3, 3, 3})},
-           .attributes = {{"axis", -1}, {"batch_dims", -1}}},
+          {.inputs = {cube, index_input({2, 2}, {2, 0, 3, 3})}, .attributes = {{"axis", 2}, {"batch_dims", 1}}},
+          {.inputs = {cube, index_input({2, 3}, {0, 1, 2, 3, 3, 3})}, .attributes = {{"axis", -1}, {"batch_dims", -1}}},
           {.inputs = {matrix, index_input({3, 1}, {0, 1, 2})},
            .attributes = {{"axis", 1}, {"batch_dims", 1}},
            .error = "lengths of batch axis 0 differ, 4 and 3"},
-          {.inputs = {matrix, index_input({1}, {4})},
-           .error = "index 4 is out of range for axis 0 of length 4"},
+          {.inputs = {matrix, index_input({1}, {4})}, .error = "index 4 is out of range for axis 0 of length 4"},
           {.inputs = {matrix, index_input({1}, {-1})}, .error = "index -1 is out of range"},
-          {.inputs = {matrix, index_input({1}, {0})},
-           .attributes = {{"axis", 2}},
-           .error = "axis 2 is out of range"},
-          {.inputs = {matrix, index_input({1}, {0}, DType::kFloat32)},
-           .error = "indices must be int32 or int64"},
+          {.inputs = {matrix, index_input({1}, {0})}, .attributes = {{"axis", 2}}, .error = "axis 2 is out of range"},
+          {.inputs = {matrix, index_input({1}, {0}, DType::kFloat32)}, .error = "indices must be int32 or int64"},
           {.inputs = {{.shape = {}}, index_input({1}, {0})}, .error = "the rank is 0"}};
 }
 void gather_reference(const Inputs& in, const AttributeMap& attributes, Outputs& out) {
@@ -207,8 +190,7 @@ void gather_reference(const Inputs& in, const AttributeMap& attributes, Outputs&
   const std::int64_t picked = in[1].shape.rank() - batch;
   Shape shape;
   for (int i = 0; i < axis; ++i) shape.push_back(in[0].shape[i]);
-  for (auto i = static_cast<int>(batch); i < in[1].shape.rank(); ++i)
-    shape.push_back(in[1].shape[i]);
+  for (auto i = static_cast<int>(batch); i < in[1].shape.rank(); ++i) shape.push_back(in[1].shape[i]);
   for (auto i = static_cast<int>(axis) + 1; i < rank; ++i) shape.push_back(in[0].shape[i]);
   out = {build(in[0].dtype, shape, [&](const Position& position) {
     Position where(position.begin(), position.begin() + batch);
@@ -219,19 +201,16 @@ void gather_reference(const Inputs& in, const AttributeMap& attributes, Outputs&
     return reference::at(in[0], from);
   })};
 }
-const OpTest kGatherTest = {
-    .samples = gather_samples, .reference = gather_reference, .dtypes = reference::kEveryDType};
+const OpTest kGatherTest = {.samples = gather_samples, .reference = gather_reference, .dtypes = reference::kEveryDType};
 
 std::vector<OpSample> embedding_lookup_samples() {
-  return {
-      {.inputs = {{.shape = {4, 3}}, index_input({3}, {2, 0, 2})}},
-      {.inputs = {{.shape = {4, 3}}, index_input({}, {3}, DType::kInt64)}},
-      {.inputs = {{.shape = {4, 2}}, index_input({2, 2}, {1, 1, 3, 0})}},
-      {.inputs = {{.shape = {4, 3}}, index_input({1}, {4})}, .error = "index 4 is out of range"}};
+  return {{.inputs = {{.shape = {4, 3}}, index_input({3}, {2, 0, 2})}},
+          {.inputs = {{.shape = {4, 3}}, index_input({}, {3}, DType::kInt64)}},
+          {.inputs = {{.shape = {4, 2}}, index_input({2, 2}, {1, 1, 3, 0})}},
+          {.inputs = {{.shape = {4, 3}}, index_input({1}, {4})}, .error = "index 4 is out of range"}};
 }
-const OpTest kEmbeddingLookupTest = {.samples = embedding_lookup_samples,
-                                     .reference = gather_reference,
-                                     .dtypes = reference::kEveryDType};
+const OpTest kEmbeddingLookupTest = {
+    .samples = embedding_lookup_samples, .reference = gather_reference, .dtypes = reference::kEveryDType};
 
 #endif
 
@@ -256,10 +235,8 @@ constexpr OpDef kEmbeddingLookup = {
     .kind = OpKind::kComposite,
     .arity = 2,
     .input_names = "params, ids",
-    .compose =
-        [](std::span<const Operand> inputs, const void*, std::vector<Tensor>& outputs) {
-          outputs.push_back(embedding_lookup(inputs[0], inputs[1]));
-        },
+    .compose = [](std::span<const Operand> inputs, const void*,
+                  std::vector<Tensor>& outputs) { outputs.push_back(embedding_lookup(inputs[0], inputs[1])); },
     .test = CAPSTAN_OP_TEST(kEmbeddingLookupTest),
 };
 }  // namespace

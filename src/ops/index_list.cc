@@ -36,8 +36,7 @@ IndexList pack_index(std::span<const Index> items) {
   interned.count = list.count;
   std::vector<std::int64_t> all;
   for (const Index& item : items) {
-    all.insert(all.end(), {static_cast<std::int64_t>(item.kind), item.slice.begin, item.slice.end,
-                           item.slice.step});
+    all.insert(all.end(), {static_cast<std::int64_t>(item.kind), item.slice.begin, item.slice.end, item.slice.step});
   }
   interned.more = intern(all);
   return interned;
@@ -56,8 +55,7 @@ template <class Visit>
 void for_each_item(const IndexList& list, const Visit& visit) {
   if (list.more.has_value()) {
     for (std::size_t i = 0; i < list.more.size(); i += 4) {
-      visit(make_index(static_cast<Index::Kind>(list.more[i]), list.more[i + 1], list.more[i + 2],
-                       list.more[i + 3]));
+      visit(make_index(static_cast<Index::Kind>(list.more[i]), list.more[i + 1], list.more[i + 2], list.more[i + 3]));
     }
     return;
   }
@@ -79,13 +77,11 @@ std::vector<Index> unpack_index(const IndexList& list) {
   return items;
 }
 
-void set_field(IndexList& field, const AttributeValue& value, std::string_view op,
-               std::string_view name) {
+void set_field(IndexList& field, const AttributeValue& value, std::string_view op, std::string_view name) {
   const auto refuse = [&] {
-    throw ValueError(
-        detail::join(op, ": attribute \"", name,
-                     "\" must list numbers, [begin, end, step], \"...\" or \"newaxis\", not ",
-                     value.to_string()));
+    throw ValueError(detail::join(op, ": attribute \"", name,
+                                  "\" must list numbers, [begin, end, step], \"...\" or \"newaxis\", not ",
+                                  value.to_string()));
   };
   std::vector<Index> items;
   const auto add = [&](const AttributeValue& item) {
@@ -133,8 +129,7 @@ AttributeValue get_field(const IndexList& field) {
           return number == edge ? AttributeValue() : AttributeValue(number);
         };
         list.emplace_back(std::vector<AttributeValue>{part(item.slice.begin, Slice::kEdge),
-                                                      part(item.slice.end, Slice::kEdge),
-                                                      part(item.slice.step, 1)});
+                                                      part(item.slice.end, Slice::kEdge), part(item.slice.step, 1)});
         break;
       }
       case Index::Kind::kEllipsis:
@@ -194,10 +189,10 @@ Selection select(const IndexList& list, const TensorRef& x) {
     named += item.kind == Index::Kind::kNumber || item.kind == Index::Kind::kSlice;
     dots += item.kind == Index::Kind::kEllipsis;
   });
-  CAPSTAN_CHECK(dots <= 1, ValueError, "getitem: ", dots,
-                " ellipses, at most one may stand in an index", arguments({{"x", x}}));
-  CAPSTAN_CHECK(named <= x.rank(), IndexError, "getitem: ", named, " indices for ", x.rank(),
-                " axes", arguments({{"x", x}}));
+  CAPSTAN_CHECK(dots <= 1, ValueError, "getitem: ", dots, " ellipses, at most one may stand in an index",
+                arguments({{"x", x}}));
+  CAPSTAN_CHECK(named <= x.rank(), IndexError, "getitem: ", named, " indices for ", x.rank(), " axes",
+                arguments({{"x", x}}));
   std::int64_t stride[kMaxRank];
   std::int64_t step = 1;
   for (int i = x.rank() - 1; i >= 0; --i) {
@@ -220,8 +215,7 @@ Selection select(const IndexList& list, const TensorRef& x) {
         const std::int64_t given = item.slice.begin;
         const std::int64_t number = given < 0 ? given + length : given;
         CAPSTAN_CHECK(number >= 0 && number < length, IndexError, "getitem: index ", given,
-                      " is out of range for axis ", axis, " of length ", length,
-                      arguments({{"x", x}}));
+                      " is out of range for axis ", axis, " of length ", length, arguments({{"x", x}}));
         selection.offset += number * stride[axis];
         ++axis;
         break;

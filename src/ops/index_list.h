@@ -16,8 +16,7 @@ struct IndexList {
   static constexpr int kMaxItems = 12;
   static constexpr int kMaxNumbers = 5;
 
-  std::uint64_t codes =
-      0;  // five bits per item: its kind, and which of begin, end and step follow in `numbers`
+  std::uint64_t codes = 0;  // five bits per item: its kind, and which of begin, end and step follow in `numbers`
   std::int64_t count = 0;
   std::int64_t numbers[kMaxNumbers] = {};
   IntList more;  // if it has a value: kind, begin, end and step of each item
@@ -28,8 +27,7 @@ std::vector<Index> unpack_index(const IndexList& list);
 
 // As bindings write it: each item is a number, a list [begin, end, step] with none for what is
 // missing, "..." or "newaxis".
-void set_field(IndexList& field, const AttributeValue& value, std::string_view op,
-               std::string_view name);
+void set_field(IndexList& field, const AttributeValue& value, std::string_view op, std::string_view name);
 AttributeValue get_field(const IndexList& field);
 
 // What a list selects: the elements at `offset` and on along `axes`, in a result of `shape`.

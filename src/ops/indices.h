@@ -12,9 +12,8 @@ namespace capstan {
 inline constexpr std::int64_t kTaskElements = 1 << 16;
 
 inline void check_indices(std::string_view op, const TensorRef& indices) {
-  CAPSTAN_CHECK(indices.dtype() == DType::kInt32 || indices.dtype() == DType::kInt64, DTypeError,
-                op, ": indices must be int32 or int64, not ", indices.dtype(),
-                arguments({{"indices", indices}}));
+  CAPSTAN_CHECK(indices.dtype() == DType::kInt32 || indices.dtype() == DType::kInt64, DTypeError, op,
+                ": indices must be int32 or int64, not ", indices.dtype(), arguments({{"indices", indices}}));
 }
 
 // Calls visit(pointer) with the indices as their C++ type.
@@ -27,11 +26,9 @@ void with_indices(const TensorRef& indices, const Visit& visit) {
   }
 }
 
-[[noreturn, gnu::cold, gnu::noinline]] inline void throw_index(std::string_view op,
-                                                               std::int64_t index, int axis,
+[[noreturn, gnu::cold, gnu::noinline]] inline void throw_index(std::string_view op, std::int64_t index, int axis,
                                                                std::int64_t length) {
-  throw IndexError(detail::join(op, ": index ", index, " is out of range for axis ", axis,
-                                " of length ", length));
+  throw IndexError(detail::join(op, ": index ", index, " is out of range for axis ", axis, " of length ", length));
 }
 
 // A number as an index is an integer of its own, whatever dtype the other arguments have.

@@ -18,8 +18,7 @@ struct Lengths {
 
   Shape shape() const {
     Shape shape;
-    for (int i = 0; i < rank; ++i)
-      shape.push_back(packed[i] == kAny ? -1 : std::int64_t{packed[i]});
+    for (int i = 0; i < rank; ++i) shape.push_back(packed[i] == kAny ? -1 : std::int64_t{packed[i]});
     return shape;
   }
 };
@@ -29,18 +28,16 @@ struct Lengths {
 inline Lengths pack_lengths(std::string_view op, const Shape& shape, bool any = false) {
   Lengths lengths;
   for (std::int64_t length : shape) {
-    CAPSTAN_CHECK(length >= (any ? -1 : 0), ShapeError, op, ": negative length ", length, " in ",
-                  shape);
-    CAPSTAN_CHECK(length < std::int64_t{Lengths::kAny}, ShapeError, op, ": length ", length, " in ",
-                  shape, " exceeds 4294967294");
+    CAPSTAN_CHECK(length >= (any ? -1 : 0), ShapeError, op, ": negative length ", length, " in ", shape);
+    CAPSTAN_CHECK(length < std::int64_t{Lengths::kAny}, ShapeError, op, ": length ", length, " in ", shape,
+                  " exceeds 4294967294");
     lengths.packed[lengths.rank++] = static_cast<std::uint32_t>(length);
   }
   return lengths;
 }
 
 // The integers of a dynamic value: a list of them, or one.
-inline std::vector<std::int64_t> integers_of(const AttributeValue& value, std::string_view op,
-                                             std::string_view name) {
+inline std::vector<std::int64_t> integers_of(const AttributeValue& value, std::string_view op, std::string_view name) {
   std::vector<std::int64_t> integers;
   const auto add = [&](const AttributeValue& item) {
     CAPSTAN_CHECK(item.kind == AttributeValue::Kind::kInt, ValueError, op, ": attribute \"", name,
@@ -61,8 +58,7 @@ inline AttributeValue list_of(std::span<const std::int64_t> integers) {
   return AttributeValue(std::move(list));
 }
 
-inline void set_field(Lengths& field, const AttributeValue& value, std::string_view op,
-                      std::string_view name) {
+inline void set_field(Lengths& field, const AttributeValue& value, std::string_view op, std::string_view name) {
   field = pack_lengths(op, Shape(integers_of(value, op, name)), true);
 }
 inline AttributeValue get_field(const Lengths& field) { return list_of(field.shape().dims()); }

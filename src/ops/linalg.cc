@@ -38,39 +38,32 @@ struct MatmulAttributes {
   bool turns_a() const { return transpose_a || adjoint_a; }
   bool turns_b() const { return transpose_b || adjoint_b; }
 };
-constexpr AttributeType kMatmulAttributes =
-    attribute_type<MatmulAttributes>({field<&MatmulAttributes::transpose_a>("transpose_a"),
-                                      field<&MatmulAttributes::transpose_b>("transpose_b"),
-                                      field<&MatmulAttributes::adjoint_a>("adjoint_a"),
-                                      field<&MatmulAttributes::adjoint_b>("adjoint_b")});
+constexpr AttributeType kMatmulAttributes = attribute_type<MatmulAttributes>(
+    {field<&MatmulAttributes::transpose_a>("transpose_a"), field<&MatmulAttributes::transpose_b>("transpose_b"),
+     field<&MatmulAttributes::adjoint_a>("adjoint_a"), field<&MatmulAttributes::adjoint_b>("adjoint_b")});
 
-Shape batch_of(const Shape& shape) {
-  return Shape(shape.dims().first(static_cast<std::size_t>(shape.rank() - 2)));
-}
+Shape batch_of(const Shape& shape) { return Shape(shape.dims().first(static_cast<std::size_t>(shape.rank() - 2))); }
 
 void infer_matmul(const Call& call, OutputSpecs& outputs) {
   const TensorRef& a = call.input(0);
   const TensorRef& b = call.input(1);
   const auto& attributes = call.attributes<MatmulAttributes>();
-  CAPSTAN_CHECK(!(attributes.transpose_a && attributes.adjoint_a) &&
-                    !(attributes.transpose_b && attributes.adjoint_b),
+  CAPSTAN_CHECK(!(attributes.transpose_a && attributes.adjoint_a) && !(attributes.transpose_b && attributes.adjoint_b),
                 ValueError, call.op.name, ": transpose and adjoint of one operand are both set");
-  CAPSTAN_CHECK(a.dtype() != DType::kBool, DTypeError, call.op.name,
-                ": dtype bool is not supported", arguments({{"a", a}, {"b", b}}));
+  CAPSTAN_CHECK(a.dtype() != DType::kBool, DTypeError, call.op.name, ": dtype bool is not supported",
+                arguments({{"a", a}, {"b", b}}));
   const Shape x = a.shape();
   const Shape y = b.shape();
-  CAPSTAN_CHECK(x.rank() >= 2 && y.rank() >= 2, ShapeError, call.op.name,
-                ": operands need rank 2 or more, not ", x.rank(), " and ", y.rank(),
-                arguments({{"a", a}, {"b", b}}));
+  CAPSTAN_CHECK(x.rank() >= 2 && y.rank() >= 2, ShapeError, call.op.name, ": operands need rank 2 or more, not ",
+                x.rank(), " and ", y.rank(), arguments({{"a", a}, {"b", b}}));
   const std::int64_t m = attributes.turns_a() ? x[-1] : x[-2];
   const std::int64_t k = attributes.turns_a() ? x[-2] : x[-1];
   const std::int64_t n = attributes.turns_b() ? y[-2] : y[-1];
   const std::int64_t k_of_b = attributes.turns_b() ? y[-1] : y[-2];
-  CAPSTAN_CHECK(k == k_of_b, ShapeError, call.op.name, ": inner dimensions differ, ", k, " and ",
-                k_of_b, arguments({{"a", a}, {"b", b}}));
+  CAPSTAN_CHECK(k == k_of_b, ShapeError, call.op.name, ": inner dimensions differ, ", k, " and ", k_of_b,
+                arguments({{"a", a}, {"b", b}}));
   Shape result;
-  if (x.rank() > 2 || y.rank() > 2)
-    result = broadcast_shapes(call.op.name, batch_of(x), batch_of(y));
+  if (x.rank() > 2 || y.rank() > 2) result = broadcast_shapes(call.op.name, batch_of(x), batch_of(y));
   result.push_back(m);
   result.push_back(n);
   outputs.add(a.dtype(), result);
@@ -91,12 +84,8 @@ void multiply(const GemmShape& shape, const T* a, const T* b, T* c) {
     }
   }
 }
-void multiply(const GemmShape& shape, const float* a, const float* b, float* c) {
-  gemm(shape, a, b, c);
-}
-void multiply(const GemmShape& shape, const double* a, const double* b, double* c) {
-  gemm(shape, a, b, c);
-}
+void multiply(const GemmShape& shape, const float* a, const float* b, float* c) { gemm(shape, a, b, c); }
+void multiply(const GemmShape& shape, const double* a, const double* b, double* c) { gemm(shape, a, b, c); }
 
 template <class T>
 void multiply_serial(const GemmShape& shape, const T* a, const T* b, T* c) {
@@ -109,8 +98,7 @@ void multiply_serial(const GemmShape& shape, const T* a, const T* b, T* c) {
 
 // One matrix at a time, broadcasting over the leading axes of `result`.
 template <class T>
-void run_batches(GemmShape shape, const Shape& x, const Shape& y, const Shape& result, const T* a,
-                 const T* b, T* c) {
+void run_batches(GemmShape shape, const Shape& x, const Shape& y, const Shape& result, const T* a, const T* b, T* c) {
   if (result.rank() == 2) {
     multiply(shape, a, b, c);
     return;
@@ -191,9 +179,8 @@ void run_matmul(const Call& call, std::span<Tensor> outputs) {
       return run(std::uint8_t{});
     default: {
       // bfloat16 is multiplied and summed in float32 and rounded once.
-      Scratch scratch(
-          ScratchSlot::kCall,
-          static_cast<std::size_t>(a.size() + b.size() + outputs[0].size()) * sizeof(float));
+      Scratch scratch(ScratchSlot::kCall,
+                      static_cast<std::size_t>(a.size() + b.size() + outputs[0].size()) * sizeof(float));
       float* wide_a = scratch.as<float>();
       float* wide_b = wide_a + a.size();
       float* wide_c = wide_b + b.size();
@@ -214,20 +201,19 @@ void vjp_matmul(const VjpCall& call, std::span<Tensor> cotangents) {
   const Tensor& b = call.input(1);
   const Tensor& g = call.cotangent();
   if (call.needs(0)) {
-    cotangents[0] = turn_a ? matmul(b, g, {.transpose_a = turn_b, .transpose_b = true})
-                           : matmul(g, b, {.transpose_b = !turn_b});
+    cotangents[0] =
+        turn_a ? matmul(b, g, {.transpose_a = turn_b, .transpose_b = true}) : matmul(g, b, {.transpose_b = !turn_b});
   }
   if (!call.needs(1)) return;
   if (b.rank() == 2 && a.rank() > 2 && !turn_a) {
     // One B for all matrices of A: the sum over the batch is part of the product.
     const Tensor rows = reshape(a, {a.size() / std::max<std::int64_t>(1, a.dim(-1)), a.dim(-1)});
     const Tensor g_rows = reshape(g, {g.size() / std::max<std::int64_t>(1, g.dim(-1)), g.dim(-1)});
-    cotangents[1] = turn_b ? matmul(g_rows, rows, {.transpose_a = true})
-                           : matmul(rows, g_rows, {.transpose_a = true});
+    cotangents[1] = turn_b ? matmul(g_rows, rows, {.transpose_a = true}) : matmul(rows, g_rows, {.transpose_a = true});
     return;
   }
-  cotangents[1] = turn_b ? matmul(g, a, {.transpose_a = true, .transpose_b = turn_a})
-                         : matmul(a, g, {.transpose_a = !turn_a});
+  cotangents[1] =
+      turn_b ? matmul(g, a, {.transpose_a = true, .transpose_b = turn_a}) : matmul(a, g, {.transpose_a = !turn_a});
 }
 
 // --- Samples and references ---
@@ -243,8 +229,7 @@ std::vector<OpSample> matmul_samples() {
   std::vector<OpSample> samples;
   for (bool a : {false, true}) {
     for (bool b : {false, true}) {
-      samples.push_back({.inputs = {{.shape = a ? Shape{4, 3} : Shape{3, 4}},
-                                    {.shape = b ? Shape{5, 4} : Shape{4, 5}}},
+      samples.push_back({.inputs = {{.shape = a ? Shape{4, 3} : Shape{3, 4}}, {.shape = b ? Shape{5, 4} : Shape{4, 5}}},
                          .attributes = {{"transpose_a", a}, {"transpose_b", b}}});
       samples.push_back({.inputs = {{.shape = a ? Shape{2, 1, 3, 2} : Shape{2, 1, 2, 3}},
                                     {.shape = b ? Shape{2, 2, 3} : Shape{2, 3, 2}}},
@@ -255,12 +240,9 @@ std::vector<OpSample> matmul_samples() {
   samples.push_back({.inputs = {{.shape = {2, 4}}, {.shape = {3, 4, 2}}}});
   samples.push_back({.inputs = {{.shape = {2, 0}}, {.shape = {0, 3}}}});
   samples.push_back({.inputs = {{.shape = {0, 2}}, {.shape = {2, 3}}}});
-  samples.push_back({.inputs = {{.shape = {2, 3}}, {.shape = {2, 3}}},
-                     .error = "inner dimensions differ, 3 and 2"});
-  samples.push_back(
-      {.inputs = {{.shape = {3}}, {.shape = {3, 2}}}, .error = "operands need rank 2 or more"});
-  samples.push_back(
-      {.inputs = {{.shape = {2, 2, 3}}, {.shape = {3, 3, 2}}}, .error = "shapes do not broadcast"});
+  samples.push_back({.inputs = {{.shape = {2, 3}}, {.shape = {2, 3}}}, .error = "inner dimensions differ, 3 and 2"});
+  samples.push_back({.inputs = {{.shape = {3}}, {.shape = {3, 2}}}, .error = "operands need rank 2 or more"});
+  samples.push_back({.inputs = {{.shape = {2, 2, 3}}, {.shape = {3, 3, 2}}}, .error = "shapes do not broadcast"});
   return samples;
 }
 
@@ -273,8 +255,7 @@ void matmul_reference(const std::vector<ReferenceTensor>& inputs, const Attribut
   const std::int64_t m = turn_a ? a.shape[-1] : a.shape[-2];
   const std::int64_t k = turn_a ? a.shape[-2] : a.shape[-1];
   const std::int64_t n = turn_b ? b.shape[-2] : b.shape[-1];
-  ReferenceTensor out{.dtype = a.dtype,
-                      .shape = broadcast_shapes("reference", batch_of(a.shape), batch_of(b.shape))};
+  ReferenceTensor out{.dtype = a.dtype, .shape = broadcast_shapes("reference", batch_of(a.shape), batch_of(b.shape))};
   const Shape batch = out.shape;
   out.shape.push_back(m);
   out.shape.push_back(n);
@@ -307,9 +288,8 @@ void matmul_reference(const std::vector<ReferenceTensor>& inputs, const Attribut
   outputs = {out};
 }
 
-const OpTest kMatmulTest = {.samples = matmul_samples,
-                            .reference = matmul_reference,
-                            .dtypes = {float32, float64, bfloat16, int32, int64}};
+const OpTest kMatmulTest = {
+    .samples = matmul_samples, .reference = matmul_reference, .dtypes = {float32, float64, bfloat16, int32, int64}};
 
 #endif
 
@@ -349,8 +329,7 @@ std::vector<OpSample> matvec_samples() {
       {.inputs = {{.shape = {2, 3}}, {.shape = {3}}}},
       {.inputs = {{.shape = {2, 3}}, {.shape = {2}}}, .attributes = {{"transpose_a", true}}},
       {.inputs = {{.shape = {2, 3, 4}}, {.shape = {2, 4}}}},
-      {.inputs = {{.shape = {2, 3}}, {.shape = {2}}},
-       .error = "matvec: inner dimensions differ, 3 and 2"},
+      {.inputs = {{.shape = {2, 3}}, {.shape = {2}}}, .error = "matvec: inner dimensions differ, 3 and 2"},
   };
 }
 void matvec_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
@@ -358,8 +337,7 @@ void matvec_reference(const std::vector<ReferenceTensor>& inputs, const Attribut
   std::vector<ReferenceTensor> matrices = inputs;
   matrices[1].shape.push_back(1);
   matmul_reference(matrices, attributes, outputs);
-  outputs[0].shape =
-      Shape(outputs[0].shape.dims().first(static_cast<std::size_t>(outputs[0].shape.rank() - 1)));
+  outputs[0].shape = Shape(outputs[0].shape.dims().first(static_cast<std::size_t>(outputs[0].shape.rank() - 1)));
 }
 const OpTest kMatvecTest = {
     .samples = matvec_samples, .reference = matvec_reference, .dtypes = {float32, float64, int32}};
@@ -376,8 +354,8 @@ constinit const OpDef kMatvec = {
     .attributes = &kMatvecAttributes,
     .compose =
         [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
-          outputs.push_back(matvec(inputs[0], inputs[1],
-                                   static_cast<const MatvecAttributes*>(attributes)->transpose_a));
+          outputs.push_back(
+              matvec(inputs[0], inputs[1], static_cast<const MatvecAttributes*>(attributes)->transpose_a));
         },
     .test = CAPSTAN_OP_TEST(kMatvecTest),
 };
@@ -385,12 +363,11 @@ constinit const OpDef kMatvec = {
 Tensor matvec(Operand a, Operand x, bool transpose_a) {
   const Tensor matrix = to_tensor(a);
   const Tensor vector = to_tensor(x);
-  CAPSTAN_CHECK(matrix.rank() >= 2 && vector.rank() >= 1, ShapeError,
-                "matvec: takes a matrix and a vector, not ranks ", matrix.rank(), " and ",
-                vector.rank(), arguments({{"a", matrix}, {"x", vector}}));
+  CAPSTAN_CHECK(matrix.rank() >= 2 && vector.rank() >= 1, ShapeError, "matvec: takes a matrix and a vector, not ranks ",
+                matrix.rank(), " and ", vector.rank(), arguments({{"a", matrix}, {"x", vector}}));
   const std::int64_t k = matrix.dim(transpose_a ? -2 : -1);
-  CAPSTAN_CHECK(k == vector.dim(-1), ShapeError, "matvec: inner dimensions differ, ", k, " and ",
-                vector.dim(-1), arguments({{"a", matrix}, {"x", vector}}));
+  CAPSTAN_CHECK(k == vector.dim(-1), ShapeError, "matvec: inner dimensions differ, ", k, " and ", vector.dim(-1),
+                arguments({{"a", matrix}, {"x", vector}}));
   return squeeze(matmul(matrix, expand_dims(vector, -1), {.transpose_a = transpose_a}), -1);
 }
 
@@ -409,28 +386,24 @@ struct AxisPairs {
 };
 
 std::int8_t small_axis(std::int64_t axis) {
-  return static_cast<std::int8_t>(
-      std::clamp<std::int64_t>(axis, -128, 127));  // out of range stays out of range
+  return static_cast<std::int8_t>(std::clamp<std::int64_t>(axis, -128, 127));  // out of range stays out of range
 }
 
 void fill_axes(std::span<const std::int64_t> axes, std::int8_t* out, std::int8_t* count) {
-  CAPSTAN_CHECK(axes.size() <= kMaxRank, ValueError, "tensordot: ", axes.size(),
-                " axes are more than ", kMaxRank);
+  CAPSTAN_CHECK(axes.size() <= kMaxRank, ValueError, "tensordot: ", axes.size(), " axes are more than ", kMaxRank);
   for (std::size_t i = 0; i < axes.size(); ++i) out[i] = small_axis(axes[i]);
   *count = static_cast<std::int8_t>(axes.size());
 }
 
-void set_field(AxisPairs& field, const AttributeValue& value, std::string_view op,
-               std::string_view name) {
+void set_field(AxisPairs& field, const AttributeValue& value, std::string_view op, std::string_view name) {
   field = AxisPairs{};
   if (value.kind == AttributeValue::Kind::kInt) {
     field.is_number = true;
     field.number = static_cast<std::int32_t>(std::clamp<std::int64_t>(value.integer, -1, 127));
     return;
   }
-  CAPSTAN_CHECK(value.kind == AttributeValue::Kind::kList && value.list.size() == 2, ValueError, op,
-                ": attribute \"", name, "\" must be a number or two lists of axes, not ",
-                value.to_string());
+  CAPSTAN_CHECK(value.kind == AttributeValue::Kind::kList && value.list.size() == 2, ValueError, op, ": attribute \"",
+                name, "\" must be a number or two lists of axes, not ", value.to_string());
   const auto integers = [](const AttributeValue& list) {
     std::vector<std::int64_t> result;
     if (list.kind != AttributeValue::Kind::kList) return std::vector<std::int64_t>{list.integer};
@@ -457,8 +430,7 @@ constexpr AttributeType kTensordotAttributes =
     attribute_type<TensordotAttributes>({field<&TensordotAttributes::axes>("axes", true)});
 
 // x as a matrix whose columns (rows if `summed_first`) are the summed axes.
-Tensor as_matrix(const Tensor& x, std::span<const int> summed, bool summed_first,
-                 Shape* free_shape) {
+Tensor as_matrix(const Tensor& x, std::span<const int> summed, bool summed_first, Shape* free_shape) {
   const Shape shape = x.shape();
   bool is_summed[kMaxRank] = {};
   std::int64_t summed_size = 1;
@@ -476,11 +448,8 @@ Tensor as_matrix(const Tensor& x, std::span<const int> summed, bool summed_first
     free_size *= shape[i];
   }
   if (!summed_first) order.insert(order.end(), summed.begin(), summed.end());
-  const Tensor moved = std::is_sorted(order.begin(), order.end())
-                           ? x
-                           : transpose(x, Axes(std::span<const int>(order)));
-  return reshape(moved,
-                 summed_first ? Shape{summed_size, free_size} : Shape{free_size, summed_size});
+  const Tensor moved = std::is_sorted(order.begin(), order.end()) ? x : transpose(x, Axes(std::span<const int>(order)));
+  return reshape(moved, summed_first ? Shape{summed_size, free_size} : Shape{free_size, summed_size});
 }
 
 Tensor contract(const Tensor& a, const Tensor& b, const AxisPairs& pairs) {
@@ -488,16 +457,15 @@ Tensor contract(const Tensor& a, const Tensor& b, const AxisPairs& pairs) {
   std::vector<int> axes_b;
   if (pairs.is_number) {
     CAPSTAN_CHECK(pairs.number >= 0 && pairs.number <= std::min(a.rank(), b.rank()), ValueError,
-                  "tensordot: ", pairs.number, " axes, but the ranks are ", a.rank(), " and ",
-                  b.rank(), arguments({{"a", a}, {"b", b}}));
+                  "tensordot: ", pairs.number, " axes, but the ranks are ", a.rank(), " and ", b.rank(),
+                  arguments({{"a", a}, {"b", b}}));
     for (int i = 0; i < pairs.number; ++i) {
       axes_a.push_back(a.rank() - pairs.number + i);
       axes_b.push_back(i);
     }
   } else {
-    CAPSTAN_CHECK(pairs.count_a == pairs.count_b, ValueError, "tensordot: ", int{pairs.count_a},
-                  " axes of a and ", int{pairs.count_b}, " axes of b",
-                  arguments({{"a", a}, {"b", b}}));
+    CAPSTAN_CHECK(pairs.count_a == pairs.count_b, ValueError, "tensordot: ", int{pairs.count_a}, " axes of a and ",
+                  int{pairs.count_b}, " axes of b", arguments({{"a", a}, {"b", b}}));
     for (int i = 0; i < pairs.count_a; ++i) {
       axes_a.push_back(normalize_axis("tensordot", pairs.a[i], a.rank()));
       axes_b.push_back(normalize_axis("tensordot", pairs.b[i], b.rank()));
@@ -507,9 +475,9 @@ Tensor contract(const Tensor& a, const Tensor& b, const AxisPairs& pairs) {
     }
   }
   for (std::size_t i = 0; i < axes_a.size(); ++i) {
-    CAPSTAN_CHECK(a.dim(axes_a[i]) == b.dim(axes_b[i]), ShapeError, "tensordot: axis ", axes_a[i],
-                  " of a and axis ", axes_b[i], " of b differ, ", a.dim(axes_a[i]), " and ",
-                  b.dim(axes_b[i]), arguments({{"a", a}, {"b", b}}));
+    CAPSTAN_CHECK(a.dim(axes_a[i]) == b.dim(axes_b[i]), ShapeError, "tensordot: axis ", axes_a[i], " of a and axis ",
+                  axes_b[i], " of b differ, ", a.dim(axes_a[i]), " and ", b.dim(axes_b[i]),
+                  arguments({{"a", a}, {"b", b}}));
   }
   Shape shape;
   const Tensor left = as_matrix(a, axes_a, false, &shape);
@@ -526,14 +494,9 @@ std::vector<OpSample> tensordot_samples() {
       {.inputs = {{.shape = {2, 3}}, {.shape = {3, 4}}}, .attributes = {{"axes", 1}}},
       {.inputs = {{.shape = {2, 3}}, {.shape = {4}}}, .attributes = {{"axes", 0}}},
       {.inputs = {{.shape = {2, 3, 4}}, {.shape = {3, 4, 2}}}, .attributes = {{"axes", 2}}},
-      {.inputs = {{.shape = {2, 3, 4}}, {.shape = {4, 2, 3}}},
-       .attributes = {{"axes", pairs({0, -1}, {1, 0})}}},
-      {.inputs = {{.shape = {2, 3}}, {.shape = {2, 3}}},
-       .attributes = {{"axes", 1}},
-       .error = "differ, 3 and 2"},
-      {.inputs = {{.shape = {2, 3}}, {.shape = {2, 3}}},
-       .attributes = {{"axes", 3}},
-       .error = "3 axes, but the ranks"},
+      {.inputs = {{.shape = {2, 3, 4}}, {.shape = {4, 2, 3}}}, .attributes = {{"axes", pairs({0, -1}, {1, 0})}}},
+      {.inputs = {{.shape = {2, 3}}, {.shape = {2, 3}}}, .attributes = {{"axes", 1}}, .error = "differ, 3 and 2"},
+      {.inputs = {{.shape = {2, 3}}, {.shape = {2, 3}}}, .attributes = {{"axes", 3}}, .error = "3 axes, but the ranks"},
   };
 }
 void tensordot_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
@@ -546,8 +509,7 @@ void tensordot_reference(const std::vector<ReferenceTensor>& inputs, const Attri
   std::vector<int> axes_b;
   const int count = pairs.is_number ? pairs.number : pairs.count_a;
   for (int i = 0; i < count; ++i) {
-    axes_a.push_back(pairs.is_number ? a.shape.rank() - count + i
-                                     : (pairs.a[i] + a.shape.rank()) % a.shape.rank());
+    axes_a.push_back(pairs.is_number ? a.shape.rank() - count + i : (pairs.a[i] + a.shape.rank()) % a.shape.rank());
     axes_b.push_back(pairs.is_number ? i : (pairs.b[i] + b.shape.rank()) % b.shape.rank());
   }
   const auto digits = [](const Shape& shape, std::size_t index) {
@@ -630,12 +592,10 @@ namespace {
 void infer_add_n(const Call& call, OutputSpecs& outputs) {
   CAPSTAN_CHECK(call.input_count() > 0, ValueError, call.op.name, ": needs at least one tensor");
   const TensorRef& first = call.input(0);
-  CAPSTAN_CHECK(first.dtype() != DType::kBool, DTypeError, call.op.name,
-                ": dtype bool is not supported");
+  CAPSTAN_CHECK(first.dtype() != DType::kBool, DTypeError, call.op.name, ": dtype bool is not supported");
   for (int i = 1; i < call.input_count(); ++i) {
-    CAPSTAN_CHECK(call.input(i).shape() == first.shape(), ShapeError, call.op.name,
-                  ": shapes differ, ", first.shape(), " and ", call.input(i).shape(), " (argument ",
-                  i, ")");
+    CAPSTAN_CHECK(call.input(i).shape() == first.shape(), ShapeError, call.op.name, ": shapes differ, ", first.shape(),
+                  " and ", call.input(i).shape(), " (argument ", i, ")");
   }
   outputs.add(first.dtype(), first.shape());
 }
@@ -668,21 +628,18 @@ void add_n_reference(const std::vector<ReferenceTensor>& inputs, const Attribute
                      std::vector<ReferenceTensor>& outputs) {
   outputs = {inputs[0]};
   for (std::size_t k = 1; k < inputs.size(); ++k) {
-    for (std::size_t i = 0; i < inputs[k].values.size(); ++i)
-      outputs[0].values[i] += inputs[k].values[i];
+    for (std::size_t i = 0; i < inputs[k].values.size(); ++i) outputs[0].values[i] += inputs[k].values[i];
   }
 }
-const OpTest kAddNTest = {.samples = add_n_samples,
-                          .reference = add_n_reference,
-                          .dtypes = {float32, float64, bfloat16, int32, int64}};
+const OpTest kAddNTest = {
+    .samples = add_n_samples, .reference = add_n_reference, .dtypes = {float32, float64, bfloat16, int32, int64}};
 
 std::vector<OpSample> bias_samples() {
   return {
       {.inputs = {{.shape = {2, 3}}, {.shape = {3}}}},
       {.inputs = {{.shape = {2, 3, 2, 4}}, {.shape = {4}}}},
       {.inputs = {{.shape = {2, 3}}, {.shape = {2}}}, .error = "bias_add: 2 values for 3 channels"},
-      {.inputs = {{.shape = {3}}, {.shape = {3}}},
-       .error = "bias_add: the input needs rank 2 or more, not 1"},
+      {.inputs = {{.shape = {3}}, {.shape = {3}}}, .error = "bias_add: the input needs rank 2 or more, not 1"},
   };
 }
 void bias_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap&,
@@ -719,10 +676,8 @@ constinit const OpDef kBiasAdd = {
     .kind = OpKind::kComposite,
     .arity = 2,
     .input_names = "x, bias",
-    .compose =
-        [](std::span<const Operand> inputs, const void*, std::vector<Tensor>& outputs) {
-          outputs.push_back(bias_add(inputs[0], inputs[1]));
-        },
+    .compose = [](std::span<const Operand> inputs, const void*,
+                  std::vector<Tensor>& outputs) { outputs.push_back(bias_add(inputs[0], inputs[1])); },
     .test = CAPSTAN_OP_TEST(kBiasAddTest),
 };
 
@@ -731,13 +686,12 @@ Tensor add_n(Operands tensors) { return apply(kAddN, tensors.span()); }
 Tensor bias_add(Operand x, Operand bias) {
   const Tensor value = to_tensor(x);
   const Tensor vector = to_tensor(bias);
-  CAPSTAN_CHECK(value.rank() >= 2, ShapeError, "bias_add: the input needs rank 2 or more, not ",
-                value.rank(), arguments({{"x", value}, {"bias", vector}}));
-  CAPSTAN_CHECK(vector.rank() == 1, ShapeError, "bias_add: the bias must be a vector, not of rank ",
-                vector.rank(), arguments({{"x", value}, {"bias", vector}}));
-  CAPSTAN_CHECK(vector.dim(0) == value.dim(-1), ShapeError, "bias_add: ", vector.dim(0),
-                " values for ", value.dim(-1), " channels",
+  CAPSTAN_CHECK(value.rank() >= 2, ShapeError, "bias_add: the input needs rank 2 or more, not ", value.rank(),
                 arguments({{"x", value}, {"bias", vector}}));
+  CAPSTAN_CHECK(vector.rank() == 1, ShapeError, "bias_add: the bias must be a vector, not of rank ", vector.rank(),
+                arguments({{"x", value}, {"bias", vector}}));
+  CAPSTAN_CHECK(vector.dim(0) == value.dim(-1), ShapeError, "bias_add: ", vector.dim(0), " values for ", value.dim(-1),
+                " channels", arguments({{"x", value}, {"bias", vector}}));
   return add(value, vector);
 }
 

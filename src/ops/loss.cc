@@ -39,8 +39,8 @@ constexpr AttributeType kSoftmaxAttributes =
 
 void infer_softmax(const Call& call, OutputSpecs& outputs) {
   const TensorRef& x = call.input(0);
-  CAPSTAN_CHECK(is_floating(x.dtype()), DTypeError, call.op.name, ": dtype ", x.dtype(),
-                " is not supported", arguments({{"x", x}}));
+  CAPSTAN_CHECK(is_floating(x.dtype()), DTypeError, call.op.name, ": dtype ", x.dtype(), " is not supported",
+                arguments({{"x", x}}));
   normalize_axis(call.op.name, call.attributes<SoftmaxAttributes>().last_if_not_given(), x.rank());
   outputs.add(x.dtype(), x.shape());
 }
@@ -80,8 +80,7 @@ template <bool kLog>
 void run_softmax(const Call& call, std::span<Tensor> outputs) {
   const TensorRef& x = call.input(0);
   const Shape shape = x.shape();
-  const int axis = normalize_axis(
-      call.op.name, call.attributes<SoftmaxAttributes>().last_if_not_given(), shape.rank());
+  const int axis = normalize_axis(call.op.name, call.attributes<SoftmaxAttributes>().last_if_not_given(), shape.rank());
   if (x.dtype() == DType::kFloat32) {
     softmax_along<kLog>(shape, axis, x.data<float>(), mutable_data<float>(outputs[0]));
   } else if (x.dtype() == DType::kFloat64) {
@@ -105,9 +104,7 @@ std::vector<OpSample> softmax_samples() {
       {.inputs = {{.shape = {2, 3}}}, .attributes = {{"axis", 0}}},
       {.inputs = {{.shape = {3, 1}}}},
       {.inputs = {{.shape = {0, 3}}}},
-      {.inputs = {{.shape = {2, 3}}},
-       .attributes = {{"axis", 2}},
-       .error = "axis 2 is out of range for rank 2"},
+      {.inputs = {{.shape = {2, 3}}}, .attributes = {{"axis", 2}}, .error = "axis 2 is out of range for rank 2"},
       {.inputs = {{.shape = {}}}, .error = "axis -1 is out of range for rank 0"},
   };
 }
@@ -117,9 +114,7 @@ void softmax_reference(const std::vector<ReferenceTensor>& inputs, const Attribu
   const auto found = attributes.find("axis");
   const Shape& shape = inputs[0].shape;
   const int axis = normalize_axis(
-      "reference",
-      found == attributes.end() || !found->second.is_number() ? -1 : found->second.integer,
-      shape.rank());
+      "reference", found == attributes.end() || !found->second.is_number() ? -1 : found->second.integer, shape.rank());
   std::int64_t inner = 1;
   for (int i = axis + 1; i < shape.rank(); ++i) inner *= shape[i];
   outputs = {inputs[0]};
@@ -191,9 +186,7 @@ Tensor log_softmax(Operand logits, int axis) {
 
 namespace {
 
-Shape without_last(const Shape& shape) {
-  return Shape(shape.dims().first(static_cast<std::size_t>(shape.rank() - 1)));
-}
+Shape without_last(const Shape& shape) { return Shape(shape.dims().first(static_cast<std::size_t>(shape.rank() - 1))); }
 
 // Errors name the public functions, not the ops with two outputs behind them.
 constexpr std::string_view kCrossEntropyName = "softmax_cross_entropy_with_logits";
@@ -203,12 +196,11 @@ void infer_cross_entropy(const Call& call, OutputSpecs& outputs) {
   const TensorRef& labels = call.input(0);
   const TensorRef& logits = call.input(1);
   const auto shown = [&] { return arguments({{"labels", labels}, {"logits", logits}}); };
-  CAPSTAN_CHECK(is_floating(logits.dtype()), DTypeError, kCrossEntropyName, ": dtype ",
-                logits.dtype(), " is not supported", shown());
-  CAPSTAN_CHECK(logits.rank() > 0, ShapeError, kCrossEntropyName, ": logits need rank 1 or more",
-                shown());
-  CAPSTAN_CHECK(labels.shape() == logits.shape(), ShapeError, kCrossEntropyName,
-                ": shapes differ, ", labels.shape(), " and ", logits.shape(), shown());
+  CAPSTAN_CHECK(is_floating(logits.dtype()), DTypeError, kCrossEntropyName, ": dtype ", logits.dtype(),
+                " is not supported", shown());
+  CAPSTAN_CHECK(logits.rank() > 0, ShapeError, kCrossEntropyName, ": logits need rank 1 or more", shown());
+  CAPSTAN_CHECK(labels.shape() == logits.shape(), ShapeError, kCrossEntropyName, ": shapes differ, ", labels.shape(),
+                " and ", logits.shape(), shown());
   outputs.add(logits.dtype(), without_last(logits.shape()));
   outputs.add(logits.dtype(), logits.shape());
 }
@@ -217,22 +209,20 @@ void infer_sparse_cross_entropy(const Call& call, OutputSpecs& outputs) {
   const TensorRef& labels = call.input(0);
   const TensorRef& logits = call.input(1);
   const auto shown = [&] { return arguments({{"labels", labels}, {"logits", logits}}); };
-  CAPSTAN_CHECK(is_floating(logits.dtype()), DTypeError, kSparseCrossEntropyName, ": dtype ",
-                logits.dtype(), " is not supported", shown());
-  CAPSTAN_CHECK(labels.dtype() == DType::kInt32 || labels.dtype() == DType::kInt64, DTypeError,
-                kSparseCrossEntropyName, ": labels must be int32 or int64, not ", labels.dtype(),
-                shown());
-  CAPSTAN_CHECK(logits.rank() > 0, ShapeError, kSparseCrossEntropyName,
-                ": logits need rank 1 or more", shown());
+  CAPSTAN_CHECK(is_floating(logits.dtype()), DTypeError, kSparseCrossEntropyName, ": dtype ", logits.dtype(),
+                " is not supported", shown());
+  CAPSTAN_CHECK(labels.dtype() == DType::kInt32 || labels.dtype() == DType::kInt64, DTypeError, kSparseCrossEntropyName,
+                ": labels must be int32 or int64, not ", labels.dtype(), shown());
+  CAPSTAN_CHECK(logits.rank() > 0, ShapeError, kSparseCrossEntropyName, ": logits need rank 1 or more", shown());
   const Shape rows = without_last(logits.shape());
-  CAPSTAN_CHECK(labels.shape() == rows, ShapeError, kSparseCrossEntropyName, ": labels have shape ",
-                labels.shape(), ", the rows of logits ", rows, shown());
+  CAPSTAN_CHECK(labels.shape() == rows, ShapeError, kSparseCrossEntropyName, ": labels have shape ", labels.shape(),
+                ", the rows of logits ", rows, shown());
   const std::int64_t classes = logits.dim(-1);
   for (std::int64_t i = 0; i < labels.size(); ++i) {
-    const std::int64_t label = labels.dtype() == DType::kInt32 ? labels.data<std::int32_t>()[i]
-                                                               : labels.data<std::int64_t>()[i];
-    CAPSTAN_CHECK(label >= 0 && label < classes, IndexError, kSparseCrossEntropyName, ": label ",
-                  label, " at position ", i, " is not one of ", classes, " classes", shown());
+    const std::int64_t label =
+        labels.dtype() == DType::kInt32 ? labels.data<std::int32_t>()[i] : labels.data<std::int64_t>()[i];
+    CAPSTAN_CHECK(label >= 0 && label < classes, IndexError, kSparseCrossEntropyName, ": label ", label,
+                  " at position ", i, " is not one of ", classes, " classes", shown());
   }
   outputs.add(logits.dtype(), rows);
   outputs.add(logits.dtype(), logits.shape());
@@ -253,8 +243,7 @@ void with_wide_logits(const Call& call, std::span<Tensor> outputs, const Run& ru
     run(wide.data(), loss.data(), difference.data());
     const auto narrow = [](float v) { return BFloat16(v); };
     std::transform(loss.begin(), loss.end(), mutable_data<BFloat16>(outputs[0]), narrow);
-    std::transform(difference.begin(), difference.end(), mutable_data<BFloat16>(outputs[1]),
-                   narrow);
+    std::transform(difference.begin(), difference.end(), mutable_data<BFloat16>(outputs[1]), narrow);
   }
 }
 
@@ -278,11 +267,9 @@ void run_sparse_cross_entropy(const Call& call, std::span<Tensor> outputs) {
   const std::int64_t classes = outputs[1].dim(-1);
   with_wide_logits(call, outputs, [&]<class T>(const T* x, T* loss, T* difference) {
     if (labels.dtype() == DType::kInt32) {
-      sparse_softmax_cross_entropy_rows(rows, classes, x, labels.data<std::int32_t>(), loss,
-                                        difference);
+      sparse_softmax_cross_entropy_rows(rows, classes, x, labels.data<std::int32_t>(), loss, difference);
     } else {
-      sparse_softmax_cross_entropy_rows(rows, classes, x, labels.data<std::int64_t>(), loss,
-                                        difference);
+      sparse_softmax_cross_entropy_rows(rows, classes, x, labels.data<std::int64_t>(), loss, difference);
     }
   });
 }
@@ -304,8 +291,7 @@ Tensor logits_cotangent(const VjpCall& call) {
 // sum to one.
 Tensor labels_cotangent(const VjpCall& call) {
   Tensor sum;
-  if (call.has_cotangent(0))
-    sum = -(expand_dims(call.cotangent(0), -1) * log_softmax(call.input(1)));
+  if (call.has_cotangent(0)) sum = -(expand_dims(call.cotangent(0), -1) * log_softmax(call.input(1)));
   if (call.has_cotangent(1)) {
     const Tensor& g = call.cotangent(1);
     Tensor part = reduce_sum(g * softmax(call.input(1)), -1, true) - g;
@@ -365,21 +351,18 @@ std::vector<OpSample> loss_samples() {
 
 std::vector<OpSample> sparse_samples() {
   const auto labels = [](Shape shape, std::vector<double> values, DType dtype = int32) {
-    return SampleInput{
-        .shape = shape, .values = std::move(values), .dtype = dtype, .differentiable = false};
+    return SampleInput{.shape = shape, .values = std::move(values), .dtype = dtype, .differentiable = false};
   };
   return {
       {.inputs = {labels({2}, {0, 2}), {.shape = {2, 3}}}},
       {.inputs = {labels({}, {1}, int64), {.shape = {4}}}},
       {.inputs = {labels({2, 2}, {1, 0, 1, 1}), {.shape = {2, 2, 2}}}},
-      {.inputs = {labels({2}, {0, 3}), {.shape = {2, 3}}},
-       .error = "label 3 at position 1 is not one of 3 classes"},
-      {.inputs = {labels({3}, {0, 1, 2}), {.shape = {2, 3}}},
-       .error = "labels have shape [3], the rows of logits [2]"},
+      {.inputs = {labels({2}, {0, 3}), {.shape = {2, 3}}}, .error = "label 3 at position 1 is not one of 3 classes"},
+      {.inputs = {labels({3}, {0, 1, 2}), {.shape = {2, 3}}}, .error = "labels have shape [3], the rows of logits [2]"},
   };
 }
-void sparse_pair_reference(const std::vector<ReferenceTensor>& inputs,
-                           const AttributeMap& attributes, std::vector<ReferenceTensor>& outputs) {
+void sparse_pair_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
+                           std::vector<ReferenceTensor>& outputs) {
   ReferenceTensor dense = inputs[1];
   const auto classes = static_cast<std::size_t>(inputs[1].shape[-1]);
   for (std::size_t i = 0; i < dense.values.size(); ++i) {
@@ -387,20 +370,16 @@ void sparse_pair_reference(const std::vector<ReferenceTensor>& inputs,
   }
   pair_reference({dense, inputs[1]}, attributes, outputs);
 }
-void sparse_loss_reference(const std::vector<ReferenceTensor>& inputs,
-                           const AttributeMap& attributes, std::vector<ReferenceTensor>& outputs) {
+void sparse_loss_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
+                           std::vector<ReferenceTensor>& outputs) {
   sparse_pair_reference(inputs, attributes, outputs);
   outputs.resize(1);
 }
 
-const OpTest kCrossEntropyTest = {
-    .samples = pair_samples, .reference = pair_reference, .dtypes = {float64}};
-const OpTest kSparseCrossEntropyTest = {.samples = sparse_samples,
-                                        .reference = sparse_pair_reference};
-const OpTest kCrossEntropyLossTest = {
-    .samples = loss_samples, .reference = loss_reference, .dtypes = {float64}};
-const OpTest kSparseCrossEntropyLossTest = {.samples = sparse_samples,
-                                            .reference = sparse_loss_reference};
+const OpTest kCrossEntropyTest = {.samples = pair_samples, .reference = pair_reference, .dtypes = {float64}};
+const OpTest kSparseCrossEntropyTest = {.samples = sparse_samples, .reference = sparse_pair_reference};
+const OpTest kCrossEntropyLossTest = {.samples = loss_samples, .reference = loss_reference, .dtypes = {float64}};
+const OpTest kSparseCrossEntropyLossTest = {.samples = sparse_samples, .reference = sparse_loss_reference};
 
 #endif
 
@@ -491,10 +470,10 @@ Tensor softmax_cross_entropy_with_logits(Operand labels, Operand logits, int axi
   const int normal = normalize_axis(name, axis, x.rank());
   if (normal == x.rank() - 1 && x.shape() == y.shape()) [[likely]]
     return softmax_cross_entropy(y, x).loss;
-  CAPSTAN_CHECK(x.rank() == y.rank(), ShapeError, name, ": ranks differ, ", y.rank(), " and ",
-                x.rank(), arguments({{"labels", y}, {"logits", x}}));
-  CAPSTAN_CHECK(x.dim(normal) == y.dim(normal), ShapeError, name, ": ", y.dim(normal), " and ",
-                x.dim(normal), " classes", arguments({{"labels", y}, {"logits", x}}));
+  CAPSTAN_CHECK(x.rank() == y.rank(), ShapeError, name, ": ranks differ, ", y.rank(), " and ", x.rank(),
+                arguments({{"labels", y}, {"logits", x}}));
+  CAPSTAN_CHECK(x.dim(normal) == y.dim(normal), ShapeError, name, ": ", y.dim(normal), " and ", x.dim(normal),
+                " classes", arguments({{"labels", y}, {"logits", x}}));
   const Shape shape = broadcast_shapes(name, x.shape(), y.shape());
   Tensor wide_x = x.shape() == shape ? x : broadcast_to(x, shape);
   Tensor wide_y = y.shape() == shape ? y : broadcast_to(y, shape);
@@ -519,14 +498,12 @@ Tensor sparse_softmax_cross_entropy_with_logits(Operand labels, Operand logits) 
 namespace {
 
 void check_pair(std::string_view name, const Tensor& labels, const Tensor& logits) {
-  CAPSTAN_CHECK(is_floating(logits.dtype()), DTypeError, name, ": dtype ", logits.dtype(),
-                " is not supported", arguments({{"labels", labels}, {"logits", logits}}));
-  CAPSTAN_CHECK(labels.dtype() == logits.dtype(), DTypeError, name, ": dtypes differ, ",
-                labels.dtype(), " and ", logits.dtype(),
+  CAPSTAN_CHECK(is_floating(logits.dtype()), DTypeError, name, ": dtype ", logits.dtype(), " is not supported",
                 arguments({{"labels", labels}, {"logits", logits}}));
-  CAPSTAN_CHECK(labels.shape() == logits.shape(), ShapeError, name, ": shapes differ, ",
-                labels.shape(), " and ", logits.shape(),
-                arguments({{"labels", labels}, {"logits", logits}}));
+  CAPSTAN_CHECK(labels.dtype() == logits.dtype(), DTypeError, name, ": dtypes differ, ", labels.dtype(), " and ",
+                logits.dtype(), arguments({{"labels", labels}, {"logits", logits}}));
+  CAPSTAN_CHECK(labels.shape() == logits.shape(), ShapeError, name, ": shapes differ, ", labels.shape(), " and ",
+                logits.shape(), arguments({{"labels", labels}, {"logits", logits}}));
 }
 
 #if CAPSTAN_TESTING
@@ -543,23 +520,16 @@ void sigmoid_reference(const std::vector<ReferenceTensor>& inputs, const Attribu
   outputs = {inputs[1]};
   for (std::size_t i = 0; i < outputs[0].values.size(); ++i) {
     const double x = inputs[1].values[i];
-    outputs[0].values[i] =
-        std::max(x, 0.0) - x * inputs[0].values[i] + std::log1p(std::exp(-std::abs(x)));
+    outputs[0].values[i] = std::max(x, 0.0) - x * inputs[0].values[i] + std::log1p(std::exp(-std::abs(x)));
   }
 }
-const OpTest kSigmoidCrossEntropyTest = {.samples = sigmoid_samples,
-                                         .reference = sigmoid_reference};
+const OpTest kSigmoidCrossEntropyTest = {.samples = sigmoid_samples, .reference = sigmoid_reference};
 
 std::vector<OpSample> weighted_samples() {
   return {
-      {.inputs = {{.shape = {2, 3}, .domain = {0, 1}},
-                  {.shape = {2, 3}},
-                  {.shape = {}, .domain = {0.5, 2}}}},
-      {.inputs = {{.shape = {2, 3}, .domain = {0, 1}},
-                  {.shape = {2, 3}},
-                  {.shape = {3}, .domain = {0.5, 2}}}},
-      {.inputs = {{.shape = {3}}, {.shape = {2}}, {.shape = {}}},
-       .error = "shapes differ, [3] and [2]"},
+      {.inputs = {{.shape = {2, 3}, .domain = {0, 1}}, {.shape = {2, 3}}, {.shape = {}, .domain = {0.5, 2}}}},
+      {.inputs = {{.shape = {2, 3}, .domain = {0, 1}}, {.shape = {2, 3}}, {.shape = {3}, .domain = {0.5, 2}}}},
+      {.inputs = {{.shape = {3}}, {.shape = {2}}, {.shape = {}}}, .error = "shapes differ, [3] and [2]"},
   };
 }
 void weighted_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap&,
@@ -569,12 +539,10 @@ void weighted_reference(const std::vector<ReferenceTensor>& inputs, const Attrib
     const double x = inputs[1].values[i];
     const double z = inputs[0].values[i];
     const double weight = 1 + (inputs[2].values[i % inputs[2].values.size()] - 1) * z;
-    outputs[0].values[i] =
-        (1 - z) * x + weight * (std::log1p(std::exp(-std::abs(x))) + std::max(-x, 0.0));
+    outputs[0].values[i] = (1 - z) * x + weight * (std::log1p(std::exp(-std::abs(x))) + std::max(-x, 0.0));
   }
 }
-const OpTest kWeightedCrossEntropyTest = {.samples = weighted_samples,
-                                          .reference = weighted_reference};
+const OpTest kWeightedCrossEntropyTest = {.samples = weighted_samples, .reference = weighted_reference};
 #endif
 
 }  // namespace
@@ -654,8 +622,8 @@ constinit const OpDef kL2Loss = {
     .infer =
         [](const Call& call, OutputSpecs& outputs) {
           const TensorRef& x = call.input(0);
-          CAPSTAN_CHECK(is_floating(x.dtype()), DTypeError, call.op.name, ": dtype ", x.dtype(),
-                        " is not supported", arguments({{"x", x}}));
+          CAPSTAN_CHECK(is_floating(x.dtype()), DTypeError, call.op.name, ": dtype ", x.dtype(), " is not supported",
+                        arguments({{"x", x}}));
           outputs.add(x.dtype(), {});
         },
     .kernel =
@@ -676,8 +644,7 @@ constinit const OpDef kL2Loss = {
           }
         },
     .saves = {.inputs = 1},
-    .vjp = [](const VjpCall& call,
-              std::span<Tensor> cotangents) { cotangents[0] = call.input(0) * call.cotangent(); },
+    .vjp = [](const VjpCall& call, std::span<Tensor> cotangents) { cotangents[0] = call.input(0) * call.cotangent(); },
     .test = CAPSTAN_OP_TEST(kL2LossTest),
 };
 

@@ -34,10 +34,10 @@ constexpr AttributeType kOneHotAttributes = attribute_type<OneHotAttributes>(
 void infer_one_hot(const Call& call, OutputSpecs& outputs) {
   const auto& attributes = call.attributes<OneHotAttributes>();
   const TensorRef& indices = call.input(0);
-  CAPSTAN_CHECK(is_integer(indices.dtype()), DTypeError, "one_hot: indices must be integers, not ",
-                indices.dtype(), arguments({{"indices", indices}}));
-  CAPSTAN_CHECK(attributes.depth >= 0, ValueError, "one_hot: depth is ", attributes.depth,
-                ", not at least 0", arguments({{"indices", indices}}));
+  CAPSTAN_CHECK(is_integer(indices.dtype()), DTypeError, "one_hot: indices must be integers, not ", indices.dtype(),
+                arguments({{"indices", indices}}));
+  CAPSTAN_CHECK(attributes.depth >= 0, ValueError, "one_hot: depth is ", attributes.depth, ", not at least 0",
+                arguments({{"indices", indices}}));
   const int axis = normalize_axis("one_hot", attributes.axis, indices.rank() + 1);
   Shape shape;
   for (int i = 0; i < axis; ++i) shape.push_back(indices.dim(i));
@@ -103,8 +103,7 @@ void for_nonzero(const TensorRef& x, const Visit& visit) {
 
 void infer_where_indices(const Call& call, OutputSpecs& outputs) {
   const TensorRef& x = call.input(0);
-  CAPSTAN_CHECK(x.rank() > 0, ShapeError,
-                "where_indices: the condition must have an axis, the rank is 0",
+  CAPSTAN_CHECK(x.rank() > 0, ShapeError, "where_indices: the condition must have an axis, the rank is 0",
                 arguments({{"condition", x}}));
   std::int64_t count = 0;
   for_nonzero(x, [&](std::int64_t) { ++count; });
@@ -129,9 +128,8 @@ struct SequenceMaskAttributes {
   OptionalInt maxlen;
   DType dtype = DType::kBool;
 };
-constexpr AttributeType kSequenceMaskAttributes =
-    attribute_type<SequenceMaskAttributes>({field<&SequenceMaskAttributes::maxlen>("maxlen"),
-                                            field<&SequenceMaskAttributes::dtype>("dtype")});
+constexpr AttributeType kSequenceMaskAttributes = attribute_type<SequenceMaskAttributes>(
+    {field<&SequenceMaskAttributes::maxlen>("maxlen"), field<&SequenceMaskAttributes::dtype>("dtype")});
 
 void infer_sequence_mask(const Call& call, OutputSpecs& outputs) {
   const auto& attributes = call.attributes<SequenceMaskAttributes>();
@@ -140,12 +138,10 @@ void infer_sequence_mask(const Call& call, OutputSpecs& outputs) {
   std::int64_t longest = 0;
   if (attributes.maxlen.has_value) {
     longest = attributes.maxlen.value;
-    CAPSTAN_CHECK(longest >= 0, ValueError, "sequence_mask: maxlen is ", longest,
-                  ", not at least 0");
+    CAPSTAN_CHECK(longest >= 0, ValueError, "sequence_mask: maxlen is ", longest, ", not at least 0");
   } else {
     with_indices(lengths, [&](const auto* data) {
-      for (std::int64_t i = 0; i < lengths.size(); ++i)
-        longest = std::max<std::int64_t>(longest, data[i]);
+      for (std::int64_t i = 0; i < lengths.size(); ++i) longest = std::max<std::int64_t>(longest, data[i]);
     });
   }
   Shape shape = lengths.shape();
@@ -184,25 +180,19 @@ using reference::Position;
 using Inputs = std::vector<ReferenceTensor>;
 using Outputs = std::vector<ReferenceTensor>;
 
-SampleInput index_input(const Shape& shape, std::vector<double> values,
-                        DType dtype = DType::kInt32) {
+SampleInput index_input(const Shape& shape, std::vector<double> values, DType dtype = DType::kInt32) {
   return {.shape = shape, .values = std::move(values), .dtype = dtype, .differentiable = false};
 }
 
 std::vector<OpSample> one_hot_samples() {
-  return {
-      {.inputs = {index_input({3}, {2, 0, 1})}, .attributes = {{"depth", 3}}},
-      {.inputs = {index_input({}, {1}, DType::kInt64)},
-       .attributes = {{"depth", 2}, {"dtype", "float64"}}},
-      {.inputs = {index_input({2, 2}, {0, 3, -1, 2}, DType::kInt64)},
-       .attributes =
-           {{"depth", 3}, {"axis", 1}, {"on_value", 5}, {"off_value", -1}, {"dtype", "int32"}}},
-      {.inputs = {index_input({2}, {0, 1})}, .attributes = {{"depth", 0}}},
-      {.inputs = {index_input({0}, {})}, .attributes = {{"depth", 2}, {"axis", 0}}},
-      {.inputs = {index_input({1}, {0})}, .attributes = {{"depth", -1}}, .error = "depth is -1"},
-      {.inputs = {index_input({1}, {0})},
-       .attributes = {{"depth", 2}, {"axis", 4}},
-       .error = "axis 4 is out of"}};
+  return {{.inputs = {index_input({3}, {2, 0, 1})}, .attributes = {{"depth", 3}}},
+          {.inputs = {index_input({}, {1}, DType::kInt64)}, .attributes = {{"depth", 2}, {"dtype", "float64"}}},
+          {.inputs = {index_input({2, 2}, {0, 3, -1, 2}, DType::kInt64)},
+           .attributes = {{"depth", 3}, {"axis", 1}, {"on_value", 5}, {"off_value", -1}, {"dtype", "int32"}}},
+          {.inputs = {index_input({2}, {0, 1})}, .attributes = {{"depth", 0}}},
+          {.inputs = {index_input({0}, {})}, .attributes = {{"depth", 2}, {"axis", 0}}},
+          {.inputs = {index_input({1}, {0})}, .attributes = {{"depth", -1}}, .error = "depth is -1"},
+          {.inputs = {index_input({1}, {0})}, .attributes = {{"depth", 2}, {"axis", 4}}, .error = "axis 4 is out of"}};
 }
 DType dtype_of(const AttributeMap& attributes, DType fallback) {
   const auto found = attributes.find("dtype");
@@ -246,8 +236,7 @@ void where_indices_reference(const Inputs& in, const AttributeMap&, Outputs& out
   });
   out[0].shape = {count, in[0].shape.rank()};
 }
-const OpTest kWhereIndicesTest = {.samples = where_indices_samples,
-                                  .reference = where_indices_reference};
+const OpTest kWhereIndicesTest = {.samples = where_indices_samples, .reference = where_indices_reference};
 
 std::vector<OpSample> boolean_mask_samples() {
   return {{.inputs = {{.shape = {4}}, mask_input({4}, {1, 0, 1, 1})}},
@@ -267,26 +256,22 @@ void boolean_mask_reference(const Inputs& in, const AttributeMap& attributes, Ou
   Shape shape;
   for (int i = 0; i < axis; ++i) shape.push_back(in[0].shape[i]);
   shape.push_back(count);
-  for (auto i = static_cast<int>(axis) + masked; i < in[0].shape.rank(); ++i)
-    shape.push_back(in[0].shape[i]);
+  for (auto i = static_cast<int>(axis) + masked; i < in[0].shape.rank(); ++i) shape.push_back(in[0].shape[i]);
   out = {{in[0].dtype, shape, {}}};
   reference::for_each(in[0].shape, [&](const Position& position) {
     const Position place(position.begin() + axis, position.begin() + axis + masked);
     if (reference::at(in[1], place) != 0) out[0].values.push_back(reference::at(in[0], position));
   });
 }
-const OpTest kBooleanMaskTest = {.samples = boolean_mask_samples,
-                                 .reference = boolean_mask_reference,
-                                 .dtypes = reference::kEveryDType};
+const OpTest kBooleanMaskTest = {
+    .samples = boolean_mask_samples, .reference = boolean_mask_reference, .dtypes = reference::kEveryDType};
 
 std::vector<OpSample> sequence_mask_samples() {
-  return {
-      {.inputs = {index_input({3}, {1, 3, 0})}},
-      {.inputs = {index_input({2}, {1, 9}, DType::kInt64)},
-       .attributes = {{"maxlen", 4}, {"dtype", "float32"}}},
-      {.inputs = {index_input({}, {2})}, .attributes = {{"maxlen", 2}}},
-      {.inputs = {index_input({2, 2}, {0, 1, 2, 3})}, .attributes = {{"dtype", "int32"}}},
-      {.inputs = {index_input({1}, {1})}, .attributes = {{"maxlen", -1}}, .error = "maxlen is -1"}};
+  return {{.inputs = {index_input({3}, {1, 3, 0})}},
+          {.inputs = {index_input({2}, {1, 9}, DType::kInt64)}, .attributes = {{"maxlen", 4}, {"dtype", "float32"}}},
+          {.inputs = {index_input({}, {2})}, .attributes = {{"maxlen", 2}}},
+          {.inputs = {index_input({2, 2}, {0, 1, 2, 3})}, .attributes = {{"dtype", "int32"}}},
+          {.inputs = {index_input({1}, {1})}, .attributes = {{"maxlen", -1}}, .error = "maxlen is -1"}};
 }
 void sequence_mask_reference(const Inputs& in, const AttributeMap& attributes, Outputs& out) {
   double longest = 0;
@@ -298,8 +283,7 @@ void sequence_mask_reference(const Inputs& in, const AttributeMap& attributes, O
     return static_cast<double>(position.back()) < reference::at(in[0], which) ? 1.0 : 0.0;
   })};
 }
-const OpTest kSequenceMaskTest = {.samples = sequence_mask_samples,
-                                  .reference = sequence_mask_reference};
+const OpTest kSequenceMaskTest = {.samples = sequence_mask_samples, .reference = sequence_mask_reference};
 #endif
 
 }  // namespace
@@ -335,8 +319,7 @@ constinit const OpDef kBooleanMask = {
     .compose =
         [](std::span<const Operand> inputs, const void* data, std::vector<Tensor>& outputs) {
           const OptionalInt axis = static_cast<const BooleanMaskAttributes*>(data)->axis;
-          outputs.push_back(boolean_mask(inputs[0], inputs[1],
-                                         static_cast<int>(axis.has_value ? axis.value : 0)));
+          outputs.push_back(boolean_mask(inputs[0], inputs[1], static_cast<int>(axis.has_value ? axis.value : 0)));
         },
     .test = CAPSTAN_OP_TEST(kBooleanMaskTest),
 };
@@ -351,8 +334,7 @@ constinit const OpDef kSequenceMask = {
     .test = CAPSTAN_OP_TEST(kSequenceMaskTest),
 };
 
-Tensor one_hot(Operand indices, std::int64_t depth, double on_value, double off_value, int axis,
-               DType dtype) {
+Tensor one_hot(Operand indices, std::int64_t depth, double on_value, double off_value, int axis, DType dtype) {
   const OneHotAttributes attributes{depth, on_value, off_value, axis, dtype};
   return apply(kOneHot, indices, &attributes);
 }
@@ -362,17 +344,14 @@ Tensor boolean_mask(Operand x, Operand mask, int axis) {
   const Tensor tensor = to_tensor(x);
   const Tensor which = to_tensor(mask);
   const int first = normalize_axis("boolean_mask", axis, std::max(tensor.rank(), 1));
-  CAPSTAN_CHECK(which.dtype() == DType::kBool, DTypeError,
-                "boolean_mask: the mask must be bool, not ", which.dtype(),
+  CAPSTAN_CHECK(which.dtype() == DType::kBool, DTypeError, "boolean_mask: the mask must be bool, not ", which.dtype(),
                 arguments({{"x", tensor}, {"mask", which}}));
-  CAPSTAN_CHECK(which.rank() > 0, ShapeError,
-                "boolean_mask: the mask must have an axis, the rank is 0",
+  CAPSTAN_CHECK(which.rank() > 0, ShapeError, "boolean_mask: the mask must have an axis, the rank is 0",
                 arguments({{"x", tensor}, {"mask", which}}));
   bool fits = first + which.rank() <= tensor.rank();
   for (int i = 0; fits && i < which.rank(); ++i) fits = tensor.dim(first + i) == which.dim(i);
-  CAPSTAN_CHECK(fits, ShapeError, "boolean_mask: the mask's shape ", which.shape(),
-                " does not fit ", tensor.shape(), " from axis ", first, " on",
-                arguments({{"x", tensor}, {"mask", which}}));
+  CAPSTAN_CHECK(fits, ShapeError, "boolean_mask: the mask's shape ", which.shape(), " does not fit ", tensor.shape(),
+                " from axis ", first, " on", arguments({{"x", tensor}, {"mask", which}}));
   Shape flat;
   for (int i = 0; i < first; ++i) flat.push_back(tensor.dim(i));
   flat.push_back(which.size());

@@ -227,9 +227,9 @@ Tensor operator-(Operand x) { return negative(x); }
 }  // namespace detail
 
 OpFamily math_ops() {
-  static constexpr const OpDef* ops[] = {
-      &kAbs, &kSign,  &kNegative, &kSquare, &kSqrt, &kRsqrt, &kReciprocal, &kExp,    &kExpm1,    &kLog,
-      &kLog1p, &kFloor, &kCeil,   &kRound,  &kRint, &kErf,   &kErfc,       &kLgamma, &kDigamma, &kPolygamma};
+  static constexpr const OpDef* ops[] = {&kAbs,  &kSign,  &kNegative, &kSquare, &kSqrt,    &kRsqrt,    &kReciprocal,
+                                         &kExp,  &kExpm1, &kLog,      &kLog1p,  &kFloor,   &kCeil,     &kRound,
+                                         &kRint, &kErf,   &kErfc,     &kLgamma, &kDigamma, &kPolygamma};
   return ops;
 }
 

@@ -30,21 +30,18 @@ struct NormOrder {
   bool frobenius = false;
 };
 
-void set_field(NormOrder& field, const AttributeValue& value, std::string_view op,
-               std::string_view name) {
+void set_field(NormOrder& field, const AttributeValue& value, std::string_view op, std::string_view name) {
   field = NormOrder{};
   if (value.kind == AttributeValue::Kind::kString) {
-    CAPSTAN_CHECK(value.text == "euclidean" || value.text == "fro" || value.text == "inf",
-                  ValueError, op, ": attribute \"", name,
-                  "\" must be \"euclidean\", \"fro\", \"inf\" or a positive number, not \"",
+    CAPSTAN_CHECK(value.text == "euclidean" || value.text == "fro" || value.text == "inf", ValueError, op,
+                  ": attribute \"", name, "\" must be \"euclidean\", \"fro\", \"inf\" or a positive number, not \"",
                   value.text, "\"");
     field.frobenius = value.text == "fro";
     if (value.text == "inf") field.number = std::numeric_limits<double>::infinity();
     return;
   }
   CAPSTAN_CHECK(value.is_number() && value.number > 0, ValueError, op, ": attribute \"", name,
-                "\" must be \"euclidean\", \"fro\", \"inf\" or a positive number, not ",
-                value.to_string());
+                "\" must be \"euclidean\", \"fro\", \"inf\" or a positive number, not ", value.to_string());
   field.number = value.number;
   field.named = false;
 }
@@ -60,14 +57,14 @@ struct NormAttributes {
   Axes axis;
   bool keepdims = false;
 };
-constexpr AttributeType kNormAttributes = attribute_type<NormAttributes>(
-    {field<&NormAttributes::ord>("ord"), field<&NormAttributes::axis>("axis"),
-     field<&NormAttributes::keepdims>("keepdims")});
+constexpr AttributeType kNormAttributes =
+    attribute_type<NormAttributes>({field<&NormAttributes::ord>("ord"), field<&NormAttributes::axis>("axis"),
+                                    field<&NormAttributes::keepdims>("keepdims")});
 
 Tensor floating_operand(std::string_view name, Operand operand) {
   Tensor x = to_tensor(operand);
-  CAPSTAN_CHECK(is_floating(x.dtype()), DTypeError, name, ": dtype ", x.dtype(),
-                " is not supported", arguments({{"x", x}}));
+  CAPSTAN_CHECK(is_floating(x.dtype()), DTypeError, name, ": dtype ", x.dtype(), " is not supported",
+                arguments({{"x", x}}));
   return x;
 }
 
@@ -77,10 +74,8 @@ Tensor norm_of_order(const Tensor& x, const NormAttributes& attributes) {
   const double order = attributes.ord.number;
   normalize_axes("norm", axis, x.rank());
   const bool matrix = !axis.all() && axis.size() == 2;
-  CAPSTAN_CHECK(axis.all() || axis.size() <= 2, ValueError, "norm: takes one axis or two, not ",
-                axis.size());
-  CAPSTAN_CHECK(!attributes.ord.frobenius || matrix, ValueError,
-                "norm: the Frobenius norm needs two axes");
+  CAPSTAN_CHECK(axis.all() || axis.size() <= 2, ValueError, "norm: takes one axis or two, not ", axis.size());
+  CAPSTAN_CHECK(!attributes.ord.frobenius || matrix, ValueError, "norm: the Frobenius norm needs two axes");
   if (matrix && (order != 2 || !attributes.ord.named)) {
     CAPSTAN_CHECK(order == 1 || std::isinf(order), ValueError, "norm: order ", order,
                   " of matrices is not supported, only 1, \"euclidean\", \"fro\" and \"inf\"");
@@ -113,8 +108,8 @@ constexpr AttributeType kClipAttributes = attribute_type<ClipAttributes>(
 struct GlobalClipAttributes {
   double clip_norm = 0;
 };
-constexpr AttributeType kGlobalClipAttributes = attribute_type<GlobalClipAttributes>(
-    {field<&GlobalClipAttributes::clip_norm>("clip_norm", true)});
+constexpr AttributeType kGlobalClipAttributes =
+    attribute_type<GlobalClipAttributes>({field<&GlobalClipAttributes::clip_norm>("clip_norm", true)});
 
 // --- Samples and references ---
 
@@ -122,10 +117,8 @@ constexpr AttributeType kGlobalClipAttributes = attribute_type<GlobalClipAttribu
 
 ReduceAttributes reduction_of(const AttributeMap& attributes, const char* name) {
   ReduceAttributes a;
-  if (auto found = attributes.find(name); found != attributes.end())
-    set_field(a.axis, found->second, "", "");
-  if (auto found = attributes.find("keepdims"); found != attributes.end())
-    a.keepdims = found->second.truth;
+  if (auto found = attributes.find(name); found != attributes.end()) set_field(a.axis, found->second, "", "");
+  if (auto found = attributes.find("keepdims"); found != attributes.end()) a.keepdims = found->second.truth;
   return a;
 }
 
@@ -155,28 +148,19 @@ std::vector<OpSample> norm_samples() {
       {.inputs = {{.shape = {2, 3}}}, .attributes = {{"axis", 1}, {"keepdims", true}}},
       {.inputs = {{.shape = {2, 3}}}, .attributes = {{"ord", 1}, {"axis", 0}}},
       {.inputs = {{.shape = {2, 3}}}, .attributes = {{"ord", 3}}},
-      {.inputs = {{.shape = {2, 3}, .values = {1, -2, 3, -4, 5, -6}}},
-       .attributes = {{"ord", "inf"}, {"axis", 1}}},
-      {.inputs = {{.shape = {2, 3}}},
-       .attributes = {{"ord", "nuclear"}},
-       .error = "not \"nuclear\""},
-      {.inputs = {{.shape = {2, 3}}},
-       .attributes = {{"ord", -1}},
-       .error = "or a positive number, not -1"},
-      {.inputs = {{.shape = {2, 3}}},
-       .attributes = {{"axis", 2}},
-       .error = "axis 2 is out of range for rank 2"},
+      {.inputs = {{.shape = {2, 3}, .values = {1, -2, 3, -4, 5, -6}}}, .attributes = {{"ord", "inf"}, {"axis", 1}}},
+      {.inputs = {{.shape = {2, 3}}}, .attributes = {{"ord", "nuclear"}}, .error = "not \"nuclear\""},
+      {.inputs = {{.shape = {2, 3}}}, .attributes = {{"ord", -1}}, .error = "or a positive number, not -1"},
+      {.inputs = {{.shape = {2, 3}}}, .attributes = {{"axis", 2}}, .error = "axis 2 is out of range for rank 2"},
   };
 }
 void norm_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
                     std::vector<ReferenceTensor>& outputs) {
   NormOrder order;
-  if (auto found = attributes.find("ord"); found != attributes.end())
-    set_field(order, found->second, "", "");
+  if (auto found = attributes.find("ord"); found != attributes.end()) set_field(order, found->second, "", "");
   const ReduceAttributes a = reduction_of(attributes, "axis");
   const Shape& shape = inputs[0].shape;
-  ReferenceTensor out{
-      .shape = reduced_shape(shape, normalize_axes("reference", a.axis, shape.rank()), a.keepdims)};
+  ReferenceTensor out{.shape = reduced_shape(shape, normalize_axes("reference", a.axis, shape.rank()), a.keepdims)};
   out.values.assign(static_cast<std::size_t>(out.shape.size()), 0);
   const auto groups = groups_of(shape, a);
   for (std::size_t i = 0; i < groups.size(); ++i) {
@@ -184,8 +168,7 @@ void norm_reference(const std::vector<ReferenceTensor>& inputs, const AttributeM
     const double x = std::abs(inputs[0].values[i]);
     value = std::isinf(order.number) ? std::max(value, x) : value + std::pow(x, order.number);
   }
-  for (double& value : out.values)
-    value = std::isinf(order.number) ? value : std::pow(value, 1 / order.number);
+  for (double& value : out.values) value = std::isinf(order.number) ? value : std::pow(value, 1 / order.number);
   outputs = {out};
 }
 const OpTest kNormTest = {.samples = norm_samples, .reference = norm_reference};
@@ -195,9 +178,7 @@ std::vector<OpSample> normalize_samples() {
       {.inputs = {{.shape = {2, 3}}}},
       {.inputs = {{.shape = {2, 3}}}, .attributes = {{"axis", 1}}},
       {.inputs = {{.shape = {2, 3}}}, .attributes = {{"axis", 0}, {"epsilon", 100.0}}},
-      {.inputs = {{.shape = {2}}},
-       .attributes = {{"axis", 1}},
-       .error = "axis 1 is out of range for rank 1"},
+      {.inputs = {{.shape = {2}}}, .attributes = {{"axis", 1}}, .error = "axis 1 is out of range for rank 1"},
   };
 }
 void normalize_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
@@ -206,8 +187,7 @@ void normalize_reference(const std::vector<ReferenceTensor>& inputs, const Attri
   const double epsilon = found == attributes.end() ? 1e-12 : found->second.number;
   const auto groups = groups_of(inputs[0].shape, reduction_of(attributes, "axis"));
   std::vector<double> squares(groups.size(), 0);
-  for (std::size_t i = 0; i < groups.size(); ++i)
-    squares[groups[i]] += inputs[0].values[i] * inputs[0].values[i];
+  for (std::size_t i = 0; i < groups.size(); ++i) squares[groups[i]] += inputs[0].values[i] * inputs[0].values[i];
   outputs = {inputs[0]};
   for (std::size_t i = 0; i < groups.size(); ++i)
     outputs[0].values[i] /= std::sqrt(std::max(squares[groups[i]], epsilon));
@@ -251,8 +231,7 @@ void clip_reference(const std::vector<ReferenceTensor>& inputs, const AttributeM
   const double clip = attributes.at("clip_norm").number;
   const auto groups = groups_of(inputs[0].shape, reduction_of(attributes, "axes"));
   std::vector<double> squares(groups.size(), 0);
-  for (std::size_t i = 0; i < groups.size(); ++i)
-    squares[groups[i]] += inputs[0].values[i] * inputs[0].values[i];
+  for (std::size_t i = 0; i < groups.size(); ++i) squares[groups[i]] += inputs[0].values[i] * inputs[0].values[i];
   outputs = {inputs[0]};
   for (std::size_t i = 0; i < groups.size(); ++i) {
     outputs[0].values[i] *= clip / std::max(clip, std::sqrt(squares[groups[i]]));
@@ -269,8 +248,8 @@ std::vector<OpSample> global_clip_samples() {
        .error = "dtype int32 is not supported"},
   };
 }
-void global_clip_reference(const std::vector<ReferenceTensor>& inputs,
-                           const AttributeMap& attributes, std::vector<ReferenceTensor>& outputs) {
+void global_clip_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
+                           std::vector<ReferenceTensor>& outputs) {
   const double clip = attributes.at("clip_norm").number;
   const double norm = global_norm_of(inputs);
   outputs = inputs;
@@ -279,16 +258,13 @@ void global_clip_reference(const std::vector<ReferenceTensor>& inputs,
   }
   outputs.push_back({.shape = {}, .values = {norm}});
 }
-const OpTest kClipByGlobalNormTest = {.samples = global_clip_samples,
-                                      .reference = global_clip_reference};
+const OpTest kClipByGlobalNormTest = {.samples = global_clip_samples, .reference = global_clip_reference};
 
 #endif
 
 // What global norms read of a tensor: the rows of a row-sparse gradient, whose repeats are not
 // merged.
-Tensor dense_part(const Tensor& tensor) {
-  return tensor.is_row_sparse() ? tensor.values() : tensor;
-}
+Tensor dense_part(const Tensor& tensor) { return tensor.is_row_sparse() ? tensor.values() : tensor; }
 
 std::vector<Tensor> to_tensors(std::span<const Operand> operands) {
   std::vector<Tensor> tensors;
@@ -305,8 +281,8 @@ constinit const OpDef kNorm = {
     .attributes = &kNormAttributes,
     .compose =
         [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
-          outputs.push_back(norm_of_order(floating_operand("norm", inputs[0]),
-                                          *static_cast<const NormAttributes*>(attributes)));
+          outputs.push_back(
+              norm_of_order(floating_operand("norm", inputs[0]), *static_cast<const NormAttributes*>(attributes)));
         },
     .test = CAPSTAN_OP_TEST(kNormTest),
 };
@@ -330,10 +306,8 @@ constinit const OpDef kGlobalNorm = {
     .kind = OpKind::kComposite,
     .arity = kVariadic,
     .input_names = "tensors",
-    .compose =
-        [](std::span<const Operand> inputs, const void*, std::vector<Tensor>& outputs) {
-          outputs.push_back(global_norm(to_tensors(inputs)));
-        },
+    .compose = [](std::span<const Operand> inputs, const void*,
+                  std::vector<Tensor>& outputs) { outputs.push_back(global_norm(to_tensors(inputs))); },
     .test = CAPSTAN_OP_TEST(kGlobalNormTest),
 };
 
@@ -369,8 +343,7 @@ constinit const OpDef kClipByGlobalNorm = {
 };
 
 Tensor norm(Operand x, Axes axis, bool keepdims) {
-  return norm_of_order(floating_operand("norm", x),
-                       {.ord = {}, .axis = axis, .keepdims = keepdims});
+  return norm_of_order(floating_operand("norm", x), {.ord = {}, .axis = axis, .keepdims = keepdims});
 }
 
 Tensor l2_normalize(Operand x, Axes axis, double epsilon) {
@@ -384,9 +357,8 @@ Tensor global_norm(std::span<const Tensor> tensors) {
   for (const Tensor& tensor : tensors) {
     if (!tensor.has_value()) continue;
     const Tensor value = floating_operand("global_norm", dense_part(tensor));
-    CAPSTAN_CHECK(!sum.has_value() || sum.dtype() == value.dtype(), DTypeError,
-                  "global_norm: dtypes differ, ", sum.dtype(), " and ", value.dtype(),
-                  help("clip tensors of one dtype at a time"));
+    CAPSTAN_CHECK(!sum.has_value() || sum.dtype() == value.dtype(), DTypeError, "global_norm: dtypes differ, ",
+                  sum.dtype(), " and ", value.dtype(), help("clip tensors of one dtype at a time"));
     const Tensor half = l2_loss(value);
     sum = sum.has_value() ? sum + half : half;
   }
@@ -395,8 +367,7 @@ Tensor global_norm(std::span<const Tensor> tensors) {
 
 Tensor clip_by_norm(Operand x, Operand clip_norm, Axes axes) {
   const Tensor given = to_tensor(x);
-  const Tensor value =
-      floating_operand("clip_by_norm", given.is_row_sparse() ? given.values() : given);
+  const Tensor value = floating_operand("clip_by_norm", given.is_row_sparse() ? given.values() : given);
   normalize_axes("clip_by_norm", axes, value.rank());
   const Tensor limit = maximum(to_tensor(clip_norm, value.dtype()), 0);
   const Tensor squares = reduce_sum(square(value), axes, true);
@@ -404,8 +375,8 @@ Tensor clip_by_norm(Operand x, Operand clip_norm, Axes axes) {
   const Tensor positive = greater(squares, 0);
   const Tensor length = where(positive, sqrt(where(positive, squares, 1.0)), squares);
   const Tensor clipped = value * limit / maximum(length, limit);
-  CAPSTAN_CHECK(clipped.shape() == value.shape(), ShapeError, "clip_by_norm: clip_norm ",
-                limit.shape(), " enlarges x, ", value.shape());
+  CAPSTAN_CHECK(clipped.shape() == value.shape(), ShapeError, "clip_by_norm: clip_norm ", limit.shape(),
+                " enlarges x, ", value.shape());
   return given.is_row_sparse() ? make_row_sparse(given.indices(), clipped, given.shape()) : clipped;
 }
 
@@ -423,9 +394,8 @@ ClippedByGlobalNorm clip_by_global_norm(std::span<const Tensor> tensors, Operand
     }
     const Tensor value = dense_part(tensor);
     Tensor clipped = value * cast(scale, value.dtype());
-    result.tensors.push_back(tensor.is_row_sparse()
-                                 ? make_row_sparse(tensor.indices(), clipped, tensor.shape())
-                                 : clipped);
+    result.tensors.push_back(tensor.is_row_sparse() ? make_row_sparse(tensor.indices(), clipped, tensor.shape())
+                                                    : clipped);
   }
   return result;
 }

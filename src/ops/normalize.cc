@@ -37,8 +37,8 @@ Axes leading_axes(int rank) {
 
 Tensor floating_operand(std::string_view name, Operand operand) {
   Tensor x = to_tensor(operand);
-  CAPSTAN_CHECK(is_floating(x.dtype()), DTypeError, name, ": dtype ", x.dtype(),
-                " is not supported", arguments({{"x", x}}));
+  CAPSTAN_CHECK(is_floating(x.dtype()), DTypeError, name, ": dtype ", x.dtype(), " is not supported",
+                arguments({{"x", x}}));
   return x;
 }
 
@@ -59,17 +59,15 @@ std::int64_t rows_of(const Shape& shape) {
 void check_channels(const Call& call, int position, std::string_view name) {
   const Shape x = call.input(0).shape();
   const Shape shape = call.input(position).shape();
-  CAPSTAN_CHECK(shape.rank() == 1 && shape[0] == x[-1], ShapeError, call.op.name, ": ", name,
-                " has shape ", shape, " for ", x[-1], " channels",
-                arguments({{"x", call.input(0)}, {name, call.input(position)}}));
+  CAPSTAN_CHECK(shape.rank() == 1 && shape[0] == x[-1], ShapeError, call.op.name, ": ", name, " has shape ", shape,
+                " for ", x[-1], " channels", arguments({{"x", call.input(0)}, {name, call.input(position)}}));
 }
 
 void check_input(const Call& call) {
   const TensorRef& x = call.input(0);
-  CAPSTAN_CHECK(is_floating(x.dtype()), DTypeError, call.op.name, ": dtype ", x.dtype(),
-                " is not supported", arguments({{"x", x}}));
-  CAPSTAN_CHECK(x.rank() >= 1, ShapeError, call.op.name, ": the input needs rank 1 or more",
+  CAPSTAN_CHECK(is_floating(x.dtype()), DTypeError, call.op.name, ": dtype ", x.dtype(), " is not supported",
                 arguments({{"x", x}}));
+  CAPSTAN_CHECK(x.rank() >= 1, ShapeError, call.op.name, ": the input needs rank 1 or more", arguments({{"x", x}}));
 }
 
 void infer_batch_norm(const Call& call, OutputSpecs& outputs) {
@@ -93,8 +91,7 @@ void run_batch_norm(const Call& call, std::span<Tensor> outputs) {
     const WideOutput<T> variance(outputs[2]);
     batch_norm_moments<T>(rows, channels, x, mean, variance);
     std::vector<T> inverse(static_cast<std::size_t>(channels));
-    batch_norm_inverse_deviation<T>(channels, variance,
-                                    static_cast<T>(call.attributes<EpsilonAttributes>().epsilon),
+    batch_norm_inverse_deviation<T>(channels, variance, static_cast<T>(call.attributes<EpsilonAttributes>().epsilon),
                                     inverse.data());
     batch_norm_apply<T>(rows, channels, x, mean, inverse.data(), WideInput<T>(call.input(1)),
                         WideInput<T>(call.input(2)), WideOutput<T>(outputs[0]));
@@ -105,9 +102,8 @@ void vjp_batch_norm(const VjpCall& call, std::span<Tensor> cotangents) {
   const Tensor& x = call.input(0);
   const Tensor& mean = call.output(1);
   if (call.has_cotangent(0)) {
-    BatchNormGradients gradients =
-        batch_norm_gradients(x, call.input(1), mean, call.output(2), call.cotangent(0),
-                             call.attributes<EpsilonAttributes>().epsilon);
+    BatchNormGradients gradients = batch_norm_gradients(x, call.input(1), mean, call.output(2), call.cotangent(0),
+                                                        call.attributes<EpsilonAttributes>().epsilon);
     cotangents[0] = std::move(gradients.x);
     cotangents[1] = std::move(gradients.scale);
     cotangents[2] = std::move(gradients.offset);
@@ -131,9 +127,8 @@ void infer_batch_norm_gradients(const Call& call, OutputSpecs& outputs) {
   check_channels(call, 2, "mean");
   check_channels(call, 3, "variance");
   const Shape shape = call.input(0).shape();
-  CAPSTAN_CHECK(call.input(4).shape() == shape, ShapeError, call.op.name, ": shapes differ, ",
-                shape, " and ", call.input(4).shape(),
-                arguments({{"x", call.input(0)}, {"g", call.input(4)}}));
+  CAPSTAN_CHECK(call.input(4).shape() == shape, ShapeError, call.op.name, ": shapes differ, ", shape, " and ",
+                call.input(4).shape(), arguments({{"x", call.input(0)}, {"g", call.input(4)}}));
   const DType dtype = call.input(0).dtype();
   outputs.add(dtype, shape);
   outputs.add(dtype, {shape[-1]});
@@ -146,12 +141,10 @@ void run_batch_norm_gradients(const Call& call, std::span<Tensor> outputs) {
   with_wide_type(call.input(0).dtype(), [&]<class T>(T) {
     std::vector<T> inverse(static_cast<std::size_t>(channels));
     batch_norm_inverse_deviation<T>(channels, WideInput<T>(call.input(3)),
-                                    static_cast<T>(call.attributes<EpsilonAttributes>().epsilon),
-                                    inverse.data());
-    batch_norm_gradient<T>(rows_of(shape), channels, WideInput<T>(call.input(0)),
-                           WideInput<T>(call.input(2)), inverse.data(), WideInput<T>(call.input(1)),
-                           WideInput<T>(call.input(4)), WideOutput<T>(outputs[0]),
-                           WideOutput<T>(outputs[1]), WideOutput<T>(outputs[2]));
+                                    static_cast<T>(call.attributes<EpsilonAttributes>().epsilon), inverse.data());
+    batch_norm_gradient<T>(rows_of(shape), channels, WideInput<T>(call.input(0)), WideInput<T>(call.input(2)),
+                           inverse.data(), WideInput<T>(call.input(1)), WideInput<T>(call.input(4)),
+                           WideOutput<T>(outputs[0]), WideOutput<T>(outputs[1]), WideOutput<T>(outputs[2]));
   });
 }
 
@@ -198,12 +191,9 @@ double number_of(const AttributeMap& attributes, const char* name, double otherw
 std::vector<OpSample> batch_norm_samples() {
   return {
       {.inputs = {{.shape = {4, 2}}, {.shape = {2}}, {.shape = {2}}}},
-      {.inputs = {{.shape = {2, 2, 2, 3}}, {.shape = {3}}, {.shape = {3}}},
-       .attributes = {{"epsilon", 0.1}}},
-      {.inputs = {{.shape = {4, 3}}, {.shape = {2}}, {.shape = {3}}},
-       .error = "scale has shape [2] for 3 channels"},
-      {.inputs = {{.shape = {}}, {.shape = {1}}, {.shape = {1}}},
-       .error = "the input needs rank 1 or more"},
+      {.inputs = {{.shape = {2, 2, 2, 3}}, {.shape = {3}}, {.shape = {3}}}, .attributes = {{"epsilon", 0.1}}},
+      {.inputs = {{.shape = {4, 3}}, {.shape = {2}}, {.shape = {3}}}, .error = "scale has shape [2] for 3 channels"},
+      {.inputs = {{.shape = {}}, {.shape = {1}}, {.shape = {1}}}, .error = "the input needs rank 1 or more"},
   };
 }
 
@@ -221,8 +211,8 @@ ChannelMoments moments_of(const ReferenceTensor& x) {
   }
   return result;
 }
-void batch_norm_reference(const std::vector<ReferenceTensor>& inputs,
-                          const AttributeMap& attributes, std::vector<ReferenceTensor>& outputs) {
+void batch_norm_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
+                          std::vector<ReferenceTensor>& outputs) {
   const double epsilon = number_of(attributes, "epsilon", 1e-3);
   const ReferenceTensor& x = inputs[0];
   const ChannelMoments m = moments_of(x);
@@ -231,37 +221,30 @@ void batch_norm_reference(const std::vector<ReferenceTensor>& inputs,
   for (std::size_t i = 0; i < x.values.size(); ++i) {
     const std::size_t c = i % channels;
     y.values[i] =
-        (x.values[i] - m.mean[c]) / std::sqrt(m.variance[c] + epsilon) * inputs[1].values[c] +
-        inputs[2].values[c];
+        (x.values[i] - m.mean[c]) / std::sqrt(m.variance[c] + epsilon) * inputs[1].values[c] + inputs[2].values[c];
   }
   const Shape shape{x.shape[-1]};
   outputs = {y,
              {.dtype = x.dtype, .shape = shape, .values = m.mean},
              {.dtype = x.dtype, .shape = shape, .values = m.variance}};
 }
-const OpTest kBatchNormTrainingTest = {.samples = batch_norm_samples,
-                                       .reference = batch_norm_reference};
+const OpTest kBatchNormTrainingTest = {.samples = batch_norm_samples, .reference = batch_norm_reference};
 
 std::vector<OpSample> batch_norm_gradient_samples() {
   return {
-      {.inputs = {{.shape = {4, 2}},
-                  {.shape = {2}},
-                  {.shape = {2}},
-                  {.shape = {2}, .domain = {0.5, 2}},
-                  {.shape = {4, 2}}}},
+      {.inputs =
+           {{.shape = {4, 2}}, {.shape = {2}}, {.shape = {2}}, {.shape = {2}, .domain = {0.5, 2}}, {.shape = {4, 2}}}},
       {.inputs = {{.shape = {2, 3, 2}},
                   {.shape = {2}},
                   {.shape = {2}},
                   {.shape = {2}, .domain = {0.5, 2}},
                   {.shape = {2, 3, 2}}},
        .attributes = {{"epsilon", 0.1}}},
-      {.inputs =
-           {{.shape = {4, 2}}, {.shape = {2}}, {.shape = {2}}, {.shape = {2}}, {.shape = {3, 2}}},
+      {.inputs = {{.shape = {4, 2}}, {.shape = {2}}, {.shape = {2}}, {.shape = {2}}, {.shape = {3, 2}}},
        .error = "shapes differ, [4, 2] and [3, 2]"},
   };
 }
-void batch_norm_gradient_reference(const std::vector<ReferenceTensor>& inputs,
-                                   const AttributeMap& attributes,
+void batch_norm_gradient_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
                                    std::vector<ReferenceTensor>& outputs) {
   const double epsilon = number_of(attributes, "epsilon", 1e-3);
   const auto& x = inputs[0].values;
@@ -295,11 +278,8 @@ std::vector<OpSample> moments_samples() {
   return {
       {.inputs = {{.shape = {4}}}, .attributes = {{"axes", 0}}},
       {.inputs = {{.shape = {3, 2}}}, .attributes = {{"axes", 0}}},
-      {.inputs = {{.shape = {3, 2}}},
-       .attributes = {{"axes", std::vector<AttributeValue>{0}}, {"keepdims", true}}},
-      {.inputs = {{.shape = {2, 3}}},
-       .attributes = {{"axes", 2}},
-       .error = "axis 2 is out of range for rank 2"},
+      {.inputs = {{.shape = {3, 2}}}, .attributes = {{"axes", std::vector<AttributeValue>{0}}, {"keepdims", true}}},
+      {.inputs = {{.shape = {2, 3}}}, .attributes = {{"axes", 2}}, .error = "axis 2 is out of range for rank 2"},
   };
 }
 void moments_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
@@ -331,28 +311,25 @@ std::vector<OpSample> normalization_samples() {
        .error = "shapes do not broadcast"},
   };
 }
-void normalization_reference(const std::vector<ReferenceTensor>& inputs,
-                             const AttributeMap& attributes,
+void normalization_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
                              std::vector<ReferenceTensor>& outputs) {
   const double epsilon = number_of(attributes, "variance_epsilon", 0);
   outputs = {inputs[0]};
   for (std::size_t i = 0; i < outputs[0].values.size(); ++i) {
     const std::size_t c = i % 3;
-    outputs[0].values[i] = (inputs[0].values[i] - inputs[1].values[c]) /
-                               std::sqrt(inputs[2].values[c] + epsilon) * inputs[4].values[c] +
-                           inputs[3].values[c];
+    outputs[0].values[i] =
+        (inputs[0].values[i] - inputs[1].values[c]) / std::sqrt(inputs[2].values[c] + epsilon) * inputs[4].values[c] +
+        inputs[3].values[c];
   }
 }
-const OpTest kBatchNormalizationTest = {.samples = normalization_samples,
-                                        .reference = normalization_reference};
+const OpTest kBatchNormalizationTest = {.samples = normalization_samples, .reference = normalization_reference};
 
 std::vector<OpSample> layer_samples() {
   return {
       {.inputs = {{.shape = {2, 3}}, {.shape = {3}}, {.shape = {3}}}},
       {.inputs = {{.shape = {2, 2, 3}}, {.shape = {2, 3}}, {.shape = {2, 3}}},
        .attributes = {{"axes", 2}, {"epsilon", 0.1}}},
-      {.inputs = {{.shape = {2, 3}}, {.shape = {2}}, {.shape = {3}}},
-       .error = "scale has shape [2], not [3]"},
+      {.inputs = {{.shape = {2, 3}}, {.shape = {2}}, {.shape = {3}}}, .error = "scale has shape [2], not [3]"},
       {.inputs = {{.shape = {2}}, {.shape = {2}}, {.shape = {2}}},
        .attributes = {{"axes", 2}},
        .error = "2 axes of a tensor of rank 1"},
@@ -369,10 +346,9 @@ void layer_reference(const std::vector<ReferenceTensor>& inputs, const Attribute
                          inputs[0].values.begin() + static_cast<std::ptrdiff_t>((row + 1) * n));
     const ChannelMoments m = moments_of(column);
     for (std::size_t i = 0; i < n; ++i) {
-      outputs[0].values[row * n + i] = (column.values[i] - m.mean[0]) /
-                                           std::sqrt(m.variance[0] + epsilon) *
-                                           inputs[1].values[i] +
-                                       inputs[2].values[i];
+      outputs[0].values[row * n + i] =
+          (column.values[i] - m.mean[0]) / std::sqrt(m.variance[0] + epsilon) * inputs[1].values[i] +
+          inputs[2].values[i];
     }
   }
 }
@@ -389,8 +365,7 @@ std::vector<OpSample> fused_training_samples() {
        .error = "images need rank 4, not 2"},
   };
 }
-void fused_training_reference(const std::vector<ReferenceTensor>& inputs,
-                              const AttributeMap& attributes,
+void fused_training_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
                               std::vector<ReferenceTensor>& outputs) {
   batch_norm_reference(inputs, attributes, outputs);
   const double rows = static_cast<double>(rows_of(inputs[0].shape));
@@ -409,22 +384,20 @@ std::vector<OpSample> fused_inference_samples() {
        .error = "mean has shape [3] for 2 channels"},
   };
 }
-void fused_inference_reference(const std::vector<ReferenceTensor>& inputs,
-                               const AttributeMap& attributes,
+void fused_inference_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
                                std::vector<ReferenceTensor>& outputs) {
   const double epsilon = number_of(attributes, "epsilon", 1e-3);
   outputs = {inputs[0]};
   const std::size_t channels = inputs[1].values.size();
   for (std::size_t i = 0; i < outputs[0].values.size(); ++i) {
     const std::size_t c = i % channels;
-    outputs[0].values[i] = (inputs[0].values[i] - inputs[3].values[c]) /
-                               std::sqrt(inputs[4].values[c] + epsilon) * inputs[1].values[c] +
-                           inputs[2].values[c];
+    outputs[0].values[i] =
+        (inputs[0].values[i] - inputs[3].values[c]) / std::sqrt(inputs[4].values[c] + epsilon) * inputs[1].values[c] +
+        inputs[2].values[c];
   }
 }
-const OpTest kFusedBatchNormInferenceTest = {.samples = fused_inference_samples,
-                                             .reference = fused_inference_reference,
-                                             .dtypes = {float32}};
+const OpTest kFusedBatchNormInferenceTest = {
+    .samples = fused_inference_samples, .reference = fused_inference_reference, .dtypes = {float32}};
 
 std::vector<OpSample> dropout_samples() {
   return {
@@ -434,9 +407,7 @@ std::vector<OpSample> dropout_samples() {
       {.inputs = {{.shape = {3}}},
        .attributes = {{"rate", 1.0}, {"seed", 7}},
        .error = "the rate must be in [0, 1), not 1"},
-      {.inputs = {{.shape = {3}}},
-       .attributes = {{"rate", -0.5}, {"seed", 7}},
-       .error = "the rate must be in [0, 1)"},
+      {.inputs = {{.shape = {3}}}, .attributes = {{"rate", -0.5}, {"seed", 7}}, .error = "the rate must be in [0, 1)"},
   };
 }
 // Word i of the stream decides on element i.
@@ -453,21 +424,17 @@ void dropout_reference(const std::vector<ReferenceTensor>& inputs, const Attribu
 const OpTest kDropoutTest = {.samples = dropout_samples, .reference = dropout_reference};
 
 std::vector<OpSample> mask_samples() {
-  const SampleInput mask{
-      .shape = {4}, .values = {1, 0, 0, 1}, .dtype = bool_, .differentiable = false};
+  const SampleInput mask{.shape = {4}, .values = {1, 0, 0, 1}, .dtype = bool_, .differentiable = false};
   return {
       {.inputs = {{.shape = {4}}, mask}, .attributes = {{"rate", 0.25}}},
-      {.inputs = {{.shape = {4}}, mask},
-       .attributes = {{"rate", 1.5}},
-       .error = "the rate must be in [0, 1), not 1.5"},
+      {.inputs = {{.shape = {4}}, mask}, .attributes = {{"rate", 1.5}}, .error = "the rate must be in [0, 1), not 1.5"},
   };
 }
 void mask_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
                     std::vector<ReferenceTensor>& outputs) {
   outputs = {inputs[0]};
   for (std::size_t i = 0; i < outputs[0].values.size(); ++i) {
-    outputs[0].values[i] =
-        inputs[1].values[i] != 0 ? inputs[0].values[i] / (1 - attributes.at("rate").number) : 0.0;
+    outputs[0].values[i] = inputs[1].values[i] != 0 ? inputs[0].values[i] / (1 - attributes.at("rate").number) : 0.0;
   }
 }
 const OpTest kDropoutWithMaskTest = {.samples = mask_samples, .reference = mask_reference};
@@ -513,8 +480,8 @@ BatchNormResult batch_norm_training(Operand x, Operand scale, Operand offset, do
   return {std::move(outputs[0]), std::move(outputs[1]), std::move(outputs[2])};
 }
 
-BatchNormGradients batch_norm_gradients(Operand x, Operand scale, Operand mean, Operand variance,
-                                        Operand g, double epsilon) {
+BatchNormGradients batch_norm_gradients(Operand x, Operand scale, Operand mean, Operand variance, Operand g,
+                                        double epsilon) {
   const EpsilonAttributes attributes{epsilon};
   Operand inputs[] = {x, scale, mean, variance, g};
   std::vector<Tensor> outputs = apply_all(kBatchNormGradients, inputs, &attributes);
@@ -529,9 +496,8 @@ struct MomentsAttributes {
   Axes axes;
   bool keepdims = false;
 };
-constexpr AttributeType kMomentsAttributes =
-    attribute_type<MomentsAttributes>({field<&MomentsAttributes::axes>("axes", true),
-                                       field<&MomentsAttributes::keepdims>("keepdims")});
+constexpr AttributeType kMomentsAttributes = attribute_type<MomentsAttributes>(
+    {field<&MomentsAttributes::axes>("axes", true), field<&MomentsAttributes::keepdims>("keepdims")});
 
 struct NormalizationAttributes {
   double variance_epsilon = 0;
@@ -579,9 +545,9 @@ constinit const OpDef kBatchNormalization = {
     .attributes = &kNormalizationAttributes,
     .compose =
         [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
-          outputs.push_back(batch_normalization(
-              inputs[0], inputs[1], inputs[2], inputs[3], inputs[4],
-              static_cast<const NormalizationAttributes*>(attributes)->variance_epsilon));
+          outputs.push_back(
+              batch_normalization(inputs[0], inputs[1], inputs[2], inputs[3], inputs[4],
+                                  static_cast<const NormalizationAttributes*>(attributes)->variance_epsilon));
         },
     .test = CAPSTAN_OP_TEST(kBatchNormalizationTest),
 };
@@ -596,9 +562,8 @@ constinit const OpDef kFusedBatchNormTraining = {
     .attributes = &kEpsilonAttributes,
     .compose =
         [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
-          push(outputs, fused_batch_norm_training(
-                            inputs[0], inputs[1], inputs[2],
-                            static_cast<const EpsilonAttributes*>(attributes)->epsilon));
+          push(outputs, fused_batch_norm_training(inputs[0], inputs[1], inputs[2],
+                                                  static_cast<const EpsilonAttributes*>(attributes)->epsilon));
         },
     .test = CAPSTAN_OP_TEST(kFusedBatchNormTrainingTest),
 };
@@ -612,9 +577,8 @@ constinit const OpDef kFusedBatchNormInference = {
     .attributes = &kEpsilonAttributes,
     .compose =
         [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
-          outputs.push_back(fused_batch_norm_inference(
-              inputs[0], inputs[1], inputs[2], inputs[3], inputs[4],
-              static_cast<const EpsilonAttributes*>(attributes)->epsilon));
+          outputs.push_back(fused_batch_norm_inference(inputs[0], inputs[1], inputs[2], inputs[3], inputs[4],
+                                                       static_cast<const EpsilonAttributes*>(attributes)->epsilon));
         },
     .test = CAPSTAN_OP_TEST(kFusedBatchNormInferenceTest),
 };
@@ -629,8 +593,7 @@ constinit const OpDef kLayerNormalization = {
     .compose =
         [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
           const auto& a = *static_cast<const LayerAttributes*>(attributes);
-          outputs.push_back(layer_normalization(inputs[0], inputs[1], inputs[2],
-                                                static_cast<int>(a.axes), a.epsilon));
+          outputs.push_back(layer_normalization(inputs[0], inputs[1], inputs[2], static_cast<int>(a.axes), a.epsilon));
         },
     .test = CAPSTAN_OP_TEST(kLayerNormalizationTest),
 };
@@ -651,42 +614,33 @@ Tensor batch_normalization(Operand x, Operand mean, Operand variance, Operand of
   });
 }
 
-BatchNormResult fused_batch_norm_training(Operand x, Operand scale, Operand offset,
-                                          double epsilon) {
+BatchNormResult fused_batch_norm_training(Operand x, Operand scale, Operand offset, double epsilon) {
   const Tensor value = to_tensor(x);
-  CAPSTAN_CHECK(value.dtype() == DType::kFloat32, DTypeError,
-                "fused_batch_norm_training: images must be float32, not ", value.dtype(),
+  CAPSTAN_CHECK(value.dtype() == DType::kFloat32, DTypeError, "fused_batch_norm_training: images must be float32, not ",
+                value.dtype(), arguments({{"x", value}}));
+  CAPSTAN_CHECK(value.rank() == 4, ShapeError, "fused_batch_norm_training: images need rank 4, not ", value.rank(),
                 arguments({{"x", value}}));
-  CAPSTAN_CHECK(value.rank() == 4, ShapeError,
-                "fused_batch_norm_training: images need rank 4, not ", value.rank(),
-                arguments({{"x", value}}));
-  BatchNormResult result = with_errors_of("fused_batch_norm_training", [&] {
-    return batch_norm_training(value, scale, offset, epsilon);
-  });
+  BatchNormResult result =
+      with_errors_of("fused_batch_norm_training", [&] { return batch_norm_training(value, scale, offset, epsilon); });
   const auto rows = static_cast<double>(rows_of(value.shape()));
   // The moments are for moving averages and have no gradient.
-  return {result.y, stop_gradient(result.mean),
-          stop_gradient(result.variance * (rows / std::max(rows - 1, 1.0)))};
+  return {result.y, stop_gradient(result.mean), stop_gradient(result.variance * (rows / std::max(rows - 1, 1.0)))};
 }
 
-Tensor fused_batch_norm_inference(Operand x, Operand scale, Operand offset, Operand mean,
-                                  Operand variance, double epsilon) {
+Tensor fused_batch_norm_inference(Operand x, Operand scale, Operand offset, Operand mean, Operand variance,
+                                  double epsilon) {
   const Tensor value = floating_operand("fused_batch_norm_inference", x);
-  CAPSTAN_CHECK(value.rank() == 4, ShapeError,
-                "fused_batch_norm_inference: images need rank 4, not ", value.rank(),
+  CAPSTAN_CHECK(value.rank() == 4, ShapeError, "fused_batch_norm_inference: images need rank 4, not ", value.rank(),
                 arguments({{"x", value}}));
-  const Tensor parts[] = {to_tensor(scale), to_tensor(offset), to_tensor(mean),
-                          to_tensor(variance)};
+  const Tensor parts[] = {to_tensor(scale), to_tensor(offset), to_tensor(mean), to_tensor(variance)};
   const char* const names[] = {"scale", "offset", "mean", "variance"};
   for (int i = 0; i < 4; ++i) {
     CAPSTAN_CHECK(parts[i].rank() == 1 && parts[i].dim(0) == value.dim(3), ShapeError,
-                  "fused_batch_norm_inference: ", names[i], " has shape ", parts[i].shape(),
-                  " for ", value.dim(3), " channels",
-                  arguments({{"x", value}, {names[i], parts[i]}}));
+                  "fused_batch_norm_inference: ", names[i], " has shape ", parts[i].shape(), " for ", value.dim(3),
+                  " channels", arguments({{"x", value}, {names[i], parts[i]}}));
   }
   // The statistics are given, not trained.
-  return batch_normalization(value, stop_gradient(parts[2]), stop_gradient(parts[3]), parts[1],
-                             parts[0], epsilon);
+  return batch_normalization(value, stop_gradient(parts[2]), stop_gradient(parts[3]), parts[1], parts[0], epsilon);
 }
 
 Tensor layer_normalization(Operand x, Operand scale, Operand offset, int axes, double epsilon) {
@@ -697,14 +651,13 @@ Tensor layer_normalization(Operand x, Operand scale, Operand offset, int axes, d
                 " axes of a tensor of rank ", value.rank(), arguments({{"x", value}}));
   const Shape shape = value.shape();
   const Shape inner(shape.dims().last(static_cast<std::size_t>(axes)));
-  CAPSTAN_CHECK(factor.shape() == inner, ShapeError, "layer_normalization: scale has shape ",
-                factor.shape(), ", not ", inner, arguments({{"x", value}, {"scale", factor}}));
-  CAPSTAN_CHECK(shift.shape() == inner, ShapeError, "layer_normalization: offset has shape ",
-                shift.shape(), ", not ", inner, arguments({{"x", value}, {"offset", shift}}));
+  CAPSTAN_CHECK(factor.shape() == inner, ShapeError, "layer_normalization: scale has shape ", factor.shape(), ", not ",
+                inner, arguments({{"x", value}, {"scale", factor}}));
+  CAPSTAN_CHECK(shift.shape() == inner, ShapeError, "layer_normalization: offset has shape ", shift.shape(), ", not ",
+                inner, arguments({{"x", value}, {"offset", shift}}));
   int last[kMaxRank];
   for (int i = 0; i < axes; ++i) last[i] = i - axes;
-  const Moments m =
-      moments(value, Axes(std::span<const int>(last, static_cast<std::size_t>(axes))), true);
+  const Moments m = moments(value, Axes(std::span<const int>(last, static_cast<std::size_t>(axes))), true);
   return (value - m.mean) * rsqrt(m.variance + epsilon) * factor + shift;
 }
 
@@ -725,8 +678,7 @@ constexpr AttributeType kKeyedDropoutAttributes = attribute_type<DropoutAttribut
 struct RateAttributes {
   double rate = 0.5;
 };
-constexpr AttributeType kRateAttributes =
-    attribute_type<RateAttributes>({field<&RateAttributes::rate>("rate", true)});
+constexpr AttributeType kRateAttributes = attribute_type<RateAttributes>({field<&RateAttributes::rate>("rate", true)});
 
 void check_rate(std::string_view op, double rate) {
   CAPSTAN_CHECK(rate >= 0 && rate < 1, ValueError, op, ": the rate must be in [0, 1), not ", rate);
@@ -741,8 +693,8 @@ constinit const OpDef kKeyedDropout = {
     .infer =
         [](const Call& call, OutputSpecs& outputs) {
           const TensorRef& x = call.input(0);
-          CAPSTAN_CHECK(is_floating(x.dtype()), DTypeError, call.op.name, ": dtype ", x.dtype(),
-                        " is not supported", arguments({{"x", x}}));
+          CAPSTAN_CHECK(is_floating(x.dtype()), DTypeError, call.op.name, ": dtype ", x.dtype(), " is not supported",
+                        arguments({{"x", x}}));
           check_rate(call.op.name, call.attributes<DropoutAttributes>().rate);
           outputs.add(x.dtype(), x.shape());
         },
@@ -750,8 +702,7 @@ constinit const OpDef kKeyedDropout = {
         [](const Call& call, std::span<Tensor> outputs) {
           const auto& a = call.attributes<DropoutAttributes>();
           const auto seed = static_cast<std::uint64_t>(a.seed.value);
-          const auto threshold =
-              static_cast<std::uint32_t>(std::min(std::ceil(a.rate * 4294967296.0), 4294967295.0));
+          const auto threshold = static_cast<std::uint32_t>(std::min(std::ceil(a.rate * 4294967296.0), 4294967295.0));
           with_wide_type(call.input(0).dtype(), [&]<class T>(T) {
             keyed_dropout<T>(seed, threshold, static_cast<T>(1 / (1 - a.rate)), outputs[0].size(),
                              WideInput<T>(call.input(0)), WideOutput<T>(outputs[0]));
@@ -761,8 +712,7 @@ constinit const OpDef kKeyedDropout = {
     .vjp =
         [](const VjpCall& call, std::span<Tensor> cotangents) {
           const auto& a = call.attributes<DropoutAttributes>();
-          cotangents[0] =
-              keyed_dropout(call.cotangent(), a.rate, static_cast<std::uint64_t>(a.seed.value));
+          cotangents[0] = keyed_dropout(call.cotangent(), a.rate, static_cast<std::uint64_t>(a.seed.value));
         },
     .test = CAPSTAN_OP_TEST(kDropoutTest),
 };
@@ -776,8 +726,7 @@ constinit const OpDef kDropout = {
     .compose =
         [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
           const auto& a = *static_cast<const DropoutAttributes*>(attributes);
-          outputs.push_back(a.seed.has_value ? dropout(inputs[0], a.rate,
-                                                       static_cast<std::uint64_t>(a.seed.value))
+          outputs.push_back(a.seed.has_value ? dropout(inputs[0], a.rate, static_cast<std::uint64_t>(a.seed.value))
                                              : dropout(inputs[0], a.rate));
         },
     .test = CAPSTAN_OP_TEST(kDropoutTest),
@@ -793,8 +742,8 @@ constinit const OpDef kDropoutWithMask = {
     .attributes = &kRateAttributes,
     .compose =
         [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
-          outputs.push_back(dropout_with_mask(
-              inputs[0], inputs[1], static_cast<const RateAttributes*>(attributes)->rate));
+          outputs.push_back(
+              dropout_with_mask(inputs[0], inputs[1], static_cast<const RateAttributes*>(attributes)->rate));
         },
     .test = CAPSTAN_OP_TEST(kDropoutWithMaskTest),
 };

@@ -48,8 +48,8 @@ void momentum_loop(T* HWY_RESTRICT w, T* HWY_RESTRICT m, const T* HWY_RESTRICT g
 }
 
 template <class T>
-void adam_loop(T* HWY_RESTRICT w, T* HWY_RESTRICT m, T* HWY_RESTRICT v, T* HWY_RESTRICT largest, const T* HWY_RESTRICT g,
-               const AdamNumbers<T>& numbers, std::int64_t n) {
+void adam_loop(T* HWY_RESTRICT w, T* HWY_RESTRICT m, T* HWY_RESTRICT v, T* HWY_RESTRICT largest,
+               const T* HWY_RESTRICT g, const AdamNumbers<T>& numbers, std::int64_t n) {
   for_vectors<T>(n, [&](auto d, std::int64_t i) HWY_ATTR {
     const auto gradient = hn::LoadU(d, g + i);
     const auto old_m = hn::LoadU(d, m + i);
@@ -153,7 +153,8 @@ void check_fits(const VariableState& variable, const TensorRef& other, const cha
 }
 
 [[noreturn]] void wrong_dtype(const VariableState& variable, const char* op) {
-  throw DTypeError(detail::join(op, ": \"", variable.path, "\" is ", variable.value.dtype(), ", not float32 or float64"));
+  throw DTypeError(
+      detail::join(op, ": \"", variable.path, "\" is ", variable.value.dtype(), ", not float32 or float64"));
 }
 
 // variable[row] -= rate * gradient rows.

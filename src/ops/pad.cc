@@ -36,8 +36,7 @@ PadMode mode_of(const PadAttributes& attributes) {
   for (int i = 0; i < 3; ++i) {
     if (attributes.mode.view() == kModes[i]) return static_cast<PadMode>(i);
   }
-  throw ValueError(detail::join("pad: mode must be CONSTANT, REFLECT or SYMMETRIC, not ",
-                                attributes.mode.view()));
+  throw ValueError(detail::join("pad: mode must be CONSTANT, REFLECT or SYMMETRIC, not ", attributes.mode.view()));
 }
 
 PadWidth width_of(const PadAttributes& attributes, int axis) {
@@ -50,22 +49,20 @@ void infer_pad(const Call& call, OutputSpecs& outputs) {
   const auto& attributes = call.attributes<PadAttributes>();
   const PadMode mode = mode_of(attributes);
   CAPSTAN_CHECK(attributes.paddings.size() == 2 * static_cast<std::size_t>(x.rank()), ShapeError,
-                "pad: ", attributes.paddings.size() / 2, " pairs of paddings for ", x.rank(),
-                " axes", arguments({{"x", x}}));
+                "pad: ", attributes.paddings.size() / 2, " pairs of paddings for ", x.rank(), " axes",
+                arguments({{"x", x}}));
   Shape shape;
   for (int i = 0; i < x.rank(); ++i) {
     const auto [before, after] = width_of(attributes, i);
     const std::int64_t length = x.dim(i);
-    CAPSTAN_CHECK(before >= 0 && after >= 0, ShapeError, "pad: negative padding, ", before, " and ",
-                  after, " at axis ", i, arguments({{"x", x}}));
-    CAPSTAN_CHECK(before < std::int64_t{1} << 32 && after < std::int64_t{1} << 32, ShapeError,
-                  "pad: paddings ", before, " and ", after, " at axis ", i, " are too long",
-                  arguments({{"x", x}}));
+    CAPSTAN_CHECK(before >= 0 && after >= 0, ShapeError, "pad: negative padding, ", before, " and ", after, " at axis ",
+                  i, arguments({{"x", x}}));
+    CAPSTAN_CHECK(before < std::int64_t{1} << 32 && after < std::int64_t{1} << 32, ShapeError, "pad: paddings ", before,
+                  " and ", after, " at axis ", i, " are too long", arguments({{"x", x}}));
     const std::int64_t most = mode == PadMode::kReflect ? length - 1 : length;
-    CAPSTAN_CHECK(
-        mode == PadMode::kConstant || std::max(before, after) <= std::max<std::int64_t>(most, 0),
-        ShapeError, "pad: a mirrored padding of ", std::max(before, after), " exceeds ", most,
-        " at axis ", i, arguments({{"x", x}}));
+    CAPSTAN_CHECK(mode == PadMode::kConstant || std::max(before, after) <= std::max<std::int64_t>(most, 0), ShapeError,
+                  "pad: a mirrored padding of ", std::max(before, after), " exceeds ", most, " at axis ", i,
+                  arguments({{"x", x}}));
     shape.push_back(before + length + after);
   }
   outputs.add(x.dtype(), shape);
@@ -92,8 +89,7 @@ void pad_constant(const Tensor& out, const TensorRef& x, const PadAttributes& at
     from *= x.dim(i);
   }
   if (x.size() == 0) return;
-  strided_copy(bytes_of(out, offset), x.raw_data(),
-               std::span(axes, static_cast<std::size_t>(x.rank())), size);
+  strided_copy(bytes_of(out, offset), x.raw_data(), std::span(axes, static_cast<std::size_t>(x.rank())), size);
 }
 
 // The position that element i of a mirrored axis shows.
@@ -104,8 +100,7 @@ std::int64_t mirrored(std::int64_t i, std::int64_t before, std::int64_t length, 
   return from;
 }
 
-void pad_mirrored(const Tensor& out, const TensorRef& x, const PadAttributes& attributes,
-                  std::int64_t edge) {
+void pad_mirrored(const Tensor& out, const TensorRef& x, const PadAttributes& attributes, std::int64_t edge) {
   const int rank = x.rank();
   std::vector<std::int64_t> offsets[kMaxRank];  // per axis, where in x each position lies
   std::int64_t stride = 1;
@@ -172,8 +167,7 @@ void pad_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
     const std::int64_t length = x.dim(i);
     Tensor inside = part_of(g, i, before, before + length);
     inside = fold(inside, part_of(g, i, 0, before), i, edge);
-    g = fold(inside, part_of(g, i, before + length, before + length + after), i,
-             length - edge - after);
+    g = fold(inside, part_of(g, i, before + length, before + length + after), i, length - edge - after);
   }
   cotangents[0] = g;
 }
@@ -193,42 +187,31 @@ AttributeValue pairs(std::initializer_list<std::pair<int, int>> widths) {
 std::vector<OpSample> pad_samples() {
   const std::vector<SampleInput> vector = {{.shape = {3}}};
   const std::vector<SampleInput> matrix = {{.shape = {2, 3}}};
-  return {{.inputs = vector, .attributes = {{"paddings", pairs({{1, 2}})}}},
-          {.inputs = matrix, .attributes = {{"paddings", pairs({{0, 0}, {1, 0}})}}},
-          {.inputs = matrix,
-           .attributes = {{"paddings", pairs({{1, 1}, {0, 2}})}, {"constant_values", 1}}},
-          {.inputs = {{.shape = {}}}, .attributes = {{"paddings", ints({})}}},
-          {.inputs = {{.shape = {0, 2}}}, .attributes = {{"paddings", pairs({{1, 0}, {0, 1}})}}},
-          {.inputs = vector, .attributes = {{"paddings", pairs({{2, 2}})}, {"mode", "REFLECT"}}},
-          {.inputs = matrix,
-           .attributes = {{"paddings", pairs({{1, 0}, {1, 2}})}, {"mode", "REFLECT"}}},
-          {.inputs = vector, .attributes = {{"paddings", pairs({{3, 2}})}, {"mode", "SYMMETRIC"}}},
-          {.inputs = matrix,
-           .attributes = {{"paddings", pairs({{2, 1}, {0, 1}})}, {"mode", "SYMMETRIC"}}},
-          {.inputs = vector,
-           .attributes = {{"paddings", pairs({{-1, 0}})}},
-           .error = "negative padding, -1 and 0"},
-          {.inputs = vector,
-           .attributes = {{"paddings", pairs({{1, 0}, {0, 0}})}},
-           .error = "2 pairs of paddings for 1"},
-          {.inputs = vector,
-           .attributes = {{"paddings", pairs({{3, 0}})}, {"mode", "REFLECT"}},
-           .error = "a mirrored padding of 3 exceeds 2"},
-          {.inputs = vector,
-           .attributes = {{"paddings", pairs({{1, 0}})}, {"mode", "edge"}},
-           .error = "not edge"}};
+  return {
+      {.inputs = vector, .attributes = {{"paddings", pairs({{1, 2}})}}},
+      {.inputs = matrix, .attributes = {{"paddings", pairs({{0, 0}, {1, 0}})}}},
+      {.inputs = matrix, .attributes = {{"paddings", pairs({{1, 1}, {0, 2}})}, {"constant_values", 1}}},
+      {.inputs = {{.shape = {}}}, .attributes = {{"paddings", ints({})}}},
+      {.inputs = {{.shape = {0, 2}}}, .attributes = {{"paddings", pairs({{1, 0}, {0, 1}})}}},
+      {.inputs = vector, .attributes = {{"paddings", pairs({{2, 2}})}, {"mode", "REFLECT"}}},
+      {.inputs = matrix, .attributes = {{"paddings", pairs({{1, 0}, {1, 2}})}, {"mode", "REFLECT"}}},
+      {.inputs = vector, .attributes = {{"paddings", pairs({{3, 2}})}, {"mode", "SYMMETRIC"}}},
+      {.inputs = matrix, .attributes = {{"paddings", pairs({{2, 1}, {0, 1}})}, {"mode", "SYMMETRIC"}}},
+      {.inputs = vector, .attributes = {{"paddings", pairs({{-1, 0}})}}, .error = "negative padding, -1 and 0"},
+      {.inputs = vector, .attributes = {{"paddings", pairs({{1, 0}, {0, 0}})}}, .error = "2 pairs of paddings for 1"},
+      {.inputs = vector,
+       .attributes = {{"paddings", pairs({{3, 0}})}, {"mode", "REFLECT"}},
+       .error = "a mirrored padding of 3 exceeds 2"},
+      {.inputs = vector, .attributes = {{"paddings", pairs({{1, 0}})}, {"mode", "edge"}}, .error = "not edge"}};
 }
 void pad_reference(const std::vector<ReferenceTensor>& in, const AttributeMap& attributes,
                    std::vector<ReferenceTensor>& out) {
   const std::vector<std::int64_t> widths = reference::integers(attributes, "paddings");
-  const std::string mode =
-      reference::has(attributes, "mode") ? attributes.at("mode").text : "CONSTANT";
-  const double value =
-      reference::has(attributes, "constant_values") ? attributes.at("constant_values").number : 0;
+  const std::string mode = reference::has(attributes, "mode") ? attributes.at("mode").text : "CONSTANT";
+  const double value = reference::has(attributes, "constant_values") ? attributes.at("constant_values").number : 0;
   Shape shape = in[0].shape;
   for (int i = 0; i < shape.rank(); ++i) {
-    shape.set(i, shape[i] + widths[static_cast<std::size_t>(2 * i)] +
-                     widths[static_cast<std::size_t>(2 * i) + 1]);
+    shape.set(i, shape[i] + widths[static_cast<std::size_t>(2 * i)] + widths[static_cast<std::size_t>(2 * i) + 1]);
   }
   out = {reference::build(in[0].dtype, shape, [&](Position position) {
     for (int i = 0; i < shape.rank(); ++i) {
@@ -243,8 +226,7 @@ void pad_reference(const std::vector<ReferenceTensor>& in, const AttributeMap& a
     return reference::at(in[0], position);
   })};
 }
-const OpTest kPadTest = {
-    .samples = pad_samples, .reference = pad_reference, .dtypes = reference::kEveryDType};
+const OpTest kPadTest = {.samples = pad_samples, .reference = pad_reference, .dtypes = reference::kEveryDType};
 #endif
 
 }  // namespace
@@ -262,8 +244,7 @@ constinit const OpDef kPad = {
 Tensor pad(Operand x, std::span<const PadWidth> paddings, PadMode mode, double constant_value) {
   std::vector<std::int64_t> widths;
   for (const PadWidth& width : paddings) widths.insert(widths.end(), {width.before, width.after});
-  const PadAttributes attributes{intern(widths), intern(kModes[static_cast<int>(mode)]),
-                                 constant_value};
+  const PadAttributes attributes{intern(widths), intern(kModes[static_cast<int>(mode)]), constant_value};
   return apply(kPad, x, &attributes);
 }
 

@@ -29,21 +29,20 @@ constexpr AttributeType kPoolAttributes = attribute_type<PoolAttributes>(
     {field<&PoolAttributes::ksize>("ksize", true), field<&PoolAttributes::strides>("strides", true),
      field<&PoolAttributes::padding>("padding", true)});
 
-PoolAttributes pool_attributes(const std::array<std::int64_t, 2>& ksize,
-                               const std::array<std::int64_t, 2>& strides, const Padding& padding) {
+PoolAttributes pool_attributes(const std::array<std::int64_t, 2>& ksize, const std::array<std::int64_t, 2>& strides,
+                               const Padding& padding) {
   return {height_width(ksize), height_width(strides), pack(padding)};
 }
 
 Pool2DShape pool_shape(std::string_view op, const Shape& x, const PoolAttributes& attributes) {
-  CAPSTAN_CHECK(x.rank() == 4, ShapeError, op,
-                ": images need rank 4 (batch, height, width, channels), not ", x.rank(),
+  CAPSTAN_CHECK(x.rank() == 4, ShapeError, op, ": images need rank 4 (batch, height, width, channels), not ", x.rank(),
                 "\n  x: ", x);
   const HeightWidth& window = attributes.ksize;
   const HeightWidth& strides = attributes.strides;
-  CAPSTAN_CHECK(window.height >= 1 && window.width >= 1, ValueError, op,
-                ": windows must be 1 or more, not ", window.height, " by ", window.width);
-  CAPSTAN_CHECK(strides.height >= 1 && strides.width >= 1, ValueError, op,
-                ": strides must be 1 or more, not ", strides.height, " and ", strides.width);
+  CAPSTAN_CHECK(window.height >= 1 && window.width >= 1, ValueError, op, ": windows must be 1 or more, not ",
+                window.height, " by ", window.width);
+  CAPSTAN_CHECK(strides.height >= 1 && strides.width >= 1, ValueError, op, ": strides must be 1 or more, not ",
+                strides.height, " and ", strides.width);
   Pool2DShape shape;
   shape.batch = x[0];
   shape.in_height = x[1];
@@ -64,13 +63,11 @@ Pool2DShape pool_shape(std::string_view op, const Shape& x, const PoolAttributes
 Pool2DShape pool_shape(const Call& call) {
   return pool_shape(call.op.name, call.input(0).shape(), call.attributes<PoolAttributes>());
 }
-Shape result_of(const Pool2DShape& shape) {
-  return {shape.batch, shape.out_height, shape.out_width, shape.channels};
-}
+Shape result_of(const Pool2DShape& shape) { return {shape.batch, shape.out_height, shape.out_width, shape.channels}; }
 
 void check_floating(const Call& call) {
-  CAPSTAN_CHECK(is_floating(call.input(0).dtype()), DTypeError, call.op.name, ": dtype ",
-                call.input(0).dtype(), " is not supported", arguments({{"x", call.input(0)}}));
+  CAPSTAN_CHECK(is_floating(call.input(0).dtype()), DTypeError, call.op.name, ": dtype ", call.input(0).dtype(),
+                " is not supported", arguments({{"x", call.input(0)}}));
 }
 
 void infer_average(const Call& call, OutputSpecs& outputs) {
@@ -93,8 +90,8 @@ void infer_scatter(const Call& call, OutputSpecs& outputs) {
 // [image, image] -> result
 void infer_gather(const Call& call, OutputSpecs& outputs) {
   check_floating(call);
-  CAPSTAN_CHECK(call.input(1).shape() == call.input(0).shape(), ShapeError, call.op.name,
-                ": shapes differ, ", call.input(0).shape(), " and ", call.input(1).shape(),
+  CAPSTAN_CHECK(call.input(1).shape() == call.input(0).shape(), ShapeError, call.op.name, ": shapes differ, ",
+                call.input(0).shape(), " and ", call.input(1).shape(),
                 arguments({{"x", call.input(0)}, {"from", call.input(1)}}));
   outputs.add(call.input(0).dtype(), result_of(pool_shape(call)));
 }
@@ -108,8 +105,7 @@ SampleInput spread_image(Shape shape) {
   SampleInput image{.shape = shape};
   const std::int64_t count = shape.size();
   for (std::int64_t i = 0; i < count; ++i) {
-    image.values.push_back(
-        0.25 * static_cast<double>(i * 7 % (count % 7 == 0 ? count + 1 : count)) - 2);
+    image.values.push_back(0.25 * static_cast<double>(i * 7 % (count % 7 == 0 ? count + 1 : count)) - 2);
   }
   return image;
 }
@@ -122,12 +118,9 @@ std::vector<OpSample> pool_samples() {
   return {
       {.inputs = {spread_image({1, 4, 4, 2})}, .attributes = window_attributes(2, 2, "VALID")},
       {.inputs = {spread_image({2, 5, 4, 1})}, .attributes = window_attributes(3, 2, "SAME")},
-      {.inputs = {spread_image({1, 4, 5, 1})},
-       .attributes = window_attributes(kTwoThree, 1, "SAME")},
+      {.inputs = {spread_image({1, 4, 5, 1})}, .attributes = window_attributes(kTwoThree, 1, "SAME")},
       {.inputs = {{.shape = {0, 4, 4, 1}}}, .attributes = window_attributes(2, 2, "VALID")},
-      {.inputs = {{.shape = {4, 4}}},
-       .attributes = window_attributes(2, 2, "VALID"),
-       .error = "images need rank 4"},
+      {.inputs = {{.shape = {4, 4}}}, .attributes = window_attributes(2, 2, "VALID"), .error = "images need rank 4"},
       {.inputs = {{.shape = {1, 4, 4, 1}}},
        .attributes = window_attributes(0, 2, "VALID"),
        .error = "windows must be 1 or more, not 0 by 0"},
@@ -141,10 +134,8 @@ std::vector<OpSample> pool_samples() {
 }
 std::vector<OpSample> scatter_samples() {
   return {
-      {.inputs = {spread_image({1, 4, 4, 2}), {.shape = {1, 2, 2, 2}}},
-       .attributes = window_attributes(2, 2, "VALID")},
-      {.inputs = {spread_image({2, 5, 4, 1}), {.shape = {2, 3, 2, 1}}},
-       .attributes = window_attributes(3, 2, "SAME")},
+      {.inputs = {spread_image({1, 4, 4, 2}), {.shape = {1, 2, 2, 2}}}, .attributes = window_attributes(2, 2, "VALID")},
+      {.inputs = {spread_image({2, 5, 4, 1}), {.shape = {2, 3, 2, 1}}}, .attributes = window_attributes(3, 2, "SAME")},
       {.inputs = {{.shape = {1, 4, 4, 1}}, {.shape = {1, 3, 3, 1}}},
        .attributes = window_attributes(2, 2, "VALID"),
        .error = "the gradient has shape [1, 3, 3, 1] where [1, 2, 2, 1] is due"},
@@ -152,10 +143,8 @@ std::vector<OpSample> scatter_samples() {
 }
 std::vector<OpSample> gather_samples() {
   return {
-      {.inputs = {spread_image({1, 4, 4, 2}), {.shape = {1, 4, 4, 2}}},
-       .attributes = window_attributes(2, 2, "VALID")},
-      {.inputs = {spread_image({2, 5, 4, 1}), {.shape = {2, 5, 4, 1}}},
-       .attributes = window_attributes(3, 2, "SAME")},
+      {.inputs = {spread_image({1, 4, 4, 2}), {.shape = {1, 4, 4, 2}}}, .attributes = window_attributes(2, 2, "VALID")},
+      {.inputs = {spread_image({2, 5, 4, 1}), {.shape = {2, 5, 4, 1}}}, .attributes = window_attributes(3, 2, "SAME")},
       {.inputs = {{.shape = {1, 4, 4, 1}}, {.shape = {1, 3, 3, 1}}},
        .attributes = window_attributes(2, 2, "VALID"),
        .error = "shapes differ, [1, 4, 4, 1] and [1, 3, 3, 1]"},
@@ -181,8 +170,8 @@ Shape for_each_window(const Shape& x, const AttributeMap& attributes, const Visi
               const std::int64_t row = i * s.stride_height + di - s.pad_top;
               const std::int64_t column = j * s.stride_width + dj - s.pad_left;
               if (row < 0 || row >= s.in_height || column < 0 || column >= s.in_width) continue;
-              window.push_back(static_cast<std::size_t>(
-                  ((n * s.in_height + row) * s.in_width + column) * s.channels + c));
+              window.push_back(
+                  static_cast<std::size_t>(((n * s.in_height + row) * s.in_width + column) * s.channels + c));
             }
           visit(out++, window);
         }
@@ -206,10 +195,9 @@ void pool_reference(const std::vector<ReferenceTensor>& inputs, const AttributeM
                     std::vector<ReferenceTensor>& outputs) {
   const std::vector<double>& x = inputs[0].values;
   ReferenceTensor out{.dtype = inputs[0].dtype};
-  out.shape = for_each_window(
-      inputs[0].shape, attributes, [&](std::size_t, const std::vector<std::size_t>& window) {
-        out.values.push_back(kMaximum ? x[largest_of(x, window)] : mean_of(x, window));
-      });
+  out.shape = for_each_window(inputs[0].shape, attributes, [&](std::size_t, const std::vector<std::size_t>& window) {
+    out.values.push_back(kMaximum ? x[largest_of(x, window)] : mean_of(x, window));
+  });
   outputs = {out};
 }
 template <bool kMaximum>
@@ -217,34 +205,29 @@ void scatter_reference(const std::vector<ReferenceTensor>& inputs, const Attribu
                        std::vector<ReferenceTensor>& outputs) {
   ReferenceTensor out = inputs[0];
   std::fill(out.values.begin(), out.values.end(), 0.0);
-  for_each_window(inputs[0].shape, attributes,
-                  [&](std::size_t y, const std::vector<std::size_t>& window) {
-                    const double g = inputs[1].values[y];
-                    if (kMaximum) {
-                      out.values[largest_of(inputs[0].values, window)] += g;
-                    } else {
-                      for (std::size_t i : window)
-                        out.values[i] += g / static_cast<double>(window.size());
-                    }
-                  });
+  for_each_window(inputs[0].shape, attributes, [&](std::size_t y, const std::vector<std::size_t>& window) {
+    const double g = inputs[1].values[y];
+    if (kMaximum) {
+      out.values[largest_of(inputs[0].values, window)] += g;
+    } else {
+      for (std::size_t i : window) out.values[i] += g / static_cast<double>(window.size());
+    }
+  });
   outputs = {out};
 }
 void gather_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
                       std::vector<ReferenceTensor>& outputs) {
   ReferenceTensor out{.dtype = inputs[0].dtype};
-  out.shape = for_each_window(
-      inputs[0].shape, attributes, [&](std::size_t, const std::vector<std::size_t>& window) {
-        out.values.push_back(inputs[1].values[largest_of(inputs[0].values, window)]);
-      });
+  out.shape = for_each_window(inputs[0].shape, attributes, [&](std::size_t, const std::vector<std::size_t>& window) {
+    out.values.push_back(inputs[1].values[largest_of(inputs[0].values, window)]);
+  });
   outputs = {out};
 }
 
 const OpTest kMaxPool2DTest = {.samples = pool_samples, .reference = pool_reference<true>};
 const OpTest kAvgPool2DTest = {.samples = pool_samples, .reference = pool_reference<false>};
-const OpTest kMaxPool2DScatterTest = {.samples = scatter_samples,
-                                      .reference = scatter_reference<true>};
-const OpTest kAvgPool2DScatterTest = {.samples = scatter_samples,
-                                      .reference = scatter_reference<false>};
+const OpTest kMaxPool2DScatterTest = {.samples = scatter_samples, .reference = scatter_reference<true>};
+const OpTest kAvgPool2DScatterTest = {.samples = scatter_samples, .reference = scatter_reference<false>};
 const OpTest kMaxPool2DGatherTest = {.samples = gather_samples, .reference = gather_reference};
 
 #endif
@@ -266,8 +249,8 @@ constinit const OpDef kMaxPool2D = {
     .vjp =
         [](const VjpCall& call, std::span<Tensor> cotangents) {
           const auto& a = call.attributes<PoolAttributes>();
-          cotangents[0] = max_pool2d_scatter(call.input(0), call.cotangent(), to_array(a.ksize),
-                                             to_array(a.strides), unpack(a.padding));
+          cotangents[0] = max_pool2d_scatter(call.input(0), call.cotangent(), to_array(a.ksize), to_array(a.strides),
+                                             unpack(a.padding));
         },
     .test = CAPSTAN_OP_TEST(kMaxPool2DTest),
 };
@@ -282,8 +265,8 @@ constinit const OpDef kMaxPool2DScatter = {
     .kernel =
         [](const Call& call, std::span<Tensor> outputs) {
           with_wide_type(call.input(0).dtype(), [&]<class T>(T) {
-            max_pool2d_gradient<T>(pool_shape(call), WideInput<T>(call.input(0)),
-                                   WideInput<T>(call.input(1)), WideOutput<T>(outputs[0]));
+            max_pool2d_gradient<T>(pool_shape(call), WideInput<T>(call.input(0)), WideInput<T>(call.input(1)),
+                                   WideOutput<T>(outputs[0]));
           });
         },
     .saves = {.inputs = 1},
@@ -292,8 +275,8 @@ constinit const OpDef kMaxPool2DScatter = {
           // Where the maxima lie does not change by small steps of x.
           const auto& a = call.attributes<PoolAttributes>();
           if (call.needs(1)) {
-            cotangents[1] = max_pool2d_gather(call.input(0), call.cotangent(), to_array(a.ksize),
-                                              to_array(a.strides), unpack(a.padding));
+            cotangents[1] = max_pool2d_gather(call.input(0), call.cotangent(), to_array(a.ksize), to_array(a.strides),
+                                              unpack(a.padding));
           }
         },
     .test = CAPSTAN_OP_TEST(kMaxPool2DScatterTest),
@@ -309,8 +292,8 @@ constinit const OpDef kMaxPool2DGather = {
     .kernel =
         [](const Call& call, std::span<Tensor> outputs) {
           with_wide_type(call.input(0).dtype(), [&]<class T>(T) {
-            max_pool2d_gather<T>(pool_shape(call), WideInput<T>(call.input(0)),
-                                 WideInput<T>(call.input(1)), WideOutput<T>(outputs[0]));
+            max_pool2d_gather<T>(pool_shape(call), WideInput<T>(call.input(0)), WideInput<T>(call.input(1)),
+                                 WideOutput<T>(outputs[0]));
           });
         },
     .saves = {.inputs = 1},
@@ -318,8 +301,8 @@ constinit const OpDef kMaxPool2DGather = {
         [](const VjpCall& call, std::span<Tensor> cotangents) {
           const auto& a = call.attributes<PoolAttributes>();
           if (call.needs(1)) {
-            cotangents[1] = max_pool2d_scatter(call.input(0), call.cotangent(), to_array(a.ksize),
-                                               to_array(a.strides), unpack(a.padding));
+            cotangents[1] = max_pool2d_scatter(call.input(0), call.cotangent(), to_array(a.ksize), to_array(a.strides),
+                                               unpack(a.padding));
           }
         },
     .test = CAPSTAN_OP_TEST(kMaxPool2DGatherTest),
@@ -333,15 +316,14 @@ constinit const OpDef kAvgPool2D = {
     .kernel =
         [](const Call& call, std::span<Tensor> outputs) {
           with_wide_type(call.input(0).dtype(), [&]<class T>(T) {
-            average_pool2d<T>(pool_shape(call), WideInput<T>(call.input(0)),
-                              WideOutput<T>(outputs[0]));
+            average_pool2d<T>(pool_shape(call), WideInput<T>(call.input(0)), WideOutput<T>(outputs[0]));
           });
         },
     .vjp =
         [](const VjpCall& call, std::span<Tensor> cotangents) {
           const auto& a = call.attributes<PoolAttributes>();
-          cotangents[0] = avg_pool2d_scatter(call.input(0), call.cotangent(), to_array(a.ksize),
-                                             to_array(a.strides), unpack(a.padding));
+          cotangents[0] = avg_pool2d_scatter(call.input(0), call.cotangent(), to_array(a.ksize), to_array(a.strides),
+                                             unpack(a.padding));
         },
     .test = CAPSTAN_OP_TEST(kAvgPool2DTest),
 };
@@ -356,8 +338,7 @@ constinit const OpDef kAvgPool2DScatter = {
     .kernel =
         [](const Call& call, std::span<Tensor> outputs) {
           with_wide_type(call.input(0).dtype(), [&]<class T>(T) {
-            average_pool2d_gradient<T>(pool_shape(call), WideInput<T>(call.input(1)),
-                                       WideOutput<T>(outputs[0]));
+            average_pool2d_gradient<T>(pool_shape(call), WideInput<T>(call.input(1)), WideOutput<T>(outputs[0]));
           });
         },
     .shape_inputs = 1,
@@ -365,25 +346,22 @@ constinit const OpDef kAvgPool2DScatter = {
         [](const VjpCall& call, std::span<Tensor> cotangents) {
           const auto& a = call.attributes<PoolAttributes>();
           if (call.needs(1)) {
-            cotangents[1] = avg_pool2d(call.cotangent(), to_array(a.ksize), to_array(a.strides),
-                                       unpack(a.padding));
+            cotangents[1] = avg_pool2d(call.cotangent(), to_array(a.ksize), to_array(a.strides), unpack(a.padding));
           }
         },
     .test = CAPSTAN_OP_TEST(kAvgPool2DScatterTest),
 };
 
-Tensor max_pool2d(Operand x, std::array<std::int64_t, 2> ksize, std::array<std::int64_t, 2> strides,
-                  Padding padding) {
+Tensor max_pool2d(Operand x, std::array<std::int64_t, 2> ksize, std::array<std::int64_t, 2> strides, Padding padding) {
   const PoolAttributes attributes = pool_attributes(ksize, strides, padding);
   return apply(kMaxPool2D, x, &attributes);
 }
-Tensor avg_pool2d(Operand x, std::array<std::int64_t, 2> ksize, std::array<std::int64_t, 2> strides,
-                  Padding padding) {
+Tensor avg_pool2d(Operand x, std::array<std::int64_t, 2> ksize, std::array<std::int64_t, 2> strides, Padding padding) {
   const PoolAttributes attributes = pool_attributes(ksize, strides, padding);
   return apply(kAvgPool2D, x, &attributes);
 }
-Tensor max_pool2d_scatter(Operand x, Operand g, std::array<std::int64_t, 2> ksize,
-                          std::array<std::int64_t, 2> strides, Padding padding) {
+Tensor max_pool2d_scatter(Operand x, Operand g, std::array<std::int64_t, 2> ksize, std::array<std::int64_t, 2> strides,
+                          Padding padding) {
   const PoolAttributes attributes = pool_attributes(ksize, strides, padding);
   return apply(kMaxPool2DScatter, x, g, &attributes);
 }
@@ -399,8 +377,8 @@ Tensor avg_pool2d_scatter(Operand like, Operand g, std::array<std::int64_t, 2> k
 }
 
 OpFamily pool_ops() {
-  static constexpr const OpDef* ops[] = {&kMaxPool2D, &kMaxPool2DScatter, &kMaxPool2DGather,
-                                         &kAvgPool2D, &kAvgPool2DScatter};
+  static constexpr const OpDef* ops[] = {&kMaxPool2D, &kMaxPool2DScatter, &kMaxPool2DGather, &kAvgPool2D,
+                                         &kAvgPool2DScatter};
   return ops;
 }
 

@@ -79,9 +79,7 @@ constexpr AttributeField kMaxvalField = {
       if (value.kind == AttributeValue::Kind::kNone) return;
       set_field(static_cast<RandomAttributes*>(attributes)->second, value, op, name);
     },
-    [](const void* attributes) {
-      return get_field(static_cast<const RandomAttributes*>(attributes)->second);
-    }};
+    [](const void* attributes) { return get_field(static_cast<const RandomAttributes*>(attributes)->second); }};
 
 constexpr AttributeType random_attributes(std::string_view first, AttributeField second) {
   return attribute_type<RandomAttributes>({field<&RandomAttributes::shape>("shape", true),
@@ -92,46 +90,38 @@ constexpr AttributeType random_attributes(std::string_view first, AttributeField
 constexpr double kNotGiven = std::numeric_limits<double>::quiet_NaN();
 constexpr AttributeType kUniformAttributes = [] {
   AttributeType type = random_attributes("minval", kMaxvalField);
-  type.construct = [](void* attributes) {
-    (new (attributes) RandomAttributes())->second = kNotGiven;
-  };
+  type.construct = [](void* attributes) { (new (attributes) RandomAttributes())->second = kNotGiven; };
   return type;
 }();
-constexpr AttributeType kNormalAttributes =
-    random_attributes("mean", field<&RandomAttributes::second>("stddev"));
+constexpr AttributeType kNormalAttributes = random_attributes("mean", field<&RandomAttributes::second>("stddev"));
 
 void infer_uniform(const Call& call, OutputSpecs& outputs) {
   const auto& a = call.attributes<RandomAttributes>();
   const bool integers = a.dtype == DType::kInt32 || a.dtype == DType::kInt64;
-  CAPSTAN_CHECK(integers || is_floating(a.dtype), DTypeError, call.op.name, ": dtype ", a.dtype,
-                " is not supported");
+  CAPSTAN_CHECK(integers || is_floating(a.dtype), DTypeError, call.op.name, ": dtype ", a.dtype, " is not supported");
   if (integers) {
     CAPSTAN_CHECK(!std::isnan(a.second), ValueError, call.op.name, ": integers need maxval");
-    CAPSTAN_CHECK(a.first == std::floor(a.first) && a.second == std::floor(a.second), ValueError,
-                  call.op.name, ": minval ", a.first, " and maxval ", a.second,
-                  " are not integers");
-    CAPSTAN_CHECK(a.first < a.second, ValueError, call.op.name, ": minval ", a.first,
-                  " is not below maxval ", a.second);
+    CAPSTAN_CHECK(a.first == std::floor(a.first) && a.second == std::floor(a.second), ValueError, call.op.name,
+                  ": minval ", a.first, " and maxval ", a.second, " are not integers");
+    CAPSTAN_CHECK(a.first < a.second, ValueError, call.op.name, ": minval ", a.first, " is not below maxval ",
+                  a.second);
     const double limit = a.dtype == DType::kInt32 ? 2147483648.0 : 9007199254740992.0;
-    CAPSTAN_CHECK(a.first >= -limit && a.second <= limit, ValueError, call.op.name, ": minval ",
-                  a.first, " and maxval ", a.second, " exceed the range of draws");
+    CAPSTAN_CHECK(a.first >= -limit && a.second <= limit, ValueError, call.op.name, ": minval ", a.first,
+                  " and maxval ", a.second, " exceed the range of draws");
   }
   const Shape shape = a.shape.shape();
   for (std::int64_t length : shape) {
-    CAPSTAN_CHECK(length >= 0, ShapeError, call.op.name, ": negative length ", length, " in ",
-                  shape);
+    CAPSTAN_CHECK(length >= 0, ShapeError, call.op.name, ": negative length ", length, " in ", shape);
   }
   outputs.add(a.dtype, shape);
 }
 
 void infer_normal(const Call& call, OutputSpecs& outputs) {
   const auto& a = call.attributes<RandomAttributes>();
-  CAPSTAN_CHECK(is_floating(a.dtype), DTypeError, call.op.name, ": dtype ", a.dtype,
-                " is not supported");
+  CAPSTAN_CHECK(is_floating(a.dtype), DTypeError, call.op.name, ": dtype ", a.dtype, " is not supported");
   const Shape shape = a.shape.shape();
   for (std::int64_t length : shape) {
-    CAPSTAN_CHECK(length >= 0, ShapeError, call.op.name, ": negative length ", length, " in ",
-                  shape);
+    CAPSTAN_CHECK(length >= 0, ShapeError, call.op.name, ": negative length ", length, " in ", shape);
   }
   outputs.add(a.dtype, shape);
 }
@@ -145,8 +135,7 @@ void draw_blocks(std::uint64_t key, std::int64_t n, std::int64_t words_each, con
   const std::int64_t blocks = (n + kBlock - 1) / kBlock;
   parallel_for((blocks + kBlocksPerTask - 1) / kBlocksPerTask, [&](std::int64_t task) {
     std::uint32_t words[2 * kBlock];
-    for (std::int64_t block = task * kBlocksPerTask;
-         block < std::min(blocks, (task + 1) * kBlocksPerTask); ++block) {
+    for (std::int64_t block = task * kBlocksPerTask; block < std::min(blocks, (task + 1) * kBlocksPerTask); ++block) {
       const std::int64_t first = block * kBlock;
       const std::int64_t count = std::min(kBlock, n - first);
       philox_words(key, first * words_each, count * words_each, words);
@@ -174,60 +163,54 @@ void run_uniform(const Call& call, std::span<Tensor> outputs) {
       const auto length = static_cast<float>(high) - start;
       // Rounding may reach the upper end, which does not belong to the range.
       const float last = length > 0 ? std::nextafter(static_cast<float>(high), start) : start;
-      draw_blocks(key, n, 1,
-                  [&](std::int64_t first, std::int64_t count, const std::uint32_t* words) {
-                    for (std::int64_t i = 0; i < count; ++i) {
-                      const float x = start + static_cast<float>(words[i] >> 8) * 0x1p-24f * length;
-                      out[first + i] = length > 0 ? std::min(x, last) : x;
-                    }
-                  });
+      draw_blocks(key, n, 1, [&](std::int64_t first, std::int64_t count, const std::uint32_t* words) {
+        for (std::int64_t i = 0; i < count; ++i) {
+          const float x = start + static_cast<float>(words[i] >> 8) * 0x1p-24f * length;
+          out[first + i] = length > 0 ? std::min(x, last) : x;
+        }
+      });
       return;
     }
     case DType::kFloat64: {
       double* out = mutable_data<double>(outputs[0]);
       const double last = high > low ? std::nextafter(high, low) : low;
-      draw_blocks(key, n, 2,
-                  [&](std::int64_t first, std::int64_t count, const std::uint32_t* words) {
-                    for (std::int64_t i = 0; i < count; ++i) {
-                      const double x = low + fraction53(words + 2 * i) * (high - low);
-                      out[first + i] = high > low ? std::min(x, last) : x;
-                    }
-                  });
+      draw_blocks(key, n, 2, [&](std::int64_t first, std::int64_t count, const std::uint32_t* words) {
+        for (std::int64_t i = 0; i < count; ++i) {
+          const double x = low + fraction53(words + 2 * i) * (high - low);
+          out[first + i] = high > low ? std::min(x, last) : x;
+        }
+      });
       return;
     }
     case DType::kBFloat16: {
       BFloat16* out = mutable_data<BFloat16>(outputs[0]);
-      draw_blocks(key, n, 1,
-                  [&](std::int64_t first, std::int64_t count, const std::uint32_t* words) {
-                    for (std::int64_t i = 0; i < count; ++i) {
-                      const double x = low + (words[i] >> 24) * 0x1p-8 * (high - low);
-                      const BFloat16 rounded(static_cast<float>(x));
-                      // What rounds to the upper end falls back on the lower one.
-                      out[first + i] = rounded < static_cast<float>(high) || high <= low
-                                           ? rounded
-                                           : BFloat16(static_cast<float>(low));
-                    }
-                  });
+      draw_blocks(key, n, 1, [&](std::int64_t first, std::int64_t count, const std::uint32_t* words) {
+        for (std::int64_t i = 0; i < count; ++i) {
+          const double x = low + (words[i] >> 24) * 0x1p-8 * (high - low);
+          const BFloat16 rounded(static_cast<float>(x));
+          // What rounds to the upper end falls back on the lower one.
+          out[first + i] =
+              rounded < static_cast<float>(high) || high <= low ? rounded : BFloat16(static_cast<float>(low));
+        }
+      });
       return;
     }
     default: {
       const auto start = static_cast<std::int64_t>(low);
       const auto range = static_cast<std::uint64_t>(static_cast<std::int64_t>(high) - start);
-      draw_blocks(
-          key, n, 2, [&](std::int64_t first, std::int64_t count, const std::uint32_t* words) {
-            for (std::int64_t i = 0; i < count; ++i) {
-              // The upper half of the product of a random fraction and the range.
-              const std::uint64_t bits = std::uint64_t{words[2 * i + 1]} << 32 | words[2 * i];
-              const auto part = static_cast<std::int64_t>(
-                  static_cast<std::uint64_t>((static_cast<unsigned __int128>(bits) * range) >> 64));
-              if (a.dtype == DType::kInt32) {
-                mutable_data<std::int32_t>(outputs[0])[first + i] =
-                    static_cast<std::int32_t>(start + part);
-              } else {
-                mutable_data<std::int64_t>(outputs[0])[first + i] = start + part;
-              }
-            }
-          });
+      draw_blocks(key, n, 2, [&](std::int64_t first, std::int64_t count, const std::uint32_t* words) {
+        for (std::int64_t i = 0; i < count; ++i) {
+          // The upper half of the product of a random fraction and the range.
+          const std::uint64_t bits = std::uint64_t{words[2 * i + 1]} << 32 | words[2 * i];
+          const auto part = static_cast<std::int64_t>(
+              static_cast<std::uint64_t>((static_cast<unsigned __int128>(bits) * range) >> 64));
+          if (a.dtype == DType::kInt32) {
+            mutable_data<std::int32_t>(outputs[0])[first + i] = static_cast<std::int32_t>(start + part);
+          } else {
+            mutable_data<std::int64_t>(outputs[0])[first + i] = start + part;
+          }
+        }
+      });
     }
   }
 }
@@ -243,8 +226,7 @@ void normal_pair(const std::uint32_t* words, double* pair) {
 
 template <class T>
 void store(const Tensor& out, std::int64_t i, double value) {
-  mutable_data<T>(out)[i] =
-      T(static_cast<std::conditional_t<std::is_same_v<T, BFloat16>, float, T>>(value));
+  mutable_data<T>(out)[i] = T(static_cast<std::conditional_t<std::is_same_v<T, BFloat16>, float, T>>(value));
 }
 
 // Calls run(T{}) for a floating dtype.
@@ -261,16 +243,14 @@ void run_normal(const Call& call, std::span<Tensor> outputs) {
   const std::int64_t n = outputs[0].size();
   // Elements 2i and 2i + 1 share block i.
   with_floating_type(a.dtype, [&]<class T>(T) {
-    draw_blocks(key, n + n % 2, 2,
-                [&](std::int64_t first, std::int64_t count, const std::uint32_t* words) {
-                  for (std::int64_t i = 0; i < count; i += 2) {
-                    double pair[2];
-                    normal_pair(words + 2 * i, pair);
-                    store<T>(outputs[0], first + i, a.first + a.second * pair[0]);
-                    if (first + i + 1 < n)
-                      store<T>(outputs[0], first + i + 1, a.first + a.second * pair[1]);
-                  }
-                });
+    draw_blocks(key, n + n % 2, 2, [&](std::int64_t first, std::int64_t count, const std::uint32_t* words) {
+      for (std::int64_t i = 0; i < count; i += 2) {
+        double pair[2];
+        normal_pair(words + 2 * i, pair);
+        store<T>(outputs[0], first + i, a.first + a.second * pair[0]);
+        if (first + i + 1 < n) store<T>(outputs[0], first + i + 1, a.first + a.second * pair[1]);
+      }
+    });
   });
 }
 
@@ -311,37 +291,21 @@ std::vector<OpSample> normal_samples() {
   return {
       {.attributes = {{"shape", lengths_of({2, 3})}, {"seed", 5}}},
       {.attributes = {{"shape", lengths_of({})}, {"seed", 5}}},
-      {.attributes = {{"shape", lengths_of({3001})},
-                      {"mean", 2.0},
-                      {"stddev", 0.5},
-                      {"dtype", "float64"},
-                      {"seed", 5}}},
+      {.attributes =
+           {{"shape", lengths_of({3001})}, {"mean", 2.0}, {"stddev", 0.5}, {"dtype", "float64"}, {"seed", 5}}},
       {.attributes = {{"shape", lengths_of({0, 2})}, {"dtype", "bfloat16"}, {"seed", 5}}},
-      {.attributes = {{"shape", lengths_of({2})}, {"dtype", "int32"}},
-       .error = "dtype int32 is not supported"},
+      {.attributes = {{"shape", lengths_of({2})}, {"dtype", "int32"}}, .error = "dtype int32 is not supported"},
       {.attributes = {{"shape", lengths_of({-1})}}, .error = "negative length -1"},
   };
 }
 std::vector<OpSample> uniform_samples() {
   return {
       {.attributes = {{"shape", lengths_of({2, 3})}, {"seed", 5}}},
-      {.attributes = {{"shape", lengths_of({3001})},
-                      {"minval", -3.0},
-                      {"maxval", 5.0},
-                      {"dtype", "float64"},
-                      {"seed", 5}}},
-      {.attributes = {{"shape", lengths_of({20})},
-                      {"minval", 2},
-                      {"maxval", 5},
-                      {"dtype", "int32"},
-                      {"seed", 5}}},
-      {.attributes = {{"shape", lengths_of({20})},
-                      {"minval", -4},
-                      {"maxval", -1},
-                      {"dtype", "int64"},
-                      {"seed", 5}}},
-      {.attributes = {{"shape", lengths_of({2})}, {"dtype", "int32"}},
-       .error = "integers need maxval"},
+      {.attributes =
+           {{"shape", lengths_of({3001})}, {"minval", -3.0}, {"maxval", 5.0}, {"dtype", "float64"}, {"seed", 5}}},
+      {.attributes = {{"shape", lengths_of({20})}, {"minval", 2}, {"maxval", 5}, {"dtype", "int32"}, {"seed", 5}}},
+      {.attributes = {{"shape", lengths_of({20})}, {"minval", -4}, {"maxval", -1}, {"dtype", "int64"}, {"seed", 5}}},
+      {.attributes = {{"shape", lengths_of({2})}, {"dtype", "int32"}}, .error = "integers need maxval"},
       {.attributes = {{"shape", lengths_of({2})}, {"minval", 3}, {"maxval", 3}, {"dtype", "int32"}},
        .error = "minval 3 is not below maxval 3"},
   };
@@ -391,10 +355,9 @@ constinit const OpDef kRandomTruncatedNormal = {
 
 namespace {
 
-Tensor draw(const OpDef& op, const Shape& shape, double first, double second, DType dtype,
-            bool has_seed, std::uint64_t seed) {
-  const RandomAttributes attributes{
-      pack_lengths(op.name, shape), dtype, has_seed, first, second, seed};
+Tensor draw(const OpDef& op, const Shape& shape, double first, double second, DType dtype, bool has_seed,
+            std::uint64_t seed) {
+  const RandomAttributes attributes{pack_lengths(op.name, shape), dtype, has_seed, first, second, seed};
   return apply(op, std::span<Operand>(), &attributes);
 }
 
@@ -417,8 +380,7 @@ Tensor normal(const Shape& shape, double mean, double stddev, DType dtype, std::
 Tensor truncated_normal(const Shape& shape, double mean, double stddev, DType dtype) {
   return draw(kRandomTruncatedNormal, shape, mean, stddev, dtype, false, 0);
 }
-Tensor truncated_normal(const Shape& shape, double mean, double stddev, DType dtype,
-                        std::uint64_t seed) {
+Tensor truncated_normal(const Shape& shape, double mean, double stddev, DType dtype, std::uint64_t seed) {
   return draw(kRandomTruncatedNormal, shape, mean, stddev, dtype, true, seed);
 }
 

@@ -46,8 +46,7 @@ void infer_reduction(const Call& call, OutputSpecs& outputs) {
   const bool takes = kTakes == Takes::kNumbers    ? x.dtype() != DType::kBool
                      : kTakes == Takes::kFloating ? is_floating(x.dtype())
                                                   : x.dtype() == DType::kBool;
-  CAPSTAN_CHECK(takes, DTypeError, call.op.name, ": dtype ", x.dtype(), " is not supported",
-                arguments({{"x", x}}));
+  CAPSTAN_CHECK(takes, DTypeError, call.op.name, ": dtype ", x.dtype(), " is not supported", arguments({{"x", x}}));
   const Shape shape = x.shape();
   const AxisSet axes = normalize_axes(call.op.name, attributes.axis, shape.rank());
   outputs.add(x.dtype(), reduced_shape(shape, axes, attributes.keepdims));
@@ -59,14 +58,12 @@ void run_reduction(const Call& call, std::span<Tensor> outputs) {
   const auto& attributes = call.attributes<ReduceAttributes>();
   const Shape shape = x.shape();
   const AxisSet axes = normalize_axes(call.op.name, attributes.axis, shape.rank());
-  reduce(kReduction, x.dtype(), reduce_shape(shape, axes), x.raw_data(),
-         mutable_raw_data(outputs[0]));
+  reduce(kReduction, x.dtype(), reduce_shape(shape, axes), x.raw_data(), mutable_raw_data(outputs[0]));
 }
 
 std::int64_t reduced_count(const Tensor& x, const ReduceAttributes& attributes) {
   const Shape shape = x.shape();
-  return reduce_shape(shape, normalize_axes("reduce", attributes.axis, shape.rank()))
-      .reduced_count();
+  return reduce_shape(shape, normalize_axes("reduce", attributes.axis, shape.rank())).reduced_count();
 }
 
 // --- Samples and references ---
@@ -74,13 +71,10 @@ std::int64_t reduced_count(const Tensor& x, const ReduceAttributes& attributes) 
 #if CAPSTAN_TESTING
 
 // Which elements of `x` every element of the result is made of.
-std::vector<std::vector<double>> groups_of(const ReferenceTensor& x, const AttributeMap& attributes,
-                                           Shape* result) {
+std::vector<std::vector<double>> groups_of(const ReferenceTensor& x, const AttributeMap& attributes, Shape* result) {
   ReduceAttributes a;
-  if (auto found = attributes.find("axis"); found != attributes.end())
-    set_field(a.axis, found->second, "", "");
-  if (auto found = attributes.find("keepdims"); found != attributes.end())
-    a.keepdims = found->second.truth;
+  if (auto found = attributes.find("axis"); found != attributes.end()) set_field(a.axis, found->second, "", "");
+  if (auto found = attributes.find("keepdims"); found != attributes.end()) a.keepdims = found->second.truth;
   const AxisSet axes = normalize_axes("reference", a.axis, x.shape.rank());
   *result = reduced_shape(x.shape, axes, a.keepdims);
   std::vector<std::vector<double>> groups(static_cast<std::size_t>(result->size()));
@@ -115,20 +109,14 @@ double sum_of(const std::vector<double>& group) {
   for (double x : group) sum += x;
   return sum;
 }
-double mean_of(const std::vector<double>& group) {
-  return sum_of(group) / static_cast<double>(group.size());
-}
+double mean_of(const std::vector<double>& group) { return sum_of(group) / static_cast<double>(group.size()); }
 double product_of(const std::vector<double>& group) {
   double product = 1;
   for (double x : group) product *= x;
   return product;
 }
-double maximum_of(const std::vector<double>& group) {
-  return *std::max_element(group.begin(), group.end());
-}
-double minimum_of(const std::vector<double>& group) {
-  return *std::min_element(group.begin(), group.end());
-}
+double maximum_of(const std::vector<double>& group) { return *std::max_element(group.begin(), group.end()); }
+double minimum_of(const std::vector<double>& group) { return *std::min_element(group.begin(), group.end()); }
 double logsumexp_of(const std::vector<double>& group) {
   const double largest = maximum_of(group);
   double sum = 0;
@@ -165,12 +153,9 @@ std::vector<OpSample> reduction_samples() {
       {.inputs = {{.shape = {5, 4}}}, .attributes = {{"axis", -1}, {"keepdims", true}}},
       {.inputs = {{.shape = {2, 3, 4}}}, .attributes = {{"axis", 1}}},
       {.inputs = {{.shape = {2, 3, 4}}}, .attributes = {{"axis", first_and_last}}},
-      {.inputs = {{.shape = {2, 3, 2, 3}}},
-       .attributes = {{"axis", std::vector<AttributeValue>{1, 3}}}},
+      {.inputs = {{.shape = {2, 3, 2, 3}}}, .attributes = {{"axis", std::vector<AttributeValue>{1, 3}}}},
       {.inputs = {{.shape = {2, 3}}}, .attributes = {{"axis", std::vector<AttributeValue>{}}}},
-      {.inputs = {{.shape = {2, 3}}},
-       .attributes = {{"axis", 2}},
-       .error = "axis 2 is out of range for rank 2"},
+      {.inputs = {{.shape = {2, 3}}}, .attributes = {{"axis", 2}}, .error = "axis 2 is out of range for rank 2"},
       {.inputs = {{.shape = {2, 3}}},
        .attributes = {{"axis", std::vector<AttributeValue>{1, -1}}},
        .error = "axis 1 is given twice"},
@@ -187,54 +172,37 @@ std::vector<OpSample> sum_samples() {
 std::vector<OpSample> product_samples() {
   std::vector<OpSample> samples = sum_samples();
   samples.push_back(
-      {.inputs = {{.shape = {3, 4}, .values = {1, 0, 3, 2, 0.5, 0, -1, 0, 2, 3, 4, -5}}},
-       .attributes = {{"axis", 1}}});
+      {.inputs = {{.shape = {3, 4}, .values = {1, 0, 3, 2, 0.5, 0, -1, 0, 2, 3, 4, -5}}}, .attributes = {{"axis", 1}}});
   return samples;
 }
 std::vector<OpSample> truth_samples() {
   return {
-      {.inputs = {{.shape = {2, 3},
-                   .values = {0, 1, 0, 0, 0, 0},
-                   .dtype = bool_,
-                   .differentiable = false}},
+      {.inputs = {{.shape = {2, 3}, .values = {0, 1, 0, 0, 0, 0}, .dtype = bool_, .differentiable = false}},
        .attributes = {{"axis", 1}}},
-      {.inputs = {{.shape = {3, 2},
-                   .values = {1, 1, 0, 1, 1, 1},
-                   .dtype = bool_,
-                   .differentiable = false}},
+      {.inputs = {{.shape = {3, 2}, .values = {1, 1, 0, 1, 1, 1}, .dtype = bool_, .differentiable = false}},
        .attributes = {{"axis", 0}, {"keepdims", true}}},
       {.inputs = {{.shape = {0}, .dtype = bool_, .differentiable = false}}},
       {.inputs = {{.shape = {2}, .values = {1, 2}, .dtype = int32, .differentiable = false}},
        .error = "dtype int32 is not supported"},
   };
 }
-double any_of(const std::vector<double>& group) {
-  return std::count(group.begin(), group.end(), 1.0) > 0 ? 1 : 0;
-}
-double all_of(const std::vector<double>& group) {
-  return std::count(group.begin(), group.end(), 0.0) == 0 ? 1 : 0;
-}
+double any_of(const std::vector<double>& group) { return std::count(group.begin(), group.end(), 1.0) > 0 ? 1 : 0; }
+double all_of(const std::vector<double>& group) { return std::count(group.begin(), group.end(), 0.0) == 0 ? 1 : 0; }
 
 const std::vector<DType> kAllNumbers = {float32, float64, bfloat16, int32, int64};
 
-const OpTest kReduceSumTest = {
-    .samples = sum_samples, .reference = group_reference<sum_of>, .dtypes = kAllNumbers};
-const OpTest kReduceMeanTest = {.samples = reduction_samples,
-                                .reference = group_reference<mean_of>};
+const OpTest kReduceSumTest = {.samples = sum_samples, .reference = group_reference<sum_of>, .dtypes = kAllNumbers};
+const OpTest kReduceMeanTest = {.samples = reduction_samples, .reference = group_reference<mean_of>};
 const OpTest kReduceProdTest = {
     .samples = product_samples, .reference = group_reference<product_of>, .dtypes = kAllNumbers};
 const OpTest kReduceMaxTest = {
     .samples = reduction_samples, .reference = group_reference<maximum_of>, .dtypes = kAllNumbers};
 const OpTest kReduceMinTest = {
     .samples = reduction_samples, .reference = group_reference<minimum_of>, .dtypes = kAllNumbers};
-const OpTest kReduceAnyTest = {
-    .samples = truth_samples, .reference = group_reference<any_of>, .dtypes = {bool_}};
-const OpTest kReduceAllTest = {
-    .samples = truth_samples, .reference = group_reference<all_of>, .dtypes = {bool_}};
-const OpTest kReduceLogsumexpTest = {.samples = reduction_samples,
-                                     .reference = group_reference<logsumexp_of>};
-const OpTest kReduceVarianceTest = {.samples = reduction_samples,
-                                    .reference = group_reference<variance_of>};
+const OpTest kReduceAnyTest = {.samples = truth_samples, .reference = group_reference<any_of>, .dtypes = {bool_}};
+const OpTest kReduceAllTest = {.samples = truth_samples, .reference = group_reference<all_of>, .dtypes = {bool_}};
+const OpTest kReduceLogsumexpTest = {.samples = reduction_samples, .reference = group_reference<logsumexp_of>};
+const OpTest kReduceVarianceTest = {.samples = reduction_samples, .reference = group_reference<variance_of>};
 // The deviation of one element is 0, where its gradient is NaN.
 std::vector<OpSample> deviation_samples() {
   std::vector<OpSample> samples = reduction_samples();
@@ -246,10 +214,8 @@ std::vector<OpSample> deviation_samples() {
   });
   return samples;
 }
-const OpTest kReduceStdTest = {.samples = deviation_samples,
-                               .reference = group_reference<deviation_of>};
-const OpTest kReduceEuclideanNormTest = {.samples = reduction_samples,
-                                         .reference = group_reference<norm_of>};
+const OpTest kReduceStdTest = {.samples = deviation_samples, .reference = group_reference<deviation_of>};
+const OpTest kReduceEuclideanNormTest = {.samples = reduction_samples, .reference = group_reference<norm_of>};
 
 #endif
 
@@ -257,15 +223,13 @@ const OpTest kReduceEuclideanNormTest = {.samples = reduction_samples,
 
 void vjp_sum(const VjpCall& call, std::span<Tensor> cotangents) {
   const auto& attributes = call.attributes<ReduceAttributes>();
-  cotangents[0] =
-      broadcast_like(restore_axes(call.cotangent(), call.input(0), attributes), call.input(0));
+  cotangents[0] = broadcast_like(restore_axes(call.cotangent(), call.input(0), attributes), call.input(0));
 }
 
 void vjp_mean(const VjpCall& call, std::span<Tensor> cotangents) {
   const auto& attributes = call.attributes<ReduceAttributes>();
   const auto count = static_cast<double>(reduced_count(call.input(0), attributes));
-  cotangents[0] = broadcast_like(restore_axes(call.cotangent() / count, call.input(0), attributes),
-                                 call.input(0));
+  cotangents[0] = broadcast_like(restore_axes(call.cotangent() / count, call.input(0), attributes), call.input(0));
 }
 
 // The product of all others: that of those before times that of those after. No division, so zeros
@@ -310,13 +274,11 @@ void vjp_extremum(const VjpCall& call, std::span<Tensor> cotangents) {
 void vjp_norm(const VjpCall& call, std::span<Tensor> cotangents) {
   const auto& attributes = call.attributes<ReduceAttributes>();
   const Tensor& x = call.input(0);
-  cotangents[0] = restore_axes(call.cotangent(), x, attributes) *
-                  (x / restore_axes(call.output(), x, attributes));
+  cotangents[0] = restore_axes(call.cotangent(), x, attributes) * (x / restore_axes(call.output(), x, attributes));
 }
 
 template <Tensor (*kFunction)(Operand, Axes, bool)>
-void compose_reduction(std::span<const Operand> inputs, const void* attributes,
-                       std::vector<Tensor>& outputs) {
+void compose_reduction(std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
   const auto& a = *static_cast<const ReduceAttributes*>(attributes);
   outputs.push_back(kFunction(inputs[0], a.axis, a.keepdims));
 }
@@ -474,8 +436,8 @@ namespace {
 // Reads a floating operand for a composite; `name` is for the message.
 Tensor floating_operand(std::string_view name, Operand operand) {
   Tensor x = to_tensor(operand);
-  CAPSTAN_CHECK(is_floating(x.dtype()), DTypeError, name, ": dtype ", x.dtype(),
-                " is not supported", arguments({{"x", x}}));
+  CAPSTAN_CHECK(is_floating(x.dtype()), DTypeError, name, ": dtype ", x.dtype(), " is not supported",
+                arguments({{"x", x}}));
   return x;
 }
 
@@ -519,11 +481,10 @@ void infer_arg(const Call& call, OutputSpecs& outputs) {
   const auto& attributes = call.attributes<ArgAttributes>();
   const Shape shape = x.shape();
   const int axis = normalize_axis(call.op.name, attributes.axis.value, shape.rank());
-  CAPSTAN_CHECK(attributes.output_type == DType::kInt32 || attributes.output_type == DType::kInt64,
-                DTypeError, call.op.name, ": the result is int32 or int64, not ",
-                attributes.output_type);
-  CAPSTAN_CHECK(shape[axis] > 0, ShapeError, call.op.name, ": axis ", axis, " of ", shape,
-                " has no elements", arguments({{"x", x}}));
+  CAPSTAN_CHECK(attributes.output_type == DType::kInt32 || attributes.output_type == DType::kInt64, DTypeError,
+                call.op.name, ": the result is int32 or int64, not ", attributes.output_type);
+  CAPSTAN_CHECK(shape[axis] > 0, ShapeError, call.op.name, ": axis ", axis, " of ", shape, " has no elements",
+                arguments({{"x", x}}));
   AxisSet axes;
   axes.on[axis] = true;
   outputs.add(attributes.output_type, reduced_shape(shape, axes, false));
@@ -533,21 +494,18 @@ template <bool kLargest>
 void run_arg(const Call& call, std::span<Tensor> outputs) {
   const TensorRef& x = call.input(0);
   const Shape shape = x.shape();
-  const int axis =
-      normalize_axis(call.op.name, call.attributes<ArgAttributes>().axis.value, shape.rank());
+  const int axis = normalize_axis(call.op.name, call.attributes<ArgAttributes>().axis.value, shape.rank());
   std::int64_t outer = 1;
   std::int64_t inner = 1;
   for (int i = 0; i < shape.rank(); ++i) {
     if (i != axis) (i < axis ? outer : inner) *= shape[i];
   }
   if (outputs[0].dtype() == DType::kInt64) {
-    arg_extremum(kLargest, x.dtype(), outer, shape[axis], inner, x.raw_data(),
-                 mutable_data<std::int64_t>(outputs[0]));
+    arg_extremum(kLargest, x.dtype(), outer, shape[axis], inner, x.raw_data(), mutable_data<std::int64_t>(outputs[0]));
     return;
   }
   const Tensor wide = new_tensor(DType::kInt64, outputs[0].shape());
-  arg_extremum(kLargest, x.dtype(), outer, shape[axis], inner, x.raw_data(),
-               mutable_data<std::int64_t>(wide));
+  arg_extremum(kLargest, x.dtype(), outer, shape[axis], inner, x.raw_data(), mutable_data<std::int64_t>(wide));
   const std::int64_t* from = wide.data<std::int64_t>();
   std::int32_t* to = mutable_data<std::int32_t>(outputs[0]);
   for (std::int64_t i = 0; i < wide.size(); ++i) to[i] = static_cast<std::int32_t>(from[i]);
@@ -560,9 +518,7 @@ std::vector<OpSample> arg_samples() {
       {.inputs = {{.shape = {2, 3, 4}}}, .attributes = {{"axis", 1}}},
       {.inputs = {{.shape = {2, 3, 4}}}, .attributes = {{"axis", -1}}},
       {.inputs = {{.shape = {4}, .values = {1, 3, 3, 1}}}},
-      {.inputs = {{.shape = {4}}},
-       .attributes = {{"axis", 1}},
-       .error = "axis 1 is out of range for rank 1"},
+      {.inputs = {{.shape = {4}}}, .attributes = {{"axis", 1}}, .error = "axis 1 is out of range for rank 1"},
       {.inputs = {{.shape = {0, 2}}}, .error = "has no elements"},
   };
 }
@@ -572,16 +528,14 @@ void arg_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMa
   AttributeMap with_axis = attributes;
   with_axis.emplace("axis", 0);
   reference_by_groups(inputs, with_axis, outputs, [](const std::vector<double>& group) {
-    const auto best = kLargest ? std::max_element(group.begin(), group.end())
-                               : std::min_element(group.begin(), group.end());
+    const auto best =
+        kLargest ? std::max_element(group.begin(), group.end()) : std::min_element(group.begin(), group.end());
     return static_cast<double>(best - group.begin());
   });
   outputs[0].dtype = int64;
 }
-const OpTest kArgmaxTest = {
-    .samples = arg_samples, .reference = arg_reference<true>, .dtypes = kAllNumbers};
-const OpTest kArgminTest = {
-    .samples = arg_samples, .reference = arg_reference<false>, .dtypes = kAllNumbers};
+const OpTest kArgmaxTest = {.samples = arg_samples, .reference = arg_reference<true>, .dtypes = kAllNumbers};
+const OpTest kArgminTest = {.samples = arg_samples, .reference = arg_reference<false>, .dtypes = kAllNumbers};
 #endif
 
 }  // namespace
@@ -630,8 +584,7 @@ constexpr AttributeType kCountAttributes = attribute_type<CountAttributes>(
 
 #if CAPSTAN_TESTING
 double count_of(const std::vector<double>& group) {
-  return static_cast<double>(group.size()) -
-         static_cast<double>(std::count(group.begin(), group.end(), 0.0));
+  return static_cast<double>(group.size()) - static_cast<double>(std::count(group.begin(), group.end(), 0.0));
 }
 void count_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
                      std::vector<ReferenceTensor>& outputs) {
@@ -639,15 +592,11 @@ void count_reference(const std::vector<ReferenceTensor>& inputs, const Attribute
   outputs[0].dtype = int64;
 }
 std::vector<OpSample> count_samples() {
-  return {
-      {.inputs = {{.shape = {2, 3}, .values = {0, 1, 0, -2, 0, 0}}}},
-      {.inputs = {{.shape = {2, 3}, .values = {0, 1, 0, -2, 0, 0}}}, .attributes = {{"axis", 1}}},
-      {.inputs = {{.shape = {3}}},
-       .attributes = {{"axis", 1}},
-       .error = "axis 1 is out of range for rank 1"}};
+  return {{.inputs = {{.shape = {2, 3}, .values = {0, 1, 0, -2, 0, 0}}}},
+          {.inputs = {{.shape = {2, 3}, .values = {0, 1, 0, -2, 0, 0}}}, .attributes = {{"axis", 1}}},
+          {.inputs = {{.shape = {3}}}, .attributes = {{"axis", 1}}, .error = "axis 1 is out of range for rank 1"}};
 }
-const OpTest kCountNonzeroTest = {
-    .samples = count_samples, .reference = count_reference, .dtypes = kAllNumbers};
+const OpTest kCountNonzeroTest = {.samples = count_samples, .reference = count_reference, .dtypes = kAllNumbers};
 #endif
 
 }  // namespace
@@ -669,8 +618,7 @@ constinit const OpDef kCountNonzero = {
 Tensor count_nonzero(Operand x, Axes axis, bool keepdims, DType dtype) {
   const Tensor value = to_tensor(x);
   normalize_axes("count_nonzero", axis, value.rank());
-  return reduce_sum(cast(value.dtype() == DType::kBool ? value : not_equal(value, 0), dtype), axis,
-                    keepdims);
+  return reduce_sum(cast(value.dtype() == DType::kBool ? value : not_equal(value, 0), dtype), axis, keepdims);
 }
 
 bool equal_tensors(const Tensor& a, const Tensor& b) {

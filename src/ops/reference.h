@@ -16,14 +16,11 @@ using Position = std::vector<std::int64_t>;
 // The row-major number of a position.
 inline std::size_t flat(const Shape& shape, const Position& position) {
   std::int64_t index = 0;
-  for (int i = 0; i < shape.rank(); ++i)
-    index = index * shape[i] + position[static_cast<std::size_t>(i)];
+  for (int i = 0; i < shape.rank(); ++i) index = index * shape[i] + position[static_cast<std::size_t>(i)];
   return static_cast<std::size_t>(index);
 }
 
-inline double at(const ReferenceTensor& x, const Position& position) {
-  return x.values[flat(x.shape, position)];
-}
+inline double at(const ReferenceTensor& x, const Position& position) { return x.values[flat(x.shape, position)]; }
 
 // Visits all positions in row-major order.
 inline void for_each(const Shape& shape, const std::function<void(const Position&)>& visit) {
@@ -40,8 +37,7 @@ inline void for_each(const Shape& shape, const std::function<void(const Position
 }
 
 // A tensor whose elements are value(position).
-inline ReferenceTensor build(DType dtype, const Shape& shape,
-                             const std::function<double(const Position&)>& value) {
+inline ReferenceTensor build(DType dtype, const Shape& shape, const std::function<double(const Position&)>& value) {
   ReferenceTensor tensor{dtype, shape, {}};
   for_each(shape, [&](const Position& position) { tensor.values.push_back(value(position)); });
   return tensor;
@@ -52,12 +48,10 @@ inline AttributeValue ints(std::initializer_list<int> values) {
   return AttributeValue(std::move(list));
 }
 
-inline std::int64_t integer(const AttributeMap& attributes, std::string_view name,
-                            std::int64_t fallback) {
+inline std::int64_t integer(const AttributeMap& attributes, std::string_view name, std::int64_t fallback) {
   const auto found = attributes.find(name);
-  return found == attributes.end() || found->second.kind == AttributeValue::Kind::kNone
-             ? fallback
-             : found->second.integer;
+  return found == attributes.end() || found->second.kind == AttributeValue::Kind::kNone ? fallback
+                                                                                        : found->second.integer;
 }
 
 // The integers of a list, or of a single one; nested lists row by row.
@@ -78,9 +72,8 @@ inline bool has(const AttributeMap& attributes, std::string_view name) {
   return found != attributes.end() && found->second.kind != AttributeValue::Kind::kNone;
 }
 
-inline const std::vector<DType> kEveryDType = {DType::kFloat32, DType::kFloat64, DType::kBFloat16,
-                                               DType::kInt32,   DType::kInt64,   DType::kUInt8,
-                                               DType::kBool};
+inline const std::vector<DType> kEveryDType = {DType::kFloat32, DType::kFloat64, DType::kBFloat16, DType::kInt32,
+                                               DType::kInt64,   DType::kUInt8,   DType::kBool};
 inline const std::vector<DType> kEveryNumber = {DType::kFloat32, DType::kFloat64, DType::kBFloat16,
                                                 DType::kInt32,   DType::kInt64,   DType::kUInt8};
 

@@ -20,13 +20,11 @@ namespace capstan {
 namespace {
 
 const std::vector<const OpDef*>& make_all_ops() {
-  auto* const all =
-      new std::vector<const OpDef*>;  // never destroyed: calls may come from destructors of statics
+  auto* const all = new std::vector<const OpDef*>;  // never destroyed: calls may come from destructors of statics
   for (OpFamily (*family)() :
-       {arithmetic_ops, math_ops,      trigonometry_ops, compare_ops, activation_ops,
-        cast_ops,       reduce_ops,    scan_ops,         shape_ops,   array_ops,
-        creation_ops,   index_ops,     slice_ops,        linalg_ops,  conv_ops,
-        pool_ops,       normalize_ops, loss_ops,         random_ops,  state_ops}) {
+       {arithmetic_ops, math_ops,  trigonometry_ops, compare_ops,  activation_ops, cast_ops,  reduce_ops,
+        scan_ops,       shape_ops, array_ops,        creation_ops, index_ops,      slice_ops, linalg_ops,
+        conv_ops,       pool_ops,  normalize_ops,    loss_ops,     random_ops,     state_ops}) {
     const OpFamily ops = family();
     all->insert(all->end(), ops.begin(), ops.end());
   }
@@ -78,14 +76,14 @@ AttributeStorage::AttributeStorage(const OpDef& op, const AttributeMap& values) 
   }
   for (const auto& [name, value] : values) {
     const AttributeField* field = find_field(op, name);
-    CAPSTAN_CHECK(field != nullptr, ValueError, op.name, ": unknown attribute \"", name,
-                  "\"; it has ", op.attributes == nullptr ? "none" : attribute_names(op));
+    CAPSTAN_CHECK(field != nullptr, ValueError, op.name, ": unknown attribute \"", name, "\"; it has ",
+                  op.attributes == nullptr ? "none" : attribute_names(op));
     field->set(bytes_, value, op.name, name);
   }
   for (int i = 0; op.attributes != nullptr && i < op.attributes->field_count; ++i) {
     const AttributeField& field = op.attributes->fields[i];
-    CAPSTAN_CHECK(!field.required || values.contains(field.name), ValueError, op.name,
-                  ": attribute \"", field.name, "\" must be given");
+    CAPSTAN_CHECK(!field.required || values.contains(field.name), ValueError, op.name, ": attribute \"", field.name,
+                  "\" must be given");
   }
 }
 
@@ -97,8 +95,7 @@ std::vector<OpInfo> list_ops() {
                 op->input_names,
                 op->arity,
                 op->outputs,
-                !has_flag(*op, kNotDifferentiable) &&
-                    (op->vjp != nullptr || op->kind == OpKind::kComposite),
+                !has_flag(*op, kNotDifferentiable) && (op->vjp != nullptr || op->kind == OpKind::kComposite),
                 {}};
     for (int i = 0; op->attributes != nullptr && i < op->attributes->field_count; ++i) {
       info.attributes.push_back(op->attributes->fields[i].name);
@@ -110,13 +107,11 @@ std::vector<OpInfo> list_ops() {
 
 bool has_op(std::string_view name) { return find_op(name) != nullptr; }
 
-std::vector<Tensor> call(std::string_view name, std::span<const Tensor> inputs,
-                         const AttributeMap& attributes) {
+std::vector<Tensor> call(std::string_view name, std::span<const Tensor> inputs, const AttributeMap& attributes) {
   const OpDef* op = find_op(name);
   CAPSTAN_CHECK(op != nullptr, ValueError, "call: there is no op \"", name, "\"");
-  CAPSTAN_CHECK(op->arity == kVariadic || inputs.size() == static_cast<std::size_t>(op->arity),
-                ValueError, op->name, ": takes ", int{op->arity}, " arguments (", op->input_names,
-                "), not ", inputs.size());
+  CAPSTAN_CHECK(op->arity == kVariadic || inputs.size() == static_cast<std::size_t>(op->arity), ValueError, op->name,
+                ": takes ", int{op->arity}, " arguments (", op->input_names, "), not ", inputs.size());
   const AttributeStorage storage(*op, attributes);
   std::vector<Operand> operands(inputs.begin(), inputs.end());
   if (op->compose != nullptr) {  // Elementwise ops may have one too: the function that checks

@@ -47,8 +47,7 @@ struct AxisView {
 };
 AxisView view_around(const Shape& shape, int axis) {
   AxisView view;
-  for (int i = 0; i < shape.rank(); ++i)
-    (i < axis ? view.outer : i == axis ? view.n : view.inner) *= shape[i];
+  for (int i = 0; i < shape.rank(); ++i) (i < axis ? view.outer : i == axis ? view.n : view.inner) *= shape[i];
   return view;
 }
 
@@ -152,8 +151,8 @@ void with_number_type(DType dtype, const Run& run) {
 template <bool kFloatingOnly>
 void infer_scan(const Call& call, OutputSpecs& outputs) {
   const TensorRef& x = call.input(0);
-  CAPSTAN_CHECK(kFloatingOnly ? is_floating(x.dtype()) : x.dtype() != DType::kBool, DTypeError,
-                call.op.name, ": dtype ", x.dtype(), " is not supported", arguments({{"x", x}}));
+  CAPSTAN_CHECK(kFloatingOnly ? is_floating(x.dtype()) : x.dtype() != DType::kBool, DTypeError, call.op.name,
+                ": dtype ", x.dtype(), " is not supported", arguments({{"x", x}}));
   normalize_axis(call.op.name, call.attributes<ScanAttributes>().axis.value, x.rank());
   outputs.add(x.dtype(), x.shape());
 }
@@ -163,11 +162,9 @@ void run_scan(const Call& call, std::span<Tensor> outputs) {
   const TensorRef& x = call.input(0);
   const auto& attributes = call.attributes<ScanAttributes>();
   const Shape shape = x.shape();
-  const AxisView view =
-      view_around(shape, normalize_axis(call.op.name, attributes.axis.value, shape.rank()));
-  with_number_type(x.dtype(), [&]<class T>(T) {
-    scan<Step>(view, attributes, x.data<T>(), mutable_data<T>(outputs[0]));
-  });
+  const AxisView view = view_around(shape, normalize_axis(call.op.name, attributes.axis.value, shape.rank()));
+  with_number_type(x.dtype(),
+                   [&]<class T>(T) { scan<Step>(view, attributes, x.data<T>(), mutable_data<T>(outputs[0])); });
 }
 
 // All places of an axis but the last one, or but the first.
@@ -200,8 +197,7 @@ Tensor shift(const Tensor& x, std::int64_t axis, bool forward) {
 Tensor steps(const Tensor& x, std::int64_t axis, bool forward) {
   const int normal = normalize_axis("steps", axis, x.rank());
   if (x.dim(normal) == 0) return x;
-  return extend(without_end(x, normal, !forward) - without_end(x, normal, forward), normal,
-                forward);
+  return extend(without_end(x, normal, !forward) - without_end(x, normal, forward), normal, forward);
 }
 
 void vjp_cumsum(const VjpCall& call, std::span<Tensor> cotangents) {
@@ -240,23 +236,19 @@ std::vector<OpSample> scan_samples() {
   std::vector<OpSample> samples;
   for (bool exclusive : {false, true}) {
     for (bool reverse : {false, true}) {
-      samples.push_back({.inputs = {{.shape = {5}}},
-                         .attributes = {{"exclusive", exclusive}, {"reverse", reverse}}});
-      samples.push_back(
-          {.inputs = {{.shape = {2, 3, 2}}},
-           .attributes = {{"axis", 1}, {"exclusive", exclusive}, {"reverse", reverse}}});
+      samples.push_back({.inputs = {{.shape = {5}}}, .attributes = {{"exclusive", exclusive}, {"reverse", reverse}}});
+      samples.push_back({.inputs = {{.shape = {2, 3, 2}}},
+                         .attributes = {{"axis", 1}, {"exclusive", exclusive}, {"reverse", reverse}}});
     }
   }
   samples.push_back({.inputs = {{.shape = {2, 3}}}, .attributes = {{"axis", -1}}});
   samples.push_back({.inputs = {{.shape = {0, 3}}}});
-  samples.push_back(
-      {.inputs = {{.shape = {2}}}, .attributes = {{"axis", 1}}, .error = "axis 1 is out of range"});
+  samples.push_back({.inputs = {{.shape = {2}}}, .attributes = {{"axis", 1}}, .error = "axis 1 is out of range"});
   return samples;
 }
 std::vector<OpSample> product_samples() {
   std::vector<OpSample> samples = scan_samples();
-  samples.push_back({.inputs = {{.shape = {2, 4}, .values = {2, 0, 3, 0.5, 0, 1, 0, 2}}},
-                     .attributes = {{"axis", 1}}});
+  samples.push_back({.inputs = {{.shape = {2, 4}, .values = {2, 0, 3, 0.5, 0, 1, 0, 2}}}, .attributes = {{"axis", 1}}});
   return samples;
 }
 
@@ -270,19 +262,15 @@ void scan_reference(const std::vector<ReferenceTensor>& inputs, const AttributeM
     if (name == "reverse") a.reverse = value.truth;
   }
   ReferenceTensor out = inputs[0];
-  const AxisView view =
-      view_around(out.shape, normalize_axis("reference", a.axis.value, out.shape.rank()));
+  const AxisView view = view_around(out.shape, normalize_axis("reference", a.axis.value, out.shape.rank()));
   for (std::int64_t o = 0; o < view.outer; ++o) {
     for (std::int64_t j = 0; j < view.inner; ++j) {
-      const auto at = [&](std::int64_t i) {
-        return static_cast<std::size_t>((o * view.n + i) * view.inner + j);
-      };
+      const auto at = [&](std::int64_t i) { return static_cast<std::size_t>((o * view.n + i) * view.inner + j); };
       for (std::int64_t i = 0; i < view.n; ++i) {
         double value = Step::kIdentity;
         for (std::int64_t k = 0; k < view.n; ++k) {
           const bool before = a.reverse ? k > i : k < i;
-          if (before || (k == i && !a.exclusive))
-            value = Step::join(value, inputs[0].values[at(k)]);
+          if (before || (k == i && !a.exclusive)) value = Step::join(value, inputs[0].values[at(k)]);
         }
         out.values[at(i)] = value;
       }
@@ -306,39 +294,32 @@ std::vector<OpSample> inclusive_samples() {
   });
   return samples;
 }
-const OpTest kCumulativeLogsumexpTest = {.samples = inclusive_samples,
-                                         .reference = scan_reference<LogsumexpStep>};
+const OpTest kCumulativeLogsumexpTest = {.samples = inclusive_samples, .reference = scan_reference<LogsumexpStep>};
 
 std::vector<OpSample> recurrence_samples() {
   return {
       {.inputs = {{.shape = {5}}, {.shape = {5}}}},
-      {.inputs = {{.shape = {2, 3, 2}}, {.shape = {2, 3, 2}}},
-       .attributes = {{"axis", 1}, {"reverse", true}}},
+      {.inputs = {{.shape = {2, 3, 2}}, {.shape = {2, 3, 2}}}, .attributes = {{"axis", 1}, {"reverse", true}}},
       {.inputs = {{.shape = {2, 4}}, {.shape = {2, 4}}}, .attributes = {{"axis", -1}}},
-      {.inputs = {{.shape = {2, 4}}, {.shape = {2, 3}}},
-       .error = "shapes differ, [2, 4] and [2, 3]"},
+      {.inputs = {{.shape = {2, 4}}, {.shape = {2, 3}}}, .error = "shapes differ, [2, 4] and [2, 3]"},
   };
 }
-void recurrence_reference(const std::vector<ReferenceTensor>& inputs,
-                          const AttributeMap& attributes, std::vector<ReferenceTensor>& outputs) {
+void recurrence_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
+                          std::vector<ReferenceTensor>& outputs) {
   const auto axis = attributes.find("axis");
   const auto reverse = attributes.find("reverse");
   ReferenceTensor out = inputs[1];
   const AxisView view = view_around(
-      out.shape, normalize_axis("reference", axis == attributes.end() ? 0 : axis->second.integer,
-                                out.shape.rank()));
-  for_each_step(view, reverse != attributes.end() && reverse->second.truth,
-                [&](std::int64_t before, std::int64_t at) {
-                  if (before >= 0) {
-                    out.values[static_cast<std::size_t>(at)] +=
-                        inputs[0].values[static_cast<std::size_t>(at)] *
-                        out.values[static_cast<std::size_t>(before)];
-                  }
-                });
+      out.shape, normalize_axis("reference", axis == attributes.end() ? 0 : axis->second.integer, out.shape.rank()));
+  for_each_step(view, reverse != attributes.end() && reverse->second.truth, [&](std::int64_t before, std::int64_t at) {
+    if (before >= 0) {
+      out.values[static_cast<std::size_t>(at)] +=
+          inputs[0].values[static_cast<std::size_t>(at)] * out.values[static_cast<std::size_t>(before)];
+    }
+  });
   outputs = {out};
 }
-const OpTest kLinearRecurrenceTest = {.samples = recurrence_samples,
-                                      .reference = recurrence_reference};
+const OpTest kLinearRecurrenceTest = {.samples = recurrence_samples, .reference = recurrence_reference};
 
 #endif
 
@@ -386,10 +367,10 @@ constinit const OpDef kLinearRecurrence = {
         [](const Call& call, OutputSpecs& outputs) {
           const TensorRef& a = call.input(0);
           const TensorRef& b = call.input(1);
-          CAPSTAN_CHECK(is_floating(a.dtype()), DTypeError, call.op.name, ": dtype ", a.dtype(),
-                        " is not supported", arguments({{"a", a}, {"b", b}}));
-          CAPSTAN_CHECK(a.shape() == b.shape(), ShapeError, call.op.name, ": shapes differ, ",
-                        a.shape(), " and ", b.shape(), arguments({{"a", a}, {"b", b}}));
+          CAPSTAN_CHECK(is_floating(a.dtype()), DTypeError, call.op.name, ": dtype ", a.dtype(), " is not supported",
+                        arguments({{"a", a}, {"b", b}}));
+          CAPSTAN_CHECK(a.shape() == b.shape(), ShapeError, call.op.name, ": shapes differ, ", a.shape(), " and ",
+                        b.shape(), arguments({{"a", a}, {"b", b}}));
           normalize_axis(call.op.name, call.attributes<RecurrenceAttributes>().axis, a.rank());
           outputs.add(a.dtype(), a.shape());
         },
@@ -397,8 +378,7 @@ constinit const OpDef kLinearRecurrence = {
         [](const Call& call, std::span<Tensor> outputs) {
           const auto& attributes = call.attributes<RecurrenceAttributes>();
           const Shape shape = call.input(0).shape();
-          const AxisView view =
-              view_around(shape, normalize_axis(call.op.name, attributes.axis, shape.rank()));
+          const AxisView view = view_around(shape, normalize_axis(call.op.name, attributes.axis, shape.rank()));
           with_number_type(call.input(0).dtype(), [&]<class T>(T) {
             using W = Wide<T>;
             const T* a = call.input(0).data<T>();
@@ -406,9 +386,7 @@ constinit const OpDef kLinearRecurrence = {
             T* s = mutable_data<T>(outputs[0]);
             for_each_step(view, attributes.reverse, [&](std::int64_t before, std::int64_t at) {
               // The first factor is never read: it may be infinite.
-              s[at] = before < 0 ? b[at]
-                                 : T(static_cast<W>(b[at]) +
-                                     static_cast<W>(a[at]) * static_cast<W>(s[before]));
+              s[at] = before < 0 ? b[at] : T(static_cast<W>(b[at]) + static_cast<W>(a[at]) * static_cast<W>(s[before]));
             });
           });
         },
@@ -450,8 +428,8 @@ namespace {
 struct SegmentAttributes {
   std::int64_t num_segments = 0;
 };
-constexpr AttributeType kSegmentAttributes = attribute_type<SegmentAttributes>(
-    {field<&SegmentAttributes::num_segments>("num_segments", true)});
+constexpr AttributeType kSegmentAttributes =
+    attribute_type<SegmentAttributes>({field<&SegmentAttributes::num_segments>("num_segments", true)});
 
 std::int64_t id_at(const TensorRef& ids, std::int64_t i) {
   return ids.dtype() == DType::kInt32 ? ids.data<std::int32_t>()[i] : ids.data<std::int64_t>()[i];
@@ -461,22 +439,20 @@ void infer_segments(const Call& call, OutputSpecs& outputs) {
   const TensorRef& x = call.input(0);
   const TensorRef& ids = call.input(1);
   const std::int64_t count = call.attributes<SegmentAttributes>().num_segments;
-  CAPSTAN_CHECK(x.dtype() != DType::kBool, DTypeError, call.op.name,
-                ": dtype bool is not supported", arguments({{"x", x}, {"segment_ids", ids}}));
-  CAPSTAN_CHECK(ids.dtype() == DType::kInt32 || ids.dtype() == DType::kInt64, DTypeError,
-                call.op.name, ": segment_ids must be int32 or int64, not ", ids.dtype(),
+  CAPSTAN_CHECK(x.dtype() != DType::kBool, DTypeError, call.op.name, ": dtype bool is not supported",
                 arguments({{"x", x}, {"segment_ids", ids}}));
+  CAPSTAN_CHECK(ids.dtype() == DType::kInt32 || ids.dtype() == DType::kInt64, DTypeError, call.op.name,
+                ": segment_ids must be int32 or int64, not ", ids.dtype(), arguments({{"x", x}, {"segment_ids", ids}}));
   CAPSTAN_CHECK(count >= 0, ValueError, call.op.name, ": num_segments is negative, ", count);
   const Shape shape = x.shape();
   const Shape leading = ids.shape();
   bool fits = leading.rank() <= shape.rank();
   for (int i = 0; fits && i < leading.rank(); ++i) fits = leading[i] == shape[i];
-  CAPSTAN_CHECK(fits, ShapeError, call.op.name, ": segment_ids ", leading,
-                " are not the leading axes of ", shape,
+  CAPSTAN_CHECK(fits, ShapeError, call.op.name, ": segment_ids ", leading, " are not the leading axes of ", shape,
                 arguments({{"x", x}, {"segment_ids", ids}}));
   for (std::int64_t i = 0; i < ids.size(); ++i) {
-    CAPSTAN_CHECK(id_at(ids, i) < count, IndexError, call.op.name, ": id ", id_at(ids, i),
-                  " at position ", i, " is not below num_segments, ", count);
+    CAPSTAN_CHECK(id_at(ids, i) < count, IndexError, call.op.name, ": id ", id_at(ids, i), " at position ", i,
+                  " is not below num_segments, ", count);
   }
   Shape result{count};
   for (int i = leading.rank(); i < shape.rank(); ++i) result.push_back(shape[i]);
@@ -505,28 +481,22 @@ void run_segments(const Call& call, std::span<Tensor> outputs) {
       const std::int64_t id = id_at(ids, i);
       if (id < 0) continue;
       for (std::int64_t j = 0; j < width; ++j) {
-        sums[id * width + j] =
-            SumStep::join(sums[id * width + j], static_cast<W>(in[i * width + j]));
+        sums[id * width + j] = SumStep::join(sums[id * width + j], static_cast<W>(in[i * width + j]));
       }
     }
-    if constexpr (!std::is_same_v<T, W>)
-      std::transform(wide.begin(), wide.end(), out, [](W v) { return T(v); });
+    if constexpr (!std::is_same_v<T, W>) std::transform(wide.begin(), wide.end(), out, [](W v) { return T(v); });
   });
 }
 
 #if CAPSTAN_TESTING
 std::vector<OpSample> segment_samples() {
   const auto ids = [](Shape shape, std::vector<double> values, DType dtype = int32) {
-    return SampleInput{
-        .shape = shape, .values = std::move(values), .dtype = dtype, .differentiable = false};
+    return SampleInput{.shape = shape, .values = std::move(values), .dtype = dtype, .differentiable = false};
   };
   return {
-      {.inputs = {{.shape = {5, 2}}, ids({5}, {0, 2, 0, -1, 3})},
-       .attributes = {{"num_segments", 5}}},
-      {.inputs = {{.shape = {4}}, ids({4}, {1, 1, 1, 0}, int64)},
-       .attributes = {{"num_segments", 2}}},
-      {.inputs = {{.shape = {2, 3, 2}}, ids({2, 3}, {0, 1, 2, 2, 1, 0})},
-       .attributes = {{"num_segments", 3}}},
+      {.inputs = {{.shape = {5, 2}}, ids({5}, {0, 2, 0, -1, 3})}, .attributes = {{"num_segments", 5}}},
+      {.inputs = {{.shape = {4}}, ids({4}, {1, 1, 1, 0}, int64)}, .attributes = {{"num_segments", 2}}},
+      {.inputs = {{.shape = {2, 3, 2}}, ids({2, 3}, {0, 1, 2, 2, 1, 0})}, .attributes = {{"num_segments", 3}}},
       {.inputs = {{.shape = {2}}, ids({2}, {0, 2})},
        .attributes = {{"num_segments", 2}},
        .error = "id 2 at position 1 is not below num_segments, 2"},
@@ -540,27 +510,21 @@ void segment_reference(const std::vector<ReferenceTensor>& inputs, const Attribu
                        std::vector<ReferenceTensor>& outputs) {
   const std::int64_t count = attributes.at("num_segments").integer;
   ReferenceTensor out{.dtype = inputs[0].dtype, .shape = {count}};
-  for (int i = inputs[1].shape.rank(); i < inputs[0].shape.rank(); ++i)
-    out.shape.push_back(inputs[0].shape[i]);
+  for (int i = inputs[1].shape.rank(); i < inputs[0].shape.rank(); ++i) out.shape.push_back(inputs[0].shape[i]);
   out.values.assign(static_cast<std::size_t>(out.shape.size()), 0);
-  const std::size_t width =
-      out.values.size() / static_cast<std::size_t>(std::max<std::int64_t>(count, 1));
+  const std::size_t width = out.values.size() / static_cast<std::size_t>(std::max<std::int64_t>(count, 1));
   std::vector<double> rows(static_cast<std::size_t>(count), 0);
   for (std::size_t i = 0; i < inputs[1].values.size(); ++i) {
     if (inputs[1].values[i] < 0) continue;
     const auto id = static_cast<std::size_t>(inputs[1].values[i]);
     rows[id] += 1;
-    for (std::size_t j = 0; j < width; ++j)
-      out.values[id * width + j] += inputs[0].values[i * width + j];
+    for (std::size_t j = 0; j < width; ++j) out.values[id * width + j] += inputs[0].values[i * width + j];
   }
-  for (std::size_t i = 0; kMean && i < out.values.size(); ++i)
-    out.values[i] /= std::max(1.0, rows[i / width]);
+  for (std::size_t i = 0; kMean && i < out.values.size(); ++i) out.values[i] /= std::max(1.0, rows[i / width]);
   outputs = {out};
 }
-const OpTest kUnsortedSegmentSumTest = {.samples = segment_samples,
-                                        .reference = segment_reference<false>};
-const OpTest kUnsortedSegmentMeanTest = {.samples = segment_samples,
-                                         .reference = segment_reference<true>};
+const OpTest kUnsortedSegmentSumTest = {.samples = segment_samples, .reference = segment_reference<false>};
+const OpTest kUnsortedSegmentMeanTest = {.samples = segment_samples, .reference = segment_reference<true>};
 #endif
 
 }  // namespace
@@ -603,9 +567,8 @@ constinit const OpDef kUnsortedSegmentMean = {
     .attributes = &kSegmentAttributes,
     .compose =
         [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
-          outputs.push_back(unsorted_segment_mean(
-              inputs[0], inputs[1],
-              static_cast<const SegmentAttributes*>(attributes)->num_segments));
+          outputs.push_back(unsorted_segment_mean(inputs[0], inputs[1],
+                                                  static_cast<const SegmentAttributes*>(attributes)->num_segments));
         },
     .test = CAPSTAN_OP_TEST(kUnsortedSegmentMeanTest),
 };
@@ -619,20 +582,14 @@ Tensor unsorted_segment_mean(Operand x, Operand segment_ids, std::int64_t num_se
   const Tensor value = to_tensor(x);
   const Tensor ids = to_tensor(segment_ids);
   const Tensor sums = unsorted_segment_sum(value, ids, num_segments);
-  Tensor counts =
-      maximum(unsorted_segment_sum(cast(ones_like(ids), value.dtype()), ids, num_segments), 1);
+  Tensor counts = maximum(unsorted_segment_sum(cast(ones_like(ids), value.dtype()), ids, num_segments), 1);
   for (int i = ids.rank(); i < value.rank(); ++i) counts = expand_dims(counts, i - ids.rank() + 1);
   return sums / counts;
 }
 
 OpFamily scan_ops() {
   static constexpr const OpDef* ops[] = {
-      &kCumsum,
-      &kCumprod,
-      &kCumulativeLogsumexp,
-      &kLinearRecurrence,
-      &kUnsortedSegmentSum,
-      &kUnsortedSegmentMean,
+      &kCumsum, &kCumprod, &kCumulativeLogsumexp, &kLinearRecurrence, &kUnsortedSegmentSum, &kUnsortedSegmentMean,
   };
   return ops;
 }

@@ -33,8 +33,8 @@ namespace {
 // The numbers of the rows that `indices` [batch..., n..., depth] address in a tensor of `shape`,
 // whose first batch_dims axes run along with those of the indices. A row is what lies under `depth`
 // coordinates.
-std::vector<std::int64_t> row_numbers(std::string_view op, const TensorRef& indices,
-                                      const Shape& shape, int batch_dims = 0) {
+std::vector<std::int64_t> row_numbers(std::string_view op, const TensorRef& indices, const Shape& shape,
+                                      int batch_dims = 0) {
   const auto depth = static_cast<int>(indices.dim(-1));
   std::int64_t count = 1;
   for (int i = 0; i + 1 < indices.rank(); ++i) count *= indices.dim(i);
@@ -68,26 +68,22 @@ void infer_gather_nd(const Call& call, OutputSpecs& outputs) {
   const TensorRef& indices = call.input(1);
   const std::int64_t batch_dims = call.attributes<GatherNdAttributes>().batch_dims;
   check_indices("gather_nd", indices);
-  CAPSTAN_CHECK(indices.rank() > 0, ShapeError,
-                "gather_nd: indices must have an axis of coordinates, the rank is 0",
+  CAPSTAN_CHECK(indices.rank() > 0, ShapeError, "gather_nd: indices must have an axis of coordinates, the rank is 0",
                 arguments({{"params", params}, {"indices", indices}}));
-  CAPSTAN_CHECK(batch_dims >= 0 && batch_dims < indices.rank() && batch_dims <= params.rank(),
-                IndexError, "gather_nd: batch_dims ", batch_dims, " is out of range for ranks ",
-                params.rank(), " and ", indices.rank(),
-                arguments({{"params", params}, {"indices", indices}}));
+  CAPSTAN_CHECK(batch_dims >= 0 && batch_dims < indices.rank() && batch_dims <= params.rank(), IndexError,
+                "gather_nd: batch_dims ", batch_dims, " is out of range for ranks ", params.rank(), " and ",
+                indices.rank(), arguments({{"params", params}, {"indices", indices}}));
   const std::int64_t depth = indices.dim(-1);
-  CAPSTAN_CHECK(batch_dims + depth <= params.rank(), ShapeError, "gather_nd: ", depth,
-                " coordinates for ", params.rank() - batch_dims, " axes",
-                arguments({{"params", params}, {"indices", indices}}));
+  CAPSTAN_CHECK(batch_dims + depth <= params.rank(), ShapeError, "gather_nd: ", depth, " coordinates for ",
+                params.rank() - batch_dims, " axes", arguments({{"params", params}, {"indices", indices}}));
   Shape shape;
   for (int i = 0; i + 1 < indices.rank(); ++i) {
     shape.push_back(indices.dim(i));
-    CAPSTAN_CHECK(i >= batch_dims || params.dim(i) == indices.dim(i), ShapeError,
-                  "gather_nd: lengths of batch axis ", i, " differ, ", params.dim(i), " and ",
-                  indices.dim(i), arguments({{"params", params}, {"indices", indices}}));
+    CAPSTAN_CHECK(i >= batch_dims || params.dim(i) == indices.dim(i), ShapeError, "gather_nd: lengths of batch axis ",
+                  i, " differ, ", params.dim(i), " and ", indices.dim(i),
+                  arguments({{"params", params}, {"indices", indices}}));
   }
-  for (int i = static_cast<int>(batch_dims + depth); i < params.rank(); ++i)
-    shape.push_back(params.dim(i));
+  for (int i = static_cast<int>(batch_dims + depth); i < params.rank(); ++i) shape.push_back(params.dim(i));
   outputs.add(params.dtype(), shape);
 }
 
@@ -97,8 +93,7 @@ void gather_nd_kernel(const Call& call, std::span<Tensor> outputs) {
   const Shape shape = params.shape();
   const std::vector<std::int64_t> rows = row_numbers("gather_nd", call.input(1), shape, batch_dims);
   const int first = batch_dims + static_cast<int>(call.input(1).dim(-1));
-  const std::size_t row_bytes =
-      static_cast<std::size_t>(product(shape, first, shape.rank())) * size_of(params.dtype());
+  const std::size_t row_bytes = static_cast<std::size_t>(product(shape, first, shape.rank())) * size_of(params.dtype());
   if (row_bytes == 0) return;
   const auto* from = static_cast<const std::byte*>(params.raw_data());
   auto* to = static_cast<std::byte*>(mutable_raw_data(outputs[0]));
@@ -117,8 +112,8 @@ Tensor full_coordinates(const Tensor& indices, int batch_dims) {
   for (int i = 0; i < batch_dims; ++i) {
     Shape along = column;
     for (int k = 0; k < along.rank(); ++k) along.set(k, k == i ? indices.dim(i) : 1);
-    columns.push_back(broadcast_to(
-        reshape(cast(range(static_cast<long>(indices.dim(i))), indices.dtype()), along), column));
+    columns.push_back(
+        broadcast_to(reshape(cast(range(static_cast<long>(indices.dim(i))), indices.dtype()), along), column));
   }
   columns.push_back(indices);
   return concat(columns, -1);
@@ -141,20 +136,18 @@ void gather_nd_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
 enum class Scatter : std::uint8_t { kAdd, kSubtract, kUpdate, kMaximum, kMinimum };
 
 // Updates of the shape that indices and the scattered tensor ask for.
-void check_updates(std::string_view op, const TensorRef& indices, const TensorRef& updates,
-                   const Shape& shape) {
+void check_updates(std::string_view op, const TensorRef& indices, const TensorRef& updates, const Shape& shape) {
   check_indices(op, indices);
-  CAPSTAN_CHECK(indices.rank() > 0, ShapeError, op,
-                ": indices must have an axis of coordinates, the rank is 0",
+  CAPSTAN_CHECK(indices.rank() > 0, ShapeError, op, ": indices must have an axis of coordinates, the rank is 0",
                 arguments({{"indices", indices}, {"updates", updates}}));
   const std::int64_t depth = indices.dim(-1);
-  CAPSTAN_CHECK(depth <= shape.rank(), ShapeError, op, ": ", depth, " coordinates for ",
-                shape.rank(), " axes", arguments({{"indices", indices}, {"updates", updates}}));
+  CAPSTAN_CHECK(depth <= shape.rank(), ShapeError, op, ": ", depth, " coordinates for ", shape.rank(), " axes",
+                arguments({{"indices", indices}, {"updates", updates}}));
   Shape wanted;
   for (int i = 0; i + 1 < indices.rank(); ++i) wanted.push_back(indices.dim(i));
   for (int i = static_cast<int>(depth); i < shape.rank(); ++i) wanted.push_back(shape[i]);
-  CAPSTAN_CHECK(updates.shape() == wanted, ShapeError, op, ": updates must have the shape ", wanted,
-                ", not ", updates.shape(), arguments({{"indices", indices}, {"updates", updates}}));
+  CAPSTAN_CHECK(updates.shape() == wanted, ShapeError, op, ": updates must have the shape ", wanted, ", not ",
+                updates.shape(), arguments({{"indices", indices}, {"updates", updates}}));
 }
 
 template <Scatter mode, class T>
@@ -184,8 +177,7 @@ void scatter_rows(T* out, std::int64_t rows, std::int64_t row_length, const T* u
                   const std::vector<std::int64_t>& numbers) {
   const auto count = static_cast<std::int64_t>(numbers.size());
   if (row_length == 0 || count == 0) return;
-  const std::int64_t tasks =
-      row_length < 16 ? 1 : std::clamp<std::int64_t>(count * row_length / kTaskElements, 1, 16);
+  const std::int64_t tasks = row_length < 16 ? 1 : std::clamp<std::int64_t>(count * row_length / kTaskElements, 1, 16);
   const std::int64_t rows_per_task = (rows + tasks - 1) / tasks;
   const auto scatter = [&](std::int64_t task) {
     const std::int64_t begin = task * rows_per_task;
@@ -205,19 +197,18 @@ void scatter_rows(T* out, std::int64_t rows, std::int64_t row_length, const T* u
 
 // bfloat16 is summed in float32 and rounded once.
 template <Scatter mode>
-void scatter_bfloat16(const Tensor& out, std::int64_t rows, std::int64_t row_length,
-                      const TensorRef& updates, const std::vector<std::int64_t>& numbers) {
+void scatter_bfloat16(const Tensor& out, std::int64_t rows, std::int64_t row_length, const TensorRef& updates,
+                      const std::vector<std::int64_t>& numbers) {
   auto* data = mutable_data<BFloat16>(out);
   std::vector<float> wide(data, data + out.size());
-  const std::vector<float> wide_updates(updates.data<BFloat16>(),
-                                        updates.data<BFloat16>() + updates.size());
+  const std::vector<float> wide_updates(updates.data<BFloat16>(), updates.data<BFloat16>() + updates.size());
   scatter_rows<mode>(wide.data(), rows, row_length, wide_updates.data(), numbers);
   for (std::size_t i = 0; i < wide.size(); ++i) data[i] = BFloat16(wide[i]);
 }
 
 template <Scatter mode>
-void scatter_into(const Tensor& out, const TensorRef& updates,
-                  const std::vector<std::int64_t>& numbers, std::int64_t row_length) {
+void scatter_into(const Tensor& out, const TensorRef& updates, const std::vector<std::int64_t>& numbers,
+                  std::int64_t row_length) {
   const std::int64_t rows = row_length == 0 ? 0 : out.size() / row_length;
   const auto run = [&]<class T>(T*) {
     scatter_rows<mode>(static_cast<T*>(mutable_raw_data(out)), rows, row_length,
@@ -264,8 +255,8 @@ void infer_scatter_nd(const Call& call, OutputSpecs& outputs) {
     CAPSTAN_CHECK(length >= 0, ShapeError, "scatter_nd: negative length ", length, " in ", shape);
   }
   check_updates("scatter_nd", call.input(0), call.input(1), shape);
-  CAPSTAN_CHECK(call.input(1).dtype() != DType::kBool, DTypeError,
-                "scatter_nd: dtype bool is not supported", arguments({{"updates", call.input(1)}}));
+  CAPSTAN_CHECK(call.input(1).dtype() != DType::kBool, DTypeError, "scatter_nd: dtype bool is not supported",
+                arguments({{"updates", call.input(1)}}));
   outputs.add(call.input(1).dtype(), shape);
 }
 
@@ -287,13 +278,11 @@ void scatter_nd_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
 void infer_tensor_scatter(const Call& call, OutputSpecs& outputs) {
   const TensorRef& tensor = call.input(0);
   check_updates(call.op.name, call.input(1), call.input(2), tensor.shape());
-  CAPSTAN_CHECK(tensor.dtype() == call.input(2).dtype(), DTypeError, call.op.name,
-                ": dtypes differ, ", tensor.dtype(), " and ", call.input(2).dtype(),
-                arguments({{"tensor", tensor}, {"updates", call.input(2)}}),
+  CAPSTAN_CHECK(tensor.dtype() == call.input(2).dtype(), DTypeError, call.op.name, ": dtypes differ, ", tensor.dtype(),
+                " and ", call.input(2).dtype(), arguments({{"tensor", tensor}, {"updates", call.input(2)}}),
                 help("convert one with cast(x, dtype)"));
-  CAPSTAN_CHECK(tensor.dtype() != DType::kBool || call.op.name == "tensor_scatter_nd_update",
-                DTypeError, call.op.name, ": dtype bool is not supported",
-                arguments({{"tensor", tensor}}));
+  CAPSTAN_CHECK(tensor.dtype() != DType::kBool || call.op.name == "tensor_scatter_nd_update", DTypeError, call.op.name,
+                ": dtype bool is not supported", arguments({{"tensor", tensor}}));
   outputs.add(tensor.dtype(), tensor.shape());
 }
 
@@ -321,8 +310,7 @@ void tensor_scatter_sub_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
 
 void tensor_scatter_update_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
   if (call.needs(0)) {
-    cotangents[0] =
-        tensor_scatter_nd_update(call.cotangent(), call.input(1), zeros_like(call.input(2)));
+    cotangents[0] = tensor_scatter_nd_update(call.cotangent(), call.input(1), zeros_like(call.input(2)));
   }
   if (call.needs(2)) cotangents[2] = gather_nd(call.cotangent(), call.input(1));
 }
@@ -348,8 +336,7 @@ using reference::Position;
 using Inputs = std::vector<ReferenceTensor>;
 using Outputs = std::vector<ReferenceTensor>;
 
-SampleInput index_input(const Shape& shape, std::vector<double> values,
-                        DType dtype = DType::kInt32) {
+SampleInput index_input(const Shape& shape, std::vector<double> values, DType dtype = DType::kInt32) {
   return {.shape = shape, .values = std::move(values), .dtype = dtype, .differentiable = false};
 }
 
@@ -359,12 +346,10 @@ std::vector<OpSample> gather_nd_samples() {
           {.inputs = {matrix, index_input({3, 1}, {1, 0, 1})}},
           {.inputs = {matrix, index_input({2}, {1, 1}, DType::kInt64)}},
           {.inputs = {matrix, index_input({2, 0}, {})}},
-          {.inputs = {{.shape = {2, 3, 4}}, index_input({2, 1}, {2, 0})},
-           .attributes = {{"batch_dims", 1}}},
+          {.inputs = {{.shape = {2, 3, 4}}, index_input({2, 1}, {2, 0})}, .attributes = {{"batch_dims", 1}}},
           {.inputs = {{.shape = {2, 3, 4}}, index_input({2, 2, 2}, {2, 0, 0, 0, 1, 3, 1, 3})},
            .attributes = {{"batch_dims", 1}}},
-          {.inputs = {matrix, index_input({1, 2}, {0, 3})},
-           .error = "index 3 is out of range for axis 1 of length 3"},
+          {.inputs = {matrix, index_input({1, 2}, {0, 3})}, .error = "index 3 is out of range for axis 1 of length 3"},
           {.inputs = {matrix, index_input({1, 3}, {0, 0, 0})}, .error = "3 coordinates for 2 axes"},
           {.inputs = {matrix, index_input({3, 1}, {0, 0, 0})},
            .attributes = {{"batch_dims", 1}},
@@ -387,26 +372,20 @@ void gather_nd_reference(const Inputs& in, const AttributeMap& attributes, Outpu
   const std::int64_t batch = reference::integer(attributes, "batch_dims", 0);
   Shape shape;
   for (int i = 0; i + 1 < in[1].shape.rank(); ++i) shape.push_back(in[1].shape[i]);
-  for (auto i = static_cast<int>(batch + in[1].shape[-1]); i < in[0].shape.rank(); ++i)
-    shape.push_back(in[0].shape[i]);
-  out = {build(in[0].dtype, shape, [&](const Position& position) {
-    return reference::at(in[0], place(in[1], position, batch));
-  })};
+  for (auto i = static_cast<int>(batch + in[1].shape[-1]); i < in[0].shape.rank(); ++i) shape.push_back(in[0].shape[i]);
+  out = {build(in[0].dtype, shape,
+               [&](const Position& position) { return reference::at(in[0], place(in[1], position, batch)); })};
 }
-const OpTest kGatherNdTest = {.samples = gather_nd_samples,
-                              .reference = gather_nd_reference,
-                              .dtypes = reference::kEveryDType};
+const OpTest kGatherNdTest = {
+    .samples = gather_nd_samples, .reference = gather_nd_reference, .dtypes = reference::kEveryDType};
 
 std::vector<OpSample> scatter_nd_samples() {
-  return {{.inputs = {index_input({2, 1}, {1, 3}), {.shape = {2}}},
-           .attributes = {{"shape", ints({4})}}},
-          {.inputs = {index_input({3, 1}, {1, 0, 1}), {.shape = {3, 2}}},
-           .attributes = {{"shape", ints({3, 2})}}},
+  return {{.inputs = {index_input({2, 1}, {1, 3}), {.shape = {2}}}, .attributes = {{"shape", ints({4})}}},
+          {.inputs = {index_input({3, 1}, {1, 0, 1}), {.shape = {3, 2}}}, .attributes = {{"shape", ints({3, 2})}}},
           {.inputs = {index_input({2, 2}, {0, 1, 1, 2}, DType::kInt64), {.shape = {2}}},
            .attributes = {{"shape", ints({2, 3})}}},
           {.inputs = {index_input({1}, {1}), {.shape = {}}}, .attributes = {{"shape", ints({2})}}},
-          {.inputs = {index_input({0, 1}, {}), {.shape = {0, 2}}},
-           .attributes = {{"shape", ints({3, 2})}}},
+          {.inputs = {index_input({0, 1}, {}), {.shape = {0, 2}}}, .attributes = {{"shape", ints({3, 2})}}},
           {.inputs = {index_input({1, 1}, {5}), {.shape = {1}}},
            .attributes = {{"shape", ints({4})}},
            .error = "index 5 is out of range for axis 0 of length 4"},
@@ -423,13 +402,11 @@ void scatter(const ReferenceTensor& indices, const ReferenceTensor& updates, Ref
   });
 }
 void scatter_nd_reference(const Inputs& in, const AttributeMap& attributes, Outputs& out) {
-  out = {build(in[1].dtype, Shape(reference::integers(attributes, "shape")),
-               [](const Position&) { return 0.0; })};
+  out = {build(in[1].dtype, Shape(reference::integers(attributes, "shape")), [](const Position&) { return 0.0; })};
   scatter(in[0], in[1], out[0], [](double a, double b) { return a + b; });
 }
-const OpTest kScatterNdTest = {.samples = scatter_nd_samples,
-                               .reference = scatter_nd_reference,
-                               .dtypes = reference::kEveryNumber};
+const OpTest kScatterNdTest = {
+    .samples = scatter_nd_samples, .reference = scatter_nd_reference, .dtypes = reference::kEveryNumber};
 
 // Rows are named once unless `repeats`: of two updates of one element only one can win.
 template <bool repeats>
@@ -437,9 +414,7 @@ std::vector<OpSample> tensor_scatter_samples() {
   const double other = repeats ? 2 : 0;
   return {{.inputs = {{.shape = {4}}, index_input({2, 1}, {1, 3}), {.shape = {2}}}},
           {.inputs = {{.shape = {3, 2}}, index_input({2, 1}, {2, other}), {.shape = {2, 2}}}},
-          {.inputs = {{.shape = {2, 3}},
-                      index_input({2, 2}, {0, 1, 1, 2}, DType::kInt64),
-                      {.shape = {2}}}},
+          {.inputs = {{.shape = {2, 3}}, index_input({2, 2}, {0, 1, 1, 2}, DType::kInt64), {.shape = {2}}}},
           {.inputs = {{.shape = {3}}, index_input({0, 1}, {}), {.shape = {0}}}},
           {.inputs = {{.shape = {3}}, index_input({1, 1}, {3}), {.shape = {1}}},
            .error = "index 3 is out of range for axis 0 of length 3"},

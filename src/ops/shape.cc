@@ -47,21 +47,20 @@ void infer_reshape(const Call& call, OutputSpecs& outputs) {
   bool overflow = false;
   for (int i = 0; i < shape.rank(); ++i) {
     if (shape[i] == -1) {
-      CAPSTAN_CHECK(any < 0, ShapeError, "reshape: -1 stands at axes ", any, " and ", i, " of ",
-                    shape, arguments({{"x", x}}));
+      CAPSTAN_CHECK(any < 0, ShapeError, "reshape: -1 stands at axes ", any, " and ", i, " of ", shape,
+                    arguments({{"x", x}}));
       any = i;
     } else {
       overflow |= __builtin_mul_overflow(known, shape[i], &known);
     }
   }
   if (any >= 0) {
-    CAPSTAN_CHECK(!overflow && known != 0 && x.size() % known == 0, ShapeError,
-                  "reshape: ", x.size(), " elements leave no length for the -1 in ", shape,
-                  arguments({{"x", x}}));
+    CAPSTAN_CHECK(!overflow && known != 0 && x.size() % known == 0, ShapeError, "reshape: ", x.size(),
+                  " elements leave no length for the -1 in ", shape, arguments({{"x", x}}));
     shape.set(any, x.size() / known);
   } else {
-    CAPSTAN_CHECK(!overflow && known == x.size(), ShapeError, "reshape: ", x.size(),
-                  " elements do not fill the shape ", shape, arguments({{"x", x}}));
+    CAPSTAN_CHECK(!overflow && known == x.size(), ShapeError, "reshape: ", x.size(), " elements do not fill the shape ",
+                  shape, arguments({{"x", x}}));
   }
   outputs.add(x.dtype(), shape);
 }
@@ -71,8 +70,7 @@ void infer_reshape(const Call& call, OutputSpecs& outputs) {
 struct AxisAttributes {
   std::int64_t axis = 0;
 };
-constexpr AttributeType kAxisAttributes =
-    attribute_type<AxisAttributes>({field<&AxisAttributes::axis>("axis", true)});
+constexpr AttributeType kAxisAttributes = attribute_type<AxisAttributes>({field<&AxisAttributes::axis>("axis", true)});
 
 void infer_expand_dims(const Call& call, OutputSpecs& outputs) {
   const TensorRef& x = call.input(0);
@@ -101,8 +99,8 @@ void infer_squeeze(const Call& call, OutputSpecs& outputs) {
   Shape shape;
   for (int i = 0; i < x.rank(); ++i) {
     const std::int64_t length = x.dim(i);
-    CAPSTAN_CHECK(all || !set.on[i] || length == 1, ShapeError, "squeeze: axis ", i, " has length ",
-                  length, ", not 1", arguments({{"x", x}}));
+    CAPSTAN_CHECK(all || !set.on[i] || length == 1, ShapeError, "squeeze: axis ", i, " has length ", length, ", not 1",
+                  arguments({{"x", x}}));
     if (!set.on[i] || length != 1) shape.push_back(length);
   }
   outputs.add(x.dtype(), shape);
@@ -126,8 +124,8 @@ Permutation permutation_of(const Axes& axes, const TensorRef& x) {
     for (int i = 0; i < x.rank(); ++i) perm.axis[i] = x.rank() - 1 - i;
     return perm;
   }
-  CAPSTAN_CHECK(axes.size() == x.rank(), ShapeError, "transpose: perm names ", axes.size(),
-                " axes of ", x.rank(), arguments({{"x", x}}));
+  CAPSTAN_CHECK(axes.size() == x.rank(), ShapeError, "transpose: perm names ", axes.size(), " axes of ", x.rank(),
+                arguments({{"x", x}}));
   normalize_axes("transpose", axes, x.rank());
   for (int i = 0; i < x.rank(); ++i) perm.axis[i] = normalize_axis("transpose", axes[i], x.rank());
   return perm;
@@ -156,19 +154,17 @@ void transpose_kernel(const Call& call, std::span<Tensor> outputs) {
     axes[i] = {outputs[0].dim(i), step, stride[perm.axis[i]]};
     step *= axes[i].length;
   }
-  strided_copy(mutable_raw_data(outputs[0]), x.raw_data(),
-               std::span(axes, static_cast<std::size_t>(x.rank())), size_of(x.dtype()));
+  strided_copy(mutable_raw_data(outputs[0]), x.raw_data(), std::span(axes, static_cast<std::size_t>(x.rank())),
+               size_of(x.dtype()));
 }
 
 void transpose_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
   if (!call.needs(0)) return;
-  const Permutation perm =
-      permutation_of(call.attributes<TransposeAttributes>().perm, call.input(0));
+  const Permutation perm = permutation_of(call.attributes<TransposeAttributes>().perm, call.input(0));
   const int rank = call.input(0).rank();
   int inverse[kMaxRank];
   for (int i = 0; i < rank; ++i) inverse[perm.axis[i]] = i;
-  cotangents[0] =
-      transpose(call.cotangent(), Axes(std::span(inverse, static_cast<std::size_t>(rank))));
+  cotangents[0] = transpose(call.cotangent(), Axes(std::span(inverse, static_cast<std::size_t>(rank))));
 }
 
 // --- reshape_like ---
@@ -176,9 +172,8 @@ void transpose_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
 void infer_reshape_like(const Call& call, OutputSpecs& outputs) {
   const TensorRef& x = call.input(0);
   const TensorRef& like = call.input(1);
-  CAPSTAN_CHECK(x.size() == like.size(), ShapeError, "reshape_like: ", x.size(),
-                " elements do not fill the shape ", like.shape(),
-                arguments({{"x", x}, {"like", like}}));
+  CAPSTAN_CHECK(x.size() == like.size(), ShapeError, "reshape_like: ", x.size(), " elements do not fill the shape ",
+                like.shape(), arguments({{"x", x}, {"like", like}}));
   outputs.add(x.dtype(), like.shape());
 }
 
@@ -197,20 +192,17 @@ DType index_type(const Call& call) {
   return dtype;
 }
 
-void write_index(const Tensor& out, std::int64_t position, std::int64_t value,
-                 std::string_view op) {
+void write_index(const Tensor& out, std::int64_t position, std::int64_t value, std::string_view op) {
   if (out.dtype() == DType::kInt64) {
     mutable_data<std::int64_t>(out)[position] = value;
     return;
   }
-  CAPSTAN_CHECK(value <= INT32_MAX, ValueError, op, ": ", value, " does not fit int32",
-                help("ask for out_type int64"));
+  CAPSTAN_CHECK(value <= INT32_MAX, ValueError, op, ": ", value, " does not fit int32", help("ask for out_type int64"));
   mutable_data<std::int32_t>(out)[position] = static_cast<std::int32_t>(value);
 }
 
 void shape_kernel(const Call& call, std::span<Tensor> outputs) {
-  for (int i = 0; i < call.input(0).rank(); ++i)
-    write_index(outputs[0], i, call.input(0).dim(i), "shape");
+  for (int i = 0; i < call.input(0).rank(); ++i) write_index(outputs[0], i, call.input(0).dim(i), "shape");
 }
 void size_kernel(const Call& call, std::span<Tensor> outputs) {
   write_index(outputs[0], 0, call.input(0).size(), "size");
@@ -232,22 +224,15 @@ using Inputs = std::vector<ReferenceTensor>;
 using Outputs = std::vector<ReferenceTensor>;
 
 std::vector<OpSample> reshape_samples() {
-  return {{.inputs = {{.shape = {2, 3}}}, .attributes = {{"shape", ints({3, -1})}}},
-          {.inputs = {{.shape = {}}}, .attributes = {{"shape", ints({1, 1})}}},
-          {.inputs = {{.shape = {1}}}, .attributes = {{"shape", ints({})}}},
-          {.inputs = {{.shape = {0, 3}}}, .attributes = {{"shape", ints({3, 0, 2})}}},
-          {.inputs = {{.shape = {2, 3}}},
-           .attributes = {{"shape", ints({4, 2})}},
-           .error = "6 elements do not fill"},
-          {.inputs = {{.shape = {2, 3}}},
-           .attributes = {{"shape", ints({-1, -1})}},
-           .error = "-1 stands at axes 0 and 1"},
-          {.inputs = {{.shape = {2, 3}}},
-           .attributes = {{"shape", ints({4, -1})}},
-           .error = "no length for the -1"},
-          {.inputs = {{.shape = {2, 3}}},
-           .attributes = {{"shape", ints({-2, 3})}},
-           .error = "negative length -2"}};
+  return {
+      {.inputs = {{.shape = {2, 3}}}, .attributes = {{"shape", ints({3, -1})}}},
+      {.inputs = {{.shape = {}}}, .attributes = {{"shape", ints({1, 1})}}},
+      {.inputs = {{.shape = {1}}}, .attributes = {{"shape", ints({})}}},
+      {.inputs = {{.shape = {0, 3}}}, .attributes = {{"shape", ints({3, 0, 2})}}},
+      {.inputs = {{.shape = {2, 3}}}, .attributes = {{"shape", ints({4, 2})}}, .error = "6 elements do not fill"},
+      {.inputs = {{.shape = {2, 3}}}, .attributes = {{"shape", ints({-1, -1})}}, .error = "-1 stands at axes 0 and 1"},
+      {.inputs = {{.shape = {2, 3}}}, .attributes = {{"shape", ints({4, -1})}}, .error = "no length for the -1"},
+      {.inputs = {{.shape = {2, 3}}}, .attributes = {{"shape", ints({-2, 3})}}, .error = "negative length -2"}};
 }
 void reshape_reference(const Inputs& in, const AttributeMap& attributes, Outputs& out) {
   Shape shape(reference::integers(attributes, "shape"));
@@ -266,9 +251,7 @@ std::vector<OpSample> expand_dims_samples() {
           {.inputs = {{.shape = {2, 3}}}, .attributes = {{"axis", -1}}},
           {.inputs = {{.shape = {}}}, .attributes = {{"axis", 0}}},
           {.inputs = {{.shape = {0}}}, .attributes = {{"axis", 0}}},
-          {.inputs = {{.shape = {2, 3}}},
-           .attributes = {{"axis", 3}},
-           .error = "axis 3 is out of range for rank 3"}};
+          {.inputs = {{.shape = {2, 3}}}, .attributes = {{"axis", 3}}, .error = "axis 3 is out of range for rank 3"}};
 }
 void expand_dims_reference(const Inputs& in, const AttributeMap& attributes, Outputs& out) {
   std::vector<std::int64_t> dims(in[0].shape.begin(), in[0].shape.end());
@@ -277,9 +260,8 @@ void expand_dims_reference(const Inputs& in, const AttributeMap& attributes, Out
   dims.insert(dims.begin() + axis, 1);
   out = {{in[0].dtype, Shape(dims), in[0].values}};
 }
-const OpTest kExpandDimsTest = {.samples = expand_dims_samples,
-                                .reference = expand_dims_reference,
-                                .dtypes = reference::kEveryDType};
+const OpTest kExpandDimsTest = {
+    .samples = expand_dims_samples, .reference = expand_dims_reference, .dtypes = reference::kEveryDType};
 
 std::vector<OpSample> squeeze_samples() {
   return {{.inputs = {{.shape = {1, 3, 1}}}},
@@ -287,12 +269,8 @@ std::vector<OpSample> squeeze_samples() {
           {.inputs = {{.shape = {1, 1, 2}}}, .attributes = {{"axis", ints({0, 1})}}},
           {.inputs = {{.shape = {1, 0}}}},
           {.inputs = {{.shape = {}}}},
-          {.inputs = {{.shape = {2, 1}}},
-           .attributes = {{"axis", 0}},
-           .error = "axis 0 has length 2, not 1"},
-          {.inputs = {{.shape = {1}}},
-           .attributes = {{"axis", 1}},
-           .error = "axis 1 is out of range for rank 1"}};
+          {.inputs = {{.shape = {2, 1}}}, .attributes = {{"axis", 0}}, .error = "axis 0 has length 2, not 1"},
+          {.inputs = {{.shape = {1}}}, .attributes = {{"axis", 1}}, .error = "axis 1 is out of range for rank 1"}};
 }
 void squeeze_reference(const Inputs& in, const AttributeMap& attributes, Outputs& out) {
   const int rank = in[0].shape.rank();
@@ -316,15 +294,9 @@ std::vector<OpSample> transpose_samples() {
           {.inputs = {{.shape = {}}}},
           {.inputs = {{.shape = {0, 3}}}},
           {.inputs = {{.shape = {35, 67}}}},
-          {.inputs = {{.shape = {2, 3}}},
-           .attributes = {{"perm", ints({0, 0})}},
-           .error = "axis 0 is given twice"},
-          {.inputs = {{.shape = {2, 3}}},
-           .attributes = {{"perm", ints({0, 2})}},
-           .error = "axis 2 is out of range"},
-          {.inputs = {{.shape = {2, 3}}},
-           .attributes = {{"perm", ints({0})}},
-           .error = "perm names 1 axes of 2"}};
+          {.inputs = {{.shape = {2, 3}}}, .attributes = {{"perm", ints({0, 0})}}, .error = "axis 0 is given twice"},
+          {.inputs = {{.shape = {2, 3}}}, .attributes = {{"perm", ints({0, 2})}}, .error = "axis 2 is out of range"},
+          {.inputs = {{.shape = {2, 3}}}, .attributes = {{"perm", ints({0})}}, .error = "perm names 1 axes of 2"}};
 }
 void transpose_reference(const Inputs& in, const AttributeMap& attributes, Outputs& out) {
   const int rank = in[0].shape.rank();
@@ -339,36 +311,30 @@ void transpose_reference(const Inputs& in, const AttributeMap& attributes, Outpu
   }
   out = {build(in[0].dtype, shape, [&](const Position& position) {
     Position from(position.size());
-    for (std::size_t i = 0; i < position.size(); ++i)
-      from[static_cast<std::size_t>(perm[i])] = position[i];
+    for (std::size_t i = 0; i < position.size(); ++i) from[static_cast<std::size_t>(perm[i])] = position[i];
     return at(in[0], from);
   })};
 }
-const OpTest kTransposeTest = {.samples = transpose_samples,
-                               .reference = transpose_reference,
-                               .dtypes = reference::kEveryDType};
+const OpTest kTransposeTest = {
+    .samples = transpose_samples, .reference = transpose_reference, .dtypes = reference::kEveryDType};
 
 std::vector<OpSample> reshape_like_samples() {
   return {{.inputs = {{.shape = {2, 3}}, {.shape = {3, 2}, .differentiable = false}}},
           {.inputs = {{.shape = {1, 1}}, {.shape = {}, .differentiable = false}}},
           {.inputs = {{.shape = {0, 2}}, {.shape = {0}, .differentiable = false}}},
-          {.inputs = {{.shape = {2}}, {.shape = {3}, .differentiable = false}},
-           .error = "2 elements do not fill"}};
+          {.inputs = {{.shape = {2}}, {.shape = {3}, .differentiable = false}}, .error = "2 elements do not fill"}};
 }
 void reshape_like_reference(const Inputs& in, const AttributeMap&, Outputs& out) {
   out = {{in[0].dtype, in[1].shape, in[0].values}};
 }
-const OpTest kReshapeLikeTest = {.samples = reshape_like_samples,
-                                 .reference = reshape_like_reference,
-                                 .dtypes = reference::kEveryDType};
+const OpTest kReshapeLikeTest = {
+    .samples = reshape_like_samples, .reference = reshape_like_reference, .dtypes = reference::kEveryDType};
 
 std::vector<OpSample> shape_samples() {
   return {{.inputs = {{.shape = {2, 3}}}},
           {.inputs = {{.shape = {}}}},
           {.inputs = {{.shape = {0, 4}}}, .attributes = {{"out_type", "int64"}}},
-          {.inputs = {{.shape = {2}}},
-           .attributes = {{"out_type", "float32"}},
-           .error = "must be int32 or int64"}};
+          {.inputs = {{.shape = {2}}}, .attributes = {{"out_type", "float32"}}, .error = "must be int32 or int64"}};
 }
 DType out_type(const AttributeMap& attributes) {
   return reference::has(attributes, "out_type") ? DType::kInt64 : DType::kInt32;
@@ -384,12 +350,9 @@ void size_reference(const Inputs& in, const AttributeMap& attributes, Outputs& o
 void rank_reference(const Inputs& in, const AttributeMap& attributes, Outputs& out) {
   out = {{out_type(attributes), {}, {static_cast<double>(in[0].shape.rank())}}};
 }
-const OpTest kShapeTest = {
-    .samples = shape_samples, .reference = shape_reference, .dtypes = reference::kEveryDType};
-const OpTest kSizeTest = {
-    .samples = shape_samples, .reference = size_reference, .dtypes = reference::kEveryDType};
-const OpTest kRankTest = {
-    .samples = shape_samples, .reference = rank_reference, .dtypes = reference::kEveryDType};
+const OpTest kShapeTest = {.samples = shape_samples, .reference = shape_reference, .dtypes = reference::kEveryDType};
+const OpTest kSizeTest = {.samples = shape_samples, .reference = size_reference, .dtypes = reference::kEveryDType};
+const OpTest kRankTest = {.samples = shape_samples, .reference = rank_reference, .dtypes = reference::kEveryDType};
 #endif
 
 // --- The ops ---
@@ -450,10 +413,7 @@ constexpr OpDef kShape = {
     .text = "The lengths of the axes, as a vector.",
     .flags = kNotDifferentiable,
     .attributes = &kShapeAttributes,
-    .infer =
-        [](const Call& call, OutputSpecs& outputs) {
-          outputs.add(index_type(call), Shape{call.input(0).rank()});
-        },
+    .infer = [](const Call& call, OutputSpecs& outputs) { outputs.add(index_type(call), Shape{call.input(0).rank()}); },
     .kernel = shape_kernel,
     .shape_inputs = 0b1,
     .test = CAPSTAN_OP_TEST(kShapeTest),

@@ -29,8 +29,7 @@ constexpr AttributeType kGetitemAttributes =
     attribute_type<GetitemAttributes>({field<&GetitemAttributes::index>("index", true)});
 
 void infer_getitem(const Call& call, OutputSpecs& outputs) {
-  outputs.add(call.input(0).dtype(),
-              select(call.attributes<GetitemAttributes>().index, call.input(0)).shape);
+  outputs.add(call.input(0).dtype(), select(call.attributes<GetitemAttributes>().index, call.input(0)).shape);
 }
 
 void getitem_kernel(const Call& call, std::span<Tensor> outputs) {
@@ -45,8 +44,7 @@ void getitem_kernel(const Call& call, std::span<Tensor> outputs) {
   if (count == 0) return;
   const std::size_t size = size_of(x.dtype());
   strided_copy(mutable_raw_data(outputs[0]),
-               static_cast<const std::byte*>(x.raw_data()) +
-                   static_cast<std::size_t>(selection.offset) * size,
+               static_cast<const std::byte*>(x.raw_data()) + static_cast<std::size_t>(selection.offset) * size,
                std::span(selection.axes, static_cast<std::size_t>(selection.axis_count)), size);
 }
 
@@ -63,8 +61,8 @@ void infer_getitem_adjoint(const Call& call, OutputSpecs& outputs) {
   const TensorRef& x = call.input(0);
   const TensorRef& like = call.input(1);
   const Shape selected = select(call.attributes<GetitemAttributes>().index, like).shape;
-  CAPSTAN_CHECK(x.shape() == selected, ShapeError, "getitem_adjoint: the index selects the shape ",
-                selected, ", not ", x.shape(), arguments({{"x", x}, {"like", like}}));
+  CAPSTAN_CHECK(x.shape() == selected, ShapeError, "getitem_adjoint: the index selects the shape ", selected, ", not ",
+                x.shape(), arguments({{"x", x}, {"like", like}}));
   outputs.add(x.dtype(), like.shape());
 }
 
@@ -75,8 +73,7 @@ void getitem_adjoint_kernel(const Call& call, std::span<Tensor> outputs) {
   if (out.size() == 0) return;
   const std::size_t size = size_of(x.dtype());
   auto* data = static_cast<std::byte*>(mutable_raw_data(out));
-  if (selection.shape.size() != out.size())
-    std::memset(data, 0, static_cast<std::size_t>(out.size()) * size);
+  if (selection.shape.size() != out.size()) std::memset(data, 0, static_cast<std::size_t>(out.size()) * size);
   if (selection.shape.size() == 0) return;
   for (CopyAxis& axis : selection.axes) std::swap(axis.to, axis.from);
   strided_copy(data + static_cast<std::size_t>(selection.offset) * size, x.raw_data(),
@@ -98,14 +95,11 @@ constexpr AttributeType kSliceAttributes = attribute_type<SliceAttributes>(
 
 struct StridedSliceAttributes {
   IntList begin, end, strides;
-  std::int64_t begin_mask = 0, end_mask = 0, ellipsis_mask = 0, new_axis_mask = 0,
-               shrink_axis_mask = 0;
+  std::int64_t begin_mask = 0, end_mask = 0, ellipsis_mask = 0, new_axis_mask = 0, shrink_axis_mask = 0;
 };
 constexpr AttributeType kStridedSliceAttributes = attribute_type<StridedSliceAttributes>(
-    {field<&StridedSliceAttributes::begin>("begin", true),
-     field<&StridedSliceAttributes::end>("end", true),
-     field<&StridedSliceAttributes::strides>("strides"),
-     field<&StridedSliceAttributes::begin_mask>("begin_mask"),
+    {field<&StridedSliceAttributes::begin>("begin", true), field<&StridedSliceAttributes::end>("end", true),
+     field<&StridedSliceAttributes::strides>("strides"), field<&StridedSliceAttributes::begin_mask>("begin_mask"),
      field<&StridedSliceAttributes::end_mask>("end_mask"),
      field<&StridedSliceAttributes::ellipsis_mask>("ellipsis_mask"),
      field<&StridedSliceAttributes::new_axis_mask>("new_axis_mask"),
@@ -127,32 +121,28 @@ std::vector<OpSample> getitem_samples() {
   const std::vector<SampleInput> vector = {{.shape = {5}}};
   const std::vector<SampleInput> matrix = {{.shape = {4, 3}}};
   const std::vector<SampleInput> cube = {{.shape = {2, 3, 4}}};
-  return {{.inputs = vector, .attributes = index({-1})},
-          {.inputs = vector, .attributes = index({List{4, 0, -2}})},
-          {.inputs = vector, .attributes = index({List{none, none, 2}})},
-          {.inputs = vector, .attributes = index({List{-100, 100, none}})},
-          {.inputs = vector, .attributes = index({List{3, 1, none}})},
-          {.inputs = matrix, .attributes = index({List{1, 3, none}})},
-          {.inputs = matrix, .attributes = index({List{none, none, none}, 2})},
-          {.inputs = matrix, .attributes = index({1, "newaxis", List{none, none, -1}})},
-          {.inputs = cube, .attributes = index({"...", 0})},
-          {.inputs = cube, .attributes = index({-1, List{none, none, -2}, 3})},
-          {.inputs = cube, .attributes = index({0, "...", List{1, 3, none}})},
-          {.inputs = {{.shape = {}}}, .attributes = index({"newaxis", "..."})},
-          {.inputs = {{.shape = {0, 3}}}, .attributes = index({List{none, none, none}, 1})},
-          {.inputs = {{.shape = {1, 2, 1, 2, 1, 2, 1, 2}}},
-           .attributes = index({0, List{-2, 9, 1}, 0, List{-9, -1, none}, -1, List{none, none, -1},
-                                0, List{1, 2, none}})},
-          {.inputs = vector,
-           .attributes = index({5}),
-           .error = "index 5 is out of range for axis 0 of length 5"},
-          {.inputs = vector, .attributes = index({-6}), .error = "index -6 is out of range"},
-          {.inputs = vector, .attributes = index({0, 0}), .error = "2 indices for 1 axes"},
-          {.inputs = vector,
-           .attributes = index({List{none, none, 0}}),
-           .error = "the step of axis 0 is 0"},
-          {.inputs = vector, .attributes = index({"...", "..."}), .error = "2 ellipses"},
-          {.inputs = vector, .attributes = index({"x"}), .error = "must list numbers"}};
+  return {
+      {.inputs = vector, .attributes = index({-1})},
+      {.inputs = vector, .attributes = index({List{4, 0, -2}})},
+      {.inputs = vector, .attributes = index({List{none, none, 2}})},
+      {.inputs = vector, .attributes = index({List{-100, 100, none}})},
+      {.inputs = vector, .attributes = index({List{3, 1, none}})},
+      {.inputs = matrix, .attributes = index({List{1, 3, none}})},
+      {.inputs = matrix, .attributes = index({List{none, none, none}, 2})},
+      {.inputs = matrix, .attributes = index({1, "newaxis", List{none, none, -1}})},
+      {.inputs = cube, .attributes = index({"...", 0})},
+      {.inputs = cube, .attributes = index({-1, List{none, none, -2}, 3})},
+      {.inputs = cube, .attributes = index({0, "...", List{1, 3, none}})},
+      {.inputs = {{.shape = {}}}, .attributes = index({"newaxis", "..."})},
+      {.inputs = {{.shape = {0, 3}}}, .attributes = index({List{none, none, none}, 1})},
+      {.inputs = {{.shape = {1, 2, 1, 2, 1, 2, 1, 2}}},
+       .attributes = index({0, List{-2, 9, 1}, 0, List{-9, -1, none}, -1, List{none, none, -1}, 0, List{1, 2, none}})},
+      {.inputs = vector, .attributes = index({5}), .error = "index 5 is out of range for axis 0 of length 5"},
+      {.inputs = vector, .attributes = index({-6}), .error = "index -6 is out of range"},
+      {.inputs = vector, .attributes = index({0, 0}), .error = "2 indices for 1 axes"},
+      {.inputs = vector, .attributes = index({List{none, none, 0}}), .error = "the step of axis 0 is 0"},
+      {.inputs = vector, .attributes = index({"...", "..."}), .error = "2 ellipses"},
+      {.inputs = vector, .attributes = index({"x"}), .error = "must list numbers"}};
 }
 
 // For every element of the result the position in x that it comes from, found by walking along each
@@ -203,8 +193,7 @@ std::vector<std::size_t> selected(const Shape& x, const AttributeMap& attributes
   std::vector<std::size_t> sources;
   reference::for_each(grid, [&](const Position& position) {
     Position from(position.size());
-    for (std::size_t i = 0; i < position.size(); ++i)
-      from[i] = places[i][static_cast<std::size_t>(position[i])];
+    for (std::size_t i = 0; i < position.size(); ++i) from[i] = places[i][static_cast<std::size_t>(position[i])];
     sources.push_back(reference::flat(x, from));
   });
   return sources;
@@ -228,9 +217,7 @@ std::vector<OpSample> getitem_adjoint_samples() {
           {.inputs = {{.shape = {0}}, vector}, .attributes = index({List{3, 1, none}})},
           {.inputs = {{.shape = {3, 4}}, cube}, .attributes = index({1})},
           {.inputs = {{.shape = {2, 3}}, cube}, .attributes = index({"...", 2})},
-          {.inputs = {{.shape = {2}}, vector},
-           .attributes = index({2}),
-           .error = "selects the shape [], not [2]"}};
+          {.inputs = {{.shape = {2}}, vector}, .attributes = index({2}), .error = "selects the shape [], not [2]"}};
 }
 void getitem_adjoint_reference(const Inputs& in, const AttributeMap& attributes, Outputs& out) {
   Shape shape;
@@ -238,16 +225,14 @@ void getitem_adjoint_reference(const Inputs& in, const AttributeMap& attributes,
   out = {reference::build(in[0].dtype, in[1].shape, [](const Position&) { return 0.0; })};
   for (std::size_t i = 0; i < sources.size(); ++i) out[0].values[sources[i]] = in[0].values[i];
 }
-const OpTest kGetitemAdjointTest = {.samples = getitem_adjoint_samples,
-                                    .reference = getitem_adjoint_reference,
-                                    .dtypes = reference::kEveryDType};
+const OpTest kGetitemAdjointTest = {
+    .samples = getitem_adjoint_samples, .reference = getitem_adjoint_reference, .dtypes = reference::kEveryDType};
 
 std::vector<OpSample> slice_samples() {
   const std::vector<SampleInput> vector = {{.shape = {5}}};
   return {{.inputs = vector, .attributes = {{"begin", ints({1})}, {"size", ints({3})}}},
           {.inputs = vector, .attributes = {{"begin", ints({5})}, {"size", ints({-1})}}},
-          {.inputs = {{.shape = {3, 4}}},
-           .attributes = {{"begin", ints({1, 0})}, {"size", ints({-1, 2})}}},
+          {.inputs = {{.shape = {3, 4}}}, .attributes = {{"begin", ints({1, 0})}, {"size", ints({-1, 2})}}},
           {.inputs = {{.shape = {}}}, .attributes = {{"begin", ints({})}, {"size", ints({})}}},
           {.inputs = vector,
            .attributes = {{"begin", ints({3})}, {"size", ints({3})}},
@@ -271,30 +256,21 @@ void slice_reference(const Inputs& in, const AttributeMap& attributes, Outputs& 
     return reference::at(in[0], from);
   })};
 }
-const OpTest kSliceTest = {
-    .samples = slice_samples, .reference = slice_reference, .dtypes = reference::kEveryDType};
+const OpTest kSliceTest = {.samples = slice_samples, .reference = slice_reference, .dtypes = reference::kEveryDType};
 
 std::vector<OpSample> strided_slice_samples() {
   const std::vector<SampleInput> matrix = {{.shape = {4, 4}}};
-  return {
-      {.inputs = matrix,
-       .attributes = {{"begin", ints({0, 1})}, {"end", ints({4, 4})}, {"strides", ints({2, 1})}}},
-      {.inputs = matrix,
-       .attributes = {{"begin", ints({1, 0})},
-                      {"end", ints({2, 3})},
-                      {"begin_mask", 2},
-                      {"shrink_axis_mask", 1}}},
-      {.inputs = {{.shape = {5}}},
-       .attributes =
-           {{"begin", ints({4})}, {"end", ints({0})}, {"strides", ints({-1})}, {"end_mask", 1}}},
-      {.inputs = {{.shape = {2, 3}}},
-       .attributes = {{"begin", ints({0, 0, 1})},
-                      {"end", ints({0, 0, 2})},
-                      {"ellipsis_mask", 1},
-                      {"new_axis_mask", 2}}},
-      {.inputs = matrix,
-       .attributes = {{"begin", ints({0, 1})}, {"end", ints({4})}},
-       .error = "2 begins, 1 ends and 2 strides"}};
+  return {{.inputs = matrix, .attributes = {{"begin", ints({0, 1})}, {"end", ints({4, 4})}, {"strides", ints({2, 1})}}},
+          {.inputs = matrix,
+           .attributes = {{"begin", ints({1, 0})}, {"end", ints({2, 3})}, {"begin_mask", 2}, {"shrink_axis_mask", 1}}},
+          {.inputs = {{.shape = {5}}},
+           .attributes = {{"begin", ints({4})}, {"end", ints({0})}, {"strides", ints({-1})}, {"end_mask", 1}}},
+          {.inputs = {{.shape = {2, 3}}},
+           .attributes =
+               {{"begin", ints({0, 0, 1})}, {"end", ints({0, 0, 2})}, {"ellipsis_mask", 1}, {"new_axis_mask", 2}}},
+          {.inputs = matrix,
+           .attributes = {{"begin", ints({0, 1})}, {"end", ints({4})}},
+           .error = "2 begins, 1 ends and 2 strides"}};
 }
 void strided_slice_reference(const Inputs& in, const AttributeMap& attributes, Outputs& out) {
   const Position begin = reference::integers(attributes, "begin");
@@ -319,9 +295,8 @@ void strided_slice_reference(const Inputs& in, const AttributeMap& attributes, O
   }
   getitem_reference(in, index(items), out);
 }
-const OpTest kStridedSliceTest = {.samples = strided_slice_samples,
-                                  .reference = strided_slice_reference,
-                                  .dtypes = reference::kEveryDType};
+const OpTest kStridedSliceTest = {
+    .samples = strided_slice_samples, .reference = strided_slice_reference, .dtypes = reference::kEveryDType};
 #endif
 
 // --- The ops ---
@@ -357,8 +332,7 @@ constexpr OpDef kSlice = {
     .compose =
         [](std::span<const Operand> inputs, const void* data, std::vector<Tensor>& outputs) {
           const auto& attributes = *static_cast<const SliceAttributes*>(data);
-          outputs.push_back(
-              slice(inputs[0], Shape(attributes.begin.span()), Shape(attributes.size.span())));
+          outputs.push_back(slice(inputs[0], Shape(attributes.begin.span()), Shape(attributes.size.span())));
         },
     .test = CAPSTAN_OP_TEST(kSliceTest),
 };
@@ -370,9 +344,9 @@ constexpr OpDef kStridedSlice = {
     .compose =
         [](std::span<const Operand> inputs, const void* data, std::vector<Tensor>& outputs) {
           const auto& a = *static_cast<const StridedSliceAttributes*>(data);
-          outputs.push_back(strided_slice(
-              inputs[0], a.begin.span(), a.end.span(), a.strides.span(),
-              {a.begin_mask, a.end_mask, a.ellipsis_mask, a.new_axis_mask, a.shrink_axis_mask}));
+          outputs.push_back(
+              strided_slice(inputs[0], a.begin.span(), a.end.span(), a.strides.span(),
+                            {a.begin_mask, a.end_mask, a.ellipsis_mask, a.new_axis_mask, a.shrink_axis_mask}));
         },
     .test = CAPSTAN_OP_TEST(kStridedSliceTest),
 };
@@ -391,28 +365,24 @@ Tensor getitem_adjoint(Operand x, Operand like, std::span<const Index> indices) 
 
 Tensor slice(Operand x, const Shape& begin, const Shape& size) {
   const Tensor tensor = to_tensor(x);
-  CAPSTAN_CHECK(begin.rank() == tensor.rank() && size.rank() == tensor.rank(), ShapeError,
-                "slice: ", begin.rank(), " begins and ", size.rank(), " sizes for ", tensor.rank(),
-                " axes", arguments({{"x", tensor}}));
+  CAPSTAN_CHECK(begin.rank() == tensor.rank() && size.rank() == tensor.rank(), ShapeError, "slice: ", begin.rank(),
+                " begins and ", size.rank(), " sizes for ", tensor.rank(), " axes", arguments({{"x", tensor}}));
   std::vector<Index> items;
   for (int i = 0; i < tensor.rank(); ++i) {
     const std::int64_t length = tensor.dim(i);
     CAPSTAN_CHECK(begin[i] >= 0 && begin[i] <= length, IndexError, "slice: begin ", begin[i],
-                  " is out of range for axis ", i, " of length ", length,
-                  arguments({{"x", tensor}}));
-    CAPSTAN_CHECK(size[i] >= -1 && size[i] <= length - begin[i], IndexError, "slice: begin ",
-                  begin[i], " and size ", size[i], " exceed length ", length, " at axis ", i,
-                  arguments({{"x", tensor}}));
+                  " is out of range for axis ", i, " of length ", length, arguments({{"x", tensor}}));
+    CAPSTAN_CHECK(size[i] >= -1 && size[i] <= length - begin[i], IndexError, "slice: begin ", begin[i], " and size ",
+                  size[i], " exceed length ", length, " at axis ", i, arguments({{"x", tensor}}));
     items.emplace_back(Slice{begin[i], size[i] == -1 ? length : begin[i] + size[i]});
   }
   return getitem(tensor, items);
 }
 
-Tensor strided_slice(Operand x, std::span<const std::int64_t> begin,
-                     std::span<const std::int64_t> end, std::span<const std::int64_t> strides,
-                     const StridedSliceMasks& masks) {
-  CAPSTAN_CHECK(begin.size() == end.size() && (strides.empty() || strides.size() == begin.size()),
-                ValueError, "strided_slice: ", begin.size(), " begins, ", end.size(), " ends and ",
+Tensor strided_slice(Operand x, std::span<const std::int64_t> begin, std::span<const std::int64_t> end,
+                     std::span<const std::int64_t> strides, const StridedSliceMasks& masks) {
+  CAPSTAN_CHECK(begin.size() == end.size() && (strides.empty() || strides.size() == begin.size()), ValueError,
+                "strided_slice: ", begin.size(), " begins, ", end.size(), " ends and ",
                 strides.empty() ? begin.size() : strides.size(), " strides");
   std::vector<Index> items;
   for (std::size_t i = 0; i < begin.size(); ++i) {
@@ -424,8 +394,7 @@ Tensor strided_slice(Operand x, std::span<const std::int64_t> begin,
     } else if (masked(masks.shrink_axis)) {
       items.emplace_back(static_cast<long>(begin[i]));
     } else {
-      items.emplace_back(Slice{masked(masks.begin) ? Slice::kEdge : begin[i],
-                               masked(masks.end) ? Slice::kEdge : end[i],
+      items.emplace_back(Slice{masked(masks.begin) ? Slice::kEdge : begin[i], masked(masks.end) ? Slice::kEdge : end[i],
                                strides.empty() ? 1 : strides[i]});
     }
   }

@@ -43,14 +43,12 @@ void notify_access(VariableState& variable) {
 // A tensor with the elements of `value` that nobody else holds and that no tape knows.
 Tensor own_copy(Tensor value) {
   Block* block = value.block();
-  if (block->refs.load(std::memory_order_acquire) == 1 &&
-      block->flags.load(std::memory_order_relaxed) == 0) {
+  if (block->refs.load(std::memory_order_acquire) == 1 && block->flags.load(std::memory_order_relaxed) == 0) {
     block->node = 0;
     return value;
   }
   const Tensor dense = value.to_dense();
-  Tensor copy = Tensor::adopt(
-      new_tensor_block(dense.dtype(), dense.rank(), dense.block()->dims, dense.size()));
+  Tensor copy = Tensor::adopt(new_tensor_block(dense.dtype(), dense.rank(), dense.block()->dims, dense.size()));
   std::memcpy(mutable_raw_data(copy), dense.raw_data(),
               static_cast<std::size_t>(dense.size()) * size_of(dense.dtype()));
   return copy;
@@ -72,11 +70,10 @@ bool fits(const VariableState& variable, const Block* value) {
 void check_fits(const VariableState& variable, const Tensor& value, const char* what) {
   if (fits(variable, value.block())) [[likely]]
     return;
-  CAPSTAN_CHECK(value.dtype() == variable.value.dtype(), DTypeError, what, ": variable \"",
-                variable.name, "\" is ", variable.value.dtype(), ", the value ", value.dtype(),
-                help("convert the value with cast(x, dtype)"));
-  throw ShapeError(detail::join(what, ": variable \"", variable.name, "\" has shape ",
-                                variable.value.shape(), ", the value ", value.shape()));
+  CAPSTAN_CHECK(value.dtype() == variable.value.dtype(), DTypeError, what, ": variable \"", variable.name, "\" is ",
+                variable.value.dtype(), ", the value ", value.dtype(), help("convert the value with cast(x, dtype)"));
+  throw ShapeError(detail::join(what, ": variable \"", variable.name, "\" has shape ", variable.value.shape(),
+                                ", the value ", value.shape()));
 }
 
 // variable = variable op delta, in place where possible; tapes do not see it.
@@ -99,8 +96,7 @@ void update(VariableState& variable, const Operand& delta, const OpDef& op, cons
   CAPSTAN_CHECK(loop != nullptr, DTypeError, what, ": dtype ", target->dtype, " is not supported");
   Tensor result;
   if (!exclusive(variable)) {
-    result =
-        Tensor::adopt(new_tensor_block(target->dtype, target->rank, target->dims, target->count));
+    result = Tensor::adopt(new_tensor_block(target->dtype, target->rank, target->dims, target->count));
   }
   const Block* inputs[] = {target, value};
   run_loop({loop}, result.has_value() ? result.block() : target, inputs);
@@ -123,8 +119,8 @@ Variable::Variable(Literal initial, const VariableOptions& options)
 
 Variable::Variable(Tensor initial, const VariableOptions& options) {
   CAPSTAN_CHECK(initial.has_value(), ValueError, "variable: the initial value is an empty tensor");
-  CAPSTAN_CHECK(!options.dtype || *options.dtype == initial.dtype(), DTypeError,
-                "variable: the initial value is ", initial.dtype(), ", not ", *options.dtype);
+  CAPSTAN_CHECK(!options.dtype || *options.dtype == initial.dtype(), DTypeError, "variable: the initial value is ",
+                initial.dtype(), ", not ", *options.dtype);
   auto* state = new VariableState;
   state->trainable = options.trainable;
   state->name = options.name;
@@ -149,12 +145,9 @@ Variable Variable::share(VariableState* state) {
   return variable;
 }
 
-Operand::Operand(const Variable& variable) : kind_(Kind::kVariable) {
-  value_.variable = variable.state();
-}
+Operand::Operand(const Variable& variable) : kind_(Kind::kVariable) { value_.variable = variable.state(); }
 
-Operands::Operands(const std::vector<Variable>& variables)
-    : operands_(variables.begin(), variables.end()) {}
+Operands::Operands(const std::vector<Variable>& variables) : operands_(variables.begin(), variables.end()) {}
 
 Tensor::Tensor(const Variable& variable) : Tensor(variable.value()) {}
 
@@ -188,8 +181,7 @@ const Variable& Variable::scatter_add(Operand indices, Operand updates) const {
   VariableState& variable = checked(state_);
   notify_access(variable);
   PauseObservers pause;
-  variable.value =
-      own_copy(tensor_scatter_nd_add(variable.value, expand_dims(indices, 1), updates));
+  variable.value = own_copy(tensor_scatter_nd_add(variable.value, expand_dims(indices, 1), updates));
   return *this;
 }
 
@@ -201,8 +193,7 @@ const Variable& Variable::scatter_update(Operand indices, Operand updates) const
   VariableState& variable = checked(state_);
   notify_access(variable);
   PauseObservers pause;
-  variable.value =
-      own_copy(tensor_scatter_nd_update(variable.value, expand_dims(indices, 1), updates));
+  variable.value = own_copy(tensor_scatter_nd_update(variable.value, expand_dims(indices, 1), updates));
   return *this;
 }
 
@@ -219,15 +210,12 @@ void Variable::set_path(std::string path) const { checked(state_).path = std::mo
 namespace {
 
 #if CAPSTAN_TESTING
-std::vector<OpSample> read_variable_samples() {
-  return {{.inputs = {{.shape = {2, 3}}}}, {.inputs = {{.shape = {}}}}};
-}
+std::vector<OpSample> read_variable_samples() { return {{.inputs = {{.shape = {2, 3}}}}, {.inputs = {{.shape = {}}}}}; }
 void read_variable_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap&,
                              std::vector<ReferenceTensor>& outputs) {
   outputs = inputs;
 }
-const OpTest kReadVariableTest = {.samples = read_variable_samples,
-                                  .reference = read_variable_reference};
+const OpTest kReadVariableTest = {.samples = read_variable_samples, .reference = read_variable_reference};
 #endif
 
 }  // namespace
@@ -237,16 +225,10 @@ constinit const OpDef kReadVariable = {
     .text = "The current value of a variable, as a tensor that later writes do not change.",
     .kind = OpKind::kStructured,
     .flags = kReturnsViews | kKeepsRowSparse,
-    .infer =
-        [](const Call& call, OutputSpecs& outputs) {
-          outputs.add(call.input(0).dtype(), call.input(0).shape());
-        },
-    .kernel =
-        [](const Call& call, std::span<Tensor> outputs) {
-          outputs[0] = make_view(call.input(0), call.input(0).shape());
-        },
-    .vjp = [](const VjpCall& call,
-              std::span<Tensor> cotangents) { cotangents[0] = call.cotangent(); },
+    .infer = [](const Call& call, OutputSpecs& outputs) { outputs.add(call.input(0).dtype(), call.input(0).shape()); },
+    .kernel = [](const Call& call,
+                 std::span<Tensor> outputs) { outputs[0] = make_view(call.input(0), call.input(0).shape()); },
+    .vjp = [](const VjpCall& call, std::span<Tensor> cotangents) { cotangents[0] = call.cotangent(); },
     .test = CAPSTAN_OP_TEST(kReadVariableTest),
 };
 

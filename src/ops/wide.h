@@ -52,9 +52,7 @@ class WideOutput {
     } else if (tensor_.dtype() == DType::kInt32) {
       // Sums of products may exceed int32; they wrap around, as integers do.
       std::transform(copy_.begin(), copy_.end(), mutable_data<std::int32_t>(tensor_), [](T v) {
-        return v >= T(-9.2e18) && v <= T(9.2e18)
-                   ? static_cast<std::int32_t>(static_cast<std::int64_t>(v))
-                   : 0;
+        return v >= T(-9.2e18) && v <= T(9.2e18) ? static_cast<std::int32_t>(static_cast<std::int64_t>(v)) : 0;
       });
     }
   }

@@ -25,16 +25,12 @@ inline std::int32_t small_integer(std::int64_t value) {
 inline HeightWidth height_width(const std::array<std::int64_t, 2>& pair) {
   return {small_integer(pair[0]), small_integer(pair[1])};
 }
-inline std::array<std::int64_t, 2> to_array(const HeightWidth& pair) {
-  return {pair.height, pair.width};
-}
+inline std::array<std::int64_t, 2> to_array(const HeightWidth& pair) { return {pair.height, pair.width}; }
 
-inline void set_field(HeightWidth& field, const AttributeValue& value, std::string_view op,
-                      std::string_view name) {
+inline void set_field(HeightWidth& field, const AttributeValue& value, std::string_view op, std::string_view name) {
   const std::vector<std::int64_t> numbers = integers_of(value, op, name);
   const bool four = numbers.size() == 4 && numbers[0] == 1 && numbers[3] == 1;
-  CAPSTAN_CHECK(numbers.size() == 1 || numbers.size() == 2 || four, ValueError, op,
-                ": attribute \"", name,
+  CAPSTAN_CHECK(numbers.size() == 1 || numbers.size() == 2 || four, ValueError, op, ": attribute \"", name,
                 "\" must be one number, a pair, or [1, height, width, 1], not ", value.to_string());
   field.height = small_integer(numbers[four ? 1 : 0]);
   field.width = small_integer(numbers[four ? 2 : numbers.size() - 1]);
@@ -52,8 +48,7 @@ struct PackedPadding {
 inline PackedPadding pack(const Padding& padding) {
   PackedPadding packed;
   packed.kind = padding.kind;
-  for (int i = 0; i < 4; ++i)
-    packed.pads[i] = small_integer(padding.pads[static_cast<std::size_t>(i)]);
+  for (int i = 0; i < 4; ++i) packed.pads[i] = small_integer(padding.pads[static_cast<std::size_t>(i)]);
   return packed;
 }
 inline Padding unpack(const PackedPadding& packed) {
@@ -64,8 +59,7 @@ inline Padding unpack(const PackedPadding& packed) {
 }
 
 // As a dynamic value: "SAME", "VALID", or one pair of numbers per axis of the image.
-inline void set_field(PackedPadding& field, const AttributeValue& value, std::string_view op,
-                      std::string_view name) {
+inline void set_field(PackedPadding& field, const AttributeValue& value, std::string_view op, std::string_view name) {
   if (value.kind == AttributeValue::Kind::kString) {
     field = with_errors_of(op, [&] { return pack(Padding(std::string_view(value.text))); });
     return;
@@ -80,17 +74,15 @@ inline void set_field(PackedPadding& field, const AttributeValue& value, std::st
   for (std::size_t i = 0; i < 4; ++i) {
     for (std::size_t k = 0; k < 2; ++k) pads[i][k] = value.list[i].list[k].integer;
   }
-  CAPSTAN_CHECK(pads[0][0] == 0 && pads[0][1] == 0 && pads[3][0] == 0 && pads[3][1] == 0,
-                ValueError, op, ": only height and width can be padded, not ", value.to_string());
+  CAPSTAN_CHECK(pads[0][0] == 0 && pads[0][1] == 0 && pads[3][0] == 0 && pads[3][1] == 0, ValueError, op,
+                ": only height and width can be padded, not ", value.to_string());
   const std::array<std::int64_t, 4> sides = {pads[1][0], pads[1][1], pads[2][0], pads[2][1]};
   field = with_errors_of(op, [&] { return pack(Padding(sides)); });
 }
 inline AttributeValue get_field(const PackedPadding& field) {
   if (field.kind == Padding::Kind::kValid) return {"VALID"};
   if (field.kind == Padding::Kind::kSame) return {"SAME"};
-  const auto pair = [](std::int64_t a, std::int64_t b) {
-    return AttributeValue(std::vector<AttributeValue>{a, b});
-  };
+  const auto pair = [](std::int64_t a, std::int64_t b) { return AttributeValue(std::vector<AttributeValue>{a, b}); };
   return {std::vector<AttributeValue>{pair(0, 0), pair(field.pads[0], field.pads[1]),
                                       pair(field.pads[2], field.pads[3]), pair(0, 0)}};
 }
@@ -100,8 +92,8 @@ struct WindowAxis {
   std::int64_t count = 0;   // of windows
   std::int64_t before = 0;  // how far the first one begins before the axis
 };
-inline WindowAxis slide(std::int64_t length, std::int64_t window, std::int64_t stride,
-                        const PackedPadding& padding, int axis) {
+inline WindowAxis slide(std::int64_t length, std::int64_t window, std::int64_t stride, const PackedPadding& padding,
+                        int axis) {
   if (padding.kind == Padding::Kind::kSame) {
     const std::int64_t count = (length + stride - 1) / stride;
     return {count, std::max<std::int64_t>(0, (count - 1) * stride + window - length) / 2};

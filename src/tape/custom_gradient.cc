@@ -120,9 +120,10 @@ std::vector<Tensor> grad_pass_through(const std::function<std::vector<Tensor>(st
       [&f](std::span<const Tensor> values) -> CustomGradientResult {
         return {.outputs = f(values),
                 .gradient = [](std::span<const Tensor> g) { return std::vector<Tensor>(g.begin(), g.end()); },
-                .variable_gradient = [](std::span<const Tensor>, std::span<const Variable> variables) {
-                  return std::vector<Tensor>(variables.size());
-                }};
+                .variable_gradient =
+                    [](std::span<const Tensor>, std::span<const Variable> variables) {
+                      return std::vector<Tensor>(variables.size());
+                    }};
       },
       std::move(arguments));
 }

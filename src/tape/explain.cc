@@ -30,9 +30,7 @@ std::string TapeImpl::explain(const Source& target, const Source& source) const 
   if (to == kNoSlot) return "the target was not computed from anything that the tape watches";
 
   const std::uint32_t results = result_slots();
-  const auto index = [&](Slot slot) {
-    return (slot & kLeafSlot) != 0 ? results + (slot & ~kLeafSlot) : slot - 1;
-  };
+  const auto index = [&](Slot slot) { return (slot & kLeafSlot) != 0 ? results + (slot & ~kLeafSlot) : slot - 1; };
   std::vector<bool> reached(results + leaves_.size());
   std::vector<const OpDef*> cut(results + leaves_.size(), nullptr);  // reached only through this op
   std::vector<bool> flows(results + leaves_.size());

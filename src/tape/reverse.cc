@@ -1,15 +1,15 @@
 // The reverse pass.
 //
-// A tape is a list of records in the order in which the ops ran, which is a topological order, so the pass is a loop from
-// the last record to the first. A recursive walk would overflow the stack on long recurrent networks, and a walk over
-// reachable nodes would need a visited set; the list needs neither.
+// A tape is a list of records in the order in which the ops ran, which is a topological order, so the pass is a loop
+// from the last record to the first. A recursive walk would overflow the stack on long recurrent networks, and a walk
+// over reachable nodes would need a visited set; the list needs neither.
 //
 // Before it starts, one loop forward marks what is connected: results that depend on a leaf of this tape, and among
 // them those that depend on a source. Only these get cotangents.
 //
 // Each slot holds the cotangent collected so far. The first contribution is moved in, later ones are added in place. A
-// rule knows nothing of broadcasting: if the forward pass stretched an input, its cotangent has the stretched shape, and
-// `contribute` sums it back.
+// rule knows nothing of broadcasting: if the forward pass stretched an input, its cotangent has the stretched shape,
+// and `contribute` sums it back.
 //
 // If nobody else records, an elementwise rule runs as one fused loop per input, over raw memory. If an outer tape
 // records (or this one, when it is persistent and still recording), every rule runs in library ops, which that tape
@@ -45,7 +45,8 @@ enum Mark : std::uint8_t {
 // True if the block's buffer is ours alone to write.
 bool writable(const Block* block) {
   return block->refs.load(std::memory_order_acquire) == 1 &&
-         (block->flags.load(std::memory_order_relaxed) & (Block::kView | Block::kRowSparse | Block::kShapeOnly | Block::kLeaf)) == 0;
+         (block->flags.load(std::memory_order_relaxed) &
+          (Block::kView | Block::kRowSparse | Block::kShapeOnly | Block::kLeaf)) == 0;
 }
 
 bool is_sparse(const Block* block) { return (block->flags.load(std::memory_order_relaxed) & Block::kRowSparse) != 0; }
@@ -88,7 +89,10 @@ Tensor add_cotangents(const Tensor& a, const Tensor& b) {
 class ReversePass {
  public:
   explicit ReversePass(TapeImpl& tape)
-      : tape_(tape), scratch_(tape.running == 1 ? tape.scratch_ : own_), leaves_(tape.result_slots() + 1), end_(tape.count_) {
+      : tape_(tape),
+        scratch_(tape.running == 1 ? tape.scratch_ : own_),
+        leaves_(tape.result_slots() + 1),
+        end_(tape.count_) {
     const std::size_t slots = leaves_ + tape.leaves_.size();
     scratch_.cotangents.assign(slots, nullptr);
     scratch_.marks.assign(slots, 0);
@@ -243,10 +247,9 @@ class ReversePass {
   // Runs a rule's loop for the cotangent g.
   static void run_rule_loop(Loop loop, const double* parameters, bool accumulate, const Record& r, unsigned reads,
                             const Block* g, Block* out) {
-    const Block* const inputs[5] = {g, (reads & kReadsInput0) != 0 ? r.saved[0] : nullptr,
-                                    (reads & kReadsInput1) != 0 ? r.saved[1] : nullptr,
-                                    (reads & kReadsInput2) != 0 ? r.saved[2] : nullptr,
-                                    (reads & kReadsOutput) != 0 ? r.saved_output : nullptr};
+    const Block* const inputs[5] = {
+        g, (reads & kReadsInput0) != 0 ? r.saved[0] : nullptr, (reads & kReadsInput1) != 0 ? r.saved[1] : nullptr,
+        (reads & kReadsInput2) != 0 ? r.saved[2] : nullptr, (reads & kReadsOutput) != 0 ? r.saved_output : nullptr};
     LoopArgs args;
     bool one_run = g->count <= kSmall && g->count > 0;
     std::uint32_t scalars = 0;
@@ -311,8 +314,8 @@ class ReversePass {
   TapeImpl& tape_;
   TapeScratch own_;       // of a pass that a rule of another pass of this tape has started
   TapeScratch& scratch_;  // the tape's, or own_
-  std::size_t leaves_;  // where the leaves' positions begin
-  std::uint32_t end_;  // fixed: a persistent tape may record while it runs
+  std::size_t leaves_;    // where the leaves' positions begin
+  std::uint32_t end_;     // fixed: a persistent tape may record while it runs
   bool fused_ = false;
   bool finished_ = false;
 };
@@ -325,11 +328,14 @@ class ReversePass::RuleCall final : public VjpCall {
     const bool many = record.extra != nullptr && !record.extra->inputs.empty();
     slots_ = many ? std::span<const Slot>(record.extra->inputs) : std::span<const Slot>(record.inputs, 3);
     saved_ = many ? std::span<Block* const>(record.extra->saved) : std::span<Block* const>(record.saved, 3);
-    count_ = many ? slots_.size() : static_cast<std::size_t>(record.op->arity == kVariadic ? saved_count() : record.op->arity);
+    count_ = many ? slots_.size()
+                  : static_cast<std::size_t>(record.op->arity == kVariadic ? saved_count() : record.op->arity);
     if (count_ + cotangents.size() > kInline) more_.resize(count_ + cotangents.size());
   }
 
-  const Tensor& input(int i) const override { return hold(static_cast<std::size_t>(i), saved_[static_cast<std::size_t>(i)]); }
+  const Tensor& input(int i) const override {
+    return hold(static_cast<std::size_t>(i), saved_[static_cast<std::size_t>(i)]);
+  }
   const Tensor& output(int i) const override {
     const std::size_t position = count_ + static_cast<std::size_t>(i);
     if (record_.extra != nullptr && !record_.extra->outputs.empty()) {
@@ -385,8 +391,8 @@ void ReversePass::check_custom(const RuleCall& call, std::span<const Tensor> gra
     const TensorRef argument(call.saved(i));
     CAPSTAN_CHECK(gradients[i].dtype() == argument.dtype(), DTypeError, "custom_gradient: gradient ", i, " is ",
                   gradients[i].dtype(), ", its argument ", argument.dtype());
-    CAPSTAN_CHECK(gradients[i].shape() == argument.shape(), ShapeError, "custom_gradient: gradient ", i,
-                  " has shape ", gradients[i].shape(), ", its argument ", argument.shape());
+    CAPSTAN_CHECK(gradients[i].shape() == argument.shape(), ShapeError, "custom_gradient: gradient ", i, " has shape ",
+                  gradients[i].shape(), ", its argument ", argument.shape());
   }
 }
 

@@ -265,9 +265,7 @@ std::uint32_t TapeImpl::result_slots() const {
   return offset_ + (recording ? static_cast<std::uint32_t>(context.next_node - base_) : 0);
 }
 
-void TapeImpl::grow() {
-  chunks_.push_back(new Record[kChunkSize]);
-}
+void TapeImpl::grow() { chunks_.push_back(new Record[kChunkSize]); }
 
 void TapeImpl::release_record(Record& record) {
   for (int i = 0; i < 3; ++i) {
@@ -295,8 +293,8 @@ void TapeImpl::release_record(Record& record) {
 
 namespace {
 
-// What the rule of a structured op reads when the inputs with a bit in `needed` want a cotangent: bit 0 the cotangent, bits from 1
-// on the inputs' elements; the output's elements are told apart.
+// What the rule of a structured op reads when the inputs with a bit in `needed` want a cotangent: bit 0 the cotangent,
+// bits from 1 on the inputs' elements; the output's elements are told apart.
 struct Reads {
   std::uint32_t inputs = 0;
   std::uint32_t outputs = 0;

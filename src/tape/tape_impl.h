@@ -4,10 +4,10 @@
 // order already, so the reverse pass (reverse.cc) is a loop over it.
 //
 // Identity. An op's output gets one process-unique number when it is recorded; a thread's numbers are consecutive, so a
-// tape is an interval of numbers and "does this tape know the tensor" is a subtraction and a compare. Nested tapes share
-// the numbers. Watched tensors and variables (leaves) are not numbered, because other threads may share their blocks;
-// they stand in a small table of the tape, which keeps them alive. A block carries only a sticky bit "some tape may know
-// it as a leaf". Pausing closes an interval and resuming opens a new one.
+// tape is an interval of numbers and "does this tape know the tensor" is a subtraction and a compare. Nested tapes
+// share the numbers. Watched tensors and variables (leaves) are not numbered, because other threads may share their
+// blocks; they stand in a small table of the tape, which keeps them alive. A block carries only a sticky bit "some tape
+// may know it as a leaf". Pausing closes an interval and resuming opens a new one.
 //
 // A tape may record an op that only its neighbour connects (the number is the neighbour's); that is harmless, because
 // gradient() decides exactly what is connected by a mark from this tape's own leaves.
@@ -25,7 +25,8 @@
 
 namespace capstan {
 
-// Where a tensor's cotangent is collected: 0 for "not known to this tape", else a tensor made by a recorded op, or a leaf.
+// Where a tensor's cotangent is collected: 0 for "not known to this tape", else a tensor made by a recorded op, or a
+// leaf.
 using Slot = std::uint32_t;
 inline constexpr Slot kNoSlot = 0;
 inline constexpr Slot kLeafSlot = 0x80000000u;  // set for leaves; the rest is the position in the list of leaves
@@ -160,14 +161,14 @@ class TapeImpl final : public Observer {
 
   const Context* owner_ = nullptr;
   bool watch_accessed_ = true;
-  std::uint64_t base_ = 0;     // of the open interval
-  std::uint32_t offset_ = 0;   // slots before the open interval
+  std::uint64_t base_ = 0;           // of the open interval
+  std::uint32_t offset_ = 0;         // slots before the open interval
   std::vector<Interval> intervals_;  // closed ones, oldest first
   std::vector<Record*> chunks_;
   std::uint32_t count_ = 0;
   std::vector<TapeLeaf> leaves_;
-  // The watched blocks. Few are found by looking at all of them, many through an index: open addressing, a power of two,
-  // positions + 1, 0 for empty.
+  // The watched blocks. Few are found by looking at all of them, many through an index: open addressing, a power of
+  // two, positions + 1, 0 for empty.
   std::vector<TableEntry> table_;
   std::vector<std::uint32_t> table_index_;
   std::vector<RecordExtra*> free_extras_;

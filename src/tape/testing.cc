@@ -91,16 +91,15 @@ struct Check {
 
   // Compares along one direction. `largest` and `size` say how large gradients and the value are,
   // for the smallest difference that means anything.
-  void compare(std::size_t which, const std::vector<double>& direction, double by_tape,
-               double largest, double size, const std::string& where) const {
+  void compare(std::size_t which, const std::vector<double>& direction, double by_tape, double largest, double size,
+               const std::string& where) const {
     double best = 0;
     double best_error = HUGE_VAL;
     for (const double step : kSteps) {
       const double by_difference = quotient(which, direction, step);
       const double error = std::abs(by_difference - by_tape);
-      const double allowed =
-          tolerance * std::max({std::abs(by_difference), std::abs(by_tape), 0.01 * largest}) +
-          64 * 0x1p-52 * size / step;
+      const double allowed = tolerance * std::max({std::abs(by_difference), std::abs(by_tape), 0.01 * largest}) +
+                             64 * 0x1p-52 * size / step;
       if (error <= allowed) return;
       if (!(error >= best_error)) {
         best = by_difference;
@@ -109,10 +108,9 @@ struct Check {
     }
     std::ostringstream text;
     text.precision(12);
-    text << "check_gradients: the gradient" << order << " of input " << which << " " << where
-         << " is " << by_tape << ", by differences " << best;
-    for (std::size_t i = 0; i < inputs.size(); ++i)
-      text << "\n  input " << i << ": " << describe(inputs[i]);
+    text << "check_gradients: the gradient" << order << " of input " << which << " " << where << " is " << by_tape
+         << ", by differences " << best;
+    for (std::size_t i = 0; i < inputs.size(); ++i) text << "\n  input " << i << ": " << describe(inputs[i]);
     throw GradientError(text.str());
   }
 
@@ -127,10 +125,9 @@ struct Check {
       const std::int64_t count = inputs[which].size();
       std::vector<double> by_tape(static_cast<std::size_t>(count), 0.0);
       if (gradients[which].has_value()) {
-        CAPSTAN_CHECK(gradients[which].shape() == inputs[which].shape() &&
-                          gradients[which].dtype() == float64,
-                      GradientError, "check_gradients: the gradient", order, " of input ", which,
-                      " is ", describe(gradients[which]), ", the input ", describe(inputs[which]));
+        CAPSTAN_CHECK(gradients[which].shape() == inputs[which].shape() && gradients[which].dtype() == float64,
+                      GradientError, "check_gradients: the gradient", order, " of input ", which, " is ",
+                      describe(gradients[which]), ", the input ", describe(inputs[which]));
         by_tape = gradients[which].to_dense().to_vector<double>();
       }
       double largest = 0;
@@ -138,8 +135,7 @@ struct Check {
       if (count > 0 && directions > 0) {
         for (int i = 0; i < directions; ++i) {
           const std::vector<double> direction = numbers.list(count);
-          compare(which, direction, dot(by_tape, direction), largest, size,
-                  "in direction " + std::to_string(i));
+          compare(which, direction, dot(by_tape, direction), largest, size, "in direction " + std::to_string(i));
         }
         continue;
       }
@@ -158,33 +154,28 @@ Tensor weighted_sum(const Tensor& x, const Tensor& weights) { return reduce_sum(
 
 }  // namespace
 
-void check_gradients(const std::function<Tensor(const std::vector<Tensor>&)>& f,
-                     const std::vector<Tensor>& inputs, const GradientCheckOptions& options) {
-  CAPSTAN_CHECK(options.order == 1 || options.order == 2, ValueError,
-                "check_gradients: the order must be 1 or 2, not ", options.order);
+void check_gradients(const std::function<Tensor(const std::vector<Tensor>&)>& f, const std::vector<Tensor>& inputs,
+                     const GradientCheckOptions& options) {
+  CAPSTAN_CHECK(options.order == 1 || options.order == 2, ValueError, "check_gradients: the order must be 1 or 2, not ",
+                options.order);
   for (const Tensor& input : inputs) {
     CAPSTAN_CHECK(input.has_value(), ValueError, "check_gradients: an input is an empty tensor");
-    CAPSTAN_CHECK(input.dtype() == float64, DTypeError,
-                  "check_gradients: inputs must be float64, not ", input.dtype(),
+    CAPSTAN_CHECK(input.dtype() == float64, DTypeError, "check_gradients: inputs must be float64, not ", input.dtype(),
                   help("convert them with cast(x, float64)"));
   }
   const PauseObservers pause;
   const Tensor result = f(inputs);
-  CAPSTAN_CHECK(result.has_value(), ValueError,
-                "check_gradients: the function returned an empty tensor");
-  CAPSTAN_CHECK(result.dtype() == float64, DTypeError,
-                "check_gradients: the function must return float64, not ", result.dtype());
+  CAPSTAN_CHECK(result.has_value(), ValueError, "check_gradients: the function returned an empty tensor");
+  CAPSTAN_CHECK(result.dtype() == float64, DTypeError, "check_gradients: the function must return float64, not ",
+                result.dtype());
   Numbers numbers;
   const Tensor weights = constant(numbers.list(result.size()), result.shape());
-  const Function scalar = [&](const std::vector<Tensor>& at) {
-    return weighted_sum(f(at), weights);
-  };
+  const Function scalar = [&](const std::vector<Tensor>& at) { return weighted_sum(f(at), weights); };
   Check{scalar, inputs, options.first_order, ""}.run(options.directions);
   if (options.order == 1) return;
 
   std::vector<Tensor> tangents;
-  for (const Tensor& input : inputs)
-    tangents.push_back(constant(numbers.list(input.size()), input.shape()));
+  for (const Tensor& input : inputs) tangents.push_back(constant(numbers.list(input.size()), input.shape()));
   const Function derivative = [&](const std::vector<Tensor>& at) {
     const std::vector<Tensor> x(at.begin(), at.end() - 1);
     GradientTape tape;

@@ -12,9 +12,7 @@ Activation::Activation(ActivationFunction function, const ActivationOptions& opt
 
 Tensor Activation::call(const Tensor& x, const CallOptions&) { return function_(x); }
 
-ReLU::ReLU(const LayerOptions& options) : Layer("re_lu", options) {
-  keep_class(std::make_shared<ReLU>(*this));
-}
+ReLU::ReLU(const LayerOptions& options) : Layer("re_lu", options) { keep_class(std::make_shared<ReLU>(*this)); }
 
 Tensor ReLU::call(const Tensor& x, const CallOptions&) { return relu(x); }
 

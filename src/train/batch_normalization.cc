@@ -49,13 +49,15 @@ void BatchNormalization::build(const Shape& input_shape) {
   const Shape shape{input_shape[options_->axis]};
   const BatchNormalizationOptions& o = *options_;
   if (o.scale) {
-    add_weight({.name = "gamma", .shape = shape, .initializer = o.gamma_initializer, .regularizer = o.gamma_regularizer});
+    add_weight(
+        {.name = "gamma", .shape = shape, .initializer = o.gamma_initializer, .regularizer = o.gamma_regularizer});
   }
   if (o.center) {
     add_weight({.name = "beta", .shape = shape, .initializer = o.beta_initializer, .regularizer = o.beta_regularizer});
   }
   add_weight({.name = "moving_mean", .shape = shape, .initializer = o.moving_mean_initializer, .trainable = false});
-  add_weight({.name = "moving_variance", .shape = shape, .initializer = o.moving_variance_initializer, .trainable = false});
+  add_weight(
+      {.name = "moving_variance", .shape = shape, .initializer = o.moving_variance_initializer, .trainable = false});
 }
 
 Tensor BatchNormalization::call(const Tensor& input, const CallOptions& options) {
@@ -85,7 +87,8 @@ Tensor BatchNormalization::normalize_batch(const Tensor& x, const Tensor& mask) 
   const Variable& moving_mean = own_weight(first);
   const Variable& moving_variance = own_weight(first + 1);
   const Tensor scale = options_->scale ? own_weight(0).value() : ones(moving_mean.shape(), dtype());
-  const Tensor offset = options_->center ? own_weight(options_->scale ? 1 : 0).value() : zeros(moving_mean.shape(), dtype());
+  const Tensor offset =
+      options_->center ? own_weight(options_->scale ? 1 : 0).value() : zeros(moving_mean.shape(), dtype());
   BatchNormResult result;
   if (!mask.has_value()) {
     result = batch_norm_training(x, scale, offset, options_->epsilon);

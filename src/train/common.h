@@ -14,8 +14,8 @@ LayerOptions common_options(const Options& options) {
 
 // "same" or "valid", else ValueError.
 inline void check_padding(const char* layer, const std::string& padding) {
-  CAPSTAN_CHECK(padding == "valid" || padding == "same", ValueError, layer, ": padding must be \"valid\" or \"same\", not \"",
-                padding, "\"");
+  CAPSTAN_CHECK(padding == "valid" || padding == "same", ValueError, layer,
+                ": padding must be \"valid\" or \"same\", not \"", padding, "\"");
 }
 
 inline void check_positive(const char* layer, const char* what, std::int64_t value) {

@@ -36,9 +36,9 @@ void Conv2D::build(const Shape& input_shape) {
   const std::int64_t height = input_shape[first ? 2 : 1];
   const std::int64_t width = input_shape[first ? 3 : 2];
   if (options_->padding == "valid") {
-    CAPSTAN_CHECK((height < 0 || height >= kernel_size_.height) && (width < 0 || width >= kernel_size_.width), ShapeError,
-                  name(), ": a kernel of ", kernel_size_.height, " x ", kernel_size_.width, " does not fit into ",
-                  input_shape, help("padding = \"same\" allows it"));
+    CAPSTAN_CHECK((height < 0 || height >= kernel_size_.height) && (width < 0 || width >= kernel_size_.width),
+                  ShapeError, name(), ": a kernel of ", kernel_size_.height, " x ", kernel_size_.width,
+                  " does not fit into ", input_shape, help("padding = \"same\" allows it"));
   }
   add_weight({.name = "kernel",
               .shape = {kernel_size_.height, kernel_size_.width, channels, filters_},

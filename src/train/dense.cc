@@ -18,8 +18,8 @@ Dense::Dense(std::int64_t units, const DenseOptions& options)
 }
 
 void Dense::build(const Shape& input_shape) {
-  CAPSTAN_CHECK(input_shape.rank() >= 2, ShapeError, name(), ": the input must have rank 2 or more, not ", input_shape.rank(),
-                ": ", input_shape);
+  CAPSTAN_CHECK(input_shape.rank() >= 2, ShapeError, name(), ": the input must have rank 2 or more, not ",
+                input_shape.rank(), ": ", input_shape);
   add_weight({.name = "kernel",
               .shape = {input_shape[-1], units_},
               .initializer = options_->kernel_initializer,
@@ -34,7 +34,8 @@ void Dense::build(const Shape& input_shape) {
 
 Tensor Dense::call(const Tensor& x, const CallOptions&) {
   const Variable& kernel = own_weight(0);
-  CAPSTAN_CHECK(x.rank() >= 2, ShapeError, name(), ": the input must have rank 2 or more, not ", x.rank(), ": ", x.shape());
+  CAPSTAN_CHECK(x.rank() >= 2, ShapeError, name(), ": the input must have rank 2 or more, not ", x.rank(), ": ",
+                x.shape());
   CAPSTAN_CHECK(x.dim(-1) == kernel.shape()[0], ShapeError, name(), ": the last axis of the input must have length ",
                 kernel.shape()[0], ", not ", x.dim(-1), arguments({{"x", x}}));
   Tensor y;

@@ -113,7 +113,7 @@ VarianceScaling::VarianceScaling(const VarianceScalingOptions& options) {
                 "initializer: distribution must be \"truncated_normal\", \"untruncated_normal\" or \"uniform\", not \"",
                 distribution, "\"");
   function_ = [scale = options.scale, mode, distribution, key = seed_or_next(options.seed)](const Shape& shape,
-                                                                                           DType dtype) {
+                                                                                            DType dtype) {
     const Fans fans = fans_of(shape);
     const double fan = mode == "fan_in" ? fans.in : mode == "fan_out" ? fans.out : (fans.in + fans.out) / 2;
     const double variance = scale / std::max(1.0, fan);

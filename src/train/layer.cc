@@ -87,7 +87,8 @@ Layer::Layer(const LayerOptions& options) : Layer("", options) {}
 
 Layer::Layer(const char* type_name, const LayerOptions& options) : state_(std::make_shared<LayerState>()) {
   check_name(options.name);
-  CAPSTAN_CHECK(is_floating(options.dtype), DTypeError, "layer: the dtype of a layer must be floating, not ", options.dtype);
+  CAPSTAN_CHECK(is_floating(options.dtype), DTypeError, "layer: the dtype of a layer must be floating, not ",
+                options.dtype);
   state_->id = next_id.fetch_add(1, std::memory_order_relaxed);
   state_->name = !options.name.empty() ? options.name : *type_name != 0 ? detail::automatic_name(type_name) : "";
   state_->dtype = options.dtype;
@@ -126,8 +127,9 @@ Tensor Layer::call(const Tensor&, const CallOptions&) {
     throw Error(detail::join("layer: this handle to \"", name(), "\" has lost the layer's class",
                              help("put layers into a std::vector<Layer> with emplace_back, not push_back")));
   }
-  throw Error(detail::join("layer: \"", name(), "\" has no call()",
-                           help("a layer of your own overrides Tensor call(const Tensor& x, const CallOptions& options)")));
+  throw Error(
+      detail::join("layer: \"", name(), "\" has no call()",
+                   help("a layer of your own overrides Tensor call(const Tensor& x, const CallOptions& options)")));
 }
 
 void Layer::ensure_built(const Shape& input_shape) {
@@ -230,7 +232,8 @@ void collect(const LayerState& state, std::unordered_set<const void*>& seen, std
 
 void collect_losses(const LayerState& state, std::vector<Tensor>& losses) {
   for (const Weight& weight : state.weights) {
-    if (weight.regularizer && weight.variable.trainable()) losses.push_back(weight.regularizer(weight.variable.value()));
+    if (weight.regularizer && weight.variable.trainable())
+      losses.push_back(weight.regularizer(weight.variable.value()));
   }
   for (const Layer& layer : state.sublayers) collect_losses(LayerState::of(layer), losses);
 }
@@ -308,8 +311,8 @@ std::vector<Tensor> Layer::losses() const {
 namespace {
 
 void check_factor(double factor) {
-  CAPSTAN_CHECK(factor >= 0 && factor < 1e300, ValueError, "regularizer: the factor must be finite and not negative, not ",
-                factor);
+  CAPSTAN_CHECK(factor >= 0 && factor < 1e300, ValueError,
+                "regularizer: the factor must be finite and not negative, not ", factor);
 }
 
 }  // namespace

@@ -13,7 +13,9 @@ std::string snake_case(const std::string& class_name) {
     if (std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_') name += c;
   }
   const auto upper = [&](std::size_t i) { return std::isupper(static_cast<unsigned char>(name[i])) != 0; };
-  const auto lower = [&](std::size_t i) { return i < name.size() && std::islower(static_cast<unsigned char>(name[i])) != 0; };
+  const auto lower = [&](std::size_t i) {
+    return i < name.size() && std::islower(static_cast<unsigned char>(name[i])) != 0;
+  };
   std::string result;
   for (std::size_t i = 0; i < name.size(); ++i) {
     // A word begins at a capital that small letters follow, or at one that follows a small letter.

@@ -32,7 +32,7 @@ struct LayerState {
   std::vector<Weight> weights;
   std::vector<Layer> sublayers;
   std::vector<Tensor> call_losses;  // of the latest call of the outermost layer
-  std::shared_ptr<Layer> body;       // the layer itself, if its class told: it does not own this state
+  std::shared_ptr<Layer> body;      // the layer itself, if its class told: it does not own this state
   std::uint64_t latest_parent = 0;  // the id of the layer that called this one last
 
   // Lists made from the weights of this layer and its sublayers; `lists_version` says of which structure.

@@ -25,8 +25,8 @@ void check_same_shape(const char* loss, const Tensor& y_true, const Tensor& y_pr
 // The last axis, counted from the front; ShapeError for a scalar.
 int checked_axis(const char* loss, const Tensor& y_pred, int axis) {
   const int rank = y_pred.rank();
-  CAPSTAN_CHECK(axis >= -rank && axis < rank, IndexError, loss, ": axis ", axis, " is out of range for predictions of shape ",
-                y_pred.shape());
+  CAPSTAN_CHECK(axis >= -rank && axis < rank, IndexError, loss, ": axis ", axis,
+                " is out of range for predictions of shape ", y_pred.shape());
   return axis < 0 ? axis + rank : axis;
 }
 
@@ -91,7 +91,8 @@ Tensor losses::binary_crossentropy(const Tensor& y_true, const Tensor& y_pred, c
   return reduce_mean(-(t * log(clipped) + (1 - t) * log(1 - clipped)), axis);
 }
 
-Tensor losses::categorical_crossentropy(const Tensor& y_true, const Tensor& y_pred, const CrossentropyOptions& options) {
+Tensor losses::categorical_crossentropy(const Tensor& y_true, const Tensor& y_pred,
+                                        const CrossentropyOptions& options) {
   const Tensor p = detail::floating_predictions(y_pred);
   Tensor t = detail::floating_labels(y_true, p);
   const int axis = checked_axis("categorical_crossentropy", p, options.axis);
@@ -108,8 +109,8 @@ Tensor losses::sparse_categorical_crossentropy(const Tensor& y_true, const Tenso
                                                const SparseCrossentropyOptions& options) {
   const Tensor p = detail::floating_predictions(y_pred);
   const int axis = checked_axis("sparse_categorical_crossentropy", p, options.axis);
-  CAPSTAN_CHECK(axis == p.rank() - 1, ValueError, "sparse_categorical_crossentropy: the classes must be the last axis, not axis ",
-                options.axis);
+  CAPSTAN_CHECK(axis == p.rank() - 1, ValueError,
+                "sparse_categorical_crossentropy: the classes must be the last axis, not axis ", options.axis);
   Tensor labels = y_true;
   if (labels.rank() == p.rank() && labels.dim(-1) == 1) labels = squeeze(labels, -1);
   if (labels.dtype() != DType::kInt32 && labels.dtype() != DType::kInt64) labels = cast(labels, int64);

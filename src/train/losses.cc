@@ -16,9 +16,10 @@ Loss::Reduction reduction_from_name(std::string_view name) {
   if (name == "mean_with_sample_weight") return Loss::Reduction::kMeanWithSampleWeight;
   if (name == "sum") return Loss::Reduction::kSum;
   if (name == "none") return Loss::Reduction::kNone;
-  throw ValueError(detail::join("loss: reduction must be \"sum_over_batch_size\", \"mean\", \"mean_with_sample_weight\", "
-                                "\"sum\" or \"none\", not \"",
-                                name, "\""));
+  throw ValueError(
+      detail::join("loss: reduction must be \"sum_over_batch_size\", \"mean\", \"mean_with_sample_weight\", "
+                   "\"sum\" or \"none\", not \"",
+                   name, "\""));
 }
 
 Tensor reduce(const Tensor& values, const Tensor& weight, Loss::Reduction reduction) {
@@ -33,7 +34,8 @@ Tensor reduce(const Tensor& values, const Tensor& weight, Loss::Reduction reduct
 
 }  // namespace
 
-Loss::Loss(Function function, std::string_view reduction, std::string_view name, std::optional<std::int64_t> ignore_class)
+Loss::Loss(Function function, std::string_view reduction, std::string_view name,
+           std::optional<std::int64_t> ignore_class)
     : function_(std::move(function)),
       name_(name),
       reduction_(reduction_from_name(reduction)),
@@ -59,7 +61,8 @@ Loss::Loss(std::string_view name) : name_(name), reduction_(Reduction::kSumOverB
   }
 }
 
-Tensor Loss::operator()(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight, const Tensor& mask) const {
+Tensor Loss::operator()(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight,
+                        const Tensor& mask) const {
   CAPSTAN_CHECK(y_true.has_value() && y_pred.has_value(), ValueError, "loss: ", name_, ": ",
                 y_true.has_value() ? "the predictions are" : "the labels are", " an empty tensor");
   Tensor p = detail::floating_predictions(y_pred);
@@ -108,23 +111,19 @@ Huber::Huber(const HuberLossOptions& options)
            options.reduction, "huber") {}
 
 BinaryCrossentropy::BinaryCrossentropy(const CrossentropyLossOptions& options)
-    : Loss(
-          [o = CrossentropyOptions{options.from_logits, options.label_smoothing, options.axis}](
-              const Tensor& t, const Tensor& p) { return binary_crossentropy(t, p, o); },
-          options.reduction, "binary_crossentropy") {}
+    : Loss([o = CrossentropyOptions{options.from_logits, options.label_smoothing, options.axis}](
+               const Tensor& t, const Tensor& p) { return binary_crossentropy(t, p, o); },
+           options.reduction, "binary_crossentropy") {}
 
 CategoricalCrossentropy::CategoricalCrossentropy(const CrossentropyLossOptions& options)
-    : Loss(
-          [o = CrossentropyOptions{options.from_logits, options.label_smoothing, options.axis}](
-              const Tensor& t, const Tensor& p) { return categorical_crossentropy(t, p, o); },
-          options.reduction, "categorical_crossentropy") {}
+    : Loss([o = CrossentropyOptions{options.from_logits, options.label_smoothing, options.axis}](
+               const Tensor& t, const Tensor& p) { return categorical_crossentropy(t, p, o); },
+           options.reduction, "categorical_crossentropy") {}
 
 SparseCategoricalCrossentropy::SparseCategoricalCrossentropy(const SparseCrossentropyLossOptions& options)
-    : Loss(
-          [o = SparseCrossentropyOptions{options.from_logits, options.axis}](const Tensor& t, const Tensor& p) {
-            return sparse_categorical_crossentropy(t, p, o);
-          },
-          options.reduction, "sparse_categorical_crossentropy", options.ignore_class) {}
+    : Loss([o = SparseCrossentropyOptions{options.from_logits, options.axis}](
+               const Tensor& t, const Tensor& p) { return sparse_categorical_crossentropy(t, p, o); },
+           options.reduction, "sparse_categorical_crossentropy", options.ignore_class) {}
 
 }  // namespace losses
 }  // namespace capstan

@@ -56,7 +56,9 @@ Axes axes_from(int first, int rank) {
 }
 
 // The mean over all axes from `first` on.
-Tensor mean_from(const Tensor& x, int first) { return x.rank() > first ? reduce_mean(x, axes_from(first, x.rank())) : x; }
+Tensor mean_from(const Tensor& x, int first) {
+  return x.rank() > first ? reduce_mean(x, axes_from(first, x.rank())) : x;
+}
 
 }  // namespace
 
@@ -121,14 +123,16 @@ std::vector<Variable> Metric::variables() const { return {state_->total, state_-
 
 namespace metrics {
 
-Mean::Mean(std::string name) : Metric(Function([](const Tensor&, const Tensor& p) { return p; }), std::move(name), true) {}
+Mean::Mean(std::string name)
+    : Metric(Function([](const Tensor&, const Tensor& p) { return p; }), std::move(name), true) {}
 
 void Mean::update_state(const Tensor& values, const Tensor& sample_weight) const { accumulate(values, sample_weight); }
 
 SparseCategoricalAccuracy::SparseCategoricalAccuracy(std::string name)
     : Metric(Function(sparse_categorical_matches), std::move(name), true) {}
 
-CategoricalAccuracy::CategoricalAccuracy(std::string name) : Metric(Function(categorical_matches), std::move(name), true) {}
+CategoricalAccuracy::CategoricalAccuracy(std::string name)
+    : Metric(Function(categorical_matches), std::move(name), true) {}
 
 BinaryAccuracy::BinaryAccuracy(std::string name, double threshold)
     : Metric(Function([threshold](const Tensor& t, const Tensor& p) { return binary_matches(t, p, threshold); }),

@@ -32,8 +32,8 @@ const Layer& Model::get_layer(const std::string& layer_name) const {
 }
 
 const Layer& Model::get_layer(int index) const {
-  CAPSTAN_CHECK(index >= 0 && index < static_cast<int>(layers().size()), IndexError, "get_layer: number ", index, " of ",
-                layers().size(), " layers");
+  CAPSTAN_CHECK(index >= 0 && index < static_cast<int>(layers().size()), IndexError, "get_layer: number ", index,
+                " of ", layers().size(), " layers");
   return layers()[static_cast<std::size_t>(index)];
 }
 
@@ -59,11 +59,12 @@ void check_rows(const char* what, const Tensor& x) {
 }  // namespace
 
 Evaluation Model::evaluate(const Tensor& x, const Tensor& y, const EvaluateOptions& options) const {
-  CAPSTAN_CHECK(compiled_->loss.has_value(), ValueError, "evaluate: ", name(), " has no loss", help("call compile() first"));
+  CAPSTAN_CHECK(compiled_->loss.has_value(), ValueError, "evaluate: ", name(), " has no loss",
+                help("call compile() first"));
   check_rows("x", x);
   check_rows("y", y);
-  CAPSTAN_CHECK(x.dim(0) == y.dim(0), ShapeError, "evaluate: x and y have different numbers of examples, ", x.dim(0), " and ",
-                y.dim(0));
+  CAPSTAN_CHECK(x.dim(0) == y.dim(0), ShapeError, "evaluate: x and y have different numbers of examples, ", x.dim(0),
+                " and ", y.dim(0));
   const metrics::Mean loss;
   for (const Metric& metric : compiled_->metrics) metric.reset_state();
   in_batches(x.dim(0), options.batch_size, [&](std::int64_t begin, std::int64_t count) {
@@ -77,7 +78,8 @@ Evaluation Model::evaluate(const Tensor& x, const Tensor& y, const EvaluateOptio
   });
   Evaluation result;
   result.loss = loss.result().item<double>();
-  for (const Metric& metric : compiled_->metrics) result.metrics.emplace_back(metric.name(), metric.result().item<double>());
+  for (const Metric& metric : compiled_->metrics)
+    result.metrics.emplace_back(metric.name(), metric.result().item<double>());
   return result;
 }
 

@@ -24,20 +24,20 @@ using detail::OptimizerState;
 OptimizerState::OptimizerState(const char* type_name, OptimizerSettings given)
     : settings(std::move(given)), name(automatic_name(type_name)) {
   const OptimizerSettings& s = settings;
-  CAPSTAN_CHECK(int{s.clipnorm.has_value()} + int{s.clipvalue.has_value()} + int{s.global_clipnorm.has_value()} <= 1, ValueError,
-                name, ": at most one of clipnorm, clipvalue and global_clipnorm can be given");
+  CAPSTAN_CHECK(int{s.clipnorm.has_value()} + int{s.clipvalue.has_value()} + int{s.global_clipnorm.has_value()} <= 1,
+                ValueError, name, ": at most one of clipnorm, clipvalue and global_clipnorm can be given");
   if (s.use_ema) {
     CAPSTAN_CHECK(s.ema_momentum >= 0 && s.ema_momentum <= 1, ValueError, name,
                   ": ema_momentum must be between 0 and 1, not ", s.ema_momentum);
-    CAPSTAN_CHECK(s.ema_overwrite_frequency >= 0, ValueError, name, ": ema_overwrite_frequency must not be negative, but is ",
-                  s.ema_overwrite_frequency);
+    CAPSTAN_CHECK(s.ema_overwrite_frequency >= 0, ValueError, name,
+                  ": ema_overwrite_frequency must not be negative, but is ", s.ema_overwrite_frequency);
   }
   CAPSTAN_CHECK(s.gradient_accumulation_steps == 0 || s.gradient_accumulation_steps >= 2, ValueError, name,
                 ": gradient_accumulation_steps must be at least 2, not ", s.gradient_accumulation_steps);
   CAPSTAN_CHECK(!s.loss_scale_factor || *s.loss_scale_factor > 0, ValueError, name,
                 ": loss_scale_factor must be positive, not ", *s.loss_scale_factor);
-  is_plain_ = !s.weight_decay && !s.clipnorm && !s.clipvalue && !s.global_clipnorm && !s.use_ema && !s.loss_scale_factor &&
-              s.gradient_accumulation_steps == 0;
+  is_plain_ = !s.weight_decay && !s.clipnorm && !s.clipvalue && !s.global_clipnorm && !s.use_ema &&
+              !s.loss_scale_factor && s.gradient_accumulation_steps == 0;
 }
 
 OptimizerState::~OptimizerState() = default;
@@ -64,7 +64,8 @@ void OptimizerState::build(std::span<const Variable> variables) {
   PauseObservers pause;
   variables_.assign(variables.begin(), variables.end());
   for (std::size_t i = 0; i < variables_.size(); ++i) index_.emplace(variables_[i].state(), i);
-  for (std::size_t i = 0; i < variables_.size() && settings.use_ema; ++i) averages.push_back(make_slot(i, "average", true));
+  for (std::size_t i = 0; i < variables_.size() && settings.use_ema; ++i)
+    averages.push_back(make_slot(i, "average", true));
   for (std::size_t i = 0; i < variables_.size() && settings.gradient_accumulation_steps > 0; ++i) {
     accumulators.push_back(make_slot(i, "gradient_accumulator"));
   }
@@ -75,8 +76,8 @@ void OptimizerState::build(std::span<const Variable> variables) {
 std::size_t OptimizerState::index_of(const Variable& variable, std::size_t guess) const {
   if (guess < variables_.size() && variables_[guess] == variable) return guess;
   const auto found = index_.find(variable.state());
-  CAPSTAN_CHECK(found != index_.end(), ValueError, name, ": the variable \"", variable.has_value() ? variable.path() : "",
-                "\" is not one of those of the first update",
+  CAPSTAN_CHECK(found != index_.end(), ValueError, name, ": the variable \"",
+                variable.has_value() ? variable.path() : "", "\" is not one of those of the first update",
                 help("make another optimizer, or call build() with all variables first"));
   return found->second;
 }
@@ -90,8 +91,8 @@ void OptimizerState::collect(std::span<const Tensor> gradients, std::span<const 
     const Tensor& value = variables[i].state()->value;
     CAPSTAN_CHECK(gradient.dtype() == value.dtype(), DTypeError, name, ": variable \"", variables[i].path(), "\" is ",
                   value.dtype(), ", its gradient ", gradient.dtype());
-    CAPSTAN_CHECK(gradient.shape() == value.shape(), ShapeError, name, ": variable \"", variables[i].path(), "\" has shape ",
-                  value.shape(), ", its gradient ", gradient.shape());
+    CAPSTAN_CHECK(gradient.shape() == value.shape(), ShapeError, name, ": variable \"", variables[i].path(),
+                  "\" has shape ", value.shape(), ", its gradient ", gradient.shape());
     parts_.push_back({index, gradient});
   }
 }
@@ -103,7 +104,8 @@ void OptimizerState::warn_of_missing(std::span<const Tensor> gradients, std::spa
   for (std::size_t i = 0; i < gradients.size(); ++i) {
     if (!gradients[i].has_value()) paths += (paths.empty() ? "" : ", ") + variables[i].path();
   }
-  std::fprintf(stderr, "capstan: warning: %s: no gradients for %s; they stay as they are\n", name.c_str(), paths.c_str());
+  std::fprintf(stderr, "capstan: warning: %s: no gradients for %s; they stay as they are\n", name.c_str(),
+               paths.c_str());
 }
 
 void OptimizerState::apply(std::span<const Tensor> gradients, std::span<const Variable> variables) {

@@ -24,8 +24,10 @@ struct OptimizerSettings {
 
 template <class Options>
 OptimizerSettings common_settings(const Options& o) {
-  return {o.learning_rate,  o.weight_decay, o.clipnorm,     o.clipvalue,
-          o.global_clipnorm, o.use_ema,     o.ema_momentum, o.ema_overwrite_frequency,
+  return {o.learning_rate,     o.weight_decay,
+          o.clipnorm,          o.clipvalue,
+          o.global_clipnorm,   o.use_ema,
+          o.ema_momentum,      o.ema_overwrite_frequency,
           o.loss_scale_factor, o.gradient_accumulation_steps};
 }
 

@@ -40,11 +40,12 @@ ExponentialDecay::ExponentialDecay(double initial_learning_rate, double decay_st
   };
 }
 
-PolynomialDecay::PolynomialDecay(double initial_learning_rate, double decay_steps, double end_learning_rate, double power,
-                                 bool cycle) {
+PolynomialDecay::PolynomialDecay(double initial_learning_rate, double decay_steps, double end_learning_rate,
+                                 double power, bool cycle) {
   check_decay_steps(decay_steps);
   function_ = [initial = static_cast<float>(initial_learning_rate), steps = static_cast<float>(decay_steps),
-               end = static_cast<float>(end_learning_rate), power = static_cast<float>(power), cycle](std::int64_t step) {
+               end = static_cast<float>(end_learning_rate), power = static_cast<float>(power),
+               cycle](std::int64_t step) {
     const auto at = static_cast<float>(step);
     // A cycle stretches the decay to the next multiple of its length; otherwise it ends.
     const float length = cycle ? steps * std::max(1.0f, std::ceil(at / steps)) : steps;
@@ -99,8 +100,8 @@ CosineDecayRestarts::CosineDecayRestarts(double initial_learning_rate, double fi
 }
 
 PiecewiseConstantDecay::PiecewiseConstantDecay(std::vector<std::int64_t> boundaries, std::vector<double> values) {
-  CAPSTAN_CHECK(values.size() == boundaries.size() + 1, ValueError, "schedule: ", boundaries.size(), " boundaries need ",
-                boundaries.size() + 1, " values, not ", values.size());
+  CAPSTAN_CHECK(values.size() == boundaries.size() + 1, ValueError, "schedule: ", boundaries.size(),
+                " boundaries need ", boundaries.size() + 1, " values, not ", values.size());
   function_ = [boundaries = std::move(boundaries), values = std::move(values)](std::int64_t step) {
     std::size_t i = 0;
     while (i < boundaries.size() && step > boundaries[i]) ++i;

@@ -16,7 +16,8 @@ Sequential::Sequential(std::initializer_list<Layer> layers, const std::string& n
   add_all(std::span(layers.begin(), layers.size()));
 }
 
-Sequential::Sequential(const std::vector<Layer>& layers, const std::string& name) : Model("sequential", {.name = name}) {
+Sequential::Sequential(const std::vector<Layer>& layers, const std::string& name)
+    : Model("sequential", {.name = name}) {
   add_all(layers);
 }
 
@@ -32,7 +33,8 @@ void Sequential::add_all(std::span<const Layer> layers) {
 
 void Sequential::add(const Layer& layer) {
   LayerState& state = LayerState::of(*this);
-  CAPSTAN_CHECK(!is_built(), ValueError, "sequential: ", layer.name(), " cannot be added to ", name(), ", which is built");
+  CAPSTAN_CHECK(!is_built(), ValueError, "sequential: ", layer.name(), " cannot be added to ", name(),
+                ", which is built");
   for (const Layer& known : state.sublayers) {
     CAPSTAN_CHECK(known.name() != layer.name(), ValueError, "sequential: ", name(), " has a layer with the name \"",
                   layer.name(), "\" already");
@@ -47,9 +49,11 @@ void Sequential::add(const Layer& layer) {
 void Sequential::build(const Shape& input_shape) {
   LayerState& state = LayerState::of(*this);
   if (state.is_built || built_here_) return;
-  if (detail::CallScope::current() != nullptr && &detail::CallScope::current()->layer == &state) return;  // the call builds
+  if (detail::CallScope::current() != nullptr && &detail::CallScope::current()->layer == &state)
+    return;  // the call builds
   Shape shape = input_shape;
-  CAPSTAN_CHECK(shape.rank() >= 1, ShapeError, "sequential: an input shape has a batch axis, but this is that of a scalar");
+  CAPSTAN_CHECK(shape.rank() >= 1, ShapeError,
+                "sequential: an input shape has a batch axis, but this is that of a scalar");
   if (shape[0] < 0) shape.set(0, 1);
   const DType dtype = state.sublayers.empty() ? state.dtype : LayerState::of(state.sublayers[0]).dtype;
   PauseObservers pause;

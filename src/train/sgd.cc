@@ -11,8 +11,11 @@ namespace {
 class SGDState : public detail::OptimizerState {
  public:
   explicit SGDState(const SGDOptions& options)
-      : OptimizerState("sgd", detail::common_settings(options)), momentum_(options.momentum), nesterov_(options.nesterov) {
-    CAPSTAN_CHECK(momentum_ >= 0 && momentum_ <= 1, ValueError, "sgd: momentum must be between 0 and 1, not ", momentum_);
+      : OptimizerState("sgd", detail::common_settings(options)),
+        momentum_(options.momentum),
+        nesterov_(options.nesterov) {
+    CAPSTAN_CHECK(momentum_ >= 0 && momentum_ <= 1, ValueError, "sgd: momentum must be between 0 and 1, not ",
+                  momentum_);
   }
 
  protected:

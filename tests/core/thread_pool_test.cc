@@ -24,8 +24,7 @@ class ThreadPool : public testing::Test {
 // Runs a job and counts how often each task ran.
 void expect_each_task_once(std::int64_t tasks) {
   std::vector<std::atomic<int>> runs(static_cast<std::size_t>(tasks));
-  parallel_for(tasks,
-               [&](std::int64_t task) { runs[static_cast<std::size_t>(task)].fetch_add(1); });
+  parallel_for(tasks, [&](std::int64_t task) { runs[static_cast<std::size_t>(task)].fetch_add(1); });
   for (const auto& count : runs) ASSERT_EQ(count.load(), 1);
 }
 
@@ -41,8 +40,7 @@ TEST_F(ThreadPool, SeesTheResultsOfAllTasksAfterwards) {
   set_thread_count(3);
   std::vector<std::int64_t> values(64);  // plain variables, for the thread sanitizer
   for (std::int64_t round = 0; round < 2000; ++round) {
-    parallel_for(
-        64, [&](std::int64_t task) { values[static_cast<std::size_t>(task)] += task + round; });
+    parallel_for(64, [&](std::int64_t task) { values[static_cast<std::size_t>(task)] += task + round; });
   }
   for (std::int64_t task = 0; task < 64; ++task) {
     EXPECT_EQ(values[static_cast<std::size_t>(task)], 2000 * task + 1999 * 2000 / 2);

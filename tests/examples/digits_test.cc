@@ -71,8 +71,7 @@ TEST(DrawDigits, KeepTheirInkInTheMiddle) {
     ASSERT_LE(ink, 350) << "digit " << i;
     ASSERT_GE(std::max(high_x - low_x, high_y - low_y), 13) << "digit " << i;
     // No digit touches the edge: MNIST leaves a margin too.
-    ASSERT_TRUE(low_x >= 1 && low_y >= 1 && high_x < kSide - 1 && high_y < kSide - 1)
-        << "digit " << i;
+    ASSERT_TRUE(low_x >= 1 && low_y >= 1 && high_x < kSide - 1 && high_y < kSide - 1) << "digit " << i;
   }
 }
 
@@ -96,8 +95,7 @@ TEST(DrawDigits, CanBeToldApartButNotByTheMeanPicture) {
     int nearest = 1 << 30, mean_says = -1, neighbour_says = -1;
     for (int digit = 0; digit < 10; ++digit) {
       double sum = 0;
-      for (int p = 0; p < kPixels; ++p)
-        sum += (image[p] - mean[digit][p]) * (image[p] - mean[digit][p]);
+      for (int p = 0; p < kPixels; ++p) sum += (image[p] - mean[digit][p]) * (image[p] - mean[digit][p]);
       if (sum < nearest_mean) {
         nearest_mean = sum;
         mean_says = digit;

@@ -53,8 +53,7 @@ char read_character(const Picture& picture, int x, int y) {
 std::string caption_at(const Picture& picture, int column, int row, int length) {
   std::string text;
   for (int i = 0; i < length; ++i) {
-    text += read_character(picture, kMargin + column * kCellWidth + i * kLetterStep,
-                           kMargin + row * kCellHeight);
+    text += read_character(picture, kMargin + column * kCellWidth + i * kLetterStep, kMargin + row * kCellHeight);
   }
   return text;
 }
@@ -126,13 +125,10 @@ TEST(DrawMistakes, RefusesWhatDoesNotFit) {
   set.add(4, 9, 0.9f);
   Set short_set = set;
   short_set.confidence.clear();
-  EXPECT_NE(error_of(short_set).find("the lengths differ, 1 labels, 1 predicted, 0 confidences"),
-            std::string::npos);
+  EXPECT_NE(error_of(short_set).find("the lengths differ, 1 labels, 1 predicted, 0 confidences"), std::string::npos);
   set.add(1, 10, 0.5f);
-  EXPECT_NE(error_of(set).find("digit 1 is 1 and predicted as 10, expected 0 to 9"),
-            std::string::npos);
-  EXPECT_NE(error_of({}, {.columns = 0}).find("columns, rows and zoom are 0, 6 and 3"),
-            std::string::npos);
+  EXPECT_NE(error_of(set).find("digit 1 is 1 and predicted as 10, expected 0 to 9"), std::string::npos);
+  EXPECT_NE(error_of({}, {.columns = 0}).find("columns, rows and zoom are 0, 6 and 3"), std::string::npos);
 }
 
 }  // namespace

@@ -28,8 +28,7 @@ bool is_one(const Json& value) {
 
 const OpInfo& find_info(const std::string& name) {
   static const std::vector<OpInfo> ops = list_ops();
-  const auto found =
-      std::find_if(ops.begin(), ops.end(), [&](const OpInfo& op) { return op.name == name; });
+  const auto found = std::find_if(ops.begin(), ops.end(), [&](const OpInfo& op) { return op.name == name; });
   if (found == ops.end()) throw Lacking{"op " + name};
   return *found;
 }
@@ -42,8 +41,7 @@ AttributeMap attributes_of(const OpInfo& op, const Json& json) {
     if ((name == "dilations" || name == "rates") && !is_one(value)) throw Lacking{"dilation"};
     if (value.is_string() && value.get_ref<const std::string&>().starts_with("complex"))
       throw Lacking{"complex numbers"};
-    const bool known =
-        std::find(op.attributes.begin(), op.attributes.end(), name) != op.attributes.end();
+    const bool known = std::find(op.attributes.begin(), op.attributes.end(), name) != op.attributes.end();
     if (!known && (value.is_null() || value == false || name == "dilations")) continue;
     if (!known) throw Lacking{"attribute " + name};
     attributes.emplace(name, attribute_from_json(value));
@@ -55,8 +53,7 @@ AttributeMap attributes_of(const OpInfo& op, const Json& json) {
 bool mentions_complex(const Json& json) {
   if (json.is_object()) {
     const auto dtype = json.find("dtype");
-    if (dtype != json.end() && dtype->is_string() &&
-        dtype->get_ref<const std::string&>().starts_with("complex"))
+    if (dtype != json.end() && dtype->is_string() && dtype->get_ref<const std::string&>().starts_with("complex"))
       return true;
   }
   return json.is_structured() && std::any_of(json.begin(), json.end(), mentions_complex);
@@ -96,8 +93,7 @@ const std::map<std::string, double> kLooser = {
 
 // Cases in which the original is wrong, beyond those that the files know of.
 const std::map<std::string, std::string> kWrong = {
-    {"nn.gelu/special",
-     "the original's erf of infinities is NaN in float64, and so is what it computes from it"},
+    {"nn.gelu/special", "the original's erf of infinities is NaN in float64, and so is what it computes from it"},
 };
 
 // Cases whose second order says nothing: infinities meet in an order that depends on how a rule is
@@ -111,19 +107,16 @@ const std::set<std::string> kSecondOrderIsArbitrary = {
 };
 
 struct Case {
-  explicit Case(const Json& source)
-      : json(source), op(op_name(source.at("op").get<std::string>())) {
+  explicit Case(const Json& source) : json(source), op(op_name(source.at("op").get<std::string>())) {
     const OpInfo& info = find_info(op);
     for (const char* field : {"inputs", "outputs", "gradients"}) {
-      if (json.contains(field) && mentions_complex(json.at(field)))
-        throw Lacking{"complex numbers"};
+      if (json.contains(field) && mentions_complex(json.at(field))) throw Lacking{"complex numbers"};
     }
-    if (json.contains("compare"))
-      throw Lacking{"comparison by " + json.at("compare").get<std::string>()};
+    if (json.contains("compare")) throw Lacking{"comparison by " + json.at("compare").get<std::string>()};
     attributes = attributes_of(info, json.at("attrs"));
     for (const Json& input : json.at("inputs")) inputs.push_back(tensor_from_json(input));
-    const bool convolution = op.find("conv") != std::string::npos && inputs.size() == 2 &&
-                             op.find("backprop") == std::string::npos;
+    const bool convolution =
+        op.find("conv") != std::string::npos && inputs.size() == 2 && op.find("backprop") == std::string::npos;
     if (convolution && !json.contains("error") && op.find("transpose") == std::string::npos &&
         inputs[0].dim(-1) != inputs[1].dim(-2)) {
       throw Lacking{"groups"};
@@ -139,9 +132,7 @@ struct Case {
   }
 
   // Inputs whose gradient can be asked for.
-  bool is_source(std::size_t i) const {
-    return inputs[i].has_value() && is_floating(inputs[i].dtype());
-  }
+  bool is_source(std::size_t i) const { return inputs[i].has_value() && is_floating(inputs[i].dtype()); }
   bool is_watched(std::size_t i) const { return is_source(i) && !constant.contains(i); }
 
   void watch(GradientTape& tape) const {
@@ -178,8 +169,7 @@ struct Case {
     Tolerance tolerance = golden_tolerance(dtype);
     if (second_order && dtype == DType::kFloat64) tolerance = {1e-9, 1e-11};
     if (second_order && dtype == DType::kFloat32) tolerance = {1e-4, 1e-5};
-    if (looser)
-      tolerance = {std::max(*looser, tolerance.relative), std::max(*looser / 100, tolerance.floor)};
+    if (looser) tolerance = {std::max(*looser, tolerance.relative), std::max(*looser / 100, tolerance.floor)};
     tolerance.absolute = rounding(dtype, second_order ? 16 * scale : scale);
     return tolerance;
   }
@@ -200,8 +190,7 @@ void expect(const std::string& problem, const std::string& what) {
 void compare_outputs(const Case& c, const std::vector<Tensor>& outputs) {
   const Json& expected = c.json.at("outputs");
   if (outputs.size() != expected.size()) {
-    throw Failure{"got " + std::to_string(outputs.size()) + " outputs, want " +
-                  std::to_string(expected.size())};
+    throw Failure{"got " + std::to_string(outputs.size()) + " outputs, want " + std::to_string(expected.size())};
   }
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const Tensor want = tensor_from_json(expected[i]);
@@ -216,8 +205,7 @@ void compare_gradient(const Tensor& got, const Json& json, const Case& c, const 
   }
   if (!json.contains("sparse")) {
     const Tensor want = tensor_from_json(json);
-    if (got.has_value() && got.is_row_sparse())
-      throw Failure{what + ": got a row-sparse gradient, want a dense one"};
+    if (got.has_value() && got.is_row_sparse()) throw Failure{what + ": got a row-sparse gradient, want a dense one"};
     expect(difference(got, want, c.tolerance(want.dtype())), what);
     return;
   }
@@ -227,16 +215,13 @@ void compare_gradient(const Tensor& got, const Json& json, const Case& c, const 
   const Tolerance tolerance = c.tolerance(values.dtype());
   expect(difference(got.indices(), tensor_from_json(json.at("indices")), {}), what + ", indices");
   expect(difference(got.values(), values, tolerance), what + ", values");
-  expect(difference(got.to_dense(), tensor_from_json(json.at("dense")), tolerance),
-         what + ", dense");
+  expect(difference(got.to_dense(), tensor_from_json(json.at("dense")), tolerance), what + ", dense");
 }
 
 // A gradient of second order, where a missing one and zeros are the same.
-void compare_second(const Tensor& got, const Json& json, Tolerance tolerance,
-                    const std::string& what) {
+void compare_second(const Tensor& got, const Json& json, Tolerance tolerance, const std::string& what) {
   if (json.is_null()) {
-    if (got.has_value() && !all_zero(got))
-      throw Failure{what + ": got a gradient, want none or zeros"};
+    if (got.has_value() && !all_zero(got)) throw Failure{what + ": got a gradient, want none or zeros"};
     return;
   }
   const Tensor want = tensor_from_json(json.contains("sparse") ? json.at("dense") : json);
@@ -286,13 +271,11 @@ void run_second(const Case& c, const std::vector<Tensor>& cotangents) {
     const Tensor got = c.is_source(i) ? found[k++] : Tensor();
     const Json& want = second.at("gradients").at(i);
     if (!c.is_watched(i)) continue;
-    compare_second(got, want, c.tolerance(c.inputs[i].dtype(), true),
-                   "second order, input " + std::to_string(i));
+    compare_second(got, want, c.tolerance(c.inputs[i].dtype(), true), "second order, input " + std::to_string(i));
   }
   for (std::size_t i = 0; i < cotangents.size(); ++i) {
     if (!cotangents[i].has_value()) continue;
-    compare_second(found[k++], second.at("cotangent_gradients").at(i),
-                   c.tolerance(cotangents[i].dtype(), true),
+    compare_second(found[k++], second.at("cotangent_gradients").at(i), c.tolerance(cotangents[i].dtype(), true),
                    "second order, cotangent " + std::to_string(i));
   }
 }
@@ -316,8 +299,7 @@ bool fits(const Error& error, const std::string& category) {
 CaseResult run_error(const Case& c) {
   const Json& error = c.json.at("error");
   const auto category = error.at("category").get<std::string>();
-  if (error.at("type").is_null() || category == "missing_gradient" ||
-      category == "not_implemented") {
+  if (error.at("type").is_null() || category == "missing_gradient" || category == "not_implemented") {
     return {Verdict::kNoWish, "a limit of the original: " + category};
   }
   const bool in_gradient = error.at("stage") == "gradient";
@@ -328,10 +310,8 @@ CaseResult run_error(const Case& c) {
     if (in_gradient) c.gradient(tape, outputs, tensors(c.json.value("cotangents", Json::array())));
   } catch (const Error& thrown) {
     const std::string text = thrown.what();
-    if (!fits(thrown, category))
-      throw Failure{"the wrong type of error for " + category + ": " + text};
-    if (!text.starts_with(c.op + ": "))
-      throw Failure{"the error does not begin with the op: " + text};
+    if (!fits(thrown, category)) throw Failure{"the wrong type of error for " + category + ": " + text};
+    if (!text.starts_with(c.op + ": ")) throw Failure{"the error does not begin with the op: " + text};
     return {};
   }
   throw Failure{"no error, want one of " + category};
@@ -378,13 +358,11 @@ CaseResult run_case(const Json& json) {
       const std::vector<Tensor> outputs = c.run();
       compare_outputs(c, outputs);
       if (!json.contains("gradients")) return {};
-      const std::vector<Tensor> gradients =
-          c.gradient(tape, outputs, tensors(json.at("cotangents")));
+      const std::vector<Tensor> gradients = c.gradient(tape, outputs, tensors(json.at("cotangents")));
       for (std::size_t i = 0; i < gradients.size(); ++i) {
         if (c.constant.contains(i) && gradients[i].has_value())
           throw Failure{"a gradient for an input that nobody watches"};
-        compare_gradient(gradients[i], json.at("gradients").at(i), c,
-                         "gradient " + std::to_string(i));
+        compare_gradient(gradients[i], json.at("gradients").at(i), c, "gradient " + std::to_string(i));
       }
     }
     // Without numbers where the original has no second order.
@@ -406,8 +384,8 @@ CaseResult run_program(const Json& json) {
     std::vector<Node> nodes;
     for (const Json& node : json.at("nodes")) {
       const std::string name = op_name(node.at("op").get<std::string>());
-      nodes.push_back({name, node.at("in").get<std::vector<std::size_t>>(),
-                       attributes_of(find_info(name), node.at("attrs"))});
+      nodes.push_back(
+          {name, node.at("in").get<std::vector<std::size_t>>(), attributes_of(find_info(name), node.at("attrs"))});
     }
     std::vector<Tensor> sources;
     for (const Tensor& input : inputs) {
@@ -417,8 +395,8 @@ CaseResult run_program(const Json& json) {
     const auto tolerance = [&](const Tensor& want, bool second_order) -> Tolerance {
       Tolerance result = golden_tolerance(want.dtype());
       if (second_order) result = {1e-9, 1e-11};
-      const double scale = std::max(largest(json, "gradients"),
-                                    largest(json.value("second", Json::object()), "vectors"));
+      const double scale =
+          std::max(largest(json, "gradients"), largest(json.value("second", Json::object()), "vectors"));
       return {std::max(result.relative, looser), std::max(result.floor, looser / 100),
               rounding(want.dtype(), second_order ? 256 * scale : scale)};
     };
@@ -445,8 +423,7 @@ CaseResult run_program(const Json& json) {
         if (gradients[i].has_value()) throw Failure{what + ": got a gradient, want a missing one"};
         continue;
       }
-      const Json& json_want =
-          want_gradients[i].contains("sparse") ? want_gradients[i].at("dense") : want_gradients[i];
+      const Json& json_want = want_gradients[i].contains("sparse") ? want_gradients[i].at("dense") : want_gradients[i];
       const Tensor want = tensor_from_json(json_want);
       expect(difference(gradients[i], want, tolerance(want, false)), what);
     }
@@ -461,8 +438,8 @@ CaseResult run_program(const Json& json) {
     }
     const std::vector<Tensor> second = outer.gradient(targets, sources, options);
     for (std::size_t i = 0; i < second.size(); ++i) {
-      compare_second(second[i], json.at("second").at("gradients").at(i),
-                     tolerance(sources[i], true), "second order, input " + std::to_string(i));
+      compare_second(second[i], json.at("second").at("gradients").at(i), tolerance(sources[i], true),
+                     "second order, input " + std::to_string(i));
     }
     return {};
   });
@@ -472,8 +449,7 @@ std::set<std::string> known_ops(const Json& file) {
   std::set<std::string> ops;
   for (const Json& json : file.at("cases")) {
     if (json.contains("nodes")) {
-      for (const Json& node : json.at("nodes"))
-        ops.insert(op_name(node.at("op").get<std::string>()));
+      for (const Json& node : json.at("nodes")) ops.insert(op_name(node.at("op").get<std::string>()));
     } else if (json.contains("op")) {
       ops.insert(op_name(json.at("op").get<std::string>()));
     }

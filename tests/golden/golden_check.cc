@@ -69,16 +69,15 @@ std::vector<std::filesystem::path> files_of(const std::vector<std::string>& path
 bool is_selected(const Json& json, const std::string& only) {
   if (only.empty() || json.at("name") == only) return true;
   return json.contains("op") &&
-         (json.at("op") == only ||
-          capstan::testing::op_name(json.at("op").get<std::string>()) == only);
+         (json.at("op") == only || capstan::testing::op_name(json.at("op").get<std::string>()) == only);
 }
 
 Counts check_file(const Json& file, const Options& options, std::map<std::string, int>& reasons) {
   Counts counts;
   for (const Json& json : file.at("cases")) {
     if (!is_selected(json, options.only)) continue;
-    const CaseResult result = json.contains("nodes") ? capstan::testing::run_program(json)
-                                                     : capstan::testing::run_case(json);
+    const CaseResult result =
+        json.contains("nodes") ? capstan::testing::run_program(json) : capstan::testing::run_case(json);
     const auto name = json.at("name").get<std::string>();
     switch (result.verdict) {
       case Verdict::kPassed:
@@ -103,8 +102,8 @@ Counts check_file(const Json& file, const Options& options, std::map<std::string
 }
 
 void print_counts(const std::string& name, const Counts& counts) {
-  std::printf("%-14s %5d passed %4d failed %5d lacking %3d no wish\n", name.c_str(), counts.passed,
-              counts.failed, counts.lacking, counts.no_wish);
+  std::printf("%-14s %5d passed %4d failed %5d lacking %3d no wish\n", name.c_str(), counts.passed, counts.failed,
+              counts.lacking, counts.no_wish);
 }
 
 int run(const Options& options) {
@@ -136,8 +135,7 @@ int run(const Options& options) {
   if (options.list) return 0;
   std::printf("\nlacking, by reason\n");
   for (const auto& [reason, count] : reasons) {
-    if (options.verbose || !reason.starts_with("op "))
-      std::printf("  %4d %s\n", count, reason.c_str());
+    if (options.verbose || !reason.starts_with("op ")) std::printf("  %4d %s\n", count, reason.c_str());
   }
   int unknown = 0;
   for (const auto& [reason, count] : reasons) unknown += reason.starts_with("op ") ? count : 0;

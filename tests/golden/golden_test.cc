@@ -35,8 +35,7 @@ INSTANTIATE_TEST_SUITE_P(Files, Golden, ::testing::ValuesIn(golden_files()),
 bool may_lack(const std::string& reason) {
   static const std::set<std::string> reasons = {"complex numbers", "dilation", "groups"};
   // The spectral norm needs singular values.
-  return reasons.contains(reason) || reason.starts_with("op ") ||
-         reason.starts_with("norm: order 2 of matrices");
+  return reasons.contains(reason) || reason.starts_with("op ") || reason.starts_with("norm: order 2 of matrices");
 }
 
 TEST_P(Golden, CasesPass) {

@@ -30,8 +30,7 @@ std::string blank_out(const std::string& text) {
       while (end != std::string::npos && text[end - 1] == '\\') end = text.find('\n', end + 1);
       blank_until(end);
     } else if (text[i] == '"' ||
-               (text[i] == '\'' &&
-                (i == 0 || !std::isalnum(static_cast<unsigned char>(text[i - 1]))))) {
+               (text[i] == '\'' && (i == 0 || !std::isalnum(static_cast<unsigned char>(text[i - 1]))))) {
       std::size_t end = i + 1;
       while (end < text.size() && text[end] != text[i]) end += text[end] == '\\' ? 2 : 1;
       blank_until(end + 1);
@@ -51,9 +50,7 @@ std::string core_of(std::string text) {
   static const std::regex noise(
       R"(\[\[[^\]]*\]\]|\bCAPSTAN_EXPORT\b|\balignas\s*\([^)]*\)|__attribute__\s*\(\([^)]*\)\))");
   text = std::regex_replace(text, noise, " ");
-  const auto trim = [&text] {
-    text.erase(0, std::min(text.find_first_not_of(" \n\t"), text.size()));
-  };
+  const auto trim = [&text] { text.erase(0, std::min(text.find_first_not_of(" \n\t"), text.size())); };
   trim();
   while (text.rfind("template", 0) == 0) {
     std::size_t i = text.find('<');
@@ -77,8 +74,7 @@ std::string function_name(const std::string& core) {
   static const std::regex other(
       R"(^(using|typedef|static_assert|extern\s+template|extern|namespace|friend|class|struct|union|enum|concept)\b)");
   if (std::regex_search(core, other)) return "";
-  static const std::regex operator_name(
-      R"(([\w:]*\boperator\s*(\(\)|\[\]|[^\s\w(]+|\s[\w:\s*&<>]+))\s*\()");
+  static const std::regex operator_name(R"(([\w:]*\boperator\s*(\(\)|\[\]|[^\s\w(]+|\s[\w:\s*&<>]+))\s*\()");
   std::smatch match;
   if (std::regex_search(core, match, operator_name)) return match[1];
   int angle = 0;
@@ -108,8 +104,7 @@ std::string class_name(const std::string& core) {
 
 class Scanner {
  public:
-  explicit Scanner(const SourceFile& header)
-      : lines_(header.lines()), text_(blank_out(header.text)) {}
+  explicit Scanner(const SourceFile& header) : lines_(header.lines()), text_(blank_out(header.text)) {}
 
   std::vector<Declaration> scan() {
     int line = 1;

@@ -14,8 +14,7 @@ TEST(Files, HoldOneIdeaInFewerThan600Lines) {
   for (const char* folder : {"include", "src", "tests", "examples", "benchmarks"}) {
     for (const SourceFile& file : source_files(folder)) {
       ++files;
-      EXPECT_LT(file.lines().size(), 600u)
-          << file.path << " has more than one idea, or one too large";
+      EXPECT_LT(file.lines().size(), 600u) << file.path << " has more than one idea, or one too large";
     }
   }
   EXPECT_GT(files, 20) << "the sources were not found";
@@ -29,8 +28,7 @@ TEST(Files, EveryFolderSaysWhatLivesThere) {
   }
   EXPECT_GE(folders.size(), 11u);
   for (const std::string& folder : folders) {
-    EXPECT_TRUE(std::filesystem::exists(root / folder / "README.md"))
-        << folder << " has no README.md";
+    EXPECT_TRUE(std::filesystem::exists(root / folder / "README.md")) << folder << " has no README.md";
   }
 }
 

@@ -70,14 +70,11 @@ TEST(Declarations, AreFoundWithAndWithoutComment) {
             "add+ bare- ");
   EXPECT_EQ(described("/// Two overloads.\nvoid f(int a);\nvoid f(double a) { g(); }\n"), "f+ f+ ");
   EXPECT_EQ(described("// Not a documentation comment.\nvoid f();\n"), "f- ");
-  EXPECT_EQ(described("template <class T, int n = 2>\n[[noreturn]] CAPSTAN_EXPORT void f(T x);\n"),
-            "f- ");
+  EXPECT_EQ(described("template <class T, int n = 2>\n[[noreturn]] CAPSTAN_EXPORT void f(T x);\n"), "f- ");
 }
 
 TEST(Declarations, OfClassesWithoutTheirMembers) {
-  EXPECT_EQ(
-      described("/// A.\nclass CAPSTAN_EXPORT A : public B {\n public:\n  A();\n};\nint f();\n"),
-      "A+ f+ ");
+  EXPECT_EQ(described("/// A.\nclass CAPSTAN_EXPORT A : public B {\n public:\n  A();\n};\nint f();\n"), "A+ f+ ");
   EXPECT_EQ(described("struct S {\n  int f() const { return 1; }\n};\nclass T;\n"), "S- ");
 }
 
@@ -86,10 +83,7 @@ TEST(Declarations, LeaveOutWhatIsHidden) {
   EXPECT_EQ(described("#define F(x) \\\n  void x();\nusing A = B;\nextern template int "
                       "A::item<int>() const;\n"),
             "");
-  EXPECT_EQ(
-      described(
-          "inline Tensor A::rows(int i) const { return f(i); }\ninline constexpr int kN = f(1);\n"),
-      "");
+  EXPECT_EQ(described("inline Tensor A::rows(int i) const { return f(i); }\ninline constexpr int kN = f(1);\n"), "");
   EXPECT_EQ(described("/// Operator.\nTensor operator+(Operand a, Operand b);\n"), "operator++ ");
 }
 

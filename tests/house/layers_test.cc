@@ -82,9 +82,7 @@ const std::map<std::string, std::set<std::string>> kForeign = {
     {"lapacke", {}},
 };
 
-bool starts_with(const std::string& text, const std::string& beginning) {
-  return text.rfind(beginning, 0) == 0;
-}
+bool starts_with(const std::string& text, const std::string& beginning) { return text.rfind(beginning, 0) == 0; }
 
 std::string public_layer(const std::string& header) {
   for (const auto& [beginning, layer] : kPublicLayers) {
@@ -130,16 +128,13 @@ std::string objection(const std::string& path, const std::string& name) {
     const std::string other = public_layer(name);
     if (is_public) {
       if (own_public == "everything" || other == own_public) return "";
-      return kPublicBelow.at(own_public).count(other) != 0
-                 ? ""
-                 : own_public + " may not include " + other;
+      return kPublicBelow.at(own_public).count(other) != 0 ? "" : own_public + " may not include " + other;
     }
     if (own.empty()) return "";
     if (other == "everything") return "the library includes the headers that it needs, one by one";
     if (own == "kernels") {
       // Kernels know raw memory only.
-      return name == "capstan/dtype.h" || name == "capstan/export.h" ? ""
-                                                                     : "a kernel knows no tensor";
+      return name == "capstan/dtype.h" || name == "capstan/export.h" ? "" : "a kernel knows no tensor";
     }
     const auto below = kPublicBelow.find(own);
     if (other == own || other == "core") return "";

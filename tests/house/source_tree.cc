@@ -26,8 +26,7 @@ std::vector<SourceFile> source_files(const std::string& folder) {
     text << std::ifstream(entry.path()).rdbuf();
     files.push_back({std::filesystem::relative(entry.path(), root).generic_string(), text.str()});
   }
-  std::sort(files.begin(), files.end(),
-            [](const auto& a, const auto& b) { return a.path < b.path; });
+  std::sort(files.begin(), files.end(), [](const auto& a, const auto& b) { return a.path < b.path; });
   return files;
 }
 

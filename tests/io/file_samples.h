@@ -48,13 +48,12 @@ inline std::string npy_with_header(std::string header, std::string_view elements
   std::string bytes = "\x93NUMPY";
   bytes += static_cast<char>(version);
   bytes += '\0';
-  for (int i = 0; i < (version == 1 ? 2 : 4); ++i)
-    bytes += static_cast<char>(header.size() >> 8 * i & 0xff);
+  for (int i = 0; i < (version == 1 ? 2 : 4); ++i) bytes += static_cast<char>(header.size() >> 8 * i & 0xff);
   return bytes + header + std::string(elements);
 }
 
-inline std::string npy_bytes(std::string_view descr, std::string_view shape,
-                             std::string_view elements, bool fortran_order = false) {
+inline std::string npy_bytes(std::string_view descr, std::string_view shape, std::string_view elements,
+                             bool fortran_order = false) {
   std::string header = "{'descr': '" + std::string(descr) + "', 'fortran_order': ";
   header += fortran_order ? "True" : "False";
   header += ", 'shape': " + std::string(shape) + ", }";

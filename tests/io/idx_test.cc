@@ -32,18 +32,17 @@ TEST(ReadIdx, TellsGzipByContentNotByName) {
 
 TEST(ReadIdx, SwapsBigEndianElements) {
   TemporaryDirectory directory;
-  const RawArray ints = read_idx(
-      directory.write("i", idx_bytes(kInt32Code, {2}, big_endian(7) + big_endian(0xfffffffe))));
+  const RawArray ints =
+      read_idx(directory.write("i", idx_bytes(kInt32Code, {2}, big_endian(7) + big_endian(0xfffffffe))));
   EXPECT_EQ(ints.type, ElementType::kInt32);
   EXPECT_EQ(ints.values<int32_t>()[0], 7);
   EXPECT_EQ(ints.values<int32_t>()[1], -2);
 
-  const RawArray floats =
-      read_idx(directory.write("f", idx_bytes(kFloat32Code, {1}, big_endian(0x3fc00000))));
+  const RawArray floats = read_idx(directory.write("f", idx_bytes(kFloat32Code, {1}, big_endian(0x3fc00000))));
   EXPECT_EQ(floats.values<float>()[0], 1.5f);
 
-  const RawArray doubles = read_idx(
-      directory.write("d", idx_bytes(kFloat64Code, {1}, big_endian(0xc0040000) + big_endian(0))));
+  const RawArray doubles =
+      read_idx(directory.write("d", idx_bytes(kFloat64Code, {1}, big_endian(0xc0040000) + big_endian(0))));
   EXPECT_EQ(doubles.values<double>()[0], -2.5);
 }
 
@@ -59,8 +58,7 @@ TEST(ReadIdx, ReadsMoreThanOneStepOfTheReader) {
   std::string elements;
   elements.resize(10'000'001);
   for (size_t i = 0; i < elements.size(); ++i) elements[i] = static_cast<char>(i * 7);
-  const std::string content =
-      idx_bytes(kUint8Code, {static_cast<uint32_t>(elements.size())}, elements);
+  const std::string content = idx_bytes(kUint8Code, {static_cast<uint32_t>(elements.size())}, elements);
   for (const std::string& bytes : {content, gzipped(content)}) {
     const RawArray array = read_idx(directory.write("big", bytes));
     ASSERT_EQ(array.data.size(), elements.size());
@@ -69,9 +67,8 @@ TEST(ReadIdx, ReadsMoreThanOneStepOfTheReader) {
 }
 
 TEST(ReadIdx, NamesTheFileThatIsMissing) {
-  expect_io_error(
-      [] { read_idx("/nowhere/labels"); },
-      {"read_idx: cannot open the file, No such file or directory", "\n  file: /nowhere/labels"});
+  expect_io_error([] { read_idx("/nowhere/labels"); },
+                  {"read_idx: cannot open the file, No such file or directory", "\n  file: /nowhere/labels"});
 }
 
 TEST(ReadIdx, RefusesADirectory) {
@@ -82,23 +79,21 @@ TEST(ReadIdx, RefusesADirectory) {
 TEST(ReadIdx, RefusesAnotherMagicNumber) {
   TemporaryDirectory directory;
   const std::string path = directory.write("a", "\x89PNG and so on");
-  expect_io_error([&] { read_idx(path); }, {"begins with two zero bytes, this one with 137 and 80",
-                                            "\n  file: " + path, "\n  help: "});
+  expect_io_error([&] { read_idx(path); },
+                  {"begins with two zero bytes, this one with 137 and 80", "\n  file: " + path, "\n  help: "});
 }
 
 TEST(ReadIdx, RefusesAnUnknownElementCode) {
   TemporaryDirectory directory;
   const std::string path = directory.write("a", idx_bytes(0x0a, {2}, "abcd"));
-  expect_io_error([&] { read_idx(path); },
-                  {"element code 10 is not supported, expected 8 (uint8)"});
+  expect_io_error([&] { read_idx(path); }, {"element code 10 is not supported, expected 8 (uint8)"});
 }
 
 TEST(ReadIdx, RefusesRanksThatNoTensorHas) {
   TemporaryDirectory directory;
   const std::string scalar = directory.write("a", idx_bytes(kUint8Code, {}, "a"));
   expect_io_error([&] { read_idx(scalar); }, {"rank 0 is not supported, expected 1 to 8"});
-  const std::string deep =
-      directory.write("b", idx_bytes(kUint8Code, std::vector<uint32_t>(9, 1), "a"));
+  const std::string deep = directory.write("b", idx_bytes(kUint8Code, std::vector<uint32_t>(9, 1), "a"));
   expect_io_error([&] { read_idx(deep); }, {"rank 9 is not supported, expected 1 to 8"});
 }
 
@@ -162,8 +157,7 @@ TEST(ReadIdx, TakesNoMemoryForAHeaderThatLies) {
 
 TEST(ReadIdx, StopsReadingABombWhereItsHeaderEnds) {
   TemporaryDirectory directory;
-  const std::string path =
-      directory.write("a", gzipped(idx_bytes(kUint8Code, {2}, std::string(1 << 24, '\0'))));
+  const std::string path = directory.write("a", gzipped(idx_bytes(kUint8Code, {2}, std::string(1 << 24, '\0'))));
   expect_io_error([&] { read_idx(path); }, {"goes on after the last element"});
 }
 
@@ -174,8 +168,7 @@ TEST(ReadIdx, GivesAnArrayOrAnIoErrorForDamagedFiles) {
   for (int i = 0; i < 20'000; ++i) {
     const std::string bytes = mutator.damaged(content);
     try {
-      const RawArray array =
-          read_idx(*open_memory("read_idx", "memory", std::as_bytes(std::span(bytes))));
+      const RawArray array = read_idx(*open_memory("read_idx", "memory", std::as_bytes(std::span(bytes))));
       ASSERT_EQ(array.data.size(), static_cast<size_t>(array.count()) * element_size(array.type));
       ++arrays;
     } catch (const IoError&) {

@@ -10,13 +10,12 @@ namespace {
 
 TEST(Load, MakesTensorsOfEveryElementType) {
   TemporaryDirectory directory;
-  write_zip(directory.file("a.npz"),
-            {{"b.npy", npy_bytes("|b1", "(2,)", std::string("\x01\x00", 2))},
-             {"u.npy", npy_bytes("|u1", "(2,)", "\x05\xff")},
-             {"i.npy", npy_bytes("<i4", "(2,)", bytes_of<int32_t>({-3, 4}))},
-             {"l.npy", npy_bytes("<i8", "(1,)", bytes_of<int64_t>({-5'000'000'000}))},
-             {"f.npy", npy_bytes("<f4", "(2, 1)", bytes_of<float>({0.5f, -1.0f}))},
-             {"d.npy", npy_bytes("<f8", "()", bytes_of<double>({0.1}))}});
+  write_zip(directory.file("a.npz"), {{"b.npy", npy_bytes("|b1", "(2,)", std::string("\x01\x00", 2))},
+                                      {"u.npy", npy_bytes("|u1", "(2,)", "\x05\xff")},
+                                      {"i.npy", npy_bytes("<i4", "(2,)", bytes_of<int32_t>({-3, 4}))},
+                                      {"l.npy", npy_bytes("<i8", "(1,)", bytes_of<int64_t>({-5'000'000'000}))},
+                                      {"f.npy", npy_bytes("<f4", "(2, 1)", bytes_of<float>({0.5f, -1.0f}))},
+                                      {"d.npy", npy_bytes("<f8", "()", bytes_of<double>({0.1}))}});
   const std::map<std::string, Tensor> tensors = load_npz(directory.file("a.npz"));
   ASSERT_EQ(tensors.size(), 6u);
   EXPECT_EQ(tensors.at("b").dtype(), bool_);
@@ -37,11 +36,9 @@ TEST(Load, MakesTensorsOfEveryElementType) {
 
 TEST(Load, ReadsNpyAndIdx) {
   TemporaryDirectory directory;
-  const Tensor npy =
-      load_npy(directory.write("a.npy", npy_bytes("<i4", "(3,)", bytes_of<int32_t>({1, 2, 3}))));
+  const Tensor npy = load_npy(directory.write("a.npy", npy_bytes("<i4", "(3,)", bytes_of<int32_t>({1, 2, 3}))));
   EXPECT_EQ(npy.to_vector<int32_t>(), (std::vector<int32_t>{1, 2, 3}));
-  const Tensor idx =
-      load_idx(directory.write("a", gzipped(idx_bytes(0x08, {2, 2}, "\x01\x02\x03\x04"))));
+  const Tensor idx = load_idx(directory.write("a", gzipped(idx_bytes(0x08, {2, 2}, "\x01\x02\x03\x04"))));
   EXPECT_EQ(idx.shape(), (Shape{2, 2}));
   EXPECT_EQ(idx.to_vector<uint8_t>(), (std::vector<uint8_t>{1, 2, 3, 4}));
 }
@@ -50,8 +47,7 @@ TEST(Load, RefusesAnAxisThatNoTensorHas) {
   TemporaryDirectory directory;
   const std::string path = directory.write("a.npy", npy_bytes("|u1", "(0, 4294967296)", ""));
   expect_io_error([&] { load_npy(path); },
-                  {"the array is uint8[0, 4294967296], expected axes of at most 4294967295",
-                   "\n  file: " + path});
+                  {"the array is uint8[0, 4294967296], expected axes of at most 4294967295", "\n  file: " + path});
 }
 
 }  // namespace

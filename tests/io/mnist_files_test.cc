@@ -15,19 +15,15 @@ std::string images(uint32_t count, char fill) {
   return idx_bytes(0x08, {count, 28, 28}, std::string(count * 784, fill));
 }
 
-std::string labels(std::string_view values) {
-  return idx_bytes(0x08, {static_cast<uint32_t>(values.size())}, values);
-}
+std::string labels(std::string_view values) { return idx_bytes(0x08, {static_cast<uint32_t>(values.size())}, values); }
 
 const std::string kTrainLabels("\x00\x01\x09", 3);
 const std::string kTestLabels("\x02\x03", 2);
 
-void write_idx_set(const TemporaryDirectory& directory, std::string_view separator = "-",
-                   std::string_view ending = "",
+void write_idx_set(const TemporaryDirectory& directory, std::string_view separator = "-", std::string_view ending = "",
                    const std::function<std::string(std::string)>& pack = {}) {
   auto write = [&](std::string stem, std::string_view kind, std::string content) {
-    directory.write(stem.append(separator).append(kind).append(ending),
-                    pack ? pack(content) : content);
+    directory.write(stem.append(separator).append(kind).append(ending), pack ? pack(content) : content);
   };
   write("train-images", "idx3-ubyte", images(3, 'a'));
   write("train-labels", "idx1-ubyte", labels(kTrainLabels));
@@ -58,8 +54,7 @@ TEST(ReadMnist, ReadsTheFourFilesInEachSpelling) {
     TemporaryDirectory plain, packed;
     write_idx_set(plain, separator);
     expect_the_set(read_mnist(plain.path()));
-    write_idx_set(packed, separator, ".gz",
-                  [](const std::string& content) { return gzipped(content); });
+    write_idx_set(packed, separator, ".gz", [](const std::string& content) { return gzipped(content); });
     expect_the_set(read_mnist(packed.path()));
   }
 }
@@ -72,14 +67,12 @@ TEST(ReadMnist, ReadsTheArchiveOfKeras) {
 
 TEST(ReadMnist, ListsTheNamesItLookedFor) {
   TemporaryDirectory directory;
-  expect_io_error(
-      [&] { read_mnist(directory.path()); },
-      {"mnist: no digits are in this directory",
-       "\n  looked for: train-images-idx3-ubyte or train-images.idx3-ubyte, each also with .gz",
-       "\n  looked for: t10k-labels-idx1-ubyte", "\n  looked for: mnist.npz",
-       "\n  file: " + directory.path(), "\n  help: "});
-  expect_io_error([] { read_mnist("/nowhere"); },
-                  {"there is no such directory", "mnist.npz", "/nowhere"});
+  expect_io_error([&] { read_mnist(directory.path()); },
+                  {"mnist: no digits are in this directory",
+                   "\n  looked for: train-images-idx3-ubyte or train-images.idx3-ubyte, each also with .gz",
+                   "\n  looked for: t10k-labels-idx1-ubyte", "\n  looked for: mnist.npz",
+                   "\n  file: " + directory.path(), "\n  help: "});
+  expect_io_error([] { read_mnist("/nowhere"); }, {"there is no such directory", "mnist.npz", "/nowhere"});
 }
 
 TEST(ReadMnist, NamesTheFileThatIsMissing) {
@@ -93,11 +86,10 @@ TEST(ReadMnist, NamesTheFileThatIsMissing) {
 TEST(ReadMnist, RefusesImagesOfAnotherSize) {
   TemporaryDirectory directory;
   write_idx_set(directory);
-  const std::string path = directory.write(
-      "train-images-idx3-ubyte", idx_bytes(0x08, {3, 32, 32}, std::string(3 * 1024, 'a')));
-  expect_io_error(
-      [&] { read_mnist(directory.path()); },
-      {"the images are uint8[3, 32, 32], expected uint8[n, 28, 28]", "\n  file: " + path});
+  const std::string path =
+      directory.write("train-images-idx3-ubyte", idx_bytes(0x08, {3, 32, 32}, std::string(3 * 1024, 'a')));
+  expect_io_error([&] { read_mnist(directory.path()); },
+                  {"the images are uint8[3, 32, 32], expected uint8[n, 28, 28]", "\n  file: " + path});
 }
 
 TEST(ReadMnist, RefusesAnEmptySet) {
@@ -105,24 +97,21 @@ TEST(ReadMnist, RefusesAnEmptySet) {
   write_idx_set(directory);
   directory.write("t10k-images-idx3-ubyte", images(0, 'a'));
   directory.write("t10k-labels-idx1-ubyte", labels(""));
-  expect_io_error([&] { read_mnist(directory.path()); },
-                  {"the images are uint8[0, 28, 28]", "n at least 1"});
+  expect_io_error([&] { read_mnist(directory.path()); }, {"the images are uint8[0, 28, 28]", "n at least 1"});
 }
 
 TEST(ReadMnist, RefusesImagesInPlaceOfLabels) {
   TemporaryDirectory directory;
   write_idx_set(directory);
   directory.write("train-labels-idx1-ubyte", images(3, 'a'));
-  expect_io_error([&] { read_mnist(directory.path()); },
-                  {"the labels are uint8[3, 28, 28], expected uint8[n]"});
+  expect_io_error([&] { read_mnist(directory.path()); }, {"the labels are uint8[3, 28, 28], expected uint8[n]"});
 }
 
 TEST(ReadMnist, RefusesCountsThatDiffer) {
   TemporaryDirectory directory;
   write_idx_set(directory);
   directory.write("train-labels-idx1-ubyte", labels(kTestLabels));
-  expect_io_error([&] { read_mnist(directory.path()); },
-                  {"the counts differ, 2 labels for 3 images"});
+  expect_io_error([&] { read_mnist(directory.path()); }, {"the counts differ, 2 labels for 3 images"});
 }
 
 TEST(ReadMnist, RefusesLabelsThatAreNoDigits) {
@@ -137,8 +126,7 @@ TEST(ReadMnist, NamesTheMemberThatIsMissingOrWrong) {
   auto members = archive_members();
   members.erase("y_test.npy");
   write_zip(directory.file("mnist.npz"), members);
-  expect_io_error([&] { read_mnist(directory.path()); },
-                  {"the archive lacks \"y_test\"", "mnist.npz"});
+  expect_io_error([&] { read_mnist(directory.path()); }, {"the archive lacks \"y_test\"", "mnist.npz"});
 
   members["y_test.npy"] = npy_bytes("<i8", "(2,)", bytes_of<int64_t>({1, 2}));
   write_zip(directory.file("mnist.npz"), members);

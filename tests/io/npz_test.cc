@@ -48,19 +48,16 @@ TEST(ReadNpz, ReadsWhatExpandsAThousandfold) {
   TemporaryDirectory directory;
   const size_t size = 20'000'000;
   const std::string shape = "(" + std::to_string(size) + ",)";
-  write_zip(directory.file("a.npz"),
-            {{"zeros.npy", npy_bytes("|u1", shape, std::string(size, '\0'))}});
+  write_zip(directory.file("a.npz"), {{"zeros.npy", npy_bytes("|u1", shape, std::string(size, '\0'))}});
   ASSERT_LT(std::filesystem::file_size(directory.file("a.npz")), size / 500);
   EXPECT_EQ(read_npz(directory.file("a.npz")).at("zeros").data.size(), size);
 }
 
 TEST(ReadNpz, RefusesWhatIsNoArchive) {
   TemporaryDirectory directory;
-  const std::string path =
-      directory.write("a.npz", "this is text, and more than a few bytes of it");
+  const std::string path = directory.write("a.npz", "this is text, and more than a few bytes of it");
   expect_io_error([&] { read_npz(path); },
-                  {"read_npz: cannot open the zip archive, Not a zip archive", "\n  file: " + path,
-                   "\n  help: "});
+                  {"read_npz: cannot open the zip archive, Not a zip archive", "\n  file: " + path, "\n  help: "});
   expect_io_error([] { read_npz("/nowhere/a.npz"); }, {"cannot open the file", "/nowhere/a.npz"});
   expect_io_error([&] { read_npz(directory.path()); }, {"not a regular file"});
 }
@@ -90,11 +87,9 @@ TEST(ReadNpz, RefusesAMemberThatIsListedTwice) {
   members["z.npy"] = members["y.npy"];
   write_zip(directory.file("a.npz"), members, ZIP_CM_STORE);
   std::string bytes = content_of(directory.file("a.npz"));
-  for (size_t at = bytes.find("z.npy"); at != std::string::npos; at = bytes.find("z.npy"))
-    bytes[at] = 'y';
+  for (size_t at = bytes.find("z.npy"); at != std::string::npos; at = bytes.find("z.npy")) bytes[at] = 'y';
   directory.write("a.npz", bytes);
-  expect_io_error([&] { read_npz(directory.file("a.npz")); },
-                  {"the archive holds this member twice", "\"y.npy\""});
+  expect_io_error([&] { read_npz(directory.file("a.npz")); }, {"the archive holds this member twice", "\"y.npy\""});
 }
 
 TEST(ReadNpz, RefusesMembersThatShareBytes) {
@@ -123,8 +118,7 @@ TEST(ReadNpz, RefusesOtherCompression) {
   TemporaryDirectory directory;
   write_zip(directory.file("a.npz"), two_members(), ZIP_CM_STORE);
   std::string bytes = content_of(directory.file("a.npz"));
-  for (size_t at = bytes.find("PK\x01\x02"); at != std::string::npos;
-       at = bytes.find("PK\x01\x02", at + 1)) {
+  for (size_t at = bytes.find("PK\x01\x02"); at != std::string::npos; at = bytes.find("PK\x01\x02", at + 1)) {
     bytes[at + 10] = 12;  // bzip2
   }
   directory.write("a.npz", bytes);
@@ -136,8 +130,7 @@ TEST(ReadNpz, RefusesEncryptedMembers) {
   TemporaryDirectory directory;
   write_zip(directory.file("a.npz"), two_members(), ZIP_CM_STORE);
   std::string bytes = content_of(directory.file("a.npz"));
-  for (size_t at = bytes.find("PK\x01\x02"); at != std::string::npos;
-       at = bytes.find("PK\x01\x02", at + 1)) {
+  for (size_t at = bytes.find("PK\x01\x02"); at != std::string::npos; at = bytes.find("PK\x01\x02", at + 1)) {
     bytes[at + 8] |= 1;
   }
   directory.write("a.npz", bytes);
@@ -155,9 +148,7 @@ TEST(ReadNpz, GivesArraysOrAnIoErrorForDamagedArchives) {
       const std::string path = directory.write("damaged.npz", mutator.damaged(content));
       try {
         for (const auto& [key, array] : read_npz(path)) {
-          ASSERT_EQ(array.data.size(),
-                    static_cast<size_t>(array.count()) * element_size(array.type))
-              << key;
+          ASSERT_EQ(array.data.size(), static_cast<size_t>(array.count()) * element_size(array.type)) << key;
         }
       } catch (const IoError&) {
         ++errors;

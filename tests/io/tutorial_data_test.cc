@@ -15,14 +15,12 @@ struct Expected {
 };
 
 TEST(TutorialData, IsWhatNumPyDrew) {
-  for (const Expected& expected :
-       {Expected{"000_linear", "float32[100, 1]", "float32[100, 1]", -1.0f, 1.0f},
-        {"001_clipping", "float32[100, 20]", "int64[100]", 0.496714145f, -0.74490267f},
-        {"001_losses", "float32[200, 30]", "int64[200]", 1.76405239f, 0.286518276f},
-        {"001_training_step", "float32[500, 20]", "int64[500]", 0.496714145f, 0.644388437f},
-        {"001_validation", "float32[100, 10]", "int64[100]", 1.62434542f, -0.18695502f}}) {
-    const auto arrays =
-        read_npz(std::string(CAPSTAN_SOURCE_DIR) + "/examples/data/" + expected.file + ".npz");
+  for (const Expected& expected : {Expected{"000_linear", "float32[100, 1]", "float32[100, 1]", -1.0f, 1.0f},
+                                   {"001_clipping", "float32[100, 20]", "int64[100]", 0.496714145f, -0.74490267f},
+                                   {"001_losses", "float32[200, 30]", "int64[200]", 1.76405239f, 0.286518276f},
+                                   {"001_training_step", "float32[500, 20]", "int64[500]", 0.496714145f, 0.644388437f},
+                                   {"001_validation", "float32[100, 10]", "int64[100]", 1.62434542f, -0.18695502f}}) {
+    const auto arrays = read_npz(std::string(CAPSTAN_SOURCE_DIR) + "/examples/data/" + expected.file + ".npz");
     ASSERT_EQ(arrays.size(), 2u) << expected.file;
     EXPECT_EQ(arrays.at("x").description(), expected.x) << expected.file;
     EXPECT_EQ(arrays.at("y").description(), expected.y) << expected.file;

@@ -19,8 +19,7 @@ struct Reference {
 };
 
 template <class T>
-Reference reference(const Conv2DShape& s, const std::vector<T>& x, const std::vector<T>& w,
-                    const std::vector<T>& g) {
+Reference reference(const Conv2DShape& s, const std::vector<T>& x, const std::vector<T>& w, const std::vector<T>& g) {
   Reference r;
   r.output.resize(g.size());
   r.input_gradient.resize(x.size());
@@ -35,12 +34,9 @@ Reference reference(const Conv2DShape& s, const std::vector<T>& x, const std::ve
             if (h < 0 || c < 0 || h >= s.in_height || c >= s.in_width) continue;
             for (std::int64_t i = 0; i < s.in_channels; ++i)
               for (std::int64_t o = 0; o < s.out_channels; ++o) {
-                const std::int64_t xi =
-                    ((n * s.in_height + h) * s.in_width + c) * s.in_channels + i;
-                const std::int64_t wi =
-                    ((kh * s.kernel_width + kw) * s.in_channels + i) * s.out_channels + o;
-                const std::int64_t yi =
-                    ((n * s.out_height + oh) * s.out_width + ow) * s.out_channels + o;
+                const std::int64_t xi = ((n * s.in_height + h) * s.in_width + c) * s.in_channels + i;
+                const std::int64_t wi = ((kh * s.kernel_width + kw) * s.in_channels + i) * s.out_channels + o;
+                const std::int64_t yi = ((n * s.out_height + oh) * s.out_width + ow) * s.out_channels + o;
                 r.output[yi] += double(x[xi]) * w[wi];
                 r.input_gradient[xi] += double(g[yi]) * w[wi];
                 r.filter_gradient[wi] += double(g[yi]) * x[xi];
@@ -51,9 +47,9 @@ Reference reference(const Conv2DShape& s, const std::vector<T>& x, const std::ve
 
 std::string describe(const Conv2DShape& s) {
   std::string text;
-  for (std::int64_t v : {s.batch, s.in_height, s.in_width, s.in_channels, s.kernel_height,
-                         s.kernel_width, s.out_channels, s.out_height, s.out_width, s.stride_height,
-                         s.stride_width, s.pad_top, s.pad_left}) {
+  for (std::int64_t v :
+       {s.batch, s.in_height, s.in_width, s.in_channels, s.kernel_height, s.kernel_width, s.out_channels, s.out_height,
+        s.out_width, s.stride_height, s.stride_width, s.pad_top, s.pad_left}) {
     text += std::to_string(v) + " ";
   }
   return text;
@@ -97,13 +93,11 @@ void check(const Conv2DShape& s) {
       const double taps = s.kernel_height * s.kernel_width;
       expect_near(y, expected.output, 1 + std::sqrt(taps * s.in_channels));
       expect_near(dx, expected.input_gradient, 1 + std::sqrt(taps * s.out_channels));
-      expect_near(dw, expected.filter_gradient,
-                  1 + std::sqrt(1.0 * s.batch * s.out_height * s.out_width));
+      expect_near(dw, expected.filter_gradient, 1 + std::sqrt(1.0 * s.batch * s.out_height * s.out_width));
       if (threads == 1) {
         first[0] = y, first[1] = dx, first[2] = dw;
       } else {
-        ASSERT_TRUE(y == first[0] && dx == first[1] && dw == first[2])
-            << "bits depend on the number of threads";
+        ASSERT_TRUE(y == first[0] && dx == first[1] && dw == first[2]) << "bits depend on the number of threads";
       }
     }
     set_thread_count(1);
@@ -111,8 +105,8 @@ void check(const Conv2DShape& s) {
   }
 }
 
-Conv2DShape shape_of(std::int64_t batch, std::int64_t size, std::int64_t in, std::int64_t out,
-                     std::int64_t kernel, std::int64_t stride) {
+Conv2DShape shape_of(std::int64_t batch, std::int64_t size, std::int64_t in, std::int64_t out, std::int64_t kernel,
+                     std::int64_t stride) {
   Conv2DShape s;
   s.batch = batch;
   s.in_height = s.in_width = size;
@@ -121,8 +115,7 @@ Conv2DShape shape_of(std::int64_t batch, std::int64_t size, std::int64_t in, std
   s.kernel_height = s.kernel_width = kernel;
   s.stride_height = s.stride_width = stride;
   s.out_height = s.out_width = (size + stride - 1) / stride;
-  s.pad_top = s.pad_left =
-      std::max<std::int64_t>((s.out_height - 1) * stride + kernel - size, 0) / 2;
+  s.pad_top = s.pad_left = std::max<std::int64_t>((s.out_height - 1) * stride + kernel - size, 0) / 2;
   return s;
 }
 
@@ -171,9 +164,7 @@ TEST(Conv2D, KeepsOtherPhasesOutOfTheLanesThatABlockHasLeft) {
 
 TEST(Conv2D, AgreesWithTheDefinitionOnRandomShapes) {
   std::mt19937 random(20);
-  auto draw = [&](int low, int high) {
-    return std::uniform_int_distribution<std::int64_t>(low, high)(random);
-  };
+  auto draw = [&](int low, int high) { return std::uniform_int_distribution<std::int64_t>(low, high)(random); };
   for (int i = 0; i < 150; ++i) {
     Conv2DShape s;
     s.batch = draw(0, 12) == 0 ? 0 : draw(1, 4);
@@ -187,8 +178,7 @@ TEST(Conv2D, AgreesWithTheDefinitionOnRandomShapes) {
     s.stride_width = draw(1, 4);
     s.pad_top = draw(0, 4);
     s.pad_left = draw(0, 4);
-    const std::int64_t height = s.in_height + s.pad_top + draw(0, 4),
-                       width = s.in_width + s.pad_left + draw(0, 4);
+    const std::int64_t height = s.in_height + s.pad_top + draw(0, 4), width = s.in_width + s.pad_left + draw(0, 4);
     s.out_height = height < s.kernel_height ? 0 : (height - s.kernel_height) / s.stride_height + 1;
     s.out_width = width < s.kernel_width ? 0 : (width - s.kernel_width) / s.stride_width + 1;
     i % 4 == 3 ? check<double>(s) : check<float>(s);

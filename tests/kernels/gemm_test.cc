@@ -22,17 +22,15 @@ struct Case {
   std::vector<T> a, b, c;
 
   std::string text() const {
-    return "m " + std::to_string(shape.m) + " n " + std::to_string(shape.n) + " k " +
-           std::to_string(shape.k) + (shape.transpose_a ? " T" : " N") +
-           (shape.transpose_b ? "T" : "N") + (shape.accumulate ? " +=" : " =") + " ld " +
-           std::to_string(shape.lda) + " " + std::to_string(shape.ldb) + " " +
-           std::to_string(shape.ldc);
+    return "m " + std::to_string(shape.m) + " n " + std::to_string(shape.n) + " k " + std::to_string(shape.k) +
+           (shape.transpose_a ? " T" : " N") + (shape.transpose_b ? "T" : "N") + (shape.accumulate ? " +=" : " =") +
+           " ld " + std::to_string(shape.lda) + " " + std::to_string(shape.ldb) + " " + std::to_string(shape.ldc);
   }
 };
 
 template <class T>
-Case<T> make_case(std::mt19937& random, std::int64_t m, std::int64_t n, std::int64_t k,
-                  bool transpose_a, bool transpose_b, bool accumulate) {
+Case<T> make_case(std::mt19937& random, std::int64_t m, std::int64_t n, std::int64_t k, bool transpose_a,
+                  bool transpose_b, bool accumulate) {
   const auto up_to = [&](int most) { return static_cast<std::int64_t>(random() % (most + 1)); };
   const bool gaps = random() % 2 == 0;
   Case<T> result;
@@ -42,8 +40,7 @@ Case<T> make_case(std::mt19937& random, std::int64_t m, std::int64_t n, std::int
   shape.ldb = (transpose_b ? k : n) + (gaps ? up_to(5) : 0);
   shape.ldc = n + (gaps ? up_to(5) : 0);
   std::uniform_real_distribution<T> uniform(-1, 1);
-  const auto fill = [&](std::vector<T>& to, std::int64_t rows, std::int64_t columns,
-                        std::int64_t stride) {
+  const auto fill = [&](std::vector<T>& to, std::int64_t rows, std::int64_t columns, std::int64_t stride) {
     // Exactly as long as the matrix, so that the address sanitizer sees a read past its end.
     to.resize(rows == 0 || columns == 0 ? 0 : (rows - 1) * stride + columns);
     for (T& value : to) value = uniform(random);
@@ -91,8 +88,7 @@ void expect_close(const std::vector<T>& actual, const std::vector<T>& reference,
 
 template <class T>
 bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
-  return a.size() == b.size() &&
-         (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
+  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
 }
 
 template <class T>
@@ -131,8 +127,7 @@ TYPED_TEST(Gemm, AgreesWithTheDefinitionForLargeSizes) {
                                    {100, 90, 1100}, {97, 1049, 33},  {90, 1033, 530}};
   for (const auto& size : sizes) {
     for (int flags : {0, 5, 2, 7}) {
-      check(
-          make_case<TypeParam>(random, size[0], size[1], size[2], flags & 1, flags & 2, flags & 4));
+      check(make_case<TypeParam>(random, size[0], size[1], size[2], flags & 1, flags & 2, flags & 4));
       if (this->HasFatalFailure()) return;
     }
   }
@@ -153,13 +148,11 @@ TYPED_TEST(Gemm, AgreesWithTheDefinitionForVectors) {
 
 TYPED_TEST(Gemm, GivesTheSameBitsForAnyNumberOfThreads) {
   std::mt19937 random(4);
-  const std::int64_t sizes[][3] = {{128, 128, 128}, {64, 256, 576},  {128, 128, 129},
-                                   {150, 700, 300}, {5, 3000, 100},  {3000, 5, 100},
-                                   {1, 2000, 1000}, {2000, 1, 1000}, {400, 2500, 40}};
+  const std::int64_t sizes[][3] = {{128, 128, 128}, {64, 256, 576},  {128, 128, 129}, {150, 700, 300}, {5, 3000, 100},
+                                   {3000, 5, 100},  {1, 2000, 1000}, {2000, 1, 1000}, {400, 2500, 40}};
   for (const auto& size : sizes) {
     const int flags = static_cast<int>(random() % 4);
-    const auto test =
-        make_case<TypeParam>(random, size[0], size[1], size[2], flags & 1, flags & 2, false);
+    const auto test = make_case<TypeParam>(random, size[0], size[1], size[2], flags & 1, flags & 2, false);
     for (int set = 0; set <= instruction_set(); ++set) {
       {
         const auto serial = computed(test, set, false);
@@ -179,10 +172,8 @@ TYPED_TEST(Gemm, GivesTheSameBitsWithAvx2AndAvx512) {
   for (int i = 0; i < 200; ++i) {
     const auto size = [&] { return static_cast<std::int64_t>(1 + random() % 300); };
     const std::int64_t m = i % 10 == 0 ? 1 : size(), n = i % 10 == 1 ? 1 : size(), k = 4 * size();
-    const auto test =
-        make_case<TypeParam>(random, m, n, k, random() % 2, random() % 2, random() % 2);
-    EXPECT_TRUE(same_bits(computed(test, kAvx2, false), computed(test, kAvx512, false)))
-        << test.text();
+    const auto test = make_case<TypeParam>(random, m, n, k, random() % 2, random() % 2, random() % 2);
+    EXPECT_TRUE(same_bits(computed(test, kAvx2, false), computed(test, kAvx512, false))) << test.text();
   }
 }
 
@@ -196,8 +187,7 @@ TYPED_TEST(Gemm, GivesTheSameBitsForABatchAndForItsRows) {
     shape.m = 1;
     std::vector<TypeParam> row(shape.n);
     gemm(shape, test.a.data() + i * shape.lda, test.b.data(), row.data());
-    EXPECT_EQ(std::memcmp(row.data(), whole.data() + i * shape.ldc, shape.n * sizeof(TypeParam)),
-              0);
+    EXPECT_EQ(std::memcmp(row.data(), whole.data() + i * shape.ldc, shape.n * sizeof(TypeParam)), 0);
   }
 }
 
@@ -226,8 +216,7 @@ TYPED_TEST(Gemm, PassesOnNotANumberAndNothingElse) {
         const auto c = computed(test, set, false);
         for (std::int64_t i = 0; i < size; ++i) {
           for (std::int64_t j = 0; j < size; ++j) {
-            ASSERT_EQ(std::isnan(c[i * s.ldc + j]), i == 1)
-                << test.text() << " at " << i << " " << j;
+            ASSERT_EQ(std::isnan(c[i * s.ldc + j]), i == 1) << test.text() << " at " << i << " " << j;
           }
         }
       }
@@ -241,9 +230,7 @@ TYPED_TEST(Gemm, RunsInsideATaskOfThePool) {
   const auto test = make_case<TypeParam>(random, 150, 150, 150, false, true, false);
   const auto reference = computed(test, instruction_set(), false);
   std::vector<std::vector<TypeParam>> results(8, test.c);
-  parallel_for(8, [&](std::int64_t task) {
-    gemm(test.shape, test.a.data(), test.b.data(), results[task].data());
-  });
+  parallel_for(8, [&](std::int64_t task) { gemm(test.shape, test.a.data(), test.b.data(), results[task].data()); });
   for (const auto& result : results) EXPECT_TRUE(same_bits(result, reference));
 }
 

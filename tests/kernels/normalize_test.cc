@@ -60,8 +60,7 @@ Results<T> reference(const Problem& p) {
     }
     for (std::int64_t i = 0; i < p.rows; ++i) {
       const std::int64_t at = i * p.channels + c;
-      r.dx[at] =
-          p.scale[c] * inverse * (p.dy[at] - sum / n - (p.x[at] - mean) * inverse * scaled / n);
+      r.dx[at] = p.scale[c] * inverse * (p.dy[at] - sum / n - (p.x[at] - mean) * inverse * scaled / n);
     }
     r.mean.push_back(mean);
     r.variance.push_back(variance);
@@ -69,15 +68,13 @@ Results<T> reference(const Problem& p) {
     r.doffset.push_back(sum);
   }
   auto convert = [](const std::vector<double>& v) { return std::vector<T>(v.begin(), v.end()); };
-  return {convert(r.mean), convert(r.variance), convert(r.y),
-          convert(r.dx),   convert(r.dscale),   convert(r.doffset)};
+  return {convert(r.mean), convert(r.variance), convert(r.y), convert(r.dx), convert(r.dscale), convert(r.doffset)};
 }
 
 template <class T>
 Results<T> run(const Problem& p, int set) {
   auto convert = [](const std::vector<double>& v) { return std::vector<T>(v.begin(), v.end()); };
-  const std::vector<T> x = convert(p.x), scale = convert(p.scale), offset = convert(p.offset),
-                       dy = convert(p.dy);
+  const std::vector<T> x = convert(p.x), scale = convert(p.scale), offset = convert(p.offset), dy = convert(p.dy);
   Results<T> r;
   const T stale = 99;
   r.mean.resize(p.channels, stale);
@@ -88,16 +85,14 @@ Results<T> run(const Problem& p, int set) {
   const BatchNormKernels<T> kernels = batch_norm_kernels<T>(set);
   kernels.moments(p.rows, p.channels, x.data(), r.mean.data(), r.variance.data());
   batch_norm_inverse_deviation(p.channels, r.variance.data(), T(p.epsilon), inverse.data());
-  kernels.apply(p.rows, p.channels, x.data(), r.mean.data(), inverse.data(), scale.data(),
-                offset.data(), r.y.data());
-  kernels.gradient(p.rows, p.channels, x.data(), r.mean.data(), inverse.data(), scale.data(),
-                   dy.data(), r.dx.data(), r.dscale.data(), r.doffset.data());
+  kernels.apply(p.rows, p.channels, x.data(), r.mean.data(), inverse.data(), scale.data(), offset.data(), r.y.data());
+  kernels.gradient(p.rows, p.channels, x.data(), r.mean.data(), inverse.data(), scale.data(), dy.data(), r.dx.data(),
+                   r.dscale.data(), r.doffset.data());
   return r;
 }
 
 template <class T>
-void expect_near(const std::vector<T>& actual, const std::vector<T>& expected, double tolerance,
-                 const char* what) {
+void expect_near(const std::vector<T>& actual, const std::vector<T>& expected, double tolerance, const char* what) {
   ASSERT_EQ(actual.size(), expected.size());
   for (std::size_t i = 0; i < actual.size(); ++i) {
     ASSERT_NEAR(actual[i], expected[i], tolerance) << what << " at " << i;
@@ -156,8 +151,8 @@ TEST(BatchNorm, GivesNanForTheMomentsOfNoRowsAndZeroGradients) {
     EXPECT_TRUE(std::isnan(mean[c]));
     EXPECT_TRUE(std::isnan(variance[c]));
   }
-  batch_norm_gradient<float>(0, 3, nullptr, mean.data(), inverse.data(), nullptr, nullptr, nullptr,
-                             dscale.data(), doffset.data());
+  batch_norm_gradient<float>(0, 3, nullptr, mean.data(), inverse.data(), nullptr, nullptr, nullptr, dscale.data(),
+                             doffset.data());
   EXPECT_EQ(dscale, std::vector<float>(3, 0));
   EXPECT_EQ(doffset, std::vector<float>(3, 0));
 }

@@ -59,8 +59,7 @@ Reference reference(const Pool2DShape& s, const std::vector<T>& x, const std::ve
 }
 
 template <class T>
-void expect_near(const std::vector<T>& actual, const std::vector<double>& expected,
-                 const char* what) {
+void expect_near(const std::vector<T>& actual, const std::vector<double>& expected, const char* what) {
   for (std::size_t i = 0; i < actual.size(); ++i) {
     if (double(actual[i]) == expected[i]) continue;  // infinities too
     ASSERT_NEAR(actual[i], expected[i], sizeof(T) == 4 ? 1e-5 : 1e-14) << what << " at " << i;
@@ -70,9 +69,8 @@ void expect_near(const std::vector<T>& actual, const std::vector<double>& expect
 template <class T>
 void check(const Pool2DShape& s) {
   std::string text;
-  for (std::int64_t v :
-       {s.batch, s.in_height, s.in_width, s.channels, s.window_height, s.window_width, s.out_height,
-        s.out_width, s.stride_height, s.stride_width, s.pad_top, s.pad_left}) {
+  for (std::int64_t v : {s.batch, s.in_height, s.in_width, s.channels, s.window_height, s.window_width, s.out_height,
+                         s.out_width, s.stride_height, s.stride_width, s.pad_top, s.pad_left}) {
     text += std::to_string(v) + " ";
   }
   SCOPED_TRACE(text);
@@ -116,8 +114,8 @@ void check(const Pool2DShape& s) {
   }
 }
 
-Pool2DShape square(std::int64_t batch, std::int64_t size, std::int64_t channels,
-                   std::int64_t window, std::int64_t stride) {
+Pool2DShape square(std::int64_t batch, std::int64_t size, std::int64_t channels, std::int64_t window,
+                   std::int64_t stride) {
   Pool2DShape s;
   s.batch = batch;
   s.in_height = s.in_width = size;
@@ -138,9 +136,7 @@ TEST(Pool2D, AgreesWithTheDefinitionForTypicalWindows) {
 
 TEST(Pool2D, AgreesWithTheDefinitionOnRandomShapes) {
   std::mt19937 random(21);
-  auto draw = [&](int low, int high) {
-    return std::uniform_int_distribution<std::int64_t>(low, high)(random);
-  };
+  auto draw = [&](int low, int high) { return std::uniform_int_distribution<std::int64_t>(low, high)(random); };
   for (int i = 0; i < 150; ++i) {
     Pool2DShape s;
     s.batch = draw(0, 12) == 0 ? 0 : draw(1, 4);

@@ -15,11 +15,10 @@ namespace capstan {
 namespace {
 
 template <class T>
-void expect_close(const std::vector<T>& actual, const std::vector<double>& expected,
-                  double relative, double absolute, const char* what) {
+void expect_close(const std::vector<T>& actual, const std::vector<double>& expected, double relative, double absolute,
+                  const char* what) {
   for (std::size_t i = 0; i < actual.size(); ++i) {
-    ASSERT_NEAR(actual[i], expected[i], absolute + relative * std::abs(expected[i]))
-        << what << " at " << i;
+    ASSERT_NEAR(actual[i], expected[i], absolute + relative * std::abs(expected[i])) << what << " at " << i;
   }
 }
 
@@ -33,8 +32,8 @@ void check(std::int64_t rows, std::int64_t classes, double spread) {
   std::vector<std::int64_t> sparse64(rows);
   for (T& v : x) v = T(spread * uniform(random));
   for (T& v : labels) v = T(uniform(random));
-  std::vector<double> p(x.size()), log_p(x.size()), loss(rows), difference(x.size()),
-      sparse_loss(rows), sparse_difference(x.size());
+  std::vector<double> p(x.size()), log_p(x.size()), loss(rows), difference(x.size()), sparse_loss(rows),
+      sparse_difference(x.size());
   for (std::int64_t r = 0; r < rows; ++r) {
     if (classes == 0) continue;
     sparse64[r] = sparse[r] = static_cast<std::int32_t>(random() % classes);
@@ -66,8 +65,7 @@ void check(std::int64_t rows, std::int64_t classes, double spread) {
       kernels.log_softmax(rows, classes, x.data(), log_y.data());
       kernels.cross_entropy(rows, classes, x.data(), labels.data(), l.data(), d.data());
       kernels.sparse_cross_entropy32(rows, classes, x.data(), sparse.data(), sl.data(), sd.data());
-      kernels.sparse_cross_entropy64(rows, classes, x.data(), sparse64.data(), sl64.data(),
-                                     sd64.data());
+      kernels.sparse_cross_entropy64(rows, classes, x.data(), sparse64.data(), sl64.data(), sd64.data());
       for (auto* v : {&y, &log_y, &d, &sd, &sd64}) {
         ASSERT_EQ(v->back(), T(99));
         v->pop_back();

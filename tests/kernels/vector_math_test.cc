@@ -24,12 +24,12 @@
 #include "src/kernels/scalar_math.h"
 #include "src/kernels/vector_math-inl.h"
 
-#define TESTED_UNARY(M)                                                                         \
-  M(abs) M(sign) M(sqrt) M(rsqrt) M(exp) M(expm1) M(log) M(log1p) M(sin) M(cos) M(tan) M(asin)  \
-  M(acos) M(atan) M(sinh) M(cosh) M(tanh) M(asinh) M(acosh) M(atanh) M(erf) M(erfc) M(sigmoid)  \
-  M(softplus) M(lgamma) M(digamma) M(floor) M(ceil) M(round)
-#define TESTED_BINARY(M) \
-  M(pow) M(atan2) M(maximum) M(minimum) M(floormod) M(truncatemod) M(floordiv) M(polygamma)
+#define TESTED_UNARY(M)                                                                                              \
+  M(abs)                                                                                                             \
+  M(sign) M(sqrt) M(rsqrt) M(exp) M(expm1) M(log) M(log1p) M(sin) M(cos) M(tan) M(asin) M(acos) M(atan) M(sinh)      \
+      M(cosh) M(tanh) M(asinh) M(acosh) M(atanh) M(erf) M(erfc) M(sigmoid) M(softplus) M(lgamma) M(digamma) M(floor) \
+          M(ceil) M(round)
+#define TESTED_BINARY(M) M(pow) M(atan2) M(maximum) M(minimum) M(floormod) M(truncatemod) M(floordiv) M(polygamma)
 
 HWY_BEFORE_NAMESPACE();
 namespace capstan {
@@ -38,23 +38,23 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // Sizes are multiples of the vector length.
-#define TEST_LOOP(name)                                              \
-  template <class T>                                                 \
-  void run_##name(const T* x, const T*, T* out, std::size_t n) {     \
-    const hn::ScalableTag<T> d;                                      \
-    for (std::size_t i = 0; i < n; i += hn::Lanes(d)) {              \
+#define TEST_LOOP(name)                                                  \
+  template <class T>                                                     \
+  void run_##name(const T* x, const T*, T* out, std::size_t n) {         \
+    const hn::ScalableTag<T> d;                                          \
+    for (std::size_t i = 0; i < n; i += hn::Lanes(d)) {                  \
       hn::StoreU(vector_math::name(d, hn::LoadU(d, x + i)), d, out + i); \
-    }                                                                \
+    }                                                                    \
   }
 TESTED_UNARY(TEST_LOOP)
 #undef TEST_LOOP
-#define TEST_LOOP(name)                                                                        \
-  template <class T>                                                                           \
-  void run_##name(const T* x, const T* y, T* out, std::size_t n) {                             \
-    const hn::ScalableTag<T> d;                                                                \
-    for (std::size_t i = 0; i < n; i += hn::Lanes(d)) {                                        \
-      hn::StoreU(vector_math::name(d, hn::LoadU(d, x + i), hn::LoadU(d, y + i)), d, out + i);  \
-    }                                                                                          \
+#define TEST_LOOP(name)                                                                       \
+  template <class T>                                                                          \
+  void run_##name(const T* x, const T* y, T* out, std::size_t n) {                            \
+    const hn::ScalableTag<T> d;                                                               \
+    for (std::size_t i = 0; i < n; i += hn::Lanes(d)) {                                       \
+      hn::StoreU(vector_math::name(d, hn::LoadU(d, x + i), hn::LoadU(d, y + i)), d, out + i); \
+    }                                                                                         \
   }
 TESTED_BINARY(TEST_LOOP)
 #undef TEST_LOOP
@@ -154,7 +154,8 @@ std::vector<T> make_arguments(std::uint64_t seed) {
 
 template <class T>
 bool is_supported(int set) {
-  return set == kPortable || (set == kAvx2 && __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0) ||
+  return set == kPortable ||
+         (set == kAvx2 && __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0) ||
          (set == kAvx512 && __builtin_cpu_supports("avx512bw") != 0 && __builtin_cpu_supports("avx512dq") != 0);
 }
 
@@ -183,9 +184,7 @@ struct Bound {
   double wide;
 };
 
-long double sigmoid_exact(long double x) {
-  return x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x));
-}
+long double sigmoid_exact(long double x) { return x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x)); }
 long double softplus_exact(long double x) {
   return std::isnan(x) ? x : std::fmax(x, 0.0L) + std::log1p(std::exp(-std::fabs(x)));
 }

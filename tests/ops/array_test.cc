@@ -20,8 +20,7 @@ TEST(Concat, JoinsLargeTensorsAlongInnerAxes) {
   const Ints joined = concat({a, b}, 1).to_vector<int>();
   for (int i = 0; i < 600; ++i) {
     for (int j = 0; j < 307; ++j) {
-      ASSERT_EQ(joined[static_cast<std::size_t>(i * 307 + j)],
-                j < 300 ? i * 300 + j : -(i * 7 + j - 300));
+      ASSERT_EQ(joined[static_cast<std::size_t>(i * 307 + j)], j < 300 ? i * 300 + j : -(i * 7 + j - 300));
     }
   }
 }
@@ -94,8 +93,7 @@ TEST(Meshgrid, SwapsTheFirstTwoAxesUnlessTold) {
 
 TEST(ByName, TakesAttributesAsTheyAreWritten) {
   const Tensor x = constant({{1.0, 2.0}, {3.0, 4.0}});
-  const std::vector<AttributeValue> rows = {std::vector<AttributeValue>{1, 0},
-                                            std::vector<AttributeValue>{0, 0}};
+  const std::vector<AttributeValue> rows = {std::vector<AttributeValue>{1, 0}, std::vector<AttributeValue>{0, 0}};
   EXPECT_EQ(call("pad", {{x}}, {{"paddings", rows}})[0].shape(), (Shape{3, 2}));
   EXPECT_EQ(call("split", {{x}}, {{"sizes", 2}}).size(), 2u);
   const std::vector<AttributeValue> index = {"...", 1};

@@ -72,29 +72,13 @@ INSTANTIATE_TEST_SUITE_P(Ops, BadInput, ::testing::ValuesIn(tested_ops()),
                          [](const auto& info) { return std::string(info.param->name); });
 
 std::int64_t strange_integer(Random& random) {
-  static const std::vector<std::int64_t> always = {-9,
-                                                   -3,
-                                                   -2,
-                                                   -1,
-                                                   0,
-                                                   1,
-                                                   2,
-                                                   3,
-                                                   7,
-                                                   9,
-                                                   64,
-                                                   65,
-                                                   100,
-                                                   INT64_MIN,
-                                                   INT64_MAX,
-                                                   INT64_MAX - 1,
-                                                   std::int64_t{1} << 62};
-  static const std::vector<std::int64_t> with_limit = {
-      std::int64_t{1} << 31, (std::int64_t{1} << 31) - 1, std::int64_t{1} << 32,
-      -(std::int64_t{1} << 31), std::int64_t{1} << 40};
+  static const std::vector<std::int64_t> always = {
+      -9, -3, -2, -1, 0, 1, 2, 3, 7, 9, 64, 65, 100, INT64_MIN, INT64_MAX, INT64_MAX - 1, std::int64_t{1} << 62};
+  static const std::vector<std::int64_t> with_limit = {std::int64_t{1} << 31, (std::int64_t{1} << 31) - 1,
+                                                       std::int64_t{1} << 32, -(std::int64_t{1} << 31),
+                                                       std::int64_t{1} << 40};
   const auto pick = [&](const std::vector<std::int64_t>& list) {
-    return list[static_cast<std::size_t>(
-        random.integer(0, static_cast<std::int64_t>(list.size()) - 1))];
+    return list[static_cast<std::size_t>(random.integer(0, static_cast<std::int64_t>(list.size()) - 1))];
   };
   return !CAPSTAN_SANITIZED && random.integer(0, 3) == 0 ? pick(with_limit) : pick(always);
 }
@@ -106,17 +90,12 @@ AttributeValue strange_attribute(Random& random, int depth = 0) {
     case 1:
       return random.integer(0, 1) == 1;
     case 2: {
-      const double numbers[] = {0.0,
-                                -1.0,
-                                0.5,
-                                1e300,
-                                std::numeric_limits<double>::infinity(),
-                                std::numeric_limits<double>::quiet_NaN()};
+      const double numbers[] = {
+          0.0, -1.0, 0.5, 1e300, std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()};
       return numbers[random.integer(0, 5)];
     }
     case 3: {
-      const char* texts[] = {"",          "SAME",   "VALID",   "float32", "int32",
-                             "ij,jk->ik", "...,->", "REFLECT", "inf"};
+      const char* texts[] = {"", "SAME", "VALID", "float32", "int32", "ij,jk->ik", "...,->", "REFLECT", "inf"};
       return texts[random.integer(0, 8)];
     }
     case 4:
@@ -126,8 +105,7 @@ AttributeValue strange_attribute(Random& random, int depth = 0) {
       const std::int64_t size = random.integer(0, 9);
       const bool integers = random.integer(0, 3) > 0;
       for (std::int64_t i = 0; i < size; ++i) {
-        list.push_back(integers ? AttributeValue(strange_integer(random))
-                                : strange_attribute(random, depth + 1));
+        list.push_back(integers ? AttributeValue(strange_integer(random)) : strange_attribute(random, depth + 1));
       }
       return list;
     }
@@ -143,9 +121,9 @@ void disturb(AttributeValue& value, Random& random) {
       break;
     case AttributeValue::Kind::kList:
       if (!value.list.empty() && random.integer(0, 3) > 0) {
-        disturb(value.list[static_cast<std::size_t>(
-                    random.integer(0, static_cast<std::int64_t>(value.list.size()) - 1))],
-                random);
+        disturb(
+            value.list[static_cast<std::size_t>(random.integer(0, static_cast<std::int64_t>(value.list.size()) - 1))],
+            random);
       } else if (random.integer(0, 1) == 0 && !value.list.empty()) {
         value.list.pop_back();
       } else {
@@ -169,8 +147,8 @@ Tensor strange_tensor(Random& random, const Tensor& sample) {
       break;
     case 1:
       if (!lengths.empty()) {
-        lengths[static_cast<std::size_t>(random.integer(
-            0, static_cast<std::int64_t>(lengths.size()) - 1))] = random.integer(0, 5);
+        lengths[static_cast<std::size_t>(random.integer(0, static_cast<std::int64_t>(lengths.size()) - 1))] =
+            random.integer(0, 5);
       }
       break;
     case 2:
@@ -231,8 +209,7 @@ std::string describe(const OpDef& op, const Sample& sample) {
   std::string text = std::string(op.name) + "(";
   for (const Tensor& input : sample.inputs) {
     text += (text.back() == '(' ? "" : ", ") +
-            (input.has_value() ? std::string(name_of(input.dtype())) + input.shape().to_string()
-                               : "empty");
+            (input.has_value() ? std::string(name_of(input.dtype())) + input.shape().to_string() : "empty");
   }
   for (const auto& [name, value] : sample.attributes) text += ", " + name + "=" + value.to_string();
   return text + ")";
@@ -273,12 +250,10 @@ TEST_P(BadInput, IsAnErrorAndNothingElse) {
   }
   ASSERT_FALSE(samples.empty());
   for (int i = 0; i < calls(); ++i) {
-    const auto number =
-        static_cast<std::size_t>(random.integer(0, static_cast<std::int64_t>(samples.size()) - 1));
+    const auto number = static_cast<std::size_t>(random.integer(0, static_cast<std::int64_t>(samples.size()) - 1));
     const Sample sample = disturbed(op, samples[number], random);
     // To find the call that crashes.
-    if (std::getenv("CAPSTAN_SHOW_CALLS") != nullptr)
-      std::fprintf(stderr, "%s\n", describe(op, sample).c_str());
+    if (std::getenv("CAPSTAN_SHOW_CALLS") != nullptr) std::fprintf(stderr, "%s\n", describe(op, sample).c_str());
     survives(op, sample);
   }
   // The samples still work.

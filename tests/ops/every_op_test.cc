@@ -30,14 +30,10 @@ namespace {
 
 class EveryOp : public ::testing::TestWithParam<const OpDef*> {
  protected:
-  void SetUp() override {
-    ASSERT_NE(op().test, nullptr) << op().name << ": an op without samples (OpDef::test)";
-  }
+  void SetUp() override { ASSERT_NE(op().test, nullptr) << op().name << ": an op without samples (OpDef::test)"; }
   const OpDef& op() const { return *GetParam(); }
 
-  bool is_differentiable() const {
-    return !has_flag(op(), kNotDifferentiable) && !has_flag(op(), kBooleanResult);
-  }
+  bool is_differentiable() const { return !has_flag(op(), kNotDifferentiable) && !has_flag(op(), kBooleanResult); }
 };
 
 std::vector<const OpDef*> list_of_ops() {
@@ -51,15 +47,12 @@ INSTANTIATE_TEST_SUITE_P(Ops, EveryOp, ::testing::ValuesIn(list_of_ops()),
 // --- Values ---
 
 TEST_P(EveryOp, HasSamples) {
-  ASSERT_TRUE(op().test->samples != nullptr || op().test->value != nullptr)
-      << "neither samples nor a formula";
+  ASSERT_TRUE(op().test->samples != nullptr || op().test->value != nullptr) << "neither samples nor a formula";
   if (op().test->samples != nullptr && !op().test->random) {
-    EXPECT_TRUE(op().test->reference != nullptr || op().test->value != nullptr)
-        << "samples without a reference";
+    EXPECT_TRUE(op().test->reference != nullptr || op().test->value != nullptr) << "samples without a reference";
   }
   int samples = 0;
-  for (const DType dtype : dtypes_of(op()))
-    samples += static_cast<int>(samples_of(op(), dtype).size());
+  for (const DType dtype : dtypes_of(op())) samples += static_cast<int>(samples_of(op(), dtype).size());
   EXPECT_GT(samples, 0) << "every sample is one of an error";
 }
 
@@ -78,8 +71,7 @@ TEST_P(EveryOp, AgreesWithItsReferenceInEveryDType) {
       const std::vector<Tensor> wanted = reference_outputs(op(), sample, dtype);
       ASSERT_EQ(outputs.size(), wanted.size());
       for (std::size_t i = 0; i < outputs.size(); ++i) {
-        EXPECT_EQ(difference(outputs[i], wanted[i], reference_tolerance(op(), dtype)), "")
-            << "output " << i;
+        EXPECT_EQ(difference(outputs[i], wanted[i], reference_tolerance(op(), dtype)), "") << "output " << i;
       }
     }
   }
@@ -90,8 +82,7 @@ TEST_P(EveryOp, HasTheSameDTypesForEveryInstructionSet) {
   for (int isa = 0; isa <= instruction_set(); ++isa) {
     for (int dtype = 0; dtype < kDTypes; ++dtype) {
       // A table without a loop falls back to the portable one.
-      EXPECT_TRUE(op().loops[isa]->forward[dtype] == nullptr ||
-                  op().loops[0]->forward[dtype] != nullptr)
+      EXPECT_TRUE(op().loops[isa]->forward[dtype] == nullptr || op().loops[0]->forward[dtype] != nullptr)
           << "instruction set " << isa << ", " << name_of(static_cast<DType>(dtype));
     }
   }
@@ -134,16 +125,14 @@ TEST_P(EveryOp, GivesTheSameBitsForAnyNumberOfThreads) {
           if (is_floating(output.dtype())) targets.push_back(output);
         }
         if (!targets.empty() && !sources.empty()) {
-          for (Tensor& gradient : tape.gradient(targets, sources))
-            results.push_back(std::move(gradient));
+          for (Tensor& gradient : tape.gradient(targets, sources)) results.push_back(std::move(gradient));
         }
         return results;
       };
       const std::vector<Tensor> one = compute(1);
       const std::vector<Tensor> four = compute(4);
       ASSERT_EQ(one.size(), four.size());
-      for (std::size_t i = 0; i < one.size(); ++i)
-        EXPECT_TRUE(same_bits(one[i], four[i])) << "result " << i;
+      for (std::size_t i = 0; i < one.size(); ++i) EXPECT_TRUE(same_bits(one[i], four[i])) << "result " << i;
     }
   }
   set_num_threads(before);
@@ -190,8 +179,7 @@ bool has_gradient_by_convention(const OpDef& op, std::size_t input) {
 
 TEST_P(EveryOp, HasTheGradientsOfItsDifferences) {
   const std::vector<DType> dtypes = dtypes_of(op());
-  if (std::find(dtypes.begin(), dtypes.end(), float64) == dtypes.end())
-    GTEST_SKIP() << "no floating inputs";
+  if (std::find(dtypes.begin(), dtypes.end(), float64) == dtypes.end()) GTEST_SKIP() << "no floating inputs";
   if (op().test->first_order > 1e-6 || op().test->second_order > 1e-4) {
     EXPECT_NE(op().test->why_looser, nullptr) << "a looser tolerance needs a reason";
   }
@@ -214,15 +202,14 @@ TEST_P(EveryOp, HasTheGradientsOfItsDifferences) {
     }
     if (targets.empty()) continue;
     if (!is_differentiable()) {
-      for (const Tensor& gradient : tape.gradient(targets, inputs))
-        EXPECT_FALSE(gradient.has_value());
+      for (const Tensor& gradient : tape.gradient(targets, inputs)) EXPECT_FALSE(gradient.has_value());
       continue;
     }
     GradientCheckOptions options{
         .order = 2, .first_order = op().test->first_order, .second_order = op().test->second_order};
     if (elements > 64) options.directions = 4;
-    EXPECT_NO_THROW(check_gradients(
-        [&](const std::vector<Tensor>& x) { return call_with(op(), sample, x); }, inputs, options));
+    EXPECT_NO_THROW(
+        check_gradients([&](const std::vector<Tensor>& x) { return call_with(op(), sample, x); }, inputs, options));
   }
 }
 
@@ -239,10 +226,8 @@ Read values_read(const OpDef& op, const Sample& sample) {
       read.input[i] = (op.saves.inputs >> (op.arity == kVariadic ? 0 : i) & 1) != 0;
     } else {
       for (std::size_t k = 0; k < 3; ++k) {
-        read.input[i] |= k < sample.inputs.size() && sample.differentiable[k] &&
-                         (op.reads[k] >> (i + 1) & 1) != 0;
-        read.output |= k < sample.inputs.size() && sample.differentiable[k] &&
-                       (op.reads[k] & kReadsOutput) != 0;
+        read.input[i] |= k < sample.inputs.size() && sample.differentiable[k] && (op.reads[k] >> (i + 1) & 1) != 0;
+        read.output |= k < sample.inputs.size() && sample.differentiable[k] && (op.reads[k] & kReadsOutput) != 0;
       }
     }
   }
@@ -275,8 +260,7 @@ TEST_P(EveryOp, ReadsNothingThatItDoesNotSave) {
         if (is_floating(output.dtype())) targets.push_back(output);
       }
       if (with_poison) {
-        std::set<const void*>
-            saved;  // buffers that a view shares with something saved stay as they are
+        std::set<const void*> saved;  // buffers that a view shares with something saved stay as they are
         for (std::size_t i = 0; i < own.inputs.size(); ++i) {
           if (read.input[i]) saved.insert(own.inputs[i].raw_data());
         }
@@ -297,8 +281,7 @@ TEST_P(EveryOp, ReadsNothingThatItDoesNotSave) {
     const std::vector<Tensor> clean = compute(false);
     const std::vector<Tensor> poisoned = compute(true);
     ASSERT_EQ(clean.size(), poisoned.size());
-    for (std::size_t i = 0; i < clean.size(); ++i)
-      EXPECT_TRUE(same_bits(clean[i], poisoned[i])) << "gradient " << i;
+    for (std::size_t i = 0; i < clean.size(); ++i) EXPECT_TRUE(same_bits(clean[i], poisoned[i])) << "gradient " << i;
   }
 }
 
@@ -359,13 +342,11 @@ TEST_P(EveryOp, RefusesAWrongNumberOfInputsAndUnknownAttributes) {
 
 TEST_P(EveryOp, RefusesOtherDTypes) {
   const std::vector<DType> dtypes = dtypes_of(op());
-  if (op().kind != OpKind::kElementwise || op().compose != nullptr)
-    GTEST_SKIP() << "see its samples of errors";
+  if (op().kind != OpKind::kElementwise || op().compose != nullptr) GTEST_SKIP() << "see its samples of errors";
   for (int i = 0; i < kDTypes; ++i) {
     const DType dtype = static_cast<DType>(i);
     if (std::find(dtypes.begin(), dtypes.end(), dtype) != dtypes.end()) continue;
-    expect_error<DTypeError>(op(), samples_of(op(), dtype).front(),
-                             "a dtype that it does not take");
+    expect_error<DTypeError>(op(), samples_of(op(), dtype).front(), "a dtype that it does not take");
   }
   const std::size_t first = has_flag(op(), kConditionFirst) ? 1 : 0;
   if (static_cast<std::size_t>(op().arity) < first + 2) return;
@@ -376,8 +357,7 @@ TEST_P(EveryOp, RefusesOtherDTypes) {
 }
 
 TEST_P(EveryOp, RefusesShapesThatDoNotBroadcast) {
-  if (op().kind != OpKind::kElementwise || op().arity < 2)
-    GTEST_SKIP() << "see its samples of errors";
+  if (op().kind != OpKind::kElementwise || op().arity < 2) GTEST_SKIP() << "see its samples of errors";
   Sample sample = samples_of(op(), dtypes_of(op()).front()).front();
   const std::size_t last = sample.inputs.size() - 1;
   sample.inputs[last] = make_tensor(sample.inputs[last].dtype(), Shape{3}, {1, 1, 1});
@@ -391,8 +371,7 @@ TEST_P(EveryOp, RefusesShapesThatDoNotBroadcast) {
 const std::vector<std::string>& header_paragraphs() {
   static const std::vector<std::string> paragraphs = [] {
     std::vector<std::string> list;
-    const std::filesystem::path root =
-        std::filesystem::path(CAPSTAN_SOURCE_DIR) / "include" / "capstan";
+    const std::filesystem::path root = std::filesystem::path(CAPSTAN_SOURCE_DIR) / "include" / "capstan";
     for (const auto& entry : std::filesystem::recursive_directory_iterator(root)) {
       if (entry.path().extension() != ".h") continue;
       std::ifstream file(entry.path());
@@ -429,8 +408,7 @@ TEST_P(EveryOp, IsDeclaredAndDescribed) {
   EXPECT_EQ(op().text.ends_with("."), true) << "OpDef::text is a sentence: " << op().text;
   if (op().arity != kVariadic) {
     const auto commas = std::count(op().input_names.begin(), op().input_names.end(), ',');
-    EXPECT_EQ(op().arity == 0 ? 0 : op().arity - 1, commas)
-        << "OpDef::input_names: " << op().input_names;
+    EXPECT_EQ(op().arity == 0 ? 0 : op().arity - 1, commas) << "OpDef::input_names: " << op().input_names;
   }
   static const std::set<std::string_view> elsewhere = {"read_variable"};  // Variable::value
   if (elsewhere.contains(op().name)) return;

@@ -97,8 +97,7 @@ TEST(Scatter, SharesTheGradientOfTies) {
 }
 
 TEST(Scatter, WrapsIntegersAround) {
-  const Tensor y =
-      tensor_scatter_nd_add(constant({250}, uint8), constant({{0}}), constant({10}, uint8));
+  const Tensor y = tensor_scatter_nd_add(constant({250}, uint8), constant({{0}}), constant({10}, uint8));
   EXPECT_EQ(y.item<int>(), 4);
 }
 

@@ -42,9 +42,8 @@ TEST(Matmul, NamesBothSizes) {
     matmul(zeros({32, 784}), zeros({64, 10}));
     FAIL() << "no error";
   } catch (const ShapeError& error) {
-    EXPECT_STREQ(
-        error.what(),
-        "matmul: inner dimensions differ, 784 and 64\n  a: float32[32, 784]\n  b: float32[64, 10]");
+    EXPECT_STREQ(error.what(),
+                 "matmul: inner dimensions differ, 784 and 64\n  a: float32[32, 784]\n  b: float32[64, 10]");
   }
 }
 
@@ -66,8 +65,7 @@ TEST(Clip, KeepsMissingGradientsAndZeros) {
 }
 
 TEST(Clip, MakesEverythingNaNIfTheNormIsNotFinite) {
-  const std::vector<Tensor> gradients = {constant({std::numeric_limits<float>::infinity(), 1.0f}),
-                                         constant({2.0})};
+  const std::vector<Tensor> gradients = {constant({std::numeric_limits<float>::infinity(), 1.0f}), constant({2.0})};
   for (const Tensor& tensor : clip_by_global_norm(gradients, 1.0).tensors) {
     for (float x : tensor.to_vector<float>()) EXPECT_TRUE(std::isnan(x));
   }

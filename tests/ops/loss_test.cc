@@ -14,8 +14,7 @@ namespace {
 void expect_near(const Tensor& x, const std::vector<double>& want) {
   const std::vector<double> values = x.to_vector<double>();
   ASSERT_EQ(values.size(), want.size());
-  for (std::size_t i = 0; i < want.size(); ++i)
-    EXPECT_NEAR(values[i], want[i], 1e-12) << "element " << i;
+  for (std::size_t i = 0; i < want.size(); ++i) EXPECT_NEAR(values[i], want[i], 1e-12) << "element " << i;
 }
 
 TEST(SoftmaxCrossEntropy, GivesLogitsSoftmaxMinusLabelsWhateverTheLabelsSumTo) {
@@ -55,11 +54,8 @@ TEST(SoftmaxCrossEntropy, HasSecondDerivatives) {
 }
 
 TEST(SparseSoftmaxCrossEntropy, RefusesLabelsThatAreNoClasses) {
-  EXPECT_THROW(sparse_softmax_cross_entropy_with_logits(constant({3}), constant({{1.0, 2.0, 3.0}})),
-               IndexError);
-  EXPECT_THROW(
-      sparse_softmax_cross_entropy_with_logits(constant({-1}), constant({{1.0, 2.0, 3.0}})),
-      IndexError);
+  EXPECT_THROW(sparse_softmax_cross_entropy_with_logits(constant({3}), constant({{1.0, 2.0, 3.0}})), IndexError);
+  EXPECT_THROW(sparse_softmax_cross_entropy_with_logits(constant({-1}), constant({{1.0, 2.0, 3.0}})), IndexError);
 }
 
 TEST(SigmoidCrossEntropy, HasTheGradientSigmoidMinusLabelAtZero) {

@@ -27,14 +27,11 @@ TEST(BatchNormTraining, AgreesWithMomentsInValueAndGradients) {
   const Tensor plain = batch_normalization(x, m.mean, m.variance, offset, scale, 0.01);
   EXPECT_LT(largest(fused.y - plain), 1e-12);
   // The moments' own gradients count as well.
-  const Tensor loss =
-      reduce_sum(fused.y * weights) + reduce_sum(fused.mean * scale + fused.variance * offset);
-  const Tensor same =
-      reduce_sum(plain * weights) + reduce_sum(m.mean * scale + m.variance * offset);
+  const Tensor loss = reduce_sum(fused.y * weights) + reduce_sum(fused.mean * scale + fused.variance * offset);
+  const Tensor same = reduce_sum(plain * weights) + reduce_sum(m.mean * scale + m.variance * offset);
   const std::vector<Tensor> a = tape.gradient(loss, sources);
   const std::vector<Tensor> b = tape.gradient(same, sources);
-  for (std::size_t i = 0; i < sources.size(); ++i)
-    EXPECT_LT(largest(a[i] - b[i]), 1e-11) << "source " << i;
+  for (std::size_t i = 0; i < sources.size(); ++i) EXPECT_LT(largest(a[i] - b[i]), 1e-11) << "source " << i;
 }
 
 TEST(FusedBatchNorm, HandsOutTheUnbiasedVariance) {

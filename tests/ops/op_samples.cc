@@ -24,9 +24,8 @@ std::vector<std::vector<Shape>> shapes_for_arity(int arity) {
               {{}, {5}},     {{5}, {}},        {{2, 1, 3}, {4, 1}}, {{0}, {1}},
               {{0, 3}, {3}}, {{67}, {67}},     {{1}, {33}},         {{2, 17}, {2, 1}}};
     default:
-      return {{{}, {}, {}},          {{3, 4}, {3, 4}, {3, 4}}, {{3, 1}, {4}, {}},
-              {{4}, {3, 1}, {3, 4}}, {{}, {5}, {5}},           {{5}, {}, {}},
-              {{0}, {1}, {}},        {{67}, {67}, {67}},       {{2, 1}, {1, 3}, {}}};
+      return {{{}, {}, {}},  {{3, 4}, {3, 4}, {3, 4}}, {{3, 1}, {4}, {}},  {{4}, {3, 1}, {3, 4}}, {{}, {5}, {5}},
+              {{5}, {}, {}}, {{0}, {1}, {}},           {{67}, {67}, {67}}, {{2, 1}, {1, 3}, {}}};
   }
 }
 
@@ -49,8 +48,7 @@ std::vector<OpSample> all_samples(const OpDef& op) {
     return op.test->samples == nullptr ? std::vector<OpSample>() : op.test->samples();
   }
   std::vector<OpSample> samples;
-  for (const std::vector<Shape>& shapes : shapes_for_arity(op.arity))
-    samples.push_back(elementwise_sample(op, shapes));
+  for (const std::vector<Shape>& shapes : shapes_for_arity(op.arity)) samples.push_back(elementwise_sample(op, shapes));
   return samples;
 }
 
@@ -71,8 +69,7 @@ double draw(const Domain& domain, DType dtype, Random& random) {
   if (low > high) low = high = std::round(domain.low);
   if (dtype == DType::kUInt8) low = std::max(low, 0.0);
   if (low > high) high = low;
-  return static_cast<double>(
-      random.integer(static_cast<std::int64_t>(low), static_cast<std::int64_t>(high)));
+  return static_cast<double>(random.integer(static_cast<std::int64_t>(low), static_cast<std::int64_t>(high)));
 }
 
 Sample make_sample(const OpDef& op, const OpSample& source, DType dtype, std::size_t number) {
@@ -84,16 +81,13 @@ Sample make_sample(const OpDef& op, const OpSample& source, DType dtype, std::si
     const DType own = input.differentiable ? dtype : input.dtype;
     std::vector<double> values = input.values;
     if (values.empty()) {
-      for (std::int64_t i = 0; i < input.shape.size(); ++i)
-        values.push_back(draw(input.domain, own, random));
+      for (std::int64_t i = 0; i < input.shape.size(); ++i) values.push_back(draw(input.domain, own, random));
     }
     sample.inputs.push_back(make_tensor(own, input.shape, values));
     sample.differentiable.push_back(input.differentiable && is_floating(own));
-    sample.text += (sample.inputs.size() == 1 ? "" : ", ") + std::string(name_of(own)) +
-                   input.shape.to_string();
+    sample.text += (sample.inputs.size() == 1 ? "" : ", ") + std::string(name_of(own)) + input.shape.to_string();
   }
-  for (const auto& [name, value] : sample.attributes)
-    sample.text += ", " + name + "=" + value.to_string();
+  for (const auto& [name, value] : sample.attributes) sample.text += ", " + name + "=" + value.to_string();
   sample.text += ")";
   return sample;
 }
@@ -102,10 +96,8 @@ Sample make_sample(const OpDef& op, const OpSample& source, DType dtype, std::si
 Shape broadcast(const std::vector<Tensor>& inputs) {
   std::vector<std::int64_t> lengths;
   for (const Tensor& input : inputs) {
-    lengths.insert(
-        lengths.begin(),
-        static_cast<std::size_t>(std::max<int>(0, input.rank() - static_cast<int>(lengths.size()))),
-        1);
+    lengths.insert(lengths.begin(),
+                   static_cast<std::size_t>(std::max<int>(0, input.rank() - static_cast<int>(lengths.size()))), 1);
     for (int axis = 1; axis <= input.rank(); ++axis) {
       std::int64_t& length = lengths[lengths.size() - static_cast<std::size_t>(axis)];
       if (length == 1) length = input.dim(-axis);
@@ -136,8 +128,7 @@ Tensor elementwise_reference(const OpDef& op, const Sample& sample, DType dtype)
   for (std::size_t i = 0; i < values.size(); ++i) {
     double x[3] = {};
     for (std::size_t k = 0; k < inputs.size(); ++k) {
-      x[k] =
-          inputs[k][source_element(shape, sample.inputs[k].shape(), static_cast<std::int64_t>(i))];
+      x[k] = inputs[k][source_element(shape, sample.inputs[k].shape(), static_cast<std::int64_t>(i))];
     }
     values[i] = op.test->value(x, static_cast<const double*>(attributes.get()));
   }
@@ -194,8 +185,7 @@ std::vector<Sample> large_samples_of(const OpDef& op, DType dtype) {
     }
   }
   std::vector<Sample> samples;
-  for (std::size_t i = 0; i < sources.size(); ++i)
-    samples.push_back(make_sample(op, sources[i], dtype, 1000 + i));
+  for (std::size_t i = 0; i < sources.size(); ++i) samples.push_back(make_sample(op, sources[i], dtype, 1000 + i));
   return samples;
 }
 
@@ -204,15 +194,13 @@ std::vector<ErrorSample> error_samples_of(const OpDef& op) {
   const std::vector<OpSample> sources = all_samples(op);
   const DType dtype = dtypes_of(op).front();
   for (std::size_t i = 0; i < sources.size(); ++i) {
-    if (!sources[i].error.empty())
-      samples.push_back({make_sample(op, sources[i], dtype, i), sources[i].error});
+    if (!sources[i].error.empty()) samples.push_back({make_sample(op, sources[i], dtype, i), sources[i].error});
   }
   return samples;
 }
 
 std::vector<Tensor> reference_outputs(const OpDef& op, const Sample& sample, DType dtype) {
-  if (op.test->value != nullptr && op.test->reference == nullptr)
-    return {elementwise_reference(op, sample, dtype)};
+  if (op.test->value != nullptr && op.test->reference == nullptr) return {elementwise_reference(op, sample, dtype)};
   std::vector<ReferenceTensor> inputs;
   bool any_differentiable = false;
   for (std::size_t i = 0; i < sample.inputs.size(); ++i) {
@@ -225,8 +213,8 @@ std::vector<Tensor> reference_outputs(const OpDef& op, const Sample& sample, DTy
   std::vector<Tensor> tensors;
   for (const ReferenceTensor& output : outputs) {
     // A reference that computes in float64 need not know the dtype of its inputs.
-    const bool unspecified = output.dtype == DType::kFloat64 && any_differentiable &&
-                             !sample.attributes.contains("dtype");
+    const bool unspecified =
+        output.dtype == DType::kFloat64 && any_differentiable && !sample.attributes.contains("dtype");
     const DType own = unspecified ? dtype : output.dtype;
     tensors.push_back(make_tensor(own, output.shape, output.values));
   }

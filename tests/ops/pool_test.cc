@@ -22,8 +22,7 @@ TEST(MaxPool2D, SendsTheGradientToTheFirstOfTies) {
 
 TEST(MaxPool2D, GathersWhatItScatters) {
   const Tensor x = random::normal({2, 6, 6, 3}, 0, 1, float64, 1);
-  EXPECT_TRUE(equal_tensors(max_pool2d_gather(x, x, {2, 2}, {2, 2}, "VALID"),
-                            max_pool2d(x, {2, 2}, {2, 2}, "VALID")));
+  EXPECT_TRUE(equal_tensors(max_pool2d_gather(x, x, {2, 2}, {2, 2}, "VALID"), max_pool2d(x, {2, 2}, {2, 2}, "VALID")));
   const Tensor g = random::normal({2, 3, 3, 3}, 0, 1, float64, 2);
   const Tensor there = max_pool2d_scatter(x, g, {2, 2}, {2, 2}, "VALID");
   EXPECT_TRUE(equal_tensors(max_pool2d_gather(x, there, {2, 2}, {2, 2}, "VALID"), g));

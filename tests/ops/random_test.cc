@@ -28,18 +28,15 @@ TEST(Philox, GivesTheKnownAnswers) {
 
 TEST(Philox, FillsWordsAsBlockByBlock) {
   std::vector<std::uint32_t> words(4 * 37 + 3);
-  philox_words(0x123456789abcdefu, std::int64_t{4} * 0xfffffff0,
-               static_cast<std::int64_t>(words.size()), words.data());
+  philox_words(0x123456789abcdefu, std::int64_t{4} * 0xfffffff0, static_cast<std::int64_t>(words.size()), words.data());
   for (std::size_t i = 0; i < words.size(); ++i) {
     EXPECT_EQ(words[i], philox(0x123456789abcdefu, 0xfffffff0 + i / 4).words[i % 4]) << i;
   }
 }
 
 TEST(Random, RepeatsWithTheSeedAndDiffersWithout) {
-  EXPECT_TRUE(equal_tensors(random::normal({1001}, 0, 1, float32, 7),
-                            random::normal({1001}, 0, 1, float32, 7)));
-  EXPECT_FALSE(equal_tensors(random::normal({1001}, 0, 1, float32, 7),
-                             random::normal({1001}, 0, 1, float32, 8)));
+  EXPECT_TRUE(equal_tensors(random::normal({1001}, 0, 1, float32, 7), random::normal({1001}, 0, 1, float32, 7)));
+  EXPECT_FALSE(equal_tensors(random::normal({1001}, 0, 1, float32, 7), random::normal({1001}, 0, 1, float32, 8)));
   EXPECT_FALSE(equal_tensors(random::uniform({10}), random::uniform({10})));
   set_seed(3);
   const Tensor first = random::uniform({10});
@@ -77,9 +74,7 @@ TEST(Dropout, KeepsTheRateAndDropsTheSameElementsBackward) {
   EXPECT_TRUE(equal_tensors(tape.gradient(y, x), y));
 }
 
-TEST(Dropout, RefusesRatesOutsideTheRange) {
-  EXPECT_THROW(dropout(constant({1.0}), 1.0), ValueError);
-}
+TEST(Dropout, RefusesRatesOutsideTheRange) { EXPECT_THROW(dropout(constant({1.0}), 1.0), ValueError); }
 
 }  // namespace
 }  // namespace capstan

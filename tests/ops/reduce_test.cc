@@ -27,8 +27,7 @@ TEST(Reduce, SumsManyFloatsAccurately) {
   const std::vector<float> x(10'000'000, 0.1f);
   const double exact = 1e7 * static_cast<double>(0.1f);
   EXPECT_NEAR(reduce_sum(constant(x)).item<double>(), exact, exact * 1e-6);
-  EXPECT_NEAR(reduce_sum(constant(x, {1'000'000, 10}), 0)(3).item<double>(), exact / 10,
-              exact / 10 * 1e-6);
+  EXPECT_NEAR(reduce_sum(constant(x, {1'000'000, 10}), 0)(3).item<double>(), exact / 10, exact / 10 * 1e-6);
 }
 
 TEST(Reduce, GivesTheSameBitsOnEveryInstructionSet) {
@@ -36,8 +35,7 @@ TEST(Reduce, GivesTheSameBitsOnEveryInstructionSet) {
   for (std::size_t i = 0; i < x.size(); ++i) x[i] = std::sin(static_cast<float>(i));
   for (const ReduceShape& shape :
        {shape_of({{7 * 1500 * 37, true}}), shape_of({{7 * 1500, true}, {37, false}}),
-        shape_of({{7, false}, {1500 * 37, true}}),
-        shape_of({{7, true}, {1500, false}, {37, true}})}) {
+        shape_of({{7, false}, {1500 * 37, true}}), shape_of({{7, true}, {1500, false}, {37, true}})}) {
     const auto kept = static_cast<std::size_t>(shape.kept_count());
     for (Reduction reduction : {Reduction::kSum, Reduction::kMaximum, Reduction::kEuclideanNorm}) {
       std::vector<float> portable(kept);
@@ -45,8 +43,7 @@ TEST(Reduce, GivesTheSameBitsOnEveryInstructionSet) {
       for (int set = kPortable + 1; set <= instruction_set(); ++set) {
         std::vector<float> result(kept);
         reduce_with(set, reduction, float32, shape, x.data(), result.data());
-        EXPECT_EQ(std::memcmp(result.data(), portable.data(), kept * sizeof(float)), 0)
-            << "instruction set " << set;
+        EXPECT_EQ(std::memcmp(result.data(), portable.data(), kept * sizeof(float)), 0) << "instruction set " << set;
       }
     }
   }
@@ -66,8 +63,7 @@ TEST(Reduce, SharesTheGradientAmongTies) {
   GradientTape tape;
   const Tensor x = constant({1.0, 3.0, 3.0, 2.0});
   tape.watch(x);
-  EXPECT_EQ(tape.gradient(reduce_max(x), x).to_vector<float>(),
-            (std::vector<float>{0, 0.5, 0.5, 0}));
+  EXPECT_EQ(tape.gradient(reduce_max(x), x).to_vector<float>(), (std::vector<float>{0, 0.5, 0.5, 0}));
 }
 
 TEST(Reduce, DifferentiatesProductsWithZeros) {

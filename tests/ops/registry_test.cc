@@ -68,8 +68,7 @@ TEST(Call, RunsAnOpByItsName) {
 
 TEST(Call, NamesWhatIsWrong) {
   const std::vector<Tensor> one = {constant({1.0, 2.0})};
-  EXPECT_EQ(message_of<ValueError>([&] { call("no_such_op", one); }),
-            "call: there is no op \"no_such_op\"");
+  EXPECT_EQ(message_of<ValueError>([&] { call("no_such_op", one); }), "call: there is no op \"no_such_op\"");
   EXPECT_EQ(message_of<ValueError>([&] {
               call("reduce_sum", one, {{"axes", 1}});
             }),
@@ -86,10 +85,8 @@ TEST(Call, NamesWhatIsWrong) {
               call("exp", one, {{"axis", 1}});
             }),
             "exp: unknown attribute \"axis\"; it has none");
-  EXPECT_EQ(message_of<ValueError>([&] { call("reshape", one); }),
-            "reshape: attribute \"shape\" must be given");
-  EXPECT_EQ(message_of<ValueError>([&] { call("add", one); }),
-            "add: takes 2 arguments (x, y), not 1");
+  EXPECT_EQ(message_of<ValueError>([&] { call("reshape", one); }), "reshape: attribute \"shape\" must be given");
+  EXPECT_EQ(message_of<ValueError>([&] { call("add", one); }), "add: takes 2 arguments (x, y), not 1");
 }
 
 TEST(AttributeValue, PrintsAsItIsWritten) {
@@ -132,27 +129,22 @@ TEST(Attributes, GoThereAndBack) {
   IntList list;
   set_field(list, 2, "op", "strides");
   EXPECT_EQ(get_field(list).to_string(), "[2]");
-  set_field(list,
-            std::vector<AttributeValue>{std::vector<AttributeValue>{1, 2},
-                                        std::vector<AttributeValue>{3, 4}},
+  set_field(list, std::vector<AttributeValue>{std::vector<AttributeValue>{1, 2}, std::vector<AttributeValue>{3, 4}},
             "op", "paddings");
   EXPECT_EQ(get_field(list).to_string(), "[1, 2, 3, 4]");
 }
 
 TEST(Attributes, EqualListsAndTextsAreOne) {
   const std::vector<std::int64_t> a = {1, 2, 3};
-  EXPECT_EQ(intern(std::span<const std::int64_t>(a)),
-            intern(std::span<const std::int64_t>(std::vector(a))));
+  EXPECT_EQ(intern(std::span<const std::int64_t>(a)), intern(std::span<const std::int64_t>(std::vector(a))));
   EXPECT_EQ(intern(std::string_view("SAME")), intern(std::string("SA") + "ME"));
   EXPECT_NE(intern(std::string_view("SAME")).text, intern(std::string_view("VALID")).text);
 }
 
 TEST(Attributes, MoreAxesThanATensorHasAreAnError) {
   Axes axes;
-  EXPECT_EQ(message_of<ValueError>([&] {
-              set_field(axes, std::vector<AttributeValue>(9, AttributeValue(0)), "reduce_sum",
-                        "axis");
-            }),
+  EXPECT_EQ(message_of<ValueError>(
+                [&] { set_field(axes, std::vector<AttributeValue>(9, AttributeValue(0)), "reduce_sum", "axis"); }),
             "reduce_sum: attribute \"axis\" has 9 axes, a tensor at most 8");
 }
 

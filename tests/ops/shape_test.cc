@@ -53,8 +53,7 @@ TEST(Transpose, MovesLargeMatricesOfEveryElementSize) {
     const std::vector<double> to = y.to_vector<double>();
     for (std::int64_t i = 0; i < rows; ++i) {
       for (std::int64_t j = 0; j < columns; ++j) {
-        ASSERT_EQ(to[static_cast<std::size_t>(j * rows + i)],
-                  from[static_cast<std::size_t>(i * columns + j)])
+        ASSERT_EQ(to[static_cast<std::size_t>(j * rows + i)], from[static_cast<std::size_t>(i * columns + j)])
             << name_of(dtype) << " " << i << " " << j;
       }
     }

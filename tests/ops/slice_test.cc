@@ -19,8 +19,7 @@ TEST(Index, SelectsRowsSlicesAndNewAxes) {
   EXPECT_EQ(x(-1).to_vector<int>(), (std::vector<int>{8, 9, 10, 11}));
   EXPECT_EQ(x[1](2).item<int>(), 6);
   EXPECT_EQ(x(slice(), 1).to_vector<int>(), (std::vector<int>{1, 5, 9}));
-  EXPECT_EQ(x(slice(1, Slice::kEdge), slice(3, 0, -2)).to_vector<int>(),
-            (std::vector<int>{7, 5, 11, 9}));
+  EXPECT_EQ(x(slice(1, Slice::kEdge), slice(3, 0, -2)).to_vector<int>(), (std::vector<int>{7, 5, 11, 9}));
   EXPECT_EQ(x(ellipsis, newaxis, 0).shape(), (Shape{3, 1}));
 }
 
@@ -42,8 +41,7 @@ TEST(Index, NamesTheIndexTheAxisAndItsLength) {
     x(0, 4);
     FAIL();
   } catch (const IndexError& error) {
-    EXPECT_EQ(std::string(error.what()),
-              "getitem: index 4 is out of range for axis 1 of length 4\n  x: float32[3, 4]");
+    EXPECT_EQ(std::string(error.what()), "getitem: index 4 is out of range for axis 1 of length 4\n  x: float32[3, 4]");
   }
   EXPECT_THROW(x(0, 0, 0), IndexError);
   EXPECT_THROW(x(slice(0, 3, 0)), ValueError);
@@ -53,8 +51,7 @@ TEST(Index, NamesTheIndexTheAxisAndItsLength) {
 TEST(Index, ReadsExtremeStepsAndBounds) {
   const Tensor x = range(5);
   EXPECT_EQ(x(slice(0, 5, INT64_MAX)).to_vector<int>(), (std::vector<int>{0}));
-  EXPECT_EQ(x(slice(Slice::kEdge, Slice::kEdge, INT64_MIN)).to_vector<int>(),
-            (std::vector<int>{4}));
+  EXPECT_EQ(x(slice(Slice::kEdge, Slice::kEdge, INT64_MIN)).to_vector<int>(), (std::vector<int>{4}));
   EXPECT_EQ(x(slice(INT64_MIN + 1, INT64_MAX)).size(), 5);
 }
 

@@ -10,9 +10,7 @@ namespace capstan::testing {
 
 namespace {
 
-std::string describe(const Tensor& tensor) {
-  return std::string(name_of(tensor.dtype())) + tensor.shape().to_string();
-}
+std::string describe(const Tensor& tensor) { return std::string(name_of(tensor.dtype())) + tensor.shape().to_string(); }
 
 bool agree(double got, double want, double allowed) {
   if (std::isnan(want)) return std::isnan(got);
@@ -55,8 +53,8 @@ std::string difference(const Tensor& got, const Tensor& want, Tolerance toleranc
     const std::vector<std::int64_t> b = want.to_vector<std::int64_t>();
     for (std::size_t i = 0; i < b.size(); ++i) {
       if (a[i] == b[i]) continue;
-      return "element " + position(want.shape(), static_cast<std::int64_t>(i)) + ": got " +
-             std::to_string(a[i]) + ", want " + std::to_string(b[i]);
+      return "element " + position(want.shape(), static_cast<std::int64_t>(i)) + ": got " + std::to_string(a[i]) +
+             ", want " + std::to_string(b[i]);
     }
     return "";
   }
@@ -67,13 +65,11 @@ std::string difference(const Tensor& got, const Tensor& want, Tolerance toleranc
     if (std::isfinite(value)) largest = std::max(largest, std::abs(value));
   }
   for (std::size_t i = 0; i < b.size(); ++i) {
-    if (agree(a[i], b[i],
-              tolerance.relative * std::abs(b[i]) + tolerance.floor * largest + tolerance.absolute))
+    if (agree(a[i], b[i], tolerance.relative * std::abs(b[i]) + tolerance.floor * largest + tolerance.absolute))
       continue;
     std::ostringstream text;
     text.precision(17);
-    text << "element " << position(want.shape(), static_cast<std::int64_t>(i)) << ": got " << a[i]
-         << ", want " << b[i];
+    text << "element " << position(want.shape(), static_cast<std::int64_t>(i)) << ": got " << a[i] << ", want " << b[i];
     text.precision(2);
     text << " (difference " << a[i] - b[i] << ", largest " << largest << ")";
     return text.str();
@@ -87,9 +83,8 @@ bool same_bits(const Tensor& a, const Tensor& b) {
   const Tensor dense_a = a.to_dense();
   const Tensor dense_b = b.to_dense();
   return dense_a.dtype() == dense_b.dtype() && dense_a.shape() == dense_b.shape() &&
-         (dense_a.size() == 0 ||
-          std::memcmp(dense_a.raw_data(), dense_b.raw_data(),
-                      static_cast<std::size_t>(dense_a.size()) * size_of(dense_a.dtype())) == 0);
+         (dense_a.size() == 0 || std::memcmp(dense_a.raw_data(), dense_b.raw_data(),
+                                             static_cast<std::size_t>(dense_a.size()) * size_of(dense_a.dtype())) == 0);
 }
 
 bool all_zero(const Tensor& tensor) {

@@ -89,8 +89,7 @@ AttributeValue attribute_from_json(const Json& json) {
 
 AttributeMap attributes_from_json(const Json& json) {
   AttributeMap attributes;
-  for (const auto& [name, value] : json.items())
-    attributes.emplace(name, attribute_from_json(value));
+  for (const auto& [name, value] : json.items()) attributes.emplace(name, attribute_from_json(value));
   return attributes;
 }
 

@@ -30,9 +30,7 @@ void fill(const Tensor& tensor, const std::vector<double>& numbers) {
   for (std::size_t i = 0; i < numbers.size(); ++i) out[i] = convert<T>(numbers[i]);
 }
 
-std::size_t bytes_of(const Tensor& tensor) {
-  return static_cast<std::size_t>(tensor.size()) * size_of(tensor.dtype());
-}
+std::size_t bytes_of(const Tensor& tensor) { return static_cast<std::size_t>(tensor.size()) * size_of(tensor.dtype()); }
 
 }  // namespace
 
@@ -72,8 +70,8 @@ Tensor as_view(const Tensor& tensor) {
   poison(larger);
   const std::size_t element = size_of(tensor.dtype());
   if (tensor.size() > 0) {
-    std::memcpy(static_cast<std::byte*>(mutable_raw_data(larger)) + kOffset * element,
-                tensor.raw_data(), bytes_of(tensor));
+    std::memcpy(static_cast<std::byte*>(mutable_raw_data(larger)) + kOffset * element, tensor.raw_data(),
+                bytes_of(tensor));
   }
   return make_view(larger, tensor.shape(), kOffset);
 }

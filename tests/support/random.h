@@ -23,9 +23,7 @@ class Random {
   }
 
   // In [low, high).
-  double uniform(double low, double high) {
-    return low + (high - low) * (static_cast<double>(bits() >> 11) * 0x1p-53);
-  }
+  double uniform(double low, double high) { return low + (high - low) * (static_cast<double>(bits() >> 11) * 0x1p-53); }
 
   // In [low, high], both included.
   std::int64_t integer(std::int64_t low, std::int64_t high) {

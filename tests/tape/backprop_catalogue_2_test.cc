@@ -41,8 +41,7 @@ TEST(BackpropTest, GradientTapeStructure) {
   const auto mixed = tape.gradient(y, std::tuple{x1, x2, std::vector{x1, x3}});
   EXPECT_EQ(value(std::get<1>(mixed)), 2);
   EXPECT_EQ(value(std::get<2>(mixed)[1]), 3);
-  const auto map =
-      tape.gradient(y, std::pair{x1, std::map<std::string, Tensor>{{"x2", x2}, {"x3", x3}}});
+  const auto map = tape.gradient(y, std::pair{x1, std::map<std::string, Tensor>{{"x2", x2}, {"x3", x3}}});
   EXPECT_EQ(value(map.first), 1);
   EXPECT_EQ(value(map.second.at("x2")), 2);
   EXPECT_EQ(value(map.second.at("x3")), 3);
@@ -170,16 +169,14 @@ TEST(BackpropTest, UnconnectedGradientsZeros) {
   GradientTape tape;
   tape.watch(std::vector{x, y});
   const Tensor z = y * 2;
-  expect_values(tape.gradient(z, x, {.unconnected_gradients = UnconnectedGradients::kZero}),
-                {0, 0, 0, 0});
+  expect_values(tape.gradient(z, x, {.unconnected_gradients = UnconnectedGradients::kZero}), {0, 0, 0, 0});
 }
 
 TEST(BackpropTest, UnconnectedGradientsVariablesZeros) {
   const Variable x(ones({2, 2})), y(3.0);
   GradientTape tape;
   const Tensor z = y * 2;
-  expect_values(tape.gradient(z, x, {.unconnected_gradients = UnconnectedGradients::kZero}),
-                {0, 0, 0, 0});
+  expect_values(tape.gradient(z, x, {.unconnected_gradients = UnconnectedGradients::kZero}), {0, 0, 0, 0});
 }
 
 TEST(BackpropTest, EmptyParamsForValueAndGradFunction) {
@@ -378,8 +375,7 @@ TEST(BackpropTest, OverrideSecondOrderWithCustomGradient) {
           return {{a + 10}, [a](In g) -> Out {
                     const Tensor first = one_custom(
                         [](In) -> CustomGradientResult {
-                          return {{constant(-1.1, float64)},
-                                  [](In gg) -> Out { return {-2.1 * gg[0]}; }};
+                          return {{constant(-1.1, float64)}, [](In gg) -> Out { return {-2.1 * gg[0]}; }};
                         },
                         {a});
                     return {g[0] * first};
@@ -407,9 +403,7 @@ TEST(BackpropTest, CustomGradientForwardprop) {
           return {{a * 5}, [a](In g) -> Out {
                     return custom_gradient(
                         [](In rule) -> CustomGradientResult {
-                          return {{rule[0] * 2.1}, [](In d) -> Out {
-                                    return {3.1 * d[0], 2.2 * d[0]};
-                                  }};
+                          return {{rule[0] * 2.1}, [](In d) -> Out { return {3.1 * d[0], 2.2 * d[0]}; }};
                         },
                         {g[0], a});
                   }};

@@ -28,8 +28,7 @@ TEST(BackpropTest, AggregateGradients) {
   const std::vector<Tensor> ids = {constant({0, 1}), constant({2, 3}), constant({1, 3})};
   GradientTape tape;
   tape.watch(table);
-  const Tensor y = embedding_lookup(table, ids[0]) * embedding_lookup(table, ids[1]) *
-                   embedding_lookup(table, ids[2]);
+  const Tensor y = embedding_lookup(table, ids[0]) * embedding_lookup(table, ids[1]) * embedding_lookup(table, ids[2]);
   const Tensor g = tape.gradient(y, table);
   ASSERT_TRUE(g.is_row_sparse());
   EXPECT_EQ(g.indices().size(), 6);
@@ -134,8 +133,7 @@ TEST(BackpropTest, OutputGradUsedInComputation) {
   GradientTape tape;
   tape.watch(x);
   const Tensor loss = x * y;
-  expect_values(tape.gradient({loss, x}, x, {.output_gradients = {constant(1.0), constant(2.0)}}),
-                {4});
+  expect_values(tape.gradient({loss, x}, x, {.output_gradients = {constant(1.0), constant(2.0)}}), {4});
 }
 
 TEST(BackpropTest, Dy) {
@@ -308,8 +306,7 @@ TEST(BackpropTest, PythonMax) {
   const std::vector<Variable> x = {Variable(2.0), Variable(3.0), Variable(5.0)};
   GradientTape tape;
   const Variable& y = *std::max_element(
-      x.begin(), x.end(),
-      [](const Variable& a, const Variable& b) { return a.item<float>() < b.item<float>(); });
+      x.begin(), x.end(), [](const Variable& a, const Variable& b) { return a.item<float>() < b.item<float>(); });
   const std::vector<Tensor> g = tape.gradient(y, x);
   EXPECT_EQ(y.item<float>(), 5);
   expect_missing(g[0]);

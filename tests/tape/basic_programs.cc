@@ -193,8 +193,7 @@ void failed_gradient_uses_up_the_tape(Recorder& r) {
   t.watch(x);
   const Tensor y = custom_gradient(
       [](std::span<const Tensor> in) -> CustomGradientResult {
-        return {{in[0] * in[0]},
-                [](std::span<const Tensor>) -> std::vector<Tensor> { throw OwnError(); }};
+        return {{in[0] * in[0]}, [](std::span<const Tensor>) -> std::vector<Tensor> { throw OwnError(); }};
       },
       {x})[0];
   r.error("first call", [&] { t.gradient(y, x); });

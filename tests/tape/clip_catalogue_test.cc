@@ -24,11 +24,9 @@ TEST(ClipTest, ClipByValue) {
 TEST(ClipTest, ClipByValueAllDTypes) {
   for (const DType dtype : {float32, float64, bfloat16, int32, int64}) {
     const Tensor x = cast(constant({1, 2, 3, 4}), dtype);
-    expect_values(clip_by_value(x, cast(constant(2), dtype), cast(constant(3), dtype)),
-                  {2, 2, 3, 3});
+    expect_values(clip_by_value(x, cast(constant(2), dtype), cast(constant(3), dtype)), {2, 2, 3, 3});
   }
-  expect_values(clip_by_value(cast(constant({1, 2, 3, 4}), uint8), cast(constant(2), uint8),
-                              cast(constant(3), uint8)),
+  expect_values(clip_by_value(cast(constant({1, 2, 3, 4}), uint8), cast(constant(2), uint8), cast(constant(3), uint8)),
                 {2, 2, 3, 3});
 }
 
@@ -41,9 +39,8 @@ TEST(ClipTest, ClipByValueBadShape) {
   EXPECT_THROW(clip_by_value(ones({2}), zeros({3}), ones({3})), ShapeError);
 }
 
-void expect_clip_gradients(const Tensor& x, const Tensor& low, const Tensor& high,
-                           const std::vector<double>& gx, const std::vector<double>& glow,
-                           const std::vector<double>& ghigh) {
+void expect_clip_gradients(const Tensor& x, const Tensor& low, const Tensor& high, const std::vector<double>& gx,
+                           const std::vector<double>& glow, const std::vector<double>& ghigh) {
   GradientTape tape;
   tape.watch(std::vector{x, low, high});
   const Tensor y = clip_by_value(x, low, high);
@@ -54,18 +51,14 @@ void expect_clip_gradients(const Tensor& x, const Tensor& low, const Tensor& hig
 }
 
 TEST(ClipTest, ClipByValueGradient) {
-  const auto c = [](std::initializer_list<Literal> list) {
-    return constant(Literal(list), float32);
-  };
+  const auto c = [](std::initializer_list<Literal> list) { return constant(Literal(list), float32); };
   expect_clip_gradients(constant(0.0), constant(-1.0), constant(1.0), {1}, {0}, {0});
   expect_clip_gradients(constant(2.0), constant(-1.0), constant(1.0), {0}, {0}, {1});
   expect_clip_gradients(c({0, -2, 2, -2}), constant(-1.0), constant(1.0), {1, 0, 0, 0}, {2}, {1});
-  expect_clip_gradients(c({-1, -2, 0, 2}), c({-2, -1, -3, 0}), constant(1.0), {1, 0, 1, 0},
-                        {0, 1, 0, 0}, {1});
-  expect_clip_gradients(c({-1, -2, 0, 2}), c({-2, -1, -3, 0}), c({1, 2, -1, 1}), {1, 0, 0, 0},
-                        {0, 1, 0, 0}, {0, 0, 1, 1});
-  expect_clip_gradients(c({{-2, 3}, {2, -1}}), c({-1, -2}), c({{1, 2}, {3, 4}}), {0, 0, 1, 1},
-                        {1, 0}, {0, 1, 0, 0});
+  expect_clip_gradients(c({-1, -2, 0, 2}), c({-2, -1, -3, 0}), constant(1.0), {1, 0, 1, 0}, {0, 1, 0, 0}, {1});
+  expect_clip_gradients(c({-1, -2, 0, 2}), c({-2, -1, -3, 0}), c({1, 2, -1, 1}), {1, 0, 0, 0}, {0, 1, 0, 0},
+                        {0, 0, 1, 1});
+  expect_clip_gradients(c({{-2, 3}, {2, -1}}), c({-1, -2}), c({{1, 2}, {3, 4}}), {0, 0, 1, 1}, {1, 0}, {0, 1, 0, 0});
 }
 
 TEST(ClipTest, ClipByNormClipped) {
@@ -104,8 +97,7 @@ TEST(ClipTest, ClipByNormOfTheGuide) {
 }
 
 TEST(ClipTest, ClipByGlobalNormClipped) {
-  const std::vector<Tensor> x = {constant({{-2.0, 0.0, 0.0}, {4.0, 0.0, 0.0}}),
-                                 constant({1.0, -2.0})};
+  const std::vector<Tensor> x = {constant({{-2.0, 0.0, 0.0}, {4.0, 0.0, 0.0}}), constant({1.0, -2.0})};
   const auto [clipped, norm] = clip_by_global_norm(x, 4.0);
   expect_values(norm, {5});
   expect_values(clipped[0], {-1.6, 0, 0, 3.2, 0, 0});
@@ -125,8 +117,7 @@ TEST(ClipTest, ClipByGlobalNormWithMissing) {
 }
 
 TEST(ClipTest, ClipByGlobalNormNotClipped) {
-  const std::vector<Tensor> x = {constant({{-2.0, 0.0, 0.0}, {4.0, 0.0, 0.0}}),
-                                 constant({1.0, -2.0})};
+  const std::vector<Tensor> x = {constant({{-2.0, 0.0, 0.0}, {4.0, 0.0, 0.0}}), constant({1.0, -2.0})};
   const auto [clipped, norm] = clip_by_global_norm(x, 6.0);
   expect_values(norm, {5});
   expect_values(clipped[0], {-2, 0, 0, 4, 0, 0});
@@ -142,8 +133,7 @@ TEST(ClipTest, ClipByGlobalNormZero) {
 
 TEST(ClipTest, ClipByGlobalNormNonFinite) {
   for (const double bad : {kInf, -kInf, kNan}) {
-    const auto [clipped, norm] =
-        clip_by_global_norm(std::vector{constant({-2.0, bad}), constant({1.0, -2.0})}, 6.0);
+    const auto [clipped, norm] = clip_by_global_norm(std::vector{constant({-2.0, bad}), constant({1.0, -2.0})}, 6.0);
     expect_values(clipped[0], {kNan, kNan});
     expect_values(clipped[1], {kNan, kNan});
   }

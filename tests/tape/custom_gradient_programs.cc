@@ -165,8 +165,7 @@ void several_results_and_missing_gradient(Recorder& r) {
 void custom_gradient_errors(Recorder& r) {
   const Tensor x = r.x("x");
   const Variable v = r.v("v");
-  const auto gradient_of = [](const std::function<CustomGradientResult(In)>& f,
-                              std::vector<Tensor> arguments) {
+  const auto gradient_of = [](const std::function<CustomGradientResult(In)>& f, std::vector<Tensor> arguments) {
     GradientTape t;
     t.watch(arguments);
     const Tensor y = custom_gradient(f, arguments)[0];
@@ -180,11 +179,7 @@ void custom_gradient_errors(Recorder& r) {
         {x, x + 1.0});
   });
   r.error("none", [&] {
-    gradient_of(
-        [](In in) -> CustomGradientResult {
-          return {{in[0] * 2.0}, [](In) -> Out { return {}; }};
-        },
-        {x});
+    gradient_of([](In in) -> CustomGradientResult { return {{in[0] * 2.0}, [](In) -> Out { return {}; }}; }, {x});
   });
   r.error("throws", [&] {
     gradient_of(

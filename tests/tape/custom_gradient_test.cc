@@ -89,9 +89,7 @@ TEST(CustomGradient, WritingToAnArgumentDoesNotCaptureIt) {
 TEST(CustomGradient, CapturedVariablesNeedARule) {
   const Variable v(2.0, {.name = "scale"});
   const Tensor x = constant(3.0);
-  const auto f = [&](In in) -> CustomGradientResult {
-    return {{in[0] * v}, [](In g) -> Out { return {g[0]}; }};
-  };
+  const auto f = [&](In in) -> CustomGradientResult { return {{in[0] * v}, [](In g) -> Out { return {g[0]}; }}; };
   // With and without a tape.
   expect_error<GradientError>([&] { custom_gradient(f, {x}); }, "\"scale\"");
   GradientTape tape;
@@ -109,13 +107,10 @@ TEST(CustomGradient, NumberOfVariableGradientsIsChecked) {
   tape.watch(x);
   const Tensor y = custom_gradient(
       [&](In in) -> CustomGradientResult {
-        return {{in[0] * v},
-                [](In g) -> Out { return {g[0]}; },
-                [](In, Variables) -> Out { return {}; }};
+        return {{in[0] * v}, [](In g) -> Out { return {g[0]}; }, [](In, Variables) -> Out { return {}; }};
       },
       {x})[0];
-  expect_error<GradientError>([&] { tape.gradient(y, x); },
-                              "expected 1 gradients of variables, not 0");
+  expect_error<GradientError>([&] { tape.gradient(y, x); }, "expected 1 gradients of variables, not 0");
 }
 
 TEST(CustomGradient, ShapeAndDTypeOfGradientsAreChecked) {
@@ -123,20 +118,18 @@ TEST(CustomGradient, ShapeAndDTypeOfGradientsAreChecked) {
   const auto with = [&](const Tensor& gradient) {
     GradientTape tape;
     tape.watch(x);
-    const Tensor y =
-        x * 3 + custom_gradient(
-                    [&](In in) -> CustomGradientResult {
-                      return {{in[0] * 2}, [gradient](In) -> Out { return {gradient}; }};
-                    },
-                    {x})[0];
+    const Tensor y = x * 3 + custom_gradient(
+                                 [&](In in) -> CustomGradientResult {
+                                   return {{in[0] * 2}, [gradient](In) -> Out { return {gradient}; }};
+                                 },
+                                 {x})[0];
     return tape.gradient(y, x);
   };
   expect_values(with(constant({1.0, 1.0})), {4, 4});
   expect_values(with(Tensor()), {3, 3});
   expect_error<ShapeError>([&] { with(ones({3})); }, "gradient 0 has shape [3], its argument [2]");
   expect_error<ShapeError>([&] { with(constant(1.0)); }, "custom_gradient");
-  expect_error<DTypeError>([&] { with(ones({2}, float64)); },
-                           "gradient 0 is float64, its argument float32");
+  expect_error<DTypeError>([&] { with(ones({2}, float64)); }, "gradient 0 is float64, its argument float32");
   expect_error<DTypeError>([&] { with(constant({1, 1})); }, "int32");
 }
 

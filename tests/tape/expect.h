@@ -14,8 +14,7 @@ namespace capstan::testing {
 inline double value(const Tensor& tensor) { return tensor.item<double>(); }
 
 // The elements of a tensor, row-major, within a relative distance (absolute below 1).
-inline void expect_values(const Tensor& tensor, const std::vector<double>& want,
-                          double tolerance = 1e-6) {
+inline void expect_values(const Tensor& tensor, const std::vector<double>& want, double tolerance = 1e-6) {
   ASSERT_TRUE(tensor.has_value()) << "the gradient is missing";
   const std::vector<double> got = tensor.to_dense().to_vector<double>();
   ASSERT_EQ(got.size(), want.size());

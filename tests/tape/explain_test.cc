@@ -74,8 +74,7 @@ TEST(Explain, AgreesWithGradient) {
   for (const Tensor& target : targets) {
     EXPECT_EQ(tape.explain(target, x) == "connected", tape.gradient(target, x).has_value());
     EXPECT_EQ(tape.explain(target, v) == "connected", tape.gradient(target, v).has_value());
-    EXPECT_EQ(tape.explain(target, parts[1]) == "connected",
-              tape.gradient(target, parts[1]).has_value());
+    EXPECT_EQ(tape.explain(target, parts[1]) == "connected", tape.gradient(target, parts[1]).has_value());
   }
 }
 

@@ -17,9 +17,8 @@ const Programs& programs() {
   static const Programs all = [] {
     Programs list;
     for (Programs (*family)() :
-         {basic_programs, higher_order_programs, target_programs, unconnected_programs,
-          recording_programs, custom_gradient_programs, sparse_programs, variable_programs,
-          hessian_programs, training_programs}) {
+         {basic_programs, higher_order_programs, target_programs, unconnected_programs, recording_programs,
+          custom_gradient_programs, sparse_programs, variable_programs, hessian_programs, training_programs}) {
       for (auto& [name, program] : family()) {
         if (!list.emplace(name, program).second) throw std::runtime_error("two programs " + name);
       }
@@ -72,8 +71,7 @@ TEST(GoldenPrograms, EveryCaseIsPortedOrLeftOutWithAReason) {
     EXPECT_NE(programs().contains(name), left_out.contains(name)) << name;
   }
   for (const auto& [name, program] : programs()) EXPECT_TRUE(names.contains(name)) << name;
-  for (const auto& [name, reason] : left_out)
-    EXPECT_TRUE(names.contains(name) && !reason.empty()) << name;
+  for (const auto& [name, reason] : left_out) EXPECT_TRUE(names.contains(name) && !reason.empty()) << name;
 }
 
 }  // namespace

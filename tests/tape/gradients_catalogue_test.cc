@@ -202,9 +202,7 @@ TEST(CustomGradientTest, CustomGradientStructuralInputOutput) {
   tape.watch(std::vector{a, b, c});
   const Out y = custom_gradient(
       [](In in) -> CustomGradientResult {
-        return {{in[0] * 2, in[1] * 3, in[2] * 4}, [](In g) -> Out {
-                  return {g[0] * 20, g[1] * 30, g[2] * 40};
-                }};
+        return {{in[0] * 2, in[1] * 3, in[2] * 4}, [](In g) -> Out { return {g[0] * 20, g[1] * 30, g[2] * 40}; }};
       },
       {a, b, c});
   ASSERT_EQ(y.size(), 3u);
@@ -315,8 +313,7 @@ std::vector<double> hessian(const std::function<Tensor(const Tensor&)>& f, const
   outer.stop();
   std::vector<double> rows;
   for (std::int64_t i = 0; i < g.size(); ++i) {
-    const Tensor weight =
-        reshape(one_hot(constant(static_cast<int>(i)), g.size(), 1, 0, -1, x.dtype()), g.shape());
+    const Tensor weight = reshape(one_hot(constant(static_cast<int>(i)), g.size(), 1, 0, -1, x.dtype()), g.shape());
     const Tensor row = outer.gradient(g, x, {.output_gradients = {weight}});
     for (const double element : row.to_vector<double>()) rows.push_back(element);
   }
@@ -341,8 +338,7 @@ TEST(HessianTest, Hessian2D) {
 }
 
 TEST(HessianTest, HessianVectorProduct) {
-  const Tensor a = constant({{1, 2}, {4, 5}}, float64), x = constant({0.5, -1}, float64),
-               v = constant({3, 7}, float64);
+  const Tensor a = constant({{1, 2}, {4, 5}}, float64), x = constant({0.5, -1}, float64), v = constant({3, 7}, float64);
   GradientTape outer;
   outer.watch(x);
   GradientTape inner;
@@ -432,8 +428,7 @@ TEST(RecordTest, TapeGradientOfMatmulAndSum) {
   GradientTape tape;
   tape.watch(a);
   const Tensor y = reduce_sum(matmul(a, b));
-  expect_values(tape.gradient(y, a),
-                matmul(ones({2, 2}), b, {.transpose_b = true}).to_vector<double>());
+  expect_values(tape.gradient(y, a), matmul(ones({2, 2}), b, {.transpose_b = true}).to_vector<double>());
 }
 
 TEST(RecordTest, SparseCrossEntropyOfOneClass) {

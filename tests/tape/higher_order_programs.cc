@@ -256,8 +256,7 @@ Programs hessian_programs() {
   hessian("quadratic", [](const Tensor& x) {
     return 0.5 * reduce_sum(x * matvec(constant({{2, 1}, {0, 3}}, float64), x));
   });
-  hessian("rosenbrock",
-          [](const Tensor& x) { return pow(1 - x(0), 2) + 100 * pow(x(1) - pow(x(0), 2), 2); });
+  hessian("rosenbrock", [](const Tensor& x) { return pow(1 - x(0), 2) + 100 * pow(x(1) - pow(x(0), 2), 2); });
   hessian("logsumexp", [](const Tensor& x) { return reduce_logsumexp(x); });
   hessian("cubic_sum", [](const Tensor& x) { return reduce_sum(pow(x, 3)); });
   hessian("product", [](const Tensor& x) { return reduce_prod(x); });

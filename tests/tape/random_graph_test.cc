@@ -27,8 +27,7 @@ Tensor graph(std::uint64_t seed, int steps, const std::vector<Tensor>& inputs, b
   Random random(seed);
   std::vector<Tensor> pool = inputs;
   const auto any = [&]() -> const Tensor& {
-    return pool[static_cast<std::size_t>(
-        random.integer(0, static_cast<std::int64_t>(pool.size()) - 1))];
+    return pool[static_cast<std::size_t>(random.integer(0, static_cast<std::int64_t>(pool.size()) - 1))];
   };
   const Tensor rows = constant({2, 0, 2});
   for (int i = 0; i < steps; ++i) {
@@ -91,8 +90,7 @@ TEST(RandomGraphs, AllRoadsAgree) {
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
     SCOPED_TRACE(seed);
     Random random(seed * 1000);
-    const std::vector<Tensor> inputs = {draw(random, {3, 2}), draw(random, {3, 2}),
-                                        draw(random, {3, 2})};
+    const std::vector<Tensor> inputs = {draw(random, {3, 2}), draw(random, {3, 2}), draw(random, {3, 2})};
     const int steps = static_cast<int>(random.integer(1, 25));
     GradientTape single;
     single.watch(inputs);
@@ -131,9 +129,8 @@ TEST(RandomGraphs, DifferencesAgreeToSecondOrder) {
     SCOPED_TRACE(seed);
     Random random(seed * 1000);
     const std::vector<Tensor> inputs = {draw(random, {3, 2}), draw(random, {3, 2})};
-    EXPECT_NO_THROW(
-        check_gradients([&](const std::vector<Tensor>& x) { return graph(seed, 8, x, false); },
-                        inputs, {.order = 2, .directions = 3}));
+    EXPECT_NO_THROW(check_gradients([&](const std::vector<Tensor>& x) { return graph(seed, 8, x, false); }, inputs,
+                                    {.order = 2, .directions = 3}));
   }
 }
 

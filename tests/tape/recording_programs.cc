@@ -160,8 +160,8 @@ void errors_of_state(Recorder& r) {
   done.stop();
   r.error("pause after the block", [&] { const auto pause = done.stop_recording(); });
   r.error("reset outside a block", [&] { done.reset(); });
-  for (const char* name : {"watch a host array", "watch a number", "no target",
-                           "a number as target", "a host array as source"}) {
+  for (const char* name :
+       {"watch a host array", "watch a number", "no target", "a number as target", "a host array as source"}) {
     r.leave_out(name, "the types of C++ refuse it");
   }
   r.error("a missing source", [&] { done.gradient(x, {x, Tensor()}); });

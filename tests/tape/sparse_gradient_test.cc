@@ -97,8 +97,7 @@ TEST(RowSparse, ConcatAlongColumnsCutsTheRows) {
   const Tensor a = constant({{1, 2}, {3, 4}}, float32), b = constant({{5}, {6}}, float32);
   GradientTape tape;
   tape.watch(std::vector{a, b});
-  const Tensor y =
-      gather(concat({a, b}, -1), constant({1, 1})) * constant({{1, 2, 3}, {4, 5, 6}}, float32);
+  const Tensor y = gather(concat({a, b}, -1), constant({1, 1})) * constant({{1, 2, 3}, {4, 5, 6}}, float32);
   const auto g = tape.gradient(y, {a, b});
   EXPECT_TRUE(g[0].is_row_sparse());
   EXPECT_TRUE(g[1].is_row_sparse());

@@ -26,8 +26,7 @@ void repeated_rows(Recorder& r) {
 void two_gathers(Recorder& r) {
   const Variable v = r.v("v");
   GradientTape t;
-  const Tensor y =
-      reduce_sum(gather(v, constant({0})) * 3) + reduce_sum(gather(v, constant({1, 0})) * 5);
+  const Tensor y = reduce_sum(gather(v, constant({0})) * 3) + reduce_sum(gather(v, constant({1, 0})) * 5);
   r.out("g", t.gradient(y, v));
 }
 
@@ -50,9 +49,8 @@ void product_of_three_lookups(Recorder& r) {
   const Variable v = r.v("v");
   {
     GradientTape t;
-    const Tensor y =
-        reduce_sum(embedding_lookup(v, constant({0, 1})) * embedding_lookup(v, constant({2, 3})) *
-                   embedding_lookup(v, constant({1, 3})));
+    const Tensor y = reduce_sum(embedding_lookup(v, constant({0, 1})) * embedding_lookup(v, constant({2, 3})) *
+                                embedding_lookup(v, constant({1, 3})));
     r.out("g", t.gradient(y, v));
   }
   GradientTape t;

@@ -54,8 +54,7 @@ TEST(TapeState, UsedUpTapeRefusesAndStartsAfresh) {
   expect_values(tape.gradient(y, x), {6});
   EXPECT_FALSE(tape.is_recording());
   expect_error<GradientError>([&] { tape.gradient(y, x); }, "persistent = true");
-  expect_error<GradientError>([&] { (void)tape.stop_recording(); },
-                              "stop_recording: this tape is not recording");
+  expect_error<GradientError>([&] { (void)tape.stop_recording(); }, "stop_recording: this tape is not recording");
   expect_error<GradientError>([&] { tape.reset(); }, "reset: this tape is not recording");
   expect_error<GradientError>([&] { tape.explain(y, x); }, "already used");
   tape.stop();
@@ -185,8 +184,7 @@ TEST(TapeState, WatchingWithoutAnyRecordingTapeIsWithoutEffect) {
 }
 
 TEST(TapeState, VariablesAreWatchedByAnyRead) {
-  const Variable a(ones({2, 2})), b(ones({2, 2})), c(ones({2, 2})), d(ones({2, 2})),
-      e(ones({2, 2}));
+  const Variable a(ones({2, 2})), b(ones({2, 2})), c(ones({2, 2})), d(ones({2, 2})), e(ones({2, 2}));
   const Variable frozen(1.0, {.trainable = false});
   GradientTape tape;
   EXPECT_TRUE(tape.watched_variables().empty());
@@ -357,10 +355,8 @@ TEST(Structures, ComeBackAsTheyAre) {
   const std::array<Tensor, 2> ga = tape.gradient(y, array);
   expect_values(ga[0], {100});
   expect_values(ga[1], {5});
-  const auto gt = tape.gradient(
-      y, std::tuple{weights.kernel, x, std::map<int, Variable>{{7, weights.biases[0]}}});
-  static_assert(
-      std::is_same_v<decltype(gt), const std::tuple<Tensor, Tensor, std::map<int, Tensor>>>);
+  const auto gt = tape.gradient(y, std::tuple{weights.kernel, x, std::map<int, Variable>{{7, weights.biases[0]}}});
+  static_assert(std::is_same_v<decltype(gt), const std::tuple<Tensor, Tensor, std::map<int, Tensor>>>);
   expect_values(std::get<1>(gt), {2});
   expect_values(std::get<2>(gt).at(7), {10});
   const std::vector<std::pair<Tensor, Tensor>> gp =
@@ -376,8 +372,7 @@ TEST(Structures, AreWatchedAndSummedAsTargets) {
   const std::map<std::string, Tensor> x = {{"a", constant(2.0)}, {"b", constant(3.0)}};
   GradientTape tape;
   tape.watch(x);
-  const std::pair<Tensor, std::vector<Tensor>> targets = {x.at("a") * x.at("b"),
-                                                          {x.at("a") * 10, x.at("a") * 100}};
+  const std::pair<Tensor, std::vector<Tensor>> targets = {x.at("a") * x.at("b"), {x.at("a") * 10, x.at("a") * 100}};
   const std::map<std::string, Tensor> g = tape.gradient(targets, x);
   expect_values(g.at("a"), {113});
   expect_values(g.at("b"), {2});
@@ -386,8 +381,7 @@ TEST(Structures, AreWatchedAndSummedAsTargets) {
 // --- None and zeros, beyond the golden programs ---
 
 TEST(NoneOrZero, ZerosHaveTheDTypeOfTheSource) {
-  const Tensor half = ones({2}, bfloat16), integer = constant({1, 2}),
-               truth = constant({true, false});
+  const Tensor half = ones({2}, bfloat16), integer = constant({1, 2}), truth = constant({true, false});
   const Variable v(ones({2}, float64));
   GradientTape tape({.persistent = true});
   const Tensor y = constant(1.0);
@@ -407,9 +401,7 @@ TEST(NoneOrZero, NothingRunsBehindAnOpWithoutGradient) {
   tape.watch(x);
   const Tensor y = custom_gradient(
       [](std::span<const Tensor> in) -> CustomGradientResult {
-        return {{in[0] * 2}, [](std::span<const Tensor>) -> std::vector<Tensor> {
-                  throw std::logic_error("ran");
-                }};
+        return {{in[0] * 2}, [](std::span<const Tensor>) -> std::vector<Tensor> { throw std::logic_error("ran"); }};
       },
       {floor(x)})[0];
   expect_missing(tape.gradient(y, x));
@@ -426,9 +418,8 @@ TEST(NoneOrZero, ResultsBehindAnOpWithoutGradientAreSources) {
 
 TEST(NoneOrZero, SelfGradientsOfEveryDType) {
   GradientTape tape({.persistent = true});
-  for (const Tensor& x :
-       {ones({2}, bfloat16), ones({2}, float64), constant({1, 2}), constant({true, false}),
-        cast(constant({3, 4}), uint8), constant({5, 6}, int64)}) {
+  for (const Tensor& x : {ones({2}, bfloat16), ones({2}, float64), constant({1, 2}), constant({true, false}),
+                          cast(constant({3, 4}), uint8), constant({5, 6}, int64)}) {
     const Tensor g = tape.gradient(x, x);
     EXPECT_EQ(g.dtype(), x.dtype());
     expect_values(g, {1, 1});
@@ -450,11 +441,8 @@ TEST(OutputGradients, AreAddedForTargetsListedTwice) {
   GradientTape tape({.persistent = true});
   tape.watch(x);
   const Tensor y = x * x;
-  expect_values(
-      tape.gradient({y, y}, x, {.output_gradients = {constant({1.0, 0.0}), constant({10.0, 1.0})}}),
-      {22, 4});
-  expect_values(tape.gradient({x, x}, x, {.output_gradients = {constant({1.0, 0.0}), Tensor()}}),
-                {2, 1});
+  expect_values(tape.gradient({y, y}, x, {.output_gradients = {constant({1.0, 0.0}), constant({10.0, 1.0})}}), {22, 4});
+  expect_values(tape.gradient({x, x}, x, {.output_gradients = {constant({1.0, 0.0}), Tensor()}}), {2, 1});
   // The weights are the caller's and stay as they were.
   const Tensor weight = constant({3.0, 4.0});
   const Tensor a = tape.gradient({y, x}, x, {.output_gradients = {weight, weight}});

@@ -22,8 +22,7 @@ std::string sparse_difference(const Tensor& got, const Json& want, Tolerance tol
   const auto lengths = want.at("dense_shape").get<std::vector<std::int64_t>>();
   if (got.shape() != Shape(std::span<const std::int64_t>(lengths)))
     return "the dense shape is " + got.shape().to_string();
-  if (got.values().shape() != values.shape())
-    return "the rows have shape " + got.values().shape().to_string();
+  if (got.values().shape() != values.shape()) return "the rows have shape " + got.values().shape().to_string();
   const auto sorted = [](const Tensor& ids, const Tensor& rows) {
     const std::vector<std::int64_t> numbers = ids.to_vector<std::int64_t>();
     const std::vector<double> elements = rows.to_vector<double>();
@@ -42,10 +41,9 @@ std::string sparse_difference(const Tensor& got, const Json& want, Tolerance tol
   const auto b = sorted(indices, values);
   for (std::size_t i = 0; i < b.size(); ++i) {
     for (std::size_t k = 0; k < b[i].size(); ++k) {
-      if (!(std::abs(a[i][k] - b[i][k]) <=
-            tolerance.relative * std::abs(b[i][k]) + tolerance.floor)) {
-        return "row " + std::to_string(i) + " of the sorted rows: got " + std::to_string(a[i][k]) +
-               ", want " + std::to_string(b[i][k]);
+      if (!(std::abs(a[i][k] - b[i][k]) <= tolerance.relative * std::abs(b[i][k]) + tolerance.floor)) {
+        return "row " + std::to_string(i) + " of the sorted rows: got " + std::to_string(a[i][k]) + ", want " +
+               std::to_string(b[i][k]);
       }
     }
   }
@@ -54,23 +52,19 @@ std::string sparse_difference(const Tensor& got, const Json& want, Tolerance tol
 
 }  // namespace
 
-Value value_of(const Tensor& tensor) {
-  return {.kind = Value::Kind::kTensor, .tensor = tensor, .list = {}, .map = {}};
-}
+Value value_of(const Tensor& tensor) { return {.kind = Value::Kind::kTensor, .tensor = tensor, .list = {}, .map = {}}; }
 Value value_of(const Variable& variable) { return value_of(variable.value()); }
 
 std::string difference(const Value& got, const Json& want, double relative) {
   if (want.is_null()) {
     if (got.kind != Value::Kind::kTensor) return "got a structure, want a missing gradient";
-    return got.tensor.has_value() ? "got " + got.tensor.to_string() + ", want a missing gradient"
-                                  : "";
+    return got.tensor.has_value() ? "got " + got.tensor.to_string() + ", want a missing gradient" : "";
   }
   if (want.contains("list")) {
     const Json& items = want.at("list");
     if (got.kind != Value::Kind::kList) return "not a list";
     if (got.list.size() != items.size()) {
-      return "got " + std::to_string(got.list.size()) + " items, want " +
-             std::to_string(items.size());
+      return "got " + std::to_string(got.list.size()) + " items, want " + std::to_string(items.size());
     }
     for (std::size_t i = 0; i < items.size(); ++i) {
       const std::string text = difference(got.list[i], items[i], relative);
@@ -104,17 +98,14 @@ std::string difference(const Value& got, const Json& want, double relative) {
 
 Recorder::Recorder(const Json& golden) : golden_(golden) {}
 
-Tensor Recorder::x(const std::string& name) const {
-  return tensor_from_json(golden_.at("inputs").at(name));
-}
+Tensor Recorder::x(const std::string& name) const { return tensor_from_json(golden_.at("inputs").at(name)); }
 
 Variable Recorder::v(const std::string& name, bool trainable) const {
   return Variable(x(name), {.trainable = trainable, .name = name});
 }
 
 void Recorder::mark(const char* kind, const std::string& name) {
-  EXPECT_TRUE(golden_.contains(kind) && golden_.at(kind).contains(name))
-      << "the case has no " << name;
+  EXPECT_TRUE(golden_.contains(kind) && golden_.at(kind).contains(name)) << "the case has no " << name;
   EXPECT_TRUE(seen_.insert(std::string(kind) + "/" + name).second) << name << " was given twice";
 }
 
@@ -188,8 +179,7 @@ void Recorder::finish() const {
   for (const char* kind : {"results", "facts", "errors"}) {
     if (!golden_.contains(kind)) continue;
     for (const auto& [name, item] : golden_.at(kind).items()) {
-      EXPECT_TRUE(seen_.contains(std::string(kind) + "/" + name))
-          << "nothing was said of " << kind << "/" << name;
+      EXPECT_TRUE(seen_.contains(std::string(kind) + "/" + name)) << "nothing was said of " << kind << "/" << name;
     }
   }
 }
@@ -224,9 +214,9 @@ std::map<std::string, std::string> programs_left_out() {
                            "errors"}) {
     list.emplace(std::string("jacobian_") + name, jacobians);
   }
-  for (const char* name : {"of_square", "of_softmax", "of_linear", "of_norm_per_row",
-                           "of_row_outer_product", "of_not_independent", "of_single_example",
-                           "of_empty_row", "of_rank_three", "unconnected_and_errors"}) {
+  for (const char* name :
+       {"of_square", "of_softmax", "of_linear", "of_norm_per_row", "of_row_outer_product", "of_not_independent",
+        "of_single_example", "of_empty_row", "of_rank_three", "unconnected_and_errors"}) {
     list.emplace(std::string("batch_jacobian_") + name, jacobians);
   }
   list.emplace("hessian_of_logdet", "logdet is not there yet");
@@ -259,15 +249,14 @@ std::map<std::string, std::string> programs_left_out() {
                            "forward_mode_errors_and_custom"}) {
     list.emplace(name, "forward mode is not there yet");
   }
-  for (const char* name :
-       {"function_siblings", "function_unconnected_arguments", "function_of_variable",
-        "tape_inside_function", "sparse_gradient_out_of_function"}) {
+  for (const char* name : {"function_siblings", "function_unconnected_arguments", "function_of_variable",
+                           "tape_inside_function", "sparse_gradient_out_of_function"}) {
     list.emplace(name, "traced functions are not there yet");
   }
   list.emplace("recompute_equals_plain", "recompute_grad is not there yet");
   list.emplace("complex_gradients", "complex numbers are not there yet");
-  for (const char* name : {"identity_n, other output", "top_k indices", "bincount", "searchsorted",
-                           "histogram", "unique values", "sort", "band_part that drops it"}) {
+  for (const char* name : {"identity_n, other output", "top_k indices", "bincount", "searchsorted", "histogram",
+                           "unique values", "sort", "band_part that drops it"}) {
     list.emplace(std::string("none_or_zero: ") + name, "the op is not there yet");
   }
   list.emplace("none_or_zero: truncatediv", "truncatediv takes integers");

@@ -47,10 +47,7 @@ Value value_of(const std::vector<T>& items) {
 }
 template <class A, class B>
 Value value_of(const std::pair<A, B>& pair) {
-  return {.kind = Value::Kind::kList,
-          .tensor = {},
-          .list = {value_of(pair.first), value_of(pair.second)},
-          .map = {}};
+  return {.kind = Value::Kind::kList, .tensor = {}, .list = {value_of(pair.first), value_of(pair.second)}, .map = {}};
 }
 template <class... T>
 Value value_of(const std::tuple<T...>& tuple) {

@@ -40,8 +40,7 @@ void same_target_twice_and_no_target(Recorder& r) {
   r.out("once", t.gradient(y, x));
   r.out("twice", t.gradient({y, y}, x));
   r.out("none", t.gradient(nothing, x));
-  r.out("none_zero",
-        t.gradient(nothing, x, {.unconnected_gradients = UnconnectedGradients::kZero}));
+  r.out("none_zero", t.gradient(nothing, x, {.unconnected_gradients = UnconnectedGradients::kZero}));
   r.out("nothing", t.gradient(y, nothing));
 }
 
@@ -72,8 +71,7 @@ void some_targets_are_sources(Recorder& r) {
   t.watch(std::vector{x, y});
   const Tensor z = pow(y, 2);
   r.out("plain", t.gradient({x, y, z}, {x, y}));
-  r.out("seeded",
-        t.gradient({x, y, z}, {x, y}, {.output_gradients = {number(2), number(3), number(4)}}));
+  r.out("seeded", t.gradient({x, y, z}, {x, y}, {.output_gradients = {number(2), number(3), number(4)}}));
 }
 
 void target_is_a_variable(Recorder& r) {
@@ -272,9 +270,8 @@ void rows_of_a_matrix(Recorder& r) {
   t.watch(x);
   const Tensor y = matmul(a, x);
   t.stop();
-  r.out("rows",
-        std::vector{t.gradient(y, x, {.output_gradients = {constant({{1}, {0}}, float64)}}),
-                    t.gradient(y, x, {.output_gradients = {constant({{0}, {1}}, float64)}})});
+  r.out("rows", std::vector{t.gradient(y, x, {.output_gradients = {constant({{1}, {0}}, float64)}}),
+                            t.gradient(y, x, {.output_gradients = {constant({{0}, {1}}, float64)}})});
 }
 
 }  // namespace

@@ -83,8 +83,8 @@ TEST(Threads, ManyTapesOverSharedTensorsAndVariables) {
       const Tensor s = reduce_sum(g[0] * g[0]);
       const auto gg = outer.gradient(s, {x, w});
       // Every element of matmul(x, w) is 4; each gradient of x is 2 * 4 * 8 = 64.
-      const bool ok = value(g[0](0, 0)) == 64 && value(g[1](0, 0)) == 32 &&
-                      value(g[2](0)) == 8 * 32 && value(gg[0](0, 0)) == 2 * 64 * 2 * 8 * 8;
+      const bool ok = value(g[0](0, 0)) == 64 && value(g[1](0, 0)) == 32 && value(g[2](0)) == 8 * 32 &&
+                      value(gg[0](0, 0)) == 2 * 64 * 2 * 8 * 8;
       right += ok ? 1 : 0;
     }
   });
@@ -100,8 +100,7 @@ TEST(Threads, TensorsAndGradientsMayDieElsewhere) {
     const Tensor y = x * x;
     gradients[static_cast<std::size_t>(i)] = tape.gradient(y, x);
   });
-  for (std::size_t i = 0; i < gradients.size(); ++i)
-    expect_values(gradients[i], {2.0 * static_cast<double>(i)});
+  for (std::size_t i = 0; i < gradients.size(); ++i) expect_values(gradients[i], {2.0 * static_cast<double>(i)});
 }
 
 TEST(Threads, AStoppedTapeMayDieElsewhere) {

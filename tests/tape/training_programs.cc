@@ -54,11 +54,10 @@ void hessian_of_small_network(Recorder& r) {
     gradients.emplace(kParts[a], g[a]);
     std::vector<std::vector<Tensor>> rows(g.size());
     for (std::int64_t k = 0; k < g[a].size(); ++k) {
-      const Tensor weight = reshape(
-          one_hot(constant(static_cast<int>(k)), g[a].size(), 1, 0, -1, float64), g[a].shape());
-      const std::vector<Tensor> row = o.gradient(
-          g[a], p,
-          {.output_gradients = {weight}, .unconnected_gradients = UnconnectedGradients::kZero});
+      const Tensor weight =
+          reshape(one_hot(constant(static_cast<int>(k)), g[a].size(), 1, 0, -1, float64), g[a].shape());
+      const std::vector<Tensor> row =
+          o.gradient(g[a], p, {.output_gradients = {weight}, .unconnected_gradients = UnconnectedGradients::kZero});
       for (std::size_t b = 0; b < g.size(); ++b) rows[b].push_back(row[b]);
     }
     for (std::size_t b = 0; b < g.size(); ++b) {
@@ -187,16 +186,15 @@ void two_losses_and_clipping(Recorder& r) {
 
 void small_convolutional_network(Recorder& r) {
   const Tensor image = r.x("image");
-  const Variable kernel = r.v("kernel"), kernel_bias = r.v("kernel_bias"), scale = r.v("scale"),
-                 offset = r.v("offset"), w = r.v("w"), b = r.v("b");
+  const Variable kernel = r.v("kernel"), kernel_bias = r.v("kernel_bias"), scale = r.v("scale"), offset = r.v("offset"),
+                 w = r.v("w"), b = r.v("b");
   GradientTape t;
   Tensor h = relu(conv2d(image, kernel, {1, 1}, "SAME") + kernel_bias);
   const Moments m = moments(h, {0, 1, 2});
   h = batch_normalization(h, m.mean, m.variance, offset, scale, 0.001);
   h = max_pool2d(h, {2, 2}, {2, 2}, "VALID");
   const Tensor logits = matmul(reshape(h, {2, -1}), w) + b;
-  const Tensor loss =
-      reduce_sum(sparse_softmax_cross_entropy_with_logits(constant({1, 0}), logits));
+  const Tensor loss = reduce_sum(sparse_softmax_cross_entropy_with_logits(constant({1, 0}), logits));
   r.out("logits", logits);
   r.out("loss", loss);
   r.out("gradients", t.gradient(loss, {kernel, kernel_bias, scale, offset, w, b}));
@@ -222,8 +220,7 @@ void recurrent_with_embedding(Recorder& r) {
   const Variable table = r.v("table"), wx = r.v("wx"), wh = r.v("wh");
   GradientTape t;
   Tensor h = zeros({1, 2}, float64);
-  for (const int id : {2, 0, 2, 1})
-    h = tanh(matmul(embedding_lookup(table, constant({id})), wx) + matmul(h, wh));
+  for (const int id : {2, 0, 2, 1}) h = tanh(matmul(embedding_lookup(table, constant({id})), wx) + matmul(h, wh));
   const Tensor loss = reduce_sum(pow(h, 2));
   const auto g = t.gradient(loss, {table, wx, wh});
   r.out("loss", loss);

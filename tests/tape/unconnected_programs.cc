@@ -11,9 +11,7 @@ namespace capstan::testing {
 
 namespace {
 
-constexpr GradientOptions zero_mode() {
-  return {.unconnected_gradients = UnconnectedGradients::kZero};
-}
+constexpr GradientOptions zero_mode() { return {.unconnected_gradients = UnconnectedGradients::kZero}; }
 
 void none_and_zero(Recorder& r) {
   const Tensor x = r.x("x"), y = r.x("y");
@@ -44,8 +42,7 @@ Programs unconnected_programs() {
       {"none_and_zero", none_and_zero},
       {"zeros_for_variables_and_integers", zeros_for_variables_and_integers},
   };
-  const auto none_or_zero = [&](const std::string& name,
-                                const std::function<Tensor(const Tensor&)>& f) {
+  const auto none_or_zero = [&](const std::string& name, const std::function<Tensor(const Tensor&)>& f) {
     list.emplace("none_or_zero: " + name, [f](Recorder& r) {
       const Tensor x = r.x("x");
       GradientTape t;
@@ -69,9 +66,7 @@ Programs unconnected_programs() {
   none_or_zero("shape", [](T x) { return cast(shape(x), float64); });
   none_or_zero("one_hot of argmax", [](T x) { return one_hot(argmax(x), 2, 1, 0, -1, float64); });
   none_or_zero("relu of a negative number", [](T x) { return relu(-abs(x)); });
-  none_or_zero("where never selects it", [](T x) {
-    return where(constant({false, false}), x, 3.0 * ones_like(x));
-  });
+  none_or_zero("where never selects it", [](T x) { return where(constant({false, false}), x, 3.0 * ones_like(x)); });
   none_or_zero("maximum that it loses", [](T x) { return maximum(x, number(100)); });
   none_or_zero("times zero", [](T x) { return x * 0.0; });
   none_or_zero("stop_gradient", [](T x) { return stop_gradient(x); });
@@ -79,9 +74,7 @@ Programs unconnected_programs() {
   none_or_zero("first of two parts, only the second holds it", [](T x) {
     return split(concat({ones_like(x), x}, 0), 2)[0];
   });
-  none_or_zero("slice that leaves it out", [](T x) {
-    return concat({ones_like(x), x}, 0)(slice(0, 2));
-  });
+  none_or_zero("slice that leaves it out", [](T x) { return concat({ones_like(x), x}, 0)(slice(0, 2)); });
   none_or_zero("clip that it exceeds", [](T x) { return clip_by_value(x + 100.0, -1.0, 1.0); });
   none_or_zero("x to the power 0", [](T x) { return pow(x, 0.0); });
   none_or_zero("floormod", [](T x) { return x % 2.0; });
@@ -95,13 +88,10 @@ Programs unconnected_programs() {
   none_or_zero("equal", [](T x) { return cast(equal(x, x), float64); });
   none_or_zero("size", [](T x) { return cast(size(x), float64); });
   none_or_zero("rank", [](T x) { return cast(rank(x), float64); });
-  none_or_zero("random_uniform_like",
-               [](T x) { return random::uniform(x.shape(), 0, 1, float64) * 0.0; });
+  none_or_zero("random_uniform_like", [](T x) { return random::uniform(x.shape(), 0, 1, float64) * 0.0; });
   none_or_zero("fill", [](T) { return fill({2}, number(1)); });
   none_or_zero("eye", [](T) { return eye(2, -1, float64); });
-  none_or_zero("boolean_mask of nothing", [](T x) {
-    return boolean_mask(x, constant({false, false}));
-  });
+  none_or_zero("boolean_mask of nothing", [](T x) { return boolean_mask(x, constant({false, false})); });
   none_or_zero("reduce_any of comparisons", [](T x) { return cast(reduce_any(x > 0), float64); });
   none_or_zero("count_nonzero", [](T x) { return cast(count_nonzero(x), float64); });
   return list;

@@ -42,16 +42,13 @@ void result_of_an_assignment(Recorder& r) {
 void scatter_updates(Recorder& r) {
   const auto start = r.given("start").get<std::vector<double>>();
   const auto v = [&] { return Variable(constant(start)); };
-  const auto f8 = [](std::initializer_list<Literal> list) {
-    return constant(Literal(list), float64);
-  };
+  const auto f8 = [](std::initializer_list<Literal> list) { return constant(Literal(list), float64); };
   r.out("add", v().scatter_add(constant({1, 3}), f8({10, 20})).value());
   r.out("add_repeated", v().scatter_add(constant({1, 1}), f8({10, 20})).value());
   r.out("sub", v().scatter_sub(constant({0, 0}), f8({1, 1})).value());
   r.leave_out("mul", "scatter_mul is not there yet");
   r.leave_out("div", "scatter_div is not there yet");
-  const auto assigned = [&](Tensor (*op)(Operand, Operand, Operand), const Tensor& indices,
-                            const Tensor& updates) {
+  const auto assigned = [&](Tensor (*op)(Operand, Operand, Operand), const Tensor& indices, const Tensor& updates) {
     const Variable variable = v();
     variable.assign(op(variable, indices, updates));
     return variable.value();
@@ -95,8 +92,7 @@ void host_maximum(Recorder& r) {
   const std::vector<Variable> v = {r.v("a"), r.v("b"), r.v("c")};
   GradientTape t;
   const Variable y = *std::max_element(
-      v.begin(), v.end(),
-      [](const Variable& a, const Variable& b) { return a.item<double>() < b.item<double>(); });
+      v.begin(), v.end(), [](const Variable& a, const Variable& b) { return a.item<double>() < b.item<double>(); });
   r.out("value", y);
   r.out("g", t.gradient(y, v));
 }

@@ -27,8 +27,7 @@ TEST(VariableUnderTape, LaterWritesDoNotChangeSavedValues) {
        }},
       {"scatter_add", [](const Variable& v) { v.scatter_add(constant({0}), constant({5.0})); }},
       {"scatter_sub", [](const Variable& v) { v.scatter_sub(constant({0}), constant({5.0})); }},
-      {"scatter_update",
-       [](const Variable& v) { v.scatter_update(constant({1}), constant({5.0})); }},
+      {"scatter_update", [](const Variable& v) { v.scatter_update(constant({1}), constant({5.0})); }},
   };
   for (const auto& [name, write] : writes) {
     SCOPED_TRACE(name);
@@ -125,8 +124,7 @@ TEST(VariableUnderTape, TrainableIsAskedAtTheRead) {
 
 TEST(VariableErrors, ChangeNothing) {
   const Variable v(constant({1.0, 2.0}), {.name = "weights"});
-  expect_error<ShapeError>([&] { v.assign(ones({3})); },
-                           "\"weights\" has shape [2], the value [3]");
+  expect_error<ShapeError>([&] { v.assign(ones({3})); }, "\"weights\" has shape [2], the value [3]");
   expect_error<DTypeError>([&] { v.assign(ones({2}, float64)); }, "cast(x, dtype)");
   expect_error<ShapeError>([&] { v.assign_add(1.0); }, "[2], the value []");
   expect_error<ShapeError>([&] { v.assign_sub(ones({2, 2})); }, "assign_sub");
@@ -159,10 +157,8 @@ TEST(VariableErrors, UnderATapeLeaveItUsable) {
 TEST(VariableScatter, ValuesOfTheCatalogue) {
   const auto v = [] { return Variable(constant({1.0, 2.0})); };
   const auto at = [](int i) { return constant({i}); };
-  expect_values(v().scatter_add(at(1), constant({2.0})).scatter_add(at(1), constant({2.0})).value(),
-                {1, 6});
-  expect_values(v().scatter_sub(at(1), constant({2.0})).scatter_add(at(1), constant({2.0})).value(),
-                {1, 2});
+  expect_values(v().scatter_add(at(1), constant({2.0})).scatter_add(at(1), constant({2.0})).value(), {1, 6});
+  expect_values(v().scatter_sub(at(1), constant({2.0})).scatter_add(at(1), constant({2.0})).value(), {1, 2});
   expect_values(v().scatter_update(constant({0, 0}), constant({5.0, 7.0})).value(), {7, 2});
   expect_values(v().scatter_add(constant({0, 0}), constant({5.0, 7.0})).value(), {13, 2});
   const Variable table(zeros({3, 2}));

@@ -17,7 +17,8 @@ Initializer make_initializer(const std::string& type, const Json& config) {
   }
   if (type == "Constant") return initializers::Constant(config.value("value", 0.0));
   if (type == "Identity") return initializers::Identity(config.value("gain", 1.0));
-  if (type == "RandomNormal") return initializers::RandomNormal(config.value("mean", 0.0), config.value("stddev", 0.05), seed);
+  if (type == "RandomNormal")
+    return initializers::RandomNormal(config.value("mean", 0.0), config.value("stddev", 0.05), seed);
   if (type == "TruncatedNormal") {
     return initializers::TruncatedNormal(config.value("mean", 0.0), config.value("stddev", 0.05), seed);
   }

@@ -160,12 +160,12 @@ Schedule make_schedule(const std::string& type, const Json& config) {
   }
   const schedules::DecayOptions options{.staircase = config.value("staircase", false)};
   if (type == "InverseTimeDecay") {
-    return schedules::InverseTimeDecay(config.at("initial_learning_rate"), config.at("decay_steps"), config.at("decay_rate"),
-                                       options);
+    return schedules::InverseTimeDecay(config.at("initial_learning_rate"), config.at("decay_steps"),
+                                       config.at("decay_rate"), options);
   }
   if (type == "ExponentialDecay") {
-    return schedules::ExponentialDecay(config.at("initial_learning_rate"), config.at("decay_steps"), config.at("decay_rate"),
-                                       options);
+    return schedules::ExponentialDecay(config.at("initial_learning_rate"), config.at("decay_steps"),
+                                       config.at("decay_rate"), options);
   }
   if (type == "PolynomialDecay") {
     return schedules::PolynomialDecay(config.at("initial_learning_rate"), config.at("decay_steps"),
@@ -173,14 +173,17 @@ Schedule make_schedule(const std::string& type, const Json& config) {
                                       config.value("cycle", false));
   }
   if (type == "CosineDecay") {
-    schedules::CosineDecayOptions o{.alpha = config.value("alpha", 0.0), .warmup_steps = config.value("warmup_steps", 0.0)};
-    if (config.contains("warmup_target") && !config["warmup_target"].is_null()) o.warmup_target = config["warmup_target"].get<double>();
+    schedules::CosineDecayOptions o{.alpha = config.value("alpha", 0.0),
+                                    .warmup_steps = config.value("warmup_steps", 0.0)};
+    if (config.contains("warmup_target") && !config["warmup_target"].is_null())
+      o.warmup_target = config["warmup_target"].get<double>();
     return schedules::CosineDecay(config.at("initial_learning_rate"), config.at("decay_steps"), o);
   }
   if (type == "CosineDecayRestarts") {
-    return schedules::CosineDecayRestarts(
-        config.at("initial_learning_rate"), config.at("first_decay_steps"),
-        {.t_mul = config.value("t_mul", 2.0), .m_mul = config.value("m_mul", 1.0), .alpha = config.value("alpha", 0.0)});
+    return schedules::CosineDecayRestarts(config.at("initial_learning_rate"), config.at("first_decay_steps"),
+                                          {.t_mul = config.value("t_mul", 2.0),
+                                           .m_mul = config.value("m_mul", 1.0),
+                                           .alpha = config.value("alpha", 0.0)});
   }
   throw Lacking{"schedule " + type};
 }

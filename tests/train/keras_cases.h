@@ -29,8 +29,8 @@ Schedule make_schedule(const std::string& type, const Json& config);
 
 DType dtype_of(const std::string& name);
 
-// Runs every case of a file of tests/golden/keras. A case that throws Lacking must be in `lacking` (name and reason), and
-// all of `lacking` must occur.
+// Runs every case of a file of tests/golden/keras. A case that throws Lacking must be in `lacking` (name and reason),
+// and all of `lacking` must occur.
 void run_cases(const std::string& file, const std::function<void(const Json& document, const Json& one)>& run,
                const std::map<std::string, std::string>& lacking = {});
 

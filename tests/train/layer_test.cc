@@ -113,7 +113,9 @@ TEST(Layer, FreezesItsWeights) {
 TEST(Layer, ChecksWeightsBeforeItSetsThem) {
   const layers::Dense dense(2, {.name = "d"});
   dense(ones({1, 3}));
-  EXPECT_NE(message_of<ValueError>([&] { dense.set_weights({ones({3, 2})}); }).find("d has 2 weights, the list 1"),
+  EXPECT_NE(message_of<ValueError>([&] {
+              dense.set_weights({ones({3, 2})});
+            }).find("d has 2 weights, the list 1"),
             std::string::npos);
   const std::vector<Tensor> before = dense.get_weights();
   EXPECT_NE(message_of<ShapeError>([&] {
@@ -147,9 +149,11 @@ TEST(Layer, ConvertsFloatingInputs) {
 }
 
 TEST(Dense, SaysWhatIsWrong) {
-  EXPECT_NE(message_of<ValueError>([] { layers::Dense(0); }).find("units must be at least 1, not 0"), std::string::npos);
+  EXPECT_NE(message_of<ValueError>([] { layers::Dense(0); }).find("units must be at least 1, not 0"),
+            std::string::npos);
   const layers::Dense dense(2, {.name = "d"});
-  EXPECT_NE(message_of<ShapeError>([&] { dense(ones({3})); }).find("must have rank 2 or more, not 1"), std::string::npos);
+  EXPECT_NE(message_of<ShapeError>([&] { dense(ones({3})); }).find("must have rank 2 or more, not 1"),
+            std::string::npos);
   EXPECT_TRUE(dense.weights().empty());
   dense(ones({1, 3}));
   EXPECT_NE(message_of<ShapeError>([&] { dense(ones({1, 4})); }).find("must have length 3, not 4"), std::string::npos);

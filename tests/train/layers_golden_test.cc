@@ -23,8 +23,8 @@ void expect_gradients(GradientTape& tape, const Targets& target, const GradientO
       ADD_FAILURE() << "no gradient for " << variable.path();
       continue;
     }
-    expect_close(tape.gradient(target, variable, options), weights.at(variable.path()), what + " for " + variable.path(),
-                 tolerance);
+    expect_close(tape.gradient(target, variable, options), weights.at(variable.path()),
+                 what + " for " + variable.path(), tolerance);
   }
 }
 
@@ -40,8 +40,7 @@ void run_mode(const Json& one, const Json& want, bool training, const Layer& lay
   if (one.contains("tolerance")) tolerance.relative = std::max(tolerance.relative, one.at("tolerance").get<double>());
   expect_close(y, want.at("outputs").at(0), "output", tolerance);
   expect_gradients(tape, y, {.output_gradients = {tensor_from_json(one.at("cotangents").at(0))}}, x, layer,
-                   want.at("input_gradients"), want.value("weight_gradients", Json::object()), "gradient",
-                   tolerance);
+                   want.at("input_gradients"), want.value("weight_gradients", Json::object()), "gradient", tolerance);
   if (want.contains("losses")) {
     const std::vector<Tensor> losses = layer.losses();
     ASSERT_EQ(losses.size(), want.at("losses").size());
@@ -146,9 +145,7 @@ const std::map<std::string, std::string> kLacking = {
     {"Dropout/consecutive_calls_seed42", kStream},
 };
 
-TEST(LayersAgainstKeras, AgreeInAllCases) {
-  run_cases("layers.json", run_case, kLacking);
-}
+TEST(LayersAgainstKeras, AgreeInAllCases) { run_cases("layers.json", run_case, kLacking); }
 
 }  // namespace
 }  // namespace capstan::testing

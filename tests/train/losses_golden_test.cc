@@ -65,7 +65,8 @@ void run_case(const Json&, const Json& one) {
     tape.watch(p);
     const Tensor value = loss(t, p, weight, mask);
     expect_close(value, result.at("value"), what, tolerance);
-    if (result.contains("gradient")) expect_close(tape.gradient(value, p), result.at("gradient"), what + ", gradient", tolerance);
+    if (result.contains("gradient"))
+      expect_close(tape.gradient(value, p), result.at("gradient"), what + ", gradient", tolerance);
   }
 }
 

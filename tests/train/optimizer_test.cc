@@ -26,7 +26,8 @@ TEST(Optimizer, RefusesSettingsThatMakeNoSense) {
   EXPECT_THROW(optimizers::SGD({.momentum = 2}), ValueError);
   EXPECT_THROW(optimizers::SGD({.clipnorm = 1, .clipvalue = 1}), ValueError);
   EXPECT_THROW(optimizers::Adam({.gradient_accumulation_steps = 1}), ValueError);
-  EXPECT_THROW(optimizers::Adam({.learning_rate = schedules::ExponentialDecay(1, 1, 1)}).set_learning_rate(1), ValueError);
+  EXPECT_THROW(optimizers::Adam({.learning_rate = schedules::ExponentialDecay(1, 1, 1)}).set_learning_rate(1),
+               ValueError);
 }
 
 TEST(Optimizer, LeavesSnapshotsAlone) {

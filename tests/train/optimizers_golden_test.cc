@@ -27,7 +27,8 @@ struct Run {
       : one(given),
         set(document.at("gradient_sets").at(given.at("gradient_set").get<std::string>())),
         dtype(given.at("dtype")),
-        optimizer(make_optimizer(given.at("optimizer"), given.at("config"), given.at("hyperparameter_dtype") == "float32")) {
+        optimizer(
+            make_optimizer(given.at("optimizer"), given.at("config"), given.at("hyperparameter_dtype") == "float32")) {
     for (const Json& item : set.at("variables")) {
       Tensor initial = tensor_from_json(item.at("initial"));
       if (dtype == "float32") initial = cast(initial, float32);
@@ -113,7 +114,8 @@ void run_case(const Json& document, const Json& one) {
     Run long_run(document, one);
     for (std::size_t k = 0; k < 1000; ++k) long_run.step(k);
     // Rounding adds up over the steps.
-    const Tolerance wide = run.dtype == "float64" ? (exact ? Tolerance{1e-8, 1e-9} : Tolerance{1e-4, 1e-5}) : Tolerance{1e-3, 1e-4};
+    const Tolerance wide =
+        run.dtype == "float64" ? (exact ? Tolerance{1e-8, 1e-9} : Tolerance{1e-4, 1e-5}) : Tolerance{1e-3, 1e-4};
     long_run.expect_variables(one.at("after_1000"), "after 1000 steps", wide);
   }
   if (one.contains("after_finalize")) {
@@ -124,7 +126,8 @@ void run_case(const Json& document, const Json& one) {
 
 TEST(OptimizersAgainstKeras, AgreeInAllCases) {
   run_cases("optimizers.json", run_case,
-            {{"SGD/constraints/float64", "constraints of variables"}, {"Adam/constraints/float64", "constraints of variables"}});
+            {{"SGD/constraints/float64", "constraints of variables"},
+             {"Adam/constraints/float64", "constraints of variables"}});
 }
 
 TEST(SchedulesAgainstKeras, AgreeInAllCases) {

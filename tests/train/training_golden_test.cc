@@ -13,8 +13,8 @@ Tensor rows(const Tensor& x, std::int64_t first, std::int64_t count) {
   return gather(x, constant(index));
 }
 
-// |got - want| <= allowed (1 + |want|), plus what the original's float32 run departs from its float64 run: noise that Adam
-// amplifies where a gradient is nearly zero.
+// |got - want| <= allowed (1 + |want|), plus what the original's float32 run departs from its float64 run: noise that
+// Adam amplifies where a gradient is nearly zero.
 void expect_near(const Tensor& got, const Json& want, const Json* exact, double allowed, const std::string& what) {
   const std::vector<double> a = got.to_vector<double>();
   const std::vector<double> b = tensor_from_json(want).to_vector<double>();
@@ -43,10 +43,14 @@ void run_case(const Json& document, const Json& one) {
   // Layers get the names that the original gave them: the class and a number.
   for (const Json& item : one.at("layers")) {
     const std::string type = item.at(0);
-    static const std::map<std::string, std::string> kSnake = {
-        {"Dense", "dense"},     {"Conv2D", "conv2d"},   {"BatchNormalization", "batch_normalization"},
-        {"ReLU", "re_lu"},      {"Dropout", "dropout"}, {"Activation", "activation"},
-        {"Flatten", "flatten"}, {"MaxPooling2D", "max_pooling2d"}};
+    static const std::map<std::string, std::string> kSnake = {{"Dense", "dense"},
+                                                              {"Conv2D", "conv2d"},
+                                                              {"BatchNormalization", "batch_normalization"},
+                                                              {"ReLU", "re_lu"},
+                                                              {"Dropout", "dropout"},
+                                                              {"Activation", "activation"},
+                                                              {"Flatten", "flatten"},
+                                                              {"MaxPooling2D", "max_pooling2d"}};
     const std::string base = kSnake.at(type);
     const int count = counts[base]++;
     layers.push_back(make_layer(type, item.at(1), dtype, count == 0 ? base : base + "_" + std::to_string(count)));
@@ -85,7 +89,8 @@ void run_case(const Json& document, const Json& one) {
     EXPECT_NEAR(global_norm(gradients).item<double>(), norm, 3 * allowed * (norm + 1)) << "step " << k;
     for (std::size_t i = 0; i < gradients.size(); ++i) {
       const std::string& path = variables[i].path();
-      if (k == 0) expect_near(gradients[i], one.at("first_gradients").at(path), nullptr, allowed, "gradient of " + path);
+      if (k == 0)
+        expect_near(gradients[i], one.at("first_gradients").at(path), nullptr, allowed, "gradient of " + path);
       if (one.contains("sgd_per_layer_clip")) {
         const char* which = path.starts_with("model/dense_1") ? "head" : "body";
         gradients[i] = clip_by_norm(gradients[i], one.at("sgd_per_layer_clip").at(which).get<double>());
@@ -95,10 +100,11 @@ void run_case(const Json& document, const Json& one) {
   }
   for (std::size_t i = 0; i < model.weights().size(); ++i) {
     expect_near(model.weights()[i].value(), one.at("final_weights")[i].at("value"),
-                exact == nullptr ? nullptr : &exact->at("final_weights")[i].at("value"), allowed, model.weights()[i].path());
+                exact == nullptr ? nullptr : &exact->at("final_weights")[i].at("value"), allowed,
+                model.weights()[i].path());
   }
-  expect_near(model(x), one.at("final_inference_output"), exact == nullptr ? nullptr : &exact->at("final_inference_output"),
-              allowed, "final result");
+  expect_near(model(x), one.at("final_inference_output"),
+              exact == nullptr ? nullptr : &exact->at("final_inference_output"), allowed, "final result");
 }
 
 TEST(TrainingAgainstKeras, AgreesInAllCases) { run_cases("training.json", run_case); }

@@ -39,7 +39,8 @@ TEST(Progress, PrintsOneLineWhereThereIsNoTerminal) {
 TEST(Progress, PrintsNothingForAnEmptyLoop) {
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
-  for (const Tensor& x : progress(from_tensor_slices(zeros({0})), {.file_descriptor = ends[1]})) ADD_FAILURE() << x.to_string();
+  for (const Tensor& x : progress(from_tensor_slices(zeros({0})), {.file_descriptor = ends[1]}))
+    ADD_FAILURE() << x.to_string();
   close(ends[1]);
   char text[10];
   EXPECT_EQ(read(ends[0], text, sizeof text), 0);

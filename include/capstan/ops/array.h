@@ -60,10 +60,8 @@ CAPSTAN_EXPORT std::vector<Tensor> unstack(Operand x, int axis = 0);
 /// `parts` equal parts.
 CAPSTAN_EXPORT std::vector<Tensor> split(Operand x, int parts, int axis = 0);
 /// Parts of the given sizes, one of which may be -1.
-CAPSTAN_EXPORT std::vector<Tensor> split(Operand x, std::span<const std::int64_t> sizes,
-                                         int axis = 0);
-inline std::vector<Tensor> split(Operand x, std::initializer_list<std::int64_t> sizes,
-                                 int axis = 0) {
+CAPSTAN_EXPORT std::vector<Tensor> split(Operand x, std::span<const std::int64_t> sizes, int axis = 0);
+inline std::vector<Tensor> split(Operand x, std::initializer_list<std::int64_t> sizes, int axis = 0) {
   return split(x, std::span(sizes.begin(), sizes.size()), axis);
 }
 
@@ -75,10 +73,10 @@ struct PadWidth {
   std::int64_t after = 0;
 };
 /// One PadWidth per axis.
-CAPSTAN_EXPORT Tensor pad(Operand x, std::span<const PadWidth> paddings,
-                          PadMode mode = PadMode::kConstant, double constant_value = 0);
-inline Tensor pad(Operand x, std::initializer_list<PadWidth> paddings,
-                  PadMode mode = PadMode::kConstant, double constant_value = 0) {
+CAPSTAN_EXPORT Tensor pad(Operand x, std::span<const PadWidth> paddings, PadMode mode = PadMode::kConstant,
+                          double constant_value = 0);
+inline Tensor pad(Operand x, std::initializer_list<PadWidth> paddings, PadMode mode = PadMode::kConstant,
+                  double constant_value = 0) {
   return pad(x, std::span(paddings.begin(), paddings.size()), mode, constant_value);
 }
 /// Copies side by side: multiples[i] of them along axis i.
@@ -87,15 +85,12 @@ CAPSTAN_EXPORT Tensor tile(Operand x, const Shape& multiples);
 /// tensor.
 CAPSTAN_EXPORT Tensor repeat(Operand x, std::int64_t repeats, std::optional<int> axis = {});
 /// As above, each element its own number of times.
-CAPSTAN_EXPORT Tensor repeat(Operand x, std::span<const std::int64_t> repeats,
-                             std::optional<int> axis = {});
+CAPSTAN_EXPORT Tensor repeat(Operand x, std::span<const std::int64_t> repeats, std::optional<int> axis = {});
 CAPSTAN_EXPORT Tensor reverse(Operand x, Axes axes);
 /// Shifts along axes; what leaves at one end comes in at the other. An axis given twice is shifted
 /// twice.
 CAPSTAN_EXPORT Tensor roll(Operand x, std::span<const std::int64_t> shifts, Axes axes);
-inline Tensor roll(Operand x, std::int64_t shift, int axis) {
-  return roll(x, std::span(&shift, 1), axis);
-}
+inline Tensor roll(Operand x, std::int64_t shift, int axis) { return roll(x, std::span(&shift, 1), axis); }
 /// Grids of coordinates from vectors; "xy" swaps the first two axes, "ij" does not.
 CAPSTAN_EXPORT std::vector<Tensor> meshgrid(Operands tensors, std::string_view indexing = "xy");
 /// `x[begin : begin + size]` on every axis; a size of -1 means to the end.
@@ -112,10 +107,8 @@ struct StridedSliceMasks {
 };
 /// `x[begin : end : strides]` per axis; without `strides` every step is 1. `x(...)` is easier to
 /// read.
-CAPSTAN_EXPORT Tensor strided_slice(Operand x, std::span<const std::int64_t> begin,
-                                    std::span<const std::int64_t> end,
-                                    std::span<const std::int64_t> strides = {},
-                                    const StridedSliceMasks& masks = {});
+CAPSTAN_EXPORT Tensor strided_slice(Operand x, std::span<const std::int64_t> begin, std::span<const std::int64_t> end,
+                                    std::span<const std::int64_t> strides = {}, const StridedSliceMasks& masks = {});
 /// Zeros in the shape of `like`, with the elements of `x` where `like(indices...)` selects: the
 /// gradient of getitem.
 CAPSTAN_EXPORT Tensor getitem_adjoint(Operand x, Operand like, std::span<const Index> indices);
@@ -125,8 +118,7 @@ CAPSTAN_EXPORT Tensor getitem_adjoint(Operand x, Operand like, std::span<const I
 /// Rows of `params` along `axis` by integer indices. The first `batch_dims` axes run along with
 /// those of the indices; the axis is the one after them unless given. Along axis 0 the gradient is
 /// row-sparse. Errors: IndexError for an index that is negative or not below the length.
-CAPSTAN_EXPORT Tensor gather(Operand params, Operand indices, std::optional<int> axis = {},
-                             int batch_dims = 0);
+CAPSTAN_EXPORT Tensor gather(Operand params, Operand indices, std::optional<int> axis = {}, int batch_dims = 0);
 /// Rows of a table by integer ids; the gradient is row-sparse.
 CAPSTAN_EXPORT Tensor embedding_lookup(Operand params, Operand ids);
 /// The last axis of `indices` holds coordinates; the result has what lies there in place of that
@@ -143,8 +135,8 @@ CAPSTAN_EXPORT Tensor tensor_scatter_nd_max(Operand tensor, Operand indices, Ope
 CAPSTAN_EXPORT Tensor tensor_scatter_nd_min(Operand tensor, Operand indices, Operand updates);
 /// A new axis of length `depth` with on_value at the index; an index out of range has off_value
 /// everywhere.
-CAPSTAN_EXPORT Tensor one_hot(Operand indices, std::int64_t depth, double on_value = 1,
-                              double off_value = 0, int axis = -1, DType dtype = float32);
+CAPSTAN_EXPORT Tensor one_hot(Operand indices, std::int64_t depth, double on_value = 1, double off_value = 0,
+                              int axis = -1, DType dtype = float32);
 /// int64[count, rank]: the coordinates of the elements that are true or not zero.
 CAPSTAN_EXPORT Tensor where_indices(Operand condition);
 /// What lies where the mask is true, as one axis in place of the mask's axes, which begin at
@@ -152,7 +144,6 @@ CAPSTAN_EXPORT Tensor where_indices(Operand condition);
 CAPSTAN_EXPORT Tensor boolean_mask(Operand x, Operand mask, int axis = 0);
 /// A new last axis of length `maxlen` (the largest length unless given), true as far as each length
 /// reaches.
-CAPSTAN_EXPORT Tensor sequence_mask(Operand lengths, std::optional<std::int64_t> maxlen = {},
-                                    DType dtype = bool_);
+CAPSTAN_EXPORT Tensor sequence_mask(Operand lengths, std::optional<std::int64_t> maxlen = {}, DType dtype = bool_);
 
 }  // namespace capstan

@@ -25,8 +25,7 @@ CAPSTAN_EXPORT Tensor matvec(Operand a, Operand x, bool transpose_a = false);
 CAPSTAN_EXPORT Tensor tensordot(Operand a, Operand b, int axes);
 /// Sums products over pairs of axes. Errors: as above, IndexError for an axis out of range or given
 /// twice.
-CAPSTAN_EXPORT Tensor tensordot(Operand a, Operand b, std::span<const int> axes_a,
-                                std::span<const int> axes_b);
+CAPSTAN_EXPORT Tensor tensordot(Operand a, Operand b, std::span<const int> axes_a, std::span<const int> axes_b);
 /// Sums of products, described by an equation as in NumPy: letters name axes, those that are not in
 /// the result are summed, "..." stands for leading axes that broadcast, a repeated letter of one
 /// term is its diagonal. Errors: ValueError for an equation that makes no sense, ShapeError for
@@ -54,7 +53,6 @@ struct ClippedByGlobalNorm {
 };
 /// Scales all tensors down together if their global norm exceeds clip_norm. Missing gradients
 /// (empty tensors) pass through; a global norm that is not finite makes every result NaN.
-CAPSTAN_EXPORT ClippedByGlobalNorm clip_by_global_norm(std::span<const Tensor> tensors,
-                                                       Operand clip_norm);
+CAPSTAN_EXPORT ClippedByGlobalNorm clip_by_global_norm(std::span<const Tensor> tensors, Operand clip_norm);
 
 }  // namespace capstan

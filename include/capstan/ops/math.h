@@ -68,7 +68,8 @@ CAPSTAN_EXPORT Tensor stop_gradient(Operand x);
 /// cast, but numbers that `dtype` cannot hold become the nearest that it can.
 CAPSTAN_EXPORT Tensor saturate_cast(Operand x, DType dtype);
 /// x limited to the range from `low` to `high`, which broadcast to x; where they cross, `low` wins. A bound that is met
-/// passes the gradient to x, one that is in force to the bound. Errors: ShapeError if the result would be larger than x.
+/// passes the gradient to x, one that is in force to the bound. Errors: ShapeError if the result would be larger than
+/// x.
 CAPSTAN_EXPORT Tensor clip_by_value(Operand x, Operand low, Operand high);
 /// The next integer below, above, or nearest, where halves go to the even one. Not differentiable. rint is round.
 CAPSTAN_EXPORT Tensor floor(Operand x);
@@ -108,9 +109,9 @@ CAPSTAN_EXPORT Tensor squared_difference(Operand x, Operand y);
 CAPSTAN_EXPORT Tensor xlogy(Operand x, Operand y);
 CAPSTAN_EXPORT Tensor xlog1py(Operand x, Operand y);
 CAPSTAN_EXPORT Tensor xdivy(Operand x, Operand y);
-/// The same numbers in another dtype; x itself if it has it already. Floating numbers lose their fraction; those that an
-/// integer cannot hold become its nearest, NaN becomes 0. Integers wrap around. Anything but 0 is true. The gradient is
-/// cast back; to or from integers and bool there is none.
+/// The same numbers in another dtype; x itself if it has it already. Floating numbers lose their fraction; those that
+/// an integer cannot hold become its nearest, NaN becomes 0. Integers wrap around. Anything but 0 is true. The gradient
+/// is cast back; to or from integers and bool there is none.
 CAPSTAN_EXPORT Tensor cast(Operand x, DType dtype);
 /// x to the power of y. The gradient for y takes the logarithm of x as 0 where x is not positive.
 /// Errors: ValueError for integers with a negative power.

@@ -5,15 +5,15 @@
 
 namespace capstan {
 
-// One step of an optimizer for one variable, in place where nobody else holds the value. Tapes do not see it. Numbers are
-// rounded to the variable's dtype first, and the order of operations is that of Keras.
-// Errors: ShapeError and DTypeError for a gradient or slot that does not have the variable's shape and dtype.
+// One step of an optimizer for one variable, in place where nobody else holds the value. Tapes do not see it. Numbers
+// are rounded to the variable's dtype first, and the order of operations is that of Keras. Errors: ShapeError and
+// DTypeError for a gradient or slot that does not have the variable's shape and dtype.
 
 /// variable -= learning_rate * gradient.
 CAPSTAN_EXPORT void sgd_update(const Variable& variable, const Tensor& gradient, double learning_rate);
 
-/// slot = momentum * slot - learning_rate * gradient; variable += slot, or with `nesterov` variable += momentum * slot -
-/// learning_rate * gradient.
+/// slot = momentum * slot - learning_rate * gradient; variable += slot, or with `nesterov` variable += momentum * slot
+/// - learning_rate * gradient.
 CAPSTAN_EXPORT void momentum_update(const Variable& variable, const Variable& slot, const Tensor& gradient,
                                     double learning_rate, double momentum, bool nesterov);
 
@@ -29,7 +29,7 @@ struct AdamStep {
 /// m += (g - m)(1 - beta_1); v += (g^2 - v)(1 - beta_2);
 /// variable -= rate sqrt(1 - beta_2^step) / (1 - beta_1^step) * m / (sqrt(v) + epsilon).
 /// With a fourth slot (amsgrad) the largest v so far stands in the root.
-CAPSTAN_EXPORT void adam_update(const Variable& variable, const Variable& m, const Variable& v,
-                                const Tensor& gradient, const AdamStep& step, const Variable& largest_v = {});
+CAPSTAN_EXPORT void adam_update(const Variable& variable, const Variable& m, const Variable& v, const Tensor& gradient,
+                                const AdamStep& step, const Variable& largest_v = {});
 
 }  // namespace capstan

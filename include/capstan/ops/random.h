@@ -21,20 +21,14 @@ namespace random {
 // integers.
 
 /// Evenly distributed in [minval, maxval); of floating dtypes, int32 or int64.
-CAPSTAN_EXPORT Tensor uniform(const Shape& shape, double minval = 0, double maxval = 1,
-                              DType dtype = float32);
-CAPSTAN_EXPORT Tensor uniform(const Shape& shape, double minval, double maxval, DType dtype,
-                              std::uint64_t seed);
+CAPSTAN_EXPORT Tensor uniform(const Shape& shape, double minval = 0, double maxval = 1, DType dtype = float32);
+CAPSTAN_EXPORT Tensor uniform(const Shape& shape, double minval, double maxval, DType dtype, std::uint64_t seed);
 /// Normally distributed.
-CAPSTAN_EXPORT Tensor normal(const Shape& shape, double mean = 0, double stddev = 1,
-                             DType dtype = float32);
-CAPSTAN_EXPORT Tensor normal(const Shape& shape, double mean, double stddev, DType dtype,
-                             std::uint64_t seed);
+CAPSTAN_EXPORT Tensor normal(const Shape& shape, double mean = 0, double stddev = 1, DType dtype = float32);
+CAPSTAN_EXPORT Tensor normal(const Shape& shape, double mean, double stddev, DType dtype, std::uint64_t seed);
 /// Normally distributed; what lies more than two standard deviations from the mean is drawn again.
-CAPSTAN_EXPORT Tensor truncated_normal(const Shape& shape, double mean = 0, double stddev = 1,
-                                       DType dtype = float32);
-CAPSTAN_EXPORT Tensor truncated_normal(const Shape& shape, double mean, double stddev, DType dtype,
-                                       std::uint64_t seed);
+CAPSTAN_EXPORT Tensor truncated_normal(const Shape& shape, double mean = 0, double stddev = 1, DType dtype = float32);
+CAPSTAN_EXPORT Tensor truncated_normal(const Shape& shape, double mean, double stddev, DType dtype, std::uint64_t seed);
 
 }  // namespace random
 

@@ -41,8 +41,7 @@ CAPSTAN_EXPORT Tensor argmax(Operand x, int axis = 0, DType output_type = int64)
 CAPSTAN_EXPORT Tensor argmin(Operand x, int axis = 0, DType output_type = int64);
 
 /// How many elements are not zero (or are true).
-CAPSTAN_EXPORT Tensor count_nonzero(Operand x, Axes axis = {}, bool keepdims = false,
-                                    DType dtype = int64);
+CAPSTAN_EXPORT Tensor count_nonzero(Operand x, Axes axis = {}, bool keepdims = false, DType dtype = int64);
 
 /// Running sums along an axis. `exclusive` starts at 0 and leaves the last element out; `reverse`
 /// runs from the end.
@@ -52,11 +51,9 @@ CAPSTAN_EXPORT Tensor count_nonzero(Operand x, Axes axis = {}, bool keepdims = f
 ///     cumsum(constant({1, 2, 3}), 0, false, true) // 6 5 3
 CAPSTAN_EXPORT Tensor cumsum(Operand x, int axis = 0, bool exclusive = false, bool reverse = false);
 /// Running products along an axis, as cumsum. The gradients are right where elements are zero.
-CAPSTAN_EXPORT Tensor cumprod(Operand x, int axis = 0, bool exclusive = false,
-                              bool reverse = false);
+CAPSTAN_EXPORT Tensor cumprod(Operand x, int axis = 0, bool exclusive = false, bool reverse = false);
 /// Running logsumexp along an axis, as cumsum; of nothing it is -inf.
-CAPSTAN_EXPORT Tensor cumulative_logsumexp(Operand x, int axis = 0, bool exclusive = false,
-                                           bool reverse = false);
+CAPSTAN_EXPORT Tensor cumulative_logsumexp(Operand x, int axis = 0, bool exclusive = false, bool reverse = false);
 /// s[k] = b[k] + a[k] * s[k-1] along an axis, starting at s[0] = b[0]; with `reverse` from the end,
 /// s[k] = b[k] + a[k] * s[k+1]. Errors: ShapeError if the shapes differ.
 CAPSTAN_EXPORT Tensor linear_recurrence(Operand a, Operand b, int axis = 0, bool reverse = false);
@@ -64,11 +61,9 @@ CAPSTAN_EXPORT Tensor linear_recurrence(Operand a, Operand b, int axis = 0, bool
 /// Sums of the rows of x with the same id, [num_segments, ...]. `segment_ids` (int32 or int64) has
 /// the shape of x's leading axes; negative ids are dropped. Errors: IndexError for an id of
 /// num_segments or more.
-CAPSTAN_EXPORT Tensor unsorted_segment_sum(Operand x, Operand segment_ids,
-                                           std::int64_t num_segments);
+CAPSTAN_EXPORT Tensor unsorted_segment_sum(Operand x, Operand segment_ids, std::int64_t num_segments);
 /// As above, divided by the number of rows; 0 for segments without any.
-CAPSTAN_EXPORT Tensor unsorted_segment_mean(Operand x, Operand segment_ids,
-                                            std::int64_t num_segments);
+CAPSTAN_EXPORT Tensor unsorted_segment_mean(Operand x, Operand segment_ids, std::int64_t num_segments);
 
 /// True if shapes, dtypes and all elements agree.
 CAPSTAN_EXPORT bool equal_tensors(const Tensor& a, const Tensor& b);
