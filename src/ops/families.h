@@ -22,7 +22,8 @@ OpFamily array_ops();         // array.cc: joining, cutting, padding, repeating
 OpFamily creation_ops();      // creation.cc
 OpFamily index_ops();         // index.cc: gather, scatter, one_hot
 OpFamily slice_ops();         // slice.cc: NumPy's indexing
-OpFamily linalg_ops();        // linalg.cc: products and norms
+OpFamily matmul_ops();        // matmul.cc: products of matrices
+OpFamily linalg_ops();        // linalg.cc: contractions, norms, sums of tensors
 OpFamily conv_ops();          // conv.cc
 OpFamily pool_ops();          // pool.cc
 OpFamily normalize_ops();     // normalize.cc: moments, batch normalisation, dropout

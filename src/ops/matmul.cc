@@ -1,0 +1,373 @@
+// Products of matrices.
+//
+// matmul is the op; matvec is matmul between reshapes, so it needs no rule. The gradient of a
+// product is two products, with the transposes taken inside the kernel.
+#include <algorithm>
+#include <type_traits>
+#include <vector>
+
+#include "capstan/ops/array.h"
+#include "capstan/ops/linalg.h"
+#include "src/core/allocator.h"
+#include "src/core/apply.h"
+#include "src/core/check.h"
+#include "src/core/op_test.h"
+#include "src/core/thread_pool.h"
+#include "src/kernels/gemm.h"
+#include "src/kernels/scratch.h"
+#include "src/ops/axes.h"
+#include "src/ops/families.h"
+
+namespace capstan {
+
+namespace {
+
+// For real numbers an adjoint is a transpose.
+struct MatmulAttributes {
+  bool transpose_a = false;
+  bool transpose_b = false;
+  bool adjoint_a = false;
+  bool adjoint_b = false;
+
+  bool turns_a() const { return transpose_a || adjoint_a; }
+  bool turns_b() const { return transpose_b || adjoint_b; }
+};
+constexpr AttributeType kMatmulAttributes = attribute_type<MatmulAttributes>(
+    {field<&MatmulAttributes::transpose_a>("transpose_a"), field<&MatmulAttributes::transpose_b>("transpose_b"),
+     field<&MatmulAttributes::adjoint_a>("adjoint_a"), field<&MatmulAttributes::adjoint_b>("adjoint_b")});
+
+Shape batch_of(const Shape& shape) { return Shape(shape.dims().first(static_cast<std::size_t>(shape.rank() - 2))); }
+
+void infer_matmul(const Call& call, OutputSpecs& outputs) {
+  const TensorRef& a = call.input(0);
+  const TensorRef& b = call.input(1);
+  const auto& attributes = call.attributes<MatmulAttributes>();
+  CAPSTAN_CHECK(!(attributes.transpose_a && attributes.adjoint_a) && !(attributes.transpose_b && attributes.adjoint_b),
+                ValueError, call.op.name, ": transpose and adjoint of one operand are both set");
+  CAPSTAN_CHECK(a.dtype() != DType::kBool, DTypeError, call.op.name, ": dtype bool is not supported",
+                arguments({{"a", a}, {"b", b}}));
+  const Shape x = a.shape();
+  const Shape y = b.shape();
+  CAPSTAN_CHECK(x.rank() >= 2 && y.rank() >= 2, ShapeError, call.op.name, ": operands need rank 2 or more, not ",
+                x.rank(), " and ", y.rank(), arguments({{"a", a}, {"b", b}}));
+  const std::int64_t m = attributes.turns_a() ? x[-1] : x[-2];
+  const std::int64_t k = attributes.turns_a() ? x[-2] : x[-1];
+  const std::int64_t n = attributes.turns_b() ? y[-2] : y[-1];
+  const std::int64_t k_of_b = attributes.turns_b() ? y[-1] : y[-2];
+  CAPSTAN_CHECK(k == k_of_b, ShapeError, call.op.name, ": inner dimensions differ, ", k, " and ", k_of_b,
+                arguments({{"a", a}, {"b", b}}));
+  Shape result;
+  if (x.rank() > 2 || y.rank() > 2) result = broadcast_shapes(call.op.name, batch_of(x), batch_of(y));
+  result.push_back(m);
+  result.push_back(n);
+  outputs.add(a.dtype(), result);
+}
+
+// Integers by plain loops; they wrap around.
+template <class T>
+void multiply(const GemmShape& shape, const T* a, const T* b, T* c) {
+  for (std::int64_t i = 0; i < shape.m; ++i) {
+    for (std::int64_t j = 0; j < shape.n; ++j) {
+      std::uint64_t sum = 0;
+      for (std::int64_t k = 0; k < shape.k; ++k) {
+        const T x = shape.transpose_a ? a[k * shape.lda + i] : a[i * shape.lda + k];
+        const T y = shape.transpose_b ? b[j * shape.ldb + k] : b[k * shape.ldb + j];
+        sum += static_cast<std::uint64_t>(x) * static_cast<std::uint64_t>(y);
+      }
+      c[i * shape.ldc + j] = static_cast<T>(sum);
+    }
+  }
+}
+void multiply(const GemmShape& shape, const float* a, const float* b, float* c) { gemm(shape, a, b, c); }
+void multiply(const GemmShape& shape, const double* a, const double* b, double* c) { gemm(shape, a, b, c); }
+
+template <class T>
+void multiply_serial(const GemmShape& shape, const T* a, const T* b, T* c) {
+  if constexpr (std::is_floating_point_v<T>) {
+    gemm_serial(shape, a, b, c);
+  } else {
+    multiply(shape, a, b, c);
+  }
+}
+
+// One matrix at a time, broadcasting over the leading axes of `result`.
+template <class T>
+void run_batches(GemmShape shape, const Shape& x, const Shape& y, const Shape& result, const T* a, const T* b, T* c) {
+  if (result.rank() == 2) {
+    multiply(shape, a, b, c);
+    return;
+  }
+  std::int64_t batches = 1;
+  for (int i = 0; i < result.rank() - 2; ++i) batches *= result[i];
+  // The matrices of A lie one after the other, so one B makes all of them one matrix.
+  if (y.rank() == 2 && !shape.transpose_a) {
+    shape.m *= batches;
+    multiply(shape, a, b, c);
+    return;
+  }
+  const int axes = result.rank() - 2;
+  const auto offset = [&](const Shape& operand, std::int64_t batch) {
+    std::int64_t position = 0;
+    std::int64_t stride = 1;
+    for (int i = axes - 1; i >= 0; --i) {
+      const int axis = i - (result.rank() - operand.rank());
+      if (axis >= 0 && operand[axis] != 1) {
+        position += batch % result[i] * stride;
+        stride *= operand[axis];
+      }
+      batch /= result[i];
+    }
+    return position * operand[-1] * operand[-2];
+  };
+  const auto run = [&](std::int64_t batch, auto&& product) {
+    product(shape, a + offset(x, batch), b + offset(y, batch), c + batch * shape.m * shape.n);
+  };
+  // Large products use the pool themselves; many small ones share it.
+  constexpr std::int64_t kLargeWork = 4'000'000;
+  constexpr std::int64_t kTaskWork = 100'000;
+  const std::int64_t work = std::max<std::int64_t>(1, shape.m * shape.n * shape.k);
+  if (work >= kLargeWork) {
+    for (std::int64_t i = 0; i < batches; ++i) {
+      run(i, [](const GemmShape& s, const T* p, const T* q, T* r) { multiply(s, p, q, r); });
+    }
+    return;
+  }
+  const std::int64_t per_task = std::max<std::int64_t>(1, kTaskWork / work);
+  parallel_for((batches + per_task - 1) / per_task, [&](std::int64_t task) {
+    for (std::int64_t i = task * per_task; i < std::min(batches, (task + 1) * per_task); ++i) {
+      run(i, [](const GemmShape& s, const T* p, const T* q, T* r) { multiply_serial(s, p, q, r); });
+    }
+  });
+}
+
+void run_matmul(const Call& call, std::span<Tensor> outputs) {
+  const TensorRef& a = call.input(0);
+  const TensorRef& b = call.input(1);
+  const auto& attributes = call.attributes<MatmulAttributes>();
+  if (outputs[0].size() == 0) return;
+  const Shape x = a.shape();
+  const Shape y = b.shape();
+  const Shape result = outputs[0].shape();
+  GemmShape shape;
+  shape.transpose_a = attributes.turns_a();
+  shape.transpose_b = attributes.turns_b();
+  shape.m = result[-2];
+  shape.n = result[-1];
+  shape.k = shape.transpose_a ? x[-2] : x[-1];
+  shape.lda = x[-1];
+  shape.ldb = y[-1];
+  shape.ldc = shape.n;
+  const auto run = [&]<class T>(T) {
+    run_batches(shape, x, y, result, a.data<T>(), b.data<T>(), mutable_data<T>(outputs[0]));
+  };
+  switch (a.dtype()) {
+    case DType::kFloat32:
+      return run(float{});
+    case DType::kFloat64:
+      return run(double{});
+    case DType::kInt32:
+      return run(std::int32_t{});
+    case DType::kInt64:
+      return run(std::int64_t{});
+    case DType::kUInt8:
+      return run(std::uint8_t{});
+    default: {
+      // bfloat16 is multiplied and summed in float32 and rounded once.
+      Scratch scratch(ScratchSlot::kCall,
+                      static_cast<std::size_t>(a.size() + b.size() + outputs[0].size()) * sizeof(float));
+      float* wide_a = scratch.as<float>();
+      float* wide_b = wide_a + a.size();
+      float* wide_c = wide_b + b.size();
+      std::copy_n(a.data<BFloat16>(), a.size(), wide_a);
+      std::copy_n(b.data<BFloat16>(), b.size(), wide_b);
+      run_batches<float>(shape, x, y, result, wide_a, wide_b, wide_c);
+      std::transform(wide_c, wide_c + outputs[0].size(), mutable_data<BFloat16>(outputs[0]),
+                     [](float v) { return BFloat16(v); });
+    }
+  }
+}
+
+void vjp_matmul(const VjpCall& call, std::span<Tensor> cotangents) {
+  const auto& attributes = call.attributes<MatmulAttributes>();
+  const bool turn_a = attributes.turns_a();
+  const bool turn_b = attributes.turns_b();
+  const Tensor& a = call.input(0);
+  const Tensor& b = call.input(1);
+  const Tensor& g = call.cotangent();
+  if (call.needs(0)) {
+    cotangents[0] =
+        turn_a ? matmul(b, g, {.transpose_a = turn_b, .transpose_b = true}) : matmul(g, b, {.transpose_b = !turn_b});
+  }
+  if (!call.needs(1)) return;
+  if (b.rank() == 2 && a.rank() > 2 && !turn_a) {
+    // One B for all matrices of A: the sum over the batch is part of the product.
+    const Tensor rows = reshape(a, {a.size() / std::max<std::int64_t>(1, a.dim(-1)), a.dim(-1)});
+    const Tensor g_rows = reshape(g, {g.size() / std::max<std::int64_t>(1, g.dim(-1)), g.dim(-1)});
+    cotangents[1] = turn_b ? matmul(g_rows, rows, {.transpose_a = true}) : matmul(rows, g_rows, {.transpose_a = true});
+    return;
+  }
+  cotangents[1] =
+      turn_b ? matmul(g, a, {.transpose_a = true, .transpose_b = turn_a}) : matmul(a, g, {.transpose_a = !turn_a});
+}
+
+// --- Samples and references ---
+
+#if CAPSTAN_TESTING
+
+bool truth(const AttributeMap& attributes, const char* name) {
+  const auto found = attributes.find(name);
+  return found != attributes.end() && found->second.truth;
+}
+
+std::vector<OpSample> matmul_samples() {
+  std::vector<OpSample> samples;
+  for (bool a : {false, true}) {
+    for (bool b : {false, true}) {
+      samples.push_back({.inputs = {{.shape = a ? Shape{4, 3} : Shape{3, 4}}, {.shape = b ? Shape{5, 4} : Shape{4, 5}}},
+                         .attributes = {{"transpose_a", a}, {"transpose_b", b}}});
+      samples.push_back({.inputs = {{.shape = a ? Shape{2, 1, 3, 2} : Shape{2, 1, 2, 3}},
+                                    {.shape = b ? Shape{2, 2, 3} : Shape{2, 3, 2}}},
+                         .attributes = {{"transpose_a", a}, {"transpose_b", b}}});
+    }
+  }
+  samples.push_back({.inputs = {{.shape = {2, 3, 4}}, {.shape = {4, 2}}}});
+  samples.push_back({.inputs = {{.shape = {2, 4}}, {.shape = {3, 4, 2}}}});
+  samples.push_back({.inputs = {{.shape = {2, 0}}, {.shape = {0, 3}}}});
+  samples.push_back({.inputs = {{.shape = {0, 2}}, {.shape = {2, 3}}}});
+  samples.push_back({.inputs = {{.shape = {2, 3}}, {.shape = {2, 3}}}, .error = "inner dimensions differ, 3 and 2"});
+  samples.push_back({.inputs = {{.shape = {3}}, {.shape = {3, 2}}}, .error = "operands need rank 2 or more"});
+  samples.push_back({.inputs = {{.shape = {2, 2, 3}}, {.shape = {3, 3, 2}}}, .error = "shapes do not broadcast"});
+  return samples;
+}
+
+void matmul_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
+                      std::vector<ReferenceTensor>& outputs) {
+  const ReferenceTensor& a = inputs[0];
+  const ReferenceTensor& b = inputs[1];
+  const bool turn_a = truth(attributes, "transpose_a");
+  const bool turn_b = truth(attributes, "transpose_b");
+  const std::int64_t m = turn_a ? a.shape[-1] : a.shape[-2];
+  const std::int64_t k = turn_a ? a.shape[-2] : a.shape[-1];
+  const std::int64_t n = turn_b ? b.shape[-2] : b.shape[-1];
+  ReferenceTensor out{.dtype = a.dtype, .shape = broadcast_shapes("reference", batch_of(a.shape), batch_of(b.shape))};
+  const Shape batch = out.shape;
+  out.shape.push_back(m);
+  out.shape.push_back(n);
+  const auto start = [&](const Shape& shape, std::int64_t index) {
+    std::int64_t position = 0;
+    std::int64_t stride = shape[-1] * shape[-2];
+    for (int i = batch.rank() - 1; i >= 0; --i) {
+      const int axis = i - (batch.rank() + 2 - shape.rank());
+      if (axis >= 0) {
+        position += (shape[axis] == 1 ? 0 : index % batch[i]) * stride;
+        stride *= shape[axis];
+      }
+      index /= batch[i];
+    }
+    return position;
+  };
+  for (std::int64_t index = 0; index < batch.size(); ++index) {
+    for (std::int64_t i = 0; i < m; ++i) {
+      for (std::int64_t j = 0; j < n; ++j) {
+        double sum = 0;
+        for (std::int64_t l = 0; l < k; ++l) {
+          const std::int64_t x = start(a.shape, index) + (turn_a ? l * m + i : i * k + l);
+          const std::int64_t y = start(b.shape, index) + (turn_b ? j * k + l : l * n + j);
+          sum += a.values[static_cast<std::size_t>(x)] * b.values[static_cast<std::size_t>(y)];
+        }
+        out.values.push_back(sum);
+      }
+    }
+  }
+  outputs = {out};
+}
+
+const OpTest kMatmulTest = {
+    .samples = matmul_samples, .reference = matmul_reference, .dtypes = {float32, float64, bfloat16, int32, int64}};
+
+#endif
+
+}  // namespace
+
+constinit const OpDef kMatmul = {
+    .name = "matmul",
+    .text = "Matrix product over the last two axes; the leading ones broadcast.",
+    .arity = 2,
+    .input_names = "a, b",
+    .attributes = &kMatmulAttributes,
+    .infer = infer_matmul,
+    .kernel = run_matmul,
+    .saves = {.inputs = 3},
+    .vjp = vjp_matmul,
+    .test = CAPSTAN_OP_TEST(kMatmulTest),
+};
+
+Tensor matmul(Operand a, Operand b, MatmulOptions options) {
+  const MatmulAttributes attributes{options.transpose_a, options.transpose_b};
+  return apply(kMatmul, a, b, &attributes);
+}
+
+// --- matvec ---
+
+namespace {
+
+struct MatvecAttributes {
+  bool transpose_a = false;
+};
+constexpr AttributeType kMatvecAttributes =
+    attribute_type<MatvecAttributes>({field<&MatvecAttributes::transpose_a>("transpose_a")});
+
+#if CAPSTAN_TESTING
+std::vector<OpSample> matvec_samples() {
+  return {
+      {.inputs = {{.shape = {2, 3}}, {.shape = {3}}}},
+      {.inputs = {{.shape = {2, 3}}, {.shape = {2}}}, .attributes = {{"transpose_a", true}}},
+      {.inputs = {{.shape = {2, 3, 4}}, {.shape = {2, 4}}}},
+      {.inputs = {{.shape = {2, 3}}, {.shape = {2}}}, .error = "matvec: inner dimensions differ, 3 and 2"},
+  };
+}
+void matvec_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
+                      std::vector<ReferenceTensor>& outputs) {
+  std::vector<ReferenceTensor> matrices = inputs;
+  matrices[1].shape.push_back(1);
+  matmul_reference(matrices, attributes, outputs);
+  outputs[0].shape = Shape(outputs[0].shape.dims().first(static_cast<std::size_t>(outputs[0].shape.rank() - 1)));
+}
+const OpTest kMatvecTest = {
+    .samples = matvec_samples, .reference = matvec_reference, .dtypes = {float32, float64, int32}};
+#endif
+
+}  // namespace
+
+constinit const OpDef kMatvec = {
+    .name = "matvec",
+    .text = "Matrix times vector over the last axes; the leading ones broadcast.",
+    .kind = OpKind::kComposite,
+    .arity = 2,
+    .input_names = "a, x",
+    .attributes = &kMatvecAttributes,
+    .compose =
+        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
+          outputs.push_back(
+              matvec(inputs[0], inputs[1], static_cast<const MatvecAttributes*>(attributes)->transpose_a));
+        },
+    .test = CAPSTAN_OP_TEST(kMatvecTest),
+};
+
+Tensor matvec(Operand a, Operand x, bool transpose_a) {
+  const Tensor matrix = to_tensor(a);
+  const Tensor vector = to_tensor(x);
+  CAPSTAN_CHECK(matrix.rank() >= 2 && vector.rank() >= 1, ShapeError, "matvec: takes a matrix and a vector, not ranks ",
+                matrix.rank(), " and ", vector.rank(), arguments({{"a", matrix}, {"x", vector}}));
+  const std::int64_t k = matrix.dim(transpose_a ? -2 : -1);
+  CAPSTAN_CHECK(k == vector.dim(-1), ShapeError, "matvec: inner dimensions differ, ", k, " and ", vector.dim(-1),
+                arguments({{"a", matrix}, {"x", vector}}));
+  return squeeze(matmul(matrix, expand_dims(vector, -1), {.transpose_a = transpose_a}), -1);
+}
+
+OpFamily matmul_ops() {
+  static constexpr const OpDef* ops[] = {&kMatmul, &kMatvec};
+  return ops;
+}
+
+}  // namespace capstan
