@@ -27,7 +27,8 @@ OpFamily linalg_ops();        // linalg.cc: contractions, norms, sums of tensors
 OpFamily conv_ops();          // conv.cc
 OpFamily pool_ops();          // pool.cc
 OpFamily normalize_ops();     // normalize.cc: moments, batch normalisation, dropout
-OpFamily loss_ops();          // loss.cc: softmax and cross entropies
+OpFamily softmax_ops();       // softmax.cc: softmax and its cross entropies
+OpFamily loss_ops();          // loss.cc: cross entropies of sigmoids, sums of squares
 OpFamily random_ops();        // random.cc
 OpFamily state_ops();         // state.cc: variables and optimizer updates
 
