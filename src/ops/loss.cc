@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "capstan/ops/math.h"
-#include "capstan/ops/array.h"
 #include "capstan/ops/nn.h"
 #include "src/core/allocator.h"
 #include "src/core/apply.h"
