@@ -26,7 +26,9 @@ OpFamily matmul_ops();        // matmul.cc: products of matrices
 OpFamily linalg_ops();        // linalg.cc: contractions, norms, sums of tensors
 OpFamily conv_ops();          // conv.cc
 OpFamily pool_ops();          // pool.cc
-OpFamily normalize_ops();     // normalize.cc: moments, batch normalisation, dropout
+OpFamily batch_norm_ops();    // batch_norm.cc: with the moments of the batch
+OpFamily normalize_ops();     // normalize.cc: moments, and normalisation by them
+OpFamily dropout_ops();       // dropout.cc
 OpFamily softmax_ops();       // softmax.cc: softmax and its cross entropies
 OpFamily loss_ops();          // loss.cc: cross entropies of sigmoids, sums of squares
 OpFamily random_ops();        // random.cc

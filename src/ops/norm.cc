@@ -16,6 +16,7 @@
 #include "src/core/check.h"
 #include "src/core/op_test.h"
 #include "src/ops/axes.h"
+#include "src/ops/floating.h"
 #include "src/ops/linalg.h"
 #include "src/ops/reduce.h"
 
@@ -60,13 +61,6 @@ struct NormAttributes {
 constexpr AttributeType kNormAttributes =
     attribute_type<NormAttributes>({field<&NormAttributes::ord>("ord"), field<&NormAttributes::axis>("axis"),
                                     field<&NormAttributes::keepdims>("keepdims")});
-
-Tensor floating_operand(std::string_view name, Operand operand) {
-  Tensor x = to_tensor(operand);
-  CAPSTAN_CHECK(is_floating(x.dtype()), DTypeError, name, ": dtype ", x.dtype(), " is not supported",
-                arguments({{"x", x}}));
-  return x;
-}
 
 Tensor norm_of_order(const Tensor& x, const NormAttributes& attributes) {
   const Axes axis = attributes.axis;

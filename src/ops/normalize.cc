@@ -1,494 +1,22 @@
-// Normalisation: moments, batch and layer normalisation, dropout.
-//
-// Batch normalisation in training is one op with three results and a fused gradient, because a
-// network spends much of its time there. The gradient op's own rule is written in library ops and
-// recomputes what it needs: it is for second derivatives, which are rare. Moments are kept as
-// variables of their own in these rules; that they depend on x enters through the cotangents that
-// reach them.
-#include "src/kernels/normalize.h"
-
+// Moments, and normalisation by moments: composites, so their gradients are those of their parts.
 #include <cmath>
+#include <vector>
 
 #include "capstan/ops/array.h"
 #include "capstan/ops/math.h"
 #include "capstan/ops/nn.h"
-#include "capstan/ops/random.h"
 #include "capstan/ops/reduce.h"
 #include "src/core/apply.h"
 #include "src/core/check.h"
 #include "src/core/op_test.h"
-#include "src/kernels/random.h"
 #include "src/ops/axes.h"
 #include "src/ops/families.h"
+#include "src/ops/floating.h"
 #include "src/ops/named_errors.h"
-#include "src/ops/reduce.h"
-#include "src/ops/wide.h"
+#include "src/ops/normalize.h"
+#include "src/ops/reference.h"
 
 namespace capstan {
-
-namespace {
-
-// The axes before the last one.
-Axes leading_axes(int rank) {
-  int axes[kMaxRank];
-  for (int i = 0; i + 1 < rank; ++i) axes[i] = i;
-  return Axes(std::span<const int>(axes, static_cast<std::size_t>(rank - 1)));
-}
-
-Tensor floating_operand(std::string_view name, Operand operand) {
-  Tensor x = to_tensor(operand);
-  CAPSTAN_CHECK(is_floating(x.dtype()), DTypeError, name, ": dtype ", x.dtype(), " is not supported",
-                arguments({{"x", x}}));
-  return x;
-}
-
-struct EpsilonAttributes {
-  double epsilon = 1e-3;
-};
-constexpr AttributeType kEpsilonAttributes =
-    attribute_type<EpsilonAttributes>({field<&EpsilonAttributes::epsilon>("epsilon")});
-
-// Rows and channels of x [..., channels].
-std::int64_t channels_of(const Shape& shape) { return shape[-1]; }
-std::int64_t rows_of(const Shape& shape) {
-  std::int64_t rows = 1;
-  for (int i = 0; i + 1 < shape.rank(); ++i) rows *= shape[i];
-  return rows;
-}
-
-void check_channels(const Call& call, int position, std::string_view name) {
-  const Shape x = call.input(0).shape();
-  const Shape shape = call.input(position).shape();
-  CAPSTAN_CHECK(shape.rank() == 1 && shape[0] == x[-1], ShapeError, call.op.name, ": ", name, " has shape ", shape,
-                " for ", x[-1], " channels", arguments({{"x", call.input(0)}, {name, call.input(position)}}));
-}
-
-void check_input(const Call& call) {
-  const TensorRef& x = call.input(0);
-  CAPSTAN_CHECK(is_floating(x.dtype()), DTypeError, call.op.name, ": dtype ", x.dtype(), " is not supported",
-                arguments({{"x", x}}));
-  CAPSTAN_CHECK(x.rank() >= 1, ShapeError, call.op.name, ": the input needs rank 1 or more", arguments({{"x", x}}));
-}
-
-void infer_batch_norm(const Call& call, OutputSpecs& outputs) {
-  check_input(call);
-  check_channels(call, 1, "scale");
-  check_channels(call, 2, "offset");
-  const DType dtype = call.input(0).dtype();
-  const Shape shape = call.input(0).shape();
-  outputs.add(dtype, shape);
-  outputs.add(dtype, {shape[-1]});
-  outputs.add(dtype, {shape[-1]});
-}
-
-void run_batch_norm(const Call& call, std::span<Tensor> outputs) {
-  const Shape shape = call.input(0).shape();
-  const std::int64_t rows = rows_of(shape);
-  const std::int64_t channels = channels_of(shape);
-  with_wide_type(call.input(0).dtype(), [&]<class T>(T) {
-    const WideInput<T> x(call.input(0));
-    const WideOutput<T> mean(outputs[1]);
-    const WideOutput<T> variance(outputs[2]);
-    batch_norm_moments<T>(rows, channels, x, mean, variance);
-    std::vector<T> inverse(static_cast<std::size_t>(channels));
-    batch_norm_inverse_deviation<T>(channels, variance, static_cast<T>(call.attributes<EpsilonAttributes>().epsilon),
-                                    inverse.data());
-    batch_norm_apply<T>(rows, channels, x, mean, inverse.data(), WideInput<T>(call.input(1)),
-                        WideInput<T>(call.input(2)), WideOutput<T>(outputs[0]));
-  });
-}
-
-void vjp_batch_norm(const VjpCall& call, std::span<Tensor> cotangents) {
-  const Tensor& x = call.input(0);
-  const Tensor& mean = call.output(1);
-  if (call.has_cotangent(0)) {
-    BatchNormGradients gradients = batch_norm_gradients(x, call.input(1), mean, call.output(2), call.cotangent(0),
-                                                        call.attributes<EpsilonAttributes>().epsilon);
-    cotangents[0] = std::move(gradients.x);
-    cotangents[1] = std::move(gradients.scale);
-    cotangents[2] = std::move(gradients.offset);
-  } else {
-    for (int i = 1; i < 3; ++i) cotangents[static_cast<std::size_t>(i)] = zeros_like(call.input(i));
-  }
-  // Through the moments, if they were used themselves.
-  const auto rows = static_cast<double>(rows_of(x.shape()));
-  const auto add = [&](Tensor part) {
-    cotangents[0] = cotangents[0].has_value() ? cotangents[0] + part : broadcast_like(part, x);
-  };
-  if (call.has_cotangent(1)) add(call.cotangent(1) / rows);
-  if (call.has_cotangent(2)) add(call.cotangent(2) * (2 / rows) * (x - mean));
-}
-
-// --- The gradient op: x, scale, mean, variance, g ---
-
-void infer_batch_norm_gradients(const Call& call, OutputSpecs& outputs) {
-  check_input(call);
-  check_channels(call, 1, "scale");
-  check_channels(call, 2, "mean");
-  check_channels(call, 3, "variance");
-  const Shape shape = call.input(0).shape();
-  CAPSTAN_CHECK(call.input(4).shape() == shape, ShapeError, call.op.name, ": shapes differ, ", shape, " and ",
-                call.input(4).shape(), arguments({{"x", call.input(0)}, {"g", call.input(4)}}));
-  const DType dtype = call.input(0).dtype();
-  outputs.add(dtype, shape);
-  outputs.add(dtype, {shape[-1]});
-  outputs.add(dtype, {shape[-1]});
-}
-
-void run_batch_norm_gradients(const Call& call, std::span<Tensor> outputs) {
-  const Shape shape = call.input(0).shape();
-  const std::int64_t channels = channels_of(shape);
-  with_wide_type(call.input(0).dtype(), [&]<class T>(T) {
-    std::vector<T> inverse(static_cast<std::size_t>(channels));
-    batch_norm_inverse_deviation<T>(channels, WideInput<T>(call.input(3)),
-                                    static_cast<T>(call.attributes<EpsilonAttributes>().epsilon), inverse.data());
-    batch_norm_gradient<T>(rows_of(shape), channels, WideInput<T>(call.input(0)), WideInput<T>(call.input(2)),
-                           inverse.data(), WideInput<T>(call.input(1)), WideInput<T>(call.input(4)),
-                           WideOutput<T>(outputs[0]), WideOutput<T>(outputs[1]), WideOutput<T>(outputs[2]));
-  });
-}
-
-// With r = 1 / sqrt(variance + epsilon), h = (x - mean) r, k = scale r, and means over rows written
-// <>, the op computes
-//     dx = k (g - <g> - h <g h>),   dscale = rows <g h>,   doffset = rows <g>.
-// For cotangents u, v, w of these three, and p = u k:
-//     of g:   p - <p> + w + h (v - <p h>)
-//     of h:   g (v - <p h>) - p <g h>
-//     of k:   the sum of u (g - <g> - h <g h>)
-// and from there to x, mean, scale and the variance by the chain rule.
-void vjp_batch_norm_gradients(const VjpCall& call, std::span<Tensor> cotangents) {
-  const Tensor& x = call.input(0);
-  const Tensor& scale = call.input(1);
-  const Tensor& g = call.input(4);
-  const Axes rows = leading_axes(x.rank());
-  const Tensor r = rsqrt(call.input(3) + call.attributes<EpsilonAttributes>().epsilon);
-  const Tensor centred = x - call.input(2);
-  const Tensor h = centred * r;
-  const Tensor k = scale * r;
-  const Tensor mean_gh = reduce_mean(g * h, rows);
-  const Tensor& u = call.cotangent(0);
-  const Tensor p = u * k;
-  const Tensor through_h = call.cotangent(1) - reduce_mean(p * h, rows);
-  const Tensor of_h = g * through_h - p * mean_gh;
-  const Tensor of_k = reduce_sum(u * (g - reduce_mean(g, rows) - h * mean_gh), rows);
-  cotangents[0] = of_h * r;
-  cotangents[1] = of_k * r;
-  cotangents[2] = -reduce_sum(of_h, rows) * r;
-  const Tensor of_r = of_k * scale + reduce_sum(of_h * centred, rows);
-  cotangents[3] = -0.5 * of_r * r * r * r;
-  cotangents[4] = p - reduce_mean(p, rows) + call.cotangent(2) + h * through_h;
-}
-
-// --- Samples and references ---
-
-#if CAPSTAN_TESTING
-
-double number_of(const AttributeMap& attributes, const char* name, double otherwise) {
-  const auto found = attributes.find(name);
-  return found == attributes.end() ? otherwise : found->second.number;
-}
-
-std::vector<OpSample> batch_norm_samples() {
-  return {
-      {.inputs = {{.shape = {4, 2}}, {.shape = {2}}, {.shape = {2}}}},
-      {.inputs = {{.shape = {2, 2, 2, 3}}, {.shape = {3}}, {.shape = {3}}}, .attributes = {{"epsilon", 0.1}}},
-      {.inputs = {{.shape = {4, 3}}, {.shape = {2}}, {.shape = {3}}}, .error = "scale has shape [2] for 3 channels"},
-      {.inputs = {{.shape = {}}, {.shape = {1}}, {.shape = {1}}}, .error = "the input needs rank 1 or more"},
-  };
-}
-
-struct ChannelMoments {
-  std::vector<double> mean;
-  std::vector<double> variance;
-};
-ChannelMoments moments_of(const ReferenceTensor& x) {
-  const auto channels = static_cast<std::size_t>(x.shape[-1]);
-  const double rows = static_cast<double>(x.values.size() / channels);
-  ChannelMoments result{std::vector<double>(channels), std::vector<double>(channels)};
-  for (std::size_t i = 0; i < x.values.size(); ++i) result.mean[i % channels] += x.values[i] / rows;
-  for (std::size_t i = 0; i < x.values.size(); ++i) {
-    result.variance[i % channels] += std::pow(x.values[i] - result.mean[i % channels], 2) / rows;
-  }
-  return result;
-}
-void batch_norm_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
-                          std::vector<ReferenceTensor>& outputs) {
-  const double epsilon = number_of(attributes, "epsilon", 1e-3);
-  const ReferenceTensor& x = inputs[0];
-  const ChannelMoments m = moments_of(x);
-  const std::size_t channels = m.mean.size();
-  ReferenceTensor y = x;
-  for (std::size_t i = 0; i < x.values.size(); ++i) {
-    const std::size_t c = i % channels;
-    y.values[i] =
-        (x.values[i] - m.mean[c]) / std::sqrt(m.variance[c] + epsilon) * inputs[1].values[c] + inputs[2].values[c];
-  }
-  const Shape shape{x.shape[-1]};
-  outputs = {y,
-             {.dtype = x.dtype, .shape = shape, .values = m.mean},
-             {.dtype = x.dtype, .shape = shape, .values = m.variance}};
-}
-const OpTest kBatchNormTrainingTest = {.samples = batch_norm_samples, .reference = batch_norm_reference};
-
-std::vector<OpSample> batch_norm_gradient_samples() {
-  return {
-      {.inputs =
-           {{.shape = {4, 2}}, {.shape = {2}}, {.shape = {2}}, {.shape = {2}, .domain = {0.5, 2}}, {.shape = {4, 2}}}},
-      {.inputs = {{.shape = {2, 3, 2}},
-                  {.shape = {2}},
-                  {.shape = {2}},
-                  {.shape = {2}, .domain = {0.5, 2}},
-                  {.shape = {2, 3, 2}}},
-       .attributes = {{"epsilon", 0.1}}},
-      {.inputs = {{.shape = {4, 2}}, {.shape = {2}}, {.shape = {2}}, {.shape = {2}}, {.shape = {3, 2}}},
-       .error = "shapes differ, [4, 2] and [3, 2]"},
-  };
-}
-void batch_norm_gradient_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
-                                   std::vector<ReferenceTensor>& outputs) {
-  const double epsilon = number_of(attributes, "epsilon", 1e-3);
-  const auto& x = inputs[0].values;
-  const auto& g = inputs[4].values;
-  const auto channels = static_cast<std::size_t>(inputs[0].shape[-1]);
-  const double rows = static_cast<double>(x.size() / channels);
-  ReferenceTensor of_x = inputs[0];
-  ReferenceTensor of_scale = inputs[1];
-  ReferenceTensor of_offset = inputs[1];
-  for (std::size_t c = 0; c < channels; ++c) {
-    const double r = 1 / std::sqrt(inputs[3].values[c] + epsilon);
-    double sum_g = 0;
-    double sum_gh = 0;
-    for (std::size_t i = c; i < x.size(); i += channels) {
-      sum_g += g[i];
-      sum_gh += g[i] * (x[i] - inputs[2].values[c]) * r;
-    }
-    of_scale.values[c] = sum_gh;
-    of_offset.values[c] = sum_g;
-    for (std::size_t i = c; i < x.size(); i += channels) {
-      const double h = (x[i] - inputs[2].values[c]) * r;
-      of_x.values[i] = inputs[1].values[c] * r * (g[i] - sum_g / rows - h * sum_gh / rows);
-    }
-  }
-  outputs = {of_x, of_scale, of_offset};
-}
-const OpTest kBatchNormGradientsTest = {.samples = batch_norm_gradient_samples,
-                                        .reference = batch_norm_gradient_reference};
-
-std::vector<OpSample> moments_samples() {
-  return {
-      {.inputs = {{.shape = {4}}}, .attributes = {{"axes", 0}}},
-      {.inputs = {{.shape = {3, 2}}}, .attributes = {{"axes", 0}}},
-      {.inputs = {{.shape = {3, 2}}}, .attributes = {{"axes", std::vector<AttributeValue>{0}}, {"keepdims", true}}},
-      {.inputs = {{.shape = {2, 3}}}, .attributes = {{"axes", 2}}, .error = "axis 2 is out of range for rank 2"},
-  };
-}
-void moments_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
-                       std::vector<ReferenceTensor>& outputs) {
-  // All samples reduce the first axis.
-  ReferenceTensor columns = inputs[0];
-  Shape shape;
-  if (attributes.contains("keepdims")) shape.push_back(1);
-  if (inputs[0].shape.rank() == 2) {
-    shape.push_back(inputs[0].shape[1]);
-  } else {
-    columns.shape = {inputs[0].shape[0], 1};
-  }
-  const ChannelMoments m = moments_of(columns);
-  outputs = {{.dtype = inputs[0].dtype, .shape = shape, .values = m.mean},
-             {.dtype = inputs[0].dtype, .shape = shape, .values = m.variance}};
-}
-const OpTest kMomentsTest = {.samples = moments_samples, .reference = moments_reference};
-
-std::vector<OpSample> normalization_samples() {
-  const SampleInput variance{.shape = {3}, .domain = {0.5, 2}};
-  return {
-      {.inputs = {{.shape = {2, 3}}, {.shape = {3}}, variance, {.shape = {3}}, {.shape = {3}}},
-       .attributes = {{"variance_epsilon", 0.01}}},
-      {.inputs = {{.shape = {2, 2, 3}}, {.shape = {3}}, variance, {.shape = {3}}, {.shape = {3}}},
-       .attributes = {{"variance_epsilon", 0.1}}},
-      {.inputs = {{.shape = {2, 2}}, {.shape = {3}}, variance, {.shape = {3}}, {.shape = {3}}},
-       .attributes = {{"variance_epsilon", 0.1}},
-       .error = "shapes do not broadcast"},
-  };
-}
-void normalization_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
-                             std::vector<ReferenceTensor>& outputs) {
-  const double epsilon = number_of(attributes, "variance_epsilon", 0);
-  outputs = {inputs[0]};
-  for (std::size_t i = 0; i < outputs[0].values.size(); ++i) {
-    const std::size_t c = i % 3;
-    outputs[0].values[i] =
-        (inputs[0].values[i] - inputs[1].values[c]) / std::sqrt(inputs[2].values[c] + epsilon) * inputs[4].values[c] +
-        inputs[3].values[c];
-  }
-}
-const OpTest kBatchNormalizationTest = {.samples = normalization_samples, .reference = normalization_reference};
-
-std::vector<OpSample> layer_samples() {
-  return {
-      {.inputs = {{.shape = {2, 3}}, {.shape = {3}}, {.shape = {3}}}},
-      {.inputs = {{.shape = {2, 2, 3}}, {.shape = {2, 3}}, {.shape = {2, 3}}},
-       .attributes = {{"axes", 2}, {"epsilon", 0.1}}},
-      {.inputs = {{.shape = {2, 3}}, {.shape = {2}}, {.shape = {3}}}, .error = "scale has shape [2], not [3]"},
-      {.inputs = {{.shape = {2}}, {.shape = {2}}, {.shape = {2}}},
-       .attributes = {{"axes", 2}},
-       .error = "2 axes of a tensor of rank 1"},
-  };
-}
-void layer_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
-                     std::vector<ReferenceTensor>& outputs) {
-  const double epsilon = number_of(attributes, "epsilon", 1e-3);
-  outputs = {inputs[0]};
-  const std::size_t n = inputs[1].values.size();
-  for (std::size_t row = 0; row < inputs[0].values.size() / n; ++row) {
-    ReferenceTensor column{.shape = {static_cast<std::int64_t>(n), 1}};
-    column.values.assign(inputs[0].values.begin() + static_cast<std::ptrdiff_t>(row * n),
-                         inputs[0].values.begin() + static_cast<std::ptrdiff_t>((row + 1) * n));
-    const ChannelMoments m = moments_of(column);
-    for (std::size_t i = 0; i < n; ++i) {
-      outputs[0].values[row * n + i] =
-          (column.values[i] - m.mean[0]) / std::sqrt(m.variance[0] + epsilon) * inputs[1].values[i] +
-          inputs[2].values[i];
-    }
-  }
-}
-const OpTest kLayerNormalizationTest = {.samples = layer_samples, .reference = layer_reference};
-
-std::vector<OpSample> fused_training_samples() {
-  return {
-      {.inputs = {{.shape = {2, 2, 2, 2}, .dtype = float32, .differentiable = false},
-                  {.shape = {2}, .dtype = float32, .differentiable = false},
-                  {.shape = {2}, .dtype = float32, .differentiable = false}}},
-      {.inputs = {{.shape = {2, 2}, .dtype = float32, .differentiable = false},
-                  {.shape = {2}, .dtype = float32, .differentiable = false},
-                  {.shape = {2}, .dtype = float32, .differentiable = false}},
-       .error = "images need rank 4, not 2"},
-  };
-}
-void fused_training_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
-                              std::vector<ReferenceTensor>& outputs) {
-  batch_norm_reference(inputs, attributes, outputs);
-  const double rows = static_cast<double>(rows_of(inputs[0].shape));
-  for (double& v : outputs[2].values) v *= rows / (rows - 1);
-}
-const OpTest kFusedBatchNormTrainingTest = {
-    .samples = fused_training_samples, .reference = fused_training_reference, .dtypes = {float32}};
-
-std::vector<OpSample> fused_inference_samples() {
-  const auto plain = [](Shape shape, Domain domain = {}) {
-    return SampleInput{.shape = shape, .domain = domain, .dtype = float32, .differentiable = false};
-  };
-  return {
-      {.inputs = {plain({2, 1, 2, 2}), plain({2}), plain({2}), plain({2}), plain({2}, {0.5, 2})}},
-      {.inputs = {plain({2, 1, 2, 2}), plain({2}), plain({2}), plain({3}), plain({2}, {0.5, 2})},
-       .error = "mean has shape [3] for 2 channels"},
-  };
-}
-void fused_inference_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
-                               std::vector<ReferenceTensor>& outputs) {
-  const double epsilon = number_of(attributes, "epsilon", 1e-3);
-  outputs = {inputs[0]};
-  const std::size_t channels = inputs[1].values.size();
-  for (std::size_t i = 0; i < outputs[0].values.size(); ++i) {
-    const std::size_t c = i % channels;
-    outputs[0].values[i] =
-        (inputs[0].values[i] - inputs[3].values[c]) / std::sqrt(inputs[4].values[c] + epsilon) * inputs[1].values[c] +
-        inputs[2].values[c];
-  }
-}
-const OpTest kFusedBatchNormInferenceTest = {
-    .samples = fused_inference_samples, .reference = fused_inference_reference, .dtypes = {float32}};
-
-std::vector<OpSample> dropout_samples() {
-  return {
-      {.inputs = {{.shape = {20}}}, .attributes = {{"rate", 0.5}, {"seed", 7}}},
-      {.inputs = {{.shape = {2, 3}}}, .attributes = {{"rate", 0.0}, {"seed", 7}}},
-      {.inputs = {{.shape = {0}}}, .attributes = {{"rate", 0.25}, {"seed", 7}}},
-      {.inputs = {{.shape = {3}}},
-       .attributes = {{"rate", 1.0}, {"seed", 7}},
-       .error = "the rate must be in [0, 1), not 1"},
-      {.inputs = {{.shape = {3}}}, .attributes = {{"rate", -0.5}, {"seed", 7}}, .error = "the rate must be in [0, 1)"},
-  };
-}
-// Word i of the stream decides on element i.
-void dropout_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
-                       std::vector<ReferenceTensor>& outputs) {
-  const double rate = attributes.at("rate").number;
-  const auto seed = static_cast<std::uint64_t>(attributes.at("seed").integer);
-  outputs = {inputs[0]};
-  for (std::size_t i = 0; i < outputs[0].values.size(); ++i) {
-    const double draw = philox(seed, i / 4).words[i % 4] / 4294967296.0;
-    outputs[0].values[i] = draw >= rate ? outputs[0].values[i] / (1 - rate) : 0;
-  }
-}
-const OpTest kDropoutTest = {.samples = dropout_samples, .reference = dropout_reference};
-
-std::vector<OpSample> mask_samples() {
-  const SampleInput mask{.shape = {4}, .values = {1, 0, 0, 1}, .dtype = bool_, .differentiable = false};
-  return {
-      {.inputs = {{.shape = {4}}, mask}, .attributes = {{"rate", 0.25}}},
-      {.inputs = {{.shape = {4}}, mask}, .attributes = {{"rate", 1.5}}, .error = "the rate must be in [0, 1), not 1.5"},
-  };
-}
-void mask_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
-                    std::vector<ReferenceTensor>& outputs) {
-  outputs = {inputs[0]};
-  for (std::size_t i = 0; i < outputs[0].values.size(); ++i) {
-    outputs[0].values[i] = inputs[1].values[i] != 0 ? inputs[0].values[i] / (1 - attributes.at("rate").number) : 0.0;
-  }
-}
-const OpTest kDropoutWithMaskTest = {.samples = mask_samples, .reference = mask_reference};
-
-#endif
-
-}  // namespace
-
-constinit const OpDef kBatchNormTraining = {
-    .name = "batch_norm_training",
-    .text =
-        "Normalises over all but the last axis with the batch's own moments, which are results as "
-        "well.",
-    .arity = 3,
-    .outputs = 3,
-    .input_names = "x, scale, offset",
-    .attributes = &kEpsilonAttributes,
-    .infer = infer_batch_norm,
-    .kernel = run_batch_norm,
-    .saves = {.inputs = 3, .outputs = 6},
-    .vjp = vjp_batch_norm,
-    .test = CAPSTAN_OP_TEST(kBatchNormTrainingTest),
-};
-
-constinit const OpDef kBatchNormGradients = {
-    .name = "batch_norm_gradients",
-    .text = "The gradients of batch_norm_training for x, scale and offset.",
-    .arity = 5,
-    .outputs = 3,
-    .input_names = "x, scale, mean, variance, g",
-    .attributes = &kEpsilonAttributes,
-    .infer = infer_batch_norm_gradients,
-    .kernel = run_batch_norm_gradients,
-    .saves = {.inputs = 31},
-    .vjp = vjp_batch_norm_gradients,
-    .test = CAPSTAN_OP_TEST(kBatchNormGradientsTest),
-};
-
-BatchNormResult batch_norm_training(Operand x, Operand scale, Operand offset, double epsilon) {
-  const EpsilonAttributes attributes{epsilon};
-  Operand inputs[] = {x, scale, offset};
-  std::vector<Tensor> outputs = apply_all(kBatchNormTraining, inputs, &attributes);
-  return {std::move(outputs[0]), std::move(outputs[1]), std::move(outputs[2])};
-}
-
-BatchNormGradients batch_norm_gradients(Operand x, Operand scale, Operand mean, Operand variance, Operand g,
-                                        double epsilon) {
-  const EpsilonAttributes attributes{epsilon};
-  Operand inputs[] = {x, scale, mean, variance, g};
-  std::vector<Tensor> outputs = apply_all(kBatchNormGradients, inputs, &attributes);
-  return {std::move(outputs[0]), std::move(outputs[1]), std::move(outputs[2])};
-}
-
-// --- Composites ---
 
 namespace {
 
@@ -512,11 +40,91 @@ struct LayerAttributes {
 constexpr AttributeType kLayerAttributes = attribute_type<LayerAttributes>(
     {field<&LayerAttributes::axes>("axes"), field<&LayerAttributes::epsilon>("epsilon")});
 
-void push(std::vector<Tensor>& outputs, BatchNormResult result) {
-  outputs.push_back(std::move(result.y));
-  outputs.push_back(std::move(result.mean));
-  outputs.push_back(std::move(result.variance));
+// --- Samples and references ---
+
+#if CAPSTAN_TESTING
+
+std::vector<OpSample> moments_samples() {
+  return {
+      {.inputs = {{.shape = {4}}}, .attributes = {{"axes", 0}}},
+      {.inputs = {{.shape = {3, 2}}}, .attributes = {{"axes", 0}}},
+      {.inputs = {{.shape = {3, 2}}}, .attributes = {{"axes", std::vector<AttributeValue>{0}}, {"keepdims", true}}},
+      {.inputs = {{.shape = {2, 3}}}, .attributes = {{"axes", 2}}, .error = "axis 2 is out of range for rank 2"},
+  };
 }
+void moments_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
+                       std::vector<ReferenceTensor>& outputs) {
+  // All samples reduce the first axis.
+  ReferenceTensor columns = inputs[0];
+  Shape shape;
+  if (attributes.contains("keepdims")) shape.push_back(1);
+  if (inputs[0].shape.rank() == 2) {
+    shape.push_back(inputs[0].shape[1]);
+  } else {
+    columns.shape = {inputs[0].shape[0], 1};
+  }
+  const reference::ChannelMoments m = reference::moments_of(columns);
+  outputs = {{.dtype = inputs[0].dtype, .shape = shape, .values = m.mean},
+             {.dtype = inputs[0].dtype, .shape = shape, .values = m.variance}};
+}
+const OpTest kMomentsTest = {.samples = moments_samples, .reference = moments_reference};
+
+std::vector<OpSample> normalization_samples() {
+  const SampleInput variance{.shape = {3}, .domain = {0.5, 2}};
+  return {
+      {.inputs = {{.shape = {2, 3}}, {.shape = {3}}, variance, {.shape = {3}}, {.shape = {3}}},
+       .attributes = {{"variance_epsilon", 0.01}}},
+      {.inputs = {{.shape = {2, 2, 3}}, {.shape = {3}}, variance, {.shape = {3}}, {.shape = {3}}},
+       .attributes = {{"variance_epsilon", 0.1}}},
+      {.inputs = {{.shape = {2, 2}}, {.shape = {3}}, variance, {.shape = {3}}, {.shape = {3}}},
+       .attributes = {{"variance_epsilon", 0.1}},
+       .error = "shapes do not broadcast"},
+  };
+}
+void normalization_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
+                             std::vector<ReferenceTensor>& outputs) {
+  const double epsilon = reference::number(attributes, "variance_epsilon", 0);
+  outputs = {inputs[0]};
+  for (std::size_t i = 0; i < outputs[0].values.size(); ++i) {
+    const std::size_t c = i % 3;
+    outputs[0].values[i] =
+        (inputs[0].values[i] - inputs[1].values[c]) / std::sqrt(inputs[2].values[c] + epsilon) * inputs[4].values[c] +
+        inputs[3].values[c];
+  }
+}
+const OpTest kBatchNormalizationTest = {.samples = normalization_samples, .reference = normalization_reference};
+
+std::vector<OpSample> layer_samples() {
+  return {
+      {.inputs = {{.shape = {2, 3}}, {.shape = {3}}, {.shape = {3}}}},
+      {.inputs = {{.shape = {2, 2, 3}}, {.shape = {2, 3}}, {.shape = {2, 3}}},
+       .attributes = {{"axes", 2}, {"epsilon", 0.1}}},
+      {.inputs = {{.shape = {2, 3}}, {.shape = {2}}, {.shape = {3}}}, .error = "scale has shape [2], not [3]"},
+      {.inputs = {{.shape = {2}}, {.shape = {2}}, {.shape = {2}}},
+       .attributes = {{"axes", 2}},
+       .error = "2 axes of a tensor of rank 1"},
+  };
+}
+void layer_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
+                     std::vector<ReferenceTensor>& outputs) {
+  const double epsilon = reference::number(attributes, "epsilon", 1e-3);
+  outputs = {inputs[0]};
+  const std::size_t n = inputs[1].values.size();
+  for (std::size_t row = 0; row < inputs[0].values.size() / n; ++row) {
+    ReferenceTensor column{.shape = {static_cast<std::int64_t>(n), 1}};
+    column.values.assign(inputs[0].values.begin() + static_cast<std::ptrdiff_t>(row * n),
+                         inputs[0].values.begin() + static_cast<std::ptrdiff_t>((row + 1) * n));
+    const reference::ChannelMoments m = reference::moments_of(column);
+    for (std::size_t i = 0; i < n; ++i) {
+      outputs[0].values[row * n + i] =
+          (column.values[i] - m.mean[0]) / std::sqrt(m.variance[0] + epsilon) * inputs[1].values[i] +
+          inputs[2].values[i];
+    }
+  }
+}
+const OpTest kLayerNormalizationTest = {.samples = layer_samples, .reference = layer_reference};
+
+#endif
 
 }  // namespace
 
@@ -552,37 +160,6 @@ constinit const OpDef kBatchNormalization = {
     .test = CAPSTAN_OP_TEST(kBatchNormalizationTest),
 };
 
-constinit const OpDef kFusedBatchNormTraining = {
-    .name = "fused_batch_norm_training",
-    .text = "batch_norm_training of float32 images, with the variance divided by the count - 1.",
-    .kind = OpKind::kComposite,
-    .arity = 3,
-    .outputs = 3,
-    .input_names = "x, scale, offset",
-    .attributes = &kEpsilonAttributes,
-    .compose =
-        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
-          push(outputs, fused_batch_norm_training(inputs[0], inputs[1], inputs[2],
-                                                  static_cast<const EpsilonAttributes*>(attributes)->epsilon));
-        },
-    .test = CAPSTAN_OP_TEST(kFusedBatchNormTrainingTest),
-};
-
-constinit const OpDef kFusedBatchNormInference = {
-    .name = "fused_batch_norm_inference",
-    .text = "Normalises images with given statistics of the channels.",
-    .kind = OpKind::kComposite,
-    .arity = 5,
-    .input_names = "x, scale, offset, mean, variance",
-    .attributes = &kEpsilonAttributes,
-    .compose =
-        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
-          outputs.push_back(fused_batch_norm_inference(inputs[0], inputs[1], inputs[2], inputs[3], inputs[4],
-                                                       static_cast<const EpsilonAttributes*>(attributes)->epsilon));
-        },
-    .test = CAPSTAN_OP_TEST(kFusedBatchNormInferenceTest),
-};
-
 constinit const OpDef kLayerNormalization = {
     .name = "layer_normalization",
     .text = "Normalises over the last axes, then scales and shifts.",
@@ -614,35 +191,6 @@ Tensor batch_normalization(Operand x, Operand mean, Operand variance, Operand of
   });
 }
 
-BatchNormResult fused_batch_norm_training(Operand x, Operand scale, Operand offset, double epsilon) {
-  const Tensor value = to_tensor(x);
-  CAPSTAN_CHECK(value.dtype() == DType::kFloat32, DTypeError, "fused_batch_norm_training: images must be float32, not ",
-                value.dtype(), arguments({{"x", value}}));
-  CAPSTAN_CHECK(value.rank() == 4, ShapeError, "fused_batch_norm_training: images need rank 4, not ", value.rank(),
-                arguments({{"x", value}}));
-  BatchNormResult result =
-      with_errors_of("fused_batch_norm_training", [&] { return batch_norm_training(value, scale, offset, epsilon); });
-  const auto rows = static_cast<double>(rows_of(value.shape()));
-  // The moments are for moving averages and have no gradient.
-  return {result.y, stop_gradient(result.mean), stop_gradient(result.variance * (rows / std::max(rows - 1, 1.0)))};
-}
-
-Tensor fused_batch_norm_inference(Operand x, Operand scale, Operand offset, Operand mean, Operand variance,
-                                  double epsilon) {
-  const Tensor value = floating_operand("fused_batch_norm_inference", x);
-  CAPSTAN_CHECK(value.rank() == 4, ShapeError, "fused_batch_norm_inference: images need rank 4, not ", value.rank(),
-                arguments({{"x", value}}));
-  const Tensor parts[] = {to_tensor(scale), to_tensor(offset), to_tensor(mean), to_tensor(variance)};
-  const char* const names[] = {"scale", "offset", "mean", "variance"};
-  for (int i = 0; i < 4; ++i) {
-    CAPSTAN_CHECK(parts[i].rank() == 1 && parts[i].dim(0) == value.dim(3), ShapeError,
-                  "fused_batch_norm_inference: ", names[i], " has shape ", parts[i].shape(), " for ", value.dim(3),
-                  " channels", arguments({{"x", value}, {names[i], parts[i]}}));
-  }
-  // The statistics are given, not trained.
-  return batch_normalization(value, stop_gradient(parts[2]), stop_gradient(parts[3]), parts[1], parts[0], epsilon);
-}
-
 Tensor layer_normalization(Operand x, Operand scale, Operand offset, int axes, double epsilon) {
   const Tensor value = floating_operand("layer_normalization", x);
   const Tensor factor = to_tensor(scale);
@@ -661,117 +209,11 @@ Tensor layer_normalization(Operand x, Operand scale, Operand offset, int axes, d
   return (value - m.mean) * rsqrt(m.variance + epsilon) * factor + shift;
 }
 
-// --- Dropout ---
-
-namespace {
-
-// The seed is an unsigned number, kept as the signed one with the same bits.
-struct DropoutAttributes {
-  double rate = 0.5;
-  OptionalInt seed;
-};
-constexpr AttributeType kDropoutAttributes = attribute_type<DropoutAttributes>(
-    {field<&DropoutAttributes::rate>("rate", true), field<&DropoutAttributes::seed>("seed")});
-constexpr AttributeType kKeyedDropoutAttributes = attribute_type<DropoutAttributes>(
-    {field<&DropoutAttributes::rate>("rate", true), field<&DropoutAttributes::seed>("seed", true)});
-
-struct RateAttributes {
-  double rate = 0.5;
-};
-constexpr AttributeType kRateAttributes = attribute_type<RateAttributes>({field<&RateAttributes::rate>("rate", true)});
-
-void check_rate(std::string_view op, double rate) {
-  CAPSTAN_CHECK(rate >= 0 && rate < 1, ValueError, op, ": the rate must be in [0, 1), not ", rate);
-}
-
-}  // namespace
-
-constinit const OpDef kKeyedDropout = {
-    .name = "keyed_dropout",
-    .text = "Dropout whose draw is a function of the seed and the position.",
-    .attributes = &kKeyedDropoutAttributes,
-    .infer =
-        [](const Call& call, OutputSpecs& outputs) {
-          const TensorRef& x = call.input(0);
-          CAPSTAN_CHECK(is_floating(x.dtype()), DTypeError, call.op.name, ": dtype ", x.dtype(), " is not supported",
-                        arguments({{"x", x}}));
-          check_rate(call.op.name, call.attributes<DropoutAttributes>().rate);
-          outputs.add(x.dtype(), x.shape());
-        },
-    .kernel =
-        [](const Call& call, std::span<Tensor> outputs) {
-          const auto& a = call.attributes<DropoutAttributes>();
-          const auto seed = static_cast<std::uint64_t>(a.seed.value);
-          const auto threshold = static_cast<std::uint32_t>(std::min(std::ceil(a.rate * 4294967296.0), 4294967295.0));
-          with_wide_type(call.input(0).dtype(), [&]<class T>(T) {
-            keyed_dropout<T>(seed, threshold, static_cast<T>(1 / (1 - a.rate)), outputs[0].size(),
-                             WideInput<T>(call.input(0)), WideOutput<T>(outputs[0]));
-          });
-        },
-    // Linear, and the same elements are dropped: the mask is drawn again instead of being kept.
-    .vjp =
-        [](const VjpCall& call, std::span<Tensor> cotangents) {
-          const auto& a = call.attributes<DropoutAttributes>();
-          cotangents[0] = keyed_dropout(call.cotangent(), a.rate, static_cast<std::uint64_t>(a.seed.value));
-        },
-    .test = CAPSTAN_OP_TEST(kDropoutTest),
-};
-
-constinit const OpDef kDropout = {
-    .name = "dropout",
-    .text = "Zeroes a fraction of the elements at random and scales the others up.",
-    .kind = OpKind::kComposite,
-    .flags = kStateful,
-    .attributes = &kDropoutAttributes,
-    .compose =
-        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
-          const auto& a = *static_cast<const DropoutAttributes*>(attributes);
-          outputs.push_back(a.seed.has_value ? dropout(inputs[0], a.rate, static_cast<std::uint64_t>(a.seed.value))
-                                             : dropout(inputs[0], a.rate));
-        },
-    .test = CAPSTAN_OP_TEST(kDropoutTest),
-};
-
-constinit const OpDef kDropoutWithMask = {
-    .name = "dropout_with_mask",
-    .text = "x / (1 - rate) where the mask is true, else 0.",
-    .kind = OpKind::kComposite,
-    .flags = kTakesAnyDTypes,
-    .arity = 2,
-    .input_names = "x, mask",
-    .attributes = &kRateAttributes,
-    .compose =
-        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
-          outputs.push_back(
-              dropout_with_mask(inputs[0], inputs[1], static_cast<const RateAttributes*>(attributes)->rate));
-        },
-    .test = CAPSTAN_OP_TEST(kDropoutWithMaskTest),
-};
-
-Tensor keyed_dropout(Operand x, double rate, std::uint64_t seed) {
-  const DropoutAttributes attributes{rate, static_cast<std::int64_t>(seed)};
-  return apply(kKeyedDropout, x, &attributes);
-}
-Tensor dropout(Operand x, double rate, std::uint64_t seed) { return keyed_dropout(x, rate, seed); }
-Tensor dropout(Operand x, double rate) { return keyed_dropout(x, rate, next_seed()); }
-
-Tensor dropout_with_mask(Operand x, Operand mask, double rate) {
-  check_rate("dropout_with_mask", rate);
-  return where(mask, divide(x, 1 - rate), 0.0);
-}
-
 OpFamily normalize_ops() {
   static constexpr const OpDef* ops[] = {
       &kMoments,
       &kBatchNormalization,
-      &kBatchNormTraining,
-      &kBatchNormGradients,
-      &kFusedBatchNormTraining,
-      &kFusedBatchNormInference,
       &kLayerNormalization,
-      &kDropout,
-      &kKeyedDropout,
-      &kDropoutWithMask,
   };
   return ops;
 }

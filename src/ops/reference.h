@@ -54,6 +54,11 @@ inline std::int64_t integer(const AttributeMap& attributes, std::string_view nam
                                                                                         : found->second.integer;
 }
 
+inline double number(const AttributeMap& attributes, std::string_view name, double fallback) {
+  const auto found = attributes.find(name);
+  return found == attributes.end() ? fallback : found->second.number;
+}
+
 // The integers of a list, or of a single one; nested lists row by row.
 inline std::vector<std::int64_t> integers(const AttributeValue& value) {
   if (value.kind == AttributeValue::Kind::kInt) return {value.integer};

@@ -1,0 +1,171 @@
+// Dropout: elements zeroed at random.
+//
+// The draw is a function of the seed and the position alone, so the gradient draws the mask again
+// instead of keeping it.
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "capstan/ops/math.h"
+#include "capstan/ops/nn.h"
+#include "capstan/ops/random.h"
+#include "src/core/apply.h"
+#include "src/core/check.h"
+#include "src/core/op_test.h"
+#include "src/kernels/random.h"
+#include "src/ops/families.h"
+#include "src/ops/wide.h"
+
+namespace capstan {
+
+namespace {
+
+// The seed is an unsigned number, kept as the signed one with the same bits.
+struct DropoutAttributes {
+  double rate = 0.5;
+  OptionalInt seed;
+};
+constexpr AttributeType kDropoutAttributes = attribute_type<DropoutAttributes>(
+    {field<&DropoutAttributes::rate>("rate", true), field<&DropoutAttributes::seed>("seed")});
+constexpr AttributeType kKeyedDropoutAttributes = attribute_type<DropoutAttributes>(
+    {field<&DropoutAttributes::rate>("rate", true), field<&DropoutAttributes::seed>("seed", true)});
+
+struct RateAttributes {
+  double rate = 0.5;
+};
+constexpr AttributeType kRateAttributes = attribute_type<RateAttributes>({field<&RateAttributes::rate>("rate", true)});
+
+void check_rate(std::string_view op, double rate) {
+  CAPSTAN_CHECK(rate >= 0 && rate < 1, ValueError, op, ": the rate must be in [0, 1), not ", rate);
+}
+
+#if CAPSTAN_TESTING
+
+std::vector<OpSample> dropout_samples() {
+  return {
+      {.inputs = {{.shape = {20}}}, .attributes = {{"rate", 0.5}, {"seed", 7}}},
+      {.inputs = {{.shape = {2, 3}}}, .attributes = {{"rate", 0.0}, {"seed", 7}}},
+      {.inputs = {{.shape = {0}}}, .attributes = {{"rate", 0.25}, {"seed", 7}}},
+      {.inputs = {{.shape = {3}}},
+       .attributes = {{"rate", 1.0}, {"seed", 7}},
+       .error = "the rate must be in [0, 1), not 1"},
+      {.inputs = {{.shape = {3}}}, .attributes = {{"rate", -0.5}, {"seed", 7}}, .error = "the rate must be in [0, 1)"},
+  };
+}
+// Word i of the stream decides on element i.
+void dropout_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
+                       std::vector<ReferenceTensor>& outputs) {
+  const double rate = attributes.at("rate").number;
+  const auto seed = static_cast<std::uint64_t>(attributes.at("seed").integer);
+  outputs = {inputs[0]};
+  for (std::size_t i = 0; i < outputs[0].values.size(); ++i) {
+    const double draw = philox(seed, i / 4).words[i % 4] / 4294967296.0;
+    outputs[0].values[i] = draw >= rate ? outputs[0].values[i] / (1 - rate) : 0;
+  }
+}
+const OpTest kDropoutTest = {.samples = dropout_samples, .reference = dropout_reference};
+
+std::vector<OpSample> mask_samples() {
+  const SampleInput mask{.shape = {4}, .values = {1, 0, 0, 1}, .dtype = bool_, .differentiable = false};
+  return {
+      {.inputs = {{.shape = {4}}, mask}, .attributes = {{"rate", 0.25}}},
+      {.inputs = {{.shape = {4}}, mask}, .attributes = {{"rate", 1.5}}, .error = "the rate must be in [0, 1), not 1.5"},
+  };
+}
+void mask_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
+                    std::vector<ReferenceTensor>& outputs) {
+  outputs = {inputs[0]};
+  for (std::size_t i = 0; i < outputs[0].values.size(); ++i) {
+    outputs[0].values[i] = inputs[1].values[i] != 0 ? inputs[0].values[i] / (1 - attributes.at("rate").number) : 0.0;
+  }
+}
+const OpTest kDropoutWithMaskTest = {.samples = mask_samples, .reference = mask_reference};
+
+#endif
+
+}  // namespace
+
+constinit const OpDef kKeyedDropout = {
+    .name = "keyed_dropout",
+    .text = "Dropout whose draw is a function of the seed and the position.",
+    .attributes = &kKeyedDropoutAttributes,
+    .infer =
+        [](const Call& call, OutputSpecs& outputs) {
+          const TensorRef& x = call.input(0);
+          CAPSTAN_CHECK(is_floating(x.dtype()), DTypeError, call.op.name, ": dtype ", x.dtype(), " is not supported",
+                        arguments({{"x", x}}));
+          check_rate(call.op.name, call.attributes<DropoutAttributes>().rate);
+          outputs.add(x.dtype(), x.shape());
+        },
+    .kernel =
+        [](const Call& call, std::span<Tensor> outputs) {
+          const auto& a = call.attributes<DropoutAttributes>();
+          const auto seed = static_cast<std::uint64_t>(a.seed.value);
+          const auto threshold = static_cast<std::uint32_t>(std::min(std::ceil(a.rate * 4294967296.0), 4294967295.0));
+          with_wide_type(call.input(0).dtype(), [&]<class T>(T) {
+            keyed_dropout<T>(seed, threshold, static_cast<T>(1 / (1 - a.rate)), outputs[0].size(),
+                             WideInput<T>(call.input(0)), WideOutput<T>(outputs[0]));
+          });
+        },
+    // Linear, and the same elements are dropped: the mask is drawn again instead of being kept.
+    .vjp =
+        [](const VjpCall& call, std::span<Tensor> cotangents) {
+          const auto& a = call.attributes<DropoutAttributes>();
+          cotangents[0] = keyed_dropout(call.cotangent(), a.rate, static_cast<std::uint64_t>(a.seed.value));
+        },
+    .test = CAPSTAN_OP_TEST(kDropoutTest),
+};
+
+constinit const OpDef kDropout = {
+    .name = "dropout",
+    .text = "Zeroes a fraction of the elements at random and scales the others up.",
+    .kind = OpKind::kComposite,
+    .flags = kStateful,
+    .attributes = &kDropoutAttributes,
+    .compose =
+        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
+          const auto& a = *static_cast<const DropoutAttributes*>(attributes);
+          outputs.push_back(a.seed.has_value ? dropout(inputs[0], a.rate, static_cast<std::uint64_t>(a.seed.value))
+                                             : dropout(inputs[0], a.rate));
+        },
+    .test = CAPSTAN_OP_TEST(kDropoutTest),
+};
+
+constinit const OpDef kDropoutWithMask = {
+    .name = "dropout_with_mask",
+    .text = "x / (1 - rate) where the mask is true, else 0.",
+    .kind = OpKind::kComposite,
+    .flags = kTakesAnyDTypes,
+    .arity = 2,
+    .input_names = "x, mask",
+    .attributes = &kRateAttributes,
+    .compose =
+        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
+          outputs.push_back(
+              dropout_with_mask(inputs[0], inputs[1], static_cast<const RateAttributes*>(attributes)->rate));
+        },
+    .test = CAPSTAN_OP_TEST(kDropoutWithMaskTest),
+};
+
+Tensor keyed_dropout(Operand x, double rate, std::uint64_t seed) {
+  const DropoutAttributes attributes{rate, static_cast<std::int64_t>(seed)};
+  return apply(kKeyedDropout, x, &attributes);
+}
+Tensor dropout(Operand x, double rate, std::uint64_t seed) { return keyed_dropout(x, rate, seed); }
+Tensor dropout(Operand x, double rate) { return keyed_dropout(x, rate, next_seed()); }
+
+Tensor dropout_with_mask(Operand x, Operand mask, double rate) {
+  check_rate("dropout_with_mask", rate);
+  return where(mask, divide(x, 1 - rate), 0.0);
+}
+
+OpFamily dropout_ops() {
+  static constexpr const OpDef* ops[] = {
+      &kDropout,
+      &kKeyedDropout,
+      &kDropoutWithMask,
+  };
+  return ops;
+}
+
+}  // namespace capstan
