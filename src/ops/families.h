@@ -9,29 +9,30 @@ namespace capstan {
 
 using OpFamily = std::span<const OpDef* const>;
 
-OpFamily arithmetic_ops();    // arithmetic.cc: two operands, and the operators
-OpFamily math_ops();          // math.cc: powers, exponential, rounding, special functions
-OpFamily trigonometry_ops();  // trigonometry.cc: trigonometric and hyperbolic
-OpFamily compare_ops();       // compare.cc: comparison, logic, selection
-OpFamily activation_ops();    // activation.cc
-OpFamily cast_ops();          // cast.cc
-OpFamily reduce_ops();        // reduce.cc
-OpFamily scan_ops();          // scan.cc: cumulative sums and products, segments
-OpFamily shape_ops();         // shape.cc: views, transposes, broadcasts, and "like" another tensor
-OpFamily array_ops();         // array.cc: joining, cutting, padding, repeating
-OpFamily creation_ops();      // creation.cc
-OpFamily index_ops();         // index.cc: gather, scatter, one_hot
-OpFamily slice_ops();         // slice.cc: NumPy's indexing
-OpFamily matmul_ops();        // matmul.cc: products of matrices
-OpFamily linalg_ops();        // linalg.cc: contractions, norms, sums of tensors
-OpFamily conv_ops();          // conv.cc
-OpFamily pool_ops();          // pool.cc
-OpFamily batch_norm_ops();    // batch_norm.cc: with the moments of the batch
-OpFamily normalize_ops();     // normalize.cc: moments, and normalisation by them
-OpFamily dropout_ops();       // dropout.cc
-OpFamily softmax_ops();       // softmax.cc: softmax and its cross entropies
-OpFamily loss_ops();          // loss.cc: cross entropies of sigmoids, sums of squares
-OpFamily random_ops();        // random.cc
-OpFamily state_ops();         // state.cc: variables and optimizer updates
+OpFamily arithmetic_ops();        // arithmetic.cc: two operands, and the operators
+OpFamily math_ops();              // math.cc: powers, exponential, rounding, special functions
+OpFamily trigonometry_ops();      // trigonometry.cc: trigonometric and hyperbolic
+OpFamily compare_ops();           // compare.cc: comparison, logic, selection
+OpFamily activation_ops();        // activation.cc
+OpFamily cast_ops();              // cast.cc
+OpFamily reduce_ops();            // reduce.cc: sums, extrema, truth values, positions of extrema
+OpFamily reduce_composite_ops();  // reduce_composites.cc: variance, logsumexp, counts
+OpFamily scan_ops();              // scan.cc: cumulative sums and products, segments
+OpFamily shape_ops();             // shape.cc: views, transposes, broadcasts, and "like" another tensor
+OpFamily array_ops();             // array.cc: joining, cutting, padding, repeating
+OpFamily creation_ops();          // creation.cc
+OpFamily index_ops();             // index.cc: gather, scatter, one_hot
+OpFamily slice_ops();             // slice.cc: NumPy's indexing
+OpFamily matmul_ops();            // matmul.cc: products of matrices
+OpFamily linalg_ops();            // linalg.cc: contractions, norms, sums of tensors
+OpFamily conv_ops();              // conv.cc
+OpFamily pool_ops();              // pool.cc
+OpFamily batch_norm_ops();        // batch_norm.cc: with the moments of the batch
+OpFamily normalize_ops();         // normalize.cc: moments, and normalisation by them
+OpFamily dropout_ops();           // dropout.cc
+OpFamily softmax_ops();           // softmax.cc: softmax and its cross entropies
+OpFamily loss_ops();              // loss.cc: cross entropies of sigmoids, sums of squares
+OpFamily random_ops();            // random.cc
+OpFamily state_ops();             // state.cc: variables and optimizer updates
 
 }  // namespace capstan

@@ -1,13 +1,11 @@
 // Reductions: sums, means, products, extrema, norms, truth values, positions of extrema.
 //
-// The kernels are those of src/kernels/reduce.h. What can be said with other ops at no great cost
-// (variance, logsumexp) is a composite, so its gradients of any order follow from those of its
-// parts.
+// The kernels are those of src/kernels/reduce.h. What can be said with these at no great cost stands
+// in reduce_composites.cc.
 #include "capstan/ops/reduce.h"
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 #include "capstan/ops/array.h"
 #include "capstan/ops/math.h"
@@ -17,6 +15,7 @@
 #include "src/core/op_test.h"
 #include "src/ops/families.h"
 #include "src/ops/reduce.h"
+#include "src/ops/reduce_reference.h"
 
 namespace capstan {
 
@@ -70,100 +69,21 @@ std::int64_t reduced_count(const Tensor& x, const ReduceAttributes& attributes) 
 
 #if CAPSTAN_TESTING
 
-// Which elements of `x` every element of the result is made of.
-std::vector<std::vector<double>> groups_of(const ReferenceTensor& x, const AttributeMap& attributes, Shape* result) {
-  ReduceAttributes a;
-  if (auto found = attributes.find("axis"); found != attributes.end()) set_field(a.axis, found->second, "", "");
-  if (auto found = attributes.find("keepdims"); found != attributes.end()) a.keepdims = found->second.truth;
-  const AxisSet axes = normalize_axes("reference", a.axis, x.shape.rank());
-  *result = reduced_shape(x.shape, axes, a.keepdims);
-  std::vector<std::vector<double>> groups(static_cast<std::size_t>(result->size()));
-  for (std::size_t i = 0; i < x.values.size(); ++i) {
-    std::int64_t rest = static_cast<std::int64_t>(i);
-    std::int64_t position = 0;
-    std::int64_t stride = 1;
-    for (int axis = x.shape.rank() - 1; axis >= 0; --axis) {
-      if (!axes.on[axis]) {
-        position += rest % x.shape[axis] * stride;
-        stride *= x.shape[axis];
-      }
-      rest /= x.shape[axis];
-    }
-    groups[static_cast<std::size_t>(position)].push_back(x.values[i]);
-  }
-  return groups;
-}
-
-template <class Function>
-void reference_by_groups(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
-                         std::vector<ReferenceTensor>& outputs, const Function& function) {
-  ReferenceTensor out{.dtype = inputs[0].dtype};
-  for (const std::vector<double>& group : groups_of(inputs[0], attributes, &out.shape)) {
-    out.values.push_back(function(group));
-  }
-  outputs = {out};
-}
-
-double sum_of(const std::vector<double>& group) {
-  double sum = 0;
-  for (double x : group) sum += x;
-  return sum;
-}
-double mean_of(const std::vector<double>& group) { return sum_of(group) / static_cast<double>(group.size()); }
 double product_of(const std::vector<double>& group) {
   double product = 1;
   for (double x : group) product *= x;
   return product;
 }
-double maximum_of(const std::vector<double>& group) { return *std::max_element(group.begin(), group.end()); }
 double minimum_of(const std::vector<double>& group) { return *std::min_element(group.begin(), group.end()); }
-double logsumexp_of(const std::vector<double>& group) {
-  const double largest = maximum_of(group);
-  double sum = 0;
-  for (double x : group) sum += std::exp(x - largest);
-  return largest + std::log(sum);
-}
-double variance_of(const std::vector<double>& group) {
-  const double mean = mean_of(group);
-  double sum = 0;
-  for (double x : group) sum += (x - mean) * (x - mean);
-  return sum / static_cast<double>(group.size());
-}
-double deviation_of(const std::vector<double>& group) { return std::sqrt(variance_of(group)); }
 double norm_of(const std::vector<double>& group) {
   double sum = 0;
   for (double x : group) sum += x * x;
   return std::sqrt(sum);
 }
 
-template <double (*kFunction)(const std::vector<double>&)>
-void group_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
-                     std::vector<ReferenceTensor>& outputs) {
-  reference_by_groups(inputs, attributes, outputs, kFunction);
-}
-
-std::vector<OpSample> reduction_samples() {
-  const AttributeValue none;
-  const std::vector<AttributeValue> first_and_last{0, -1};
-  return {
-      {.inputs = {{.shape = {2, 3}}}},
-      {.inputs = {{.shape = {}}}},
-      {.inputs = {{.shape = {7}}}, .attributes = {{"keepdims", true}}},
-      {.inputs = {{.shape = {5, 4}}}, .attributes = {{"axis", 0}}},
-      {.inputs = {{.shape = {5, 4}}}, .attributes = {{"axis", -1}, {"keepdims", true}}},
-      {.inputs = {{.shape = {2, 3, 4}}}, .attributes = {{"axis", 1}}},
-      {.inputs = {{.shape = {2, 3, 4}}}, .attributes = {{"axis", first_and_last}}},
-      {.inputs = {{.shape = {2, 3, 2, 3}}}, .attributes = {{"axis", std::vector<AttributeValue>{1, 3}}}},
-      {.inputs = {{.shape = {2, 3}}}, .attributes = {{"axis", std::vector<AttributeValue>{}}}},
-      {.inputs = {{.shape = {2, 3}}}, .attributes = {{"axis", 2}}, .error = "axis 2 is out of range for rank 2"},
-      {.inputs = {{.shape = {2, 3}}},
-       .attributes = {{"axis", std::vector<AttributeValue>{1, -1}}},
-       .error = "axis 1 is given twice"},
-  };
-}
-// As above, and sums of nothing.
+// Those of all reductions, and sums of nothing.
 std::vector<OpSample> sum_samples() {
-  std::vector<OpSample> samples = reduction_samples();
+  std::vector<OpSample> samples = reference::reduction_samples();
   samples.push_back({.inputs = {{.shape = {0, 3}}}, .attributes = {{"axis", 0}}});
   samples.push_back({.inputs = {{.shape = {3, 0}}}, .attributes = {{"axis", 0}}});
   return samples;
@@ -189,33 +109,25 @@ std::vector<OpSample> truth_samples() {
 double any_of(const std::vector<double>& group) { return std::count(group.begin(), group.end(), 1.0) > 0 ? 1 : 0; }
 double all_of(const std::vector<double>& group) { return std::count(group.begin(), group.end(), 0.0) == 0 ? 1 : 0; }
 
-const std::vector<DType> kAllNumbers = {float32, float64, bfloat16, int32, int64};
-
-const OpTest kReduceSumTest = {.samples = sum_samples, .reference = group_reference<sum_of>, .dtypes = kAllNumbers};
-const OpTest kReduceMeanTest = {.samples = reduction_samples, .reference = group_reference<mean_of>};
+const OpTest kReduceSumTest = {.samples = sum_samples,
+                               .reference = reference::group_reference<reference::sum_of>,
+                               .dtypes = reference::kAllNumbers};
+const OpTest kReduceMeanTest = {.samples = reference::reduction_samples,
+                                .reference = reference::group_reference<reference::mean_of>};
 const OpTest kReduceProdTest = {
-    .samples = product_samples, .reference = group_reference<product_of>, .dtypes = kAllNumbers};
-const OpTest kReduceMaxTest = {
-    .samples = reduction_samples, .reference = group_reference<maximum_of>, .dtypes = kAllNumbers};
-const OpTest kReduceMinTest = {
-    .samples = reduction_samples, .reference = group_reference<minimum_of>, .dtypes = kAllNumbers};
-const OpTest kReduceAnyTest = {.samples = truth_samples, .reference = group_reference<any_of>, .dtypes = {bool_}};
-const OpTest kReduceAllTest = {.samples = truth_samples, .reference = group_reference<all_of>, .dtypes = {bool_}};
-const OpTest kReduceLogsumexpTest = {.samples = reduction_samples, .reference = group_reference<logsumexp_of>};
-const OpTest kReduceVarianceTest = {.samples = reduction_samples, .reference = group_reference<variance_of>};
-// The deviation of one element is 0, where its gradient is NaN.
-std::vector<OpSample> deviation_samples() {
-  std::vector<OpSample> samples = reduction_samples();
-  std::erase_if(samples, [](const OpSample& sample) {
-    const auto axis = sample.attributes.find("axis");
-    return sample.inputs[0].shape.rank() == 0 ||
-           (axis != sample.attributes.end() && axis->second.kind == AttributeValue::Kind::kList &&
-            axis->second.list.empty());
-  });
-  return samples;
-}
-const OpTest kReduceStdTest = {.samples = deviation_samples, .reference = group_reference<deviation_of>};
-const OpTest kReduceEuclideanNormTest = {.samples = reduction_samples, .reference = group_reference<norm_of>};
+    .samples = product_samples, .reference = reference::group_reference<product_of>, .dtypes = reference::kAllNumbers};
+const OpTest kReduceMaxTest = {.samples = reference::reduction_samples,
+                               .reference = reference::group_reference<reference::maximum_of>,
+                               .dtypes = reference::kAllNumbers};
+const OpTest kReduceMinTest = {.samples = reference::reduction_samples,
+                               .reference = reference::group_reference<minimum_of>,
+                               .dtypes = reference::kAllNumbers};
+const OpTest kReduceAnyTest = {
+    .samples = truth_samples, .reference = reference::group_reference<any_of>, .dtypes = {bool_}};
+const OpTest kReduceAllTest = {
+    .samples = truth_samples, .reference = reference::group_reference<all_of>, .dtypes = {bool_}};
+const OpTest kReduceEuclideanNormTest = {.samples = reference::reduction_samples,
+                                         .reference = reference::group_reference<norm_of>};
 
 #endif
 
@@ -275,12 +187,6 @@ void vjp_norm(const VjpCall& call, std::span<Tensor> cotangents) {
   const auto& attributes = call.attributes<ReduceAttributes>();
   const Tensor& x = call.input(0);
   cotangents[0] = restore_axes(call.cotangent(), x, attributes) * (x / restore_axes(call.output(), x, attributes));
-}
-
-template <Tensor (*kFunction)(Operand, Axes, bool)>
-void compose_reduction(std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
-  const auto& a = *static_cast<const ReduceAttributes*>(attributes);
-  outputs.push_back(kFunction(inputs[0], a.axis, a.keepdims));
 }
 
 }  // namespace
@@ -369,35 +275,6 @@ constinit const OpDef kReduceEuclideanNorm = {
     .test = CAPSTAN_OP_TEST(kReduceEuclideanNormTest),
 };
 
-constinit const OpDef kReduceLogsumexp = {
-    .name = "reduce_logsumexp",
-    .text = "log(sum(exp(x))) over axes, without overflow.",
-    .kind = OpKind::kComposite,
-    .attributes = &kReduceAttributes,
-    .compose = compose_reduction<reduce_logsumexp>,
-    .test = CAPSTAN_OP_TEST(kReduceLogsumexpTest),
-};
-
-constinit const OpDef kReduceVariance = {
-    .name = "reduce_variance",
-    .text = "The mean squared distance from the mean over axes.",
-    .kind = OpKind::kComposite,
-    .attributes = &kReduceAttributes,
-    .compose = compose_reduction<reduce_variance>,
-    .test = CAPSTAN_OP_TEST(kReduceVarianceTest),
-};
-
-constinit const OpDef kReduceStd = {
-    .name = "reduce_std",
-    .text =
-        "The square root of the variance over axes; its gradient is NaN where all elements are "
-        "equal.",
-    .kind = OpKind::kComposite,
-    .attributes = &kReduceAttributes,
-    .compose = compose_reduction<reduce_std>,
-    .test = CAPSTAN_OP_TEST(kReduceStdTest),
-};
-
 Tensor reduce_sum(Operand x, Axes axis, bool keepdims) {
   const ReduceAttributes attributes{axis, keepdims};
   return apply(kReduceSum, x, &attributes);
@@ -429,40 +306,6 @@ Tensor reduce_all(Operand x, Axes axis, bool keepdims) {
 Tensor reduce_euclidean_norm(Operand x, Axes axis, bool keepdims) {
   const ReduceAttributes attributes{axis, keepdims};
   return apply(kReduceEuclideanNorm, x, &attributes);
-}
-
-namespace {
-
-// Reads a floating operand for a composite; `name` is for the message.
-Tensor floating_operand(std::string_view name, Operand operand) {
-  Tensor x = to_tensor(operand);
-  CAPSTAN_CHECK(is_floating(x.dtype()), DTypeError, name, ": dtype ", x.dtype(), " is not supported",
-                arguments({{"x", x}}));
-  return x;
-}
-
-}  // namespace
-
-Tensor reduce_logsumexp(Operand x, Axes axis, bool keepdims) {
-  const Tensor value = floating_operand("reduce_logsumexp", x);
-  normalize_axes("reduce_logsumexp", axis, value.rank());
-  // The largest element is subtracted before exp; an infinite one would give NaN.
-  const Tensor raw = stop_gradient(reduce_max(value, axis, true));
-  const Tensor largest = where(is_finite(raw), raw, 0.0);
-  const Tensor sum = reduce_sum(exp(value - largest), axis, keepdims);
-  return log(sum) + (keepdims ? largest : reshape_like(largest, sum));
-}
-
-Tensor reduce_variance(Operand x, Axes axis, bool keepdims) {
-  const Tensor value = floating_operand("reduce_variance", x);
-  normalize_axes("reduce_variance", axis, value.rank());
-  return reduce_mean(squared_difference(value, reduce_mean(value, axis, true)), axis, keepdims);
-}
-
-Tensor reduce_std(Operand x, Axes axis, bool keepdims) {
-  const Tensor value = floating_operand("reduce_std", x);
-  normalize_axes("reduce_std", axis, value.rank());
-  return sqrt(reduce_variance(value, axis, keepdims));
 }
 
 // --- Positions of extrema ---
@@ -527,15 +370,16 @@ void arg_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMa
                    std::vector<ReferenceTensor>& outputs) {
   AttributeMap with_axis = attributes;
   with_axis.emplace("axis", 0);
-  reference_by_groups(inputs, with_axis, outputs, [](const std::vector<double>& group) {
+  reference::by_groups(inputs, with_axis, outputs, [](const std::vector<double>& group) {
     const auto best =
         kLargest ? std::max_element(group.begin(), group.end()) : std::min_element(group.begin(), group.end());
     return static_cast<double>(best - group.begin());
   });
   outputs[0].dtype = int64;
 }
-const OpTest kArgmaxTest = {.samples = arg_samples, .reference = arg_reference<true>, .dtypes = kAllNumbers};
-const OpTest kArgminTest = {.samples = arg_samples, .reference = arg_reference<false>, .dtypes = kAllNumbers};
+const OpTest kArgmaxTest = {.samples = arg_samples, .reference = arg_reference<true>, .dtypes = reference::kAllNumbers};
+const OpTest kArgminTest = {
+    .samples = arg_samples, .reference = arg_reference<false>, .dtypes = reference::kAllNumbers};
 #endif
 
 }  // namespace
@@ -569,70 +413,10 @@ Tensor argmin(Operand x, int axis, DType output_type) {
   return apply(kArgmin, x, &attributes);
 }
 
-// --- Counts and comparisons ---
-
-namespace {
-
-struct CountAttributes {
-  Axes axis;
-  bool keepdims = false;
-  DType dtype = DType::kInt64;
-};
-constexpr AttributeType kCountAttributes = attribute_type<CountAttributes>(
-    {field<&CountAttributes::axis>("axis"), field<&CountAttributes::keepdims>("keepdims"),
-     field<&CountAttributes::dtype>("dtype")});
-
-#if CAPSTAN_TESTING
-double count_of(const std::vector<double>& group) {
-  return static_cast<double>(group.size()) - static_cast<double>(std::count(group.begin(), group.end(), 0.0));
-}
-void count_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
-                     std::vector<ReferenceTensor>& outputs) {
-  reference_by_groups(inputs, attributes, outputs, count_of);
-  outputs[0].dtype = int64;
-}
-std::vector<OpSample> count_samples() {
-  return {{.inputs = {{.shape = {2, 3}, .values = {0, 1, 0, -2, 0, 0}}}},
-          {.inputs = {{.shape = {2, 3}, .values = {0, 1, 0, -2, 0, 0}}}, .attributes = {{"axis", 1}}},
-          {.inputs = {{.shape = {3}}}, .attributes = {{"axis", 1}}, .error = "axis 1 is out of range for rank 1"}};
-}
-const OpTest kCountNonzeroTest = {.samples = count_samples, .reference = count_reference, .dtypes = kAllNumbers};
-#endif
-
-}  // namespace
-
-constinit const OpDef kCountNonzero = {
-    .name = "count_nonzero",
-    .text = "How many elements over axes are not zero.",
-    .kind = OpKind::kComposite,
-    .flags = kNotDifferentiable,
-    .attributes = &kCountAttributes,
-    .compose =
-        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
-          const auto& a = *static_cast<const CountAttributes*>(attributes);
-          outputs.push_back(count_nonzero(inputs[0], a.axis, a.keepdims, a.dtype));
-        },
-    .test = CAPSTAN_OP_TEST(kCountNonzeroTest),
-};
-
-Tensor count_nonzero(Operand x, Axes axis, bool keepdims, DType dtype) {
-  const Tensor value = to_tensor(x);
-  normalize_axes("count_nonzero", axis, value.rank());
-  return reduce_sum(cast(value.dtype() == DType::kBool ? value : not_equal(value, 0), dtype), axis, keepdims);
-}
-
-bool equal_tensors(const Tensor& a, const Tensor& b) {
-  if (a.dtype() != b.dtype() || a.shape() != b.shape()) return false;
-  const Tensor x = a.to_dense();
-  const Tensor y = b.to_dense();
-  return reduce_all(equal(x, y)).item<bool>();
-}
-
 OpFamily reduce_ops() {
   static constexpr const OpDef* ops[] = {
-      &kReduceSum,           &kReduceMean, &kReduceProd,      &kReduceMax,      &kReduceMin,
-      &kReduceAny,           &kReduceAll,  &kReduceLogsumexp, &kReduceVariance, &kReduceStd,
-      &kReduceEuclideanNorm, &kArgmax,     &kArgmin,          &kCountNonzero,
+      &kReduceSum, &kReduceMean, &kReduceProd,          &kReduceMax, &kReduceMin,
+      &kReduceAny, &kReduceAll,  &kReduceEuclideanNorm, &kArgmax,    &kArgmin,
   };
   return ops;
 }

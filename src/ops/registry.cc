@@ -22,10 +22,10 @@ namespace {
 const std::vector<const OpDef*>& make_all_ops() {
   auto* const all = new std::vector<const OpDef*>;  // never destroyed: calls may come from destructors of statics
   for (OpFamily (*family)() :
-       {arithmetic_ops, math_ops,    trigonometry_ops, compare_ops, activation_ops, cast_ops,
-        reduce_ops,     scan_ops,    shape_ops,        array_ops,   creation_ops,   index_ops,
-        slice_ops,      matmul_ops,  linalg_ops,       conv_ops,    pool_ops,       batch_norm_ops,
-        normalize_ops,  dropout_ops, softmax_ops,      loss_ops,    random_ops,     state_ops}) {
+       {arithmetic_ops,       math_ops,   trigonometry_ops, compare_ops, activation_ops, cast_ops,      reduce_ops,
+        reduce_composite_ops, scan_ops,   shape_ops,        array_ops,   creation_ops,   index_ops,     slice_ops,
+        matmul_ops,           linalg_ops, conv_ops,         pool_ops,    batch_norm_ops, normalize_ops, dropout_ops,
+        softmax_ops,          loss_ops,   random_ops,       state_ops}) {
     const OpFamily ops = family();
     all->insert(all->end(), ops.begin(), ops.end());
   }
