@@ -502,32 +502,6 @@ void reduce_typed(int set, Reduction reduction, ReduceShape shape, const T* in, 
   finish(reduction, reduced, kept, out);
 }
 
-template <class T>
-void arg_extremum_typed(bool largest, std::int64_t outer, std::int64_t n, std::int64_t inner, const T* in,
-                        std::int64_t* out) {
-  const auto column = [&](std::int64_t o, std::int64_t j) {
-    const T* p = in + o * n * inner + j;
-    std::int64_t best = 0;
-    T value = p[0];
-    for (std::int64_t i = 1; i < n; ++i) {
-      const T x = p[i * inner];
-      // A NaN never wins; it loses its place to the first number.
-      const bool better = (largest ? x > value : x < value) || (value != value && x == x);
-      if (better) {
-        best = i;
-        value = x;
-      }
-    }
-    out[o * inner + j] = best;
-  };
-  const std::int64_t per_task = std::max<std::int64_t>(1, kChunk / std::max<std::int64_t>(1, n * inner));
-  parallel_for(divide_up(outer, per_task), [&](std::int64_t task) {
-    for (std::int64_t o = task * per_task; o < std::min(outer, (task + 1) * per_task); ++o) {
-      for (std::int64_t j = 0; j < inner; ++j) column(o, j);
-    }
-  });
-}
-
 }  // namespace
 
 void reduce_with(int instruction_set, Reduction reduction, DType dtype, const ReduceShape& shape, const void* in,
@@ -576,27 +550,6 @@ void reduce_with(int instruction_set, Reduction reduction, DType dtype, const Re
 
 void reduce(Reduction reduction, DType dtype, const ReduceShape& shape, const void* in, void* out) {
   reduce_with(instruction_set(), reduction, dtype, shape, in, out);
-}
-
-void arg_extremum(bool largest, DType dtype, std::int64_t outer, std::int64_t n, std::int64_t inner, const void* in,
-                  std::int64_t* out) {
-  const auto run = [&]<class T>(T) { arg_extremum_typed(largest, outer, n, inner, static_cast<const T*>(in), out); };
-  switch (dtype) {
-    case DType::kFloat32:
-      return run(float{});
-    case DType::kFloat64:
-      return run(double{});
-    case DType::kInt32:
-      return run(std::int32_t{});
-    case DType::kInt64:
-      return run(std::int64_t{});
-    case DType::kUInt8:
-      return run(std::uint8_t{});
-    case DType::kBool:
-      return run(bool{});
-    case DType::kBFloat16:
-      return run(BFloat16{});
-  }
 }
 
 }  // namespace capstan
