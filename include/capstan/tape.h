@@ -224,8 +224,8 @@ class CAPSTAN_EXPORT GradientTape {
   GradientTape& operator=(GradientTape&& other) noexcept;
   ~GradientTape();
 
-  /// Watches a tensor, a variable (trainable or not) or a structure of them. Ops that ran before are not recorded. Without
-  /// effect while no tape of the thread records.
+  /// Watches a tensor, a variable (trainable or not) or a structure of them. Ops that ran before are not recorded.
+  /// Without effect while no tape of the thread records.
   template <class T>
   void watch(const T& structure) {
     detail::for_each_leaf(structure, [this](const auto& leaf) { watch_leaf(leaf); });

@@ -15,7 +15,16 @@
 // of each target's namespace in the order of InstructionSet.
 #pragma once
 
+// Sanitizers multiply the compile time of vector code; in their builds the AVX2 kernels stand for AVX-512 as well.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3 | HWY_AVX3_DL | HWY_EMU128)
+namespace capstan {
+namespace N_AVX2 {}
+namespace N_AVX3 = N_AVX2;
+}  // namespace capstan
+#else
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL | HWY_EMU128)
+#endif
 #define HWY_COMPILE_ALL_ATTAINABLE
 // The portable target is Highway's SCALAR with every compiler; newer ones would get EMU128 instead.
 #define HWY_BROKEN_EMU128 1

@@ -119,9 +119,10 @@ void TapeImpl::start() {
     consumed = false;
     clear_leaves();
   }
-  // Numbers run out after hours of training; a new range can only begin while no tape records.
+  // Numbers run out after hours of training; a new range can only begin while no tape records, or before the first.
   constexpr std::uint64_t kFewNumbers = std::uint64_t{1} << 31;
-  if (context.observers == nullptr && context.nodes_end - context.next_node < kFewNumbers) reserve_nodes();
+  const bool few = context.nodes_end - context.next_node < kFewNumbers;
+  if (context.nodes_end == 0 || (context.observers == nullptr && few)) reserve_nodes();
   base_ = context.next_node;
   recording = true;
   outer = context.observers;
