@@ -105,7 +105,7 @@ struct ThreadEnd {
 };
 thread_local ThreadEnd thread_end;
 
-[[gnu::noinline]] void* refill(int list) {
+[[maybe_unused, gnu::noinline]] void* refill(int list) {
   thread_end.armed = true;
   {
     const std::lock_guard lock(shared.mutex);
@@ -167,7 +167,7 @@ struct LargeLists {
 };
 constinit LargeLists large;
 
-void* map_large(std::size_t bytes) {
+[[maybe_unused]] void* map_large(std::size_t bytes) {
   if (bytes < kMapThreshold) return std::aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
   const bool huge = bytes >= 2 * kHugePage;
   const std::size_t extra = huge ? kHugePage : 0;

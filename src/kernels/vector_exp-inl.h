@@ -50,7 +50,11 @@ HWY_INLINE Reduced<D> reduce_exp(D d, hn::Vec<D> x, double offset) {
   out.n = hn::Sub(out.sum, magic);
   const auto high = fnma(d, out.n, set(d, C::kLn2High), x);
   out.r = fnma(d, out.n, set(d, C::kLn2Low), high);
-  if constexpr (kWithError) out.error = fnma(d, out.n, set(d, C::kLn2Low), hn::Sub(high, out.r));
+  if constexpr (kWithError) {
+    out.error = fnma(d, out.n, set(d, C::kLn2Low), hn::Sub(high, out.r));
+  } else {
+    out.error = hn::Zero(d);
+  }
   return out;
 }
 
