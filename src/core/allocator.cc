@@ -167,8 +167,9 @@ struct LargeLists {
 };
 constinit LargeLists large;
 
-[[maybe_unused]] void* map_large(std::size_t bytes) {
-  if (bytes < kMapThreshold) return std::aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
+void* map_large(std::size_t bytes) {
+  // The sanitizer sees what lies beyond a buffer's end only if the buffer comes from the heap.
+  if (CAPSTAN_POOLS == 0 || bytes < kMapThreshold) return std::aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
   const bool huge = bytes >= 2 * kHugePage;
   const std::size_t extra = huge ? kHugePage : 0;
   void* raw = mmap(nullptr, bytes + extra, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -185,61 +186,57 @@ constinit LargeLists large;
 }
 
 void unmap_large(void* buffer, std::size_t bytes) {
-  if (bytes < kMapThreshold) {
+  if (CAPSTAN_POOLS == 0 || bytes < kMapThreshold) {
     std::free(buffer);
   } else {
     munmap(buffer, (bytes + 4095) / 4096 * 4096);
   }
 }
 
+// Takes a kept buffer, or nothing.
+void* take_large(std::size_t bytes, int index) {
+  const std::lock_guard lock(large.mutex);
+  large.stats.in_use += bytes;
+  large.stats.peak = std::max(large.stats.peak, large.stats.in_use);
+  Free* item = large.first[index];
+  if (item == nullptr) return nullptr;
+  large.first[index] = item->next;
+  large.stats.cached -= bytes;
+  return item;
+}
+
+// Keeps a buffer, or says that it is not worth keeping.
+bool keep_large(void* buffer, std::size_t bytes, int index) {
+  const std::lock_guard lock(large.mutex);
+  large.stats.in_use -= bytes;
+  if (CAPSTAN_POOLS == 0 || large.stats.cached + bytes > large.limit) return false;
+  auto* item = static_cast<Free*>(buffer);
+  item->next = large.first[index];
+  large.first[index] = item;
+  large.stats.cached += bytes;
+  return true;
+}
+
 void* allocate_large(std::size_t bytes, int index) {
-#if CAPSTAN_POOLS
-  {
-    const std::lock_guard lock(large.mutex);
-    large.stats.in_use += bytes;
-    large.stats.peak = std::max(large.stats.peak, large.stats.in_use);
-    if (Free* item = large.first[index]) {
-      large.first[index] = item->next;
-      large.stats.cached -= bytes;
-      return item;
-    }
-  }
+  if (void* kept = take_large(bytes, index)) return kept;
   void* buffer = map_large(bytes);
   if (buffer == nullptr) {
     trim_memory();
     buffer = map_large(bytes);
   }
   if (buffer == nullptr) {
-    const std::lock_guard lock(large.mutex);
-    large.stats.in_use -= bytes;
+    {
+      const std::lock_guard lock(large.mutex);
+      large.stats.in_use -= bytes;
+    }
+    out_of_memory(bytes);
   }
-#else
-  static_cast<void>(index);
-  void* buffer = std::aligned_alloc(64, (bytes + 63) / 64 * 64);
-#endif
-  if (buffer == nullptr) out_of_memory(bytes);
   return buffer;
 }
 
 void free_large(void* buffer, int index) {
-#if CAPSTAN_POOLS
   const std::size_t bytes = large_size(index);
-  {
-    const std::lock_guard lock(large.mutex);
-    large.stats.in_use -= bytes;
-    if (large.stats.cached + bytes <= large.limit) {
-      auto* item = static_cast<Free*>(buffer);
-      item->next = large.first[index];
-      large.first[index] = item;
-      large.stats.cached += bytes;
-      return;
-    }
-  }
-  unmap_large(buffer, bytes);
-#else
-  static_cast<void>(index);
-  std::free(buffer);
-#endif
+  if (!keep_large(buffer, bytes, index)) unmap_large(buffer, bytes);
 }
 
 }  // namespace
