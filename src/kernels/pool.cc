@@ -222,7 +222,9 @@ constexpr std::int64_t kTaskElements = 32768;
 template <class T, class Kernel>
 void run_forward(const Pool2DShape& s, const Kernel& kernel) {
   const std::int64_t rows = s.batch * s.out_height;
-  const std::int64_t row_elements = s.out_width * s.channels * s.window_height * s.window_width;
+  // No window covers more than the image.
+  const std::int64_t row_elements =
+      s.out_width * s.channels * std::min(s.window_height, s.in_height) * std::min(s.window_width, s.in_width);
   if (rows * row_elements == 0) return;
   const std::int64_t per_task = std::max<std::int64_t>(kTaskElements / row_elements, 1);
   parallel_for((rows + per_task - 1) / per_task, [&](std::int64_t task) HWY_ATTR {
