@@ -9,6 +9,7 @@
 #include "src/core/check.h"
 #include "src/core/context.h"
 #include "src/core/numbers.h"
+#include "src/core/same_shape.h"
 #include "src/core/variable_state.h"
 
 namespace capstan {
@@ -120,15 +121,6 @@ inline void resolve(const OpDef& op, std::span<const Operand> operands, std::spa
   throw DTypeError(detail::join(op.name, ": dtype ", blocks[first]->dtype, " is not supported", list));
 }
 
-// Lengths beyond the rank are zero, so shapes compare as a whole.
-inline bool same_shape(const Block* a, const Block* b) {
-  std::uint64_t x[4];
-  std::uint64_t y[4];
-  std::memcpy(x, a->dims, sizeof(x));
-  std::memcpy(y, b->dims, sizeof(y));
-  return a->rank == b->rank && ((x[0] ^ y[0]) | (x[1] ^ y[1]) | (x[2] ^ y[2]) | (x[3] ^ y[3])) == 0;
-}
-
 // The result's shape, written into dims; returns its rank.
 int broadcast_dims(const OpDef& op, std::span<Block* const> blocks, std::uint32_t* dims, std::int64_t* count) {
   Shape shape = TensorRef(blocks[0]).shape();
@@ -147,10 +139,6 @@ inline bool can_reuse(const Operand& operand, const Block* block, DType dtype, s
          operand.given()->block() == block;
 }
 
-// The whole of an elementwise op whose operands have one shape and need few elements: nothing is broadcast, nothing is
-// split among threads.
-constexpr std::int64_t kSmall = 16384;
-
 // `operands` is null while somebody observes: then nothing is reused.
 [[gnu::noinline]] Tensor run_broadcast(const OpDef& op, const Operand* operands, std::span<Block* const> blocks,
                                        const void* attributes) {
@@ -163,21 +151,9 @@ constexpr std::int64_t kSmall = 16384;
     throw_dtypes(op, blocks);
   const DType out_dtype = has_flag(op, kBooleanResult) ? DType::kBool : dtype;
 
-  // One scalar beside a larger operand needs no general broadcasting.
-  const Block* shape = nullptr;
-  if (blocks.size() == 1 || blocks[1]->rank == 0) shape = blocks[0];
-  if (blocks.size() == 2 && shape == nullptr && blocks[0]->rank == 0) shape = blocks[1];
-  std::uint32_t broadcast[kMaxRank] = {};
-  const std::uint32_t* dims = broadcast;
-  int rank = 0;
+  std::uint32_t dims[kMaxRank] = {};
   std::int64_t count = 0;
-  if (shape != nullptr && blocks.size() <= 2) {
-    dims = shape->dims;
-    rank = shape->rank;
-    count = shape->count;
-  } else {
-    rank = broadcast_dims(op, blocks, broadcast, &count);
-  }
+  const int rank = broadcast_dims(op, blocks, dims, &count);
 
   Block* out = nullptr;
   if (operands != nullptr) {
@@ -219,7 +195,7 @@ template <int N>
   }
   const DType dtype = shape->dtype;
   const Loop loop = loops_of(op, dtype).forward[static_cast<int>(dtype)];
-  if (loop == nullptr || shape->count > kSmall || shape->count == 0) [[unlikely]]
+  if (loop == nullptr || shape->count > kDirectLoop || shape->count == 0) [[unlikely]]
     return run_broadcast(op, operands, std::span(blocks, N), attributes);
   const DType out_dtype = has_flag(op, kBooleanResult) ? DType::kBool : dtype;
   LoopArgs args;
@@ -262,7 +238,7 @@ void check_same_dtypes(const OpDef& op, std::span<Block* const> blocks) {
 
 static_assert(sizeof(TensorRef) == sizeof(Block*));
 
-// Output tensors of a structured op: `inline_count` of them fit in the caller's array.
+// Runs a structured op into `few`, or into `many` if that is given, which is sized here.
 void run_structured(const OpDef& op, std::span<Block* const> blocks, const void* attributes, std::vector<Tensor>* many,
                     std::span<Tensor> few) {
   if (!has_flag(op, kTakesAnyDTypes)) check_same_dtypes(op, blocks);
@@ -290,8 +266,8 @@ void run_structured(const OpDef& op, std::span<Block* const> blocks, const void*
 
 // --- Observed calls ---
 
-[[gnu::noinline]] void notify(const OpDef& op, std::span<const ObservedInput> inputs, const void* attributes,
-                              std::span<Tensor> outputs) {
+inline void notify(const OpDef& op, std::span<const ObservedInput> inputs, const void* attributes,
+                   std::span<Tensor> outputs) {
   const ObservedCall call{op, inputs, attributes, outputs};
   for (Observer* o = context.observers; o != nullptr; o = o->outer) o->record(call);
 }
@@ -375,8 +351,7 @@ template <int N>
   ObservedInput inputs[N];
   for (int i = 0; i < N; ++i) inputs[i] = {blocks[i], blocks[i]->node};
   Tensor out = run_few<N>(op, nullptr, blocks, attributes);
-  const ObservedCall call{op, std::span<const ObservedInput>(inputs, N), attributes, std::span(&out, 1)};
-  for (Observer* o = context.observers; o != nullptr; o = o->outer) o->record(call);
+  notify(op, std::span<const ObservedInput>(inputs, N), attributes, std::span(&out, 1));
   return out;
 }
 

@@ -9,6 +9,7 @@
 #include "src/core/allocator.h"
 #include "src/core/apply.h"
 #include "src/core/check.h"
+#include "src/core/same_shape.h"
 #include "src/core/op_test.h"
 #include "src/kernels/reduce.h"
 #include "src/kernels/strided_copy.h"
@@ -112,7 +113,7 @@ bool has_shape_of(const Operand& x, const Operand& like) {
   };
   const detail::Block* a = block_of(x);
   const detail::Block* b = block_of(like);
-  return a != nullptr && b != nullptr && a->rank == b->rank && std::equal(a->dims, a->dims + kMaxRank, b->dims);
+  return a != nullptr && b != nullptr && same_shape(a, b);
 }
 
 // --- Samples and references ---

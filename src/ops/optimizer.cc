@@ -84,6 +84,7 @@ HWY_AFTER_NAMESPACE();
 #include "capstan/ops/optimizer.h"
 #include "src/core/allocator.h"
 #include "src/core/check.h"
+#include "src/core/same_shape.h"
 #include "src/core/context.h"
 #include "src/core/cpu.h"
 #include "src/core/thread_pool.h"
@@ -148,8 +149,8 @@ void check_fits(const VariableState& variable, const TensorRef& other, const cha
   const Block* b = other.block();
   CAPSTAN_CHECK(a->dtype == b->dtype, DTypeError, op, ": \"", variable.path, "\" is ", a->dtype, ", its ", what, " ",
                 b->dtype);
-  CAPSTAN_CHECK(a->rank == b->rank && std::memcmp(a->dims, b->dims, sizeof(a->dims)) == 0, ShapeError, op, ": \"",
-                variable.path, "\" has shape ", variable.value.shape(), ", its ", what, " ", other.shape());
+  CAPSTAN_CHECK(same_shape(a, b), ShapeError, op, ": \"", variable.path, "\" has shape ", variable.value.shape(),
+                ", its ", what, " ", other.shape());
 }
 
 [[noreturn]] void wrong_dtype(const VariableState& variable, const char* op) {

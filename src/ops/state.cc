@@ -5,7 +5,6 @@
 // a new block and the others keep the old value.
 #include "src/ops/state.h"
 
-#include <algorithm>
 #include <atomic>
 #include <cstring>
 
@@ -17,6 +16,7 @@
 #include "src/core/check.h"
 #include "src/core/context.h"
 #include "src/core/op_test.h"
+#include "src/core/same_shape.h"
 #include "src/core/variable_state.h"
 #include "src/ops/families.h"
 #include "src/ops/math.h"
@@ -63,8 +63,7 @@ bool exclusive(const VariableState& variable) {
 
 bool fits(const VariableState& variable, const Block* value) {
   const Block* own = variable.value.block();
-  return value != nullptr && own->dtype == value->dtype && own->rank == value->rank &&
-         std::equal(own->dims, own->dims + kMaxRank, value->dims);
+  return value != nullptr && own->dtype == value->dtype && same_shape(own, value);
 }
 
 void check_fits(const VariableState& variable, const Tensor& value, const char* what) {

@@ -33,9 +33,6 @@ using detail::Block;
 
 namespace {
 
-// Loops of at most this many elements are called directly: run_loop is for broadcasts and threads.
-constexpr std::int64_t kSmall = 16384;
-
 enum Mark : std::uint8_t {
   kConnected = 1,  // depends on a leaf of this tape
   kWanted = 2,     // and on a source
@@ -195,7 +192,7 @@ class ReversePass {
 
   static void add_in_place(Block* sum, const Block* cotangent) {
     const Loop loop = loops_of(kAdd, sum->dtype).forward[static_cast<int>(sum->dtype)];
-    if (sum->count <= kSmall && sum->count > 0) {
+    if (sum->count <= kDirectLoop && sum->count > 0) {
       loop({sum->data, {sum->data, cotangent->data, nullptr, nullptr, nullptr}, sum->count, nullptr, 0, false});
       return;
     }
@@ -220,7 +217,7 @@ class ReversePass {
 
   // Adds what a rule returned for an input; `like` has the input's shape, or is null if that is the cotangent's.
   void contribute(Slot slot, Tensor cotangent, Block* like) {
-    if (like != nullptr && !same_dims(cotangent.block(), like)) {
+    if (like != nullptr && !same_shape(cotangent.block(), like)) {
       cotangent = fused_ && !is_sparse(cotangent.block()) ? sum_to(cotangent, like) : sum_like(cotangent, share(like));
     }
     accumulate(slot, std::move(cotangent));
@@ -251,7 +248,7 @@ class ReversePass {
         g, (reads & kReadsInput0) != 0 ? r.saved[0] : nullptr, (reads & kReadsInput1) != 0 ? r.saved[1] : nullptr,
         (reads & kReadsInput2) != 0 ? r.saved[2] : nullptr, (reads & kReadsOutput) != 0 ? r.saved_output : nullptr};
     LoopArgs args;
-    bool one_run = g->count <= kSmall && g->count > 0;
+    bool one_run = g->count <= kDirectLoop && g->count > 0;
     std::uint32_t scalars = 0;
     for (unsigned k = 0; k < 5; ++k) {
       const Block* input = inputs[k];
@@ -285,7 +282,7 @@ class ReversePass {
       if (!want[k]) continue;
       const Slot slot = r.inputs[k];
       Block* like = r.saved[k];
-      if (like != nullptr && same_dims(like, block)) like = nullptr;
+      if (like != nullptr && same_shape(like, block)) like = nullptr;
       if ((op.passes >> k & 1) != 0) {
         contribute(slot, k == last ? std::move(g) : Tensor(g), like);
         continue;
@@ -438,7 +435,7 @@ void ReversePass::propagate_rule(Record& r, Tensor g) {
       bool all_pass = true;
       for (int k = 0; k < r.op->arity; ++k) {
         if (!wanted(r.inputs[k])) continue;
-        all_pass &= (r.op->passes >> k & 1) != 0 && (r.saved[k] == nullptr || same_dims(r.saved[k], g.block()));
+        all_pass &= (r.op->passes >> k & 1) != 0 && (r.saved[k] == nullptr || same_shape(r.saved[k], g.block()));
       }
       if (all_pass) {
         for (int k = 0; k < r.op->arity; ++k) {

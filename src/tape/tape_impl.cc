@@ -372,7 +372,7 @@ void TapeImpl::record_elementwise(const ObservedCall& call) {
     if (elements) {
       if ((slots[i] & kLeafSlot) == 0) detail::retain(block);
       r.saved[i] = block;
-    } else if (slots[i] != kNoSlot && !same_dims(block, out)) {
+    } else if (slots[i] != kNoSlot && !same_shape(block, out)) {
       r.saved[i] = keep(block, slots[i], false);
     }
   }

@@ -21,6 +21,7 @@
 #include "capstan/tape.h"
 #include "src/core/context.h"
 #include "src/core/op_def.h"
+#include "src/core/same_shape.h"
 #include "src/core/variable_state.h"
 
 namespace capstan {
@@ -55,15 +56,6 @@ struct Record {
   RecordExtra* extra;
 };
 static_assert(sizeof(Record) == 64);
-
-// Lengths beyond the rank are zero, so shapes compare as a whole.
-inline bool same_dims(const detail::Block* a, const detail::Block* b) {
-  std::uint64_t x[4];
-  std::uint64_t y[4];
-  std::memcpy(x, a->dims, sizeof(x));
-  std::memcpy(y, b->dims, sizeof(y));
-  return a->rank == b->rank && ((x[0] ^ y[0]) | (x[1] ^ y[1]) | (x[2] ^ y[2]) | (x[3] ^ y[3])) == 0;
-}
 
 struct TapeLeaf {
   detail::Block* block;             // the watched tensor; of a variable, the value first seen

@@ -126,7 +126,7 @@ constexpr bool kCanForkThreads = true;
 
 // A child has no workers; it must neither hang nor lose tasks, and must end.
 TEST_F(ThreadPool, WorksInAForkedChild) {
-  if (!kCanForkThreads) GTEST_SKIP();
+  if (!kCanForkThreads) GTEST_SKIP() << "the thread sanitizer cannot start threads in a child";
   set_thread_count(2);
   expect_each_task_once(100);
   const pid_t child = fork();

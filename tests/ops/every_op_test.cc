@@ -89,7 +89,7 @@ TEST_P(EveryOp, HasTheSameDTypesForEveryInstructionSet) {
 }
 
 TEST_P(EveryOp, TakesViews) {
-  if (op().test->random) GTEST_SKIP();
+  if (op().test->random) GTEST_SKIP() << "its result is drawn";
   for (const DType dtype : dtypes_of(op())) {
     for (Sample& sample : samples_of(op(), dtype)) {
       SCOPED_TRACE(sample.text);
