@@ -37,6 +37,7 @@ SELECT = {
     "training": lambda case: (all(name in LAYERS for name, _ in case["layers"]) and case["loss"][0] in LOSSES
                               and case["optimizer"][0] in OPTIMIZERS),
     "initializers": lambda case: case.get("initializer") in INITIALIZERS,
+    "regularizers_constraints": lambda case: True,
     "activations": lambda case: case["activation"] in ACTIVATIONS and not case["options"],
 }
 

@@ -2,9 +2,11 @@
 #pragma once
 
 #include "capstan/activations.h"
+#include "capstan/constraints.h"
 #include "capstan/data.h"
 #include "capstan/datasets.h"
 #include "capstan/dtype.h"
+#include "capstan/dtype_policy.h"
 #include "capstan/error.h"
 #include "capstan/initializers.h"
 #include "capstan/io.h"
@@ -22,6 +24,7 @@
 #include "capstan/ops/reduce.h"
 #include "capstan/optimizers.h"
 #include "capstan/progress.h"
+#include "capstan/regularizers.h"
 #include "capstan/runtime.h"
 #include "capstan/schedules.h"
 #include "capstan/shape.h"

@@ -9,7 +9,6 @@
 #include <array>
 #include <concepts>
 #include <cstdint>
-#include <functional>
 #include <initializer_list>
 #include <memory>
 #include <optional>
@@ -17,7 +16,10 @@
 #include <vector>
 
 #include "capstan/activations.h"
+#include "capstan/constraints.h"
+#include "capstan/dtype_policy.h"
 #include "capstan/initializers.h"
+#include "capstan/regularizers.h"
 #include "capstan/variable.h"
 
 namespace capstan {
@@ -68,12 +70,10 @@ struct LayerOptions {
   std::string name = {};
   InputShape input_shape = {};
   bool trainable = true;
-  /// The dtype of weights and results; a floating input of another dtype is converted.
-  DType dtype = float32;
+  /// The dtype of weights and results; a floating input of another dtype is converted. "mixed_bfloat16" computes in
+  /// bfloat16 with weights in float32.
+  DTypePolicy dtype = float32;
 };
-
-/// Takes a weight (or an output) and gives a scalar that is added to the model's losses; see regularizers.
-using Regularizer = std::function<Tensor(const Tensor&)>;
 
 /// Options of Layer::add_weight.
 struct WeightOptions {
@@ -82,6 +82,7 @@ struct WeightOptions {
   Initializer initializer = "glorot_uniform";
   bool trainable = true;
   Regularizer regularizer = {};
+  Constraint constraint = {};
 };
 
 /// The base of all layers and models, and a handle to any of them.
@@ -147,7 +148,11 @@ class CAPSTAN_EXPORT Layer {
   /// Freezes or unfreezes the weights of this layer and of all sublayers.
   void set_trainable(bool trainable) const;
 
+  /// The dtype of the weights.
   DType dtype() const;
+  /// The dtype that inputs are converted to; it differs from dtype() for a mixed policy, and a layer of your own then
+  /// casts the weights that it reads.
+  DType compute_dtype() const;
 
   /// The sublayers.
   const std::vector<Layer>& sublayers() const;
@@ -167,6 +172,8 @@ class CAPSTAN_EXPORT Layer {
   void track(std::initializer_list<Layer> layers);
   /// Weight number i of this layer itself, in the order in which they were made.
   const Variable& own_weight(std::size_t i) const;
+  /// Its value in compute_dtype().
+  Tensor own_value(std::size_t i) const;
 
   /// For final classes of the library, at the end of their constructors: `layer` is a copy of this layer, to which
   /// plain handles that were copied from the base lead.
@@ -195,18 +202,6 @@ struct Size2D {
   std::int64_t width;
 };
 
-/// Penalties on weights.
-namespace regularizers {
-
-/// `factor` times the sum of absolute values. Errors: ValueError for a negative or infinite factor.
-CAPSTAN_EXPORT Regularizer L1(double factor = 0.01);
-/// `factor` times the sum of squares (without a half).
-CAPSTAN_EXPORT Regularizer L2(double factor = 0.01);
-/// Both.
-CAPSTAN_EXPORT Regularizer L1L2(double l1 = 0, double l2 = 0);
-
-}  // namespace regularizers
-
 /// Layers under the names of Keras.
 namespace layers {
 
@@ -219,10 +214,12 @@ struct DenseOptions {
   Regularizer kernel_regularizer = {};
   Regularizer bias_regularizer = {};
   Regularizer activity_regularizer = {};
+  Constraint kernel_constraint = {};
+  Constraint bias_constraint = {};
   std::string name = {};
   InputShape input_shape = {};
   bool trainable = true;
-  DType dtype = float32;
+  DTypePolicy dtype = float32;
 };
 
 /// activation(x . kernel + bias) over the last axis: [..., in] to [..., units].
@@ -253,10 +250,12 @@ struct Conv2DOptions {
   Regularizer kernel_regularizer = {};
   Regularizer bias_regularizer = {};
   Regularizer activity_regularizer = {};
+  Constraint kernel_constraint = {};
+  Constraint bias_constraint = {};
   std::string name = {};
   InputShape input_shape = {};
   bool trainable = true;
-  DType dtype = float32;
+  DTypePolicy dtype = float32;
 };
 
 /// Convolution of images [batch, height, width, channels].
@@ -284,7 +283,7 @@ struct Pooling2DOptions {
   std::string name = {};
   InputShape input_shape = {};
   bool trainable = true;
-  DType dtype = float32;
+  DTypePolicy dtype = float32;
 };
 
 /// The largest element of each window of an image. Errors: as Conv2D.
@@ -313,6 +312,13 @@ class CAPSTAN_EXPORT AveragePooling2D final : public Layer {
   std::shared_ptr<const Pooling2DOptions> options_;
 };
 
+/// Limits of batch renormalisation; what is not given does not limit.
+struct RenormClipping {
+  std::optional<double> rmax = {};
+  std::optional<double> rmin = {};
+  std::optional<double> dmax = {};
+};
+
 /// Options of BatchNormalization.
 struct BatchNormalizationOptions {
   int axis = -1;
@@ -326,10 +332,15 @@ struct BatchNormalizationOptions {
   Initializer moving_variance_initializer = "ones";
   Regularizer beta_regularizer = {};
   Regularizer gamma_regularizer = {};
+  Constraint beta_constraint = {};
+  Constraint gamma_constraint = {};
+  bool renorm = false;
+  RenormClipping renorm_clipping = {};
+  double renorm_momentum = 0.99;
   std::string name = {};
   InputShape input_shape = {};
   bool trainable = true;
-  DType dtype = float32;
+  DTypePolicy dtype = float32;
 };
 
 /// (x - mean) / sqrt(variance + epsilon) * gamma + beta, over all axes but one.
@@ -337,6 +348,13 @@ struct BatchNormalizationOptions {
 /// When training, mean and variance are those of the batch (the variance divided by the count), and the moving averages
 /// move: moving = moving * momentum + batch * (1 - momentum). Otherwise the moving averages are used and stay. A layer
 /// that is not trainable always does the latter. Weights: gamma, beta, moving_mean, moving_variance, each [channels].
+/// In bfloat16 the statistics and the normalisation are computed in float32.
+///
+/// With `renorm` (batch renormalisation) a training batch is moved close to what inference will see: its result is
+/// scaled by r = stddev / renorm_stddev and shifted by d = (mean - renorm_mean) / renorm_stddev before gamma and beta,
+/// both limited by `renorm_clipping` and without gradients; renorm_mean and renorm_stddev are averages that move with
+/// `renorm_momentum`. Then moving_variance follows from an average of the standard deviation. Three more weights:
+/// moving_stddev, renorm_mean, renorm_stddev. Errors: ValueError for rmax < rmin or a negative dmax.
 class CAPSTAN_EXPORT BatchNormalization final : public Layer {
  public:
   explicit BatchNormalization(const BatchNormalizationOptions& options = {});
@@ -346,7 +364,10 @@ class CAPSTAN_EXPORT BatchNormalization final : public Layer {
   Tensor call(const Tensor& x, const CallOptions& options) override;
 
  private:
-  Tensor normalize_batch(const Tensor& x, const Tensor& mask) const;
+  struct Weights;
+  Weights weights_in(DType working) const;
+  Tensor normalize_batch(const Tensor& x, const Weights& weights, const Tensor& mask) const;
+  Tensor renormalize_batch(const Tensor& x, const Weights& weights, const Tensor& mask) const;
 
   std::shared_ptr<const BatchNormalizationOptions> options_;
 };
@@ -366,13 +387,30 @@ class CAPSTAN_EXPORT Activation final : public Layer {
   ActivationFunction function_;
 };
 
-/// max(x, 0).
+/// Options of ReLU.
+struct ReLUOptions {
+  std::optional<double> max_value = {};
+  double negative_slope = 0;
+  double threshold = 0;
+  std::string name = {};
+  InputShape input_shape = {};
+  bool trainable = true;
+  DTypePolicy dtype = float32;
+};
+
+/// max(x, 0); with options x from `threshold` up to `max_value`, which is not exceeded, and
+/// negative_slope * (x - threshold) below. Errors: ValueError for options that are negative.
 class CAPSTAN_EXPORT ReLU final : public Layer {
  public:
-  explicit ReLU(const LayerOptions& options = {});
+  explicit ReLU(const ReLUOptions& options = {});
 
  protected:
   Tensor call(const Tensor& x, const CallOptions& options) override;
+
+ private:
+  std::optional<double> max_value_;
+  double negative_slope_;
+  double threshold_;
 };
 
 /// Options of Flatten.
@@ -381,7 +419,7 @@ struct FlattenOptions {
   std::string name = {};
   InputShape input_shape = {};
   bool trainable = true;
-  DType dtype = float32;
+  DTypePolicy dtype = float32;
 };
 
 /// [batch, ...] to [batch, everything else]; [batch] to [batch, 1].
@@ -405,7 +443,7 @@ struct DropoutOptions {
   std::string name = {};
   InputShape input_shape = {};
   bool trainable = true;
-  DType dtype = float32;
+  DTypePolicy dtype = float32;
 };
 
 /// When training, zeroes a fraction `rate` of the elements and scales the others by 1 / (1 - rate); otherwise the

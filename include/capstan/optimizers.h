@@ -2,7 +2,8 @@
 //
 // An optimizer is a handle; copies share its state. It makes its slots (momentum and the like) for the variables of the
 // first apply_gradients and from then on knows only these. One update: drop missing gradients, undo the loss scale,
-// accumulate, clip, decay weights, update, average, count. Rules and their order are those of Keras 3.
+// accumulate, clip, decay weights, update, average, apply constraints, count. Rules and their order are those of
+// Keras 3.
 #pragma once
 
 #include <cstdint>

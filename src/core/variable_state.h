@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "capstan/variable.h"
@@ -19,6 +20,8 @@ struct VariableState {
   Tensor value;
   std::string name;
   std::string path;
+  // What optimizers make of the value after an update; empty: nothing.
+  std::function<Tensor(const Tensor&)> constraint;
 };
 
 inline void retain(VariableState* state) { state->refs.fetch_add(1, std::memory_order_relaxed); }

@@ -153,9 +153,12 @@ void check_fits(const VariableState& variable, const TensorRef& other, const cha
                 ", its ", what, " ", other.shape());
 }
 
+// In bfloat16 an update below 1/256 of a weight would be lost, and most updates are.
 [[noreturn]] void wrong_dtype(const VariableState& variable, const char* op) {
-  throw DTypeError(
-      detail::join(op, ": \"", variable.path, "\" is ", variable.value.dtype(), ", not float32 or float64"));
+  const bool low = variable.value.dtype() == DType::kBFloat16;
+  throw DTypeError(detail::join(
+      op, ": \"", variable.path, "\" is ", variable.value.dtype(), ", not float32 or float64",
+      low ? help("a layer of dtype \"mixed_bfloat16\" computes in bfloat16 and keeps float32 weights") : ""));
 }
 
 // variable[row] -= rate * gradient rows.

@@ -1,5 +1,8 @@
-// Batch normalisation.
+// Batch normalisation and renormalisation.
+#include <cmath>
+
 #include "capstan/layers.h"
+#include "capstan/ops/activation.h"
 #include "capstan/ops/array.h"
 #include "capstan/ops/math.h"
 #include "capstan/ops/nn.h"
@@ -31,7 +34,31 @@ Axes axis_back(int rank, int axis) {
 
 // variable = variable * momentum + value * (1 - momentum); no gradient flows through it.
 void move(const Variable& average, const Tensor& value, double momentum) {
-  average.assign(average * momentum + stop_gradient(value) * (1 - momentum));
+  average.assign(average * momentum + cast(stop_gradient(value), average.dtype()) * (1 - momentum));
+}
+
+// Sums over a batch in bfloat16 would lose what they are for.
+DType working_dtype(DType dtype) { return dtype == DType::kBFloat16 ? DType::kFloat32 : dtype; }
+
+Tensor in_dtype(const Tensor& x, DType dtype) { return x.dtype() == dtype ? x : cast(x, dtype); }
+
+struct BatchMoments {
+  Tensor mean, variance;
+};
+
+// Over all axes but the last, of what the mask counts; the tiny number keeps an empty batch finite.
+BatchMoments masked_moments(const Tensor& x, const Tensor& mask) {
+  std::vector<int> all;
+  for (int i = 0; i < x.rank() - 1; ++i) all.push_back(i);
+  const Axes axes{std::span<const int>(all)};
+  if (!mask.has_value()) {
+    const Moments m = moments(x, axes);
+    return {m.mean, m.variance};
+  }
+  const Tensor weight = expand_dims(cast(mask, x.dtype()), -1);
+  const Tensor count = reduce_sum(weight) + 1e-7;
+  const Tensor mean = reduce_sum(x * weight, axes) / count;
+  return {mean, reduce_sum(square(x - mean) * weight, axes) / count};
 }
 
 }  // namespace
@@ -39,6 +66,11 @@ void move(const Variable& average, const Tensor& value, double momentum) {
 BatchNormalization::BatchNormalization(const BatchNormalizationOptions& options)
     : Layer("batch_normalization", detail::common_options(options)),
       options_(std::make_shared<const BatchNormalizationOptions>(options)) {
+  const RenormClipping& limits = options.renorm_clipping;
+  CAPSTAN_CHECK(!limits.rmax || !limits.rmin || *limits.rmin <= *limits.rmax, ValueError,
+                "batch_normalization: rmin must not exceed rmax, but they are ", *limits.rmin, " and ", *limits.rmax);
+  CAPSTAN_CHECK(!limits.dmax || *limits.dmax >= 0, ValueError,
+                "batch_normalization: dmax must not be negative, but is ", *limits.dmax);
   keep_class(std::make_shared<BatchNormalization>(*this));
 }
 
@@ -49,64 +81,111 @@ void BatchNormalization::build(const Shape& input_shape) {
   const Shape shape{input_shape[options_->axis]};
   const BatchNormalizationOptions& o = *options_;
   if (o.scale) {
-    add_weight(
-        {.name = "gamma", .shape = shape, .initializer = o.gamma_initializer, .regularizer = o.gamma_regularizer});
+    add_weight({.name = "gamma",
+                .shape = shape,
+                .initializer = o.gamma_initializer,
+                .regularizer = o.gamma_regularizer,
+                .constraint = o.gamma_constraint});
   }
   if (o.center) {
-    add_weight({.name = "beta", .shape = shape, .initializer = o.beta_initializer, .regularizer = o.beta_regularizer});
+    add_weight({.name = "beta",
+                .shape = shape,
+                .initializer = o.beta_initializer,
+                .regularizer = o.beta_regularizer,
+                .constraint = o.beta_constraint});
   }
-  add_weight({.name = "moving_mean", .shape = shape, .initializer = o.moving_mean_initializer, .trainable = false});
-  add_weight(
-      {.name = "moving_variance", .shape = shape, .initializer = o.moving_variance_initializer, .trainable = false});
+  const auto add_average = [&](const char* name, const Initializer& initializer) {
+    add_weight({.name = name, .shape = shape, .initializer = initializer, .trainable = false});
+  };
+  add_average("moving_mean", o.moving_mean_initializer);
+  add_average("moving_variance", o.moving_variance_initializer);
+  if (!o.renorm) return;
+  const Initializer deviation = [variance = o.moving_variance_initializer](const Shape& lengths, DType dtype) {
+    return sqrt(variance(lengths, dtype));
+  };
+  add_average("moving_stddev", deviation);
+  add_average("renorm_mean", o.moving_mean_initializer);
+  add_average("renorm_stddev", deviation);
+}
+
+// The weights of a call, in the dtype of its arithmetic.
+struct BatchNormalization::Weights {
+  Tensor scale, offset;
+  std::size_t averages;  // the number of moving_mean; the others follow
+};
+
+BatchNormalization::Weights BatchNormalization::weights_in(DType working) const {
+  const BatchNormalizationOptions& o = *options_;
+  const std::size_t averages = std::size_t{o.scale} + std::size_t{o.center};
+  const Shape shape = own_weight(averages).shape();
+  return {o.scale ? in_dtype(own_weight(0).value(), working) : ones(shape, working),
+          o.center ? in_dtype(own_weight(o.scale ? 1 : 0).value(), working) : zeros(shape, working), averages};
 }
 
 Tensor BatchNormalization::call(const Tensor& input, const CallOptions& options) {
   const int rank = input.rank();
   const int axis = options_->axis < 0 ? options_->axis + rank : options_->axis;
-  const std::size_t first = std::size_t{options_->scale} + std::size_t{options_->center};
-  const Variable& moving_mean = own_weight(first);
-  const Variable& moving_variance = own_weight(first + 1);
+  const DType working = working_dtype(input.dtype());
+  const Weights weights = weights_in(working);
+  const Variable& moving_mean = own_weight(weights.averages);
+  const Variable& moving_variance = own_weight(weights.averages + 1);
   CAPSTAN_CHECK(axis >= 0 && axis < rank && input.dim(axis) == moving_mean.size(), ShapeError, name(), ": axis ",
                 options_->axis, " of the input must have length ", moving_mean.size(), arguments({{"x", input}}));
   const bool moved = axis != rank - 1;
-  const Tensor x = moved ? transpose(input, axis_last(rank, axis)) : input;
+  Tensor x = moved ? transpose(input, axis_last(rank, axis)) : input;
+  x = in_dtype(x, working);
   Tensor y;
   if (options.training && trainable()) {
-    y = normalize_batch(x, options.mask);
+    CAPSTAN_CHECK(!options.mask.has_value() || options.mask.rank() == rank - 1, ShapeError, name(),
+                  ": the mask must have rank ", rank - 1, ", not ", options.mask.rank(),
+                  arguments({{"mask", options.mask}, {"x", x}}));
+    y = options_->renorm ? renormalize_batch(x, weights, options.mask) : normalize_batch(x, weights, options.mask);
   } else {
-    const Tensor scale = options_->scale ? own_weight(0).value() : ones(moving_mean.shape(), dtype());
-    const Tensor offset =
-        options_->center ? own_weight(options_->scale ? 1 : 0).value() : zeros(moving_mean.shape(), dtype());
-    y = batch_normalization(x, moving_mean, moving_variance, offset, scale, options_->epsilon);
+    y = batch_normalization(x, in_dtype(moving_mean.value(), working), in_dtype(moving_variance.value(), working),
+                            weights.offset, weights.scale, options_->epsilon);
   }
+  y = in_dtype(y, input.dtype());
   return moved ? transpose(y, axis_back(rank, axis)) : y;
 }
 
-Tensor BatchNormalization::normalize_batch(const Tensor& x, const Tensor& mask) const {
-  const std::size_t first = std::size_t{options_->scale} + std::size_t{options_->center};
-  const Variable& moving_mean = own_weight(first);
-  const Variable& moving_variance = own_weight(first + 1);
-  const Tensor scale = options_->scale ? own_weight(0).value() : ones(moving_mean.shape(), dtype());
-  const Tensor offset =
-      options_->center ? own_weight(options_->scale ? 1 : 0).value() : zeros(moving_mean.shape(), dtype());
+Tensor BatchNormalization::normalize_batch(const Tensor& x, const Weights& weights, const Tensor& mask) const {
   BatchNormResult result;
   if (!mask.has_value()) {
-    result = batch_norm_training(x, scale, offset, options_->epsilon);
+    result = batch_norm_training(x, weights.scale, weights.offset, options_->epsilon);
   } else {
-    CAPSTAN_CHECK(mask.rank() == x.rank() - 1, ShapeError, name(), ": the mask must have rank ", x.rank() - 1, ", not ",
-                  mask.rank(), arguments({{"mask", mask}, {"x", x}}));
-    std::vector<int> all;
-    for (int i = 0; i < x.rank() - 1; ++i) all.push_back(i);
-    const Axes axes{std::span<const int>(all)};
-    const Tensor weight = expand_dims(cast(mask, x.dtype()), -1);
-    const Tensor count = reduce_sum(weight) + 1e-7;
-    result.mean = reduce_sum(x * weight, axes) / count;
-    result.variance = reduce_sum(square(x - result.mean) * weight, axes) / count;
-    result.y = batch_normalization(x, result.mean, result.variance, offset, scale, options_->epsilon);
+    const BatchMoments batch = masked_moments(x, mask);
+    result = {batch_normalization(x, batch.mean, batch.variance, weights.offset, weights.scale, options_->epsilon),
+              batch.mean, batch.variance};
   }
-  move(moving_mean, result.mean, options_->momentum);
-  move(moving_variance, result.variance, options_->momentum);
+  move(own_weight(weights.averages), result.mean, options_->momentum);
+  move(own_weight(weights.averages + 1), result.variance, options_->momentum);
   return result.y;
+}
+
+Tensor BatchNormalization::renormalize_batch(const Tensor& x, const Weights& weights, const Tensor& mask) const {
+  const BatchNormalizationOptions& o = *options_;
+  const Variable& moving_mean = own_weight(weights.averages);
+  const Variable& moving_variance = own_weight(weights.averages + 1);
+  const Variable& moving_stddev = own_weight(weights.averages + 2);
+  const Variable& renorm_mean = own_weight(weights.averages + 3);
+  const Variable& renorm_stddev = own_weight(weights.averages + 4);
+  const BatchMoments batch = masked_moments(x, mask);
+  const Tensor mean = stop_gradient(batch.mean);
+  const Tensor stddev = sqrt(stop_gradient(batch.variance) + o.epsilon);
+  const Tensor usual = maximum(in_dtype(renorm_stddev.value(), x.dtype()), std::sqrt(o.epsilon));
+  Tensor r = stddev / usual;
+  Tensor d = (mean - in_dtype(renorm_mean.value(), x.dtype())) / usual;
+  if (o.renorm_clipping.rmin) r = maximum(r, *o.renorm_clipping.rmin);
+  if (o.renorm_clipping.rmax) r = minimum(r, *o.renorm_clipping.rmax);
+  if (o.renorm_clipping.dmax) d = clip_by_value(d, -*o.renorm_clipping.dmax, *o.renorm_clipping.dmax);
+  const Tensor y = batch_normalization(x, batch.mean, batch.variance, d * weights.scale + weights.offset,
+                                       r * weights.scale, o.epsilon);
+  move(renorm_mean, mean, o.renorm_momentum);
+  move(renorm_stddev, stddev, o.renorm_momentum);
+  move(moving_mean, mean, o.momentum);
+  move(moving_stddev, stddev, o.momentum);
+  moving_variance.assign(relu(square(moving_stddev) - o.epsilon));
+  return y;
 }
 
 }  // namespace capstan::layers

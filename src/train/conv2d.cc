@@ -43,26 +43,28 @@ void Conv2D::build(const Shape& input_shape) {
   add_weight({.name = "kernel",
               .shape = {kernel_size_.height, kernel_size_.width, channels, filters_},
               .initializer = options_->kernel_initializer,
-              .regularizer = options_->kernel_regularizer});
+              .regularizer = options_->kernel_regularizer,
+              .constraint = options_->kernel_constraint});
   if (options_->use_bias) {
     add_weight({.name = "bias",
                 .shape = {filters_},
                 .initializer = options_->bias_initializer,
-                .regularizer = options_->bias_regularizer});
+                .regularizer = options_->bias_regularizer,
+                .constraint = options_->bias_constraint});
   }
 }
 
 Tensor Conv2D::call(const Tensor& x, const CallOptions&) {
   detail::check_image(name(), x.shape());
   const bool first = options_->data_format == "channels_first";
-  const Variable& kernel = own_weight(0);
+  const Tensor kernel = own_value(0);
   const std::int64_t channels = x.dim(first ? 1 : -1);
-  CAPSTAN_CHECK(channels == kernel.shape()[2], ShapeError, name(), ": the input must have ", kernel.shape()[2],
+  CAPSTAN_CHECK(channels == kernel.dim(2), ShapeError, name(), ": the input must have ", kernel.dim(2),
                 " channels, not ", channels, arguments({{"x", x}}));
   const Size2D strides = options_->strides;
   Tensor y = conv2d(first ? transpose(x, {0, 2, 3, 1}) : x, kernel, {strides.height, strides.width},
                     options_->padding == "same" ? "SAME" : "VALID");
-  if (options_->use_bias) y = bias_add(std::move(y), own_weight(1));
+  if (options_->use_bias) y = bias_add(std::move(y), own_value(1));
   if (options_->activation.has_value()) y = options_->activation(std::move(y));
   return first ? transpose(y, {0, 3, 1, 2}) : y;
 }

@@ -23,21 +23,23 @@ void Dense::build(const Shape& input_shape) {
   add_weight({.name = "kernel",
               .shape = {input_shape[-1], units_},
               .initializer = options_->kernel_initializer,
-              .regularizer = options_->kernel_regularizer});
+              .regularizer = options_->kernel_regularizer,
+              .constraint = options_->kernel_constraint});
   if (options_->use_bias) {
     add_weight({.name = "bias",
                 .shape = {units_},
                 .initializer = options_->bias_initializer,
-                .regularizer = options_->bias_regularizer});
+                .regularizer = options_->bias_regularizer,
+                .constraint = options_->bias_constraint});
   }
 }
 
 Tensor Dense::call(const Tensor& x, const CallOptions&) {
-  const Variable& kernel = own_weight(0);
+  const Tensor kernel = own_value(0);
   CAPSTAN_CHECK(x.rank() >= 2, ShapeError, name(), ": the input must have rank 2 or more, not ", x.rank(), ": ",
                 x.shape());
-  CAPSTAN_CHECK(x.dim(-1) == kernel.shape()[0], ShapeError, name(), ": the last axis of the input must have length ",
-                kernel.shape()[0], ", not ", x.dim(-1), arguments({{"x", x}}));
+  CAPSTAN_CHECK(x.dim(-1) == kernel.dim(0), ShapeError, name(), ": the last axis of the input must have length ",
+                kernel.dim(0), ", not ", x.dim(-1), arguments({{"x", x}}));
   Tensor y;
   if (x.rank() == 2) {
     y = matmul(x, kernel);
@@ -47,7 +49,7 @@ Tensor Dense::call(const Tensor& x, const CallOptions&) {
     shape.set(-1, units_);
     y = reshape(matmul(reshape(x, {-1, x.dim(-1)}), kernel), shape);
   }
-  if (options_->use_bias) y = bias_add(std::move(y), own_weight(1));
+  if (options_->use_bias) y = bias_add(std::move(y), own_value(1));
   return options_->activation.has_value() ? options_->activation(std::move(y)) : y;
 }
 

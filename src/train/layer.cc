@@ -87,11 +87,10 @@ Layer::Layer(const LayerOptions& options) : Layer("", options) {}
 
 Layer::Layer(const char* type_name, const LayerOptions& options) : state_(std::make_shared<LayerState>()) {
   check_name(options.name);
-  CAPSTAN_CHECK(is_floating(options.dtype), DTypeError, "layer: the dtype of a layer must be floating, not ",
-                options.dtype);
   state_->id = next_id.fetch_add(1, std::memory_order_relaxed);
   state_->name = !options.name.empty() ? options.name : *type_name != 0 ? detail::automatic_name(type_name) : "";
-  state_->dtype = options.dtype;
+  state_->dtype = options.dtype.variable_dtype();
+  state_->compute_dtype = options.dtype.compute_dtype();
   state_->trainable = options.trainable;
   state_->input_shape = options.input_shape;
 }
@@ -110,6 +109,7 @@ const std::string& Layer::name() const { return resolve_name(); }
 bool Layer::is_built() const { return state_->is_built; }
 bool Layer::trainable() const { return state_->trainable; }
 DType Layer::dtype() const { return state_->dtype; }
+DType Layer::compute_dtype() const { return state_->compute_dtype; }
 const std::vector<Layer>& Layer::sublayers() const { return state_->sublayers; }
 
 void Layer::build(const Shape& input_shape) {
@@ -168,8 +168,8 @@ Tensor Layer::operator()(const Tensor& x, const CallOptions& options) const {
     state.call_losses.clear();
   }
   CallScope scope(state, options.training);
-  const bool convert = state.converts_input && is_floating(x.dtype()) && x.dtype() != state.dtype;
-  const Tensor input = convert ? cast(x, state.dtype) : x;
+  const bool convert = state.converts_input && is_floating(x.dtype()) && x.dtype() != state.compute_dtype;
+  const Tensor input = convert ? cast(x, state.compute_dtype) : x;
   if (!built_here_) self.ensure_built(input.shape());
   const CallOptions resolved{scope.training, options.mask};
   Tensor y = self.call(input, resolved);
@@ -177,7 +177,7 @@ Tensor Layer::operator()(const Tensor& x, const CallOptions& options) const {
     state.output_shape = y.shape();
     state.has_output_shape = true;
   }
-  if (state.activity_regularizer) {
+  if (state.activity_regularizer.has_value()) {
     Tensor penalty = state.activity_regularizer(y);
     self.add_loss(y.rank() > 0 ? penalty / static_cast<double>(y.dim(0)) : penalty);
   }
@@ -197,6 +197,7 @@ Variable Layer::add_weight(const WeightOptions& options) {
   Variable variable(options.initializer(options.shape, state.dtype),
                     {.trainable = options.trainable && state.trainable, .name = options.name});
   variable.set_path(state.path + "/" + options.name);
+  set_constraint(variable, options.constraint);
   state.weights.push_back({variable, options.trainable, options.regularizer});
   // A direct call of build() needs no other.
   if (current_scope == nullptr || &current_scope->layer != &state) built_here_ = true;
@@ -205,6 +206,10 @@ Variable Layer::add_weight(const WeightOptions& options) {
 }
 
 const Variable& Layer::own_weight(std::size_t i) const { return state_->weights[i].variable; }
+Tensor Layer::own_value(std::size_t i) const {
+  const Variable& variable = own_weight(i);
+  return variable.dtype() == compute_dtype() ? variable.value() : cast(variable, compute_dtype());
+}
 
 void Layer::add_loss(Tensor loss) {
   CallScope* outermost = current_scope;
@@ -232,7 +237,7 @@ void collect(const LayerState& state, std::unordered_set<const void*>& seen, std
 
 void collect_losses(const LayerState& state, std::vector<Tensor>& losses) {
   for (const Weight& weight : state.weights) {
-    if (weight.regularizer && weight.variable.trainable())
+    if (weight.regularizer.has_value() && weight.variable.trainable())
       losses.push_back(weight.regularizer(weight.variable.value()));
   }
   for (const Layer& layer : state.sublayers) collect_losses(LayerState::of(layer), losses);
@@ -304,33 +309,6 @@ std::vector<Tensor> Layer::losses() const {
   std::vector<Tensor> losses = state_->call_losses;
   collect_losses(*state_, losses);
   return losses;
-}
-
-// --- Regularizers ---
-
-namespace {
-
-void check_factor(double factor) {
-  CAPSTAN_CHECK(factor >= 0 && factor < 1e300, ValueError,
-                "regularizer: the factor must be finite and not negative, not ", factor);
-}
-
-}  // namespace
-
-Regularizer regularizers::L1(double factor) {
-  check_factor(factor);
-  return [factor](const Tensor& w) { return factor * reduce_sum(abs(w)); };
-}
-
-Regularizer regularizers::L2(double factor) {
-  check_factor(factor);
-  return [factor](const Tensor& w) { return factor * reduce_sum(square(w)); };
-}
-
-Regularizer regularizers::L1L2(double l1, double l2) {
-  check_factor(l1);
-  check_factor(l2);
-  return [l1, l2](const Tensor& w) { return l1 * reduce_sum(abs(w)) + l2 * reduce_sum(square(w)); };
 }
 
 }  // namespace capstan

@@ -17,11 +17,12 @@ struct Weight {
 };
 
 struct LayerState {
-  std::uint64_t id = 0;  // never used twice, unlike an address
-  std::string name;      // empty until the class of a user's layer is known
-  std::string path;      // set when the weights are made
-  DType dtype = DType::kFloat32;
-  bool converts_input = true;  // to `dtype`; a model leaves that to its layers
+  std::uint64_t id = 0;                   // never used twice, unlike an address
+  std::string name;                       // empty until the class of a user's layer is known
+  std::string path;                       // set when the weights are made
+  DType dtype = DType::kFloat32;          // of weights
+  DType compute_dtype = DType::kFloat32;  // of inputs and results
+  bool converts_input = true;             // to `compute_dtype`; a model leaves that to its layers
   bool trainable = true;
   bool is_built = false;
   InputShape input_shape;

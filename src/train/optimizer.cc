@@ -1,8 +1,8 @@
 // The part of an update that all optimizers share.
 //
-// Keras's order: drop missing gradients, undo the loss scale, accumulate, clip, decay, update, average, count. An
-// optimizer without such options goes straight to its rule: an update of a few small variables costs little more than
-// their arithmetic.
+// Keras's order: drop missing gradients, undo the loss scale, accumulate, clip, decay, update, average, constrain,
+// count. An optimizer without such options goes straight to its rule: an update of a few small variables costs little
+// more than their arithmetic.
 #include "capstan/optimizers.h"
 
 #include <algorithm>
@@ -20,6 +20,7 @@
 namespace capstan {
 
 using detail::OptimizerState;
+using detail::VariableState;
 
 OptimizerState::OptimizerState(const char* type_name, OptimizerSettings given)
     : settings(std::move(given)), name(automatic_name(type_name)) {
@@ -132,6 +133,7 @@ void OptimizerState::apply(std::span<const Tensor> gradients, std::span<const Va
     }
     if (settings.use_ema) average();
   }
+  constrain();
   parts_.clear();
   ++raw_iterations;
 }
@@ -188,6 +190,15 @@ void OptimizerState::average() {
   for (std::size_t i = 0; i < variables_.size(); ++i) {
     averages[i].assign(averages[i] * momentum + variables_[i] * (1 - momentum));
     if (frequency > 0 && (iterations() + 1) % frequency == 0) variables_[i].assign(averages[i]);
+  }
+}
+
+// After the averages, which so hold what the constraint has not touched: Keras's order.
+void OptimizerState::constrain() {
+  for (const Part& part : parts_) {
+    const Variable& variable = variables_[part.index];
+    const VariableState& state = *variable.state();
+    if (state.constraint) variable.assign(state.constraint(state.value));
   }
 }
 

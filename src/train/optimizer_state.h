@@ -81,6 +81,7 @@ class OptimizerState {
   void clip();
   void decay(double learning_rate);
   void average();
+  void constrain();
 
   bool is_plain_;  // nothing but the rule itself
   bool has_warned_ = false;

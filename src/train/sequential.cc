@@ -55,7 +55,7 @@ void Sequential::build(const Shape& input_shape) {
   CAPSTAN_CHECK(shape.rank() >= 1, ShapeError,
                 "sequential: an input shape has a batch axis, but this is that of a scalar");
   if (shape[0] < 0) shape.set(0, 1);
-  const DType dtype = state.sublayers.empty() ? state.dtype : LayerState::of(state.sublayers[0]).dtype;
+  const DType dtype = state.sublayers.empty() ? state.compute_dtype : LayerState::of(state.sublayers[0]).compute_dtype;
   PauseObservers pause;
   (*this)(zeros(shape, dtype), {.training = false});
 }

@@ -9,13 +9,20 @@ Size2D size_of_json(const Json& json) {
   return json.get<std::int64_t>();
 }
 
-Regularizer make_regularizer(const Json& json) {
+// "L1" of "regularizers.L1".
+std::string class_of(const Json& json) {
   const std::string type = json.at("object");
-  const Json& config = json.at("config");
-  if (type == "regularizers.L1") return regularizers::L1(config.at("l1"));
-  if (type == "regularizers.L2") return regularizers::L2(config.at("l2"));
-  if (type == "regularizers.L1L2") return regularizers::L1L2(config.at("l1"), config.at("l2"));
-  throw Lacking{type};
+  return type.substr(type.rfind('.') + 1);
+}
+
+Regularizer make_regularizer(const Json& json) { return testing::make_regularizer(class_of(json), json.at("config")); }
+
+Axes axes_from(const Json& config) {
+  if (!config.contains("axis")) return 0;
+  const Json& axis = config.at("axis");
+  if (axis.is_number()) return axis.get<int>();
+  const auto list = axis.get<std::vector<int>>();
+  return Axes(std::span<const int>(list));
 }
 
 // What all layers take.
@@ -81,6 +88,14 @@ Layer make_batch_normalization(const Json& config, layers::BatchNormalizationOpt
                       {"center", [&](const Json& v) { o.center = v; }},
                       {"scale", [&](const Json& v) { o.scale = v; }},
                       {"trainable", [&](const Json& v) { o.trainable = v; }},
+                      {"renorm", [&](const Json& v) { o.renorm = v; }},
+                      {"renorm_momentum", [&](const Json& v) { o.renorm_momentum = v; }},
+                      {"renorm_clipping",
+                       [&](const Json& v) {
+                         if (v.contains("rmax")) o.renorm_clipping.rmax = v["rmax"].get<double>();
+                         if (v.contains("rmin")) o.renorm_clipping.rmin = v["rmin"].get<double>();
+                         if (v.contains("dmax")) o.renorm_clipping.dmax = v["dmax"].get<double>();
+                       }},
                       {"gamma_regularizer", [&](const Json& v) { o.gamma_regularizer = make_regularizer(v); }},
                       {"beta_regularizer", [&](const Json& v) { o.beta_regularizer = make_regularizer(v); }},
                   });
@@ -95,10 +110,41 @@ Layer make_dropout(const Json& config, layers::DropoutOptions o) {
 
 }  // namespace
 
-DType dtype_of(const std::string& name) {
-  if (name == "float32") return float32;
-  if (name == "float64") return float64;
-  throw Lacking{"layers in " + name};
+Regularizer make_regularizer(const std::string& type, const Json& config) {
+  if (type == "L1") return regularizers::L1(config.value("l1", 0.01));
+  if (type == "L2") return regularizers::L2(config.value("l2", 0.01));
+  if (type == "L1L2") return regularizers::L1L2(config.value("l1", 0.0), config.value("l2", 0.0));
+  if (type == "OrthogonalRegularizer") {
+    return regularizers::OrthogonalRegularizer(config.value("factor", 0.01), config.value("mode", "rows"));
+  }
+  throw Lacking{"regularizer " + type};
+}
+
+Constraint make_constraint(const Json& json) {
+  return json.is_null() ? Constraint() : make_constraint(class_of(json), json.at("config"));
+}
+
+Constraint make_constraint(const std::string& type, const Json& config) {
+  const Axes axis = axes_from(config);
+  if (type == "NonNeg") return constraints::NonNeg();
+  if (type == "UnitNorm") return constraints::UnitNorm({.axis = axis});
+  if (type == "MaxNorm") {
+    return constraints::MaxNorm({.max_value = config.value("max_value", 2.0), .axis = axis});
+  }
+  if (type == "MinMaxNorm") {
+    return constraints::MinMaxNorm({.min_value = config.value("min_value", 0.0),
+                                    .max_value = config.value("max_value", 1.0),
+                                    .rate = config.value("rate", 1.0),
+                                    .axis = axis});
+  }
+  throw Lacking{"constraint " + type};
+}
+
+DTypePolicy dtype_of(const std::string& name) {
+  if (name.find("float16") != std::string::npos && name.find("bfloat16") == std::string::npos) {
+    throw Lacking{"layers in " + name};
+  }
+  return name;
 }
 
 Layer make_layer(const std::string& type, const Json& config, const std::string& dtype, const std::string& name) {
@@ -125,8 +171,13 @@ Layer make_layer(const std::string& type, const Json& config, const std::string&
     return layers::Activation(config.at("activation").get<std::string>(), common<LayerOptions>(name, dtype));
   }
   if (type == "ReLU") {
-    set_all(config, {});
-    return layers::ReLU(common<LayerOptions>(name, dtype));
+    auto o = common<layers::ReLUOptions>(name, dtype);
+    set_all(config, {
+                        {"max_value", [&](const Json& v) { o.max_value = v.get<double>(); }},
+                        {"negative_slope", [&](const Json& v) { o.negative_slope = v; }},
+                        {"threshold", [&](const Json& v) { o.threshold = v; }},
+                    });
+    return layers::ReLU(o);
   }
   if (type == "Flatten") {
     auto o = common<layers::FlattenOptions>(name, dtype);

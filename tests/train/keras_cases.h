@@ -27,7 +27,13 @@ Optimizer make_optimizer(const std::string& type, const Json& config, bool float
 
 Schedule make_schedule(const std::string& type, const Json& config);
 
-DType dtype_of(const std::string& name);
+Regularizer make_regularizer(const std::string& type, const Json& config);
+
+// A constraint from its class and arguments; null makes none.
+Constraint make_constraint(const Json& json);
+Constraint make_constraint(const std::string& type, const Json& config);
+
+DTypePolicy dtype_of(const std::string& name);
 
 // Runs every case of a file of tests/golden/keras. A case that throws Lacking must be in `lacking` (name and reason),
 // and all of `lacking` must occur.

@@ -1,0 +1,34 @@
+// Which dtype a layer keeps its weights in, and which one it computes in.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "capstan/dtype.h"
+
+namespace capstan {
+
+/// The dtypes of a layer. Mostly one dtype for everything; "mixed_bfloat16" computes in bfloat16 and keeps weights in
+/// float32, so that small updates are not rounded away. Errors: DTypeError for a dtype that is not floating, ValueError
+/// for a name that is neither "mixed_bfloat16" nor a dtype's.
+///
+///     layers::Dense(64, {.dtype = float64});
+///     layers::Dense(64, {.dtype = "mixed_bfloat16"});
+class CAPSTAN_EXPORT DTypePolicy {
+ public:
+  DTypePolicy(DType dtype);
+  DTypePolicy(const char* name) : DTypePolicy(std::string_view(name)) {}
+  DTypePolicy(const std::string& name) : DTypePolicy(std::string_view(name)) {}
+  DTypePolicy(std::string_view name);
+
+  /// The dtype of inputs and results.
+  DType compute_dtype() const { return compute_; }
+  /// The dtype of weights.
+  DType variable_dtype() const { return variable_; }
+
+ private:
+  DType compute_ = DType::kFloat32;
+  DType variable_ = DType::kFloat32;
+};
+
+}  // namespace capstan
