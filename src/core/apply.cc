@@ -4,6 +4,8 @@
 #include <cstring>
 #include <limits>
 #include <memory>
+#include <new>
+#include <stdexcept>
 
 #include "src/core/allocator.h"
 #include "src/core/check.h"
@@ -238,6 +240,11 @@ void check_same_dtypes(const OpDef& op, std::span<Block* const> blocks) {
 
 static_assert(sizeof(TensorRef) == sizeof(Block*));
 
+// Kernels assume that their short-lived memory is there.
+[[noreturn, gnu::cold]] void out_of_memory(const OpDef& op) {
+  throw Error(detail::join(op.name, ": no memory for what it needs besides its result"));
+}
+
 // Runs a structured op into `few`, or into `many` if that is given, which is sized here.
 void run_structured(const OpDef& op, std::span<Block* const> blocks, const void* attributes, std::vector<Tensor>* many,
                     std::span<Tensor> few) {
@@ -261,7 +268,13 @@ void run_structured(const OpDef& op, std::span<Block* const> blocks, const void*
     for (int i = 0; i < specs.size(); ++i)
       few[static_cast<std::size_t>(i)] = new_tensor(specs[i].dtype, specs[i].shape);
   }
-  op.kernel(call, few.first(static_cast<std::size_t>(specs.size())));
+  try {
+    op.kernel(call, few.first(static_cast<std::size_t>(specs.size())));
+  } catch (const std::bad_alloc&) {
+    out_of_memory(op);
+  } catch (const std::length_error&) {  // of a vector
+    out_of_memory(op);
+  }
 }
 
 // --- Observed calls ---

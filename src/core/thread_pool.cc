@@ -24,9 +24,11 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <exception>
 #include <mutex>
 #include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace capstan {
@@ -73,7 +75,7 @@ bool spin_until(const Done& done) {
 class Pool {
  public:
   // Runs the tasks with up to `threads` threads. Returns false, having done nothing, when another
-  // thread is using the pool.
+  // thread is using the pool. Throws what a task threw.
   bool run(int threads, std::int64_t tasks, void (*body)(void*, std::int64_t), void* context) {
     if (busy_.exchange(true, std::memory_order_acquire)) return false;
     if (static_cast<int>(workers_.size()) != threads - 1) resize(threads - 1);
@@ -84,7 +86,10 @@ class Pool {
     open_job();
     work();
     close_job();
+    const std::exception_ptr failure = std::exchange(failure_, nullptr);
     busy_.store(false, std::memory_order_release);
+    if (failure) [[unlikely]]
+      std::rethrow_exception(failure);
     return true;
   }
 
@@ -94,7 +99,14 @@ class Pool {
     for (;;) {
       const std::int64_t task = next_.fetch_add(1, std::memory_order_relaxed);
       if (task >= tasks_) return;
-      body_(context_, task);
+      try {
+        body_(context_, task);
+      } catch (...) {
+        next_.store(tasks_, std::memory_order_relaxed);
+        std::lock_guard<std::mutex> lock(mutex_);
+        if (!failure_) failure_ = std::current_exception();
+        return;
+      }
     }
   }
 
@@ -194,6 +206,7 @@ class Pool {
   void (*body_)(void*, std::int64_t) = nullptr;
   void* context_ = nullptr;
   std::int64_t tasks_ = 0;
+  std::exception_ptr failure_;  // of the job; the mutex guards it
   std::vector<std::thread> workers_;
 
   std::mutex mutex_;
@@ -251,10 +264,15 @@ void parallel_for(std::int64_t tasks, void (*body)(void* context, std::int64_t t
   if (tasks > 1 && !inside_job) {
     const int threads = thread_count();
     if (threads > 1) {
-      inside_job = true;
-      const bool done = pool().run(threads, tasks, body, context);
-      inside_job = false;
-      if (done) return;
+      struct Inside {
+        Inside() { inside_job = true; }
+        ~Inside() { inside_job = false; }
+      };
+      const auto run = [&] {
+        const Inside inside;
+        return pool().run(threads, tasks, body, context);
+      };
+      if (run()) return;
     }
   }
   for (std::int64_t task = 0; task < tasks; ++task) body(context, task);

@@ -13,7 +13,8 @@ namespace capstan {
 
 // Runs body(context, i) for every i in [0, tasks), on the calling thread and the pool's workers, and returns when all
 // are done. With one task, one thread, or when called from inside another parallel_for, everything runs inline.
-// `body` must not throw.
+// If a task throws, no further ones are begun, and the exception of one that threw reaches the caller when those that
+// run have ended.
 CAPSTAN_EXPORT void parallel_for(std::int64_t tasks, void (*body)(void* context, std::int64_t task), void* context);
 
 template <class Body>

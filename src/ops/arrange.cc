@@ -1,6 +1,7 @@
 // Arranging elements: copies side by side, flips, rolls, grids.
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
 #include "capstan/ops/array.h"
 #include "capstan/ops/reduce.h"
@@ -458,13 +459,13 @@ Tensor repeat(Operand x, std::span<const std::int64_t> repeats, std::optional<in
     const Tensor column = reshape(tensor, {outer * length, 1, inner});
     return reshape(broadcast_to(column, {outer * length, repeats[0], inner}), result);
   }
-  std::vector<std::int64_t> places;
-  for (std::int64_t i = 0; i < length; ++i) {
-    places.insert(places.end(), static_cast<std::size_t>(repeats[static_cast<std::size_t>(i)]), i);
-  }
-  result.set(which, static_cast<std::int64_t>(places.size()));
+  const std::int64_t total = std::accumulate(repeats.begin(), repeats.end(), std::int64_t{0});
+  result.set(which, total);
+  const Tensor places = new_tensor(DType::kInt64, {total});
+  std::int64_t* next = mutable_data<std::int64_t>(places);
+  for (std::int64_t i = 0; i < length; ++i) next = std::fill_n(next, repeats[static_cast<std::size_t>(i)], i);
   // Along axis 1, so that the gradient is dense: most rows are used.
-  return reshape(gather(reshape(tensor, {outer, length, inner}), constant(places), 1), result);
+  return reshape(gather(reshape(tensor, {outer, length, inner}), places, 1), result);
 }
 
 Tensor reverse(Operand x, Axes axes) {

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <chrono>
 #include <set>
+#include <stdexcept>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -141,6 +142,25 @@ TEST_F(ThreadPool, WorksInAForkedChild) {
   ASSERT_EQ(waitpid(child, &status, 0), child);
   EXPECT_TRUE(WIFEXITED(status));
   EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+TEST_F(ThreadPool, HandsOnWhatATaskThrows) {
+  for (const int threads : {1, 2, 4}) {
+    set_thread_count(threads);
+    for (const std::int64_t bad : {0, 57, 99}) {
+      std::atomic<int> runs{0};
+      const auto run = [&] {
+        parallel_for(100, [&](std::int64_t task) {
+          runs.fetch_add(1);
+          if (task == bad) throw std::runtime_error("task");
+        });
+      };
+      EXPECT_THROW(run(), std::runtime_error);
+      EXPECT_GE(runs.load(), 1);
+      // The pool is as good as new, and a call from inside a task still runs inline.
+      expect_each_task_once(100);
+    }
+  }
 }
 
 // Workers are left alone when the process ends, also while they spin.

@@ -2,21 +2,27 @@
 // library's errors: it never aborts, hangs or reads what is not there (the address sanitizer
 // watches over the last).
 //
-// Each op gets a few hundred calls, made from its samples by changing dtypes, shapes, elements and
-// attributes at random.
+// Each op gets a few hundred calls, made from its samples by changing dtypes, shapes, elements, attributes and the
+// number of inputs at random; those that work are differentiated, some of them twice. No call may take long, nor more
+// memory than a process with little of it has.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <time.h>
 
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <limits>
-#include <new>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "capstan/error.h"
+#include "capstan/ops/array.h"
+#include "capstan/ops/reduce.h"
 #include "capstan/registry.h"
 #include "capstan/tape.h"
+#include "src/core/apply.h"
 #include "src/ops/registry.h"
 #include "tests/ops/op_samples.h"
 #include "tests/support/make_tensor.h"
@@ -37,15 +43,28 @@ int calls() {
   return asked != nullptr ? std::atoi(asked) : CAPSTAN_SANITIZED ? 100 : 300;
 }
 
-// A request for more memory than there is must fail instead of being granted and never filled.
-// Sanitizers need the address space for themselves.
+// Bytes beyond what the process has when a test begins.
+constexpr std::size_t kMemory = std::size_t{256} << 20;
+// Seconds of all threads together.
+constexpr double kSlow = CAPSTAN_SANITIZED ? 30 : 3;
+
+double cpu_seconds() {
+  timespec now = {};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+// A request for more memory than there is must fail instead of being granted and never filled. Sanitizers need the
+// address space for themselves, and have a limit of their own: see below.
 class MemoryLimit {
  public:
   MemoryLimit() {
     if (CAPSTAN_SANITIZED) return;
+    std::size_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
     getrlimit(RLIMIT_AS, &before_);
     rlimit limit = before_;
-    limit.rlim_cur = rlim_t{1} << 30;
+    limit.rlim_cur = pages * 4096 + kMemory;
     setrlimit(RLIMIT_AS, &limit);
   }
   ~MemoryLimit() {
@@ -71,16 +90,19 @@ std::vector<const OpDef*> tested_ops() {
 INSTANTIATE_TEST_SUITE_P(Ops, BadInput, ::testing::ValuesIn(tested_ops()),
                          [](const auto& info) { return std::string(info.param->name); });
 
+template <class T>
+const T& pick(const std::vector<T>& list, Random& random) {
+  return list[static_cast<std::size_t>(random.integer(0, static_cast<std::int64_t>(list.size()) - 1))];
+}
+
 std::int64_t strange_integer(Random& random) {
-  static const std::vector<std::int64_t> always = {
-      -9, -3, -2, -1, 0, 1, 2, 3, 7, 9, 64, 65, 100, INT64_MIN, INT64_MAX, INT64_MAX - 1, std::int64_t{1} << 62};
-  static const std::vector<std::int64_t> with_limit = {std::int64_t{1} << 31, (std::int64_t{1} << 31) - 1,
-                                                       std::int64_t{1} << 32, -(std::int64_t{1} << 31),
-                                                       std::int64_t{1} << 40};
-  const auto pick = [&](const std::vector<std::int64_t>& list) {
-    return list[static_cast<std::size_t>(random.integer(0, static_cast<std::int64_t>(list.size()) - 1))];
-  };
-  return !CAPSTAN_SANITIZED && random.integer(0, 3) == 0 ? pick(with_limit) : pick(always);
+  static const std::vector<std::int64_t> integers = {
+      -9, -3, -2, -1, 0, 1, 2, 3, 7, 9, 64, 65, 100, INT64_MIN, INT64_MIN + 1, INT64_MAX, INT64_MAX - 1,
+      std::int64_t{1} << 62, std::int64_t{1} << 31, (std::int64_t{1} << 31) - 1, std::int64_t{1} << 32,
+      -(std::int64_t{1} << 31), std::int64_t{1} << 40,
+      // Its square is 1 in 64 bits, and that of the next is 0.
+      (std::int64_t{1} << 63) + 1, std::int64_t{1} << 33};
+  return pick(integers, random);
 }
 
 AttributeValue strange_attribute(Random& random, int depth = 0) {
@@ -95,17 +117,25 @@ AttributeValue strange_attribute(Random& random, int depth = 0) {
       return numbers[random.integer(0, 5)];
     }
     case 3: {
-      const char* texts[] = {"", "SAME", "VALID", "float32", "int32", "ij,jk->ik", "...,->", "REFLECT", "inf"};
-      return texts[random.integer(0, 8)];
+      static const std::vector<std::string> texts = {
+          "",        "SAME", "VALID",        "float32", "int32", "bool",    "ij,jk->ik", "...,->",
+          "REFLECT", "inf",  "no such text", "fro",     "i->ii", "a,a,a->", "%s%n",      std::string(5000, 'a')};
+      return AttributeValue(pick(texts, random));
     }
     case 4:
       return strange_integer(random);
     default: {
       std::vector<AttributeValue> list;
-      const std::int64_t size = random.integer(0, 9);
+      const std::int64_t size = random.integer(0, 19) == 0 ? 300 : random.integer(0, 9);
       const bool integers = random.integer(0, 3) > 0;
+      // Lengths that each make sense and have a product that does not.
+      const bool same = random.integer(0, 3) == 0;
       for (std::int64_t i = 0; i < size; ++i) {
-        list.push_back(integers ? AttributeValue(strange_integer(random)) : strange_attribute(random, depth + 1));
+        if (same && i > 0) {
+          list.push_back(list.back());
+        } else {
+          list.push_back(integers ? AttributeValue(strange_integer(random)) : strange_attribute(random, depth + 1));
+        }
       }
       return list;
     }
@@ -120,7 +150,9 @@ void disturb(AttributeValue& value, Random& random) {
       value = strange_integer(random);
       break;
     case AttributeValue::Kind::kList:
-      if (!value.list.empty() && random.integer(0, 3) > 0) {
+      if (!value.list.empty() && random.integer(0, 7) == 0) {
+        for (AttributeValue& item : value.list) disturb(item, random);
+      } else if (!value.list.empty() && random.integer(0, 3) > 0) {
         disturb(
             value.list[static_cast<std::size_t>(random.integer(0, static_cast<std::int64_t>(value.list.size()) - 1))],
             random);
@@ -171,11 +203,19 @@ Tensor strange_tensor(Random& random, const Tensor& sample) {
                                 std::numeric_limits<double>::quiet_NaN()};
       value = numbers[random.integer(0, 4)];
     } else {
-      const double numbers[] = {0, -1, 2147483647, -2147483648.0, 1000};
-      value = numbers[random.integer(0, 4)];
+      const double numbers[] = {0, -1, 2147483647, -2147483648.0, 1000, 9.2e18, -9.2e18};
+      value = numbers[random.integer(0, 6)];
     }
   }
-  return make_tensor(dtype, shape, values);
+  Tensor tensor = make_tensor(dtype, shape, values);
+  // Gradients of this form may be given to any op.
+  if (is_floating(dtype) && shape.rank() > 0 && shape[0] > 0 && random.integer(0, 9) == 0) {
+    Shape row = shape;
+    row.set(0, 1);
+    const Tensor index = constant({static_cast<std::int64_t>(random.integer(0, shape[0] - 1))});
+    return make_row_sparse(index, zeros(row, dtype), shape);
+  }
+  return tensor;
 }
 
 Sample disturbed(const OpDef& op, Sample sample, Random& random) {
@@ -199,6 +239,12 @@ Sample disturbed(const OpDef& op, Sample sample, Random& random) {
     case 2:
       sample.inputs.back() = Tensor();
       break;
+    case 3:
+      if (random.integer(0, 3) == 0) sample.inputs.assign(100, sample.inputs[0]);
+      break;
+    case 4:
+      if (random.integer(0, 1) == 0) sample.inputs.clear();
+      break;
     default:
       break;
   }
@@ -215,29 +261,40 @@ std::string describe(const OpDef& op, const Sample& sample) {
   return text + ")";
 }
 
+std::vector<Tensor> floating(std::span<const Tensor> tensors) {
+  std::vector<Tensor> result;
+  for (const Tensor& tensor : tensors) {
+    if (tensor.has_value() && is_floating(tensor.dtype())) result.push_back(tensor);
+  }
+  return result;
+}
+
 // Runs the call and its gradients; returns false if it threw one of the errors that it may throw.
-bool survives(const OpDef& op, const Sample& sample) {
+bool survives(const OpDef& op, const Sample& sample, bool twice = false) {
+  const double begin = cpu_seconds();
+  bool works = false;
   try {
-    GradientTape tape;
-    std::vector<Tensor> sources;
-    for (const Tensor& input : sample.inputs) {
-      if (input.has_value() && is_floating(input.dtype())) sources.push_back(input);
+    const std::vector<Tensor> sources = floating(sample.inputs);
+    GradientTape outer;
+    outer.watch(sources);
+    if (!twice) outer.stop();
+    std::vector<Tensor> gradients;
+    {
+      GradientTape tape;
+      tape.watch(sources);
+      const std::vector<Tensor> targets = floating(run(op, sample));
+      if (!targets.empty() && !sources.empty()) gradients = floating(tape.gradient(targets, sources));
     }
-    tape.watch(sources);
-    std::vector<Tensor> targets;
-    for (Tensor& output : run(op, sample)) {
-      if (is_floating(output.dtype())) targets.push_back(std::move(output));
-    }
-    if (!targets.empty() && !sources.empty()) tape.gradient(targets, sources);
-    return true;
+    if (twice && !gradients.empty()) outer.gradient(gradients, sources);
+    works = true;
   } catch (const Error& error) {
     EXPECT_FALSE(std::string(error.what()).empty());
-  } catch (const std::bad_alloc&) {
-    // More memory than there is.
   } catch (const std::exception& error) {
     ADD_FAILURE() << describe(op, sample) << " threw " << error.what();
   }
-  return false;
+  const double seconds = cpu_seconds() - begin;
+  EXPECT_LT(seconds, kSlow) << describe(op, sample);
+  return works;
 }
 
 TEST_P(BadInput, IsAnErrorAndNothingElse) {
@@ -254,7 +311,7 @@ TEST_P(BadInput, IsAnErrorAndNothingElse) {
     const Sample sample = disturbed(op, samples[number], random);
     // To find the call that crashes.
     if (std::getenv("CAPSTAN_SHOW_CALLS") != nullptr) std::fprintf(stderr, "%s\n", describe(op, sample).c_str());
-    survives(op, sample);
+    survives(op, sample, i % 4 == 0);
   }
   // The samples still work.
   for (const Sample& sample : samples) EXPECT_TRUE(survives(op, sample)) << sample.text;
@@ -262,3 +319,9 @@ TEST_P(BadInput, IsAnErrorAndNothingElse) {
 
 }  // namespace
 }  // namespace capstan::testing
+
+#if CAPSTAN_SANITIZED
+// Read by the sanitizers before main.
+extern "C" const char* __asan_default_options() { return "allocator_may_return_null=1:max_allocation_size_mb=256"; }
+extern "C" const char* __tsan_default_options() { return "allocator_may_return_null=1:max_allocation_size_mb=256"; }
+#endif
