@@ -172,7 +172,7 @@ int main(int argc, char** argv) {
   try {
     return run(*options);
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "mnist: %s\n", error.what());
+    std::fprintf(stderr, "%s\n", error.what());
     return 1;
   }
 }

@@ -118,6 +118,7 @@ MnistFiles read_archive(const std::string& path) {
 
 MnistFiles read_mnist(const std::string& directory) {
   std::error_code ignored;
+  if (fs::is_regular_file(directory, ignored)) fail_missing(directory, "this is a file, not a directory");
   if (!fs::is_directory(directory, ignored)) fail_missing(directory, "there is no such directory");
 
   std::array<std::string, 4> paths;

@@ -73,6 +73,8 @@ TEST(ReadMnist, ListsTheNamesItLookedFor) {
                    "\n  looked for: t10k-labels-idx1-ubyte", "\n  looked for: mnist.npz",
                    "\n  file: " + directory.path(), "\n  help: "});
   expect_io_error([] { read_mnist("/nowhere"); }, {"there is no such directory", "mnist.npz", "/nowhere"});
+  const std::string file = directory.write("digits", "x");
+  expect_io_error([&] { read_mnist(file); }, {"mnist: this is a file, not a directory"});
 }
 
 TEST(ReadMnist, NamesTheFileThatIsMissing) {
