@@ -29,11 +29,11 @@ std::string TapeImpl::explain(const Source& target, const Source& source) const 
   if (!is_floating(dtype_of(source))) return integral("source", source);
   if (to == kNoSlot) return "the target was not computed from anything that the tape watches";
 
-  const std::uint32_t results = result_slots();
-  const auto index = [&](Slot slot) { return (slot & kLeafSlot) != 0 ? results + (slot & ~kLeafSlot) : slot - 1; };
-  std::vector<bool> reached(results + leaves_.size());
-  std::vector<const OpDef*> cut(results + leaves_.size(), nullptr);  // reached only through this op
-  std::vector<bool> flows(results + leaves_.size());
+  const auto index = [this](Slot slot) { return static_cast<std::size_t>(slot + leaves_); };
+  const std::size_t slots = index(result_slots()) + 1;
+  std::vector<bool> reached(slots);
+  std::vector<const OpDef*> cut(slots, nullptr);  // reached only through this op
+  std::vector<bool> flows(slots);
   reached[index(from)] = flows[index(from)] = true;
   for (std::uint32_t i = 0; i < count_; ++i) {
     const Record& r = at(i);
@@ -46,7 +46,7 @@ std::string TapeImpl::explain(const Source& target, const Source& source) const 
       if (flows[index(slot)]) in_flows = true;
       if (cut[index(slot)] != nullptr) in_cut = cut[index(slot)];
     };
-    for (Slot slot : r.inputs) look(slot);
+    for (const Slot slot : r.inputs) look(slot);
     if (r.extra != nullptr) {
       for (Slot slot : r.extra->inputs) look(slot);
     }

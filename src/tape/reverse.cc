@@ -16,6 +16,7 @@
 // sees; that is where gradients of gradients come from. Both are the same formula.
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <utility>
 
 #include "capstan/ops/array.h"
@@ -33,7 +34,7 @@ using detail::Block;
 
 namespace {
 
-enum Mark : std::uint8_t {
+enum Mark : std::uint32_t {
   kConnected = 1,  // depends on a leaf of this tape
   kWanted = 2,     // and on a source
   kSource = 4,     // is a source
@@ -85,57 +86,53 @@ Tensor add_cotangents(const Tensor& a, const Tensor& b) {
 // One call of gradient().
 class ReversePass {
  public:
-  explicit ReversePass(TapeImpl& tape)
-      : tape_(tape),
-        scratch_(tape.running == 1 ? tape.scratch_ : own_),
-        leaves_(tape.result_slots() + 1),
-        end_(tape.count_) {
-    const std::size_t slots = leaves_ + tape.leaves_.size();
-    scratch_.cotangents.assign(slots, nullptr);
-    scratch_.marks.assign(slots, 0);
-    for (std::size_t i = leaves_; i < slots; ++i) scratch_.marks[i] = kConnected;
+  explicit ReversePass(TapeImpl& tape) : tape_(tape), count_(tape.count_), leaves_(tape.leaves_) {
+    std::vector<SlotState>* states = &tape.scratch_;
+    if (tape.running > 1) [[unlikely]] {
+      own_ = std::make_unique<std::vector<SlotState>>();
+      states = own_.get();
+    }
+    const std::size_t leaves = static_cast<std::size_t>(leaves_);
+    const std::size_t size = leaves + 1 + static_cast<std::size_t>(tape.result_slots());
+    if (states->size() < size) states->resize(size);
+    slots_ = states->data() + leaves;
+    end_ = states->data() + size;
+    for (SlotState* state = states->data(); state != slots_; ++state) state->marks = kConnected;
   }
 
   // Whatever happened, no cotangent is left behind.
   ~ReversePass() {
-    if (!finished_) {
-      for (Block* block : scratch_.cotangents) {
-        if (block != nullptr) detail::release(block);
-      }
+    for (SlotState* state = slots_ - leaves_; state != end_; ++state) {
+      if (state->cotangent != nullptr) detail::release(state->cotangent);
+      *state = {};
     }
-    scratch_.cotangents.clear();
-    scratch_.marks.clear();
   }
 
   ReversePass(const ReversePass&) = delete;
   ReversePass& operator=(const ReversePass&) = delete;
 
   void mark_source(Slot slot) {
-    if (slot == kNoSlot) return;
-    std::uint8_t& mark = scratch_.marks[index(slot)];
-    mark = static_cast<std::uint8_t>(mark | kSource);
-    if ((slot & kLeafSlot) != 0) mark = static_cast<std::uint8_t>(mark | kWanted);
+    if (slot != kNoSlot) slots_[slot].marks |= is_leaf(slot) ? kSource | kWanted : unsigned{kSource};
   }
 
   // The loop forward over the records: a result is connected if one of its inputs is, and wanted if one of them is or
   // if it is a connected source.
   void mark_results() {
-    std::uint8_t* marks = scratch_.marks.data();
-    for (std::uint32_t i = 0; i < end_; ++i) {
+    for (std::uint32_t i = 0; i < count_; ++i) {
       const Record& r = tape_.at(i);
-      unsigned mark = marks[index(r.inputs[0])] | marks[index(r.inputs[1])] | marks[index(r.inputs[2])];
+      unsigned marks = slots_[r.inputs[0]].marks | slots_[r.inputs[1]].marks | slots_[r.inputs[2]].marks;
       std::size_t outputs = 1;
       if (r.extra != nullptr) [[unlikely]] {
-        for (Slot slot : r.extra->inputs) mark |= marks[index(slot)];
+        for (const Slot slot : r.extra->inputs) marks |= slots_[slot].marks;
         outputs = std::max<std::size_t>(1, r.extra->outputs.size());
       }
       // Behind an op without a gradient nothing is asked for, so no rule there runs in vain.
-      mark &= (r.op->flags & kNotDifferentiable) != 0 ? kConnected : kConnected | kWanted;
+      marks &= (r.op->flags & kNotDifferentiable) != 0 ? unsigned{kConnected} : kConnected | kWanted;
+      SlotState* const results = slots_ + r.output;
       for (std::size_t k = 0; k < outputs; ++k) {
-        std::uint8_t& own = marks[r.output + k];
-        unsigned combined = mark | own;
-        if ((combined & (kConnected | kSource)) == (kConnected | kSource)) combined |= kWanted;
-        own = static_cast<std::uint8_t>(combined);
+        unsigned all = marks | results[k].marks;
+        if ((all & (kConnected | kSource)) == (kConnected | kSource)) all |= kWanted;
+        results[k].marks = all;
       }
     }
   }
@@ -144,7 +141,7 @@ class ReversePass {
 
   void run() {
     fused_ = context.observers == nullptr;
-    for (std::uint32_t i = end_; i-- > 0;) {
+    for (std::uint32_t i = count_; i-- > 0;) {
       Record& r = tape_.at(i);
       if (r.extra != nullptr && r.extra->outputs.size() > 1) {
         propagate_many(r);
@@ -160,34 +157,21 @@ class ReversePass {
 
   // The cotangent that a source has collected, or nothing. It is the slot's no more if nobody asks again.
   Tensor result(Slot slot, bool last) {
-    Block*& block = scratch_.cotangents[index(slot)];
+    Block*& block = slots_[slot].cotangent;
     if (block == nullptr) return {};
     return last ? Tensor::adopt(std::exchange(block, nullptr)) : share(block);
-  }
-
-  // Releases what is left; for the end of a pass that succeeded the sources are still held by their slots.
-  void finish() {
-    for (Block* block : scratch_.cotangents) {
-      if (block != nullptr) detail::release(block);
-    }
-    finished_ = true;
   }
 
  private:
   class RuleCall;
 
-  // Positions in the scratch memory; that of kNoSlot is 0, where no mark is ever set.
-  std::size_t index(Slot slot) const {
-    return (slot & ~kLeafSlot) + ((slot & kLeafSlot) != 0 ? leaves_ : std::size_t{0});
-  }
-  bool wanted(Slot slot) const { return (scratch_.marks[index(slot)] & kWanted) != 0; }
+  bool wanted(Slot slot) const { return (slots_[slot].marks & kWanted) != 0; }
 
   // Takes the cotangent of a result out of its slot; a source keeps its own.
-  Tensor take(std::size_t i) {
-    Block*& block = scratch_.cotangents[i];
-    if (block == nullptr) return {};
-    if ((scratch_.marks[i] & kSource) != 0) return share(block);
-    return Tensor::adopt(std::exchange(block, nullptr));
+  static Tensor take(SlotState& slot) {
+    if (slot.cotangent == nullptr) return {};
+    if ((slot.marks & kSource) != 0) return share(slot.cotangent);
+    return Tensor::adopt(std::exchange(slot.cotangent, nullptr));
   }
 
   static void add_in_place(Block* sum, const Block* cotangent) {
@@ -202,7 +186,7 @@ class ReversePass {
 
   // Adds a cotangent of the right shape to a slot.
   void accumulate(Slot slot, Tensor cotangent) {
-    Block*& sum = scratch_.cotangents[index(slot)];
+    Block*& sum = slots_[slot].cotangent;
     if (sum == nullptr) {
       sum = cotangent.release();
       return;
@@ -224,63 +208,70 @@ class ReversePass {
   }
 
   void propagate(Record& r) {
-    const std::size_t output = index(r.output);
-    if ((scratch_.marks[output] & kWanted) == 0) {
-      if (Block*& block = scratch_.cotangents[output]; block != nullptr && (scratch_.marks[output] & kSource) == 0) {
-        detail::release(std::exchange(block, nullptr));
+    SlotState& output = slots_[r.output];
+    if ((output.marks & kWanted) == 0) {
+      if (output.cotangent != nullptr && (output.marks & kSource) == 0) {
+        detail::release(std::exchange(output.cotangent, nullptr));
       }
       return;
     }
     Tensor g = take(output);
     if (!g.has_value()) return;
     if ((r.op->flags & kNotDifferentiable) != 0) return;
-    if (fused_ && r.op->kind == OpKind::kElementwise && !is_sparse(g.block())) {
-      propagate_loops(r, std::move(g));
-    } else {
+    if (!fused_ || r.op->kind != OpKind::kElementwise || is_sparse(g.block())) {
       propagate_rule(r, std::move(g));
+    } else if (r.op->arity == 2) {
+      propagate_loops<2>(r, std::move(g));
+    } else if (r.op->arity == 1) {
+      propagate_loops<1>(r, std::move(g));
+    } else {
+      propagate_loops<3>(r, std::move(g));
     }
   }
 
   // Runs a rule's loop for the cotangent g.
-  static void run_rule_loop(Loop loop, const double* parameters, bool accumulate, const Record& r, unsigned reads,
-                            const Block* g, Block* out) {
+  template <int N>
+  [[gnu::always_inline]] static void run_rule_loop(Loop loop, bool accumulate, const Record& r, unsigned reads,
+                                                   const Block* g, Block* out) {
+    LoopArgs args = {};
+    args.accumulate = accumulate;
+    if (r.extra != nullptr) args.parameters = reinterpret_cast<const double*>(r.extra->attributes);
+    args.in[0] = g->data;
+    args.n = g->count;
+    bool one_run = g->count <= kDirectLoop && g->count > 0;
+    const auto look = [&](unsigned position, const Block* input) {
+      args.in[position] = input->data;
+      if (input->count == g->count) return;
+      args.scalars |= 1u << position;
+      one_run &= input->count == 1;
+    };
+    if ((reads & kReadsInput0) != 0) look(1, r.saved[0]);
+    if (N > 1 && (reads & kReadsInput1) != 0) look(2, r.saved[1]);
+    if (N > 2 && (reads & kReadsInput2) != 0) look(3, r.saved[2]);
+    if ((reads & kReadsOutput) != 0) look(4, r.saved_output);
+    if (one_run) [[likely]] {
+      args.out = out->data;
+      loop(args);
+      return;
+    }
     const Block* const inputs[5] = {
         g, (reads & kReadsInput0) != 0 ? r.saved[0] : nullptr, (reads & kReadsInput1) != 0 ? r.saved[1] : nullptr,
         (reads & kReadsInput2) != 0 ? r.saved[2] : nullptr, (reads & kReadsOutput) != 0 ? r.saved_output : nullptr};
-    LoopArgs args;
-    bool one_run = g->count <= kDirectLoop && g->count > 0;
-    std::uint32_t scalars = 0;
-    for (unsigned k = 0; k < 5; ++k) {
-      const Block* input = inputs[k];
-      args.in[k] = input == nullptr ? nullptr : input->data;
-      if (input == nullptr || input->count == g->count) continue;
-      scalars |= 1u << k;
-      one_run &= input->count == 1;
-    }
-    if (!one_run) [[unlikely]] {
-      run_loop({loop, parameters, accumulate}, out, inputs);
-      return;
-    }
-    args.out = out->data;
-    args.n = g->count;
-    args.parameters = parameters;
-    args.scalars = scalars;
-    args.accumulate = accumulate;
-    loop(args);
+    run_loop({loop, args.parameters, accumulate}, out, inputs);
   }
 
-  // One fused loop per input.
+  // One fused loop per input of an op of N inputs.
+  template <int N>
   void propagate_loops(Record& r, Tensor g) {
     const OpDef& op = *r.op;
     Block* const block = g.block();
     const int dtype = static_cast<int>(block->dtype);
     const LoopTable& loops = loops_of(op, block->dtype);
-    const auto* parameters = r.extra == nullptr ? nullptr : reinterpret_cast<const double*>(r.extra->attributes);
-    const bool want[3] = {wanted(r.inputs[0]), wanted(r.inputs[1]), wanted(r.inputs[2])};
-    const int last = want[2] ? 2 : want[1] ? 1 : want[0] ? 0 : -1;
+    int last = N - 1;
+    while (last >= 0 && !wanted(r.inputs[last])) --last;
     for (int k = 0; k <= last; ++k) {
-      if (!want[k]) continue;
       const Slot slot = r.inputs[k];
+      if (k != last && !wanted(slot)) continue;
       Block* like = r.saved[k];
       if (like != nullptr && same_shape(like, block)) like = nullptr;
       if ((op.passes >> k & 1) != 0) {
@@ -288,9 +279,9 @@ class ReversePass {
         continue;
       }
       const Loop loop = loops.vjp[k][dtype];
-      Block* const sum = scratch_.cotangents[index(slot)];
+      Block* const sum = slots_[slot].cotangent;
       if (like == nullptr && sum != nullptr && writable(sum)) {
-        run_rule_loop(loop, parameters, true, r, op.reads[k], block, sum);
+        run_rule_loop<N>(loop, true, r, op.reads[k], block, sum);
         continue;
       }
       // Into the cotangent's own buffer when it dies here.
@@ -298,7 +289,7 @@ class ReversePass {
                        ? std::move(g)
                        : Tensor::adopt(new_tensor_block(block->dtype, block->rank, block->dims, block->count));
       out.block()->node = 0;
-      run_rule_loop(loop, parameters, false, r, op.reads[k], block, out.block());
+      run_rule_loop<N>(loop, false, r, op.reads[k], block, out.block());
       contribute(slot, std::move(out), like);
     }
   }
@@ -309,12 +300,13 @@ class ReversePass {
   void call_rule(Record& r, const RuleCall& call, std::size_t inputs);
 
   TapeImpl& tape_;
-  TapeScratch own_;       // of a pass that a rule of another pass of this tape has started
-  TapeScratch& scratch_;  // the tape's, or own_
-  std::size_t leaves_;    // where the leaves' positions begin
-  std::uint32_t end_;     // fixed: a persistent tape may record while it runs
+  // How much the tape has recorded and watched, fixed: a persistent tape may go on while the pass runs.
+  std::uint32_t count_;
+  Slot leaves_;
   bool fused_ = false;
-  bool finished_ = false;
+  SlotState* slots_;  // the state of slot 0, which is always empty; leaves stand before it, results behind
+  SlotState* end_;
+  std::unique_ptr<std::vector<SlotState>> own_;  // of a pass that a rule of another pass of this tape has started
 };
 
 // What a rule sees of a record.
@@ -451,11 +443,11 @@ void ReversePass::propagate_rule(Record& r, Tensor g) {
 }
 
 void ReversePass::propagate_many(Record& r) {
-  const std::size_t first = index(r.output);
+  SlotState* const results = slots_ + r.output;
   const std::size_t outputs = r.extra->outputs.size();
   std::vector<Tensor> cotangents(outputs);
   bool any = false;
-  const bool want = (scratch_.marks[first] & kWanted) != 0 || [&] {
+  const bool want = (results->marks & kWanted) != 0 || [&] {
     for (Slot slot : r.inputs) {
       if (wanted(slot)) return true;
     }
@@ -465,7 +457,7 @@ void ReversePass::propagate_many(Record& r) {
     return false;
   }();
   for (std::size_t k = 0; k < outputs; ++k) {
-    cotangents[k] = take(first + k);
+    cotangents[k] = take(results[k]);
     if (cotangents[k].has_value()) {
       any = true;
       cotangents[k] = cotangents[k].to_dense();
@@ -577,7 +569,6 @@ void TapeImpl::gradient(std::span<const Source> targets, std::span<const Source>
       gradients[k] = filled_like(value_of(sources[k]), 0);
     }
   }
-  pass.finish();
 }
 
 }  // namespace capstan

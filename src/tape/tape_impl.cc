@@ -15,15 +15,27 @@ using detail::VariableState;
 
 namespace {
 
-// Tapes of this thread that wait for reuse.
-struct TapeCache {
-  std::vector<TapeImpl*> free;
-  ~TapeCache();
-};
-thread_local TapeCache cache;
-constexpr std::size_t kMaxCachedTapes = 8;
+constexpr int kMaxCachedTapes = 8;
 constexpr std::size_t kMaxKeptChunks = 32;  // 1 MiB of records
 constexpr std::size_t kMaxKeptSlots = std::size_t{1} << 16;
+
+// Tapes of this thread that wait for reuse. Without a destructor, so that an access is one instruction.
+struct TapeCache {
+  TapeImpl* free[kMaxCachedTapes];
+  int count;
+  int limit;
+};
+[[gnu::tls_model("initial-exec")]] constinit thread_local TapeCache cache = {{}, 0, kMaxCachedTapes};
+
+// Empties the cache when the thread ends. A tape that outlives this (a static one) finds no room and is deleted.
+struct TapeCacheOwner {
+  void arm() {}
+  ~TapeCacheOwner() {
+    cache.limit = 0;
+    while (cache.count > 0) TapeImpl::destroy(cache.free[--cache.count]);
+  }
+};
+thread_local TapeCacheOwner cache_owner;
 
 std::size_t hash(const Block* block) {
   return static_cast<std::size_t>((reinterpret_cast<std::uintptr_t>(block) >> 6) * 0x9e3779b97f4a7c15ull >> 32);
@@ -39,10 +51,10 @@ void release_block(Block* block) noexcept {
 
 TapeImpl* TapeImpl::create(GradientTapeOptions options) {
   TapeImpl* tape = nullptr;
-  if (!cache.free.empty()) {
-    tape = cache.free.back();
-    cache.free.pop_back();
+  if (cache.count > 0) [[likely]] {
+    tape = cache.free[--cache.count];
   } else {
+    cache_owner.arm();
     tape = new TapeImpl;
   }
   tape->owner_ = &context;
@@ -60,15 +72,16 @@ void TapeImpl::destroy(TapeImpl* tape) noexcept {
   } else if (tape->recording) {
     tape->stop();
   }
-  tape->clear();
+  if (!tape->consumed) tape->clear();
   tape->clear_leaves();
-  if (cache.free.size() < kMaxCachedTapes) {
+  if (cache.count < cache.limit) [[likely]] {
     while (tape->chunks_.size() > kMaxKeptChunks) {
       delete[] tape->chunks_.back();
       tape->chunks_.pop_back();
     }
-    if (tape->scratch_.cotangents.capacity() > kMaxKeptSlots) tape->scratch_ = {};
-    cache.free.push_back(tape);
+    if (tape->scratch_.capacity() > kMaxKeptSlots) [[unlikely]]
+      tape->scratch_ = {};
+    cache.free[cache.count++] = tape;
     return;
   }
   for (Record* chunk : tape->chunks_) delete[] chunk;
@@ -76,35 +89,22 @@ void TapeImpl::destroy(TapeImpl* tape) noexcept {
   delete tape;
 }
 
-TapeCache::~TapeCache() {
-  const std::vector<TapeImpl*> tapes = std::move(free);
-  free.clear();
-  free.reserve(kMaxCachedTapes);
-  for (TapeImpl* tape : tapes) {
-    for (std::size_t i = 0; i < kMaxCachedTapes; ++i) free.push_back(nullptr);  // a full cache: destroy deletes
-    TapeImpl::destroy(tape);
-    free.clear();
-  }
-  // A tape that outlives this (a static one) finds the cache full and is deleted.
-  free.assign(kMaxCachedTapes, nullptr);
-}
-
 void TapeImpl::clear() {
   for (std::uint32_t i = count_; i-- > 0;) release_record(at(i));
   count_ = 0;
-  for (const TableEntry& entry : table_) detail::release(entry.block);
-  table_.clear();
-  table_index_.clear();
+  for (Watched& watched : watched_) release_block(std::exchange(watched.block, nullptr));
+  watched_index_.clear();
   intervals_.clear();
   offset_ = 0;
-  base_ = context.next_node;
+  base_ = end_ = context.next_node;
 }
 
 void TapeImpl::clear_leaves() {
-  for (TapeLeaf& leaf : leaves_) {
-    if (leaf.variable != nullptr) detail::release(leaf.variable);
+  for (const Watched& watched : watched_) {
+    if (watched.variable != nullptr) detail::release(watched.variable);
   }
-  leaves_.clear();
+  watched_.clear();
+  leaves_ = 0;
 }
 
 void TapeImpl::check_thread() const {
@@ -123,6 +123,10 @@ void TapeImpl::start() {
   constexpr std::uint64_t kFewNumbers = std::uint64_t{1} << 31;
   const bool few = context.nodes_end - context.next_node < kFewNumbers;
   if (context.nodes_end == 0 || (context.observers == nullptr && few)) reserve_nodes();
+  if (end_ != base_) {
+    intervals_.push_back({base_, end_ - base_, offset_});
+    offset_ += static_cast<Slot>(end_ - base_);
+  }
   base_ = context.next_node;
   recording = true;
   outer = context.observers;
@@ -135,10 +139,7 @@ void TapeImpl::stop() {
   Observer** link = &context.observers;
   while (*link != nullptr && *link != this) link = &(*link)->outer;
   if (*link == this) *link = outer;
-  const std::uint64_t length = context.next_node - base_;
-  if (length == 0) return;
-  intervals_.push_back({base_, length, offset_});
-  offset_ += static_cast<std::uint32_t>(length);
+  end_ = context.next_node;
 }
 
 void TapeImpl::reset() {
@@ -153,16 +154,16 @@ void TapeImpl::reset() {
 constexpr std::size_t kFewBlocks = 8;
 
 Slot TapeImpl::leaf_slot(const Block* block) const {
-  if (table_.size() <= kFewBlocks) {
-    for (const TableEntry& entry : table_) {
-      if (entry.block == block) return kLeafSlot | entry.leaf;
+  if (watched_index_.empty()) {
+    for (const Watched& watched : watched_) {
+      if (watched.block == block) return watched.slot;
     }
     return kNoSlot;
   }
-  const std::size_t mask = table_index_.size() - 1;
-  for (std::size_t i = hash(block) & mask; table_index_[i] != 0; i = (i + 1) & mask) {
-    const TableEntry& entry = table_[table_index_[i] - 1];
-    if (entry.block == block) return kLeafSlot | entry.leaf;
+  const std::size_t mask = watched_index_.size() - 1;
+  for (std::size_t i = hash(block) & mask; watched_index_[i] != 0; i = (i + 1) & mask) {
+    const Watched& watched = watched_[watched_index_[i] - 1];
+    if (watched.block == block) return watched.slot;
   }
   return kNoSlot;
 }
@@ -178,19 +179,19 @@ Slot TapeImpl::slot_elsewhere(const Block* block, std::uint64_t node) const {
 }
 
 void TapeImpl::index_block(std::uint32_t position) {
-  const std::size_t mask = table_index_.size() - 1;
-  std::size_t i = hash(table_[position].block) & mask;
-  while (table_index_[i] != 0) i = (i + 1) & mask;
-  table_index_[i] = position + 1;
+  const std::size_t mask = watched_index_.size() - 1;
+  std::size_t i = hash(watched_[position].block) & mask;
+  while (watched_index_[i] != 0) i = (i + 1) & mask;
+  watched_index_[i] = position + 1;
 }
 
-void TapeImpl::map_block(Block* block, std::uint32_t leaf) {
-  table_.push_back({block, leaf});
+void TapeImpl::add_watched(Block* block, VariableState* variable, Slot slot) {
+  watched_.push_back({block, variable, slot});
   detail::retain(block);
-  const std::size_t size = table_.size();
+  const std::size_t size = watched_.size();
   if (size > kFewBlocks) {
-    if (2 * size > table_index_.size()) {
-      table_index_.assign(std::bit_ceil(4 * size), 0);
+    if (2 * size > watched_index_.size()) {
+      watched_index_.assign(std::bit_ceil(4 * size), 0);
       for (std::uint32_t k = 0; k < size; ++k) index_block(k);
     } else {
       index_block(static_cast<std::uint32_t>(size - 1));
@@ -200,17 +201,14 @@ void TapeImpl::map_block(Block* block, std::uint32_t leaf) {
   if ((block->flags.load(std::memory_order_relaxed) & Block::kLeaf) == 0) block->flags.fetch_or(Block::kLeaf);
 }
 
-Slot TapeImpl::add_leaf(Block* block, VariableState* variable) {
-  const auto leaf = static_cast<std::uint32_t>(leaves_.size());
+void TapeImpl::add_leaf(Block* block, VariableState* variable) {
   if (variable != nullptr) detail::retain(variable);
-  leaves_.push_back({block, variable});
-  map_block(block, leaf);
-  return kLeafSlot | leaf;
+  add_watched(block, variable, -++leaves_);
 }
 
 Slot TapeImpl::variable_slot(const VariableState* variable) const {
-  for (std::size_t i = 0; i < leaves_.size(); ++i) {
-    if (leaves_[i].variable == variable) return kLeafSlot | static_cast<Slot>(i);
+  for (const Watched& watched : watched_) {
+    if (watched.variable == variable) return watched.slot;
   }
   return kNoSlot;
 }
@@ -235,7 +233,7 @@ void TapeImpl::watch(const Variable& variable) {
   if (known == kNoSlot) {
     add_leaf(state->value.block(), state);
   } else if (leaf_slot(state->value.block()) == kNoSlot) {
-    map_block(state->value.block(), known & ~kLeafSlot);
+    add_watched(state->value.block(), nullptr, known);
   }
 }
 
@@ -244,7 +242,7 @@ void TapeImpl::read(VariableState& variable) {
   if ((block->flags.load(std::memory_order_relaxed) & Block::kLeaf) != 0 && leaf_slot(block) != kNoSlot) return;
   const Slot known = variable_slot(&variable);
   if (known != kNoSlot) {
-    map_block(block, known & ~kLeafSlot);  // A value assigned since: the variable keeps its one slot.
+    add_watched(block, nullptr, known);  // A value assigned since: the variable keeps its one slot.
   } else if (watch_accessed_ && variable.trainable) {
     add_leaf(block, &variable);
   }
@@ -252,8 +250,8 @@ void TapeImpl::read(VariableState& variable) {
 
 std::vector<Variable> TapeImpl::watched_variables() const {
   std::vector<Variable> variables;
-  for (const TapeLeaf& leaf : leaves_) {
-    if (leaf.variable != nullptr) variables.push_back(Variable::share(leaf.variable));
+  for (const Watched& watched : watched_) {
+    if (watched.variable != nullptr) variables.push_back(Variable::share(watched.variable));
   }
   std::sort(variables.begin(), variables.end(),
             [](const Variable& a, const Variable& b) { return a.state()->serial < b.state()->serial; });
@@ -262,10 +260,6 @@ std::vector<Variable> TapeImpl::watched_variables() const {
 
 // --- Recording ---
 
-std::uint32_t TapeImpl::result_slots() const {
-  return offset_ + (recording ? static_cast<std::uint32_t>(context.next_node - base_) : 0);
-}
-
 void TapeImpl::grow() { chunks_.push_back(new Record[kChunkSize]); }
 
 void TapeImpl::release_record(Record& record) {
@@ -273,7 +267,7 @@ void TapeImpl::release_record(Record& record) {
     Block* block = record.saved[i];
     if (block == nullptr) continue;
     record.saved[i] = nullptr;
-    if ((record.inputs[i] & kLeafSlot) == 0) detail::release(block);
+    if (!is_leaf(record.inputs[i])) detail::release(block);
   }
   if (Block* block = record.saved_output) {
     record.saved_output = nullptr;
@@ -281,7 +275,7 @@ void TapeImpl::release_record(Record& record) {
   }
   if (RecordExtra* extra = std::exchange(record.extra, nullptr)) {
     for (std::size_t i = 0; i < extra->saved.size(); ++i) {
-      if ((extra->inputs[i] & kLeafSlot) == 0) release_block(extra->saved[i]);
+      if (!is_leaf(extra->inputs[i])) release_block(extra->saved[i]);
     }
     for (Block* block : extra->outputs) release_block(block);
     extra->inputs.clear();
@@ -314,7 +308,7 @@ Reads reads_of(const OpDef& op, std::uint32_t needed) {
 
 // The block to keep for an input: itself where its elements are read or a leaf is held anyway, else a stand-in.
 Block* keep(Block* block, Slot slot, bool elements) {
-  if ((slot & kLeafSlot) != 0) return block;  // not counted: the table holds it
+  if (is_leaf(slot)) return block;  // not counted: the table holds it
   if (elements || (block->flags.load(std::memory_order_relaxed) & Block::kShapeOnly) != 0) {
     detail::retain(block);
     return block;
@@ -359,7 +353,7 @@ void TapeImpl::record_elementwise(const ObservedCall& call) {
   if (out->node == 0) out->node = next_nodes(1);
   Record& r = append();
   r.op = &op;
-  r.output = offset_ + static_cast<Slot>(out->node - base_) + 1;
+  r.output = result_slot(out->node);
   r.extra = nullptr;
   r.saved_output = nullptr;
   for (int i = 0; i < 3; ++i) {
@@ -370,7 +364,7 @@ void TapeImpl::record_elementwise(const ObservedCall& call) {
     Block* block = inputs[i].block;
     const bool elements = (bits >> (i + 1) & 1) != 0;
     if (elements) {
-      if ((slots[i] & kLeafSlot) == 0) detail::retain(block);
+      if (!is_leaf(slots[i])) detail::retain(block);
       r.saved[i] = block;
     } else if (slots[i] != kNoSlot && !same_shape(block, out)) {
       r.saved[i] = keep(block, slots[i], false);

@@ -7,7 +7,7 @@
 // tape is an interval of numbers and "does this tape know the tensor" is a subtraction and a compare. Nested tapes
 // share the numbers. Watched tensors and variables (leaves) are not numbered, because other threads may share their
 // blocks; they stand in a small table of the tape, which keeps them alive. A block carries only a sticky bit "some tape
-// may know it as a leaf". Pausing closes an interval and resuming opens a new one.
+// may know it as a leaf". Pausing ends an interval and resuming begins a new one.
 //
 // A tape may record an op that only its neighbour connects (the number is the neighbour's); that is harmless, because
 // gradient() decides exactly what is connected by a mark from this tape's own leaves.
@@ -26,11 +26,11 @@
 
 namespace capstan {
 
-// Where a tensor's cotangent is collected: 0 for "not known to this tape", else a tensor made by a recorded op, or a
-// leaf.
-using Slot = std::uint32_t;
+// Where a tensor's cotangent is collected: 0 for "not known to this tape", 1, 2, ... for results of recorded ops and
+// -1, -2, ... for leaves, so that a slot is a position in memory that has the leaves before the results.
+using Slot = std::int32_t;
 inline constexpr Slot kNoSlot = 0;
-inline constexpr Slot kLeafSlot = 0x80000000u;  // set for leaves; the rest is the position in the list of leaves
+constexpr bool is_leaf(Slot slot) { return slot < 0; }
 
 // The gradient function of custom_gradient, kept by its record.
 using CustomVjp = std::function<std::vector<Tensor>(std::span<const Tensor> cotangents)>;
@@ -57,15 +57,18 @@ struct Record {
 };
 static_assert(sizeof(Record) == 64);
 
-struct TapeLeaf {
-  detail::Block* block;             // the watched tensor; of a variable, the value first seen
-  detail::VariableState* variable;  // or null
+// A tensor, or a value of a variable, that the tape watches. A variable has one slot but stands here once for each
+// value that was read.
+struct Watched {
+  detail::Block* block;             // null once the tape is used up
+  detail::VariableState* variable;  // owned; null for a tensor, and for later values of a variable
+  Slot slot;
 };
 
-// Memory of a reverse pass.
-struct TapeScratch {
-  std::vector<detail::Block*> cotangents;  // nothing for kNoSlot, then of results by slot, then of leaves
-  std::vector<std::uint8_t> marks;
+// What a reverse pass knows of a slot.
+struct SlotState {
+  detail::Block* cotangent = nullptr;  // collected so far; owned
+  std::uint32_t marks = 0;
 };
 
 class TapeImpl final : public Observer {
@@ -107,11 +110,7 @@ class TapeImpl final : public Observer {
   struct Interval {
     std::uint64_t base;
     std::uint64_t length;
-    std::uint32_t offset;  // slots of the intervals before
-  };
-  struct TableEntry {
-    detail::Block* block;
-    std::uint32_t leaf;
+    Slot offset;  // slots of the intervals before
   };
 
   Record& at(std::uint32_t i) const { return chunks_[i >> kChunkBits][i & (kChunkSize - 1)]; }
@@ -134,9 +133,11 @@ class TapeImpl final : public Observer {
   void clear_leaves();
   void index_block(std::uint32_t position);
 
+  // The end of the newest interval.
+  std::uint64_t end() const { return recording ? context.next_node : end_; }
+  Slot result_slot(std::uint64_t node) const { return offset_ + static_cast<Slot>(node - base_) + 1; }
   Slot slot_of(const detail::Block* block, std::uint64_t node) const {
-    const std::uint64_t k = node - base_;
-    if (recording && k < context.next_node - base_) return offset_ + static_cast<Slot>(k) + 1;
+    if (node - base_ < end() - base_) return result_slot(node);
     return slot_elsewhere(block, node);
   }
   // As in TensorFlow, watching is without effect while no tape at all records on the thread.
@@ -144,27 +145,29 @@ class TapeImpl final : public Observer {
   Slot slot_of(const Source& source) const;
   Slot slot_elsewhere(const detail::Block* block, std::uint64_t node) const;
   Slot leaf_slot(const detail::Block* block) const;
-  // A new leaf; returns its slot.
-  Slot add_leaf(detail::Block* block, detail::VariableState* variable);
-  void map_block(detail::Block* block, std::uint32_t leaf);
+  void add_leaf(detail::Block* block, detail::VariableState* variable);
+  // Lets a slot stand for one more block.
+  void add_watched(detail::Block* block, detail::VariableState* variable, Slot slot);
   Slot variable_slot(const detail::VariableState* variable) const;
-  // The number of slots of recorded results.
-  std::uint32_t result_slots() const;
+  // The number of slots of recorded results; the last one's slot.
+  Slot result_slots() const { return offset_ + static_cast<Slot>(end() - base_); }
 
   const Context* owner_ = nullptr;
   bool watch_accessed_ = true;
-  std::uint64_t base_ = 0;           // of the open interval
-  std::uint32_t offset_ = 0;         // slots before the open interval
-  std::vector<Interval> intervals_;  // closed ones, oldest first
+  // The newest interval, which is open while the tape records, and the slots before it.
+  std::uint64_t base_ = 0;
+  std::uint64_t end_ = 0;  // not valid while the tape records
+  Slot offset_ = 0;
+  std::vector<Interval> intervals_;  // those before, oldest first
   std::vector<Record*> chunks_;
   std::uint32_t count_ = 0;
-  std::vector<TapeLeaf> leaves_;
-  // The watched blocks. Few are found by looking at all of them, many through an index: open addressing, a power of
-  // two, positions + 1, 0 for empty.
-  std::vector<TableEntry> table_;
-  std::vector<std::uint32_t> table_index_;
+  Slot leaves_ = 0;  // how many
+  // Few are found by looking at all of them, many through an index: open addressing, a power of two, positions + 1, 0
+  // for empty.
+  std::vector<Watched> watched_;
+  std::vector<std::uint32_t> watched_index_;
   std::vector<RecordExtra*> free_extras_;
-  TapeScratch scratch_;  // of the pass under way; kept for the next one
+  std::vector<SlotState> scratch_;  // of the pass under way; kept for the next one, with every state empty
 };
 
 // The op of a record made by custom_gradient. It is never applied.
