@@ -9,6 +9,9 @@
 #include <type_traits>
 #include <utility>
 #include <vector>
+#if __has_include(<sys/single_threaded.h>)
+#include <sys/single_threaded.h>
+#endif
 
 #include "capstan/dtype.h"
 #include "capstan/export.h"
@@ -66,13 +69,36 @@ static_assert(sizeof(Block) == 128);
 
 CAPSTAN_EXPORT void destroy(Block* block) noexcept;
 
-inline void retain(Block* block) { block->refs.fetch_add(1, std::memory_order_relaxed); }
+// Reference counts. While the process has one thread they are plain numbers, as those of std::shared_ptr: a locked
+// instruction costs as much as all else that a small op does.
+inline bool one_thread() {
+#if __has_include(<sys/single_threaded.h>)
+  return __libc_single_threaded != 0;
+#else
+  return false;
+#endif
+}
 
-// The last handle is released without a locked instruction: nobody else can raise a count of one.
-inline void release(Block* block) noexcept {
-  if (block->refs.load(std::memory_order_acquire) == 1 || block->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) {
-    destroy(block);
+inline void count_up(std::atomic<std::uint32_t>& count) {
+  if (one_thread()) {
+    count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  } else {
+    count.fetch_add(1, std::memory_order_relaxed);
   }
+}
+
+// True if that was the last one, which goes without a locked instruction: nobody else can raise a count of one.
+inline bool count_down(std::atomic<std::uint32_t>& count) {
+  const std::uint32_t before = count.load(std::memory_order_acquire);
+  if (before == 1) return true;
+  if (!one_thread()) return count.fetch_sub(1, std::memory_order_acq_rel) == 1;
+  count.store(before - 1, std::memory_order_relaxed);
+  return false;
+}
+
+inline void retain(Block* block) { count_up(block->refs); }
+inline void release(Block* block) noexcept {
+  if (count_down(block->refs)) destroy(block);
 }
 
 [[noreturn]] CAPSTAN_EXPORT void throw_no_value(const char* what);

@@ -8,6 +8,7 @@
 
 #include "capstan/tensor.h"
 #include "src/core/op_def.h"
+#include "src/core/same_shape.h"
 
 namespace capstan {
 
@@ -57,5 +58,15 @@ struct ElementwiseRun {
   bool accumulate = false;
 };
 void run_loop(const ElementwiseRun& run, const detail::Block* out, std::span<const detail::Block* const> inputs);
+
+// The same for two inputs that have the shape of `out`.
+inline void run_pair(Loop loop, const detail::Block* out, const detail::Block* a, const detail::Block* b) {
+  if (out->count <= kDirectLoop && out->count > 0) [[likely]] {
+    loop({out->data, {a->data, b->data, nullptr, nullptr, nullptr}, out->count, nullptr, 0, false});
+    return;
+  }
+  const detail::Block* const inputs[] = {a, b};
+  run_loop({loop}, out, inputs);
+}
 
 }  // namespace capstan

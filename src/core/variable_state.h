@@ -24,7 +24,7 @@ struct VariableState {
   std::function<Tensor(const Tensor&)> constraint;
 };
 
-inline void retain(VariableState* state) { state->refs.fetch_add(1, std::memory_order_relaxed); }
+inline void retain(VariableState* state) { count_up(state->refs); }
 void release(VariableState* state) noexcept;
 
 }  // namespace capstan::detail

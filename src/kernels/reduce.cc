@@ -454,10 +454,16 @@ void finish(Reduction reduction, std::int64_t reduced, std::int64_t kept, T* out
 
 // Peels reduced axes off, innermost first, until one pass is left, which writes `out`.
 template <class T>
-void reduce_typed(int set, Reduction reduction, ReduceShape shape, const T* in, T* out) {
+void reduce_typed(int set, Reduction reduction, const ReduceShape& whole, const T* in, T* out) {
+  ReduceStep step = step_of(reduction);
+  if (whole.axes == 1 && whole.reduced[0]) {  // everything, the commonest of all
+    reduce_axis(set, step, 1, whole.length[0], 1, in, out);
+    finish(reduction, whole.length[0], 1, out);
+    return;
+  }
+  ReduceShape shape = whole;
   const std::int64_t reduced = shape.reduced_count();
   const std::int64_t kept = shape.kept_count();
-  ReduceStep step = step_of(reduction);
   int passes = 0;
   for (int i = 0; i < shape.axes; ++i) passes += shape.reduced[i] ? 1 : 0;
   if (passes == 0) {

@@ -259,11 +259,10 @@ void run_add_n(const Call& call, std::span<Tensor> outputs) {
                 static_cast<std::size_t>(first.size()) * size_of(first.dtype()));
     return;
   }
-  const detail::Block* pair[] = {first.block(), call.input(1).block()};
+  const detail::Block* sum = first.block();
   for (int i = 1; i < call.input_count(); ++i) {
-    pair[1] = call.input(i).block();
-    run_loop({loop}, outputs[0].block(), pair);
-    pair[0] = outputs[0].block();
+    run_pair(loop, outputs[0].block(), sum, call.input(i).block());
+    sum = outputs[0].block();
   }
 }
 

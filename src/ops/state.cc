@@ -97,15 +97,14 @@ void update(VariableState& variable, const Operand& delta, const OpDef& op, cons
   if (!exclusive(variable)) {
     result = Tensor::adopt(new_tensor_block(target->dtype, target->rank, target->dims, target->count));
   }
-  const Block* inputs[] = {target, value};
-  run_loop({loop}, result.has_value() ? result.block() : target, inputs);
+  run_pair(loop, result.has_value() ? result.block() : target, target, value);
   if (result.has_value()) variable.value = std::move(result);
 }
 
 }  // namespace
 
 void detail::release(VariableState* state) noexcept {
-  if (state->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) delete state;
+  if (count_down(state->refs)) delete state;
 }
 
 void replace_value(VariableState& variable, Tensor value) {

@@ -38,6 +38,7 @@ enum Mark : std::uint32_t {
   kConnected = 1,  // depends on a leaf of this tape
   kWanted = 2,     // and on a source
   kSource = 4,     // is a source
+  kTwice = 8,      // and stands in the list of sources more than once
 };
 
 // True if the block's buffer is ours alone to write.
@@ -59,9 +60,13 @@ Tensor sum_to(const Tensor& cotangent, const Block* like) {
   const Block* from = cotangent.block();
   Tensor sum = Tensor::adopt(new_tensor_block(from->dtype, like->rank, like->dims, like->count));
   ReduceShape shape;
-  for (int i = 0; i < from->rank; ++i) {
-    const int axis = i - (from->rank - like->rank);
-    shape.add(from->dims[i], axis < 0 || like->dims[axis] != from->dims[i]);
+  if (like->count == 1) {
+    shape.add(from->count, true);
+  } else {
+    for (int i = 0; i < from->rank; ++i) {
+      const int axis = i - (from->rank - like->rank);
+      shape.add(from->dims[i], axis < 0 || like->dims[axis] != from->dims[i]);
+    }
   }
   reduce(Reduction::kSum, from->dtype, shape, from->data, mutable_raw_data(sum));
   return sum;
@@ -112,7 +117,9 @@ class ReversePass {
   ReversePass& operator=(const ReversePass&) = delete;
 
   void mark_source(Slot slot) {
-    if (slot != kNoSlot) slots_[slot].marks |= is_leaf(slot) ? kSource | kWanted : unsigned{kSource};
+    if (slot == kNoSlot) return;
+    std::uint32_t& marks = slots_[slot].marks;
+    marks |= (marks & kSource) != 0 ? kTwice : is_leaf(slot) ? kSource | kWanted : unsigned{kSource};
   }
 
   // The loop forward over the records: a result is connected if one of its inputs is, and wanted if one of them is or
@@ -155,11 +162,12 @@ class ReversePass {
     }
   }
 
-  // The cotangent that a source has collected, or nothing. It is the slot's no more if nobody asks again.
-  Tensor result(Slot slot, bool last) {
-    Block*& block = slots_[slot].cotangent;
-    if (block == nullptr) return {};
-    return last ? Tensor::adopt(std::exchange(block, nullptr)) : share(block);
+  // The cotangent that a source has collected, or nothing.
+  Tensor result(Slot slot) {
+    SlotState& state = slots_[slot];
+    if (state.cotangent == nullptr) return {};
+    if ((state.marks & kTwice) != 0) return share(state.cotangent);
+    return Tensor::adopt(std::exchange(state.cotangent, nullptr));
   }
 
  private:
@@ -176,12 +184,7 @@ class ReversePass {
 
   static void add_in_place(Block* sum, const Block* cotangent) {
     const Loop loop = loops_of(kAdd, sum->dtype).forward[static_cast<int>(sum->dtype)];
-    if (sum->count <= kDirectLoop && sum->count > 0) {
-      loop({sum->data, {sum->data, cotangent->data, nullptr, nullptr, nullptr}, sum->count, nullptr, 0, false});
-      return;
-    }
-    const Block* inputs[] = {sum, cotangent};
-    run_loop({loop}, sum, inputs);
+    run_pair(loop, sum, sum, cotangent);
   }
 
   // Adds a cotangent of the right shape to a slot.
@@ -564,7 +567,7 @@ void TapeImpl::gradient(std::span<const Source> targets, std::span<const Source>
   }
   pass.run();
   for (std::size_t k = 0; k < sources.size(); ++k) {
-    if (slots[k] != kNoSlot) gradients[k] = pass.result(slots[k], sources.size() == 1);
+    if (slots[k] != kNoSlot) gradients[k] = pass.result(slots[k]);
     if (!gradients[k].has_value() && options.unconnected_gradients == UnconnectedGradients::kZero) {
       gradients[k] = filled_like(value_of(sources[k]), 0);
     }
