@@ -4,10 +4,10 @@
 #   tools/install_dependencies.sh          what `make mnist` needs
 #   tools/install_dependencies.sh test     and what `make test` needs beside it
 #
-# A thing is looked for by its command or header, not by its package, so that other ways of having it count.
+# A thing is looked for by its command, header or library, not by its package, so that other ways of having it count.
 set -euo pipefail
 
-# package          command or header
+# package          command, header, or library that is loaded at run time
 needed="
 g++                g++
 cmake              cmake
@@ -28,6 +28,7 @@ if [ "${1:-}" = test ]; then
 git                git
 clang-format-14    clang-format-14
 clang-tidy-14      clang-tidy-14
+libopenblas0-serial libopenblas.so.0
 "
 fi
 
@@ -36,6 +37,13 @@ have() {
     *.h | *.hpp)
       local folder
       for folder in /usr/include /usr/local/include "/usr/include/$(uname -m)-linux-gnu"; do
+        [ -e "$folder/$1" ] && return 0
+      done
+      return 1
+      ;;
+    *.so.*)
+      local folder
+      for folder in /usr/lib /usr/local/lib "/usr/lib/$(uname -m)-linux-gnu"; do
         [ -e "$folder/$1" ] && return 0
       done
       return 1

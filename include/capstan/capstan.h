@@ -16,6 +16,8 @@
 #include "capstan/models.h"
 #include "capstan/ops/activation.h"
 #include "capstan/ops/array.h"
+#include "capstan/ops/decompositions.h"
+#include "capstan/ops/diagonals.h"
 #include "capstan/ops/linalg.h"
 #include "capstan/ops/math.h"
 #include "capstan/ops/nn.h"

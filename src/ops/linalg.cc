@@ -347,7 +347,8 @@ Tensor bias_add(Operand x, Operand bias) {
 
 OpFamily linalg_ops() {
   static constexpr const OpDef* ops[] = {
-      &kTensordot, &kEinsum, &kNorm, &kL2Normalize, &kGlobalNorm, &kClipByNorm, &kClipByGlobalNorm, &kAddN, &kBiasAdd,
+      &kTensordot,  &kEinsum,           &kNorm, &kNormalize, &kL2Normalize, &kGlobalNorm,
+      &kClipByNorm, &kClipByGlobalNorm, &kAddN, &kBiasAdd,
   };
   return ops;
 }

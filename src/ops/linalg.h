@@ -7,6 +7,7 @@ namespace capstan {
 
 extern const OpDef kEinsum;            // einsum.cc
 extern const OpDef kNorm;              // norm.cc
+extern const OpDef kNormalize;         // norm.cc
 extern const OpDef kL2Normalize;       // norm.cc
 extern const OpDef kGlobalNorm;        // norm.cc
 extern const OpDef kClipByNorm;        // norm.cc

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "capstan/ops/array.h"
+#include "capstan/ops/decompositions.h"
 #include "capstan/ops/linalg.h"
 #include "capstan/ops/math.h"
 #include "capstan/ops/nn.h"
@@ -19,39 +20,27 @@
 #include "src/ops/floating.h"
 #include "src/ops/linalg.h"
 #include "src/ops/reduce.h"
+#include "src/ops/reference.h"
 
 namespace capstan {
 
-namespace {
-
-// The order of a norm: a positive number, infinity, or a name.
-struct NormOrder {
-  double number = 2;
-  bool named = true;  // "euclidean" or "fro": over all elements, also of matrices
-  bool frobenius = false;
-};
-
-void set_field(NormOrder& field, const AttributeValue& value, std::string_view op, std::string_view name) {
-  field = NormOrder{};
-  if (value.kind == AttributeValue::Kind::kString) {
-    CAPSTAN_CHECK(value.text == "euclidean" || value.text == "fro" || value.text == "inf", ValueError, op,
-                  ": attribute \"", name, "\" must be \"euclidean\", \"fro\", \"inf\" or a positive number, not \"",
-                  value.text, "\"");
-    field.frobenius = value.text == "fro";
-    if (value.text == "inf") field.number = std::numeric_limits<double>::infinity();
-    return;
+// Found by the argument, hence not in the unnamed namespace.
+void set_field(NormOrder& field, const AttributeValue& value, std::string_view, std::string_view) {
+  if (value.is_number()) {
+    field = NormOrder(value.number);
+  } else {
+    field = NormOrder(value.kind == AttributeValue::Kind::kString ? value.text.c_str() : value.to_string().c_str());
   }
-  CAPSTAN_CHECK(value.is_number() && value.number > 0, ValueError, op, ": attribute \"", name,
-                "\" must be \"euclidean\", \"fro\", \"inf\" or a positive number, not ", value.to_string());
-  field.number = value.number;
-  field.named = false;
 }
 AttributeValue get_field(const NormOrder& field) {
-  if (field.frobenius) return {"fro"};
-  if (std::isinf(field.number)) return {"inf"};
-  if (field.named) return {"euclidean"};
-  return {field.number};
+  if (field.is_frobenius()) return {"fro"};
+  if (field.is_nuclear()) return {"nuclear"};
+  if (std::isinf(field.number())) return {"inf"};
+  if (field.is_named()) return {"euclidean"};
+  return {field.number()};
 }
+
+namespace {
 
 struct NormAttributes {
   NormOrder ord;
@@ -62,28 +51,61 @@ constexpr AttributeType kNormAttributes =
     attribute_type<NormAttributes>({field<&NormAttributes::ord>("ord"), field<&NormAttributes::axis>("axis"),
                                     field<&NormAttributes::keepdims>("keepdims")});
 
+// Of the singular values of the matrices along two axes, the largest or all of them.
+Tensor spectral_norm(const Tensor& x, int row, int column, bool all, bool keepdims) {
+  std::vector<int> order;
+  for (int i = 0; i < x.rank(); ++i) {
+    if (i != row && i != column) order.push_back(i);
+  }
+  order.push_back(row);
+  order.push_back(column);
+  const Tensor s = svd(transpose(x, Axes(std::span<const int>(order))), {.compute_uv = false}).s;
+  const Tensor reduced = all || s.dim(-1) == 0 ? reduce_sum(s, -1) : reduce_max(s, -1);
+  if (!keepdims) return reduced;
+  return expand_dims(expand_dims(reduced, std::min(row, column)), std::max(row, column));
+}
+
+Tensor matrix_norm(const Tensor& x, const NormAttributes& attributes) {
+  const Axes axis = attributes.axis;
+  const bool keepdims = attributes.keepdims;
+  const double order = attributes.ord.number();
+  const int row = normalize_axis("norm", axis[0], x.rank());
+  const int column = normalize_axis("norm", axis[1], x.rank());
+  if (attributes.ord.is_nuclear() || order == 2) {
+    return spectral_norm(x, row, column, attributes.ord.is_nuclear(), keepdims);
+  }
+  CAPSTAN_CHECK(order == 1 || std::isinf(order), ValueError, "norm: matrices have no norm of order ", order,
+                help("use 1, 2, \"euclidean\", \"fro\", \"nuclear\" or \"inf\""));
+  // Of columns and of rows: sums of magnitudes along one axis, the largest along the other.
+  const int summed = order == 1 ? row : column;
+  const int compared = order == 1 ? column : row;
+  const Tensor largest = reduce_max(reduce_sum(abs(x), summed, true), compared, true);
+  return keepdims ? largest : squeeze(largest, Axes{summed, compared});
+}
+
 Tensor norm_of_order(const Tensor& x, const NormAttributes& attributes) {
   const Axes axis = attributes.axis;
   const bool keepdims = attributes.keepdims;
-  const double order = attributes.ord.number;
+  const NormOrder& ord = attributes.ord;
+  const double order = ord.number();
   normalize_axes("norm", axis, x.rank());
   const bool matrix = !axis.all() && axis.size() == 2;
-  CAPSTAN_CHECK(axis.all() || axis.size() <= 2, ValueError, "norm: takes one axis or two, not ", axis.size());
-  CAPSTAN_CHECK(!attributes.ord.frobenius || matrix, ValueError, "norm: the Frobenius norm needs two axes");
-  if (matrix && (order != 2 || !attributes.ord.named)) {
-    CAPSTAN_CHECK(order == 1 || std::isinf(order), ValueError, "norm: order ", order,
-                  " of matrices is not supported, only 1, \"euclidean\", \"fro\" and \"inf\"");
-    // Of columns and of rows: sums of magnitudes along one axis, the largest along the other.
-    const int summed = normalize_axis("norm", order == 1 ? axis[0] : axis[1], x.rank());
-    const int compared = normalize_axis("norm", order == 1 ? axis[1] : axis[0], x.rank());
-    const Tensor largest = reduce_max(reduce_sum(abs(x), summed, true), compared, true);
-    return keepdims ? largest : squeeze(largest, Axes{summed, compared});
-  }
+  CAPSTAN_CHECK(axis.all() || axis.size() == 1 || matrix, ValueError, "norm: takes one axis or two, not ", axis.size());
+  CAPSTAN_CHECK(!ord.is_frobenius() || matrix, ValueError, "norm: the Frobenius norm needs two axes");
+  CAPSTAN_CHECK(!ord.is_nuclear() || matrix, ValueError, "norm: the nuclear norm needs two axes");
+  if (matrix && (ord.is_nuclear() || !ord.is_named())) return matrix_norm(x, attributes);
   if (order == 2) return reduce_euclidean_norm(x, axis, keepdims);
   if (order == 1) return reduce_sum(abs(x), axis, keepdims);
   if (std::isinf(order)) return reduce_max(abs(x), axis, keepdims);
   return pow(reduce_sum(pow(abs(x), order), axis, keepdims), 1 / order);
 }
+
+struct NormalizedAttributes {
+  NormOrder ord;
+  Axes axis;
+};
+constexpr AttributeType kNormalizedAttributes = attribute_type<NormalizedAttributes>(
+    {field<&NormalizedAttributes::ord>("ord"), field<&NormalizedAttributes::axis>("axis")});
 
 struct NormalizeAttributes {
   Axes axis;
@@ -143,15 +165,21 @@ std::vector<OpSample> norm_samples() {
       {.inputs = {{.shape = {2, 3}}}, .attributes = {{"ord", 1}, {"axis", 0}}},
       {.inputs = {{.shape = {2, 3}}}, .attributes = {{"ord", 3}}},
       {.inputs = {{.shape = {2, 3}, .values = {1, -2, 3, -4, 5, -6}}}, .attributes = {{"ord", "inf"}, {"axis", 1}}},
-      {.inputs = {{.shape = {2, 3}}}, .attributes = {{"ord", "nuclear"}}, .error = "not \"nuclear\""},
+      {.inputs = {{.shape = {2, 3}}}, .attributes = {{"ord", "nuclear"}}, .error = "the nuclear norm needs two axes"},
+      {.inputs = {{.shape = {2, 3}}}, .attributes = {{"ord", "fro"}}, .error = "the Frobenius norm needs two axes"},
+      {.inputs = {{.shape = {2, 3}}}, .attributes = {{"ord", "l2"}}, .error = "or a positive number, not \"l2\""},
+      {.inputs = {{.shape = {2, 3}}},
+       .attributes = {{"ord", 3}, {"axis", reference::ints({0, 1})}},
+       .error = "matrices have no norm of order 3"},
       {.inputs = {{.shape = {2, 3}}}, .attributes = {{"ord", -1}}, .error = "or a positive number, not -1"},
       {.inputs = {{.shape = {2, 3}}}, .attributes = {{"axis", 2}}, .error = "axis 2 is out of range for rank 2"},
   };
 }
 void norm_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
                     std::vector<ReferenceTensor>& outputs) {
-  NormOrder order;
-  if (auto found = attributes.find("ord"); found != attributes.end()) set_field(order, found->second, "", "");
+  NormOrder given;
+  if (auto found = attributes.find("ord"); found != attributes.end()) set_field(given, found->second, "", "");
+  const double order = given.number();
   const ReduceAttributes a = reduction_of(attributes, "axis");
   const Shape& shape = inputs[0].shape;
   ReferenceTensor out{.shape = reduced_shape(shape, normalize_axes("reference", a.axis, shape.rank()), a.keepdims)};
@@ -160,12 +188,33 @@ void norm_reference(const std::vector<ReferenceTensor>& inputs, const AttributeM
   for (std::size_t i = 0; i < groups.size(); ++i) {
     double& value = out.values[groups[i]];
     const double x = std::abs(inputs[0].values[i]);
-    value = std::isinf(order.number) ? std::max(value, x) : value + std::pow(x, order.number);
+    value = std::isinf(order) ? std::max(value, x) : value + std::pow(x, order);
   }
-  for (double& value : out.values) value = std::isinf(order.number) ? value : std::pow(value, 1 / order.number);
+  for (double& value : out.values) value = std::isinf(order) ? value : std::pow(value, 1 / order);
   outputs = {out};
 }
 const OpTest kNormTest = {.samples = norm_samples, .reference = norm_reference};
+
+std::vector<OpSample> normalized_samples() {
+  return {
+      {.inputs = {{.shape = {2, 3}}}},
+      {.inputs = {{.shape = {2, 3}}}, .attributes = {{"axis", 1}}},
+      {.inputs = {{.shape = {2, 3}}}, .attributes = {{"ord", 1}, {"axis", 0}}},
+      {.inputs = {{.shape = {2, 3}}}, .attributes = {{"ord", 3}}},
+      {.inputs = {{.shape = {2}}}, .attributes = {{"axis", 1}}, .error = "axis 1 is out of range for rank 1"},
+      {.inputs = {{.shape = {2}}}, .attributes = {{"ord", 0}}, .error = "or a positive number, not 0"},
+  };
+}
+void normalized_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
+                          std::vector<ReferenceTensor>& outputs) {
+  AttributeMap keeping = attributes;
+  keeping["keepdims"] = true;
+  norm_reference(inputs, keeping, outputs);
+  outputs.insert(outputs.begin(), inputs[0]);
+  const auto groups = groups_of(inputs[0].shape, reduction_of(attributes, "axis"));
+  for (std::size_t i = 0; i < groups.size(); ++i) outputs[0].values[i] /= outputs[1].values[groups[i]];
+}
+const OpTest kNormalizedTest = {.samples = normalized_samples, .reference = normalized_reference};
 
 std::vector<OpSample> normalize_samples() {
   return {
@@ -281,6 +330,22 @@ constinit const OpDef kNorm = {
     .test = CAPSTAN_OP_TEST(kNormTest),
 };
 
+constinit const OpDef kNormalize = {
+    .name = "normalize",
+    .text = "x divided by its norm, and the norm.",
+    .kind = OpKind::kComposite,
+    .outputs = 2,
+    .attributes = &kNormalizedAttributes,
+    .compose =
+        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
+          const auto& a = *static_cast<const NormalizedAttributes*>(attributes);
+          Normalized normalized = normalize(inputs[0], a.ord, a.axis);
+          outputs.push_back(std::move(normalized.value));
+          outputs.push_back(std::move(normalized.norm));
+        },
+    .test = CAPSTAN_OP_TEST(kNormalizedTest),
+};
+
 constinit const OpDef kL2Normalize = {
     .name = "l2_normalize",
     .text = "x / sqrt(max(sum(x^2), epsilon)) over axes.",
@@ -336,8 +401,29 @@ constinit const OpDef kClipByGlobalNorm = {
     .test = CAPSTAN_OP_TEST(kClipByGlobalNormTest),
 };
 
-Tensor norm(Operand x, Axes axis, bool keepdims) {
-  return norm_of_order(floating_operand("norm", x), {.ord = {}, .axis = axis, .keepdims = keepdims});
+NormOrder::NormOrder(const char* name) {
+  const std::string_view text = name == nullptr ? "" : name;
+  CAPSTAN_CHECK(text == "euclidean" || text == "fro" || text == "nuclear" || text == "inf", ValueError,
+                "norm: ord must be \"euclidean\", \"fro\", \"nuclear\", \"inf\" or a positive number, not \"", text,
+                "\"");
+  if (text == "fro") kind_ = Kind::kFrobenius;
+  if (text == "nuclear") kind_ = Kind::kNuclear;
+  if (text == "inf") *this = NormOrder(std::numeric_limits<double>::infinity());
+}
+
+NormOrder::NormOrder(double number) : number_(number), kind_(Kind::kNumber) {
+  CAPSTAN_CHECK(number > 0, ValueError,
+                "norm: ord must be \"euclidean\", \"fro\", \"nuclear\", \"inf\" or a positive number, not ", number);
+}
+
+Tensor norm(Operand x, NormOrder ord, Axes axis, bool keepdims) {
+  return norm_of_order(floating_operand("norm", x), {.ord = ord, .axis = axis, .keepdims = keepdims});
+}
+
+Normalized normalize(Operand x, NormOrder ord, Axes axis) {
+  const Tensor value = floating_operand("normalize", x);
+  const Tensor length = norm(value, ord, axis, true);
+  return {value / length, length};
 }
 
 Tensor l2_normalize(Operand x, Axes axis, double epsilon) {

@@ -13,6 +13,7 @@
 #include "src/core/check.h"
 #include "src/core/op_def.h"
 #include "src/ops/families.h"
+#include "src/ops/matrix_families.h"
 #include "src/ops/registry.h"
 
 namespace capstan {
@@ -21,11 +22,40 @@ namespace {
 
 const std::vector<const OpDef*>& make_all_ops() {
   auto* const all = new std::vector<const OpDef*>;  // never destroyed: calls may come from destructors of statics
-  for (OpFamily (*family)() :
-       {arithmetic_ops,       math_ops,   trigonometry_ops, compare_ops, activation_ops, cast_ops,      reduce_ops,
-        reduce_composite_ops, scan_ops,   shape_ops,        array_ops,   creation_ops,   index_ops,     slice_ops,
-        matmul_ops,           linalg_ops, conv_ops,         pool_ops,    batch_norm_ops, normalize_ops, dropout_ops,
-        softmax_ops,          loss_ops,   random_ops,       state_ops}) {
+  for (OpFamily (*family)() : {arithmetic_ops,
+                               math_ops,
+                               trigonometry_ops,
+                               compare_ops,
+                               activation_ops,
+                               cast_ops,
+                               reduce_ops,
+                               reduce_composite_ops,
+                               scan_ops,
+                               shape_ops,
+                               array_ops,
+                               creation_ops,
+                               index_ops,
+                               slice_ops,
+                               matmul_ops,
+                               linalg_ops,
+                               diagonal_ops,
+                               vector_ops,
+                               cholesky_ops,
+                               solve_ops,
+                               least_squares_ops,
+                               determinant_ops,
+                               decomposition_ops,
+                               spectral_ops,
+                               matrix_function_ops,
+                               conv_ops,
+                               pool_ops,
+                               batch_norm_ops,
+                               normalize_ops,
+                               dropout_ops,
+                               softmax_ops,
+                               loss_ops,
+                               random_ops,
+                               state_ops}) {
     const OpFamily ops = family();
     all->insert(all->end(), ops.begin(), ops.end());
   }

@@ -10,6 +10,7 @@
 #include "capstan/error.h"
 #include "capstan/registry.h"
 #include "capstan/tape.h"
+#include "tests/golden/column_sign.h"
 #include "tests/support/compare.h"
 
 namespace capstan::testing {
@@ -120,13 +121,21 @@ const std::map<std::string, double> kCancelling = {
     {"math.cumulative_logsumexp/large", 1000},
 };
 
+std::vector<Tensor> tensors(const Json& list) {
+  std::vector<Tensor> result;
+  for (const Json& item : list) result.push_back(tensor_from_json(item));
+  return result;
+}
+
 struct Case {
   explicit Case(const Json& source) : json(source), op(op_name(source.at("op").get<std::string>())) {
     const OpInfo& info = find_info(op);
     for (const char* field : {"inputs", "outputs", "gradients"}) {
       if (json.contains(field) && mentions_complex(json.at(field))) throw Lacking{"complex numbers"};
     }
-    if (json.contains("compare")) throw Lacking{"comparison by " + json.at("compare").get<std::string>()};
+    if (json.contains("compare") && json.at("compare") != "column_sign") {
+      throw Lacking{"comparison by " + json.at("compare").get<std::string>()};
+    }
     attributes = attributes_of(info, json.at("attrs"));
     for (const Json& input : json.at("inputs")) inputs.push_back(tensor_from_json(input));
     const bool convolution =
@@ -154,7 +163,10 @@ struct Case {
     }
   }
 
-  std::vector<Tensor> run() const { return call(op, inputs, attributes); }
+  std::vector<Tensor> run() const {
+    std::vector<Tensor> outputs = call(op, inputs, attributes);
+    return json.contains("compare") ? with_signs_of(op, outputs, tensors(json.at("outputs"))) : outputs;
+  }
 
   // The gradients for all inputs, missing where there is none.
   std::vector<Tensor> gradient(GradientTape& tape, const std::vector<Tensor>& outputs,
@@ -240,12 +252,6 @@ void compare_second(const Tensor& got, const Json& json, Tolerance tolerance, co
   const Tensor want = tensor_from_json(json.contains("sparse") ? json.at("dense") : json);
   if (!got.has_value() && all_zero(want)) return;
   expect(difference(got, want, tolerance), what);
-}
-
-std::vector<Tensor> tensors(const Json& list) {
-  std::vector<Tensor> result;
-  for (const Json& item : list) result.push_back(tensor_from_json(item));
-  return result;
 }
 
 void run_second(const Case& c, const std::vector<Tensor>& cotangents) {

@@ -172,6 +172,9 @@ bool has_gradient_by_convention(const OpDef& op, std::size_t input) {
       {"softmax_cross_entropy_with_logits", 0},
       // A derivative is counted in integers.
       {"polygamma", 0},
+      // Of a symmetric matrix both triangles share what the lower one gets.
+      {"cholesky", 0},
+      {"logdet", 0},
   };
   const auto found = inputs.find(op.name);
   return found != inputs.end() && found->second == input;

@@ -113,7 +113,7 @@ void gradient_penalty(Recorder& r) {
   i.watch(x);
   const Tensor score = network(p, x, [](Operand a) { return leaky_relu(a, 0.25); });
   const Tensor g = i.gradient(score, x);
-  const Tensor penalty = mean_square(norm(g, 1) - 1.0);
+  const Tensor penalty = mean_square(norm(g, "euclidean", 1) - 1.0);
   const Tensor loss = reduce_mean(score) + 10.0 * penalty;
   r.out("g", g);
   r.out("penalty", penalty);

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "capstan/tensor.h"
@@ -33,8 +35,54 @@ CAPSTAN_EXPORT Tensor tensordot(Operand a, Operand b, std::span<const int> axes_
 ///
 ///     einsum("bqhd,bkhd->bhqk", {query, key});
 CAPSTAN_EXPORT Tensor einsum(std::string_view equation, Operands tensors);
-/// The Euclidean norm over all axes or the given ones (at most two). Its gradient at zero is NaN.
-CAPSTAN_EXPORT Tensor norm(Operand x, Axes axis = {}, bool keepdims = false);
+/// The adjoint of matrices, and their transpose; both exchange the last two axes. Errors: ShapeError for vectors.
+CAPSTAN_EXPORT Tensor adjoint(Operand a);
+CAPSTAN_EXPORT Tensor matrix_transpose(Operand a, bool conjugate = false);
+/// The sums of the main diagonals of matrices, [..., m, n] to [...]. Errors: ShapeError for vectors.
+CAPSTAN_EXPORT Tensor trace(Operand a);
+/// The cross products of vectors of three, along the last axis. Errors: ShapeError unless both have one shape, [...,
+/// 3].
+CAPSTAN_EXPORT Tensor cross(Operand a, Operand b);
+/// The products of all elements of a with all elements of b: shapes are joined.
+CAPSTAN_EXPORT Tensor outer(Operand a, Operand b);
+/// The Kronecker product: every element of a times b, as blocks; [m, n] and [p, q] make [m p, n q]. Leading axes
+/// broadcast. Errors: ShapeError for vectors.
+CAPSTAN_EXPORT Tensor kron(Operand a, Operand b);
+
+/// The order of a norm: "euclidean" (also of matrices: of all elements), "fro" (matrices only), "inf", or a positive
+/// number. Of matrices, 1 and "inf" are the largest sums of a column and of a row, 2 is the largest singular value;
+/// "nuclear", which TensorFlow lacks, is the sum of the singular values.
+class CAPSTAN_EXPORT NormOrder {
+ public:
+  NormOrder() = default;
+  NormOrder(const char* name);
+  NormOrder(double number);
+  NormOrder(int number) : NormOrder(static_cast<double>(number)) {}
+
+  double number() const { return number_; }
+  bool is_named() const { return kind_ != Kind::kNumber; }
+  bool is_frobenius() const { return kind_ == Kind::kFrobenius; }
+  bool is_nuclear() const { return kind_ == Kind::kNuclear; }
+
+ private:
+  enum class Kind : std::uint8_t { kEuclidean, kFrobenius, kNuclear, kNumber };
+  double number_ = 2;
+  Kind kind_ = Kind::kEuclidean;
+};
+/// The norm of all elements, of vectors along one axis, or of matrices along two: those of the rows and of the columns.
+/// The gradient of a Euclidean norm at zero is NaN. Errors: ValueError for an order that makes no sense, IndexError for
+/// an axis out of range.
+///
+///     norm(x);                        // Euclidean, of all elements
+///     norm(x, 1, -1);                 // sums of magnitudes along the last axis
+///     norm(a, 2, {-2, -1});           // the largest singular value of each matrix
+CAPSTAN_EXPORT Tensor norm(Operand x, NormOrder ord = "euclidean", Axes axis = {}, bool keepdims = false);
+/// x divided by its norm, and the norm, with its axes kept.
+struct Normalized {
+  Tensor value;
+  Tensor norm;
+};
+CAPSTAN_EXPORT Normalized normalize(Operand x, NormOrder ord = "euclidean", Axes axis = {});
 /// x / sqrt(max(sum(x^2), epsilon)), the sum over all axes or the given ones.
 CAPSTAN_EXPORT Tensor l2_normalize(Operand x, Axes axis = {}, double epsilon = 1e-12);
 

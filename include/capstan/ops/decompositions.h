@@ -1,0 +1,114 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "capstan/tensor.h"
+
+namespace capstan {
+
+// Functions of matrices: of the last two axes, for every position of the leading ones. They take float32 and float64,
+// and use LAPACK, which is loaded at the first call (Debian: libopenblas0-serial); without it they throw an Error that
+// names the package. DTypeError and ShapeError are thrown for other dtypes and shapes by all of them, ValueError for
+// matrices beyond LAPACK's sizes: 2^24 rows or columns, 16384 for the smaller of the two.
+
+// --- Equations ---
+
+/// x with matrix x = rhs, or with the adjoint of the matrix: [..., n, n] and [..., n, k] make [..., n, k]; leading axes
+/// broadcast. Errors: ValueError for a matrix that is not invertible.
+CAPSTAN_EXPORT Tensor solve(Operand matrix, Operand rhs, bool adjoint = false);
+/// As solve, with the lower or the upper triangle of the matrix only; what stands in the other is not read.
+CAPSTAN_EXPORT Tensor triangular_solve(Operand matrix, Operand rhs, bool lower = true, bool adjoint = false);
+/// As solve for the matrix chol chol^H, given its factor.
+///
+///     cholesky_solve(cholesky(a), b);
+CAPSTAN_EXPORT Tensor cholesky_solve(Operand chol, Operand rhs);
+/// The x for which matrix x is nearest to rhs in the Euclidean norm, the smallest one if there are several:
+/// [..., m, n] and [..., m, k] make [..., n, k]. The fast way solves the normal equations and takes an l2_regularizer,
+/// which weighs the squares of x; the other goes by the pseudo-inverse, for any rank, and ignores it. Errors:
+/// ValueError if the fast way meets a matrix that does not have full rank.
+CAPSTAN_EXPORT Tensor lstsq(Operand matrix, Operand rhs, double l2_regularizer = 0, bool fast = true);
+/// The inverse, or that of the adjoint. Errors: ValueError for a matrix that is not invertible.
+CAPSTAN_EXPORT Tensor inv(Operand a, bool adjoint = false);
+/// The Moore-Penrose inverse, [..., m, n] to [..., n, m]. Singular values of at most rcond times the largest count as
+/// zero; by default that is ten times the rounding of the larger length. Errors: ValueError for elements that are not
+/// finite.
+CAPSTAN_EXPORT Tensor pinv(Operand a, std::optional<double> rcond = {});
+
+// --- Determinants ---
+
+/// The determinant, [..., n, n] to [...]. Gradients exist for singular matrices as well.
+CAPSTAN_EXPORT Tensor det(Operand a);
+/// The logarithm of the determinant of positive definite matrices; the gradient is symmetric. Errors: as cholesky.
+CAPSTAN_EXPORT Tensor logdet(Operand a);
+/// What slogdet returns: the determinant is sign * exp(log_abs_determinant).
+struct SignAndLog {
+  Tensor sign;
+  Tensor log_abs_determinant;
+};
+/// Sign and logarithm of the determinant, 0 and -inf for a singular matrix, for which there is no gradient
+/// (ValueError).
+CAPSTAN_EXPORT SignAndLog slogdet(Operand a);
+/// The matrix of cofactors, the gradient of det; also for singular matrices. Its third and higher derivatives need
+/// distinct singular values.
+CAPSTAN_EXPORT Tensor cofactors(Operand a);
+
+// --- Decompositions ---
+
+/// The lower triangular l with a = l l^H. Reads the lower triangle of a; the gradient is that for a symmetric matrix,
+/// shared by both triangles. Errors: ValueError for a matrix that is not positive definite.
+CAPSTAN_EXPORT Tensor cholesky(Operand a);
+/// What qr returns: a = q r.
+struct QrFactors {
+  Tensor q;
+  Tensor r;
+};
+/// Orthonormal columns q and an upper triangular r: [..., m, n] makes [..., m, k] and [..., k, n] with the smaller
+/// length k, or m in its place for full matrices.
+CAPSTAN_EXPORT QrFactors qr(Operand a, bool full_matrices = false);
+/// What lu returns: row permutation[i] of a is row i of the product of the unit lower triangle of `packed` and its
+/// upper triangle.
+struct LuFactors {
+  Tensor packed;
+  Tensor permutation;
+};
+/// Triangular factors of square matrices, with partial pivoting; the permutation is int32. Errors: ValueError for a
+/// matrix that is not invertible.
+CAPSTAN_EXPORT LuFactors lu(Operand a);
+
+/// What svd returns: a = u diag(s) v^H.
+struct SvdFactors {
+  Tensor s;
+  Tensor u;
+  Tensor v;
+};
+/// Options of svd.
+struct SvdOptions {
+  bool full_matrices = false;
+  bool compute_uv = true;
+};
+/// Singular values, largest first, and vectors: [..., m, n] makes [..., k], [..., m, k] and [..., n, k] with the
+/// smaller length k, or square u and v for full matrices. Without compute_uv, u and v are empty. Of each column of u
+/// the first large element (at least half the largest) is positive, so the factors do not depend on the LAPACK in use.
+/// Gradients through u and v leave out what equal singular values do not determine. Errors: ValueError for elements
+/// that are not finite.
+CAPSTAN_EXPORT SvdFactors svd(Operand a, SvdOptions options = {});
+/// What eigh returns: a = eigenvectors diag(eigenvalues) eigenvectors^H.
+struct Eigenpairs {
+  Tensor eigenvalues;
+  Tensor eigenvectors;
+};
+/// Eigenvalues of Hermitian matrices in ascending order, and vectors in columns of length one, with signs as for svd.
+/// Reads the lower triangle, which therefore has the gradient, as in TensorFlow. Errors: as svd.
+CAPSTAN_EXPORT Eigenpairs eigh(Operand a);
+CAPSTAN_EXPORT Tensor eigvalsh(Operand a);
+/// The number of singular values above a tolerance, as int32; by default the rounding of the larger length times the
+/// largest singular value. Not differentiable.
+CAPSTAN_EXPORT Tensor matrix_rank(Operand a, std::optional<double> tolerance = {});
+
+// --- Functions ---
+
+/// The exponential of square matrices, I + a + a a / 2 + ...
+CAPSTAN_EXPORT Tensor expm(Operand a);
+
+}  // namespace capstan

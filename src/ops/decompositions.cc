@@ -1,0 +1,281 @@
+// Decompositions into orthogonal and triangular factors.
+#include "capstan/ops/array.h"
+#include "capstan/ops/linalg.h"
+#include "capstan/ops/math.h"
+#include "src/core/op_test.h"
+#include "src/kernels/factorisations.h"
+#include "src/ops/matrix_families.h"
+#include "src/ops/matrices.h"
+#include "src/ops/reference_matrix.h"
+
+namespace capstan {
+
+namespace {
+
+// --- qr ---
+
+struct QrAttributes {
+  bool full_matrices = false;
+};
+constexpr AttributeType kQrAttributes =
+    attribute_type<QrAttributes>({field<&QrAttributes::full_matrices>("full_matrices")});
+
+void infer_qr(const Call& call, OutputSpecs& outputs) {
+  const TensorRef& a = call.input(0);
+  const Matrices matrices = factorable(call.op.name, a);
+  const std::int64_t k =
+      call.attributes<QrAttributes>().full_matrices ? matrices.rows : std::min(matrices.rows, matrices.columns);
+  outputs.add(a.dtype(), matrix_shape(matrices.batch, matrices.rows, k));
+  outputs.add(a.dtype(), matrix_shape(matrices.batch, k, matrices.columns));
+}
+
+void run_qr(const Call& call, std::span<Tensor> outputs) {
+  const TensorRef& a = call.input(0);
+  const bool full = call.attributes<QrAttributes>().full_matrices;
+  const Lapack& lapack = need_lapack(call.op.name);
+  const Matrices matrices = matrices_of(call.op.name, a);
+  const std::int64_t m = matrices.rows;
+  const std::int64_t n = matrices.columns;
+  const std::int64_t k = full ? m : std::min(m, n);
+  with_matrix_type(a.dtype(), [&]<class T>(T) {
+    const T* in = a.data<T>();
+    T* q = mutable_data<T>(outputs[0]);
+    T* r = mutable_data<T>(outputs[1]);
+    for_each_matrix(matrices.count, 4 * static_cast<double>(m * n) * static_cast<double>(k), [&](std::int64_t i) {
+      qr(lapack, m, n, full, in + i * m * n, q + i * m * k, r + i * k * n);
+      return 0;
+    });
+  });
+}
+
+// x r^-H
+Tensor times_inverse(const Tensor& x, const Tensor& r) { return adjoint(triangular_solve(r, adjoint(x), false)); }
+
+// The cotangent of a = q r with a square r, given those of q and r.
+Tensor cotangent_of_deep(const Tensor& q, const Tensor& r, const Tensor& gq, const Tensor& gr) {
+  const Tensor of_q = matmul(adjoint(q), gq);
+  const Tensor of_r = matmul(r, adjoint(gr));
+  const Tensor lower = band_part((of_q - adjoint(of_q)) + (of_r - adjoint(of_r)), -1, 0);
+  return matmul(q, gr + times_inverse(lower, r)) + times_inverse(gq - matmul(q, of_q), r);
+}
+
+void vjp_qr(const VjpCall& call, std::span<Tensor> cotangents) {
+  const Tensor& q_whole = call.output(0);
+  const Tensor& r_whole = call.output(1);
+  const std::int64_t m = q_whole.dim(-2);
+  const std::int64_t n = r_whole.dim(-1);
+  const std::int64_t k = std::min(m, n);
+  const Tensor q = first_columns(q_whole, k);
+  const Tensor r = first_rows(r_whole, k);
+  Tensor gq = first_columns(call.cotangent(0), k);
+  const Tensor gr = first_rows(call.cotangent(1), k);
+  if (q_whole.dim(-1) > k) {
+    // The columns that complete q to a basis turn into q by as much as q turns into them.
+    gq = gq - matmul(columns_after(q_whole, k), matmul(adjoint(columns_after(call.cotangent(0), k)), q));
+  }
+  if (n <= m) {
+    cotangents[0] = cotangent_of_deep(q, r, gq, gr);
+    return;
+  }
+  // The first columns give q and the square part of r, the others are q times the rest of r.
+  const Tensor rest = columns_after(r, k);
+  const Tensor g_rest = columns_after(gr, k);
+  const Tensor through_q = gq + matmul(matmul(q, rest), adjoint(g_rest));
+  cotangents[0] =
+      concat({cotangent_of_deep(q, first_columns(r, k), through_q, first_columns(gr, k)), matmul(q, g_rest)}, -1);
+}
+
+#if CAPSTAN_TESTING
+std::vector<OpSample> qr_samples() {
+  const std::vector<double> values = {1.2, -0.7, 0.4, 0.9, -1.5, 0.3};
+  return {
+      {.inputs = {{.shape = {3, 2}, .values = values}}},
+      {.inputs = {{.shape = {2, 3}, .values = values}}},
+      {.inputs = {{.shape = {3, 2}, .values = values}}, .attributes = {{"full_matrices", true}}},
+      {.inputs = {{.shape = {2, 3}, .values = values}}, .attributes = {{"full_matrices", true}}},
+      {.inputs = {{.shape = {2, 2, 2}, .values = {2, 0.5, -1, 1.5, 0.3, -1.5, 2, 0.7}}}},
+      {.inputs = {{.shape = {0, 2, 2}}}},
+      {.inputs = {{.shape = {2, 0}}}, .attributes = {{"full_matrices", true}}},
+      {.inputs = {{.shape = {3}}}, .error = "takes matrices, not a tensor of rank 1"},
+      {.inputs = {{.shape = {0, 1 << 25}}}, .error = "qr: matrices of 0 by 33554432 are too large"},
+  };
+}
+// By Householder's reflections, whose signs make the diagonal of r opposite to what stood there.
+void qr_of(reference::Matrix a, std::int64_t width, reference::Matrix& q, reference::Matrix& r) {
+  const std::int64_t m = a.rows;
+  q = reference::identity(m, m);
+  for (std::int64_t k = 0; k < std::min(m - 1, a.columns); ++k) {
+    std::vector<double> v(static_cast<std::size_t>(m), 0.0);
+    double length = 0;
+    for (std::int64_t i = k; i < m; ++i) {
+      v[static_cast<std::size_t>(i)] = a(i, k);
+      length += a(i, k) * a(i, k);
+    }
+    v[static_cast<std::size_t>(k)] += a(k, k) < 0 ? -std::sqrt(length) : std::sqrt(length);
+    double square = 0;
+    for (const double x : v) square += x * x;
+    const auto reflect = [&](reference::Matrix& b) {
+      for (std::int64_t j = 0; j < b.columns; ++j) {
+        double dot = 0;
+        for (std::int64_t i = 0; i < m; ++i) dot += v[static_cast<std::size_t>(i)] * b(i, j);
+        for (std::int64_t i = 0; i < m; ++i) b(i, j) -= 2 * dot / square * v[static_cast<std::size_t>(i)];
+      }
+    };
+    reflect(a);
+    reflect(q);
+  }
+  const reference::Matrix turned = reference::transposed(q);
+  q = reference::Matrix(m, width);
+  r = reference::Matrix(width, a.columns);
+  for (std::int64_t i = 0; i < m; ++i) {
+    for (std::int64_t j = 0; j < width; ++j) q(i, j) = turned(i, j);
+  }
+  for (std::int64_t i = 0; i < width; ++i) {
+    for (std::int64_t j = i; j < a.columns; ++j) r(i, j) = a(i, j);
+  }
+}
+void qr_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
+                  std::vector<ReferenceTensor>& outputs) {
+  const Shape& shape = inputs[0].shape;
+  const Shape batch = reference::batch_of(shape);
+  const std::int64_t k = reference::flag(attributes, "full_matrices") ? shape[-2] : std::min(shape[-2], shape[-1]);
+  outputs.resize(2);
+  outputs[0].shape = matrix_shape(batch, shape[-2], k);
+  outputs[1].shape = matrix_shape(batch, k, shape[-1]);
+  for (std::int64_t i = 0; i < batch.size(); ++i) {
+    reference::Matrix q;
+    reference::Matrix r;
+    qr_of(reference::matrix_of(inputs[0], i), k, q, r);
+    reference::append(outputs[0], q.values);
+    reference::append(outputs[1], r.values);
+  }
+}
+const OpTest kQrTest = {.samples = qr_samples, .reference = qr_reference, .dtypes = {float32, float64}};
+#endif
+
+// --- lu ---
+
+void infer_lu(const Call& call, OutputSpecs& outputs) {
+  const Matrices matrices = square_matrices(call.op.name, call.input(0));
+  outputs.add(call.input(0).dtype(), call.input(0).shape());
+  outputs.add(DType::kInt32, vector_shape(matrices.batch, matrices.rows));
+}
+
+void run_lu(const Call& call, std::span<Tensor> outputs) {
+  const TensorRef& a = call.input(0);
+  const Lapack& lapack = need_lapack(call.op.name);
+  const Matrices matrices = matrices_of(call.op.name, a);
+  const std::int64_t n = matrices.rows;
+  with_matrix_type(a.dtype(), [&]<class T>(T) {
+    const T* in = a.data<T>();
+    T* packed = mutable_data<T>(outputs[0]);
+    std::int32_t* permutation = mutable_data<std::int32_t>(outputs[1]);
+    const MatrixFailure failure = for_each_matrix(
+        matrices.count, static_cast<double>(n * n) * static_cast<double>(n),
+        [&](std::int64_t i) { return lu(lapack, n, in + i * n * n, packed + i * n * n, permutation + i * n); });
+    CAPSTAN_CHECK(!failure, ValueError, call.op.name, ": ", which_matrix(failure, matrices), " is not invertible",
+                  arguments({{"a", a}}));
+  });
+}
+
+// P a = l u, so the cotangent of P a is l^-H (strictly lower part of l^H gl + upper part of gu u^H) u^-H.
+void vjp_lu(const VjpCall& call, std::span<Tensor> cotangents) {
+  const Tensor& packed = call.output(0);
+  const Tensor& g = call.cotangent(0);
+  const Tensor unit = set_diag(band_part(packed, -1, 0), ones_like(diag_part(packed)));
+  const Tensor upper = band_part(packed, 0, -1);
+  const Tensor g_lower = g - band_part(g, 0, -1);
+  const Tensor g_upper = band_part(g, 0, -1);
+  const Tensor of_l = matmul(adjoint(unit), g_lower);
+  const Tensor of_u = matmul(g_upper, adjoint(upper));
+  const Tensor inner = (of_l - band_part(of_l, 0, -1)) + band_part(of_u, 0, -1);
+  const Tensor permuted = times_inverse(triangular_solve(unit, inner, true, true), upper);
+  const Tensor permutation = one_hot(call.output(1), packed.dim(-1), 1, 0, -1, packed.dtype());
+  cotangents[0] = matmul(permutation, permuted, {.transpose_a = true});
+}
+
+#if CAPSTAN_TESTING
+std::vector<OpSample> lu_samples() {
+  return {
+      {.inputs = {{.shape = {3, 3}, .values = {0.3, -1.5, 0.7, 2, 0.5, -1, 1.1, 0.4, 3}}}},
+      {.inputs = {{.shape = {2, 2, 2}, .values = {2, 0.5, -1, 1.5, 0.3, -1.5, 2, 0.7}}}},
+      {.inputs = {{.shape = {0, 0}}}},
+      {.inputs = {{.shape = {2, 2}, .values = {1, 2, 2, 4}}}, .error = "lu: the matrix is not invertible"},
+      {.inputs = {{.shape = {2, 3}}}, .error = "takes square matrices, not 2 by 3"},
+  };
+}
+void lu_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap&,
+                  std::vector<ReferenceTensor>& outputs) {
+  const Shape batch = reference::batch_of(inputs[0].shape);
+  const std::int64_t n = inputs[0].shape[-1];
+  outputs.resize(2);
+  outputs[0].shape = inputs[0].shape;
+  outputs[1].shape = vector_shape(batch, n);
+  outputs[1].dtype = int32;
+  for (std::int64_t index = 0; index < batch.size(); ++index) {
+    reference::Matrix a = reference::matrix_of(inputs[0], index);
+    std::vector<double> permutation;
+    for (std::int64_t i = 0; i < n; ++i) permutation.push_back(static_cast<double>(i));
+    for (std::int64_t k = 0; k < n; ++k) {
+      std::int64_t best = k;
+      for (std::int64_t i = k; i < n; ++i) {
+        if (std::abs(a(i, k)) > std::abs(a(best, k))) best = i;
+      }
+      std::swap(permutation[static_cast<std::size_t>(k)], permutation[static_cast<std::size_t>(best)]);
+      for (std::int64_t j = 0; j < n; ++j) std::swap(a(k, j), a(best, j));
+      for (std::int64_t i = k + 1; i < n; ++i) {
+        a(i, k) /= a(k, k);
+        for (std::int64_t j = k + 1; j < n; ++j) a(i, j) -= a(i, k) * a(k, j);
+      }
+    }
+    reference::append(outputs[0], a.values);
+    reference::append(outputs[1], permutation);
+  }
+}
+const OpTest kLuTest = {.samples = lu_samples, .reference = lu_reference, .dtypes = {float32, float64}};
+#endif
+
+}  // namespace
+
+constinit const OpDef kQr = {
+    .name = "qr",
+    .text = "Matrices as products of orthonormal columns q and an upper triangular r.",
+    .outputs = 2,
+    .input_names = "a",
+    .attributes = &kQrAttributes,
+    .infer = infer_qr,
+    .kernel = run_qr,
+    .saves = {.outputs = 3},
+    .vjp = vjp_qr,
+    .test = CAPSTAN_OP_TEST(kQrTest),
+};
+
+constinit const OpDef kLu = {
+    .name = "lu",
+    .text = "Square matrices as products of triangular ones, with their rows permuted.",
+    .outputs = 2,
+    .input_names = "a",
+    .infer = infer_lu,
+    .kernel = run_lu,
+    .saves = {.outputs = 3},
+    .vjp = vjp_lu,
+    .test = CAPSTAN_OP_TEST(kLuTest),
+};
+
+QrFactors qr(Operand a, bool full_matrices) {
+  const QrAttributes attributes{full_matrices};
+  std::vector<Tensor> outputs = apply_all(kQr, std::span(&a, 1), &attributes);
+  return {std::move(outputs[0]), std::move(outputs[1])};
+}
+
+LuFactors lu(Operand a) {
+  std::vector<Tensor> outputs = apply_all(kLu, std::span(&a, 1));
+  return {std::move(outputs[0]), std::move(outputs[1])};
+}
+
+OpFamily decomposition_ops() {
+  static constexpr const OpDef* ops[] = {&kQr, &kLu};
+  return ops;
+}
+
+}  // namespace capstan

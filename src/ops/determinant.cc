@@ -1,0 +1,226 @@
+// Determinants.
+//
+// The gradient of a determinant is the matrix of its cofactors, which exists for singular matrices as well,
+// so it is not made of the inverse but an op of its own. Its kernel and its rule work in the basis of the
+// singular vectors, where a matrix is diagonal and cofactors are products of singular values: no division,
+// no special case.
+#include "capstan/ops/array.h"
+#include "capstan/ops/linalg.h"
+#include "capstan/ops/math.h"
+#include "capstan/ops/reduce.h"
+#include "src/core/op_test.h"
+#include "src/kernels/factorisations.h"
+#include "src/ops/matrix_families.h"
+#include "src/ops/matrices.h"
+#include "src/ops/reference_matrix.h"
+
+namespace capstan {
+
+namespace {
+
+// Calls write(i, determinant) for every matrix.
+template <class T, class Write>
+void each_determinant(const Call& call, const Write& write) {
+  const TensorRef& a = call.input(0);
+  const Lapack& lapack = need_lapack(call.op.name);
+  const Matrices matrices = matrices_of(call.op.name, a);
+  const std::int64_t n = matrices.rows;
+  const T* in = a.data<T>();
+  for_each_matrix(matrices.count, static_cast<double>(n * n) * static_cast<double>(n), [&](std::int64_t i) {
+    write(i, determinant(lapack, n, in + i * n * n));
+    return 0;
+  });
+}
+
+void infer_det(const Call& call, OutputSpecs& outputs) {
+  outputs.add(call.input(0).dtype(), square_matrices(call.op.name, call.input(0)).batch);
+}
+
+void run_det(const Call& call, std::span<Tensor> outputs) {
+  with_matrix_type(call.input(0).dtype(), [&]<class T>(T) {
+    T* out = mutable_data<T>(outputs[0]);
+    each_determinant<T>(call, [&](std::int64_t i, const Determinant<T>& value) { out[i] = value.value; });
+  });
+}
+
+void infer_slogdet(const Call& call, OutputSpecs& outputs) {
+  const Shape batch = square_matrices(call.op.name, call.input(0)).batch;
+  outputs.add(call.input(0).dtype(), batch);
+  outputs.add(call.input(0).dtype(), batch);
+}
+
+void run_slogdet(const Call& call, std::span<Tensor> outputs) {
+  with_matrix_type(call.input(0).dtype(), [&]<class T>(T) {
+    T* sign = mutable_data<T>(outputs[0]);
+    RealOf<T>* log = mutable_data<RealOf<T>>(outputs[1]);
+    each_determinant<T>(call, [&](std::int64_t i, const Determinant<T>& value) {
+      sign[i] = value.sign;
+      log[i] = value.log;
+    });
+  });
+}
+
+void run_cofactors(const Call& call, std::span<Tensor> outputs) {
+  const TensorRef& a = call.input(0);
+  const Lapack& lapack = need_lapack(call.op.name);
+  const Matrices matrices = matrices_of(call.op.name, a);
+  const std::int64_t n = matrices.rows;
+  with_matrix_type(a.dtype(), [&]<class T>(T) {
+    const T* in = a.data<T>();
+    T* out = mutable_data<T>(outputs[0]);
+    for_each_matrix(matrices.count, 20 * static_cast<double>(n * n) * static_cast<double>(n), [&](std::int64_t i) {
+      cofactors(lapack, n, in + i * n * n, out + i * n * n);
+      return 0;
+    });
+  });
+}
+
+// The products of all singular values but those number i and j at [..., i, j]; 0 where i is j. Above the diagonal they
+// are the products of those before i, between the two, and after j, so nothing is divided and zeros are no special
+// case.
+Tensor products_but_two(const Tensor& s) {
+  const std::int64_t n = s.dim(-1);
+  const Tensor above = band_part(ones({n, n}, s.dtype()), 0, -1) - eye(n, -1, s.dtype());
+  const Tensor between = cumprod(above * as_row(s) + (1.0 - above), -1, true);
+  const Tensor before = as_column(cumprod(s, -1, true));
+  const Tensor after = as_row(cumprod(s, -1, true, true));
+  const Tensor half = above * (before * between * after);
+  return half + matrix_transpose(half);
+}
+
+// Along b, in the basis where the matrix is diag(s), cofactor [i, i] changes by the sum over j of p[i, j] b[j, j],
+// cofactor [i, j] by -p[i, j] b[j, i]; p as above. Second derivatives do not depend on their order, so this is its
+// own adjoint. The third order goes through the gradient of svd, which needs distinct singular values.
+void vjp_cofactors(const VjpCall& call, std::span<Tensor> cotangents) {
+  const Tensor& a = call.input(0);
+  const SvdFactors factors = svd(a);
+  const Tensor b = matmul(adjoint(factors.u), matmul(call.cotangent(), factors.v));
+  const Tensor p = products_but_two(factors.s);
+  const Tensor diagonal = squeeze(matmul(p, as_column(diag_part(b))), -1);
+  const Tensor change = set_diag(-(p * matrix_transpose(b)), diagonal);
+  const Tensor turned = det(factors.u) * det(factors.v);
+  cotangents[0] = as_row(as_column(turned)) * matmul(factors.u, matmul(change, adjoint(factors.v)));
+}
+
+#if CAPSTAN_TESTING
+const std::vector<double> kRegular3 = {2, 0.5, -1, 0.3, -1.5, 0.7, 1.1, 0.4, 3};
+
+std::vector<OpSample> det_samples() {
+  return {
+      {.inputs = {{.shape = {3, 3}, .values = kRegular3}}},
+      {.inputs = {{.shape = {2, 2, 2}, .values = {2, 0.5, -1, 1.5, 0.3, -1.5, 2, 0.7}}}},
+      {.inputs = {{.shape = {1, 1}, .values = {-2}}}},
+      {.inputs = {{.shape = {0, 0}}}},
+      {.inputs = {{.shape = {0, 2, 2}}}},
+      {.inputs = {{.shape = {2, 3}}}, .error = "takes square matrices, not 2 by 3"},
+      {.inputs = {{.shape = {3}}}, .error = "takes matrices, not a tensor of rank 1"},
+  };
+}
+double det_of(const reference::Matrix& a) {
+  double determinant = 1;
+  if (a.rows > 0) reference::solved(a, reference::Matrix(a.rows, 0), &determinant);
+  return determinant;
+}
+void det_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap&,
+                   std::vector<ReferenceTensor>& outputs) {
+  outputs = {reference::map_to_number(inputs[0], det_of)};
+}
+std::vector<OpSample> det_samples_with_singular() {
+  std::vector<OpSample> samples = det_samples();
+  samples.push_back({.inputs = {{.shape = {3, 3}, .values = {1, 2, 3, 2, 4, 6, 0.5, -1, 2}}}});
+  return samples;
+}
+const OpTest kDetTest = {
+    .samples = det_samples_with_singular, .reference = det_reference, .dtypes = {float32, float64}};
+
+void slogdet_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap&,
+                       std::vector<ReferenceTensor>& outputs) {
+  const ReferenceTensor value = reference::map_to_number(inputs[0], det_of);
+  outputs = {value, value};
+  for (double& x : outputs[0].values) x = x < 0 ? -1 : x > 0 ? 1 : 0;
+  for (double& x : outputs[1].values) x = std::log(std::abs(x));
+}
+const OpTest kSlogdetTest = {.samples = det_samples, .reference = slogdet_reference, .dtypes = {float32, float64}};
+
+void cofactors_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap&,
+                         std::vector<ReferenceTensor>& outputs) {
+  const std::int64_t n = inputs[0].shape[-1];
+  outputs = {reference::map_matrices(inputs[0], n, n, [&](const reference::Matrix& a) {
+    reference::Matrix result(n, n);
+    for (std::int64_t i = 0; i < n; ++i) {
+      for (std::int64_t j = 0; j < n; ++j) {
+        reference::Matrix minor(n - 1, n - 1);
+        for (std::int64_t k = 0; k < n - 1; ++k) {
+          for (std::int64_t l = 0; l < n - 1; ++l) minor(k, l) = a(k + (k >= i ? 1 : 0), l + (l >= j ? 1 : 0));
+        }
+        result(i, j) = ((i + j) % 2 == 0 ? 1 : -1) * det_of(minor);
+      }
+    }
+    return result;
+  })};
+}
+const OpTest kCofactorsTest = {
+    .samples = det_samples_with_singular, .reference = cofactors_reference, .dtypes = {float32, float64}};
+#endif
+
+}  // namespace
+
+constinit const OpDef kDet = {
+    .name = "det",
+    .text = "The determinant of square matrices.",
+    .input_names = "a",
+    .infer = infer_det,
+    .kernel = run_det,
+    .saves = {.inputs = 1},
+    .vjp =
+        [](const VjpCall& call, std::span<Tensor> cotangents) {
+          cotangents[0] = as_row(as_column(call.cotangent())) * cofactors(call.input(0));
+        },
+    .test = CAPSTAN_OP_TEST(kDetTest),
+};
+
+constinit const OpDef kSlogdet = {
+    .name = "slogdet",
+    .text = "The sign of the determinant, and the logarithm of its magnitude.",
+    .outputs = 2,
+    .input_names = "a",
+    .infer = infer_slogdet,
+    .kernel = run_slogdet,
+    .saves = {.inputs = 1},
+    .vjp =
+        [](const VjpCall& call, std::span<Tensor> cotangents) {
+          cotangents[0] = as_row(as_column(call.cotangent(1))) * inv(call.input(0), true);
+        },
+    .test = CAPSTAN_OP_TEST(kSlogdetTest),
+};
+
+constinit const OpDef kCofactors = {
+    .name = "cofactors",
+    .text = "The cofactors of square matrices, singular ones included.",
+    .input_names = "a",
+    .infer =
+        [](const Call& call, OutputSpecs& outputs) {
+          square_matrices(call.op.name, call.input(0));
+          outputs.add(call.input(0).dtype(), call.input(0).shape());
+        },
+    .kernel = run_cofactors,
+    .saves = {.inputs = 1},
+    .vjp = vjp_cofactors,
+    .test = CAPSTAN_OP_TEST(kCofactorsTest),
+};
+
+Tensor det(Operand a) { return apply(kDet, a); }
+
+SignAndLog slogdet(Operand a) {
+  std::vector<Tensor> outputs = apply_all(kSlogdet, std::span(&a, 1));
+  return {std::move(outputs[0]), std::move(outputs[1])};
+}
+
+Tensor cofactors(Operand a) { return apply(kCofactors, a); }
+
+OpFamily determinant_ops() {
+  static constexpr const OpDef* ops[] = {&kDet, &kSlogdet, &kCofactors};
+  return ops;
+}
+
+}  // namespace capstan
