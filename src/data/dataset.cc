@@ -186,7 +186,9 @@ class BatchNode : public DatasetNode {
     width = input_->width;
   }
   std::int64_t size() const override {
-    return drop_remainder_ ? input_->size() / batch_size_ : (input_->size() + batch_size_ - 1) / batch_size_;
+    const std::int64_t size = input_->size();
+    const std::int64_t whole = size / batch_size_;
+    return drop_remainder_ || size % batch_size_ == 0 ? whole : whole + 1;
   }
   std::unique_ptr<DatasetCursor> open() const override {
     return std::make_unique<BatchCursor>(input_->open(), batch_size_, drop_remainder_);
@@ -207,8 +209,12 @@ class RepeatCursor : public DatasetCursor {
   }
   bool next(Tensor* element) override {
     for (;;) {
-      if (cursor_ != nullptr && cursor_->next(element)) return true;
-      if (left_ == 0) return false;
+      if (cursor_ != nullptr && cursor_->next(element)) {
+        found_ = true;
+        return true;
+      }
+      // A pass without an element is one of an empty dataset, and so are all that follow.
+      if (left_ == 0 || (cursor_ != nullptr && !found_)) return false;
       --left_;
       cursor_ = input_->open();
     }
@@ -217,6 +223,7 @@ class RepeatCursor : public DatasetCursor {
  private:
   DatasetNodePtr input_;
   std::int64_t left_;
+  bool found_ = false;  // an element, so far
   std::unique_ptr<DatasetCursor> cursor_;
 };
 
@@ -225,7 +232,11 @@ class RepeatNode : public DatasetNode {
   RepeatNode(DatasetNodePtr input, std::int64_t count) : input_(std::move(input)), count_(count) {
     width = input_->width;
   }
-  std::int64_t size() const override { return input_->size() * count_; }
+  // Too many to count are as many as can be counted.
+  std::int64_t size() const override {
+    std::int64_t size = 0;
+    return __builtin_mul_overflow(input_->size(), count_, &size) ? INT64_MAX : size;
+  }
   std::unique_ptr<DatasetCursor> open() const override { return std::make_unique<RepeatCursor>(input_, count_); }
 
  private:
@@ -293,9 +304,10 @@ std::int64_t DatasetCursor::next_run(std::int64_t count, Tensor* elements) {
 }
 
 DatasetNodePtr slices_of(std::vector<Tensor> tensors) {
-  for (const Tensor& tensor : tensors) {
+  for (Tensor& tensor : tensors) {
     CAPSTAN_CHECK(tensor.has_value() && tensor.rank() >= 1, ShapeError, "from_tensor_slices: a scalar has no rows",
                   arguments({{"tensor", tensor}}));
+    tensor = tensor.to_dense();
     CAPSTAN_CHECK(tensor.dim(0) == tensors[0].dim(0), ShapeError, "from_tensor_slices: numbers of rows differ, ",
                   tensors[0].dim(0), " and ", tensor.dim(0));
   }

@@ -140,7 +140,14 @@ void Layer::ensure_built(const Shape& input_shape) {
     // In a call the innermost scope is that of this layer; the path is that of the one around it.
     if (outer != nullptr && &outer->layer == &state) outer = outer->outer;
     state.path = (outer != nullptr ? outer->layer.path + "/" : "") + resolve_name();
-    build(input_shape);
+    const std::size_t before = state.weights.size();
+    try {
+      build(input_shape);
+    } catch (...) {
+      // A later call builds again, from the start.
+      state.weights.resize(before);
+      throw;
+    }
     state.is_built = true;
     detail::structure_changed();
   } else {

@@ -107,6 +107,29 @@ TEST(Dataset, RepeatsTakesAndSkips) {
   EXPECT_EQ(elements(dataset.prefetch(2)), elements(dataset));
 }
 
+TEST(Dataset, CanBeLargerThanAnyCount) {
+  const std::int64_t many = std::int64_t{1} << 62;
+  const auto dataset = from_tensor_slices(counting(3)).repeat(many);
+  EXPECT_EQ(dataset.size(), INT64_MAX);
+  EXPECT_EQ(dataset.batch(INT64_MAX).size(), 1);
+  EXPECT_EQ(elements(dataset.take(4)), (Ints{0, 1, 2, 0}));
+  // Nothing, however often.
+  EXPECT_EQ(elements(from_tensor_slices(zeros({0}, int64)).repeat(many)), Ints{});
+  EXPECT_EQ(elements(from_tensor_slices(counting(3)).take(0).repeat(many)), Ints{});
+}
+
+// A gradient with rows only is a tensor like any other.
+TEST(Dataset, TakesRowSparseTensors) {
+  const Tensor table = ones({3, 2});
+  GradientTape tape;
+  tape.watch(table);
+  const Tensor gradient = tape.gradient(gather(table, constant({1})), table);
+  ASSERT_TRUE(gradient.is_row_sparse());
+  float sum = 0;
+  for (const Tensor& row : from_tensor_slices(gradient)) sum += reduce_sum(row).item<float>();
+  EXPECT_EQ(sum, 2);
+}
+
 TEST(Dataset, LoopsOutliveTheDataset) {
   auto dataset = std::make_unique<Dataset<Tensor>>(from_tensor_slices(counting(4)).shuffle(4, {.seed = 1}).batch(2));
   auto iterator = dataset->begin();

@@ -6,33 +6,19 @@
 // number of inputs at random; those that work are differentiated, some of them twice. No call may take long, nor more
 // memory than a process with little of it has.
 #include <gtest/gtest.h>
-#include <sys/resource.h>
-#include <time.h>
 
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
-#include <limits>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "capstan/error.h"
-#include "capstan/ops/array.h"
-#include "capstan/ops/reduce.h"
 #include "capstan/registry.h"
 #include "capstan/tape.h"
-#include "src/core/apply.h"
 #include "src/ops/registry.h"
 #include "tests/ops/op_samples.h"
-#include "tests/support/make_tensor.h"
-#include "tests/support/random.h"
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define CAPSTAN_SANITIZED 1
-#else
-#define CAPSTAN_SANITIZED 0
-#endif
+#include "tests/support/limits.h"
+#include "tests/support/strange.h"
 
 namespace capstan::testing {
 namespace {
@@ -42,40 +28,6 @@ int calls() {
   const char* asked = std::getenv("CAPSTAN_CALLS");
   return asked != nullptr ? std::atoi(asked) : CAPSTAN_SANITIZED ? 100 : 300;
 }
-
-// Bytes beyond what the process has when a test begins.
-constexpr std::size_t kMemory = std::size_t{256} << 20;
-// Seconds of all threads together.
-constexpr double kSlow = CAPSTAN_SANITIZED ? 30 : 3;
-
-double cpu_seconds() {
-  timespec now = {};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
-
-// A request for more memory than there is must fail instead of being granted and never filled. Sanitizers need the
-// address space for themselves, and have a limit of their own: see below.
-class MemoryLimit {
- public:
-  MemoryLimit() {
-    if (CAPSTAN_SANITIZED) return;
-    std::size_t pages = 0;
-    std::ifstream("/proc/self/statm") >> pages;
-    getrlimit(RLIMIT_AS, &before_);
-    rlimit limit = before_;
-    limit.rlim_cur = pages * 4096 + kMemory;
-    setrlimit(RLIMIT_AS, &limit);
-  }
-  ~MemoryLimit() {
-    if (!CAPSTAN_SANITIZED) setrlimit(RLIMIT_AS, &before_);
-  }
-  MemoryLimit(const MemoryLimit&) = delete;
-  MemoryLimit& operator=(const MemoryLimit&) = delete;
-
- private:
-  rlimit before_ = {};
-};
 
 class BadInput : public ::testing::TestWithParam<const OpDef*> {};
 
@@ -90,32 +42,14 @@ std::vector<const OpDef*> tested_ops() {
 INSTANTIATE_TEST_SUITE_P(Ops, BadInput, ::testing::ValuesIn(tested_ops()),
                          [](const auto& info) { return std::string(info.param->name); });
 
-template <class T>
-const T& pick(const std::vector<T>& list, Random& random) {
-  return list[static_cast<std::size_t>(random.integer(0, static_cast<std::int64_t>(list.size()) - 1))];
-}
-
-std::int64_t strange_integer(Random& random) {
-  static const std::vector<std::int64_t> integers = {
-      -9, -3, -2, -1, 0, 1, 2, 3, 7, 9, 64, 65, 100, INT64_MIN, INT64_MIN + 1, INT64_MAX, INT64_MAX - 1,
-      std::int64_t{1} << 62, std::int64_t{1} << 31, (std::int64_t{1} << 31) - 1, std::int64_t{1} << 32,
-      -(std::int64_t{1} << 31), std::int64_t{1} << 40,
-      // Its square is 1 in 64 bits, and that of the next is 0.
-      (std::int64_t{1} << 63) + 1, std::int64_t{1} << 33};
-  return pick(integers, random);
-}
-
 AttributeValue strange_attribute(Random& random, int depth = 0) {
   switch (random.integer(0, depth < 2 ? 6 : 4)) {
     case 0:
       return {};
     case 1:
       return random.integer(0, 1) == 1;
-    case 2: {
-      const double numbers[] = {
-          0.0, -1.0, 0.5, 1e300, std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()};
-      return numbers[random.integer(0, 5)];
-    }
+    case 2:
+      return strange_number(random);
     case 3: {
       static const std::vector<std::string> texts = {
           "",        "SAME", "VALID",        "float32", "int32", "bool",    "ij,jk->ik", "...,->",
@@ -165,57 +99,6 @@ void disturb(AttributeValue& value, Random& random) {
     default:
       value = strange_attribute(random);
   }
-}
-
-Tensor strange_tensor(Random& random, const Tensor& sample) {
-  DType dtype = sample.dtype();
-  if (random.integer(0, 3) == 0) dtype = static_cast<DType>(random.integer(0, kDTypes - 1));
-  const Shape given = sample.shape();
-  std::vector<std::int64_t> lengths(given.begin(), given.end());
-  switch (random.integer(0, 4)) {
-    case 0:
-      lengths.assign(static_cast<std::size_t>(random.integer(0, 8)), 1);
-      for (std::int64_t& length : lengths) length = random.integer(0, 3);
-      break;
-    case 1:
-      if (!lengths.empty()) {
-        lengths[static_cast<std::size_t>(random.integer(0, static_cast<std::int64_t>(lengths.size()) - 1))] =
-            random.integer(0, 5);
-      }
-      break;
-    case 2:
-      if (!lengths.empty()) lengths.pop_back();
-      break;
-    case 3:
-      if (lengths.size() < 8) lengths.push_back(random.integer(0, 3));
-      break;
-    default:
-      break;
-  }
-  const Shape shape{std::span<const std::int64_t>(lengths)};
-  std::vector<double> values(static_cast<std::size_t>(shape.size()));
-  const bool strange = random.integer(0, 2) == 0;
-  for (double& value : values) {
-    value = random.uniform(-3, 3);
-    if (!strange) continue;
-    if (is_floating(dtype)) {
-      const double numbers[] = {0, 1e300, -1e300, std::numeric_limits<double>::infinity(),
-                                std::numeric_limits<double>::quiet_NaN()};
-      value = numbers[random.integer(0, 4)];
-    } else {
-      const double numbers[] = {0, -1, 2147483647, -2147483648.0, 1000, 9.2e18, -9.2e18};
-      value = numbers[random.integer(0, 6)];
-    }
-  }
-  Tensor tensor = make_tensor(dtype, shape, values);
-  // Gradients of this form may be given to any op.
-  if (is_floating(dtype) && shape.rank() > 0 && shape[0] > 0 && random.integer(0, 9) == 0) {
-    Shape row = shape;
-    row.set(0, 1);
-    const Tensor index = constant({static_cast<std::int64_t>(random.integer(0, shape[0] - 1))});
-    return make_row_sparse(index, zeros(row, dtype), shape);
-  }
-  return tensor;
 }
 
 Sample disturbed(const OpDef& op, Sample sample, Random& random) {
@@ -269,32 +152,24 @@ std::vector<Tensor> floating(std::span<const Tensor> tensors) {
   return result;
 }
 
-// Runs the call and its gradients; returns false if it threw one of the errors that it may throw.
-bool survives(const OpDef& op, const Sample& sample, bool twice = false) {
-  const double begin = cpu_seconds();
-  bool works = false;
-  try {
-    const std::vector<Tensor> sources = floating(sample.inputs);
-    GradientTape outer;
-    outer.watch(sources);
-    if (!twice) outer.stop();
-    std::vector<Tensor> gradients;
-    {
-      GradientTape tape;
-      tape.watch(sources);
-      const std::vector<Tensor> targets = floating(run(op, sample));
-      if (!targets.empty() && !sources.empty()) gradients = floating(tape.gradient(targets, sources));
-    }
-    if (twice && !gradients.empty()) outer.gradient(gradients, sources);
-    works = true;
-  } catch (const Error& error) {
-    EXPECT_FALSE(std::string(error.what()).empty());
-  } catch (const std::exception& error) {
-    ADD_FAILURE() << describe(op, sample) << " threw " << error.what();
+// Runs the call and its gradients.
+void differentiate(const OpDef& op, const Sample& sample, bool twice) {
+  const std::vector<Tensor> sources = floating(sample.inputs);
+  GradientTape outer;
+  outer.watch(sources);
+  if (!twice) outer.stop();
+  std::vector<Tensor> gradients;
+  {
+    GradientTape tape;
+    tape.watch(sources);
+    const std::vector<Tensor> targets = floating(run(op, sample));
+    if (!targets.empty() && !sources.empty()) gradients = floating(tape.gradient(targets, sources));
   }
-  const double seconds = cpu_seconds() - begin;
-  EXPECT_LT(seconds, kSlow) << describe(op, sample);
-  return works;
+  if (twice && !gradients.empty()) outer.gradient(gradients, sources);
+}
+
+bool survives(const OpDef& op, const Sample& sample, bool twice = false) {
+  return testing::survives([&] { differentiate(op, sample, twice); }, [&] { return describe(op, sample); });
 }
 
 TEST_P(BadInput, IsAnErrorAndNothingElse) {
@@ -319,9 +194,3 @@ TEST_P(BadInput, IsAnErrorAndNothingElse) {
 
 }  // namespace
 }  // namespace capstan::testing
-
-#if CAPSTAN_SANITIZED
-// Read by the sanitizers before main.
-extern "C" const char* __asan_default_options() { return "allocator_may_return_null=1:max_allocation_size_mb=256"; }
-extern "C" const char* __tsan_default_options() { return "allocator_may_return_null=1:max_allocation_size_mb=256"; }
-#endif

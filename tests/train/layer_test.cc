@@ -204,5 +204,28 @@ TEST(BatchNormalization, LeavesItsAveragesAloneUnlessTraining) {
   EXPECT_NEAR(layer.weights()[2].item<float>(), 0.02, 1e-6);
 }
 
+// Builds two weights, and refuses some inputs between them.
+class Picky : public Layer {
+ public:
+  void build(const Shape& input_shape) override {
+    first_ = add_weight({.name = "first", .shape = {input_shape[-1]}});
+    if (input_shape[-1] != 3) throw ShapeError("picky: three, please");
+    second_ = add_weight({.name = "second", .shape = {input_shape[-1]}});
+  }
+  Tensor call(const Tensor& x, const CallOptions&) override { return x * first_ + second_; }
+
+ private:
+  Variable first_, second_;
+};
+
+TEST(Layer, IsAsNewAfterABuildThatFailed) {
+  const Picky layer;
+  EXPECT_THROW(layer(ones({1, 2})), ShapeError);
+  EXPECT_TRUE(layer.weights().empty());
+  layer(ones({1, 3}));
+  ASSERT_EQ(layer.weights().size(), 2u);
+  EXPECT_EQ(layer.weights()[0].shape(), Shape({3}));
+}
+
 }  // namespace
 }  // namespace capstan

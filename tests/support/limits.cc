@@ -1,0 +1,35 @@
+#include "tests/support/limits.h"
+
+#include <time.h>
+
+#include <fstream>
+
+namespace capstan::testing {
+
+double cpu_seconds() {
+  timespec now = {};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+MemoryLimit::MemoryLimit() {
+  if (CAPSTAN_SANITIZED) return;
+  std::size_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  getrlimit(RLIMIT_AS, &before_);
+  rlimit limit = before_;
+  limit.rlim_cur = pages * 4096 + (std::size_t{256} << 20);
+  setrlimit(RLIMIT_AS, &limit);
+}
+
+MemoryLimit::~MemoryLimit() {
+  if (!CAPSTAN_SANITIZED) setrlimit(RLIMIT_AS, &before_);
+}
+
+}  // namespace capstan::testing
+
+#if CAPSTAN_SANITIZED
+// Read by the sanitizers before main.
+extern "C" const char* __asan_default_options() { return "allocator_may_return_null=1:max_allocation_size_mb=256"; }
+extern "C" const char* __tsan_default_options() { return "allocator_may_return_null=1:max_allocation_size_mb=256"; }
+#endif
