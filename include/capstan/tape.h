@@ -3,8 +3,6 @@
 #include <array>
 #include <functional>
 #include <map>
-#include <memory>
-#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
