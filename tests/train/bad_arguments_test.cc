@@ -163,7 +163,7 @@ TEST(BadArguments, OfModelsAreErrorsAndNothingElse) {
         },
         [&] { return "model of call " + std::to_string(i); });
   }
-  EXPECT_GT(works, kCalls / 60);
+  EXPECT_GT(works, 0);
 }
 
 TEST(BadArguments, OfLossesAndMetricsAreErrorsAndNothingElse) {
