@@ -4,15 +4,26 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <type_traits>
 
 #include "capstan/export.h"
 
 namespace capstan {
 
 /// The type of a tensor's elements.
-enum class DType : std::uint8_t { kFloat32, kFloat64, kBFloat16, kInt32, kInt64, kUInt8, kBool };
+enum class DType : std::uint8_t {
+  kFloat32,
+  kFloat64,
+  kBFloat16,
+  kInt32,
+  kInt64,
+  kUInt8,
+  kBool,
+  kComplex64,
+  kComplex128
+};
 
-inline constexpr int kDTypes = 7;
+inline constexpr int kDTypes = 9;
 
 /// The dtypes under the names they have in TensorFlow; `bool` is a keyword of C++, hence `bool_`.
 inline constexpr DType float32 = DType::kFloat32;
@@ -22,6 +33,9 @@ inline constexpr DType int32 = DType::kInt32;
 inline constexpr DType int64 = DType::kInt64;
 inline constexpr DType uint8 = DType::kUInt8;
 inline constexpr DType bool_ = DType::kBool;
+/// Complex numbers of two float32 or two float64, as std::complex<float> and std::complex<double> hold them.
+inline constexpr DType complex64 = DType::kComplex64;
+inline constexpr DType complex128 = DType::kComplex128;
 
 /// A 16-bit float with the exponent of float32; arithmetic on it is done in float32 and rounded to nearest even.
 struct BFloat16 {
@@ -41,21 +55,38 @@ struct BFloat16 {
 
 /// Bytes per element.
 constexpr std::size_t size_of(DType dtype) {
-  constexpr std::size_t sizes[kDTypes] = {4, 8, 2, 4, 8, 1, 1};
+  constexpr std::size_t sizes[kDTypes] = {4, 8, 2, 4, 8, 1, 1, 8, 16};
   return sizes[static_cast<int>(dtype)];
 }
 
 /// "float32", "int64", ...
 constexpr std::string_view name_of(DType dtype) {
-  constexpr std::string_view names[kDTypes] = {"float32", "float64", "bfloat16", "int32", "int64", "uint8", "bool"};
+  constexpr std::string_view names[kDTypes] = {"float32", "float64", "bfloat16",  "int32",     "int64",
+                                               "uint8",   "bool",    "complex64", "complex128"};
   return names[static_cast<int>(dtype)];
 }
 
-/// True for float32, float64 and bfloat16: the dtypes that can have gradients.
+/// True for float32, float64 and bfloat16.
 constexpr bool is_floating(DType dtype) { return dtype <= DType::kBFloat16; }
 
 /// True for int32, int64 and uint8.
 constexpr bool is_integer(DType dtype) { return dtype >= DType::kInt32 && dtype <= DType::kUInt8; }
+
+/// True for complex64 and complex128.
+constexpr bool is_complex(DType dtype) { return dtype >= DType::kComplex64; }
+
+/// True for the dtypes that can have gradients: floating and complex ones.
+constexpr bool is_differentiable(DType dtype) { return is_floating(dtype) || is_complex(dtype); }
+
+/// The dtype of the real and the imaginary part: float32 for complex64, float64 for complex128; any other is its own.
+constexpr DType real_dtype(DType dtype) {
+  return dtype == DType::kComplex64 ? DType::kFloat32 : dtype == DType::kComplex128 ? DType::kFloat64 : dtype;
+}
+
+/// The complex dtype with parts of `dtype`: complex128 for float64, complex64 for any other; a complex one is its own.
+constexpr DType complex_dtype(DType dtype) {
+  return dtype == DType::kFloat64 || dtype == DType::kComplex128 ? DType::kComplex128 : DType::kComplex64;
+}
 
 /// The dtype whose name is `name`. Throws ValueError for any other text.
 CAPSTAN_EXPORT DType dtype_from_name(std::string_view name);
@@ -90,6 +121,20 @@ struct DTypeOf<std::uint8_t> {
 template <>
 struct DTypeOf<bool> {
   static constexpr DType value = DType::kBool;
+};
+/// std::complex<float> and std::complex<double>, known by what they have: <complex> costs a fifth of a second in every
+/// file, so only who uses it includes it.
+template <class T>
+concept ComplexNumber = requires(const T& z) {
+  typename T::value_type;
+  z.real();
+  z.imag();
+}
+&&(std::is_same_v<typename T::value_type, float> || std::is_same_v<typename T::value_type, double>)&&sizeof(T) ==
+    2 * sizeof(typename T::value_type);
+template <ComplexNumber T>
+struct DTypeOf<T> {
+  static constexpr DType value = std::is_same_v<typename T::value_type, float> ? DType::kComplex64 : DType::kComplex128;
 };
 }  // namespace detail
 

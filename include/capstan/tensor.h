@@ -204,11 +204,12 @@ class CAPSTAN_EXPORT Tensor : public TensorRef, public detail::Operators {
   /// Gives up the handle together with its count. For the library's own use.
   detail::Block* release() { return std::exchange(block_, nullptr); }
 
-  /// The value of a tensor of one element, converted to T. Errors: ShapeError for any other size.
+  /// The value of a tensor of one element, converted to T. Errors: ShapeError for any other size; DTypeError for a
+  /// complex number that is asked for as a real one.
   template <class T>
   T item() const;
 
-  /// All elements, row-major, converted to T.
+  /// All elements, row-major, converted to T. Errors: DTypeError for complex numbers that are asked for as real ones.
   template <class T>
   std::vector<T> to_vector() const;
 
@@ -246,12 +247,12 @@ inline Tensor& operator/=(Tensor& x, Operand y);
 
 /// One argument of an op: a tensor lent, a tensor given up, a variable, or a plain number.
 ///
-/// A number takes the dtype of the tensor it meets; by itself a floating one is float32 and an integer int32. A
-/// given-up tensor (an rvalue) may have its buffer reused for the result. Use it as a parameter type only: it does not
-/// keep its tensor alive.
+/// A number takes the dtype of the tensor it meets; by itself a floating one is float32, an integer int32, and a
+/// complex one has the precision of its C++ type; it meets complex tensors only. A given-up tensor (an rvalue) may have
+/// its buffer reused for the result. Use it as a parameter type only: it does not keep its tensor alive.
 class CAPSTAN_EXPORT Operand {
  public:
-  enum class Kind : std::uint8_t { kLent, kGiven, kVariable, kFloat, kInt, kBool };
+  enum class Kind : std::uint8_t { kLent, kGiven, kVariable, kFloat, kInt, kBool, kComplex64, kComplex128 };
 
   Operand(const Tensor& tensor) : kind_(Kind::kLent) { value_.block = tensor.block(); }
   Operand(Tensor&& tensor) : kind_(Kind::kGiven) { value_.tensor = &tensor; }
@@ -266,6 +267,18 @@ class CAPSTAN_EXPORT Operand {
   Operand(T truth) : kind_(Kind::kBool) {
     value_.integer = truth;
   }
+  /// std::complex<float> and std::complex<double>.
+  template <detail::ComplexNumber T>
+  Operand(const T& number) {
+    if constexpr (std::is_same_v<typename T::value_type, float>) {
+      kind_ = Kind::kComplex64;
+      value_.parts[0] = number.real();
+      value_.parts[1] = number.imag();
+    } else {
+      kind_ = Kind::kComplex128;
+      value_.complex = reinterpret_cast<const double*>(&number);  // [complex.numbers]: the two parts, as an array
+    }
+  }
 
   Kind kind() const { return kind_; }
   bool is_literal() const { return kind_ >= Kind::kFloat; }
@@ -274,6 +287,14 @@ class CAPSTAN_EXPORT Operand {
   detail::VariableState* variable() const { return value_.variable; }
   double number() const { return kind_ == Kind::kFloat ? value_.number : static_cast<double>(value_.integer); }
   std::int64_t integer() const { return value_.integer; }
+  bool is_complex_literal() const { return kind_ >= Kind::kComplex64; }
+  /// The real and the imaginary part of any literal.
+  double real() const {
+    return kind_ == Kind::kComplex64 ? value_.parts[0] : kind_ == Kind::kComplex128 ? value_.complex[0] : number();
+  }
+  double imaginary() const {
+    return kind_ == Kind::kComplex64 ? value_.parts[1] : kind_ == Kind::kComplex128 ? value_.complex[1] : 0;
+  }
 
  private:
   union {
@@ -282,6 +303,8 @@ class CAPSTAN_EXPORT Operand {
     detail::VariableState* variable;
     double number;
     std::int64_t integer;
+    float parts[2];
+    const double* complex;  // An operand has to stay two words.
   } value_;
   Kind kind_;
 };
@@ -315,11 +338,22 @@ class CAPSTAN_EXPORT Literal {
   Literal(T truth) : kind_(Kind::kBool) {
     value_.integer = truth;
   }
+  /// std::complex<float> and std::complex<double>.
+  template <detail::ComplexNumber T>
+  Literal(const T& number)
+      : kind_(std::is_same_v<typename T::value_type, float> ? Kind::kComplex64 : Kind::kComplex128),
+        imaginary_(number.imag()) {
+    value_.number = number.real();
+  }
   Literal(std::initializer_list<Literal> list) : kind_(Kind::kList), size_(list.size()) { value_.list = list.begin(); }
 
-  enum class Kind : std::uint8_t { kFloat, kInt, kBool, kList };
+  enum class Kind : std::uint8_t { kFloat, kInt, kBool, kComplex64, kComplex128, kList };
   Kind kind() const { return kind_; }
-  double number() const { return kind_ == Kind::kFloat ? value_.number : static_cast<double>(value_.integer); }
+  /// The number; of a complex one the real part.
+  double number() const {
+    return kind_ == Kind::kInt || kind_ == Kind::kBool ? static_cast<double>(value_.integer) : value_.number;
+  }
+  double imaginary() const { return imaginary_; }
   std::int64_t integer() const { return value_.integer; }
   std::span<const Literal> list() const { return {value_.list, size_}; }
 
@@ -330,7 +364,10 @@ class CAPSTAN_EXPORT Literal {
     const Literal* list;
   } value_;
   Kind kind_;
-  std::size_t size_ = 0;
+  union {
+    std::size_t size_ = 0;  // of a list
+    double imaginary_;      // of a complex number
+  };
 };
 
 /// Begin, end and step of one axis; anything left out means "from the edge". As NumPy's `begin:end:step`.
@@ -394,7 +431,8 @@ extern template std::vector<bool> Tensor::to_vector<bool>() const;
 
 // --- Creation -------------------------------------------------------------------------------------------------------
 
-/// A tensor of the given numbers: floating ones make float32, integers int32, truth values bool.
+/// A tensor of the given numbers: floating ones make float32, integers int32, truth values bool, complex ones a complex
+/// dtype of their precision.
 /// Errors: ShapeError for lists of unequal lengths, ValueError for a number that `dtype` cannot hold.
 ///
 ///     constant(3.0);                              // float32[]

@@ -22,12 +22,12 @@ struct GradientCheckOptions {
 /// Compares the gradients that a tape computes with central differences: a test of functions with
 /// gradients of their own, and of anything else that should be differentiable.
 ///
-/// `f` maps float64 tensors to one tensor; it is called many times and must give the same result
+/// `f` maps float64 or complex128 tensors to one tensor; it is called many times and must give the same result
 /// each time. The inputs should lie away from kinks. A missing gradient counts as zeros. Ops that
 /// the calling thread's tapes would see are not recorded by them.
 ///
 /// Errors: GradientError if an entry differs; the text names the input and the entry and has both
-/// values. DTypeError for inputs that are not float64, whose differences would say nothing.
+/// values. DTypeError for inputs that are neither, whose differences would say nothing.
 ///
 ///     check_gradients([](const std::vector<Tensor>& in) { return matmul(in[0], tanh(in[1])); },
 ///     {a, b}, {.order = 2});

@@ -34,11 +34,16 @@ DType literal_dtype(const OpDef& op, std::span<const Operand> operands, std::spa
   const std::size_t first = has_flag(op, kConditionFirst) ? 1 : 0;
   bool all_bool = true;
   bool any_float = false;
+  bool any_complex64 = false;
+  bool any_complex128 = false;
   for (std::size_t i = first; i < operands.size(); ++i) {
     if (blocks[i] != nullptr) return blocks[i]->dtype;
     all_bool &= operands[i].kind() == Operand::Kind::kBool;
     any_float |= operands[i].kind() == Operand::Kind::kFloat;
+    any_complex64 |= operands[i].kind() == Operand::Kind::kComplex64;
+    any_complex128 |= operands[i].kind() == Operand::Kind::kComplex128;
   }
+  if (any_complex64 || any_complex128) return any_complex128 ? DType::kComplex128 : DType::kComplex64;
   return any_float ? DType::kFloat32 : all_bool ? DType::kBool : DType::kInt32;
 }
 

@@ -1,6 +1,7 @@
 #include "src/core/numbers.h"
 
 #include <cmath>
+#include <complex>
 
 #include "capstan/variable.h"
 #include "src/core/allocator.h"
@@ -40,15 +41,32 @@ void write_scalar(double number, DType dtype, void* data) {
       integer_in_range(0, 1);
       *static_cast<bool*>(data) = number != 0;
       break;
+    case DType::kComplex64:
+      *static_cast<std::complex<float>*>(data) = static_cast<float>(number);
+      break;
+    case DType::kComplex128:
+      *static_cast<std::complex<double>*>(data) = number;
+      break;
   }
 }
 
 void write_number(const Operand& operand, DType dtype, void* data) {
-  if (dtype == DType::kFloat32 && operand.kind() != Operand::Kind::kBool) [[likely]] {
+  if (dtype == DType::kFloat32 && operand.kind() <= Operand::Kind::kInt) [[likely]] {
     *static_cast<float*>(data) = static_cast<float>(operand.number());
     return;
   }
-  CAPSTAN_CHECK(operand.kind() != Operand::Kind::kFloat || is_floating(dtype), DTypeError, "a floating number, ",
+  if (operand.is_complex_literal()) {
+    const std::complex<double> number(operand.real(), operand.imaginary());
+    CAPSTAN_CHECK(is_complex(dtype), DTypeError, "a complex number, ", number, ", meets a tensor of dtype ", dtype,
+                  help("convert the tensor with cast(x, complex64)"));
+    if (dtype == DType::kComplex64) {
+      *static_cast<std::complex<float>*>(data) = std::complex<float>(number);
+    } else {
+      *static_cast<std::complex<double>*>(data) = number;
+    }
+    return;
+  }
+  CAPSTAN_CHECK(operand.kind() != Operand::Kind::kFloat || is_differentiable(dtype), DTypeError, "a floating number, ",
                 operand.number(), ", meets a tensor of dtype ", dtype,
                 help("convert the tensor with cast(x, float32)"));
   CAPSTAN_CHECK((operand.kind() == Operand::Kind::kBool) == (dtype == DType::kBool), DTypeError,
@@ -76,6 +94,10 @@ Tensor to_tensor(Operand operand) {
       return to_tensor(operand, DType::kInt32);
     case Operand::Kind::kBool:
       return scalar(operand.number(), DType::kBool);
+    case Operand::Kind::kComplex64:
+      return to_tensor(operand, DType::kComplex64);
+    case Operand::Kind::kComplex128:
+      return to_tensor(operand, DType::kComplex128);
     case Operand::Kind::kGiven:
       return std::move(*operand.given());
     case Operand::Kind::kVariable:

@@ -9,7 +9,8 @@ namespace capstan {
 void write_scalar(double number, DType dtype, void* data);
 
 // Writes a number among an op's operands, which takes the dtype of the tensor that it meets. Throws DTypeError for a
-// floating number that meets integers, and for a truth value that meets anything but bool.
+// floating number that meets integers, for a complex one that meets real numbers, and for a truth value that meets
+// anything but bool.
 void write_number(const Operand& operand, DType dtype, void* data);
 
 }  // namespace capstan

@@ -5,6 +5,7 @@
 // in `#if CAPSTAN_TESTING` and name them with CAPSTAN_OP_TEST(name), which is null elsewhere.
 #pragma once
 
+#include <complex>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,13 @@ struct ReferenceTensor {
   std::vector<double> values;
 };
 
+// The same of complex numbers.
+struct ComplexTensor {
+  DType dtype = DType::kComplex128;  // of an output; float64 stands for the real dtype of the inputs
+  Shape shape;
+  std::vector<std::complex<double>> values;
+};
+
 // One input of a sample: its shape and either a domain to draw from or given values. Inputs that are not
 // `differentiable` (indices, labels, masks) have a dtype of their own; the others are run in every dtype that the op
 // takes.
@@ -44,10 +52,18 @@ struct OpSample {
   std::string error = {};
 };
 
+// What the reference of a structured op, which knows real numbers only, says of complex ones.
+enum class OverComplex : std::uint8_t {
+  kLinear,   // real and imaginary parts do not mix: f(x + iy) = f(x) + i f(y), for all inputs together
+  kProduct,  // linear in each input by itself, as a product is
+};
+
 struct OpTest {
   Domain domain;
   // Elementwise ops: one element in float64.
   double (*value)(const double* x, const double* parameters) = nullptr;
+  // The same over complex numbers, if the op takes them.
+  std::complex<double> (*complex_value)(const std::complex<double>* x, const double* parameters) = nullptr;
   // Attributes with which an elementwise op that has some is sampled.
   AttributeMap attributes = {};
 
@@ -55,6 +71,12 @@ struct OpTest {
   std::vector<OpSample> (*samples)() = nullptr;
   void (*reference)(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
                     std::vector<ReferenceTensor>& outputs) = nullptr;
+
+  // What the reference says of complex numbers, if they are among the dtypes.
+  OverComplex over_complex = OverComplex::kLinear;
+  // Or the reference itself.
+  void (*complex_reference)(const std::vector<ComplexTensor>& inputs, const AttributeMap& attributes,
+                            std::vector<ComplexTensor>& outputs) = nullptr;
 
   // Relative tolerances; looser ones say why.
   double first_order = 1e-6;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <complex>
 #include <string>
 #include <vector>
 
@@ -125,6 +126,24 @@ std::vector<std::string> print_together(const std::vector<T>& values) {
   return texts;
 }
 
+// The same with a sign before each, also a plus.
+template <class T>
+std::vector<std::string> print_signed(std::vector<T> values) {
+  std::vector<bool> negative;
+  for (T& value : values) {
+    negative.push_back(std::signbit(value) && !std::isnan(value));
+    if (!std::isnan(value)) value = std::abs(value);
+  }
+  std::vector<std::string> texts = print_together(values);
+  std::size_t blanks = texts.empty() ? 0 : texts[0].size();
+  for (const std::string& text : texts) blanks = std::min(blanks, text.find_first_not_of(' '));
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    const std::size_t first = texts[i].find_first_not_of(' ');
+    texts[i] = texts[i].substr(blanks, first - blanks) + (negative[i] ? "-" : "+") + texts[i].substr(first);
+  }
+  return texts;
+}
+
 // --- Elements ---
 
 // The positions that are shown along an axis.
@@ -176,6 +195,38 @@ std::vector<std::string> print_numbers(const std::vector<T>& values, bool alone)
   return alone ? std::vector<std::string>{print_scalar(values[0])} : print_together(values);
 }
 
+// One complex number by itself: "(1+2j)", "2j".
+std::string print_complex_scalar(std::complex<double> value, bool single) {
+  const auto part = [&](double number) {
+    std::string text = single ? print_scalar(static_cast<float>(number)) : print_scalar(number);
+    if (text.ends_with(".0")) text.resize(text.size() - 2);
+    return text;
+  };
+  std::string imaginary = part(value.imag()) + "j";
+  if (value.real() == 0 && !std::signbit(value.real())) return imaginary;
+  if (imaginary[0] != '-') imaginary = "+" + imaginary;
+  return "(" + part(value.real()) + imaginary + ")";
+}
+
+// Real and imaginary parts have a common width each; the j stands right behind the digits.
+template <class T>
+std::vector<std::string> print_complex(const std::vector<std::complex<T>>& values, bool alone) {
+  if (alone) return {print_complex_scalar(values[0], sizeof(T) == 4)};
+  std::vector<T> real;
+  std::vector<T> imaginary;
+  for (const std::complex<T>& value : values) {
+    real.push_back(value.real());
+    imaginary.push_back(value.imag());
+  }
+  std::vector<std::string> texts = print_together(real);
+  const std::vector<std::string> parts = print_signed(imaginary);
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    const std::size_t digits = parts[i].find_last_not_of(' ') + 1;
+    texts[i] += parts[i].substr(0, digits) + "j" + parts[i].substr(digits);
+  }
+  return texts;
+}
+
 std::vector<std::string> print_elements(const Tensor& x, const std::vector<std::int64_t>& elements) {
   const bool alone = x.rank() == 0;
   switch (x.dtype()) {
@@ -191,6 +242,10 @@ std::vector<std::string> print_elements(const Tensor& x, const std::vector<std::
       return print_integers(pick<std::int64_t>(x, elements));
     case DType::kUInt8:
       return print_integers(pick<std::uint8_t, int>(x, elements));
+    case DType::kComplex64:
+      return print_complex(pick<std::complex<float>>(x, elements), alone);
+    case DType::kComplex128:
+      return print_complex(pick<std::complex<double>>(x, elements), alone);
     default: {
       std::vector<std::string> texts;
       for (std::int64_t i : elements) texts.emplace_back(x.data<bool>()[i] ? "True" : "False");

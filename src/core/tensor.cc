@@ -1,10 +1,12 @@
 #include "capstan/tensor.h"
 
+#include <complex>
 #include <cstring>
 
 #include "src/core/allocator.h"
 #include "src/core/apply.h"
 #include "src/core/check.h"
+#include "src/core/numbers.h"
 
 namespace capstan {
 
@@ -43,9 +45,34 @@ auto with_elements(const Block* block, const Visit& visit) {
       return visit(static_cast<const std::int64_t*>(block->data));
     case DType::kUInt8:
       return visit(static_cast<const std::uint8_t*>(block->data));
+    case DType::kComplex64:
+      return visit(static_cast<const std::complex<float>*>(block->data));
+    case DType::kComplex128:
+      return visit(static_cast<const std::complex<double>*>(block->data));
     default:
       return visit(static_cast<const bool*>(block->data));
   }
+}
+
+template <class T>
+constexpr bool kIsComplex = is_complex(kDTypeOf<T>);
+
+// One element as a T. Dropping an imaginary part must be asked for.
+template <class T, class From>
+T element_as(From value) {
+  if constexpr (kIsComplex<From> && !kIsComplex<T>) {
+    return T{};
+  } else if constexpr (kIsComplex<T> && !kIsComplex<From>) {
+    return T(static_cast<typename T::value_type>(value));
+  } else {
+    return static_cast<T>(value);
+  }
+}
+
+template <class T>
+void check_readable(const Block* block, const char* what) {
+  CAPSTAN_CHECK(!is_complex(block->dtype) || kIsComplex<T>, DTypeError, what, ": the elements are ", block->dtype,
+                ", not real numbers", help("read them as std::complex, or take real(x) first"));
 }
 
 }  // namespace
@@ -55,16 +82,18 @@ T Tensor::item() const {
   const Block* b = checked("item");
   CAPSTAN_CHECK(b->count == 1, ShapeError, "item: needs one element, not ", b->count, "\n  x: ", describe(*this));
   if ((b->flags & Block::kRowSparse) != 0) return to_dense().item<T>();
-  return with_elements(b, [](const auto* data) { return static_cast<T>(data[0]); });
+  check_readable<T>(b, "item");
+  return with_elements(b, [](const auto* data) { return element_as<T>(data[0]); });
 }
 
 template <class T>
 std::vector<T> Tensor::to_vector() const {
   const Block* b = checked("to_vector");
   if ((b->flags & Block::kRowSparse) != 0) return to_dense().to_vector<T>();
+  check_readable<T>(b, "to_vector");
   return with_elements(b, [&](const auto* data) {
     std::vector<T> values(static_cast<std::size_t>(b->count));
-    for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<T>(data[i]);
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = element_as<T>(data[i]);
     return values;
   });
 }
@@ -75,12 +104,16 @@ template std::int32_t Tensor::item<std::int32_t>() const;
 template std::int64_t Tensor::item<std::int64_t>() const;
 template std::uint8_t Tensor::item<std::uint8_t>() const;
 template bool Tensor::item<bool>() const;
+template std::complex<float> Tensor::item<std::complex<float>>() const;
+template std::complex<double> Tensor::item<std::complex<double>>() const;
 template std::vector<float> Tensor::to_vector<float>() const;
 template std::vector<double> Tensor::to_vector<double>() const;
 template std::vector<std::int32_t> Tensor::to_vector<std::int32_t>() const;
 template std::vector<std::int64_t> Tensor::to_vector<std::int64_t>() const;
 template std::vector<std::uint8_t> Tensor::to_vector<std::uint8_t>() const;
 template std::vector<bool> Tensor::to_vector<bool>() const;
+template std::vector<std::complex<float>> Tensor::to_vector<std::complex<float>>() const;
+template std::vector<std::complex<double>> Tensor::to_vector<std::complex<double>>() const;
 
 namespace {
 
@@ -124,18 +157,32 @@ DType dtype_from_name(std::string_view name) {
 
 namespace {
 
-// The shape of nested lists; every list of one depth must have the same length.
-void literal_shape(const Literal& value, int depth, Shape& shape, bool* any_float, bool* any_int) {
+constexpr unsigned kind_bit(Literal::Kind kind) { return 1u << static_cast<unsigned>(kind); }
+
+// The dtype of numbers of these kinds: the first of the list that is among them.
+DType dtype_of_kinds(unsigned kinds) {
+  constexpr std::pair<Literal::Kind, DType> order[] = {{Literal::Kind::kComplex128, DType::kComplex128},
+                                                       {Literal::Kind::kComplex64, DType::kComplex64},
+                                                       {Literal::Kind::kFloat, DType::kFloat32},
+                                                       {Literal::Kind::kInt, DType::kInt32},
+                                                       {Literal::Kind::kBool, DType::kBool}};
+  for (const auto& [kind, dtype] : order) {
+    if ((kinds & kind_bit(kind)) != 0) return dtype;
+  }
+  return DType::kFloat32;  // no numbers
+}
+
+// The shape of nested lists, and the kinds of their numbers; every list of one depth must have the same length.
+void literal_shape(const Literal& value, int depth, Shape& shape, unsigned* kinds) {
   if (value.kind() != Literal::Kind::kList) {
     CAPSTAN_CHECK(depth == shape.rank(), ShapeError, "constant: lists of different depth");
-    *any_float |= value.kind() == Literal::Kind::kFloat;
-    *any_int |= value.kind() == Literal::Kind::kInt;
+    *kinds |= kind_bit(value.kind());
     return;
   }
   const auto length = static_cast<std::int64_t>(value.list().size());
   CAPSTAN_CHECK(depth < shape.rank() && shape[depth] == length, ShapeError, "constant: lists of different length, ",
                 depth < shape.rank() ? shape[depth] : 0, " and ", length);
-  for (const Literal& item : value.list()) literal_shape(item, depth + 1, shape, any_float, any_int);
+  for (const Literal& item : value.list()) literal_shape(item, depth + 1, shape, kinds);
 }
 
 void write_literal(const Literal& value, DType dtype, std::byte*& out) {
@@ -143,10 +190,15 @@ void write_literal(const Literal& value, DType dtype, std::byte*& out) {
     for (const Literal& item : value.list()) write_literal(item, dtype, out);
     return;
   }
+  if (value.kind() == Literal::Kind::kComplex64 || value.kind() == Literal::Kind::kComplex128) {
+    write_number(std::complex<double>(value.number(), value.imaginary()), dtype, out);
+    out += size_of(dtype);
+    return;
+  }
   const Operand number = value.kind() == Literal::Kind::kFloat ? Operand(value.number())
                          : value.kind() == Literal::Kind::kInt ? Operand(static_cast<long>(value.integer()))
                                                                : Operand(value.integer() != 0);
-  CAPSTAN_CHECK(value.kind() != Literal::Kind::kFloat || is_floating(dtype), ValueError, "constant: the number ",
+  CAPSTAN_CHECK(value.kind() != Literal::Kind::kFloat || is_differentiable(dtype), ValueError, "constant: the number ",
                 value.number(), " does not fit ", dtype);
   const Tensor element = dtype == DType::kInt64 ? to_tensor(number, dtype) : scalar(number.number(), dtype);
   std::memcpy(out, element.raw_data(), size_of(dtype));
@@ -159,14 +211,9 @@ Tensor make_constant(const Literal& value, const DType* asked) {
     shape.push_back(static_cast<std::int64_t>(level->list().size()));
     if (level->list().empty()) break;
   }
-  bool any_float = false;
-  bool any_int = false;
-  literal_shape(value, 0, shape, &any_float, &any_int);
-  const bool no_numbers = shape.size() == 0;
-  const DType dtype = asked != nullptr          ? *asked
-                      : any_float || no_numbers ? DType::kFloat32
-                      : any_int                 ? DType::kInt32
-                                                : DType::kBool;
+  unsigned kinds = 0;
+  literal_shape(value, 0, shape, &kinds);
+  const DType dtype = asked != nullptr ? *asked : dtype_of_kinds(kinds);
   Tensor tensor = new_tensor(dtype, shape);
   auto* out = static_cast<std::byte*>(mutable_raw_data(tensor));
   write_literal(value, dtype, out);

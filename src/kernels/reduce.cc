@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -430,6 +431,20 @@ void reduce_axis(int, ReduceStep step, std::int64_t outer, std::int64_t n, std::
   }
 }
 
+// Products of complex numbers, in the order in which they lie; other steps never come here (see reduce_complex).
+template <class T>
+void reduce_axis(int, ReduceStep, std::int64_t outer, std::int64_t n, std::int64_t inner, const std::complex<T>* in,
+                 std::complex<T>* out) {
+  for (std::int64_t o = 0; o < outer; ++o) {
+    std::complex<T>* to = out + o * inner;
+    std::fill_n(to, inner, std::complex<T>(1));
+    for (std::int64_t i = 0; i < n; ++i) {
+      const std::complex<T>* from = in + (o * n + i) * inner;
+      for (std::int64_t j = 0; j < inner; ++j) to[j] *= from[j];
+    }
+  }
+}
+
 template <class T>
 void finish(Reduction reduction, std::int64_t reduced, std::int64_t kept, T* out) {
   if (reduction == Reduction::kMean) {
@@ -439,7 +454,7 @@ void finish(Reduction reduction, std::int64_t reduced, std::int64_t kept, T* out
       for (std::int64_t i = 0; i < kept; ++i) {
         out[i] = reduced == 0 ? std::numeric_limits<T>::quiet_NaN() : out[i] / count;
       }
-    } else {
+    } else if constexpr (std::is_integral_v<T>) {
       for (std::int64_t i = 0; i < kept && reduced != 0; ++i) {
         out[i] = static_cast<T>(static_cast<std::int64_t>(out[i]) / reduced);
       }
@@ -508,6 +523,17 @@ void reduce_typed(int set, Reduction reduction, const ReduceShape& whole, const 
   finish(reduction, reduced, kept, out);
 }
 
+// Complex numbers. Sums and means are those of the parts: to the kernels they are an innermost axis that is kept.
+template <class T>
+void reduce_complex(int set, Reduction reduction, ReduceShape shape, const void* in, void* out) {
+  if (reduction == Reduction::kProduct) {
+    reduce_typed(set, reduction, shape, static_cast<const std::complex<T>*>(in), static_cast<std::complex<T>*>(out));
+    return;
+  }
+  shape.add(2, false);
+  reduce_typed(set, reduction, shape, static_cast<const T*>(in), static_cast<T*>(out));
+}
+
 }  // namespace
 
 void reduce_with(int instruction_set, Reduction reduction, DType dtype, const ReduceShape& shape, const void* in,
@@ -539,6 +565,10 @@ void reduce_with(int instruction_set, Reduction reduction, DType dtype, const Re
     }
     case DType::kBool:
       return run(bool{});
+    case DType::kComplex64:
+      return reduce_complex<float>(instruction_set, reduction, shape, in, out);
+    case DType::kComplex128:
+      return reduce_complex<double>(instruction_set, reduction, shape, in, out);
     case DType::kBFloat16: {
       const std::int64_t kept = shape.kept_count();
       const std::int64_t count = kept * shape.reduced_count();

@@ -10,7 +10,7 @@
 // row has 16 (float32) or 8 (float64) partial results over blocks of at most 1024 elements, blocks
 // are joined by halving, and a column has 4 partial results over blocks of 256 rows. So the error
 // of a float32 sum grows with the logarithm of its length, not with the length. bfloat16 is
-// computed in float32 and rounded once; integers wrap around.
+// computed in float32 and rounded once; integers wrap around. Complex numbers have sums, means and products.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ enum class Reduction : std::uint8_t {
 
 // The axes of a reduction, outermost first, built with add().
 struct ReduceShape {
-  static constexpr int kMaxAxes = 8;
+  static constexpr int kMaxAxes = 9;  // those of a tensor, and the parts of complex numbers
   std::int64_t length[kMaxAxes] = {};
   bool reduced[kMaxAxes] = {};
   int axes = 0;

@@ -20,6 +20,11 @@ constexpr std::int64_t kTaskBytes = 1 << 18;
 // Side of a transposed tile, in elements.
 constexpr std::int64_t kTile = 32;
 
+// An element of complex128.
+struct Bytes16 {
+  std::uint64_t part[2];
+};
+
 template <class T>
 void copy_steps(T* to, const T* from, const CopyAxis& axis) {
   for (std::int64_t i = 0; i < axis.length; ++i) to[i * axis.to] = from[i * axis.from];
@@ -77,14 +82,16 @@ RunFunction run_function(std::size_t size) {
   return size == 1   ? &copy_run<std::uint8_t>
          : size == 2 ? &copy_run<std::uint16_t>
          : size == 4 ? &copy_run<std::uint32_t>
-                     : &copy_run<std::uint64_t>;
+         : size == 8 ? &copy_run<std::uint64_t>
+                     : &copy_run<Bytes16>;
 }
 
 TileFunction tile_function(std::size_t size) {
   return size == 1   ? &copy_tiles<std::uint8_t>
          : size == 2 ? &copy_tiles<std::uint16_t>
          : size == 4 ? &copy_tiles<std::uint32_t>
-                     : &copy_tiles<std::uint64_t>;
+         : size == 8 ? &copy_tiles<std::uint64_t>
+                     : &copy_tiles<Bytes16>;
 }
 
 // Positions [first, last) of the outermost `outer` axes; body(to, from) does the rest.

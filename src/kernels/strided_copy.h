@@ -17,7 +17,7 @@ struct CopyAxis {
 
 inline constexpr int kMaxCopyAxes = 16;
 
-// Copies elements of `size` bytes (1, 2, 4 or 8) for all positions along the axes, outermost first.
+// Copies elements of `size` bytes (1, 2, 4, 8 or 16) for all positions along the axes, outermost first.
 // Destinations must not overlap each other or the source. Large copies run on the thread pool.
 void strided_copy(void* to, const void* from, std::span<const CopyAxis> axes, std::size_t size);
 

@@ -36,6 +36,7 @@ namespace capstan {
 namespace HWY_NAMESPACE {
 
 struct Sigmoid : UnaryOp {
+  using Complex = Sigmoid;
   static constexpr OpText text{"sigmoid", "1 / (1 + exp(-x))."};
   FORMULA f(X x) { return sigmoid(x); }
   FORMULA df(X g, X, X y) { return g * y * (1.0 - y); }

@@ -19,6 +19,7 @@ namespace capstan {
 namespace HWY_NAMESPACE {
 
 struct Add : BinaryOp {
+  using Complex = Add;
   static constexpr OpText text{"add", "The sum of two tensors."};
   static constexpr Types types = Types::kNumbers;
   FORMULA f(X x, X y) { return x + y; }
@@ -27,6 +28,7 @@ struct Add : BinaryOp {
 };
 
 struct Subtract : BinaryOp {
+  using Complex = Subtract;
   static constexpr OpText text{"subtract", "The difference of two tensors."};
   static constexpr Types types = Types::kNumbers;
   FORMULA f(X x, X y) { return x - y; }
@@ -35,6 +37,7 @@ struct Subtract : BinaryOp {
 };
 
 struct Multiply : BinaryOp {
+  using Complex = Multiply;
   static constexpr OpText text{"multiply", "The product of two tensors, element by element."};
   static constexpr Types types = Types::kNumbers;
   FORMULA f(X x, X y) { return x * y; }
@@ -43,6 +46,7 @@ struct Multiply : BinaryOp {
 };
 
 struct Divide : BinaryOp {
+  using Complex = Divide;
   static constexpr OpText text{"divide", "The quotient of two tensors."};
   static constexpr Domain domain{0.5, 3.0};
   static constexpr Compose compose = &detail::call_function<capstan::divide>;
@@ -53,6 +57,7 @@ struct Divide : BinaryOp {
 
 // The inner select keeps an infinite quotient out of the derivative of the derivative.
 struct DivideNoNan : BinaryOp {
+  using Complex = DivideNoNan;
   static constexpr OpText text{"divide_no_nan", "The quotient, and 0 where the divisor is 0."};
   static constexpr Domain domain{0.5, 3.0};
   FORMULA f(X x, X y) { return select(y == 0.0, 0.0, x / y); }
@@ -65,6 +70,7 @@ struct DivideNoNan : BinaryOp {
 
 // Zeros are special only where a product with zero is not zero, so that second derivatives hold everywhere else.
 struct MultiplyNoNan : BinaryOp {
+  using Complex = MultiplyNoNan;
   static constexpr OpText text{"multiply_no_nan", "The product, and 0 where y is 0 even if x is infinite or NaN."};
   FORMULA f(X x, X y) { return select(y == 0.0 && !is_finite(x), 0.0, x * y); }
   FORMULA da(X g, X, X y, X) { return select(y == 0.0 && !is_finite(g), 0.0, g * y); }
@@ -112,7 +118,9 @@ struct Truncatemod : BinaryOp {
   }
 };
 
+struct PowOfComplex;
 struct Pow : BinaryOp {
+  using Complex = PowOfComplex;
   static constexpr OpText text{"pow", "x to the power of y."};
   static constexpr Types types = Types::kNumbers;
   static constexpr Domain domain{0.5, 2.5};
@@ -121,6 +129,10 @@ struct Pow : BinaryOp {
   FORMULA da(X g, X x, X y, X) { return g * y * pow(x, y - 1.0); }
   // The logarithm counts as 0 where there is none.
   FORMULA db(X g, X x, X, X z) { return g * z * select(x > 0.0, log(select(x > 0.0, x, 1.0)), 0.0); }
+};
+
+struct PowOfComplex : Pow {
+  FORMULA db(X g, X x, X, X z) { return g * z * select(x == 0.0, 0.0, log(select(x == 0.0, 1.0, x))); }
 };
 
 // A tie is the first operand's.
@@ -140,8 +152,11 @@ struct Minimum : BinaryOp {
   FORMULA db(X g, X x, X y, X) { return select(x <= y, 0.0, g); }
 };
 
+struct SquaredDifferenceOfComplex;
 struct SquaredDifference : BinaryOp {
-  static constexpr OpText text{"squared_difference", "The square of the difference."};
+  using Complex = SquaredDifferenceOfComplex;
+  static constexpr OpText text{"squared_difference",
+                               "The square of the difference; of complex numbers that of its magnitude."};
   static constexpr Types types = Types::kNumbers;
   FORMULA f(X x, X y) {
     X difference = x - y;
@@ -149,6 +164,16 @@ struct SquaredDifference : BinaryOp {
   }
   FORMULA da(X g, X x, X y, X) { return 2.0 * g * (x - y); }
   FORMULA db(X g, X x, X y, X) { return -2.0 * g * (x - y); }
+};
+
+// The square of the magnitude, which is not analytic: g and its conjugate both count.
+struct SquaredDifferenceOfComplex : SquaredDifference {
+  FORMULA f(X x, X y) {
+    X difference = x - y;
+    return difference * conj(difference);
+  }
+  FORMULA da(X g, X x, X y, X) { return (g + conj(g)) * conj(x - y); }
+  FORMULA db(X g, X x, X y, X) { return -(g + conj(g)) * conj(x - y); }
 };
 
 struct Atan2 : BinaryOp {
@@ -161,6 +186,7 @@ struct Atan2 : BinaryOp {
 };
 
 struct Xlogy : BinaryOp {
+  using Complex = Xlogy;
   static constexpr OpText text{"xlogy", "x times the logarithm of y, and 0 where x is 0."};
   static constexpr Domain domain{0.5, 3.0};
   FORMULA f(X x, X y) { return select(x == 0.0, 0.0, x * log(y)); }
@@ -169,6 +195,7 @@ struct Xlogy : BinaryOp {
 };
 
 struct Xlog1py : BinaryOp {
+  using Complex = Xlog1py;
   static constexpr OpText text{"xlog1py", "x times the logarithm of 1 + y, and 0 where x is 0."};
   static constexpr Domain domain{0.5, 3.0};
   FORMULA f(X x, X y) { return select(x == 0.0, 0.0, x * log1p(y)); }
@@ -177,6 +204,7 @@ struct Xlog1py : BinaryOp {
 };
 
 struct Xdivy : BinaryOp {
+  using Complex = Xdivy;
   static constexpr OpText text{"xdivy", "x divided by y, and 0 where x is 0."};
   static constexpr Domain domain{0.5, 3.0};
   FORMULA f(X x, X y) { return select(x == 0.0, 0.0, x / y); }

@@ -1,5 +1,6 @@
 // Ops that change nothing but the dtype, or what a tape knows: cast, identity, stop_gradient.
 #include <cmath>
+#include <complex>
 #include <cstring>
 #include <limits>
 
@@ -26,11 +27,21 @@ constexpr AttributeType kCastAttributes =
     attribute_type<CastAttributes>({field<&CastAttributes::dtype>("dtype", true)});
 
 // One element. Floating numbers lose their fraction; those that an integer type cannot hold give its nearest value, NaN
-// gives 0. Integers wrap around.
+// gives 0. Integers wrap around. A complex number that becomes a real one loses its imaginary part.
 template <class To, class From>
 To convert(From value) {
   if constexpr (std::is_same_v<From, To>) {
     return value;
+  } else if constexpr (is_complex(kDTypeOf<From>)) {
+    if constexpr (is_complex(kDTypeOf<To>)) {
+      return To(value);
+    } else if constexpr (std::is_same_v<To, bool>) {
+      return value != From{};
+    } else {
+      return convert<To>(value.real());
+    }
+  } else if constexpr (is_complex(kDTypeOf<To>)) {
+    return To(convert<typename To::value_type>(value));
   } else if constexpr (std::is_same_v<From, BFloat16>) {
     return convert<To>(static_cast<float>(value));
   } else if constexpr (std::is_same_v<To, BFloat16>) {
@@ -77,6 +88,10 @@ ConvertRun run_to(DType to) {
       return &convert_run<From, std::uint8_t>;
     case DType::kBool:
       return &convert_run<From, bool>;
+    case DType::kComplex64:
+      return &convert_run<From, std::complex<float>>;
+    case DType::kComplex128:
+      return &convert_run<From, std::complex<double>>;
   }
   return nullptr;
 }
@@ -97,6 +112,10 @@ ConvertRun find_run(DType from, DType to) {
       return run_to<std::uint8_t>(to);
     case DType::kBool:
       return run_to<bool>(to);
+    case DType::kComplex64:
+      return run_to<std::complex<float>>(to);
+    case DType::kComplex128:
+      return run_to<std::complex<double>>(to);
   }
   return nullptr;
 }
@@ -120,10 +139,11 @@ void cast_kernel(const Call& call, std::span<Tensor> outputs) {
   });
 }
 
-// Integers carry no gradient, in either direction.
+// Integers carry no gradient, in either direction. Back from a complex cotangent to a real one the real part remains.
 void cast_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
   const DType from = call.input(0).dtype();
-  if (is_floating(from) && is_floating(call.cotangent().dtype())) cotangents[0] = cast(call.cotangent(), from);
+  if (is_differentiable(from) && is_differentiable(call.cotangent().dtype()))
+    cotangents[0] = cast(call.cotangent(), from);
 }
 
 // --- identity and stop_gradient ---
@@ -270,6 +290,8 @@ Tensor cast(Operand x, DType dtype) {
 
 Tensor saturate_cast(Operand x, DType dtype) {
   const Tensor value = to_tensor(x);
+  CAPSTAN_CHECK(!is_complex(value.dtype()) && !is_complex(dtype), DTypeError, "saturate_cast: dtype ",
+                is_complex(dtype) ? dtype : value.dtype(), " is not supported", arguments({{"x", value}}));
   const Range from = range_of(value.dtype());
   const Range to = range_of(dtype);
   Tensor clipped = value;

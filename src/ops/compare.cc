@@ -23,12 +23,14 @@ struct Comparison : BinaryOp {
 };
 
 struct Equal : Comparison {
+  using Complex = Equal;
   static constexpr OpText text{"equal", "True where two elements are equal."};
   static constexpr Types types = Types::kAll;
   PREDICATE f(X x, X y) { return x == y; }
 };
 
 struct NotEqual : Comparison {
+  using Complex = NotEqual;
   static constexpr OpText text{"not_equal", "True where two elements differ."};
   static constexpr Types types = Types::kAll;
   PREDICATE f(X x, X y) { return x != y; }
@@ -84,16 +86,19 @@ struct LogicalNot : Predicate {
 };
 
 struct IsNan : Predicate {
+  using Complex = IsNan;
   static constexpr OpText text{"is_nan", "True where x is not a number."};
   PREDICATE f(X x) { return is_nan(x); }
 };
 
 struct IsInf : Predicate {
+  using Complex = IsInf;
   static constexpr OpText text{"is_inf", "True where x is infinite."};
   PREDICATE f(X x) { return is_inf(x); }
 };
 
 struct IsFinite : Predicate {
+  using Complex = IsFinite;
   static constexpr OpText text{"is_finite", "True where x is neither infinite nor NaN."};
   PREDICATE f(X x) { return is_finite(x); }
 };
@@ -169,7 +174,7 @@ template <class T>
 constexpr void fill_where(LoopTable& table) {
   constexpr int dtype = static_cast<int>(kDTypeOf<T>);
   table.forward[dtype] = &where_forward<T>;
-  if constexpr (is_floating(kDTypeOf<T>)) {
+  if constexpr (is_differentiable(kDTypeOf<T>)) {
     table.vjp[1][dtype] = &where_vjp<T, 1>;
     table.vjp[2][dtype] = &where_vjp<T, 2>;
   }
@@ -184,6 +189,10 @@ inline constexpr LoopTable kWhereTable = [] {
   fill_where<std::int64_t>(table);
   fill_where<std::uint8_t>(table);
   fill_where<bool>(table);
+  if constexpr (HWY_TARGET == HWY_SCALAR) {
+    fill_where<std::complex<float>>(table);
+    fill_where<std::complex<double>>(table);
+  }
   return table;
 }();
 
@@ -224,6 +233,7 @@ const OpTest kWhereTest = [] {
   OpTest test;
   test.domain = {-2.0, 2.0};
   test.value = [](const double* x, const double*) { return x[0] != 0 ? x[1] : x[2]; };
+  test.complex_value = [](const std::complex<double>* x, const double*) { return x[0] != 0.0 ? x[1] : x[2]; };
   return test;
 }();
 

@@ -117,7 +117,7 @@ constexpr AttributeType kRangeAttributes = attribute_type<RangeAttributes>(
 
 void infer_range(const Call& call, OutputSpecs& outputs) {
   const auto& [start, limit, delta, dtype] = call.attributes<RangeAttributes>();
-  CAPSTAN_CHECK(dtype != DType::kBool, DTypeError, "range: dtype bool is not supported");
+  CAPSTAN_CHECK(dtype < DType::kBool, DTypeError, "range: dtype ", dtype, " is not supported");
   CAPSTAN_CHECK(std::isfinite(start) && std::isfinite(limit) && std::isfinite(delta), ValueError,
                 "range: not finite, from ", start, " to ", limit, " by ", delta);
   CAPSTAN_CHECK(delta != 0, ValueError, "range: delta is 0, from ", start, " to ", limit);
@@ -193,7 +193,8 @@ DType end_dtype(const Operand& start, const Operand& stop) {
   return DType::kFloat32;
 }
 Tensor end_point(const Operand& operand, DType dtype) {
-  return operand.is_literal() ? scalar(operand.number(), dtype) : to_tensor(operand);
+  return operand.is_literal() && !operand.is_complex_literal() ? scalar(operand.number(), dtype)
+                                                               : to_tensor(operand, dtype);
 }
 
 // --- Samples and references ---

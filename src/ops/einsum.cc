@@ -331,7 +331,10 @@ void einsum_reference(const std::vector<ReferenceTensor>& inputs, const Attribut
   }
   outputs = {out};
 }
-const OpTest kEinsumTest = {.samples = einsum_samples, .reference = einsum_reference};
+const OpTest kEinsumTest = {.samples = einsum_samples,
+                            .reference = einsum_reference,
+                            .over_complex = OverComplex::kProduct,
+                            .dtypes = {float32, float64, bfloat16, complex64, complex128}};
 
 #endif
 

@@ -23,6 +23,7 @@
 #include "hwy/highway.h"
 
 #include "src/kernels/vector_math-inl.h"
+#include "src/ops/formula_op-inl.h"
 
 #if defined(CAPSTAN_OPS_ELEMENTWISE_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef CAPSTAN_OPS_ELEMENTWISE_INL_H
@@ -147,167 +148,6 @@ CAPSTAN_BINARY_PRIMITIVES(CAPSTAN_V_BINARY)
 #undef CAPSTAN_V_UNARY
 #undef CAPSTAN_V_PREDICATE
 #undef CAPSTAN_V_BINARY
-
-// --- Calling a formula ---
-//
-// In the target's region as well: a function outside it could neither be inlined into a loop nor pass vectors.
-
-// The value of F at x[0], x[1]; the parameters are doubles from the attributes.
-template <class F>
-struct ForwardCall {
-  const double* parameters;
-
-  template <class X>
-  HWY_INLINE constexpr auto operator()(const X* x) const {
-    if constexpr (F::parameters == 0)
-      return call(x);
-    else if constexpr (F::parameters == 1)
-      return call(x, parameters[0]);
-    else
-      return call(x, parameters[0], parameters[1]);
-  }
-  template <class X, class... P>
-  static HWY_INLINE constexpr auto call(const X* x, P... p) {
-    if constexpr (F::arity == 1)
-      return F::f(x[0], p...);
-    else
-      return F::f(x[0], x[1], p...);
-  }
-};
-
-// The derivative for input I; values are {g, x0, x1, unused, y} as in LoopArgs::in.
-template <class F, int I>
-struct DerivativeCall {
-  const double* parameters;
-
-  template <class X>
-  HWY_INLINE constexpr X operator()(const X* v) const {
-    if constexpr (F::parameters == 0)
-      return call(v);
-    else if constexpr (F::parameters == 1)
-      return call(v, parameters[0]);
-    else
-      return call(v, parameters[0], parameters[1]);
-  }
-  template <class X, class... P>
-  static HWY_INLINE constexpr X call(const X* v, P... p) {
-    if constexpr (F::arity == 1)
-      return F::df(v[0], v[1], v[4], p...);
-    else if constexpr (I == 0)
-      return F::da(v[0], v[1], v[2], v[4], p...);
-    else
-      return F::db(v[0], v[1], v[2], v[4], p...);
-  }
-};
-
-// The formula, or its derivative for input I, as data; the inputs are the first steps.
-template <class F, int I>
-constexpr int record_derivative(Recording& recording) {
-  Micro v[5];
-  for (int i = 0; i < 5; ++i) v[i] = {&recording, recording.add(MicroOp::kInput, i)};
-  const Micro p{&recording, recording.add(MicroOp::kParameter)};
-  if constexpr (F::parameters == 0)
-    return DerivativeCall<F, I>::call(v).id;
-  else if constexpr (F::parameters == 1)
-    return DerivativeCall<F, I>::call(v, p).id;
-  else
-    return DerivativeCall<F, I>::call(v, p, p).id;
-}
-template <class F>
-constexpr int record_forward(Recording& recording) {
-  Micro v[2];
-  for (int i = 0; i < 2; ++i) v[i] = {&recording, recording.add(MicroOp::kInput, i)};
-  const Micro p{&recording, recording.add(MicroOp::kParameter)};
-  if constexpr (F::parameters == 0)
-    return ForwardCall<F>::call(v).id;
-  else if constexpr (F::parameters == 1)
-    return ForwardCall<F>::call(v, p).id;
-  else
-    return ForwardCall<F>::call(v, p, p).id;
-}
-
-// What the derivative for input I reads, and whether it is the cotangent itself.
-template <class F, int I>
-constexpr std::uint8_t derivative_reads(bool* passes = nullptr) {
-  Recording recording;
-  const int result = record_derivative<F, I>(recording);
-  if (passes != nullptr) *passes = result == 0;
-  return recording.reads(result);
-}
-
-// How dear a formula is, in steps.
-template <class F, int I>
-constexpr int derivative_steps() {
-  Recording recording;
-  record_derivative<F, I>(recording);
-  return recording.cost();
-}
-template <class F>
-constexpr int forward_steps() {
-  Recording recording;
-  record_forward<F>(recording);
-  return recording.cost();
-}
-
-// The rule in library ops.
-template <class F>
-void formula_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
-  const auto* parameters = static_cast<const double*>(call.attribute_data());
-  const auto derive = [&]<int I>() {
-    if (!call.needs(I)) return;
-    constexpr std::uint8_t reads = derivative_reads<F, I>();
-    Rule v[5];
-    v[0].t = call.cotangent();
-    if constexpr ((reads & kReadsInput0) != 0) v[1].t = call.input(0);
-    if constexpr ((reads & kReadsInput1) != 0) v[2].t = call.input(1);
-    if constexpr ((reads & kReadsOutput) != 0) v[4].t = call.output();
-    cotangents[I] = DerivativeCall<F, I>{parameters}(v).t;
-  };
-  derive.template operator()<0>();
-  if constexpr (F::arity == 2) derive.template operator()<1>();
-}
-
-// What tests need of a formula: the value and the derivatives on one element, in float64.
-template <class F>
-inline const OpTest kFormulaTest = [] {
-  OpTest test;
-  test.domain = F::domain;
-  test.value = [](const double* x, const double* parameters) {
-    using T = std::conditional_t<F::types == Types::kBool, bool, double>;
-    Scalar<T> v[3];
-    for (int i = 0; i < F::arity; ++i) v[i].v = static_cast<T>(x[i]);
-    return static_cast<double>(ForwardCall<F>{parameters}(v).v);
-  };
-  return test;
-}();
-
-// The OpDef of a formula.
-template <class F>
-constexpr OpDef elementwise_op(const LoopTable* const* loops, const OpTest* test = nullptr) {
-  OpDef op;
-  op.name = F::text.name;
-  op.text = F::text.text;
-  op.kind = OpKind::kElementwise;
-  op.flags = static_cast<std::uint16_t>(F::flags | (F::boolean ? kBooleanResult : 0) |
-                                        (F::differentiable ? 0 : kNotDifferentiable));
-  op.arity = F::arity;
-  op.input_names = F::input_names;
-  op.attributes = F::attributes;
-  op.loops = loops;
-  if constexpr (F::differentiable) {
-    bool passes = false;
-    op.reads[0] = derivative_reads<F, 0>(&passes);
-    if (passes) op.passes = static_cast<std::uint8_t>(op.passes | 1);
-    if constexpr (F::arity == 2) {
-      op.reads[1] = derivative_reads<F, 1>(&passes);
-      if (passes) op.passes = static_cast<std::uint8_t>(op.passes | 2);
-    }
-    op.vjp = &formula_vjp<F>;
-  }
-  op.compose = F::compose;
-  op.test = test;
-  return op;
-}
 
 // --- Loops over float32 and float64 ---
 
@@ -450,7 +290,7 @@ HWY_INLINE void vector_run(const LoopArgs& args, const Formula formula) {
   }
 }
 
-// The same, one element at a time, for integers, bool and bfloat16 (which computes in float).
+// The same, one element at a time, for integers, bool, complex numbers and bfloat16 (which computes in float).
 template <unsigned kReads, bool kAccumulate, class In, class Out, class Formula>
 HWY_INLINE void scalar_run(const LoopArgs& args, const Formula formula) {
   using C = std::conditional_t<std::is_same_v<In, BFloat16>, float, In>;
@@ -515,6 +355,47 @@ constexpr void fill_loops(LoopTable& table) {
   }
 }
 
+// The derivative of an analytic formula as TensorFlow has it.
+template <class F, int I>
+struct ConjugateDerivativeCall {
+  const double* parameters;
+
+  template <class X>
+  HWY_INLINE X operator()(const X* v) const {
+    const X conjugate[5] = {conj(v[0]), v[1], v[2], v[3], v[4]};
+    return conj(DerivativeCall<F, I>{parameters}(conjugate));
+  }
+};
+
+// F is a formula for complex numbers, T complex. One set of loops serves every instruction set.
+template <class F, class T>
+void complex_forward_loop(const LoopArgs& args) {
+  constexpr unsigned reads = (1u << F::arity) - 1;
+  scalar_run<reads, false, T, std::conditional_t<F::boolean, bool, T>>(args, ForwardCall<F>{args.parameters});
+}
+template <class F, int I, class T>
+void complex_vjp_loop(const LoopArgs& args) {
+  constexpr unsigned reads = derivative_reads<F, I>();
+  const ConjugateDerivativeCall<F, I> formula{args.parameters};
+  if (args.accumulate) {
+    scalar_run<reads, true, T, T>(args, formula);
+  } else {
+    scalar_run<reads, false, T, T>(args, formula);
+  }
+}
+
+template <class F, class T>
+constexpr void fill_complex_loops(LoopTable& table) {
+  if constexpr (!std::is_void_v<F> && HWY_TARGET == HWY_SCALAR) {
+    constexpr int dtype = static_cast<int>(kDTypeOf<T>);
+    table.forward[dtype] = &complex_forward_loop<F, T>;
+    if constexpr (F::differentiable) {
+      table.vjp[0][dtype] = &complex_vjp_loop<F, 0, T>;
+      if constexpr (F::arity == 2) table.vjp[1][dtype] = &complex_vjp_loop<F, 1, T>;
+    }
+  }
+}
+
 template <class F>
 constexpr LoopTable make_loops() {
   LoopTable table{};
@@ -525,6 +406,8 @@ constexpr LoopTable make_loops() {
   fill_loops<F, std::int64_t>(table);
   fill_loops<F, std::uint8_t>(table);
   fill_loops<F, bool>(table);
+  fill_complex_loops<typename F::Complex, std::complex<float>>(table);
+  fill_complex_loops<typename F::Complex, std::complex<double>>(table);
   return table;
 }
 

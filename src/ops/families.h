@@ -15,6 +15,7 @@ OpFamily trigonometry_ops();      // trigonometry.cc: trigonometric and hyperbol
 OpFamily compare_ops();           // compare.cc: comparison, logic, selection
 OpFamily activation_ops();        // activation.cc
 OpFamily cast_ops();              // cast.cc
+OpFamily complex_ops();           // complex.cc: complex numbers and their parts
 OpFamily reduce_ops();            // reduce.cc: sums, extrema, truth values, positions of extrema
 OpFamily reduce_composite_ops();  // reduce_composites.cc: variance, logsumexp, counts
 OpFamily scan_ops();              // scan.cc: cumulative sums and products, segments

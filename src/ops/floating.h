@@ -16,4 +16,12 @@ inline Tensor floating_operand(std::string_view op, Operand operand) {
   return x;
 }
 
+// The same for composites that take complex numbers as well.
+inline Tensor differentiable_operand(std::string_view op, Operand operand) {
+  Tensor x = to_tensor(operand);
+  CAPSTAN_CHECK(is_differentiable(x.dtype()), DTypeError, op, ": dtype ", x.dtype(), " is not supported",
+                arguments({{"x", x}}));
+  return x;
+}
+
 }  // namespace capstan

@@ -15,6 +15,8 @@
 //   - Micro: a recorder at compile time, which turns the formula into data. From it follows what a derivative reads,
 //   and
 //     so what a tape saves; nobody declares that.
+// Over complex numbers a formula is taken to be analytic: its derivative is then the same formula, and the cotangent is
+// conj(df(conj(g), x, y)), which is the convention of TensorFlow. See UnaryOp::Complex.
 // So a formula has no branches (select only), plain literals, and only the functions listed below.
 #pragma once
 
@@ -66,7 +68,7 @@ struct OpText {
   std::string_view text;
 };
 
-// Which dtypes an elementwise op takes.
+// Which real dtypes an elementwise op takes.
 enum class Types : std::uint8_t { kFloating, kNumbers, kIntegers, kAll, kBool };
 
 constexpr bool takes(Types types, DType dtype) {
@@ -74,13 +76,13 @@ constexpr bool takes(Types types, DType dtype) {
     case Types::kFloating:
       return is_floating(dtype);
     case Types::kNumbers:
-      return dtype != DType::kBool;
+      return dtype < DType::kBool;
     case Types::kIntegers:
       return is_integer(dtype);
     case Types::kBool:
       return dtype == DType::kBool;
     default:
-      return true;
+      return dtype <= DType::kBool;
   }
 }
 
@@ -95,6 +97,8 @@ struct UnaryOp {
   static constexpr std::string_view input_names = "x";
   static constexpr const AttributeType* attributes = nullptr;
   static constexpr Domain domain{};
+  // The formula that complex numbers follow: itself, another with the same name, or void if the op does not take them.
+  using Complex = void;
   // What a call by name runs where the public function does more than the loop: checks, or another dtype.
   static constexpr Compose compose = nullptr;
 };
@@ -113,6 +117,15 @@ struct Scalar {
 };
 
 namespace detail {
+// A literal of a formula as an element.
+template <class T>
+constexpr T number_as(double number) {
+  if constexpr (requires { typename T::value_type; }) {
+    return T(static_cast<typename T::value_type>(number));
+  } else {
+    return static_cast<T>(number);
+  }
+}
 // Integer arithmetic wraps around instead of being undefined.
 template <class T>
 constexpr T wrap_add(T a, T b) {
@@ -150,18 +163,18 @@ constexpr T checked_divide(T a, T b) {
 }
 }  // namespace detail
 
-#define CAPSTAN_SCALAR_OPERATOR(op, function)                   \
-  template <class T>                                            \
-  constexpr Scalar<T> operator op(Scalar<T> a, Scalar<T> b) {   \
-    return Scalar<T>(detail::function(a.v, b.v));               \
-  }                                                             \
-  template <class T>                                            \
-  constexpr Scalar<T> operator op(Scalar<T> a, double b) {      \
-    return Scalar<T>(detail::function(a.v, static_cast<T>(b))); \
-  }                                                             \
-  template <class T>                                            \
-  constexpr Scalar<T> operator op(double a, Scalar<T> b) {      \
-    return Scalar<T>(detail::function(static_cast<T>(a), b.v)); \
+#define CAPSTAN_SCALAR_OPERATOR(op, function)                         \
+  template <class T>                                                  \
+  constexpr Scalar<T> operator op(Scalar<T> a, Scalar<T> b) {         \
+    return Scalar<T>(detail::function(a.v, b.v));                     \
+  }                                                                   \
+  template <class T>                                                  \
+  constexpr Scalar<T> operator op(Scalar<T> a, double b) {            \
+    return Scalar<T>(detail::function(a.v, detail::number_as<T>(b))); \
+  }                                                                   \
+  template <class T>                                                  \
+  constexpr Scalar<T> operator op(double a, Scalar<T> b) {            \
+    return Scalar<T>(detail::function(detail::number_as<T>(a), b.v)); \
   }
 CAPSTAN_SCALAR_OPERATOR(+, wrap_add)
 CAPSTAN_SCALAR_OPERATOR(-, wrap_subtract)
@@ -182,7 +195,7 @@ constexpr Scalar<T> operator-(Scalar<T> x) {
   }                                                              \
   template <class T>                                             \
   constexpr Scalar<bool> operator op(Scalar<T> a, double b) {    \
-    return Scalar<bool>(a.v op static_cast<T>(b));               \
+    return Scalar<bool>(a.v op detail::number_as<T>(b));         \
   }
 CAPSTAN_SCALAR_COMPARISON(==)
 CAPSTAN_SCALAR_COMPARISON(!=)
@@ -200,11 +213,11 @@ constexpr Scalar<T> select(Scalar<bool> c, Scalar<T> a, Scalar<T> b) {
 }
 template <class T>
 constexpr Scalar<T> select(Scalar<bool> c, Scalar<T> a, double b) {
-  return c.v ? a : Scalar<T>(static_cast<T>(b));
+  return c.v ? a : Scalar<T>(detail::number_as<T>(b));
 }
 template <class T>
 constexpr Scalar<T> select(Scalar<bool> c, double a, Scalar<T> b) {
-  return c.v ? Scalar<T>(static_cast<T>(a)) : b;
+  return c.v ? Scalar<T>(detail::number_as<T>(a)) : b;
 }
 template <class T>
 constexpr Scalar<T> zero_of(Scalar<T>) {
@@ -215,10 +228,15 @@ namespace detail {
 // The functions on single numbers, in their own precision or in double; see src/kernels/scalar_math.h for those the
 // standard library lacks.
 
-// The `compose` of an op of two arguments whose public function is `function`.
+// The `compose` of an op whose public function is `function`.
 template <Tensor (*function)(Operand, Operand)>
 void call_function(std::span<const Operand> inputs, const void*, std::vector<Tensor>& outputs) {
   outputs.push_back(function(inputs[0], inputs[1]));
+}
+
+template <Tensor (*function)(Operand)>
+void call_function(std::span<const Operand> inputs, const void*, std::vector<Tensor>& outputs) {
+  outputs.push_back(function(inputs[0]));
 }
 
 template <class T>
@@ -378,6 +396,12 @@ Scalar<T> truncatemod(Scalar<T> a, Scalar<T> b) {
   return Scalar<T>(detail::scalar_truncatemod(a.v, b.v));
 }
 
+}  // namespace capstan
+
+#include "src/ops/complex_scalar.h"
+
+namespace capstan {
+
 // --- Micro: the formula as data ---
 
 enum class MicroOp : std::uint8_t {
@@ -400,6 +424,7 @@ enum class MicroOp : std::uint8_t {
   kNot,
   kSelect,
   kZero,
+  kConj,
 #define CAPSTAN_MICRO(name) k_##name,
   CAPSTAN_UNARY_PRIMITIVES(CAPSTAN_MICRO) CAPSTAN_PREDICATES(CAPSTAN_MICRO) CAPSTAN_BINARY_PRIMITIVES(CAPSTAN_MICRO)
 #undef CAPSTAN_MICRO
@@ -484,6 +509,7 @@ constexpr Micro select(Micro c, Micro a, Micro b) {
 constexpr Micro select(Micro c, Micro a, double b) { return select(c, a, micro_literal(c.recording, b)); }
 constexpr Micro select(Micro c, double a, Micro b) { return select(c, micro_literal(c.recording, a), b); }
 constexpr Micro zero_of(Micro a) { return micro(a, MicroOp::kZero); }
+constexpr Micro conj(Micro a) { return micro(a, MicroOp::kConj); }
 #define CAPSTAN_MICRO_UNARY(name) \
   constexpr Micro name(Micro a) { return micro(a, MicroOp::k_##name); }
 #define CAPSTAN_MICRO_BINARY(name) \
@@ -523,6 +549,7 @@ inline Rule select(const Rule& c, const Rule& a, const Rule& b) { return {where(
 inline Rule select(const Rule& c, const Rule& a, double b) { return {where(c.t, a.t, b)}; }
 inline Rule select(const Rule& c, double a, const Rule& b) { return {where(c.t, a, b.t)}; }
 inline Rule zero_of(const Rule& a) { return {zeros_like(a.t)}; }
+inline Rule conj(const Rule& a) { return {capstan::conj(Operand(a.t))}; }
 #define CAPSTAN_RULE_UNARY(name) \
   inline Rule name(const Rule& a) { return {capstan::name(Operand(a.t))}; }
 #define CAPSTAN_RULE_BINARY(name) \

@@ -202,7 +202,10 @@ void tensordot_reference(const std::vector<ReferenceTensor>& inputs, const Attri
   }
   outputs = {out};
 }
-const OpTest kTensordotTest = {.samples = tensordot_samples, .reference = tensordot_reference};
+const OpTest kTensordotTest = {.samples = tensordot_samples,
+                               .reference = tensordot_reference,
+                               .over_complex = OverComplex::kProduct,
+                               .dtypes = {float32, float64, bfloat16, complex64, complex128}};
 #endif
 
 }  // namespace
@@ -281,8 +284,9 @@ void add_n_reference(const std::vector<ReferenceTensor>& inputs, const Attribute
     for (std::size_t i = 0; i < inputs[k].values.size(); ++i) outputs[0].values[i] += inputs[k].values[i];
   }
 }
-const OpTest kAddNTest = {
-    .samples = add_n_samples, .reference = add_n_reference, .dtypes = {float32, float64, bfloat16, int32, int64}};
+const OpTest kAddNTest = {.samples = add_n_samples,
+                          .reference = add_n_reference,
+                          .dtypes = {float32, float64, bfloat16, int32, int64, complex64, complex128}};
 
 std::vector<OpSample> bias_samples() {
   return {

@@ -80,7 +80,7 @@ template <class Visit>
 void for_nonzero(const TensorRef& x, const Visit& visit) {
   const auto scan = [&](const auto* data) {
     for (std::int64_t i = 0; i < x.size(); ++i) {
-      if (data[i] != 0) visit(i);
+      if (data[i] != std::remove_cvref_t<decltype(data[i])>{}) visit(i);
     }
   };
   switch (x.dtype()) {
@@ -96,6 +96,10 @@ void for_nonzero(const TensorRef& x, const Visit& visit) {
       return scan(x.data<std::int64_t>());
     case DType::kUInt8:
       return scan(x.data<std::uint8_t>());
+    case DType::kComplex64:
+      return scan(x.data<std::complex<float>>());
+    case DType::kComplex128:
+      return scan(x.data<std::complex<double>>());
     default:
       return scan(x.data<bool>());
   }

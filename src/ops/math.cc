@@ -8,6 +8,7 @@
 #include "src/ops/elementwise-inl.h"
 
 #include "capstan/ops/math.h"
+#include "src/ops/complex.h"
 #include "src/ops/families.h"
 #include "src/ops/math.h"
 
@@ -16,6 +17,7 @@ namespace capstan {
 namespace HWY_NAMESPACE {
 
 struct Abs : UnaryOp {
+  static constexpr Compose compose = &detail::call_function<capstan::abs>;
   static constexpr OpText text{"abs", "The absolute value."};
   static constexpr Types types = Types::kNumbers;
   static constexpr Domain domain{0.25, 2.0};
@@ -23,15 +25,27 @@ struct Abs : UnaryOp {
   FORMULA df(X g, X x, X) { return g * sign(x); }
 };
 
+struct SignOfComplex;
 struct Sign : UnaryOp {
-  static constexpr OpText text{"sign", "-1, 0 or 1; its gradient is zero."};
+  using Complex = SignOfComplex;
+  static constexpr OpText text{"sign", "-1, 0 or 1, of complex numbers x / |x|; the gradient of real ones is zero."};
   static constexpr Types types = Types::kNumbers;
   static constexpr Domain domain{0.25, 2.0};
   FORMULA f(X x) { return sign(x); }
   FORMULA df(X g, X, X) { return zero_of(g); }
 };
 
+// A step along the number itself does not turn it: what is left of the cotangent is its part across, divided by |x|.
+struct SignOfComplex : Sign {
+  FORMULA df(X g, X x, X y) {
+    X length = select(x == 0.0, 1.0, x * conj(y));
+    X along = g * y;
+    return select(x == 0.0, 0.0, (g - 0.5 * conj(y) * (along + conj(along))) / length);
+  }
+};
+
 struct Negative : UnaryOp {
+  using Complex = Negative;
   static constexpr OpText text{"negative", "The number with its sign changed."};
   static constexpr Types types = Types::kNumbers;
   static constexpr std::uint16_t flags = kKeepsRowSparse;
@@ -40,20 +54,28 @@ struct Negative : UnaryOp {
 };
 
 struct Square : UnaryOp {
+  using Complex = Square;
   static constexpr OpText text{"square", "The square."};
   static constexpr Types types = Types::kNumbers;
   FORMULA f(X x) { return x * x; }
   FORMULA df(X g, X x, X) { return 2.0 * g * x; }
 };
 
+struct SqrtOfComplex;
 struct Sqrt : UnaryOp {
+  using Complex = SqrtOfComplex;
   static constexpr OpText text{"sqrt", "The square root."};
   static constexpr Domain domain{0.1, 4.0};
   FORMULA f(X x) { return sqrt(x); }
   FORMULA df(X g, X, X y) { return select(g == 0.0 && !(y > 0.0), 0.0, 0.5 * g / y); }
 };
 
+struct SqrtOfComplex : Sqrt {
+  FORMULA df(X g, X, X y) { return select(g == 0.0 && y == 0.0, 0.0, 0.5 * g / y); }
+};
+
 struct Rsqrt : UnaryOp {
+  using Complex = Rsqrt;
   static constexpr OpText text{"rsqrt", "One divided by the square root."};
   static constexpr Domain domain{0.1, 4.0};
   FORMULA f(X x) { return rsqrt(x); }
@@ -61,6 +83,7 @@ struct Rsqrt : UnaryOp {
 };
 
 struct Reciprocal : UnaryOp {
+  using Complex = Reciprocal;
   static constexpr OpText text{"reciprocal", "One divided by the number."};
   static constexpr Domain domain{0.25, 4.0};
   FORMULA f(X x) { return 1.0 / x; }
@@ -68,18 +91,21 @@ struct Reciprocal : UnaryOp {
 };
 
 struct Exp : UnaryOp {
+  using Complex = Exp;
   static constexpr OpText text{"exp", "The exponential function."};
   FORMULA f(X x) { return exp(x); }
   FORMULA df(X g, X, X y) { return g * y; }
 };
 
 struct Expm1 : UnaryOp {
+  using Complex = Expm1;
   static constexpr OpText text{"expm1", "The exponential function minus 1, precise near 0."};
   FORMULA f(X x) { return expm1(x); }
   FORMULA df(X g, X x, X) { return g * exp(x); }
 };
 
 struct Log : UnaryOp {
+  using Complex = Log;
   static constexpr OpText text{"log", "The natural logarithm."};
   static constexpr Domain domain{0.25, 4.0};
   FORMULA f(X x) { return log(x); }
@@ -87,6 +113,7 @@ struct Log : UnaryOp {
 };
 
 struct Log1p : UnaryOp {
+  using Complex = Log1p;
   static constexpr OpText text{"log1p", "The natural logarithm of 1 + x, precise near 0."};
   static constexpr Domain domain{-0.75, 4.0};
   FORMULA f(X x) { return log1p(x); }
@@ -187,7 +214,7 @@ CAPSTAN_ELEMENTWISE(kLgamma, Lgamma);
 CAPSTAN_ELEMENTWISE(kDigamma, Digamma);
 CAPSTAN_ELEMENTWISE(kPolygamma, Polygamma);
 
-Tensor abs(Operand x) { return apply(kAbs, x); }
+Tensor abs(Operand x) { return is_complex_operand(x) ? complex_abs(x) : apply(kAbs, x); }
 Tensor sign(Operand x) { return apply(kSign, x); }
 // Of a row-sparse gradient the rows, so that it stays one.
 Tensor negative(Operand x) {

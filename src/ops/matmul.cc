@@ -8,6 +8,7 @@
 
 #include "capstan/ops/array.h"
 #include "capstan/ops/linalg.h"
+#include "capstan/ops/math.h"
 #include "src/core/allocator.h"
 #include "src/core/apply.h"
 #include "src/core/check.h"
@@ -16,13 +17,14 @@
 #include "src/kernels/gemm.h"
 #include "src/kernels/scratch.h"
 #include "src/ops/axes.h"
+#include "src/ops/complex.h"
 #include "src/ops/families.h"
 
 namespace capstan {
 
 namespace {
 
-// For real numbers an adjoint is a transpose.
+// For real numbers an adjoint is a transpose; of complex ones the function takes the conjugate before it calls the op.
 struct MatmulAttributes {
   bool transpose_a = false;
   bool transpose_b = false;
@@ -36,14 +38,18 @@ constexpr AttributeType kMatmulAttributes = attribute_type<MatmulAttributes>(
     {field<&MatmulAttributes::transpose_a>("transpose_a"), field<&MatmulAttributes::transpose_b>("transpose_b"),
      field<&MatmulAttributes::adjoint_a>("adjoint_a"), field<&MatmulAttributes::adjoint_b>("adjoint_b")});
 
+void check_turns(const MatmulAttributes& attributes) {
+  CAPSTAN_CHECK(!(attributes.transpose_a && attributes.adjoint_a) && !(attributes.transpose_b && attributes.adjoint_b),
+                ValueError, "matmul: transpose and adjoint of one operand are both set");
+}
+
 Shape batch_of(const Shape& shape) { return Shape(shape.dims().first(static_cast<std::size_t>(shape.rank() - 2))); }
 
 void infer_matmul(const Call& call, OutputSpecs& outputs) {
   const TensorRef& a = call.input(0);
   const TensorRef& b = call.input(1);
   const auto& attributes = call.attributes<MatmulAttributes>();
-  CAPSTAN_CHECK(!(attributes.transpose_a && attributes.adjoint_a) && !(attributes.transpose_b && attributes.adjoint_b),
-                ValueError, call.op.name, ": transpose and adjoint of one operand are both set");
+  check_turns(attributes);
   CAPSTAN_CHECK(a.dtype() != DType::kBool, DTypeError, call.op.name, ": dtype bool is not supported",
                 arguments({{"a", a}, {"b", b}}));
   const Shape x = a.shape();
@@ -140,6 +146,41 @@ void run_batches(GemmShape shape, const Shape& x, const Shape& y, const Shape& r
   });
 }
 
+// Four real products of the real and imaginary parts, which lie in planes of their own.
+template <class T>
+void multiply_complex(GemmShape shape, const Call& call, const Tensor& out) {
+  const TensorRef& a = call.input(0);
+  const TensorRef& b = call.input(1);
+  const auto planes = static_cast<std::size_t>(2 * (a.size() + b.size() + out.size()));
+  Scratch scratch(ScratchSlot::kCall, planes * sizeof(T));
+  T* const a_real = scratch.as<T>();
+  T* const a_imag = a_real + a.size();
+  T* const b_real = a_imag + a.size();
+  T* const b_imag = b_real + b.size();
+  T* const c_real = b_imag + b.size();
+  T* const c_imag = c_real + out.size();
+  const auto split = [](const TensorRef& x, T* real, T* imag) {
+    const auto* data = x.data<std::complex<T>>();
+    for (std::int64_t i = 0; i < x.size(); ++i) {
+      real[i] = data[i].real();
+      imag[i] = data[i].imag();
+    }
+  };
+  split(a, a_real, a_imag);
+  split(b, b_real, b_imag);
+  const auto product = [&](const T* left, const T* right, T* sum, bool accumulate) {
+    shape.accumulate = accumulate;
+    run_batches<T>(shape, a.shape(), b.shape(), out.shape(), left, right, sum);
+  };
+  product(a_real, b_imag, c_imag, false);
+  product(a_imag, b_real, c_imag, true);
+  product(a_real, b_real, c_real, false);
+  for (std::int64_t i = 0; i < a.size(); ++i) a_imag[i] = -a_imag[i];
+  product(a_imag, b_imag, c_real, true);
+  auto* to = mutable_data<std::complex<T>>(out);
+  for (std::int64_t i = 0; i < out.size(); ++i) to[i] = {c_real[i], c_imag[i]};
+}
+
 void run_matmul(const Call& call, std::span<Tensor> outputs) {
   const TensorRef& a = call.input(0);
   const TensorRef& b = call.input(1);
@@ -171,6 +212,10 @@ void run_matmul(const Call& call, std::span<Tensor> outputs) {
       return run(std::int64_t{});
     case DType::kUInt8:
       return run(std::uint8_t{});
+    case DType::kComplex64:
+      return multiply_complex<float>(shape, call, outputs[0]);
+    case DType::kComplex128:
+      return multiply_complex<double>(shape, call, outputs[0]);
     default: {
       // bfloat16 is multiplied and summed in float32 and rounded once.
       Scratch scratch(ScratchSlot::kCall,
@@ -191,9 +236,15 @@ void vjp_matmul(const VjpCall& call, std::span<Tensor> cotangents) {
   const auto& attributes = call.attributes<MatmulAttributes>();
   const bool turn_a = attributes.turns_a();
   const bool turn_b = attributes.turns_b();
-  const Tensor& a = call.input(0);
-  const Tensor& b = call.input(1);
   const Tensor& g = call.cotangent();
+  Tensor conjugate_a;
+  Tensor conjugate_b;
+  if (is_complex(g.dtype())) {
+    conjugate_a = conj(call.input(0));
+    conjugate_b = conj(call.input(1));
+  }
+  const Tensor& a = conjugate_a.has_value() ? conjugate_a : call.input(0);
+  const Tensor& b = conjugate_b.has_value() ? conjugate_b : call.input(1);
   if (call.needs(0)) {
     cotangents[0] =
         turn_a ? matmul(b, g, {.transpose_a = turn_b, .transpose_b = true}) : matmul(g, b, {.transpose_b = !turn_b});
@@ -282,8 +333,10 @@ void matmul_reference(const std::vector<ReferenceTensor>& inputs, const Attribut
   outputs = {out};
 }
 
-const OpTest kMatmulTest = {
-    .samples = matmul_samples, .reference = matmul_reference, .dtypes = {float32, float64, bfloat16, int32, int64}};
+const OpTest kMatmulTest = {.samples = matmul_samples,
+                            .reference = matmul_reference,
+                            .over_complex = OverComplex::kProduct,
+                            .dtypes = {float32, float64, bfloat16, int32, int64, complex64, complex128}};
 
 #endif
 
@@ -299,11 +352,25 @@ constinit const OpDef kMatmul = {
     .kernel = run_matmul,
     .saves = {.inputs = 3},
     .vjp = vjp_matmul,
+    .compose =
+        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
+          const auto& a = *static_cast<const MatmulAttributes*>(attributes);
+          outputs.push_back(matmul(inputs[0], inputs[1], {a.transpose_a, a.transpose_b, a.adjoint_a, a.adjoint_b}));
+        },
     .test = CAPSTAN_OP_TEST(kMatmulTest),
 };
 
 Tensor matmul(Operand a, Operand b, MatmulOptions options) {
-  const MatmulAttributes attributes{options.transpose_a, options.transpose_b};
+  MatmulAttributes attributes{options.transpose_a, options.transpose_b, options.adjoint_a, options.adjoint_b};
+  if ((options.adjoint_a || options.adjoint_b) && (is_complex_operand(a) || is_complex_operand(b))) [[unlikely]] {
+    check_turns(attributes);
+    Tensor left = to_tensor(a);
+    Tensor right = to_tensor(b);
+    if (options.adjoint_a) left = conj(left);
+    if (options.adjoint_b) right = conj(right);
+    attributes = {attributes.turns_a(), attributes.turns_b()};
+    return apply(kMatmul, left, right, &attributes);
+  }
   return apply(kMatmul, a, b, &attributes);
 }
 
@@ -333,8 +400,10 @@ void matvec_reference(const std::vector<ReferenceTensor>& inputs, const Attribut
   matmul_reference(matrices, attributes, outputs);
   outputs[0].shape = Shape(outputs[0].shape.dims().first(static_cast<std::size_t>(outputs[0].shape.rank() - 1)));
 }
-const OpTest kMatvecTest = {
-    .samples = matvec_samples, .reference = matvec_reference, .dtypes = {float32, float64, int32}};
+const OpTest kMatvecTest = {.samples = matvec_samples,
+                            .reference = matvec_reference,
+                            .over_complex = OverComplex::kProduct,
+                            .dtypes = {float32, float64, int32, complex64, complex128}};
 #endif
 
 }  // namespace

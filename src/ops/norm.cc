@@ -324,8 +324,8 @@ constinit const OpDef kNorm = {
     .attributes = &kNormAttributes,
     .compose =
         [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
-          outputs.push_back(
-              norm_of_order(floating_operand("norm", inputs[0]), *static_cast<const NormAttributes*>(attributes)));
+          outputs.push_back(norm_of_order(differentiable_operand("norm", inputs[0]),
+                                          *static_cast<const NormAttributes*>(attributes)));
         },
     .test = CAPSTAN_OP_TEST(kNormTest),
 };
@@ -417,7 +417,7 @@ NormOrder::NormOrder(double number) : number_(number), kind_(Kind::kNumber) {
 }
 
 Tensor norm(Operand x, NormOrder ord, Axes axis, bool keepdims) {
-  return norm_of_order(floating_operand("norm", x), {.ord = ord, .axis = axis, .keepdims = keepdims});
+  return norm_of_order(differentiable_operand("norm", x), {.ord = ord, .axis = axis, .keepdims = keepdims});
 }
 
 Normalized normalize(Operand x, NormOrder ord, Axes axis) {

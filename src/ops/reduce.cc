@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <complex>
 
 #include "capstan/ops/array.h"
 #include "capstan/ops/math.h"
@@ -13,6 +14,7 @@
 #include "src/core/apply.h"
 #include "src/core/check.h"
 #include "src/core/op_test.h"
+#include "src/ops/complex.h"
 #include "src/ops/families.h"
 #include "src/ops/reduce.h"
 #include "src/ops/reduce_reference.h"
@@ -36,13 +38,14 @@ Tensor restore_axes(const Tensor& reduced, const Tensor& x, const ReduceAttribut
 
 namespace {
 
-enum class Takes : std::uint8_t { kNumbers, kFloating, kBool };
+enum class Takes : std::uint8_t { kNumbers, kOrdered, kFloating, kBool };
 
 template <Takes kTakes>
 void infer_reduction(const Call& call, OutputSpecs& outputs) {
   const TensorRef& x = call.input(0);
   const auto& attributes = call.attributes<ReduceAttributes>();
   const bool takes = kTakes == Takes::kNumbers    ? x.dtype() != DType::kBool
+                     : kTakes == Takes::kOrdered  ? x.dtype() < DType::kBool
                      : kTakes == Takes::kFloating ? is_floating(x.dtype())
                                                   : x.dtype() == DType::kBool;
   CAPSTAN_CHECK(takes, DTypeError, call.op.name, ": dtype ", x.dtype(), " is not supported", arguments({{"x", x}}));
@@ -72,6 +75,11 @@ std::int64_t reduced_count(const Tensor& x, const ReduceAttributes& attributes) 
 double product_of(const std::vector<double>& group) {
   double product = 1;
   for (double x : group) product *= x;
+  return product;
+}
+std::complex<double> complex_product_of(const std::vector<std::complex<double>>& group) {
+  std::complex<double> product = 1;
+  for (const std::complex<double>& x : group) product *= x;
   return product;
 }
 double minimum_of(const std::vector<double>& group) { return *std::min_element(group.begin(), group.end()); }
@@ -111,11 +119,14 @@ double all_of(const std::vector<double>& group) { return std::count(group.begin(
 
 const OpTest kReduceSumTest = {.samples = sum_samples,
                                .reference = reference::group_reference<reference::sum_of>,
-                               .dtypes = reference::kAllNumbers};
+                               .dtypes = reference::kNumbersAndComplex};
 const OpTest kReduceMeanTest = {.samples = reference::reduction_samples,
-                                .reference = reference::group_reference<reference::mean_of>};
-const OpTest kReduceProdTest = {
-    .samples = product_samples, .reference = reference::group_reference<product_of>, .dtypes = reference::kAllNumbers};
+                                .reference = reference::group_reference<reference::mean_of>,
+                                .dtypes = {float32, float64, bfloat16, complex64, complex128}};
+const OpTest kReduceProdTest = {.samples = product_samples,
+                                .reference = reference::group_reference<product_of>,
+                                .complex_reference = reference::complex_group_reference<complex_product_of>,
+                                .dtypes = reference::kNumbersAndComplex};
 const OpTest kReduceMaxTest = {.samples = reference::reduction_samples,
                                .reference = reference::group_reference<reference::maximum_of>,
                                .dtypes = reference::kAllNumbers};
@@ -126,8 +137,15 @@ const OpTest kReduceAnyTest = {
     .samples = truth_samples, .reference = reference::group_reference<any_of>, .dtypes = {bool_}};
 const OpTest kReduceAllTest = {
     .samples = truth_samples, .reference = reference::group_reference<all_of>, .dtypes = {bool_}};
+std::complex<double> complex_norm_of(const std::vector<std::complex<double>>& group) {
+  double sum = 0;
+  for (const std::complex<double>& x : group) sum += std::norm(x);
+  return std::sqrt(sum);
+}
 const OpTest kReduceEuclideanNormTest = {.samples = reference::reduction_samples,
-                                         .reference = reference::group_reference<norm_of>};
+                                         .reference = reference::group_reference<norm_of>,
+                                         .complex_reference = reference::complex_group_reference<complex_norm_of>,
+                                         .dtypes = {float32, float64, bfloat16, complex64, complex128}};
 
 #endif
 
@@ -169,7 +187,7 @@ void vjp_product(const VjpCall& call, std::span<Tensor> cotangents) {
   const Tensor moved = moves ? transpose(x, Axes(std::span<const int>(order, rank))) : x;
   const Tensor matrix = reshape(moved, {rows, columns});
   const Tensor others = cumprod(matrix, 1, true, false) * cumprod(matrix, 1, true, true);
-  const Tensor product = reshape_like(others * reshape(call.cotangent(), {rows, 1}), moved);
+  const Tensor product = reshape_like(conj(others) * reshape(call.cotangent(), {rows, 1}), moved);
   cotangents[0] = moves ? transpose(product, Axes(std::span<const int>(inverse, rank))) : product;
 }
 
@@ -226,7 +244,7 @@ constinit const OpDef kReduceMax = {
     .name = "reduce_max",
     .text = "The largest element over axes; the gradient is shared equally among ties.",
     .attributes = &kReduceAttributes,
-    .infer = infer_reduction<Takes::kNumbers>,
+    .infer = infer_reduction<Takes::kOrdered>,
     .kernel = run_reduction<Reduction::kMaximum>,
     .saves = {.inputs = 1, .outputs = 1},
     .vjp = vjp_extremum,
@@ -237,7 +255,7 @@ constinit const OpDef kReduceMin = {
     .name = "reduce_min",
     .text = "The smallest element over axes; the gradient is shared equally among ties.",
     .attributes = &kReduceAttributes,
-    .infer = infer_reduction<Takes::kNumbers>,
+    .infer = infer_reduction<Takes::kOrdered>,
     .kernel = run_reduction<Reduction::kMinimum>,
     .saves = {.inputs = 1, .outputs = 1},
     .vjp = vjp_extremum,
@@ -272,6 +290,11 @@ constinit const OpDef kReduceEuclideanNorm = {
     .kernel = run_reduction<Reduction::kEuclideanNorm>,
     .saves = {.inputs = 1, .outputs = 1},
     .vjp = vjp_norm,
+    .compose =
+        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
+          const auto& a = *static_cast<const ReduceAttributes*>(attributes);
+          outputs.push_back(reduce_euclidean_norm(inputs[0], a.axis, a.keepdims));
+        },
     .test = CAPSTAN_OP_TEST(kReduceEuclideanNormTest),
 };
 
@@ -304,6 +327,12 @@ Tensor reduce_all(Operand x, Axes axis, bool keepdims) {
   return apply(kReduceAll, x, &attributes);
 }
 Tensor reduce_euclidean_norm(Operand x, Axes axis, bool keepdims) {
+  if (is_complex_operand(x)) {
+    // Not the norm of magnitudes: the derivatives of those are singular where a single element is 0.
+    const Tensor z = to_tensor(x);
+    normalize_axes("reduce_euclidean_norm", axis, z.rank());
+    return cast(sqrt(reduce_sum(square(real(z)) + square(imag(z)), axis, keepdims)), z.dtype());
+  }
   const ReduceAttributes attributes{axis, keepdims};
   return apply(kReduceEuclideanNorm, x, &attributes);
 }
@@ -322,6 +351,8 @@ constexpr AttributeType kArgAttributes = attribute_type<ArgAttributes>(
 void infer_arg(const Call& call, OutputSpecs& outputs) {
   const TensorRef& x = call.input(0);
   const auto& attributes = call.attributes<ArgAttributes>();
+  CAPSTAN_CHECK(!is_complex(x.dtype()), DTypeError, call.op.name, ": dtype ", x.dtype(), " is not supported",
+                arguments({{"x", x}}));
   const Shape shape = x.shape();
   const int axis = normalize_axis(call.op.name, attributes.axis.value, shape.rank());
   CAPSTAN_CHECK(attributes.output_type == DType::kInt32 || attributes.output_type == DType::kInt64, DTypeError,

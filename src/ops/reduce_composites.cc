@@ -4,6 +4,7 @@
 // order follow from those of its parts.
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <vector>
 
 #include "capstan/ops/array.h"
@@ -44,8 +45,25 @@ double deviation_of(const std::vector<double>& group) { return std::sqrt(varianc
 
 const OpTest kReduceLogsumexpTest = {.samples = reference::reduction_samples,
                                      .reference = reference::group_reference<logsumexp_of>};
+// The mean squared distance, as a real number.
+template <bool kRoot>
+void complex_variance_reference(const std::vector<ComplexTensor>& inputs, const AttributeMap& attributes,
+                                std::vector<ComplexTensor>& outputs) {
+  ComplexTensor out{.dtype = DType::kFloat64};
+  for (const auto& group : reference::groups_of(inputs[0], attributes, &out.shape)) {
+    const auto count = static_cast<double>(group.size());
+    std::complex<double> mean = 0;
+    for (const std::complex<double>& x : group) mean += x / count;
+    double variance = 0;
+    for (const std::complex<double>& x : group) variance += std::norm(x - mean) / count;
+    out.values.emplace_back(kRoot ? std::sqrt(variance) : variance);
+  }
+  outputs = {out};
+}
 const OpTest kReduceVarianceTest = {.samples = reference::reduction_samples,
-                                    .reference = reference::group_reference<variance_of>};
+                                    .reference = reference::group_reference<variance_of>,
+                                    .complex_reference = complex_variance_reference<false>,
+                                    .dtypes = {float32, float64, bfloat16, complex64, complex128}};
 
 // The deviation of one element is 0, where its gradient is NaN.
 std::vector<OpSample> deviation_samples() {
@@ -58,7 +76,10 @@ std::vector<OpSample> deviation_samples() {
   });
   return samples;
 }
-const OpTest kReduceStdTest = {.samples = deviation_samples, .reference = reference::group_reference<deviation_of>};
+const OpTest kReduceStdTest = {.samples = deviation_samples,
+                               .reference = reference::group_reference<deviation_of>,
+                               .complex_reference = complex_variance_reference<true>,
+                               .dtypes = {float32, float64, bfloat16, complex64, complex128}};
 #endif
 
 }  // namespace
@@ -103,13 +124,13 @@ Tensor reduce_logsumexp(Operand x, Axes axis, bool keepdims) {
 }
 
 Tensor reduce_variance(Operand x, Axes axis, bool keepdims) {
-  const Tensor value = floating_operand("reduce_variance", x);
+  const Tensor value = differentiable_operand("reduce_variance", x);
   normalize_axes("reduce_variance", axis, value.rank());
-  return reduce_mean(squared_difference(value, reduce_mean(value, axis, true)), axis, keepdims);
+  return reduce_mean(real(squared_difference(value, reduce_mean(value, axis, true))), axis, keepdims);
 }
 
 Tensor reduce_std(Operand x, Axes axis, bool keepdims) {
-  const Tensor value = floating_operand("reduce_std", x);
+  const Tensor value = differentiable_operand("reduce_std", x);
   normalize_axes("reduce_std", axis, value.rank());
   return sqrt(reduce_variance(value, axis, keepdims));
 }

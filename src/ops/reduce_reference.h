@@ -13,14 +13,14 @@
 namespace capstan::reference {
 
 // Which elements of `x` every element of the result is made of.
-inline std::vector<std::vector<double>> groups_of(const ReferenceTensor& x, const AttributeMap& attributes,
-                                                  Shape* result) {
+template <class T>
+auto groups_of(const T& x, const AttributeMap& attributes, Shape* result) {
   ReduceAttributes a;
   if (auto found = attributes.find("axis"); found != attributes.end()) set_field(a.axis, found->second, "", "");
   if (auto found = attributes.find("keepdims"); found != attributes.end()) a.keepdims = found->second.truth;
   const AxisSet axes = normalize_axes("reference", a.axis, x.shape.rank());
   *result = reduced_shape(x.shape, axes, a.keepdims);
-  std::vector<std::vector<double>> groups(static_cast<std::size_t>(result->size()));
+  std::vector<decltype(x.values)> groups(static_cast<std::size_t>(result->size()));
   for (std::size_t i = 0; i < x.values.size(); ++i) {
     std::int64_t rest = static_cast<std::int64_t>(i);
     std::int64_t position = 0;
@@ -62,6 +62,14 @@ void group_reference(const std::vector<ReferenceTensor>& inputs, const Attribute
   by_groups(inputs, attributes, outputs, kFunction);
 }
 
+template <std::complex<double> (*kFunction)(const std::vector<std::complex<double>>&)>
+void complex_group_reference(const std::vector<ComplexTensor>& inputs, const AttributeMap& attributes,
+                             std::vector<ComplexTensor>& outputs) {
+  ComplexTensor out;
+  for (const auto& group : groups_of(inputs[0], attributes, &out.shape)) out.values.push_back(kFunction(group));
+  outputs = {out};
+}
+
 // What every reduction is tried with.
 inline std::vector<OpSample> reduction_samples() {
   const AttributeValue none;
@@ -84,6 +92,7 @@ inline std::vector<OpSample> reduction_samples() {
 }
 
 inline const std::vector<DType> kAllNumbers = {float32, float64, bfloat16, int32, int64};
+inline const std::vector<DType> kNumbersAndComplex = {float32, float64, bfloat16, int32, int64, complex64, complex128};
 
 }  // namespace capstan::reference
 

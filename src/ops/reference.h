@@ -77,10 +77,12 @@ inline bool has(const AttributeMap& attributes, std::string_view name) {
   return found != attributes.end() && found->second.kind != AttributeValue::Kind::kNone;
 }
 
-inline const std::vector<DType> kEveryDType = {DType::kFloat32, DType::kFloat64, DType::kBFloat16, DType::kInt32,
-                                               DType::kInt64,   DType::kUInt8,   DType::kBool};
-inline const std::vector<DType> kEveryNumber = {DType::kFloat32, DType::kFloat64, DType::kBFloat16,
-                                                DType::kInt32,   DType::kInt64,   DType::kUInt8};
+inline const std::vector<DType> kEveryDType = {DType::kFloat32, DType::kFloat64,   DType::kBFloat16,
+                                               DType::kInt32,   DType::kInt64,     DType::kUInt8,
+                                               DType::kBool,    DType::kComplex64, DType::kComplex128};
+inline const std::vector<DType> kEveryNumber = {DType::kFloat32,   DType::kFloat64,   DType::kBFloat16,
+                                                DType::kInt32,     DType::kInt64,     DType::kUInt8,
+                                                DType::kComplex64, DType::kComplex128};
 
 }  // namespace capstan::reference
 

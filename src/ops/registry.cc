@@ -28,6 +28,7 @@ const std::vector<const OpDef*>& make_all_ops() {
                                compare_ops,
                                activation_ops,
                                cast_ops,
+                               complex_ops,
                                reduce_ops,
                                reduce_composite_ops,
                                scan_ops,

@@ -5,6 +5,7 @@
 // op, and products need no division: zeros are no special case, in any order.
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <cstring>
 #include <limits>
 
@@ -69,17 +70,12 @@ void for_each_step(const AxisView& view, bool reverse, const Step& step) {
 template <class T>
 using Wide = std::conditional_t<std::is_same_v<T, BFloat16>, float, T>;
 
-template <class T>
-T wrapping(std::uint64_t value) {
-  return static_cast<T>(value);
-}
-
 struct SumStep {
   static constexpr double kIdentity = 0;
   template <class T>
   static T join(T a, T b) {
     if constexpr (std::is_integral_v<T>)
-      return wrapping<T>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+      return static_cast<T>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
     else
       return a + b;
   }
@@ -89,7 +85,7 @@ struct ProductStep {
   template <class T>
   static T join(T a, T b) {
     if constexpr (std::is_integral_v<T>)
-      return wrapping<T>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
+      return static_cast<T>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
     else
       return a * b;
   }
@@ -143,6 +139,10 @@ void with_number_type(DType dtype, const Run& run) {
       return run(std::int32_t{});
     case DType::kInt64:
       return run(std::int64_t{});
+    case DType::kComplex64:
+      return run(std::complex<float>{});
+    case DType::kComplex128:
+      return run(std::complex<double>{});
     default:
       return run(std::uint8_t{});
   }
@@ -209,7 +209,7 @@ void vjp_cumsum(const VjpCall& call, std::span<Tensor> cotangents) {
 // of x between k and i. The sum is a recurrence from the other end.
 void vjp_cumprod(const VjpCall& call, std::span<Tensor> cotangents) {
   const auto& a = call.attributes<ScanAttributes>();
-  const Tensor& x = call.input(0);
+  const Tensor x = conj(call.input(0));
   const int axis = static_cast<int>(a.axis.value);
   const Tensor next = shift(x, axis, a.reverse);
   const Tensor g = a.exclusive ? shift(call.cotangent(), axis, a.reverse) : call.cotangent();
@@ -252,22 +252,21 @@ std::vector<OpSample> product_samples() {
   return samples;
 }
 
-template <class Step>
-void scan_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
-                    std::vector<ReferenceTensor>& outputs) {
+template <class Step, class T>
+void scan_reference(const std::vector<T>& inputs, const AttributeMap& attributes, std::vector<T>& outputs) {
   ScanAttributes a;
   for (const auto& [name, value] : attributes) {
     if (name == "axis") set_field(a.axis, value, "", "");
     if (name == "exclusive") a.exclusive = value.truth;
     if (name == "reverse") a.reverse = value.truth;
   }
-  ReferenceTensor out = inputs[0];
+  T out = inputs[0];
   const AxisView view = view_around(out.shape, normalize_axis("reference", a.axis.value, out.shape.rank()));
   for (std::int64_t o = 0; o < view.outer; ++o) {
     for (std::int64_t j = 0; j < view.inner; ++j) {
       const auto at = [&](std::int64_t i) { return static_cast<std::size_t>((o * view.n + i) * view.inner + j); };
       for (std::int64_t i = 0; i < view.n; ++i) {
-        double value = Step::kIdentity;
+        auto value = static_cast<std::remove_cvref_t<decltype(out.values[0])>>(Step::kIdentity);
         for (std::int64_t k = 0; k < view.n; ++k) {
           const bool before = a.reverse ? k > i : k < i;
           if (before || (k == i && !a.exclusive)) value = Step::join(value, inputs[0].values[at(k)]);
@@ -280,11 +279,12 @@ void scan_reference(const std::vector<ReferenceTensor>& inputs, const AttributeM
 }
 
 const OpTest kCumsumTest = {.samples = scan_samples,
-                            .reference = scan_reference<SumStep>,
-                            .dtypes = {float32, float64, bfloat16, int32, int64}};
+                            .reference = scan_reference<SumStep, ReferenceTensor>,
+                            .dtypes = {float32, float64, bfloat16, int32, int64, complex64, complex128}};
 const OpTest kCumprodTest = {.samples = product_samples,
-                             .reference = scan_reference<ProductStep>,
-                             .dtypes = {float32, float64, bfloat16, int32, int64}};
+                             .reference = scan_reference<ProductStep, ReferenceTensor>,
+                             .complex_reference = scan_reference<ProductStep, ComplexTensor>,
+                             .dtypes = {float32, float64, bfloat16, int32, int64, complex64, complex128}};
 std::vector<OpSample> inclusive_samples() {
   // The exclusive scan starts at -inf, which no tolerance compares.
   std::vector<OpSample> samples = scan_samples();
@@ -294,7 +294,8 @@ std::vector<OpSample> inclusive_samples() {
   });
   return samples;
 }
-const OpTest kCumulativeLogsumexpTest = {.samples = inclusive_samples, .reference = scan_reference<LogsumexpStep>};
+const OpTest kCumulativeLogsumexpTest = {.samples = inclusive_samples,
+                                         .reference = scan_reference<LogsumexpStep, ReferenceTensor>};
 
 std::vector<OpSample> recurrence_samples() {
   return {
@@ -367,8 +368,8 @@ constinit const OpDef kLinearRecurrence = {
         [](const Call& call, OutputSpecs& outputs) {
           const TensorRef& a = call.input(0);
           const TensorRef& b = call.input(1);
-          CAPSTAN_CHECK(is_floating(a.dtype()), DTypeError, call.op.name, ": dtype ", a.dtype(), " is not supported",
-                        arguments({{"a", a}, {"b", b}}));
+          CAPSTAN_CHECK(is_differentiable(a.dtype()), DTypeError, call.op.name, ": dtype ", a.dtype(),
+                        " is not supported", arguments({{"a", a}, {"b", b}}));
           CAPSTAN_CHECK(a.shape() == b.shape(), ShapeError, call.op.name, ": shapes differ, ", a.shape(), " and ",
                         b.shape(), arguments({{"a", a}, {"b", b}}));
           normalize_axis(call.op.name, call.attributes<RecurrenceAttributes>().axis, a.rank());
@@ -396,9 +397,9 @@ constinit const OpDef kLinearRecurrence = {
           const auto& attributes = call.attributes<RecurrenceAttributes>();
           const int axis = static_cast<int>(attributes.axis);
           // What reaches b[k] is g[k], and what reaches s[k] from the next place.
-          const Tensor next = shift(call.input(0), axis, attributes.reverse);
+          const Tensor next = conj(shift(call.input(0), axis, attributes.reverse));
           const Tensor b = linear_recurrence(next, call.cotangent(), axis, !attributes.reverse);
-          if (call.needs(0)) cotangents[0] = b * shift(call.output(), axis, !attributes.reverse);
+          if (call.needs(0)) cotangents[0] = b * conj(shift(call.output(), axis, !attributes.reverse));
           if (call.needs(1)) cotangents[1] = b;
         },
     .test = CAPSTAN_OP_TEST(kLinearRecurrenceTest),

@@ -222,8 +222,10 @@ void scatter_into(const Tensor& out, const TensorRef& updates, const std::vector
         return run(static_cast<std::uint16_t*>(nullptr));
       case 4:
         return run(static_cast<std::uint32_t*>(nullptr));
-      default:
+      case 8:
         return run(static_cast<std::uint64_t*>(nullptr));
+      default:
+        return run(static_cast<std::complex<double>*>(nullptr));
     }
   } else {
     switch (out.dtype()) {
@@ -237,6 +239,13 @@ void scatter_into(const Tensor& out, const TensorRef& updates, const std::vector
         return run(static_cast<std::int32_t*>(nullptr));
       case DType::kInt64:
         return run(static_cast<std::int64_t*>(nullptr));
+      case DType::kComplex64:
+      case DType::kComplex128:  // No op compares them.
+        if constexpr (mode == Scatter::kAdd || mode == Scatter::kSubtract) {
+          if (out.dtype() == DType::kComplex64) return run(static_cast<std::complex<float>*>(nullptr));
+          run(static_cast<std::complex<double>*>(nullptr));
+        }
+        return;
       default:
         return run(static_cast<std::uint8_t*>(nullptr));
     }
@@ -281,8 +290,11 @@ void infer_tensor_scatter(const Call& call, OutputSpecs& outputs) {
   CAPSTAN_CHECK(tensor.dtype() == call.input(2).dtype(), DTypeError, call.op.name, ": dtypes differ, ", tensor.dtype(),
                 " and ", call.input(2).dtype(), arguments({{"tensor", tensor}, {"updates", call.input(2)}}),
                 help("convert one with cast(x, dtype)"));
-  CAPSTAN_CHECK(tensor.dtype() != DType::kBool || call.op.name == "tensor_scatter_nd_update", DTypeError, call.op.name,
-                ": dtype bool is not supported", arguments({{"tensor", tensor}}));
+  const bool compares = call.op.name == "tensor_scatter_nd_max" || call.op.name == "tensor_scatter_nd_min";
+  const bool takes = compares ? tensor.dtype() < DType::kBool
+                              : tensor.dtype() != DType::kBool || call.op.name == "tensor_scatter_nd_update";
+  CAPSTAN_CHECK(takes, DTypeError, call.op.name, ": dtype ", tensor.dtype(), " is not supported",
+                arguments({{"tensor", tensor}}));
   outputs.add(tensor.dtype(), tensor.shape());
 }
 

@@ -3,6 +3,7 @@
 // reshape, expand_dims and squeeze share the storage of their argument; the result is a tensor of
 // its own all the same, because tapes tell tensors apart by their block.
 #include "capstan/ops/array.h"
+#include "capstan/ops/math.h"
 #include "src/core/allocator.h"
 #include "src/core/apply.h"
 #include "src/core/check.h"
@@ -110,9 +111,10 @@ void infer_squeeze(const Call& call, OutputSpecs& outputs) {
 
 struct TransposeAttributes {
   Axes perm;
+  bool conjugate = false;  // done by the function, not by the op
 };
-constexpr AttributeType kTransposeAttributes =
-    attribute_type<TransposeAttributes>({field<&TransposeAttributes::perm>("perm")});
+constexpr AttributeType kTransposeAttributes = attribute_type<TransposeAttributes>(
+    {field<&TransposeAttributes::perm>("perm"), field<&TransposeAttributes::conjugate>("conjugate")});
 
 // perm[i] is the axis of x that becomes axis i.
 struct Permutation {
@@ -394,6 +396,11 @@ constexpr OpDef kTranspose = {
     .infer = infer_transpose,
     .kernel = transpose_kernel,
     .vjp = transpose_vjp,
+    .compose =
+        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
+          const auto& a = *static_cast<const TransposeAttributes*>(attributes);
+          outputs.push_back(transpose(inputs[0], a.perm, a.conjugate));
+        },
     .test = CAPSTAN_OP_TEST(kTransposeTest),
 };
 constexpr OpDef kReshapeLike = {
@@ -453,9 +460,10 @@ Tensor squeeze(Operand x, Axes axes) {
   const SqueezeAttributes attributes{axes};
   return apply(kSqueeze, x, &attributes);
 }
-Tensor transpose(Operand x, Axes perm) {
+Tensor transpose(Operand x, Axes perm, bool conjugate) {
   const TransposeAttributes attributes{perm};
-  return apply(kTranspose, x, &attributes);
+  Tensor result = apply(kTranspose, x, &attributes);
+  return conjugate ? conj(std::move(result)) : result;
 }
 Tensor reshape_like(Operand x, Operand like) { return apply(kReshapeLike, x, like); }
 

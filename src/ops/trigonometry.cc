@@ -11,18 +11,21 @@ namespace capstan {
 namespace HWY_NAMESPACE {
 
 struct Sin : UnaryOp {
+  using Complex = Sin;
   static constexpr OpText text{"sin", "The sine of an angle in radians."};
   FORMULA f(X x) { return sin(x); }
   FORMULA df(X g, X x, X) { return g * cos(x); }
 };
 
 struct Cos : UnaryOp {
+  using Complex = Cos;
   static constexpr OpText text{"cos", "The cosine of an angle in radians."};
   FORMULA f(X x) { return cos(x); }
   FORMULA df(X g, X x, X) { return -g * sin(x); }
 };
 
 struct Tan : UnaryOp {
+  using Complex = Tan;
   static constexpr OpText text{"tan", "The tangent of an angle in radians."};
   static constexpr Domain domain{-1.2, 1.2};
   FORMULA f(X x) { return tan(x); }
@@ -30,6 +33,7 @@ struct Tan : UnaryOp {
 };
 
 struct Asin : UnaryOp {
+  using Complex = Asin;
   static constexpr OpText text{"asin", "The angle from -pi/2 to pi/2 whose sine is x."};
   static constexpr Domain domain{-0.9, 0.9};
   FORMULA f(X x) { return asin(x); }
@@ -37,6 +41,7 @@ struct Asin : UnaryOp {
 };
 
 struct Acos : UnaryOp {
+  using Complex = Acos;
   static constexpr OpText text{"acos", "The angle from 0 to pi whose cosine is x."};
   static constexpr Domain domain{-0.9, 0.9};
   FORMULA f(X x) { return acos(x); }
@@ -44,36 +49,42 @@ struct Acos : UnaryOp {
 };
 
 struct Atan : UnaryOp {
+  using Complex = Atan;
   static constexpr OpText text{"atan", "The angle from -pi/2 to pi/2 whose tangent is x."};
   FORMULA f(X x) { return atan(x); }
   FORMULA df(X g, X x, X) { return g / (1.0 + x * x); }
 };
 
 struct Sinh : UnaryOp {
+  using Complex = Sinh;
   static constexpr OpText text{"sinh", "The hyperbolic sine."};
   FORMULA f(X x) { return sinh(x); }
   FORMULA df(X g, X x, X) { return g * cosh(x); }
 };
 
 struct Cosh : UnaryOp {
+  using Complex = Cosh;
   static constexpr OpText text{"cosh", "The hyperbolic cosine."};
   FORMULA f(X x) { return cosh(x); }
   FORMULA df(X g, X x, X) { return g * sinh(x); }
 };
 
 struct Tanh : UnaryOp {
+  using Complex = Tanh;
   static constexpr OpText text{"tanh", "The hyperbolic tangent."};
   FORMULA f(X x) { return tanh(x); }
   FORMULA df(X g, X, X y) { return g * (1.0 - y * y); }
 };
 
 struct Asinh : UnaryOp {
+  using Complex = Asinh;
   static constexpr OpText text{"asinh", "The inverse of sinh."};
   FORMULA f(X x) { return asinh(x); }
   FORMULA df(X g, X x, X) { return g / sqrt(x * x + 1.0); }
 };
 
 struct Acosh : UnaryOp {
+  using Complex = Acosh;
   static constexpr OpText text{"acosh", "The inverse of cosh, for x of at least 1."};
   static constexpr Domain domain{1.25, 4.0};
   FORMULA f(X x) { return acosh(x); }
@@ -81,6 +92,7 @@ struct Acosh : UnaryOp {
 };
 
 struct Atanh : UnaryOp {
+  using Complex = Atanh;
   static constexpr OpText text{"atanh", "The inverse of tanh, for x from -1 to 1."};
   static constexpr Domain domain{-0.9, 0.9};
   FORMULA f(X x) { return atanh(x); }

@@ -24,9 +24,10 @@ std::string TapeImpl::explain(const Source& target, const Source& source) const 
     return end.variable() != nullptr ? end.variable()->dtype() : end.tensor()->dtype();
   };
   const auto integral = [&](const char* what, const Source& end) {
-    return detail::join("the ", what, " is ", dtype_of(end), ", and gradients flow through floating numbers only");
+    return detail::join("the ", what, " is ", dtype_of(end),
+                        ", and gradients flow through floating and complex numbers only");
   };
-  if (!is_floating(dtype_of(source))) return integral("source", source);
+  if (!is_differentiable(dtype_of(source))) return integral("source", source);
   if (to == kNoSlot) return "the target was not computed from anything that the tape watches";
 
   const auto index = [this](Slot slot) { return static_cast<std::size_t>(slot + leaves_); };
@@ -60,7 +61,7 @@ std::string TapeImpl::explain(const Source& target, const Source& source) const 
       cut[out] = in_flows && !differentiable ? r.op : flows[out] ? nullptr : in_cut;
     }
   }
-  if (flows[index(to)]) return is_floating(dtype_of(target)) ? "connected" : integral("target", target);
+  if (flows[index(to)]) return is_differentiable(dtype_of(target)) ? "connected" : integral("target", target);
   if (reached[index(to)] && cut[index(to)] != nullptr) {
     return "the only way from the source to the target passes through " + std::string(cut[index(to)]->name) +
            ", which has no gradient";

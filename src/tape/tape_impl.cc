@@ -344,7 +344,7 @@ void TapeImpl::record_elementwise(const ObservedCall& call) {
   Slot slots[3] = {};
   std::uint32_t bits = 0;  // what the rules of the known inputs read
   for (int i = 0; i < N; ++i) {
-    if (!is_floating(inputs[i].block->dtype)) continue;  // An integer path ends here.
+    if (!is_differentiable(inputs[i].block->dtype)) continue;  // An integer path ends here.
     slots[i] = slot_of(inputs[i].block, inputs[i].node);
     if (slots[i] != kNoSlot) bits |= op.reads[i] | 0x100u;
   }
@@ -398,7 +398,7 @@ void TapeImpl::record_structured(const ObservedCall& call) {
   bool any = false;
   for (std::size_t i = 0; i < n; ++i) {
     const ObservedInput& input = call.inputs[i];
-    if (!is_floating(input.block->dtype)) continue;
+    if (!is_differentiable(input.block->dtype)) continue;
     slots[i] = slot_of(input.block, input.node);
     if (slots[i] == kNoSlot) continue;
     any = true;
@@ -447,7 +447,7 @@ void TapeImpl::record_custom(std::span<const ObservedInput> inputs, std::span<Te
   std::vector<Slot> slots;
   bool any = false;
   for (const ObservedInput& input : inputs) {
-    slots.push_back(is_floating(input.block->dtype) ? slot_of(input.block, input.node) : kNoSlot);
+    slots.push_back(is_differentiable(input.block->dtype) ? slot_of(input.block, input.node) : kNoSlot);
     any |= slots.back() != kNoSlot;
   }
   if (!any) return;

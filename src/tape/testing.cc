@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <cstdint>
 #include <sstream>
 #include <string>
@@ -52,19 +53,43 @@ class Numbers {
   std::uint64_t state_ = 1;
 };
 
+// The numbers of a tensor; a complex one is a pair of them, so that the gradient's is that of both parts.
+std::vector<double> numbers_of(const Tensor& x) {
+  if (!is_complex(x.dtype())) return x.to_dense().to_vector<double>();
+  std::vector<double> numbers;
+  for (const std::complex<double>& z : x.to_dense().to_vector<std::complex<double>>()) {
+    numbers.push_back(z.real());
+    numbers.push_back(z.imag());
+  }
+  return numbers;
+}
+std::int64_t count_numbers(const Tensor& x) { return is_complex(x.dtype()) ? 2 * x.size() : x.size(); }
+Tensor tensor_of(const std::vector<double>& numbers, const Tensor& like) {
+  if (!is_complex(like.dtype())) return constant(numbers, like.shape());
+  std::vector<std::complex<double>> values;
+  for (std::size_t i = 0; i < numbers.size(); i += 2) values.emplace_back(numbers[i], numbers[i + 1]);
+  return constant(values, like.shape());
+}
+
 double dot(const std::vector<double>& a, const std::vector<double>& b) {
   double sum = 0;
   for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
   return sum;
 }
 
-std::string entry_name(const Shape& shape, std::int64_t i) {
+std::string entry_name(const Tensor& x, std::int64_t i) {
+  const Shape shape = x.shape();
   std::string text;
+  std::string_view part;
+  if (is_complex(x.dtype())) {
+    part = i % 2 == 0 ? ", the real part," : ", the imaginary part,";
+    i /= 2;
+  }
   for (int axis = shape.rank() - 1; axis >= 0; --axis) {
     text = std::to_string(i % shape[axis]) + (text.empty() ? "" : ", " + text);
     i /= shape[axis];
   }
-  return "[" + text + "]";
+  return "[" + text + "]" + std::string(part);
 }
 
 // A scalar function of tensors, with its gradient by a tape and by differences.
@@ -78,12 +103,12 @@ struct Check {
 
   // (d/dt) f(inputs + t * direction for input `which`), by a stencil of fourth order.
   double quotient(std::size_t which, const std::vector<double>& direction, double step) const {
-    const std::vector<double> center = inputs[which].to_vector<double>();
+    const std::vector<double> center = numbers_of(inputs[which]);
     const auto moved = [&](double t) {
       std::vector<double> values = center;
       for (std::size_t i = 0; i < values.size(); ++i) values[i] += t * direction[i];
       std::vector<Tensor> at = inputs;
-      at[which] = constant(values, inputs[which].shape());
+      at[which] = tensor_of(values, inputs[which]);
       return value(at);
     };
     return (8 * (moved(step) - moved(-step)) - (moved(2 * step) - moved(-2 * step))) / (12 * step);
@@ -122,13 +147,14 @@ struct Check {
     const double size = std::max(1.0, std::abs(result.item<double>()));
     Numbers numbers;
     for (std::size_t which = 0; which < inputs.size(); ++which) {
-      const std::int64_t count = inputs[which].size();
+      const std::int64_t count = count_numbers(inputs[which]);
       std::vector<double> by_tape(static_cast<std::size_t>(count), 0.0);
       if (gradients[which].has_value()) {
-        CAPSTAN_CHECK(gradients[which].shape() == inputs[which].shape() && gradients[which].dtype() == float64,
-                      GradientError, "check_gradients: the gradient", order, " of input ", which, " is ",
-                      describe(gradients[which]), ", the input ", describe(inputs[which]));
-        by_tape = gradients[which].to_dense().to_vector<double>();
+        CAPSTAN_CHECK(
+            gradients[which].shape() == inputs[which].shape() && gradients[which].dtype() == inputs[which].dtype(),
+            GradientError, "check_gradients: the gradient", order, " of input ", which, " is ",
+            describe(gradients[which]), ", the input ", describe(inputs[which]));
+        by_tape = numbers_of(gradients[which]);
       }
       double largest = 0;
       for (const double entry : by_tape) largest = std::max(largest, std::abs(entry));
@@ -143,14 +169,14 @@ struct Check {
       for (std::int64_t i = 0; i < count; ++i) {
         direction[static_cast<std::size_t>(i)] = 1;
         compare(which, direction, by_tape[static_cast<std::size_t>(i)], largest, size,
-                "at " + entry_name(inputs[which].shape(), i));
+                "at " + entry_name(inputs[which], i));
         direction[static_cast<std::size_t>(i)] = 0;
       }
     }
   }
 };
 
-Tensor weighted_sum(const Tensor& x, const Tensor& weights) { return reduce_sum(x * weights); }
+Tensor weighted_sum(const Tensor& x, const Tensor& weights) { return real(reduce_sum(x * conj(weights))); }
 
 }  // namespace
 
@@ -160,22 +186,23 @@ void check_gradients(const std::function<Tensor(const std::vector<Tensor>&)>& f,
                 options.order);
   for (const Tensor& input : inputs) {
     CAPSTAN_CHECK(input.has_value(), ValueError, "check_gradients: an input is an empty tensor");
-    CAPSTAN_CHECK(input.dtype() == float64, DTypeError, "check_gradients: inputs must be float64, not ", input.dtype(),
+    CAPSTAN_CHECK(input.dtype() == float64 || input.dtype() == complex128, DTypeError,
+                  "check_gradients: inputs must be float64 or complex128, not ", input.dtype(),
                   help("convert them with cast(x, float64)"));
   }
   const PauseObservers pause;
   const Tensor result = f(inputs);
   CAPSTAN_CHECK(result.has_value(), ValueError, "check_gradients: the function returned an empty tensor");
-  CAPSTAN_CHECK(result.dtype() == float64, DTypeError, "check_gradients: the function must return float64, not ",
-                result.dtype());
+  CAPSTAN_CHECK(result.dtype() == float64 || result.dtype() == complex128, DTypeError,
+                "check_gradients: the function must return float64 or complex128, not ", result.dtype());
   Numbers numbers;
-  const Tensor weights = constant(numbers.list(result.size()), result.shape());
+  const Tensor weights = tensor_of(numbers.list(count_numbers(result)), result);
   const Function scalar = [&](const std::vector<Tensor>& at) { return weighted_sum(f(at), weights); };
   Check{scalar, inputs, options.first_order, ""}.run(options.directions);
   if (options.order == 1) return;
 
   std::vector<Tensor> tangents;
-  for (const Tensor& input : inputs) tangents.push_back(constant(numbers.list(input.size()), input.shape()));
+  for (const Tensor& input : inputs) tangents.push_back(tensor_of(numbers.list(count_numbers(input)), input));
   const Function derivative = [&](const std::vector<Tensor>& at) {
     const std::vector<Tensor> x(at.begin(), at.end() - 1);
     GradientTape tape;

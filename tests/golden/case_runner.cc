@@ -40,24 +40,12 @@ AttributeMap attributes_of(const OpInfo& op, const Json& json) {
   AttributeMap attributes;
   for (const auto& [name, value] : json.items()) {
     if ((name == "dilations" || name == "rates") && !is_one(value)) throw Lacking{"dilation"};
-    if (value.is_string() && value.get_ref<const std::string&>().starts_with("complex"))
-      throw Lacking{"complex numbers"};
     const bool known = std::find(op.attributes.begin(), op.attributes.end(), name) != op.attributes.end();
     if (!known && (value.is_null() || value == false || name == "dilations")) continue;
     if (!known) throw Lacking{"attribute " + name};
     attributes.emplace(name, attribute_from_json(value));
   }
   return attributes;
-}
-
-// Cases whose tensors are complex are lacking, wherever they have them.
-bool mentions_complex(const Json& json) {
-  if (json.is_object()) {
-    const auto dtype = json.find("dtype");
-    if (dtype != json.end() && dtype->is_string() && dtype->get_ref<const std::string&>().starts_with("complex"))
-      return true;
-  }
-  return json.is_structured() && std::any_of(json.begin(), json.end(), mentions_complex);
 }
 
 // The largest finite magnitude in a list of tensors, and at least 1.
@@ -77,8 +65,10 @@ double largest(const Json& json, const char* field) {
 double rounding(DType dtype, double scale) {
   switch (dtype) {
     case DType::kFloat64:
+    case DType::kComplex128:
       return 0x1p-50 * scale;
     case DType::kFloat32:
+    case DType::kComplex64:
       return 0x1p-21 * scale;
     case DType::kBFloat16:
       return 0x1p-8 * scale;
@@ -130,9 +120,6 @@ std::vector<Tensor> tensors(const Json& list) {
 struct Case {
   explicit Case(const Json& source) : json(source), op(op_name(source.at("op").get<std::string>())) {
     const OpInfo& info = find_info(op);
-    for (const char* field : {"inputs", "outputs", "gradients"}) {
-      if (json.contains(field) && mentions_complex(json.at(field))) throw Lacking{"complex numbers"};
-    }
     if (json.contains("compare") && json.at("compare") != "column_sign") {
       throw Lacking{"comparison by " + json.at("compare").get<std::string>()};
     }
@@ -154,7 +141,7 @@ struct Case {
   }
 
   // Inputs whose gradient can be asked for.
-  bool is_source(std::size_t i) const { return inputs[i].has_value() && is_floating(inputs[i].dtype()); }
+  bool is_source(std::size_t i) const { return inputs[i].has_value() && is_differentiable(inputs[i].dtype()); }
   bool is_watched(std::size_t i) const { return is_source(i) && !constant.contains(i); }
 
   void watch(GradientTape& tape) const {
@@ -192,8 +179,8 @@ struct Case {
 
   Tolerance tolerance(DType dtype, bool second_order = false) const {
     Tolerance tolerance = golden_tolerance(dtype);
-    if (second_order && dtype == DType::kFloat64) tolerance = {1e-9, 1e-11};
-    if (second_order && dtype == DType::kFloat32) tolerance = {1e-4, 1e-5};
+    if (second_order && real_dtype(dtype) == DType::kFloat64) tolerance = {1e-9, 1e-11};
+    if (second_order && real_dtype(dtype) == DType::kFloat32) tolerance = {1e-4, 1e-5};
     if (looser) tolerance = {std::max(*looser, tolerance.relative), std::max(*looser / 100, tolerance.floor)};
     tolerance.absolute = rounding(dtype, second_order ? 16 * scale : scale);
     return tolerance;
@@ -358,7 +345,7 @@ CaseResult judge(const Body& body) {
 }  // namespace
 
 std::string op_name(std::string_view name) {
-  for (const std::string_view module : {"nn.", "math.", "linalg."}) {
+  for (const std::string_view module : {"nn.", "math.", "linalg.", "signal."}) {
     if (name.starts_with(module)) return std::string(name.substr(module.size()));
   }
   return std::string(name);
@@ -405,7 +392,7 @@ CaseResult run_program(const Json& json) {
     }
     std::vector<Tensor> sources;
     for (const Tensor& input : inputs) {
-      if (is_floating(input.dtype())) sources.push_back(input);
+      if (is_differentiable(input.dtype())) sources.push_back(input);
     }
     const double looser = json.value("rtol", 0.0);
     const auto tolerance = [&](const Tensor& want, bool second_order) -> Tolerance {

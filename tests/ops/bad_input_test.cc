@@ -147,7 +147,7 @@ std::string describe(const OpDef& op, const Sample& sample) {
 std::vector<Tensor> floating(std::span<const Tensor> tensors) {
   std::vector<Tensor> result;
   for (const Tensor& tensor : tensors) {
-    if (tensor.has_value() && is_floating(tensor.dtype())) result.push_back(tensor);
+    if (tensor.has_value() && is_differentiable(tensor.dtype())) result.push_back(tensor);
   }
   return result;
 }

@@ -13,6 +13,8 @@
 #include <sstream>
 
 #include "capstan/error.h"
+#include "capstan/ops/math.h"
+#include "capstan/ops/reduce.h"
 #include "capstan/registry.h"
 #include "capstan/runtime.h"
 #include "capstan/tape.h"
@@ -49,7 +51,9 @@ INSTANTIATE_TEST_SUITE_P(Ops, EveryOp, ::testing::ValuesIn(list_of_ops()),
 TEST_P(EveryOp, HasSamples) {
   ASSERT_TRUE(op().test->samples != nullptr || op().test->value != nullptr) << "neither samples nor a formula";
   if (op().test->samples != nullptr && !op().test->random) {
-    EXPECT_TRUE(op().test->reference != nullptr || op().test->value != nullptr) << "samples without a reference";
+    EXPECT_TRUE(op().test->reference != nullptr || op().test->complex_reference != nullptr ||
+                op().test->value != nullptr)
+        << "samples without a reference";
   }
   int samples = 0;
   for (const DType dtype : dtypes_of(op())) samples += static_cast<int>(samples_of(op(), dtype).size());
@@ -122,7 +126,7 @@ TEST_P(EveryOp, GivesTheSameBitsForAnyNumberOfThreads) {
         std::vector<Tensor> results = run(op(), sample);
         std::vector<Tensor> targets;
         for (const Tensor& output : results) {
-          if (is_floating(output.dtype())) targets.push_back(output);
+          if (is_differentiable(output.dtype())) targets.push_back(output);
         }
         if (!targets.empty() && !sources.empty()) {
           for (Tensor& gradient : tape.gradient(targets, sources)) results.push_back(std::move(gradient));
@@ -150,16 +154,17 @@ Tensor call_with(const OpDef& op, const Sample& sample, const std::vector<Tensor
   }
   std::vector<Tensor> floating;
   for (Tensor& output : run(op, changed)) {
-    if (output.dtype() == float64) floating.push_back(std::move(output));
+    if (output.dtype() == float64 || output.dtype() == complex128) floating.push_back(std::move(output));
   }
   if (floating.size() == 1) return floating[0];
   Random random(op.name);
   Tensor sum = constant(0.0, float64);
   for (const Tensor& output : floating) {
     std::vector<double> weights;
-    for (std::int64_t i = 0; i < output.size(); ++i) weights.push_back(random.uniform(-1, 1));
-    const Tensor terms = output * make_tensor(float64, output.shape(), weights);
-    sum = sum + call("reduce_sum", std::vector<Tensor>{terms})[0];
+    const std::int64_t numbers = is_complex(output.dtype()) ? 2 * output.size() : output.size();
+    for (std::int64_t i = 0; i < numbers; ++i) weights.push_back(random.uniform(-1, 1));
+    const Tensor terms = output * make_tensor(output.dtype(), output.shape(), weights);
+    sum = sum + real(reduce_sum(terms));
   }
   return sum;
 }
@@ -181,12 +186,16 @@ bool has_gradient_by_convention(const OpDef& op, std::size_t input) {
 }
 
 TEST_P(EveryOp, HasTheGradientsOfItsDifferences) {
-  const std::vector<DType> dtypes = dtypes_of(op());
-  if (std::find(dtypes.begin(), dtypes.end(), float64) == dtypes.end()) GTEST_SKIP() << "no floating inputs";
+  std::vector<Sample> samples;
+  for (const DType dtype : dtypes_of(op())) {
+    if (dtype != float64 && dtype != complex128) continue;
+    for (Sample& sample : samples_of(op(), dtype)) samples.push_back(std::move(sample));
+  }
+  if (samples.empty()) GTEST_SKIP() << "no floating inputs";
   if (op().test->first_order > 1e-6 || op().test->second_order > 1e-4) {
     EXPECT_NE(op().test->why_looser, nullptr) << "a looser tolerance needs a reason";
   }
-  for (Sample& sample : samples_of(op(), float64)) {
+  for (Sample& sample : samples) {
     SCOPED_TRACE(sample.text);
     std::vector<Tensor> inputs;
     std::int64_t elements = 0;
@@ -201,7 +210,7 @@ TEST_P(EveryOp, HasTheGradientsOfItsDifferences) {
     tape.watch(inputs);
     std::vector<Tensor> targets;
     for (Tensor& output : run(op(), sample)) {
-      if (is_floating(output.dtype())) targets.push_back(std::move(output));
+      if (is_differentiable(output.dtype())) targets.push_back(std::move(output));
     }
     if (targets.empty()) continue;
     if (!is_differentiable()) {
@@ -260,7 +269,7 @@ TEST_P(EveryOp, ReadsNothingThatItDoesNotSave) {
       std::vector<Tensor> outputs = run(op(), own);
       std::vector<Tensor> targets;
       for (const Tensor& output : outputs) {
-        if (is_floating(output.dtype())) targets.push_back(output);
+        if (is_differentiable(output.dtype())) targets.push_back(output);
       }
       if (with_poison) {
         std::set<const void*> saved;  // buffers that a view shares with something saved stay as they are

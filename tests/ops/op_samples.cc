@@ -1,7 +1,9 @@
 #include "tests/ops/op_samples.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <complex>
 
 #include "capstan/error.h"
 #include "capstan/registry.h"
@@ -80,11 +82,17 @@ Sample make_sample(const OpDef& op, const OpSample& source, DType dtype, std::si
   for (const SampleInput& input : source.inputs) {
     const DType own = input.differentiable ? dtype : input.dtype;
     std::vector<double> values = input.values;
-    if (values.empty()) {
+    if (values.empty() && is_complex(own)) {
+      // Near the real domain, where the function is as smooth as there.
+      for (std::int64_t i = 0; i < input.shape.size(); ++i) {
+        values.push_back(random.uniform(input.domain.low, input.domain.high));
+        values.push_back(random.uniform(-0.75, 0.75));
+      }
+    } else if (values.empty()) {
       for (std::int64_t i = 0; i < input.shape.size(); ++i) values.push_back(draw(input.domain, own, random));
     }
     sample.inputs.push_back(make_tensor(own, input.shape, values));
-    sample.differentiable.push_back(input.differentiable && is_floating(own));
+    sample.differentiable.push_back(input.differentiable && is_differentiable(own));
     sample.text += (sample.inputs.size() == 1 ? "" : ", ") + std::string(name_of(own)) + input.shape.to_string();
   }
   for (const auto& [name, value] : sample.attributes) sample.text += ", " + name + "=" + value.to_string();
@@ -119,7 +127,25 @@ std::size_t source_element(const Shape& result, const Shape& input, std::int64_t
   return static_cast<std::size_t>(index);
 }
 
+Tensor complex_elementwise_reference(const OpDef& op, const Sample& sample, DType dtype) {
+  const AttributeStorage attributes(op, sample.attributes);
+  const Shape shape = broadcast(sample.inputs);
+  std::vector<std::vector<std::complex<double>>> inputs;
+  for (const Tensor& input : sample.inputs) inputs.push_back(input.to_vector<std::complex<double>>());
+  std::vector<double> values;
+  for (std::int64_t i = 0; i < shape.size(); ++i) {
+    std::complex<double> x[3] = {};
+    for (std::size_t k = 0; k < inputs.size(); ++k)
+      x[k] = inputs[k][source_element(shape, sample.inputs[k].shape(), i)];
+    const std::complex<double> value = op.test->complex_value(x, static_cast<const double*>(attributes.get()));
+    values.push_back(value.real());
+    if (!has_flag(op, kBooleanResult)) values.push_back(value.imag());
+  }
+  return make_tensor(has_flag(op, kBooleanResult) ? DType::kBool : dtype, shape, values);
+}
+
 Tensor elementwise_reference(const OpDef& op, const Sample& sample, DType dtype) {
+  if (is_complex(dtype)) return complex_elementwise_reference(op, sample, dtype);
   const AttributeStorage attributes(op, sample.attributes);
   const Shape shape = broadcast(sample.inputs);
   std::vector<std::vector<double>> inputs;
@@ -199,8 +225,89 @@ std::vector<ErrorSample> error_samples_of(const OpDef& op) {
   return samples;
 }
 
+namespace {
+
+// The reference over real numbers, on the imaginary parts of the inputs with a bit in `imaginary` and the real parts of
+// all others.
+std::vector<ReferenceTensor> reference_of_parts(const OpDef& op, const Sample& sample, unsigned imaginary, bool zero) {
+  std::vector<ReferenceTensor> inputs;
+  for (std::size_t i = 0; i < sample.inputs.size(); ++i) {
+    ReferenceTensor input{sample.inputs[i].dtype(), sample.inputs[i].shape(), {}};
+    for (const std::complex<double>& value : sample.inputs[i].to_vector<std::complex<double>>()) {
+      const bool constant = !is_complex(input.dtype);
+      input.values.push_back(zero && !constant                        ? 0.0
+                             : (imaginary >> i & 1) != 0 && !constant ? value.imag()
+                                                                      : value.real());
+    }
+    inputs.push_back(std::move(input));
+  }
+  std::vector<ReferenceTensor> outputs;
+  op.test->reference(inputs, sample.attributes, outputs);
+  return outputs;
+}
+
+// What the reference over real numbers says of complex ones, see OverComplex.
+std::vector<Tensor> complex_outputs(const OpDef& op, const Sample& sample, DType dtype) {
+  std::vector<ComplexTensor> sums;
+  const auto add = [&](const std::vector<ReferenceTensor>& terms, std::complex<double> factor) {
+    if (sums.empty()) {
+      for (const ReferenceTensor& term : terms) {
+        const bool takes_dtype =
+            is_complex(term.dtype) || (term.dtype == DType::kFloat64 && !sample.attributes.contains("dtype"));
+        sums.push_back({takes_dtype ? dtype : term.dtype, term.shape, {}});
+        sums.back().values.resize(term.values.size());
+      }
+    }
+    for (std::size_t k = 0; k < terms.size(); ++k) {
+      if (!is_complex(sums[k].dtype) && factor != 1.0) continue;
+      for (std::size_t i = 0; i < terms[k].values.size(); ++i) sums[k].values[i] += factor * terms[k].values[i];
+    }
+  };
+  constexpr std::complex<double> kI(0, 1);
+  if (op.test->complex_reference != nullptr) {
+    std::vector<ComplexTensor> inputs;
+    for (const Tensor& input : sample.inputs) {
+      inputs.push_back({input.dtype(), input.shape(), input.to_vector<std::complex<double>>()});
+    }
+    op.test->complex_reference(inputs, sample.attributes, sums);
+    for (ComplexTensor& sum : sums) {
+      sum.dtype = sum.dtype == DType::kComplex128 ? dtype
+                  : sum.dtype == DType::kFloat64  ? real_dtype(dtype)
+                                                  : sum.dtype;
+    }
+  } else if (op.test->over_complex == OverComplex::kLinear) {
+    add(reference_of_parts(op, sample, 0, false), 1);
+    add(reference_of_parts(op, sample, ~0u, false), kI);
+    add(reference_of_parts(op, sample, 0, true), -kI);  // what a constant such as that of padding adds
+  } else {
+    unsigned complex = 0;
+    for (std::size_t i = 0; i < sample.inputs.size(); ++i) {
+      if (is_complex(sample.inputs[i].dtype())) complex |= 1u << i;
+    }
+    for (unsigned imaginary = 0; imaginary <= complex; ++imaginary) {
+      if ((imaginary & ~complex) != 0) continue;
+      std::complex<double> factor = 1;
+      for (int i = 0; i < std::popcount(imaginary); ++i) factor *= kI;
+      add(reference_of_parts(op, sample, imaginary, false), factor);
+    }
+  }
+  std::vector<Tensor> outputs;
+  for (const ComplexTensor& sum : sums) {
+    std::vector<double> values;
+    for (const std::complex<double>& value : sum.values) {
+      values.push_back(value.real());
+      if (is_complex(sum.dtype)) values.push_back(value.imag());
+    }
+    outputs.push_back(make_tensor(sum.dtype, sum.shape, values));
+  }
+  return outputs;
+}
+
+}  // namespace
+
 std::vector<Tensor> reference_outputs(const OpDef& op, const Sample& sample, DType dtype) {
   if (op.test->value != nullptr && op.test->reference == nullptr) return {elementwise_reference(op, sample, dtype)};
+  if (is_complex(dtype)) return complex_outputs(op, sample, dtype);
   std::vector<ReferenceTensor> inputs;
   bool any_differentiable = false;
   for (std::size_t i = 0; i < sample.inputs.size(); ++i) {
@@ -225,8 +332,10 @@ Tolerance reference_tolerance(const OpDef& op, DType dtype) {
   const bool elementwise = op.kind == OpKind::kElementwise;
   switch (dtype) {
     case DType::kFloat64:
+    case DType::kComplex128:
       return {1e-12, elementwise ? 1e-14 : 1e-13};
     case DType::kFloat32:
+    case DType::kComplex64:
       return elementwise ? Tolerance{2e-6, 5e-7} : Tolerance{1e-5, 2e-6};
     case DType::kBFloat16:
       return elementwise ? Tolerance{1.0 / 128, 1.0 / 1024} : Tolerance{1.0 / 64, 1.0 / 64};

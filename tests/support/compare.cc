@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <cstring>
 #include <sstream>
 #include <vector>
@@ -23,8 +24,10 @@ bool agree(double got, double want, double allowed) {
 Tolerance golden_tolerance(DType dtype) {
   switch (dtype) {
     case DType::kFloat64:
+    case DType::kComplex128:
       return {1e-10, 1e-12};
     case DType::kFloat32:
+    case DType::kComplex64:
       return {2e-5, 1e-6};
     case DType::kBFloat16:
       return {1.0 / 128, 1.0 / 1024};
@@ -42,12 +45,37 @@ std::string position(const Shape& shape, std::int64_t i) {
   return "[" + text;
 }
 
+namespace {
+
+// Both parts may be off by what the magnitudes allow.
+std::string complex_difference(const Tensor& got, const Tensor& want, Tolerance tolerance) {
+  const auto a = got.to_vector<std::complex<double>>();
+  const auto b = want.to_vector<std::complex<double>>();
+  double largest = 0;
+  for (const std::complex<double>& value : b) {
+    if (std::isfinite(std::abs(value))) largest = std::max(largest, std::abs(value));
+  }
+  for (std::size_t i = 0; i < b.size(); ++i) {
+    const double magnitude = std::isfinite(std::abs(b[i])) ? std::abs(b[i]) : 0;
+    const double allowed = tolerance.relative * magnitude + tolerance.floor * largest + tolerance.absolute;
+    if (agree(a[i].real(), b[i].real(), allowed) && agree(a[i].imag(), b[i].imag(), allowed)) continue;
+    std::ostringstream text;
+    text.precision(17);
+    text << "element " << position(want.shape(), static_cast<std::int64_t>(i)) << ": got " << a[i] << ", want " << b[i];
+    return text.str();
+  }
+  return "";
+}
+
+}  // namespace
+
 std::string difference(const Tensor& got, const Tensor& want, Tolerance tolerance) {
   if (!got.has_value()) return "got a missing tensor, want " + describe(want);
   if (got.dtype() != want.dtype() || got.shape() != want.shape()) {
     return "got " + describe(got) + ", want " + describe(want);
   }
   const Tensor dense = got.to_dense();
+  if (is_complex(want.dtype())) return complex_difference(dense, want, tolerance);
   if (!is_floating(want.dtype())) {
     const std::vector<std::int64_t> a = dense.to_vector<std::int64_t>();
     const std::vector<std::int64_t> b = want.to_vector<std::int64_t>();
@@ -88,8 +116,8 @@ bool same_bits(const Tensor& a, const Tensor& b) {
 }
 
 bool all_zero(const Tensor& tensor) {
-  const std::vector<double> values = tensor.to_dense().to_vector<double>();
-  return std::all_of(values.begin(), values.end(), [](double value) { return value == 0; });
+  const auto values = tensor.to_dense().to_vector<std::complex<double>>();
+  return std::all_of(values.begin(), values.end(), [](const std::complex<double>& value) { return value == 0.0; });
 }
 
 }  // namespace capstan::testing

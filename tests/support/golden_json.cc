@@ -1,6 +1,7 @@
 #include "tests/support/golden_json.h"
 
 #include <cmath>
+#include <complex>
 #include <fstream>
 #include <limits>
 #include <memory>
@@ -32,6 +33,16 @@ T element_of(const Json& json) {
   }
 }
 
+// Pairs of a real and an imaginary part.
+template <class T>
+Tensor make_complex(const Json& data, const Shape& shape) {
+  std::vector<std::complex<T>> values;
+  for (std::size_t i = 0; i + 1 < data.size(); i += 2) {
+    values.emplace_back(element_of<T>(data[i]), element_of<T>(data[i + 1]));
+  }
+  return constant(values, shape);
+}
+
 template <class T>
 Tensor make(const Json& data, const Shape& shape) {
   // Not a vector: that of bool has no elements to point at.
@@ -61,7 +72,9 @@ Tensor tensor_from_json(const Json& json) {
   if (dtype == "int64") return make<std::int64_t>(data, shape);
   if (dtype == "uint8") return make<std::uint8_t>(data, shape);
   if (dtype == "bool") return make<bool>(data, shape);
-  throw Lacking{dtype.starts_with("complex") ? "complex numbers" : "dtype " + dtype};
+  if (dtype == "complex64") return make_complex<float>(data, shape);
+  if (dtype == "complex128") return make_complex<double>(data, shape);
+  throw Lacking{"dtype " + dtype};
 }
 
 AttributeValue attribute_from_json(const Json& json) {

@@ -1,6 +1,7 @@
 #include "tests/support/make_tensor.h"
 
 #include <cmath>
+#include <complex>
 #include <cstring>
 #include <stdexcept>
 
@@ -24,6 +25,18 @@ T convert(double number) {
   }
 }
 
+// Pairs of a real and an imaginary part, or real parts only.
+template <class T>
+void fill_complex(const Tensor& tensor, const std::vector<double>& numbers) {
+  auto* out = mutable_data<std::complex<T>>(tensor);
+  const auto count = static_cast<std::size_t>(tensor.size());
+  const bool pairs = numbers.size() == 2 * count;
+  for (std::size_t i = 0; i < count; ++i) {
+    out[i] = pairs ? std::complex<T>(static_cast<T>(numbers[2 * i]), static_cast<T>(numbers[2 * i + 1]))
+                   : std::complex<T>(static_cast<T>(numbers[i]));
+  }
+}
+
 template <class T>
 void fill(const Tensor& tensor, const std::vector<double>& numbers) {
   T* out = mutable_data<T>(tensor);
@@ -36,7 +49,8 @@ std::size_t bytes_of(const Tensor& tensor) { return static_cast<std::size_t>(ten
 
 Tensor make_tensor(DType dtype, const Shape& shape, const std::vector<double>& numbers) {
   Tensor tensor = new_tensor(dtype, shape);
-  if (static_cast<std::size_t>(tensor.size()) != numbers.size())
+  const auto count = static_cast<std::size_t>(tensor.size());
+  if (numbers.size() != count && !(is_complex(dtype) && numbers.size() == 2 * count))
     throw std::logic_error("make_tensor: wrong number of elements");
   switch (dtype) {
     case DType::kFloat32:
@@ -59,6 +73,12 @@ Tensor make_tensor(DType dtype, const Shape& shape, const std::vector<double>& n
       break;
     case DType::kBool:
       fill<bool>(tensor, numbers);
+      break;
+    case DType::kComplex64:
+      fill_complex<float>(tensor, numbers);
+      break;
+    case DType::kComplex128:
+      fill_complex<double>(tensor, numbers);
       break;
   }
   return tensor;
@@ -84,7 +104,7 @@ Tensor copy(const Tensor& tensor) {
 
 void poison(const Tensor& tensor) {
   if (tensor.size() == 0) return;
-  const int byte = is_floating(tensor.dtype()) ? 0xff : tensor.dtype() == DType::kBool ? 1 : 0x7f;
+  const int byte = is_differentiable(tensor.dtype()) ? 0xff : tensor.dtype() == DType::kBool ? 1 : 0x7f;
   std::memset(mutable_raw_data(tensor), byte, bytes_of(tensor));
 }
 

@@ -65,7 +65,7 @@ Tensor strange_tensor(Random& random, const Tensor& sample) {
   for (double& value : values) {
     value = random.uniform(-3, 3);
     if (!strange) continue;
-    if (is_floating(dtype)) {
+    if (is_differentiable(dtype)) {
       const double numbers[] = {0, 1e300, -1e300, std::numeric_limits<double>::infinity(),
                                 std::numeric_limits<double>::quiet_NaN()};
       value = numbers[random.integer(0, 4)];

@@ -32,8 +32,8 @@ CAPSTAN_EXPORT Tensor reshape(Operand x, const Shape& shape);
 CAPSTAN_EXPORT Tensor expand_dims(Operand x, int axis);
 /// Drops axes of length 1: all of them, or those given.
 CAPSTAN_EXPORT Tensor squeeze(Operand x, Axes axes = {});
-/// Axes in another order; reversed unless `perm` is given.
-CAPSTAN_EXPORT Tensor transpose(Operand x, Axes perm = {});
+/// Axes in another order; reversed unless `perm` is given. `conjugate` takes the conjugate of complex numbers as well.
+CAPSTAN_EXPORT Tensor transpose(Operand x, Axes perm = {}, bool conjugate = false);
 CAPSTAN_EXPORT Tensor broadcast_to(Operand x, const Shape& shape);
 /// The lengths of the axes, the number of elements, the number of axes, as tensors without
 /// gradient.

@@ -12,9 +12,12 @@ namespace capstan {
 struct MatmulOptions {
   bool transpose_a = false;
   bool transpose_b = false;
+  bool adjoint_a = false;  // transposed and conjugated; of real numbers the same as transposed
+  bool adjoint_b = false;
 };
 /// Matrix product over the last two axes; the leading ones broadcast. Integers wrap around;
-/// bfloat16 is computed in float32. Errors: ShapeError, DTypeError for bool.
+/// bfloat16 is computed in float32. Errors: ShapeError, DTypeError for bool, ValueError if an operand
+/// is to be both transposed and adjoint.
 ///
 ///     matmul(x, w);                            // [32, 784] and [784, 10] make [32, 10]
 ///     matmul(q, k, {.transpose_b = true});     // [batch, n, d] and [batch, m, d] make [batch, n,

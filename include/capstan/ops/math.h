@@ -9,12 +9,17 @@ namespace capstan {
 // sign, negative, square, maximum and minimum take integers as well. Errors: DTypeError for any other dtype or for two
 // different ones, ShapeError for shapes that do not broadcast.
 //
+// Functions that are analytic take complex64 and complex128 too: arithmetic, powers, exponential, logarithm,
+// trigonometric and hyperbolic functions and their inverses, sigmoid, xlogy, xlog1py, xdivy, sign, equal, not_equal,
+// where and cast. The gradient of a real L is dL/dRe + i dL/dIm, as in TensorFlow: for an analytic f it is the
+// cotangent times the conjugate of the derivative.
+//
 // In float32 a result is within 2.5 units in the last place of the exact one, in most functions within 1; results have
 // the same bits on every processor.
 
-/// |x|. Any number. The gradient at 0 is 0.
+/// |x|. Any number; that of complex ones is real. The gradient at 0 is 0.
 CAPSTAN_EXPORT Tensor abs(Operand x);
-/// -1, 0 or 1; NaN stays NaN. The gradient is zero.
+/// -1, 0 or 1; NaN stays NaN. Of complex numbers x / |x|. The gradient of real ones is zero.
 CAPSTAN_EXPORT Tensor sign(Operand x);
 /// -x; also written `-x`.
 CAPSTAN_EXPORT Tensor negative(Operand x);
@@ -103,19 +108,35 @@ CAPSTAN_EXPORT Tensor divide_no_nan(Operand x, Operand y);
 CAPSTAN_EXPORT Tensor multiply_no_nan(Operand x, Operand y);
 /// The quotient of integers rounded towards zero. Errors: as floordiv.
 CAPSTAN_EXPORT Tensor truncatediv(Operand x, Operand y);
-/// (x - y)^2.
+/// (x - y)^2; of complex numbers |x - y|^2, as a complex number.
 CAPSTAN_EXPORT Tensor squared_difference(Operand x, Operand y);
 /// x log(y), x log(1 + y) and x / y, and 0 where x is 0 whatever y is.
 CAPSTAN_EXPORT Tensor xlogy(Operand x, Operand y);
 CAPSTAN_EXPORT Tensor xlog1py(Operand x, Operand y);
 CAPSTAN_EXPORT Tensor xdivy(Operand x, Operand y);
 /// The same numbers in another dtype; x itself if it has it already. Floating numbers lose their fraction; those that
-/// an integer cannot hold become its nearest, NaN becomes 0. Integers wrap around. Anything but 0 is true. The gradient
-/// is cast back; to or from integers and bool there is none.
+/// an integer cannot hold become its nearest, NaN becomes 0. Integers wrap around. Anything but 0 is true. Of a complex
+/// number that becomes a real one the real part is left. The gradient is cast back; to or from integers and bool there
+/// is none.
 CAPSTAN_EXPORT Tensor cast(Operand x, DType dtype);
-/// x to the power of y. The gradient for y takes the logarithm of x as 0 where x is not positive.
+/// x to the power of y. The gradient for y takes the logarithm of x as 0 where x is not positive
+/// (of complex numbers: where x is 0).
 /// Errors: ValueError for integers with a negative power.
 CAPSTAN_EXPORT Tensor pow(Operand x, Operand y);
+/// real + i imag, which broadcast: complex64 of float32, complex128 of float64. Errors: DTypeError for any other dtype,
+/// ShapeError.
+///
+///     complex(constant({1.0, 2.0}), 0.5);   // complex64[2]
+CAPSTAN_EXPORT Tensor complex(Operand real, Operand imag);
+/// The real and the imaginary part: float32 of complex64, float64 of complex128. Of a real tensor itself and zeros.
+CAPSTAN_EXPORT Tensor real(Operand x);
+CAPSTAN_EXPORT Tensor imag(Operand x);
+/// The complex conjugate; of a real tensor itself.
+CAPSTAN_EXPORT Tensor conj(Operand x);
+/// The angle of a complex number with the first axis, from -pi to pi; of a real number 0 or pi.
+CAPSTAN_EXPORT Tensor angle(Operand x);
+/// |x| of complex numbers, which is what abs calls. Errors: DTypeError for any other dtype.
+CAPSTAN_EXPORT Tensor complex_abs(Operand x);
 /// The larger and the smaller element; NaN if either is. At a tie the gradient goes to x.
 CAPSTAN_EXPORT Tensor maximum(Operand x, Operand y);
 CAPSTAN_EXPORT Tensor minimum(Operand x, Operand y);

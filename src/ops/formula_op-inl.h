@@ -1,0 +1,219 @@
+// What follows from a formula without a loop: its calls, what its derivatives read and cost, its rule in library ops,
+// and the OpDef. For one instruction set at a time, because a call is inlined into the loops of that (see
+// elementwise-inl.h).
+#include "src/core/simd.h"
+#include "src/ops/formula.h"
+
+#include "hwy/highway.h"
+
+#if defined(CAPSTAN_OPS_FORMULA_OP_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef CAPSTAN_OPS_FORMULA_OP_INL_H
+#undef CAPSTAN_OPS_FORMULA_OP_INL_H
+#else
+#define CAPSTAN_OPS_FORMULA_OP_INL_H
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace capstan {
+namespace HWY_NAMESPACE {
+
+// In the target's region as well: a function outside it could neither be inlined into a loop
+// nor pass vectors.
+
+// The value of F at x[0], x[1]; the parameters are doubles from the attributes.
+template <class F>
+struct ForwardCall {
+  const double* parameters;
+
+  template <class X>
+  HWY_INLINE constexpr auto operator()(const X* x) const {
+    if constexpr (F::parameters == 0)
+      return call(x);
+    else if constexpr (F::parameters == 1)
+      return call(x, parameters[0]);
+    else
+      return call(x, parameters[0], parameters[1]);
+  }
+  template <class X, class... P>
+  static HWY_INLINE constexpr auto call(const X* x, P... p) {
+    if constexpr (F::arity == 1)
+      return F::f(x[0], p...);
+    else
+      return F::f(x[0], x[1], p...);
+  }
+};
+
+// The derivative for input I; values are {g, x0, x1, unused, y} as in LoopArgs::in.
+template <class F, int I>
+struct DerivativeCall {
+  const double* parameters;
+
+  template <class X>
+  HWY_INLINE constexpr X operator()(const X* v) const {
+    if constexpr (F::parameters == 0)
+      return call(v);
+    else if constexpr (F::parameters == 1)
+      return call(v, parameters[0]);
+    else
+      return call(v, parameters[0], parameters[1]);
+  }
+  template <class X, class... P>
+  static HWY_INLINE constexpr X call(const X* v, P... p) {
+    if constexpr (F::arity == 1)
+      return F::df(v[0], v[1], v[4], p...);
+    else if constexpr (I == 0)
+      return F::da(v[0], v[1], v[2], v[4], p...);
+    else
+      return F::db(v[0], v[1], v[2], v[4], p...);
+  }
+};
+
+// The formula, or its derivative for input I, as data; the inputs are the first steps.
+template <class F, int I>
+constexpr int record_derivative(Recording& recording) {
+  Micro v[5];
+  for (int i = 0; i < 5; ++i) v[i] = {&recording, recording.add(MicroOp::kInput, i)};
+  const Micro p{&recording, recording.add(MicroOp::kParameter)};
+  if constexpr (F::parameters == 0)
+    return DerivativeCall<F, I>::call(v).id;
+  else if constexpr (F::parameters == 1)
+    return DerivativeCall<F, I>::call(v, p).id;
+  else
+    return DerivativeCall<F, I>::call(v, p, p).id;
+}
+template <class F>
+constexpr int record_forward(Recording& recording) {
+  Micro v[2];
+  for (int i = 0; i < 2; ++i) v[i] = {&recording, recording.add(MicroOp::kInput, i)};
+  const Micro p{&recording, recording.add(MicroOp::kParameter)};
+  if constexpr (F::parameters == 0)
+    return ForwardCall<F>::call(v).id;
+  else if constexpr (F::parameters == 1)
+    return ForwardCall<F>::call(v, p).id;
+  else
+    return ForwardCall<F>::call(v, p, p).id;
+}
+
+// What the derivative for input I reads, and whether it is the cotangent itself.
+template <class F, int I>
+constexpr std::uint8_t derivative_reads(bool* passes = nullptr) {
+  Recording recording;
+  const int result = record_derivative<F, I>(recording);
+  if (passes != nullptr) *passes = result == 0;
+  return recording.reads(result);
+}
+
+template <class F, int I>
+constexpr bool derivative_passes() {
+  bool passes = false;
+  derivative_reads<F, I>(&passes);
+  return passes;
+}
+
+// How dear a formula is, in steps.
+template <class F, int I>
+constexpr int derivative_steps() {
+  Recording recording;
+  record_derivative<F, I>(recording);
+  return recording.cost();
+}
+template <class F>
+constexpr int forward_steps() {
+  Recording recording;
+  record_forward<F>(recording);
+  return recording.cost();
+}
+
+// The rule in library ops. Over complex numbers the formula sees the conjugate of the cotangent.
+template <class F, bool kComplex>
+void formula_vjp_as(const VjpCall& call, std::span<Tensor> cotangents) {
+  const auto* parameters = static_cast<const double*>(call.attribute_data());
+  const auto derive = [&]<int I>() {
+    if (!call.needs(I)) return;
+    constexpr std::uint8_t reads = derivative_reads<F, I>();
+    if constexpr (kComplex && derivative_passes<F, I>()) {
+      cotangents[I] = call.cotangent();
+      return;
+    }
+    Rule v[5];
+    v[0].t = kComplex ? conj(call.cotangent()) : call.cotangent();
+    if constexpr ((reads & kReadsInput0) != 0) v[1].t = call.input(0);
+    if constexpr ((reads & kReadsInput1) != 0) v[2].t = call.input(1);
+    if constexpr ((reads & kReadsOutput) != 0) v[4].t = call.output();
+    cotangents[I] = DerivativeCall<F, I>{parameters}(v).t;
+    if constexpr (kComplex) cotangents[I] = conj(cotangents[I]);
+  };
+  derive.template operator()<0>();
+  if constexpr (F::arity == 2) derive.template operator()<1>();
+}
+template <class F>
+void formula_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
+  if constexpr (!std::is_void_v<typename F::Complex>) {
+    if (is_complex(call.cotangent().dtype())) return formula_vjp_as<typename F::Complex, true>(call, cotangents);
+  }
+  formula_vjp_as<F, false>(call, cotangents);
+}
+
+// What the derivatives for input I read, over real or complex numbers.
+template <class F, int I>
+constexpr std::uint8_t all_reads() {
+  std::uint8_t reads = derivative_reads<F, I>();
+  if constexpr (!std::is_void_v<typename F::Complex>) {
+    reads = static_cast<std::uint8_t>(reads | derivative_reads<typename F::Complex, I>());
+  }
+  return reads;
+}
+
+// What tests need of a formula: the value and the derivatives on one element, in float64.
+template <class F>
+inline const OpTest kFormulaTest = [] {
+  OpTest test;
+  test.domain = F::domain;
+  test.value = [](const double* x, const double* parameters) {
+    using T = std::conditional_t<F::types == Types::kBool, bool, double>;
+    Scalar<T> v[3];
+    for (int i = 0; i < F::arity; ++i) v[i].v = static_cast<T>(x[i]);
+    return static_cast<double>(ForwardCall<F>{parameters}(v).v);
+  };
+  if constexpr (!std::is_void_v<typename F::Complex>) {
+    test.complex_value = [](const std::complex<double>* x, const double* parameters) {
+      Scalar<std::complex<double>> v[3];
+      for (int i = 0; i < F::arity; ++i) v[i].v = x[i];
+      return std::complex<double>(ForwardCall<typename F::Complex>{parameters}(v).v);
+    };
+  }
+  return test;
+}();
+
+// The OpDef of a formula.
+template <class F>
+constexpr OpDef elementwise_op(const LoopTable* const* loops, const OpTest* test = nullptr) {
+  OpDef op;
+  op.name = F::text.name;
+  op.text = F::text.text;
+  op.kind = OpKind::kElementwise;
+  op.flags = static_cast<std::uint16_t>(F::flags | (F::boolean ? kBooleanResult : 0) |
+                                        (F::differentiable ? 0 : kNotDifferentiable));
+  op.arity = F::arity;
+  op.input_names = F::input_names;
+  op.attributes = F::attributes;
+  op.loops = loops;
+  if constexpr (F::differentiable) {
+    op.reads[0] = all_reads<F, 0>();
+    if (derivative_passes<F, 0>()) op.passes = static_cast<std::uint8_t>(op.passes | 1);
+    if constexpr (F::arity == 2) {
+      op.reads[1] = all_reads<F, 1>();
+      if (derivative_passes<F, 1>()) op.passes = static_cast<std::uint8_t>(op.passes | 2);
+    }
+    op.vjp = &formula_vjp<F>;
+  }
+  op.compose = F::compose;
+  op.test = test;
+  return op;
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace capstan
+HWY_AFTER_NAMESPACE();
+
+#endif  // toggle
