@@ -11,6 +11,7 @@ endfunction()
 # Headers only, compiled into the library; no program that uses Capstan needs them.
 capstan_need_header(CAPSTAN_HIGHWAY_INCLUDE hwy/highway.h libhwy-dev)
 capstan_need_header(CAPSTAN_RANDOM123_INCLUDE Random123/philox.h librandom123-dev)
+capstan_need_header(CAPSTAN_KISSFFT_INCLUDE kissfft/kissfft.hh libkissfft-dev)
 
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)

@@ -16,6 +16,7 @@ ccache             ccache
 pkg-config         pkg-config
 libhwy-dev         hwy/highway.h
 librandom123-dev   Random123/philox.h
+libkissfft-dev     kissfft/kissfft.hh
 zlib1g-dev         zlib.h
 libzip-dev         zip.h
 libpng-dev         png.h
@@ -34,7 +35,7 @@ fi
 
 have() {
   case "$1" in
-    *.h | *.hpp)
+    *.h | *.hh | *.hpp)
       local folder
       for folder in /usr/include /usr/local/include "/usr/include/$(uname -m)-linux-gnu"; do
         [ -e "$folder/$1" ] && return 0

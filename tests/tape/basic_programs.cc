@@ -9,6 +9,22 @@ namespace capstan::testing {
 
 namespace {
 
+void complex_gradients(Recorder& r) {
+  const Tensor z = r.x("z");
+  const auto gradient = [&](auto&& f) {
+    GradientTape t;
+    t.watch(z);
+    return t.gradient(f(), z);
+  };
+  r.out("square", gradient([&] { return z * z; }));
+  r.out("abs_square", gradient([&] { return square(abs(z)); }));
+  r.out("real", gradient([&] { return real(z); }));
+  r.out("imag", gradient([&] { return imag(z); }));
+  r.out("conj", gradient([&] { return conj(z); }));
+  r.out("exp", gradient([&] { return exp(z); }));
+  r.out("times_conj", gradient([&] { return z * conj(z); }));
+}
+
 void square_of_variable(Recorder& r) {
   const Variable x = r.v("x");
   GradientTape t;
@@ -315,6 +331,7 @@ void partly_through_integers(Recorder& r) {
 
 Programs basic_programs() {
   return {
+      {"complex_gradients", complex_gradients},
       {"square_of_variable", square_of_variable},
       {"cube_of_watched_tensor", cube_of_watched_tensor},
       {"unwatched_tensor", unwatched_tensor},

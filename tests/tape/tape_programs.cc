@@ -254,7 +254,6 @@ std::map<std::string, std::string> programs_left_out() {
     list.emplace(name, "traced functions are not there yet");
   }
   list.emplace("recompute_equals_plain", "recompute_grad is not there yet");
-  list.emplace("complex_gradients", "complex numbers are not there yet");
   for (const char* name : {"identity_n, other output", "top_k indices", "bincount", "searchsorted", "histogram",
                            "unique values", "sort", "band_part that drops it"}) {
     list.emplace(std::string("none_or_zero: ") + name, "the op is not there yet");
