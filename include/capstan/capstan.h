@@ -24,6 +24,7 @@
 #include "capstan/ops/optimizer.h"
 #include "capstan/ops/random.h"
 #include "capstan/ops/reduce.h"
+#include "capstan/ops/signal.h"
 #include "capstan/optimizers.h"
 #include "capstan/progress.h"
 #include "capstan/regularizers.h"

@@ -26,6 +26,8 @@ OpFamily index_ops();             // index.cc: gather, scatter, one_hot
 OpFamily slice_ops();             // slice.cc: NumPy's indexing
 OpFamily matmul_ops();            // matmul.cc: products of matrices
 OpFamily linalg_ops();            // linalg.cc: contractions, norms, sums of tensors
+OpFamily fft_ops();               // fft.cc: Fourier transforms
+OpFamily signal_ops();            // signal.cc: frames, windows, short-time Fourier transforms
 OpFamily conv_ops();              // conv.cc
 OpFamily pool_ops();              // pool.cc
 OpFamily batch_norm_ops();        // batch_norm.cc: with the moments of the batch

@@ -48,6 +48,8 @@ const std::vector<const OpDef*>& make_all_ops() {
                                decomposition_ops,
                                spectral_ops,
                                matrix_function_ops,
+                               fft_ops,
+                               signal_ops,
                                conv_ops,
                                pool_ops,
                                batch_norm_ops,

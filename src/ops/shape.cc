@@ -462,8 +462,8 @@ Tensor squeeze(Operand x, Axes axes) {
 }
 Tensor transpose(Operand x, Axes perm, bool conjugate) {
   const TransposeAttributes attributes{perm};
-  Tensor result = apply(kTranspose, x, &attributes);
-  return conjugate ? conj(std::move(result)) : result;
+  if (conjugate) return conj(apply(kTranspose, x, &attributes));
+  return apply(kTranspose, x, &attributes);
 }
 Tensor reshape_like(Operand x, Operand like) { return apply(kReshapeLike, x, like); }
 

@@ -44,6 +44,8 @@ std::string describe(const std::set<DType>& dtypes) {
   if (holds([](DType dtype) { return dtype != DType::kBool; })) return "numbers";
   if (holds([](DType dtype) { return is_floating(dtype) || is_integer(dtype); })) return "real numbers";
   if (holds([](DType dtype) { return is_floating(dtype); })) return "floating";
+  if (holds([](DType dtype) { return is_differentiable(dtype); })) return "floating, complex";
+  if (holds([](DType dtype) { return is_complex(dtype); })) return "complex";
   if (holds([](DType dtype) { return is_integer(dtype); })) return "integers";
   std::vector<std::string> names;
   for (const DType dtype : dtypes) names.emplace_back(name_of(dtype));
@@ -124,7 +126,7 @@ void add_derivatives(const OpDef& op, const Sample& sample, Derivatives& found) 
   std::vector<Tensor> sources;
   std::vector<std::string> names;
   for (std::size_t i = 0; i < sample.inputs.size(); ++i) {
-    if (!is_floating(sample.inputs[i].dtype())) continue;
+    if (!is_differentiable(sample.inputs[i].dtype())) continue;
     sources.push_back(sample.inputs[i]);
     names.push_back(input_name(op, i));
   }
@@ -138,7 +140,7 @@ void add_derivatives(const OpDef& op, const Sample& sample, Derivatives& found) 
     tape.watch(sources);
     std::vector<Tensor> targets;
     for (const Tensor& output : run(op, sample)) {
-      if (!is_floating(output.dtype())) continue;
+      if (!is_differentiable(output.dtype())) continue;
       targets.push_back(output);
       cotangents.push_back(ones_like(output));
     }
@@ -159,7 +161,7 @@ void add_derivatives(const OpDef& op, const Sample& sample, Derivatives& found) 
 Derivatives derivatives(const OpDef& op) {
   Derivatives found;
   const std::vector<DType> dtypes = dtypes_of(op);
-  const auto dtype = std::ranges::find_if(dtypes, [](DType d) { return is_floating(d); });
+  const auto dtype = std::ranges::find_if(dtypes, [](DType d) { return is_differentiable(d); });
   if (dtype == dtypes.end()) return found;
   for (const Sample& sample : samples_of(op, *dtype)) {
     try {
@@ -197,7 +199,7 @@ compares this page with what it would write.*
 | column | meaning |
 |---|---|
 | kind | *elementwise*: a formula, from which everything follows; *structured*: with kernels of its own; *composite*: made of other ops |
-| dtypes | of the inputs that decide it; indices, masks and lengths have their own. *floating*: float32, float64, bfloat16; *integers*: int32, int64, uint8; *real numbers*: both; *numbers*: all but bool |
+| dtypes | of the inputs that decide it; indices, masks and lengths have their own. *floating*: float32, float64, bfloat16; *integers*: int32, int64, uint8; *real numbers*: both; *complex*: complex64, complex128; *numbers*: all but bool |
 | gradient | the inputs that have one |
 | second order | whether gradients can be differentiated again, and so to any order |
 | deterministic | the same bits for any number of threads and in every run; draws: for the same key |
