@@ -243,6 +243,8 @@ struct Conv2DOptions {
   Size2D strides = 1;
   std::string padding = "valid";  ///< or "same"
   std::string data_format = "channels_last";
+  Size2D dilation_rate = 1;  ///< how far apart the elements of the kernel lie; with strides of 1 only
+  std::int64_t groups = 1;   ///< runs of channels that are convolved apart
   ActivationFunction activation = {};
   bool use_bias = true;
   Initializer kernel_initializer = "glorot_uniform";
@@ -259,8 +261,9 @@ struct Conv2DOptions {
 };
 
 /// Convolution of images [batch, height, width, channels].
-/// Weights: kernel [height, width, channels, filters], bias [filters]. Errors: ValueError for lengths below 1 or an
-/// unknown padding; ShapeError for an input of another rank, or a kernel larger than the image.
+/// Weights: kernel [height, width, channels / groups, filters], bias [filters]. Errors: ValueError for lengths below 1,
+/// an unknown padding, filters that do not divide into groups, or strides and dilations above 1 together; ShapeError
+/// for an input of another rank, channels that do not divide into groups, or a kernel larger than the image.
 class CAPSTAN_EXPORT Conv2D final : public Layer {
  public:
   Conv2D(std::int64_t filters, Size2D kernel_size, const Conv2DOptions& options = {});

@@ -23,7 +23,6 @@
 #include "hwy/highway.h"
 
 #include <algorithm>
-#include <cassert>
 #include <cstddef>
 #include <vector>
 
@@ -282,7 +281,6 @@ inline bool is_narrow(const Correlation& c) { return c.out_channels <= kNarrow &
 
 template <class T>
 void forward(const Conv2DShape& shape, const T* input, const T* filter, T* output) {
-  assert(shape.dilation == 1 && shape.groups == 1);
   if (shape.batch * shape.out_height * shape.out_width * shape.out_channels == 0) return;
   constexpr std::int64_t kLanes = hn::MaxLanes(hn::ScalableTag<T>());
   const Correlation c = Correlation::forward(shape);
@@ -309,7 +307,6 @@ void forward(const Conv2DShape& shape, const T* input, const T* filter, T* outpu
 
 template <class T>
 void backward_input(const Conv2DShape& shape, const T* output_gradient, const T* filter, T* input_gradient) {
-  assert(shape.dilation == 1 && shape.groups == 1);
   if (shape.batch * shape.in_height * shape.in_width * shape.in_channels == 0) return;
   const Correlation c = Correlation::backward(shape);
   if (is_narrow(c)) {

@@ -1,4 +1,5 @@
-// Two-dimensional convolution (correlation, as neural networks say) over raw memory.
+// Two-dimensional convolution (correlation, as neural networks say) over raw memory, without dilations and
+// groups; conv.h has the general case.
 //
 // Images are [batch, height, width, channels], filters [kernel_height, kernel_width, in_channels,
 // out_channels], dense. The caller has checked all sizes and resolved "same" and "valid" to
@@ -28,9 +29,6 @@ struct Conv2DShape {
   // image counts as zero, so the padding at the bottom and right follows from the output's size.
   std::int64_t pad_top = 0;
   std::int64_t pad_left = 0;
-  // Room for later: only 1 is implemented.
-  std::int64_t dilation = 1;
-  std::int64_t groups = 1;
 };
 
 // The kernels of one instruction set.

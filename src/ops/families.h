@@ -28,10 +28,17 @@ OpFamily matmul_ops();            // matmul.cc: products of matrices
 OpFamily linalg_ops();            // linalg.cc: contractions, norms, sums of tensors
 OpFamily fft_ops();               // fft.cc: Fourier transforms
 OpFamily signal_ops();            // signal.cc: frames, windows, short-time Fourier transforms
-OpFamily conv_ops();              // conv.cc
-OpFamily pool_ops();              // pool.cc
+OpFamily conv_ops();              // conv.cc: of images with two axes
+OpFamily conv3d_ops();            // conv3d.cc: of images with three axes
+OpFamily conv_composite_ops();    // conv_composites.cc: one axis, transposed, depthwise, separable
+OpFamily pool_ops();              // pool.cc: of images with two axes
+OpFamily pool_nd_ops();           // pool_nd.cc: other numbers of axes, dilations, places
+OpFamily pool_region_ops();       // pool_regions.cc: fractional, adaptive
 OpFamily batch_norm_ops();        // batch_norm.cc: with the moments of the batch
 OpFamily normalize_ops();         // normalize.cc: moments, and normalisation by them
+OpFamily layer_norm_ops();        // layer_norm.cc
+OpFamily group_norm_ops();        // group_norm.cc: by groups, instances, roots of squares, neighbours
+OpFamily attention_ops();         // attention.cc
 OpFamily dropout_ops();           // dropout.cc
 OpFamily softmax_ops();           // softmax.cc: softmax and its cross entropies
 OpFamily loss_ops();              // loss.cc: cross entropies of sigmoids, sums of squares

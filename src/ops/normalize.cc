@@ -33,13 +33,6 @@ struct NormalizationAttributes {
 constexpr AttributeType kNormalizationAttributes = attribute_type<NormalizationAttributes>(
     {field<&NormalizationAttributes::variance_epsilon>("variance_epsilon", true)});
 
-struct LayerAttributes {
-  std::int64_t axes = 1;
-  double epsilon = 1e-3;
-};
-constexpr AttributeType kLayerAttributes = attribute_type<LayerAttributes>(
-    {field<&LayerAttributes::axes>("axes"), field<&LayerAttributes::epsilon>("epsilon")});
-
 // --- Samples and references ---
 
 #if CAPSTAN_TESTING
@@ -94,36 +87,6 @@ void normalization_reference(const std::vector<ReferenceTensor>& inputs, const A
 }
 const OpTest kBatchNormalizationTest = {.samples = normalization_samples, .reference = normalization_reference};
 
-std::vector<OpSample> layer_samples() {
-  return {
-      {.inputs = {{.shape = {2, 3}}, {.shape = {3}}, {.shape = {3}}}},
-      {.inputs = {{.shape = {2, 2, 3}}, {.shape = {2, 3}}, {.shape = {2, 3}}},
-       .attributes = {{"axes", 2}, {"epsilon", 0.1}}},
-      {.inputs = {{.shape = {2, 3}}, {.shape = {2}}, {.shape = {3}}}, .error = "scale has shape [2], not [3]"},
-      {.inputs = {{.shape = {2}}, {.shape = {2}}, {.shape = {2}}},
-       .attributes = {{"axes", 2}},
-       .error = "2 axes of a tensor of rank 1"},
-  };
-}
-void layer_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
-                     std::vector<ReferenceTensor>& outputs) {
-  const double epsilon = reference::number(attributes, "epsilon", 1e-3);
-  outputs = {inputs[0]};
-  const std::size_t n = inputs[1].values.size();
-  for (std::size_t row = 0; row < inputs[0].values.size() / n; ++row) {
-    ReferenceTensor column{.shape = {static_cast<std::int64_t>(n), 1}};
-    column.values.assign(inputs[0].values.begin() + static_cast<std::ptrdiff_t>(row * n),
-                         inputs[0].values.begin() + static_cast<std::ptrdiff_t>((row + 1) * n));
-    const reference::ChannelMoments m = reference::moments_of(column);
-    for (std::size_t i = 0; i < n; ++i) {
-      outputs[0].values[row * n + i] =
-          (column.values[i] - m.mean[0]) / std::sqrt(m.variance[0] + epsilon) * inputs[1].values[i] +
-          inputs[2].values[i];
-    }
-  }
-}
-const OpTest kLayerNormalizationTest = {.samples = layer_samples, .reference = layer_reference};
-
 #endif
 
 }  // namespace
@@ -160,21 +123,6 @@ constinit const OpDef kBatchNormalization = {
     .test = CAPSTAN_OP_TEST(kBatchNormalizationTest),
 };
 
-constinit const OpDef kLayerNormalization = {
-    .name = "layer_normalization",
-    .text = "Normalises over the last axes, then scales and shifts.",
-    .kind = OpKind::kComposite,
-    .arity = 3,
-    .input_names = "x, scale, offset",
-    .attributes = &kLayerAttributes,
-    .compose =
-        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
-          const auto& a = *static_cast<const LayerAttributes*>(attributes);
-          outputs.push_back(layer_normalization(inputs[0], inputs[1], inputs[2], static_cast<int>(a.axes), a.epsilon));
-        },
-    .test = CAPSTAN_OP_TEST(kLayerNormalizationTest),
-};
-
 Moments moments(Operand x, Axes axes, bool keepdims) {
   const Tensor value = floating_operand("moments", x);
   normalize_axes("moments", axes, value.rank());
@@ -191,29 +139,10 @@ Tensor batch_normalization(Operand x, Operand mean, Operand variance, Operand of
   });
 }
 
-Tensor layer_normalization(Operand x, Operand scale, Operand offset, int axes, double epsilon) {
-  const Tensor value = floating_operand("layer_normalization", x);
-  const Tensor factor = to_tensor(scale);
-  const Tensor shift = to_tensor(offset);
-  CAPSTAN_CHECK(axes >= 1 && axes <= value.rank(), ShapeError, "layer_normalization: ", axes,
-                " axes of a tensor of rank ", value.rank(), arguments({{"x", value}}));
-  const Shape shape = value.shape();
-  const Shape inner(shape.dims().last(static_cast<std::size_t>(axes)));
-  CAPSTAN_CHECK(factor.shape() == inner, ShapeError, "layer_normalization: scale has shape ", factor.shape(), ", not ",
-                inner, arguments({{"x", value}, {"scale", factor}}));
-  CAPSTAN_CHECK(shift.shape() == inner, ShapeError, "layer_normalization: offset has shape ", shift.shape(), ", not ",
-                inner, arguments({{"x", value}, {"offset", shift}}));
-  int last[kMaxRank];
-  for (int i = 0; i < axes; ++i) last[i] = i - axes;
-  const Moments m = moments(value, Axes(std::span<const int>(last, static_cast<std::size_t>(axes))), true);
-  return (value - m.mean) * rsqrt(m.variance + epsilon) * factor + shift;
-}
-
 OpFamily normalize_ops() {
   static constexpr const OpDef* ops[] = {
       &kMoments,
       &kBatchNormalization,
-      &kLayerNormalization,
   };
   return ops;
 }

@@ -4,8 +4,6 @@
 // the cotangent, and its own gradient gathers from those places, whose gradient scatters again.
 // Averages scatter evenly, which does not depend on the image at all. So four small ops close under
 // differentiation.
-#include "src/kernels/pool.h"
-
 #include <cmath>
 
 #include "capstan/ops/nn.h"
@@ -13,18 +11,13 @@
 #include "src/core/check.h"
 #include "src/core/op_test.h"
 #include "src/ops/families.h"
+#include "src/ops/pool_op.h"
 #include "src/ops/wide.h"
-#include "src/ops/window.h"
 
 namespace capstan {
 
 namespace {
 
-struct PoolAttributes {
-  HeightWidth ksize;
-  HeightWidth strides;
-  PackedPadding padding;
-};
 constexpr AttributeType kPoolAttributes = attribute_type<PoolAttributes>(
     {field<&PoolAttributes::ksize>("ksize", true), field<&PoolAttributes::strides>("strides", true),
      field<&PoolAttributes::padding>("padding", true)});
@@ -34,36 +27,9 @@ PoolAttributes pool_attributes(const std::array<std::int64_t, 2>& ksize, const s
   return {height_width(ksize), height_width(strides), pack(padding)};
 }
 
-Pool2DShape pool_shape(std::string_view op, const Shape& x, const PoolAttributes& attributes) {
-  CAPSTAN_CHECK(x.rank() == 4, ShapeError, op, ": images need rank 4 (batch, height, width, channels), not ", x.rank(),
-                "\n  x: ", x);
-  const HeightWidth& window = attributes.ksize;
-  const HeightWidth& strides = attributes.strides;
-  CAPSTAN_CHECK(window.height >= 1 && window.width >= 1, ValueError, op, ": windows must be 1 or more, not ",
-                window.height, " by ", window.width);
-  CAPSTAN_CHECK(strides.height >= 1 && strides.width >= 1, ValueError, op, ": strides must be 1 or more, not ",
-                strides.height, " and ", strides.width);
-  Pool2DShape shape;
-  shape.batch = x[0];
-  shape.in_height = x[1];
-  shape.in_width = x[2];
-  shape.channels = x[3];
-  shape.window_height = window.height;
-  shape.window_width = window.width;
-  shape.stride_height = strides.height;
-  shape.stride_width = strides.width;
-  const WindowAxis rows = slide(x[1], window.height, strides.height, attributes.padding, 0);
-  const WindowAxis columns = slide(x[2], window.width, strides.width, attributes.padding, 1);
-  shape.out_height = rows.count;
-  shape.out_width = columns.count;
-  shape.pad_top = rows.before;
-  shape.pad_left = columns.before;
-  return shape;
-}
 Pool2DShape pool_shape(const Call& call) {
   return pool_shape(call.op.name, call.input(0).shape(), call.attributes<PoolAttributes>());
 }
-Shape result_of(const Pool2DShape& shape) { return {shape.batch, shape.out_height, shape.out_width, shape.channels}; }
 
 void check_floating(const Call& call) {
   CAPSTAN_CHECK(is_floating(call.input(0).dtype()), DTypeError, call.op.name, ": dtype ", call.input(0).dtype(),

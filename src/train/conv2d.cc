@@ -23,6 +23,14 @@ Conv2D::Conv2D(std::int64_t filters, Size2D kernel_size, const Conv2DOptions& op
   detail::check_positive(kName, "filters", filters);
   detail::check_positive(kName, "kernel_size", std::min(kernel_size.height, kernel_size.width));
   detail::check_positive(kName, "strides", std::min(options.strides.height, options.strides.width));
+  const Size2D& dilations = options.dilation_rate;
+  detail::check_positive(kName, "dilation_rate", std::min(dilations.height, dilations.width));
+  CAPSTAN_CHECK(
+      std::max(options.strides.height, options.strides.width) == 1 || std::max(dilations.height, dilations.width) == 1,
+      ValueError, kName, ": strides above 1 and dilations above 1 exclude each other");
+  detail::check_positive(kName, "groups", options.groups);
+  CAPSTAN_CHECK(filters % options.groups == 0, ValueError, kName, ": ", filters, " filters do not divide into ",
+                options.groups, " groups");
   detail::check_padding(kName, options.padding);
   detail::is_channels_first(kName, options.data_format);
   detail::LayerState::of(*this).activity_regularizer = options.activity_regularizer;
@@ -36,12 +44,18 @@ void Conv2D::build(const Shape& input_shape) {
   const std::int64_t height = input_shape[first ? 2 : 1];
   const std::int64_t width = input_shape[first ? 3 : 2];
   if (options_->padding == "valid") {
-    CAPSTAN_CHECK((height < 0 || height >= kernel_size_.height) && (width < 0 || width >= kernel_size_.width),
+    const auto fits = [](std::int64_t length, std::int64_t kernel, std::int64_t dilation) {
+      return length < 0 || (kernel <= length && (kernel - 1) <= (length - 1) / dilation);
+    };
+    CAPSTAN_CHECK(fits(height, kernel_size_.height, options_->dilation_rate.height) &&
+                      fits(width, kernel_size_.width, options_->dilation_rate.width),
                   ShapeError, name(), ": a kernel of ", kernel_size_.height, " x ", kernel_size_.width,
                   " does not fit into ", input_shape, help("padding = \"same\" allows it"));
   }
+  CAPSTAN_CHECK(channels % options_->groups == 0, ShapeError, name(), ": ", channels, " channels do not divide into ",
+                options_->groups, " groups");
   add_weight({.name = "kernel",
-              .shape = {kernel_size_.height, kernel_size_.width, channels, filters_},
+              .shape = {kernel_size_.height, kernel_size_.width, channels / options_->groups, filters_},
               .initializer = options_->kernel_initializer,
               .regularizer = options_->kernel_regularizer,
               .constraint = options_->kernel_constraint});
@@ -59,11 +73,13 @@ Tensor Conv2D::call(const Tensor& x, const CallOptions&) {
   const bool first = options_->data_format == "channels_first";
   const Tensor kernel = own_value(0);
   const std::int64_t channels = x.dim(first ? 1 : -1);
-  CAPSTAN_CHECK(channels == kernel.dim(2), ShapeError, name(), ": the input must have ", kernel.dim(2),
-                " channels, not ", channels, arguments({{"x", x}}));
+  const std::int64_t due = kernel.dim(2) * options_->groups;
+  CAPSTAN_CHECK(channels == due, ShapeError, name(), ": the input must have ", due, " channels, not ", channels,
+                arguments({{"x", x}}));
   const Size2D strides = options_->strides;
   Tensor y = conv2d(first ? transpose(x, {0, 2, 3, 1}) : x, kernel, {strides.height, strides.width},
-                    options_->padding == "same" ? "SAME" : "VALID");
+                    options_->padding == "same" ? "SAME" : "VALID",
+                    {options_->dilation_rate.height, options_->dilation_rate.width});
   if (options_->use_bias) y = bias_add(std::move(y), own_value(1));
   if (options_->activation.has_value()) y = options_->activation(std::move(y));
   return first ? transpose(y, {0, 3, 1, 2}) : y;

@@ -22,11 +22,6 @@ struct Failure {
   std::string reason;
 };
 
-bool is_one(const Json& value) {
-  if (value.is_array()) return std::all_of(value.begin(), value.end(), is_one);
-  return value == 1;
-}
-
 const OpInfo& find_info(const std::string& name) {
   static const std::vector<OpInfo> ops = list_ops();
   const auto found = std::find_if(ops.begin(), ops.end(), [&](const OpInfo& op) { return op.name == name; });
@@ -39,9 +34,8 @@ const OpInfo& find_info(const std::string& name) {
 AttributeMap attributes_of(const OpInfo& op, const Json& json) {
   AttributeMap attributes;
   for (const auto& [name, value] : json.items()) {
-    if ((name == "dilations" || name == "rates") && !is_one(value)) throw Lacking{"dilation"};
     const bool known = std::find(op.attributes.begin(), op.attributes.end(), name) != op.attributes.end();
-    if (!known && (value.is_null() || value == false || name == "dilations")) continue;
+    if (!known && (value.is_null() || value == false)) continue;
     if (!known) throw Lacking{"attribute " + name};
     attributes.emplace(name, attribute_from_json(value));
   }
@@ -94,6 +88,10 @@ constexpr Correction kCorrections[] = {
     {"math.xdivy/special", "/second/gradients/1/data/2", "0",
      "right: x / y is 0 for x = 0 whatever y is, and so are all its derivatives; the original multiplies 0 by "
      "infinity"},
+    {"nn.max_pool3d/ties", "/gradients/0/data/5", "-1.77",
+     "right: the original gives every one of several maxima the whole gradient, which adds up to more than it is"},
+    {"nn.max_pool3d/ties", "/gradients/0/data/6", "0.58", "right: as above"},
+    {"nn.max_pool3d/ties", "/gradients/0/data/7", "0.96", "right: as above"},
 };
 
 // The case with its corrections.
@@ -125,12 +123,6 @@ struct Case {
     }
     attributes = attributes_of(info, json.at("attrs"));
     for (const Json& input : json.at("inputs")) inputs.push_back(tensor_from_json(input));
-    const bool convolution =
-        op.find("conv") != std::string::npos && inputs.size() == 2 && op.find("backprop") == std::string::npos;
-    if (convolution && !json.contains("error") && op.find("transpose") == std::string::npos &&
-        inputs[0].dim(-1) != inputs[1].dim(-2)) {
-      throw Lacking{"groups"};
-    }
     if (json.contains("constant")) {
       for (const Json& i : json.at("constant")) constant.insert(i.get<std::size_t>());
     }

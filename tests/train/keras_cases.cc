@@ -62,6 +62,8 @@ Layer make_conv2d(const Json& config, layers::Conv2DOptions o) {
       {"strides", [&](const Json& v) { o.strides = size_of_json(v); }},
       {"padding", [&](const Json& v) { o.padding = v; }},
       {"data_format", [&](const Json& v) { o.data_format = v; }},
+      {"dilation_rate", [&](const Json& v) { o.dilation_rate = size_of_json(v); }},
+      {"groups", [&](const Json& v) { o.groups = v; }},
   };
   add_dense_like(setters, o);
   set_all(config, setters);

@@ -109,23 +109,11 @@ void run_case(const Json&, const Json& one) {
 
 // What the library does not have yet.
 constexpr const char* kFloat16 = "the library has no float16";
-constexpr const char* kDilation = "dilated convolutions";
-constexpr const char* kGroups = "convolutions in groups";
 constexpr const char* kStream = "dropout draws from another random stream than the original";
 
 const std::map<std::string, std::string> kLacking = {
-    {"Dense/basic_low_precision/float16", kFloat16},
-    {"Conv2D/dilation2/float32", kDilation},
-    {"Conv2D/dilation2/float64", kDilation},
-    {"Conv2D/dilation_1_2_same/float32", kDilation},
-    {"Conv2D/dilation_1_2_same/float64", kDilation},
-    {"Conv2D/groups2/float32", kGroups},
-    {"Conv2D/groups2/float64", kGroups},
-    {"Conv2D/groups_equal_channels/float32", kGroups},
-    {"Conv2D/groups_equal_channels/float64", kGroups},
-    {"Dropout/seeded/float32", kStream},
-    {"Dropout/seeded_noise_shape/float32", kStream},
-    {"Dropout/consecutive_calls_seed1337", kStream},
+    {"Dense/basic_low_precision/float16", kFloat16}, {"Dropout/seeded/float32", kStream},
+    {"Dropout/seeded_noise_shape/float32", kStream}, {"Dropout/consecutive_calls_seed1337", kStream},
     {"Dropout/consecutive_calls_seed42", kStream},
 };
 

@@ -1,9 +1,9 @@
 #pragma once
 
-#include <array>
-#include <string_view>
-
 #include "capstan/ops/activation.h"
+#include "capstan/ops/attention.h"
+#include "capstan/ops/conv.h"
+#include "capstan/ops/pool.h"
 #include "capstan/tensor.h"
 
 namespace capstan {
@@ -44,48 +44,6 @@ CAPSTAN_EXPORT Tensor l2_loss(Operand x);
 /// Adds a vector to the last axis. Errors: ShapeError.
 CAPSTAN_EXPORT Tensor bias_add(Operand x, Operand bias);
 
-// --- Convolution and pooling: images are [batch, height, width, channels] ---
-
-/// How an image is extended: "VALID" (not at all), "SAME" (so that a stride of 1 keeps the size),
-/// in any case, or given numbers of rows and columns. Errors: ValueError for another name or a
-/// negative number.
-struct CAPSTAN_EXPORT Padding {
-  Padding(const char* name);
-  Padding(std::string_view name);
-  Padding(std::array<std::int64_t, 4> top_bottom_left_right);
-  enum class Kind : std::uint8_t { kValid, kSame, kExplicit } kind = Kind::kValid;
-  std::array<std::int64_t, 4> pads = {};
-};
-
-/// Convolution (correlation) of x [batch, height, width, in] with filters [height, width, in, out].
-/// Errors: ShapeError, DTypeError, ValueError for a stride below 1.
-CAPSTAN_EXPORT Tensor conv2d(Operand x, Operand filters, std::array<std::int64_t, 2> strides = {1, 1},
-                             Padding padding = "VALID");
-/// The gradient of conv2d for its input, whose shape is `input_sizes`; also known as transposed
-/// convolution.
-CAPSTAN_EXPORT Tensor conv2d_backprop_input(const Shape& input_sizes, Operand filters, Operand out_backprop,
-                                            std::array<std::int64_t, 2> strides, Padding padding);
-/// The gradient of conv2d for its filters, whose shape is `filter_sizes`.
-CAPSTAN_EXPORT Tensor conv2d_backprop_filter(Operand x, const Shape& filter_sizes, Operand out_backprop,
-                                             std::array<std::int64_t, 2> strides, Padding padding);
-
-/// The largest element of each window of each channel; padding never wins. Errors: as conv2d.
-CAPSTAN_EXPORT Tensor max_pool2d(Operand x, std::array<std::int64_t, 2> ksize, std::array<std::int64_t, 2> strides,
-                                 Padding padding);
-/// The mean of each window of each channel; padding is not counted.
-CAPSTAN_EXPORT Tensor avg_pool2d(Operand x, std::array<std::int64_t, 2> ksize, std::array<std::int64_t, 2> strides,
-                                 Padding padding);
-/// `g`, a gradient for the result of max_pool2d, at the places of the maxima of x; zero elsewhere.
-CAPSTAN_EXPORT Tensor max_pool2d_scatter(Operand x, Operand g, std::array<std::int64_t, 2> ksize,
-                                         std::array<std::int64_t, 2> strides, Padding padding);
-/// The elements of `from`, an image like x, at the places of the maxima of x.
-CAPSTAN_EXPORT Tensor max_pool2d_gather(Operand x, Operand from, std::array<std::int64_t, 2> ksize,
-                                        std::array<std::int64_t, 2> strides, Padding padding);
-/// The gradient of avg_pool2d for its input, which has the shape of `like`; only that shape is
-/// read.
-CAPSTAN_EXPORT Tensor avg_pool2d_scatter(Operand like, Operand g, std::array<std::int64_t, 2> ksize,
-                                         std::array<std::int64_t, 2> strides, Padding padding);
-
 // --- Normalisation ---
 
 /// What moments returns.
@@ -95,6 +53,8 @@ struct Moments {
 };
 /// Mean and variance over axes. Errors: IndexError, DTypeError for integers.
 CAPSTAN_EXPORT Moments moments(Operand x, Axes axes, bool keepdims = false);
+/// The same of elements with weights, which broadcast to x: sum(w x) / sum(w), and the mean square distance from it.
+CAPSTAN_EXPORT Moments weighted_moments(Operand x, Axes axes, Operand weights, bool keepdims = false);
 /// (x - mean) / sqrt(variance + epsilon) * scale + offset, broadcasting.
 CAPSTAN_EXPORT Tensor batch_normalization(Operand x, Operand mean, Operand variance, Operand offset, Operand scale,
                                           double variance_epsilon);
@@ -122,9 +82,33 @@ CAPSTAN_EXPORT BatchNormResult fused_batch_norm_training(Operand x, Operand scal
 /// Normalises images with given statistics of the channels. Errors: ShapeError.
 CAPSTAN_EXPORT Tensor fused_batch_norm_inference(Operand x, Operand scale, Operand offset, Operand mean,
                                                  Operand variance, double epsilon = 1e-3);
-/// Normalises over the last `axes` axes; scale and offset have their shape. Errors: ShapeError.
+/// Normalises over the last `axes` axes; scale and offset have their shape. Errors: ShapeError, DTypeError.
+///
+///     Tensor y = layer_normalization(x, gamma, beta);  // x [batch, units], gamma and beta [units]
 CAPSTAN_EXPORT Tensor layer_normalization(Operand x, Operand scale, Operand offset, int axes = 1,
                                           double epsilon = 1e-3);
+/// The gradients of layer_normalization for x, scale and offset, given the cotangent g of its result.
+struct LayerNormGradients {
+  Tensor x;
+  Tensor scale;
+  Tensor offset;
+};
+CAPSTAN_EXPORT LayerNormGradients layer_normalization_gradients(Operand x, Operand scale, Operand g, int axes = 1,
+                                                                double epsilon = 1e-3);
+/// Normalises x [batch, ..., channels] over `groups` runs of channels and all axes between, image by image; scale and
+/// offset are [channels]. Source: Wu and He, "Group normalization". Errors: ShapeError, DTypeError, ValueError for
+/// channels that do not divide into groups.
+CAPSTAN_EXPORT Tensor group_normalization(Operand x, Operand scale, Operand offset, std::int64_t groups,
+                                          double epsilon = 1e-3);
+/// The same with every channel a group: [batch, ..., channels] over the axes between. Errors: as group_normalization.
+CAPSTAN_EXPORT Tensor instance_normalization(Operand x, Operand scale, Operand offset, double epsilon = 1e-3);
+/// x / sqrt(mean(x^2) + epsilon) * scale over the last axis. Source: Zhang and Sennrich, "Root mean square layer
+/// normalization". Errors: ShapeError, DTypeError.
+CAPSTAN_EXPORT Tensor rms_normalization(Operand x, Operand scale, double epsilon = 1e-6);
+/// x / (bias + alpha * sum)^beta, where the sum is over the squares of up to `depth_radius` channels on either side and
+/// the channel itself, of images [batch, height, width, channels]. Errors: ShapeError, DTypeError, ValueError.
+CAPSTAN_EXPORT Tensor local_response_normalization(Operand x, std::int64_t depth_radius = 5, double bias = 1,
+                                                   double alpha = 1, double beta = 0.5);
 
 /// Zeroes a fraction `rate` of the elements and scales the others by 1 / (1 - rate). Which ones
 /// depends on the seed and the position only; without a seed on the next key of the process's

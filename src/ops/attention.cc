@@ -1,0 +1,539 @@
+// Scaled dot-product attention and its gradient, both fused.
+//
+// The gradient is an op of the operands and the cotangent alone (see kernels/attention.cc), so its own rule is that of
+// a plain function. That rule, for second derivatives, is written in library ops and holds whole matrices of scores; so
+// is the gradient for a mask of numbers, which only learned masks need.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <vector>
+
+#include "capstan/ops/array.h"
+#include "capstan/ops/linalg.h"
+#include "capstan/ops/math.h"
+#include "capstan/ops/nn.h"
+#include "capstan/ops/random.h"
+#include "capstan/ops/reduce.h"
+#include "src/core/apply.h"
+#include "src/core/check.h"
+#include "src/core/op_test.h"
+#include "src/kernels/attention.h"
+#include "src/kernels/random.h"
+#include "src/ops/families.h"
+#include "src/ops/reference.h"
+#include "src/ops/wide.h"
+
+namespace capstan {
+
+namespace {
+
+// A number that may be absent.
+struct OptionalNumber {
+  double value = 0;
+  bool has_value = false;
+};
+void set_field(OptionalNumber& field, const AttributeValue& value, std::string_view op, std::string_view name) {
+  CAPSTAN_CHECK(value.is_number() || value.kind == AttributeValue::Kind::kNone, ValueError, op, ": attribute \"", name,
+                "\" must be a number, not ", value.to_string());
+  field = {value.number, value.is_number()};
+}
+AttributeValue get_field(const OptionalNumber& field) {
+  return field.has_value ? AttributeValue(field.value) : AttributeValue();
+}
+
+struct AttentionAttributes {
+  bool causal = false;
+  OptionalNumber scale;
+  double dropout = 0;
+  OptionalInt seed;
+};
+constexpr AttributeType kAttentionAttributes = attribute_type<AttentionAttributes>(
+    {field<&AttentionAttributes::causal>("causal"), field<&AttentionAttributes::scale>("scale"),
+     field<&AttentionAttributes::dropout>("dropout"), field<&AttentionAttributes::seed>("seed")});
+
+AttentionAttributes attributes_of(const AttentionOptions& options) {
+  AttentionAttributes attributes{.causal = options.causal, .dropout = options.dropout};
+  if (options.scale) attributes.scale = {*options.scale, true};
+  if (options.seed) attributes.seed = static_cast<std::int64_t>(*options.seed);
+  return attributes;
+}
+AttentionOptions options_of(const AttentionAttributes& attributes) {
+  AttentionOptions options{.causal = attributes.causal, .dropout = attributes.dropout};
+  if (attributes.scale.has_value) options.scale = attributes.scale.value;
+  if (attributes.seed.has_value) options.seed = static_cast<std::uint64_t>(attributes.seed.value);
+  return options;
+}
+
+double scale_of(const AttentionAttributes& attributes, const Shape& query) {
+  if (attributes.scale.has_value) return attributes.scale.value;
+  return 1 / std::sqrt(static_cast<double>(std::max<std::int64_t>(query[-1], 1)));
+}
+
+// Checks query, key, value and, at `mask_position`, a mask if there is one.
+void check_operands(const Call& call, int mask_position) {
+  const std::string_view op = call.op.name;
+  CAPSTAN_CHECK(call.input_count() == mask_position || call.input_count() == mask_position + 1, ValueError, op,
+                ": takes ", mask_position, " operands and perhaps a mask, not ", call.input_count());
+  const TensorRef& q = call.input(0);
+  const TensorRef& k = call.input(1);
+  const TensorRef& v = call.input(2);
+  const auto shown = [&] { return arguments({{"query", q}, {"key", k}, {"value", v}}); };
+  CAPSTAN_CHECK(is_floating(q.dtype()), DTypeError, op, ": dtype ", q.dtype(), " is not supported", shown());
+  CAPSTAN_CHECK(q.rank() >= 2, ShapeError, op, ": the operands need rank 2 or more, not ", q.rank(), shown());
+  for (int i = 1; i < mask_position; ++i) {
+    const TensorRef& other = call.input(i);
+    CAPSTAN_CHECK(other.dtype() == q.dtype(), DTypeError, op, ": dtypes differ, ", q.dtype(), " and ", other.dtype(),
+                  shown());
+    CAPSTAN_CHECK(other.rank() == q.rank(), ShapeError, op, ": ranks differ, ", q.rank(), " and ", other.rank(),
+                  shown());
+    for (int axis = 0; axis + 2 < q.rank(); ++axis) {
+      CAPSTAN_CHECK(other.dim(axis) == q.dim(axis), ShapeError, op, ": leading axes differ, ", q.shape(), " and ",
+                    other.shape(), shown());
+    }
+  }
+  CAPSTAN_CHECK(k.dim(-1) == q.dim(-1), ShapeError, op, ": query and key differ in depth, ", q.dim(-1), " and ",
+                k.dim(-1), shown());
+  CAPSTAN_CHECK(v.dim(-2) == k.dim(-2), ShapeError, op, ": ", k.dim(-2), " keys have ", v.dim(-2), " values", shown());
+  const auto& a = call.attributes<AttentionAttributes>();
+  CAPSTAN_CHECK(a.dropout >= 0 && a.dropout < 1, ValueError, op, ": the dropout must be in [0, 1), not ", a.dropout);
+  CAPSTAN_CHECK(a.dropout == 0 || a.seed.has_value, ValueError, op, ": dropout needs a seed here");
+  if (call.input_count() == mask_position) return;
+  const TensorRef& mask = call.input(mask_position);
+  CAPSTAN_CHECK(mask.dtype() == DType::kBool || mask.dtype() == q.dtype(), DTypeError, op,
+                ": the mask must be bool or ", q.dtype(), ", not ", mask.dtype());
+  Shape scores = q.shape();
+  scores.set(-1, k.dim(-2));
+  bool fits = mask.rank() <= scores.rank();
+  for (int i = 1; fits && i <= mask.rank(); ++i) fits = mask.dim(-i) == 1 || mask.dim(-i) == scores[-i];
+  CAPSTAN_CHECK(fits, ShapeError, op, ": the mask ", mask.shape(), " does not broadcast to the scores, ", scores);
+}
+
+Shape result_shape(const Call& call) {
+  Shape shape = call.input(0).shape();
+  shape.set(-1, call.input(2).dim(-1));
+  return shape;
+}
+
+void infer_attention(const Call& call, OutputSpecs& outputs) {
+  check_operands(call, 3);
+  outputs.add(call.input(0).dtype(), result_shape(call));
+}
+void infer_gradients(const Call& call, OutputSpecs& outputs) {
+  check_operands(call, 4);
+  CAPSTAN_CHECK(call.input(3).shape() == result_shape(call), ShapeError, call.op.name, ": g has shape ",
+                call.input(3).shape(), " where ", result_shape(call), " is due");
+  for (int i = 0; i < 3; ++i) outputs.add(call.input(0).dtype(), call.input(i).shape());
+}
+
+// A call as the kernels take it, with what it points to.
+template <class T>
+class Problem {
+ public:
+  Problem(const Call& call, int mask_position) {
+    const auto& a = call.attributes<AttentionAttributes>();
+    const Shape q = call.input(0).shape();
+    problem.batch = 1;
+    for (int i = 0; i + 2 < q.rank(); ++i) problem.batch *= q[i];
+    problem.queries = q[-2];
+    problem.keys = call.input(1).dim(-2);
+    problem.depth = q[-1];
+    problem.value_depth = call.input(2).dim(-1);
+    problem.scale = static_cast<T>(scale_of(a, q));
+    problem.causal = a.causal;
+    problem.dropout = a.dropout > 0;
+    problem.seed = static_cast<std::uint64_t>(a.seed.value);
+    problem.threshold = static_cast<std::uint32_t>(std::min(std::ceil(a.dropout * 4294967296.0), 4294967295.0));
+    problem.kept_scale = static_cast<T>(1 / (1 - a.dropout));
+    if (call.input_count() > mask_position) set_mask(call.input(mask_position), q);
+  }
+  Problem(const Problem&) = delete;
+  Problem& operator=(const Problem&) = delete;
+
+  AttentionProblem<T> problem;
+
+ private:
+  void set_mask(const TensorRef& mask, const Shape& q) {
+    // How far apart the elements of the mask are along the axes of the scores: 0 where it is broadcast.
+    std::int64_t steps[kMaxRank] = {};
+    std::int64_t step = 1;
+    for (int i = 1; i <= mask.rank(); ++i) {
+      if (mask.dim(-i) != 1) steps[q.rank() - i] = step;
+      step *= mask.dim(-i);
+    }
+    problem.mask_column = steps[q.rank() - 1];
+    problem.mask_row = steps[q.rank() - 2];
+    offsets_.resize(static_cast<std::size_t>(problem.batch));
+    for (std::size_t b = 0; b < offsets_.size(); ++b) {
+      auto rest = static_cast<std::int64_t>(b);
+      for (int axis = q.rank() - 3; axis >= 0; --axis) {
+        offsets_[b] += rest % q[axis] * steps[axis];
+        rest /= q[axis];
+      }
+    }
+    problem.mask_offsets = offsets_.data();
+    if (mask.dtype() == DType::kBool) {
+      problem.seen = reinterpret_cast<const std::uint8_t*>(mask.data<bool>());
+    } else {
+      wide_.emplace(mask);
+      problem.added = *wide_;
+    }
+  }
+
+  std::vector<std::int64_t> offsets_;
+  std::optional<WideInput<T>> wide_;
+};
+
+// --- The rules, in library ops ---
+
+// Scores and what follows from them, [..., queries, keys].
+struct Scores {
+  AttentionAttributes attributes;
+  double scale;
+  Tensor probabilities;
+
+  // `mask` may be empty.
+  Scores(const Tensor& q, const Tensor& k, const Tensor& mask, const AttentionAttributes& a)
+      : attributes(a), scale(scale_of(a, q.shape())) {
+    Tensor products = matmul(q, k, {.transpose_b = true}) * scale;
+    Tensor seen;
+    if (mask.has_value() && mask.dtype() == DType::kBool) {
+      seen = mask;
+    } else if (mask.has_value()) {
+      products = products + mask;
+    }
+    if (a.causal) {
+      const Tensor before = less_equal(range(k.dim(-2)), reshape(range(q.dim(-2)), {q.dim(-2), 1}));
+      seen = seen.has_value() ? logical_and(seen, before) : before;
+    }
+    // Not minus infinity: a query that sees no key must not become NaN.
+    constexpr double kUnseen = -1e30;
+    probabilities = seen.has_value() ? where(seen, softmax(where(seen, products, kUnseen)), 0.0) : softmax(products);
+  }
+
+  Tensor drop(const Tensor& t) const {
+    if (attributes.dropout == 0) return t;
+    return keyed_dropout(t, attributes.dropout, static_cast<std::uint64_t>(attributes.seed.value));
+  }
+  // The cotangent of the scores, given that of the probabilities.
+  Tensor through_softmax(const Tensor& t) const {
+    return probabilities * (t - reduce_sum(t * probabilities, -1, true));
+  }
+};
+
+// Mask operands stand last, if there.
+Tensor mask_of(const VjpCall& call, int position) {
+  return call.input_count() > position ? call.input(position) : Tensor();
+}
+bool wants_mask(const VjpCall& call, int position) {
+  return call.input_count() > position && is_floating(call.input(position).dtype()) && call.needs(position);
+}
+
+void vjp_attention(const VjpCall& call, std::span<Tensor> cotangents) {
+  const auto& a = call.attributes<AttentionAttributes>();
+  const Tensor& g = call.cotangent();
+  const Tensor mask = mask_of(call, 3);
+  const AttentionOptions options = options_of(a);
+  AttentionGradients gradients =
+      mask.has_value() ? attention_gradients(call.input(0), call.input(1), call.input(2), g, mask, options)
+                       : attention_gradients(call.input(0), call.input(1), call.input(2), g, options);
+  cotangents[0] = std::move(gradients.query);
+  cotangents[1] = std::move(gradients.key);
+  cotangents[2] = std::move(gradients.value);
+  if (wants_mask(call, 3)) {
+    const Scores s(call.input(0), call.input(1), mask, a);
+    cotangents[3] = s.through_softmax(s.drop(matmul(g, call.input(2), {.transpose_b = true})));
+  }
+}
+
+// With P = softmax(S), S = scale q k^T + mask, D the dropout (linear and symmetric) and sums over keys written <>, the
+// op computes
+//     dv = D(P)^T g,   H = D(g v^T),   dS = P (H - <H P>),   dq = scale dS k,   dk = scale dS^T q.
+// For cotangents a, b, c of dq, dk, dv, and E = scale (a k^T + q b^T), the cotangent of dS:
+//     of H:  h = P (E - <E P>)
+//     of P:  E (H - <H P>) - <E P> H + D(g c^T),  and through the softmax to S: s
+//     of q:  scale (dS b + s k),    of k:  scale (dS^T a + s^T q),    of the mask: s
+//     of g:  D(P) c + D(h) v,       of v:  D(h)^T g
+void vjp_gradients(const VjpCall& call, std::span<Tensor> cotangents) {
+  const Tensor& q = call.input(0);
+  const Tensor& k = call.input(1);
+  const Tensor& v = call.input(2);
+  const Tensor& g = call.input(3);
+  const Tensor& a = call.cotangent(0);
+  const Tensor& b = call.cotangent(1);
+  const Tensor& c = call.cotangent(2);
+  const Scores scores(q, k, mask_of(call, 4), call.attributes<AttentionAttributes>());
+  const Tensor& p = scores.probabilities;
+  const double scale = scores.scale;
+  const auto sum = [](const Tensor& t) { return reduce_sum(t, -1, true); };
+  const Tensor big_h = scores.drop(matmul(g, v, {.transpose_b = true}));
+  const Tensor centred = big_h - sum(big_h * p);
+  const Tensor ds = p * centred;
+  const Tensor e = (matmul(a, k, {.transpose_b = true}) + matmul(q, b, {.transpose_b = true})) * scale;
+  const Tensor mean_e = sum(e * p);
+  const Tensor h = scores.drop(p * (e - mean_e));
+  const Tensor of_p = e * centred - mean_e * big_h + scores.drop(matmul(g, c, {.transpose_b = true}));
+  const Tensor s = scores.through_softmax(of_p);
+  if (call.needs(0)) cotangents[0] = (matmul(ds, b) + matmul(s, k)) * scale;
+  if (call.needs(1)) {
+    cotangents[1] = (matmul(ds, a, {.transpose_a = true}) + matmul(s, q, {.transpose_a = true})) * scale;
+  }
+  if (call.needs(2)) cotangents[2] = matmul(h, g, {.transpose_a = true});
+  if (call.needs(3)) cotangents[3] = matmul(scores.drop(p), c) + matmul(h, v);
+  if (wants_mask(call, 4)) cotangents[4] = s;
+}
+
+// --- Samples and references ---
+
+#if CAPSTAN_TESTING
+
+const SampleInput kSeen{
+    .shape = {3, 4}, .values = {1, 0, 1, 1, 0, 0, 0, 0, 1, 1, 1, 0}, .dtype = bool_, .differentiable = false};
+
+// With g in fourth place if `gradient`.
+std::vector<OpSample> samples(bool gradient) {
+  std::vector<OpSample> list;
+  const auto add = [&](Shape q, Shape k, Shape v, std::vector<SampleInput> mask, AttributeMap attributes,
+                       std::string error = {}) {
+    OpSample sample{.inputs = {{.shape = q}, {.shape = k}, {.shape = v}}, .attributes = attributes, .error = error};
+    if (gradient) {
+      Shape g = q;
+      g.set(-1, v[-1]);
+      sample.inputs.push_back({.shape = g});
+    }
+    for (SampleInput& input : mask) sample.inputs.push_back(input);
+    list.push_back(sample);
+  };
+  add({2, 3}, {4, 3}, {4, 2}, {}, {});
+  add({2, 2, 3, 2}, {2, 2, 4, 2}, {2, 2, 4, 3}, {}, {{"scale", 0.5}});
+  add({2, 3, 2}, {2, 3, 2}, {2, 3, 1}, {}, {{"causal", true}});
+  add({2, 3, 2}, {2, 5, 2}, {2, 5, 2}, {}, {{"causal", true}, {"scale", 1.5}});
+  add({2, 3, 2}, {2, 4, 2}, {2, 4, 2}, {kSeen}, {});
+  add({2, 3, 2}, {2, 4, 2}, {2, 4, 2}, {{.shape = {2, 1, 4}}}, {});
+  add({2, 2, 3, 1}, {2, 2, 4, 1}, {2, 2, 4, 1}, {{.shape = {2, 3, 1}}}, {{"causal", true}});
+  add({2, 3, 2}, {2, 4, 2}, {2, 4, 2}, {kSeen}, {{"causal", true}, {"dropout", 0.3}, {"seed", 5}});
+  add({2, 3, 2}, {2, 5, 2}, {2, 5, 2}, {}, {{"dropout", 0.5}, {"seed", 7}});
+  add({0, 3, 2}, {0, 4, 2}, {0, 4, 2}, {}, {});
+  add({1, 3, 2}, {1, 0, 2}, {1, 0, 2}, {}, {});
+  add({2, 3}, {4, 2}, {4, 2}, {}, {}, "query and key differ in depth, 3 and 2");
+  add({2, 3}, {4, 3}, {5, 2}, {}, {}, "4 keys have 5 values");
+  add({2, 2, 3}, {1, 4, 3}, {2, 4, 2}, {}, {}, "leading axes differ, [2, 2, 3] and [1, 4, 3]");
+  add({2, 2, 3}, {4, 3}, {4, 2}, {}, {}, "ranks differ, 3 and 2");
+  add({2, 3}, {4, 3}, {4, 2}, {{.shape = {3, 4}}}, {}, "the mask [3, 4] does not broadcast to the scores, [2, 4]");
+  add({2, 3}, {4, 3}, {4, 2}, {}, {{"dropout", 1.0}, {"seed", 1}}, "the dropout must be in [0, 1), not 1");
+  return list;
+}
+std::vector<OpSample> attention_samples() { return samples(false); }
+std::vector<OpSample> gradient_samples() {
+  std::vector<OpSample> list = samples(true);
+  list.push_back({.inputs = {{.shape = {2, 3}}, {.shape = {4, 3}}, {.shape = {4, 2}}, {.shape = {2, 3}}},
+                  .error = "g has shape [2, 3] where [2, 2] is due"});
+  return list;
+}
+
+// The probabilities before and after dropout, [..., queries, keys].
+struct NaiveScores {
+  ReferenceTensor plain;
+  ReferenceTensor dropped;
+  double scale;
+};
+NaiveScores naive_scores(const std::vector<ReferenceTensor>& inputs, std::size_t mask_position,
+                         const AttributeMap& attributes) {
+  const Shape q = inputs[0].shape;
+  const double scale = reference::number(attributes, "scale", 1 / std::sqrt(static_cast<double>(q[-1])));
+  const bool causal = attributes.contains("causal");
+  Shape shape = q;
+  shape.set(-1, inputs[1].shape[-2]);
+  NaiveScores scores{{.dtype = inputs[0].dtype, .shape = shape}, {}, scale};
+  scores.plain = reference::build(inputs[0].dtype, shape, [&](const reference::Position& at) {
+    double sum = 0;
+    reference::Position x = at;
+    reference::Position y = at;
+    y[y.size() - 2] = at.back();
+    for (std::int64_t i = 0; i < q[-1]; ++i) {
+      x.back() = y.back() = i;
+      sum += reference::at(inputs[0], x) * reference::at(inputs[1], y);
+    }
+    sum *= scale;
+    if (inputs.size() > mask_position) {
+      const ReferenceTensor& mask = inputs[mask_position];
+      reference::Position m(at.end() - mask.shape.rank(), at.end());
+      for (std::size_t i = 0; i < m.size(); ++i) {
+        if (mask.shape[static_cast<int>(i)] == 1) m[i] = 0;
+      }
+      if (mask.dtype != DType::kBool) {
+        sum += reference::at(mask, m);
+      } else if (reference::at(mask, m) == 0) {
+        return -std::numeric_limits<double>::infinity();
+      }
+    }
+    return causal && at.back() > at[at.size() - 2] ? -std::numeric_limits<double>::infinity() : sum;
+  });
+  const auto keys = static_cast<std::size_t>(shape[-1]);
+  std::vector<double>& values = scores.plain.values;
+  for (std::size_t row = 0; row < values.size(); row += keys) {
+    double total = 0;
+    for (std::size_t i = row; i < row + keys; ++i) total += std::exp(values[i]);
+    for (std::size_t i = row; i < row + keys; ++i) values[i] = total == 0 ? 0 : std::exp(values[i]) / total;
+  }
+  scores.dropped = scores.plain;
+  const double rate = reference::number(attributes, "dropout", 0);
+  for (std::size_t i = 0; rate > 0 && i < values.size(); ++i) {
+    const double draw =
+        philox(static_cast<std::uint64_t>(attributes.at("seed").integer), i / 4).words[i % 4] / 4294967296.0;
+    scores.dropped.values[i] = draw >= rate ? values[i] / (1 - rate) : 0;
+  }
+  return scores;
+}
+
+// Products of the matrices of a and b, which may be transposed.
+ReferenceTensor product(const ReferenceTensor& a, bool transpose_a, const ReferenceTensor& b, bool transpose_b) {
+  Shape shape = a.shape;
+  shape.set(-2, a.shape[transpose_a ? -1 : -2]);
+  shape.set(-1, b.shape[transpose_b ? -2 : -1]);
+  const std::int64_t depth = a.shape[transpose_a ? -2 : -1];
+  return reference::build(a.dtype, shape, [&](const reference::Position& at) {
+    const std::size_t r = at.size();
+    double sum = 0;
+    reference::Position x = at;
+    reference::Position y = at;
+    for (std::int64_t i = 0; i < depth; ++i) {
+      x[r - 2] = transpose_a ? i : at[r - 2];
+      x[r - 1] = transpose_a ? at[r - 2] : i;
+      y[r - 2] = transpose_b ? at[r - 1] : i;
+      y[r - 1] = transpose_b ? i : at[r - 1];
+      sum += reference::at(a, x) * reference::at(b, y);
+    }
+    return sum;
+  });
+}
+
+void attention_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
+                         std::vector<ReferenceTensor>& outputs) {
+  outputs = {product(naive_scores(inputs, 3, attributes).dropped, false, inputs[2], false)};
+}
+void gradient_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
+                        std::vector<ReferenceTensor>& outputs) {
+  const NaiveScores scores = naive_scores(inputs, 4, attributes);
+  ReferenceTensor ds = product(inputs[3], false, inputs[2], true);
+  const double rate = reference::number(attributes, "dropout", 0);
+  const auto keys = static_cast<std::size_t>(ds.shape[-1]);
+  for (std::size_t row = 0; row < ds.values.size(); row += keys) {
+    double sum = 0;
+    for (std::size_t i = row; i < row + keys; ++i) {
+      if (rate > 0) ds.values[i] *= scores.dropped.values[i] == 0 ? 0 : 1 / (1 - rate);
+      sum += ds.values[i] * scores.plain.values[i];
+    }
+    for (std::size_t i = row; i < row + keys; ++i) {
+      ds.values[i] = scores.scale * scores.plain.values[i] * (ds.values[i] - sum);
+    }
+  }
+  outputs = {product(ds, false, inputs[1], false), product(ds, true, inputs[0], false),
+             product(scores.dropped, true, inputs[3], false)};
+}
+const OpTest kAttentionTest = {.samples = attention_samples, .reference = attention_reference};
+const OpTest kAttentionGradientsTest = {.samples = gradient_samples, .reference = gradient_reference};
+
+#endif
+
+// Draws a seed where one is needed and none is given.
+AttentionAttributes seeded(const AttentionOptions& options) {
+  AttentionAttributes attributes = attributes_of(options);
+  if (attributes.dropout > 0 && !attributes.seed.has_value) {
+    attributes.seed = static_cast<std::int64_t>(next_seed());
+  }
+  return attributes;
+}
+
+}  // namespace
+
+extern const OpDef kAttention;
+constinit const OpDef kAttention = {
+    .name = "scaled_dot_product_attention",
+    .text = "softmax(scale * query key^T + mask) value.",
+    .flags = kTakesAnyDTypes,
+    .arity = kVariadic,
+    .input_names = "query, key, value, mask",
+    .attributes = &kAttentionAttributes,
+    .infer = infer_attention,
+    .kernel =
+        [](const Call& call, std::span<Tensor> outputs) {
+          with_wide_type(call.input(0).dtype(), [&]<class T>(T) {
+            const Problem<T> p(call, 3);
+            attention_forward<T>(p.problem, WideInput<T>(call.input(0)), WideInput<T>(call.input(1)),
+                                 WideInput<T>(call.input(2)), WideOutput<T>(outputs[0]));
+          });
+        },
+    .saves = {.inputs = 1},
+    .vjp = vjp_attention,
+    .compose =
+        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
+          std::vector<Operand> operands(inputs.begin(), inputs.end());
+          const AttentionAttributes a = seeded(options_of(*static_cast<const AttentionAttributes*>(attributes)));
+          outputs.push_back(apply(kAttention, operands, &a));
+        },
+    .test = CAPSTAN_OP_TEST(kAttentionTest),
+};
+
+constinit const OpDef kAttentionGradients = {
+    .name = "attention_gradients",
+    .text = "The gradients of scaled_dot_product_attention for query, key and value.",
+    .flags = kTakesAnyDTypes,
+    .arity = kVariadic,
+    .outputs = 3,
+    .input_names = "query, key, value, g, mask",
+    .attributes = &kAttentionAttributes,
+    .infer = infer_gradients,
+    .kernel =
+        [](const Call& call, std::span<Tensor> outputs) {
+          with_wide_type(call.input(0).dtype(), [&]<class T>(T) {
+            const Problem<T> p(call, 4);
+            attention_gradient<T>(p.problem, WideInput<T>(call.input(0)), WideInput<T>(call.input(1)),
+                                  WideInput<T>(call.input(2)), WideInput<T>(call.input(3)), WideOutput<T>(outputs[0]),
+                                  WideOutput<T>(outputs[1]), WideOutput<T>(outputs[2]));
+          });
+        },
+    .saves = {.inputs = 1},
+    .vjp = vjp_gradients,
+    .test = CAPSTAN_OP_TEST(kAttentionGradientsTest),
+};
+
+Tensor scaled_dot_product_attention(Operand query, Operand key, Operand value, const AttentionOptions& options) {
+  const AttentionAttributes attributes = seeded(options);
+  Operand inputs[] = {query, key, value};
+  return apply(kAttention, inputs, &attributes);
+}
+Tensor scaled_dot_product_attention(Operand query, Operand key, Operand value, Operand mask,
+                                    const AttentionOptions& options) {
+  const AttentionAttributes attributes = seeded(options);
+  Operand inputs[] = {query, key, value, mask};
+  return apply(kAttention, inputs, &attributes);
+}
+
+namespace {
+
+AttentionGradients gradients_of(std::span<Operand> inputs, const AttentionOptions& options) {
+  const AttentionAttributes attributes = attributes_of(options);
+  std::vector<Tensor> outputs = apply_all(kAttentionGradients, inputs, &attributes);
+  return {std::move(outputs[0]), std::move(outputs[1]), std::move(outputs[2])};
+}
+
+}  // namespace
+
+AttentionGradients attention_gradients(Operand query, Operand key, Operand value, Operand g,
+                                       const AttentionOptions& options) {
+  Operand inputs[] = {query, key, value, g};
+  return gradients_of(inputs, options);
+}
+AttentionGradients attention_gradients(Operand query, Operand key, Operand value, Operand g, Operand mask,
+                                       const AttentionOptions& options) {
+  Operand inputs[] = {query, key, value, g, mask};
+  return gradients_of(inputs, options);
+}
+
+OpFamily attention_ops() {
+  static constexpr const OpDef* ops[] = {&kAttention, &kAttentionGradients};
+  return ops;
+}
+
+}  // namespace capstan

@@ -1,0 +1,326 @@
+// What the convolution ops of two and three axes have in common: attributes, checks, kernels, rules, references.
+//
+// Convolution and its two gradients are closed under differentiation: each is linear in both operands, and the
+// gradient of each for either operand is one of the three. So derivatives of any order exist, and all of them run on
+// the same kernels. R is the number of image axes.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "capstan/ops/nn.h"
+#include "src/core/apply.h"
+#include "src/core/check.h"
+#include "src/core/op_test.h"
+#include "src/kernels/conv.h"
+#include "src/ops/families.h"
+#include "src/ops/wide.h"
+#include "src/ops/window.h"
+#include "src/ops/window_lengths.h"
+
+namespace capstan {
+
+template <int R>
+struct ConvAttributes {
+  PerAxis<R> strides;
+  PackedPadding padding;
+  PerAxis<R> dilations;
+};
+template <int R>
+struct BackpropAttributes : ConvAttributes<R> {
+  ExactLengths<R + 2> sizes;
+};
+
+// The OpDefs of R axes.
+template <int R>
+struct ConvOps {
+  static const OpDef& forward();
+  static const OpDef& backprop_input();
+  static const OpDef& backprop_filter();
+};
+
+// Fields are looked up by their own struct, so the inherited ones are spelled out.
+template <int R, auto Member>
+constexpr AttributeField inherited(std::string_view name) {
+  using A = BackpropAttributes<R>;
+  return {name, false,
+          [](void* attributes, const AttributeValue& value, std::string_view op, std::string_view field_name) {
+            set_field(static_cast<A*>(attributes)->*Member, value, op, field_name);
+          },
+          [](const void* attributes) { return get_field(static_cast<const A*>(attributes)->*Member); }};
+}
+template <int R>
+constexpr AttributeType kConvAttributes = attribute_type<ConvAttributes<R>>(
+    {field<&ConvAttributes<R>::strides>("strides"), field<&ConvAttributes<R>::padding>("padding"),
+     field<&ConvAttributes<R>::dilations>("dilations")});
+template <int R>
+constexpr AttributeType backprop_attributes(std::string_view sizes) {
+  return attribute_type<BackpropAttributes<R>>(
+      {field<&BackpropAttributes<R>::sizes>(sizes, true), inherited<R, &ConvAttributes<R>::strides>("strides"),
+       inherited<R, &ConvAttributes<R>::padding>("padding"), inherited<R, &ConvAttributes<R>::dilations>("dilations")});
+}
+
+// Checks everything and computes the sizes. `shown` lists the operands for messages.
+template <int R, class Shown>
+ConvShape conv_shape(const OpDef& op, const Shape& x, const Shape& filters, const ConvAttributes<R>& attributes,
+                     const Shown& shown) {
+  constexpr const char* kAxes = R == 2 ? "height, width" : "depth, height, width";
+  CAPSTAN_CHECK(x.rank() == R + 2, ShapeError, op.name, ": images need rank ", R + 2, " (batch, ", kAxes,
+                ", channels), not ", x.rank(), shown());
+  CAPSTAN_CHECK(filters.rank() == R + 2, ShapeError, op.name, ": filters need rank ", R + 2, " (", kAxes,
+                ", in, out), not ", filters.rank(), shown());
+  CAPSTAN_CHECK(attributes.strides.all_positive(), ValueError, op.name, ": strides must be 1 or more, not ",
+                attributes.strides.text());
+  CAPSTAN_CHECK(attributes.dilations.all_positive(), ValueError, op.name, ": dilations must be 1 or more, not ",
+                attributes.dilations.text());
+  CAPSTAN_CHECK(R == 2 || attributes.padding.kind != Padding::Kind::kExplicit, ValueError, op.name,
+                ": padding must be \"SAME\" or \"VALID\" for three axes");
+  const std::int64_t channels = x[R + 1];
+  const std::int64_t in = filters[R];
+  const std::int64_t out = filters[R + 1];
+  CAPSTAN_CHECK(channels == in || (in > 0 && channels > 0 && channels % in == 0), ShapeError, op.name, ": images have ",
+                channels, " channels, filters take ", in, shown());
+  ConvShape shape;
+  shape.groups = channels == in ? 1 : channels / in;
+  CAPSTAN_CHECK(out % shape.groups == 0, ShapeError, op.name, ": ", out, " filters do not divide into ", shape.groups,
+                " groups", shown());
+  shape.batch = x[0];
+  shape.in_channels = channels;
+  shape.out_channels = out;
+  for (int i = 0; i < R; ++i) {
+    const int axis = i + 3 - R;
+    const std::int64_t window = filters[i];
+    CAPSTAN_CHECK(window > 0, ShapeError, op.name, ": filters need a length along every axis, theirs is ", filters,
+                  shown());
+    shape.in[axis] = x[i + 1];
+    shape.kernel[axis] = window;
+    shape.stride[axis] = attributes.strides.at[i];
+    shape.dilation[axis] = attributes.dilations.at[i];
+    const WindowAxis slid = slide(x[i + 1], dilated_window(op.name, window, shape.dilation[axis]), shape.stride[axis],
+                                  attributes.padding, R == 2 ? i : 0);
+    shape.out[axis] = slid.count;
+    shape.pad[axis] = slid.before;
+  }
+  return shape;
+}
+
+template <int R>
+Shape result_shape(const ConvShape& s) {
+  Shape shape{s.batch};
+  for (int axis = 3 - R; axis < 3; ++axis) shape.push_back(s.out[axis]);
+  shape.push_back(s.out_channels);
+  return shape;
+}
+
+inline void check_conv_dtype(const Call& call) {
+  const DType dtype = call.input(0).dtype();
+  CAPSTAN_CHECK(is_floating(dtype) || dtype == DType::kInt32, DTypeError, call.op.name, ": dtype ", dtype,
+                " is not supported");
+}
+
+template <int R>
+ConvShape forward_shape(const Call& call) {
+  return conv_shape<R>(call.op, call.input(0).shape(), call.input(1).shape(), call.attributes<ConvAttributes<R>>(),
+                       [&] {
+                         return arguments({{"x", call.input(0)}, {"filters", call.input(1)}});
+                       });
+}
+template <int R>
+ConvShape backprop_input_shape(const Call& call) {
+  const auto& attributes = call.attributes<BackpropAttributes<R>>();
+  return conv_shape<R>(call.op, attributes.sizes.shape(), call.input(0).shape(), attributes, [&] {
+    return arguments({{"filters", call.input(0)}, {"out_backprop", call.input(1)}});
+  });
+}
+template <int R>
+ConvShape backprop_filter_shape(const Call& call) {
+  const auto& attributes = call.attributes<BackpropAttributes<R>>();
+  return conv_shape<R>(call.op, call.input(0).shape(), attributes.sizes.shape(), attributes, [&] {
+    return arguments({{"x", call.input(0)}, {"out_backprop", call.input(1)}});
+  });
+}
+
+template <int R>
+void infer_conv(const Call& call, OutputSpecs& outputs) {
+  check_conv_dtype(call);
+  outputs.add(call.input(0).dtype(), result_shape<R>(forward_shape<R>(call)));
+}
+// The gradient must have the shape that the forward convolution would give.
+template <int R>
+void infer_backprop(const Call& call, const ConvShape& shape, std::string_view first, OutputSpecs& outputs) {
+  const Shape due = result_shape<R>(shape);
+  CAPSTAN_CHECK(call.input(1).shape() == due, ShapeError, call.op.name, ": out_backprop has shape ",
+                call.input(1).shape(), " where ", due, " is due",
+                arguments({{first, call.input(0)}, {"out_backprop", call.input(1)}}));
+  outputs.add(call.input(0).dtype(), call.attributes<BackpropAttributes<R>>().sizes.shape());
+}
+template <int R>
+void infer_backprop_input(const Call& call, OutputSpecs& outputs) {
+  check_conv_dtype(call);
+  infer_backprop<R>(call, backprop_input_shape<R>(call), "filters", outputs);
+}
+template <int R>
+void infer_backprop_filter(const Call& call, OutputSpecs& outputs) {
+  check_conv_dtype(call);
+  infer_backprop<R>(call, backprop_filter_shape<R>(call), "x", outputs);
+}
+
+template <int R>
+void run_conv(const Call& call, std::span<Tensor> outputs) {
+  with_wide_type(call.input(0).dtype(), [&]<class T>(T) {
+    conv_forward<T>(forward_shape<R>(call), WideInput<T>(call.input(0)), WideInput<T>(call.input(1)),
+                    WideOutput<T>(outputs[0]));
+  });
+}
+template <int R>
+void run_backprop_input(const Call& call, std::span<Tensor> outputs) {
+  with_wide_type(call.input(0).dtype(), [&]<class T>(T) {
+    conv_backward_input<T>(backprop_input_shape<R>(call), WideInput<T>(call.input(1)), WideInput<T>(call.input(0)),
+                           WideOutput<T>(outputs[0]));
+  });
+}
+template <int R>
+void run_backprop_filter(const Call& call, std::span<Tensor> outputs) {
+  with_wide_type(call.input(0).dtype(), [&]<class T>(T) {
+    conv_backward_filter<T>(backprop_filter_shape<R>(call), WideInput<T>(call.input(0)), WideInput<T>(call.input(1)),
+                            WideOutput<T>(outputs[0]));
+  });
+}
+
+// --- The three with the attributes of one another, for the rules ---
+
+template <int R>
+Tensor same_conv(const Tensor& x, const Tensor& filters, const ConvAttributes<R>& attributes) {
+  return apply(ConvOps<R>::forward(), x, filters, &attributes);
+}
+template <int R>
+Tensor same_backprop_input(const Shape& sizes, const Tensor& filters, const Tensor& g,
+                           const ConvAttributes<R>& attributes) {
+  const OpDef& op = ConvOps<R>::backprop_input();
+  const BackpropAttributes<R> with_sizes{attributes, {op.name, sizes}};
+  return apply(op, filters, g, &with_sizes);
+}
+template <int R>
+Tensor same_backprop_filter(const Tensor& x, const Shape& sizes, const Tensor& g, const ConvAttributes<R>& attributes) {
+  const OpDef& op = ConvOps<R>::backprop_filter();
+  const BackpropAttributes<R> with_sizes{attributes, {op.name, sizes}};
+  return apply(op, x, g, &with_sizes);
+}
+
+template <int R>
+void vjp_conv(const VjpCall& call, std::span<Tensor> cotangents) {
+  const auto& a = call.attributes<ConvAttributes<R>>();
+  const Tensor& x = call.input(0);
+  const Tensor& filters = call.input(1);
+  if (call.needs(0)) cotangents[0] = same_backprop_input<R>(x.shape(), filters, call.cotangent(), a);
+  if (call.needs(1)) cotangents[1] = same_backprop_filter<R>(x, filters.shape(), call.cotangent(), a);
+}
+template <int R>
+void vjp_backprop_input(const VjpCall& call, std::span<Tensor> cotangents) {
+  const auto& a = call.attributes<BackpropAttributes<R>>();
+  const Tensor& filters = call.input(0);
+  if (call.needs(0)) cotangents[0] = same_backprop_filter<R>(call.cotangent(), filters.shape(), call.input(1), a);
+  if (call.needs(1)) cotangents[1] = same_conv<R>(call.cotangent(), filters, a);
+}
+template <int R>
+void vjp_backprop_filter(const VjpCall& call, std::span<Tensor> cotangents) {
+  const auto& a = call.attributes<BackpropAttributes<R>>();
+  const Tensor& x = call.input(0);
+  if (call.needs(0)) cotangents[0] = same_backprop_input<R>(x.shape(), call.cotangent(), call.input(1), a);
+  if (call.needs(1)) cotangents[1] = same_conv<R>(x, call.cotangent(), a);
+}
+
+// --- References ---
+
+#if CAPSTAN_TESTING
+
+template <int R>
+ConvAttributes<R> sample_attributes(const AttributeMap& attributes) {
+  ConvAttributes<R> a;
+  for (const auto& [name, value] : attributes) {
+    if (name == "strides") set_field(a.strides, value, "", "");
+    if (name == "padding") set_field(a.padding, value, "", "");
+    if (name == "dilations") set_field(a.dilations, value, "", "");
+  }
+  return a;
+}
+
+// Calls visit(index of x, index of filters, index of the result) for every product of the definition.
+template <int R, class Visit>
+Shape for_each_product(const Shape& x, const Shape& filters, const AttributeMap& attributes, const Visit& visit) {
+  const ConvShape s =
+      conv_shape<R>(ConvOps<R>::forward(), x, filters, sample_attributes<R>(attributes), [] { return ""; });
+  const std::int64_t in = s.in_channels / s.groups;
+  const std::int64_t out = s.out_channels / s.groups;
+  for (std::int64_t y = 0; y < s.batch * s.out_pixels(); ++y)
+    for (std::int64_t tap = 0; tap < s.taps(); ++tap) {
+      // Positions along the axes, last axis first.
+      std::int64_t pixel = y;
+      std::int64_t rest = tap;
+      std::int64_t source = 0;
+      std::int64_t step = 1;
+      bool inside = true;
+      for (int axis = 2; axis >= 0; --axis) {
+        const std::int64_t at =
+            pixel % s.out[axis] * s.stride[axis] + rest % s.kernel[axis] * s.dilation[axis] - s.pad[axis];
+        inside = inside && at >= 0 && at < s.in[axis];
+        source += at * step;
+        step *= s.in[axis];
+        pixel /= s.out[axis];
+        rest /= s.kernel[axis];
+      }
+      if (!inside) continue;
+      source += pixel * step;
+      for (std::int64_t k = 0; k < s.out_channels; ++k)
+        for (std::int64_t c = 0; c < in; ++c) {
+          visit(static_cast<std::size_t>(source * s.in_channels + k / out * in + c),
+                static_cast<std::size_t>((tap * in + c) * s.out_channels + k),
+                static_cast<std::size_t>(y * s.out_channels + k));
+        }
+    }
+  return result_shape<R>(s);
+}
+
+template <int R>
+Shape sizes_of(const AttributeMap& attributes, const char* name) {
+  ExactLengths<R + 2> sizes;
+  set_field(sizes, attributes.at(name), "", "");
+  return sizes.shape();
+}
+
+template <int R>
+void conv_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
+                    std::vector<ReferenceTensor>& outputs) {
+  ReferenceTensor out{.dtype = inputs[0].dtype};
+  out.shape = for_each_product<R>(inputs[0].shape, inputs[1].shape, attributes, [](auto, auto, auto) {});
+  out.values.assign(static_cast<std::size_t>(out.shape.size()), 0);
+  for_each_product<R>(inputs[0].shape, inputs[1].shape, attributes, [&](std::size_t x, std::size_t f, std::size_t y) {
+    out.values[y] += inputs[0].values[x] * inputs[1].values[f];
+  });
+  outputs = {out};
+}
+template <int R>
+void backprop_input_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
+                              std::vector<ReferenceTensor>& outputs) {
+  ReferenceTensor out{.dtype = inputs[0].dtype, .shape = sizes_of<R>(attributes, "input_sizes")};
+  out.values.assign(static_cast<std::size_t>(out.shape.size()), 0);
+  for_each_product<R>(out.shape, inputs[0].shape, attributes, [&](std::size_t x, std::size_t f, std::size_t y) {
+    out.values[x] += inputs[0].values[f] * inputs[1].values[y];
+  });
+  outputs = {out};
+}
+template <int R>
+void backprop_filter_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
+                               std::vector<ReferenceTensor>& outputs) {
+  ReferenceTensor out{.dtype = inputs[0].dtype, .shape = sizes_of<R>(attributes, "filter_sizes")};
+  out.values.assign(static_cast<std::size_t>(out.shape.size()), 0);
+  for_each_product<R>(inputs[0].shape, out.shape, attributes, [&](std::size_t x, std::size_t f, std::size_t y) {
+    out.values[f] += inputs[0].values[x] * inputs[1].values[y];
+  });
+  outputs = {out};
+}
+
+#endif
+
+}  // namespace capstan

@@ -1,0 +1,257 @@
+// Layer normalisation and its fused gradient.
+//
+// The gradient is an op of x, scale and the cotangent alone: it computes the moments again. Its own rule is written in
+// library ops; it is for second derivatives, which are rare.
+#include <cmath>
+#include <vector>
+
+#include "capstan/ops/array.h"
+#include "capstan/ops/math.h"
+#include "capstan/ops/nn.h"
+#include "capstan/ops/reduce.h"
+#include "src/core/apply.h"
+#include "src/core/check.h"
+#include "src/core/op_test.h"
+#include "src/kernels/layer_norm.h"
+#include "src/ops/families.h"
+#include "src/ops/normalize.h"
+#include "src/ops/reference.h"
+#include "src/ops/wide.h"
+
+namespace capstan {
+
+namespace {
+
+struct LayerAttributes {
+  std::int64_t axes = 1;
+  double epsilon = 1e-3;
+};
+constexpr AttributeType kLayerAttributes = attribute_type<LayerAttributes>(
+    {field<&LayerAttributes::axes>("axes"), field<&LayerAttributes::epsilon>("epsilon")});
+
+// Checks x and the lengths of input `position`, which are those of the last axes.
+void check_inner(const Call& call, int position, std::string_view name) {
+  const TensorRef& x = call.input(0);
+  const std::int64_t axes = call.attributes<LayerAttributes>().axes;
+  CAPSTAN_CHECK(is_floating(x.dtype()), DTypeError, call.op.name, ": dtype ", x.dtype(), " is not supported",
+                arguments({{"x", x}}));
+  CAPSTAN_CHECK(axes >= 1 && axes <= x.rank(), ShapeError, call.op.name, ": ", axes, " axes of a tensor of rank ",
+                x.rank(), arguments({{"x", x}}));
+  const Shape shape = x.shape();
+  const Shape inner(shape.dims().last(static_cast<std::size_t>(axes)));
+  CAPSTAN_CHECK(call.input(position).shape() == inner, ShapeError, call.op.name, ": ", name, " has shape ",
+                call.input(position).shape(), ", not ", inner, arguments({{"x", x}, {name, call.input(position)}}));
+}
+
+// x as [rows, n].
+struct RowsOf {
+  std::int64_t rows = 1;
+  std::int64_t n = 1;
+  explicit RowsOf(const Call& call) {
+    const Shape shape = call.input(0).shape();
+    const int outer = shape.rank() - static_cast<int>(call.attributes<LayerAttributes>().axes);
+    for (int i = 0; i < shape.rank(); ++i) (i < outer ? rows : n) *= shape[i];
+  }
+};
+
+Axes last_axes(std::int64_t axes) {
+  int last[kMaxRank];
+  for (int i = 0; i < axes; ++i) last[i] = i - static_cast<int>(axes);
+  return Axes(std::span<const int>(last, static_cast<std::size_t>(axes)));
+}
+
+void infer_gradients(const Call& call, OutputSpecs& outputs) {
+  check_inner(call, 1, "scale");
+  const TensorRef& x = call.input(0);
+  CAPSTAN_CHECK(call.input(2).shape() == x.shape(), ShapeError, call.op.name, ": shapes differ, ", x.shape(), " and ",
+                call.input(2).shape(), arguments({{"x", x}, {"g", call.input(2)}}));
+  outputs.add(x.dtype(), x.shape());
+  outputs.add(x.dtype(), call.input(1).shape());
+  outputs.add(x.dtype(), call.input(1).shape());
+}
+
+// With r = 1 / sqrt(variance + epsilon), h = (x - mean) r, p = g scale and means over a row written <>, the op computes
+//     dx = J(p) = r (p - <p> - h <p h>),   dscale = the sum of g h over rows,   doffset = the sum of g over rows.
+// J is symmetric. For cotangents u, v, w of these three:
+//     of g:      J(u) scale + v h + w
+//     of scale:  the sum over rows of J(u) g
+//     of h:      a = v g - r (u <p h> + p <u h>)
+//     of x:      J(a) - r^2 h (<u p> - <u> <p> - <u h> <p h>)
+void vjp_gradients(const VjpCall& call, std::span<Tensor> cotangents) {
+  const auto& attributes = call.attributes<LayerAttributes>();
+  const Axes axes = last_axes(attributes.axes);
+  const Tensor& x = call.input(0);
+  const Tensor& scale = call.input(1);
+  const Tensor& g = call.input(2);
+  const Tensor& u = call.cotangent(0);
+  const Tensor& v = call.cotangent(1);
+  const auto mean = [&](const Tensor& t) { return reduce_mean(t, axes, true); };
+  const Tensor centred = x - mean(x);
+  const Tensor r = rsqrt(mean(square(centred)) + attributes.epsilon);
+  const Tensor h = centred * r;
+  const auto j = [&](const Tensor& t) { return r * (t - mean(t) - h * mean(t * h)); };
+  const Tensor p = g * scale;
+  const Tensor ju = j(u);
+  if (call.needs(0)) {
+    const Tensor ph = mean(p * h);
+    const Tensor uh = mean(u * h);
+    cotangents[0] = j(v * g - r * (u * ph + p * uh)) - square(r) * h * (mean(u * p) - mean(u) * mean(p) - uh * ph);
+  }
+  if (call.needs(1)) cotangents[1] = sum_like(ju * g, scale);
+  if (call.needs(2)) cotangents[2] = ju * scale + v * h + call.cotangent(2);
+}
+
+// --- Samples and references ---
+
+#if CAPSTAN_TESTING
+
+std::vector<OpSample> layer_samples() {
+  return {
+      {.inputs = {{.shape = {2, 3}}, {.shape = {3}}, {.shape = {3}}}},
+      {.inputs = {{.shape = {2, 2, 3}}, {.shape = {2, 3}}, {.shape = {2, 3}}},
+       .attributes = {{"axes", 2}, {"epsilon", 0.1}}},
+      {.inputs = {{.shape = {2, 3}}, {.shape = {2}}, {.shape = {3}}}, .error = "scale has shape [2], not [3]"},
+      {.inputs = {{.shape = {2}}, {.shape = {2}}, {.shape = {2}}},
+       .attributes = {{"axes", 2}},
+       .error = "2 axes of a tensor of rank 1"},
+  };
+}
+void layer_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
+                     std::vector<ReferenceTensor>& outputs) {
+  const double epsilon = reference::number(attributes, "epsilon", 1e-3);
+  outputs = {inputs[0]};
+  const std::size_t n = inputs[1].values.size();
+  for (std::size_t row = 0; row < inputs[0].values.size() / n; ++row) {
+    ReferenceTensor column{.shape = {static_cast<std::int64_t>(n), 1}};
+    column.values.assign(inputs[0].values.begin() + static_cast<std::ptrdiff_t>(row * n),
+                         inputs[0].values.begin() + static_cast<std::ptrdiff_t>((row + 1) * n));
+    const reference::ChannelMoments m = reference::moments_of(column);
+    for (std::size_t i = 0; i < n; ++i) {
+      outputs[0].values[row * n + i] =
+          (column.values[i] - m.mean[0]) / std::sqrt(m.variance[0] + epsilon) * inputs[1].values[i] +
+          inputs[2].values[i];
+    }
+  }
+}
+const OpTest kLayerNormalizationTest = {.samples = layer_samples, .reference = layer_reference};
+
+std::vector<OpSample> layer_gradient_samples() {
+  return {
+      {.inputs = {{.shape = {2, 3}}, {.shape = {3}}, {.shape = {2, 3}}}},
+      {.inputs = {{.shape = {2, 2, 3}}, {.shape = {2, 3}}, {.shape = {2, 2, 3}}},
+       .attributes = {{"axes", 2}, {"epsilon", 0.1}}},
+      {.inputs = {{.shape = {0, 3}}, {.shape = {3}}, {.shape = {0, 3}}}},
+      {.inputs = {{.shape = {2, 3}}, {.shape = {3}}, {.shape = {3, 3}}}, .error = "shapes differ, [2, 3] and [3, 3]"},
+      {.inputs = {{.shape = {2, 3}}, {.shape = {2}}, {.shape = {2, 3}}}, .error = "scale has shape [2], not [3]"},
+  };
+}
+void layer_gradient_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
+                              std::vector<ReferenceTensor>& outputs) {
+  const double epsilon = reference::number(attributes, "epsilon", 1e-3);
+  const std::size_t n = inputs[1].values.size();
+  outputs = {inputs[0], inputs[1], inputs[1]};
+  std::fill(outputs[1].values.begin(), outputs[1].values.end(), 0.0);
+  outputs[2].values = outputs[1].values;
+  const auto mean = [&](const auto& term) {
+    double sum = 0;
+    for (std::size_t i = 0; i < n; ++i) sum += term(i);
+    return sum / static_cast<double>(n);
+  };
+  for (std::size_t row = 0; row < inputs[0].values.size(); row += n) {
+    const auto x = [&](std::size_t i) { return inputs[0].values[row + i]; };
+    const auto g = [&](std::size_t i) { return inputs[2].values[row + i]; };
+    const auto p = [&](std::size_t i) { return g(i) * inputs[1].values[i]; };
+    const double middle = mean(x);
+    const double r = 1 / std::sqrt(mean([&](std::size_t i) { return std::pow(x(i) - middle, 2); }) + epsilon);
+    const auto h = [&](std::size_t i) { return (x(i) - middle) * r; };
+    const double mean_p = mean(p);
+    const double mean_ph = mean([&](std::size_t i) { return p(i) * h(i); });
+    for (std::size_t i = 0; i < n; ++i) {
+      outputs[0].values[row + i] = r * (p(i) - mean_p - h(i) * mean_ph);
+      outputs[1].values[i] += g(i) * h(i);
+      outputs[2].values[i] += g(i);
+    }
+  }
+}
+const OpTest kLayerNormalizationGradientsTest = {.samples = layer_gradient_samples,
+                                                 .reference = layer_gradient_reference};
+
+#endif
+
+}  // namespace
+
+constinit const OpDef kLayerNormalization = {
+    .name = "layer_normalization",
+    .text = "Normalises over the last axes, then scales and shifts.",
+    .arity = 3,
+    .input_names = "x, scale, offset",
+    .attributes = &kLayerAttributes,
+    .infer =
+        [](const Call& call, OutputSpecs& outputs) {
+          check_inner(call, 1, "scale");
+          check_inner(call, 2, "offset");
+          outputs.add(call.input(0).dtype(), call.input(0).shape());
+        },
+    .kernel =
+        [](const Call& call, std::span<Tensor> outputs) {
+          const RowsOf size(call);
+          with_wide_type(call.input(0).dtype(), [&]<class T>(T) {
+            layer_norm_forward<T>(size.rows, size.n, static_cast<T>(call.attributes<LayerAttributes>().epsilon),
+                                  WideInput<T>(call.input(0)), WideInput<T>(call.input(1)), WideInput<T>(call.input(2)),
+                                  WideOutput<T>(outputs[0]));
+          });
+        },
+    .saves = {.inputs = 3},
+    .vjp =
+        [](const VjpCall& call, std::span<Tensor> cotangents) {
+          const auto& a = call.attributes<LayerAttributes>();
+          LayerNormGradients gradients = layer_normalization_gradients(call.input(0), call.input(1), call.cotangent(),
+                                                                       static_cast<int>(a.axes), a.epsilon);
+          cotangents[0] = std::move(gradients.x);
+          cotangents[1] = std::move(gradients.scale);
+          cotangents[2] = std::move(gradients.offset);
+        },
+    .test = CAPSTAN_OP_TEST(kLayerNormalizationTest),
+};
+
+constinit const OpDef kLayerNormalizationGradients = {
+    .name = "layer_normalization_gradients",
+    .text = "The gradients of layer_normalization for its three operands.",
+    .arity = 3,
+    .outputs = 3,
+    .input_names = "x, scale, g",
+    .attributes = &kLayerAttributes,
+    .infer = infer_gradients,
+    .kernel =
+        [](const Call& call, std::span<Tensor> outputs) {
+          const RowsOf size(call);
+          with_wide_type(call.input(0).dtype(), [&]<class T>(T) {
+            layer_norm_gradient<T>(size.rows, size.n, static_cast<T>(call.attributes<LayerAttributes>().epsilon),
+                                   WideInput<T>(call.input(0)), WideInput<T>(call.input(1)),
+                                   WideInput<T>(call.input(2)), WideOutput<T>(outputs[0]), WideOutput<T>(outputs[1]),
+                                   WideOutput<T>(outputs[2]));
+          });
+        },
+    .saves = {.inputs = 7},
+    .vjp = vjp_gradients,
+    .test = CAPSTAN_OP_TEST(kLayerNormalizationGradientsTest),
+};
+
+Tensor layer_normalization(Operand x, Operand scale, Operand offset, int axes, double epsilon) {
+  const LayerAttributes attributes{axes, epsilon};
+  return apply(kLayerNormalization, x, scale, offset, &attributes);
+}
+
+LayerNormGradients layer_normalization_gradients(Operand x, Operand scale, Operand g, int axes, double epsilon) {
+  const LayerAttributes attributes{axes, epsilon};
+  Operand inputs[] = {x, scale, g};
+  std::vector<Tensor> outputs = apply_all(kLayerNormalizationGradients, inputs, &attributes);
+  return {std::move(outputs[0]), std::move(outputs[1]), std::move(outputs[2])};
+}
+
+OpFamily layer_norm_ops() {
+  static constexpr const OpDef* ops[] = {&kLayerNormalization, &kLayerNormalizationGradients};
+  return ops;
+}
+
+}  // namespace capstan

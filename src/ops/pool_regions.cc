@@ -1,0 +1,414 @@
+// Pooling over regions of unequal lengths: fractional and adaptive.
+//
+// An axis is gathered so that every region becomes as long as the longest, by repeating its last element: then they are
+// windows of equal lengths, which the pooling of images handles. A repeated element never is the first maximum, and in
+// a mean its repeats share its weight.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "capstan/ops/array.h"
+#include "capstan/ops/random.h"
+#include "capstan/ops/reduce.h"
+#include "src/core/apply.h"
+#include "src/core/op_test.h"
+#include "src/kernels/random.h"
+#include "src/ops/families.h"
+#include "src/ops/floating.h"
+#include "src/ops/pool_op.h"
+#include "src/ops/reference.h"
+#include "src/ops/up_to_three.h"
+
+namespace capstan {
+
+namespace {
+
+// Region i covers elements [begin[i], end[i]) of an axis; none is empty.
+struct Regions {
+  std::vector<std::int64_t> begin;
+  std::vector<std::int64_t> end;
+
+  std::int64_t count() const { return static_cast<std::int64_t>(begin.size()); }
+  std::int64_t longest() const {
+    std::int64_t length = 0;
+    for (std::size_t i = 0; i < begin.size(); ++i) length = std::max(length, end[i] - begin[i]);
+    return length;
+  }
+};
+
+// Pools one axis of x.
+Tensor pool_axis(bool max, const Tensor& x, int axis, const Regions& regions) {
+  std::int64_t outer = 1;
+  std::int64_t inner = 1;
+  for (int i = 0; i < axis; ++i) outer *= x.dim(i);
+  for (int i = axis + 1; i < x.rank(); ++i) inner *= x.dim(i);
+  Shape result = x.shape();
+  result.set(axis, regions.count());
+  if (x.size() == 0) return reshape(x, result);  // both are without elements
+  const std::int64_t longest = regions.longest();
+  std::vector<std::int64_t> places;
+  std::vector<double> weights;
+  for (std::size_t i = 0; i < regions.begin.size(); ++i) {
+    const std::int64_t length = regions.end[i] - regions.begin[i];
+    for (std::int64_t k = 0; k < longest; ++k) {
+      places.push_back(regions.begin[i] + std::min(k, length - 1));
+      const std::int64_t repeats = k < length - 1 ? 1 : longest - length + 1;
+      weights.push_back(1.0 / static_cast<double>(length * repeats));
+    }
+  }
+  const auto positions = static_cast<std::int64_t>(places.size());
+  const Tensor rows =
+      gather(reshape(x, {outer, x.dim(axis), inner}), constant(std::span<const std::int64_t>(places)), 1);
+  if (max) {
+    return reshape(max_pool2d(reshape(rows, {outer, positions, 1, inner}), {longest, 1}, {longest, 1}, "VALID"),
+                   result);
+  }
+  const Tensor weighted = rows * reshape(cast(constant(std::span<const double>(weights)), x.dtype()), {positions, 1});
+  return reshape(reduce_sum(reshape(weighted, {outer, regions.count(), longest, inner}), 2), result);
+}
+
+// --- Fractional ---
+
+// One ratio for height and width, a pair, or [1, height, width, 1].
+struct Ratios {
+  double row = 1;
+  double column = 1;
+};
+void set_field(Ratios& field, const AttributeValue& value, std::string_view op, std::string_view name) {
+  std::vector<double> numbers;
+  const auto add = [&](const AttributeValue& item) {
+    CAPSTAN_CHECK(item.is_number(), ValueError, op, ": attribute \"", name, "\" must be numbers, not ",
+                  value.to_string());
+    numbers.push_back(item.number);
+  };
+  if (value.kind == AttributeValue::Kind::kList) {
+    for (const AttributeValue& item : value.list) add(item);
+  } else {
+    add(value);
+  }
+  const bool framed = numbers.size() == 4 && numbers[0] == 1 && numbers[3] == 1;
+  CAPSTAN_CHECK(numbers.size() == 1 || numbers.size() == 2 || framed, ValueError, op, ": attribute \"", name,
+                "\" must be one number, a pair, or [1, height, width, 1], not ", value.to_string());
+  field = {numbers[framed ? 1 : 0], numbers[framed ? 2 : numbers.size() - 1]};
+}
+AttributeValue get_field(const Ratios& field) {
+  return AttributeValue(std::vector<AttributeValue>{field.row, field.column});
+}
+
+struct FractionalAttributes {
+  Ratios pooling_ratio;
+  bool pseudo_random = false;
+  bool overlapping = false;
+  std::int64_t seed = 0;
+};
+constexpr AttributeType kFractionalAttributes = attribute_type<FractionalAttributes>(
+    {field<&FractionalAttributes::pooling_ratio>("pooling_ratio", true),
+     field<&FractionalAttributes::pseudo_random>("pseudo_random"),
+     field<&FractionalAttributes::overlapping>("overlapping"), field<&FractionalAttributes::seed>("seed")});
+
+// Where the `count` regions of an axis begin, and its length: lengths differ by at most one. `stream` tells rows from
+// columns.
+std::vector<std::int64_t> pooling_sequence(std::int64_t length, std::int64_t count, bool pseudo_random,
+                                           std::uint64_t seed, std::uint32_t stream) {
+  std::vector<std::int64_t> sequence(static_cast<std::size_t>(count) + 1, 0);
+  const std::int64_t shorter = length / count;
+  const std::int64_t longer = length % count;  // how many regions have one element more
+  if (pseudo_random && longer != 0) {
+    // ceil(alpha (i + u)), where the bounds of u keep the first and the last region to these two lengths.
+    const double alpha = static_cast<double>(length) / static_cast<double>(count);
+    const double most = std::min((static_cast<double>(shorter) + 2) / alpha - 1,
+                                 static_cast<double>(length + 1 - shorter) / alpha - static_cast<double>(count - 1));
+    const PhiloxBlock block = philox(seed, 0, stream);
+    const double draw = static_cast<double>((std::uint64_t{block.words[0]} << 21) ^ (block.words[1] >> 11)) * 0x1p-53;
+    for (std::int64_t i = 1; i < count; ++i) {
+      const auto end = static_cast<std::int64_t>(std::ceil(alpha * (static_cast<double>(i) + draw * most))) - 1;
+      sequence[static_cast<std::size_t>(i)] = std::min(end, length - (count - i));  // whatever the rounding
+    }
+    sequence.back() = length;
+    return sequence;
+  }
+  // The longer regions in a random order: each of the rest is equally likely to be one.
+  std::int64_t left = longer;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const PhiloxBlock block = philox(seed, static_cast<std::uint64_t>(i), stream);
+    const double draw = static_cast<double>((std::uint64_t{block.words[0]} << 21) ^ (block.words[1] >> 11)) * 0x1p-53;
+    const bool is_longer = draw * static_cast<double>(count - i) < static_cast<double>(left);
+    left -= is_longer ? 1 : 0;
+    sequence[static_cast<std::size_t>(i) + 1] = sequence[static_cast<std::size_t>(i)] + shorter + (is_longer ? 1 : 0);
+  }
+  return sequence;
+}
+
+Regions regions_of(const std::vector<std::int64_t>& sequence, bool overlapping) {
+  Regions regions;
+  for (std::size_t i = 0; i + 1 < sequence.size(); ++i) {
+    regions.begin.push_back(sequence[i]);
+    regions.end.push_back(std::min(sequence[i + 1] + (overlapping ? 1 : 0), sequence.back()));
+  }
+  return regions;
+}
+
+FractionalPool fractional_pool(std::string_view op, bool max, Operand value, const std::array<double, 2>& ratio,
+                               bool pseudo_random, bool overlapping, std::uint64_t seed) {
+  const Tensor x = floating_operand(op, value);
+  CAPSTAN_CHECK(x.rank() == 4, ShapeError, op, ": images need rank 4 (batch, height, width, channels), not ", x.rank(),
+                arguments({{"value", x}}));
+  if (seed == 0) seed = next_seed();
+  std::vector<std::int64_t> sequences[2];
+  for (int i = 0; i < 2; ++i) {
+    const double r = ratio[static_cast<std::size_t>(i)];
+    CAPSTAN_CHECK(r >= 1, ValueError, op, ": a pooling ratio must be 1 or more, not ", r);
+    const std::int64_t length = x.dim(i + 1);
+    const auto count = static_cast<std::int64_t>(std::floor(static_cast<double>(length) / r));
+    CAPSTAN_CHECK(count >= 1, ValueError, op, ": a pooling ratio of ", r, " leaves nothing of a length of ", length,
+                  arguments({{"value", x}}));
+    sequences[i] = pooling_sequence(length, count, pseudo_random, seed, static_cast<std::uint32_t>(i));
+  }
+  // Columns first: of equal maxima the first in the order of rows then stands first.
+  const Tensor columns = pool_axis(max, x, 2, regions_of(sequences[1], overlapping));
+  return {pool_axis(max, columns, 1, regions_of(sequences[0], overlapping)),
+          constant(std::span<const std::int64_t>(sequences[0])), constant(std::span<const std::int64_t>(sequences[1]))};
+}
+
+// --- Adaptive ---
+
+struct AdaptiveAttributes {
+  UpToThree output_size;
+};
+constexpr AttributeType kAdaptiveAttributes =
+    attribute_type<AdaptiveAttributes>({field<&AdaptiveAttributes::output_size>("output_size", true)});
+
+Regions adaptive_regions(std::int64_t length, std::int64_t count) {
+  Regions regions;
+  for (std::int64_t i = 0; i < count; ++i) {
+    regions.begin.push_back(i * length / count);
+    regions.end.push_back(((i + 1) * length + count - 1) / count);
+  }
+  return regions;
+}
+
+Tensor adaptive_pool(std::string_view op, bool max, Operand x, std::span<const std::int64_t> output_size) {
+  Tensor y = floating_operand(op, x);
+  const int axes = y.rank() - 2;
+  CAPSTAN_CHECK(axes >= 1 && axes <= 3, ShapeError, op, ": images need rank 3, 4 or 5, not ", y.rank(),
+                arguments({{"x", y}}));
+  const auto given = static_cast<int>(output_size.size());
+  CAPSTAN_CHECK(given == 1 || given == axes, ValueError, op, ": ", given, " output sizes for ", axes, " axes");
+  for (int axis = axes; axis >= 1; --axis) {
+    const std::int64_t count = output_size[given == 1 ? 0 : static_cast<std::size_t>(axis - 1)];
+    const std::int64_t length = y.dim(axis);
+    CAPSTAN_CHECK(count >= 1 && count <= INT32_MAX, ValueError, op, ": output sizes must be 1 or more, not ", count);
+    CAPSTAN_CHECK(length >= 1 && length <= INT32_MAX, ShapeError, op, ": regions of an axis of length ", length,
+                  arguments({{"x", y}}));
+    y = pool_axis(max, y, axis, adaptive_regions(length, count));
+  }
+  return y;
+}
+
+// --- Samples and references ---
+
+#if CAPSTAN_TESTING
+
+using reference::ints;
+
+// Distinct values far apart, so that small steps do not change which one is the largest.
+SampleInput spread(Shape shape) {
+  SampleInput input{.shape = shape};
+  const std::int64_t count = shape.size();
+  const std::int64_t step = count % 7 == 0 ? 5 : 7;
+  for (std::int64_t i = 0; i < count; ++i) input.values.push_back(0.125 * static_cast<double>(i * step % count) - 2);
+  return input;
+}
+
+ReferenceTensor pooled(bool max, const ReferenceTensor& x, const std::vector<Regions>& regions) {
+  Shape shape{x.shape[0]};
+  for (const Regions& axis : regions) shape.push_back(axis.count());
+  shape.push_back(x.shape[-1]);
+  return reference::build(x.dtype, shape, [&](const reference::Position& at) {
+    Shape inside;
+    for (std::size_t i = 0; i < regions.size(); ++i) {
+      const auto region = static_cast<std::size_t>(at[i + 1]);
+      inside.push_back(regions[i].end[region] - regions[i].begin[region]);
+    }
+    double largest = -1e300;
+    double sum = 0;
+    reference::for_each(inside, [&](const reference::Position& k) {
+      reference::Position from = at;
+      for (std::size_t i = 0; i < k.size(); ++i) {
+        from[i + 1] = regions[i].begin[static_cast<std::size_t>(at[i + 1])] + k[i];
+      }
+      largest = std::max(largest, reference::at(x, from));
+      sum += reference::at(x, from);
+    });
+    return max ? largest : sum / static_cast<double>(inside.size());
+  });
+}
+
+std::vector<OpSample> fractional_samples() {
+  const AttributeValue ratios(std::vector<AttributeValue>{1.0, 1.5, 1.25, 1.0});
+  return {
+      {.inputs = {spread({1, 5, 7, 2})}, .attributes = {{"pooling_ratio", ratios}, {"seed", 7}}},
+      {.inputs = {spread({2, 7, 4, 1})}, .attributes = {{"pooling_ratio", 1.4}, {"overlapping", true}, {"seed", 3}}},
+      {.inputs = {spread({1, 7, 9, 1})},
+       .attributes = {{"pooling_ratio", ratios}, {"pseudo_random", true}, {"seed", 5}}},
+      {.inputs = {spread({1, 4, 6, 1})}, .attributes = {{"pooling_ratio", 2.0}, {"seed", 5}}},
+      {.inputs = {{.shape = {0, 4, 6, 1}}}, .attributes = {{"pooling_ratio", 1.5}, {"seed", 5}}},
+      {.inputs = {{.shape = {4, 4}}}, .attributes = {{"pooling_ratio", 1.5}}, .error = "images need rank 4"},
+      {.inputs = {{.shape = {1, 4, 4, 1}}},
+       .attributes = {{"pooling_ratio", 0.5}},
+       .error = "a pooling ratio must be 1 or more, not 0.5"},
+      {.inputs = {{.shape = {1, 4, 4, 1}}},
+       .attributes = {{"pooling_ratio", 5}},
+       .error = "a pooling ratio of 5 leaves nothing of a length of 4"},
+  };
+}
+template <bool kMax>
+void fractional_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
+                          std::vector<ReferenceTensor>& outputs) {
+  Ratios ratios;
+  set_field(ratios, attributes.at("pooling_ratio"), "", "");
+  const auto seed = static_cast<std::uint64_t>(attributes.at("seed").integer);
+  std::vector<Regions> regions;
+  outputs = {{}};
+  for (int i = 0; i < 2; ++i) {
+    const std::int64_t length = inputs[0].shape[i + 1];
+    const auto count = static_cast<std::int64_t>(static_cast<double>(length) / (i == 0 ? ratios.row : ratios.column));
+    const std::vector<std::int64_t> sequence =
+        pooling_sequence(length, count, attributes.contains("pseudo_random"), seed, static_cast<std::uint32_t>(i));
+    regions.push_back(regions_of(sequence, attributes.contains("overlapping")));
+    outputs.push_back({DType::kInt64, {count + 1}, {sequence.begin(), sequence.end()}});
+  }
+  outputs[0] = pooled(kMax, inputs[0], regions);
+}
+const OpTest kFractionalMaxTest = {.samples = fractional_samples, .reference = fractional_reference<true>};
+const OpTest kFractionalAvgTest = {.samples = fractional_samples, .reference = fractional_reference<false>};
+
+std::vector<OpSample> adaptive_samples() {
+  return {
+      {.inputs = {spread({1, 5, 7, 2})}, .attributes = {{"output_size", ints({3, 2})}}},
+      {.inputs = {spread({2, 7, 1})}, .attributes = {{"output_size", 3}}},
+      {.inputs = {spread({1, 3, 4, 2, 1})}, .attributes = {{"output_size", ints({2, 3, 1})}}},
+      // More regions than elements.
+      {.inputs = {spread({1, 2, 3, 1})}, .attributes = {{"output_size", ints({3, 5})}}},
+      {.inputs = {{.shape = {4, 4}}}, .attributes = {{"output_size", 2}}, .error = "images need rank 3, 4 or 5, not 2"},
+      {.inputs = {{.shape = {1, 4, 4, 1}}},
+       .attributes = {{"output_size", ints({2, 0})}},
+       .error = "output sizes must be 1 or more, not 0"},
+      {.inputs = {{.shape = {1, 4, 0, 1}}},
+       .attributes = {{"output_size", 2}},
+       .error = "regions of an axis of length 0"},
+      {.inputs = {{.shape = {1, 4, 4, 1}}},
+       .attributes = {{"output_size", ints({2, 2, 2})}},
+       .error = "3 output sizes for 2 axes"},
+  };
+}
+template <bool kMax>
+void adaptive_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
+                        std::vector<ReferenceTensor>& outputs) {
+  const std::vector<std::int64_t> sizes = reference::integers(attributes, "output_size");
+  std::vector<Regions> regions;
+  for (int i = 0; i < inputs[0].shape.rank() - 2; ++i) {
+    regions.push_back(
+        adaptive_regions(inputs[0].shape[i + 1], sizes[sizes.size() == 1 ? 0 : static_cast<std::size_t>(i)]));
+  }
+  outputs = {pooled(kMax, inputs[0], regions)};
+}
+const OpTest kAdaptiveMaxTest = {.samples = adaptive_samples, .reference = adaptive_reference<true>};
+const OpTest kAdaptiveAverageTest = {.samples = adaptive_samples, .reference = adaptive_reference<false>};
+
+#endif
+
+template <class Pool>
+void compose_fractional(const Pool& pool, std::span<const Operand> inputs, const void* attributes,
+                        std::vector<Tensor>& outputs) {
+  const auto& a = *static_cast<const FractionalAttributes*>(attributes);
+  FractionalPool result = pool(inputs[0], {a.pooling_ratio.row, a.pooling_ratio.column}, a.pseudo_random, a.overlapping,
+                               static_cast<std::uint64_t>(a.seed));
+  outputs.push_back(std::move(result.output));
+  outputs.push_back(std::move(result.row_pooling_sequence));
+  outputs.push_back(std::move(result.col_pooling_sequence));
+}
+
+}  // namespace
+
+constinit const OpDef kFractionalMaxPool = {
+    .name = "fractional_max_pool",
+    .text = "The largest elements of regions whose lengths are drawn at random.",
+    .kind = OpKind::kComposite,
+    .flags = kStateful,
+    .outputs = 3,
+    .input_names = "value",
+    .attributes = &kFractionalAttributes,
+    .compose =
+        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
+          compose_fractional(fractional_max_pool, inputs, attributes, outputs);
+        },
+    .test = CAPSTAN_OP_TEST(kFractionalMaxTest),
+};
+
+constinit const OpDef kFractionalAvgPool = {
+    .name = "fractional_avg_pool",
+    .text = "The means of regions whose lengths are drawn at random.",
+    .kind = OpKind::kComposite,
+    .flags = kStateful,
+    .outputs = 3,
+    .input_names = "value",
+    .attributes = &kFractionalAttributes,
+    .compose =
+        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
+          compose_fractional(fractional_avg_pool, inputs, attributes, outputs);
+        },
+    .test = CAPSTAN_OP_TEST(kFractionalAvgTest),
+};
+
+constinit const OpDef kAdaptiveMaxPool = {
+    .name = "adaptive_max_pool",
+    .text = "The largest elements of a given number of regions.",
+    .kind = OpKind::kComposite,
+    .attributes = &kAdaptiveAttributes,
+    .compose =
+        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
+          outputs.push_back(
+              adaptive_max_pool(inputs[0], static_cast<const AdaptiveAttributes*>(attributes)->output_size.numbers()));
+        },
+    .test = CAPSTAN_OP_TEST(kAdaptiveMaxTest),
+};
+
+constinit const OpDef kAdaptiveAveragePool = {
+    .name = "adaptive_average_pool",
+    .text = "The means of a given number of regions.",
+    .kind = OpKind::kComposite,
+    .attributes = &kAdaptiveAttributes,
+    .compose =
+        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
+          outputs.push_back(adaptive_average_pool(
+              inputs[0], static_cast<const AdaptiveAttributes*>(attributes)->output_size.numbers()));
+        },
+    .test = CAPSTAN_OP_TEST(kAdaptiveAverageTest),
+};
+
+FractionalPool fractional_max_pool(Operand value, std::array<double, 2> pooling_ratio, bool pseudo_random,
+                                   bool overlapping, std::uint64_t seed) {
+  return fractional_pool("fractional_max_pool", true, value, pooling_ratio, pseudo_random, overlapping, seed);
+}
+FractionalPool fractional_avg_pool(Operand value, std::array<double, 2> pooling_ratio, bool pseudo_random,
+                                   bool overlapping, std::uint64_t seed) {
+  return fractional_pool("fractional_avg_pool", false, value, pooling_ratio, pseudo_random, overlapping, seed);
+}
+Tensor adaptive_max_pool(Operand x, std::span<const std::int64_t> output_size) {
+  return adaptive_pool("adaptive_max_pool", true, x, output_size);
+}
+Tensor adaptive_average_pool(Operand x, std::span<const std::int64_t> output_size) {
+  return adaptive_pool("adaptive_average_pool", false, x, output_size);
+}
+
+OpFamily pool_region_ops() {
+  static constexpr const OpDef* ops[] = {&kFractionalMaxPool, &kFractionalAvgPool, &kAdaptiveMaxPool,
+                                         &kAdaptiveAveragePool};
+  return ops;
+}
+
+}  // namespace capstan
