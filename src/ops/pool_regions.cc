@@ -13,6 +13,7 @@
 #include "capstan/ops/array.h"
 #include "capstan/ops/random.h"
 #include "capstan/ops/reduce.h"
+#include "src/core/allocator.h"
 #include "src/core/apply.h"
 #include "src/core/op_test.h"
 #include "src/kernels/random.h"
@@ -26,16 +27,23 @@ namespace capstan {
 
 namespace {
 
-// Region i covers elements [begin[i], end[i]) of an axis; none is empty.
+// The regions of an axis; none is empty. They lie where a sequence says, or are evenly spread.
 struct Regions {
-  std::vector<std::int64_t> begin;
-  std::vector<std::int64_t> end;
+  std::int64_t length;  // of the axis
+  std::int64_t count;
+  const std::int64_t* sequence = nullptr;  // [count + 1]: where regions begin, and the length
+  bool overlapping = false;                // with the first element of the next region
 
-  std::int64_t count() const { return static_cast<std::int64_t>(begin.size()); }
+  std::int64_t begin(std::int64_t i) const { return sequence != nullptr ? sequence[i] : i * length / count; }
+  std::int64_t end(std::int64_t i) const {
+    if (sequence == nullptr) return ((i + 1) * length + count - 1) / count;
+    return std::min(sequence[i + 1] + (overlapping ? 1 : 0), length);
+  }
+  // At least as long as any of them.
   std::int64_t longest() const {
-    std::int64_t length = 0;
-    for (std::size_t i = 0; i < begin.size(); ++i) length = std::max(length, end[i] - begin[i]);
-    return length;
+    const std::int64_t even = (length + count - 1) / count;
+    if (sequence != nullptr) return even + (overlapping ? 1 : 0);
+    return length % count == 0 ? even : even + 1;
   }
 };
 
@@ -46,28 +54,30 @@ Tensor pool_axis(bool max, const Tensor& x, int axis, const Regions& regions) {
   for (int i = 0; i < axis; ++i) outer *= x.dim(i);
   for (int i = axis + 1; i < x.rank(); ++i) inner *= x.dim(i);
   Shape result = x.shape();
-  result.set(axis, regions.count());
+  result.set(axis, regions.count);
   if (x.size() == 0) return reshape(x, result);  // both are without elements
   const std::int64_t longest = regions.longest();
-  std::vector<std::int64_t> places;
-  std::vector<double> weights;
-  for (std::size_t i = 0; i < regions.begin.size(); ++i) {
-    const std::int64_t length = regions.end[i] - regions.begin[i];
+  const Tensor places = new_tensor(DType::kInt64, {regions.count, longest});
+  const Tensor weights = max ? Tensor() : new_tensor(DType::kFloat64, {regions.count * longest, 1});
+  std::int64_t* place = mutable_data<std::int64_t>(places);
+  double* weight = max ? nullptr : mutable_data<double>(weights);
+  for (std::int64_t i = 0; i < regions.count; ++i) {
+    const std::int64_t begin = regions.begin(i);
+    const std::int64_t length = regions.end(i) - begin;
     for (std::int64_t k = 0; k < longest; ++k) {
-      places.push_back(regions.begin[i] + std::min(k, length - 1));
+      *place++ = begin + std::min(k, length - 1);
       const std::int64_t repeats = k < length - 1 ? 1 : longest - length + 1;
-      weights.push_back(1.0 / static_cast<double>(length * repeats));
+      if (!max) *weight++ = 1.0 / static_cast<double>(length * repeats);
     }
   }
-  const auto positions = static_cast<std::int64_t>(places.size());
-  const Tensor rows =
-      gather(reshape(x, {outer, x.dim(axis), inner}), constant(std::span<const std::int64_t>(places)), 1);
+  const std::int64_t positions = regions.count * longest;
+  const Tensor rows = gather(reshape(x, {outer, x.dim(axis), inner}), reshape(places, {positions}), 1);
   if (max) {
     return reshape(max_pool2d(reshape(rows, {outer, positions, 1, inner}), {longest, 1}, {longest, 1}, "VALID"),
                    result);
   }
-  const Tensor weighted = rows * reshape(cast(constant(std::span<const double>(weights)), x.dtype()), {positions, 1});
-  return reshape(reduce_sum(reshape(weighted, {outer, regions.count(), longest, inner}), 2), result);
+  const Tensor weighted = rows * cast(weights, x.dtype());
+  return reshape(reduce_sum(reshape(weighted, {outer, regions.count, longest, inner}), 2), result);
 }
 
 // --- Fractional ---
@@ -109,11 +119,19 @@ constexpr AttributeType kFractionalAttributes = attribute_type<FractionalAttribu
      field<&FractionalAttributes::pseudo_random>("pseudo_random"),
      field<&FractionalAttributes::overlapping>("overlapping"), field<&FractionalAttributes::seed>("seed")});
 
-// Where the `count` regions of an axis begin, and its length: lengths differ by at most one. `stream` tells rows from
-// columns.
-std::vector<std::int64_t> pooling_sequence(std::int64_t length, std::int64_t count, bool pseudo_random,
-                                           std::uint64_t seed, std::uint32_t stream) {
-  std::vector<std::int64_t> sequence(static_cast<std::size_t>(count) + 1, 0);
+// A number in [0, 1).
+double draw_of(std::uint64_t seed, std::int64_t position, std::uint32_t stream) {
+  const PhiloxBlock block = philox(seed, static_cast<std::uint64_t>(position), stream);
+  return static_cast<double>((std::uint64_t{block.words[0]} << 21) ^ (block.words[1] >> 11)) * 0x1p-53;
+}
+
+// int64[count + 1]: where the `count` regions of an axis begin, and its length. The lengths of regions differ by at
+// most one. `stream` tells rows from columns.
+Tensor pooling_sequence(std::int64_t length, std::int64_t count, bool pseudo_random, std::uint64_t seed,
+                        std::uint32_t stream) {
+  const Tensor result = new_tensor(DType::kInt64, {count + 1});
+  std::int64_t* const sequence = mutable_data<std::int64_t>(result);
+  sequence[0] = 0;
   const std::int64_t shorter = length / count;
   const std::int64_t longer = length % count;  // how many regions have one element more
   if (pseudo_random && longer != 0) {
@@ -121,34 +139,26 @@ std::vector<std::int64_t> pooling_sequence(std::int64_t length, std::int64_t cou
     const double alpha = static_cast<double>(length) / static_cast<double>(count);
     const double most = std::min((static_cast<double>(shorter) + 2) / alpha - 1,
                                  static_cast<double>(length + 1 - shorter) / alpha - static_cast<double>(count - 1));
-    const PhiloxBlock block = philox(seed, 0, stream);
-    const double draw = static_cast<double>((std::uint64_t{block.words[0]} << 21) ^ (block.words[1] >> 11)) * 0x1p-53;
+    const double u = draw_of(seed, 0, stream) * most;
     for (std::int64_t i = 1; i < count; ++i) {
-      const auto end = static_cast<std::int64_t>(std::ceil(alpha * (static_cast<double>(i) + draw * most))) - 1;
-      sequence[static_cast<std::size_t>(i)] = std::min(end, length - (count - i));  // whatever the rounding
+      const auto begin = static_cast<std::int64_t>(std::ceil(alpha * (static_cast<double>(i) + u))) - 1;
+      sequence[i] = std::min(begin, length - (count - i));  // whatever the rounding
     }
-    sequence.back() = length;
-    return sequence;
+    sequence[count] = length;
+    return result;
   }
   // The longer regions in a random order: each of the rest is equally likely to be one.
   std::int64_t left = longer;
   for (std::int64_t i = 0; i < count; ++i) {
-    const PhiloxBlock block = philox(seed, static_cast<std::uint64_t>(i), stream);
-    const double draw = static_cast<double>((std::uint64_t{block.words[0]} << 21) ^ (block.words[1] >> 11)) * 0x1p-53;
-    const bool is_longer = draw * static_cast<double>(count - i) < static_cast<double>(left);
+    const bool is_longer = draw_of(seed, i, stream) * static_cast<double>(count - i) < static_cast<double>(left);
     left -= is_longer ? 1 : 0;
-    sequence[static_cast<std::size_t>(i) + 1] = sequence[static_cast<std::size_t>(i)] + shorter + (is_longer ? 1 : 0);
+    sequence[i + 1] = sequence[i] + shorter + (is_longer ? 1 : 0);
   }
-  return sequence;
+  return result;
 }
 
-Regions regions_of(const std::vector<std::int64_t>& sequence, bool overlapping) {
-  Regions regions;
-  for (std::size_t i = 0; i + 1 < sequence.size(); ++i) {
-    regions.begin.push_back(sequence[i]);
-    regions.end.push_back(std::min(sequence[i + 1] + (overlapping ? 1 : 0), sequence.back()));
-  }
-  return regions;
+Regions regions_of(const Tensor& sequence, std::int64_t length, bool overlapping) {
+  return {length, sequence.dim(0) - 1, sequence.data<std::int64_t>(), overlapping};
 }
 
 FractionalPool fractional_pool(std::string_view op, bool max, Operand value, const std::array<double, 2>& ratio,
@@ -157,7 +167,7 @@ FractionalPool fractional_pool(std::string_view op, bool max, Operand value, con
   CAPSTAN_CHECK(x.rank() == 4, ShapeError, op, ": images need rank 4 (batch, height, width, channels), not ", x.rank(),
                 arguments({{"value", x}}));
   if (seed == 0) seed = next_seed();
-  std::vector<std::int64_t> sequences[2];
+  Tensor sequences[2];
   for (int i = 0; i < 2; ++i) {
     const double r = ratio[static_cast<std::size_t>(i)];
     CAPSTAN_CHECK(r >= 1, ValueError, op, ": a pooling ratio must be 1 or more, not ", r);
@@ -168,9 +178,8 @@ FractionalPool fractional_pool(std::string_view op, bool max, Operand value, con
     sequences[i] = pooling_sequence(length, count, pseudo_random, seed, static_cast<std::uint32_t>(i));
   }
   // Columns first: of equal maxima the first in the order of rows then stands first.
-  const Tensor columns = pool_axis(max, x, 2, regions_of(sequences[1], overlapping));
-  return {pool_axis(max, columns, 1, regions_of(sequences[0], overlapping)),
-          constant(std::span<const std::int64_t>(sequences[0])), constant(std::span<const std::int64_t>(sequences[1]))};
+  const Tensor columns = pool_axis(max, x, 2, regions_of(sequences[1], x.dim(2), overlapping));
+  return {pool_axis(max, columns, 1, regions_of(sequences[0], x.dim(1), overlapping)), sequences[0], sequences[1]};
 }
 
 // --- Adaptive ---
@@ -180,15 +189,6 @@ struct AdaptiveAttributes {
 };
 constexpr AttributeType kAdaptiveAttributes =
     attribute_type<AdaptiveAttributes>({field<&AdaptiveAttributes::output_size>("output_size", true)});
-
-Regions adaptive_regions(std::int64_t length, std::int64_t count) {
-  Regions regions;
-  for (std::int64_t i = 0; i < count; ++i) {
-    regions.begin.push_back(i * length / count);
-    regions.end.push_back(((i + 1) * length + count - 1) / count);
-  }
-  return regions;
-}
 
 Tensor adaptive_pool(std::string_view op, bool max, Operand x, std::span<const std::int64_t> output_size) {
   Tensor y = floating_operand(op, x);
@@ -203,7 +203,7 @@ Tensor adaptive_pool(std::string_view op, bool max, Operand x, std::span<const s
     CAPSTAN_CHECK(count >= 1 && count <= INT32_MAX, ValueError, op, ": output sizes must be 1 or more, not ", count);
     CAPSTAN_CHECK(length >= 1 && length <= INT32_MAX, ShapeError, op, ": regions of an axis of length ", length,
                   arguments({{"x", y}}));
-    y = pool_axis(max, y, axis, adaptive_regions(length, count));
+    y = pool_axis(max, y, axis, {length, count});
   }
   return y;
 }
@@ -225,20 +225,19 @@ SampleInput spread(Shape shape) {
 
 ReferenceTensor pooled(bool max, const ReferenceTensor& x, const std::vector<Regions>& regions) {
   Shape shape{x.shape[0]};
-  for (const Regions& axis : regions) shape.push_back(axis.count());
+  for (const Regions& axis : regions) shape.push_back(axis.count);
   shape.push_back(x.shape[-1]);
   return reference::build(x.dtype, shape, [&](const reference::Position& at) {
     Shape inside;
     for (std::size_t i = 0; i < regions.size(); ++i) {
-      const auto region = static_cast<std::size_t>(at[i + 1]);
-      inside.push_back(regions[i].end[region] - regions[i].begin[region]);
+      inside.push_back(regions[i].end(at[i + 1]) - regions[i].begin(at[i + 1]));
     }
     double largest = -1e300;
     double sum = 0;
     reference::for_each(inside, [&](const reference::Position& k) {
       reference::Position from = at;
       for (std::size_t i = 0; i < k.size(); ++i) {
-        from[i + 1] = regions[i].begin[static_cast<std::size_t>(at[i + 1])] + k[i];
+        from[i + 1] = regions[i].begin(at[i + 1]) + k[i];
       }
       largest = std::max(largest, reference::at(x, from));
       sum += reference::at(x, from);
@@ -272,14 +271,15 @@ void fractional_reference(const std::vector<ReferenceTensor>& inputs, const Attr
   set_field(ratios, attributes.at("pooling_ratio"), "", "");
   const auto seed = static_cast<std::uint64_t>(attributes.at("seed").integer);
   std::vector<Regions> regions;
+  Tensor sequences[2];
   outputs = {{}};
   for (int i = 0; i < 2; ++i) {
     const std::int64_t length = inputs[0].shape[i + 1];
     const auto count = static_cast<std::int64_t>(static_cast<double>(length) / (i == 0 ? ratios.row : ratios.column));
-    const std::vector<std::int64_t> sequence =
+    sequences[i] =
         pooling_sequence(length, count, attributes.contains("pseudo_random"), seed, static_cast<std::uint32_t>(i));
-    regions.push_back(regions_of(sequence, attributes.contains("overlapping")));
-    outputs.push_back({DType::kInt64, {count + 1}, {sequence.begin(), sequence.end()}});
+    regions.push_back(regions_of(sequences[i], length, attributes.contains("overlapping")));
+    outputs.push_back({DType::kInt64, {count + 1}, sequences[i].to_vector<double>()});
   }
   outputs[0] = pooled(kMax, inputs[0], regions);
 }
@@ -311,8 +311,7 @@ void adaptive_reference(const std::vector<ReferenceTensor>& inputs, const Attrib
   const std::vector<std::int64_t> sizes = reference::integers(attributes, "output_size");
   std::vector<Regions> regions;
   for (int i = 0; i < inputs[0].shape.rank() - 2; ++i) {
-    regions.push_back(
-        adaptive_regions(inputs[0].shape[i + 1], sizes[sizes.size() == 1 ? 0 : static_cast<std::size_t>(i)]));
+    regions.push_back({inputs[0].shape[i + 1], sizes[sizes.size() == 1 ? 0 : static_cast<std::size_t>(i)]});
   }
   outputs = {pooled(kMax, inputs[0], regions)};
 }
