@@ -269,6 +269,29 @@ void run_add_n(const Call& call, std::span<Tensor> outputs) {
   }
 }
 
+bool channels_stand_first(std::string_view data_format) {
+  const bool first = data_format.starts_with("NC");
+  CAPSTAN_CHECK(first || data_format.ends_with("C"), ValueError,
+                "bias_add: the data format must begin with \"NC\" or end with \"C\", not \"", data_format, "\"");
+  return first;
+}
+// Where the channels stand, by the letters of a format.
+struct DataFormat {
+  bool first = false;
+};
+void set_field(DataFormat& field, const AttributeValue& value, std::string_view op, std::string_view name) {
+  if (value.kind == AttributeValue::Kind::kNone) return;
+  CAPSTAN_CHECK(value.kind == AttributeValue::Kind::kString, ValueError, op, ": attribute \"", name,
+                "\" must be a text, not ", value.to_string());
+  field.first = channels_stand_first(value.text);
+}
+AttributeValue get_field(const DataFormat& field) { return {field.first ? "NC..." : "N...C"}; }
+struct BiasAttributes {
+  DataFormat data_format;
+};
+constexpr AttributeType kBiasAttributes =
+    attribute_type<BiasAttributes>({field<&BiasAttributes::data_format>("data_format")});
+
 #if CAPSTAN_TESTING
 std::vector<OpSample> add_n_samples() {
   return {
@@ -292,15 +315,21 @@ std::vector<OpSample> bias_samples() {
   return {
       {.inputs = {{.shape = {2, 3}}, {.shape = {3}}}},
       {.inputs = {{.shape = {2, 3, 2, 4}}, {.shape = {4}}}},
+      {.inputs = {{.shape = {2, 3, 2, 2}}, {.shape = {3}}}, .attributes = {{"data_format", "NCHW"}}},
       {.inputs = {{.shape = {2, 3}}, {.shape = {2}}}, .error = "bias_add: 2 values for 3 channels"},
+      {.inputs = {{.shape = {2, 3}}, {.shape = {3}}},
+       .attributes = {{"data_format", "CHWN"}},
+       .error = "bias_add: the data format must begin with \"NC\" or end with \"C\", not \"CHWN\""},
       {.inputs = {{.shape = {3}}, {.shape = {3}}}, .error = "bias_add: the input needs rank 2 or more, not 1"},
   };
 }
-void bias_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap&,
+void bias_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
                     std::vector<ReferenceTensor>& outputs) {
   outputs = {inputs[0]};
+  // Of the sample with the channels in second place.
+  const std::size_t pixels = attributes.contains("data_format") ? 4 : 1;
   for (std::size_t i = 0; i < outputs[0].values.size(); ++i) {
-    outputs[0].values[i] += inputs[1].values[i % inputs[1].values.size()];
+    outputs[0].values[i] += inputs[1].values[i / pixels % inputs[1].values.size()];
   }
 }
 const OpTest kBiasAddTest = {.samples = bias_samples, .reference = bias_reference};
@@ -326,27 +355,36 @@ constinit const OpDef kAddN = {
 
 constinit const OpDef kBiasAdd = {
     .name = "bias_add",
-    .text = "Adds a vector to the last axis.",
+    .text = "Adds a vector to the axis of the channels.",
     .kind = OpKind::kComposite,
     .arity = 2,
     .input_names = "x, bias",
-    .compose = [](std::span<const Operand> inputs, const void*,
-                  std::vector<Tensor>& outputs) { outputs.push_back(bias_add(inputs[0], inputs[1])); },
+    .attributes = &kBiasAttributes,
+    .compose =
+        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
+          const auto& a = *static_cast<const BiasAttributes*>(attributes);
+          outputs.push_back(bias_add(inputs[0], inputs[1], a.data_format.first ? "NC..." : "N...C"));
+        },
     .test = CAPSTAN_OP_TEST(kBiasAddTest),
 };
 
 Tensor add_n(Operands tensors) { return apply(kAddN, tensors.span()); }
 
-Tensor bias_add(Operand x, Operand bias) {
+Tensor bias_add(Operand x, Operand bias, std::string_view data_format) {
+  const bool first = channels_stand_first(data_format);
   const Tensor value = to_tensor(x);
   const Tensor vector = to_tensor(bias);
   CAPSTAN_CHECK(value.rank() >= 2, ShapeError, "bias_add: the input needs rank 2 or more, not ", value.rank(),
                 arguments({{"x", value}, {"bias", vector}}));
   CAPSTAN_CHECK(vector.rank() == 1, ShapeError, "bias_add: the bias must be a vector, not of rank ", vector.rank(),
                 arguments({{"x", value}, {"bias", vector}}));
-  CAPSTAN_CHECK(vector.dim(0) == value.dim(-1), ShapeError, "bias_add: ", vector.dim(0), " values for ", value.dim(-1),
+  const std::int64_t channels = value.dim(first ? 1 : -1);
+  CAPSTAN_CHECK(vector.dim(0) == channels, ShapeError, "bias_add: ", vector.dim(0), " values for ", channels,
                 " channels", arguments({{"x", value}, {"bias", vector}}));
-  return add(value, vector);
+  if (!first || value.rank() == 2) return add(value, vector);
+  Shape column{channels};
+  for (int i = 2; i < value.rank(); ++i) column.push_back(1);
+  return add(value, reshape(vector, column));
 }
 
 OpFamily linalg_ops() {

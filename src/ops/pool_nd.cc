@@ -128,15 +128,6 @@ Tensor pool_volume(std::string_view op, Pool2D pool, Operand x, const std::array
 
 using reference::ints;
 
-// Distinct values far apart, so that small steps do not change which one is the largest.
-SampleInput spread(Shape shape) {
-  SampleInput input{.shape = shape};
-  const std::int64_t count = shape.size();
-  const std::int64_t step = count % 7 == 0 ? 5 : 7;
-  for (std::int64_t i = 0; i < count; ++i) input.values.push_back(0.125 * static_cast<double>(i * step % count) - 2);
-  return input;
-}
-
 std::vector<OpSample> signal_samples() {
   return {
       {.inputs = {spread({1, 6, 1})}, .attributes = {{"ksize", 2}, {"strides", 2}, {"padding", "VALID"}}},

@@ -214,15 +214,6 @@ Tensor adaptive_pool(std::string_view op, bool max, Operand x, std::span<const s
 
 using reference::ints;
 
-// Distinct values far apart, so that small steps do not change which one is the largest.
-SampleInput spread(Shape shape) {
-  SampleInput input{.shape = shape};
-  const std::int64_t count = shape.size();
-  const std::int64_t step = count % 7 == 0 ? 5 : 7;
-  for (std::int64_t i = 0; i < count; ++i) input.values.push_back(0.125 * static_cast<double>(i * step % count) - 2);
-  return input;
-}
-
 ReferenceTensor pooled(bool max, const ReferenceTensor& x, const std::vector<Regions>& regions) {
   Shape shape{x.shape[0]};
   for (const Regions& axis : regions) shape.push_back(axis.count);

@@ -41,8 +41,9 @@ CAPSTAN_EXPORT Tensor weighted_cross_entropy_with_logits(Operand labels, Operand
 /// Half the sum of squares of all elements.
 CAPSTAN_EXPORT Tensor l2_loss(Operand x);
 
-/// Adds a vector to the last axis. Errors: ShapeError.
-CAPSTAN_EXPORT Tensor bias_add(Operand x, Operand bias);
+/// Adds a vector to the axis of the channels: the last one, or the second if the data format begins with "NC". Errors:
+/// ShapeError, ValueError for another format.
+CAPSTAN_EXPORT Tensor bias_add(Operand x, Operand bias, std::string_view data_format = "N...C");
 
 // --- Normalisation ---
 
