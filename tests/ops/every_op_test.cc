@@ -35,7 +35,7 @@ class EveryOp : public ::testing::TestWithParam<const OpDef*> {
   void SetUp() override { ASSERT_NE(op().test, nullptr) << op().name << ": an op without samples (OpDef::test)"; }
   const OpDef& op() const { return *GetParam(); }
 
-  bool is_differentiable() const { return !has_flag(op(), kNotDifferentiable) && !has_flag(op(), kBooleanResult); }
+  bool has_gradient() const { return !has_flag(op(), kNotDifferentiable) && !has_flag(op(), kBooleanResult); }
 };
 
 std::vector<const OpDef*> list_of_ops() {
@@ -213,7 +213,7 @@ TEST_P(EveryOp, HasTheGradientsOfItsDifferences) {
       if (is_differentiable(output.dtype())) targets.push_back(std::move(output));
     }
     if (targets.empty()) continue;
-    if (!is_differentiable()) {
+    if (!has_gradient()) {
       for (const Tensor& gradient : tape.gradient(targets, inputs)) EXPECT_FALSE(gradient.has_value());
       continue;
     }
@@ -250,7 +250,7 @@ Read values_read(const OpDef& op, const Sample& sample) {
 TEST_P(EveryOp, ReadsNothingThatItDoesNotSave) {
   if (op().kind == OpKind::kComposite) GTEST_SKIP() << "made of other ops";
   const std::vector<DType> dtypes = dtypes_of(op());
-  if (!is_differentiable() || std::find(dtypes.begin(), dtypes.end(), float64) == dtypes.end())
+  if (!has_gradient() || std::find(dtypes.begin(), dtypes.end(), float64) == dtypes.end())
     GTEST_SKIP() << "no gradients";
   for (Sample& sample : samples_of(op(), float64)) {
     SCOPED_TRACE(sample.text);
