@@ -126,7 +126,7 @@ TEST_P(EveryOp, GivesTheSameBitsForAnyNumberOfThreads) {
         std::vector<Tensor> results = run(op(), sample);
         std::vector<Tensor> targets;
         for (const Tensor& output : results) {
-          if (is_differentiable(output.dtype())) targets.push_back(output);
+          if (capstan::is_differentiable(output.dtype())) targets.push_back(output);
         }
         if (!targets.empty() && !sources.empty()) {
           for (Tensor& gradient : tape.gradient(targets, sources)) results.push_back(std::move(gradient));
@@ -210,7 +210,7 @@ TEST_P(EveryOp, HasTheGradientsOfItsDifferences) {
     tape.watch(inputs);
     std::vector<Tensor> targets;
     for (Tensor& output : run(op(), sample)) {
-      if (is_differentiable(output.dtype())) targets.push_back(std::move(output));
+      if (capstan::is_differentiable(output.dtype())) targets.push_back(std::move(output));
     }
     if (targets.empty()) continue;
     if (!has_gradient()) {
@@ -269,7 +269,7 @@ TEST_P(EveryOp, ReadsNothingThatItDoesNotSave) {
       std::vector<Tensor> outputs = run(op(), own);
       std::vector<Tensor> targets;
       for (const Tensor& output : outputs) {
-        if (is_differentiable(output.dtype())) targets.push_back(output);
+        if (capstan::is_differentiable(output.dtype())) targets.push_back(output);
       }
       if (with_poison) {
         std::set<const void*> saved;  // buffers that a view shares with something saved stay as they are
