@@ -42,8 +42,6 @@ CAPSTAN_LANE_FUNCTION(asinh, std::asinh)
 CAPSTAN_LANE_FUNCTION(acosh, std::acosh)
 CAPSTAN_LANE_FUNCTION(atanh, std::atanh)
 CAPSTAN_LANE_FUNCTION(erfc, std::erfc)
-CAPSTAN_LANE_FUNCTION(lgamma, capstan::detail::log_gamma)
-CAPSTAN_LANE_FUNCTION(digamma, capstan::detail::digamma)
 #undef CAPSTAN_LANE_FUNCTION
 
 #define CAPSTAN_LANE_FUNCTION(name, expression)                 \
@@ -55,7 +53,6 @@ CAPSTAN_LANE_FUNCTION(digamma, capstan::detail::digamma)
   }
 CAPSTAN_LANE_FUNCTION(atan2, std::atan2(a, b))
 CAPSTAN_LANE_FUNCTION(truncatemod, std::fmod(a, b))
-CAPSTAN_LANE_FUNCTION(polygamma, static_cast<T>(capstan::detail::polygamma(a, b)))
 #undef CAPSTAN_LANE_FUNCTION
 
 // erf(x). float32: below 1.1 ulp, by polynomials of Norbert Juffa. float64: the standard library's.

@@ -7,6 +7,7 @@
 #include "src/ops/elementwise-inl.h"
 
 #include "capstan/ops/activation.h"
+#include "src/core/check.h"
 #include "src/ops/families.h"
 #include "src/ops/named_errors.h"
 
@@ -21,6 +22,14 @@ struct LeakyReluAttributes {
 };
 constexpr AttributeType kLeakyReluAttributes =
     attribute_type<LeakyReluAttributes>({field<&LeakyReluAttributes::alpha>("alpha")});
+
+struct EluAttributes {
+  double alpha = 1.0;
+};
+constexpr AttributeType kEluAttributes = attribute_type<EluAttributes>({field<&EluAttributes::alpha>("alpha")});
+void compose_elu(std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
+  outputs.push_back(elu(inputs[0], static_cast<const EluAttributes*>(attributes)->alpha));
+}
 
 struct SiluAttributes {
   double beta = 1.0;
@@ -90,9 +99,15 @@ struct LeakyRelu : UnaryOp {
 };
 
 struct Elu : UnaryOp {
-  static constexpr OpText text{"elu", "x where it is positive, exp(x) - 1 elsewhere."};
-  FORMULA f(X x) { return select(x < 0.0, expm1(x), x); }
-  FORMULA df(X g, X, X y) { return select(y < 0.0, g * (y + 1.0), g); }
+  static constexpr OpText text{"elu", "x where it is positive, alpha * (exp(x) - 1) elsewhere."};
+  static constexpr int parameters = 1;
+  static constexpr const AttributeType* attributes = &kEluAttributes;
+  static constexpr Compose compose = &compose_elu;
+  FORMULA_WITH_PARAMETERS f(X x, P alpha) { return select(x < 0.0, alpha * expm1(x), x); }
+  // alpha is positive, so y has the sign of x and x need not be kept. At 0 the slope is that of the left side.
+  FORMULA_WITH_PARAMETERS df(X g, X, X y, P alpha) {
+    return select(y < 0.0, g * (y + alpha), select(y > 0.0, g, alpha * g));
+  }
 };
 
 struct Selu : UnaryOp {
@@ -217,7 +232,11 @@ Tensor leaky_relu(Operand x, double alpha) {
   const LeakyReluAttributes attributes{alpha};
   return apply(kLeakyRelu, x, &attributes);
 }
-Tensor elu(Operand x) { return apply(kElu, x); }
+Tensor elu(Operand x, double alpha) {
+  CAPSTAN_CHECK(alpha > 0, ValueError, "elu: alpha must be positive, not ", alpha);
+  const EluAttributes attributes{alpha};
+  return apply(kElu, x, &attributes);
+}
 Tensor selu(Operand x) { return apply(kSelu, x); }
 Tensor gelu(Operand x, bool approximate) {
   return with_errors_of("gelu", [&] { return approximate ? gelu_tanh(x) : gelu_erf(x); });

@@ -290,10 +290,17 @@ HWY_INLINE void vector_run(const LoopArgs& args, const Formula formula) {
   }
 }
 
-// The same, one element at a time, for integers, bool, complex numbers and bfloat16 (which computes in float).
-template <unsigned kReads, bool kAccumulate, class In, class Out, class Formula>
+// The type that a formula computes in one element at a time.
+template <class F, class T>
+using Computed = std::conditional_t<F::portable, double, std::conditional_t<std::is_same_v<T, BFloat16>, float, T>>;
+// Whether a formula has vector loops for T.
+template <class F, class T>
+inline constexpr bool kVectorLoop = !F::portable && (std::is_same_v<T, float> || std::is_same_v<T, double>);
+
+// The same, one element at a time, for integers, bool, complex numbers, bfloat16 (which computes in float) and
+// portable formulas.
+template <unsigned kReads, bool kAccumulate, class C, class In, class Out, class Formula>
 HWY_INLINE void scalar_run(const LoopArgs& args, const Formula formula) {
-  using C = std::conditional_t<std::is_same_v<In, BFloat16>, float, In>;
   const In* const in[5] = {static_cast<const In*>(args.in[0]), static_cast<const In*>(args.in[1]),
                            static_cast<const In*>(args.in[2]), static_cast<const In*>(args.in[3]),
                            static_cast<const In*>(args.in[4])};
@@ -314,11 +321,11 @@ void forward_loop(const LoopArgs& args) {
   constexpr unsigned reads = (1u << F::arity) - 1;
   const ForwardCall<F> formula{args.parameters};
   if constexpr (F::boolean) {
-    scalar_run<reads, false, T, bool>(args, formula);
-  } else if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>) {
+    scalar_run<reads, false, Computed<F, T>, T, bool>(args, formula);
+  } else if constexpr (kVectorLoop<F, T>) {
     vector_run<reads, false, kUnroll<forward_steps<F>()>, T>(args, formula);
   } else {
-    scalar_run<reads, false, T, T>(args, formula);
+    scalar_run<reads, false, Computed<F, T>, T, T>(args, formula);
   }
 }
 
@@ -327,7 +334,7 @@ void vjp_loop(const LoopArgs& args) {
   constexpr unsigned reads = derivative_reads<F, I>();
   constexpr int unroll = kUnroll<derivative_steps<F, I>()>;
   const DerivativeCall<F, I> formula{args.parameters};
-  if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>) {
+  if constexpr (kVectorLoop<F, T>) {
     if (args.accumulate) {
       vector_run<reads, true, unroll, T>(args, formula);
     } else {
@@ -335,9 +342,9 @@ void vjp_loop(const LoopArgs& args) {
     }
   } else {
     if (args.accumulate) {
-      scalar_run<reads, true, T, T>(args, formula);
+      scalar_run<reads, true, Computed<F, T>, T, T>(args, formula);
     } else {
-      scalar_run<reads, false, T, T>(args, formula);
+      scalar_run<reads, false, Computed<F, T>, T, T>(args, formula);
     }
   }
 }
@@ -350,7 +357,8 @@ constexpr void fill_loops(LoopTable& table) {
     table.forward[dtype] = &forward_loop<F, T>;
     if constexpr (F::differentiable && is_floating(kDTypeOf<T>)) {
       table.vjp[0][dtype] = &vjp_loop<F, 0, T>;
-      if constexpr (F::arity == 2) table.vjp[1][dtype] = &vjp_loop<F, 1, T>;
+      if constexpr (F::arity >= 2) table.vjp[1][dtype] = &vjp_loop<F, 1, T>;
+      if constexpr (F::arity >= 3) table.vjp[2][dtype] = &vjp_loop<F, 2, T>;
     }
   }
 }
@@ -371,16 +379,16 @@ struct ConjugateDerivativeCall {
 template <class F, class T>
 void complex_forward_loop(const LoopArgs& args) {
   constexpr unsigned reads = (1u << F::arity) - 1;
-  scalar_run<reads, false, T, std::conditional_t<F::boolean, bool, T>>(args, ForwardCall<F>{args.parameters});
+  scalar_run<reads, false, T, T, std::conditional_t<F::boolean, bool, T>>(args, ForwardCall<F>{args.parameters});
 }
 template <class F, int I, class T>
 void complex_vjp_loop(const LoopArgs& args) {
   constexpr unsigned reads = derivative_reads<F, I>();
   const ConjugateDerivativeCall<F, I> formula{args.parameters};
   if (args.accumulate) {
-    scalar_run<reads, true, T, T>(args, formula);
+    scalar_run<reads, true, T, T, T>(args, formula);
   } else {
-    scalar_run<reads, false, T, T>(args, formula);
+    scalar_run<reads, false, T, T, T>(args, formula);
   }
 }
 
@@ -426,4 +434,13 @@ HWY_AFTER_NAMESPACE();
   static constexpr const LoopTable* constant##Loops[] = {                                                        \
       &N_SCALAR::kLoops<N_SCALAR::Formula>, &N_AVX2::kLoops<N_AVX2::Formula>, &N_AVX3::kLoops<N_AVX3::Formula>}; \
   constinit const OpDef constant =                                                                               \
+      N_SCALAR::elementwise_op<N_SCALAR::Formula>(constant##Loops, CAPSTAN_FORMULA_TEST(N_SCALAR::Formula))
+
+// The same for a portable formula; the file defines HWY_COMPILE_ONLY_SCALAR before it includes anything.
+#undef CAPSTAN_PORTABLE_ELEMENTWISE
+#define CAPSTAN_PORTABLE_ELEMENTWISE(constant, Formula)                                         \
+  static constexpr const LoopTable* constant##Loops[] = {&N_SCALAR::kLoops<N_SCALAR::Formula>,  \
+                                                         &N_SCALAR::kLoops<N_SCALAR::Formula>,  \
+                                                         &N_SCALAR::kLoops<N_SCALAR::Formula>}; \
+  constinit const OpDef constant =                                                              \
       N_SCALAR::elementwise_op<N_SCALAR::Formula>(constant##Loops, CAPSTAN_FORMULA_TEST(N_SCALAR::Formula))

@@ -10,10 +10,14 @@ namespace capstan {
 using OpFamily = std::span<const OpDef* const>;
 
 OpFamily arithmetic_ops();        // arithmetic.cc: two operands, and the operators
-OpFamily math_ops();              // math.cc: powers, exponential, rounding, special functions
+OpFamily math_ops();              // math.cc: powers, exponential, rounding, the error function
+OpFamily guarded_math_ops();      // guarded_math.cc: hypot, logaddexp, sinc, ndtr
+OpFamily special_ops();           // special.cc: the gamma family, Bessel functions, inverses of erf
 OpFamily trigonometry_ops();      // trigonometry.cc: trigonometric and hyperbolic
 OpFamily compare_ops();           // compare.cc: comparison, logic, selection
 OpFamily activation_ops();        // activation.cc
+OpFamily hard_activation_ops();   // hard_activation.cc: piecewise activations and shrinkages
+OpFamily gated_activation_ops();  // gated_activation.cc: those of more than one element
 OpFamily cast_ops();              // cast.cc
 OpFamily complex_ops();           // complex.cc: complex numbers and their parts
 OpFamily reduce_ops();            // reduce.cc: sums, extrema, truth values, positions of extrema
@@ -42,7 +46,11 @@ OpFamily attention_ops();         // attention.cc
 OpFamily dropout_ops();           // dropout.cc
 OpFamily softmax_ops();           // softmax.cc: softmax and its cross entropies
 OpFamily loss_ops();              // loss.cc: cross entropies of sigmoids, sums of squares
-OpFamily random_ops();            // random.cc
+OpFamily loss_function_ops();     // loss_functions.cc: Keras's losses as functions
+OpFamily ctc_ops();               // ctc.cc: connectionist temporal classification
+OpFamily random_ops();            // random.cc: uniform and normal draws
+OpFamily distribution_ops();      // random_distributions.cc: draws with tensors for parameters
+OpFamily random_choice_ops();     // random_choice.cc: classes and orders
 OpFamily state_ops();             // state.cc: variables and optimizer updates
 
 }  // namespace capstan

@@ -52,14 +52,21 @@
 // clang-format off
 #define CAPSTAN_UNARY_PRIMITIVES(M)                                                                                      \
   M(abs) M(sign) M(sqrt) M(rsqrt) M(exp) M(expm1) M(log) M(log1p) M(sin) M(cos) M(tan) M(asin) M(acos) M(atan)    \
-  M(sinh) M(cosh) M(tanh) M(asinh) M(acosh) M(atanh) M(erf) M(erfc) M(sigmoid) M(softplus) M(lgamma) M(digamma)   \
+  M(sinh) M(cosh) M(tanh) M(asinh) M(acosh) M(atanh) M(erf) M(erfc) M(sigmoid) M(softplus)                         \
   M(floor) M(ceil) M(round)
 // clang-format on
 // Of one argument, with a truth value as the result.
 #define CAPSTAN_PREDICATES(M) M(is_nan) M(is_inf) M(is_finite)
 // Of two arguments. maximum and minimum take the first operand at ties; a NaN on either side gives NaN.
-#define CAPSTAN_BINARY_PRIMITIVES(M) \
-  M(maximum) M(minimum) M(pow) M(atan2) M(floordiv) M(floormod) M(truncatemod) M(polygamma)
+#define CAPSTAN_BINARY_PRIMITIVES(M) M(maximum) M(minimum) M(pow) M(atan2) M(floordiv) M(floormod) M(truncatemod)
+// Those that only portable formulas may call: they have no vector form (src/ops/special_formula.h).
+// clang-format off
+#define CAPSTAN_SPECIAL_UNARY(M)                                                                                  \
+  M(lgamma) M(digamma) M(erfinv) M(erfcinv) M(ndtri) M(bessel_i0) M(bessel_i1) M(bessel_i0e) M(bessel_i1e)        \
+  M(bessel_j0) M(bessel_j1) M(bessel_y0) M(bessel_y1) M(bessel_k0) M(bessel_k1) M(bessel_k0e) M(bessel_k1e)       \
+  M(dawsn) M(expint) M(spence) M(fresnel_cos) M(fresnel_sin)
+// clang-format on
+#define CAPSTAN_SPECIAL_BINARY(M) M(polygamma) M(zeta) M(igamma) M(igammac) M(igamma_grad_a) M(random_gamma_grad)
 
 namespace capstan {
 
@@ -99,12 +106,20 @@ struct UnaryOp {
   static constexpr Domain domain{};
   // The formula that complex numbers follow: itself, another with the same name, or void if the op does not take them.
   using Complex = void;
+  // A formula of functions that have no vector form: its loops go from element to element in float64, and are compiled
+  // once instead of once per instruction set. See CAPSTAN_PORTABLE_ELEMENTWISE.
+  static constexpr bool portable = false;
   // What a call by name runs where the public function does more than the loop: checks, or another dtype.
   static constexpr Compose compose = nullptr;
 };
 struct BinaryOp : UnaryOp {
   static constexpr int arity = 2;
   static constexpr std::string_view input_names = "x, y";
+};
+// Portable formulas only.
+struct TernaryOp : UnaryOp {
+  static constexpr int arity = 3;
+  static constexpr std::string_view input_names = "x, y, z";
 };
 
 // --- Scalar<T>: one element ---
@@ -336,8 +351,6 @@ CAPSTAN_SCALAR_FUNCTION(erf, std::erf(static_cast<double>(x)))
 CAPSTAN_SCALAR_FUNCTION(erfc, std::erfc(static_cast<double>(x)))
 CAPSTAN_SCALAR_FUNCTION(sigmoid, detail::sigmoid(static_cast<double>(x)))
 CAPSTAN_SCALAR_FUNCTION(softplus, detail::softplus(static_cast<double>(x)))
-CAPSTAN_SCALAR_FUNCTION(lgamma, detail::log_gamma(static_cast<double>(x)))
-CAPSTAN_SCALAR_FUNCTION(digamma, detail::digamma(static_cast<double>(x)))
 CAPSTAN_SCALAR_FUNCTION(floor, std::floor(x))
 CAPSTAN_SCALAR_FUNCTION(ceil, std::ceil(x))
 CAPSTAN_SCALAR_FUNCTION(round, detail::scalar_round(x))
@@ -378,10 +391,6 @@ Scalar<T> pow(Scalar<T> a, Scalar<T> b) {
 template <class T>
 Scalar<T> atan2(Scalar<T> a, Scalar<T> b) {
   return Scalar<T>(std::atan2(a.v, b.v));
-}
-template <class T>
-Scalar<T> polygamma(Scalar<T> a, Scalar<T> b) {
-  return Scalar<T>(static_cast<T>(detail::polygamma(static_cast<double>(a.v), static_cast<double>(b.v))));
 }
 template <class T>
 Scalar<T> floordiv(Scalar<T> a, Scalar<T> b) {
@@ -427,6 +436,7 @@ enum class MicroOp : std::uint8_t {
   kConj,
 #define CAPSTAN_MICRO(name) k_##name,
   CAPSTAN_UNARY_PRIMITIVES(CAPSTAN_MICRO) CAPSTAN_PREDICATES(CAPSTAN_MICRO) CAPSTAN_BINARY_PRIMITIVES(CAPSTAN_MICRO)
+      CAPSTAN_SPECIAL_UNARY(CAPSTAN_MICRO) CAPSTAN_SPECIAL_BINARY(CAPSTAN_MICRO) k_betainc,
 #undef CAPSTAN_MICRO
 };
 

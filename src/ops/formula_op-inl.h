@@ -20,7 +20,7 @@ namespace HWY_NAMESPACE {
 // In the target's region as well: a function outside it could neither be inlined into a loop
 // nor pass vectors.
 
-// The value of F at x[0], x[1]; the parameters are doubles from the attributes.
+// The value of F at x[0], x[1], x[2]; the parameters are doubles from the attributes.
 template <class F>
 struct ForwardCall {
   const double* parameters;
@@ -38,12 +38,14 @@ struct ForwardCall {
   static HWY_INLINE constexpr auto call(const X* x, P... p) {
     if constexpr (F::arity == 1)
       return F::f(x[0], p...);
-    else
+    else if constexpr (F::arity == 2)
       return F::f(x[0], x[1], p...);
+    else
+      return F::f(x[0], x[1], x[2], p...);
   }
 };
 
-// The derivative for input I; values are {g, x0, x1, unused, y} as in LoopArgs::in.
+// The derivative for input I; values are {g, x0, x1, x2, y} as in LoopArgs::in.
 template <class F, int I>
 struct DerivativeCall {
   const double* parameters;
@@ -61,6 +63,12 @@ struct DerivativeCall {
   static HWY_INLINE constexpr X call(const X* v, P... p) {
     if constexpr (F::arity == 1)
       return F::df(v[0], v[1], v[4], p...);
+    else if constexpr (F::arity == 3 && I == 0)
+      return F::da(v[0], v[1], v[2], v[3], v[4], p...);
+    else if constexpr (F::arity == 3 && I == 1)
+      return F::db(v[0], v[1], v[2], v[3], v[4], p...);
+    else if constexpr (F::arity == 3)
+      return F::dc(v[0], v[1], v[2], v[3], v[4], p...);
     else if constexpr (I == 0)
       return F::da(v[0], v[1], v[2], v[4], p...);
     else
@@ -83,8 +91,8 @@ constexpr int record_derivative(Recording& recording) {
 }
 template <class F>
 constexpr int record_forward(Recording& recording) {
-  Micro v[2];
-  for (int i = 0; i < 2; ++i) v[i] = {&recording, recording.add(MicroOp::kInput, i)};
+  Micro v[3];
+  for (int i = 0; i < 3; ++i) v[i] = {&recording, recording.add(MicroOp::kInput, i)};
   const Micro p{&recording, recording.add(MicroOp::kParameter)};
   if constexpr (F::parameters == 0)
     return ForwardCall<F>::call(v).id;
@@ -139,12 +147,14 @@ void formula_vjp_as(const VjpCall& call, std::span<Tensor> cotangents) {
     v[0].t = kComplex ? conj(call.cotangent()) : call.cotangent();
     if constexpr ((reads & kReadsInput0) != 0) v[1].t = call.input(0);
     if constexpr ((reads & kReadsInput1) != 0) v[2].t = call.input(1);
+    if constexpr ((reads & kReadsInput2) != 0) v[3].t = call.input(2);
     if constexpr ((reads & kReadsOutput) != 0) v[4].t = call.output();
     cotangents[I] = DerivativeCall<F, I>{parameters}(v).t;
     if constexpr (kComplex) cotangents[I] = conj(cotangents[I]);
   };
   derive.template operator()<0>();
-  if constexpr (F::arity == 2) derive.template operator()<1>();
+  if constexpr (F::arity >= 2) derive.template operator()<1>();
+  if constexpr (F::arity >= 3) derive.template operator()<2>();
 }
 template <class F>
 void formula_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
@@ -201,10 +211,11 @@ constexpr OpDef elementwise_op(const LoopTable* const* loops, const OpTest* test
   if constexpr (F::differentiable) {
     op.reads[0] = all_reads<F, 0>();
     if (derivative_passes<F, 0>()) op.passes = static_cast<std::uint8_t>(op.passes | 1);
-    if constexpr (F::arity == 2) {
+    if constexpr (F::arity >= 2) {
       op.reads[1] = all_reads<F, 1>();
       if (derivative_passes<F, 1>()) op.passes = static_cast<std::uint8_t>(op.passes | 2);
     }
+    if constexpr (F::arity >= 3) op.reads[2] = all_reads<F, 2>();
     op.vjp = &formula_vjp<F>;
   }
   op.compose = F::compose;

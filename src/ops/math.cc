@@ -1,4 +1,4 @@
-// Functions of one element: signs, powers, exponential and logarithm, rounding, and those of statistics.
+// Functions of one element: signs, powers, exponential and logarithm, rounding, the error function.
 //
 // Where a derivative is infinite, TensorFlow's rules say that a cotangent of exactly zero stays zero (sqrt, rsqrt,
 // reciprocal), so that `where(x > 0, sqrt(x), 0)` has the gradient 0 at 0. The rules here are special at the singular
@@ -161,31 +161,6 @@ struct Erfc : UnaryOp {
   FORMULA df(X g, X x, X) { return -1.1283791670955126 * g * exp(-(x * x)); }
 };
 
-struct Lgamma : UnaryOp {
-  static constexpr OpText text{"lgamma", "The logarithm of the absolute value of the gamma function."};
-  static constexpr Domain domain{0.5, 4.0};
-  FORMULA f(X x) { return lgamma(x); }
-  FORMULA df(X g, X x, X) { return g * digamma(x); }
-};
-
-struct Digamma : UnaryOp {
-  static constexpr OpText text{"digamma", "The derivative of lgamma."};
-  static constexpr Domain domain{0.5, 4.0};
-  FORMULA f(X x) { return digamma(x); }
-  FORMULA df(X g, X x, X) { return g * polygamma(zero_of(x) + 1.0, x); }
-};
-
-// n counts; there is no gradient with respect to it.
-struct Polygamma : BinaryOp {
-  static constexpr OpText text{"polygamma", "The n-th derivative of digamma at x."};
-  static constexpr std::string_view input_names = "n, x";
-  static constexpr Domain domain{1.0, 1.0};
-  static constexpr Compose compose = &detail::call_function<capstan::polygamma>;
-  FORMULA f(X n, X x) { return polygamma(n, x); }
-  FORMULA da(X g, X, X, X) { return zero_of(g); }
-  FORMULA db(X g, X n, X x, X) { return g * polygamma(n + 1.0, x); }
-};
-
 }  // namespace HWY_NAMESPACE
 }  // namespace capstan
 HWY_AFTER_NAMESPACE();
@@ -210,9 +185,6 @@ CAPSTAN_ELEMENTWISE(kRound, Round);
 CAPSTAN_ELEMENTWISE(kRint, Rint);
 CAPSTAN_ELEMENTWISE(kErf, Erf);
 CAPSTAN_ELEMENTWISE(kErfc, Erfc);
-CAPSTAN_ELEMENTWISE(kLgamma, Lgamma);
-CAPSTAN_ELEMENTWISE(kDigamma, Digamma);
-CAPSTAN_ELEMENTWISE(kPolygamma, Polygamma);
 
 Tensor abs(Operand x) { return is_complex_operand(x) ? complex_abs(x) : apply(kAbs, x); }
 Tensor sign(Operand x) { return apply(kSign, x); }
@@ -241,22 +213,15 @@ Tensor round(Operand x) { return apply(kRound, x); }
 Tensor rint(Operand x) { return apply(kRint, x); }
 Tensor erf(Operand x) { return apply(kErf, x); }
 Tensor erfc(Operand x) { return apply(kErfc, x); }
-Tensor lgamma(Operand x) { return apply(kLgamma, x); }
-Tensor digamma(Operand x) { return apply(kDigamma, x); }
-Tensor polygamma(Operand n, Operand x) {
-  if (n.is_literal()) return apply(kPolygamma, n, x);
-  const Tensor count = stop_gradient(n);
-  return apply(kPolygamma, count, x);
-}
 
 namespace detail {
 Tensor operator-(Operand x) { return negative(x); }
 }  // namespace detail
 
 OpFamily math_ops() {
-  static constexpr const OpDef* ops[] = {&kAbs,  &kSign,  &kNegative, &kSquare, &kSqrt,    &kRsqrt,    &kReciprocal,
-                                         &kExp,  &kExpm1, &kLog,      &kLog1p,  &kFloor,   &kCeil,     &kRound,
-                                         &kRint, &kErf,   &kErfc,     &kLgamma, &kDigamma, &kPolygamma};
+  static constexpr const OpDef* ops[] = {&kAbs,        &kSign,  &kNegative, &kSquare, &kSqrt,  &kRsqrt,
+                                         &kReciprocal, &kExp,   &kExpm1,    &kLog,    &kLog1p, &kFloor,
+                                         &kCeil,       &kRound, &kRint,     &kErf,    &kErfc};
   return ops;
 }
 

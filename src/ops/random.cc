@@ -8,16 +8,19 @@
 #include <atomic>
 #include <cmath>
 #include <limits>
-#include <numbers>
 #include <numeric>
 
+#include "capstan/ops/math.h"
 #include "src/core/apply.h"
 #include "src/core/check.h"
 #include "src/core/op_test.h"
 #include "src/core/thread_pool.h"
 #include "src/kernels/random.h"
+#include "src/kernels/random_draws.h"
 #include "src/ops/families.h"
 #include "src/ops/lengths.h"
+#include "src/ops/named_errors.h"
+#include "src/ops/random_common.h"
 #include "src/ops/wide.h"
 
 namespace capstan {
@@ -27,19 +30,13 @@ namespace {
 // SplitMix64: a counter with a constant step, whose values are mixed into keys.
 constinit std::atomic<std::uint64_t> stream{0};
 
-constexpr std::uint64_t mix(std::uint64_t z) {
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-  return z ^ (z >> 31);
-}
-
 }  // namespace
 
-void set_seed(std::uint64_t seed) { stream.store(mix(seed), std::memory_order_relaxed); }
+void set_seed(std::uint64_t seed) { stream.store(mix_key(seed), std::memory_order_relaxed); }
 
 std::uint64_t next_seed() {
   constexpr std::uint64_t kStep = 0x9E3779B97F4A7C15u;
-  return mix(stream.fetch_add(kStep, std::memory_order_relaxed) + kStep);
+  return mix_key(stream.fetch_add(kStep, std::memory_order_relaxed) + kStep);
 }
 
 namespace {
@@ -144,12 +141,6 @@ void draw_blocks(std::uint64_t key, std::int64_t n, std::int64_t words_each, con
   });
 }
 
-// In [0, 1): as many bits as the type's fraction has.
-double fraction53(const std::uint32_t* words) {
-  const std::uint64_t bits = (std::uint64_t{words[1]} << 32 | words[0]) >> 11;
-  return static_cast<double>(bits) * 0x1p-53;
-}
-
 void run_uniform(const Call& call, std::span<Tensor> outputs) {
   const auto& a = call.attributes<RandomAttributes>();
   const std::uint64_t key = a.key();
@@ -213,28 +204,6 @@ void run_uniform(const Call& call, std::span<Tensor> outputs) {
       });
     }
   }
-}
-
-// Two standard normal numbers from two words each (Box and Muller), in float64 whatever the dtype.
-void normal_pair(const std::uint32_t* words, double* pair) {
-  const double u = 1 - fraction53(words);  // in (0, 1], so that the logarithm is finite
-  const double angle = 2 * std::numbers::pi * fraction53(words + 2);
-  const double radius = std::sqrt(-2 * std::log(u));
-  pair[0] = radius * std::cos(angle);
-  pair[1] = radius * std::sin(angle);
-}
-
-template <class T>
-void store(const Tensor& out, std::int64_t i, double value) {
-  mutable_data<T>(out)[i] = T(static_cast<std::conditional_t<std::is_same_v<T, BFloat16>, float, T>>(value));
-}
-
-// Calls run(T{}) for a floating dtype.
-template <class Run>
-void with_floating_type(DType dtype, const Run& run) {
-  if (dtype == DType::kFloat32) return run(float{});
-  if (dtype == DType::kFloat64) return run(double{});
-  return run(BFloat16{});
 }
 
 void run_normal(const Call& call, std::span<Tensor> outputs) {
@@ -361,6 +330,17 @@ Tensor draw(const OpDef& op, const Shape& shape, double first, double second, DT
   return apply(op, std::span<Operand>(), &attributes);
 }
 
+// A draw with the parameters 0 and 1, which the caller moves and scales: the gradient of a parameter is that of this.
+Tensor unit(const OpDef& op, const Shape& shape, DType dtype, std::optional<std::uint64_t> seed) {
+  return draw(op, shape, 0, 1, dtype, seed.has_value(), seed.value_or(0));
+}
+
+Tensor fitted(std::string_view op, const Shape& shape, Tensor result) {
+  CAPSTAN_CHECK(result.shape() == shape, ShapeError, op, ": the parameters would enlarge ", shape, " to ",
+                result.shape());
+  return result;
+}
+
 }  // namespace
 
 namespace random {
@@ -382,6 +362,27 @@ Tensor truncated_normal(const Shape& shape, double mean, double stddev, DType dt
 }
 Tensor truncated_normal(const Shape& shape, double mean, double stddev, DType dtype, std::uint64_t seed) {
   return draw(kRandomTruncatedNormal, shape, mean, stddev, dtype, true, seed);
+}
+
+Tensor uniform(const Shape& shape, Operand minval, Operand maxval, DType dtype, std::optional<std::uint64_t> seed) {
+  const Tensor low = to_tensor(minval, dtype);
+  return with_errors_of("random_uniform", [&] {
+    CAPSTAN_CHECK(is_floating(dtype), DTypeError, "random_uniform: dtype ", dtype, " is not supported");
+    return fitted("random_uniform", shape,
+                  add(low, multiply(unit(kRandomUniform, shape, dtype, seed), subtract(maxval, low))));
+  });
+}
+Tensor normal(const Shape& shape, Operand mean, Operand stddev, DType dtype, std::optional<std::uint64_t> seed) {
+  return with_errors_of("random_normal", [&] {
+    return fitted("random_normal", shape, add(mean, multiply(unit(kRandomNormal, shape, dtype, seed), stddev)));
+  });
+}
+Tensor truncated_normal(const Shape& shape, Operand mean, Operand stddev, DType dtype,
+                        std::optional<std::uint64_t> seed) {
+  return with_errors_of("random_truncated_normal", [&] {
+    return fitted("random_truncated_normal", shape,
+                  add(mean, multiply(unit(kRandomTruncatedNormal, shape, dtype, seed), stddev)));
+  });
 }
 
 }  // namespace random

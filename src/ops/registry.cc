@@ -24,9 +24,13 @@ const std::vector<const OpDef*>& make_all_ops() {
   auto* const all = new std::vector<const OpDef*>;  // never destroyed: calls may come from destructors of statics
   for (OpFamily (*family)() : {arithmetic_ops,
                                math_ops,
+                               guarded_math_ops,
+                               special_ops,
                                trigonometry_ops,
                                compare_ops,
                                activation_ops,
+                               hard_activation_ops,
+                               gated_activation_ops,
                                cast_ops,
                                complex_ops,
                                reduce_ops,
@@ -64,7 +68,11 @@ const std::vector<const OpDef*>& make_all_ops() {
                                dropout_ops,
                                softmax_ops,
                                loss_ops,
+                               loss_function_ops,
+                               ctc_ops,
                                random_ops,
+                               distribution_ops,
+                               random_choice_ops,
                                state_ops}) {
     const OpFamily ops = family();
     all->insert(all->end(), ops.begin(), ops.end());

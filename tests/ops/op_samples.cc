@@ -185,13 +185,13 @@ std::vector<Sample> samples_of(const OpDef& op, DType dtype) {
 }
 
 std::vector<Sample> large_samples_of(const OpDef& op, DType dtype) {
-  const Shape large{260, 509};
+  const Shape large{260, 510};
   std::vector<OpSample> sources;
   if (op.kind == OpKind::kElementwise && op.test->samples == nullptr) {
     std::vector<Shape> shapes(static_cast<std::size_t>(op.arity), large);
     sources.push_back(elementwise_sample(op, shapes));
     if (op.arity > 1) {
-      shapes[1] = Shape{509};
+      shapes[1] = Shape{510};
       sources.push_back(elementwise_sample(op, shapes));
       shapes[1] = Shape{260, 1};
       sources.push_back(elementwise_sample(op, shapes));

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "capstan/tensor.h"
@@ -16,9 +18,13 @@ CAPSTAN_EXPORT std::uint64_t next_seed();
 namespace random {
 
 // Draws from Philox4x32, a function of the seed and an element's position, so the same seed gives
-// the same bits on any number of threads. Without a seed a draw uses next_seed(). Draws have no
-// gradient. Errors: ShapeError for a negative length, DTypeError, ValueError for an empty range of
-// integers.
+// the same bits on any number of threads. Without a seed a draw uses next_seed(). Errors: ShapeError for a negative
+// length, DTypeError, ValueError for an empty range of integers and for parameters that no distribution has.
+//
+// Where the parameters are tensors the draw is a differentiable function of them, as far as that exists: a fixed
+// standard draw is moved and scaled, and a gamma draw changes so that its distribution function stays the same
+// (Figurnov, Mohamed, Mnih 2018). Integers have no gradient. Integer ranges are drawn by a product with 64 random bits,
+// whose bias is below range / 2^64.
 
 /// Evenly distributed in [minval, maxval); of floating dtypes, int32 or int64.
 CAPSTAN_EXPORT Tensor uniform(const Shape& shape, double minval = 0, double maxval = 1, DType dtype = float32);
@@ -29,6 +35,43 @@ CAPSTAN_EXPORT Tensor normal(const Shape& shape, double mean, double stddev, DTy
 /// Normally distributed; what lies more than two standard deviations from the mean is drawn again.
 CAPSTAN_EXPORT Tensor truncated_normal(const Shape& shape, double mean = 0, double stddev = 1, DType dtype = float32);
 CAPSTAN_EXPORT Tensor truncated_normal(const Shape& shape, double mean, double stddev, DType dtype, std::uint64_t seed);
+
+/// The same of floating dtypes with tensors for parameters, which broadcast to the shape of the result.
+CAPSTAN_EXPORT Tensor uniform(const Shape& shape, Operand minval, Operand maxval, DType dtype = float32,
+                              std::optional<std::uint64_t> seed = {});
+CAPSTAN_EXPORT Tensor normal(const Shape& shape, Operand mean, Operand stddev, DType dtype = float32,
+                             std::optional<std::uint64_t> seed = {});
+CAPSTAN_EXPORT Tensor truncated_normal(const Shape& shape, Operand mean, Operand stddev, DType dtype = float32,
+                                       std::optional<std::uint64_t> seed = {});
+
+// In the following the dtype is that of the parameters (float32 for numbers), and `shape` stands before theirs: the
+// result has the shape `shape` + that of the parameters broadcast to each other.
+
+/// Gamma distributed with the concentration alpha > 0 and the rate beta > 0, at least the smallest normal number.
+CAPSTAN_EXPORT Tensor gamma(const Shape& shape, Operand alpha, Operand beta = 1.0,
+                            std::optional<std::uint64_t> seed = {});
+/// Beta distributed with concentrations a, b > 0.
+CAPSTAN_EXPORT Tensor beta(const Shape& shape, Operand a, Operand b, std::optional<std::uint64_t> seed = {});
+/// Exponentially distributed.
+CAPSTAN_EXPORT Tensor exponential(const Shape& shape, Operand rate = 1.0, std::optional<std::uint64_t> seed = {});
+/// Laplace distributed: exponentially to both sides of loc.
+CAPSTAN_EXPORT Tensor laplace(const Shape& shape, Operand loc = 0.0, Operand scale = 1.0,
+                              std::optional<std::uint64_t> seed = {});
+/// Poisson distributed with the mean lam >= 0: of floating dtypes, int32 or int64. No gradient.
+CAPSTAN_EXPORT Tensor poisson(const Shape& shape, Operand lam, DType dtype = float32,
+                              std::optional<std::uint64_t> seed = {});
+/// How many of `counts` trials succeed with probability `probs`. No gradient.
+CAPSTAN_EXPORT Tensor binomial(const Shape& shape, Operand counts, Operand probs, DType dtype = int32,
+                               std::optional<std::uint64_t> seed = {});
+
+/// Class numbers with the probabilities softmax(logits): logits [batch, classes] give [batch, num_samples], int64 or
+/// int32. Errors: ShapeError, ValueError for a row without a finite number, or with a NaN or infinity.
+CAPSTAN_EXPORT Tensor categorical(Operand logits, std::int64_t num_samples, DType dtype = int64,
+                                  std::optional<std::uint64_t> seed = {});
+/// The rows of x in random order.
+CAPSTAN_EXPORT Tensor shuffle(Operand x, std::optional<std::uint64_t> seed = {});
+/// A random order of the rows of x, int64; of x only the shape is read. Errors: ShapeError for a scalar.
+CAPSTAN_EXPORT Tensor order(Operand x, std::optional<std::uint64_t> seed = {});
 
 }  // namespace random
 

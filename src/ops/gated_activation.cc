@@ -1,0 +1,367 @@
+// Activations that look at more than one element, or are put together from others: crelu, glu, the general relu, and
+// sparsemax.
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <vector>
+
+#include "capstan/ops/activation.h"
+#include "capstan/ops/array.h"
+#include "capstan/ops/math.h"
+#include "capstan/ops/reduce.h"
+#include "src/core/allocator.h"
+#include "src/core/apply.h"
+#include "src/core/check.h"
+#include "src/core/op_test.h"
+#include "src/core/thread_pool.h"
+#include "src/ops/axes.h"
+#include "src/ops/families.h"
+#include "src/ops/named_errors.h"
+
+namespace capstan {
+
+namespace {
+
+struct AxisAttributes {
+  std::int64_t axis = -1;
+};
+constexpr AttributeType kAxisAttributes = attribute_type<AxisAttributes>({field<&AxisAttributes::axis>("axis")});
+
+int axis_of(const void* attributes) { return static_cast<int>(static_cast<const AxisAttributes*>(attributes)->axis); }
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+struct GeneralReluAttributes {
+  double negative_slope = 0;
+  double max_value = kInfinity;
+  double threshold = 0;
+};
+// A limit of "none" is written as no value in calls by name.
+constexpr AttributeField kMaxValueField = {
+    "max_value", false,
+    [](void* attributes, const AttributeValue& value, std::string_view op, std::string_view name) {
+      if (value.kind == AttributeValue::Kind::kNone) return;
+      set_field(static_cast<GeneralReluAttributes*>(attributes)->max_value, value, op, name);
+    },
+    [](const void* attributes) { return get_field(static_cast<const GeneralReluAttributes*>(attributes)->max_value); }};
+constexpr AttributeType kGeneralReluAttributes =
+    attribute_type<GeneralReluAttributes>({field<&GeneralReluAttributes::negative_slope>("negative_slope"),
+                                           kMaxValueField, field<&GeneralReluAttributes::threshold>("threshold")});
+
+#if CAPSTAN_TESTING
+
+double number_or(const AttributeMap& attributes, std::string_view name, double fallback) {
+  const auto found = attributes.find(name);
+  return found == attributes.end() ? fallback : found->second.number;
+}
+int axis_or_last(const AttributeMap& attributes, const Shape& shape) {
+  const auto found = attributes.find("axis");
+  return normalize_axis("reference", found == attributes.end() ? -1 : found->second.integer, shape.rank());
+}
+
+const OpTest kGeneralReluTest = [] {
+  OpTest test;
+  test.samples = [] {
+    const SampleInput input{.shape = {2, 4}, .values = {-2, -1, -0.25, 0.1, 0.25, 0.75, 1.25, 3}};
+    return std::vector<OpSample>{
+        {.inputs = {input}},
+        {.inputs = {input}, .attributes = {{"negative_slope", 0.25}}},
+        {.inputs = {input}, .attributes = {{"max_value", 1.0}}},
+        {.inputs = {input}, .attributes = {{"max_value", 6.0}}},
+        {.inputs = {input}, .attributes = {{"threshold", 0.5}}},
+        {.inputs = {input}, .attributes = {{"negative_slope", 0.25}, {"max_value", 1.5}, {"threshold", 0.3}}},
+        {.inputs = {{.shape = {0}}}},
+        {.inputs = {input}, .attributes = {{"max_value", -1.0}}, .error = "max_value must not be negative"},
+        {.inputs = {input}, .attributes = {{"negative_slope", -1.0}}, .error = "negative_slope must not be negative"},
+    };
+  };
+  test.reference = [](const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
+                      std::vector<ReferenceTensor>& outputs) {
+    const double slope = number_or(attributes, "negative_slope", 0);
+    const double limit = number_or(attributes, "max_value", kInfinity);
+    const double threshold = number_or(attributes, "threshold", 0);
+    outputs = {inputs[0]};
+    for (double& x : outputs[0].values) x = x >= limit ? limit : x > threshold ? x : slope * (x - threshold);
+  };
+  return test;
+}();
+
+const OpTest kCreluTest = [] {
+  OpTest test;
+  test.samples = [] {
+    return std::vector<OpSample>{
+        {.inputs = {{.shape = {2, 3}, .domain = {0.25, 2}}}},
+        {.inputs = {{.shape = {2, 3}, .domain = {0.25, 2}}}, .attributes = {{"axis", 0}}},
+        {.inputs = {{.shape = {3}, .values = {-1, 2, -3}}}},
+        {.inputs = {{.shape = {3}}}, .attributes = {{"axis", 1}}, .error = "axis 1 is out of range for rank 1"},
+    };
+  };
+  test.reference = [](const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
+                      std::vector<ReferenceTensor>& outputs) {
+    const Shape& shape = inputs[0].shape;
+    const int axis = axis_or_last(attributes, shape);
+    std::size_t run = 1;
+    for (int i = axis; i < shape.rank(); ++i) run *= static_cast<std::size_t>(shape[i]);
+    Shape doubled;
+    for (int i = 0; i < shape.rank(); ++i) doubled.push_back(i == axis ? 2 * shape[i] : shape[i]);
+    ReferenceTensor result{inputs[0].dtype, doubled, {}};
+    for (std::size_t i = 0; i < inputs[0].values.size(); i += run) {
+      for (double sign : {1.0, -1.0}) {
+        for (std::size_t k = i; k < i + run; ++k) result.values.push_back(std::max(0.0, sign * inputs[0].values[k]));
+      }
+    }
+    outputs.push_back(result);
+  };
+  return test;
+}();
+
+const OpTest kGluTest = [] {
+  OpTest test;
+  test.samples = [] {
+    return std::vector<OpSample>{
+        {.inputs = {{.shape = {2, 4}}}},
+        {.inputs = {{.shape = {4, 3}}}, .attributes = {{"axis", 0}}},
+        {.inputs = {{.shape = {2, 3}}}, .error = "axis -1 has the odd length 3"},
+        {.inputs = {{.shape = {4}}}, .attributes = {{"axis", -2}}, .error = "axis -2 is out of range for rank 1"},
+    };
+  };
+  test.reference = [](const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
+                      std::vector<ReferenceTensor>& outputs) {
+    const Shape& shape = inputs[0].shape;
+    const int axis = axis_or_last(attributes, shape);
+    std::size_t run = 1;
+    for (int i = axis; i < shape.rank(); ++i) run *= static_cast<std::size_t>(shape[i]);
+    Shape halved;
+    for (int i = 0; i < shape.rank(); ++i) halved.push_back(i == axis ? shape[i] / 2 : shape[i]);
+    ReferenceTensor result{inputs[0].dtype, halved, {}};
+    for (std::size_t i = 0; i < inputs[0].values.size(); i += run) {
+      for (std::size_t k = i; k < i + run / 2; ++k) {
+        result.values.push_back(inputs[0].values[k] / (1 + std::exp(-inputs[0].values[k + run / 2])));
+      }
+    }
+    outputs.push_back(result);
+  };
+  return test;
+}();
+
+#endif
+
+}  // namespace
+
+// --- Put together from other ops ---
+
+constinit const OpDef kGeneralRelu = {
+    .name = "general_relu",
+    .text = "relu with a slope below, a limit above, and a threshold.",
+    .kind = OpKind::kComposite,
+    .attributes = &kGeneralReluAttributes,
+    .compose =
+        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
+          const auto& a = *static_cast<const GeneralReluAttributes*>(attributes);
+          outputs.push_back(general_relu(inputs[0], a.negative_slope, a.max_value, a.threshold));
+        },
+    .test = CAPSTAN_OP_TEST(kGeneralReluTest),
+};
+
+Tensor general_relu(Operand x, double negative_slope, double max_value, double threshold) {
+  CAPSTAN_CHECK(negative_slope >= 0, ValueError, "general_relu: negative_slope must not be negative, it is ",
+                negative_slope);
+  CAPSTAN_CHECK(max_value >= 0, ValueError, "general_relu: max_value must not be negative, it is ", max_value);
+  CAPSTAN_CHECK(threshold >= 0, ValueError, "general_relu: threshold must not be negative, it is ", threshold);
+  return with_errors_of("general_relu", [&] {
+    const bool limited = max_value < kInfinity;
+    if (threshold == 0 && !limited) return negative_slope == 0 ? relu(x) : leaky_relu(x, negative_slope);
+    const Tensor value = to_tensor(x);
+    Tensor above;
+    if (threshold != 0) {
+      above = where(greater(value, threshold), value, 0.0);
+    } else {
+      above = max_value == 6 ? relu6(value) : relu(value);
+    }
+    if (limited && !(threshold == 0 && max_value == 6)) above = clip_by_value(above, 0.0, max_value);
+    if (negative_slope == 0) return above;
+    return above - negative_slope * relu(threshold - value);
+  });
+}
+
+constinit const OpDef kCrelu = {
+    .name = "crelu",
+    .text = "relu(x) and relu(-x) side by side along an axis.",
+    .kind = OpKind::kComposite,
+    .attributes = &kAxisAttributes,
+    .compose = [](std::span<const Operand> inputs, const void* attributes,
+                  std::vector<Tensor>& outputs) { outputs.push_back(crelu(inputs[0], axis_of(attributes))); },
+    .test = CAPSTAN_OP_TEST(kCreluTest),
+};
+
+Tensor crelu(Operand x, int axis) {
+  return with_errors_of("crelu", [&] {
+    const Tensor value = to_tensor(x);
+    const int normal = normalize_axis("crelu", axis, value.rank());
+    return relu(concat({value, -value}, normal));
+  });
+}
+
+constinit const OpDef kGlu = {
+    .name = "glu",
+    .text = "The first half of x along an axis times the sigmoid of the second half.",
+    .kind = OpKind::kComposite,
+    .attributes = &kAxisAttributes,
+    .compose = [](std::span<const Operand> inputs, const void* attributes,
+                  std::vector<Tensor>& outputs) { outputs.push_back(glu(inputs[0], axis_of(attributes))); },
+    .test = CAPSTAN_OP_TEST(kGluTest),
+};
+
+Tensor glu(Operand x, int axis) {
+  return with_errors_of("glu", [&] {
+    const Tensor value = to_tensor(x);
+    const int normal = normalize_axis("glu", axis, value.rank());
+    CAPSTAN_CHECK(value.dim(normal) % 2 == 0, ValueError, "glu: axis ", axis, " has the odd length ", value.dim(normal),
+                  arguments({{"x", value}}));
+    const std::vector<Tensor> halves = split(value, 2, normal);
+    return halves[0] * sigmoid(halves[1]);
+  });
+}
+
+// --- sparsemax ---
+
+namespace {
+
+// What is subtracted from every element of a row so that its positive parts sum to one.
+double simplex_shift(std::vector<double>& row) {
+  std::sort(row.begin(), row.end(), std::greater<>());
+  double sum = 0;
+  double shift = 0;
+  for (std::size_t k = 0; k < row.size(); ++k) {
+    sum += row[k];
+    const auto count = static_cast<double>(k + 1);
+    if (!(1 + count * row[k] > sum)) break;
+    shift = (sum - 1) / count;
+  }
+  return shift;
+}
+
+template <class T>
+void sparsemax_rows(const Shape& shape, int axis, const T* x, T* y) {
+  std::int64_t outer = 1;
+  std::int64_t inner = 1;
+  for (int i = 0; i < shape.rank(); ++i) {
+    if (i != axis) (i < axis ? outer : inner) *= shape[i];
+  }
+  const std::int64_t n = shape[axis];
+  if (n == 0) return;
+  const auto project = [&](std::int64_t number, std::vector<double>& row) {
+    const std::int64_t first = number / inner * inner * n + number % inner;
+    bool unordered = false;
+    for (std::int64_t k = 0; k < n; ++k) {
+      const auto value = static_cast<double>(x[first + k * inner]);
+      unordered |= !(value < kInfinity);
+      row[static_cast<std::size_t>(k)] = value;
+    }
+    // The shift of a row of negative infinities is NaN as well.
+    const double shift = unordered ? std::numeric_limits<double>::quiet_NaN() : simplex_shift(row);
+    for (std::int64_t k = 0; k < n; ++k) {
+      const double above = static_cast<double>(x[first + k * inner]) - shift;
+      y[first + k * inner] = T(static_cast<std::conditional_t<std::is_same_v<T, BFloat16>, float, T>>(
+          above > 0 || std::isnan(above) ? above : 0));
+    }
+  };
+  const std::int64_t rows = outer * inner;
+  const std::int64_t rows_per_task = std::max<std::int64_t>(1, 16384 / n);
+  parallel_for((rows + rows_per_task - 1) / rows_per_task, [&](std::int64_t task) {
+    std::vector<double> row(static_cast<std::size_t>(n));
+    for (std::int64_t i = task * rows_per_task; i < std::min(rows, (task + 1) * rows_per_task); ++i) project(i, row);
+  });
+}
+
+#if CAPSTAN_TESTING
+const OpTest kSparsemaxTest = [] {
+  OpTest test;
+  test.samples = [] {
+    return std::vector<OpSample>{
+        {.inputs = {{.shape = {2, 3}, .values = {0.5, 0.3, -1, 2, 0.1, 0.2}}}},
+        {.inputs = {{.shape = {3, 2}, .values = {0.5, 0.3, -1, 2, 0.125, 0.25}}}, .attributes = {{"axis", 0}}},
+        {.inputs = {{.shape = {5}, .values = {0.1, 0.2, 0.3, 0.25, 0.15}}}},
+        {.inputs = {{.shape = {2, 0}}}},
+        {.inputs = {{.shape = {1, 1}}}},
+        {.inputs = {{.shape = {}}}, .error = "axis -1 is out of range for rank 0"},
+        {.inputs = {{.shape = {2}, .values = {1, 2}, .dtype = int32, .differentiable = false}},
+         .error = "dtype int32 is not supported"},
+    };
+  };
+  // By bisection for the shift.
+  test.reference = [](const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
+                      std::vector<ReferenceTensor>& outputs) {
+    const Shape& shape = inputs[0].shape;
+    const int axis = axis_or_last(attributes, shape);
+    std::size_t inner = 1;
+    for (int i = axis + 1; i < shape.rank(); ++i) inner *= static_cast<std::size_t>(shape[i]);
+    const auto n = static_cast<std::size_t>(shape[axis]);
+    outputs = {inputs[0]};
+    for (std::size_t i = 0; i < inputs[0].values.size(); ++i) {
+      const std::size_t first = i / (inner * n) * inner * n + i % inner;
+      double low = -1e3;
+      double high = 1e3;
+      for (int step = 0; step < 200; ++step) {
+        const double middle = (low + high) / 2;
+        double sum = 0;
+        for (std::size_t k = 0; k < n; ++k) sum += std::max(0.0, inputs[0].values[first + k * inner] - middle);
+        (sum > 1 ? low : high) = middle;
+      }
+      outputs[0].values[i] = std::max(0.0, inputs[0].values[i] - low);
+    }
+  };
+  return test;
+}();
+#endif
+
+}  // namespace
+
+constinit const OpDef kSparsemax = {
+    .name = "sparsemax",
+    .text = "The nearest point of the probability simplex along an axis.",
+    .attributes = &kAxisAttributes,
+    .infer =
+        [](const Call& call, OutputSpecs& outputs) {
+          const TensorRef& x = call.input(0);
+          CAPSTAN_CHECK(is_floating(x.dtype()), DTypeError, call.op.name, ": dtype ", x.dtype(), " is not supported",
+                        arguments({{"x", x}}));
+          normalize_axis(call.op.name, call.attributes<AxisAttributes>().axis, x.rank());
+          outputs.add(x.dtype(), x.shape());
+        },
+    .kernel =
+        [](const Call& call, std::span<Tensor> outputs) {
+          const TensorRef& x = call.input(0);
+          const int axis = normalize_axis(call.op.name, call.attributes<AxisAttributes>().axis, x.rank());
+          const auto run = [&]<class T>(T) {
+            sparsemax_rows(x.shape(), axis, x.data<T>(), mutable_data<T>(outputs[0]));
+          };
+          if (x.dtype() == DType::kFloat32) return run(float{});
+          if (x.dtype() == DType::kFloat64) return run(double{});
+          run(BFloat16{});
+        },
+    .saves = {.outputs = 1},
+    // On the support the Jacobian is a projection; which elements belong to it does not change nearby.
+    .vjp =
+        [](const VjpCall& call, std::span<Tensor> cotangents) {
+          const int axis = axis_of(call.attribute_data());
+          const Tensor& g = call.cotangent();
+          const Tensor support = cast(greater(call.output(), 0.0), g.dtype());
+          const Tensor mean = divide_no_nan(reduce_sum(g * support, axis, true), reduce_sum(support, axis, true));
+          cotangents[0] = (g - mean) * support;
+        },
+    .test = CAPSTAN_OP_TEST(kSparsemaxTest),
+};
+
+Tensor sparsemax(Operand x, int axis) {
+  const AxisAttributes attributes{axis};
+  return apply(kSparsemax, x, &attributes);
+}
+
+OpFamily gated_activation_ops() {
+  static constexpr const OpDef* ops[] = {&kGeneralRelu, &kCrelu, &kGlu, &kSparsemax};
+  return ops;
+}
+
+}  // namespace capstan

@@ -1,0 +1,438 @@
+// Draws whose parameters are tensors: gamma, beta, exponential, Laplace, Poisson, binomial.
+//
+// Element i of a draw reads the stream of its key at position i (src/kernels/draws.h). The shape of a draw stands
+// before that of its parameters, so element i has the parameters at i modulo their number.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "capstan/ops/array.h"
+#include "capstan/ops/math.h"
+#include "capstan/ops/random.h"
+#include "capstan/ops/special.h"
+#include "src/core/allocator.h"
+#include "src/core/apply.h"
+#include "src/core/check.h"
+#include "src/core/op_test.h"
+#include "src/core/thread_pool.h"
+#include "src/kernels/draws.h"
+#include "src/kernels/random_draws.h"
+#include "src/ops/families.h"
+#include "src/ops/lengths.h"
+#include "src/ops/named_errors.h"
+#include "src/ops/random_common.h"
+
+namespace capstan {
+
+namespace {
+
+struct DrawAttributes {
+  Lengths shape;
+  DType dtype = DType::kFloat32;
+  OptionalSeed seed;
+};
+constexpr AttributeField kShape = field<&DrawAttributes::shape>("shape", true);
+constexpr AttributeField kDType = field<&DrawAttributes::dtype>("dtype");
+constexpr AttributeField kSeed = field<&DrawAttributes::seed>("seed");
+constexpr AttributeType kDrawAttributes = attribute_type<DrawAttributes>({kShape, kSeed});
+constexpr AttributeType kTypedAttributes = attribute_type<DrawAttributes>({kShape, kDType, kSeed});
+
+const DrawAttributes& attributes_of(const void* attributes) { return *static_cast<const DrawAttributes*>(attributes); }
+
+// `front` followed by the lengths of `parameters`. Throws ShapeError if there are too many.
+Shape joined(std::string_view op, const Lengths& front, const Shape& parameters) {
+  Shape shape = front.shape();
+  for (std::int64_t length : shape) {
+    CAPSTAN_CHECK(length >= 0, ShapeError, op, ": negative length ", length, " in ", shape);
+  }
+  CAPSTAN_CHECK(shape.rank() + parameters.rank() <= kMaxRank, ShapeError, op, ": the shape ", shape,
+                " before parameters of shape ", parameters, " has more than ", kMaxRank, " axes");
+  for (std::int64_t length : parameters) shape.push_back(length);
+  return shape;
+}
+
+// Element i of a floating tensor.
+double number_at(const TensorRef& x, std::int64_t i) {
+  if (x.dtype() == DType::kFloat32) return static_cast<double>(x.data<float>()[i]);
+  if (x.dtype() == DType::kFloat64) return x.data<double>()[i];
+  return static_cast<double>(static_cast<float>(x.data<BFloat16>()[i]));
+}
+
+void check_floating(std::string_view op, std::string_view name, const TensorRef& x) {
+  CAPSTAN_CHECK(is_floating(x.dtype()), DTypeError, op, ": dtype ", x.dtype(), " is not supported",
+                arguments({{name, x}}));
+}
+
+// Writes value(i) to every element, in parallel. Integers take the nearest number that they have.
+template <class Value>
+void fill_draws(const Tensor& out, const Value& value) {
+  const std::int64_t n = out.size();
+  constexpr std::int64_t kChunk = 4096;
+  const auto run = [&](const auto& write) {
+    parallel_for((n + kChunk - 1) / kChunk, [&](std::int64_t task) {
+      for (std::int64_t i = task * kChunk; i < std::min(n, (task + 1) * kChunk); ++i) write(i, value(i));
+    });
+  };
+  if (out.dtype() == DType::kInt32) {
+    run([&](std::int64_t i, double x) {
+      mutable_data<std::int32_t>(out)[i] = static_cast<std::int32_t>(std::min(x, 2147483647.0));
+    });
+  } else if (out.dtype() == DType::kInt64) {
+    run([&](std::int64_t i, double x) {
+      mutable_data<std::int64_t>(out)[i] =
+          x < 9.2e18 ? static_cast<std::int64_t>(x) : std::numeric_limits<std::int64_t>::max();
+    });
+  } else {
+    with_floating_type(out.dtype(), [&]<class T>(T) { run([&](std::int64_t i, double x) { store<T>(out, i, x); }); });
+  }
+}
+
+// Parameters of a test: they are not varied, because a draw by rejection jumps where the derivative of the distribution
+// does not. random_test.cc has the gradients.
+#if CAPSTAN_TESTING
+
+SampleInput fixed(Shape shape, std::vector<double> values, DType dtype = float32) {
+  return {.shape = std::move(shape), .values = std::move(values), .dtype = dtype, .differentiable = false};
+}
+AttributeValue lengths_of(std::vector<AttributeValue> lengths) { return {std::move(lengths)}; }
+
+std::vector<OpSample> gamma_samples() {
+  return {
+      {.inputs = {fixed({2}, {0.5, 3})}, .attributes = {{"shape", lengths_of({2, 3})}, {"seed", 5}}},
+      {.inputs = {fixed({}, {2}, float64)}, .attributes = {{"shape", lengths_of({5001})}, {"seed", 5}}},
+      {.inputs = {fixed({2}, {0.5, 3}, bfloat16)}, .attributes = {{"shape", lengths_of({})}, {"seed", 5}}},
+      {.inputs = {fixed({2}, {1, 3}, int32)},
+       .attributes = {{"shape", lengths_of({})}, {"seed", 5}},
+       .error = "dtype int32 is not supported"},
+      {.inputs = {fixed({2}, {1, 3})}, .attributes = {{"shape", lengths_of({-1})}}, .error = "negative length -1"},
+      {.inputs = {fixed({1, 1, 1, 1}, {1})},
+       .attributes = {{"shape", lengths_of({1, 1, 1, 1, 1})}},
+       .error = "more than 8 axes"},
+  };
+}
+const OpTest kGammaTest = {.samples = gamma_samples, .random = true};
+
+std::vector<OpSample> pair_samples() {
+  return {
+      {.inputs = {fixed({2}, {0.5, 3}), fixed({}, {2})}, .attributes = {{"shape", lengths_of({2, 3})}, {"seed", 5}}},
+      {.inputs = {fixed({2, 1}, {0.5, 3}, float64), fixed({3}, {1, 2, 3}, float64)},
+       .attributes = {{"shape", lengths_of({})}, {"seed", 5}}},
+      {.inputs = {fixed({2}, {0.5, 3}), fixed({3}, {1, 2, 3})},
+       .attributes = {{"shape", lengths_of({})}},
+       .error = "broadcast"},
+  };
+}
+const OpTest kPairTest = {.samples = pair_samples, .random = true};
+
+std::vector<OpSample> poisson_samples() {
+  std::vector<OpSample> samples = gamma_samples();
+  samples.push_back({.inputs = {fixed({3}, {0, 5, 5000})},
+                     .attributes = {{"shape", lengths_of({4})}, {"dtype", "int64"}, {"seed", 5}}});
+  samples.push_back(
+      {.inputs = {fixed({1}, {-1})}, .attributes = {{"shape", lengths_of({})}}, .error = "lam -1 is not a mean"});
+  samples.push_back({.inputs = {fixed({1}, {1})},
+                     .attributes = {{"shape", lengths_of({})}, {"dtype", "bool"}},
+                     .error = "dtype bool is not supported"});
+  return samples;
+}
+const OpTest kPoissonTest = {.samples = poisson_samples, .random = true};
+
+std::vector<OpSample> binomial_samples() {
+  return {
+      {.inputs = {fixed({2}, {5, 300}), fixed({}, {0.25})}, .attributes = {{"shape", lengths_of({4, 2})}, {"seed", 5}}},
+      {.inputs = {fixed({}, {10}, float64), fixed({3}, {0, 0.5, 1}, float64)},
+       .attributes = {{"shape", lengths_of({3})}, {"dtype", "float64"}, {"seed", 5}}},
+      {.inputs = {fixed({1}, {2.5}), fixed({}, {0.25})},
+       .attributes = {{"shape", lengths_of({1})}},
+       .error = "counts 2.5 is not a number of trials"},
+      {.inputs = {fixed({1}, {2}), fixed({}, {1.5})},
+       .attributes = {{"shape", lengths_of({1})}},
+       .error = "probs 1.5 is not a probability"},
+      {.inputs = {fixed({3}, {2, 2, 2}), fixed({}, {0.5})}, .attributes = {{"shape", lengths_of({2})}}, .error = "[3]"},
+  };
+}
+const OpTest kBinomialTest = {.samples = binomial_samples, .random = true};
+
+#endif
+
+}  // namespace
+
+// --- Gamma ---
+
+constinit const OpDef kRandomGamma = {
+    .name = "random_gamma",
+    .text = "Gamma distributed numbers with the concentration alpha.",
+    .flags = kStateful,
+    .input_names = "alpha",
+    .attributes = &kDrawAttributes,
+    .infer =
+        [](const Call& call, OutputSpecs& outputs) {
+          const TensorRef& alpha = call.input(0);
+          check_floating(call.op.name, "alpha", alpha);
+          outputs.add(alpha.dtype(), joined(call.op.name, call.attributes<DrawAttributes>().shape, alpha.shape()));
+        },
+    .kernel =
+        [](const Call& call, std::span<Tensor> outputs) {
+          const TensorRef& alpha = call.input(0);
+          const std::uint64_t key = call.attributes<DrawAttributes>().seed.key();
+          // A draw of 0 would have the density infinity or 0; the smallest normal number stands for it.
+          const double smallest = alpha.dtype() == DType::kFloat64 ? std::numeric_limits<double>::min()
+                                                                   : double{std::numeric_limits<float>::min()};
+          const std::int64_t parameters = alpha.size();
+          fill_draws(outputs[0], [&](std::int64_t i) {
+            const double x =
+                std::exp(draw_log_gamma(key, static_cast<std::uint64_t>(i), number_at(alpha, i % parameters)));
+            return x < smallest ? smallest : x;
+          });
+        },
+    .saves = {.inputs = 1, .outputs = 1},
+    .vjp =
+        [](const VjpCall& call, std::span<Tensor> cotangents) {
+          cotangents[0] = call.cotangent() * random_gamma_grad(call.input(0), call.output());
+        },
+    .test = CAPSTAN_OP_TEST(kGammaTest),
+};
+
+namespace {
+
+Tensor draw_gamma(const Lengths& shape, Operand alpha, const OptionalSeed& seed) {
+  const DrawAttributes attributes{.shape = shape, .seed = seed};
+  return apply(kRandomGamma, alpha, &attributes);
+}
+
+// Operands of two parameters as tensors of one floating dtype and one shape.
+struct Parameters {
+  Tensor first;
+  Tensor second;
+};
+Parameters parameters_of(std::string_view op, Operand a, Operand b) {
+  const bool take_second = a.is_literal() && !b.is_literal();
+  Tensor first = take_second ? Tensor() : a.is_literal() ? to_tensor(a, float32) : to_tensor(a);
+  Tensor second = b.is_literal() ? to_tensor(b, first.dtype()) : to_tensor(b);
+  if (take_second) first = to_tensor(a, second.dtype());
+  CAPSTAN_CHECK(is_floating(first.dtype()), DTypeError, op, ": dtype ", first.dtype(), " is not supported");
+  CAPSTAN_CHECK(first.dtype() == second.dtype(), DTypeError, op, ": dtypes differ, ", first.dtype(), " and ",
+                second.dtype());
+  const Shape shape = broadcast_shapes(op, first.shape(), second.shape());
+  if (first.shape() != shape) first = broadcast_to(first, shape);
+  if (second.shape() != shape) second = broadcast_to(second, shape);
+  return {first, second};
+}
+
+// A second key that follows from the first.
+OptionalSeed another(const OptionalSeed& seed) {
+  return seed.has_value ? OptionalSeed(mix_key(seed.value + 0x9E3779B97F4A7C15u)) : seed;
+}
+
+Tensor draw_beta(const Lengths& shape, Operand a, Operand b, const OptionalSeed& seed) {
+  const Parameters p = parameters_of("random_beta", a, b);
+  // In float64, where gamma draws of small concentrations do not underflow.
+  const Tensor x = draw_gamma(shape, cast(p.first, float64), seed);
+  const Tensor y = draw_gamma(shape, cast(p.second, float64), another(seed));
+  return cast(x / (x + y), p.first.dtype());
+}
+
+// Evenly distributed in (0, 1], of a shape before that of the parameters.
+Tensor draw_fraction(const Lengths& shape, const Tensor& parameters, const OptionalSeed& seed, std::string_view op) {
+  const Shape full = joined(op, shape, parameters.shape());
+  const Tensor u = seed.has_value ? random::uniform(full, 0, 1, parameters.dtype(), seed.value)
+                                  : random::uniform(full, 0, 1, parameters.dtype());
+  return 1.0 - u;
+}
+
+Tensor draw_exponential(const Lengths& shape, Operand rate, const OptionalSeed& seed) {
+  const Tensor r = rate.is_literal() ? to_tensor(rate, float32) : to_tensor(rate);
+  CAPSTAN_CHECK(is_floating(r.dtype()), DTypeError, "random_exponential: dtype ", r.dtype(), " is not supported");
+  return -log(draw_fraction(shape, r, seed, "random_exponential")) / r;
+}
+
+Tensor draw_laplace(const Lengths& shape, Operand loc, Operand scale, const OptionalSeed& seed) {
+  const Parameters p = parameters_of("random_laplace", loc, scale);
+  // The difference of two exponential draws.
+  const Tensor right = log(draw_fraction(shape, p.first, seed, "random_laplace"));
+  const Tensor left = log(draw_fraction(shape, p.first, another(seed), "random_laplace"));
+  return p.first + p.second * (left - right);
+}
+
+}  // namespace
+
+constinit const OpDef kRandomBeta = {
+    .name = "random_beta",
+    .text = "Beta distributed numbers.",
+    .kind = OpKind::kComposite,
+    .arity = 2,
+    .input_names = "a, b",
+    .attributes = &kDrawAttributes,
+    .compose =
+        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
+          const DrawAttributes& a = attributes_of(attributes);
+          outputs.push_back(draw_beta(a.shape, inputs[0], inputs[1], a.seed));
+        },
+    .test = CAPSTAN_OP_TEST(kPairTest),
+};
+
+constinit const OpDef kRandomExponential = {
+    .name = "random_exponential",
+    .text = "Exponentially distributed numbers.",
+    .kind = OpKind::kComposite,
+    .input_names = "rate",
+    .attributes = &kDrawAttributes,
+    .compose =
+        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
+          const DrawAttributes& a = attributes_of(attributes);
+          outputs.push_back(draw_exponential(a.shape, inputs[0], a.seed));
+        },
+    .test = CAPSTAN_OP_TEST(kGammaTest),
+};
+
+constinit const OpDef kRandomLaplace = {
+    .name = "random_laplace",
+    .text = "Numbers exponentially distributed to both sides of a place.",
+    .kind = OpKind::kComposite,
+    .arity = 2,
+    .input_names = "loc, scale",
+    .attributes = &kDrawAttributes,
+    .compose =
+        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
+          const DrawAttributes& a = attributes_of(attributes);
+          outputs.push_back(draw_laplace(a.shape, inputs[0], inputs[1], a.seed));
+        },
+    .test = CAPSTAN_OP_TEST(kPairTest),
+};
+
+// --- Counts ---
+
+namespace {
+
+void check_count_dtype(std::string_view op, DType dtype) {
+  CAPSTAN_CHECK(is_floating(dtype) || dtype == DType::kInt32 || dtype == DType::kInt64, DTypeError, op, ": dtype ",
+                dtype, " is not supported");
+}
+
+void infer_poisson(const Call& call, OutputSpecs& outputs) {
+  const TensorRef& lam = call.input(0);
+  const auto& a = call.attributes<DrawAttributes>();
+  check_floating(call.op.name, "lam", lam);
+  check_count_dtype(call.op.name, a.dtype);
+  for (std::int64_t i = 0; i < lam.size(); ++i) {
+    const double mean = number_at(lam, i);
+    CAPSTAN_CHECK(mean >= 0 && std::isfinite(mean), ValueError, call.op.name, ": lam ", mean, " is not a mean");
+  }
+  outputs.add(a.dtype, joined(call.op.name, a.shape, lam.shape()));
+}
+
+void infer_binomial(const Call& call, OutputSpecs& outputs) {
+  const TensorRef& counts = call.input(0);
+  const TensorRef& probs = call.input(1);
+  const auto& a = call.attributes<DrawAttributes>();
+  check_floating(call.op.name, "counts", counts);
+  check_count_dtype(call.op.name, a.dtype);
+  const Shape shape = joined(call.op.name, a.shape, {});
+  CAPSTAN_CHECK(counts.shape() == shape && probs.shape() == shape, ShapeError, call.op.name, ": parameters of shape ",
+                counts.shape(), " and ", probs.shape(), " do not fit the shape ", shape);
+  for (std::int64_t i = 0; i < counts.size(); ++i) {
+    const double n = number_at(counts, i);
+    const double p = number_at(probs, i);
+    CAPSTAN_CHECK(n >= 0 && n <= 0x1p53 && n == std::floor(n), ValueError, call.op.name, ": counts ", n,
+                  " is not a number of trials");
+    CAPSTAN_CHECK(p >= 0 && p <= 1, ValueError, call.op.name, ": probs ", p, " is not a probability");
+  }
+  outputs.add(a.dtype, shape);
+}
+
+Tensor draw_binomials(const Lengths& lengths, Operand counts, Operand probs, DType dtype, const OptionalSeed& seed);
+
+}  // namespace
+
+constinit const OpDef kRandomPoisson = {
+    .name = "random_poisson",
+    .text = "Poisson distributed numbers with the mean lam.",
+    .flags = kStateful | kNotDifferentiable,
+    .input_names = "lam",
+    .attributes = &kTypedAttributes,
+    .infer = infer_poisson,
+    .kernel =
+        [](const Call& call, std::span<Tensor> outputs) {
+          const TensorRef& lam = call.input(0);
+          const std::uint64_t key = call.attributes<DrawAttributes>().seed.key();
+          const std::int64_t parameters = lam.size();
+          fill_draws(outputs[0], [&](std::int64_t i) {
+            return draw_poisson(key, static_cast<std::uint64_t>(i), number_at(lam, i % parameters));
+          });
+        },
+    .test = CAPSTAN_OP_TEST(kPoissonTest),
+};
+
+constinit const OpDef kRandomBinomial = {
+    .name = "random_binomial",
+    .text = "How many of a number of trials succeed.",
+    .flags = kStateful | kNotDifferentiable,
+    .arity = 2,
+    .input_names = "counts, probs",
+    .attributes = &kTypedAttributes,
+    .infer = infer_binomial,
+    .kernel =
+        [](const Call& call, std::span<Tensor> outputs) {
+          const TensorRef& counts = call.input(0);
+          const TensorRef& probs = call.input(1);
+          const std::uint64_t key = call.attributes<DrawAttributes>().seed.key();
+          fill_draws(outputs[0], [&](std::int64_t i) {
+            return draw_binomial(key, static_cast<std::uint64_t>(i), number_at(counts, i), number_at(probs, i));
+          });
+        },
+    .compose =
+        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
+          const DrawAttributes& a = attributes_of(attributes);
+          outputs.push_back(draw_binomials(a.shape, inputs[0], inputs[1], a.dtype, a.seed));
+        },
+    .test = CAPSTAN_OP_TEST(kBinomialTest),
+};
+
+namespace {
+
+Tensor draw_binomials(const Lengths& lengths, Operand counts, Operand probs, DType dtype, const OptionalSeed& seed) {
+  const Parameters p = parameters_of("random_binomial", counts, probs);
+  const DrawAttributes attributes{lengths, dtype, seed};
+  const Shape shape = lengths.shape();
+  return with_errors_of("random_binomial", [&] {
+    return apply(kRandomBinomial, broadcast_to(p.first, shape), broadcast_to(p.second, shape), &attributes);
+  });
+}
+
+}  // namespace
+
+namespace random {
+
+Tensor gamma(const Shape& shape, Operand alpha, Operand beta, std::optional<std::uint64_t> seed) {
+  const Lengths lengths = pack_lengths("random_gamma", shape);
+  const Parameters p = parameters_of("random_gamma", alpha, beta);
+  return draw_gamma(lengths, p.first, seed) / p.second;
+}
+Tensor beta(const Shape& shape, Operand a, Operand b, std::optional<std::uint64_t> seed) {
+  return draw_beta(pack_lengths("random_beta", shape), a, b, seed);
+}
+Tensor exponential(const Shape& shape, Operand rate, std::optional<std::uint64_t> seed) {
+  return draw_exponential(pack_lengths("random_exponential", shape), rate, seed);
+}
+Tensor laplace(const Shape& shape, Operand loc, Operand scale, std::optional<std::uint64_t> seed) {
+  return draw_laplace(pack_lengths("random_laplace", shape), loc, scale, seed);
+}
+Tensor poisson(const Shape& shape, Operand lam, DType dtype, std::optional<std::uint64_t> seed) {
+  const DrawAttributes attributes{pack_lengths("random_poisson", shape), dtype, seed};
+  if (lam.is_literal()) return apply(kRandomPoisson, to_tensor(lam, float32), &attributes);
+  return apply(kRandomPoisson, lam, &attributes);
+}
+Tensor binomial(const Shape& shape, Operand counts, Operand probs, DType dtype, std::optional<std::uint64_t> seed) {
+  return draw_binomials(pack_lengths("random_binomial", shape), counts, probs, dtype, seed);
+}
+
+}  // namespace random
+
+OpFamily distribution_ops() {
+  static constexpr const OpDef* ops[] = {&kRandomGamma,   &kRandomBeta,    &kRandomExponential,
+                                         &kRandomLaplace, &kRandomPoisson, &kRandomBinomial};
+  return ops;
+}
+
+}  // namespace capstan
