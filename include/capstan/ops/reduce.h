@@ -5,7 +5,7 @@
 namespace capstan {
 
 // Reductions run over all axes or the given ones; `keepdims` keeps them with length 1.
-// Errors: IndexError for an axis out of range or given twice, DTypeError.
+// Errors: IndexError for an axis out of range or given twice, DTypeError. Complex numbers have no extrema.
 
 /// The sum.
 ///
@@ -27,11 +27,11 @@ CAPSTAN_EXPORT Tensor reduce_any(Operand x, Axes axis = {}, bool keepdims = fals
 CAPSTAN_EXPORT Tensor reduce_all(Operand x, Axes axis = {}, bool keepdims = false);
 /// log(sum(exp(x))), without overflow.
 CAPSTAN_EXPORT Tensor reduce_logsumexp(Operand x, Axes axis = {}, bool keepdims = false);
-/// The mean squared distance from the mean (divided by the count).
+/// The mean squared distance from the mean (divided by the count); real, of complex numbers too.
 CAPSTAN_EXPORT Tensor reduce_variance(Operand x, Axes axis = {}, bool keepdims = false);
 /// The square root of the variance. Its gradient is NaN where all elements are equal.
 CAPSTAN_EXPORT Tensor reduce_std(Operand x, Axes axis = {}, bool keepdims = false);
-/// The square root of the sum of squares. Its gradient is NaN where all elements are zero.
+/// The square root of the sum of squared magnitudes; keeps the dtype. Its gradient is NaN where all elements are zero.
 CAPSTAN_EXPORT Tensor reduce_euclidean_norm(Operand x, Axes axis = {}, bool keepdims = false);
 
 /// Positions of the largest elements along an axis, the first one at ties; a NaN never wins.
