@@ -17,7 +17,7 @@ void Attention(benchmark::State& state) {
   const AttentionOptions options{.causal = state.range(4) != 0};
   for (auto _ : state) {
     GradientTape tape;
-    tape.watch({q, k, v});
+    tape.watch(std::vector<Tensor>{q, k, v});
     const Tensor y = scaled_dot_product_attention(q, k, v, options);
     benchmark::DoNotOptimize(tape.gradient(y, std::vector<Tensor>{q, k, v}, {.output_gradients = {g}}));
   }
@@ -40,7 +40,7 @@ void LayerNorm(benchmark::State& state) {
   const Tensor g = random::normal(x.shape());
   for (auto _ : state) {
     GradientTape tape;
-    tape.watch({x, scale, offset});
+    tape.watch(std::vector<Tensor>{x, scale, offset});
     const Tensor y = layer_normalization(x, scale, offset);
     benchmark::DoNotOptimize(tape.gradient(y, std::vector<Tensor>{x, scale, offset}, {.output_gradients = {g}}));
   }
@@ -56,7 +56,7 @@ void Depthwise(benchmark::State& state) {
   const std::int64_t stride = state.range(2);
   for (auto _ : state) {
     GradientTape tape;
-    tape.watch({x, filters});
+    tape.watch(std::vector<Tensor>{x, filters});
     const Tensor y = depthwise_conv2d(x, filters, {stride, stride}, "SAME");
     benchmark::DoNotOptimize(tape.gradient(y, std::vector<Tensor>{x, filters}));
   }
@@ -83,7 +83,7 @@ void Conv3D(benchmark::State& state) {
   const Tensor filters = random::normal({3, 3, 3, 32, 32});
   for (auto _ : state) {
     GradientTape tape;
-    tape.watch({x, filters});
+    tape.watch(std::vector<Tensor>{x, filters});
     const Tensor y = conv3d(x, filters, {1, 1, 1}, "SAME");
     benchmark::DoNotOptimize(tape.gradient(y, std::vector<Tensor>{x, filters}));
   }
