@@ -33,6 +33,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 constexpr std::int64_t kBlockScores = 32768;
 constexpr std::int64_t kLeastQueries = 8;
 constexpr std::int64_t kMostQueries = 128;
+// Short blocks skip more of the keys that no query of theirs sees.
+constexpr std::int64_t kMostCausalQueries = 32;
 
 // Calls body(i, mask, partial) along a row of n elements.
 template <class D, class Body>
@@ -143,7 +145,8 @@ struct Block {
 
 template <class T>
 std::int64_t queries_per_block(const AttentionProblem<T>& p) {
-  return std::min(p.queries, std::clamp(kBlockScores / std::max<std::int64_t>(p.keys, 1), kLeastQueries, kMostQueries));
+  return std::min(p.queries, std::clamp(kBlockScores / std::max<std::int64_t>(p.keys, 1), kLeastQueries,
+                                        p.causal ? kMostCausalQueries : kMostQueries));
 }
 template <class T>
 Block<T> make_block(const AttentionProblem<T>& p, std::int64_t matrix, std::int64_t first, std::int64_t rows) {
