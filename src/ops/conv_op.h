@@ -5,6 +5,7 @@
 // the same kernels. R is the number of image axes.
 #pragma once
 
+#include <algorithm>
 #include <span>
 #include <string>
 #include <vector>
@@ -99,6 +100,9 @@ ConvShape conv_shape(const OpDef& op, const Shape& x, const Shape& filters, cons
     shape.dilation[axis] = attributes.dilations.at[i];
     const WindowAxis slid = slide(x[i + 1], dilated_window(op.name, window, shape.dilation[axis]), shape.stride[axis],
                                   attributes.padding, R == 2 ? i : 0);
+    // A stride that leaves the image with its first step is as good as any other, and kernels set memory aside by it.
+    shape.stride[axis] =
+        std::min<std::int64_t>(shape.stride[axis], std::max<std::int64_t>(1, x[i + 1] + slid.before + window));
     shape.out[axis] = slid.count;
     shape.pad[axis] = slid.before;
   }

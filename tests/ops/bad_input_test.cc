@@ -174,13 +174,15 @@ bool survives(const OpDef& op, const Sample& sample, bool twice = false) {
 
 TEST_P(BadInput, IsAnErrorAndNothingElse) {
   const OpDef& op = *GetParam();
-  const MemoryLimit limit;
   Random random(std::string("bad input of ") + std::string(op.name));
   std::vector<Sample> samples;
   for (const DType dtype : dtypes_of(op)) {
     for (Sample& sample : samples_of(op, dtype)) samples.push_back(std::move(sample));
   }
   ASSERT_FALSE(samples.empty());
+  // What a library below needs once, such as the buffers of LAPACK, does not count.
+  for (const Sample& sample : samples) EXPECT_TRUE(survives(op, sample)) << sample.text;
+  const MemoryLimit limit;
   for (int i = 0; i < calls(); ++i) {
     const auto number = static_cast<std::size_t>(random.integer(0, static_cast<std::int64_t>(samples.size()) - 1));
     const Sample sample = disturbed(op, samples[number], random);
