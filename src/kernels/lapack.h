@@ -5,7 +5,7 @@
 // from the loader. What is loaded keeps its symbols to itself (RTLD_LOCAL), so that a program may use
 // another LAPACK beside it. The single-threaded OpenBLAS is preferred, since work is split over
 // matrices by the library's own pool; the threads of any other OpenBLAS are turned off, so that results
-// have the same bits for any number of threads.
+// have the same bits for any number of threads; this holds for all users of that OpenBLAS in the process.
 //
 // The routines are those of Fortran: matrices stored by columns, arguments by address, 32-bit integers,
 // and the lengths of texts at the end.

@@ -73,19 +73,21 @@ reference::Matrix cholesky_of(const reference::Matrix& a) {
   reference::Matrix l(a.rows, a.rows);
   for (std::int64_t i = 0; i < a.rows; ++i) {
     for (std::int64_t j = 0; j <= i; ++j) {
-      double sum = a(i, j);
-      for (std::int64_t k = 0; k < j; ++k) sum -= l(i, k) * l(j, k);
+      reference::Complex sum = a(i, j);
+      for (std::int64_t k = 0; k < j; ++k) sum -= l(i, k) * std::conj(l(j, k));
       l(i, j) = i == j ? std::sqrt(sum) : sum / l(j, j);
     }
   }
   return l;
 }
-void cholesky_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap&,
-                        std::vector<ReferenceTensor>& outputs) {
+void cholesky_reference(const std::vector<ComplexTensor>& inputs, const AttributeMap&,
+                        std::vector<ComplexTensor>& outputs) {
   outputs = {reference::map_matrices(inputs[0], inputs[0].shape[-2], inputs[0].shape[-1], cholesky_of)};
 }
-const OpTest kCholeskyTest = {
-    .samples = cholesky_samples, .reference = cholesky_reference, .dtypes = {float32, float64}};
+const OpTest kCholeskyTest = {.samples = cholesky_samples,
+                              .reference = reference::real_reference<cholesky_reference>,
+                              .complex_reference = cholesky_reference,
+                              .dtypes = reference::kMatrixDTypes};
 
 std::vector<OpSample> cholesky_solve_samples() {
   const std::vector<double> factor = {2, 0, 0, 0.5, 1.5, 0, -0.3, 0.4, 1.2};
@@ -96,16 +98,18 @@ std::vector<OpSample> cholesky_solve_samples() {
       {.inputs = {{.shape = {2, 3}}, {.shape = {2, 1}}}, .error = "takes square matrices, not 2 by 3"},
   };
 }
-void cholesky_solve_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap&,
-                              std::vector<ReferenceTensor>& outputs) {
+void cholesky_solve_reference(const std::vector<ComplexTensor>& inputs, const AttributeMap&,
+                              std::vector<ComplexTensor>& outputs) {
   outputs = {
       reference::map_matrices(inputs[1], inputs[1].shape[-2], inputs[1].shape[-1], [&](const reference::Matrix& b) {
         const reference::Matrix l = reference::matrix_of(inputs[0], 0);
-        return reference::solved(reference::product(l, reference::transposed(l)), b);
+        return reference::solved(reference::product(l, reference::adjoint_of(l)), b);
       })};
 }
-const OpTest kCholeskySolveTest = {
-    .samples = cholesky_solve_samples, .reference = cholesky_solve_reference, .dtypes = {float32, float64}};
+const OpTest kCholeskySolveTest = {.samples = cholesky_solve_samples,
+                                   .reference = reference::real_reference<cholesky_solve_reference>,
+                                   .complex_reference = cholesky_solve_reference,
+                                   .dtypes = reference::kMatrixDTypes};
 
 std::vector<OpSample> logdet_samples() {
   return {
@@ -116,16 +120,20 @@ std::vector<OpSample> logdet_samples() {
       {.inputs = {{.shape = {2, 3}}}, .error = "takes square matrices, not 2 by 3"},
   };
 }
-void logdet_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap&,
-                      std::vector<ReferenceTensor>& outputs) {
+void logdet_reference(const std::vector<ComplexTensor>& inputs, const AttributeMap&,
+                      std::vector<ComplexTensor>& outputs) {
   outputs = {reference::map_to_number(inputs[0], [](const reference::Matrix& a) {
     const reference::Matrix l = cholesky_of(a);
     double sum = 0;
-    for (std::int64_t i = 0; i < l.rows; ++i) sum += 2 * std::log(l(i, i));
-    return sum;
+    for (std::int64_t i = 0; i < l.rows; ++i) sum += 2 * std::log(l(i, i).real());
+    return reference::Complex(sum);
   })};
+  outputs[0].dtype = float64;
 }
-const OpTest kLogdetTest = {.samples = logdet_samples, .reference = logdet_reference, .dtypes = {float32, float64}};
+const OpTest kLogdetTest = {.samples = logdet_samples,
+                            .reference = reference::real_reference<logdet_reference>,
+                            .complex_reference = logdet_reference,
+                            .dtypes = reference::kMatrixDTypes};
 #endif
 
 }  // namespace
@@ -169,7 +177,7 @@ Tensor cholesky_solve(Operand chol, Operand rhs) {
   return triangular_solve(l, triangular_solve(l, rhs), true, true);
 }
 
-Tensor logdet(Operand a) { return 2.0 * reduce_sum(log(diag_part(cholesky(a))), -1); }
+Tensor logdet(Operand a) { return 2.0 * reduce_sum(log(real(diag_part(cholesky(a)))), -1); }
 
 OpFamily cholesky_ops() {
   static constexpr const OpDef* ops[] = {&kCholesky, &kCholeskySolve, &kLogdet};

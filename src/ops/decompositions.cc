@@ -56,7 +56,11 @@ Tensor cotangent_of_deep(const Tensor& q, const Tensor& r, const Tensor& gq, con
   const Tensor of_q = matmul(adjoint(q), gq);
   const Tensor of_r = matmul(r, adjoint(gr));
   const Tensor lower = band_part((of_q - adjoint(of_q)) + (of_r - adjoint(of_r)), -1, 0);
-  return matmul(q, gr + times_inverse(lower, r)) + times_inverse(gq - matmul(q, of_q), r);
+  const Tensor result = matmul(q, gr + times_inverse(lower, r)) + times_inverse(gq - matmul(q, of_q), r);
+  if (!is_complex(q.dtype())) return result;
+  // LAPACK's r has a real diagonal, which is where the phases of q are from.
+  const Tensor phases = imag(diag_part(of_r)) + imag(diag_part(of_q));
+  return result + times_inverse(matmul(q, diag(complex(zeros_like(phases), -phases))), r);
 }
 
 void vjp_qr(const VjpCall& call, std::span<Tensor> cotangents) {
@@ -100,31 +104,32 @@ std::vector<OpSample> qr_samples() {
       {.inputs = {{.shape = {0, 1 << 25}}}, .error = "qr: matrices of 0 by 33554432 are too large"},
   };
 }
-// By Householder's reflections, whose signs make the diagonal of r opposite to what stood there.
+// By Householder's reflections, which make the diagonal of r real and opposite to what stood there.
 void qr_of(reference::Matrix a, std::int64_t width, reference::Matrix& q, reference::Matrix& r) {
   const std::int64_t m = a.rows;
   q = reference::identity(m, m);
-  for (std::int64_t k = 0; k < std::min(m - 1, a.columns); ++k) {
-    std::vector<double> v(static_cast<std::size_t>(m), 0.0);
-    double length = 0;
-    for (std::int64_t i = k; i < m; ++i) {
-      v[static_cast<std::size_t>(i)] = a(i, k);
-      length += a(i, k) * a(i, k);
-    }
-    v[static_cast<std::size_t>(k)] += a(k, k) < 0 ? -std::sqrt(length) : std::sqrt(length);
-    double square = 0;
-    for (const double x : v) square += x * x;
+  for (std::int64_t k = 0; k < std::min(m, a.columns); ++k) {
+    double below = 0;
+    for (std::int64_t i = k + 1; i < m; ++i) below += std::norm(a(i, k));
+    const reference::Complex alpha = a(k, k);
+    if (below == 0 && alpha.imag() == 0) continue;
+    const double length = std::sqrt(below + std::norm(alpha));
+    const double beta = alpha.real() < 0 ? length : -length;
+    const reference::Complex tau((beta - alpha.real()) / beta, -alpha.imag() / beta);
+    std::vector<reference::Complex> v(static_cast<std::size_t>(m), 0.0);
+    v[static_cast<std::size_t>(k)] = 1;
+    for (std::int64_t i = k + 1; i < m; ++i) v[static_cast<std::size_t>(i)] = a(i, k) / (alpha - beta);
     const auto reflect = [&](reference::Matrix& b) {
       for (std::int64_t j = 0; j < b.columns; ++j) {
-        double dot = 0;
-        for (std::int64_t i = 0; i < m; ++i) dot += v[static_cast<std::size_t>(i)] * b(i, j);
-        for (std::int64_t i = 0; i < m; ++i) b(i, j) -= 2 * dot / square * v[static_cast<std::size_t>(i)];
+        reference::Complex dot = 0;
+        for (std::int64_t i = 0; i < m; ++i) dot += std::conj(v[static_cast<std::size_t>(i)]) * b(i, j);
+        for (std::int64_t i = 0; i < m; ++i) b(i, j) -= std::conj(tau) * dot * v[static_cast<std::size_t>(i)];
       }
     };
     reflect(a);
     reflect(q);
   }
-  const reference::Matrix turned = reference::transposed(q);
+  const reference::Matrix turned = reference::adjoint_of(q);
   q = reference::Matrix(m, width);
   r = reference::Matrix(width, a.columns);
   for (std::int64_t i = 0; i < m; ++i) {
@@ -134,8 +139,8 @@ void qr_of(reference::Matrix a, std::int64_t width, reference::Matrix& q, refere
     for (std::int64_t j = i; j < a.columns; ++j) r(i, j) = a(i, j);
   }
 }
-void qr_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
-                  std::vector<ReferenceTensor>& outputs) {
+void qr_reference(const std::vector<ComplexTensor>& inputs, const AttributeMap& attributes,
+                  std::vector<ComplexTensor>& outputs) {
   const Shape& shape = inputs[0].shape;
   const Shape batch = reference::batch_of(shape);
   const std::int64_t k = reference::flag(attributes, "full_matrices") ? shape[-2] : std::min(shape[-2], shape[-1]);
@@ -150,7 +155,10 @@ void qr_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap
     reference::append(outputs[1], r.values);
   }
 }
-const OpTest kQrTest = {.samples = qr_samples, .reference = qr_reference, .dtypes = {float32, float64}};
+const OpTest kQrTest = {.samples = qr_samples,
+                        .reference = reference::real_reference<qr_reference>,
+                        .complex_reference = qr_reference,
+                        .dtypes = reference::kMatrixDTypes};
 #endif
 
 // --- lu ---
@@ -190,7 +198,7 @@ void vjp_lu(const VjpCall& call, std::span<Tensor> cotangents) {
   const Tensor of_u = matmul(g_upper, adjoint(upper));
   const Tensor inner = (of_l - band_part(of_l, 0, -1)) + band_part(of_u, 0, -1);
   const Tensor permuted = times_inverse(triangular_solve(unit, inner, true, true), upper);
-  const Tensor permutation = one_hot(call.output(1), packed.dim(-1), 1, 0, -1, packed.dtype());
+  const Tensor permutation = as_dtype_of(one_hot(call.output(1), packed.dim(-1)), packed);
   cotangents[0] = matmul(permutation, permuted, {.transpose_a = true});
 }
 
@@ -204,8 +212,7 @@ std::vector<OpSample> lu_samples() {
       {.inputs = {{.shape = {2, 3}}}, .error = "takes square matrices, not 2 by 3"},
   };
 }
-void lu_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap&,
-                  std::vector<ReferenceTensor>& outputs) {
+void lu_reference(const std::vector<ComplexTensor>& inputs, const AttributeMap&, std::vector<ComplexTensor>& outputs) {
   const Shape batch = reference::batch_of(inputs[0].shape);
   const std::int64_t n = inputs[0].shape[-1];
   outputs.resize(2);
@@ -232,7 +239,10 @@ void lu_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap
     reference::append(outputs[1], permutation);
   }
 }
-const OpTest kLuTest = {.samples = lu_samples, .reference = lu_reference, .dtypes = {float32, float64}};
+const OpTest kLuTest = {.samples = lu_samples,
+                        .reference = reference::real_reference<lu_reference>,
+                        .complex_reference = lu_reference,
+                        .dtypes = reference::kMatrixDTypes};
 #endif
 
 }  // namespace

@@ -52,12 +52,21 @@ void infer_slogdet(const Call& call, OutputSpecs& outputs) {
 void run_slogdet(const Call& call, std::span<Tensor> outputs) {
   with_matrix_type(call.input(0).dtype(), [&]<class T>(T) {
     T* sign = mutable_data<T>(outputs[0]);
-    RealOf<T>* log = mutable_data<RealOf<T>>(outputs[1]);
+    T* log = mutable_data<T>(outputs[1]);
     each_determinant<T>(call, [&](std::int64_t i, const Determinant<T>& value) {
       sign[i] = value.sign;
       log[i] = value.log;
     });
   });
+}
+
+// The logarithm of a complex determinant is log|det| + i angle: its cotangent times a^-H. The sign is exp(i angle), and
+// of real numbers a constant.
+void vjp_slogdet(const VjpCall& call, std::span<Tensor> cotangents) {
+  const Tensor& a = call.input(0);
+  Tensor g = call.cotangent(1);
+  if (is_complex(a.dtype())) g = complex(real(g), imag(call.cotangent(0) * conj(call.output(0))));
+  cotangents[0] = as_row(as_column(g)) * inv(a, true);
 }
 
 void run_cofactors(const Call& call, std::span<Tensor> outputs) {
@@ -89,16 +98,17 @@ Tensor products_but_two(const Tensor& s) {
 }
 
 // Along b, in the basis where the matrix is diag(s), cofactor [i, i] changes by the sum over j of p[i, j] b[j, j],
-// cofactor [i, j] by -p[i, j] b[j, i]; p as above. Second derivatives do not depend on their order, so this is its
-// own adjoint. The third order goes through the gradient of svd, which needs distinct singular values.
+// cofactor [i, j] by -p[i, j] b[j, i]; p as above, and conjugates of all these for complex numbers. Second derivatives
+// do not depend on their order, so this is its own adjoint. The third order goes through the gradient of svd, which
+// needs distinct singular values above zero.
 void vjp_cofactors(const VjpCall& call, std::span<Tensor> cotangents) {
   const Tensor& a = call.input(0);
   const SvdFactors factors = svd(a);
   const Tensor b = matmul(adjoint(factors.u), matmul(call.cotangent(), factors.v));
-  const Tensor p = products_but_two(factors.s);
-  const Tensor diagonal = squeeze(matmul(p, as_column(diag_part(b))), -1);
-  const Tensor change = set_diag(-(p * matrix_transpose(b)), diagonal);
-  const Tensor turned = det(factors.u) * det(factors.v);
+  const Tensor p = as_dtype_of(products_but_two(factors.s), a);
+  const Tensor diagonal = squeeze(matmul(p, as_column(conj(diag_part(b)))), -1);
+  const Tensor change = set_diag(-(p * adjoint(b)), diagonal);
+  const Tensor turned = conj(det(factors.u)) * det(factors.v);
   cotangents[0] = as_row(as_column(turned)) * matmul(factors.u, matmul(change, adjoint(factors.v)));
 }
 
@@ -116,13 +126,12 @@ std::vector<OpSample> det_samples() {
       {.inputs = {{.shape = {3}}}, .error = "takes matrices, not a tensor of rank 1"},
   };
 }
-double det_of(const reference::Matrix& a) {
-  double determinant = 1;
+reference::Complex det_of(const reference::Matrix& a) {
+  reference::Complex determinant = 1;
   if (a.rows > 0) reference::solved(a, reference::Matrix(a.rows, 0), &determinant);
   return determinant;
 }
-void det_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap&,
-                   std::vector<ReferenceTensor>& outputs) {
+void det_reference(const std::vector<ComplexTensor>& inputs, const AttributeMap&, std::vector<ComplexTensor>& outputs) {
   outputs = {reference::map_to_number(inputs[0], det_of)};
 }
 std::vector<OpSample> det_samples_with_singular() {
@@ -130,20 +139,25 @@ std::vector<OpSample> det_samples_with_singular() {
   samples.push_back({.inputs = {{.shape = {3, 3}, .values = {1, 2, 3, 2, 4, 6, 0.5, -1, 2}}}});
   return samples;
 }
-const OpTest kDetTest = {
-    .samples = det_samples_with_singular, .reference = det_reference, .dtypes = {float32, float64}};
+const OpTest kDetTest = {.samples = det_samples_with_singular,
+                         .reference = reference::real_reference<det_reference>,
+                         .complex_reference = det_reference,
+                         .dtypes = reference::kMatrixDTypes};
 
-void slogdet_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap&,
-                       std::vector<ReferenceTensor>& outputs) {
-  const ReferenceTensor value = reference::map_to_number(inputs[0], det_of);
+void slogdet_reference(const std::vector<ComplexTensor>& inputs, const AttributeMap&,
+                       std::vector<ComplexTensor>& outputs) {
+  const ComplexTensor value = reference::map_to_number(inputs[0], det_of);
   outputs = {value, value};
-  for (double& x : outputs[0].values) x = x < 0 ? -1 : x > 0 ? 1 : 0;
-  for (double& x : outputs[1].values) x = std::log(std::abs(x));
+  for (reference::Complex& x : outputs[0].values) x /= std::abs(x);
+  for (reference::Complex& x : outputs[1].values) x = std::log(std::abs(x));
 }
-const OpTest kSlogdetTest = {.samples = det_samples, .reference = slogdet_reference, .dtypes = {float32, float64}};
+const OpTest kSlogdetTest = {.samples = det_samples,
+                             .reference = reference::real_reference<slogdet_reference>,
+                             .complex_reference = slogdet_reference,
+                             .dtypes = reference::kMatrixDTypes};
 
-void cofactors_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap&,
-                         std::vector<ReferenceTensor>& outputs) {
+void cofactors_reference(const std::vector<ComplexTensor>& inputs, const AttributeMap&,
+                         std::vector<ComplexTensor>& outputs) {
   const std::int64_t n = inputs[0].shape[-1];
   outputs = {reference::map_matrices(inputs[0], n, n, [&](const reference::Matrix& a) {
     reference::Matrix result(n, n);
@@ -153,14 +167,16 @@ void cofactors_reference(const std::vector<ReferenceTensor>& inputs, const Attri
         for (std::int64_t k = 0; k < n - 1; ++k) {
           for (std::int64_t l = 0; l < n - 1; ++l) minor(k, l) = a(k + (k >= i ? 1 : 0), l + (l >= j ? 1 : 0));
         }
-        result(i, j) = ((i + j) % 2 == 0 ? 1 : -1) * det_of(minor);
+        result(i, j) = ((i + j) % 2 == 0 ? 1.0 : -1.0) * std::conj(det_of(minor));
       }
     }
     return result;
   })};
 }
-const OpTest kCofactorsTest = {
-    .samples = det_samples_with_singular, .reference = cofactors_reference, .dtypes = {float32, float64}};
+const OpTest kCofactorsTest = {.samples = det_samples,
+                               .reference = reference::real_reference<cofactors_reference>,
+                               .complex_reference = cofactors_reference,
+                               .dtypes = reference::kMatrixDTypes};
 #endif
 
 }  // namespace
@@ -186,11 +202,8 @@ constinit const OpDef kSlogdet = {
     .input_names = "a",
     .infer = infer_slogdet,
     .kernel = run_slogdet,
-    .saves = {.inputs = 1},
-    .vjp =
-        [](const VjpCall& call, std::span<Tensor> cotangents) {
-          cotangents[0] = as_row(as_column(call.cotangent(1))) * inv(call.input(0), true);
-        },
+    .saves = {.inputs = 1, .outputs = 1},
+    .vjp = vjp_slogdet,
     .test = CAPSTAN_OP_TEST(kSlogdetTest),
 };
 

@@ -75,16 +75,19 @@ std::vector<OpSample> pinv_samples() {
 }
 // Of full rank: (a^T a)^-1 a^T, or the other way round.
 reference::Matrix pinv_of(const reference::Matrix& a) {
-  const reference::Matrix turned = reference::transposed(a);
-  if (a.rows < a.columns) return reference::transposed(pinv_of(turned));
+  const reference::Matrix turned = reference::adjoint_of(a);
+  if (a.rows < a.columns) return reference::adjoint_of(pinv_of(turned));
   return reference::solved(reference::product(turned, a), turned);
 }
-void pinv_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap&,
-                    std::vector<ReferenceTensor>& outputs) {
+void pinv_reference(const std::vector<ComplexTensor>& inputs, const AttributeMap&,
+                    std::vector<ComplexTensor>& outputs) {
   const Shape& shape = inputs[0].shape;
   outputs = {reference::map_matrices(inputs[0], shape[-1], shape[-2], pinv_of)};
 }
-const OpTest kPinvTest = {.samples = pinv_samples, .reference = pinv_reference, .dtypes = {float32, float64}};
+const OpTest kPinvTest = {.samples = pinv_samples,
+                          .reference = reference::real_reference<pinv_reference>,
+                          .complex_reference = pinv_reference,
+                          .dtypes = reference::kMatrixDTypes};
 #endif
 
 // --- lstsq ---
@@ -127,20 +130,23 @@ std::vector<OpSample> lstsq_samples() {
        .error = "lstsq: l2_regularizer must not be negative, it is -1"},
   };
 }
-void lstsq_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
-                     std::vector<ReferenceTensor>& outputs) {
+void lstsq_reference(const std::vector<ComplexTensor>& inputs, const AttributeMap& attributes,
+                     std::vector<ComplexTensor>& outputs) {
   const double l2 = reference::flag(attributes, "fast", true) ? reference::number(attributes, "l2_regularizer", 0) : 0;
   const reference::Matrix a = reference::matrix_of(inputs[0], 0);
   const reference::Matrix b = reference::matrix_of(inputs[1], 0);
-  const reference::Matrix turned = reference::transposed(a);
+  const reference::Matrix turned = reference::adjoint_of(a);
   const bool deep = a.rows >= a.columns;
   reference::Matrix gram = deep ? reference::product(turned, a) : reference::product(a, turned);
   for (std::int64_t i = 0; i < gram.rows; ++i) gram(i, i) += l2;
   const reference::Matrix x = deep ? reference::solved(gram, reference::product(turned, b))
                                    : reference::product(turned, reference::solved(gram, b));
-  outputs = {{.shape = {x.rows, x.columns}, .values = x.values}};
+  outputs = {{DType::kComplex128, {x.rows, x.columns}, x.values}};
 }
-const OpTest kLstsqTest = {.samples = lstsq_samples, .reference = lstsq_reference, .dtypes = {float32, float64}};
+const OpTest kLstsqTest = {.samples = lstsq_samples,
+                           .reference = reference::real_reference<lstsq_reference>,
+                           .complex_reference = lstsq_reference,
+                           .dtypes = reference::kMatrixDTypes};
 #endif
 
 }  // namespace

@@ -32,7 +32,7 @@ Matrices matrices_of(std::string_view op, const TensorRef& x) {
 }
 
 Matrices factorable(std::string_view op, const TensorRef& x) {
-  CAPSTAN_CHECK(x.dtype() == DType::kFloat32 || x.dtype() == DType::kFloat64, DTypeError, op, ": dtype ", x.dtype(),
+  CAPSTAN_CHECK(is_differentiable(x.dtype()) && x.dtype() != DType::kBFloat16, DTypeError, op, ": dtype ", x.dtype(),
                 " is not supported", arguments({{"x", x}}));
   const Matrices matrices = matrices_of(op, x);
   CAPSTAN_CHECK(std::min(matrices.rows, matrices.columns) <= kLargestOrder &&
@@ -127,6 +127,8 @@ Tensor part(const Tensor& x, int axis, std::int64_t begin, std::int64_t length) 
 Tensor first_columns(const Tensor& x, std::int64_t count) { return x.dim(-1) == count ? x : part(x, -1, 0, count); }
 Tensor columns_after(const Tensor& x, std::int64_t count) { return part(x, -1, count, x.dim(-1) - count); }
 Tensor first_rows(const Tensor& x, std::int64_t count) { return x.dim(-2) == count ? x : part(x, -2, 0, count); }
+
+Tensor as_dtype_of(const Tensor& x, const Tensor& like) { return cast(x, like.dtype()); }
 
 Tensor as_column(const Tensor& vector) { return expand_dims(vector, -1); }
 Tensor as_row(const Tensor& vector) { return expand_dims(vector, -2); }

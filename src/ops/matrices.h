@@ -18,6 +18,9 @@
 
 namespace capstan {
 
+extern const OpDef kEig;      // eigen.cc; listed in spectral.cc
+extern const OpDef kEigvals;  // eigen.cc; listed in spectral.cc
+
 // A tensor as a batch of matrices.
 struct Matrices {
   Shape batch;
@@ -68,8 +71,16 @@ std::string which_matrix(const MatrixFailure& failure, const Matrices& matrices)
 // Calls run(T{}) for the dtype of matrices that have passed `factorable`.
 template <class Run>
 void with_matrix_type(DType dtype, const Run& run) {
-  if (dtype == DType::kFloat32) return run(float{});
-  return run(double{});
+  switch (dtype) {
+    case DType::kFloat32:
+      return run(float{});
+    case DType::kFloat64:
+      return run(double{});
+    case DType::kComplex64:
+      return run(std::complex<float>{});
+    default:
+      return run(std::complex<double>{});
+  }
 }
 
 // The first `count` columns of matrices, or those after them.
@@ -77,6 +88,9 @@ Tensor first_columns(const Tensor& x, std::int64_t count);
 Tensor columns_after(const Tensor& x, std::int64_t count);
 // The first `count` rows.
 Tensor first_rows(const Tensor& x, std::int64_t count);
+
+// A real tensor in the dtype of another one, which may be complex.
+Tensor as_dtype_of(const Tensor& x, const Tensor& like);
 
 // What a scale of rows or columns by a vector [..., n] multiplies with: [..., n, 1] and [..., 1, n].
 Tensor as_column(const Tensor& vector);

@@ -13,6 +13,6 @@ OpFamily least_squares_ops();    // least_squares.cc: pseudo-inverses, least squ
 OpFamily determinant_ops();      // determinant.cc
 OpFamily decomposition_ops();    // decompositions.cc: qr, lu
 OpFamily spectral_ops();         // spectral.cc: singular values, eigenvalues
-OpFamily matrix_function_ops();  // matrix_functions.cc: exponential
+OpFamily matrix_function_ops();  // matrix_functions.cc: exponential, square root, logarithm
 
 }  // namespace capstan

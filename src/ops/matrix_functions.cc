@@ -26,7 +26,7 @@ Tensor cotangent_of_argument(MatrixFunction f, const Tensor& a, const Tensor& g)
   const Tensor turned = adjoint(a);
   // The block is linear in g; brought to the size of one it does not spoil the scaling of f.
   const Tensor largest = reduce_max(abs(g), Axes{-2, -1}, true);
-  const Tensor scale = stop_gradient(where(greater(largest, 0), largest, 1.0));
+  const Tensor scale = stop_gradient(as_dtype_of(where(greater(largest, 0), largest, 1.0), g));
   const Tensor upper = concat({turned, g / scale}, -1);
   const Tensor lower = concat({zeros_like(turned), turned}, -1);
   const Tensor both = f(concat({upper, lower}, -2));
@@ -53,6 +53,47 @@ void run_expm(const Call& call, std::span<Tensor> outputs) {
   });
 }
 
+// Those that exist for some matrices only.
+template <class Function>
+void run_partial(const Call& call, std::span<Tensor> outputs, const Function& function) {
+  const TensorRef& a = call.input(0);
+  const Matrices matrices = matrices_of(call.op.name, a);
+  const std::int64_t n = matrices.rows;
+  with_matrix_type(a.dtype(), [&]<class T>(T) {
+    const T* in = a.data<T>();
+    T* out = mutable_data<T>(outputs[0]);
+    const double work = 50 * static_cast<double>(n * n) * static_cast<double>(n);
+    const MatrixFailure failure = for_each_matrix(matrices.count, work, [&](std::int64_t i) {
+      return static_cast<int>(function(n, in + i * n * n, out + i * n * n));
+    });
+    if (!failure) return;
+    const std::string which = which_matrix(failure, matrices);
+    switch (static_cast<MatrixFunctionEnd>(failure.code)) {
+      case MatrixFunctionEnd::kNotFinite:
+        throw ValueError(detail::join(call.op.name, ": ", which, " has elements that are not finite"));
+      case MatrixFunctionEnd::kNoConvergence:
+        throw ValueError(detail::join(call.op.name, ": the iterations for ", which, " do not converge"));
+      case MatrixFunctionEnd::kNotDefined:
+        throw ValueError(detail::join(call.op.name, ": is not defined for ", which, ", which is singular"));
+      default:
+        throw ValueError(detail::join(call.op.name, ": ", which, " is real, but the result is not",
+                                      help("cast the matrix to a complex dtype")));
+    }
+  });
+}
+
+void run_sqrtm(const Call& call, std::span<Tensor> outputs) {
+  const Lapack& lapack = need_lapack(call.op.name);
+  run_partial(call, outputs,
+              [&](std::int64_t n, const auto* a, auto* out) { return matrix_square_root(lapack, n, a, out); });
+}
+
+void run_logm(const Call& call, std::span<Tensor> outputs) {
+  const Lapack& lapack = need_lapack(call.op.name);
+  run_partial(call, outputs,
+              [&](std::int64_t n, const auto* a, auto* out) { return matrix_logarithm(lapack, n, a, out); });
+}
+
 #if CAPSTAN_TESTING
 std::vector<OpSample> expm_samples() {
   return {
@@ -68,23 +109,87 @@ std::vector<OpSample> expm_samples() {
 // The power series of a / 1024, squared ten times.
 reference::Matrix expm_of(const reference::Matrix& a) {
   reference::Matrix x = a;
-  for (double& value : x.values) value /= 1024;
+  for (reference::Complex& value : x.values) value /= 1024;
   reference::Matrix sum = reference::identity(a.rows, a.rows);
   reference::Matrix term = sum;
   for (int k = 1; k < 12; ++k) {
     term = reference::product(term, x);
-    for (double& value : term.values) value /= k;
+    for (reference::Complex& value : term.values) value /= k;
     for (std::size_t i = 0; i < sum.values.size(); ++i) sum.values[i] += term.values[i];
   }
   for (int k = 0; k < 10; ++k) sum = reference::product(sum, sum);
   return sum;
 }
-void expm_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap&,
-                    std::vector<ReferenceTensor>& outputs) {
+void expm_reference(const std::vector<ComplexTensor>& inputs, const AttributeMap&,
+                    std::vector<ComplexTensor>& outputs) {
   const std::int64_t n = inputs[0].shape[-1];
   outputs = {reference::map_matrices(inputs[0], n, n, expm_of)};
 }
-const OpTest kExpmTest = {.samples = expm_samples, .reference = expm_reference, .dtypes = {float32, float64}};
+const OpTest kExpmTest = {.samples = expm_samples,
+                          .reference = reference::real_reference<expm_reference>,
+                          .complex_reference = expm_reference,
+                          .dtypes = reference::kMatrixDTypes};
+
+std::vector<OpSample> root_samples() {
+  return {
+      {.inputs = {{.shape = {3, 3}, .values = {3, 0.5, -1, 0.3, 2, 0.7, 0.4, 0.2, 1.5}}}},
+      {.inputs = {{.shape = {2, 2, 2}, .values = {2, 0.5, -1, 1.5, 1, -2, 2, 1}}}},
+      {.inputs = {{.shape = {2, 2}, .values = {2, 1, 0, 2}}}},
+      {.inputs = {{.shape = {0, 0}}}},
+      {.inputs = {{.shape = {2, 2}, .values = {0, 1, 0, 0}}},
+       .error = "is not defined for the matrix, which is singular"},
+      {.inputs = {{.shape = {2, 2}, .values = {-1, 0, 0, 1}}}, .error = "the matrix is real, but the result is not"},
+      {.inputs = {{.shape = {2, 2}, .values = {1, 2, NAN, 3}}}, .error = "the matrix has elements that are not finite"},
+      {.inputs = {{.shape = {2, 3}}}, .error = "takes square matrices, not 2 by 3"},
+  };
+}
+// Denman and Beavers' iteration: means of a matrix and the inverse of another.
+reference::Matrix sqrtm_of(const reference::Matrix& a) {
+  reference::Matrix y = a;
+  reference::Matrix z = reference::identity(a.rows, a.rows);
+  for (int k = 0; k < 30; ++k) {
+    const reference::Matrix y_inverse = reference::solved(y, reference::identity(a.rows, a.rows));
+    const reference::Matrix z_inverse = reference::solved(z, reference::identity(a.rows, a.rows));
+    for (std::size_t i = 0; i < y.values.size(); ++i) {
+      y.values[i] = (y.values[i] + z_inverse.values[i]) / 2.0;
+      z.values[i] = (z.values[i] + y_inverse.values[i]) / 2.0;
+    }
+  }
+  return y;
+}
+void sqrtm_reference(const std::vector<ComplexTensor>& inputs, const AttributeMap&,
+                     std::vector<ComplexTensor>& outputs) {
+  const std::int64_t n = inputs[0].shape[-1];
+  outputs = {reference::map_matrices(inputs[0], n, n, sqrtm_of)};
+}
+const OpTest kSqrtmTest = {.samples = root_samples,
+                           .reference = reference::real_reference<sqrtm_reference>,
+                           .complex_reference = sqrtm_reference,
+                           .dtypes = reference::kMatrixDTypes};
+
+// Of a root near the identity by its power series.
+reference::Matrix logm_of(const reference::Matrix& a) {
+  reference::Matrix x = a;
+  for (int k = 0; k < 8; ++k) x = sqrtm_of(x);
+  for (std::int64_t i = 0; i < x.rows; ++i) x(i, i) -= 1;
+  reference::Matrix sum(a.rows, a.rows);
+  reference::Matrix power = reference::identity(a.rows, a.rows);
+  for (int k = 1; k < 20; ++k) {
+    power = reference::product(power, x);
+    for (std::size_t i = 0; i < sum.values.size(); ++i)
+      sum.values[i] += (k % 2 == 1 ? 256.0 : -256.0) / k * power.values[i];
+  }
+  return sum;
+}
+void logm_reference(const std::vector<ComplexTensor>& inputs, const AttributeMap&,
+                    std::vector<ComplexTensor>& outputs) {
+  const std::int64_t n = inputs[0].shape[-1];
+  outputs = {reference::map_matrices(inputs[0], n, n, logm_of)};
+}
+const OpTest kLogmTest = {.samples = root_samples,
+                          .reference = reference::real_reference<logm_reference>,
+                          .complex_reference = logm_reference,
+                          .dtypes = reference::kMatrixDTypes};
 #endif
 
 }  // namespace
@@ -103,10 +208,40 @@ constinit const OpDef kExpm = {
     .test = CAPSTAN_OP_TEST(kExpmTest),
 };
 
+constinit const OpDef kSqrtm = {
+    .name = "sqrtm",
+    .text = "The principal square root of square matrices.",
+    .input_names = "a",
+    .infer = infer_function,
+    .kernel = run_sqrtm,
+    .saves = {.inputs = 1},
+    .vjp =
+        [](const VjpCall& call, std::span<Tensor> cotangents) {
+          cotangents[0] = cotangent_of_argument(sqrtm, call.input(0), call.cotangent());
+        },
+    .test = CAPSTAN_OP_TEST(kSqrtmTest),
+};
+
+constinit const OpDef kLogm = {
+    .name = "logm",
+    .text = "The principal logarithm of square matrices.",
+    .input_names = "a",
+    .infer = infer_function,
+    .kernel = run_logm,
+    .saves = {.inputs = 1},
+    .vjp =
+        [](const VjpCall& call, std::span<Tensor> cotangents) {
+          cotangents[0] = cotangent_of_argument(logm, call.input(0), call.cotangent());
+        },
+    .test = CAPSTAN_OP_TEST(kLogmTest),
+};
+
 Tensor expm(Operand a) { return apply(kExpm, a); }
+Tensor sqrtm(Operand a) { return apply(kSqrtm, a); }
+Tensor logm(Operand a) { return apply(kLogm, a); }
 
 OpFamily matrix_function_ops() {
-  static constexpr const OpDef* ops[] = {&kExpm};
+  static constexpr const OpDef* ops[] = {&kExpm, &kSqrtm, &kLogm};
   return ops;
 }
 

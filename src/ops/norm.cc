@@ -423,7 +423,7 @@ Tensor norm(Operand x, NormOrder ord, Axes axis, bool keepdims) {
 Normalized normalize(Operand x, NormOrder ord, Axes axis) {
   const Tensor value = floating_operand("normalize", x);
   const Tensor length = norm(value, ord, axis, true);
-  return {value / length, length};
+  return {value / cast(length, value.dtype()), length};
 }
 
 Tensor l2_normalize(Operand x, Axes axis, double epsilon) {

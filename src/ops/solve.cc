@@ -162,23 +162,26 @@ std::vector<OpSample> solve_samples() {
       {.inputs = {{.shape = {2, 2, 2}}, {.shape = {3, 2, 1}}}, .error = "shapes do not broadcast"},
   };
 }
-ReferenceTensor solve_reference_of(const std::vector<ReferenceTensor>& inputs, bool adjoint) {
+ComplexTensor solve_reference_of(const std::vector<ComplexTensor>& inputs, bool adjoint) {
   const Shape batch =
       broadcast_shapes("reference", reference::batch_of(inputs[0].shape), reference::batch_of(inputs[1].shape));
-  ReferenceTensor out;
+  ComplexTensor out;
   for (std::int64_t i = 0; i < batch.size(); ++i) {
     const reference::Matrix a = reference::matrix_of(inputs[0], i);
     const reference::Matrix b = reference::matrix_of(inputs[1], i);
-    reference::append(out, reference::solved(adjoint ? reference::transposed(a) : a, b).values);
+    reference::append(out, reference::solved(adjoint ? reference::adjoint_of(a) : a, b).values);
   }
   out.shape = matrix_shape(batch, inputs[1].shape[-2], inputs[1].shape[-1]);
   return out;
 }
-void solve_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
-                     std::vector<ReferenceTensor>& outputs) {
+void solve_reference(const std::vector<ComplexTensor>& inputs, const AttributeMap& attributes,
+                     std::vector<ComplexTensor>& outputs) {
   outputs = {solve_reference_of(inputs, reference::flag(attributes, "adjoint"))};
 }
-const OpTest kSolveTest = {.samples = solve_samples, .reference = solve_reference, .dtypes = {float32, float64}};
+const OpTest kSolveTest = {.samples = solve_samples,
+                           .reference = reference::real_reference<solve_reference>,
+                           .complex_reference = solve_reference,
+                           .dtypes = reference::kMatrixDTypes};
 
 std::vector<OpSample> triangular_samples() {
   std::vector<OpSample> samples;
@@ -196,10 +199,10 @@ std::vector<OpSample> triangular_samples() {
   samples.push_back({.inputs = {{.shape = {2, 2}}, {.shape = {3, 1}}}, .error = "2 rows and 3 values"});
   return samples;
 }
-void triangular_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
-                          std::vector<ReferenceTensor>& outputs) {
+void triangular_reference(const std::vector<ComplexTensor>& inputs, const AttributeMap& attributes,
+                          std::vector<ComplexTensor>& outputs) {
   const bool lower = reference::flag(attributes, "lower", true);
-  std::vector<ReferenceTensor> cut = inputs;
+  std::vector<ComplexTensor> cut = inputs;
   const std::int64_t n = inputs[0].shape[-1];
   for (std::size_t k = 0; k < cut[0].values.size(); ++k) {
     const auto i = static_cast<std::int64_t>(k) / n % n;
@@ -208,8 +211,10 @@ void triangular_reference(const std::vector<ReferenceTensor>& inputs, const Attr
   }
   outputs = {solve_reference_of(cut, reference::flag(attributes, "adjoint"))};
 }
-const OpTest kTriangularSolveTest = {
-    .samples = triangular_samples, .reference = triangular_reference, .dtypes = {float32, float64}};
+const OpTest kTriangularSolveTest = {.samples = triangular_samples,
+                                     .reference = reference::real_reference<triangular_reference>,
+                                     .complex_reference = triangular_reference,
+                                     .dtypes = reference::kMatrixDTypes};
 
 std::vector<OpSample> inv_samples() {
   return {
@@ -223,15 +228,18 @@ std::vector<OpSample> inv_samples() {
       {.inputs = {{.shape = {2, 2}, .dtype = int32, .differentiable = false}}, .error = "dtype int32 is not supported"},
   };
 }
-void inv_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
-                   std::vector<ReferenceTensor>& outputs) {
+void inv_reference(const std::vector<ComplexTensor>& inputs, const AttributeMap& attributes,
+                   std::vector<ComplexTensor>& outputs) {
   const std::int64_t n = inputs[0].shape[-1];
   outputs = {reference::map_matrices(inputs[0], n, n, [&](const reference::Matrix& a) {
     const reference::Matrix inverse = reference::solved(a, reference::identity(n, n));
-    return reference::flag(attributes, "adjoint") ? reference::transposed(inverse) : inverse;
+    return reference::flag(attributes, "adjoint") ? reference::adjoint_of(inverse) : inverse;
   })};
 }
-const OpTest kInvTest = {.samples = inv_samples, .reference = inv_reference, .dtypes = {float32, float64}};
+const OpTest kInvTest = {.samples = inv_samples,
+                         .reference = reference::real_reference<inv_reference>,
+                         .complex_reference = inv_reference,
+                         .dtypes = reference::kMatrixDTypes};
 #endif
 
 }  // namespace

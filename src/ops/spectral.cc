@@ -8,6 +8,7 @@
 #include "capstan/ops/math.h"
 #include "capstan/ops/reduce.h"
 #include "src/core/op_test.h"
+#include "src/kernels/scratch.h"
 #include "src/ops/matrix_families.h"
 #include "src/ops/matrices.h"
 #include "src/ops/reference_matrix.h"
@@ -32,7 +33,7 @@ void infer_svd(const Call& call, OutputSpecs& outputs) {
   const std::int64_t m = matrices.rows;
   const std::int64_t n = matrices.columns;
   const std::int64_t k = std::min(m, n);
-  outputs.add(a.dtype(), vector_shape(matrices.batch, k));
+  outputs.add(real_dtype(a.dtype()), vector_shape(matrices.batch, k));
   if (!attributes.compute_uv) return;
   outputs.add(a.dtype(), matrix_shape(matrices.batch, m, attributes.full_matrices ? m : k));
   outputs.add(a.dtype(), matrix_shape(matrices.batch, n, attributes.full_matrices ? n : k));
@@ -73,7 +74,8 @@ Tensor cotangent_of_thin(const Tensor& vectors, const Tensor& cotangent, std::in
 
 // What flows in from vectors[..., m, k] outside of their span: (g - vectors vectors^H g) / s.
 Tensor outside_span(const Tensor& vectors, const Tensor& g, const Tensor& s) {
-  return divide_no_nan(g - matmul(vectors, matmul(adjoint(vectors), g)), as_row(s));
+  const Tensor outside = g - matmul(vectors, matmul(adjoint(vectors), g));
+  return divide_no_nan(outside, as_row(as_dtype_of(s, g)));
 }
 
 void vjp_svd(const VjpCall& call, std::span<Tensor> cotangents) {
@@ -81,7 +83,7 @@ void vjp_svd(const VjpCall& call, std::span<Tensor> cotangents) {
   const Tensor& gs = call.cotangent(0);
   if (!attributes.compute_uv) {
     const SvdFactors factors = svd(call.input(0));
-    cotangents[0] = matmul(factors.u * as_row(gs), adjoint(factors.v));
+    cotangents[0] = matmul(factors.u * as_row(as_dtype_of(gs, factors.u)), adjoint(factors.v));
     return;
   }
   const Tensor& s = call.output(0);
@@ -89,16 +91,25 @@ void vjp_svd(const VjpCall& call, std::span<Tensor> cotangents) {
   const Tensor u = first_columns(call.output(1), k);
   const Tensor v = first_columns(call.output(2), k);
   if (!call.has_cotangent(1) && !call.has_cotangent(2)) {
-    cotangents[0] = matmul(u * as_row(gs), adjoint(v));
+    cotangents[0] = matmul(u * as_row(as_dtype_of(gs, u)), adjoint(v));
     return;
   }
   const Tensor gu = cotangent_of_thin(call.output(1), call.cotangent(1), k);
   const Tensor gv = cotangent_of_thin(call.output(2), call.cotangent(2), k);
-  const Tensor gaps = reciprocal_gaps(square(s));
-  const Tensor of_u = hermitian_part(gaps * matmul(adjoint(u), gu));
-  const Tensor of_v = hermitian_part(gaps * matmul(adjoint(v), gv));
-  const Tensor inner = 2.0 * (of_u * as_row(s) + as_column(s) * of_v);
-  Tensor result = matmul(matmul(u, set_diag(inner, gs)), adjoint(v));
+  const Tensor gaps = as_dtype_of(reciprocal_gaps(square(s)), u);
+  const Tensor scale = as_dtype_of(s, u);
+  const Tensor along_u = matmul(adjoint(u), gu);
+  const Tensor along_v = matmul(adjoint(v), gv);
+  const Tensor of_u = hermitian_part(gaps * along_u);
+  const Tensor of_v = hermitian_part(gaps * along_v);
+  const Tensor inner = 2.0 * (of_u * as_row(scale) + as_column(scale) * of_v);
+  Tensor diagonal = gs;
+  if (is_complex(u.dtype())) {
+    // The phases of u and v are free together; their difference is not.
+    const Tensor phase = imag(diag_part(along_u)) - imag(diag_part(along_v));
+    diagonal = complex(gs, divide_no_nan(0.5 * phase, s));
+  }
+  Tensor result = matmul(matmul(u, set_diag(inner, diagonal)), adjoint(v));
   if (u.dim(-2) > k) result = result + matmul(outside_span(u, gu, s), adjoint(v));
   if (v.dim(-2) > k) result = result + matmul(u, adjoint(outside_span(v, gv, s)));
   cotangents[0] = result;
@@ -127,9 +138,9 @@ void svd_of(const reference::Matrix& a, bool full, std::vector<double>& s, refer
   const std::int64_t n = a.columns;
   const std::int64_t k = std::min(m, n);
   if (m < n) {
-    svd_of(reference::transposed(a), full, s, v, u);
+    svd_of(reference::adjoint_of(a), full, s, v, u);
   } else {
-    auto [squares, vectors] = reference::eigen(reference::product(reference::transposed(a), a));
+    auto [squares, vectors] = reference::eigen(reference::product(reference::adjoint_of(a), a));
     v = reference::Matrix(n, n);
     for (std::int64_t j = 0; j < n; ++j) {
       s.push_back(std::sqrt(squares[static_cast<std::size_t>(n - 1 - j)]));
@@ -145,8 +156,8 @@ void svd_of(const reference::Matrix& a, bool full, std::vector<double>& s, refer
       double length = 0;
       for (std::int64_t i = 0; i < m; ++i) {
         u(i, k) = i == start ? 1 : 0;
-        for (std::int64_t j = 0; j < k; ++j) u(i, k) -= u(i, j) * u(start, j);
-        length += u(i, k) * u(i, k);
+        for (std::int64_t j = 0; j < k; ++j) u(i, k) -= u(i, j) * std::conj(u(start, j));
+        length += std::norm(u(i, k));
       }
       for (std::int64_t i = 0; i < m; ++i) u(i, k) /= std::sqrt(length);
       if (length > 0.1) break;
@@ -157,13 +168,14 @@ void svd_of(const reference::Matrix& a, bool full, std::vector<double>& s, refer
   for (std::int64_t j = k; j < u.columns; ++j) reference::fix_sign(u, j);
   for (std::int64_t j = k; j < v.columns; ++j) reference::fix_sign(v, j);
 }
-void svd_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
-                   std::vector<ReferenceTensor>& outputs) {
+void svd_reference(const std::vector<ComplexTensor>& inputs, const AttributeMap& attributes,
+                   std::vector<ComplexTensor>& outputs) {
   const Shape& shape = inputs[0].shape;
   const Shape batch = reference::batch_of(shape);
   const bool full = reference::flag(attributes, "full_matrices");
   const std::int64_t k = std::min(shape[-1], shape[-2]);
   outputs.resize(3);
+  outputs[0].dtype = float64;
   outputs[0].shape = vector_shape(batch, k);
   outputs[1].shape = matrix_shape(batch, shape[-2], full ? shape[-2] : k);
   outputs[2].shape = matrix_shape(batch, shape[-1], full ? shape[-1] : k);
@@ -183,7 +195,10 @@ void svd_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMa
   }
   if (!reference::flag(attributes, "compute_uv", true)) outputs.resize(1);
 }
-const OpTest kSvdTest = {.samples = svd_samples, .reference = svd_reference, .dtypes = {float32, float64}};
+const OpTest kSvdTest = {.samples = svd_samples,
+                         .reference = reference::real_reference<svd_reference>,
+                         .complex_reference = svd_reference,
+                         .dtypes = reference::kMatrixDTypes};
 #endif
 
 // --- eigh ---
@@ -198,22 +213,27 @@ void infer_eigh(const Call& call, OutputSpecs& outputs) {
   outputs.add(call.input(0).dtype(), call.input(0).shape());
 }
 
-// Eigenvalues, and vectors if there is a second output.
-void run_eigh(const Call& call, std::span<Tensor> outputs) {
-  const TensorRef& a = call.input(0);
+// Eigenvalues, and vectors if there is a second output. As in TensorFlow the eigenvalues have the dtype of the matrix.
+template <class T>
+void eigh_of(const Call& call, std::span<Tensor> outputs) {
   const Lapack& lapack = need_lapack(call.op.name);
-  const Matrices matrices = matrices_of(call.op.name, a);
+  const Matrices matrices = matrices_of(call.op.name, call.input(0));
   const std::int64_t n = matrices.rows;
-  with_matrix_type(a.dtype(), [&]<class T>(T) {
-    const T* in = a.data<T>();
-    RealOf<T>* w = mutable_data<RealOf<T>>(outputs[0]);
-    T* v = outputs.size() > 1 ? mutable_data<T>(outputs[1]) : nullptr;
-    check_spectral(
-        call.op.name,
-        for_each_matrix(matrices.count, 10 * static_cast<double>(n * n) * static_cast<double>(n), [&](std::int64_t i) {
-          return static_cast<int>(eigh(lapack, n, in + i * n * n, w + i * n, v == nullptr ? nullptr : v + i * n * n));
-        }));
-  });
+  const T* in = call.input(0).data<T>();
+  T* w = mutable_data<T>(outputs[0]);
+  T* v = outputs.size() > 1 ? mutable_data<T>(outputs[1]) : nullptr;
+  const double work = 10 * static_cast<double>(n * n) * static_cast<double>(n);
+  check_spectral(call.op.name, for_each_matrix(matrices.count, work, [&](std::int64_t i) {
+                   const Scratch scratch(ScratchSlot::kTask, static_cast<std::size_t>(n) * sizeof(RealOf<T>));
+                   RealOf<T>* values = scratch.as<RealOf<T>>();
+                   const Spectral end = eigh(lapack, n, in + i * n * n, values, v == nullptr ? nullptr : v + i * n * n);
+                   if (end == Spectral::kDone) std::copy_n(values, n, w + i * n);
+                   return static_cast<int>(end);
+                 }));
+}
+
+void run_eigh(const Call& call, std::span<Tensor> outputs) {
+  with_matrix_type(call.input(0).dtype(), [&]<class T>(T) { eigh_of<T>(call, outputs); });
 }
 
 // The lower triangle stands for both, so its elements take the gradient of both.
@@ -230,7 +250,7 @@ void vjp_eigh(const VjpCall& call, std::span<Tensor> cotangents) {
     cotangents[0] = cotangent_of_lower(v, diag(gw));
     return;
   }
-  const Tensor inner = reciprocal_gaps(w) * matmul(adjoint(v), call.cotangent(1));
+  const Tensor inner = as_dtype_of(reciprocal_gaps(real(w)), v) * matmul(adjoint(v), call.cotangent(1));
   cotangents[0] = cotangent_of_lower(v, set_diag(inner, gw));
 }
 
@@ -247,8 +267,8 @@ std::vector<OpSample> eigh_samples() {
       {.inputs = {{.shape = {2, 2}, .values = {1, 2, NAN, 3}}}, .error = "matrix 0 has elements that are not finite"},
   };
 }
-void eigh_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap&,
-                    std::vector<ReferenceTensor>& outputs) {
+void eigh_reference(const std::vector<ComplexTensor>& inputs, const AttributeMap&,
+                    std::vector<ComplexTensor>& outputs) {
   const Shape batch = reference::batch_of(inputs[0].shape);
   outputs.resize(2);
   outputs[0].shape = vector_shape(batch, inputs[0].shape[-1]);
@@ -260,13 +280,19 @@ void eigh_reference(const std::vector<ReferenceTensor>& inputs, const AttributeM
     reference::append(outputs[1], vectors.values);
   }
 }
-void eigvalsh_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
-                        std::vector<ReferenceTensor>& outputs) {
+void eigvalsh_reference(const std::vector<ComplexTensor>& inputs, const AttributeMap& attributes,
+                        std::vector<ComplexTensor>& outputs) {
   eigh_reference(inputs, attributes, outputs);
   outputs.resize(1);
 }
-const OpTest kEighTest = {.samples = eigh_samples, .reference = eigh_reference, .dtypes = {float32, float64}};
-const OpTest kEigvalshTest = {.samples = eigh_samples, .reference = eigvalsh_reference, .dtypes = {float32, float64}};
+const OpTest kEighTest = {.samples = eigh_samples,
+                          .reference = reference::real_reference<eigh_reference>,
+                          .complex_reference = eigh_reference,
+                          .dtypes = reference::kMatrixDTypes};
+const OpTest kEigvalshTest = {.samples = eigh_samples,
+                              .reference = reference::real_reference<eigvalsh_reference>,
+                              .complex_reference = eigvalsh_reference,
+                              .dtypes = reference::kMatrixDTypes};
 
 // --- matrix_rank ---
 
@@ -280,11 +306,11 @@ std::vector<OpSample> rank_samples() {
       {.inputs = {{.shape = {3}}}, .error = "takes matrices, not a tensor of rank 1"},
   };
 }
-void rank_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
-                    std::vector<ReferenceTensor>& outputs) {
+void rank_reference(const std::vector<ComplexTensor>& inputs, const AttributeMap& attributes,
+                    std::vector<ComplexTensor>& outputs) {
   // By elimination with complete pivots.
   const double tolerance = std::max(1e-5, reference::number(attributes, "tol", 0));
-  ReferenceTensor out = reference::map_to_number(inputs[0], [&](reference::Matrix a) {
+  ComplexTensor out = reference::map_to_number(inputs[0], [&](reference::Matrix a) {
     int rank = 0;
     for (; rank < std::min(a.rows, a.columns); ++rank) {
       std::int64_t row = rank;
@@ -300,16 +326,19 @@ void rank_reference(const std::vector<ReferenceTensor>& inputs, const AttributeM
       for (std::int64_t j = 0; j < a.columns; ++j) std::swap(a(rank, j), a(row, j));
       for (std::int64_t i = 0; i < a.rows; ++i) std::swap(a(i, rank), a(i, column));
       for (std::int64_t i = rank + 1; i < a.rows; ++i) {
-        const double factor = a(i, rank) / a(rank, rank);
+        const reference::Complex factor = a(i, rank) / a(rank, rank);
         for (std::int64_t j = rank; j < a.columns; ++j) a(i, j) -= factor * a(rank, j);
       }
     }
-    return rank;
+    return reference::Complex(rank);
   });
   out.dtype = int32;
   outputs = {out};
 }
-const OpTest kMatrixRankTest = {.samples = rank_samples, .reference = rank_reference, .dtypes = {float32, float64}};
+const OpTest kMatrixRankTest = {.samples = rank_samples,
+                                .reference = reference::real_reference<rank_reference>,
+                                .complex_reference = rank_reference,
+                                .dtypes = reference::kMatrixDTypes};
 #endif
 
 // A tolerance below zero stands for the usual one.
@@ -399,7 +428,7 @@ Tensor matrix_rank(Operand a, std::optional<double> tolerance) {
 }
 
 OpFamily spectral_ops() {
-  static constexpr const OpDef* ops[] = {&kSvd, &kEigh, &kEigvalsh, &kMatrixRank};
+  static constexpr const OpDef* ops[] = {&kSvd, &kEigh, &kEigvalsh, &kEig, &kEigvals, &kMatrixRank};
   return ops;
 }
 

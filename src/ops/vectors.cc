@@ -18,13 +18,13 @@ struct TransposeAttributes {
 constexpr AttributeType kTransposeAttributes =
     attribute_type<TransposeAttributes>({field<&TransposeAttributes::conjugate>("conjugate")});
 
-Tensor with_last_axes_exchanged(std::string_view op, const Tensor& a) {
+Tensor with_last_axes_exchanged(std::string_view op, const Tensor& a, bool conjugate) {
   matrices_of(op, a);
   int order[kMaxRank];
   const int rank = a.rank();
   for (int i = 0; i < rank; ++i) order[i] = i;
   std::swap(order[rank - 1], order[rank - 2]);
-  return transpose(a, Axes(std::span<const int>(order, static_cast<std::size_t>(rank))));
+  return transpose(a, Axes(std::span<const int>(order, static_cast<std::size_t>(rank))), conjugate);
 }
 
 #if CAPSTAN_TESTING
@@ -87,8 +87,9 @@ void trace_reference(const std::vector<ReferenceTensor>& inputs, const Attribute
     return sum;
   })};
 }
-const OpTest kTraceTest = {
-    .samples = trace_samples, .reference = trace_reference, .dtypes = {float32, float64, bfloat16, int32, int64}};
+const OpTest kTraceTest = {.samples = trace_samples,
+                           .reference = trace_reference,
+                           .dtypes = {float32, float64, bfloat16, int32, int64, complex64, complex128}};
 
 std::vector<OpSample> cross_samples() {
   return {
@@ -131,8 +132,10 @@ void outer_reference(const std::vector<ReferenceTensor>& inputs, const Attribute
   }
   outputs = {out};
 }
-const OpTest kOuterTest = {
-    .samples = outer_samples, .reference = outer_reference, .dtypes = {float32, float64, int32, int64}};
+const OpTest kOuterTest = {.samples = outer_samples,
+                           .reference = outer_reference,
+                           .over_complex = OverComplex::kProduct,
+                           .dtypes = {float32, float64, int32, int64, complex64, complex128}};
 
 std::vector<OpSample> kron_samples() {
   return {
@@ -290,11 +293,10 @@ constinit const OpDef kTensorDiagPart = {
     .test = CAPSTAN_OP_TEST(kTensorDiagPartTest),
 };
 
-Tensor adjoint(Operand a) { return conj(with_last_axes_exchanged("adjoint", to_tensor(a))); }
+Tensor adjoint(Operand a) { return with_last_axes_exchanged("adjoint", to_tensor(a), true); }
 
 Tensor matrix_transpose(Operand a, bool conjugate) {
-  const Tensor turned = with_last_axes_exchanged("matrix_transpose", to_tensor(a));
-  return conjugate ? conj(turned) : turned;
+  return with_last_axes_exchanged("matrix_transpose", to_tensor(a), conjugate);
 }
 
 Tensor trace(Operand a) {

@@ -127,6 +127,99 @@ TEST(Decompositions, NormsOfMatricesAreThoseOfSingularValues) {
   EXPECT_THROW(norm(x, std::nan("")), ValueError);
 }
 
+Tensor random_complex(const Shape& shape, const char* seed) {
+  Random random(seed);
+  std::vector<double> values;
+  for (std::int64_t i = 0; i < 2 * shape.size(); ++i) values.push_back(random.uniform(-1, 1));
+  return make_tensor(complex128, shape, values);
+}
+Tensor complex_positive(const Tensor& x) {
+  return matmul(x, adjoint(x)) + cast(eye(x.dim(-2), -1, float64), complex128);
+}
+
+TEST(Decompositions, GradientsOfComplexMatricesAreThoseOfDifferences) {
+  const GradientCheckOptions options{.order = 2};
+  const std::vector<Tensor> x = {random_complex({3, 3}, "complex")};
+  check_gradients([](const auto& in) { return cholesky(complex_positive(in[0])); }, x, options);
+  check_gradients([](const auto& in) { return logdet(complex_positive(in[0])); }, x, options);
+  check_gradients([](const auto& in) { return eigvalsh(symmetric(in[0])); }, x, options);
+  check_gradients([](const auto& in) { return inv(in[0]); }, x, options);
+  check_gradients([](const auto& in) { return inv(in[0], true); }, x, options);
+  check_gradients([](const auto& in) { return det(in[0]); }, x, options);
+  check_gradients([](const auto& in) { return cofactors(in[0]); }, x, options);
+  check_gradients([](const auto& in) { return slogdet(in[0]).sign; }, x, options);
+  check_gradients([](const auto& in) { return slogdet(in[0]).log_abs_determinant; }, x, options);
+  check_gradients([](const auto& in) { return lu(in[0]).packed; }, x, options);
+  check_gradients([](const auto& in) { return expm(in[0]); }, x, options);
+  check_gradients([](const auto& in) { return eigvals(in[0]); }, x, options);
+  const std::vector<Tensor> tall = {random_complex({3, 2}, "tall")};
+  check_gradients([](const auto& in) { return qr(in[0]).q; }, tall, options);
+  check_gradients([](const auto& in) { return qr(in[0]).r; }, tall, options);
+  check_gradients([](const auto& in) { return qr(adjoint(in[0])).r; }, tall, options);
+  check_gradients([](const auto& in) { return pinv(in[0]); }, tall, options);
+  check_gradients([](const auto& in) { return norm(in[0], 2, {0, 1}); }, tall, options);
+  const std::vector<Tensor> pair = {tall[0], random_complex({3, 1}, "right")};
+  check_gradients([](const auto& in) { return lstsq(in[0], in[1]); }, pair, options);
+  check_gradients([](const auto& in) { return lstsq(in[0], in[1], 0, false); }, pair, options);
+  const std::vector<Tensor> square = {x[0], pair[1]};
+  for (const bool adjoint : {false, true}) {
+    check_gradients([&](const auto& in) { return solve(in[0], in[1], adjoint); }, square, options);
+    check_gradients([&](const auto& in) { return triangular_solve(in[0], in[1], true, adjoint); }, square, options);
+  }
+}
+
+// What does not see the phases of vectors: projections on them, and what they multiply to.
+TEST(Decompositions, GradientsThroughComplexVectors) {
+  const GradientCheckOptions options{.order = 2};
+  const std::vector<Tensor> x = {random_complex({3, 3}, "vectors")};
+  const auto first = [](const Tensor& vectors) { return vectors(slice(), slice(0, 1)); };
+  check_gradients(
+      [&](const auto& in) {
+        const Tensor v = first(eigh(symmetric(in[0])).eigenvectors);
+        return matmul(v, adjoint(v));
+      },
+      x, options);
+  for (const std::vector<Tensor>& a : {x, {random_complex({3, 2}, "tall")}, {random_complex({2, 3}, "wide")}}) {
+    check_gradients(
+        [&](const auto& in) {
+          const SvdFactors factors = svd(in[0]);
+          return matmul(first(factors.u), adjoint(first(factors.v)));
+        },
+        a, options);
+  }
+  check_gradients(
+      [&](const auto& in) {
+        const Eigenpairs pairs = eig(in[0]);
+        return matmul(pairs.eigenvectors, matmul(diag(exp(pairs.eigenvalues)), inv(pairs.eigenvectors)));
+      },
+      x, options);
+}
+
+TEST(Decompositions, EigenvaluesOfRealMatricesAreComplex) {
+  const Tensor a = random_tensor({2, 5, 5}, "general");
+  const Eigenpairs pairs = eig(a);
+  EXPECT_EQ(pairs.eigenvalues.dtype(), complex128);
+  expect_near(matmul(cast(a, complex128), pairs.eigenvectors), pairs.eigenvectors * expand_dims(pairs.eigenvalues, -2));
+  EXPECT_EQ(eigvals(cast(a, float32)).dtype(), complex64);
+  // The sum of the eigenvalues is the trace, and has its gradient.
+  GradientTape tape;
+  tape.watch(a);
+  const Tensor sum = real(reduce_sum(eigvals(a), -1));
+  expect_near(sum, trace(a));
+  expect_near(tape.gradient(sum, a), eye(5, -1, float64) + zeros({2, 5, 5}, float64), 1e-10);
+}
+
+TEST(Decompositions, RootsAndLogarithmsUndoPowersAndExponentials) {
+  const Tensor a = 0.5 * random_tensor({6, 6}, "functions");
+  expect_near(logm(expm(a)), a, 1e-11);
+  const Tensor root = sqrtm(positive(a));
+  expect_near(matmul(root, root), positive(a));
+  const Tensor z = random_complex({6, 6}, "functions");
+  expect_near(expm(logm(z)), z, 1e-10);
+  const Tensor complex_root = sqrtm(z);
+  expect_near(matmul(complex_root, complex_root), z, 1e-11);
+}
+
 TEST(Decompositions, LogarithmsOfDeterminantsHaveGradients) {
   const Tensor a = random_tensor({2, 4, 4}, "slogdet");
   check_gradients([](const auto& in) { return slogdet(in[0]).log_abs_determinant; }, {a}, {.order = 2});

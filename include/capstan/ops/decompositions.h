@@ -7,10 +7,10 @@
 
 namespace capstan {
 
-// Functions of matrices: of the last two axes, for every position of the leading ones. They take float32 and float64,
-// and use LAPACK, which is loaded at the first call (Debian: libopenblas0-serial); without it they throw an Error that
-// names the package. DTypeError and ShapeError are thrown for other dtypes and shapes by all of them, ValueError for
-// matrices beyond LAPACK's sizes: 2^24 rows or columns, 16384 for the smaller of the two.
+// Functions of matrices: of the last two axes, for every position of the leading ones. They take float32, float64,
+// complex64 and complex128, and use LAPACK, which is loaded at the first call (Debian: libopenblas0-serial); without it
+// they throw an Error that names the package. DTypeError and ShapeError are thrown for other dtypes and shapes by all
+// of them, ValueError for matrices beyond LAPACK's sizes: 2^24 rows or columns, 16384 for the smaller of the two.
 
 // --- Equations ---
 
@@ -49,8 +49,8 @@ struct SignAndLog {
 /// Sign and logarithm of the determinant, 0 and -inf for a singular matrix, for which there is no gradient
 /// (ValueError).
 CAPSTAN_EXPORT SignAndLog slogdet(Operand a);
-/// The matrix of cofactors, the gradient of det; also for singular matrices. Its third and higher derivatives need
-/// distinct singular values.
+/// The matrix of cofactors, the gradient of det, hence conjugated for complex numbers; also for singular matrices. Its
+/// third and higher derivatives need distinct singular values above zero.
 CAPSTAN_EXPORT Tensor cofactors(Operand a);
 
 // --- Decompositions ---
@@ -99,9 +99,15 @@ struct Eigenpairs {
   Tensor eigenvectors;
 };
 /// Eigenvalues of Hermitian matrices in ascending order, and vectors in columns of length one, with signs as for svd.
-/// Reads the lower triangle, which therefore has the gradient, as in TensorFlow. Errors: as svd.
+/// The eigenvalues have the dtype of the matrix, also where that is complex. Reads the lower triangle, which therefore
+/// has the gradient, as in TensorFlow. Errors: as svd.
 CAPSTAN_EXPORT Eigenpairs eigh(Operand a);
 CAPSTAN_EXPORT Tensor eigvalsh(Operand a);
+/// Eigenvalues of any square matrices, in no particular order, and vectors in columns of length one, in phase as for
+/// svd: a v = v diag(w). Complex, of real matrices as well. Errors: as svd; ValueError where the gradient meets a
+/// matrix that cannot be diagonalised.
+CAPSTAN_EXPORT Eigenpairs eig(Operand a);
+CAPSTAN_EXPORT Tensor eigvals(Operand a);
 /// The number of singular values above a tolerance, as int32; by default the rounding of the larger length times the
 /// largest singular value. Not differentiable.
 CAPSTAN_EXPORT Tensor matrix_rank(Operand a, std::optional<double> tolerance = {});
@@ -110,5 +116,10 @@ CAPSTAN_EXPORT Tensor matrix_rank(Operand a, std::optional<double> tolerance = {
 
 /// The exponential of square matrices, I + a + a a / 2 + ...
 CAPSTAN_EXPORT Tensor expm(Operand a);
+/// The principal square root and the principal logarithm of square matrices: their eigenvalues have a positive real
+/// part, and imaginary parts from -pi to pi. Those of a real matrix are real, or a ValueError: cast it to a complex
+/// dtype. Errors: ValueError for singular matrices, and for elements that are not finite.
+CAPSTAN_EXPORT Tensor sqrtm(Operand a);
+CAPSTAN_EXPORT Tensor logm(Operand a);
 
 }  // namespace capstan
