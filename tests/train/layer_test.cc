@@ -163,6 +163,12 @@ TEST(Conv2D, SaysWhatIsWrong) {
   EXPECT_THROW(layers::Conv2D(0, 3), ValueError);
   EXPECT_THROW(layers::Conv2D(1, 0), ValueError);
   EXPECT_THROW(layers::Conv2D(1, 3, {.strides = 0}), ValueError);
+  EXPECT_THROW(layers::Conv2D(1, 3, {.dilation_rate = 0}), ValueError);
+  EXPECT_THROW(layers::Conv2D(1, 3, {.strides = 2, .dilation_rate = 2}), ValueError);
+  EXPECT_THROW(layers::Conv2D(3, 3, {.groups = 2}), ValueError);
+  EXPECT_THROW(layers::Conv2D(2, 3, {.groups = 0}), ValueError);
+  EXPECT_THROW(layers::Conv2D(2, 3, {.groups = 2})(ones({1, 4, 4, 3})), ShapeError);
+  EXPECT_THROW(layers::Conv2D(1, 3, {.dilation_rate = 2})(ones({1, 4, 4, 1})), ShapeError);
   EXPECT_THROW(layers::Conv2D(1, 3, {.padding = "causal"}), ValueError);
   EXPECT_THROW(layers::Conv2D(1, 3)(ones({1, 2, 2, 1})), ShapeError);
   EXPECT_THROW(layers::Conv2D(1, 3)(ones({1, 2, 2})), ShapeError);
