@@ -22,9 +22,15 @@ OpFamily cast_ops();              // cast.cc
 OpFamily complex_ops();           // complex.cc: complex numbers and their parts
 OpFamily reduce_ops();            // reduce.cc: sums, extrema, truth values, positions of extrema
 OpFamily reduce_composite_ops();  // reduce_composites.cc: variance, logsumexp, counts
-OpFamily scan_ops();              // scan.cc: cumulative sums and products, segments
+OpFamily scan_ops();              // scan.cc: cumulative sums and products
+OpFamily segment_ops();           // segment.cc: reductions of rows with the same id, rows by parts
+OpFamily sort_ops();              // sort.cc: order along an axis, places in it, counting
 OpFamily shape_ops();             // shape.cc: views, transposes, broadcasts, and "like" another tensor
 OpFamily array_ops();             // array.cc: joining, cutting, padding, repeating
+OpFamily block_ops();             // block.cc: space and depth, space and batch
+OpFamily place_ops();             // place.cc: bands, sequences, permutations, checks of shapes
+OpFamily bitwise_ops();           // bitwise.cc
+OpFamily image_ops();             // image_layout.cc: with the other image_*.cc
 OpFamily creation_ops();          // creation.cc
 OpFamily index_ops();             // index.cc: gather, scatter, one_hot
 OpFamily slice_ops();             // slice.cc: NumPy's indexing

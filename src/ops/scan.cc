@@ -1,4 +1,4 @@
-// Scans along an axis, and sums by segments.
+// Scans along an axis.
 //
 // The gradient of a running product is itself a linear recurrence, s[k] = b[k] + a[k] s[k-1], and
 // the gradient of a linear recurrence is one in the other direction. So `linear_recurrence` is an
@@ -19,6 +19,7 @@
 #include "src/core/thread_pool.h"
 #include "src/ops/axes.h"
 #include "src/ops/families.h"
+#include "src/ops/scan.h"
 
 namespace capstan {
 
@@ -386,8 +387,9 @@ constinit const OpDef kLinearRecurrence = {
             const T* b = call.input(1).data<T>();
             T* s = mutable_data<T>(outputs[0]);
             for_each_step(view, attributes.reverse, [&](std::int64_t before, std::int64_t at) {
-              // The first factor is never read: it may be infinite.
-              s[at] = before < 0 ? b[at] : T(static_cast<W>(b[at]) + static_cast<W>(a[at]) * static_cast<W>(s[before]));
+              // A factor of 0 begins anew, even behind something infinite; the first one is never read.
+              const bool begins = before < 0 || static_cast<W>(a[at]) == W(0);
+              s[at] = begins ? b[at] : T(static_cast<W>(b[at]) + static_cast<W>(a[at]) * static_cast<W>(s[before]));
             });
           });
         },
@@ -422,175 +424,9 @@ Tensor linear_recurrence(Operand a, Operand b, int axis, bool reverse) {
   return apply(kLinearRecurrence, a, b, &attributes);
 }
 
-// --- Segments ---
-
-namespace {
-
-struct SegmentAttributes {
-  std::int64_t num_segments = 0;
-};
-constexpr AttributeType kSegmentAttributes =
-    attribute_type<SegmentAttributes>({field<&SegmentAttributes::num_segments>("num_segments", true)});
-
-std::int64_t id_at(const TensorRef& ids, std::int64_t i) {
-  return ids.dtype() == DType::kInt32 ? ids.data<std::int32_t>()[i] : ids.data<std::int64_t>()[i];
-}
-
-void infer_segments(const Call& call, OutputSpecs& outputs) {
-  const TensorRef& x = call.input(0);
-  const TensorRef& ids = call.input(1);
-  const std::int64_t count = call.attributes<SegmentAttributes>().num_segments;
-  CAPSTAN_CHECK(x.dtype() != DType::kBool, DTypeError, call.op.name, ": dtype bool is not supported",
-                arguments({{"x", x}, {"segment_ids", ids}}));
-  CAPSTAN_CHECK(ids.dtype() == DType::kInt32 || ids.dtype() == DType::kInt64, DTypeError, call.op.name,
-                ": segment_ids must be int32 or int64, not ", ids.dtype(), arguments({{"x", x}, {"segment_ids", ids}}));
-  CAPSTAN_CHECK(count >= 0, ValueError, call.op.name, ": num_segments is negative, ", count);
-  const Shape shape = x.shape();
-  const Shape leading = ids.shape();
-  bool fits = leading.rank() <= shape.rank();
-  for (int i = 0; fits && i < leading.rank(); ++i) fits = leading[i] == shape[i];
-  CAPSTAN_CHECK(fits, ShapeError, call.op.name, ": segment_ids ", leading, " are not the leading axes of ", shape,
-                arguments({{"x", x}, {"segment_ids", ids}}));
-  for (std::int64_t i = 0; i < ids.size(); ++i) {
-    CAPSTAN_CHECK(id_at(ids, i) < count, IndexError, call.op.name, ": id ", id_at(ids, i), " at position ", i,
-                  " is not below num_segments, ", count);
-  }
-  Shape result{count};
-  for (int i = leading.rank(); i < shape.rank(); ++i) result.push_back(shape[i]);
-  outputs.add(x.dtype(), result);
-}
-
-void run_segments(const Call& call, std::span<Tensor> outputs) {
-  const TensorRef& x = call.input(0);
-  const TensorRef& ids = call.input(1);
-  const std::int64_t rows = ids.size();
-  const std::int64_t width = rows == 0 ? 0 : x.size() / rows;
-  with_number_type(x.dtype(), [&]<class T>(T) {
-    using W = Wide<T>;
-    const T* in = x.data<T>();
-    T* out = mutable_data<T>(outputs[0]);
-    std::vector<W> wide;  // bfloat16 is summed in float32
-    W* sums = nullptr;
-    if constexpr (std::is_same_v<T, W>) {
-      sums = out;
-      std::fill_n(out, outputs[0].size(), T(0));
-    } else {
-      wide.assign(static_cast<std::size_t>(outputs[0].size()), W(0));
-      sums = wide.data();
-    }
-    for (std::int64_t i = 0; i < rows; ++i) {
-      const std::int64_t id = id_at(ids, i);
-      if (id < 0) continue;
-      for (std::int64_t j = 0; j < width; ++j) {
-        sums[id * width + j] = SumStep::join(sums[id * width + j], static_cast<W>(in[i * width + j]));
-      }
-    }
-    if constexpr (!std::is_same_v<T, W>) std::transform(wide.begin(), wide.end(), out, [](W v) { return T(v); });
-  });
-}
-
-#if CAPSTAN_TESTING
-std::vector<OpSample> segment_samples() {
-  const auto ids = [](Shape shape, std::vector<double> values, DType dtype = int32) {
-    return SampleInput{.shape = shape, .values = std::move(values), .dtype = dtype, .differentiable = false};
-  };
-  return {
-      {.inputs = {{.shape = {5, 2}}, ids({5}, {0, 2, 0, -1, 3})}, .attributes = {{"num_segments", 5}}},
-      {.inputs = {{.shape = {4}}, ids({4}, {1, 1, 1, 0}, int64)}, .attributes = {{"num_segments", 2}}},
-      {.inputs = {{.shape = {2, 3, 2}}, ids({2, 3}, {0, 1, 2, 2, 1, 0})}, .attributes = {{"num_segments", 3}}},
-      {.inputs = {{.shape = {2}}, ids({2}, {0, 2})},
-       .attributes = {{"num_segments", 2}},
-       .error = "id 2 at position 1 is not below num_segments, 2"},
-      {.inputs = {{.shape = {2}}, ids({3}, {0, 0, 1})},
-       .attributes = {{"num_segments", 2}},
-       .error = "are not the leading axes of"},
-  };
-}
-template <bool kMean>
-void segment_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
-                       std::vector<ReferenceTensor>& outputs) {
-  const std::int64_t count = attributes.at("num_segments").integer;
-  ReferenceTensor out{.dtype = inputs[0].dtype, .shape = {count}};
-  for (int i = inputs[1].shape.rank(); i < inputs[0].shape.rank(); ++i) out.shape.push_back(inputs[0].shape[i]);
-  out.values.assign(static_cast<std::size_t>(out.shape.size()), 0);
-  const std::size_t width = out.values.size() / static_cast<std::size_t>(std::max<std::int64_t>(count, 1));
-  std::vector<double> rows(static_cast<std::size_t>(count), 0);
-  for (std::size_t i = 0; i < inputs[1].values.size(); ++i) {
-    if (inputs[1].values[i] < 0) continue;
-    const auto id = static_cast<std::size_t>(inputs[1].values[i]);
-    rows[id] += 1;
-    for (std::size_t j = 0; j < width; ++j) out.values[id * width + j] += inputs[0].values[i * width + j];
-  }
-  for (std::size_t i = 0; kMean && i < out.values.size(); ++i) out.values[i] /= std::max(1.0, rows[i / width]);
-  outputs = {out};
-}
-const OpTest kUnsortedSegmentSumTest = {.samples = segment_samples, .reference = segment_reference<false>};
-const OpTest kUnsortedSegmentMeanTest = {.samples = segment_samples, .reference = segment_reference<true>};
-#endif
-
-}  // namespace
-
-constinit const OpDef kUnsortedSegmentSum = {
-    .name = "unsorted_segment_sum",
-    .text = "Sums of the rows with the same id; negative ids are dropped.",
-    .flags = kTakesAnyDTypes,
-    .arity = 2,
-    .input_names = "x, segment_ids",
-    .attributes = &kSegmentAttributes,
-    .infer = infer_segments,
-    .kernel = run_segments,
-    .saves = {.inputs = 2},
-    .vjp =
-        [](const VjpCall& call, std::span<Tensor> cotangents) {
-          if (!call.needs(0)) return;
-          const Tensor& x = call.input(0);
-          const Tensor& ids = call.input(1);
-          if (call.attributes<SegmentAttributes>().num_segments == 0) {
-            cotangents[0] = zeros_like(x);
-            return;
-          }
-          // Row id of the cotangent; rows that were dropped get zeros.
-          Tensor kept = greater_equal(ids, 0);
-          for (int i = ids.rank(); i < x.rank(); ++i) kept = expand_dims(kept, i);
-          cotangents[0] = where(kept, gather(call.cotangent(), maximum(ids, 0)), 0.0);
-        },
-    .test = CAPSTAN_OP_TEST(kUnsortedSegmentSumTest),
-};
-
-constinit const OpDef kUnsortedSegmentMean = {
-    .name = "unsorted_segment_mean",
-    .text =
-        "Means of the rows with the same id; negative ids are dropped, segments without rows are "
-        "0.",
-    .kind = OpKind::kComposite,
-    .arity = 2,
-    .input_names = "x, segment_ids",
-    .attributes = &kSegmentAttributes,
-    .compose =
-        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
-          outputs.push_back(unsorted_segment_mean(inputs[0], inputs[1],
-                                                  static_cast<const SegmentAttributes*>(attributes)->num_segments));
-        },
-    .test = CAPSTAN_OP_TEST(kUnsortedSegmentMeanTest),
-};
-
-Tensor unsorted_segment_sum(Operand x, Operand segment_ids, std::int64_t num_segments) {
-  const SegmentAttributes attributes{num_segments};
-  return apply(kUnsortedSegmentSum, x, segment_ids, &attributes);
-}
-
-Tensor unsorted_segment_mean(Operand x, Operand segment_ids, std::int64_t num_segments) {
-  const Tensor value = to_tensor(x);
-  const Tensor ids = to_tensor(segment_ids);
-  const Tensor sums = unsorted_segment_sum(value, ids, num_segments);
-  Tensor counts = maximum(unsorted_segment_sum(cast(ones_like(ids), value.dtype()), ids, num_segments), 1);
-  for (int i = ids.rank(); i < value.rank(); ++i) counts = expand_dims(counts, i - ids.rank() + 1);
-  return sums / counts;
-}
-
 OpFamily scan_ops() {
   static constexpr const OpDef* ops[] = {
-      &kCumsum, &kCumprod, &kCumulativeLogsumexp, &kLinearRecurrence, &kUnsortedSegmentSum, &kUnsortedSegmentMean,
+      &kCumsum, &kCumprod, &kCumulativeLogsumexp, &kLinearRecurrence, &kCummax, &kCummin,
   };
   return ops;
 }

@@ -379,6 +379,7 @@ std::string op_name(std::string_view name) {
       {"keras.activations.linear", "identity"},
   };
   if (const auto other = others.find(name); other != others.end()) return other->second;
+  if (name.starts_with("image.")) return "image_" + std::string(name.substr(6));
   if (name.starts_with("random.")) return "random_" + std::string(name.substr(7));
   for (const std::string_view module : {"nn.", "math.", "linalg.", "signal.", "keras.activations.", "loss."}) {
     if (name.starts_with(module)) return std::string(name.substr(module.size()));

@@ -443,6 +443,7 @@ TEST_P(EveryOp, IsDeclaredAndDescribed) {
   if (elsewhere.contains(op().name)) return;
   std::string_view function = op().name;
   if (function.starts_with("random_")) function.remove_prefix(7);  // in namespace random
+  if (function.starts_with("image_")) function.remove_prefix(6);   // in namespace image
   bool declared = false;
   bool documented = false;
   for (const std::string& paragraph : header_paragraphs()) {

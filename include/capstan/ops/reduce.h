@@ -54,16 +54,14 @@ CAPSTAN_EXPORT Tensor cumsum(Operand x, int axis = 0, bool exclusive = false, bo
 CAPSTAN_EXPORT Tensor cumprod(Operand x, int axis = 0, bool exclusive = false, bool reverse = false);
 /// Running logsumexp along an axis, as cumsum; of nothing it is -inf.
 CAPSTAN_EXPORT Tensor cumulative_logsumexp(Operand x, int axis = 0, bool exclusive = false, bool reverse = false);
+/// The largest and the smallest element so far along an axis; a NaN wins. The gradient goes to the
+/// first of equal elements.
+CAPSTAN_EXPORT Tensor cummax(Operand x, int axis = 0, bool reverse = false);
+CAPSTAN_EXPORT Tensor cummin(Operand x, int axis = 0, bool reverse = false);
 /// s[k] = b[k] + a[k] * s[k-1] along an axis, starting at s[0] = b[0]; with `reverse` from the end,
-/// s[k] = b[k] + a[k] * s[k+1]. Errors: ShapeError if the shapes differ.
+/// s[k] = b[k] + a[k] * s[k+1]. A factor of 0 begins anew, even behind something infinite.
+/// Errors: ShapeError if the shapes differ.
 CAPSTAN_EXPORT Tensor linear_recurrence(Operand a, Operand b, int axis = 0, bool reverse = false);
-
-/// Sums of the rows of x with the same id, [num_segments, ...]. `segment_ids` (int32 or int64) has
-/// the shape of x's leading axes; negative ids are dropped. Errors: IndexError for an id of
-/// num_segments or more.
-CAPSTAN_EXPORT Tensor unsorted_segment_sum(Operand x, Operand segment_ids, std::int64_t num_segments);
-/// As above, divided by the number of rows; 0 for segments without any.
-CAPSTAN_EXPORT Tensor unsorted_segment_mean(Operand x, Operand segment_ids, std::int64_t num_segments);
 
 /// True if shapes, dtypes and all elements agree.
 CAPSTAN_EXPORT bool equal_tensors(const Tensor& a, const Tensor& b);

@@ -1,0 +1,29 @@
+#pragma once
+
+#include "capstan/tensor.h"
+
+namespace capstan {
+
+// Functions on the bits of numbers, elementwise; two operands broadcast and have the same dtype. Those on integers take
+// int32, int64 and uint8 and have no gradient. Errors: DTypeError, ShapeError.
+
+/// The bits that are set in both, in either, or in exactly one.
+///
+///     bitwise_and(constant({6, 5}), constant({3, 4}));   // 2 4
+CAPSTAN_EXPORT Tensor bitwise_and(Operand x, Operand y);
+CAPSTAN_EXPORT Tensor bitwise_or(Operand x, Operand y);
+CAPSTAN_EXPORT Tensor bitwise_xor(Operand x, Operand y);
+/// Every bit the other way round.
+CAPSTAN_EXPORT Tensor invert(Operand x);
+/// The bits moved by y places; y is limited to the range from 0 to one less than the number of bits. To the right, the
+/// sign moves in from the left.
+CAPSTAN_EXPORT Tensor left_shift(Operand x, Operand y);
+CAPSTAN_EXPORT Tensor right_shift(Operand x, Operand y);
+/// uint8: how many bits are set.
+CAPSTAN_EXPORT Tensor population_count(Operand x);
+
+/// The next number after x1 in the direction of x2, of float32 or float64. The gradient for x1 is the cotangent, that
+/// for x2 zero.
+CAPSTAN_EXPORT Tensor nextafter(Operand x1, Operand x2);
+
+}  // namespace capstan

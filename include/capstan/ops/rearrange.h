@@ -1,0 +1,53 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "capstan/ops/array.h"
+#include "capstan/tensor.h"
+
+namespace capstan {
+
+// --- Blocks: images are [batch, height, width, channels] ---
+
+/// Blocks of block_size x block_size pixels as one pixel with the channels of all, row by row. Errors: ShapeError if
+/// height or width does not divide into blocks, ValueError for a block_size below 2.
+CAPSTAN_EXPORT Tensor space_to_depth(Operand x, std::int64_t block_size);
+/// The inverse. Errors: ShapeError if the channels do not divide into block_size^2 parts.
+CAPSTAN_EXPORT Tensor depth_to_space(Operand x, std::int64_t block_size);
+/// Pads the axes after the first with zeros, cuts them into blocks, and makes each place in a block an image of its
+/// own: [batch * blocks, ...]. block_shape[i] and paddings[i] are for axis i + 1. Errors: ShapeError, ValueError.
+CAPSTAN_EXPORT Tensor space_to_batch(Operand x, std::span<const std::int64_t> block_shape,
+                                     std::span<const PadWidth> paddings);
+/// The inverse; what space_to_batch has padded is cropped.
+CAPSTAN_EXPORT Tensor batch_to_space(Operand x, std::span<const std::int64_t> block_shape,
+                                     std::span<const PadWidth> crops);
+
+// --- By place ---
+
+/// Each matrix (the last two axes) with zeros outside the band of num_lower diagonals below the main one and num_upper
+/// above it; a negative number keeps that whole triangle. Errors: ShapeError for a vector, ValueError for more
+/// diagonals than there are.
+///
+///     band_part(x, -1, 0);     // the lower triangle
+CAPSTAN_EXPORT Tensor band_part(Operand x, std::int64_t num_lower, std::int64_t num_upper);
+/// The first lengths[b] elements along seq_axis in opposite order, for each place b along batch_axis. Errors:
+/// ShapeError, IndexError for an axis or for a length that is negative or above that of the axis.
+CAPSTAN_EXPORT Tensor reverse_sequence(Operand x, Operand lengths, int seq_axis, int batch_axis = 0);
+/// For a vector that holds each of 0 ... n - 1 once, where each of them stands. int32 or int64. Errors: ValueError for
+/// anything else.
+///
+///     invert_permutation(constant({2, 0, 1}));         // 1 2 0
+CAPSTAN_EXPORT Tensor invert_permutation(Operand x);
+
+// --- Checks and creation ---
+
+/// x, once its shape is found to be `shape`; a length of -1 fits any. Errors: ShapeError.
+CAPSTAN_EXPORT Tensor ensure_shape(Operand x, const Shape& shape);
+/// one_hot whose two values are tensors, as an op. They have no gradient.
+CAPSTAN_EXPORT Tensor one_hot_of(Operand indices, Operand on_value, Operand off_value, std::int64_t depth,
+                                 int axis = -1);
+/// range whose arguments are tensors, as an op. They have no gradient.
+CAPSTAN_EXPORT Tensor range_of(Operand start, Operand limit, Operand delta);
+
+}  // namespace capstan

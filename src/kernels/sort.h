@@ -1,0 +1,35 @@
+// Orders of numbers: sorting along an axis, the largest of a row, places in a sorted row.
+//
+// A NaN counts as larger than every number, as in NumPy, and zeros of either sign as equal. Equal elements keep
+// their order, whichever direction is asked for, so every result is determined.
+#pragma once
+
+#include <cstdint>
+
+#include "capstan/dtype.h"
+
+namespace capstan {
+
+// A tensor [outer, n, inner] whose rows run along n.
+struct SortView {
+  std::int64_t outer = 1;
+  std::int64_t n = 1;
+  std::int64_t inner = 1;
+};
+
+// The rows in order; `out` has the layout of `in`.
+void sort_rows(DType dtype, const SortView& view, bool descending, const void* in, void* out);
+
+// The positions of the elements in that order. n is at most 2^31 - 1.
+void argsort_rows(DType dtype, const SortView& view, bool descending, const void* in, std::int32_t* out);
+
+// The k largest elements of each row of `in` [rows, n], largest first, and their positions. k <= n <= 2^31 - 1.
+void top_k_rows(DType dtype, std::int64_t rows, std::int64_t n, std::int64_t k, const void* in, void* values,
+                std::int32_t* indices);
+
+// For each of m values of a row the number of elements of the sorted row of n that stand before it: those that are
+// smaller, and with `right` also those that are equal. n is at most 2^31 - 1.
+void search_rows(DType dtype, std::int64_t rows, std::int64_t n, std::int64_t m, bool right, const void* sorted,
+                 const void* values, std::int32_t* out);
+
+}  // namespace capstan

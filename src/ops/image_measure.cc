@@ -1,0 +1,372 @@
+// Measures of images: differences between neighbours, and of one image from another.
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "capstan/ops/array.h"
+#include "capstan/ops/image.h"
+#include "capstan/ops/math.h"
+#include "capstan/ops/nn.h"
+#include "capstan/ops/reduce.h"
+#include "src/core/apply.h"
+#include "src/core/check.h"
+#include "src/core/op_test.h"
+#include "src/ops/image.h"
+#include "src/ops/reference.h"
+
+namespace capstan {
+
+namespace {
+
+struct MaxAttributes {
+  double max_val = 1;
+};
+constexpr AttributeType kMaxAttributes =
+    attribute_type<MaxAttributes>({field<&MaxAttributes::max_val>("max_val", true)});
+
+struct SsimAttributes {
+  double max_val = 1;
+  std::int64_t filter_size = 11;
+  double filter_sigma = 1.5;
+  double k1 = 0.01;
+  double k2 = 0.03;
+};
+constexpr AttributeType kSsimAttributes = attribute_type<SsimAttributes>(
+    {field<&SsimAttributes::max_val>("max_val", true), field<&SsimAttributes::filter_size>("filter_size"),
+     field<&SsimAttributes::filter_sigma>("filter_sigma"), field<&SsimAttributes::k1>("k1"),
+     field<&SsimAttributes::k2>("k2")});
+
+constexpr Slice kAll = {};
+
+// The difference between the last and the first n - 1 rows or columns (counted from the end: -3 and -2).
+Tensor steps_along(const Tensor& x, int axis) {
+  const Slice later = {1, Slice::kEdge};
+  const Slice earlier = {0, std::max<std::int64_t>(x.dim(axis) - 1, 0)};
+  return axis == -3 ? pixels_of(x, later, kAll) - pixels_of(x, earlier, kAll)
+                    : pixels_of(x, kAll, later) - pixels_of(x, kAll, earlier);
+}
+
+// Two images to compare, as floating ones whose largest number is `max_val`.
+struct Pair {
+  Tensor a;
+  Tensor b;
+  double max_val;
+};
+Pair pair_of(std::string_view op, Operand a, Operand b, double max_val) {
+  Pair pair{to_tensor(a), to_tensor(b), max_val};
+  check_image(op, pair.a);
+  CAPSTAN_CHECK(pair.a.shape() == pair.b.shape(), ShapeError, op, ": shapes differ, ", pair.a.shape(), " and ",
+                pair.b.shape(), arguments({{"a", pair.a}, {"b", pair.b}}));
+  CAPSTAN_CHECK(pair.a.dtype() == pair.b.dtype(), DTypeError, op, ": dtypes differ, ", pair.a.dtype(), " and ",
+                pair.b.dtype(), arguments({{"a", pair.a}, {"b", pair.b}}));
+  CAPSTAN_CHECK(pair.a.dtype() != DType::kBool, DTypeError, op, ": dtype bool is not supported",
+                arguments({{"a", pair.a}, {"b", pair.b}}));
+  CAPSTAN_CHECK(max_val > 0, ValueError, op, ": max_val is ", max_val, ", not above 0");
+  if (!is_floating(pair.a.dtype())) {
+    const DType dtype = pair.a.dtype();
+    pair.max_val = image::convert_image_dtype(scalar(max_val, dtype), DType::kFloat64).item<double>();
+    pair.a = image::convert_image_dtype(pair.a, DType::kFloat32);
+    pair.b = image::convert_image_dtype(pair.b, DType::kFloat32);
+  }
+  return pair;
+}
+
+// Weights of a Gaussian window that add up to 1.
+std::vector<double> window_of(std::int64_t size, double sigma) {
+  std::vector<double> weights;
+  double sum = 0;
+  for (std::int64_t i = 0; i < size; ++i) {
+    const double x = static_cast<double>(i) - static_cast<double>(size - 1) / 2;
+    weights.push_back(std::exp(-x * x / (2 * sigma * sigma)));
+    sum += weights.back();
+  }
+  for (double& weight : weights) weight /= sum;
+  return weights;
+}
+
+// --- Samples and references ---
+
+#if CAPSTAN_TESTING
+using reference::Position;
+using Inputs = std::vector<ReferenceTensor>;
+using Outputs = std::vector<ReferenceTensor>;
+
+// The pixel `rows` further down and `columns` to the right; the position's last axes are [height, width, channels].
+double neighbour(const ReferenceTensor& x, Position position, std::int64_t rows, std::int64_t columns) {
+  position[position.size() - 3] += rows;
+  position[position.size() - 2] += columns;
+  return reference::at(x, position);
+}
+
+std::vector<OpSample> batch_samples() {
+  return {{.inputs = {{.shape = {1, 3, 3, 1}}}},
+          {.inputs = {{.shape = {2, 2, 4, 2}}}},
+          {.inputs = {{.shape = {3, 3, 1}}}, .error = "must be [batch, height, width, channels], not of rank 3"}};
+}
+void gradients_reference(const Inputs& in, const AttributeMap&, Outputs& out) {
+  const Shape& shape = in[0].shape;
+  out.clear();
+  for (int axis : {1, 2}) {
+    out.push_back(reference::build(in[0].dtype, shape, [&](const Position& at) {
+      if (at[static_cast<std::size_t>(axis)] == shape[axis] - 1) return 0.0;
+      return neighbour(in[0], at, axis == 1, axis == 2) - reference::at(in[0], at);
+    }));
+  }
+}
+const OpTest kGradientsTest = {.samples = batch_samples, .reference = gradients_reference};
+
+void sobel_reference(const Inputs& in, const AttributeMap&, Outputs& out) {
+  Shape shape = in[0].shape;
+  shape.push_back(2);
+  const auto mirrored = [](std::int64_t i, std::int64_t n) { return i < 0 ? -i : i >= n ? 2 * n - 2 - i : i; };
+  out = {reference::build(in[0].dtype, shape, [&](const Position& at) {
+    double sum = 0;
+    for (std::int64_t i = -1; i <= 1; ++i) {
+      for (std::int64_t j = -1; j <= 1; ++j) {
+        const double weight = static_cast<double>(at[4] == 0 ? i * (2 - std::abs(j)) : j * (2 - std::abs(i)));
+        sum +=
+            weight * reference::at(in[0], {at[0], mirrored(at[1] + i, shape[1]), mirrored(at[2] + j, shape[2]), at[3]});
+      }
+    }
+    return sum;
+  })};
+}
+const OpTest kSobelTest = {.samples = batch_samples, .reference = sobel_reference};
+
+std::vector<OpSample> variation_samples() {
+  return {{.inputs = {{.shape = {3, 2, 1}}}},
+          {.inputs = {{.shape = {2, 2, 3, 2}}}},
+          {.inputs = {{.shape = {1, 1, 2}}}},
+          {.inputs = {{.shape = {3}}}, .error = "not of rank 1"}};
+}
+void variation_reference(const Inputs& in, const AttributeMap&, Outputs& out) {
+  const Shape& shape = in[0].shape;
+  const bool batch = shape.rank() == 4;
+  out = {{in[0].dtype, batch ? Shape{shape[0]} : Shape{}, std::vector<double>(batch ? shape[0] : 1)}};
+  reference::for_each(shape, [&](const Position& at) {
+    double& sum = out[0].values[batch ? static_cast<std::size_t>(at[0]) : 0];
+    const double mine = reference::at(in[0], at);
+    if (at[at.size() - 3] + 1 < shape[-3]) sum += std::abs(neighbour(in[0], at, 1, 0) - mine);
+    if (at[at.size() - 2] + 1 < shape[-2]) sum += std::abs(neighbour(in[0], at, 0, 1) - mine);
+  });
+}
+const OpTest kVariationTest = {.samples = variation_samples, .reference = variation_reference};
+
+std::vector<OpSample> psnr_samples() {
+  return {{.inputs = {{.shape = {2, 2, 1}}, {.shape = {2, 2, 1}}}, .attributes = {{"max_val", 1.0}}},
+          {.inputs = {{.shape = {2, 2, 3, 1}}, {.shape = {2, 2, 3, 1}}}, .attributes = {{"max_val", 255}}},
+          {.inputs = {{.shape = {2, 2, 1}}, {.shape = {2, 1, 1}}},
+           .attributes = {{"max_val", 1}},
+           .error = "shapes differ, [2, 2, 1] and [2, 1, 1]"},
+          {.inputs = {{.shape = {2, 2, 1}}, {.shape = {2, 2, 1}}},
+           .attributes = {{"max_val", 0}},
+           .error = "max_val is 0"}};
+}
+void psnr_reference(const Inputs& in, const AttributeMap& attributes, Outputs& out) {
+  const Shape& shape = in[0].shape;
+  const bool batch = shape.rank() == 4;
+  const auto n = static_cast<std::size_t>(shape[-3] * shape[-2] * shape[-1]);
+  const double largest = attributes.at("max_val").number;
+  out = {{in[0].dtype, batch ? Shape{shape[0]} : Shape{}, {}}};
+  for (std::size_t begin = 0; begin < in[0].values.size(); begin += n) {
+    double sum = 0;
+    for (std::size_t i = begin; i < begin + n; ++i) sum += std::pow(in[0].values[i] - in[1].values[i], 2);
+    out[0].values.push_back(10 * std::log10(largest * largest * static_cast<double>(n) / sum));
+  }
+}
+const OpTest kPsnrTest = {.samples = psnr_samples, .reference = psnr_reference};
+
+std::vector<OpSample> ssim_samples() {
+  const auto pixels = [](Shape shape) { return SampleInput{.shape = shape, .domain = {0, 1}}; };
+  return {{.inputs = {pixels({4, 5, 1}), pixels({4, 5, 1})}, .attributes = {{"max_val", 1.0}, {"filter_size", 3}}},
+          {.inputs = {pixels({2, 3, 4, 2}), pixels({2, 3, 4, 2})},
+           .attributes = {{"max_val", 1.0}, {"filter_size", 2}, {"filter_sigma", 0.8}}},
+          {.inputs = {pixels({3, 5, 1}), pixels({3, 5, 1})},
+           .attributes = {{"max_val", 1.0}},
+           .error = "3 x 5 pixels are less than the window of 11"},
+          {.inputs = {pixels({3, 5, 1}), pixels({3, 5, 1})},
+           .attributes = {{"max_val", 1.0}, {"filter_size", 0}},
+           .error = "filter_size is 0"}};
+}
+void ssim_reference(const Inputs& in, const AttributeMap& attributes, Outputs& out) {
+  const Shape& shape = in[0].shape;
+  const std::int64_t size = reference::integer(attributes, "filter_size", 11);
+  const std::vector<double> window = window_of(size, reference::number(attributes, "filter_sigma", 1.5));
+  const double c1 = std::pow(0.01 * attributes.at("max_val").number, 2);
+  const double c2 = std::pow(0.03 * attributes.at("max_val").number, 2);
+  const bool batch = shape.rank() == 4;
+  out = {{in[0].dtype, batch ? Shape{shape[0]} : Shape{}, std::vector<double>(batch ? shape[0] : 1)}};
+  Shape windows = shape;
+  windows.set(-3, shape[-3] - size + 1);
+  windows.set(-2, shape[-2] - size + 1);
+  const double count = static_cast<double>(windows[-3] * windows[-2] * windows[-1]);
+  reference::for_each(windows, [&](const Position& at) {
+    double mean_a = 0;
+    double mean_b = 0;
+    double product = 0;
+    double squares = 0;
+    for (std::int64_t i = 0; i < size; ++i) {
+      for (std::int64_t j = 0; j < size; ++j) {
+        const double weight = window[static_cast<std::size_t>(i)] * window[static_cast<std::size_t>(j)];
+        const double a = neighbour(in[0], at, i, j);
+        const double b = neighbour(in[1], at, i, j);
+        mean_a += weight * a;
+        mean_b += weight * b;
+        product += weight * a * b;
+        squares += weight * (a * a + b * b);
+      }
+    }
+    const double means = mean_a * mean_a + mean_b * mean_b;
+    out[0].values[batch ? static_cast<std::size_t>(at[0]) : 0] += (2 * mean_a * mean_b + c1) / (means + c1) *
+                                                                  (2 * product - 2 * mean_a * mean_b + c2) /
+                                                                  (squares - means + c2) / count;
+  });
+}
+const OpTest kSsimTest = {
+    .samples = ssim_samples, .reference = ssim_reference, .dtypes = {DType::kFloat32, DType::kFloat64}};
+#endif
+
+}  // namespace
+
+// --- The ops ---
+
+constinit const OpDef kImageImageGradients = {
+    .name = "image_image_gradients",
+    .text = "The differences to the next row and to the next column.",
+    .kind = OpKind::kComposite,
+    .outputs = 2,
+    .input_names = "images",
+    .compose =
+        [](std::span<const Operand> inputs, const void*, std::vector<Tensor>& outputs) {
+          image::ImageGradients gradients = image::image_gradients(inputs[0]);
+          outputs = {std::move(gradients.dy), std::move(gradients.dx)};
+        },
+    .test = CAPSTAN_OP_TEST(kGradientsTest),
+};
+constinit const OpDef kImageSobelEdges = {
+    .name = "image_sobel_edges",
+    .text = "Sobel's derivatives along columns and rows.",
+    .kind = OpKind::kComposite,
+    .input_names = "images",
+    .compose = compose_image<image::sobel_edges>,
+    .test = CAPSTAN_OP_TEST(kSobelTest),
+};
+constinit const OpDef kImageTotalVariation = {
+    .name = "image_total_variation",
+    .text = "The sum of absolute differences between neighbouring pixels.",
+    .kind = OpKind::kComposite,
+    .input_names = "images",
+    .compose = compose_image<image::total_variation>,
+    .test = CAPSTAN_OP_TEST(kVariationTest),
+};
+constinit const OpDef kImagePsnr = {
+    .name = "image_psnr",
+    .text = "The peak signal-to-noise ratio of two images in decibels.",
+    .kind = OpKind::kComposite,
+    .arity = 2,
+    .input_names = "a, b",
+    .attributes = &kMaxAttributes,
+    .compose =
+        [](std::span<const Operand> inputs, const void* data, std::vector<Tensor>& outputs) {
+          outputs.push_back(image::psnr(inputs[0], inputs[1], static_cast<const MaxAttributes*>(data)->max_val));
+        },
+    .test = CAPSTAN_OP_TEST(kPsnrTest),
+};
+constinit const OpDef kImageSsim = {
+    .name = "image_ssim",
+    .text = "The structural similarity of two images.",
+    .kind = OpKind::kComposite,
+    .arity = 2,
+    .input_names = "a, b",
+    .attributes = &kSsimAttributes,
+    .compose =
+        [](std::span<const Operand> inputs, const void* data, std::vector<Tensor>& outputs) {
+          const auto& a = *static_cast<const SsimAttributes*>(data);
+          outputs.push_back(
+              image::ssim(inputs[0], inputs[1], a.max_val,
+                          {.filter_size = a.filter_size, .filter_sigma = a.filter_sigma, .k1 = a.k1, .k2 = a.k2}));
+        },
+    .test = CAPSTAN_OP_TEST(kSsimTest),
+};
+
+image::ImageGradients image::image_gradients(Operand images) {
+  const Tensor value = to_tensor(images);
+  check_images("image_image_gradients", value);
+  const PadWidth last = {0, 1};
+  const Tensor dy = value.dim(1) == 0 ? value : pad(steps_along(value, -3), {{}, last, {}, {}});
+  const Tensor dx = value.dim(2) == 0 ? value : pad(steps_along(value, -2), {{}, {}, last, {}});
+  return {dy, dx};
+}
+
+Tensor image::sobel_edges(Operand images) {
+  const Tensor value = to_tensor(images);
+  check_images("image_sobel_edges", value);
+  CAPSTAN_CHECK(value.dim(1) > 1 && value.dim(2) > 1, ShapeError,
+                "image_sobel_edges: an image must have 2 x 2 pixels to be mirrored, not ", value.dim(1), " x ",
+                value.dim(2), arguments({{"images", value}}));
+  const Tensor padded = pad(value, {{}, {1, 1}, {1, 1}, {}}, PadMode::kReflect);
+  // Smoothed across, then the difference of the rows (columns) on both sides.
+  const auto three = [](const Tensor& x, int axis, double middle, double ends) {
+    const std::int64_t n = x.dim(axis);
+    const auto part = [&](std::int64_t begin) {
+      const Slice slice = {begin, begin + n - 2};
+      return axis == 1 ? pixels_of(x, slice, kAll) : pixels_of(x, kAll, slice);
+    };
+    return middle == 0 ? part(2) - part(0) : (part(0) + part(2)) * ends + part(1) * middle;
+  };
+  const Tensor dy = three(three(padded, 2, 2, 1), 1, 0, 1);
+  const Tensor dx = three(three(padded, 1, 2, 1), 2, 0, 1);
+  return stack({dy, dx}, -1);
+}
+
+Tensor image::total_variation(Operand images) {
+  const Tensor value = to_tensor(images);
+  check_image("image_total_variation", value);
+  CAPSTAN_CHECK(value.dtype() != DType::kBool, DTypeError, "image_total_variation: dtype bool is not supported",
+                arguments({{"images", value}}));
+  const Axes pixels = {-3, -2, -1};
+  return reduce_sum(abs(steps_along(value, -3)), pixels) + reduce_sum(abs(steps_along(value, -2)), pixels);
+}
+
+Tensor image::psnr(Operand a, Operand b, double max_val) {
+  const Pair pair = pair_of("image_psnr", a, b, max_val);
+  const Tensor error = reduce_mean(squared_difference(pair.a, pair.b), {-3, -2, -1});
+  return 20 * std::log10(pair.max_val) - log(error) * (10 / std::log(10.0));
+}
+
+Tensor image::ssim(Operand a, Operand b, double max_val, const SsimOptions& options) {
+  const Pair pair = pair_of("image_ssim", a, b, max_val);
+  const std::int64_t size = options.filter_size;
+  CAPSTAN_CHECK(size > 0 && size <= 65535, ValueError, "image_ssim: filter_size is ", size, ", not from 1 to 65535");
+  CAPSTAN_CHECK(options.filter_sigma > 0, ValueError, "image_ssim: filter_sigma is ", options.filter_sigma,
+                ", not above 0");
+  const std::int64_t rows = pair.a.dim(-3);
+  const std::int64_t columns = pair.a.dim(-2);
+  const std::int64_t channels = pair.a.dim(-1);
+  CAPSTAN_CHECK(rows >= size && columns >= size, ShapeError, "image_ssim: ", rows, " x ", columns,
+                " pixels are less than the window of ", size, arguments({{"a", pair.a}, {"b", pair.b}}));
+  const Tensor window = cast(constant(window_of(size, options.filter_sigma)), pair.a.dtype());
+  const Tensor down = reshape(window, {size, 1, 1, 1});
+  const Tensor across = reshape(window, {1, size, 1, 1});
+  const std::int64_t images = pair.a.rank() == 4 ? pair.a.dim(0) : 1;
+  // Every channel as an image of its own, filtered down and across.
+  const auto filtered = [&](const Tensor& x) {
+    const Tensor moved = capstan::transpose(reshape(x, {images, rows, columns, channels}), {0, 3, 1, 2});
+    return conv2d(conv2d(reshape(moved, {images * channels, rows, columns, 1}), down), across);
+  };
+  const double c1 = options.k1 * options.k1 * pair.max_val * pair.max_val;
+  const double c2 = options.k2 * options.k2 * pair.max_val * pair.max_val;
+  const Tensor mean_a = filtered(pair.a);
+  const Tensor mean_b = filtered(pair.b);
+  const Tensor products = 2 * mean_a * mean_b;
+  const Tensor squares = square(mean_a) + square(mean_b);
+  const Tensor luminance = (products + c1) / (squares + c1);
+  const Tensor covariance = 2 * filtered(pair.a * pair.b) - products;
+  const Tensor variances = filtered(square(pair.a) + square(pair.b)) - squares;
+  const Tensor similarity = luminance * ((covariance + c2) / (variances + c2));
+  const Tensor by_image =
+      reduce_mean(reshape(similarity, {images, similarity.size() / std::max<std::int64_t>(images, 1)}), 1);
+  return pair.a.rank() == 4 ? by_image : reshape(by_image, {});
+}
+
+}  // namespace capstan

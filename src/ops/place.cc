@@ -1,0 +1,438 @@
+// Ops that decide by where an element stands, and checks.
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "capstan/ops/array.h"
+#include "capstan/ops/math.h"
+#include "capstan/ops/rearrange.h"
+#include "src/core/allocator.h"
+#include "src/core/apply.h"
+#include "src/core/check.h"
+#include "src/core/op_test.h"
+#include "src/ops/array.h"
+#include "src/ops/axes.h"
+#include "src/ops/families.h"
+#include "src/ops/indices.h"
+#include "src/ops/lengths.h"
+#include "src/ops/reference.h"
+
+namespace capstan {
+
+namespace {
+
+// --- band_part ---
+
+struct BandAttributes {
+  std::int64_t num_lower = -1;
+  std::int64_t num_upper = -1;
+};
+constexpr AttributeType kBandAttributes = attribute_type<BandAttributes>(
+    {field<&BandAttributes::num_lower>("num_lower", true), field<&BandAttributes::num_upper>("num_upper", true)});
+
+void infer_band_part(const Call& call, OutputSpecs& outputs) {
+  const TensorRef& x = call.input(0);
+  const auto& [lower, upper] = call.attributes<BandAttributes>();
+  CAPSTAN_CHECK(x.rank() >= 2, ShapeError, "band_part: x must have matrices, the rank is ", x.rank(),
+                arguments({{"x", x}}));
+  CAPSTAN_CHECK(lower <= x.dim(-2), ValueError, "band_part: ", lower, " diagonals below, the matrices have ", x.dim(-2),
+                " rows", arguments({{"x", x}}));
+  CAPSTAN_CHECK(upper <= x.dim(-1), ValueError, "band_part: ", upper, " diagonals above, the matrices have ", x.dim(-1),
+                " columns", arguments({{"x", x}}));
+  outputs.add(x.dtype(), x.shape());
+}
+
+void band_part_kernel(const Call& call, std::span<Tensor> outputs) {
+  const TensorRef& x = call.input(0);
+  const auto& [lower, upper] = call.attributes<BandAttributes>();
+  if (x.size() == 0) return;
+  const std::int64_t rows = x.dim(-2);
+  const std::int64_t columns = x.dim(-1);
+  const std::size_t size = size_of(x.dtype());
+  std::memset(mutable_raw_data(outputs[0]), 0, static_cast<std::size_t>(x.size()) * size);
+  for (std::int64_t row = 0; row < x.size() / columns; ++row) {
+    const std::int64_t i = row % rows;
+    const std::int64_t begin = lower < 0 ? 0 : std::clamp<std::int64_t>(i - lower, 0, columns);
+    const std::int64_t end = upper < 0 ? columns : std::clamp<std::int64_t>(i + upper + 1, 0, columns);
+    if (begin >= end) continue;
+    std::memcpy(bytes_of(outputs[0], row * columns + begin), bytes_of(x, row * columns + begin),
+                static_cast<std::size_t>(end - begin) * size);
+  }
+}
+
+void band_part_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
+  const auto& [lower, upper] = call.attributes<BandAttributes>();
+  if (call.needs(0)) cotangents[0] = band_part(call.cotangent(), lower, upper);
+}
+
+// --- reverse_sequence ---
+
+struct ReverseSequenceAttributes {
+  std::int64_t seq_axis = 0;
+  std::int64_t batch_axis = 0;
+};
+constexpr AttributeType kReverseSequenceAttributes =
+    attribute_type<ReverseSequenceAttributes>({field<&ReverseSequenceAttributes::seq_axis>("seq_axis", true),
+                                               field<&ReverseSequenceAttributes::batch_axis>("batch_axis")});
+
+void infer_reverse_sequence(const Call& call, OutputSpecs& outputs) {
+  const TensorRef& x = call.input(0);
+  const TensorRef& lengths = call.input(1);
+  const auto& attributes = call.attributes<ReverseSequenceAttributes>();
+  CAPSTAN_CHECK(lengths.dtype() == DType::kInt32 || lengths.dtype() == DType::kInt64, DTypeError,
+                "reverse_sequence: lengths must be int32 or int64, not ", lengths.dtype(),
+                arguments({{"x", x}, {"lengths", lengths}}));
+  const int sequence = normalize_axis("reverse_sequence", attributes.seq_axis, x.rank());
+  const int batch = normalize_axis("reverse_sequence", attributes.batch_axis, x.rank());
+  CAPSTAN_CHECK(sequence != batch, IndexError, "reverse_sequence: axis ", batch,
+                " is both the sequence's and the batch's", arguments({{"x", x}, {"lengths", lengths}}));
+  CAPSTAN_CHECK(lengths.rank() == 1 && lengths.dim(0) == x.dim(batch), ShapeError, "reverse_sequence: lengths ",
+                lengths.shape(), " must be one for each of ", x.dim(batch), " places along axis ", batch,
+                arguments({{"x", x}, {"lengths", lengths}}));
+  with_indices(lengths, [&](const auto* data) {
+    for (std::int64_t i = 0; i < lengths.size(); ++i) {
+      CAPSTAN_CHECK(data[i] >= 0 && data[i] <= x.dim(sequence), IndexError, "reverse_sequence: length ", data[i],
+                    " is not from 0 to ", x.dim(sequence));
+    }
+  });
+  outputs.add(x.dtype(), x.shape());
+}
+
+void reverse_sequence_kernel(const Call& call, std::span<Tensor> outputs) {
+  const TensorRef& x = call.input(0);
+  const auto& attributes = call.attributes<ReverseSequenceAttributes>();
+  const Shape shape = x.shape();
+  const int sequence = normalize_axis("reverse_sequence", attributes.seq_axis, x.rank());
+  const int batch = normalize_axis("reverse_sequence", attributes.batch_axis, x.rank());
+  if (x.size() == 0) return;
+  // Whole runs behind the later of the two axes move together.
+  const std::int64_t run = product(shape, std::max(sequence, batch) + 1, shape.rank());
+  const std::int64_t sequence_step = product(shape, sequence + 1, shape.rank()) / run;
+  const std::int64_t batch_step = product(shape, batch + 1, shape.rank()) / run;
+  const std::size_t bytes = static_cast<std::size_t>(run) * size_of(x.dtype());
+  with_indices(call.input(1), [&](const auto* lengths) {
+    for (std::int64_t i = 0; i < x.size() / run; ++i) {
+      const std::int64_t place = i / sequence_step % shape[sequence];
+      const std::int64_t length = lengths[i / batch_step % shape[batch]];
+      const std::int64_t from = place < length ? i + (length - 1 - 2 * place) * sequence_step : i;
+      std::memcpy(bytes_of(outputs[0], i * run), bytes_of(x, from * run), bytes);
+    }
+  });
+}
+
+void reverse_sequence_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
+  const auto& attributes = call.attributes<ReverseSequenceAttributes>();
+  if (!call.needs(0)) return;
+  cotangents[0] = reverse_sequence(call.cotangent(), call.input(1), static_cast<int>(attributes.seq_axis),
+                                   static_cast<int>(attributes.batch_axis));
+}
+
+// --- invert_permutation ---
+
+void infer_invert_permutation(const Call& call, OutputSpecs& outputs) {
+  const TensorRef& x = call.input(0);
+  CAPSTAN_CHECK(x.dtype() == DType::kInt32 || x.dtype() == DType::kInt64, DTypeError,
+                "invert_permutation: x must be int32 or int64, not ", x.dtype(), arguments({{"x", x}}));
+  CAPSTAN_CHECK(x.rank() == 1, ShapeError, "invert_permutation: x must be a vector, not of rank ", x.rank(),
+                arguments({{"x", x}}));
+  outputs.add(x.dtype(), x.shape());
+}
+
+void invert_permutation_kernel(const Call& call, std::span<Tensor> outputs) {
+  const TensorRef& x = call.input(0);
+  with_indices(x, [&]<class T>(const T* data) {
+    T* out = mutable_data<T>(outputs[0]);
+    std::fill_n(out, x.size(), T(-1));
+    for (std::int64_t i = 0; i < x.size(); ++i) {
+      CAPSTAN_CHECK(data[i] >= 0 && data[i] < x.size(), ValueError, "invert_permutation: element ", data[i],
+                    " is not from 0 to ", x.size() - 1);
+      CAPSTAN_CHECK(out[data[i]] < 0, ValueError, "invert_permutation: ", data[i], " stands at ", out[data[i]],
+                    " and at ", i);
+      out[data[i]] = static_cast<T>(i);
+    }
+  });
+}
+
+// --- ensure_shape, one_hot_of ---
+
+// As a dynamic value: a list of lengths, of which none fits any.
+struct PartialShape {
+  Lengths lengths;
+};
+void set_field(PartialShape& field, const AttributeValue& value, std::string_view op, std::string_view name) {
+  AttributeValue known = value;
+  for (AttributeValue& item : known.list) {
+    if (item.kind == AttributeValue::Kind::kNone) item = AttributeValue(-1);
+  }
+  set_field(field.lengths, known, op, name);
+}
+AttributeValue get_field(const PartialShape& field) { return get_field(field.lengths); }
+
+struct EnsureShapeAttributes {
+  PartialShape shape;
+};
+constexpr AttributeType kEnsureShapeAttributes =
+    attribute_type<EnsureShapeAttributes>({field<&EnsureShapeAttributes::shape>("shape", true)});
+
+struct OneHotOfAttributes {
+  std::int64_t depth = 0;
+  std::int64_t axis = -1;
+};
+constexpr AttributeType kOneHotOfAttributes = attribute_type<OneHotOfAttributes>(
+    {field<&OneHotOfAttributes::depth>("depth", true), field<&OneHotOfAttributes::axis>("axis")});
+
+// --- Samples and references ---
+
+#if CAPSTAN_TESTING
+using reference::ints;
+using reference::Position;
+using Inputs = std::vector<ReferenceTensor>;
+using Outputs = std::vector<ReferenceTensor>;
+
+SampleInput index_input(const Shape& shape, std::vector<double> values, DType dtype = DType::kInt32) {
+  return {.shape = shape, .values = std::move(values), .dtype = dtype, .differentiable = false};
+}
+
+std::vector<OpSample> band_part_samples() {
+  const auto band = [](int lower, int upper) { return AttributeMap{{"num_lower", lower}, {"num_upper", upper}}; };
+  return {{.inputs = {{.shape = {3, 4}}}, .attributes = band(0, -1)},
+          {.inputs = {{.shape = {2, 4, 3}}}, .attributes = band(1, 0)},
+          {.inputs = {{.shape = {3, 3}}}, .attributes = band(-1, -1)},
+          {.inputs = {{.shape = {0, 3}}}, .attributes = band(0, 0)},
+          {.inputs = {{.shape = {3}}}, .attributes = band(0, 0), .error = "the rank is 1"},
+          {.inputs = {{.shape = {3, 4}}}, .attributes = band(5, 0), .error = "5 diagonals below"},
+          {.inputs = {{.shape = {3, 4}}}, .attributes = band(0, 5), .error = "5 diagonals above"}};
+}
+void band_part_reference(const Inputs& in, const AttributeMap& attributes, Outputs& out) {
+  const std::int64_t lower = attributes.at("num_lower").integer;
+  const std::int64_t upper = attributes.at("num_upper").integer;
+  out = {reference::build(in[0].dtype, in[0].shape, [&](const Position& position) {
+    const std::int64_t i = position[position.size() - 2];
+    const std::int64_t j = position.back();
+    return (lower < 0 || i - j <= lower) && (upper < 0 || j - i <= upper) ? reference::at(in[0], position) : 0.0;
+  })};
+}
+const OpTest kBandPartTest = {
+    .samples = band_part_samples, .reference = band_part_reference, .dtypes = reference::kEveryDType};
+
+std::vector<OpSample> reverse_sequence_samples() {
+  return {
+      {.inputs = {{.shape = {3, 4}}, index_input({3}, {4, 0, 2})}, .attributes = {{"seq_axis", 1}}},
+      {.inputs = {{.shape = {3, 2, 2}}, index_input({2}, {3, 2}, DType::kInt64)},
+       .attributes = {{"seq_axis", 0}, {"batch_axis", 1}}},
+      {.inputs = {{.shape = {2, 2, 3}}, index_input({2}, {1, 3})}, .attributes = {{"seq_axis", -1}, {"batch_axis", 1}}},
+      {.inputs = {{.shape = {0, 3}}, index_input({0}, {})}, .attributes = {{"seq_axis", 1}}},
+      {.inputs = {{.shape = {2, 3}}, index_input({2}, {1, 4})},
+       .attributes = {{"seq_axis", 1}},
+       .error = "length 4 is not from 0 to 3"},
+      {.inputs = {{.shape = {2, 3}}, index_input({3}, {1, 1, 1})},
+       .attributes = {{"seq_axis", 1}},
+       .error = "must be one for each of 2 places"},
+      {.inputs = {{.shape = {2, 3}}, index_input({2}, {1, 1})},
+       .attributes = {{"seq_axis", 0}},
+       .error = "axis 0 is both"}};
+}
+void reverse_sequence_reference(const Inputs& in, const AttributeMap& attributes, Outputs& out) {
+  const int rank = in[0].shape.rank();
+  const auto axis = [&](const char* name) {
+    const std::int64_t given = reference::integer(attributes, name, 0);
+    return static_cast<std::size_t>(given < 0 ? given + rank : given);
+  };
+  out = {reference::build(in[0].dtype, in[0].shape, [&](Position position) {
+    const auto length = static_cast<std::int64_t>(reference::at(in[1], {position[axis("batch_axis")]}));
+    std::int64_t& place = position[axis("seq_axis")];
+    if (place < length) place = length - 1 - place;
+    return reference::at(in[0], position);
+  })};
+}
+const OpTest kReverseSequenceTest = {
+    .samples = reverse_sequence_samples, .reference = reverse_sequence_reference, .dtypes = reference::kEveryDType};
+
+std::vector<OpSample> invert_permutation_samples() {
+  return {{.inputs = {index_input({4}, {2, 0, 3, 1})}},
+          {.inputs = {index_input({3}, {0, 2, 1}, DType::kInt64)}},
+          {.inputs = {index_input({0}, {})}},
+          {.inputs = {index_input({3}, {0, 2, 0})}, .error = "0 stands at 0 and at 2"},
+          {.inputs = {index_input({2}, {0, 2})}, .error = "element 2 is not from 0 to 1"},
+          {.inputs = {index_input({1, 1}, {0})}, .error = "x must be a vector"}};
+}
+void invert_permutation_reference(const Inputs& in, const AttributeMap&, Outputs& out) {
+  out = {in[0]};
+  for (std::size_t i = 0; i < in[0].values.size(); ++i) {
+    out[0].values[static_cast<std::size_t>(in[0].values[i])] = static_cast<double>(i);
+  }
+}
+const OpTest kInvertPermutationTest = {.samples = invert_permutation_samples,
+                                       .reference = invert_permutation_reference};
+
+std::vector<OpSample> ensure_shape_samples() {
+  return {{.inputs = {{.shape = {2, 3}}}, .attributes = {{"shape", ints({2, -1})}}},
+          {.inputs = {{.shape = {}}}, .attributes = {{"shape", ints({})}}},
+          {.inputs = {{.shape = {2, 3}}}, .attributes = {{"shape", ints({2, 4})}}, .error = "[2, 3] is not [2, 4]"},
+          {.inputs = {{.shape = {2, 3}}}, .attributes = {{"shape", ints({2})}}, .error = "[2, 3] is not [2]"}};
+}
+const OpTest kEnsureShapeTest = {.samples = ensure_shape_samples,
+                                 .reference = [](const Inputs& in, const AttributeMap&, Outputs& out) { out = in; }};
+
+std::vector<OpSample> one_hot_of_samples() {
+  return {{.inputs = {index_input({3}, {0, 2, 7}), {.shape = {}}, {.shape = {}}}, .attributes = {{"depth", 3}}},
+          {.inputs = {index_input({2, 2}, {0, 1, -1, 1}), {.shape = {}}, {.shape = {}}},
+           .attributes = {{"depth", 2}, {"axis", 1}}},
+          {.inputs = {index_input({1}, {0}), {.shape = {2}}, {.shape = {}}},
+           .attributes = {{"depth", 2}},
+           .error = "the values must be scalars"},
+          {.inputs = {index_input({1}, {0}), {.shape = {}}, {.shape = {}}},
+           .attributes = {{"depth", -1}},
+           .error = "depth is -1"}};
+}
+void one_hot_of_reference(const Inputs& in, const AttributeMap& attributes, Outputs& out) {
+  std::vector<std::int64_t> dims(in[0].shape.begin(), in[0].shape.end());
+  std::int64_t axis = reference::integer(attributes, "axis", -1);
+  if (axis < 0) axis += in[0].shape.rank() + 1;
+  dims.insert(dims.begin() + axis, attributes.at("depth").integer);
+  out = {reference::build(in[1].dtype, Shape(dims), [&](const Position& position) {
+    Position from = position;
+    from.erase(from.begin() + axis);
+    const auto depth = static_cast<double>(position[static_cast<std::size_t>(axis)]);
+    return reference::at(in[0], from) == depth ? in[1].values[0] : in[2].values[0];
+  })};
+}
+const OpTest kOneHotOfTest = {.samples = one_hot_of_samples, .reference = one_hot_of_reference};
+
+std::vector<OpSample> range_of_samples() {
+  const auto number = [](double value) { return SampleInput{.shape = {}, .values = {value}}; };
+  return {{.inputs = {number(0.5), number(3), number(1)}},
+          {.inputs = {number(2), number(2), number(-1)}},
+          {.inputs = {number(2), number(-2), number(-2)}},
+          {.inputs = {number(0), number(2), number(0)}, .error = "delta is 0"},
+          {.inputs = {{.shape = {2}}, number(2), number(1)}, .error = "must be scalars"}};
+}
+void range_of_reference(const Inputs& in, const AttributeMap&, Outputs& out) {
+  out = {{in[0].dtype, {}, {}}};
+  const double delta = in[2].values[0];
+  for (double x = in[0].values[0]; delta > 0 ? x < in[1].values[0] : x > in[1].values[0]; x += delta) {
+    out[0].values.push_back(x);
+  }
+  out[0].shape = {static_cast<std::int64_t>(out[0].values.size())};
+}
+const OpTest kRangeOfTest = {.samples = range_of_samples, .reference = range_of_reference};
+#endif
+
+// --- The ops ---
+
+constexpr OpDef kBandPart = {
+    .name = "band_part",
+    .text = "Matrices with zeros outside a band around the main diagonal.",
+    .attributes = &kBandAttributes,
+    .infer = infer_band_part,
+    .kernel = band_part_kernel,
+    .vjp = band_part_vjp,
+    .test = CAPSTAN_OP_TEST(kBandPartTest),
+};
+constexpr OpDef kReverseSequence = {
+    .name = "reverse_sequence",
+    .text = "The first elements along an axis in opposite order, as many as each batch's length says.",
+    .flags = kTakesAnyDTypes,
+    .arity = 2,
+    .input_names = "x, lengths",
+    .attributes = &kReverseSequenceAttributes,
+    .infer = infer_reverse_sequence,
+    .kernel = reverse_sequence_kernel,
+    .saves = {.inputs = 0b10},
+    .vjp = reverse_sequence_vjp,
+    .test = CAPSTAN_OP_TEST(kReverseSequenceTest),
+};
+constexpr OpDef kInvertPermutation = {
+    .name = "invert_permutation",
+    .text = "Where each of 0 ... n - 1 stands in a permutation of them.",
+    .flags = kNotDifferentiable,
+    .infer = infer_invert_permutation,
+    .kernel = invert_permutation_kernel,
+    .test = CAPSTAN_OP_TEST(kInvertPermutationTest),
+};
+constexpr OpDef kEnsureShape = {
+    .name = "ensure_shape",
+    .text = "The same tensor, once its shape is found to be the given one.",
+    .kind = OpKind::kComposite,
+    .attributes = &kEnsureShapeAttributes,
+    .compose =
+        [](std::span<const Operand> inputs, const void* data, std::vector<Tensor>& outputs) {
+          outputs.push_back(
+              ensure_shape(inputs[0], static_cast<const EnsureShapeAttributes*>(data)->shape.lengths.shape()));
+        },
+    .test = CAPSTAN_OP_TEST(kEnsureShapeTest),
+};
+constexpr OpDef kOneHotOf = {
+    .name = "one_hot_of",
+    .text = "Along a new axis, one value at the index and another everywhere else; the values are tensors.",
+    .kind = OpKind::kComposite,
+    .flags = kNotDifferentiable,
+    .arity = 3,
+    .input_names = "indices, on_value, off_value",
+    .attributes = &kOneHotOfAttributes,
+    .compose =
+        [](std::span<const Operand> inputs, const void* data, std::vector<Tensor>& outputs) {
+          const auto& a = *static_cast<const OneHotOfAttributes*>(data);
+          const auto axis = static_cast<int>(std::clamp<std::int64_t>(a.axis, INT32_MIN, INT32_MAX));
+          outputs.push_back(one_hot_of(inputs[0], inputs[1], inputs[2], a.depth, axis));
+        },
+    .test = CAPSTAN_OP_TEST(kOneHotOfTest),
+};
+constexpr OpDef kRangeOf = {
+    .name = "range_of",
+    .text = "start, start + delta, ... up to a limit that is left out; the three are tensors.",
+    .kind = OpKind::kComposite,
+    .flags = kNotDifferentiable,
+    .arity = 3,
+    .input_names = "start, limit, delta",
+    .compose = [](std::span<const Operand> inputs, const void*,
+                  std::vector<Tensor>& outputs) { outputs.push_back(range_of(inputs[0], inputs[1], inputs[2])); },
+    .test = CAPSTAN_OP_TEST(kRangeOfTest),
+};
+
+}  // namespace
+
+Tensor band_part(Operand x, std::int64_t num_lower, std::int64_t num_upper) {
+  const BandAttributes attributes{num_lower, num_upper};
+  return apply(kBandPart, x, &attributes);
+}
+Tensor reverse_sequence(Operand x, Operand lengths, int seq_axis, int batch_axis) {
+  const ReverseSequenceAttributes attributes{seq_axis, batch_axis};
+  return apply(kReverseSequence, x, lengths, &attributes);
+}
+Tensor invert_permutation(Operand x) { return apply(kInvertPermutation, x); }
+
+Tensor ensure_shape(Operand x, const Shape& shape) {
+  Tensor value = to_tensor(x);
+  bool fits = shape.rank() == value.rank();
+  for (int i = 0; fits && i < shape.rank(); ++i) fits = shape[i] == -1 || shape[i] == value.dim(i);
+  CAPSTAN_CHECK(fits, ShapeError, "ensure_shape: the shape ", value.shape(), " is not ", shape,
+                arguments({{"x", value}}));
+  return identity(value);
+}
+
+Tensor one_hot_of(Operand indices, Operand on_value, Operand off_value, std::int64_t depth, int axis) {
+  const Tensor on = stop_gradient(on_value);
+  const Tensor off = stop_gradient(off_value);
+  CAPSTAN_CHECK(on.rank() == 0 && off.rank() == 0, ShapeError, "one_hot_of: the values must be scalars, not ",
+                on.shape(), " and ", off.shape(), arguments({{"on_value", on}, {"off_value", off}}));
+  return where(one_hot(indices, depth, 1, 0, axis, DType::kBool), on, off);
+}
+
+Tensor range_of(Operand start, Operand limit, Operand delta) {
+  const Tensor from = to_tensor(start);
+  const Tensor to = to_tensor(limit);
+  const Tensor by = to_tensor(delta);
+  CAPSTAN_CHECK(from.rank() == 0 && to.rank() == 0 && by.rank() == 0, ShapeError,
+                "range_of: start, limit and delta must be scalars, not ", from.shape(), ", ", to.shape(), " and ",
+                by.shape(), arguments({{"start", from}, {"limit", to}, {"delta", by}}));
+  return range(from, to, by);
+}
+
+OpFamily place_ops() {
+  static constexpr const OpDef* ops[] = {&kBandPart,    &kReverseSequence, &kInvertPermutation,
+                                         &kEnsureShape, &kOneHotOf,        &kRangeOf};
+  return ops;
+}
+
+}  // namespace capstan

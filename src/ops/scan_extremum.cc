@@ -1,0 +1,159 @@
+// Running extrema.
+//
+// Each element of the result is a copy of one element of the argument. A second output says of which, so the gradient
+// is a scatter to those places, and the gradient of that a gather.
+#include <span>
+#include <vector>
+
+#include "capstan/ops/array.h"
+#include "capstan/ops/math.h"
+#include "capstan/ops/reduce.h"
+#include "src/core/allocator.h"
+#include "src/core/apply.h"
+#include "src/core/check.h"
+#include "src/core/op_test.h"
+#include "src/kernels/with_type.h"
+#include "src/ops/axes.h"
+#include "src/ops/indices.h"
+#include "src/ops/reference.h"
+#include "src/ops/rows.h"
+#include "src/ops/scan.h"
+
+namespace capstan {
+
+namespace {
+
+struct RunningAttributes {
+  std::int64_t axis = 0;
+  bool reverse = false;
+};
+constexpr AttributeType kRunningAttributes = attribute_type<RunningAttributes>(
+    {field<&RunningAttributes::axis>("axis"), field<&RunningAttributes::reverse>("reverse")});
+
+void infer_running(const Call& call, OutputSpecs& outputs) {
+  const TensorRef& x = call.input(0);
+  CAPSTAN_CHECK(x.dtype() != DType::kBool, DTypeError, call.op.name, ": dtype bool is not supported",
+                arguments({{"x", x}}));
+  const int axis = normalize_axis(call.op.name, call.attributes<RunningAttributes>().axis, x.rank());
+  CAPSTAN_CHECK(x.dim(axis) <= INT32_MAX, ShapeError, call.op.name, ": ", x.dim(axis),
+                " elements in a row are more than ", INT32_MAX);
+  outputs.add(x.dtype(), x.shape());
+  outputs.add(DType::kInt32, x.shape());
+}
+
+template <bool largest>
+void running_kernel(const Call& call, std::span<Tensor> outputs) {
+  const TensorRef& x = call.input(0);
+  const auto& attributes = call.attributes<RunningAttributes>();
+  const Shape shape = x.shape();
+  const int axis = normalize_axis(call.op.name, attributes.axis, shape.rank());
+  const std::int64_t outer = product(shape, 0, axis);
+  const std::int64_t n = shape[axis];
+  const std::int64_t inner = product(shape, axis + 1, shape.rank());
+  auto* places = mutable_data<std::int32_t>(outputs[1]);
+  with_number_type(x.dtype(), [&]<class T>(T) {
+    const T* in = x.data<T>();
+    T* out = mutable_data<T>(outputs[0]);
+    for (std::int64_t o = 0; o < outer; ++o) {
+      for (std::int64_t i = 0; i < n; ++i) {
+        const std::int64_t k = attributes.reverse ? n - 1 - i : i;
+        const std::int64_t row = (o * n + k) * inner;
+        const std::int64_t before = row + (attributes.reverse ? inner : -inner);
+        for (std::int64_t j = 0; j < inner; ++j) {
+          const T value = in[row + j];
+          // Once NaN, always NaN.
+          const bool wins =
+              i == 0 || (!(out[before + j] != out[before + j]) &&
+                         ((largest ? value > out[before + j] : value < out[before + j]) || value != value));
+          out[row + j] = wins ? value : out[before + j];
+          places[row + j] = wins ? static_cast<std::int32_t>(k) : places[before + j];
+        }
+      }
+    }
+  });
+}
+
+void running_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
+  if (!call.needs(0)) return;
+  const Tensor& x = call.input(0);
+  if (x.size() == 0) {
+    cotangents[0] = zeros_like(x);
+    return;
+  }
+  const int axis = normalize_axis("cummax", call.attributes<RunningAttributes>().axis, x.rank());
+  const Tensor columns = cast(rows_along(call.output(1), axis), DType::kInt64);
+  const Tensor numbers = reshape(cast(range(static_cast<long>(columns.dim(0))), DType::kInt64), {columns.dim(0), 1});
+  const Tensor places = stack({broadcast_to(numbers, columns.shape()), columns}, 2);
+  cotangents[0] = rows_back(scatter_nd(places, rows_along(call.cotangent(), axis), columns.shape()), x.shape(), axis);
+}
+
+#if CAPSTAN_TESTING
+std::vector<OpSample> running_samples() {
+  return {{.inputs = {{.shape = {6}}}},
+          {.inputs = {{.shape = {2, 4, 2}}}, .attributes = {{"axis", 1}, {"reverse", true}}},
+          {.inputs = {{.shape = {2, 5}}}, .attributes = {{"axis", -1}}},
+          {.inputs = {{.shape = {0, 2}}}},
+          {.inputs = {{.shape = {2}}}, .attributes = {{"axis", 1}}, .error = "axis 1 is out of range for rank 1"}};
+}
+template <bool largest>
+void running_reference(const std::vector<ReferenceTensor>& in, const AttributeMap& attributes,
+                       std::vector<ReferenceTensor>& out) {
+  std::int64_t axis = reference::integer(attributes, "axis", 0);
+  if (axis < 0) axis += in[0].shape.rank();
+  const auto along = static_cast<std::size_t>(axis);
+  const bool reverse = attributes.contains("reverse");
+  out = {in[0], {DType::kInt32, in[0].shape, in[0].values}};
+  reference::for_each(in[0].shape, [&](const reference::Position& position) {
+    reference::Position best = position;
+    best[along] = reverse ? in[0].shape[static_cast<int>(axis)] - 1 : 0;
+    for (reference::Position at = best; at != position;) {
+      at[along] += reverse ? -1 : 1;
+      const double gain = reference::at(in[0], at) - reference::at(in[0], best);
+      if (largest ? gain > 0 : gain < 0) best = at;
+    }
+    const std::size_t to = reference::flat(in[0].shape, position);
+    out[0].values[to] = reference::at(in[0], best);
+    out[1].values[to] = static_cast<double>(best[along]);
+  });
+}
+const OpTest kCummaxTest = {
+    .samples = running_samples, .reference = running_reference<true>, .dtypes = reference::kEveryNumber};
+const OpTest kCumminTest = {
+    .samples = running_samples, .reference = running_reference<false>, .dtypes = reference::kEveryNumber};
+#endif
+
+}  // namespace
+
+constinit const OpDef kCummax = {
+    .name = "cummax",
+    .text = "The largest element so far along an axis, and its place.",
+    .outputs = 2,
+    .attributes = &kRunningAttributes,
+    .infer = infer_running,
+    .kernel = running_kernel<true>,
+    .saves = {.outputs = 0b10},
+    .vjp = running_vjp,
+    .test = CAPSTAN_OP_TEST(kCummaxTest),
+};
+constinit const OpDef kCummin = {
+    .name = "cummin",
+    .text = "The smallest element so far along an axis, and its place.",
+    .outputs = 2,
+    .attributes = &kRunningAttributes,
+    .infer = infer_running,
+    .kernel = running_kernel<false>,
+    .saves = {.outputs = 0b10},
+    .vjp = running_vjp,
+    .test = CAPSTAN_OP_TEST(kCumminTest),
+};
+
+Tensor cummax(Operand x, int axis, bool reverse) {
+  const RunningAttributes attributes{axis, reverse};
+  return apply_all(kCummax, std::span(&x, 1), &attributes)[0];
+}
+Tensor cummin(Operand x, int axis, bool reverse) {
+  const RunningAttributes attributes{axis, reverse};
+  return apply_all(kCummin, std::span(&x, 1), &attributes)[0];
+}
+
+}  // namespace capstan

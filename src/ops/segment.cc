@@ -1,0 +1,521 @@
+// Reductions by segments: rows with the same id.
+//
+// Rows are taken in their order, so repeated ids give the same bits in every run. The sorted kinds are the unsorted
+// ones after a check; they differ only in what stands in segments without rows.
+//
+// The cotangent of a factor is the product of the others in its segment. Division would fail at zeros, so the products
+// before and behind a row are two linear recurrences over the rows sorted by id, which have derivatives of every order.
+#include "capstan/ops/segment.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+#include "capstan/ops/array.h"
+#include "capstan/ops/math.h"
+#include "capstan/ops/reduce.h"
+#include "capstan/ops/sort.h"
+#include "src/core/allocator.h"
+#include "src/core/apply.h"
+#include "src/core/check.h"
+#include "src/core/op_test.h"
+#include "src/kernels/with_type.h"
+#include "src/ops/families.h"
+#include "src/ops/indices.h"
+#include "src/ops/reference.h"
+#include "src/ops/rows.h"
+#include "src/ops/segment.h"
+
+namespace capstan {
+
+namespace {
+
+struct SegmentAttributes {
+  std::int64_t num_segments = 0;
+};
+constexpr AttributeType kSegmentAttributes =
+    attribute_type<SegmentAttributes>({field<&SegmentAttributes::num_segments>("num_segments", true)});
+
+// --- Kernels ---
+
+// The type in which elements are joined.
+template <class T>
+using Wide = std::conditional_t<std::is_same_v<T, BFloat16>, float, T>;
+
+// Integers wrap around.
+struct SumStep {
+  template <class T>
+  static T identity() {
+    return T(0);
+  }
+  template <class T>
+  static T join(T a, T b) {
+    if constexpr (std::is_integral_v<T>)
+      return static_cast<T>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+    else
+      return a + b;
+  }
+};
+struct ProductStep {
+  template <class T>
+  static T identity() {
+    return T(1);
+  }
+  template <class T>
+  static T join(T a, T b) {
+    if constexpr (std::is_integral_v<T>)
+      return static_cast<T>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
+    else
+      return a * b;
+  }
+};
+struct MaximumStep {
+  template <class T>
+  static T identity() {
+    return std::numeric_limits<T>::lowest();
+  }
+  template <class T>
+  static T join(T a, T b) {
+    return b > a || b != b ? b : a;
+  }
+};
+struct MinimumStep {
+  template <class T>
+  static T identity() {
+    return std::numeric_limits<T>::max();
+  }
+  template <class T>
+  static T join(T a, T b) {
+    return b < a || b != b ? b : a;
+  }
+};
+
+void check_segments(std::string_view op, const TensorRef& x, const TensorRef& ids, std::int64_t count) {
+  CAPSTAN_CHECK(x.dtype() != DType::kBool, DTypeError, op, ": dtype bool is not supported",
+                arguments({{"x", x}, {"segment_ids", ids}}));
+  CAPSTAN_CHECK(ids.dtype() == DType::kInt32 || ids.dtype() == DType::kInt64, DTypeError, op,
+                ": segment_ids must be int32 or int64, not ", ids.dtype(), arguments({{"x", x}, {"segment_ids", ids}}));
+  CAPSTAN_CHECK(count >= 0, ValueError, op, ": num_segments is negative, ", count);
+  const Shape shape = x.shape();
+  const Shape leading = ids.shape();
+  bool fits = leading.rank() <= shape.rank();
+  for (int i = 0; fits && i < leading.rank(); ++i) fits = leading[i] == shape[i];
+  CAPSTAN_CHECK(fits, ShapeError, op, ": segment_ids ", leading, " are not the leading axes of ", shape,
+                arguments({{"x", x}, {"segment_ids", ids}}));
+  with_indices(ids, [&](const auto* data) {
+    for (std::int64_t i = 0; i < ids.size(); ++i) {
+      CAPSTAN_CHECK(data[i] < count, IndexError, op, ": id ", data[i], " at position ", i,
+                    " is not below num_segments, ", count);
+    }
+  });
+}
+
+void infer_segments(const Call& call, OutputSpecs& outputs) {
+  const TensorRef& x = call.input(0);
+  const std::int64_t count = call.attributes<SegmentAttributes>().num_segments;
+  check_segments(call.op.name, x, call.input(1), count);
+  Shape result{count};
+  for (int i = call.input(1).rank(); i < x.rank(); ++i) result.push_back(x.dim(i));
+  outputs.add(x.dtype(), result);
+}
+
+template <class Step>
+void run_segments(const Call& call, std::span<Tensor> outputs) {
+  const TensorRef& x = call.input(0);
+  const TensorRef& ids = call.input(1);
+  const std::int64_t rows = ids.size();
+  const std::int64_t width = rows == 0 ? 0 : x.size() / rows;
+  with_number_type(x.dtype(), [&]<class T>(T) {
+    using W = Wide<T>;
+    const T* in = x.data<T>();
+    T* out = mutable_data<T>(outputs[0]);
+    std::vector<W> wide;  // bfloat16 is joined in float32 and rounded once
+    W* joined = nullptr;
+    if constexpr (std::is_same_v<T, W>) {
+      joined = out;
+      std::fill_n(out, outputs[0].size(), Step::template identity<W>());
+    } else {
+      wide.assign(static_cast<std::size_t>(outputs[0].size()), Step::template identity<W>());
+      joined = wide.data();
+    }
+    with_indices(ids, [&](const auto* id) {
+      for (std::int64_t i = 0; i < rows; ++i) {
+        if (id[i] < 0) continue;
+        W* to = joined + id[i] * width;
+        for (std::int64_t j = 0; j < width; ++j) to[j] = Step::join(to[j], static_cast<W>(in[i * width + j]));
+      }
+    });
+    if constexpr (!std::is_same_v<T, W>) {
+      // The lowest float32 would round to an infinity.
+      const float largest = std::bit_cast<float>(std::uint32_t{0x7f7f0000});
+      std::transform(wide.begin(), wide.end(), out, [largest](W value) {
+        return T(std::abs(value) == std::numeric_limits<float>::max() ? std::copysign(largest, value) : value);
+      });
+    }
+  });
+}
+
+// --- Gradients ---
+
+// Rows of `segments` by id, in the shape of x; zeros for rows that were dropped. There is at least one segment.
+Tensor at_rows(const Tensor& segments, const Tensor& ids, const Tensor& x) {
+  Tensor kept = greater_equal(ids, 0);
+  for (int i = ids.rank(); i < x.rank(); ++i) kept = expand_dims(kept, i);
+  return where(kept, gather(segments, maximum(ids, 0)), 0.0);
+}
+
+void segment_sum_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
+  if (!call.needs(0)) return;
+  const Tensor& x = call.input(0);
+  const bool none = call.attributes<SegmentAttributes>().num_segments == 0;
+  cotangents[0] = none ? zeros_like(x) : at_rows(call.cotangent(), call.input(1), x);
+}
+
+// Everyone who holds the extremum of a segment has an equal share of its gradient.
+void segment_extremum_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
+  if (!call.needs(0)) return;
+  const Tensor& x = call.input(0);
+  const Tensor& ids = call.input(1);
+  const std::int64_t count = call.attributes<SegmentAttributes>().num_segments;
+  if (count == 0) {
+    cotangents[0] = zeros_like(x);
+    return;
+  }
+  const Tensor holds = cast(equal(x, at_rows(call.output(), ids, x)), x.dtype());
+  // Segments without rows have no holders; theirs is a share of nothing.
+  const Tensor holders = maximum(unsorted_segment_sum(holds, ids, count), 1);
+  cotangents[0] = multiply(at_rows(divide(call.cotangent(), holders), ids, x), holds);
+}
+
+// [n, 1] in the dtype of the rows: 1 where a row has another id than its neighbour before it (behind it if `behind`).
+Tensor run_ends(const Tensor& ids, bool behind, DType dtype) {
+  const std::int64_t n = ids.size();
+  const Tensor changes = not_equal(slice(ids, {1}, {n - 1}), slice(ids, {0}, {n - 1}));
+  const Tensor end = ones({1}, DType::kBool);
+  return reshape(cast(behind ? concat({changes, end}, 0) : concat({end, changes}, 0), dtype), {n, 1});
+}
+
+// For each row the product of those before it (behind it if `behind`) in its run of equal ids; 1 for the first.
+Tensor product_before(const Tensor& rows, const Tensor& ids, bool behind) {
+  const std::int64_t n = rows.dim(0);
+  const Tensor first = run_ends(ids, behind, rows.dtype());
+  // The row before, with any number before the very first, which starts a run and so is multiplied by 0.
+  const Tensor inner = slice(rows, {behind ? 1 : 0, 0}, {n - 1, -1});
+  const Tensor one = ones({1, rows.dim(1)}, rows.dtype());
+  const Tensor previous = behind ? concat({inner, one}, 0) : concat({one, inner}, 0);
+  const Tensor factors = where(cast(first, DType::kBool), 0.0, previous);
+  return linear_recurrence(factors, broadcast_to(first, rows.shape()), 0, behind);
+}
+
+void segment_product_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
+  if (!call.needs(0)) return;
+  const Tensor& x = call.input(0);
+  if (x.size() == 0 || call.attributes<SegmentAttributes>().num_segments == 0) {
+    cotangents[0] = zeros_like(x);
+    return;
+  }
+  const Tensor ids = reshape(call.input(1), {-1});
+  const Tensor order = argsort(ids);
+  const Tensor sorted_ids = gather(ids, order);
+  const Tensor rows = take_rows(reshape(x, {ids.size(), x.size() / ids.size()}), order);
+  const Tensor others = multiply(product_before(rows, sorted_ids, false), product_before(rows, sorted_ids, true));
+  const Tensor in_place = reshape_like(take_rows(others, argsort(order)), x);
+  cotangents[0] = multiply(at_rows(call.cotangent(), call.input(1), x), in_place);
+}
+
+// --- Samples and references ---
+
+#if CAPSTAN_TESTING
+SampleInput ids_input(const Shape& shape, std::vector<double> values, DType dtype = DType::kInt32) {
+  return {.shape = shape, .values = std::move(values), .dtype = dtype, .differentiable = false};
+}
+
+std::vector<OpSample> unsorted_samples() {
+  return {
+      {.inputs = {{.shape = {5, 2}}, ids_input({5}, {0, 2, 0, -1, 3})}, .attributes = {{"num_segments", 5}}},
+      {.inputs = {{.shape = {4}}, ids_input({4}, {1, 1, 1, 0}, DType::kInt64)}, .attributes = {{"num_segments", 2}}},
+      {.inputs = {{.shape = {2, 3, 2}}, ids_input({2, 3}, {0, 1, 2, 2, 1, 0})}, .attributes = {{"num_segments", 3}}},
+      {.inputs = {{.shape = {0, 2}}, ids_input({0}, {})}, .attributes = {{"num_segments", 2}}},
+      {.inputs = {{.shape = {2}}, ids_input({2}, {0, 2})},
+       .attributes = {{"num_segments", 2}},
+       .error = "id 2 at position 1 is not below num_segments, 2"},
+      {.inputs = {{.shape = {2}}, ids_input({3}, {0, 0, 1})},
+       .attributes = {{"num_segments", 2}},
+       .error = "are not the leading axes of"},
+      {.inputs = {{.shape = {1}}, ids_input({1}, {0})},
+       .attributes = {{"num_segments", -1}},
+       .error = "num_segments is negative, -1"}};
+}
+// Zeros make the products behind the second derivative matter.
+std::vector<OpSample> product_samples() {
+  std::vector<OpSample> samples = unsorted_samples();
+  samples.push_back({.inputs = {{.shape = {6}, .values = {2, 0, 3, 0, 0, 1}}, ids_input({6}, {0, 0, 1, 2, 2, 0})},
+                     .attributes = {{"num_segments", 4}}});
+  return samples;
+}
+std::vector<OpSample> sorted_samples() {
+  return {{.inputs = {{.shape = {5, 2}}, ids_input({5}, {0, 0, 2, 2, 3})}},
+          {.inputs = {{.shape = {3}}, ids_input({3}, {1, 1, 1}, DType::kInt64)}},
+          {.inputs = {{.shape = {0, 2}}, ids_input({0}, {})}},
+          {.inputs = {{.shape = {3}}, ids_input({3}, {1, 0, 1})}, .error = "ids go down from 1 to 0 at position 1"},
+          {.inputs = {{.shape = {2}}, ids_input({2}, {-1, 0})}, .error = "the first id is negative, -1"},
+          {.inputs = {{.shape = {3}}, ids_input({2}, {0, 1})}, .error = "must be one for each of the rows"}};
+}
+
+enum class Reduction { kSum, kMean, kSqrtN, kProduct, kMaximum, kMinimum };
+
+template <Reduction reduction>
+double reduce(const std::vector<double>& group) {
+  const auto n = static_cast<double>(group.size());
+  double sum = 0;
+  double product = 1;
+  for (double x : group) {
+    sum += x;
+    product *= x;
+  }
+  switch (reduction) {
+    case Reduction::kSum:
+      return sum;
+    case Reduction::kMean:
+      return group.empty() ? 0 : sum / n;
+    case Reduction::kSqrtN:
+      return group.empty() ? 0 : sum / std::sqrt(n);
+    case Reduction::kProduct:
+      return product;
+    case Reduction::kMaximum:
+      return *std::max_element(group.begin(), group.end());
+    case Reduction::kMinimum:
+      return *std::min_element(group.begin(), group.end());
+  }
+  return 0;
+}
+
+// What stands in a segment without rows depends on the dtype and is tested in segment_test.cc; samples have none.
+template <Reduction reduction, bool sorted>
+void segment_reference(const std::vector<ReferenceTensor>& in, const AttributeMap& attributes,
+                       std::vector<ReferenceTensor>& out) {
+  double last = -1;
+  for (double id : in[1].values) last = std::max(last, id);
+  const std::int64_t count = sorted ? static_cast<std::int64_t>(last) + 1 : attributes.at("num_segments").integer;
+  Shape shape{count};
+  for (int i = in[1].shape.rank(); i < in[0].shape.rank(); ++i) shape.push_back(in[0].shape[i]);
+  const auto width = static_cast<std::size_t>(count == 0 ? 0 : shape.size() / count);
+  std::vector<std::vector<double>> groups(static_cast<std::size_t>(shape.size()));
+  for (std::size_t i = 0; i < in[1].values.size(); ++i) {
+    if (in[1].values[i] < 0) continue;
+    for (std::size_t j = 0; j < width; ++j) {
+      groups[static_cast<std::size_t>(in[1].values[i]) * width + j].push_back(in[0].values[i * width + j]);
+    }
+  }
+  out = {{in[0].dtype, shape, {}}};
+  for (const std::vector<double>& group : groups) {
+    const bool extremum = reduction == Reduction::kMaximum || reduction == Reduction::kMinimum;
+    out[0].values.push_back(extremum && group.empty() ? 0 : reduce<reduction>(group));
+  }
+}
+
+// Extrema of segments that all have rows.
+std::vector<OpSample> extremum_samples() {
+  std::vector<OpSample> samples = unsorted_samples();
+  std::erase_if(samples, [](const OpSample& sample) {
+    return sample.error.empty() && (sample.inputs[0].shape == Shape{5, 2} || sample.inputs[0].shape == Shape{0, 2});
+  });
+  return samples;
+}
+
+template <Reduction reduction>
+const OpTest kUnsortedTest = {.samples = reduction == Reduction::kProduct ? product_samples
+                                         : reduction == Reduction::kMaximum || reduction == Reduction::kMinimum
+                                             ? extremum_samples
+                                             : unsorted_samples,
+                              .reference = segment_reference<reduction, false>};
+template <Reduction reduction>
+const OpTest kSortedTest = {.samples = sorted_samples, .reference = segment_reference<reduction, true>};
+#endif
+
+// --- The ops ---
+
+template <Tensor (*kFunction)(Operand, Operand, std::int64_t)>
+void compose_unsorted(std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
+  outputs.push_back(kFunction(inputs[0], inputs[1], static_cast<const SegmentAttributes*>(attributes)->num_segments));
+}
+template <Tensor (*kFunction)(Operand, Operand)>
+void compose_sorted(std::span<const Operand> inputs, const void*, std::vector<Tensor>& outputs) {
+  outputs.push_back(kFunction(inputs[0], inputs[1]));
+}
+
+template <class Step>
+constexpr OpDef unsorted_op(std::string_view name, std::string_view text, Saves saves, Vjp vjp, const OpTest* test) {
+  return {.name = name,
+          .text = text,
+          .flags = kTakesAnyDTypes,
+          .arity = 2,
+          .input_names = "x, segment_ids",
+          .attributes = &kSegmentAttributes,
+          .infer = infer_segments,
+          .kernel = run_segments<Step>,
+          .saves = saves,
+          .vjp = vjp,
+          .test = test};
+}
+constexpr OpDef unsorted_composite(std::string_view name, std::string_view text, Compose compose, const OpTest* test) {
+  return {.name = name,
+          .text = text,
+          .kind = OpKind::kComposite,
+          .arity = 2,
+          .input_names = "x, segment_ids",
+          .attributes = &kSegmentAttributes,
+          .compose = compose,
+          .test = test};
+}
+constexpr OpDef sorted_op(std::string_view name, std::string_view text, Compose compose, const OpTest* test) {
+  return {.name = name,
+          .text = text,
+          .kind = OpKind::kComposite,
+          .arity = 2,
+          .input_names = "x, segment_ids",
+          .compose = compose,
+          .test = test};
+}
+
+constexpr OpDef kUnsortedSegmentSum =
+    unsorted_op<SumStep>("unsorted_segment_sum", "Sums of the rows with the same id; negative ids are dropped.",
+                         {.inputs = 0b10}, segment_sum_vjp, CAPSTAN_OP_TEST(kUnsortedTest<Reduction::kSum>));
+constexpr OpDef kUnsortedSegmentProd = unsorted_op<ProductStep>(
+    "unsorted_segment_prod", "Products of the rows with the same id; negative ids are dropped.", {.inputs = 0b11},
+    segment_product_vjp, CAPSTAN_OP_TEST(kUnsortedTest<Reduction::kProduct>));
+constexpr OpDef kUnsortedSegmentMax = unsorted_op<MaximumStep>(
+    "unsorted_segment_max", "The largest elements of the rows with the same id; negative ids are dropped.",
+    {.inputs = 0b11, .outputs = 0b1}, segment_extremum_vjp, CAPSTAN_OP_TEST(kUnsortedTest<Reduction::kMaximum>));
+constexpr OpDef kUnsortedSegmentMin = unsorted_op<MinimumStep>(
+    "unsorted_segment_min", "The smallest elements of the rows with the same id; negative ids are dropped.",
+    {.inputs = 0b11, .outputs = 0b1}, segment_extremum_vjp, CAPSTAN_OP_TEST(kUnsortedTest<Reduction::kMinimum>));
+constexpr OpDef kUnsortedSegmentMean =
+    unsorted_composite("unsorted_segment_mean", "Means of the rows with the same id; segments without rows are 0.",
+                       compose_unsorted<unsorted_segment_mean>, CAPSTAN_OP_TEST(kUnsortedTest<Reduction::kMean>));
+constexpr OpDef kUnsortedSegmentSqrtN = unsorted_composite(
+    "unsorted_segment_sqrt_n", "Sums of the rows with the same id, divided by the square root of their number.",
+    compose_unsorted<unsorted_segment_sqrt_n>, CAPSTAN_OP_TEST(kUnsortedTest<Reduction::kSqrtN>));
+constexpr OpDef kSegmentSum = sorted_op("segment_sum", "Sums of the rows with the same id; ids never go down.",
+                                        compose_sorted<segment_sum>, CAPSTAN_OP_TEST(kSortedTest<Reduction::kSum>));
+constexpr OpDef kSegmentMean = sorted_op("segment_mean", "Means of the rows with the same id; ids never go down.",
+                                         compose_sorted<segment_mean>, CAPSTAN_OP_TEST(kSortedTest<Reduction::kMean>));
+constexpr OpDef kSegmentProd =
+    sorted_op("segment_prod", "Products of the rows with the same id; ids never go down.", compose_sorted<segment_prod>,
+              CAPSTAN_OP_TEST(kSortedTest<Reduction::kProduct>));
+constexpr OpDef kSegmentMax =
+    sorted_op("segment_max", "The largest elements of the rows with the same id; ids never go down.",
+              compose_sorted<segment_max>, CAPSTAN_OP_TEST(kSortedTest<Reduction::kMaximum>));
+constexpr OpDef kSegmentMin =
+    sorted_op("segment_min", "The smallest elements of the rows with the same id; ids never go down.",
+              compose_sorted<segment_min>, CAPSTAN_OP_TEST(kSortedTest<Reduction::kMinimum>));
+
+Tensor apply_unsorted(const OpDef& op, Operand x, Operand ids, std::int64_t num_segments) {
+  const SegmentAttributes attributes{num_segments};
+  return apply(op, x, ids, &attributes);
+}
+
+// How many rows each segment has, at least 1, with axes of length 1 up to the rank of the result.
+Tensor row_counts(const Tensor& x, const Tensor& ids, std::int64_t num_segments) {
+  Tensor counts = maximum(unsorted_segment_sum(ones(ids.shape(), x.dtype()), ids, num_segments), 1);
+  for (int i = ids.rank(); i < x.rank(); ++i) counts = expand_dims(counts, i - ids.rank() + 1);
+  return counts;
+}
+
+// The number of segments that sorted ids ask for.
+std::int64_t sorted_count(std::string_view op, const Tensor& x, const Tensor& ids) {
+  CAPSTAN_CHECK(ids.dtype() == DType::kInt32 || ids.dtype() == DType::kInt64, DTypeError, op,
+                ": segment_ids must be int32 or int64, not ", ids.dtype(), arguments({{"x", x}, {"segment_ids", ids}}));
+  CAPSTAN_CHECK(ids.rank() == 1 && x.rank() > 0 && ids.dim(0) == x.dim(0), ShapeError, op, ": segment_ids ",
+                ids.shape(), " must be one for each of the rows of ", x.shape(),
+                arguments({{"x", x}, {"segment_ids", ids}}));
+  std::int64_t last = -1;
+  with_indices(ids, [&](const auto* id) {
+    for (std::int64_t i = 0; i < ids.size(); ++i) {
+      CAPSTAN_CHECK(i > 0 || id[i] >= 0, ValueError, op, ": the first id is negative, ", id[i]);
+      CAPSTAN_CHECK(id[i] >= last, ValueError, op, ": ids go down from ", last, " to ", id[i], " at position ", i);
+      last = id[i];
+    }
+  });
+  CAPSTAN_CHECK(last < UINT32_MAX - 1, ShapeError, op, ": id ", last, " asks for more segments than a tensor can have");
+  return last + 1;
+}
+
+// Extrema of sorted ids are 0 in segments without rows.
+Tensor sorted_extremum(const OpDef& op, std::string_view name, Operand x, Operand segment_ids) {
+  const Tensor value = to_tensor(x);
+  const Tensor ids = to_tensor(segment_ids);
+  const std::int64_t count = sorted_count(name, value, ids);
+  check_segments(name, value, ids, count);
+  const Tensor found = apply_unsorted(op, value, ids, count);
+  Tensor empty = equal(unsorted_segment_sum(ones(ids.shape(), DType::kInt32), ids, count), 0);
+  for (int i = 1; i < value.rank(); ++i) empty = expand_dims(empty, i);
+  return where(empty, 0, found);
+}
+
+template <class Function>
+Tensor sorted_sums(std::string_view name, Operand x, Operand segment_ids, const Function& function) {
+  const Tensor value = to_tensor(x);
+  const Tensor ids = to_tensor(segment_ids);
+  const std::int64_t count = sorted_count(name, value, ids);
+  check_segments(name, value, ids, count);
+  return function(value, ids, count);
+}
+
+}  // namespace
+
+Tensor unsorted_segment_sum(Operand x, Operand segment_ids, std::int64_t num_segments) {
+  return apply_unsorted(kUnsortedSegmentSum, x, segment_ids, num_segments);
+}
+Tensor unsorted_segment_prod(Operand x, Operand segment_ids, std::int64_t num_segments) {
+  return apply_unsorted(kUnsortedSegmentProd, x, segment_ids, num_segments);
+}
+Tensor unsorted_segment_max(Operand x, Operand segment_ids, std::int64_t num_segments) {
+  return apply_unsorted(kUnsortedSegmentMax, x, segment_ids, num_segments);
+}
+Tensor unsorted_segment_min(Operand x, Operand segment_ids, std::int64_t num_segments) {
+  return apply_unsorted(kUnsortedSegmentMin, x, segment_ids, num_segments);
+}
+Tensor unsorted_segment_mean(Operand x, Operand segment_ids, std::int64_t num_segments) {
+  const Tensor value = to_tensor(x);
+  const Tensor ids = to_tensor(segment_ids);
+  check_segments("unsorted_segment_mean", value, ids, num_segments);
+  return divide(unsorted_segment_sum(value, ids, num_segments), row_counts(value, ids, num_segments));
+}
+Tensor unsorted_segment_sqrt_n(Operand x, Operand segment_ids, std::int64_t num_segments) {
+  const Tensor value = to_tensor(x);
+  const Tensor ids = to_tensor(segment_ids);
+  check_segments("unsorted_segment_sqrt_n", value, ids, num_segments);
+  CAPSTAN_CHECK(is_floating(value.dtype()), DTypeError, "unsorted_segment_sqrt_n: dtype ", value.dtype(),
+                " is not supported", arguments({{"x", value}}));
+  return divide(unsorted_segment_sum(value, ids, num_segments), sqrt(row_counts(value, ids, num_segments)));
+}
+
+Tensor segment_sum(Operand x, Operand segment_ids) {
+  return sorted_sums("segment_sum", x, segment_ids, unsorted_segment_sum);
+}
+Tensor segment_mean(Operand x, Operand segment_ids) {
+  return sorted_sums("segment_mean", x, segment_ids, unsorted_segment_mean);
+}
+Tensor segment_prod(Operand x, Operand segment_ids) {
+  return sorted_sums("segment_prod", x, segment_ids, unsorted_segment_prod);
+}
+Tensor segment_max(Operand x, Operand segment_ids) {
+  return sorted_extremum(kUnsortedSegmentMax, "segment_max", x, segment_ids);
+}
+Tensor segment_min(Operand x, Operand segment_ids) {
+  return sorted_extremum(kUnsortedSegmentMin, "segment_min", x, segment_ids);
+}
+
+OpFamily segment_ops() {
+  static constexpr const OpDef* ops[] = {
+      &kUnsortedSegmentSum, &kUnsortedSegmentMean, &kUnsortedSegmentSqrtN, &kUnsortedSegmentProd, &kUnsortedSegmentMax,
+      &kUnsortedSegmentMin, &kSegmentSum,          &kSegmentMean,          &kSegmentProd,         &kSegmentMax,
+      &kSegmentMin,         &kDynamicPartition,    &kDynamicStitch};
+  return ops;
+}
+
+}  // namespace capstan

@@ -1,0 +1,478 @@
+// Order along an axis.
+//
+// A sort moves elements and computes nothing, so its gradient is the same move backwards: the rule finds the order
+// again, which costs a sort but no memory while the tape waits. top_k keeps the positions that it has found anyway.
+#include <cmath>
+
+#include "capstan/ops/array.h"
+#include "capstan/ops/math.h"
+#include "capstan/ops/sort.h"
+#include "src/core/allocator.h"
+#include "src/core/apply.h"
+#include "src/core/check.h"
+#include "src/core/op_test.h"
+#include "src/kernels/sort.h"
+#include "src/kernels/with_type.h"
+#include "src/ops/axes.h"
+#include "src/ops/families.h"
+#include "src/ops/indices.h"
+#include "src/ops/reference.h"
+#include "src/ops/rows.h"
+#include "src/ops/sort.h"
+
+namespace capstan {
+
+namespace {
+
+// --- sort, argsort ---
+
+struct SortAttributes {
+  std::int64_t axis = -1;
+  Text direction;
+};
+constexpr AttributeType kSortAttributes = attribute_type<SortAttributes>(
+    {field<&SortAttributes::axis>("axis"), field<&SortAttributes::direction>("direction")});
+
+// argsort takes `stable` as well, and always is.
+struct ArgsortAttributes {
+  std::int64_t axis = -1;
+  Text direction;
+  bool stable = true;
+};
+constexpr AttributeType kArgsortAttributes = attribute_type<ArgsortAttributes>(
+    {field<&ArgsortAttributes::axis>("axis"), field<&ArgsortAttributes::direction>("direction"),
+     field<&ArgsortAttributes::stable>("stable")});
+
+bool is_descending(std::string_view op, const Text& direction) {
+  const std::string_view name = direction.text == nullptr ? "ASCENDING" : direction.view();
+  CAPSTAN_CHECK(name == "ASCENDING" || name == "DESCENDING", ValueError, op,
+                ": direction must be ASCENDING or DESCENDING, not ", name);
+  return name == "DESCENDING";
+}
+
+SortView view_along(const Shape& shape, int axis) {
+  return {product(shape, 0, axis), shape[axis], product(shape, axis + 1, shape.rank())};
+}
+
+// Positions are int32.
+void check_length(std::string_view op, std::int64_t length) {
+  CAPSTAN_CHECK(length <= INT32_MAX, ShapeError, op, ": ", length, " elements in a row are more than ", INT32_MAX);
+}
+
+void infer_sort(const Call& call, OutputSpecs& outputs) {
+  const TensorRef& x = call.input(0);
+  const auto& attributes = call.attributes<SortAttributes>();
+  is_descending("sort", attributes.direction);
+  normalize_axis("sort", attributes.axis, x.rank());
+  outputs.add(x.dtype(), x.shape());
+}
+
+void sort_kernel(const Call& call, std::span<Tensor> outputs) {
+  const TensorRef& x = call.input(0);
+  const auto& attributes = call.attributes<SortAttributes>();
+  sort_rows(x.dtype(), view_along(x.shape(), normalize_axis("sort", attributes.axis, x.rank())),
+            is_descending("sort", attributes.direction), x.raw_data(), mutable_raw_data(outputs[0]));
+}
+
+void sort_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
+  if (!call.needs(0)) return;
+  const auto& attributes = call.attributes<SortAttributes>();
+  const Tensor& x = call.input(0);
+  const Tensor& g = call.cotangent();
+  if (x.size() == 0) {
+    cotangents[0] = g;
+    return;
+  }
+  const int axis = normalize_axis("sort", attributes.axis, x.rank());
+  const Tensor order =
+      argsort(rows_along(x, axis), -1,
+              attributes.direction.text == nullptr ? std::string_view("ASCENDING") : attributes.direction.view());
+  cotangents[0] = rows_back(take_in_rows(rows_along(g, axis), argsort(order)), x.shape(), axis);
+}
+
+void infer_argsort(const Call& call, OutputSpecs& outputs) {
+  const TensorRef& x = call.input(0);
+  const auto& attributes = call.attributes<ArgsortAttributes>();
+  is_descending("argsort", attributes.direction);
+  check_length("argsort", x.dim(normalize_axis("argsort", attributes.axis, x.rank())));
+  outputs.add(DType::kInt32, x.shape());
+}
+
+void argsort_kernel(const Call& call, std::span<Tensor> outputs) {
+  const TensorRef& x = call.input(0);
+  const auto& attributes = call.attributes<ArgsortAttributes>();
+  argsort_rows(x.dtype(), view_along(x.shape(), normalize_axis("argsort", attributes.axis, x.rank())),
+               is_descending("argsort", attributes.direction), x.raw_data(), mutable_data<std::int32_t>(outputs[0]));
+}
+
+// --- top_k, in_top_k ---
+
+struct TopKAttributes {
+  std::int64_t k = 1;
+  bool sorted = true;  // the result is sorted in any case
+};
+constexpr AttributeType kTopKAttributes =
+    attribute_type<TopKAttributes>({field<&TopKAttributes::k>("k"), field<&TopKAttributes::sorted>("sorted")});
+
+void infer_top_k(const Call& call, OutputSpecs& outputs) {
+  const TensorRef& x = call.input(0);
+  const std::int64_t k = call.attributes<TopKAttributes>().k;
+  CAPSTAN_CHECK(x.rank() > 0, ShapeError, "top_k: a scalar has no elements to choose from", arguments({{"x", x}}));
+  CAPSTAN_CHECK(k >= 0 && k <= x.dim(-1), ValueError, "top_k: k is ", k, ", the last axis has ", x.dim(-1), " elements",
+                arguments({{"x", x}}));
+  check_length("top_k", x.dim(-1));
+  Shape shape = x.shape();
+  shape.set(-1, k);
+  outputs.add(x.dtype(), shape);
+  outputs.add(DType::kInt32, shape);
+}
+
+void top_k_kernel(const Call& call, std::span<Tensor> outputs) {
+  const TensorRef& x = call.input(0);
+  const std::int64_t n = x.dim(-1);
+  top_k_rows(x.dtype(), n == 0 ? 0 : x.size() / n, n, call.attributes<TopKAttributes>().k, x.raw_data(),
+             mutable_raw_data(outputs[0]), mutable_data<std::int32_t>(outputs[1]));
+}
+
+void top_k_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
+  if (!call.needs(0)) return;
+  const Tensor& x = call.input(0);
+  const std::int64_t k = call.attributes<TopKAttributes>().k;
+  if (k == 0 || x.size() == 0) {
+    cotangents[0] = zeros_like(x);
+    return;
+  }
+  const std::int64_t n = x.dim(-1);
+  const std::int64_t rows = x.size() / n;
+  const Tensor columns = cast(reshape(call.output(1), {rows, k}), DType::kInt64);
+  const Tensor first = reshape(cast(range(static_cast<long>(rows)), DType::kInt64), {rows, 1});
+  const Tensor places = stack({broadcast_to(first, {rows, k}), columns}, 2);
+  cotangents[0] = reshape_like(scatter_nd(places, reshape(call.cotangent(), {rows, k}), {rows, n}), x);
+}
+
+struct InTopKAttributes {
+  std::int64_t k = 1;
+};
+constexpr AttributeType kInTopKAttributes = attribute_type<InTopKAttributes>({field<&InTopKAttributes::k>("k", true)});
+
+void infer_in_top_k(const Call& call, OutputSpecs& outputs) {
+  const TensorRef& targets = call.input(0);
+  const TensorRef& predictions = call.input(1);
+  CAPSTAN_CHECK(targets.dtype() == DType::kInt32 || targets.dtype() == DType::kInt64, DTypeError,
+                "in_top_k: targets must be int32 or int64, not ", targets.dtype(),
+                arguments({{"targets", targets}, {"predictions", predictions}}));
+  CAPSTAN_CHECK(is_floating(predictions.dtype()), DTypeError, "in_top_k: dtype ", predictions.dtype(),
+                " is not supported", arguments({{"targets", targets}, {"predictions", predictions}}));
+  CAPSTAN_CHECK(targets.rank() == 1 && predictions.rank() == 2 && targets.dim(0) == predictions.dim(0), ShapeError,
+                "in_top_k: targets ", targets.shape(), " and predictions ", predictions.shape(),
+                " must be [batch] and [batch, classes]",
+                arguments({{"targets", targets}, {"predictions", predictions}}));
+  outputs.add(DType::kBool, targets.shape());
+}
+
+template <class T>
+bool is_in_top_k(const T* row, std::int64_t classes, std::int64_t target, std::int64_t k) {
+  if (target < 0 || target >= classes) return false;
+  std::int64_t larger = 0;
+  for (std::int64_t i = 0; i < classes; ++i) {
+    if (!std::isfinite(static_cast<double>(row[i]))) return false;
+    larger += static_cast<double>(row[i]) > static_cast<double>(row[target]);
+  }
+  return larger < k;
+}
+
+void in_top_k_kernel(const Call& call, std::span<Tensor> outputs) {
+  const TensorRef& predictions = call.input(1);
+  const std::int64_t classes = predictions.dim(1);
+  const std::int64_t k = call.attributes<InTopKAttributes>().k;
+  auto* out = mutable_data<bool>(outputs[0]);
+  with_number_type(predictions.dtype(), [&]<class T>(T) {
+    const T* rows = predictions.data<T>();
+    with_indices(call.input(0), [&](const auto* targets) {
+      for (std::int64_t i = 0; i < outputs[0].size(); ++i) {
+        out[i] = is_in_top_k(rows + i * classes, classes, targets[i], k);
+      }
+    });
+  });
+}
+
+// --- searchsorted ---
+
+struct SearchAttributes {
+  Text side;
+  DType out_type = DType::kInt32;
+};
+constexpr AttributeType kSearchAttributes = attribute_type<SearchAttributes>(
+    {field<&SearchAttributes::side>("side"), field<&SearchAttributes::out_type>("out_type")});
+
+bool is_right(const Text& side) {
+  const std::string_view name = side.text == nullptr ? "left" : side.view();
+  CAPSTAN_CHECK(name == "left" || name == "right", ValueError, "searchsorted: side must be left or right, not ", name);
+  return name == "right";
+}
+
+void infer_searchsorted(const Call& call, OutputSpecs& outputs) {
+  const TensorRef& sorted = call.input(0);
+  const TensorRef& values = call.input(1);
+  const auto& attributes = call.attributes<SearchAttributes>();
+  is_right(attributes.side);
+  CAPSTAN_CHECK(attributes.out_type == DType::kInt32 || attributes.out_type == DType::kInt64, DTypeError,
+                "searchsorted: out_type must be int32 or int64, not ", attributes.out_type);
+  bool fits = sorted.rank() > 0 && sorted.rank() == values.rank();
+  for (int i = 0; fits && i + 1 < sorted.rank(); ++i) fits = sorted.dim(i) == values.dim(i);
+  CAPSTAN_CHECK(fits, ShapeError, "searchsorted: leading axes differ, ", sorted.shape(), " and ", values.shape(),
+                arguments({{"sorted_sequence", sorted}, {"values", values}}));
+  check_length("searchsorted", sorted.dim(-1));
+  outputs.add(attributes.out_type, values.shape());
+}
+
+void searchsorted_kernel(const Call& call, std::span<Tensor> outputs) {
+  const TensorRef& sorted = call.input(0);
+  const TensorRef& values = call.input(1);
+  const Tensor& out = outputs[0];
+  const std::int64_t m = values.dim(-1);
+  if (out.size() == 0) return;
+  const Tensor narrow = out.dtype() == DType::kInt32 ? out : new_tensor(DType::kInt32, values.shape());
+  search_rows(sorted.dtype(), values.size() / m, sorted.dim(-1), m, is_right(call.attributes<SearchAttributes>().side),
+              sorted.raw_data(), values.raw_data(), mutable_data<std::int32_t>(narrow));
+  if (out.dtype() == DType::kInt64) {
+    const auto* from = narrow.data<std::int32_t>();
+    std::copy(from, from + narrow.size(), mutable_data<std::int64_t>(out));
+  }
+}
+
+// --- Samples and references ---
+
+#if CAPSTAN_TESTING
+using reference::Position;
+using Inputs = std::vector<ReferenceTensor>;
+using Outputs = std::vector<ReferenceTensor>;
+
+SampleInput index_input(const Shape& shape, std::vector<double> values, DType dtype = DType::kInt32) {
+  return {.shape = shape, .values = std::move(values), .dtype = dtype, .differentiable = false};
+}
+
+std::vector<OpSample> sort_samples() {
+  std::vector<double> apart;  // far enough from each other for differences
+  for (int i = 0; i < 600; ++i) apart.push_back(i * 371 % 601);
+  return {{.inputs = {{.shape = {5}}}},
+          {.inputs = {{.shape = {2, 7}}}, .attributes = {{"direction", "DESCENDING"}}},
+          {.inputs = {{.shape = {3, 4, 2}}}, .attributes = {{"axis", 1}}},
+          {.inputs = {{.shape = {300, 2}, .values = apart}}, .attributes = {{"axis", 0}, {"direction", "DESCENDING"}}},
+          {.inputs = {{.shape = {2, 0}}}},
+          {.inputs = {{.shape = {1}}}, .attributes = {{"axis", 0}}},
+          {.inputs = {{.shape = {2}}}, .attributes = {{"direction", "UP"}}, .error = "not UP"},
+          {.inputs = {{.shape = {2}}}, .attributes = {{"axis", 1}}, .error = "axis 1 is out of range for rank 1"},
+          {.inputs = {{.shape = {}}}, .error = "axis -1 is out of range for rank 0"}};
+}
+
+// Where the elements of a sorted tensor come from, as positions along the axis.
+ReferenceTensor order_of(const ReferenceTensor& x, const AttributeMap& attributes) {
+  const int rank = x.shape.rank();
+  std::int64_t axis = reference::integer(attributes, "axis", -1);
+  if (axis < 0) axis += rank;
+  const auto along = static_cast<std::size_t>(axis);
+  const bool descending = reference::has(attributes, "direction") && attributes.at("direction").text == "DESCENDING";
+  ReferenceTensor order{DType::kInt32, x.shape, std::vector<double>(x.values.size())};
+  reference::for_each(x.shape, [&](const Position& position) {
+    const double mine = reference::at(x, position);
+    std::int64_t before = 0;
+    Position other = position;
+    for (std::int64_t i = 0; i < x.shape[static_cast<int>(axis)]; ++i) {
+      other[along] = i;
+      const double value = reference::at(x, other);
+      before += value != mine ? (value < mine) != descending : i < position[along];
+    }
+    other[along] = before;
+    order.values[reference::flat(x.shape, other)] = static_cast<double>(position[along]);
+  });
+  return order;
+}
+void argsort_reference(const Inputs& in, const AttributeMap& attributes, Outputs& out) {
+  out = {order_of(in[0], attributes)};
+}
+void sort_reference(const Inputs& in, const AttributeMap& attributes, Outputs& out) {
+  const ReferenceTensor order = order_of(in[0], attributes);
+  std::int64_t axis = reference::integer(attributes, "axis", -1);
+  if (axis < 0) axis += in[0].shape.rank();
+  out = {reference::build(in[0].dtype, in[0].shape, [&](Position position) {
+    position[static_cast<std::size_t>(axis)] = static_cast<std::int64_t>(reference::at(order, position));
+    return reference::at(in[0], position);
+  })};
+}
+const OpTest kSortTest = {.samples = sort_samples, .reference = sort_reference, .dtypes = reference::kEveryDType};
+const OpTest kArgsortTest = {.samples = sort_samples, .reference = argsort_reference, .dtypes = reference::kEveryDType};
+
+std::vector<OpSample> top_k_samples() {
+  return {{.inputs = {{.shape = {5}}}, .attributes = {{"k", 2}}},
+          {.inputs = {{.shape = {2, 3, 4}}}, .attributes = {{"k", 4}}},
+          {.inputs = {{.shape = {2, 40}}}, .attributes = {{"k", 3}, {"sorted", false}}},
+          {.inputs = {{.shape = {3}}}},
+          {.inputs = {{.shape = {3}}}, .attributes = {{"k", 0}}},
+          {.inputs = {{.shape = {0, 3}}}, .attributes = {{"k", 2}}},
+          {.inputs = {{.shape = {3}}}, .attributes = {{"k", 4}}, .error = "k is 4, the last axis has 3"},
+          {.inputs = {{.shape = {3}}}, .attributes = {{"k", -1}}, .error = "k is -1"},
+          {.inputs = {{.shape = {}}}, .error = "a scalar has no elements"}};
+}
+void top_k_reference(const Inputs& in, const AttributeMap& attributes, Outputs& out) {
+  const ReferenceTensor order = order_of(in[0], {{"direction", "DESCENDING"}});
+  Shape shape = in[0].shape;
+  shape.set(-1, reference::integer(attributes, "k", 1));
+  const auto place = [&](const Position& position) { return reference::at(order, position); };
+  out = {reference::build(in[0].dtype, shape,
+                          [&](Position position) {
+                            position.back() = static_cast<std::int64_t>(place(position));
+                            return reference::at(in[0], position);
+                          }),
+         reference::build(DType::kInt32, shape, place)};
+}
+const OpTest kTopKTest = {.samples = top_k_samples, .reference = top_k_reference, .dtypes = reference::kEveryNumber};
+
+std::vector<OpSample> in_top_k_samples() {
+  const SampleInput rows = {.shape = {3, 3}, .values = {0.1, 0.9, 0.3, 0.5, 0.2, 0.5, 1, 2, 3}};
+  return {{.inputs = {index_input({3}, {0, 2, 1}), rows}, .attributes = {{"k", 1}}},
+          {.inputs = {index_input({3}, {2, 1, 3}, DType::kInt64), rows}, .attributes = {{"k", 2}}},
+          {.inputs = {index_input({0}, {}), {.shape = {0, 3}}}, .attributes = {{"k", 2}}},
+          {.inputs = {index_input({2}, {0, 0}), rows}, .attributes = {{"k", 1}}, .error = "must be [batch] and"},
+          {.inputs = {index_input({3}, {0, 0, 0}, DType::kFloat32), rows},
+           .attributes = {{"k", 1}},
+           .error = "targets must be int32 or int64"}};
+}
+void in_top_k_reference(const Inputs& in, const AttributeMap& attributes, Outputs& out) {
+  out = {reference::build(DType::kBool, in[0].shape, [&](const Position& position) {
+    const auto target = static_cast<std::int64_t>(reference::at(in[0], position));
+    if (target < 0 || target >= in[1].shape[1]) return 0.0;
+    std::int64_t larger = 0;
+    for (std::int64_t i = 0; i < in[1].shape[1]; ++i) {
+      larger += reference::at(in[1], {position[0], i}) > reference::at(in[1], {position[0], target});
+    }
+    return larger < reference::integer(attributes, "k", 1) ? 1.0 : 0.0;
+  })};
+}
+const OpTest kInTopKTest = {.samples = in_top_k_samples, .reference = in_top_k_reference};
+
+std::vector<OpSample> searchsorted_samples() {
+  const SampleInput sorted = {.shape = {4}, .values = {0, 1, 1, 3}};
+  const SampleInput values = {.shape = {5}, .values = {1, 0, 4, 3, 2}};
+  return {{.inputs = {sorted, values}},
+          {.inputs = {sorted, values}, .attributes = {{"side", "right"}, {"out_type", "int64"}}},
+          {.inputs = {{.shape = {2, 2}, .values = {0, 1, 2, 3}}, {.shape = {2, 1}, .values = {1, 1}}}},
+          {.inputs = {{.shape = {0}}, values}},
+          {.inputs = {sorted, {.shape = {0}}}},
+          {.inputs = {sorted, {.shape = {2, 2}}}, .error = "leading axes differ, [4] and [2, 2]"},
+          {.inputs = {sorted, values}, .attributes = {{"side", "middle"}}, .error = "not middle"}};
+}
+void searchsorted_reference(const Inputs& in, const AttributeMap& attributes, Outputs& out) {
+  const bool right = reference::has(attributes, "side") && attributes.at("side").text == "right";
+  const DType dtype = reference::has(attributes, "out_type") ? DType::kInt64 : DType::kInt32;
+  out = {reference::build(dtype, in[1].shape, [&](Position position) {
+    const double value = reference::at(in[1], position);
+    double before = 0;
+    for (std::int64_t i = 0; i < in[0].shape[-1]; ++i) {
+      position.back() = i;
+      const double x = reference::at(in[0], position);
+      before += x < value || (right && x == value);
+    }
+    return before;
+  })};
+}
+const OpTest kSearchsortedTest = {
+    .samples = searchsorted_samples, .reference = searchsorted_reference, .dtypes = reference::kEveryNumber};
+#endif
+
+// --- The ops ---
+
+constexpr OpDef kSort = {
+    .name = "sort",
+    .text = "The elements along an axis in ascending or descending order.",
+    .attributes = &kSortAttributes,
+    .infer = infer_sort,
+    .kernel = sort_kernel,
+    .saves = {.inputs = 0b1},
+    .vjp = sort_vjp,
+    .test = CAPSTAN_OP_TEST(kSortTest),
+};
+constexpr OpDef kArgsort = {
+    .name = "argsort",
+    .text = "The places of the elements along an axis in ascending or descending order.",
+    .flags = kNotDifferentiable,
+    .attributes = &kArgsortAttributes,
+    .infer = infer_argsort,
+    .kernel = argsort_kernel,
+    .test = CAPSTAN_OP_TEST(kArgsortTest),
+};
+constexpr OpDef kTopK = {
+    .name = "top_k",
+    .text = "The k largest elements along the last axis, largest first, and their places.",
+    .outputs = 2,
+    .attributes = &kTopKAttributes,
+    .infer = infer_top_k,
+    .kernel = top_k_kernel,
+    .saves = {.outputs = 0b10},
+    .vjp = top_k_vjp,
+    .test = CAPSTAN_OP_TEST(kTopKTest),
+};
+constexpr OpDef kInTopK = {
+    .name = "in_top_k",
+    .text = "Whether the prediction for the target is among the k largest of its row.",
+    .flags = kNotDifferentiable | kTakesAnyDTypes,
+    .arity = 2,
+    .input_names = "targets, predictions",
+    .attributes = &kInTopKAttributes,
+    .infer = infer_in_top_k,
+    .kernel = in_top_k_kernel,
+    .test = CAPSTAN_OP_TEST(kInTopKTest),
+};
+constexpr OpDef kSearchsorted = {
+    .name = "searchsorted",
+    .text = "The places at which values would be inserted into sorted rows.",
+    .flags = kNotDifferentiable,
+    .arity = 2,
+    .input_names = "sorted_sequence, values",
+    .attributes = &kSearchAttributes,
+    .infer = infer_searchsorted,
+    .kernel = searchsorted_kernel,
+    .test = CAPSTAN_OP_TEST(kSearchsortedTest),
+};
+
+}  // namespace
+
+Tensor sort(Operand x, int axis, std::string_view direction) {
+  const SortAttributes attributes{axis, intern(direction)};
+  return apply(kSort, x, &attributes);
+}
+Tensor argsort(Operand x, int axis, std::string_view direction) {
+  const ArgsortAttributes attributes{axis, intern(direction), true};
+  return apply(kArgsort, x, &attributes);
+}
+TopK top_k(Operand x, std::int64_t k) {
+  const TopKAttributes attributes{k, true};
+  std::vector<Tensor> outputs = apply_all(kTopK, std::span(&x, 1), &attributes);
+  return {std::move(outputs[0]), std::move(outputs[1])};
+}
+Tensor in_top_k(Operand targets, Operand predictions, std::int64_t k) {
+  const InTopKAttributes attributes{k};
+  return apply(kInTopK, targets, predictions, &attributes);
+}
+Tensor searchsorted(Operand sorted_sequence, Operand values, std::string_view side, DType out_type) {
+  const SearchAttributes attributes{intern(side), out_type};
+  return apply(kSearchsorted, sorted_sequence, values, &attributes);
+}
+
+OpFamily sort_ops() {
+  static constexpr const OpDef* ops[] = {&kSort,
+                                         &kArgsort,
+                                         &kTopK,
+                                         &kInTopK,
+                                         &kSearchsorted,
+                                         &kPercentile,
+                                         &kQuantiles,
+                                         &kUnique,
+                                         &kUniqueWithCounts,
+                                         &kBincount,
+                                         &kHistogramFixedWidth,
+                                         &kConfusionMatrix};
+  return ops;
+}
+
+}  // namespace capstan
