@@ -12,7 +12,7 @@ import pathlib
 import subprocess
 import sys
 
-FILES = ("math activation reduce array linalg conv pool normalize loss fuzz programs").split()
+FILES = ("math activation reduce array linalg conv pool normalize loss image fuzz programs").split()
 CASE = '{"name"'
 
 

@@ -59,6 +59,16 @@ class CAPSTAN_EXPORT Variable : public detail::Operators {
   const Variable& scatter_add(Operand indices, Operand updates) const;
   const Variable& scatter_sub(Operand indices, Operand updates) const;
   const Variable& scatter_update(Operand indices, Operand updates) const;
+  /// The same for the larger and the smaller of row and update, and for products and quotients; repeated indices count
+  /// one after the other.
+  const Variable& scatter_max(Operand indices, Operand updates) const;
+  const Variable& scatter_min(Operand indices, Operand updates) const;
+  const Variable& scatter_mul(Operand indices, Operand updates) const;
+  const Variable& scatter_div(Operand indices, Operand updates) const;
+  /// The same by coordinates: the last axis of `indices` holds one for each of the leading axes.
+  const Variable& scatter_nd_add(Operand indices, Operand updates) const;
+  const Variable& scatter_nd_sub(Operand indices, Operand updates) const;
+  const Variable& scatter_nd_update(Operand indices, Operand updates) const;
 
   DType dtype() const;
   Shape shape() const;

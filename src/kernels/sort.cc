@@ -155,7 +155,7 @@ void for_rows(const SortView& view, const Body& body) {
 }  // namespace
 
 void sort_rows(DType dtype, const SortView& view, bool descending, const void* in, void* out) {
-  with_element_type(dtype, [&]<class T>(T) {
+  with_ordered_type(dtype, [&]<class T>(T) {
     using K = KeyOf<T>;
     const K flip = descending ? std::numeric_limits<K>::max() : K{0};
     for_rows<K>(view, [&](std::int64_t first, K* keys, K* other) {
@@ -169,7 +169,7 @@ void sort_rows(DType dtype, const SortView& view, bool descending, const void* i
 }
 
 void argsort_rows(DType dtype, const SortView& view, bool descending, const void* in, std::int32_t* out) {
-  with_element_type(dtype, [&]<class T>(T) {
+  with_ordered_type(dtype, [&]<class T>(T) {
     using K = KeyOf<T>;
     const K flip = descending ? std::numeric_limits<K>::max() : K{0};
     for_rows<Placed<K>>(view, [&](std::int64_t first, Placed<K>* items, Placed<K>* other) {
@@ -186,7 +186,7 @@ void argsort_rows(DType dtype, const SortView& view, bool descending, const void
 void top_k_rows(DType dtype, std::int64_t rows, std::int64_t n, std::int64_t k, const void* in, void* values,
                 std::int32_t* indices) {
   if (k == 0) return;
-  with_element_type(dtype, [&]<class T>(T) {
+  with_ordered_type(dtype, [&]<class T>(T) {
     using K = KeyOf<T>;
     for_rows<Placed<K>>({rows, n, 1}, [&](std::int64_t first, Placed<K>* items, Placed<K>* other) {
       const T* from = static_cast<const T*>(in) + first;
@@ -212,7 +212,7 @@ void top_k_rows(DType dtype, std::int64_t rows, std::int64_t n, std::int64_t k, 
 
 void search_rows(DType dtype, std::int64_t rows, std::int64_t n, std::int64_t m, bool right, const void* sorted,
                  const void* values, std::int32_t* out) {
-  with_element_type(dtype, [&]<class T>(T) {
+  with_ordered_type(dtype, [&]<class T>(T) {
     const std::int64_t total = rows * m;
     const std::int64_t tasks = (total + kTaskElements - 1) / kTaskElements;
     parallel_for(tasks, [&](std::int64_t task) {

@@ -1,14 +1,15 @@
 // Neighbouring axes along which both sides run on are merged first, so that most copies end as a
 // few long runs. What is left has an innermost axis of one of four kinds: a run (memcpy), a repeat
-// (fill), a step over the source, or a transpose, which is done in square tiles so that both sides
-// use whole cache lines.
+// (fill), a step over the source, or a transpose (transpose_tiles.h).
 #include "src/kernels/strided_copy.h"
 
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
+#include "src/core/cpu.h"
 #include "src/core/thread_pool.h"
+#include "src/kernels/transpose_tiles.h"
 
 namespace capstan {
 
@@ -17,8 +18,8 @@ namespace {
 // Bytes per task; fixed, so that the split depends on the shape only.
 constexpr std::int64_t kTaskBytes = 1 << 18;
 
-// Side of a transposed tile, in elements.
-constexpr std::int64_t kTile = 32;
+// A transpose of more bytes than this would only push others out of the caches.
+constexpr std::int64_t kStreamBytes = std::int64_t{8} << 20;
 
 // An element of complex128.
 struct Bytes16 {
@@ -46,29 +47,6 @@ void copy_run(std::byte* to, const std::byte* from, const CopyAxis& axis) {
   }
 }
 
-// The two innermost axes, where the source runs along the outer of them.
-template <class T>
-void copy_tiles(std::byte* to_bytes, const std::byte* from_bytes, const CopyAxis& outer, const CopyAxis& inner) {
-  T* to = reinterpret_cast<T*>(to_bytes);
-  const T* from = reinterpret_cast<const T*>(from_bytes);
-  for (std::int64_t i0 = 0; i0 < outer.length; i0 += kTile) {
-    const std::int64_t i1 = std::min(i0 + kTile, outer.length);
-    for (std::int64_t j0 = 0; j0 < inner.length; j0 += kTile) {
-      const std::int64_t j1 = std::min(j0 + kTile, inner.length);
-      // Turned in a small buffer: a stride of a power of two would put a whole column of the source
-      // into the same few cache lines.
-      T tile[kTile * kTile];
-      for (std::int64_t j = 0; j < j1 - j0; ++j) {
-        const T* row = from + i0 + (j0 + j) * inner.from;
-        for (std::int64_t i = 0; i < i1 - i0; ++i) tile[i * kTile + j] = row[i];
-      }
-      for (std::int64_t i = 0; i < i1 - i0; ++i) {
-        std::memcpy(to + (i0 + i) * outer.to + j0, tile + i * kTile, static_cast<std::size_t>(j1 - j0) * sizeof(T));
-      }
-    }
-  }
-}
-
 struct Copy {
   CopyAxis axis[kMaxCopyAxes];
   int axes = 0;
@@ -76,7 +54,6 @@ struct Copy {
 };
 
 using RunFunction = void (*)(std::byte*, const std::byte*, const CopyAxis&);
-using TileFunction = void (*)(std::byte*, const std::byte*, const CopyAxis&, const CopyAxis&);
 
 RunFunction run_function(std::size_t size) {
   return size == 1   ? &copy_run<std::uint8_t>
@@ -84,14 +61,6 @@ RunFunction run_function(std::size_t size) {
          : size == 4 ? &copy_run<std::uint32_t>
          : size == 8 ? &copy_run<std::uint64_t>
                      : &copy_run<Bytes16>;
-}
-
-TileFunction tile_function(std::size_t size) {
-  return size == 1   ? &copy_tiles<std::uint8_t>
-         : size == 2 ? &copy_tiles<std::uint16_t>
-         : size == 4 ? &copy_tiles<std::uint32_t>
-         : size == 8 ? &copy_tiles<std::uint64_t>
-                     : &copy_tiles<Bytes16>;
 }
 
 // Positions [first, last) of the outermost `outer` axes; body(to, from) does the rest.
@@ -157,24 +126,24 @@ void strided_copy(void* to, const void* from, std::span<const CopyAxis> axes, st
       if (copy.axis[i].from != 1) continue;
       std::rotate(copy.axis + i, copy.axis + i + 1, copy.axis + copy.axes - 1);
       const CopyAxis outer = copy.axis[copy.axes - 2];
-      const TileFunction tiles = tile_function(size);
-      // A task takes one band of tiles at one position of the axes outside.
+      const TransposeFunction turn = transpose_function(size, instruction_set());
+      // A task takes one band of the source's rows at one position of the axes outside.
       std::int64_t positions = 1;
       for (int k = 0; k < copy.axes - 2; ++k) positions *= copy.axis[k].length;
-      const std::int64_t row_bytes = inner.length * static_cast<std::int64_t>(size);
-      const std::int64_t rows = std::max(kTile, kTaskBytes / row_bytes / kTile * kTile);
-      const std::int64_t bands = (outer.length + rows - 1) / rows;
-      const std::int64_t together = bands > 1 ? 1 : std::max<std::int64_t>(1, kTaskBytes / (row_bytes * outer.length));
+      const auto bytes = static_cast<std::int64_t>(size);
+      const std::int64_t row_bytes = outer.length * bytes;
+      const std::int64_t band = std::max(kTransposeTile, kTaskBytes / row_bytes / kTransposeTile * kTransposeTile);
+      const std::int64_t bands = (inner.length + band - 1) / band;
+      const std::int64_t together = bands > 1 ? 1 : std::max<std::int64_t>(1, kTaskBytes / (row_bytes * inner.length));
       const std::int64_t groups = (positions + together - 1) / together;
+      const bool stream = positions > kStreamBytes / row_bytes / inner.length;
       parallel_for(groups * bands, [&](std::int64_t task) {
-        const std::int64_t band = task % bands;
+        const std::int64_t first = task % bands * band;
         const std::int64_t group = task / bands;
-        const CopyAxis part = {std::min(rows, outer.length - band * rows), outer.to, outer.from};
-        const std::ptrdiff_t skip = band * rows;
+        const TransposeBlock block = {outer.length, std::min(band, inner.length - first), outer.to, inner.from};
         for_positions(copy, copy.axes - 2, to_bytes, from_bytes, group * together,
                       std::min(positions, (group + 1) * together), [&](std::byte* t, const std::byte* f) {
-                        tiles(t + skip * outer.to * static_cast<std::ptrdiff_t>(size),
-                              f + skip * static_cast<std::ptrdiff_t>(size), part, inner);
+                        turn(t + first * bytes, f + first * inner.from * bytes, block, stream);
                       });
       });
       return;

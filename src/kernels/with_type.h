@@ -1,6 +1,7 @@
 // From a dtype to the C++ type of its elements.
 #pragma once
 
+#include <complex>
 #include <cstdint>
 #include <type_traits>
 
@@ -8,9 +9,9 @@
 
 namespace capstan {
 
-// Calls run(T{}) with the element type of `dtype`, bool among them.
+// Calls run(T{}) with the element type of `dtype`, if it is one whose elements have an order: all but complex ones.
 template <class Run>
-void with_element_type(DType dtype, const Run& run) {
+void with_ordered_type(DType dtype, const Run& run) {
   switch (dtype) {
     case DType::kFloat32:
       return run(float{});
@@ -26,16 +27,25 @@ void with_element_type(DType dtype, const Run& run) {
       return run(std::uint8_t{});
     case DType::kBool:
       return run(bool{});
+    default:
+      return;
   }
 }
 
-// The same for numbers: whatever is left counts as uint8.
+// The same for real numbers: floating and integer ones.
 template <class Run>
-void with_number_type(DType dtype, const Run& run) {
-  if (dtype == DType::kBool) return run(std::uint8_t{});
-  with_element_type(dtype, [&]<class T>(T tag) {
+void with_real_type(DType dtype, const Run& run) {
+  with_ordered_type(dtype, [&]<class T>(T tag) {
     if constexpr (!std::is_same_v<T, bool>) run(tag);
   });
+}
+
+// The same for real and complex numbers.
+template <class Run>
+void with_any_number_type(DType dtype, const Run& run) {
+  if (dtype == DType::kComplex64) return run(std::complex<float>{});
+  if (dtype == DType::kComplex128) return run(std::complex<double>{});
+  with_real_type(dtype, run);
 }
 
 }  // namespace capstan

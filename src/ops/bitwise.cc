@@ -214,7 +214,7 @@ constexpr OpDef kPopulationCount = {
         [](const Call& call, std::span<Tensor> outputs) {
           const TensorRef& x = call.input(0);
           auto* out = mutable_data<std::uint8_t>(outputs[0]);
-          with_number_type(x.dtype(), [&]<class T>(T) {
+          with_real_type(x.dtype(), [&]<class T>(T) {
             if constexpr (std::is_integral_v<T>) {
               const T* in = x.data<T>();
               for (std::int64_t i = 0; i < x.size(); ++i) {

@@ -38,6 +38,8 @@ constexpr AttributeType kUniqueAttributes =
 void infer_unique(const Call& call, OutputSpecs& outputs) {
   const TensorRef& x = call.input(0);
   const DType dtype = call.attributes<UniqueAttributes>().out_idx;
+  CAPSTAN_CHECK(!is_complex(x.dtype()), DTypeError, call.op.name, ": dtype ", x.dtype(), " is not supported",
+                arguments({{"x", x}}));
   CAPSTAN_CHECK(x.rank() == 1, ShapeError, call.op.name, ": x must be a vector, not of rank ", x.rank(),
                 arguments({{"x", x}}));
   CAPSTAN_CHECK(x.size() <= INT32_MAX, ShapeError, call.op.name, ": ", x.size(), " elements are more than ", INT32_MAX);
@@ -86,7 +88,7 @@ void unique_kernel(const Call& call, std::span<Tensor> outputs) {
   argsort_rows(x.dtype(), {1, n, 1}, false, x.raw_data(), order.data());
   std::vector<std::int32_t> numbers;
   std::vector<std::int32_t> counts;
-  with_element_type(x.dtype(), [&]<class T>(T) {
+  with_ordered_type(x.dtype(), [&]<class T>(T) {
     const T* from = x.data<T>();
     counts.resize(static_cast<std::size_t>(number_values(from, order.data(), n, numbers)));
     outputs[0] = new_tensor(x.dtype(), Shape{static_cast<std::int64_t>(counts.size())});
@@ -144,7 +146,7 @@ void infer_bincount(const Call& call, OutputSpecs& outputs) {
 void bincount_kernel(const Call& call, std::span<Tensor> outputs) {
   const TensorRef& x = call.input(0);
   const std::int64_t bins = outputs[0].size();
-  with_number_type(outputs[0].dtype(), [&]<class T>(T) {
+  with_real_type(outputs[0].dtype(), [&]<class T>(T) {
     T* counts = mutable_data<T>(outputs[0]);
     std::fill_n(counts, bins, T(0));
     with_indices(x, [&](const auto* data) {
@@ -183,8 +185,8 @@ constexpr AttributeType kHistogramAttributes = attribute_type<HistogramAttribute
 void infer_histogram(const Call& call, OutputSpecs& outputs) {
   const TensorRef& values = call.input(0);
   const auto& [range, nbins, dtype] = call.attributes<HistogramAttributes>();
-  CAPSTAN_CHECK(values.dtype() != DType::kBool, DTypeError, "histogram_fixed_width: dtype bool is not supported",
-                arguments({{"values", values}}));
+  CAPSTAN_CHECK(is_floating(values.dtype()) || is_integer(values.dtype()), DTypeError, "histogram_fixed_width: dtype ",
+                values.dtype(), " is not supported", arguments({{"values", values}}));
   CAPSTAN_CHECK(dtype == DType::kInt32 || dtype == DType::kInt64, DTypeError,
                 "histogram_fixed_width: dtype must be int32 or int64, not ", dtype);
   CAPSTAN_CHECK(nbins > 0 && nbins < UINT32_MAX, ValueError, "histogram_fixed_width: nbins is ", nbins,
@@ -201,7 +203,7 @@ void histogram_kernel(const Call& call, std::span<Tensor> outputs) {
   const double low = attributes.range.low;
   const double step = (attributes.range.high - low) / bins;
   std::vector<std::int64_t> counts(static_cast<std::size_t>(attributes.nbins));
-  with_number_type(values.dtype(), [&]<class T>(T) {
+  with_real_type(values.dtype(), [&]<class T>(T) {
     const T* data = values.data<T>();
     for (std::int64_t i = 0; i < values.size(); ++i) {
       const double value = static_cast<double>(data[i]);
@@ -279,9 +281,9 @@ void unique_reference(const Inputs& in, const AttributeMap& attributes, Outputs&
   if (!kCounts) out.pop_back();
 }
 const OpTest kUniqueTest = {
-    .samples = unique_samples, .reference = unique_reference<false>, .dtypes = reference::kEveryDType};
+    .samples = unique_samples, .reference = unique_reference<false>, .dtypes = reference::kOrderedDTypes};
 const OpTest kUniqueWithCountsTest = {
-    .samples = unique_samples, .reference = unique_reference<true>, .dtypes = reference::kEveryDType};
+    .samples = unique_samples, .reference = unique_reference<true>, .dtypes = reference::kOrderedDTypes};
 
 std::vector<OpSample> bincount_samples() {
   return {{.inputs = {index_input({4}, {1, 1, 3, 0})}},
@@ -333,7 +335,7 @@ void histogram_reference(const Inputs& in, const AttributeMap& attributes, Outpu
   }
 }
 const OpTest kHistogramTest = {
-    .samples = histogram_samples, .reference = histogram_reference, .dtypes = reference::kEveryNumber};
+    .samples = histogram_samples, .reference = histogram_reference, .dtypes = reference::kRealDTypes};
 
 std::vector<OpSample> confusion_samples() {
   const SampleInput labels = index_input({4}, {1, 2, 2, 0});

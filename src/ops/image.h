@@ -64,6 +64,12 @@ inline void check_images(std::string_view op, const TensorRef& x) {
                 x.rank(), arguments({{"images", x}}));
 }
 
+// Throws DTypeError for pixels that are no real numbers.
+inline void check_real(std::string_view op, const TensorRef& x) {
+  CAPSTAN_CHECK(is_floating(x.dtype()) || is_integer(x.dtype()), DTypeError, op, ": dtype ", x.dtype(),
+                " is not supported", arguments({{"image", x}}));
+}
+
 // Rows and columns of images: everything but the slices of height and width is kept.
 inline Tensor pixels_of(const Tensor& x, const Slice& height, const Slice& width) {
   std::vector<Index> items = {ellipsis, height, width, Slice{}};

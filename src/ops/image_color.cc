@@ -57,8 +57,7 @@ double largest_of(DType dtype) {
 
 Tensor number_operand(std::string_view op, Operand operand) {
   Tensor value = to_tensor(operand);
-  CAPSTAN_CHECK(value.dtype() != DType::kBool, DTypeError, op, ": dtype bool is not supported",
-                arguments({{"image", value}}));
+  check_real(op, value);
   return value;
 }
 
@@ -181,7 +180,7 @@ void grayscale_to_rgb_reference(const Inputs& in, const AttributeMap&, Outputs& 
   for (double value : in[0].values) out[0].values.insert(out[0].values.end(), 3, value);
 }
 const OpTest kGrayscaleToRgbTest = {
-    .samples = grayscale_to_rgb_samples, .reference = grayscale_to_rgb_reference, .dtypes = reference::kEveryNumber};
+    .samples = grayscale_to_rgb_samples, .reference = grayscale_to_rgb_reference, .dtypes = reference::kRealDTypes};
 
 std::vector<OpSample> convert_samples() {
   const SampleInput bytes = {.shape = {3}, .values = {0, 100, 255}, .dtype = DType::kUInt8, .differentiable = false};
@@ -384,8 +383,8 @@ constinit const OpDef kImagePerImageStandardization =
 Tensor image::convert_image_dtype(Operand image, DType dtype, bool saturate) {
   const Tensor value = number_operand("image_convert_image_dtype", image);
   const DType from = value.dtype();
-  CAPSTAN_CHECK(dtype != DType::kBool, DTypeError, "image_convert_image_dtype: dtype bool is not supported",
-                arguments({{"image", value}}));
+  CAPSTAN_CHECK(is_floating(dtype) || is_integer(dtype), DTypeError, "image_convert_image_dtype: dtype ", dtype,
+                " is not supported", arguments({{"image", value}}));
   const auto convert = [&](const Tensor& x) { return saturate ? saturate_cast(x, dtype) : cast(x, dtype); };
   if (from == dtype || (is_floating(from) && is_floating(dtype))) return cast(value, dtype);
   if (is_floating(dtype)) return cast(value, dtype) * (1.0 / largest_of(from));

@@ -59,8 +59,7 @@ Pair pair_of(std::string_view op, Operand a, Operand b, double max_val) {
                 pair.b.shape(), arguments({{"a", pair.a}, {"b", pair.b}}));
   CAPSTAN_CHECK(pair.a.dtype() == pair.b.dtype(), DTypeError, op, ": dtypes differ, ", pair.a.dtype(), " and ",
                 pair.b.dtype(), arguments({{"a", pair.a}, {"b", pair.b}}));
-  CAPSTAN_CHECK(pair.a.dtype() != DType::kBool, DTypeError, op, ": dtype bool is not supported",
-                arguments({{"a", pair.a}, {"b", pair.b}}));
+  check_real(op, pair.a);
   CAPSTAN_CHECK(max_val > 0, ValueError, op, ": max_val is ", max_val, ", not above 0");
   if (!is_floating(pair.a.dtype())) {
     const DType dtype = pair.a.dtype();
@@ -322,8 +321,7 @@ Tensor image::sobel_edges(Operand images) {
 Tensor image::total_variation(Operand images) {
   const Tensor value = to_tensor(images);
   check_image("image_total_variation", value);
-  CAPSTAN_CHECK(value.dtype() != DType::kBool, DTypeError, "image_total_variation: dtype bool is not supported",
-                arguments({{"images", value}}));
+  check_real("image_total_variation", value);
   const Axes pixels = {-3, -2, -1};
   return reduce_sum(abs(steps_along(value, -3)), pixels) + reduce_sum(abs(steps_along(value, -2)), pixels);
 }

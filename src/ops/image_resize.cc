@@ -364,8 +364,7 @@ Tensor image::resize(Operand images, std::array<std::int64_t, 2> size, const Res
   if (!is_floating(value.dtype())) {
     const bool has_pixels = value.dim(-3) > 0 && value.dim(-2) > 0;
     if (method == ResampleMethod::kNearest && has_pixels) return pick_nearest(value, attributes.size);
-    CAPSTAN_CHECK(value.dtype() != DType::kBool, DTypeError, "image_resize: dtype bool is not supported",
-                  arguments({{"images", value}}));
+    check_real("image_resize", value);
     value = cast(value, DType::kFloat32);
   }
   return apply(kImageResize, value, &attributes);

@@ -382,8 +382,8 @@ Tensor image::crop_and_resize(Operand images, Operand boxes, Operand box_indices
   const bool bilinear = is_bilinear(op, "method", options.method);
   check_images(op, value);
   check_indices(op, which);
-  CAPSTAN_CHECK(is_floating(corners.dtype()) && value.dtype() != DType::kBool, DTypeError, op, ": dtype ",
-                is_floating(corners.dtype()) ? value.dtype() : corners.dtype(), " is not supported",
+  check_real(op, value);
+  CAPSTAN_CHECK(is_floating(corners.dtype()), DTypeError, op, ": dtype ", corners.dtype(), " of boxes is not supported",
                 arguments({{"images", value}, {"boxes", corners}}));
   CAPSTAN_CHECK(corners.rank() == 2 && corners.dim(1) == 4 && which.shape() == Shape{corners.dim(0)}, ShapeError, op,
                 ": boxes ", corners.shape(), " and box_indices ", which.shape(), " must be [boxes, 4] and [boxes]",

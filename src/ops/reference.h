@@ -84,6 +84,12 @@ inline const std::vector<DType> kEveryNumber = {DType::kFloat32,   DType::kFloat
                                                 DType::kInt32,     DType::kInt64,     DType::kUInt8,
                                                 DType::kComplex64, DType::kComplex128};
 
+// Without complex numbers, which have no order.
+inline const std::vector<DType> kRealDTypes = {DType::kFloat32, DType::kFloat64, DType::kBFloat16,
+                                               DType::kInt32,   DType::kInt64,   DType::kUInt8};
+inline const std::vector<DType> kOrderedDTypes = {DType::kFloat32, DType::kFloat64, DType::kBFloat16, DType::kInt32,
+                                                  DType::kInt64,   DType::kUInt8,   DType::kBool};
+
 }  // namespace capstan::reference
 
 #endif  // CAPSTAN_TESTING

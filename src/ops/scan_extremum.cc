@@ -32,8 +32,8 @@ constexpr AttributeType kRunningAttributes = attribute_type<RunningAttributes>(
 
 void infer_running(const Call& call, OutputSpecs& outputs) {
   const TensorRef& x = call.input(0);
-  CAPSTAN_CHECK(x.dtype() != DType::kBool, DTypeError, call.op.name, ": dtype bool is not supported",
-                arguments({{"x", x}}));
+  CAPSTAN_CHECK(is_floating(x.dtype()) || is_integer(x.dtype()), DTypeError, call.op.name, ": dtype ", x.dtype(),
+                " is not supported", arguments({{"x", x}}));
   const int axis = normalize_axis(call.op.name, call.attributes<RunningAttributes>().axis, x.rank());
   CAPSTAN_CHECK(x.dim(axis) <= INT32_MAX, ShapeError, call.op.name, ": ", x.dim(axis),
                 " elements in a row are more than ", INT32_MAX);
@@ -51,7 +51,7 @@ void running_kernel(const Call& call, std::span<Tensor> outputs) {
   const std::int64_t n = shape[axis];
   const std::int64_t inner = product(shape, axis + 1, shape.rank());
   auto* places = mutable_data<std::int32_t>(outputs[1]);
-  with_number_type(x.dtype(), [&]<class T>(T) {
+  with_real_type(x.dtype(), [&]<class T>(T) {
     const T* in = x.data<T>();
     T* out = mutable_data<T>(outputs[0]);
     for (std::int64_t o = 0; o < outer; ++o) {
@@ -117,9 +117,9 @@ void running_reference(const std::vector<ReferenceTensor>& in, const AttributeMa
   });
 }
 const OpTest kCummaxTest = {
-    .samples = running_samples, .reference = running_reference<true>, .dtypes = reference::kEveryNumber};
+    .samples = running_samples, .reference = running_reference<true>, .dtypes = reference::kRealDTypes};
 const OpTest kCumminTest = {
-    .samples = running_samples, .reference = running_reference<false>, .dtypes = reference::kEveryNumber};
+    .samples = running_samples, .reference = running_reference<false>, .dtypes = reference::kRealDTypes};
 #endif
 
 }  // namespace

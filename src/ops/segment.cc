@@ -47,6 +47,7 @@ using Wide = std::conditional_t<std::is_same_v<T, BFloat16>, float, T>;
 
 // Integers wrap around.
 struct SumStep {
+  static constexpr bool kOrdered = false;
   template <class T>
   static T identity() {
     return T(0);
@@ -60,6 +61,7 @@ struct SumStep {
   }
 };
 struct ProductStep {
+  static constexpr bool kOrdered = false;
   template <class T>
   static T identity() {
     return T(1);
@@ -73,6 +75,7 @@ struct ProductStep {
   }
 };
 struct MaximumStep {
+  static constexpr bool kOrdered = true;
   template <class T>
   static T identity() {
     return std::numeric_limits<T>::lowest();
@@ -83,6 +86,7 @@ struct MaximumStep {
   }
 };
 struct MinimumStep {
+  static constexpr bool kOrdered = true;
   template <class T>
   static T identity() {
     return std::numeric_limits<T>::max();
@@ -113,8 +117,11 @@ void check_segments(std::string_view op, const TensorRef& x, const TensorRef& id
   });
 }
 
+template <class Step>
 void infer_segments(const Call& call, OutputSpecs& outputs) {
   const TensorRef& x = call.input(0);
+  CAPSTAN_CHECK(!Step::kOrdered || !is_complex(x.dtype()), DTypeError, call.op.name, ": dtype ", x.dtype(),
+                " is not supported", arguments({{"x", x}, {"segment_ids", call.input(1)}}));
   const std::int64_t count = call.attributes<SegmentAttributes>().num_segments;
   check_segments(call.op.name, x, call.input(1), count);
   Shape result{count};
@@ -128,7 +135,7 @@ void run_segments(const Call& call, std::span<Tensor> outputs) {
   const TensorRef& ids = call.input(1);
   const std::int64_t rows = ids.size();
   const std::int64_t width = rows == 0 ? 0 : x.size() / rows;
-  with_number_type(x.dtype(), [&]<class T>(T) {
+  const auto run = [&]<class T>(T) {
     using W = Wide<T>;
     const T* in = x.data<T>();
     T* out = mutable_data<T>(outputs[0]);
@@ -155,7 +162,12 @@ void run_segments(const Call& call, std::span<Tensor> outputs) {
         return T(std::abs(value) == std::numeric_limits<float>::max() ? std::copysign(largest, value) : value);
       });
     }
-  });
+  };
+  if constexpr (Step::kOrdered) {
+    with_real_type(x.dtype(), run);
+  } else {
+    with_any_number_type(x.dtype(), run);
+  }
 }
 
 // --- Gradients ---
@@ -220,7 +232,8 @@ void segment_product_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
   const Tensor ids = reshape(call.input(1), {-1});
   const Tensor order = argsort(ids);
   const Tensor sorted_ids = gather(ids, order);
-  const Tensor rows = take_rows(reshape(x, {ids.size(), x.size() / ids.size()}), order);
+  const Tensor factors = is_complex(x.dtype()) ? conj(x) : x;
+  const Tensor rows = take_rows(reshape(factors, {ids.size(), x.size() / ids.size()}), order);
   const Tensor others = multiply(product_before(rows, sorted_ids, false), product_before(rows, sorted_ids, true));
   const Tensor in_place = reshape_like(take_rows(others, argsort(order)), x);
   cotangents[0] = multiply(at_rows(call.cotangent(), call.input(1), x), in_place);
@@ -355,7 +368,7 @@ constexpr OpDef unsorted_op(std::string_view name, std::string_view text, Saves 
           .arity = 2,
           .input_names = "x, segment_ids",
           .attributes = &kSegmentAttributes,
-          .infer = infer_segments,
+          .infer = infer_segments<Step>,
           .kernel = run_segments<Step>,
           .saves = saves,
           .vjp = vjp,
@@ -420,7 +433,8 @@ Tensor apply_unsorted(const OpDef& op, Operand x, Operand ids, std::int64_t num_
 
 // How many rows each segment has, at least 1, with axes of length 1 up to the rank of the result.
 Tensor row_counts(const Tensor& x, const Tensor& ids, std::int64_t num_segments) {
-  Tensor counts = maximum(unsorted_segment_sum(ones(ids.shape(), x.dtype()), ids, num_segments), 1);
+  const Tensor ones_of = ones(ids.shape(), real_dtype(x.dtype()));
+  Tensor counts = cast(maximum(unsorted_segment_sum(ones_of, ids, num_segments), 1), x.dtype());
   for (int i = ids.rank(); i < x.rank(); ++i) counts = expand_dims(counts, i - ids.rank() + 1);
   return counts;
 }

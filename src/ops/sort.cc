@@ -59,8 +59,14 @@ void check_length(std::string_view op, std::int64_t length) {
   CAPSTAN_CHECK(length <= INT32_MAX, ShapeError, op, ": ", length, " elements in a row are more than ", INT32_MAX);
 }
 
+void check_ordered(std::string_view op, const TensorRef& x) {
+  CAPSTAN_CHECK(!is_complex(x.dtype()), DTypeError, op, ": dtype ", x.dtype(), " is not supported, it has no order",
+                arguments({{"x", x}}));
+}
+
 void infer_sort(const Call& call, OutputSpecs& outputs) {
   const TensorRef& x = call.input(0);
+  check_ordered("sort", x);
   const auto& attributes = call.attributes<SortAttributes>();
   is_descending("sort", attributes.direction);
   normalize_axis("sort", attributes.axis, x.rank());
@@ -93,6 +99,7 @@ void sort_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
 void infer_argsort(const Call& call, OutputSpecs& outputs) {
   const TensorRef& x = call.input(0);
   const auto& attributes = call.attributes<ArgsortAttributes>();
+  check_ordered("argsort", x);
   is_descending("argsort", attributes.direction);
   check_length("argsort", x.dim(normalize_axis("argsort", attributes.axis, x.rank())));
   outputs.add(DType::kInt32, x.shape());
@@ -117,6 +124,7 @@ constexpr AttributeType kTopKAttributes =
 void infer_top_k(const Call& call, OutputSpecs& outputs) {
   const TensorRef& x = call.input(0);
   const std::int64_t k = call.attributes<TopKAttributes>().k;
+  check_ordered("top_k", x);
   CAPSTAN_CHECK(x.rank() > 0, ShapeError, "top_k: a scalar has no elements to choose from", arguments({{"x", x}}));
   CAPSTAN_CHECK(k >= 0 && k <= x.dim(-1), ValueError, "top_k: k is ", k, ", the last axis has ", x.dim(-1), " elements",
                 arguments({{"x", x}}));
@@ -186,7 +194,7 @@ void in_top_k_kernel(const Call& call, std::span<Tensor> outputs) {
   const std::int64_t classes = predictions.dim(1);
   const std::int64_t k = call.attributes<InTopKAttributes>().k;
   auto* out = mutable_data<bool>(outputs[0]);
-  with_number_type(predictions.dtype(), [&]<class T>(T) {
+  with_real_type(predictions.dtype(), [&]<class T>(T) {
     const T* rows = predictions.data<T>();
     with_indices(call.input(0), [&](const auto* targets) {
       for (std::int64_t i = 0; i < outputs[0].size(); ++i) {
@@ -216,6 +224,7 @@ void infer_searchsorted(const Call& call, OutputSpecs& outputs) {
   const TensorRef& values = call.input(1);
   const auto& attributes = call.attributes<SearchAttributes>();
   is_right(attributes.side);
+  check_ordered("searchsorted", sorted);
   CAPSTAN_CHECK(attributes.out_type == DType::kInt32 || attributes.out_type == DType::kInt64, DTypeError,
                 "searchsorted: out_type must be int32 or int64, not ", attributes.out_type);
   bool fits = sorted.rank() > 0 && sorted.rank() == values.rank();
@@ -300,8 +309,9 @@ void sort_reference(const Inputs& in, const AttributeMap& attributes, Outputs& o
     return reference::at(in[0], position);
   })};
 }
-const OpTest kSortTest = {.samples = sort_samples, .reference = sort_reference, .dtypes = reference::kEveryDType};
-const OpTest kArgsortTest = {.samples = sort_samples, .reference = argsort_reference, .dtypes = reference::kEveryDType};
+const OpTest kSortTest = {.samples = sort_samples, .reference = sort_reference, .dtypes = reference::kOrderedDTypes};
+const OpTest kArgsortTest = {
+    .samples = sort_samples, .reference = argsort_reference, .dtypes = reference::kOrderedDTypes};
 
 std::vector<OpSample> top_k_samples() {
   return {{.inputs = {{.shape = {5}}}, .attributes = {{"k", 2}}},
@@ -326,7 +336,7 @@ void top_k_reference(const Inputs& in, const AttributeMap& attributes, Outputs& 
                           }),
          reference::build(DType::kInt32, shape, place)};
 }
-const OpTest kTopKTest = {.samples = top_k_samples, .reference = top_k_reference, .dtypes = reference::kEveryNumber};
+const OpTest kTopKTest = {.samples = top_k_samples, .reference = top_k_reference, .dtypes = reference::kRealDTypes};
 
 std::vector<OpSample> in_top_k_samples() {
   const SampleInput rows = {.shape = {3, 3}, .values = {0.1, 0.9, 0.3, 0.5, 0.2, 0.5, 1, 2, 3}};
@@ -377,7 +387,7 @@ void searchsorted_reference(const Inputs& in, const AttributeMap& attributes, Ou
   })};
 }
 const OpTest kSearchsortedTest = {
-    .samples = searchsorted_samples, .reference = searchsorted_reference, .dtypes = reference::kEveryNumber};
+    .samples = searchsorted_samples, .reference = searchsorted_reference, .dtypes = reference::kRealDTypes};
 #endif
 
 // --- The ops ---

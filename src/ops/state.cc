@@ -10,6 +10,7 @@
 
 #include "capstan/ops/array.h"
 #include "capstan/ops/math.h"
+#include "capstan/ops/segment.h"
 #include "capstan/variable.h"
 #include "src/core/allocator.h"
 #include "src/core/apply.h"
@@ -19,6 +20,7 @@
 #include "src/core/same_shape.h"
 #include "src/core/variable_state.h"
 #include "src/ops/families.h"
+#include "src/ops/indices.h"
 #include "src/ops/math.h"
 
 namespace capstan {
@@ -175,23 +177,92 @@ const Variable& Variable::assign_sub(Operand delta) const {
   return *this;
 }
 
-const Variable& Variable::scatter_add(Operand indices, Operand updates) const {
-  VariableState& variable = checked(state_);
+namespace {
+
+// The value of a variable with updates scattered into it; tapes do not see it.
+using Scatter = Tensor (*)(Operand value, Operand indices, Operand updates);
+void scatter_into(VariableState* state, Scatter scatter, const Operand& indices, const Operand& updates) {
+  VariableState& variable = checked(state);
   notify_access(variable);
   PauseObservers pause;
-  variable.value = own_copy(tensor_scatter_nd_add(variable.value, expand_dims(indices, 1), updates));
+  variable.value = own_copy(scatter(variable.value, indices, updates));
+}
+
+// By rows: a row number is one coordinate.
+template <Scatter kScatter>
+Tensor by_rows(Operand value, Operand indices, Operand updates) {
+  return kScatter(value, expand_dims(indices, 1), updates);
+}
+
+// What the updates of each row multiply to; 1 for rows without any.
+Tensor row_products(const Tensor& value, const Operand& indices, const Operand& updates, std::string_view op) {
+  const Tensor rows = to_tensor(indices);
+  const Tensor factors = to_tensor(updates, value.dtype());
+  check_indices(op, rows);
+  CAPSTAN_CHECK(value.rank() > 0, ShapeError, op, ": a scalar has no rows");
+  Shape wanted{rows.size()};
+  for (int i = 1; i < value.rank(); ++i) wanted.push_back(value.dim(i));
+  CAPSTAN_CHECK(rows.rank() == 1 && factors.shape() == wanted, ShapeError, op, ": updates must have the shape ", wanted,
+                ", not ", factors.shape(), arguments({{"indices", rows}, {"updates", factors}}));
+  CAPSTAN_CHECK(factors.dtype() == value.dtype(), DTypeError, op, ": dtypes differ, ", value.dtype(), " and ",
+                factors.dtype());
+  with_indices(rows, [&](const auto* row) {
+    for (std::int64_t i = 0; i < rows.size(); ++i) {
+      if (row[i] < 0 || row[i] >= value.dim(0)) throw_index(op, row[i], 0, value.dim(0));
+    }
+  });
+  return unsorted_segment_prod(factors, rows, value.dim(0));
+}
+Tensor multiply_rows(Operand value, Operand indices, Operand updates) {
+  const Tensor tensor = to_tensor(value);
+  return multiply(tensor, row_products(tensor, indices, updates, "scatter_mul"));
+}
+Tensor divide_rows(Operand value, Operand indices, Operand updates) {
+  const Tensor tensor = to_tensor(value);
+  const Tensor products = row_products(tensor, indices, updates, "scatter_div");
+  return is_floating(tensor.dtype()) ? divide(tensor, products) : truncatediv(tensor, products);
+}
+
+}  // namespace
+
+const Variable& Variable::scatter_add(Operand indices, Operand updates) const {
+  scatter_into(state_, by_rows<tensor_scatter_nd_add>, indices, updates);
   return *this;
 }
-
 const Variable& Variable::scatter_sub(Operand indices, Operand updates) const {
-  return scatter_add(indices, negative(updates));
+  scatter_into(state_, by_rows<tensor_scatter_nd_sub>, indices, updates);
+  return *this;
 }
-
 const Variable& Variable::scatter_update(Operand indices, Operand updates) const {
-  VariableState& variable = checked(state_);
-  notify_access(variable);
-  PauseObservers pause;
-  variable.value = own_copy(tensor_scatter_nd_update(variable.value, expand_dims(indices, 1), updates));
+  scatter_into(state_, by_rows<tensor_scatter_nd_update>, indices, updates);
+  return *this;
+}
+const Variable& Variable::scatter_max(Operand indices, Operand updates) const {
+  scatter_into(state_, by_rows<tensor_scatter_nd_max>, indices, updates);
+  return *this;
+}
+const Variable& Variable::scatter_min(Operand indices, Operand updates) const {
+  scatter_into(state_, by_rows<tensor_scatter_nd_min>, indices, updates);
+  return *this;
+}
+const Variable& Variable::scatter_mul(Operand indices, Operand updates) const {
+  scatter_into(state_, multiply_rows, indices, updates);
+  return *this;
+}
+const Variable& Variable::scatter_div(Operand indices, Operand updates) const {
+  scatter_into(state_, divide_rows, indices, updates);
+  return *this;
+}
+const Variable& Variable::scatter_nd_add(Operand indices, Operand updates) const {
+  scatter_into(state_, tensor_scatter_nd_add, indices, updates);
+  return *this;
+}
+const Variable& Variable::scatter_nd_sub(Operand indices, Operand updates) const {
+  scatter_into(state_, tensor_scatter_nd_sub, indices, updates);
+  return *this;
+}
+const Variable& Variable::scatter_nd_update(Operand indices, Operand updates) const {
+  scatter_into(state_, tensor_scatter_nd_update, indices, updates);
   return *this;
 }
 

@@ -106,6 +106,8 @@ struct Correction {
   const char* value;    // what is expected instead, as JSON
   const char* why;
 };
+constexpr const char* kLinear =
+    "right: the gradient of a resize is linear in the cotangent; the original has no rule for it";
 constexpr Correction kCorrections[] = {
     {"nn.leaky_relu/special", "/attrs/alpha", "0.20000000298023224",
      "right is 0.2: the original rounds the default to float32, which is asked for here"},
@@ -125,6 +127,19 @@ constexpr Correction kCorrections[] = {
      "right: the original gives every one of several maxima the whole gradient, which adds up to more than it is"},
     {"nn.max_pool3d/ties", "/gradients/0/data/6", "0.58", "right: as above"},
     {"nn.max_pool3d/ties", "/gradients/0/data/7", "0.96", "right: as above"},
+    {"image.resize/f32[1x3x3x1],size=[4,4],method=bilinear", "/second/cotangent_gradients/0",
+     R"({"dtype": "float32", "shape": [1, 4, 4, 1], "data": [-0.63, 0.70125, 1.46625, 1.41, -1.09875, 0.6270312,
+         1.621719, 1.55375, -0.60375, 0.5501563, 1.418281, 1.71125, 0.69, 0.49625, 0.92375, 1.83]})",
+     kLinear},
+    {"image.resize/f32[1x3x3x1],size=[2,3],method=bilinear", "/second/cotangent_gradients/0",
+     R"({"dtype": "float32", "shape": [1, 2, 3, 1], "data": [1.5, -0.67, -0.9825, 1.1175, -0.28, 0.48]})", kLinear},
+    {"image.resize/f32[1x3x3x1],size=[3,3],method=bilinear", "/second/cotangent_gradients/0",
+     R"({"dtype": "float32", "shape": [1, 3, 3, 1], "data": [-1.7, 1.63, 0.31, 1.73, 0.52, -1.85, 0.7, 0.59, 0.34]})",
+     kLinear},
+    {"image.resize/one_image", "/second/cotangent_gradients/0",
+     R"({"dtype": "float32", "shape": [3, 2, 1], "data": [-0.31, -0.72, -1.065, -0.06, -1.82, 0.6]})", kLinear},
+    {"image.adjust_brightness/f64[2x2x1],delta=0.25", "/rtol", "1e-7",
+     "the original computes images of float64 in float32"},
 };
 
 // The case with its corrections.

@@ -4,7 +4,9 @@
 #include "capstan/ops/linalg.h"
 #include "capstan/ops/math.h"
 #include "capstan/ops/random.h"
+#include "capstan/ops/rearrange.h"
 #include "capstan/ops/reduce.h"
+#include "capstan/ops/sort.h"
 #include "tests/tape/tape_programs.h"
 
 namespace capstan::testing {
@@ -94,6 +96,12 @@ Programs unconnected_programs() {
   none_or_zero("boolean_mask of nothing", [](T x) { return boolean_mask(x, constant({false, false})); });
   none_or_zero("reduce_any of comparisons", [](T x) { return cast(reduce_any(x > 0), float64); });
   none_or_zero("count_nonzero", [](T x) { return cast(count_nonzero(x), float64); });
+  none_or_zero("top_k indices", [](T x) { return cast(top_k(x, 1).indices, float64); });
+  none_or_zero("bincount", [](T x) { return cast(bincount(cast(abs(x), int32)), float64); });
+  none_or_zero("searchsorted", [](T x) { return cast(searchsorted(x, x), float64); });
+  none_or_zero("histogram", [](T x) { return cast(histogram_fixed_width(x, 0, 1, 2), float64); });
+  none_or_zero("sort", [](T x) { return sort(x); });
+  none_or_zero("band_part that drops it", [](T x) { return band_part(reshape(x, {1, 2}), 0, 0)(slice(), 1); });
   return list;
 }
 

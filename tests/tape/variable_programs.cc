@@ -46,19 +46,14 @@ void scatter_updates(Recorder& r) {
   r.out("add", v().scatter_add(constant({1, 3}), f8({10, 20})).value());
   r.out("add_repeated", v().scatter_add(constant({1, 1}), f8({10, 20})).value());
   r.out("sub", v().scatter_sub(constant({0, 0}), f8({1, 1})).value());
-  r.leave_out("mul", "scatter_mul is not there yet");
-  r.leave_out("div", "scatter_div is not there yet");
-  const auto assigned = [&](Tensor (*op)(Operand, Operand, Operand), const Tensor& indices, const Tensor& updates) {
-    const Variable variable = v();
-    variable.assign(op(variable, indices, updates));
-    return variable.value();
-  };
-  r.out("max", assigned(tensor_scatter_nd_max, constant({{0}, {1}}), f8({0, 9})));
-  r.out("min", assigned(tensor_scatter_nd_min, constant({{0}, {1}}), f8({0, 9})));
+  r.out("mul", v().scatter_mul(constant({2}), f8({3})).value());
+  r.out("div", v().scatter_div(constant({3}), f8({2})).value());
+  r.out("max", v().scatter_max(constant({0, 1}), f8({0, 9})).value());
+  r.out("min", v().scatter_min(constant({0, 1}), f8({0, 9})).value());
   r.out("update", v().scatter_update(constant({3, 0}), f8({7, 8})).value());
-  r.out("nd_add", assigned(tensor_scatter_nd_add, constant({{0}, {2}}), f8({5, 6})));
-  r.out("nd_sub", assigned(tensor_scatter_nd_sub, constant({{0}, {2}}), f8({5, 6})));
-  r.out("nd_update", assigned(tensor_scatter_nd_update, constant({{0}, {2}}), f8({5, 6})));
+  r.out("nd_add", v().scatter_nd_add(constant({{0}, {2}}), f8({5, 6})).value());
+  r.out("nd_sub", v().scatter_nd_sub(constant({{0}, {2}}), f8({5, 6})).value());
+  r.out("nd_update", v().scatter_nd_update(constant({{0}, {2}}), f8({5, 6})).value());
   r.out("chain", v().assign_add(ones({4}, float64)).assign_sub(2 * ones({4}, float64)).value());
 }
 

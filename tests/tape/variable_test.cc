@@ -28,6 +28,9 @@ TEST(VariableUnderTape, LaterWritesDoNotChangeSavedValues) {
       {"scatter_add", [](const Variable& v) { v.scatter_add(constant({0}), constant({5.0})); }},
       {"scatter_sub", [](const Variable& v) { v.scatter_sub(constant({0}), constant({5.0})); }},
       {"scatter_update", [](const Variable& v) { v.scatter_update(constant({1}), constant({5.0})); }},
+      {"scatter_max", [](const Variable& v) { v.scatter_max(constant({1}), constant({5.0})); }},
+      {"scatter_mul", [](const Variable& v) { v.scatter_mul(constant({1}), constant({5.0})); }},
+      {"scatter_nd_add", [](const Variable& v) { v.scatter_nd_add(expand_dims(constant({1}), 1), constant({5.0})); }},
   };
   for (const auto& [name, write] : writes) {
     SCOPED_TRACE(name);
@@ -134,6 +137,9 @@ TEST(VariableErrors, ChangeNothing) {
   EXPECT_THROW(v.scatter_add(constant({2}), ones({1})), IndexError);
   EXPECT_THROW(v.scatter_update(constant({-1}), ones({1})), IndexError);
   EXPECT_THROW(v.scatter_sub(constant({0}), ones({2})), ShapeError);
+  EXPECT_THROW(v.scatter_mul(constant({-1}), ones({1})), IndexError);
+  EXPECT_THROW(v.scatter_div(constant({0}), ones({2})), ShapeError);
+  EXPECT_THROW(v.scatter_nd_update(expand_dims(constant({2}), 1), ones({1})), IndexError);
   EXPECT_THROW(v.scatter_add(constant({0}), ones({1}, float64)), DTypeError);
   EXPECT_THROW(v.scatter_add(constant({0.0}), ones({1})), DTypeError);
   expect_values(v.value(), {1, 2});
