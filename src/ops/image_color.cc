@@ -272,7 +272,8 @@ const OpTest kAdjustHueTest = {.samples = adjust_hue_samples,
                                    },
                                .first_order = 1e-5,
                                .second_order = 1e-3,
-                               .why_looser = "the hue divides by the distance of two channels"};
+                               .why_looser = "the hue divides by the distance of two channels",
+                               .dtypes = {DType::kFloat32, DType::kFloat64}};
 
 std::vector<OpSample> adjust_saturation_samples() {
   return {{.inputs = {colors({2, 3})}, .attributes = {{"saturation_factor", 0.5}}},
@@ -291,7 +292,8 @@ const OpTest kAdjustSaturationTest = {.samples = adjust_saturation_samples,
                                           },
                                       .first_order = 1e-5,
                                       .second_order = 1e-3,
-                                      .why_looser = "the hue divides by the distance of two channels"};
+                                      .why_looser = "the hue divides by the distance of two channels",
+                                      .dtypes = {DType::kFloat32, DType::kFloat64}};
 
 std::vector<OpSample> standardization_samples() {
   return {{.inputs = {{.shape = {2, 3, 1}}}},

@@ -243,7 +243,7 @@ const OpTest kCropTest = {
     .samples = crop_samples, .reference = crop_reference, .dtypes = {DType::kFloat32, DType::kFloat64}};
 
 std::vector<OpSample> warp_samples() {
-  const SampleInput turn = {.shape = {8}, .values = {0.8, -0.3, 0.77, 0.35, 0.9, -0.61, 0.01, -0.02}};
+  const SampleInput turn = {.shape = {8}, .values = {0.8, -0.3, 0.79, 0.35, 0.9, -0.61, 0.01, -0.02}};
   const SampleInput two = {.shape = {2, 8},
                            .values = {1, 0.1, -1.33, 0.2, 0.9, 0.27, 0, 0,  //
                                       0.7, 0, 0.41, 0.13, 1.2, -0.85, 0, 0.01}};

@@ -389,8 +389,8 @@ Tensor bias_add(Operand x, Operand bias, std::string_view data_format) {
 
 OpFamily linalg_ops() {
   static constexpr const OpDef* ops[] = {
-      &kTensordot,  &kEinsum,           &kNorm, &kNormalize, &kL2Normalize, &kGlobalNorm,
-      &kClipByNorm, &kClipByGlobalNorm, &kAddN, &kBiasAdd,
+      &kTensordot,         &kEinsum,           &kNorm, &kNormalize, &kL2Normalize, &kGlobalNorm, &kClipByNorm,
+      &kClipByAverageNorm, &kClipByGlobalNorm, &kAddN, &kBiasAdd,
   };
   return ops;
 }

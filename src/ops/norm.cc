@@ -282,6 +282,26 @@ void clip_reference(const std::vector<ReferenceTensor>& inputs, const AttributeM
 }
 const OpTest kClipByNormTest = {.samples = clip_samples, .reference = clip_reference};
 
+std::vector<OpSample> average_clip_samples() {
+  return {
+      {.inputs = {{.shape = {2, 3}}}, .attributes = {{"clip_norm", 0.1}}},
+      {.inputs = {{.shape = {3}}}, .attributes = {{"clip_norm", 100.0}}},
+      {.inputs = {{.shape = {2}, .values = {1, 2}, .dtype = int32, .differentiable = false}},
+       .attributes = {{"clip_norm", 0.5}},
+       .error = "dtype int32 is not supported"},
+  };
+}
+void average_clip_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
+                            std::vector<ReferenceTensor>& outputs) {
+  const double clip = attributes.at("clip_norm").number;
+  double squares = 0;
+  for (double x : inputs[0].values) squares += x * x;
+  const double average = std::sqrt(squares) / static_cast<double>(inputs[0].values.size());
+  outputs = {inputs[0]};
+  for (double& x : outputs[0].values) x *= clip / std::max(clip, average);
+}
+const OpTest kClipByAverageNormTest = {.samples = average_clip_samples, .reference = average_clip_reference};
+
 std::vector<OpSample> global_clip_samples() {
   return {
       {.inputs = {{.shape = {2, 2}}, {.shape = {3}}}, .attributes = {{"clip_norm", 0.5}}},
@@ -383,6 +403,19 @@ constinit const OpDef kClipByNorm = {
     .test = CAPSTAN_OP_TEST(kClipByNormTest),
 };
 
+constinit const OpDef kClipByAverageNorm = {
+    .name = "clip_by_average_norm",
+    .text = "Scales x down where its norm, divided by the number of elements, exceeds clip_norm.",
+    .kind = OpKind::kComposite,
+    .attributes = &kGlobalClipAttributes,
+    .compose =
+        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
+          outputs.push_back(
+              clip_by_average_norm(inputs[0], static_cast<const GlobalClipAttributes*>(attributes)->clip_norm));
+        },
+    .test = CAPSTAN_OP_TEST(kClipByAverageNormTest),
+};
+
 constinit const OpDef kClipByGlobalNorm = {
     .name = "clip_by_global_norm",
     .text = "Scales all tensors down together if their global norm exceeds clip_norm.",
@@ -458,6 +491,11 @@ Tensor clip_by_norm(Operand x, Operand clip_norm, Axes axes) {
   CAPSTAN_CHECK(clipped.shape() == value.shape(), ShapeError, "clip_by_norm: clip_norm ", limit.shape(),
                 " enlarges x, ", value.shape());
   return given.is_row_sparse() ? make_row_sparse(given.indices(), clipped, given.shape()) : clipped;
+}
+
+Tensor clip_by_average_norm(Operand x, Operand clip_norm) {
+  const Tensor value = floating_operand("clip_by_average_norm", x);
+  return clip_by_norm(value, to_tensor(clip_norm, value.dtype()) * static_cast<double>(value.size()));
 }
 
 ClippedByGlobalNorm clip_by_global_norm(std::span<const Tensor> tensors, Operand clip_norm) {

@@ -21,50 +21,6 @@ namespace capstan {
 
 namespace {
 
-// --- band_part ---
-
-struct BandAttributes {
-  std::int64_t num_lower = -1;
-  std::int64_t num_upper = -1;
-};
-constexpr AttributeType kBandAttributes = attribute_type<BandAttributes>(
-    {field<&BandAttributes::num_lower>("num_lower", true), field<&BandAttributes::num_upper>("num_upper", true)});
-
-void infer_band_part(const Call& call, OutputSpecs& outputs) {
-  const TensorRef& x = call.input(0);
-  const auto& [lower, upper] = call.attributes<BandAttributes>();
-  CAPSTAN_CHECK(x.rank() >= 2, ShapeError, "band_part: x must have matrices, the rank is ", x.rank(),
-                arguments({{"x", x}}));
-  CAPSTAN_CHECK(lower <= x.dim(-2), ValueError, "band_part: ", lower, " diagonals below, the matrices have ", x.dim(-2),
-                " rows", arguments({{"x", x}}));
-  CAPSTAN_CHECK(upper <= x.dim(-1), ValueError, "band_part: ", upper, " diagonals above, the matrices have ", x.dim(-1),
-                " columns", arguments({{"x", x}}));
-  outputs.add(x.dtype(), x.shape());
-}
-
-void band_part_kernel(const Call& call, std::span<Tensor> outputs) {
-  const TensorRef& x = call.input(0);
-  const auto& [lower, upper] = call.attributes<BandAttributes>();
-  if (x.size() == 0) return;
-  const std::int64_t rows = x.dim(-2);
-  const std::int64_t columns = x.dim(-1);
-  const std::size_t size = size_of(x.dtype());
-  std::memset(mutable_raw_data(outputs[0]), 0, static_cast<std::size_t>(x.size()) * size);
-  for (std::int64_t row = 0; row < x.size() / columns; ++row) {
-    const std::int64_t i = row % rows;
-    const std::int64_t begin = lower < 0 ? 0 : std::clamp<std::int64_t>(i - lower, 0, columns);
-    const std::int64_t end = upper < 0 ? columns : std::clamp<std::int64_t>(i + upper + 1, 0, columns);
-    if (begin >= end) continue;
-    std::memcpy(bytes_of(outputs[0], row * columns + begin), bytes_of(x, row * columns + begin),
-                static_cast<std::size_t>(end - begin) * size);
-  }
-}
-
-void band_part_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
-  const auto& [lower, upper] = call.attributes<BandAttributes>();
-  if (call.needs(0)) cotangents[0] = band_part(call.cotangent(), lower, upper);
-}
-
 // --- reverse_sequence ---
 
 struct ReverseSequenceAttributes {
@@ -193,28 +149,6 @@ SampleInput index_input(const Shape& shape, std::vector<double> values, DType dt
   return {.shape = shape, .values = std::move(values), .dtype = dtype, .differentiable = false};
 }
 
-std::vector<OpSample> band_part_samples() {
-  const auto band = [](int lower, int upper) { return AttributeMap{{"num_lower", lower}, {"num_upper", upper}}; };
-  return {{.inputs = {{.shape = {3, 4}}}, .attributes = band(0, -1)},
-          {.inputs = {{.shape = {2, 4, 3}}}, .attributes = band(1, 0)},
-          {.inputs = {{.shape = {3, 3}}}, .attributes = band(-1, -1)},
-          {.inputs = {{.shape = {0, 3}}}, .attributes = band(0, 0)},
-          {.inputs = {{.shape = {3}}}, .attributes = band(0, 0), .error = "the rank is 1"},
-          {.inputs = {{.shape = {3, 4}}}, .attributes = band(5, 0), .error = "5 diagonals below"},
-          {.inputs = {{.shape = {3, 4}}}, .attributes = band(0, 5), .error = "5 diagonals above"}};
-}
-void band_part_reference(const Inputs& in, const AttributeMap& attributes, Outputs& out) {
-  const std::int64_t lower = attributes.at("num_lower").integer;
-  const std::int64_t upper = attributes.at("num_upper").integer;
-  out = {reference::build(in[0].dtype, in[0].shape, [&](const Position& position) {
-    const std::int64_t i = position[position.size() - 2];
-    const std::int64_t j = position.back();
-    return (lower < 0 || i - j <= lower) && (upper < 0 || j - i <= upper) ? reference::at(in[0], position) : 0.0;
-  })};
-}
-const OpTest kBandPartTest = {
-    .samples = band_part_samples, .reference = band_part_reference, .dtypes = reference::kEveryDType};
-
 std::vector<OpSample> reverse_sequence_samples() {
   return {
       {.inputs = {{.shape = {3, 4}}, index_input({3}, {4, 0, 2})}, .attributes = {{"seq_axis", 1}}},
@@ -320,15 +254,6 @@ const OpTest kRangeOfTest = {.samples = range_of_samples, .reference = range_of_
 
 // --- The ops ---
 
-constexpr OpDef kBandPart = {
-    .name = "band_part",
-    .text = "Matrices with zeros outside a band around the main diagonal.",
-    .attributes = &kBandAttributes,
-    .infer = infer_band_part,
-    .kernel = band_part_kernel,
-    .vjp = band_part_vjp,
-    .test = CAPSTAN_OP_TEST(kBandPartTest),
-};
 constexpr OpDef kReverseSequence = {
     .name = "reverse_sequence",
     .text = "The first elements along an axis in opposite order, as many as each batch's length says.",
@@ -392,10 +317,6 @@ constexpr OpDef kRangeOf = {
 
 }  // namespace
 
-Tensor band_part(Operand x, std::int64_t num_lower, std::int64_t num_upper) {
-  const BandAttributes attributes{num_lower, num_upper};
-  return apply(kBandPart, x, &attributes);
-}
 Tensor reverse_sequence(Operand x, Operand lengths, int seq_axis, int batch_axis) {
   const ReverseSequenceAttributes attributes{seq_axis, batch_axis};
   return apply(kReverseSequence, x, lengths, &attributes);
@@ -430,8 +351,7 @@ Tensor range_of(Operand start, Operand limit, Operand delta) {
 }
 
 OpFamily place_ops() {
-  static constexpr const OpDef* ops[] = {&kBandPart,    &kReverseSequence, &kInvertPermutation,
-                                         &kEnsureShape, &kOneHotOf,        &kRangeOf};
+  static constexpr const OpDef* ops[] = {&kReverseSequence, &kInvertPermutation, &kEnsureShape, &kOneHotOf, &kRangeOf};
   return ops;
 }
 

@@ -40,7 +40,10 @@ TEST(Resize, WithoutChangeIsTheImage) {
 }
 
 TEST(Colors, OfBytesRunFromZeroToTheLargest) {
-  EXPECT_EQ(image::convert_image_dtype(bytes({0, 51, 255}, {3}), float32).to_vector<float>(), (Floats{0, 0.2f, 1}));
+  const Floats converted = image::convert_image_dtype(bytes({0, 51, 255}, {3}), float32).to_vector<float>();
+  EXPECT_EQ(converted[0], 0.0f);
+  EXPECT_NEAR(converted[1], 0.2, 1e-7);
+  EXPECT_EQ(converted[2], 1.0f);
   EXPECT_EQ(image::convert_image_dtype(constant({0.0, 0.2, 1.0, 7.0}), uint8, true).to_vector<int>(),
             (Ints{0, 51, 255, 255}));
   EXPECT_EQ(image::adjust_brightness(bytes({10, 250}, {2}), 0.1).to_vector<int>(), (Ints{35, 255}));

@@ -1,10 +1,10 @@
 // Programs: a missing gradient, zeros, or numbers.
 #include "capstan/ops/activation.h"
 #include "capstan/ops/array.h"
+#include "capstan/ops/diagonals.h"
 #include "capstan/ops/linalg.h"
 #include "capstan/ops/math.h"
 #include "capstan/ops/random.h"
-#include "capstan/ops/rearrange.h"
 #include "capstan/ops/reduce.h"
 #include "capstan/ops/sort.h"
 #include "tests/tape/tape_programs.h"

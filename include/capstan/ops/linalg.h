@@ -96,6 +96,8 @@ CAPSTAN_EXPORT Tensor global_norm(std::span<const Tensor> tensors);
 /// Scales x down where its norm over the axes exceeds clip_norm. A row-sparse gradient stays one.
 /// Errors: DTypeError for integers, ShapeError if clip_norm would enlarge x.
 CAPSTAN_EXPORT Tensor clip_by_norm(Operand x, Operand clip_norm, Axes axes = {});
+/// The same for the norm divided by the number of elements.
+CAPSTAN_EXPORT Tensor clip_by_average_norm(Operand x, Operand clip_norm);
 
 /// What clip_by_global_norm returns.
 struct ClippedByGlobalNorm {

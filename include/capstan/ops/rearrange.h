@@ -25,12 +25,6 @@ CAPSTAN_EXPORT Tensor batch_to_space(Operand x, std::span<const std::int64_t> bl
 
 // --- By place ---
 
-/// Each matrix (the last two axes) with zeros outside the band of num_lower diagonals below the main one and num_upper
-/// above it; a negative number keeps that whole triangle. Errors: ShapeError for a vector, ValueError for more
-/// diagonals than there are.
-///
-///     band_part(x, -1, 0);     // the lower triangle
-CAPSTAN_EXPORT Tensor band_part(Operand x, std::int64_t num_lower, std::int64_t num_upper);
 /// The first lengths[b] elements along seq_axis in opposite order, for each place b along batch_axis. Errors:
 /// ShapeError, IndexError for an axis or for a length that is negative or above that of the axis.
 CAPSTAN_EXPORT Tensor reverse_sequence(Operand x, Operand lengths, int seq_axis, int batch_axis = 0);
