@@ -8,6 +8,7 @@
 #include "capstan/ops/array.h"
 #include "capstan/ops/math.h"
 #include "capstan/ops/reduce.h"
+#include "capstan/ops/segment.h"
 #include "capstan/ops/signal.h"
 #include "src/core/allocator.h"
 #include "src/core/apply.h"
