@@ -3,7 +3,7 @@
 #include <array>
 #include <string_view>
 
-#include "capstan/ops/nn.h"
+#include "capstan/ops/conv.h"
 #include "capstan/tensor.h"
 
 namespace capstan::image {
