@@ -68,13 +68,12 @@ std::counting_semaphore<>& turns() {
 }  // namespace
 
 LoadedLapack load_lapack_from(const char* const* names, std::size_t count) {
-  // Never freed: a library with threads of its own cannot be unloaded safely.
-  auto* const problem = new std::string;
+  std::string problem;
   for (std::size_t i = 0; i < count; ++i) {
     void* const library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) {
       const char* const reason = dlerror();
-      *problem += (problem->empty() ? "" : "; ") + std::string(reason == nullptr ? names[i] : reason);
+      problem += (problem.empty() ? "" : "; ") + std::string(reason == nullptr ? names[i] : reason);
       continue;
     }
     Resolver resolver(library);
@@ -86,7 +85,8 @@ LoadedLapack load_lapack_from(const char* const* names, std::size_t count) {
     find_schur(resolver, "c", routines->schur64);
     find_schur(resolver, "z", routines->schur128);
     if (!resolver.missing().empty()) {
-      *problem += (problem->empty() ? "" : "; ") + std::string(names[i]) + " lacks " + resolver.missing();
+      // Not closed again: a library with threads of its own cannot be unloaded safely.
+      problem += (problem.empty() ? "" : "; ") + std::string(names[i]) + " lacks " + resolver.missing();
       delete routines;
       continue;
     }
@@ -94,10 +94,9 @@ LoadedLapack load_lapack_from(const char* const* names, std::size_t count) {
     void (*set_threads)(int) = nullptr;
     Resolver(library).find(set_threads, "openblas_set_num_threads");
     if (set_threads != nullptr) set_threads(1);
-    delete problem;
-    return {routines, nullptr};
+    return {routines, {}};
   }
-  return {nullptr, problem->c_str()};
+  return {nullptr, problem};
 }
 
 const LoadedLapack& load_lapack() {

@@ -13,6 +13,7 @@
 
 #include <complex>
 #include <cstddef>
+#include <string>
 #include <type_traits>
 
 namespace capstan {
@@ -110,10 +111,10 @@ struct Lapack {
   }
 };
 
-// What loading gave: the routines, or the reason why there are none.
+// What loading gave: the routines, which are never freed, or the reason why there are none.
 struct LoadedLapack {
   const Lapack* routines = nullptr;
-  const char* problem = nullptr;
+  std::string problem;
 };
 
 // Loads at the first call; any thread may make it. The result stays valid until the process ends.

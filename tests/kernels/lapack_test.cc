@@ -26,17 +26,15 @@ TEST(Lapack, SaysWhichLibrariesCannotBeLoaded) {
   const char* const names[] = {"libno_such_lapack.so.7", "libanother_one.so"};
   const LoadedLapack loaded = load_lapack_from(names, 2);
   EXPECT_EQ(loaded.routines, nullptr);
-  ASSERT_NE(loaded.problem, nullptr);
-  EXPECT_NE(std::string(loaded.problem).find("libno_such_lapack.so.7"), std::string::npos) << loaded.problem;
-  EXPECT_NE(std::string(loaded.problem).find("libanother_one.so"), std::string::npos) << loaded.problem;
+  EXPECT_NE(loaded.problem.find("libno_such_lapack.so.7"), std::string::npos) << loaded.problem;
+  EXPECT_NE(loaded.problem.find("libanother_one.so"), std::string::npos) << loaded.problem;
 }
 
 TEST(Lapack, PassesByALibraryThatLacksARoutine) {
   const char* const names[] = {"libc.so.6"};
   const LoadedLapack loaded = load_lapack_from(names, 1);
   EXPECT_EQ(loaded.routines, nullptr);
-  ASSERT_NE(loaded.problem, nullptr);
-  EXPECT_NE(std::string(loaded.problem).find("libc.so.6 lacks spotrf_"), std::string::npos) << loaded.problem;
+  EXPECT_NE(loaded.problem.find("libc.so.6 lacks spotrf_"), std::string::npos) << loaded.problem;
 }
 
 TEST(Lapack, IsLoadedOnceWhicheverThreadAsks) {
