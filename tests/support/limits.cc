@@ -18,7 +18,7 @@ MemoryLimit::MemoryLimit() {
   std::ifstream("/proc/self/statm") >> pages;
   getrlimit(RLIMIT_AS, &before_);
   rlimit limit = before_;
-  limit.rlim_cur = pages * 4096 + (std::size_t{256} << 20);
+  limit.rlim_cur = pages * 4096 + (std::size_t{128} << 20);
   setrlimit(RLIMIT_AS, &limit);
 }
 

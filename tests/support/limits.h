@@ -19,12 +19,12 @@
 namespace capstan::testing {
 
 // Seconds of all threads together.
-inline constexpr double kSlow = CAPSTAN_SANITIZED ? 30 : 3;
+inline constexpr double kSlow = CAPSTAN_SANITIZED ? 60 : 10;
 
 // That the process has used so far.
 double cpu_seconds();
 
-// While it lives the process can get 256 MiB more than it has: a request for more memory than there is must fail
+// While it lives the process can get 128 MiB more than it has: a request for more memory than there is must fail
 // instead of being granted and never filled. Sanitizers need the address space for themselves, and have a limit of
 // their own for each request.
 class MemoryLimit {
