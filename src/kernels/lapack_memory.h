@@ -56,12 +56,13 @@ void set_identity(std::int64_t rows, std::int64_t columns, T* out) {
   for (std::int64_t i = 0; i < std::min(rows, columns); ++i) out[i * columns + i] = T(1);
 }
 
-// A work array of a kernel, one of possibly several.
+// A work array of a kernel, one of possibly several. OpenBLAS 0.3.21 reads an element beyond the end of some
+// (cgemv_n and zgemv_n), so there is room behind it.
 template <class T>
 class Work {
  public:
   explicit Work(std::int64_t count)
-      : scratch_(ScratchSlot::kTask, static_cast<std::size_t>(std::max<std::int64_t>(1, count)) * sizeof(T)) {}
+      : scratch_(ScratchSlot::kTask, static_cast<std::size_t>(std::max<std::int64_t>(1, count)) * sizeof(T) + 64) {}
   T* get() const { return scratch_.template as<T>(); }
   operator T*() const { return get(); }
 
