@@ -1,10 +1,18 @@
 #include "tests/support/limits.h"
 
+#include <stdlib.h>
 #include <time.h>
 
 #include <fstream>
 
 namespace capstan::testing {
+
+namespace {
+
+// Threads of OpenBLAS take their buffers when they start, which can be after a limit is set: it shall have none.
+[[maybe_unused]] const int no_threads = setenv("OPENBLAS_NUM_THREADS", "1", 1);
+
+}  // namespace
 
 double cpu_seconds() {
   timespec now = {};
