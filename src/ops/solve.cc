@@ -1,4 +1,6 @@
 // Linear equations: general, triangular, by inverses, and in the least-squares sense.
+#include <algorithm>
+
 #include "capstan/ops/array.h"
 #include "capstan/ops/linalg.h"
 #include "capstan/ops/math.h"

@@ -3,6 +3,8 @@
 // The vectors of a decomposition are functions of the matrix only up to a factor each, and not at all where
 // two values are equal. Gradients are those of functions that do not care: for equal values the
 // undetermined part is left out (see reciprocal_gaps), as TensorFlow does.
+#include <algorithm>
+
 #include "capstan/ops/array.h"
 #include "capstan/ops/linalg.h"
 #include "capstan/ops/math.h"
