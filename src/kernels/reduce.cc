@@ -471,11 +471,6 @@ void finish(Reduction reduction, std::int64_t reduced, std::int64_t kept, T* out
 template <class T>
 void reduce_typed(int set, Reduction reduction, const ReduceShape& whole, const T* in, T* out) {
   ReduceStep step = step_of(reduction);
-  if (whole.axes == 1 && whole.reduced[0]) {  // everything, the commonest of all
-    reduce_axis(set, step, 1, whole.length[0], 1, in, out);
-    finish(reduction, whole.length[0], 1, out);
-    return;
-  }
   ReduceShape shape = whole;
   const std::int64_t reduced = shape.reduced_count();
   const std::int64_t kept = shape.kept_count();
@@ -585,6 +580,14 @@ void reduce_with(int instruction_set, Reduction reduction, DType dtype, const Re
 }
 
 void reduce(Reduction reduction, DType dtype, const ReduceShape& shape, const void* in, void* out) {
+  // The sum of a few numbers, as every gradient of a stretched scalar needs one.
+  if (shape.axes == 1 && shape.reduced[0] && reduction == Reduction::kSum && dtype == DType::kFloat32 &&
+      shape.length[0] > 0 && shape.length[0] <= kChunk) {
+    kernels_of<float>(instruction_set())
+        .step[kSumStep]
+        .rows(static_cast<const float*>(in), 1, shape.length[0], static_cast<float*>(out));
+    return;
+  }
   reduce_with(instruction_set(), reduction, dtype, shape, in, out);
 }
 

@@ -9,7 +9,6 @@ namespace capstan {
 // Two walks over the records: forward from the source along every known input, then the same along differentiable ops
 // only. What the first reaches and the second does not was cut by an op without a gradient.
 std::string TapeImpl::explain(const Source& target, const Source& source) const {
-  check_thread();
   CAPSTAN_CHECK(!consumed, GradientError, "explain: this tape was already used",
                 help("write GradientTape tape({.persistent = true}), or ask before gradient()"));
   const Slot from = slot_of(source);

@@ -479,9 +479,12 @@ TensorRef value_of(const Source& source) {
   return source.variable() != nullptr ? TensorRef(source.variable()->state()->value) : TensorRef(*source.tensor());
 }
 
-void check_leaf(const Source& source, const char* what) {
-  const bool present = source.variable() != nullptr ? source.variable()->has_value() : source.tensor()->has_value();
-  CAPSTAN_CHECK(present, ValueError, "gradient: ", what, " is an empty tensor");
+bool present(const Source& source) {
+  return source.variable() != nullptr ? source.variable()->has_value() : source.tensor()->has_value();
+}
+
+[[noreturn, gnu::cold]] void missing(const char* what) {
+  throw ValueError(detail::join("gradient: ", what, " is an empty tensor"));
 }
 
 bool same_source(const Source& a, const Source& b) {
@@ -523,11 +526,14 @@ Tensor filled_like(const TensorRef& like, double number) {
 
 void TapeImpl::gradient(std::span<const Source> targets, std::span<const Source> sources, std::span<Tensor> gradients,
                         const GradientOptions& options) {
-  check_thread();
   CAPSTAN_CHECK(!consumed, GradientError, "gradient: this tape was already used",
                 help("a tape serves one gradient() call; write GradientTape tape({.persistent = true}) for more"));
-  for (const Source& target : targets) check_leaf(target, "a target");
-  for (const Source& source : sources) check_leaf(source, "a source");
+  for (const Source& target : targets) {
+    if (!present(target)) missing("a target");
+  }
+  for (const Source& source : sources) {
+    if (!present(source)) missing("a source");
+  }
   check_output_gradients(targets, options.output_gradients);
 
   if (!persistent && recording) stop();

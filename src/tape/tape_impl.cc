@@ -343,9 +343,11 @@ void TapeImpl::record_elementwise(const ObservedCall& call) {
   const OpDef& op = call.op;
   Slot slots[3] = {};
   std::uint32_t bits = 0;  // what the rules of the known inputs read
+  const std::uint64_t length = context.next_node - base_;
   for (int i = 0; i < N; ++i) {
-    if (!is_differentiable(inputs[i].block->dtype)) continue;  // An integer path ends here.
-    slots[i] = slot_of(inputs[i].block, inputs[i].node);
+    const ObservedInput& input = inputs[i];
+    if (!is_differentiable(input.block->dtype)) continue;  // An integer path ends here.
+    slots[i] = input.node - base_ < length ? result_slot(input.node) : slot_elsewhere(input.block, input.node);
     if (slots[i] != kNoSlot) bits |= op.reads[i] | 0x100u;
   }
   if (bits == 0) return;
