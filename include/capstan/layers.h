@@ -441,7 +441,8 @@ class CAPSTAN_EXPORT Flatten final : public Layer {
 struct DropoutOptions {
   /// The lengths of the mask that is drawn: -1 stands for the input's, 1 is broadcast.
   std::optional<Shape> noise_shape = {};
-  /// Without a seed the layer takes the next of the process's stream; see set_seed.
+  /// With a seed the layer drops what Keras's layer with this seed drops on TensorFlow, call for call. Without one it
+  /// takes the next of the process's stream, see set_seed, and is faster.
   std::optional<std::uint64_t> seed = {};
   std::string name = {};
   InputShape input_shape = {};
@@ -461,7 +462,8 @@ class CAPSTAN_EXPORT Dropout final : public Layer {
  private:
   double rate_;
   std::optional<Shape> noise_shape_;
-  std::shared_ptr<std::uint64_t> key_;  // changes with every draw; shared by the copies
+  std::optional<std::uint64_t> seed_;
+  std::shared_ptr<std::uint64_t> key_;  // changes with every draw: counts them if there is a seed; shared by the copies
 };
 
 }  // namespace layers

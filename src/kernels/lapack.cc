@@ -1,10 +1,14 @@
 #include "src/kernels/lapack.h"
 
 #include <dlfcn.h>
+#include <sys/mman.h>
 
 #include <iterator>
-#include <semaphore>
+#include <memory>
+#include <mutex>
+#include <new>
 #include <string>
+#include <vector>
 
 namespace capstan {
 
@@ -59,10 +63,25 @@ void find_schur(Resolver& resolver, const std::string& letter, ComplexRoutines<T
   resolver.find(routines.gees, letter + "gees_");
 }
 
-// More than any pool needs, and fewer than any build of OpenBLAS takes.
-std::counting_semaphore<>& turns() {
-  static std::counting_semaphore<> semaphore(32);
-  return semaphore;
+// OpenBLAS takes a buffer of 128 MiB when it is first called, and tries for ever if there is no memory for it. So that
+// call is made here, after it is known that there is room; as callers take turns, it never needs another buffer.
+void take_buffer(const Lapack& lapack) {
+  constexpr std::size_t kRoom = std::size_t{160} << 20;
+  void* const room = mmap(nullptr, kRoom, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (room == MAP_FAILED) throw std::bad_alloc();
+  munmap(room, kRoom);
+  constexpr int kSize = 128;  // Smaller products may go without a buffer.
+  const std::vector<double> x(kSize * kSize, 1.0);
+  std::vector<double> y(kSize * kSize);
+  const double one = 1;
+  const double zero = 0;
+  lapack.float64.gemm("N", "N", &kSize, &kSize, &kSize, &one, x.data(), &kSize, x.data(), &kSize, &zero, y.data(),
+                      &kSize, 1, 1);
+}
+
+std::mutex& in_use() {
+  static std::mutex mutex;
+  return mutex;
 }
 
 }  // namespace
@@ -77,7 +96,7 @@ LoadedLapack load_lapack_from(const char* const* names, std::size_t count) {
       continue;
     }
     Resolver resolver(library);
-    auto* const routines = new Lapack;
+    auto routines = std::make_unique<Lapack>();
     find_routines(resolver, "s", routines->float32);
     find_routines(resolver, "d", routines->float64);
     find_routines(resolver, "c", routines->complex64);
@@ -87,14 +106,16 @@ LoadedLapack load_lapack_from(const char* const* names, std::size_t count) {
     if (!resolver.missing().empty()) {
       // Not closed again: a library with threads of its own cannot be unloaded safely.
       problem += (problem.empty() ? "" : "; ") + std::string(names[i]) + " lacks " + resolver.missing();
-      delete routines;
       continue;
     }
     // The reference LAPACK has no threads to turn off.
     void (*set_threads)(int) = nullptr;
     Resolver(library).find(set_threads, "openblas_set_num_threads");
-    if (set_threads != nullptr) set_threads(1);
-    return {routines, {}};
+    if (set_threads != nullptr) {
+      set_threads(1);
+      take_buffer(*routines);
+    }
+    return {routines.release(), {}};
   }
   return {nullptr, problem};
 }
@@ -104,7 +125,7 @@ const LoadedLapack& load_lapack() {
   return loaded;
 }
 
-LapackTurn::LapackTurn() { turns().acquire(); }
-LapackTurn::~LapackTurn() { turns().release(); }
+LapackTurn::LapackTurn() { in_use().lock(); }
+LapackTurn::~LapackTurn() { in_use().unlock(); }
 
 }  // namespace capstan

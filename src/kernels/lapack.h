@@ -123,8 +123,8 @@ const LoadedLapack& load_lapack();
 // Loads the first of the libraries that has every routine; for tests, load_lapack() knows the names.
 LoadedLapack load_lapack_from(const char* const* names, std::size_t count);
 
-// Holds back callers beyond what LAPACK takes at a time: OpenBLAS ends the process when more threads
-// use it than it was built for.
+// One caller at a time: OpenBLAS takes a large buffer for each more, ends the process when there are more than it was
+// built for, and hangs when there is no memory for one.
 class LapackTurn {
  public:
   LapackTurn();

@@ -14,9 +14,9 @@ struct PhiloxBlock {
   std::uint32_t words[4];
 };
 
-// Block `position` of the stream `key`; `attempt` counts draws that were thrown away.
-inline PhiloxBlock philox(std::uint64_t key, std::uint64_t position, std::uint32_t attempt = 0) {
-  std::uint32_t c[4] = {static_cast<std::uint32_t>(position), static_cast<std::uint32_t>(position >> 32), attempt, 0};
+// The ten rounds: what the counter c becomes under the key.
+inline PhiloxBlock philox_rounds(std::uint64_t key, PhiloxBlock block) {
+  std::uint32_t* const c = block.words;
   auto k0 = static_cast<std::uint32_t>(key);
   auto k1 = static_cast<std::uint32_t>(key >> 32);
   for (int round = 0; round < 10; ++round) {
@@ -31,7 +31,13 @@ inline PhiloxBlock philox(std::uint64_t key, std::uint64_t position, std::uint32
     k0 += 0x9E3779B9u;
     k1 += 0xBB67AE85u;
   }
-  return {{c[0], c[1], c[2], c[3]}};
+  return block;
+}
+
+// Block `position` of the stream `key`; `attempt` counts draws that were thrown away.
+inline PhiloxBlock philox(std::uint64_t key, std::uint64_t position, std::uint32_t attempt = 0) {
+  return philox_rounds(
+      key, {{static_cast<std::uint32_t>(position), static_cast<std::uint32_t>(position >> 32), attempt, 0}});
 }
 
 // The words [begin, begin + n) of a stream, four per block; `begin` is a multiple of 4.

@@ -57,6 +57,7 @@ OpFamily ctc_ops();               // ctc.cc: connectionist temporal classificati
 OpFamily random_ops();            // random.cc: uniform and normal draws
 OpFamily distribution_ops();      // random_distributions.cc: draws with tensors for parameters
 OpFamily random_choice_ops();     // random_choice.cc: classes and orders
+OpFamily random_stateless_ops();  // random_stateless.cc: draws from two seeds
 OpFamily state_ops();             // state.cc: variables and optimizer updates
 
 }  // namespace capstan

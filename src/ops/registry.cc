@@ -79,6 +79,7 @@ const std::vector<const OpDef*>& make_all_ops() {
                                random_ops,
                                distribution_ops,
                                random_choice_ops,
+                               random_stateless_ops,
                                state_ops}) {
     const OpFamily ops = family();
     all->insert(all->end(), ops.begin(), ops.end());

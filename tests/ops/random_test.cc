@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 #include <vector>
@@ -63,6 +64,26 @@ TEST(Random, PermutesEveryPlace) {
   EXPECT_EQ(order, random_permutation(1000, 5));
   std::sort(order.begin(), order.end());
   for (std::size_t i = 0; i < order.size(); ++i) EXPECT_EQ(order[i], static_cast<std::int64_t>(i));
+}
+
+TEST(Random, StatelessDrawsAreThoseOfTensorFlow) {
+  const auto first_eight = [](std::array<std::int64_t, 2> seed, DType dtype) {
+    return cast(random::stateless_uniform({8}, seed, 0, 1, dtype), float64).to_vector<double>();
+  };
+  const auto expect_near = [](const std::vector<double>& actual, const std::vector<double>& expected, double error) {
+    ASSERT_EQ(actual.size(), expected.size());
+    for (std::size_t i = 0; i < actual.size(); ++i) EXPECT_NEAR(actual[i], expected[i], error) << i;
+  };
+  expect_near(first_eight({1, 2}, float32),
+              {0.8440604, 0.19204533, 0.9962232, 0.1603874, 0.27199018, 0.649346, 0.10694444, 0.06516242}, 1e-7);
+  expect_near(first_eight({123456789012, -5}, float32),
+              {0.9453063, 0.7235601, 0.50051355, 0.3513193, 0.8740729, 0.50738764, 0.8802111, 0.1411618}, 1e-7);
+  expect_near(first_eight({123456789012, -5}, float64),
+              {0.562451090148762, 0.004109215645714315, 0.9925837488982596, 0.04168975565798916, 0.9668729436217609,
+               0.9292649904044257, 0.910521100210544, 0.9384914494900225},
+              1e-15);
+  const Tensor moved = random::stateless_uniform({3}, {1, 2}, -2, 4);
+  expect_near(moved.to_vector<double>(), {-2 + 6 * 0.8440604, -2 + 6 * 0.19204533, -2 + 6 * 0.9962232}, 1e-6);
 }
 
 TEST(Dropout, KeepsTheRateAndDropsTheSameElementsBackward) {

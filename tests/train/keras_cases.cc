@@ -106,7 +106,14 @@ Layer make_batch_normalization(const Json& config, layers::BatchNormalizationOpt
 
 Layer make_dropout(const Json& config, layers::DropoutOptions o) {
   double rate = 0;
-  set_all(config, {{"rate", [&](const Json& v) { rate = v; }}});
+  const auto set_noise_shape = [&o](const Json& v) {
+    Shape shape;
+    for (const Json& length : v) shape.push_back(length.is_null() ? -1 : length.get<std::int64_t>());
+    o.noise_shape = shape;
+  };
+  set_all(config, {{"rate", [&](const Json& v) { rate = v; }},
+                   {"seed", [&o](const Json& v) { o.seed = v.get<std::uint64_t>(); }},
+                   {"noise_shape", set_noise_shape}});
   return layers::Dropout(rate, o);
 }
 

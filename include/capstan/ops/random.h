@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -35,6 +36,14 @@ CAPSTAN_EXPORT Tensor normal(const Shape& shape, double mean, double stddev, DTy
 /// Normally distributed; what lies more than two standard deviations from the mean is drawn again.
 CAPSTAN_EXPORT Tensor truncated_normal(const Shape& shape, double mean = 0, double stddev = 1, DType dtype = float32);
 CAPSTAN_EXPORT Tensor truncated_normal(const Shape& shape, double mean, double stddev, DType dtype, std::uint64_t seed);
+
+/// Evenly distributed in [minval, maxval), of floating dtypes: the bits of tf.random.stateless_uniform, which depend on
+/// the two seeds, the dtype and the position. For programs that must draw what they drew in TensorFlow; `uniform` with
+/// a seed is faster.
+///
+///     random::stateless_uniform({2}, {1, 2});  // 0.8440604, 0.19204533
+CAPSTAN_EXPORT Tensor stateless_uniform(const Shape& shape, std::array<std::int64_t, 2> seed, double minval = 0,
+                                        double maxval = 1, DType dtype = float32);
 
 /// The same of floating dtypes with tensors for parameters, which broadcast to the shape of the result.
 CAPSTAN_EXPORT Tensor uniform(const Shape& shape, Operand minval, Operand maxval, DType dtype = float32,
