@@ -32,3 +32,21 @@ namespace N_AVX3 = N_AVX2;
 // One entry per instruction set: {portable, AVX2, AVX-512}.
 #define CAPSTAN_TARGET_TABLE(name) \
   { N_SCALAR::name, N_AVX2::name, N_AVX3::name }
+
+// A struct template Kernels<T> of functions, chosen by element type and instruction set: the first of these stands in
+// the namespace of a target, behind a `template <class T> constexpr Kernels<T> kKernels`, the second under
+// `#if HWY_ONCE`, where it defines Kernels<T> name_kernels<T>(int instruction_set) for float and double.
+#define CAPSTAN_TARGET_KERNELS(Kernels, name)               \
+  Kernels<float> name##_float() { return kKernels<float>; } \
+  Kernels<double> name##_double() { return kKernels<double>; }
+#define CAPSTAN_CHOOSE_KERNELS(Kernels, name)                                             \
+  template <>                                                                             \
+  Kernels<float> name##_kernels<float>(int instruction_set) {                             \
+    static constexpr Kernels<float> (*kTable[])() = CAPSTAN_TARGET_TABLE(name##_float);   \
+    return kTable[instruction_set]();                                                     \
+  }                                                                                       \
+  template <>                                                                             \
+  Kernels<double> name##_kernels<double>(int instruction_set) {                           \
+    static constexpr Kernels<double> (*kTable[])() = CAPSTAN_TARGET_TABLE(name##_double); \
+    return kTable[instruction_set]();                                                     \
+  }

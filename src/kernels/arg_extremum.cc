@@ -7,6 +7,7 @@
 
 #include "src/core/thread_pool.h"
 #include "src/kernels/reduce.h"
+#include "src/kernels/with_type.h"
 
 namespace capstan {
 namespace {
@@ -44,25 +45,9 @@ void arg_extremum_typed(bool largest, std::int64_t outer, std::int64_t n, std::i
 
 void arg_extremum(bool largest, DType dtype, std::int64_t outer, std::int64_t n, std::int64_t inner, const void* in,
                   std::int64_t* out) {
-  const auto run = [&]<class T>(T) { arg_extremum_typed(largest, outer, n, inner, static_cast<const T*>(in), out); };
-  switch (dtype) {
-    case DType::kFloat32:
-      return run(float{});
-    case DType::kFloat64:
-      return run(double{});
-    case DType::kInt32:
-      return run(std::int32_t{});
-    case DType::kInt64:
-      return run(std::int64_t{});
-    case DType::kUInt8:
-      return run(std::uint8_t{});
-    case DType::kBool:
-      return run(bool{});
-    case DType::kBFloat16:
-      return run(BFloat16{});
-    default:
-      return;  // Complex numbers have no order; the op refuses them.
-  }
+  // Complex numbers have no order; the op refuses them.
+  with_ordered_type(dtype,
+                    [&]<class T>(T) { arg_extremum_typed(largest, outer, n, inner, static_cast<const T*>(in), out); });
 }
 
 }  // namespace capstan

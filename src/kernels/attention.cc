@@ -289,8 +289,7 @@ constexpr AttentionKernels<T> kKernels = {&forward<T>, &gradient<T>};
 
 }  // namespace
 
-AttentionKernels<float> attention_float() { return kKernels<float>; }
-AttentionKernels<double> attention_double() { return kKernels<double>; }
+CAPSTAN_TARGET_KERNELS(AttentionKernels, attention)
 
 }  // namespace HWY_NAMESPACE
 }  // namespace capstan
@@ -299,17 +298,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace capstan {
 
-template <>
-AttentionKernels<float> attention_kernels<float>(int instruction_set) {
-  static constexpr AttentionKernels<float> (*kTable[])() = CAPSTAN_TARGET_TABLE(attention_float);
-  return kTable[instruction_set]();
-}
-
-template <>
-AttentionKernels<double> attention_kernels<double>(int instruction_set) {
-  static constexpr AttentionKernels<double> (*kTable[])() = CAPSTAN_TARGET_TABLE(attention_double);
-  return kTable[instruction_set]();
-}
+CAPSTAN_CHOOSE_KERNELS(AttentionKernels, attention)
 
 }  // namespace capstan
 #endif  // HWY_ONCE

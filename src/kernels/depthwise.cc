@@ -336,8 +336,7 @@ constexpr DepthwiseKernels<T> kKernels = {&forward<T>, &backward_input<T>, &back
 
 }  // namespace
 
-DepthwiseKernels<float> depthwise_float() { return kKernels<float>; }
-DepthwiseKernels<double> depthwise_double() { return kKernels<double>; }
+CAPSTAN_TARGET_KERNELS(DepthwiseKernels, depthwise)
 
 }  // namespace HWY_NAMESPACE
 }  // namespace capstan
@@ -346,17 +345,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace capstan {
 
-template <>
-DepthwiseKernels<float> depthwise_kernels<float>(int instruction_set) {
-  static constexpr DepthwiseKernels<float> (*kTable[])() = CAPSTAN_TARGET_TABLE(depthwise_float);
-  return kTable[instruction_set]();
-}
-
-template <>
-DepthwiseKernels<double> depthwise_kernels<double>(int instruction_set) {
-  static constexpr DepthwiseKernels<double> (*kTable[])() = CAPSTAN_TARGET_TABLE(depthwise_double);
-  return kTable[instruction_set]();
-}
+CAPSTAN_CHOOSE_KERNELS(DepthwiseKernels, depthwise)
 
 }  // namespace capstan
 #endif  // HWY_ONCE

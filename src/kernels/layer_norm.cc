@@ -220,8 +220,7 @@ constexpr LayerNormKernels<T> kKernels = {&forward<T>, &gradient<T>};
 
 }  // namespace
 
-LayerNormKernels<float> layer_norm_float() { return kKernels<float>; }
-LayerNormKernels<double> layer_norm_double() { return kKernels<double>; }
+CAPSTAN_TARGET_KERNELS(LayerNormKernels, layer_norm)
 
 }  // namespace HWY_NAMESPACE
 }  // namespace capstan
@@ -230,17 +229,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace capstan {
 
-template <>
-LayerNormKernels<float> layer_norm_kernels<float>(int instruction_set) {
-  static constexpr LayerNormKernels<float> (*kTable[])() = CAPSTAN_TARGET_TABLE(layer_norm_float);
-  return kTable[instruction_set]();
-}
-
-template <>
-LayerNormKernels<double> layer_norm_kernels<double>(int instruction_set) {
-  static constexpr LayerNormKernels<double> (*kTable[])() = CAPSTAN_TARGET_TABLE(layer_norm_double);
-  return kTable[instruction_set]();
-}
+CAPSTAN_CHOOSE_KERNELS(LayerNormKernels, layer_norm)
 
 }  // namespace capstan
 #endif  // HWY_ONCE

@@ -211,8 +211,7 @@ constexpr BatchNormKernels<T> kKernels = {&moments<T>, &apply<T>, &gradient<T>};
 
 }  // namespace
 
-BatchNormKernels<float> batch_norm_float() { return kKernels<float>; }
-BatchNormKernels<double> batch_norm_double() { return kKernels<double>; }
+CAPSTAN_TARGET_KERNELS(BatchNormKernels, batch_norm)
 
 }  // namespace HWY_NAMESPACE
 }  // namespace capstan
@@ -221,17 +220,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace capstan {
 
-template <>
-BatchNormKernels<float> batch_norm_kernels<float>(int instruction_set) {
-  static constexpr BatchNormKernels<float> (*kTable[])() = CAPSTAN_TARGET_TABLE(batch_norm_float);
-  return kTable[instruction_set]();
-}
-
-template <>
-BatchNormKernels<double> batch_norm_kernels<double>(int instruction_set) {
-  static constexpr BatchNormKernels<double> (*kTable[])() = CAPSTAN_TARGET_TABLE(batch_norm_double);
-  return kTable[instruction_set]();
-}
+CAPSTAN_CHOOSE_KERNELS(BatchNormKernels, batch_norm)
 
 template <class T>
 void batch_norm_inverse_deviation(std::int64_t channels, const T* variance, T epsilon, T* inverse_deviation) {

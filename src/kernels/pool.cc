@@ -288,8 +288,7 @@ constexpr Pool2DKernels<T> kKernels = {&max<T>,        &max_gradient<T>, &max_ga
 
 }  // namespace
 
-Pool2DKernels<float> pool2d_float() { return kKernels<float>; }
-Pool2DKernels<double> pool2d_double() { return kKernels<double>; }
+CAPSTAN_TARGET_KERNELS(Pool2DKernels, pool2d)
 
 }  // namespace HWY_NAMESPACE
 }  // namespace capstan
@@ -298,17 +297,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace capstan {
 
-template <>
-Pool2DKernels<float> pool2d_kernels<float>(int instruction_set) {
-  static constexpr Pool2DKernels<float> (*kTable[])() = CAPSTAN_TARGET_TABLE(pool2d_float);
-  return kTable[instruction_set]();
-}
-
-template <>
-Pool2DKernels<double> pool2d_kernels<double>(int instruction_set) {
-  static constexpr Pool2DKernels<double> (*kTable[])() = CAPSTAN_TARGET_TABLE(pool2d_double);
-  return kTable[instruction_set]();
-}
+CAPSTAN_CHOOSE_KERNELS(Pool2DKernels, pool2d)
 
 }  // namespace capstan
 #endif  // HWY_ONCE

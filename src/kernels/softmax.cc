@@ -236,8 +236,7 @@ constexpr SoftmaxKernels<T> kKernels = {&softmax<T>, &log_softmax<T>, &cross_ent
 
 }  // namespace
 
-SoftmaxKernels<float> softmax_float() { return kKernels<float>; }
-SoftmaxKernels<double> softmax_double() { return kKernels<double>; }
+CAPSTAN_TARGET_KERNELS(SoftmaxKernels, softmax)
 
 }  // namespace HWY_NAMESPACE
 }  // namespace capstan
@@ -246,17 +245,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace capstan {
 
-template <>
-SoftmaxKernels<float> softmax_kernels<float>(int instruction_set) {
-  static constexpr SoftmaxKernels<float> (*kTable[])() = CAPSTAN_TARGET_TABLE(softmax_float);
-  return kTable[instruction_set]();
-}
-
-template <>
-SoftmaxKernels<double> softmax_kernels<double>(int instruction_set) {
-  static constexpr SoftmaxKernels<double> (*kTable[])() = CAPSTAN_TARGET_TABLE(softmax_double);
-  return kTable[instruction_set]();
-}
+CAPSTAN_CHOOSE_KERNELS(SoftmaxKernels, softmax)
 
 }  // namespace capstan
 #endif  // HWY_ONCE

@@ -249,12 +249,9 @@ Tensor confusion(const Tensor& labels, const Tensor& predictions, std::optional<
 // --- Samples and references ---
 
 #if CAPSTAN_TESTING
+using reference::index_input;
 using Inputs = std::vector<ReferenceTensor>;
 using Outputs = std::vector<ReferenceTensor>;
-
-SampleInput index_input(const Shape& shape, std::vector<double> values, DType dtype = DType::kInt32) {
-  return {.shape = shape, .values = std::move(values), .dtype = dtype, .differentiable = false};
-}
 
 std::vector<OpSample> unique_samples() {
   return {{.inputs = {{.shape = {6}, .values = {1, 0, 1, 2, 0, 1}}}},

@@ -41,10 +41,7 @@ constexpr AttributeType kConstantAttributes = attribute_type<ConstantAttributes>
 
 void infer_constant(const Call& call, OutputSpecs& outputs) {
   const auto& attributes = call.attributes<ConstantAttributes>();
-  const Shape shape = attributes.shape.shape();
-  for (std::int64_t length : shape) {
-    CAPSTAN_CHECK(length >= 0, ShapeError, call.op.name, ": negative length ", length, " in ", shape);
-  }
+  const Shape shape = result_shape(call.op.name, attributes.shape);
   outputs.add(attributes.dtype, shape);
 }
 
@@ -59,10 +56,7 @@ constexpr AttributeType kFillAttributes = attribute_type<FillAttributes>({field<
 
 void infer_fill(const Call& call, OutputSpecs& outputs) {
   const TensorRef& value = call.input(0);
-  const Shape shape = call.attributes<FillAttributes>().dims.shape();
-  for (std::int64_t length : shape) {
-    CAPSTAN_CHECK(length >= 0, ShapeError, "fill: negative length ", length, " in ", shape);
-  }
+  const Shape shape = result_shape("fill", call.attributes<FillAttributes>().dims);
   CAPSTAN_CHECK(value.rank() <= 1 && value.size() == 1, ShapeError, "fill: the value must be a scalar, not of shape ",
                 value.shape(), arguments({{"value", value}}));
   outputs.add(value.dtype(), shape);

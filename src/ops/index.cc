@@ -151,13 +151,10 @@ void gather_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
 
 #if CAPSTAN_TESTING
 using reference::build;
+using reference::index_input;
 using reference::Position;
 using Inputs = std::vector<ReferenceTensor>;
 using Outputs = std::vector<ReferenceTensor>;
-
-SampleInput index_input(const Shape& shape, std::vector<double> values, DType dtype = DType::kInt32) {
-  return {.shape = shape, .values = std::move(values), .dtype = dtype, .differentiable = false};
-}
 
 std::vector<OpSample> gather_samples() {
   const SampleInput matrix = {.shape = {4, 3}};

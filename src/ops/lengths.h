@@ -36,6 +36,15 @@ inline Lengths pack_lengths(std::string_view op, const Shape& shape, bool any = 
   return lengths;
 }
 
+// The shape of a result, which may have no open length.
+inline Shape result_shape(std::string_view op, const Lengths& lengths) {
+  const Shape shape = lengths.shape();
+  for (std::int64_t length : shape) {
+    CAPSTAN_CHECK(length >= 0, ShapeError, op, ": negative length ", length, " in ", shape);
+  }
+  return shape;
+}
+
 // The integers of a dynamic value: a list of them, or one.
 inline std::vector<std::int64_t> integers_of(const AttributeValue& value, std::string_view op, std::string_view name) {
   std::vector<std::int64_t> integers;

@@ -180,13 +180,10 @@ constexpr AttributeType kBooleanMaskAttributes =
 
 #if CAPSTAN_TESTING
 using reference::build;
+using reference::index_input;
 using reference::Position;
 using Inputs = std::vector<ReferenceTensor>;
 using Outputs = std::vector<ReferenceTensor>;
-
-SampleInput index_input(const Shape& shape, std::vector<double> values, DType dtype = DType::kInt32) {
-  return {.shape = shape, .values = std::move(values), .dtype = dtype, .differentiable = false};
-}
 
 std::vector<OpSample> one_hot_samples() {
   return {{.inputs = {index_input({3}, {2, 0, 1})}, .attributes = {{"depth", 3}}},

@@ -66,12 +66,9 @@ Tensor stitch_places(const std::vector<Tensor>& indices) {
 // --- Samples and references ---
 
 #if CAPSTAN_TESTING
+using reference::index_input;
 using Inputs = std::vector<ReferenceTensor>;
 using Outputs = std::vector<ReferenceTensor>;
-
-SampleInput index_input(const Shape& shape, std::vector<double> values, DType dtype = DType::kInt32) {
-  return {.shape = shape, .values = std::move(values), .dtype = dtype, .differentiable = false};
-}
 
 std::vector<OpSample> partition_samples() {
   return {{.inputs = {{.shape = {5}}, index_input({5}, {0, 1, 0, 1, 1})}, .attributes = {{"num_partitions", 2}}},

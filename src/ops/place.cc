@@ -140,14 +140,11 @@ constexpr AttributeType kOneHotOfAttributes = attribute_type<OneHotOfAttributes>
 // --- Samples and references ---
 
 #if CAPSTAN_TESTING
+using reference::index_input;
 using reference::ints;
 using reference::Position;
 using Inputs = std::vector<ReferenceTensor>;
 using Outputs = std::vector<ReferenceTensor>;
-
-SampleInput index_input(const Shape& shape, std::vector<double> values, DType dtype = DType::kInt32) {
-  return {.shape = shape, .values = std::move(values), .dtype = dtype, .differentiable = false};
-}
 
 std::vector<OpSample> reverse_sequence_samples() {
   return {

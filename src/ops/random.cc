@@ -106,20 +106,14 @@ void infer_uniform(const Call& call, OutputSpecs& outputs) {
     CAPSTAN_CHECK(a.first >= -limit && a.second <= limit, ValueError, call.op.name, ": minval ", a.first,
                   " and maxval ", a.second, " exceed the range of draws");
   }
-  const Shape shape = a.shape.shape();
-  for (std::int64_t length : shape) {
-    CAPSTAN_CHECK(length >= 0, ShapeError, call.op.name, ": negative length ", length, " in ", shape);
-  }
+  const Shape shape = result_shape(call.op.name, a.shape);
   outputs.add(a.dtype, shape);
 }
 
 void infer_normal(const Call& call, OutputSpecs& outputs) {
   const auto& a = call.attributes<RandomAttributes>();
   CAPSTAN_CHECK(is_floating(a.dtype), DTypeError, call.op.name, ": dtype ", a.dtype, " is not supported");
-  const Shape shape = a.shape.shape();
-  for (std::int64_t length : shape) {
-    CAPSTAN_CHECK(length >= 0, ShapeError, call.op.name, ": negative length ", length, " in ", shape);
-  }
+  const Shape shape = result_shape(call.op.name, a.shape);
   outputs.add(a.dtype, shape);
 }
 

@@ -42,10 +42,7 @@ const DrawAttributes& attributes_of(const void* attributes) { return *static_cas
 
 // `front` followed by the lengths of `parameters`. Throws ShapeError if there are too many.
 Shape joined(std::string_view op, const Lengths& front, const Shape& parameters) {
-  Shape shape = front.shape();
-  for (std::int64_t length : shape) {
-    CAPSTAN_CHECK(length >= 0, ShapeError, op, ": negative length ", length, " in ", shape);
-  }
+  Shape shape = result_shape(op, front);
   CAPSTAN_CHECK(shape.rank() + parameters.rank() <= kMaxRank, ShapeError, op, ": the shape ", shape,
                 " before parameters of shape ", parameters, " has more than ", kMaxRank, " axes");
   for (std::int64_t length : parameters) shape.push_back(length);

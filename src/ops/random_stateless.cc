@@ -126,10 +126,7 @@ constinit const OpDef kStatelessUniform = {
         [](const Call& call, OutputSpecs& outputs) {
           const auto& a = call.attributes<StatelessAttributes>();
           CAPSTAN_CHECK(is_floating(a.dtype), DTypeError, call.op.name, ": dtype ", a.dtype, " is not supported");
-          const Shape shape = a.shape.shape();
-          for (std::int64_t length : shape) {
-            CAPSTAN_CHECK(length >= 0, ShapeError, call.op.name, ": negative length ", length, " in ", shape);
-          }
+          const Shape shape = result_shape(call.op.name, a.shape);
           outputs.add(a.dtype, shape);
         },
     .kernel =

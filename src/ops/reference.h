@@ -48,6 +48,11 @@ inline AttributeValue ints(std::initializer_list<int> values) {
   return AttributeValue(std::move(list));
 }
 
+// An input of positions, which has no gradient.
+inline SampleInput index_input(const Shape& shape, std::vector<double> values, DType dtype = DType::kInt32) {
+  return {.shape = shape, .values = std::move(values), .dtype = dtype, .differentiable = false};
+}
+
 inline std::int64_t integer(const AttributeMap& attributes, std::string_view name, std::int64_t fallback) {
   const auto found = attributes.find(name);
   return found == attributes.end() || found->second.kind == AttributeValue::Kind::kNone ? fallback

@@ -17,9 +17,11 @@
 #include "src/core/check.h"
 #include "src/core/op_test.h"
 #include "src/core/thread_pool.h"
+#include "src/kernels/with_type.h"
 #include "src/ops/axes.h"
 #include "src/ops/families.h"
 #include "src/ops/scan.h"
+#include "src/ops/wrapping.h"
 
 namespace capstan {
 
@@ -67,28 +69,18 @@ void for_each_step(const AxisView& view, bool reverse, const Step& step) {
   }
 }
 
-// The type in which elements are added and multiplied.
-template <class T>
-using Wide = std::conditional_t<std::is_same_v<T, BFloat16>, float, T>;
-
 struct SumStep {
   static constexpr double kIdentity = 0;
   template <class T>
   static T join(T a, T b) {
-    if constexpr (std::is_integral_v<T>)
-      return static_cast<T>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
-    else
-      return a + b;
+    return wrapping_sum(a, b);
   }
 };
 struct ProductStep {
   static constexpr double kIdentity = 1;
   template <class T>
   static T join(T a, T b) {
-    if constexpr (std::is_integral_v<T>)
-      return static_cast<T>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
-    else
-      return a * b;
+    return wrapping_product(a, b);
   }
 };
 struct LogsumexpStep {
@@ -126,29 +118,6 @@ void scan(const AxisView& view, const ScanAttributes& attributes, const T* in, T
   }
 }
 
-// Calls run(T{}) for the dtype.
-template <class Run>
-void with_number_type(DType dtype, const Run& run) {
-  switch (dtype) {
-    case DType::kFloat32:
-      return run(float{});
-    case DType::kFloat64:
-      return run(double{});
-    case DType::kBFloat16:
-      return run(BFloat16{});
-    case DType::kInt32:
-      return run(std::int32_t{});
-    case DType::kInt64:
-      return run(std::int64_t{});
-    case DType::kComplex64:
-      return run(std::complex<float>{});
-    case DType::kComplex128:
-      return run(std::complex<double>{});
-    default:
-      return run(std::uint8_t{});
-  }
-}
-
 template <bool kFloatingOnly>
 void infer_scan(const Call& call, OutputSpecs& outputs) {
   const TensorRef& x = call.input(0);
@@ -164,8 +133,8 @@ void run_scan(const Call& call, std::span<Tensor> outputs) {
   const auto& attributes = call.attributes<ScanAttributes>();
   const Shape shape = x.shape();
   const AxisView view = view_around(shape, normalize_axis(call.op.name, attributes.axis.value, shape.rank()));
-  with_number_type(x.dtype(),
-                   [&]<class T>(T) { scan<Step>(view, attributes, x.data<T>(), mutable_data<T>(outputs[0])); });
+  with_any_number_type(x.dtype(),
+                       [&]<class T>(T) { scan<Step>(view, attributes, x.data<T>(), mutable_data<T>(outputs[0])); });
 }
 
 // All places of an axis but the last one, or but the first.
@@ -381,7 +350,7 @@ constinit const OpDef kLinearRecurrence = {
           const auto& attributes = call.attributes<RecurrenceAttributes>();
           const Shape shape = call.input(0).shape();
           const AxisView view = view_around(shape, normalize_axis(call.op.name, attributes.axis, shape.rank()));
-          with_number_type(call.input(0).dtype(), [&]<class T>(T) {
+          with_any_number_type(call.input(0).dtype(), [&]<class T>(T) {
             using W = Wide<T>;
             const T* a = call.input(0).data<T>();
             const T* b = call.input(1).data<T>();

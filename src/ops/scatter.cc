@@ -259,10 +259,7 @@ constexpr AttributeType kScatterNdAttributes =
     attribute_type<ScatterNdAttributes>({field<&ScatterNdAttributes::shape>("shape", true)});
 
 void infer_scatter_nd(const Call& call, OutputSpecs& outputs) {
-  const Shape shape = call.attributes<ScatterNdAttributes>().shape.shape();
-  for (std::int64_t length : shape) {
-    CAPSTAN_CHECK(length >= 0, ShapeError, "scatter_nd: negative length ", length, " in ", shape);
-  }
+  const Shape shape = result_shape("scatter_nd", call.attributes<ScatterNdAttributes>().shape);
   check_updates("scatter_nd", call.input(0), call.input(1), shape);
   CAPSTAN_CHECK(call.input(1).dtype() != DType::kBool, DTypeError, "scatter_nd: dtype bool is not supported",
                 arguments({{"updates", call.input(1)}}));
@@ -343,14 +340,11 @@ void tensor_scatter_extremum_vjp(const VjpCall& call, std::span<Tensor> cotangen
 
 #if CAPSTAN_TESTING
 using reference::build;
+using reference::index_input;
 using reference::ints;
 using reference::Position;
 using Inputs = std::vector<ReferenceTensor>;
 using Outputs = std::vector<ReferenceTensor>;
-
-SampleInput index_input(const Shape& shape, std::vector<double> values, DType dtype = DType::kInt32) {
-  return {.shape = shape, .values = std::move(values), .dtype = dtype, .differentiable = false};
-}
 
 std::vector<OpSample> gather_nd_samples() {
   const SampleInput matrix = {.shape = {2, 3}};

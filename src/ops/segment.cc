@@ -28,6 +28,7 @@
 #include "src/ops/reference.h"
 #include "src/ops/rows.h"
 #include "src/ops/segment.h"
+#include "src/ops/wrapping.h"
 
 namespace capstan {
 
@@ -41,10 +42,6 @@ constexpr AttributeType kSegmentAttributes =
 
 // --- Kernels ---
 
-// The type in which elements are joined.
-template <class T>
-using Wide = std::conditional_t<std::is_same_v<T, BFloat16>, float, T>;
-
 // Integers wrap around.
 struct SumStep {
   static constexpr bool kOrdered = false;
@@ -54,10 +51,7 @@ struct SumStep {
   }
   template <class T>
   static T join(T a, T b) {
-    if constexpr (std::is_integral_v<T>)
-      return static_cast<T>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
-    else
-      return a + b;
+    return wrapping_sum(a, b);
   }
 };
 struct ProductStep {
@@ -68,10 +62,7 @@ struct ProductStep {
   }
   template <class T>
   static T join(T a, T b) {
-    if constexpr (std::is_integral_v<T>)
-      return static_cast<T>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
-    else
-      return a * b;
+    return wrapping_product(a, b);
   }
 };
 struct MaximumStep {

@@ -253,13 +253,10 @@ void searchsorted_kernel(const Call& call, std::span<Tensor> outputs) {
 // --- Samples and references ---
 
 #if CAPSTAN_TESTING
+using reference::index_input;
 using reference::Position;
 using Inputs = std::vector<ReferenceTensor>;
 using Outputs = std::vector<ReferenceTensor>;
-
-SampleInput index_input(const Shape& shape, std::vector<double> values, DType dtype = DType::kInt32) {
-  return {.shape = shape, .values = std::move(values), .dtype = dtype, .differentiable = false};
-}
 
 std::vector<OpSample> sort_samples() {
   std::vector<double> apart;  // far enough from each other for differences

@@ -37,7 +37,12 @@ MemoryLimit::~MemoryLimit() {
 }  // namespace capstan::testing
 
 #if CAPSTAN_SANITIZED
-// Read by the sanitizers before main.
-extern "C" const char* __asan_default_options() { return "allocator_may_return_null=1:max_allocation_size_mb=256"; }
-extern "C" const char* __tsan_default_options() { return "allocator_may_return_null=1:max_allocation_size_mb=256"; }
+// Read by the sanitizers before main; their libraries are shared ones, which find these only if they are visible.
+#define CAPSTAN_SANITIZER_OPTIONS extern "C" [[gnu::visibility("default")]] const char*
+CAPSTAN_SANITIZER_OPTIONS __asan_default_options() {
+  return "allocator_may_return_null=1:max_allocation_size_mb=256:soft_rss_limit_mb=3000:quarantine_size_mb=1";
+}
+CAPSTAN_SANITIZER_OPTIONS __tsan_default_options() {
+  return "allocator_may_return_null=1:max_allocation_size_mb=256:halt_on_error=1";
+}
 #endif
