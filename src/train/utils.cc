@@ -1,6 +1,7 @@
 #include "capstan/utils.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <vector>
 
 #include "capstan/ops/array.h"
@@ -16,8 +17,10 @@ Tensor to_categorical(const Tensor& given, std::int64_t num_classes, DType dtype
   Tensor labels = cast(given, int64);
   if (labels.rank() > 1 && labels.dim(-1) == 1) labels = squeeze(labels, -1);
   std::vector<std::int64_t> numbers = labels.to_vector<std::int64_t>();
-  if (num_classes == 0) {
-    for (std::int64_t label : numbers) num_classes = std::max(num_classes, label + 1);
+  if (num_classes == 0 && !numbers.empty()) {
+    const std::int64_t last = *std::max_element(numbers.begin(), numbers.end());
+    CAPSTAN_CHECK(last < INT64_MAX, IndexError, "to_categorical: label ", last, " asks for too many classes");
+    num_classes = std::max<std::int64_t>(last + 1, 0);
   }
   bool any_negative = false;
   for (std::int64_t& label : numbers) {

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cstdint>
+
 #include "capstan/capstan.h"
 
 namespace capstan {
@@ -15,6 +17,7 @@ TEST(ToCategorical, MakesOneHotRows) {
   EXPECT_EQ(to_categorical(constant({-1}), 3).to_vector<float>(), (std::vector<float>{0, 0, 1}));
   EXPECT_EQ(to_categorical(constant({1}, uint8), 2, float64).dtype(), float64);
   EXPECT_THROW(to_categorical(constant({3}), 3), IndexError);
+  EXPECT_THROW(to_categorical(constant(std::vector<std::int64_t>{INT64_MAX}, {1})), IndexError);
   EXPECT_THROW(to_categorical(constant({true})), DTypeError);
 }
 
