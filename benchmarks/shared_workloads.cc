@@ -2,52 +2,22 @@
 //
 //     shared_workloads --workload NAME[,NAME...]|all --mode eager --threads N --seconds S
 //
-// Prints one JSON object per workload: times in microseconds per unit, the memory used, and check values that must
-// agree between implementations. All inputs come from `fill`, a formula, so that every program computes the same
-// numbers.
-#include <sys/resource.h>
-
-#include <algorithm>
-#include <chrono>
+// The protocol is that of protocol/protocol.h.
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
-#include <ctime>
-#include <exception>
-#include <functional>
-#include <map>
-#include <sstream>
+#include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "benchmarks/protocol/protocol.h"
 #include "capstan/capstan.h"
 
 using namespace capstan;
+using namespace capstan::benchmarks;
 
 namespace {
 
-struct Arguments {
-  std::string workload;
-  std::string mode = "eager";
-  int threads = 1;
-  double seconds = 1.0;
-};
-
 // --- Data ---
-
-// scale * (2 frac(43758.5453 sin(12.9898 i + 78.233 seed)) - 1), computed in float64.
-std::vector<float> fill_values(const Shape& shape, int seed, double scale = 1.0) {
-  std::vector<float> values(static_cast<std::size_t>(shape.size()));
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const double z = 43758.5453 * std::sin(12.9898 * static_cast<double>(i) + 78.233 * seed);
-    values[i] = static_cast<float>(scale * (2 * (z - std::floor(z)) - 1));
-  }
-  return values;
-}
-
-Tensor filled(const Shape& shape, int seed, double scale = 1.0) {
-  return constant(fill_values(shape, seed, scale), shape);
-}
 
 Tensor labels(int n, int classes) {
   std::vector<std::int32_t> values;
@@ -61,64 +31,7 @@ Tensor glorot(const Shape& shape, int seed) {
   return filled(shape, seed, std::sqrt(6.0 / (field * static_cast<double>(shape[-2] + shape[-1]))));
 }
 
-// --- Timing ---
-
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
-
-double cpu_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
-
-struct Measurement {
-  int per = 1;  // one call counts as this many units
-  double seconds = 0;
-  std::vector<double> check = {};
-};
-
-void measure(const Arguments& arguments, const std::string& workload, const std::function<void()>& step,
-             const Measurement& m) {
-  const double seconds = std::max(arguments.seconds, m.seconds);
-  double begin = now();
-  step();
-  const double first = now() - begin;
-  for (int i = 0; i < 3; ++i) step();
-  begin = now();
-  step();
-  const int inner = std::max(1, static_cast<int>(0.004 / std::max(now() - begin, 1e-9)));
-  std::vector<double> samples;
-  const double cpu_before = cpu_seconds();
-  long calls = 0;
-  const double start = now();
-  while (samples.size() < 5 || (now() - start < seconds && samples.size() < 400)) {
-    begin = now();
-    for (int i = 0; i < inner; ++i) step();
-    samples.push_back((now() - begin) / inner);
-    calls += inner;
-  }
-  const double cpu = (cpu_seconds() - cpu_before) / static_cast<double>(calls);
-  std::sort(samples.begin(), samples.end());
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  std::ostringstream check;
-  check.precision(9);
-  if (m.check.empty()) check << "null";
-  if (m.check.size() == 1) check << m.check[0];
-  if (m.check.size() > 1) {
-    for (std::size_t i = 0; i < m.check.size(); ++i) check << (i == 0 ? "[" : ", ") << m.check[i];
-    check << "]";
-  }
-  const double unit = 1e6 / m.per;
-  std::printf(
-      "{\"workload\": \"%s\", \"implementation\": \"capstan %s\", \"threads\": %d, \"min_us\": %.4f, \"median_us\": "
-      "%.4f, "
-      "\"cpu_us\": %.4f, \"first_call_us\": %.1f, \"peak_rss_mib\": %.1f, \"check\": %s, \"note\": null}\n",
-      workload.c_str(), arguments.mode.c_str(), arguments.threads, samples.front() * unit,
-      samples[samples.size() / 2] * unit, cpu * unit, first * 1e6, static_cast<double>(usage.ru_maxrss) / 1024,
-      check.str().c_str());
-  std::fflush(stdout);
-}
-
 // --- Workloads ---
-
-using Workload = std::function<void(const Arguments&, const std::string&)>;
 
 void op(const Arguments& arguments, const std::string& name) {
   const Tensor x = constant({0.999});
@@ -354,8 +267,8 @@ Workload chain10(int n) {
   };
 }
 
-const std::vector<std::pair<std::string, Workload>>& workloads() {
-  static const std::vector<std::pair<std::string, Workload>> list = {
+const Workloads& workloads() {
+  static const Workloads list = {
       {"op", op},
       {"op_gradient", op_gradient},
       {"chain100_n1", chain100(1)},
@@ -372,50 +285,6 @@ const std::vector<std::pair<std::string, Workload>>& workloads() {
   return list;
 }
 
-void run(const Arguments& arguments, const std::string& name) {
-  const auto fail = [&](const std::string& reason) {
-    std::printf("{\"workload\": \"%s\", \"implementation\": \"capstan %s\", \"threads\": %d, \"failed\": \"%s\"}\n",
-                name.c_str(), arguments.mode.c_str(), arguments.threads, reason.c_str());
-  };
-  if (arguments.mode != "eager") return fail("there is no mode " + arguments.mode);
-  for (const auto& [known, workload] : workloads()) {
-    if (known != name) continue;
-    try {
-      workload(arguments, name);
-    } catch (const std::exception& error) {
-      std::string text = error.what();
-      std::replace(text.begin(), text.end(), '\n', ' ');
-      std::replace(text.begin(), text.end(), '"', '\'');
-      fail(text.substr(0, 160));
-    }
-    return;
-  }
-  fail("there is no such workload");
-}
-
 }  // namespace
 
-int main(int argc, char** argv) {
-  Arguments arguments;
-  for (int i = 1; i + 1 < argc; i += 2) {
-    const std::string key = argv[i];
-    if (key == "--workload") arguments.workload = argv[i + 1];
-    if (key == "--mode") arguments.mode = argv[i + 1];
-    if (key == "--threads") arguments.threads = std::max(1, std::atoi(argv[i + 1]));
-    if (key == "--seconds") arguments.seconds = std::atof(argv[i + 1]);
-  }
-  if (arguments.workload.empty()) {
-    std::fprintf(stderr,
-                 "usage: shared_workloads --workload NAME[,NAME...]|all [--mode eager] [--threads N] [--seconds S]\n");
-    return 2;
-  }
-  set_num_threads(arguments.threads);
-  std::istringstream names(arguments.workload);
-  std::string name;
-  if (arguments.workload == "all") {
-    for (const auto& [known, workload] : workloads()) run(arguments, known);
-  } else {
-    while (std::getline(names, name, ',')) run(arguments, name);
-  }
-  return 0;
-}
+int main(int argc, char** argv) { return capstan::benchmarks::run_workloads(argc, argv, workloads()); }

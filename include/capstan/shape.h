@@ -39,7 +39,10 @@ class CAPSTAN_EXPORT Shape {
   std::int64_t size() const;
 
   /// Appends an axis. Errors: ShapeError beyond rank 8.
-  void push_back(std::int64_t length);
+  void push_back(std::int64_t length) {
+    if (rank_ >= kMaxRank) too_many_axes();
+    dims_[rank_++] = length;
+  }
 
   void set(int axis, std::int64_t length) { dims_[axis < 0 ? axis + rank_ : axis] = length; }
 
@@ -60,6 +63,7 @@ class CAPSTAN_EXPORT Shape {
 
  private:
   [[noreturn]] void axis_out_of_range(int axis) const;
+  [[noreturn]] void too_many_axes() const;
 
   std::int64_t dims_[kMaxRank] = {};
   int rank_ = 0;

@@ -137,7 +137,11 @@ class TensorRef {
   /// The number of elements.
   std::int64_t size() const { return checked("size")->count; }
   /// The length of one axis; negative positions count from the end. Errors: IndexError.
-  std::int64_t dim(int axis) const { return shape()[axis]; }
+  std::int64_t dim(int axis) const {
+    const detail::Block* b = checked("dim");
+    const int at = axis < 0 ? axis + b->rank : axis;
+    return at >= 0 && at < b->rank ? b->dims[at] : shape()[axis];  // which throws
+  }
   Shape shape() const {
     const detail::Block* b = checked("shape");
     Shape shape;

@@ -17,6 +17,11 @@
 #else
 #define CAPSTAN_POOLS 1
 #endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define CAPSTAN_MAPS 0  // A sanitizer watches over what comes from the heap, and bounds it.
+#else
+#define CAPSTAN_MAPS 1
+#endif
 
 namespace capstan {
 
@@ -168,8 +173,7 @@ struct LargeLists {
 constinit LargeLists large;
 
 void* map_large(std::size_t bytes) {
-  // The sanitizer sees what lies beyond a buffer's end only if the buffer comes from the heap.
-  if (CAPSTAN_POOLS == 0 || bytes < kMapThreshold) return std::aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
+  if (CAPSTAN_MAPS == 0 || bytes < kMapThreshold) return std::aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
   const bool huge = bytes >= 2 * kHugePage;
   const std::size_t extra = huge ? kHugePage : 0;
   void* raw = mmap(nullptr, bytes + extra, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -186,7 +190,7 @@ void* map_large(std::size_t bytes) {
 }
 
 void unmap_large(void* buffer, std::size_t bytes) {
-  if (CAPSTAN_POOLS == 0 || bytes < kMapThreshold) {
+  if (CAPSTAN_MAPS == 0 || bytes < kMapThreshold) {
     std::free(buffer);
   } else {
     munmap(buffer, (bytes + 4095) / 4096 * 4096);

@@ -25,9 +25,8 @@ std::int64_t Shape::size() const {
   return size;
 }
 
-void Shape::push_back(std::int64_t length) {
-  CAPSTAN_CHECK(rank_ < kMaxRank, ShapeError, "shape: rank ", rank_ + 1, " exceeds the largest rank, ", kMaxRank);
-  dims_[rank_++] = length;
+void Shape::too_many_axes() const {
+  throw ShapeError(detail::join("shape: rank ", rank_ + 1, " exceeds the largest rank, ", kMaxRank));
 }
 
 void Shape::axis_out_of_range(int axis) const {

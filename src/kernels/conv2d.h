@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "src/core/cpu.h"
+#include "src/kernels/gemm.h"
 
 namespace capstan {
 
@@ -53,14 +54,32 @@ using Conv2DFilterKernel = decltype(Conv2DKernels<T>::backward_filter);
 Conv2DFilterKernel<float> conv2d_filter_kernel_float(int instruction_set);
 Conv2DFilterKernel<double> conv2d_filter_kernel_double(int instruction_set);
 
+// A filter of one pixel, without strides and padding, is a matrix product of all pixels, which needs no copy of the
+// image. Its sums are the same chains in the same order.
+inline bool is_pointwise(const Conv2DShape& shape) {
+  return shape.kernel_height == 1 && shape.kernel_width == 1 && shape.stride_height == 1 && shape.stride_width == 1 &&
+         shape.pad_top == 0 && shape.pad_left == 0 && shape.in_height == shape.out_height &&
+         shape.in_width == shape.out_width;
+}
+inline std::int64_t pixels(const Conv2DShape& shape) { return shape.batch * shape.out_height * shape.out_width; }
+
 template <class T>
 void conv2d_forward(const Conv2DShape& shape, const T* input, const T* filter, T* output) {
+  if (is_pointwise(shape)) {
+    const std::int64_t in = shape.in_channels, out = shape.out_channels;
+    return gemm({.m = pixels(shape), .n = out, .k = in, .lda = in, .ldb = out, .ldc = out}, input, filter, output);
+  }
   conv2d_kernels<T>(instruction_set()).forward(shape, input, filter, output);
 }
 
 // The gradient with respect to the image.
 template <class T>
 void conv2d_backward_input(const Conv2DShape& shape, const T* output_gradient, const T* filter, T* input_gradient) {
+  if (is_pointwise(shape)) {
+    const std::int64_t in = shape.in_channels, out = shape.out_channels;
+    return gemm({.m = pixels(shape), .n = in, .k = out, .lda = out, .ldb = out, .ldc = in, .transpose_b = true},
+                output_gradient, filter, input_gradient);
+  }
   conv2d_kernels<T>(instruction_set()).backward_input(shape, output_gradient, filter, input_gradient);
 }
 

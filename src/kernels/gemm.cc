@@ -94,7 +94,8 @@ struct Cut {
   std::int64_t larger = 0;  // the first parts have one more
 
   Cut() = default;
-  Cut(std::int64_t count, std::int64_t parts) : size(count / parts), larger(count % parts) {}
+  Cut(std::int64_t count, std::int64_t parts)
+      : size(parts == 1 ? count : count / parts), larger(parts == 1 ? 0 : count % parts) {}
   std::int64_t begin(std::int64_t part) const { return part * size + std::min(part, larger); }
 };
 
@@ -197,7 +198,8 @@ class Product {
   void run_task(std::int64_t tile_begin, std::int64_t tile_end, std::int64_t panel_begin, std::int64_t panel_end) {
     constexpr std::int64_t kDepth = kDepthBytes / static_cast<std::int64_t>(sizeof(T));
     const Cut steps(shape_.k, divide_up(shape_.k, kDepth));
-    const std::int64_t width = kColumns / panel_;
+    const bool one_block = (panel_end - panel_begin) * panel_ <= kColumns;
+    const std::int64_t width = one_block ? panel_end - panel_begin : kColumns / panel_;
     for (std::int64_t panel = panel_begin; panel < panel_end; panel += width) {
       const std::int64_t end = std::min(panel + width, panel_end);
       for (std::int64_t step = 0, part = 1; step < shape_.k; step = steps.begin(part++)) {
@@ -239,28 +241,25 @@ class Product {
     const std::int64_t vectors = divide_up(arguments.columns, kernels_.lanes);
     const bool partial = arguments.columns != vectors * kernels_.lanes;
     const auto& tiles = kernels_.tile[unit_row][partial][vectors - 1];
-    T* c = c_ + panel * panel_;
+    // How far A's elements of the next row are, in A itself and as packed.
+    const std::int64_t next_row = packed_a != nullptr ? arguments.depth : unit_row ? 1 : shape_.lda;
+    arguments.a = packed_a != nullptr ? packed_a
+                  : unit_row          ? a_ + step * shape_.lda + row_begin
+                                      : a_ + row_begin * shape_.lda + step;
+    arguments.a_row = unit_row ? 1 : shape_.lda;
+    arguments.a_step = unit_row ? shape_.lda : 1;
+    T* const first_c = c_ + panel * panel_ + row_begin * shape_.ldc;
+    arguments.c = first_c;
+    const bool prefetch = arguments.depth >= kPrefetchDepth;
+    arguments.next_c = nullptr;
     for (std::int64_t tile = tile_begin; tile < tile_end; ++tile) {
-      const std::int64_t row = rows_.begin(tile), height = rows_.begin(tile + 1) - row;
-      if (packed_a != nullptr) {
-        arguments.a = packed_a + (row - row_begin) * arguments.depth;
-        arguments.a_row = 1;
-        arguments.a_step = height;
-      } else {
-        arguments.a = a_ + (unit_row ? step * shape_.lda + row : row * shape_.lda + step);
-        arguments.a_row = unit_row ? 1 : shape_.lda;
-        arguments.a_step = unit_row ? shape_.lda : 1;
-      }
-      arguments.c = c + row * shape_.ldc;
-      arguments.next_c = nullptr;
-      if (arguments.depth >= kPrefetchDepth) {
-        if (tile + 1 < tile_end) {
-          arguments.next_c = c + (row + height) * shape_.ldc;
-        } else if (more_panels) {
-          arguments.next_c = c + panel_ + row_begin * shape_.ldc;
-        }
-      }
+      const std::int64_t height = rows_.size + (tile < rows_.larger ? 1 : 0);
+      T* const next_c = arguments.c + height * shape_.ldc;
+      if (packed_a != nullptr) arguments.a_step = height;
+      if (prefetch) arguments.next_c = tile + 1 < tile_end ? next_c : more_panels ? first_c + panel_ : nullptr;
       tiles[height - 1](arguments);
+      arguments.a += height * next_row;
+      arguments.c = next_c;
     }
   }
 

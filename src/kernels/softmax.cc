@@ -188,6 +188,34 @@ void many_classes(std::int64_t row, std::int64_t classes, const T* x, const Outp
   }
 }
 
+template <class T>
+void gradient_row(std::int64_t row, std::int64_t classes, const T* y, const T* g, T* dx) {
+  const hn::ScalableTag<T> d;
+  using V = hn::Vec<decltype(d)>;
+  y += row * classes;
+  g += row * classes;
+  dx += row * classes;
+  const auto load = [&](const T* from, std::int64_t c, auto mask, bool partial)
+                        HWY_ATTR { return partial ? hn::MaskedLoad(mask, d, from + c) : hn::LoadU(d, from + c); };
+  V vector_sum = hn::Zero(d);
+  along_row(d, classes, [&](std::int64_t c, auto mask, bool partial) HWY_ATTR {
+    vector_sum = hn::Add(vector_sum, hn::Mul(load(y, c, mask, partial), load(g, c, mask, partial)));
+  });
+  const V sum = hn::Set(d, hn::GetLane(hn::SumOfLanes(d, vector_sum)));
+  along_row(d, classes, [&](std::int64_t c, auto mask, bool partial) HWY_ATTR {
+    const V v = hn::Mul(load(y, c, mask, partial), hn::Sub(load(g, c, mask, partial), sum));
+    partial ? hn::BlendedStore(v, mask, d, dx + c) : hn::StoreU(v, d, dx + c);
+  });
+}
+
+// Calls part(first row, last row) for tasks of about 8192 elements, whole blocks of rows.
+template <class Part>
+void for_rows(std::int64_t rows, std::int64_t classes, const Part& part) {
+  const std::int64_t per_task = std::max<std::int64_t>(8192 / classes / 16, 1) * 16;
+  parallel_for((rows + per_task - 1) / per_task,
+               [&](std::int64_t task) { part(task * per_task, std::min(rows, (task + 1) * per_task)); });
+}
+
 template <class T, class Output>
 void run(std::int64_t rows, std::int64_t classes, const T* x, const Output& output) {
   if (rows == 0) return;
@@ -195,19 +223,14 @@ void run(std::int64_t rows, std::int64_t classes, const T* x, const Output& outp
     if constexpr (Output::kLoss) std::fill(output.loss, output.loss + rows, T(0));
     return;
   }
-  // Tasks of about 8192 elements, whole blocks of rows.
   constexpr std::int64_t kLanes = hn::MaxLanes(hn::ScalableTag<T>());
-  const std::int64_t per_task = std::max<std::int64_t>(8192 / classes / 16, 1) * 16;
-  parallel_for((rows + per_task - 1) / per_task, [&](std::int64_t task) {
-    const std::int64_t end = std::min(rows, (task + 1) * per_task);
+  for_rows(rows, classes, [&](std::int64_t begin, std::int64_t end) {
     if (classes <= kFewClasses) {
-      for (std::int64_t row = task * per_task; row < end; row += kLanes) {
+      for (std::int64_t row = begin; row < end; row += kLanes) {
         few_classes(row, std::min(kLanes, end - row), classes, x, output);
       }
     } else {
-      for (std::int64_t row = task * per_task; row < end; ++row) {
-        many_classes(row, classes, x, output);
-      }
+      for (std::int64_t row = begin; row < end; ++row) many_classes(row, classes, x, output);
     }
   });
 }
@@ -221,6 +244,13 @@ void log_softmax(std::int64_t rows, std::int64_t classes, const T* x, T* y) {
   run(rows, classes, x, LogSoftmax<T>{y});
 }
 template <class T>
+void gradient(std::int64_t rows, std::int64_t classes, const T* y, const T* g, T* dx) {
+  if (rows * classes == 0) return;
+  for_rows(rows, classes, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t row = begin; row < end; ++row) gradient_row(row, classes, y, g, dx);
+  });
+}
+template <class T>
 void cross_entropy(std::int64_t rows, std::int64_t classes, const T* x, const T* labels, T* loss, T* difference) {
   run(rows, classes, x, Dense<T>{difference, loss, labels});
 }
@@ -231,8 +261,12 @@ void sparse_cross_entropy(std::int64_t rows, std::int64_t classes, const T* x, c
 }
 
 template <class T>
-constexpr SoftmaxKernels<T> kKernels = {&softmax<T>, &log_softmax<T>, &cross_entropy<T>,
-                                        &sparse_cross_entropy<T, std::int32_t>, &sparse_cross_entropy<T, std::int64_t>};
+constexpr SoftmaxKernels<T> kKernels = {&softmax<T>,
+                                        &log_softmax<T>,
+                                        &gradient<T>,
+                                        &cross_entropy<T>,
+                                        &sparse_cross_entropy<T, std::int32_t>,
+                                        &sparse_cross_entropy<T, std::int64_t>};
 
 }  // namespace
 

@@ -17,6 +17,8 @@ template <class T>
 struct SoftmaxKernels {
   void (*softmax)(std::int64_t rows, std::int64_t classes, const T* x, T* y);
   void (*log_softmax)(std::int64_t rows, std::int64_t classes, const T* x, T* y);
+  // dx = y * (g - sum(y * g)), the gradient of softmax with the result y.
+  void (*gradient)(std::int64_t rows, std::int64_t classes, const T* y, const T* g, T* dx);
 
   // loss[row] = -sum(labels * log_softmax(x)) and difference = softmax(x) - labels, the gradient of
   // loss with respect to x. Labels are [rows, classes]; their sum is not looked at.
@@ -44,6 +46,10 @@ void softmax_rows(std::int64_t rows, std::int64_t classes, const T* x, T* y) {
 template <class T>
 void log_softmax_rows(std::int64_t rows, std::int64_t classes, const T* x, T* y) {
   softmax_kernels<T>(instruction_set()).log_softmax(rows, classes, x, y);
+}
+template <class T>
+void softmax_gradient_rows(std::int64_t rows, std::int64_t classes, const T* y, const T* g, T* dx) {
+  softmax_kernels<T>(instruction_set()).gradient(rows, classes, y, g, dx);
 }
 template <class T>
 void softmax_cross_entropy_rows(std::int64_t rows, std::int64_t classes, const T* x, const T* labels, T* loss,

@@ -50,7 +50,8 @@ OpFamily layer_norm_ops();        // layer_norm.cc
 OpFamily group_norm_ops();        // group_norm.cc: by groups, instances, roots of squares, neighbours
 OpFamily attention_ops();         // attention.cc
 OpFamily dropout_ops();           // dropout.cc
-OpFamily softmax_ops();           // softmax.cc: softmax and its cross entropies
+OpFamily softmax_ops();           // softmax.cc: softmax, its gradient and logarithm
+OpFamily cross_entropy_ops();     // cross_entropy.cc: cross entropies of a softmax
 OpFamily loss_ops();              // loss.cc: cross entropies of sigmoids, sums of squares
 OpFamily loss_function_ops();     // loss_functions.cc: Keras's losses as functions
 OpFamily ctc_ops();               // ctc.cc: connectionist temporal classification

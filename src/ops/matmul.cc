@@ -52,18 +52,20 @@ void infer_matmul(const Call& call, OutputSpecs& outputs) {
   check_turns(attributes);
   CAPSTAN_CHECK(a.dtype() != DType::kBool, DTypeError, call.op.name, ": dtype bool is not supported",
                 arguments({{"a", a}, {"b", b}}));
-  const Shape x = a.shape();
-  const Shape y = b.shape();
-  CAPSTAN_CHECK(x.rank() >= 2 && y.rank() >= 2, ShapeError, call.op.name, ": operands need rank 2 or more, not ",
-                x.rank(), " and ", y.rank(), arguments({{"a", a}, {"b", b}}));
-  const std::int64_t m = attributes.turns_a() ? x[-1] : x[-2];
-  const std::int64_t k = attributes.turns_a() ? x[-2] : x[-1];
-  const std::int64_t n = attributes.turns_b() ? y[-2] : y[-1];
-  const std::int64_t k_of_b = attributes.turns_b() ? y[-1] : y[-2];
+  CAPSTAN_CHECK(a.rank() >= 2 && b.rank() >= 2, ShapeError, call.op.name, ": operands need rank 2 or more, not ",
+                a.rank(), " and ", b.rank(), arguments({{"a", a}, {"b", b}}));
+  const int row_axis = a.rank() - 2;
+  const int column_axis = b.rank() - 1;
+  const std::int64_t m = a.dim(attributes.turns_a() ? row_axis + 1 : row_axis);
+  const std::int64_t k = a.dim(attributes.turns_a() ? row_axis : row_axis + 1);
+  const std::int64_t n = b.dim(attributes.turns_b() ? column_axis - 1 : column_axis);
+  const std::int64_t k_of_b = b.dim(attributes.turns_b() ? column_axis : column_axis - 1);
   CAPSTAN_CHECK(k == k_of_b, ShapeError, call.op.name, ": inner dimensions differ, ", k, " and ", k_of_b,
                 arguments({{"a", a}, {"b", b}}));
   Shape result;
-  if (x.rank() > 2 || y.rank() > 2) result = broadcast_shapes(call.op.name, batch_of(x), batch_of(y));
+  if (a.rank() > 2 || b.rank() > 2) {
+    result = broadcast_shapes(call.op.name, batch_of(a.shape()), batch_of(b.shape()));
+  }
   result.push_back(m);
   result.push_back(n);
   outputs.add(a.dtype(), result);
@@ -96,13 +98,14 @@ void multiply_serial(const GemmShape& shape, const T* a, const T* b, T* c) {
   }
 }
 
-// One matrix at a time, broadcasting over the leading axes of `result`.
+// One matrix at a time, broadcasting over the leading axes of `product`. The elements are at a, b and c.
 template <class T>
-void run_batches(GemmShape shape, const Shape& x, const Shape& y, const Shape& result, const T* a, const T* b, T* c) {
-  if (result.rank() == 2) {
-    multiply(shape, a, b, c);
-    return;
-  }
+void run_batches(GemmShape shape, const TensorRef& left, const TensorRef& right, const TensorRef& product, const T* a,
+                 const T* b, T* c) {
+  if (product.rank() == 2) return multiply(shape, a, b, c);
+  const Shape x = left.shape();
+  const Shape y = right.shape();
+  const Shape result = product.shape();
   std::int64_t batches = 1;
   for (int i = 0; i < result.rank() - 2; ++i) batches *= result[i];
   // The matrices of A lie one after the other, so one B makes all of them one matrix.
@@ -125,8 +128,8 @@ void run_batches(GemmShape shape, const Shape& x, const Shape& y, const Shape& r
     }
     return position * operand[-1] * operand[-2];
   };
-  const auto run = [&](std::int64_t batch, auto&& product) {
-    product(shape, a + offset(x, batch), b + offset(y, batch), c + batch * shape.m * shape.n);
+  const auto run = [&](std::int64_t batch, auto&& multiply_one) {
+    multiply_one(shape, a + offset(x, batch), b + offset(y, batch), c + batch * shape.m * shape.n);
   };
   // Large products use the pool themselves; many small ones share it.
   constexpr std::int64_t kLargeWork = 4'000'000;
@@ -170,7 +173,7 @@ void multiply_complex(GemmShape shape, const Call& call, const Tensor& out) {
   split(b, b_real, b_imag);
   const auto product = [&](const T* left, const T* right, T* sum, bool accumulate) {
     shape.accumulate = accumulate;
-    run_batches<T>(shape, a.shape(), b.shape(), out.shape(), left, right, sum);
+    run_batches<T>(shape, a, b, out, left, right, sum);
   };
   product(a_real, b_imag, c_imag, false);
   product(a_imag, b_real, c_imag, true);
@@ -186,20 +189,18 @@ void run_matmul(const Call& call, std::span<Tensor> outputs) {
   const TensorRef& b = call.input(1);
   const auto& attributes = call.attributes<MatmulAttributes>();
   if (outputs[0].size() == 0) return;
-  const Shape x = a.shape();
-  const Shape y = b.shape();
-  const Shape result = outputs[0].shape();
+  const Tensor& result = outputs[0];
   GemmShape shape;
   shape.transpose_a = attributes.turns_a();
   shape.transpose_b = attributes.turns_b();
-  shape.m = result[-2];
-  shape.n = result[-1];
-  shape.k = shape.transpose_a ? x[-2] : x[-1];
-  shape.lda = x[-1];
-  shape.ldb = y[-1];
+  shape.m = result.dim(-2);
+  shape.n = result.dim(-1);
+  shape.k = a.dim(shape.transpose_a ? -2 : -1);
+  shape.lda = a.dim(-1);
+  shape.ldb = b.dim(-1);
   shape.ldc = shape.n;
   const auto run = [&]<class T>(T) {
-    run_batches(shape, x, y, result, a.data<T>(), b.data<T>(), mutable_data<T>(outputs[0]));
+    run_batches(shape, a, b, result, a.data<T>(), b.data<T>(), mutable_data<T>(result));
   };
   switch (a.dtype()) {
     case DType::kFloat32:
@@ -225,7 +226,7 @@ void run_matmul(const Call& call, std::span<Tensor> outputs) {
       float* wide_c = wide_b + b.size();
       std::copy_n(a.data<BFloat16>(), a.size(), wide_a);
       std::copy_n(b.data<BFloat16>(), b.size(), wide_b);
-      run_batches<float>(shape, x, y, result, wide_a, wide_b, wide_c);
+      run_batches<float>(shape, a, b, result, wide_a, wide_b, wide_c);
       std::transform(wide_c, wide_c + outputs[0].size(), mutable_data<BFloat16>(outputs[0]),
                      [](float v) { return BFloat16(v); });
     }

@@ -73,6 +73,7 @@ const std::vector<const OpDef*>& make_all_ops() {
                                attention_ops,
                                dropout_ops,
                                softmax_ops,
+                               cross_entropy_ops,
                                loss_ops,
                                loss_function_ops,
                                ctc_ops,

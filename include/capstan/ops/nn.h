@@ -12,6 +12,8 @@ namespace capstan {
 
 /// exp(x) / sum(exp(x)) along an axis. Errors: IndexError, DTypeError for integers.
 CAPSTAN_EXPORT Tensor softmax(Operand logits, int axis = -1);
+/// The gradient of a softmax for its logits, given its result y and the cotangent g of it: y * (g - sum(y * g)).
+CAPSTAN_EXPORT Tensor softmax_gradient(Operand y, Operand g, int axis = -1);
 /// The logarithm of the softmax, computed without overflow.
 CAPSTAN_EXPORT Tensor log_softmax(Operand logits, int axis = -1);
 

@@ -1,0 +1,345 @@
+// The cross entropies of a softmax, over the last axis of its logits.
+//
+// The cross entropy of a softmax is one op with two results: the loss, and softmax - labels, which
+// is the gradient for the logits up to the cotangent. So the gradient of a training step is one
+// product, and the second result, which an outer tape knows as well, leads on to second
+// derivatives. The gradient for the logits is softmax - labels even where labels do not sum to one,
+// as everybody computes it; everything of higher order is exact.
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "capstan/ops/array.h"
+#include "capstan/ops/nn.h"
+#include "capstan/ops/math.h"
+#include "capstan/ops/reduce.h"
+#include "src/core/allocator.h"
+#include "src/core/apply.h"
+#include "src/core/check.h"
+#include "src/core/op_test.h"
+#include "src/kernels/softmax.h"
+#include "src/ops/families.h"
+#include "src/ops/softmax.h"
+
+namespace capstan {
+
+namespace {
+
+Shape without_last(const Shape& shape) { return Shape(shape.dims().first(static_cast<std::size_t>(shape.rank() - 1))); }
+
+// Errors name the public functions, not the ops with two outputs behind them.
+constexpr std::string_view kCrossEntropyName = "softmax_cross_entropy_with_logits";
+constexpr std::string_view kSparseCrossEntropyName = "sparse_softmax_cross_entropy_with_logits";
+
+void infer_cross_entropy(const Call& call, OutputSpecs& outputs) {
+  const TensorRef& labels = call.input(0);
+  const TensorRef& logits = call.input(1);
+  const auto shown = [&] { return arguments({{"labels", labels}, {"logits", logits}}); };
+  CAPSTAN_CHECK(is_floating(logits.dtype()), DTypeError, kCrossEntropyName, ": dtype ", logits.dtype(),
+                " is not supported", shown());
+  CAPSTAN_CHECK(logits.rank() > 0, ShapeError, kCrossEntropyName, ": logits need rank 1 or more", shown());
+  CAPSTAN_CHECK(labels.shape() == logits.shape(), ShapeError, kCrossEntropyName, ": shapes differ, ", labels.shape(),
+                " and ", logits.shape(), shown());
+  outputs.add(logits.dtype(), without_last(logits.shape()));
+  outputs.add(logits.dtype(), logits.shape());
+}
+
+void infer_sparse_cross_entropy(const Call& call, OutputSpecs& outputs) {
+  const TensorRef& labels = call.input(0);
+  const TensorRef& logits = call.input(1);
+  const auto shown = [&] { return arguments({{"labels", labels}, {"logits", logits}}); };
+  CAPSTAN_CHECK(is_floating(logits.dtype()), DTypeError, kSparseCrossEntropyName, ": dtype ", logits.dtype(),
+                " is not supported", shown());
+  CAPSTAN_CHECK(labels.dtype() == DType::kInt32 || labels.dtype() == DType::kInt64, DTypeError, kSparseCrossEntropyName,
+                ": labels must be int32 or int64, not ", labels.dtype(), shown());
+  CAPSTAN_CHECK(logits.rank() > 0, ShapeError, kSparseCrossEntropyName, ": logits need rank 1 or more", shown());
+  const Shape rows = without_last(logits.shape());
+  CAPSTAN_CHECK(labels.shape() == rows, ShapeError, kSparseCrossEntropyName, ": labels have shape ", labels.shape(),
+                ", the rows of logits ", rows, shown());
+  const std::int64_t classes = logits.dim(-1);
+  for (std::int64_t i = 0; i < labels.size(); ++i) {
+    const std::int64_t label =
+        labels.dtype() == DType::kInt32 ? labels.data<std::int32_t>()[i] : labels.data<std::int64_t>()[i];
+    CAPSTAN_CHECK(label >= 0 && label < classes, IndexError, kSparseCrossEntropyName, ": label ", label,
+                  " at position ", i, " is not one of ", classes, " classes", shown());
+  }
+  outputs.add(logits.dtype(), rows);
+  outputs.add(logits.dtype(), logits.shape());
+}
+
+// Calls run(logits, loss, difference) with floats or doubles; bfloat16 is computed in float32.
+template <class Run>
+void with_wide_logits(const Call& call, std::span<Tensor> outputs, const Run& run) {
+  const TensorRef& logits = call.input(1);
+  if (logits.dtype() == DType::kFloat32) {
+    run(logits.data<float>(), mutable_data<float>(outputs[0]), mutable_data<float>(outputs[1]));
+  } else if (logits.dtype() == DType::kFloat64) {
+    run(logits.data<double>(), mutable_data<double>(outputs[0]), mutable_data<double>(outputs[1]));
+  } else {
+    const std::vector<float> wide(logits.data<BFloat16>(), logits.data<BFloat16>() + logits.size());
+    std::vector<float> loss(static_cast<std::size_t>(outputs[0].size()));
+    std::vector<float> difference(wide.size());
+    run(wide.data(), loss.data(), difference.data());
+    const auto narrow = [](float v) { return BFloat16(v); };
+    std::transform(loss.begin(), loss.end(), mutable_data<BFloat16>(outputs[0]), narrow);
+    std::transform(difference.begin(), difference.end(), mutable_data<BFloat16>(outputs[1]), narrow);
+  }
+}
+
+void run_cross_entropy(const Call& call, std::span<Tensor> outputs) {
+  const TensorRef& labels = call.input(0);
+  const std::int64_t rows = outputs[0].size();
+  const std::int64_t classes = outputs[1].dim(-1);
+  with_wide_logits(call, outputs, [&]<class T>(const T* x, T* loss, T* difference) {
+    if (labels.dtype() == DType::kBFloat16) {
+      const std::vector<T> wide(labels.data<BFloat16>(), labels.data<BFloat16>() + labels.size());
+      softmax_cross_entropy_rows(rows, classes, x, wide.data(), loss, difference);
+    } else {
+      softmax_cross_entropy_rows(rows, classes, x, labels.data<T>(), loss, difference);
+    }
+  });
+}
+
+void run_sparse_cross_entropy(const Call& call, std::span<Tensor> outputs) {
+  const TensorRef& labels = call.input(0);
+  const std::int64_t rows = outputs[0].size();
+  const std::int64_t classes = outputs[1].dim(-1);
+  with_wide_logits(call, outputs, [&]<class T>(const T* x, T* loss, T* difference) {
+    if (labels.dtype() == DType::kInt32) {
+      sparse_softmax_cross_entropy_rows(rows, classes, x, labels.data<std::int32_t>(), loss, difference);
+    } else {
+      sparse_softmax_cross_entropy_rows(rows, classes, x, labels.data<std::int64_t>(), loss, difference);
+    }
+  });
+}
+
+// What reaches the logits: from the loss, and from the difference if somebody differentiated that.
+Tensor logits_cotangent(const VjpCall& call) {
+  Tensor sum;
+  if (call.has_cotangent(0)) sum = expand_dims(call.cotangent(0), -1) * call.output(1);
+  if (call.has_cotangent(1)) {
+    const Tensor& g = call.cotangent(1);
+    const Tensor p = softmax(call.input(1));
+    Tensor part = (g - reduce_sum(g * p, -1, true)) * p;
+    sum = sum.has_value() ? sum + part : part;
+  }
+  return sum;
+}
+
+// The derivative of softmax * sum(labels) - labels, which is what the difference is where labels
+// sum to one.
+Tensor labels_cotangent(const VjpCall& call) {
+  Tensor sum;
+  if (call.has_cotangent(0)) sum = -(expand_dims(call.cotangent(0), -1) * log_softmax(call.input(1)));
+  if (call.has_cotangent(1)) {
+    const Tensor& g = call.cotangent(1);
+    Tensor part = reduce_sum(g * softmax(call.input(1)), -1, true) - g;
+    sum = sum.has_value() ? sum + part : part;
+  }
+  return sum;
+}
+
+#if CAPSTAN_TESTING
+
+// Labels that sum to one. They are not varied: off that plane the gradient for the logits is a
+// convention and no derivative. loss_test.cc has their gradients.
+SampleInput label_rows(Shape shape) {
+  SampleInput input{.shape = shape, .differentiable = false};
+  const std::int64_t classes = shape[-1];
+  for (std::int64_t i = 0; i < shape.size(); ++i) {
+    const std::int64_t place = (i + i / classes) % classes;
+    const double total = static_cast<double>(classes * (classes + 1)) / 2;
+    input.values.push_back(static_cast<double>(place + 1) / total);
+  }
+  return input;
+}
+std::vector<OpSample> pair_samples() {
+  return {
+      {.inputs = {label_rows({2, 3}), {.shape = {2, 3}}}},
+      {.inputs = {label_rows({4}), {.shape = {4}}}},
+      {.inputs = {label_rows({2, 2, 3}), {.shape = {2, 2, 3}}}},
+      {.inputs = {{.shape = {2, 3}}, {.shape = {2, 4}}}, .error = "[2, 3] and"},
+      {.inputs = {{.shape = {}}, {.shape = {}}}, .error = "logits need rank 1 or more"},
+  };
+}
+void pair_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap&,
+                    std::vector<ReferenceTensor>& outputs) {
+  std::vector<ReferenceTensor> p;
+  std::vector<ReferenceTensor> log_p;
+  softmax_reference<false>({inputs[1]}, {}, p);
+  softmax_reference<true>({inputs[1]}, {}, log_p);
+  const auto classes = static_cast<std::size_t>(inputs[1].shape[-1]);
+  ReferenceTensor loss{.dtype = inputs[1].dtype, .shape = without_last(inputs[1].shape)};
+  loss.values.assign(static_cast<std::size_t>(loss.shape.size()), 0);
+  for (std::size_t i = 0; i < p[0].values.size(); ++i) {
+    loss.values[i / classes] -= inputs[0].values[i] * log_p[0].values[i];
+    p[0].values[i] -= inputs[0].values[i];
+  }
+  outputs = {loss, p[0]};
+}
+void loss_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
+                    std::vector<ReferenceTensor>& outputs) {
+  pair_reference(inputs, attributes, outputs);
+  outputs.resize(1);
+}
+std::vector<OpSample> loss_samples() {
+  std::vector<OpSample> samples = pair_samples();
+  samples[3].error = "3 and 4 classes";
+  return samples;
+}
+
+std::vector<OpSample> sparse_samples() {
+  const auto labels = [](Shape shape, std::vector<double> values, DType dtype = int32) {
+    return SampleInput{.shape = shape, .values = std::move(values), .dtype = dtype, .differentiable = false};
+  };
+  return {
+      {.inputs = {labels({2}, {0, 2}), {.shape = {2, 3}}}},
+      {.inputs = {labels({}, {1}, int64), {.shape = {4}}}},
+      {.inputs = {labels({2, 2}, {1, 0, 1, 1}), {.shape = {2, 2, 2}}}},
+      {.inputs = {labels({2}, {0, 3}), {.shape = {2, 3}}}, .error = "label 3 at position 1 is not one of 3 classes"},
+      {.inputs = {labels({3}, {0, 1, 2}), {.shape = {2, 3}}}, .error = "labels have shape [3], the rows of logits [2]"},
+  };
+}
+void sparse_pair_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
+                           std::vector<ReferenceTensor>& outputs) {
+  ReferenceTensor dense = inputs[1];
+  const auto classes = static_cast<std::size_t>(inputs[1].shape[-1]);
+  for (std::size_t i = 0; i < dense.values.size(); ++i) {
+    dense.values[i] = inputs[0].values[i / classes] == static_cast<double>(i % classes) ? 1 : 0;
+  }
+  pair_reference({dense, inputs[1]}, attributes, outputs);
+}
+void sparse_loss_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
+                           std::vector<ReferenceTensor>& outputs) {
+  sparse_pair_reference(inputs, attributes, outputs);
+  outputs.resize(1);
+}
+
+const OpTest kCrossEntropyTest = {.samples = pair_samples, .reference = pair_reference, .dtypes = {float64}};
+const OpTest kSparseCrossEntropyTest = {.samples = sparse_samples, .reference = sparse_pair_reference};
+const OpTest kCrossEntropyLossTest = {.samples = loss_samples, .reference = loss_reference, .dtypes = {float64}};
+const OpTest kSparseCrossEntropyLossTest = {.samples = sparse_samples, .reference = sparse_loss_reference};
+
+#endif
+
+}  // namespace
+
+constinit const OpDef kSoftmaxCrossEntropy = {
+    .name = "softmax_cross_entropy",
+    .text = "The cross entropy of labels and the softmax of logits, and softmax - labels.",
+    .arity = 2,
+    .outputs = 2,
+    .input_names = "labels, logits",
+    .infer = infer_cross_entropy,
+    .kernel = run_cross_entropy,
+    .saves = {.inputs = 2, .outputs = 2},
+    .vjp =
+        [](const VjpCall& call, std::span<Tensor> cotangents) {
+          if (call.needs(0)) cotangents[0] = labels_cotangent(call);
+          if (call.needs(1)) cotangents[1] = logits_cotangent(call);
+        },
+    .test = CAPSTAN_OP_TEST(kCrossEntropyTest),
+};
+
+constinit const OpDef kSparseSoftmaxCrossEntropy = {
+    .name = "sparse_softmax_cross_entropy",
+    .text =
+        "The cross entropy of class numbers and the softmax of logits, and its gradient for the "
+        "logits.",
+    .flags = kTakesAnyDTypes,
+    .arity = 2,
+    .outputs = 2,
+    .input_names = "labels, logits",
+    .infer = infer_sparse_cross_entropy,
+    .kernel = run_sparse_cross_entropy,
+    .saves = {.inputs = 2, .outputs = 2},
+    .vjp =
+        [](const VjpCall& call, std::span<Tensor> cotangents) {
+          if (call.needs(1)) cotangents[1] = logits_cotangent(call);
+        },
+    .test = CAPSTAN_OP_TEST(kSparseCrossEntropyTest),
+};
+
+constinit const OpDef kSoftmaxCrossEntropyWithLogits = {
+    .name = "softmax_cross_entropy_with_logits",
+    .text = "The cross entropy of labels and the softmax of logits along an axis.",
+    .kind = OpKind::kComposite,
+    .arity = 2,
+    .input_names = "labels, logits",
+    .attributes = &kSoftmaxAttributes,
+    .compose =
+        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
+          const int axis = static_cast<const SoftmaxAttributes*>(attributes)->last_if_not_given();
+          outputs.push_back(softmax_cross_entropy_with_logits(inputs[0], inputs[1], axis));
+        },
+    .test = CAPSTAN_OP_TEST(kCrossEntropyLossTest),
+};
+
+constinit const OpDef kSparseSoftmaxCrossEntropyWithLogits = {
+    .name = "sparse_softmax_cross_entropy_with_logits",
+    .text = "The cross entropy of class numbers and the softmax of logits.",
+    .kind = OpKind::kComposite,
+    .flags = kTakesAnyDTypes,
+    .arity = 2,
+    .input_names = "labels, logits",
+    .compose =
+        [](std::span<const Operand> inputs, const void*, std::vector<Tensor>& outputs) {
+          outputs.push_back(sparse_softmax_cross_entropy_with_logits(inputs[0], inputs[1]));
+        },
+    .test = CAPSTAN_OP_TEST(kSparseCrossEntropyLossTest),
+};
+
+CrossEntropy softmax_cross_entropy(Operand labels, Operand logits) {
+  Operand inputs[] = {labels, logits};
+  std::vector<Tensor> outputs = apply_all(kSoftmaxCrossEntropy, inputs);
+  return {std::move(outputs[0]), std::move(outputs[1])};
+}
+CrossEntropy sparse_softmax_cross_entropy(Operand labels, Operand logits) {
+  Operand inputs[] = {labels, logits};
+  std::vector<Tensor> outputs = apply_all(kSparseSoftmaxCrossEntropy, inputs);
+  return {std::move(outputs[0]), std::move(outputs[1])};
+}
+
+Tensor softmax_cross_entropy_with_logits(Operand labels, Operand logits, int axis) {
+  const Tensor x = to_tensor(logits);
+  const Tensor y = to_tensor(labels, x.dtype());
+  const char* const name = "softmax_cross_entropy_with_logits";
+  CAPSTAN_CHECK(x.rank() > 0 && y.rank() > 0, ShapeError, name, ": logits need rank 1 or more",
+                arguments({{"labels", y}, {"logits", x}}));
+  const int normal = normalize_axis(name, axis, x.rank());
+  if (normal == x.rank() - 1 && x.shape() == y.shape()) [[likely]]
+    return softmax_cross_entropy(y, x).loss;
+  CAPSTAN_CHECK(x.rank() == y.rank(), ShapeError, name, ": ranks differ, ", y.rank(), " and ", x.rank(),
+                arguments({{"labels", y}, {"logits", x}}));
+  CAPSTAN_CHECK(x.dim(normal) == y.dim(normal), ShapeError, name, ": ", y.dim(normal), " and ", x.dim(normal),
+                " classes", arguments({{"labels", y}, {"logits", x}}));
+  const Shape shape = broadcast_shapes(name, x.shape(), y.shape());
+  Tensor wide_x = x.shape() == shape ? x : broadcast_to(x, shape);
+  Tensor wide_y = y.shape() == shape ? y : broadcast_to(y, shape);
+  if (normal != x.rank() - 1) {
+    std::vector<int> order;
+    for (int i = 0; i < x.rank(); ++i) {
+      if (i != normal) order.push_back(i);
+    }
+    order.push_back(normal);
+    wide_x = transpose(wide_x, Axes(std::span<const int>(order)));
+    wide_y = transpose(wide_y, Axes(std::span<const int>(order)));
+  }
+  return softmax_cross_entropy(wide_y, wide_x).loss;
+}
+
+Tensor sparse_softmax_cross_entropy_with_logits(Operand labels, Operand logits) {
+  return sparse_softmax_cross_entropy(labels, logits).loss;
+}
+
+OpFamily cross_entropy_ops() {
+  static constexpr const OpDef* ops[] = {
+      &kSoftmaxCrossEntropy,
+      &kSparseSoftmaxCrossEntropy,
+      &kSoftmaxCrossEntropyWithLogits,
+      &kSparseSoftmaxCrossEntropyWithLogits,
+  };
+  return ops;
+}
+
+}  // namespace capstan
