@@ -44,6 +44,12 @@ class CAPSTAN_EXPORT GradientError : public Error {
   using Error::Error;
 };
 
+/// A traced function used against its rules: a value read that exists only at a call, a tensor of a trace used outside.
+class CAPSTAN_EXPORT TraceError : public Error {
+ public:
+  using Error::Error;
+};
+
 /// A file or stream that cannot be read or written, or does not hold what it should.
 class CAPSTAN_EXPORT IoError : public Error {
  public:

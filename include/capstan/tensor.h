@@ -40,6 +40,7 @@ struct alignas(64) Block {
     kRowSparse = 4,         // no data: `sparse` holds indices and rows (see Tensor::is_row_sparse)
     kShapeOnly = 8,         // no data: stands for a shape and dtype (see src/tape)
     kRemembersLogits = 16,  // a view of probabilities that also holds `remembered` (see src/train)
+    kSymbolic = 32,         // no data: a value of a traced function (see src/graph)
   };
 
   std::atomic<std::uint32_t> refs;
@@ -102,6 +103,7 @@ inline void release(Block* block) noexcept {
 }
 
 [[noreturn]] CAPSTAN_EXPORT void throw_no_value(const char* what);
+[[noreturn]] CAPSTAN_EXPORT void throw_symbolic(const char* what, const Block* block);
 [[noreturn]] CAPSTAN_EXPORT void throw_wrong_element_type(const Block* block, DType asked);
 
 /// The operators of tensors and variables, found by argument-dependent look-up in either; numbers may stand on either

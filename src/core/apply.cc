@@ -47,6 +47,9 @@ DType literal_dtype(const OpDef& op, std::span<const Operand> operands, std::spa
   return any_float ? DType::kFloat32 : all_bool ? DType::kBool : DType::kInt32;
 }
 
+// What needs more than a look at a block.
+constexpr unsigned kSpecial = Block::kRowSparse | Block::kShapeOnly | Block::kSymbolic;
+
 // Replaces what an op cannot read as it is: a row-sparse tensor becomes dense. A stand-in without data is an error
 // unless only its shape is read; rules that reach for a value they did not declare end here.
 [[gnu::cold, gnu::noinline]] void resolve_special(const OpDef& op, std::size_t position, Block*& block,
@@ -59,6 +62,7 @@ DType literal_dtype(const OpDef& op, std::span<const Operand> operands, std::spa
     block = holder.block();
     return;
   }
+  if (is_symbolic(block)) return;
   throw Error(detail::join(op.name, ": argument ", position, " has a shape but no value"));
 }
 
@@ -72,10 +76,11 @@ DType literal_dtype(const OpDef& op, std::span<const Operand> operands, std::spa
   }
 }
 
-// Finds the block of every operand; `holders` keeps alive what is made on the way.
-inline void resolve(const OpDef& op, std::span<const Operand> operands, std::span<Block*> blocks,
+// Finds the block of every operand; `holders` keeps alive what is made on the way. True if one of them is symbolic.
+inline bool resolve(const OpDef& op, std::span<const Operand> operands, std::span<Block*> blocks,
                     std::span<Tensor> holders) {
   bool literals = false;
+  bool symbolic = false;
   for (std::size_t i = 0; i < operands.size(); ++i) {
     const Operand& operand = operands[i];
     Block* block = nullptr;
@@ -90,7 +95,7 @@ inline void resolve(const OpDef& op, std::span<const Operand> operands, std::spa
         detail::VariableState* variable = operand.variable();
         if (variable == nullptr) missing_operand(op, i);
         for (Observer* o = context.observers; o != nullptr; o = o->outer) o->read(*variable);
-        block = variable->value.block();
+        block = current_value(*variable).block();
         break;
       }
       default:
@@ -101,11 +106,13 @@ inline void resolve(const OpDef& op, std::span<const Operand> operands, std::spa
     if (block == nullptr) [[unlikely]]
       missing_operand(op, i);
     blocks[i] = block;
-    if ((block->flags.load(std::memory_order_relaxed) & (Block::kRowSparse | Block::kShapeOnly)) != 0) [[unlikely]] {
+    if ((block->flags.load(std::memory_order_relaxed) & kSpecial) != 0) [[unlikely]] {
       resolve_special(op, i, blocks[i], holders[i]);
+      symbolic |= is_symbolic(blocks[i]);
     }
   }
   if (literals) resolve_literals(op, operands, blocks, holders);
+  return symbolic;
 }
 
 // --- Running ---
@@ -139,6 +146,21 @@ int broadcast_dims(const OpDef& op, std::span<Block* const> blocks, std::uint32_
   return shape.rank();
 }
 
+// The dtype of an elementwise op's result and the dtype of its loop. Throws DTypeError.
+struct ElementwiseTypes {
+  DType result;
+  DType loop;
+};
+ElementwiseTypes check_types(const OpDef& op, std::span<Block* const> blocks) {
+  const std::size_t first = has_flag(op, kConditionFirst) ? 1 : 0;
+  const DType dtype = blocks[first]->dtype;
+  bool agree = first == 0 || blocks[0]->dtype == DType::kBool;
+  for (std::size_t i = first + 1; i < blocks.size(); ++i) agree &= blocks[i]->dtype == dtype;
+  if (!agree || loops_of(op, dtype).forward[static_cast<int>(dtype)] == nullptr) [[unlikely]]
+    throw_dtypes(op, blocks);
+  return {has_flag(op, kBooleanResult) ? DType::kBool : dtype, dtype};
+}
+
 // A given-up operand whose buffer the result can take over.
 inline bool can_reuse(const Operand& operand, const Block* block, DType dtype, std::int64_t count) {
   return operand.kind() == Operand::Kind::kGiven && block->dtype == dtype && block->count == count &&
@@ -149,14 +171,8 @@ inline bool can_reuse(const Operand& operand, const Block* block, DType dtype, s
 // `operands` is null while somebody observes: then nothing is reused.
 [[gnu::noinline]] Tensor run_broadcast(const OpDef& op, const Operand* operands, std::span<Block* const> blocks,
                                        const void* attributes) {
-  const std::size_t first = has_flag(op, kConditionFirst) ? 1 : 0;
-  const DType dtype = blocks[first]->dtype;
-  bool dtypes_agree = first == 0 || blocks[0]->dtype == DType::kBool;
-  for (std::size_t i = first + 1; i < blocks.size(); ++i) dtypes_agree &= blocks[i]->dtype == dtype;
+  const auto [out_dtype, dtype] = check_types(op, blocks);
   const Loop loop = loops_of(op, dtype).forward[static_cast<int>(dtype)];
-  if (!dtypes_agree || loop == nullptr) [[unlikely]]
-    throw_dtypes(op, blocks);
-  const DType out_dtype = has_flag(op, kBooleanResult) ? DType::kBool : dtype;
 
   std::uint32_t dims[kMaxRank] = {};
   std::int64_t count = 0;
@@ -282,6 +298,23 @@ void run_structured(const OpDef& op, std::span<Block* const> blocks, const void*
   }
 }
 
+// --- Traced calls ---
+
+// Whether a call is one of a trace.
+inline bool is_traced(const OpDef& op, bool symbolic) {
+  return symbolic || (context.tracer != nullptr && has_flag(op, kStateful));
+}
+
+[[gnu::cold, gnu::noinline]] void trace(const OpDef& op, std::span<Block* const> blocks, const void* attributes,
+                                        std::vector<Tensor>& outputs) {
+  if (context.tracer == nullptr) {
+    for (const Block* block : blocks) {
+      if (is_symbolic(block)) detail::throw_symbolic(std::string(op.name).c_str(), block);
+    }
+  }
+  context.tracer->trace(op, blocks, attributes, outputs);
+}
+
 // --- Observed calls ---
 
 inline void notify(const OpDef& op, std::span<const ObservedInput> inputs, const void* attributes,
@@ -304,6 +337,7 @@ struct Resolved {
   std::span<Block*> blocks;
   std::span<Tensor> holders;
   std::span<ObservedInput> inputs;
+  bool symbolic;
 
   Resolved(const OpDef& op, std::span<const Operand> operands) {
     const std::size_t n = operands.size();
@@ -320,7 +354,7 @@ struct Resolved {
       holders = many->holders;
       inputs = many->inputs;
     }
-    resolve(op, operands, blocks, holders);
+    symbolic = resolve(op, operands, blocks, holders);
     if (context.observers != nullptr) {
       for (std::size_t i = 0; i < n; ++i) inputs[i] = {blocks[i], blocks[i]->node};
     }
@@ -346,7 +380,7 @@ template <int N>
       if (variable == nullptr) [[unlikely]]
         missing_operand(op, static_cast<std::size_t>(i));
       for (Observer* o = context.observers; o != nullptr; o = o->outer) o->read(*variable);
-      block = variable->value.block();
+      block = current_value(*variable).block();
     } else {
       numbers |= 1u << i;
       blocks[i] = nullptr;
@@ -354,7 +388,7 @@ template <int N>
     }
     if (block == nullptr) [[unlikely]]
       missing_operand(op, static_cast<std::size_t>(i));
-    if ((block->flags.load(std::memory_order_relaxed) & (Block::kRowSparse | Block::kShapeOnly)) != 0) [[unlikely]]
+    if ((block->flags.load(std::memory_order_relaxed) & kSpecial) != 0) [[unlikely]]
       return kOther;
     blocks[i] = block;
   }
@@ -400,11 +434,18 @@ template <int N>
   Tensor holders[3];
   const std::size_t n = operands.size();
   const std::span<Block*> used(blocks, n);
-  resolve(op, operands, used, std::span(holders, n));
-  if (context.observers == nullptr) return run_elementwise(op, operands.data(), used, attributes);
+  const bool symbolic = resolve(op, operands, used, std::span(holders, n));
+  if (context.observers == nullptr && !symbolic) return run_elementwise(op, operands.data(), used, attributes);
   ObservedInput inputs[3];
   for (std::size_t i = 0; i < n; ++i) inputs[i] = {blocks[i], blocks[i]->node};
-  Tensor out = run_elementwise(op, nullptr, used, attributes);
+  Tensor out;
+  if (symbolic) {
+    std::vector<Tensor> outputs;
+    trace(op, used, attributes, outputs);
+    out = std::move(outputs[0]);
+  } else {
+    out = run_elementwise(op, nullptr, used, attributes);
+  }
   notify(op, std::span<const ObservedInput>(inputs, n), attributes, std::span(&out, 1));
   return out;
 }
@@ -430,7 +471,13 @@ Tensor apply(const OpDef& op, std::span<Operand> operands, const void* attribute
   }
   Resolved resolved(op, operands);
   Tensor out;
-  run_structured(op, resolved.blocks, attributes, nullptr, std::span(&out, 1));
+  if (is_traced(op, resolved.symbolic)) [[unlikely]] {
+    std::vector<Tensor> outputs;
+    trace(op, resolved.blocks, attributes, outputs);
+    out = std::move(outputs[0]);
+  } else {
+    run_structured(op, resolved.blocks, attributes, nullptr, std::span(&out, 1));
+  }
   if (context.observers != nullptr) notify(op, resolved.inputs, attributes, std::span(&out, 1));
   return out;
 }
@@ -448,9 +495,40 @@ std::vector<Tensor> apply_all(const OpDef& op, std::span<Operand> operands, cons
   if (op.arity != kVariadic && operands.size() != static_cast<std::size_t>(op.arity))
     wrong_operand_count(op, operands.size());
   Resolved resolved(op, operands);
-  run_structured(op, resolved.blocks, attributes, &outputs, {});
+  if (is_traced(op, resolved.symbolic)) [[unlikely]] {
+    trace(op, resolved.blocks, attributes, outputs);
+  } else {
+    run_structured(op, resolved.blocks, attributes, &outputs, {});
+  }
   if (context.observers != nullptr) notify(op, resolved.inputs, attributes, outputs);
   return outputs;
+}
+
+void infer_outputs(const OpDef& op, std::span<Block* const> blocks, const void* attributes, OutputSpecs& outputs) {
+  if (op.kind == OpKind::kElementwise) {
+    const DType dtype = check_types(op, blocks).result;
+    Shape shape = TensorRef(blocks[0]).shape();
+    for (std::size_t i = 1; i < blocks.size(); ++i) {
+      shape = broadcast_shapes(op.name, shape, TensorRef(blocks[i]).shape());
+    }
+    outputs.add(dtype, shape);
+    return;
+  }
+  if (!has_flag(op, kTakesAnyDTypes)) check_same_dtypes(op, blocks);
+  std::vector<TensorRef> refs;
+  for (Block* block : blocks) refs.emplace_back(block);
+  op.infer({op, refs, attributes}, outputs);
+}
+
+Tensor symbolic(DType dtype, const Shape& shape) {
+  Block* block = new_block(dtype);
+  block->rank = static_cast<std::uint8_t>(shape.rank());
+  std::memset(block->dims, 0, sizeof(block->dims));
+  for (int i = 0; i < shape.rank(); ++i) block->dims[i] = static_cast<std::uint32_t>(shape[i]);
+  block->count = shape.size();
+  block->data = nullptr;
+  block->flags = Block::kSymbolic;
+  return Tensor::adopt(block);
 }
 
 // --- Helpers ---

@@ -44,6 +44,19 @@ Tensor scalar(double number, DType dtype);
 // NumPy's rule for two shapes. Throws ShapeError naming the op.
 Shape broadcast_shapes(std::string_view op, const Shape& a, const Shape& b);
 
+// What an op would give for these inputs, which may be symbolic. Throws what the op would.
+void infer_outputs(const OpDef& op, std::span<detail::Block* const> inputs, const void* attributes,
+                   OutputSpecs& outputs);
+
+// A tensor that stands for a value of a traced function.
+Tensor symbolic(DType dtype, const Shape& shape);
+inline bool is_symbolic(const detail::Block* block) {
+  return (block->flags.load(std::memory_order_relaxed) & detail::Block::kSymbolic) != 0;
+}
+
+// Whether a shape rule can look at elements: not in a trace, whose every run calls the rule again.
+inline bool has_elements(const TensorRef& tensor) { return !is_symbolic(tensor.block()); }
+
 // A block with the shape and dtype of `like` but without elements, for rules that need only these.
 Tensor shape_only(const TensorRef& like);
 

@@ -5,7 +5,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
+#include <vector>
 
 #include "capstan/tensor.h"
 
@@ -40,8 +42,29 @@ class Observer {
   ~Observer() = default;
 };
 
+// The other road: while a function is traced, an op with a symbolic operand, and any op that depends on more than its
+// operands, becomes a node of its graph instead of running. Everything else runs as ever and is a constant of the
+// graph.
+class Tracer {
+ public:
+  // Adds an op and makes its outputs, which are symbolic.
+  virtual void trace(const OpDef& op, std::span<detail::Block* const> inputs, const void* attributes,
+                     std::vector<Tensor>& outputs) = 0;
+  // What a variable holds at this point of the trace; symbolic.
+  virtual const Tensor& value_of(detail::VariableState& variable) = 0;
+  virtual void assign(detail::VariableState& variable, const Tensor& value) = 0;
+  // Before every run of the op that was traced last, `renew` writes its attributes.
+  virtual void renew_attributes(std::function<void(void* attributes)> renew) = 0;
+  // A variable is about to be made. Throws ValueError if this is not the time for it.
+  virtual void creating_variable() = 0;
+
+ protected:
+  ~Tracer() = default;
+};
+
 struct Context {
   Observer* observers = nullptr;  // innermost first
+  Tracer* tracer = nullptr;       // of the function that is being traced
   std::uint64_t next_node = 0;    // the number that the next recorded output gets
   std::uint64_t nodes_end = 0;    // where this thread's range of numbers ends
 };
@@ -60,6 +83,21 @@ inline std::uint64_t next_nodes(int count) {
   context.next_node += static_cast<std::uint64_t>(count);
   return first;
 }
+
+// Suspends the trace while a variable and its initial value are made, which happens now.
+class CreateVariables {
+ public:
+  CreateVariables() : saved_(context.tracer) {
+    if (saved_ != nullptr) saved_->creating_variable();
+    context.tracer = nullptr;
+  }
+  ~CreateVariables() { context.tracer = saved_; }
+  CreateVariables(const CreateVariables&) = delete;
+  CreateVariables& operator=(const CreateVariables&) = delete;
+
+ private:
+  Tracer* saved_;
+};
 
 // Suspends every observer of the thread for a scope, as stop_gradient does.
 class PauseObservers {

@@ -22,9 +22,16 @@ void detail::throw_wrong_element_type(const Block* block, DType asked) {
     throw GradientError(join("data: a row-sparse tensor has rows, not elements",
                              help("read values() and indices(), or convert it with to_dense()")));
   }
+  if ((block->flags & Block::kSymbolic) != 0) throw_symbolic("data", block);
   if (block->data == nullptr) throw Error("data: this tensor has a shape but no value");
   throw DTypeError(join("data: the elements are ", block->dtype, ", not ", asked,
                         help("convert with cast(x, dtype), or read with item<T>() or to_vector<T>(), which convert")));
+}
+
+void detail::throw_symbolic(const char* what, const Block* block) {
+  throw TraceError(join(what, ": ", describe(TensorRef(const_cast<Block*>(block))),
+                        " stands for a value of a traced function, which exists only when the function is called",
+                        help("return it from the function and read it there; choose by values with where()")));
 }
 
 namespace {
@@ -71,6 +78,7 @@ T element_as(From value) {
 
 template <class T>
 void check_readable(const Block* block, const char* what) {
+  if ((block->flags & Block::kSymbolic) != 0) detail::throw_symbolic(what, block);
   CAPSTAN_CHECK(!is_complex(block->dtype) || kIsComplex<T>, DTypeError, what, ": the elements are ", block->dtype,
                 ", not real numbers", help("read them as std::complex, or take real(x) first"));
 }

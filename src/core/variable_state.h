@@ -7,6 +7,7 @@
 #include <string>
 
 #include "capstan/variable.h"
+#include "src/core/context.h"
 
 namespace capstan::detail {
 
@@ -30,6 +31,11 @@ void release(VariableState* state) noexcept;
 }  // namespace capstan::detail
 
 namespace capstan {
+
+// What a variable holds: its value, or, in a traced function, the symbolic tensor that stands for it there.
+inline const Tensor& current_value(detail::VariableState& variable) {
+  return context.tracer == nullptr ? variable.value : context.tracer->value_of(variable);
+}
 
 // Replaces the value of a variable by a tensor of the same dtype and shape that nobody else holds.
 void replace_value(detail::VariableState& variable, Tensor value);

@@ -57,7 +57,7 @@ void infer_sparse_cross_entropy(const Call& call, OutputSpecs& outputs) {
   CAPSTAN_CHECK(labels.shape() == rows, ShapeError, kSparseCrossEntropyName, ": labels have shape ", labels.shape(),
                 ", the rows of logits ", rows, shown());
   const std::int64_t classes = logits.dim(-1);
-  for (std::int64_t i = 0; i < labels.size(); ++i) {
+  for (std::int64_t i = 0; has_elements(labels) && i < labels.size(); ++i) {
     const std::int64_t label =
         labels.dtype() == DType::kInt32 ? labels.data<std::int32_t>()[i] : labels.data<std::int64_t>()[i];
     CAPSTAN_CHECK(label >= 0 && label < classes, IndexError, kSparseCrossEntropyName, ": label ", label,

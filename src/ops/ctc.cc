@@ -53,7 +53,7 @@ void check_lengths(std::string_view what, const TensorRef& x, std::int64_t batch
   check_integers(what, x);
   CAPSTAN_CHECK(x.shape() == Shape({batch}), ShapeError, kName, ": ", what, " has shape ", x.shape(), ", the batch is ",
                 batch);
-  for (std::int64_t i = 0; i < batch; ++i) {
+  for (std::int64_t i = 0; has_elements(x) && i < batch; ++i) {
     const std::int64_t length = integer_at(x, i);
     CAPSTAN_CHECK(length >= 0 && length <= limit, ValueError, kName, ": ", what, " ", length, " of sequence ", i,
                   " is outside the range from 0 to ", limit);
@@ -84,6 +84,7 @@ void check_arguments(const Call& call) {
                 ShapeError, kName, ": ", frames, " frames of ", length, " labels are too many", shown());
   check_lengths("label_length", call.input(2), batch, length);
   check_lengths("logit_length", call.input(3), batch, frames);
+  if (!has_elements(labels) || !has_elements(call.input(2))) return;
   for (std::int64_t i = 0; i < batch; ++i) {
     for (std::int64_t k = 0; k < integer_at(call.input(2), i); ++k) {
       const std::int64_t label = integer_at(labels, i * length + k);

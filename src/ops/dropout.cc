@@ -6,6 +6,7 @@
 #include <cmath>
 #include <vector>
 
+#include "capstan/ops/host.h"
 #include "capstan/ops/math.h"
 #include "capstan/ops/nn.h"
 #include "capstan/ops/random.h"
@@ -152,7 +153,12 @@ Tensor keyed_dropout(Operand x, double rate, std::uint64_t seed) {
   return apply(kKeyedDropout, x, &attributes);
 }
 Tensor dropout(Operand x, double rate, std::uint64_t seed) { return keyed_dropout(x, rate, seed); }
-Tensor dropout(Operand x, double rate) { return keyed_dropout(x, rate, next_seed()); }
+Tensor dropout(Operand x, double rate) {
+  if (!inside_function()) return keyed_dropout(x, rate, next_seed());
+  // A key would be that of the trace for ever; a draw is an op and fresh at every call.
+  const Tensor value = to_tensor(x);
+  return dropout_with_mask(value, greater_equal(random::uniform(value.shape(), 0, 1), rate), rate);
+}
 
 Tensor dropout_with_mask(Operand x, Operand mask, double rate) {
   check_rate("dropout_with_mask", rate);

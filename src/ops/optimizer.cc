@@ -127,6 +127,8 @@ void in_parts(std::int64_t n, const Body& body) {
 
 VariableState& checked(const Variable& variable, const char* op) {
   CAPSTAN_CHECK(variable.has_value(), ValueError, op, ": the handle of a variable is empty");
+  CAPSTAN_CHECK(context.tracer == nullptr, TraceError, op, ": in a traced function the learning rate is a tensor",
+                help("make it with host_value()"));
   return *variable.state();
 }
 
@@ -205,6 +207,14 @@ void momentum_step(VariableState& variable, VariableState& slot, const Tensor& g
   });
 }
 
+// The rate of Adam's step with the corrections of both moments.
+template <class T>
+T corrected_rate(const AdamStep& step) {
+  const T power_1 = std::pow(static_cast<T>(step.beta_1), static_cast<T>(step.step));
+  const T power_2 = std::pow(static_cast<T>(step.beta_2), static_cast<T>(step.step));
+  return static_cast<T>(step.learning_rate) * std::sqrt(T{1} - power_2) / (T{1} - power_1);
+}
+
 template <class T>
 void adam_step(VariableState& variable, VariableState& m_state, VariableState& v_state, VariableState* largest_state,
                const Tensor& gradient, const AdamStep& step) {
@@ -213,10 +223,8 @@ void adam_step(VariableState& variable, VariableState& m_state, VariableState& v
   T* const v = static_cast<T*>(writable(v_state));
   T* const largest = largest_state == nullptr ? nullptr : static_cast<T*>(writable(*largest_state));
   const T* const g = gradient.data<T>();
-  const T power_1 = std::pow(static_cast<T>(step.beta_1), static_cast<T>(step.step));
-  const T power_2 = std::pow(static_cast<T>(step.beta_2), static_cast<T>(step.step));
   const AdamNumbers<T> numbers = {
-      static_cast<T>(step.learning_rate) * std::sqrt(T{1} - power_2) / (T{1} - power_1),
+      corrected_rate<T>(step),
       static_cast<T>(1 - step.beta_1),
       static_cast<T>(1 - step.beta_2),
       static_cast<T>(step.epsilon),
@@ -278,6 +286,10 @@ void adam_update(const Variable& variable, const Variable& m, const Variable& v,
     default:
       wrong_dtype(state, "adam_update");
   }
+}
+
+double adam_rate(const AdamStep& step, DType dtype) {
+  return dtype == DType::kFloat64 ? corrected_rate<double>(step) : double{corrected_rate<float>(step)};
 }
 
 }  // namespace capstan

@@ -45,13 +45,14 @@ void infer_reverse_sequence(const Call& call, OutputSpecs& outputs) {
   CAPSTAN_CHECK(lengths.rank() == 1 && lengths.dim(0) == x.dim(batch), ShapeError, "reverse_sequence: lengths ",
                 lengths.shape(), " must be one for each of ", x.dim(batch), " places along axis ", batch,
                 arguments({{"x", x}, {"lengths", lengths}}));
+  outputs.add(x.dtype(), x.shape());
+  if (!has_elements(lengths)) return;
   with_indices(lengths, [&](const auto* data) {
     for (std::int64_t i = 0; i < lengths.size(); ++i) {
       CAPSTAN_CHECK(data[i] >= 0 && data[i] <= x.dim(sequence), IndexError, "reverse_sequence: length ", data[i],
                     " is not from 0 to ", x.dim(sequence));
     }
   });
-  outputs.add(x.dtype(), x.shape());
 }
 
 void reverse_sequence_kernel(const Call& call, std::span<Tensor> outputs) {

@@ -13,6 +13,7 @@
 #include "capstan/ops/math.h"
 #include "src/core/apply.h"
 #include "src/core/check.h"
+#include "src/core/context.h"
 #include "src/core/op_test.h"
 #include "src/core/thread_pool.h"
 #include "src/kernels/random.h"
@@ -35,6 +36,9 @@ constinit std::atomic<std::uint64_t> stream{0};
 void set_seed(std::uint64_t seed) { stream.store(mix_key(seed), std::memory_order_relaxed); }
 
 std::uint64_t next_seed() {
+  CAPSTAN_CHECK(context.tracer == nullptr, TraceError,
+                "next_seed: a key that is drawn while a function is traced would be the same at every call",
+                help("draw with random::uniform() and its kin, or give a seed"));
   constexpr std::uint64_t kStep = 0x9E3779B97F4A7C15u;
   return mix_key(stream.fetch_add(kStep, std::memory_order_relaxed) + kStep);
 }

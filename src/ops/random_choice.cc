@@ -55,6 +55,8 @@ void infer_categorical(const Call& call, OutputSpecs& outputs) {
   const std::int64_t classes = logits.dim(1);
   CAPSTAN_CHECK(classes > 0 && classes <= std::numeric_limits<std::int32_t>::max(), ShapeError, call.op.name, ": ",
                 classes, " classes to choose from", shown());
+  outputs.add(a.dtype, {logits.dim(0), a.num_samples});
+  if (!has_elements(logits)) return;
   with_logits(logits, [&](const auto* x) {
     for (std::int64_t row = 0; row < logits.dim(0); ++row) {
       bool any = false;
@@ -68,7 +70,6 @@ void infer_categorical(const Call& call, OutputSpecs& outputs) {
                     " of logits has no finite number, or a NaN or infinity", shown());
     }
   });
-  outputs.add(a.dtype, {logits.dim(0), a.num_samples});
 }
 
 void run_categorical(const Call& call, std::span<Tensor> outputs) {

@@ -312,7 +312,7 @@ void infer_poisson(const Call& call, OutputSpecs& outputs) {
   const auto& a = call.attributes<DrawAttributes>();
   check_floating(call.op.name, "lam", lam);
   check_count_dtype(call.op.name, a.dtype);
-  for (std::int64_t i = 0; i < lam.size(); ++i) {
+  for (std::int64_t i = 0; has_elements(lam) && i < lam.size(); ++i) {
     const double mean = number_at(lam, i);
     CAPSTAN_CHECK(mean >= 0 && std::isfinite(mean), ValueError, call.op.name, ": lam ", mean, " is not a mean");
   }
@@ -328,7 +328,7 @@ void infer_binomial(const Call& call, OutputSpecs& outputs) {
   const Shape shape = joined(call.op.name, a.shape, {});
   CAPSTAN_CHECK(counts.shape() == shape && probs.shape() == shape, ShapeError, call.op.name, ": parameters of shape ",
                 counts.shape(), " and ", probs.shape(), " do not fit the shape ", shape);
-  for (std::int64_t i = 0; i < counts.size(); ++i) {
+  for (std::int64_t i = 0; has_elements(counts) && has_elements(probs) && i < counts.size(); ++i) {
     const double n = number_at(counts, i);
     const double p = number_at(probs, i);
     CAPSTAN_CHECK(n >= 0 && n <= 0x1p53 && n == std::floor(n), ValueError, call.op.name, ": counts ", n,

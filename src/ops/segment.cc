@@ -100,6 +100,7 @@ void check_segments(std::string_view op, const TensorRef& x, const TensorRef& id
   for (int i = 0; fits && i < leading.rank(); ++i) fits = leading[i] == shape[i];
   CAPSTAN_CHECK(fits, ShapeError, op, ": segment_ids ", leading, " are not the leading axes of ", shape,
                 arguments({{"x", x}, {"segment_ids", ids}}));
+  if (!has_elements(ids)) return;
   with_indices(ids, [&](const auto* data) {
     for (std::int64_t i = 0; i < ids.size(); ++i) {
       CAPSTAN_CHECK(data[i] < count, IndexError, op, ": id ", data[i], " at position ", i,

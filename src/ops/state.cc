@@ -77,9 +77,20 @@ void check_fits(const VariableState& variable, const Tensor& value, const char* 
                                 ", the value ", value.shape()));
 }
 
+// Replaces the value, or what stands for it in a trace.
+void write(VariableState& variable, Tensor value) {
+  if (context.tracer != nullptr) return context.tracer->assign(variable, value.to_dense());
+  variable.value = own_copy(std::move(value));
+}
+
 // variable = variable op delta, in place where possible; tapes do not see it.
 void update(VariableState& variable, const Operand& delta, const OpDef& op, const char* what) {
   PauseObservers pause;
+  if (context.tracer != nullptr) {
+    const Tensor value = to_tensor(delta, variable.value.dtype()).to_dense();
+    check_fits(variable, value, what);
+    return write(variable, apply(op, current_value(variable), value));
+  }
   Tensor holder;  // what delta stands for, if it is not a dense tensor
   const Block* value = nullptr;
   if (delta.kind() == Operand::Kind::kLent) value = delta.lent();
@@ -111,7 +122,7 @@ void detail::release(VariableState* state) noexcept {
 
 void replace_value(VariableState& variable, Tensor value) {
   check_fits(variable, value, "assign");
-  variable.value = own_copy(std::move(value));
+  write(variable, std::move(value));
 }
 
 Variable::Variable(Literal initial, const VariableOptions& options)
@@ -121,6 +132,10 @@ Variable::Variable(Tensor initial, const VariableOptions& options) {
   CAPSTAN_CHECK(initial.has_value(), ValueError, "variable: the initial value is an empty tensor");
   CAPSTAN_CHECK(!options.dtype || *options.dtype == initial.dtype(), DTypeError, "variable: the initial value is ",
                 initial.dtype(), ", not ", *options.dtype);
+  if ((initial.block()->flags.load(std::memory_order_relaxed) & Block::kSymbolic) != 0) {
+    detail::throw_symbolic("variable", initial.block());
+  }
+  const CreateVariables create;
   auto* state = new VariableState;
   state->trainable = options.trainable;
   state->name = options.name;
@@ -159,7 +174,7 @@ const Variable& Variable::assign(Operand value) const {
   PauseObservers pause;
   Tensor tensor = to_tensor(value, variable.value.dtype());
   check_fits(variable, tensor, "assign");
-  variable.value = own_copy(std::move(tensor));
+  write(variable, std::move(tensor));
   return *this;
 }
 
@@ -185,7 +200,7 @@ void scatter_into(VariableState* state, Scatter scatter, const Operand& indices,
   VariableState& variable = checked(state);
   notify_access(variable);
   PauseObservers pause;
-  variable.value = own_copy(scatter(variable.value, indices, updates));
+  write(variable, scatter(current_value(variable), indices, updates));
 }
 
 // By rows: a row number is one coordinate.

@@ -61,7 +61,7 @@ std::vector<Tensor> custom_gradient(const std::function<CustomGradientResult(std
     // A variable is one of the arguments itself: its value block is the leaf.
     if (operand.kind() == Operand::Kind::kVariable && operand.variable() != nullptr) {
       for (Observer* o = context.observers; o != nullptr; o = o->outer) o->read(*operand.variable());
-      values.push_back(operand.variable()->value);
+      values.push_back(current_value(*operand.variable()));
       variables.push_back(operand.variable());
     } else {
       values.push_back(to_tensor(operand));
@@ -93,7 +93,7 @@ std::vector<Tensor> custom_gradient(const std::function<CustomGradientResult(std
 
   const std::size_t argument_count = inputs.size();
   for (const Variable& variable : captured) {
-    const Tensor& value = variable.state()->value;
+    const Tensor& value = current_value(*variable.state());
     inputs.push_back({value.block(), value.block()->node});
   }
   const CustomVjp vjp = [result, captured, argument_count](std::span<const Tensor> cotangents) {

@@ -147,7 +147,7 @@ class ReversePass {
   void seed(Slot slot, Tensor cotangent) { accumulate(slot, std::move(cotangent)); }
 
   void run() {
-    fused_ = context.observers == nullptr;
+    fused_ = context.observers == nullptr && context.tracer == nullptr;
     for (std::uint32_t i = count_; i-- > 0;) {
       Record& r = tape_.at(i);
       if (r.extra != nullptr && r.extra->outputs.size() > 1) {

@@ -231,14 +231,14 @@ void TapeImpl::watch(const Variable& variable) {
   VariableState* state = variable.state();
   const Slot known = variable_slot(state);
   if (known == kNoSlot) {
-    add_leaf(state->value.block(), state);
-  } else if (leaf_slot(state->value.block()) == kNoSlot) {
-    add_watched(state->value.block(), nullptr, known);
+    add_leaf(current_value(*state).block(), state);
+  } else if (leaf_slot(current_value(*state).block()) == kNoSlot) {
+    add_watched(current_value(*state).block(), nullptr, known);
   }
 }
 
 void TapeImpl::read(VariableState& variable) {
-  Block* block = variable.value.block();
+  Block* block = current_value(variable).block();
   if ((block->flags.load(std::memory_order_relaxed) & Block::kLeaf) != 0 && leaf_slot(block) != kNoSlot) return;
   const Slot known = variable_slot(&variable);
   if (known != kNoSlot) {

@@ -27,11 +27,22 @@ class AdamState : public detail::OptimizerState {
   void update(std::size_t i, const Tensor& gradient, double learning_rate, std::int64_t step) override {
     step_.learning_rate = learning_rate;
     step_.step = step;
-    adam_update(variables_[i], slots[2 * i], slots[2 * i + 1], gradient, step_,
-                amsgrad_ ? slots[2 * variables_.size() + i] : none_);
+    adam_update(variables_[i], slots[2 * i], slots[2 * i + 1], gradient, step_, largest(i));
+  }
+
+  void trace_update(std::size_t i, const Tensor& gradient, const Tensor& rate) override {
+    adam_update(variables_[i], slots[2 * i], slots[2 * i + 1], gradient, rate, step_, largest(i));
+  }
+  double traced_rate(DType dtype) const override {
+    AdamStep step = step_;
+    step.learning_rate = learning_rate();
+    step.step = iterations() + 1;
+    return adam_rate(step, dtype);
   }
 
  private:
+  const Variable& largest(std::size_t i) const { return amsgrad_ ? slots[2 * variables_.size() + i] : none_; }
+
   AdamStep step_;
   bool amsgrad_;
   Variable none_;

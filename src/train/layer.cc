@@ -20,6 +20,7 @@
 #include "capstan/ops/math.h"
 #include "capstan/ops/reduce.h"
 #include "src/core/check.h"
+#include "src/core/context.h"
 #include "src/train/layer_state.h"
 
 namespace capstan {
@@ -201,6 +202,7 @@ Variable Layer::add_weight(const WeightOptions& options) {
   CAPSTAN_CHECK(!state.is_built, Error, resolve_name(), ": a weight cannot be added to a layer that is built",
                 help("make weights in build()"));
   if (state.path.empty()) state.path = resolve_name();
+  const CreateVariables create;
   Variable variable(options.initializer(options.shape, state.dtype),
                     {.trainable = options.trainable && state.trainable, .name = options.name});
   variable.set_path(state.path + "/" + options.name);

@@ -9,6 +9,7 @@
 #include <cstdio>
 
 #include "capstan/ops/array.h"
+#include "capstan/ops/host.h"
 #include "capstan/ops/linalg.h"
 #include "capstan/ops/math.h"
 #include "src/core/check.h"
@@ -44,6 +45,7 @@ OptimizerState::OptimizerState(const char* type_name, OptimizerSettings given)
 OptimizerState::~OptimizerState() = default;
 
 Variable OptimizerState::make_slot(std::size_t i, const char* slot_name, bool copy) const {
+  const CreateVariables create;
   const Variable& variable = variables_[i];
   std::string path = variable.path();
   std::replace(path.begin(), path.end(), '/', '_');
@@ -118,6 +120,7 @@ void OptimizerState::apply(std::span<const Tensor> gradients, std::span<const Va
   CAPSTAN_CHECK(!parts_.empty(), ValueError, name, ": all gradients are missing",
                 help("tape.explain(loss, variable) says why"));
   if (parts_.size() < gradients.size()) warn_of_missing(gradients, variables);
+  if (inside_function()) return trace_update();
   const double rate = learning_rate();
   const std::int64_t step = iterations() + 1;
   if (is_plain_) {
@@ -136,6 +139,30 @@ void OptimizerState::apply(std::span<const Tensor> gradients, std::span<const Va
   constrain();
   parts_.clear();
   ++raw_iterations;
+}
+
+// The update as part of a traced function: the rate and the number of the step are asked for at every call.
+void OptimizerState::trace_update() {
+  CAPSTAN_CHECK(settings.gradient_accumulation_steps == 0 && !settings.use_ema, TraceError, name,
+                ": gradient_accumulation_steps and use_ema do not work in a traced function",
+                help("apply the gradients outside of it"));
+  const auto state = shared_from_this();
+  if (settings.loss_scale_factor) {
+    for (Part& part : parts_) part.gradient = part.gradient.to_dense() / *settings.loss_scale_factor;
+  }
+  clip();
+  for (const DType dtype : {float32, float64}) {
+    const auto has_dtype = [&](const Part& part) { return part.gradient.dtype() == dtype; };
+    if (std::none_of(parts_.begin(), parts_.end(), has_dtype)) continue;
+    decay(host_value([state] { return state->learning_rate(); }, dtype), dtype);
+    const Tensor rate = host_value([state, dtype] { return state->traced_rate(dtype); }, dtype);
+    for (const Part& part : parts_) {
+      if (has_dtype(part)) trace_update(part.index, part.gradient.to_dense(), rate);
+    }
+  }
+  constrain();
+  parts_.clear();
+  host_value([state] { return static_cast<double>(++state->raw_iterations); }, float64);
 }
 
 // Adds to the accumulators, or, in every n-th step, takes the mean out of them; true then.
@@ -172,14 +199,16 @@ void OptimizerState::clip() {
   }
 }
 
-void OptimizerState::decay(double learning_rate) {
+void OptimizerState::decay(const Operand& learning_rate, std::optional<DType> only) {
   if (!settings.weight_decay) return;
   for (const Part& part : parts_) {
     const Variable& variable = variables_[part.index];
     const bool excluded = std::any_of(not_decayed.begin(), not_decayed.end(), [&](const std::string& text) {
       return variable.path().find(text) != std::string::npos;
     });
-    if (!excluded) variable.assign_sub(variable * *settings.weight_decay * learning_rate);
+    if (!excluded && (!only || variable.dtype() == *only)) {
+      variable.assign_sub(variable * *settings.weight_decay * learning_rate);
+    }
   }
 }
 
@@ -198,7 +227,7 @@ void OptimizerState::constrain() {
   for (const Part& part : parts_) {
     const Variable& variable = variables_[part.index];
     const VariableState& state = *variable.state();
-    if (state.constraint) variable.assign(state.constraint(state.value));
+    if (state.constraint) variable.assign(state.constraint(current_value(*variable.state())));
   }
 }
 

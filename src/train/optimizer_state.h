@@ -31,7 +31,7 @@ OptimizerSettings common_settings(const Options& o) {
           o.loss_scale_factor, o.gradient_accumulation_steps};
 }
 
-class OptimizerState {
+class OptimizerState : public std::enable_shared_from_this<OptimizerState> {
  public:
   // `type_name` is the class in snake case. Throws ValueError for settings that make no sense.
   OptimizerState(const char* type_name, OptimizerSettings settings);
@@ -62,6 +62,9 @@ class OptimizerState {
   virtual void update(std::size_t i, const Tensor& gradient, double learning_rate, std::int64_t step) = 0;
   // True if the rule needs nothing but the rows of a row-sparse gradient.
   virtual bool takes_rows() const { return false; }
+  // The same in library ops, for a traced function; `rate` is what traced_rate gives at the call.
+  virtual void trace_update(std::size_t i, const Tensor& gradient, const Tensor& rate) = 0;
+  virtual double traced_rate(DType) const { return learning_rate(); }
 
   // A slot of zeros (or copies of the variable) for variable i.
   Variable make_slot(std::size_t i, const char* slot_name, bool copy = false) const;
@@ -79,7 +82,9 @@ class OptimizerState {
   void warn_of_missing(std::span<const Tensor> gradients, std::span<const Variable> variables);
   bool accumulate();
   void clip();
-  void decay(double learning_rate);
+  void trace_update();
+  // Of the variables of one dtype only, if one is given.
+  void decay(const Operand& learning_rate, std::optional<DType> only = {});
   void average();
   void constrain();
 

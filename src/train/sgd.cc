@@ -31,6 +31,14 @@ class SGDState : public detail::OptimizerState {
     }
   }
 
+  void trace_update(std::size_t i, const Tensor& gradient, const Tensor& rate) override {
+    if (momentum_ == 0) {
+      sgd_update(variables_[i], gradient, rate);
+    } else {
+      momentum_update(variables_[i], slots[i], gradient, rate, momentum_, nesterov_);
+    }
+  }
+
   bool takes_rows() const override { return momentum_ == 0; }
 
  private:

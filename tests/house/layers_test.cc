@@ -50,6 +50,7 @@ const std::vector<std::pair<std::string, std::string>> kPublicLayers = {
     {"capstan/gradient", "tape"},
     {"capstan/custom_gradient", "tape"},
     {"capstan/testing.h", "tape"},
+    {"capstan/function.h", "transforms"},
     {"capstan/activations", "train"},
     {"capstan/initializers", "train"},
     {"capstan/layers", "train"},

@@ -32,4 +32,14 @@ struct AdamStep {
 CAPSTAN_EXPORT void adam_update(const Variable& variable, const Variable& m, const Variable& v, const Tensor& gradient,
                                 const AdamStep& step, const Variable& largest_v = {});
 
+/// The same steps with a learning rate that is a scalar tensor of the variable's dtype, written in library ops, so that
+/// they can stand in a traced function (see function() in capstan/function.h), with the same results. The rate of Adam
+/// is adam_rate(): with the corrections of both moments, which depend on the number of the step.
+CAPSTAN_EXPORT void sgd_update(const Variable& variable, const Tensor& gradient, const Tensor& learning_rate);
+CAPSTAN_EXPORT void momentum_update(const Variable& variable, const Variable& slot, const Tensor& gradient,
+                                    const Tensor& learning_rate, double momentum, bool nesterov);
+CAPSTAN_EXPORT void adam_update(const Variable& variable, const Variable& m, const Variable& v, const Tensor& gradient,
+                                const Tensor& rate, const AdamStep& step, const Variable& largest_v = {});
+CAPSTAN_EXPORT double adam_rate(const AdamStep& step, DType dtype);
+
 }  // namespace capstan

@@ -1,0 +1,93 @@
+// Graph: a traced function, as values and the ops between them.
+//
+// Nodes stand in the order in which the function ran, which is a topological order and that of every effect. A value
+// is an argument, the value of a captured variable at the begin of a call, a constant, or the output of a node. A
+// variable has no nodes of its own: a read yields the value that the last write before it gave, and what it holds at
+// the end is written back when everything has run, so a run that fails changes no variable.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "capstan/tensor.h"
+#include "capstan/variable.h"
+#include "src/core/op_def.h"
+
+namespace capstan {
+
+struct Graph {
+  // A position in `values`.
+  using Value = std::int32_t;
+  static constexpr Value kNone = -1;
+
+  struct ValueInfo {
+    DType dtype;
+    Shape shape;
+    Tensor constant;  // empty: not a constant
+  };
+
+  struct Node {
+    const OpDef* op;
+    std::vector<Value> inputs;
+    std::vector<Value> outputs;
+    alignas(16) std::byte attributes[64] = {};
+    // Writes the attributes anew before every run; empty for most nodes.
+    std::function<void(void* attributes)> renew;
+    // Bit i: this is the last that happens to the value of input i; nobody reads output i. See mark_last_reads.
+    std::uint64_t last_reads = 0;
+    std::uint64_t unread_outputs = 0;
+
+    // True if it runs whether its outputs are used or not.
+    bool has_effect() const { return has_flag(*op, kStateful); }
+  };
+
+  struct Captured {
+    Variable variable;
+    Value value;            // what it holds when a call begins
+    Value written = kNone;  // what it holds at the end, if that is something else
+  };
+
+  std::vector<ValueInfo> values;
+  std::vector<Node> nodes;
+  std::vector<Value> arguments;
+  std::vector<Captured> captured;
+  std::vector<Value> results;
+
+  Value add_value(DType dtype, const Shape& shape, Tensor constant = {}) {
+    values.push_back({dtype, shape, std::move(constant)});
+    return static_cast<Value>(values.size()) - 1;
+  }
+};
+
+// All that happens to a graph between its trace and its runs, pass by pass.
+void compile(Graph& graph);
+
+// Nodes whose outputs nobody needs and that have no effect are removed.
+void remove_dead(Graph& graph);
+
+// Equal pure ops of equal inputs, and equal constants of one element, become one.
+void merge_duplicates(Graph& graph);
+
+// Notes where values are read last, so that a run can give up their buffers. Comes after all other passes.
+void mark_last_reads(Graph& graph);
+
+// One line per node: `%5 = add(%1, %4) float32[2, 3]`.
+std::string to_text(const Graph& graph);
+// The same for Graphviz's dot.
+std::string to_dot(const Graph& graph);
+
+// What a run leaves behind for one that repeats it (see run_graph).
+using EffectValues = std::vector<Tensor>;
+
+// Runs the nodes through apply and returns the results, followed by the values to write to captured variables (in the
+// order of `captured`, only those that are written). `inputs` are the arguments and then the values of the captured
+// variables; an argument that dies in the run may be given up there.
+//
+// `effects`: if it is not null and empty, the outputs of nodes with effects are noted in it; if it is not empty, they
+// are taken from it instead of running the nodes again, as a gradient needs.
+std::vector<Tensor> run_graph(const Graph& graph, std::vector<Tensor> inputs, EffectValues* effects = nullptr);
+
+}  // namespace capstan

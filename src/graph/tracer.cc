@@ -1,0 +1,108 @@
+#include "src/graph/tracer.h"
+
+#include <cstring>
+#include <utility>
+
+#include "src/core/apply.h"
+#include "src/core/check.h"
+#include "src/core/variable_state.h"
+
+namespace capstan {
+
+using detail::Block;
+using detail::VariableState;
+
+GraphTracer::GraphTracer(std::string name, bool first)
+    : name_(std::move(name)), first_(first), outer_observers_(context.observers), outer_tracer_(context.tracer) {
+  context.observers = nullptr;
+  context.tracer = this;
+}
+
+GraphTracer::~GraphTracer() {
+  context.observers = outer_observers_;
+  context.tracer = outer_tracer_;
+}
+
+Tensor GraphTracer::make_symbolic(Graph::Value value) {
+  const Graph::ValueInfo& info = graph_.values[static_cast<std::size_t>(value)];
+  Tensor tensor = symbolic(info.dtype, info.shape);
+  known_.emplace(tensor.block(), value);
+  held_.push_back(tensor);
+  return tensor;
+}
+
+Tensor GraphTracer::add_argument(DType dtype, const Shape& shape) {
+  const Graph::Value value = graph_.add_value(dtype, shape);
+  graph_.arguments.push_back(value);
+  return make_symbolic(value);
+}
+
+Graph::Value GraphTracer::value_of(Block* block) {
+  const auto found = known_.find(block);
+  if (found != known_.end()) return found->second;
+  if (is_symbolic(block)) {
+    throw TraceError(detail::join(name_, ": ", describe(TensorRef(block)), " belongs to the trace of another function",
+                                  help("pass it as an argument, and return what is needed outside")));
+  }
+  detail::retain(block);
+  Tensor constant = Tensor::adopt(block);
+  const Graph::Value value = graph_.add_value(constant.dtype(), constant.shape(), constant);
+  known_.emplace(block, value);
+  held_.push_back(std::move(constant));
+  return value;
+}
+
+void GraphTracer::trace(const OpDef& op, std::span<Block* const> inputs, const void* attributes,
+                        std::vector<Tensor>& outputs) {
+  OutputSpecs specs;
+  infer_outputs(op, inputs, attributes, specs);
+  Graph::Node node{.op = &op, .inputs = {}, .outputs = {}, .renew = {}};
+  for (Block* block : inputs) node.inputs.push_back(value_of(block));
+  if (op.attributes != nullptr) std::memcpy(node.attributes, attributes, op.attributes->size);
+  outputs.clear();
+  for (int i = 0; i < specs.size(); ++i) {
+    node.outputs.push_back(graph_.add_value(specs[i].dtype, specs[i].shape));
+    outputs.push_back(make_symbolic(node.outputs.back()));
+  }
+  graph_.nodes.push_back(std::move(node));
+}
+
+void GraphTracer::renew_attributes(std::function<void(void*)> renew) { graph_.nodes.back().renew = std::move(renew); }
+
+void GraphTracer::creating_variable() {
+  CAPSTAN_CHECK(first_, ValueError, name_, ": variables can be made in the first trace only",
+                help("make them once, outside of the function or behind a check that they do not exist"));
+}
+
+GraphTracer::Holding& GraphTracer::holding_of(VariableState& variable) {
+  const auto found = variables_.find(&variable);
+  if (found != variables_.end()) return found->second;
+  const Tensor& value = variable.value;
+  const Graph::Value begin = graph_.add_value(value.dtype(), value.shape());
+  graph_.captured.push_back({Variable::share(&variable), begin});
+  return variables_.emplace(&variable, Holding{graph_.captured.size() - 1, make_symbolic(begin)}).first->second;
+}
+
+void GraphTracer::add_argument(const Variable& variable) { holding_of(*variable.state()); }
+
+const Tensor& GraphTracer::value_of(VariableState& variable) { return holding_of(variable).current; }
+
+void GraphTracer::assign(VariableState& variable, const Tensor& value) {
+  Holding& holding = holding_of(variable);
+  // A tensor of its own, so that a tape takes what is read from now on for a leaf.
+  const Graph::Value now = value_of(value.block());
+  graph_.captured[holding.captured].written = now;
+  holding.current = make_symbolic(now);
+}
+
+Graph GraphTracer::finish(const std::vector<Tensor>& results) {
+  for (const Tensor& result : results) {
+    graph_.results.push_back(result.has_value() ? value_of(result.to_dense().block()) : Graph::kNone);
+  }
+  for (Graph::Captured& captured : graph_.captured) {
+    if (captured.written == captured.value) captured.written = Graph::kNone;
+  }
+  return std::move(graph_);
+}
+
+}  // namespace capstan

@@ -1,0 +1,58 @@
+// Builds a graph while a function runs with symbolic tensors.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "src/core/context.h"
+#include "src/graph/graph.h"
+
+namespace capstan {
+
+// Installs itself in the thread's context for its life, in place of the observers and of any enclosing trace: a trace
+// is a world of its own.
+class GraphTracer final : public Tracer {
+ public:
+  // `name` is for messages; `first` lets the function make variables.
+  GraphTracer(std::string name, bool first);
+  ~GraphTracer();
+  GraphTracer(const GraphTracer&) = delete;
+  GraphTracer& operator=(const GraphTracer&) = delete;
+
+  // A symbolic argument of the function.
+  Tensor add_argument(DType dtype, const Shape& shape);
+  // An argument that is a variable: what it holds comes from the caller.
+  void add_argument(const Variable& variable);
+  // Ends the trace: these are the results, empty ones aside.
+  Graph finish(const std::vector<Tensor>& results);
+
+  void trace(const OpDef& op, std::span<detail::Block* const> inputs, const void* attributes,
+             std::vector<Tensor>& outputs) override;
+  const Tensor& value_of(detail::VariableState& variable) override;
+  void assign(detail::VariableState& variable, const Tensor& value) override;
+  void renew_attributes(std::function<void(void* attributes)> renew) override;
+  void creating_variable() override;
+
+ private:
+  struct Holding {
+    std::size_t captured;  // position in graph_.captured
+    Tensor current;
+  };
+
+  Tensor make_symbolic(Graph::Value value);
+  Graph::Value value_of(detail::Block* block);
+  Holding& holding_of(detail::VariableState& variable);
+
+  std::string name_;
+  bool first_;
+  Graph graph_;
+  std::unordered_map<const detail::Block*, Graph::Value> known_;
+  std::vector<Tensor> held_;  // keeps the known blocks alive, so that their addresses stay theirs
+  std::unordered_map<const detail::VariableState*, Holding> variables_;
+  Observer* outer_observers_;
+  Tracer* outer_tracer_;
+};
+
+}  // namespace capstan

@@ -1,0 +1,54 @@
+// Numbers from outside.
+//
+// In a trace a number is an op without inputs whose attribute is written anew before every run. As a stateful op it is
+// kept, in its place, whether anybody reads it or not.
+#include "capstan/ops/host.h"
+
+#include "src/core/apply.h"
+#include "src/core/check.h"
+#include "src/core/context.h"
+
+namespace capstan {
+
+namespace {
+
+struct HostAttributes {
+  double value = 0;
+  DType dtype = DType::kFloat32;
+};
+constexpr AttributeType kHostAttributes =
+    attribute_type<HostAttributes>({field<&HostAttributes::value>("value"), field<&HostAttributes::dtype>("dtype")});
+
+// Made by host_value() alone, and so not in the registry: by name it would be a constant.
+constinit const OpDef kHostValue = {
+    .name = "host_value",
+    .text = "A number that the program computes outside of the library.",
+    .flags = kStateful | kNotDifferentiable,
+    .arity = 0,
+    .input_names = "",
+    .attributes = &kHostAttributes,
+    .infer = [](const Call& call,
+                OutputSpecs& outputs) { outputs.add(call.attributes<HostAttributes>().dtype, Shape{}); },
+    .kernel =
+        [](const Call& call, std::span<Tensor> outputs) {
+          const auto& a = call.attributes<HostAttributes>();
+          outputs[0] = scalar(a.value, a.dtype);
+        },
+};
+
+}  // namespace
+
+bool inside_function() { return context.tracer != nullptr; }
+
+Tensor host_value(const std::function<double()>& f, DType dtype) {
+  CAPSTAN_CHECK(dtype == DType::kFloat32 || dtype == DType::kFloat64, DTypeError, "host_value: dtype ", dtype,
+                " is not float32 or float64");
+  CAPSTAN_CHECK(f != nullptr, ValueError, "host_value: the function is empty");
+  if (context.tracer == nullptr) return scalar(f(), dtype);
+  const HostAttributes attributes{0, dtype};
+  Tensor value = apply(kHostValue, std::span<Operand>(), &attributes);
+  context.tracer->renew_attributes([f](void* data) { static_cast<HostAttributes*>(data)->value = f(); });
+  return value;
+}
+
+}  // namespace capstan

@@ -1,0 +1,128 @@
+// Every op in a traced function: the outputs of its samples are in every bit those of the call without one. Gradients
+// are close: outside they come from one loop for each rule, in the trace from the ops that it is written in.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "capstan/error.h"
+#include "capstan/function.h"
+#include "capstan/ops/array.h"
+#include "capstan/ops/math.h"
+#include "capstan/ops/random.h"
+#include "capstan/registry.h"
+#include "capstan/tape.h"
+#include "src/ops/registry.h"
+#include "tests/ops/op_samples.h"
+
+namespace capstan::testing {
+namespace {
+
+// Ops whose result has a shape that depends on elements, or that read elements to choose what to do.
+const std::set<std::string> kNeedElements = {
+    "bincount",    "boolean_mask",  "confusion_matrix", "dynamic_partition",  "dynamic_stitch", "image_crop_and_resize",
+    "percentile",  "range_of",      "segment_max",      "segment_mean",       "segment_min",    "segment_prod",
+    "segment_sum", "sequence_mask", "unique",           "unique_with_counts", "where_indices"};
+
+std::vector<const OpDef*> tested_ops() {
+  std::vector<const OpDef*> ops;
+  for (const OpDef* op : all_ops()) {
+    if (op->test != nullptr) ops.push_back(op);
+  }
+  return ops;
+}
+
+struct Results {
+  std::vector<Tensor> outputs;
+  std::vector<Tensor> gradients;  // of the floating ones
+
+  auto fields() { return std::tie(outputs, gradients); }
+};
+
+Results run_and_differentiate(const OpDef& op, Sample sample, const std::vector<Tensor>& inputs) {
+  sample.inputs = inputs;
+  std::vector<Tensor> sources;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (sample.differentiable[i]) sources.push_back(inputs[i]);
+  }
+  GradientTape tape;
+  tape.watch(sources);
+  Results results{run(op, sample), {}};
+  std::vector<Tensor> targets;
+  for (const Tensor& output : results.outputs) {
+    if (is_differentiable(output.dtype())) targets.push_back(output);
+  }
+  if (targets.empty() || sources.empty()) return results;
+  for (const Tensor& gradient : tape.gradient(targets, sources)) {
+    results.gradients.push_back(gradient.has_value() ? gradient.to_dense() : Tensor());
+  }
+  return results;
+}
+
+bool same_bits(const Tensor& a, const Tensor& b) {
+  return a.dtype() == b.dtype() && a.shape() == b.shape() &&
+         std::memcmp(a.raw_data(), b.raw_data(), static_cast<std::size_t>(a.size()) * size_of(a.dtype())) == 0;
+}
+
+bool is_close(const Tensor& a, const Tensor& b) {
+  if (a.has_value() != b.has_value()) return false;
+  if (!a.has_value() || same_bits(a, b)) return true;
+  if (a.dtype() != b.dtype() || a.shape() != b.shape()) return false;
+  const double tolerance = a.dtype() == DType::kBFloat16 ? 0.05 : a.dtype() == DType::kFloat32 ? 1e-4 : 1e-11;
+  const Tensor x = cast(is_complex(a.dtype()) ? stack({real(a), imag(a)}) : a, DType::kFloat64);
+  const Tensor y = cast(is_complex(b.dtype()) ? stack({real(b), imag(b)}) : b, DType::kFloat64);
+  const std::vector<double> p = x.to_vector<double>();
+  const std::vector<double> q = y.to_vector<double>();
+  for (std::size_t i = 0; i < p.size(); ++i) {
+    if (std::isnan(p[i]) && std::isnan(q[i])) continue;
+    if (p[i] != q[i] && !(std::abs(p[i] - q[i]) <= tolerance * (1 + std::abs(q[i])))) return false;
+  }
+  return true;
+}
+
+class InFunction : public ::testing::TestWithParam<const OpDef*> {};
+
+INSTANTIATE_TEST_SUITE_P(Ops, InFunction, ::testing::ValuesIn(tested_ops()),
+                         [](const auto& info) { return std::string(info.param->name); });
+
+TEST_P(InFunction, IsWhatItIsOutside) {
+  const OpDef& op = *GetParam();
+  const bool needs_elements = kNeedElements.contains(std::string(op.name));
+  for (const DType dtype : dtypes_of(op)) {
+    for (const Sample& sample : samples_of(op, dtype)) {
+      SCOPED_TRACE(sample.text);
+      set_seed(5);
+      const Results expected = run_and_differentiate(op, sample, sample.inputs);
+      auto traced =
+          function([&](const std::vector<Tensor>& inputs) { return run_and_differentiate(op, sample, inputs); });
+      set_seed(5);
+      Results actual;
+      try {
+        actual = traced(sample.inputs);
+      } catch (const TraceError& error) {
+        EXPECT_TRUE(needs_elements) << error.what();
+        continue;
+      }
+      ASSERT_EQ(actual.outputs.size(), expected.outputs.size());
+      ASSERT_EQ(actual.gradients.size(), expected.gradients.size());
+      const bool draws = has_flag(op, kStateful);
+      for (std::size_t i = 0; i < actual.outputs.size(); ++i) {
+        const Tensor& output = actual.outputs[i];
+        EXPECT_TRUE(draws ? output.shape() == expected.outputs[i].shape() : same_bits(output, expected.outputs[i]))
+            << output.to_string() << "\ninstead of " << expected.outputs[i].to_string();
+      }
+      for (std::size_t i = 0; i < actual.gradients.size() && !draws; ++i) {
+        EXPECT_TRUE(is_close(actual.gradients[i], expected.gradients[i]))
+            << actual.gradients[i].to_string() << "\ninstead of " << expected.gradients[i].to_string();
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace capstan::testing
