@@ -1,6 +1,6 @@
 // The kernels that training programs spend their time in, beside those of other frameworks and the machine's limit.
 //
-//     kernel_workloads --workload NAME[,NAME...]|all --mode eager --threads N --seconds S
+//     kernel_workloads --workload NAME[,NAME...]|all|list --mode eager --threads N --seconds S
 //
 // The protocol is that of protocol/protocol.h. Products and convolutions count in units of 10^9 floating-point
 // operations (2 for a multiplication and addition), as does `fma`, a loop of nothing else: its time divided by theirs
@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "benchmarks/protocol/filled.h"
 #include "benchmarks/protocol/protocol.h"
 #include "capstan/capstan.h"
 
@@ -179,4 +180,6 @@ const Workloads& workloads() {
 
 }  // namespace
 
-int main(int argc, char** argv) { return run_workloads(argc, argv, workloads()); }
+int main(int argc, char** argv) {
+  return run_workloads(argc, argv, {.name = "capstan", .set_threads = set_num_threads}, workloads());
+}

@@ -1,6 +1,6 @@
 // Capstan on the workloads that TensorFlow, PyTorch and JAX are measured on.
 //
-//     shared_workloads --workload NAME[,NAME...]|all --mode eager --threads N --seconds S
+//     shared_workloads --workload NAME[,NAME...]|all|list --mode eager --threads N --seconds S
 //
 // The protocol is that of protocol/protocol.h.
 #include <cmath>
@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "benchmarks/protocol/filled.h"
 #include "benchmarks/protocol/protocol.h"
 #include "capstan/capstan.h"
 
@@ -287,4 +288,6 @@ const Workloads& workloads() {
 
 }  // namespace
 
-int main(int argc, char** argv) { return capstan::benchmarks::run_workloads(argc, argv, workloads()); }
+int main(int argc, char** argv) {
+  return run_workloads(argc, argv, {.name = "capstan", .set_threads = set_num_threads}, workloads());
+}

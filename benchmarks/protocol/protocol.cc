@@ -11,8 +11,6 @@
 #include <exception>
 #include <sstream>
 
-#include "capstan/capstan.h"
-
 namespace capstan::benchmarks {
 
 namespace {
@@ -21,12 +19,14 @@ double now() { return std::chrono::duration<double>(std::chrono::steady_clock::n
 
 double cpu_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
-void run(const Arguments& arguments, const Workloads& workloads, const std::string& name) {
+void run(const Arguments& arguments, const Library& library, const Workloads& workloads, const std::string& name) {
   const auto fail = [&](const std::string& reason) {
-    std::printf("{\"workload\": \"%s\", \"implementation\": \"capstan %s\", \"threads\": %d, \"failed\": \"%s\"}\n",
-                name.c_str(), arguments.mode.c_str(), arguments.threads, reason.c_str());
+    std::printf("{\"workload\": \"%s\", \"implementation\": \"%s\", \"threads\": %d, \"failed\": \"%s\"}\n",
+                name.c_str(), arguments.implementation.c_str(), arguments.threads, reason.c_str());
   };
-  if (arguments.mode != "eager") return fail("there is no mode " + arguments.mode);
+  if (std::find(library.modes.begin(), library.modes.end(), arguments.mode) == library.modes.end()) {
+    return fail("there is no mode " + arguments.mode);
+  }
   for (const auto& [known, workload] : workloads) {
     if (known != name) continue;
     try {
@@ -35,6 +35,7 @@ void run(const Arguments& arguments, const Workloads& workloads, const std::stri
       std::string text = error.what();
       std::replace(text.begin(), text.end(), '\n', ' ');
       std::replace(text.begin(), text.end(), '"', '\'');
+      std::replace(text.begin(), text.end(), '\\', '/');
       fail(text.substr(0, 160));
     }
     return;
@@ -44,16 +45,14 @@ void run(const Arguments& arguments, const Workloads& workloads, const std::stri
 
 }  // namespace
 
-std::vector<float> fill_values(const Shape& shape, int seed, double scale) {
-  std::vector<float> values(static_cast<std::size_t>(shape.size()));
+std::vector<float> fill_values(std::int64_t count, int seed, double scale) {
+  std::vector<float> values(static_cast<std::size_t>(count));
   for (std::size_t i = 0; i < values.size(); ++i) {
     const double z = 43758.5453 * std::sin(12.9898 * static_cast<double>(i) + 78.233 * seed);
     values[i] = static_cast<float>(scale * (2 * (z - std::floor(z)) - 1));
   }
   return values;
 }
-
-Tensor filled(const Shape& shape, int seed, double scale) { return constant(fill_values(shape, seed, scale), shape); }
 
 void measure(const Arguments& arguments, const std::string& workload, const std::function<void()>& step,
              const Measurement& m) {
@@ -89,16 +88,16 @@ void measure(const Arguments& arguments, const std::string& workload, const std:
   }
   const double unit = 1e6 / m.per;
   std::printf(
-      "{\"workload\": \"%s\", \"implementation\": \"capstan %s\", \"threads\": %d, \"min_us\": %.4f, \"median_us\": "
+      "{\"workload\": \"%s\", \"implementation\": \"%s\", \"threads\": %d, \"min_us\": %.4f, \"median_us\": "
       "%.4f, "
       "\"cpu_us\": %.4f, \"first_call_us\": %.1f, \"peak_rss_mib\": %.1f, \"check\": %s, \"note\": null}\n",
-      workload.c_str(), arguments.mode.c_str(), arguments.threads, samples.front() * unit,
+      workload.c_str(), arguments.implementation.c_str(), arguments.threads, samples.front() * unit,
       samples[samples.size() / 2] * unit, cpu * unit, first * 1e6, static_cast<double>(usage.ru_maxrss) / 1024,
       check.str().c_str());
   std::fflush(stdout);
 }
 
-int run_workloads(int argc, char** argv, const Workloads& workloads) {
+int run_workloads(int argc, char** argv, const Library& library, const Workloads& workloads) {
   Arguments arguments;
   for (int i = 1; i + 1 < argc; i += 2) {
     const std::string key = argv[i];
@@ -108,17 +107,20 @@ int run_workloads(int argc, char** argv, const Workloads& workloads) {
     if (key == "--seconds") arguments.seconds = std::atof(argv[i + 1]);
   }
   if (arguments.workload.empty()) {
-    std::fprintf(stderr, "usage: %s --workload NAME[,NAME...]|all [--mode eager] [--threads N] [--seconds S]\n",
+    std::fprintf(stderr, "usage: %s --workload NAME[,NAME...]|all|list [--mode eager] [--threads N] [--seconds S]\n",
                  argv[0]);
     return 2;
   }
-  set_num_threads(arguments.threads);
+  arguments.implementation = library.name + " " + arguments.mode;
+  library.set_threads(arguments.threads);
   std::istringstream names(arguments.workload);
   std::string name;
-  if (arguments.workload == "all") {
-    for (const auto& [known, workload] : workloads) run(arguments, workloads, known);
+  if (arguments.workload == "list") {
+    for (const auto& [known, workload] : workloads) std::printf("%s\n", known.c_str());
+  } else if (arguments.workload == "all") {
+    for (const auto& [known, workload] : workloads) run(arguments, library, workloads, known);
   } else {
-    while (std::getline(names, name, ',')) run(arguments, workloads, name);
+    while (std::getline(names, name, ',')) run(arguments, library, workloads, name);
   }
   return 0;
 }
