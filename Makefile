@@ -2,6 +2,7 @@
 #
 #   make mnist [DATA=dir] [EPOCHS=n] [SEED=n] [THREADS=n] [LITERAL=1] [ARGS="..."]
 #   make test | asan | tsan | nightly | bench | format | tidy | clean
+#   make compare [TF_PYTHON=python] [TORCH_PYTHON=python] [JAX_PYTHON=python] [LIBTORCH=1] [THREADS="1 2"] [WORKLOADS=a,b] [ROUNDS=n]
 #   make install [PREFIX=/usr/local] [SHARED=ON]
 
 JOBS ?= $(shell nproc)
@@ -11,7 +12,22 @@ SHARED ?= OFF
 mnist_options = $(if $(DATA),--data "$(DATA)") $(if $(EPOCHS),--epochs $(EPOCHS)) $(if $(SEED),--seed $(SEED)) \
   $(if $(THREADS),--threads $(THREADS)) $(if $(LITERAL),--literal) $(ARGS)
 
-.PHONY: mnist test asan tsan nightly bench format tidy install clean dependencies test-dependencies
+# What is compared, and in which modes: Capstan, and each framework for which there is a Python or, with LIBTORCH=1, a library.
+CAPSTAN_MODES ?= eager
+TF_MODES ?= eager function xla
+TORCH_MODES ?= eager compile
+JAX_MODES ?= eager jit
+
+workloads_of = $(foreach mode,$(2),--run "$(1) --mode $(mode)")
+peers = $(call workloads_of,build/release/benchmarks/shared_workloads,$(CAPSTAN_MODES)) \
+  $(if $(LIBTORCH),$(call workloads_of,build/release/benchmarks/libtorch_peer,eager)) \
+  $(if $(TF_PYTHON),$(call workloads_of,$(TF_PYTHON) benchmarks/peers/tensorflow_peer.py,$(TF_MODES))) \
+  $(if $(TORCH_PYTHON),$(call workloads_of,$(TORCH_PYTHON) benchmarks/peers/pytorch_peer.py,$(TORCH_MODES))) \
+  $(if $(JAX_PYTHON),$(call workloads_of,$(JAX_PYTHON) benchmarks/peers/jax_peer.py,$(JAX_MODES)))
+compare_options = $(if $(THREADS),--threads $(THREADS)) $(if $(WORKLOADS),--workloads $(WORKLOADS)) \
+  $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(SECONDS),--seconds $(SECONDS)) $(ARGS)
+
+.PHONY: mnist test asan tsan nightly bench compare format tidy install clean dependencies test-dependencies
 
 mnist: dependencies
 	@cmake --preset release
@@ -35,6 +51,12 @@ bench: dependencies
 	@cmake --build --preset release --parallel $(JOBS)
 	@for program in build/release/benchmarks/*_benchmark; do \
 	  echo "$$program"; $$program $(ARGS) || exit 1; done
+
+# Capstan and other frameworks on the same workloads; the table is in build/compare.md and build/compare.json, too.
+compare: dependencies
+	@cmake --preset release -DCAPSTAN_LIBTORCH_PEER=$(if $(LIBTORCH),ON,OFF)
+	@cmake --build --preset release --parallel $(JOBS) --target shared_workloads $(if $(LIBTORCH),libtorch_peer)
+	@benchmarks/peers/compare.py $(peers) $(compare_options) --markdown build/compare.md --json build/compare.json
 
 format: test-dependencies
 	@tools/format.sh
