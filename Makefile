@@ -13,7 +13,7 @@ mnist_options = $(if $(DATA),--data "$(DATA)") $(if $(EPOCHS),--epochs $(EPOCHS)
   $(if $(THREADS),--threads $(THREADS)) $(if $(LITERAL),--literal) $(ARGS)
 
 # What is compared, and in which modes: Capstan, and each framework for which there is a Python or, with LIBTORCH=1, a library.
-CAPSTAN_MODES ?= eager
+CAPSTAN_MODES ?= eager function
 TF_MODES ?= eager function xla
 TORCH_MODES ?= eager compile
 JAX_MODES ?= eager jit

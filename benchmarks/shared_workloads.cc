@@ -1,6 +1,6 @@
 // Capstan on the workloads that TensorFlow, PyTorch and JAX are measured on.
 //
-//     shared_workloads --workload NAME[,NAME...]|all|list --mode eager --threads N --seconds S
+//     shared_workloads --workload NAME[,NAME...]|all|list --mode eager|function --threads N --seconds S
 //
 // The protocol is that of protocol/protocol.h.
 #include <cmath>
@@ -32,33 +32,54 @@ Tensor glorot(const Shape& shape, int seed) {
   return filled(shape, seed, std::sqrt(6.0 / (field * static_cast<double>(shape[-2] + shape[-1]))));
 }
 
+// --- Modes ---
+
+// A step as it is, or as a traced function. What a step reads of data comes as arguments: a tensor from outside is a
+// constant of the trace, and what is computed from constants alone is computed once.
+template <class Step>
+class InMode {
+ public:
+  InMode(const Arguments& arguments, Step step)
+      : step_(std::move(step)), traced_(function(step_)), is_traced_(arguments.mode == "function") {}
+
+  template <class... Data>
+  auto operator()(const Data&... data) {
+    return is_traced_ ? traced_(data...) : step_(data...);
+  }
+
+ private:
+  Step step_;
+  Function<Step> traced_;
+  bool is_traced_;
+};
+
 // --- Workloads ---
 
 void op(const Arguments& arguments, const std::string& name) {
   const Tensor x = constant({0.999});
-  measure(arguments, name,
-          [&] {
-            for (int i = 0; i < 100; ++i) Tensor y = x * x;
-          },
-          {.per = 100});
+  InMode run(arguments, [](const Tensor& t) {
+    Tensor y;
+    for (int i = 0; i < 100; ++i) y = t * t;
+    return y;
+  });
+  measure(arguments, name, [&] { run(x); }, {.per = 100});
 }
 
 void op_gradient(const Arguments& arguments, const std::string& name) {
   const Tensor x = constant({0.999});
-  measure(arguments, name,
-          [&] {
-            GradientTape tape;
-            tape.watch(x);
-            const Tensor y = x * x;
-            const Tensor gradient = tape.gradient(y, x);
-          },
-          {});
+  InMode run(arguments, [](const Tensor& t) {
+    GradientTape tape;
+    tape.watch(t);
+    const Tensor y = t * t;
+    return tape.gradient(y, t);
+  });
+  measure(arguments, name, [&] { run(x); }, {});
 }
 
 Workload chain100(int n) {
   return [n](const Arguments& arguments, const std::string& name) {
-    const Tensor x = constant(std::vector<float>(static_cast<std::size_t>(n), 0.999f));
-    const auto step = [&] {
+    const Tensor data = constant(std::vector<float>(static_cast<std::size_t>(n), 0.999f));
+    InMode step(arguments, [](const Tensor& x) {
       GradientTape tape;
       tape.watch(x);
       Tensor y = x;
@@ -67,8 +88,8 @@ Workload chain100(int n) {
         y = y + x;
       }
       return tape.gradient(y, x);
-    };
-    measure(arguments, name, [&] { step(); }, {.per = 100, .check = {step()[0].item<double>()}});
+    });
+    measure(arguments, name, [&] { step(data); }, {.per = 100, .check = {step(data)[0].item<double>()}});
   };
 }
 
@@ -77,15 +98,15 @@ void regression(const Arguments& arguments, const std::string& name) {
   const Tensor y = x * 10 + 5;
   const Variable a(0.3f);
   const Variable b(0.7f);
-  const auto step = [&] {
+  InMode step(arguments, [&a, &b](const Tensor& inputs, const Tensor& truth) {
     GradientTape tape;
-    const Tensor loss = abs(y - (a * x + b));
+    const Tensor loss = abs(truth - (a * inputs + b));
     const auto [a_gradient, b_gradient] = tape.gradient(loss, std::pair(a, b));
     a.assign_sub(a_gradient * 0.001);
     b.assign_sub(b_gradient * 0.001);
-  };
-  for (int i = 0; i < 100; ++i) step();
-  measure(arguments, name, step, {.check = {a.item<double>(), b.item<double>()}});
+  });
+  for (int i = 0; i < 100; ++i) step(x, y);
+  measure(arguments, name, [&] { step(x, y); }, {.check = {a.item<double>(), b.item<double>()}});
 }
 
 // Dense layers as variables: kernel 1, bias 1, kernel 2, ...
@@ -117,15 +138,15 @@ void mlp_adam(const Arguments& arguments, const std::string& name) {
   const Tensor x = filled({32, 20}, 50);
   const Tensor y = labels(32, 5);
   const optimizers::Adam optimizer({.learning_rate = 1e-3});
-  const auto step = [&] {
+  InMode step(arguments, [&](const Tensor& batch, const Tensor& truth) {
     GradientTape tape;
-    const Tensor loss = mean_cross_entropy(y, run_stack(variables, x, [](const Tensor& t) { return relu(t); }));
+    const Tensor loss = mean_cross_entropy(truth, run_stack(variables, batch, [](const Tensor& t) { return relu(t); }));
     optimizer.apply_gradients(tape.gradient(loss, variables), variables);
     return loss;
-  };
+  });
   std::vector<double> losses;
-  for (int i = 0; i < 10; ++i) losses.push_back(step().item<double>());
-  measure(arguments, name, [&] { step(); }, {.check = {losses.end() - 3, losses.end()}});
+  for (int i = 0; i < 10; ++i) losses.push_back(step(x, y).item<double>());
+  measure(arguments, name, [&] { step(x, y); }, {.check = {losses.end() - 3, losses.end()}});
 }
 
 // The tutorial's network for MNIST.
@@ -176,20 +197,21 @@ void cnn_adam(const Arguments& arguments, const std::string& name) {
   const Tensor x = 0.5 + 0.5 * filled({64, 28, 28, 1}, 60);
   const Tensor y = labels(64, 10);
   const auto make_step = [&](double dropout_rate) {
-    return [x, y, model = cnn_model(dropout_rate), optimizer = optimizers::Adam({.learning_rate = 1e-3})] {
+    return InMode(arguments, [model = cnn_model(dropout_rate), optimizer = optimizers::Adam({.learning_rate = 1e-3})](
+                                 const Tensor& batch, const Tensor& truth) {
       GradientTape tape;
-      const Tensor loss = mean_cross_entropy(y, model(x, {.training = true}));
+      const Tensor loss = mean_cross_entropy(truth, model(batch, {.training = true}));
       optimizer.apply_gradients(tape.gradient(loss, model.trainable_variables()), model.trainable_variables());
       return loss;
-    };
+    });
   };
   std::vector<double> losses;
   {
-    const auto checked = make_step(0.0);
-    for (int i = 0; i < 3; ++i) losses.push_back(checked().item<double>());
+    auto checked = make_step(0.0);
+    for (int i = 0; i < 3; ++i) losses.push_back(checked(x, y).item<double>());
   }
-  const auto step = make_step(0.5);
-  measure(arguments, name, [&] { step(); }, {.seconds = std::max(4.0, arguments.seconds), .check = losses});
+  auto step = make_step(0.5);
+  measure(arguments, name, [&] { step(x, y); }, {.seconds = std::max(4.0, arguments.seconds), .check = losses});
 }
 
 void hvp(const Arguments& arguments, const std::string& name) {
@@ -201,11 +223,11 @@ void hvp(const Arguments& arguments, const std::string& name) {
     parts.push_back(reshape(shapes[i].rank() == 2 ? glorot(shapes[i], seed) : filled(shapes[i], seed, 0.1), {-1}));
     sizes.push_back(shapes[i].size());
   }
-  const Tensor w = concat(parts, 0);
-  const Tensor v = filled(w.shape(), 70);
+  const Tensor weights = concat(parts, 0);
+  const Tensor direction = filled(weights.shape(), 70);
   const Tensor x = filled({32, 20}, 50);
   const Tensor y = labels(32, 5);
-  const auto step = [&] {
+  InMode step(arguments, [&](const Tensor& w, const Tensor& v) {
     GradientTape outer;
     outer.watch(w);
     Tensor gradient;
@@ -221,20 +243,21 @@ void hvp(const Arguments& arguments, const std::string& name) {
       gradient = inner.gradient(mean_cross_entropy(y, h), w);
     }
     return outer.gradient(gradient, w, {.output_gradients = {v}});
-  };
-  measure(arguments, name, [&] { step(); }, {.check = {norm(step()).item<double>()}});
+  });
+  measure(arguments, name, [&] { step(weights, direction); },
+          {.check = {norm(step(weights, direction)).item<double>()}});
 }
 
 void wgan_gp(const Arguments& arguments, const std::string& name) {
   const std::vector<Variable> variables = dense_stack({64, 128, 128, 1});
-  const Tensor real = filled({64, 64}, 80);
-  const Tensor fake = filled({64, 64}, 81);
-  const Tensor mix = 0.5 + 0.5 * filled({64, 1}, 82);
+  const Tensor real_data = filled({64, 64}, 80);
+  const Tensor fake_data = filled({64, 64}, 81);
+  const Tensor mix_data = 0.5 + 0.5 * filled({64, 1}, 82);
   const optimizers::Adam optimizer({.learning_rate = 1e-4});
   const auto critic = [&](const Tensor& t) {
     return run_stack(variables, t, [](const Tensor& h) { return leaky_relu(h, 0.2); });
   };
-  const auto step = [&] {
+  InMode step(arguments, [&](const Tensor& real, const Tensor& fake, const Tensor& mix) {
     GradientTape tape;
     const Tensor between = mix * real + (1 - mix) * fake;
     Tensor slope;
@@ -247,24 +270,24 @@ void wgan_gp(const Arguments& arguments, const std::string& name) {
     const Tensor loss = reduce_mean(critic(fake)) - reduce_mean(critic(real)) + 10 * penalty;
     optimizer.apply_gradients(tape.gradient(loss, variables), variables);
     return loss;
-  };
+  });
   std::vector<double> losses;
-  for (int i = 0; i < 3; ++i) losses.push_back(step().item<double>());
-  measure(arguments, name, [&] { step(); }, {.check = losses});
+  for (int i = 0; i < 3; ++i) losses.push_back(step(real_data, fake_data, mix_data).item<double>());
+  measure(arguments, name, [&] { step(real_data, fake_data, mix_data); }, {.check = losses});
 }
 
 Workload chain10(int n) {
   return [n](const Arguments& arguments, const std::string& name) {
-    const Tensor x = 0.5 + 0.5 * filled({n}, 90);
-    const auto step = [&] {
+    const Tensor data = 0.5 + 0.5 * filled({n}, 90);
+    InMode step(arguments, [](const Tensor& x) {
       GradientTape tape;
       tape.watch(x);
       const Tensor t3 = tanh(x * 0.5 + 0.1);
       const Tensor t6 = exp(t3 * x - 0.3);
       const Tensor t9 = relu(t6 * 0.25 + t3);
       return tape.gradient(reduce_sum(t9 * t9), x);
-    };
-    measure(arguments, name, [&] { step(); }, {.seconds = 2.0, .check = {reduce_mean(step()).item<double>()}});
+    });
+    measure(arguments, name, [&] { step(data); }, {.seconds = 2.0, .check = {reduce_mean(step(data)).item<double>()}});
   };
 }
 
@@ -289,5 +312,6 @@ const Workloads& workloads() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  return run_workloads(argc, argv, {.name = "capstan", .set_threads = set_num_threads}, workloads());
+  return run_workloads(argc, argv, {.name = "capstan", .modes = {"eager", "function"}, .set_threads = set_num_threads},
+                       workloads());
 }
