@@ -89,6 +89,7 @@ HWY_AFTER_NAMESPACE();
 #include "src/core/cpu.h"
 #include "src/core/thread_pool.h"
 #include "src/core/variable_state.h"
+#include "src/ops/optimizer.h"
 
 namespace capstan {
 
@@ -287,6 +288,51 @@ void adam_update(const Variable& variable, const Variable& m, const Variable& v,
       wrong_dtype(state, "adam_update");
   }
 }
+
+namespace {
+
+constexpr AttributeType kAdamAttributes =
+    attribute_type<AdamAttributes>({field<&AdamAttributes::beta_1>("beta_1"), field<&AdamAttributes::beta_2>("beta_2"),
+                                    field<&AdamAttributes::epsilon>("epsilon")});
+
+template <class T>
+void run_adam(const Call& call, std::span<Tensor> outputs) {
+  const auto& a = call.attributes<AdamAttributes>();
+  const std::int64_t n = outputs[0].size();
+  T* out[4] = {};
+  for (std::size_t i = 0; i < outputs.size(); ++i) out[i] = mutable_data<T>(outputs[i]);
+  const T* const in[4] = {call.input(0).data<T>(), call.input(1).data<T>(), call.input(2).data<T>(),
+                          outputs.size() == 4 ? call.input(5).data<T>() : nullptr};
+  const T* const g = call.input(3).data<T>();
+  const AdamNumbers<T> numbers = {call.input(4).data<T>()[0], static_cast<T>(1 - a.beta_1),
+                                  static_cast<T>(1 - a.beta_2), static_cast<T>(a.epsilon)};
+  in_parts(n, [&](std::int64_t i, std::int64_t count) {
+    for (std::size_t k = 0; k < outputs.size(); ++k) std::copy_n(in[k] + i, count, out[k] + i);
+    loops<T>().adam(out[0] + i, out[1] + i, out[2] + i, out[3] == nullptr ? nullptr : out[3] + i, g + i, numbers,
+                    count);
+  });
+}
+
+}  // namespace
+
+constinit const OpDef kAdamStep = {
+    .name = "adam_step",
+    .text = "One step of Adam; made in traces alone.",
+    .flags = kNotDifferentiable,
+    .arity = kVariadic,
+    .outputs = kVariadic,
+    .input_names = "variable, m, v, gradient, rate, largest_v",
+    .attributes = &kAdamAttributes,
+    .infer =
+        [](const Call& call, OutputSpecs& outputs) {
+          const TensorRef& variable = call.input(0);
+          for (int i = 0; i < (call.input_count() == 6 ? 4 : 3); ++i) outputs.add(variable.dtype(), variable.shape());
+        },
+    .kernel =
+        [](const Call& call, std::span<Tensor> outputs) {
+          call.input(0).dtype() == DType::kFloat64 ? run_adam<double>(call, outputs) : run_adam<float>(call, outputs);
+        },
+};
 
 double adam_rate(const AdamStep& step, DType dtype) {
   return dtype == DType::kFloat64 ? corrected_rate<double>(step) : double{corrected_rate<float>(step)};

@@ -11,9 +11,10 @@
 // rule knows nothing of broadcasting: if the forward pass stretched an input, its cotangent has the stretched shape,
 // and `contribute` sums it back.
 //
-// If nobody else records, an elementwise rule runs as one fused loop per input, over raw memory. If an outer tape
-// records (or this one, when it is persistent and still recording), every rule runs in library ops, which that tape
-// sees; that is where gradients of gradients come from. Both are the same formula.
+// If nobody else records, an elementwise rule runs as one fused loop per input, over raw memory; while a function is
+// traced, that loop is a node (derived.h). If an outer tape records (or this one, when it is persistent and still
+// recording), every rule runs in library ops, which that tape sees; that is where gradients of gradients come from. All
+// are the same formula.
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -26,6 +27,7 @@
 #include "src/core/check.h"
 #include "src/kernels/reduce.h"
 #include "src/ops/math.h"
+#include "src/tape/derived.h"
 #include "src/tape/tape_impl.h"
 
 namespace capstan {
@@ -148,6 +150,7 @@ class ReversePass {
 
   void run() {
     fused_ = context.observers == nullptr && context.tracer == nullptr;
+    traced_ = context.observers == nullptr && context.tracer != nullptr;
     for (std::uint32_t i = count_; i-- > 0;) {
       Record& r = tape_.at(i);
       if (r.extra != nullptr && r.extra->outputs.size() > 1) {
@@ -221,7 +224,9 @@ class ReversePass {
     Tensor g = take(output);
     if (!g.has_value()) return;
     if ((r.op->flags & kNotDifferentiable) != 0) return;
-    if (!fused_ || r.op->kind != OpKind::kElementwise || is_sparse(g.block())) {
+    if (traced_ && r.op->kind == OpKind::kElementwise && !is_sparse(g.block()) && can_be_derived(*r.op)) {
+      propagate_nodes(r, g);
+    } else if (!fused_ || r.op->kind != OpKind::kElementwise || is_sparse(g.block())) {
       propagate_rule(r, std::move(g));
     } else if (r.op->arity == 2) {
       propagate_loops<2>(r, std::move(g));
@@ -297,6 +302,30 @@ class ReversePass {
     }
   }
 
+  // One node per input, in the trace of a function.
+  void propagate_nodes(const Record& r, const Tensor& g) {
+    const OpDef& op = *r.op;
+    for (int k = 0; k < op.arity; ++k) {
+      const Slot slot = r.inputs[k];
+      if (!wanted(slot)) continue;
+      Block* like = r.saved[k];
+      if (like != nullptr && same_shape(like, g.block())) like = nullptr;
+      if ((op.passes >> k & 1) != 0) {
+        contribute(slot, g, like);
+        continue;
+      }
+      const DerivedAttributes attributes =
+          derived_attributes(op, k, r.extra == nullptr ? nullptr : r.extra->attributes);
+      std::vector<Tensor> values = {g};
+      for (int i = 0; i < op.arity; ++i) {
+        if ((op.reads[k] & (kReadsInput0 << i)) != 0) values.push_back(share(r.saved[i]));
+      }
+      if ((op.reads[k] & kReadsOutput) != 0) values.push_back(share(r.saved_output));
+      std::vector<Operand> operands(values.begin(), values.end());
+      contribute(slot, apply(kDerived, operands, &attributes), like);
+    }
+  }
+
   void propagate_rule(Record& r, Tensor g);
   void propagate_many(Record& r);
   static void check_custom(const RuleCall& call, std::span<const Tensor> gradients);
@@ -306,8 +335,9 @@ class ReversePass {
   // How much the tape has recorded and watched, fixed: a persistent tape may go on while the pass runs.
   std::uint32_t count_;
   Slot leaves_;
-  bool fused_ = false;
-  SlotState* slots_;  // the state of slot 0, which is always empty; leaves stand before it, results behind
+  bool fused_ = false;   // nobody watches: rules are loops
+  bool traced_ = false;  // only a trace does: rules are nodes
+  SlotState* slots_;     // the state of slot 0, which is always empty; leaves stand before it, results behind
   SlotState* end_;
   std::unique_ptr<std::vector<SlotState>> own_;  // of a pass that a rule of another pass of this tape has started
 };

@@ -240,8 +240,10 @@ class FunctionState {
   }
 
   // The gradients of a call for its inputs. Outer tapes that record see all of it, which gives higher orders.
-  static std::vector<Tensor> gradients_of(const Graph& graph, const std::vector<Tensor>& inputs, EffectValues effects,
+  static std::vector<Tensor> gradients_of(const Graph& graph, std::vector<Tensor> inputs, EffectValues effects,
                                           std::span<const Tensor> cotangents) {
+    // Copies, so that each is a source of its own even if two arguments are one tensor.
+    for (Tensor& input : inputs) input = identity(input);
     GradientTape tape({.persistent = false, .watch_accessed_variables = false});
     for (const Tensor& input : inputs) {
       if (is_differentiable(input.dtype())) tape.watch(input);

@@ -170,6 +170,49 @@ TEST(Function, GradientsOfAFunction) {
   EXPECT_EQ(tracing_count(f), 1);
 }
 
+TEST(Function, OneTensorAsTwoArgumentsHasTheSumOfTheirGradients) {
+  auto f = function([](const Tensor& a, const Tensor& b) { return a * a * b; });
+  const Tensor x = constant(3.0);
+  const Variable v(3.0f);
+  GradientTape outer;
+  outer.watch(x);
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor slope = tape.gradient(f(x, x), x);
+  EXPECT_EQ(slope.item<double>(), 27);
+  EXPECT_EQ(outer.gradient(slope, x).item<double>(), 18);
+  GradientTape another;
+  EXPECT_EQ(another.gradient(f(v, v), v).item<double>(), 27);
+}
+
+TEST(Function, DerivativesInsideHaveDerivativesOutside) {
+  // The first derivative is a node of the trace, the second a rule of that node.
+  auto slope = function([](const Tensor& x, const Tensor& y) {
+    GradientTape tape;
+    tape.watch(x);
+    return tape.gradient(tanh(x) * y + pow(x, y) + leaky_relu(x - y, 0.3), x);
+  });
+  const Tensor x = constant({0.5, 1.5}, float64);
+  const Tensor y = constant({2.0, 3.0}, float64);
+  const auto second = [&](const auto& first) {
+    GradientTape tape;
+    tape.watch(std::pair(x, y));
+    const auto [dx, dy] = tape.gradient(first(), std::pair(x, y));
+    std::vector<double> all = values(dx);
+    for (const double value : values(dy)) all.push_back(value);
+    return all;
+  };
+  const std::vector<double> traced = second([&] { return slope(x, y); });
+  const std::vector<double> eager = second([&] {
+    GradientTape tape;
+    tape.watch(x);
+    return tape.gradient(tanh(x) * y + pow(x, y) + leaky_relu(x - y, 0.3), x);
+  });
+  EXPECT_NE(graph_text(slope).find("derivative("), std::string::npos);
+  ASSERT_EQ(traced.size(), eager.size());
+  for (std::size_t i = 0; i < traced.size(); ++i) EXPECT_NEAR(traced[i], eager[i], 1e-12);
+}
+
 TEST(Function, OnlyOneOfTwoResultsCanHaveAGradient) {
   auto f = function([](const Tensor& a, const Tensor& b) { return std::pair(a * 2, b * 3); });
   const Tensor a = constant(1.0), b = constant(1.0);

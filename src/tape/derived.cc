@@ -1,0 +1,108 @@
+#include "src/tape/derived.h"
+
+#include <cstring>
+
+#include "capstan/ops/math.h"
+#include "capstan/tape.h"
+#include "src/core/apply.h"
+
+namespace capstan {
+
+namespace {
+
+constexpr int kPositions = 5;  // of LoopArgs::in
+
+bool reads(const DerivedAttributes& a, int position) { return (a.reads >> position & 1) != 0; }
+
+// What the rule of the op sees: its inputs and output, as far as they are operands, and the cotangent.
+class OperandCall final : public VjpCall {
+ public:
+  OperandCall(const DerivedAttributes& attributes, const std::vector<Tensor>& operands) : attributes_(attributes) {
+    std::size_t next = 0;
+    for (int position = 0; position < kPositions; ++position) {
+      at_[position] = reads(attributes, position) ? operands[next++] : shape_only(operands[0]);
+    }
+  }
+  const Tensor& input(int i) const override { return at_[i + 1]; }
+  const Tensor& output(int) const override { return at_[4]; }
+  const Tensor& cotangent(int) const override { return at_[0]; }
+  bool has_cotangent(int) const override { return true; }
+  bool needs(int i) const override { return i == attributes_.input; }
+  int input_count() const override { return attributes_.op->arity; }
+  const void* attribute_data() const override { return attributes_.parameters; }
+
+ private:
+  const DerivedAttributes& attributes_;
+  Tensor at_[kPositions];
+};
+
+constexpr AttributeType kDerivedAttributes = {
+    sizeof(DerivedAttributes),
+    [](void* attributes) { std::memset(attributes, 0, sizeof(DerivedAttributes)); },
+    {{"of", true, nullptr,
+      [](const void* attributes) {
+        return AttributeValue(std::string(static_cast<const DerivedAttributes*>(attributes)->op->name));
+      }},
+     {"input", true, nullptr,
+      [](const void* attributes) {
+        return AttributeValue(std::int64_t{static_cast<const DerivedAttributes*>(attributes)->input});
+      }}},
+    2};
+
+}  // namespace
+
+constinit const OpDef kDerived = {
+    .name = "derivative",
+    .text = "The derivative of an elementwise op by one of its inputs; made in traces alone.",
+    .flags = kTakesAnyDTypes,
+    .arity = kVariadic,
+    .input_names = "cotangent, values",
+    .attributes = &kDerivedAttributes,
+    .infer = [](const Call& call, OutputSpecs& outputs) { outputs.add(call.input(0).dtype(), call.input(0).shape()); },
+    .kernel =
+        [](const Call& call, std::span<Tensor> outputs) {
+          const auto& a = call.attributes<DerivedAttributes>();
+          const detail::Block* inputs[kPositions] = {};
+          int next = 0;
+          for (int position = 0; position < kPositions; ++position) {
+            if (reads(a, position)) inputs[position] = call.input(next++).block();
+          }
+          const DType dtype = outputs[0].dtype();
+          run_loop({loops_of(*a.op, dtype).vjp[a.input][static_cast<int>(dtype)], a.parameters}, outputs[0].block(),
+                   inputs);
+        },
+    .saves = {.inputs = 1},
+    // The rule in library ops, differentiated in its turn.
+    .vjp =
+        [](const VjpCall& call, std::span<Tensor> cotangents) {
+          const auto& a = call.attributes<DerivedAttributes>();
+          std::vector<Tensor> operands;
+          // Copies, so that each is a source of its own even if two operands are one tensor.
+          for (int i = 0; i < call.input_count(); ++i) operands.push_back(identity(call.input(i)));
+          GradientTape tape;
+          tape.watch(operands);
+          const OperandCall seen(a, operands);
+          Tensor derived[3];
+          a.op->vjp(seen, std::span(derived, static_cast<std::size_t>(a.op->arity)));
+          if (!derived[a.input].has_value()) return;
+          std::vector<Tensor> gradients =
+              tape.gradient(derived[a.input], operands, {.output_gradients = {call.cotangent()}});
+          for (std::size_t i = 0; i < gradients.size(); ++i) cotangents[i] = std::move(gradients[i]);
+        },
+};
+
+bool can_be_derived(const OpDef& op) {
+  return op.attributes == nullptr || op.attributes->size <= sizeof(DerivedAttributes::parameters);
+}
+
+DerivedAttributes derived_attributes(const OpDef& op, int k, const void* attributes) {
+  DerivedAttributes derived;
+  std::memset(&derived, 0, sizeof(derived));
+  derived.op = &op;
+  derived.input = k;
+  derived.reads = op.reads[k] | kReadsCotangent;
+  if (op.attributes != nullptr) std::memcpy(derived.parameters, attributes, op.attributes->size);
+  return derived;
+}
+
+}  // namespace capstan
