@@ -73,7 +73,8 @@ void Conv2DGeneral(benchmark::State& state) {
   for (auto _ : state) {
     benchmark::DoNotOptimize(conv2d(x, filters, {1, 1}, "SAME", {dilation, dilation}).block());
   }
-  const double flops = 2.0 * 9 * static_cast<double>(x.size() * 64 / state.range(1));
+  const std::int64_t products = x.size() * 64 / state.range(1);
+  const double flops = 2.0 * 9 * static_cast<double>(products);
   state.counters["flops"] = benchmark::Counter(flops, benchmark::Counter::kIsIterationInvariantRate);
 }
 BENCHMARK(Conv2DGeneral)->Args({1, 1})->Args({2, 1})->Args({1, 4})->UseRealTime();

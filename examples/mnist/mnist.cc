@@ -78,8 +78,8 @@ Digits load_digits(const mnist::Options& options) {
     auto [train, test] = datasets::mnist::load_data(options.data);
     return {train.first, train.second, test.first, test.second};
   }
-  std::printf("[INFO] drawing %lld digits (--data DIR trains on the real ones)...\n",
-              static_cast<long long>(options.train_digits + options.test_digits));
+  std::printf("[INFO] drawing %s digits (--data DIR trains on the real ones)...\n",
+              std::to_string(options.train_digits + options.test_digits).c_str());
   const mnist::DrawnDigits train = mnist::draw_digits(options.train_digits, 2 * options.seed);
   const mnist::DrawnDigits test = mnist::draw_digits(options.test_digits, 2 * options.seed + 1);
   return {images_of(train.images), constant(train.labels), images_of(test.images), constant(test.labels)};

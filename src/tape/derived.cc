@@ -10,6 +10,14 @@ namespace capstan {
 
 namespace {
 
+struct DerivedAttributes {
+  const OpDef* op;       // what it is derived from
+  std::int32_t input;    // by which input
+  std::int32_t reads;    // the operands, as bits of LoopArgs::in: always the cotangent, then what the derivative reads
+  double parameters[5];  // the attributes of the op
+};
+static_assert(sizeof(DerivedAttributes) <= 64);
+
 constexpr int kPositions = 5;  // of LoopArgs::in
 
 bool reads(const DerivedAttributes& a, int position) { return (a.reads >> position & 1) != 0; }
@@ -49,8 +57,7 @@ constexpr AttributeType kDerivedAttributes = {
       }}},
     2};
 
-}  // namespace
-
+// Its operands are the cotangent and what the derivative reads, in the order of the bits.
 constinit const OpDef kDerived = {
     .name = "derivative",
     .text = "The derivative of an elementwise op by one of its inputs; made in traces alone.",
@@ -77,6 +84,7 @@ constinit const OpDef kDerived = {
         [](const VjpCall& call, std::span<Tensor> cotangents) {
           const auto& a = call.attributes<DerivedAttributes>();
           std::vector<Tensor> operands;
+          operands.reserve(static_cast<std::size_t>(call.input_count()));
           // Copies, so that each is a source of its own even if two operands are one tensor.
           for (int i = 0; i < call.input_count(); ++i) operands.push_back(identity(call.input(i)));
           GradientTape tape;
@@ -91,18 +99,32 @@ constinit const OpDef kDerived = {
         },
 };
 
+Tensor share(detail::Block* block) {
+  detail::retain(block);
+  return Tensor::adopt(block);
+}
+
+}  // namespace
+
 bool can_be_derived(const OpDef& op) {
   return op.attributes == nullptr || op.attributes->size <= sizeof(DerivedAttributes::parameters);
 }
 
-DerivedAttributes derived_attributes(const OpDef& op, int k, const void* attributes) {
+Tensor apply_derived(const OpDef& op, int k, const void* attributes, const Tensor& cotangent,
+                     detail::Block* const* inputs, detail::Block* output) {
   DerivedAttributes derived;
   std::memset(&derived, 0, sizeof(derived));
   derived.op = &op;
   derived.input = k;
   derived.reads = op.reads[k] | kReadsCotangent;
   if (op.attributes != nullptr) std::memcpy(derived.parameters, attributes, op.attributes->size);
-  return derived;
+  std::vector<Tensor> values = {cotangent};
+  for (int i = 0; i < op.arity; ++i) {
+    if ((op.reads[k] & (kReadsInput0 << i)) != 0) values.push_back(share(inputs[i]));
+  }
+  if ((op.reads[k] & kReadsOutput) != 0) values.push_back(share(output));
+  std::vector<Operand> operands(values.begin(), values.end());
+  return apply(kDerived, operands, &derived);
 }
 
 }  // namespace capstan

@@ -8,22 +8,12 @@
 
 namespace capstan {
 
-struct DerivedAttributes {
-  const OpDef* op;     // what it is derived from
-  std::int32_t input;  // by which input
-  std::int32_t
-      reads;  // bits of what the operands are: the cotangent, always, then inputs and the output, as they are read
-  double parameters[5];  // the attributes of the op
-};
-static_assert(sizeof(DerivedAttributes) <= 64);
-
-// Its operands are the cotangent and what the derivative reads, in the order of the bits.
-extern const OpDef kDerived;
-
-// Whether the attributes of an op have room in DerivedAttributes.
+// Whether there is such an op for this one: its attributes must have room in those of the derivative.
 bool can_be_derived(const OpDef& op);
 
-// The attributes for input `k` of an op with these attributes (null if it has none).
-DerivedAttributes derived_attributes(const OpDef& op, int k, const void* attributes);
+// The cotangent of input `k`, given that of the output and what a record has saved of inputs and output. `attributes`
+// are the op's.
+Tensor apply_derived(const OpDef& op, int k, const void* attributes, const Tensor& cotangent,
+                     detail::Block* const* inputs, detail::Block* output);
 
 }  // namespace capstan

@@ -304,25 +304,11 @@ class ReversePass {
 
   // One node per input, in the trace of a function.
   void propagate_nodes(const Record& r, const Tensor& g) {
-    const OpDef& op = *r.op;
-    for (int k = 0; k < op.arity; ++k) {
-      const Slot slot = r.inputs[k];
-      if (!wanted(slot)) continue;
-      Block* like = r.saved[k];
-      if (like != nullptr && same_shape(like, g.block())) like = nullptr;
-      if ((op.passes >> k & 1) != 0) {
-        contribute(slot, g, like);
-        continue;
-      }
-      const DerivedAttributes attributes =
-          derived_attributes(op, k, r.extra == nullptr ? nullptr : r.extra->attributes);
-      std::vector<Tensor> values = {g};
-      for (int i = 0; i < op.arity; ++i) {
-        if ((op.reads[k] & (kReadsInput0 << i)) != 0) values.push_back(share(r.saved[i]));
-      }
-      if ((op.reads[k] & kReadsOutput) != 0) values.push_back(share(r.saved_output));
-      std::vector<Operand> operands(values.begin(), values.end());
-      contribute(slot, apply(kDerived, operands, &attributes), like);
+    const void* attributes = r.extra == nullptr ? nullptr : r.extra->attributes;
+    for (int k = 0; k < r.op->arity; ++k) {
+      if (!wanted(r.inputs[k])) continue;
+      const bool passes = (r.op->passes >> k & 1) != 0;
+      contribute(r.inputs[k], passes ? g : apply_derived(*r.op, k, attributes, g, r.saved, r.saved_output), r.saved[k]);
     }
   }
 

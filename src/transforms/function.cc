@@ -200,8 +200,7 @@ class FunctionState {
     }
     // Within a trace its ops become nodes of that, and its tapes see them one by one.
     const bool recorded = context.observers != nullptr && context.tracer == nullptr;
-    std::vector<Tensor> outputs =
-        recorded ? run_and_record(trace, std::move(inputs)) : run_graph(graph, std::move(inputs));
+    std::vector<Tensor> outputs = recorded ? run_and_record(trace, inputs) : run_graph(graph, std::move(inputs));
     std::size_t written = graph.results.size();
     const PauseObservers pause;
     for (std::size_t i = 0; i < graph.captured.size(); ++i) {
@@ -211,9 +210,10 @@ class FunctionState {
     return outputs;
   }
 
-  static std::vector<Tensor> run_and_record(const Trace& trace, std::vector<Tensor> inputs) {
+  static std::vector<Tensor> run_and_record(const Trace& trace, const std::vector<Tensor>& inputs) {
     const Graph& graph = trace.graph;
     std::vector<ObservedInput> observed;
+    observed.reserve(inputs.size());
     for (const Tensor& input : inputs) observed.push_back({input.block(), input.block()->node});
     EffectValues effects;
     std::vector<Tensor> outputs;
