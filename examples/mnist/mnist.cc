@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <exception>
 #include <utility>
+#include <string>
 #include <vector>
 
 #include "capstan/capstan.h"
