@@ -5,8 +5,8 @@
 #include <chrono>
 #include <cstdio>
 #include <exception>
-#include <utility>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "capstan/capstan.h"
