@@ -1,6 +1,6 @@
 #pragma once
 
-#include <concepts>
+#include <cstdint>
 #include <cstring>
 #include <memory>
 #include <span>
@@ -26,8 +26,8 @@ struct FunctionOptions {
 
 namespace detail {
 
-/// What a call is traced for: dtypes and shapes of tensors, values of everything else, in words of 64 bits, and the
-/// same for people to read. The leaves are the tensors and variables themselves.
+/// What a call is traced for, in words of 64 bits: the types of the arguments, then dtypes and shapes of tensors and
+/// the values of everything else. The leaves are the tensors and variables themselves.
 struct CallSignature {
   std::vector<std::uint64_t> key;
   std::vector<Source> leaves;
@@ -35,8 +35,8 @@ struct CallSignature {
   CAPSTAN_EXPORT void add(const Tensor& tensor);
   CAPSTAN_EXPORT void add(const Variable& variable);
   CAPSTAN_EXPORT void add(std::string_view text);
-  CAPSTAN_EXPORT void add(std::uint64_t kind, std::uint64_t bits);
-  void open(std::size_t size) { add(1, size); }
+  CAPSTAN_EXPORT void add_number(std::uint64_t bits);
+  CAPSTAN_EXPORT void add_list(std::size_t size);
 };
 
 template <class T>
@@ -50,11 +50,11 @@ void describe(CallSignature& signature, const T& value) {
   } else if constexpr (PlainValue<T>) {
     std::uint64_t bits = 0;
     std::memcpy(&bits, &value, sizeof(value) < sizeof(bits) ? sizeof(value) : sizeof(bits));
-    signature.add(2 + sizeof(value), bits);
+    signature.add_number(bits);
   } else if constexpr (std::is_convertible_v<const T&, std::string_view>) {
     signature.add(std::string_view(value));
   } else if constexpr (IsMap<T>::value) {
-    signature.open(value.size());
+    signature.add_list(value.size());
     for (const auto& [key, item] : value) {
       describe(signature, key);
       describe(signature, item);
@@ -64,7 +64,7 @@ void describe(CallSignature& signature, const T& value) {
   } else if constexpr (HasFields<const T> || HasFields<T>) {
     std::apply([&](const auto&... items) { (describe(signature, items), ...); }, const_cast<T&>(value).fields());
   } else {
-    signature.open(value.size());
+    signature.add_list(value.size());
     for (const auto& item : value) describe(signature, item);
   }
 }
@@ -119,8 +119,11 @@ class Function {
   auto operator()(const Arguments&... arguments) {
     using Result = std::remove_cvref_t<std::invoke_result_t<F&, const Arguments&...>>;
     if (detail::functions_run_eagerly()) return f_(arguments...);
+    // Its address tells one list of argument types from another: they can have results of different types.
+    static char types;
     detail::CallSignature signature;
     signature.key.reserve(16);
+    signature.key.push_back(reinterpret_cast<std::uintptr_t>(&types));
     signature.leaves.reserve(sizeof...(Arguments));
     (detail::describe(signature, arguments), ...);
     auto body = [&](std::vector<Tensor>& tensors) -> std::shared_ptr<void> {

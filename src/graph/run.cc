@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "src/core/apply.h"
+#include "src/core/context.h"
 #include "src/graph/graph.h"
 
 namespace capstan {
@@ -31,7 +32,9 @@ std::vector<Tensor> run_graph(const Graph& graph, std::vector<Tensor> inputs, Ef
     }
     alignas(16) std::byte renewed[sizeof(node.attributes)];
     const void* attributes = node.op->attributes == nullptr ? nullptr : node.attributes;
-    if (node.renew) {
+    // In an enclosing trace the node is not run but traced once more, and renewed at every run of that.
+    const bool traced = node.renew && context.tracer != nullptr;
+    if (node.renew && !traced) {
       std::memcpy(renewed, node.attributes, sizeof(renewed));
       node.renew(renewed);
       attributes = renewed;
@@ -48,6 +51,7 @@ std::vector<Tensor> run_graph(const Graph& graph, std::vector<Tensor> inputs, Ef
       std::vector<Tensor> outputs = apply_all(*node.op, operands, attributes);
       for (std::size_t k = 0; k < outputs.size(); ++k) values[at(node.outputs[k])] = std::move(outputs[k]);
     }
+    if (traced) context.tracer->renew_attributes(node.renew);
     for (std::uint64_t last = node.last_reads; last != 0; last &= last - 1) {
       values[at(node.inputs[static_cast<std::size_t>(std::countr_zero(last))])] = {};
     }

@@ -32,12 +32,13 @@ struct Trace : std::enable_shared_from_this<Trace> {
 
 // --- Keys ---
 
-// The first word of an entry of a key says what it is.
-enum KeyWord : std::uint64_t { kListWord = 1, kPlainWord = 2, kTextWord = 64, kTensorWord = 128, kVariableWord = 256 };
+// Behind the word for the types of all arguments, the first word of an entry of a key says what it is.
+enum KeyWord : std::uint64_t { kList, kNumber, kText, kTensor, kVariable };
 
-void add_type(std::vector<std::uint64_t>& key, std::uint64_t word, const TensorRef& tensor) {
-  key.push_back(word + static_cast<std::uint64_t>(tensor.dtype()));
+void add_type(std::vector<std::uint64_t>& key, KeyWord word, const TensorRef& tensor) {
   const Shape shape = tensor.shape();
+  key.push_back(word);
+  key.push_back(static_cast<std::uint64_t>(tensor.dtype()));
   key.push_back(static_cast<std::uint64_t>(shape.rank()));
   for (const std::int64_t length : shape) key.push_back(static_cast<std::uint64_t>(length));
 }
@@ -45,31 +46,29 @@ void add_type(std::vector<std::uint64_t>& key, std::uint64_t word, const TensorR
 // The entries of a key in words.
 std::vector<std::string> entries_of(const std::vector<std::uint64_t>& key) {
   std::vector<std::string> entries;
-  for (std::size_t i = 0; i < key.size();) {
+  for (std::size_t i = 1; i < key.size();) {
     const std::uint64_t word = key[i++];
-    if (word >= kTensorWord) {
-      const bool variable = word >= kVariableWord;
-      const auto dtype = static_cast<DType>(word - (variable ? kVariableWord : kTensorWord));
+    if (word == kTensor || word == kVariable) {
+      const auto dtype = static_cast<DType>(key[i++]);
       Shape shape;
       for (std::uint64_t rank = key[i++]; rank > 0; --rank) shape.push_back(static_cast<std::int64_t>(key[i++]));
-      entries.push_back((variable ? "variable " + std::to_string(key[i++]) + " " : "") + std::string(name_of(dtype)) +
-                        shape.to_string());
-    } else if (word == kTextWord) {
+      const std::string variable = word == kVariable ? "variable " + std::to_string(key[i++]) + " " : "";
+      entries.push_back(variable + std::string(name_of(dtype)) + shape.to_string());
+    } else if (word == kText) {
       const std::size_t length = key[i++];
       std::string text(length, '\0');
       std::memcpy(text.data(), key.data() + i, length);
       i += (length + 7) / 8;
       entries.push_back("\"" + text + "\"");
     } else {
-      entries.push_back(word == kListWord ? "a list of " + std::to_string(key[i])
-                                          : "a number with the bits " + std::to_string(key[i]));
-      ++i;
+      entries.push_back((word == kList ? "a list of " : "a number with the bits ") + std::to_string(key[i++]));
     }
   }
   return entries;
 }
 
 std::string difference(const std::vector<std::uint64_t>& before, const std::vector<std::uint64_t>& now) {
+  if (before[0] != now[0]) return "the arguments have other types than before";
   const std::vector<std::string> a = entries_of(before);
   const std::vector<std::string> b = entries_of(now);
   for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
@@ -84,7 +83,7 @@ void detail::CallSignature::add(const Tensor& tensor) {
   CAPSTAN_CHECK(tensor.has_value(), ValueError, "function: an argument is an empty tensor");
   CAPSTAN_CHECK(!tensor.is_row_sparse(), ValueError, "function: an argument is row-sparse",
                 help("convert it with to_dense()"));
-  add_type(key, kTensorWord, tensor);
+  add_type(key, kTensor, tensor);
   leaves.emplace_back(tensor);
 }
 
@@ -97,23 +96,22 @@ void detail::CallSignature::add(const Variable& variable) {
     if (*leaf.variable() == variable) break;
     ++alias;
   }
-  add_type(key, kVariableWord, variable.state()->value);
+  add_type(key, kVariable, TensorRef(variable.state()->value));
   key.push_back(alias);
   leaves.emplace_back(variable);
 }
 
 void detail::CallSignature::add(std::string_view text) {
-  key.push_back(kTextWord);
+  key.push_back(kText);
   key.push_back(text.size());
   const std::size_t begin = key.size();
   key.resize(begin + (text.size() + 7) / 8);
   std::memcpy(key.data() + begin, text.data(), text.size());
 }
 
-void detail::CallSignature::add(std::uint64_t kind, std::uint64_t bits) {
-  key.push_back(kind);
-  key.push_back(bits);
-}
+void detail::CallSignature::add_number(std::uint64_t bits) { key.insert(key.end(), {kNumber, bits}); }
+
+void detail::CallSignature::add_list(std::size_t size) { key.insert(key.end(), {kList, size}); }
 
 class FunctionState {
  public:

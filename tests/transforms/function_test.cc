@@ -270,6 +270,41 @@ TEST(Function, FunctionsCallFunctions) {
   EXPECT_EQ(tracing_count(inner), 1);
 }
 
+TEST(Function, HostValuesOfAnInnerFunctionAreAskedForAtEveryCallOfTheOuter) {
+  double number = 1;
+  const Variable w(1.0f);
+  const optimizers::SGD optimizer({.learning_rate = schedules::InverseTimeDecay(1.0, 1, 1.0)});
+  auto inner = function([&](const Tensor& x) {
+    GradientTape tape;
+    const Tensor y = w * x;
+    optimizer.apply_gradients(std::vector<Tensor>{tape.gradient(y, w)}, std::vector<Variable>{w});
+    return x * host_value([&] { return number++; });
+  });
+  auto outer = function([&](const Tensor& x) { return inner(x) + 1; });
+  EXPECT_EQ(outer(constant(10.0)).item<double>(), 11);
+  EXPECT_EQ(outer(constant(10.0)).item<double>(), 21);
+  EXPECT_EQ(inner(constant(10.0)).item<double>(), 30);
+  EXPECT_EQ(optimizer.iterations(), 3);
+  EXPECT_NEAR(w.item<double>(), 1 - 10 * (1 + 1 / 2.0 + 1 / 3.0), 1e-5);
+}
+
+// A call with one pair and a call with two tensors have results of different types.
+struct SumOrBoth {
+  Tensor operator()(const std::pair<Tensor, Tensor>& pair) const { return pair.first + pair.second; }
+  std::pair<Tensor, Tensor> operator()(const Tensor& a, const Tensor& b) const { return {a, b}; }
+};
+
+TEST(Function, TellsTypesOfArgumentsApart) {
+  auto scale = function([](const Tensor& x, auto factor) { return x * factor; });
+  EXPECT_EQ(scale(constant(2.0), 1.0f).item<double>(), 2);
+  EXPECT_EQ(scale(constant(2.0), 0x3f800000).item<double>(), 2.0 * 0x3f800000);  // an integer with the bits of 1.0f
+  EXPECT_EQ(retrace_reason(scale), "the arguments have other types than before");
+  auto f = function(SumOrBoth());
+  const Tensor a = constant(1.0), b = constant(2.0);
+  EXPECT_EQ(f(std::pair(a, b)).item<double>(), 3);
+  EXPECT_EQ(f(a, b).second.item<double>(), 2);
+}
+
 TEST(Function, CallsItselfWithOtherNumbers) {
   std::function<Tensor(const Tensor&, int)> call;
   auto factorial =
