@@ -6,6 +6,7 @@
 #include <initializer_list>
 #include <span>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -103,7 +104,7 @@ inline void release(Block* block) noexcept {
 }
 
 [[noreturn]] CAPSTAN_EXPORT void throw_no_value(const char* what);
-[[noreturn]] CAPSTAN_EXPORT void throw_symbolic(const char* what, const Block* block);
+[[noreturn]] CAPSTAN_EXPORT void throw_symbolic(std::string_view what, const Block* block);
 [[noreturn]] CAPSTAN_EXPORT void throw_wrong_element_type(const Block* block, DType asked);
 
 /// The operators of tensors and variables, found by argument-dependent look-up in either; numbers may stand on either

@@ -57,8 +57,7 @@ constexpr unsigned kSpecial = Block::kRowSparse | Block::kShapeOnly | Block::kSy
   const std::size_t bit = op.arity == kVariadic ? 0 : position;
   if ((op.shape_inputs >> bit & 1) != 0) return;
   if ((block->flags & Block::kRowSparse) != 0) {
-    detail::retain(block);
-    holder = Tensor::adopt(block).to_dense();
+    holder = share(block).to_dense();
     block = holder.block();
     return;
   }
@@ -94,7 +93,7 @@ inline bool resolve(const OpDef& op, std::span<const Operand> operands, std::spa
       case Operand::Kind::kVariable: {
         detail::VariableState* variable = operand.variable();
         if (variable == nullptr) missing_operand(op, i);
-        for (Observer* o = context.observers; o != nullptr; o = o->outer) o->read(*variable);
+        notify_read(*variable);
         block = current_value(*variable).block();
         break;
       }
@@ -135,12 +134,18 @@ inline bool resolve(const OpDef& op, std::span<const Operand> operands, std::spa
   throw DTypeError(detail::join(op.name, ": dtype ", blocks[first]->dtype, " is not supported", list));
 }
 
-// The result's shape, written into dims; returns its rank.
-int broadcast_dims(const OpDef& op, std::span<Block* const> blocks, std::uint32_t* dims, std::int64_t* count) {
+// The shape of an elementwise op's result.
+Shape broadcast_blocks(const OpDef& op, std::span<Block* const> blocks) {
   Shape shape = TensorRef(blocks[0]).shape();
   for (std::size_t i = 1; i < blocks.size(); ++i) {
     shape = broadcast_shapes(op.name, shape, TensorRef(blocks[i]).shape());
   }
+  return shape;
+}
+
+// The same, written into dims; returns its rank.
+int broadcast_dims(const OpDef& op, std::span<Block* const> blocks, std::uint32_t* dims, std::int64_t* count) {
+  const Shape shape = broadcast_blocks(op, blocks);
   for (int i = 0; i < shape.rank(); ++i) dims[i] = static_cast<std::uint32_t>(shape[i]);
   *count = shape.size();
   return shape.rank();
@@ -309,10 +314,16 @@ inline bool is_traced(const OpDef& op, bool symbolic) {
                                         std::vector<Tensor>& outputs) {
   if (context.tracer == nullptr) {
     for (const Block* block : blocks) {
-      if (is_symbolic(block)) detail::throw_symbolic(std::string(op.name).c_str(), block);
+      if (is_symbolic(block)) detail::throw_symbolic(op.name, block);
     }
   }
   context.tracer->trace(op, blocks, attributes, outputs);
+}
+
+Tensor trace_one(const OpDef& op, std::span<Block* const> blocks, const void* attributes) {
+  std::vector<Tensor> outputs;
+  trace(op, blocks, attributes, outputs);
+  return std::move(outputs[0]);
 }
 
 // --- Observed calls ---
@@ -379,7 +390,7 @@ template <int N>
       detail::VariableState* variable = operand.variable();
       if (variable == nullptr) [[unlikely]]
         missing_operand(op, static_cast<std::size_t>(i));
-      for (Observer* o = context.observers; o != nullptr; o = o->outer) o->read(*variable);
+      notify_read(*variable);
       block = current_value(*variable).block();
     } else {
       numbers |= 1u << i;
@@ -438,14 +449,7 @@ template <int N>
   if (context.observers == nullptr && !symbolic) return run_elementwise(op, operands.data(), used, attributes);
   ObservedInput inputs[3];
   for (std::size_t i = 0; i < n; ++i) inputs[i] = {blocks[i], blocks[i]->node};
-  Tensor out;
-  if (symbolic) {
-    std::vector<Tensor> outputs;
-    trace(op, used, attributes, outputs);
-    out = std::move(outputs[0]);
-  } else {
-    out = run_elementwise(op, nullptr, used, attributes);
-  }
+  Tensor out = symbolic ? trace_one(op, used, attributes) : run_elementwise(op, nullptr, used, attributes);
   notify(op, std::span<const ObservedInput>(inputs, n), attributes, std::span(&out, 1));
   return out;
 }
@@ -472,9 +476,7 @@ Tensor apply(const OpDef& op, std::span<Operand> operands, const void* attribute
   Resolved resolved(op, operands);
   Tensor out;
   if (is_traced(op, resolved.symbolic)) [[unlikely]] {
-    std::vector<Tensor> outputs;
-    trace(op, resolved.blocks, attributes, outputs);
-    out = std::move(outputs[0]);
+    out = trace_one(op, resolved.blocks, attributes);
   } else {
     run_structured(op, resolved.blocks, attributes, nullptr, std::span(&out, 1));
   }
@@ -506,12 +508,7 @@ std::vector<Tensor> apply_all(const OpDef& op, std::span<Operand> operands, cons
 
 void infer_outputs(const OpDef& op, std::span<Block* const> blocks, const void* attributes, OutputSpecs& outputs) {
   if (op.kind == OpKind::kElementwise) {
-    const DType dtype = check_types(op, blocks).result;
-    Shape shape = TensorRef(blocks[0]).shape();
-    for (std::size_t i = 1; i < blocks.size(); ++i) {
-      shape = broadcast_shapes(op.name, shape, TensorRef(blocks[i]).shape());
-    }
-    outputs.add(dtype, shape);
+    outputs.add(check_types(op, blocks).result, broadcast_blocks(op, blocks));
     return;
   }
   if (!has_flag(op, kTakesAnyDTypes)) check_same_dtypes(op, blocks);
@@ -520,15 +517,24 @@ void infer_outputs(const OpDef& op, std::span<Block* const> blocks, const void* 
   op.infer({op, refs, attributes}, outputs);
 }
 
-Tensor symbolic(DType dtype, const Shape& shape) {
+namespace {
+
+// A block of the shape that has no elements of its own.
+Block* new_shape_block(DType dtype, const Shape& shape, std::uint8_t flags) {
   Block* block = new_block(dtype);
   block->rank = static_cast<std::uint8_t>(shape.rank());
   std::memset(block->dims, 0, sizeof(block->dims));
   for (int i = 0; i < shape.rank(); ++i) block->dims[i] = static_cast<std::uint32_t>(shape[i]);
   block->count = shape.size();
   block->data = nullptr;
-  block->flags = Block::kSymbolic;
-  return Tensor::adopt(block);
+  block->flags = flags;
+  return block;
+}
+
+}  // namespace
+
+Tensor symbolic(DType dtype, const Shape& shape) {
+  return Tensor::adopt(new_shape_block(dtype, shape, Block::kSymbolic));
 }
 
 // --- Helpers ---
@@ -551,13 +557,8 @@ Shape broadcast_shapes(std::string_view op, const Shape& a, const Shape& b) {
 Tensor make_view(const TensorRef& base, const Shape& shape, std::int64_t offset) {
   Block* owner = base.block();
   if ((owner->flags & Block::kView) != 0) owner = owner->owner;  // Views refer to the buffer's owner directly.
-  Block* view = new_block(base.dtype());
-  view->rank = static_cast<std::uint8_t>(shape.rank());
-  std::memset(view->dims, 0, sizeof(view->dims));
-  for (int i = 0; i < shape.rank(); ++i) view->dims[i] = static_cast<std::uint32_t>(shape[i]);
-  view->count = shape.size();
+  Block* view = new_shape_block(base.dtype(), shape, Block::kView);
   view->data = static_cast<std::byte*>(base.block()->data) + static_cast<std::size_t>(offset) * size_of(base.dtype());
-  view->flags = Block::kView;
   view->owner = owner;
   detail::retain(owner);
   return Tensor::adopt(view);
@@ -574,13 +575,7 @@ Tensor shape_only(const TensorRef& like) {
 }
 
 Tensor make_row_sparse(Tensor indices, Tensor values, const Shape& dense_shape) {
-  Block* block = new_block(values.dtype());
-  block->rank = static_cast<std::uint8_t>(dense_shape.rank());
-  std::memset(block->dims, 0, sizeof(block->dims));
-  for (int i = 0; i < dense_shape.rank(); ++i) block->dims[i] = static_cast<std::uint32_t>(dense_shape[i]);
-  block->count = dense_shape.size();
-  block->data = nullptr;
-  block->flags = Block::kRowSparse;
+  Block* block = new_shape_block(values.dtype(), dense_shape, Block::kRowSparse);
   block->sparse.indices = indices.release();
   block->sparse.values = values.release();
   return Tensor::adopt(block);

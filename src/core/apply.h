@@ -48,6 +48,12 @@ Shape broadcast_shapes(std::string_view op, const Shape& a, const Shape& b);
 void infer_outputs(const OpDef& op, std::span<detail::Block* const> inputs, const void* attributes,
                    OutputSpecs& outputs);
 
+// One more handle of a block.
+inline Tensor share(detail::Block* block) {
+  detail::retain(block);
+  return Tensor::adopt(block);
+}
+
 // A tensor that stands for a value of a traced function.
 Tensor symbolic(DType dtype, const Shape& shape);
 inline bool is_symbolic(const detail::Block* block) {

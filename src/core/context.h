@@ -72,6 +72,11 @@ struct Context {
 // Constant-initialised and of the initial-exec model: an access is one instruction.
 extern thread_local constinit Context context __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
+// Tells the observers that a variable is read.
+inline void notify_read(detail::VariableState& variable) {
+  for (Observer* o = context.observers; o != nullptr; o = o->outer) o->read(variable);
+}
+
 // Makes sure that the thread has numbers to give; throws Error when a tape's range is used up.
 void reserve_nodes();
 

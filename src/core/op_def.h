@@ -21,6 +21,7 @@ namespace capstan {
 
 struct OpDef;
 struct OpTest;
+struct FormulaCode;
 
 // The most inputs that an op with a fixed number of them has, and the most outputs of any op with a fixed number.
 inline constexpr int kMaxInputs = 6;
@@ -134,6 +135,15 @@ struct Saves {
   std::uint16_t outputs = 0;
 };
 
+// A loop that an op runs: of the formula of `op`, or of its derivative by an input.
+struct LoopOfOp {
+  const OpDef* op;
+  int input;                // -1: the formula itself
+  std::uint32_t positions;  // what the operands are, by bits of LoopArgs::in
+  const double* parameters;
+};
+using LoopOf = LoopOfOp (*)(const void* attributes);
+
 // A composite: computes its outputs with other ops.
 using Compose = void (*)(std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs);
 
@@ -148,6 +158,8 @@ enum OpFlags : std::uint16_t {
   kReturnsViews = 16,      // the kernel makes its outputs itself (views, or data-dependent shapes)
   kStateful = 32,          // the result depends on more than the inputs: random draws
   kTakesAnyDTypes = 64,    // structured: inputs may differ in dtype; infer checks them
+  kUpdatesInPlace = 128,   // structured: output i may be the buffer of input i, which the kernel then overwrites
+  kReshapes = 256,         // the output is a view of all elements of input 0
 };
 
 struct OpDef {
@@ -166,10 +178,12 @@ struct OpDef {
   const LoopTable* const* loops = nullptr;  // by instruction set
   std::uint8_t reads[3] = {};               // per input: what its derivative reads
   std::uint8_t passes = 0;                  // bit i: the cotangent of input i is the cotangent of the output itself
+  const FormulaCode* formula = nullptr;     // over real numbers, as data
 
   // Structured.
   Infer infer = nullptr;
   Kernel kernel = nullptr;
+  LoopOf loop = nullptr;  // the op is one elementwise loop, in traces
   Saves saves;
   std::uint16_t shape_inputs = 0;  // bit i: of input i only shape and dtype are read, never an element
 

@@ -28,7 +28,7 @@ void detail::throw_wrong_element_type(const Block* block, DType asked) {
                         help("convert with cast(x, dtype), or read with item<T>() or to_vector<T>(), which convert")));
 }
 
-void detail::throw_symbolic(const char* what, const Block* block) {
+void detail::throw_symbolic(std::string_view what, const Block* block) {
   throw TraceError(join(what, ": ", describe(TensorRef(const_cast<Block*>(block))),
                         " stands for a value of a traced function, which exists only when the function is called",
                         help("return it from the function and read it there; choose by values with where()")));
@@ -122,15 +122,6 @@ template std::vector<std::uint8_t> Tensor::to_vector<std::uint8_t>() const;
 template std::vector<bool> Tensor::to_vector<bool>() const;
 template std::vector<std::complex<float>> Tensor::to_vector<std::complex<float>>() const;
 template std::vector<std::complex<double>> Tensor::to_vector<std::complex<double>>() const;
-
-namespace {
-
-Tensor share(Block* block) {
-  detail::retain(block);
-  return Tensor::adopt(block);
-}
-
-}  // namespace
 
 Tensor Tensor::indices() const {
   CAPSTAN_CHECK(is_row_sparse(), ValueError, "indices: this tensor is dense\n  x: ", describe(*this));

@@ -1,7 +1,7 @@
 #include <cstring>
 #include <map>
-#include <string>
 #include <numeric>
+#include <string>
 #include <tuple>
 #include <vector>
 

@@ -37,15 +37,14 @@ Tensor GraphTracer::add_argument(DType dtype, const Shape& shape) {
   return make_symbolic(value);
 }
 
-Graph::Value GraphTracer::value_of(Block* block) {
+Graph::Value GraphTracer::graph_value(Block* block) {
   const auto found = known_.find(block);
   if (found != known_.end()) return found->second;
   if (is_symbolic(block)) {
     throw TraceError(detail::join(name_, ": ", describe(TensorRef(block)), " belongs to the trace of another function",
                                   help("pass it as an argument, and return what is needed outside")));
   }
-  detail::retain(block);
-  Tensor constant = Tensor::adopt(block);
+  Tensor constant = share(block);
   const Graph::Value value = graph_.add_value(constant.dtype(), constant.shape(), constant);
   known_.emplace(block, value);
   held_.push_back(std::move(constant));
@@ -57,7 +56,7 @@ void GraphTracer::trace(const OpDef& op, std::span<Block* const> inputs, const v
   OutputSpecs specs;
   infer_outputs(op, inputs, attributes, specs);
   Graph::Node node{.op = &op, .inputs = {}, .outputs = {}, .renew = {}};
-  for (Block* block : inputs) node.inputs.push_back(value_of(block));
+  for (Block* block : inputs) node.inputs.push_back(graph_value(block));
   if (op.attributes != nullptr) std::memcpy(node.attributes, attributes, op.attributes->size);
   outputs.clear();
   for (int i = 0; i < specs.size(); ++i) {
@@ -90,14 +89,14 @@ const Tensor& GraphTracer::value_of(VariableState& variable) { return holding_of
 void GraphTracer::assign(VariableState& variable, const Tensor& value) {
   Holding& holding = holding_of(variable);
   // A tensor of its own, so that a tape takes what is read from now on for a leaf.
-  const Graph::Value now = value_of(value.block());
+  const Graph::Value now = graph_value(value.block());
   graph_.captured[holding.captured].written = now;
   holding.current = make_symbolic(now);
 }
 
 Graph GraphTracer::finish(const std::vector<Tensor>& results) {
   for (const Tensor& result : results) {
-    graph_.results.push_back(result.has_value() ? value_of(result.to_dense().block()) : Graph::kNone);
+    graph_.results.push_back(result.has_value() ? graph_value(result.to_dense().block()) : Graph::kNone);
   }
   for (Graph::Captured& captured : graph_.captured) {
     if (captured.written == captured.value) captured.written = Graph::kNone;

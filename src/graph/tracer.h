@@ -42,7 +42,7 @@ class GraphTracer final : public Tracer {
   };
 
   Tensor make_symbolic(Graph::Value value);
-  Graph::Value value_of(detail::Block* block);
+  Graph::Value graph_value(detail::Block* block);
   Holding& holding_of(detail::VariableState& variable);
 
   std::string name_;

@@ -46,7 +46,7 @@ void infer_unique(const Call& call, OutputSpecs& outputs) {
   CAPSTAN_CHECK(dtype == DType::kInt32 || dtype == DType::kInt64, DTypeError, call.op.name,
                 ": out_idx must be int32 or int64, not ", dtype);
   // How many values there are only the kernel finds out; it makes the outputs.
-  if (!has_elements(x)) detail::throw_symbolic(std::string(call.op.name).c_str(), x.block());
+  if (!has_elements(x)) detail::throw_symbolic(call.op.name, x.block());
   for (int i = 0; i < call.op.outputs; ++i) outputs.add(i == 0 ? x.dtype() : dtype, x.shape());
 }
 

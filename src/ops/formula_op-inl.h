@@ -1,6 +1,8 @@
 // What follows from a formula without a loop: its calls, what its derivatives read and cost, its rule in library ops,
 // and the OpDef. For one instruction set at a time, because a call is inlined into the loops of that (see
 // elementwise-inl.h).
+#include <array>
+
 #include "src/core/simd.h"
 #include "src/ops/formula.h"
 
@@ -81,25 +83,27 @@ template <class F, int I>
 constexpr int record_derivative(Recording& recording) {
   Micro v[5];
   for (int i = 0; i < 5; ++i) v[i] = {&recording, recording.add(MicroOp::kInput, i)};
-  const Micro p{&recording, recording.add(MicroOp::kParameter)};
+  const Micro p{&recording, recording.add(MicroOp::kParameter, 0)};
+  const Micro q{&recording, recording.add(MicroOp::kParameter, 1)};
   if constexpr (F::parameters == 0)
     return DerivativeCall<F, I>::call(v).id;
   else if constexpr (F::parameters == 1)
     return DerivativeCall<F, I>::call(v, p).id;
   else
-    return DerivativeCall<F, I>::call(v, p, p).id;
+    return DerivativeCall<F, I>::call(v, p, q).id;
 }
 template <class F>
 constexpr int record_forward(Recording& recording) {
   Micro v[3];
   for (int i = 0; i < 3; ++i) v[i] = {&recording, recording.add(MicroOp::kInput, i)};
-  const Micro p{&recording, recording.add(MicroOp::kParameter)};
+  const Micro p{&recording, recording.add(MicroOp::kParameter, 0)};
+  const Micro q{&recording, recording.add(MicroOp::kParameter, 1)};
   if constexpr (F::parameters == 0)
     return ForwardCall<F>::call(v).id;
   else if constexpr (F::parameters == 1)
     return ForwardCall<F>::call(v, p).id;
   else
-    return ForwardCall<F>::call(v, p, p).id;
+    return ForwardCall<F>::call(v, p, q).id;
 }
 
 // What the derivative for input I reads, and whether it is the cotangent itself.
@@ -131,6 +135,47 @@ constexpr int forward_steps() {
   record_forward<F>(recording);
   return recording.cost();
 }
+
+// The same as constants of just the length that is needed. `I` is the input, or -1 for the formula itself.
+template <class F, int I>
+constexpr int record(Recording& recording) {
+  if constexpr (I < 0)
+    return record_forward<F>(recording);
+  else
+    return record_derivative<F, I>(recording);
+}
+template <class F, int I>
+constexpr int recorded_steps() {
+  Recording recording;
+  record<F, I>(recording);
+  return recording.count;
+}
+template <class F, int I>
+inline constexpr auto kSteps = [] {
+  Recording recording;
+  record<F, I>(recording);
+  std::array<MicroStep, recorded_steps<F, I>()> steps{};
+  for (std::size_t i = 0; i < steps.size(); ++i) steps[i] = recording.steps[i];
+  return steps;
+}();
+template <class F, int I>
+constexpr MicroCode micro_code() {
+  Recording recording;
+  return {kSteps<F, I>, record<F, I>(recording)};
+}
+template <class F>
+constexpr FormulaCode formula_code() {
+  FormulaCode code;
+  code.forward = micro_code<F, -1>();
+  if constexpr (F::differentiable) {
+    code.vjp[0] = micro_code<F, 0>();
+    if constexpr (F::arity >= 2) code.vjp[1] = micro_code<F, 1>();
+    if constexpr (F::arity >= 3) code.vjp[2] = micro_code<F, 2>();
+  }
+  return code;
+}
+template <class F>
+inline constexpr FormulaCode kFormulaCode = formula_code<F>();
 
 // The rule in library ops. Over complex numbers the formula sees the conjugate of the cotangent.
 template <class F, bool kComplex>
@@ -208,6 +253,7 @@ constexpr OpDef elementwise_op(const LoopTable* const* loops, const OpTest* test
   op.input_names = F::input_names;
   op.attributes = F::attributes;
   op.loops = loops;
+  op.formula = &kFormulaCode<F>;
   if constexpr (F::differentiable) {
     op.reads[0] = all_reads<F, 0>();
     if (derivative_passes<F, 0>()) op.passes = static_cast<std::uint8_t>(op.passes | 1);

@@ -135,7 +135,7 @@ VariableState& checked(const Variable& variable, const char* op) {
 
 // Tells tapes of the access, and makes sure that nobody else holds the value.
 void* writable(VariableState& variable) {
-  for (Observer* o = context.observers; o != nullptr; o = o->outer) o->read(variable);
+  notify_read(variable);
   const Block* block = variable.value.block();
   if (block->refs.load(std::memory_order_acquire) != 1 ||
       (block->flags.load(std::memory_order_relaxed) & Block::kView) != 0) {
@@ -144,24 +144,6 @@ void* writable(VariableState& variable) {
     variable.value = std::move(copy);
   }
   return variable.value.block()->data;
-}
-
-void check_fits(const VariableState& variable, const TensorRef& other, const char* op, const char* what) {
-  CAPSTAN_CHECK(other.has_value(), ValueError, op, ": the ", what, " of \"", variable.path, "\" is an empty tensor");
-  const Block* a = variable.value.block();
-  const Block* b = other.block();
-  CAPSTAN_CHECK(a->dtype == b->dtype, DTypeError, op, ": \"", variable.path, "\" is ", a->dtype, ", its ", what, " ",
-                b->dtype);
-  CAPSTAN_CHECK(same_shape(a, b), ShapeError, op, ": \"", variable.path, "\" has shape ", variable.value.shape(),
-                ", its ", what, " ", other.shape());
-}
-
-// In bfloat16 an update below 1/256 of a weight would be lost, and most updates are.
-[[noreturn]] void wrong_dtype(const VariableState& variable, const char* op) {
-  const bool low = variable.value.dtype() == DType::kBFloat16;
-  throw DTypeError(detail::join(
-      op, ": \"", variable.path, "\" is ", variable.value.dtype(), ", not float32 or float64",
-      low ? help("a layer of dtype \"mixed_bfloat16\" computes in bfloat16 and keeps float32 weights") : ""));
 }
 
 // variable[row] -= rate * gradient rows.
@@ -237,6 +219,24 @@ void adam_step(VariableState& variable, VariableState& m_state, VariableState& v
 
 }  // namespace
 
+void check_fits(const VariableState& variable, const TensorRef& other, const char* op, const char* what) {
+  CAPSTAN_CHECK(other.has_value(), ValueError, op, ": the ", what, " of \"", variable.path, "\" is an empty tensor");
+  const Block* a = variable.value.block();
+  const Block* b = other.block();
+  CAPSTAN_CHECK(a->dtype == b->dtype, DTypeError, op, ": \"", variable.path, "\" is ", a->dtype, ", its ", what, " ",
+                b->dtype);
+  CAPSTAN_CHECK(same_shape(a, b), ShapeError, op, ": \"", variable.path, "\" has shape ", variable.value.shape(),
+                ", its ", what, " ", other.shape());
+}
+
+// In bfloat16 an update below 1/256 of a weight would be lost, and most updates are.
+void wrong_dtype(const VariableState& variable, const char* op) {
+  const bool low = variable.value.dtype() == DType::kBFloat16;
+  throw DTypeError(detail::join(
+      op, ": \"", variable.path, "\" is ", variable.value.dtype(), ", not float32 or float64",
+      low ? help("a layer of dtype \"mixed_bfloat16\" computes in bfloat16 and keeps float32 weights") : ""));
+}
+
 void sgd_update(const Variable& variable, const Tensor& gradient, double learning_rate) {
   VariableState& state = checked(variable, "sgd_update");
   check_fits(state, gradient, "sgd_update", "gradient");
@@ -299,17 +299,22 @@ template <class T>
 void run_adam(const Call& call, std::span<Tensor> outputs) {
   const auto& a = call.attributes<AdamAttributes>();
   const std::int64_t n = outputs[0].size();
+  const int count = static_cast<int>(outputs.size());  // 4 with the largest v
   T* out[4] = {};
-  for (std::size_t i = 0; i < outputs.size(); ++i) out[i] = mutable_data<T>(outputs[i]);
-  const T* const in[4] = {call.input(0).data<T>(), call.input(1).data<T>(), call.input(2).data<T>(),
-                          outputs.size() == 4 ? call.input(5).data<T>() : nullptr};
-  const T* const g = call.input(3).data<T>();
-  const AdamNumbers<T> numbers = {call.input(4).data<T>()[0], static_cast<T>(1 - a.beta_1),
+  const T* in[4] = {};
+  for (int i = 0; i < count; ++i) {
+    out[i] = mutable_data<T>(outputs[static_cast<std::size_t>(i)]);
+    in[i] = call.input(i).data<T>();
+  }
+  const T* const g = call.input(count).data<T>();
+  const AdamNumbers<T> numbers = {call.input(count + 1).data<T>()[0], static_cast<T>(1 - a.beta_1),
                                   static_cast<T>(1 - a.beta_2), static_cast<T>(a.epsilon)};
-  in_parts(n, [&](std::int64_t i, std::int64_t count) {
-    for (std::size_t k = 0; k < outputs.size(); ++k) std::copy_n(in[k] + i, count, out[k] + i);
+  in_parts(n, [&](std::int64_t i, std::int64_t length) {
+    for (int k = 0; k < count; ++k) {
+      if (out[k] != in[k]) std::copy_n(in[k] + i, length, out[k] + i);
+    }
     loops<T>().adam(out[0] + i, out[1] + i, out[2] + i, out[3] == nullptr ? nullptr : out[3] + i, g + i, numbers,
-                    count);
+                    length);
   });
 }
 
@@ -318,15 +323,15 @@ void run_adam(const Call& call, std::span<Tensor> outputs) {
 constinit const OpDef kAdamStep = {
     .name = "adam_step",
     .text = "One step of Adam; made in traces alone.",
-    .flags = kNotDifferentiable,
+    .flags = kNotDifferentiable | kUpdatesInPlace,
     .arity = kVariadic,
     .outputs = kVariadic,
-    .input_names = "variable, m, v, gradient, rate, largest_v",
+    .input_names = "variable, m, v, [largest_v,] gradient, rate",
     .attributes = &kAdamAttributes,
     .infer =
         [](const Call& call, OutputSpecs& outputs) {
           const TensorRef& variable = call.input(0);
-          for (int i = 0; i < (call.input_count() == 6 ? 4 : 3); ++i) outputs.add(variable.dtype(), variable.shape());
+          for (int i = 0; i + 2 < call.input_count(); ++i) outputs.add(variable.dtype(), variable.shape());
         },
     .kernel =
         [](const Call& call, std::span<Tensor> outputs) {

@@ -1,7 +1,9 @@
-// Adam's step as an op, for traces: the loop of optimizer.cc on copies of the variable and its slots.
+// What the steps of optimizers share, and Adam's step as an op, for traces: the loop of optimizer.cc on copies of the
+// variable and its slots.
 #pragma once
 
 #include "src/core/op_def.h"
+#include "src/core/variable_state.h"
 
 namespace capstan {
 
@@ -9,8 +11,13 @@ struct AdamAttributes {
   double beta_1, beta_2, epsilon;
 };
 
-// Inputs: the variable, m, v, the gradient, the rate (a scalar), and for amsgrad the largest v. Outputs: the variable,
-// m, v, and the largest v, after the step.
+// Inputs: the variable, m, v, for amsgrad the largest v, the gradient, the rate (a scalar). Outputs: the first three or
+// four after the step.
 extern const OpDef kAdamStep;
+
+// Throws DTypeError or ShapeError unless `other`, which is the `what` of the variable in messages, is like its value.
+void check_fits(const detail::VariableState& variable, const TensorRef& other, const char* op, const char* what);
+// For a dtype that the optimizers do not update.
+[[noreturn]] void wrong_dtype(const detail::VariableState& variable, const char* op);
 
 }  // namespace capstan

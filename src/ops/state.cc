@@ -37,11 +37,6 @@ VariableState& checked(VariableState* state) {
   return *state;
 }
 
-// Assigning counts as access: it watches a trainable variable, as in TensorFlow.
-void notify_access(VariableState& variable) {
-  for (Observer* o = context.observers; o != nullptr; o = o->outer) o->read(variable);
-}
-
 // A tensor with the elements of `value` that nobody else holds and that no tape knows.
 Tensor own_copy(Tensor value) {
   Block* block = value.block();
@@ -170,7 +165,7 @@ Tensor Variable::value() const { return apply(kReadVariable, *this); }
 
 const Variable& Variable::assign(Operand value) const {
   VariableState& variable = checked(state_);
-  notify_access(variable);
+  notify_read(variable);
   PauseObservers pause;
   Tensor tensor = to_tensor(value, variable.value.dtype());
   check_fits(variable, tensor, "assign");
@@ -180,14 +175,14 @@ const Variable& Variable::assign(Operand value) const {
 
 const Variable& Variable::assign_add(Operand delta) const {
   VariableState& variable = checked(state_);
-  notify_access(variable);
+  notify_read(variable);
   update(variable, delta, kAdd, "assign_add");
   return *this;
 }
 
 const Variable& Variable::assign_sub(Operand delta) const {
   VariableState& variable = checked(state_);
-  notify_access(variable);
+  notify_read(variable);
   update(variable, delta, kSubtract, "assign_sub");
   return *this;
 }
@@ -198,7 +193,7 @@ namespace {
 using Scatter = Tensor (*)(Operand value, Operand indices, Operand updates);
 void scatter_into(VariableState* state, Scatter scatter, const Operand& indices, const Operand& updates) {
   VariableState& variable = checked(state);
-  notify_access(variable);
+  notify_read(variable);
   PauseObservers pause;
   write(variable, scatter(current_value(variable), indices, updates));
 }

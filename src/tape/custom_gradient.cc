@@ -60,7 +60,7 @@ std::vector<Tensor> custom_gradient(const std::function<CustomGradientResult(std
     const Operand operand = arguments[i];
     // A variable is one of the arguments itself: its value block is the leaf.
     if (operand.kind() == Operand::Kind::kVariable && operand.variable() != nullptr) {
-      for (Observer* o = context.observers; o != nullptr; o = o->outer) o->read(*operand.variable());
+      notify_read(*operand.variable());
       values.push_back(current_value(*operand.variable()));
       variables.push_back(operand.variable());
     } else {
@@ -108,9 +108,7 @@ std::vector<Tensor> custom_gradient(const std::function<CustomGradientResult(std
     }
     return gradients;
   };
-  for (Observer* o = context.observers; o != nullptr; o = o->outer) {
-    if (auto* tape = dynamic_cast<TapeImpl*>(o)) tape->record_custom(inputs, outputs, vjp);
-  }
+  record_custom_call(inputs, outputs, vjp);
   return outputs;
 }
 

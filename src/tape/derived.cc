@@ -78,6 +78,11 @@ constinit const OpDef kDerived = {
           run_loop({loops_of(*a.op, dtype).vjp[a.input][static_cast<int>(dtype)], a.parameters}, outputs[0].block(),
                    inputs);
         },
+    .loop =
+        [](const void* attributes) {
+          const auto& a = *static_cast<const DerivedAttributes*>(attributes);
+          return LoopOfOp{a.op, a.input, static_cast<std::uint32_t>(a.reads), a.parameters};
+        },
     .saves = {.inputs = 1},
     // The rule in library ops, differentiated in its turn.
     .vjp =
@@ -98,11 +103,6 @@ constinit const OpDef kDerived = {
           for (std::size_t i = 0; i < gradients.size(); ++i) cotangents[i] = std::move(gradients[i]);
         },
 };
-
-Tensor share(detail::Block* block) {
-  detail::retain(block);
-  return Tensor::adopt(block);
-}
 
 }  // namespace
 

@@ -52,11 +52,6 @@ bool writable(const Block* block) {
 
 bool is_sparse(const Block* block) { return (block->flags.load(std::memory_order_relaxed) & Block::kRowSparse) != 0; }
 
-Tensor share(Block* block) {
-  detail::retain(block);
-  return Tensor::adopt(block);
-}
-
 // sum_like without an op, when nobody observes: a cotangent summed over the axes along which the input was stretched.
 Tensor sum_to(const Tensor& cotangent, const Block* like) {
   const Block* from = cotangent.block();

@@ -464,4 +464,10 @@ void TapeImpl::record_custom(std::span<const ObservedInput> inputs, std::span<Te
   r.extra->custom = vjp;
 }
 
+void record_custom_call(std::span<const ObservedInput> inputs, std::span<Tensor> outputs, const CustomVjp& vjp) {
+  for (Observer* o = context.observers; o != nullptr; o = o->outer) {
+    if (auto* tape = dynamic_cast<TapeImpl*>(o)) tape->record_custom(inputs, outputs, vjp);
+  }
+}
+
 }  // namespace capstan

@@ -173,4 +173,7 @@ class TapeImpl final : public Observer {
 // The op of a record made by custom_gradient. It is never applied.
 extern const OpDef kCustomGradient;
 
+// Shows one op whose rule is `vjp` to every tape of the thread.
+void record_custom_call(std::span<const ObservedInput> inputs, std::span<Tensor> outputs, const CustomVjp& vjp);
+
 }  // namespace capstan

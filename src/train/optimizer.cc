@@ -126,9 +126,7 @@ void OptimizerState::apply(std::span<const Tensor> gradients, std::span<const Va
   if (is_plain_) {
     for (Part& part : parts_) update(part.index, takes_rows() ? part.gradient : part.gradient.to_dense(), rate, step);
   } else {
-    if (settings.loss_scale_factor) {
-      for (Part& part : parts_) part.gradient = part.gradient.to_dense() / *settings.loss_scale_factor;
-    }
+    unscale();
     if (accumulate()) {
       clip();
       decay(rate);
@@ -141,15 +139,18 @@ void OptimizerState::apply(std::span<const Tensor> gradients, std::span<const Va
   ++raw_iterations;
 }
 
+void OptimizerState::unscale() {
+  if (!settings.loss_scale_factor) return;
+  for (Part& part : parts_) part.gradient = part.gradient.to_dense() / *settings.loss_scale_factor;
+}
+
 // The update as part of a traced function: the rate and the number of the step are asked for at every call.
 void OptimizerState::trace_update() {
   CAPSTAN_CHECK(settings.gradient_accumulation_steps == 0 && !settings.use_ema, TraceError, name,
                 ": gradient_accumulation_steps and use_ema do not work in a traced function",
                 help("apply the gradients outside of it"));
   const auto state = shared_from_this();
-  if (settings.loss_scale_factor) {
-    for (Part& part : parts_) part.gradient = part.gradient.to_dense() / *settings.loss_scale_factor;
-  }
+  unscale();
   clip();
   for (const DType dtype : {float32, float64}) {
     const auto has_dtype = [&](const Part& part) { return part.gradient.dtype() == dtype; };

@@ -81,6 +81,8 @@ class OptimizerState : public std::enable_shared_from_this<OptimizerState> {
   void collect(std::span<const Tensor> gradients, std::span<const Variable> variables);
   void warn_of_missing(std::span<const Tensor> gradients, std::span<const Variable> variables);
   bool accumulate();
+  // Undoes the scaling of the loss.
+  void unscale();
   void clip();
   void trace_update();
   // Of the variables of one dtype only, if one is given.

@@ -193,7 +193,7 @@ class FunctionState {
     }
     const std::vector<detail::VariableState*> variables = variables_of(graph, leaves);
     for (detail::VariableState* variable : variables) {
-      for (Observer* o = context.observers; o != nullptr; o = o->outer) o->read(*variable);
+      notify_read(*variable);
       inputs.push_back(current_value(*variable));
     }
     // Within a trace its ops become nodes of that, and its tapes see them one by one.
@@ -231,9 +231,7 @@ class FunctionState {
     const CustomVjp vjp = [kept = trace.shared_from_this(), inputs, effects](std::span<const Tensor> cotangents) {
       return gradients_of(kept->graph, inputs, effects, cotangents);
     };
-    for (Observer* o = context.observers; o != nullptr; o = o->outer) {
-      if (auto* tape = dynamic_cast<TapeImpl*>(o)) tape->record_custom(observed, results, vjp);
-    }
+    record_custom_call(observed, results, vjp);
     return outputs;
   }
 

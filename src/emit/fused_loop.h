@@ -1,0 +1,70 @@
+// A fused loop: elementwise formulas over one range of elements, as data, and the machine code for it.
+//
+// The range has rows and columns. Every formula is evaluated once for each element, values that only other formulas
+// read are never stored, and a sum over the range may stand at the end. src/emit turns this into machine code with
+// exactly the bits of the library's own loops; what it cannot emit, it refuses, and the caller runs those loops.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "capstan/dtype.h"
+#include "src/core/micro.h"
+
+namespace capstan {
+
+struct FusedLoop {
+  // Which element of an operand belongs to row r and column c.
+  enum class Access : std::uint8_t {
+    kFull,    // [r * columns + c]
+    kRow,     // [c], the same for every row
+    kColumn,  // [r], the same for every column
+    kScalar,  // [0]
+  };
+  struct Input {
+    Access access;
+    bool boolean = false;  // bytes of 0 and 1; otherwise elements of `dtype`
+  };
+  struct Node {
+    const MicroCode* code;
+    std::int32_t operands[5] = {-1, -1, -1, -1, -1};  // by position in LoopArgs::in, as in MicroOp::kInput: values
+    double parameters[5] = {};
+    bool boolean = false;  // the result is a truth value
+  };
+  enum class Store : std::uint8_t {
+    kFull,        // [r * columns + c]; bytes of 0 and 1 for truth values
+    kSum,         // the sum of all elements, in 64 bytes of partial sums: see FusedCall
+    kColumnSums,  // [c] += the element, for every row in turn
+  };
+  struct Output {
+    std::int32_t value;
+    Store store;
+  };
+
+  DType dtype;  // float32 or float64
+  // Values are numbered: the inputs, then the nodes. A node reads values before it.
+  std::vector<Input> inputs;
+  std::vector<Node> nodes;
+  std::vector<Output> outputs;
+};
+
+// One run. A kSum output points to 64 bytes: partial sum k (of 16, or 8 in float64) is the sum, from zero and in the
+// order of rows and columns, of the elements whose column has the remainder k.
+struct FusedCall {
+  const void* const* inputs;
+  void* const* outputs;
+  std::int64_t rows;
+  std::int64_t columns;
+};
+using FusedKernel = void (*)(const FusedCall& call);
+
+// Machine code for the loop on this processor, or null: no emitter for it, a function without a vector form, no
+// executable memory, or emit_machine_code(false). Equal loops share one kernel; it lives as long as the process.
+FusedKernel emit_fused_loop(const FusedLoop& loop);
+// The same for an instruction set that this processor has.
+FusedKernel emit_fused_loop(const FusedLoop& loop, int instruction_set);
+
+// Whether a formula can be emitted at all.
+bool can_emit(const MicroCode& code);
+
+}  // namespace capstan
