@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "src/core/allocator.h"
+#include "src/core/call_kernel.h"
 #include "src/core/check.h"
 #include "src/core/context.h"
 #include "src/core/numbers.h"
@@ -266,11 +267,6 @@ void check_same_dtypes(const OpDef& op, std::span<Block* const> blocks) {
 
 static_assert(sizeof(TensorRef) == sizeof(Block*));
 
-// Kernels assume that their short-lived memory is there.
-[[noreturn, gnu::cold]] void out_of_memory(const OpDef& op) {
-  throw Error(detail::join(op.name, ": no memory for what it needs besides its result"));
-}
-
 // Runs a structured op into `few`, or into `many` if that is given, which is sized here.
 void run_structured(const OpDef& op, std::span<Block* const> blocks, const void* attributes, std::vector<Tensor>* many,
                     std::span<Tensor> few) {
@@ -294,13 +290,7 @@ void run_structured(const OpDef& op, std::span<Block* const> blocks, const void*
     for (int i = 0; i < specs.size(); ++i)
       few[static_cast<std::size_t>(i)] = new_tensor(specs[i].dtype, specs[i].shape);
   }
-  try {
-    op.kernel(call, few.first(static_cast<std::size_t>(specs.size())));
-  } catch (const std::bad_alloc&) {
-    out_of_memory(op);
-  } catch (const std::length_error&) {  // of a vector
-    out_of_memory(op);
-  }
+  call_kernel(call, few.first(static_cast<std::size_t>(specs.size())));
 }
 
 // --- Traced calls ---

@@ -39,6 +39,7 @@ struct Graph {
     // Bit i: this is the last that happens to the value of input i; nobody reads output i. See mark_last_reads.
     std::uint64_t last_reads = 0;
     std::uint64_t unread_outputs = 0;
+    Value group = kNone;  // the number of its loop; see form_groups
 
     // True if it runs whether its outputs are used or not.
     bool has_effect() const { return has_flag(*op, kStateful); }
@@ -56,20 +57,42 @@ struct Graph {
   std::vector<Captured> captured;
   std::vector<Value> results;
 
+  // Calls f with every value that is needed when all nodes have run.
+  template <class F>
+  void for_each_result(const F& f) const {
+    for (const Value result : results) {
+      if (result != kNone) f(result);
+    }
+    for (const Captured& variable : captured) {
+      if (variable.written != kNone) f(variable.written);
+    }
+  }
+
   Value add_value(DType dtype, const Shape& shape, Tensor constant = {}) {
     values.push_back({dtype, shape, std::move(constant)});
     return static_cast<Value>(values.size()) - 1;
   }
 };
 
-// All that happens to a graph between its trace and its runs, pass by pass.
-void compile(Graph& graph);
+// Whether an op reads no element of its input i.
+inline bool reads_shape_only(const Graph::Node& node, std::size_t i) {
+  return (node.op->shape_inputs >> (node.op->arity == kVariadic ? 0 : i) & 1) != 0;
+}
+
+// What a trace keeps: for tapes and enclosing traces, which run it op by op, and to be compiled.
+void tidy(Graph& graph);
 
 // Nodes whose outputs nobody needs and that have no effect are removed.
 void remove_dead(Graph& graph);
 
 // Equal pure ops of equal inputs, and equal constants of one element, become one.
 void merge_duplicates(Graph& graph);
+
+// Where only the shape of a value is read, a constant without elements takes its place, so nothing waits for it.
+void detach_shapes(Graph& graph);
+
+// Gives the nodes of each fused loop a number and puts them side by side.
+void form_groups(Graph& graph);
 
 // Notes where values are read last, so that a run can give up their buffers. Comes after all other passes.
 void mark_last_reads(Graph& graph);

@@ -9,11 +9,8 @@ void mark_last_reads(Graph& graph) {
   // Whether a value is needed behind the node that the loop has come to, backwards. Constants always are.
   std::vector<bool> needed(graph.values.size());
   for (std::size_t i = 0; i < graph.values.size(); ++i) needed[i] = graph.values[i].constant.has_value();
-  const auto need = [&](Graph::Value value) {
-    if (value != Graph::kNone) needed[static_cast<std::size_t>(value)] = true;
-  };
-  for (const Graph::Value result : graph.results) need(result);
-  for (const Graph::Captured& captured : graph.captured) need(captured.written);
+  const auto need = [&](Graph::Value value) { needed[static_cast<std::size_t>(value)] = true; };
+  graph.for_each_result(need);
   for (std::size_t k = graph.nodes.size(); k-- > 0;) {
     Graph::Node& node = graph.nodes[k];
     node.last_reads = node.unread_outputs = 0;

@@ -6,11 +6,8 @@ namespace capstan {
 
 void remove_dead(Graph& graph) {
   std::vector<bool> needed(graph.values.size());
-  const auto need = [&](Graph::Value value) {
-    if (value != Graph::kNone) needed[static_cast<std::size_t>(value)] = true;
-  };
-  for (const Graph::Value result : graph.results) need(result);
-  for (const Graph::Captured& captured : graph.captured) need(captured.written);
+  const auto need = [&](Graph::Value value) { needed[static_cast<std::size_t>(value)] = true; };
+  graph.for_each_result(need);
   std::vector<Graph::Node> kept;
   for (std::size_t i = graph.nodes.size(); i-- > 0;) {
     Graph::Node& node = graph.nodes[i];

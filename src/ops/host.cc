@@ -4,6 +4,7 @@
 // kept, in its place, whether anybody reads it or not.
 #include "capstan/ops/host.h"
 
+#include "src/core/allocator.h"
 #include "src/core/apply.h"
 #include "src/core/check.h"
 #include "src/core/context.h"
@@ -32,7 +33,11 @@ constinit const OpDef kHostValue = {
     .kernel =
         [](const Call& call, std::span<Tensor> outputs) {
           const auto& a = call.attributes<HostAttributes>();
-          outputs[0] = scalar(a.value, a.dtype);
+          if (a.dtype == DType::kFloat64) {
+            *mutable_data<double>(outputs[0]) = a.value;
+          } else {
+            *mutable_data<float>(outputs[0]) = static_cast<float>(a.value);
+          }
         },
 };
 

@@ -3,6 +3,7 @@
 
 #include "capstan/tensor.h"
 #include "src/core/attributes.h"
+#include "src/core/op_def.h"
 #include "src/kernels/reduce.h"
 #include "src/ops/axes.h"
 
@@ -38,5 +39,11 @@ inline ReduceShape reduce_shape(const Shape& shape, const AxisSet& axes) {
 // axes come back with length 1 where broadcasting would not find their place by itself. Of `x` only
 // the rank is read.
 Tensor restore_axes(const Tensor& reduced, const Tensor& x, const ReduceAttributes& attributes);
+
+extern const OpDef kReduceSum;
+extern const OpDef kReduceMean;
+
+// Whether an op sums its first input (of shape x) into `out`; then over which axes, and whether it is the mean.
+bool is_sum(const OpDef& op, const void* attributes, const Shape& x, const Shape& out, ReduceShape* shape, bool* mean);
 
 }  // namespace capstan

@@ -14,7 +14,7 @@
 #include "src/core/check.h"
 #include "src/core/context.h"
 #include "src/core/variable_state.h"
-#include "src/graph/graph.h"
+#include "src/graph/program.h"
 #include "src/graph/tracer.h"
 #include "src/tape/tape_impl.h"
 
@@ -27,6 +27,7 @@ std::atomic<bool> eagerly{false};
 // One trace. It lives as long as its function, or as a tape that has recorded a call of it.
 struct Trace : std::enable_shared_from_this<Trace> {
   Graph graph;
+  std::optional<Program> program;
   std::shared_ptr<const void> structure;  // of the result, without its tensors
 };
 
@@ -166,7 +167,8 @@ class FunctionState {
     const auto trace = std::make_shared<Trace>();
     trace->structure = body(tensors);
     trace->graph = tracer.finish(tensors);
-    compile(trace->graph);
+    tidy(trace->graph);
+    trace->program.emplace(trace->graph);
     return trace;
   }
 
@@ -186,23 +188,34 @@ class FunctionState {
 
   static std::vector<Tensor> run(const Trace& trace, std::span<const Source> leaves) {
     const Graph& graph = trace.graph;
-    std::vector<Tensor> inputs;
-    inputs.reserve(graph.arguments.size() + graph.captured.size());
+    std::vector<detail::Block*> blocks;
+    blocks.reserve(graph.arguments.size() + graph.captured.size());
     for (const Source& leaf : leaves) {
-      if (leaf.tensor() != nullptr) inputs.push_back(*leaf.tensor());
+      if (leaf.tensor() != nullptr) blocks.push_back(leaf.tensor()->block());
     }
     const std::vector<detail::VariableState*> variables = variables_of(graph, leaves);
     for (detail::VariableState* variable : variables) {
       notify_read(*variable);
-      inputs.push_back(current_value(*variable));
+      blocks.push_back(current_value(*variable).block());
     }
-    // Within a trace its ops become nodes of that, and its tapes see them one by one.
-    const bool recorded = context.observers != nullptr && context.tracer == nullptr;
-    std::vector<Tensor> outputs = recorded ? run_and_record(trace, inputs) : run_graph(graph, std::move(inputs));
-    std::size_t written = graph.results.size();
+    std::vector<Tensor> outputs;
+    if (context.observers == nullptr && context.tracer == nullptr) {
+      trace.program->run(blocks, outputs);
+    } else {
+      std::vector<Tensor> inputs;
+      inputs.reserve(blocks.size());
+      for (detail::Block* block : blocks) inputs.push_back(share(block));
+      // Within a trace its ops become nodes of that, and its tapes see them one by one.
+      const bool recorded = context.tracer == nullptr;
+      outputs = recorded ? run_and_record(trace, inputs) : run_graph(graph, std::move(inputs));
+    }
+    std::size_t next = graph.results.size();
     const PauseObservers pause;
     for (std::size_t i = 0; i < graph.captured.size(); ++i) {
-      if (graph.captured[i].written != Graph::kNone) replace_value(*variables[i], std::move(outputs[written++]));
+      if (graph.captured[i].written == Graph::kNone) continue;
+      Tensor& written = outputs[next++];
+      // One that was updated where it lies is empty.
+      if (written.has_value()) replace_value(*variables[i], std::move(written));
     }
     outputs.resize(graph.results.size());
     return outputs;

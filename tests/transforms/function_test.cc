@@ -427,7 +427,11 @@ void expect_equal_training(const Make& make_optimizer) {
     }
     return seen;
   };
-  EXPECT_EQ(train(true), train(false));
+  // Sums at the ends of fused loops add in another order.
+  const std::vector<double> traced = train(true);
+  const std::vector<double> plain = train(false);
+  ASSERT_EQ(traced.size(), plain.size());
+  for (std::size_t i = 0; i < traced.size(); ++i) EXPECT_NEAR(traced[i], plain[i], 2e-5 * (1 + std::abs(plain[i])));
 }
 
 TEST(Function, TrainsAsWithoutIt) {

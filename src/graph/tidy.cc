@@ -2,7 +2,7 @@
 
 namespace capstan {
 
-void compile(Graph& graph) {
+void tidy(Graph& graph) {
   merge_duplicates(graph);
   remove_dead(graph);
   mark_last_reads(graph);

@@ -1,0 +1,59 @@
+// Where the values of a program lie in one piece of memory.
+#pragma once
+
+#include <cstddef>
+#include <iterator>
+#include <map>
+
+namespace capstan {
+
+// Hands out offsets, those that were given back first: the smallest gap that suffices.
+class Arena {
+ public:
+  // Of at least one cache line, so that any two are apart.
+  std::size_t take(std::size_t bytes) {
+    bytes = rounded(bytes);
+    auto best = gaps_.end();
+    for (auto gap = gaps_.begin(); gap != gaps_.end(); ++gap) {
+      if (gap->second >= bytes && (best == gaps_.end() || gap->second < best->second)) best = gap;
+    }
+    if (best == gaps_.end()) {
+      // A gap at the end grows.
+      const bool open = !gaps_.empty() && std::prev(gaps_.end())->first + std::prev(gaps_.end())->second == size_;
+      const std::size_t offset = open ? std::prev(gaps_.end())->first : size_;
+      if (open) gaps_.erase(std::prev(gaps_.end()));
+      size_ = offset + bytes;
+      return offset;
+    }
+    const auto [offset, length] = *best;
+    gaps_.erase(best);
+    if (length > bytes) gaps_.emplace(offset + bytes, length - bytes);
+    return offset;
+  }
+
+  void give_back(std::size_t offset, std::size_t bytes) {
+    auto gap = gaps_.emplace(offset, rounded(bytes)).first;
+    const auto next = std::next(gap);
+    if (next != gaps_.end() && gap->first + gap->second == next->first) {
+      gap->second += next->second;
+      gaps_.erase(next);
+    }
+    if (gap == gaps_.begin()) return;
+    const auto before = std::prev(gap);
+    if (before->first + before->second != gap->first) return;
+    before->second += gap->second;
+    gaps_.erase(gap);
+  }
+
+  // The most that was ever needed.
+  std::size_t size() const { return size_; }
+
+ private:
+  static constexpr std::size_t kLine = 64;
+  static std::size_t rounded(std::size_t bytes) { return bytes == 0 ? kLine : (bytes + kLine - 1) / kLine * kLine; }
+
+  std::map<std::size_t, std::size_t> gaps_;  // offset to length
+  std::size_t size_ = 0;
+};
+
+}  // namespace capstan

@@ -1,0 +1,250 @@
+// Elementwise nodes that run over the same elements become one loop, with sums of its values at its end.
+//
+// Nodes join in program order: one joins the group of a node whose result it reads, or else of one that reads what it
+// reads. It may not if one of its other operands waits for that group by way of a node outside: the group runs as a
+// whole. Afterwards the nodes stand in an order in which each group is one piece.
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "src/graph/graph.h"
+#include "src/graph/loops.h"
+
+namespace capstan {
+
+namespace {
+
+constexpr std::size_t kMaxNodes = 400;
+constexpr std::size_t kMaxOperands = 40;  // from outside
+
+struct Unit {
+  std::vector<std::size_t> nodes;  // of the graph, in program order
+  // Of groups:
+  DType dtype = DType::kFloat32;
+  std::int64_t count = 0;              // elements of the range
+  std::int64_t columns = 0;            // 0: any
+  std::vector<Graph::Value> operands;  // from outside, each once
+};
+
+// A node as a member of a loop.
+struct Member {
+  DType dtype;
+  std::int64_t count;
+  std::int64_t columns;  // 0: any
+  bool is_sum;
+};
+
+class Grouping {
+ public:
+  explicit Grouping(Graph& graph)
+      : graph_(graph),
+        unit_of_(graph.nodes.size()),
+        producer_(graph.values.size(), kNobody),
+        readers_(graph.values.size()) {
+    for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+      for (const Graph::Value output : graph.nodes[i].outputs) producer_[at(output)] = i;
+    }
+  }
+
+  void run() {
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+      place(i);
+      for (const Graph::Value input : data_inputs(graph_.nodes[i])) readers_[at(input)].push_back(i);
+    }
+    write_back();
+  }
+
+ private:
+  static constexpr std::size_t kNobody = ~std::size_t{0};
+  static std::size_t at(Graph::Value value) { return static_cast<std::size_t>(value); }
+  const Shape& shape_of(Graph::Value value) const { return graph_.values[at(value)].shape; }
+  DType dtype_of(Graph::Value value) const { return graph_.values[at(value)].dtype; }
+
+  static std::vector<Graph::Value> data_inputs(const Graph::Node& node) {
+    std::vector<Graph::Value> inputs;
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      if (!reads_shape_only(node, i)) inputs.push_back(node.inputs[i]);
+    }
+    return inputs;
+  }
+
+  std::optional<Member> as_member(const Graph::Node& node) const {
+    if (node.outputs.size() != 1 || node.has_effect() || node.renew) return std::nullopt;
+    const auto takes = [](DType dtype) { return dtype == DType::kFloat32 || dtype == DType::kFloat64; };
+    if (const std::optional<SumOfNode> sum = sum_of(graph_, node)) {
+      const Graph::Value x = node.inputs[0];
+      if (!takes(dtype_of(x))) return std::nullopt;
+      return Member{dtype_of(x), shape_of(x).size(), sum->columns, true};
+    }
+    const std::optional<LoopOfOp> loop = loop_of(node);
+    if (!loop || loop->op->formula == nullptr || !can_emit(code_of(*loop))) return std::nullopt;
+    const Graph::Value out = node.outputs[0];
+    std::optional<DType> dtype;
+    Member member{dtype_of(out), shape_of(out).size(), 0, false};
+    if (member.count == 0) return std::nullopt;
+    for (const Graph::Value input : data_inputs(node)) {
+      if (dtype_of(input) != DType::kBool) {
+        if (!takes(dtype_of(input)) || (dtype && *dtype != dtype_of(input))) return std::nullopt;
+        dtype = dtype_of(input);
+      }
+      const std::optional<Placement> placement = placement_of(shape_of(input), shape_of(out));
+      if (!placement) return std::nullopt;
+      if (placement->columns == 0) continue;
+      if (member.columns != 0 && member.columns != placement->columns) return std::nullopt;
+      member.columns = placement->columns;
+    }
+    if (!dtype || (member.dtype != DType::kBool && member.dtype != *dtype)) return std::nullopt;
+    member.dtype = *dtype;
+    return member;
+  }
+
+  void place(std::size_t node) {
+    const std::optional<Member> member = as_member(graph_.nodes[node]);
+    if (member) {
+      for (const std::size_t unit : candidates(node, member->is_sum)) {
+        if (fits(units_[unit], *member) && !waits_for(node, unit)) return join(node, unit, *member);
+      }
+    }
+    unit_of_[node] = units_.size();
+    units_.push_back({});
+    units_.back().nodes = {node};
+    // A sum by itself has a kernel that is better than a loop.
+    if (member && !member->is_sum) {
+      units_.back().dtype = member->dtype;
+      units_.back().count = member->count;
+      units_.back().columns = member->columns;
+      add_operands(node, units_.size() - 1);
+    }
+  }
+
+  // Groups of nodes whose results this one reads, the latest first; then of nodes that read what it reads.
+  std::vector<std::size_t> candidates(std::size_t node, bool is_sum) const {
+    std::vector<std::size_t> units;
+    const auto add = [&](std::size_t other) {
+      const std::size_t unit = unit_of_[other];
+      if (units_[unit].count != 0 && std::find(units.begin(), units.end(), unit) == units.end()) units.push_back(unit);
+    };
+    for (const Graph::Value input : data_inputs(graph_.nodes[node])) {
+      if (producer_[at(input)] != kNobody) add(producer_[at(input)]);
+    }
+    std::sort(units.rbegin(), units.rend());
+    if (is_sum) return units;
+    for (const Graph::Value input : data_inputs(graph_.nodes[node])) {
+      for (const std::size_t reader : readers_[at(input)]) add(reader);
+    }
+    return units;
+  }
+
+  bool fits(const Unit& unit, const Member& member) const {
+    return unit.count == member.count && unit.dtype == member.dtype && unit.nodes.size() < kMaxNodes &&
+           unit.operands.size() < kMaxOperands &&
+           (unit.columns == 0 || member.columns == 0 || unit.columns == member.columns);
+  }
+
+  // Whether an operand of the node comes from outside of the unit and has to wait for it.
+  bool waits_for(std::size_t node, std::size_t unit) {
+    ++visit_;
+    visited_.resize(units_.size(), 0);
+    std::vector<std::size_t> open;
+    const auto push = [&](const Graph::Node& reader) {
+      for (const Graph::Value input : data_inputs(reader)) {
+        const std::size_t producer = producer_[at(input)];
+        if (producer == kNobody) continue;
+        const std::size_t other = unit_of_[producer];
+        if (visited_[other] == visit_) continue;
+        visited_[other] = visit_;
+        open.push_back(other);
+      }
+    };
+    // The node's own operands from the unit are no waiting.
+    visited_[unit] = visit_;
+    push(graph_.nodes[node]);
+    visited_[unit] = 0;
+    while (!open.empty()) {
+      const std::size_t next = open.back();
+      open.pop_back();
+      if (next == unit) return true;
+      for (const std::size_t member : units_[next].nodes) push(graph_.nodes[member]);
+    }
+    // A sum is there only when the loop has ended.
+    for (const Graph::Value input : data_inputs(graph_.nodes[node])) {
+      const std::size_t producer = producer_[at(input)];
+      if (producer != kNobody && unit_of_[producer] == unit && sum_of(graph_, graph_.nodes[producer])) return true;
+    }
+    return false;
+  }
+
+  void join(std::size_t node, std::size_t unit, const Member& member) {
+    unit_of_[node] = unit;
+    units_[unit].nodes.push_back(node);
+    add_operands(node, unit);
+    if (member.columns != 0) units_[unit].columns = member.columns;
+  }
+
+  void add_operands(std::size_t node, std::size_t unit) {
+    std::vector<Graph::Value>& operands = units_[unit].operands;
+    for (const Graph::Value input : data_inputs(graph_.nodes[node])) {
+      const std::size_t producer = producer_[at(input)];
+      const bool inside = producer != kNobody && unit_of_[producer] == unit;
+      if (!inside && std::find(operands.begin(), operands.end(), input) == operands.end()) operands.push_back(input);
+    }
+  }
+
+  // Units in an order in which each comes behind what it reads, and otherwise as late as its first node stood early.
+  void write_back() {
+    std::vector<Graph::Node> ordered;
+    ordered.reserve(graph_.nodes.size());
+    std::vector<std::uint8_t> state(units_.size(), 0);  // 1: being placed, 2: placed
+    std::int32_t groups = 0;
+    std::vector<std::pair<std::size_t, std::size_t>> stack;  // a unit, and how many of its nodes have been looked at
+    const auto visit = [&](std::size_t first) {
+      if (state[first] != 0) return;
+      state[first] = 1;
+      stack.push_back({first, 0});
+      while (!stack.empty()) {
+        auto& [unit, looked] = stack.back();
+        std::size_t wanted = kNobody;
+        while (looked < units_[unit].nodes.size() && wanted == kNobody) {
+          for (const Graph::Value input : data_inputs(graph_.nodes[units_[unit].nodes[looked]])) {
+            const std::size_t producer = producer_[at(input)];
+            if (producer != kNobody && state[unit_of_[producer]] == 0) wanted = unit_of_[producer];
+          }
+          if (wanted == kNobody) ++looked;
+        }
+        if (wanted != kNobody) {
+          state[wanted] = 1;
+          stack.push_back({wanted, 0});
+          continue;
+        }
+        const bool is_group = units_[unit].count != 0;
+        for (const std::size_t node : units_[unit].nodes) {
+          ordered.push_back(std::move(graph_.nodes[node]));
+          ordered.back().group = is_group ? groups : Graph::kNone;
+        }
+        groups += is_group ? 1 : 0;
+        state[unit] = 2;
+        stack.pop_back();
+      }
+    };
+    // By their last nodes: effects, which are no members, stay in program order.
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+      if (units_[unit_of_[i]].nodes.back() == i) visit(unit_of_[i]);
+    }
+    graph_.nodes = std::move(ordered);
+  }
+
+  Graph& graph_;
+  std::vector<Unit> units_;
+  std::vector<std::size_t> unit_of_;               // by node
+  std::vector<std::size_t> producer_;              // by value: a node
+  std::vector<std::vector<std::size_t>> readers_;  // by value: nodes that have been placed
+  std::vector<std::size_t> visited_;
+  std::size_t visit_ = 0;
+};
+
+}  // namespace
+
+void form_groups(Graph& graph) { Grouping(graph).run(); }
+
+}  // namespace capstan

@@ -1,0 +1,77 @@
+// FusedGroup: a group of nodes as one loop over memory.
+//
+// On processors with an emitter it is machine code. Otherwise the library's own loops run one behind the other over
+// tiles that stay in the first cache, with the same bits. Large ranges are cut into pieces for the thread pool; where
+// they are cut depends on the shape only, and what the pieces sum is added in their order.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "src/emit/fused_loop.h"
+#include "src/graph/graph.h"
+
+namespace capstan {
+
+class FusedGroup {
+ public:
+  // The nodes of one group, side by side. `leaves` tells whether a value is read outside of it.
+  FusedGroup(const Graph& graph, std::span<const Graph::Node> nodes, const std::vector<bool>& leaves);
+
+  // What it reads and writes, in the order of the pointers that run() takes.
+  const std::vector<Graph::Value>& inputs() const { return inputs_; }
+  const std::vector<Graph::Value>& outputs() const { return outputs_; }
+  // Whether output o may lie where input i lies.
+  bool may_overwrite(std::size_t input, std::size_t output) const;
+
+  void run(const void* const* inputs, void* const* outputs) const;
+
+ private:
+  static constexpr std::size_t kMaxInputs = 64;
+  static constexpr std::size_t kMaxOutputs = 400;
+
+  struct TileStep {
+    Loop loop;
+    std::uint32_t scalars;  // see LoopArgs
+  };
+  // A piece of the range: rows from `row` on, columns from `column` on, of rows of `stride` elements.
+  struct Tile {
+    std::int64_t row, rows, column, columns, stride;
+  };
+
+  // Where the blocks of the range put what they sum: for each summed output, a piece for every block.
+  struct Partials {
+    std::byte* memory = nullptr;
+    std::int64_t blocks = 0;
+    std::int64_t block = 0;  // which one
+  };
+
+  void run_part(const void* const* inputs, void* const* outputs, const Partials& partials, std::int64_t begin,
+                std::int64_t n) const;
+  void run_piece(const FusedCall& call) const;
+  void plan_tiles(std::span<const Graph::Node> nodes);
+  void run_tiles(const FusedCall& call) const;
+  template <class Slot>
+  void run_tile(const FusedCall& call, const Tile& tile, const Slot& slot) const;
+  template <class T>
+  static void add_sums(FusedLoop::Store store, const Tile& tile, const void* from, void* to);
+
+  std::size_t size() const { return size_of(loop_.dtype); }
+  std::size_t element_bytes(std::size_t output) const;
+  std::size_t partial_bytes(std::size_t output) const;
+
+  FusedLoop loop_;
+  FusedKernel kernel_ = nullptr;
+  std::vector<Graph::Value> inputs_;
+  std::vector<Graph::Value> outputs_;
+  std::vector<std::int64_t> divisors_;  // by output: of means
+  std::int64_t rows_ = 1;
+  std::int64_t columns_ = 1;
+  bool sums_ = false;
+  // For tiles: the loop of each node, and where its result lies, in tiles.
+  std::vector<TileStep> steps_;
+  std::vector<std::int32_t> slot_;  // by value of loop_
+  std::int32_t slots_ = 0;
+};
+
+}  // namespace capstan

@@ -1,0 +1,190 @@
+// How a run goes; how it is prepared stands in linearize.cc.
+#include "src/graph/program.h"
+
+#include <cstring>
+
+#include "src/core/allocator.h"
+#include "src/core/apply.h"
+#include "src/core/call_kernel.h"
+#include "src/graph/loops.h"
+#include "src/graph/tables.h"
+
+namespace capstan {
+
+using detail::Block;
+
+namespace {
+
+std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+// A variable's buffer is written where it lies if nobody else holds it.
+bool is_exclusive(const Block* block) {
+  return block->refs.load(std::memory_order_acquire) == 1 &&
+         (block->flags.load(std::memory_order_relaxed) & Block::kView) == 0;
+}
+
+}  // namespace
+
+Program::~Program() { delete spare_.load(std::memory_order_acquire); }
+
+// A tensor of the arena, or one that lies somewhere else.
+Tensor Program::lay(const Tensor& owner, void* data, Graph::Value value) const {
+  const Graph::ValueInfo& info = graph_.values[at(value)];
+  Tensor tensor = symbolic(info.dtype, info.shape);
+  Block* block = tensor.block();
+  block->flags = Block::kView;
+  block->data = data;
+  block->owner = owner.block();
+  detail::retain(block->owner);
+  return tensor;
+}
+
+std::unique_ptr<Program::Tables> Program::make_tables() const {
+  auto tables = std::make_unique<Tables>();
+  tables->operands.resize(step_inputs_.size());
+  tables->in.resize(step_inputs_.size());
+  tables->outputs.resize(step_outputs_.size());
+  tables->out.resize(step_outputs_.size());
+  tables->fixed.resize(graph_.values.size());
+  if (arena_bytes_ > 0) {
+    tables->arena = new_tensor(DType::kFloat64, {static_cast<std::int64_t>(arena_bytes_ / sizeof(double))});
+  }
+  for (std::size_t v = 0; v < values_.size(); ++v) {
+    const auto value = static_cast<Graph::Value>(v);
+    if (values_[v].place == Place::kConstant) {
+      tables->fixed[v] = graph_.values[v].constant;
+    } else if (values_[v].place == Place::kArena) {
+      auto* base = static_cast<std::byte*>(mutable_raw_data(tables->arena));
+      tables->fixed[v] = lay(tables->arena, base + values_[v].offset, value);
+    } else {
+      continue;
+    }
+    set_operands(*tables, value, tables->fixed[v].block());
+  }
+  for (std::size_t k = 0; k < step_outputs_.size(); ++k) {
+    const Tensor& tensor = tables->fixed[at(step_outputs_[k])];
+    if (tensor.has_value()) set_output(*tables, static_cast<std::int32_t>(k), tensor);
+  }
+  for (const Step& step : steps_) {
+    if (step.renewed >= 0) {
+      Attributes& own = tables->attributes.emplace_back();
+      std::memcpy(own.bytes, step.node->attributes, sizeof(own.bytes));
+    }
+  }
+  return tables;
+}
+
+void Program::set_operands(Tables& tables, Graph::Value value, Block* block) const {
+  for (std::int32_t u = first_user_[at(value)]; u < first_user_[at(value) + 1]; ++u) {
+    const std::size_t position = at(users_[at(u)]);
+    tables.operands[position] = TensorRef(block);
+    tables.in[position] = block->data;
+  }
+}
+
+void Program::set_output(Tables& tables, std::int32_t position, Tensor tensor) const {
+  tables.out[at(position)] = tensor.block()->data;
+  tables.outputs[at(position)] = std::move(tensor);
+}
+
+// The tables of a run, which go back to the program when it ends, without what it made.
+class Program::Run {
+ public:
+  explicit Run(const Program& program) : program_(program) {
+    tables_.reset(program.spare_.exchange(nullptr, std::memory_order_acquire));
+    if (tables_ == nullptr) tables_ = program.make_tables();
+  }
+  ~Run() {
+    for (const std::int32_t position : program_.passing_outputs_) tables_->outputs[at(position)] = {};
+    Tables* none = nullptr;
+    if (program_.spare_.compare_exchange_strong(none, tables_.get(), std::memory_order_release)) tables_.release();
+  }
+  Run(const Run&) = delete;
+  Run& operator=(const Run&) = delete;
+
+  Tables& tables() { return *tables_; }
+
+ private:
+  const Program& program_;
+  std::unique_ptr<Tables> tables_;
+};
+
+void Program::run(std::span<Block* const> inputs, std::vector<Tensor>& outputs) const {
+  Run run(*this);
+  Tables& tables = run.tables();
+  for (std::size_t i = 0; i < inputs.size(); ++i) set_operands(tables, input_value(i), inputs[i]);
+  for (const Graph::Value value : own_outputs_) {
+    const ValueState& state = values_[at(value)];
+    Tensor tensor;
+    if (state.place == Place::kInPlace && is_exclusive(inputs[at(state.variable)])) {
+      tensor = share(inputs[at(state.variable)]);
+    } else {
+      const Graph::ValueInfo& info = graph_.values[at(value)];
+      tensor = new_tensor(info.dtype, info.shape);
+    }
+    set_operands(tables, value, tensor.block());
+    set_output(tables, state.output, std::move(tensor));
+  }
+  for (const Step& step : steps_) run_step(step, tables);
+
+  const auto tensor_of = [&](Graph::Value value) {
+    const ValueState& state = values_[at(value)];
+    if (state.place == Place::kInput) return share(inputs[at(state.variable)]);
+    return state.output >= 0 ? tables.outputs[at(state.output)] : tables.fixed[at(value)];
+  };
+  for (const Graph::Value result : graph_.results) {
+    outputs.push_back(result == Graph::kNone ? Tensor() : tensor_of(result));
+  }
+  for (std::size_t i = 0; i < graph_.captured.size(); ++i) {
+    const Graph::Value written = graph_.captured[i].written;
+    if (written == Graph::kNone) continue;
+    Tensor value = tensor_of(written);
+    const bool in_place = value.block() == inputs[graph_.arguments.size() + i];
+    outputs.push_back(in_place ? Tensor() : std::move(value));
+  }
+}
+
+void Program::run_step(const Step& step, Tables& tables) const {
+  const auto first_input = at(step.first_input);
+  const auto first_output = at(step.first_output);
+  if (step.group >= 0) {
+    groups_[at(step.group)].run(tables.in.data() + first_input, tables.out.data() + first_output);
+    return;
+  }
+  const std::span<const TensorRef> operands(tables.operands.data() + first_input, at(step.inputs));
+  const std::span<Tensor> outputs(tables.outputs.data() + first_output, at(step.outputs));
+  const void* attributes = step.node->attributes;
+  if (step.renewed >= 0) {
+    std::byte* own = tables.attributes[at(step.renewed)].bytes;
+    step.node->renew(own);
+    attributes = own;
+  }
+  if (step.is_loop) {
+    run_one_loop(*step.node, operands, outputs[0]);
+    return;
+  }
+  const OpDef& op = *step.node->op;
+  call_kernel({op, operands, op.attributes == nullptr ? nullptr : attributes}, outputs);
+  if (step.makes_outputs) {
+    for (std::size_t k = 0; k < outputs.size(); ++k) {
+      set_operands(tables, step_outputs_[first_output + k], outputs[k].block());
+    }
+  }
+  for (const std::int32_t position : step.drop) tables.outputs[at(position)] = {};
+}
+
+void Program::run_one_loop(const Graph::Node& node, std::span<const TensorRef> operands, const Tensor& output) {
+  const LoopOfOp loop = *loop_of(node);
+  const Block* blocks[5] = {};
+  std::size_t next = 0;
+  DType dtype = output.dtype();
+  for (int position = 0; position < 5; ++position) {
+    if ((loop.positions >> position & 1) == 0) continue;
+    blocks[position] = operands[next++].block();
+    // A truth value has the loop of what it compares.
+    if (dtype == DType::kBool) dtype = blocks[position]->dtype;
+  }
+  run_loop({function_of(loop, dtype), loop.parameters}, output.block(), blocks);
+}
+
+}  // namespace capstan

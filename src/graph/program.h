@@ -1,0 +1,108 @@
+// Program: a graph as a flat list of kernel calls over fixed buffers.
+//
+// What a call needs is decided when the program is made: which loops are fused, where every value lies in one arena,
+// which variables are updated where they lie. A run calls kernels and nothing else; it allocates what it hands out.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "src/graph/fused_group.h"
+#include "src/graph/graph.h"
+
+namespace capstan {
+
+class Program {
+ public:
+  // Runs the passes on a copy of the graph.
+  explicit Program(Graph graph);
+  ~Program();
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+
+  // The passed graph after its passes.
+  const Graph& graph() const { return graph_; }
+  // Bytes that a run needs beside its arguments and results.
+  std::size_t arena_bytes() const { return arena_bytes_; }
+
+  // As run_graph. `inputs` are lent; nobody else may change them meanwhile. `outputs` gets the results and the values
+  // of written variables; one that was updated where it lies is empty.
+  void run(std::span<detail::Block* const> inputs, std::vector<Tensor>& outputs) const;
+
+ private:
+  enum class Place : std::uint8_t {
+    kInput,  // an argument, or what a variable holds
+    kConstant,
+    kArena,
+    kOutput,   // a tensor of its own, which leaves the run
+    kInPlace,  // the same, in the buffer of the variable that it is written to
+    kMade,     // the kernel makes it
+  };
+  struct ValueState {
+    Place place = Place::kMade;
+    std::size_t offset = 0;      // in the arena
+    std::int32_t output = -1;    // position in step_outputs_, if a step makes it
+    std::int32_t variable = -1;  // kInput, kInPlace: position among the inputs of a run
+  };
+  struct Step {
+    const Graph::Node* node = nullptr;  // of a single op
+    std::int32_t group = -1;
+    bool is_loop = false;                        // an elementwise op outside of groups
+    bool makes_outputs = false;                  // the kernel does
+    std::int32_t renewed = -1;                   // which attributes are written anew before every run
+    std::int32_t first_input = 0, inputs = 0;    // in step_inputs_
+    std::int32_t first_output = 0, outputs = 0;  // in step_outputs_
+    std::vector<std::int32_t> drop;              // made outputs that nobody needs behind this step
+  };
+  struct Attributes;
+  struct Tables;
+  class Run;
+
+  // What a run is given as input i.
+  Graph::Value input_value(std::size_t i) const {
+    return i < graph_.arguments.size() ? graph_.arguments[i] : graph_.captured[i - graph_.arguments.size()].value;
+  }
+
+  std::span<const Graph::Value> inputs_of(const Step& step) const;
+  std::span<const Graph::Value> outputs_of(const Step& step) const;
+
+  // linearize.cc
+  void linearize();
+  void add_step(const Graph::Node& node);
+  void add_group(std::span<const Graph::Node> nodes, const std::vector<bool>& leaves);
+  void append(Step step, std::span<const Graph::Value> inputs, std::span<const Graph::Value> outputs);
+  void find_places();
+  bool can_be_in_place(std::size_t captured) const;
+  void plan_memory();
+  bool can_inherit(const Step& step, const std::vector<Graph::Value>& root, Graph::Value value,
+                   std::size_t output) const;
+  bool may_overwrite(const Step& step, std::size_t input, std::size_t output) const;
+  void find_users();
+
+  // program.cc
+  std::unique_ptr<Tables> make_tables() const;
+  Tensor lay(const Tensor& owner, void* data, Graph::Value value) const;
+  void set_operands(Tables& tables, Graph::Value value, detail::Block* block) const;
+  void set_output(Tables& tables, std::int32_t position, Tensor tensor) const;
+  void run_step(const Step& step, Tables& tables) const;
+  static void run_one_loop(const Graph::Node& node, std::span<const TensorRef> operands, const Tensor& output);
+
+  Graph graph_;
+  std::vector<FusedGroup> groups_;
+  std::vector<Step> steps_;
+  std::vector<Graph::Value> step_inputs_;  // of all steps, one after the other
+  std::vector<Graph::Value> step_outputs_;
+  std::vector<ValueState> values_;
+  std::vector<std::size_t> last_read_;         // by value: a step
+  std::vector<std::int32_t> first_user_;       // by value, and one more: where its part of users_ begins
+  std::vector<std::int32_t> users_;            // positions in step_inputs_
+  std::vector<Graph::Value> own_outputs_;      // values with Place::kOutput and kInPlace
+  std::vector<std::int32_t> passing_outputs_;  // positions in step_outputs_ that a run leaves empty
+  std::int32_t renewed_ = 0;                   // steps that write their attributes anew
+  std::size_t arena_bytes_ = 0;
+  mutable std::atomic<Tables*> spare_{nullptr};  // of the last run, for the next one
+};
+
+}  // namespace capstan
