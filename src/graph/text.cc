@@ -64,6 +64,7 @@ std::string to_text(const Graph& graph) {
     text += list_of(node.outputs, value) + " = " + std::string(node.op->name) + "(" + list_of(node.inputs, value) +
             attribute_text(node) + ")";
     for (const Graph::Value output : node.outputs) text += " " + type_text(graph, output);
+    if (node.group != Graph::kNone) text += " in loop " + std::to_string(node.group);
     text += "\n";
   }
   for (const Graph::Captured& captured : graph.captured) {

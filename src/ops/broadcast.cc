@@ -13,6 +13,7 @@
 #include "src/core/op_test.h"
 #include "src/kernels/reduce.h"
 #include "src/kernels/strided_copy.h"
+#include "src/ops/math.h"
 #include "src/ops/lengths.h"
 #include "src/ops/reference.h"
 #include "src/ops/shape.h"
@@ -54,6 +55,8 @@ void infer_broadcast_like(const Call& call, OutputSpecs& outputs) {
   check_broadcasts("broadcast_like", call.input(0), shape);
   outputs.add(call.input(0).dtype(), shape);
 }
+
+LoopOfOp copy_loop(const void*) { return {&kCopy, -1, 1, nullptr}; }
 
 void broadcast_kernel(const Call& call, std::span<Tensor> outputs) {
   const TensorRef& x = call.input(0);
@@ -197,6 +200,7 @@ constinit const OpDef kBroadcastTo = {
     .attributes = &kBroadcastAttributes,
     .infer = infer_broadcast_to,
     .kernel = broadcast_kernel,
+    .loop = copy_loop,
     .vjp = broadcast_vjp,
     .test = CAPSTAN_OP_TEST(kBroadcastToTest),
 };
@@ -208,6 +212,7 @@ constinit const OpDef kBroadcastLike = {
     .input_names = "x, like",
     .infer = infer_broadcast_like,
     .kernel = broadcast_kernel,
+    .loop = copy_loop,
     .shape_inputs = 0b10,
     .vjp = broadcast_vjp,
     .test = CAPSTAN_OP_TEST(kBroadcastLikeTest),

@@ -16,6 +16,12 @@ HWY_BEFORE_NAMESPACE();
 namespace capstan {
 namespace HWY_NAMESPACE {
 
+struct Copy : UnaryOp {
+  static constexpr OpText text{"copy", "The element itself: the loop of a broadcast."};
+  FORMULA f(X x) { return x; }
+  FORMULA df(X g, X, X) { return g; }
+};
+
 struct Abs : UnaryOp {
   static constexpr Compose compose = &detail::call_function<capstan::abs>;
   static constexpr OpText text{"abs", "The absolute value."};
@@ -168,6 +174,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace capstan {
 
+CAPSTAN_ELEMENTWISE(kCopy, Copy);
 CAPSTAN_ELEMENTWISE(kAbs, Abs);
 CAPSTAN_ELEMENTWISE(kSign, Sign);
 CAPSTAN_ELEMENTWISE(kNegative, Negative);

@@ -5,6 +5,8 @@
 
 namespace capstan {
 
+// Made for fused loops; it has no function.
+extern const OpDef kCopy;
 extern const OpDef kAdd;
 extern const OpDef kSubtract;
 
