@@ -8,15 +8,19 @@ namespace capstan {
 
 namespace {
 
+std::atomic<bool> fusing{true};
+
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 std::int32_t index(std::size_t i) { return static_cast<std::int32_t>(i); }
 
 }  // namespace
 
+void fuse_loops(bool fuse) { fusing.store(fuse, std::memory_order_relaxed); }
+
 Program::Program(Graph graph) : graph_(std::move(graph)) {
   detach_shapes(graph_);
   remove_dead(graph_);
-  form_groups(graph_);
+  if (fusing.load(std::memory_order_relaxed)) form_groups(graph_);
   linearize();
   find_places();
   plan_memory();

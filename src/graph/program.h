@@ -105,4 +105,7 @@ class Program {
   mutable std::atomic<Tables*> spare_{nullptr};  // of the last run, for the next one
 };
 
+// Whether programs that are made from now on fuse loops, which they do unless told otherwise; for tests.
+void fuse_loops(bool fuse);
+
 }  // namespace capstan

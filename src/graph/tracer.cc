@@ -6,6 +6,7 @@
 #include "src/core/apply.h"
 #include "src/core/check.h"
 #include "src/core/variable_state.h"
+#include "src/ops/math.h"
 
 namespace capstan {
 
@@ -88,10 +89,13 @@ const Tensor& GraphTracer::value_of(VariableState& variable) { return holding_of
 
 void GraphTracer::assign(VariableState& variable, const Tensor& value) {
   Holding& holding = holding_of(variable);
-  // A tensor of its own, so that a tape takes what is read from now on for a leaf.
-  const Graph::Value now = graph_value(value.block());
-  graph_.captured[holding.captured].written = now;
-  holding.current = make_symbolic(now);
+  graph_.captured[holding.captured].written = graph_value(value.block());
+  // What is read from now on is a leaf: no gradient flows to what was assigned, neither in the trace nor when a tape
+  // sees the graph run.
+  std::vector<Tensor> current;
+  detail::Block* const input = value.block();
+  trace(kStopGradient, std::span(&input, 1), nullptr, current);
+  holding.current = std::move(current[0]);
 }
 
 Graph GraphTracer::finish(const std::vector<Tensor>& results) {

@@ -1,4 +1,4 @@
-// Elementwise ops that other files of the library run without going through their functions.
+// Ops that other files of the library run without going through their functions.
 #pragma once
 
 #include "src/core/op_def.h"
@@ -7,6 +7,7 @@ namespace capstan {
 
 // Made for fused loops; it has no function.
 extern const OpDef kCopy;
+extern const OpDef kStopGradient;
 extern const OpDef kAdd;
 extern const OpDef kSubtract;
 

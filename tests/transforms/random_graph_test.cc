@@ -1,0 +1,264 @@
+// Random programs, run plainly and as functions, must give the same: results, first and second gradients.
+//
+// A program is a list of instructions over a few inputs, a variable and what it has computed so far. Those without sums
+// and broadcasts must agree in every bit; with sums, which a fused loop adds in another order, closely in float64.
+// CAPSTAN_RANDOM_GRAPHS says how many programs; a failure names its number.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "capstan/capstan.h"
+#include "src/graph/program.h"
+#include "tests/support/compare.h"
+
+namespace capstan {
+namespace {
+
+enum class Kind : std::uint8_t { kElements, kSums };
+
+struct Instruction {
+  int op;
+  int a, b, c;
+};
+
+struct RandomProgram {
+  DType dtype;
+  std::int64_t rows, columns;
+  std::vector<Tensor> inputs;
+  Tensor initial;  // of the variable
+  std::vector<Instruction> instructions;
+};
+
+constexpr int kElementOps = 22;
+constexpr int kAllOps = 34;
+
+// Inputs of one shape, or full ones, a row, a column and a scalar.
+RandomProgram make_program(int number, Kind kind) {
+  std::mt19937 random(static_cast<unsigned>(number));
+  const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
+  RandomProgram program;
+  program.dtype = kind == Kind::kSums ? float64 : below(4) == 0 ? float64 : float32;
+  program.rows = 1 + below(below(4) == 0 ? 40 : 6);
+  program.columns = 1 + below(below(4) == 0 ? 70 : 9);
+  const auto filled = [&](const Shape& shape) {
+    return random::uniform(shape, -1, 1, program.dtype, static_cast<std::uint64_t>(number) * 16 + random() % 16);
+  };
+  const Shape full{program.rows, program.columns};
+  program.inputs = {filled(full), filled(full)};
+  if (kind == Kind::kSums) {
+    program.inputs.insert(program.inputs.end(), {filled({program.columns}), filled({program.rows, 1}), filled({})});
+  }
+  program.initial = filled(full);
+  const int length = 2 + below(30);
+  for (int i = 0; i < length; ++i) {
+    const int values = static_cast<int>(program.inputs.size()) + i;
+    // Late values are read more often than early ones, so that chains become long.
+    const auto value = [&] { return below(2) == 0 ? below(values) : values - 1 - below(std::min(values, 4)); };
+    program.instructions.push_back({below(kind == Kind::kSums ? kAllOps : kElementOps), value(), value(), value()});
+  }
+  return program;
+}
+
+// Every result is small, so that long chains neither overflow nor vanish.
+Tensor run_instruction(const RandomProgram& program, const Instruction& instruction, const std::vector<Tensor>& values,
+                       const Variable& variable) {
+  const auto at = [&](int i) { return values[static_cast<std::size_t>(i)]; };
+  const Tensor x = at(instruction.a);
+  const Tensor y = at(instruction.b);
+  const Tensor z = at(instruction.c);
+  const Shape full{program.rows, program.columns};
+  const auto spread = [&](const Tensor& t) { return broadcast_to(t, full); };
+  switch (instruction.op) {
+    case 0:
+      return x + y;
+    case 1:
+      return x - y;
+    case 2:
+      return x * y;
+    case 3:
+      return x / (1.5 + square(y));
+    case 4:
+      return tanh(x);
+    case 5:
+      return sigmoid(x) - 0.5;
+    case 6:
+      return sin(x);
+    case 7:
+      return exp(minimum(x, 0.5)) - 1.0;
+    case 8:
+      return log(1.1 + abs(x));
+    case 9:
+      return sqrt(0.3 + square(x)) - 1.0;
+    case 10:
+      return maximum(x, y);
+    case 11:
+      return relu(x - 0.1) + 0.1 * x;
+    case 12:
+      return where(greater(x, y), x, z);
+    case 13:
+      return where(logical_and(greater(x, -0.2), less(y, 0.4)), y, x * 0.5);
+    case 14:
+      return cast(less_equal(x, y), program.dtype) * z;
+    case 15:
+      return 0.7 * cos(x) + 0.2 * y * z;
+    case 16:
+      return erf(x);
+    case 17:
+      return softplus(x) - 0.7;
+    case 18:
+      return pow(1.2 + tanh(x), 1.7);
+    case 19:
+      return tanh(reshape(sin(reshape(spread(x), {-1})), full)) * 0.9;
+    case 20:
+      return variable * tanh(x);
+    case 21:
+      variable.assign(tanh(variable + 0.1 * spread(x)));
+      return variable.value();
+    case 22:
+      return x - reduce_mean(x);
+    case 23:
+      return reduce_sum(tanh(x * y)) * 0.01;
+    case 24:
+      return reduce_mean(spread(x) * y, 0);
+    case 25:
+      return reduce_sum(spread(x) * spread(y), 1, true) * 0.1;
+    case 26:
+      return softmax(spread(x));
+    case 27:
+      return matmul(matmul(spread(x), spread(y), {.transpose_b = true}), spread(z)) * 0.02;
+    case 28:
+      return transpose(tanh(transpose(spread(x)))) + y;
+    case 29:
+      return concat({spread(x), spread(y)}, 0)(slice(0, program.rows)) - z;
+    case 30:
+      return reduce_max(spread(x), 1, true) * y;
+    case 31:
+      return broadcast_to(tanh(reduce_mean(x)), full) * y;
+    case 32:
+      return stop_gradient(x) * y;
+    default:
+      return reduce_sum(square(spread(x)), 0) * 0.05;
+  }
+}
+
+struct Outcome {
+  std::vector<Tensor> results;
+  std::vector<Tensor> gradients;
+  std::vector<Tensor> second;
+};
+
+std::vector<Tensor> run_forward(const RandomProgram& program, const std::vector<Tensor>& inputs,
+                                const Variable& variable) {
+  std::vector<Tensor> values = inputs;
+  for (const Instruction& instruction : program.instructions) {
+    values.push_back(run_instruction(program, instruction, values, variable));
+  }
+  return {values[values.size() - 1], values[values.size() - 2], values[values.size() / 2]};
+}
+
+std::vector<Tensor> run_all(const RandomProgram& program, const std::vector<Tensor>& inputs, const Variable& variable) {
+  GradientTape outer;
+  outer.watch(inputs);
+  std::vector<Tensor> results;
+  std::vector<Tensor> gradients;
+  {
+    GradientTape tape;
+    tape.watch(inputs);
+    results = run_forward(program, inputs, variable);
+    gradients = tape.gradient(results, inputs, {.unconnected_gradients = UnconnectedGradients::kZero});
+  }
+  const std::vector<Tensor> second =
+      outer.gradient(gradients, inputs, {.unconnected_gradients = UnconnectedGradients::kZero});
+  std::vector<Tensor> all = results;
+  all.insert(all.end(), gradients.begin(), gradients.end());
+  all.insert(all.end(), second.begin(), second.end());
+  return all;
+}
+
+bool agree(const Tensor& a, const Tensor& b, Kind kind) {
+  if (kind == Kind::kElements) return testing::same_bits(a, b);
+  if (a.shape() != b.shape() || a.dtype() != b.dtype()) return false;
+  const std::vector<double> x = a.to_vector<double>();
+  const std::vector<double> y = b.to_vector<double>();
+  double largest = 1;
+  for (const double v : y) largest = std::max(largest, std::abs(v));
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const bool both = std::isnan(x[i]) && std::isnan(y[i]);
+    if (!both && !(std::abs(x[i] - y[i]) <= 1e-9 * largest)) return false;
+  }
+  return true;
+}
+
+void expect_agreement(const std::vector<Tensor>& actual, const std::vector<Tensor>& expected, Kind kind,
+                      const char* how) {
+  ASSERT_EQ(actual.size(), expected.size()) << how;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    ASSERT_TRUE(agree(actual[i], expected[i], kind)) << how << ", value " << i << "\n"
+                                                     << actual[i].to_string() << "\ninstead of\n"
+                                                     << expected[i].to_string();
+  }
+}
+
+void expect_equal_runs(int number, Kind kind) {
+  SCOPED_TRACE("program " + std::to_string(number));
+  const RandomProgram program = make_program(number, kind);
+  const Variable variable(program.initial);
+  const auto after = [&](std::vector<Tensor> all) {
+    all.push_back(variable.value());
+    variable.assign(program.initial);
+    return all;
+  };
+  const std::vector<Tensor> expected = after(run_all(program, program.inputs, variable));
+  const auto traced_as = [&](bool fused) {
+    fuse_loops(fused);
+    auto f = function([&](const std::vector<Tensor>& inputs) { return run_all(program, inputs, variable); });
+    std::vector<Tensor> first = after(f(program.inputs));
+    // The second call runs with what the first has left behind.
+    expect_agreement(after(f(program.inputs)), first, Kind::kElements, "the second call");
+    return first;
+  };
+  expect_agreement(traced_as(true), expected, kind, "fused");
+  expect_agreement(traced_as(false), expected, kind, "op by op");
+  fuse_loops(true);
+
+  // The function is the forward pass alone, the tapes are outside.
+  auto forward = function([&](const std::vector<Tensor>& inputs) { return run_forward(program, inputs, variable); });
+  GradientTape outer;
+  outer.watch(program.inputs);
+  std::vector<Tensor> all;
+  std::vector<Tensor> gradients;
+  {
+    GradientTape tape;
+    tape.watch(program.inputs);
+    all = forward(program.inputs);
+    gradients = tape.gradient(all, program.inputs, {.unconnected_gradients = UnconnectedGradients::kZero});
+  }
+  const std::vector<Tensor> second =
+      outer.gradient(gradients, program.inputs, {.unconnected_gradients = UnconnectedGradients::kZero});
+  all.insert(all.end(), gradients.begin(), gradients.end());
+  all.insert(all.end(), second.begin(), second.end());
+  // Here a rule runs in ops, which round at other places than its loop.
+  const bool close = program.dtype == float64;
+  if (close) expect_agreement(after(all), expected, Kind::kSums, "tapes around it");
+  variable.assign(program.initial);
+}
+
+int program_count() {
+  const char* count = std::getenv("CAPSTAN_RANDOM_GRAPHS");
+  return count == nullptr ? 250 : std::atoi(count) / 2;
+}
+
+TEST(RandomGraph, WithoutSumsAgreesInEveryBit) {
+  for (int i = 0; i < program_count() && !HasFailure(); ++i) expect_equal_runs(i, Kind::kElements);
+}
+
+TEST(RandomGraph, WithSumsAgrees) {
+  for (int i = 0; i < program_count() && !HasFailure(); ++i) expect_equal_runs(1000000 + i, Kind::kSums);
+}
+
+}  // namespace
+}  // namespace capstan
