@@ -64,6 +64,7 @@ if(capstan_sources)
   capstan_library(capstan
     SOURCES ${capstan_sources}
     INCLUDE ${CAPSTAN_HIGHWAY_INCLUDE} ${CAPSTAN_RANDOM123_INCLUDE} ${CAPSTAN_KISSFFT_INCLUDE}
+            ${CAPSTAN_XBYAK_INCLUDE}
     LINK_PRIVATE Threads::Threads)
   add_library(capstan::capstan ALIAS capstan)
 endif()

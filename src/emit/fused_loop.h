@@ -64,7 +64,11 @@ FusedKernel emit_fused_loop(const FusedLoop& loop);
 // The same for an instruction set that this processor has.
 FusedKernel emit_fused_loop(const FusedLoop& loop, int instruction_set);
 
-// Whether a formula can be emitted at all.
-bool can_emit(const MicroCode& code);
+// Whether a formula over elements of this type can be emitted at all.
+bool can_emit(const MicroCode& code, DType dtype = DType::kFloat32);
+
+// Whether emit_fused_loop emits from now on; kernels that exist are not affected. Initially false if the environment
+// has CAPSTAN_EMIT=0, else true.
+void emit_machine_code(bool emit);
 
 }  // namespace capstan

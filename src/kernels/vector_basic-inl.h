@@ -76,6 +76,7 @@ HWY_INLINE hn::Vec<D> clamp(D d, hn::Vec<D> x, double low, double high) {
 
 // --- Lane by lane ---
 
+#ifndef CAPSTAN_RECORDING_TARGET  // src/emit/record-inl.h has its own
 template <class D>
 HWY_NOINLINE hn::Vec<D> for_each_lane(D d, hn::Vec<D> x, double (*function)(double)) {
   using T = hn::TFromD<D>;
@@ -98,6 +99,7 @@ HWY_NOINLINE hn::Vec<D> for_each_lane(D d, hn::Vec<D> x, hn::Vec<D> y,
   for (std::size_t i = 0; i < hn::Lanes(d); ++i) a[i] = function(a[i], b[i]);
   return hn::Load(d, a);
 }
+#endif
 
 // --- Few instructions ---
 

@@ -120,6 +120,12 @@ HWY_NOINLINE hn::Vec<D> pow_by_lane(D d, hn::Vec<D> x, hn::Vec<D> y) {
 }
 
 // x^y. float32: below 1 ulp. float64: the standard library's.
+#ifdef CAPSTAN_RECORDING_TARGET  // two widths of vectors in one function cannot be recorded
+template <class D>
+HWY_INLINE hn::Vec<D> pow(D d, hn::Vec<D> x, hn::Vec<D> y) {
+  return pow_by_lane(d, x, y);
+}
+#else
 template <class D>
 HWY_INLINE hn::Vec<D> pow(D d, hn::Vec<D> x, hn::Vec<D> y) {
   if constexpr (kIsFloat<D>) {
@@ -149,6 +155,7 @@ HWY_INLINE hn::Vec<D> pow(D d, hn::Vec<D> x, hn::Vec<D> y) {
     return pow_by_lane(d, x, y);
   }
 }
+#endif
 
 }  // namespace vector_math
 }  // namespace HWY_NAMESPACE

@@ -19,6 +19,7 @@ namespace {
 const std::map<std::string, std::set<std::string>> kBelow = {
     {"core", {}},
     {"kernels", {"core"}},
+    {"emit", {"core", "kernels"}},
     {"ops", {"core", "kernels"}},
     {"tape", {"core", "kernels", "ops"}},
     {"emit", {"core", "kernels"}},
@@ -36,6 +37,7 @@ const std::map<std::string, std::set<std::string>> kPublicBelow = {
     {"core", {}},
     {"ops", {"core"}},
     {"tape", {"core", "ops"}},
+    {"emit", {"core"}},
     {"graph", {"core", "ops"}},
     {"transforms", {"core", "ops", "tape", "graph"}},
     {"train", {"core", "ops", "tape", "transforms", "data"}},
@@ -71,7 +73,8 @@ const std::vector<std::pair<std::string, std::string>> kPublicLayers = {
 
 // Headers of other projects, and the folders that may see them.
 const std::map<std::string, std::set<std::string>> kForeign = {
-    {"hwy/", {"src/core", "src/kernels", "src/ops", "tests/kernels"}},
+    {"hwy/", {"src/core", "src/emit", "src/kernels", "src/ops", "tests/kernels"}},
+    {"xbyak/", {"src/emit"}},
     {"Random123/", {"src/core", "src/kernels", "src/ops"}},
     {"zlib.h", {"src/io", "tests"}},
     {"zip.h", {"src/io", "tests"}},

@@ -1,0 +1,20 @@
+// Machine code for a fused loop whose body has registers.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "src/emit/allocate.h"
+#include "src/emit/fused_loop.h"
+#include "src/emit/program.h"
+
+namespace capstan::emit {
+
+// The registers that the body may use; sums of the loop keep some of them.
+Registers registers_for(const FusedLoop& loop, int instruction_set);
+
+// Position-independent code of the function FusedKernel; empty if there is no assembler for this processor.
+std::vector<std::uint8_t> encode(const FusedLoop& loop, const Program& program, const Allocation& allocation,
+                                 int instruction_set);
+
+}  // namespace capstan::emit
