@@ -440,17 +440,5 @@ TEST(Function, TrainsAsWithoutIt) {
   expect_equal_training([] { return optimizers::Adam({.learning_rate = schedules::InverseTimeDecay(0.1, 1, 0.5)}); });
 }
 
-TEST(Function, AnOptimizerThatCountsStepsSaysSo) {
-  const Variable w(1.0f);
-  optimizers::SGD optimizer({.gradient_accumulation_steps = 2});
-  auto step = function([&](const Tensor& x) {
-    GradientTape tape;
-    const Tensor y = w * x;
-    optimizer.apply_gradients(std::vector<Tensor>{tape.gradient(y, w)}, std::vector<Variable>{w});
-  });
-  EXPECT_THROW(step(constant(1.0)), TraceError);
-  EXPECT_EQ(w.item<double>(), 1);
-}
-
 }  // namespace
 }  // namespace capstan
