@@ -13,15 +13,23 @@
 
 #include "capstan/ops/host.h"
 #include "capstan/tape.h"
+#include "capstan/tensor_spec.h"
 
 namespace capstan {
 
 class FunctionState;
+class ConcreteState;
 
 /// What function() can be told.
 struct FunctionOptions {
   /// For messages.
   std::string name = "function";
+  /// What the tensors among the arguments are, in order, those in structures included; empty: whatever comes. Lengths
+  /// that are open here share one trace. Variables, numbers and texts have no entry and are told apart as ever.
+  std::vector<TensorSpec> input_signature;
+  /// If true, all lengths of tensors are open once a second length has come, so that few traces serve many shapes. A
+  /// function whose trace depends on a length still has one for each. Without effect beside an input_signature.
+  bool reduce_retracing = false;
 };
 
 namespace detail {
@@ -31,8 +39,13 @@ namespace detail {
 struct CallSignature {
   std::vector<std::uint64_t> key;
   std::vector<Source> leaves;
+  std::vector<std::size_t> open;                         // where in the key lengths stand that a spec leaves open
+  std::vector<std::string> names;                        // of tensors, from specs
+  std::vector<std::shared_ptr<const Tensor>> stand_ins;  // of specs, for the leaves
+  bool values_only = false;                              // tensors and variables are not described
 
   CAPSTAN_EXPORT void add(const Tensor& tensor);
+  CAPSTAN_EXPORT void add(const TensorSpec& spec);
   CAPSTAN_EXPORT void add(const Variable& variable);
   CAPSTAN_EXPORT void add(std::string_view text);
   CAPSTAN_EXPORT void add_number(std::uint64_t bits);
@@ -45,7 +58,7 @@ concept PlainValue = std::is_arithmetic_v<T> || std::is_enum_v<T>;
 // Adds an argument: a structure of tensors and variables, a plain number, or a text.
 template <class T>
 void describe(CallSignature& signature, const T& value) {
-  if constexpr (Leaf<T>) {
+  if constexpr (Leaf<T> || std::is_same_v<T, TensorSpec>) {
     signature.add(value);
   } else if constexpr (PlainValue<T>) {
     std::uint64_t bits = 0;
@@ -88,25 +101,127 @@ void replace_tensors(T& value, const Replace& replace) {
 }
 
 /// Runs the function with the arguments that the vector holds, which are symbolic, and returns its result as a
-/// structure whose tensors have been moved to the vector. A reference to a closure of the caller: most calls need no
-/// trace.
+/// structure whose tensors have been moved to the vector; describes the rest of the result. A reference to a closure
+/// of the caller: most calls need no trace.
 struct FunctionBody {
   void* closure;
-  std::shared_ptr<void> (*run)(void* closure, std::vector<Tensor>& tensors);
+  std::shared_ptr<void> (*run)(void* closure, std::vector<Tensor>& tensors, CallSignature& values);
 
   template <class F>
   explicit FunctionBody(F& f)
-      : closure(&f), run([](void* g, std::vector<Tensor>& tensors) { return (*static_cast<F*>(g))(tensors); }) {}
-  std::shared_ptr<void> operator()(std::vector<Tensor>& tensors) const { return run(closure, tensors); }
+      : closure(&f), run([](void* g, std::vector<Tensor>& tensors, CallSignature& values) {
+          return (*static_cast<F*>(g))(tensors, values);
+        }) {}
+  std::shared_ptr<void> operator()(std::vector<Tensor>& tensors, CallSignature& values) const {
+    return run(closure, tensors, values);
+  }
 };
 
 CAPSTAN_EXPORT std::shared_ptr<FunctionState> make_function(const FunctionOptions& options);
 /// The tensors of the result; `structure` is what the body returned when it was traced.
 CAPSTAN_EXPORT std::vector<Tensor> call_traced(FunctionState& state, const CallSignature& signature,
                                                const FunctionBody& body, const void** structure);
+CAPSTAN_EXPORT std::shared_ptr<ConcreteState> make_concrete(const std::shared_ptr<FunctionState>& state,
+                                                            const CallSignature& signature, const FunctionBody& body);
+CAPSTAN_EXPORT std::vector<Tensor> call_concrete(const ConcreteState& state, const CallSignature& signature,
+                                                 const FunctionBody& body, const void** structure);
+CAPSTAN_EXPORT std::string concrete_signature(const ConcreteState& state);
+CAPSTAN_EXPORT std::string concrete_text(const ConcreteState& state);
+CAPSTAN_EXPORT std::string concrete_dot(const ConcreteState& state);
 CAPSTAN_EXPORT bool functions_run_eagerly();
 
+// Its address tells one list of argument types from another: they can have results of different types.
+template <class... Arguments>
+inline char argument_types = 0;
+
+template <class... Arguments>
+CallSignature describe_call(const void* types, const Arguments&... arguments) {
+  CallSignature signature;
+  signature.key.reserve(16);
+  signature.key.push_back(reinterpret_cast<std::uintptr_t>(types));
+  signature.leaves.reserve(sizeof...(Arguments));
+  (describe(signature, arguments), ...);
+  return signature;
+}
+
+// What a FunctionBody does: `copies` are the arguments, whose tensors give way to symbolic ones.
+template <class F, class... Arguments>
+std::shared_ptr<void> run_body(F& f, std::tuple<Arguments...> copies, std::vector<Tensor>& tensors,
+                               CallSignature& values) {
+  using Result = std::remove_cvref_t<std::invoke_result_t<F&, const Arguments&...>>;
+  std::size_t next = 0;
+  std::apply([&](auto&... items) { (replace_tensors(items, [&](Tensor& tensor) { tensor = tensors[next++]; }), ...); },
+             copies);
+  tensors.clear();
+  if constexpr (std::is_void_v<Result>) {
+    std::apply(f, std::as_const(copies));
+    return nullptr;
+  } else {
+    auto result = std::make_shared<Result>(std::apply(f, std::as_const(copies)));
+    values.values_only = true;
+    describe(values, std::as_const(*result));
+    replace_tensors(*result, [&](Tensor& tensor) { tensors.push_back(std::move(tensor)); });
+    return result;
+  }
+}
+
+// The result of a call: its tensors in the structure of the traced one.
+template <class Result>
+Result assemble(std::vector<Tensor> tensors, const void* structure) {
+  if constexpr (std::is_same_v<Result, Tensor>) {
+    return std::move(tensors[0]);
+  } else if constexpr (!std::is_void_v<Result>) {
+    Result result = *static_cast<const Result*>(structure);
+    std::size_t next = 0;
+    replace_tensors(result, [&](Tensor& tensor) { tensor = std::move(tensors[next++]); });
+    return result;
+  }
+}
+
+// An argument, or what stands for it: a spec is that of a tensor.
+template <class T>
+using AsArgument = std::conditional_t<std::is_same_v<T, TensorSpec>, Tensor, std::decay_t<const T>>;
+template <class T>
+AsArgument<T> as_argument(const T& argument) {
+  if constexpr (std::is_same_v<T, TensorSpec>) {
+    return Tensor();
+  } else {
+    return argument;
+  }
+}
+
 }  // namespace detail
+
+/// One trace of a function, which can be called and looked at: see Function::get_concrete(). Never traces for other
+/// arguments than those that it was made for.
+template <class F, class... Arguments>
+class ConcreteFunction {
+ public:
+  ConcreteFunction(F f, std::shared_ptr<ConcreteState> state) : f_(std::move(f)), state_(std::move(state)) {}
+
+  /// Calls it. Errors: DTypeError, ShapeError or ValueError for arguments that it was not made for; what the ops throw.
+  auto operator()(const Arguments&... arguments) {
+    using Result = std::remove_cvref_t<std::invoke_result_t<F&, const Arguments&...>>;
+    if (detail::functions_run_eagerly()) return f_(arguments...);
+    const detail::CallSignature signature = detail::describe_call(&detail::argument_types<Arguments...>, arguments...);
+    auto body = [&](std::vector<Tensor>& tensors, detail::CallSignature& values) {
+      return detail::run_body(f_, std::tuple<Arguments...>(arguments...), tensors, values);
+    };
+    const void* structure = nullptr;
+    std::vector<Tensor> tensors = detail::call_concrete(*state_, signature, detail::FunctionBody(body), &structure);
+    return detail::assemble<Result>(std::move(tensors), structure);
+  }
+
+  /// What it takes and gives: "step(float32[?, 4] images, 3) -> (float32[?])".
+  std::string signature() const { return detail::concrete_signature(*state_); }
+  /// Its ops, one per line, or for Graphviz. Open lengths are shown as those that it was traced for.
+  std::string graph_text() const { return detail::concrete_text(*state_); }
+  std::string graph_dot() const { return detail::concrete_dot(*state_); }
+
+ private:
+  F f_;
+  std::shared_ptr<ConcreteState> state_;
+};
 
 /// A function that is traced once for each kind of arguments and then run as a graph: see function().
 template <class F>
@@ -119,41 +234,32 @@ class Function {
   auto operator()(const Arguments&... arguments) {
     using Result = std::remove_cvref_t<std::invoke_result_t<F&, const Arguments&...>>;
     if (detail::functions_run_eagerly()) return f_(arguments...);
-    // Its address tells one list of argument types from another: they can have results of different types.
-    static char types;
-    detail::CallSignature signature;
-    signature.key.reserve(16);
-    signature.key.push_back(reinterpret_cast<std::uintptr_t>(&types));
-    signature.leaves.reserve(sizeof...(Arguments));
-    (detail::describe(signature, arguments), ...);
-    auto body = [&](std::vector<Tensor>& tensors) -> std::shared_ptr<void> {
-      std::tuple<std::decay_t<const Arguments>...> copies(arguments...);
-      std::size_t next = 0;
-      std::apply(
-          [&](auto&... items) {
-            (detail::replace_tensors(items, [&](Tensor& tensor) { tensor = tensors[next++]; }), ...);
-          },
-          copies);
-      tensors.clear();
-      if constexpr (std::is_void_v<Result>) {
-        std::apply(f_, copies);
-        return nullptr;
-      } else {
-        auto result = std::make_shared<Result>(std::apply(f_, copies));
-        detail::replace_tensors(*result, [&](Tensor& tensor) { tensors.push_back(std::move(tensor)); });
-        return result;
-      }
+    const detail::CallSignature signature =
+        detail::describe_call(&detail::argument_types<std::decay_t<const Arguments>...>, arguments...);
+    auto body = [&](std::vector<Tensor>& tensors, detail::CallSignature& values) {
+      return detail::run_body(f_, std::tuple<std::decay_t<const Arguments>...>(arguments...), tensors, values);
     };
     const void* structure = nullptr;
     std::vector<Tensor> tensors = detail::call_traced(*state_, signature, detail::FunctionBody(body), &structure);
-    if constexpr (std::is_same_v<Result, Tensor>) {
-      return std::move(tensors[0]);
-    } else if constexpr (!std::is_void_v<Result>) {
-      Result result = *static_cast<const Result*>(structure);
-      std::size_t next = 0;
-      detail::replace_tensors(result, [&](Tensor& tensor) { tensor = std::move(tensors[next++]); });
-      return result;
-    }
+    return detail::assemble<Result>(std::move(tensors), structure);
+  }
+
+  /// The trace for these arguments, made now unless there is one; nothing runs. A TensorSpec stands for a tensor, with
+  /// open lengths if it has some. Errors: ValueError for a spec without a rank; as for a call.
+  ///
+  ///     auto concrete = step.get_concrete(TensorSpec({-1, 4}), 3);
+  ///     concrete(x, 3);           // x is float32[anything, 4]
+  ///     concrete.signature();     // "function(float32[?, 4], 3) -> (float32[?])"
+  template <class... Arguments>
+  auto get_concrete(const Arguments&... arguments) {
+    const detail::CallSignature signature =
+        detail::describe_call(&detail::argument_types<detail::AsArgument<Arguments>...>, arguments...);
+    auto body = [&](std::vector<Tensor>& tensors, detail::CallSignature& values) {
+      return detail::run_body(f_, std::tuple<detail::AsArgument<Arguments>...>(detail::as_argument(arguments)...),
+                              tensors, values);
+    };
+    return ConcreteFunction<F, detail::AsArgument<Arguments>...>(
+        f_, detail::make_concrete(state_, signature, detail::FunctionBody(body)));
   }
 
   const std::shared_ptr<FunctionState>& state() const { return state_; }
@@ -174,6 +280,13 @@ class Function {
 /// and both; optimizers, metrics, batch normalisation and dropout work inside. C++ side effects happen once per trace;
 /// use host_value() for numbers that change. Random draws are fresh at every call.
 ///
+/// One trace serves many lengths if they are declared open in an input_signature, or with reduce_retracing. It is made
+/// for the lengths of the first call; at the first call with others the function runs once more, to make sure that
+/// nothing in its trace depends on a length, and then never again (with several open lengths, once for each that
+/// varies independently). Lengths of 0 and 1 have traces of their own, because such axes broadcast. In such a function
+/// lengths come from tensors: size(x), shape(x), reshape with -1, the *_like functions; a number that C++ computes from
+/// x.dim(0) is found and is a TraceError under an input_signature, and a trace for each shape with reduce_retracing.
+///
 /// Variables, layers and slots of optimizers can be made in the first trace only. Reading a value inside (item(),
 /// to_vector(), data(), printing it) is a TraceError, as is the use of an inner tensor outside.
 ///
@@ -189,7 +302,7 @@ Function<F> function(F f, const FunctionOptions& options = {}) {
   return Function<F>(std::move(f), options);
 }
 
-/// How many traces a function has.
+/// How many traces a function has. What is run a second time to check an input_signature makes no new one.
 CAPSTAN_EXPORT int tracing_count(const FunctionState& state);
 template <class F>
 int tracing_count(const Function<F>& f) {

@@ -460,9 +460,6 @@ class CAPSTAN_EXPORT Dropout final : public Layer {
   Tensor call(const Tensor& x, const CallOptions& options) override;
 
  private:
-  Tensor drop_in_function(const Tensor& x) const;
-  Shape lengths_of_noise(const Tensor& x) const;
-
   double rate_;
   std::optional<Shape> noise_shape_;
   std::optional<std::uint64_t> seed_;

@@ -16,14 +16,20 @@ namespace capstan {
 namespace {
 
 constexpr std::size_t kMaxNodes = 400;
+constexpr std::size_t kMaxSums = 32;
+// The sum of all elements takes them in the order in which they lie.
+constexpr std::int64_t kFlat = -1;
+// The sum over rows takes blocks of them, which have to fit into a cache.
+constexpr std::int64_t kMostColumns = 256;
 constexpr std::size_t kMaxOperands = 40;  // from outside
 
 struct Unit {
   std::vector<std::size_t> nodes;  // of the graph, in program order
   // Of groups:
   DType dtype = DType::kFloat32;
-  std::int64_t count = 0;              // elements of the range
-  std::int64_t columns = 0;            // 0: any
+  std::int64_t count = 0;    // elements of the range
+  std::int64_t columns = 0;  // 0: any; kFlat: none
+  std::size_t sums = 0;
   std::vector<Graph::Value> operands;  // from outside, each once
 };
 
@@ -31,7 +37,7 @@ struct Unit {
 struct Member {
   DType dtype;
   std::int64_t count;
-  std::int64_t columns;  // 0: any
+  std::int64_t columns;  // 0: any; kFlat: none
   bool is_sum;
 };
 
@@ -75,7 +81,8 @@ class Grouping {
     if (const std::optional<SumOfNode> sum = sum_of(graph_, node)) {
       const Graph::Value x = node.inputs[0];
       if (!takes(dtype_of(x))) return std::nullopt;
-      return Member{dtype_of(x), shape_of(x).size(), sum->columns, true};
+      if (sum->columns > kMostColumns) return std::nullopt;
+      return Member{dtype_of(x), shape_of(x).size(), sum->columns == 0 ? kFlat : sum->columns, true};
     }
     const std::optional<LoopOfOp> loop = loop_of(node);
     if (!loop || loop->op->formula == nullptr || !can_emit(code_of(*loop))) return std::nullopt;
@@ -138,7 +145,7 @@ class Grouping {
 
   bool fits(const Unit& unit, const Member& member) const {
     return unit.count == member.count && unit.dtype == member.dtype && unit.nodes.size() < kMaxNodes &&
-           unit.operands.size() < kMaxOperands &&
+           unit.operands.size() < kMaxOperands && unit.sums < kMaxSums &&
            (unit.columns == 0 || member.columns == 0 || unit.columns == member.columns);
   }
 
@@ -180,6 +187,7 @@ class Grouping {
     units_[unit].nodes.push_back(node);
     add_operands(node, unit);
     if (member.columns != 0) units_[unit].columns = member.columns;
+    if (member.is_sum) ++units_[unit].sums;
   }
 
   void add_operands(std::size_t node, std::size_t unit) {

@@ -5,6 +5,7 @@
 
 #include "src/core/thread_pool.h"
 #include "src/graph/loops.h"
+#include "src/kernels/reduce.h"
 #include "src/kernels/scratch.h"
 
 namespace capstan {
@@ -17,10 +18,9 @@ using Store = FusedLoop::Store;
 constexpr std::size_t kPartialBytes = 64;  // of a sum, see FusedCall
 constexpr std::int64_t kTile = 512;        // elements; a multiple of the partial sums
 constexpr std::int64_t kPiece = 32768;     // elements of a task, as in run_loop
-// What has partial sums of its own: elements of a line, as in src/kernels/reduce.h, or rows. The error grows with it.
+// What has a sum of its own: elements of a line, or rows.
 constexpr std::int64_t kBlock = 1024;
-constexpr std::int64_t kFewestRows = 8;
-constexpr std::int64_t kMostRows = 256;
+constexpr std::int64_t kBlockRows = 256;
 
 std::int32_t index(std::size_t i) { return static_cast<std::int32_t>(i); }
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
@@ -43,33 +43,20 @@ void join(T* p, std::int64_t count, std::int64_t width) {
   for (std::int64_t k = 0; k < width; ++k) p[k] += right[k];
 }
 
-// The sum of the partial sums of a block, and of those of all blocks, in the order of src/kernels/reduce.h.
+// The sum of partial sums, by halves.
 template <class T>
-T sum_of_blocks(T* partial, std::int64_t blocks) {
-  constexpr std::int64_t kPartials = kPartialBytes / sizeof(T);
-  for (std::int64_t b = 0; b < blocks; ++b) {
-    T* sums = partial + b * kPartials;
-    for (std::int64_t half = kPartials / 2; half > 0; half /= 2) {
-      for (std::int64_t k = 0; k < half; ++k) sums[k] += sums[k + half];
-    }
-    partial[b] = sums[0];
+T fold(T* partial) {
+  for (std::size_t half = kPartialBytes / sizeof(T) / 2; half > 0; half /= 2) {
+    for (std::size_t k = 0; k < half; ++k) partial[k] += partial[k + half];
   }
-  join(partial, blocks, 1);
   return partial[0];
 }
 
-template <class T>
-void finish(Store store, void* partial, std::int64_t pieces, std::int64_t columns, std::int64_t divisor, void* out) {
-  T* sums = static_cast<T*>(partial);
-  T* result = static_cast<T*>(out);
-  const auto by = static_cast<T>(divisor);
-  if (store == Store::kSum) {
-    const T sum = sum_of_blocks(sums, pieces);
-    *result = divisor == 1 ? sum : sum / by;
-  } else {
-    join(sums, pieces, columns);
-    for (std::int64_t i = 0; i < columns; ++i) result[i] = divisor == 1 ? sums[i] : sums[i] / by;
-  }
+ReduceShape columns_of(std::int64_t rows, std::int64_t columns) {
+  ReduceShape shape;
+  shape.add(rows, true);
+  shape.add(columns, false);
+  return shape;
 }
 
 }  // namespace
@@ -121,103 +108,144 @@ FusedGroup::FusedGroup(const Graph& graph, std::span<const Graph::Node> nodes, c
     if (leaves[at(out)]) {
       loop_.outputs.push_back({value_of[at(out)], Store::kFull});
       outputs_.push_back(out);
-      divisors_.push_back(1);
     }
   }
-  for (const Graph::Node* node : sums) {
-    const SumOfNode sum = *sum_of(graph, *node);
-    loop_.outputs.push_back({value_of[at(node->inputs[0])], sum.store});
-    outputs_.push_back(node->outputs[0]);
-    divisors_.push_back(sum.divisor);
-    sums_ = true;
-  }
-  const bool flat = std::none_of(loop_.inputs.begin(), loop_.inputs.end(),
-                                 [](const FusedLoop::Input& input) {
-                                   return input.access == Access::kRow || input.access == Access::kColumn;
-                                 }) &&
-                    std::none_of(loop_.outputs.begin(), loop_.outputs.end(),
-                                 [](const FusedLoop::Output& output) { return output.store == Store::kColumnSums; });
-  if (flat) columns_ = count;
+  full_outputs_ = loop_.outputs.size();
+  for (const Graph::Node* node : sums) add_sum(*sum_of(graph, *node), value_of[at(node->inputs[0])], node->outputs[0]);
+  if (columns_ == 0) columns_ = count;
+  flat_ = std::none_of(loop_.inputs.begin(), loop_.inputs.end(), [](const FusedLoop::Input& input) {
+    return input.access == Access::kRow || input.access == Access::kColumn;
+  });
   rows_ = count / columns_;
   kernel_ = emit_fused_loop(loop_);
   if (kernel_ == nullptr) plan_tiles(nodes);
 }
 
+// What has columns is summed from memory: from where the loop leaves it, or from a tile of its own.
+void FusedGroup::add_sum(const SumOfNode& node, std::int32_t value, Graph::Value out) {
+  Sum sum{node.columns, node.divisor, outputs_.size(), loop_.outputs.size()};
+  const auto same = [&](const FusedLoop::Output& output) {
+    return output.value == value && output.store == Store::kFull;
+  };
+  const auto end = loop_.outputs.begin() + static_cast<std::ptrdiff_t>(full_outputs_);
+  const auto found = std::find_if(loop_.outputs.begin(), end, same);
+  if (node.columns != 0 && found != end) {
+    sum.from = static_cast<std::size_t>(found - loop_.outputs.begin());
+  } else {
+    loop_.outputs.push_back({value, node.columns == 0 ? Store::kSum : Store::kFull});
+  }
+  sums_.push_back(sum);
+  outputs_.push_back(out);
+}
+
 bool FusedGroup::may_overwrite(std::size_t input, std::size_t output) const {
+  if (output >= full_outputs_) return false;
   const FusedLoop::Input& in = loop_.inputs[input];
   const FusedLoop::Output& out = loop_.outputs[output];
   const auto node = static_cast<std::size_t>(out.value) - loop_.inputs.size();
-  return in.access == Access::kFull && out.store == Store::kFull && in.boolean == loop_.nodes[node].boolean;
+  return in.access == Access::kFull && in.boolean == loop_.nodes[node].boolean;
 }
 
 void FusedGroup::run(const void* const* inputs, void* const* outputs) const {
   const bool by_rows = rows_ > 1;
   const std::int64_t whole = by_rows ? rows_ : columns_;
-  if (!sums_) {
-    const std::int64_t length = by_rows ? std::max<std::int64_t>(1, kPiece / columns_) : kPiece;
-    if (whole <= 2 * length) return run_piece({inputs, outputs, rows_, columns_});
-    parallel_for((whole + length - 1) / length, [&](std::int64_t task) {
-      const std::int64_t begin = task * length;
-      run_part(inputs, outputs, {}, begin, std::min(length, whole - begin));
-    });
-    return;
-  }
+  if (!sums_.empty()) return run_with_sums(inputs, outputs);
+  const std::int64_t length = by_rows ? std::max<std::int64_t>(1, kPiece / columns_) : kPiece;
+  if (whole <= 2 * length) return run_piece(inputs, outputs, rows_, columns_);
+  parallel_for((whole + length - 1) / length, [&](std::int64_t task) {
+    const std::int64_t begin = task * length;
+    run_part(inputs, outputs, nullptr, begin, std::min(length, whole - begin));
+  });
+}
 
-  // A block for each partial result; several blocks to a task.
-  const std::int64_t block = by_rows ? std::clamp(kPiece / columns_, kFewestRows, kMostRows) : kBlock;
-  const std::int64_t blocks = (whole + block - 1) / block;
-  std::size_t bytes = 0;
-  for (std::size_t o = 0; o < loop_.outputs.size(); ++o) bytes += at(blocks) * partial_bytes(o);
-  const Scratch scratch(ScratchSlot::kCall, bytes);
-  auto* const memory = scratch.as<std::byte>();
-  std::memset(memory, 0, bytes);
-  const std::int64_t elements = by_rows ? block * columns_ : block;
-  const std::int64_t together = std::max<std::int64_t>(1, kPiece / elements);
-  const auto body = [&](std::int64_t task) {
-    Partials partials{memory, blocks, 0};
-    for (std::int64_t b = task * together; b < std::min(blocks, (task + 1) * together); ++b) {
-      partials.block = b;
-      run_part(inputs, outputs, partials, b * block, std::min(block, whole - b * block));
+// In the order of src/kernels/reduce.h: blocks are joined by halving to the sum of a piece, and pieces are summed in
+// the same way.
+void FusedGroup::run_with_sums(const void* const* inputs, void* const* outputs) const {
+  const bool by_rows = rows_ > 1;
+  const std::int64_t whole = by_rows ? rows_ : columns_;
+  const std::int64_t block = by_rows ? kBlockRows : kBlock;
+  const std::int64_t wanted = by_rows ? std::max<std::int64_t>(1, kPiece / columns_) : kPiece;
+  const std::int64_t piece = (wanted + block - 1) / block * block;
+  const std::int64_t pieces = (whole + piece - 1) / piece;
+  const std::int64_t width = by_rows ? columns_ : 1;
+  const std::size_t row_bytes = at(width) * size();
+
+  // The sums of the pieces, of one sum after the other.
+  const Scratch of_pieces(ScratchSlot::kCall, sums_.size() * at(pieces) * row_bytes);
+  parallel_for(pieces, [&](std::int64_t task) {
+    const std::int64_t end = std::min(whole, (task + 1) * piece);
+    const std::int64_t blocks = (end - task * piece + block - 1) / block;
+    // For each sum, those of the blocks, and what one block leaves for it.
+    const std::size_t left_bytes = by_rows ? at(kBlockRows) * row_bytes : kPartialBytes;
+    const std::size_t bytes = at(blocks) * row_bytes;
+    const Scratch scratch(ScratchSlot::kTask, sums_.size() * (bytes + left_bytes));
+    std::byte* const left = scratch.as<std::byte>();
+    std::byte* const of_blocks = left + sums_.size() * left_bytes;
+    for (std::int64_t b = 0; b < blocks; ++b) {
+      const std::int64_t begin = task * piece + b * block;
+      const std::int64_t n = std::min(block, end - begin);
+      void* targets[kMaxSums];
+      for (std::size_t k = 0; k < sums_.size(); ++k) targets[k] = left + k * left_bytes;
+      run_part(inputs, outputs, targets, begin, n);
+      for (std::size_t k = 0; k < sums_.size(); ++k) {
+        std::byte* const to = of_blocks + k * bytes + at(b) * row_bytes;
+        if (!by_rows && loop_.dtype == DType::kFloat32) {
+          *reinterpret_cast<float*>(to) = fold(static_cast<float*>(targets[k]));
+        } else if (!by_rows) {
+          *reinterpret_cast<double*>(to) = fold(static_cast<double*>(targets[k]));
+        } else {
+          const bool leaves = sums_[k].from < full_outputs_;
+          const void* rows =
+              leaves ? static_cast<std::byte*>(outputs[sums_[k].from]) + at(begin * columns_) * size() : targets[k];
+          reduce(Reduction::kSum, loop_.dtype, columns_of(n, columns_), rows, to);
+        }
+      }
     }
-  };
-  if (blocks <= together) {
-    body(0);
-  } else {
-    parallel_for((blocks + together - 1) / together, body);
-  }
-  std::byte* next = memory;
-  for (std::size_t o = 0; o < loop_.outputs.size(); ++o) {
-    const Store store = loop_.outputs[o].store;
-    if (store == Store::kFull) continue;
-    const auto done = loop_.dtype == DType::kFloat32 ? finish<float> : finish<double>;
-    done(store, next, blocks, columns_, divisors_[o], outputs[o]);
-    next += at(blocks) * partial_bytes(o);
+    for (std::size_t k = 0; k < sums_.size(); ++k) {
+      std::byte* const sum = of_blocks + k * bytes;
+      if (loop_.dtype == DType::kFloat32) {
+        join(reinterpret_cast<float*>(sum), blocks, width);
+      } else {
+        join(reinterpret_cast<double*>(sum), blocks, width);
+      }
+      std::memcpy(of_pieces.as<std::byte>() + (k * at(pieces) + at(task)) * row_bytes, sum, row_bytes);
+    }
+  });
+  for (std::size_t k = 0; k < sums_.size(); ++k) {
+    void* const out = outputs[sums_[k].output];
+    const std::byte* const from = of_pieces.as<std::byte>() + k * at(pieces) * row_bytes;
+    reduce(Reduction::kSum, loop_.dtype, columns_of(pieces, width), from, out);
+    if (sums_[k].divisor == 1) continue;
+    for (std::int64_t i = 0; i < width; ++i) {
+      if (loop_.dtype == DType::kFloat32) {
+        static_cast<float*>(out)[i] /= static_cast<float>(sums_[k].divisor);
+      } else {
+        static_cast<double*>(out)[i] /= static_cast<double>(sums_[k].divisor);
+      }
+    }
   }
 }
 
-// Rows, or if there is one only columns, from `begin` on.
-void FusedGroup::run_part(const void* const* inputs, void* const* outputs, const Partials& partials, std::int64_t begin,
+// Rows, or if there is one only columns, from `begin` on. What is summed goes to `sums`.
+void FusedGroup::run_part(const void* const* inputs, void* const* outputs, void* const* sums, std::int64_t begin,
                           std::int64_t n) const {
   const bool by_rows = rows_ > 1;
   const std::int64_t first = by_rows ? begin * columns_ : begin;
   const void* in[kMaxInputs];
   void* out[kMaxOutputs];
-  std::byte* sums = partials.memory;
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
     const Access access = loop_.inputs[i].access;
     const bool moves = access == (by_rows ? Access::kColumn : Access::kRow);
     const std::int64_t distance = access == Access::kFull ? first : moves ? begin : 0;
     in[i] = static_cast<const std::byte*>(inputs[i]) + at(distance) * (loop_.inputs[i].boolean ? 1 : size());
   }
-  for (std::size_t o = 0; o < loop_.outputs.size(); ++o) {
-    if (loop_.outputs[o].store == Store::kFull) {
-      out[o] = static_cast<std::byte*>(outputs[o]) + at(first) * element_bytes(o);
-    } else {
-      out[o] = sums + at(partials.block) * partial_bytes(o);
-      sums += at(partials.blocks) * partial_bytes(o);
-    }
+  for (std::size_t o = 0; o < full_outputs_; ++o) {
+    out[o] = static_cast<std::byte*>(outputs[o]) + at(first) * element_bytes(o);
   }
-  run_piece({in, out, by_rows ? n : 1, by_rows ? columns_ : n});
+  for (std::size_t k = 0; k < sums_.size(); ++k) {
+    if (sums_[k].from >= full_outputs_) out[sums_[k].from] = sums[k];
+  }
+  run_piece(in, out, by_rows ? n : 1, by_rows ? columns_ : n);
 }
 
 std::size_t FusedGroup::element_bytes(std::size_t output) const {
@@ -225,12 +253,10 @@ std::size_t FusedGroup::element_bytes(std::size_t output) const {
   return loop_.nodes[node].boolean ? 1 : size();
 }
 
-std::size_t FusedGroup::partial_bytes(std::size_t output) const {
-  const Store store = loop_.outputs[output].store;
-  return store == Store::kFull ? 0 : store == Store::kSum ? kPartialBytes : at(columns_) * size();
-}
-
-void FusedGroup::run_piece(const FusedCall& call) const {
+void FusedGroup::run_piece(const void* const* inputs, void* const* outputs, std::int64_t rows,
+                           std::int64_t columns) const {
+  // If nothing repeats along rows they are one.
+  const FusedCall call{inputs, outputs, flat_ ? 1 : rows, flat_ ? rows * columns : columns};
   if (kernel_ != nullptr) {
     kernel_(call);
   } else {
@@ -345,24 +371,19 @@ void FusedGroup::run_tile(const FusedCall& call, const Tile& tile, const Slot& s
       const std::size_t bytes = element_bytes(o);
       std::memcpy(static_cast<std::byte*>(call.outputs[o]) + at(first) * bytes, from, at(n) * bytes);
     } else if (loop_.dtype == DType::kFloat32) {
-      add_sums<float>(output.store, tile, from, call.outputs[o]);
+      add_sums<float>(tile, from, call.outputs[o]);
     } else {
-      add_sums<double>(output.store, tile, from, call.outputs[o]);
+      add_sums<double>(tile, from, call.outputs[o]);
     }
   }
 }
 
 template <class T>
-void FusedGroup::add_sums(Store store, const Tile& tile, const void* from, void* to) {
+void FusedGroup::add_sums(const Tile& tile, const void* from, void* to) {
   constexpr std::int64_t kPartials = kPartialBytes / sizeof(T);
   const T* values = static_cast<const T*>(from);
   T* sums = static_cast<T*>(to);
-  for (std::int64_t r = 0; r < tile.rows; ++r) {
-    for (std::int64_t c = 0; c < tile.columns; ++c) {
-      const std::int64_t column = tile.column + c;
-      sums[store == Store::kSum ? column % kPartials : column] += *values++;
-    }
-  }
+  for (std::int64_t c = 0; c < tile.columns; ++c) sums[(tile.column + c) % kPartials] += values[c];
 }
 
 }  // namespace capstan

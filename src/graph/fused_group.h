@@ -10,6 +10,7 @@
 
 #include "src/emit/fused_loop.h"
 #include "src/graph/graph.h"
+#include "src/graph/loops.h"
 
 namespace capstan {
 
@@ -29,6 +30,7 @@ class FusedGroup {
  private:
   static constexpr std::size_t kMaxInputs = 64;
   static constexpr std::size_t kMaxOutputs = 400;
+  static constexpr std::size_t kMaxSums = 64;
 
   struct TileStep {
     Loop loop;
@@ -39,35 +41,37 @@ class FusedGroup {
     std::int64_t row, rows, column, columns, stride;
   };
 
-  // Where the blocks of the range put what they sum: for each summed output, a piece for every block.
-  struct Partials {
-    std::byte* memory = nullptr;
-    std::int64_t blocks = 0;
-    std::int64_t block = 0;  // which one
+  struct Sum {
+    std::int64_t columns;  // 0: of all elements
+    std::int64_t divisor;
+    std::size_t output;  // position in outputs_
+    std::size_t from;    // the output of loop_ that is summed
   };
 
-  void run_part(const void* const* inputs, void* const* outputs, const Partials& partials, std::int64_t begin,
+  void add_sum(const SumOfNode& node, std::int32_t value, Graph::Value out);
+  void run_with_sums(const void* const* inputs, void* const* outputs) const;
+  void run_part(const void* const* inputs, void* const* outputs, void* const* sums, std::int64_t begin,
                 std::int64_t n) const;
-  void run_piece(const FusedCall& call) const;
+  void run_piece(const void* const* inputs, void* const* outputs, std::int64_t rows, std::int64_t columns) const;
   void plan_tiles(std::span<const Graph::Node> nodes);
   void run_tiles(const FusedCall& call) const;
   template <class Slot>
   void run_tile(const FusedCall& call, const Tile& tile, const Slot& slot) const;
   template <class T>
-  static void add_sums(FusedLoop::Store store, const Tile& tile, const void* from, void* to);
+  static void add_sums(const Tile& tile, const void* from, void* to);
 
   std::size_t size() const { return size_of(loop_.dtype); }
   std::size_t element_bytes(std::size_t output) const;
-  std::size_t partial_bytes(std::size_t output) const;
 
   FusedLoop loop_;
   FusedKernel kernel_ = nullptr;
   std::vector<Graph::Value> inputs_;
   std::vector<Graph::Value> outputs_;
-  std::vector<std::int64_t> divisors_;  // by output: of means
+  std::size_t full_outputs_ = 0;  // the first of loop_.outputs and of outputs_: elements
+  std::vector<Sum> sums_;         // the others
   std::int64_t rows_ = 1;
-  std::int64_t columns_ = 1;
-  bool sums_ = false;
+  std::int64_t columns_ = 0;
+  bool flat_ = false;  // nothing repeats along rows
   // For tiles: the loop of each node, and where its result lies, in tiles.
   std::vector<TileStep> steps_;
   std::vector<std::int32_t> slot_;  // by value of loop_

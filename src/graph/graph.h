@@ -88,9 +88,6 @@ void remove_dead(Graph& graph);
 // Equal pure ops of equal inputs, and equal constants of one element, become one.
 void merge_duplicates(Graph& graph);
 
-// Where only the shape of a value is read, a constant without elements takes its place, so nothing waits for it.
-void detach_shapes(Graph& graph);
-
 // Gives the nodes of each fused loop a number and puts them side by side.
 void form_groups(Graph& graph);
 

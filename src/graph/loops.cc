@@ -49,7 +49,6 @@ std::optional<Placement> placement_of(const Shape& in, const Shape& out) {
 }
 
 std::optional<SumOfNode> sum_of(const Graph& graph, const Graph::Node& node) {
-  using Store = FusedLoop::Store;
   if (node.inputs.empty()) return std::nullopt;
   const Graph::ValueInfo& x = graph.values[static_cast<std::size_t>(node.inputs[0])];
   ReduceShape shape;
@@ -60,8 +59,8 @@ std::optional<SumOfNode> sum_of(const Graph& graph, const Graph::Node& node) {
   }
   const std::int64_t divisor = mean ? shape.reduced_count() : 1;
   if (shape.reduced_count() < 1 || shape.kept_count() < 1) return std::nullopt;
-  if (shape.kept_count() == 1) return SumOfNode{Store::kSum, 0, divisor};
-  if (shape.axes == 2 && shape.reduced[0]) return SumOfNode{Store::kColumnSums, shape.length[1], divisor};
+  if (shape.kept_count() == 1) return SumOfNode{0, divisor};
+  if (shape.axes == 2 && shape.reduced[0]) return SumOfNode{shape.length[1], divisor};
   return std::nullopt;
 }
 

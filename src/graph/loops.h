@@ -26,7 +26,6 @@ std::optional<Placement> placement_of(const Shape& in, const Shape& out);
 
 // A sum that a node computes of its first input, over all elements or over rows.
 struct SumOfNode {
-  FusedLoop::Store store;
   std::int64_t columns;  // 0 for all elements
   std::int64_t divisor;  // of a mean; else 1
 };

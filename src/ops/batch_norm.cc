@@ -18,6 +18,7 @@
 #include "src/core/op_test.h"
 #include "src/kernels/normalize.h"
 #include "src/ops/axes.h"
+#include "src/ops/count_along.h"
 #include "src/ops/families.h"
 #include "src/ops/floating.h"
 #include "src/ops/named_errors.h"
@@ -105,12 +106,12 @@ void vjp_batch_norm(const VjpCall& call, std::span<Tensor> cotangents) {
     for (int i = 1; i < 3; ++i) cotangents[static_cast<std::size_t>(i)] = zeros_like(call.input(i));
   }
   // Through the moments, if they were used themselves.
-  const auto rows = static_cast<double>(rows_of(x.shape()));
+  const Axes rows = leading_axes(x.rank());
   const auto add = [&](Tensor part) {
     cotangents[0] = cotangents[0].has_value() ? cotangents[0] + part : broadcast_like(part, x);
   };
-  if (call.has_cotangent(1)) add(call.cotangent(1) / rows);
-  if (call.has_cotangent(2)) add(call.cotangent(2) * (2 / rows) * (x - mean));
+  if (call.has_cotangent(1)) add(divide_by_count(call.cotangent(1), x, rows));
+  if (call.has_cotangent(2)) add(divide_by_count(call.cotangent(2) * 2, x, rows) * (x - mean));
 }
 
 // --- The gradient op: x, scale, mean, variance, g ---
@@ -390,9 +391,9 @@ BatchNormResult fused_batch_norm_training(Operand x, Operand scale, Operand offs
                 arguments({{"x", value}}));
   BatchNormResult result =
       with_errors_of("fused_batch_norm_training", [&] { return batch_norm_training(value, scale, offset, epsilon); });
-  const auto rows = static_cast<double>(rows_of(value.shape()));
+  const Tensor variance = without_bias(result.variance, value, leading_axes(value.rank()));
   // The moments are for moving averages and have no gradient.
-  return {result.y, stop_gradient(result.mean), stop_gradient(result.variance * (rows / std::max(rows - 1, 1.0)))};
+  return {result.y, stop_gradient(result.mean), stop_gradient(variance)};
 }
 
 Tensor fused_batch_norm_inference(Operand x, Operand scale, Operand offset, Operand mean, Operand variance,

@@ -155,9 +155,10 @@ Tensor keyed_dropout(Operand x, double rate, std::uint64_t seed) {
 Tensor dropout(Operand x, double rate, std::uint64_t seed) { return keyed_dropout(x, rate, seed); }
 Tensor dropout(Operand x, double rate) {
   if (!inside_function()) return keyed_dropout(x, rate, next_seed());
-  // A key would be that of the trace for ever; a draw is an op and fresh at every call.
+  // A key would be that of the trace for ever; a mask is an op and fresh at every call.
+  check_rate("dropout", rate);
   const Tensor value = to_tensor(x);
-  return dropout_with_mask(value, greater_equal(random::uniform(value.shape(), 0, 1), rate), rate);
+  return value * host_dropout_mask(value, nullptr, {.rate = rate});
 }
 
 Tensor dropout_with_mask(Operand x, Operand mask, double rate) {

@@ -253,8 +253,12 @@ void vjp_matmul(const VjpCall& call, std::span<Tensor> cotangents) {
   if (!call.needs(1)) return;
   if (b.rank() == 2 && a.rank() > 2 && !turn_a) {
     // One B for all matrices of A: the sum over the batch is part of the product.
-    const Tensor rows = reshape(a, {a.size() / std::max<std::int64_t>(1, a.dim(-1)), a.dim(-1)});
-    const Tensor g_rows = reshape(g, {g.size() / std::max<std::int64_t>(1, g.dim(-1)), g.dim(-1)});
+    const auto as_rows = [](const Tensor& x) {
+      // The rows have no number here, as it may be open; where there are no columns, any number fits.
+      return reshape(x, {x.dim(-1) == 0 ? 0 : -1, x.dim(-1)});
+    };
+    const Tensor rows = as_rows(a);
+    const Tensor g_rows = as_rows(g);
     cotangents[1] = turn_b ? matmul(g_rows, rows, {.transpose_a = true}) : matmul(rows, g_rows, {.transpose_a = true});
     return;
   }

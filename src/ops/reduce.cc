@@ -15,6 +15,7 @@
 #include "src/core/check.h"
 #include "src/core/op_test.h"
 #include "src/ops/complex.h"
+#include "src/ops/count_along.h"
 #include "src/ops/families.h"
 #include "src/ops/reduce.h"
 #include "src/ops/reduce_reference.h"
@@ -61,11 +62,6 @@ void run_reduction(const Call& call, std::span<Tensor> outputs) {
   const Shape shape = x.shape();
   const AxisSet axes = normalize_axes(call.op.name, attributes.axis, shape.rank());
   reduce(kReduction, x.dtype(), reduce_shape(shape, axes), x.raw_data(), mutable_raw_data(outputs[0]));
-}
-
-std::int64_t reduced_count(const Tensor& x, const ReduceAttributes& attributes) {
-  const Shape shape = x.shape();
-  return reduce_shape(shape, normalize_axes("reduce", attributes.axis, shape.rank())).reduced_count();
 }
 
 // --- Samples and references ---
@@ -158,8 +154,8 @@ void vjp_sum(const VjpCall& call, std::span<Tensor> cotangents) {
 
 void vjp_mean(const VjpCall& call, std::span<Tensor> cotangents) {
   const auto& attributes = call.attributes<ReduceAttributes>();
-  const auto count = static_cast<double>(reduced_count(call.input(0), attributes));
-  cotangents[0] = broadcast_like(restore_axes(call.cotangent() / count, call.input(0), attributes), call.input(0));
+  const Tensor share = divide_by_count(call.cotangent(), call.input(0), attributes.axis);
+  cotangents[0] = broadcast_like(restore_axes(share, call.input(0), attributes), call.input(0));
 }
 
 // The product of all others: that of those before times that of those after. No division, so zeros

@@ -28,7 +28,7 @@ class OperandCall final : public VjpCall {
   OperandCall(const DerivedAttributes& attributes, const std::vector<Tensor>& operands) : attributes_(attributes) {
     std::size_t next = 0;
     for (int position = 0; position < kPositions; ++position) {
-      at_[position] = reads(attributes, position) ? operands[next++] : shape_only(operands[0]);
+      at_[position] = reads(attributes, position) ? operands[next++] : stand_in(operands[0]);
     }
   }
   const Tensor& input(int i) const override { return at_[i + 1]; }

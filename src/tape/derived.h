@@ -4,9 +4,13 @@
 // pass does outside of a trace, with the same bits.
 #pragma once
 
+#include "src/core/apply.h"
 #include "src/core/op_def.h"
 
 namespace capstan {
+
+// What stands for a tensor of which only shape and dtype are read: a symbolic one stands for itself.
+inline Tensor stand_in(const Tensor& like) { return is_symbolic(like.block()) ? like : shape_only(like); }
 
 // Whether there is such an op for this one: its attributes must have room in those of the derivative.
 bool can_be_derived(const OpDef& op);

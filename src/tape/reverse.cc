@@ -345,7 +345,7 @@ class ReversePass::RuleCall final : public VjpCall {
       return hold(position, record_.extra->outputs[static_cast<std::size_t>(i)]);
     }
     if (record_.saved_output != nullptr) return hold(position, record_.saved_output);
-    if (!held(position).has_value()) held(position) = shape_only(cotangents_[0]);
+    if (!held(position).has_value()) held(position) = stand_in(cotangents_[0]);
     return held(position);
   }
   const Tensor& cotangent(int i) const override {
@@ -520,6 +520,11 @@ void check_output_gradients(std::span<const Source> targets, std::span<const Ten
 
 // A tensor of one number in the shape and dtype of `like`.
 Tensor filled_like(const TensorRef& like, double number) {
+  if (is_symbolic(like.block()) && like.rank() > 0) {
+    // Its lengths may be open, so they must not become part of a constant.
+    const Tensor symbol = share(like.block());
+    return number == 0 ? zeros_like(symbol) : ones_like(symbol);
+  }
   const Block* shape = like.block();
   Tensor tensor = Tensor::adopt(new_tensor_block(shape->dtype, shape->rank, shape->dims, shape->count));
   if (shape->dtype == DType::kFloat32) {

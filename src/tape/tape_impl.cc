@@ -306,10 +306,11 @@ Reads reads_of(const OpDef& op, std::uint32_t needed) {
   return {bits >> 1 & 7u, (bits & kReadsOutput) != 0 ? 1u : 0u};
 }
 
-// The block to keep for an input: itself where its elements are read or a leaf is held anyway, else a stand-in.
+// The block to keep for an input: itself where its elements are read or a leaf is held anyway, else a stand-in. A
+// symbolic tensor is its own stand-in: its lengths may be open.
 Block* keep(Block* block, Slot slot, bool elements) {
   if (is_leaf(slot)) return block;  // not counted: the table holds it
-  if (elements || (block->flags.load(std::memory_order_relaxed) & Block::kShapeOnly) != 0) {
+  if (elements || (block->flags.load(std::memory_order_relaxed) & (Block::kShapeOnly | Block::kSymbolic)) != 0) {
     detail::retain(block);
     return block;
   }

@@ -47,6 +47,8 @@ Tensor Dense::call(const Tensor& x, const CallOptions&) {
     // One product of [everything, in] is faster than a batch of small ones.
     Shape shape = x.shape();
     shape.set(-1, units_);
+    // Left open, for functions that serve batches of several lengths.
+    if (shape.size() > 0) shape.set(0, -1);
     y = reshape(matmul(reshape(x, {-1, x.dim(-1)}), kernel), shape);
   }
   if (options_->use_bias) y = bias_add(std::move(y), own_value(1));

@@ -2,7 +2,7 @@
 //
 // A layer gives another mask every time, and the same sequence of masks in every run. With a seed of its own the mask
 // is that of Keras's layer on TensorFlow, a stateless draw from the seed and the number of the call; without one the
-// key of the draw is moved on once per call.
+// key of the draw is moved on once per call. In a function the keys come from the same place, at every call.
 #include "capstan/layers.h"
 #include "capstan/ops/array.h"
 #include "capstan/ops/host.h"
@@ -23,35 +23,22 @@ Dropout::Dropout(double rate, const DropoutOptions& options)
   keep_class(std::make_shared<Dropout>(*this));
 }
 
-Shape Dropout::lengths_of_noise(const Tensor& x) const {
-  Shape shape = noise_shape_.value_or(x.shape());
-  CAPSTAN_CHECK(shape.rank() == x.rank(), ShapeError, name(), ": noise_shape ", shape,
-                " does not have the rank of the input", arguments({{"x", x}}));
-  for (int i = 0; i < shape.rank(); ++i) {
-    if (shape[i] < 0) shape.set(i, x.dim(i));
-  }
-  return shape;
-}
-
-// Draws are ops there, from the stream of the process: a counter of C++ would stand still.
-Tensor Dropout::drop_in_function(const Tensor& x) const {
-  if (!noise_shape_) return dropout(x, rate_);
-  return x * dropout(ones(lengths_of_noise(x), x.dtype()), rate_);
-}
-
 Tensor Dropout::call(const Tensor& x, const CallOptions& options) {
   if (!options.training || rate_ == 0) return x;
   if (rate_ == 1) return zeros_like(x);
-  if (inside_function()) return drop_in_function(x);
+  CAPSTAN_CHECK(!noise_shape_ || noise_shape_->rank() == x.rank(), ShapeError, name(), ": noise_shape ", *noise_shape_,
+                " does not have the rank of the input", arguments({{"x", x}}));
   // The golden ratio's bits visit every 64-bit key once.
-  const std::uint64_t key = seed_ ? (*key_)++ : * key_ += 0x9e3779b97f4a7c15u;
-  if (!seed_ && !noise_shape_) return dropout(x, rate_, key);
-  const Shape shape = lengths_of_noise(x);
-  const Tensor draw =
-      seed_ ? random::stateless_uniform(shape, {static_cast<std::int64_t>(*seed_), static_cast<std::int64_t>(key)}, 0,
-                                        1, x.dtype())
-            : random::uniform(shape, 0, 1, float32, key);
-  return x * (cast(greater_equal(draw, rate_), x.dtype()) * (1 / (1 - rate_)));
+  const auto next_key = [key = key_, counts = seed_.has_value()] {
+    return counts ? (*key)++ : *key += 0x9e3779b97f4a7c15u;
+  };
+  if (!seed_ && !noise_shape_ && !inside_function()) return dropout(x, rate_, next_key());
+  const auto seeds = [next_key, seed = seed_]() -> std::array<std::int64_t, 2> {
+    const auto key = static_cast<std::int64_t>(next_key());
+    if (!seed) return {key, 0};
+    return {static_cast<std::int64_t>(*seed), key};
+  };
+  return x * host_dropout_mask(x, seeds, {.rate = rate_, .noise_shape = noise_shape_, .stateless = seed_.has_value()});
 }
 
 }  // namespace capstan::layers

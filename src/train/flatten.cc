@@ -13,10 +13,11 @@ Flatten::Flatten(const FlattenOptions& options)
 
 Tensor Flatten::call(const Tensor& x, const CallOptions&) {
   CAPSTAN_CHECK(x.rank() >= 1, ShapeError, name(), ": the input must have a batch axis, not be a scalar");
-  if (x.rank() == 1) return reshape(x, {x.dim(0), 1});
+  if (x.rank() == 1) return expand_dims(x, 1);
   std::int64_t features = 1;
   for (int i = 1; i < x.rank(); ++i) features *= x.dim(i);
-  const Shape shape{x.dim(0), features};
+  // The length of the batch is left open, for functions that serve several.
+  const Shape shape{features == 0 ? x.dim(0) : -1, features};
   if (!channels_first_ || x.rank() == 2) return reshape(x, shape);
   std::vector<int> order{0};
   for (int i = 2; i < x.rank(); ++i) order.push_back(i);

@@ -87,7 +87,7 @@ Tensor Loss::masked(const Tensor& given_values, const Tensor& mask, const Tensor
   if (weight.rank() > values.rank()) weight = squeeze(weight, -1);
   values = where(cast(weight, bool_), values, zeros_like(values));
   if (reduction_ == Reduction::kSumOverBatchSize || reduction_ == Reduction::kMeanWithSampleWeight) {
-    weight = weight * divide_no_nan(constant(static_cast<double>(weight.size()), values.dtype()), reduce_sum(weight));
+    weight = weight * divide_no_nan(cast(size(weight), values.dtype()), reduce_sum(weight));
   }
   if (sample_weight.has_value()) {
     Tensor given = detail::floating_labels(sample_weight, values);

@@ -6,6 +6,7 @@
 
 #include "capstan/losses.h"
 #include "capstan/ops/array.h"
+#include "capstan/ops/host.h"
 #include "capstan/ops/math.h"
 #include "capstan/ops/reduce.h"
 #include "src/core/check.h"
@@ -97,16 +98,19 @@ void Metric::accumulate(const Tensor& given_values, const Tensor& sample_weight)
   Tensor values = cast(given_values, float32);
   if (!sample_weight.has_value()) {
     values = mean_from(values, 1);
-    const std::int64_t count = values.rank() == 0 ? 1 : values.dim(0);
     state_->total.assign_add(values.rank() == 0 ? values : reduce_sum(values));
-    state_->count.assign_add(static_cast<double>(count));
+    if (inside_function()) {
+      state_->count.assign_add(cast(size(values), float32));
+    } else {
+      state_->count.assign_add(static_cast<double>(values.size()));
+    }
     return;
   }
   Tensor weight = cast(sample_weight, float32);
   detail::fit_ranks(values, weight);
   const int weight_rank = weight.rank();
   values = mean_from(values, weight_rank);
-  weight = broadcast_to(weight, values.shape());
+  weight = broadcast_like(weight, values);
   values = mean_from(values * weight, 1);
   state_->total.assign_add(reduce_sum(values));
   state_->count.assign_add(reduce_sum(mean_from(weight, 1)));

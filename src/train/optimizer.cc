@@ -144,28 +144,6 @@ void OptimizerState::unscale() {
   for (Part& part : parts_) part.gradient = part.gradient.to_dense() / *settings.loss_scale_factor;
 }
 
-// The update as part of a traced function: the rate and the number of the step are asked for at every call.
-void OptimizerState::trace_update() {
-  CAPSTAN_CHECK(settings.gradient_accumulation_steps == 0 && !settings.use_ema, TraceError, name,
-                ": gradient_accumulation_steps and use_ema do not work in a traced function",
-                help("apply the gradients outside of it"));
-  const auto state = shared_from_this();
-  unscale();
-  clip();
-  for (const DType dtype : {float32, float64}) {
-    const auto has_dtype = [&](const Part& part) { return part.gradient.dtype() == dtype; };
-    if (std::none_of(parts_.begin(), parts_.end(), has_dtype)) continue;
-    decay(host_value([state] { return state->learning_rate(); }, dtype), dtype);
-    const Tensor rate = host_value([state, dtype] { return state->traced_rate(dtype); }, dtype);
-    for (const Part& part : parts_) {
-      if (has_dtype(part)) trace_update(part.index, part.gradient.to_dense(), rate);
-    }
-  }
-  constrain();
-  parts_.clear();
-  host_value([state] { return static_cast<double>(++state->raw_iterations); }, float64);
-}
-
 // Adds to the accumulators, or, in every n-th step, takes the mean out of them; true then.
 bool OptimizerState::accumulate() {
   const int steps = settings.gradient_accumulation_steps;

@@ -84,7 +84,13 @@ class OptimizerState : public std::enable_shared_from_this<OptimizerState> {
   // Undoes the scaling of the loss.
   void unscale();
   void clip();
+  // The same as part of a traced function (traced_update.cc).
   void trace_update();
+  void trace_rules();
+  Tensor trace_accumulation();
+  void trace_average();
+  // What a step of the program gives at every call of a function.
+  Tensor host_number(double (*number)(const OptimizerState& state), DType dtype = float32);
   // Of the variables of one dtype only, if one is given.
   void decay(const Operand& learning_rate, std::optional<DType> only = {});
   void average();

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <map>
 #include <mutex>
+#include <optional>
 
 #include "capstan/ops/math.h"
 #include "src/core/apply.h"
@@ -15,8 +16,11 @@
 #include "src/core/context.h"
 #include "src/core/variable_state.h"
 #include "src/graph/program.h"
+#include "src/graph/shapes.h"
 #include "src/graph/tracer.h"
 #include "src/tape/tape_impl.h"
+#include "src/transforms/call_key.h"
+#include "src/transforms/shape_family.h"
 
 namespace capstan {
 
@@ -24,110 +28,58 @@ namespace {
 
 std::atomic<bool> eagerly{false};
 
-// One trace. It lives as long as its function, or as a tape that has recorded a call of it.
+// One trace for one list of shapes. It lives as long as its function, or as a tape that has recorded a call of it.
 struct Trace : std::enable_shared_from_this<Trace> {
-  Graph graph;
+  Graph raw;    // as it was made: calls within other traces run it, where shapes may still be open
+  Graph graph;  // as tapes see it run
   std::optional<Program> program;
   std::shared_ptr<const void> structure;  // of the result, without its tensors
 };
 
-// --- Keys ---
-
-// Behind the word for the types of all arguments, the first word of an entry of a key says what it is.
-enum KeyWord : std::uint64_t { kList, kNumber, kText, kTensor, kVariable };
-
-void add_type(std::vector<std::uint64_t>& key, KeyWord word, const TensorRef& tensor) {
-  const Shape shape = tensor.shape();
-  key.push_back(word);
-  key.push_back(static_cast<std::uint64_t>(tensor.dtype()));
-  key.push_back(static_cast<std::uint64_t>(shape.rank()));
-  for (const std::int64_t length : shape) key.push_back(static_cast<std::uint64_t>(length));
-}
-
-// The entries of a key in words.
-std::vector<std::string> entries_of(const std::vector<std::uint64_t>& key) {
-  std::vector<std::string> entries;
-  for (std::size_t i = 1; i < key.size();) {
-    const std::uint64_t word = key[i++];
-    if (word == kTensor || word == kVariable) {
-      const auto dtype = static_cast<DType>(key[i++]);
-      Shape shape;
-      for (std::uint64_t rank = key[i++]; rank > 0; --rank) shape.push_back(static_cast<std::int64_t>(key[i++]));
-      const std::string variable = word == kVariable ? "variable " + std::to_string(key[i++]) + " " : "";
-      entries.push_back(variable + std::string(name_of(dtype)) + shape.to_string());
-    } else if (word == kText) {
-      const std::size_t length = key[i++];
-      std::string text(length, '\0');
-      std::memcpy(text.data(), key.data() + i, length);
-      i += (length + 7) / 8;
-      entries.push_back("\"" + text + "\"");
-    } else {
-      entries.push_back((word == kList ? "a list of " : "a number with the bits ") + std::to_string(key[i++]));
-    }
-  }
-  return entries;
-}
-
-std::string difference(const std::vector<std::uint64_t>& before, const std::vector<std::uint64_t>& now) {
-  if (before[0] != now[0]) return "the arguments have other types than before";
-  const std::vector<std::string> a = entries_of(before);
-  const std::vector<std::string> b = entries_of(now);
-  for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
-    if (a[i] != b[i]) return detail::join("argument ", i, " is ", b[i], ", not ", a[i], " as before");
-  }
-  return detail::join("there are ", b.size(), " arguments, not ", a.size(), " as before");
-}
+// Programs made from one trace for other shapes are made again when they are needed; so many are kept.
+constexpr std::size_t kMostDerived = 64;
 
 }  // namespace
 
-void detail::CallSignature::add(const Tensor& tensor) {
-  CAPSTAN_CHECK(tensor.has_value(), ValueError, "function: an argument is an empty tensor");
-  CAPSTAN_CHECK(!tensor.is_row_sparse(), ValueError, "function: an argument is row-sparse",
-                help("convert it with to_dense()"));
-  add_type(key, kTensor, tensor);
-  leaves.emplace_back(tensor);
-}
-
-void detail::CallSignature::add(const Variable& variable) {
-  CAPSTAN_CHECK(variable.has_value(), ValueError, "function: an argument is an empty handle of a variable");
-  // Which of the variables before it is the same one.
-  std::uint64_t alias = 0;
-  for (const Source& leaf : leaves) {
-    if (leaf.variable() == nullptr) continue;
-    if (*leaf.variable() == variable) break;
-    ++alias;
-  }
-  add_type(key, kVariable, TensorRef(variable.state()->value));
-  key.push_back(alias);
-  leaves.emplace_back(variable);
-}
-
-void detail::CallSignature::add(std::string_view text) {
-  key.push_back(kText);
-  key.push_back(text.size());
-  const std::size_t begin = key.size();
-  key.resize(begin + (text.size() + 7) / 8);
-  std::memcpy(key.data() + begin, text.data(), text.size());
-}
-
-void detail::CallSignature::add_number(std::uint64_t bits) { key.insert(key.end(), {kNumber, bits}); }
-
-void detail::CallSignature::add_list(std::size_t size) { key.insert(key.end(), {kList, size}); }
-
 class FunctionState {
  public:
-  explicit FunctionState(const FunctionOptions& options) : name_(options.name) {}
+  explicit FunctionState(const FunctionOptions& options) : options_(options), name_(options_.name) {}
 
-  std::vector<Tensor> call(const detail::CallSignature& signature, const detail::FunctionBody& body,
-                           const void** structure) {
-    const Trace& trace = find_or_trace(signature, body);
-    *structure = trace.structure.get();
-    return run(trace, signature.leaves);
+  // `open`: where in the key lengths stand that are open, beside those that the options leave open.
+  std::vector<Tensor> call(const detail::CallSignature& signature, const std::vector<std::size_t>& open,
+                           const detail::FunctionBody& body, const void** structure) {
+    const std::shared_ptr<const Trace> trace = find_or_trace(signature, open, body);
+    *structure = trace->structure.get();
+    return run(*trace, signature.leaves);
   }
+
+  std::shared_ptr<const Trace> find_or_trace(const detail::CallSignature& signature,
+                                             const std::vector<std::size_t>& open, const detail::FunctionBody& body) {
+    // Recursive: a function may call itself with other plain values while it is traced.
+    const std::lock_guard lock(mutex_);
+    if (last_ != nullptr && last_key_ == signature.key) return last_;
+    const auto found = programs_.find(signature.key);
+    if (found != programs_.end()) {
+      found->second.last_use = ++uses_;
+      last_ = found->second.trace;
+    } else {
+      last_ = make_program(signature, open.empty() ? open_by_options(signature.key) : open, body);
+    }
+    last_key_ = signature.key;
+    return last_;
+  }
+
+  // Where in a key lengths stand that the options leave open.
+  std::vector<std::size_t> open_by_options(const CallKey& key) const {
+    if (!options_.input_signature.empty()) return open_lengths(name_, options_.input_signature, key);
+    return options_.reduce_retracing ? lengths_of_tensors(key) : std::vector<std::size_t>();
+  }
+
+  const FunctionOptions& options() const { return options_; }
 
   int tracing_count() const {
     const std::lock_guard lock(mutex_);
-    return static_cast<int>(traces_.size());
+    return traces_;
   }
   std::string retrace_reason() const {
     const std::lock_guard lock(mutex_);
@@ -140,36 +92,109 @@ class FunctionState {
   }
 
  private:
-  const Trace& find_or_trace(const detail::CallSignature& signature, const detail::FunctionBody& body) {
-    // Recursive: a function may call itself with other plain values while it is traced.
-    const std::lock_guard lock(mutex_);
-    if (newest_ != nullptr && newest_key_ == signature.key) return *newest_;
-    const auto found = traces_.find(signature.key);
-    if (found != traces_.end()) return *found->second;
-    const std::shared_ptr<const Trace> trace = make_trace(signature, body);
-    reason_ = newest_ == nullptr ? "it is the first call" : difference(newest_key_, signature.key);
-    traces_.emplace(signature.key, trace);
-    newest_key_ = signature.key;
-    newest_ = trace;
-    return *trace;
+  struct Kept {
+    std::shared_ptr<const Trace> trace;
+    std::uint64_t last_use;
+    bool is_derived;  // can be made again without running the function
+  };
+
+  std::shared_ptr<const Trace> make_program(const detail::CallSignature& signature,
+                                            const std::vector<std::size_t>& open, const detail::FunctionBody& body) {
+    if (open.empty()) {
+      RawTrace raw = trace_body(signature, body);
+      note_trace(signature.key, true);
+      return keep(signature.key, std::move(raw.graph), std::move(raw.structure), false);
+    }
+    const OpenCall call = open_call(signature.key, open);
+    ShapeFamily& family = families_[call.kind];
+    if (family.covers(call.lengths)) {
+      std::optional<Graph> derived = derive(family.first().graph, signature);
+      if (derived) return keep(signature.key, *std::move(derived), family.first().structure, true);
+    }
+    const bool is_declared = !options_.input_signature.empty();
+    if (is_declared) check_independence(family);
+    const bool is_first = family.is_empty();
+    RawTrace raw = trace_body(signature, body);
+    family.add(raw, call.lengths);
+    if (is_declared) check_independence(family);
+    note_trace(signature.key, is_first || !is_declared);
+    if (!family.dependence().empty()) reason_ += "; each shape needs a trace of its own: " + family.dependence();
+    return keep(signature.key, std::move(raw.graph), std::move(raw.structure), family.dependence().empty());
   }
 
-  std::shared_ptr<const Trace> make_trace(const detail::CallSignature& signature, const detail::FunctionBody& body) {
-    GraphTracer tracer(name_, traces_.empty());
+  // Nothing if the shapes do not fit: the function itself says best what is wrong with them.
+  static std::optional<Graph> derive(const Graph& graph, const detail::CallSignature& signature) {
+    std::vector<Shape> shapes;
+    for (const Source& leaf : signature.leaves) {
+      if (leaf.tensor() != nullptr) shapes.push_back(leaf.tensor()->shape());
+    }
+    try {
+      return with_shapes(graph, shapes);
+    } catch (const Error&) {
+      return std::nullopt;
+    }
+  }
+
+  void check_independence(const ShapeFamily& family) const {
+    if (family.dependence().empty()) return;
+    std::string specs;
+    for (const TensorSpec& spec : options_.input_signature) specs += (specs.empty() ? "" : ", ") + spec.to_string();
+    throw TraceError(
+        detail::join(name_, ": its trace depends on a length that its input_signature leaves open; ",
+                     family.dependence(), "\n  input_signature: ", specs,
+                     help("take lengths from tensors: size(x), shape(x), reshape with -1, *_like; or leave "
+                          "out the input_signature, and each shape has a trace of its own")));
+  }
+
+  void note_trace(const CallKey& key, bool counts) {
+    reason_ = traced_key_.empty() ? "it is the first call" : difference_of_calls(traced_key_, key);
+    traced_key_ = key;
+    if (counts) ++traces_;
+  }
+
+  // Compiles a graph and keeps it for calls with this key.
+  std::shared_ptr<const Trace> keep(const CallKey& key, Graph raw, std::shared_ptr<const void> structure,
+                                    bool is_derived) {
+    const auto trace = std::make_shared<Trace>();
+    trace->graph = raw;
+    trace->raw = std::move(raw);
+    trace->structure = std::move(structure);
+    tidy(trace->graph);
+    trace->program.emplace(trace->graph);
+    if (is_derived) forget_oldest();
+    programs_[key] = {trace, ++uses_, is_derived};
+    newest_ = trace;
+    return trace;
+  }
+
+  void forget_oldest() {
+    std::size_t derived = 0;
+    auto oldest = programs_.end();
+    for (auto it = programs_.begin(); it != programs_.end(); ++it) {
+      if (!it->second.is_derived) continue;
+      ++derived;
+      if (oldest == programs_.end() || it->second.last_use < oldest->second.last_use) oldest = it;
+    }
+    if (derived >= kMostDerived) programs_.erase(oldest);
+  }
+
+  RawTrace trace_body(const detail::CallSignature& signature, const detail::FunctionBody& body) {
+    GraphTracer tracer(name_, traced_key_.empty());
     std::vector<Tensor> tensors;
+    RawTrace raw;
     for (const Source& leaf : signature.leaves) {
       if (leaf.variable() != nullptr) {
         tracer.add_argument(*leaf.variable());
+        ++raw.argument_variables;
       } else {
         tensors.push_back(tracer.add_argument(leaf.tensor()->dtype(), leaf.tensor()->shape()));
       }
     }
-    const auto trace = std::make_shared<Trace>();
-    trace->structure = body(tensors);
-    trace->graph = tracer.finish(tensors);
-    tidy(trace->graph);
-    trace->program.emplace(trace->graph);
-    return trace;
+    detail::CallSignature values;
+    raw.structure = body(tensors, values);
+    raw.values = std::move(values.key);
+    raw.graph = tracer.finish(tensors);
+    return raw;
   }
 
   // The variables of a call: those among the arguments, each once, and then those that the trace has captured.
@@ -187,7 +212,7 @@ class FunctionState {
   }
 
   static std::vector<Tensor> run(const Trace& trace, std::span<const Source> leaves) {
-    const Graph& graph = trace.graph;
+    const Graph& graph = context.tracer == nullptr ? trace.graph : trace.raw;
     std::vector<detail::Block*> blocks;
     blocks.reserve(graph.arguments.size() + graph.captured.size());
     for (const Source& leaf : leaves) {
@@ -271,11 +296,15 @@ class FunctionState {
     return tape.gradient(targets, inputs, options);
   }
 
-  const std::string name_;
+  const FunctionOptions options_;
+  const std::string& name_;
   mutable std::recursive_mutex mutex_;
-  std::map<std::vector<std::uint64_t>, std::shared_ptr<const Trace>> traces_;
-  std::shared_ptr<const Trace> newest_;
-  std::vector<std::uint64_t> newest_key_;
+  std::map<CallKey, Kept> programs_;            // by what was called, lengths included
+  std::map<CallKey, ShapeFamily> families_;     // by what was called, open lengths aside
+  std::shared_ptr<const Trace> last_, newest_;  // the last called one, the last made one
+  CallKey last_key_, traced_key_;
+  std::uint64_t uses_ = 0;
+  int traces_ = 0;
   std::string reason_;
 };
 
@@ -285,8 +314,122 @@ std::shared_ptr<FunctionState> detail::make_function(const FunctionOptions& opti
 
 std::vector<Tensor> detail::call_traced(FunctionState& state, const CallSignature& signature, const FunctionBody& body,
                                         const void** structure) {
+  return state.call(signature, {}, body, structure);
+}
+
+// --- Concrete functions ---
+
+// One kind of calls of a function.
+class ConcreteState {
+ public:
+  ConcreteState(std::shared_ptr<FunctionState> function, const detail::CallSignature& signature,
+                const detail::FunctionBody& body)
+      : function_(std::move(function)), kind_(signature.key), names_(signature.names), open_(signature.open) {
+    const FunctionOptions& options = function_->options();
+    const std::vector<std::size_t> open = function_->open_by_options(signature.key);
+    if (open_.empty() && !options.input_signature.empty()) open_ = open;
+    if (!options.input_signature.empty()) {
+      names_.clear();
+      for (const TensorSpec& spec : options.input_signature) names_.push_back(spec.name);
+    }
+    for (const std::size_t position : open_) kind_[position] = kOpenLength;
+    trace_ = function_->find_or_trace(signature, open_, body);
+  }
+
+  std::vector<Tensor> call(const detail::CallSignature& signature, const detail::FunctionBody& body,
+                           const void** structure) const {
+    check(signature);
+    return function_->call(signature, open_, body, structure);
+  }
+
+  std::string signature() const {
+    std::string text = function_->options().name + "(";
+    bool is_first = true;
+    for (const std::string& entry : entries_of(kind_, names_))
+      text += (std::exchange(is_first, false) ? "" : ", ") + entry;
+    return text + ") -> (" + results() + ")";
+  }
+  const Graph& graph() const { return trace_->graph; }
+
+ private:
+  void check(const detail::CallSignature& signature) const {
+    const CallKey& key = signature.key;
+    bool fits = key.size() == kind_.size();
+    for (std::size_t i = 0; fits && i < key.size(); ++i) fits = kind_[i] == kOpenLength || kind_[i] == key[i];
+    if (fits) return;
+    const std::vector<std::string> wanted = entries_of(kind_);
+    CallKey shown = key;
+    if (key.size() == kind_.size()) {
+      for (const std::size_t position : open_) shown[position] = kOpenLength;
+    }
+    const std::vector<std::string> differing = entries_of(shown);
+    const std::vector<std::string> given = entries_of(key);
+    std::size_t i = 0;
+    while (i < std::min(wanted.size(), given.size()) && wanted[i] == differing[i]) ++i;
+    CAPSTAN_CHECK(i < wanted.size() && i < given.size(), ValueError, function_->options().name, ": called with ",
+                  given.size(), " arguments, but this concrete function was made for ", wanted.size());
+    throw ValueError(detail::join(function_->options().name, ": argument ", i, " is ", given[i],
+                                  ", but this concrete function was made for ", wanted[i],
+                                  help("call the function itself, or get_concrete() for these arguments")));
+  }
+
+  // The types of the results; what changes with the open lengths is open.
+  std::string results() const {
+    const Graph& graph = trace_->raw;
+    std::optional<Graph> other;
+    if (!open_.empty()) {
+      std::vector<Shape> shapes;
+      for (const Graph::Value argument : graph.arguments) shapes.push_back(shape_of(graph, argument));
+      const std::vector<std::size_t> all = lengths_of_tensors(kind_);
+      std::size_t next = 0;
+      for (Shape& shape : shapes) {
+        for (int i = 0; i < shape.rank(); ++i, ++next) {
+          if (kind_[all[next]] == kOpenLength) shape.set(i, shape[i] + 1);
+        }
+      }
+      try {
+        other = with_shapes(graph, shapes);
+      } catch (const Error&) {
+        // The lengths depend on each other; shown are those of the trace.
+      }
+    }
+    std::string text;
+    for (const Graph::Value result : graph.results) {
+      if (!text.empty()) text += ", ";
+      if (result == Graph::kNone) {
+        text += "none";
+        continue;
+      }
+      Shape shape = shape_of(graph, result);
+      for (int i = 0; other && i < shape.rank(); ++i) {
+        if (shape_of(*other, result)[i] != shape[i]) shape.set(i, -1);
+      }
+      text += TensorSpec(shape, graph.values[static_cast<std::size_t>(result)].dtype).to_string();
+    }
+    return text;
+  }
+  static const Shape& shape_of(const Graph& graph, Graph::Value value) {
+    return graph.values[static_cast<std::size_t>(value)].shape;
+  }
+
+  std::shared_ptr<FunctionState> function_;
+  CallKey kind_;
+  std::vector<std::string> names_;  // of tensors
+  std::vector<std::size_t> open_;
+  std::shared_ptr<const Trace> trace_;
+};
+
+std::shared_ptr<ConcreteState> detail::make_concrete(const std::shared_ptr<FunctionState>& state,
+                                                     const CallSignature& signature, const FunctionBody& body) {
+  return std::make_shared<ConcreteState>(state, signature, body);
+}
+std::vector<Tensor> detail::call_concrete(const ConcreteState& state, const CallSignature& signature,
+                                          const FunctionBody& body, const void** structure) {
   return state.call(signature, body, structure);
 }
+std::string detail::concrete_signature(const ConcreteState& state) { return state.signature(); }
+std::string detail::concrete_text(const ConcreteState& state) { return to_text(state.graph()); }
+std::string detail::concrete_dot(const ConcreteState& state) { return to_dot(state.graph()); }
 
 bool detail::functions_run_eagerly() { return eagerly.load(std::memory_order_relaxed); }
 void run_functions_eagerly(bool value) { eagerly.store(value, std::memory_order_relaxed); }

@@ -53,6 +53,8 @@ const std::vector<std::pair<std::string, std::string>> kPublicLayers = {
     {"capstan/gradient", "tape"},
     {"capstan/custom_gradient", "tape"},
     {"capstan/testing.h", "tape"},
+    {"capstan/print.h", "ops"},
+    {"capstan/debugging.h", "ops"},
     {"capstan/function.h", "transforms"},
     {"capstan/activations", "train"},
     {"capstan/initializers", "train"},

@@ -427,11 +427,7 @@ void expect_equal_training(const Make& make_optimizer) {
     }
     return seen;
   };
-  // Sums at the ends of fused loops add in another order.
-  const std::vector<double> traced = train(true);
-  const std::vector<double> plain = train(false);
-  ASSERT_EQ(traced.size(), plain.size());
-  for (std::size_t i = 0; i < traced.size(); ++i) EXPECT_NEAR(traced[i], plain[i], 2e-5 * (1 + std::abs(plain[i])));
+  EXPECT_EQ(train(true), train(false));
 }
 
 TEST(Function, TrainsAsWithoutIt) {
@@ -442,18 +438,6 @@ TEST(Function, TrainsAsWithoutIt) {
   expect_equal_training([] { return optimizers::AdamW({.learning_rate = 0.1}); });
   expect_equal_training([] { return optimizers::Adam({.learning_rate = 0.1, .clipnorm = 0.5}); });
   expect_equal_training([] { return optimizers::Adam({.learning_rate = schedules::InverseTimeDecay(0.1, 1, 0.5)}); });
-}
-
-TEST(Function, AnOptimizerThatCountsStepsSaysSo) {
-  const Variable w(1.0f);
-  optimizers::SGD optimizer({.gradient_accumulation_steps = 2});
-  auto step = function([&](const Tensor& x) {
-    GradientTape tape;
-    const Tensor y = w * x;
-    optimizer.apply_gradients(std::vector<Tensor>{tape.gradient(y, w)}, std::vector<Variable>{w});
-  });
-  EXPECT_THROW(step(constant(1.0)), TraceError);
-  EXPECT_EQ(w.item<double>(), 1);
 }
 
 }  // namespace

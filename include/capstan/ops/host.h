@@ -1,6 +1,8 @@
 #pragma once
 
+#include <array>
 #include <functional>
+#include <optional>
 
 #include "capstan/tensor.h"
 
@@ -15,5 +17,24 @@ CAPSTAN_EXPORT bool inside_function();
 ///
 ///     auto step = function([&](const Tensor& x) { return x * host_value([&] { return sensor.read(); }); });
 CAPSTAN_EXPORT Tensor host_value(const std::function<double()>& f, DType dtype = float32);
+
+/// What host_dropout_mask() can be told.
+struct HostDropoutOptions {
+  /// The fraction that is dropped, in [0, 1).
+  double rate = 0.5;
+  /// The shape of the mask, which broadcasts against x; -1 stands for the length of x, nothing for its shape.
+  std::optional<Shape> noise_shape;
+  /// If true, the draw is random::stateless_uniform of both seeds; otherwise that of dropout(x, rate, first seed).
+  bool stateless = false;
+};
+
+/// What dropout multiplies x with: 1 / (1 - rate) where an element is kept, 0 where it is dropped. Of x only shape and
+/// dtype are read. The seeds of the draw are `seeds()` now, or, in a traced function, `seeds()` anew at every call, as
+/// for host_value(); without a function they come from next_seed(). Errors: ValueError for the rate, ShapeError for a
+/// noise_shape of another rank, DTypeError unless x is floating.
+///
+///     Tensor y = x * host_dropout_mask(x, [&] { return std::array{seed, calls++}; }, {.rate = 0.3});
+CAPSTAN_EXPORT Tensor host_dropout_mask(const Tensor& x, const std::function<std::array<std::int64_t, 2>()>& seeds,
+                                        const HostDropoutOptions& options);
 
 }  // namespace capstan

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "capstan/tensor.h"
+#include "capstan/tensor_spec.h"
+
+namespace capstan::debugging {
+
+// Checks of values, with the names of tf.debugging. Outside of a trace they check now; in a traced function they are
+// part of it and check at every call, in program order, whether anything else uses their operands or not. A check that
+// fails throws ValueError, which says which elements are wrong, with their values; a call of a function that throws has
+// changed no variable. Operands broadcast; a number takes the dtype of the tensor it meets. Nothing is recorded on
+// tapes. Errors: ShapeError and DTypeError for operands that cannot be compared, at once.
+
+/// What every check can be told.
+struct AssertOptions {
+  /// Stands at the begin of the error.
+  std::string message = {};
+};
+
+/// What assert_near() can be told: |x - y| may be atol + rtol * |y|. What is not given is ten times the distance
+/// between 1 and the next number of the dtype.
+struct AssertNearOptions {
+  double rtol = -1;
+  double atol = -1;
+  std::string message = {};
+};
+
+/// Every element of a bool tensor is true. `data` is shown if not, as by tf.debugging.Assert.
+///
+///     debugging::assert_true(loss < 100, {loss}, {.message = "the loss explodes"});
+CAPSTAN_EXPORT void assert_true(Operand condition, const std::vector<Tensor>& data = {},
+                                const AssertOptions& options = {});
+
+/// x and y are equal, differ, or stand in this order, element by element.
+CAPSTAN_EXPORT void assert_equal(Operand x, Operand y, const AssertOptions& options = {});
+/// x and y differ in every element.
+CAPSTAN_EXPORT void assert_none_equal(Operand x, Operand y, const AssertOptions& options = {});
+/// x < y in every element.
+CAPSTAN_EXPORT void assert_less(Operand x, Operand y, const AssertOptions& options = {});
+/// x <= y in every element.
+CAPSTAN_EXPORT void assert_less_equal(Operand x, Operand y, const AssertOptions& options = {});
+/// x > y in every element.
+CAPSTAN_EXPORT void assert_greater(Operand x, Operand y, const AssertOptions& options = {});
+/// x >= y in every element.
+CAPSTAN_EXPORT void assert_greater_equal(Operand x, Operand y, const AssertOptions& options = {});
+/// |x - y| <= atol + rtol * |y| in every element. Errors: DTypeError unless the operands are floating.
+CAPSTAN_EXPORT void assert_near(Operand x, Operand y, const AssertNearOptions& options = {});
+
+/// Every element is above 0.
+CAPSTAN_EXPORT void assert_positive(Operand x, const AssertOptions& options = {});
+/// Every element is below 0.
+CAPSTAN_EXPORT void assert_negative(Operand x, const AssertOptions& options = {});
+/// No element is above 0.
+CAPSTAN_EXPORT void assert_non_positive(Operand x, const AssertOptions& options = {});
+/// No element is below 0.
+CAPSTAN_EXPORT void assert_non_negative(Operand x, const AssertOptions& options = {});
+/// No element is infinite or NaN. Errors: DTypeError unless x is floating.
+CAPSTAN_EXPORT void assert_all_finite(Operand x, const AssertOptions& options = {});
+
+/// x has this rank. Known while a function is traced, and so checked once, then. Errors: ShapeError.
+CAPSTAN_EXPORT void assert_rank(const Tensor& x, int rank, const AssertOptions& options = {});
+/// x has this dtype. Checked at once. Errors: DTypeError.
+CAPSTAN_EXPORT void assert_type(const Tensor& x, DType dtype, const AssertOptions& options = {});
+/// x fits the spec, which may leave lengths open. Checked at once. Errors: DTypeError, ShapeError.
+CAPSTAN_EXPORT void assert_shape(const Tensor& x, const TensorSpec& spec, const AssertOptions& options = {});
+
+}  // namespace capstan::debugging

@@ -1,0 +1,91 @@
+#include "src/graph/shapes.h"
+
+#include <map>
+#include <utility>
+
+#include "src/core/apply.h"
+#include "src/core/check.h"
+#include "src/core/context.h"
+
+namespace capstan {
+
+namespace {
+
+using Value = Graph::Value;
+
+// Large ones are cheaper to compute at every run than to keep.
+constexpr std::int64_t kMostFolded = 64;
+
+std::size_t at(Value value) { return static_cast<std::size_t>(value); }
+
+}  // namespace
+
+Graph with_shapes(const Graph& generic, std::span<const Shape> arguments) {
+  Graph graph = generic;
+  for (std::size_t i = 0; i < arguments.size(); ++i) graph.values[at(graph.arguments[i])].shape = arguments[i];
+  std::vector<Tensor> stand_ins(graph.values.size());
+  const auto block_of = [&](Value value) {
+    Tensor& tensor = stand_ins[at(value)];
+    if (!tensor.has_value()) {
+      const Graph::ValueInfo& info = graph.values[at(value)];
+      tensor = info.constant.has_value() ? info.constant : symbolic(info.dtype, info.shape);
+    }
+    return tensor.block();
+  };
+  std::vector<detail::Block*> inputs;
+  for (const Graph::Node& node : graph.nodes) {
+    inputs.clear();
+    for (const Value input : node.inputs) inputs.push_back(block_of(input));
+    OutputSpecs specs;
+    infer_outputs(*node.op, inputs, node.op->attributes == nullptr ? nullptr : node.attributes, specs);
+    CAPSTAN_CHECK(specs.size() == static_cast<int>(node.outputs.size()), ShapeError, node.op->name, ": gives ",
+                  specs.size(), " results, not ", node.outputs.size());
+    for (int i = 0; i < specs.size(); ++i)
+      graph.values[at(node.outputs[static_cast<std::size_t>(i)])].shape = specs[i].shape;
+  }
+  for (const Graph::Captured& captured : graph.captured) {
+    if (captured.written == Graph::kNone) continue;
+    const Shape& before = graph.values[at(captured.value)].shape;
+    const Shape& after = graph.values[at(captured.written)].shape;
+    CAPSTAN_CHECK(before == after, ShapeError, "assign: a variable has shape ", before, ", the value ", after);
+  }
+  return graph;
+}
+
+void detach_shapes(Graph& graph) {
+  std::map<std::pair<DType, std::vector<std::int64_t>>, Value> stand_ins;
+  for (Graph::Node& node : graph.nodes) {
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      if (!reads_shape_only(node, i) || graph.values[at(node.inputs[i])].constant.has_value()) continue;
+      const DType dtype = graph.values[at(node.inputs[i])].dtype;
+      const Shape shape = graph.values[at(node.inputs[i])].shape;
+      const auto [found, is_new] =
+          stand_ins.try_emplace({dtype, std::vector<std::int64_t>(shape.begin(), shape.end())}, Graph::kNone);
+      if (is_new) found->second = graph.add_value(dtype, shape, shape_only(symbolic(dtype, shape)));
+      node.inputs[i] = found->second;
+    }
+  }
+}
+
+void fold_constants(Graph& graph) {
+  const PauseObservers pause;
+  std::vector<Graph::Node> kept;
+  kept.reserve(graph.nodes.size());
+  for (Graph::Node& node : graph.nodes) {
+    bool folds = !node.has_effect() && !node.renew && !node.inputs.empty();
+    for (const Value input : node.inputs) folds &= graph.values[at(input)].constant.has_value();
+    for (const Value output : node.outputs) folds &= graph.values[at(output)].shape.size() <= kMostFolded;
+    if (!folds) {
+      kept.push_back(std::move(node));
+      continue;
+    }
+    std::vector<Operand> operands;
+    for (const Value input : node.inputs) operands.emplace_back(std::as_const(graph.values[at(input)].constant));
+    const std::vector<Tensor> outputs =
+        apply_all(*node.op, operands, node.op->attributes == nullptr ? nullptr : node.attributes);
+    for (std::size_t i = 0; i < outputs.size(); ++i) graph.values[at(node.outputs[i])].constant = outputs[i];
+  }
+  graph.nodes = std::move(kept);
+}
+
+}  // namespace capstan
