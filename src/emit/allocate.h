@@ -63,6 +63,13 @@ struct Allocation {
   int slots = 0;
 };
 
+// Long chains of operations leave a processor waiting, so two vectors take turns where they can: the second uses the
+// registers from half of the file on.
+struct Halves {
+  int vectors = 0;  // what to add to the number of a register; 0: there is one vector at a time
+  int masks = 0;
+};
+
 // `values` are the instructions of the loop's values (RecordedLoop::values).
 Allocation allocate(const FusedLoop& loop, const Program& program, const std::vector<int>& values,
                     const Registers& registers);

@@ -12,9 +12,13 @@ namespace capstan::emit {
 
 // The registers that the body may use; sums of the loop keep some of them.
 Registers registers_for(const FusedLoop& loop, int instruction_set);
+// Half of them.
+Registers half_of(const Registers& registers);
+Halves halves_of(const Registers& registers);
 
-// Position-independent code of the function FusedKernel; empty if there is no assembler for this processor.
+// Position-independent code of the function FusedKernel; empty if there is no assembler for this processor. With
+// `halves`, the allocation uses half of the registers and no slot.
 std::vector<std::uint8_t> encode(const FusedLoop& loop, const Program& program, const Allocation& allocation,
-                                 int instruction_set);
+                                 const Halves& halves, int instruction_set);
 
 }  // namespace capstan::emit

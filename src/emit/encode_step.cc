@@ -20,9 +20,27 @@ constexpr std::uint8_t kEqualQuiet = 0x00, kLessQuiet = 0x11, kLessEqualQuiet = 
 constexpr std::uint8_t kToNearest = 0x08, kDown = 0x09, kUp = 0x0a;
 }  // namespace
 
-void Encoder::body(bool tail) {
-  for (int part = 0; part < parts_; ++part) {
-    for (const Step& s : allocation_.steps) step(s, tail, part);
+void Encoder::body(int vectors, bool tail) {
+  if (vectors == 1 || halves_.vectors == 0) {
+    for (int part = 0; part < vectors; ++part) {
+      for (const Step& s : allocation_.steps) step(s, tail, part);
+    }
+    return;
+  }
+  const auto move = [&](Place& place, bool is_mask) {
+    if (place.kind == Place::Kind::kRegister) place.index += is_mask && avx512_ ? halves_.masks : halves_.vectors;
+  };
+  for (const Step& s : allocation_.steps) {
+    step(s, tail, 0);
+    Step other = s;
+    // The operands of a function of masks are masks; a selection has one as its first.
+    const bool masks = s.op >= VectorOp::kMaskAnd && s.op <= VectorOp::kMaskNot && s.kind == Step::Kind::kCompute;
+    const bool computes = s.kind == Step::Kind::kCompute;
+    move(other.d, s.mask);
+    move(other.a, computes ? masks || s.op == VectorOp::kSelect : s.mask);
+    move(other.b, masks);
+    move(other.c, false);
+    step(other, tail, 1);
   }
 }
 
@@ -332,9 +350,10 @@ void Encoder::store_truths(const Step& s, bool tail, int part) {
 void Encoder::add_to_sum(const Step& s, bool tail, int part) {
   const Xmm value = vector(s.a);
   const Operand& output = outputs_[s.bits];
-  const Xmm sum = vector(output.sum >= 0 ? sum_register(output.sum, part) : scratch());
+  const int sum_part = part % parts_;
+  const Xmm sum = vector(output.sum >= 0 ? sum_register(output.sum, sum_part) : scratch());
   const Xbyak::Reg64 base = output.sum >= 0 ? rax : address(true, s.bits);
-  const Xbyak::Address place = ptr[base + part * vector_bytes_];
+  const Xbyak::Address place = ptr[base + sum_part * vector_bytes_];
   if (output.sum < 0) vmovups(sum, place);
   if (!tail) {
     CAPSTAN_REAL(vadd, sum, sum, value);

@@ -22,8 +22,8 @@ namespace capstan::emit {
 // Vector registers above those of the body: scratch, and the sums.
 class Encoder : public Xbyak::CodeGenerator {
  public:
-  Encoder(const FusedLoop& loop, const Program& program, const Allocation& allocation, bool avx512,
-          std::vector<std::uint8_t>& buffer);
+  Encoder(const FusedLoop& loop, const Program& program, const Allocation& allocation, const Halves& halves,
+          bool avx512, std::vector<std::uint8_t>& buffer);
 
   // Writes the function; its size, or 0 after an error.
   std::size_t run();
@@ -58,7 +58,8 @@ class Encoder : public Xbyak::CodeGenerator {
   Xbyak::Address elements(bool output, std::size_t k, int element_bytes, bool per_row, int part);
 
   // --- encode_step.cc ---
-  void body(bool tail);
+  // `vectors` of them; with a tail the last ones are not whole.
+  void body(int vectors, bool tail);
   void step(const Step& step, bool tail, int part);
   void compute(const Step& step);
   void compute_mask(const Step& step);
@@ -91,6 +92,7 @@ class Encoder : public Xbyak::CodeGenerator {
   const FusedLoop& loop_;
   const Program& program_;
   const Allocation& allocation_;
+  const Halves halves_;
   const bool avx512_;
   const int bytes_;  // per element
   const int lanes_;  // per vector

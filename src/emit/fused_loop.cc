@@ -75,9 +75,15 @@ FusedKernel make_kernel(const FusedLoop& loop, int instruction_set) {
     const int value = recorded.values[static_cast<std::size_t>(output.value)];
     if (output.store != FusedLoop::Store::kFull && recorded.program[value].mask) return nullptr;
   }
-  const emit::Allocation allocation =
-      emit::allocate(loop, recorded.program, recorded.values, emit::registers_for(loop, instruction_set));
-  const std::vector<std::uint8_t> code = emit::encode(loop, recorded.program, allocation, instruction_set);
+  // Two vectors in turn if the body fits into half of the registers, else one that has them all.
+  const emit::Registers registers = emit::registers_for(loop, instruction_set);
+  emit::Halves halves = emit::halves_of(registers);
+  emit::Allocation allocation = emit::allocate(loop, recorded.program, recorded.values, emit::half_of(registers));
+  if (allocation.slots > 0) {
+    allocation = emit::allocate(loop, recorded.program, recorded.values, registers);
+    halves = {};
+  }
+  const std::vector<std::uint8_t> code = emit::encode(loop, recorded.program, allocation, halves, instruction_set);
   if (code.empty()) return nullptr;
   return reinterpret_cast<FusedKernel>(reinterpret_cast<std::uintptr_t>(emit::place_code(code)));
 }
