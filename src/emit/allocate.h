@@ -70,8 +70,9 @@ struct Halves {
   int masks = 0;
 };
 
-// `values` are the instructions of the loop's values (RecordedLoop::values).
+// `values` are the instructions of the loop's values (RecordedLoop::values). Without `spills`, it ends at the first
+// value that has to go to the stack: if there are slots, the rest means nothing.
 Allocation allocate(const FusedLoop& loop, const Program& program, const std::vector<int>& values,
-                    const Registers& registers);
+                    const Registers& registers, bool spills = true);
 
 }  // namespace capstan::emit

@@ -34,16 +34,19 @@ Registers half_of(const Registers& registers) {
   return {registers.masks, halves.vectors, registers.first_mask, registers.first_mask + halves.masks - 1};
 }
 
-std::vector<std::uint8_t> encode(const FusedLoop& loop, const Program& program, const Allocation& allocation,
-                                 const Halves& halves, int instruction_set) {
+Code encode(const FusedLoop& loop, const Program& program, const Allocation& allocation, const Halves& halves,
+            int instruction_set) {
   // Room for the longest spelling of every step, twice; an error, not a crash, if that is not enough.
   const bool avx512 = instruction_set == kAvx512;
   const std::size_t operands = loop.inputs.size() + loop.outputs.size();
-  std::vector<std::uint8_t> buffer(4096 + operands * 512 + allocation.steps.size() * (avx512 ? 120 : 200) +
-                                   allocation.constants.size() * 32);
+  Code code;
+  std::vector<std::uint8_t>& buffer = code.bytes;
+  buffer.resize(4096 + operands * 512 + allocation.steps.size() * (avx512 ? 120 : 200) +
+                allocation.constants.size() * 32);
   Encoder encoder(loop, program, allocation, halves, avx512, buffer);
   buffer.resize(encoder.run());
-  return buffer;
+  code.entry = encoder.entry();
+  return code;
 }
 
 Encoder::Encoder(const FusedLoop& loop, const Program& program, const Allocation& allocation, const Halves& halves,
@@ -61,6 +64,8 @@ Encoder::Encoder(const FusedLoop& loop, const Program& program, const Allocation
 
 std::size_t Encoder::run() {
   Xbyak::ClearError();
+  write_pool();
+  entry_ = getSize();
   lay_out();
   enter();
   load_fixed(Access::kScalar);
@@ -74,7 +79,6 @@ std::size_t Encoder::run() {
   }
   end_sums();
   leave();
-  write_pool();
   return Xbyak::GetError() == Xbyak::ERR_NONE ? getSize() : 0;
 }
 
@@ -328,8 +332,7 @@ void Encoder::start_tail() {
     return;
   }
   // From a table of set bits and then clear ones.
-  const int table = static_cast<int>(allocation_.constants.size()) * 32 + 64;
-  lea(rax, ptr[rip + pool_ + table]);
+  lea(rax, ptr[rip + static_cast<const void*>(getCode() + allocation_.constants.size() * 32 + 64)]);
   mov(r11, rcx);
   sub(r11, rdx);
   const Xbyak::Ymm bits(scratch());
@@ -368,8 +371,6 @@ void Encoder::copy_tail_truths(bool inputs) {
 }
 
 void Encoder::write_pool() {
-  align(64);
-  L(pool_);
   for (const std::uint64_t bits : allocation_.constants) {
     for (int copy = 0; copy < (avx512_ ? 1 : 32 / bytes_); ++copy) {
       if (single()) {
@@ -379,8 +380,8 @@ void Encoder::write_pool() {
       }
     }
   }
-  if (avx512_) return;
-  for (int i = 0; i < 16; ++i) dq(i < 8 ? ~std::uint64_t{0} : 0);
+  for (int i = 0; !avx512_ && i < 16; ++i) dq(i < 8 ? ~std::uint64_t{0} : 0);
+  while (getSize() % 64 != 0) db(0xcc);
 }
 
 }  // namespace capstan::emit
@@ -395,7 +396,7 @@ Registers half_of(const Registers& registers) { return registers; }
 
 Halves halves_of(const Registers&) { return {}; }
 
-std::vector<std::uint8_t> encode(const FusedLoop&, const Program&, const Allocation&, const Halves&, int) { return {}; }
+Code encode(const FusedLoop&, const Program&, const Allocation&, const Halves&, int) { return {}; }
 
 }  // namespace capstan::emit
 

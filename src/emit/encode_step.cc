@@ -75,7 +75,9 @@ void Encoder::step(const Step& s, bool tail, int part) {
 Xbyak::Address Encoder::memory(const Place& place) { return memory(place, avx512_ ? ptr_b : ptr); }
 Xbyak::Address Encoder::number(const Place& place) { return memory(place, ptr); }
 Xbyak::Address Encoder::memory(const Place& place, const Xbyak::AddressFrame& frame) {
-  if (place.kind == Place::Kind::kConstant) return frame[rip + pool_ + place.index * (avx512_ ? bytes_ : 32)];
+  if (place.kind == Place::Kind::kConstant) {
+    return frame[rip + static_cast<const void*>(getCode() + place.index * (avx512_ ? bytes_ : 32))];
+  }
   return frame[rsp + inputs_[static_cast<std::size_t>(place.index)].offset];
 }
 

@@ -27,6 +27,8 @@ class Encoder : public Xbyak::CodeGenerator {
 
   // Writes the function; its size, or 0 after an error.
   std::size_t run();
+  // Where the function begins.
+  std::size_t entry() const { return entry_; }
 
  private:
   using Access = FusedLoop::Access;
@@ -105,7 +107,7 @@ class Encoder : public Xbyak::CodeGenerator {
   std::vector<int> saved_;  // general registers
   int frame_ = 0;
   int tail_offset_ = 0;
-  Xbyak::Label pool_;
+  std::size_t entry_ = 0;
 };
 
 // How many sums live in registers.

@@ -78,14 +78,17 @@ FusedKernel make_kernel(const FusedLoop& loop, int instruction_set) {
   // Two vectors in turn if the body fits into half of the registers, else one that has them all.
   const emit::Registers registers = emit::registers_for(loop, instruction_set);
   emit::Halves halves = emit::halves_of(registers);
-  emit::Allocation allocation = emit::allocate(loop, recorded.program, recorded.values, emit::half_of(registers));
+  emit::Allocation allocation =
+      emit::allocate(loop, recorded.program, recorded.values, emit::half_of(registers), false);
   if (allocation.slots > 0) {
     allocation = emit::allocate(loop, recorded.program, recorded.values, registers);
     halves = {};
   }
-  const std::vector<std::uint8_t> code = emit::encode(loop, recorded.program, allocation, halves, instruction_set);
-  if (code.empty()) return nullptr;
-  return reinterpret_cast<FusedKernel>(reinterpret_cast<std::uintptr_t>(emit::place_code(code)));
+  const emit::Code code = emit::encode(loop, recorded.program, allocation, halves, instruction_set);
+  if (code.bytes.empty()) return nullptr;
+  const std::uint8_t* const placed = emit::place_code(code.bytes);
+  if (placed == nullptr) return nullptr;
+  return reinterpret_cast<FusedKernel>(reinterpret_cast<std::uintptr_t>(placed + code.entry));
 }
 
 }  // namespace
