@@ -18,6 +18,7 @@ bool swaps(VectorOp op) {
     case VectorOp::kXor:
     case VectorOp::kAddInteger:
     case VectorOp::kEqual:
+    case VectorOp::kNotEqual:
     case VectorOp::kTestBits:
       return true;
     default:

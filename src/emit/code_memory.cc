@@ -25,8 +25,8 @@ struct Arena {
   std::size_t taken = 0;
 };
 Arena& arena() {
-  static Arena arena;
-  return arena;
+  static auto* const arena = new Arena;  // never destroyed, as its memory
+  return *arena;
 }
 #endif
 

@@ -15,8 +15,8 @@ using Xbyak::Zmm;
 #define CAPSTAN_INTEGER(name, ...) (single() ? name##d(__VA_ARGS__) : name##q(__VA_ARGS__))
 
 namespace {
-// Comparisons that raise no flag for a NaN, as Highway's.
-constexpr std::uint8_t kEqualQuiet = 0x00, kLessQuiet = 0x11, kLessEqualQuiet = 0x12;
+// Comparisons that raise no flag for a NaN, as Highway's: in the order of VectorOp, from kEqual on.
+constexpr std::uint8_t kPredicates[] = {0x00, 0x11, 0x12, 0x04, 0x15, 0x16};
 constexpr std::uint8_t kToNearest = 0x08, kDown = 0x09, kUp = 0x0a;
 }  // namespace
 
@@ -194,50 +194,25 @@ void Encoder::select(const Step& s) {
 }
 
 void Encoder::compute_mask(const Step& s) {
-  if (!avx512_) {
-    const Xmm d = vector(s.d), a = vector(s.a);
-    switch (s.op) {
-      case VectorOp::kEqual:
-        CAPSTAN_WITH_LAST(s.b, CAPSTAN_REAL(vcmp, d, a, last, kEqualQuiet));
-        return;
-      case VectorOp::kLess:
-        CAPSTAN_WITH_LAST(s.b, CAPSTAN_REAL(vcmp, d, a, last, kLessQuiet));
-        return;
-      case VectorOp::kLessEqual:
-        CAPSTAN_WITH_LAST(s.b, CAPSTAN_REAL(vcmp, d, a, last, kLessEqualQuiet));
-        return;
-      case VectorOp::kTestBits:  // the tested bits are one bit
-        CAPSTAN_WITH_LAST(s.b, vandps(d, a, last));
-        CAPSTAN_WITH_LAST(s.b, CAPSTAN_INTEGER(vpcmpeq, d, d, last));
-        return;
-      case VectorOp::kMaskAnd:
-        return vandps(d, a, vector(s.b));
-      case VectorOp::kMaskOr:
-        return vorps(d, a, vector(s.b));
-      case VectorOp::kMaskXor:
-        return vxorps(d, a, vector(s.b));
-      case VectorOp::kMaskAndNot:
-        return vandnps(d, a, vector(s.b));
-      case VectorOp::kMaskNot: {
-        const Ymm ones(scratch());
-        vpcmpeqd(ones, ones, ones);
-        return vxorps(d, a, ones);
-      }
-      default:
-        return;
+  if (s.op >= VectorOp::kEqual && s.op <= VectorOp::kNotLessEqual) {
+    const std::uint8_t predicate = kPredicates[static_cast<int>(s.op) - static_cast<int>(VectorOp::kEqual)];
+    if (avx512_) {
+      CAPSTAN_WITH_LAST(s.b, CAPSTAN_REAL(vcmp, mask(s.d), vector(s.a), last, predicate));
+    } else {
+      CAPSTAN_WITH_LAST(s.b, CAPSTAN_REAL(vcmp, vector(s.d), vector(s.a), last, predicate));
     }
+    return;
   }
+  if (avx512_) {
+    combine_masks(s);
+  } else {
+    combine_vector_masks(s);
+  }
+}
+
+void Encoder::combine_masks(const Step& s) {
   const Opmask d = mask(s.d);
   switch (s.op) {
-    case VectorOp::kEqual:
-      CAPSTAN_WITH_LAST(s.b, CAPSTAN_REAL(vcmp, d, vector(s.a), last, kEqualQuiet));
-      return;
-    case VectorOp::kLess:
-      CAPSTAN_WITH_LAST(s.b, CAPSTAN_REAL(vcmp, d, vector(s.a), last, kLessQuiet));
-      return;
-    case VectorOp::kLessEqual:
-      CAPSTAN_WITH_LAST(s.b, CAPSTAN_REAL(vcmp, d, vector(s.a), last, kLessEqualQuiet));
-      return;
     case VectorOp::kTestBits:
       CAPSTAN_WITH_LAST(s.b, CAPSTAN_INTEGER(vptestm, d, vector(s.a), last));
       return;
@@ -251,6 +226,32 @@ void Encoder::compute_mask(const Step& s) {
       return kandnw(d, mask(s.a), mask(s.b));
     case VectorOp::kMaskNot:
       return knotw(d, mask(s.a));
+    default:
+      return;
+  }
+}
+
+// The same where masks are vectors.
+void Encoder::combine_vector_masks(const Step& s) {
+  const Xmm d = vector(s.d), a = vector(s.a);
+  switch (s.op) {
+    case VectorOp::kTestBits:  // the tested bits are one bit
+      CAPSTAN_WITH_LAST(s.b, vandps(d, a, last));
+      CAPSTAN_WITH_LAST(s.b, CAPSTAN_INTEGER(vpcmpeq, d, d, last));
+      return;
+    case VectorOp::kMaskAnd:
+      return vandps(d, a, vector(s.b));
+    case VectorOp::kMaskOr:
+      return vorps(d, a, vector(s.b));
+    case VectorOp::kMaskXor:
+      return vxorps(d, a, vector(s.b));
+    case VectorOp::kMaskAndNot:
+      return vandnps(d, a, vector(s.b));
+    case VectorOp::kMaskNot: {
+      const Ymm ones(scratch());
+      vpcmpeqd(ones, ones, ones);
+      return vxorps(d, a, ones);
+    }
     default:
       return;
   }

@@ -65,6 +65,8 @@ class Encoder : public Xbyak::CodeGenerator {
   void step(const Step& step, bool tail, int part);
   void compute(const Step& step);
   void compute_mask(const Step& step);
+  void combine_masks(const Step& step);
+  void combine_vector_masks(const Step& step);
   void multiply_add(const Step& step);
   void select(const Step& step);
   void load(const Step& step);

@@ -64,14 +64,15 @@ struct Kernels {
   std::unordered_map<std::string, FusedKernel> by_key;
 };
 Kernels& kernels() {
-  static Kernels kernels;
-  return kernels;
+  static auto* const kernels = new Kernels;  // never destroyed: calls may come from destructors of statics
+  return *kernels;
 }
 
 FusedKernel make_kernel(const FusedLoop& loop, int instruction_set) {
   const emit::RecordedLoop recorded = emit::record_loop(loop, instruction_set == kAvx512 ? 64 : 32);
   if (recorded.program.refused()) return nullptr;
   for (const FusedLoop::Output& output : loop.outputs) {
+    if (output.value < 0 || output.value >= static_cast<int>(recorded.values.size())) return nullptr;
     const int value = recorded.values[static_cast<std::size_t>(output.value)];
     if (output.store != FusedLoop::Store::kFull && recorded.program[value].mask) return nullptr;
   }
