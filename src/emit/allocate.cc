@@ -18,6 +18,7 @@ bool swaps(VectorOp op) {
     case VectorOp::kXor:
     case VectorOp::kAddInteger:
     case VectorOp::kEqual:
+    case VectorOp::kNotEqual:
     case VectorOp::kTestBits:
       return true;
     default:
@@ -59,10 +60,11 @@ class Allocator {
     for (int i = registers.first_mask; i <= registers.last_mask; ++i) masks_.push_back({i, -1});
   }
 
-  Allocation run() {
+  Allocation run(bool spills) {
     make_schedule();
     find_uses();
     for (position_ = 0; position_ < static_cast<int>(schedule_.size()); ++position_) {
+      if (!spills && out_.slots > 0) break;
       const Item item = schedule_[static_cast<std::size_t>(position_)];
       if (item.output >= 0) {
         store(item.output);
@@ -425,8 +427,8 @@ class Allocator {
 }  // namespace
 
 Allocation allocate(const FusedLoop& loop, const Program& program, const std::vector<int>& values,
-                    const Registers& registers) {
-  return Allocator(loop, program, values, registers).run();
+                    const Registers& registers, bool spills) {
+  return Allocator(loop, program, values, registers).run(spills);
 }
 
 }  // namespace capstan::emit

@@ -63,8 +63,16 @@ struct Allocation {
   int slots = 0;
 };
 
-// `values` are the instructions of the loop's values (RecordedLoop::values).
+// Long chains of operations leave a processor waiting, so two vectors take turns where they can: the second uses the
+// registers from half of the file on.
+struct Halves {
+  int vectors = 0;  // what to add to the number of a register; 0: there is one vector at a time
+  int masks = 0;
+};
+
+// `values` are the instructions of the loop's values (RecordedLoop::values). Without `spills`, it ends at the first
+// value that has to go to the stack: if there are slots, the rest means nothing.
 Allocation allocate(const FusedLoop& loop, const Program& program, const std::vector<int>& values,
-                    const Registers& registers);
+                    const Registers& registers, bool spills = true);
 
 }  // namespace capstan::emit

@@ -25,8 +25,8 @@ struct Arena {
   std::size_t taken = 0;
 };
 Arena& arena() {
-  static Arena arena;
-  return arena;
+  static auto* const arena = new Arena;  // never destroyed, as its memory
+  return *arena;
 }
 #endif
 
@@ -34,7 +34,7 @@ Arena& arena() {
 
 void refuse_code_memory(bool refuse) { refused.store(refuse); }
 
-const void* place_code(std::span<const std::uint8_t> code) {
+const std::uint8_t* place_code(std::span<const std::uint8_t> code) {
   if (refused.load()) return nullptr;
 #if defined(__unix__)
   static const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));

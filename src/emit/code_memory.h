@@ -12,7 +12,7 @@ namespace capstan::emit {
 
 // The code where it can be called, or null if the system refuses, or if all code together would pass the limit.
 // Code knows no address of its own. Safe on many threads.
-const void* place_code(std::span<const std::uint8_t> code);
+const std::uint8_t* place_code(std::span<const std::uint8_t> code);
 
 // What all code may take, in bytes: a program that makes new loops for ever runs the library's own at some point.
 inline constexpr std::size_t kCodeLimit = std::size_t{64} << 20;

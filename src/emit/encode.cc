@@ -25,24 +25,37 @@ Registers registers_for(const FusedLoop& loop, int instruction_set) {
   return {false, 14 - 2 * sums, 0, -1};
 }
 
-std::vector<std::uint8_t> encode(const FusedLoop& loop, const Program& program, const Allocation& allocation,
-                                 int instruction_set) {
+Halves halves_of(const Registers& registers) {
+  return {registers.vectors / 2, (registers.last_mask - registers.first_mask + 1) / 2};
+}
+
+Registers half_of(const Registers& registers) {
+  const Halves halves = halves_of(registers);
+  return {registers.masks, halves.vectors, registers.first_mask, registers.first_mask + halves.masks - 1};
+}
+
+Code encode(const FusedLoop& loop, const Program& program, const Allocation& allocation, const Halves& halves,
+            int instruction_set) {
   // Room for the longest spelling of every step, twice; an error, not a crash, if that is not enough.
   const bool avx512 = instruction_set == kAvx512;
   const std::size_t operands = loop.inputs.size() + loop.outputs.size();
-  std::vector<std::uint8_t> buffer(4096 + operands * 512 + allocation.steps.size() * (avx512 ? 80 : 200) +
-                                   allocation.constants.size() * 32);
-  Encoder encoder(loop, program, allocation, avx512, buffer);
+  Code code;
+  std::vector<std::uint8_t>& buffer = code.bytes;
+  buffer.resize(4096 + operands * 512 + allocation.steps.size() * (avx512 ? 120 : 200) +
+                allocation.constants.size() * 32);
+  Encoder encoder(loop, program, allocation, halves, avx512, buffer);
   buffer.resize(encoder.run());
-  return buffer;
+  code.entry = encoder.entry();
+  return code;
 }
 
-Encoder::Encoder(const FusedLoop& loop, const Program& program, const Allocation& allocation, bool avx512,
-                 std::vector<std::uint8_t>& buffer)
+Encoder::Encoder(const FusedLoop& loop, const Program& program, const Allocation& allocation, const Halves& halves,
+                 bool avx512, std::vector<std::uint8_t>& buffer)
     : Xbyak::CodeGenerator(buffer.size(), buffer.data()),
       loop_(loop),
       program_(program),
       allocation_(allocation),
+      halves_(halves),
       avx512_(avx512),
       bytes_(program.bytes_per_element()),
       lanes_(program.lanes()),
@@ -51,6 +64,8 @@ Encoder::Encoder(const FusedLoop& loop, const Program& program, const Allocation
 
 std::size_t Encoder::run() {
   Xbyak::ClearError();
+  write_pool();
+  entry_ = getSize();
   lay_out();
   enter();
   load_fixed(Access::kScalar);
@@ -64,7 +79,6 @@ std::size_t Encoder::run() {
   }
   end_sums();
   leave();
-  write_pool();
   return Xbyak::GetError() == Xbyak::ERR_NONE ? getSize() : 0;
 }
 
@@ -262,25 +276,47 @@ void Encoder::loop_over_rows() {
 // From element rcx to rdx, whole turns first.
 void Encoder::loop_over_columns() {
   const int turn = lanes_ * parts_;
+  const bool pairs = avx512_ && halves_.vectors > 0;
   Xbyak::Label whole;
   Xbyak::Label rest;
   Xbyak::Label done;
-  sub(rdx, turn);
+  const auto advance = [&](int elements) {
+    add(rcx, elements);
+    if (repeats_) add(rsi, elements);
+  };
+  if (pairs) {
+    Xbyak::Label pair;
+    Xbyak::Label single;
+    sub(rdx, 2 * turn);
+    cmp(rcx, rdx);
+    jg(single, T_NEAR);
+    align(32);
+    L(pair);
+    body(2, false);
+    advance(2 * turn);
+    cmp(rcx, rdx);
+    jle(pair, T_NEAR);
+    L(single);
+    add(rdx, turn);
+  } else {
+    sub(rdx, turn);
+  }
   cmp(rcx, rdx);
   jg(rest, T_NEAR);
-  align(32);
+  if (!pairs) align(32);
   L(whole);
-  body(false);
-  add(rcx, turn);
-  if (repeats_) add(rsi, turn);
-  cmp(rcx, rdx);
-  jle(whole, T_NEAR);
+  body(parts_, false);
+  advance(turn);
+  if (!pairs) {
+    cmp(rcx, rdx);
+    jle(whole, T_NEAR);
+  }
   L(rest);
   add(rdx, turn);
   cmp(rcx, rdx);
   jge(done, T_NEAR);
   start_tail();
-  body(true);
+  body(parts_, true);
   copy_tail_truths(false);
   L(done);
 }
@@ -296,8 +332,7 @@ void Encoder::start_tail() {
     return;
   }
   // From a table of set bits and then clear ones.
-  const int table = static_cast<int>(allocation_.constants.size()) * 32 + 64;
-  lea(rax, ptr[rip + pool_ + table]);
+  lea(rax, ptr[rip + static_cast<const void*>(getCode() + allocation_.constants.size() * 32 + 64)]);
   mov(r11, rcx);
   sub(r11, rdx);
   const Xbyak::Ymm bits(scratch());
@@ -336,8 +371,6 @@ void Encoder::copy_tail_truths(bool inputs) {
 }
 
 void Encoder::write_pool() {
-  align(64);
-  L(pool_);
   for (const std::uint64_t bits : allocation_.constants) {
     for (int copy = 0; copy < (avx512_ ? 1 : 32 / bytes_); ++copy) {
       if (single()) {
@@ -347,8 +380,8 @@ void Encoder::write_pool() {
       }
     }
   }
-  if (avx512_) return;
-  for (int i = 0; i < 16; ++i) dq(i < 8 ? ~std::uint64_t{0} : 0);
+  for (int i = 0; !avx512_ && i < 16; ++i) dq(i < 8 ? ~std::uint64_t{0} : 0);
+  while (getSize() % 64 != 0) db(0xcc);
 }
 
 }  // namespace capstan::emit
@@ -359,7 +392,11 @@ namespace capstan::emit {
 
 Registers registers_for(const FusedLoop&, int) { return {false, 0, 0, -1}; }
 
-std::vector<std::uint8_t> encode(const FusedLoop&, const Program&, const Allocation&, int) { return {}; }
+Registers half_of(const Registers& registers) { return registers; }
+
+Halves halves_of(const Registers&) { return {}; }
+
+Code encode(const FusedLoop&, const Program&, const Allocation&, const Halves&, int) { return {}; }
 
 }  // namespace capstan::emit
 

@@ -15,14 +15,32 @@ using Xbyak::Zmm;
 #define CAPSTAN_INTEGER(name, ...) (single() ? name##d(__VA_ARGS__) : name##q(__VA_ARGS__))
 
 namespace {
-// Comparisons that raise no flag for a NaN, as Highway's.
-constexpr std::uint8_t kEqualQuiet = 0x00, kLessQuiet = 0x11, kLessEqualQuiet = 0x12;
+// Comparisons that raise no flag for a NaN, as Highway's: in the order of VectorOp, from kEqual on.
+constexpr std::uint8_t kPredicates[] = {0x00, 0x11, 0x12, 0x04, 0x15, 0x16};
 constexpr std::uint8_t kToNearest = 0x08, kDown = 0x09, kUp = 0x0a;
 }  // namespace
 
-void Encoder::body(bool tail) {
-  for (int part = 0; part < parts_; ++part) {
-    for (const Step& s : allocation_.steps) step(s, tail, part);
+void Encoder::body(int vectors, bool tail) {
+  if (vectors == 1 || halves_.vectors == 0) {
+    for (int part = 0; part < vectors; ++part) {
+      for (const Step& s : allocation_.steps) step(s, tail, part);
+    }
+    return;
+  }
+  const auto move = [&](Place& place, bool is_mask) {
+    if (place.kind == Place::Kind::kRegister) place.index += is_mask && avx512_ ? halves_.masks : halves_.vectors;
+  };
+  for (const Step& s : allocation_.steps) {
+    step(s, tail, 0);
+    Step other = s;
+    // The operands of a function of masks are masks; a selection has one as its first.
+    const bool masks = s.op >= VectorOp::kMaskAnd && s.op <= VectorOp::kMaskNot && s.kind == Step::Kind::kCompute;
+    const bool computes = s.kind == Step::Kind::kCompute;
+    move(other.d, s.mask);
+    move(other.a, computes ? masks || s.op == VectorOp::kSelect : s.mask);
+    move(other.b, masks);
+    move(other.c, false);
+    step(other, tail, 1);
   }
 }
 
@@ -57,7 +75,9 @@ void Encoder::step(const Step& s, bool tail, int part) {
 Xbyak::Address Encoder::memory(const Place& place) { return memory(place, avx512_ ? ptr_b : ptr); }
 Xbyak::Address Encoder::number(const Place& place) { return memory(place, ptr); }
 Xbyak::Address Encoder::memory(const Place& place, const Xbyak::AddressFrame& frame) {
-  if (place.kind == Place::Kind::kConstant) return frame[rip + pool_ + place.index * (avx512_ ? bytes_ : 32)];
+  if (place.kind == Place::Kind::kConstant) {
+    return frame[rip + static_cast<const void*>(getCode() + place.index * (avx512_ ? bytes_ : 32))];
+  }
   return frame[rsp + inputs_[static_cast<std::size_t>(place.index)].offset];
 }
 
@@ -174,50 +194,25 @@ void Encoder::select(const Step& s) {
 }
 
 void Encoder::compute_mask(const Step& s) {
-  if (!avx512_) {
-    const Xmm d = vector(s.d), a = vector(s.a);
-    switch (s.op) {
-      case VectorOp::kEqual:
-        CAPSTAN_WITH_LAST(s.b, CAPSTAN_REAL(vcmp, d, a, last, kEqualQuiet));
-        return;
-      case VectorOp::kLess:
-        CAPSTAN_WITH_LAST(s.b, CAPSTAN_REAL(vcmp, d, a, last, kLessQuiet));
-        return;
-      case VectorOp::kLessEqual:
-        CAPSTAN_WITH_LAST(s.b, CAPSTAN_REAL(vcmp, d, a, last, kLessEqualQuiet));
-        return;
-      case VectorOp::kTestBits:  // the tested bits are one bit
-        CAPSTAN_WITH_LAST(s.b, vandps(d, a, last));
-        CAPSTAN_WITH_LAST(s.b, CAPSTAN_INTEGER(vpcmpeq, d, d, last));
-        return;
-      case VectorOp::kMaskAnd:
-        return vandps(d, a, vector(s.b));
-      case VectorOp::kMaskOr:
-        return vorps(d, a, vector(s.b));
-      case VectorOp::kMaskXor:
-        return vxorps(d, a, vector(s.b));
-      case VectorOp::kMaskAndNot:
-        return vandnps(d, a, vector(s.b));
-      case VectorOp::kMaskNot: {
-        const Ymm ones(scratch());
-        vpcmpeqd(ones, ones, ones);
-        return vxorps(d, a, ones);
-      }
-      default:
-        return;
+  if (s.op >= VectorOp::kEqual && s.op <= VectorOp::kNotLessEqual) {
+    const std::uint8_t predicate = kPredicates[static_cast<int>(s.op) - static_cast<int>(VectorOp::kEqual)];
+    if (avx512_) {
+      CAPSTAN_WITH_LAST(s.b, CAPSTAN_REAL(vcmp, mask(s.d), vector(s.a), last, predicate));
+    } else {
+      CAPSTAN_WITH_LAST(s.b, CAPSTAN_REAL(vcmp, vector(s.d), vector(s.a), last, predicate));
     }
+    return;
   }
+  if (avx512_) {
+    combine_masks(s);
+  } else {
+    combine_vector_masks(s);
+  }
+}
+
+void Encoder::combine_masks(const Step& s) {
   const Opmask d = mask(s.d);
   switch (s.op) {
-    case VectorOp::kEqual:
-      CAPSTAN_WITH_LAST(s.b, CAPSTAN_REAL(vcmp, d, vector(s.a), last, kEqualQuiet));
-      return;
-    case VectorOp::kLess:
-      CAPSTAN_WITH_LAST(s.b, CAPSTAN_REAL(vcmp, d, vector(s.a), last, kLessQuiet));
-      return;
-    case VectorOp::kLessEqual:
-      CAPSTAN_WITH_LAST(s.b, CAPSTAN_REAL(vcmp, d, vector(s.a), last, kLessEqualQuiet));
-      return;
     case VectorOp::kTestBits:
       CAPSTAN_WITH_LAST(s.b, CAPSTAN_INTEGER(vptestm, d, vector(s.a), last));
       return;
@@ -231,6 +226,32 @@ void Encoder::compute_mask(const Step& s) {
       return kandnw(d, mask(s.a), mask(s.b));
     case VectorOp::kMaskNot:
       return knotw(d, mask(s.a));
+    default:
+      return;
+  }
+}
+
+// The same where masks are vectors.
+void Encoder::combine_vector_masks(const Step& s) {
+  const Xmm d = vector(s.d), a = vector(s.a);
+  switch (s.op) {
+    case VectorOp::kTestBits:  // the tested bits are one bit
+      CAPSTAN_WITH_LAST(s.b, vandps(d, a, last));
+      CAPSTAN_WITH_LAST(s.b, CAPSTAN_INTEGER(vpcmpeq, d, d, last));
+      return;
+    case VectorOp::kMaskAnd:
+      return vandps(d, a, vector(s.b));
+    case VectorOp::kMaskOr:
+      return vorps(d, a, vector(s.b));
+    case VectorOp::kMaskXor:
+      return vxorps(d, a, vector(s.b));
+    case VectorOp::kMaskAndNot:
+      return vandnps(d, a, vector(s.b));
+    case VectorOp::kMaskNot: {
+      const Ymm ones(scratch());
+      vpcmpeqd(ones, ones, ones);
+      return vxorps(d, a, ones);
+    }
     default:
       return;
   }
@@ -332,9 +353,10 @@ void Encoder::store_truths(const Step& s, bool tail, int part) {
 void Encoder::add_to_sum(const Step& s, bool tail, int part) {
   const Xmm value = vector(s.a);
   const Operand& output = outputs_[s.bits];
-  const Xmm sum = vector(output.sum >= 0 ? sum_register(output.sum, part) : scratch());
+  const int sum_part = part % parts_;
+  const Xmm sum = vector(output.sum >= 0 ? sum_register(output.sum, sum_part) : scratch());
   const Xbyak::Reg64 base = output.sum >= 0 ? rax : address(true, s.bits);
-  const Xbyak::Address place = ptr[base + part * vector_bytes_];
+  const Xbyak::Address place = ptr[base + sum_part * vector_bytes_];
   if (output.sum < 0) vmovups(sum, place);
   if (!tail) {
     CAPSTAN_REAL(vadd, sum, sum, value);

@@ -22,11 +22,13 @@ namespace capstan::emit {
 // Vector registers above those of the body: scratch, and the sums.
 class Encoder : public Xbyak::CodeGenerator {
  public:
-  Encoder(const FusedLoop& loop, const Program& program, const Allocation& allocation, bool avx512,
-          std::vector<std::uint8_t>& buffer);
+  Encoder(const FusedLoop& loop, const Program& program, const Allocation& allocation, const Halves& halves,
+          bool avx512, std::vector<std::uint8_t>& buffer);
 
   // Writes the function; its size, or 0 after an error.
   std::size_t run();
+  // Where the function begins.
+  std::size_t entry() const { return entry_; }
 
  private:
   using Access = FusedLoop::Access;
@@ -58,10 +60,13 @@ class Encoder : public Xbyak::CodeGenerator {
   Xbyak::Address elements(bool output, std::size_t k, int element_bytes, bool per_row, int part);
 
   // --- encode_step.cc ---
-  void body(bool tail);
+  // `vectors` of them; with a tail the last ones are not whole.
+  void body(int vectors, bool tail);
   void step(const Step& step, bool tail, int part);
   void compute(const Step& step);
   void compute_mask(const Step& step);
+  void combine_masks(const Step& step);
+  void combine_vector_masks(const Step& step);
   void multiply_add(const Step& step);
   void select(const Step& step);
   void load(const Step& step);
@@ -91,6 +96,7 @@ class Encoder : public Xbyak::CodeGenerator {
   const FusedLoop& loop_;
   const Program& program_;
   const Allocation& allocation_;
+  const Halves halves_;
   const bool avx512_;
   const int bytes_;  // per element
   const int lanes_;  // per vector
@@ -103,7 +109,7 @@ class Encoder : public Xbyak::CodeGenerator {
   std::vector<int> saved_;  // general registers
   int frame_ = 0;
   int tail_offset_ = 0;
-  Xbyak::Label pool_;
+  std::size_t entry_ = 0;
 };
 
 // How many sums live in registers.

@@ -14,8 +14,8 @@ namespace hr = hwy::N_RECORD;
 namespace vm = N_RECORD::vector_math;
 
 struct Value {
-  enum class Kind : std::uint8_t { kNumber, kVector, kMask };
-  Kind kind = Kind::kNumber;
+  enum class Kind : std::uint8_t { kNone, kNumber, kVector, kMask };
+  Kind kind = Kind::kNone;
   int id = -1;
   double number = 0;
 };
@@ -72,7 +72,9 @@ class Formulas {
   Value step_value(const MicroStep& s, const FusedLoop::Node& node, const Value* operands) {
     switch (s.op) {
       case MicroOp::kInput:
-        return operands[s.a];
+        if (operands[s.a].kind != Value::Kind::kNone) return operands[s.a];
+        hr::recorded->refuse();
+        return from(hr::Zero(D()));
       case MicroOp::kLiteral:
         return from(s.literal);
       case MicroOp::kParameter:
@@ -204,7 +206,9 @@ void record(const FusedLoop& loop, RecordedLoop& out) {
     if (node.code == nullptr || node.code->result < 0) return out.program.refuse();
     Value operands[5];
     for (int k = 0; k < 5; ++k) {
-      if (node.operands[k] >= 0) operands[k] = values[static_cast<std::size_t>(node.operands[k])];
+      const int operand = node.operands[k];
+      if (operand >= static_cast<int>(values.size())) return out.program.refuse();
+      if (operand >= 0) operands[k] = values[static_cast<std::size_t>(operand)];
     }
     values.push_back(formulas.evaluate(node, operands));
     if (out.program.refused()) return;

@@ -64,22 +64,32 @@ struct Kernels {
   std::unordered_map<std::string, FusedKernel> by_key;
 };
 Kernels& kernels() {
-  static Kernels kernels;
-  return kernels;
+  static auto* const kernels = new Kernels;  // never destroyed: calls may come from destructors of statics
+  return *kernels;
 }
 
 FusedKernel make_kernel(const FusedLoop& loop, int instruction_set) {
   const emit::RecordedLoop recorded = emit::record_loop(loop, instruction_set == kAvx512 ? 64 : 32);
   if (recorded.program.refused()) return nullptr;
   for (const FusedLoop::Output& output : loop.outputs) {
+    if (output.value < 0 || output.value >= static_cast<int>(recorded.values.size())) return nullptr;
     const int value = recorded.values[static_cast<std::size_t>(output.value)];
     if (output.store != FusedLoop::Store::kFull && recorded.program[value].mask) return nullptr;
   }
-  const emit::Allocation allocation =
-      emit::allocate(loop, recorded.program, recorded.values, emit::registers_for(loop, instruction_set));
-  const std::vector<std::uint8_t> code = emit::encode(loop, recorded.program, allocation, instruction_set);
-  if (code.empty()) return nullptr;
-  return reinterpret_cast<FusedKernel>(reinterpret_cast<std::uintptr_t>(emit::place_code(code)));
+  // Two vectors in turn if the body fits into half of the registers, else one that has them all.
+  const emit::Registers registers = emit::registers_for(loop, instruction_set);
+  emit::Halves halves = emit::halves_of(registers);
+  emit::Allocation allocation =
+      emit::allocate(loop, recorded.program, recorded.values, emit::half_of(registers), false);
+  if (allocation.slots > 0) {
+    allocation = emit::allocate(loop, recorded.program, recorded.values, registers);
+    halves = {};
+  }
+  const emit::Code code = emit::encode(loop, recorded.program, allocation, halves, instruction_set);
+  if (code.bytes.empty()) return nullptr;
+  const std::uint8_t* const placed = emit::place_code(code.bytes);
+  if (placed == nullptr) return nullptr;
+  return reinterpret_cast<FusedKernel>(reinterpret_cast<std::uintptr_t>(placed + code.entry));
 }
 
 }  // namespace

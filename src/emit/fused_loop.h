@@ -13,6 +13,11 @@
 
 namespace capstan {
 
+// The formula of a node that changes nothing but the kind of its operand: a truth value becomes 0 or 1, a number
+// becomes true where it is not zero.
+inline constexpr MicroStep kConversionSteps[] = {{MicroOp::kInput, 0}};
+inline constexpr MicroCode kConversion{kConversionSteps, 0};
+
 struct FusedLoop {
   // Which element of an operand belongs to row r and column c.
   enum class Access : std::uint8_t {
@@ -26,10 +31,10 @@ struct FusedLoop {
     bool boolean = false;  // bytes of 0 and 1; otherwise elements of `dtype`
   };
   struct Node {
-    const MicroCode* code;
+    const MicroCode* code;                            // a constant: kernels are known by its address
     std::int32_t operands[5] = {-1, -1, -1, -1, -1};  // by position in LoopArgs::in, as in MicroOp::kInput: values
-    double parameters[5] = {};
-    bool boolean = false;  // the result is a truth value
+    double parameters[5] = {};                        // they become part of the code: other parameters, another kernel
+    bool boolean = false;                             // the result is a truth value
   };
   enum class Store : std::uint8_t {
     kFull,        // [r * columns + c]; bytes of 0 and 1 for truth values

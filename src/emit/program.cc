@@ -27,6 +27,7 @@ bool commutes(VectorOp op) {
     case VectorOp::kXor:
     case VectorOp::kAddInteger:
     case VectorOp::kEqual:
+    case VectorOp::kNotEqual:
     case VectorOp::kTestBits:
     case VectorOp::kMaskAnd:
     case VectorOp::kMaskOr:
@@ -43,6 +44,17 @@ bool commutes(VectorOp op) {
 
 int Program::add(const Instruction& instruction) {
   Instruction wanted = instruction;
+  if (wanted.op == VectorOp::kMaskNot) {
+    // One instruction, not two.
+    const Instruction& negated = (*this)[wanted.a];
+    if (negated.op == VectorOp::kMaskNot) return negated.a;
+    if (negated.op >= VectorOp::kEqual && negated.op <= VectorOp::kLessEqual) {
+      wanted = negated;
+      wanted.op = negated.op == VectorOp::kEqual  ? VectorOp::kNotEqual
+                  : negated.op == VectorOp::kLess ? VectorOp::kNotLess
+                                                  : VectorOp::kNotLessEqual;
+    }
+  }
   if (commutes(wanted.op) && wanted.a > wanted.b) std::swap(wanted.a, wanted.b);
   if (instructions_.size() * 2 >= table_.size()) grow();
   std::size_t at = hash(wanted) & (table_.size() - 1);

@@ -41,6 +41,9 @@ enum class VectorOp : std::uint8_t {
   kEqual,
   kLess,
   kLessEqual,
+  kNotEqual,  // the opposites, which are true for NaN
+  kNotLess,
+  kNotLessEqual,
   kTestBits,  // (a & b) != 0
   kMaskAnd,
   kMaskOr,

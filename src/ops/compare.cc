@@ -219,16 +219,17 @@ CAPSTAN_ELEMENTWISE(kIsFinite, IsFinite);
 
 namespace {
 
-// As FORMULA would record it, if a formula could have a truth value among its operands.
+constexpr const LoopTable* kWhereLoops[] = {&N_SCALAR::kWhereTable, &N_AVX2::kWhereTable, &N_AVX3::kWhereTable};
+
+// The formula as data, by hand because its operands differ in dtype. Positions are those of LoopArgs::in.
 constexpr MicroStep kWhereSteps[] = {
     {MicroOp::kInput, 0}, {MicroOp::kInput, 1}, {MicroOp::kInput, 2}, {MicroOp::kSelect, 0, 1, 2}};
-constexpr MicroStep kWhereCotangentSteps[2][4] = {
-    {{MicroOp::kInput, 0}, {MicroOp::kInput, 1}, {MicroOp::kZero, 0}, {MicroOp::kSelect, 1, 0, 2}},
-    {{MicroOp::kInput, 0}, {MicroOp::kInput, 1}, {MicroOp::kZero, 0}, {MicroOp::kSelect, 1, 2, 0}}};
-constexpr FormulaCode kWhereFormula = {.forward = {kWhereSteps, 3},
-                                       .vjp = {{}, {kWhereCotangentSteps[0], 3}, {kWhereCotangentSteps[1], 3}}};
-
-constexpr const LoopTable* kWhereLoops[] = {&N_SCALAR::kWhereTable, &N_AVX2::kWhereTable, &N_AVX3::kWhereTable};
+constexpr MicroStep kWhereVjpSteps[] = {{MicroOp::kInput, 0},
+                                        {MicroOp::kInput, 1},
+                                        {MicroOp::kLiteral},
+                                        {MicroOp::kSelect, 1, 0, 2},
+                                        {MicroOp::kSelect, 1, 2, 0}};
+constexpr FormulaCode kWhereCode{{kWhereSteps, 3}, {{}, {kWhereVjpSteps, 3}, {kWhereVjpSteps, 4}}};
 
 void where_vjp_rule(const VjpCall& call, std::span<Tensor> cotangents) {
   const Tensor& condition = call.input(0);
@@ -292,7 +293,7 @@ constinit const OpDef kWhere = {
     .input_names = "condition, x, y",
     .loops = kWhereLoops,
     .reads = {0, kReadsCotangent | kReadsInput0, kReadsCotangent | kReadsInput0},
-    .formula = &kWhereFormula,
+    .formula = &kWhereCode,
     .vjp = &where_vjp_rule,
     .test = CAPSTAN_OP_TEST(kWhereTest),
 };

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <string>
 #include <thread>
 #include <vector>
@@ -179,6 +180,67 @@ TEST(FusedLoop, HasRoomForEveryThing) {
   });
 }
 
+// `where` and its derivatives, and conversions, by hand: what they read differs in type.
+TEST(FusedLoop, ChoosesAndConverts) {
+  for_all([](int set, auto zero) {
+    using T = decltype(zero);
+    const OpDef* where = find_op("where");
+    ASSERT_NE(where, nullptr);
+    Random random("where");
+    for (std::size_t n = 1; n < 40; ++n) {
+      const std::vector<T> x = numbers<T>(n, random), y = numbers<T>(n, random);
+      std::vector<unsigned char> truth(n);
+      for (unsigned char& t : truth) t = static_cast<unsigned char>(random.integer(0, 1));
+      FusedLoop loop;
+      loop.dtype = dtype_of<T>();
+      loop.inputs = {{Access::kFull, true}, {Access::kFull}, {Access::kFull}};
+      loop.nodes = {{&where->formula->forward, {0, 1, 2}},
+                    {&where->formula->vjp[1], {1, 0}},
+                    {&where->formula->vjp[2], {1, 0}},
+                    {&kConversion, {0}},
+                    {&kConversion, {1}, {}, true}};
+      for (int k = 0; k < 5; ++k) loop.outputs.push_back({3 + k, Store::kFull});
+      const FusedKernel kernel = emit_fused_loop(loop, set);
+      ASSERT_NE(kernel, nullptr);
+      Guarded<T> chosen(n), first(n), second(n), number(n);
+      Guarded<bool> nonzero(n);
+      const void* in[] = {truth.data(), x.data(), y.data()};
+      void* out[] = {chosen.data(), first.data(), second.data(), number.data(), nonzero.data()};
+      kernel({in, out, 1, static_cast<std::int64_t>(n)});
+      for (std::size_t i = 0; i < n; ++i) {
+        const bool t = truth[i] != 0;
+        EXPECT_TRUE(same_bits(chosen[i], t ? x[i] : y[i])) << i << " of " << n;
+        EXPECT_TRUE(same_bits(first[i], t ? x[i] : T(0))) << i << " of " << n;
+        EXPECT_TRUE(same_bits(second[i], t ? T(0) : x[i])) << i << " of " << n;
+        EXPECT_TRUE(same_bits(number[i], t ? T(1) : T(0))) << i << " of " << n;
+        EXPECT_EQ(nonzero[i], x[i] != 0) << i << " of " << n;
+      }
+      EXPECT_TRUE(chosen.intact() && first.intact() && second.intact() && number.intact() && nonzero.intact());
+    }
+  });
+}
+
+// What is no loop gives no kernel.
+TEST(FusedLoop, IsNotEmittedForALoopThatMakesNoSense) {
+  const MicroCode& add = find_op("add")->formula->forward;
+  const MicroCode& less = find_op("less")->formula->forward;
+  const auto emits = [](std::vector<FusedLoop::Node> nodes, FusedLoop::Output output) {
+    FusedLoop loop;
+    loop.dtype = DType::kFloat32;
+    loop.inputs = {{Access::kFull}, {Access::kFull}};
+    loop.nodes = std::move(nodes);
+    loop.outputs = {output};
+    return emit_fused_loop(loop) != nullptr;
+  };
+  EXPECT_EQ(emits({{&add, {0, 1}}}, {2, Store::kFull}), !emitting_sets().empty());
+  EXPECT_FALSE(emits({{&add, {0, -1}}}, {2, Store::kFull})) << "an operand is missing";
+  EXPECT_FALSE(emits({{&add, {0, 2}}}, {2, Store::kFull})) << "a node reads itself";
+  EXPECT_FALSE(emits({{nullptr, {0, 1}}}, {2, Store::kFull})) << "there is no formula";
+  EXPECT_FALSE(emits({{&add, {0, 1}}}, {3, Store::kFull})) << "there is no such value";
+  EXPECT_FALSE(emits({{&add, {0, 1}}}, {-1, Store::kFull})) << "there is no such value";
+  EXPECT_FALSE(emits({{&less, {0, 1}, {}, true}}, {2, Store::kSum})) << "truth values have no sum";
+}
+
 TEST(FusedLoop, IsEmittedOnce) {
   if (emitting_sets().empty()) GTEST_SKIP();
   Random random("once");
@@ -202,6 +264,17 @@ TEST(FusedLoop, IsNotEmittedWhereThatIsSwitchedOff) {
   emit_machine_code(true);
   EXPECT_EQ(emit_fused_loop(c.loop) != nullptr, !emitting_sets().empty());
   EXPECT_EQ(emit_fused_loop(c.loop, kPortable), nullptr);
+}
+
+// tests/CMakeLists.txt runs this with CAPSTAN_EMIT=0 as well.
+TEST(FusedLoop, FollowsTheEnvironment) {
+  const char* setting = std::getenv("CAPSTAN_EMIT");
+  const bool on = setting == nullptr || std::string(setting) != "0";
+  Random random("environment");
+  LoopCase<float> c(1, 5);
+  const int x = c.add_input(Access::kFull, random);
+  c.loop.outputs = {{c.add_node(formula("exp"), {x}), Store::kFull}};
+  EXPECT_EQ(emit_fused_loop(c.loop) != nullptr, on && !emitting_sets().empty());
 }
 
 TEST(FusedLoop, IsNotEmittedWithoutMemoryForCode) {

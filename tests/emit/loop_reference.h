@@ -28,7 +28,7 @@ inline const std::vector<Formula>& formulas() {
   static const std::vector<Formula> all = [] {
     std::vector<Formula> found;
     for (const OpDef* op : all_ops()) {
-      if (op->kind != OpKind::kElementwise || op->formula == nullptr) continue;
+      if (op->kind != OpKind::kElementwise || op->formula == nullptr || has_flag(*op, kConditionFirst)) continue;
       const auto at = static_cast<std::size_t>(DType::kFloat32);
       const auto emits = [](const MicroCode& code) {
         return can_emit(code, DType::kFloat32) && can_emit(code, DType::kFloat64);
