@@ -199,6 +199,22 @@ TEST(InputSignature, HoldsInCallsOfOtherFunctions) {
   EXPECT_EQ(runs, 2);
 }
 
+TEST(InputSignature, ProgramsHoldNumbersWhereTheTraceHoldsCounts) {
+  auto f = function(
+      [](const Tensor& x) {
+        GradientTape tape;
+        tape.watch(x);
+        return tape.gradient(reduce_mean(exp(x)), x);
+      },
+      {.input_signature = {TensorSpec({-1})}});
+  for (int n : {4, 5, 16}) f(ones({n}));
+  const std::string text = graph_text(f);
+  EXPECT_TRUE(contains(text, "broadcast_like(0.0625:float32")) << text;
+  EXPECT_FALSE(contains(text, "count_along")) << text;
+  // Of the mean's operand only the shape is needed, so nothing computes it.
+  EXPECT_FALSE(contains(text, "reduce_mean")) << text;
+}
+
 TEST(InputSignature, GradientsOfACallAreThoseOfItsShape) {
   auto f = function([](const Tensor& x) { return reduce_mean(square(x)); }, {.input_signature = {TensorSpec({-1})}});
   for (int n : {4, 5, 8}) {
