@@ -1,6 +1,6 @@
 # The commands of the house. `make mnist` and `make test` do all the set-up themselves; everything real is in CMake.
 #
-#   make mnist [DATA=dir] [EPOCHS=n] [SEED=n] [THREADS=n] [LITERAL=1] [ARGS="..."]
+#   make mnist [DATA=dir] [EPOCHS=n] [SEED=n] [THREADS=n] [LITERAL=1] [EAGER=1] [ARGS="..."]
 #   make test | asan | tsan | nightly | bench | format | tidy | clean
 #   make compare [TF_PYTHON=python] [TORCH_PYTHON=python] [JAX_PYTHON=python] [LIBTORCH=1] [THREADS="1 2"] [WORKLOADS=a,b] [ROUNDS=n]
 #   make install [PREFIX=/usr/local] [SHARED=ON]
@@ -10,7 +10,8 @@ PREFIX ?= /usr/local
 SHARED ?= OFF
 
 mnist_options = $(if $(DATA),--data "$(DATA)") $(if $(EPOCHS),--epochs $(EPOCHS)) $(if $(SEED),--seed $(SEED)) \
-  $(if $(THREADS),--threads $(THREADS)) $(if $(LITERAL),--literal) $(ARGS)
+  $(if $(THREADS),--threads $(THREADS)) $(if $(LITERAL),--literal) \
+  $(if $(EAGER),--eager) $(ARGS)
 
 # What is compared, and in which modes: Capstan, and each framework for which there is a Python or, with LIBTORCH=1, a library.
 CAPSTAN_MODES ?= eager function

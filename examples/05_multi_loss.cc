@@ -1,4 +1,4 @@
-// Several losses in one step: a task loss and a penalty on the activations of an inner layer.
+// Several losses in one step, which is a function: a task loss and a penalty on the activations of an inner layer.
 #include "capstan/capstan.h"
 #include "support/npz.h"
 #include "support/transcript.h"
@@ -26,16 +26,18 @@ int main() {
   const optimizers::Adam optimizer({.learning_rate = 0.001});
   const losses::SparseCategoricalCrossentropy task_loss_fn({.from_logits = true});
 
-  const auto train_step = [&](const Tensor& x_batch, const Tensor& y_batch) {
-    GradientTape tape;
-    const Tensor logits = model(x_batch, {.training = true});
-    const Tensor task_loss = task_loss_fn(y_batch, logits);
-    const Tensor reg_loss = activation_l2_penalty(model, x_batch);
-    const Tensor total_loss = task_loss + reg_loss;
-    const auto gradients = tape.gradient(total_loss, model.trainable_variables());
-    optimizer.apply_gradients(gradients, model.trainable_variables());
-    return std::tuple(task_loss, reg_loss, total_loss);
-  };
+  auto train_step = function(
+      [&](const Tensor& x_batch, const Tensor& y_batch) {
+        GradientTape tape;
+        const Tensor logits = model(x_batch, {.training = true});
+        const Tensor task_loss = task_loss_fn(y_batch, logits);
+        const Tensor reg_loss = activation_l2_penalty(model, x_batch);
+        const Tensor total_loss = task_loss + reg_loss;
+        const auto gradients = tape.gradient(total_loss, model.trainable_variables());
+        optimizer.apply_gradients(gradients, model.trainable_variables());
+        return std::tuple(task_loss, reg_loss, total_loss);
+      },
+      {.input_signature = {TensorSpec({-1, 30}), TensorSpec({-1}, int64)}});
 
   const auto data = examples::load_npz("001_losses");
   for (int epoch = 0; epoch < 2; ++epoch) {
@@ -45,6 +47,7 @@ int main() {
     out.print("Epoch %d: task=%.4f, reg=%.4f, total=%.4f", epoch + 1, task.item<double>(), reg.item<double>(),
               total.item<double>());
   }
+  if (tracing_count(train_step) != 1) return 1;
   return out.finish({
       {"Epoch 1: task=#, reg=#, total=#", {{1.90, 2.96}, {0.0001, 0.0003}, {1.90, 2.96}}},
       {"Epoch 2: task=#, reg=#, total=#", {{1.74, 2.64}, {0.0001, 0.0003}, {1.74, 2.64}}},

@@ -1,4 +1,5 @@
-// A training step as a function of data and variables that returns the loss and the gradients.
+// A training step as a function of data and variables that returns the loss and the gradients: traced once, in the
+// first of a hundred calls.
 #include "capstan/capstan.h"
 #include "support/transcript.h"
 
@@ -7,12 +8,12 @@ using namespace capstan;
 int main() {
   set_seed(5);
   examples::Transcript out;
-  const auto train_step = [](const Tensor& x, const Tensor& y, const Variable& W, const Variable& b) {
+  auto train_step = function([](const Tensor& x, const Tensor& y, const Variable& W, const Variable& b) {
     GradientTape tape;
     const Tensor y_pred = matmul(x, W) + b;
     const Tensor loss = reduce_mean(square(y - y_pred));
     return std::pair(loss, tape.gradient(loss, {W, b}));
-  };
+  });
   const Variable W(random::normal({3, 1}));
   const Variable b(zeros({1}));
   const Tensor x = random::normal({10, 3});
@@ -32,5 +33,6 @@ int main() {
     std::fprintf(stderr, "example: the loss does not fall\n");
     return 1;
   }
+  if (tracing_count(train_step) != 1) return 1;
   return out.finish({{"Loss after training: #", {{0.0, 2.3}}}});
 }

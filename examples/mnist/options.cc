@@ -20,6 +20,7 @@ constexpr const char* kHelp =
     "  --seed N           seed of weights, dropout and drawn digits (1)\n"
     "  --threads N        threads (all cores)\n"
     "  --literal          the tutorial's loop to the letter: the model is called without `training`\n"
+    "  --eager            steps run as plain code instead of as functions\n"
     "  --train-digits N   how many digits are drawn for training (60000)\n"
     "  --test-digits N    how many digits are drawn for the test (10000)\n"
     "  --picture FILE     where the worst mistakes are drawn (mnist_mistakes.png)\n"
@@ -67,6 +68,10 @@ std::optional<Options> parse_options(int argc, char** argv, int* exit_code) {
     }
     if (key == "--literal") {
       options.literal = true;
+      continue;
+    }
+    if (key == "--eager") {
+      options.eager = true;
       continue;
     }
     const bool is_known = key == "--data" || key == "--epochs" || key == "--seed" || key == "--threads" ||

@@ -13,6 +13,7 @@ struct Options {
   std::uint64_t seed = 1;
   int threads = 0;  // 0: all cores
   bool literal = false;
+  bool eager = false;                 // steps as plain code, not as functions
   std::int64_t train_digits = 60000;  // how many are drawn
   std::int64_t test_digits = 10000;
   std::string picture = "mnist_mistakes.png";

@@ -308,11 +308,11 @@ Block* new_tensor_block(DType dtype, const Shape& shape) {
 
 void detail::destroy(Block* block) noexcept {
   const std::uint8_t flags = block->flags.load(std::memory_order_relaxed);
-  if ((flags & (Block::kView | Block::kRowSparse)) != 0) [[unlikely]] {
+  if ((flags & (Block::kView | Block::kRowSparse | Block::kRemembersLogits)) != 0) [[unlikely]] {
+    if ((flags & Block::kRemembersLogits) != 0) release(block->remembered.logits);
     if ((flags & Block::kView) != 0) {
       release(block->owner);
-      if ((flags & Block::kRemembersLogits) != 0) release(block->remembered.logits);
-    } else {
+    } else if ((flags & Block::kRowSparse) != 0) {
       release(block->sparse.indices);
       release(block->sparse.values);
     }

@@ -13,8 +13,8 @@ namespace {
 
 using Value = Graph::Value;
 
-// Large ones are cheaper to compute at every run than to keep.
-constexpr std::int64_t kMostFolded = 64;
+// Numbers and shapes. Larger ones are broadcasts of these, which a run does better than it reads them from memory.
+constexpr std::int64_t kMostFolded = kMaxRank;
 
 std::size_t at(Value value) { return static_cast<std::size_t>(value); }
 

@@ -5,7 +5,9 @@
 namespace capstan::detail {
 
 Tensor remember_logits(const Tensor& probabilities, const Tensor& logits, int axis) {
-  Tensor result = make_view(probabilities, probabilities.shape());
+  // A symbolic tensor has no elements to be a view of, and a trace knows it by its block; it was made just now.
+  const bool is_new = is_symbolic(probabilities.block());
+  Tensor result = is_new ? probabilities : make_view(probabilities, probabilities.shape());
   Block* block = result.block();
   // Tapes know a computed tensor by its number; with the same number this is the same tensor to them.
   block->node = probabilities.block()->node;

@@ -28,8 +28,8 @@ Parsed parse(std::vector<std::string> arguments) {
 }
 
 TEST(MnistOptions, AreReadInAnyOrder) {
-  const Parsed parsed =
-      parse({"--seed", "7", "--literal", "--epochs", "0", "--data", "x", "--threads", "3", "--train-digits", "64"});
+  const Parsed parsed = parse({"--seed", "7", "--literal", "--eager", "--epochs", "0", "--data", "x", "--threads", "3",
+                               "--train-digits", "64"});
   ASSERT_TRUE(parsed.options) << parsed.errors;
   EXPECT_EQ(parsed.options->seed, 7u);
   EXPECT_EQ(parsed.options->epochs, 0);
@@ -37,6 +37,8 @@ TEST(MnistOptions, AreReadInAnyOrder) {
   EXPECT_EQ(parsed.options->train_digits, 64);
   EXPECT_EQ(parsed.options->data, "x");
   EXPECT_TRUE(parsed.options->literal);
+  EXPECT_TRUE(parsed.options->eager);
+  EXPECT_FALSE(parse({}).options->eager);
 }
 
 TEST(MnistOptions, SayWhatIsWrong) {

@@ -199,6 +199,22 @@ TEST(InputSignature, HoldsInCallsOfOtherFunctions) {
   EXPECT_EQ(runs, 2);
 }
 
+TEST(InputSignature, ProgramsHoldNumbersWhereTheTraceHoldsCounts) {
+  auto f = function(
+      [](const Tensor& x) {
+        GradientTape tape;
+        tape.watch(x);
+        return tape.gradient(reduce_mean(exp(x)), x);
+      },
+      {.input_signature = {TensorSpec({-1})}});
+  for (int n : {4, 5, 16}) f(ones({n}));
+  const std::string text = graph_text(f);
+  EXPECT_TRUE(contains(text, "broadcast_like(0.0625:float32")) << text;
+  EXPECT_FALSE(contains(text, "count_along")) << text;
+  // Of the mean's operand only the shape is needed, so nothing computes it.
+  EXPECT_FALSE(contains(text, "reduce_mean")) << text;
+}
+
 TEST(InputSignature, GradientsOfACallAreThoseOfItsShape) {
   auto f = function([](const Tensor& x) { return reduce_mean(square(x)); }, {.input_signature = {TensorSpec({-1})}});
   for (int n : {4, 5, 8}) {
@@ -268,6 +284,39 @@ TEST(InputSignature, TrainsAsWithoutIt) {
   expect_equal_training(perceptron, {2, 2}, {.input_signature = {TensorSpec({-1, 2, 2}), TensorSpec({-1}, int32)}}, 1);
   expect_equal_training(convolutions, {4, 4, 1},
                         {.input_signature = {TensorSpec({-1, 4, 4, 1}), TensorSpec({-1}, int32)}}, 1);
+}
+
+// Probabilities that remember their logits, which the loss takes instead.
+TEST(Function, TrainsModelsThatEndInProbabilities) {
+  const auto train = [](bool traced, const char* activation) {
+    set_seed(4);
+    Sequential model(
+        {layers::Dense(6, {.activation = "tanh"}), layers::Dropout(0.3), layers::Dense(3, {.activation = activation})});
+    optimizers::Adam optimizer({.learning_rate = 0.1});
+    metrics::CategoricalAccuracy accuracy;
+    const auto step = [&](const Tensor& x, const Tensor& y) {
+      GradientTape tape;
+      const Tensor predictions = model(x, {.training = true});
+      const Tensor loss = std::string(activation) == "softmax" ? losses::categorical_crossentropy(y, predictions)
+                                                               : losses::binary_crossentropy(y, predictions);
+      const std::vector<Variable> variables = model.trainable_variables();
+      optimizer.apply_gradients(tape.gradient(loss, variables), variables);
+      accuracy.update_state(y, predictions);
+      return std::pair(loss, predictions);
+    };
+    auto compiled = function(step, {.input_signature = {TensorSpec({-1, 4}), TensorSpec({-1, 3})}});
+    std::vector<double> seen;
+    for (const std::int64_t n : {6, 4, 7, 5}) {
+      const Tensor x = random::normal({n, 4}, 0, 1, float32, static_cast<std::uint64_t>(n));
+      const Tensor y = one_hot(range(n) % 3, 3);
+      const auto [loss, predictions] = traced ? compiled(x, y) : step(x, y);
+      for (const double value : values(loss)) seen.push_back(value);
+      for (const double value : values(predictions)) seen.push_back(value);
+    }
+    seen.push_back(accuracy.result().item<double>());
+    return seen;
+  };
+  for (const char* activation : {"softmax", "sigmoid"}) EXPECT_EQ(train(true, activation), train(false, activation));
 }
 
 TEST(ReduceRetracing, TracesTwiceForManyLengths) {
