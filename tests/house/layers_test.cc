@@ -51,6 +51,7 @@ const std::vector<std::pair<std::string, std::string>> kPublicLayers = {
     {"capstan/custom_gradient", "tape"},
     {"capstan/testing.h", "tape"},
     {"capstan/function.h", "transforms"},
+    {"capstan/control_flow.h", "transforms"},
     {"capstan/activations", "train"},
     {"capstan/initializers", "train"},
     {"capstan/layers", "train"},
