@@ -52,10 +52,10 @@ struct ScanOptions {
 
 namespace detail {
 
-// True for tensors and structures of tensors alone: a number in it could not change in a trace.
+// True for tensors, structures of tensors alone, and nothing: a number could not change in a trace.
 template <class T>
 constexpr bool only_tensors() {
-  if constexpr (std::is_same_v<T, Tensor>) {
+  if constexpr (std::is_void_v<T> || std::is_same_v<T, Tensor>) {
     return true;
   } else if constexpr (std::is_same_v<T, Variable> || PlainValue<T> ||
                        std::is_convertible_v<const T&, std::string_view>) {
@@ -207,7 +207,7 @@ Result branch_result(const std::shared_ptr<void>& structure, std::span<const Ten
 // A choice among functions of one type, of which the selector is not known.
 template <class Result>
 Result choose_in_trace(BranchKind kind, const Tensor& selector, std::vector<std::function<Result()>>& functions) {
-  static_assert(std::is_void_v<Result> || only_tensors<Result>(), "a branch returns tensors or structures of tensors");
+  static_assert(only_tensors<Result>(), "a branch returns tensors or structures of tensors");
   std::vector<std::string> layouts(functions.size());
   using Closure = decltype(branch_closure<Result>(functions[0], layouts[0]));
   std::vector<Closure> closures;
@@ -239,7 +239,10 @@ Carried carry_over_rows(RowKind kind, F& f, Carried carried, const Rows& rows, s
       const Carried next = f(with_tensors(carried, all), with_tensors(rows, all.subspan(begin.size())));
       tensors = tensors_of(next);
       check_carried(name_of_rows(kind), begin, tensors, true);
-      if (collects) tensors.insert(tensors.end(), tensors.begin(), tensors.begin() + static_cast<long>(begin.size()));
+      if (collects) {
+        const std::vector<Tensor> again = tensors;
+        tensors.insert(tensors.end(), again.begin(), again.end());
+      }
       return nullptr;
     };
     const std::vector<Tensor> results = trace_rows(kind, FunctionBody(closure), begin,

@@ -34,14 +34,15 @@ struct GradientNode final : Control {
       log = unpack(inputs.back());
       inputs.pop_back();
     }
-    GradientTape tape({.persistent = false, .watch_accessed_variables = false});
+    // Copies, so that each is a source of its own even if two inputs are one tensor; made before the tape, which would
+    // take them for results of its own if an outer one records them.
     std::vector<Tensor> watched;
     for (const std::size_t source : sources) {
-      // A copy, so that each is a source of its own even if two inputs are one tensor.
       inputs[source] = identity(inputs[source]);
-      tape.watch(inputs[source]);
       watched.push_back(inputs[source]);
     }
+    GradientTape tape({.persistent = false, .watch_accessed_variables = false});
+    tape.watch(watched);
     const std::vector<Tensor> outputs = of->run(std::move(inputs), of->effects ? &log : nullptr);
     std::vector<Tensor> reached;
     for (const std::size_t target : targets) reached.push_back(outputs[target]);

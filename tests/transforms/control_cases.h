@@ -18,7 +18,7 @@ inline std::vector<double> numbers(const Tensor& x) {
 // Value, first and second order of sum(f(x) * weights), where the second order is that of the sum of the squares of the
 // first. Gradients that are missing are zeros.
 template <class F>
-std::vector<double> orders(const F& f, const std::vector<Tensor>& inputs) {
+std::vector<double> orders(F&& f, const std::vector<Tensor>& inputs) {
   GradientTape outer;
   outer.watch(inputs);
   std::vector<Tensor> first;
@@ -44,7 +44,7 @@ std::vector<double> orders(const F& f, const std::vector<Tensor>& inputs) {
 
 // The same computed inside of a function.
 template <class F>
-std::vector<double> traced_orders(const F& f, const std::vector<Tensor>& inputs) {
+std::vector<double> traced_orders(F&& f, const std::vector<Tensor>& inputs) {
   auto compiled = function([&f](const std::vector<Tensor>& in) {
     GradientTape outer;
     outer.watch(in);
