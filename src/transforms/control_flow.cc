@@ -284,10 +284,16 @@ std::vector<Tensor> detail::scan_of_nothing(std::span<const Tensor> carried) {
 std::vector<Tensor> detail::no_rows(RowKind kind, const FunctionBody& body, std::span<const Tensor> rows,
                                     std::shared_ptr<void>* structure) {
   const char* const op = name_of_rows(kind);
-  GraphTracer tracer{std::string(op)};
+  std::optional<GraphTracer> tracer;
+  if (inside_function()) {
+    tracer.emplace(std::string(op));
+  } else {
+    tracer.emplace(std::string(op), true);
+  }
   std::vector<Tensor> tensors;
-  for (const Tensor& tensor : rows) tensors.push_back(tracer.add_argument(tensor.dtype(), row_shape(tensor)));
+  for (const Tensor& tensor : rows) tensors.push_back(tracer->add_argument(tensor.dtype(), row_shape(tensor)));
   *structure = body(tensors);
+  tracer.reset();
   std::vector<Tensor> results;
   for (std::size_t k = 0; k < tensors.size(); ++k) {
     CAPSTAN_CHECK(tensors[k].has_value(), ValueError, op, ": result ", k, " of the function is an empty tensor");

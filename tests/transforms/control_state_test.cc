@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "capstan/control_flow.h"
+#include "src/core/apply.h"
+#include "src/transforms/control_nodes.h"
 #include "tests/transforms/control_cases.h"
 
 namespace capstan {
@@ -385,6 +387,43 @@ TEST(ControlFlowGraph, AFailureInALoopChangesNoVariable) {
   EXPECT_THROW(f(constant(0)), IndexError);
   EXPECT_EQ(v.item<double>(), 1);
   EXPECT_EQ(f(constant(5)).item<double>(), 5);
+}
+
+// As whoever runs the nodes of a graph by their kernels would.
+TEST(ControlFlowGraph, ANodeCanBeRunByItsKernel) {
+  const auto node = std::make_shared<Branches>();
+  for (const double factor : {2.0, 3.0}) {
+    Subgraph branch{"branch", {}, {1}, {}};
+    const Graph::Value x = branch.graph.add_value(float64, {});
+    branch.graph.arguments = {x};
+    branch.graph.results = {factor == 2 ? x : branch.graph.add_value(float64, {}, constant(factor, float64))};
+    node->branches.push_back(std::move(branch));
+  }
+  node->results = {0};
+  node->complete(2);
+  const ControlAttributes attributes{node.get()};
+  const Tensor x = constant(7.0, float64);
+  for (const bool first : {true, false}) {
+    const Tensor condition = constant(first);
+    GradientTape tape;
+    tape.watch(x);
+    const Tensor y = apply(*node->op, condition, x, &attributes);
+    EXPECT_EQ(y.item<double>(), first ? 7 : 3);
+    EXPECT_EQ(tape.gradient(y * y, x).item<double>(), first ? 14 : 0);
+  }
+}
+
+TEST(ControlFlowGraph, LogsKeepDTypesAndShapes) {
+  const List values = {constant({1.5, 2.5}), constant({{true}, {false}}), zeros({0, 3}, int64), constant(7)};
+  const EffectLog log = unpack(pack({values}));
+  EXPECT_TRUE(log.replay);
+  ASSERT_EQ(log.values.size(), values.size());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    EXPECT_EQ(log.values[i].dtype(), values[i].dtype());
+    EXPECT_EQ(log.values[i].shape(), values[i].shape());
+    EXPECT_EQ(numbers(log.values[i]), numbers(values[i]));
+  }
+  EXPECT_TRUE(unpack(pack({})).values.empty());
 }
 
 TEST(ControlFlowGraph, LayersCanBeMadeInABodyOfTheFirstTrace) {

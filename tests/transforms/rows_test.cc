@@ -71,6 +71,12 @@ TEST(MapFn, OfNoRows) {
   }
 }
 
+TEST(MapFn, OfNoRowsMakesLayers) {
+  layers::Dense dense(3);
+  EXPECT_EQ(map_fn([&](const Tensor& row) { return dense(row); }, zeros({0, 4, 5})).shape(), (Shape{0, 4, 3}));
+  EXPECT_EQ(dense(zeros({4, 5})).shape(), (Shape{4, 3}));
+}
+
 TEST(MapFn, GradientsInTheFunction) {
   expect_same_everywhere(
       [](const List& in) {
@@ -113,6 +119,15 @@ TEST(Scan, BeginsWithTheFirstRow) {
     EXPECT_EQ(numbers(products({constant({1.0, 2.0, 4.0})})),
               reverse ? (std::vector<double>{8, 8, 4}) : (std::vector<double>{1, 2, 8}));
   }
+}
+
+TEST(Scan, ReadsRowsOfATable) {
+  expect_same_everywhere(
+      [](const List& in) {
+        return scan([&](const Tensor& h, const Tensor& k) { return tanh(h + gather(in[0], k)); },
+                    constant({2, 0, 2, 1}), in[1]);
+      },
+      {matrix(3, 2), vector64({0.1, 0.2})});
 }
 
 TEST(Scan, OfStructures) {
