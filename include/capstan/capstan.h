@@ -3,6 +3,7 @@
 
 #include "capstan/activations.h"
 #include "capstan/constraints.h"
+#include "capstan/control_flow.h"
 #include "capstan/data.h"
 #include "capstan/datasets.h"
 #include "capstan/debugging.h"

@@ -110,9 +110,18 @@ struct FunctionBody {
   template <class F>
   explicit FunctionBody(F& f)
       : closure(&f), run([](void* g, std::vector<Tensor>& tensors, CallSignature& values) {
-          return (*static_cast<F*>(g))(tensors, values);
+          if constexpr (std::is_invocable_v<F&, std::vector<Tensor>&, CallSignature&>) {
+            return (*static_cast<F*>(g))(tensors, values);
+          } else {
+            return (*static_cast<F*>(g))(tensors);
+          }
         }) {}
   std::shared_ptr<void> operator()(std::vector<Tensor>& tensors, CallSignature& values) const {
+    return run(closure, tensors, values);
+  }
+  // Where nobody asks for the rest of the result.
+  std::shared_ptr<void> operator()(std::vector<Tensor>& tensors) const {
+    CallSignature values;
     return run(closure, tensors, values);
   }
 };

@@ -9,7 +9,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "capstan/tensor.h"
@@ -17,6 +19,8 @@
 #include "src/core/op_def.h"
 
 namespace capstan {
+
+class Control;
 
 struct Graph {
   // A position in `values`.
@@ -56,6 +60,8 @@ struct Graph {
   std::vector<Value> arguments;
   std::vector<Captured> captured;
   std::vector<Value> results;
+  // What the nodes of control flow do, which their attributes refer to (see control.h).
+  std::vector<std::shared_ptr<const Control>> controls;
 
   // Calls f with every value that is needed when all nodes have run.
   template <class F>
@@ -88,26 +94,34 @@ void remove_dead(Graph& graph);
 // Equal pure ops of equal inputs, and equal constants of one element, become one.
 void merge_duplicates(Graph& graph);
 
+// A copy of a value as it is (identity, what a read of a variable gives) is that value; for programs, which have no
+// gradients to tell them apart.
+void skip_copies(Graph& graph);
+
 // Gives the nodes of each fused loop a number and puts them side by side.
 void form_groups(Graph& graph);
 
 // Notes where values are read last, so that a run can give up their buffers. Comes after all other passes.
 void mark_last_reads(Graph& graph);
 
-// One line per node: `%5 = add(%1, %4) float32[2, 3]`.
+// One line per node: `%5 = add(%1, %4) float32[2, 3]`. The graphs that a node of control flow holds stand below it,
+// indented, with numbers of their own, each behind its name and the inputs of the node that its arguments stand for.
 std::string to_text(const Graph& graph);
 // The same for Graphviz's dot.
 std::string to_dot(const Graph& graph);
 
-// What a run leaves behind for one that repeats it (see run_graph).
-using EffectValues = std::vector<Tensor>;
+// What the nodes with effects gave in a run, in order, for a run that repeats it, as a gradient needs.
+struct EffectLog {
+  std::vector<Tensor> values;
+  bool replay = false;   // false: values are noted; true: they are taken instead of running the nodes again
+  std::size_t next = 0;  // the one that is taken next
+
+  static EffectLog again(std::vector<Tensor> values) { return {std::move(values), true, 0}; }
+};
 
 // Runs the nodes through apply and returns the results, followed by the values to write to captured variables (in the
 // order of `captured`, only those that are written). `inputs` are the arguments and then the values of the captured
-// variables; an argument that dies in the run may be given up there.
-//
-// `effects`: if it is not null and empty, the outputs of nodes with effects are noted in it; if it is not empty, they
-// are taken from it instead of running the nodes again, as a gradient needs.
-std::vector<Tensor> run_graph(const Graph& graph, std::vector<Tensor> inputs, EffectValues* effects = nullptr);
+// variables; an argument that dies in the run may be given up there. `log` may be null.
+std::vector<Tensor> run_graph(const Graph& graph, std::vector<Tensor> inputs, EffectLog* log = nullptr);
 
 }  // namespace capstan

@@ -18,6 +18,8 @@ std::int32_t index(std::size_t i) { return static_cast<std::int32_t>(i); }
 void fuse_loops(bool fuse) { fusing.store(fuse, std::memory_order_relaxed); }
 
 Program::Program(Graph graph) : graph_(std::move(graph)) {
+  skip_copies(graph_);
+  remove_dead(graph_);
   if (fusing.load(std::memory_order_relaxed)) form_groups(graph_);
   linearize();
   find_places();

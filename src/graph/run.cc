@@ -6,11 +6,32 @@
 
 #include "src/core/apply.h"
 #include "src/core/context.h"
+#include "src/graph/control.h"
 #include "src/graph/graph.h"
 
 namespace capstan {
 
-std::vector<Tensor> run_graph(const Graph& graph, std::vector<Tensor> inputs, EffectValues* effects) {
+namespace {
+
+bool is_last_read(const Graph::Node& node, std::size_t i) { return i < 64 && (node.last_reads >> i & 1) != 0; }
+
+void run_control(const Control& control, const Graph::Node& node, std::vector<Tensor>& values, EffectLog* log) {
+  std::vector<Tensor> inputs;
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    Tensor& value = values[static_cast<std::size_t>(node.inputs[i])];
+    inputs.push_back(is_last_read(node, i) ? std::move(value) : Tensor(value));
+  }
+  const bool log_read = control.effects && (node.unread_outputs & 1) == 0;
+  std::vector<Tensor> outputs = call_control(control, std::move(inputs), log, log_read);
+  for (std::size_t k = 0; k < outputs.size(); ++k) {
+    if (k < 64 && (node.unread_outputs >> k & 1) != 0) continue;
+    values[static_cast<std::size_t>(node.outputs[k])] = std::move(outputs[k]);
+  }
+}
+
+}  // namespace
+
+std::vector<Tensor> run_graph(const Graph& graph, std::vector<Tensor> inputs, EffectLog* log) {
   std::vector<Tensor> values(graph.values.size());
   const auto at = [](Graph::Value value) { return static_cast<std::size_t>(value); };
   for (std::size_t i = 0; i < graph.values.size(); ++i) {
@@ -22,12 +43,15 @@ std::vector<Tensor> run_graph(const Graph& graph, std::vector<Tensor> inputs, Ef
   }
   inputs.clear();
 
-  const bool again = effects != nullptr && !effects->empty();
-  std::size_t effect = 0;
+  const bool replay = log != nullptr && log->replay;
   std::vector<Operand> operands;
   for (const Graph::Node& node : graph.nodes) {
-    if (again && node.has_effect()) {
-      for (const Graph::Value output : node.outputs) values[at(output)] = (*effects)[effect++];
+    if (const Control* control = control_of(*node.op, node.attributes)) {
+      run_control(*control, node, values, log);
+      continue;
+    }
+    if (replay && node.has_effect()) {
+      for (const Graph::Value output : node.outputs) values[at(output)] = log->values[log->next++];
       continue;
     }
     alignas(16) std::byte renewed[sizeof(node.attributes)];
@@ -42,8 +66,7 @@ std::vector<Tensor> run_graph(const Graph& graph, std::vector<Tensor> inputs, Ef
     operands.clear();
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       Tensor& value = values[at(node.inputs[i])];
-      const bool last = i < 64 && (node.last_reads >> i & 1) != 0;
-      operands.push_back(last ? Operand(std::move(value)) : Operand(std::as_const(value)));
+      operands.push_back(is_last_read(node, i) ? Operand(std::move(value)) : Operand(std::as_const(value)));
     }
     if (node.outputs.size() == 1) {
       values[at(node.outputs[0])] = apply(*node.op, operands, attributes);
@@ -57,7 +80,7 @@ std::vector<Tensor> run_graph(const Graph& graph, std::vector<Tensor> inputs, Ef
     }
     for (std::size_t k = 0; k < node.outputs.size(); ++k) {
       Tensor& output = values[at(node.outputs[k])];
-      if (effects != nullptr && node.has_effect()) effects->push_back(output);
+      if (log != nullptr && node.has_effect()) log->values.push_back(output);
       if (k < 64 && (node.unread_outputs >> k & 1) != 0) output = {};
     }
   }

@@ -1,6 +1,7 @@
 #include <sstream>
 
 #include "src/core/check.h"
+#include "src/graph/control.h"
 #include "src/graph/graph.h"
 
 namespace capstan {
@@ -30,6 +31,9 @@ std::string type_text(const Graph& graph, Graph::Value value) {
 std::string attribute_text(const Graph::Node& node) {
   std::string text;
   if (node.op->attributes == nullptr || node.renew) return text;
+  if (const Control* control = control_of(*node.op, node.attributes)) {
+    return control->details().empty() ? "" : ", " + control->details();
+  }
   for (int i = 0; i < node.op->attributes->field_count; ++i) {
     const AttributeField& field = node.op->attributes->fields[i];
     text += ", " + std::string(field.name) + "=" + field.get(node.attributes).to_string();
@@ -48,30 +52,41 @@ std::string captured_name(const Graph::Captured& captured) {
   return captured.variable.path().empty() ? "variable" : captured.variable.path();
 }
 
+void write_graph(const Graph& graph, const std::string& indent, std::string& text) {
+  const auto value = [&](Graph::Value v) { return value_text(graph, v); };
+  const auto line = [&](const std::string& content) { text += indent + content + "\n"; };
+  for (const Graph::Value argument : graph.arguments) {
+    line(value(argument) + " = argument " + type_text(graph, argument));
+  }
+  for (const Graph::Captured& captured : graph.captured) {
+    line(value(captured.value) + " = read " + captured_name(captured) + " " + type_text(graph, captured.value));
+  }
+  for (const Graph::Node& node : graph.nodes) {
+    std::string types;
+    for (const Graph::Value output : node.outputs) types += " " + type_text(graph, output);
+    line(list_of(node.outputs, value) + " = " + std::string(node.op->name) + "(" + list_of(node.inputs, value) +
+         attribute_text(node) + ")" + types +
+         (node.group == Graph::kNone ? "" : " in loop " + std::to_string(node.group)));
+    const Control* control = control_of(*node.op, node.attributes);
+    if (control == nullptr) continue;
+    for (const Subgraph* part : control->parts()) {
+      const auto taken = [&](std::size_t slot) { return value(node.inputs[slot]); };
+      line("  " + part->name + "(" + list_of(part->from, taken) + "):");
+      write_graph(part->graph, indent + "    ", text);
+    }
+  }
+  for (const Graph::Captured& captured : graph.captured) {
+    if (captured.written != Graph::kNone) line("write " + captured_name(captured) + " " + value(captured.written));
+  }
+  line("return " + list_of(graph.results, value));
+}
+
 }  // namespace
 
 std::string to_text(const Graph& graph) {
-  const auto value = [&](Graph::Value v) { return value_text(graph, v); };
   std::string text;
-  for (const Graph::Value argument : graph.arguments) {
-    text += value(argument) + " = argument " + type_text(graph, argument) + "\n";
-  }
-  for (const Graph::Captured& captured : graph.captured) {
-    text +=
-        value(captured.value) + " = read " + captured_name(captured) + " " + type_text(graph, captured.value) + "\n";
-  }
-  for (const Graph::Node& node : graph.nodes) {
-    text += list_of(node.outputs, value) + " = " + std::string(node.op->name) + "(" + list_of(node.inputs, value) +
-            attribute_text(node) + ")";
-    for (const Graph::Value output : node.outputs) text += " " + type_text(graph, output);
-    if (node.group != Graph::kNone) text += " in loop " + std::to_string(node.group);
-    text += "\n";
-  }
-  for (const Graph::Captured& captured : graph.captured) {
-    if (captured.written != Graph::kNone)
-      text += "write " + captured_name(captured) + " " + value(captured.written) + "\n";
-  }
-  return text + "return " + list_of(graph.results, value) + "\n";
+  write_graph(graph, "", text);
+  return text;
 }
 
 std::string to_dot(const Graph& graph) {

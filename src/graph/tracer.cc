@@ -6,7 +6,8 @@
 #include "src/core/apply.h"
 #include "src/core/check.h"
 #include "src/core/variable_state.h"
-#include "src/ops/math.h"
+#include "src/graph/control.h"
+#include "src/graph/gradient_paths.h"
 
 namespace capstan {
 
@@ -19,9 +20,17 @@ GraphTracer::GraphTracer(std::string name, bool first)
   context.tracer = this;
 }
 
+GraphTracer::GraphTracer(std::string name) : GraphTracer(std::move(name), false) {
+  around_ = dynamic_cast<GraphTracer*>(outer_tracer_);
+}
+
 GraphTracer::~GraphTracer() {
   context.observers = outer_observers_;
   context.tracer = outer_tracer_;
+}
+
+bool GraphTracer::knows(const Block* block) const {
+  return known_.count(block) != 0 || (around_ != nullptr && around_->knows(block));
 }
 
 Tensor GraphTracer::make_symbolic(Graph::Value value) {
@@ -41,8 +50,16 @@ Tensor GraphTracer::add_argument(DType dtype, const Shape& shape) {
 Graph::Value GraphTracer::graph_value(Block* block) {
   const auto found = known_.find(block);
   if (found != known_.end()) return found->second;
+  if (is_symbolic(block) && around_ != nullptr && around_->knows(block)) {
+    const Graph::Value value = graph_.add_value(block->dtype, TensorRef(block).shape());
+    graph_.arguments.push_back(value);
+    captures_.push_back(share(block));
+    known_.emplace(block, value);
+    return value;
+  }
   if (is_symbolic(block)) {
-    throw TraceError(detail::join(name_, ": ", describe(TensorRef(block)), " belongs to the trace of another function",
+    throw TraceError(detail::join(name_, ": ", describe(TensorRef(block)), " belongs to the trace of another ",
+                                  around_ == nullptr ? "function" : "branch, body or function",
                                   help("pass it as an argument, and return what is needed outside")));
   }
   Tensor constant = share(block);
@@ -65,11 +82,13 @@ void GraphTracer::trace(const OpDef& op, std::span<Block* const> inputs, const v
     outputs.push_back(make_symbolic(node.outputs.back()));
   }
   graph_.nodes.push_back(std::move(node));
+  if (const Control* control = control_of(op, attributes)) graph_.controls.push_back(control->shared_from_this());
 }
 
 void GraphTracer::renew_attributes(std::function<void(void*)> renew) { graph_.nodes.back().renew = std::move(renew); }
 
 void GraphTracer::creating_variable() {
+  if (around_ != nullptr) return around_->creating_variable();
   CAPSTAN_CHECK(first_, ValueError, name_, ": variables can be made in the first trace only",
                 help("make them once, outside of the function or behind a check that they do not exist"));
 }
@@ -80,22 +99,31 @@ GraphTracer::Holding& GraphTracer::holding_of(VariableState& variable) {
   const Tensor& value = variable.value;
   const Graph::Value begin = graph_.add_value(value.dtype(), value.shape());
   graph_.captured.push_back({Variable::share(&variable), begin});
-  return variables_.emplace(&variable, Holding{graph_.captured.size() - 1, make_symbolic(begin)}).first->second;
+  const Tensor symbolic = make_symbolic(begin);
+  return variables_.emplace(&variable, Holding{graph_.captured.size() - 1, symbolic, symbolic}).first->second;
 }
 
 void GraphTracer::add_argument(const Variable& variable) { holding_of(*variable.state()); }
 
-const Tensor& GraphTracer::value_of(VariableState& variable) { return holding_of(variable).current; }
+const Tensor& GraphTracer::value_of(VariableState& variable) {
+  Holding& holding = holding_of(variable);
+  if (holding.assigned && is_differentiable(variable.value.dtype())) {
+    Block* const blocks[] = {holding.current.block(), holding.begin.block()};
+    std::vector<Tensor> outputs;
+    trace(kReread, blocks, nullptr, outputs);
+    holding.current = std::move(outputs[0]);
+  }
+  holding.assigned = false;
+  return holding.current;
+}
 
 void GraphTracer::assign(VariableState& variable, const Tensor& value) {
   Holding& holding = holding_of(variable);
-  graph_.captured[holding.captured].written = graph_value(value.block());
-  // What is read from now on is a leaf: no gradient flows to what was assigned, neither in the trace nor when a tape
-  // sees the graph run.
-  std::vector<Tensor> current;
-  detail::Block* const input = value.block();
-  trace(kStopGradient, std::span(&input, 1), nullptr, current);
-  holding.current = std::move(current[0]);
+  // A tensor of its own, so that a tape takes what is read from now on for a leaf.
+  const Graph::Value now = graph_value(value.block());
+  graph_.captured[holding.captured].written = now;
+  holding.current = make_symbolic(now);
+  holding.assigned = true;
 }
 
 Graph GraphTracer::finish(const std::vector<Tensor>& results) {

@@ -11,12 +11,15 @@
 
 namespace capstan {
 
-// Installs itself in the thread's context for its life, in place of the observers and of any enclosing trace: a trace
-// is a world of its own.
+// Installs itself in the thread's context for its life, in place of the observers and of any enclosing trace: the trace
+// of a function is a world of its own. That of a part of control flow (a branch, the body of a loop) is not: tensors of
+// the traces around it become arguments of its graph (see captures).
 class GraphTracer final : public Tracer {
  public:
   // `name` is for messages; `first` lets the function make variables.
   GraphTracer(std::string name, bool first);
+  // Of a part: the trace around it is the thread's.
+  explicit GraphTracer(std::string name);
   ~GraphTracer();
   GraphTracer(const GraphTracer&) = delete;
   GraphTracer& operator=(const GraphTracer&) = delete;
@@ -27,6 +30,9 @@ class GraphTracer final : public Tracer {
   void add_argument(const Variable& variable);
   // Ends the trace: these are the results, empty ones aside.
   Graph finish(const std::vector<Tensor>& results);
+  // The tensors of traces around it that a part has used. Its graph has an argument for each, behind those that were
+  // added, in this order.
+  const std::vector<Tensor>& captures() const { return captures_; }
 
   void trace(const OpDef& op, std::span<detail::Block* const> inputs, const void* attributes,
              std::vector<Tensor>& outputs) override;
@@ -38,9 +44,12 @@ class GraphTracer final : public Tracer {
  private:
   struct Holding {
     std::size_t captured;  // position in graph_.captured
+    Tensor begin;
     Tensor current;
+    bool assigned = false;  // and not read since
   };
 
+  bool knows(const detail::Block* block) const;
   Tensor make_symbolic(Graph::Value value);
   Graph::Value graph_value(detail::Block* block);
   Holding& holding_of(detail::VariableState& variable);
@@ -51,8 +60,10 @@ class GraphTracer final : public Tracer {
   std::unordered_map<const detail::Block*, Graph::Value> known_;
   std::vector<Tensor> held_;  // keeps the known blocks alive, so that their addresses stay theirs
   std::unordered_map<const detail::VariableState*, Holding> variables_;
+  std::vector<Tensor> captures_;
   Observer* outer_observers_;
   Tracer* outer_tracer_;
+  GraphTracer* around_ = nullptr;  // of a part
 };
 
 }  // namespace capstan

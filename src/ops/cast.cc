@@ -13,7 +13,6 @@
 #include "src/core/op_test.h"
 #include "src/core/thread_pool.h"
 #include "src/ops/families.h"
-#include "src/ops/math.h"
 
 namespace capstan {
 
@@ -236,8 +235,6 @@ constinit const OpDef kIdentity = {
     .test = CAPSTAN_OP_TEST(kSameTest),
 };
 
-}  // namespace
-
 constinit const OpDef kStopGradient = {
     .name = "stop_gradient",
     .text = "A new tensor with the same elements, which no tape connects with x.",
@@ -246,8 +243,6 @@ constinit const OpDef kStopGradient = {
     .kernel = &same_kernel,
     .test = CAPSTAN_OP_TEST(kSameTest),
 };
-
-namespace {
 
 // The smallest and largest finite number of a dtype.
 struct Range {

@@ -7,7 +7,6 @@ namespace capstan {
 
 // Made for fused loops; it has no function.
 extern const OpDef kCopy;
-extern const OpDef kStopGradient;
 extern const OpDef kAdd;
 extern const OpDef kSubtract;
 

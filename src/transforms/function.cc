@@ -159,6 +159,8 @@ class FunctionState {
     trace->graph = raw;
     trace->raw = std::move(raw);
     trace->structure = std::move(structure);
+    detach_shapes(trace->graph);
+    fold_constants(trace->graph);
     tidy(trace->graph);
     trace->program.emplace(trace->graph);
     if (is_derived) forget_oldest();
@@ -251,11 +253,11 @@ class FunctionState {
     std::vector<ObservedInput> observed;
     observed.reserve(inputs.size());
     for (const Tensor& input : inputs) observed.push_back({input.block(), input.block()->node});
-    EffectValues effects;
+    EffectLog log;
     std::vector<Tensor> outputs;
     {
       const PauseObservers pause;
-      outputs = run_graph(graph, inputs, &effects);
+      outputs = run_graph(graph, inputs, &log);
       // A result may be an argument itself, or the same tensor as another; a record has outputs of its own.
       for (std::size_t i = 0; i < graph.results.size(); ++i) {
         if (outputs[i].has_value()) outputs[i] = identity(outputs[i]);
@@ -266,7 +268,8 @@ class FunctionState {
       if (outputs[i].has_value()) results.push_back(outputs[i]);
     }
     if (results.empty()) return outputs;
-    const CustomVjp vjp = [kept = trace.shared_from_this(), inputs, effects](std::span<const Tensor> cotangents) {
+    const CustomVjp vjp = [kept = trace.shared_from_this(), inputs,
+                           effects = log.values](std::span<const Tensor> cotangents) {
       return gradients_of(kept->graph, inputs, effects, cotangents);
     };
     record_custom_call(observed, results, vjp);
@@ -274,7 +277,7 @@ class FunctionState {
   }
 
   // The gradients of a call for its inputs. Outer tapes that record see all of it, which gives higher orders.
-  static std::vector<Tensor> gradients_of(const Graph& graph, std::vector<Tensor> inputs, EffectValues effects,
+  static std::vector<Tensor> gradients_of(const Graph& graph, std::vector<Tensor> inputs, std::vector<Tensor> effects,
                                           std::span<const Tensor> cotangents) {
     // Copies, so that each is a source of its own even if two arguments are one tensor.
     for (Tensor& input : inputs) input = identity(input);
@@ -282,7 +285,8 @@ class FunctionState {
     for (const Tensor& input : inputs) {
       if (is_differentiable(input.dtype())) tape.watch(input);
     }
-    const std::vector<Tensor> outputs = run_graph(graph, inputs, &effects);
+    EffectLog log = EffectLog::again(std::move(effects));
+    const std::vector<Tensor> outputs = run_graph(graph, inputs, &log);
     std::vector<Tensor> targets;
     GradientOptions options;
     std::size_t next = 0;

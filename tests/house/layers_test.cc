@@ -56,6 +56,7 @@ const std::vector<std::pair<std::string, std::string>> kPublicLayers = {
     {"capstan/print.h", "ops"},
     {"capstan/debugging.h", "ops"},
     {"capstan/function.h", "transforms"},
+    {"capstan/control_flow.h", "transforms"},
     {"capstan/activations", "train"},
     {"capstan/initializers", "train"},
     {"capstan/layers", "train"},

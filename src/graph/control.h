@@ -1,0 +1,77 @@
+// Control flow on values: nodes that hold graphs of their own.
+//
+// What such a node does is an immutable object; the attributes of the node are a pointer to it, and every graph that
+// has the node shares it. When a graph is run, the object runs its parts through apply, so tapes see the ops of the
+// branch that was taken and of the iterations that were made, and a trace that runs the graph gets the node as it is.
+//
+// Effects. Which draws a loop makes is known only when it has run, but a gradient has to repeat them. A node whose
+// parts have effects therefore has a first output beside the others: the log of what they gave, packed into bytes. Its
+// length is known at a run only; in the graph it stands as uint8[0].
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "src/graph/graph.h"
+
+namespace capstan {
+
+// One graph of a node. Its inputs are taken from the slots of the node, which are at first the node's inputs.
+struct Subgraph {
+  std::string name;  // "then", "body"
+  Graph graph;
+  std::vector<std::size_t> from;     // the slot of each input of the graph
+  std::vector<std::size_t> written;  // the slots of the variables that it writes; their values follow its results
+
+  bool has_effects() const;
+};
+
+// What depends on what: [output][input], true if there is a path along which a gradient can flow.
+using Paths = std::vector<std::vector<bool>>;
+// Of a graph, whose outputs are its results and the written variables, and whose inputs are those of run_graph.
+Paths paths_of(const Graph& graph);
+// The same with the slots of a node as inputs.
+Paths paths_of(const Subgraph& part, std::size_t slots);
+
+class Control : public std::enable_shared_from_this<Control> {
+ public:
+  virtual ~Control() = default;
+
+  // Computes the outputs, without the log.
+  virtual std::vector<Tensor> run(std::vector<Tensor> inputs, EffectLog* log) const = 0;
+  // For texts: the graphs that it holds, and what else there is to know, in the form of attributes ("rows=3").
+  virtual std::vector<const Subgraph*> parts() const = 0;
+  virtual std::string details() const { return ""; }
+
+  // These are set once, by whoever makes the object.
+  const OpDef* op = nullptr;
+  bool effects = false;
+  std::vector<OutputSpec> outputs;  // without the log
+  Paths paths;                      // of the outputs without the log
+};
+
+// The attributes of a node of control flow.
+struct ControlAttributes {
+  const Control* control;
+};
+extern const AttributeType kControlAttributes;
+
+// What a node does, or null if it is not one of control flow.
+const Control* control_of(const OpDef& op, const void* attributes);
+
+// The shape rule and the kernel of the ops of such nodes.
+void infer_control(const Call& call, OutputSpecs& outputs);
+void run_control_kernel(const Call& call, std::span<Tensor> outputs);
+
+// Runs it, or adds a node to the trace under way if an input is symbolic or draws have to be made anew at every run.
+// `log` is that of the graph around it, or null. The outputs begin with its own log if it has effects; that is left
+// empty unless it is wanted.
+std::vector<Tensor> call_control(const Control& control, std::vector<Tensor> inputs, EffectLog* log, bool log_wanted);
+
+// A log as a tensor of bytes, and back, ready to be replayed.
+Tensor pack(const EffectLog& log);
+EffectLog unpack(const Tensor& bytes);
+
+}  // namespace capstan

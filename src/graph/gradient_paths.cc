@@ -1,0 +1,56 @@
+#include "src/graph/gradient_paths.h"
+
+#include <vector>
+
+#include "capstan/ops/array.h"
+#include "src/core/apply.h"
+
+namespace capstan {
+
+namespace {
+
+void infer_first(const Call& call, OutputSpecs& outputs) { outputs.add(call.input(0).dtype(), call.input(0).shape()); }
+
+void view_first(const Call& call, std::span<Tensor> outputs) {
+  outputs[0] = make_view(call.input(0), call.input(0).shape());
+}
+
+constinit const OpDef kAlsoDependsOn = {
+    .name = "also_depends_on",
+    .text = "A tensor whose gradient by some others is zero instead of missing; made by control flow.",
+    .flags = kReturnsViews | kReshapes | kTakesAnyDTypes,
+    .arity = kVariadic,
+    .input_names = "value, others",
+    .infer = &infer_first,
+    .kernel = &view_first,
+    .vjp =
+        [](const VjpCall& call, std::span<Tensor> cotangents) {
+          cotangents[0] = call.cotangent();
+          for (int i = 1; i < call.input_count(); ++i) {
+            if (call.needs(i)) cotangents[static_cast<std::size_t>(i)] = zeros_like(call.input(i));
+          }
+        },
+};
+
+}  // namespace
+
+constinit const OpDef kReread = {
+    .name = "reread",
+    .text = "What a variable holds after an assignment in a trace.",
+    .flags = kReturnsViews | kReshapes,
+    .arity = 2,
+    .input_names = "value, begin",
+    .infer = &infer_first,
+    .kernel = &view_first,
+    .vjp = [](const VjpCall& call, std::span<Tensor> cotangents) { cotangents[1] = call.cotangent(); },
+};
+
+Tensor reread(const Tensor& value, const Tensor& begin) { return apply(kReread, value, begin); }
+
+Tensor also_depends_on(const Tensor& value, std::span<const Tensor> others) {
+  std::vector<Operand> operands = {value};
+  operands.insert(operands.end(), others.begin(), others.end());
+  return apply(kAlsoDependsOn, std::span<Operand>(operands));
+}
+
+}  // namespace capstan

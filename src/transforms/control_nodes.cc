@@ -1,0 +1,359 @@
+#include "src/transforms/control_nodes.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "capstan/ops/array.h"
+#include "capstan/ops/math.h"
+#include "capstan/tape.h"
+#include "src/core/apply.h"
+#include "src/core/check.h"
+#include "src/core/context.h"
+#include "src/graph/gradient_paths.h"
+
+namespace capstan {
+
+namespace {
+
+// --- Gradients ---
+
+const OpDef& op_of(ControlKind kind, bool effects);
+
+// The gradients of another node for some of its inputs, given the cotangents of some of its outputs. Its inputs are
+// those of the other one, the log of that if it has effects, and the cotangents.
+struct GradientNode final : Control {
+  std::shared_ptr<const Control> of;
+  std::vector<std::size_t> sources;
+  std::vector<std::size_t> targets;
+
+  std::vector<Tensor> run(std::vector<Tensor> inputs, EffectLog*) const override {
+    std::vector<Tensor> cotangents(inputs.end() - static_cast<std::ptrdiff_t>(targets.size()), inputs.end());
+    inputs.resize(inputs.size() - targets.size());
+    EffectLog log;
+    if (of->effects) {
+      log = unpack(inputs.back());
+      inputs.pop_back();
+    }
+    // Copies, so that each is a source of its own even if two inputs are one tensor; made before the tape, which would
+    // take them for results of its own if an outer one records them.
+    std::vector<Tensor> watched;
+    for (const std::size_t source : sources) {
+      inputs[source] = identity(inputs[source]);
+      watched.push_back(inputs[source]);
+    }
+    GradientTape tape({.persistent = false, .watch_accessed_variables = false});
+    tape.watch(watched);
+    const std::vector<Tensor> outputs = of->run(std::move(inputs), of->effects ? &log : nullptr);
+    std::vector<Tensor> reached;
+    for (const std::size_t target : targets) reached.push_back(outputs[target]);
+    std::vector<Tensor> gradients = tape.gradient(
+        reached, watched,
+        {.output_gradients = std::move(cotangents), .unconnected_gradients = UnconnectedGradients::kZero});
+    for (Tensor& gradient : gradients) gradient = gradient.to_dense();
+    return gradients;
+  }
+  std::vector<const Subgraph*> parts() const override { return {}; }
+  std::string details() const override { return "of=" + std::string(of->op->name); }
+};
+
+// The rule of every node of control flow.
+void control_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
+  // Behind the end of a trace its nodes may be gone.
+  if (context.tracer == nullptr && is_symbolic(call.input(0).block())) {
+    detail::throw_symbolic("gradient", call.input(0).block());
+  }
+  const Control& of = *call.attributes<ControlAttributes>().control;
+  const int first = of.effects ? 1 : 0;
+  auto node = std::make_shared<GradientNode>();
+  std::vector<Tensor> inputs;
+  std::vector<bool> differentiable;
+  const auto add = [&](const Tensor& input) {
+    inputs.push_back(input);
+    differentiable.push_back(is_differentiable(input.dtype()));
+  };
+  for (int i = 0; i < call.input_count(); ++i) add(call.input(i));
+  if (of.effects) add(call.output(0));
+  for (std::size_t k = 0; k < of.outputs.size(); ++k) {
+    const int output = static_cast<int>(k) + first;
+    if (!call.has_cotangent(output) || !is_differentiable(of.outputs[k].dtype)) continue;
+    node->targets.push_back(k);
+    add(call.cotangent(output));
+  }
+  for (std::size_t i = 0; i < static_cast<std::size_t>(call.input_count()); ++i) {
+    const bool reached = std::any_of(node->targets.begin(), node->targets.end(),
+                                     [&](std::size_t target) { return of.paths[target][i]; });
+    if (!reached || !call.needs(static_cast<int>(i))) continue;
+    node->sources.push_back(i);
+    node->outputs.push_back({inputs[i].dtype(), inputs[i].shape()});
+    node->paths.push_back(differentiable);
+  }
+  if (node->sources.empty()) return;
+  node->of = of.shared_from_this();
+  node->op = &op_of(ControlKind::kGradient, false);
+  std::vector<Tensor> gradients = call_control(*node, std::move(inputs), nullptr, false);
+  for (std::size_t k = 0; k < gradients.size(); ++k) cotangents[node->sources[k]] = std::move(gradients[k]);
+}
+
+// --- Ops ---
+
+constexpr OpDef control_op(std::string_view name, bool effects) {
+  OpDef op;
+  op.name = name;
+  op.text = "A node of control flow; made in traces alone.";
+  op.flags = static_cast<std::uint16_t>(kTakesAnyDTypes | kReturnsViews | (effects ? kStateful : kNoFlags));
+  op.arity = kVariadic;
+  op.outputs = kVariadic;
+  op.input_names = "inputs";
+  op.attributes = &kControlAttributes;
+  op.infer = &infer_control;
+  op.kernel = &run_control_kernel;
+  op.saves = {.inputs = 1, .outputs = static_cast<std::uint16_t>(effects ? 1 : 0)};
+  op.vjp = &control_vjp;
+  return op;
+}
+
+constexpr std::string_view kNames[] = {"cond",   "switch_case", "case_of", "while_loop", "scan",
+                                       "map_fn", "foldl",       "foldr",   "gradient"};
+#define CAPSTAN_CONTROL_OPS(effects)                                                                  \
+  control_op(kNames[0], effects), control_op(kNames[1], effects), control_op(kNames[2], effects),     \
+      control_op(kNames[3], effects), control_op(kNames[4], effects), control_op(kNames[5], effects), \
+      control_op(kNames[6], effects), control_op(kNames[7], effects), control_op(kNames[8], effects)
+constinit const OpDef kPureOps[] = {CAPSTAN_CONTROL_OPS(false)};
+constinit const OpDef kOpsWithEffects[] = {CAPSTAN_CONTROL_OPS(true)};
+#undef CAPSTAN_CONTROL_OPS
+
+const OpDef& op_of(ControlKind kind, bool effects) {
+  return (effects ? kOpsWithEffects : kPureOps)[static_cast<std::size_t>(kind)];
+}
+
+// --- Parts ---
+
+// Runs a part. What is given up is replaced in the slots by what the part returns.
+std::vector<Tensor> run_part(const Subgraph& part, std::vector<Tensor>& slots, EffectLog* log,
+                             const std::vector<bool>* given_up = nullptr) {
+  std::vector<Tensor> inputs;
+  inputs.reserve(part.from.size());
+  for (const std::size_t slot : part.from) {
+    const bool give = given_up != nullptr && (*given_up)[slot];
+    inputs.push_back(give ? std::move(slots[slot]) : Tensor(slots[slot]));
+  }
+  return run_graph(part.graph, std::move(inputs), log);
+}
+
+// Of the slots of a loop, those that a run of the body replaces. A tape needs what a variable held before.
+std::vector<bool> replaced_slots(std::size_t slots, std::size_t carried, const Subgraph& body) {
+  std::vector<bool> replaced(slots);
+  std::fill_n(replaced.begin(), carried, true);
+  for (const std::size_t slot : body.written) replaced[slot] = context.observers == nullptr;
+  return replaced;
+}
+
+// Writes the values that a body gave for variables into their slots.
+void store_written(const Subgraph& body, std::span<Tensor> values, std::vector<Tensor>& slots) {
+  for (std::size_t k = 0; k < body.written.size(); ++k) {
+    Tensor& slot = slots[body.written[k]];
+    const bool observed = context.observers != nullptr && is_differentiable(values[k].dtype());
+    slot = observed ? reread(values[k], slot) : std::move(values[k]);
+  }
+}
+
+OutputSpec spec_of(const Graph& graph, Graph::Value value) {
+  const Graph::ValueInfo& info = graph.values[static_cast<std::size_t>(value)];
+  return {info.dtype, info.shape};
+}
+
+OutputSpec spec_of_input(const Subgraph& part, std::size_t input) {
+  const Graph& graph = part.graph;
+  return spec_of(graph, input < graph.arguments.size() ? graph.arguments[input]
+                                                       : graph.captured[input - graph.arguments.size()].value);
+}
+
+// Adds the outputs for variables that a loop writes: no gradient flows through them.
+void add_written(Control& control, const Subgraph& body, std::size_t slots) {
+  for (const std::size_t slot : body.written) {
+    const auto input = std::find(body.from.begin(), body.from.end(), slot) - body.from.begin();
+    control.outputs.push_back(spec_of_input(body, static_cast<std::size_t>(input)));
+    control.paths.emplace_back(slots);
+  }
+}
+
+// What each carried value of a loop can depend on after any number of iterations.
+Paths close_paths(const Paths& body, const std::vector<OutputSpec>& carried, std::size_t slots) {
+  Paths paths;
+  for (std::size_t k = 0; k < carried.size(); ++k) {
+    paths.emplace_back(slots);
+    paths[k][k] = is_differentiable(carried[k].dtype);
+  }
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (std::size_t k = 0; k < carried.size(); ++k) {
+      for (std::size_t i = 0; i < slots; ++i) {
+        if (!body[k][i]) continue;
+        for (std::size_t j = 0; j < slots; ++j) {
+          const bool reaches = i < carried.size() ? paths[i][j] : i == j;
+          if (!reaches || paths[k][j]) continue;
+          paths[k][j] = true;
+          changed = true;
+        }
+      }
+    }
+  }
+  return paths;
+}
+
+}  // namespace
+
+std::string_view name_of(ControlKind kind) { return kNames[static_cast<std::size_t>(kind)]; }
+
+void check_case(std::int64_t number, std::int64_t count) {
+  CAPSTAN_CHECK(number >= 0, ValueError, "case_of: more than one of the conditions holds, and they are exclusive");
+  CAPSTAN_CHECK(number < count, ValueError, "case_of: none of the ", count, " conditions holds",
+                help("give a function for all other cases as the last argument"));
+}
+
+// --- Branches ---
+
+void Branches::complete(std::size_t slots) {
+  effects = std::any_of(branches.begin(), branches.end(), [](const Subgraph& part) { return part.has_effects(); });
+  op = &op_of(kind, effects);
+  outputs.clear();
+  paths.assign(results.size() + written.size(), std::vector<bool>(slots));
+  for (const std::size_t result : results) {
+    outputs.push_back(spec_of(branches[0].graph, branches[0].graph.results[result]));
+  }
+  for (const Subgraph& branch : branches) {
+    const Paths& inner = paths_by_branch_.emplace_back(paths_of(branch, slots));
+    for (std::size_t k = 0; k < results.size(); ++k) {
+      for (std::size_t i = 0; i < slots; ++i) paths[k][i] = paths[k][i] || inner[results[k]][i];
+    }
+  }
+  for (const std::size_t slot : written) {
+    for (const Subgraph& branch : branches) {
+      const auto input = std::find(branch.from.begin(), branch.from.end(), slot) - branch.from.begin();
+      if (static_cast<std::size_t>(input) == branch.from.size()) continue;
+      outputs.push_back(spec_of_input(branch, static_cast<std::size_t>(input)));
+      break;
+    }
+  }
+}
+
+std::vector<const Subgraph*> Branches::parts() const {
+  std::vector<const Subgraph*> parts;
+  for (const Subgraph& branch : branches) parts.push_back(&branch);
+  return parts;
+}
+
+std::size_t Branches::choose(const Tensor& selector) const {
+  if (kind == ControlKind::kCond) return selector.item<bool>() ? 0 : 1;
+  const auto number = selector.item<std::int64_t>();
+  const auto count = static_cast<std::int64_t>(branches.size());
+  if (kind == ControlKind::kSwitchCase)
+    return static_cast<std::size_t>(number < 0 || number >= count ? count - 1 : number);
+  check_case(number, count);
+  return static_cast<std::size_t>(number);
+}
+
+std::vector<Tensor> Branches::run(std::vector<Tensor> slots, EffectLog* log) const {
+  const std::size_t chosen = choose(slots[0]);
+  const Subgraph& branch = branches[chosen];
+  std::vector<Tensor> values = run_part(branch, slots, log);
+  std::vector<Tensor> given;
+  for (const std::size_t result : results) given.push_back(std::move(values[result]));
+  if (context.observers != nullptr) {
+    const Paths& taken = paths_by_branch_[chosen];
+    for (std::size_t k = 0; k < results.size(); ++k) {
+      std::vector<Tensor> others;
+      for (std::size_t i = 0; i < slots.size(); ++i) {
+        if (paths[k][i] && !taken[results[k]][i]) others.push_back(slots[i]);
+      }
+      if (!others.empty()) given[k] = also_depends_on(given[k], others);
+    }
+  }
+  for (const std::size_t slot : written) {
+    const auto found = std::find(branch.written.begin(), branch.written.end(), slot);
+    const auto position = static_cast<std::size_t>(found - branch.written.begin());
+    given.push_back(found == branch.written.end() ? slots[slot] : values[branch.graph.results.size() + position]);
+  }
+  return given;
+}
+
+// --- Loops ---
+
+void WhileLoop::complete(std::size_t slots) {
+  effects = condition.has_effects() || body.has_effects();
+  op = &op_of(ControlKind::kWhileLoop, effects);
+  outputs.clear();
+  for (std::size_t k = 0; k < count; ++k) outputs.push_back(spec_of(body.graph, body.graph.arguments[k]));
+  paths = close_paths(paths_of(body, slots), outputs, slots);
+  add_written(*this, body, slots);
+}
+
+std::vector<Tensor> WhileLoop::run(std::vector<Tensor> slots, EffectLog* log) const {
+  const std::vector<bool> replaced = replaced_slots(slots.size(), count, body);
+  std::int64_t iterations = 0;
+  for (; iterations != limit; ++iterations) {
+    if (!run_part(condition, slots, log)[0].item<bool>()) break;
+    std::vector<Tensor> values = run_part(body, slots, log, &replaced);
+    for (std::size_t k = 0; k < count; ++k) slots[k] = std::move(values[k]);
+    store_written(body, std::span(values).subspan(count), slots);
+  }
+  if (iterations == 0 && context.observers != nullptr) {
+    const std::vector<Tensor> begin = slots;
+    for (std::size_t k = 0; k < count; ++k) {
+      std::vector<Tensor> others;
+      for (std::size_t i = 0; i < slots.size(); ++i) {
+        if (i != k && paths[k][i]) others.push_back(begin[i]);
+      }
+      if (!others.empty()) slots[k] = also_depends_on(slots[k], others);
+    }
+  }
+  std::vector<Tensor> given(slots.begin(), slots.begin() + static_cast<std::ptrdiff_t>(count));
+  for (const std::size_t slot : body.written) given.push_back(slots[slot]);
+  return given;
+}
+
+void RowLoop::complete(std::size_t slots) {
+  effects = body.has_effects();
+  op = &op_of(kind, effects);
+  outputs.clear();
+  for (std::size_t k = 0; k < carried; ++k) outputs.push_back(spec_of(body.graph, body.graph.arguments[k]));
+  const Paths inner = paths_of(body, slots);
+  paths = close_paths(inner, outputs, slots);
+  for (std::size_t k = carried; k < carried + collected; ++k) {
+    const OutputSpec row = spec_of(body.graph, body.graph.results[k]);
+    Shape shape = {rows};
+    for (const std::int64_t length : row.shape) shape.push_back(length);
+    outputs.push_back({row.dtype, shape});
+    std::vector<bool> depends(slots);
+    for (std::size_t i = 0; i < slots; ++i) {
+      for (std::size_t j = 0; j < slots && inner[k][i]; ++j) {
+        depends[j] = depends[j] || (i < carried ? paths[i][j] : i == j);
+      }
+    }
+    paths.push_back(std::move(depends));
+  }
+  add_written(*this, body, slots);
+}
+
+std::vector<Tensor> RowLoop::run(std::vector<Tensor> slots, EffectLog* log) const {
+  std::vector<std::vector<Tensor>> slices;
+  for (std::size_t k = 0; k < sliced; ++k) slices.push_back(unstack(slots[carried + k]));
+  std::vector<std::vector<Tensor>> rows_of(collected);
+  for (std::vector<Tensor>& list : rows_of) list.resize(static_cast<std::size_t>(rows));
+  std::vector<bool> replaced = replaced_slots(slots.size(), carried, body);
+  std::fill_n(replaced.begin() + static_cast<std::ptrdiff_t>(carried), sliced, true);
+  for (std::int64_t i = 0; i < rows; ++i) {
+    const auto row = static_cast<std::size_t>(reverse ? rows - 1 - i : i);
+    for (std::size_t k = 0; k < sliced; ++k) slots[carried + k] = std::move(slices[k][row]);
+    std::vector<Tensor> values = run_part(body, slots, log, &replaced);
+    for (std::size_t k = 0; k < carried; ++k) slots[k] = std::move(values[k]);
+    for (std::size_t k = 0; k < collected; ++k) rows_of[k][row] = std::move(values[carried + k]);
+    store_written(body, std::span(values).subspan(carried + collected), slots);
+  }
+  std::vector<Tensor> given(slots.begin(), slots.begin() + static_cast<std::ptrdiff_t>(carried));
+  for (const std::vector<Tensor>& list : rows_of) given.push_back(stack(list));
+  for (const std::size_t slot : body.written) given.push_back(slots[slot]);
+  return given;
+}
+
+}  // namespace capstan
