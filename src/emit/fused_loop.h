@@ -55,6 +55,9 @@ struct FusedLoop {
 
 // One run. A kSum output points to 64 bytes: partial sum k (of 16, or 8 in float64) is the sum, from zero and in the
 // order of rows and columns, of the elements whose column has the remainder k.
+// Operands need no alignment. An output may be the memory of a kFull input whose elements are as large; operands do not
+// overlap otherwise. If no operand is kRow or kColumn and no output kColumnSums, there is no loop over rows in the
+// code: `rows` is 1, and `columns` the number of elements.
 struct FusedCall {
   const void* const* inputs;
   void* const* outputs;
@@ -64,7 +67,9 @@ struct FusedCall {
 using FusedKernel = void (*)(const FusedCall& call);
 
 // Machine code for the loop on this processor, or null: no emitter for it, a function without a vector form, no
-// executable memory, or emit_machine_code(false). Equal loops share one kernel; it lives as long as the process.
+// executable memory, too much code already, a loop that makes no sense, or emit_machine_code(false). Equal loops share
+// one kernel; it lives as long as the process. The results have the bits of the library's own loops, but for what a NaN
+// holds.
 FusedKernel emit_fused_loop(const FusedLoop& loop);
 // The same for an instruction set that this processor has.
 FusedKernel emit_fused_loop(const FusedLoop& loop, int instruction_set);

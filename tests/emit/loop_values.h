@@ -76,7 +76,9 @@ class Guarded {
   explicit Guarded(std::size_t n) : bytes_(n * sizeof(T) + 2 * kGuard, kByte), n_(n) {}
 
   T* data() { return reinterpret_cast<T*>(bytes_.data() + kGuard); }
-  void fill(std::span<const T> values) { std::memcpy(data(), values.data(), n_ * sizeof(T)); }
+  void fill(std::span<const T> values) {
+    if (n_ > 0) std::memcpy(data(), values.data(), n_ * sizeof(T));
+  }
   T operator[](std::size_t i) const {
     T value;
     std::memcpy(&value, bytes_.data() + kGuard + i * sizeof(T), sizeof(T));
