@@ -85,7 +85,7 @@ class Grouping {
       return Member{dtype_of(x), shape_of(x).size(), sum->columns == 0 ? kFlat : sum->columns, true};
     }
     const std::optional<LoopOfOp> loop = loop_of(node);
-    if (!loop || loop->op->formula == nullptr || !can_emit(code_of(*loop))) return std::nullopt;
+    if (!loop || loop->op->formula == nullptr) return std::nullopt;
     const Graph::Value out = node.outputs[0];
     std::optional<DType> dtype;
     Member member{dtype_of(out), shape_of(out).size(), 0, false};
@@ -103,6 +103,7 @@ class Grouping {
     }
     if (!dtype || (member.dtype != DType::kBool && member.dtype != *dtype)) return std::nullopt;
     member.dtype = *dtype;
+    if (!can_emit(code_of(*loop), member.dtype)) return std::nullopt;
     return member;
   }
 
