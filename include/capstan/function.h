@@ -303,7 +303,7 @@ Function<F> function(F f, const FunctionOptions& options = {}) {
   return Function<F>(std::move(f), options);
 }
 
-/// How many traces a function has. What is run a second time to check an input_signature makes no new one.
+/// How many traces a function has. What is traced to check an input_signature makes no new one.
 CAPSTAN_EXPORT int tracing_count(const FunctionState& state);
 template <class F>
 int tracing_count(const Function<F>& f) {
