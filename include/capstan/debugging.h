@@ -34,7 +34,7 @@ struct AssertNearOptions {
 CAPSTAN_EXPORT void assert_true(Operand condition, const std::vector<Tensor>& data = {},
                                 const AssertOptions& options = {});
 
-/// x and y are equal, differ, or stand in this order, element by element.
+/// x and y are equal in every element.
 CAPSTAN_EXPORT void assert_equal(Operand x, Operand y, const AssertOptions& options = {});
 /// x and y differ in every element.
 CAPSTAN_EXPORT void assert_none_equal(Operand x, Operand y, const AssertOptions& options = {});

@@ -290,11 +290,12 @@ class Function {
 /// use host_value() for numbers that change. Random draws are fresh at every call.
 ///
 /// One trace serves many lengths if they are declared open in an input_signature, or with reduce_retracing. It is made
-/// for the lengths of the first call; at the first call with others the function runs once more, to make sure that
-/// nothing in its trace depends on a length, and then never again (with several open lengths, once for each that
-/// varies independently). Lengths of 0 and 1 have traces of their own, because such axes broadcast. In such a function
-/// lengths come from tensors: size(x), shape(x), reshape with -1, the *_like functions; a number that C++ computes from
-/// x.dim(0) is found and is a TraceError under an input_signature, and a trace for each shape with reduce_retracing.
+/// for the lengths of the first call. At the first call with others the function is traced again, for these and for
+/// lengths far away, to make sure that nothing in the trace depends on a length; once more for each length that varies
+/// by itself, that exceeds what was tried, or that differs from it by no multiple of what was tried; and then never
+/// again. Lengths of 0 and 1 have traces of their own, because such axes broadcast. In such a function lengths come
+/// from tensors: size(x), shape(x), reshape with -1, the *_like functions. A number that C++ computes from x.dim(0) is
+/// found, and is a TraceError under an input_signature and a trace for each shape with reduce_retracing.
 ///
 /// Variables, layers and slots of optimizers can be made in the first trace only. Reading a value inside (item(),
 /// to_vector(), data(), printing it) is a TraceError, as is the use of an inner tensor outside.
@@ -311,7 +312,7 @@ Function<F> function(F f, const FunctionOptions& options = {}) {
   return Function<F>(std::move(f), options);
 }
 
-/// How many traces a function has. What is run a second time to check an input_signature makes no new one.
+/// How many traces a function has. What is traced to check an input_signature makes no new one.
 CAPSTAN_EXPORT int tracing_count(const FunctionState& state);
 template <class F>
 int tracing_count(const Function<F>& f) {

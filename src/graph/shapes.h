@@ -4,8 +4,8 @@
 // lengths the same nodes are right, with the shapes of their results inferred anew. That fails where C++ code looked at
 // a length while it was traced and put a number that depends on it into the graph: a literal, an attribute, the choice
 // of an op. Nothing in one trace gives that away, but it shows in two: traces of two lengths that are equal in all but
-// the shapes of values hold no such number. So a function is traced for two lengths, compared here, and then never
-// again.
+// the shapes of values hold no such number, chance aside. Which lengths are tried
+// is decided by the caller (src/transforms/shape_family.h).
 #pragma once
 
 #include <span>

@@ -229,6 +229,29 @@ std::vector<std::size_t> open_lengths(const std::string& name, const std::vector
   return open;
 }
 
+detail::CallSignature with_lengths(const detail::CallSignature& call, const std::vector<std::size_t>& open,
+                                   const std::vector<std::int64_t>& lengths) {
+  detail::CallSignature other = call;
+  std::size_t next = 0;
+  for (const std::size_t position : open) {
+    if (call.key[position] >= 2) other.key[position] = static_cast<std::uint64_t>(lengths[next++]);
+  }
+  other.leaves.clear();
+  const std::vector<std::size_t> all = lengths_of_tensors(other.key);
+  std::size_t axis = 0;
+  for (const Source& leaf : call.leaves) {
+    if (leaf.variable() != nullptr) {
+      other.leaves.push_back(leaf);
+      continue;
+    }
+    Shape shape = leaf.tensor()->shape();
+    for (int i = 0; i < shape.rank(); ++i) shape.set(i, static_cast<std::int64_t>(other.key[all[axis++]]));
+    other.stand_ins.push_back(std::make_shared<const Tensor>(shape_only(symbolic(leaf.tensor()->dtype(), shape))));
+    other.leaves.emplace_back(*other.stand_ins.back());
+  }
+  return other;
+}
+
 OpenCall open_call(const CallKey& key, const std::vector<std::size_t>& open) {
   OpenCall call{key, {}};
   for (const std::size_t position : open) {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "capstan/tensor_spec.h"
+#include "capstan/function.h"
 
 namespace capstan {
 
@@ -38,5 +38,9 @@ struct OpenCall {
 
 // Lengths of 0 and 1 stay what they are: such axes broadcast, and what is traced for them is right for them alone.
 OpenCall open_call(const CallKey& key, const std::vector<std::size_t>& open);
+
+// The same call with other open lengths; its tensors are stand-ins.
+detail::CallSignature with_lengths(const detail::CallSignature& call, const std::vector<std::size_t>& open,
+                                   const std::vector<std::int64_t>& lengths);
 
 }  // namespace capstan

@@ -116,10 +116,24 @@ class FunctionState {
     const bool is_first = family.is_empty();
     RawTrace raw = trace_body(signature, body);
     family.add(raw, call.lengths);
+    if (!is_first && family.dependence().empty()) probe(family, call.lengths, signature, open, body);
     if (is_declared) check_independence(family);
     note_trace(signature.key, is_first || !is_declared);
     if (!family.dependence().empty()) reason_ += "; each shape needs a trace of its own: " + family.dependence();
     return keep(signature.key, std::move(raw.graph), std::move(raw.structure), family.dependence().empty());
+  }
+
+  // Traces for lengths far from those of the call. What they do not fit says nothing.
+  void probe(ShapeFamily& family, const std::vector<std::int64_t>& lengths, const detail::CallSignature& signature,
+             const std::vector<std::size_t>& open, const detail::FunctionBody& body) {
+    for (const std::vector<std::int64_t>& other : family.probes(lengths)) {
+      const detail::CallSignature invented = with_lengths(signature, open, other);
+      try {
+        family.add(trace_body(invented, body), other);
+      } catch (const std::exception&) {
+        continue;
+      }
+    }
   }
 
   // Nothing if the shapes do not fit: the function itself says best what is wrong with them.

@@ -49,7 +49,7 @@ TEST(InputSignature, OneTraceServesEveryLength) {
     EXPECT_EQ(f(cast(x, float32)).item<double>(), static_cast<double>(2 * n)) << n;
   }
   EXPECT_EQ(tracing_count(f), 1);
-  EXPECT_EQ(runs, 2);  // the second length shows that the trace does not depend on it
+  EXPECT_EQ(runs, 3);  // the second length, and one far away, show that the trace does not depend on it
 }
 
 TEST(InputSignature, ALengthThatNeverVariesIsTracedOnce) {
@@ -142,6 +142,21 @@ TEST(InputSignature, FindsNumbersThatCppComputedFromALength) {
   for (int n : {4, 5, 6}) EXPECT_EQ(open(ones({n})).shape(), (Shape{n, n}));
 }
 
+TEST(InputSignature, WhatTwoLengthsHaveInCommonByChanceIsFound) {
+  const std::vector<TensorSpec> any{TensorSpec({-1})};
+  auto half = function([](const Tensor& x) { return x * static_cast<double>(x.dim(0) / 2); }, {.input_signature = any});
+  half(ones({4}));
+  EXPECT_THROW(half(ones({5})), TraceError);
+  auto limit = function([](const Tensor& x) { return x.dim(0) > 1000 ? exp(x) : x; }, {.input_signature = any});
+  limit(ones({4}));
+  EXPECT_THROW(limit(ones({5})), TraceError);
+  auto parity = function([](const Tensor& x) { return x.dim(0) % 2 == 0 ? exp(x) : x; }, {.input_signature = any});
+  for (int n : {4, 6, 8}) EXPECT_GT(values(parity(ones({n})))[0], 2);
+  EXPECT_THROW(parity(ones({7})), TraceError);
+  auto blocks = function([](const Tensor& x) { return reshape(x, {-1, 8}); }, {.input_signature = any});
+  for (int n : {16, 32, 24, 80}) EXPECT_EQ(blocks(ones({n})).shape(), (Shape{n / 8, 8}));
+}
+
 TEST(InputSignature, WhatDependsOnTheRatioOfTwoLengthsIsFound) {
   auto f = function([](const Tensor& x) { return x * (static_cast<double>(x.dim(0)) / static_cast<double>(x.dim(1))); },
                     {.input_signature = {TensorSpec({-1, -1})}});
@@ -162,7 +177,10 @@ TEST(InputSignature, IndependentLengthsAreTriedOneByOne) {
   for (const auto& [n, k] : std::vector<std::pair<int, int>>{{2, 3}, {4, 3}, {5, 3}, {5, 6}, {9, 8}, {3, 2}, {7, 7}}) {
     EXPECT_EQ(values(f(ones({n, k}), ones({k, 3}))), std::vector<double>(static_cast<std::size_t>(3 * n), k));
   }
-  EXPECT_EQ(runs, 3);  // for the first lengths, for n, for k
+  const int tried = runs;
+  for (int n = 2; n < 12; ++n) EXPECT_EQ(f(ones({n, n + 1}), ones({n + 1, 3})).shape(), (Shape{n, 3}));
+  EXPECT_LE(runs, tried + 1);
+  EXPECT_LT(runs, 10);
   EXPECT_EQ(tracing_count(f), 1);
   // What is wrong with the arguments is said by the ops.
   EXPECT_TRUE(contains(message([&] { f(ones({4, 5}), ones({6, 3})); }), "inner dimensions differ, 5 and 6"));
@@ -196,7 +214,7 @@ TEST(InputSignature, HoldsInCallsOfOtherFunctions) {
   auto outer = function([&](const Tensor& x) { return inner(x) * 2; }, {.input_signature = {TensorSpec({-1})}});
   for (int n : {4, 5, 8, 16}) EXPECT_EQ(values(outer(ones({n})))[0], 4.0f / static_cast<float>(n));
   EXPECT_EQ(tracing_count(outer), 1);
-  EXPECT_EQ(runs, 2);
+  EXPECT_LT(runs, 5);
 }
 
 TEST(InputSignature, ProgramsHoldNumbersWhereTheTraceHoldsCounts) {
@@ -329,11 +347,12 @@ TEST(ReduceRetracing, TracesTwiceForManyLengths) {
       {.reduce_retracing = true});
   for (int n : {3, 5, 7, 9}) EXPECT_EQ(f(ones({n})).item<double>(), n);
   EXPECT_EQ(tracing_count(f), 2);
-  EXPECT_EQ(runs, 2);
+  EXPECT_LE(runs, 3);
   EXPECT_EQ(retrace_reason(f), "argument 0 is float32[5], not float32[3] as before");
   for (int n : {2, 4}) EXPECT_EQ(f(ones({n, 3})).item<double>(), 3 * n);
   EXPECT_EQ(tracing_count(f), 4);
-  expect_equal_training(perceptron, {2, 2}, {.reduce_retracing = true}, 2);
+  // 6, 4, and 7, which is not as far from 6 as a multiple of 2.
+  expect_equal_training(perceptron, {2, 2}, {.reduce_retracing = true}, 3);
 }
 
 TEST(ReduceRetracing, WhatDependsOnItsLengthHasATraceForEach) {
