@@ -50,6 +50,14 @@ struct CallSignature {
   CAPSTAN_EXPORT void add(std::string_view text);
   CAPSTAN_EXPORT void add_number(std::uint64_t bits);
   CAPSTAN_EXPORT void add_list(std::size_t size);
+  void clear() {
+    key.clear();
+    leaves.clear();
+    open.clear();
+    names.clear();
+    stand_ins.clear();
+    values_only = false;
+  }
 };
 
 template <class T>
@@ -126,14 +134,32 @@ struct FunctionBody {
   }
 };
 
+/// What a call needs for a moment. The thread keeps it between calls, so that a call allocates nothing for itself.
+struct CallBuffers {
+  CallSignature signature;
+  std::vector<Tensor> tensors;        // of the result
+  std::shared_ptr<const void> trace;  // keeps what describes the result
+};
+class TracedCall {
+ public:
+  CAPSTAN_EXPORT TracedCall();
+  CAPSTAN_EXPORT ~TracedCall();
+  TracedCall(const TracedCall&) = delete;
+  TracedCall& operator=(const TracedCall&) = delete;
+
+  CallBuffers& operator*() const { return *buffers_; }
+
+ private:
+  CallBuffers* buffers_;
+};
+
 CAPSTAN_EXPORT std::shared_ptr<FunctionState> make_function(const FunctionOptions& options);
-/// The tensors of the result; `structure` is what the body returned when it was traced.
-CAPSTAN_EXPORT std::vector<Tensor> call_traced(FunctionState& state, const CallSignature& signature,
-                                               const FunctionBody& body, const void** structure);
+/// Runs the call that the signature describes and leaves the tensors of its result. Returns what the body returned when
+/// it was traced.
+CAPSTAN_EXPORT const void* call_traced(FunctionState& state, CallBuffers& call, const FunctionBody& body);
 CAPSTAN_EXPORT std::shared_ptr<ConcreteState> make_concrete(const std::shared_ptr<FunctionState>& state,
                                                             const CallSignature& signature, const FunctionBody& body);
-CAPSTAN_EXPORT std::vector<Tensor> call_concrete(const ConcreteState& state, const CallSignature& signature,
-                                                 const FunctionBody& body, const void** structure);
+CAPSTAN_EXPORT const void* call_concrete(const ConcreteState& state, CallBuffers& call, const FunctionBody& body);
 CAPSTAN_EXPORT std::string concrete_signature(const ConcreteState& state);
 CAPSTAN_EXPORT std::string concrete_text(const ConcreteState& state);
 CAPSTAN_EXPORT std::string concrete_dot(const ConcreteState& state);
@@ -144,13 +170,9 @@ template <class... Arguments>
 inline char argument_types = 0;
 
 template <class... Arguments>
-CallSignature describe_call(const void* types, const Arguments&... arguments) {
-  CallSignature signature;
-  signature.key.reserve(16);
+void describe_call(CallSignature& signature, const void* types, const Arguments&... arguments) {
   signature.key.push_back(reinterpret_cast<std::uintptr_t>(types));
-  signature.leaves.reserve(sizeof...(Arguments));
   (describe(signature, arguments), ...);
-  return signature;
 }
 
 // What a FunctionBody does: `copies` are the arguments, whose tensors give way to symbolic ones.
@@ -176,7 +198,7 @@ std::shared_ptr<void> run_body(F& f, std::tuple<Arguments...> copies, std::vecto
 
 // The result of a call: its tensors in the structure of the traced one.
 template <class Result>
-Result assemble(std::vector<Tensor> tensors, const void* structure) {
+Result assemble(std::vector<Tensor>& tensors, const void* structure) {
   if constexpr (std::is_same_v<Result, Tensor>) {
     return std::move(tensors[0]);
   } else if constexpr (!std::is_void_v<Result>) {
@@ -212,13 +234,13 @@ class ConcreteFunction {
   auto operator()(const Arguments&... arguments) {
     using Result = std::remove_cvref_t<std::invoke_result_t<F&, const Arguments&...>>;
     if (detail::functions_run_eagerly()) return f_(arguments...);
-    const detail::CallSignature signature = detail::describe_call(&detail::argument_types<Arguments...>, arguments...);
+    const detail::TracedCall scope;
+    detail::describe_call((*scope).signature, &detail::argument_types<Arguments...>, arguments...);
     auto body = [&](std::vector<Tensor>& tensors, detail::CallSignature& values) {
       return detail::run_body(f_, std::tuple<Arguments...>(arguments...), tensors, values);
     };
-    const void* structure = nullptr;
-    std::vector<Tensor> tensors = detail::call_concrete(*state_, signature, detail::FunctionBody(body), &structure);
-    return detail::assemble<Result>(std::move(tensors), structure);
+    const void* const structure = detail::call_concrete(*state_, *scope, detail::FunctionBody(body));
+    return detail::assemble<Result>((*scope).tensors, structure);
   }
 
   /// What it takes and gives: "step(float32[?, 4] images, 3) -> (float32[?])".
@@ -243,14 +265,13 @@ class Function {
   auto operator()(const Arguments&... arguments) {
     using Result = std::remove_cvref_t<std::invoke_result_t<F&, const Arguments&...>>;
     if (detail::functions_run_eagerly()) return f_(arguments...);
-    const detail::CallSignature signature =
-        detail::describe_call(&detail::argument_types<std::decay_t<const Arguments>...>, arguments...);
+    const detail::TracedCall scope;
+    detail::describe_call((*scope).signature, &detail::argument_types<std::decay_t<const Arguments>...>, arguments...);
     auto body = [&](std::vector<Tensor>& tensors, detail::CallSignature& values) {
       return detail::run_body(f_, std::tuple<std::decay_t<const Arguments>...>(arguments...), tensors, values);
     };
-    const void* structure = nullptr;
-    std::vector<Tensor> tensors = detail::call_traced(*state_, signature, detail::FunctionBody(body), &structure);
-    return detail::assemble<Result>(std::move(tensors), structure);
+    const void* const structure = detail::call_traced(*state_, *scope, detail::FunctionBody(body));
+    return detail::assemble<Result>((*scope).tensors, structure);
   }
 
   /// The trace for these arguments, made now unless there is one; nothing runs. A TensorSpec stands for a tensor, with
@@ -261,8 +282,8 @@ class Function {
   ///     concrete.signature();     // "function(float32[?, 4], 3) -> (float32[?])"
   template <class... Arguments>
   auto get_concrete(const Arguments&... arguments) {
-    const detail::CallSignature signature =
-        detail::describe_call(&detail::argument_types<detail::AsArgument<Arguments>...>, arguments...);
+    detail::CallSignature signature;
+    detail::describe_call(signature, &detail::argument_types<detail::AsArgument<Arguments>...>, arguments...);
     auto body = [&](std::vector<Tensor>& tensors, detail::CallSignature& values) {
       return detail::run_body(f_, std::tuple<detail::AsArgument<Arguments>...>(detail::as_argument(arguments)...),
                               tensors, values);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "src/core/thread_pool.h"
 #include "src/graph/loops.h"
@@ -167,6 +168,7 @@ void FusedGroup::run_with_sums(const void* const* inputs, void* const* outputs) 
   const std::int64_t wanted = by_rows ? std::max<std::int64_t>(1, kPiece / columns_) : kPiece;
   const std::int64_t piece = (wanted + block - 1) / block * block;
   const std::int64_t pieces = (whole + piece - 1) / piece;
+  if (whole <= block) return run_one_block(inputs, outputs);
   const std::int64_t width = by_rows ? columns_ : 1;
   const std::size_t row_bytes = at(width) * size();
 
@@ -215,13 +217,44 @@ void FusedGroup::run_with_sums(const void* const* inputs, void* const* outputs) 
     void* const out = outputs[sums_[k].output];
     const std::byte* const from = of_pieces.as<std::byte>() + k * at(pieces) * row_bytes;
     reduce(Reduction::kSum, loop_.dtype, columns_of(pieces, width), from, out);
-    if (sums_[k].divisor == 1) continue;
-    for (std::int64_t i = 0; i < width; ++i) {
-      if (loop_.dtype == DType::kFloat32) {
-        static_cast<float*>(out)[i] /= static_cast<float>(sums_[k].divisor);
-      } else {
-        static_cast<double*>(out)[i] /= static_cast<double>(sums_[k].divisor);
-      }
+    divide(out, width, sums_[k].divisor);
+  }
+}
+
+// The same for a range of one block.
+void FusedGroup::run_one_block(const void* const* inputs, void* const* outputs) const {
+  const bool by_rows = rows_ > 1;
+  void* targets[kMaxOutputs];
+  std::copy_n(outputs, full_outputs_, targets);
+  alignas(64) std::byte partials[kMaxSums * kPartialBytes];
+  std::optional<Scratch> tiles;
+  const std::size_t tile_bytes = at(rows_ * columns_) * size();
+  if (by_rows) tiles.emplace(ScratchSlot::kTask, sums_.size() * tile_bytes);
+  for (std::size_t k = 0; k < sums_.size(); ++k) {
+    if (sums_[k].from < full_outputs_) continue;
+    targets[sums_[k].from] = by_rows ? tiles->as<std::byte>() + k * tile_bytes : partials + k * kPartialBytes;
+  }
+  run_piece(inputs, targets, rows_, columns_);
+  for (const Sum& sum : sums_) {
+    void* const out = outputs[sum.output];
+    if (by_rows) {
+      reduce(Reduction::kSum, loop_.dtype, columns_of(rows_, columns_), targets[sum.from], out);
+    } else if (loop_.dtype == DType::kFloat32) {
+      *static_cast<float*>(out) = fold(static_cast<float*>(targets[sum.from]));
+    } else {
+      *static_cast<double*>(out) = fold(static_cast<double*>(targets[sum.from]));
+    }
+    divide(out, by_rows ? columns_ : 1, sum.divisor);
+  }
+}
+
+void FusedGroup::divide(void* sums, std::int64_t count, std::int64_t divisor) const {
+  if (divisor == 1) return;
+  for (std::int64_t i = 0; i < count; ++i) {
+    if (loop_.dtype == DType::kFloat32) {
+      static_cast<float*>(sums)[i] /= static_cast<float>(divisor);
+    } else {
+      static_cast<double*>(sums)[i] /= static_cast<double>(divisor);
     }
   }
 }

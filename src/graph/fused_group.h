@@ -30,7 +30,7 @@ class FusedGroup {
  private:
   static constexpr std::size_t kMaxInputs = 64;
   static constexpr std::size_t kMaxOutputs = 400;
-  static constexpr std::size_t kMaxSums = 64;
+  static constexpr std::size_t kMaxSums = 32;
 
   struct TileStep {
     Loop loop;
@@ -50,6 +50,8 @@ class FusedGroup {
 
   void add_sum(const SumOfNode& node, std::int32_t value, Graph::Value out);
   void run_with_sums(const void* const* inputs, void* const* outputs) const;
+  void run_one_block(const void* const* inputs, void* const* outputs) const;
+  void divide(void* sums, std::int64_t count, std::int64_t divisor) const;
   void run_part(const void* const* inputs, void* const* outputs, void* const* sums, std::int64_t begin,
                 std::int64_t n) const;
   void run_piece(const void* const* inputs, void* const* outputs, std::int64_t rows, std::int64_t columns) const;

@@ -21,6 +21,7 @@
 #include "src/tape/tape_impl.h"
 #include "src/transforms/call_key.h"
 #include "src/transforms/shape_family.h"
+#include "src/transforms/spare.h"
 
 namespace capstan {
 
@@ -41,32 +42,52 @@ constexpr std::size_t kMostDerived = 64;
 
 }  // namespace
 
+namespace {
+
+// What a run needs for a moment; the thread keeps it between runs.
+struct RunBuffers {
+  std::vector<detail::Block*> blocks;
+  std::vector<detail::VariableState*> variables;
+
+  void clear() {
+    blocks.clear();
+    variables.clear();
+  }
+  using Scope = Spare<RunBuffers>;
+};
+
+}  // namespace
+
 class FunctionState {
  public:
   explicit FunctionState(const FunctionOptions& options) : options_(options), name_(options_.name) {}
 
   // `open`: where in the key lengths stand that are open, beside those that the options leave open.
-  std::vector<Tensor> call(const detail::CallSignature& signature, const std::vector<std::size_t>& open,
-                           const detail::FunctionBody& body, const void** structure) {
-    const std::shared_ptr<const Trace> trace = find_or_trace(signature, open, body);
-    *structure = trace->structure.get();
-    return run(*trace, signature.leaves);
+  const void* call(detail::CallBuffers& call, const std::vector<std::size_t>& open, const detail::FunctionBody& body) {
+    std::shared_ptr<const Trace> found = last_like(call.signature);
+    if (found == nullptr) found = find_or_trace(call.signature, open, body);
+    const Trace& trace = *found;
+    call.trace = std::move(found);
+    run(trace, call.signature.leaves, call.tensors);
+    return trace.structure.get();
   }
 
   std::shared_ptr<const Trace> find_or_trace(const detail::CallSignature& signature,
                                              const std::vector<std::size_t>& open, const detail::FunctionBody& body) {
     // Recursive: a function may call itself with other plain values while it is traced.
     const std::lock_guard lock(mutex_);
-    if (last_ != nullptr && last_key_ == signature.key) return last_;
+    std::shared_ptr<const Trace> trace;
     const auto found = programs_.find(signature.key);
     if (found != programs_.end()) {
       found->second.last_use = ++uses_;
-      last_ = found->second.trace;
+      trace = found->second.trace;
     } else {
-      last_ = make_program(signature, open.empty() ? open_by_options(signature.key) : open, body);
+      trace = make_program(signature, open.empty() ? open_by_options(signature.key) : open, body);
     }
+    const SpinGuard guard(last_lock_);
+    last_ = trace;
     last_key_ = signature.key;
-    return last_;
+    return trace;
   }
 
   // Where in a key lengths stand that the options leave open.
@@ -92,6 +113,12 @@ class FunctionState {
   }
 
  private:
+  // Most calls are like the one before.
+  std::shared_ptr<const Trace> last_like(const detail::CallSignature& signature) {
+    const SpinGuard guard(last_lock_);
+    return last_key_ == signature.key ? last_ : nullptr;
+  }
+
   struct Kept {
     std::shared_ptr<const Trace> trace;
     std::uint64_t last_use;
@@ -213,33 +240,26 @@ class FunctionState {
     return raw;
   }
 
-  // The variables of a call: those among the arguments, each once, and then those that the trace has captured.
-  static std::vector<detail::VariableState*> variables_of(const Graph& graph, std::span<const Source> leaves) {
-    std::vector<detail::VariableState*> variables;
+  static void run(const Trace& trace, std::span<const Source> leaves, std::vector<Tensor>& outputs) {
+    const Graph& graph = context.tracer == nullptr ? trace.graph : trace.raw;
+    const RunBuffers::Scope scope;
+    std::vector<detail::Block*>& blocks = scope->blocks;
+    // Those among the arguments, each once, and then those that the trace has captured.
+    std::vector<detail::VariableState*>& variables = scope->variables;
     for (const Source& leaf : leaves) {
-      if (leaf.variable() == nullptr) continue;
-      detail::VariableState* state = leaf.variable()->state();
-      if (std::find(variables.begin(), variables.end(), state) == variables.end()) variables.push_back(state);
+      if (leaf.tensor() != nullptr) {
+        blocks.push_back(leaf.tensor()->block());
+      } else if (std::find(variables.begin(), variables.end(), leaf.variable()->state()) == variables.end()) {
+        variables.push_back(leaf.variable()->state());
+      }
     }
     for (std::size_t i = variables.size(); i < graph.captured.size(); ++i) {
       variables.push_back(graph.captured[i].variable.state());
     }
-    return variables;
-  }
-
-  static std::vector<Tensor> run(const Trace& trace, std::span<const Source> leaves) {
-    const Graph& graph = context.tracer == nullptr ? trace.graph : trace.raw;
-    std::vector<detail::Block*> blocks;
-    blocks.reserve(graph.arguments.size() + graph.captured.size());
-    for (const Source& leaf : leaves) {
-      if (leaf.tensor() != nullptr) blocks.push_back(leaf.tensor()->block());
-    }
-    const std::vector<detail::VariableState*> variables = variables_of(graph, leaves);
     for (detail::VariableState* variable : variables) {
       notify_read(*variable);
       blocks.push_back(current_value(*variable).block());
     }
-    std::vector<Tensor> outputs;
     if (context.observers == nullptr && context.tracer == nullptr) {
       trace.program->run(blocks, outputs);
     } else {
@@ -259,7 +279,6 @@ class FunctionState {
       if (written.has_value()) replace_value(*variables[i], std::move(written));
     }
     outputs.resize(graph.results.size());
-    return outputs;
   }
 
   static std::vector<Tensor> run_and_record(const Trace& trace, const std::vector<Tensor>& inputs) {
@@ -319,6 +338,7 @@ class FunctionState {
   mutable std::recursive_mutex mutex_;
   std::map<CallKey, Kept> programs_;            // by what was called, lengths included
   std::map<CallKey, ShapeFamily> families_;     // by what was called, open lengths aside
+  SpinLock last_lock_;                          // of last_ and last_key_
   std::shared_ptr<const Trace> last_, newest_;  // the last called one, the last made one
   CallKey last_key_, traced_key_;
   std::uint64_t uses_ = 0;
@@ -330,9 +350,24 @@ std::shared_ptr<FunctionState> detail::make_function(const FunctionOptions& opti
   return std::make_shared<FunctionState>(options);
 }
 
-std::vector<Tensor> detail::call_traced(FunctionState& state, const CallSignature& signature, const FunctionBody& body,
-                                        const void** structure) {
-  return state.call(signature, {}, body, structure);
+namespace {
+
+// The buffers of a call, which are public, as something to keep.
+struct KeptBuffers : detail::CallBuffers {
+  void clear() {
+    signature.clear();
+    tensors.clear();
+    trace.reset();
+  }
+};
+
+}  // namespace
+
+detail::TracedCall::TracedCall() : buffers_(Spare<KeptBuffers>::take()) {}
+detail::TracedCall::~TracedCall() { Spare<KeptBuffers>::give_back(static_cast<KeptBuffers*>(buffers_)); }
+
+const void* detail::call_traced(FunctionState& state, CallBuffers& call, const FunctionBody& body) {
+  return state.call(call, {}, body);
 }
 
 // --- Concrete functions ---
@@ -354,10 +389,9 @@ class ConcreteState {
     trace_ = function_->find_or_trace(signature, open_, body);
   }
 
-  std::vector<Tensor> call(const detail::CallSignature& signature, const detail::FunctionBody& body,
-                           const void** structure) const {
-    check(signature);
-    return function_->call(signature, open_, body, structure);
+  const void* call(detail::CallBuffers& call, const detail::FunctionBody& body) const {
+    check(call.signature);
+    return function_->call(call, open_, body);
   }
 
   std::string signature() const {
@@ -441,9 +475,8 @@ std::shared_ptr<ConcreteState> detail::make_concrete(const std::shared_ptr<Funct
                                                      const CallSignature& signature, const FunctionBody& body) {
   return std::make_shared<ConcreteState>(state, signature, body);
 }
-std::vector<Tensor> detail::call_concrete(const ConcreteState& state, const CallSignature& signature,
-                                          const FunctionBody& body, const void** structure) {
-  return state.call(signature, body, structure);
+const void* detail::call_concrete(const ConcreteState& state, CallBuffers& call, const FunctionBody& body) {
+  return state.call(call, body);
 }
 std::string detail::concrete_signature(const ConcreteState& state) { return state.signature(); }
 std::string detail::concrete_text(const ConcreteState& state) { return to_text(state.graph()); }
