@@ -98,6 +98,9 @@ void merge_duplicates(Graph& graph);
 // gradients to tell them apart.
 void skip_copies(Graph& graph);
 
+// Ops that say what they are made of are taken apart, so that their loops can be fused with others.
+void expand(Graph& graph);
+
 // Gives the nodes of each fused loop a number and puts them side by side.
 void form_groups(Graph& graph);
 

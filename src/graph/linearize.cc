@@ -19,6 +19,7 @@ void fuse_loops(bool fuse) { fusing.store(fuse, std::memory_order_relaxed); }
 
 Program::Program(Graph graph) : graph_(std::move(graph)) {
   skip_copies(graph_);
+  if (fusing.load(std::memory_order_relaxed)) expand(graph_);
   remove_dead(graph_);
   if (fusing.load(std::memory_order_relaxed)) form_groups(graph_);
   linearize();

@@ -151,17 +151,13 @@ void apply(std::int64_t rows, std::int64_t channels, const T* x, const T* mean, 
 }
 
 template <class T>
-void gradient(std::int64_t rows, std::int64_t channels, const T* x, const T* mean, const T* inverse_deviation,
-              const T* scale, const T* dy, T* dx, T* dscale, T* doffset) {
-  // First pass: sum(dy) and sum(dy * normalized x).
+void gradient_sums(std::int64_t rows, std::int64_t channels, const T* x, const T* mean, const T* inverse_deviation,
+                   const T* scale, const T* dy, const BatchNormSums<T>& out) {
   const std::int64_t size = chunk_rows(channels), chunks = (rows + size - 1) / size;
-  Scratch scratch(ScratchSlot::kCall, (2 * chunks + 3) * channels * sizeof(T) + 2 * channels * sizeof(double));
+  Scratch scratch(ScratchSlot::kCall, 2 * chunks * channels * sizeof(T) + 2 * channels * sizeof(double));
   double* total = scratch.as<double>();
   double* total_scaled = total + channels;
-  T* factor = reinterpret_cast<T*>(total_scaled + channels);
-  T* slope = factor + channels;
-  T* shift = slope + channels;
-  T* sums = shift + channels;
+  T* sums = reinterpret_cast<T*>(total_scaled + channels);
   T* scaled_sums = sums + chunks * channels;
   for_each_chunk(rows, channels, [&](std::int64_t chunk, std::int64_t begin, std::int64_t end) HWY_ATTR {
     for_each_vector<T>(channels, [&](auto d, std::int64_t c) HWY_ATTR {
@@ -177,25 +173,25 @@ void gradient(std::int64_t rows, std::int64_t channels, const T* x, const T* mea
   const auto one = [](std::int64_t) { return 1.0; };
   join_chunks(chunks, channels, sums, one, total);
   join_chunks(chunks, channels, scaled_sums, one, total_scaled);
-  for (std::int64_t c = 0; c < channels; ++c) {
-    if (doffset != nullptr) doffset[c] = static_cast<T>(total[c]);
-    if (dscale != nullptr) dscale[c] = static_cast<T>(total_scaled[c]);
-  }
-  if (dx == nullptr || rows == 0) return;
-
-  // Second pass: dx = factor * (dy - sum(dy) / n - normalized x * sum(dy * normalized x) / n).
   const double n = static_cast<double>(rows);
   for (std::int64_t c = 0; c < channels; ++c) {
-    factor[c] = inverse_deviation[c] * (scale != nullptr ? scale[c] : T(1));
-    slope[c] = static_cast<T>(total_scaled[c] / n * inverse_deviation[c]);
-    shift[c] = static_cast<T>(total[c] / n);
+    out.offset[c] = static_cast<T>(total[c]);
+    out.scale[c] = static_cast<T>(total_scaled[c]);
+    out.factor[c] = inverse_deviation[c] * (scale != nullptr ? scale[c] : T(1));
+    out.slope[c] = static_cast<T>(total_scaled[c] / n * inverse_deviation[c]);
+    out.shift[c] = static_cast<T>(total[c] / n);
   }
+}
+
+template <class T>
+void gradient_of_x(std::int64_t rows, std::int64_t channels, const T* x, const T* mean, const T* dy,
+                   const BatchNormSums<T>& sums, T* dx) {
   for_each_chunk(rows, channels, [&](std::int64_t, std::int64_t begin, std::int64_t end) HWY_ATTR {
     for_each_vector<T>(channels, [&](auto d, std::int64_t c) HWY_ATTR {
       const auto m = hn::LoadU(d, mean + c);
-      const auto f = hn::LoadU(d, factor + c);
-      const auto a = hn::LoadU(d, slope + c);
-      const auto b = hn::LoadU(d, shift + c);
+      const auto f = hn::LoadU(d, sums.factor + c);
+      const auto a = hn::LoadU(d, sums.slope + c);
+      const auto b = hn::LoadU(d, sums.shift + c);
       for (std::int64_t r = begin; r < end; ++r) {
         const std::int64_t i = r * channels + c;
         const auto centered = hn::Sub(hn::LoadU(d, x + i), m);
@@ -207,7 +203,7 @@ void gradient(std::int64_t rows, std::int64_t channels, const T* x, const T* mea
 }
 
 template <class T>
-constexpr BatchNormKernels<T> kKernels = {&moments<T>, &apply<T>, &gradient<T>};
+constexpr BatchNormKernels<T> kKernels = {&moments<T>, &apply<T>, &gradient_sums<T>, &gradient_of_x<T>};
 
 }  // namespace
 

@@ -12,6 +12,16 @@
 
 namespace capstan {
 
+// Sums over rows, one for each channel.
+template <class T>
+struct BatchNormSums {
+  T* scale;   // the gradient by it
+  T* offset;  // the same
+  T* factor;  // scale / deviation
+  T* slope;   // the mean of dy times normalized x, over the deviation
+  T* shift;   // the mean of dy
+};
+
 // The kernels of one instruction set. Pointers to scale and offset may be null: one and zero.
 template <class T>
 struct BatchNormKernels {
@@ -23,10 +33,14 @@ struct BatchNormKernels {
   void (*apply)(std::int64_t rows, std::int64_t channels, const T* x, const T* mean, const T* inverse_deviation,
                 const T* scale, const T* offset, T* y);
 
-  // The gradients of `apply` when mean and inverse_deviation are those of x. Any of the results may
-  // be null.
-  void (*gradient)(std::int64_t rows, std::int64_t channels, const T* x, const T* mean, const T* inverse_deviation,
-                   const T* scale, const T* dy, T* dx, T* dscale, T* doffset);
+  // The gradients of `apply` by scale and offset when mean and inverse_deviation are those of x, and what its gradient
+  // by x is made of.
+  void (*gradient_sums)(std::int64_t rows, std::int64_t channels, const T* x, const T* mean, const T* inverse_deviation,
+                        const T* scale, const T* dy, const BatchNormSums<T>& sums);
+
+  // dx = ((dy - shift) - (x - mean) * slope) * factor
+  void (*gradient_of_x)(std::int64_t rows, std::int64_t channels, const T* x, const T* mean, const T* dy,
+                        const BatchNormSums<T>& sums, T* dx);
 };
 
 // T is float or double.
@@ -53,10 +67,15 @@ void batch_norm_apply(std::int64_t rows, std::int64_t channels, const T* x, cons
 }
 
 template <class T>
-void batch_norm_gradient(std::int64_t rows, std::int64_t channels, const T* x, const T* mean,
-                         const T* inverse_deviation, const T* scale, const T* dy, T* dx, T* dscale, T* doffset) {
-  batch_norm_kernels<T>(instruction_set())
-      .gradient(rows, channels, x, mean, inverse_deviation, scale, dy, dx, dscale, doffset);
+void batch_norm_gradient_sums(std::int64_t rows, std::int64_t channels, const T* x, const T* mean,
+                              const T* inverse_deviation, const T* scale, const T* dy, const BatchNormSums<T>& sums) {
+  batch_norm_kernels<T>(instruction_set()).gradient_sums(rows, channels, x, mean, inverse_deviation, scale, dy, sums);
+}
+
+template <class T>
+void batch_norm_gradient_of_x(std::int64_t rows, std::int64_t channels, const T* x, const T* mean, const T* dy,
+                              const BatchNormSums<T>& sums, T* dx) {
+  batch_norm_kernels<T>(instruction_set()).gradient_of_x(rows, channels, x, mean, dy, sums, dx);
 }
 
 }  // namespace capstan

@@ -19,6 +19,7 @@
 #include "src/kernels/normalize.h"
 #include "src/ops/axes.h"
 #include "src/ops/count_along.h"
+#include "src/ops/expansion.h"
 #include "src/ops/families.h"
 #include "src/ops/floating.h"
 #include "src/ops/named_errors.h"
@@ -130,16 +131,29 @@ void infer_batch_norm_gradients(const Call& call, OutputSpecs& outputs) {
   outputs.add(dtype, {shape[-1]});
 }
 
+template <class T>
+void gradient_sums(const Call& call, const T* x, const T* mean, const T* g, const BatchNormSums<T>& sums) {
+  const Shape shape = call.input(0).shape();
+  std::vector<T> inverse(static_cast<std::size_t>(channels_of(shape)));
+  batch_norm_inverse_deviation<T>(channels_of(shape), WideInput<T>(call.input(3)),
+                                  static_cast<T>(call.attributes<EpsilonAttributes>().epsilon), inverse.data());
+  batch_norm_gradient_sums<T>(rows_of(shape), channels_of(shape), x, mean, inverse.data(), WideInput<T>(call.input(1)),
+                              g, sums);
+}
+
 void run_batch_norm_gradients(const Call& call, std::span<Tensor> outputs) {
   const Shape shape = call.input(0).shape();
   const std::int64_t channels = channels_of(shape);
   with_wide_type(call.input(0).dtype(), [&]<class T>(T) {
-    std::vector<T> inverse(static_cast<std::size_t>(channels));
-    batch_norm_inverse_deviation<T>(channels, WideInput<T>(call.input(3)),
-                                    static_cast<T>(call.attributes<EpsilonAttributes>().epsilon), inverse.data());
-    batch_norm_gradient<T>(rows_of(shape), channels, WideInput<T>(call.input(0)), WideInput<T>(call.input(2)),
-                           inverse.data(), WideInput<T>(call.input(1)), WideInput<T>(call.input(4)),
-                           WideOutput<T>(outputs[0]), WideOutput<T>(outputs[1]), WideOutput<T>(outputs[2]));
+    const WideInput<T> x(call.input(0));
+    const WideInput<T> mean(call.input(2));
+    const WideInput<T> g(call.input(4));
+    const WideOutput<T> scale(outputs[1]);
+    const WideOutput<T> offset(outputs[2]);
+    std::vector<T> rest(static_cast<std::size_t>(3 * channels));
+    const BatchNormSums<T> sums{scale, offset, rest.data(), rest.data() + channels, rest.data() + 2 * channels};
+    gradient_sums<T>(call, x, mean, g, sums);
+    batch_norm_gradient_of_x<T>(rows_of(shape), channels, x, mean, g, sums, WideOutput<T>(outputs[0]));
   });
 }
 
@@ -172,6 +186,78 @@ void vjp_batch_norm_gradients(const VjpCall& call, std::span<Tensor> cotangents)
   const Tensor of_r = of_k * scale + reduce_sum(of_h * centred, rows);
   cotangents[3] = -0.5 * of_r * r * r * r;
   cotangents[4] = p - reduce_mean(p, rows) + call.cotangent(2) + h * through_h;
+}
+
+// --- In programs ---
+
+// There the op is its sums, and loops that may be fused with what stands before and behind them; with the same bits.
+
+void infer_channels(const Call& call, OutputSpecs& outputs, int count) {
+  for (int i = 0; i < count; ++i) outputs.add(call.input(0).dtype(), {call.input(0).dim(-1)});
+}
+
+constinit const OpDef kBatchNormMoments = {
+    .name = "batch_norm_moments",
+    .text = "Mean, variance, and scale over deviation; made in programs alone.",
+    .flags = kNotDifferentiable,
+    .arity = 2,
+    .outputs = 3,
+    .input_names = "x, scale",
+    .attributes = &kEpsilonAttributes,
+    .infer = [](const Call& call, OutputSpecs& outputs) { infer_channels(call, outputs, 3); },
+    .kernel =
+        [](const Call& call, std::span<Tensor> outputs) {
+          const Shape shape = call.input(0).shape();
+          const std::int64_t channels = channels_of(shape);
+          with_wide_type(call.input(0).dtype(), [&]<class T>(T) {
+            const WideOutput<T> variance(outputs[1]);
+            const WideOutput<T> factor(outputs[2]);
+            batch_norm_moments<T>(rows_of(shape), channels, WideInput<T>(call.input(0)), WideOutput<T>(outputs[0]),
+                                  variance);
+            batch_norm_inverse_deviation<T>(channels, variance,
+                                            static_cast<T>(call.attributes<EpsilonAttributes>().epsilon), factor);
+            const WideInput<T> scale(call.input(1));
+            T* const to = factor;
+            const T* const by = scale;
+            for (std::int64_t c = 0; c < channels; ++c) to[c] *= by[c];
+          });
+        },
+};
+
+constinit const OpDef kBatchNormSums = {
+    .name = "batch_norm_sums",
+    .text = "The gradients by scale and offset, and what that by x is made of; made in programs alone.",
+    .flags = kNotDifferentiable,
+    .arity = 5,
+    .outputs = 5,
+    .input_names = "x, scale, mean, variance, g",
+    .attributes = &kEpsilonAttributes,
+    .infer = [](const Call& call, OutputSpecs& outputs) { infer_channels(call, outputs, 5); },
+    .kernel =
+        [](const Call& call, std::span<Tensor> outputs) {
+          with_wide_type(call.input(0).dtype(), [&]<class T>(T) {
+            const WideOutput<T> scale(outputs[0]);
+            const WideOutput<T> offset(outputs[1]);
+            const WideOutput<T> factor(outputs[2]);
+            const WideOutput<T> slope(outputs[3]);
+            const WideOutput<T> shift(outputs[4]);
+            gradient_sums<T>(call, WideInput<T>(call.input(0)), WideInput<T>(call.input(2)),
+                             WideInput<T>(call.input(4)), {scale, offset, factor, slope, shift});
+          });
+        },
+};
+
+void expand_batch_norm(std::span<const Tensor> inputs, const void* attributes, std::vector<Tensor>& outputs) {
+  Operand operands[] = {inputs[0], inputs[1]};
+  const std::vector<Tensor> sums = apply_all(kBatchNormMoments, operands, attributes);
+  outputs = {(inputs[0] - sums[0]) * sums[2] + inputs[2], sums[0], sums[1]};
+}
+
+void expand_batch_norm_gradients(std::span<const Tensor> inputs, const void* attributes, std::vector<Tensor>& outputs) {
+  std::vector<Operand> operands(inputs.begin(), inputs.end());
+  const std::vector<Tensor> sums = apply_all(kBatchNormSums, operands, attributes);
+  const Tensor centred = (inputs[0] - inputs[2]) * sums[3];
+  outputs = {((inputs[4] - sums[4]) - centred) * sums[2], sums[0], sums[1]};
 }
 
 void push(std::vector<Tensor>& outputs, BatchNormResult result) {
@@ -334,6 +420,12 @@ constinit const OpDef kBatchNormGradients = {
     .vjp = vjp_batch_norm_gradients,
     .test = CAPSTAN_OP_TEST(kBatchNormGradientsTest),
 };
+
+std::span<const Expansion> batch_norm_expansions() {
+  static constexpr Expansion expansions[] = {{&kBatchNormTraining, &expand_batch_norm},
+                                             {&kBatchNormGradients, &expand_batch_norm_gradients}};
+  return expansions;
+}
 
 BatchNormResult batch_norm_training(Operand x, Operand scale, Operand offset, double epsilon) {
   const EpsilonAttributes attributes{epsilon};

@@ -86,8 +86,12 @@ Results<T> run(const Problem& p, int set) {
   kernels.moments(p.rows, p.channels, x.data(), r.mean.data(), r.variance.data());
   batch_norm_inverse_deviation(p.channels, r.variance.data(), T(p.epsilon), inverse.data());
   kernels.apply(p.rows, p.channels, x.data(), r.mean.data(), inverse.data(), scale.data(), offset.data(), r.y.data());
-  kernels.gradient(p.rows, p.channels, x.data(), r.mean.data(), inverse.data(), scale.data(), dy.data(), r.dx.data(),
-                   r.dscale.data(), r.doffset.data());
+  std::vector<T> rest(3 * inverse.size());
+  T* const channels = rest.data();
+  const BatchNormSums<T> sums{r.dscale.data(), r.doffset.data(), channels, channels + p.channels,
+                              channels + 2 * p.channels};
+  kernels.gradient_sums(p.rows, p.channels, x.data(), r.mean.data(), inverse.data(), scale.data(), dy.data(), sums);
+  kernels.gradient_of_x(p.rows, p.channels, x.data(), r.mean.data(), dy.data(), sums, r.dx.data());
   return r;
 }
 
@@ -151,8 +155,9 @@ TEST(BatchNorm, GivesNanForTheMomentsOfNoRowsAndZeroGradients) {
     EXPECT_TRUE(std::isnan(mean[c]));
     EXPECT_TRUE(std::isnan(variance[c]));
   }
-  batch_norm_gradient<float>(0, 3, nullptr, mean.data(), inverse.data(), nullptr, nullptr, nullptr, dscale.data(),
-                             doffset.data());
+  std::vector<float> rest(9);
+  batch_norm_gradient_sums<float>(0, 3, nullptr, mean.data(), inverse.data(), nullptr, nullptr,
+                                  {dscale.data(), doffset.data(), rest.data(), rest.data() + 3, rest.data() + 6});
   EXPECT_EQ(dscale, std::vector<float>(3, 0));
   EXPECT_EQ(doffset, std::vector<float>(3, 0));
 }
