@@ -22,6 +22,9 @@ constexpr std::int64_t kPiece = 32768;     // elements of a task, as in run_loop
 // What has a sum of its own: elements of a line, or rows.
 constexpr std::int64_t kBlock = 1024;
 constexpr std::int64_t kBlockRows = 256;
+// A loop over fewer elements than these spends its time around them.
+constexpr std::int64_t kNarrow = 256;
+constexpr std::int64_t kWorthSpreading = 16384;
 
 std::int32_t index(std::size_t i) { return static_cast<std::int32_t>(i); }
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
@@ -118,6 +121,10 @@ FusedGroup::FusedGroup(const Graph& graph, std::span<const Graph::Node> nodes, c
     return input.access == Access::kRow || input.access == Access::kColumn;
   });
   rows_ = count / columns_;
+  const bool narrow = columns_ <= kNarrow / 2 && rows_ * columns_ >= kWorthSpreading;
+  const bool turns = std::any_of(loop_.inputs.begin(), loop_.inputs.end(),
+                                 [](const FusedLoop::Input& input) { return input.access == Access::kColumn; });
+  if (narrow && !flat_ && !turns) rows_together_ = kNarrow / columns_;
   kernel_ = emit_fused_loop(loop_);
   if (kernel_ == nullptr) plan_tiles(nodes);
 }
@@ -148,6 +155,28 @@ bool FusedGroup::may_overwrite(std::size_t input, std::size_t output) const {
 }
 
 void FusedGroup::run(const void* const* inputs, void* const* outputs) const {
+  if (rows_together_ == 1) return run_whole(inputs, outputs);
+  // What repeats from row to row is spread over several rows, which then are one.
+  const void* spread[kMaxInputs];
+  std::size_t bytes = 0;
+  for (const FusedLoop::Input& input : loop_.inputs) bytes += input.access == Access::kRow ? spread_bytes(input) : 0;
+  const Scratch scratch(ScratchSlot::kSpread, bytes);
+  std::byte* to = scratch.as<std::byte>();
+  for (std::size_t i = 0; i < inputs_.size(); ++i) {
+    spread[i] = inputs[i];
+    if (loop_.inputs[i].access != Access::kRow) continue;
+    spread[i] = to;
+    const std::size_t row = spread_bytes(loop_.inputs[i]) / at(rows_together_);
+    for (std::int64_t r = 0; r < rows_together_; ++r, to += row) std::memcpy(to, inputs[i], row);
+  }
+  run_whole(spread, outputs);
+}
+
+std::size_t FusedGroup::spread_bytes(const FusedLoop::Input& input) const {
+  return at(rows_together_ * columns_) * (input.boolean ? 1 : size());
+}
+
+void FusedGroup::run_whole(const void* const* inputs, void* const* outputs) const {
   const bool by_rows = rows_ > 1;
   const std::int64_t whole = by_rows ? rows_ : columns_;
   if (!sums_.empty()) return run_with_sums(inputs, outputs);
@@ -289,7 +318,27 @@ std::size_t FusedGroup::element_bytes(std::size_t output) const {
 void FusedGroup::run_piece(const void* const* inputs, void* const* outputs, std::int64_t rows,
                            std::int64_t columns) const {
   // If nothing repeats along rows they are one.
-  const FusedCall call{inputs, outputs, flat_ ? 1 : rows, flat_ ? rows * columns : columns};
+  if (flat_) return run_kernel({inputs, outputs, 1, rows * columns});
+  if (rows_together_ == 1) return run_kernel({inputs, outputs, rows, columns});
+  const std::int64_t whole = rows / rows_together_;
+  if (whole > 0) run_kernel({inputs, outputs, whole, rows_together_ * columns});
+  const std::int64_t left = rows - whole * rows_together_;
+  if (left == 0) return;
+  const void* in[kMaxInputs];
+  void* out[kMaxOutputs];
+  const std::size_t begin = at((rows - left) * columns);
+  for (std::size_t i = 0; i < inputs_.size(); ++i) {
+    const FusedLoop::Input& input = loop_.inputs[i];
+    const std::size_t step = input.access == Access::kFull ? (input.boolean ? 1 : size()) : 0;
+    in[i] = static_cast<const std::byte*>(inputs[i]) + begin * step;
+  }
+  for (std::size_t o = 0; o < loop_.outputs.size(); ++o) {
+    out[o] = static_cast<std::byte*>(outputs[o]) + begin * element_bytes(o);
+  }
+  run_kernel({in, out, 1, left * columns});
+}
+
+void FusedGroup::run_kernel(const FusedCall& call) const {
   if (kernel_ != nullptr) {
     kernel_(call);
   } else {

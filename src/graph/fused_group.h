@@ -49,6 +49,9 @@ class FusedGroup {
   };
 
   void add_sum(const SumOfNode& node, std::int32_t value, Graph::Value out);
+  void run_whole(const void* const* inputs, void* const* outputs) const;
+  void run_kernel(const FusedCall& call) const;
+  std::size_t spread_bytes(const FusedLoop::Input& input) const;
   void run_with_sums(const void* const* inputs, void* const* outputs) const;
   void run_one_block(const void* const* inputs, void* const* outputs) const;
   void divide(void* sums, std::int64_t count, std::int64_t divisor) const;
@@ -73,7 +76,8 @@ class FusedGroup {
   std::vector<Sum> sums_;         // the others
   std::int64_t rows_ = 1;
   std::int64_t columns_ = 0;
-  bool flat_ = false;  // nothing repeats along rows
+  bool flat_ = false;               // nothing repeats along rows
+  std::int64_t rows_together_ = 1;  // that are run as one
   // For tiles: the loop of each node, and where its result lies, in tiles.
   std::vector<TileStep> steps_;
   std::vector<std::int32_t> slot_;  // by value of loop_

@@ -12,8 +12,9 @@
 namespace capstan {
 
 // Which cached block a Scratch uses: memory shared by the tasks of a call, or memory of one task.
-// The caller of parallel_for runs tasks itself, so the two must not be the same block.
-enum class ScratchSlot { kCall, kTask };
+// The caller of parallel_for runs tasks itself, so the two must not be the same block. A fused loop (src/graph) keeps
+// operands in a third while it uses both.
+enum class ScratchSlot { kCall, kTask, kSpread };
 
 class Scratch {
  public:
@@ -49,7 +50,7 @@ class Scratch {
     std::size_t bytes = 0;
   };
   struct Cache {
-    Block blocks[2];
+    Block blocks[3];
     ~Cache() {
       for (Block& block : blocks) release(block);
     }
