@@ -29,7 +29,11 @@ void splice(Graph& graph, const Graph::Node& node, Graph part, std::vector<Graph
   for (std::size_t i = 0; i < part.results.size(); ++i) as[at(part.results[i])] = node.outputs[i];
   for (std::size_t v = 0; v < part.values.size(); ++v) {
     const Graph::ValueInfo& info = part.values[v];
-    if (as[v] == Graph::kNone) as[v] = graph.add_value(info.dtype, info.shape, info.constant);
+    if (as[v] == Graph::kNone) {
+      as[v] = graph.add_value(info.dtype, info.shape, info.constant);
+    } else if (info.constant.has_value()) {
+      graph.values[at(as[v])].constant = info.constant;
+    }
   }
   for (Graph::Node& inner : part.nodes) {
     for (Value& input : inner.inputs) input = as[at(input)];

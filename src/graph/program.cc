@@ -87,17 +87,34 @@ void Program::set_output(Tables& tables, std::int32_t position, Tensor tensor) c
   tables.outputs[at(position)] = std::move(tensor);
 }
 
+// Locked instructions are for processes that have threads.
+Program::Tables* Program::take_spare() const {
+  if (!detail::one_thread()) return spare_.exchange(nullptr, std::memory_order_acquire);
+  Tables* const spare = spare_.load(std::memory_order_relaxed);
+  spare_.store(nullptr, std::memory_order_relaxed);
+  return spare;
+}
+
+void Program::keep_spare(std::unique_ptr<Tables> tables) const {
+  Tables* none = nullptr;
+  if (detail::one_thread()) {
+    delete spare_.load(std::memory_order_relaxed);
+    spare_.store(tables.release(), std::memory_order_relaxed);
+  } else if (spare_.compare_exchange_strong(none, tables.get(), std::memory_order_release)) {
+    tables.release();
+  }
+}
+
 // The tables of a run, which go back to the program when it ends, without what it made.
 class Program::Run {
  public:
   explicit Run(const Program& program) : program_(program) {
-    tables_.reset(program.spare_.exchange(nullptr, std::memory_order_acquire));
+    tables_.reset(program.take_spare());
     if (tables_ == nullptr) tables_ = program.make_tables();
   }
   ~Run() {
     for (const std::int32_t position : program_.passing_outputs_) tables_->outputs[at(position)] = {};
-    Tables* none = nullptr;
-    if (program_.spare_.compare_exchange_strong(none, tables_.get(), std::memory_order_release)) tables_.release();
+    program_.keep_spare(std::move(tables_));
   }
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;

@@ -86,6 +86,8 @@ class Program {
   Tensor lay(const Tensor& owner, void* data, Graph::Value value) const;
   void set_operands(Tables& tables, Graph::Value value, detail::Block* block) const;
   void set_output(Tables& tables, std::int32_t position, Tensor tensor) const;
+  Tables* take_spare() const;
+  void keep_spare(std::unique_ptr<Tables> tables) const;
   void run_step(const Step& step, Tables& tables) const;
   static void run_one_loop(const Graph::Node& node, std::span<const TensorRef> operands, const Tensor& output);
 

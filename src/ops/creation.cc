@@ -12,6 +12,7 @@
 #include "src/core/op_test.h"
 #include "src/kernels/strided_copy.h"
 #include "src/ops/axes.h"
+#include "src/ops/expansion.h"
 #include "src/ops/families.h"
 #include "src/ops/lengths.h"
 #include "src/ops/reference.h"
@@ -410,6 +411,16 @@ constexpr OpDef kLinspace = {
 };
 
 }  // namespace
+
+// One number, repeated by whoever reads it.
+template <int kValue>
+void expand_like(std::span<const Tensor> inputs, const void*, std::vector<Tensor>& outputs) {
+  outputs = {broadcast_like(scalar(kValue, inputs[0].dtype()), inputs[0])};
+}
+std::span<const Expansion> creation_expansions() {
+  static constexpr Expansion expansions[] = {{&kZerosLike, &expand_like<0>}, {&kOnesLike, &expand_like<1>}};
+  return expansions;
+}
 
 Tensor zeros(const Shape& shape, DType dtype) {
   const ConstantAttributes attributes{pack_lengths("zeros", shape), dtype};

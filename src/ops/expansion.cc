@@ -3,8 +3,10 @@
 namespace capstan {
 
 Expand expansion_of(const OpDef& op) {
-  for (const Expansion& expansion : batch_norm_expansions()) {
-    if (expansion.op == &op) return expansion.expand;
+  for (const std::span<const Expansion> family : {batch_norm_expansions(), creation_expansions()}) {
+    for (const Expansion& expansion : family) {
+      if (expansion.op == &op) return expansion.expand;
+    }
   }
   return nullptr;
 }

@@ -21,6 +21,7 @@ struct Expansion {
 
 // The families that have some.
 std::span<const Expansion> batch_norm_expansions();
+std::span<const Expansion> creation_expansions();
 
 // How an op is taken apart, or null.
 Expand expansion_of(const OpDef& op);
