@@ -20,6 +20,7 @@
 #include "src/graph/tracer.h"
 #include "src/tape/tape_impl.h"
 #include "src/transforms/call_key.h"
+#include "src/transforms/graph_gradient.h"
 #include "src/transforms/shape_family.h"
 #include "src/transforms/spare.h"
 
@@ -34,6 +35,8 @@ struct Trace : std::enable_shared_from_this<Trace> {
   Graph raw;    // as it was made: calls within other traces run it, where shapes may still be open
   Graph graph;  // as tapes see it run
   std::optional<Program> program;
+  mutable GraphGradient gradient;
+  bool has_effects = false;
   std::shared_ptr<const void> structure;  // of the result, without its tensors
 };
 
@@ -204,6 +207,8 @@ class FunctionState {
     fold_constants(trace->graph);
     tidy(trace->graph);
     trace->program.emplace(trace->graph);
+    trace->has_effects = std::any_of(trace->graph.nodes.begin(), trace->graph.nodes.end(),
+                                     [](const Graph::Node& node) { return node.has_effect(); });
     if (is_derived) forget_oldest();
     programs_[key] = {trace, ++uses_, is_derived};
     newest_ = trace;
@@ -281,6 +286,12 @@ class FunctionState {
     outputs.resize(graph.results.size());
   }
 
+  static std::vector<detail::Block*> blocks_of(const std::vector<Tensor>& tensors) {
+    std::vector<detail::Block*> blocks;
+    for (const Tensor& tensor : tensors) blocks.push_back(tensor.block());
+    return blocks;
+  }
+
   static std::vector<Tensor> run_and_record(const Trace& trace, const std::vector<Tensor>& inputs) {
     const Graph& graph = trace.graph;
     std::vector<ObservedInput> observed;
@@ -290,7 +301,11 @@ class FunctionState {
     std::vector<Tensor> outputs;
     {
       const PauseObservers pause;
-      outputs = run_graph(graph, inputs, &log);
+      if (trace.has_effects) {
+        outputs = run_graph(graph, inputs, &log);
+      } else {
+        trace.program->run(blocks_of(inputs), outputs);
+      }
       // A result may be an argument itself, or the same tensor as another; a record has outputs of its own.
       for (std::size_t i = 0; i < graph.results.size(); ++i) {
         if (outputs[i].has_value()) outputs[i] = identity(outputs[i]);
@@ -303,34 +318,12 @@ class FunctionState {
     if (results.empty()) return outputs;
     const CustomVjp vjp = [kept = trace.shared_from_this(), inputs,
                            effects = log.values](std::span<const Tensor> cotangents) {
-      return gradients_of(kept->graph, inputs, effects, cotangents);
+      const bool watched = context.observers != nullptr || context.tracer != nullptr;
+      if (watched || kept->has_effects) return gradients_of(kept->graph, inputs, effects, cotangents);
+      return kept->gradient.run(kept->graph, inputs, cotangents);
     };
     record_custom_call(observed, results, vjp);
     return outputs;
-  }
-
-  // The gradients of a call for its inputs. Outer tapes that record see all of it, which gives higher orders.
-  static std::vector<Tensor> gradients_of(const Graph& graph, std::vector<Tensor> inputs, std::vector<Tensor> effects,
-                                          std::span<const Tensor> cotangents) {
-    // Copies, so that each is a source of its own even if two arguments are one tensor.
-    for (Tensor& input : inputs) input = identity(input);
-    GradientTape tape({.persistent = false, .watch_accessed_variables = false});
-    for (const Tensor& input : inputs) {
-      if (is_differentiable(input.dtype())) tape.watch(input);
-    }
-    EffectLog log = EffectLog::again(std::move(effects));
-    const std::vector<Tensor> outputs = run_graph(graph, inputs, &log);
-    std::vector<Tensor> targets;
-    GradientOptions options;
-    std::size_t next = 0;
-    for (std::size_t i = 0; i < graph.results.size(); ++i) {
-      if (!outputs[i].has_value()) continue;
-      const Tensor& cotangent = cotangents[next++];
-      if (!is_differentiable(outputs[i].dtype())) continue;
-      targets.push_back(outputs[i]);
-      options.output_gradients.push_back(cotangent);
-    }
-    return tape.gradient(targets, inputs, options);
   }
 
   const FunctionOptions options_;

@@ -1,0 +1,32 @@
+// The gradient of a call of a graph: op by op, which any tape can see, and as a program of its own, which is traced
+// when it is first needed and fuses the loops of both directions.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "src/graph/graph.h"
+#include "src/graph/program.h"
+
+namespace capstan {
+
+// The gradients by the inputs of a run (see run_graph), given the cotangents of its results that exist. `effects` is
+// what its nodes with effects gave. Outer tapes that record see all of it, which gives higher orders.
+std::vector<Tensor> gradients_of(const Graph& graph, std::vector<Tensor> inputs, std::vector<Tensor> effects,
+                                 std::span<const Tensor> cotangents);
+
+// The same for a graph without effects, when nobody watches.
+class GraphGradient {
+ public:
+  std::vector<Tensor> run(const Graph& graph, const std::vector<Tensor>& inputs, std::span<const Tensor> cotangents);
+
+ private:
+  void make(const Graph& graph);
+
+  std::once_flag made_;
+  std::unique_ptr<Program> program_;  // null if it has to go op by op
+};
+
+}  // namespace capstan
