@@ -22,6 +22,23 @@ constinit const OpDef kCustomGradient = {
 
 namespace {
 
+// The rule is a C++ function, which knows nothing of the graph that a trace makes. A tape inside the trace has it; one
+// that sees the graph run later would take the ops' own rules instead, so it is told.
+constinit const OpDef kResultOfCustomGradient = {
+    .name = "result_of_custom_gradient",
+    .text = "A result of a function with a gradient of its own; made in traces alone.",
+    .flags = kReturnsViews | kReshapes,
+    .infer = [](const Call& call, OutputSpecs& outputs) { outputs.add(call.input(0).dtype(), call.input(0).shape()); },
+    .kernel = [](const Call& call,
+                 std::span<Tensor> outputs) { outputs[0] = make_view(call.input(0), call.input(0).shape()); },
+    .vjp =
+        [](const VjpCall&, std::span<Tensor>) {
+          throw GradientError(
+              "custom_gradient: inside a traced function its rule is known only to tapes that are inside as well" +
+              std::string(help("take the gradient within the function, or apply custom_gradient outside of it")));
+        },
+};
+
 // Collects the trainable variables that are read while it is installed.
 class ReadCollector final : public Observer {
  public:
@@ -87,7 +104,9 @@ std::vector<Tensor> custom_gradient(const std::function<CustomGradientResult(std
   std::vector<Tensor> outputs;
   {
     PauseObservers pause;
-    for (const Tensor& output : result.outputs) outputs.push_back(identity(output));
+    for (const Tensor& output : result.outputs) {
+      outputs.push_back(context.tracer == nullptr ? identity(output) : apply(kResultOfCustomGradient, output));
+    }
   }
   if (context.observers == nullptr || outputs.empty()) return outputs;
 
