@@ -445,6 +445,7 @@ template <int N>
   return out;
 }
 
+// All of apply but its spans; a part of it, because a call would cost more than the test for a profiler.
 [[gnu::always_inline]] inline Tensor apply_now(const OpDef& op, std::span<Operand> operands, const void* attributes) {
   if (op.arity != kVariadic && operands.size() != static_cast<std::size_t>(op.arity)) [[unlikely]]
     wrong_operand_count(op, operands.size());
@@ -473,6 +474,11 @@ template <int N>
   return out;
 }
 
+// The same for those who are in no hurry.
+[[gnu::noinline]] Tensor apply_unprofiled(const OpDef& op, std::span<Operand> operands, const void* attributes) {
+  return apply_now(op, operands, attributes);
+}
+
 std::vector<Tensor> apply_all_now(const OpDef& op, std::span<Operand> operands, const void* attributes) {
   std::vector<Tensor> outputs;
   if (op.kind == OpKind::kComposite) {
@@ -480,7 +486,7 @@ std::vector<Tensor> apply_all_now(const OpDef& op, std::span<Operand> operands, 
     return outputs;
   }
   if (op.kind == OpKind::kElementwise) {
-    outputs.push_back(apply_now(op, operands, attributes));
+    outputs.push_back(apply_unprofiled(op, operands, attributes));
     return outputs;
   }
   if (op.arity != kVariadic && operands.size() != static_cast<std::size_t>(op.arity))
@@ -514,7 +520,7 @@ std::vector<Block*> blocks_of(std::span<const Operand> operands) {
 [[gnu::cold, gnu::noinline]] Tensor apply_profiled(const OpDef& op, std::span<Operand> operands,
                                                    const void* attributes) {
   Span span(SpanKind::kOp, op.name, blocks_of(operands));
-  Tensor output = apply_now(op, operands, attributes);
+  Tensor output = apply_unprofiled(op, operands, attributes);
   span.close(std::span(&output, 1));
   return output;
 }

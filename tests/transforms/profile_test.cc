@@ -3,12 +3,16 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <stdexcept>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -20,6 +24,7 @@ namespace capstan {
 namespace {
 
 using nlohmann::json;
+using List = std::vector<Tensor>;
 
 const ProfileRow* find(const Profile& profile, const std::string& kind, const std::string& name) {
   for (const ProfileRow& row : profile.rows()) {
@@ -191,8 +196,8 @@ TEST(Profile, ShowsUpdatesOfVariables) {
   optimizers::Adam adam;
   const Profile profile = capstan::profile([&] {
     w.assign_sub(ones({4}));
-    sgd.apply_gradients({ones({4})}, {w});
-    adam.apply_gradients({ones({4})}, {w});
+    sgd.apply_gradients(List{ones({4})}, std::vector{w});
+    adam.apply_gradients(List{ones({4})}, std::vector{w});
   });
   EXPECT_EQ(count_of(profile, "op", "assign_sub"), 1);
   EXPECT_EQ(count_of(profile, "op", "sgd_update"), 1);
@@ -234,13 +239,14 @@ TEST(Profile, ShowsSingleOpsOfAFunctionThatIsNotFused) {
 
 TEST(Profile, ShortensTheNamesOfLongLoops) {
   auto f = function([](Tensor x) {
-    for (int i = 0; i < 10; ++i) x = sin(x);
+    for (int i = 0; i < 5; ++i) x = tanh(x * x);
     return x;
   });
   const Tensor x = ones({4});
   f(x);
   const Profile profile = capstan::profile([&] { f(x); });
-  EXPECT_EQ(count_of(profile, "loop", "loop(sin, sin, sin, sin, sin, sin, sin, sin, 2 more)"), 1);
+  EXPECT_EQ(count_of(profile, "loop", "loop(multiply, tanh, multiply, tanh, multiply, tanh, multiply, tanh, 2 more)"),
+            1);
 }
 
 TEST(Profile, DoesNotCountOpsThatAreTraced) {
@@ -350,18 +356,14 @@ TEST(Profile, EndsWithWhatItsFunctionThrows) {
 }
 
 TEST(Profile, EndsTheRulesThatAnExceptionLeaves) {
-  const auto cube = [](const Tensor& x) {
-    return custom_gradient(
-        [](const Tensor& a) {
-          return std::pair(a * a, [](const Tensor&) -> Tensor { throw std::runtime_error("no gradient"); });
-        },
-        x);
+  const auto square_of = [](std::span<const Tensor> in) -> CustomGradientResult {
+    return {{in[0] * in[0]}, [](std::span<const Tensor>) -> List { throw std::runtime_error("no gradient"); }};
   };
   const Profile profile = capstan::profile([&] {
     const Tensor x = ones({2});
     GradientTape tape;
     tape.watch(x);
-    const Tensor y = sin(cube(x));
+    const Tensor y = sin(custom_gradient(square_of, {x})[0]);
     EXPECT_THROW(tape.gradient(y, x), std::runtime_error);
     exp(x);
   });
