@@ -38,6 +38,7 @@
 #include "capstan/ops/special.h"
 #include "capstan/optimizers.h"
 #include "capstan/print.h"
+#include "capstan/profile.h"
 #include "capstan/progress.h"
 #include "capstan/regularizers.h"
 #include "capstan/runtime.h"

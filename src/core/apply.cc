@@ -12,6 +12,7 @@
 #include "src/core/check.h"
 #include "src/core/context.h"
 #include "src/core/numbers.h"
+#include "src/core/profiler.h"
 #include "src/core/same_shape.h"
 #include "src/core/variable_state.h"
 
@@ -444,9 +445,8 @@ template <int N>
   return out;
 }
 
-}  // namespace
-
-Tensor apply(const OpDef& op, std::span<Operand> operands, const void* attributes) {
+// All of apply but its spans; a part of it, because a call would cost more than the test for a profiler.
+[[gnu::always_inline]] inline Tensor apply_now(const OpDef& op, std::span<Operand> operands, const void* attributes) {
   if (op.arity != kVariadic && operands.size() != static_cast<std::size_t>(op.arity)) [[unlikely]]
     wrong_operand_count(op, operands.size());
   if (op.kind == OpKind::kElementwise) {
@@ -474,14 +474,19 @@ Tensor apply(const OpDef& op, std::span<Operand> operands, const void* attribute
   return out;
 }
 
-std::vector<Tensor> apply_all(const OpDef& op, std::span<Operand> operands, const void* attributes) {
+// The same for those who are in no hurry.
+[[gnu::noinline]] Tensor apply_unprofiled(const OpDef& op, std::span<Operand> operands, const void* attributes) {
+  return apply_now(op, operands, attributes);
+}
+
+std::vector<Tensor> apply_all_now(const OpDef& op, std::span<Operand> operands, const void* attributes) {
   std::vector<Tensor> outputs;
   if (op.kind == OpKind::kComposite) {
     op.compose(operands, attributes, outputs);
     return outputs;
   }
   if (op.kind == OpKind::kElementwise) {
-    outputs.push_back(apply(op, operands, attributes));
+    outputs.push_back(apply_unprofiled(op, operands, attributes));
     return outputs;
   }
   if (op.arity != kVariadic && operands.size() != static_cast<std::size_t>(op.arity))
@@ -494,6 +499,52 @@ std::vector<Tensor> apply_all(const OpDef& op, std::span<Operand> operands, cons
   }
   if (context.observers != nullptr) notify(op, resolved.inputs, attributes, outputs);
   return outputs;
+}
+
+// --- Profiled calls ---
+
+// What the operands are before the op runs, which may take them over; null for numbers.
+std::vector<Block*> blocks_of(std::span<const Operand> operands) {
+  std::vector<Block*> blocks;
+  for (const Operand& operand : operands) {
+    Block* block = nullptr;
+    if (operand.kind() == Operand::Kind::kLent) block = operand.lent();
+    if (operand.kind() == Operand::Kind::kGiven) block = operand.given()->block();
+    if (operand.kind() == Operand::Kind::kVariable && operand.variable() != nullptr)
+      block = operand.variable()->value.block();
+    blocks.push_back(block);
+  }
+  return blocks;
+}
+
+[[gnu::cold, gnu::noinline]] Tensor apply_profiled(const OpDef& op, std::span<Operand> operands,
+                                                   const void* attributes) {
+  Span span(SpanKind::kOp, op.name, blocks_of(operands));
+  Tensor output = apply_unprofiled(op, operands, attributes);
+  span.close(std::span(&output, 1));
+  return output;
+}
+
+[[gnu::cold, gnu::noinline]] std::vector<Tensor> apply_all_profiled(const OpDef& op, std::span<Operand> operands,
+                                                                    const void* attributes) {
+  Span span(SpanKind::kOp, op.name, blocks_of(operands));
+  std::vector<Tensor> outputs = apply_all_now(op, operands, attributes);
+  span.close(outputs);
+  return outputs;
+}
+
+}  // namespace
+
+Tensor apply(const OpDef& op, std::span<Operand> operands, const void* attributes) {
+  if (active_profiler() != nullptr) [[unlikely]]
+    return apply_profiled(op, operands, attributes);
+  return apply_now(op, operands, attributes);
+}
+
+std::vector<Tensor> apply_all(const OpDef& op, std::span<Operand> operands, const void* attributes) {
+  if (active_profiler() != nullptr) [[unlikely]]
+    return apply_all_profiled(op, operands, attributes);
+  return apply_all_now(op, operands, attributes);
 }
 
 void infer_outputs(const OpDef& op, std::span<Block* const> blocks, const void* attributes, OutputSpecs& outputs) {

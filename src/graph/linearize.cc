@@ -82,6 +82,7 @@ void Program::add_step(const Graph::Node& node) {
 
 void Program::add_group(std::span<const Graph::Node> nodes, const std::vector<bool>& leaves) {
   Step step;
+  step.node = nodes.data();
   step.group = index(groups_.size());
   groups_.emplace_back(graph_, nodes, leaves);
   append(std::move(step), groups_.back().inputs(), groups_.back().outputs());

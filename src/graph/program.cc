@@ -6,6 +6,7 @@
 #include "src/core/allocator.h"
 #include "src/core/apply.h"
 #include "src/core/call_kernel.h"
+#include "src/core/profiler.h"
 #include "src/graph/loops.h"
 #include "src/graph/tables.h"
 
@@ -142,7 +143,11 @@ void Program::run(std::span<Block* const> inputs, std::vector<Tensor>& outputs) 
     set_operands(tables, value, tensor.block());
     set_output(tables, state.output, std::move(tensor));
   }
-  for (const Step& step : steps_) run_step(step, tables);
+  if (active_profiler() != nullptr) [[unlikely]] {
+    for (const Step& step : steps_) run_profiled(step, tables);
+  } else {
+    for (const Step& step : steps_) run_step(step, tables);
+  }
 
   const auto tensor_of = [&](Graph::Value value) {
     const ValueState& state = values_[at(value)];
@@ -188,6 +193,32 @@ void Program::run_step(const Step& step, Tables& tables) const {
     }
   }
   for (const std::int32_t position : step.drop) tables.outputs[at(position)] = {};
+}
+
+[[gnu::cold]] void Program::run_profiled(const Step& step, Tables& tables) const {
+  std::vector<Block*> inputs;
+  for (std::int32_t i = 0; i < step.inputs; ++i) inputs.push_back(tables.operands[at(step.first_input + i)].block());
+  Span span(step.group >= 0 ? SpanKind::kLoop : SpanKind::kOp, name_of(step), inputs);
+  run_step(step, tables);
+  span.close(std::span<const Tensor>(tables.outputs).subspan(at(step.first_output), at(step.outputs)));
+}
+
+// As profiles name it: "add", "gradient(tanh)", "loop(multiply, add, tanh)".
+std::string Program::name_of(const Step& step) const {
+  const auto name_of_node = [](const Graph::Node& node) {
+    const std::optional<LoopOfOp> loop = loop_of(node);
+    return loop && loop->input >= 0 ? "gradient(" + std::string(loop->op->name) + ")" : std::string(node.op->name);
+  };
+  if (step.group < 0) return name_of_node(*step.node);
+  constexpr int kNamed = 8;
+  const Graph::Node* const end = graph_.nodes.data() + graph_.nodes.size();
+  std::string name;
+  int count = 0;
+  for (const Graph::Node* node = step.node; node != end && node->group == step.node->group; ++node) {
+    if (++count <= kNamed) name += (name.empty() ? "" : ", ") + name_of_node(*node);
+  }
+  if (count > kNamed) name += ", " + std::to_string(count - kNamed) + " more";
+  return "loop(" + name + ")";
 }
 
 void Program::run_one_loop(const Graph::Node& node, std::span<const TensorRef> operands, const Tensor& output) {

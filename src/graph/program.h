@@ -7,6 +7,7 @@
 #include <atomic>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "src/graph/fused_group.h"
@@ -47,7 +48,7 @@ class Program {
     std::int32_t variable = -1;  // kInput, kInPlace: position among the inputs of a run
   };
   struct Step {
-    const Graph::Node* node = nullptr;  // of a single op
+    const Graph::Node* node = nullptr;  // of a single op, or the first of a group
     std::int32_t group = -1;
     bool is_loop = false;                        // an elementwise op outside of groups
     bool makes_outputs = false;                  // the kernel does
@@ -89,6 +90,8 @@ class Program {
   Tables* take_spare() const;
   void keep_spare(std::unique_ptr<Tables> tables) const;
   void run_step(const Step& step, Tables& tables) const;
+  void run_profiled(const Step& step, Tables& tables) const;
+  std::string name_of(const Step& step) const;
   static void run_one_loop(const Graph::Node& node, std::span<const TensorRef> operands, const Tensor& output);
 
   Graph graph_;

@@ -6,6 +6,7 @@
 
 #include "src/core/apply.h"
 #include "src/core/context.h"
+#include "src/core/profiler.h"
 #include "src/graph/control.h"
 #include "src/graph/graph.h"
 
@@ -16,6 +17,7 @@ namespace {
 bool is_last_read(const Graph::Node& node, std::size_t i) { return i < 64 && (node.last_reads >> i & 1) != 0; }
 
 void run_control(const Control& control, const Graph::Node& node, std::vector<Tensor>& values, EffectLog* log) {
+  Span span(SpanKind::kOp, control.op->name);
   std::vector<Tensor> inputs;
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     Tensor& value = values[static_cast<std::size_t>(node.inputs[i])];
@@ -23,6 +25,7 @@ void run_control(const Control& control, const Graph::Node& node, std::vector<Te
   }
   const bool log_read = control.effects && (node.unread_outputs & 1) == 0;
   std::vector<Tensor> outputs = call_control(control, std::move(inputs), log, log_read);
+  span.close(outputs);
   for (std::size_t k = 0; k < outputs.size(); ++k) {
     if (k < 64 && (node.unread_outputs >> k & 1) != 0) continue;
     values[static_cast<std::size_t>(node.outputs[k])] = std::move(outputs[k]);

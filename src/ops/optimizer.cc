@@ -87,6 +87,7 @@ HWY_AFTER_NAMESPACE();
 #include "src/core/same_shape.h"
 #include "src/core/context.h"
 #include "src/core/cpu.h"
+#include "src/core/profiler.h"
 #include "src/core/thread_pool.h"
 #include "src/core/variable_state.h"
 #include "src/ops/optimizer.h"
@@ -238,6 +239,7 @@ void wrong_dtype(const VariableState& variable, const char* op) {
 }
 
 void sgd_update(const Variable& variable, const Tensor& gradient, double learning_rate) {
+  const Span span(SpanKind::kOp, "sgd_update");
   VariableState& state = checked(variable, "sgd_update");
   check_fits(state, gradient, "sgd_update", "gradient");
   switch (state.value.dtype()) {
@@ -252,6 +254,7 @@ void sgd_update(const Variable& variable, const Tensor& gradient, double learnin
 
 void momentum_update(const Variable& variable, const Variable& slot, const Tensor& gradient, double learning_rate,
                      double momentum, bool nesterov) {
+  const Span span(SpanKind::kOp, "momentum_update");
   VariableState& state = checked(variable, "momentum_update");
   VariableState& slot_state = checked(slot, "momentum_update");
   check_fits(state, gradient, "momentum_update", "gradient");
@@ -269,6 +272,7 @@ void momentum_update(const Variable& variable, const Variable& slot, const Tenso
 
 void adam_update(const Variable& variable, const Variable& m, const Variable& v, const Tensor& gradient,
                  const AdamStep& step, const Variable& largest_v) {
+  const Span span(SpanKind::kOp, "adam_update");
   VariableState& state = checked(variable, "adam_update");
   VariableState& m_state = checked(m, "adam_update");
   VariableState& v_state = checked(v, "adam_update");

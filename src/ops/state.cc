@@ -17,6 +17,7 @@
 #include "src/core/check.h"
 #include "src/core/context.h"
 #include "src/core/op_test.h"
+#include "src/core/profiler.h"
 #include "src/core/same_shape.h"
 #include "src/core/variable_state.h"
 #include "src/ops/families.h"
@@ -86,6 +87,7 @@ void update(VariableState& variable, const Operand& delta, const OpDef& op, cons
     check_fits(variable, value, what);
     return write(variable, apply(op, current_value(variable), value));
   }
+  const Span span(SpanKind::kOp, what);
   Tensor holder;  // what delta stands for, if it is not a dense tensor
   const Block* value = nullptr;
   if (delta.kind() == Operand::Kind::kLent) value = delta.lent();

@@ -25,9 +25,11 @@
 #include "src/core/allocator.h"
 #include "src/core/apply.h"
 #include "src/core/check.h"
+#include "src/core/profiler.h"
 #include "src/kernels/reduce.h"
 #include "src/ops/math.h"
 #include "src/tape/derived.h"
+#include "src/tape/gradient_arguments.h"
 #include "src/tape/tape_impl.h"
 
 namespace capstan {
@@ -146,13 +148,17 @@ class ReversePass {
   void run() {
     fused_ = context.observers == nullptr && context.tracer == nullptr;
     traced_ = context.observers == nullptr && context.tracer != nullptr;
+    Profiler* const profiler = context.tracer == nullptr ? active_profiler() : nullptr;
     for (std::uint32_t i = count_; i-- > 0;) {
       Record& r = tape_.at(i);
+      const std::uint64_t span = profiler != nullptr ? open_span(*profiler, r) : 0;
       if (r.extra != nullptr && r.extra->outputs.size() > 1) {
         propagate_many(r);
       } else {
         propagate(r);
       }
+      if (span != 0) [[unlikely]]
+        profiler->close(span, {}, true);
       if (!tape_.persistent) {
         tape_.release_record(r);
         tape_.count_ = i;
@@ -178,6 +184,19 @@ class ReversePass {
     if (slot.cotangent == nullptr) return {};
     if ((slot.marks & kSource) != 0) return share(slot.cotangent);
     return Tensor::adopt(std::exchange(slot.cotangent, nullptr));
+  }
+
+  // For a profile; 0 if no cotangent has come to what the record gave.
+  [[gnu::cold, gnu::noinline]] std::uint64_t open_span(Profiler& profiler, const Record& r) const {
+    const std::size_t outputs = r.extra == nullptr ? 1 : std::max<std::size_t>(1, r.extra->outputs.size());
+    if ((r.op->flags & kNotDifferentiable) != 0) return 0;
+    for (std::size_t k = 0; k < outputs; ++k) {
+      const SlotState& result = slots_[r.output + static_cast<Slot>(k)];
+      if ((result.marks & kWanted) == 0 || result.cotangent == nullptr) continue;
+      Block* const cotangent[] = {result.cotangent};
+      return profiler.open(SpanKind::kRule, "gradient(" + std::string(r.op->name) + ")", cotangent);
+    }
+    return 0;
   }
 
   static void add_in_place(Block* sum, const Block* cotangent) {
@@ -486,36 +505,12 @@ void ReversePass::propagate_many(Record& r) {
 
 namespace {
 
-TensorRef value_of(const Source& source) {
-  return source.variable() != nullptr ? TensorRef(source.variable()->state()->value) : TensorRef(*source.tensor());
-}
-
 bool present(const Source& source) {
   return source.variable() != nullptr ? source.variable()->has_value() : source.tensor()->has_value();
 }
 
 [[noreturn, gnu::cold]] void missing(const char* what) {
   throw ValueError(detail::join("gradient: ", what, " is an empty tensor"));
-}
-
-bool same_source(const Source& a, const Source& b) {
-  if (a.variable() != nullptr && b.variable() != nullptr) return *a.variable() == *b.variable();
-  if (a.tensor() != nullptr && b.tensor() != nullptr) return same_tensor(*a.tensor(), *b.tensor());
-  return false;
-}
-
-void check_output_gradients(std::span<const Source> targets, std::span<const Tensor> weights) {
-  if (weights.empty()) return;
-  CAPSTAN_CHECK(weights.size() == targets.size(), ValueError, "gradient: ", weights.size(), " output gradients for ",
-                targets.size(), " targets");
-  for (std::size_t i = 0; i < weights.size(); ++i) {
-    if (!weights[i].has_value()) continue;
-    const TensorRef target = value_of(targets[i]);
-    CAPSTAN_CHECK(weights[i].shape() == target.shape(), ShapeError, "gradient: output gradient ", i, " has shape ",
-                  weights[i].shape(), ", its target ", target.shape());
-    CAPSTAN_CHECK(weights[i].dtype() == target.dtype(), DTypeError, "gradient: output gradient ", i, " is ",
-                  weights[i].dtype(), ", its target ", target.dtype(), help("convert it with cast(x, dtype)"));
-  }
 }
 
 // A tensor of one number in the shape and dtype of `like`.
@@ -542,6 +537,7 @@ Tensor filled_like(const TensorRef& like, double number) {
 
 void TapeImpl::gradient(std::span<const Source> targets, std::span<const Source> sources, std::span<Tensor> gradients,
                         const GradientOptions& options) {
+  const Span span(SpanKind::kGradient, "gradient");
   CAPSTAN_CHECK(!consumed, GradientError, "gradient: this tape was already used",
                 help("a tape serves one gradient() call; write GradientTape tape({.persistent = true}) for more"));
   for (const Source& target : targets) {

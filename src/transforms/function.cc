@@ -14,6 +14,7 @@
 #include "src/core/apply.h"
 #include "src/core/check.h"
 #include "src/core/context.h"
+#include "src/core/profiler.h"
 #include "src/core/variable_state.h"
 #include "src/graph/program.h"
 #include "src/graph/shapes.h"
@@ -67,6 +68,7 @@ class FunctionState {
 
   // `open`: where in the key lengths stand that are open, beside those that the options leave open.
   const void* call(detail::CallBuffers& call, const std::vector<std::size_t>& open, const detail::FunctionBody& body) {
+    const Span span(SpanKind::kFunction, name_);
     std::shared_ptr<const Trace> found = last_like(call.signature);
     if (found == nullptr) found = find_or_trace(call.signature, open, body);
     const Trace& trace = *found;
@@ -130,6 +132,7 @@ class FunctionState {
 
   std::shared_ptr<const Trace> make_program(const detail::CallSignature& signature,
                                             const std::vector<std::size_t>& open, const detail::FunctionBody& body) {
+    const Span span(SpanKind::kTrace, name_);
     if (open.empty()) {
       RawTrace raw = trace_body(signature, body);
       note_trace(signature.key, true);

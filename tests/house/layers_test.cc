@@ -57,6 +57,7 @@ const std::vector<std::pair<std::string, std::string>> kPublicLayers = {
     {"capstan/debugging.h", "ops"},
     {"capstan/function.h", "transforms"},
     {"capstan/control_flow.h", "transforms"},
+    {"capstan/profile.h", "transforms"},
     {"capstan/activations", "train"},
     {"capstan/initializers", "train"},
     {"capstan/layers", "train"},

@@ -1,0 +1,23 @@
+// What gradient() is given: targets, sources, and the weights of the targets.
+#pragma once
+
+#include <span>
+
+#include "capstan/tape.h"
+#include "src/core/variable_state.h"
+
+namespace capstan {
+
+// What a target or a source holds.
+inline TensorRef value_of(const Source& source) {
+  return source.variable() != nullptr ? TensorRef(source.variable()->state()->value) : TensorRef(*source.tensor());
+}
+
+// Whether two are the same variable or the same tensor.
+bool same_source(const Source& a, const Source& b);
+
+// Throws ValueError, ShapeError or DTypeError if the weights are not one for each target, with its shape and dtype. An
+// empty one stands for ones.
+void check_output_gradients(std::span<const Source> targets, std::span<const Tensor> weights);
+
+}  // namespace capstan
