@@ -7,6 +7,8 @@
 #define HWY_TARGET_INCLUDE "src/ops/compare.cc"
 #include "src/ops/elementwise-inl.h"
 
+#include <algorithm>
+
 #include "capstan/ops/math.h"
 #include "src/core/check.h"
 #include "src/ops/families.h"
