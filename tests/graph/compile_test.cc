@@ -13,8 +13,9 @@ using testing::trace;
 Graph example() {
   return trace({{{2, 3}}}, [](const Tensors& in) -> Tensors {
     static_cast<void>(exp(in[0]));
-    const Tensor x = tanh(in[0]) * 1.0 - tanh(in[0]) / cast(size(in[0]), float32);
-    return {reduce_sum(x)};
+    const Tensor x = tanh(in[0]) * 1.0;
+    const Tensor count = cast(size(in[0]), float32);
+    return {reduce_sum(x - tanh(in[0]) / count)};
   });
 }
 
@@ -25,11 +26,11 @@ TEST(Tidy, WhatATraceKeepsStillServesEveryShape) {
 %0 = argument float32[2, 3]
 %2 = tanh(%0) float32[2, 3]
 %4 = multiply(%2, 1:float32) float32[2, 3]
-%6 = size(%0, out_type=int32) int32[]
-%7 = cast(%6, dtype=float32) float32[]
-%8 = divide(%2, %7) float32[2, 3]
+%5 = size(%0, out_type="int32") int32[]
+%6 = cast(%5, dtype="float32") float32[]
+%8 = divide(%2, %6) float32[2, 3]
 %9 = subtract(%4, %8) float32[2, 3]
-%10 = reduce_sum(%9, axis=all, keepdims=false) float32[]
+%10 = reduce_sum(%9, axis=none, keepdims=false) float32[]
 return %10
 )");
 }
@@ -42,7 +43,7 @@ TEST(Compile, WhatAProgramRuns) {
 %2 = tanh(%0) float32[2, 3] in loop 0
 %8 = divide(%2, 6:float32) float32[2, 3] in loop 0
 %9 = subtract(%2, %8) float32[2, 3] in loop 0
-%10 = reduce_sum(%9, axis=all, keepdims=false) float32[] in loop 0
+%10 = reduce_sum(%9, axis=none, keepdims=false) float32[] in loop 0
 return %10
 )");
 }

@@ -34,7 +34,7 @@ TEST(MemoryPlan, ValuesShareTheArena) {
 }
 
 TEST(MemoryPlan, WhatAFusedLoopKeepsToItselfHasNoPlace) {
-  const Graph graph = trace({{{64}}}, [](const Tensors& in) -> Tensors { return {exp(sin(in[0]) * 2.0)}; });
+  const Graph graph = trace({{{64}}}, [](const Tensors& in) -> Tensors { return {exp(tanh(in[0]) * 2.0)}; });
   EXPECT_EQ(Program(graph).arena_bytes(), 0u);
   fuse_loops(false);
   EXPECT_EQ(Program(graph).arena_bytes(), 256u);
@@ -240,6 +240,33 @@ TEST(InPlace, TheOldValueIsStillThereForWhoReadsIt) {
     }
   }
   fuse_loops(true);
+}
+
+// More values than there are registers: what is read again late must not have been overwritten.
+TEST(InPlace, ManyVariablesEachFromAllOthers) {
+  for (const std::size_t count : {3, 12, 20}) {
+    for (const DType dtype : {float32, float64}) {
+      for (const Shape& shape : {Shape{5}, Shape{1000}, Shape{70000}, Shape{30, 7}}) {
+        std::vector<Variable> variables;
+        for (std::size_t i = 0; i < count; ++i) variables.emplace_back(filled(shape, i, dtype));
+        testing::expect_same_runs(
+            {filled({shape[-1]}, 99, dtype)},
+            [&](const Tensors& in) -> Tensors {
+              Tensors old;
+              for (const Variable& variable : variables) old.push_back(variable.value());
+              for (std::size_t i = 0; i < count; ++i) {
+                Tensor next = old[i] * in[0];
+                for (std::size_t k = 0; k < count; ++k) {
+                  next = next * 0.5 + old[(i * 7 + k * 5) % count] * (0.1 * static_cast<double>(k));
+                }
+                variables[i].assign(next);
+              }
+              return {};
+            },
+            variables);
+      }
+    }
+  }
 }
 
 TEST(InPlace, AVariableThatIsAnArgumentTooIsNotOverwritten) {

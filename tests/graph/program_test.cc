@@ -5,7 +5,7 @@
 #include <atomic>
 #include <thread>
 
-#include "src/core/variable_state.h"
+#include "src/emit/fused_loop.h"
 #include "tests/graph/traced.h"
 #include "tests/support/compare.h"
 #include "tests/support/make_tensor.h"
@@ -98,17 +98,21 @@ TEST(Program, ComplexAndBrainFloats) {
 }
 
 TEST(Program, RowsColumnsAndNumbersAreStretched) {
-  for (const DType dtype : {float32, float64}) {
-    for (const Shape& full : {Shape{3, 5}, Shape{1, 7}, Shape{7, 1}, Shape{600, 70}, Shape{1, 1}, Shape{2, 40000}}) {
-      SCOPED_TRACE(full.to_string());
-      const Tensors x = {filled(full, 1, dtype), filled({full[1]}, 2, dtype), filled({full[0], 1}, 3, dtype),
-                         filled({}, 4, dtype)};
-      testing::expect_same_runs(x, [](const Tensors& in) -> Tensors {
-        const Tensor y = tanh(in[0] * in[1] + in[2]) - in[3];
-        return {y, reduce_mean(y), reduce_sum(y * in[2], 0), reduce_sum(y, 1), greater(y, in[1])};
-      });
+  for (const bool emit : {true, false}) {
+    emit_machine_code(emit);
+    for (const DType dtype : {float32, float64}) {
+      for (const Shape& full : {Shape{3, 5}, Shape{1, 7}, Shape{7, 1}, Shape{600, 70}, Shape{1, 1}, Shape{2, 40000}}) {
+        SCOPED_TRACE(full.to_string());
+        const Tensors x = {filled(full, 1, dtype), filled({full[1]}, 2, dtype), filled({full[0], 1}, 3, dtype),
+                           filled({}, 4, dtype)};
+        testing::expect_same_runs(x, [](const Tensors& in) -> Tensors {
+          const Tensor y = tanh(in[0] * in[1] + in[2]) - in[3];
+          return {y, reduce_mean(y), reduce_sum(y * in[2], 0), reduce_sum(y, 1), greater(y, in[1])};
+        });
+      }
     }
   }
+  emit_machine_code(true);
 }
 
 TEST(Program, SumsOfNothingButNegativeZeros) {
@@ -125,7 +129,8 @@ TEST(Program, SumsOfNothingButNegativeZeros) {
 TEST(Program, AttributesThatAreWrittenAnew) {
   double number = 0;
   const Program program(trace({{{2}}}, [&](const Tensors& in) -> Tensors {
-    return {in[0] * host_value([&] { return ++number; }) + host_value([&] { return number * 10; })};
+    const Tensor scaled = in[0] * host_value([&] { return ++number; });
+    return {scaled + host_value([&] { return number * 10; })};
   }));
   const Tensors x = {constant({1.0, 2.0})};
   EXPECT_EQ(run(program, x)[0].to_vector<double>(), (std::vector<double>{11, 12}));

@@ -49,9 +49,9 @@ TEST(RemoveDead, KeepsWhatIsWrittenAndOpsWithOneOutputInUse) {
   remove_dead(graph);
   EXPECT_EQ(text_of(graph), R"(
 %0 = argument float32[2, 3]
-%3 = read variable float32[3]
+%3 = read Variable float32[3]
 %1, %2 = unstack(%0, axis=0, num=none) float32[3] float32[3]
-write variable %2
+write Variable %2
 return 
 )");
 }

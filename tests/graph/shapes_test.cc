@@ -22,7 +22,7 @@ TEST(DetachShapes, AStandInTakesThePlaceOfWhatIsReadForItsShape) {
 %2 = exp(%1) float32[2, 3]
 %3 = broadcast_like(%0, %2) float32[2, 3]
 %4 = sum_like(%1, %0) float32[3]
-%5 = size(%2, out_type=int32) int32[]
+%5 = size(%2, out_type="int32") int32[]
 return %3, %4, %5
 )");
   detach_shapes(graph);
@@ -32,7 +32,7 @@ return %3, %4, %5
 %2 = exp(%1) float32[2, 3]
 %3 = broadcast_like(%0, constant:float32) float32[2, 3]
 %4 = sum_like(%1, constant:float32) float32[3]
-%5 = size(constant:float32, out_type=int32) int32[]
+%5 = size(constant:float32, out_type="int32") int32[]
 return %3, %4, %5
 )");
   // One for each dtype and shape.
@@ -44,13 +44,14 @@ return %3, %4, %5
 TEST(FoldConstants, WhatFollowsFromShapesIsANumber) {
   Graph graph = trace({{{2, 3}, float32}}, [](const Tensors& in) -> Tensors {
     const Tensor count = cast(size(in[0]), float32);
-    return {reduce_sum(in[0]) / (count - 1.0), shape(in[0])};
+    const Tensor sum = reduce_sum(in[0]);
+    return {sum / (count - 1.0), shape(in[0])};
   });
   detach_shapes(graph);
   fold_constants(graph);
   EXPECT_EQ(text_of(graph), R"(
 %0 = argument float32[2, 3]
-%3 = reduce_sum(%0, axis=all, keepdims=false) float32[]
+%3 = reduce_sum(%0, axis=none, keepdims=false) float32[]
 %6 = divide(%3, 5:float32) float32[]
 return %6, constant:int32
 )");
@@ -86,7 +87,7 @@ TEST(WithShapes, InfersEveryShapeAnew) {
 %0 = argument float32[4, 5]
 %1 = exp(%0) float32[4, 5]
 %2 = reshape(%1, shape=[-1]) float32[20]
-%3 = reduce_mean(%0, axis=1, keepdims=false) float32[4]
+%3 = reduce_mean(%0, axis=[1], keepdims=false) float32[4]
 return %2, %3
 )");
   const Shape scalar[] = {{}};

@@ -36,7 +36,7 @@ struct RandomProgram {
 };
 
 constexpr int kElementOps = 22;
-constexpr int kAllOps = 34;
+constexpr int kAllOps = 38;
 
 // Inputs of one shape, or full ones, a row, a column and a scalar.
 RandomProgram make_program(int number, Kind kind) {
@@ -142,8 +142,16 @@ Tensor run_instruction(const RandomProgram& program, const Instruction& instruct
       return broadcast_to(tanh(reduce_mean(x)), full) * y;
     case 32:
       return stop_gradient(x) * y;
-    default:
+    case 33:
       return reduce_sum(square(spread(x)), 0) * 0.05;
+    case 34:
+      return -(-(x * 1.0 - 0.0)) + tanh(y);
+    case 35:
+      return transpose(transpose(spread(maximum(x, x)))) * 0.8;
+    case 36:
+      return where(greater(y, 0.0), x, x) * 0.9;
+    default:
+      return reduce_max(expand_dims(spread(x), 1), 1) * y;
   }
 }
 
