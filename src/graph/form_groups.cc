@@ -2,7 +2,8 @@
 //
 // Nodes join in program order: one joins the group of a node whose result it reads, or else of one that reads what it
 // reads. It may not if one of its other operands waits for that group by way of a node outside: the group runs as a
-// whole. Afterwards the nodes stand in an order in which each group is one piece.
+// whole. Nor if it reads an operand of the group in another way: a column of [4, 4] is a row of [4, 4, 1]. Afterwards
+// the nodes stand in an order in which each group is one piece.
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -23,6 +24,12 @@ constexpr std::int64_t kFlat = -1;
 constexpr std::int64_t kMostColumns = 256;
 constexpr std::size_t kMaxOperands = 40;  // from outside
 
+// A value from outside of a loop, and which elements of it the loop reads.
+struct Operand {
+  Graph::Value value;
+  FusedLoop::Access access;
+};
+
 struct Unit {
   std::vector<std::size_t> nodes;  // of the graph, in program order
   // Of groups:
@@ -30,7 +37,7 @@ struct Unit {
   std::int64_t count = 0;    // elements of the range
   std::int64_t columns = 0;  // 0: any; kFlat: none
   std::size_t sums = 0;
-  std::vector<Graph::Value> operands;  // from outside, each once
+  std::vector<Operand> operands;  // from outside, each once
 };
 
 // A node as a member of a loop.
@@ -39,6 +46,7 @@ struct Member {
   std::int64_t count;
   std::int64_t columns;  // 0: any; kFlat: none
   bool is_sum;
+  std::vector<Operand> operands = {};
 };
 
 class Grouping {
@@ -82,13 +90,14 @@ class Grouping {
       const Graph::Value x = node.inputs[0];
       if (!takes(dtype_of(x))) return std::nullopt;
       if (sum->columns > kMostColumns) return std::nullopt;
-      return Member{dtype_of(x), shape_of(x).size(), sum->columns == 0 ? kFlat : sum->columns, true};
+      const std::int64_t columns = sum->columns == 0 ? kFlat : sum->columns;
+      return Member{dtype_of(x), shape_of(x).size(), columns, true, {{x, FusedLoop::Access::kFull}}};
     }
     const std::optional<LoopOfOp> loop = loop_of(node);
     if (!loop || loop->op->formula == nullptr) return std::nullopt;
     const Graph::Value out = node.outputs[0];
     std::optional<DType> dtype;
-    Member member{dtype_of(out), shape_of(out).size(), 0, false};
+    Member member{dtype_of(out), shape_of(out).size(), 0, false, {}};
     if (member.count == 0) return std::nullopt;
     for (const Graph::Value input : data_inputs(node)) {
       if (dtype_of(input) != DType::kBool) {
@@ -97,6 +106,7 @@ class Grouping {
       }
       const std::optional<Placement> placement = placement_of(shape_of(input), shape_of(out));
       if (!placement) return std::nullopt;
+      member.operands.push_back({input, placement->access});
       if (placement->columns == 0) continue;
       if (member.columns != 0 && member.columns != placement->columns) return std::nullopt;
       member.columns = placement->columns;
@@ -122,7 +132,7 @@ class Grouping {
       units_.back().dtype = member->dtype;
       units_.back().count = member->count;
       units_.back().columns = member->columns;
-      add_operands(node, units_.size() - 1);
+      add_operands(*member, units_.size() - 1);
     }
   }
 
@@ -147,7 +157,16 @@ class Grouping {
   bool fits(const Unit& unit, const Member& member) const {
     return unit.count == member.count && unit.dtype == member.dtype && unit.nodes.size() < kMaxNodes &&
            unit.operands.size() < kMaxOperands && unit.sums < kMaxSums &&
-           (unit.columns == 0 || member.columns == 0 || unit.columns == member.columns);
+           (unit.columns == 0 || member.columns == 0 || unit.columns == member.columns) &&
+           std::all_of(member.operands.begin(), member.operands.end(), [&](const Operand& operand) {
+             const auto known = find_operand(unit, operand.value);
+             return known == unit.operands.end() || known->access == operand.access;
+           });
+  }
+
+  static std::vector<Operand>::const_iterator find_operand(const Unit& unit, Graph::Value value) {
+    return std::find_if(unit.operands.begin(), unit.operands.end(),
+                        [&](const Operand& operand) { return operand.value == value; });
   }
 
   // Whether an operand of the node comes from outside of the unit and has to wait for it.
@@ -186,17 +205,17 @@ class Grouping {
   void join(std::size_t node, std::size_t unit, const Member& member) {
     unit_of_[node] = unit;
     units_[unit].nodes.push_back(node);
-    add_operands(node, unit);
+    add_operands(member, unit);
     if (member.columns != 0) units_[unit].columns = member.columns;
     if (member.is_sum) ++units_[unit].sums;
   }
 
-  void add_operands(std::size_t node, std::size_t unit) {
-    std::vector<Graph::Value>& operands = units_[unit].operands;
-    for (const Graph::Value input : data_inputs(graph_.nodes[node])) {
-      const std::size_t producer = producer_[at(input)];
+  void add_operands(const Member& member, std::size_t unit) {
+    for (const Operand& operand : member.operands) {
+      const std::size_t producer = producer_[at(operand.value)];
       const bool inside = producer != kNobody && unit_of_[producer] == unit;
-      if (!inside && std::find(operands.begin(), operands.end(), input) == operands.end()) operands.push_back(input);
+      const bool known = find_operand(units_[unit], operand.value) != units_[unit].operands.end();
+      if (!inside && !known) units_[unit].operands.push_back(operand);
     }
   }
 

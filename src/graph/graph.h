@@ -85,8 +85,12 @@ inline bool reads_shape_only(const Graph::Node& node, std::size_t i) {
   return (node.op->shape_inputs >> (node.op->arity == kVariadic ? 0 : i) & 1) != 0;
 }
 
-// What a trace keeps: for tapes and enclosing traces, which run it op by op, and to be compiled.
+// The lists of passes stand in compile.cc. What a trace keeps: for tapes and enclosing traces, which run it op by op,
+// and to be compiled.
 void tidy(Graph& graph);
+
+// What a program gets, whose lengths are known and which has no gradients: all passes before the graph is laid out.
+void compile(Graph& graph);
 
 // Nodes whose outputs nobody needs and that have no effect are removed.
 void remove_dead(Graph& graph);
@@ -94,9 +98,9 @@ void remove_dead(Graph& graph);
 // Equal pure ops of equal inputs, and equal constants of one element, become one.
 void merge_duplicates(Graph& graph);
 
-// A copy of a value as it is (identity, what a read of a variable gives) is that value; for programs, which have no
-// gradients to tell them apart.
-void skip_copies(Graph& graph);
+// A node that gives the elements of another value (a copy, x * 1, what is transposed twice) becomes that value or a
+// reshape of it, with every bit; for programs, which have no gradients to tell them apart.
+void simplify(Graph& graph);
 
 // Ops that say what they are made of are taken apart, so that their loops can be fused with others.
 void expand(Graph& graph);

@@ -8,25 +8,10 @@ namespace capstan {
 
 namespace {
 
-std::atomic<bool> fusing{true};
-
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 std::int32_t index(std::size_t i) { return static_cast<std::int32_t>(i); }
 
 }  // namespace
-
-void fuse_loops(bool fuse) { fusing.store(fuse, std::memory_order_relaxed); }
-
-Program::Program(Graph graph) : graph_(std::move(graph)) {
-  skip_copies(graph_);
-  if (fusing.load(std::memory_order_relaxed)) expand(graph_);
-  remove_dead(graph_);
-  if (fusing.load(std::memory_order_relaxed)) form_groups(graph_);
-  linearize();
-  find_places();
-  plan_memory();
-  find_users();
-}
 
 // --- Steps ---
 

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -18,7 +19,7 @@ namespace capstan {
 class Program {
  public:
   // Runs the passes on a copy of the graph.
-  explicit Program(Graph graph);
+  explicit Program(Graph graph);  // see compile.cc
   ~Program();
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
@@ -27,6 +28,11 @@ class Program {
   const Graph& graph() const { return graph_; }
   // Bytes that a run needs beside its arguments and results.
   std::size_t arena_bytes() const { return arena_bytes_; }
+  // Where a value lies in that memory; nothing if it lies elsewhere.
+  std::optional<std::size_t> arena_offset(Graph::Value value) const {
+    const ValueState& state = values_[static_cast<std::size_t>(value)];
+    return state.place == Place::kArena ? std::optional(state.offset) : std::nullopt;
+  }
 
   // As run_graph. `inputs` are lent; nobody else may change them meanwhile. `outputs` gets the results and the values
   // of written variables; one that was updated where it lies is empty.

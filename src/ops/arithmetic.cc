@@ -12,6 +12,7 @@
 #include "src/core/check.h"
 #include "src/core/variable_state.h"
 #include "src/ops/families.h"
+#include "src/ops/identities.h"
 #include "src/ops/math.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -341,6 +342,52 @@ Tensor operator*(Operand a, Operand b) { return multiply(a, b); }
 Tensor operator/(Operand a, Operand b) { return divide(a, b); }
 Tensor operator%(Operand a, Operand b) { return floormod(a, b); }
 }  // namespace detail
+
+namespace {
+
+using Value = Expressions::Value;
+
+Value without_ones(const Expressions& graph, const Expressions::Call& call) {
+  // Of a complex number, each part would meet a product with zero.
+  if (is_complex(graph.dtype(call.result))) return Expressions::kNone;
+  if (is_all(graph, call.input(1), 1)) return call.input(0);
+  return is_all(graph, call.input(0), 1) ? call.input(1) : Expressions::kNone;
+}
+
+Value without_divisor_one(const Expressions& graph, const Expressions::Call& call) {
+  return is_all(graph, call.input(1), 1) ? call.input(0) : Expressions::kNone;
+}
+
+// Of floating numbers these round.
+Value without_integer_one(const Expressions& graph, const Expressions::Call& call) {
+  return is_integer(graph.dtype(call.result)) ? without_divisor_one(graph, call) : Expressions::kNone;
+}
+
+// -0 is the neutral one: -0 + 0 is 0.
+Value without_zeros(const Expressions& graph, const Expressions::Call& call) {
+  if (is_all(graph, call.input(1), -0.0)) return call.input(0);
+  return is_all(graph, call.input(0), -0.0) ? call.input(1) : Expressions::kNone;
+}
+
+Value without_subtrahend(const Expressions& graph, const Expressions::Call& call) {
+  return is_all(graph, call.input(1), 0) ? call.input(0) : Expressions::kNone;
+}
+
+}  // namespace
+
+Identities arithmetic_identities() {
+  static constexpr Identity identities[] = {{&kAdd, without_zeros},
+                                            {&kSubtract, without_subtrahend},
+                                            {&kMultiply, without_ones},
+                                            {&kMultiplyNoNan, without_divisor_one},
+                                            {&kDivide, without_divisor_one},
+                                            {&kDivideNoNan, without_divisor_one},
+                                            {&kFloordiv, without_integer_one},
+                                            {&kTruncatediv, without_integer_one},
+                                            {&kMaximum, both_operands},
+                                            {&kMinimum, both_operands}};
+  return identities;
+}
 
 OpFamily arithmetic_ops() {
   static constexpr const OpDef* ops[] = {

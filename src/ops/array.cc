@@ -15,6 +15,7 @@
 #include "src/ops/array.h"
 #include "src/ops/axes.h"
 #include "src/ops/families.h"
+#include "src/ops/identities.h"
 #include "src/ops/indices.h"
 #include "src/ops/lengths.h"
 #include "src/ops/reference.h"
@@ -474,6 +475,28 @@ std::vector<Tensor> split(Operand x, std::span<const std::int64_t> sizes, int ax
   const SplitAttributes attributes{{0, intern(sizes)}, axis};
   return apply_all(kSplit, std::span(&x, 1), &attributes);
 }
+
+namespace {
+
+// The one that is not empty.
+Expressions::Value only_part(const Expressions& graph, const Expressions::Call& call) {
+  for (const Expressions::Value input : call.inputs) {
+    if (graph.shape(input).size() == graph.shape(call.result).size()) return input;
+  }
+  return Expressions::kNone;
+}
+
+}  // namespace
+
+Identities array_identities() {
+  static constexpr Identity identities[] = {{&kConcat, only_part},
+                                            {&kStack, only_part},
+                                            {&kPad, first_operand},
+                                            {&kTile, first_operand},
+                                            {&kRepeat, first_operand}};
+  return identities;
+}
+
 OpFamily array_ops() {
   static constexpr const OpDef* ops[] = {&kConcat, &kStack,  &kUnstack, &kSplit, &kPad,
                                          &kTile,   &kRepeat, &kReverse, &kRoll,  &kMeshgrid};

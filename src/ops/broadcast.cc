@@ -13,6 +13,7 @@
 #include "src/core/op_test.h"
 #include "src/kernels/reduce.h"
 #include "src/kernels/strided_copy.h"
+#include "src/ops/identities.h"
 #include "src/ops/math.h"
 #include "src/ops/lengths.h"
 #include "src/ops/reference.h"
@@ -238,5 +239,16 @@ Tensor broadcast_like(Operand x, Operand like) {
   return has_shape_of(x, like) ? to_tensor(x) : apply(kBroadcastLike, x, like);
 }
 Tensor sum_like(Operand x, Operand like) { return has_shape_of(x, like) ? to_tensor(x) : apply(kSumLike, x, like); }
+
+// A sum of floating numbers begins with 0, which loses the sign of -0.
+static Expressions::Value integers_alone(const Expressions& graph, const Expressions::Call& call) {
+  return is_integer(graph.dtype(call.result)) ? call.input(0) : Expressions::kNone;
+}
+
+Identities broadcast_identities() {
+  static constexpr Identity identities[] = {
+      {&kBroadcastTo, first_operand}, {&kBroadcastLike, first_operand}, {&kSumLike, integers_alone}};
+  return identities;
+}
 
 }  // namespace capstan

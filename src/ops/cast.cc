@@ -13,6 +13,7 @@
 #include "src/core/op_test.h"
 #include "src/core/thread_pool.h"
 #include "src/ops/families.h"
+#include "src/ops/identities.h"
 
 namespace capstan {
 
@@ -302,6 +303,43 @@ Tensor saturate_cast(Operand x, DType dtype) {
 
 Tensor identity(Operand x) { return apply(kIdentity, x); }
 Tensor stop_gradient(Operand x) { return apply(kStopGradient, x); }
+
+namespace {
+
+// Whether each number of one dtype is a number of the other.
+bool holds(DType dtype, DType all_of) {
+  switch (all_of) {
+    case DType::kBool:
+      return true;
+    case DType::kUInt8:
+      return dtype == DType::kInt32 || dtype == DType::kInt64 || dtype == DType::kFloat32 || dtype == DType::kFloat64;
+    case DType::kInt32:
+      return dtype == DType::kInt64 || dtype == DType::kFloat64;
+    case DType::kBFloat16:
+      return dtype == DType::kFloat32 || dtype == DType::kFloat64;
+    case DType::kFloat32:
+      return dtype == DType::kFloat64;
+    default:
+      return false;
+  }
+}
+
+// A cast to the same dtype, or to a larger one and back.
+Expressions::Value cast_back(const Expressions& graph, const Expressions::Call& call) {
+  const DType to = graph.dtype(call.result);
+  const DType between = graph.dtype(call.input(0));
+  if (to == between) return call.input(0);
+  const Expressions::Call* const maker = graph.maker(call.input(0));
+  if (maker == nullptr || maker->op != &kCast || graph.dtype(maker->input(0)) != to) return Expressions::kNone;
+  return holds(between, to) ? maker->input(0) : Expressions::kNone;
+}
+
+}  // namespace
+
+Identities cast_identities() {
+  static constexpr Identity identities[] = {{&kCast, cast_back}};
+  return identities;
+}
 
 OpFamily cast_ops() {
   static constexpr const OpDef* ops[] = {&kCast, &kSaturateCast, &kIdentity, &kStopGradient};

@@ -7,9 +7,12 @@
 #define HWY_TARGET_INCLUDE "src/ops/compare.cc"
 #include "src/ops/elementwise-inl.h"
 
+#include <algorithm>
+
 #include "capstan/ops/math.h"
 #include "src/core/check.h"
 #include "src/ops/families.h"
+#include "src/ops/identities.h"
 #include "src/ops/named_errors.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -339,6 +342,40 @@ Tensor operator>(Operand a, Operand b) { return greater(a, b); }
 Tensor operator>=(Operand a, Operand b) { return greater_equal(a, b); }
 Tensor operator!(Operand x) { return logical_not(x); }
 }  // namespace detail
+
+namespace {
+
+// Whether a value is a constant whose elements all are this truth value.
+bool is_all(const Expressions& graph, Expressions::Value value, bool truth) {
+  const Tensor& constant = graph.constant(value);
+  if (!constant.has_value() || constant.dtype() != DType::kBool || constant.raw_data() == nullptr) return false;
+  const auto* const data = static_cast<const bool*>(constant.raw_data());
+  return std::all_of(data, data + constant.size(), [&](bool element) { return element == truth; });
+}
+
+Expressions::Value chosen(const Expressions& graph, const Expressions::Call& call) {
+  if (call.input(1) == call.input(2) || is_all(graph, call.input(0), true)) return call.input(1);
+  return is_all(graph, call.input(0), false) ? call.input(2) : Expressions::kNone;
+}
+
+// True is neutral in a conjunction, false in the others.
+template <bool kNeutral, bool kTwice>
+Expressions::Value without_neutral(const Expressions& graph, const Expressions::Call& call) {
+  if (kTwice && call.input(0) == call.input(1)) return call.input(0);
+  if (is_all(graph, call.input(1), kNeutral)) return call.input(0);
+  return is_all(graph, call.input(0), kNeutral) ? call.input(1) : Expressions::kNone;
+}
+
+}  // namespace
+
+Identities compare_identities() {
+  static constexpr Identity identities[] = {{&kWhere, chosen},
+                                            {&kLogicalAnd, without_neutral<true, true>},
+                                            {&kLogicalOr, without_neutral<false, true>},
+                                            {&kLogicalXor, without_neutral<false, false>},
+                                            {&kLogicalNot, undone}};
+  return identities;
+}
 
 OpFamily compare_ops() {
   static constexpr const OpDef* ops[] = {&kEqual,        &kNotEqual,   &kLess,      &kLessEqual,  &kGreater,

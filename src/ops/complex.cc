@@ -16,6 +16,7 @@
 #include "src/core/thread_pool.h"
 #include "src/ops/complex.h"
 #include "src/ops/families.h"
+#include "src/ops/identities.h"
 #include "src/ops/named_errors.h"
 
 namespace capstan {
@@ -295,6 +296,11 @@ Tensor angle(Operand x) {
                 arguments({{"x", value}}));
   // Adding x times zero keeps a NaN, and a gradient that is zero.
   return where(less(value, 0.0), 3.14159265358979323846, 0.0 * value);
+}
+
+Identities complex_identities() {
+  static constexpr Identity identities[] = {{&kConj, undone}};
+  return identities;
 }
 
 OpFamily complex_ops() {

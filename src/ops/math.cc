@@ -10,6 +10,7 @@
 #include "capstan/ops/math.h"
 #include "src/ops/complex.h"
 #include "src/ops/families.h"
+#include "src/ops/identities.h"
 #include "src/ops/math.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -224,6 +225,13 @@ Tensor erfc(Operand x) { return apply(kErfc, x); }
 namespace detail {
 Tensor operator-(Operand x) { return negative(x); }
 }  // namespace detail
+
+Identities math_identities() {
+  static constexpr Identity identities[] = {{&kNegative, undone},   {&kAbs, done_before},   {&kFloor, done_before},
+                                            {&kCeil, done_before},  {&kRound, done_before}, {&kRint, done_before},
+                                            {&kCopy, first_operand}};
+  return identities;
+}
 
 OpFamily math_ops() {
   static constexpr const OpDef* ops[] = {&kAbs,        &kSign,  &kNegative, &kSquare, &kSqrt,  &kRsqrt,

@@ -17,6 +17,7 @@
 #include "src/ops/complex.h"
 #include "src/ops/count_along.h"
 #include "src/ops/families.h"
+#include "src/ops/identities.h"
 #include "src/ops/reduce.h"
 #include "src/ops/reduce_reference.h"
 
@@ -438,6 +439,23 @@ Tensor argmax(Operand x, int axis, DType output_type) {
 Tensor argmin(Operand x, int axis, DType output_type) {
   const ArgAttributes attributes{axis, output_type};
   return apply(kArgmin, x, &attributes);
+}
+
+namespace {
+
+// Over axes of length 1. A sum of floating numbers begins with 0, which loses the sign of -0.
+Expressions::Value sum_of_one(const Expressions& graph, const Expressions::Call& call) {
+  return is_integer(graph.dtype(call.result)) ? call.input(0) : Expressions::kNone;
+}
+
+}  // namespace
+
+Identities reduce_identities() {
+  static constexpr Identity identities[] = {{&kReduceSum, sum_of_one},     {&kReduceMean, sum_of_one},
+                                            {&kReduceProd, first_operand}, {&kReduceMax, first_operand},
+                                            {&kReduceMin, first_operand},  {&kReduceAny, first_operand},
+                                            {&kReduceAll, first_operand}};
+  return identities;
 }
 
 OpFamily reduce_ops() {

@@ -2,6 +2,8 @@
 //
 // reshape, expand_dims and squeeze share the storage of their argument; the result is a tensor of
 // its own all the same, because tapes tell tensors apart by their block.
+#include <cstring>
+
 #include "capstan/ops/array.h"
 #include "capstan/ops/math.h"
 #include "src/core/allocator.h"
@@ -11,6 +13,7 @@
 #include "src/kernels/strided_copy.h"
 #include "src/ops/axes.h"
 #include "src/ops/families.h"
+#include "src/ops/identities.h"
 #include "src/ops/lengths.h"
 #include "src/ops/reference.h"
 #include "src/ops/shape.h"
@@ -478,6 +481,55 @@ Tensor size(Operand x, DType out_type) {
 Tensor rank(Operand x, DType out_type) {
   const ShapeAttributes attributes{out_type};
   return apply(kRank, x, &attributes);
+}
+
+namespace {
+
+// perm[i] is the axis of a value that becomes axis i; its attributes have been checked when it was made.
+Permutation permutation_of(const Expressions& graph, const Expressions::Call& call) {
+  const int rank = graph.shape(call.input(0)).rank();
+  const Axes& axes = static_cast<const TransposeAttributes*>(call.attributes)->perm;
+  Permutation perm;
+  for (int i = 0; i < rank; ++i) {
+    perm.axis[i] = axes.all() ? rank - 1 - i : normalize_axis("transpose", axes[i], rank);
+  }
+  return perm;
+}
+
+// Whether elements keep their order: only axes of length 1 pass others.
+bool keeps_order(const Permutation& perm, const Shape& shape) {
+  int last = -1;
+  for (int i = 0; i < shape.rank(); ++i) {
+    if (shape[perm.axis[i]] == 1) continue;
+    if (perm.axis[i] < last) return false;
+    last = perm.axis[i];
+  }
+  return true;
+}
+
+Expressions::Value transposed_back(const Expressions& graph, const Expressions::Call& call) {
+  Permutation perm = permutation_of(graph, call);
+  if (keeps_order(perm, graph.shape(call.input(0)))) return call.input(0);
+  const Expressions::Call* const maker = graph.maker(call.input(0));
+  if (maker == nullptr || maker->op != &kTranspose) return Expressions::kNone;
+  const Shape& first = graph.shape(maker->input(0));
+  const Permutation before = permutation_of(graph, *maker);
+  for (int i = 0; i < first.rank(); ++i) perm.axis[i] = before.axis[perm.axis[i]];
+  return keeps_order(perm, first) ? maker->input(0) : Expressions::kNone;
+}
+
+}  // namespace
+
+// Those with the flag kReshapes need no rule.
+Identities shape_identities() {
+  static constexpr Identity identities[] = {{&kTranspose, transposed_back}};
+  return identities;
+}
+
+const OpDef& reshape_to(const Shape& shape, void* attributes) {
+  const ReshapeAttributes lengths{pack_lengths("reshape", shape)};
+  std::memcpy(attributes, &lengths, sizeof(lengths));
+  return kReshape;
 }
 
 OpFamily shape_ops() {

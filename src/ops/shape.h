@@ -1,4 +1,4 @@
-// The ops of broadcast.cc, for the list of the family.
+// What other files know of the ops of shapes: those of broadcast.cc, and how to make a reshape.
 #pragma once
 
 #include "src/core/op_def.h"
@@ -8,5 +8,8 @@ namespace capstan {
 extern const OpDef kBroadcastTo;
 extern const OpDef kBroadcastLike;
 extern const OpDef kSumLike;
+
+// The op that gives the same elements in a shape without open lengths, and its attributes.
+const OpDef& reshape_to(const Shape& shape, void* attributes);
 
 }  // namespace capstan

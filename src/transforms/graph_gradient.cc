@@ -5,7 +5,6 @@
 
 #include "capstan/ops/math.h"
 #include "capstan/tape.h"
-#include "src/graph/shapes.h"
 #include "src/graph/tracer.h"
 
 namespace capstan {
@@ -66,11 +65,7 @@ void GraphGradient::make(const Graph& graph) {
   // A program would make dense what has few rows.
   const auto is_sparse = [](const Tensor& gradient) { return gradient.has_value() && gradient.is_row_sparse(); };
   if (std::any_of(gradients.begin(), gradients.end(), is_sparse)) return;
-  Graph traced = tracer.finish(gradients);
-  detach_shapes(traced);
-  fold_constants(traced);
-  tidy(traced);
-  program_ = std::make_unique<Program>(std::move(traced));
+  program_ = std::make_unique<Program>(tracer.finish(gradients));
 }
 
 }  // namespace capstan

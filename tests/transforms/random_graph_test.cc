@@ -1,9 +1,9 @@
 // Random programs, run plainly and as functions, must give the same: results, first and second gradients.
 //
 // A program is a list of instructions over a few inputs, a variable and what it has computed so far. A function agrees
-// with its body in every bit, whether its loops are fused or not; with tapes around it, whose rules run in ops that
-// round at other places than loops, it agrees closely in float64. CAPSTAN_RANDOM_GRAPHS says how many programs there
-// are; a failure names the number of one.
+// with its body in every bit, whether its loops are machine code, run over tiles, or are not fused at all; with tapes
+// around it, whose rules run in ops that round at other places than loops, it agrees closely in float64.
+// CAPSTAN_RANDOM_GRAPHS says how many programs there are; a failure names the number of one.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "capstan/capstan.h"
+#include "src/emit/fused_loop.h"
 #include "src/graph/program.h"
 #include "tests/support/compare.h"
 
@@ -35,7 +36,7 @@ struct RandomProgram {
 };
 
 constexpr int kElementOps = 22;
-constexpr int kAllOps = 34;
+constexpr int kAllOps = 38;
 
 // Inputs of one shape, or full ones, a row, a column and a scalar.
 RandomProgram make_program(int number, Kind kind) {
@@ -141,8 +142,16 @@ Tensor run_instruction(const RandomProgram& program, const Instruction& instruct
       return broadcast_to(tanh(reduce_mean(x)), full) * y;
     case 32:
       return stop_gradient(x) * y;
-    default:
+    case 33:
       return reduce_sum(square(spread(x)), 0) * 0.05;
+    case 34:
+      return -(-(x * 1.0 - 0.0)) + tanh(y);
+    case 35:
+      return transpose(transpose(spread(maximum(x, x)))) * 0.8;
+    case 36:
+      return where(greater(y, 0.0), x, x) * 0.9;
+    default:
+      return reduce_max(expand_dims(spread(x), 1), 1) * y;
   }
 }
 
@@ -207,17 +216,21 @@ void expect_equal_runs(int number, Kind kind) {
     return all;
   };
   const std::vector<Tensor> expected = after(run_all(program, program.inputs, variable));
-  const auto traced_as = [&](bool fused) {
-    fuse_loops(fused);
+  enum class Loops : std::uint8_t { kMachineCode, kTiles, kNone };
+  const auto traced_as = [&](Loops loops) {
+    fuse_loops(loops != Loops::kNone);
+    emit_machine_code(loops == Loops::kMachineCode);
     auto f = function([&](const std::vector<Tensor>& inputs) { return run_all(program, inputs, variable); });
     std::vector<Tensor> first = after(f(program.inputs));
     // The second call runs with what the first has left behind.
     expect_agreement(after(f(program.inputs)), first, "the second call");
     return first;
   };
-  expect_agreement(traced_as(true), expected, "fused");
-  expect_agreement(traced_as(false), expected, "op by op");
+  expect_agreement(traced_as(Loops::kMachineCode), expected, "fused, in machine code");
+  expect_agreement(traced_as(Loops::kTiles), expected, "fused, in tiles");
+  expect_agreement(traced_as(Loops::kNone), expected, "op by op");
   fuse_loops(true);
+  emit_machine_code(true);
 
   // The function is the forward pass alone, the tapes are outside.
   auto forward = function([&](const std::vector<Tensor>& inputs) { return run_forward(program, inputs, variable); });

@@ -1,0 +1,44 @@
+// The passes of the compiler, in order; each stands in the file of its name.
+#include <atomic>
+
+#include "src/graph/graph.h"
+#include "src/graph/program.h"
+#include "src/graph/shapes.h"
+
+namespace capstan {
+
+namespace {
+
+std::atomic<bool> fusing{true};
+
+}  // namespace
+
+void fuse_loops(bool fuse) { fusing.store(fuse, std::memory_order_relaxed); }
+
+void tidy(Graph& graph) {
+  merge_duplicates(graph);
+  remove_dead(graph);
+  mark_last_reads(graph);
+}
+
+void compile(Graph& graph) {
+  const bool fuse = fusing.load(std::memory_order_relaxed);
+  detach_shapes(graph);
+  fold_constants(graph);
+  if (fuse) expand(graph);
+  simplify(graph);
+  merge_duplicates(graph);
+  remove_dead(graph);
+  if (fuse) form_groups(graph);
+}
+
+// What is left to do for a graph that has been compiled: its kernel calls, and where its values lie.
+Program::Program(Graph graph) : graph_(std::move(graph)) {
+  compile(graph_);
+  linearize();
+  find_places();
+  plan_memory();
+  find_users();
+}
+
+}  // namespace capstan

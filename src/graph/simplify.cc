@@ -1,0 +1,92 @@
+// Nodes that give the elements of another value are replaced by it, or by a reshape of it.
+//
+// Which these are is said beside the ops (src/ops/identities.h), and by the flag kReshapes. A node that has been
+// replaced stays where it is, without readers, until remove_dead.
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include "src/graph/graph.h"
+#include "src/ops/identities.h"
+#include "src/ops/shape.h"
+
+namespace capstan {
+
+namespace {
+
+using Value = Graph::Value;
+
+class Simplifier final : public Expressions {
+ public:
+  explicit Simplifier(Graph& graph)
+      : graph_(graph), calls_(graph.values.size()), instead_(graph.values.size()), base_(graph.values.size()) {
+    std::iota(instead_.begin(), instead_.end(), 0);
+    base_ = instead_;
+  }
+
+  DType dtype(Value value) const override { return info(value).dtype; }
+  const Shape& shape(Value value) const override { return info(value).shape; }
+  const Tensor& constant(Value value) const override { return info(value).constant; }
+  const Call* maker(Value value) const override {
+    const Call& call = calls_[at(value)];
+    return call.op == nullptr ? nullptr : &call;
+  }
+
+  void run() {
+    for (Graph::Node& node : graph_.nodes) {
+      for (Value& input : node.inputs) replace(input);
+      if (node.outputs.size() != 1 || node.has_effect() || node.renew) continue;
+      const Value result = node.outputs[0];
+      const void* const attributes = node.op->attributes == nullptr ? nullptr : node.attributes;
+      calls_[at(result)] = {node.op, node.inputs, result, attributes};
+      const Value same = same_elements(node, calls_[at(result)]);
+      if (same == kNone || dtype(same) != dtype(result) || shape(same).size() != shape(result).size()) continue;
+      const Value base = base_[at(same)];
+      base_[at(result)] = base;
+      if (shape(base) == shape(result)) {
+        instead_[at(result)] = base;
+      } else if (shape(same) == shape(result)) {
+        instead_[at(result)] = same;
+      } else if (!has_flag(*node.op, kReshapes) || base != node.inputs[0]) {
+        make_reshape(node, base);
+        calls_[at(result)] = {node.op, node.inputs, result, node.attributes};
+      }
+    }
+    for (Value& result : graph_.results) replace(result);
+    for (Graph::Captured& captured : graph_.captured) {
+      replace(captured.written);
+      if (captured.written == captured.value) captured.written = kNone;
+    }
+  }
+
+ private:
+  static std::size_t at(Value value) { return static_cast<std::size_t>(value); }
+  const Graph::ValueInfo& info(Value value) const { return graph_.values[at(value)]; }
+
+  void replace(Value& value) const {
+    if (value != kNone) value = instead_[at(value)];
+  }
+
+  Value same_elements(const Graph::Node& node, const Call& call) const {
+    if (has_flag(*node.op, kReshapes)) return node.inputs[0];
+    const IdentityRule rule = identity_rule_of(*node.op);
+    return rule == nullptr ? kNone : rule(*this, call);
+  }
+
+  void make_reshape(Graph::Node& node, Value from) const {
+    std::fill(std::begin(node.attributes), std::end(node.attributes), std::byte{});
+    node.op = &reshape_to(shape(node.outputs[0]), node.attributes);
+    node.inputs = {from};
+  }
+
+  Graph& graph_;
+  std::vector<Call> calls_;     // by value
+  std::vector<Value> instead_;  // what stands for each value from now on
+  std::vector<Value> base_;     // what has the elements of each value and is no reshape
+};
+
+}  // namespace
+
+void simplify(Graph& graph) { Simplifier(graph).run(); }
+
+}  // namespace capstan

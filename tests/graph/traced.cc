@@ -1,0 +1,177 @@
+#include "tests/graph/traced.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "src/core/apply.h"
+#include "src/core/context.h"
+#include "src/core/variable_state.h"
+#include "src/graph/tracer.h"
+#include "tests/support/compare.h"
+#include "tests/support/make_tensor.h"
+
+namespace capstan::testing {
+
+namespace {
+
+std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+std::size_t bytes_of(const Graph& graph, Graph::Value value) {
+  const Graph::ValueInfo& info = graph.values[at(value)];
+  return at(info.shape.size()) * size_of(info.dtype);
+}
+
+// The values of variables before a run.
+std::vector<detail::Block*> inputs_of(const Graph& graph, const Tensors& arguments) {
+  std::vector<detail::Block*> inputs;
+  for (const Tensor& argument : arguments) inputs.push_back(argument.block());
+  for (const Graph::Captured& captured : graph.captured) inputs.push_back(captured.variable.state()->value.block());
+  return inputs;
+}
+
+Tensors write_variables(const Graph& graph, Tensors outputs) {
+  std::size_t next = graph.results.size();
+  for (const Graph::Captured& captured : graph.captured) {
+    if (captured.written == Graph::kNone) continue;
+    Tensor& written = outputs[next++];
+    if (written.has_value()) replace_value(*captured.variable.state(), std::move(written));
+  }
+  outputs.resize(graph.results.size());
+  return outputs;
+}
+
+}  // namespace
+
+Graph trace(const std::vector<Argument>& arguments, const Body& body) {
+  GraphTracer tracer("body", true);
+  Tensors symbolic;
+  for (const Argument& argument : arguments) symbolic.push_back(tracer.add_argument(argument.dtype, argument.shape));
+  return tracer.finish(body(symbolic));
+}
+
+Graph trace_like(const Tensors& arguments, const Body& body) {
+  std::vector<Argument> specs;
+  for (const Tensor& argument : arguments) specs.push_back({argument.shape(), argument.dtype()});
+  return trace(specs, body);
+}
+
+std::string text_of(const Graph& graph) { return "\n" + to_text(graph); }
+
+Tensors run(const Program& program, const Tensors& arguments) {
+  Tensors outputs;
+  program.run(inputs_of(program.graph(), arguments), outputs);
+  return write_variables(program.graph(), std::move(outputs));
+}
+
+Tensors run(const Graph& graph, const Tensors& arguments) {
+  Tensors inputs;
+  for (detail::Block* block : inputs_of(graph, arguments)) inputs.push_back(share(block));
+  return write_variables(graph, run_graph(graph, std::move(inputs)));
+}
+
+void expect_same_runs(const Tensors& arguments, const Body& body, const std::vector<Variable>& variables) {
+  const auto values = [&] {
+    Tensors all;
+    for (const Variable& variable : variables) all.push_back(copy(variable.value()));
+    return all;
+  };
+  const Tensors before = values();
+  const auto set_back = [&] {
+    for (std::size_t i = 0; i < variables.size(); ++i) variables[i].assign(copy(before[i]));
+  };
+  Tensors expected;
+  for (const Tensor& result : body(arguments)) expected.push_back(result.has_value() ? copy(result) : Tensor());
+  const Tensors expected_after = values();
+  set_back();
+  const Graph graph = trace_like(arguments, body);
+  const Program program(graph);
+  expect_apart(program);
+  Tensors untouched;
+  for (const Tensor& argument : arguments) untouched.push_back(copy(argument));
+  Tensors first;
+  for (int call = 0; call < 2; ++call) {
+    const Tensors results = run(program, arguments);
+    if (call == 0) first = results;
+    ASSERT_EQ(results.size(), expected.size());
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      EXPECT_TRUE(same_bits(results[i], expected[i])) << "call " << call << ", result " << i << "\n"
+                                                      << results[i].to_string() << "\ninstead of\n"
+                                                      << expected[i].to_string() << text_of(program.graph());
+    }
+    const Tensors after = values();
+    for (std::size_t i = 0; i < after.size(); ++i) {
+      EXPECT_TRUE(same_bits(after[i], expected_after[i])) << "call " << call << ", variable " << i << "\n"
+                                                          << after[i].to_string() << "\ninstead of\n"
+                                                          << expected_after[i].to_string() << text_of(program.graph());
+    }
+    set_back();
+  }
+  // What the first call gave belongs to the caller: the second one left it alone.
+  for (std::size_t i = 0; i < first.size(); ++i) EXPECT_TRUE(same_bits(first[i], expected[i])) << "result " << i;
+  for (std::size_t i = 0; i < arguments.size(); ++i) EXPECT_TRUE(same_bits(arguments[i], untouched[i])) << i;
+}
+
+void expect_apart(const Program& program) {
+  // Written without a look at how the program plans: from the order of its nodes, with groups as one step.
+  const Graph& graph = program.graph();
+  std::vector<std::size_t> step_of(graph.nodes.size());
+  std::size_t steps = 0;
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const std::int32_t group = graph.nodes[i].group;
+    if (i > 0 && (group == Graph::kNone || graph.nodes[i - 1].group != group)) ++steps;
+    step_of[i] = steps;
+  }
+  constexpr std::size_t kNever = ~std::size_t{0};
+  std::vector<std::size_t> first(graph.values.size(), kNever);
+  std::vector<std::size_t> last(graph.values.size(), 0);
+  std::vector<Graph::Value> owner(graph.values.size());
+  for (std::size_t v = 0; v < owner.size(); ++v) owner[v] = static_cast<Graph::Value>(v);
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const Graph::Node& node = graph.nodes[i];
+    for (const Graph::Value output : node.outputs) first[at(output)] = last[at(output)] = step_of[i];
+    for (const Graph::Value input : node.inputs) last[at(input)] = step_of[i];
+  }
+  for (std::size_t i = graph.nodes.size(); i-- > 0;) {
+    const Graph::Node& node = graph.nodes[i];
+    if (!has_flag(*node.op, kReturnsViews)) continue;
+    for (const Graph::Value output : node.outputs) {
+      for (const Graph::Value input : node.inputs) last[at(input)] = std::max(last[at(input)], last[at(output)]);
+    }
+  }
+  for (const Graph::Node& node : graph.nodes) {
+    if (!has_flag(*node.op, kReshapes)) continue;
+    owner[at(node.outputs[0])] = owner[at(node.inputs[0])];
+    const auto base = program.arena_offset(node.inputs[0]);
+    if (!base) continue;
+    EXPECT_EQ(program.arena_offset(node.outputs[0]), base) << "a view moves" << text_of(graph);
+  }
+  for (std::size_t a = 0; a < graph.values.size(); ++a) {
+    const auto place_a = program.arena_offset(static_cast<Graph::Value>(a));
+    if (!place_a) continue;
+    const std::size_t end_a = *place_a + bytes_of(graph, static_cast<Graph::Value>(a));
+    EXPECT_LE(end_a, program.arena_bytes());
+    EXPECT_EQ(*place_a % 64, 0u);
+    for (std::size_t b = 0; b < a; ++b) {
+      const auto place_b = program.arena_offset(static_cast<Graph::Value>(b));
+      if (!place_b || owner[a] == owner[b] || first[a] == kNever || first[b] == kNever) continue;
+      const std::size_t end_b = *place_b + bytes_of(graph, static_cast<Graph::Value>(b));
+      const bool overlap = *place_a < end_b && *place_b < end_a;
+      if (!overlap || last[a] < first[b] || last[b] < first[a]) continue;
+      // In one step the memory may go from one to the other, as a whole.
+      const bool handed_on = (last[a] == first[b] || last[b] == first[a]) && *place_a == *place_b && end_a == end_b;
+      EXPECT_TRUE(handed_on) << "values " << a << " and " << b << text_of(graph);
+    }
+  }
+}
+
+std::size_t bytes_without_sharing(const Program& program) {
+  std::size_t bytes = 0;
+  for (std::size_t v = 0; v < program.graph().values.size(); ++v) {
+    const auto value = static_cast<Graph::Value>(v);
+    if (program.arena_offset(value)) bytes += bytes_of(program.graph(), value);
+  }
+  return bytes;
+}
+
+}  // namespace capstan::testing
