@@ -25,9 +25,10 @@ void compile(Graph& graph) {
   const bool fuse = fusing.load(std::memory_order_relaxed);
   detach_shapes(graph);
   fold_constants(graph);
-  if (fuse) expand(graph);
   simplify(graph);
   merge_duplicates(graph);
+  // Behind the merge: what two ops would compute alike is cheaper to compute twice, in a loop, than to keep.
+  if (fuse) expand(graph);
   remove_dead(graph);
   if (fuse) form_groups(graph);
 }

@@ -1,11 +1,13 @@
 // Elementwise nodes that run over the same elements become one loop, with sums of its values at its end.
 //
-// Nodes join in program order: one joins the group of a node whose result it reads, or else of one that reads what it
-// reads. It may not if one of its other operands waits for that group by way of a node outside: the group runs as a
-// whole. Nor if it reads an operand of the group in another way: a column of [4, 4] is a row of [4, 4, 1]. Afterwards
+// Nodes join in program order: one joins the group of a node whose result it reads, and groups that it reads from
+// become one. It may not if one of its other operands waits for that group by way of a node outside: the group runs as
+// a whole. Nor if it reads an operand of the group in another way: a column of [4, 4] is a row of [4, 4, 1]. Afterwards
 // the nodes stand in an order in which each group is one piece.
 #include <algorithm>
+#include <iterator>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -52,10 +54,7 @@ struct Member {
 class Grouping {
  public:
   explicit Grouping(Graph& graph)
-      : graph_(graph),
-        unit_of_(graph.nodes.size()),
-        producer_(graph.values.size(), kNobody),
-        readers_(graph.values.size()) {
+      : graph_(graph), unit_of_(graph.nodes.size()), producer_(graph.values.size(), kNobody) {
     for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
       for (const Graph::Value output : graph.nodes[i].outputs) producer_[at(output)] = i;
     }
@@ -64,7 +63,6 @@ class Grouping {
   void run() {
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
       place(i);
-      for (const Graph::Value input : data_inputs(graph_.nodes[i])) readers_[at(input)].push_back(i);
     }
     write_back();
   }
@@ -120,8 +118,14 @@ class Grouping {
   void place(std::size_t node) {
     const std::optional<Member> member = as_member(graph_.nodes[node]);
     if (member) {
-      for (const std::size_t unit : candidates(node, member->is_sum)) {
-        if (fits(units_[unit], *member) && !waits_for(node, unit)) return join(node, unit, *member);
+      const std::vector<std::size_t> units = producers_of(node);
+      for (const std::size_t unit : units) {
+        if (!fits(units_[unit], *member) || waits_for(node, unit)) continue;
+        join(node, unit, *member);
+        for (const std::size_t other : units) {
+          if (other != unit && can_merge(unit, other)) merge(unit, other);
+        }
+        return;
       }
     }
     unit_of_[node] = units_.size();
@@ -136,21 +140,16 @@ class Grouping {
     }
   }
 
-  // Groups of nodes whose results this one reads, the latest first; then of nodes that read what it reads.
-  std::vector<std::size_t> candidates(std::size_t node, bool is_sum) const {
+  // Groups of nodes whose results this one reads, the latest first.
+  std::vector<std::size_t> producers_of(std::size_t node) const {
     std::vector<std::size_t> units;
-    const auto add = [&](std::size_t other) {
-      const std::size_t unit = unit_of_[other];
-      if (units_[unit].count != 0 && std::find(units.begin(), units.end(), unit) == units.end()) units.push_back(unit);
-    };
     for (const Graph::Value input : data_inputs(graph_.nodes[node])) {
-      if (producer_[at(input)] != kNobody) add(producer_[at(input)]);
+      const std::size_t producer = producer_[at(input)];
+      if (producer == kNobody) continue;
+      const std::size_t unit = unit_of_[producer];
+      if (units_[unit].count != 0 && std::find(units.begin(), units.end(), unit) == units.end()) units.push_back(unit);
     }
     std::sort(units.rbegin(), units.rend());
-    if (is_sum) return units;
-    for (const Graph::Value input : data_inputs(graph_.nodes[node])) {
-      for (const std::size_t reader : readers_[at(input)]) add(reader);
-    }
     return units;
   }
 
@@ -169,8 +168,24 @@ class Grouping {
                         [&](const Operand& operand) { return operand.value == value; });
   }
 
-  // Whether an operand of the node comes from outside of the unit and has to wait for it.
+  // Whether an operand of the node comes from outside of the unit and has to wait for it, or is a sum, which is there
+  // only when the loop has ended.
   bool waits_for(std::size_t node, std::size_t unit) {
+    return reads_sum({&node, 1}, unit) || waits_by_way({&node, 1}, unit, kNobody);
+  }
+
+  bool reads_sum(std::span<const std::size_t> nodes, std::size_t unit) const {
+    for (const std::size_t node : nodes) {
+      for (const Graph::Value input : data_inputs(graph_.nodes[node])) {
+        const std::size_t producer = producer_[at(input)];
+        if (producer != kNobody && unit_of_[producer] == unit && sum_of(graph_, graph_.nodes[producer])) return true;
+      }
+    }
+    return false;
+  }
+
+  // Whether one of the nodes, of the unit `own` if they have one, waits for a unit by way of a third one.
+  bool waits_by_way(std::span<const std::size_t> nodes, std::size_t unit, std::size_t own) {
     ++visit_;
     visited_.resize(units_.size(), 0);
     std::vector<std::size_t> open;
@@ -184,9 +199,10 @@ class Grouping {
         open.push_back(other);
       }
     };
-    // The node's own operands from the unit are no waiting.
+    // What they read of the unit itself is no waiting.
     visited_[unit] = visit_;
-    push(graph_.nodes[node]);
+    if (own != kNobody) visited_[own] = visit_;
+    for (const std::size_t node : nodes) push(graph_.nodes[node]);
     visited_[unit] = 0;
     while (!open.empty()) {
       const std::size_t next = open.back();
@@ -194,12 +210,44 @@ class Grouping {
       if (next == unit) return true;
       for (const std::size_t member : units_[next].nodes) push(graph_.nodes[member]);
     }
-    // A sum is there only when the loop has ended.
-    for (const Graph::Value input : data_inputs(graph_.nodes[node])) {
-      const std::size_t producer = producer_[at(input)];
-      if (producer != kNobody && unit_of_[producer] == unit && sum_of(graph_, graph_.nodes[producer])) return true;
-    }
     return false;
+  }
+
+  // Whether two groups can be one loop.
+  bool can_merge(std::size_t a, std::size_t b) {
+    const Unit& x = units_[a];
+    const Unit& y = units_[b];
+    const bool alike = x.count == y.count && x.dtype == y.dtype && x.sums + y.sums <= kMaxSums &&
+                       (x.columns == 0 || y.columns == 0 || x.columns == y.columns) &&
+                       x.nodes.size() + y.nodes.size() <= kMaxNodes &&
+                       x.operands.size() + y.operands.size() <= kMaxOperands;
+    if (!alike) return false;
+    for (const Operand& operand : y.operands) {
+      const auto known = find_operand(x, operand.value);
+      if (known != x.operands.end() && known->access != operand.access) return false;
+    }
+    return !reads_sum(x.nodes, b) && !reads_sum(y.nodes, a) && !waits_by_way(x.nodes, b, a) &&
+           !waits_by_way(y.nodes, a, b);
+  }
+
+  // The nodes of `from` move to `to`.
+  void merge(std::size_t to, std::size_t from) {
+    Unit moved = std::move(units_[from]);
+    units_[from] = {};
+    Unit& unit = units_[to];
+    for (const std::size_t node : moved.nodes) unit_of_[node] = to;
+    std::vector<std::size_t> nodes;
+    std::merge(unit.nodes.begin(), unit.nodes.end(), moved.nodes.begin(), moved.nodes.end(), std::back_inserter(nodes));
+    unit.nodes = std::move(nodes);
+    unit.sums += moved.sums;
+    if (unit.columns == 0) unit.columns = moved.columns;
+    for (const Operand& operand : moved.operands) {
+      if (find_operand(unit, operand.value) == unit.operands.end()) unit.operands.push_back(operand);
+    }
+    std::erase_if(unit.operands, [&](const Operand& operand) {
+      const std::size_t producer = producer_[at(operand.value)];
+      return producer != kNobody && unit_of_[producer] == to;
+    });
   }
 
   void join(std::size_t node, std::size_t unit, const Member& member) {
@@ -264,9 +312,8 @@ class Grouping {
 
   Graph& graph_;
   std::vector<Unit> units_;
-  std::vector<std::size_t> unit_of_;               // by node
-  std::vector<std::size_t> producer_;              // by value: a node
-  std::vector<std::vector<std::size_t>> readers_;  // by value: nodes that have been placed
+  std::vector<std::size_t> unit_of_;   // by node
+  std::vector<std::size_t> producer_;  // by value: a node
   std::vector<std::size_t> visited_;
   std::size_t visit_ = 0;
 };
