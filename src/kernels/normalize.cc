@@ -162,10 +162,26 @@ void gradient_sums(std::int64_t rows, std::int64_t channels, const T* x, const T
   for_each_chunk(rows, channels, [&](std::int64_t chunk, std::int64_t begin, std::int64_t end) HWY_ATTR {
     for_each_vector<T>(channels, [&](auto d, std::int64_t c) HWY_ATTR {
       const auto m = hn::LoadU(d, mean + c);
-      const auto load = [&](const T* from, std::int64_t r) HWY_ATTR { return hn::LoadU(d, from + r * channels + c); };
-      const auto sum = sum_rows(d, begin, end, [&](std::int64_t r) HWY_ATTR { return load(dy, r); });
-      const auto scaled = sum_rows(
-          d, begin, end, [&](std::int64_t r) HWY_ATTR { return hn::Mul(load(dy, r), hn::Sub(load(x, r), m)); });
+      // As two sums of sum_rows(), but dy is read once.
+      hn::Vec<decltype(d)> plain[4] = {hn::Zero(d), hn::Zero(d), hn::Zero(d), hn::Zero(d)};
+      hn::Vec<decltype(d)> times[4] = {plain[0], plain[0], plain[0], plain[0]};
+      const auto add = [&](std::int64_t r, int k) HWY_ATTR {
+        const auto g = hn::LoadU(d, dy + r * channels + c);
+        plain[k] = hn::Add(plain[k], g);
+        times[k] = hn::Add(times[k], hn::Mul(g, hn::Sub(hn::LoadU(d, x + r * channels + c), m)));
+      };
+      std::int64_t r = begin;
+      for (; r + 4 <= end; r += 4) {
+        add(r, 0);
+        add(r + 1, 1);
+        add(r + 2, 2);
+        add(r + 3, 3);
+      }
+      if (r < end) add(r, 0);
+      if (r + 1 < end) add(r + 1, 1);
+      if (r + 2 < end) add(r + 2, 2);
+      const auto sum = hn::Add(hn::Add(plain[0], plain[1]), hn::Add(plain[2], plain[3]));
+      const auto scaled = hn::Add(hn::Add(times[0], times[1]), hn::Add(times[2], times[3]));
       hn::StoreU(sum, d, sums + chunk * channels + c);
       hn::StoreU(hn::Mul(scaled, hn::LoadU(d, inverse_deviation + c)), d, scaled_sums + chunk * channels + c);
     });
