@@ -1,4 +1,4 @@
-// From a graph whose groups are formed to a list of steps over fixed places.
+// From a compiled graph to a list of steps over fixed places.
 #include <algorithm>
 
 #include "src/graph/arena.h"
