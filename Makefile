@@ -2,7 +2,8 @@
 #
 #   make mnist [DATA=dir] [EPOCHS=n] [SEED=n] [THREADS=n] [LITERAL=1] [EAGER=1] [ARGS="..."]
 #   make test | asan | tsan | nightly | bench | format | tidy | clean
-#   make compare [TF_PYTHON=python] [TORCH_PYTHON=python] [JAX_PYTHON=python] [LIBTORCH=1] [THREADS="1 2"] [WORKLOADS=a,b] [ROUNDS=n]
+#   make compare [TF_PYTHON=python] [TORCH_PYTHON=python] [JAX_PYTHON=python] [LIBTORCH=1] [THREADS="1 2"] [WORKLOADS=a,b] [ROUNDS=n] [SECONDS=s]
+#     [CAPSTAN_MODES="eager function"] [TF_MODES="eager function xla"] [TORCH_MODES="eager compile"] [JAX_MODES="eager jit"]
 #   make install [PREFIX=/usr/local] [SHARED=ON]
 
 JOBS ?= $(shell nproc)

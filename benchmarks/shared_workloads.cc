@@ -5,6 +5,7 @@
 // The protocol is that of protocol/protocol.h.
 #include <cmath>
 #include <cstdint>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -56,13 +57,14 @@ class InMode {
 // --- Workloads ---
 
 void op(const Arguments& arguments, const std::string& name) {
+  if (arguments.mode != "eager") throw std::runtime_error("a compiler makes one of the hundred equal products");
   const Tensor x = constant({0.999});
-  InMode run(arguments, [](const Tensor& t) {
+  const auto step = [&] {
     Tensor y;
-    for (int i = 0; i < 100; ++i) y = t * t;
+    for (int i = 0; i < 100; ++i) y = x * x;
     return y;
-  });
-  measure(arguments, name, [&] { run(x); }, {.per = 100});
+  };
+  measure(arguments, name, [&] { step(); }, {.per = 100});
 }
 
 void op_gradient(const Arguments& arguments, const std::string& name) {

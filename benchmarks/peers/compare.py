@@ -166,10 +166,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--run", action="append", required=True, help="a program and its options; may be repeated")
     parser.add_argument("--workloads", default="all", help="names with commas between them; all: of the first program")
-    parser.add_argument("--threads", type=int, nargs="+", default=[1])
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--seconds", type=float, default=0.5)
-    parser.add_argument("--timeout", type=float, default=600, help="seconds for one program and workload")
+    parser.add_argument("--threads", type=int, nargs="+", default=[1], help="each gives a table; 1 unless given")
+    parser.add_argument("--rounds", type=int, default=3, help="how often everything is run in turn; 3 unless given")
+    parser.add_argument("--seconds", type=float, default=0.5,
+                        help="that a workload is measured for in a round; 0.5 unless given")
+    parser.add_argument("--timeout", type=float, default=600,
+                        help="seconds that one program may take for one workload; 600 unless given")
     parser.add_argument("--markdown", type=pathlib.Path, help="a file for the table")
     parser.add_argument("--json", type=pathlib.Path, help="a file for all that was measured")
     args = parser.parse_args()

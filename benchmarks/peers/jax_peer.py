@@ -214,17 +214,6 @@ def wgan_gp():
     return Workload(training_step(loss_of, 1e-4, params), calls=3, check=losses)
 
 
-protocol.run(f"jax {jax.__version__}", options, {
-    "op": op,
-    "op_gradient": op_gradient,
-    "chain100_n1": partial(chain100, 1),
-    "chain100_n1000": partial(chain100, 1000),
-    "regression": regression,
-    "mlp_adam": mlp_adam,
-    "cnn_adam": cnn_adam,
-    "hvp": hvp,
-    "wgan_gp": wgan_gp,
-    "chain10_1k": partial(chain10, 1_000),
-    "chain10_100k": partial(chain10, 100_000),
-    "chain10_10m": partial(chain10, 10_000_000),
-}, wait=jax.block_until_ready)
+protocol.run_shared(f"jax {jax.__version__}", options,
+                    [op, op_gradient, chain100, regression, mlp_adam, cnn_adam, hvp, wgan_gp, chain10],
+                    wait=jax.block_until_ready)

@@ -8,9 +8,11 @@ must agree between them.
 """
 import argparse
 import dataclasses
+import functools
 import json
 import math
 import resource
+import sys
 import time
 import typing
 
@@ -105,11 +107,12 @@ def last_losses(results):
 
 
 def arguments(*modes):
-    parser = argparse.ArgumentParser()
+    """The options of a peer program, whose help begins with what the program says of itself."""
+    parser = argparse.ArgumentParser(description=sys.modules["__main__"].__doc__)
     parser.add_argument("--workload", required=True, help="names with commas between them, all, or list")
-    parser.add_argument("--mode", default=modes[0], choices=modes)
-    parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--seconds", type=float, default=1.0)
+    parser.add_argument("--mode", default=modes[0], choices=modes, help=f"{modes[0]} unless given")
+    parser.add_argument("--threads", type=int, default=1, help="that work on one op; 1 unless given")
+    parser.add_argument("--seconds", type=float, default=1.0, help="that a workload is measured for; 1 unless given")
     return parser.parse_args()
 
 
@@ -164,3 +167,28 @@ def run(implementation, options, workloads, wait=lambda result: None):
         except Exception as error:  # What a mode cannot run is a result, too.
             line["failed"] = f"{type(error).__name__}: {error}".splitlines()[0][:160]
         print(json.dumps(line), flush=True)
+
+
+# The workloads of ../shared_workloads.cc: the function of a peer program that makes each, and its arguments.
+SHARED_WORKLOADS = {
+    "op": ("op",),
+    "op_gradient": ("op_gradient",),
+    "chain100_n1": ("chain100", 1),
+    "chain100_n1000": ("chain100", 1000),
+    "regression": ("regression",),
+    "mlp_adam": ("mlp_adam",),
+    "cnn_adam": ("cnn_adam",),
+    "hvp": ("hvp",),
+    "wgan_gp": ("wgan_gp",),
+    "chain10_1k": ("chain10", 1_000),
+    "chain10_100k": ("chain10", 100_000),
+    "chain10_10m": ("chain10", 10_000_000),
+}
+
+
+def run_shared(implementation, options, functions, wait=lambda result: None):
+    """`run` with the workloads of shared_workloads.cc, made by `functions`, which are found by their names."""
+    by_name = {function.__name__: function for function in functions}
+    run(implementation, options,
+        {name: functools.partial(by_name[function], *arguments)
+         for name, (function, *arguments) in SHARED_WORKLOADS.items()}, wait)

@@ -1,7 +1,5 @@
 #!/usr/bin/env python3
 """PyTorch on the workloads of shared_workloads.cc. Modes: eager, compile (torch.compile)."""
-from functools import partial
-
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -209,17 +207,5 @@ def wgan_gp():
     return Workload(training_step(critic, 1e-4, loss_of), calls=3, check=last_losses)
 
 
-protocol.run(f"pytorch {torch.__version__.split('+')[0]}", options, {
-    "op": op,
-    "op_gradient": op_gradient,
-    "chain100_n1": partial(chain100, 1),
-    "chain100_n1000": partial(chain100, 1000),
-    "regression": regression,
-    "mlp_adam": mlp_adam,
-    "cnn_adam": cnn_adam,
-    "hvp": hvp,
-    "wgan_gp": wgan_gp,
-    "chain10_1k": partial(chain10, 1_000),
-    "chain10_100k": partial(chain10, 100_000),
-    "chain10_10m": partial(chain10, 10_000_000),
-})
+protocol.run_shared(f"pytorch {torch.__version__.split('+')[0]}", options,
+                    [op, op_gradient, chain100, regression, mlp_adam, cnn_adam, hvp, wgan_gp, chain10])

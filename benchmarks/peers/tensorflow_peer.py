@@ -6,8 +6,6 @@ import os
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
 
-from functools import partial
-
 import keras
 import numpy as np
 import tensorflow as tf
@@ -207,17 +205,6 @@ def wgan_gp():
 
 
 # Taking a result to numpy returns when it has been computed.
-protocol.run(f"tensorflow {tf.__version__}", options, {
-    "op": op,
-    "op_gradient": op_gradient,
-    "chain100_n1": partial(chain100, 1),
-    "chain100_n1000": partial(chain100, 1000),
-    "regression": regression,
-    "mlp_adam": mlp_adam,
-    "cnn_adam": cnn_adam,
-    "hvp": hvp,
-    "wgan_gp": wgan_gp,
-    "chain10_1k": partial(chain10, 1_000),
-    "chain10_100k": partial(chain10, 100_000),
-    "chain10_10m": partial(chain10, 10_000_000),
-}, wait=lambda result: result.numpy())
+protocol.run_shared(f"tensorflow {tf.__version__}", options,
+                    [op, op_gradient, chain100, regression, mlp_adam, cnn_adam, hvp, wgan_gp, chain10],
+                    wait=lambda result: result.numpy())

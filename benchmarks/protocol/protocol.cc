@@ -107,8 +107,10 @@ int run_workloads(int argc, char** argv, const Library& library, const Workloads
     if (key == "--seconds") arguments.seconds = std::atof(argv[i + 1]);
   }
   if (arguments.workload.empty()) {
-    std::fprintf(stderr, "usage: %s --workload NAME[,NAME...]|all|list [--mode eager] [--threads N] [--seconds S]\n",
-                 argv[0]);
+    std::string modes;
+    for (const std::string& mode : library.modes) modes += (modes.empty() ? "" : "|") + mode;
+    std::fprintf(stderr, "usage: %s --workload NAME[,NAME...]|all|list [--mode %s] [--threads N] [--seconds S]\n",
+                 argv[0], modes.c_str());
     return 2;
   }
   arguments.implementation = library.name + " " + arguments.mode;

@@ -83,8 +83,9 @@ class CAPSTAN_EXPORT ProfileSession {
 };
 
 /// Measures where the time of a program goes, as tf.profiler and torch.profiler do: every op of every thread, with the
-/// rules that a gradient runs, the loops that a function is made of, and the calls around them. A span costs about a
-/// tenth of a microsecond while it is measured, which the span around it gets, and nothing otherwise.
+/// rules that a gradient runs, the loops that a function is made of, and the calls around them. A span takes about
+/// half a microsecond to measure, a tenth of which it counts itself and the rest the span around it, so ops of a few
+/// elements look slower than they are. While nothing is profiled it is a test.
 ///
 ///     Profile result = profile([&] { for (const auto& batch : data) train_step(batch); });
 ///     std::puts(result.to_string(10).c_str());

@@ -503,20 +503,6 @@ std::vector<Tensor> apply_all_now(const OpDef& op, std::span<Operand> operands, 
 
 // --- Profiled calls ---
 
-// What the operands are before the op runs, which may take them over; null for numbers.
-std::vector<Block*> blocks_of(std::span<const Operand> operands) {
-  std::vector<Block*> blocks;
-  for (const Operand& operand : operands) {
-    Block* block = nullptr;
-    if (operand.kind() == Operand::Kind::kLent) block = operand.lent();
-    if (operand.kind() == Operand::Kind::kGiven) block = operand.given()->block();
-    if (operand.kind() == Operand::Kind::kVariable && operand.variable() != nullptr)
-      block = operand.variable()->value.block();
-    blocks.push_back(block);
-  }
-  return blocks;
-}
-
 [[gnu::cold, gnu::noinline]] Tensor apply_profiled(const OpDef& op, std::span<Operand> operands,
                                                    const void* attributes) {
   Span span(SpanKind::kOp, op.name, blocks_of(operands));
@@ -579,21 +565,6 @@ Tensor symbolic(DType dtype, const Shape& shape) {
 }
 
 // --- Helpers ---
-
-Shape broadcast_shapes(std::string_view op, const Shape& a, const Shape& b) {
-  const int rank = std::max(a.rank(), b.rank());
-  Shape shape;
-  for (int i = 0; i < rank; ++i) {
-    const int in_a = i - (rank - a.rank());
-    const int in_b = i - (rank - b.rank());
-    const std::int64_t length_a = in_a < 0 ? 1 : a[in_a];
-    const std::int64_t length_b = in_b < 0 ? 1 : b[in_b];
-    CAPSTAN_CHECK(length_a == length_b || length_a == 1 || length_b == 1, ShapeError, op, ": shapes do not broadcast, ",
-                  a, " and ", b);
-    shape.push_back(length_a == 1 ? length_b : length_a);
-  }
-  return shape;
-}
 
 Tensor make_view(const TensorRef& base, const Shape& shape, std::int64_t offset) {
   Block* owner = base.block();

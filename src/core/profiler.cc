@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "src/core/apply.h"
+#include "src/core/variable_state.h"
 
 namespace capstan {
 
@@ -20,6 +21,19 @@ constinit std::atomic<Profiler*> current_profiler{nullptr};
     return output.has_value() && is_symbolic(output.block());
   });
   profiler_->close(std::exchange(id_, 0), outputs, !traced);
+}
+
+std::vector<detail::Block*> blocks_of(std::span<const Operand> operands) {
+  std::vector<detail::Block*> blocks;
+  for (const Operand& operand : operands) {
+    detail::Block* block = nullptr;
+    if (operand.kind() == Operand::Kind::kLent) block = operand.lent();
+    if (operand.kind() == Operand::Kind::kGiven) block = operand.given()->block();
+    if (operand.kind() == Operand::Kind::kVariable && operand.variable() != nullptr)
+      block = operand.variable()->value.block();
+    blocks.push_back(block);
+  }
+  return blocks;
 }
 
 }  // namespace capstan

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "capstan/tensor.h"
 #include "src/core/context.h"
@@ -60,5 +61,8 @@ class Span {
   Profiler* profiler_;
   std::uint64_t id_ = 0;
 };
+
+// What operands are before the op runs, which may take them over; null for numbers.
+std::vector<detail::Block*> blocks_of(std::span<const Operand> operands);
 
 }  // namespace capstan

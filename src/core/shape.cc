@@ -1,5 +1,6 @@
 #include "capstan/shape.h"
 
+#include "src/core/apply.h"
 #include "src/core/check.h"
 
 namespace capstan {
@@ -43,6 +44,21 @@ Axes::Axes(std::span<const int> axes) : all_(false) {
   CAPSTAN_CHECK(axes.size() <= kMaxRank, ValueError, "axes: ", axes.size(), " axes exceed the largest rank, ",
                 kMaxRank);
   for (int axis : axes) axes_[count_++] = static_cast<std::int8_t>(clamp(axis));
+}
+
+Shape broadcast_shapes(std::string_view op, const Shape& a, const Shape& b) {
+  const int rank = std::max(a.rank(), b.rank());
+  Shape shape;
+  for (int i = 0; i < rank; ++i) {
+    const int in_a = i - (rank - a.rank());
+    const int in_b = i - (rank - b.rank());
+    const std::int64_t length_a = in_a < 0 ? 1 : a[in_a];
+    const std::int64_t length_b = in_b < 0 ? 1 : b[in_b];
+    CAPSTAN_CHECK(length_a == length_b || length_a == 1 || length_b == 1, ShapeError, op, ": shapes do not broadcast, ",
+                  a, " and ", b);
+    shape.push_back(length_a == 1 ? length_b : length_a);
+  }
+  return shape;
 }
 
 }  // namespace capstan

@@ -4,6 +4,10 @@
 
 namespace capstan {
 
+[[gnu::cold]] void throw_missing(const char* what) {
+  throw ValueError(detail::join("gradient: ", what, " is an empty tensor"));
+}
+
 bool same_source(const Source& a, const Source& b) {
   if (a.variable() != nullptr && b.variable() != nullptr) return *a.variable() == *b.variable();
   if (a.tensor() != nullptr && b.tensor() != nullptr) return same_tensor(*a.tensor(), *b.tensor());

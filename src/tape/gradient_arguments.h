@@ -13,6 +13,13 @@ inline TensorRef value_of(const Source& source) {
   return source.variable() != nullptr ? TensorRef(source.variable()->state()->value) : TensorRef(*source.tensor());
 }
 
+inline bool present(const Source& source) {
+  return source.variable() != nullptr ? source.variable()->has_value() : source.tensor()->has_value();
+}
+
+// Throws ValueError: `what`, "a target", is not present.
+[[noreturn]] void throw_missing(const char* what);
+
 // Whether two are the same variable or the same tensor.
 bool same_source(const Source& a, const Source& b);
 

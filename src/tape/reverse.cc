@@ -148,21 +148,10 @@ class ReversePass {
   void run() {
     fused_ = context.observers == nullptr && context.tracer == nullptr;
     traced_ = context.observers == nullptr && context.tracer != nullptr;
-    Profiler* const profiler = context.tracer == nullptr ? active_profiler() : nullptr;
-    for (std::uint32_t i = count_; i-- > 0;) {
-      Record& r = tape_.at(i);
-      const std::uint64_t span = profiler != nullptr ? open_span(*profiler, r) : 0;
-      if (r.extra != nullptr && r.extra->outputs.size() > 1) {
-        propagate_many(r);
-      } else {
-        propagate(r);
-      }
-      if (span != 0) [[unlikely]]
-        profiler->close(span, {}, true);
-      if (!tape_.persistent) {
-        tape_.release_record(r);
-        tape_.count_ = i;
-      }
+    if (active_profiler() != nullptr && context.tracer == nullptr) [[unlikely]] {
+      run_profiled(*active_profiler());
+    } else {
+      run_records(count_, 0);
     }
   }
 
@@ -186,17 +175,37 @@ class ReversePass {
     return Tensor::adopt(std::exchange(slot.cotangent, nullptr));
   }
 
-  // For a profile; 0 if no cotangent has come to what the record gave.
-  [[gnu::cold, gnu::noinline]] std::uint64_t open_span(Profiler& profiler, const Record& r) const {
-    const std::size_t outputs = r.extra == nullptr ? 1 : std::max<std::size_t>(1, r.extra->outputs.size());
-    if ((r.op->flags & kNotDifferentiable) != 0) return 0;
-    for (std::size_t k = 0; k < outputs; ++k) {
-      const SlotState& result = slots_[r.output + static_cast<Slot>(k)];
-      if ((result.marks & kWanted) == 0 || result.cotangent == nullptr) continue;
-      Block* const cotangent[] = {result.cotangent};
-      return profiler.open(SpanKind::kRule, "gradient(" + std::string(r.op->name) + ")", cotangent);
+  // The rules of records, from the last one before `end` to `begin`.
+  [[gnu::noinline]] void run_records(std::uint32_t end, std::uint32_t begin) {
+    for (std::uint32_t i = end; i-- > begin;) {
+      Record& r = tape_.at(i);
+      if (r.extra != nullptr && r.extra->outputs.size() > 1) {
+        propagate_many(r);
+      } else {
+        propagate(r);
+      }
+      if (!tape_.persistent) {
+        tape_.release_record(r);
+        tape_.count_ = i;
+      }
     }
-    return 0;
+  }
+
+  // The same for all records, each within a span if a cotangent has come to what it gave.
+  [[gnu::cold, gnu::noinline]] void run_profiled(Profiler& profiler) {
+    for (std::uint32_t i = count_; i-- > 0;) {
+      const Record& r = tape_.at(i);
+      const std::size_t outputs = r.extra == nullptr ? 1 : std::max<std::size_t>(1, r.extra->outputs.size());
+      std::uint64_t span = 0;
+      for (std::size_t k = 0; k < outputs && span == 0 && (r.op->flags & kNotDifferentiable) == 0; ++k) {
+        const SlotState& result = slots_[r.output + static_cast<Slot>(k)];
+        if ((result.marks & kWanted) == 0 || result.cotangent == nullptr) continue;
+        Block* const cotangent[] = {result.cotangent};
+        span = profiler.open(SpanKind::kRule, "gradient(" + std::string(r.op->name) + ")", cotangent);
+      }
+      run_records(i + 1, i);
+      if (span != 0) profiler.close(span, {}, true);
+    }
   }
 
   static void add_in_place(Block* sum, const Block* cotangent) {
@@ -505,14 +514,6 @@ void ReversePass::propagate_many(Record& r) {
 
 namespace {
 
-bool present(const Source& source) {
-  return source.variable() != nullptr ? source.variable()->has_value() : source.tensor()->has_value();
-}
-
-[[noreturn, gnu::cold]] void missing(const char* what) {
-  throw ValueError(detail::join("gradient: ", what, " is an empty tensor"));
-}
-
 // A tensor of one number in the shape and dtype of `like`.
 Tensor filled_like(const TensorRef& like, double number) {
   if (is_symbolic(like.block()) && like.rank() > 0) {
@@ -541,10 +542,10 @@ void TapeImpl::gradient(std::span<const Source> targets, std::span<const Source>
   CAPSTAN_CHECK(!consumed, GradientError, "gradient: this tape was already used",
                 help("a tape serves one gradient() call; write GradientTape tape({.persistent = true}) for more"));
   for (const Source& target : targets) {
-    if (!present(target)) missing("a target");
+    if (!present(target)) throw_missing("a target");
   }
   for (const Source& source : sources) {
-    if (!present(source)) missing("a source");
+    if (!present(source)) throw_missing("a source");
   }
   check_output_gradients(targets, options.output_gradients);
 

@@ -161,7 +161,10 @@ class SessionProfiler final : public Profiler {
   }
 
   std::uint64_t open(SpanKind kind, std::string_view name, std::span<Block* const> inputs) override {
-    if (this_thread.session != session_.load(std::memory_order_acquire)) {
+    // The session may have ended since the caller has looked.
+    const std::uint64_t session = session_.load(std::memory_order_acquire);
+    if (session == 0) return 0;
+    if (this_thread.session != session) {
       const std::lock_guard lock(mutex_);
       if (session_.load(std::memory_order_relaxed) == 0) return 0;
       attach();

@@ -334,6 +334,16 @@ TEST(Profile, BeginsAndEndsWhileOtherThreadsWork) {
   worker.join();
 }
 
+TEST(Profile, MayEndBeforeTheFirstSpanOfAThread) {
+  const Tensor x = ones({3});
+  for (int i = 0; i < 200; ++i) {
+    ProfileSession session = profile();
+    std::thread worker([&] { exp(x); });
+    EXPECT_LE(count_of(session.stop(), "op", "exp"), 1);
+    worker.join();
+  }
+}
+
 // --- Sessions ---
 
 TEST(Profile, EndsWithWhatItsFunctionThrows) {
