@@ -29,9 +29,10 @@ void detail::throw_wrong_element_type(const Block* block, DType asked) {
 }
 
 void detail::throw_symbolic(std::string_view what, const Block* block) {
-  throw TraceError(join(what, ": ", describe(TensorRef(const_cast<Block*>(block))),
-                        " stands for a value of a traced function, which exists only when the function is called",
-                        help("return it from the function and read it there; choose by values with where() or cond()")));
+  throw TraceError(
+      join(what, ": ", describe(TensorRef(const_cast<Block*>(block))),
+           " stands for a value of a traced function, which exists only when the function is called",
+           help("return it from the function and read it there; choose by values with where() or cond()")));
 }
 
 namespace {
