@@ -29,6 +29,13 @@ foreach(folder IN LISTS CAPSTAN_KERNEL_FOLDERS)
     COMPILE_OPTIONS $<$<CONFIG:Release>:${CAPSTAN_KERNEL_OPTIMISATION}>)
 endforeach()
 
+foreach(folder IN LISTS CAPSTAN_SMALL_FOLDERS)
+  set(small_sources ${capstan_sources})
+  list(FILTER small_sources INCLUDE REGEX "/src/${folder}/")
+  list(FILTER small_sources EXCLUDE REGEX "${CAPSTAN_SMALL_EXCEPT}")
+  set_source_files_properties(${small_sources} PROPERTIES COMPILE_OPTIONS $<$<CONFIG:Release>:-Os>)
+endforeach()
+
 # capstan_library(name SOURCES... LINK_PUBLIC targets... LINK_PRIVATE libraries...)
 function(capstan_library name)
   cmake_parse_arguments(arg "" "" "SOURCES;LINK_PUBLIC;LINK_PRIVATE;INCLUDE" ${ARGN})

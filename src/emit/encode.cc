@@ -93,7 +93,6 @@ void Encoder::lay_out() {
   for (const FusedLoop::Input& input : loop_.inputs) {
     repeats_ = repeats_ || input.access == Access::kRow || input.access == Access::kColumn;
   }
-  for (const FusedLoop::Output& output : loop_.outputs) repeats_ = repeats_ || output.store == Store::kColumnSums;
 
   std::vector<int> free;
   const auto offer = [&](const Reg64& r) { free.push_back(r.getIdx()); };

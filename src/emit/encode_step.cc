@@ -63,8 +63,6 @@ void Encoder::step(const Step& s, bool tail, int part) {
       switch (loop_.outputs[s.bits].store) {
         case Store::kSum:
           return add_to_sum(s, tail, part);
-        case Store::kColumnSums:
-          return add_to_columns(s, tail, part);
         case Store::kFull:
           return store_output(s, tail, part);
       }
@@ -368,26 +366,6 @@ void Encoder::add_to_sum(const Step& s, bool tail, int part) {
     CAPSTAN_REAL(vadd, sum, sum, those);
   }
   if (output.sum < 0) vmovups(place, sum);
-}
-
-void Encoder::add_to_columns(const Step& s, bool tail, int part) {
-  const Xbyak::Address place = elements(true, s.bits, bytes_, true, part);
-  const Xmm sum = vector(scratch());
-  if (!tail) {
-    CAPSTAN_REAL(vmovu, sum, place);
-    CAPSTAN_REAL(vadd, sum, sum, vector(s.a));
-    return CAPSTAN_REAL(vmovu, place, sum);
-  }
-  if (avx512_) {
-    CAPSTAN_REAL(vmovu, sum | k1 | T_z, place);
-    CAPSTAN_REAL(vadd, sum, sum, vector(s.a));
-    return CAPSTAN_REAL(vmovu, place | k1, sum);
-  }
-  const Xmm bits = vector(second_scratch());
-  vmovups(bits, tail_mask(part));
-  CAPSTAN_REAL(vmaskmov, sum, bits, place);
-  CAPSTAN_REAL(vadd, sum, sum, vector(s.a));
-  CAPSTAN_REAL(vmaskmov, place, bits, sum);
 }
 
 }  // namespace capstan::emit

@@ -74,7 +74,6 @@ class Encoder : public Xbyak::CodeGenerator {
   void store_output(const Step& step, bool tail, int part);
   void store_truths(const Step& step, bool tail, int part);
   void add_to_sum(const Step& step, bool tail, int part);
-  void add_to_columns(const Step& step, bool tail, int part);
 
   Xbyak::Xmm vector(int number) const {
     if (avx512_) return Xbyak::Zmm(number);

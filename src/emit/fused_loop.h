@@ -37,9 +37,8 @@ struct FusedLoop {
     bool boolean = false;                             // the result is a truth value
   };
   enum class Store : std::uint8_t {
-    kFull,        // [r * columns + c]; bytes of 0 and 1 for truth values
-    kSum,         // the sum of all elements, in 64 bytes of partial sums: see FusedCall
-    kColumnSums,  // [c] += the element, for every row in turn
+    kFull,  // [r * columns + c]; bytes of 0 and 1 for truth values
+    kSum,   // the sum of all elements, in 64 bytes of partial sums: see FusedCall
   };
   struct Output {
     std::int32_t value;
@@ -56,8 +55,8 @@ struct FusedLoop {
 // One run. A kSum output points to 64 bytes: partial sum k (of 16, or 8 in float64) is the sum, from zero and in the
 // order of rows and columns, of the elements whose column has the remainder k.
 // Operands need no alignment. An output may be the memory of a kFull input whose elements are as large; operands do not
-// overlap otherwise. If no operand is kRow or kColumn and no output kColumnSums, there is no loop over rows in the
-// code: `rows` is 1, and `columns` the number of elements.
+// overlap otherwise. If no operand is kRow or kColumn, there is no loop over rows in the code:
+// `rows` is 1, and `columns` the number of elements.
 struct FusedCall {
   const void* const* inputs;
   void* const* outputs;

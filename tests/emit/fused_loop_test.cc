@@ -71,7 +71,7 @@ TEST(FusedLoop, ReadsRowsAndColumns) {
         const int f = c.add_node(formula("subtract"), {e, mask_column});
         const int g = c.add_node(formula("add"), {f, mask_scalar});
         const int less = c.add_node(formula("less"), {g, x});
-        c.loop.outputs = {{g, Store::kFull}, {g, Store::kSum}, {b, Store::kColumnSums}, {less, Store::kFull}};
+        c.loop.outputs = {{g, Store::kFull}, {g, Store::kSum}, {b, Store::kFull}, {less, Store::kFull}};
         c.check(set, described(set, sizeof(T)));
         // The first output in the memory of the first input.
         c.check(set, described(set, sizeof(T)) + ", in place", 0);
@@ -126,7 +126,6 @@ LoopCase<T> random_case(Random& random, int nodes, int inputs, int outputs, bool
     if (!c.is_boolean(value)) {
       const auto kind = random.integer(0, 3);
       if (kind == 0) store = Store::kSum;
-      if (repeats && kind == 1) store = Store::kColumnSums;
     }
     c.loop.outputs.push_back({value, store});
   }
@@ -134,7 +133,6 @@ LoopCase<T> random_case(Random& random, int nodes, int inputs, int outputs, bool
   for (const FusedLoop::Input& input : c.loop.inputs) {
     repeating = repeating || input.access == Access::kRow || input.access == Access::kColumn;
   }
-  for (const FusedLoop::Output& output : c.loop.outputs) repeating = repeating || output.store == Store::kColumnSums;
   if (!repeating) {
     c.columns *= c.rows;  // as callers do
     c.rows = 1;

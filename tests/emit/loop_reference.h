@@ -201,11 +201,7 @@ struct LoopCase {
         truths.emplace_back(size());
         out.push_back(truths.back().data());
       } else {
-        const std::size_t n = output.store == FusedLoop::Store::kSum          ? kPartial
-                              : output.store == FusedLoop::Store::kColumnSums ? static_cast<std::size_t>(columns)
-                                                                              : size();
-        arrays.emplace_back(n);
-        if (output.store == FusedLoop::Store::kColumnSums) arrays.back().fill(std::vector<T>(n, T(0.25)));
+        arrays.emplace_back(output.store == FusedLoop::Store::kSum ? kPartial : size());
         out.push_back(arrays.back().data());
       }
     }
@@ -220,10 +216,6 @@ struct LoopCase {
       if (output.store == FusedLoop::Store::kSum) {
         std::vector<T> sums(kPartial, T(0));
         for (std::size_t i = 0; i < want.size(); ++i) sums[i % static_cast<std::size_t>(columns) % kPartial] += want[i];
-        want = sums;
-      } else if (output.store == FusedLoop::Store::kColumnSums) {
-        std::vector<T> sums(static_cast<std::size_t>(columns), T(0.25));
-        for (std::size_t i = 0; i < want.size(); ++i) sums[i % static_cast<std::size_t>(columns)] += want[i];
         want = sums;
       }
       for (std::size_t i = 0; i < want.size(); ++i) {

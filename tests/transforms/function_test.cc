@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "capstan/capstan.h"
+#include "tests/support/compare.h"
 
 namespace capstan {
 namespace {
@@ -428,6 +429,40 @@ void expect_equal_training(const Make& make_optimizer) {
     return seen;
   };
   EXPECT_EQ(train(true), train(false));
+}
+
+// The gradient of a call is a program that is made once.
+TEST(Function, GradientsOfACallAreThoseOfItsBody) {
+  const Variable w(constant({{0.5, -1.0}, {2.0, 0.25}}));
+  const auto f = [&](const Tensor& x) { return tanh(matmul(x, w)) + x; };
+  auto traced = function(f);
+  for (const double scale : {1.0, -0.5, 3.0}) {
+    const Tensor x = constant({{0.1, 0.2}, {0.3, -0.4}}) * scale;
+    const auto gradients = [&](auto& g) -> std::vector<Tensor> {
+      GradientTape tape({.persistent = true});
+      tape.watch(x);
+      const Tensor z = g(x);
+      const Tensor y = z * z;
+      return {tape.gradient(y, x), tape.gradient(y, w)};
+    };
+    const std::vector<Tensor> actual = gradients(traced);
+    const std::vector<Tensor> expected = gradients(f);
+    for (int i = 0; i < 2; ++i) {
+      EXPECT_TRUE(testing::same_bits(actual[static_cast<std::size_t>(i)], expected[static_cast<std::size_t>(i)]));
+    }
+    w.assign_sub(constant({{0.1, 0.1}, {0.1, 0.1}}));
+  }
+  EXPECT_EQ(tracing_count(traced), 1);
+}
+
+TEST(Function, GradientsOfACallKeepFewRows) {
+  const Variable table(constant({{1.0, 2.0}, {3.0, 4.0}, {5.0, 6.0}}));
+  auto traced = function([&](const Tensor& rows) { return gather(table, rows) * 2.0; });
+  GradientTape tape;
+  const Tensor y = traced(constant({2, 0, 2}));
+  const Tensor gradient = tape.gradient(y, table);
+  EXPECT_TRUE(gradient.is_row_sparse());
+  EXPECT_EQ(gradient.to_dense().to_vector<double>(), (std::vector<double>{2, 2, 0, 0, 4, 4}));
 }
 
 TEST(Function, ACustomGradientBelongsToTapesInside) {
