@@ -8,13 +8,13 @@ using namespace capstan;
 int main() {
   set_seed(5);
   examples::Transcript out;
-  auto train_step = function([](const Tensor& x, const Tensor& y, const Variable& W, const Variable& b) {
+  auto train_step = function([](const Tensor& x, const Tensor& y, const Variable& w, const Variable& b) {
     GradientTape tape;
-    const Tensor y_pred = matmul(x, W) + b;
+    const Tensor y_pred = matmul(x, w) + b;
     const Tensor loss = reduce_mean(square(y - y_pred));
-    return std::pair(loss, tape.gradient(loss, {W, b}));
+    return std::pair(loss, tape.gradient(loss, {w, b}));
   });
-  const Variable W(random::normal({3, 1}));
+  const Variable w(random::normal({3, 1}));
   const Variable b(zeros({1}));
   const Tensor x = random::normal({10, 3});
   const Tensor y = random::normal({10, 1});
@@ -22,8 +22,8 @@ int main() {
   Tensor first;
   Tensor last;
   for (int i = 0; i < 100; ++i) {
-    const auto [loss, grads] = train_step(x, y, W, b);
-    W.assign_sub(0.01 * grads[0]);
+    const auto [loss, grads] = train_step(x, y, w, b);
+    w.assign_sub(0.01 * grads[0]);
     b.assign_sub(0.01 * grads[1]);
     if (i == 0) first = loss;
     last = loss;

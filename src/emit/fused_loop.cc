@@ -32,7 +32,7 @@ std::atomic<bool>& allowed() {
 
 template <class T>
 void append(std::string& key, const T& value) {
-  key.append(reinterpret_cast<const char*>(&value), sizeof(T));
+  key.append(reinterpret_cast<const char*>(&value), sizeof value);  // an address, too, is its bytes
 }
 
 std::string key_of(const FusedLoop& loop, int instruction_set) {

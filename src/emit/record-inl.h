@@ -22,6 +22,8 @@
 
 #include "src/emit/program.h"
 
+// The names are Highway's.
+// NOLINTBEGIN(readability-identifier-naming)
 namespace hwy {
 namespace N_RECORD {
 
@@ -257,6 +259,7 @@ MaskOf<T, kBytes> MaskFromVec(Vector<T, kBytes> a) {
 
 }  // namespace N_RECORD
 }  // namespace hwy
+// NOLINTEND(readability-identifier-naming)
 
 #define CAPSTAN_RECORDING_TARGET
 #undef HWY_NAMESPACE

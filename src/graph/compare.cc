@@ -1,5 +1,7 @@
 // Two traces of one function for other lengths: equal but for shapes, or not?
 #include <algorithm>
+#include <bit>
+#include <cstdint>
 #include <cstring>
 
 #include "src/core/check.h"
@@ -13,7 +15,7 @@ using Value = Graph::Value;
 
 bool equal_values(const AttributeValue& a, const AttributeValue& b) {
   if (a.kind != b.kind || a.truth != b.truth || a.integer != b.integer || a.text != b.text) return false;
-  if (std::memcmp(&a.number, &b.number, sizeof(double)) != 0) return false;
+  if (std::bit_cast<std::uint64_t>(a.number) != std::bit_cast<std::uint64_t>(b.number)) return false;
   return std::equal(a.list.begin(), a.list.end(), b.list.begin(), b.list.end(), equal_values);
 }
 

@@ -102,7 +102,7 @@ void Program::keep_spare(std::unique_ptr<Tables> tables) const {
     delete spare_.load(std::memory_order_relaxed);
     spare_.store(tables.release(), std::memory_order_relaxed);
   } else if (spare_.compare_exchange_strong(none, tables.get(), std::memory_order_release)) {
-    tables.release();
+    static_cast<void>(tables.release());  // it is the spare now
   }
 }
 

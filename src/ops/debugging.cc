@@ -30,7 +30,7 @@ struct Check {
 std::string position_text(const Shape& shape, std::int64_t element) {
   std::string text;
   for (int i = shape.rank(); i-- > 0;) {
-    text = std::to_string(element % shape[i]) + (text.empty() ? "" : ", ") + text;
+    text.insert(0, std::to_string(element % shape[i]).append(text.empty() ? "" : ", "));
     element /= shape[i];
   }
   return "[" + text + "]";

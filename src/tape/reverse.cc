@@ -306,6 +306,7 @@ class ReversePass {
       Block* like = r.saved[k];
       if (like != nullptr && same_shape(like, block)) like = nullptr;
       if ((op.passes >> k & 1) != 0) {
+        // NOLINTNEXTLINE(bugprone-use-after-move): the last turn moves it
         contribute(slot, k == last ? std::move(g) : Tensor(g), like);
         continue;
       }

@@ -172,8 +172,8 @@ TEST(FusedLoop, HasRoomForEveryThing) {
     int sum = values[0];
     for (std::size_t k = 1; k < values.size(); ++k) sum = c.add_node(formula("add"), {sum, values[values.size() - k]});
     c.loop.outputs.push_back({sum, Store::kFull});
-    for (int k = 0; k < 12; ++k) c.loop.outputs.push_back({values[static_cast<std::size_t>(30 + k)], Store::kSum});
-    for (int k = 0; k < 12; ++k) c.loop.outputs.push_back({values[static_cast<std::size_t>(50 + k)], Store::kFull});
+    for (std::size_t k = 30; k < 42; ++k) c.loop.outputs.push_back({values[k], Store::kSum});
+    for (std::size_t k = 50; k < 62; ++k) c.loop.outputs.push_back({values[k], Store::kFull});
     c.check(set, described(set, sizeof(T)));
   });
 }
