@@ -226,7 +226,7 @@ class CAPSTAN_EXPORT GradientTape {
   /// Without effect while no tape of the thread records.
   template <class T>
   void watch(const T& structure) {
-    detail::for_each_leaf(structure, [this](const auto& leaf) { watch_leaf(leaf); });
+    detail::for_each_leaf(structure, [this](const auto& leaf) { this->watch_leaf(leaf); });
   }
 
   /// The gradient of the target (of the sum of the targets' elements) with respect to the sources, in the structure of

@@ -1,6 +1,7 @@
 #include "src/transforms/graph_gradient.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "capstan/ops/math.h"
@@ -14,9 +15,10 @@ std::vector<Tensor> gradients_of(const Graph& graph, std::vector<Tensor> inputs,
   // Copies, so that each is a source of its own even if two arguments are one tensor.
   for (Tensor& input : inputs) input = identity(input);
   GradientTape tape({.persistent = false, .watch_accessed_variables = false});
-  for (const Tensor& input : inputs) {
-    if (is_differentiable(input.dtype())) tape.watch(input);
-  }
+  std::vector<Tensor> watched;
+  std::copy_if(inputs.begin(), inputs.end(), std::back_inserter(watched),
+               [](const Tensor& input) { return is_differentiable(input.dtype()); });
+  tape.watch(watched);
   EffectLog log = EffectLog::again(std::move(effects));
   const std::vector<Tensor> outputs = run_graph(graph, inputs, &log);
   std::vector<Tensor> targets;
