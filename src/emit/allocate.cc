@@ -9,23 +9,6 @@ namespace {
 
 constexpr int kNever = std::numeric_limits<int>::max();
 
-bool swaps(VectorOp op) {
-  switch (op) {
-    case VectorOp::kAdd:
-    case VectorOp::kMultiply:
-    case VectorOp::kAnd:
-    case VectorOp::kOr:
-    case VectorOp::kXor:
-    case VectorOp::kAddInteger:
-    case VectorOp::kEqual:
-    case VectorOp::kNotEqual:
-    case VectorOp::kTestBits:
-      return true;
-    default:
-      return false;
-  }
-}
-
 bool multiplies_and_adds(VectorOp op) { return op == VectorOp::kMultiplyAdd || op == VectorOp::kNegMultiplyAdd; }
 
 // Whether the last operand may stand in memory.
@@ -339,7 +322,7 @@ class Allocator {
     if (multiplies_and_adds(instruction.op)) {
       multiply_add(i, step);
     } else {
-      if (swaps(instruction.op) && needs_load(a) && !needs_load(b)) std::swap(a, b);
+      if (commutes(instruction.op) && takes_memory(instruction.op) && needs_load(a) && !needs_load(b)) std::swap(a, b);
       if (instruction.op == VectorOp::kSelect) {
         step.a = in_register(a);
         const bool zero = is_constant(c) && program_[c].bits == 0;

@@ -18,6 +18,8 @@ bool same(const Instruction& x, const Instruction& y) {
   return x.op == y.op && x.a == y.a && x.b == y.b && x.c == y.c && x.bits == y.bits;
 }
 
+}  // namespace
+
 bool commutes(VectorOp op) {
   switch (op) {
     case VectorOp::kAdd:
@@ -39,8 +41,6 @@ bool commutes(VectorOp op) {
       return false;
   }
 }
-
-}  // namespace
 
 int Program::add(const Instruction& instruction) {
   Instruction wanted = instruction;

@@ -54,6 +54,9 @@ enum class VectorOp : std::uint8_t {
   kSelect,  // a ? b : c
 };
 
+// Whether a and b may be exchanged.
+bool commutes(VectorOp op);
+
 struct Instruction {
   VectorOp op;
   bool mask;  // of the result

@@ -4,16 +4,11 @@
 
 #include "capstan/ops/array.h"
 #include "src/core/apply.h"
+#include "src/ops/shape.h"
 
 namespace capstan {
 
 namespace {
-
-void infer_first(const Call& call, OutputSpecs& outputs) { outputs.add(call.input(0).dtype(), call.input(0).shape()); }
-
-void view_first(const Call& call, std::span<Tensor> outputs) {
-  outputs[0] = make_view(call.input(0), call.input(0).shape());
-}
 
 constinit const OpDef kAlsoDependsOn = {
     .name = "also_depends_on",
@@ -21,8 +16,8 @@ constinit const OpDef kAlsoDependsOn = {
     .flags = kReturnsViews | kReshapes | kTakesAnyDTypes,
     .arity = kVariadic,
     .input_names = "value, others",
-    .infer = &infer_first,
-    .kernel = &view_first,
+    .infer = infer_first,
+    .kernel = view_first,
     .vjp =
         [](const VjpCall& call, std::span<Tensor> cotangents) {
           cotangents[0] = call.cotangent();
@@ -40,8 +35,8 @@ constinit const OpDef kReread = {
     .flags = kReturnsViews | kReshapes,
     .arity = 2,
     .input_names = "value, begin",
-    .infer = &infer_first,
-    .kernel = &view_first,
+    .infer = infer_first,
+    .kernel = view_first,
     .vjp = [](const VjpCall& call, std::span<Tensor> cotangents) { cotangents[1] = call.cotangent(); },
 };
 

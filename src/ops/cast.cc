@@ -14,6 +14,7 @@
 #include "src/core/thread_pool.h"
 #include "src/ops/families.h"
 #include "src/ops/identities.h"
+#include "src/ops/shape.h"
 
 namespace capstan {
 
@@ -149,12 +150,6 @@ void cast_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
 
 // --- identity and stop_gradient ---
 
-void same_infer(const Call& call, OutputSpecs& outputs) { outputs.add(call.input(0).dtype(), call.input(0).shape()); }
-
-void same_kernel(const Call& call, std::span<Tensor> outputs) {
-  outputs[0] = make_view(call.input(0), call.input(0).shape());
-}
-
 void identity_vjp(const VjpCall& call, std::span<Tensor> cotangents) { cotangents[0] = call.cotangent(); }
 
 void compose_saturate(std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
@@ -230,8 +225,8 @@ constinit const OpDef kIdentity = {
     .name = "identity",
     .text = "A new tensor with the same elements.",
     .flags = kKeepsRowSparse | kReturnsViews | kReshapes,
-    .infer = &same_infer,
-    .kernel = &same_kernel,
+    .infer = &infer_first,
+    .kernel = &view_first,
     .vjp = &identity_vjp,
     .test = CAPSTAN_OP_TEST(kSameTest),
 };
@@ -240,8 +235,8 @@ constinit const OpDef kStopGradient = {
     .name = "stop_gradient",
     .text = "A new tensor with the same elements, which no tape connects with x.",
     .flags = kNotDifferentiable | kReturnsViews | kReshapes,
-    .infer = &same_infer,
-    .kernel = &same_kernel,
+    .infer = &infer_first,
+    .kernel = &view_first,
     .test = CAPSTAN_OP_TEST(kSameTest),
 };
 

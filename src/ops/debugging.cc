@@ -75,7 +75,7 @@ void run_check(const Call& call, std::span<Tensor> outputs) {
   const Tensor x = share(call.input(0).block());
   const Tensor holds = check.holds(check, x, check.compared > 1 ? share(call.input(1).block()) : Tensor());
   if (!reduce_all(holds).item<bool>()) fail(call, check, holds);
-  outputs[0] = token();
+  write_token(outputs);
 }
 
 void infer_check(const Call& call, OutputSpecs& outputs) {
@@ -90,20 +90,8 @@ void infer_check(const Call& call, OutputSpecs& outputs) {
   add_token(outputs);
 }
 
-constexpr AttributeType kCheckAttributes = {
-    sizeof(EffectAttributes<Check>), [](void* data) { new (data) EffectAttributes<Check>(); }, {}, 0};
-
-// Made by the functions below alone, and so not in the registry: it has no result.
-constinit const OpDef kAssert = {
-    .name = "assert",
-    .text = "Throws if a condition does not hold.",
-    .flags = kStateful | kNotDifferentiable | kTakesAnyDTypes,
-    .arity = kVariadic,
-    .input_names = "values",
-    .attributes = &kCheckAttributes,
-    .infer = infer_check,
-    .kernel = run_check,
-};
+constinit const OpDef kAssert =
+    effect_op<Check>("assert", "Throws if a condition does not hold.", infer_check, run_check);
 
 using Relation = Tensor (*)(const Check& check, const Tensor& x, const Tensor& y);
 

@@ -6,10 +6,15 @@
 // in the closure that writes the attributes anew before each run.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <new>
+#include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "src/core/allocator.h"
 #include "src/core/apply.h"
 #include "src/core/context.h"
 
@@ -21,7 +26,26 @@ struct EffectAttributes {
 };
 
 inline void add_token(OutputSpecs& outputs) { outputs.add(DType::kInt32, Shape{}); }
-inline Tensor token() { return scalar(0, DType::kInt32); }
+inline void write_token(std::span<Tensor> outputs) { *mutable_data<std::int32_t>(outputs[0]) = 0; }
+
+template <class Job>
+inline constexpr AttributeType kEffectAttributes = {
+    sizeof(EffectAttributes<Job>), [](void* data) { new (data) EffectAttributes<Job>(); }, {}, 0};
+
+// Made by a function alone, and so not in the registry: it has no result.
+template <class Job>
+constexpr OpDef effect_op(std::string_view name, std::string_view text, Infer infer, Kernel kernel) {
+  OpDef op;
+  op.name = name;
+  op.text = text;
+  op.flags = kStateful | kNotDifferentiable | kTakesAnyDTypes;
+  op.arity = kVariadic;
+  op.input_names = "values";
+  op.attributes = &kEffectAttributes<Job>;
+  op.infer = infer;
+  op.kernel = kernel;
+  return op;
+}
 
 // Runs the op now, or adds it to the trace. Tapes do not see it.
 template <class Job>

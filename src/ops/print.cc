@@ -13,35 +13,24 @@ namespace {
 
 using detail::PrintJob;
 
-constexpr AttributeType kPrintAttributes = {
-    sizeof(EffectAttributes<PrintJob>), [](void* data) { new (data) EffectAttributes<PrintJob>(); }, {}, 0};
+void run_print(const Call& call, std::span<Tensor> outputs) {
+  const PrintJob& job = *call.attributes<EffectAttributes<PrintJob>>().job;
+  std::string text = job.texts[0];
+  for (int i = 0; i < call.input_count(); ++i) {
+    text += share(call.input(i).block()).to_string() + job.texts[static_cast<std::size_t>(i) + 1];
+  }
+  text += job.options.end;
+  // At once, so that what several threads print does not mix.
+  if (job.options.sink) {
+    job.options.sink(text);
+  } else {
+    (job.options.stream == nullptr ? std::cerr : *job.options.stream) << text << std::flush;
+  }
+  write_token(outputs);
+}
 
-// Made by print() alone, and so not in the registry: it has no result.
-constinit const OpDef kPrint = {
-    .name = "print",
-    .text = "Prints texts and tensors.",
-    .flags = kStateful | kNotDifferentiable | kTakesAnyDTypes,
-    .arity = kVariadic,
-    .input_names = "values",
-    .attributes = &kPrintAttributes,
-    .infer = [](const Call&, OutputSpecs& outputs) { add_token(outputs); },
-    .kernel =
-        [](const Call& call, std::span<Tensor> outputs) {
-          const PrintJob& job = *call.attributes<EffectAttributes<PrintJob>>().job;
-          std::string text = job.texts[0];
-          for (int i = 0; i < call.input_count(); ++i) {
-            text += share(call.input(i).block()).to_string() + job.texts[static_cast<std::size_t>(i) + 1];
-          }
-          text += job.options.end;
-          // At once, so that what several threads print does not mix.
-          if (job.options.sink) {
-            job.options.sink(text);
-          } else {
-            (job.options.stream == nullptr ? std::cerr : *job.options.stream) << text << std::flush;
-          }
-          outputs[0] = token();
-        },
-};
+constinit const OpDef kPrint = effect_op<PrintJob>(
+    "print", "Prints texts and tensors.", [](const Call&, OutputSpecs& outputs) { add_token(outputs); }, run_print);
 
 }  // namespace
 

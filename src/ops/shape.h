@@ -12,4 +12,8 @@ extern const OpDef kSumLike;
 // The op that gives the same elements in a shape without open lengths, and its attributes.
 const OpDef& reshape_to(const Shape& shape, void* attributes);
 
+// The shape rule and the kernel of ops that give the elements of their first input as they are.
+void infer_first(const Call& call, OutputSpecs& outputs);
+void view_first(const Call& call, std::span<Tensor> outputs);
+
 }  // namespace capstan

@@ -23,6 +23,7 @@
 #include "src/ops/families.h"
 #include "src/ops/indices.h"
 #include "src/ops/math.h"
+#include "src/ops/shape.h"
 
 namespace capstan {
 
@@ -306,9 +307,8 @@ constinit const OpDef kReadVariable = {
     .text = "The current value of a variable, as a tensor that later writes do not change.",
     .kind = OpKind::kStructured,
     .flags = kReturnsViews | kReshapes | kKeepsRowSparse,
-    .infer = [](const Call& call, OutputSpecs& outputs) { outputs.add(call.input(0).dtype(), call.input(0).shape()); },
-    .kernel = [](const Call& call,
-                 std::span<Tensor> outputs) { outputs[0] = make_view(call.input(0), call.input(0).shape()); },
+    .infer = infer_first,
+    .kernel = view_first,
     .vjp = [](const VjpCall& call, std::span<Tensor> cotangents) { cotangents[0] = call.cotangent(); },
     .test = CAPSTAN_OP_TEST(kReadVariableTest),
 };

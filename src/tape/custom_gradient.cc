@@ -8,6 +8,7 @@
 #include "capstan/ops/math.h"
 #include "src/core/apply.h"
 #include "src/core/check.h"
+#include "src/ops/shape.h"
 #include "src/tape/tape_impl.h"
 
 namespace capstan {
@@ -28,9 +29,8 @@ constinit const OpDef kResultOfCustomGradient = {
     .name = "result_of_custom_gradient",
     .text = "A result of a function with a gradient of its own; made in traces alone.",
     .flags = kReturnsViews | kReshapes,
-    .infer = [](const Call& call, OutputSpecs& outputs) { outputs.add(call.input(0).dtype(), call.input(0).shape()); },
-    .kernel = [](const Call& call,
-                 std::span<Tensor> outputs) { outputs[0] = make_view(call.input(0), call.input(0).shape()); },
+    .infer = infer_first,
+    .kernel = view_first,
     .vjp =
         [](const VjpCall&, std::span<Tensor>) {
           throw GradientError(

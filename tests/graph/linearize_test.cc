@@ -11,14 +11,11 @@ namespace capstan {
 namespace {
 
 using testing::Body;
+using testing::filled;
 using testing::run;
 using testing::Tensors;
 using testing::trace;
 using testing::trace_like;
-
-Tensor filled(const Shape& shape, std::uint64_t seed, DType dtype = float32) {
-  return random::uniform(shape, -1, 1, dtype, seed);
-}
 
 TEST(MemoryPlan, ValuesShareTheArena) {
   const Graph graph = trace({{{32, 32}}}, [](const Tensors& in) -> Tensors {

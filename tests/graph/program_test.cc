@@ -13,14 +13,11 @@
 namespace capstan {
 namespace {
 
+using testing::filled;
 using testing::run;
 using testing::Tensors;
 using testing::trace;
 using testing::trace_like;
-
-Tensor filled(const Shape& shape, std::uint64_t seed, DType dtype = float32) {
-  return random::uniform(shape, -1, 1, dtype, seed);
-}
 
 TEST(Program, ResultsMayBeArgumentsConstantsViewsAndNothing) {
   const Tensor large = filled({3, 4}, 9);

@@ -43,6 +43,10 @@ Tensors write_variables(const Graph& graph, Tensors outputs) {
 
 }  // namespace
 
+Tensor filled(const Shape& shape, std::uint64_t seed, DType dtype) {
+  return random::uniform(shape, -1, 1, dtype, seed);
+}
+
 Graph trace(const std::vector<Argument>& arguments, const Body& body) {
   GraphTracer tracer("body", true);
   Tensors symbolic;

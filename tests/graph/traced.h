@@ -19,6 +19,9 @@ struct Argument {
   DType dtype = float32;
 };
 
+// Numbers between -1 and 1.
+Tensor filled(const Shape& shape, std::uint64_t seed, DType dtype = float32);
+
 // The graph of a function as it was traced, before any pass.
 Graph trace(const std::vector<Argument>& arguments, const Body& body);
 // The same for arguments like these tensors.

@@ -3,10 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstring>
 #include <set>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -35,38 +33,6 @@ std::vector<const OpDef*> tested_ops() {
     if (op->test != nullptr) ops.push_back(op);
   }
   return ops;
-}
-
-struct Results {
-  std::vector<Tensor> outputs;
-  std::vector<Tensor> gradients;  // of the floating ones
-
-  auto fields() { return std::tie(outputs, gradients); }
-};
-
-Results run_and_differentiate(const OpDef& op, Sample sample, const std::vector<Tensor>& inputs) {
-  sample.inputs = inputs;
-  std::vector<Tensor> sources;
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (sample.differentiable[i]) sources.push_back(inputs[i]);
-  }
-  GradientTape tape;
-  tape.watch(sources);
-  Results results{run(op, sample), {}};
-  std::vector<Tensor> targets;
-  for (const Tensor& output : results.outputs) {
-    if (is_differentiable(output.dtype())) targets.push_back(output);
-  }
-  if (targets.empty() || sources.empty()) return results;
-  for (const Tensor& gradient : tape.gradient(targets, sources)) {
-    results.gradients.push_back(gradient.has_value() ? gradient.to_dense() : Tensor());
-  }
-  return results;
-}
-
-bool same_bits(const Tensor& a, const Tensor& b) {
-  return a.dtype() == b.dtype() && a.shape() == b.shape() &&
-         std::memcmp(a.raw_data(), b.raw_data(), static_cast<std::size_t>(a.size()) * size_of(a.dtype())) == 0;
 }
 
 bool is_close(const Tensor& a, const Tensor& b) {

@@ -7,6 +7,7 @@
 
 #include "capstan/error.h"
 #include "capstan/registry.h"
+#include "capstan/tape.h"
 #include "src/ops/registry.h"
 #include "tests/support/make_tensor.h"
 #include "tests/support/random.h"
@@ -346,6 +347,26 @@ Tolerance reference_tolerance(const OpDef& op, DType dtype) {
 
 std::vector<Tensor> run(const OpDef& op, const Sample& sample) {
   return call(op.name, sample.inputs, sample.attributes);
+}
+
+Results run_and_differentiate(const OpDef& op, Sample sample, const std::vector<Tensor>& inputs) {
+  sample.inputs = inputs;
+  std::vector<Tensor> sources;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (sample.differentiable[i]) sources.push_back(inputs[i]);
+  }
+  GradientTape tape;
+  tape.watch(sources);
+  Results results{run(op, sample), {}};
+  std::vector<Tensor> targets;
+  for (const Tensor& output : results.outputs) {
+    if (is_differentiable(output.dtype())) targets.push_back(output);
+  }
+  if (targets.empty() || sources.empty()) return results;
+  for (const Tensor& gradient : tape.gradient(targets, sources)) {
+    results.gradients.push_back(gradient.has_value() ? gradient.to_dense() : Tensor());
+  }
+  return results;
 }
 
 }  // namespace capstan::testing

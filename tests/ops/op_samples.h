@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "src/core/op_def.h"
@@ -43,5 +44,14 @@ std::vector<Tensor> reference_outputs(const OpDef& op, const Sample& sample, DTy
 Tolerance reference_tolerance(const OpDef& op, DType dtype);
 
 std::vector<Tensor> run(const OpDef& op, const Sample& sample);
+
+// A call of the op with these inputs, and the gradients of the floating outputs by the differentiable inputs.
+struct Results {
+  std::vector<Tensor> outputs;
+  std::vector<Tensor> gradients;
+
+  auto fields() { return std::tie(outputs, gradients); }
+};
+Results run_and_differentiate(const OpDef& op, Sample sample, const std::vector<Tensor>& inputs);
 
 }  // namespace capstan::testing

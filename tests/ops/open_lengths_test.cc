@@ -6,7 +6,6 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -126,33 +125,6 @@ const std::set<std::string> kDependOnLengths = {"adaptive_average_pool",
                                                 "unsorted_segment_prod",
                                                 "unsorted_segment_sqrt_n",
                                                 "unstack"};
-
-struct Results {
-  std::vector<Tensor> outputs;
-  std::vector<Tensor> gradients;
-
-  auto fields() { return std::tie(outputs, gradients); }
-};
-
-Results run_and_differentiate(const OpDef& op, Sample sample, const std::vector<Tensor>& inputs) {
-  sample.inputs = inputs;
-  std::vector<Tensor> sources;
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (sample.differentiable[i]) sources.push_back(inputs[i]);
-  }
-  GradientTape tape;
-  tape.watch(sources);
-  Results results{run(op, sample), {}};
-  std::vector<Tensor> targets;
-  for (const Tensor& output : results.outputs) {
-    if (is_differentiable(output.dtype())) targets.push_back(output);
-  }
-  if (targets.empty() || sources.empty()) return results;
-  for (const Tensor& gradient : tape.gradient(targets, sources)) {
-    results.gradients.push_back(gradient.has_value() ? gradient.to_dense() : Tensor());
-  }
-  return results;
-}
 
 // The inputs with `more` elements on each axis of this length, repeated from the begin.
 std::vector<Tensor> longer(const std::vector<Tensor>& inputs, std::int64_t length, int more) {

@@ -9,19 +9,12 @@
 
 #include "capstan/error.h"
 #include "capstan/registry.h"
+#include "tests/support/message_of.h"
 
 namespace capstan {
 namespace {
 
-template <class Thrown>
-std::string message_of(const std::function<void()>& f) {
-  try {
-    f();
-  } catch (const Thrown& error) {
-    return error.what();
-  }
-  return "no error";
-}
+using testing::message_of;
 
 TEST(Registry, NamesAreUnique) {
   std::set<std::string_view> names;

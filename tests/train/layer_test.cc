@@ -3,9 +3,12 @@
 #include <gtest/gtest.h>
 
 #include "capstan/capstan.h"
+#include "tests/support/message_of.h"
 
 namespace capstan {
 namespace {
+
+using testing::message_of;
 
 // Layers of a user.
 class Scale : public Layer {
@@ -31,16 +34,6 @@ class TwoLayers : public Layer {
 };
 
 class WithoutCall : public Layer {};
-
-template <class E, class F>
-std::string message_of(const F& f) {
-  try {
-    f();
-  } catch (const E& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
-}
 
 TEST(Layer, OfAUserMakesItsWeightsAtTheFirstCall) {
   const Scale layer;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "capstan/capstan.h"
+#include "tests/support/message_of.h"
 
 namespace capstan::testing {
 
@@ -18,7 +19,7 @@ inline std::vector<double> numbers(const Tensor& x) {
 // Value, first and second order of sum(f(x) * weights), where the second order is that of the sum of the squares of the
 // first. Gradients that are missing are zeros.
 template <class F>
-std::vector<double> orders(F&& f, const std::vector<Tensor>& inputs) {
+std::vector<Tensor> tensors_of_orders(F&& f, const std::vector<Tensor>& inputs) {
   GradientTape outer;
   outer.watch(inputs);
   std::vector<Tensor> first;
@@ -31,46 +32,34 @@ std::vector<double> orders(F&& f, const std::vector<Tensor>& inputs) {
   }
   Tensor sum = constant(0.0, float64);
   for (const Tensor& g : first) sum = sum + reduce_sum(g * g);
-  const std::vector<Tensor> second =
-      outer.gradient(sum, inputs, {.unconnected_gradients = UnconnectedGradients::kZero});
-  std::vector<double> all = numbers(value);
-  for (const std::vector<Tensor>& list : {first, second}) {
-    for (const Tensor& g : list) {
-      for (const double number : numbers(g)) all.push_back(number);
-    }
+  std::vector<Tensor> all = {value};
+  all.insert(all.end(), first.begin(), first.end());
+  for (const Tensor& g : outer.gradient(sum, inputs, {.unconnected_gradients = UnconnectedGradients::kZero})) {
+    all.push_back(g);
   }
   return all;
+}
+
+inline std::vector<double> numbers(const std::vector<Tensor>& tensors) {
+  std::vector<double> all;
+  for (const Tensor& tensor : tensors) {
+    for (const double number : numbers(tensor)) all.push_back(number);
+  }
+  return all;
+}
+
+template <class F>
+std::vector<double> orders(F&& f, const std::vector<Tensor>& inputs) {
+  return numbers(tensors_of_orders(f, inputs));
 }
 
 // The same computed inside of a function.
 template <class F>
 std::vector<double> traced_orders(F&& f, const std::vector<Tensor>& inputs) {
-  auto compiled = function([&f](const std::vector<Tensor>& in) {
-    GradientTape outer;
-    outer.watch(in);
-    std::vector<Tensor> first;
-    Tensor value;
-    {
-      GradientTape inner;
-      inner.watch(in);
-      value = f(in);
-      first = inner.gradient(reduce_sum(sin(value)), in, {.unconnected_gradients = UnconnectedGradients::kZero});
-    }
-    Tensor sum = constant(0.0, float64);
-    for (const Tensor& g : first) sum = sum + reduce_sum(g * g);
-    std::vector<Tensor> all = {value};
-    all.insert(all.end(), first.begin(), first.end());
-    for (const Tensor& g : outer.gradient(sum, in, {.unconnected_gradients = UnconnectedGradients::kZero})) {
-      all.push_back(g);
-    }
-    return all;
-  });
+  auto compiled = function([&f](const std::vector<Tensor>& in) { return tensors_of_orders(f, in); });
   std::vector<double> seen;
   for (int run = 0; run < 2; ++run) {
-    std::vector<double> all;
-    for (const Tensor& tensor : compiled(inputs)) {
-      for (const double number : numbers(tensor)) all.push_back(number);
-    }
+    const std::vector<double> all = numbers(compiled(inputs));
     if (run == 1) {
       EXPECT_EQ(all, seen) << "the second run differs from the first";
     }
@@ -98,16 +87,6 @@ void expect_same_everywhere(const F& f, const std::vector<Tensor>& inputs) {
   auto within = function([&compiled](const std::vector<Tensor>& in) { return compiled(in) * 1.0; });
   expect_close(orders(within, inputs), eager, "a function in a function");
   EXPECT_EQ(tracing_count(compiled), 1);
-}
-
-template <class Call>
-std::string message_of(const Call& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
 }
 
 inline Tensor vector64(std::initializer_list<Literal> list) { return constant(Literal(list), float64); }

@@ -5,21 +5,14 @@
 #include <vector>
 
 #include "capstan/capstan.h"
+#include "tests/support/message_of.h"
 
 namespace capstan {
 namespace {
 
-using namespace debugging;
+using testing::message_of;
 
-template <class Call>
-std::string message(const Call& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
-}
+using namespace debugging;
 
 TEST(Print, PrintsTextsNumbersTensorsAndLists) {
   std::ostringstream out;
@@ -112,19 +105,19 @@ TEST(Assertions, PassOrSayWhatIsWrong) {
   assert_rank(x, 1);
   assert_type(x, float32);
   assert_shape(x, TensorSpec({-1}));
-  EXPECT_EQ(message([&] {
+  EXPECT_EQ(message_of([&] {
               assert_less(x, constant({2.0, 2.0, 2.0}), {.message = "too large"});
             }),
             "assert_less: too large: x < y does not hold for 2 of 3 elements, the first at [1]: 2.0 and 2.0\n"
             "  x: float32[3]\n"
             "  y: float32[3]");
-  EXPECT_EQ(message([&] { assert_equal(constant(1.0), 2); }),
+  EXPECT_EQ(message_of([&] { assert_equal(constant(1.0), 2); }),
             "assert_equal: x == y does not hold: 1.0 and 2.0\n  x: float32[]\n  y: float32[]");
-  EXPECT_EQ(message([&] {
+  EXPECT_EQ(message_of([&] {
               assert_positive(constant({{1, 1}, {0, 1}}));
             }),
             "assert_positive: x > 0 does not hold for 1 of 4 elements, the first at [1, 0]: 0\n  x: int32[2, 2]");
-  EXPECT_EQ(message([&] {
+  EXPECT_EQ(message_of([&] {
               assert_true(constant({true, false}), {x});
             }),
             "assert_true: x does not hold for 1 of 2 elements, the first at [1]: False\n  x: bool[2]\n"
@@ -164,7 +157,7 @@ TEST(Assertions, HoldAtEveryCallAndAFailureChangesNoVariable) {
     return v.value();
   });
   EXPECT_EQ(f(constant(2.0)).item<double>(), 3);
-  EXPECT_EQ(message([&] { f(constant(-2.0)); }),
+  EXPECT_EQ(message_of([&] { f(constant(-2.0)); }),
             "assert_greater: x must be positive: x > y does not hold: -2.0 and 0.0\n  x: float32[]\n  y: float32[]");
   EXPECT_EQ(v.item<double>(), 3);
   EXPECT_EQ(out.str(), "before\nafter\nbefore\n");

@@ -10,6 +10,7 @@
 
 #include "capstan/capstan.h"
 #include "tests/support/compare.h"
+#include "tests/support/message_of.h"
 
 namespace capstan {
 namespace {
@@ -329,16 +330,10 @@ TEST(Function, WhatNobodyUsesIsRemovedAndWhatIsEqualIsMerged) {
 }
 
 TEST(Function, WhatItCannotDoIsSaidAndLeavesItUsable) {
-  const auto message = [](const auto& call) -> std::string {
-    try {
-      call();
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "";
-  };
   auto reads = function([](const Tensor& x) { return x.item<float>() > 0 ? x : -x; });
-  EXPECT_NE(message([&] { reads(constant(1.0)); }).find("item: float32[] stands for a value of a traced function"),
+  EXPECT_NE(testing::message_of([&] {
+              reads(constant(1.0));
+            }).find("item: float32[] stands for a value of a traced function"),
             std::string::npos);
   Tensor leaked;
   auto leaks = function([&](const Tensor& x) {
@@ -346,13 +341,15 @@ TEST(Function, WhatItCannotDoIsSaidAndLeavesItUsable) {
     return x;
   });
   leaks(constant(1.0));
-  EXPECT_NE(message([&] { leaked + 1; }).find("stands for a value of a traced function"), std::string::npos);
-  EXPECT_NE(message([&] { leaked.to_vector<float>(); }).find("to_vector: float32[]"), std::string::npos);
+  EXPECT_NE(testing::message_of([&] { leaked + 1; }).find("stands for a value of a traced function"),
+            std::string::npos);
+  EXPECT_NE(testing::message_of([&] { leaked.to_vector<float>(); }).find("to_vector: float32[]"), std::string::npos);
   auto other = function([&](const Tensor& x) { return x + leaked; });
-  EXPECT_NE(message([&] { other(constant(1.0)); }).find("belongs to the trace of another function"), std::string::npos);
+  EXPECT_NE(testing::message_of([&] { other(constant(1.0)); }).find("belongs to the trace of another function"),
+            std::string::npos);
   auto makes = function([](const Tensor& x, int) { return Variable(1.0f) * x; });
   makes(constant(1.0), 1);
-  EXPECT_NE(message([&] { makes(constant(1.0), 2); }).find("variables can be made in the first trace only"),
+  EXPECT_NE(testing::message_of([&] { makes(constant(1.0), 2); }).find("variables can be made in the first trace only"),
             std::string::npos);
   EXPECT_EQ(makes(constant(3.0), 1).item<double>(), 3);
   EXPECT_THROW(reads(Tensor()), ValueError);

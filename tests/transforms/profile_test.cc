@@ -19,9 +19,12 @@
 
 #include "capstan/capstan.h"
 #include "src/graph/program.h"
+#include "tests/support/message_of.h"
 
 namespace capstan {
 namespace {
+
+using testing::message_of;
 
 using nlohmann::json;
 using List = std::vector<Tensor>;
@@ -54,16 +57,6 @@ std::vector<json> spans_of(const json& trace) {
     if (event["ph"] == "X") spans.push_back(event);
   }
   return spans;
-}
-
-template <class F>
-std::string message_of(const F& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
 }
 
 // --- Rows ---

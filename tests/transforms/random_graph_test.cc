@@ -164,20 +164,21 @@ std::vector<Tensor> run_forward(const RandomProgram& program, const std::vector<
   return {values[values.size() - 1], values[values.size() - 2], values[values.size() / 2]};
 }
 
-std::vector<Tensor> run_all(const RandomProgram& program, const std::vector<Tensor>& inputs, const Variable& variable) {
+// The results, with their first and second gradients.
+template <class F>
+std::vector<Tensor> with_gradients(const F& f, const std::vector<Tensor>& inputs) {
   GradientTape outer;
   outer.watch(inputs);
-  std::vector<Tensor> results;
+  std::vector<Tensor> all;
   std::vector<Tensor> gradients;
   {
     GradientTape tape;
     tape.watch(inputs);
-    results = run_forward(program, inputs, variable);
-    gradients = tape.gradient(results, inputs, {.unconnected_gradients = UnconnectedGradients::kZero});
+    all = f(inputs);
+    gradients = tape.gradient(all, inputs, {.unconnected_gradients = UnconnectedGradients::kZero});
   }
   const std::vector<Tensor> second =
       outer.gradient(gradients, inputs, {.unconnected_gradients = UnconnectedGradients::kZero});
-  std::vector<Tensor> all = results;
   all.insert(all.end(), gradients.begin(), gradients.end());
   all.insert(all.end(), second.begin(), second.end());
   return all;
@@ -215,12 +216,13 @@ void expect_equal_runs(int number, Kind kind) {
     variable.assign(program.initial);
     return all;
   };
-  const std::vector<Tensor> expected = after(run_all(program, program.inputs, variable));
+  const auto plain = [&](const std::vector<Tensor>& inputs) { return run_forward(program, inputs, variable); };
+  const std::vector<Tensor> expected = after(with_gradients(plain, program.inputs));
   enum class Loops : std::uint8_t { kMachineCode, kTiles, kNone };
   const auto traced_as = [&](Loops loops) {
     fuse_loops(loops != Loops::kNone);
     emit_machine_code(loops == Loops::kMachineCode);
-    auto f = function([&](const std::vector<Tensor>& inputs) { return run_all(program, inputs, variable); });
+    auto f = function([&](const std::vector<Tensor>& inputs) { return with_gradients(plain, inputs); });
     std::vector<Tensor> first = after(f(program.inputs));
     // The second call runs with what the first has left behind.
     expect_agreement(after(f(program.inputs)), first, "the second call");
@@ -233,7 +235,7 @@ void expect_equal_runs(int number, Kind kind) {
   emit_machine_code(true);
 
   // The function is the forward pass alone, the tapes are outside.
-  auto forward = function([&](const std::vector<Tensor>& inputs) { return run_forward(program, inputs, variable); });
+  auto forward = function(plain);
   if (program.dtype == float64) {
     GradientTape tape;
     tape.watch(program.inputs);
@@ -245,20 +247,8 @@ void expect_equal_runs(int number, Kind kind) {
                      "a tape around it", is_close);
     variable.assign(program.initial);
   }
-  GradientTape outer;
-  outer.watch(program.inputs);
-  std::vector<Tensor> all;
-  std::vector<Tensor> gradients;
-  {
-    GradientTape tape;
-    tape.watch(program.inputs);
-    all = forward(program.inputs);
-    gradients = tape.gradient(all, program.inputs, {.unconnected_gradients = UnconnectedGradients::kZero});
-  }
-  const std::vector<Tensor> second =
-      outer.gradient(gradients, program.inputs, {.unconnected_gradients = UnconnectedGradients::kZero});
-  all.insert(all.end(), gradients.begin(), gradients.end());
-  all.insert(all.end(), second.begin(), second.end());
+  const auto call = [&](const std::vector<Tensor>& inputs) { return forward(inputs); };
+  const std::vector<Tensor> all = with_gradients(call, program.inputs);
   if (program.dtype == float64) expect_agreement(after(all), expected, "tapes around it", is_close);
   variable.assign(program.initial);
 }

@@ -5,21 +5,14 @@
 #include <vector>
 
 #include "capstan/capstan.h"
+#include "tests/support/message_of.h"
 
 namespace capstan {
 namespace {
 
-std::vector<double> values(const Tensor& x) { return x.to_vector<double>(); }
+using testing::message_of;
 
-template <class Call>
-std::string message(const Call& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
-}
+std::vector<double> values(const Tensor& x) { return x.to_vector<double>(); }
 
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
@@ -86,16 +79,16 @@ TEST(InputSignature, TellsWhatDoesNotFit) {
   auto f = function([](const Tensor& x, const Tensor& y) { return x + y; },
                     {.name = "add", .input_signature = {TensorSpec({-1, 2}, float32, "x"), TensorSpec({2})}});
   const Tensor x = ones({3, 2}), y = ones({2});
-  EXPECT_EQ(message([&] {
+  EXPECT_EQ(message_of([&] {
               f(ones({3, 4}), y);
             }),
             "add: tensor 0 is float32[3, 4], but its input_signature says float32[?, 2] x");
-  EXPECT_EQ(message([&] { f(x, ones({2}, int32)); }),
+  EXPECT_EQ(message_of([&] { f(x, ones({2}, int32)); }),
             "add: tensor 1 is int32[2], but its input_signature says float32[2]\n"
             "  help: convert it with cast(x, dtype)");
   EXPECT_THROW(f(ones({2}), y), ShapeError);
   auto one = function([](const std::vector<Tensor>& list) { return list[0]; }, {.input_signature = {TensorSpec({-1})}});
-  EXPECT_TRUE(contains(message([&] {
+  EXPECT_TRUE(contains(message_of([&] {
                          one(std::vector<Tensor>{y, y});
                        }),
                        "called with 2 tensors, but its input_signature has 1"));
@@ -106,7 +99,7 @@ TEST(InputSignature, FindsNumbersThatCppComputedFromALength) {
   auto scaled = function([](const Tensor& x) { return x / static_cast<double>(x.dim(0)); },
                          {.name = "scaled", .input_signature = {TensorSpec({-1})}});
   EXPECT_EQ(values(scaled(ones({4}))), std::vector<double>(4, 0.25));
-  const std::string text = message([&] { scaled(ones({5})); });
+  const std::string text = message_of([&] { scaled(ones({5})); });
   EXPECT_TRUE(contains(text,
                        "scaled: its trace depends on a length that its input_signature leaves open; op 0, "
                        "divide(float32[4], float32[]): operand 1 is the constant 4 and 5"))
@@ -122,17 +115,17 @@ TEST(InputSignature, FindsNumbersThatCppComputedFromALength) {
       },
       {.input_signature = {TensorSpec({-1})}});
   shaped(ones({4}));
-  EXPECT_TRUE(contains(message([&] { shaped(ones({6})); }), "shape is [2, 2] and [3, 2]"));
+  EXPECT_TRUE(contains(message_of([&] { shaped(ones({6})); }), "shape is [2, 2] and [3, 2]"));
 
   auto branches =
       function([](const Tensor& x) { return x.dim(0) > 4 ? exp(x) : log(x); }, {.input_signature = {TensorSpec({-1})}});
   branches(ones({4}));
-  EXPECT_TRUE(contains(message([&] { branches(ones({5})); }), "op 0 is log(float32[4]) and exp(float32[5])"));
+  EXPECT_TRUE(contains(message_of([&] { branches(ones({5})); }), "op 0 is log(float32[4]) and exp(float32[5])"));
 
   auto counts =
       function([](const Tensor& x) { return std::pair(x + 1, x.dim(0)); }, {.input_signature = {TensorSpec({-1})}});
   EXPECT_EQ(counts(ones({4})).second, 4);
-  EXPECT_TRUE(contains(message([&] { counts(ones({5})); }), "a number or text in its result"));
+  EXPECT_TRUE(contains(message_of([&] { counts(ones({5})); }), "a number or text in its result"));
 
   auto open = function(
       [](const Tensor& x) {
@@ -183,7 +176,7 @@ TEST(InputSignature, IndependentLengthsAreTriedOneByOne) {
   EXPECT_LT(runs, 10);
   EXPECT_EQ(tracing_count(f), 1);
   // What is wrong with the arguments is said by the ops.
-  EXPECT_TRUE(contains(message([&] { f(ones({4, 5}), ones({6, 3})); }), "inner dimensions differ, 5 and 6"));
+  EXPECT_TRUE(contains(message_of([&] { f(ones({4, 5}), ones({6, 3})); }), "inner dimensions differ, 5 and 6"));
 }
 
 TEST(InputSignature, ManyShapesKeepWorkingWhenOldProgramsAreDropped) {
@@ -383,7 +376,7 @@ TEST(ConcreteFunction, IsOneTraceThatCanBeCalled) {
   EXPECT_TRUE(contains(cube.graph_dot(), "digraph"));
   EXPECT_TRUE(contains(cube.signature(), "power(float32[2] x, a number")) << cube.signature();
   EXPECT_TRUE(contains(cube.signature(), "-> (float32[2], float32[])")) << cube.signature();
-  EXPECT_EQ(message([&] {
+  EXPECT_EQ(message_of([&] {
               cube(constant({1.0, 2.0, 3.0}), 3);
             }),
             "power: argument 0 is float32[3], but this concrete function was made for float32[2]\n"
