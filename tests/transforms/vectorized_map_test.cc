@@ -65,7 +65,7 @@ TEST(VectorizedMap, IsSeenByTapesAround) {
 
 TEST(VectorizedMap, EachRowDrawsForItself) {
   const Tensor draws =
-      vectorized_map([](const Tensor& row) { return random::uniform({2}, {.dtype = float64}) + 0 * row; }, kRows);
+      vectorized_map([](const Tensor& row) { return random::uniform({2}, 0, 1, float64) + 0 * row; }, kRows);
   EXPECT_EQ(draws.shape(), (Shape{3, 2}));
   const std::vector<double> values = numbers(draws);
   EXPECT_NE(values[0], values[2]);
