@@ -160,6 +160,9 @@ enum OpFlags : std::uint16_t {
   kTakesAnyDTypes = 64,    // structured: inputs may differ in dtype; infer checks them
   kUpdatesInPlace = 128,   // structured: output i may be the buffer of input i, which the kernel then overwrites
   kReshapes = 256,         // the output is a view of all elements of input 0
+  // Structured: linear in the floating inputs (those that are no shapes), with nothing added; in all of them together,
+  // as concat is, or in each by itself, as matmul is, if its rule for one reads the others. Tangents go through the op.
+  kLinear = 512,
 };
 
 struct OpDef {

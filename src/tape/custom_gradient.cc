@@ -56,6 +56,7 @@ class ReadCollector final : public Observer {
   ReadCollector& operator=(const ReadCollector&) = delete;
 
   void record(const ObservedCall&) override {}
+  void record(const CustomCall&) override {}
   void read(detail::VariableState& variable) override {
     const auto same = [&](const Variable& v) { return v.state() == &variable; };
     if (variable.trainable && std::none_of(variables.begin(), variables.end(), same)) {
@@ -115,7 +116,7 @@ std::vector<Tensor> custom_gradient(const std::function<CustomGradientResult(std
     const Tensor& value = current_value(*variable.state());
     inputs.push_back({value.block(), value.block()->node});
   }
-  const CustomVjp vjp = [result, captured, argument_count](std::span<const Tensor> cotangents) {
+  const CustomRule rule{[result, captured, argument_count](std::span<const Tensor> cotangents) {
     std::vector<Tensor> gradients = result.gradient(cotangents);
     CAPSTAN_CHECK(gradients.size() == argument_count, GradientError, "custom_gradient: expected ", argument_count,
                   " gradients, not ", gradients.size());
@@ -126,8 +127,8 @@ std::vector<Tensor> custom_gradient(const std::function<CustomGradientResult(std
       gradients.insert(gradients.end(), more.begin(), more.end());
     }
     return gradients;
-  };
-  record_custom_call(inputs, outputs, vjp);
+  }};
+  notify(context.observers, CustomCall{inputs, outputs, rule});
   return outputs;
 }
 

@@ -110,6 +110,7 @@ Programs sparse_programs();
 Programs variable_programs();
 Programs hessian_programs();
 Programs training_programs();
+Programs forward_programs();
 
 // Cases that are not ported, with the reason.
 std::map<std::string, std::string> programs_left_out();
