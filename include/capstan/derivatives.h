@@ -25,7 +25,7 @@ T own_tensors(T structure) {
 
 // f of a structure: as one argument, of the items of a tuple or pair, or of none.
 template <class F, class T>
-decltype(auto) call_with(F& f, const T& structure) {
+decltype(auto) call_on(F& f, const T& structure) {
   if constexpr (std::is_invocable_v<F&, const T&>) {
     return f(structure);
   } else if constexpr (IsTuple<T>::value) {
@@ -35,7 +35,7 @@ decltype(auto) call_with(F& f, const T& structure) {
   }
 }
 template <class F, class T>
-using ResultWith = std::remove_cvref_t<decltype(call_with(std::declval<F&>(), std::declval<const T&>()))>;
+using ResultWith = std::remove_cvref_t<decltype(call_on(std::declval<F&>(), std::declval<const T&>()))>;
 
 // Throws ValueError unless there is a cotangent for each output.
 CAPSTAN_EXPORT void check_cotangents(const std::vector<Tensor>& cotangents, const Targets& outputs);
@@ -52,7 +52,7 @@ template <class F, class T>
 std::pair<detail::ResultWith<F, T>, GradientsOf<T>> value_and_gradient(F&& f, const T& sources) {
   GradientTape tape({.persistent = false, .watch_accessed_variables = false});
   tape.watch(sources);
-  auto value = detail::call_with(f, sources);
+  auto value = detail::call_on(f, sources);
   auto gradient = tape.gradient(value, sources);
   return {std::move(value), std::move(gradient)};
 }
@@ -67,7 +67,7 @@ template <class F, class T>
 auto jvp(F&& f, const T& primals, const Tangents& tangents) {
   const T own = detail::own_tensors(primals);
   const ForwardAccumulator accumulator(own, tangents);
-  auto outputs = detail::call_with(f, own);
+  auto outputs = detail::call_on(f, own);
   auto found = accumulator.jvp(outputs, UnconnectedGradients::kZero);
   return std::pair(std::move(outputs), std::move(found));
 }
@@ -113,7 +113,7 @@ std::pair<detail::ResultWith<F, T>, Pullback<T, detail::ResultWith<F, T>>> vjp(F
   pullback.state_ = std::make_shared<typename P::State>(typename P::State{detail::own_tensors(primals)});
   typename P::State& state = *pullback.state_;
   state.tape.watch(state.primals);
-  state.outputs = detail::call_with(f, state.primals);
+  state.outputs = detail::call_on(f, state.primals);
   state.tape.stop();
   return {state.outputs, std::move(pullback)};
 }
@@ -129,7 +129,7 @@ GradientsOf<T> hvp(F&& f, const T& primals, const Tangents& tangents) {
   const ForwardAccumulator accumulator(own, tangents);
   GradientTape tape({.persistent = false, .watch_accessed_variables = false});
   tape.watch(own);
-  const auto gradients = tape.gradient(detail::call_with(f, own), own,
+  const auto gradients = tape.gradient(detail::call_on(f, own), own,
                                        {.output_gradients = {}, .unconnected_gradients = UnconnectedGradients::kZero});
   std::vector<Tensor> products;
   detail::for_each_leaf(gradients, [&](const Tensor& gradient) {

@@ -420,7 +420,6 @@ Tensor part_of(const Tensor& x, const Diagonals& k, const DiagonalAlignment& ali
 constinit const OpDef kDiag = {
     .name = "diag",
     .text = "Matrices with given diagonals.",
-    .flags = kLinear,
     .attributes = &kDiagAttributes,
     .infer = infer_diag,
     .kernel = run_diag,
@@ -435,7 +434,6 @@ constinit const OpDef kDiag = {
 constinit const OpDef kDiagPart = {
     .name = "diag_part",
     .text = "Diagonals of matrices.",
-    .flags = kLinear,
     .attributes = &kPartAttributes,
     .infer = infer_part,
     .kernel = run_part,

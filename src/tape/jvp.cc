@@ -7,6 +7,7 @@
 #include "capstan/ops/math.h"
 #include "capstan/tape.h"
 #include "src/core/apply.h"
+#include "src/core/micro.h"
 #include "src/tape/derived.h"
 #include "src/tape/tape_impl.h"
 
@@ -50,6 +51,13 @@ void add_to(Tensor& sum, Tensor more) {
 
 // --- Elementwise ops ---
 
+// Whether the derivative by an input is zero everywhere: then there is no tangent, as that of `sign`.
+bool is_zero(const OpDef& op, std::size_t k) {
+  if (op.formula == nullptr) return (op.reads[k] & kReadsCotangent) == 0;
+  const MicroCode& derivative = op.formula->vjp[k];
+  return derivative.steps.empty() || derivative.steps[static_cast<std::size_t>(derivative.result)].op == MicroOp::kZero;
+}
+
 // An input that was stretched has a smaller tangent; sums and rules stretch it, and if they do not, it is done at the
 // end.
 Tensor jvp_elementwise(const ObservedCall& call, std::span<const Tensor> tangents) {
@@ -61,8 +69,7 @@ Tensor jvp_elementwise(const ObservedCall& call, std::span<const Tensor> tangent
   Tensor sum;
   for (std::size_t k = 0; k < call.inputs.size(); ++k) {
     const Tensor& tangent = tangents[k];
-    // A derivative that does not depend on the cotangent is zero everywhere.
-    if (!tangent.has_value() || (op.reads[k] & kReadsCotangent) == 0) continue;
+    if (!tangent.has_value() || is_zero(op, k)) continue;
     if ((op.passes >> k & 1) != 0) {
       add_to(sum, tangent);
     } else if (traced_or_alone && same_shape(tangent.block(), output.block())) {
@@ -147,7 +154,11 @@ Tensors transpose_rule(std::span<const Tensor> outputs, std::span<const Tensor> 
   if (targets.empty()) return Tensors(outputs.size());
   Tensors found = tape.gradient(targets, sources, options);
   std::size_t next = 0;
-  for (Tensor& seed : seeds) seed = seed.has_value() ? found[next++].to_dense() : Tensor();
+  for (Tensor& seed : seeds) {
+    if (!seed.has_value()) continue;
+    seed = std::move(found[next++]);
+    if (seed.has_value()) seed = seed.to_dense();
+  }
   return seeds;
 }
 
