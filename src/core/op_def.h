@@ -129,6 +129,9 @@ class VjpCall {
 // does: it sums a cotangent whose shape is larger than its input's).
 using Vjp = void (*)(const VjpCall& call, std::span<Tensor> cotangents);
 
+// Writes the tangents of the outputs, given those of the inputs; an empty one is missing. Of cotangents the call has none.
+using Jvp = void (*)(const VjpCall& call, std::span<const Tensor> tangents, std::span<Tensor> of_outputs);
+
 // Which values a vjp rule reads, by bits of input and output positions. For a variadic op bit 0 stands for all inputs.
 struct Saves {
   std::uint16_t inputs = 0;
@@ -192,6 +195,9 @@ struct OpDef {
 
   // Both: the rule in library ops. For elementwise ops it is made from the formula.
   Vjp vjp = nullptr;
+
+  // Structured: where tangents do not have to follow from the rest (src/tape/jvp.h); null for all but a few.
+  Jvp jvp = nullptr;
 
   // Composite: what it is. Any other kind: what a call by name runs, if the public function does more than the op.
   Compose compose = nullptr;

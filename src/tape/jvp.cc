@@ -167,6 +167,11 @@ Tensors transpose_rule(std::span<const Tensor> outputs, std::span<const Tensor> 
 std::vector<Tensor> jvp_of(const ObservedCall& call, std::span<const Tensor> tangents) {
   const OpDef& op = call.op;
   if (op.kind == OpKind::kElementwise && !is_complex(call.outputs[0].dtype())) return {jvp_elementwise(call, tangents)};
+  if (op.jvp != nullptr) {
+    Tensors of_outputs(call.outputs.size());
+    op.jvp(CallView(call, {}, tangents), tangents, of_outputs);
+    return of_outputs;
+  }
   if (has_flag(op, kLinear)) return jvp_linear(call, tangents);
   return transpose_rule(call.outputs, tangents, [&](std::span<const Tensor> seeds) {
     Tensors cotangents(call.inputs.size());

@@ -1,6 +1,6 @@
-// Tangents of an op: its jvp, which nobody writes.
+// Tangents of an op: its jvp, which nobody has to write.
 //
-// All of it follows from what is known of an op for reverse mode. The derivative of an elementwise op is diagonal, so
+// It follows from what is known of an op for reverse mode. The derivative of an elementwise op is diagonal, so
 // its rule, applied to the tangent of an input instead of the cotangent of the output, gives the tangent of the output.
 // An op that says that it is linear is applied to the tangents. For any other op the rule is transposed: as a function
 // of the cotangents u of the outputs it is linear, u -> J^T u, so its own reverse pass turns the tangents t of the

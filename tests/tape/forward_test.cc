@@ -195,6 +195,19 @@ TEST(ForwardpropTest, PerturbationsAreNotConfused) {
   expect_values(outer.jvp(x * tape.gradient(x + y, y)), {1});
 }
 
+// A tangent that was given may depend on an outer primal; so may one that was asked for and used.
+TEST(ForwardpropTest, TangentsAreValuesForThoseAround) {
+  const Tensor x = number(2), y = number(3);
+  const ForwardAccumulator outer(x, 1.0);
+  const ForwardAccumulator inner(y, x * x);
+  const Tensor tangent = inner.jvp(sin(y));
+  expect_values(outer.jvp(tangent), {std::cos(3.0) * 4});
+  expect_missing(inner.jvp(tangent));
+  const Tensor mixed = tangent * y;  // x^2 cos(3) y: for the inner one the factor is a constant
+  expect_values(inner.jvp(mixed), {16 * std::cos(3.0)});
+  expect_values(outer.jvp(mixed), {4 * std::cos(3.0) * 3});
+}
+
 TEST(ForwardpropTest, GradPureForwardLooksUpInOneDirectionOnly) {
   const Tensor x = number(1.1);
   const ForwardAccumulator outer(x, 1.0);
