@@ -55,6 +55,9 @@ class Observer {
 
  protected:
   ~Observer() = default;
+  // Installs itself inside of all others of the thread, and takes itself out, wherever it stands.
+  void enter();
+  void leave();
 };
 
 // The other road: while a function is traced, an op with a symbolic operand, and any op that depends on more than its

@@ -40,17 +40,14 @@ class AccumulatorImpl final : public Observer {
     check_thread();
     CAPSTAN_CHECK(!recording, GradientError, "start: this accumulator is already recording");
     recording = true;
-    outer = context.observers;
-    context.observers = this;
+    enter();
   }
 
   void stop() {
     check_thread();
     if (!recording) return;
     recording = false;
-    Observer** link = &context.observers;
-    while (*link != nullptr && *link != this) link = &(*link)->outer;
-    if (*link == this) *link = outer;
+    leave();
   }
 
   void record(const ObservedCall& call) override {

@@ -129,17 +129,26 @@ void TapeImpl::start() {
   }
   base_ = context.next_node;
   recording = true;
-  outer = context.observers;
-  context.observers = this;
+  enter();
 }
 
 void TapeImpl::stop() {
   if (!recording) return;
   recording = false;
-  Observer** link = &context.observers;
-  while (*link != nullptr && *link != this) link = &(*link)->outer;
-  if (*link == this) *link = outer;
+  leave();
   end_ = context.next_node;
+}
+
+void TapeImpl::check_usable(std::string_view call) const {
+  CAPSTAN_CHECK(!consumed, GradientError, call, ": this tape was already used",
+                help("a tape serves one gradient() call; write GradientTape tape({.persistent = true}) for more"));
+}
+
+void TapeImpl::use_up() {
+  if (persistent) return;
+  stop();
+  consumed = true;
+  clear();
 }
 
 void TapeImpl::reset() {
