@@ -1,6 +1,7 @@
 // Programs: nested tapes and derivatives of any order.
 #include <gtest/gtest.h>
 
+#include "capstan/forward.h"
 #include "capstan/ops/activation.h"
 #include "capstan/ops/array.h"
 #include "capstan/ops/linalg.h"
@@ -130,7 +131,10 @@ void hessian_vector_three_ways(Recorder& r) {
   r.out("gradient", g);
   r.out("a", o.gradient(g, x, {.output_gradients = {v}}));
   r.out("b", o.gradient(gv, x));
-  r.leave_out("c", "forward mode is not there yet");
+  const ForwardAccumulator accumulator(x, v);
+  GradientTape t;
+  t.watch(x);
+  r.out("c", accumulator.jvp(t.gradient(reduce_sum(pow(x, 3)) + x(0) * x(1) * x(2), x)));
 }
 
 void second_order_of_one_class_softmax(Recorder& r) {

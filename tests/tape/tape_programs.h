@@ -112,6 +112,7 @@ Programs jacobian_programs();
 Programs hessian_programs();
 Programs function_programs();
 Programs training_programs();
+Programs forward_programs();
 
 // Cases that are not ported, with the reason.
 std::map<std::string, std::string> programs_left_out();
