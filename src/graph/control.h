@@ -48,6 +48,7 @@ class Control : public std::enable_shared_from_this<Control> {
   // These are set once, by whoever makes the object.
   const OpDef* op = nullptr;
   bool effects = false;
+  bool gives_inputs = false;        // output k has the elements of input k: the node stands there for its rule alone
   std::vector<OutputSpec> outputs;  // without the log
   Paths paths;                      // of the outputs without the log
 };

@@ -465,6 +465,14 @@ void TapeImpl::record_custom(std::span<const ObservedInput> inputs, std::span<Te
   r.extra->custom = vjp;
 }
 
+constinit const OpDef kCustomGradient = {
+    .name = "custom_gradient",
+    .text = "A function with a gradient of its own; made by custom_gradient().",
+    .kind = OpKind::kComposite,
+    .arity = kVariadic,
+    .outputs = kVariadic,
+};
+
 void record_custom_call(std::span<const ObservedInput> inputs, std::span<Tensor> outputs, const CustomVjp& vjp) {
   for (Observer* o = context.observers; o != nullptr; o = o->outer) {
     if (auto* tape = dynamic_cast<TapeImpl*>(o)) tape->record_custom(inputs, outputs, vjp);
