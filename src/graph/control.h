@@ -41,6 +41,10 @@ class Control : public std::enable_shared_from_this<Control> {
 
   // Computes the outputs, without the log.
   virtual std::vector<Tensor> run(std::vector<Tensor> inputs, EffectLog* log) const = 0;
+  // The same when a gradient is taken of it: tapes see the ops. Only what hides them from tapes needs another one.
+  virtual std::vector<Tensor> run_again(std::vector<Tensor> inputs, EffectLog* log) const {
+    return run(std::move(inputs), log);
+  }
   // For texts: the graphs that it holds, and what else there is to know, in the form of attributes ("rows=3").
   virtual std::vector<const Subgraph*> parts() const = 0;
   virtual std::string details() const { return ""; }

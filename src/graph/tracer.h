@@ -62,6 +62,7 @@ class GraphTracer final : public Tracer {
   std::unordered_map<const detail::VariableState*, Holding> variables_;
   std::vector<Tensor> captures_;
   Observer* outer_observers_;
+  Observer* outer_guard_;
   Tracer* outer_tracer_;
   GraphTracer* around_ = nullptr;  // of a part
 };

@@ -122,7 +122,7 @@ void TapeImpl::start() {
   // Numbers run out after hours of training; a new range can only begin while no tape records, or before the first.
   constexpr std::uint64_t kFewNumbers = std::uint64_t{1} << 31;
   const bool few = context.nodes_end - context.next_node < kFewNumbers;
-  if (context.nodes_end == 0 || (context.observers == nullptr && few)) reserve_nodes();
+  if (context.nodes_end == 0 || (context.observers == context.guard && few)) reserve_nodes();
   if (end_ != base_) {
     intervals_.push_back({base_, end_ - base_, offset_});
     offset_ += static_cast<Slot>(end_ - base_);
@@ -186,7 +186,7 @@ void TapeImpl::index_block(std::uint32_t position) {
 }
 
 void TapeImpl::add_watched(Block* block, VariableState* variable, Slot slot) {
-  watched_.push_back({block, variable, slot});
+  watched_.push_back({block, variable, slot, count_});
   detail::retain(block);
   const std::size_t size = watched_.size();
   if (size > kFewBlocks) {
@@ -446,7 +446,9 @@ void TapeImpl::record_structured(const ObservedCall& call) {
   }
 }
 
-void TapeImpl::record_custom(std::span<const ObservedInput> inputs, std::span<Tensor> outputs, const CustomVjp& vjp) {
+void TapeImpl::record(const CustomCall& call) {
+  const std::span<const ObservedInput> inputs = call.inputs;
+  const std::span<Tensor> outputs = call.outputs;
   std::vector<Slot> slots;
   bool any = false;
   for (const ObservedInput& input : inputs) {
@@ -462,7 +464,7 @@ void TapeImpl::record_custom(std::span<const ObservedInput> inputs, std::span<Te
   r.extra->saved.assign(inputs.size(), nullptr);
   for (std::size_t i = 0; i < inputs.size(); ++i) r.extra->saved[i] = keep(inputs[i].block, r.extra->inputs[i], false);
   for (Tensor& output : outputs) r.extra->outputs.push_back(keep(output.block(), kNoSlot, false));
-  r.extra->custom = vjp;
+  r.extra->custom = call.rule.vjp;
 }
 
 constinit const OpDef kCustomGradient = {
@@ -472,11 +474,5 @@ constinit const OpDef kCustomGradient = {
     .arity = kVariadic,
     .outputs = kVariadic,
 };
-
-void record_custom_call(std::span<const ObservedInput> inputs, std::span<Tensor> outputs, const CustomVjp& vjp) {
-  for (Observer* o = context.observers; o != nullptr; o = o->outer) {
-    if (auto* tape = dynamic_cast<TapeImpl*>(o)) tape->record_custom(inputs, outputs, vjp);
-  }
-}
 
 }  // namespace capstan

@@ -43,7 +43,7 @@ struct GradientNode final : Control {
     }
     GradientTape tape({.persistent = false, .watch_accessed_variables = false});
     tape.watch(watched);
-    const std::vector<Tensor> outputs = of->run(std::move(inputs), of->effects ? &log : nullptr);
+    const std::vector<Tensor> outputs = of->run_again(std::move(inputs), of->effects ? &log : nullptr);
     std::vector<Tensor> reached;
     for (const std::size_t target : targets) reached.push_back(outputs[target]);
     std::vector<Tensor> gradients = tape.gradient(
@@ -56,6 +56,37 @@ struct GradientNode final : Control {
   std::string details() const override { return "of=" + std::string(of->op->name); }
 };
 
+// The gradients of a node by its inputs, as far as they are needed and reached. An empty cotangent: nothing has come.
+// `log` is that of its run, if it has effects.
+std::vector<Tensor> gradients_of(const Control& of, std::vector<Tensor> inputs, const Tensor& log,
+                                 std::span<const Tensor> cotangents, const std::vector<bool>& needed) {
+  auto node = std::make_shared<GradientNode>();
+  const std::size_t count = inputs.size();
+  if (of.effects) inputs.push_back(log);
+  for (std::size_t k = 0; k < cotangents.size(); ++k) {
+    if (!cotangents[k].has_value() || !is_differentiable(of.outputs[k].dtype)) continue;
+    node->targets.push_back(k);
+    inputs.push_back(cotangents[k]);
+  }
+  std::vector<bool> differentiable;
+  for (const Tensor& input : inputs) differentiable.push_back(is_differentiable(input.dtype()));
+  for (std::size_t i = 0; i < count; ++i) {
+    const bool reached = std::any_of(node->targets.begin(), node->targets.end(),
+                                     [&](std::size_t target) { return of.paths[target][i]; });
+    if (!reached || !needed[i]) continue;
+    node->sources.push_back(i);
+    node->outputs.push_back({inputs[i].dtype(), inputs[i].shape()});
+    node->paths.push_back(differentiable);
+  }
+  std::vector<Tensor> gradients(count);
+  if (node->sources.empty()) return gradients;
+  node->of = of.shared_from_this();
+  node->op = &op_of(ControlKind::kGradient, false);
+  std::vector<Tensor> found = call_control(*node, std::move(inputs), nullptr, false);
+  for (std::size_t k = 0; k < found.size(); ++k) gradients[node->sources[k]] = std::move(found[k]);
+  return gradients;
+}
+
 // The rule of every node of control flow.
 void control_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
   // Behind the end of a trace its nodes may be gone.
@@ -64,34 +95,19 @@ void control_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
   }
   const Control& of = *call.attributes<ControlAttributes>().control;
   const int first = of.effects ? 1 : 0;
-  auto node = std::make_shared<GradientNode>();
   std::vector<Tensor> inputs;
-  std::vector<bool> differentiable;
-  const auto add = [&](const Tensor& input) {
-    inputs.push_back(input);
-    differentiable.push_back(is_differentiable(input.dtype()));
-  };
-  for (int i = 0; i < call.input_count(); ++i) add(call.input(i));
-  if (of.effects) add(call.output(0));
-  for (std::size_t k = 0; k < of.outputs.size(); ++k) {
-    const int output = static_cast<int>(k) + first;
-    if (!call.has_cotangent(output) || !is_differentiable(of.outputs[k].dtype)) continue;
-    node->targets.push_back(k);
-    add(call.cotangent(output));
+  std::vector<bool> needed;
+  std::vector<Tensor> given;
+  for (int i = 0; i < call.input_count(); ++i) {
+    inputs.push_back(call.input(i));
+    needed.push_back(call.needs(i));
   }
-  for (std::size_t i = 0; i < static_cast<std::size_t>(call.input_count()); ++i) {
-    const bool reached = std::any_of(node->targets.begin(), node->targets.end(),
-                                     [&](std::size_t target) { return of.paths[target][i]; });
-    if (!reached || !call.needs(static_cast<int>(i))) continue;
-    node->sources.push_back(i);
-    node->outputs.push_back({inputs[i].dtype(), inputs[i].shape()});
-    node->paths.push_back(differentiable);
+  for (int k = 0; k < static_cast<int>(of.outputs.size()); ++k) {
+    given.push_back(call.has_cotangent(first + k) ? call.cotangent(first + k) : Tensor());
   }
-  if (node->sources.empty()) return;
-  node->of = of.shared_from_this();
-  node->op = &op_of(ControlKind::kGradient, false);
-  std::vector<Tensor> gradients = call_control(*node, std::move(inputs), nullptr, false);
-  for (std::size_t k = 0; k < gradients.size(); ++k) cotangents[node->sources[k]] = std::move(gradients[k]);
+  const Tensor log = of.effects ? call.output(0) : Tensor();
+  std::vector<Tensor> gradients = gradients_of(of, std::move(inputs), log, given, needed);
+  std::move(gradients.begin(), gradients.end(), cotangents.begin());
 }
 
 // --- Ops ---
@@ -113,11 +129,12 @@ constexpr OpDef control_op(std::string_view name, bool effects) {
 }
 
 constexpr std::string_view kNames[] = {"cond",   "switch_case", "case_of", "while_loop", "scan",
-                                       "map_fn", "foldl",       "foldr",   "gradient"};
+                                       "map_fn", "foldl",       "foldr",   "gradient",   "recompute_grad"};
 #define CAPSTAN_CONTROL_OPS(effects)                                                                  \
   control_op(kNames[0], effects), control_op(kNames[1], effects), control_op(kNames[2], effects),     \
       control_op(kNames[3], effects), control_op(kNames[4], effects), control_op(kNames[5], effects), \
-      control_op(kNames[6], effects), control_op(kNames[7], effects), control_op(kNames[8], effects)
+      control_op(kNames[6], effects), control_op(kNames[7], effects), control_op(kNames[8], effects), \
+      control_op(kNames[9], effects)
 constinit const OpDef kPureOps[] = {CAPSTAN_CONTROL_OPS(false)};
 constinit const OpDef kOpsWithEffects[] = {CAPSTAN_CONTROL_OPS(true)};
 #undef CAPSTAN_CONTROL_OPS
@@ -353,6 +370,45 @@ std::vector<Tensor> RowLoop::run(std::vector<Tensor> slots, EffectLog* log) cons
   std::vector<Tensor> given(slots.begin(), slots.begin() + static_cast<std::ptrdiff_t>(carried));
   for (const std::vector<Tensor>& list : rows_of) given.push_back(stack(list));
   for (const std::size_t slot : body.written) given.push_back(slots[slot]);
+  return given;
+}
+
+// --- Recomputation ---
+
+void Recomputed::complete(std::size_t slots) {
+  effects = body.has_effects();
+  op = &op_of(ControlKind::kRecompute, effects);
+  outputs.clear();
+  for (const Graph::Value result : body.graph.results) outputs.push_back(spec_of(body.graph, result));
+  paths = paths_of(body, slots);
+  paths.resize(outputs.size());
+  add_written(*this, body, slots);
+}
+
+std::vector<Tensor> Recomputed::run_again(std::vector<Tensor> slots, EffectLog* log) const {
+  return run_part(body, slots, log);
+}
+
+std::vector<Tensor> Recomputed::run(std::vector<Tensor> slots, EffectLog* log) const {
+  if (context.observers == nullptr) return run_part(body, slots, log);
+  const std::vector<Tensor> inputs = slots;
+  EffectLog own;
+  EffectLog* const used = log == nullptr ? &own : log;
+  const std::size_t results = body.graph.results.size();
+  std::vector<Tensor> given;
+  {
+    const PauseObservers pause;
+    given = run_part(body, slots, used);
+    // A result may be an input; a record has outputs of its own.
+    for (std::size_t k = 0; k < results; ++k) given[k] = identity(given[k]);
+  }
+  std::vector<ObservedInput> observed;
+  for (const Tensor& input : inputs) observed.push_back({input.block(), input.block()->node});
+  const Tensor packed = effects ? pack(*used) : Tensor();
+  const CustomRule rule{[kept = shared_from_this(), inputs, packed](std::span<const Tensor> cotangents) {
+    return gradients_of(*kept, inputs, packed, cotangents, std::vector<bool>(inputs.size(), true));
+  }};
+  notify(context.observers, CustomCall{observed, std::span(given).first(results), rule});
   return given;
 }
 

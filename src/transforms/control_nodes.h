@@ -25,7 +25,8 @@ enum class ControlKind : std::uint8_t {
   kMapFn,
   kFoldl,
   kFoldr,
-  kGradient
+  kGradient,
+  kRecompute
 };
 std::string_view name_of(ControlKind kind);
 
@@ -80,6 +81,17 @@ struct RowLoop final : Control {
   std::vector<Tensor> run(std::vector<Tensor> slots, EffectLog* log) const override;
   std::vector<const Subgraph*> parts() const override { return {&body}; }
   std::string details() const override { return "rows=" + std::to_string(rows) + (reverse ? ", reverse=true" : ""); }
+};
+
+// A function whose values are not kept for its gradient, which runs it again (recompute_grad). The outputs are its
+// results, then the variables that it writes. To tapes it is one op.
+struct Recomputed final : Control {
+  Subgraph body;
+
+  void complete(std::size_t slots);
+  std::vector<Tensor> run(std::vector<Tensor> slots, EffectLog* log) const override;
+  std::vector<Tensor> run_again(std::vector<Tensor> slots, EffectLog* log) const override;
+  std::vector<const Subgraph*> parts() const override { return {&body}; }
 };
 
 }  // namespace capstan

@@ -46,9 +46,9 @@ struct CustomNode final : Control {
       observed.push_back({inputs[i].block(), inputs[i].block()->node});
     }
     const auto kept = std::static_pointer_cast<const CustomNode>(shared_from_this());
-    record_custom_call(observed, copies, [kept, inputs](std::span<const Tensor> cotangents) {
-      return kept->gradients(inputs, cotangents);
-    });
+    const CustomRule rule_now{
+        [kept, inputs](std::span<const Tensor> cotangents) { return kept->gradients(inputs, cotangents); }};
+    notify(context.observers, CustomCall{observed, copies, rule_now});
     return copies;
   }
 
@@ -100,7 +100,7 @@ void check_gradient(const Tensor& gradient, std::size_t position, const Tensor& 
 
 // The copies of what a function gave while a trace is under way, and its rule for everybody who sees the trace.
 std::vector<Tensor> trace_custom(std::span<const Tensor> results, std::span<const Tensor> sources,
-                                 const CustomVjp& vjp) {
+                                 const TensorMap& vjp) {
   const auto node = std::make_shared<CustomNode>();
   node->op = &kCustomNode;
   node->gives_inputs = true;
@@ -156,6 +156,7 @@ class ReadCollector final : public Observer {
   ReadCollector& operator=(const ReadCollector&) = delete;
 
   void record(const ObservedCall&) override {}
+  void record(const CustomCall&) override {}
   void read(detail::VariableState& variable) override {
     const auto same = [&](const Variable& v) { return v.state() == &variable; };
     if (variable.trainable && std::none_of(variables.begin(), variables.end(), same)) {
@@ -204,7 +205,7 @@ std::vector<Tensor> custom_gradient(const std::function<CustomGradientResult(std
   if (result.outputs.empty()) return {};
 
   const std::size_t argument_count = values.size();
-  const CustomVjp vjp = [result, captured, argument_count](std::span<const Tensor> cotangents) {
+  const CustomRule rule{[result, captured, argument_count](std::span<const Tensor> cotangents) {
     std::vector<Tensor> gradients = result.gradient(cotangents);
     CAPSTAN_CHECK(gradients.size() == argument_count, GradientError, "custom_gradient: expected ", argument_count,
                   " gradients, not ", gradients.size());
@@ -215,9 +216,9 @@ std::vector<Tensor> custom_gradient(const std::function<CustomGradientResult(std
       gradients.insert(gradients.end(), more.begin(), more.end());
     }
     return gradients;
-  };
+  }};
   for (const Variable& variable : captured) values.push_back(current_value(*variable.state()));
-  if (context.tracer != nullptr) return trace_custom(result.outputs, values, vjp);
+  if (context.tracer != nullptr) return trace_custom(result.outputs, values, rule.vjp);
 
   std::vector<Tensor> outputs;
   {
@@ -227,7 +228,7 @@ std::vector<Tensor> custom_gradient(const std::function<CustomGradientResult(std
   if (context.observers == nullptr) return outputs;
   for (std::size_t i = inputs.size(); i < values.size(); ++i)
     inputs.push_back({values[i].block(), values[i].block()->node});
-  record_custom_call(inputs, outputs, vjp);
+  notify(context.observers, CustomCall{inputs, outputs, rule});
   return outputs;
 }
 

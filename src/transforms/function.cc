@@ -304,7 +304,8 @@ class FunctionState {
     std::vector<Tensor> outputs;
     {
       const PauseObservers pause;
-      if (trace.has_effects) {
+      // A guard has to see every op.
+      if (trace.has_effects || context.guard != nullptr) {
         outputs = run_graph(graph, inputs, &log);
       } else {
         trace.program->run(blocks_of(inputs), outputs);
@@ -319,13 +320,13 @@ class FunctionState {
       if (outputs[i].has_value()) results.push_back(outputs[i]);
     }
     if (results.empty()) return outputs;
-    const CustomVjp vjp = [kept = trace.shared_from_this(), inputs,
-                           effects = log.values](std::span<const Tensor> cotangents) {
-      const bool watched = context.observers != nullptr || context.tracer != nullptr;
-      if (watched || kept->has_effects) return gradients_of(kept->graph, inputs, effects, cotangents);
-      return kept->gradient.run(kept->graph, inputs, cotangents);
-    };
-    record_custom_call(observed, results, vjp);
+    const CustomRule rule{
+        [kept = trace.shared_from_this(), inputs, effects = log.values](std::span<const Tensor> cotangents) {
+          const bool watched = context.observers != nullptr || context.tracer != nullptr;
+          if (watched || kept->has_effects) return gradients_of(kept->graph, inputs, effects, cotangents);
+          return kept->gradient.run(kept->graph, inputs, cotangents);
+        }};
+    notify(context.observers, CustomCall{observed, results, rule});
     return outputs;
   }
 

@@ -253,7 +253,6 @@ std::map<std::string, std::string> programs_left_out() {
                            "tape_inside_function", "sparse_gradient_out_of_function"}) {
     list.emplace(name, "traced functions are not there yet");
   }
-  list.emplace("recompute_equals_plain", "recompute_grad is not there yet");
   list.emplace("none_or_zero: identity_n, other output", "the op is not there yet");
   list.emplace("none_or_zero: unique values", "a gradient that does not exist is missing, as everywhere, and no error");
   list.emplace("none_or_zero: truncatediv", "truncatediv takes integers");
