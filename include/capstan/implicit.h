@@ -9,7 +9,8 @@ namespace capstan {
 
 // Values that are defined by an equation, with gradients by the implicit function theorem: not the iterations are
 // differentiated but the equation, at its solution. Gradients flow to everything that f uses beside its argument,
-// trainable variables that it reads and watched tensors that it captures, in any order. What f computes is not kept.
+// trainable variables that it reads and watched tensors that it captures, in any order. What f computes is not kept:
+// gradients call it again, so it captures by value what may be gone by then.
 //
 // They run until they have converged, which depends on values, so they stand outside of function(), where they throw
 // TraceError. Tensors are float32 or float64.

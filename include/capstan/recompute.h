@@ -78,7 +78,8 @@ class Recompute {
 /// tensors. Gradients flow to the arguments, to variables that f reads and to watched tensors that it reaches otherwise
 /// (by a capture), in any order and nesting. The second run draws the same random numbers, finds variables as the first
 /// one did, and changes none. In a traced function the call is one node, which is computed anew where the gradient
-/// needs it. Without a tape the call is that of f.
+/// needs it. Without a tape the call is that of f. As gradients call f again, it captures by value what may be gone by
+/// then.
 ///
 /// Errors: what f throws, in either run. GradientError if the second run draws more random numbers or gives other
 /// results than the first.

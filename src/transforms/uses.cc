@@ -9,6 +9,17 @@ namespace capstan {
 
 using detail::Block;
 
+Holdings::~Holdings() {
+  // If it stands in nobody's place it only goes away: those around it may have changed.
+  Observer** link = &context.observers;
+  while (*link != nullptr && *link != this) link = &(*link)->outer;
+  if (hides_) {
+    context.observers = saved_;
+  } else if (*link == this) {
+    *link = outer;
+  }
+}
+
 void Holdings::read(detail::VariableState& variable) {
   const auto same = [&](const Held& h) { return h.variable.state() == &variable; };
   if (std::none_of(held.begin(), held.end(), same)) held.push_back({Variable::share(&variable), variable.value});

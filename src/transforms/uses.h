@@ -17,14 +17,14 @@ struct Held {
 };
 
 // Notes what variables hold before they are read or written, which is announced as a read. Stands in the context for
-// its life, in place of the observers inside of `around`.
+// its life, in place of the observers inside of `around`, which come back at the end.
 class Holdings : public Observer {
  public:
-  explicit Holdings(Observer* around) : saved_(context.observers) {
+  explicit Holdings(Observer* around) : saved_(context.observers), hides_(around != saved_) {
     outer = around;
     context.observers = this;
   }
-  ~Holdings() { context.observers = saved_; }
+  ~Holdings();
   Holdings(const Holdings&) = delete;
   Holdings& operator=(const Holdings&) = delete;
 
@@ -36,6 +36,9 @@ class Holdings : public Observer {
 
  protected:
   Observer* saved_;
+
+ private:
+  bool hides_;
 };
 
 // What a run of a function uses, hidden from tapes, which only learn of variables that are read. Tensors that tapes may

@@ -30,7 +30,7 @@ Inputs three_orders(const F& f, const Tensor& p) {
 
 // Heron's iteration, whose Jacobian vanishes at the solution.
 Tensor heron(const Tensor& a) {
-  return fixed_point([&](const Tensor& x) { return (x + a / x) / 2.0; }, ones_like(a));
+  return fixed_point([a](const Tensor& x) { return (x + a / x) / 2.0; }, ones_like(a));
 }
 
 TEST(FixedPoint, SquareRoots) {
@@ -44,7 +44,7 @@ TEST(FixedPoint, SquareRoots) {
 TEST(FixedPoint, LinearSystems) {
   const Tensor a = constant(Literal{{0.2, -0.3}, {0.4, 0.1}}, float64), b = vector64({1.0, -2.0});
   const auto f = [](const Inputs& in) {
-    return fixed_point([&](const Tensor& x) { return matvec(in[0], x) + in[1]; }, zeros_like(in[1]));
+    return fixed_point([in](const Tensor& x) { return matvec(in[0], x) + in[1]; }, zeros_like(in[1]));
   };
   const Tensor system = eye(2, 2, float64) - a;
   expect_near(f({a, b}), reshape(solve(system, reshape(b, {2, 1})), {2}), 1e-12, "value ");
@@ -97,7 +97,7 @@ TEST(FixedPoint, Errors) {
 }
 
 TEST(Root, SquareRoots) {
-  const auto f = [](const Tensor& a) { return root([&](const Tensor& x) { return x * x - a; }, ones_like(a)); };
+  const auto f = [](const Tensor& a) { return root([a](const Tensor& x) { return x * x - a; }, ones_like(a)); };
   const Tensor a = vector64({0.25, 2.0, 9.0});
   const Inputs got = three_orders(f, a);
   expect_near(got[0], sqrt(a), 1e-14, "value ");
@@ -108,7 +108,7 @@ TEST(Root, SquareRoots) {
 TEST(Root, ASystemAgainstDifferences) {
   // x^3 + y = p, exp(y) - x = q, in another shape than that of the unknowns.
   const auto f = [](const Inputs& in) {
-    const auto residual = [&](const Tensor& v) {
+    const auto residual = [in](const Tensor& v) {
       const std::vector<Tensor> parts = unstack(v);
       return reshape(stack({pow(parts[0], 3) + parts[1] - in[0], exp(parts[1]) - parts[0] - in[1]}), {2, 1});
     };
@@ -144,7 +144,7 @@ INSTANTIATE_TEST_SUITE_P(Both, Odeint, ::testing::Values(OdeGradient::kAdjoint, 
 TEST_P(Odeint, Decay) {
   const Tensor y0 = vector64({1.0, -2.0}), t = constant(kTimes);
   const auto solve_for = [&](const Tensor& k) {
-    return odeint([&](const Tensor&, const Tensor& y) { return -k * y; }, y0, kTimes, exact(GetParam()));
+    return odeint([k](const Tensor&, const Tensor& y) { return -k * y; }, y0, kTimes, exact(GetParam()));
   };
   const Tensor k = constant(1.5, float64);
   const Inputs got = three_orders(solve_for, k);
@@ -181,7 +181,7 @@ TEST_P(Odeint, TimeVariablesAndBackwards) {
 
 TEST_P(Odeint, ANonlinearEquationAgainstDifferences) {
   const auto f = [&](const Inputs& in) {
-    const auto field = [&](const Tensor& t, const Tensor& y) {
+    const auto field = [in](const Tensor& t, const Tensor& y) {
       const std::vector<Tensor> parts = unstack(y);
       return stack({parts[0] * (in[1] - parts[1]), parts[1] * (parts[0] - 1.0) + sin(t)});
     };
