@@ -4,6 +4,7 @@
 // Indices are checked before anything is written. Repeated ones are added in their order: a task
 // owns rows of the result and passes over all indices, so no two tasks meet and the bits do not
 // depend on threads.
+#include "src/ops/batching.h"
 #include "src/ops/scatter.h"
 
 #include <algorithm>
@@ -129,6 +130,15 @@ void gather_nd_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
     return;
   }
   cotangents[0] = scatter_nd(full_coordinates(indices, batch_dims), call.cotangent(), params);
+}
+
+bool batch_gather_nd(const BatchCall& call, std::vector<Tensor>& outputs) {
+  GatherNdAttributes attributes = call.attributes<GatherNdAttributes>();
+  // Params that are the same for all items are not repeated.
+  const bool alike = !call.is_batched(0) && attributes.batch_dims == 0;
+  if (alike) return call_again(call, {call.input(0), call.input(1)}, &attributes, outputs);
+  ++attributes.batch_dims;
+  return call_with_items(call, &attributes, outputs);
 }
 
 // --- The scatters ---
@@ -336,6 +346,25 @@ void tensor_scatter_extremum_vjp(const VjpCall& call, std::span<Tensor> cotangen
   if (call.needs(2)) cotangents[2] = multiply(gather_nd(share, indices), theirs);
 }
 
+// The results of all items are one tensor, so the number of its item stands before the coordinates of an update.
+bool scatter_items(const BatchCall& call, std::size_t indices, const void* attributes, std::vector<Tensor>& outputs) {
+  if (!has_room(call)) return false;
+  std::vector<Tensor> inputs = all_with_items(call);
+  inputs[indices] = full_coordinates(inputs[indices], 1);
+  return call_again(call, std::move(inputs), attributes, outputs);
+}
+
+bool batch_scatter_nd(const BatchCall& call, std::vector<Tensor>& outputs) {
+  const Lengths& item = call.attributes<ScatterNdAttributes>().shape;
+  if (item.rank == kMaxRank) return false;
+  const ScatterNdAttributes attributes{lengths_with_items(item, call.size)};
+  return scatter_items(call, 0, &attributes, outputs);
+}
+
+bool batch_tensor_scatter(const BatchCall& call, std::vector<Tensor>& outputs) {
+  return scatter_items(call, 1, nullptr, outputs);
+}
+
 // --- Samples and references ---
 
 #if CAPSTAN_TESTING
@@ -472,6 +501,7 @@ constinit const OpDef kGatherNd = {
     .kernel = gather_nd_kernel,
     .saves = {.inputs = 0b10},
     .vjp = gather_nd_vjp,
+    .batch = batch_gather_nd,
     .test = CAPSTAN_OP_TEST(kGatherNdTest),
 };
 constinit const OpDef kScatterNd = {
@@ -485,6 +515,7 @@ constinit const OpDef kScatterNd = {
     .kernel = scatter_nd_kernel,
     .saves = {.inputs = 0b01},
     .vjp = scatter_nd_vjp,
+    .batch = batch_scatter_nd,
     .test = CAPSTAN_OP_TEST(kScatterNdTest),
 };
 constinit const OpDef kTensorScatterNdAdd = {
@@ -497,6 +528,7 @@ constinit const OpDef kTensorScatterNdAdd = {
     .kernel = tensor_scatter_kernel<Scatter::kAdd>,
     .saves = {.inputs = 0b010},
     .vjp = tensor_scatter_add_vjp,
+    .batch = batch_tensor_scatter,
     .test = CAPSTAN_OP_TEST(kTensorScatterNdAddTest),
 };
 constinit const OpDef kTensorScatterNdSub = {
@@ -509,6 +541,7 @@ constinit const OpDef kTensorScatterNdSub = {
     .kernel = tensor_scatter_kernel<Scatter::kSubtract>,
     .saves = {.inputs = 0b010},
     .vjp = tensor_scatter_sub_vjp,
+    .batch = batch_tensor_scatter,
     .test = CAPSTAN_OP_TEST(kTensorScatterNdSubTest),
 };
 constinit const OpDef kTensorScatterNdUpdate = {
@@ -521,6 +554,7 @@ constinit const OpDef kTensorScatterNdUpdate = {
     .kernel = tensor_scatter_kernel<Scatter::kUpdate>,
     .saves = {.inputs = 0b010},
     .vjp = tensor_scatter_update_vjp,
+    .batch = batch_tensor_scatter,
     .test = CAPSTAN_OP_TEST(kTensorScatterNdUpdateTest),
 };
 constinit const OpDef kTensorScatterNdMax = {
@@ -533,6 +567,7 @@ constinit const OpDef kTensorScatterNdMax = {
     .kernel = tensor_scatter_kernel<Scatter::kMaximum>,
     .saves = {.inputs = 0b111, .outputs = 0b1},
     .vjp = tensor_scatter_extremum_vjp,
+    .batch = batch_tensor_scatter,
     .test = CAPSTAN_OP_TEST(kTensorScatterNdMaxTest),
 };
 constinit const OpDef kTensorScatterNdMin = {
@@ -545,6 +580,7 @@ constinit const OpDef kTensorScatterNdMin = {
     .kernel = tensor_scatter_kernel<Scatter::kMinimum>,
     .saves = {.inputs = 0b111, .outputs = 0b1},
     .vjp = tensor_scatter_extremum_vjp,
+    .batch = batch_tensor_scatter,
     .test = CAPSTAN_OP_TEST(kTensorScatterNdMinTest),
 };
 
