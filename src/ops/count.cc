@@ -329,6 +329,12 @@ std::vector<OpSample> histogram_samples() {
   return {{.inputs = {values}, .attributes = {{"range", interval(1, 5)}, {"nbins", 4}}},
           {.inputs = {{.shape = {2, 3}}}, .attributes = {{"range", interval(0, 1)}, {"nbins", 3}, {"dtype", "int64"}}},
           {.inputs = {{.shape = {0}}}, .attributes = {{"range", interval(0, 1)}, {"nbins", 1}}},
+          {.inputs = {{.shape = {2, 3}, .values = {0, 1, 2, 5, 4, 15}}},
+           .attributes = {{"range", interval(1, 5)}, {"nbins", 4}, {"batch_dims", 1}}},
+          {.inputs = {{.shape = {0, 2}}}, .attributes = {{"range", interval(0, 1)}, {"batch_dims", 1}}},
+          {.inputs = {values},
+           .attributes = {{"range", interval(0, 1)}, {"batch_dims", 2}},
+           .error = "batch_dims is 2, not from 0 to the rank, 1"},
           {.inputs = {values}, .attributes = {{"range", interval(1, 1)}}, .error = "the range from 1 to 1 is empty"},
           {.inputs = {values}, .attributes = {{"range", interval(0, 1)}, {"nbins", 0}}, .error = "nbins is 0"},
           {.inputs = {values}, .attributes = {{"range", 1}}, .error = "must be a list of two numbers"},
@@ -340,13 +346,18 @@ void histogram_reference(const Inputs& in, const AttributeMap& attributes, Outpu
   const std::int64_t bins = reference::integer(attributes, "nbins", 100);
   const double low = attributes.at("range").list[0].number;
   const double high = attributes.at("range").list[1].number;
-  out = {{attributes.contains("dtype") ? DType::kInt64 : DType::kInt32,
-          {bins},
-          std::vector<double>(static_cast<std::size_t>(bins))}};
-  for (double value : in[0].values) {
+  const std::int64_t batch_dims = reference::integer(attributes, "batch_dims", 0);
+  Shape shape(in[0].shape.dims().first(static_cast<std::size_t>(batch_dims)));
+  shape.push_back(bins);
+  out = {{attributes.contains("dtype") ? DType::kInt64 : DType::kInt32, shape, {}}};
+  out[0].values.resize(static_cast<std::size_t>(shape.size()));
+  reference::for_each(in[0].shape, [&](reference::Position position) {
+    const double value = reference::at(in[0], position);
     const auto bin = static_cast<std::int64_t>(std::floor((value - low) / (high - low) * static_cast<double>(bins)));
-    out[0].values[static_cast<std::size_t>(std::clamp<std::int64_t>(bin, 0, bins - 1))] += 1;
-  }
+    position.resize(static_cast<std::size_t>(batch_dims));
+    position.push_back(std::clamp<std::int64_t>(bin, 0, bins - 1));
+    out[0].values[reference::flat(shape, position)] += 1;
+  });
 }
 const OpTest kHistogramTest = {
     .samples = histogram_samples, .reference = histogram_reference, .dtypes = reference::kRealDTypes};

@@ -133,7 +133,8 @@ bool batch_invert_permutation(const BatchCall& call, std::vector<Tensor>& output
   const Tensor& x = call.input(0);
   const std::int64_t n = x.dim(1);
   const Tensor places = invert_permutation(merge_items(ids_of_all(x, n)));
-  outputs = {cast(floormod(split_items(places, call.size), scalar(static_cast<double>(n), DType::kInt64)), x.dtype())};
+  const Tensor divisor = scalar(static_cast<double>(std::max<std::int64_t>(n, 1)), DType::kInt64);
+  outputs = {cast(floormod(split_items(places, call.size), divisor), x.dtype())};
   return true;
 }
 

@@ -518,71 +518,44 @@ constinit const OpDef kScatterNd = {
     .batch = batch_scatter_nd,
     .test = CAPSTAN_OP_TEST(kScatterNdTest),
 };
-constinit const OpDef kTensorScatterNdAdd = {
-    .name = "tensor_scatter_nd_add",
-    .text = "A tensor with updates added at given coordinates.",
-    .flags = kTakesAnyDTypes,
-    .arity = 3,
-    .input_names = "tensor, indices, updates",
-    .infer = infer_tensor_scatter,
-    .kernel = tensor_scatter_kernel<Scatter::kAdd>,
-    .saves = {.inputs = 0b010},
-    .vjp = tensor_scatter_add_vjp,
-    .batch = batch_tensor_scatter,
-    .test = CAPSTAN_OP_TEST(kTensorScatterNdAddTest),
-};
-constinit const OpDef kTensorScatterNdSub = {
-    .name = "tensor_scatter_nd_sub",
-    .text = "A tensor with updates subtracted at given coordinates.",
-    .flags = kTakesAnyDTypes,
-    .arity = 3,
-    .input_names = "tensor, indices, updates",
-    .infer = infer_tensor_scatter,
-    .kernel = tensor_scatter_kernel<Scatter::kSubtract>,
-    .saves = {.inputs = 0b010},
-    .vjp = tensor_scatter_sub_vjp,
-    .batch = batch_tensor_scatter,
-    .test = CAPSTAN_OP_TEST(kTensorScatterNdSubTest),
-};
-constinit const OpDef kTensorScatterNdUpdate = {
-    .name = "tensor_scatter_nd_update",
-    .text = "A tensor with the elements or rows at given coordinates replaced.",
-    .flags = kTakesAnyDTypes,
-    .arity = 3,
-    .input_names = "tensor, indices, updates",
-    .infer = infer_tensor_scatter,
-    .kernel = tensor_scatter_kernel<Scatter::kUpdate>,
-    .saves = {.inputs = 0b010},
-    .vjp = tensor_scatter_update_vjp,
-    .batch = batch_tensor_scatter,
-    .test = CAPSTAN_OP_TEST(kTensorScatterNdUpdateTest),
-};
-constinit const OpDef kTensorScatterNdMax = {
-    .name = "tensor_scatter_nd_max",
-    .text = "A tensor with the larger of element and update at given coordinates.",
-    .flags = kTakesAnyDTypes,
-    .arity = 3,
-    .input_names = "tensor, indices, updates",
-    .infer = infer_tensor_scatter,
-    .kernel = tensor_scatter_kernel<Scatter::kMaximum>,
-    .saves = {.inputs = 0b111, .outputs = 0b1},
-    .vjp = tensor_scatter_extremum_vjp,
-    .batch = batch_tensor_scatter,
-    .test = CAPSTAN_OP_TEST(kTensorScatterNdMaxTest),
-};
-constinit const OpDef kTensorScatterNdMin = {
-    .name = "tensor_scatter_nd_min",
-    .text = "A tensor with the smaller of element and update at given coordinates.",
-    .flags = kTakesAnyDTypes,
-    .arity = 3,
-    .input_names = "tensor, indices, updates",
-    .infer = infer_tensor_scatter,
-    .kernel = tensor_scatter_kernel<Scatter::kMinimum>,
-    .saves = {.inputs = 0b111, .outputs = 0b1},
-    .vjp = tensor_scatter_extremum_vjp,
-    .batch = batch_tensor_scatter,
-    .test = CAPSTAN_OP_TEST(kTensorScatterNdMinTest),
-};
+namespace {
+
+constexpr OpDef tensor_scatter(std::string_view name, std::string_view text, Kernel kernel, Saves saves, Vjp vjp,
+                               const OpTest* test) {
+  return {.name = name,
+          .text = text,
+          .flags = kTakesAnyDTypes,
+          .arity = 3,
+          .input_names = "tensor, indices, updates",
+          .infer = infer_tensor_scatter,
+          .kernel = kernel,
+          .saves = saves,
+          .vjp = vjp,
+          .batch = batch_tensor_scatter,
+          .test = test};
+}
+
+}  // namespace
+
+constinit const OpDef kTensorScatterNdAdd = tensor_scatter(
+    "tensor_scatter_nd_add", "A tensor with updates added at given coordinates.", tensor_scatter_kernel<Scatter::kAdd>,
+    {.inputs = 0b010}, tensor_scatter_add_vjp, CAPSTAN_OP_TEST(kTensorScatterNdAddTest));
+constinit const OpDef kTensorScatterNdSub =
+    tensor_scatter("tensor_scatter_nd_sub", "A tensor with updates subtracted at given coordinates.",
+                   tensor_scatter_kernel<Scatter::kSubtract>, {.inputs = 0b010}, tensor_scatter_sub_vjp,
+                   CAPSTAN_OP_TEST(kTensorScatterNdSubTest));
+constinit const OpDef kTensorScatterNdUpdate =
+    tensor_scatter("tensor_scatter_nd_update", "A tensor with the elements or rows at given coordinates replaced.",
+                   tensor_scatter_kernel<Scatter::kUpdate>, {.inputs = 0b010}, tensor_scatter_update_vjp,
+                   CAPSTAN_OP_TEST(kTensorScatterNdUpdateTest));
+constinit const OpDef kTensorScatterNdMax =
+    tensor_scatter("tensor_scatter_nd_max", "A tensor with the larger of element and update at given coordinates.",
+                   tensor_scatter_kernel<Scatter::kMaximum>, {.inputs = 0b111, .outputs = 0b1},
+                   tensor_scatter_extremum_vjp, CAPSTAN_OP_TEST(kTensorScatterNdMaxTest));
+constinit const OpDef kTensorScatterNdMin =
+    tensor_scatter("tensor_scatter_nd_min", "A tensor with the smaller of element and update at given coordinates.",
+                   tensor_scatter_kernel<Scatter::kMinimum>, {.inputs = 0b111, .outputs = 0b1},
+                   tensor_scatter_extremum_vjp, CAPSTAN_OP_TEST(kTensorScatterNdMinTest));
 
 Tensor gather_nd(Operand params, Operand indices, int batch_dims) {
   const GatherNdAttributes attributes{batch_dims};
