@@ -97,13 +97,6 @@ void infer_expand_dims(const Call& call, OutputSpecs& outputs) {
   outputs.add(x.dtype(), shape);
 }
 
-bool batch_expand_dims(const BatchCall& call, std::vector<Tensor>& outputs) {
-  if (call.item_rank(0) + 2 > kMaxRank) return false;
-  AxisAttributes attributes = call.attributes<AxisAttributes>();
-  if (attributes.axis >= 0) ++attributes.axis;
-  return call_again(call, {call.input(0)}, &attributes, outputs);
-}
-
 struct SqueezeAttributes {
   Axes axis;
 };
@@ -132,7 +125,7 @@ bool batch_squeeze(const BatchCall& call, std::vector<Tensor>& outputs) {
   int axes[kMaxRank];
   std::size_t count = 0;
   for (int i = 0; i < (all ? call.item_rank(0) : item.size()); ++i) {
-    const auto axis = static_cast<int>(item_axis(all ? i : item[i], call.item_rank(0)));
+    const auto axis = static_cast<int>(item_axis(all ? i : item[i]));
     if (!all || x.dim(axis) == 1) axes[count++] = axis;
   }
   // No axis at all would mean all of them.
@@ -207,7 +200,7 @@ bool batch_transpose(const BatchCall& call, std::vector<Tensor>& outputs) {
   if (rank == kMaxRank) return false;
   const Axes& item = call.attributes<TransposeAttributes>().perm;
   int perm[kMaxRank] = {0};
-  for (int i = 0; i < rank; ++i) perm[i + 1] = static_cast<int>(item_axis(item.all() ? rank - 1 - i : item[i], rank));
+  for (int i = 0; i < rank; ++i) perm[i + 1] = static_cast<int>(item_axis(item.all() ? rank - 1 - i : item[i]));
   const TransposeAttributes attributes{Axes(std::span<const int>(perm, static_cast<std::size_t>(rank) + 1))};
   return call_again(call, {call.input(0)}, &attributes, outputs);
 }
@@ -220,12 +213,6 @@ void infer_reshape_like(const Call& call, OutputSpecs& outputs) {
   CAPSTAN_CHECK(x.size() == like.size(), ShapeError, "reshape_like: ", x.size(), " elements do not fill the shape ",
                 like.shape(), arguments({{"x", x}, {"like", like}}));
   outputs.add(x.dtype(), like.shape());
-}
-
-bool batch_reshape_like(const BatchCall& call, std::vector<Tensor>& outputs) {
-  if (call.item_rank(1) == kMaxRank) return false;
-  outputs = {reshape_like(call.input(0), shape_with_items(call, 1))};
-  return true;
 }
 
 // --- Samples and references ---
@@ -370,7 +357,7 @@ constexpr OpDef kExpandDims = {
     .infer = infer_expand_dims,
     .kernel = view_kernel<infer_expand_dims>,
     .vjp = reshape_vjp,
-    .batch = batch_expand_dims,
+    .batch = batch_axis<&AxisAttributes::axis>,
     .test = CAPSTAN_OP_TEST(kExpandDimsTest),
 };
 constexpr OpDef kSqueeze = {
@@ -410,7 +397,7 @@ constexpr OpDef kReshapeLike = {
     .kernel = view_kernel<infer_reshape_like>,
     .shape_inputs = 0b10,
     .vjp = reshape_vjp,
-    .batch = batch_reshape_like,
+    .batch = batch_like,
     .test = CAPSTAN_OP_TEST(kReshapeLikeTest),
 };
 
