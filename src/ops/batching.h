@@ -40,8 +40,11 @@ bool batch_broadcasting(const BatchCall& call, std::vector<Tensor>& outputs);
 bool batch_leading(const BatchCall& call, std::vector<Tensor>& outputs);
 
 // Ops whose first input has an axis of examples in front, which the items join, and whose others are the same for all
-// items (pooling). Falls back to one by one if they are not.
+// items (convolution). Falls back to one by one if they are not.
 bool batch_examples(const BatchCall& call, std::vector<Tensor>& outputs);
+
+// The same where every input has that axis (pooling and its gradients, sequences).
+bool batch_all_examples(const BatchCall& call, std::vector<Tensor>& outputs);
 
 // An axis of an item, counted from either end, as one of the batched input. `rank` is that of the item.
 inline std::int64_t item_axis(std::int64_t axis, int rank) { return (axis < 0 ? axis + rank : axis) + 1; }
@@ -53,7 +56,7 @@ inline OptionalInt item_axis(OptionalInt axis, int rank, std::int64_t absent) {
 }
 
 // Ops whose one attribute that knows of axes is this field, which are axes of the first input; the other inputs have
-// its rank.
+// its rank. One axis that is not given is the last one.
 template <auto Member>
 bool batch_axis(const BatchCall& call, std::vector<Tensor>& outputs) {
   using A = typename MemberOf<Member>::Struct;
@@ -62,6 +65,8 @@ bool batch_axis(const BatchCall& call, std::vector<Tensor>& outputs) {
   if (rank >= kMaxRank) return false;
   if constexpr (std::is_same_v<typename MemberOf<Member>::Field, Axes>) {
     attributes.*Member = item_axes(attributes.*Member, rank);
+  } else if constexpr (std::is_same_v<typename MemberOf<Member>::Field, OptionalInt>) {
+    attributes.*Member = item_axis(attributes.*Member, rank, -1);
   } else {
     attributes.*Member = item_axis(attributes.*Member, rank);
   }

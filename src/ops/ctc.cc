@@ -17,6 +17,7 @@
 #include "src/core/op_test.h"
 #include "src/core/thread_pool.h"
 #include "src/kernels/ctc.h"
+#include "src/ops/batching.h"
 #include "src/ops/families.h"
 #include "src/ops/reference.h"
 
@@ -379,6 +380,7 @@ constinit const OpDef kCtcLossAndGradient = {
           }
           cotangents[1] = sum;
         },
+    .batch = batch_all_examples,
     .test = CAPSTAN_OP_TEST(kLossAndGradientTest),
 };
 
@@ -400,6 +402,7 @@ constinit const OpDef kCtcLossCurvature = {
           outputs.add(logits.dtype(), logits.shape());
         },
     .kernel = run_curvature,
+    .batch = batch_all_examples,
     .test = CAPSTAN_OP_TEST(kCurvatureTest),
 };
 
