@@ -114,5 +114,21 @@ TEST_P(Batched, IsALoopOverTheItems) {
   }
 }
 
+// Ops without a batching rule, by families.
+constexpr std::string_view kItemByItem[] = {
+    "",
+};
+
+TEST(BatchingRules, AreMissingWhereAListSaysWhy) {
+  std::vector<std::string_view> missing;
+  for (const OpDef* op : all_ops()) {
+    if (op->kind == OpKind::kStructured && op->batch == nullptr) missing.push_back(op->name);
+  }
+  std::vector<std::string_view> listed(std::begin(kItemByItem), std::end(kItemByItem));
+  std::sort(missing.begin(), missing.end());
+  std::sort(listed.begin(), listed.end());
+  EXPECT_EQ(missing, listed);
+}
+
 }  // namespace
 }  // namespace capstan::testing
