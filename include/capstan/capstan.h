@@ -15,6 +15,7 @@
 #include "capstan/function.h"
 #include "capstan/initializers.h"
 #include "capstan/io.h"
+#include "capstan/jacobian.h"
 #include "capstan/layers.h"
 #include "capstan/losses.h"
 #include "capstan/metrics.h"

@@ -199,18 +199,6 @@ const OpDef& op_of(ControlKind kind, bool effects) {
 
 // --- Parts ---
 
-// Runs a part. What is given up is replaced in the slots by what the part returns.
-std::vector<Tensor> run_part(const Subgraph& part, std::vector<Tensor>& slots, EffectLog* log,
-                             const std::vector<bool>* given_up = nullptr) {
-  std::vector<Tensor> inputs;
-  inputs.reserve(part.from.size());
-  for (const std::size_t slot : part.from) {
-    const bool give = given_up != nullptr && (*given_up)[slot];
-    inputs.push_back(give ? std::move(slots[slot]) : Tensor(slots[slot]));
-  }
-  return run_graph(part.graph, std::move(inputs), log);
-}
-
 // Of the slots of a loop, those that a run of the body replaces. A tape needs what a variable held before.
 std::vector<bool> replaced_slots(std::size_t slots, std::size_t carried, const Subgraph& body) {
   std::vector<bool> replaced(slots);
@@ -327,7 +315,8 @@ std::size_t Branches::choose(const Tensor& selector) const {
 std::vector<Tensor> Branches::run(std::vector<Tensor> slots, EffectLog* log) const {
   const std::size_t chosen = choose(slots[0]);
   const Subgraph& branch = branches[chosen];
-  std::vector<Tensor> values = run_part(branch, slots, log);
+  std::vector<Tensor> values;
+  branch.run(slots, log, nullptr, values);
   std::vector<Tensor> given;
   for (const std::size_t result : results) given.push_back(std::move(values[result]));
   if (context.observers != nullptr) {
@@ -361,10 +350,12 @@ void WhileLoop::complete(std::size_t slots) {
 
 std::vector<Tensor> WhileLoop::run(std::vector<Tensor> slots, EffectLog* log) const {
   const std::vector<bool> replaced = replaced_slots(slots.size(), count, body);
+  std::vector<Tensor> values;
   std::int64_t iterations = 0;
   for (; iterations != limit; ++iterations) {
-    if (!run_part(condition, slots, log)[0].item<bool>()) break;
-    std::vector<Tensor> values = run_part(body, slots, log, &replaced);
+    condition.run(slots, log, nullptr, values);
+    if (!values[0].item<bool>()) break;
+    body.run(slots, log, &replaced, values);
     for (std::size_t k = 0; k < count; ++k) slots[k] = std::move(values[k]);
     store_written(body, std::span(values).subspan(count), slots);
   }
@@ -413,10 +404,11 @@ std::vector<Tensor> RowLoop::run(std::vector<Tensor> slots, EffectLog* log) cons
   for (std::vector<Tensor>& list : rows_of) list.resize(static_cast<std::size_t>(rows));
   std::vector<bool> replaced = replaced_slots(slots.size(), carried, body);
   std::fill_n(replaced.begin() + static_cast<std::ptrdiff_t>(carried), sliced, true);
+  std::vector<Tensor> values;
   for (std::int64_t i = 0; i < rows; ++i) {
     const auto row = static_cast<std::size_t>(reverse ? rows - 1 - i : i);
     for (std::size_t k = 0; k < sliced; ++k) slots[carried + k] = std::move(slices[k][row]);
-    std::vector<Tensor> values = run_part(body, slots, log, &replaced);
+    body.run(slots, log, &replaced, values);
     for (std::size_t k = 0; k < carried; ++k) slots[k] = std::move(values[k]);
     for (std::size_t k = 0; k < collected; ++k) rows_of[k][row] = std::move(values[carried + k]);
     store_written(body, std::span(values).subspan(carried + collected), slots);

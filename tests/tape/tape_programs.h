@@ -108,7 +108,9 @@ Programs recording_programs();
 Programs custom_gradient_programs();
 Programs sparse_programs();
 Programs variable_programs();
+Programs jacobian_programs();
 Programs hessian_programs();
+Programs function_programs();
 Programs training_programs();
 Programs forward_programs();
 
