@@ -63,6 +63,10 @@ class Control : public std::enable_shared_from_this<Control> {
 
   // Computes the outputs, without the log.
   virtual std::vector<Tensor> run(std::vector<Tensor> inputs, EffectLog* log) const = 0;
+  // The same when a gradient is taken of it: tapes see the ops. Only what hides them from tapes needs another one.
+  virtual std::vector<Tensor> run_again(std::vector<Tensor> inputs, EffectLog* log) const {
+    return run(std::move(inputs), log);
+  }
   // For texts: the graphs that it holds, and what else there is to know, in the form of attributes ("rows=3").
   virtual std::vector<const Subgraph*> parts() const = 0;
   virtual std::string details() const { return ""; }
@@ -70,6 +74,7 @@ class Control : public std::enable_shared_from_this<Control> {
   // These are set once, by whoever makes the object.
   const OpDef* op = nullptr;
   bool effects = false;
+  bool gives_inputs = false;        // output k has the elements of input k: the node stands there for its rule alone
   std::vector<OutputSpec> outputs;  // without the log
   Paths paths;                      // of the outputs without the log
 };
