@@ -10,6 +10,7 @@
 #include "src/core/check.h"
 #include "src/core/context.h"
 #include "src/graph/gradient_paths.h"
+#include "src/graph/shapes.h"
 
 namespace capstan {
 
@@ -51,6 +52,19 @@ struct GradientNode final : Control {
         {.output_gradients = std::move(cotangents), .unconnected_gradients = UnconnectedGradients::kZero});
     for (Tensor& gradient : gradients) gradient = gradient.to_dense();
     return gradients;
+  }
+  void infer(const Call& call, OutputSpecs& specs) const override {
+    for (const std::size_t source : sources) {
+      const TensorRef& input = call.input(static_cast<int>(source));
+      specs.add(input.dtype(), input.shape());
+    }
+  }
+  std::string difference(const Control& other) const override {
+    const auto& node = static_cast<const GradientNode&>(other);
+    if (of->op != node.of->op || sources != node.sources || targets != node.targets) {
+      return "it is the gradient of something else";
+    }
+    return of->difference(*node.of);
   }
   std::vector<const Subgraph*> parts() const override { return {}; }
   std::string details() const override { return "of=" + std::string(of->op->name); }
@@ -383,6 +397,18 @@ void Recomputed::complete(std::size_t slots) {
   paths = paths_of(body, slots);
   paths.resize(outputs.size());
   add_written(*this, body, slots);
+}
+
+void Recomputed::infer(const Call& call, OutputSpecs& specs) const {
+  std::vector<Shape> shapes;
+  for (std::size_t i = 0; i < body.graph.arguments.size(); ++i) {
+    shapes.push_back(call.input(static_cast<int>(body.from[i])).shape());
+  }
+  const Graph graph = with_shapes(body.graph, shapes);
+  for (std::size_t k = 0; k < outputs.size(); ++k) {
+    const bool is_result = k < graph.results.size();
+    specs.add(outputs[k].dtype, is_result ? spec_of(graph, graph.results[k]).shape : outputs[k].shape);
+  }
 }
 
 std::vector<Tensor> Recomputed::run_again(std::vector<Tensor> slots, EffectLog* log) const {
