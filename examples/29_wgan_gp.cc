@@ -81,8 +81,7 @@ int main() {
 
   const Tensor real = real_points(2000);
   const Tensor made = generator(random::normal({2000, kNoise}));
-  out.print("mean norm of the critic's gradient: %.3f",
-            reduce_mean(slope_between(critic, real, made)).item<double>());
+  out.print("mean norm of the critic's gradient: %.3f", reduce_mean(slope_between(critic, real, made)).item<double>());
   const Tensor radius = norm(made, "euclidean", 1);
   out.print("radius of what it makes: %.2f, standard deviation %.2f", reduce_mean(radius).item<double>(),
             reduce_std(radius).item<double>());

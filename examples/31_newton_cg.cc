@@ -49,8 +49,8 @@ int main() {
   const Tensor left = x(slice(0, -1));
   const Tensor diagonal =
       pad(1200 * square(left) - 400 * x(slice(1)) + 2, {at_end}) + pad(200 * ones_like(left), {at_begin});
-  const Tensor known = diagonal * vector - 400 * (pad(left * vector(slice(1)), {at_end}) +
-                                                  pad(left * vector(slice(0, -1)), {at_begin}));
+  const Tensor known =
+      diagonal * vector - 400 * (pad(left * vector(slice(1)), {at_end}) + pad(left * vector(slice(0, -1)), {at_begin}));
   out.print("largest error of a product with the Hessian: %.0e",
             reduce_max(abs(hessian_times(x, vector) - known)).item<double>());
 

@@ -29,8 +29,7 @@ struct Digits {
 
 Digits digits(std::int64_t count, std::uint64_t seed) {
   const mnist::DrawnDigits drawn = mnist::draw_digits(count, seed);
-  return {cast(constant(drawn.images, {count, kSide, kSide, 1}), float32) / 255.0,
-          cast(constant(drawn.labels), int32)};
+  return {cast(constant(drawn.images, {count, kSide, kSide, 1}), float32) / 255.0, cast(constant(drawn.labels), int32)};
 }
 
 double accuracy(const Sequential& model, const Tensor& images, const Tensor& labels) {
@@ -94,8 +93,7 @@ int main(int argc, char** argv) {
   }
   out.print("accuracy on new digits: %.3f", accuracy(model, test.images, test.labels));
 
-  const Tensor noisy =
-      clip_by_value(test.images + kStep * sign(random::normal(test.images.shape())), 0.0, 1.0);
+  const Tensor noisy = clip_by_value(test.images + kStep * sign(random::normal(test.images.shape())), 0.0, 1.0);
   out.print("every pixel moved by %.1f at random: %.3f", kStep, accuracy(model, noisy, test.labels));
   const Tensor fooled = fooling(model, test.images, test.labels);
   out.print("every pixel moved by %.1f along the gradient: %.3f", kStep, accuracy(model, fooled, test.labels));
@@ -104,8 +102,8 @@ int main(int argc, char** argv) {
   const Tensor map = saliency(model, test.images);
   const Tensor near_ink = max_pool2d(test.images, {5, 5}, {1, 1}, "SAME") > 0.5;
   const Tensor share = reduce_sum(map * cast(near_ink, float32)) / reduce_sum(map);
-  out.print("pixels near ink: %.2f of all, with %.2f of the saliency", reduce_mean(cast(near_ink, float32)).item<double>(),
-            share.item<double>());
+  out.print("pixels near ink: %.2f of all, with %.2f of the saliency",
+            reduce_mean(cast(near_ink, float32)).item<double>(), share.item<double>());
 
   const Slice shown = slice(0, kShown);
   const std::string path = argc > 1 ? argv[1] : (fs::temp_directory_path() / "capstan_adversarial.png").string();

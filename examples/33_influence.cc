@@ -113,7 +113,8 @@ int main() {
   return out.finish({
       {"loss on new points: #", {{0.2, 0.4}}},
       {"correlation of influence and truth over 200 points: #", {{0.98, 1.0}}},
-      {"the most harmful point: #, without it the loss falls by #; predicted #", {{0, 9}, {0.012, 0.017}, {0.012, 0.017}}},
+      {"the most harmful point: #, without it the loss falls by #; predicted #",
+       {{0, 9}, {0.012, 0.017}, {0.012, 0.017}}},
       {"of the ten points with the worst influence # have wrong labels", {{6, 10}}},
   });
 }

@@ -70,9 +70,9 @@ int main() {
   const double r = 0.3 / 0.1;
   out.print("error of the end: %.0e", std::abs(s - 0.999 * std::exp(-r * (1 - s))));
   const double slope = 1 - r * s;
-  const Tensor known = constant({s * (1 - s) / 0.1 / slope, -s * (1 - s) * r / 0.1 / slope, s / 0.999 / slope}, float64);
-  out.print("largest relative error of its derivatives: %.0e",
-            reduce_max(abs(of_total / known - 1)).item<double>());
+  const Tensor known =
+      constant({s * (1 - s) / 0.1 / slope, -s * (1 - s) * r / 0.1 / slope, s / 0.999 / slope}, float64);
+  out.print("largest relative error of its derivatives: %.0e", reduce_max(abs(of_total / known - 1)).item<double>());
 
   // Independent errors of 5, 5 and 50 per cent.
   const Tensor errors = constant({0.05, 0.05, 0.5}, float64);

@@ -32,8 +32,10 @@ int main() {
       layers::Dense(32, {.activation = "tanh"}),
       layers::Dense(1),
   });
-  const optimizers::Adam generator_optimizer({.learning_rate = schedules::PolynomialDecay(1e-3, kSteps, 1e-5), .beta_1 = 0.5});
-  const optimizers::Adam discriminator_optimizer({.learning_rate = schedules::PolynomialDecay(4e-3, kSteps, 1e-5), .beta_1 = 0.5});
+  const optimizers::Adam generator_optimizer(
+      {.learning_rate = schedules::PolynomialDecay(1e-3, kSteps, 1e-5), .beta_1 = 0.5});
+  const optimizers::Adam discriminator_optimizer(
+      {.learning_rate = schedules::PolynomialDecay(4e-3, kSteps, 1e-5), .beta_1 = 0.5});
   const losses::BinaryCrossentropy cross_entropy({.from_logits = true});
 
   auto train_step = function([&] {
@@ -55,7 +57,8 @@ int main() {
   for (int step = 0; step <= kSteps; ++step) {
     const auto [generator_loss, discriminator_loss] = train_step();
     if (step % 500 == 0) {
-      out.print("step %d: losses %.2f and %.2f", step, generator_loss.item<double>(), discriminator_loss.item<double>());
+      out.print("step %d: losses %.2f and %.2f", step, generator_loss.item<double>(),
+                discriminator_loss.item<double>());
     }
   }
 

@@ -7,6 +7,8 @@
 #include "capstan/capstan.h"
 #include "support/transcript.h"
 
+#include <algorithm>
+
 using namespace capstan;
 
 namespace {
@@ -56,7 +58,14 @@ int main() {
               norm(weights - truth).item<double>());
   };
   report("all examples", train(x, y, [](int) { return 1.0; }));
-  report("the easy ones first", train(x, y, [](int step) { return std::min(0.3 + 0.5 * step / (0.8 * kSteps), 0.75); }));
+  report("the easy ones first",
+         train(x, y, [](int step) { return std::min(0.3 + 0.5 * step / (0.8 * kSteps), 0.75); }));
   report("no wrong labels", train(x, clean, [](int) { return 1.0; }));
-  return out.finish({});
+  return out.finish({
+      {"all examples: weights # # #, bias #, error #", {{1.5, 2.5}, {-1.5, -0.5}, {0.0, 1.0}, {2.4, 3.1}, {1.2, 2.5}}},
+      {"the easy ones first: weights # # #, bias #, error #",
+       {{1.95, 2.05}, {-1.05, -0.95}, {0.45, 0.55}, {0.95, 1.05}, {0, 0.04}}},
+      {"no wrong labels: weights # # #, bias #, error #",
+       {{1.95, 2.05}, {-1.05, -0.95}, {0.45, 0.55}, {0.95, 1.05}, {0, 0.04}}},
+  });
 }
