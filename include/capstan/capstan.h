@@ -49,3 +49,4 @@
 #include "capstan/tensor_spec.h"
 #include "capstan/utils.h"
 #include "capstan/variable.h"
+#include "capstan/vectorized_map.h"

@@ -162,7 +162,7 @@ CAPSTAN_EXPORT std::vector<Tensor> trace_while(const FunctionBody& condition, co
                                                std::vector<Tensor> variables, std::int64_t limit);
 CAPSTAN_EXPORT std::int64_t iteration_limit(const WhileOptions& options);
 
-enum class RowKind : std::uint8_t { kScan, kMapFn, kFoldl, kFoldr };
+enum class RowKind : std::uint8_t { kScan, kMapFn, kFoldl, kFoldr, kVectorizedMap };
 /// The number of rows of all tensors. Throws ShapeError, ValueError.
 CAPSTAN_EXPORT std::int64_t row_count(RowKind kind, std::span<const Tensor> tensors);
 /// The results of a body for rows of these shapes, each with zero rows.

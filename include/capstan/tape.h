@@ -3,6 +3,7 @@
 #include <array>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -56,42 +57,42 @@ struct IsTuple<std::tuple<T...>> : std::true_type {};
 template <class A, class B>
 struct IsTuple<std::pair<A, B>> : std::true_type {};
 
-// The type of a structure of gradients: each tensor or variable becomes a tensor.
-template <class T>
+// The type of a structure of gradients: each tensor or variable becomes an L.
+template <class T, class L = Tensor>
 struct GradientType {
   using type = T;  // user structs: see below
 };
-template <>
-struct GradientType<Tensor> {
-  using type = Tensor;
+template <class L>
+struct GradientType<Tensor, L> {
+  using type = L;
 };
-template <>
-struct GradientType<Variable> {
-  using type = Tensor;
+template <class L>
+struct GradientType<Variable, L> {
+  using type = L;
 };
-template <class T>
-struct GradientType<std::vector<T>> {
-  using type = std::vector<typename GradientType<T>::type>;
+template <class T, class L>
+struct GradientType<std::vector<T>, L> {
+  using type = std::vector<typename GradientType<T, L>::type>;
 };
-template <class T, std::size_t N>
-struct GradientType<std::array<T, N>> {
-  using type = std::array<typename GradientType<T>::type, N>;
+template <class T, std::size_t N, class L>
+struct GradientType<std::array<T, N>, L> {
+  using type = std::array<typename GradientType<T, L>::type, N>;
 };
-template <class A, class B>
-struct GradientType<std::pair<A, B>> {
-  using type = std::pair<typename GradientType<A>::type, typename GradientType<B>::type>;
+template <class A, class B, class L>
+struct GradientType<std::pair<A, B>, L> {
+  using type = std::pair<typename GradientType<A, L>::type, typename GradientType<B, L>::type>;
 };
-template <class... T>
-struct GradientType<std::tuple<T...>> {
-  using type = std::tuple<typename GradientType<std::remove_cvref_t<T>>::type...>;
+template <class... T, class L>
+struct GradientType<std::tuple<T...>, L> {
+  using type = std::tuple<typename GradientType<std::remove_cvref_t<T>, L>::type...>;
 };
-template <class K, class T, class Compare, class Alloc>
-struct GradientType<std::map<K, T, Compare, Alloc>> {
-  using type = std::map<K, typename GradientType<T>::type, Compare>;
+template <class K, class T, class Compare, class Alloc, class L>
+struct GradientType<std::map<K, T, Compare, Alloc>, L> {
+  using type = std::map<K, typename GradientType<T, L>::type, Compare>;
 };
 template <class T>
 requires requires { typename T::Gradients; }
-struct GradientType<T> {
+struct GradientType<T, Tensor> {
   using type = typename T::Gradients;
 };
 
@@ -128,22 +129,22 @@ void for_each_leaf(const T& value, const Visit& visit) {
 }
 
 // Builds the structure of gradients for `value`, taking leaves from `next()` in the same order.
-template <class T, class Next>
-typename GradientType<T>::type rebuild(const T& value, const Next& next) {
-  using Result = typename GradientType<T>::type;
+template <class L = Tensor, class T, class Next>
+typename GradientType<T, L>::type rebuild(const T& value, const Next& next) {
+  using Result = typename GradientType<T, L>::type;
   if constexpr (Leaf<T>) {
     return next();
   } else if constexpr (IsMap<T>::value) {
     Result result;
-    for (const auto& [key, item] : value) result.emplace(key, rebuild(item, next));
+    for (const auto& [key, item] : value) result.emplace(key, rebuild<L>(item, next));
     return result;
   } else if constexpr (IsTuple<T>::value) {
-    return std::apply([&](const auto&... items) { return Result{rebuild(items, next)...}; }, value);
+    return std::apply([&](const auto&... items) { return Result{rebuild<L>(items, next)...}; }, value);
   } else if constexpr (HasFields<const T> || HasFields<T>) {
     Result result{};
     std::apply(
         [&](auto&... slots) {
-          std::apply([&](const auto&... items) { ((slots = rebuild(items, next)), ...); },
+          std::apply([&](const auto&... items) { ((slots = rebuild<L>(items, next)), ...); },
                      const_cast<T&>(value).fields());
         },
         result.fields());
@@ -151,12 +152,12 @@ typename GradientType<T>::type rebuild(const T& value, const Next& next) {
   } else if constexpr (requires(Result r) { r.reserve(1); }) {
     Result result;
     result.reserve(value.size());
-    for (const auto& item : value) result.push_back(rebuild(item, next));
+    for (const auto& item : value) result.push_back(rebuild<L>(item, next));
     return result;
   } else {
     Result result{};
     std::size_t i = 0;
-    for (const auto& item : value) result[i++] = rebuild(item, next);
+    for (const auto& item : value) result[i++] = rebuild<L>(item, next);
     return result;
   }
 }
@@ -199,6 +200,17 @@ struct GradientOptions {
   /// in the list stands for ones.
   std::vector<Tensor> output_gradients = {};
   UnconnectedGradients unconnected_gradients = UnconnectedGradients::kNone;
+};
+
+/// Options of GradientTape::jacobian and batch_jacobian.
+struct JacobianOptions {
+  UnconnectedGradients unconnected_gradients = UnconnectedGradients::kNone;
+  /// The most rows that are computed at once, at least 2. Not given: as many as the memory below allows.
+  std::optional<int> parallel_iterations = std::nullopt;
+  /// False: one reverse pass for each row, on a persistent tape.
+  bool experimental_use_pfor = true;
+  /// About so many bytes may be in use beside the result, in blocks of rows.
+  std::int64_t memory_budget = std::int64_t{16} << 20;
 };
 
 /// Records operations and computes gradients of what they made.
@@ -269,6 +281,46 @@ class CAPSTAN_EXPORT GradientTape {
     return gradients;
   }
 
+  /// The derivatives of each element of the target with respect to each element of the sources: for every source a
+  /// tensor of shape `target.shape + source.shape`, in the structure of the sources. For a structure of targets, the
+  /// same for each of them in its structure. Missing ones are empty, or zeros on request; so are those of a target that
+  /// the tape does not know. Row-sparse gradients become dense. For a complex target each row is the gradient of its
+  /// real part. As tf.GradientTape.jacobian.
+  ///
+  /// The reverse pass is traced once and then computed for all rows at once, in blocks, by the batching rules of the
+  /// ops; the few ops without one run row by row, which is said once on std::cerr. What is computed is recorded by
+  /// outer tapes. A tape that is not persistent is used up.
+  ///
+  /// Errors: GradientError for a used-up tape, and for experimental_use_pfor = false if the tape is not persistent;
+  /// ValueError if parallel_iterations is less than 2; TraceError if the rule of a custom_gradient reads elements.
+  ///
+  ///     GradientTape tape;
+  ///     tape.watch(x);                                  // [2]
+  ///     Tensor j = tape.jacobian(x * x, x);             // [2, 2]: diag(2x)
+  template <class Y, class T>
+  auto jacobian(const Y& target, const T& sources, const JacobianOptions& options = {}) {
+    std::vector<Source> from;
+    detail::for_each_leaf(target, [&](const auto& leaf) { from.emplace_back(leaf); });
+    std::vector<Source> by;
+    detail::for_each_leaf(sources, [&](const auto& leaf) { by.emplace_back(leaf); });
+    std::vector<Tensor> list = compute_jacobians(from, by, options);
+    std::size_t i = 0;
+    return detail::rebuild<GradientsOf<T>>(
+        target, [&] { return detail::rebuild(sources, [&] { return std::move(list[i++]); }); });
+  }
+  std::vector<Tensor> jacobian(const Source& target, std::initializer_list<Source> sources,
+                               const JacobianOptions& options = {}) {
+    return compute_jacobians(std::span(&target, 1), std::span(sources.begin(), sources.size()), options);
+  }
+
+  /// The jacobian of each example by itself: for a target [b, ...] and a source [b, ...] a tensor of shape
+  /// `[b] + target.shape[1:] + source.shape[1:]`. It assumes that example i of the target depends on example i of the
+  /// source alone; otherwise an entry is the sum over all examples of the target. Zeros if they are not connected. As
+  /// tf.GradientTape.batch_jacobian.
+  ///
+  /// Errors: those of jacobian; ShapeError for a rank below 2 and for different first lengths.
+  Tensor batch_jacobian(const Source& target, const Source& source, const JacobianOptions& options = {});
+
   /// Pauses recording until the guard dies; other tapes go on. Errors: GradientError if the tape is not recording.
   ///
   ///     { auto pause = tape.stop_recording(); ... }
@@ -302,6 +354,8 @@ class CAPSTAN_EXPORT GradientTape {
  private:
   void watch_leaf(const Tensor& tensor);
   void watch_leaf(const Variable& variable);
+  std::vector<Tensor> compute_jacobians(std::span<const Source> targets, std::span<const Source> sources,
+                                        const JacobianOptions& options);
   void compute(std::span<const Source> targets, std::span<const Source> sources, std::span<Tensor> gradients,
                const GradientOptions& options);
 

@@ -576,6 +576,9 @@ Tensor make_view(const TensorRef& base, const Shape& shape, std::int64_t offset)
   return Tensor::adopt(view);
 }
 
+Tensor shape_only(DType dtype, const Shape& shape) {
+  return Tensor::adopt(new_shape_block(dtype, shape, Block::kShapeOnly));
+}
 Tensor shape_only(const TensorRef& like) {
   Block* block = new_block(like.block()->dtype);
   block->rank = like.block()->rank;

@@ -63,7 +63,8 @@ inline bool is_symbolic(const detail::Block* block) {
 // Whether a shape rule can look at elements: not in a trace, whose every run calls the rule again.
 inline bool has_elements(const TensorRef& tensor) { return !is_symbolic(tensor.block()); }
 
-// A block with the shape and dtype of `like` but without elements, for rules that need only these.
+// A block with a shape and dtype but without elements, for rules that need only these.
+Tensor shape_only(DType dtype, const Shape& shape);
 Tensor shape_only(const TensorRef& like);
 
 // A row-sparse tensor (see Tensor::is_row_sparse) of `rows` rows.

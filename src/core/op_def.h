@@ -135,6 +135,30 @@ struct Saves {
   std::uint16_t outputs = 0;
 };
 
+// What a batching rule sees: one call that stands for `size` calls, one for each item. An input that differs from item
+// to item has one more axis in front, of that length; at least one does.
+struct BatchCall {
+  const OpDef& op;
+  std::span<const Tensor> inputs;
+  std::span<const std::uint8_t> batched;  // of each input: whether it has the axis
+  std::int64_t size;
+  const void* attribute_data;
+
+  const Tensor& input(int i) const { return inputs[static_cast<std::size_t>(i)]; }
+  bool is_batched(int i) const { return batched[static_cast<std::size_t>(i)] != 0; }
+  int input_count() const { return static_cast<int>(inputs.size()); }
+  // What the call of one item sees.
+  int item_rank(int i) const { return input(i).rank() - (is_batched(i) ? 1 : 0); }
+  template <class A>
+  const A& attributes() const {
+    return *static_cast<const A*>(attribute_data);
+  }
+};
+
+// Computes the outputs of all items at once, each with the axis of the items in front, in the library's own ops.
+// Returns false if it has no way for these inputs; then the items are computed one by one.
+using Batch = bool (*)(const BatchCall& call, std::vector<Tensor>& outputs);
+
 // A loop that an op runs: of the formula of `op`, or of its derivative by an input.
 struct LoopOfOp {
   const OpDef* op;
@@ -160,6 +184,7 @@ enum OpFlags : std::uint16_t {
   kTakesAnyDTypes = 64,    // structured: inputs may differ in dtype; infer checks them
   kUpdatesInPlace = 128,   // structured: output i may be the buffer of input i, which the kernel then overwrites
   kReshapes = 256,         // the output is a view of all elements of input 0
+  kSameForItems = 512,     // stateful: one run serves many items if their inputs are the same, unlike a draw
 };
 
 struct OpDef {
@@ -189,6 +214,10 @@ struct OpDef {
 
   // Both: the rule in library ops. For elementwise ops it is made from the formula.
   Vjp vjp = nullptr;
+
+  // Structured: a call for many items; src/ops/batching.h has the common rules. Elementwise ops need none. Null: the
+  // items are computed one by one.
+  Batch batch = nullptr;
 
   // Composite: what it is. Any other kind: what a call by name runs, if the public function does more than the op.
   Compose compose = nullptr;

@@ -24,8 +24,14 @@ GraphTracer::GraphTracer(std::string name) : GraphTracer(std::move(name), false)
   around_ = dynamic_cast<GraphTracer*>(outer_tracer_);
 }
 
-GraphTracer::~GraphTracer() {
+GraphTracer::GraphTracer(std::string name, ForItems) : GraphTracer(std::move(name)) {
+  if (around_ != nullptr) return;
+  hides_observers_ = false;
   context.observers = outer_observers_;
+}
+
+GraphTracer::~GraphTracer() {
+  if (hides_observers_) context.observers = outer_observers_;
   context.tracer = outer_tracer_;
 }
 

@@ -20,6 +20,10 @@ class GraphTracer final : public Tracer {
   GraphTracer(std::string name, bool first);
   // Of a part: the trace around it is the thread's.
   explicit GraphTracer(std::string name);
+  // Of what is to run for many items: a part of the trace around it, if there is one. Otherwise ops without symbolic
+  // operands run at once, seen by the observers of the thread, which stay.
+  struct ForItems {};
+  GraphTracer(std::string name, ForItems);
   ~GraphTracer();
   GraphTracer(const GraphTracer&) = delete;
   GraphTracer& operator=(const GraphTracer&) = delete;
@@ -61,8 +65,9 @@ class GraphTracer final : public Tracer {
   std::vector<Tensor> held_;  // keeps the known blocks alive, so that their addresses stay theirs
   std::unordered_map<const detail::VariableState*, Holding> variables_;
   std::vector<Tensor> captures_;
-  Observer* outer_observers_;
+  Observer* outer_observers_ = nullptr;
   Tracer* outer_tracer_;
+  bool hides_observers_ = true;
   GraphTracer* around_ = nullptr;  // of a part
 };
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "capstan/ops/array.h"
+#include "capstan/ops/reduce.h"
 #include "src/core/allocator.h"
 #include "src/core/apply.h"
 #include "src/core/check.h"
@@ -13,6 +14,7 @@
 #include "src/core/op_test.h"
 #include "src/kernels/reduce.h"
 #include "src/kernels/strided_copy.h"
+#include "src/ops/batching.h"
 #include "src/ops/identities.h"
 #include "src/ops/math.h"
 #include "src/ops/lengths.h"
@@ -80,6 +82,19 @@ void broadcast_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
   if (call.needs(0)) cotangents[0] = sum_like(call.cotangent(), call.input(0));
 }
 
+bool batch_broadcast_to(const BatchCall& call, std::vector<Tensor>& outputs) {
+  const Lengths& item = call.attributes<BroadcastAttributes>().shape;
+  if (item.rank == kMaxRank) return false;
+  const BroadcastAttributes attributes{lengths_with_items(item, call.size)};
+  return call_again(call, {aligned(call, 0, item.rank)}, &attributes, outputs);
+}
+
+bool batch_broadcast_like(const BatchCall& call, std::vector<Tensor>& outputs) {
+  if (call.item_rank(1) == kMaxRank) return false;
+  outputs = {broadcast_like(aligned(call, 0, call.item_rank(1)), shape_with_items(call, 1))};
+  return true;
+}
+
 // --- sum_like ---
 
 void infer_sum_like(const Call& call, OutputSpecs& outputs) {
@@ -106,6 +121,21 @@ void sum_like_kernel(const Call& call, std::span<Tensor> outputs) {
 
 void sum_like_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
   if (call.needs(0)) cotangents[0] = broadcast_like(call.cotangent(), call.input(0));
+}
+
+// The axes that an item has more are axes of length 1 behind that of the items, so that they are summed, too.
+bool batch_sum_like(const BatchCall& call, std::vector<Tensor>& outputs) {
+  Tensor like = shape_with_items(call, 1);
+  const int more = call.item_rank(0) - call.item_rank(1);
+  if (more == 0) {
+    outputs = {sum_like(call.input(0), like)};
+    return true;
+  }
+  int axes[kMaxRank];
+  for (int i = 0; i < more; ++i) axes[i] = i + 1;
+  const Tensor sum = reduce_sum(call.input(0), Axes(std::span<const int>(axes, static_cast<std::size_t>(more))));
+  outputs = {sum_like(sum, like)};
+  return true;
 }
 
 // A tensor that already has the wanted shape needs no op: it is its own sum and broadcast.
@@ -203,6 +233,7 @@ constinit const OpDef kBroadcastTo = {
     .kernel = broadcast_kernel,
     .loop = copy_loop,
     .vjp = broadcast_vjp,
+    .batch = batch_broadcast_to,
     .test = CAPSTAN_OP_TEST(kBroadcastToTest),
 };
 constinit const OpDef kBroadcastLike = {
@@ -216,6 +247,7 @@ constinit const OpDef kBroadcastLike = {
     .loop = copy_loop,
     .shape_inputs = 0b10,
     .vjp = broadcast_vjp,
+    .batch = batch_broadcast_like,
     .test = CAPSTAN_OP_TEST(kBroadcastLikeTest),
 };
 constinit const OpDef kSumLike = {
@@ -228,6 +260,7 @@ constinit const OpDef kSumLike = {
     .kernel = sum_like_kernel,
     .shape_inputs = 0b10,
     .vjp = sum_like_vjp,
+    .batch = batch_sum_like,
     .test = CAPSTAN_OP_TEST(kSumLikeTest),
 };
 Tensor broadcast_to(Operand x, const Shape& shape) {

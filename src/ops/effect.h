@@ -38,7 +38,7 @@ constexpr OpDef effect_op(std::string_view name, std::string_view text, Infer in
   OpDef op;
   op.name = name;
   op.text = text;
-  op.flags = kStateful | kNotDifferentiable | kTakesAnyDTypes;
+  op.flags = kStateful | kSameForItems | kNotDifferentiable | kTakesAnyDTypes;
   op.arity = kVariadic;
   op.input_names = "values";
   op.attributes = &kEffectAttributes<Job>;

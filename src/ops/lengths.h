@@ -6,6 +6,8 @@
 // call would pile up.
 #pragma once
 
+#include <algorithm>
+
 #include "src/core/attributes.h"
 #include "src/core/check.h"
 
@@ -33,6 +35,15 @@ inline Lengths pack_lengths(std::string_view op, const Shape& shape, bool any = 
                   " exceeds 4294967294");
     lengths.packed[lengths.rank++] = static_cast<std::uint32_t>(length);
   }
+  return lengths;
+}
+
+// The same for many items, with their axis in front; there must be room for it.
+inline Lengths lengths_with_items(const Lengths& item, std::int64_t size) {
+  Lengths lengths;
+  lengths.rank = item.rank + 1;
+  lengths.packed[0] = static_cast<std::uint32_t>(size);
+  std::copy_n(item.packed, item.rank, lengths.packed + 1);
   return lengths;
 }
 

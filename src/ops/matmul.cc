@@ -16,6 +16,7 @@
 #include "src/core/thread_pool.h"
 #include "src/kernels/gemm.h"
 #include "src/kernels/scratch.h"
+#include "src/ops/batching.h"
 #include "src/ops/axes.h"
 #include "src/ops/complex.h"
 #include "src/ops/families.h"
@@ -357,6 +358,7 @@ constinit const OpDef kMatmul = {
     .kernel = run_matmul,
     .saves = {.inputs = 3},
     .vjp = vjp_matmul,
+    .batch = batch_broadcasting,
     .compose =
         [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
           const auto& a = *static_cast<const MatmulAttributes*>(attributes);

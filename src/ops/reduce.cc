@@ -14,6 +14,7 @@
 #include "src/core/apply.h"
 #include "src/core/check.h"
 #include "src/core/op_test.h"
+#include "src/ops/batching.h"
 #include "src/ops/complex.h"
 #include "src/ops/count_along.h"
 #include "src/ops/families.h"
@@ -213,6 +214,7 @@ constinit const OpDef kReduceSum = {
     .infer = infer_reduction<Takes::kNumbers>,
     .kernel = run_reduction<Reduction::kSum>,
     .vjp = vjp_sum,
+    .batch = batch_axis<&ReduceAttributes::axis>,
     .test = CAPSTAN_OP_TEST(kReduceSumTest),
 };
 
@@ -223,6 +225,7 @@ constinit const OpDef kReduceMean = {
     .infer = infer_reduction<Takes::kNumbers>,
     .kernel = run_reduction<Reduction::kMean>,
     .vjp = vjp_mean,
+    .batch = batch_axis<&ReduceAttributes::axis>,
     .test = CAPSTAN_OP_TEST(kReduceMeanTest),
 };
 
@@ -234,6 +237,7 @@ constinit const OpDef kReduceProd = {
     .kernel = run_reduction<Reduction::kProduct>,
     .saves = {.inputs = 1},
     .vjp = vjp_product,
+    .batch = batch_axis<&ReduceAttributes::axis>,
     .test = CAPSTAN_OP_TEST(kReduceProdTest),
 };
 
@@ -245,6 +249,7 @@ constinit const OpDef kReduceMax = {
     .kernel = run_reduction<Reduction::kMaximum>,
     .saves = {.inputs = 1, .outputs = 1},
     .vjp = vjp_extremum,
+    .batch = batch_axis<&ReduceAttributes::axis>,
     .test = CAPSTAN_OP_TEST(kReduceMaxTest),
 };
 
@@ -256,6 +261,7 @@ constinit const OpDef kReduceMin = {
     .kernel = run_reduction<Reduction::kMinimum>,
     .saves = {.inputs = 1, .outputs = 1},
     .vjp = vjp_extremum,
+    .batch = batch_axis<&ReduceAttributes::axis>,
     .test = CAPSTAN_OP_TEST(kReduceMinTest),
 };
 
@@ -266,6 +272,7 @@ constinit const OpDef kReduceAny = {
     .attributes = &kReduceAttributes,
     .infer = infer_reduction<Takes::kBool>,
     .kernel = run_reduction<Reduction::kAny>,
+    .batch = batch_axis<&ReduceAttributes::axis>,
     .test = CAPSTAN_OP_TEST(kReduceAnyTest),
 };
 
@@ -276,6 +283,7 @@ constinit const OpDef kReduceAll = {
     .attributes = &kReduceAttributes,
     .infer = infer_reduction<Takes::kBool>,
     .kernel = run_reduction<Reduction::kAll>,
+    .batch = batch_axis<&ReduceAttributes::axis>,
     .test = CAPSTAN_OP_TEST(kReduceAllTest),
 };
 
@@ -287,6 +295,7 @@ constinit const OpDef kReduceEuclideanNorm = {
     .kernel = run_reduction<Reduction::kEuclideanNorm>,
     .saves = {.inputs = 1, .outputs = 1},
     .vjp = vjp_norm,
+    .batch = batch_axis<&ReduceAttributes::axis>,
     .compose =
         [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
           const auto& a = *static_cast<const ReduceAttributes*>(attributes);

@@ -12,6 +12,7 @@
 #include "src/core/op_test.h"
 #include "src/kernels/strided_copy.h"
 #include "src/ops/axes.h"
+#include "src/ops/batching.h"
 #include "src/ops/families.h"
 #include "src/ops/identities.h"
 #include "src/ops/lengths.h"
@@ -69,6 +70,13 @@ void infer_reshape(const Call& call, OutputSpecs& outputs) {
   outputs.add(x.dtype(), shape);
 }
 
+bool batch_reshape(const BatchCall& call, std::vector<Tensor>& outputs) {
+  const Lengths& item = call.attributes<ReshapeAttributes>().shape;
+  if (item.rank == kMaxRank) return false;
+  const ReshapeAttributes attributes{lengths_with_items(item, call.size)};
+  return call_again(call, {call.input(0)}, &attributes, outputs);
+}
+
 // --- expand_dims, squeeze ---
 
 struct AxisAttributes {
@@ -87,6 +95,13 @@ void infer_expand_dims(const Call& call, OutputSpecs& outputs) {
   }
   if (axis == x.rank()) shape.push_back(1);
   outputs.add(x.dtype(), shape);
+}
+
+bool batch_expand_dims(const BatchCall& call, std::vector<Tensor>& outputs) {
+  if (call.item_rank(0) + 2 > kMaxRank) return false;
+  AxisAttributes attributes = call.attributes<AxisAttributes>();
+  if (attributes.axis >= 0) ++attributes.axis;
+  return call_again(call, {call.input(0)}, &attributes, outputs);
 }
 
 struct SqueezeAttributes {
@@ -108,6 +123,21 @@ void infer_squeeze(const Call& call, OutputSpecs& outputs) {
     if (!set.on[i] || length != 1) shape.push_back(length);
   }
   outputs.add(x.dtype(), shape);
+}
+
+bool batch_squeeze(const BatchCall& call, std::vector<Tensor>& outputs) {
+  const Tensor& x = call.input(0);
+  const Axes& item = call.attributes<SqueezeAttributes>().axis;
+  const bool all = item.all() || item.size() == 0;
+  int axes[kMaxRank];
+  std::size_t count = 0;
+  for (int i = 0; i < (all ? call.item_rank(0) : item.size()); ++i) {
+    const auto axis = static_cast<int>(item_axis(all ? i : item[i], call.item_rank(0)));
+    if (!all || x.dim(axis) == 1) axes[count++] = axis;
+  }
+  // No axis at all would mean all of them.
+  outputs = {count == 0 ? identity(x) : squeeze(x, Axes(std::span<const int>(axes, count)))};
+  return true;
 }
 
 // --- transpose ---
@@ -172,6 +202,16 @@ void transpose_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
   cotangents[0] = transpose(call.cotangent(), Axes(std::span(inverse, static_cast<std::size_t>(rank))));
 }
 
+bool batch_transpose(const BatchCall& call, std::vector<Tensor>& outputs) {
+  const int rank = call.item_rank(0);
+  if (rank == kMaxRank) return false;
+  const Axes& item = call.attributes<TransposeAttributes>().perm;
+  int perm[kMaxRank] = {0};
+  for (int i = 0; i < rank; ++i) perm[i + 1] = static_cast<int>(item_axis(item.all() ? rank - 1 - i : item[i], rank));
+  const TransposeAttributes attributes{Axes(std::span<const int>(perm, static_cast<std::size_t>(rank) + 1))};
+  return call_again(call, {call.input(0)}, &attributes, outputs);
+}
+
 // --- reshape_like ---
 
 void infer_reshape_like(const Call& call, OutputSpecs& outputs) {
@@ -180,6 +220,12 @@ void infer_reshape_like(const Call& call, OutputSpecs& outputs) {
   CAPSTAN_CHECK(x.size() == like.size(), ShapeError, "reshape_like: ", x.size(), " elements do not fill the shape ",
                 like.shape(), arguments({{"x", x}, {"like", like}}));
   outputs.add(x.dtype(), like.shape());
+}
+
+bool batch_reshape_like(const BatchCall& call, std::vector<Tensor>& outputs) {
+  if (call.item_rank(1) == kMaxRank) return false;
+  outputs = {reshape_like(call.input(0), shape_with_items(call, 1))};
+  return true;
 }
 
 // --- shape, size, rank ---
@@ -370,6 +416,7 @@ constexpr OpDef kReshape = {
     .infer = infer_reshape,
     .kernel = view_kernel<infer_reshape>,
     .vjp = reshape_vjp,
+    .batch = batch_reshape,
     .test = CAPSTAN_OP_TEST(kReshapeTest),
 };
 constexpr OpDef kExpandDims = {
@@ -380,6 +427,7 @@ constexpr OpDef kExpandDims = {
     .infer = infer_expand_dims,
     .kernel = view_kernel<infer_expand_dims>,
     .vjp = reshape_vjp,
+    .batch = batch_expand_dims,
     .test = CAPSTAN_OP_TEST(kExpandDimsTest),
 };
 constexpr OpDef kSqueeze = {
@@ -390,6 +438,7 @@ constexpr OpDef kSqueeze = {
     .infer = infer_squeeze,
     .kernel = view_kernel<infer_squeeze>,
     .vjp = reshape_vjp,
+    .batch = batch_squeeze,
     .test = CAPSTAN_OP_TEST(kSqueezeTest),
 };
 constexpr OpDef kTranspose = {
@@ -399,6 +448,7 @@ constexpr OpDef kTranspose = {
     .infer = infer_transpose,
     .kernel = transpose_kernel,
     .vjp = transpose_vjp,
+    .batch = batch_transpose,
     .compose =
         [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
           const auto& a = *static_cast<const TransposeAttributes*>(attributes);
@@ -416,6 +466,7 @@ constexpr OpDef kReshapeLike = {
     .kernel = view_kernel<infer_reshape_like>,
     .shape_inputs = 0b10,
     .vjp = reshape_vjp,
+    .batch = batch_reshape_like,
     .test = CAPSTAN_OP_TEST(kReshapeLikeTest),
 };
 constexpr OpDef kShape = {

@@ -5,6 +5,7 @@
 #include "capstan/ops/math.h"
 #include "capstan/tape.h"
 #include "src/core/apply.h"
+#include "src/ops/batching.h"
 
 namespace capstan {
 
@@ -43,6 +44,15 @@ class OperandCall final : public VjpCall {
   const DerivedAttributes& attributes_;
   Tensor at_[kPositions];
 };
+
+// The cotangent, whose shape is that of the result, has the axis of the items in any case.
+bool batch_derived(const BatchCall& call, std::vector<Tensor>& outputs) {
+  const int rank = call.item_rank(0);
+  if (rank == kMaxRank) return false;
+  std::vector<Tensor> inputs = {with_items(call, 0)};
+  for (int i = 1; i < call.input_count(); ++i) inputs.push_back(aligned(call, i, rank));
+  return call_again(call, std::move(inputs), call.attribute_data, outputs);
+}
 
 constexpr AttributeType kDerivedAttributes = {
     sizeof(DerivedAttributes),
@@ -102,6 +112,7 @@ constinit const OpDef kDerived = {
               tape.gradient(derived[a.input], operands, {.output_gradients = {call.cotangent()}});
           for (std::size_t i = 0; i < gradients.size(); ++i) cotangents[i] = std::move(gradients[i]);
         },
+    .batch = batch_derived,
 };
 
 }  // namespace

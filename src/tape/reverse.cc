@@ -540,8 +540,7 @@ Tensor filled_like(const TensorRef& like, double number) {
 void TapeImpl::gradient(std::span<const Source> targets, std::span<const Source> sources, std::span<Tensor> gradients,
                         const GradientOptions& options) {
   const Span span(SpanKind::kGradient, "gradient");
-  CAPSTAN_CHECK(!consumed, GradientError, "gradient: this tape was already used",
-                help("a tape serves one gradient() call; write GradientTape tape({.persistent = true}) for more"));
+  check_usable("gradient");
   for (const Source& target : targets) {
     if (!present(target)) throw_missing("a target");
   }

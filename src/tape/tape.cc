@@ -21,15 +21,11 @@ GradientTape::~GradientTape() {
   if (impl_ != nullptr) TapeImpl::destroy(impl_);
 }
 
-namespace {
-
 TapeImpl& checked(TapeImpl* impl) {
   CAPSTAN_CHECK(impl != nullptr, GradientError, "tape: this tape was moved from");
   impl->check_thread();
   return *impl;
 }
-
-}  // namespace
 
 void GradientTape::start() { checked(impl_).start(); }
 void GradientTape::stop() { checked(impl_).stop(); }

@@ -142,6 +142,18 @@ void TapeImpl::stop() {
   end_ = context.next_node;
 }
 
+void TapeImpl::check_usable(std::string_view call) const {
+  CAPSTAN_CHECK(!consumed, GradientError, call, ": this tape was already used",
+                help("a tape serves one gradient() call; write GradientTape tape({.persistent = true}) for more"));
+}
+
+void TapeImpl::use_up() {
+  if (persistent) return;
+  stop();
+  consumed = true;
+  clear();
+}
+
 void TapeImpl::reset() {
   CAPSTAN_CHECK(recording, GradientError, "reset: this tape is not recording");
   CAPSTAN_CHECK(running == 0, GradientError, "reset: this tape's gradient() is running");

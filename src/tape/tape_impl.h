@@ -92,6 +92,12 @@ class TapeImpl final : public Observer {
   void gradient(std::span<const Source> targets, std::span<const Source> sources, std::span<Tensor> gradients,
                 const GradientOptions& options);
   std::string explain(const Source& target, const Source& source) const;
+  // Whether a gradient of this target can exist.
+  bool knows(const Source& source) const { return slot_of(source) != kNoSlot; }
+  // Throws GradientError if the tape has served its one call. `call` is for the message.
+  void check_usable(std::string_view call) const;
+  // The tape has served its one call, unless it is persistent.
+  void use_up();
 
   // Records one op whose rule is a function of the user's (custom_gradient).
   void record_custom(std::span<const ObservedInput> inputs, std::span<Tensor> outputs, const CustomVjp& vjp);
@@ -169,6 +175,9 @@ class TapeImpl final : public Observer {
   std::vector<RecordExtra*> free_extras_;
   std::vector<SlotState> scratch_;  // of the pass under way; kept for the next one, with every state empty
 };
+
+// The tape of a handle. Throws GradientError if the handle was moved from or the tape is another thread's.
+TapeImpl& checked(TapeImpl* impl);
 
 // The op of a record made by custom_gradient. It is never applied.
 extern const OpDef kCustomGradient;

@@ -200,7 +200,9 @@ void detail::check_carried(const char* op, std::span<const Tensor> before, std::
 
 // --- Rows ---
 
-const char* detail::name_of_rows(RowKind kind) { return name_of(control_kind(kind)).data(); }
+const char* detail::name_of_rows(RowKind kind) {
+  return kind == RowKind::kVectorizedMap ? "vectorized_map" : name_of(control_kind(kind)).data();
+}
 
 std::int64_t detail::row_count(RowKind kind, std::span<const Tensor> tensors) {
   const char* const op = name_of_rows(kind);

@@ -2,7 +2,6 @@
 // are close: outside they come from one loop for each rule, in the trace from the ops that it is written in.
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <set>
 #include <string>
 #include <utility>
@@ -33,22 +32,6 @@ std::vector<const OpDef*> tested_ops() {
     if (op->test != nullptr) ops.push_back(op);
   }
   return ops;
-}
-
-bool is_close(const Tensor& a, const Tensor& b) {
-  if (a.has_value() != b.has_value()) return false;
-  if (!a.has_value() || same_bits(a, b)) return true;
-  if (a.dtype() != b.dtype() || a.shape() != b.shape()) return false;
-  const double tolerance = a.dtype() == DType::kBFloat16 ? 0.05 : a.dtype() == DType::kFloat32 ? 1e-4 : 1e-11;
-  const Tensor x = cast(is_complex(a.dtype()) ? stack({real(a), imag(a)}) : a, DType::kFloat64);
-  const Tensor y = cast(is_complex(b.dtype()) ? stack({real(b), imag(b)}) : b, DType::kFloat64);
-  const std::vector<double> p = x.to_vector<double>();
-  const std::vector<double> q = y.to_vector<double>();
-  for (std::size_t i = 0; i < p.size(); ++i) {
-    if (std::isnan(p[i]) && std::isnan(q[i])) continue;
-    if (p[i] != q[i] && !(std::abs(p[i] - q[i]) <= tolerance * (1 + std::abs(q[i])))) return false;
-  }
-  return true;
 }
 
 class InFunction : public ::testing::TestWithParam<const OpDef*> {};

@@ -54,4 +54,7 @@ struct Results {
 };
 Results run_and_differentiate(const OpDef& op, Sample sample, const std::vector<Tensor>& inputs);
 
+// Whether two results agree but for the rounding of their dtype. NaN equals NaN, and a missing tensor another one.
+bool is_close(const Tensor& a, const Tensor& b);
+
 }  // namespace capstan::testing

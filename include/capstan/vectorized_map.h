@@ -1,0 +1,77 @@
+// Functions of one example, run for all examples at once: vectorized_map, per_example_gradients.
+#pragma once
+
+#include <memory>
+#include <tuple>
+#include <vector>
+
+#include "capstan/control_flow.h"
+#include "capstan/tape.h"
+
+namespace capstan {
+
+namespace detail {
+
+/// Traces the body for one row of the tensors and runs it for all rows. Throws what the body throws, and ValueError if
+/// it assigns a variable something that differs from row to row.
+CAPSTAN_EXPORT std::vector<Tensor> run_vectorized(const FunctionBody& body, std::span<const Tensor> rows,
+                                                  std::shared_ptr<void>* structure);
+/// Throws ShapeError unless the loss of one example is a scalar.
+CAPSTAN_EXPORT void check_loss(const Tensor& loss);
+
+}  // namespace detail
+
+/// What map_fn gives, computed for all rows at once: `f` is called one time, with a symbolic row, and its ops run on
+/// all rows by their batching rules. The elements are a tensor or a structure of tensors of one first length, and so is
+/// the result; what `f` uses beside its argument is the same for all rows. `f` may open tapes and ask them for
+/// gradients, draw random numbers (each row has its own) and call any function of the library; ops without a batching
+/// rule run row by row, which is said once on std::cerr. An empty tensor in the result, such as a missing gradient,
+/// stays one. Outer tapes see what is computed.
+///
+/// Errors: ShapeError for elements of different lengths and for a scalar; TraceError if `f` reads elements of its
+/// argument; ValueError if it assigns a variable something that differs from row to row. As tf.vectorized_map, and like
+/// jax.vmap.
+///
+///     Tensor squares = vectorized_map([](const Tensor& row) { return reduce_sum(row * row); }, x);   // [n, d] -> [n]
+template <class F, class Elements>
+auto vectorized_map(F f, const Elements& elements) {
+  using Result = std::remove_cvref_t<decltype(detail::call_with(f, elements))>;
+  static_assert(detail::only_tensors<Elements>() && detail::only_tensors<Result>(),
+                "vectorized_map takes and returns tensors or structures of tensors");
+  constexpr auto kind = detail::RowKind::kVectorizedMap;
+  const std::vector<Tensor> rows = detail::tensors_of(elements);
+  auto closure = [&](std::vector<Tensor>& tensors) -> std::shared_ptr<void> {
+    auto result = std::make_shared<Result>(detail::call_with(f, detail::with_tensors(elements, tensors)));
+    tensors = detail::tensors_of(*result);
+    return result;
+  };
+  std::shared_ptr<void> structure;
+  const std::vector<Tensor> results = detail::row_count(kind, rows) == 0
+                                          ? detail::no_rows(kind, detail::FunctionBody(closure), rows, &structure)
+                                          : detail::run_vectorized(detail::FunctionBody(closure), rows, &structure);
+  return detail::with_tensors(*static_cast<const Result*>(structure.get()), results);
+}
+
+/// The gradient of `f(example)`, a scalar, by each of the sources, for every example by itself: for each source a
+/// tensor with the axis of the examples in front, in the structure of the sources. The examples are a tensor or a
+/// structure of tensors of one first length; `f` gets one of them, without that axis. Gradients that are missing are
+/// zeros.
+///
+/// Errors: those of vectorized_map; ShapeError if `f` does not return a scalar.
+///
+///     auto g = per_example_gradients([&](const std::tuple<Tensor, Tensor>& example) { return loss(example); },
+///                                    std::tuple(images, labels), model.trainable_variables());
+template <class F, class Examples, class Sources>
+GradientsOf<Sources> per_example_gradients(F f, const Examples& examples, const Sources& sources) {
+  return vectorized_map(
+      [&](const Examples& example) {
+        GradientTape tape;
+        tape.watch(sources);
+        const Tensor loss = detail::call_with(f, example);
+        detail::check_loss(loss);
+        return tape.gradient(loss, sources, {.unconnected_gradients = UnconnectedGradients::kZero});
+      },
+      examples);
+}
+
+}  // namespace capstan

@@ -1,0 +1,94 @@
+#include "src/ops/batching.h"
+
+#include <algorithm>
+
+#include "capstan/ops/array.h"
+
+namespace capstan {
+
+Tensor with_items(const BatchCall& call, int i) {
+  const Tensor& x = call.input(i);
+  if (call.is_batched(i)) return x;
+  Shape shape = {call.size};
+  for (int k = 0; k < x.rank(); ++k) shape.push_back(-1);
+  return broadcast_to(x, shape);
+}
+
+Tensor shape_with_items(const BatchCall& call, int i) {
+  const Tensor& x = call.input(i);
+  if (is_symbolic(x.block())) return with_items(call, i);
+  Shape shape = {call.size};
+  for (int k = 0; k < x.rank(); ++k) shape.push_back(x.dim(k));
+  return shape_only(x.dtype(), shape);
+}
+
+Tensor aligned(const BatchCall& call, int i, int item_rank) {
+  Tensor x = call.input(i);
+  if (!call.is_batched(i)) return x;
+  while (x.rank() <= item_rank) x = expand_dims(std::move(x), 1);
+  return x;
+}
+
+Tensor merge_items(const Tensor& x) {
+  Shape shape = {x.dim(0) * x.dim(1)};
+  for (int i = 2; i < x.rank(); ++i) shape.push_back(x.dim(i));
+  return reshape(x, shape);
+}
+
+Tensor split_items(const Tensor& x, std::int64_t size) {
+  Shape shape = {size, x.dim(0) / size};
+  for (int i = 1; i < x.rank(); ++i) shape.push_back(x.dim(i));
+  return reshape(x, shape);
+}
+
+bool call_again(const BatchCall& call, std::vector<Tensor> inputs, const void* attributes,
+                std::vector<Tensor>& outputs) {
+  std::vector<Operand> operands;
+  operands.reserve(inputs.size());
+  for (Tensor& input : inputs) operands.emplace_back(std::move(input));
+  outputs = apply_all(call.op, operands, attributes);
+  return true;
+}
+
+std::vector<Tensor> all_with_items(const BatchCall& call) {
+  std::vector<Tensor> inputs;
+  for (int i = 0; i < call.input_count(); ++i) inputs.push_back(with_items(call, i));
+  return inputs;
+}
+
+bool batch_broadcasting(const BatchCall& call, std::vector<Tensor>& outputs) {
+  int rank = 0;
+  for (int i = 0; i < call.input_count(); ++i) rank = std::max(rank, call.item_rank(i));
+  if (rank >= kMaxRank) return false;
+  std::vector<Tensor> inputs;
+  for (int i = 0; i < call.input_count(); ++i) inputs.push_back(aligned(call, i, rank));
+  return call_again(call, std::move(inputs), call.attribute_data, outputs);
+}
+
+bool batch_leading(const BatchCall& call, std::vector<Tensor>& outputs) {
+  for (int i = 0; i < call.input_count(); ++i) {
+    if (call.item_rank(i) >= kMaxRank) return false;
+  }
+  return call_again(call, all_with_items(call), call.attribute_data, outputs);
+}
+
+bool batch_examples(const BatchCall& call, std::vector<Tensor>& outputs) {
+  if (!call.is_batched(0) || call.item_rank(0) == 0) return false;
+  std::vector<Tensor> inputs = {merge_items(call.input(0))};
+  for (int i = 1; i < call.input_count(); ++i) {
+    if (call.is_batched(i)) return false;
+    inputs.push_back(call.input(i));
+  }
+  call_again(call, std::move(inputs), call.attribute_data, outputs);
+  for (Tensor& output : outputs) output = split_items(output, call.size);
+  return true;
+}
+
+Axes item_axes(const Axes& axes, int rank) {
+  int shifted[kMaxRank];
+  const int count = axes.all() ? rank : axes.size();
+  for (int i = 0; i < count; ++i) shifted[i] = static_cast<int>(item_axis(axes.all() ? i : axes[i], rank));
+  return Axes(std::span<const int>(shifted, static_cast<std::size_t>(count)));
+}
+
+}  // namespace capstan

@@ -1,0 +1,284 @@
+// jacobian and batch_jacobian: a reverse pass, traced once with a symbolic cotangent and run for many of them.
+//
+// The cotangents of the rows are the rows of an identity matrix; the pass is linear in them. What it reads of the
+// forward pass stands outside of the trace, so it is computed once, and outer tapes see it.
+#include <algorithm>
+#include <array>
+#include <complex>
+
+#include "capstan/ops/array.h"
+#include "capstan/ops/math.h"
+#include "src/core/allocator.h"
+#include "src/core/apply.h"
+#include "src/core/check.h"
+#include "src/core/profiler.h"
+#include "src/graph/tracer.h"
+#include "src/tape/gradient_arguments.h"
+#include "src/tape/tape_impl.h"
+#include "src/transforms/batching.h"
+
+namespace capstan {
+
+namespace {
+
+// --- Rows of the identity ---
+
+struct SeedAttributes {
+  std::int64_t begin = 0;
+  std::int64_t rows = 0;
+  bool by_example = false;
+};
+constexpr AttributeType kSeedAttributes =
+    attribute_type<SeedAttributes>({field<&SeedAttributes::begin>("begin"), field<&SeedAttributes::rows>("rows"),
+                                    field<&SeedAttributes::by_example>("by_example")});
+
+template <class T>
+void write_seeds(const SeedAttributes& a, std::int64_t size, std::int64_t examples, const Tensor& out) {
+  T* const to = mutable_data<T>(out);
+  std::fill_n(to, out.size(), T(0));
+  const std::int64_t per_example = size / std::max<std::int64_t>(1, examples);
+  for (std::int64_t row = 0; row < a.rows; ++row) {
+    for (std::int64_t example = 0; example < examples; ++example) {
+      to[row * size + example * per_example + a.begin + row] = T(1);
+    }
+  }
+}
+
+// An op, so that in a trace the rows are made where they are used instead of standing there as a constant.
+constinit const OpDef kSeeds = {
+    .name = "jacobian_rows",
+    .text = "Cotangents that each pick one element of a tensor, of which the shape is read; made by jacobian().",
+    .flags = kNotDifferentiable,
+    .input_names = "target",
+    .attributes = &kSeedAttributes,
+    .infer =
+        [](const Call& call, OutputSpecs& outputs) {
+          Shape shape = {call.attributes<SeedAttributes>().rows};
+          for (const std::int64_t length : call.input(0).shape()) shape.push_back(length);
+          outputs.add(call.input(0).dtype(), shape);
+        },
+    .kernel =
+        [](const Call& call, std::span<Tensor> outputs) {
+          const auto& a = call.attributes<SeedAttributes>();
+          const TensorRef& y = call.input(0);
+          const std::int64_t examples = a.by_example ? y.dim(0) : 1;
+          switch (y.dtype()) {
+            case DType::kFloat32:
+              return write_seeds<float>(a, y.size(), examples, outputs[0]);
+            case DType::kFloat64:
+              return write_seeds<double>(a, y.size(), examples, outputs[0]);
+            case DType::kBFloat16:
+              return write_seeds<BFloat16>(a, y.size(), examples, outputs[0]);
+            case DType::kComplex64:
+              return write_seeds<std::complex<float>>(a, y.size(), examples, outputs[0]);
+            default:
+              return write_seeds<std::complex<double>>(a, y.size(), examples, outputs[0]);
+          }
+        },
+    .shape_inputs = 1,
+};
+
+// --- The traced pass ---
+
+Tensor tensor_of(const Source& source) {
+  return source.variable() != nullptr ? current_value(*source.variable()->state()) : *source.tensor();
+}
+
+Shape joined(std::span<const std::int64_t> a, std::span<const std::int64_t> b) {
+  Shape shape(a);
+  for (const std::int64_t length : b) shape.push_back(length);
+  return shape;
+}
+
+// The gradients of one target by the sources, as a graph of its cotangent.
+struct Pullback {
+  Graph graph;
+  std::vector<Tensor> inputs;  // of the graph; nothing for the cotangent
+};
+
+Pullback trace_pullback(TapeImpl& tape, const Source& target, std::span<const Source> sources, std::string_view call) {
+  const Tensor y = tensor_of(target);
+  std::vector<Tensor> gradients(sources.size());
+  GraphTracer tracer(std::string(call), GraphTracer::ForItems{});
+  const Tensor cotangent = tracer.add_argument(y.dtype(), y.shape());
+  try {
+    tape.gradient(std::span(&target, 1), sources, gradients, {.output_gradients = {cotangent}});
+  } catch (const TraceError& error) {
+    throw TraceError(detail::join(error.what(), "\n  while all rows of a ", call, " were traced at once",
+                                  help("set experimental_use_pfor = false, on a persistent tape")));
+  }
+  Pullback pullback{tracer.finish(gradients), {Tensor()}};
+  for (const Tensor& capture : tracer.captures()) pullback.inputs.push_back(capture);
+  return pullback;
+}
+
+void add_captured(Pullback& pullback) {
+  for (const Graph::Captured& captured : pullback.graph.captured) {
+    pullback.inputs.push_back(current_value(*captured.variable.state()));
+  }
+}
+
+struct Rows {
+  std::int64_t count;  // how many cotangents there are
+  bool by_example;
+};
+
+// All rows for each source: [rows, source...], or [rows, examples, ...]; nothing where the gradient is missing.
+std::vector<Tensor> run_rows(const Pullback& pullback, const Tensor& y, const Rows& rows,
+                             const JacobianOptions& options) {
+  std::vector<bool> per_item(pullback.inputs.size());
+  per_item[0] = true;
+  const BatchedGraph batched(pullback.graph, pullback.inputs, per_item);
+  std::int64_t block = options.parallel_iterations.value_or(0);
+  if (block == 0) block = options.memory_budget / std::max<std::int64_t>(1, batched.bytes_per_item());
+  block = std::clamp<std::int64_t>(block, 1, rows.count);
+  // Blocks of one size, so far as that goes.
+  const std::int64_t blocks = (rows.count + block - 1) / block;
+  std::vector<std::vector<Tensor>> parts(pullback.graph.results.size());
+  for (std::int64_t b = 0; b < blocks; ++b) {
+    const std::int64_t begin = rows.count * b / blocks;
+    const SeedAttributes attributes{begin, rows.count * (b + 1) / blocks - begin, rows.by_example};
+    std::vector<Batched> results = batched.run({apply(kSeeds, y, &attributes)}, attributes.rows);
+    for (std::size_t k = 0; k < parts.size(); ++k) {
+      Tensor& part = results[k].tensor;
+      if (!part.has_value()) continue;
+      if (!results[k].per_item) {
+        part = broadcast_to(part, joined(std::array{attributes.rows}, part.shape().dims()));
+      }
+      parts[k].push_back(std::move(part));
+    }
+  }
+  std::vector<Tensor> all(parts.size());
+  for (std::size_t k = 0; k < parts.size(); ++k) {
+    if (!parts[k].empty()) all[k] = parts[k].size() == 1 ? std::move(parts[k][0]) : concat(parts[k], 0);
+    parts[k].clear();
+  }
+  return all;
+}
+
+// One reverse pass for each row.
+std::vector<Tensor> loop_over_rows(TapeImpl& tape, const Source& target, std::span<const Source> sources,
+                                   const Rows& rows) {
+  std::vector<std::vector<Tensor>> parts(sources.size());
+  for (std::int64_t row = 0; row < rows.count; ++row) {
+    const SeedAttributes attributes{row, 1, rows.by_example};
+    const Tensor y = tensor_of(target);
+    std::vector<Tensor> gradients(sources.size());
+    tape.gradient(std::span(&target, 1), sources, gradients,
+                  {.output_gradients = {reshape(apply(kSeeds, y, &attributes), y.shape())}});
+    for (std::size_t k = 0; k < sources.size(); ++k) {
+      if (gradients[k].has_value()) parts[k].push_back(gradients[k].to_dense());
+    }
+  }
+  std::vector<Tensor> all(sources.size());
+  for (std::size_t k = 0; k < sources.size(); ++k) {
+    if (!parts[k].empty()) all[k] = stack(parts[k]);
+  }
+  return all;
+}
+
+std::vector<Tensor> rows_of(TapeImpl& tape, const Source& target, std::span<const Source> sources, const Rows& rows,
+                            std::string_view call, const JacobianOptions& options) {
+  // A source that is the target and that the tape never saw is not differentiated by itself, unlike in gradient().
+  const Tensor y = tensor_of(target);
+  if (!tape.knows(target) || rows.count == 0 || !is_differentiable(y.dtype())) {
+    return std::vector<Tensor>(sources.size());
+  }
+  if (!options.experimental_use_pfor && context.tracer == nullptr) {
+    return loop_over_rows(tape, target, sources, rows);
+  }
+  Pullback pullback = trace_pullback(tape, target, sources, call);
+  add_captured(pullback);
+  tidy(pullback.graph);
+  return run_rows(pullback, y, rows, options);
+}
+
+void check_options(const TapeImpl& tape, const JacobianOptions& options, std::string_view call) {
+  CAPSTAN_CHECK(!options.parallel_iterations || *options.parallel_iterations > 1, ValueError, call,
+                ": parallel_iterations is ", options.parallel_iterations.value_or(0), ", not at least 2",
+                help("leave it out, or set experimental_use_pfor = false for one row at a time"));
+  CAPSTAN_CHECK(options.experimental_use_pfor || tape.persistent || context.tracer != nullptr, GradientError, call,
+                ": with experimental_use_pfor = false there is a reverse pass for each row, and this tape serves one",
+                help("write GradientTape tape({.persistent = true})"));
+  CAPSTAN_CHECK(options.memory_budget >= 0, ValueError, call, ": memory_budget is negative, ", options.memory_budget);
+}
+
+// For one call the tape serves any number of passes.
+class Persistent {
+ public:
+  explicit Persistent(TapeImpl& tape) : tape_(tape), persistent_(tape.persistent) {
+    if (!persistent_) tape_.stop();
+    tape_.persistent = true;
+  }
+  ~Persistent() {
+    tape_.persistent = persistent_;
+    tape_.use_up();
+  }
+  Persistent(const Persistent&) = delete;
+  Persistent& operator=(const Persistent&) = delete;
+
+ private:
+  TapeImpl& tape_;
+  bool persistent_;
+};
+
+}  // namespace
+
+std::vector<Tensor> GradientTape::compute_jacobians(std::span<const Source> targets, std::span<const Source> sources,
+                                                    const JacobianOptions& options) {
+  const Span span(SpanKind::kGradient, "jacobian");
+  TapeImpl& tape = checked(impl_);
+  tape.check_usable("jacobian");
+  check_options(tape, options, "jacobian");
+  for (const Source& target : targets) {
+    if (!present(target)) throw_missing("a target");
+  }
+  for (const Source& source : sources) {
+    if (!present(source)) throw_missing("a source");
+  }
+  const Persistent persistent(tape);
+  std::vector<Tensor> jacobians;
+  for (const Source& target : targets) {
+    const Shape shape = tensor_of(target).shape();
+    std::vector<Tensor> rows = rows_of(tape, target, sources, {shape.size(), false}, "jacobian", options);
+    for (std::size_t k = 0; k < sources.size(); ++k) {
+      const Tensor x = tensor_of(sources[k]);
+      const Shape full = joined(shape.dims(), x.shape().dims());
+      const bool no_rows = shape.size() == 0 && tape.knows(target) && tape.knows(sources[k]);
+      if (rows[k].has_value()) {
+        rows[k] = reshape(rows[k], full);
+      } else if (no_rows || options.unconnected_gradients == UnconnectedGradients::kZero) {
+        rows[k] = zeros(full, x.dtype());
+      }
+      jacobians.push_back(std::move(rows[k]));
+    }
+  }
+  return jacobians;
+}
+
+Tensor GradientTape::batch_jacobian(const Source& target, const Source& source, const JacobianOptions& options) {
+  const Span span(SpanKind::kGradient, "batch_jacobian");
+  constexpr std::string_view call = "batch_jacobian";
+  TapeImpl& tape = checked(impl_);
+  tape.check_usable(call);
+  check_options(tape, options, call);
+  if (!present(target)) throw_missing("the target");
+  if (!present(source)) throw_missing("the source");
+  const Tensor y = tensor_of(target);
+  const Tensor x = tensor_of(source);
+  CAPSTAN_CHECK(y.rank() >= 2 && x.rank() >= 2, ShapeError, call, ": target and source need rank 2 or more, not ",
+                y.rank(), " and ", x.rank(), arguments({{"target", y}, {"source", x}}));
+  CAPSTAN_CHECK(y.dim(0) == x.dim(0), ShapeError, call, ": the first lengths of target and source differ, ", y.dim(0),
+                " and ", x.dim(0), arguments({{"target", y}, {"source", x}}));
+  const Persistent persistent(tape);
+  const std::int64_t examples = y.dim(0);
+  const std::int64_t count = examples == 0 ? 0 : y.size() / examples;
+  Shape full = joined(y.shape().dims(), x.shape().dims().subspan(1));
+  const Tensor rows = rows_of(tape, target, std::span(&source, 1), {count, true}, call, options)[0];
+  if (!rows.has_value()) return zeros(full, y.dtype());
+  int order[kMaxRank] = {1, 0};
+  for (int i = 2; i < rows.rank(); ++i) order[i] = i;
+  return reshape(transpose(rows, Axes(std::span<const int>(order, static_cast<std::size_t>(rows.rank())))), full);
+}
+
+}  // namespace capstan

@@ -1,0 +1,74 @@
+#include "capstan/vectorized_map.h"
+
+#include <utility>
+
+#include "capstan/ops/array.h"
+#include "src/core/apply.h"
+#include "src/core/check.h"
+#include "src/core/variable_state.h"
+#include "src/graph/tracer.h"
+#include "src/transforms/batching.h"
+
+namespace capstan {
+
+namespace {
+
+// A result that is the same for all rows.
+Tensor repeated(const Tensor& x, std::int64_t rows) {
+  Shape shape = {rows};
+  for (int i = 0; i < x.rank(); ++i) shape.push_back(-1);
+  return broadcast_to(x, shape);
+}
+
+}  // namespace
+
+std::vector<Tensor> detail::run_vectorized(const FunctionBody& body, std::span<const Tensor> rows,
+                                           std::shared_ptr<void>* structure) {
+  Graph graph;
+  std::vector<Tensor> inputs(rows.size());
+  std::vector<bool> per_item(rows.size(), true);
+  {
+    GraphTracer tracer("vectorized_map", GraphTracer::ForItems{});
+    std::vector<Tensor> tensors;
+    for (const Tensor& row : rows) {
+      const Shape shape = row.shape();
+      tensors.push_back(tracer.add_argument(row.dtype(), Shape(shape.dims().subspan(1))));
+    }
+    *structure = body(tensors);
+    graph = tracer.finish(tensors);
+    for (const Tensor& capture : tracer.captures()) inputs.push_back(capture);
+  }
+  for (const Graph::Captured& captured : graph.captured) {
+    VariableState& variable = *captured.variable.state();
+    notify_read(variable);
+    inputs.push_back(current_value(variable));
+  }
+  per_item.resize(inputs.size());
+  tidy(graph);
+  const std::int64_t count = rows[0].dim(0);
+  const BatchedGraph batched(graph, std::move(inputs), per_item);
+  std::vector<Batched> values = batched.run(std::vector<Tensor>(rows.begin(), rows.end()), count);
+  std::vector<Tensor> results;
+  for (std::size_t k = 0; k < graph.results.size(); ++k) {
+    const bool repeats = values[k].tensor.has_value() && !values[k].per_item;
+    results.push_back(repeats ? repeated(values[k].tensor, count) : std::move(values[k].tensor));
+  }
+  std::size_t next = graph.results.size();
+  for (const Graph::Captured& captured : graph.captured) {
+    if (captured.written == Graph::kNone) continue;
+    Batched& written = values[next++];
+    CAPSTAN_CHECK(!written.per_item, ValueError, "vectorized_map: the function assigns the variable \"",
+                  captured.variable.name(), "\" something that differs from row to row",
+                  help("return it, and assign what is to become of it behind the call"));
+    Variable(captured.variable).assign(written.tensor);
+  }
+  return results;
+}
+
+void detail::check_loss(const Tensor& loss) {
+  CAPSTAN_CHECK(loss.has_value() && loss.rank() == 0, ShapeError,
+                "per_example_gradients: the loss of an example is not a scalar", arguments({{"loss", loss}}),
+                help("the function gets one example, without the axis of the examples"));
+}
+
+}  // namespace capstan

@@ -1,0 +1,118 @@
+// Every op for many items at once: outputs and gradients of its samples are those of a loop over the items.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "capstan/error.h"
+#include "capstan/ops/array.h"
+#include "capstan/ops/math.h"
+#include "capstan/tape.h"
+#include "capstan/vectorized_map.h"
+#include "src/ops/registry.h"
+#include "tests/ops/op_samples.h"
+
+namespace capstan::testing {
+namespace {
+
+constexpr int kItems = 3;
+
+std::vector<const OpDef*> tested_ops() {
+  std::vector<const OpDef*> ops;
+  for (const OpDef* op : all_ops()) {
+    if (op->test != nullptr && !has_flag(*op, kStateful)) ops.push_back(op);
+  }
+  return ops;
+}
+
+// What an input is in one of the items: floating ones differ a little.
+Tensor item_of(const Tensor& x, bool differentiable, int item) {
+  return differentiable ? x * cast(constant(1 + 0.03125 * item, float64), x.dtype()) : identity(x);
+}
+
+void compare(const OpDef& op, const Sample& sample, const std::vector<bool>& batched) {
+  std::vector<Results> expected;
+  std::vector<std::vector<Tensor>> items(sample.inputs.size());
+  try {
+    for (int item = 0; item < kItems; ++item) {
+      std::vector<Tensor> inputs;
+      for (std::size_t i = 0; i < sample.inputs.size(); ++i) {
+        inputs.push_back(batched[i] ? item_of(sample.inputs[i], sample.differentiable[i], item) : sample.inputs[i]);
+        items[i].push_back(inputs.back());
+      }
+      expected.push_back(run_and_differentiate(op, sample, inputs));
+    }
+  } catch (const Error&) {
+    return;  // the sample does not bear the change
+  }
+  const auto is_full = [](const Tensor& x) { return x.has_value() && x.rank() == kMaxRank; };
+  if (std::any_of(sample.inputs.begin(), sample.inputs.end(), is_full) ||
+      std::any_of(expected[0].outputs.begin(), expected[0].outputs.end(), is_full)) {
+    return;  // no room for one more axis
+  }
+  std::vector<Tensor> rows;
+  for (std::size_t i = 0; i < sample.inputs.size(); ++i) {
+    if (batched[i]) rows.push_back(stack(items[i]));
+  }
+  Results actual;
+  try {
+    actual = vectorized_map(
+        [&](const std::vector<Tensor>& row) {
+          std::vector<Tensor> inputs;
+          std::size_t next = 0;
+          for (std::size_t i = 0; i < sample.inputs.size(); ++i) {
+            inputs.push_back(batched[i] ? row[next++] : sample.inputs[i]);
+          }
+          return run_and_differentiate(op, sample, inputs);
+        },
+        rows);
+  } catch (const TraceError&) {
+    return;  // it reads elements; every such op is listed in in_function_test.cc
+  } catch (const ShapeError& error) {
+    // A tensor of the op has all axes that there can be, so the items find no room.
+    ASSERT_NE(std::string_view(error.what()).find("exceeds the largest rank"), std::string_view::npos) << error.what();
+    return;
+  }
+  const auto check = [](const std::vector<Tensor>& all, const auto& of_item) {
+    for (std::size_t k = 0; k < all.size(); ++k) {
+      std::vector<Tensor> list;
+      for (int item = 0; item < kItems; ++item) list.push_back(of_item(item, k));
+      if (!list[0].has_value()) {
+        EXPECT_FALSE(all[k].has_value());
+        continue;
+      }
+      EXPECT_TRUE(is_close(all[k], stack(list))) << all[k].to_string() << "\ninstead of " << stack(list).to_string();
+    }
+  };
+  check(actual.outputs, [&](int item, std::size_t k) { return expected[static_cast<std::size_t>(item)].outputs[k]; });
+  check(actual.gradients,
+        [&](int item, std::size_t k) { return expected[static_cast<std::size_t>(item)].gradients[k]; });
+}
+
+class Batched : public ::testing::TestWithParam<const OpDef*> {};
+
+INSTANTIATE_TEST_SUITE_P(Ops, Batched, ::testing::ValuesIn(tested_ops()),
+                         [](const auto& info) { return std::string(info.param->name); });
+
+TEST_P(Batched, IsALoopOverTheItems) {
+  const OpDef& op = *GetParam();
+  const DType dtype = dtypes_of(op).empty() ? DType::kFloat64 : dtypes_of(op).front();
+  for (const Sample& sample : samples_of(op, dtype)) {
+    const std::size_t count = sample.inputs.size();
+    if (count == 0) continue;
+    SCOPED_TRACE(sample.text);
+    compare(op, sample, std::vector<bool>(count, true));
+    for (std::size_t i = 0; i < count && count > 1; ++i) {
+      SCOPED_TRACE("only input " + std::to_string(i));
+      std::vector<bool> one(count);
+      one[i] = true;
+      compare(op, sample, one);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace capstan::testing

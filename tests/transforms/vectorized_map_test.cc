@@ -1,0 +1,133 @@
+#include <gtest/gtest.h>
+
+#include <tuple>
+#include <vector>
+
+#include "capstan/capstan.h"
+#include "tests/support/message_of.h"
+#include "tests/transforms/control_cases.h"
+
+namespace capstan {
+namespace {
+
+using testing::message_of;
+using testing::numbers;
+
+using Numbers = std::vector<double>;
+
+const Tensor kRows = constant({{1.0, 2.0}, {3.0, 4.0}, {5.0, 6.0}}, float64);
+
+TEST(VectorizedMap, IsMapFn) {
+  const auto f = [](const Tensor& row) { return std::tuple(reduce_sum(row * row), row * row(0), constant(7)); };
+  const auto [sums, products, same] = vectorized_map(f, kRows);
+  EXPECT_EQ(numbers(sums), (Numbers{5, 25, 61}));
+  EXPECT_EQ(numbers(products), (Numbers{1, 2, 9, 12, 25, 30}));
+  EXPECT_EQ(numbers(same), (Numbers{7, 7, 7}));
+  const auto [traced, others, again] = function([&](const Tensor& x) { return vectorized_map(f, x); })(kRows);
+  EXPECT_EQ(numbers(traced), numbers(sums));
+  EXPECT_EQ(numbers(others), numbers(products));
+  EXPECT_EQ(numbers(again), numbers(same));
+}
+
+TEST(VectorizedMap, CallsTheFunctionOnce) {
+  int calls = 0;
+  vectorized_map(
+      [&](const Tensor& row) {
+        ++calls;
+        return exp(row);
+      },
+      kRows);
+  EXPECT_EQ(calls, 1);
+}
+
+TEST(VectorizedMap, NestsAndTakesTuples) {
+  const Tensor other = kRows * 10.0;
+  const auto pairs = vectorized_map(
+      [](const Tensor& a, const Tensor& b) {
+        return vectorized_map([&](const Tensor& element) { return element * b; }, a);
+      },
+      std::tuple(kRows, other));
+  EXPECT_EQ(pairs.shape(), (Shape{3, 2, 2}));
+  EXPECT_EQ(numbers(pairs(1)), (Numbers{90, 120, 120, 160}));
+}
+
+TEST(VectorizedMap, IsSeenByTapesAround) {
+  const Tensor scale = constant(2.0, float64);
+  const Variable offset(constant({1.0, -1.0}, float64));
+  GradientTape tape;
+  tape.watch(std::tie(scale, kRows));
+  const Tensor y = vectorized_map([&](const Tensor& row) { return reduce_sum(square(scale) * row * offset); }, kRows);
+  const auto [by_scale, by_rows, by_offset] = tape.gradient(y, std::tuple(scale, kRows, offset));
+  EXPECT_EQ(by_scale.item<double>(), 4 * (1 - 2 + 3 - 4 + 5 - 6));
+  EXPECT_EQ(numbers(by_rows), (Numbers{4, -4, 4, -4, 4, -4}));
+  EXPECT_EQ(numbers(by_offset), (Numbers{36, 48}));
+}
+
+TEST(VectorizedMap, EachRowDrawsForItself) {
+  const Tensor draws =
+      vectorized_map([](const Tensor& row) { return random::uniform({2}, 0, 1, float64) + 0 * row; }, kRows);
+  EXPECT_EQ(draws.shape(), (Shape{3, 2}));
+  const std::vector<double> values = numbers(draws);
+  EXPECT_NE(values[0], values[2]);
+  EXPECT_NE(values[2], values[4]);
+}
+
+TEST(VectorizedMap, OfNoRowsHasTheShapes) {
+  const Tensor none = vectorized_map([](const Tensor& row) { return reduce_sum(row); }, zeros({0, 4}, float64));
+  EXPECT_EQ(none.shape(), (Shape{0}));
+}
+
+TEST(VectorizedMap, SaysWhatIsWrong) {
+  const auto first = [](const Tensor& a, const Tensor&) { return a; };
+  EXPECT_NE(message_of([&] {
+              vectorized_map(first, std::tuple(kRows, zeros({2}, float64)));
+            }).find("vectorized_map: the elements have 3 and 2 rows"),
+            std::string::npos);
+  EXPECT_NE(message_of([&] { vectorized_map([](const Tensor& a) { return a; }, constant(1.0)); }).find("is a scalar"),
+            std::string::npos);
+  EXPECT_NE(message_of([&] {
+              vectorized_map([](const Tensor& a) { return a * a(0).item<double>(); }, kRows);
+            }).find("stands for a value of a traced function"),
+            std::string::npos);
+  Variable sum(constant(0.0, float64));
+  EXPECT_NE(message_of([&] {
+              vectorized_map(
+                  [&](const Tensor& row) {
+                    sum.assign(reduce_sum(row));
+                    return row;
+                  },
+                  kRows);
+            }).find("something that differs from row to row"),
+            std::string::npos);
+  EXPECT_EQ(sum.item<double>(), 0);
+}
+
+TEST(PerExampleGradients, AreThoseOfALoop) {
+  const Variable w(constant({{0.1, -0.2}, {0.3, 0.4}}, float64));
+  const Variable b(constant({0.5, -0.5}, float64));
+  const Variable unused(constant(1.0, float64));
+  const Tensor labels = constant({0, 1, 1});
+  const auto loss = [&](const Tensor& x, const Tensor& label) {
+    const Tensor logits = matmul(expand_dims(x, 0), w) + b;
+    return reduce_sum(sparse_softmax_cross_entropy_with_logits(expand_dims(label, 0), logits));
+  };
+  const std::vector<Variable> sources = {w, b, unused};
+  const std::vector<Tensor> all = per_example_gradients(loss, std::tuple(kRows, labels), sources);
+  const std::vector<Tensor> traced =
+      function([&](const Tensor& x) { return per_example_gradients(loss, std::tuple(x, labels), sources); })(kRows);
+  for (int i = 0; i < 3; ++i) {
+    GradientTape tape;
+    const std::vector<Tensor> one = tape.gradient(loss(kRows(i), labels(i)), std::vector<Variable>{w, b});
+    for (std::size_t k = 0; k < 2; ++k) {
+      const std::vector<double> expected = numbers(one[k]);
+      for (std::size_t j = 0; j < expected.size(); ++j) {
+        EXPECT_NEAR(numbers(all[k](i))[j], expected[j], 1e-14);
+        EXPECT_NEAR(numbers(traced[k](i))[j], expected[j], 1e-14);
+      }
+    }
+  }
+  EXPECT_EQ(numbers(all[2]), (Numbers{0, 0, 0}));
+}
+
+}  // namespace
+}  // namespace capstan
