@@ -31,18 +31,14 @@ struct Derivatives {
   std::tuple<Tensor&, Tensor&> fields() { return {gradient, hessian}; }
 };
 
-// The rows of the Hessian are the gradients of the elements of the gradient: one persistent tape serves them all.
+// The Hessian is the jacobian of the gradient.
 Derivatives derivatives(const Tensor& w, const Tensor& x, const Tensor& y, const Tensor& weights) {
-  GradientTape outer({.persistent = true});
+  GradientTape outer;
   outer.watch(w);
   GradientTape inner;
   inner.watch(w);
   const Tensor gradient = inner.gradient(objective(w, x, y, weights), w);
-  const std::vector<Tensor> elements = unstack(gradient);
-  std::vector<Tensor> rows;
-  const auto pause = outer.stop_recording();
-  for (const Tensor& element : elements) rows.push_back(outer.gradient(element, w));
-  return {gradient, stack(rows)};
+  return {gradient, outer.jacobian(gradient, w)};
 }
 
 double correlation(const Tensor& a, const Tensor& b) {

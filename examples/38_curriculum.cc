@@ -35,7 +35,7 @@ Tensor train(const Tensor& x, const Tensor& y, const Share& share) {
     const Tensor hardest = gather(sort(losses), count - 1);
     const Tensor counts = cast(losses <= hardest, float32);
     const Tensor loss = reduce_sum(counts * losses) / reduce_sum(counts);
-    optimizer.apply_gradients(tape.gradient(loss, {model.w, model.b}), std::vector{model.w, model.b});
+    optimizer.apply_gradients(tape.gradient(loss, {model.w, model.b}), {model.w, model.b});
   });
   for (; step_number < kSteps; ++step_number) step(x, y);
   return concat({reshape(model.w, {-1}), model.b}, 0);
