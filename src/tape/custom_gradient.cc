@@ -42,20 +42,13 @@ constinit const OpDef kResultOfCustomGradient = {
 // Collects the trainable variables that are read while it is installed.
 class ReadCollector final : public Observer {
  public:
-  ReadCollector() {
-    outer = context.observers;
-    context.observers = this;
-  }
-  // A tape that the function left running may stand before it.
-  ~ReadCollector() {
-    Observer** link = &context.observers;
-    while (*link != nullptr && *link != this) link = &(*link)->outer;
-    if (*link == this) *link = outer;
-  }
+  ReadCollector() { enter(); }
+  ~ReadCollector() { leave(); }  // a tape that the function left running may stand before it
   ReadCollector(const ReadCollector&) = delete;
   ReadCollector& operator=(const ReadCollector&) = delete;
 
   void record(const ObservedCall&) override {}
+  void record(const CustomCall&) override {}
   void read(detail::VariableState& variable) override {
     const auto same = [&](const Variable& v) { return v.state() == &variable; };
     if (variable.trainable && std::none_of(variables.begin(), variables.end(), same)) {
@@ -115,7 +108,7 @@ std::vector<Tensor> custom_gradient(const std::function<CustomGradientResult(std
     const Tensor& value = current_value(*variable.state());
     inputs.push_back({value.block(), value.block()->node});
   }
-  const CustomVjp vjp = [result, captured, argument_count](std::span<const Tensor> cotangents) {
+  const CustomRule rule{[result, captured, argument_count](std::span<const Tensor> cotangents) {
     std::vector<Tensor> gradients = result.gradient(cotangents);
     CAPSTAN_CHECK(gradients.size() == argument_count, GradientError, "custom_gradient: expected ", argument_count,
                   " gradients, not ", gradients.size());
@@ -126,8 +119,8 @@ std::vector<Tensor> custom_gradient(const std::function<CustomGradientResult(std
       gradients.insert(gradients.end(), more.begin(), more.end());
     }
     return gradients;
-  };
-  record_custom_call(inputs, outputs, vjp);
+  }};
+  notify(context.observers, CustomCall{inputs, outputs, rule});
   return outputs;
 }
 

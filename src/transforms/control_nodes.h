@@ -4,7 +4,8 @@
 // of its own and asks that for gradients. So the tape of a run is what other libraries build as stacks of saved values:
 // the gradient of a choice follows the branch that was taken, that of a loop goes back through the iterations that were
 // made, and that of a gradient is the same thing once more, for any nesting and order. The price is a second forward
-// pass, and a tape of the iterations while the gradient runs.
+// pass, and a tape of the iterations while the gradient runs. Tangents are one more node as well, which runs the node again
+// under an accumulator and keeps nothing of the iterations.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +26,8 @@ enum class ControlKind : std::uint8_t {
   kMapFn,
   kFoldl,
   kFoldr,
-  kGradient
+  kGradient,
+  kTangent
 };
 std::string_view name_of(ControlKind kind);
 
