@@ -59,6 +59,8 @@ const std::vector<std::pair<std::string, std::string>> kPublicLayers = {
     {"capstan/derivatives.h", "transforms"},
     {"capstan/function.h", "transforms"},
     {"capstan/control_flow.h", "transforms"},
+    {"capstan/jacobian.h", "transforms"},
+    {"capstan/vectorized_map.h", "transforms"},
     {"capstan/implicit.h", "transforms"},
     {"capstan/profile.h", "transforms"},
     {"capstan/recompute.h", "transforms"},
