@@ -14,6 +14,7 @@
 namespace capstan {
 
 struct OpDef;
+struct KeyLog;
 
 // One input of an observed op, noted before it ran: the kernel may reuse the block, and then its number changes.
 struct ObservedInput {
@@ -85,6 +86,9 @@ struct Context {
   Tracer* tracer = nullptr;       // of the function that is being traced
   std::uint64_t next_node = 0;    // the number that the next recorded output gets
   std::uint64_t nodes_end = 0;    // where this thread's range of numbers ends
+  Observer* guard = nullptr;      // the outermost observer, which no pause suspends (see check_numerics.cc)
+  const OpDef* rule = nullptr;    // whose gradient is computed, while there is a guard
+  KeyLog* keys = nullptr;         // notes or repeats the keys of random draws (see key_log.h)
 };
 
 // Constant-initialised and of the initial-exec model: an access is one instruction.
@@ -130,10 +134,10 @@ class CreateVariables {
   Tracer* saved_;
 };
 
-// Suspends every observer of the thread for a scope, as stop_gradient does, or those inside of `around`.
+// Suspends every observer of the thread but its guard for a scope, as stop_gradient does, or those inside of `around`.
 class PauseObservers {
  public:
-  explicit PauseObservers(Observer* around = nullptr) : saved_(context.observers) { context.observers = around; }
+  explicit PauseObservers(Observer* around = context.guard) : saved_(context.observers) { context.observers = around; }
   ~PauseObservers() { context.observers = saved_; }
   PauseObservers(const PauseObservers&) = delete;
   PauseObservers& operator=(const PauseObservers&) = delete;

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "src/core/check.h"
+#include "src/graph/control.h"
 #include "src/graph/shapes.h"
 
 namespace capstan {
@@ -21,6 +22,9 @@ bool equal_values(const AttributeValue& a, const AttributeValue& b) {
 
 // The name of the first attribute that differs, with both values; empty if none does.
 std::string attribute_difference(const Graph::Node& a, const Graph::Node& b) {
+  if (const Control* const control = control_of(*a.op, a.attributes)) {
+    return control->difference(*control_of(*b.op, b.attributes));
+  }
   const AttributeType* type = a.op->attributes;
   if (type == nullptr || a.renew || std::memcmp(a.attributes, b.attributes, type->size) == 0) return "";
   bool fields_say_all = type->field_count > 0;
@@ -81,6 +85,12 @@ std::string input_difference(const Graph& a, const Graph& b, const Graph::Node& 
 }
 
 }  // namespace
+
+std::string difference_of(const Subgraph& a, const Subgraph& b) {
+  if (a.from != b.from || a.written != b.written) return "its " + a.name + " uses other values";
+  std::string what = difference_of(a.graph, b.graph, 0);
+  return what.empty() ? what : "in its " + a.name + ", " + what;
+}
 
 std::string difference_of(const Graph& a, const Graph& b, std::size_t argument_variables) {
   for (std::size_t i = 0; i < std::min(a.nodes.size(), b.nodes.size()); ++i) {

@@ -158,10 +158,14 @@ EffectLog unpack(const Tensor& packed) {
 
 // --- Calls ---
 
+void Control::infer(const Call&, OutputSpecs& specs) const {
+  for (const OutputSpec& output : outputs) specs.add(output.dtype, output.shape);
+}
+
 void infer_control(const Call& call, OutputSpecs& outputs) {
   const Control& control = *call.attributes<ControlAttributes>().control;
   if (control.effects) outputs.add(DType::kUInt8, Shape{0});
-  for (const OutputSpec& output : control.outputs) outputs.add(output.dtype, output.shape);
+  control.infer(call, outputs);
 }
 
 void run_control_kernel(const Call& call, std::span<Tensor> outputs) {

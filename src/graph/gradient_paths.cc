@@ -4,11 +4,20 @@
 
 #include "capstan/ops/array.h"
 #include "src/core/apply.h"
+#include "src/ops/batching.h"
 #include "src/ops/shape.h"
 
 namespace capstan {
 
 namespace {
+
+// What only leads gradients need not have the items: cotangents are summed over axes that an input lacks.
+bool batch_value(const BatchCall& call, std::vector<Tensor>& outputs) {
+  if (call.item_rank(0) == kMaxRank) return false;
+  std::vector<Tensor> inputs(call.inputs.begin(), call.inputs.end());
+  inputs[0] = with_items(call, 0);
+  return call_again(call, std::move(inputs), call.attribute_data, outputs);
+}
 
 constinit const OpDef kAlsoDependsOn = {
     .name = "also_depends_on",
@@ -25,6 +34,7 @@ constinit const OpDef kAlsoDependsOn = {
             if (call.needs(i)) cotangents[static_cast<std::size_t>(i)] = zeros_like(call.input(i));
           }
         },
+    .batch = batch_value,
 };
 
 }  // namespace
@@ -38,6 +48,7 @@ constinit const OpDef kReread = {
     .infer = infer_first,
     .kernel = view_first,
     .vjp = [](const VjpCall& call, std::span<Tensor> cotangents) { cotangents[1] = call.cotangent(); },
+    .batch = batch_value,
 };
 
 Tensor reread(const Tensor& value, const Tensor& begin) { return apply(kReread, value, begin); }

@@ -12,6 +12,7 @@
 #include "src/kernels/strided_copy.h"
 #include "src/ops/array.h"
 #include "src/ops/axes.h"
+#include "src/ops/batching.h"
 #include "src/ops/indices.h"
 #include "src/ops/lengths.h"
 #include "src/ops/reference.h"
@@ -76,6 +77,11 @@ void tile_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
     shape.set(i, x.dim(i));
   }
   cotangents[0] = reshape_like(g, x);
+}
+
+bool batch_tile(const BatchCall& call, std::vector<Tensor>& outputs) {
+  const TileAttributes attributes{lengths_with_items(call.attributes<TileAttributes>().multiples, 1)};
+  return call_again(call, {call.input(0)}, &attributes, outputs);
 }
 
 // --- repeat ---
@@ -379,6 +385,7 @@ constinit const OpDef kTile = {
     .infer = infer_tile,
     .kernel = tile_kernel,
     .vjp = tile_vjp,
+    .batch = batch_tile,
     .test = CAPSTAN_OP_TEST(kTileTest),
 };
 constinit const OpDef kRepeat = {
@@ -403,6 +410,7 @@ constinit const OpDef kReverse = {
     .infer = infer_reverse,
     .kernel = reverse_kernel,
     .vjp = reverse_vjp,
+    .batch = batch_axis<&ReverseAttributes::axis>,
     .test = CAPSTAN_OP_TEST(kReverseTest),
 };
 constinit const OpDef kRoll = {
@@ -413,6 +421,7 @@ constinit const OpDef kRoll = {
     .infer = infer_roll,
     .kernel = roll_kernel,
     .vjp = roll_vjp,
+    .batch = batch_axis<&RollAttributes::axis>,
     .test = CAPSTAN_OP_TEST(kRollTest),
 };
 constinit const OpDef kMeshgrid = {

@@ -14,6 +14,7 @@
 #include "src/kernels/strided_copy.h"
 #include "src/ops/array.h"
 #include "src/ops/axes.h"
+#include "src/ops/batching.h"
 #include "src/ops/families.h"
 #include "src/ops/identities.h"
 #include "src/ops/indices.h"
@@ -418,6 +419,7 @@ constexpr OpDef kConcat = {
     .infer = infer_concat,
     .kernel = concat_kernel,
     .vjp = concat_vjp,
+    .batch = batch_axis<&AxisAttributes::axis>,
     .test = CAPSTAN_OP_TEST(kConcatTest),
 };
 constexpr OpDef kStack = {
@@ -430,6 +432,7 @@ constexpr OpDef kStack = {
     .infer = infer_stack,
     .kernel = stack_kernel,
     .vjp = stack_vjp,
+    .batch = batch_axis<&AxisAttributes::axis>,
     .test = CAPSTAN_OP_TEST(kStackTest),
 };
 constexpr OpDef kUnstack = {
@@ -441,6 +444,7 @@ constexpr OpDef kUnstack = {
     .infer = infer_unstack,
     .kernel = unstack_kernel,
     .vjp = unstack_vjp,
+    .batch = batch_axis<&UnstackAttributes::axis>,
     .test = CAPSTAN_OP_TEST(kUnstackTest),
 };
 constexpr OpDef kSplit = {
@@ -452,6 +456,7 @@ constexpr OpDef kSplit = {
     .infer = infer_split,
     .kernel = split_kernel,
     .vjp = split_vjp,
+    .batch = batch_axis<&SplitAttributes::axis>,
     .test = CAPSTAN_OP_TEST(kSplitTest),
 };
 }  // namespace

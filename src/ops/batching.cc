@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "capstan/ops/array.h"
+#include "capstan/ops/math.h"
 
 namespace capstan {
 
@@ -41,6 +42,36 @@ Tensor split_items(const Tensor& x, std::int64_t size) {
   return reshape(x, shape);
 }
 
+Tensor ids_of_all(const Tensor& ids, std::int64_t n) {
+  const std::int64_t size = ids.dim(0);
+  Shape column = {size};
+  for (int i = 1; i < ids.rank(); ++i) column.push_back(1);
+  const Tensor x = cast(ids, DType::kInt64);
+  const Tensor end = scalar(static_cast<double>(n), DType::kInt64);
+  const Tensor starts = reshape(cast(range(static_cast<long>(size)), DType::kInt64) * end, column);
+  const Tensor beyond = scalar(static_cast<double>(n * size), DType::kInt64);
+  return where(less(x, 0), x, where(less(x, end), x + starts, beyond));
+}
+
+Tensor move_axis(const Tensor& x, int from, int to) {
+  if (from == to) return x;
+  int order[kMaxRank];
+  for (int i = 0; i < x.rank(); ++i) order[i] = i;
+  if (from < to) {
+    std::rotate(order + from, order + from + 1, order + to + 1);
+  } else {
+    std::rotate(order + to, order + from, order + from + 1);
+  }
+  return transpose(x, Axes(std::span<const int>(order, static_cast<std::size_t>(x.rank()))));
+}
+
+bool has_room(const BatchCall& call) {
+  for (int i = 0; i < call.input_count(); ++i) {
+    if (call.item_rank(i) >= kMaxRank) return false;
+  }
+  return true;
+}
+
 bool call_again(const BatchCall& call, std::vector<Tensor> inputs, const void* attributes,
                 std::vector<Tensor>& outputs) {
   std::vector<Operand> operands;
@@ -56,6 +87,10 @@ std::vector<Tensor> all_with_items(const BatchCall& call) {
   return inputs;
 }
 
+bool call_with_items(const BatchCall& call, const void* attributes, std::vector<Tensor>& outputs) {
+  return has_room(call) && call_again(call, all_with_items(call), attributes, outputs);
+}
+
 bool batch_broadcasting(const BatchCall& call, std::vector<Tensor>& outputs) {
   int rank = 0;
   for (int i = 0; i < call.input_count(); ++i) rank = std::max(rank, call.item_rank(i));
@@ -66,10 +101,7 @@ bool batch_broadcasting(const BatchCall& call, std::vector<Tensor>& outputs) {
 }
 
 bool batch_leading(const BatchCall& call, std::vector<Tensor>& outputs) {
-  for (int i = 0; i < call.input_count(); ++i) {
-    if (call.item_rank(i) >= kMaxRank) return false;
-  }
-  return call_again(call, all_with_items(call), call.attribute_data, outputs);
+  return call_with_items(call, call.attribute_data, outputs);
 }
 
 bool batch_examples(const BatchCall& call, std::vector<Tensor>& outputs) {
@@ -84,10 +116,32 @@ bool batch_examples(const BatchCall& call, std::vector<Tensor>& outputs) {
   return true;
 }
 
+bool batch_like(const BatchCall& call, std::vector<Tensor>& outputs) {
+  if (call.item_rank(1) == kMaxRank) return false;
+  return call_again(call, {call.input(0), shape_with_items(call, 1)}, call.attribute_data, outputs);
+}
+
+bool batch_all_examples(const BatchCall& call, std::vector<Tensor>& outputs) {
+  std::vector<Tensor> inputs;
+  for (int i = 0; i < call.input_count(); ++i) {
+    const Tensor& x = call.input(i);
+    if ((call.op.shape_inputs >> i & 1) == 0 || is_symbolic(x.block())) {
+      inputs.push_back(merge_items(with_items(call, i)));
+    } else {
+      Shape shape = x.shape();
+      shape.set(0, call.size * shape[0]);
+      inputs.push_back(shape_only(x.dtype(), shape));
+    }
+  }
+  call_again(call, std::move(inputs), call.attribute_data, outputs);
+  for (Tensor& output : outputs) output = split_items(output, call.size);
+  return true;
+}
+
 Axes item_axes(const Axes& axes, int rank) {
   int shifted[kMaxRank];
   const int count = axes.all() ? rank : axes.size();
-  for (int i = 0; i < count; ++i) shifted[i] = static_cast<int>(item_axis(axes.all() ? i : axes[i], rank));
+  for (int i = 0; i < count; ++i) shifted[i] = static_cast<int>(item_axis(axes.all() ? i : axes[i]));
   return Axes(std::span<const int>(shifted, static_cast<std::size_t>(count)));
 }
 

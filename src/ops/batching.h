@@ -26,12 +26,25 @@ Tensor aligned(const BatchCall& call, int i, int item_rank);
 Tensor merge_items(const Tensor& x);
 Tensor split_items(const Tensor& x, std::int64_t size);
 
+// Ids from 0 to below n, with the items in front, as ids of all items together: those of item i begin at i n. Negative
+// ones stay negative, and those not below n remain too large.
+Tensor ids_of_all(const Tensor& ids, std::int64_t n);
+
+// An axis at another place among the others.
+Tensor move_axis(const Tensor& x, int from, int to);
+
+// Whether each input has room for the axis of the items.
+bool has_room(const BatchCall& call);
+
 // Calls the op with other inputs and attributes. Returns true.
 bool call_again(const BatchCall& call, std::vector<Tensor> inputs, const void* attributes,
                 std::vector<Tensor>& outputs);
 
 // All inputs with the axis of the items.
 std::vector<Tensor> all_with_items(const BatchCall& call);
+
+// Calls the op with these and other attributes. Returns false if there is no room.
+bool call_with_items(const BatchCall& call, const void* attributes, std::vector<Tensor>& outputs);
 
 // Elementwise ops, and others whose inputs broadcast and which work on the last axes (matmul).
 bool batch_broadcasting(const BatchCall& call, std::vector<Tensor>& outputs);
@@ -40,32 +53,31 @@ bool batch_broadcasting(const BatchCall& call, std::vector<Tensor>& outputs);
 bool batch_leading(const BatchCall& call, std::vector<Tensor>& outputs);
 
 // Ops whose first input has an axis of examples in front, which the items join, and whose others are the same for all
-// items (pooling). Falls back to one by one if they are not.
+// items (convolution). Falls back to one by one if they are not.
 bool batch_examples(const BatchCall& call, std::vector<Tensor>& outputs);
 
-// An axis of an item, counted from either end, as one of the batched input. `rank` is that of the item.
-inline std::int64_t item_axis(std::int64_t axis, int rank) { return (axis < 0 ? axis + rank : axis) + 1; }
-// The same for several, where none given means all.
-Axes item_axes(const Axes& axes, int rank);
-// And for one that may be absent: then `absent` is meant.
-inline OptionalInt item_axis(OptionalInt axis, int rank, std::int64_t absent) {
-  return item_axis(axis.has_value ? axis.value : absent, rank);
-}
+// The same where every input has that axis (pooling and its gradients, sequences).
+bool batch_all_examples(const BatchCall& call, std::vector<Tensor>& outputs);
 
-// Ops whose one attribute that knows of axes is this field, which are axes of the first input; the other inputs have
-// its rank.
+// Ops that read of their second input the shape alone, which is that of the result (reshape_like).
+bool batch_like(const BatchCall& call, std::vector<Tensor>& outputs);
+
+// An axis of an item as one of the batched input. One that is counted from the end stays.
+inline std::int64_t item_axis(std::int64_t axis, int = 0) { return axis < 0 ? axis : axis + 1; }
+// The same for one that is the first if it is not given.
+inline OptionalInt item_axis(OptionalInt axis, int = 0) { return item_axis(axis.value); }
+// And for several, where none given means all of the item's, whose number is `rank`.
+Axes item_axes(const Axes& axes, int rank);
+inline Axes item_axis(const Axes& axes, int rank) { return item_axes(axes, rank); }
+
+// Ops whose one attribute that knows of axes is this field, which are axes of the first input or of a result; the other
+// inputs have the rank of the first.
 template <auto Member>
 bool batch_axis(const BatchCall& call, std::vector<Tensor>& outputs) {
   using A = typename MemberOf<Member>::Struct;
   A attributes = call.attributes<A>();
-  const int rank = call.item_rank(0);
-  if (rank >= kMaxRank) return false;
-  if constexpr (std::is_same_v<typename MemberOf<Member>::Field, Axes>) {
-    attributes.*Member = item_axes(attributes.*Member, rank);
-  } else {
-    attributes.*Member = item_axis(attributes.*Member, rank);
-  }
-  return call_again(call, all_with_items(call), &attributes, outputs);
+  attributes.*Member = item_axis(attributes.*Member, call.item_rank(0));
+  return call_with_items(call, &attributes, outputs);
 }
 
 }  // namespace capstan

@@ -14,6 +14,7 @@
 #include "src/core/check.h"
 #include "src/core/op_test.h"
 #include "src/kernels/with_type.h"
+#include "src/ops/batching.h"
 #include "src/ops/families.h"
 
 namespace capstan {
@@ -223,6 +224,7 @@ constexpr OpDef kPopulationCount = {
             }
           });
         },
+    .batch = batch_leading,
     .test = CAPSTAN_OP_TEST(kPopulationTest),
 };
 constexpr OpDef kNextAfter = {

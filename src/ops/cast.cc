@@ -12,6 +12,7 @@
 #include "src/core/op_def.h"
 #include "src/core/op_test.h"
 #include "src/core/thread_pool.h"
+#include "src/ops/batching.h"
 #include "src/ops/families.h"
 #include "src/ops/identities.h"
 #include "src/ops/shape.h"
@@ -209,6 +210,7 @@ constinit const OpDef kCast = {
     .kernel = &cast_kernel,
     .shape_inputs = 0,
     .vjp = &cast_vjp,
+    .batch = batch_leading,
     .test = CAPSTAN_OP_TEST(kCastTest),
 };
 
@@ -228,6 +230,7 @@ constinit const OpDef kIdentity = {
     .infer = &infer_first,
     .kernel = &view_first,
     .vjp = &identity_vjp,
+    .batch = batch_leading,
     .test = CAPSTAN_OP_TEST(kSameTest),
 };
 
@@ -237,6 +240,7 @@ constinit const OpDef kStopGradient = {
     .flags = kNotDifferentiable | kReturnsViews | kReshapes,
     .infer = &infer_first,
     .kernel = &view_first,
+    .batch = batch_leading,
     .test = CAPSTAN_OP_TEST(kSameTest),
 };
 

@@ -14,6 +14,7 @@
 #include "src/core/check.h"
 #include "src/core/op_test.h"
 #include "src/core/thread_pool.h"
+#include "src/ops/batching.h"
 #include "src/ops/complex.h"
 #include "src/ops/families.h"
 #include "src/ops/identities.h"
@@ -183,6 +184,7 @@ constinit const OpDef kComplex = {
           if (call.needs(0)) cotangents[0] = real(call.cotangent());
           if (call.needs(1)) cotangents[1] = imag(call.cotangent());
         },
+    .batch = batch_leading,
     .compose = [](std::span<const Operand> inputs, const void*,
                   std::vector<Tensor>& outputs) { outputs.push_back(complex(inputs[0], inputs[1])); },
     .test = CAPSTAN_OP_TEST(kComplexTest),
@@ -198,6 +200,7 @@ constinit const OpDef kReal = {
         [](const VjpCall& call, std::span<Tensor> cotangents) {
           cotangents[0] = complex(call.cotangent(), zeros_like(call.cotangent()));
         },
+    .batch = batch_leading,
     .compose = [](std::span<const Operand> inputs, const void*,
                   std::vector<Tensor>& outputs) { outputs.push_back(real(inputs[0])); },
     .test = CAPSTAN_OP_TEST((kPartTest<real_of, DType::kFloat64>)),
@@ -213,6 +216,7 @@ constinit const OpDef kImag = {
         [](const VjpCall& call, std::span<Tensor> cotangents) {
           cotangents[0] = complex(zeros_like(call.cotangent()), call.cotangent());
         },
+    .batch = batch_leading,
     .compose = [](std::span<const Operand> inputs, const void*,
                   std::vector<Tensor>& outputs) { outputs.push_back(imag(inputs[0])); },
     .test = CAPSTAN_OP_TEST((kPartTest<imaginary_of, DType::kFloat64>)),
@@ -225,6 +229,7 @@ constinit const OpDef kConj = {
     .infer = infer_same,
     .kernel = map_complex<Conjugate>,
     .vjp = [](const VjpCall& call, std::span<Tensor> cotangents) { cotangents[0] = conj(call.cotangent()); },
+    .batch = batch_leading,
     .compose = [](std::span<const Operand> inputs, const void*,
                   std::vector<Tensor>& outputs) { outputs.push_back(conj(inputs[0])); },
     .test = CAPSTAN_OP_TEST((kPartTest<conjugate_of, DType::kComplex128>)),
@@ -242,6 +247,7 @@ constinit const OpDef kComplexAbs = {
           const Tensor& x = call.input(0);
           cotangents[0] = divide_no_nan(cast(call.cotangent(), x.dtype()) * x, cast(call.output(), x.dtype()));
         },
+    .batch = batch_leading,
     .test = CAPSTAN_OP_TEST((kPartTest<magnitude_of, DType::kFloat64>)),
 };
 
@@ -259,6 +265,7 @@ constinit const OpDef kAngle = {
           const Tensor scaled = call.cotangent() / (re * re + im * im);
           cotangents[0] = complex(-(scaled * im), scaled * re);
         },
+    .batch = batch_leading,
     .compose = [](std::span<const Operand> inputs, const void*,
                   std::vector<Tensor>& outputs) { outputs.push_back(angle(inputs[0])); },
     .test = CAPSTAN_OP_TEST((kPartTest<angle_of, DType::kFloat64>)),

@@ -18,6 +18,7 @@
 #include "src/core/op_test.h"
 #include "src/kernels/sort.h"
 #include "src/kernels/with_type.h"
+#include "src/ops/batching.h"
 #include "src/ops/indices.h"
 #include "src/ops/named_errors.h"
 #include "src/ops/reference.h"
@@ -178,14 +179,15 @@ struct HistogramAttributes {
   Interval range;
   std::int64_t nbins = 100;
   DType dtype = DType::kInt32;
+  std::int64_t batch_dims = 0;  // so many leading axes have a histogram for each of their places
 };
 constexpr AttributeType kHistogramAttributes = attribute_type<HistogramAttributes>(
     {field<&HistogramAttributes::range>("range", true), field<&HistogramAttributes::nbins>("nbins"),
-     field<&HistogramAttributes::dtype>("dtype")});
+     field<&HistogramAttributes::dtype>("dtype"), field<&HistogramAttributes::batch_dims>("batch_dims")});
 
 void infer_histogram(const Call& call, OutputSpecs& outputs) {
   const TensorRef& values = call.input(0);
-  const auto& [range, nbins, dtype] = call.attributes<HistogramAttributes>();
+  const auto& [range, nbins, dtype, batch_dims] = call.attributes<HistogramAttributes>();
   CAPSTAN_CHECK(is_floating(values.dtype()) || is_integer(values.dtype()), DTypeError, "histogram_fixed_width: dtype ",
                 values.dtype(), " is not supported", arguments({{"values", values}}));
   CAPSTAN_CHECK(dtype == DType::kInt32 || dtype == DType::kInt64, DTypeError,
@@ -194,7 +196,12 @@ void infer_histogram(const Call& call, OutputSpecs& outputs) {
                 ", not at least 1");
   CAPSTAN_CHECK(range.low < range.high && std::isfinite(range.high - range.low), ValueError,
                 "histogram_fixed_width: the range from ", range.low, " to ", range.high, " is empty or not finite");
-  outputs.add(dtype, Shape{nbins});
+  CAPSTAN_CHECK(batch_dims >= 0 && batch_dims <= values.rank(), ValueError, "histogram_fixed_width: batch_dims is ",
+                batch_dims, ", not from 0 to the rank, ", values.rank(), arguments({{"values", values}}));
+  Shape shape;
+  for (int i = 0; i < batch_dims; ++i) shape.push_back(values.dim(i));
+  shape.push_back(nbins);
+  outputs.add(dtype, shape);
 }
 
 void histogram_kernel(const Call& call, std::span<Tensor> outputs) {
@@ -203,13 +210,16 @@ void histogram_kernel(const Call& call, std::span<Tensor> outputs) {
   const double bins = static_cast<double>(attributes.nbins);
   const double low = attributes.range.low;
   const double step = (attributes.range.high - low) / bins;
-  std::vector<std::int64_t> counts(static_cast<std::size_t>(attributes.nbins));
+  std::vector<std::int64_t> counts(static_cast<std::size_t>(outputs[0].size()));
+  if (counts.empty()) return;
+  const std::int64_t each = values.size() / (outputs[0].size() / attributes.nbins);
   with_real_type(values.dtype(), [&]<class T>(T) {
     const T* data = values.data<T>();
     for (std::int64_t i = 0; i < values.size(); ++i) {
       const double value = static_cast<double>(data[i]);
       CAPSTAN_CHECK(!std::isnan(value), ValueError, "histogram_fixed_width: element ", i, " is not a number");
-      ++counts[static_cast<std::size_t>(std::clamp((value - low) / step, 0.0, bins - 1))];
+      const auto bin = static_cast<std::int64_t>(std::clamp((value - low) / step, 0.0, bins - 1));
+      ++counts[static_cast<std::size_t>(i / each * attributes.nbins + bin)];
     }
   });
   if (outputs[0].dtype() == DType::kInt64) {
@@ -218,6 +228,12 @@ void histogram_kernel(const Call& call, std::span<Tensor> outputs) {
     std::transform(counts.begin(), counts.end(), mutable_data<std::int32_t>(outputs[0]),
                    [](std::int64_t count) { return static_cast<std::int32_t>(count); });
   }
+}
+
+bool batch_histogram(const BatchCall& call, std::vector<Tensor>& outputs) {
+  HistogramAttributes attributes = call.attributes<HistogramAttributes>();
+  ++attributes.batch_dims;
+  return call_again(call, {call.input(0)}, &attributes, outputs);
 }
 
 // --- confusion_matrix ---
@@ -313,6 +329,12 @@ std::vector<OpSample> histogram_samples() {
   return {{.inputs = {values}, .attributes = {{"range", interval(1, 5)}, {"nbins", 4}}},
           {.inputs = {{.shape = {2, 3}}}, .attributes = {{"range", interval(0, 1)}, {"nbins", 3}, {"dtype", "int64"}}},
           {.inputs = {{.shape = {0}}}, .attributes = {{"range", interval(0, 1)}, {"nbins", 1}}},
+          {.inputs = {{.shape = {2, 3}, .values = {0, 1, 2, 5, 4, 15}}},
+           .attributes = {{"range", interval(1, 5)}, {"nbins", 4}, {"batch_dims", 1}}},
+          {.inputs = {{.shape = {0, 2}}}, .attributes = {{"range", interval(0, 1)}, {"batch_dims", 1}}},
+          {.inputs = {values},
+           .attributes = {{"range", interval(0, 1)}, {"batch_dims", 2}},
+           .error = "batch_dims is 2, not from 0 to the rank, 1"},
           {.inputs = {values}, .attributes = {{"range", interval(1, 1)}}, .error = "the range from 1 to 1 is empty"},
           {.inputs = {values}, .attributes = {{"range", interval(0, 1)}, {"nbins", 0}}, .error = "nbins is 0"},
           {.inputs = {values}, .attributes = {{"range", 1}}, .error = "must be a list of two numbers"},
@@ -324,13 +346,18 @@ void histogram_reference(const Inputs& in, const AttributeMap& attributes, Outpu
   const std::int64_t bins = reference::integer(attributes, "nbins", 100);
   const double low = attributes.at("range").list[0].number;
   const double high = attributes.at("range").list[1].number;
-  out = {{attributes.contains("dtype") ? DType::kInt64 : DType::kInt32,
-          {bins},
-          std::vector<double>(static_cast<std::size_t>(bins))}};
-  for (double value : in[0].values) {
+  const std::int64_t batch_dims = reference::integer(attributes, "batch_dims", 0);
+  Shape shape(in[0].shape.dims().first(static_cast<std::size_t>(batch_dims)));
+  shape.push_back(bins);
+  out = {{attributes.contains("dtype") ? DType::kInt64 : DType::kInt32, shape, {}}};
+  out[0].values.resize(static_cast<std::size_t>(shape.size()));
+  reference::for_each(in[0].shape, [&](reference::Position position) {
+    const double value = reference::at(in[0], position);
     const auto bin = static_cast<std::int64_t>(std::floor((value - low) / (high - low) * static_cast<double>(bins)));
-    out[0].values[static_cast<std::size_t>(std::clamp<std::int64_t>(bin, 0, bins - 1))] += 1;
-  }
+    position.resize(static_cast<std::size_t>(batch_dims));
+    position.push_back(std::clamp<std::int64_t>(bin, 0, bins - 1));
+    out[0].values[reference::flat(shape, position)] += 1;
+  });
 }
 const OpTest kHistogramTest = {
     .samples = histogram_samples, .reference = histogram_reference, .dtypes = reference::kRealDTypes};
@@ -402,6 +429,7 @@ constinit const OpDef kHistogramFixedWidth = {
     .attributes = &kHistogramAttributes,
     .infer = infer_histogram,
     .kernel = histogram_kernel,
+    .batch = batch_histogram,
     .test = CAPSTAN_OP_TEST(kHistogramTest),
 };
 constinit const OpDef kConfusionMatrix = {

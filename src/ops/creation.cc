@@ -12,6 +12,7 @@
 #include "src/core/op_test.h"
 #include "src/kernels/strided_copy.h"
 #include "src/ops/axes.h"
+#include "src/ops/batching.h"
 #include "src/ops/expansion.h"
 #include "src/ops/families.h"
 #include "src/ops/lengths.h"
@@ -61,6 +62,15 @@ void infer_fill(const Call& call, OutputSpecs& outputs) {
   CAPSTAN_CHECK(value.rank() <= 1 && value.size() == 1, ShapeError, "fill: the value must be a scalar, not of shape ",
                 value.shape(), arguments({{"value", value}}));
   outputs.add(value.dtype(), shape);
+}
+
+bool batch_fill(const BatchCall& call, std::vector<Tensor>& outputs) {
+  const Lengths& item = call.attributes<FillAttributes>().dims;
+  if (item.rank == kMaxRank) return false;
+  Shape column{call.size};
+  for (int i = 0; i < item.rank; ++i) column.push_back(1);
+  outputs = {broadcast_to(reshape(call.input(0), column), lengths_with_items(item, call.size).shape())};
+  return true;
 }
 
 // --- eye ---
@@ -372,6 +382,7 @@ constexpr OpDef kFill = {
         [](const VjpCall& call, std::span<Tensor> cotangents) {
           if (call.needs(0)) cotangents[0] = reshape_like(reduce_sum(call.cotangent()), call.input(0));
         },
+    .batch = batch_fill,
     .test = CAPSTAN_OP_TEST(kFillTest),
 };
 constexpr OpDef kEye = {

@@ -13,6 +13,7 @@
 #include "capstan/ops/reduce.h"
 #include "src/core/numbers.h"
 #include "src/core/op_test.h"
+#include "src/ops/batching.h"
 #include "src/ops/diagonal_layout.h"
 #include "src/ops/matrix_families.h"
 #include "src/ops/matrices.h"
@@ -428,6 +429,7 @@ constinit const OpDef kDiag = {
           const auto& attributes = call.attributes<DiagAttributes>();
           cotangents[0] = reshape_like(part_of(call.cotangent(), attributes.k, attributes.align), call.input(0));
         },
+    .batch = batch_leading,
     .test = CAPSTAN_OP_TEST(kDiagTest),
 };
 
@@ -443,6 +445,7 @@ constinit const OpDef kDiagPart = {
           const SetAttributes set{attributes.k, attributes.align};
           cotangents[0] = apply(kSetDiag, zeros_like(call.input(0)), call.cotangent(), &set);
         },
+    .batch = batch_leading,
     .test = CAPSTAN_OP_TEST(kDiagPartTest),
 };
 
@@ -462,6 +465,7 @@ constinit const OpDef kSetDiag = {
           if (call.needs(0)) cotangents[0] = apply(kSetDiag, g, zeros_like(call.input(1)), &attributes);
           if (call.needs(1)) cotangents[1] = part_of(g, attributes.k, attributes.align);
         },
+    .batch = batch_leading,
     .test = CAPSTAN_OP_TEST(kSetDiagTest),
 };
 
@@ -477,6 +481,7 @@ constinit const OpDef kBandPart = {
           const auto& attributes = call.attributes<BandAttributes>();
           cotangents[0] = apply(kBandPart, call.cotangent(), &attributes);
         },
+    .batch = batch_leading,
     .test = CAPSTAN_OP_TEST(kBandPartTest),
 };
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <vector>
 
+#include "capstan/ops/array.h"
 #include "capstan/ops/host.h"
 #include "capstan/ops/math.h"
 #include "capstan/ops/nn.h"
@@ -14,6 +15,7 @@
 #include "src/core/check.h"
 #include "src/core/op_test.h"
 #include "src/kernels/random.h"
+#include "src/ops/batching.h"
 #include "src/ops/families.h"
 #include "src/ops/wide.h"
 
@@ -114,6 +116,14 @@ constinit const OpDef kKeyedDropout = {
         [](const VjpCall& call, std::span<Tensor> cotangents) {
           const auto& a = call.attributes<DropoutAttributes>();
           cotangents[0] = keyed_dropout(call.cotangent(), a.rate, static_cast<std::uint64_t>(a.seed.value));
+        },
+    .batch =
+        [](const BatchCall& call, std::vector<Tensor>& outputs) {
+          // The items have one draw, like calls of the op.
+          const auto& a = call.attributes<DropoutAttributes>();
+          const Tensor one = ones_like(call.input(0)(0));
+          outputs = {call.input(0) * keyed_dropout(one, a.rate, static_cast<std::uint64_t>(a.seed.value))};
+          return true;
         },
     .test = CAPSTAN_OP_TEST(kDropoutTest),
 };

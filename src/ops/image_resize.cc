@@ -14,6 +14,7 @@
 #include "src/core/check.h"
 #include "src/core/op_test.h"
 #include "src/kernels/resample.h"
+#include "src/ops/batching.h"
 #include "src/ops/image.h"
 #include "src/ops/indices.h"
 #include "src/ops/reference.h"
@@ -88,7 +89,6 @@ void run_matrices(const Matrices& matrices, const ImageView& from, const ImageVi
 void infer_resize(const Call& call, OutputSpecs& outputs) {
   const TensorRef& images = call.input(0);
   const auto& attributes = call.attributes<ResizeAttributes>();
-  check_image("image_resize", images);
   method_of("image_resize", name_of_method(attributes.method));
   CAPSTAN_CHECK(is_floating(images.dtype()), DTypeError, "image_resize: dtype ", images.dtype(), " is not supported",
                 arguments({{"images", images}}));
@@ -120,7 +120,9 @@ void resize_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
 void infer_resize_adjoint(const Call& call, OutputSpecs& outputs) {
   const TensorRef& g = call.input(0);
   const TensorRef& like = call.input(1);
-  check_image("image_resize_adjoint", g);
+  CAPSTAN_CHECK(g.rank() >= 3, ShapeError,
+                "image_resize_adjoint: g must be [..., height, width, channels], not of rank ", g.rank(),
+                arguments({{"g", g}, {"like", like}}));
   method_of("image_resize_adjoint", name_of_method(call.attributes<AdjointAttributes>().method));
   CAPSTAN_CHECK(is_floating(g.dtype()), DTypeError, "image_resize_adjoint: dtype ", g.dtype(), " is not supported",
                 arguments({{"g", g}, {"like", like}}));
@@ -151,10 +153,10 @@ void resize_adjoint_kernel(const Call& call, std::span<Tensor> outputs) {
 
 void resize_adjoint_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
   if (!call.needs(0)) return;
-  const auto& attributes = call.attributes<AdjointAttributes>();
+  const auto& adjoint = call.attributes<AdjointAttributes>();
   const Tensor& g = call.input(0);
-  cotangents[0] = image::resize(call.cotangent(), {g.dim(-3), g.dim(-2)},
-                                {.method = name_of_method(attributes.method), .antialias = attributes.antialias});
+  const ResizeAttributes attributes{{g.dim(-3), g.dim(-2)}, adjoint.method, false, adjoint.antialias};
+  cotangents[0] = apply(kImageResize, call.cotangent(), &attributes);
 }
 
 void check_size(std::int64_t height, std::int64_t width) {
@@ -325,6 +327,7 @@ constinit const OpDef kImageResize = {
     .infer = infer_resize,
     .kernel = resize_kernel,
     .vjp = resize_vjp,
+    .batch = batch_leading,
     .compose =
         [](std::span<const Operand> inputs, const void* data, std::vector<Tensor>& outputs) {
           const auto& a = *static_cast<const ResizeAttributes*>(data);
@@ -346,6 +349,7 @@ constinit const OpDef kImageResizeAdjoint = {
     .kernel = resize_adjoint_kernel,
     .shape_inputs = 0b10,
     .vjp = resize_adjoint_vjp,
+    .batch = batch_like,
     .test = CAPSTAN_OP_TEST(kResizeAdjointTest),
 };
 

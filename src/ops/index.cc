@@ -16,6 +16,7 @@
 #include "src/core/thread_pool.h"
 #include "src/kernels/strided_copy.h"
 #include "src/ops/axes.h"
+#include "src/ops/batching.h"
 #include "src/ops/families.h"
 #include "src/ops/indices.h"
 #include "src/ops/mask.h"
@@ -147,6 +148,25 @@ void gather_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
   cotangents[0] = reshape_like(table, call.input(0));
 }
 
+bool batch_gather(const BatchCall& call, std::vector<Tensor>& outputs) {
+  const auto& item = call.attributes<GatherAttributes>();
+  const int batch_dims = static_cast<int>(item.batch_dims) + (item.batch_dims < 0 ? call.item_rank(1) : 0);
+  const int axis =
+      normalize_axis("gather", item.axis.has_value ? item.axis.value : batch_dims, std::max(call.item_rank(0), 1));
+  if (call.is_batched(0)) {
+    // Indices that are the same for all items need no copies, unless they go along with axes of params.
+    const bool alike = !call.is_batched(1) && batch_dims == 0;
+    if (!alike && !has_room(call)) return false;
+    const GatherAttributes attributes{axis + 1, alike ? 0 : batch_dims + 1};
+    return call_again(call, {call.input(0), alike ? call.input(1) : with_items(call, 1)}, &attributes, outputs);
+  }
+  // Params that are the same for all items are not repeated: the items are an axis of indices like any other.
+  const GatherAttributes attributes{axis, batch_dims};
+  call_again(call, {call.input(0), move_axis(call.input(1), 0, batch_dims)}, &attributes, outputs);
+  outputs[0] = move_axis(outputs[0], axis, 0);
+  return true;
+}
+
 // --- Samples and references ---
 
 #if CAPSTAN_TESTING
@@ -224,6 +244,7 @@ constexpr OpDef kGather = {
     .kernel = gather_kernel,
     .saves = {.inputs = 0b10},
     .vjp = gather_vjp,
+    .batch = batch_gather,
     .test = CAPSTAN_OP_TEST(kGatherTest),
 };
 constexpr OpDef kEmbeddingLookup = {

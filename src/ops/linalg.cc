@@ -16,6 +16,7 @@
 #include "src/core/check.h"
 #include "src/core/op_test.h"
 #include "src/ops/axes.h"
+#include "src/ops/batching.h"
 #include "src/ops/families.h"
 #include "src/ops/linalg.h"
 #include "src/ops/math.h"
@@ -350,6 +351,12 @@ constinit const OpDef kAddN = {
           for (int i = 0; i < call.input_count(); ++i) {
             if (call.needs(i)) cotangents[static_cast<std::size_t>(i)] = call.cotangent();
           }
+        },
+    .batch =
+        [](const BatchCall& call, std::vector<Tensor>& outputs) {
+          outputs = {call.input(0)};
+          for (int i = 1; i < call.input_count(); ++i) outputs[0] = add(outputs[0], call.input(i));
+          return true;
         },
     .test = CAPSTAN_OP_TEST(kAddNTest),
 };

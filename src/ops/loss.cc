@@ -8,11 +8,13 @@
 
 #include "capstan/ops/math.h"
 #include "capstan/ops/nn.h"
+#include "capstan/ops/reduce.h"
 #include "src/core/allocator.h"
 #include "src/core/apply.h"
 #include "src/core/check.h"
 #include "src/core/op_test.h"
 #include "src/kernels/reduce.h"
+#include "src/ops/batching.h"
 #include "src/ops/families.h"
 
 namespace capstan {
@@ -169,6 +171,11 @@ constinit const OpDef kL2Loss = {
         },
     .saves = {.inputs = 1},
     .vjp = [](const VjpCall& call, std::span<Tensor> cotangents) { cotangents[0] = call.input(0) * call.cotangent(); },
+    .batch =
+        [](const BatchCall& call, std::vector<Tensor>& outputs) {
+          outputs = {0.5 * reduce_sum(square(call.input(0)), item_axes({}, call.item_rank(0)))};
+          return true;
+        },
     .test = CAPSTAN_OP_TEST(kL2LossTest),
 };
 

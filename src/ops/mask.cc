@@ -9,6 +9,7 @@
 #include "src/core/op_test.h"
 #include "src/kernels/strided_copy.h"
 #include "src/ops/axes.h"
+#include "src/ops/batching.h"
 #include "src/ops/indices.h"
 #include "src/ops/mask.h"
 #include "src/ops/reference.h"
@@ -170,6 +171,12 @@ void sequence_mask_kernel(const Call& call, std::span<Tensor> outputs) {
   });
 }
 
+bool batch_sequence_mask(const BatchCall& call, std::vector<Tensor>& outputs) {
+  // Without it the masks of the items may differ in their length, which only a look at each of them can tell.
+  if (!call.attributes<SequenceMaskAttributes>().maxlen.has_value) return false;
+  return batch_leading(call, outputs);
+}
+
 struct BooleanMaskAttributes {
   OptionalInt axis;
 };
@@ -299,6 +306,7 @@ constinit const OpDef kOneHot = {
     .attributes = &kOneHotAttributes,
     .infer = infer_one_hot,
     .kernel = one_hot_kernel,
+    .batch = batch_axis<&OneHotAttributes::axis>,
     .test = CAPSTAN_OP_TEST(kOneHotTest),
 };
 constinit const OpDef kWhereIndices = {
@@ -332,6 +340,7 @@ constinit const OpDef kSequenceMask = {
     .attributes = &kSequenceMaskAttributes,
     .infer = infer_sequence_mask,
     .kernel = sequence_mask_kernel,
+    .batch = batch_sequence_mask,
     .test = CAPSTAN_OP_TEST(kSequenceMaskTest),
 };
 

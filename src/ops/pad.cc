@@ -14,6 +14,7 @@
 #include "src/core/op_test.h"
 #include "src/kernels/strided_copy.h"
 #include "src/ops/array.h"
+#include "src/ops/batching.h"
 #include "src/ops/reference.h"
 
 namespace capstan {
@@ -172,6 +173,15 @@ void pad_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
   cotangents[0] = g;
 }
 
+bool batch_pad(const BatchCall& call, std::vector<Tensor>& outputs) {
+  PadAttributes attributes = call.attributes<PadAttributes>();
+  std::vector<std::int64_t> widths = {0, 0};
+  const std::span<const std::int64_t> item = attributes.paddings.span();
+  widths.insert(widths.end(), item.begin(), item.end());
+  attributes.paddings = intern(widths);
+  return call_again(call, {call.input(0)}, &attributes, outputs);
+}
+
 // --- Samples and reference ---
 
 #if CAPSTAN_TESTING
@@ -238,6 +248,7 @@ constinit const OpDef kPad = {
     .infer = infer_pad,
     .kernel = pad_kernel,
     .vjp = pad_vjp,
+    .batch = batch_pad,
     .test = CAPSTAN_OP_TEST(kPadTest),
 };
 

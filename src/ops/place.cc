@@ -12,6 +12,7 @@
 #include "src/core/op_test.h"
 #include "src/ops/array.h"
 #include "src/ops/axes.h"
+#include "src/ops/batching.h"
 #include "src/ops/families.h"
 #include "src/ops/indices.h"
 #include "src/ops/lengths.h"
@@ -84,6 +85,24 @@ void reverse_sequence_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
                                    static_cast<int>(attributes.batch_axis));
 }
 
+bool batch_reverse_sequence(const BatchCall& call, std::vector<Tensor>& outputs) {
+  const auto& item = call.attributes<ReverseSequenceAttributes>();
+  if (!call.is_batched(1)) {
+    const ReverseSequenceAttributes attributes{item_axis(item.seq_axis), item_axis(item.batch_axis)};
+    return call_again(call, {call.input(0), call.input(1)}, &attributes, outputs);
+  }
+  if (!has_room(call)) return false;
+  // The batches of all items are one axis, in front.
+  const int rank = call.item_rank(0);
+  const int sequence = normalize_axis("reverse_sequence", item.seq_axis, rank);
+  const int batch = normalize_axis("reverse_sequence", item.batch_axis, rank);
+  const ReverseSequenceAttributes attributes{sequence < batch ? sequence + 1 : sequence, 0};
+  const Tensor x = merge_items(move_axis(with_items(call, 0), batch + 1, 1));
+  call_again(call, {x, merge_items(call.input(1))}, &attributes, outputs);
+  outputs[0] = move_axis(split_items(outputs[0], call.size), 1, batch + 1);
+  return true;
+}
+
 // --- invert_permutation ---
 
 void infer_invert_permutation(const Call& call, OutputSpecs& outputs) {
@@ -108,6 +127,15 @@ void invert_permutation_kernel(const Call& call, std::span<Tensor> outputs) {
       out[data[i]] = static_cast<T>(i);
     }
   });
+}
+
+bool batch_invert_permutation(const BatchCall& call, std::vector<Tensor>& outputs) {
+  const Tensor& x = call.input(0);
+  const std::int64_t n = x.dim(1);
+  const Tensor places = invert_permutation(merge_items(ids_of_all(x, n)));
+  const Tensor divisor = scalar(static_cast<double>(std::max<std::int64_t>(n, 1)), DType::kInt64);
+  outputs = {cast(floormod(split_items(places, call.size), divisor), x.dtype())};
+  return true;
 }
 
 // --- ensure_shape, one_hot_of ---
@@ -263,6 +291,7 @@ constexpr OpDef kReverseSequence = {
     .kernel = reverse_sequence_kernel,
     .saves = {.inputs = 0b10},
     .vjp = reverse_sequence_vjp,
+    .batch = batch_reverse_sequence,
     .test = CAPSTAN_OP_TEST(kReverseSequenceTest),
 };
 constexpr OpDef kInvertPermutation = {
@@ -271,6 +300,7 @@ constexpr OpDef kInvertPermutation = {
     .flags = kNotDifferentiable,
     .infer = infer_invert_permutation,
     .kernel = invert_permutation_kernel,
+    .batch = batch_invert_permutation,
     .test = CAPSTAN_OP_TEST(kInvertPermutationTest),
 };
 constexpr OpDef kEnsureShape = {

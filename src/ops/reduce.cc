@@ -430,6 +430,7 @@ constinit const OpDef kArgmax = {
     .attributes = &kArgAttributes,
     .infer = infer_arg,
     .kernel = run_arg<true>,
+    .batch = batch_axis<&ArgAttributes::axis>,
     .test = CAPSTAN_OP_TEST(kArgmaxTest),
 };
 
@@ -440,6 +441,7 @@ constinit const OpDef kArgmin = {
     .attributes = &kArgAttributes,
     .infer = infer_arg,
     .kernel = run_arg<false>,
+    .batch = batch_axis<&ArgAttributes::axis>,
     .test = CAPSTAN_OP_TEST(kArgminTest),
 };
 

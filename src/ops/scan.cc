@@ -19,6 +19,7 @@
 #include "src/core/thread_pool.h"
 #include "src/kernels/with_type.h"
 #include "src/ops/axes.h"
+#include "src/ops/batching.h"
 #include "src/ops/families.h"
 #include "src/ops/scan.h"
 #include "src/ops/wrapping.h"
@@ -304,6 +305,7 @@ constinit const OpDef kCumsum = {
     .infer = infer_scan<false>,
     .kernel = run_scan<SumStep>,
     .vjp = vjp_cumsum,
+    .batch = batch_axis<&ScanAttributes::axis>,
     .test = CAPSTAN_OP_TEST(kCumsumTest),
 };
 
@@ -315,6 +317,7 @@ constinit const OpDef kCumprod = {
     .kernel = run_scan<ProductStep>,
     .saves = {.inputs = 1},
     .vjp = vjp_cumprod,
+    .batch = batch_axis<&ScanAttributes::axis>,
     .test = CAPSTAN_OP_TEST(kCumprodTest),
 };
 
@@ -326,6 +329,7 @@ constinit const OpDef kCumulativeLogsumexp = {
     .kernel = run_scan<LogsumexpStep>,
     .saves = {.inputs = 1},
     .vjp = vjp_cumulative_logsumexp,
+    .batch = batch_axis<&ScanAttributes::axis>,
     .test = CAPSTAN_OP_TEST(kCumulativeLogsumexpTest),
 };
 
@@ -374,6 +378,7 @@ constinit const OpDef kLinearRecurrence = {
           if (call.needs(0)) cotangents[0] = b * conj(shift(call.output(), axis, !attributes.reverse));
           if (call.needs(1)) cotangents[1] = b;
         },
+    .batch = batch_axis<&RecurrenceAttributes::axis>,
     .test = CAPSTAN_OP_TEST(kLinearRecurrenceTest),
 };
 

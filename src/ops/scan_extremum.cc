@@ -14,6 +14,7 @@
 #include "src/core/op_test.h"
 #include "src/kernels/with_type.h"
 #include "src/ops/axes.h"
+#include "src/ops/batching.h"
 #include "src/ops/indices.h"
 #include "src/ops/reference.h"
 #include "src/ops/rows.h"
@@ -133,6 +134,7 @@ constinit const OpDef kCummax = {
     .kernel = running_kernel<true>,
     .saves = {.outputs = 0b10},
     .vjp = running_vjp,
+    .batch = batch_axis<&RunningAttributes::axis>,
     .test = CAPSTAN_OP_TEST(kCummaxTest),
 };
 constinit const OpDef kCummin = {
@@ -144,6 +146,7 @@ constinit const OpDef kCummin = {
     .kernel = running_kernel<false>,
     .saves = {.outputs = 0b10},
     .vjp = running_vjp,
+    .batch = batch_axis<&RunningAttributes::axis>,
     .test = CAPSTAN_OP_TEST(kCumminTest),
 };
 

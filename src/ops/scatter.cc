@@ -4,6 +4,7 @@
 // Indices are checked before anything is written. Repeated ones are added in their order: a task
 // owns rows of the result and passes over all indices, so no two tasks meet and the bits do not
 // depend on threads.
+#include "src/ops/batching.h"
 #include "src/ops/scatter.h"
 
 #include <algorithm>
@@ -129,6 +130,15 @@ void gather_nd_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
     return;
   }
   cotangents[0] = scatter_nd(full_coordinates(indices, batch_dims), call.cotangent(), params);
+}
+
+bool batch_gather_nd(const BatchCall& call, std::vector<Tensor>& outputs) {
+  GatherNdAttributes attributes = call.attributes<GatherNdAttributes>();
+  // Params that are the same for all items are not repeated.
+  const bool alike = !call.is_batched(0) && attributes.batch_dims == 0;
+  if (alike) return call_again(call, {call.input(0), call.input(1)}, &attributes, outputs);
+  ++attributes.batch_dims;
+  return call_with_items(call, &attributes, outputs);
 }
 
 // --- The scatters ---
@@ -336,6 +346,25 @@ void tensor_scatter_extremum_vjp(const VjpCall& call, std::span<Tensor> cotangen
   if (call.needs(2)) cotangents[2] = multiply(gather_nd(share, indices), theirs);
 }
 
+// The results of all items are one tensor, so the number of its item stands before the coordinates of an update.
+bool scatter_items(const BatchCall& call, std::size_t indices, const void* attributes, std::vector<Tensor>& outputs) {
+  if (!has_room(call)) return false;
+  std::vector<Tensor> inputs = all_with_items(call);
+  inputs[indices] = full_coordinates(inputs[indices], 1);
+  return call_again(call, std::move(inputs), attributes, outputs);
+}
+
+bool batch_scatter_nd(const BatchCall& call, std::vector<Tensor>& outputs) {
+  const Lengths& item = call.attributes<ScatterNdAttributes>().shape;
+  if (item.rank == kMaxRank) return false;
+  const ScatterNdAttributes attributes{lengths_with_items(item, call.size)};
+  return scatter_items(call, 0, &attributes, outputs);
+}
+
+bool batch_tensor_scatter(const BatchCall& call, std::vector<Tensor>& outputs) {
+  return scatter_items(call, 1, nullptr, outputs);
+}
+
 // --- Samples and references ---
 
 #if CAPSTAN_TESTING
@@ -472,6 +501,7 @@ constinit const OpDef kGatherNd = {
     .kernel = gather_nd_kernel,
     .saves = {.inputs = 0b10},
     .vjp = gather_nd_vjp,
+    .batch = batch_gather_nd,
     .test = CAPSTAN_OP_TEST(kGatherNdTest),
 };
 constinit const OpDef kScatterNd = {
@@ -485,68 +515,48 @@ constinit const OpDef kScatterNd = {
     .kernel = scatter_nd_kernel,
     .saves = {.inputs = 0b01},
     .vjp = scatter_nd_vjp,
+    .batch = batch_scatter_nd,
     .test = CAPSTAN_OP_TEST(kScatterNdTest),
 };
-constinit const OpDef kTensorScatterNdAdd = {
-    .name = "tensor_scatter_nd_add",
-    .text = "A tensor with updates added at given coordinates.",
-    .flags = kTakesAnyDTypes | kLinear,
-    .arity = 3,
-    .input_names = "tensor, indices, updates",
-    .infer = infer_tensor_scatter,
-    .kernel = tensor_scatter_kernel<Scatter::kAdd>,
-    .saves = {.inputs = 0b010},
-    .vjp = tensor_scatter_add_vjp,
-    .test = CAPSTAN_OP_TEST(kTensorScatterNdAddTest),
-};
-constinit const OpDef kTensorScatterNdSub = {
-    .name = "tensor_scatter_nd_sub",
-    .text = "A tensor with updates subtracted at given coordinates.",
-    .flags = kTakesAnyDTypes | kLinear,
-    .arity = 3,
-    .input_names = "tensor, indices, updates",
-    .infer = infer_tensor_scatter,
-    .kernel = tensor_scatter_kernel<Scatter::kSubtract>,
-    .saves = {.inputs = 0b010},
-    .vjp = tensor_scatter_sub_vjp,
-    .test = CAPSTAN_OP_TEST(kTensorScatterNdSubTest),
-};
-constinit const OpDef kTensorScatterNdUpdate = {
-    .name = "tensor_scatter_nd_update",
-    .text = "A tensor with the elements or rows at given coordinates replaced.",
-    .flags = kTakesAnyDTypes | kLinear,
-    .arity = 3,
-    .input_names = "tensor, indices, updates",
-    .infer = infer_tensor_scatter,
-    .kernel = tensor_scatter_kernel<Scatter::kUpdate>,
-    .saves = {.inputs = 0b010},
-    .vjp = tensor_scatter_update_vjp,
-    .test = CAPSTAN_OP_TEST(kTensorScatterNdUpdateTest),
-};
-constinit const OpDef kTensorScatterNdMax = {
-    .name = "tensor_scatter_nd_max",
-    .text = "A tensor with the larger of element and update at given coordinates.",
-    .flags = kTakesAnyDTypes,
-    .arity = 3,
-    .input_names = "tensor, indices, updates",
-    .infer = infer_tensor_scatter,
-    .kernel = tensor_scatter_kernel<Scatter::kMaximum>,
-    .saves = {.inputs = 0b111, .outputs = 0b1},
-    .vjp = tensor_scatter_extremum_vjp,
-    .test = CAPSTAN_OP_TEST(kTensorScatterNdMaxTest),
-};
-constinit const OpDef kTensorScatterNdMin = {
-    .name = "tensor_scatter_nd_min",
-    .text = "A tensor with the smaller of element and update at given coordinates.",
-    .flags = kTakesAnyDTypes,
-    .arity = 3,
-    .input_names = "tensor, indices, updates",
-    .infer = infer_tensor_scatter,
-    .kernel = tensor_scatter_kernel<Scatter::kMinimum>,
-    .saves = {.inputs = 0b111, .outputs = 0b1},
-    .vjp = tensor_scatter_extremum_vjp,
-    .test = CAPSTAN_OP_TEST(kTensorScatterNdMinTest),
-};
+namespace {
+
+constexpr OpDef tensor_scatter(std::string_view name, std::string_view text, int flags, Kernel kernel, Saves saves,
+                               Vjp vjp, const OpTest* test) {
+  return {.name = name,
+          .text = text,
+          .flags = static_cast<std::uint16_t>(kTakesAnyDTypes | flags),
+          .arity = 3,
+          .input_names = "tensor, indices, updates",
+          .infer = infer_tensor_scatter,
+          .kernel = kernel,
+          .saves = saves,
+          .vjp = vjp,
+          .batch = batch_tensor_scatter,
+          .test = test};
+}
+
+}  // namespace
+
+constinit const OpDef kTensorScatterNdAdd =
+    tensor_scatter("tensor_scatter_nd_add", "A tensor with updates added at given coordinates.", kLinear,
+                   tensor_scatter_kernel<Scatter::kAdd>, {.inputs = 0b010}, tensor_scatter_add_vjp,
+                   CAPSTAN_OP_TEST(kTensorScatterNdAddTest));
+constinit const OpDef kTensorScatterNdSub =
+    tensor_scatter("tensor_scatter_nd_sub", "A tensor with updates subtracted at given coordinates.", kLinear,
+                   tensor_scatter_kernel<Scatter::kSubtract>, {.inputs = 0b010}, tensor_scatter_sub_vjp,
+                   CAPSTAN_OP_TEST(kTensorScatterNdSubTest));
+constinit const OpDef kTensorScatterNdUpdate =
+    tensor_scatter("tensor_scatter_nd_update", "A tensor with the elements or rows at given coordinates replaced.",
+                   kLinear, tensor_scatter_kernel<Scatter::kUpdate>, {.inputs = 0b010}, tensor_scatter_update_vjp,
+                   CAPSTAN_OP_TEST(kTensorScatterNdUpdateTest));
+constinit const OpDef kTensorScatterNdMax =
+    tensor_scatter("tensor_scatter_nd_max", "A tensor with the larger of element and update at given coordinates.",
+                   kNoFlags, tensor_scatter_kernel<Scatter::kMaximum>, {.inputs = 0b111, .outputs = 0b1},
+                   tensor_scatter_extremum_vjp, CAPSTAN_OP_TEST(kTensorScatterNdMaxTest));
+constinit const OpDef kTensorScatterNdMin =
+    tensor_scatter("tensor_scatter_nd_min", "A tensor with the smaller of element and update at given coordinates.",
+                   kNoFlags, tensor_scatter_kernel<Scatter::kMinimum>, {.inputs = 0b111, .outputs = 0b1},
+                   tensor_scatter_extremum_vjp, CAPSTAN_OP_TEST(kTensorScatterNdMinTest));
 
 Tensor gather_nd(Operand params, Operand indices, int batch_dims) {
   const GatherNdAttributes attributes{batch_dims};

@@ -23,6 +23,7 @@
 #include "src/core/check.h"
 #include "src/core/op_test.h"
 #include "src/kernels/with_type.h"
+#include "src/ops/batching.h"
 #include "src/ops/families.h"
 #include "src/ops/indices.h"
 #include "src/ops/reference.h"
@@ -231,6 +232,16 @@ void segment_product_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
   cotangents[0] = multiply(at_rows(call.cotangent(), call.input(1), x), in_place);
 }
 
+bool batch_segments(const BatchCall& call, std::vector<Tensor>& outputs) {
+  if (!has_room(call)) return false;
+  SegmentAttributes attributes = call.attributes<SegmentAttributes>();
+  const Tensor ids = ids_of_all(with_items(call, 1), attributes.num_segments);
+  attributes.num_segments *= call.size;
+  call_again(call, {with_items(call, 0), ids}, &attributes, outputs);
+  outputs[0] = split_items(outputs[0], call.size);
+  return true;
+}
+
 // --- Samples and references ---
 
 #if CAPSTAN_TESTING
@@ -364,6 +375,7 @@ constexpr OpDef unsorted_op(std::string_view name, std::string_view text, Saves 
           .kernel = run_segments<Step>,
           .saves = saves,
           .vjp = vjp,
+          .batch = batch_segments,
           .test = test};
 }
 constexpr OpDef unsorted_composite(std::string_view name, std::string_view text, Compose compose, const OpTest* test) {

@@ -97,13 +97,6 @@ void infer_expand_dims(const Call& call, OutputSpecs& outputs) {
   outputs.add(x.dtype(), shape);
 }
 
-bool batch_expand_dims(const BatchCall& call, std::vector<Tensor>& outputs) {
-  if (call.item_rank(0) + 2 > kMaxRank) return false;
-  AxisAttributes attributes = call.attributes<AxisAttributes>();
-  if (attributes.axis >= 0) ++attributes.axis;
-  return call_again(call, {call.input(0)}, &attributes, outputs);
-}
-
 struct SqueezeAttributes {
   Axes axis;
 };
@@ -132,7 +125,7 @@ bool batch_squeeze(const BatchCall& call, std::vector<Tensor>& outputs) {
   int axes[kMaxRank];
   std::size_t count = 0;
   for (int i = 0; i < (all ? call.item_rank(0) : item.size()); ++i) {
-    const auto axis = static_cast<int>(item_axis(all ? i : item[i], call.item_rank(0)));
+    const auto axis = static_cast<int>(item_axis(all ? i : item[i]));
     if (!all || x.dim(axis) == 1) axes[count++] = axis;
   }
   // No axis at all would mean all of them.
@@ -207,7 +200,7 @@ bool batch_transpose(const BatchCall& call, std::vector<Tensor>& outputs) {
   if (rank == kMaxRank) return false;
   const Axes& item = call.attributes<TransposeAttributes>().perm;
   int perm[kMaxRank] = {0};
-  for (int i = 0; i < rank; ++i) perm[i + 1] = static_cast<int>(item_axis(item.all() ? rank - 1 - i : item[i], rank));
+  for (int i = 0; i < rank; ++i) perm[i + 1] = static_cast<int>(item_axis(item.all() ? rank - 1 - i : item[i]));
   const TransposeAttributes attributes{Axes(std::span<const int>(perm, static_cast<std::size_t>(rank) + 1))};
   return call_again(call, {call.input(0)}, &attributes, outputs);
 }
@@ -220,46 +213,6 @@ void infer_reshape_like(const Call& call, OutputSpecs& outputs) {
   CAPSTAN_CHECK(x.size() == like.size(), ShapeError, "reshape_like: ", x.size(), " elements do not fill the shape ",
                 like.shape(), arguments({{"x", x}, {"like", like}}));
   outputs.add(x.dtype(), like.shape());
-}
-
-bool batch_reshape_like(const BatchCall& call, std::vector<Tensor>& outputs) {
-  if (call.item_rank(1) == kMaxRank) return false;
-  outputs = {reshape_like(call.input(0), shape_with_items(call, 1))};
-  return true;
-}
-
-// --- shape, size, rank ---
-
-struct ShapeAttributes {
-  DType out_type = DType::kInt32;
-};
-constexpr AttributeType kShapeAttributes =
-    attribute_type<ShapeAttributes>({field<&ShapeAttributes::out_type>("out_type")});
-
-DType index_type(const Call& call) {
-  const DType dtype = call.attributes<ShapeAttributes>().out_type;
-  CAPSTAN_CHECK(dtype == DType::kInt32 || dtype == DType::kInt64, DTypeError, call.op.name,
-                ": out_type must be int32 or int64, not ", dtype);
-  return dtype;
-}
-
-void write_index(const Tensor& out, std::int64_t position, std::int64_t value, std::string_view op) {
-  if (out.dtype() == DType::kInt64) {
-    mutable_data<std::int64_t>(out)[position] = value;
-    return;
-  }
-  CAPSTAN_CHECK(value <= INT32_MAX, ValueError, op, ": ", value, " does not fit int32", help("ask for out_type int64"));
-  mutable_data<std::int32_t>(out)[position] = static_cast<std::int32_t>(value);
-}
-
-void shape_kernel(const Call& call, std::span<Tensor> outputs) {
-  for (int i = 0; i < call.input(0).rank(); ++i) write_index(outputs[0], i, call.input(0).dim(i), "shape");
-}
-void size_kernel(const Call& call, std::span<Tensor> outputs) {
-  write_index(outputs[0], 0, call.input(0).size(), "size");
-}
-void rank_kernel(const Call& call, std::span<Tensor> outputs) {
-  write_index(outputs[0], 0, call.input(0).rank(), "rank");
 }
 
 // --- Samples and references ---
@@ -381,29 +334,6 @@ void reshape_like_reference(const Inputs& in, const AttributeMap&, Outputs& out)
 const OpTest kReshapeLikeTest = {
     .samples = reshape_like_samples, .reference = reshape_like_reference, .dtypes = reference::kEveryDType};
 
-std::vector<OpSample> shape_samples() {
-  return {{.inputs = {{.shape = {2, 3}}}},
-          {.inputs = {{.shape = {}}}},
-          {.inputs = {{.shape = {0, 4}}}, .attributes = {{"out_type", "int64"}}},
-          {.inputs = {{.shape = {2}}}, .attributes = {{"out_type", "float32"}}, .error = "must be int32 or int64"}};
-}
-DType out_type(const AttributeMap& attributes) {
-  return reference::has(attributes, "out_type") ? DType::kInt64 : DType::kInt32;
-}
-void shape_reference(const Inputs& in, const AttributeMap& attributes, Outputs& out) {
-  out = {build(out_type(attributes), {in[0].shape.rank()}, [&](const Position& position) {
-    return static_cast<double>(in[0].shape[static_cast<int>(position[0])]);
-  })};
-}
-void size_reference(const Inputs& in, const AttributeMap& attributes, Outputs& out) {
-  out = {{out_type(attributes), {}, {static_cast<double>(in[0].shape.size())}}};
-}
-void rank_reference(const Inputs& in, const AttributeMap& attributes, Outputs& out) {
-  out = {{out_type(attributes), {}, {static_cast<double>(in[0].shape.rank())}}};
-}
-const OpTest kShapeTest = {.samples = shape_samples, .reference = shape_reference, .dtypes = reference::kEveryDType};
-const OpTest kSizeTest = {.samples = shape_samples, .reference = size_reference, .dtypes = reference::kEveryDType};
-const OpTest kRankTest = {.samples = shape_samples, .reference = rank_reference, .dtypes = reference::kEveryDType};
 #endif
 
 // --- The ops ---
@@ -427,7 +357,7 @@ constexpr OpDef kExpandDims = {
     .infer = infer_expand_dims,
     .kernel = view_kernel<infer_expand_dims>,
     .vjp = reshape_vjp,
-    .batch = batch_expand_dims,
+    .batch = batch_axis<&AxisAttributes::axis>,
     .test = CAPSTAN_OP_TEST(kExpandDimsTest),
 };
 constexpr OpDef kSqueeze = {
@@ -467,38 +397,8 @@ constexpr OpDef kReshapeLike = {
     .kernel = view_kernel<infer_reshape_like>,
     .shape_inputs = 0b10,
     .vjp = reshape_vjp,
-    .batch = batch_reshape_like,
+    .batch = batch_like,
     .test = CAPSTAN_OP_TEST(kReshapeLikeTest),
-};
-constexpr OpDef kShape = {
-    .name = "shape",
-    .text = "The lengths of the axes, as a vector.",
-    .flags = kNotDifferentiable,
-    .attributes = &kShapeAttributes,
-    .infer = [](const Call& call, OutputSpecs& outputs) { outputs.add(index_type(call), Shape{call.input(0).rank()}); },
-    .kernel = shape_kernel,
-    .shape_inputs = 0b1,
-    .test = CAPSTAN_OP_TEST(kShapeTest),
-};
-constexpr OpDef kSize = {
-    .name = "size",
-    .text = "The number of elements, as a scalar.",
-    .flags = kNotDifferentiable,
-    .attributes = &kShapeAttributes,
-    .infer = [](const Call& call, OutputSpecs& outputs) { outputs.add(index_type(call), Shape{}); },
-    .kernel = size_kernel,
-    .shape_inputs = 0b1,
-    .test = CAPSTAN_OP_TEST(kSizeTest),
-};
-constexpr OpDef kRank = {
-    .name = "rank",
-    .text = "The number of axes, as a scalar.",
-    .flags = kNotDifferentiable,
-    .attributes = &kShapeAttributes,
-    .infer = [](const Call& call, OutputSpecs& outputs) { outputs.add(index_type(call), Shape{}); },
-    .kernel = rank_kernel,
-    .shape_inputs = 0b1,
-    .test = CAPSTAN_OP_TEST(kRankTest),
 };
 
 }  // namespace
@@ -521,19 +421,6 @@ Tensor transpose(Operand x, Axes perm, bool conjugate) {
   return apply(kTranspose, x, &attributes);
 }
 Tensor reshape_like(Operand x, Operand like) { return apply(kReshapeLike, x, like); }
-
-Tensor shape(Operand x, DType out_type) {
-  const ShapeAttributes attributes{out_type};
-  return apply(kShape, x, &attributes);
-}
-Tensor size(Operand x, DType out_type) {
-  const ShapeAttributes attributes{out_type};
-  return apply(kSize, x, &attributes);
-}
-Tensor rank(Operand x, DType out_type) {
-  const ShapeAttributes attributes{out_type};
-  return apply(kRank, x, &attributes);
-}
 
 namespace {
 
@@ -592,8 +479,7 @@ const OpDef& reshape_to(const Shape& shape, void* attributes) {
 
 OpFamily shape_ops() {
   static constexpr const OpDef* ops[] = {&kReshape,     &kExpandDims,    &kSqueeze,     &kTranspose,
-                                         &kBroadcastTo, &kBroadcastLike, &kReshapeLike, &kSumLike,
-                                         &kShape,       &kSize,          &kRank};
+                                         &kBroadcastTo, &kBroadcastLike, &kReshapeLike, &kSumLike};
   return ops;
 }
 

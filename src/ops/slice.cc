@@ -11,6 +11,7 @@
 #include "src/core/apply.h"
 #include "src/core/check.h"
 #include "src/core/op_test.h"
+#include "src/ops/batching.h"
 #include "src/ops/families.h"
 #include "src/ops/index_list.h"
 #include "src/ops/lengths.h"
@@ -57,6 +58,17 @@ void getitem_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
   }
 }
 
+GetitemAttributes index_of_items(const BatchCall& call) {
+  std::vector<Index> items = unpack_index(call.attributes<GetitemAttributes>().index);
+  items.insert(items.begin(), Slice{});
+  return {pack_index(items)};
+}
+
+bool batch_getitem(const BatchCall& call, std::vector<Tensor>& outputs) {
+  const GetitemAttributes attributes = index_of_items(call);
+  return call_again(call, {call.input(0)}, &attributes, outputs);
+}
+
 void infer_getitem_adjoint(const Call& call, OutputSpecs& outputs) {
   const TensorRef& x = call.input(0);
   const TensorRef& like = call.input(1);
@@ -82,6 +94,12 @@ void getitem_adjoint_kernel(const Call& call, std::span<Tensor> outputs) {
 
 void getitem_adjoint_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
   if (call.needs(0)) cotangents[0] = apply(kGetitem, call.cotangent(), call.attribute_data());
+}
+
+bool batch_getitem_adjoint(const BatchCall& call, std::vector<Tensor>& outputs) {
+  if (call.item_rank(1) == kMaxRank) return false;
+  const GetitemAttributes attributes = index_of_items(call);
+  return call_again(call, {call.input(0), shape_with_items(call, 1)}, &attributes, outputs);
 }
 
 // --- slice and strided_slice in the words of getitem ---
@@ -309,6 +327,7 @@ constexpr OpDef kGetitem = {
     .infer = infer_getitem,
     .kernel = getitem_kernel,
     .vjp = getitem_vjp,
+    .batch = batch_getitem,
     .test = CAPSTAN_OP_TEST(kGetitemTest),
 };
 constexpr OpDef kGetitemAdjoint = {
@@ -322,6 +341,7 @@ constexpr OpDef kGetitemAdjoint = {
     .kernel = getitem_adjoint_kernel,
     .shape_inputs = 0b10,
     .vjp = getitem_adjoint_vjp,
+    .batch = batch_getitem_adjoint,
     .test = CAPSTAN_OP_TEST(kGetitemAdjointTest),
 };
 constexpr OpDef kSlice = {

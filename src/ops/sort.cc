@@ -14,6 +14,7 @@
 #include "src/kernels/sort.h"
 #include "src/kernels/with_type.h"
 #include "src/ops/axes.h"
+#include "src/ops/batching.h"
 #include "src/ops/families.h"
 #include "src/ops/indices.h"
 #include "src/ops/reference.h"
@@ -204,6 +205,12 @@ void in_top_k_kernel(const Call& call, std::span<Tensor> outputs) {
   });
 }
 
+bool batch_in_top_k(const BatchCall& call, std::vector<Tensor>& outputs) {
+  call_again(call, {merge_items(with_items(call, 0)), merge_items(with_items(call, 1))}, call.attribute_data, outputs);
+  outputs[0] = split_items(outputs[0], call.size);
+  return true;
+}
+
 // --- searchsorted ---
 
 struct SearchAttributes {
@@ -248,6 +255,14 @@ void searchsorted_kernel(const Call& call, std::span<Tensor> outputs) {
     const auto* from = narrow.data<std::int32_t>();
     std::copy(from, from + narrow.size(), mutable_data<std::int64_t>(out));
   }
+}
+
+// One row that serves all items is not repeated.
+bool batch_searchsorted(const BatchCall& call, std::vector<Tensor>& outputs) {
+  if (call.is_batched(0) || call.item_rank(0) > 1) return batch_leading(call, outputs);
+  call_again(call, {call.input(0), merge_items(call.input(1))}, call.attribute_data, outputs);
+  outputs[0] = split_items(outputs[0], call.size);
+  return true;
 }
 
 // --- Samples and references ---
@@ -397,6 +412,7 @@ constexpr OpDef kSort = {
     .kernel = sort_kernel,
     .saves = {.inputs = 0b1},
     .vjp = sort_vjp,
+    .batch = batch_axis<&SortAttributes::axis>,
     .test = CAPSTAN_OP_TEST(kSortTest),
 };
 constexpr OpDef kArgsort = {
@@ -406,6 +422,7 @@ constexpr OpDef kArgsort = {
     .attributes = &kArgsortAttributes,
     .infer = infer_argsort,
     .kernel = argsort_kernel,
+    .batch = batch_axis<&ArgsortAttributes::axis>,
     .test = CAPSTAN_OP_TEST(kArgsortTest),
 };
 constexpr OpDef kTopK = {
@@ -417,6 +434,7 @@ constexpr OpDef kTopK = {
     .kernel = top_k_kernel,
     .saves = {.outputs = 0b10},
     .vjp = top_k_vjp,
+    .batch = batch_leading,
     .test = CAPSTAN_OP_TEST(kTopKTest),
 };
 constexpr OpDef kInTopK = {
@@ -428,6 +446,7 @@ constexpr OpDef kInTopK = {
     .attributes = &kInTopKAttributes,
     .infer = infer_in_top_k,
     .kernel = in_top_k_kernel,
+    .batch = batch_in_top_k,
     .test = CAPSTAN_OP_TEST(kInTopKTest),
 };
 constexpr OpDef kSearchsorted = {
@@ -439,6 +458,7 @@ constexpr OpDef kSearchsorted = {
     .attributes = &kSearchAttributes,
     .infer = infer_searchsorted,
     .kernel = searchsorted_kernel,
+    .batch = batch_searchsorted,
     .test = CAPSTAN_OP_TEST(kSearchsortedTest),
 };
 

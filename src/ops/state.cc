@@ -3,6 +3,7 @@
 // A write is invisible to tapes. The value of a variable lies in a block of the variable's own;
 // when nobody else holds it (no tape, no snapshot) a write happens in place, else the variable gets
 // a new block and the others keep the old value.
+#include "src/ops/batching.h"
 #include "src/ops/state.h"
 
 #include <atomic>
@@ -310,6 +311,7 @@ constinit const OpDef kReadVariable = {
     .infer = infer_first,
     .kernel = view_first,
     .vjp = [](const VjpCall& call, std::span<Tensor> cotangents) { cotangents[0] = call.cotangent(); },
+    .batch = batch_leading,
     .test = CAPSTAN_OP_TEST(kReadVariableTest),
 };
 

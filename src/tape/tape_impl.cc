@@ -122,7 +122,7 @@ void TapeImpl::start() {
   // Numbers run out after hours of training; a new range can only begin while no tape records, or before the first.
   constexpr std::uint64_t kFewNumbers = std::uint64_t{1} << 31;
   const bool few = context.nodes_end - context.next_node < kFewNumbers;
-  if (context.nodes_end == 0 || (context.observers == nullptr && few)) reserve_nodes();
+  if (context.nodes_end == 0 || (context.observers == context.guard && few)) reserve_nodes();
   if (end_ != base_) {
     intervals_.push_back({base_, end_ - base_, offset_});
     offset_ += static_cast<Slot>(end_ - base_);
@@ -195,7 +195,7 @@ void TapeImpl::index_block(std::uint32_t position) {
 }
 
 void TapeImpl::add_watched(Block* block, VariableState* variable, Slot slot) {
-  watched_.push_back({block, variable, slot});
+  watched_.push_back({block, variable, slot, count_});
   detail::retain(block);
   const std::size_t size = watched_.size();
   if (size > kFewBlocks) {
@@ -468,5 +468,13 @@ void TapeImpl::record(const CustomCall& call) {
   for (Tensor& output : outputs) r.extra->outputs.push_back(keep(output.block(), kNoSlot, false));
   r.extra->custom = call.rule.vjp;
 }
+
+constinit const OpDef kCustomGradient = {
+    .name = "custom_gradient",
+    .text = "A function with a gradient of its own; made by custom_gradient().",
+    .kind = OpKind::kComposite,
+    .arity = kVariadic,
+    .outputs = kVariadic,
+};
 
 }  // namespace capstan

@@ -60,6 +60,7 @@ struct Watched {
   detail::Block* block;             // null once the tape is used up
   detail::VariableState* variable;  // owned; null for a tensor, and for later values of a variable
   Slot slot;
+  std::uint32_t since;  // how much the tape had recorded by then
 };
 
 // What a reverse pass knows of a slot.
@@ -142,7 +143,7 @@ class TapeImpl final : public Observer {
     return slot_elsewhere(block, node);
   }
   // As in TensorFlow, watching is without effect while no tape at all records on the thread.
-  bool takes_leaves() const { return !consumed && (recording || context.observers != nullptr); }
+  bool takes_leaves() const { return !consumed && (recording || context.observers != context.guard); }
   Slot slot_of(const Source& source) const;
   Slot slot_elsewhere(const detail::Block* block, std::uint64_t node) const;
   Slot leaf_slot(const detail::Block* block) const;

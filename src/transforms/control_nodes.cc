@@ -11,6 +11,8 @@
 #include "src/core/check.h"
 #include "src/core/context.h"
 #include "src/graph/gradient_paths.h"
+#include "src/graph/shapes.h"
+#include "src/transforms/row_stack.h"
 
 namespace capstan {
 
@@ -29,6 +31,13 @@ struct DerivativeNode : Control {
 
   std::vector<const Subgraph*> parts() const override { return {}; }
   std::string details() const override { return "of=" + std::string(of->op->name); }
+  std::string difference(const Control& other) const override {
+    const auto& node = static_cast<const DerivativeNode&>(other);
+    if (of->op != node.of->op || sources != node.sources || targets != node.targets) {
+      return "it is the derivative of something else";
+    }
+    return of->difference(*node.of);
+  }
 
  protected:
   // What a run has been given, taken apart.
@@ -56,7 +65,7 @@ struct DerivativeNode : Control {
     return given;
   }
   std::vector<Tensor> run_targets(Given& given) const {
-    const std::vector<Tensor> outputs = of->run(std::move(given.inputs), of->effects ? &given.log : nullptr);
+    const std::vector<Tensor> outputs = of->run_again(std::move(given.inputs), of->effects ? &given.log : nullptr);
     std::vector<Tensor> reached;
     for (const std::size_t target : targets) reached.push_back(outputs[target]);
     return reached;
@@ -69,6 +78,12 @@ std::vector<Tensor> dense(std::vector<Tensor> tensors) {
 }
 
 struct GradientNode final : DerivativeNode {
+  void infer(const Call& call, OutputSpecs& specs) const override {
+    for (const std::size_t source : sources) {
+      const TensorRef& input = call.input(static_cast<int>(source));
+      specs.add(input.dtype(), input.shape());
+    }
+  }
   std::vector<Tensor> run(std::vector<Tensor> inputs, EffectLog*) const override {
     Given given = take_apart(std::move(inputs), targets.size());
     GradientTape tape({.persistent = false, .watch_accessed_variables = false});
@@ -81,6 +96,14 @@ struct GradientNode final : DerivativeNode {
 };
 
 struct TangentNode final : DerivativeNode {
+  void infer(const Call& call, OutputSpecs& specs) const override {
+    OutputSpecs all;
+    const std::size_t own = call.inputs.size() - sources.size() - (of->effects ? 1 : 0);
+    of->infer({*of->op, call.inputs.first(own), call.attribute_data}, all);
+    for (const std::size_t target : targets) {
+      specs.add(all[static_cast<int>(target)].dtype, all[static_cast<int>(target)].shape);
+    }
+  }
   std::vector<Tensor> run(std::vector<Tensor> inputs, EffectLog*) const override {
     Given given = take_apart(std::move(inputs), sources.size());
     const ForwardAccumulator accumulator(given.watched, given.along);
@@ -94,13 +117,10 @@ struct DerivativeInputs {
   std::vector<Tensor> tensors;
   std::vector<bool> differentiable;
 
-  explicit DerivativeInputs(const VjpCall& call) {
-    // Behind the end of a trace its nodes may be gone.
-    if (context.tracer == nullptr && is_symbolic(call.input(0).block())) {
-      detail::throw_symbolic("gradient", call.input(0).block());
-    }
-    for (int i = 0; i < call.input_count(); ++i) add(call.input(i));
-    if (call.attributes<ControlAttributes>().control->effects) add(call.output(0));
+  // `log` is that of the run of the node, if it has effects.
+  DerivativeInputs(const Control& of, std::vector<Tensor> inputs, const Tensor& log) {
+    for (const Tensor& input : inputs) add(input);
+    if (of.effects) add(log);
   }
   void add(const Tensor& input) {
     tensors.push_back(input);
@@ -117,35 +137,61 @@ std::vector<Tensor> call_derivative(DerivativeNode& node, const Control& of, Con
   return call_control(node, std::move(inputs.tensors), nullptr, false);
 }
 
+// The gradients of a node by its inputs, as far as they are needed and reached. An empty cotangent: nothing has come.
+std::vector<Tensor> gradients_of(const Control& of, const std::vector<Tensor>& of_inputs, const Tensor& log,
+                                 std::span<const Tensor> cotangents, const std::vector<bool>& needed) {
+  auto node = std::make_shared<GradientNode>();
+  DerivativeInputs inputs(of, of_inputs, log);
+  for (std::size_t k = 0; k < cotangents.size(); ++k) {
+    if (!cotangents[k].has_value() || !is_differentiable(of.outputs[k].dtype)) continue;
+    node->targets.push_back(k);
+    inputs.add(cotangents[k]);
+  }
+  for (std::size_t i = 0; i < of_inputs.size(); ++i) {
+    const bool reached = std::any_of(node->targets.begin(), node->targets.end(),
+                                     [&](std::size_t target) { return of.paths[target][i]; });
+    if (!reached || !needed[i]) continue;
+    node->sources.push_back(i);
+    node->outputs.push_back({of_inputs[i].dtype(), of_inputs[i].shape()});
+  }
+  std::vector<Tensor> gradients(of_inputs.size());
+  if (node->sources.empty()) return gradients;
+  std::vector<Tensor> found = call_derivative(*node, of, ControlKind::kGradient, std::move(inputs));
+  for (std::size_t k = 0; k < found.size(); ++k) gradients[node->sources[k]] = std::move(found[k]);
+  return gradients;
+}
+
+// What a rule is given: the inputs of the node, and the log of its run.
+std::vector<Tensor> inputs_of(const VjpCall& call) {
+  // Behind the end of a trace its nodes may be gone.
+  if (context.tracer == nullptr && is_symbolic(call.input(0).block())) {
+    detail::throw_symbolic("gradient", call.input(0).block());
+  }
+  std::vector<Tensor> inputs;
+  for (int i = 0; i < call.input_count(); ++i) inputs.push_back(call.input(i));
+  return inputs;
+}
+Tensor log_of(const VjpCall& call, const Control& of) { return of.effects ? call.output(0) : Tensor(); }
+
 // The rule of every node of control flow.
 void control_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
   const Control& of = *call.attributes<ControlAttributes>().control;
   const int first = of.effects ? 1 : 0;
-  auto node = std::make_shared<GradientNode>();
-  DerivativeInputs inputs(call);
-  for (std::size_t k = 0; k < of.outputs.size(); ++k) {
-    const int output = static_cast<int>(k) + first;
-    if (!call.has_cotangent(output) || !is_differentiable(of.outputs[k].dtype)) continue;
-    node->targets.push_back(k);
-    inputs.add(call.cotangent(output));
+  std::vector<bool> needed;
+  for (int i = 0; i < call.input_count(); ++i) needed.push_back(call.needs(i));
+  std::vector<Tensor> given;
+  for (int k = 0; k < static_cast<int>(of.outputs.size()); ++k) {
+    given.push_back(call.has_cotangent(first + k) ? call.cotangent(first + k) : Tensor());
   }
-  for (std::size_t i = 0; i < static_cast<std::size_t>(call.input_count()); ++i) {
-    const bool reached = std::any_of(node->targets.begin(), node->targets.end(),
-                                     [&](std::size_t target) { return of.paths[target][i]; });
-    if (!reached || !call.needs(static_cast<int>(i))) continue;
-    node->sources.push_back(i);
-    node->outputs.push_back({inputs.tensors[i].dtype(), inputs.tensors[i].shape()});
-  }
-  if (node->sources.empty()) return;
-  std::vector<Tensor> gradients = call_derivative(*node, of, ControlKind::kGradient, std::move(inputs));
-  for (std::size_t k = 0; k < gradients.size(); ++k) cotangents[node->sources[k]] = std::move(gradients[k]);
+  std::vector<Tensor> gradients = gradients_of(of, inputs_of(call), log_of(call, of), given, needed);
+  std::move(gradients.begin(), gradients.end(), cotangents.begin());
 }
 
 void control_jvp(const VjpCall& call, std::span<const Tensor> tangents, std::span<Tensor> of_outputs) {
   const Control& of = *call.attributes<ControlAttributes>().control;
   const std::size_t first = of.effects ? 1 : 0;
   auto node = std::make_shared<TangentNode>();
-  DerivativeInputs inputs(call);
+  DerivativeInputs inputs(of, inputs_of(call), log_of(call, of));
   for (std::size_t i = 0; i < tangents.size(); ++i) {
     if (!tangents[i].has_value()) continue;
     node->sources.push_back(i);
@@ -182,13 +228,13 @@ constexpr OpDef control_op(std::string_view name, bool effects) {
   return op;
 }
 
-constexpr std::string_view kNames[] = {"cond",   "switch_case", "case_of", "while_loop", "scan",
-                                       "map_fn", "foldl",       "foldr",   "gradient",   "tangent"};
+constexpr std::string_view kNames[] = {"cond",  "switch_case", "case_of",  "while_loop", "scan",          "map_fn",
+                                       "foldl", "foldr",       "gradient", "tangent",    "recompute_grad"};
 #define CAPSTAN_CONTROL_OPS(effects)                                                                  \
   control_op(kNames[0], effects), control_op(kNames[1], effects), control_op(kNames[2], effects),     \
       control_op(kNames[3], effects), control_op(kNames[4], effects), control_op(kNames[5], effects), \
       control_op(kNames[6], effects), control_op(kNames[7], effects), control_op(kNames[8], effects), \
-      control_op(kNames[9], effects)
+      control_op(kNames[9], effects), control_op(kNames[10], effects)
 constinit const OpDef kPureOps[] = {CAPSTAN_CONTROL_OPS(false)};
 constinit const OpDef kOpsWithEffects[] = {CAPSTAN_CONTROL_OPS(true)};
 #undef CAPSTAN_CONTROL_OPS
@@ -400,8 +446,7 @@ void RowLoop::complete(std::size_t slots) {
 std::vector<Tensor> RowLoop::run(std::vector<Tensor> slots, EffectLog* log) const {
   std::vector<std::vector<Tensor>> slices;
   for (std::size_t k = 0; k < sliced; ++k) slices.push_back(unstack(slots[carried + k]));
-  std::vector<std::vector<Tensor>> rows_of(collected);
-  for (std::vector<Tensor>& list : rows_of) list.resize(static_cast<std::size_t>(rows));
+  std::vector<RowStack> results(collected, RowStack(rows));
   std::vector<bool> replaced = replaced_slots(slots.size(), carried, body);
   std::fill_n(replaced.begin() + static_cast<std::ptrdiff_t>(carried), sliced, true);
   std::vector<Tensor> values;
@@ -410,12 +455,67 @@ std::vector<Tensor> RowLoop::run(std::vector<Tensor> slots, EffectLog* log) cons
     for (std::size_t k = 0; k < sliced; ++k) slots[carried + k] = std::move(slices[k][row]);
     body.run(slots, log, &replaced, values);
     for (std::size_t k = 0; k < carried; ++k) slots[k] = std::move(values[k]);
-    for (std::size_t k = 0; k < collected; ++k) rows_of[k][row] = std::move(values[carried + k]);
+    for (std::size_t k = 0; k < collected; ++k) {
+      results[k].put(static_cast<std::int64_t>(row), std::move(values[carried + k]));
+    }
     store_written(body, std::span(values).subspan(carried + collected), slots);
   }
   std::vector<Tensor> given(slots.begin(), slots.begin() + static_cast<std::ptrdiff_t>(carried));
-  for (const std::vector<Tensor>& list : rows_of) given.push_back(stack(list));
+  for (RowStack& result : results) given.push_back(result.finish());
   for (const std::size_t slot : body.written) given.push_back(slots[slot]);
+  return given;
+}
+
+// --- Recomputation ---
+
+void Recomputed::complete(std::size_t slots) {
+  effects = body.has_effects();
+  op = &op_of(ControlKind::kRecompute, effects);
+  outputs.clear();
+  for (const Graph::Value result : body.graph.results) outputs.push_back(spec_of(body.graph, result));
+  paths = paths_of(body, slots);
+  paths.resize(outputs.size());
+  add_written(*this, body, slots);
+}
+
+void Recomputed::infer(const Call& call, OutputSpecs& specs) const {
+  std::vector<Shape> shapes;
+  for (std::size_t i = 0; i < body.graph.arguments.size(); ++i) {
+    shapes.push_back(call.input(static_cast<int>(body.from[i])).shape());
+  }
+  const Graph graph = with_shapes(body.graph, shapes);
+  for (std::size_t k = 0; k < outputs.size(); ++k) {
+    const bool is_result = k < graph.results.size();
+    specs.add(outputs[k].dtype, is_result ? spec_of(graph, graph.results[k]).shape : outputs[k].shape);
+  }
+}
+
+std::vector<Tensor> Recomputed::run_again(std::vector<Tensor> slots, EffectLog* log) const {
+  std::vector<Tensor> values;
+  body.run(slots, log, nullptr, values);
+  return values;
+}
+
+std::vector<Tensor> Recomputed::run(std::vector<Tensor> slots, EffectLog* log) const {
+  if (context.observers == nullptr) return run_again(std::move(slots), log);
+  const std::vector<Tensor> inputs = slots;
+  EffectLog own;
+  EffectLog* const used = log == nullptr ? &own : log;
+  const std::size_t results = body.graph.results.size();
+  std::vector<Tensor> given;
+  {
+    const PauseObservers pause;
+    given = run_again(std::move(slots), used);
+    // A result may be an input; a record has outputs of its own.
+    for (std::size_t k = 0; k < results; ++k) given[k] = identity(given[k]);
+  }
+  std::vector<ObservedInput> observed;
+  for (const Tensor& input : inputs) observed.push_back({input.block(), input.block()->node});
+  const Tensor packed = effects ? pack(*used) : Tensor();
+  const CustomRule rule{[kept = shared_from_this(), inputs, packed](std::span<const Tensor> cotangents) {
+    return gradients_of(*kept, inputs, packed, cotangents, std::vector<bool>(inputs.size(), true));
+  }};
+  notify(context.observers, CustomCall{observed, std::span(given).first(results), rule});
   return given;
 }
 

@@ -305,7 +305,8 @@ class FunctionState {
     std::vector<Tensor> outputs;
     {
       const PauseObservers pause;
-      if (trace.has_effects) {
+      // A guard has to see every op.
+      if (trace.has_effects || context.guard != nullptr) {
         outputs = run_graph(graph, inputs, &log);
       } else {
         trace.program->run(blocks_of(inputs), outputs);

@@ -1,7 +1,11 @@
-// Every op for many items at once: outputs and gradients of its samples are those of a loop over the items.
+// Every op for many items at once: outputs and gradients of its samples are those of a loop over the items, be the
+// gradients part of what is batched or taken through it. Ops that have no rule are listed.
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <iostream>
+#include <set>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -20,6 +24,20 @@ namespace {
 
 constexpr int kItems = 3;
 
+// Ops without a batching rule.
+const std::set<std::string> kItemByItem = {
+    // Elements decide of what shape the result is, so only a look at each item can tell that it is the same for all.
+    "bincount",
+    "unique",
+    "unique_with_counts",
+    "where_indices",
+};
+// Ops whose rule does without some inputs or attributes.
+const std::set<std::string> kSometimesItemByItem = {
+    "reshape",        // to the largest rank there is
+    "sequence_mask",  // without maxlen items have masks of different lengths
+};
+
 std::vector<const OpDef*> tested_ops() {
   std::vector<const OpDef*> ops;
   for (const OpDef* op : all_ops()) {
@@ -28,10 +46,32 @@ std::vector<const OpDef*> tested_ops() {
   return ops;
 }
 
-// What an input is in one of the items: floating ones differ a little.
+// What an input is in one of the items: floating ones differ a little, rows of indices and the like change places.
 Tensor item_of(const Tensor& x, bool differentiable, int item) {
-  return differentiable ? x * cast(constant(1 + 0.03125 * item, float64), x.dtype()) : identity(x);
+  if (differentiable) return x * cast(constant(1 + 0.03125 * item, float64), x.dtype());
+  return x.rank() == 0 ? identity(x) : roll(x, item, 0);
 }
+
+// Collects what is said of ops that run item by item, and says it.
+class Reports {
+ public:
+  Reports() : before_(std::cerr.rdbuf(text_.rdbuf())) {}
+  ~Reports() {
+    std::cerr.rdbuf(before_);
+    std::cerr << text_.str();
+    std::string line;
+    while (std::getline(text_, line)) {
+      const std::string name = line.substr(line.find(' ') + 1, line.find(" runs item by item") - line.find(' ') - 1);
+      EXPECT_TRUE(kItemByItem.contains(name) || kSometimesItemByItem.contains(name)) << line;
+    }
+  }
+  Reports(const Reports&) = delete;
+  Reports& operator=(const Reports&) = delete;
+
+ private:
+  std::stringstream text_;
+  std::streambuf* before_;
+};
 
 void compare(const OpDef& op, const Sample& sample, const std::vector<bool>& batched) {
   std::vector<Results> expected;
@@ -57,18 +97,40 @@ void compare(const OpDef& op, const Sample& sample, const std::vector<bool>& bat
   for (std::size_t i = 0; i < sample.inputs.size(); ++i) {
     if (batched[i]) rows.push_back(stack(items[i]));
   }
+  const auto inputs_of = [&](const std::vector<Tensor>& row) {
+    std::vector<Tensor> inputs;
+    std::size_t next = 0;
+    for (std::size_t i = 0; i < sample.inputs.size(); ++i)
+      inputs.push_back(batched[i] ? row[next++] : sample.inputs[i]);
+    return inputs;
+  };
   Results actual;
+  std::vector<Tensor> through;  // gradients by the batched inputs, one tensor for all items
   try {
+    const Reports reports;
     actual = vectorized_map(
+        [&](const std::vector<Tensor>& row) { return run_and_differentiate(op, sample, inputs_of(row)); }, rows);
+    GradientTape tape;
+    tape.watch(rows);
+    const std::vector<Tensor> outputs = vectorized_map(
         [&](const std::vector<Tensor>& row) {
-          std::vector<Tensor> inputs;
-          std::size_t next = 0;
-          for (std::size_t i = 0; i < sample.inputs.size(); ++i) {
-            inputs.push_back(batched[i] ? row[next++] : sample.inputs[i]);
-          }
-          return run_and_differentiate(op, sample, inputs);
+          Sample item = sample;
+          item.inputs = inputs_of(row);
+          return run(op, item);
         },
         rows);
+    std::vector<Tensor> targets;
+    for (const Tensor& output : outputs) {
+      if (is_differentiable(output.dtype())) targets.push_back(output);
+    }
+    std::vector<Tensor> sources;
+    std::size_t next = 0;
+    for (std::size_t i = 0; i < sample.inputs.size(); ++i) {
+      if (batched[i] && sample.differentiable[i]) sources.push_back(rows[next]);
+      next += batched[i] ? 1 : 0;
+    }
+    if (!targets.empty() && !sources.empty()) through = tape.gradient(targets, sources);
+    for (Tensor& gradient : through) gradient = gradient.has_value() ? gradient.to_dense() : gradient;
   } catch (const TraceError&) {
     return;  // it reads elements; every such op is listed in in_function_test.cc
   } catch (const ShapeError& error) {
@@ -88,8 +150,17 @@ void compare(const OpDef& op, const Sample& sample, const std::vector<bool>& bat
     }
   };
   check(actual.outputs, [&](int item, std::size_t k) { return expected[static_cast<std::size_t>(item)].outputs[k]; });
-  check(actual.gradients,
-        [&](int item, std::size_t k) { return expected[static_cast<std::size_t>(item)].gradients[k]; });
+  const auto gradient_of = [&](int item, std::size_t k) {
+    return expected[static_cast<std::size_t>(item)].gradients[k];
+  };
+  check(actual.gradients, gradient_of);
+  std::vector<std::size_t> places;  // of the batched inputs among those that are differentiable
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < sample.inputs.size(); ++i) {
+    if (batched[i] && sample.differentiable[i]) places.push_back(next);
+    next += sample.differentiable[i] ? 1 : 0;
+  }
+  check(through, [&](int item, std::size_t k) { return gradient_of(item, places[k]); });
 }
 
 class Batched : public ::testing::TestWithParam<const OpDef*> {};
@@ -112,6 +183,16 @@ TEST_P(Batched, IsALoopOverTheItems) {
       compare(op, sample, one);
     }
   }
+}
+
+TEST(BatchingRules, AreMissingForTheseOpsOnly) {
+  for (const OpDef* op : all_ops()) {
+    // An op that reads shapes alone never differs from item to item.
+    const bool differs = op->arity == kVariadic || op->shape_inputs != (1u << op->arity) - 1;
+    const bool without = op->kind == OpKind::kStructured && differs && op->batch == nullptr;
+    EXPECT_EQ(without, kItemByItem.contains(std::string(op->name))) << op->name;
+  }
+  for (const std::string& name : kItemByItem) EXPECT_NE(find_op(name), nullptr) << name;
 }
 
 }  // namespace
