@@ -216,38 +216,89 @@ void cnn_adam(const Arguments& arguments, const std::string& name) {
   measure(arguments, name, [&] { step(x, y); }, {.seconds = std::max(4.0, arguments.seconds), .check = losses});
 }
 
-void hvp(const Arguments& arguments, const std::string& name) {
-  const std::vector<Shape> shapes = {{20, 64}, {64}, {64, 32}, {32}, {32, 5}, {5}};
-  std::vector<Tensor> parts;
+// The network of the second derivatives, 20-64-32-5 with tanh, whose weights are one vector.
+struct FlatNetwork {
+  std::vector<Shape> shapes = {{20, 64}, {64}, {64, 32}, {32}, {32, 5}, {5}};
   std::vector<std::int64_t> sizes;
-  for (std::size_t i = 0; i < shapes.size(); ++i) {
-    const int seed = static_cast<int>(i) + 1;
-    parts.push_back(reshape(shapes[i].rank() == 2 ? glorot(shapes[i], seed) : filled(shapes[i], seed, 0.1), {-1}));
-    sizes.push_back(shapes[i].size());
+  Tensor weights;
+  Tensor x = filled({32, 20}, 50);
+  Tensor y = labels(32, 5);
+
+  FlatNetwork() {
+    std::vector<Tensor> parts;
+    for (std::size_t i = 0; i < shapes.size(); ++i) {
+      const int seed = static_cast<int>(i) + 1;
+      parts.push_back(reshape(shapes[i].rank() == 2 ? glorot(shapes[i], seed) : filled(shapes[i], seed, 0.1), {-1}));
+      sizes.push_back(shapes[i].size());
+    }
+    weights = concat(parts, 0);
   }
-  const Tensor weights = concat(parts, 0);
-  const Tensor direction = filled(weights.shape(), 70);
-  const Tensor x = filled({32, 20}, 50);
-  const Tensor y = labels(32, 5);
+
+  Tensor logits(const Tensor& w, const Tensor& in) const {
+    const std::vector<Tensor> p = split(w, sizes);
+    Tensor h = in;
+    for (std::size_t i = 0; i < p.size(); i += 2) {
+      h = bias_add(matmul(h, reshape(p[i], shapes[i])), p[i + 1]);
+      if (i + 2 < p.size()) h = tanh(h);
+    }
+    return h;
+  }
+
+  Tensor gradient_of_loss(const Tensor& w) const {
+    GradientTape tape;
+    tape.watch(w);
+    return tape.gradient(mean_cross_entropy(y, logits(w, x)), w);
+  }
+};
+
+void hvp(const Arguments& arguments, const std::string& name) {
+  const FlatNetwork network;
+  const Tensor direction = filled(network.weights.shape(), 70);
   InMode step(arguments, [&](const Tensor& w, const Tensor& v) {
     GradientTape outer;
     outer.watch(w);
-    Tensor gradient;
-    {
-      GradientTape inner;
-      inner.watch(w);
-      const std::vector<Tensor> p = split(w, sizes);
-      Tensor h = x;
-      for (std::size_t i = 0; i < p.size(); i += 2) {
-        h = bias_add(matmul(h, reshape(p[i], shapes[i])), p[i + 1]);
-        if (i + 2 < p.size()) h = tanh(h);
-      }
-      gradient = inner.gradient(mean_cross_entropy(y, h), w);
-    }
-    return outer.gradient(gradient, w, {.output_gradients = {v}});
+    return outer.gradient(network.gradient_of_loss(w), w, {.output_gradients = {v}});
   });
-  measure(arguments, name, [&] { step(weights, direction); },
-          {.check = {norm(step(weights, direction)).item<double>()}});
+  measure(arguments, name, [&] { step(network.weights, direction); },
+          {.check = {norm(step(network.weights, direction)).item<double>()}});
+}
+
+// A matrix of derivatives: `of` is called with what it is differentiated by.
+template <class F>
+void derivatives(const Arguments& arguments, const std::string& name, const F& of, const Tensor& by, double seconds) {
+  InMode step(arguments, of);
+  measure(arguments, name, [&] { step(by); },
+          {.seconds = std::max(seconds, arguments.seconds), .check = {norm(step(by)).template item<double>()}});
+}
+
+void hessian(const Arguments& arguments, const std::string& name) {
+  const FlatNetwork network;
+  const auto of = [&](const Tensor& w) {
+    GradientTape tape;
+    tape.watch(w);
+    return tape.jacobian(network.gradient_of_loss(w), w);
+  };
+  derivatives(arguments, name, of, network.weights, 3);
+}
+
+void batch_jacobian(const Arguments& arguments, const std::string& name) {
+  const FlatNetwork network;
+  const auto of = [&](const Tensor& in) {
+    GradientTape tape;
+    tape.watch(in);
+    return tape.batch_jacobian(network.logits(network.weights, in), in);
+  };
+  derivatives(arguments, name, of, network.x, 0);
+}
+
+void parameter_jacobian(const Arguments& arguments, const std::string& name) {
+  const FlatNetwork network;
+  const auto of = [&](const Tensor& w) {
+    GradientTape tape;
+    tape.watch(w);
+    return tape.jacobian(network.logits(w, network.x), w);
+  };
+  derivatives(arguments, name, of, network.weights, 2);
 }
 
 void wgan_gp(const Arguments& arguments, const std::string& name) {
@@ -303,6 +354,9 @@ const Workloads& workloads() {
       {"mlp_adam", mlp_adam},
       {"cnn_adam", cnn_adam},
       {"hvp", hvp},
+      {"hessian", hessian},
+      {"batch_jacobian", batch_jacobian},
+      {"parameter_jacobian", parameter_jacobian},
       {"wgan_gp", wgan_gp},
       {"chain10_1k", chain10(1'000)},
       {"chain10_100k", chain10(100'000)},

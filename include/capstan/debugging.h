@@ -60,6 +60,19 @@ CAPSTAN_EXPORT void assert_non_negative(Operand x, const AssertOptions& options 
 /// No element is infinite or NaN. Errors: DTypeError unless x is floating.
 CAPSTAN_EXPORT void assert_all_finite(Operand x, const AssertOptions& options = {});
 
+/// From now on every op of this thread is checked: if it gives NaN or infinity it throws ValueError, and so does a
+/// gradient that holds any. The error names the op, the ranges of its result and arguments with the number of NaN and
+/// infinite elements in them, and where it was called: addresses in the program's file, for addr2line. The tapes have
+/// not recorded the op. Functions run op by op instead of as programs, so the error names the op within; what is
+/// computed while one is traced is not checked, what its calls compute is. Checks read every result once; they cost
+/// nothing while they are off, which they are unless enabled. Calling it again changes nothing.
+///
+///     debugging::enable_check_numerics();
+///     Tensor y = log(x);   // check_numerics: log gives 0 NaN and 1 infinite of 3 elements ...
+CAPSTAN_EXPORT void enable_check_numerics();
+/// Ends what enable_check_numerics() has begun on this thread.
+CAPSTAN_EXPORT void disable_check_numerics();
+
 /// x has this rank. Known while a function is traced, and so checked once, then. Errors: ShapeError.
 CAPSTAN_EXPORT void assert_rank(const Tensor& x, int rank, const AssertOptions& options = {});
 /// x has this dtype. Checked at once. Errors: DTypeError.

@@ -347,8 +347,12 @@ class CAPSTAN_EXPORT GradientTape {
   /// The variables watched so far, in the order of their construction.
   std::vector<Variable> watched_variables() const;
 
-  /// Why the gradient of `target` with respect to `source` is missing, in one sentence: never watched, not connected,
-  /// or cut by a named op without a gradient; "connected" if it is not missing.
+  /// Why the gradient of `target` with respect to `source` is missing, in one sentence; "connected" if it is not. The
+  /// reasons are: the source was never watched, or too late; target or source was computed while the tape did not
+  /// record, or on another thread; a named op on the way has no gradient (stop_gradient among them), with its place on
+  /// the tape; integers; a variable that was assigned in between; nothing connects them, and what the tape saw last of
+  /// the source, if that went on as integers or as numbers of C++. Errors: GradientError if the tape is used up or
+  /// belongs to another thread.
   std::string explain(const Source& target, const Source& source) const;
 
  private:

@@ -37,7 +37,7 @@ struct VariableState;
 struct alignas(64) Block {
   enum Flag : std::uint8_t {
     kView = 1,              // data belongs to `owner`
-    kLeaf = 2,              // some tape may know this tensor in its table of leaves
+    kLeaf = 2,              // some tape or accumulator may know this tensor in a table
     kRowSparse = 4,         // no data: `sparse` holds indices and rows (see Tensor::is_row_sparse)
     kShapeOnly = 8,         // no data: stands for a shape and dtype (see src/tape)
     kRemembersLogits = 16,  // a view of probabilities that also holds `remembered` (see src/train)

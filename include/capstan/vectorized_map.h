@@ -16,8 +16,8 @@ namespace detail {
 /// it assigns a variable something that differs from row to row.
 CAPSTAN_EXPORT std::vector<Tensor> run_vectorized(const FunctionBody& body, std::span<const Tensor> rows,
                                                   std::shared_ptr<void>* structure);
-/// Throws ShapeError unless the loss of one example is a scalar.
-CAPSTAN_EXPORT void check_loss(const Tensor& loss);
+/// Throws ShapeError unless what a function gives is a scalar.
+CAPSTAN_EXPORT void check_loss(const char* call, const Tensor& loss);
 
 }  // namespace detail
 
@@ -68,7 +68,7 @@ GradientsOf<Sources> per_example_gradients(F f, const Examples& examples, const 
         GradientTape tape;
         tape.watch(sources);
         const Tensor loss = detail::call_with(f, example);
-        detail::check_loss(loss);
+        detail::check_loss("per_example_gradients", loss);
         return tape.gradient(loss, sources, {.unconnected_gradients = UnconnectedGradients::kZero});
       },
       examples);

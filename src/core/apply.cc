@@ -321,8 +321,7 @@ Tensor trace_one(const OpDef& op, std::span<Block* const> blocks, const void* at
 
 inline void notify(const OpDef& op, std::span<const ObservedInput> inputs, const void* attributes,
                    std::span<Tensor> outputs) {
-  const ObservedCall call{op, inputs, attributes, outputs};
-  for (Observer* o = context.observers; o != nullptr; o = o->outer) o->record(call);
+  if (context.observers != nullptr) notify(context.observers, ObservedCall{op, inputs, attributes, outputs});
 }
 
 // The operands of a structured op, resolved; few of them need no allocation.

@@ -8,6 +8,17 @@ namespace capstan {
 
 thread_local constinit Context context;
 
+void Observer::enter() {
+  outer = context.observers;
+  context.observers = this;
+}
+
+void Observer::leave() {
+  Observer** link = &context.observers;
+  while (*link != nullptr && *link != this) link = &(*link)->outer;
+  if (*link == this) *link = outer;
+}
+
 namespace {
 constinit std::atomic<std::uint64_t> next_range{1};
 }  // namespace

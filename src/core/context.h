@@ -14,6 +14,7 @@
 namespace capstan {
 
 struct OpDef;
+struct KeyLog;
 
 // One input of an observed op, noted before it ran: the kernel may reuse the block, and then its number changes.
 struct ObservedInput {
@@ -29,10 +30,25 @@ struct ObservedCall {
   std::span<Tensor> outputs;
 };
 
+// How a function that counts as one op is differentiated.
+using TensorMap = std::function<std::vector<Tensor>(std::span<const Tensor>)>;
+struct CustomRule {
+  TensorMap vjp;            // cotangents of the outputs -> of the inputs; an empty tensor is a missing one
+  TensorMap jvp = nullptr;  // tangents of the inputs, some of them empty -> of the outputs; null: follows from vjp
+};
+
+// A function that has just run as one op.
+struct CustomCall {
+  std::span<const ObservedInput> inputs;
+  std::span<Tensor> outputs;
+  const CustomRule& rule;
+};
+
 class Observer {
  public:
   // An op has run. An observer that records it gives unnumbered outputs numbers from next_nodes().
   virtual void record(const ObservedCall& call) = 0;
+  virtual void record(const CustomCall& call) = 0;
   // A variable was read; its value block is about to be an input.
   virtual void read(detail::VariableState& variable) = 0;
 
@@ -40,6 +56,9 @@ class Observer {
 
  protected:
   ~Observer() = default;
+  // Installs itself inside of all others of the thread, and takes itself out, wherever it stands.
+  void enter();
+  void leave();
 };
 
 // The other road: while a function is traced, an op with a symbolic operand, and any op that depends on more than its
@@ -67,10 +86,21 @@ struct Context {
   Tracer* tracer = nullptr;       // of the function that is being traced
   std::uint64_t next_node = 0;    // the number that the next recorded output gets
   std::uint64_t nodes_end = 0;    // where this thread's range of numbers ends
+  Observer* guard = nullptr;      // the outermost observer, which no pause suspends (see check_numerics.cc)
+  const OpDef* rule = nullptr;    // whose gradient is computed, while there is a guard
+  KeyLog* keys = nullptr;         // notes or repeats the keys of random draws (see key_log.h)
 };
 
 // Constant-initialised and of the initial-exec model: an access is one instruction.
 extern thread_local constinit Context context __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+// Shows a call to an observer and those around it, the outermost first: what an observer does about a call is seen by
+// those around it, and they have to know the call by then.
+template <class Call>
+void notify(Observer* observer, const Call& call) {
+  if (observer->outer != nullptr) notify(observer->outer, call);
+  observer->record(call);
+}
 
 // Tells the observers that a variable is read.
 inline void notify_read(detail::VariableState& variable) {
@@ -104,10 +134,10 @@ class CreateVariables {
   Tracer* saved_;
 };
 
-// Suspends every observer of the thread for a scope, as stop_gradient does.
+// Suspends every observer of the thread but its guard for a scope, as stop_gradient does, or those inside of `around`.
 class PauseObservers {
  public:
-  PauseObservers() : saved_(context.observers) { context.observers = nullptr; }
+  explicit PauseObservers(Observer* around = context.guard) : saved_(context.observers) { context.observers = around; }
   ~PauseObservers() { context.observers = saved_; }
   PauseObservers(const PauseObservers&) = delete;
   PauseObservers& operator=(const PauseObservers&) = delete;

@@ -129,6 +129,9 @@ class VjpCall {
 // does: it sums a cotangent whose shape is larger than its input's).
 using Vjp = void (*)(const VjpCall& call, std::span<Tensor> cotangents);
 
+// Writes the tangents of the outputs, given those of the inputs; an empty one is missing. Of cotangents the call has none.
+using Jvp = void (*)(const VjpCall& call, std::span<const Tensor> tangents, std::span<Tensor> of_outputs);
+
 // Which values a vjp rule reads, by bits of input and output positions. For a variadic op bit 0 stands for all inputs.
 struct Saves {
   std::uint16_t inputs = 0;
@@ -185,6 +188,9 @@ enum OpFlags : std::uint16_t {
   kUpdatesInPlace = 128,   // structured: output i may be the buffer of input i, which the kernel then overwrites
   kReshapes = 256,         // the output is a view of all elements of input 0
   kSameForItems = 512,     // stateful: one run serves many items if their inputs are the same, unlike a draw
+  // Structured: linear in the floating inputs (those that are no shapes), with nothing added; in all of them together,
+  // as concat is, or in each by itself, as matmul is, if its rule for one reads the others. Tangents go through the op.
+  kLinear = 1024,
 };
 
 struct OpDef {
@@ -215,6 +221,8 @@ struct OpDef {
   // Both: the rule in library ops. For elementwise ops it is made from the formula.
   Vjp vjp = nullptr;
 
+  // Structured: where tangents do not have to follow from the rest (src/tape/jvp.h); null for all but a few.
+  Jvp jvp = nullptr;
   // Structured: a call for many items; src/ops/batching.h has the common rules. Elementwise ops need none. Null: the
   // items are computed one by one.
   Batch batch = nullptr;

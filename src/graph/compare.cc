@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "src/core/check.h"
+#include "src/graph/control.h"
 #include "src/graph/shapes.h"
 
 namespace capstan {
@@ -19,8 +20,19 @@ bool equal_values(const AttributeValue& a, const AttributeValue& b) {
   return std::equal(a.list.begin(), a.list.end(), b.list.begin(), b.list.end(), equal_values);
 }
 
+// Of nodes that hold a rule alone, whose results follow from their inputs.
+std::string rule_difference(const Control& a, const Control& b) {
+  const Subgraph& x = *a.parts()[0];
+  const Subgraph& y = *b.parts()[0];
+  if (x.from != y.from) return "its rule uses other values";
+  std::string what = difference_of(x.graph, y.graph, 0);
+  return what.empty() ? what : "in its rule, " + what;
+}
+
 // The name of the first attribute that differs, with both values; empty if none does.
 std::string attribute_difference(const Graph::Node& a, const Graph::Node& b) {
+  const Control* const one = control_of(*a.op, a.attributes);
+  if (one != nullptr && one->gives_inputs) return rule_difference(*one, *control_of(*b.op, b.attributes));
   const AttributeType* type = a.op->attributes;
   if (type == nullptr || a.renew || std::memcmp(a.attributes, b.attributes, type->size) == 0) return "";
   bool fields_say_all = type->field_count > 0;

@@ -30,13 +30,16 @@ void compile(Graph& graph) {
   // Behind the merge: what two ops would compute alike is cheaper to compute twice, in a loop, than to keep.
   if (fuse) expand(graph);
   remove_dead(graph);
-  if (fuse) form_groups(graph);
+  if (!fuse) return;
+  form_groups(graph);
+  follow_products(graph);
 }
 
 // What is left to do for a graph that has been compiled: its kernel calls, and where its values lie.
 Program::Program(Graph graph) : graph_(std::move(graph)) {
   compile(graph_);
   linearize();
+  attach_epilogues();
   find_places();
   plan_memory();
   find_users();

@@ -8,6 +8,7 @@
 #include "src/core/allocator.h"
 #include "src/core/context.h"
 #include "src/graph/gradient_paths.h"
+#include "src/graph/program.h"
 
 namespace capstan {
 
@@ -20,6 +21,38 @@ const Control* control_of(const OpDef& op, const void* attributes) {
 
 bool Subgraph::has_effects() const {
   return std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const Graph::Node& node) { return node.has_effect(); });
+}
+
+LazyProgram::LazyProgram() = default;
+LazyProgram::~LazyProgram() = default;
+
+const Program& LazyProgram::of(const Graph& graph) {
+  std::call_once(made_, [&] { program_ = std::make_unique<const Program>(graph); });
+  return *program_;
+}
+
+void Subgraph::run(std::vector<Tensor>& slots, EffectLog* log, const std::vector<bool>* given_up,
+                   std::vector<Tensor>& values) const {
+  values.clear();
+  if (context.observers == nullptr && context.tracer == nullptr && log == nullptr) {
+    std::vector<detail::Block*> blocks;
+    blocks.reserve(from.size());
+    for (const std::size_t slot : from) blocks.push_back(slots[slot].block());
+    program->of(graph).run(blocks, values);
+    // A variable's value that was updated where it lies.
+    for (std::size_t k = 0; k < written.size(); ++k) {
+      Tensor& value = values[graph.results.size() + k];
+      if (!value.has_value()) value = slots[written[k]];
+    }
+    return;
+  }
+  std::vector<Tensor> inputs;
+  inputs.reserve(from.size());
+  for (const std::size_t slot : from) {
+    const bool give = given_up != nullptr && (*given_up)[slot];
+    inputs.push_back(give ? std::move(slots[slot]) : Tensor(slots[slot]));
+  }
+  values = run_graph(graph, std::move(inputs), log);
 }
 
 // --- Paths ---
@@ -128,7 +161,11 @@ EffectLog unpack(const Tensor& packed) {
 void infer_control(const Call& call, OutputSpecs& outputs) {
   const Control& control = *call.attributes<ControlAttributes>().control;
   if (control.effects) outputs.add(DType::kUInt8, Shape{0});
-  for (const OutputSpec& output : control.outputs) outputs.add(output.dtype, output.shape);
+  for (std::size_t k = 0; k < control.outputs.size(); ++k) {
+    // What gives its inputs serves other lengths as well.
+    const Shape shape = control.gives_inputs ? call.input(static_cast<int>(k)).shape() : control.outputs[k].shape;
+    outputs.add(control.outputs[k].dtype, shape);
+  }
 }
 
 void run_control_kernel(const Call& call, std::span<Tensor> outputs) {

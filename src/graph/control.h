@@ -1,8 +1,9 @@
 // Control flow on values: nodes that hold graphs of their own.
 //
 // What such a node does is an immutable object; the attributes of the node are a pointer to it, and every graph that
-// has the node shares it. When a graph is run, the object runs its parts through apply, so tapes see the ops of the
-// branch that was taken and of the iterations that were made, and a trace that runs the graph gets the node as it is.
+// has the node shares it. When a graph is run under a tape, the object runs its parts through apply, so the tape sees
+// the ops of the branch that was taken and of the iterations that were made; a trace that runs the graph gets the node
+// as it is; and if nobody watches, each part runs as a program of its own.
 //
 // Effects. Which draws a loop makes is known only when it has run, but a gradient has to repeat them. A node whose
 // parts have effects therefore has a first output beside the others: the log of what they gave, packed into bytes. Its
@@ -10,6 +11,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,14 +20,34 @@
 
 namespace capstan {
 
+class Program;
+
+// The program of a graph, made when it is first asked for: a branch that is never taken is never compiled.
+class LazyProgram {
+ public:
+  LazyProgram();
+  ~LazyProgram();
+  const Program& of(const Graph& graph);
+
+ private:
+  std::once_flag made_;
+  std::unique_ptr<const Program> program_;
+};
+
 // One graph of a node. Its inputs are taken from the slots of the node, which are at first the node's inputs.
 struct Subgraph {
   std::string name;  // "then", "body"
   Graph graph;
   std::vector<std::size_t> from;     // the slot of each input of the graph
   std::vector<std::size_t> written;  // the slots of the variables that it writes; their values follow its results
+  std::shared_ptr<LazyProgram> program = std::make_shared<LazyProgram>();
 
   bool has_effects() const;
+
+  // Runs it on what stands in the slots and gives what run_graph gives: as a program if nobody watches and no log is
+  // kept, else op by op. Of `given_up`, if it is not null, the slots that are true are left empty.
+  void run(std::vector<Tensor>& slots, EffectLog* log, const std::vector<bool>* given_up,
+           std::vector<Tensor>& values) const;
 };
 
 // What depends on what: [output][input], true if there is a path along which a gradient can flow.
@@ -41,6 +63,10 @@ class Control : public std::enable_shared_from_this<Control> {
 
   // Computes the outputs, without the log.
   virtual std::vector<Tensor> run(std::vector<Tensor> inputs, EffectLog* log) const = 0;
+  // The same when a gradient is taken of it: tapes see the ops. Only what hides them from tapes needs another one.
+  virtual std::vector<Tensor> run_again(std::vector<Tensor> inputs, EffectLog* log) const {
+    return run(std::move(inputs), log);
+  }
   // For texts: the graphs that it holds, and what else there is to know, in the form of attributes ("rows=3").
   virtual std::vector<const Subgraph*> parts() const = 0;
   virtual std::string details() const { return ""; }
@@ -48,6 +74,7 @@ class Control : public std::enable_shared_from_this<Control> {
   // These are set once, by whoever makes the object.
   const OpDef* op = nullptr;
   bool effects = false;
+  bool gives_inputs = false;        // output k has the elements of input k: the node stands there for its rule alone
   std::vector<OutputSpec> outputs;  // without the log
   Paths paths;                      // of the outputs without the log
 };

@@ -7,7 +7,6 @@
 #include "src/core/thread_pool.h"
 #include "src/graph/loops.h"
 #include "src/kernels/reduce.h"
-#include "src/kernels/scratch.h"
 
 namespace capstan {
 
@@ -156,20 +155,29 @@ bool FusedGroup::may_overwrite(std::size_t input, std::size_t output) const {
 
 void FusedGroup::run(const void* const* inputs, void* const* outputs) const {
   if (rows_together_ == 1) return run_whole(inputs, outputs);
-  // What repeats from row to row is spread over several rows, which then are one.
-  const void* spread[kMaxInputs];
+  run_whole(Operands(*this, inputs).get(), outputs);
+}
+
+FusedGroup::Operands::Operands(const FusedGroup& group, const void* const* inputs) : inputs_(inputs) {
+  if (group.rows_together_ == 1) return;
+  const auto& kinds = group.loop_.inputs;
   std::size_t bytes = 0;
-  for (const FusedLoop::Input& input : loop_.inputs) bytes += input.access == Access::kRow ? spread_bytes(input) : 0;
-  const Scratch scratch(ScratchSlot::kSpread, bytes);
-  std::byte* to = scratch.as<std::byte>();
-  for (std::size_t i = 0; i < inputs_.size(); ++i) {
-    spread[i] = inputs[i];
-    if (loop_.inputs[i].access != Access::kRow) continue;
-    spread[i] = to;
-    const std::size_t row = spread_bytes(loop_.inputs[i]) / at(rows_together_);
-    for (std::int64_t r = 0; r < rows_together_; ++r, to += row) std::memcpy(to, inputs[i], row);
+  for (const FusedLoop::Input& kind : kinds) bytes += kind.access == Access::kRow ? group.spread_bytes(kind) : 0;
+  std::byte* to = scratch_.emplace(ScratchSlot::kSpread, bytes).as<std::byte>();
+  for (std::size_t i = 0; i < kinds.size(); ++i) {
+    spread_[i] = inputs[i];
+    if (kinds[i].access != Access::kRow) continue;
+    spread_[i] = to;
+    const std::size_t row = group.spread_bytes(kinds[i]) / at(group.rows_together_);
+    for (std::int64_t r = 0; r < group.rows_together_; ++r, to += row) std::memcpy(to, inputs[i], row);
   }
-  run_whole(spread, outputs);
+  inputs_ = spread_;
+}
+
+void FusedGroup::Behind::run_range(const void* self, std::int64_t begin, std::int64_t end) {
+  const Behind& behind = *static_cast<const Behind*>(self);
+  const std::int64_t unit = behind.group_.rows_ > 1 ? behind.group_.columns_ : 1;
+  behind.group_.run_part(behind.operands_.get(), behind.outputs_, nullptr, begin / unit, (end - begin) / unit);
 }
 
 std::size_t FusedGroup::spread_bytes(const FusedLoop::Input& input) const {

@@ -5,12 +5,15 @@
 // they are cut depends on the shape only, and what the pieces sum is added in their order.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "src/emit/fused_loop.h"
 #include "src/graph/graph.h"
 #include "src/graph/loops.h"
+#include "src/kernels/epilogue.h"
+#include "src/kernels/scratch.h"
 
 namespace capstan {
 
@@ -27,6 +30,14 @@ class FusedGroup {
 
   void run(const void* const* inputs, void* const* outputs) const;
 
+  // Whether it can run on ranges of the elements of an input, in any order, each of whole rows of this length.
+  bool can_follow(std::size_t input, std::int64_t columns) const {
+    return sums_.empty() && loop_.inputs[input].access == FusedLoop::Access::kFull &&
+           (rows_ == 1 || columns % columns_ == 0);
+  }
+  // A run behind a kernel that fills an operand: on what that has finished, if it takes the epilogue, else at the end.
+  class Behind;
+
  private:
   static constexpr std::size_t kMaxInputs = 64;
   static constexpr std::size_t kMaxOutputs = 400;
@@ -39,6 +50,18 @@ class FusedGroup {
   // A piece of the range: rows from `row` on, columns from `column` on, of rows of `stride` elements.
   struct Tile {
     std::int64_t row, rows, column, columns, stride;
+  };
+
+  // The operands as the loops read them: what repeats from row to row is spread over the rows that are run as one.
+  class Operands {
+   public:
+    Operands(const FusedGroup& group, const void* const* inputs);
+    const void* const* get() const { return inputs_; }
+
+   private:
+    const void* const* inputs_;
+    const void* spread_[kMaxInputs];
+    std::optional<Scratch> scratch_;
   };
 
   struct Sum {
@@ -82,6 +105,28 @@ class FusedGroup {
   std::vector<TileStep> steps_;
   std::vector<std::int32_t> slot_;  // by value of loop_
   std::int32_t slots_ = 0;
+};
+
+class FusedGroup::Behind {
+ public:
+  Behind(const FusedGroup& group, const Tensor& result, const void* const* inputs, void* const* outputs)
+      : group_(group),
+        operands_(group, inputs),
+        outputs_(outputs),
+        epilogue_(result.raw_data(), result.size(), &Behind::run_range, this) {}
+
+  // When the kernel has returned.
+  void finish() const {
+    if (!epilogue_.is_taken()) group_.run_whole(operands_.get(), outputs_);
+  }
+
+ private:
+  static void run_range(const void* self, std::int64_t begin, std::int64_t end);
+
+  const FusedGroup& group_;
+  const Operands operands_;
+  void* const* outputs_;
+  const Epilogue epilogue_;
 };
 
 }  // namespace capstan

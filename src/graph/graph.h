@@ -108,6 +108,10 @@ void expand(Graph& graph);
 // Gives the nodes of each fused loop a number and puts them side by side.
 void form_groups(Graph& graph);
 
+// Moves each loop right behind the matrix product or convolution whose result it waits for, if it waits for nothing
+// else.
+void follow_products(Graph& graph);
+
 // Notes where values are read last, so that a run can give up their buffers. Comes after all other passes.
 void mark_last_reads(Graph& graph);
 

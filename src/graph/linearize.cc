@@ -180,6 +180,11 @@ bool Program::can_be_in_place(std::size_t i) const {
 
 // Whether an output may have the memory of an operand.
 bool Program::may_overwrite(const Step& step, std::size_t input, std::size_t output) const {
+  if (step.epilogue >= 0) {
+    // The product reads its operands until it ends.
+    const std::size_t own = step.node->inputs.size();
+    return input >= own && output > 0 && groups_[at(step.epilogue)].may_overwrite(input - own, output - 1);
+  }
   if (step.group >= 0) return groups_[at(step.group)].may_overwrite(input, output);
   if (step.is_loop) {
     const Graph::ValueInfo& in = graph_.values[at(inputs_of(step)[input])];
@@ -207,9 +212,10 @@ void Program::plan_memory() {
       if (dies && std::find(dying.begin(), dying.end(), from) == dying.end()) dying.push_back(from);
     }
     const std::span<const Graph::Value> outputs = outputs_of(step);
+    const std::optional<std::size_t> over_product = output_over_product(step);
     for (std::size_t o = 0; o < outputs.size(); ++o) {
       ValueState& state = values_[at(outputs[o])];
-      if (state.place != Place::kArena) continue;
+      if (state.place != Place::kArena || (over_product && *over_product == o)) continue;
       if (step.makes_outputs) {
         root[at(outputs[o])] = root[at(inputs_of(step)[0])];
         state.offset = values_[at(inputs_of(step)[0])].offset;
@@ -226,6 +232,11 @@ void Program::plan_memory() {
         state.offset = values_[at(*heir)].offset;
         dying.erase(heir);
       }
+    }
+    if (over_product) {
+      values_[at(outputs[*over_product])].offset = values_[at(outputs[0])].offset;
+      root[at(outputs[0])] = Graph::kNone;
+      root[at(outputs[*over_product])] = outputs[*over_product];
     }
     for (const Graph::Value value : dying) arena.give_back(values_[at(value)].offset, bytes_of(value));
     for (const Graph::Value output : outputs) {

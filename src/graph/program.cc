@@ -1,6 +1,7 @@
 // How a run goes; how it is prepared stands in linearize.cc.
 #include "src/graph/program.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "src/core/allocator.h"
@@ -22,6 +23,11 @@ std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 bool is_exclusive(const Block* block) {
   return block->refs.load(std::memory_order_acquire) == 1 &&
          (block->flags.load(std::memory_order_relaxed) & Block::kView) == 0;
+}
+
+std::string name_of_node(const Graph::Node& node) {
+  const std::optional<LoopOfOp> loop = loop_of(node);
+  return loop && loop->input >= 0 ? "gradient(" + std::string(loop->op->name) + ")" : std::string(node.op->name);
 }
 
 }  // namespace
@@ -173,6 +179,7 @@ void Program::run_step(const Step& step, Tables& tables) const {
     groups_[at(step.group)].run(tables.in.data() + first_input, tables.out.data() + first_output);
     return;
   }
+  if (step.epilogue >= 0) return run_with_epilogue(step, tables);
   const std::span<const TensorRef> operands(tables.operands.data() + first_input, at(step.inputs));
   const std::span<Tensor> outputs(tables.outputs.data() + first_output, at(step.outputs));
   const void* attributes = step.node->attributes;
@@ -195,27 +202,47 @@ void Program::run_step(const Step& step, Tables& tables) const {
   for (const std::int32_t position : step.drop) tables.outputs[at(position)] = {};
 }
 
-[[gnu::cold]] void Program::run_profiled(const Step& step, Tables& tables) const {
-  std::vector<Block*> inputs;
-  for (std::int32_t i = 0; i < step.inputs; ++i) inputs.push_back(tables.operands[at(step.first_input + i)].block());
-  Span span(step.group >= 0 ? SpanKind::kLoop : SpanKind::kOp, name_of(step), inputs);
-  run_step(step, tables);
-  span.close(std::span<const Tensor>(tables.outputs).subspan(at(step.first_output), at(step.outputs)));
+void Program::run_with_epilogue(const Step& step, Tables& tables) const {
+  const FusedGroup& group = groups_[at(step.epilogue)];
+  const std::size_t own = step.node->inputs.size();
+  const std::span<const TensorRef> operands(tables.operands.data() + at(step.first_input), own);
+  const std::span<Tensor> outputs(tables.outputs.data() + at(step.first_output), 1);
+  FusedGroup::Behind behind(group, outputs[0], tables.in.data() + at(step.first_input) + own,
+                            tables.out.data() + at(step.first_output) + 1);
+  const OpDef& op = *step.node->op;
+  call_kernel({op, operands, op.attributes == nullptr ? nullptr : step.node->attributes}, outputs);
+  behind.finish();
 }
 
-// As profiles name it: "add", "gradient(tanh)", "loop(multiply, add, tanh)".
+[[gnu::cold]] void Program::run_profiled(const Step& step, Tables& tables) const {
+  std::vector<Block*> inputs;
+  const bool is_product = step.epilogue >= 0;
+  const std::int32_t count = is_product ? static_cast<std::int32_t>(step.node->inputs.size()) : step.inputs;
+  for (std::int32_t i = 0; i < count; ++i) inputs.push_back(tables.operands[at(step.first_input + i)].block());
+  Span span(step.group >= 0 ? SpanKind::kLoop : SpanKind::kOp, name_of(step), inputs);
+  run_step(step, tables);
+  const std::size_t outputs = is_product ? 1 : at(step.outputs);
+  span.close(std::span<const Tensor>(tables.outputs).subspan(at(step.first_output), outputs));
+}
+
+// As profiles name it: "add", "gradient(tanh)", "loop(multiply, add, tanh)", "matmul + loop(add, tanh)".
 std::string Program::name_of(const Step& step) const {
-  const auto name_of_node = [](const Graph::Node& node) {
-    const std::optional<LoopOfOp> loop = loop_of(node);
-    return loop && loop->input >= 0 ? "gradient(" + std::string(loop->op->name) + ")" : std::string(node.op->name);
-  };
-  if (step.group < 0) return name_of_node(*step.node);
+  if (step.group >= 0) return name_of_group(step.node->group);
+  const std::string name = name_of_node(*step.node);
+  if (step.epilogue < 0) return name;
+  const Graph::Value inside = groups_[at(step.epilogue)].outputs()[0];
+  const auto maker = std::find_if(graph_.nodes.begin(), graph_.nodes.end(), [&](const Graph::Node& node) {
+    return std::find(node.outputs.begin(), node.outputs.end(), inside) != node.outputs.end();
+  });
+  return name + " + " + name_of_group(maker->group);
+}
+
+std::string Program::name_of_group(Graph::Value group) const {
   constexpr int kNamed = 8;
-  const Graph::Node* const end = graph_.nodes.data() + graph_.nodes.size();
   std::string name;
   int count = 0;
-  for (const Graph::Node* node = step.node; node != end && node->group == step.node->group; ++node) {
-    if (++count <= kNamed) name += (name.empty() ? "" : ", ") + name_of_node(*node);
+  for (const Graph::Node& node : graph_.nodes) {
+    if (node.group == group && ++count <= kNamed) name += (name.empty() ? "" : ", ") + name_of_node(node);
   }
   if (count > kNamed) name += ", " + std::to_string(count - kNamed) + " more";
   return "loop(" + name + ")";

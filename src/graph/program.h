@@ -56,6 +56,7 @@ class Program {
   struct Step {
     const Graph::Node* node = nullptr;  // of a single op, or the first of a group
     std::int32_t group = -1;
+    std::int32_t epilogue = -1;                  // the group that runs on what the kernel of a product has finished
     bool is_loop = false;                        // an elementwise op outside of groups
     bool makes_outputs = false;                  // the kernel does
     std::int32_t renewed = -1;                   // which attributes are written anew before every run
@@ -75,10 +76,11 @@ class Program {
   std::span<const Graph::Value> inputs_of(const Step& step) const;
   std::span<const Graph::Value> outputs_of(const Step& step) const;
 
-  // linearize.cc
+  // linearize.cc, epilogues.cc
   void linearize();
   void add_step(const Graph::Node& node);
   void add_group(std::span<const Graph::Node> nodes, const std::vector<bool>& leaves);
+  void attach_epilogues();
   void append(Step step, std::span<const Graph::Value> inputs, std::span<const Graph::Value> outputs);
   void find_places();
   bool can_be_in_place(std::size_t captured) const;
@@ -86,6 +88,7 @@ class Program {
   bool can_inherit(const Step& step, const std::vector<Graph::Value>& root, Graph::Value value,
                    std::size_t output) const;
   bool may_overwrite(const Step& step, std::size_t input, std::size_t output) const;
+  std::optional<std::size_t> output_over_product(const Step& step) const;
   void find_users();
 
   // program.cc
@@ -96,8 +99,10 @@ class Program {
   Tables* take_spare() const;
   void keep_spare(std::unique_ptr<Tables> tables) const;
   void run_step(const Step& step, Tables& tables) const;
+  void run_with_epilogue(const Step& step, Tables& tables) const;
   void run_profiled(const Step& step, Tables& tables) const;
   std::string name_of(const Step& step) const;
+  std::string name_of_group(Graph::Value group) const;
   static void run_one_loop(const Graph::Node& node, std::span<const TensorRef> operands, const Tensor& output);
 
   Graph graph_;

@@ -1,11 +1,13 @@
 // Nodes that give the elements of another value are replaced by it, or by a reshape of it.
 //
-// Which these are is said beside the ops (src/ops/identities.h), and by the flag kReshapes. A node that has been
+// Which these are is said beside the ops (src/ops/identities.h), by the flag kReshapes, and by nodes that hold nothing
+// but a rule (gives_inputs in control.h). A node that has been
 // replaced stays where it is, without readers, until remove_dead.
 #include <algorithm>
 #include <numeric>
 #include <vector>
 
+#include "src/graph/control.h"
 #include "src/graph/graph.h"
 #include "src/ops/identities.h"
 #include "src/ops/shape.h"
@@ -35,6 +37,14 @@ class Simplifier final : public Expressions {
   void run() {
     for (Graph::Node& node : graph_.nodes) {
       for (Value& input : node.inputs) replace(input);
+      const Control* const control = control_of(*node.op, node.attributes);
+      if (control != nullptr && control->gives_inputs) {
+        for (std::size_t k = 0; k < node.outputs.size(); ++k) {
+          instead_[at(node.outputs[k])] = node.inputs[k];
+          base_[at(node.outputs[k])] = base_[at(node.inputs[k])];
+        }
+        continue;
+      }
       if (node.outputs.size() != 1 || node.has_effect() || node.renew) continue;
       const Value result = node.outputs[0];
       const void* const attributes = node.op->attributes == nullptr ? nullptr : node.attributes;

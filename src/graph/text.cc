@@ -70,7 +70,10 @@ void write_graph(const Graph& graph, const std::string& indent, std::string& tex
     const Control* control = control_of(*node.op, node.attributes);
     if (control == nullptr) continue;
     for (const Subgraph* part : control->parts()) {
-      const auto taken = [&](std::size_t slot) { return value(node.inputs[slot]); };
+      const std::size_t inputs = node.inputs.size();
+      const auto taken = [&](std::size_t slot) {
+        return slot < inputs ? value(node.inputs[slot]) : "cotangent " + std::to_string(slot - inputs);
+      };
       line("  " + part->name + "(" + list_of(part->from, taken) + "):");
       write_graph(part->graph, indent + "    ", text);
     }

@@ -15,8 +15,12 @@ using detail::Block;
 using detail::VariableState;
 
 GraphTracer::GraphTracer(std::string name, bool first)
-    : name_(std::move(name)), first_(first), outer_observers_(context.observers), outer_tracer_(context.tracer) {
-  context.observers = nullptr;
+    : name_(std::move(name)),
+      first_(first),
+      outer_observers_(context.observers),
+      outer_guard_(context.guard),
+      outer_tracer_(context.tracer) {
+  context.observers = context.guard = nullptr;
   context.tracer = this;
 }
 
@@ -28,10 +32,12 @@ GraphTracer::GraphTracer(std::string name, ForItems) : GraphTracer(std::move(nam
   if (around_ != nullptr) return;
   hides_observers_ = false;
   context.observers = outer_observers_;
+  context.guard = outer_guard_;
 }
 
 GraphTracer::~GraphTracer() {
   if (hides_observers_) context.observers = outer_observers_;
+  context.guard = outer_guard_;
   context.tracer = outer_tracer_;
 }
 

@@ -66,6 +66,7 @@ class GraphTracer final : public Tracer {
   std::unordered_map<const detail::VariableState*, Holding> variables_;
   std::vector<Tensor> captures_;
   Observer* outer_observers_ = nullptr;
+  Observer* outer_guard_ = nullptr;
   Tracer* outer_tracer_;
   bool hides_observers_ = true;
   GraphTracer* around_ = nullptr;  // of a part

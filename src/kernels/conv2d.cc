@@ -31,6 +31,7 @@
 #include "src/kernels/conv2d_copy-inl.h"
 #include "src/kernels/conv2d_plan.h"
 #include "src/kernels/conv2d_tiles-inl.h"
+#include "src/kernels/epilogue.h"
 #include "src/kernels/scratch.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -196,6 +197,8 @@ void correlate_blocks(const Correlation& c, const Matrices<T>& matrices, const T
   const std::int64_t band_elements = block_stride * channel_blocks;
 
   const Job<T> job = make_job<T, kDistance>(c, matrices, block_stride);
+  const bool finishes = matrices.first_channel + matrices.channels == c.out_channels;
+  const Epilogue* const epilogue = finishes ? Epilogue::take(out, c.batch * out_elements) : nullptr;
 
   // There are 16 tasks or so, each of a hundred thousand multiply-adds or more, so that handing
   // them out costs little.
@@ -215,6 +218,10 @@ void correlate_blocks(const Correlation& c, const Matrices<T>& matrices, const T
       c.source_range(begin, end, &first, &last);
       copy_band<T, kDistance>(c, source + image * image_elements, first, last, block_stride, band);
       correlate_band<T, kDistance>(job, band, first, begin, end, out + image * out_elements);
+      if (epilogue != nullptr) {
+        const std::int64_t line = c.out_columns * c.out_channels;
+        (*epilogue)(image * out_elements + begin * line, image * out_elements + end * line);
+      }
     }
   });
 }

@@ -22,6 +22,7 @@
 
 #include "src/core/cpu.h"
 #include "src/core/thread_pool.h"
+#include "src/kernels/epilogue.h"
 #include "src/kernels/gemm_tiles.h"
 
 namespace capstan {
@@ -186,6 +187,9 @@ class Product {
       column_groups = std::min(panels_, wanted);
       row_groups = std::min(tiles_, divide_up(wanted, column_groups));
     }
+    if (column_groups == 1 && shape_.ldc == shape_.n && !shape_.accumulate) {
+      epilogue_ = Epilogue::take(c_, shape_.m * shape_.n);
+    }
     const Cut rows(tiles_, row_groups);
     const Cut columns(panels_, column_groups);
     parallel_for(row_groups * column_groups, [&](std::int64_t task) {
@@ -203,14 +207,15 @@ class Product {
     for (std::int64_t panel = panel_begin; panel < panel_end; panel += width) {
       const std::int64_t end = std::min(panel + width, panel_end);
       for (std::int64_t step = 0, part = 1; step < shape_.k; step = steps.begin(part++)) {
-        run_block(tile_begin, tile_end, panel, end, step, steps.begin(part) - step);
+        const bool finishes = end == panel_end && steps.begin(part) == shape_.k;
+        run_block(tile_begin, tile_end, panel, end, step, steps.begin(part) - step, finishes ? epilogue_ : nullptr);
       }
     }
   }
 
-  // The part that steps [step, step + depth) along k give.
+  // The part that steps [step, step + depth) along k give. `epilogue` is not null if it finishes rows of C.
   void run_block(std::int64_t tile_begin, std::int64_t tile_end, std::int64_t panel_begin, std::int64_t panel_end,
-                 std::int64_t step, std::int64_t depth) {
+                 std::int64_t step, std::int64_t depth, const Epilogue* epilogue) {
     const T* b = b_ + step * shape_.ldb + panel_begin * panel_;
     std::int64_t b_panel = panel_;  // elements from one panel to the next
     if (pack_b_) {
@@ -229,6 +234,7 @@ class Product {
         arguments.b = b + (panel - panel_begin) * b_panel;
         run_panel(arguments, tile, end, panel, panel + 1 < panel_end, packed_a, step);
       }
+      if (epilogue != nullptr) (*epilogue)(rows_.begin(tile) * shape_.n, rows_.begin(end) * shape_.n);
     }
   }
 
@@ -301,6 +307,7 @@ class Product {
   Cut rows_;                // the rows of each tile
   bool pack_a_ = false;
   bool pack_b_ = false;
+  const Epilogue* epilogue_ = nullptr;  // of a product whose tasks have whole rows
 };
 
 }  // namespace

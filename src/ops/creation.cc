@@ -369,6 +369,7 @@ constexpr OpDef kOnesLike = {
 constexpr OpDef kFill = {
     .name = "fill",
     .text = "A tensor whose elements are all one value.",
+    .flags = kLinear,
     .input_names = "value",
     .attributes = &kFillAttributes,
     .infer = infer_fill,

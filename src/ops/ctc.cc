@@ -385,7 +385,7 @@ constinit const OpDef kCtcLossAndGradient = {
 constinit const OpDef kCtcLossCurvature = {
     .name = "ctc_loss_curvature",
     .text = "The derivative of the gradient of ctc_loss along a direction.",
-    .flags = kTakesAnyDTypes | kNotDifferentiable,
+    .flags = kTakesAnyDTypes,
     .arity = 5,
     .input_names = "labels, logits, label_length, logit_length, direction",
     .attributes = &kBlankAttributes,
@@ -400,6 +400,14 @@ constinit const OpDef kCtcLossCurvature = {
           outputs.add(logits.dtype(), logits.shape());
         },
     .kernel = run_curvature,
+    .saves = {.inputs = 15},
+    // By the direction alone: third derivatives do not exist. The matrix is symmetric.
+    .vjp =
+        [](const VjpCall& call, std::span<Tensor> cotangents) {
+          if (!call.needs(4)) return;
+          cotangents[4] = ctc_loss_curvature(call.input(0), call.input(1), call.input(2), call.input(3),
+                                             call.cotangent(), call.attributes<BlankAttributes>().blank_index);
+        },
     .test = CAPSTAN_OP_TEST(kCurvatureTest),
 };
 

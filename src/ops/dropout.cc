@@ -91,6 +91,7 @@ const OpTest kDropoutWithMaskTest = {.samples = mask_samples, .reference = mask_
 constinit const OpDef kKeyedDropout = {
     .name = "keyed_dropout",
     .text = "Dropout whose draw is a function of the seed and the position.",
+    .flags = kLinear,
     .attributes = &kKeyedDropoutAttributes,
     .infer =
         [](const Call& call, OutputSpecs& outputs) {

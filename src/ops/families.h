@@ -26,6 +26,7 @@ OpFamily scan_ops();              // scan.cc: cumulative sums and products
 OpFamily segment_ops();           // segment.cc: reductions of rows with the same id, rows by parts
 OpFamily sort_ops();              // sort.cc: order along an axis, places in it, counting
 OpFamily shape_ops();             // shape.cc: views, transposes, broadcasts, and "like" another tensor
+OpFamily shape_query_ops();       // shape_queries.cc: shape, size, rank as tensors
 OpFamily array_ops();             // array.cc: joining, cutting, padding, repeating
 OpFamily block_ops();             // block.cc: space and depth, space and batch
 OpFamily place_ops();             // place.cc: bands, sequences, permutations, checks of shapes

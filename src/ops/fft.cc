@@ -338,6 +338,7 @@ constexpr OpDef fft_op(std::string_view name, std::string_view text, const OpTes
   return {
       .name = name,
       .text = text,
+      .flags = kLinear,
       .infer = infer_fft<kAxes>,
       .kernel = run_fft<kAxes, kInverse>,
       .vjp = vjp_fft<kAxes, kInverse>,
@@ -350,6 +351,7 @@ constexpr OpDef rfft_op(std::string_view name, std::string_view text, Compose co
   return {
       .name = name,
       .text = text,
+      .flags = kLinear,
       .attributes = &kRealFftAttributes,
       .infer = infer_rfft<kAxes>,
       .kernel = run_rfft<kAxes>,
@@ -364,6 +366,7 @@ constexpr OpDef irfft_op(std::string_view name, std::string_view text, Compose c
   return {
       .name = name,
       .text = text,
+      .flags = kLinear,
       .attributes = &kRealFftAttributes,
       .infer = infer_irfft<kAxes>,
       .kernel = run_irfft<kAxes>,

@@ -321,6 +321,7 @@ const OpTest kResizeAdjointTest = {.samples = adjoint_samples, .reference = adjo
 constinit const OpDef kImageResize = {
     .name = "image_resize",
     .text = "Images in another size, by weighted means of neighbouring pixels.",
+    .flags = kLinear,
     .input_names = "images",
     .attributes = &kResizeAttributes,
     .infer = infer_resize,
@@ -340,7 +341,7 @@ constinit const OpDef kImageResize = {
 constinit const OpDef kImageResizeAdjoint = {
     .name = "image_resize_adjoint",
     .text = "The gradient of a resize for its images.",
-    .flags = kTakesAnyDTypes,
+    .flags = kTakesAnyDTypes | kLinear,
     .arity = 2,
     .input_names = "g, like",
     .attributes = &kAdjointAttributes,

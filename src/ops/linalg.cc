@@ -341,6 +341,7 @@ const OpTest kBiasAddTest = {.samples = bias_samples, .reference = bias_referenc
 constinit const OpDef kAddN = {
     .name = "add_n",
     .text = "The sum of tensors of one shape.",
+    .flags = kLinear,
     .arity = kVariadic,
     .input_names = "tensors",
     .infer = infer_add_n,

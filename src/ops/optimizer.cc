@@ -295,30 +295,37 @@ void adam_update(const Variable& variable, const Variable& m, const Variable& v,
 
 namespace {
 
-constexpr AttributeType kAdamAttributes =
-    attribute_type<AdamAttributes>({field<&AdamAttributes::beta_1>("beta_1"), field<&AdamAttributes::beta_2>("beta_2"),
-                                    field<&AdamAttributes::epsilon>("epsilon")});
+constexpr AttributeType kAdamAttributes = attribute_type<AdamAttributes>(
+    {field<&AdamAttributes::beta_1>("beta_1"), field<&AdamAttributes::beta_2>("beta_2"),
+     field<&AdamAttributes::epsilon>("epsilon"), field<&AdamAttributes::slots>("slots")});
 
+// The variables lie end to end, and that is cut into tasks.
 template <class T>
 void run_adam(const Call& call, std::span<Tensor> outputs) {
   const auto& a = call.attributes<AdamAttributes>();
-  const std::int64_t n = outputs[0].size();
-  const int count = static_cast<int>(outputs.size());  // 4 with the largest v
-  T* out[4] = {};
-  const T* in[4] = {};
-  for (int i = 0; i < count; ++i) {
-    out[i] = mutable_data<T>(outputs[static_cast<std::size_t>(i)]);
-    in[i] = call.input(i).data<T>();
-  }
-  const T* const g = call.input(count).data<T>();
-  const AdamNumbers<T> numbers = {call.input(count + 1).data<T>()[0], static_cast<T>(1 - a.beta_1),
+  const auto slots = static_cast<std::size_t>(a.slots);
+  const std::span<const TensorRef> gradients = call.inputs.subspan(outputs.size());
+  const std::size_t variables = outputs.size() / slots;
+  const AdamNumbers<T> numbers = {gradients[variables].data<T>()[0], static_cast<T>(1 - a.beta_1),
                                   static_cast<T>(1 - a.beta_2), static_cast<T>(a.epsilon)};
-  in_parts(n, [&](std::int64_t i, std::int64_t length) {
-    for (int k = 0; k < count; ++k) {
-      if (out[k] != in[k]) std::copy_n(in[k] + i, length, out[k] + i);
+  std::int64_t all = 0;
+  for (std::size_t v = 0; v < variables; ++v) all += gradients[v].size();
+  in_parts(all, [&](std::int64_t begin, std::int64_t length) {
+    for (std::size_t v = 0; v < variables && length > 0; ++v) {
+      const std::int64_t size = gradients[v].size();
+      const std::int64_t n = std::min(size - begin, length);
+      if (n > 0) {
+        T* out[4] = {};
+        for (std::size_t k = 0; k < slots; ++k) {
+          const T* const in = call.inputs[v * slots + k].data<T>() + begin;
+          out[k] = mutable_data<T>(outputs[v * slots + k]) + begin;
+          if (out[k] != in) std::copy_n(in, n, out[k]);
+        }
+        loops<T>().adam(out[0], out[1], out[2], out[3], gradients[v].data<T>() + begin, numbers, n);
+        length -= n;
+      }
+      begin = std::max<std::int64_t>(0, begin - size);
     }
-    loops<T>().adam(out[0] + i, out[1] + i, out[2] + i, out[3] == nullptr ? nullptr : out[3] + i, g + i, numbers,
-                    length);
   });
 }
 
@@ -326,16 +333,17 @@ void run_adam(const Call& call, std::span<Tensor> outputs) {
 
 constinit const OpDef kAdamStep = {
     .name = "adam_step",
-    .text = "One step of Adam; made in traces alone.",
+    .text = "One step of Adam for several variables; made in traces alone.",
     .flags = kNotDifferentiable | kUpdatesInPlace,
     .arity = kVariadic,
     .outputs = kVariadic,
-    .input_names = "variable, m, v, [largest_v,] gradient, rate",
+    .input_names = "slots of variables, their gradients, rate",
     .attributes = &kAdamAttributes,
     .infer =
         [](const Call& call, OutputSpecs& outputs) {
-          const TensorRef& variable = call.input(0);
-          for (int i = 0; i + 2 < call.input_count(); ++i) outputs.add(variable.dtype(), variable.shape());
+          const auto slots = static_cast<int>(call.attributes<AdamAttributes>().slots);
+          const int variables = (call.input_count() - 1) / (slots + 1);
+          for (int i = 0; i < variables * slots; ++i) outputs.add(call.input(i).dtype(), call.input(i).shape());
         },
     .kernel =
         [](const Call& call, std::span<Tensor> outputs) {

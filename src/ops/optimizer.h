@@ -9,10 +9,11 @@ namespace capstan {
 
 struct AdamAttributes {
   double beta_1, beta_2, epsilon;
+  std::int64_t slots;  // with the variable: 3, or 4 for amsgrad
 };
 
-// Inputs: the variable, m, v, for amsgrad the largest v, the gradient, the rate (a scalar). Outputs: the first three or
-// four after the step.
+// Inputs: a variable, m, v, for amsgrad the largest v; the same of further variables; the gradients of all; the rate (a
+// scalar). Outputs: all but gradients and rate, after the step.
 extern const OpDef kAdamStep;
 
 // Throws DTypeError or ShapeError unless `other`, which is the `what` of the variable in messages, is like its value.

@@ -36,27 +36,34 @@ void momentum_update(const Variable& variable, const Variable& slot, const Tenso
   variable.assign_add(nesterov ? moved * momentum - change : moved);
 }
 
-void adam_update(const Variable& variable, const Variable& m, const Variable& v, const Tensor& gradient,
-                 const Tensor& rate, const AdamStep& step, const Variable& largest_v) {
+void adam_update(std::span<const AdamVariable> variables, const Tensor& rate, const AdamStep& step) {
+  if (variables.empty()) return;
   const PauseObservers pause;
-  const detail::VariableState& state = checked(variable, "adam_update");
-  check_fits(state, gradient, "adam_update", "gradient");
-  check_fits(state, m.value(), "adam_update", "slot");
-  check_fits(state, v.value(), "adam_update", "slot");
-  if (largest_v.has_value()) check_fits(state, largest_v.value(), "adam_update", "slot");
-  if (variable.dtype() != DType::kFloat32 && variable.dtype() != DType::kFloat64) wrong_dtype(state, "adam_update");
-  CAPSTAN_CHECK(rate.has_value() && rate.dtype() == variable.dtype() && rate.rank() == 0, ShapeError,
-                "adam_update: the rate must be a scalar of dtype ", variable.dtype());
-  const AdamAttributes attributes{step.beta_1, step.beta_2, step.epsilon};
-  const Tensor dense = gradient.to_dense();
-  std::vector<Operand> operands = {variable, m, v};
-  if (largest_v.has_value()) operands.push_back(largest_v);
-  operands.insert(operands.end(), {dense, rate});
+  const bool is_amsgrad = variables[0].largest_v.has_value();
+  std::vector<Variable> slots;
+  std::vector<Tensor> gradients;
+  for (const AdamVariable& of : variables) {
+    const detail::VariableState& state = checked(of.variable, "adam_update");
+    check_fits(state, of.gradient, "adam_update", "gradient");
+    check_fits(state, of.m.value(), "adam_update", "slot");
+    check_fits(state, of.v.value(), "adam_update", "slot");
+    CAPSTAN_CHECK(of.largest_v.has_value() == is_amsgrad, ValueError, "adam_update: \"", state.path, "\" has ",
+                  is_amsgrad ? 2 : 3, " slots, and \"", variables[0].variable.path(), "\" ", is_amsgrad ? 3 : 2);
+    if (is_amsgrad) check_fits(state, of.largest_v.value(), "adam_update", "slot");
+    if (of.variable.dtype() != DType::kFloat32 && of.variable.dtype() != DType::kFloat64)
+      wrong_dtype(state, "adam_update");
+    CAPSTAN_CHECK(rate.has_value() && rate.dtype() == of.variable.dtype() && rate.rank() == 0, ShapeError,
+                  "adam_update: the rate must be a scalar of dtype ", of.variable.dtype());
+    slots.insert(slots.end(), {of.variable, of.m, of.v});
+    if (is_amsgrad) slots.push_back(of.largest_v);
+    gradients.push_back(of.gradient.to_dense());
+  }
+  const AdamAttributes attributes{step.beta_1, step.beta_2, step.epsilon, is_amsgrad ? 4 : 3};
+  std::vector<Operand> operands(slots.begin(), slots.end());
+  operands.insert(operands.end(), gradients.begin(), gradients.end());
+  operands.emplace_back(rate);
   const std::vector<Tensor> after = apply_all(kAdamStep, operands, &attributes);
-  variable.assign(after[0]);
-  m.assign(after[1]);
-  v.assign(after[2]);
-  if (largest_v.has_value()) largest_v.assign(after[3]);
+  for (std::size_t i = 0; i < slots.size(); ++i) slots[i].assign(after[i]);
 }
 
 }  // namespace capstan

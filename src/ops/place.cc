@@ -283,7 +283,7 @@ const OpTest kRangeOfTest = {.samples = range_of_samples, .reference = range_of_
 constexpr OpDef kReverseSequence = {
     .name = "reverse_sequence",
     .text = "The first elements along an axis in opposite order, as many as each batch's length says.",
-    .flags = kTakesAnyDTypes,
+    .flags = kTakesAnyDTypes | kLinear,
     .arity = 2,
     .input_names = "x, lengths",
     .attributes = &kReverseSequenceAttributes,

@@ -14,6 +14,7 @@
 #include "src/core/apply.h"
 #include "src/core/check.h"
 #include "src/core/context.h"
+#include "src/core/key_log.h"
 #include "src/core/op_test.h"
 #include "src/core/thread_pool.h"
 #include "src/kernels/random.h"
@@ -40,7 +41,7 @@ std::uint64_t next_seed() {
                 "next_seed: a key that is drawn while a function is traced would be the same at every call",
                 help("draw with random::uniform() and its kin, or give a seed"));
   constexpr std::uint64_t kStep = 0x9E3779B97F4A7C15u;
-  return mix_key(stream.fetch_add(kStep, std::memory_order_relaxed) + kStep);
+  return logged_key(context.keys, [] { return mix_key(stream.fetch_add(kStep, std::memory_order_relaxed) + kStep); });
 }
 
 namespace {

@@ -210,6 +210,7 @@ void vjp_norm(const VjpCall& call, std::span<Tensor> cotangents) {
 constinit const OpDef kReduceSum = {
     .name = "reduce_sum",
     .text = "The sum over axes.",
+    .flags = kLinear,
     .attributes = &kReduceAttributes,
     .infer = infer_reduction<Takes::kNumbers>,
     .kernel = run_reduction<Reduction::kSum>,
@@ -221,6 +222,7 @@ constinit const OpDef kReduceSum = {
 constinit const OpDef kReduceMean = {
     .name = "reduce_mean",
     .text = "The mean over axes; that of integers is truncated, that of nothing is NaN.",
+    .flags = kLinear,
     .attributes = &kReduceAttributes,
     .infer = infer_reduction<Takes::kNumbers>,
     .kernel = run_reduction<Reduction::kMean>,

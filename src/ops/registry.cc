@@ -43,6 +43,7 @@ const std::vector<const OpDef*>& make_all_ops() {
                                bitwise_ops,
                                image_ops,
                                shape_ops,
+                               shape_query_ops,
                                array_ops,
                                creation_ops,
                                index_ops,

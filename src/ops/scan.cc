@@ -300,6 +300,7 @@ const OpTest kLinearRecurrenceTest = {.samples = recurrence_samples, .reference 
 constinit const OpDef kCumsum = {
     .name = "cumsum",
     .text = "Running sums along an axis.",
+    .flags = kLinear,
     .attributes = &kScanAttributes,
     .infer = infer_scan<false>,
     .kernel = run_scan<SumStep>,

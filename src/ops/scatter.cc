@@ -493,7 +493,7 @@ const OpTest kTensorScatterNdMinTest = {.samples = tensor_scatter_samples<true>,
 constinit const OpDef kGatherNd = {
     .name = "gather_nd",
     .text = "Elements or rows, each picked by a list of coordinates.",
-    .flags = kTakesAnyDTypes,
+    .flags = kTakesAnyDTypes | kLinear,
     .arity = 2,
     .input_names = "params, indices",
     .attributes = &kGatherNdAttributes,
@@ -507,7 +507,7 @@ constinit const OpDef kGatherNd = {
 constinit const OpDef kScatterNd = {
     .name = "scatter_nd",
     .text = "Zeros with updates added at given coordinates.",
-    .flags = kTakesAnyDTypes,
+    .flags = kTakesAnyDTypes | kLinear,
     .arity = 2,
     .input_names = "indices, updates",
     .attributes = &kScatterNdAttributes,
@@ -520,11 +520,11 @@ constinit const OpDef kScatterNd = {
 };
 namespace {
 
-constexpr OpDef tensor_scatter(std::string_view name, std::string_view text, Kernel kernel, Saves saves, Vjp vjp,
-                               const OpTest* test) {
+constexpr OpDef tensor_scatter(std::string_view name, std::string_view text, int flags, Kernel kernel, Saves saves,
+                               Vjp vjp, const OpTest* test) {
   return {.name = name,
           .text = text,
-          .flags = kTakesAnyDTypes,
+          .flags = static_cast<std::uint16_t>(kTakesAnyDTypes | flags),
           .arity = 3,
           .input_names = "tensor, indices, updates",
           .infer = infer_tensor_scatter,
@@ -537,24 +537,25 @@ constexpr OpDef tensor_scatter(std::string_view name, std::string_view text, Ker
 
 }  // namespace
 
-constinit const OpDef kTensorScatterNdAdd = tensor_scatter(
-    "tensor_scatter_nd_add", "A tensor with updates added at given coordinates.", tensor_scatter_kernel<Scatter::kAdd>,
-    {.inputs = 0b010}, tensor_scatter_add_vjp, CAPSTAN_OP_TEST(kTensorScatterNdAddTest));
+constinit const OpDef kTensorScatterNdAdd =
+    tensor_scatter("tensor_scatter_nd_add", "A tensor with updates added at given coordinates.", kLinear,
+                   tensor_scatter_kernel<Scatter::kAdd>, {.inputs = 0b010}, tensor_scatter_add_vjp,
+                   CAPSTAN_OP_TEST(kTensorScatterNdAddTest));
 constinit const OpDef kTensorScatterNdSub =
-    tensor_scatter("tensor_scatter_nd_sub", "A tensor with updates subtracted at given coordinates.",
+    tensor_scatter("tensor_scatter_nd_sub", "A tensor with updates subtracted at given coordinates.", kLinear,
                    tensor_scatter_kernel<Scatter::kSubtract>, {.inputs = 0b010}, tensor_scatter_sub_vjp,
                    CAPSTAN_OP_TEST(kTensorScatterNdSubTest));
 constinit const OpDef kTensorScatterNdUpdate =
     tensor_scatter("tensor_scatter_nd_update", "A tensor with the elements or rows at given coordinates replaced.",
-                   tensor_scatter_kernel<Scatter::kUpdate>, {.inputs = 0b010}, tensor_scatter_update_vjp,
+                   kLinear, tensor_scatter_kernel<Scatter::kUpdate>, {.inputs = 0b010}, tensor_scatter_update_vjp,
                    CAPSTAN_OP_TEST(kTensorScatterNdUpdateTest));
 constinit const OpDef kTensorScatterNdMax =
     tensor_scatter("tensor_scatter_nd_max", "A tensor with the larger of element and update at given coordinates.",
-                   tensor_scatter_kernel<Scatter::kMaximum>, {.inputs = 0b111, .outputs = 0b1},
+                   kNoFlags, tensor_scatter_kernel<Scatter::kMaximum>, {.inputs = 0b111, .outputs = 0b1},
                    tensor_scatter_extremum_vjp, CAPSTAN_OP_TEST(kTensorScatterNdMaxTest));
 constinit const OpDef kTensorScatterNdMin =
     tensor_scatter("tensor_scatter_nd_min", "A tensor with the smaller of element and update at given coordinates.",
-                   tensor_scatter_kernel<Scatter::kMinimum>, {.inputs = 0b111, .outputs = 0b1},
+                   kNoFlags, tensor_scatter_kernel<Scatter::kMinimum>, {.inputs = 0b111, .outputs = 0b1},
                    tensor_scatter_extremum_vjp, CAPSTAN_OP_TEST(kTensorScatterNdMinTest));
 
 Tensor gather_nd(Operand params, Operand indices, int batch_dims) {

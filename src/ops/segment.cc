@@ -367,7 +367,7 @@ template <class Step>
 constexpr OpDef unsorted_op(std::string_view name, std::string_view text, Saves saves, Vjp vjp, const OpTest* test) {
   return {.name = name,
           .text = text,
-          .flags = kTakesAnyDTypes,
+          .flags = static_cast<std::uint16_t>(kTakesAnyDTypes | (std::is_same_v<Step, SumStep> ? kLinear : kNoFlags)),
           .arity = 2,
           .input_names = "x, segment_ids",
           .attributes = &kSegmentAttributes,

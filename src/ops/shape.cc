@@ -215,40 +215,6 @@ void infer_reshape_like(const Call& call, OutputSpecs& outputs) {
   outputs.add(x.dtype(), like.shape());
 }
 
-// --- shape, size, rank ---
-
-struct ShapeAttributes {
-  DType out_type = DType::kInt32;
-};
-constexpr AttributeType kShapeAttributes =
-    attribute_type<ShapeAttributes>({field<&ShapeAttributes::out_type>("out_type")});
-
-DType index_type(const Call& call) {
-  const DType dtype = call.attributes<ShapeAttributes>().out_type;
-  CAPSTAN_CHECK(dtype == DType::kInt32 || dtype == DType::kInt64, DTypeError, call.op.name,
-                ": out_type must be int32 or int64, not ", dtype);
-  return dtype;
-}
-
-void write_index(const Tensor& out, std::int64_t position, std::int64_t value, std::string_view op) {
-  if (out.dtype() == DType::kInt64) {
-    mutable_data<std::int64_t>(out)[position] = value;
-    return;
-  }
-  CAPSTAN_CHECK(value <= INT32_MAX, ValueError, op, ": ", value, " does not fit int32", help("ask for out_type int64"));
-  mutable_data<std::int32_t>(out)[position] = static_cast<std::int32_t>(value);
-}
-
-void shape_kernel(const Call& call, std::span<Tensor> outputs) {
-  for (int i = 0; i < call.input(0).rank(); ++i) write_index(outputs[0], i, call.input(0).dim(i), "shape");
-}
-void size_kernel(const Call& call, std::span<Tensor> outputs) {
-  write_index(outputs[0], 0, call.input(0).size(), "size");
-}
-void rank_kernel(const Call& call, std::span<Tensor> outputs) {
-  write_index(outputs[0], 0, call.input(0).rank(), "rank");
-}
-
 // --- Samples and references ---
 
 #if CAPSTAN_TESTING
@@ -368,29 +334,6 @@ void reshape_like_reference(const Inputs& in, const AttributeMap&, Outputs& out)
 const OpTest kReshapeLikeTest = {
     .samples = reshape_like_samples, .reference = reshape_like_reference, .dtypes = reference::kEveryDType};
 
-std::vector<OpSample> shape_samples() {
-  return {{.inputs = {{.shape = {2, 3}}}},
-          {.inputs = {{.shape = {}}}},
-          {.inputs = {{.shape = {0, 4}}}, .attributes = {{"out_type", "int64"}}},
-          {.inputs = {{.shape = {2}}}, .attributes = {{"out_type", "float32"}}, .error = "must be int32 or int64"}};
-}
-DType out_type(const AttributeMap& attributes) {
-  return reference::has(attributes, "out_type") ? DType::kInt64 : DType::kInt32;
-}
-void shape_reference(const Inputs& in, const AttributeMap& attributes, Outputs& out) {
-  out = {build(out_type(attributes), {in[0].shape.rank()}, [&](const Position& position) {
-    return static_cast<double>(in[0].shape[static_cast<int>(position[0])]);
-  })};
-}
-void size_reference(const Inputs& in, const AttributeMap& attributes, Outputs& out) {
-  out = {{out_type(attributes), {}, {static_cast<double>(in[0].shape.size())}}};
-}
-void rank_reference(const Inputs& in, const AttributeMap& attributes, Outputs& out) {
-  out = {{out_type(attributes), {}, {static_cast<double>(in[0].shape.rank())}}};
-}
-const OpTest kShapeTest = {.samples = shape_samples, .reference = shape_reference, .dtypes = reference::kEveryDType};
-const OpTest kSizeTest = {.samples = shape_samples, .reference = size_reference, .dtypes = reference::kEveryDType};
-const OpTest kRankTest = {.samples = shape_samples, .reference = rank_reference, .dtypes = reference::kEveryDType};
 #endif
 
 // --- The ops ---
@@ -398,7 +341,7 @@ const OpTest kRankTest = {.samples = shape_samples, .reference = rank_reference,
 constexpr OpDef kReshape = {
     .name = "reshape",
     .text = "The same elements in another shape, one length of which may be left open as -1.",
-    .flags = kReturnsViews | kReshapes,
+    .flags = kReturnsViews | kReshapes | kLinear,
     .attributes = &kReshapeAttributes,
     .infer = infer_reshape,
     .kernel = view_kernel<infer_reshape>,
@@ -409,7 +352,7 @@ constexpr OpDef kReshape = {
 constexpr OpDef kExpandDims = {
     .name = "expand_dims",
     .text = "A new axis of length 1.",
-    .flags = kReturnsViews | kReshapes,
+    .flags = kReturnsViews | kReshapes | kLinear,
     .attributes = &kAxisAttributes,
     .infer = infer_expand_dims,
     .kernel = view_kernel<infer_expand_dims>,
@@ -420,7 +363,7 @@ constexpr OpDef kExpandDims = {
 constexpr OpDef kSqueeze = {
     .name = "squeeze",
     .text = "Drops axes of length 1.",
-    .flags = kReturnsViews | kReshapes,
+    .flags = kReturnsViews | kReshapes | kLinear,
     .attributes = &kSqueezeAttributes,
     .infer = infer_squeeze,
     .kernel = view_kernel<infer_squeeze>,
@@ -431,6 +374,7 @@ constexpr OpDef kSqueeze = {
 constexpr OpDef kTranspose = {
     .name = "transpose",
     .text = "The axes in another order; reversed if none is given.",
+    .flags = kLinear,
     .attributes = &kTransposeAttributes,
     .infer = infer_transpose,
     .kernel = transpose_kernel,
@@ -446,7 +390,7 @@ constexpr OpDef kTranspose = {
 constexpr OpDef kReshapeLike = {
     .name = "reshape_like",
     .text = "The same elements in the shape of another tensor, of which only the shape is read.",
-    .flags = kTakesAnyDTypes | kReturnsViews | kReshapes,
+    .flags = kTakesAnyDTypes | kReturnsViews | kReshapes | kLinear,
     .arity = 2,
     .input_names = "x, like",
     .infer = infer_reshape_like,
@@ -455,36 +399,6 @@ constexpr OpDef kReshapeLike = {
     .vjp = reshape_vjp,
     .batch = batch_like,
     .test = CAPSTAN_OP_TEST(kReshapeLikeTest),
-};
-constexpr OpDef kShape = {
-    .name = "shape",
-    .text = "The lengths of the axes, as a vector.",
-    .flags = kNotDifferentiable,
-    .attributes = &kShapeAttributes,
-    .infer = [](const Call& call, OutputSpecs& outputs) { outputs.add(index_type(call), Shape{call.input(0).rank()}); },
-    .kernel = shape_kernel,
-    .shape_inputs = 0b1,
-    .test = CAPSTAN_OP_TEST(kShapeTest),
-};
-constexpr OpDef kSize = {
-    .name = "size",
-    .text = "The number of elements, as a scalar.",
-    .flags = kNotDifferentiable,
-    .attributes = &kShapeAttributes,
-    .infer = [](const Call& call, OutputSpecs& outputs) { outputs.add(index_type(call), Shape{}); },
-    .kernel = size_kernel,
-    .shape_inputs = 0b1,
-    .test = CAPSTAN_OP_TEST(kSizeTest),
-};
-constexpr OpDef kRank = {
-    .name = "rank",
-    .text = "The number of axes, as a scalar.",
-    .flags = kNotDifferentiable,
-    .attributes = &kShapeAttributes,
-    .infer = [](const Call& call, OutputSpecs& outputs) { outputs.add(index_type(call), Shape{}); },
-    .kernel = rank_kernel,
-    .shape_inputs = 0b1,
-    .test = CAPSTAN_OP_TEST(kRankTest),
 };
 
 }  // namespace
@@ -507,19 +421,6 @@ Tensor transpose(Operand x, Axes perm, bool conjugate) {
   return apply(kTranspose, x, &attributes);
 }
 Tensor reshape_like(Operand x, Operand like) { return apply(kReshapeLike, x, like); }
-
-Tensor shape(Operand x, DType out_type) {
-  const ShapeAttributes attributes{out_type};
-  return apply(kShape, x, &attributes);
-}
-Tensor size(Operand x, DType out_type) {
-  const ShapeAttributes attributes{out_type};
-  return apply(kSize, x, &attributes);
-}
-Tensor rank(Operand x, DType out_type) {
-  const ShapeAttributes attributes{out_type};
-  return apply(kRank, x, &attributes);
-}
 
 namespace {
 
@@ -578,8 +479,7 @@ const OpDef& reshape_to(const Shape& shape, void* attributes) {
 
 OpFamily shape_ops() {
   static constexpr const OpDef* ops[] = {&kReshape,     &kExpandDims,    &kSqueeze,     &kTranspose,
-                                         &kBroadcastTo, &kBroadcastLike, &kReshapeLike, &kSumLike,
-                                         &kShape,       &kSize,          &kRank};
+                                         &kBroadcastTo, &kBroadcastLike, &kReshapeLike, &kSumLike};
   return ops;
 }
 

@@ -307,7 +307,7 @@ constinit const OpDef kReadVariable = {
     .name = "read_variable",
     .text = "The current value of a variable, as a tensor that later writes do not change.",
     .kind = OpKind::kStructured,
-    .flags = kReturnsViews | kReshapes | kKeepsRowSparse,
+    .flags = kReturnsViews | kReshapes | kKeepsRowSparse | kLinear,
     .infer = infer_first,
     .kernel = view_first,
     .vjp = [](const VjpCall& call, std::span<Tensor> cotangents) { cotangents[0] = call.cotangent(); },

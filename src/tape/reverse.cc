@@ -26,8 +26,9 @@
 #include "src/core/apply.h"
 #include "src/core/check.h"
 #include "src/core/profiler.h"
-#include "src/kernels/reduce.h"
+#include "src/ops/check_numerics.h"
 #include "src/ops/math.h"
+#include "src/tape/cotangents.h"
 #include "src/tape/derived.h"
 #include "src/tape/gradient_arguments.h"
 #include "src/tape/tape_impl.h"
@@ -53,37 +54,6 @@ bool writable(const Block* block) {
 }
 
 bool is_sparse(const Block* block) { return (block->flags.load(std::memory_order_relaxed) & Block::kRowSparse) != 0; }
-
-// sum_like without an op, when nobody observes: a cotangent summed over the axes along which the input was stretched.
-Tensor sum_to(const Tensor& cotangent, const Block* like) {
-  const Block* from = cotangent.block();
-  Tensor sum = Tensor::adopt(new_tensor_block(from->dtype, like->rank, like->dims, like->count));
-  ReduceShape shape;
-  if (like->count == 1) {
-    shape.add(from->count, true);
-  } else {
-    for (int i = 0; i < from->rank; ++i) {
-      const int axis = i - (from->rank - like->rank);
-      shape.add(from->dims[i], axis < 0 || like->dims[axis] != from->dims[i]);
-    }
-  }
-  reduce(Reduction::kSum, from->dtype, shape, from->data, mutable_raw_data(sum));
-  return sum;
-}
-
-// Sums two cotangents of one tensor; row-sparse ones keep their rows.
-Tensor add_cotangents(const Tensor& a, const Tensor& b) {
-  if (a.is_row_sparse() && b.is_row_sparse()) {
-    Tensor a_indices = a.indices();
-    Tensor b_indices = b.indices();
-    if (a_indices.dtype() != b_indices.dtype()) {
-      a_indices = cast(a_indices, int64);
-      b_indices = cast(b_indices, int64);
-    }
-    return make_row_sparse(concat({a_indices, b_indices}, 0), concat({a.values(), b.values()}, 0), a.shape());
-  }
-  return add(a, b);
-}
 
 }  // namespace
 
@@ -146,9 +116,12 @@ class ReversePass {
   void seed(Slot slot, Tensor cotangent) { accumulate(slot, std::move(cotangent)); }
 
   void run() {
-    fused_ = context.observers == nullptr && context.tracer == nullptr;
-    traced_ = context.observers == nullptr && context.tracer != nullptr;
-    if (active_profiler() != nullptr && context.tracer == nullptr) [[unlikely]] {
+    const bool watched = context.observers != context.guard;
+    fused_ = !watched && context.tracer == nullptr;
+    traced_ = !watched && context.tracer != nullptr;
+    if (context.guard != nullptr) [[unlikely]] {
+      run_guarded();
+    } else if (active_profiler() != nullptr && context.tracer == nullptr) [[unlikely]] {
       run_profiled(*active_profiler());
     } else {
       run_records(count_, 0);
@@ -207,6 +180,31 @@ class ReversePass {
       if (span != 0) profiler.close(span, {}, true);
     }
   }
+
+  // The same under a guard, which looks at what rules give: on the way a rule may compute what is infinite where it is
+  // not used. The ops of a gradient function of the user's are seen like any others.
+  [[gnu::cold, gnu::noinline]] void run_guarded() {
+    const OpDef* const around = context.rule;
+    for (std::uint32_t i = count_; i-- > 0;) {
+      const Record& r = tape_.at(i);
+      std::vector<Slot> inputs(r.inputs, r.inputs + 3);
+      if (r.extra != nullptr && !r.extra->inputs.empty()) inputs = r.extra->inputs;
+      const SlotState& result = slots_[r.output];
+      const Tensor g = result.cotangent == nullptr ? Tensor() : share(result.cotangent);
+      const OpDef& op = *r.op;
+      context.rule = &op == &kCustomGradient ? nullptr : &op;
+      const RestoreRule restore{around};
+      run_records(i + 1, i);
+      for (std::size_t k = 0; g.has_value() && k < inputs.size(); ++k) {
+        const Block* cotangent = inputs[k] == kNoSlot ? nullptr : slots_[inputs[k]].cotangent;
+        if (cotangent != nullptr) check_gradient_of(op, k, g, TensorRef(const_cast<Block*>(cotangent)));
+      }
+    }
+  }
+  struct RestoreRule {
+    const OpDef* around;
+    ~RestoreRule() { context.rule = around; }
+  };
 
   static void add_in_place(Block* sum, const Block* cotangent) {
     const Loop loop = loops_of(kAdd, sum->dtype).forward[static_cast<int>(sum->dtype)];
@@ -512,30 +510,6 @@ void ReversePass::propagate_many(Record& r) {
 }
 
 // --- gradient() ---
-
-namespace {
-
-// A tensor of one number in the shape and dtype of `like`.
-Tensor filled_like(const TensorRef& like, double number) {
-  if (is_symbolic(like.block()) && like.rank() > 0) {
-    // Its lengths may be open, so they must not become part of a constant.
-    const Tensor symbol = share(like.block());
-    return number == 0 ? zeros_like(symbol) : ones_like(symbol);
-  }
-  const Block* shape = like.block();
-  Tensor tensor = Tensor::adopt(new_tensor_block(shape->dtype, shape->rank, shape->dims, shape->count));
-  if (shape->dtype == DType::kFloat32) {
-    std::fill_n(mutable_data<float>(tensor), shape->count, static_cast<float>(number));
-    return tensor;
-  }
-  const Tensor element = scalar(number, shape->dtype);
-  const std::size_t size = size_of(shape->dtype);
-  auto* out = static_cast<std::byte*>(mutable_raw_data(tensor));
-  for (std::int64_t i = 0; i < shape->count; ++i, out += size) std::memcpy(out, element.raw_data(), size);
-  return tensor;
-}
-
-}  // namespace
 
 void TapeImpl::gradient(std::span<const Source> targets, std::span<const Source> sources, std::span<Tensor> gradients,
                         const GradientOptions& options) {

@@ -122,23 +122,20 @@ void TapeImpl::start() {
   // Numbers run out after hours of training; a new range can only begin while no tape records, or before the first.
   constexpr std::uint64_t kFewNumbers = std::uint64_t{1} << 31;
   const bool few = context.nodes_end - context.next_node < kFewNumbers;
-  if (context.nodes_end == 0 || (context.observers == nullptr && few)) reserve_nodes();
+  if (context.nodes_end == 0 || (context.observers == context.guard && few)) reserve_nodes();
   if (end_ != base_) {
     intervals_.push_back({base_, end_ - base_, offset_});
     offset_ += static_cast<Slot>(end_ - base_);
   }
   base_ = context.next_node;
   recording = true;
-  outer = context.observers;
-  context.observers = this;
+  enter();
 }
 
 void TapeImpl::stop() {
   if (!recording) return;
   recording = false;
-  Observer** link = &context.observers;
-  while (*link != nullptr && *link != this) link = &(*link)->outer;
-  if (*link == this) *link = outer;
+  leave();
   end_ = context.next_node;
 }
 
@@ -198,7 +195,7 @@ void TapeImpl::index_block(std::uint32_t position) {
 }
 
 void TapeImpl::add_watched(Block* block, VariableState* variable, Slot slot) {
-  watched_.push_back({block, variable, slot});
+  watched_.push_back({block, variable, slot, count_});
   detail::retain(block);
   const std::size_t size = watched_.size();
   if (size > kFewBlocks) {
@@ -298,15 +295,6 @@ void TapeImpl::release_record(Record& record) {
   }
 }
 
-namespace {
-
-// What the rule of a structured op reads when the inputs with a bit in `needed` want a cotangent: bit 0 the cotangent,
-// bits from 1 on the inputs' elements; the output's elements are told apart.
-struct Reads {
-  std::uint32_t inputs = 0;
-  std::uint32_t outputs = 0;
-};
-
 Reads reads_of(const OpDef& op, std::uint32_t needed) {
   if ((op.reads[0] | op.reads[1] | op.reads[2]) == 0) {
     return {op.arity == kVariadic && op.saves.inputs != 0 ? ~0u : op.saves.inputs, op.saves.outputs};
@@ -317,6 +305,8 @@ Reads reads_of(const OpDef& op, std::uint32_t needed) {
   }
   return {bits >> 1 & 7u, (bits & kReadsOutput) != 0 ? 1u : 0u};
 }
+
+namespace {
 
 // The block to keep for an input: itself where its elements are read or a leaf is held anyway, else a stand-in. A
 // symbolic tensor is its own stand-in: its lengths may be open.
@@ -458,7 +448,9 @@ void TapeImpl::record_structured(const ObservedCall& call) {
   }
 }
 
-void TapeImpl::record_custom(std::span<const ObservedInput> inputs, std::span<Tensor> outputs, const CustomVjp& vjp) {
+void TapeImpl::record(const CustomCall& call) {
+  const std::span<const ObservedInput> inputs = call.inputs;
+  const std::span<Tensor> outputs = call.outputs;
   std::vector<Slot> slots;
   bool any = false;
   for (const ObservedInput& input : inputs) {
@@ -474,13 +466,15 @@ void TapeImpl::record_custom(std::span<const ObservedInput> inputs, std::span<Te
   r.extra->saved.assign(inputs.size(), nullptr);
   for (std::size_t i = 0; i < inputs.size(); ++i) r.extra->saved[i] = keep(inputs[i].block, r.extra->inputs[i], false);
   for (Tensor& output : outputs) r.extra->outputs.push_back(keep(output.block(), kNoSlot, false));
-  r.extra->custom = vjp;
+  r.extra->custom = call.rule.vjp;
 }
 
-void record_custom_call(std::span<const ObservedInput> inputs, std::span<Tensor> outputs, const CustomVjp& vjp) {
-  for (Observer* o = context.observers; o != nullptr; o = o->outer) {
-    if (auto* tape = dynamic_cast<TapeImpl*>(o)) tape->record_custom(inputs, outputs, vjp);
-  }
-}
+constinit const OpDef kCustomGradient = {
+    .name = "custom_gradient",
+    .text = "A function with a gradient of its own; made by custom_gradient().",
+    .kind = OpKind::kComposite,
+    .arity = kVariadic,
+    .outputs = kVariadic,
+};
 
 }  // namespace capstan

@@ -32,9 +32,6 @@ using Slot = std::int32_t;
 inline constexpr Slot kNoSlot = 0;
 constexpr bool is_leaf(Slot slot) { return slot < 0; }
 
-// The gradient function of custom_gradient, kept by its record.
-using CustomVjp = std::function<std::vector<Tensor>(std::span<const Tensor> cotangents)>;
-
 // What a record holds beyond its 64 bytes.
 struct RecordExtra {
   alignas(16) std::byte attributes[64];
@@ -43,7 +40,7 @@ struct RecordExtra {
   std::vector<detail::Block*> saved;
   // Saved values or stand-ins of the outputs of an op with several.
   std::vector<detail::Block*> outputs;
-  CustomVjp custom;
+  TensorMap custom;  // the rule of a function that counts as one op
 };
 
 // One op that ran. Saved blocks are owned, except those of leaves, which the table of leaves keeps alive.
@@ -63,6 +60,7 @@ struct Watched {
   detail::Block* block;             // null once the tape is used up
   detail::VariableState* variable;  // owned; null for a tensor, and for later values of a variable
   Slot slot;
+  std::uint32_t since;  // how much the tape had recorded by then
 };
 
 // What a reverse pass knows of a slot.
@@ -79,6 +77,7 @@ class TapeImpl final : public Observer {
 
   // Observer.
   void record(const ObservedCall& call) override;
+  void record(const CustomCall& call) override;
   void read(detail::VariableState& variable) override;
 
   void check_thread() const;
@@ -98,9 +97,6 @@ class TapeImpl final : public Observer {
   void check_usable(std::string_view call) const;
   // The tape has served its one call, unless it is persistent.
   void use_up();
-
-  // Records one op whose rule is a function of the user's (custom_gradient).
-  void record_custom(std::span<const ObservedInput> inputs, std::span<Tensor> outputs, const CustomVjp& vjp);
 
   bool recording = false;
   bool persistent = false;
@@ -147,7 +143,7 @@ class TapeImpl final : public Observer {
     return slot_elsewhere(block, node);
   }
   // As in TensorFlow, watching is without effect while no tape at all records on the thread.
-  bool takes_leaves() const { return !consumed && (recording || context.observers != nullptr); }
+  bool takes_leaves() const { return !consumed && (recording || context.observers != context.guard); }
   Slot slot_of(const Source& source) const;
   Slot slot_elsewhere(const detail::Block* block, std::uint64_t node) const;
   Slot leaf_slot(const detail::Block* block) const;
@@ -179,10 +175,15 @@ class TapeImpl final : public Observer {
 // The tape of a handle. Throws GradientError if the handle was moved from or the tape is another thread's.
 TapeImpl& checked(TapeImpl* impl);
 
-// The op of a record made by custom_gradient. It is never applied.
+// The op of a record of a function that counts as one. It is never applied.
 extern const OpDef kCustomGradient;
 
-// Shows one op whose rule is `vjp` to every tape of the thread.
-void record_custom_call(std::span<const ObservedInput> inputs, std::span<Tensor> outputs, const CustomVjp& vjp);
+// What the rule of a structured op reads when the inputs with a bit in `needed` want a cotangent: the elements of
+// inputs and outputs, by bits of their positions.
+struct Reads {
+  std::uint32_t inputs = 0;
+  std::uint32_t outputs = 0;
+};
+Reads reads_of(const OpDef& op, std::uint32_t needed);
 
 }  // namespace capstan

@@ -30,8 +30,12 @@ class AdamState : public detail::OptimizerState {
     adam_update(variables_[i], slots[2 * i], slots[2 * i + 1], gradient, step_, largest(i));
   }
 
-  void trace_update(std::size_t i, const Tensor& gradient, const Tensor& rate) override {
-    adam_update(variables_[i], slots[2 * i], slots[2 * i + 1], gradient, rate, step_, largest(i));
+  void trace_update(std::span<const Part> parts, const Tensor& rate) override {
+    std::vector<AdamVariable> all;
+    for (const auto& [i, gradient] : parts) {
+      all.push_back({variables_[i], slots[2 * i], slots[2 * i + 1], gradient, largest(i)});
+    }
+    adam_update(all, rate, step_);
   }
   double traced_rate(DType dtype) const override {
     AdamStep step = step_;

@@ -9,6 +9,7 @@
 #include "capstan/ops/math.h"
 #include "capstan/ops/nn.h"
 #include "capstan/ops/random.h"
+#include "src/core/key_log.h"
 #include "src/train/common.h"
 
 namespace capstan::layers {
@@ -30,7 +31,7 @@ Tensor Dropout::call(const Tensor& x, const CallOptions& options) {
                 " does not have the rank of the input", arguments({{"x", x}}));
   // The golden ratio's bits visit every 64-bit key once.
   const auto next_key = [key = key_, counts = seed_.has_value()] {
-    return counts ? (*key)++ : *key += 0x9e3779b97f4a7c15u;
+    return logged_key(context.keys, [&] { return counts ? (*key)++ : *key += 0x9e3779b97f4a7c15u; });
   };
   if (!seed_ && !noise_shape_ && !inside_function()) return dropout(x, rate_, next_key());
   const auto seeds = [next_key, seed = seed_]() -> std::array<std::int64_t, 2> {

@@ -56,14 +56,19 @@ class OptimizerState : public std::enable_shared_from_this<OptimizerState> {
   std::vector<Variable> slots;  // of the rule, in Keras's order
 
  protected:
+  struct Part {
+    std::size_t index;  // of the variable
+    Tensor gradient;
+  };
+
   // Makes the rule's slots for all variables.
   virtual void make_slots() = 0;
   // Changes variable number i. `step` counts updates from 1.
   virtual void update(std::size_t i, const Tensor& gradient, double learning_rate, std::int64_t step) = 0;
   // True if the rule needs nothing but the rows of a row-sparse gradient.
   virtual bool takes_rows() const { return false; }
-  // The same in library ops, for a traced function; `rate` is what traced_rate gives at the call.
-  virtual void trace_update(std::size_t i, const Tensor& gradient, const Tensor& rate) = 0;
+  // All variables of one dtype, in library ops, for a traced function; `rate` is what traced_rate gives at the call.
+  virtual void trace_update(std::span<const Part> parts, const Tensor& rate) = 0;
   virtual double traced_rate(DType) const { return learning_rate(); }
 
   // A slot of zeros (or copies of the variable) for variable i.
@@ -72,11 +77,6 @@ class OptimizerState : public std::enable_shared_from_this<OptimizerState> {
   std::vector<Variable> variables_;
 
  private:
-  struct Part {
-    std::size_t index;  // of the variable
-    Tensor gradient;
-  };
-
   std::size_t index_of(const Variable& variable, std::size_t guess) const;
   void collect(std::span<const Tensor> gradients, std::span<const Variable> variables);
   void warn_of_missing(std::span<const Tensor> gradients, std::span<const Variable> variables);

@@ -31,11 +31,13 @@ class SGDState : public detail::OptimizerState {
     }
   }
 
-  void trace_update(std::size_t i, const Tensor& gradient, const Tensor& rate) override {
-    if (momentum_ == 0) {
-      sgd_update(variables_[i], gradient, rate);
-    } else {
-      momentum_update(variables_[i], slots[i], gradient, rate, momentum_, nesterov_);
+  void trace_update(std::span<const Part> parts, const Tensor& rate) override {
+    for (const auto& [i, gradient] : parts) {
+      if (momentum_ == 0) {
+        sgd_update(variables_[i], gradient, rate);
+      } else {
+        momentum_update(variables_[i], slots[i], gradient, rate, momentum_, nesterov_);
+      }
     }
   }
 

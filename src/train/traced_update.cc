@@ -86,9 +86,11 @@ void OptimizerState::trace_rules() {
     if (std::none_of(parts_.begin(), parts_.end(), has_dtype)) continue;
     decay(host_value([state] { return state->learning_rate(); }, dtype), dtype);
     const Tensor rate = host_value([state, dtype] { return state->traced_rate(dtype); }, dtype);
+    std::vector<Part> parts;
     for (const Part& part : parts_) {
-      if (has_dtype(part)) trace_update(part.index, part.gradient.to_dense(), rate);
+      if (has_dtype(part)) parts.push_back({part.index, part.gradient.to_dense()});
     }
+    trace_update(parts, rate);
   }
 }
 

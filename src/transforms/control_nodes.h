@@ -4,7 +4,8 @@
 // of its own and asks that for gradients. So the tape of a run is what other libraries build as stacks of saved values:
 // the gradient of a choice follows the branch that was taken, that of a loop goes back through the iterations that were
 // made, and that of a gradient is the same thing once more, for any nesting and order. The price is a second forward
-// pass, and a tape of the iterations while the gradient runs.
+// pass, and a tape of the iterations while the gradient runs. Tangents are one more node as well, which runs the node
+// again under an accumulator and keeps nothing of the iterations.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +26,9 @@ enum class ControlKind : std::uint8_t {
   kMapFn,
   kFoldl,
   kFoldr,
-  kGradient
+  kGradient,
+  kTangent,
+  kRecompute
 };
 std::string_view name_of(ControlKind kind);
 
@@ -80,6 +83,17 @@ struct RowLoop final : Control {
   std::vector<Tensor> run(std::vector<Tensor> slots, EffectLog* log) const override;
   std::vector<const Subgraph*> parts() const override { return {&body}; }
   std::string details() const override { return "rows=" + std::to_string(rows) + (reverse ? ", reverse=true" : ""); }
+};
+
+// A function whose values are not kept for its gradient, which runs it again (recompute_grad). The outputs are its
+// results, then the variables that it writes. To tapes it is one op.
+struct Recomputed final : Control {
+  Subgraph body;
+
+  void complete(std::size_t slots);
+  std::vector<Tensor> run(std::vector<Tensor> slots, EffectLog* log) const override;
+  std::vector<Tensor> run_again(std::vector<Tensor> slots, EffectLog* log) const override;
+  std::vector<const Subgraph*> parts() const override { return {&body}; }
 };
 
 }  // namespace capstan

@@ -37,6 +37,7 @@ struct Trace : std::enable_shared_from_this<Trace> {
   Graph graph;  // as tapes see it run
   std::optional<Program> program;
   mutable GraphGradient gradient;
+  mutable GraphTangent tangent;
   bool has_effects = false;
   std::shared_ptr<const void> structure;  // of the result, without its tensors
 };
@@ -304,7 +305,8 @@ class FunctionState {
     std::vector<Tensor> outputs;
     {
       const PauseObservers pause;
-      if (trace.has_effects) {
+      // A guard has to see every op.
+      if (trace.has_effects || context.guard != nullptr) {
         outputs = run_graph(graph, inputs, &log);
       } else {
         trace.program->run(blocks_of(inputs), outputs);
@@ -319,13 +321,28 @@ class FunctionState {
       if (outputs[i].has_value()) results.push_back(outputs[i]);
     }
     if (results.empty()) return outputs;
-    const CustomVjp vjp = [kept = trace.shared_from_this(), inputs,
-                           effects = log.values](std::span<const Tensor> cotangents) {
-      const bool watched = context.observers != nullptr || context.tracer != nullptr;
-      if (watched || kept->has_effects) return gradients_of(kept->graph, inputs, effects, cotangents);
-      return kept->gradient.run(kept->graph, inputs, cotangents);
+    struct Call {
+      std::shared_ptr<const Trace> trace;
+      std::vector<Tensor> inputs;
+      std::vector<Tensor> effects;
+      bool op_by_op() const { return context.observers != nullptr || context.tracer != nullptr || trace->has_effects; }
     };
-    record_custom_call(observed, results, vjp);
+    const auto call = std::make_shared<const Call>(Call{trace.shared_from_this(), inputs, std::move(log.values)});
+    const CustomRule rule = {.vjp =
+                                 [call](std::span<const Tensor> cotangents) {
+                                   const Trace& trace = *call->trace;
+                                   return call->op_by_op()
+                                              ? gradients_of(trace.graph, call->inputs, call->effects, cotangents)
+                                              : trace.gradient.run(trace.graph, call->inputs, cotangents);
+                                 },
+                             .jvp =
+                                 [call](std::span<const Tensor> tangents) {
+                                   const Trace& trace = *call->trace;
+                                   return call->op_by_op()
+                                              ? tangents_of(trace.graph, call->inputs, call->effects, tangents)
+                                              : trace.tangent.run(trace.graph, call->inputs, tangents);
+                                 }};
+    notify(context.observers, CustomCall{observed, results, rule});
     return outputs;
   }
 

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <utility>
 
+#include "capstan/forward.h"
 #include "capstan/ops/math.h"
 #include "capstan/tape.h"
 #include "src/graph/tracer.h"
@@ -34,6 +35,69 @@ std::vector<Tensor> gradients_of(const Graph& graph, std::vector<Tensor> inputs,
   return tape.gradient(targets, inputs, options);
 }
 
+std::vector<Tensor> tangents_of(const Graph& graph, std::vector<Tensor> inputs, std::vector<Tensor> effects,
+                                std::span<const Tensor> tangents) {
+  std::vector<Tensor> primals;
+  std::vector<Tensor> moving;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (!tangents[i].has_value()) continue;
+    inputs[i] = identity(inputs[i]);
+    primals.push_back(inputs[i]);
+    moving.push_back(tangents[i]);
+  }
+  const ForwardAccumulator accumulator(primals, moving);
+  EffectLog log = EffectLog::again(std::move(effects));
+  std::vector<Tensor> outputs = run_graph(graph, std::move(inputs), &log);
+  outputs.resize(graph.results.size());
+  std::erase_if(outputs, [](const Tensor& output) { return !output.has_value(); });
+  return accumulator.jvp(outputs);
+}
+
+namespace {
+
+// What a program made of a graph takes first.
+std::vector<Tensor> symbolic_inputs(GraphTracer& tracer, const Graph& graph) {
+  std::vector<Tensor> inputs;
+  const auto add = [&](Graph::Value value) {
+    const Graph::ValueInfo& info = graph.values[static_cast<std::size_t>(value)];
+    inputs.push_back(tracer.add_argument(info.dtype, info.shape));
+  };
+  for (const Graph::Value value : graph.arguments) add(value);
+  for (const Graph::Captured& captured : graph.captured) add(captured.value);
+  return inputs;
+}
+
+}  // namespace
+
+std::vector<Tensor> GraphTangent::run(const Graph& graph, const std::vector<Tensor>& inputs,
+                                      std::span<const Tensor> tangents) {
+  std::vector<bool> which;
+  std::vector<detail::Block*> blocks;
+  for (const Tensor& input : inputs) blocks.push_back(input.block());
+  for (const Tensor& tangent : tangents) {
+    which.push_back(tangent.has_value());
+    if (tangent.has_value()) blocks.push_back(tangent.block());
+  }
+  const Program* program = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    std::unique_ptr<Program>& kept = programs_[which];
+    if (kept == nullptr) {
+      GraphTracer tracer("jvp", false);
+      std::vector<Tensor> symbols = symbolic_inputs(tracer, graph);
+      std::vector<Tensor> moving(tangents.size());
+      for (std::size_t i = 0; i < moving.size(); ++i) {
+        if (which[i]) moving[i] = tracer.add_argument(tangents[i].dtype(), tangents[i].shape());
+      }
+      kept = std::make_unique<Program>(tracer.finish(tangents_of(graph, std::move(symbols), {}, moving)));
+    }
+    program = kept.get();
+  }
+  std::vector<Tensor> found;
+  program->run(blocks, found);
+  return found;
+}
+
 std::vector<Tensor> GraphGradient::run(const Graph& graph, const std::vector<Tensor>& inputs,
                                        std::span<const Tensor> cotangents) {
   std::call_once(made_, [&] { make(graph); });
@@ -55,13 +119,10 @@ void GraphGradient::make(const Graph& graph) {
     return graph.values[static_cast<std::size_t>(value)];
   };
   GraphTracer tracer("gradient", false);
-  std::vector<Tensor> inputs;
+  const std::vector<Tensor> inputs = symbolic_inputs(tracer, graph);
   std::vector<Tensor> cotangents;
-  const auto argument = [&](Graph::Value value) { return tracer.add_argument(info(value).dtype, info(value).shape); };
-  for (const Graph::Value value : graph.arguments) inputs.push_back(argument(value));
-  for (const Graph::Captured& captured : graph.captured) inputs.push_back(argument(captured.value));
   for (const Graph::Value result : graph.results) {
-    if (result != Graph::kNone) cotangents.push_back(argument(result));
+    if (result != Graph::kNone) cotangents.push_back(tracer.add_argument(info(result).dtype, info(result).shape));
   }
   const std::vector<Tensor> gradients = gradients_of(graph, inputs, {}, cotangents);
   // A program would make dense what has few rows.

@@ -1,7 +1,8 @@
-// The gradient of a call of a graph: op by op, which any tape can see, and as a program of its own, which is traced
-// when it is first needed and fuses the loops of both directions.
+// The derivatives of a call of a graph: op by op, which any tape can see, and as programs of their own, which are
+// traced when they are first needed and fuse the loops of the call and of its derivative.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -17,7 +18,20 @@ namespace capstan {
 std::vector<Tensor> gradients_of(const Graph& graph, std::vector<Tensor> inputs, std::vector<Tensor> effects,
                                  std::span<const Tensor> cotangents);
 
-// The same for a graph without effects, when nobody watches.
+// The tangents of the results that exist, given those of some inputs.
+std::vector<Tensor> tangents_of(const Graph& graph, std::vector<Tensor> inputs, std::vector<Tensor> effects,
+                                std::span<const Tensor> tangents);
+
+// The same two for a graph without effects, when nobody watches.
+class GraphTangent {
+ public:
+  std::vector<Tensor> run(const Graph& graph, const std::vector<Tensor>& inputs, std::span<const Tensor> tangents);
+
+ private:
+  std::mutex mutex_;
+  std::map<std::vector<bool>, std::unique_ptr<Program>> programs_;  // by which inputs have a tangent
+};
+
 class GraphGradient {
  public:
   std::vector<Tensor> run(const Graph& graph, const std::vector<Tensor>& inputs, std::span<const Tensor> cotangents);

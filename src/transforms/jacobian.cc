@@ -6,6 +6,7 @@
 #include <array>
 #include <complex>
 
+#include "capstan/control_flow.h"
 #include "capstan/ops/array.h"
 #include "capstan/ops/math.h"
 #include "src/core/allocator.h"
@@ -16,6 +17,7 @@
 #include "src/tape/gradient_arguments.h"
 #include "src/tape/tape_impl.h"
 #include "src/transforms/batching.h"
+#include "src/transforms/row_stack.h"
 
 namespace capstan {
 
@@ -24,32 +26,33 @@ namespace {
 // --- Rows of the identity ---
 
 struct SeedAttributes {
-  std::int64_t begin = 0;
   std::int64_t rows = 0;
   bool by_example = false;
 };
-constexpr AttributeType kSeedAttributes =
-    attribute_type<SeedAttributes>({field<&SeedAttributes::begin>("begin"), field<&SeedAttributes::rows>("rows"),
-                                    field<&SeedAttributes::by_example>("by_example")});
+constexpr AttributeType kSeedAttributes = attribute_type<SeedAttributes>(
+    {field<&SeedAttributes::rows>("rows"), field<&SeedAttributes::by_example>("by_example")});
 
 template <class T>
-void write_seeds(const SeedAttributes& a, std::int64_t size, std::int64_t examples, const Tensor& out) {
+void write_seeds(const SeedAttributes& a, std::int64_t begin, std::int64_t size, std::int64_t examples,
+                 const Tensor& out) {
   T* const to = mutable_data<T>(out);
   std::fill_n(to, out.size(), T(0));
   const std::int64_t per_example = size / std::max<std::int64_t>(1, examples);
-  for (std::int64_t row = 0; row < a.rows; ++row) {
+  for (std::int64_t row = 0; row < std::min(a.rows, per_example - begin); ++row) {
     for (std::int64_t example = 0; example < examples; ++example) {
-      to[row * size + example * per_example + a.begin + row] = T(1);
+      to[row * size + example * per_example + begin + row] = T(1);
     }
   }
 }
 
-// An op, so that in a trace the rows are made where they are used instead of standing there as a constant.
+// An op, so that in a trace the rows are made where they are used instead of standing there as a constant. Behind the
+// last row come zeros.
 constinit const OpDef kSeeds = {
     .name = "jacobian_rows",
     .text = "Cotangents that each pick one element of a tensor, of which the shape is read; made by jacobian().",
-    .flags = kNotDifferentiable,
-    .input_names = "target",
+    .flags = kNotDifferentiable | kTakesAnyDTypes,
+    .arity = 2,
+    .input_names = "target, begin",
     .attributes = &kSeedAttributes,
     .infer =
         [](const Call& call, OutputSpecs& outputs) {
@@ -61,22 +64,29 @@ constinit const OpDef kSeeds = {
         [](const Call& call, std::span<Tensor> outputs) {
           const auto& a = call.attributes<SeedAttributes>();
           const TensorRef& y = call.input(0);
+          const std::int64_t begin = *call.input(1).data<std::int64_t>();
           const std::int64_t examples = a.by_example ? y.dim(0) : 1;
           switch (y.dtype()) {
             case DType::kFloat32:
-              return write_seeds<float>(a, y.size(), examples, outputs[0]);
+              return write_seeds<float>(a, begin, y.size(), examples, outputs[0]);
             case DType::kFloat64:
-              return write_seeds<double>(a, y.size(), examples, outputs[0]);
+              return write_seeds<double>(a, begin, y.size(), examples, outputs[0]);
             case DType::kBFloat16:
-              return write_seeds<BFloat16>(a, y.size(), examples, outputs[0]);
+              return write_seeds<BFloat16>(a, begin, y.size(), examples, outputs[0]);
             case DType::kComplex64:
-              return write_seeds<std::complex<float>>(a, y.size(), examples, outputs[0]);
+              return write_seeds<std::complex<float>>(a, begin, y.size(), examples, outputs[0]);
             default:
-              return write_seeds<std::complex<double>>(a, y.size(), examples, outputs[0]);
+              return write_seeds<std::complex<double>>(a, begin, y.size(), examples, outputs[0]);
           }
         },
     .shape_inputs = 1,
 };
+
+Tensor seeds(const Tensor& y, const Tensor& begin, std::int64_t rows, bool by_example) {
+  const SeedAttributes attributes{rows, by_example};
+  return apply(kSeeds, y, begin, &attributes);
+}
+Tensor position(std::int64_t row) { return scalar(static_cast<double>(row), DType::kInt64); }
 
 // --- The traced pass ---
 
@@ -123,35 +133,62 @@ struct Rows {
   bool by_example;
 };
 
+// How many rows are computed at once: a divisor of their number, if there is a large one.
+std::int64_t block_of(std::int64_t rows, std::int64_t bytes_per_row, const JacobianOptions& options) {
+  std::int64_t most = options.parallel_iterations.value_or(0);
+  if (most == 0) most = options.memory_budget / std::max<std::int64_t>(1, bytes_per_row);
+  most = std::clamp<std::int64_t>(most, 1, rows);
+  std::int64_t block = most;
+  while (rows % block != 0 && block > most / 2) --block;
+  return rows % block == 0 ? block : most;
+}
+
 // All rows for each source: [rows, source...], or [rows, examples, ...]; nothing where the gradient is missing.
 std::vector<Tensor> run_rows(const Pullback& pullback, const Tensor& y, const Rows& rows,
                              const JacobianOptions& options) {
   std::vector<bool> per_item(pullback.inputs.size());
   per_item[0] = true;
   const BatchedGraph batched(pullback.graph, pullback.inputs, per_item);
-  std::int64_t block = options.parallel_iterations.value_or(0);
-  if (block == 0) block = options.memory_budget / std::max<std::int64_t>(1, batched.bytes_per_item());
-  block = std::clamp<std::int64_t>(block, 1, rows.count);
-  // Blocks of one size, so far as that goes.
-  const std::int64_t blocks = (rows.count + block - 1) / block;
-  std::vector<std::vector<Tensor>> parts(pullback.graph.results.size());
-  for (std::int64_t b = 0; b < blocks; ++b) {
-    const std::int64_t begin = rows.count * b / blocks;
-    const SeedAttributes attributes{begin, rows.count * (b + 1) / blocks - begin, rows.by_example};
-    std::vector<Batched> results = batched.run({apply(kSeeds, y, &attributes)}, attributes.rows);
-    for (std::size_t k = 0; k < parts.size(); ++k) {
-      Tensor& part = results[k].tensor;
-      if (!part.has_value()) continue;
-      if (!results[k].per_item) {
-        part = broadcast_to(part, joined(std::array{attributes.rows}, part.shape().dims()));
-      }
-      parts[k].push_back(std::move(part));
-    }
+  const std::int64_t block = block_of(rows.count, batched.bytes_per_item(), options);
+  // Which sources have a gradient at all.
+  std::vector<std::size_t> present;
+  for (std::size_t k = 0; k < pullback.graph.results.size(); ++k) {
+    if (pullback.graph.results[k] != Graph::kNone) present.push_back(k);
   }
-  std::vector<Tensor> all(parts.size());
-  for (std::size_t k = 0; k < parts.size(); ++k) {
-    if (!parts[k].empty()) all[k] = parts[k].size() == 1 ? std::move(parts[k][0]) : concat(parts[k], 0);
-    parts[k].clear();
+  std::vector<Tensor> all(pullback.graph.results.size());
+  if (present.empty()) return all;
+  const auto run_block = [&](const Tensor& begin) {
+    std::vector<Batched> results = batched.run({seeds(y, begin, block, rows.by_example)}, block);
+    std::vector<Tensor> parts;
+    for (const std::size_t k : present) {
+      const Tensor& part = results[k].tensor;
+      parts.push_back(results[k].per_item ? part : broadcast_to(part, joined(std::array{block}, part.shape().dims())));
+    }
+    return parts;
+  };
+  const std::int64_t blocks = (rows.count + block - 1) / block;
+  std::vector<Tensor> found;
+  if (blocks == 1) {
+    found = run_block(position(0));
+  } else if (context.tracer != nullptr) {
+    std::vector<std::int64_t> begins;
+    for (std::int64_t b = 0; b < blocks; ++b) begins.push_back(b * block);
+    found = map_fn(run_block, constant(std::span<const std::int64_t>(begins)));
+  } else {
+    std::vector<RowStack> stacks(present.size(), RowStack(blocks));
+    for (std::int64_t b = 0; b < blocks; ++b) {
+      std::vector<Tensor> parts = run_block(position(b * block));
+      for (std::size_t k = 0; k < parts.size(); ++k) stacks[k].put(b, std::move(parts[k]));
+    }
+    for (RowStack& stack : stacks) found.push_back(stack.finish());
+  }
+  for (std::size_t k = 0; k < present.size(); ++k) {
+    Tensor& part = found[k];
+    if (blocks > 1) {
+      part = reshape(part, joined(std::array{blocks * block}, part.shape().dims().subspan(2)));
+      if (blocks * block > rows.count) part = part(slice(0, rows.count));
+    }
+    all[present[k]] = std::move(part);
   }
   return all;
 }
@@ -161,11 +198,10 @@ std::vector<Tensor> loop_over_rows(TapeImpl& tape, const Source& target, std::sp
                                    const Rows& rows) {
   std::vector<std::vector<Tensor>> parts(sources.size());
   for (std::int64_t row = 0; row < rows.count; ++row) {
-    const SeedAttributes attributes{row, 1, rows.by_example};
     const Tensor y = tensor_of(target);
     std::vector<Tensor> gradients(sources.size());
     tape.gradient(std::span(&target, 1), sources, gradients,
-                  {.output_gradients = {reshape(apply(kSeeds, y, &attributes), y.shape())}});
+                  {.output_gradients = {reshape(seeds(y, position(row), 1, rows.by_example), y.shape())}});
     for (std::size_t k = 0; k < sources.size(); ++k) {
       if (gradients[k].has_value()) parts[k].push_back(gradients[k].to_dense());
     }

@@ -112,6 +112,8 @@ std::int64_t bytes_of(std::span<const SpanTensor> tensors) {
 
 double flops_of(const SpanName& name, std::span<const SpanTensor> inputs, std::span<const SpanTensor> outputs) {
   if (name.kind != SpanKind::kOp || inputs.size() != 2 || outputs.size() != 1) return 0;
+  // A product may have a loop behind it: "matmul + loop(add)".
+  const std::string_view op = std::string_view(name.text).substr(0, name.text.find(' '));
   const SpanTensor& result = outputs[0];
   // Every element of `at` meets the filters of one channel of the result.
   const auto of_filters = [](const SpanTensor& at, const SpanTensor& filters) {
@@ -119,14 +121,14 @@ double flops_of(const SpanName& name, std::span<const SpanTensor> inputs, std::s
     return 2.0 * static_cast<double>(count_of(at)) * static_cast<double>(count_of(filters)) /
            filters.dims[filters.rank - 1];
   };
-  if (name.text == "matmul") {
+  if (op == "matmul") {
     const SpanTensor& a = inputs[0];
     if (a.rank < 2 || result.rank < 2 || result.dims[result.rank - 2] == 0) return 0;
     // a is [rows, inner] or transposed, and the result has its rows.
     const double inner = static_cast<double>(a.dims[a.rank - 1]) * a.dims[a.rank - 2] / result.dims[result.rank - 2];
     return 2.0 * static_cast<double>(count_of(result)) * inner;
   }
-  if (name.text == "conv2d" || name.text == "conv3d") return of_filters(result, inputs[1]);
+  if (op == "conv2d" || op == "conv3d") return of_filters(result, inputs[1]);
   if (name.text == "conv2d_backprop_input" || name.text == "conv3d_backprop_input")
     return of_filters(inputs[1], inputs[0]);
   if (name.text == "conv2d_backprop_filter" || name.text == "conv3d_backprop_filter")

@@ -65,10 +65,9 @@ std::vector<Tensor> detail::run_vectorized(const FunctionBody& body, std::span<c
   return results;
 }
 
-void detail::check_loss(const Tensor& loss) {
-  CAPSTAN_CHECK(loss.has_value() && loss.rank() == 0, ShapeError,
-                "per_example_gradients: the loss of an example is not a scalar", arguments({{"loss", loss}}),
-                help("the function gets one example, without the axis of the examples"));
+void detail::check_loss(const char* call, const Tensor& loss) {
+  CAPSTAN_CHECK(loss.has_value() && loss.rank() == 0, ShapeError, call, ": the function does not return a scalar",
+                arguments({{"result", loss}}), help("reduce it, as with reduce_sum or reduce_mean"));
 }
 
 }  // namespace capstan

@@ -190,6 +190,7 @@ bool has_gradient_by_convention(const OpDef& op, std::size_t input) {
       {"igamma_grad_a", 0},
       // Its own second derivative is the third of ctc_loss, which does not exist; ctc_loss has the first and second.
       {"ctc_loss_and_gradient", 1},
+      {"ctc_loss_curvature", 1},
   };
   return inputs.contains({op.name, input});
 }

@@ -3,6 +3,7 @@
 #include "capstan/ops/linalg.h"
 #include "capstan/ops/math.h"
 #include "capstan/ops/reduce.h"
+#include "capstan/recompute.h"
 #include "tests/tape/tape_programs.h"
 
 namespace capstan::testing {
@@ -242,6 +243,28 @@ void pass_through(Recorder& r) {
   r.out("g", t.gradient(z, x));
 }
 
+void recompute_equals_plain(Recorder& r) {
+  const Tensor x = r.x("x"), w = r.x("w");
+  const auto plain = [](const Tensor& a, const Tensor& b) { return reduce_sum(pow(tanh(matmul(a, b)), 2)); };
+  const auto recomputed = recompute_grad(plain);
+  const auto squared = [recomputed](const Tensor& a, const Tensor& b) { return pow(recomputed(a, b), 2); };
+  const auto run = [&](const std::string& name, const auto& f) {
+    GradientTape outer;
+    outer.watch(std::vector{x, w});
+    GradientTape inner;
+    inner.watch(std::vector{x, w});
+    const Out first = inner.gradient(f(x, w), {x, w});
+    const Tensor sum = reduce_sum(first[0] * first[0]) + reduce_sum(pow(first[1], 3));
+    const Out second = outer.gradient(sum, {x, w});
+    r.out(name, first);
+    r.out(name + "_second", second);
+  };
+  run("plain", plain);
+  run("recomputed", recomputed);
+  run("plain_squared", squared);
+  r.leave_out("second order of the square", "it is there");
+}
+
 }  // namespace
 
 Programs custom_gradient_programs() {
@@ -259,6 +282,7 @@ Programs custom_gradient_programs() {
       {"captured_variable", captured_variable},
       {"captured_weights", captured_weights},
       {"pass_through", pass_through},
+      {"recompute_equals_plain", recompute_equals_plain},
   };
 }
 

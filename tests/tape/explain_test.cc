@@ -1,6 +1,8 @@
 // explain(): why a gradient is missing.
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include "capstan/error.h"
 #include "capstan/ops/array.h"
 #include "capstan/ops/math.h"
@@ -37,7 +39,7 @@ TEST(Explain, CutByAnOpWithoutGradient) {
   GradientTape tape({.persistent = true});
   tape.watch(x);
   const Tensor y = reduce_sum(floor(x * 2) * 3);
-  expect_part(tape.explain(y, x), "passes through floor, which has no gradient");
+  expect_part(tape.explain(y, x), "passes through floor (op 2 of 4 on the tape), which has no gradient");
   const Tensor stopped = stop_gradient(x) * 2;
   expect_part(tape.explain(stopped, x), "stop_gradient");
   expect_missing(tape.gradient(y, x));
@@ -53,6 +55,98 @@ TEST(Explain, Integers) {
   tape.watch(std::vector{x, i});
   expect_part(tape.explain(cast(x, int32), x), "the target is int32");
   expect_part(tape.explain(cast(i, float32) * 2, i), "the source is int32");
+}
+
+TEST(Explain, WatchedTooLate) {
+  const Tensor x = constant(3.0), w = constant(2.0);
+  GradientTape tape({.persistent = true});
+  tape.watch(w);
+  const Tensor early = x * w;
+  const Tensor unseen = x * x;
+  tape.watch(x);
+  expect_part(tape.explain(early, x), "watched since op 2 of 1 on the tape");
+  expect_part(tape.explain(unseen, x), "watch it earlier");
+  EXPECT_EQ(tape.explain(x * w, x), "connected");
+  expect_missing(tape.gradient(early, x));
+  // Another target has nothing to do with when the source was watched.
+  EXPECT_EQ(tape.explain(w * w, x).find("earlier"), std::string::npos);
+}
+
+TEST(Explain, AVariableThatWasAssigned) {
+  const Tensor x = constant(3.0);
+  const Variable v(1.0, {.name = "state"});
+  GradientTape tape({.persistent = true});
+  tape.watch(x);
+  v.assign(x * x);
+  const Tensor y = v * 2;
+  expect_part(tape.explain(y, x), "it reads the variable \"state\", which was assigned in between");
+  EXPECT_EQ(tape.explain(y, v), "connected");
+  expect_missing(tape.gradient(y, x));
+}
+
+TEST(Explain, ComputedWhileTheTapeDidNotRecord) {
+  const Tensor x = constant(3.0);
+  GradientTape outer({.persistent = true});
+  outer.watch(x);
+  GradientTape tape({.persistent = true});
+  tape.watch(x);
+  Tensor paused;
+  {
+    const auto pause = tape.stop_recording();
+    paused = x * x;
+  }
+  expect_part(tape.explain(paused, x), "the target was computed while this tape did not record");
+  const Tensor y = x * 2;
+  expect_part(tape.explain(y, paused), "the source was computed while this tape did not record");
+  outer.stop();
+  tape.stop();
+  expect_part(tape.explain(x * 3, x), "the tape did not record all the time");
+}
+
+TEST(Explain, WhatWentOnOutsideOfTheTape) {
+  const Tensor x = constant({1.5, 2.5});
+  GradientTape tape({.persistent = true});
+  tape.watch(x);
+  const Tensor doubled = x * 2;
+  const Tensor outside = constant(doubled.to_vector<float>()[0]) * 3;
+  expect_part(tape.explain(outside, x), "the tape saw multiply (op 1 of 1 on the tape) last");
+  expect_part(tape.explain(outside, x), "to_vector()");
+  const Tensor through_integers = cast(cast(doubled, int32) * 2, float32);
+  expect_part(tape.explain(through_integers, x), "the tape saw cast (op 2 of 2 on the tape) last");
+  expect_missing(tape.gradient(through_integers, x));
+}
+
+TEST(Explain, StopGradient) {
+  const Tensor x = constant(3.0);
+  GradientTape tape({.persistent = true});
+  tape.watch(x);
+  const Tensor y = stop_gradient(x * x) + 1;
+  expect_part(tape.explain(y, x), "stop_gradient");
+  expect_missing(tape.gradient(y, x));
+}
+
+TEST(Explain, ATapeThatIsUsedUp) {
+  const Tensor x = constant(3.0);
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor y = x * x;
+  tape.gradient(y, x);
+  expect_error<GradientError>([&] { static_cast<void>(tape.explain(y, x)); }, "this tape was already used");
+}
+
+TEST(Explain, AnotherThread) {
+  const Tensor x = constant(3.0);
+  GradientTape tape({.persistent = true});
+  tape.watch(x);
+  Tensor there;
+  std::thread([&] {
+    GradientTape own;
+    own.watch(x);
+    there = x * x;
+    expect_error<GradientError>([&] { static_cast<void>(tape.explain(there, x)); }, "another thread");
+  }).join();
+  expect_part(tape.explain(there, x), "the target was computed on another thread");
+  expect_part(tape.explain(x * 2, there), "the source was computed on another thread");
 }
 
 // What it says agrees with what gradient() gives.

@@ -18,7 +18,8 @@ const Programs& programs() {
     Programs list;
     for (Programs (*family)() :
          {basic_programs, higher_order_programs, target_programs, unconnected_programs, recording_programs,
-          custom_gradient_programs, sparse_programs, variable_programs, hessian_programs, training_programs}) {
+          custom_gradient_programs, sparse_programs, variable_programs, jacobian_programs, hessian_programs,
+          function_programs, training_programs, forward_programs}) {
       for (auto& [name, program] : family()) {
         if (!list.emplace(name, program).second) throw std::runtime_error("two programs " + name);
       }

@@ -11,6 +11,8 @@
 #include "capstan/ops/math.h"
 #include "capstan/ops/nn.h"
 #include "capstan/ops/reduce.h"
+#include "capstan/recompute.h"
+#include "capstan/testing.h"
 #include "tests/tape/expect.h"
 
 namespace capstan::testing {
@@ -247,6 +249,67 @@ TEST(GradPassThroughTest, CapturedVariableIsMissing) {
   const auto g = tape.gradient(y, {z, x});
   expect_values(g[0], {1});
   expect_missing(g[1]);
+}
+
+TEST(RecomputeGradTest, RecomputeGradWrapped) {
+  const auto f = [](const Tensor& x) { return 2 * x; };
+  EXPECT_EQ(value(recompute_grad(f).wrapped()(constant(1.0))), 2);
+}
+
+TEST(RecomputeGradTest, RecomputeGradZeroSizeInput) {
+  const auto f = recompute_grad([](const Tensor& x) { return x + 1; });
+  const Tensor x = zeros({0, 3});
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor y = f(x);
+  EXPECT_EQ(tape.gradient(y, x).shape(), Shape({0, 3}));
+}
+
+TEST(RecomputeGradTest, RecomputeGradDifferentDtypesInputs) {
+  const auto f = [](const Tensor& i, const Tensor& x) { return cast(i, float32) * x + 1; };
+  const Tensor i = constant({1, 2}), x = constant({3.0, 4.0});
+  GradientTape tape({.persistent = true});
+  tape.watch(x);
+  const auto plain = tape.gradient(f(i, x), {i, x});
+  const auto again = tape.gradient(recompute_grad(f)(i, x), {i, x});
+  expect_missing(again[0]);
+  expect_values(again[1], plain[1].to_vector<double>());
+}
+
+TEST(RecomputeGradTest, CustomGradientRecomputeGradHigherOrder) {
+  const auto f = recompute_grad([](const Tensor& x) { return reduce_prod(pow(tanh(x), 2)); });
+  check_gradients(
+      [&](const std::vector<Tensor>& in) {
+        GradientTape tape;
+        tape.watch(in[0]);
+        return tape.gradient(f(in[0]), in[0]);
+      },
+      {constant({0.3, -0.7, 1.1}, float64)}, {.order = 2});
+}
+
+TEST(RecomputeGradTest, FnRecompute) {
+  const Tensor x = constant({{1.0, 2.0}, {3.0, 4.0}});
+  const Variable w(constant({{0.5, -1.0}, {0.25, 2.0}}));
+  const auto layers = [&](const Tensor& in) {
+    return std::pair(tanh(matmul(in, w)), std::vector{matmul(in, w), in * 2});
+  };
+  const auto gradients = [&](const auto& f) {
+    GradientTape tape;
+    tape.watch(x);
+    const auto [y, more] = f(x);
+    return tape.gradient({y, more[0], more[1]}, {x, w});
+  };
+  const auto plain = gradients(layers), again = gradients(recompute_grad(layers));
+  for (std::size_t i = 0; i < 2; ++i) expect_values(again[i], plain[i].to_vector<double>());
+}
+
+TEST(RecomputeGradTest, FnRecomputeSameTensor) {
+  const auto f = [](const Tensor& a, const Tensor& b) { return a * a * b; };
+  const Tensor x = constant(3.0);
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor y = recompute_grad(f)(x, x);
+  expect_values(tape.gradient(y, x), {27});
 }
 
 TEST(GradPassThroughTest, TakesAsManyAsItReturns) {

@@ -1,6 +1,7 @@
 // Programs: nested tapes and derivatives of any order.
 #include <gtest/gtest.h>
 
+#include "capstan/forward.h"
 #include "capstan/ops/activation.h"
 #include "capstan/ops/array.h"
 #include "capstan/ops/linalg.h"
@@ -130,7 +131,10 @@ void hessian_vector_three_ways(Recorder& r) {
   r.out("gradient", g);
   r.out("a", o.gradient(g, x, {.output_gradients = {v}}));
   r.out("b", o.gradient(gv, x));
-  r.leave_out("c", "forward mode is not there yet");
+  const ForwardAccumulator accumulator(x, v);
+  GradientTape t;
+  t.watch(x);
+  r.out("c", accumulator.jvp(t.gradient(reduce_sum(pow(x, 3)) + x(0) * x(1) * x(2), x)));
 }
 
 void second_order_of_one_class_softmax(Recorder& r) {
@@ -220,57 +224,6 @@ Programs higher_order_programs() {
   nth("asin", 3, [](const Tensor& x) { return asin(x); });
   nth("acosh", 3, [](const Tensor& x) { return acosh(x); });
   nth("log1p", 4, [](const Tensor& x) { return log1p(x); });
-  return list;
-}
-
-// --- Hessians, row by row: one call of gradient() per element of the first gradient ---
-
-Programs hessian_programs() {
-  Programs list;
-  // `instead` is the right matrix where TensorFlow's is wrong.
-  const auto hessian = [&](const std::string& name, const Function& f, const Tensor& instead = {}) {
-    list.emplace("hessian_of_" + name, [f, instead](Recorder& r) {
-      const Tensor x = r.x("x");
-      GradientTape o({.persistent = true});
-      o.watch(x);
-      GradientTape i;
-      i.watch(x);
-      const Tensor y = f(x);
-      const Tensor g = i.gradient(y, x);
-      o.stop();
-      std::vector<Tensor> rows;
-      for (std::int64_t k = 0; k < g.size(); ++k) {
-        const Tensor weight = one_hot(constant(static_cast<int>(k)), g.size(), 1, 0, -1, float64);
-        rows.push_back(o.gradient(g, x, {.output_gradients = {weight}}));
-      }
-      r.out("y", y);
-      r.out("gradient", g);
-      if (!instead.has_value()) {
-        r.out("hessian", stack(rows));
-      } else {
-        r.leave_out("hessian", "TensorFlow's second derivative lacks terms");
-        EXPECT_EQ(difference(stack(rows), instead, golden_tolerance(float64)), "");
-      }
-    });
-  };
-  hessian("quadratic", [](const Tensor& x) {
-    return 0.5 * reduce_sum(x * matvec(constant({{2, 1}, {0, 3}}, float64), x));
-  });
-  hessian("rosenbrock", [](const Tensor& x) { return pow(1 - x(0), 2) + 100 * pow(x(1) - pow(x(0), 2), 2); });
-  hessian("logsumexp", [](const Tensor& x) { return reduce_logsumexp(x); });
-  hessian("cubic_sum", [](const Tensor& x) { return reduce_sum(pow(x, 3)); });
-  hessian("product", [](const Tensor& x) { return reduce_prod(x); });
-  hessian(
-      "product_with_zero", [](const Tensor& x) { return reduce_prod(x); },
-      constant({{0, 4, 0}, {4, 0, 2}, {0, 2, 0}}, float64));
-  hessian("norm", [](const Tensor& x) { return norm(x); });
-  hessian("relu_sum", [](const Tensor& x) { return reduce_sum(pow(relu(x), 2)); });
-  hessian("sigmoid_product", [](const Tensor& x) { return sigmoid(x(0)) * sigmoid(x(1)); });
-  hessian("cross_entropy", [](const Tensor& x) {
-    return softmax_cross_entropy_with_logits(constant({0.2, 0.3, 0.5}, float64), x);
-  });
-  hessian("sparse_cross_entropy",
-          [](const Tensor& x) { return sparse_softmax_cross_entropy_with_logits(constant(1), x); });
   return list;
 }
 

@@ -108,8 +108,11 @@ Programs recording_programs();
 Programs custom_gradient_programs();
 Programs sparse_programs();
 Programs variable_programs();
+Programs jacobian_programs();
 Programs hessian_programs();
+Programs function_programs();
 Programs training_programs();
+Programs forward_programs();
 
 // Cases that are not ported, with the reason.
 std::map<std::string, std::string> programs_left_out();

@@ -40,6 +40,45 @@ std::vector<Tensor> tensors_of_orders(F&& f, const std::vector<Tensor>& inputs) 
   return all;
 }
 
+// Along a fixed direction: value, first and second derivative of f by two accumulators, and the Hessian of
+// sum(sin(f(x))) times the direction by one around a tape.
+template <class F>
+std::vector<Tensor> tangents_of_orders(F&& f, const std::vector<Tensor>& inputs) {
+  std::vector<Tensor> primals;
+  std::vector<Tensor> direction;
+  for (const Tensor& input : inputs) {
+    if (!is_differentiable(input.dtype())) continue;
+    direction.push_back(cos(ones_like(input) * static_cast<double>(primals.size() + 1)) + input * 0.25);
+    primals.push_back(input);
+  }
+  constexpr auto kZero = UnconnectedGradients::kZero;
+  ForwardAccumulator outer(primals, direction);
+  ForwardAccumulator inner(primals, direction);
+  const Tensor value = f(inputs);
+  const Tensor first = inner.jvp(value, kZero);
+  inner.stop();
+  std::vector<Tensor> all = {value, first, outer.jvp(first, kZero)};
+  GradientTape tape;
+  tape.watch(primals);
+  const Tensor sum = reduce_sum(sin(f(inputs)));
+  for (const Tensor& g : outer.jvp(tape.gradient(sum, primals, {.unconnected_gradients = kZero}), kZero)) {
+    all.push_back(g);
+  }
+  // How they hang together with each other and with reverse mode: 0 = 0.
+  GradientTape plain;
+  plain.watch(primals);
+  const auto gradients = plain.gradient(reduce_sum(sin(f(inputs))), primals, {.unconnected_gradients = kZero});
+  Tensor first_order = -reduce_sum(cos(value) * first);
+  Tensor second_order = reduce_sum(sin(value) * square(first) - cos(value) * all[2]);
+  for (std::size_t i = 0; i < primals.size(); ++i) {
+    first_order = first_order + reduce_sum(gradients[i] * direction[i]);
+    second_order = second_order + reduce_sum(all[3 + i] * direction[i]);
+  }
+  all.push_back(first_order);
+  all.push_back(second_order);
+  return all;
+}
+
 inline std::vector<double> numbers(const std::vector<Tensor>& tensors) {
   std::vector<double> all;
   for (const Tensor& tensor : tensors) {
@@ -53,10 +92,11 @@ std::vector<double> orders(F&& f, const std::vector<Tensor>& inputs) {
   return numbers(tensors_of_orders(f, inputs));
 }
 
-// The same computed inside of a function.
+// The same, or what else `compute` makes of f, computed inside of a function.
 template <class F>
-std::vector<double> traced_orders(F&& f, const std::vector<Tensor>& inputs) {
-  auto compiled = function([&f](const std::vector<Tensor>& in) { return tensors_of_orders(f, in); });
+std::vector<double> traced_orders(F&& f, const std::vector<Tensor>& inputs,
+                                  std::vector<Tensor> (*compute)(F&, const std::vector<Tensor>&) = tensors_of_orders) {
+  auto compiled = function([&f, compute](const std::vector<Tensor>& in) { return compute(f, in); });
   std::vector<double> seen;
   for (int run = 0; run < 2; ++run) {
     const std::vector<double> all = numbers(compiled(inputs));
@@ -76,8 +116,8 @@ inline void expect_close(const std::vector<double>& a, const std::vector<double>
   }
 }
 
-// Compares value, first and second order of f outside of a function, in one, and of a function, with finite differences
-// once.
+// Compares value, first and second order of f outside of a function, in one, and of a function, in reverse and in
+// forward mode.
 template <class F>
 void expect_same_everywhere(const F& f, const std::vector<Tensor>& inputs) {
   const std::vector<double> eager = orders(f, inputs);
@@ -86,6 +126,11 @@ void expect_same_everywhere(const F& f, const std::vector<Tensor>& inputs) {
   expect_close(traced_orders(f, inputs), eager, "tapes inside of a function");
   auto within = function([&compiled](const std::vector<Tensor>& in) { return compiled(in) * 1.0; });
   expect_close(orders(within, inputs), eager, "a function in a function");
+  const std::vector<double> forward = numbers(tangents_of_orders(f, inputs));
+  expect_close({forward.end() - 2, forward.end()}, {0, 0}, "forward mode and reverse mode");
+  expect_close(numbers(tangents_of_orders(compiled, inputs)), forward, "accumulators around a function");
+  expect_close(traced_orders(f, inputs, tangents_of_orders), forward, "accumulators inside of a function");
+  expect_close(numbers(tangents_of_orders(within, inputs)), forward, "accumulators around functions");
   EXPECT_EQ(tracing_count(compiled), 1);
 }
 

@@ -81,6 +81,39 @@ TEST(ControlFlowVariables, AreCarriedThroughLoops) {
   EXPECT_EQ(count.item<double>(), 5);
 }
 
+// A run of a body as a program updates what it alone holds where that lies.
+TEST(ControlFlowVariables, WhatARowGivesIsKeptWhenTheNextOneWrites) {
+  const Variable sum(zeros({3}));
+  const auto plain = [&](const Tensor& x) {
+    return scan(
+        [&](const Tensor& before, const Tensor& row) {
+          sum.assign(sum + row);
+          const Tensor view = reshape(sum.value(), {3, 1});
+          sum.assign(sum * 2.0);
+          return before + reshape(view, {3}) - sum;
+        },
+        x, zeros({3}));
+  };
+  const Tensor x = reshape(range(12.0), {4, 3});
+  const std::vector<double> expected = numbers(plain(x));
+  const std::vector<double> left = numbers(sum.value());
+  sum.assign(zeros({3}));
+  auto f = function([&](const Tensor& rows) { return plain(rows); });
+  EXPECT_EQ(numbers(f(x)), expected);
+  EXPECT_EQ(numbers(sum.value()), left);
+  auto held = function([&](const Tensor& rows) {
+    return map_fn(
+        [&](const Tensor& row) {
+          sum.assign(sum + row);
+          return reshape(sum.value(), {3, 1});
+        },
+        rows);
+  });
+  sum.assign(zeros({3}));
+  EXPECT_EQ(numbers(held(x)), (std::vector<double>{0, 1, 2, 3, 5, 7, 9, 12, 15, 18, 22, 26}));
+  EXPECT_EQ(numbers(sum.value()), (std::vector<double>{18, 22, 26}));
+}
+
 TEST(ControlFlowVariables, HaveGradients) {
   const Variable w(1.5, {.dtype = float64});
   const auto f = [&](const Tensor& x) {
@@ -332,6 +365,33 @@ int count_of(const std::string& text, const std::string& part) {
   int count = 0;
   for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
   return count;
+}
+
+TEST(ControlFlowGraph, PartsRunAsProgramsUnlessSomebodyWatches) {
+  auto f = function([](const Tensor& x) {
+    return while_loop([](const Tensor& a) { return reduce_sum(a) < 100.0; },
+                      [](const Tensor& a) {
+                        return cond(
+                            a(0) > 20.0, [&] { return a * 2.0 + 1.0; }, [&] { return tanh(a * 0.5) + a; });
+                      },
+                      x);
+  });
+  const Tensor x = fill({4}, 18.0);
+  const auto count = [](const Profile& profile, std::string_view name) {
+    std::int64_t calls = 0;
+    for (const ProfileRow& row : profile.rows()) calls += row.name == name ? row.count : 0;
+    return calls;
+  };
+  const Profile alone = capstan::profile([&] { f(x); });
+  EXPECT_EQ(count(alone, "loop(multiply, tanh, add)"), 3);
+  EXPECT_EQ(count(alone, "loop(multiply, add)"), 1);
+  EXPECT_EQ(count(alone, "tanh"), 0);
+  const Profile watched = capstan::profile([&] {
+    GradientTape tape;
+    tape.watch(x);
+    EXPECT_TRUE(tape.gradient(f(x), x).has_value());
+  });
+  EXPECT_GT(count(watched, "tanh"), 0);
 }
 
 TEST(ControlFlowGraph, PassesTreatNodesAsOthers) {

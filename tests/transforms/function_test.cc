@@ -462,31 +462,6 @@ TEST(Function, GradientsOfACallKeepFewRows) {
   EXPECT_EQ(gradient.to_dense().to_vector<double>(), (std::vector<double>{2, 2, 0, 0, 4, 4}));
 }
 
-TEST(Function, ACustomGradientBelongsToTapesInside) {
-  const auto f = [](const Tensor& x) {
-    const std::vector<Tensor> result = custom_gradient(
-        [](std::span<const Tensor> inputs) {
-          return CustomGradientResult{{inputs[0] * inputs[0]},
-                                      [](std::span<const Tensor> g) { return std::vector<Tensor>{g[0] * 100.0}; }};
-        },
-        {x});
-    return result[0];
-  };
-  auto inside = function([&](const Tensor& x) {
-    GradientTape tape;
-    tape.watch(x);
-    return tape.gradient(f(x), x);
-  });
-  const Tensor x = constant(3.0);
-  EXPECT_EQ(inside(x).item<double>(), 100);
-  auto forward = function(f);
-  EXPECT_EQ(forward(x).item<double>(), 9);
-  GradientTape tape;
-  tape.watch(x);
-  const Tensor y = forward(x);
-  EXPECT_THROW(tape.gradient(y, x), GradientError);
-}
-
 TEST(Function, TrainsAsWithoutIt) {
   expect_equal_training([] { return optimizers::SGD({.learning_rate = 0.1}); });
   expect_equal_training([] { return optimizers::SGD({.learning_rate = 0.1, .momentum = 0.9, .nesterov = true}); });

@@ -1,8 +1,11 @@
 #include <gtest/gtest.h>
 
+#include <string>
 #include <vector>
 
 #include "capstan/capstan.h"
+#include "src/core/thread_pool.h"
+#include "tests/support/message_of.h"
 
 namespace capstan {
 namespace {
@@ -53,6 +56,57 @@ TEST(OptimizerInFunction, AccumulatesGradients) {
     return optimizers::AdamW(
         {.learning_rate = schedules::InverseTimeDecay(0.1, 1, 0.5), .clipnorm = 0.5, .gradient_accumulation_steps = 2});
   });
+}
+
+// One node for all of a dtype, whose tasks run over the borders of variables: none, small and large ones.
+TEST(OptimizerInFunction, AdamIsOneNodeOverManyVariables) {
+  for (const bool amsgrad : {false, true}) {
+    const auto train = [&](bool traced) {
+      std::vector<Variable> weights;
+      for (const std::int64_t n : {3, 0, 40000, 1, 70000, 500}) {
+        weights.emplace_back(random::normal({n}, 0, 1, n == 500 ? float64 : float32, static_cast<std::uint64_t>(n)));
+      }
+      optimizers::Adam optimizer({.learning_rate = 0.1, .amsgrad = amsgrad});
+      const auto step = [&](const Tensor& x) {
+        GradientTape tape;
+        Tensor loss = constant(0.0);
+        for (const Variable& w : weights) loss = loss + cast(reduce_sum(sin(w * cast(x, w.dtype()))), float32);
+        optimizer.apply_gradients(tape.gradient(loss, weights), weights);
+      };
+      auto compiled = function(step);
+      for (int i = 0; i < 3; ++i) traced ? compiled(constant(1.5f)) : step(constant(1.5f));
+      if (traced) {
+        const std::string text = graph_text(compiled);
+        std::size_t nodes = 0;
+        for (std::size_t at = text.find("adam_step"); at != text.npos; at = text.find("adam_step", at + 1)) ++nodes;
+        EXPECT_EQ(nodes, 2u) << text;
+      }
+      std::vector<std::vector<double>> all;
+      for (const Variable& w : weights) all.push_back(w.to_vector<double>());
+      for (const Variable& w : optimizer.variables()) all.push_back(w.to_vector<double>());
+      return all;
+    };
+    const auto expected = train(false);
+    for (const int threads : {1, 3}) {
+      const int before = thread_count();
+      set_thread_count(threads);
+      EXPECT_EQ(train(true), expected);
+      set_thread_count(before);
+    }
+  }
+}
+
+TEST(OptimizerInFunction, AdamOfManyVariablesSaysWhatDoesNotFit) {
+  const Variable w(ones({2})), m(zeros({2})), v(zeros({2})), wide(constant({1.0, 2.0}, float64));
+  const auto message = [&](const std::vector<AdamVariable>& variables) {
+    return testing::message_of([&] { adam_update(variables, constant(0.1f), AdamStep{}); });
+  };
+  EXPECT_EQ(message({{w, m, v, ones({3})}}), "adam_update: \"Variable\" has shape [2], its gradient [3]");
+  EXPECT_EQ(message({{w, m, v, ones({2})}, {w, m, v, ones({2}), v}}),
+            "adam_update: \"Variable\" has 3 slots, and \"Variable\" 2");
+  EXPECT_EQ(message({{wide, wide, wide, constant({1.0, 1.0}, float64)}}),
+            "adam_update: the rate must be a scalar of dtype float64");
+  adam_update({}, constant(0.1f), AdamStep{});
 }
 
 TEST(OptimizerInFunction, KeepsAverages) {

@@ -272,7 +272,7 @@ TEST(Profile, ShowsControlFlowAndWhatRunsInIt) {
   const Profile profile = capstan::profile([&] { f(x); });  // 8, 32, 512
   EXPECT_EQ(count_of(profile, "op", "while_loop"), 1);
   EXPECT_EQ(count_of(profile, "op", "matmul"), 2);
-  EXPECT_EQ(count_of(profile, "op", "less"), 3);
+  EXPECT_EQ(count_of(profile, "loop", "loop(less)"), 3);
   // And under a tape, which runs the graph op by op.
   const Profile taped = capstan::profile([&] {
     GradientTape tape;

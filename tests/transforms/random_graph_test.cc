@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <random>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "capstan/capstan.h"
@@ -164,6 +165,24 @@ std::vector<Tensor> run_forward(const RandomProgram& program, const std::vector<
   return {values[values.size() - 1], values[values.size() - 2], values[values.size() / 2]};
 }
 
+// The program as the body of a loop, as a branch, and over rows.
+std::vector<Tensor> run_in_parts(const RandomProgram& program, const std::vector<Tensor>& inputs,
+                                 const Variable& variable) {
+  const auto body = [&](const Tensor& a, const Tensor& b) {
+    std::vector<Tensor> all = inputs;
+    all[0] = a;
+    all[1] = b;
+    return tanh(broadcast_to(run_forward(program, all, variable)[0], a.shape()));
+  };
+  const auto [count, a, b] = while_loop(
+      [](const Tensor& i, const Tensor&, const Tensor&) { return i < 3; },
+      [&](const Tensor& i, const Tensor& x, const Tensor& y) { return std::tuple(i + 1, body(x, y), x * 0.5); },
+      std::tuple(constant(0), inputs[0], inputs[1]));
+  const Tensor chosen = cond(
+      reduce_mean(a) > 0.0, [&a = a, &b = b, &body] { return body(a, b); }, [&b = b] { return b; });
+  return {count, b, chosen, scan(body, stack({a, inputs[0], b}), chosen)};
+}
+
 // The results, with their first and second gradients.
 template <class F>
 std::vector<Tensor> with_gradients(const F& f, const std::vector<Tensor>& inputs) {
@@ -207,6 +226,35 @@ void expect_agreement(const std::vector<Tensor>& actual, const std::vector<Tenso
   }
 }
 
+enum class Loops : std::uint8_t { kMachineCode, kTiles, kNone };
+
+void choose(Loops loops) {
+  fuse_loops(loops != Loops::kNone);
+  emit_machine_code(loops == Loops::kMachineCode);
+}
+
+void expect_equal_parts(int number, Kind kind) {
+  SCOPED_TRACE("program " + std::to_string(number));
+  const RandomProgram program = make_program(number, kind);
+  const Variable variable(program.initial);
+  const auto plain = [&](const std::vector<Tensor>& inputs) { return run_in_parts(program, inputs, variable); };
+  const auto after = [&](std::vector<Tensor> all) {
+    all.push_back(variable.value());
+    variable.assign(program.initial);
+    return all;
+  };
+  const std::vector<Tensor> expected = after(plain(program.inputs));
+  for (const Loops loops : {Loops::kMachineCode, Loops::kTiles, Loops::kNone}) {
+    choose(loops);
+    auto f = function(plain);
+    for (int call = 0; call < 2; ++call) {
+      const std::vector<Tensor> actual = after(f(program.inputs));
+      expect_agreement(actual, expected, ("loops " + std::to_string(static_cast<int>(loops))).c_str());
+    }
+  }
+  choose(Loops::kMachineCode);
+}
+
 void expect_equal_runs(int number, Kind kind) {
   SCOPED_TRACE("program " + std::to_string(number));
   const RandomProgram program = make_program(number, kind);
@@ -218,10 +266,8 @@ void expect_equal_runs(int number, Kind kind) {
   };
   const auto plain = [&](const std::vector<Tensor>& inputs) { return run_forward(program, inputs, variable); };
   const std::vector<Tensor> expected = after(with_gradients(plain, program.inputs));
-  enum class Loops : std::uint8_t { kMachineCode, kTiles, kNone };
   const auto traced_as = [&](Loops loops) {
-    fuse_loops(loops != Loops::kNone);
-    emit_machine_code(loops == Loops::kMachineCode);
+    choose(loops);
     auto f = function([&](const std::vector<Tensor>& inputs) { return with_gradients(plain, inputs); });
     std::vector<Tensor> first = after(f(program.inputs));
     // The second call runs with what the first has left behind.
@@ -231,8 +277,7 @@ void expect_equal_runs(int number, Kind kind) {
   expect_agreement(traced_as(Loops::kMachineCode), expected, "fused, in machine code");
   expect_agreement(traced_as(Loops::kTiles), expected, "fused, in tiles");
   expect_agreement(traced_as(Loops::kNone), expected, "op by op");
-  fuse_loops(true);
-  emit_machine_code(true);
+  choose(Loops::kMachineCode);
 
   // The function is the forward pass alone, the tapes are outside.
   auto forward = function(plain);
@@ -264,6 +309,12 @@ TEST(RandomGraph, OfElements) {
 
 TEST(RandomGraph, WithBroadcastsAndSums) {
   for (int i = 0; i < program_count() && !HasFailure(); ++i) expect_equal_runs(1000000 + i, Kind::kSums);
+}
+
+TEST(RandomGraph, InPartsOfControlFlow) {
+  for (int i = 0; i < program_count() && !HasFailure(); ++i) {
+    expect_equal_parts(2000000 + i, i % 2 == 0 ? Kind::kElements : Kind::kSums);
+  }
 }
 
 }  // namespace

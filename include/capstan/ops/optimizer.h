@@ -1,5 +1,7 @@
 #pragma once
 
+#include <span>
+
 #include "capstan/tensor.h"
 #include "capstan/variable.h"
 
@@ -38,8 +40,14 @@ CAPSTAN_EXPORT void adam_update(const Variable& variable, const Variable& m, con
 CAPSTAN_EXPORT void sgd_update(const Variable& variable, const Tensor& gradient, const Tensor& learning_rate);
 CAPSTAN_EXPORT void momentum_update(const Variable& variable, const Variable& slot, const Tensor& gradient,
                                     const Tensor& learning_rate, double momentum, bool nesterov);
-CAPSTAN_EXPORT void adam_update(const Variable& variable, const Variable& m, const Variable& v, const Tensor& gradient,
-                                const Tensor& rate, const AdamStep& step, const Variable& largest_v = {});
+struct AdamVariable {
+  Variable variable, m, v;
+  Tensor gradient;
+  Variable largest_v = {};
+};
+/// Of several variables of one dtype, either all with a fourth slot or none: one node of the trace, whose work threads
+/// share however it is spread over the variables.
+CAPSTAN_EXPORT void adam_update(std::span<const AdamVariable> variables, const Tensor& rate, const AdamStep& step);
 CAPSTAN_EXPORT double adam_rate(const AdamStep& step, DType dtype);
 
 }  // namespace capstan

@@ -1,0 +1,193 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "capstan/capstan.h"
+#include "src/core/thread_pool.h"
+#include "src/emit/fused_loop.h"
+#include "tests/graph/traced.h"
+
+namespace capstan {
+namespace {
+
+using testing::filled;
+using testing::Tensors;
+using testing::trace_like;
+
+// With machine code and tiles, on one thread and several.
+void expect_same(const Tensors& arguments, const testing::Body& body, const std::vector<Variable>& variables = {}) {
+  const int before = thread_count();
+  for (const int threads : {1, 3}) {
+    for (const bool emits : {true, false}) {
+      set_thread_count(threads);
+      emit_machine_code(emits);
+      testing::expect_same_runs(arguments, body, variables);
+    }
+  }
+  emit_machine_code(true);
+  set_thread_count(before);
+  testing::expect_apart(Program(trace_like(arguments, body)));
+}
+
+TEST(FollowProducts, MovesLoopsBehindTheProductThatTheyWaitFor) {
+  Graph graph = testing::trace({{{2, 3}}, {{3, 4}}, {{4}}}, [](const Tensors& in) -> Tensors {
+    const Tensor x = matmul(in[0], in[1]);
+    const Tensor largest = reduce_max(in[0]);
+    const Tensor y = reduce_max(in[1], 0);
+    return {relu(x + in[2]), largest, tanh(x * y), tanh(largest)};
+  });
+  form_groups(graph);
+  EXPECT_EQ(testing::text_of(graph), R"(
+%0 = argument float32[2, 3]
+%1 = argument float32[3, 4]
+%2 = argument float32[4]
+%3 = matmul(%0, %1, transpose_a=false, transpose_b=false, adjoint_a=false, adjoint_b=false) float32[2, 4]
+%4 = reduce_max(%0, axis=none, keepdims=false) float32[]
+%5 = reduce_max(%1, axis=[0], keepdims=false) float32[4]
+%6 = add(%3, %2) float32[2, 4] in loop 0
+%7 = relu(%6) float32[2, 4] in loop 0
+%8 = multiply(%3, %5) float32[2, 4] in loop 1
+%9 = tanh(%8) float32[2, 4] in loop 1
+%10 = tanh(%4) float32[] in loop 2
+return %7, %4, %9, %10
+)");
+  follow_products(graph);
+  EXPECT_EQ(testing::text_of(graph), R"(
+%0 = argument float32[2, 3]
+%1 = argument float32[3, 4]
+%2 = argument float32[4]
+%3 = matmul(%0, %1, transpose_a=false, transpose_b=false, adjoint_a=false, adjoint_b=false) float32[2, 4]
+%6 = add(%3, %2) float32[2, 4] in loop 0
+%7 = relu(%6) float32[2, 4] in loop 0
+%4 = reduce_max(%0, axis=none, keepdims=false) float32[]
+%5 = reduce_max(%1, axis=[0], keepdims=false) float32[4]
+%8 = multiply(%3, %5) float32[2, 4] in loop 1
+%9 = tanh(%8) float32[2, 4] in loop 1
+%10 = tanh(%4) float32[] in loop 2
+return %7, %4, %9, %10
+)");
+}
+
+// The steps of a run, in order of their names.
+std::string steps_of(const Tensors& arguments, const testing::Body& body) {
+  const Program program(trace_like(arguments, body));
+  const Profile profile = capstan::profile([&] { testing::run(program, arguments); });
+  std::vector<std::string> names;
+  for (const ProfileRow& row : profile.rows()) names.push_back(row.name);
+  std::sort(names.begin(), names.end());
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : "; ") + name;
+  return text;
+}
+
+TEST(Epilogues, OfProductsOfAllForms) {
+  for (const DType dtype : {float32, float64}) {
+    const auto like = [dtype](const Shape& shape, std::uint64_t seed) { return filled(shape, seed, dtype); };
+    const testing::Body dense = [](const Tensors& in) -> Tensors { return {relu(matmul(in[0], in[1]) + in[2])}; };
+    // Few columns, which loops take several rows of at once; many steps along the inner axis; more columns than a block
+    // has; small ones; nothing.
+    for (const auto& [m, k, n] : std::vector<std::array<std::int64_t, 3>>{
+             {3000, 40, 24}, {700, 1300, 30}, {130, 8, 2500}, {5, 4, 3}, {1, 2000, 2000}, {0, 3, 4}, {3, 0, 4}}) {
+      SCOPED_TRACE(m);
+      expect_same({like({m, k}, 1), like({k, n}, 2), like({n}, 3)}, dense);
+    }
+    expect_same({like({40, 900}, 1), like({200, 40}, 2), like({900, 1}, 3)}, [](const Tensors& in) -> Tensors {
+      return {tanh(matmul(in[0], in[1], {.transpose_a = true, .transpose_b = true}) * in[2])};
+    });
+    // One matrix on the right is one product, several are many.
+    expect_same({like({7, 200, 40}, 1), like({40, 50}, 2), like({50}, 3)}, dense);
+    expect_same({like({7, 200, 40}, 1), like({7, 40, 50}, 2), like({50}, 3)}, dense);
+    expect_same({like({2, 3, 300, 80}, 1), like({3, 80, 90}, 2), like({90}, 3)}, dense);
+  }
+}
+
+TEST(Epilogues, OfConvolutions) {
+  const auto layer = [](std::array<std::int64_t, 2> strides) -> testing::Body {
+    return [=](const Tensors& in) -> Tensors {
+      const Tensor y = conv2d(in[0], in[1], strides, "SAME") + in[2];
+      return {sigmoid(y) * y};
+    };
+  };
+  for (const auto& [filters, units] : std::vector<std::pair<Shape, std::int64_t>>{
+           {{3, 3, 5, 20}, 20}, {{3, 3, 5, 64}, 64}, {{1, 1, 5, 300}, 300}, {{5, 2, 5, 2}, 2}, {{3, 3, 5, 3}, 3}}) {
+    SCOPED_TRACE(units);
+    expect_same({filled({6, 17, 13, 5}, 1), filled(filters, 2), filled({units}, 3)}, layer({1, 1}));
+    expect_same({filled({6, 17, 13, 5}, 1), filled(filters, 2), filled({units}, 3)}, layer({2, 2}));
+  }
+  // More output channels than the packed matrices of one pass.
+  expect_same({filled({2, 6, 6, 200}, 1), filled({3, 3, 200, 400}, 2), filled({400}, 3)}, layer({1, 1}));
+  // An operand for each image.
+  expect_same({filled({6, 17, 13, 5}, 1), filled({3, 3, 5, 20}, 2), filled({6, 1, 1, 1}, 3)}, layer({1, 1}));
+}
+
+TEST(Epilogues, MayReadWhatTheProductReads) {
+  const Tensors arguments = {filled({600, 600}, 1), filled({600, 600}, 2)};
+  expect_same(arguments, [](const Tensors& in) -> Tensors {
+    const Tensor x = tanh(in[0]);
+    // x dies here; its rows are read by the product until it ends.
+    const Tensor y = relu(matmul(x, in[1]) + x);
+    return {matmul(y, y, {.transpose_a = true}) - y};
+  });
+  expect_same({filled({4, 30, 30, 16}, 1), filled({3, 3, 16, 16}, 2)}, [](const Tensors& in) -> Tensors {
+    const Tensor x = tanh(in[0]);
+    return {reduce_sum(tanh(relu(conv2d(x, in[1], {1, 1}, "SAME") + x)), 0)};
+  });
+}
+
+TEST(Epilogues, TheProductMayBeReadByOthers) {
+  expect_same({filled({3000, 40}, 1), filled({40, 24}, 2), filled({24}, 3)}, [](const Tensors& in) -> Tensors {
+    const Tensor product = matmul(in[0], in[1]);
+    const Tensor y = relu(product + in[2]);
+    return {product, y, reduce_max(product, 0), matmul(y, in[1], {.transpose_b = true}), reshape(y, {-1})};
+  });
+  // As a row of something larger, of which no range of rows is finished.
+  expect_same({filled({300, 40}, 1), filled({40, 24}, 2), filled({5, 300, 24}, 3)},
+              [](const Tensors& in) -> Tensors { return {tanh(matmul(in[0], in[1]) + in[2])}; });
+}
+
+TEST(Epilogues, AreOneStepWithTheirProduct) {
+  const Tensors dense = {filled({300, 40}, 1), filled({40, 24}, 2), filled({24}, 3)};
+  EXPECT_EQ(steps_of(dense, [](const Tensors& in) -> Tensors { return {relu(matmul(in[0], in[1]) + in[2])}; }),
+            "matmul + loop(add, relu)");
+  // What it reads besides has to be there before the product begins.
+  EXPECT_EQ(steps_of(dense,
+                     [](const Tensors& in) -> Tensors {
+                       const Tensor y = matmul(in[0], in[1]);
+                       return {relu(y + reduce_max(y, 0))};
+                     }),
+            "loop(add, relu); matmul; reduce_max");
+  EXPECT_EQ(
+      steps_of(dense, [](const Tensors& in) -> Tensors { return {matmul(in[0], in[1]) * matmul(tanh(in[0]), in[1])}; }),
+      "loop(tanh); matmul; matmul + loop(multiply)");
+  // A loop with sums goes over blocks of its own.
+  EXPECT_EQ(steps_of(dense, [](const Tensors& in) -> Tensors { return {reduce_sum(tanh(matmul(in[0], in[1])), 0)}; }),
+            "loop(tanh, reduce_sum); matmul");
+  EXPECT_EQ(steps_of({filled({2, 9, 9, 3}, 1), filled({3, 3, 3, 8}, 2), filled({8}, 3)},
+                     [](const Tensors& in) -> Tensors {
+                       return {relu(conv2d(in[0], in[1], {1, 1}, "VALID") + in[2])};
+                     }),
+            "conv2d + loop(add, relu)");
+}
+
+TEST(Epilogues, VariablesAreUpdatedWhereTheyLieByLoopsOfTheirOwn) {
+  const Variable w(filled({40, 24}, 1));
+  const testing::Body step = [&](const Tensors& in) -> Tensors {
+    w.assign_sub(matmul(in[0], in[1], {.transpose_a = true}) * 0.1);
+    return {};
+  };
+  const Tensors arguments = {filled({300, 40}, 2), filled({300, 24}, 3)};
+  expect_same(arguments, step, {w});
+  EXPECT_EQ(steps_of(arguments, step), "loop(multiply, subtract); matmul");
+  auto f = function([&](const Tensor& x, const Tensor& y) { step({x, y}); });
+  f(arguments[0], arguments[1]);
+  const void* const before = w.value().raw_data();
+  f(arguments[0], arguments[1]);
+  EXPECT_EQ(w.value().raw_data(), before);
+}
+
+}  // namespace
+}  // namespace capstan
