@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <span>
@@ -52,6 +53,15 @@ class CAPSTAN_EXPORT Optimizer {
   ///
   ///     optimizer.apply_gradients(gradients, model.trainable_variables());
   void apply_gradients(std::span<const Tensor> gradients, std::span<const Variable> variables) const;
+  /// The same with variables, or both, in braces.
+  ///
+  ///     optimizer.apply_gradients(tape.gradient(loss, {w, b}), {w, b});
+  void apply_gradients(std::span<const Tensor> gradients, std::initializer_list<Variable> variables) const {
+    apply_gradients(gradients, std::span(variables.begin(), variables.size()));
+  }
+  void apply_gradients(std::initializer_list<Tensor> gradients, std::initializer_list<Variable> variables) const {
+    apply_gradients(std::span(gradients.begin(), gradients.size()), std::span(variables.begin(), variables.size()));
+  }
 
   /// Makes the slots now. Errors: ValueError if it was done for other variables.
   void build(std::span<const Variable> variables) const;

@@ -380,7 +380,8 @@ struct CustomGradientResult {
 /// Calls `f(arguments)`, whose gradient is the function that it returns beside its outputs, instead of what its ops
 /// say.
 ///
-/// The gradient function's ops are recorded by outer tapes, so higher orders exist. Errors: GradientError when the
+/// The gradient function's ops are recorded by outer tapes, so higher orders exist. In a traced function the gradient
+/// function is traced as well, with the variables as they are at the call, and cannot assign any. Errors: GradientError when the
 /// number of gradients is not that of the arguments (thrown by gradient()), or if f reads trainable variables and gives
 /// no variable_gradient (thrown here).
 ///

@@ -20,19 +20,11 @@ bool equal_values(const AttributeValue& a, const AttributeValue& b) {
   return std::equal(a.list.begin(), a.list.end(), b.list.begin(), b.list.end(), equal_values);
 }
 
-// Of nodes that hold a rule alone, whose results follow from their inputs.
-std::string rule_difference(const Control& a, const Control& b) {
-  const Subgraph& x = *a.parts()[0];
-  const Subgraph& y = *b.parts()[0];
-  if (x.from != y.from) return "its rule uses other values";
-  std::string what = difference_of(x.graph, y.graph, 0);
-  return what.empty() ? what : "in its rule, " + what;
-}
-
 // The name of the first attribute that differs, with both values; empty if none does.
 std::string attribute_difference(const Graph::Node& a, const Graph::Node& b) {
-  const Control* const one = control_of(*a.op, a.attributes);
-  if (one != nullptr && one->gives_inputs) return rule_difference(*one, *control_of(*b.op, b.attributes));
+  if (const Control* const control = control_of(*a.op, a.attributes)) {
+    return control->difference(*control_of(*b.op, b.attributes));
+  }
   const AttributeType* type = a.op->attributes;
   if (type == nullptr || a.renew || std::memcmp(a.attributes, b.attributes, type->size) == 0) return "";
   bool fields_say_all = type->field_count > 0;
@@ -93,6 +85,12 @@ std::string input_difference(const Graph& a, const Graph& b, const Graph::Node& 
 }
 
 }  // namespace
+
+std::string difference_of(const Subgraph& a, const Subgraph& b) {
+  if (a.from != b.from || a.written != b.written) return "its " + a.name + " uses other values";
+  std::string what = difference_of(a.graph, b.graph, 0);
+  return what.empty() ? what : "in its " + a.name + ", " + what;
+}
 
 std::string difference_of(const Graph& a, const Graph& b, std::size_t argument_variables) {
   for (std::size_t i = 0; i < std::min(a.nodes.size(), b.nodes.size()); ++i) {

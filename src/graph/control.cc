@@ -158,14 +158,14 @@ EffectLog unpack(const Tensor& packed) {
 
 // --- Calls ---
 
+void Control::infer(const Call&, OutputSpecs& specs) const {
+  for (const OutputSpec& output : outputs) specs.add(output.dtype, output.shape);
+}
+
 void infer_control(const Call& call, OutputSpecs& outputs) {
   const Control& control = *call.attributes<ControlAttributes>().control;
   if (control.effects) outputs.add(DType::kUInt8, Shape{0});
-  for (std::size_t k = 0; k < control.outputs.size(); ++k) {
-    // What gives its inputs serves other lengths as well.
-    const Shape shape = control.gives_inputs ? call.input(static_cast<int>(k)).shape() : control.outputs[k].shape;
-    outputs.add(control.outputs[k].dtype, shape);
-  }
+  control.infer(call, outputs);
 }
 
 void run_control_kernel(const Call& call, std::span<Tensor> outputs) {

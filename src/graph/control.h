@@ -50,6 +50,9 @@ struct Subgraph {
            std::vector<Tensor>& values) const;
 };
 
+// As of graphs (shapes.h).
+std::string difference_of(const Subgraph& a, const Subgraph& b);
+
 // What depends on what: [output][input], true if there is a path along which a gradient can flow.
 using Paths = std::vector<std::vector<bool>>;
 // Of a graph, whose outputs are its results and the written variables, and whose inputs are those of run_graph.
@@ -67,6 +70,11 @@ class Control : public std::enable_shared_from_this<Control> {
   virtual std::vector<Tensor> run_again(std::vector<Tensor> inputs, EffectLog* log) const {
     return run(std::move(inputs), log);
   }
+  // What it gives for inputs that may have other lengths than those that it was made for. By default the outputs are
+  // what they are, so it serves these alone.
+  virtual void infer(const Call& call, OutputSpecs& specs) const;
+  // What is different in another of the same op, in words, as of graphs (shapes.h); empty if nothing but lengths is.
+  virtual std::string difference(const Control& other) const { return this == &other ? "" : "its attributes differ"; }
   // For texts: the graphs that it holds, and what else there is to know, in the form of attributes ("rows=3").
   virtual std::vector<const Subgraph*> parts() const = 0;
   virtual std::string details() const { return ""; }

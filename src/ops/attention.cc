@@ -20,6 +20,7 @@
 #include "src/core/op_test.h"
 #include "src/kernels/attention.h"
 #include "src/kernels/random.h"
+#include "src/ops/batching.h"
 #include "src/ops/families.h"
 #include "src/ops/reference.h"
 #include "src/ops/wide.h"
@@ -283,6 +284,19 @@ void vjp_gradients(const VjpCall& call, std::span<Tensor> cotangents) {
   if (wants_mask(call, 4)) cotangents[4] = s;
 }
 
+// The items are one more leading axis. What a seed drops depends on the place among all elements, so with dropout the
+// items are computed one by one.
+template <int kMask>
+bool batch_attention(const BatchCall& call, std::vector<Tensor>& outputs) {
+  const int rank = call.item_rank(0);
+  if (rank == kMaxRank || call.attributes<AttentionAttributes>().dropout > 0) return false;
+  std::vector<Tensor> inputs;
+  for (int i = 0; i < call.input_count(); ++i) {
+    inputs.push_back(i == kMask ? aligned(call, i, rank) : with_items(call, i));
+  }
+  return call_again(call, std::move(inputs), call.attribute_data, outputs);
+}
+
 // --- Samples and references ---
 
 #if CAPSTAN_TESTING
@@ -466,6 +480,7 @@ constinit const OpDef kAttention = {
         },
     .saves = {.inputs = 1},
     .vjp = vjp_attention,
+    .batch = batch_attention<3>,
     .compose =
         [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
           std::vector<Operand> operands(inputs.begin(), inputs.end());
@@ -495,6 +510,7 @@ constinit const OpDef kAttentionGradients = {
         },
     .saves = {.inputs = 1},
     .vjp = vjp_gradients,
+    .batch = batch_attention<4>,
     .test = CAPSTAN_OP_TEST(kAttentionGradientsTest),
 };
 

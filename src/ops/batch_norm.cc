@@ -18,6 +18,7 @@
 #include "src/core/op_test.h"
 #include "src/kernels/normalize.h"
 #include "src/ops/axes.h"
+#include "src/ops/batching.h"
 #include "src/ops/count_along.h"
 #include "src/ops/expansion.h"
 #include "src/ops/families.h"
@@ -186,6 +187,33 @@ void vjp_batch_norm_gradients(const VjpCall& call, std::span<Tensor> cotangents)
   const Tensor of_r = of_k * scale + reduce_sum(of_h * centred, rows);
   cotangents[3] = -0.5 * of_r * r * r * r;
   cotangents[4] = p - reduce_mean(p, rows) + call.cotangent(2) + h * through_h;
+}
+
+// Items are more channels: x [items, ..., channels] as [..., items * channels].
+bool batch_side_by_side(const BatchCall& call, std::vector<Tensor>& outputs) {
+  if (call.item_rank(0) == kMaxRank) return false;
+  const auto moved = [](const Tensor& x, bool to_channels) {
+    int order[kMaxRank];
+    const int last = x.rank() - 1;
+    for (int i = 0; i < last; ++i) order[i] = (to_channels ? i + 1 : i + last - 1) % last;
+    order[last] = last;
+    return last < 2 ? x : transpose(x, Axes(std::span<const int>(order, static_cast<std::size_t>(last + 1))));
+  };
+  std::vector<Tensor> inputs;
+  for (int i = 0; i < call.input_count(); ++i) {
+    const Tensor x = moved(with_items(call, i), true);
+    Shape shape(x.shape().dims().first(static_cast<std::size_t>(x.rank() - 2)));
+    shape.push_back(call.size * x.dim(-1));
+    inputs.push_back(reshape(x, shape));
+  }
+  call_again(call, std::move(inputs), call.attribute_data, outputs);
+  for (Tensor& output : outputs) {
+    Shape shape = output.shape();
+    shape.set(-1, call.size);
+    shape.push_back(output.dim(-1) / call.size);
+    output = moved(reshape(output, shape), false);
+  }
+  return true;
 }
 
 // --- In programs ---
@@ -404,6 +432,7 @@ constinit const OpDef kBatchNormTraining = {
     .kernel = run_batch_norm,
     .saves = {.inputs = 3, .outputs = 6},
     .vjp = vjp_batch_norm,
+    .batch = batch_side_by_side,
     .test = CAPSTAN_OP_TEST(kBatchNormTrainingTest),
 };
 
@@ -418,6 +447,7 @@ constinit const OpDef kBatchNormGradients = {
     .kernel = run_batch_norm_gradients,
     .saves = {.inputs = 31},
     .vjp = vjp_batch_norm_gradients,
+    .batch = batch_side_by_side,
     .test = CAPSTAN_OP_TEST(kBatchNormGradientsTest),
 };
 

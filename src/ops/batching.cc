@@ -121,6 +121,23 @@ bool batch_like(const BatchCall& call, std::vector<Tensor>& outputs) {
   return call_again(call, {call.input(0), shape_with_items(call, 1)}, call.attribute_data, outputs);
 }
 
+bool batch_all_examples(const BatchCall& call, std::vector<Tensor>& outputs) {
+  std::vector<Tensor> inputs;
+  for (int i = 0; i < call.input_count(); ++i) {
+    const Tensor& x = call.input(i);
+    if ((call.op.shape_inputs >> i & 1) == 0 || is_symbolic(x.block())) {
+      inputs.push_back(merge_items(with_items(call, i)));
+    } else {
+      Shape shape = x.shape();
+      shape.set(0, call.size * shape[0]);
+      inputs.push_back(shape_only(x.dtype(), shape));
+    }
+  }
+  call_again(call, std::move(inputs), call.attribute_data, outputs);
+  for (Tensor& output : outputs) output = split_items(output, call.size);
+  return true;
+}
+
 Axes item_axes(const Axes& axes, int rank) {
   int shifted[kMaxRank];
   const int count = axes.all() ? rank : axes.size();

@@ -53,8 +53,11 @@ bool batch_broadcasting(const BatchCall& call, std::vector<Tensor>& outputs);
 bool batch_leading(const BatchCall& call, std::vector<Tensor>& outputs);
 
 // Ops whose first input has an axis of examples in front, which the items join, and whose others are the same for all
-// items (pooling). Falls back to one by one if they are not.
+// items (convolution). Falls back to one by one if they are not.
 bool batch_examples(const BatchCall& call, std::vector<Tensor>& outputs);
+
+// The same where every input has that axis (pooling and its gradients, sequences).
+bool batch_all_examples(const BatchCall& call, std::vector<Tensor>& outputs);
 
 // Ops that read of their second input the shape alone, which is that of the result (reshape_like).
 bool batch_like(const BatchCall& call, std::vector<Tensor>& outputs);

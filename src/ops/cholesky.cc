@@ -5,6 +5,7 @@
 #include "capstan/ops/reduce.h"
 #include "src/core/op_test.h"
 #include "src/kernels/factorisations.h"
+#include "src/ops/batching.h"
 #include "src/ops/matrix_families.h"
 #include "src/ops/matrices.h"
 #include "src/ops/reference_matrix.h"
@@ -146,6 +147,7 @@ constinit const OpDef kCholesky = {
     .kernel = run_cholesky,
     .saves = {.outputs = 1},
     .vjp = vjp_cholesky,
+    .batch = batch_leading,
     .test = CAPSTAN_OP_TEST(kCholeskyTest),
 };
 

@@ -62,6 +62,13 @@ std::vector<OpSample> conv_samples() {
       // The window exceeds the image.
       {.inputs = {{.shape = {1, 2, 2, 1}}, {.shape = {3, 3, 1, 1}}}},
       {.inputs = {{.shape = {1, 2, 2, 2}}, {.shape = {2, 2, 1, 2}}}, .attributes = {{"dilations", 3}}},
+      // For every item: with filters of its own, with its own filters alone, depthwise, with its own images alone.
+      {.inputs = {{.shape = {2, 2, 3, 3, 2}}, {.shape = {2, 2, 2, 2, 1}}}, .attributes = {{"padding", "SAME"}}},
+      {.inputs = {{.shape = {1, 4, 3, 2}}, {.shape = {3, 2, 2, 2, 2}}}, .attributes = {{"strides", 2}}},
+      {.inputs = {{.shape = {2, 1, 3, 3, 2}}, {.shape = {2, 2, 2, 1, 2}}}},
+      {.inputs = {{.shape = {2, 1, 3, 3, 1}}, {.shape = {2, 2, 1, 1}}}},
+      {.inputs = {{.shape = {2, 1, 3, 3, 1}}, {.shape = {3, 2, 2, 1, 1}}},
+       .error = "the first axes differ, 2 and 3 items"},
       {.inputs = {{.shape = {1, 4, 4, 3}}, {.shape = {2, 2, 2, 1}}}, .error = "images have 3 channels, filters take 2"},
       {.inputs = {{.shape = {1, 4, 4, 4}}, {.shape = {2, 2, 2, 3}}}, .error = "3 filters do not divide into 2 groups"},
       {.inputs = {{.shape = {4, 3}}, {.shape = {2, 2, 3, 1}}}, .error = "images need rank 4"},
@@ -86,6 +93,10 @@ std::vector<OpSample> backprop_input_samples() {
       {.inputs = {{.shape = {2, 2, 2, 2}}, {.shape = {1, 2, 1, 2}}}, .attributes = {{"input_sizes", four(1, 3, 2, 4)}}},
       {.inputs = {{.shape = {2, 2, 1, 4}}, {.shape = {2, 2, 2, 4}}},
        .attributes = {{"input_sizes", four(2, 4, 3, 2)}, {"strides", 2}, {"padding", "SAME"}}},
+      {.inputs = {{.shape = {2, 2, 2, 1, 2}}, {.shape = {2, 1, 2, 2, 2}}},
+       .attributes = {{"input_sizes", four(1, 3, 3, 1)}}},
+      {.inputs = {{.shape = {2, 2, 2, 1, 2}}, {.shape = {1, 2, 2, 2}}},
+       .attributes = {{"input_sizes", four(1, 3, 3, 1)}}},
       {.inputs = {{.shape = {2, 2, 1, 1}}, {.shape = {1, 2, 2, 1}}},
        .attributes = {{"input_sizes", four(1, 4, 4, 1)}},
        .error = "out_backprop has shape [1, 2, 2, 1] where [1, 3, 3, 1] is due"},
@@ -103,16 +114,21 @@ std::vector<OpSample> backprop_filter_samples() {
        .attributes = {{"filter_sizes", four(2, 2, 2, 2)}}},
       {.inputs = {{.shape = {2, 4, 3, 2}}, {.shape = {2, 2, 2, 4}}},
        .attributes = {{"filter_sizes", four(2, 2, 1, 4)}, {"strides", 2}, {"padding", "SAME"}}},
+      {.inputs = {{.shape = {2, 2, 3, 3, 1}}, {.shape = {2, 2, 2, 2, 2}}},
+       .attributes = {{"filter_sizes", four(2, 2, 1, 2)}}},
+      {.inputs = {{.shape = {1, 3, 3, 2}}, {.shape = {3, 1, 2, 2, 1}}},
+       .attributes = {{"filter_sizes", four(2, 2, 2, 1)}}},
       {.inputs = {{.shape = {1, 4, 4, 1}}, {.shape = {1, 2, 2, 1}}},
        .attributes = {{"filter_sizes", four(2, 2, 1, 1)}},
        .error = "out_backprop has shape [1, 2, 2, 1] where [1, 3, 3, 1] is due"},
   };
 }
 
-const OpTest kConv2DTest = {.samples = conv_samples, .reference = conv_reference<2>};
-const OpTest kConv2DBackpropInputTest = {.samples = backprop_input_samples, .reference = backprop_input_reference<2>};
+const OpTest kConv2DTest = {.samples = conv_samples, .reference = by_items<2, conv_reference<2>>};
+const OpTest kConv2DBackpropInputTest = {.samples = backprop_input_samples,
+                                         .reference = by_items<2, backprop_input_reference<2>>};
 const OpTest kConv2DBackpropFilterTest = {.samples = backprop_filter_samples,
-                                          .reference = backprop_filter_reference<2>};
+                                          .reference = by_items<2, backprop_filter_reference<2>>};
 
 #endif
 
@@ -137,6 +153,7 @@ constinit const OpDef kConv2D = {
     .kernel = run_conv<2>,
     .saves = {.inputs = 3},
     .vjp = vjp_conv<2>,
+    .batch = batch_conv<2>,
     .test = CAPSTAN_OP_TEST(kConv2DTest),
 };
 
@@ -151,6 +168,7 @@ constinit const OpDef kConv2DBackpropInput = {
     .kernel = run_backprop_input<2>,
     .saves = {.inputs = 3},
     .vjp = vjp_backprop_input<2>,
+    .batch = batch_backprop_input<2>,
     .test = CAPSTAN_OP_TEST(kConv2DBackpropInputTest),
 };
 
@@ -165,6 +183,7 @@ constinit const OpDef kConv2DBackpropFilter = {
     .kernel = run_backprop_filter<2>,
     .saves = {.inputs = 3},
     .vjp = vjp_backprop_filter<2>,
+    .batch = batch_by_items<2>,
     .test = CAPSTAN_OP_TEST(kConv2DBackpropFilterTest),
 };
 

@@ -35,6 +35,8 @@ std::vector<OpSample> conv_samples() {
       {.inputs = {{.shape = {2, 2, 3, 2, 1}}, {.shape = {1, 2, 2, 1, 2}}}},
       {.inputs = {{.shape = {0, 2, 2, 2, 1}}, {.shape = {2, 2, 2, 1, 1}}}},
       {.inputs = {{.shape = {1, 1, 2, 2, 1}}, {.shape = {2, 2, 2, 1, 1}}}},
+      // For every item, with filters of its own.
+      {.inputs = {{.shape = {2, 1, 2, 2, 3, 1}}, {.shape = {2, 2, 1, 2, 1, 2}}}},
       {.inputs = {{.shape = {1, 2, 2, 2, 3}}, {.shape = {1, 1, 1, 2, 1}}},
        .error = "images have 3 channels, filters take 2"},
       {.inputs = {{.shape = {2, 2, 2, 1}}, {.shape = {1, 1, 1, 1, 1}}}, .error = "images need rank 5"},
@@ -51,6 +53,8 @@ std::vector<OpSample> backprop_input_samples() {
        .attributes = {{"input_sizes", ints({1, 2, 3, 2, 1})}}},
       {.inputs = {{.shape = {2, 2, 2, 1, 1}}, {.shape = {1, 1, 2, 2, 1}}},
        .attributes = {{"input_sizes", ints({1, 2, 4, 2, 1})}, {"strides", ints({2, 2, 1})}, {"padding", "SAME"}}},
+      {.inputs = {{.shape = {2, 2, 1, 2, 1, 2}}, {.shape = {2, 1, 1, 2, 2, 2}}},
+       .attributes = {{"input_sizes", ints({1, 2, 2, 3, 1})}}},
       {.inputs = {{.shape = {2, 2, 2, 1, 1}}, {.shape = {1, 2, 2, 2, 1}}},
        .attributes = {{"input_sizes", ints({1, 9, 9, 9, 1})}, {"strides", 2}},
        .error = "out_backprop has shape [1, 2, 2, 2, 1] where [1, 4, 4, 4, 1] is due"},
@@ -62,16 +66,19 @@ std::vector<OpSample> backprop_filter_samples() {
        .attributes = {{"filter_sizes", ints({2, 2, 2, 2, 1})}}},
       {.inputs = {{.shape = {1, 2, 4, 2, 1}}, {.shape = {1, 1, 2, 2, 1}}},
        .attributes = {{"filter_sizes", ints({2, 2, 2, 1, 1})}, {"strides", ints({2, 2, 1})}, {"padding", "SAME"}}},
+      {.inputs = {{.shape = {2, 1, 2, 2, 3, 1}}, {.shape = {2, 1, 1, 2, 2, 2}}},
+       .attributes = {{"filter_sizes", ints({2, 1, 2, 1, 2})}}},
       {.inputs = {{.shape = {1, 2, 3, 2, 1}}, {.shape = {1, 1, 2, 2, 1}}},
        .attributes = {{"filter_sizes", ints({2, 2, 2, 1, 1})}},
        .error = "out_backprop has shape [1, 1, 2, 2, 1] where [1, 1, 2, 1, 1] is due"},
   };
 }
 
-const OpTest kConv3DTest = {.samples = conv_samples, .reference = conv_reference<3>};
-const OpTest kConv3DBackpropInputTest = {.samples = backprop_input_samples, .reference = backprop_input_reference<3>};
+const OpTest kConv3DTest = {.samples = conv_samples, .reference = by_items<3, conv_reference<3>>};
+const OpTest kConv3DBackpropInputTest = {.samples = backprop_input_samples,
+                                         .reference = by_items<3, backprop_input_reference<3>>};
 const OpTest kConv3DBackpropFilterTest = {.samples = backprop_filter_samples,
-                                          .reference = backprop_filter_reference<3>};
+                                          .reference = by_items<3, backprop_filter_reference<3>>};
 
 #endif
 
@@ -96,6 +103,7 @@ constinit const OpDef kConv3D = {
     .kernel = run_conv<3>,
     .saves = {.inputs = 3},
     .vjp = vjp_conv<3>,
+    .batch = batch_conv<3>,
     .test = CAPSTAN_OP_TEST(kConv3DTest),
 };
 
@@ -110,6 +118,7 @@ constinit const OpDef kConv3DBackpropInput = {
     .kernel = run_backprop_input<3>,
     .saves = {.inputs = 3},
     .vjp = vjp_backprop_input<3>,
+    .batch = batch_backprop_input<3>,
     .test = CAPSTAN_OP_TEST(kConv3DBackpropInputTest),
 };
 
@@ -124,6 +133,7 @@ constinit const OpDef kConv3DBackpropFilter = {
     .kernel = run_backprop_filter<3>,
     .saves = {.inputs = 3},
     .vjp = vjp_backprop_filter<3>,
+    .batch = batch_by_items<3>,
     .test = CAPSTAN_OP_TEST(kConv3DBackpropFilterTest),
 };
 

@@ -3,6 +3,11 @@
 // Convolution and its two gradients are closed under differentiation: each is linear in both operands, and the
 // gradient of each for either operand is one of the three. So derivatives of any order exist, and all of them run on
 // the same kernels. R is the number of image axes.
+//
+// Either operand of each may have one more axis in front, of items: then the op is done for each of them, with the
+// operand that lacks the axis the same for all, and the result has the axis. That is what a gradient for the filters
+// of every single example is made with. Rules need not know: the cotangent of an operand without the axis is summed
+// over it, as over any axis along which an operand is repeated.
 #pragma once
 
 #include <algorithm>
@@ -10,11 +15,14 @@
 #include <string>
 #include <vector>
 
+#include "capstan/ops/array.h"
 #include "capstan/ops/nn.h"
 #include "src/core/apply.h"
 #include "src/core/check.h"
 #include "src/core/op_test.h"
+#include "src/core/thread_pool.h"
 #include "src/kernels/conv.h"
+#include "src/ops/batching.h"
 #include "src/ops/families.h"
 #include "src/ops/wide.h"
 #include "src/ops/window.h"
@@ -60,6 +68,32 @@ constexpr AttributeType backprop_attributes(std::string_view sizes) {
   return attribute_type<BackpropAttributes<R>>(
       {field<&BackpropAttributes<R>::sizes>(sizes, true), inherited<R, &ConvAttributes<R>::strides>("strides"),
        inherited<R, &ConvAttributes<R>::padding>("padding"), inherited<R, &ConvAttributes<R>::dilations>("dilations")});
+}
+
+// An operand's shape without the axis of items, if it has one.
+template <int R>
+Shape item_of(const Shape& shape) {
+  return shape.rank() == R + 3 ? Shape(shape.dims().last(R + 2)) : shape;
+}
+
+// The number of items; -1 if neither operand has such an axis. `rank` is that of operands which have.
+inline std::int64_t items_of(const Call& call, int rank) {
+  std::int64_t items = -1;
+  for (const TensorRef& x : call.inputs) {
+    if (x.rank() != rank) continue;
+    CAPSTAN_CHECK(items < 0 || items == x.dim(0), ShapeError, call.op.name, ": the first axes differ, ", items, " and ",
+                  x.dim(0), " items", arguments({{"a", call.input(0)}, {"b", call.input(1)}}));
+    items = x.dim(0);
+  }
+  return items;
+}
+template <int R>
+void add_output(const Call& call, const Shape& item, OutputSpecs& outputs) {
+  const std::int64_t items = items_of(call, R + 3);
+  Shape shape;
+  if (items >= 0) shape.push_back(items);
+  for (const std::int64_t length : item) shape.push_back(length);
+  outputs.add(call.input(0).dtype(), shape);
 }
 
 // Checks everything and computes the sizes. `shown` lists the operands for messages.
@@ -125,22 +159,22 @@ inline void check_conv_dtype(const Call& call) {
 
 template <int R>
 ConvShape forward_shape(const Call& call) {
-  return conv_shape<R>(call.op, call.input(0).shape(), call.input(1).shape(), call.attributes<ConvAttributes<R>>(),
-                       [&] {
+  return conv_shape<R>(call.op, item_of<R>(call.input(0).shape()), item_of<R>(call.input(1).shape()),
+                       call.attributes<ConvAttributes<R>>(), [&] {
                          return arguments({{"x", call.input(0)}, {"filters", call.input(1)}});
                        });
 }
 template <int R>
 ConvShape backprop_input_shape(const Call& call) {
   const auto& attributes = call.attributes<BackpropAttributes<R>>();
-  return conv_shape<R>(call.op, attributes.sizes.shape(), call.input(0).shape(), attributes, [&] {
+  return conv_shape<R>(call.op, attributes.sizes.shape(), item_of<R>(call.input(0).shape()), attributes, [&] {
     return arguments({{"filters", call.input(0)}, {"out_backprop", call.input(1)}});
   });
 }
 template <int R>
 ConvShape backprop_filter_shape(const Call& call) {
   const auto& attributes = call.attributes<BackpropAttributes<R>>();
-  return conv_shape<R>(call.op, call.input(0).shape(), attributes.sizes.shape(), attributes, [&] {
+  return conv_shape<R>(call.op, item_of<R>(call.input(0).shape()), attributes.sizes.shape(), attributes, [&] {
     return arguments({{"x", call.input(0)}, {"out_backprop", call.input(1)}});
   });
 }
@@ -148,16 +182,16 @@ ConvShape backprop_filter_shape(const Call& call) {
 template <int R>
 void infer_conv(const Call& call, OutputSpecs& outputs) {
   check_conv_dtype(call);
-  outputs.add(call.input(0).dtype(), result_shape<R>(forward_shape<R>(call)));
+  add_output<R>(call, result_shape<R>(forward_shape<R>(call)), outputs);
 }
 // The gradient must have the shape that the forward convolution would give.
 template <int R>
 void infer_backprop(const Call& call, const ConvShape& shape, std::string_view first, OutputSpecs& outputs) {
   const Shape due = result_shape<R>(shape);
-  CAPSTAN_CHECK(call.input(1).shape() == due, ShapeError, call.op.name, ": out_backprop has shape ",
+  CAPSTAN_CHECK(item_of<R>(call.input(1).shape()) == due, ShapeError, call.op.name, ": out_backprop has shape ",
                 call.input(1).shape(), " where ", due, " is due",
                 arguments({{first, call.input(0)}, {"out_backprop", call.input(1)}}));
-  outputs.add(call.input(0).dtype(), call.attributes<BackpropAttributes<R>>().sizes.shape());
+  add_output<R>(call, call.attributes<BackpropAttributes<R>>().sizes.shape(), outputs);
 }
 template <int R>
 void infer_backprop_input(const Call& call, OutputSpecs& outputs) {
@@ -170,25 +204,40 @@ void infer_backprop_filter(const Call& call, OutputSpecs& outputs) {
   infer_backprop<R>(call, backprop_filter_shape<R>(call), "x", outputs);
 }
 
+// Runs a kernel for operands a and b. Many items are the tasks; few have the threads one after the other.
+template <class T>
+void run_items(const Call& call, const ConvShape& shape, int rank, int a, int b, const Tensor& output,
+               void (*kernel)(const ConvShape&, const T*, const T*, T*)) {
+  const WideInput<T> left(call.input(a));
+  const WideInput<T> right(call.input(b));
+  const WideOutput<T> out(output);
+  const std::int64_t items = items_of(call, rank);
+  if (items < 0) return kernel(shape, left, right, out);
+  if (items == 0) return;
+  const auto step = [&](const TensorRef& x) { return x.rank() == rank ? x.size() / items : 0; };
+  const auto one = [&, x = static_cast<const T*>(left), y = static_cast<const T*>(right),
+                    z = static_cast<T*>(out)](std::int64_t i) {
+    kernel(shape, x + i * step(call.input(a)), y + i * step(call.input(b)), z + i * (output.size() / items));
+  };
+  if (items >= thread_count()) return parallel_for(items, one);
+  for (std::int64_t i = 0; i < items; ++i) one(i);
+}
 template <int R>
 void run_conv(const Call& call, std::span<Tensor> outputs) {
   with_wide_type(call.input(0).dtype(), [&]<class T>(T) {
-    conv_forward<T>(forward_shape<R>(call), WideInput<T>(call.input(0)), WideInput<T>(call.input(1)),
-                    WideOutput<T>(outputs[0]));
+    run_items<T>(call, forward_shape<R>(call), R + 3, 0, 1, outputs[0], conv_forward<T>);
   });
 }
 template <int R>
 void run_backprop_input(const Call& call, std::span<Tensor> outputs) {
   with_wide_type(call.input(0).dtype(), [&]<class T>(T) {
-    conv_backward_input<T>(backprop_input_shape<R>(call), WideInput<T>(call.input(1)), WideInput<T>(call.input(0)),
-                           WideOutput<T>(outputs[0]));
+    run_items<T>(call, backprop_input_shape<R>(call), R + 3, 1, 0, outputs[0], conv_backward_input<T>);
   });
 }
 template <int R>
 void run_backprop_filter(const Call& call, std::span<Tensor> outputs) {
   with_wide_type(call.input(0).dtype(), [&]<class T>(T) {
-    conv_backward_filter<T>(backprop_filter_shape<R>(call), WideInput<T>(call.input(0)), WideInput<T>(call.input(1)),
-                            WideOutput<T>(outputs[0]));
+    run_items<T>(call, backprop_filter_shape<R>(call), R + 3, 0, 1, outputs[0], conv_backward_filter<T>);
   });
 }
 
@@ -217,22 +266,75 @@ void vjp_conv(const VjpCall& call, std::span<Tensor> cotangents) {
   const auto& a = call.attributes<ConvAttributes<R>>();
   const Tensor& x = call.input(0);
   const Tensor& filters = call.input(1);
-  if (call.needs(0)) cotangents[0] = same_backprop_input<R>(x.shape(), filters, call.cotangent(), a);
-  if (call.needs(1)) cotangents[1] = same_backprop_filter<R>(x, filters.shape(), call.cotangent(), a);
+  if (call.needs(0)) cotangents[0] = same_backprop_input<R>(item_of<R>(x.shape()), filters, call.cotangent(), a);
+  if (call.needs(1)) cotangents[1] = same_backprop_filter<R>(x, item_of<R>(filters.shape()), call.cotangent(), a);
 }
 template <int R>
 void vjp_backprop_input(const VjpCall& call, std::span<Tensor> cotangents) {
   const auto& a = call.attributes<BackpropAttributes<R>>();
   const Tensor& filters = call.input(0);
-  if (call.needs(0)) cotangents[0] = same_backprop_filter<R>(call.cotangent(), filters.shape(), call.input(1), a);
+  if (call.needs(0))
+    cotangents[0] = same_backprop_filter<R>(call.cotangent(), item_of<R>(filters.shape()), call.input(1), a);
   if (call.needs(1)) cotangents[1] = same_conv<R>(call.cotangent(), filters, a);
 }
 template <int R>
 void vjp_backprop_filter(const VjpCall& call, std::span<Tensor> cotangents) {
   const auto& a = call.attributes<BackpropAttributes<R>>();
   const Tensor& x = call.input(0);
-  if (call.needs(0)) cotangents[0] = same_backprop_input<R>(x.shape(), call.cotangent(), call.input(1), a);
+  if (call.needs(0)) cotangents[0] = same_backprop_input<R>(item_of<R>(x.shape()), call.cotangent(), call.input(1), a);
   if (call.needs(1)) cotangents[1] = same_conv<R>(x, call.cotangent(), a);
+}
+
+// --- For many items ---
+
+// The axis of items that the ops know. Where items have items of their own, both are one axis.
+template <int R>
+bool batch_by_items(const BatchCall& call, std::vector<Tensor>& outputs) {
+  std::int64_t inner = 0;
+  for (int i = 0; i < 2; ++i) {
+    if (call.item_rank(i) == R + 3) inner = call.input(i).dim(call.is_batched(i) ? 1 : 0);
+  }
+  if (call.item_rank(0) == R + 2 && call.item_rank(1) == R + 2) {
+    return call_again(call, {call.input(0), call.input(1)}, call.attribute_data, outputs);
+  }
+  std::vector<Tensor> inputs;
+  for (int i = 0; i < 2; ++i) {
+    Tensor x = with_items(call, i);
+    if (call.item_rank(i) == R + 2) {
+      x = expand_dims(x, 1);
+      Shape shape = x.shape();
+      shape.set(1, inner);
+      x = broadcast_to(x, shape);
+    }
+    inputs.push_back(merge_items(x));
+  }
+  call_again(call, std::move(inputs), call.attribute_data, outputs);
+  outputs[0] = split_items(outputs[0], call.size);
+  return true;
+}
+
+// Whether only the images differ from item to item, so that the items join the batch and the filters' gradient is
+// one convolution.
+template <int R>
+bool one_filter(const BatchCall& call, int filters) {
+  return !call.is_batched(filters) && call.item_rank(0) == R + 2 && call.item_rank(1) == R + 2;
+}
+
+template <int R>
+bool batch_conv(const BatchCall& call, std::vector<Tensor>& outputs) {
+  return one_filter<R>(call, 1) ? batch_examples(call, outputs) : batch_by_items<R>(call, outputs);
+}
+
+template <int R>
+bool batch_backprop_input(const BatchCall& call, std::vector<Tensor>& outputs) {
+  if (!one_filter<R>(call, 0)) return batch_by_items<R>(call, outputs);
+  BackpropAttributes<R> attributes = call.attributes<BackpropAttributes<R>>();
+  Shape sizes = attributes.sizes.shape();
+  sizes.set(0, call.size * sizes[0]);
+  attributes.sizes = {call.op.name, sizes};
+  call_again(call, {call.input(0), merge_items(call.input(1))}, &attributes, outputs);
+  outputs[0] = split_items(outputs[0], call.size);
+  return true;
 }
 
 // --- References ---
@@ -323,6 +425,32 @@ void backprop_filter_reference(const std::vector<ReferenceTensor>& inputs, const
     out.values[f] += inputs[0].values[x] * inputs[1].values[y];
   });
   outputs = {out};
+}
+
+// The same for every item, if operands have such an axis.
+template <int R, auto kOfItem>
+void by_items(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
+              std::vector<ReferenceTensor>& outputs) {
+  std::int64_t items = -1;
+  for (const ReferenceTensor& x : inputs) {
+    if (x.shape.rank() == R + 3) items = x.shape[0];
+  }
+  if (items < 0) return kOfItem(inputs, attributes, outputs);
+  ReferenceTensor all{.dtype = inputs[0].dtype};
+  for (std::int64_t item = 0; item < items; ++item) {
+    std::vector<ReferenceTensor> one = inputs;
+    for (ReferenceTensor& x : one) {
+      if (x.shape.rank() != R + 3) continue;
+      x.shape = item_of<R>(x.shape);
+      const auto begin = x.values.begin() + static_cast<std::ptrdiff_t>(item * x.shape.size());
+      x.values = std::vector<double>(begin, begin + static_cast<std::ptrdiff_t>(x.shape.size()));
+    }
+    kOfItem(one, attributes, outputs);
+    all.values.insert(all.values.end(), outputs[0].values.begin(), outputs[0].values.end());
+  }
+  all.shape = {items};
+  for (const std::int64_t length : outputs[0].shape) all.shape.push_back(length);
+  outputs = {all};
 }
 
 #endif

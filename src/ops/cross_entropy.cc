@@ -18,6 +18,7 @@
 #include "src/core/check.h"
 #include "src/core/op_test.h"
 #include "src/kernels/softmax.h"
+#include "src/ops/batching.h"
 #include "src/ops/families.h"
 #include "src/ops/softmax.h"
 
@@ -238,6 +239,7 @@ constinit const OpDef kSoftmaxCrossEntropy = {
           if (call.needs(0)) cotangents[0] = labels_cotangent(call);
           if (call.needs(1)) cotangents[1] = logits_cotangent(call);
         },
+    .batch = batch_leading,
     .test = CAPSTAN_OP_TEST(kCrossEntropyTest),
 };
 
@@ -257,6 +259,7 @@ constinit const OpDef kSparseSoftmaxCrossEntropy = {
         [](const VjpCall& call, std::span<Tensor> cotangents) {
           if (call.needs(1)) cotangents[1] = logits_cotangent(call);
         },
+    .batch = batch_leading,
     .test = CAPSTAN_OP_TEST(kSparseCrossEntropyTest),
 };
 

@@ -17,6 +17,7 @@
 #include "src/core/op_test.h"
 #include "src/core/thread_pool.h"
 #include "src/kernels/ctc.h"
+#include "src/ops/batching.h"
 #include "src/ops/families.h"
 #include "src/ops/reference.h"
 
@@ -379,6 +380,7 @@ constinit const OpDef kCtcLossAndGradient = {
           }
           cotangents[1] = sum;
         },
+    .batch = batch_all_examples,
     .test = CAPSTAN_OP_TEST(kLossAndGradientTest),
 };
 
@@ -408,6 +410,7 @@ constinit const OpDef kCtcLossCurvature = {
           cotangents[4] = ctc_loss_curvature(call.input(0), call.input(1), call.input(2), call.input(3),
                                              call.cotangent(), call.attributes<BlankAttributes>().blank_index);
         },
+    .batch = batch_all_examples,
     .test = CAPSTAN_OP_TEST(kCurvatureTest),
 };
 

@@ -4,6 +4,7 @@
 #include "capstan/ops/math.h"
 #include "src/core/op_test.h"
 #include "src/kernels/factorisations.h"
+#include "src/ops/batching.h"
 #include "src/ops/matrix_families.h"
 #include "src/ops/matrices.h"
 #include "src/ops/reference_matrix.h"
@@ -257,6 +258,7 @@ constinit const OpDef kQr = {
     .kernel = run_qr,
     .saves = {.outputs = 3},
     .vjp = vjp_qr,
+    .batch = batch_leading,
     .test = CAPSTAN_OP_TEST(kQrTest),
 };
 
@@ -269,6 +271,7 @@ constinit const OpDef kLu = {
     .kernel = run_lu,
     .saves = {.outputs = 3},
     .vjp = vjp_lu,
+    .batch = batch_leading,
     .test = CAPSTAN_OP_TEST(kLuTest),
 };
 

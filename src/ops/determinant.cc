@@ -10,6 +10,7 @@
 #include "capstan/ops/reduce.h"
 #include "src/core/op_test.h"
 #include "src/kernels/factorisations.h"
+#include "src/ops/batching.h"
 #include "src/ops/matrix_families.h"
 #include "src/ops/matrices.h"
 #include "src/ops/reference_matrix.h"
@@ -192,6 +193,7 @@ constinit const OpDef kDet = {
         [](const VjpCall& call, std::span<Tensor> cotangents) {
           cotangents[0] = as_row(as_column(call.cotangent())) * cofactors(call.input(0));
         },
+    .batch = batch_leading,
     .test = CAPSTAN_OP_TEST(kDetTest),
 };
 
@@ -204,6 +206,7 @@ constinit const OpDef kSlogdet = {
     .kernel = run_slogdet,
     .saves = {.inputs = 1, .outputs = 1},
     .vjp = vjp_slogdet,
+    .batch = batch_leading,
     .test = CAPSTAN_OP_TEST(kSlogdetTest),
 };
 
@@ -219,6 +222,7 @@ constinit const OpDef kCofactors = {
     .kernel = run_cofactors,
     .saves = {.inputs = 1},
     .vjp = vjp_cofactors,
+    .batch = batch_leading,
     .test = CAPSTAN_OP_TEST(kCofactorsTest),
 };
 

@@ -3,6 +3,7 @@
 #include "capstan/ops/linalg.h"
 #include "capstan/ops/math.h"
 #include "src/core/op_test.h"
+#include "src/ops/batching.h"
 #include "src/ops/matrices.h"
 #include "src/ops/matrix_families.h"
 #include "src/ops/reference_matrix.h"
@@ -133,6 +134,7 @@ constinit const OpDef kEig = {
     .kernel = run_eig,
     .saves = {.outputs = 3},
     .vjp = vjp_eig,
+    .batch = batch_leading,
     .compose =
         [](std::span<const Operand> inputs, const void*, std::vector<Tensor>& outputs) {
           Eigenpairs pairs = eig(inputs[0]);
@@ -153,6 +155,7 @@ constinit const OpDef kEigvals = {
         [](const VjpCall& call, std::span<Tensor> cotangents) {
           cotangents[0] = from_basis(eig(call.input(0)).eigenvectors, diag(call.cotangent()));
         },
+    .batch = batch_leading,
     .compose = [](std::span<const Operand> inputs, const void*,
                   std::vector<Tensor>& outputs) { outputs.push_back(eigvals(inputs[0])); },
     .test = CAPSTAN_OP_TEST(kEigvalsTest),

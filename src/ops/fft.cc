@@ -14,6 +14,7 @@
 #include "src/core/check.h"
 #include "src/core/op_test.h"
 #include "src/kernels/fft.h"
+#include "src/ops/batching.h"
 #include "src/ops/families.h"
 #include "src/ops/fft_reference.h"
 #include "src/ops/lengths.h"
@@ -342,6 +343,7 @@ constexpr OpDef fft_op(std::string_view name, std::string_view text, const OpTes
       .infer = infer_fft<kAxes>,
       .kernel = run_fft<kAxes, kInverse>,
       .vjp = vjp_fft<kAxes, kInverse>,
+      .batch = batch_leading,
       .test = test,
   };
 }
@@ -356,6 +358,7 @@ constexpr OpDef rfft_op(std::string_view name, std::string_view text, Compose co
       .infer = infer_rfft<kAxes>,
       .kernel = run_rfft<kAxes>,
       .vjp = vjp_rfft<kAxes>,
+      .batch = batch_leading,
       .compose = compose,
       .test = test,
   };
@@ -371,6 +374,7 @@ constexpr OpDef irfft_op(std::string_view name, std::string_view text, Compose c
       .infer = infer_irfft<kAxes>,
       .kernel = run_irfft<kAxes>,
       .vjp = vjp_irfft<kAxes>,
+      .batch = batch_leading,
       .compose = compose,
       .test = test,
   };

@@ -16,6 +16,7 @@
 #include "src/core/op_test.h"
 #include "src/core/thread_pool.h"
 #include "src/ops/axes.h"
+#include "src/ops/batching.h"
 #include "src/ops/families.h"
 #include "src/ops/named_errors.h"
 
@@ -351,6 +352,7 @@ constinit const OpDef kSparsemax = {
           const Tensor mean = divide_no_nan(reduce_sum(g * support, axis, true), reduce_sum(support, axis, true));
           cotangents[0] = (g - mean) * support;
         },
+    .batch = batch_axis<&AxisAttributes::axis>,
     .test = CAPSTAN_OP_TEST(kSparsemaxTest),
 };
 

@@ -13,6 +13,7 @@
 #include "src/core/check.h"
 #include "src/core/op_test.h"
 #include "src/kernels/layer_norm.h"
+#include "src/ops/batching.h"
 #include "src/ops/families.h"
 #include "src/ops/normalize.h"
 #include "src/ops/reference.h"
@@ -99,6 +100,50 @@ void vjp_gradients(const VjpCall& call, std::span<Tensor> cotangents) {
   }
   if (call.needs(1)) cotangents[1] = sum_like(ju * g, scale);
   if (call.needs(2)) cotangents[2] = ju * scale + v * h + call.cotangent(2);
+}
+
+// --- For many items ---
+
+// Of a scale or an offset, that of one item.
+Tensor of_item(const BatchCall& call, int i) { return call.is_batched(i) ? call.input(i)(0) : call.input(i); }
+
+// x normalised alone.
+Tensor normalised(const BatchCall& call, const Tensor& x) {
+  const auto& a = call.attributes<LayerAttributes>();
+  const Tensor scale = of_item(call, 1);
+  return layer_normalization(x, ones_like(scale), zeros_like(scale), static_cast<int>(a.axes), a.epsilon);
+}
+
+// Scales and offsets of items act behind what they have in common.
+bool batch_layer_norm(const BatchCall& call, std::vector<Tensor>& outputs) {
+  const int rank = call.item_rank(0);
+  if (rank == kMaxRank) return false;
+  if (!call.is_batched(1) && !call.is_batched(2)) {
+    return call_again(call, {call.inputs.begin(), call.inputs.end()}, call.attribute_data, outputs);
+  }
+  outputs = {normalised(call, call.input(0)) * aligned(call, 1, rank) + aligned(call, 2, rank)};
+  return true;
+}
+
+// The gradients by scale and offset are sums over the rows of an item.
+bool batch_gradients(const BatchCall& call, std::vector<Tensor>& outputs) {
+  const auto& a = call.attributes<LayerAttributes>();
+  const int rank = call.item_rank(0);
+  if (rank == kMaxRank) return false;
+  const Tensor g = with_items(call, 2);
+  const bool scaled = call.is_batched(1);
+  const Tensor scale = of_item(call, 1);
+  int rows[kMaxRank];
+  const auto count = static_cast<std::size_t>(rank - a.axes);
+  for (std::size_t i = 0; i < count; ++i) rows[i] = static_cast<int>(i) + 1;
+  const auto sum = [&](const Tensor& t) {
+    return count == 0 ? t : reduce_sum(t, Axes(std::span<const int>(rows, count)));
+  };
+  outputs = {layer_normalization_gradients(with_items(call, 0), scaled ? ones_like(scale) : scale,
+                                           scaled ? g * aligned(call, 1, rank) : g, static_cast<int>(a.axes), a.epsilon)
+                 .x,
+             sum(g * normalised(call, call.input(0))), sum(g)};
+  return true;
 }
 
 // --- Samples and references ---
@@ -211,6 +256,7 @@ constinit const OpDef kLayerNormalization = {
           cotangents[1] = std::move(gradients.scale);
           cotangents[2] = std::move(gradients.offset);
         },
+    .batch = batch_layer_norm,
     .test = CAPSTAN_OP_TEST(kLayerNormalizationTest),
 };
 
@@ -234,6 +280,7 @@ constinit const OpDef kLayerNormalizationGradients = {
         },
     .saves = {.inputs = 7},
     .vjp = vjp_gradients,
+    .batch = batch_gradients,
     .test = CAPSTAN_OP_TEST(kLayerNormalizationGradientsTest),
 };
 

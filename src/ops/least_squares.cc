@@ -3,6 +3,7 @@
 #include "capstan/ops/linalg.h"
 #include "capstan/ops/math.h"
 #include "src/core/op_test.h"
+#include "src/ops/batching.h"
 #include "src/ops/matrix_families.h"
 #include "src/ops/floating.h"
 #include "src/ops/matrices.h"
@@ -160,6 +161,7 @@ constinit const OpDef kPinv = {
     .kernel = run_pinv,
     .saves = {.inputs = 1, .outputs = 1},
     .vjp = vjp_pinv,
+    .batch = batch_leading,
     .test = CAPSTAN_OP_TEST(kPinvTest),
 };
 

@@ -9,6 +9,7 @@
 #include "capstan/ops/reduce.h"
 #include "src/core/op_test.h"
 #include "src/kernels/matrix_functions.h"
+#include "src/ops/batching.h"
 #include "src/ops/matrix_families.h"
 #include "src/ops/matrices.h"
 #include "src/ops/reference_matrix.h"
@@ -205,6 +206,7 @@ constinit const OpDef kExpm = {
         [](const VjpCall& call, std::span<Tensor> cotangents) {
           cotangents[0] = cotangent_of_argument(expm, call.input(0), call.cotangent());
         },
+    .batch = batch_leading,
     .test = CAPSTAN_OP_TEST(kExpmTest),
 };
 
@@ -219,6 +221,7 @@ constinit const OpDef kSqrtm = {
         [](const VjpCall& call, std::span<Tensor> cotangents) {
           cotangents[0] = cotangent_of_argument(sqrtm, call.input(0), call.cotangent());
         },
+    .batch = batch_leading,
     .test = CAPSTAN_OP_TEST(kSqrtmTest),
 };
 
@@ -233,6 +236,7 @@ constinit const OpDef kLogm = {
         [](const VjpCall& call, std::span<Tensor> cotangents) {
           cotangents[0] = cotangent_of_argument(logm, call.input(0), call.cotangent());
         },
+    .batch = batch_leading,
     .test = CAPSTAN_OP_TEST(kLogmTest),
 };
 

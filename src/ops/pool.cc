@@ -10,6 +10,7 @@
 #include "src/core/apply.h"
 #include "src/core/check.h"
 #include "src/core/op_test.h"
+#include "src/ops/batching.h"
 #include "src/ops/families.h"
 #include "src/ops/pool_op.h"
 #include "src/ops/wide.h"
@@ -218,6 +219,7 @@ constinit const OpDef kMaxPool2D = {
           cotangents[0] = max_pool2d_scatter(call.input(0), call.cotangent(), to_array(a.ksize), to_array(a.strides),
                                              unpack(a.padding));
         },
+    .batch = batch_all_examples,
     .test = CAPSTAN_OP_TEST(kMaxPool2DTest),
 };
 
@@ -245,6 +247,7 @@ constinit const OpDef kMaxPool2DScatter = {
                                               unpack(a.padding));
           }
         },
+    .batch = batch_all_examples,
     .test = CAPSTAN_OP_TEST(kMaxPool2DScatterTest),
 };
 
@@ -271,6 +274,7 @@ constinit const OpDef kMaxPool2DGather = {
                                                unpack(a.padding));
           }
         },
+    .batch = batch_all_examples,
     .test = CAPSTAN_OP_TEST(kMaxPool2DGatherTest),
 };
 
@@ -292,6 +296,7 @@ constinit const OpDef kAvgPool2D = {
           cotangents[0] = avg_pool2d_scatter(call.input(0), call.cotangent(), to_array(a.ksize), to_array(a.strides),
                                              unpack(a.padding));
         },
+    .batch = batch_all_examples,
     .test = CAPSTAN_OP_TEST(kAvgPool2DTest),
 };
 
@@ -317,6 +322,7 @@ constinit const OpDef kAvgPool2DScatter = {
             cotangents[1] = avg_pool2d(call.cotangent(), to_array(a.ksize), to_array(a.strides), unpack(a.padding));
           }
         },
+    .batch = batch_all_examples,
     .test = CAPSTAN_OP_TEST(kAvgPool2DScatterTest),
 };
 

@@ -12,6 +12,7 @@
 #include "capstan/ops/array.h"
 #include "src/core/apply.h"
 #include "src/core/op_test.h"
+#include "src/ops/batching.h"
 #include "src/ops/families.h"
 #include "src/ops/floating.h"
 #include "src/ops/named_errors.h"
@@ -368,6 +369,11 @@ constinit const OpDef kPool = {
     .test = CAPSTAN_OP_TEST(kPoolTest),
 };
 
+// Places that count the examples before would count those of the items before.
+static bool batch_places(const BatchCall& call, std::vector<Tensor>& outputs) {
+  return !call.attributes<ArgmaxAttributes>().include_batch_in_index && batch_all_examples(call, outputs);
+}
+
 constinit const OpDef kMaxPool2DPlaces = {
     .name = "max_pool2d_places",
     .text = "Where the largest element of each window of an image lies.",
@@ -395,6 +401,7 @@ constinit const OpDef kMaxPool2DPlaces = {
             if (places[i] >= 0) places[i] += i / out_image * image;
           }
         },
+    .batch = batch_places,
     .test = CAPSTAN_OP_TEST(kPlacesTest),
 };
 

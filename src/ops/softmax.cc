@@ -15,6 +15,7 @@
 #include "src/kernels/scratch.h"
 #include "src/kernels/softmax.h"
 #include "src/ops/axes.h"
+#include "src/ops/batching.h"
 #include "src/ops/families.h"
 #include "src/ops/reference.h"
 #include "src/ops/softmax.h"
@@ -185,6 +186,7 @@ constinit const OpDef kSoftmaxGradient = {
           if (call.needs(0))
             cotangents[0] = h * (g - reduce_sum(y * g, axis, true)) - g * reduce_sum(y * h, axis, true);
         },
+    .batch = batch_axis<&SoftmaxAttributes::axis>,
     .test = CAPSTAN_OP_TEST(kSoftmaxGradientTest),
 };
 
@@ -200,6 +202,7 @@ constinit const OpDef kSoftmax = {
           const int axis = call.attributes<SoftmaxAttributes>().last_if_not_given();
           cotangents[0] = softmax_gradient(call.output(), call.cotangent(), axis);
         },
+    .batch = batch_axis<&SoftmaxAttributes::axis>,
     .test = CAPSTAN_OP_TEST(kSoftmaxTest),
 };
 
@@ -216,6 +219,7 @@ constinit const OpDef kLogSoftmax = {
           const Tensor& g = call.cotangent();
           cotangents[0] = g - exp(call.output()) * reduce_sum(g, axis, true);
         },
+    .batch = batch_axis<&SoftmaxAttributes::axis>,
     .test = CAPSTAN_OP_TEST(kLogSoftmaxTest),
 };
 

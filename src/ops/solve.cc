@@ -6,6 +6,7 @@
 #include "capstan/ops/math.h"
 #include "src/core/op_test.h"
 #include "src/kernels/factorisations.h"
+#include "src/ops/batching.h"
 #include "src/ops/matrix_families.h"
 #include "src/ops/matrices.h"
 #include "src/ops/reference_matrix.h"
@@ -114,6 +115,16 @@ void vjp_triangular_solve(const VjpCall& call, std::span<Tensor> cotangents) {
     cotangents[0] = attributes.lower ? band_part(full, -1, 0) : band_part(full, 0, -1);
   }
   if (call.needs(1)) cotangents[1] = g;
+}
+
+// A matrix that is the same for all items is factorised once: their right-hand sides stand side by side.
+bool batch_solve(const BatchCall& call, std::vector<Tensor>& outputs) {
+  if (call.is_batched(0) || call.item_rank(0) != 2 || call.item_rank(1) != 2) return batch_broadcasting(call, outputs);
+  const Shape b = call.input(1).shape();
+  call_again(call, {call.input(0), reshape(transpose(call.input(1), {1, 0, 2}), {b[1], b[0] * b[2]})},
+             call.attribute_data, outputs);
+  outputs[0] = transpose(reshape(outputs[0], {b[1], b[0], b[2]}), {1, 0, 2});
+  return true;
 }
 
 void run_inv(const Call& call, std::span<Tensor> outputs) {
@@ -256,6 +267,7 @@ constinit const OpDef kSolve = {
     .kernel = run_solve,
     .saves = {.inputs = 1, .outputs = 1},
     .vjp = vjp_solve,
+    .batch = batch_solve,
     .test = CAPSTAN_OP_TEST(kSolveTest),
 };
 
@@ -269,6 +281,7 @@ constinit const OpDef kTriangularSolve = {
     .kernel = run_triangular_solve,
     .saves = {.inputs = 1, .outputs = 1},
     .vjp = vjp_triangular_solve,
+    .batch = batch_solve,
     .test = CAPSTAN_OP_TEST(kTriangularSolveTest),
 };
 
@@ -285,6 +298,7 @@ constinit const OpDef kInv = {
     .kernel = run_inv,
     .saves = {.outputs = 1},
     .vjp = vjp_inv,
+    .batch = batch_leading,
     .test = CAPSTAN_OP_TEST(kInvTest),
 };
 

@@ -11,6 +11,7 @@
 #include "capstan/ops/reduce.h"
 #include "src/core/op_test.h"
 #include "src/kernels/scratch.h"
+#include "src/ops/batching.h"
 #include "src/ops/matrix_families.h"
 #include "src/ops/matrices.h"
 #include "src/ops/reference_matrix.h"
@@ -361,6 +362,7 @@ constinit const OpDef kSvd = {
     .kernel = run_svd,
     .saves = {.inputs = 1, .outputs = 7},
     .vjp = vjp_svd,
+    .batch = batch_leading,
     .test = CAPSTAN_OP_TEST(kSvdTest),
 };
 
@@ -373,6 +375,7 @@ constinit const OpDef kEigh = {
     .kernel = run_eigh,
     .saves = {.outputs = 3},
     .vjp = vjp_eigh,
+    .batch = batch_leading,
     .test = CAPSTAN_OP_TEST(kEighTest),
 };
 
@@ -387,6 +390,7 @@ constinit const OpDef kEigvalsh = {
         [](const VjpCall& call, std::span<Tensor> cotangents) {
           cotangents[0] = cotangent_of_lower(eigh(call.input(0)).eigenvectors, diag(call.cotangent()));
         },
+    .batch = batch_leading,
     .test = CAPSTAN_OP_TEST(kEigvalshTest),
 };
 

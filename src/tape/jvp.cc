@@ -6,6 +6,7 @@
 #include "capstan/ops/array.h"
 #include "capstan/ops/math.h"
 #include "capstan/tape.h"
+#include "src/core/allocator.h"
 #include "src/core/apply.h"
 #include "src/core/micro.h"
 #include "src/tape/derived.h"
@@ -46,7 +47,7 @@ class CallView final : public VjpCall {
 };
 
 void add_to(Tensor& sum, Tensor more) {
-  if (more.has_value()) sum = sum.has_value() ? add(sum, more) : std::move(more);
+  if (more.has_value()) sum = sum.has_value() ? add(std::move(sum), std::move(more)) : std::move(more);
 }
 
 // --- Elementwise ops ---
@@ -58,21 +59,37 @@ bool is_zero(const OpDef& op, std::size_t k) {
   return derivative.steps.empty() || derivative.steps[static_cast<std::size_t>(derivative.result)].op == MicroOp::kZero;
 }
 
+// Outside of a trace, and if nobody watches: the loop of the rule, over raw memory.
+Tensor run_rule_loop(const ObservedCall& call, std::size_t k, const Tensor& tangent) {
+  const Block* const like = call.outputs[0].block();
+  const Block* operands[5] = {tangent.block()};
+  for (std::size_t i = 0; i < call.inputs.size(); ++i) {
+    if ((call.op.reads[k] & (kReadsInput0 << i)) != 0) operands[i + 1] = call.inputs[i].block;
+  }
+  if ((call.op.reads[k] & kReadsOutput) != 0) operands[4] = like;
+  Tensor out = Tensor::adopt(new_tensor_block(like->dtype, like->rank, like->dims, like->count));
+  const Loop loop = loops_of(call.op, like->dtype).vjp[k][static_cast<int>(like->dtype)];
+  run_loop({loop, static_cast<const double*>(call.attributes)}, out.block(), operands);
+  return out;
+}
+
 // An input that was stretched has a smaller tangent; sums and rules stretch it, and if they do not, it is done at the
 // end.
 Tensor jvp_elementwise(const ObservedCall& call, std::span<const Tensor> tangents) {
   const OpDef& op = call.op;
   const Tensor& output = call.outputs[0];
-  const bool traced_or_alone = context.observers == nullptr && can_be_derived(op);
-  Block* inputs[3] = {};
-  for (std::size_t k = 0; k < call.inputs.size(); ++k) inputs[k] = call.inputs[k].block;
+  const bool alone = context.observers == nullptr;
   Tensor sum;
   for (std::size_t k = 0; k < call.inputs.size(); ++k) {
     const Tensor& tangent = tangents[k];
     if (!tangent.has_value() || is_zero(op, k)) continue;
     if ((op.passes >> k & 1) != 0) {
       add_to(sum, tangent);
-    } else if (traced_or_alone && same_shape(tangent.block(), output.block())) {
+    } else if (alone && context.tracer == nullptr) {
+      add_to(sum, run_rule_loop(call, k, tangent));
+    } else if (alone && can_be_derived(op) && same_shape(tangent.block(), output.block())) {
+      Block* inputs[3] = {};
+      for (std::size_t i = 0; i < call.inputs.size(); ++i) inputs[i] = call.inputs[i].block;
       add_to(sum, apply_derived(op, static_cast<int>(k), call.attributes, tangent, inputs, output.block()));
     } else {
       Tensor needed[3];

@@ -11,6 +11,7 @@
 #include "src/core/check.h"
 #include "src/core/context.h"
 #include "src/graph/gradient_paths.h"
+#include "src/graph/shapes.h"
 #include "src/transforms/row_stack.h"
 
 namespace capstan {
@@ -30,6 +31,13 @@ struct DerivativeNode : Control {
 
   std::vector<const Subgraph*> parts() const override { return {}; }
   std::string details() const override { return "of=" + std::string(of->op->name); }
+  std::string difference(const Control& other) const override {
+    const auto& node = static_cast<const DerivativeNode&>(other);
+    if (of->op != node.of->op || sources != node.sources || targets != node.targets) {
+      return "it is the derivative of something else";
+    }
+    return of->difference(*node.of);
+  }
 
  protected:
   // What a run has been given, taken apart.
@@ -70,6 +78,12 @@ std::vector<Tensor> dense(std::vector<Tensor> tensors) {
 }
 
 struct GradientNode final : DerivativeNode {
+  void infer(const Call& call, OutputSpecs& specs) const override {
+    for (const std::size_t source : sources) {
+      const TensorRef& input = call.input(static_cast<int>(source));
+      specs.add(input.dtype(), input.shape());
+    }
+  }
   std::vector<Tensor> run(std::vector<Tensor> inputs, EffectLog*) const override {
     Given given = take_apart(std::move(inputs), targets.size());
     GradientTape tape({.persistent = false, .watch_accessed_variables = false});
@@ -82,6 +96,14 @@ struct GradientNode final : DerivativeNode {
 };
 
 struct TangentNode final : DerivativeNode {
+  void infer(const Call& call, OutputSpecs& specs) const override {
+    OutputSpecs all;
+    const std::size_t own = call.inputs.size() - sources.size() - (of->effects ? 1 : 0);
+    of->infer({*of->op, call.inputs.first(own), call.attribute_data}, all);
+    for (const std::size_t target : targets) {
+      specs.add(all[static_cast<int>(target)].dtype, all[static_cast<int>(target)].shape);
+    }
+  }
   std::vector<Tensor> run(std::vector<Tensor> inputs, EffectLog*) const override {
     Given given = take_apart(std::move(inputs), sources.size());
     const ForwardAccumulator accumulator(given.watched, given.along);
@@ -454,6 +476,18 @@ void Recomputed::complete(std::size_t slots) {
   paths = paths_of(body, slots);
   paths.resize(outputs.size());
   add_written(*this, body, slots);
+}
+
+void Recomputed::infer(const Call& call, OutputSpecs& specs) const {
+  std::vector<Shape> shapes;
+  for (std::size_t i = 0; i < body.graph.arguments.size(); ++i) {
+    shapes.push_back(call.input(static_cast<int>(body.from[i])).shape());
+  }
+  const Graph graph = with_shapes(body.graph, shapes);
+  for (std::size_t k = 0; k < outputs.size(); ++k) {
+    const bool is_result = k < graph.results.size();
+    specs.add(outputs[k].dtype, is_result ? spec_of(graph, graph.results[k]).shape : outputs[k].shape);
+  }
 }
 
 std::vector<Tensor> Recomputed::run_again(std::vector<Tensor> slots, EffectLog* log) const {

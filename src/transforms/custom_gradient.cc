@@ -61,6 +61,12 @@ struct CustomNode final : Control {
     return run_graph(rule.graph, std::move(inputs));
   }
 
+  void infer(const Call& call, OutputSpecs& specs) const override {
+    for (int k = 0; k < static_cast<int>(outputs.size()); ++k) specs.add(call.input(k).dtype(), call.input(k).shape());
+  }
+  std::string difference(const Control& other) const override {
+    return difference_of(rule, static_cast<const CustomNode&>(other).rule);
+  }
   std::vector<const Subgraph*> parts() const override { return {&rule}; }
 };
 

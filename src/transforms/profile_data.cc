@@ -116,10 +116,11 @@ double flops_of(const SpanName& name, std::span<const SpanTensor> inputs, std::s
   const std::string_view op = std::string_view(name.text).substr(0, name.text.find(' '));
   const SpanTensor& result = outputs[0];
   // Every element of `at` meets the filters of one channel of the result.
-  const auto of_filters = [](const SpanTensor& at, const SpanTensor& filters) {
-    if (filters.rank == 0 || filters.dims[filters.rank - 1] == 0) return 0.0;
+  const auto of_filters = [&](const SpanTensor& at, const SpanTensor& filters) {
+    if (filters.rank == 0 || count_of(filters) == 0) return 0.0;
+    const bool items = name.text[4] - '0' + 3 == filters.rank && filters.rank == at.rank;
     return 2.0 * static_cast<double>(count_of(at)) * static_cast<double>(count_of(filters)) /
-           filters.dims[filters.rank - 1];
+           filters.dims[filters.rank - 1] / (items ? filters.dims[0] : 1);
   };
   if (op == "matmul") {
     const SpanTensor& a = inputs[0];

@@ -331,5 +331,22 @@ TEST(Simplify, EachOpHasOneRule) {
   EXPECT_GT(ops.size(), 30u);
 }
 
+// A node that stands there for its rule alone is nothing in a program, and what only the rule uses goes with it.
+TEST(Simplify, DropsTheRulesOfCustomGradients) {
+  const Tensors arguments = {testing::filled({4}, 1), testing::filled({4}, 2)};
+  const Body body = [](const Tensors& x) {
+    const Tensor unused = sin(x[1]);
+    return custom_gradient(
+        [&](std::span<const Tensor> in) -> CustomGradientResult {
+          return {{exp(in[0]), in[0] * in[1]}, [unused](std::span<const Tensor> g) -> Tensors {
+                    return {g[0] * unused, g[1]};
+                  }};
+        },
+        {x[0], x[1]});
+  };
+  EXPECT_EQ(nodes_left(arguments, body), 2u) << text_of(testing::trace_like(arguments, body));
+  testing::expect_same_runs(arguments, body);
+}
+
 }  // namespace
 }  // namespace capstan

@@ -33,7 +33,7 @@ TEST(Optimizer, RefusesSettingsThatMakeNoSense) {
 TEST(Optimizer, LeavesSnapshotsAlone) {
   const Variable w({1.0, 2.0});
   const Tensor before = w.value();
-  optimizers::Adam({.learning_rate = 0.5}).apply_gradients(std::vector<Tensor>{ones({2})}, std::vector<Variable>{w});
+  optimizers::Adam({.learning_rate = 0.5}).apply_gradients({ones({2})}, {w});
   EXPECT_EQ(before.to_vector<float>(), (std::vector<float>{1, 2}));
   EXPECT_NEAR(w(0).item<float>(), 0.5, 1e-5);
 }
@@ -43,7 +43,7 @@ TEST(Optimizer, IsInvisibleToTapes) {
   const optimizers::SGD sgd({.learning_rate = 0.5});
   GradientTape tape;
   const Tensor y = w * w;
-  sgd.apply_gradients(std::vector<Tensor>{constant(1.0)}, std::vector<Variable>{w});
+  sgd.apply_gradients(std::vector<Tensor>{constant(1.0)}, {w});
   EXPECT_EQ(tape.gradient(y, w).item<float>(), 4);
   EXPECT_EQ(w.item<float>(), 1.5f);
 }

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <string>
@@ -159,6 +160,48 @@ TEST(ValueAndGradient, TakesAFunctionOfTheSourcesOrOfNothing) {
   EXPECT_FALSE(std::get<1>(both).has_value());
 }
 
+// --- With jacobians and maps ---
+
+// y_i = sin(x_i) * (sum of x)^2, its Jacobian, and the tangents of both along v, by hand.
+TEST(ForwardModeAndJacobians, NestInBothOrders) {
+  const Tensor x = vector64({0.4, -0.7, 1.1}), v = vector64({1, 0.5, -2});
+  const auto f = [](const Tensor& x) { return sin(x) * square(reduce_sum(x)); };
+  const double s = 0.8, ds = -0.5;
+  std::vector<double> of_jacobian;
+  const std::vector<double> at = x.to_vector<double>(), along = v.to_vector<double>();
+  for (std::size_t i = 0; i < 3; ++i) {
+    for (std::size_t k = 0; k < 3; ++k) {
+      // d/dt of sin(x_i) 2 s + [i == k] cos(x_i) s^2; that is d/dx_k of the tangent, as well.
+      double entry = std::cos(at[i]) * along[i] * 2 * s + std::sin(at[i]) * 2 * ds;
+      if (i == k) entry += -std::sin(at[i]) * along[i] * s * s + std::cos(at[i]) * 2 * s * ds;
+      of_jacobian.push_back(entry);
+    }
+  }
+  {
+    const ForwardAccumulator accumulator(x, v);
+    GradientTape tape;
+    tape.watch(x);
+    const Tensor jacobian = tape.jacobian(f(x), x);
+    expect_values(reshape(accumulator.jvp(jacobian), {9}), of_jacobian);
+  }
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor tangent = jvp(f, x, v).second;
+  expect_values(reshape(tape.jacobian(tangent, x), {9}), of_jacobian);
+}
+
+TEST(ForwardModeAndJacobians, InsideAndAroundVectorizedMap) {
+  const Tensor x = constant({{1.0, 2.0}, {3.0, 4.0}, {-1.0, 0.5}}, float64);
+  const auto f = [](const Tensor& row) { return sin(row) * reduce_sum(row * row); };
+  const Tensor inside = vectorized_map([&](const Tensor& row) { return jvp(f, row, ones_like(row)).second; }, x);
+  const Tensor around = jvp([&](const Tensor& rows) { return vectorized_map(f, rows); }, x, ones_like(x)).second;
+  for (int i = 0; i < 3; ++i) {
+    const std::vector<double> want = jvp(f, x(i), ones({2}, float64)).second.to_vector<double>();
+    expect_values(inside(i), want);
+    expect_values(around(i), want);
+  }
+}
+
 // --- In functions ---
 
 // The graph of a function, op by op: how many products it has.
@@ -281,6 +324,25 @@ TEST(ForwardModeInFunctions, AroundAFunctionThatTakesAGradient) {
   expect_values(accumulator.jvp(slope(x)), want);
   auto inside = function([&](const Tensor& x) { return jvp(slope, x, ones_like(x)).second; });
   expect_values(inside(x), want);
+}
+
+// A tape keeps every iteration of a loop; an accumulator keeps none.
+TEST(ForwardModeInFunctions, TangentsOfALoopAreOneNode) {
+  const auto f = [](const Tensor& x) {
+    return std::get<1>(while_loop([](const Tensor& i, const Tensor&) { return i < 100; },
+                                  [](const Tensor& i, const Tensor& a) { return std::tuple(i + 1, sin(a) * 1.5); },
+                                  std::tuple(constant(0), x)));
+  };
+  auto tangents = function([&](const Tensor& x) { return jvp(f, x, ones_like(x)).second; });
+  const Tensor x = ones({100000}, float64);
+  const std::size_t before = std::max(memory_stats().peak, memory_stats().in_use + 16 * 800000);
+  const Tensor tangent = tangents(x);
+  EXPECT_LE(memory_stats().peak, before);
+  const std::string text = graph_text(tangents);
+  EXPECT_NE(text.find("tangent("), std::string::npos) << text;
+  EXPECT_EQ(text.find("while_loop("), std::string::npos) << "the loop itself has no reader\n" << text;
+  const Tensor one = ones({1}, float64);
+  expect_values(tangent(slice(0, 1)), jvp(f, one, one).second.to_vector<double>());
 }
 
 TEST(ForwardModeInFunctions, ControlFlow) {

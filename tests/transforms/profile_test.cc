@@ -90,6 +90,10 @@ TEST(Profile, KnowsTheFlopsOfConvolutionsAndTheirGradients) {
   EXPECT_EQ(find(profile, "op", "conv2d")->flops, flops);
   EXPECT_EQ(find(profile, "op", "conv2d_backprop_input")->flops, flops);
   EXPECT_EQ(find(profile, "op", "conv2d_backprop_filter")->flops, flops);
+
+  // Filters of every item.
+  const Profile items = capstan::profile([&] { conv2d(ones({3, 1, 4, 4, 2}), ones({3, 3, 3, 2, 5}), {1, 1}, "SAME"); });
+  EXPECT_EQ(find(items, "op", "conv2d")->flops, 3 * flops);
 }
 
 TEST(Profile, AddsUp) {

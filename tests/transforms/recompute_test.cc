@@ -251,6 +251,33 @@ TEST(RecomputeGrad, InBranchesAndBodies) {
   expect_same_everywhere([outer](const Inputs& x) { return outer(x[0]); }, in);
 }
 
+TEST(RecomputeGrad, ServesOtherLengths) {
+  const Variable w(constant(0.5, float64));
+  const auto recomputed = recompute_grad([&](const Tensor& x) { return concat({sin(x * w), x}, 0); });
+  auto around =
+      function([&](const Tensor& x) { return recomputed(x) * 2.0; }, {.input_signature = {TensorSpec({-1}, float64)}});
+  auto inside = function(
+      [&](const Tensor& x) {
+        GradientTape tape;
+        tape.watch(x);
+        const Tensor y = recomputed(x) * 2.0;
+        return tape.gradient(y, x);
+      },
+      {.input_signature = {TensorSpec({-1}, float64)}});
+  for (const int n : {2, 5, 9}) {
+    const Tensor x = ones({n}, float64);
+    GradientTape tape;
+    tape.watch(x);
+    const Tensor y = around(x);
+    EXPECT_EQ(y.shape(), Shape({2 * n}));
+    const std::vector<double> want = numbers(2.0 * cos(x * w) * w + 2.0);
+    expect_close(numbers(tape.gradient(y, x)), want, "around");
+    expect_close(numbers(inside(x)), want, "inside");
+  }
+  EXPECT_EQ(tracing_count(around), 1);
+  EXPECT_EQ(tracing_count(inside), 1);
+}
+
 TEST(RecomputeGrad, Errors) {
   int runs = 0;
   const auto drifting = recompute_grad([&](const Tensor& x) {

@@ -129,5 +129,79 @@ TEST(PerExampleGradients, AreThoseOfALoop) {
   EXPECT_EQ(numbers(all[2]), (Numbers{0, 0, 0}));
 }
 
+// A network of all that convolutional networks are made of, in float64.
+struct Network {
+  Variable filters1{random::normal({3, 3, 2, 4}, 0, 0.5, float64)};
+  Variable depthwise{random::normal({2, 2, 4, 1}, 0, 0.5, float64)};
+  Variable filters2{random::normal({1, 1, 4, 3}, 0, 0.5, float64)};
+  Variable scale{random::normal({4}, 1, 0.1, float64)};
+  Variable offset{random::normal({4}, 0, 0.1, float64)};
+  Variable kernel{random::normal({12, 3}, 0, 0.5, float64)};
+
+  std::vector<Variable> weights() const { return {filters1, depthwise, filters2, scale, offset, kernel}; }
+
+  // Of one image [6, 6, 2].
+  Tensor loss(const Tensor& image, const Tensor& label) const {
+    Tensor x = relu(conv2d(expand_dims(image, 0), filters1, {1, 1}, "SAME"));
+    x = batch_norm_training(x, scale, offset).y;
+    x = max_pool2d(x, {2, 2}, {2, 2}, "VALID");
+    x = layer_normalization(depthwise_conv2d(x, depthwise, {1, 1}, "SAME"), scale, offset);
+    x = avg_pool2d(conv2d(x, filters2, {1, 1}), {2, 2}, {1, 1}, "VALID");
+    return reduce_sum(
+        sparse_softmax_cross_entropy_with_logits(expand_dims(label, 0), matmul(reshape(x, {1, 12}), kernel)));
+  }
+};
+
+void expect_near(const Tensor& actual, const Tensor& expected) {
+  ASSERT_EQ(actual.shape(), expected.shape());
+  EXPECT_LT(reduce_max(abs(actual - expected)).item<double>(), 1e-12);
+}
+
+TEST(PerExampleGradients, OfAConvolutionalNetwork) {
+  set_seed(3);
+  const Network network;
+  const Tensor images = random::normal({5, 6, 6, 2}, 0, 1, float64);
+  const Tensor labels = constant({0, 2, 1, 1, 0});
+  const auto all = [&](const Tensor& x, const Tensor& y) {
+    return per_example_gradients([&](const Tensor& image, const Tensor& label) { return network.loss(image, label); },
+                                 std::tuple(x, y), network.weights());
+  };
+  const std::vector<Tensor> eager = all(images, labels);
+  const std::vector<Tensor> traced = function(all)(images, labels);
+  for (int i = 0; i < 5; ++i) {
+    GradientTape tape;
+    const std::vector<Tensor> one = tape.gradient(network.loss(images(i), labels(i)), network.weights());
+    for (std::size_t k = 0; k < one.size(); ++k) {
+      expect_near(eager[k](i), one[k]);
+      expect_near(traced[k](i), one[k]);
+    }
+  }
+}
+
+// The filters of every item are a step along the gradient of that item, and everything is differentiated once more.
+TEST(PerExampleGradients, LeadOnThroughFiltersOfTheirOwn) {
+  set_seed(4);
+  const Network network;
+  const Tensor images = random::normal({3, 6, 6, 2}, 0, 1, float64);
+  const Tensor labels = constant({0, 2, 1});
+  const auto adapted = [&](const Tensor& image, const Tensor& label) {
+    GradientTape tape;
+    const Tensor step = tape.gradient(network.loss(image, label), network.filters1);
+    const Tensor filters = network.filters1 - 0.1 * step;
+    return reduce_sum(square(conv2d(expand_dims(image, 0), filters, {2, 2}, "SAME")));
+  };
+  GradientTape outer;
+  const Tensor sum = reduce_sum(
+      vectorized_map([&](const std::tuple<Tensor, Tensor>& row) { return adapted(std::get<0>(row), std::get<1>(row)); },
+                     std::tuple(images, labels)));
+  const std::vector<Variable> sources = {network.filters1, network.kernel};
+  const std::vector<Tensor> actual = outer.gradient(sum, sources);
+  GradientTape loop;
+  Tensor expected_sum = constant(0.0, float64);
+  for (int i = 0; i < 3; ++i) expected_sum = expected_sum + adapted(images(i), labels(i));
+  const std::vector<Tensor> expected = loop.gradient(expected_sum, sources);
+  for (std::size_t k = 0; k < expected.size(); ++k) expect_near(actual[k], expected[k]);
+}
+
 }  // namespace
 }  // namespace capstan

@@ -21,11 +21,11 @@ struct CAPSTAN_EXPORT Padding {
   std::array<std::int64_t, 4> pads = {};
 };
 
-/// Convolution (correlation) of x [batch, height, width, channels] with filters [height, width, in, out]. The elements
-/// of a filter lie `dilations` apart in the image. If `in` is a fraction of the channels, there are channels / in
-/// groups: output channels [g * out / groups, (g + 1) * out / groups) are made of the g-th run of `in` channels. An
-/// image smaller than the filter gives a result without elements. Dtypes: the floating ones and int32. Errors:
-/// ShapeError, DTypeError, ValueError for a stride or dilation below 1.
+/// Convolution (correlation) of x [batch, height, width, channels] with filters [height, width, in, out], whose
+/// elements lie `dilations` apart. If `in` is a fraction of the channels, there are channels / in groups: output
+/// channels [g * out / groups, (g + 1) * out / groups) are made of the g-th run of `in` channels. An image smaller than
+/// the filter gives a result without elements. Either may have an axis of items in front, and so has the result then.
+/// Dtypes: floating ones, int32. Errors: ShapeError, DTypeError, ValueError for a stride or dilation below 1.
 ///
 ///     Tensor y = conv2d(x, filters, {2, 2}, "SAME");
 CAPSTAN_EXPORT Tensor conv2d(Operand x, Operand filters, std::array<std::int64_t, 2> strides = {1, 1},
