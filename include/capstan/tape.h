@@ -209,8 +209,8 @@ struct JacobianOptions {
   std::optional<int> parallel_iterations = std::nullopt;
   /// False: one reverse pass for each row, on a persistent tape.
   bool experimental_use_pfor = true;
-  /// About so many bytes may be in use beside the result, in blocks of rows.
-  std::int64_t memory_budget = std::int64_t{16} << 20;
+  /// About so many bytes may be in use beside the result, in blocks of rows: what the cache of a core holds.
+  std::int64_t memory_budget = std::int64_t{1} << 20;
 };
 
 /// Records operations and computes gradients of what they made.

@@ -139,7 +139,7 @@ std::int64_t block_of(std::int64_t rows, std::int64_t bytes_per_row, const Jacob
   if (most == 0) most = options.memory_budget / std::max<std::int64_t>(1, bytes_per_row);
   most = std::clamp<std::int64_t>(most, 1, rows);
   std::int64_t block = most;
-  while (rows % block != 0 && block > most / 2) --block;
+  while (rows % block != 0 && block > most / 8) --block;
   return rows % block == 0 ? block : most;
 }
 
