@@ -7,6 +7,7 @@
 
 #include "capstan/error.h"
 #include "capstan/ops/array.h"
+#include "capstan/ops/math.h"
 #include "capstan/ops/rearrange.h"
 #include "capstan/ops/segment.h"
 #include "capstan/vectorized_map.h"
