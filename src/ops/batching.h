@@ -64,19 +64,22 @@ bool batch_like(const BatchCall& call, std::vector<Tensor>& outputs);
 
 // An axis of an item as one of the batched input. One that is counted from the end stays.
 inline std::int64_t item_axis(std::int64_t axis, int = 0) { return axis < 0 ? axis : axis + 1; }
-// The same for one that is the first if it is not given.
-inline OptionalInt item_axis(OptionalInt axis, int = 0) { return item_axis(axis.value); }
-// And for several, where none given means all of the item's, whose number is `rank`.
+// The same for several, where none given means all of the item's, whose number is `rank`.
 Axes item_axes(const Axes& axes, int rank);
 inline Axes item_axis(const Axes& axes, int rank) { return item_axes(axes, rank); }
 
 // Ops whose one attribute that knows of axes is this field, which are axes of the first input or of a result; the other
-// inputs have the rank of the first.
-template <auto Member>
+// inputs have the rank of the first. An OptionalInt that is not given means the axis kAbsent.
+template <auto Member, int kAbsent = 0>
 bool batch_axis(const BatchCall& call, std::vector<Tensor>& outputs) {
   using A = typename MemberOf<Member>::Struct;
   A attributes = call.attributes<A>();
-  attributes.*Member = item_axis(attributes.*Member, call.item_rank(0));
+  if constexpr (std::is_same_v<typename MemberOf<Member>::Field, OptionalInt>) {
+    const OptionalInt axis = attributes.*Member;
+    attributes.*Member = item_axis(axis.has_value ? axis.value : kAbsent);
+  } else {
+    attributes.*Member = item_axis(attributes.*Member, call.item_rank(0));
+  }
   return call_with_items(call, &attributes, outputs);
 }
 

@@ -90,10 +90,11 @@ void gather_elements(const GatherPlan& plan, const T* indices, const std::byte* 
   const std::int64_t rows_per_task = std::max<std::int64_t>(1, kTaskElements / plan.inner);
   const auto copy_rows = [&](std::int64_t task) {
     const std::int64_t end = std::min(rows, (task + 1) * rows_per_task);
+    std::int64_t group = task * rows_per_task / plan.count;  // batch and outer
+    std::int64_t place = task * rows_per_task % plan.count;
+    const T* list = indices + group / plan.outer * plan.count;
     for (std::int64_t row = task * rows_per_task; row < end; ++row) {
-      const std::int64_t group = row / plan.count;  // batch and outer
-      const std::int64_t index = indices[group / plan.outer * plan.count + row % plan.count];
-      const std::byte* source = from + static_cast<std::size_t>(group * plan.length + index) * row_bytes;
+      const std::byte* source = from + static_cast<std::size_t>(group * plan.length + list[place]) * row_bytes;
       std::byte* target = to + static_cast<std::size_t>(row) * row_bytes;
       if (row_bytes == 4) {
         std::memcpy(target, source, 4);
@@ -101,6 +102,10 @@ void gather_elements(const GatherPlan& plan, const T* indices, const std::byte* 
         std::memcpy(target, source, 8);
       } else {
         std::memcpy(target, source, row_bytes);
+      }
+      if (++place == plan.count) {
+        place = 0;
+        list = indices + ++group / plan.outer * plan.count;
       }
     }
   };

@@ -186,7 +186,7 @@ constinit const OpDef kSoftmaxGradient = {
           if (call.needs(0))
             cotangents[0] = h * (g - reduce_sum(y * g, axis, true)) - g * reduce_sum(y * h, axis, true);
         },
-    .batch = batch_axis<&SoftmaxAttributes::axis>,
+    .batch = batch_axis<&SoftmaxAttributes::axis, -1>,
     .test = CAPSTAN_OP_TEST(kSoftmaxGradientTest),
 };
 
@@ -202,7 +202,7 @@ constinit const OpDef kSoftmax = {
           const int axis = call.attributes<SoftmaxAttributes>().last_if_not_given();
           cotangents[0] = softmax_gradient(call.output(), call.cotangent(), axis);
         },
-    .batch = batch_axis<&SoftmaxAttributes::axis>,
+    .batch = batch_axis<&SoftmaxAttributes::axis, -1>,
     .test = CAPSTAN_OP_TEST(kSoftmaxTest),
 };
 
@@ -219,7 +219,7 @@ constinit const OpDef kLogSoftmax = {
           const Tensor& g = call.cotangent();
           cotangents[0] = g - exp(call.output()) * reduce_sum(g, axis, true);
         },
-    .batch = batch_axis<&SoftmaxAttributes::axis>,
+    .batch = batch_axis<&SoftmaxAttributes::axis, -1>,
     .test = CAPSTAN_OP_TEST(kLogSoftmaxTest),
 };
 
