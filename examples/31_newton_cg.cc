@@ -1,5 +1,6 @@
 // Newton's method for a thousand unknowns without a matrix: conjugate gradients need only products of the Hessian with
-// vectors, and such a product is the gradient of (gradient . vector).
+// vectors. Such a product is the tangent of the gradient along the vector, and costs a few times what the gradient
+// does.
 //
 // The function is Rosenbrock's valley in 1000 dimensions, whose minimum lies at ones. Steps end early where the
 // function bends down, and get shorter until the function falls (Nocedal, Wright: Numerical Optimization, 7.1).
@@ -27,20 +28,8 @@ double dot(const Tensor& a, const Tensor& b) { return reduce_sum(a * b).item<dou
 
 int main() {
   examples::Transcript out;
-  auto value_and_gradient = function([](const Tensor& x) {
-    GradientTape tape;
-    tape.watch(x);
-    const Tensor value = rosenbrock(x);
-    return std::pair(value, tape.gradient(value, x));
-  });
-  auto hessian_times = function([](const Tensor& x, const Tensor& vector) {
-    GradientTape outer;
-    outer.watch(x);
-    GradientTape inner;
-    inner.watch(x);
-    const Tensor gradient = inner.gradient(rosenbrock(x), x);
-    return outer.gradient(gradient, x, {.output_gradients = {vector}});
-  });
+  auto value_and_slope = function([](const Tensor& x) { return value_and_gradient(rosenbrock, x); });
+  auto hessian_times = function([](const Tensor& x, const Tensor& vector) { return hvp(rosenbrock, x, vector); });
 
   // The Hessian of this function is known, and has three diagonals.
   Tensor x = tile(constant({-1.2, 1.0}, float64), {kUnknowns / 2});
@@ -77,7 +66,7 @@ int main() {
     return p;
   };
 
-  auto [value, gradient] = value_and_gradient(x);
+  auto [value, gradient] = value_and_slope(x);
   out.print("at the start: f = %.1f", value.item<double>());
   int steps = 0;
   while (std::sqrt(dot(gradient, gradient)) > 1e-9 && steps < 100000) {
@@ -85,11 +74,11 @@ int main() {
     const double slope = dot(gradient, p);
     double length = 1;
     Tensor next = x + p;
-    auto [next_value, next_gradient] = value_and_gradient(next);
+    auto [next_value, next_gradient] = value_and_slope(next);
     while (next_value.item<double>() > value.item<double>() + 1e-4 * length * slope) {
       length /= 2;
       next = x + length * p;
-      std::tie(next_value, next_gradient) = value_and_gradient(next);
+      std::tie(next_value, next_gradient) = value_and_slope(next);
     }
     x = next;
     value = next_value;

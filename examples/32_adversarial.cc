@@ -20,6 +20,7 @@ constexpr std::int64_t kTrain = 4000;
 constexpr std::int64_t kTest = 1000;
 constexpr std::int64_t kShown = 10;
 constexpr int kSide = 28;
+constexpr int kZoom = 3;
 constexpr double kStep = 0.1;
 
 struct Digits {
@@ -53,17 +54,13 @@ Tensor fooling(const Sequential& model, const Tensor& images, const Tensor& labe
   return clip_by_value(images + kStep * sign(tape.gradient(loss, images)), 0.0, 1.0);
 }
 
-// Rows of images as one picture: each of [kShown, 28, 28, 1].
+// Rows of images as one picture: each row is [kShown, 28, 28, 1].
 mnist::Picture picture(const std::vector<Tensor>& rows) {
-  mnist::Picture picture{kSide * static_cast<int>(kShown), kSide * static_cast<int>(rows.size()), {}};
-  for (const Tensor& row : rows) {
-    // [image, y, x, 1] becomes [y, image, x, color].
-    const Tensor line = tile(transpose(row, {1, 0, 2, 3}), {1, 1, 1, 3});
-    for (const float pixel : line.to_vector<float>()) {
-      picture.pixels.push_back(static_cast<std::uint8_t>(255 * pixel + 0.5f));
-    }
-  }
-  return picture;
+  // [row, image, y, x, 1] becomes [row, y, image, x, 3], all rows below each other; then each pixel becomes a square.
+  const Tensor grid = reshape(transpose(stack(rows), {0, 2, 1, 3, 4}), {-1, kSide * kShown, 1});
+  const Tensor pixels = tile(repeat(repeat(grid, kZoom, 0), kZoom, 1), {1, 1, 3});
+  return {static_cast<int>(pixels.dim(1)), static_cast<int>(pixels.dim(0)),
+          cast(255 * pixels + 0.5, uint8).to_vector<std::uint8_t>()};
 }
 
 }  // namespace

@@ -14,31 +14,15 @@ constexpr std::int64_t kPoints = 200;
 constexpr std::int64_t kFeatures = 6;
 constexpr double kDecay = 0.01;
 
-// The loss of each point: [points].
+// The loss of a point [features], or of each of several [points, features].
 Tensor losses_of(const Tensor& w, const Tensor& x, const Tensor& y) {
-  const Tensor logits = w.rank() == 1 ? matvec(x, w) : reduce_sum(x * w, 1);
+  const Tensor logits = reduce_sum(x * w, -1);
   return softplus(logits) - y * logits;
 }
 
 // What training minimises; `weights` says how much each point counts.
 Tensor objective(const Tensor& w, const Tensor& x, const Tensor& y, const Tensor& weights) {
   return reduce_sum(weights * losses_of(w, x, y)) / kPoints + kDecay / 2 * reduce_sum(square(w));
-}
-
-struct Derivatives {
-  Tensor gradient;
-  Tensor hessian;
-  std::tuple<Tensor&, Tensor&> fields() { return {gradient, hessian}; }
-};
-
-// The Hessian is the jacobian of the gradient.
-Derivatives derivatives(const Tensor& w, const Tensor& x, const Tensor& y, const Tensor& weights) {
-  GradientTape outer;
-  outer.watch(w);
-  GradientTape inner;
-  inner.watch(w);
-  const Tensor gradient = inner.gradient(objective(w, x, y, weights), w);
-  return {gradient, outer.jacobian(gradient, w)};
 }
 
 double correlation(const Tensor& a, const Tensor& b) {
@@ -65,8 +49,9 @@ int main() {
 
   // Newton's method; a few steps are enough from anywhere near.
   auto newton_step = function([&](const Tensor& w, const Tensor& weights) {
-    const Derivatives d = derivatives(w, x, y, weights);
-    return w - squeeze(solve(d.hessian, expand_dims(d.gradient, 1)), 1);
+    const auto f = [&](const Tensor& at) { return objective(at, x, y, weights); };
+    const Tensor gradient = value_and_gradient(f, w).second;
+    return w - squeeze(solve(hessian(f, w), expand_dims(gradient, 1)), {1});
   });
   const auto train = [&](Tensor w, const Tensor& weights) {
     for (int i = 0; i < 8; ++i) w = newton_step(w, weights);
@@ -78,17 +63,12 @@ int main() {
   const Tensor w = train(zeros({kFeatures}, float64), all);
   out.print("loss on new points: %.4f", new_loss(w).item<double>());
 
-  // The gradient of the loss on new points, and that of each training point: with a copy of the weights for each
-  // point, the gradient of the sum has a row per point.
-  GradientTape tape({.persistent = true});
-  const Tensor copies = tile(expand_dims(w, 0), {kPoints, 1});
-  tape.watch(std::pair(w, copies));
-  const Tensor loss = new_loss(w);
-  const Tensor point_losses = losses_of(copies, x, y);
-  const Tensor of_new = tape.gradient(loss, w);
-  const Tensor of_points = tape.gradient(point_losses, copies);  // [points, features]
-  const Tensor direction = solve(derivatives(w, x, y, all).hessian, expand_dims(of_new, 1));
-  const Tensor influence = squeeze(matmul(of_points, direction), 1) / kPoints;
+  // The gradient of the loss on new points, and that of the loss of each training point: [points, features].
+  const auto [loss, of_new] = value_and_gradient(new_loss, w);
+  const Tensor of_points = per_example_gradients(
+      [&](const Tensor& point, const Tensor& label) { return losses_of(w, point, label); }, std::tuple(x, y), w);
+  const Tensor curvature = hessian([&](const Tensor& at) { return objective(at, x, y, all); }, w);
+  const Tensor influence = squeeze(matmul(of_points, solve(curvature, expand_dims(of_new, 1))), {1}) / kPoints;
 
   // What really happens without each point.
   std::vector<Tensor> changes;

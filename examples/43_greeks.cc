@@ -1,8 +1,8 @@
 // The Greeks of options: all first and second derivatives of a price, for several strikes at once, compared with the
 // formulas in the books.
 //
-// A row of the inputs is one option; its price depends on that row alone. So the gradient of the prices is the gradient
-// of each, and the batch jacobian of that gradient is a Hessian for each.
+// The price is a function of one option. Its value, gradient and Hessian are asked for one option, too; vectorized_map
+// runs that for all strikes at once, and the function around it makes one program of the whole.
 #include "capstan/capstan.h"
 #include "support/transcript.h"
 
@@ -15,17 +15,17 @@ using namespace capstan;
 
 namespace {
 
-// The columns of the inputs.
+// The elements of the inputs.
 enum Input { kSpot, kVolatility, kTime, kRate, kInputs };
 
 constexpr std::array kStrikes = {80.0, 90.0, 100.0, 110.0, 120.0};
 
-// The price of European calls by Black and Scholes: inputs [options, 4], strikes [options].
-Tensor call_price(const Tensor& inputs, const Tensor& strikes) {
-  const std::vector<Tensor> in = unstack(inputs, 1);
+// The price of a European call by Black and Scholes: inputs [4] and a strike [] give [].
+Tensor call_price(const Tensor& inputs, const Tensor& strike) {
+  const std::vector<Tensor> in = unstack(inputs);
   const Tensor spread = in[kVolatility] * sqrt(in[kTime]);
-  const Tensor d1 = (log(in[kSpot] / strikes) + (in[kRate] + square(in[kVolatility]) / 2) * in[kTime]) / spread;
-  return in[kSpot] * ndtr(d1) - strikes * exp(-in[kRate] * in[kTime]) * ndtr(d1 - spread);
+  const Tensor d1 = (log(in[kSpot] / strike) + (in[kRate] + square(in[kVolatility]) / 2) * in[kTime]) / spread;
+  return in[kSpot] * ndtr(d1) - strike * exp(-in[kRate] * in[kTime]) * ndtr(d1 - spread);
 }
 
 struct Greek {
@@ -68,28 +68,29 @@ int main() {
   const Tensor strikes = constant(std::span<const double>(kStrikes));
   const Tensor inputs = tile(constant({{kS, kSigma, kT, kR}}, float64), {kOptions, 1});
 
-  auto greeks = function([&](const Tensor& in) {
-    GradientTape outer;
-    outer.watch(in);
-    GradientTape inner;
-    inner.watch(in);
-    const Tensor price = call_price(in, strikes);
-    const Tensor gradient = inner.gradient(price, in);
-    return std::tuple(price, gradient, outer.batch_jacobian(gradient, in));
+  auto greeks = function([](const Tensor& options, const Tensor& strikes) {
+    return vectorized_map(
+        [](const Tensor& option, const Tensor& strike) {
+          const auto price = [&](const Tensor& at) { return call_price(at, strike); };
+          const auto [value, gradient] = value_and_gradient(price, option);
+          return std::tuple(value, gradient, hessian(price, option));
+        },
+        std::tuple(options, strikes));
   });
-  const auto [price, gradient, hessian] = greeks(inputs);
+  const auto [price, gradient, hessians] = greeks(inputs, strikes);
 
   double worst = 0;
   for (std::int64_t i = 0; i < kOptions; ++i) {
     for (const Greek& greek : known(kS, kSigma, kT, kR, kStrikes[static_cast<std::size_t>(i)])) {
-      const Tensor found = greek.second < 0 ? gradient(i, greek.first) : hessian(i, greek.first, greek.second);
+      const Tensor found = greek.second < 0 ? gradient(i, greek.first) : hessians(i, greek.first, greek.second);
       worst = std::max(worst, std::abs(found.item<double>() - greek.value));
       if (i == 2) out.print("%s %.6f", greek.name, found.item<double>());
     }
   }
   out.print("price at the money %.6f", price[2].item<double>());
   out.print("largest error over all strikes: %.0e", worst);
-  out.print("asymmetry of the Hessians: %.0e", reduce_max(abs(hessian - transpose(hessian, {0, 2, 1}))).item<double>());
+  out.print("asymmetry of the Hessians: %.0e",
+            reduce_max(abs(hessians - transpose(hessians, {0, 2, 1}))).item<double>());
   return out.finish({
       {"delta 0.585703"},
       {"vega 33.749079"},
