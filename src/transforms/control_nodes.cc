@@ -505,7 +505,7 @@ std::vector<Tensor> Recomputed::run(std::vector<Tensor> slots, EffectLog* log) c
   std::vector<Tensor> given;
   {
     const PauseObservers pause;
-    given = run_again(std::move(slots), used);
+    given = run_again(std::move(slots), effects || log != nullptr ? used : nullptr);
     // A result may be an input; a record has outputs of its own.
     for (std::size_t k = 0; k < results; ++k) given[k] = identity(given[k]);
   }

@@ -148,16 +148,8 @@ std::vector<Tensor> trace_custom(std::span<const Tensor> results, std::span<cons
 // Collects the trainable variables that are read while it is installed.
 class ReadCollector final : public Observer {
  public:
-  ReadCollector() {
-    outer = context.observers;
-    context.observers = this;
-  }
-  // A tape that the function left running may stand before it.
-  ~ReadCollector() {
-    Observer** link = &context.observers;
-    while (*link != nullptr && *link != this) link = &(*link)->outer;
-    if (*link == this) *link = outer;
-  }
+  ReadCollector() { enter(); }
+  ~ReadCollector() { leave(); }  // a tape that the function left running may stand before it
   ReadCollector(const ReadCollector&) = delete;
   ReadCollector& operator=(const ReadCollector&) = delete;
 

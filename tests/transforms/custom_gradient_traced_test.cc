@@ -147,6 +147,23 @@ TEST(TracedCustomGradient, Variables) {
   EXPECT_EQ(inside(x).item<double>(), 60);
 }
 
+TEST(TracedCustomGradient, TangentsFollowFromTheRule) {
+  const Tensor x = vector64({0.5, -1.0}), v = vector64({2.0, 3.0});
+  const auto tangent = [&](auto&& f) {
+    const ForwardAccumulator accumulator(x, v);
+    return numbers(accumulator.jvp(f(x)));
+  };
+  const std::vector<double> want = numbers(10.0 * x * v);
+  expect_close(tangent(declared_twice), want, "eager");
+  auto around = function(declared_twice);
+  expect_close(tangent(around), want, "around a function");
+  auto inside = function([&](const Tensor& in) {
+    const ForwardAccumulator accumulator(in, v);
+    return accumulator.jvp(declared_twice(in));
+  });
+  expect_close(numbers(inside(x)), want, "inside");
+}
+
 TEST(TracedCustomGradient, SeveralResultsAndMissingGradients) {
   auto f = function([](const Tensor& x, const Tensor& y) {
     return custom_gradient(

@@ -231,6 +231,24 @@ TEST(RecomputeGrad, BatchNormalizationMovesOnce) {
   }
 }
 
+TEST(RecomputeGrad, Tangents) {
+  const Tensor x = vector64({0.5, -1.25, 2.0}), w = vector64({1.5, 0.75, -0.5}), v = vector64({1.0, 2.0, -1.0});
+  const auto wrapped = recompute_grad(block_of);
+  const auto tangent = [&](auto&& f) {
+    const ForwardAccumulator accumulator(x, v);
+    return numbers(accumulator.jvp(f(x, w)));
+  };
+  const std::vector<double> want = tangent(block_of);
+  expect_close(tangent(wrapped), want, "eager");
+  auto around = function([&](const Tensor& a, const Tensor& b) { return wrapped(a, b) * 1.0; });
+  expect_close(tangent(around), want, "around a function");
+  auto inside = function([&](const Tensor& a) {
+    const ForwardAccumulator accumulator(a, v);
+    return accumulator.jvp(wrapped(a, w));
+  });
+  expect_close(numbers(inside(x)), want, "inside");
+}
+
 TEST(RecomputeGrad, InBranchesAndBodies) {
   const Inputs in = {vector64({0.5, -1.25, 2.0}), vector64({1.5, 0.75, -0.5})};
   const auto f = recompute_grad(block_of);
