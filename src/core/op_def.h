@@ -129,7 +129,7 @@ class VjpCall {
 // does: it sums a cotangent whose shape is larger than its input's).
 using Vjp = void (*)(const VjpCall& call, std::span<Tensor> cotangents);
 
-// Writes the tangents of the outputs, given those of the inputs; an empty one is missing. Of cotangents the call has none.
+// Writes the tangents of the outputs, given those of the inputs; empty ones are missing. The call has no cotangents.
 using Jvp = void (*)(const VjpCall& call, std::span<const Tensor> tangents, std::span<Tensor> of_outputs);
 
 // Which values a vjp rule reads, by bits of input and output positions. For a variadic op bit 0 stands for all inputs.
@@ -221,7 +221,7 @@ struct OpDef {
   // Both: the rule in library ops. For elementwise ops it is made from the formula.
   Vjp vjp = nullptr;
 
-  // Structured: where tangents do not have to follow from the rest (src/tape/jvp.h); null for all but a few.
+  // Structured: where tangents do not have to follow from the rest (src/transforms/jvp.h); null for all but a few.
   Jvp jvp = nullptr;
   // Structured: a call for many items; src/ops/batching.h has the common rules. Elementwise ops need none. Null: the
   // items are computed one by one.

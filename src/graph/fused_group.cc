@@ -47,12 +47,16 @@ void join(T* p, std::int64_t count, std::int64_t width) {
 }
 
 // The sum of partial sums, by halves.
-template <class T>
-T fold(T* partial) {
-  for (std::size_t half = kPartialBytes / sizeof(T) / 2; half > 0; half /= 2) {
-    for (std::size_t k = 0; k < half; ++k) partial[k] += partial[k + half];
+template <class T, std::size_t kCount = kPartialBytes / sizeof(T)>
+T fold(const T* partial) {
+  if constexpr (kCount == 1) {
+    return partial[0];
+  } else {
+    T half[kCount / 2];
+#pragma GCC unroll 8
+    for (std::size_t k = 0; k < kCount / 2; ++k) half[k] = partial[k] + partial[k + kCount / 2];
+    return fold<T, kCount / 2>(half);
   }
-  return partial[0];
 }
 
 ReduceShape columns_of(std::int64_t rows, std::int64_t columns) {
@@ -229,9 +233,9 @@ void FusedGroup::run_with_sums(const void* const* inputs, void* const* outputs) 
       for (std::size_t k = 0; k < sums_.size(); ++k) {
         std::byte* const to = of_blocks + k * bytes + at(b) * row_bytes;
         if (!by_rows && loop_.dtype == DType::kFloat32) {
-          *reinterpret_cast<float*>(to) = fold(static_cast<float*>(targets[k]));
+          *reinterpret_cast<float*>(to) = fold(static_cast<const float*>(targets[k]));
         } else if (!by_rows) {
-          *reinterpret_cast<double*>(to) = fold(static_cast<double*>(targets[k]));
+          *reinterpret_cast<double*>(to) = fold(static_cast<const double*>(targets[k]));
         } else {
           const bool leaves = sums_[k].from < full_outputs_;
           const void* rows =
@@ -277,9 +281,9 @@ void FusedGroup::run_one_block(const void* const* inputs, void* const* outputs) 
     if (by_rows) {
       reduce(Reduction::kSum, loop_.dtype, columns_of(rows_, columns_), targets[sum.from], out);
     } else if (loop_.dtype == DType::kFloat32) {
-      *static_cast<float*>(out) = fold(static_cast<float*>(targets[sum.from]));
+      *static_cast<float*>(out) = fold(static_cast<const float*>(targets[sum.from]));
     } else {
-      *static_cast<double*>(out) = fold(static_cast<double*>(targets[sum.from]));
+      *static_cast<double*>(out) = fold(static_cast<const double*>(targets[sum.from]));
     }
     divide(out, by_rows ? columns_ : 1, sum.divisor);
   }

@@ -29,6 +29,7 @@ GraphTracer::GraphTracer(std::string name) : GraphTracer(std::move(name), false)
 }
 
 GraphTracer::GraphTracer(std::string name, ForItems) : GraphTracer(std::move(name)) {
+  for_items_ = true;
   if (around_ != nullptr) return;
   hides_observers_ = false;
   context.observers = outer_observers_;
@@ -62,7 +63,8 @@ Tensor GraphTracer::add_argument(DType dtype, const Shape& shape) {
 Graph::Value GraphTracer::graph_value(Block* block) {
   const auto found = known_.find(block);
   if (found != known_.end()) return found->second;
-  if (is_symbolic(block) && around_ != nullptr && around_->knows(block)) {
+  const bool of_trace_around = is_symbolic(block) && around_ != nullptr && around_->knows(block);
+  if (of_trace_around || (for_items_ && !is_symbolic(block))) {
     const Graph::Value value = graph_.add_value(block->dtype, TensorRef(block).shape());
     graph_.arguments.push_back(value);
     captures_.push_back(share(block));

@@ -21,7 +21,8 @@ class GraphTracer final : public Tracer {
   // Of a part: the trace around it is the thread's.
   explicit GraphTracer(std::string name);
   // Of what is to run for many items: a part of the trace around it, if there is one. Otherwise ops without symbolic
-  // operands run at once, seen by the observers of the thread, which stay.
+  // operands run at once, seen by the observers of the thread, which stay. Tensors that are not symbolic are captures
+  // as well, because tapes may know them: constants of equal values would become one.
   struct ForItems {};
   GraphTracer(std::string name, ForItems);
   ~GraphTracer();
@@ -69,6 +70,7 @@ class GraphTracer final : public Tracer {
   Observer* outer_guard_ = nullptr;
   Tracer* outer_tracer_;
   bool hides_observers_ = true;
+  bool for_items_ = false;
   GraphTracer* around_ = nullptr;  // of a part
 };
 

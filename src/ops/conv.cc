@@ -183,7 +183,7 @@ constinit const OpDef kConv2DBackpropFilter = {
     .kernel = run_backprop_filter<2>,
     .saves = {.inputs = 3},
     .vjp = vjp_backprop_filter<2>,
-    .batch = batch_by_items<2>,
+    .batch = batch_backprop_filter<2>,
     .test = CAPSTAN_OP_TEST(kConv2DBackpropFilterTest),
 };
 

@@ -133,7 +133,7 @@ constinit const OpDef kConv3DBackpropFilter = {
     .kernel = run_backprop_filter<3>,
     .saves = {.inputs = 3},
     .vjp = vjp_backprop_filter<3>,
-    .batch = batch_by_items<3>,
+    .batch = batch_backprop_filter<3>,
     .test = CAPSTAN_OP_TEST(kConv3DBackpropFilterTest),
 };
 

@@ -287,20 +287,20 @@ void vjp_backprop_filter(const VjpCall& call, std::span<Tensor> cotangents) {
 
 // --- For many items ---
 
-// The axis of items that the ops know. Where items have items of their own, both are one axis.
-template <int R>
-bool batch_by_items(const BatchCall& call, std::vector<Tensor>& outputs) {
+// The axis of items that the ops know; `rank` is that of an operand without it. Where items have items of their own,
+// both are one axis.
+inline bool batch_by_items(const BatchCall& call, int rank, std::vector<Tensor>& outputs) {
   std::int64_t inner = 0;
   for (int i = 0; i < 2; ++i) {
-    if (call.item_rank(i) == R + 3) inner = call.input(i).dim(call.is_batched(i) ? 1 : 0);
+    if (call.item_rank(i) == rank + 1) inner = call.input(i).dim(call.is_batched(i) ? 1 : 0);
   }
-  if (call.item_rank(0) == R + 2 && call.item_rank(1) == R + 2) {
+  if (call.item_rank(0) == rank && call.item_rank(1) == rank) {
     return call_again(call, {call.input(0), call.input(1)}, call.attribute_data, outputs);
   }
   std::vector<Tensor> inputs;
   for (int i = 0; i < 2; ++i) {
     Tensor x = with_items(call, i);
-    if (call.item_rank(i) == R + 2) {
+    if (call.item_rank(i) == rank) {
       x = expand_dims(x, 1);
       Shape shape = x.shape();
       shape.set(1, inner);
@@ -322,12 +322,17 @@ bool one_filter(const BatchCall& call, int filters) {
 
 template <int R>
 bool batch_conv(const BatchCall& call, std::vector<Tensor>& outputs) {
-  return one_filter<R>(call, 1) ? batch_examples(call, outputs) : batch_by_items<R>(call, outputs);
+  return one_filter<R>(call, 1) ? batch_examples(call, outputs) : batch_by_items(call, R + 2, outputs);
+}
+
+template <int R>
+bool batch_backprop_filter(const BatchCall& call, std::vector<Tensor>& outputs) {
+  return batch_by_items(call, R + 2, outputs);
 }
 
 template <int R>
 bool batch_backprop_input(const BatchCall& call, std::vector<Tensor>& outputs) {
-  if (!one_filter<R>(call, 0)) return batch_by_items<R>(call, outputs);
+  if (!one_filter<R>(call, 0)) return batch_by_items(call, R + 2, outputs);
   BackpropAttributes<R> attributes = call.attributes<BackpropAttributes<R>>();
   Shape sizes = attributes.sizes.shape();
   sizes.set(0, call.size * sizes[0]);

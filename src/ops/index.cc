@@ -136,7 +136,8 @@ void gather_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
   }
   // Rows of all batches in one table: the picked axis comes first, and an index counts from its
   // batch's first row.
-  Tensor rows = transpose(reshape(g, {plan.batch, plan.outer, plan.count, plan.inner}), {0, 2, 1, 3});
+  const auto swapped = [&](const Tensor& x) { return plan.outer == 1 ? x : transpose(x, {0, 2, 1, 3}); };
+  Tensor rows = swapped(reshape(g, {plan.batch, plan.outer, plan.count, plan.inner}));
   rows = reshape(rows, {plan.batch * plan.count, plan.outer * plan.inner});
   const Tensor first = scalar(static_cast<double>(plan.length), DType::kInt64);
   const Tensor starts =
@@ -144,7 +145,7 @@ void gather_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
   const Tensor places = add(cast(reshape(indices, {plan.batch, plan.count}), DType::kInt64), starts);
   Tensor table = scatter_nd(reshape(places, {plan.batch * plan.count, 1}), rows,
                             {plan.batch * plan.length, plan.outer * plan.inner});
-  table = transpose(reshape(table, {plan.batch, plan.length, plan.outer, plan.inner}), {0, 2, 1, 3});
+  table = swapped(reshape(table, {plan.batch, plan.length, plan.outer, plan.inner}));
   cotangents[0] = reshape_like(table, call.input(0));
 }
 

@@ -15,11 +15,16 @@ namespace {
 // Behind the word for the types of all arguments, the first word of an entry of a key says what it is.
 enum KeyWord : std::uint64_t { kList, kNumber, kText, kTensor, kVariable };
 
-void add_type(CallKey& key, KeyWord word, DType dtype, const Shape& shape) {
-  key.push_back(word);
-  key.push_back(static_cast<std::uint64_t>(dtype));
-  key.push_back(static_cast<std::uint64_t>(shape.rank()));
-  for (const std::int64_t length : shape) key.push_back(static_cast<std::uint64_t>(length));
+// At every call, so without a Shape and in one piece.
+template <class Length>
+void add_type(CallKey& key, KeyWord word, DType dtype, const Length* lengths, int rank) {
+  const std::size_t begin = key.size();
+  key.resize(begin + 3 + static_cast<std::size_t>(rank));
+  std::uint64_t* const to = key.data() + begin;
+  to[0] = word;
+  to[1] = static_cast<std::uint64_t>(dtype);
+  to[2] = static_cast<std::uint64_t>(rank);
+  for (int i = 0; i < rank; ++i) to[3 + i] = static_cast<std::uint64_t>(lengths[i]);
 }
 
 std::string shape_text(const std::uint64_t* lengths, std::uint64_t rank) {
@@ -115,7 +120,8 @@ void detail::CallSignature::add(const Tensor& tensor) {
   CAPSTAN_CHECK(tensor.has_value(), ValueError, "function: an argument is an empty tensor");
   CAPSTAN_CHECK(!tensor.is_row_sparse(), ValueError, "function: an argument is row-sparse",
                 help("convert it with to_dense()"));
-  add_type(key, kTensor, tensor.dtype(), tensor.shape());
+  const detail::Block* const block = tensor.block();
+  add_type(key, kTensor, block->dtype, block->dims, block->rank);
   leaves.emplace_back(tensor);
 }
 
@@ -131,7 +137,7 @@ void detail::CallSignature::add(const TensorSpec& spec) {
     shape.set(i, kAnyLength);
     open.push_back(begin + static_cast<std::size_t>(i));
   }
-  add_type(key, kTensor, spec.dtype, shape);
+  add_type(key, kTensor, spec.dtype, shape.begin(), shape.rank());
   // Tensors before it have no names; most calls have no names at all and pay nothing for them.
   names.resize(static_cast<std::size_t>(
       std::count_if(leaves.begin(), leaves.end(), [](const Source& leaf) { return leaf.tensor() != nullptr; })));
@@ -150,8 +156,8 @@ void detail::CallSignature::add(const Variable& variable) {
     if (*leaf.variable() == variable) break;
     ++alias;
   }
-  const Tensor& value = variable.state()->value;
-  add_type(key, kVariable, value.dtype(), value.shape());
+  const detail::Block* const value = variable.state()->value.block();
+  add_type(key, kVariable, value->dtype, value->dims, value->rank);
   key.push_back(alias);
   leaves.emplace_back(variable);
 }

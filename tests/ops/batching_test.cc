@@ -7,6 +7,7 @@
 
 #include "capstan/error.h"
 #include "capstan/ops/array.h"
+#include "capstan/ops/math.h"
 #include "capstan/ops/rearrange.h"
 #include "capstan/ops/segment.h"
 #include "capstan/vectorized_map.h"
@@ -45,7 +46,7 @@ TEST(Batching, OfPicksNests) {
       },
       std::vector<Tensor>{tables, picks});
   EXPECT_EQ(y.shape(), (Shape{2, 3, 2}));
-  EXPECT_EQ(cast(y, float64).to_vector<double>(), (std::vector<double>{3, 0, 7, 4, 11, 8, 13, 13, 17, 17, 21, 21}));
+  EXPECT_EQ(y.to_vector<double>(), (std::vector<double>{3, 0, 7, 4, 11, 8, 13, 13, 17, 17, 21, 21}));
 }
 
 }  // namespace

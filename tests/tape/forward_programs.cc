@@ -3,6 +3,7 @@
 
 #include "capstan/control_flow.h"
 #include "capstan/forward.h"
+#include "capstan/function.h"
 #include "capstan/ops/activation.h"
 #include "capstan/ops/array.h"
 #include "capstan/ops/decompositions.h"
@@ -124,7 +125,8 @@ void forward_mode_errors_and_custom(Recorder& r) {
   EXPECT_EQ(accumulator.jvp(y).item<double>(), 10);
   r.leave_out("custom", "the ops inside decide in the original; here it is the declared gradient, as in the next line");
   r.out("custom_stopped", accumulator.jvp(custom_gradient(custom(true), {x})[0]));
-  r.leave_out("custom_traced", "a gradient that is declared inside a traced function is known inside of it only");
+  auto traced = function([&](const Tensor& in) { return custom_gradient(custom(false), {in})[0]; });
+  r.out("custom_traced", accumulator.jvp(traced(x)));
   const Tensor s = std::get<1>(while_loop([](const Tensor& i, const Tensor&) { return i < 3; },
                                           [&](const Tensor& i, const Tensor& a) { return std::tuple(i + 1, a * x); },
                                           std::tuple(constant(0), x)));

@@ -19,10 +19,7 @@ void function_siblings(Recorder& r) {
     return t.gradient(first, {a, b});
   };
   r.out("plain", gradients(plain));
-  r.leave_out("traced", "a gradient that does not exist is missing, inside of functions as outside");
-  const std::vector<Tensor> g = gradients(traced);
-  EXPECT_EQ(g[0].item<double>(), 2);
-  EXPECT_FALSE(g[1].has_value());
+  r.out("traced", gradients(traced));
 }
 
 void function_unconnected_arguments(Recorder& r) {

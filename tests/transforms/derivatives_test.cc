@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <string>
 #include <tuple>
@@ -324,6 +325,30 @@ TEST(ForwardModeInFunctions, DrawsOfACallAreNotRepeated) {
     const Tensor y = f(x);
     expect_values(accumulator.jvp(y), y.to_vector<double>());
   }
+}
+
+TEST(ForwardModeInFunctions, ThroughRecomputedAndCustomGradients) {
+  const auto f = recompute_grad([](const Tensor& x) { return sin(x) * exp(x); });
+  const auto g = [](const Tensor& x) {
+    return custom_gradient(
+        [](std::span<const Tensor> in) -> CustomGradientResult {
+          return {{in[0] * in[0]}, [x = in[0]](std::span<const Tensor> d) -> List { return {d[0] * sin(x)}; }};
+        },
+        {x})[0];
+  };
+  const Tensor x = vector64({0.3, -1}), v = vector64({2, 0.5});
+  const auto expect = [&](const auto& h, const std::function<double(double)>& slope) {
+    std::vector<double> want;
+    for (std::size_t i = 0; i < 2; ++i) {
+      want.push_back(slope(x.to_vector<double>()[i]) * v.to_vector<double>()[i]);
+    }
+    auto compiled = function([&](const Tensor& x) { return h(x); });
+    expect_values(jvp(h, x, v).second, want);
+    expect_values(jvp(compiled, x, v).second, want);
+    expect_values(function([&](const Tensor& x, const Tensor& v) { return jvp(h, x, v).second; })(x, v), want);
+  };
+  expect([f](const Tensor& x) { return f(x); }, [](double at) { return (std::sin(at) + std::cos(at)) * std::exp(at); });
+  expect(g, [](double at) { return std::sin(at); });
 }
 
 // A whole step, its gradient included, differentiated in forward mode.

@@ -187,6 +187,17 @@ TEST(Jacobian, IsDifferentiatedAgain) {
   }
 }
 
+// The exponent and the base are equal, and only one of them is watched.
+TEST(Jacobian, TellsEqualTensorsApart) {
+  const Tensor x = constant({2.0}, float64);
+  GradientTape outer;
+  outer.watch(x);
+  GradientTape inner;
+  inner.watch(x);
+  const Tensor j = inner.jacobian(stack({pow(x(0), 2)}), x);
+  EXPECT_EQ(numbers(outer.jacobian(j, x)), (Numbers{2}));
+}
+
 TEST(Jacobian, OfAnEmbeddingIsDense) {
   const Variable table(constant({{1.0, 2.0}, {3.0, 4.0}, {5.0, 6.0}}, float64));
   for (const bool pfor : {true, false}) {

@@ -40,13 +40,13 @@ CAPSTAN_EXPORT void adam_update(const Variable& variable, const Variable& m, con
 CAPSTAN_EXPORT void sgd_update(const Variable& variable, const Tensor& gradient, const Tensor& learning_rate);
 CAPSTAN_EXPORT void momentum_update(const Variable& variable, const Variable& slot, const Tensor& gradient,
                                     const Tensor& learning_rate, double momentum, bool nesterov);
-struct AdamVariable {
+struct AdamVariable {  ///< One variable of a step, with its slots.
   Variable variable, m, v;
   Tensor gradient;
-  Variable largest_v = {};
+  Variable largest_v = {};  ///< Of all variables of a step, or of none.
 };
-/// Of several variables of one dtype, either all with a fourth slot or none: one node of the trace, whose work threads
-/// share however it is spread over the variables.
+/// The step for several variables of one dtype: one node of the trace, whose work threads share however it is spread
+/// over the variables. Errors: also ValueError if only some have a fourth slot.
 CAPSTAN_EXPORT void adam_update(std::span<const AdamVariable> variables, const Tensor& rate, const AdamStep& step);
 CAPSTAN_EXPORT double adam_rate(const AdamStep& step, DType dtype);
 

@@ -21,7 +21,7 @@
 #include "src/core/check.h"
 #include "src/core/variable_state.h"
 #include "src/tape/gradient_arguments.h"
-#include "src/tape/jvp.h"
+#include "src/transforms/jvp.h"
 
 namespace capstan {
 

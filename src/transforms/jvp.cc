@@ -1,4 +1,4 @@
-#include "src/tape/jvp.h"
+#include "src/transforms/jvp.h"
 
 #include <algorithm>
 #include <utility>
