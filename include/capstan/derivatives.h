@@ -16,11 +16,20 @@ namespace capstan {
 namespace detail {
 
 // Tensors of their own, so that each counts for itself even if two are one, and a closure's use of the originals does
-// not count. Variables stay.
+// not count. Variables stay; a tuple of references, as std::tie makes it, becomes one of values.
 template <class T>
-T own_tensors(T structure) {
-  replace_tensors(structure, [](Tensor& tensor) { tensor = identity(tensor); });
-  return structure;
+struct ValuesOf {
+  using type = T;
+};
+template <class... Items>
+struct ValuesOf<std::tuple<Items...>> {
+  using type = std::tuple<std::remove_cvref_t<Items>...>;
+};
+template <class T>
+typename ValuesOf<T>::type own_tensors(const T& structure) {
+  typename ValuesOf<T>::type own(structure);
+  replace_tensors(own, [](Tensor& tensor) { tensor = identity(tensor); });
+  return own;
 }
 
 // f of a structure: as one argument, of the items of a tuple or pair, or of none.
@@ -65,7 +74,7 @@ std::pair<detail::ResultWith<F, T>, GradientsOf<T>> value_and_gradient(F&& f, co
 ///     auto [z, dz] = jvp([](const Tensor& x, const Tensor& w) { return matmul(x, w); }, std::tuple(x, w), {dx, dw});
 template <class F, class T>
 auto jvp(F&& f, const T& primals, const Tangents& tangents) {
-  const T own = detail::own_tensors(primals);
+  const auto own = detail::own_tensors(primals);
   const ForwardAccumulator accumulator(own, tangents);
   auto outputs = detail::call_on(f, own);
   auto found = accumulator.jvp(outputs, UnconnectedGradients::kZero);
@@ -94,7 +103,7 @@ class Pullback {
   friend std::pair<detail::ResultWith<F, P>, Pullback<P, detail::ResultWith<F, P>>> vjp(F&& f, const P& primals);
 
   struct State {
-    T primals;
+    typename detail::ValuesOf<T>::type primals;
     GradientTape tape{{.persistent = true, .watch_accessed_variables = false}};
     Outputs outputs = {};
   };
@@ -125,7 +134,7 @@ std::pair<detail::ResultWith<F, T>, Pullback<T, detail::ResultWith<F, T>>> vjp(F
 ///     hvp([](const Tensor& x) { return reduce_sum(pow(x, 3)); }, x, v);   // 6 * x * v
 template <class F, class T>
 GradientsOf<T> hvp(F&& f, const T& primals, const Tangents& tangents) {
-  const T own = detail::own_tensors(primals);
+  const auto own = detail::own_tensors(primals);
   const ForwardAccumulator accumulator(own, tangents);
   GradientTape tape({.persistent = false, .watch_accessed_variables = false});
   tape.watch(own);

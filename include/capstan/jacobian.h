@@ -2,6 +2,7 @@
 #pragma once
 
 #include "capstan/control_flow.h"
+#include "capstan/derivatives.h"
 #include "capstan/tape.h"
 #include "capstan/vectorized_map.h"
 
@@ -9,15 +10,16 @@ namespace capstan {
 
 /// The derivatives of each element of `f(x)` with respect to each element of x: a tensor of shape
 /// `f(x).shape + x.shape`; for structures, in the structure of what f returns a structure like x. Missing ones are
-/// zeros. As jax.jacrev; errors are those of GradientTape::jacobian.
+/// zeros. A tensor that stands twice in x counts as two. As jax.jacrev; errors are those of GradientTape::jacobian.
 ///
 ///     Tensor j = jacobian([](const Tensor& x) { return x * x; }, x);   // [n] -> [n, n]: diag(2x)
 template <class F, class T>
 auto jacobian(F f, const T& x, JacobianOptions options = {.unconnected_gradients = UnconnectedGradients::kZero}) {
+  const auto own = detail::own_tensors(x);
   GradientTape tape;
-  tape.watch(x);
-  const auto y = detail::call_with(f, x);
-  return tape.jacobian(y, x, options);
+  tape.watch(own);
+  const auto y = detail::call_with(f, own);
+  return tape.jacobian(y, own, options);
 }
 
 /// The second derivatives of the scalar `f(x)`: a tensor of shape `x.shape + x.shape`; for a structure, in its
@@ -29,7 +31,7 @@ auto jacobian(F f, const T& x, JacobianOptions options = {.unconnected_gradients
 ///     Tensor h = hessian([](const Tensor& x) { return reduce_sum(pow(x, 3)); }, x);   // diag(6x)
 template <class F, class T>
 auto hessian(F f, const T& x, JacobianOptions options = {.unconnected_gradients = UnconnectedGradients::kZero}) {
-  const auto gradient = [&](const T& at) {
+  const auto gradient = [&](const auto& at) {
     GradientTape tape;
     tape.watch(at);
     const Tensor y = detail::call_with(f, at);

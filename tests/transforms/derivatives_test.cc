@@ -148,6 +148,22 @@ TEST(Hvp, OfStructuresAndOfWhatIsUnconnected) {
   expect_values(product[2], {0});
 }
 
+TEST(Derivatives, TakeReferencesAndLeaveWhatTheyReferToAlone) {
+  Tensor x = vector64({1, 2});
+  const Tensor w = vector64({3, 4});
+  const Tensor before = x;
+  const auto f = [](const Tensor& a, const Tensor& b) { return reduce_sum(a * a * b); };
+  const auto [by_x, by_w] = hvp(f, std::tie(x, w), {x, w});
+  expect_values(by_x, {12, 32});
+  expect_values(by_w, {2, 8});
+  expect_values(jvp(f, std::tie(x, w), {x, w}).second, {57});
+  const auto [y, pullback] = vjp(f, std::tie(x, w));
+  const auto [to_x, to_w] = pullback(ones_like(y));
+  expect_values(to_x, {6, 16});
+  expect_values(to_w, {1, 4});
+  EXPECT_TRUE(same_tensor(x, before));
+}
+
 TEST(ValueAndGradient, TakesAFunctionOfTheSourcesOrOfNothing) {
   const Variable v(vector64({1, 2}));
   const Tensor x = vector64({3, 4}), other = vector64({1});

@@ -225,6 +225,19 @@ TEST(Jacobian, OfWhatControlFlowComputes) {
   }
 }
 
+TEST(Jacobian, OfAFunctionTakesATensorThatStandsTwiceForTwo) {
+  const Tensor x = constant({1.0, 2.0}, float64);
+  const auto [by_a, by_b] = jacobian([](const Tensor& a, const Tensor& b) { return a * b * b; }, std::pair(x, x));
+  EXPECT_EQ(numbers(by_a), (Numbers{1, 0, 0, 4}));
+  EXPECT_EQ(numbers(by_b), (Numbers{2, 0, 0, 8}));
+  const auto [of_a, of_b] =
+      hessian([](const Tensor& a, const Tensor& b) { return reduce_sum(a * a * b); }, std::tie(x, x));
+  EXPECT_EQ(numbers(std::get<0>(of_a)), (Numbers{2, 0, 0, 4}));
+  EXPECT_EQ(numbers(std::get<1>(of_a)), (Numbers{2, 0, 0, 4}));
+  EXPECT_EQ(numbers(std::get<0>(of_b)), (Numbers{2, 0, 0, 4}));
+  EXPECT_EQ(numbers(std::get<1>(of_b)), (Numbers{0, 0, 0, 0}));
+}
+
 TEST(BatchJacobian, IsThatOfEachExample) {
   const Tensor x = constant({{1.0, 2.0}, {3.0, 4.0}}, float64);
   const auto f = [](const Tensor& in) {
