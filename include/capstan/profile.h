@@ -23,7 +23,7 @@ struct ProfileOptions {
 /// All spans of one kind and name.
 struct ProfileRow {
   /// An op as it is called by name, "gradient(tanh)" for its rule, "loop(multiply, add, tanh)" for ops that a function
-  /// runs as one loop, or the name of a function or ProfileScope.
+  /// runs as one loop, "matmul + loop(add)" if behind a product, or the name of a function or ProfileScope.
   std::string name;
   /// "op"; "loop"; "rule", of an op in a gradient; "gradient", a call of it; "function", a call of one; "trace", when a
   /// function is traced and compiled; "scope".
