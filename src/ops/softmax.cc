@@ -115,6 +115,12 @@ void run_softmax_gradient(const Call& call, std::span<Tensor> outputs) {
   });
 }
 
+// An axis that is not given is the last one of items as well.
+bool batch_softmax(const BatchCall& call, std::vector<Tensor>& outputs) {
+  const SoftmaxAttributes attributes{item_axis(call.attributes<SoftmaxAttributes>().last_if_not_given())};
+  return call_with_items(call, &attributes, outputs);
+}
+
 #if CAPSTAN_TESTING
 
 std::vector<OpSample> softmax_samples() {
@@ -186,7 +192,7 @@ constinit const OpDef kSoftmaxGradient = {
           if (call.needs(0))
             cotangents[0] = h * (g - reduce_sum(y * g, axis, true)) - g * reduce_sum(y * h, axis, true);
         },
-    .batch = batch_axis<&SoftmaxAttributes::axis>,
+    .batch = batch_softmax,
     .test = CAPSTAN_OP_TEST(kSoftmaxGradientTest),
 };
 
@@ -202,7 +208,7 @@ constinit const OpDef kSoftmax = {
           const int axis = call.attributes<SoftmaxAttributes>().last_if_not_given();
           cotangents[0] = softmax_gradient(call.output(), call.cotangent(), axis);
         },
-    .batch = batch_axis<&SoftmaxAttributes::axis>,
+    .batch = batch_softmax,
     .test = CAPSTAN_OP_TEST(kSoftmaxTest),
 };
 
@@ -219,7 +225,7 @@ constinit const OpDef kLogSoftmax = {
           const Tensor& g = call.cotangent();
           cotangents[0] = g - exp(call.output()) * reduce_sum(g, axis, true);
         },
-    .batch = batch_axis<&SoftmaxAttributes::axis>,
+    .batch = batch_softmax,
     .test = CAPSTAN_OP_TEST(kLogSoftmaxTest),
 };
 
