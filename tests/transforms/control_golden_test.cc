@@ -1,5 +1,5 @@
-// Control flow against TensorFlow's values, gradients and second order: the programs of tests/golden/control.json,
-// which says in words what each computes.
+// Control flow and vectorized_map against TensorFlow's values, gradients and second order: the programs of
+// tests/golden/control.json, which says in words what each computes.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -170,6 +170,16 @@ const std::map<std::string, Program>& programs() {
        }},
       {"map_fn/",
        [](const List& in) { return List{map_fn([](const Tensor& row) { return reduce_sum(row * row); }, in[0])}; }},
+      {"vectorized_map/f64",
+       [](const List& in) {
+         return List{vectorized_map([](const Tensor& row) { return softmax(row) * row; }, in[0])};
+       }},
+      {"vectorized_map/matmul",
+       [](const List& in) {
+         return List{vectorized_map([](const Tensor& m) { return matmul(m, m, {.transpose_b = true}); }, in[0])};
+       }},
+      {"vectorized_map/shared",
+       [](const List& in) { return List{vectorized_map([&](const Tensor& row) { return row * in[1]; }, in[0])}; }},
       {"grad_in_loop/",
        [](const List& in) {
          return List{map_fn(
