@@ -381,9 +381,9 @@ struct CustomGradientResult {
 /// say.
 ///
 /// The gradient function's ops are recorded by outer tapes, so higher orders exist. In a traced function the gradient
-/// function is traced as well, with the variables as they are at the call, and cannot assign any. Errors: GradientError when the
-/// number of gradients is not that of the arguments (thrown by gradient()), or if f reads trainable variables and gives
-/// no variable_gradient (thrown here).
+/// function is traced as well, with the variables as they are at the call, and cannot assign any. Errors: GradientError
+/// when the number of gradients is not that of the arguments (thrown by gradient()), or if f reads trainable variables
+/// and gives no variable_gradient (thrown here).
 ///
 ///     Tensor y = custom_gradient([](std::span<const Tensor> in) -> CustomGradientResult {
 ///       Tensor e = exp(in[0]);
