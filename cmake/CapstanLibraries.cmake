@@ -4,6 +4,8 @@
 # shared. Tests reach into hidden parts, so they always link a static library made of the same objects:
 # capstan_testable().
 
+include(CheckLinkerFlag)
+
 file(GLOB_RECURSE capstan_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*.cc)
 # Everything with a parser stands apart, so that the core depends on no library that reads untrusted bytes: src/io, and the
 # datasets that are read with it.
@@ -67,6 +69,12 @@ function(capstan_library name)
     SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
   if(BUILD_SHARED_LIBS)
     target_link_options(${name} PRIVATE -Wl,--no-undefined -Wl,--gc-sections)
+    # The constants of ops are full of addresses; in this form their relocations take a twentieth of the space. The loader
+    # of glibc 2.36 and later knows it, and where the linker offers it, that is what programs are built for.
+    check_linker_flag(CXX -Wl,-z,pack-relative-relocs CAPSTAN_PACKS_RELOCATIONS)
+    if(CAPSTAN_PACKS_RELOCATIONS)
+      target_link_options(${name} PRIVATE -Wl,-z,pack-relative-relocs)
+    endif()
   endif()
 endfunction()
 
