@@ -267,7 +267,7 @@ TEST(ControlFlowGolden, ValuesAndGradientsAreThoseOfTensorFlow) {
     check(
         json, [&](const List& in) { return compiled(in); }, true);
   }
-  EXPECT_EQ(cases, 42);
+  EXPECT_EQ(cases, 45);
 }
 
 }  // namespace
