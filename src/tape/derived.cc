@@ -117,6 +117,8 @@ constinit const OpDef kDerived = {
 
 }  // namespace
 
+bool is_derived(const OpDef& op) { return &op == &kDerived; }
+
 bool can_be_derived(const OpDef& op) {
   return op.attributes == nullptr || op.attributes->size <= sizeof(DerivedAttributes::parameters);
 }

@@ -15,6 +15,9 @@ inline Tensor stand_in(const Tensor& like) { return is_symbolic(like.block()) ? 
 // Whether there is such an op for this one: its attributes must have room in those of the derivative.
 bool can_be_derived(const OpDef& op);
 
+// Whether this is it: operand 0 is the cotangent, in which it is linear, and the result has its shape.
+bool is_derived(const OpDef& op);
+
 // The cotangent of input `k`, given that of the output and what a record has saved of inputs and output. `attributes`
 // are the op's.
 Tensor apply_derived(const OpDef& op, int k, const void* attributes, const Tensor& cotangent,

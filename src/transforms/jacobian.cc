@@ -17,6 +17,7 @@
 #include "src/tape/gradient_arguments.h"
 #include "src/tape/tape_impl.h"
 #include "src/transforms/batching.h"
+#include "src/transforms/row_pullback.h"
 #include "src/transforms/row_stack.h"
 
 namespace capstan {
@@ -25,12 +26,19 @@ namespace {
 
 // --- Rows of the identity ---
 
+// What the rows of a jacobian are.
+enum class SeedKind : std::int64_t {
+  kElement,    // one for each element of the target
+  kByExample,  // one for each element of an example, the same for all examples
+  kOfExample,  // one for each element; its cotangent is that of its example alone, [1, ...]
+};
+
 struct SeedAttributes {
   std::int64_t rows = 0;
-  bool by_example = false;
+  std::int64_t kind = 0;
 };
-constexpr AttributeType kSeedAttributes = attribute_type<SeedAttributes>(
-    {field<&SeedAttributes::rows>("rows"), field<&SeedAttributes::by_example>("by_example")});
+constexpr AttributeType kSeedAttributes =
+    attribute_type<SeedAttributes>({field<&SeedAttributes::rows>("rows"), field<&SeedAttributes::kind>("kind")});
 
 template <class T>
 void write_seeds(const SeedAttributes& a, std::int64_t begin, std::int64_t size, std::int64_t examples,
@@ -38,9 +46,15 @@ void write_seeds(const SeedAttributes& a, std::int64_t begin, std::int64_t size,
   T* const to = mutable_data<T>(out);
   std::fill_n(to, out.size(), T(0));
   const std::int64_t per_example = size / std::max<std::int64_t>(1, examples);
-  for (std::int64_t row = 0; row < std::min(a.rows, per_example - begin); ++row) {
-    for (std::int64_t example = 0; example < examples; ++example) {
-      to[row * size + example * per_example + begin + row] = T(1);
+  const auto kind = static_cast<SeedKind>(a.kind);
+  const std::int64_t end = std::min(begin + a.rows, kind == SeedKind::kByExample ? per_example : size);
+  for (std::int64_t row = begin; row < end; ++row) {
+    if (kind == SeedKind::kElement) {
+      to[(row - begin) * size + row] = T(1);
+    } else if (kind == SeedKind::kOfExample) {
+      to[(row - begin) * per_example + row % per_example] = T(1);
+    } else {
+      for (std::int64_t e = 0; e < examples; ++e) to[(row - begin) * size + e * per_example + row] = T(1);
     }
   }
 }
@@ -56,8 +70,10 @@ constinit const OpDef kSeeds = {
     .attributes = &kSeedAttributes,
     .infer =
         [](const Call& call, OutputSpecs& outputs) {
-          Shape shape = {call.attributes<SeedAttributes>().rows};
+          const auto& a = call.attributes<SeedAttributes>();
+          Shape shape = {a.rows};
           for (const std::int64_t length : call.input(0).shape()) shape.push_back(length);
+          if (static_cast<SeedKind>(a.kind) == SeedKind::kOfExample) shape.set(1, 1);
           outputs.add(call.input(0).dtype(), shape);
         },
     .kernel =
@@ -65,7 +81,7 @@ constinit const OpDef kSeeds = {
           const auto& a = call.attributes<SeedAttributes>();
           const TensorRef& y = call.input(0);
           const std::int64_t begin = *call.input(1).data<std::int64_t>();
-          const std::int64_t examples = a.by_example ? y.dim(0) : 1;
+          const std::int64_t examples = static_cast<SeedKind>(a.kind) == SeedKind::kElement ? 1 : y.dim(0);
           switch (y.dtype()) {
             case DType::kFloat32:
               return write_seeds<float>(a, begin, y.size(), examples, outputs[0]);
@@ -82,9 +98,14 @@ constinit const OpDef kSeeds = {
     .shape_inputs = 1,
 };
 
-Tensor seeds(const Tensor& y, const Tensor& begin, std::int64_t rows, bool by_example) {
-  const SeedAttributes attributes{rows, by_example};
+Tensor seeds(const Tensor& y, const Tensor& begin, std::int64_t rows, SeedKind kind) {
+  const SeedAttributes attributes{rows, static_cast<std::int64_t>(kind)};
   return apply(kSeeds, y, begin, &attributes);
+}
+// The example of each row, as [rows, 1].
+Tensor examples_of(const Tensor& y, const Tensor& begin, std::int64_t rows) {
+  const Tensor row = begin + cast(range(rows), DType::kInt64);
+  return expand_dims(minimum(floordiv(row, y.size() / y.dim(0)), y.dim(0) - 1), 1);
 }
 Tensor position(std::int64_t row) { return scalar(static_cast<double>(row), DType::kInt64); }
 
@@ -101,11 +122,6 @@ Shape joined(std::span<const std::int64_t> a, std::span<const std::int64_t> b) {
 }
 
 // The gradients of one target by the sources, as a graph of its cotangent.
-struct Pullback {
-  Graph graph;
-  std::vector<Tensor> inputs;  // of the graph; nothing for the cotangent
-};
-
 Pullback trace_pullback(TapeImpl& tape, const Source& target, std::span<const Source> sources, std::string_view call) {
   const Tensor y = tensor_of(target);
   std::vector<Tensor> gradients(sources.size());
@@ -122,15 +138,16 @@ Pullback trace_pullback(TapeImpl& tape, const Source& target, std::span<const So
   return pullback;
 }
 
-void add_captured(Pullback& pullback) {
+void complete(Pullback& pullback) {
   for (const Graph::Captured& captured : pullback.graph.captured) {
     pullback.inputs.push_back(current_value(*captured.variable.state()));
   }
+  tidy(pullback.graph);
 }
 
 struct Rows {
   std::int64_t count;  // how many cotangents there are
-  bool by_example;
+  SeedKind kind;
 };
 
 // How many rows are computed at once: a divisor of their number, if there is a large one.
@@ -148,6 +165,8 @@ std::vector<Tensor> run_rows(const Pullback& pullback, const Tensor& y, const Ro
                              const JacobianOptions& options) {
   std::vector<bool> per_item(pullback.inputs.size());
   per_item[0] = true;
+  const bool of_example = rows.kind == SeedKind::kOfExample;
+  if (of_example) per_item[1] = true;
   const BatchedGraph batched(pullback.graph, pullback.inputs, per_item);
   const std::int64_t block = block_of(rows.count, batched.bytes_per_item(), options);
   // Which sources have a gradient at all.
@@ -158,7 +177,9 @@ std::vector<Tensor> run_rows(const Pullback& pullback, const Tensor& y, const Ro
   std::vector<Tensor> all(pullback.graph.results.size());
   if (present.empty()) return all;
   const auto run_block = [&](const Tensor& begin) {
-    std::vector<Batched> results = batched.run({seeds(y, begin, block, rows.by_example)}, block);
+    std::vector<Tensor> items = {seeds(y, begin, block, rows.kind)};
+    if (of_example) items.push_back(examples_of(y, begin, block));
+    std::vector<Batched> results = batched.run(std::move(items), block);
     std::vector<Tensor> parts;
     for (const std::size_t k : present) {
       const Tensor& part = results[k].tensor;
@@ -201,7 +222,7 @@ std::vector<Tensor> loop_over_rows(TapeImpl& tape, const Source& target, std::sp
     const Tensor y = tensor_of(target);
     std::vector<Tensor> gradients(sources.size());
     tape.gradient(std::span(&target, 1), sources, gradients,
-                  {.output_gradients = {reshape(seeds(y, position(row), 1, rows.by_example), y.shape())}});
+                  {.output_gradients = {reshape(seeds(y, position(row), 1, rows.kind), y.shape())}});
     for (std::size_t k = 0; k < sources.size(); ++k) {
       if (gradients[k].has_value()) parts[k].push_back(gradients[k].to_dense());
     }
@@ -224,8 +245,12 @@ std::vector<Tensor> rows_of(TapeImpl& tape, const Source& target, std::span<cons
     return loop_over_rows(tape, target, sources, rows);
   }
   Pullback pullback = trace_pullback(tape, target, sources, call);
-  add_captured(pullback);
-  tidy(pullback.graph);
+  complete(pullback);
+  if (rows.kind == SeedKind::kElement && y.rank() > 1 && y.dim(0) > 1) {
+    if (const std::optional<Pullback> of_row = pullback_of_row(pullback)) {
+      return run_rows(*of_row, y, {rows.count, SeedKind::kOfExample}, options);
+    }
+  }
   return run_rows(pullback, y, rows, options);
 }
 
@@ -276,7 +301,7 @@ std::vector<Tensor> GradientTape::compute_jacobians(std::span<const Source> targ
   std::vector<Tensor> jacobians;
   for (const Source& target : targets) {
     const Shape shape = tensor_of(target).shape();
-    std::vector<Tensor> rows = rows_of(tape, target, sources, {shape.size(), false}, "jacobian", options);
+    std::vector<Tensor> rows = rows_of(tape, target, sources, {shape.size(), SeedKind::kElement}, "jacobian", options);
     for (std::size_t k = 0; k < sources.size(); ++k) {
       const Tensor x = tensor_of(sources[k]);
       const Shape full = joined(shape.dims(), x.shape().dims());
@@ -310,7 +335,7 @@ Tensor GradientTape::batch_jacobian(const Source& target, const Source& source, 
   const std::int64_t examples = y.dim(0);
   const std::int64_t count = examples == 0 ? 0 : y.size() / examples;
   Shape full = joined(y.shape().dims(), x.shape().dims().subspan(1));
-  const Tensor rows = rows_of(tape, target, std::span(&source, 1), {count, true}, call, options)[0];
+  const Tensor rows = rows_of(tape, target, std::span(&source, 1), {count, SeedKind::kByExample}, call, options)[0];
   if (!rows.has_value()) return zeros(full, y.dtype());
   int order[kMaxRank] = {1, 0};
   for (int i = 2; i < rows.rank(); ++i) order[i] = i;

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <complex>
+#include <limits>
 #include <map>
 #include <tuple>
 #include <vector>
@@ -236,6 +237,85 @@ TEST(Jacobian, OfAFunctionTakesATensorThatStandsTwiceForTwo) {
   EXPECT_EQ(numbers(std::get<1>(of_a)), (Numbers{2, 0, 0, 4}));
   EXPECT_EQ(numbers(std::get<0>(of_b)), (Numbers{2, 0, 0, 4}));
   EXPECT_EQ(numbers(std::get<1>(of_b)), (Numbers{0, 0, 0, 0}));
+}
+
+// --- Targets with examples, whose rows can be run on one of them ---
+
+// The jacobian by the sources at once, in blocks, in a function, and row by row.
+template <class F>
+void expect_that_of_a_loop(const F& f, const std::vector<Tensor>& sources) {
+  const auto jacobians = [&](const std::vector<Tensor>& by, const JacobianOptions& options) {
+    GradientTape tape({.persistent = true});
+    tape.watch(by);
+    return tape.jacobian(f(by), by, options);
+  };
+  const std::vector<Tensor> looped = jacobians(sources, {.experimental_use_pfor = false});
+  const std::vector<Tensor> all = jacobians(sources, {});
+  const std::vector<Tensor> blocks = jacobians(sources, {.parallel_iterations = 5});
+  const std::vector<Tensor> inside =
+      function([&](const std::vector<Tensor>& by) { return jacobians(by, {.memory_budget = 500}); })(sources);
+  for (std::size_t k = 0; k < sources.size(); ++k) {
+    const std::vector<double> expected = numbers(looped[k]);
+    for (const Tensor& found : {all[k], blocks[k], inside[k]}) {
+      ASSERT_EQ(found.shape(), looped[k].shape());
+      const std::vector<double> values = numbers(found);
+      for (std::size_t i = 0; i < expected.size(); ++i) ASSERT_NEAR(values[i], expected[i], 1e-13) << k << " at " << i;
+    }
+  }
+}
+
+Tensor some(const Shape& shape, int seed) { return random::stateless_uniform(shape, {seed, 7}, -1, 1, float64); }
+
+TEST(JacobianOfExamples, OfANetworkByItsWeights) {
+  const Tensor x = some({6, 4}, 1);
+  const auto network = [&](const std::vector<Tensor>& w) {
+    const Tensor h = tanh(matmul(x, w[0]) + w[1]);
+    const Tensor more = h + sigmoid(matmul(h, w[2]) * w[3]);
+    return softmax(matmul(more, w[2], {.transpose_b = true}));
+  };
+  expect_that_of_a_loop(network, {some({4, 3}, 2), some({3}, 3), some({3, 3}, 4), some({1, 3}, 5)});
+}
+
+TEST(JacobianOfExamples, OfLogitsByWeightsAndOfWeightsOnTheLeft) {
+  const Tensor x = some({6, 4}, 1);
+  expect_that_of_a_loop(
+      [&](const std::vector<Tensor>& w) { return matmul(relu(matmul(x, w[0], {.transpose_b = true})), w[1]); },
+      {some({5, 4}, 2), some({5, 2}, 3)});
+  // The product mixes the examples.
+  expect_that_of_a_loop([&](const std::vector<Tensor>& w) { return matmul(w[0], tanh(x)); }, {some({6, 6}, 2)});
+}
+
+TEST(JacobianOfExamples, OfImages) {
+  const Tensor images = some({3, 6, 6, 1}, 1);
+  const auto network = [&](const std::vector<Tensor>& w) {
+    const Tensor h = max_pool2d(tanh(conv2d(images, w[0], {1, 1}, "SAME")), {2, 2}, {2, 2}, "VALID");
+    return matmul(reshape_like(h, zeros({3, 18}, float64)), w[1]);
+  };
+  expect_that_of_a_loop(network, {some({3, 3, 1, 2}, 2), some({18, 2}, 3)});
+}
+
+TEST(JacobianOfExamples, WhereExamplesMeet) {
+  const Tensor x = some({5, 3}, 1);
+  expect_that_of_a_loop(
+      [&](const std::vector<Tensor>& w) {
+        const Tensor h = matmul(x, w[0]);
+        return (h - reduce_mean(h, 0)) * w[1];
+      },
+      {some({3, 3}, 2), some({5, 1}, 3)});
+  // By the examples themselves, too, and with as many features as examples.
+  expect_that_of_a_loop([](const std::vector<Tensor>& w) { return tanh(matmul(w[0], w[1])); },
+                        {some({4, 4}, 2), some({4, 4}, 3)});
+  expect_that_of_a_loop([&](const std::vector<Tensor>& w) { return x * w[0] + transpose(w[1]); },
+                        {some({3}, 2), some({3, 5}, 3)});
+}
+
+TEST(JacobianOfExamples, LeavesInfinityOfOthersWhereItIs) {
+  const Tensor x = constant({{1.0}, {std::numeric_limits<double>::infinity()}}, float64);
+  const Tensor w = constant({{2.0}}, float64);
+  GradientTape tape;
+  tape.watch(w);
+  const std::vector<double> j = numbers(tape.jacobian(matmul(x, w), w));
+  EXPECT_EQ(j, (Numbers{1, std::numeric_limits<double>::infinity()}));
 }
 
 TEST(BatchJacobian, IsThatOfEachExample) {
