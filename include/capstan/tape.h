@@ -375,15 +375,19 @@ struct CustomGradientResult {
   /// returns one gradient per variable. Required if there are any.
   std::function<std::vector<Tensor>(std::span<const Tensor> cotangents, std::span<const Variable> variables)>
       variable_gradient = nullptr;
+  /// For forward mode, if there is a better way than the transpose of the gradient function: takes one tangent per
+  /// argument, zeros where nothing moves, and returns one per output; an empty tensor is a zero one. Only for functions
+  /// that read no trainable variables beside their arguments.
+  std::function<std::vector<Tensor>(std::span<const Tensor> tangents)> jvp = nullptr;
 };
 
 /// Calls `f(arguments)`, whose gradient is the function that it returns beside its outputs, instead of what its ops
 /// say.
 ///
 /// The gradient function's ops are recorded by outer tapes, so higher orders exist. In a traced function the gradient
-/// function is traced as well, with the variables as they are at the call, and cannot assign any. Errors: GradientError
-/// when the number of gradients is not that of the arguments (thrown by gradient()), or if f reads trainable variables
-/// and gives no variable_gradient (thrown here).
+/// function is traced as well, with the variables as they are at the call, and cannot assign any; in a vectorized_map
+/// it is traced for one row and run for all. Errors: GradientError when the number of gradients is not that of the
+/// arguments (thrown by gradient()), or if f reads trainable variables and gives no variable_gradient (thrown here).
 ///
 ///     Tensor y = custom_gradient([](std::span<const Tensor> in) -> CustomGradientResult {
 ///       Tensor e = exp(in[0]);

@@ -85,6 +85,13 @@ Tensor shape_of_item(const Tensor& x) {
 
 }  // namespace
 
+Tensor with_axis(const Batched& value, std::int64_t size) {
+  if (value.per_item) return value.tensor;
+  Shape shape = {size};
+  for (int i = 0; i < value.tensor.rank(); ++i) shape.push_back(-1);
+  return broadcast_to(value.tensor, shape);
+}
+
 BatchedGraph::BatchedGraph(const Graph& graph, std::vector<Tensor> inputs, const std::vector<bool>& per_item)
     : graph_(graph), differs_(graph.values.size()), values_(graph.values.size()) {
   // Values that are known before there are items.
@@ -175,7 +182,11 @@ void BatchedGraph::run_node(const Graph::Node& node, std::vector<Tensor>& values
     const void* attributes = op.attributes == nullptr ? nullptr : node.attributes;
     const Batch rule = op.kind == OpKind::kElementwise ? batch_broadcasting : op.batch;
     const BatchCall call{op, inputs, batched, size, attributes};
-    if (node.has_effect() || rule == nullptr || !rule(call, outputs)) {
+    const Control* const control = control_of(op, attributes);
+    const auto has_way = [&] {
+      return control != nullptr ? control->batch(call, outputs) : rule != nullptr && rule(call, outputs);
+    };
+    if (node.has_effect() || !has_way()) {
       if (!node.has_effect()) report(op);
       outputs = run_items(node, inputs, batched, size);
     }

@@ -18,6 +18,9 @@ struct Batched {
   bool per_item = false;  // has the axis of the items in front; otherwise the same for all
 };
 
+// The same with the axis of the items in any case.
+Tensor with_axis(const Batched& value, std::int64_t size);
+
 class BatchedGraph {
  public:
   // `inputs` are those of run_graph; those whose bit is set differ from item to item, and what stands in their place

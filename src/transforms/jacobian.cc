@@ -181,10 +181,7 @@ std::vector<Tensor> run_rows(const Pullback& pullback, const Tensor& y, const Ro
     if (of_example) items.push_back(examples_of(y, begin, block));
     std::vector<Batched> results = batched.run(std::move(items), block);
     std::vector<Tensor> parts;
-    for (const std::size_t k : present) {
-      const Tensor& part = results[k].tensor;
-      parts.push_back(results[k].per_item ? part : broadcast_to(part, joined(std::array{block}, part.shape().dims())));
-    }
+    for (const std::size_t k : present) parts.push_back(with_axis(results[k], block));
     return parts;
   };
   const std::int64_t blocks = (rows.count + block - 1) / block;

@@ -11,17 +11,6 @@
 
 namespace capstan {
 
-namespace {
-
-// A result that is the same for all rows.
-Tensor repeated(const Tensor& x, std::int64_t rows) {
-  Shape shape = {rows};
-  for (int i = 0; i < x.rank(); ++i) shape.push_back(-1);
-  return broadcast_to(x, shape);
-}
-
-}  // namespace
-
 std::vector<Tensor> detail::run_vectorized(const FunctionBody& body, std::span<const Tensor> rows,
                                            std::shared_ptr<void>* structure) {
   Graph graph;
@@ -50,8 +39,7 @@ std::vector<Tensor> detail::run_vectorized(const FunctionBody& body, std::span<c
   std::vector<Batched> values = batched.run(std::vector<Tensor>(rows.begin(), rows.end()), count);
   std::vector<Tensor> results;
   for (std::size_t k = 0; k < graph.results.size(); ++k) {
-    const bool repeats = values[k].tensor.has_value() && !values[k].per_item;
-    results.push_back(repeats ? repeated(values[k].tensor, count) : std::move(values[k].tensor));
+    results.push_back(values[k].tensor.has_value() ? with_axis(values[k], count) : Tensor());
   }
   std::size_t next = graph.results.size();
   for (const Graph::Captured& captured : graph.captured) {

@@ -12,6 +12,10 @@ int main(int argc, char** argv) {
       std::fputs(page.c_str(), stdout);
       return 0;
     }
+    if (argc > 2 || argv[1][0] == '-') {
+      std::fputs("usage: support_matrix_check [FILE]\n", stderr);
+      return 2;
+    }
     std::ofstream file(argv[1], std::ios::binary);
     file << page;
     file.close();
