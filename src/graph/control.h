@@ -75,8 +75,8 @@ class Control : public std::enable_shared_from_this<Control> {
   virtual void infer(const Call& call, OutputSpecs& specs) const;
   // What is different in another of the same op, in words, as of graphs (shapes.h); empty if nothing but lengths is.
   virtual std::string difference(const Control& other) const { return this == &other ? "" : "its attributes differ"; }
-  // As the batching rule of an op: computes the outputs, without the log, for many items at once. Returns false if it has
-  // no way.
+  // As the batching rule of an op: computes the outputs, without the log, for many items at once. Returns false if it
+  // has no way.
   virtual bool batch(const BatchCall&, std::vector<Tensor>&) const { return false; }
   // For texts: the graphs that it holds, and what else there is to know, in the form of attributes ("rows=3").
   virtual std::vector<const Subgraph*> parts() const = 0;
