@@ -161,7 +161,8 @@ std::vector<Tensor> gradients_of(const Control& of, const std::vector<Tensor>& o
   return gradients;
 }
 
-// What a rule is given: the inputs of the node, and the log of its run.
+// What a rule is given: the inputs of the node, and the log of its run. The node itself may be looked at behind the
+// check of its inputs only.
 std::vector<Tensor> inputs_of(const VjpCall& call) {
   // Behind the end of a trace its nodes may be gone.
   if (context.tracer == nullptr && is_symbolic(call.input(0).block())) {
@@ -175,6 +176,7 @@ Tensor log_of(const VjpCall& call, const Control& of) { return of.effects ? call
 
 // The rule of every node of control flow.
 void control_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
+  const std::vector<Tensor> inputs = inputs_of(call);
   const Control& of = *call.attributes<ControlAttributes>().control;
   const int first = of.effects ? 1 : 0;
   std::vector<bool> needed;
@@ -183,15 +185,16 @@ void control_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
   for (int k = 0; k < static_cast<int>(of.outputs.size()); ++k) {
     given.push_back(call.has_cotangent(first + k) ? call.cotangent(first + k) : Tensor());
   }
-  std::vector<Tensor> gradients = gradients_of(of, inputs_of(call), log_of(call, of), given, needed);
+  std::vector<Tensor> gradients = gradients_of(of, inputs, log_of(call, of), given, needed);
   std::move(gradients.begin(), gradients.end(), cotangents.begin());
 }
 
 void control_jvp(const VjpCall& call, std::span<const Tensor> tangents, std::span<Tensor> of_outputs) {
+  std::vector<Tensor> of_inputs = inputs_of(call);
   const Control& of = *call.attributes<ControlAttributes>().control;
   const std::size_t first = of.effects ? 1 : 0;
   auto node = std::make_shared<TangentNode>();
-  DerivativeInputs inputs(of, inputs_of(call), log_of(call, of));
+  DerivativeInputs inputs(of, std::move(of_inputs), log_of(call, of));
   for (std::size_t i = 0; i < tangents.size(); ++i) {
     if (!tangents[i].has_value()) continue;
     node->sources.push_back(i);
