@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -477,6 +478,10 @@ Tensor constant(const std::vector<T>& values, const Shape& shape) {
 }
 template <class T>
 Tensor constant(const std::vector<T>& values) {
+  return constant(std::span<const T>(values));
+}
+template <class T, std::size_t N>
+Tensor constant(const std::array<T, N>& values) {
   return constant(std::span<const T>(values));
 }
 

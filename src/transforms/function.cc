@@ -246,6 +246,12 @@ class FunctionState {
     raw.structure = body(tensors, values);
     raw.values = std::move(values.key);
     raw.graph = tracer.finish(tensors);
+    for (const Graph::Captured& captured : raw.graph.captured) {
+      CAPSTAN_CHECK(captured.variable.state()->refs.load(std::memory_order_relaxed) > 1, ValueError, name_,
+                    ": the variable \"", captured.variable.name(),
+                    "\" was made here and is gone when the function returns",
+                    help("keep it outside of the function, and make it there or only if it does not exist yet"));
+    }
     return raw;
   }
 
