@@ -414,8 +414,8 @@ CAPSTAN_EXPORT std::vector<Tensor> custom_gradient(
 template <class F>
 auto custom_gradient(F f) {
   return [f = std::move(f)]<class... Arguments>(const Arguments&... arguments) {
-    using Result = typename decltype(f(Tensor(arguments)...))::first_type;
-    std::optional<GradientsOf<Result>> form;
+    using Pair = std::invoke_result_t<const F&, std::conditional_t<false, Arguments, const Tensor&>...>;
+    std::optional<GradientsOf<typename Pair::first_type>> form;
     const auto body = [&](std::span<const Tensor> in) {
       auto [value, rule] = [&]<std::size_t... I>(std::index_sequence<I...>) { return f(in[I]...); }
       (std::index_sequence_for<Arguments...>());

@@ -208,7 +208,7 @@ TEST(CustomGradient, MakesAFunctionOfTensors) {
     return std::pair(log(1 + e), [e](const Tensor& g) { return g * (1 - 1 / (1 + e)); });
   });
   const Tensor x = constant({0.0, 100.0});
-  const auto gradient = [&](const auto& f) {
+  const auto gradient = [&](auto f) {
     GradientTape tape;
     tape.watch(x);
     return tape.gradient(f(x), x).template to_vector<double>();
