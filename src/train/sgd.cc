@@ -32,16 +32,18 @@ class SGDState : public detail::OptimizerState {
   }
 
   void trace_update(std::span<const Part> parts, const Tensor& rate) override {
+    std::vector<SGDVariable> plain;
+    std::vector<MomentumVariable> moving;
     for (const auto& [i, gradient] : parts) {
       if (momentum_ == 0) {
-        sgd_update(variables_[i], gradient, rate);
+        plain.push_back({variables_[i], gradient});
       } else {
-        momentum_update(variables_[i], slots[i], gradient, rate, momentum_, nesterov_);
+        moving.push_back({variables_[i], slots[i], gradient});
       }
     }
+    sgd_update(plain, rate);
+    momentum_update(moving, rate, momentum_, nesterov_);
   }
-
-  bool takes_rows() const override { return momentum_ == 0; }
 
  private:
   double momentum_;
