@@ -252,8 +252,10 @@ void step_now(const char* op, std::span<VariableState* const> slots, const Tenso
   for (VariableState* const slot : slots.subspan(1)) check_fits(*slots[0], slot->value, op, "slot");
   check_dtype(*slots[0], op);
   check_rows(op, gradient);
-  const PauseObservers pause;
-  const Tensor merged = merge_rows(gradient);
+  const Tensor merged = [&] {
+    const PauseObservers pause;
+    return merge_rows(gradient);
+  }();
   if (gradient.dtype() == DType::kFloat64) {
     run_eagerly<double>(slots, merged, attributes, rate);
   } else {

@@ -28,13 +28,13 @@ const Tensor kTable = reshape(cast(range(1, 13), float64), {4, 3});
 
 TEST(RowSparseFunction, GradientsOfACallAreThoseOfPlainCode) {
   const Variable captured(kTable);
-  const auto f = [&](const Tensor& argument, const Tensor& ids) {
+  auto f = [&](const Tensor& argument, const Tensor& ids) {
     return sin(embedding_lookup(captured, ids)) * embedding_lookup(argument, ids + 1) +
            embedding_lookup(captured, ids + 1);
   };
   auto traced = function(f);
   for (const Tensor& ids : {constant({2, 0, 2}), constant({1, 1, 1}), zeros({0}, int32)}) {
-    const auto all = [&](const auto& call) {
+    const auto all = [&](auto& call) {
       GradientTape tape({.persistent = true});
       const Tensor argument = kTable * 0.5;
       tape.watch(argument);
@@ -50,9 +50,9 @@ TEST(RowSparseFunction, GradientsOfACallAreThoseOfPlainCode) {
 
 TEST(RowSparseFunction, WhatIsAlsoUsedWholeHasADenseGradient) {
   const Variable table(kTable);
-  const auto f = [&](const Tensor& ids) { return reduce_sum(gather(table, ids)) + reduce_sum(square(table)); };
+  auto f = [&](const Tensor& ids) { return reduce_sum(gather(table, ids)) + reduce_sum(square(table)); };
   auto traced = function(f);
-  const auto gradient = [&](const auto& call) {
+  const auto gradient = [&](auto& call) {
     GradientTape tape;
     const Tensor y = call(constant({3, 3}));
     return tape.gradient(y, table);
@@ -76,7 +76,7 @@ TEST(RowSparseFunction, OuterTapesSeeThroughTheRows) {
 
 TEST(RowSparseFunction, ReturnsRows) {
   const Variable table(kTable);
-  const auto f = [&](const Tensor& ids, const Tensor& x) {
+  auto f = [&](const Tensor& ids, const Tensor& x) {
     GradientTape tape;
     const Tensor y = reduce_sum(square(gather(table, ids)) * x);
     const Tensor g = tape.gradient(y, table);
@@ -97,7 +97,7 @@ TEST(RowSparseFunction, ReturnsRows) {
   EXPECT_EQ(traced.get_concrete(constant({2, 0, 2}), x).signature(),
             "function(int32[3], float64[]) -> (float64[], float64[4, 3], float64[], float64[4, 3])");
   // Rows that a tape knows, and a call in another trace.
-  const auto twice = [&](const auto& call) {
+  const auto twice = [&](auto& call) {
     GradientTape tape;
     tape.watch(x);
     const Tensor rows = call(constant({2, 0, 2}), x)[1];
@@ -127,7 +127,7 @@ TEST(RowSparseFunction, ReturnsDenseTensorsWhereLengthsAreOpen) {
 // In a trace a part keeps as many rows as there are; those of other parts are zeros.
 TEST(RowSparseFunction, ConcatSplitsRowsInATrace) {
   for (const int axis : {0, 1}) {
-    const auto f = [axis](const Tensor& a, const Tensor& b, const Tensor& ids) {
+    auto f = [axis](const Tensor& a, const Tensor& b, const Tensor& ids) {
       GradientTape tape;
       tape.watch(List{a, b});
       const Tensor y = gather(concat({a, zeros({axis == 0 ? 0 : 2, axis == 0 ? 3 : 0}, float64), b}, axis), ids);
@@ -149,7 +149,7 @@ TEST(RowSparseFunction, ConcatSplitsRowsInATrace) {
 // A branch in a trace gets the dense tensor; in plain code it is just run.
 TEST(RowSparseFunction, ControlFlowHasDenseGradientsInATrace) {
   const Variable table(kTable);
-  const auto f = [&](const Tensor& ids) {
+  auto f = [&](const Tensor& ids) {
     GradientTape tape;
     const Tensor y = cond(
         reduce_sum(ids) > 2, [&] { return reduce_sum(gather(table, ids)); },
