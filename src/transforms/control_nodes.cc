@@ -9,6 +9,7 @@
 #include "capstan/tape.h"
 #include "src/core/apply.h"
 #include "src/core/check.h"
+#include "src/core/row_shape.h"
 #include "src/core/context.h"
 #include "src/graph/gradient_paths.h"
 #include "src/graph/shapes.h"
@@ -432,9 +433,7 @@ void RowLoop::complete(std::size_t slots) {
   paths = close_paths(inner, outputs, slots);
   for (std::size_t k = carried; k < carried + collected; ++k) {
     const OutputSpec row = spec_of(body.graph, body.graph.results[k]);
-    Shape shape = {rows};
-    for (const std::int64_t length : row.shape) shape.push_back(length);
-    outputs.push_back({row.dtype, shape});
+    outputs.push_back({row.dtype, stacked_shape(rows, row.shape)});
     std::vector<bool> depends(slots);
     for (std::size_t i = 0; i < slots; ++i) {
       for (std::size_t j = 0; j < slots && inner[k][i]; ++j) {
