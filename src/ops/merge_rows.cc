@@ -8,6 +8,7 @@
 #include "capstan/ops/optimizer.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -52,50 +53,49 @@ std::vector<Entry> in_order(const TensorRef& indices, std::int64_t rows) {
   return entries;
 }
 
+// sums[k] is the sum of the values of the entries from firsts[k] to firsts[k + 1].
 template <class T>
-void merge(const Call& call, std::span<Tensor> outputs) {
-  const TensorRef& indices = call.input(0);
-  const std::int64_t rows = call.attributes<MergeAttributes>().rows;
-  check_rows("merge_rows", indices, rows);
-  const std::int64_t count = indices.size();
-  if (count == 0) return;
-  const std::int64_t width = outputs[1].size() / count;
-  const std::vector<Entry> entries = in_order(indices, rows);
-  std::vector<std::int64_t> firsts;  // where a row's entries begin
-  auto* const merged = mutable_data<std::int64_t>(outputs[0]);
-  for (std::int64_t i = 0; i < count; ++i) {
-    const std::int64_t row = entries[static_cast<std::size_t>(i)].row;
-    if (i > 0 && row == entries[static_cast<std::size_t>(i - 1)].row) continue;
-    merged[firsts.size()] = row;
-    firsts.push_back(i);
-  }
-  const auto distinct = static_cast<std::int64_t>(firsts.size());
-  std::fill(merged + distinct, merged + count, merged[distinct - 1]);
-  firsts.push_back(count);
-  const T* const values = call.input(1).data<T>();
-  T* const sums = mutable_data<T>(outputs[1]);
-  const auto sum_row = [&](std::int64_t k) {
-    T* const sum = sums + k * width;
-    for (std::int64_t i = firsts[static_cast<std::size_t>(k)]; i < firsts[static_cast<std::size_t>(k + 1)]; ++i) {
-      const T* const value = values + entries[static_cast<std::size_t>(i)].position * width;
-      if (i == firsts[static_cast<std::size_t>(k)]) {
-        std::copy_n(value, width, sum);
-      } else {
+void sum_rows(std::span<const Entry> entries, std::span<const std::int64_t> firsts, std::int64_t width, const T* values,
+              T* sums) {
+  const auto distinct = static_cast<std::int64_t>(firsts.size()) - 1;
+  const std::int64_t per_task = std::max<std::int64_t>(1, kTaskElements / std::max<std::int64_t>(1, width));
+  parallel_for((distinct + per_task - 1) / per_task, [&](std::int64_t task) {
+    for (std::int64_t k = task * per_task; k < std::min(distinct, (task + 1) * per_task); ++k) {
+      T* const sum = sums + k * width;
+      const auto first = static_cast<std::size_t>(firsts[static_cast<std::size_t>(k)]);
+      const auto last = static_cast<std::size_t>(firsts[static_cast<std::size_t>(k + 1)]);
+      std::copy_n(values + entries[first].position * width, width, sum);
+      for (std::size_t i = first + 1; i < last; ++i) {
+        const T* const value = values + entries[i].position * width;
         for (std::int64_t j = 0; j < width; ++j) sum[j] += value[j];
       }
     }
-  };
-  const std::int64_t per_task = std::max<std::int64_t>(1, kTaskElements / std::max<std::int64_t>(1, width));
-  const std::int64_t tasks = (distinct + per_task - 1) / per_task;
-  const auto sum_rows = [&](std::int64_t task) {
-    for (std::int64_t k = task * per_task; k < std::min(distinct, (task + 1) * per_task); ++k) sum_row(k);
-  };
-  if (tasks == 1) {
-    sum_rows(0);
-  } else {
-    parallel_for(tasks, sum_rows);
+  });
+  std::fill(sums + distinct * width, sums + static_cast<std::int64_t>(entries.size()) * width, T{});
+}
+
+void merge(const Call& call, std::span<Tensor> outputs) {
+  const TensorRef& indices = call.input(0);
+  const TensorRef& values = call.input(1);
+  const std::int64_t rows = call.attributes<MergeAttributes>().rows;
+  check_rows("merge_rows", indices, rows);
+  if (indices.size() == 0) return;
+  const std::vector<Entry> entries = in_order(indices, rows);
+  std::vector<std::int64_t> firsts;  // where the entries of a row begin
+  auto* const merged = mutable_data<std::int64_t>(outputs[0]);
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    if (i > 0 && entries[i].row == entries[i - 1].row) continue;
+    merged[firsts.size()] = entries[i].row;
+    firsts.push_back(static_cast<std::int64_t>(i));
   }
-  std::fill(sums + distinct * width, sums + count * width, T{});
+  std::fill(merged + firsts.size(), merged + entries.size(), entries.back().row);
+  firsts.push_back(indices.size());
+  const std::int64_t width = values.size() / indices.size();
+  if (values.dtype() == DType::kFloat64) {
+    sum_rows(entries, firsts, width, values.data<double>(), mutable_data<double>(outputs[1]));
+  } else {
+    sum_rows(entries, firsts, width, values.data<float>(), mutable_data<float>(outputs[1]));
+  }
 }
 
 // Made by merge_rows() alone, which has no use but the steps of optimizers, and so not in the registry.
@@ -112,10 +112,7 @@ constinit const OpDef kMergeRows = {
           outputs.add(DType::kInt64, call.input(0).shape());
           outputs.add(call.input(1).dtype(), call.input(1).shape());
         },
-    .kernel =
-        [](const Call& call, std::span<Tensor> outputs) {
-          call.input(1).dtype() == DType::kFloat64 ? merge<double>(call, outputs) : merge<float>(call, outputs);
-        },
+    .kernel = merge,
 };
 
 }  // namespace

@@ -46,42 +46,32 @@ void trace_step(const StepAttributes& attributes, std::span<const Variable> slot
   for (std::size_t i = 0; i < slots.size(); ++i) slots[i].assign(after[i]);
 }
 
-void sgd_update(std::span<const SGDVariable> variables, const Tensor& rate) {
+void sgd_update(std::span<const SGDVariable> variables, const Tensor& rate, double momentum, bool nesterov) {
   const PauseObservers pause;
+  const bool moves = momentum != 0;
+  const StepAttributes attributes{.rule = static_cast<std::int64_t>(moves ? StepRule::kMomentum : StepRule::kSgd),
+                                  .slots = moves ? 2 : 1,
+                                  .a = momentum,
+                                  .b = nesterov ? 1.0 : 0.0};
+  const auto slots_of = [&](const Variable(&both)[2]) { return std::span<const Variable>(both, moves ? 2 : 1); };
   std::vector<Tensor> gradients;
-  for (const auto& [variable, gradient] : variables) {
-    gradients.push_back(prepare("sgd_update", std::span(&variable, 1), gradient, rate));
+  for (const SGDVariable& of : variables) {
+    const Variable both[] = {of.variable, of.slot};
+    gradients.push_back(prepare("sgd_update", slots_of(both), of.gradient, rate));
   }
   for (std::size_t i = 0; i < variables.size(); ++i) {
-    const Variable& variable = variables[i].variable;
-    if (gradients[i].is_row_sparse()) {
-      step_rows({.rule = static_cast<std::int64_t>(StepRule::kSgd), .slots = 1}, std::span(&variable, 1), gradients[i],
-                rate);
-    } else {
-      variable.assign_sub(rate * gradients[i]);
-    }
-  }
-}
-
-void momentum_update(std::span<const MomentumVariable> variables, const Tensor& rate, double momentum, bool nesterov) {
-  const PauseObservers pause;
-  std::vector<Tensor> gradients;
-  for (const MomentumVariable& of : variables) {
-    const Variable slots[] = {of.variable, of.slot};
-    gradients.push_back(prepare("momentum_update", slots, of.gradient, rate));
-  }
-  for (std::size_t i = 0; i < variables.size(); ++i) {
-    const auto& [variable, slot, gradient] = variables[i];
-    if (gradients[i].is_row_sparse()) {
-      const Variable slots[] = {variable, slot};
-      step_rows({.rule = static_cast<std::int64_t>(StepRule::kMomentum),
-                 .slots = 2,
-                 .a = momentum,
-                 .b = nesterov ? 1.0 : 0.0},
-                slots, gradients[i], rate);
+    const auto& [variable, given, slot] = variables[i];
+    const Tensor& gradient = gradients[i];
+    if (gradient.is_row_sparse()) {
+      const Variable both[] = {variable, slot};
+      step_rows(attributes, slots_of(both), gradient, rate);
       continue;
     }
-    const Tensor change = gradient * rate;
+    const Tensor change = rate * gradient;
+    if (!moves) {
+      variable.assign_sub(change);
+      continue;
+    }
     const Tensor moved = slot * momentum - change;
     slot.assign(moved);
     variable.assign_add(nesterov ? moved * momentum - change : moved);

@@ -32,17 +32,11 @@ class SGDState : public detail::OptimizerState {
   }
 
   void trace_update(std::span<const Part> parts, const Tensor& rate) override {
-    std::vector<SGDVariable> plain;
-    std::vector<MomentumVariable> moving;
+    std::vector<SGDVariable> all;
     for (const auto& [i, gradient] : parts) {
-      if (momentum_ == 0) {
-        plain.push_back({variables_[i], gradient});
-      } else {
-        moving.push_back({variables_[i], slots[i], gradient});
-      }
+      all.push_back({variables_[i], gradient, momentum_ == 0 ? Variable() : slots[i]});
     }
-    sgd_update(plain, rate);
-    momentum_update(moving, rate, momentum_, nesterov_);
+    sgd_update(all, rate, momentum_, nesterov_);
   }
 
  private:

@@ -51,14 +51,10 @@ CAPSTAN_EXPORT void adam_update(const Variable& variable, const Variable& m, con
 struct SGDVariable {  ///< One variable of a step.
   Variable variable;
   Tensor gradient;
+  Variable slot = {};  ///< With momentum.
 };
-CAPSTAN_EXPORT void sgd_update(std::span<const SGDVariable> variables, const Tensor& rate);
-struct MomentumVariable {  ///< One variable of a step, with its slot.
-  Variable variable, slot;
-  Tensor gradient;
-};
-CAPSTAN_EXPORT void momentum_update(std::span<const MomentumVariable> variables, const Tensor& rate, double momentum,
-                                    bool nesterov);
+CAPSTAN_EXPORT void sgd_update(std::span<const SGDVariable> variables, const Tensor& rate, double momentum = 0,
+                               bool nesterov = false);
 struct AdamVariable {  ///< One variable of a step, with its slots.
   Variable variable, m, v;
   Tensor gradient;
