@@ -1,7 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <string_view>
 #include <vector>
 
+#include "src/core/variable_state.h"
 #include "tests/graph/traced.h"
 
 namespace capstan {
