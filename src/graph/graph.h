@@ -105,6 +105,9 @@ void simplify(Graph& graph);
 // Ops that say what they are made of are taken apart, so that their loops can be fused with others.
 void expand(Graph& graph);
 
+// Steps of optimizers that nobody waits for go to the end, where they may write in place.
+void updates_last(Graph& graph);
+
 // Gives the nodes of each fused loop a number and puts them side by side.
 void form_groups(Graph& graph);
 
