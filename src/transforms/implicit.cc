@@ -6,6 +6,7 @@
 // other code, traces trace it, and gradients of gradients are implicit ones as well.
 #include "capstan/implicit.h"
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 
@@ -24,10 +25,12 @@ namespace {
 
 using Function = Equation::Function;
 
+// NaN if there is one.
 double largest_magnitude(const Tensor& x) {
   double largest = 0;
   for (const double number : x.to_vector<double>()) {
-    if (!(std::abs(number) <= largest)) largest = std::abs(number);
+    if (std::isnan(number)) return number;
+    largest = std::max(largest, std::abs(number));
   }
   return largest;
 }

@@ -316,14 +316,14 @@ TEST(BadCalls, FunctionsWithRulesOfTheirOwn) {
 }
 
 // A solution in a trace is the one outside of it, and has its gradients.
-void expect_traced_agrees(const F& f, const Tensor& x, const Tensor& captured) {
+void expect_traced_agrees(const F& f, const Tensor& x, const Tensor& captured, double tolerance = 1e-6) {
   auto traced = function(f);
   const auto value = tried([&] { return traced(x); });
   if (value) expect_agree(*value, f(x), "traced", 1e-7);
   const auto got = tried([&] { return gradients(traced, x, captured); });
   const auto want = tried([&] { return gradients(f, x, captured); });
   if (!got || !want) return;
-  expect_agree((*got)[0], (*want)[0], "a traced gradient", 1e-6);
+  expect_agree((*got)[0], (*want)[0], "a traced gradient", tolerance);
 }
 
 TEST(BadCalls, Equations) {
@@ -362,7 +362,8 @@ TEST(BadCalls, Equations) {
     };
     const Tensor y = from(y0);
     EXPECT_EQ(y.dim(0), static_cast<std::int64_t>(times.size()));
-    expect_traced_agrees(from, y0, constant(1.0, float64));
+    // The steps of an adjoint equation depend on how many gradients there are.
+    expect_traced_agrees(from, y0, constant(1.0, float64), 1e-3);
     return true;
   });
 }

@@ -84,6 +84,8 @@ TEST(FixedPoint, Errors) {
       run([](const Tensor& x) { return -x; }, one, {.max_iterations = 7}).find("not converged after 7 iterations"),
       std::string::npos);
   EXPECT_NE(run([](const Tensor& x) { return x * x * 4.0; }, one).find("gives NaN or infinity"), std::string::npos);
+  EXPECT_NE(run([](const Tensor& x) { return sqrt(x) * 0.5; }, vector64({-1.0, 1.0})).find("gives NaN or infinity"),
+            std::string::npos);
   EXPECT_NE(run([](const Tensor& x) { return stack({x, x}); }, one).find("gives shape [2] for []"), std::string::npos);
   EXPECT_NE(run([](const Tensor& x) { return cast(x, float32); }, one).find("gives float32 for float64"),
             std::string::npos);
