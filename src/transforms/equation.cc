@@ -58,16 +58,16 @@ Tensor record(const std::shared_ptr<const Equation>& equation, Tensor solution, 
 // solution, then the variables that the function writes.
 struct EquationNode final : Control {
   std::shared_ptr<const Equation> equation;
-  Subgraph body;
+  std::shared_ptr<const Subgraph> body;
   std::size_t starts = 1;
   bool is_solved = false;                      // the last input is the solution
   std::shared_ptr<const EquationNode> solved;  // the same, with one input more
 
   void complete(const std::vector<Tensor>& slots) {
-    effects = body.has_effects() && !is_solved;
+    effects = body->has_effects() && !is_solved;
     op = &kOps[static_cast<std::size_t>(equation->kind())][effects ? 1 : 0];
     outputs.push_back({slots[starts - 1].dtype(), equation->shape_of(slots[starts - 1].shape())});
-    paths.push_back(paths_of(body, slots.size())[0]);
+    paths.push_back(paths_of(*body, slots.size())[0]);
     std::fill_n(paths[0].begin(), starts, false);
     paths[0][starts - 1] = equation->start_counts;
     if (is_solved) return;
@@ -80,7 +80,7 @@ struct EquationNode final : Control {
     more.push_back(slots[starts - 1]);
     twin->complete(more);
     solved = twin;
-    for (const std::size_t slot : body.written) {
+    for (const std::size_t slot : body->written) {
       outputs.push_back({slots[slot].dtype(), slots[slot].shape()});
       paths.emplace_back(slots.size());
     }
@@ -112,7 +112,7 @@ struct EquationNode final : Control {
       }));
     }
     if (is_solved) return given;
-    for (const std::size_t slot : body.written) given.push_back(slots[slot]);
+    for (const std::size_t slot : body->written) given.push_back(slots[slot]);
     return given;
   }
 
@@ -152,9 +152,9 @@ struct EquationNode final : Control {
   }
   std::string difference(const Control& other) const override {
     const auto& node = static_cast<const EquationNode&>(other);
-    return equation->options() != node.equation->options() ? "its options differ" : difference_of(body, node.body);
+    return equation->options() != node.equation->options() ? "its options differ" : difference_of(*body, *node.body);
   }
-  std::vector<const Subgraph*> parts() const override { return {&body}; }
+  std::vector<const Subgraph*> parts() const override { return {body.get()}; }
 
  private:
   // What the function uses beside its arguments and may have gradients.
@@ -169,8 +169,8 @@ struct EquationNode final : Control {
   Tensor call(std::vector<Tensor>& slots, std::span<const Tensor> arguments, EffectLog* log) const {
     std::copy(arguments.begin(), arguments.end(), slots.begin());
     std::vector<Tensor> values;
-    body.run(slots, log, nullptr, values);
-    for (std::size_t k = 0; k < body.written.size(); ++k) slots[body.written[k]] = std::move(values[k + 1]);
+    body->run(slots, log, nullptr, values);
+    for (std::size_t k = 0; k < body->written.size(); ++k) slots[body->written[k]] = std::move(values[k + 1]);
     return std::move(values[0]);
   }
 };
@@ -206,7 +206,8 @@ struct Traced {
     };
     node->equation = equation;
     node->starts = start.size();
-    node->body = parts.trace("f", parts.arguments(0, start.size()), detail::FunctionBody(run));
+    node->body =
+        std::make_shared<const Subgraph>(parts.trace("f", parts.arguments(0, start.size()), detail::FunctionBody(run)));
     node->complete(parts.slots());
   }
 };
@@ -259,6 +260,11 @@ void Equation::check(const Tensor& result, const Tensor& x) const {
   CAPSTAN_CHECK(result.has_value(), ValueError, name(), ": the function gives an empty tensor");
   CAPSTAN_CHECK(result.dtype() == x.dtype(), DTypeError, name(), ": the function gives ", result.dtype(), " for ",
                 x.dtype(), arguments({{"argument", x}, {"result", result}}));
+  if (kind_ == EquationKind::kRoot) {
+    CAPSTAN_CHECK(result.size() == x.size(), ShapeError, name(), ": the function gives ", result.size(),
+                  " elements for ", x.size(), arguments({{"argument", x}, {"result", result}}));
+    return;
+  }
   CAPSTAN_CHECK(result.shape() == x.shape(), ShapeError, name(), ": the function gives shape ", result.shape(), " for ",
                 x.shape(), arguments({{"argument", x}, {"result", result}}));
 }
@@ -273,7 +279,7 @@ Tensor solution_of(const std::shared_ptr<const Equation>& equation, const Equati
   x = x.to_dense();
   if (context.tracer == nullptr) return solve_now(equation, f, start);
   const Traced traced(equation, f, start);
-  return traced.parts.finish(*traced.node, traced.node->body.written)[0];
+  return traced.parts.finish(*traced.node, traced.node->body->written)[0];
 }
 
 }  // namespace capstan

@@ -34,7 +34,7 @@ class Equation {
   virtual std::vector<Tensor> gradients(const Function& f, const Parameters& parameters, const Tensor& solution,
                                         const Tensor& cotangent) const = 0;
   // Throws unless the function may give this for x.
-  virtual void check(const Tensor& result, const Tensor& x) const;
+  void check(const Tensor& result, const Tensor& x) const;
   virtual Shape shape_of(const Shape& start) const { return start; }
 
   EquationKind kind() const { return kind_; }

@@ -114,14 +114,6 @@ class Root final : public Iterated {
  public:
   explicit Root(const ImplicitOptions& options) : Iterated(EquationKind::kRoot, options) {}
 
-  void check(const Tensor& result, const Tensor& x) const override {
-    CAPSTAN_CHECK(result.has_value(), ValueError, "root: the function gives an empty tensor");
-    CAPSTAN_CHECK(result.dtype() == x.dtype(), DTypeError, "root: the function gives ", result.dtype(), " for ",
-                  x.dtype(), arguments({{"x", x}, {"result", result}}));
-    CAPSTAN_CHECK(result.size() == x.size(), ShapeError, "root: the function gives ", result.size(), " elements for ",
-                  x.size(), arguments({{"x", x}, {"result", result}}));
-  }
-
   Tensor find(const Function& f, const Tensor& start) const override {
     const double allowed = tolerance(start.dtype());
     const std::int64_t n = start.size();
