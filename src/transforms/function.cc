@@ -24,6 +24,7 @@
 #include "src/transforms/graph_gradient.h"
 #include "src/transforms/shape_family.h"
 #include "src/transforms/spare.h"
+#include "src/transforms/uses.h"
 
 namespace capstan {
 
@@ -325,9 +326,7 @@ class FunctionState {
 
   static std::vector<Tensor> run_and_record(const Trace& trace, const std::vector<Tensor>& inputs) {
     const Graph& graph = trace.graph;
-    std::vector<ObservedInput> observed;
-    observed.reserve(inputs.size());
-    for (const Tensor& input : inputs) observed.push_back({input.block(), input.block()->node});
+    const std::vector<ObservedInput> sources = observed(inputs);
     EffectLog log;
     std::vector<Tensor> outputs;
     {
@@ -369,7 +368,7 @@ class FunctionState {
                                               ? tangents_of(trace.graph, call->inputs, call->effects, tangents)
                                               : trace.tangent.run(trace.graph, call->inputs, tangents);
                                  }};
-    notify(context.observers, CustomCall{observed, results, rule});
+    notify(context.observers, CustomCall{sources, results, rule});
     return outputs;
   }
 
