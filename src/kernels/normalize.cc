@@ -23,15 +23,16 @@ inline std::int64_t chunk_rows(std::int64_t channels) {
   return std::max<std::int64_t>(4096 / std::max<std::int64_t>(channels, 1), 8);
 }
 
-// Runs body(chunk, begin, end) for all chunks of rows; some chunks are one task.
+// Runs body(chunk, begin, end) for all chunks of rows; some chunks are one task. The last come first: they are what is
+// left in cache of whatever has just been written from the first row to the last, and what follows finds the first.
 template <class Body>
 void for_each_chunk(std::int64_t rows, std::int64_t channels, const Body& body) {
   constexpr std::int64_t kChunksPerTask = 8;
   const std::int64_t size = chunk_rows(channels);
   const std::int64_t chunks = (rows + size - 1) / size;
   parallel_for((chunks + kChunksPerTask - 1) / kChunksPerTask, [&](std::int64_t task) {
-    const std::int64_t last = std::min(chunks, (task + 1) * kChunksPerTask);
-    for (std::int64_t chunk = task * kChunksPerTask; chunk < last; ++chunk) {
+    const std::int64_t end = chunks - task * kChunksPerTask;
+    for (std::int64_t chunk = end; chunk-- > std::max<std::int64_t>(end - kChunksPerTask, 0);) {
       body(chunk, chunk * size, std::min(rows, (chunk + 1) * size));
     }
   });
