@@ -4,8 +4,11 @@
 //
 // The protocol is that of protocol/protocol.h. Products and convolutions count in units of 10^9 floating-point
 // operations (2 for a multiplication and addition), as does `fma`, a loop of nothing else: its time divided by theirs
-// is the share of the peak that they reach. Everything else counts in calls.
+// is the share of the peak that they reach. So does a `_copy`, which moves as much memory as the convolution of its
+// name reads and writes, and does nothing else: no convolution can take less. Everything else counts in calls.
 #include <cstdint>
+#include <cstring>
+#include <functional>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -89,15 +92,48 @@ Workload product(std::int64_t n) {
   };
 }
 
-// `kernel` x `kernel`, "SAME", with as many channels in as out.
-Workload convolution(std::int64_t batch, std::int64_t size, std::int64_t channels, std::int64_t kernel) {
-  return [=](const Arguments& arguments, const std::string& name) {
-    const Tensor x = filled({batch, size, size, channels}, 1);
-    const Tensor filters = filled({kernel, kernel, channels, channels}, 2);
+// A convolution of `kernel` x `kernel`, "SAME", with as many channels in as out, and its gradients.
+struct Convolution {
+  std::int64_t batch, size, channels, kernel;
+
+  Tensor image() const { return filled({batch, size, size, channels}, 1); }
+  Tensor filters() const { return filled({kernel, kernel, channels, channels}, 2); }
+
+  // Measures `step`, which does the convolution's operations and gives a tensor.
+  void run(const Arguments& arguments, const std::string& name, const std::function<Tensor()>& step) const {
     const double flops =
         2.0 * static_cast<double>(batch * size * size * channels) * static_cast<double>(kernel * kernel * channels);
-    const auto step = [&] { return conv2d(x, filters, {1, 1}, "SAME"); };
     measure(arguments, name, [&] { step(); }, {.per = flops / kUnit, .check = {step()[0][0][0][0].item<double>()}});
+  }
+};
+
+Workload convolution(std::int64_t batch, std::int64_t size, std::int64_t channels, std::int64_t kernel) {
+  return [c = Convolution{batch, size, channels, kernel}](const Arguments& arguments, const std::string& name) {
+    const Tensor x = c.image(), filters = c.filters();
+    c.run(arguments, name, [&] { return conv2d(x, filters, {1, 1}, "SAME"); });
+  };
+}
+Workload image_gradient(std::int64_t batch, std::int64_t size, std::int64_t channels, std::int64_t kernel) {
+  return [c = Convolution{batch, size, channels, kernel}](const Arguments& arguments, const std::string& name) {
+    const Tensor dy = c.image(), filters = c.filters();
+    c.run(arguments, name, [&] { return conv2d_backprop_input(dy.shape(), filters, dy, {1, 1}, "SAME"); });
+  };
+}
+Workload filter_gradient(std::int64_t batch, std::int64_t size, std::int64_t channels, std::int64_t kernel) {
+  return [c = Convolution{batch, size, channels, kernel}](const Arguments& arguments, const std::string& name) {
+    const Tensor x = c.image(), dy = filled(x.shape(), 3);
+    const Shape filters{c.kernel, c.kernel, c.channels, c.channels};
+    c.run(arguments, name, [&] { return conv2d_backprop_filter(x, filters, dy, {1, 1}, "SAME"); });
+  };
+}
+Workload copy(std::int64_t batch, std::int64_t size, std::int64_t channels, std::int64_t kernel) {
+  return [c = Convolution{batch, size, channels, kernel}](const Arguments& arguments, const std::string& name) {
+    const Tensor x = c.image();
+    std::vector<float> to(static_cast<std::size_t>(x.size()));
+    c.run(arguments, name, [&] {
+      std::memcpy(to.data(), x.data<float>(), to.size() * sizeof(float));
+      return x;
+    });
   };
 }
 
@@ -166,6 +202,20 @@ const Workloads& workloads() {
       {"conv1x1_64_b4", convolution(4, 14, 64, 1)},
       {"conv1x1_64", convolution(64, 28, 64, 1)},
       {"conv1x1_256", convolution(32, 14, 256, 1)},
+      {"conv3x3_16_dx", image_gradient(64, 28, 16, 3)},
+      {"conv3x3_16_dw", filter_gradient(64, 28, 16, 3)},
+      {"conv3x3_64_dx", image_gradient(64, 14, 64, 3)},
+      {"conv3x3_64_dw", filter_gradient(64, 14, 64, 3)},
+      {"conv1x1_16_dx", image_gradient(64, 28, 16, 1)},
+      {"conv1x1_16_dw", filter_gradient(64, 28, 16, 1)},
+      {"conv1x1_16_copy", copy(64, 28, 16, 1)},
+      {"conv1x1_16_b4_dx", image_gradient(4, 28, 16, 1)},
+      {"conv1x1_16_b4_dw", filter_gradient(4, 28, 16, 1)},
+      {"conv1x1_16_b4_copy", copy(4, 28, 16, 1)},
+      {"conv1x1_32_b4_dw", filter_gradient(4, 28, 32, 1)},
+      {"conv1x1_64_dx", image_gradient(64, 28, 64, 1)},
+      {"conv1x1_64_dw", filter_gradient(64, 28, 64, 1)},
+      {"conv1x1_64_copy", copy(64, 28, 64, 1)},
       {"softmax", softmax_rows},
       {"layer_norm", layer_norm_rows},
       {"attention", attention(false)},

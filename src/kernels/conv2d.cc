@@ -12,7 +12,7 @@
 // becomes a compile-time constant (16 channels; 1 or 3 for images with so few), so all broadcast
 // loads of a step share one address register; with a run-time distance they would need more
 // registers than there are. And strides become phases (see conv2d_plan.h). Rows above and below the
-// image are skipped, not copied.
+// image are skipped, not copied. A source that already lies so is read where it is.
 //
 // Each output element is one sum in one order, whatever tile computes it; so tiles may overlap to
 // fill a row exactly, and results do not depend on the number of threads.
@@ -27,6 +27,7 @@
 #include <vector>
 
 #include "src/core/thread_pool.h"
+#include "src/kernels/ahead.h"
 #include "src/kernels/conv2d.h"
 #include "src/kernels/conv2d_copy-inl.h"
 #include "src/kernels/conv2d_plan.h"
@@ -125,10 +126,10 @@ Job<T> make_job(const Correlation& c, const Matrices<T>& matrices, std::ptrdiff_
 }
 
 // Output rows [begin, end) of one image, from a copied band of source rows that starts at row
-// `first`.
+// `first`. Each row fetches a share of what is ahead.
 template <class T, int kDistance>
 void correlate_band(const Job<T>& job, const T* band, std::int64_t first, std::int64_t begin, std::int64_t end,
-                    T* image) {
+                    T* image, Ahead& ahead) {
   constexpr int kLanes = hn::MaxLanes(hn::ScalableTag<T>());
   const Correlation& c = job.correlation;
   const Matrices<T>& matrices = job.matrices;
@@ -141,6 +142,7 @@ void correlate_band(const Job<T>& job, const T* band, std::int64_t first, std::i
   row.tail = job.merged ? channels * c.kernel_columns : channels - (row.channel_blocks - 1) * kChannelBlock;
   alignas(64) T edge[kMaxPixels * kMaxVectors * kLanes];
   for (std::int64_t o = begin; o < end; ++o) {
+    ahead.fetch();
     const Correlation::RowSteps steps = c.row_steps(o);
     const T* base = band + (steps.base - first) * c.row_pixels() * kDistance;
     for (std::int64_t phase_index = 0; phase_index < phases; ++phase_index) {
@@ -181,6 +183,10 @@ void correlate_blocks(const Correlation& c, const Matrices<T>& matrices, const T
   const std::int64_t image_elements = c.source_rows * c.source_columns * c.source_channels;
   const std::int64_t out_elements = c.out_rows * c.out_columns * c.out_channels;
 
+  // The source may lie as its copy would.
+  const bool in_place =
+      c.source_channels == kDistance && c.source_phases == 1 && c.left == 0 && c.positions == c.source_columns;
+
   // Bands are so high that their copy fits the second-level cache, and that small batches give
   // several tasks.
   constexpr std::int64_t kBandElements = (std::int64_t{256} << 10) / sizeof(T);
@@ -208,16 +214,23 @@ void correlate_blocks(const Correlation& c, const Matrices<T>& matrices, const T
   const std::int64_t per_task =
       std::clamp<std::int64_t>(static_cast<std::int64_t>(1e5 / std::max(work, 1.0)), (parts + 15) / 16, parts);
   parallel_for((parts + per_task - 1) / per_task, [&](std::int64_t task) {
-    Scratch scratch(ScratchSlot::kTask, band_elements * sizeof(T));
-    T* band = scratch.as<T>();
-    std::fill(band, band + band_elements, T(0));
+    Scratch scratch(ScratchSlot::kTask, in_place ? 0 : band_elements * sizeof(T));
+    T* const copy = scratch.as<T>();
+    if (!in_place) std::fill(copy, copy + band_elements, T(0));
     for (std::int64_t part = task * per_task; part < std::min(parts, (task + 1) * per_task); ++part) {
       const std::int64_t image = part / bands;
       const std::int64_t begin = part % bands * rows, end = std::min(c.out_rows, begin + rows);
       std::int64_t first, last;
       c.source_range(begin, end, &first, &last);
-      copy_band<T, kDistance>(c, source + image * image_elements, first, last, block_stride, band);
-      correlate_band<T, kDistance>(job, band, first, begin, end, out + image * out_elements);
+      const T* band = copy;
+      if (in_place) {
+        band = source + image * image_elements + first * row_elements;
+      } else {
+        copy_band<T, kDistance>(c, source + image * image_elements, first, last, block_stride, copy);
+      }
+      const Correlation::Part next = c.source_of(part + 1, bands, rows);
+      Ahead ahead(source + next.first, next.elements, end - begin);
+      correlate_band<T, kDistance>(job, band, first, begin, end, out + image * out_elements, ahead);
       if (epilogue != nullptr) {
         const std::int64_t line = c.out_columns * c.out_channels;
         (*epilogue)(image * out_elements + begin * line, image * out_elements + end * line);

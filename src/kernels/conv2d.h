@@ -62,6 +62,8 @@ inline bool is_pointwise(const Conv2DShape& shape) {
          shape.in_width == shape.out_width;
 }
 inline std::int64_t pixels(const Conv2DShape& shape) { return shape.batch * shape.out_height * shape.out_width; }
+template <class T>
+void pointwise_backward_filter(const Conv2DShape& shape, const T* input, const T* output_gradient, T* filter_gradient);
 
 template <class T>
 void conv2d_forward(const Conv2DShape& shape, const T* input, const T* filter, T* output) {
@@ -86,6 +88,7 @@ void conv2d_backward_input(const Conv2DShape& shape, const T* output_gradient, c
 // The gradient with respect to the filter.
 template <class T>
 void conv2d_backward_filter(const Conv2DShape& shape, const T* input, const T* output_gradient, T* filter_gradient) {
+  if (is_pointwise(shape)) return pointwise_backward_filter(shape, input, output_gradient, filter_gradient);
   conv2d_kernels<T>(instruction_set()).backward_filter(shape, input, output_gradient, filter_gradient);
 }
 

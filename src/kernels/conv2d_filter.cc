@@ -28,6 +28,7 @@
 #include <cstring>
 
 #include "src/core/thread_pool.h"
+#include "src/kernels/ahead.h"
 #include "src/kernels/conv2d.h"
 #include "src/kernels/conv2d_copy-inl.h"
 #include "src/kernels/scratch.h"
@@ -162,10 +163,11 @@ struct Band {
   std::int64_t image_elements;  // from one image's copy to the next
   std::int64_t positions;       // columns of a phase in the copied image
   std::int64_t begin, end;
-  std::int64_t first;  // the image's row that the copy begins with
-  T* image;            // the copy
-  const T* gradient;   // of row `begin`
-  T* partial;          // the task's partial gradient, at its first channel
+  std::int64_t first;               // the image's row that the copy begins with
+  T* image;                         // the copy
+  const T* gradient;                // of row `begin`
+  T* partial;                       // the task's partial gradient, at its first channel
+  Ahead next_image, next_gradient;  // of the next band, in a share per tap
 };
 
 // The output rows in [begin, end) for which kernel row k lies inside the image.
@@ -175,7 +177,7 @@ inline void valid_rows(const Conv2DShape& s, std::int64_t k, std::int64_t* begin
 }
 
 template <class T, int kVectors, int kChannels>
-void block_tiles(const Band<T>& band, std::int64_t n) {
+void block_tiles(Band<T>& band, std::int64_t n) {
   const Conv2DShape& s = band.shape;
   const std::int64_t row_elements = s.stride_width * band.positions * kChannelBlock;
   const std::int64_t gradient_row = s.out_width * band.plan.out_stride;
@@ -197,6 +199,8 @@ void block_tiles(const Band<T>& band, std::int64_t n) {
     for (std::int64_t kw = 0; kw < s.kernel_width; ++kw) {
       const T* pixel = image + (kw % s.stride_width * band.positions + kw / s.stride_width) * kChannelBlock;
       T* out = band.partial + (kh * s.kernel_width + kw) * tap_elements + n;
+      band.next_image.fetch();
+      band.next_gradient.fetch();
       for (std::int64_t i = 0; i < kChannelBlock; i += kChannels) {
         tile<T, kChannelBlock, 1, kChannels, kVectors>(pixels, pixel + i, 0, gradient, out + i * band.plan.out_stride,
                                                        band.plan.out_stride, 0);
@@ -292,7 +296,7 @@ void narrow_tiles(const Band<T>& band) {
 }
 
 template <class T>
-void band_tiles(const Band<T>& band) {
+void band_tiles(Band<T>& band) {
   constexpr std::int64_t kLanes = hn::MaxLanes(hn::ScalableTag<T>());
   if (band.plan.narrow) {
     if (band.plan.out_stride == 1) return narrow_tiles<T, 1>(band);
@@ -316,6 +320,28 @@ void band_tiles(const Band<T>& band) {
       n += kLanes;
     }
   }
+}
+
+// What the band behind output rows up to `end` of some images reads: `rows` more, or those of the next images.
+template <class T>
+HWY_NOINLINE void fetch_next(const Conv2DShape& s, std::int64_t image, std::int64_t images, std::int64_t end,
+                             std::int64_t rows, const T* input, const T* output_gradient, Ahead* next_image,
+                             Ahead* next_gradient) {
+  std::int64_t out_first = image * s.out_height + end, in_first = image * s.in_height + end * s.stride_height;
+  std::int64_t out_rows = std::min(rows, s.out_height - end), in_rows = out_rows * s.stride_height;
+  if (end == s.out_height) {
+    const std::int64_t next = image + images;
+    out_first = next * s.out_height, in_first = next * s.in_height;
+    out_rows = images * std::min(rows, s.out_height);
+    in_rows = images * std::min(rows * s.stride_height, s.in_height);
+  }
+  const std::int64_t taps = s.kernel_height * s.kernel_width;
+  const auto range = [&](const T* from, std::int64_t first, std::int64_t count, std::int64_t all, std::int64_t line) {
+    first = std::min(first, all);
+    return Ahead(from + first * line, std::min(count, all - first) * line, taps);
+  };
+  *next_image = range(input, in_first, in_rows, s.batch * s.in_height, s.in_width * s.in_channels);
+  *next_gradient = range(output_gradient, out_first, out_rows, s.batch * s.out_height, s.out_width * s.out_channels);
 }
 
 // Adds the images [begin, end) of one block of channels to a partial gradient, which points at the
@@ -375,7 +401,11 @@ void add_images(const Conv2DShape& s, const Plan& plan, std::int64_t block, std:
         }
         gradient = gradient_copy;
       }
-      band_tiles<T>({s, plan, images, image_elements, positions, begin, end, first, image_copy, gradient, partial});
+      Band<T> band{s, plan, images, image_elements, positions, begin, end, first, image_copy, gradient, partial};
+      // Later blocks of channels find in cache what the first one has read.
+      if (block == 0)
+        fetch_next(s, image, images, end, rows, input, output_gradient, &band.next_image, &band.next_gradient);
+      band_tiles<T>(band);
     }
   }
 }

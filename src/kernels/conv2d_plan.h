@@ -91,6 +91,19 @@ struct Correlation {
     *last = std::clamp<std::int64_t>(*last, *first, source_rows);
   }
 
+  // What a band of `rows` output rows reads of the source: number `part`, counted through the batch, `bands` per image.
+  // Of none that follows the last it is empty.
+  struct Part {
+    std::int64_t first, elements;
+  };
+  [[gnu::noinline]] Part source_of(std::int64_t part, std::int64_t bands, std::int64_t rows) const {
+    if (part >= batch * bands) return {0, 0};
+    const std::int64_t begin = part % bands * rows, line = source_columns * source_channels;
+    std::int64_t first, last;
+    source_range(begin, std::min(out_rows, begin + rows), &first, &last);
+    return {(part / bands * source_rows + first) * line, (last - first) * line};
+  }
+
   static Correlation forward(const Conv2DShape& s) {
     Correlation c;
     c.batch = s.batch;

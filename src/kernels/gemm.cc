@@ -171,10 +171,12 @@ class Product {
     const bool flat = m <= kernels_.flat_rows;
     panel_ = kernels_.lanes * (flat ? TileKernels<T>::kMostVectors : kernels_.vectors);
     panels_ = divide_up(n, panel_);
-    tiles_ = divide_up(m, kernels_.rows);
+    tiles_ = divide_up(m, n <= kernels_.lanes ? kernels_.narrow_rows : kernels_.rows);
     rows_ = Cut(m, tiles_);
     pack_b_ = shape_.transpose_b || (tiles_ >= kPackTiles && k * n > kPackElements);
     pack_a_ = shape_.transpose_a && n > panel_ && m * k > kPackElements;
+    stream_ = kernels_.stream != nullptr && k == TileKernels<T>::kStreamDepth && n <= kernels_.lanes &&
+              !shape_.accumulate && !shape_.transpose_a && shape_.lda == k;
   }
 
   // Cuts along the columns if B is packed, so that it is packed once, else along the rows.
@@ -256,6 +258,15 @@ class Product {
     arguments.a_step = unit_row ? shape_.lda : 1;
     T* const first_c = c_ + panel * panel_ + row_begin * shape_.ldc;
     arguments.c = first_c;
+    if (stream_) {
+      const std::int64_t rows = rows_.begin(tile_end) - row_begin, rest = rows % kernels_.stream_rows;
+      kernels_.stream(arguments, rows - rest);
+      arguments.a += (rows - rest) * shape_.lda;
+      arguments.c += (rows - rest) * shape_.ldc;
+      arguments.next_c = nullptr;
+      if (rest > 0) tiles[rest - 1](arguments);
+      return;
+    }
     const bool prefetch = arguments.depth >= kPrefetchDepth;
     arguments.next_c = nullptr;
     for (std::int64_t tile = tile_begin; tile < tile_end; ++tile) {
@@ -307,6 +318,7 @@ class Product {
   Cut rows_;                // the rows of each tile
   bool pack_a_ = false;
   bool pack_b_ = false;
+  bool stream_ = false;
   const Epilogue* epilogue_ = nullptr;  // of a product whose tasks have whole rows
 };
 

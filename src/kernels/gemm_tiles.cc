@@ -29,13 +29,13 @@ using Vec = hn::Vec<Tag<T>>;
 #if HWY_TARGET == HWY_AVX3
 // A masked load costs nothing, so all tiles are masked.
 constexpr bool kMaskAlways = true;
-constexpr int kRows = 14, kVectors = 2, kFlatRows = 3;
+constexpr int kRows = 14, kNarrowRows = 16, kVectors = 2, kFlatRows = 3;
 #elif HWY_TARGET == HWY_AVX2
 constexpr bool kMaskAlways = false;
-constexpr int kRows = 6, kVectors = 2, kFlatRows = 2;
+constexpr int kRows = 6, kNarrowRows = 6, kVectors = 2, kFlatRows = 2;
 #else
 constexpr bool kMaskAlways = false;
-constexpr int kRows = 4, kVectors = 4, kFlatRows = 1;
+constexpr int kRows = 4, kNarrowRows = 4, kVectors = 4, kFlatRows = 1;
 #endif
 
 template <class T, bool kMasked>
@@ -133,6 +133,36 @@ HWY_ATTR void tile(const TileArguments<T>& arguments) {
     }
   }
 }
+
+#if HWY_TARGET == HWY_AVX3
+constexpr int kStreamRows = 14;
+template <class T>
+HWY_ATTR void stream(const TileArguments<T>& arguments, std::int64_t rows) {
+  const Tag<T> d;
+  constexpr int kDepth = TileKernels<T>::kStreamDepth;
+  const auto mask = hn::FirstN(d, static_cast<size_t>(arguments.columns));
+  Vec<T> b[kDepth];
+#pragma GCC unroll 16
+  for (int k = 0; k < kDepth; ++k) b[k] = hn::MaskedLoad(mask, d, arguments.b + k * arguments.b_step);
+  const bool whole = arguments.columns == HWY_LANES(T);
+  const T* HWY_RESTRICT a = arguments.a;
+  T* HWY_RESTRICT c = arguments.c;
+  for (; rows > 0; rows -= kStreamRows, a += kStreamRows * kDepth) {
+    Vec<T> sum[kStreamRows];
+#pragma GCC unroll 16
+    for (int i = 0; i < kStreamRows; ++i) sum[i] = hn::Zero(d);
+#pragma GCC unroll 16
+    for (int k = 0; k < kDepth; ++k) {
+#pragma GCC unroll 16
+      for (int i = 0; i < kStreamRows; ++i) sum[i] = hn::MulAdd(hn::Set(d, a[i * kDepth + k]), b[k], sum[i]);
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < kStreamRows; ++i, c += arguments.c_row) {
+      whole ? hn::StoreU(sum[i], d, c) : hn::BlendedStore(sum[i], mask, d, c);
+    }
+  }
+}
+#endif
 
 template <class T>
 HWY_ATTR void copy(std::int64_t depth, std::int64_t width, const T* HWY_RESTRICT from, std::int64_t from_step,
@@ -314,7 +344,7 @@ constexpr void fill(TileKernels<T>& kernels) {
 
 template <class T, bool kUnitRow, bool kMasked>
 constexpr void fill_widths(TileKernels<T>& kernels) {
-  fill<T, 1, kUnitRow, kMasked, kVectors >= 1 ? kRows : kFlatRows>(kernels);
+  fill<T, 1, kUnitRow, kMasked, kNarrowRows>(kernels);
   fill<T, 2, kUnitRow, kMasked, kVectors >= 2 ? kRows : kFlatRows>(kernels);
   fill<T, 3, kUnitRow, kMasked, kVectors >= 3 ? kRows : kFlatRows>(kernels);
   fill<T, 4, kUnitRow, kMasked, kVectors >= 4 ? kRows : kFlatRows>(kernels);
@@ -325,12 +355,17 @@ constexpr TileKernels<T> make_kernels() {
   TileKernels<T> kernels{};
   kernels.lanes = HWY_LANES(T);
   kernels.rows = kRows;
+  kernels.narrow_rows = kNarrowRows;
   kernels.vectors = kVectors;
   kernels.flat_rows = kFlatRows;
   fill_widths<T, false, false>(kernels);
   fill_widths<T, false, true>(kernels);
   fill_widths<T, true, false>(kernels);
   fill_widths<T, true, true>(kernels);
+#if HWY_TARGET == HWY_AVX3
+  kernels.stream = &stream<T>;
+  kernels.stream_rows = kStreamRows;
+#endif
   kernels.copy = &copy<T>;
   kernels.transpose = &transpose<T>;
   kernels.dots = &dots<T>;

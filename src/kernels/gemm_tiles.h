@@ -36,14 +36,22 @@ struct TileArguments {
 
 template <class T>
 struct TileKernels {
-  static constexpr int kMostRows = 14;
+  static constexpr int kMostRows = 16;
   static constexpr int kMostVectors = 4;
 
   using Tile = void (*)(const TileArguments<T>& arguments);
 
-  int lanes;    // elements of a vector
-  int rows;     // rows of the largest tile that is `vectors` wide
-  int vectors;  // the usual width of a tile
+  int lanes;        // elements of a vector
+  int rows;         // rows of the largest tile that is `vectors` wide
+  int narrow_rows;  // and of one that is a vector wide
+  int vectors;      // the usual width of a tile
+  // c[i] = a[i] * b for rows of kStreamDepth elements that lie side by side, with b in registers: a product that is as
+  // short and at most a vector wide ends before the next tile is under way. `rows` is a multiple of stream_rows. Null
+  // where there are too few registers.
+  static constexpr int kStreamDepth = 16;
+  void (*stream)(const TileArguments<T>& arguments, std::int64_t rows);
+  int stream_rows;
+
   // A flat product has at most `flat_rows` rows. Its tiles are `kMostVectors` wide, because the few
   // rows alone do not give enough independent chains to hide the latency of an addition.
   int flat_rows;

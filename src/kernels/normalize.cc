@@ -23,18 +23,28 @@ inline std::int64_t chunk_rows(std::int64_t channels) {
   return std::max<std::int64_t>(4096 / std::max<std::int64_t>(channels, 1), 8);
 }
 
-// Runs body(chunk, begin, end) for all chunks of rows; some chunks are one task.
+// Runs body(chunk, begin, end) for all chunks of rows; some chunks are one task. The last come first: they are what is
+// left in cache of whatever has just been written from the first row to the last, and what follows finds the first.
 template <class Body>
 void for_each_chunk(std::int64_t rows, std::int64_t channels, const Body& body) {
   constexpr std::int64_t kChunksPerTask = 8;
   const std::int64_t size = chunk_rows(channels);
   const std::int64_t chunks = (rows + size - 1) / size;
   parallel_for((chunks + kChunksPerTask - 1) / kChunksPerTask, [&](std::int64_t task) {
-    const std::int64_t last = std::min(chunks, (task + 1) * kChunksPerTask);
-    for (std::int64_t chunk = task * kChunksPerTask; chunk < last; ++chunk) {
+    const std::int64_t end = chunks - task * kChunksPerTask;
+    for (std::int64_t chunk = end; chunk-- > std::max<std::int64_t>(end - kChunksPerTask, 0);) {
       body(chunk, chunk * size, std::min(rows, (chunk + 1) * size));
     }
   });
+}
+
+// Shows the processor rows in the order of memory before columns of vectors are walked down, which it foresees badly: a
+// third less time where they come from the third-level cache.
+template <class T>
+void foresee(const T* rows, std::int64_t count, std::int64_t channels) {
+  constexpr std::int64_t kLine = 64 / sizeof(T);
+  if (channels <= kLine) return;
+  for (std::int64_t i = 0; i < count * channels; i += kLine) __builtin_prefetch(rows + i);
 }
 
 // total[channel] = the sum of partial[chunk * channels + channel] * weight(chunk), in order.
@@ -96,6 +106,7 @@ void moments(std::int64_t rows, std::int64_t channels, const T* x, T* mean, T* v
   T* means = reinterpret_cast<T*>(squares + channels);
   T* deviations = means + chunks * channels;
   for_each_chunk(rows, channels, [&](std::int64_t chunk, std::int64_t begin, std::int64_t end) HWY_ATTR {
+    foresee(x + begin * channels, end - begin, channels);
     const T count = static_cast<T>(end - begin);
     for_each_vector<T>(channels, [&](auto d, std::int64_t c) HWY_ATTR {
       const T* at = x + c;
@@ -160,6 +171,8 @@ void gradient_sums(std::int64_t rows, std::int64_t channels, const T* x, const T
   T* sums = reinterpret_cast<T*>(total_scaled + channels);
   T* scaled_sums = sums + chunks * channels;
   for_each_chunk(rows, channels, [&](std::int64_t chunk, std::int64_t begin, std::int64_t end) HWY_ATTR {
+    foresee(x + begin * channels, end - begin, channels);
+    foresee(dy + begin * channels, end - begin, channels);
     for_each_vector<T>(channels, [&](auto d, std::int64_t c) HWY_ATTR {
       const auto m = hn::LoadU(d, mean + c);
       // As two sums of sum_rows(), but dy is read once.

@@ -218,7 +218,8 @@ HWY_INLINE void run_rows(const Pool2DShape& s, const Kernel& kernel, std::int64_
 // Elements of a task; a few microseconds.
 constexpr std::int64_t kTaskElements = 32768;
 
-// Kernels that write outputs: any rows in any order.
+// Kernels that write outputs: any rows in any order. The last come first, as they are what is left in cache of an image
+// that has just been written.
 template <class T, class Kernel>
 void run_forward(const Pool2DShape& s, const Kernel& kernel) {
   const std::int64_t rows = s.batch * s.out_height;
@@ -228,7 +229,8 @@ void run_forward(const Pool2DShape& s, const Kernel& kernel) {
   if (rows * row_elements == 0) return;
   const std::int64_t per_task = std::max<std::int64_t>(kTaskElements / row_elements, 1);
   parallel_for((rows + per_task - 1) / per_task, [&](std::int64_t task) HWY_ATTR {
-    run_rows<T>(s, kernel, task * per_task, std::min(rows, (task + 1) * per_task));
+    const std::int64_t end = rows - task * per_task;
+    run_rows<T>(s, kernel, std::max<std::int64_t>(end - per_task, 0), end);
   });
 }
 

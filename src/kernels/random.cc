@@ -6,7 +6,9 @@
 #include "hwy/highway.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
+#include <type_traits>
 
 #include "src/core/cpu.h"
 #include "src/core/thread_pool.h"
@@ -97,6 +99,17 @@ void philox_words(std::uint64_t key, std::int64_t begin, std::int64_t n, std::ui
   }
 }
 
+// The choice is made by masking bits: a branch on a random word would be a guess. `out` may be x.
+template <class T>
+static void keep(const std::uint32_t* words, std::uint32_t threshold, T scale, std::int64_t n, const T* x, T* out) {
+  using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+#pragma GCC ivdep
+  for (std::int64_t i = 0; i < n; ++i) {
+    const Bits mask = words[i] >= threshold ? ~Bits(0) : Bits(0);
+    out[i] = std::bit_cast<T>(std::bit_cast<Bits>(x[i] * scale) & mask);
+  }
+}
+
 template <class T>
 void keyed_dropout(std::uint64_t key, std::uint32_t threshold, T scale, std::int64_t n, const T* x, T* out) {
   constexpr std::int64_t kChunk = 32768;
@@ -107,7 +120,7 @@ void keyed_dropout(std::uint64_t key, std::uint32_t threshold, T scale, std::int
     for (std::int64_t begin = task * kChunk; begin < end; begin += kBlock) {
       const std::int64_t count = std::min(kBlock, end - begin);
       philox_words(key, begin, count, words);
-      for (std::int64_t i = 0; i < count; ++i) out[begin + i] = words[i] >= threshold ? x[begin + i] * scale : T(0);
+      keep(words, threshold, scale, count, x + begin, out + begin);
     }
   });
 }

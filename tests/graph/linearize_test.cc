@@ -1,6 +1,8 @@
 // Where the values of programs lie.
 #include <gtest/gtest.h>
 
+#include "capstan/ops/host.h"
+#include "capstan/optimizers.h"
 #include "src/core/variable_state.h"
 #include "tests/graph/traced.h"
 #include "tests/support/compare.h"
@@ -174,6 +176,29 @@ TEST(InPlace, WhatFailsLaterChangesNothing) {
   // And the program still works.
   run(program, {constant({1.0, 1.0, 1.0})});
   EXPECT_EQ(v.value().to_vector<double>(), (std::vector<double>{4, 5, 6}));
+}
+
+// What the optimizer counts in C++ when all is done comes before the update, as it may fail.
+TEST(InPlace, AnOptimizerWritesWhereItsVariablesLie) {
+  const Variable v(filled({100}, 5));
+  const optimizers::Adam optimizer;
+  bool fails = false;
+  const Program program(trace({{{100}}}, [&](const Tensors& in) -> Tensors {
+    optimizer.apply_gradients({in[0]}, {v});
+    return {host_value([&] { return fails ? throw ValueError("host") : 1.0; })};
+  }));
+  const Tensors x = {filled({100}, 6)};
+  run(program, x);
+  const void* const before = data_of(v);
+  run(program, x);
+  EXPECT_EQ(data_of(v), before);
+  const Tensor value = testing::copy(v.value());
+  fails = true;
+  EXPECT_THROW(run(program, x), ValueError);
+  EXPECT_TRUE(testing::same_bits(v.value(), value));
+  fails = false;
+  run(program, x);
+  EXPECT_FALSE(testing::same_bits(v.value(), value));
 }
 
 TEST(InPlace, TheOldValueIsStillThereForWhoReadsIt) {

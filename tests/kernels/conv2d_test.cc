@@ -186,6 +186,59 @@ TEST(Conv2D, AgreesWithTheDefinitionOnRandomShapes) {
   }
 }
 
+// The first has a source that is read where it is, whole and in bands.
+TEST(Conv2D, AgreesWithTheDefinitionWithoutPadding) {
+  for (const std::int64_t channels : {16, 3, 1, 32}) {
+    Conv2DShape s = shape_of(3, 12, channels, 32, 3, 1);
+    s.out_height = s.out_width = 10;
+    s.pad_top = s.pad_left = 0;
+    check<float>(s);
+    s = shape_of(1, 70, channels, 16, 5, 1);
+    s.out_height = s.out_width = 66;
+    s.pad_top = s.pad_left = 0;
+    check<double>(s);
+    if (HasFatalFailure()) return;
+  }
+}
+
+template <class T>
+void check_pointwise(const Conv2DShape& s) {
+  SCOPED_TRACE(describe(s));
+  std::mt19937 random(8);
+  std::uniform_real_distribution<double> uniform(-1, 1);
+  std::vector<T> x(pixels(s) * s.in_channels), w(s.in_channels * s.out_channels), g(pixels(s) * s.out_channels);
+  for (auto* v : {&x, &w, &g}) {
+    for (T& e : *v) e = T(uniform(random));
+  }
+  const Reference expected = reference(s, x, w, g);
+  std::vector<T> first;
+  for (int threads = 1; threads <= 3; ++threads) {
+    set_thread_count(threads);
+    std::vector<T> y(g.size(), T(99)), dx(x.size(), T(99)), dw(w.size(), T(99));
+    conv2d_forward(s, x.data(), w.data(), y.data());
+    conv2d_backward_input(s, g.data(), w.data(), dx.data());
+    conv2d_backward_filter(s, x.data(), g.data(), dw.data());
+    expect_near(y, expected.output, 1 + std::sqrt(1.0 * s.in_channels));
+    expect_near(dx, expected.input_gradient, 1 + std::sqrt(1.0 * s.out_channels));
+    expect_near(dw, expected.filter_gradient, 1 + std::sqrt(1.0 * pixels(s)));
+    if (threads == 1) first = dw;
+    EXPECT_TRUE(dw == first) << "bits depend on the number of threads";
+  }
+  set_thread_count(1);
+}
+
+TEST(Conv2D, AgreesWithTheDefinitionForFiltersOfOnePixel) {
+  check_pointwise<float>(shape_of(0, 4, 16, 16, 1, 1));
+  check_pointwise<float>(shape_of(1, 1, 16, 16, 1, 1));
+  check_pointwise<float>(shape_of(9, 31, 16, 16, 1, 1));
+  check_pointwise<float>(shape_of(3, 29, 64, 16, 1, 1));
+  check_pointwise<float>(shape_of(3, 29, 24, 70, 1, 1));
+  check_pointwise<float>(shape_of(2, 30, 300, 5, 1, 1));
+  check_pointwise<double>(shape_of(3, 29, 16, 7, 1, 1));
+  check_pointwise<double>(shape_of(2, 17, 3, 40, 1, 1));
+  check_pointwise<float>(shape_of(2, 5, 0, 4, 1, 1));
+}
+
 TEST(Conv2D, CutsImagesThatAreLargerThanAScratchBlockIntoBands) {
   Conv2DShape s = shape_of(1, 90, 17, 5, 3, 1);
   s.in_width = 120;

@@ -146,10 +146,27 @@ TYPED_TEST(Gemm, AgreesWithTheDefinitionForVectors) {
   }
 }
 
+// Sixteen steps and few columns, with rows of A side by side and apart.
+TYPED_TEST(Gemm, StreamsManyShortRows) {
+  std::mt19937 random(9);
+  for (std::int64_t m : {1, 13, 14, 15, 41, 113, 1000}) {
+    for (std::int64_t n : {1, 2, 5, 7, 8, 9, 15, 16, 17}) {
+      for (int flags = 0; flags < 8; ++flags) {
+        const auto test = make_case<TypeParam>(random, m, n, 16, flags & 1, flags & 2, flags & 4);
+        check(test);
+        if (this->HasFatalFailure()) return;
+        if (instruction_set() < kAvx512) continue;
+        EXPECT_TRUE(same_bits(computed(test, kAvx2, false), computed(test, kAvx512, false))) << test.text();
+      }
+    }
+  }
+}
+
 TYPED_TEST(Gemm, GivesTheSameBitsForAnyNumberOfThreads) {
   std::mt19937 random(4);
-  const std::int64_t sizes[][3] = {{128, 128, 128}, {64, 256, 576},  {128, 128, 129}, {150, 700, 300}, {5, 3000, 100},
-                                   {3000, 5, 100},  {1, 2000, 1000}, {2000, 1, 1000}, {400, 2500, 40}};
+  const std::int64_t sizes[][3] = {{128, 128, 128}, {64, 256, 576}, {128, 128, 129}, {150, 700, 300},
+                                   {5, 3000, 100},  {3000, 5, 100}, {1, 2000, 1000}, {2000, 1, 1000},
+                                   {400, 2500, 40}, {9001, 16, 16}, {20000, 7, 16}};
   for (const auto& size : sizes) {
     const int flags = static_cast<int>(random() % 4);
     const auto test = make_case<TypeParam>(random, size[0], size[1], size[2], flags & 1, flags & 2, false);
