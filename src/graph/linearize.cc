@@ -29,30 +29,18 @@ void Program::linearize() {
   }
   graph_.for_each_result([&](Graph::Value value) { leaves[at(value)] = true; });
 
-  // Updates of variables that nothing reads go last, behind the numbers that C++ counts when all else is done: asking
-  // for those may fail, and where something behind it may fail no variable is updated where it lies.
-  std::vector<bool> read(graph_.values.size());
-  for (const Graph::Node& node : graph_.nodes) {
-    for (const Graph::Value input : node.inputs) read[at(input)] = true;
-  }
-  std::vector<const Graph::Node*> updates;
-
   values_.resize(graph_.values.size());
   for (std::size_t i = 0; i < graph_.nodes.size();) {
     std::size_t end = i + 1;
     const Graph::Node& node = graph_.nodes[i];
     while (node.group != Graph::kNone && end < graph_.nodes.size() && graph_.nodes[end].group == node.group) ++end;
-    if (node.group != Graph::kNone) {
-      add_group(std::span(graph_.nodes).subspan(i, end - i), leaves);
-    } else if (has_flag(*node.op, kUpdatesInPlace) &&
-               std::none_of(node.outputs.begin(), node.outputs.end(), [&](Graph::Value v) { return read[at(v)]; })) {
-      updates.push_back(&node);
-    } else {
+    if (node.group == Graph::kNone) {
       add_step(node);
+    } else {
+      add_group(std::span(graph_.nodes).subspan(i, end - i), leaves);
     }
     i = end;
   }
-  for (const Graph::Node* node : updates) add_step(*node);
 }
 
 void Program::append(Step step, std::span<const Graph::Value> inputs, std::span<const Graph::Value> outputs) {
