@@ -38,7 +38,8 @@ void follow_products(Graph& graph) {
       }
       for (const Graph::Value output : nodes[k].outputs) maker[at(output)] = k;
     }
-    const bool follows = nodes[i].group != Graph::kNone && last != kBefore && is_product(nodes[last]);
+    const bool follows = nodes[i].group != Graph::kNone && last != kBefore && is_product(nodes[last]) &&
+                         nodes[i].rerun == nodes[last].rerun;
     for (std::size_t k = i; k < end && follows; ++k) {
       followers[last].push_back(k);
       moves[k] = true;

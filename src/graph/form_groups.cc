@@ -120,6 +120,7 @@ class Grouping {
     if (member) {
       const std::vector<std::size_t> units = producers_of(node);
       for (const std::size_t unit : units) {
+        if (rerun_of(unit) != graph_.nodes[node].rerun) continue;
         if (!fits(units_[unit], *member) || waits_for(node, unit)) continue;
         join(node, unit, *member);
         for (const std::size_t other : units) {
@@ -139,6 +140,8 @@ class Grouping {
       add_operands(*member, units_.size() - 1);
     }
   }
+
+  std::int32_t rerun_of(std::size_t unit) const { return graph_.nodes[units_[unit].nodes[0]].rerun; }
 
   // Groups of nodes whose results this one reads, the latest first.
   std::vector<std::size_t> producers_of(std::size_t node) const {
@@ -217,8 +220,8 @@ class Grouping {
   bool can_merge(std::size_t a, std::size_t b) {
     const Unit& x = units_[a];
     const Unit& y = units_[b];
-    const bool alike = x.count == y.count && x.dtype == y.dtype && x.sums + y.sums <= kMaxSums &&
-                       (x.columns == 0 || y.columns == 0 || x.columns == y.columns) &&
+    const bool alike = rerun_of(a) == rerun_of(b) && x.count == y.count && x.dtype == y.dtype &&
+                       x.sums + y.sums <= kMaxSums && (x.columns == 0 || y.columns == 0 || x.columns == y.columns) &&
                        x.nodes.size() + y.nodes.size() <= kMaxNodes &&
                        x.operands.size() + y.operands.size() <= kMaxOperands;
     if (!alike) return false;

@@ -43,7 +43,8 @@ struct Graph {
     // Bit i: this is the last that happens to the value of input i; nobody reads output i. See mark_last_reads.
     std::uint64_t last_reads = 0;
     std::uint64_t unread_outputs = 0;
-    Value group = kNone;  // the number of its loop; see form_groups
+    Value group = kNone;     // the number of its loop; see form_groups
+    std::int32_t rerun = 0;  // the number of the second run that it belongs to; 0: of none. See expand
 
     // True if it runs whether its outputs are used or not.
     bool has_effect() const { return has_flag(*op, kStateful); }
@@ -102,10 +103,12 @@ void merge_duplicates(Graph& graph);
 // reshape of it, with every bit; for programs, which have no gradients to tell them apart.
 void simplify(Graph& graph);
 
-// Ops that say what they are made of are taken apart, so that their loops can be fused with others.
+// Ops that say what they are made of are taken apart, so that their loops can be fused with others; so are nodes of
+// control flow whose run looks at no value. What such a node computes for a second time is a rerun of its own.
 void expand(Graph& graph);
 
-// Gives the nodes of each fused loop a number and puts them side by side.
+// Gives the nodes of each fused loop a number and puts them side by side. What a rerun computes joins no loop of
+// anything else: that would be as early as the first run, whose values it is there to replace.
 void form_groups(Graph& graph);
 
 // Moves each loop right behind the matrix product or convolution whose result it waits for, if it waits for nothing
