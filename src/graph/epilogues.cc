@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "src/graph/loops.h"
 #include "src/graph/program.h"
 
 namespace capstan {
@@ -15,8 +16,6 @@ namespace capstan {
 namespace {
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
-bool is_product(const Graph::Node& node) { return node.op->name == "matmul" || node.op->name == "conv2d"; }
 
 }  // namespace
 

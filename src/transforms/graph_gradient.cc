@@ -99,8 +99,8 @@ std::vector<Tensor> GraphTangent::run(const Graph& graph, const std::vector<Tens
 }
 
 std::vector<Tensor> GraphGradient::run(const Graph& graph, const std::vector<Tensor>& inputs,
-                                       std::span<const Tensor> cotangents) {
-  std::call_once(made_, [&] { make(graph); });
+                                       std::span<const Tensor> cotangents, std::size_t budget) {
+  std::call_once(made_, [&] { make(graph, budget); });
   if (program_ == nullptr) return gradients_of(graph, inputs, {}, cotangents);
   std::vector<Tensor> dense;  // keeps what the program is lent
   std::vector<detail::Block*> blocks;
@@ -114,7 +114,7 @@ std::vector<Tensor> GraphGradient::run(const Graph& graph, const std::vector<Ten
   return gradients;
 }
 
-void GraphGradient::make(const Graph& graph) {
+void GraphGradient::make(const Graph& graph, std::size_t budget) {
   const auto info = [&](Graph::Value value) -> const Graph::ValueInfo& {
     return graph.values[static_cast<std::size_t>(value)];
   };
@@ -128,7 +128,7 @@ void GraphGradient::make(const Graph& graph) {
   // A program would make dense what has few rows.
   const auto is_sparse = [](const Tensor& gradient) { return gradient.has_value() && gradient.is_row_sparse(); };
   if (std::any_of(gradients.begin(), gradients.end(), is_sparse)) return;
-  program_ = std::make_unique<Program>(tracer.finish(gradients));
+  program_ = std::make_unique<Program>(tracer.finish(gradients), budget);
 }
 
 }  // namespace capstan
