@@ -59,8 +59,8 @@ int main(int argc, char** argv) {
   std::vector<Variable> weights;
   for (int i = 0; i < kBlocks * kLayersPerBlock; ++i) weights.emplace_back(random::normal({kUnits, kUnits}, 0, 0.05));
   const auto block = [&](Tensor h, int first) {
-    for (int i = 0; i < kLayersPerBlock; ++i) {
-      h = h + tanh(matmul(h, weights[static_cast<std::size_t>(first + i)]));
+    for (int i = first; i < first + kLayersPerBlock; ++i) {
+      h = h + tanh(matmul(h, weights[static_cast<std::size_t>(i)]));
     }
     return h;
   };

@@ -8,24 +8,24 @@ int main() {
   examples::Transcript out;
   const Tensor x_data = constant({1.0, 2.0, 3.0, 4.0});
   const Tensor y_data = constant({5.0, 8.0, 11.0, 14.0});
-  const Variable W(0.0);
+  const Variable w(0.0);
   const Variable b(0.0);
   const double learning_rate = 0.01;
 
   Tensor loss;
   for (int epoch = 0; epoch < 1000; ++epoch) {
     GradientTape tape;
-    const Tensor y_pred = W * x_data + b;
+    const Tensor y_pred = w * x_data + b;
     loss = reduce_mean(square(y_data - y_pred));
-    const auto gradients = tape.gradient(loss, {W, b});
-    W.assign_sub(learning_rate * gradients[0]);
+    const auto gradients = tape.gradient(loss, {w, b});
+    w.assign_sub(learning_rate * gradients[0]);
     b.assign_sub(learning_rate * gradients[1]);
     if (epoch % 100 == 0) {
-      out.print("Epoch %d: Loss = %.4f, W = %.4f, b = %.4f", epoch, loss.item<double>(), W.item<double>(),
+      out.print("Epoch %d: Loss = %.4f, W = %.4f, b = %.4f", epoch, loss.item<double>(), w.item<double>(),
                 b.item<double>());
     }
   }
-  out.print("final %.6f %.6f %.6f", loss.item<double>(), W.item<double>(), b.item<double>());
+  out.print("final %.6f %.6f %.6f", loss.item<double>(), w.item<double>(), b.item<double>());
   return out.finish({
       {"Epoch 0: Loss = 101.5000, W = 0.5500, b = 0.1900"},
       {"Epoch 100: Loss = 0.0707, W = 3.2206, b = 1.3514"},

@@ -42,8 +42,9 @@ int main() {
     const Tensor noise = random::normal({count}, 0, 0.5, float64);
     return std::pair(x, cast(x(slice(), 0) + 2 * x(slice(), 1) - x(slice(), 2) + noise > 0, float64));
   };
-  const auto [x, true_y] = draw(kPoints);
-  const auto [new_x, new_y] = draw(500);
+  Tensor x, true_y, new_x, new_y;
+  std::tie(x, true_y) = draw(kPoints);
+  std::tie(new_x, new_y) = draw(500);
   const Tensor wrong = cast(range(kPoints) < 10, float64);
   const Tensor y = abs(true_y - wrong);
 

@@ -20,11 +20,11 @@ constexpr double kNoise = 0.5;
 // Shifts along x, y, z; turns about x, y, z.
 Tensor generators() {
   std::vector<double> g(6 * 16);
-  const auto entry = [&](int k, int row, int column) -> double& {
-    return g[static_cast<std::size_t>(16 * k + 4 * row + column)];
+  const auto entry = [&](std::size_t k, std::size_t row, std::size_t column) -> double& {
+    return g[16 * k + 4 * row + column];
   };
-  for (int i = 0; i < 3; ++i) {
-    const int j = (i + 1) % 3, k = (i + 2) % 3;
+  for (std::size_t i = 0; i < 3; ++i) {
+    const std::size_t j = (i + 1) % 3, k = (i + 2) % 3;
     entry(i, i, 3) = 1;
     entry(3 + i, k, j) = 1;
     entry(3 + i, j, k) = -1;

@@ -271,6 +271,21 @@ CAPSTAN_EXPORT std::vector<Tensor> add_row(std::span<const Tensor> row, std::spa
 /// The carried tensors as results of a scan of no rows.
 CAPSTAN_EXPORT std::vector<Tensor> scan_of_nothing(std::span<const Tensor> carried);
 
+// A function of a row by its trace: `run` gives the results of all rows.
+template <class Result, class F, class Elements, class Run>
+Result map_in_trace(RowKind kind, F& f, const Elements& elements, std::span<const Tensor> rows, const Run& run) {
+  auto closure = [&](std::vector<Tensor>& tensors) -> std::shared_ptr<void> {
+    auto result = std::make_shared<Result>(call_with(f, with_tensors(elements, tensors)));
+    tensors = tensors_of(*result);
+    return result;
+  };
+  const FunctionBody body(closure);
+  std::shared_ptr<void> structure;
+  const std::vector<Tensor> results =
+      row_count(kind, rows) == 0 ? no_rows(kind, body, rows, &structure) : run(body, &structure);
+  return with_tensors(*static_cast<const Result*>(structure.get()), results);
+}
+
 template <class F, class Carried, class Rows>
 Carried fold(RowKind kind, F& f, Carried carried, const Rows& elements) {
   const std::vector<Tensor> sliced = tensors_of(elements);
@@ -473,16 +488,10 @@ auto map_fn(F f, const Elements& elements) {
     }
     return detail::with_tensors(std::move(*first), detail::stack_rows(collected));
   }
-  auto closure = [&](std::vector<Tensor>& tensors) -> std::shared_ptr<void> {
-    auto result = std::make_shared<Result>(detail::call_with(f, detail::with_tensors(elements, tensors)));
-    tensors = detail::tensors_of(*result);
-    return result;
-  };
-  std::shared_ptr<void> structure;
-  const std::vector<Tensor> results =
-      count == 0 ? detail::no_rows(kind, detail::FunctionBody(closure), sliced, &structure)
-                 : detail::trace_rows(kind, detail::FunctionBody(closure), {}, sliced, false, &structure);
-  return detail::with_tensors(*static_cast<const Result*>(structure.get()), results);
+  return detail::map_in_trace<Result>(kind, f, elements, sliced,
+                                      [&](const detail::FunctionBody& body, std::shared_ptr<void>* structure) {
+                                        return detail::trace_rows(kind, body, {}, sliced, false, structure);
+                                      });
 }
 
 }  // namespace capstan

@@ -3,6 +3,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <iosfwd>
 #include <string_view>
 #include <type_traits>
 
@@ -65,6 +66,9 @@ constexpr std::string_view name_of(DType dtype) {
                                                "uint8",   "bool",    "complex64", "complex128"};
   return names[static_cast<int>(dtype)];
 }
+
+/// Writes the name.
+CAPSTAN_EXPORT std::ostream& operator<<(std::ostream& out, DType dtype);
 
 /// True for float32, float64 and bfloat16.
 constexpr bool is_floating(DType dtype) { return dtype <= DType::kBFloat16; }

@@ -12,8 +12,9 @@ namespace capstan {
 // trainable variables that it reads and watched tensors that it captures, in any order. What f computes is not kept:
 // gradients call it again, so it captures by value what may be gone by then.
 //
-// They run until they have converged, which depends on values, so they stand outside of function(), where they throw
-// TraceError. Tensors are float32 or float64.
+// In the trace of a function f is traced once, and each run of the function iterates until it has converged; what goes
+// wrong is thrown by that run. Of many items at once (vectorized_map, the rows of a jacobian) each is solved by itself.
+// Tensors are float32 or float64.
 
 /// Options of fixed_point and root.
 struct ImplicitOptions {

@@ -66,7 +66,7 @@ class CAPSTAN_EXPORT Mean : public Metric {
  public:
   explicit Mean(std::string name = "mean");
   /// Values of any shape; a scalar counts as one, of others each example (the mean over its axes) counts once.
-  void update_state(const Tensor& values, const Tensor& sample_weight = {}) const;
+  void update_state(Operand values, const Tensor& sample_weight = {}) const;
 };
 
 /// How often the largest prediction stands at the label, a class number.

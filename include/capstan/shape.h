@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <iosfwd>
 #include <span>
 #include <string>
 
@@ -68,6 +69,9 @@ class CAPSTAN_EXPORT Shape {
   std::int64_t dims_[kMaxRank] = {};
   int rank_ = 0;
 };
+
+/// Writes what to_string() has.
+CAPSTAN_EXPORT std::ostream& operator<<(std::ostream& out, const Shape& shape);
 
 /// The axes that a reduction runs over: none given means all of them.
 ///

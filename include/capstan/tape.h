@@ -240,6 +240,10 @@ class CAPSTAN_EXPORT GradientTape {
   void watch(const T& structure) {
     detail::for_each_leaf(structure, [this](const auto& leaf) { this->watch_leaf(leaf); });
   }
+  void watch(std::initializer_list<Source> list) {
+    for (const Source& leaf : list)
+      leaf.variable() != nullptr ? watch_leaf(*leaf.variable()) : watch_leaf(*leaf.tensor());
+  }
 
   /// The gradient of the target (of the sum of the targets' elements) with respect to the sources, in the structure of
   /// the sources: one tensor for one tensor or variable; vectors, arrays, pairs, tuples, maps; and user structs with a
@@ -397,6 +401,41 @@ struct CustomGradientResult {
 ///     }, {x})[0];
 CAPSTAN_EXPORT std::vector<Tensor> custom_gradient(
     const std::function<CustomGradientResult(std::span<const Tensor> arguments)>& f, Operands arguments);
+
+/// The same as a function of tensors, in the form of tf.custom_gradient: `f(tensors...)` returns its result, a tensor
+/// or a structure of tensors, and beside it the gradient function, which takes the same structure of cotangents and
+/// returns the gradients of all arguments: a tensor for one, a tuple or vector for several.
+///
+///     auto log1pexp = custom_gradient([](const Tensor& x) {
+///       Tensor e = exp(x);
+///       return std::pair(log(1 + e), [e](const Tensor& g) { return g * (1 - 1 / (1 + e)); });
+///     });
+///     Tensor y = log1pexp(x);
+template <class F>
+auto custom_gradient(F f) {
+  return [f = std::move(f)]<class... Arguments>(const Arguments&... arguments) {
+    using Pair = std::invoke_result_t<const F&, std::conditional_t<false, Arguments, const Tensor&>...>;
+    std::optional<GradientsOf<typename Pair::first_type>> form;
+    const auto body = [&](std::span<const Tensor> in) {
+      auto [value, rule] = [&]<std::size_t... I>(std::index_sequence<I...>) { return f(in[I]...); }
+      (std::index_sequence_for<Arguments...>());
+      form = detail::rebuild(value, [] { return Tensor(); });
+      CustomGradientResult result;
+      detail::for_each_leaf(value, [&](const Tensor& leaf) { result.outputs.push_back(leaf); });
+      result.gradient = [form = *form, rule = std::move(rule)](std::span<const Tensor> cotangents) {
+        std::size_t i = 0;
+        std::vector<Tensor> gradients;
+        detail::for_each_leaf(rule(detail::rebuild(form, [&] { return cotangents[i++]; })),
+                              [&](const Tensor& leaf) { gradients.push_back(leaf); });
+        return gradients;
+      };
+      return result;
+    };
+    const std::vector<Tensor> outputs = custom_gradient(body, Operands{Operand(arguments)...});
+    std::size_t i = 0;
+    return detail::rebuild(*form, [&] { return outputs[i++]; });
+  };
+}
 
 /// Calls f; the cotangent of output i becomes the gradient of argument i (a straight-through estimator).
 CAPSTAN_EXPORT std::vector<Tensor> grad_pass_through(

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -436,6 +437,12 @@ extern template std::vector<std::int64_t> Tensor::to_vector<std::int64_t>() cons
 extern template std::vector<std::uint8_t> Tensor::to_vector<std::uint8_t>() const;
 extern template std::vector<bool> Tensor::to_vector<bool>() const;
 
+/// Writes what to_string() has; of a variable, its value.
+///
+///     std::cout << x << "\n";        // [1. 2. 3.]
+CAPSTAN_EXPORT std::ostream& operator<<(std::ostream& out, const Tensor& tensor);
+CAPSTAN_EXPORT std::ostream& operator<<(std::ostream& out, const Variable& variable);
+
 // --- Creation -------------------------------------------------------------------------------------------------------
 
 /// A tensor of the given numbers: floating ones make float32, integers int32, truth values bool, complex ones a complex
@@ -471,6 +478,10 @@ Tensor constant(const std::vector<T>& values, const Shape& shape) {
 }
 template <class T>
 Tensor constant(const std::vector<T>& values) {
+  return constant(std::span<const T>(values));
+}
+template <class T, std::size_t N>
+Tensor constant(const std::array<T, N>& values) {
   return constant(std::span<const T>(values));
 }
 

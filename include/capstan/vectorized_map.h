@@ -40,16 +40,10 @@ auto vectorized_map(F f, const Elements& elements) {
                 "vectorized_map takes and returns tensors or structures of tensors");
   constexpr auto kind = detail::RowKind::kVectorizedMap;
   const std::vector<Tensor> rows = detail::tensors_of(elements);
-  auto closure = [&](std::vector<Tensor>& tensors) -> std::shared_ptr<void> {
-    auto result = std::make_shared<Result>(detail::call_with(f, detail::with_tensors(elements, tensors)));
-    tensors = detail::tensors_of(*result);
-    return result;
-  };
-  std::shared_ptr<void> structure;
-  const std::vector<Tensor> results = detail::row_count(kind, rows) == 0
-                                          ? detail::no_rows(kind, detail::FunctionBody(closure), rows, &structure)
-                                          : detail::run_vectorized(detail::FunctionBody(closure), rows, &structure);
-  return detail::with_tensors(*static_cast<const Result*>(structure.get()), results);
+  return detail::map_in_trace<Result>(kind, f, elements, rows,
+                                      [&](const detail::FunctionBody& body, std::shared_ptr<void>* structure) {
+                                        return detail::run_vectorized(body, rows, structure);
+                                      });
 }
 
 /// The gradient of `f(example)`, a scalar, by each of the sources, for every example by itself: for each source a

@@ -32,9 +32,6 @@ std::string arguments(std::initializer_list<NamedArgument> list);
 // "\n  help: ..."
 inline std::string help(std::string_view text) { return "\n  help: " + std::string(text); }
 
-inline std::ostream& operator<<(std::ostream& out, DType dtype) { return out << name_of(dtype); }
-inline std::ostream& operator<<(std::ostream& out, const Shape& shape) { return out << shape.to_string(); }
-
 namespace detail {
 template <class... Parts>
 [[gnu::cold, gnu::noinline]] std::string join(const Parts&... parts) {

@@ -9,9 +9,20 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 
 namespace capstan {
 namespace {
+
+#if defined(__x86_64__)
+// Clang 14 does not know this name.
+bool has_f16c() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
+}
+#endif
 
 // What the processor and the operating system support. The features listed are those that the
 // vector code is compiled with, so a set is taken only if all of them are there.
@@ -19,7 +30,7 @@ InstructionSet supported() {
 #if defined(__x86_64__)
   __builtin_cpu_init();
   const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
-                    __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("f16c") && __builtin_cpu_supports("aes") &&
+                    __builtin_cpu_supports("bmi2") && has_f16c() && __builtin_cpu_supports("aes") &&
                     __builtin_cpu_supports("pclmul");
   if (!avx2) return kPortable;
   const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&

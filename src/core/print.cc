@@ -8,11 +8,14 @@
 #include <charconv>
 #include <cmath>
 #include <complex>
+#include <ostream>
 #include <string>
 #include <vector>
 
 #include "capstan/tensor.h"
+#include "capstan/variable.h"
 #include "src/core/check.h"
+#include "src/core/variable_state.h"
 
 namespace capstan {
 
@@ -303,6 +306,14 @@ std::string Tensor::to_string() const {
   const std::vector<std::string> texts = print_elements(*this, shown_elements(shape(), elide));
   const std::string* next = texts.data();
   return print_axis(shape(), 0, elide, next, " ", kLineWidth);
+}
+
+std::ostream& operator<<(std::ostream& out, DType dtype) { return out << name_of(dtype); }
+std::ostream& operator<<(std::ostream& out, const Shape& shape) { return out << shape.to_string(); }
+std::ostream& operator<<(std::ostream& out, const Tensor& tensor) { return out << tensor.to_string(); }
+// Not a read: tapes and traces do not see it.
+std::ostream& operator<<(std::ostream& out, const Variable& variable) {
+  return out << (variable.has_value() ? variable.state()->value : Tensor());
 }
 
 }  // namespace capstan

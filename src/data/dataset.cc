@@ -13,6 +13,7 @@
 #include "src/core/allocator.h"
 #include "src/core/apply.h"
 #include "src/core/check.h"
+#include "src/core/row_shape.h"
 #include "src/data/philox.h"
 
 namespace capstan::detail {
@@ -31,8 +32,7 @@ Tensor rows_of(const Tensor& tensor, std::int64_t begin, std::int64_t count) {
 }
 
 Tensor row_of(const Tensor& tensor, std::int64_t index) {
-  const Shape whole = tensor.shape();
-  const Shape shape(whole.dims().subspan(1));
+  const Shape shape = row_shape(tensor.shape());
   return make_view(tensor, shape, index * shape.size());
 }
 
@@ -40,9 +40,7 @@ Tensor row_of(const Tensor& tensor, std::int64_t index) {
 Tensor join_rows(const std::vector<Tensor>& elements, std::size_t component, std::size_t width) {
   const std::size_t count = elements.size() / width;
   const Tensor& first = elements[component];
-  Shape shape{static_cast<std::int64_t>(count)};
-  for (std::int64_t length : first.shape()) shape.push_back(length);
-  const Tensor batch = new_tensor(first.dtype(), shape);
+  const Tensor batch = new_tensor(first.dtype(), stacked_shape(static_cast<std::int64_t>(count), first.shape()));
   const std::size_t bytes = static_cast<std::size_t>(first.size()) * size_of(first.dtype());
   for (std::size_t i = 0; i < count; ++i) {
     const Tensor& element = elements[i * width + component];

@@ -32,7 +32,8 @@ std::atomic<bool>& allowed() {
 
 template <class T>
 void append(std::string& key, const T& value) {
-  key.append(reinterpret_cast<const char*>(&value), sizeof value);  // an address, too, is its bytes
+  // An address, too, is its bytes.
+  key.append(reinterpret_cast<const char*>(&value), sizeof value);  // NOLINT(bugprone-sizeof-expression)
 }
 
 std::string key_of(const FusedLoop& loop, int instruction_set) {

@@ -27,6 +27,8 @@ void compile(Graph& graph, std::size_t budget) {
   fold_constants(graph);
   simplify(graph);
   merge_duplicates(graph);
+  remove_dead(graph);
+  updates_last(graph);
   // Behind the merge: what two ops would compute alike is cheaper to compute twice, in a loop, than to keep.
   if (fuse) expand(graph);
   remove_dead(graph);

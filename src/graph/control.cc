@@ -31,10 +31,18 @@ const Program& LazyProgram::of(const Graph& graph) {
   return *program_;
 }
 
+bool Subgraph::has_lengths_of(const std::vector<Tensor>& slots) const {
+  for (std::size_t i = 0; i < graph.arguments.size(); ++i) {
+    const Shape& length = graph.values[static_cast<std::size_t>(graph.arguments[i])].shape;
+    if (TensorRef(slots[from[i]].block()).shape() != length) return false;
+  }
+  return true;
+}
+
 void Subgraph::run(std::vector<Tensor>& slots, EffectLog* log, const std::vector<bool>* given_up,
                    std::vector<Tensor>& values) const {
   values.clear();
-  if (context.observers == nullptr && context.tracer == nullptr && log == nullptr) {
+  if (context.observers == nullptr && context.tracer == nullptr && log == nullptr && has_lengths_of(slots)) {
     std::vector<detail::Block*> blocks;
     blocks.reserve(from.size());
     for (const std::size_t slot : from) blocks.push_back(slots[slot].block());

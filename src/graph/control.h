@@ -44,10 +44,14 @@ struct Subgraph {
 
   bool has_effects() const;
 
-  // Runs it on what stands in the slots and gives what run_graph gives: as a program if nobody watches and no log is
-  // kept, else op by op. Of `given_up`, if it is not null, the slots that are true are left empty.
+  // Runs it on what stands in the slots and gives what run_graph gives: as a program if nobody watches, no log is kept
+  // and the lengths are those of the trace, else op by op. Of `given_up`, if it is not null, the slots that are true
+  // are left empty.
   void run(std::vector<Tensor>& slots, EffectLog* log, const std::vector<bool>* given_up,
            std::vector<Tensor>& values) const;
+
+ private:
+  bool has_lengths_of(const std::vector<Tensor>& slots) const;
 };
 
 // As of graphs (shapes.h).

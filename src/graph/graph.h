@@ -108,6 +108,9 @@ void simplify(Graph& graph);
 // control flow whose run looks at no value. What such a node computes for a second time is a rerun of its own.
 void expand(Graph& graph);
 
+// Steps of optimizers that nobody waits for go to the end, where they may write in place.
+void updates_last(Graph& graph);
+
 // Gives the nodes of each fused loop a number and puts them side by side. What a rerun computes joins no loop of
 // anything else: that would be as early as the first run, whose values it is there to replace.
 void form_groups(Graph& graph);

@@ -1,14 +1,13 @@
 // Runs a graph op by op. A value is dropped, or given up to the op, where it is read last, so that buffers are reused
 // as in a function written by hand.
 #include <bit>
-#include <cstring>
 #include <utility>
 
 #include "src/core/apply.h"
-#include "src/core/context.h"
 #include "src/core/profiler.h"
 #include "src/graph/control.h"
 #include "src/graph/graph.h"
+#include "src/graph/run_attributes.h"
 
 namespace capstan {
 
@@ -57,27 +56,19 @@ std::vector<Tensor> run_graph(const Graph& graph, std::vector<Tensor> inputs, Ef
       for (const Graph::Value output : node.outputs) values[at(output)] = log->values[log->next++];
       continue;
     }
-    alignas(16) std::byte renewed[sizeof(node.attributes)];
-    const void* attributes = node.op->attributes == nullptr ? nullptr : node.attributes;
-    // In an enclosing trace the node is not run but traced once more, and renewed at every run of that.
-    const bool traced = node.renew && context.tracer != nullptr;
-    if (node.renew && !traced) {
-      std::memcpy(renewed, node.attributes, sizeof(renewed));
-      node.renew(renewed);
-      attributes = renewed;
-    }
+    const RunAttributes attributes(node);
     operands.clear();
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       Tensor& value = values[at(node.inputs[i])];
       operands.push_back(is_last_read(node, i) ? Operand(std::move(value)) : Operand(std::as_const(value)));
     }
     if (node.outputs.size() == 1) {
-      values[at(node.outputs[0])] = apply(*node.op, operands, attributes);
+      values[at(node.outputs[0])] = apply(*node.op, operands, attributes.data());
     } else {
-      std::vector<Tensor> outputs = apply_all(*node.op, operands, attributes);
+      std::vector<Tensor> outputs = apply_all(*node.op, operands, attributes.data());
       for (std::size_t k = 0; k < outputs.size(); ++k) values[at(node.outputs[k])] = std::move(outputs[k]);
     }
-    if (traced) context.tracer->renew_attributes(node.renew);
+    attributes.close();
     for (std::uint64_t last = node.last_reads; last != 0; last &= last - 1) {
       values[at(node.inputs[static_cast<std::size_t>(std::countr_zero(last))])] = {};
     }

@@ -63,10 +63,8 @@ class Simplifier final : public Expressions {
       }
     }
     for (Value& result : graph_.results) replace(result);
-    for (Graph::Captured& captured : graph_.captured) {
-      replace(captured.written);
-      if (captured.written == captured.value) captured.written = kNone;
-    }
+    // One that is written what it held stays a result of the program: who runs it counts them.
+    for (Graph::Captured& captured : graph_.captured) replace(captured.written);
   }
 
  private:

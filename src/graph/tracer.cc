@@ -25,6 +25,7 @@ GraphTracer::GraphTracer(std::string name, bool first)
 }
 
 GraphTracer::GraphTracer(std::string name) : GraphTracer(std::move(name), false) {
+  is_part_ = true;
   around_ = dynamic_cast<GraphTracer*>(outer_tracer_);
 }
 
@@ -63,8 +64,10 @@ Tensor GraphTracer::add_argument(DType dtype, const Shape& shape) {
 Graph::Value GraphTracer::graph_value(Block* block) {
   const auto found = known_.find(block);
   if (found != known_.end()) return found->second;
-  const bool of_trace_around = is_symbolic(block) && around_ != nullptr && around_->knows(block);
-  if (of_trace_around || (for_items_ && !is_symbolic(block))) {
+  const bool is_capture = is_symbolic(block)
+                              ? around_ != nullptr && around_->knows(block)
+                              : for_items_ || (is_part_ && (block->node != 0 || (block->flags & Block::kLeaf) != 0));
+  if (is_capture) {
     const Graph::Value value = graph_.add_value(block->dtype, TensorRef(block).shape());
     graph_.arguments.push_back(value);
     captures_.push_back(share(block));

@@ -13,7 +13,7 @@ namespace capstan {
 
 // Installs itself in the thread's context for its life, in place of the observers and of any enclosing trace: the trace
 // of a function is a world of its own. That of a part of control flow (a branch, the body of a loop) is not: tensors of
-// the traces around it become arguments of its graph (see captures).
+// the traces around it, and those that tapes may know, become arguments of its graph (see captures).
 class GraphTracer final : public Tracer {
  public:
   // `name` is for messages; `first` lets the function make variables.
@@ -35,7 +35,7 @@ class GraphTracer final : public Tracer {
   void add_argument(const Variable& variable);
   // Ends the trace: these are the results, empty ones aside.
   Graph finish(const std::vector<Tensor>& results);
-  // The tensors of traces around it that a part has used. Its graph has an argument for each, behind those that were
+  // The tensors from around it that a part has used. Its graph has an argument for each, behind those that were
   // added, in this order.
   const std::vector<Tensor>& captures() const { return captures_; }
 
@@ -71,6 +71,7 @@ class GraphTracer final : public Tracer {
   Tracer* outer_tracer_;
   bool hides_observers_ = true;
   bool for_items_ = false;
+  bool is_part_ = false;
   GraphTracer* around_ = nullptr;  // of a part
 };
 

@@ -78,7 +78,15 @@ Tensor sparse_part_of(const Tensor& g, int axis, std::int64_t begin, std::int64_
   if (axis > 0) return make_row_sparse(g.indices(), part_of(g.values(), axis, begin, end), shape);
   const Tensor indices = g.indices();
   const Tensor here = logical_and(greater_equal(indices, begin), less(indices, end));
-  return make_row_sparse(boolean_mask(indices, here) - begin, boolean_mask(g.values(), here), shape);
+  const Tensor values = g.values();
+  if (has_elements(indices) && has_elements(values)) {
+    return make_row_sparse(boolean_mask(indices, here) - begin, boolean_mask(values, here), shape);
+  }
+  // In a trace lengths cannot depend on values: other rows stay, as zeros in the first row.
+  if (begin == end) return zeros(shape, g.dtype());
+  const Tensor mask = reshape(here, {-1, 1});
+  const Tensor flat = where(mask, reshape(values, {indices.dim(0), -1}), zeros({}, g.dtype()));
+  return make_row_sparse(where(here, indices - begin, zeros({}, indices.dtype())), reshape_like(flat, values), shape);
 }
 
 void concat_vjp(const VjpCall& call, std::span<Tensor> cotangents) {

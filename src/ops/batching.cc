@@ -4,23 +4,24 @@
 
 #include "capstan/ops/array.h"
 #include "capstan/ops/math.h"
+#include "src/core/row_shape.h"
 
 namespace capstan {
 
-Tensor with_items(const BatchCall& call, int i) {
-  const Tensor& x = call.input(i);
-  if (call.is_batched(i)) return x;
-  Shape shape = {call.size};
+Tensor repeated(const Tensor& x, std::int64_t size) {
+  Shape shape = {size};
   for (int k = 0; k < x.rank(); ++k) shape.push_back(-1);
   return broadcast_to(x, shape);
+}
+
+Tensor with_items(const BatchCall& call, int i) {
+  return call.is_batched(i) ? call.input(i) : repeated(call.input(i), call.size);
 }
 
 Tensor shape_with_items(const BatchCall& call, int i) {
   const Tensor& x = call.input(i);
   if (is_symbolic(x.block())) return with_items(call, i);
-  Shape shape = {call.size};
-  for (int k = 0; k < x.rank(); ++k) shape.push_back(x.dim(k));
-  return shape_only(x.dtype(), shape);
+  return shape_only(x.dtype(), stacked_shape(call.size, x.shape()));
 }
 
 Tensor aligned(const BatchCall& call, int i, int item_rank) {
@@ -104,24 +105,12 @@ bool batch_leading(const BatchCall& call, std::vector<Tensor>& outputs) {
   return call_with_items(call, call.attribute_data, outputs);
 }
 
-bool batch_examples(const BatchCall& call, std::vector<Tensor>& outputs) {
-  if (!call.is_batched(0) || call.item_rank(0) == 0) return false;
-  std::vector<Tensor> inputs = {merge_items(call.input(0))};
-  for (int i = 1; i < call.input_count(); ++i) {
-    if (call.is_batched(i)) return false;
-    inputs.push_back(call.input(i));
-  }
-  call_again(call, std::move(inputs), call.attribute_data, outputs);
-  for (Tensor& output : outputs) output = split_items(output, call.size);
-  return true;
-}
-
 bool batch_like(const BatchCall& call, std::vector<Tensor>& outputs) {
   if (call.item_rank(1) == kMaxRank) return false;
   return call_again(call, {call.input(0), shape_with_items(call, 1)}, call.attribute_data, outputs);
 }
 
-bool batch_all_examples(const BatchCall& call, std::vector<Tensor>& outputs) {
+bool batch_examples(const BatchCall& call, std::vector<Tensor>& outputs) {
   std::vector<Tensor> inputs;
   for (int i = 0; i < call.input_count(); ++i) {
     const Tensor& x = call.input(i);

@@ -11,6 +11,9 @@
 
 namespace capstan {
 
+// A tensor that is the same for all items, repeated along an axis of items in front.
+Tensor repeated(const Tensor& x, std::int64_t size);
+
 // An input with the axis of the items, repeated along it if it is the same for all.
 Tensor with_items(const BatchCall& call, int i);
 
@@ -52,12 +55,8 @@ bool batch_broadcasting(const BatchCall& call, std::vector<Tensor>& outputs);
 // Ops to which leading axes are a batch, the same for all inputs (cholesky).
 bool batch_leading(const BatchCall& call, std::vector<Tensor>& outputs);
 
-// Ops whose first input has an axis of examples in front, which the items join, and whose others are the same for all
-// items (convolution). Falls back to one by one if they are not.
+// Ops whose inputs have an axis of examples in front, which the items join (pooling and its gradients, sequences).
 bool batch_examples(const BatchCall& call, std::vector<Tensor>& outputs);
-
-// The same where every input has that axis (pooling and its gradients, sequences).
-bool batch_all_examples(const BatchCall& call, std::vector<Tensor>& outputs);
 
 // Ops that read of their second input the shape alone, which is that of the result (reshape_like).
 bool batch_like(const BatchCall& call, std::vector<Tensor>& outputs);

@@ -5,15 +5,12 @@
 // as the reverse pass gets them from rules, not op by op within a rule: a rule may divide by zero where it does not use
 // the quotient. While it is off nothing asks for it; the places that do are those that ask for observers.
 #include <cmath>
-#include <cstdio>
-
-#include <dlfcn.h>
-#include <execinfo.h>
 
 #include "capstan/debugging.h"
 #include "src/core/apply.h"
 #include "src/core/check.h"
 #include "src/core/context.h"
+#include "src/ops/call_site.h"
 #include "src/ops/check_numerics.h"
 
 namespace capstan {
@@ -100,34 +97,6 @@ std::string line(const std::string& what, const TensorRef& tensor) {
 std::string counts(const TensorRef& tensor) {
   const Range range = range_of(tensor);
   return detail::join(range.nan, " NaN and ", range.infinite, " infinite of ", tensor.size(), " elements");
-}
-
-// The calls outside of the object that holds this library, nearest first, in a form that addr2line reads. If
-// the library is linked into the program they are all in one object, and its own frames are among them.
-std::string call_site() {
-  constexpr int kDepth = 64;
-  constexpr int kShown = 12;
-  constexpr int kOwn = 3;  // this function and those that call it here
-  void* frames[kDepth];
-  const int depth = backtrace(frames, kDepth);
-  Dl_info own = {};
-  dladdr(reinterpret_cast<const void*>(&is_finite), &own);
-  Dl_info info = {};
-  int begin = kOwn;
-  while (begin < depth && dladdr(frames[begin], &info) != 0 && info.dli_fbase == own.dli_fbase) ++begin;
-  // The last frames are those that start a program, which are of the C library.
-  const bool linked_in = begin >= depth || begin + kShown / 4 >= depth;
-  std::string text = "\n  called from:";
-  int shown = 0;
-  for (int i = linked_in ? kOwn : begin; i < depth && shown < kShown; ++i) {
-    if (dladdr(frames[i], &info) == 0 || info.dli_fname == nullptr) continue;
-    char address[32];
-    std::snprintf(address, sizeof(address), "(+0x%zx)",
-                  static_cast<std::size_t>(static_cast<char*>(frames[i]) - 1 - static_cast<char*>(info.dli_fbase)));
-    text += detail::join("\n    ", info.dli_fname, address);
-    ++shown;
-  }
-  return text;
 }
 
 class Guard final : public Observer {

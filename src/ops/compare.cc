@@ -11,6 +11,7 @@
 
 #include "capstan/ops/math.h"
 #include "src/core/check.h"
+#include "src/core/row_sparse.h"
 #include "src/ops/families.h"
 #include "src/ops/identities.h"
 #include "src/ops/named_errors.h"
@@ -328,11 +329,12 @@ Tensor is_finite(Operand x) { return apply(kIsFinite, x); }
 Tensor where(Operand condition, Operand x, Operand y) { return apply(kWhere, condition, x, y); }
 
 Tensor clip_by_value(Operand x, Operand low, Operand high) {
-  const Tensor value = to_tensor(x);
-  Tensor clipped = with_errors_of("clip_by_value", [&] { return maximum(minimum(value, high), low); });
-  CAPSTAN_CHECK(clipped.shape() == value.shape(), ShapeError, "clip_by_value: the result would grow from ",
-                value.shape(), " to ", clipped.shape());
-  return clipped;
+  return on_values(to_tensor(x), [&](const Tensor& value) {
+    Tensor clipped = with_errors_of("clip_by_value", [&] { return maximum(minimum(value, high), low); });
+    CAPSTAN_CHECK(clipped.shape() == value.shape(), ShapeError, "clip_by_value: the result would grow from ",
+                  value.shape(), " to ", clipped.shape());
+    return clipped;
+  });
 }
 
 namespace detail {

@@ -322,7 +322,10 @@ bool one_filter(const BatchCall& call, int filters) {
 
 template <int R>
 bool batch_conv(const BatchCall& call, std::vector<Tensor>& outputs) {
-  return one_filter<R>(call, 1) ? batch_examples(call, outputs) : batch_by_items(call, R + 2, outputs);
+  if (!one_filter<R>(call, 1)) return batch_by_items(call, R + 2, outputs);
+  call_again(call, {merge_items(call.input(0)), call.input(1)}, call.attribute_data, outputs);
+  outputs[0] = split_items(outputs[0], call.size);
+  return true;
 }
 
 template <int R>

@@ -380,7 +380,7 @@ constinit const OpDef kCtcLossAndGradient = {
           }
           cotangents[1] = sum;
         },
-    .batch = batch_all_examples,
+    .batch = batch_examples,
     .test = CAPSTAN_OP_TEST(kLossAndGradientTest),
 };
 
@@ -410,7 +410,7 @@ constinit const OpDef kCtcLossCurvature = {
           cotangents[4] = ctc_loss_curvature(call.input(0), call.input(1), call.input(2), call.input(3),
                                              call.cotangent(), call.attributes<BlankAttributes>().blank_index);
         },
-    .batch = batch_all_examples,
+    .batch = batch_examples,
     .test = CAPSTAN_OP_TEST(kCurvatureTest),
 };
 

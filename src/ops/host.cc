@@ -21,7 +21,7 @@ constexpr AttributeType kHostAttributes =
     attribute_type<HostAttributes>({field<&HostAttributes::value>("value"), field<&HostAttributes::dtype>("dtype")});
 
 // Made by host_value() alone, and so not in the registry: by name it would be a constant.
-constinit const OpDef kHostValue = {
+constexpr OpDef kHostValue = {
     .name = "host_value",
     .text = "A number that the program computes outside of the library.",
     .flags = kStateful | kSameForItems | kNotDifferentiable,
@@ -41,17 +41,24 @@ constinit const OpDef kHostValue = {
         },
 };
 
+// Nothing that comes before it has to be undone: a program may have updated variables where they lie.
+constinit const OpDef kSafeHostValue = [] {
+  OpDef op = kHostValue;
+  op.flags |= kUpdatesInPlace;
+  return op;
+}();
+
 }  // namespace
 
 bool inside_function() { return context.tracer != nullptr; }
 
-Tensor host_value(const std::function<double()>& f, DType dtype) {
+Tensor host_value(const std::function<double()>& f, DType dtype, bool nothrow) {
   CAPSTAN_CHECK(dtype == DType::kFloat32 || dtype == DType::kFloat64, DTypeError, "host_value: dtype ", dtype,
                 " is not float32 or float64");
   CAPSTAN_CHECK(f != nullptr, ValueError, "host_value: the function is empty");
   if (context.tracer == nullptr) return scalar(f(), dtype);
   const HostAttributes attributes{0, dtype};
-  Tensor value = apply(kHostValue, std::span<Operand>(), &attributes);
+  Tensor value = apply(nothrow ? kSafeHostValue : kHostValue, std::span<Operand>(), &attributes);
   context.tracer->renew_attributes([f](void* data) { static_cast<HostAttributes*>(data)->value = f(); });
   return value;
 }

@@ -16,6 +16,7 @@
 #include "src/core/apply.h"
 #include "src/core/check.h"
 #include "src/core/op_test.h"
+#include "src/core/row_sparse.h"
 #include "src/ops/axes.h"
 #include "src/ops/floating.h"
 #include "src/ops/linalg.h"
@@ -479,18 +480,19 @@ Tensor global_norm(std::span<const Tensor> tensors) {
 }
 
 Tensor clip_by_norm(Operand x, Operand clip_norm, Axes axes) {
-  const Tensor given = to_tensor(x);
-  const Tensor value = floating_operand("clip_by_norm", given.is_row_sparse() ? given.values() : given);
-  normalize_axes("clip_by_norm", axes, value.rank());
-  const Tensor limit = maximum(to_tensor(clip_norm, value.dtype()), 0);
-  const Tensor squares = reduce_sum(square(value), axes, true);
-  // The root of zero has no gradient; clipping leaves zero alone, with gradient one.
-  const Tensor positive = greater(squares, 0);
-  const Tensor length = where(positive, sqrt(where(positive, squares, 1.0)), squares);
-  const Tensor clipped = value * limit / maximum(length, limit);
-  CAPSTAN_CHECK(clipped.shape() == value.shape(), ShapeError, "clip_by_norm: clip_norm ", limit.shape(),
-                " enlarges x, ", value.shape());
-  return given.is_row_sparse() ? make_row_sparse(given.indices(), clipped, given.shape()) : clipped;
+  return on_values(to_tensor(x), [&](const Tensor& given) {
+    const Tensor value = floating_operand("clip_by_norm", given);
+    normalize_axes("clip_by_norm", axes, value.rank());
+    const Tensor limit = maximum(to_tensor(clip_norm, value.dtype()), 0);
+    const Tensor squares = reduce_sum(square(value), axes, true);
+    // The root of zero has no gradient; clipping leaves zero alone, with gradient one.
+    const Tensor positive = greater(squares, 0);
+    const Tensor length = where(positive, sqrt(where(positive, squares, 1.0)), squares);
+    Tensor clipped = value * limit / maximum(length, limit);
+    CAPSTAN_CHECK(clipped.shape() == value.shape(), ShapeError, "clip_by_norm: clip_norm ", limit.shape(),
+                  " enlarges x, ", value.shape());
+    return clipped;
+  });
 }
 
 Tensor clip_by_average_norm(Operand x, Operand clip_norm) {
@@ -510,10 +512,8 @@ ClippedByGlobalNorm clip_by_global_norm(std::span<const Tensor> tensors, Operand
       result.tensors.emplace_back();
       continue;
     }
-    const Tensor value = dense_part(tensor);
-    Tensor clipped = value * cast(scale, value.dtype());
-    result.tensors.push_back(tensor.is_row_sparse() ? make_row_sparse(tensor.indices(), clipped, tensor.shape())
-                                                    : clipped);
+    result.tensors.push_back(
+        on_values(tensor, [&](const Tensor& value) { return value * cast(scale, value.dtype()); }));
   }
   return result;
 }

@@ -26,50 +26,62 @@ HWY_INLINE void for_vectors(std::int64_t n, const Step& step) {
   for (; i < n; ++i) step(hn::CappedTag<T, 1>(), i);
 }
 
+template <class T, class D>
+HWY_INLINE hn::Vec<D> gradient_at(D d, const T* gradient, std::int64_t i) {
+  return gradient == nullptr ? hn::Zero(d) : hn::LoadU(d, gradient + i);
+}
+
 template <class T>
-void sgd_loop(T* HWY_RESTRICT w, const T* HWY_RESTRICT g, T rate, std::int64_t n) {
+void sgd_loop(T* const* slots, const T* gradient, const StepNumbers<T>& numbers, std::int64_t n) {
+  if (gradient == nullptr) return;
+  T* const w = slots[0];
   for_vectors<T>(n, [&](auto d, std::int64_t i) HWY_ATTR {
-    const auto change = hn::Mul(hn::Set(d, rate), hn::LoadU(d, g + i));
+    const auto change = hn::Mul(hn::Set(d, numbers.rate), hn::LoadU(d, gradient + i));
     hn::StoreU(hn::Sub(hn::LoadU(d, w + i), change), d, w + i);
   });
 }
 
 template <class T>
-void momentum_loop(T* HWY_RESTRICT w, T* HWY_RESTRICT m, const T* HWY_RESTRICT g, T rate, T momentum, bool nesterov,
-                   std::int64_t n) {
+void momentum_loop(T* const* slots, const T* gradient, const StepNumbers<T>& numbers, std::int64_t n) {
+  T* const w = slots[0];
+  T* const m = slots[1];
   for_vectors<T>(n, [&](auto d, std::int64_t i) HWY_ATTR {
-    const auto mu = hn::Set(d, momentum);
-    const auto change = hn::Mul(hn::LoadU(d, g + i), hn::Set(d, rate));
+    const auto mu = hn::Set(d, numbers.a);
+    const auto change = hn::Mul(gradient_at(d, gradient, i), hn::Set(d, numbers.rate));
     auto slot = hn::Sub(hn::Mul(hn::LoadU(d, m + i), mu), change);
     hn::StoreU(slot, d, m + i);
-    if (nesterov) slot = hn::Sub(hn::Mul(slot, mu), change);
+    if (numbers.b != 0) slot = hn::Sub(hn::Mul(slot, mu), change);
     hn::StoreU(hn::Add(hn::LoadU(d, w + i), slot), d, w + i);
   });
 }
 
 template <class T>
-void adam_loop(T* HWY_RESTRICT w, T* HWY_RESTRICT m, T* HWY_RESTRICT v, T* HWY_RESTRICT largest,
-               const T* HWY_RESTRICT g, const AdamNumbers<T>& numbers, std::int64_t n) {
+void adam_loop(T* const* slots, const T* gradient, const StepNumbers<T>& numbers, std::int64_t n) {
+  T* const w = slots[0];
+  T* const m = slots[1];
+  T* const v = slots[2];
+  T* const largest = slots[3];
   for_vectors<T>(n, [&](auto d, std::int64_t i) HWY_ATTR {
-    const auto gradient = hn::LoadU(d, g + i);
+    const auto g = gradient_at(d, gradient, i);
     const auto old_m = hn::LoadU(d, m + i);
     const auto old_v = hn::LoadU(d, v + i);
-    const auto new_m = hn::Add(old_m, hn::Mul(hn::Sub(gradient, old_m), hn::Set(d, numbers.rest_1)));
-    auto new_v = hn::Add(old_v, hn::Mul(hn::Sub(hn::Mul(gradient, gradient), old_v), hn::Set(d, numbers.rest_2)));
+    const auto new_m = hn::Add(old_m, hn::Mul(hn::Sub(g, old_m), hn::Set(d, numbers.a)));
+    auto new_v = hn::Add(old_v, hn::Mul(hn::Sub(hn::Mul(g, g), old_v), hn::Set(d, numbers.b)));
     hn::StoreU(new_m, d, m + i);
     hn::StoreU(new_v, d, v + i);
     if (largest != nullptr) {
       new_v = hn::Max(hn::LoadU(d, largest + i), new_v);
       hn::StoreU(new_v, d, largest + i);
     }
-    const auto root = hn::Add(hn::Sqrt(new_v), hn::Set(d, numbers.epsilon));
-    const auto change = hn::Div(hn::Mul(new_m, hn::Set(d, numbers.alpha)), root);
+    const auto root = hn::Add(hn::Sqrt(new_v), hn::Set(d, numbers.c));
+    const auto change = hn::Div(hn::Mul(new_m, hn::Set(d, numbers.rate)), root);
     hn::StoreU(hn::Sub(hn::LoadU(d, w + i), change), d, w + i);
   });
 }
 
-constexpr OptimizerLoops<float> kFloatLoops = {sgd_loop<float>, momentum_loop<float>, adam_loop<float>};
-constexpr OptimizerLoops<double> kDoubleLoops = {sgd_loop<double>, momentum_loop<double>, adam_loop<double>};
+// In the order of StepRule.
+constexpr OptimizerLoops<float> kFloatLoops = {{sgd_loop<float>, momentum_loop<float>, adam_loop<float>}};
+constexpr OptimizerLoops<double> kDoubleLoops = {{sgd_loop<double>, momentum_loop<double>, adam_loop<double>}};
 
 }  // namespace capstan::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -84,6 +96,7 @@ HWY_AFTER_NAMESPACE();
 #include "capstan/ops/optimizer.h"
 #include "src/core/allocator.h"
 #include "src/core/check.h"
+#include "src/core/row_sparse.h"
 #include "src/core/same_shape.h"
 #include "src/core/context.h"
 #include "src/core/cpu.h"
@@ -103,27 +116,99 @@ constexpr OptimizerLoops<float> kFloat[] = CAPSTAN_TARGET_TABLE(kFloatLoops);
 constexpr OptimizerLoops<double> kDouble[] = CAPSTAN_TARGET_TABLE(kDoubleLoops);
 
 template <class T>
-const OptimizerLoops<T>& loops() {
+StepLoop<T> loop_of(std::int64_t rule) {
   if constexpr (std::is_same_v<T, float>) {
-    return kFloat[instruction_set()];
+    return kFloat[instruction_set()].of[rule];
   } else {
-    return kDouble[instruction_set()];
+    return kDouble[instruction_set()].of[rule];
   }
+}
+
+template <class T>
+StepNumbers<T> numbers_of(const StepAttributes& a, double rate) {
+  return {static_cast<T>(rate), static_cast<T>(a.a), static_cast<T>(a.b), static_cast<T>(a.c)};
 }
 
 // Elements per task of the thread pool.
 constexpr std::int64_t kTask = 1 << 15;
 
-// Calls body(begin, count) for parts of n elements, on several threads if there are many.
-template <class Body>
-void in_parts(std::int64_t n, const Body& body) {
-  if (n <= kTask) {
-    body(std::int64_t{0}, n);
+// One variable of a step.
+template <class T>
+struct Part {
+  std::int64_t size;
+  T* slots[4] = {};
+  const T* before[4] = {};  // where a slot lies now, if not where it is written; else null
+  const T* gradient = nullptr;
+  // The gradient may be the values of a merged row-sparse one.
+  bool is_rows = false;
+  const std::int64_t* rows = nullptr;
+  std::int64_t picked = 0, width = 1;
+
+  void set_gradient(const TensorRef& dense) { gradient = dense.data<T>(); }
+  void set_gradient(const TensorRef& indices, const TensorRef& values) {
+    is_rows = true;
+    picked = indices.size();
+    rows = indices.data<std::int64_t>();
+    gradient = values.data<T>();
+    width = std::max<std::int64_t>(1, values.size() / std::max<std::int64_t>(1, picked));
+  }
+};
+
+// Calls step(begin, n, gradient) for the elements from `begin` to `end`; the gradient is null between the rows.
+template <class T, class Step>
+void along_gradient(const Part<T>& part, std::int64_t begin, std::int64_t end, const Step& step) {
+  if (!part.is_rows) return step(begin, end - begin, part.gradient + begin);
+  const std::int64_t* const last = part.rows + part.picked;
+  const std::int64_t* row = std::lower_bound(part.rows, last, begin / part.width);
+  while (begin < end) {
+    const std::int64_t at = row == last ? end : std::clamp(*row * part.width, begin, end);
+    if (at > begin) step(begin, at - begin, nullptr);
+    if (at == end) return;
+    const std::int64_t stop = std::min((*row + 1) * part.width, end);
+    step(at, stop - at, part.gradient + (row - part.rows) * part.width + (at - *row * part.width));
+    begin = stop;
+    do ++row;
+    while (row != last && row[0] == row[-1]);
+  }
+}
+
+template <class T>
+void run_part(const Part<T>& part, StepLoop<T> loop, const StepNumbers<T>& numbers, std::int64_t begin,
+              std::int64_t end) {
+  for (std::size_t k = 0; k < 4; ++k) {
+    if (part.before[k] != nullptr) std::copy(part.before[k] + begin, part.before[k] + end, part.slots[k] + begin);
+  }
+  along_gradient(part, begin, end, [&](std::int64_t from, std::int64_t n, const T* gradient) {
+    T* slots[4];
+    for (std::size_t k = 0; k < 4; ++k) slots[k] = part.slots[k] == nullptr ? nullptr : part.slots[k] + from;
+    loop(slots, gradient, numbers, n);
+  });
+}
+
+// The variables lie end to end, and that is cut into tasks.
+template <class T>
+void run_parts(std::span<const Part<T>> parts, std::int64_t rule, const StepNumbers<T>& numbers) {
+  const StepLoop<T> loop = loop_of<T>(rule);
+  std::int64_t all = 0;
+  std::int64_t changed = 0;  // elements that the step writes
+  for (const Part<T>& part : parts) {
+    all += part.size;
+    const bool few = rule == static_cast<std::int64_t>(StepRule::kSgd) && part.is_rows;
+    changed += few && part.before[0] == nullptr ? part.picked * part.width : part.size;
+  }
+  if (changed <= kTask) {
+    for (const Part<T>& part : parts) run_part(part, loop, numbers, 0, part.size);
     return;
   }
-  parallel_for((n + kTask - 1) / kTask, [&](std::int64_t task) {
-    const std::int64_t begin = task * kTask;
-    body(begin, std::min(kTask, n - begin));
+  parallel_for((all + kTask - 1) / kTask, [&](std::int64_t task) {
+    std::int64_t begin = task * kTask;
+    std::int64_t end = std::min(all, begin + kTask);
+    for (const Part<T>& part : parts) {
+      if (end <= 0) break;
+      if (begin < part.size) run_part(part, loop, numbers, std::max<std::int64_t>(0, begin), std::min(end, part.size));
+      begin -= part.size;
+      end -= part.size;
+    }
   });
 }
 
@@ -147,48 +232,35 @@ void* writable(VariableState& variable) {
   return variable.value.block()->data;
 }
 
-// variable[row] -= rate * gradient rows.
-template <class T, class Index>
-void sgd_rows(T* w, const Tensor& gradient, T rate, std::int64_t rows) {
-  const Tensor indices = gradient.indices();
-  const Tensor values = gradient.values();
-  const std::int64_t count = indices.size();
-  const std::int64_t width = count == 0 ? 0 : values.size() / count;
-  const Index* row = indices.data<Index>();
-  for (std::int64_t i = 0; i < count; ++i) {
-    CAPSTAN_CHECK(row[i] >= 0 && row[i] < rows, IndexError, "sgd_update: row ", row[i], " of ", rows);
-  }
-  for (std::int64_t i = 0; i < count; ++i) {
-    loops<T>().sgd(w + row[i] * width, values.data<T>() + i * width, rate, width);
-  }
-}
-
 template <class T>
-void sgd(VariableState& variable, const Tensor& gradient, double learning_rate) {
-  T* const w = static_cast<T*>(writable(variable));
-  const auto rate = static_cast<T>(learning_rate);
+void run_eagerly(std::span<VariableState* const> slots, const Tensor& gradient, const StepAttributes& attributes,
+                 double rate) {
+  Part<T> part{slots[0]->value.size()};
+  for (std::size_t k = 0; k < slots.size(); ++k) part.slots[k] = static_cast<T*>(writable(*slots[k]));
   if (gradient.is_row_sparse()) {
-    const std::int64_t rows = variable.value.dim(0);
-    if (gradient.indices().dtype() == DType::kInt32) {
-      sgd_rows<T, std::int32_t>(w, gradient, rate, rows);
-    } else {
-      sgd_rows<T, std::int64_t>(w, gradient, rate, rows);
-    }
-    return;
+    part.set_gradient(gradient.indices(), gradient.values());
+  } else {
+    part.set_gradient(gradient);
   }
-  const T* const g = gradient.data<T>();
-  in_parts(gradient.size(), [&](std::int64_t i, std::int64_t n) { loops<T>().sgd(w + i, g + i, rate, n); });
+  run_parts<T>(std::span(&part, 1), attributes.rule, numbers_of<T>(attributes, rate));
 }
 
-template <class T>
-void momentum_step(VariableState& variable, VariableState& slot, const Tensor& gradient, double learning_rate,
-                   double momentum, bool nesterov) {
-  T* const w = static_cast<T*>(writable(variable));
-  T* const m = static_cast<T*>(writable(slot));
-  const T* const g = gradient.data<T>();
-  in_parts(gradient.size(), [&](std::int64_t i, std::int64_t n) {
-    loops<T>().momentum(w + i, m + i, g + i, static_cast<T>(learning_rate), static_cast<T>(momentum), nesterov, n);
-  });
+// Of one variable, now; everything is checked before anything is changed.
+void step_now(const char* op, std::span<VariableState* const> slots, const Tensor& gradient,
+              const StepAttributes& attributes, double rate) {
+  check_fits(*slots[0], gradient, op, "gradient");
+  for (VariableState* const slot : slots.subspan(1)) check_fits(*slots[0], slot->value, op, "slot");
+  check_dtype(*slots[0], op);
+  check_rows(op, gradient);
+  const Tensor merged = [&] {
+    const PauseObservers pause;
+    return merge_rows(gradient);
+  }();
+  if (gradient.dtype() == DType::kFloat64) {
+    run_eagerly<double>(slots, merged, attributes, rate);
+  } else {
+    run_eagerly<float>(slots, merged, attributes, rate);
+  }
 }
 
 // The rate of Adam's step with the corrections of both moments.
@@ -197,25 +269,6 @@ T corrected_rate(const AdamStep& step) {
   const T power_1 = std::pow(static_cast<T>(step.beta_1), static_cast<T>(step.step));
   const T power_2 = std::pow(static_cast<T>(step.beta_2), static_cast<T>(step.step));
   return static_cast<T>(step.learning_rate) * std::sqrt(T{1} - power_2) / (T{1} - power_1);
-}
-
-template <class T>
-void adam_step(VariableState& variable, VariableState& m_state, VariableState& v_state, VariableState* largest_state,
-               const Tensor& gradient, const AdamStep& step) {
-  T* const w = static_cast<T*>(writable(variable));
-  T* const m = static_cast<T*>(writable(m_state));
-  T* const v = static_cast<T*>(writable(v_state));
-  T* const largest = largest_state == nullptr ? nullptr : static_cast<T*>(writable(*largest_state));
-  const T* const g = gradient.data<T>();
-  const AdamNumbers<T> numbers = {
-      corrected_rate<T>(step),
-      static_cast<T>(1 - step.beta_1),
-      static_cast<T>(1 - step.beta_2),
-      static_cast<T>(step.epsilon),
-  };
-  in_parts(gradient.size(), [&](std::int64_t i, std::int64_t n) {
-    loops<T>().adam(w + i, m + i, v + i, largest == nullptr ? nullptr : largest + i, g + i, numbers, n);
-  });
 }
 
 }  // namespace
@@ -231,129 +284,110 @@ void check_fits(const VariableState& variable, const TensorRef& other, const cha
 }
 
 // In bfloat16 an update below 1/256 of a weight would be lost, and most updates are.
-void wrong_dtype(const VariableState& variable, const char* op) {
-  const bool low = variable.value.dtype() == DType::kBFloat16;
-  throw DTypeError(detail::join(
-      op, ": \"", variable.path, "\" is ", variable.value.dtype(), ", not float32 or float64",
-      low ? help("a layer of dtype \"mixed_bfloat16\" computes in bfloat16 and keeps float32 weights") : ""));
+void check_dtype(const VariableState& variable, const char* op) {
+  const DType dtype = variable.value.dtype();
+  CAPSTAN_CHECK(dtype == DType::kFloat32 || dtype == DType::kFloat64, DTypeError, op, ": \"", variable.path, "\" is ",
+                dtype, ", not float32 or float64",
+                dtype == DType::kBFloat16
+                    ? help("a layer of dtype \"mixed_bfloat16\" computes in bfloat16 and keeps float32 weights")
+                    : "");
 }
 
 void sgd_update(const Variable& variable, const Tensor& gradient, double learning_rate) {
   const Span span(SpanKind::kOp, "sgd_update");
-  VariableState& state = checked(variable, "sgd_update");
-  check_fits(state, gradient, "sgd_update", "gradient");
-  switch (state.value.dtype()) {
-    case DType::kFloat32:
-      return sgd<float>(state, gradient, learning_rate);
-    case DType::kFloat64:
-      return sgd<double>(state, gradient, learning_rate);
-    default:
-      wrong_dtype(state, "sgd_update");
-  }
+  VariableState* const slots[] = {&checked(variable, "sgd_update")};
+  step_now("sgd_update", slots, gradient, {.rule = static_cast<std::int64_t>(StepRule::kSgd)}, learning_rate);
 }
 
 void momentum_update(const Variable& variable, const Variable& slot, const Tensor& gradient, double learning_rate,
                      double momentum, bool nesterov) {
   const Span span(SpanKind::kOp, "momentum_update");
-  VariableState& state = checked(variable, "momentum_update");
-  VariableState& slot_state = checked(slot, "momentum_update");
-  check_fits(state, gradient, "momentum_update", "gradient");
-  check_fits(state, slot_state.value, "momentum_update", "slot");
-  const Tensor dense = gradient.to_dense();
-  switch (state.value.dtype()) {
-    case DType::kFloat32:
-      return momentum_step<float>(state, slot_state, dense, learning_rate, momentum, nesterov);
-    case DType::kFloat64:
-      return momentum_step<double>(state, slot_state, dense, learning_rate, momentum, nesterov);
-    default:
-      wrong_dtype(state, "momentum_update");
-  }
+  VariableState* const slots[] = {&checked(variable, "momentum_update"), &checked(slot, "momentum_update")};
+  const StepAttributes attributes{
+      .rule = static_cast<std::int64_t>(StepRule::kMomentum), .a = momentum, .b = nesterov ? 1.0 : 0.0};
+  step_now("momentum_update", slots, gradient, attributes, learning_rate);
 }
 
 void adam_update(const Variable& variable, const Variable& m, const Variable& v, const Tensor& gradient,
                  const AdamStep& step, const Variable& largest_v) {
   const Span span(SpanKind::kOp, "adam_update");
-  VariableState& state = checked(variable, "adam_update");
-  VariableState& m_state = checked(m, "adam_update");
-  VariableState& v_state = checked(v, "adam_update");
-  VariableState* const largest = largest_v.state();
-  check_fits(state, gradient, "adam_update", "gradient");
-  check_fits(state, m_state.value, "adam_update", "slot");
-  check_fits(state, v_state.value, "adam_update", "slot");
-  if (largest != nullptr) check_fits(state, largest->value, "adam_update", "slot");
   CAPSTAN_CHECK(step.step >= 1, ValueError, "adam_update: step counts from 1, but is ", step.step);
-  const Tensor dense = gradient.to_dense();
-  switch (state.value.dtype()) {
-    case DType::kFloat32:
-      return adam_step<float>(state, m_state, v_state, largest, dense, step);
-    case DType::kFloat64:
-      return adam_step<double>(state, m_state, v_state, largest, dense, step);
-    default:
-      wrong_dtype(state, "adam_update");
-  }
+  VariableState* const slots[] = {&checked(variable, "adam_update"), &checked(m, "adam_update"),
+                                  &checked(v, "adam_update"), largest_v.state()};
+  const StepAttributes attributes{.rule = static_cast<std::int64_t>(StepRule::kAdam),
+                                  .a = 1 - step.beta_1,
+                                  .b = 1 - step.beta_2,
+                                  .c = step.epsilon};
+  step_now("adam_update", std::span(slots, largest_v.has_value() ? 4 : 3), gradient, attributes,
+           adam_rate(step, variable.dtype()));
 }
-
-namespace {
-
-constexpr AttributeType kAdamAttributes = attribute_type<AdamAttributes>(
-    {field<&AdamAttributes::beta_1>("beta_1"), field<&AdamAttributes::beta_2>("beta_2"),
-     field<&AdamAttributes::epsilon>("epsilon"), field<&AdamAttributes::slots>("slots")});
-
-// The variables lie end to end, and that is cut into tasks.
-template <class T>
-void run_adam(const Call& call, std::span<Tensor> outputs) {
-  const auto& a = call.attributes<AdamAttributes>();
-  const auto slots = static_cast<std::size_t>(a.slots);
-  const std::span<const TensorRef> gradients = call.inputs.subspan(outputs.size());
-  const std::size_t variables = outputs.size() / slots;
-  const AdamNumbers<T> numbers = {gradients[variables].data<T>()[0], static_cast<T>(1 - a.beta_1),
-                                  static_cast<T>(1 - a.beta_2), static_cast<T>(a.epsilon)};
-  std::int64_t all = 0;
-  for (std::size_t v = 0; v < variables; ++v) all += gradients[v].size();
-  in_parts(all, [&](std::int64_t begin, std::int64_t length) {
-    for (std::size_t v = 0; v < variables && length > 0; ++v) {
-      const std::int64_t size = gradients[v].size();
-      const std::int64_t n = std::min(size - begin, length);
-      if (n > 0) {
-        T* out[4] = {};
-        for (std::size_t k = 0; k < slots; ++k) {
-          const T* const in = call.inputs[v * slots + k].data<T>() + begin;
-          out[k] = mutable_data<T>(outputs[v * slots + k]) + begin;
-          if (out[k] != in) std::copy_n(in, n, out[k]);
-        }
-        loops<T>().adam(out[0], out[1], out[2], out[3], gradients[v].data<T>() + begin, numbers, n);
-        length -= n;
-      }
-      begin = std::max<std::int64_t>(0, begin - size);
-    }
-  });
-}
-
-}  // namespace
-
-constinit const OpDef kAdamStep = {
-    .name = "adam_step",
-    .text = "One step of Adam for several variables; made in traces alone.",
-    .flags = kNotDifferentiable | kUpdatesInPlace,
-    .arity = kVariadic,
-    .outputs = kVariadic,
-    .input_names = "slots of variables, their gradients, rate",
-    .attributes = &kAdamAttributes,
-    .infer =
-        [](const Call& call, OutputSpecs& outputs) {
-          const auto slots = static_cast<int>(call.attributes<AdamAttributes>().slots);
-          const int variables = (call.input_count() - 1) / (slots + 1);
-          for (int i = 0; i < variables * slots; ++i) outputs.add(call.input(i).dtype(), call.input(i).shape());
-        },
-    .kernel =
-        [](const Call& call, std::span<Tensor> outputs) {
-          call.input(0).dtype() == DType::kFloat64 ? run_adam<double>(call, outputs) : run_adam<float>(call, outputs);
-        },
-};
 
 double adam_rate(const AdamStep& step, DType dtype) {
   return dtype == DType::kFloat64 ? corrected_rate<double>(step) : double{corrected_rate<float>(step)};
 }
+
+void subtract_rows(const Variable& variable, const Tensor& rows, double rate, const char* op) {
+  const StepAttributes attributes{.rule = static_cast<std::int64_t>(StepRule::kSgd), .slots = 1, .rows = true};
+  if (context.tracer == nullptr) {
+    VariableState* const slots[] = {variable.state()};
+    return step_now(op, slots, rows, attributes, rate);
+  }
+  const Tensor merged = merge_rows(rows);
+  const Tensor gradient[] = {merged.indices(), merged.values()};
+  trace_step(attributes, std::span(&variable, 1), gradient, scalar(rate, rows.dtype()));
+}
+
+namespace {
+
+constexpr AttributeType kStepAttributes = attribute_type<StepAttributes>(
+    {field<&StepAttributes::rule>("rule"), field<&StepAttributes::slots>("slots"), field<&StepAttributes::rows>("rows"),
+     field<&StepAttributes::a>("a"), field<&StepAttributes::b>("b"), field<&StepAttributes::c>("c")});
+
+template <class T>
+void run_step(const Call& call, std::span<Tensor> outputs) {
+  const auto& a = call.attributes<StepAttributes>();
+  const auto slots = static_cast<std::size_t>(a.slots);
+  std::vector<Part<T>> parts;
+  std::size_t next = outputs.size();  // the gradient that comes next
+  for (std::size_t first = 0; first < outputs.size(); first += slots) {
+    Part<T>& part = parts.emplace_back(Part<T>{outputs[first].size()});
+    for (std::size_t k = 0; k < slots; ++k) {
+      part.slots[k] = mutable_data<T>(outputs[first + k]);
+      const T* const before = call.inputs[first + k].data<T>();
+      if (before != part.slots[k]) part.before[k] = before;
+    }
+    if (a.rows) {
+      part.set_gradient(call.inputs[next], call.inputs[next + 1]);
+    } else {
+      part.set_gradient(call.inputs[next]);
+    }
+    next += a.rows ? 2 : 1;
+  }
+  run_parts<T>(parts, a.rule, numbers_of<T>(a, double{call.inputs[next].data<T>()[0]}));
+}
+
+}  // namespace
+
+constinit const OpDef kOptimizerStep = {
+    .name = "optimizer_step",
+    .text = "One step of an optimizer for several variables; made in traces alone.",
+    .flags = kNotDifferentiable | kUpdatesInPlace | kTakesAnyDTypes,
+    .arity = kVariadic,
+    .outputs = kVariadic,
+    .input_names = "variables with their slots, gradients, rate",
+    .attributes = &kStepAttributes,
+    .infer =
+        [](const Call& call, OutputSpecs& outputs) {
+          const auto& a = call.attributes<StepAttributes>();
+          const auto slots = static_cast<int>(a.slots);
+          const int variables = (call.input_count() - 1) / (slots + (a.rows ? 2 : 1));
+          for (int i = 0; i < variables * slots; ++i) outputs.add(call.input(i).dtype(), call.input(i).shape());
+        },
+    .kernel =
+        [](const Call& call, std::span<Tensor> outputs) {
+          call.input(0).dtype() == DType::kFloat64 ? run_step<double>(call, outputs) : run_step<float>(call, outputs);
+        },
+};
 
 }  // namespace capstan
 

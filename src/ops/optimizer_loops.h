@@ -5,20 +5,20 @@
 
 namespace capstan {
 
-// The numbers of an Adam step, in the variable's dtype.
+// The numbers of a step, in the variable's dtype; what a, b and c are, the rule says (see StepAttributes).
 template <class T>
-struct AdamNumbers {
-  T alpha;   // the rate with both bias corrections
-  T rest_1;  // 1 - beta_1
-  T rest_2;  // 1 - beta_2
-  T epsilon;
+struct StepNumbers {
+  T rate, a, b, c;
 };
 
+// One step of n elements of a variable and its slots. No gradient stands for zeros.
+template <class T>
+using StepLoop = void (*)(T* const* slots, const T* gradient, const StepNumbers<T>& numbers, std::int64_t n);
+
+// By rule.
 template <class T>
 struct OptimizerLoops {
-  void (*sgd)(T* w, const T* g, T rate, std::int64_t n);
-  void (*momentum)(T* w, T* m, const T* g, T rate, T momentum, bool nesterov, std::int64_t n);
-  void (*adam)(T* w, T* m, T* v, T* largest, const T* g, const AdamNumbers<T>& numbers, std::int64_t n);
+  StepLoop<T> of[3];
 };
 
 }  // namespace capstan

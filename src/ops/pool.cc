@@ -219,7 +219,7 @@ constinit const OpDef kMaxPool2D = {
           cotangents[0] = max_pool2d_scatter(call.input(0), call.cotangent(), to_array(a.ksize), to_array(a.strides),
                                              unpack(a.padding));
         },
-    .batch = batch_all_examples,
+    .batch = batch_examples,
     .test = CAPSTAN_OP_TEST(kMaxPool2DTest),
 };
 
@@ -247,7 +247,7 @@ constinit const OpDef kMaxPool2DScatter = {
                                               unpack(a.padding));
           }
         },
-    .batch = batch_all_examples,
+    .batch = batch_examples,
     .test = CAPSTAN_OP_TEST(kMaxPool2DScatterTest),
 };
 
@@ -274,7 +274,7 @@ constinit const OpDef kMaxPool2DGather = {
                                                unpack(a.padding));
           }
         },
-    .batch = batch_all_examples,
+    .batch = batch_examples,
     .test = CAPSTAN_OP_TEST(kMaxPool2DGatherTest),
 };
 
@@ -296,7 +296,7 @@ constinit const OpDef kAvgPool2D = {
           cotangents[0] = avg_pool2d_scatter(call.input(0), call.cotangent(), to_array(a.ksize), to_array(a.strides),
                                              unpack(a.padding));
         },
-    .batch = batch_all_examples,
+    .batch = batch_examples,
     .test = CAPSTAN_OP_TEST(kAvgPool2DTest),
 };
 
@@ -322,7 +322,7 @@ constinit const OpDef kAvgPool2DScatter = {
             cotangents[1] = avg_pool2d(call.cotangent(), to_array(a.ksize), to_array(a.strides), unpack(a.padding));
           }
         },
-    .batch = batch_all_examples,
+    .batch = batch_examples,
     .test = CAPSTAN_OP_TEST(kAvgPool2DScatterTest),
 };
 

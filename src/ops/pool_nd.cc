@@ -371,7 +371,7 @@ constinit const OpDef kPool = {
 
 // Places that count the examples before would count those of the items before.
 static bool batch_places(const BatchCall& call, std::vector<Tensor>& outputs) {
-  return !call.attributes<ArgmaxAttributes>().include_batch_in_index && batch_all_examples(call, outputs);
+  return !call.attributes<ArgmaxAttributes>().include_batch_in_index && batch_examples(call, outputs);
 }
 
 constinit const OpDef kMaxPool2DPlaces = {

@@ -24,6 +24,7 @@
 #include "src/ops/families.h"
 #include "src/ops/indices.h"
 #include "src/ops/math.h"
+#include "src/ops/optimizer.h"
 #include "src/ops/shape.h"
 
 namespace capstan {
@@ -81,9 +82,24 @@ void write(VariableState& variable, Tensor value) {
   variable.value = own_copy(std::move(value));
 }
 
+// A row-sparse operand of a dtype that is updated by rows, or nothing.
+Tensor rows_of(const Operand& delta) {
+  const bool is_tensor = delta.kind() == Operand::Kind::kLent || delta.kind() == Operand::Kind::kGiven;
+  Block* const block = !is_tensor                             ? nullptr
+                       : delta.kind() == Operand::Kind::kLent ? delta.lent()
+                                                              : delta.given()->block();
+  const bool is_rows = block != nullptr && (block->flags.load(std::memory_order_relaxed) & Block::kRowSparse) != 0 &&
+                       has_vector_loops(block->dtype);
+  return is_rows ? share(block) : Tensor();
+}
+
 // variable = variable op delta, in place where possible; tapes do not see it.
 void update(VariableState& variable, const Operand& delta, const OpDef& op, const char* what) {
   PauseObservers pause;
+  if (const Tensor rows = rows_of(delta); rows.has_value()) {
+    check_fits(variable, rows, what);
+    return subtract_rows(Variable::share(&variable), rows, &op == &kAdd ? -1 : 1, what);
+  }
   if (context.tracer != nullptr) {
     const Tensor value = to_tensor(delta, variable.value.dtype()).to_dense();
     check_fits(variable, value, what);

@@ -9,6 +9,7 @@
 #include "capstan/ops/host.h"
 #include "capstan/ops/math.h"
 #include "capstan/ops/reduce.h"
+#include "src/core/apply.h"
 #include "src/core/check.h"
 #include "src/train/fit_ranks.h"
 
@@ -130,7 +131,9 @@ namespace metrics {
 Mean::Mean(std::string name)
     : Metric(Function([](const Tensor&, const Tensor& p) { return p; }), std::move(name), true) {}
 
-void Mean::update_state(const Tensor& values, const Tensor& sample_weight) const { accumulate(values, sample_weight); }
+void Mean::update_state(Operand values, const Tensor& sample_weight) const {
+  accumulate(to_tensor(std::move(values)), sample_weight);
+}
 
 SparseCategoricalAccuracy::SparseCategoricalAccuracy(std::string name)
     : Metric(Function(sparse_categorical_matches), std::move(name), true) {}

@@ -12,8 +12,10 @@
 #include "capstan/ops/host.h"
 #include "capstan/ops/linalg.h"
 #include "capstan/ops/math.h"
+#include "capstan/ops/optimizer.h"
 #include "src/core/check.h"
 #include "src/core/context.h"
+#include "src/core/row_sparse.h"
 #include "src/core/variable_state.h"
 #include "src/train/layer_state.h"
 #include "src/train/optimizer_state.h"
@@ -96,6 +98,7 @@ void OptimizerState::collect(std::span<const Tensor> gradients, std::span<const 
                   value.dtype(), ", its gradient ", gradient.dtype());
     CAPSTAN_CHECK(gradient.shape() == value.shape(), ShapeError, name, ": variable \"", variables[i].path(),
                   "\" has shape ", value.shape(), ", its gradient ", gradient.shape());
+    check_rows(name, gradient);
     parts_.push_back({index, gradient});
   }
 }
@@ -124,13 +127,13 @@ void OptimizerState::apply(std::span<const Tensor> gradients, std::span<const Va
   const double rate = learning_rate();
   const std::int64_t step = iterations() + 1;
   if (is_plain_) {
-    for (Part& part : parts_) update(part.index, takes_rows() ? part.gradient : part.gradient.to_dense(), rate, step);
+    for (Part& part : parts_) update(part.index, part.gradient, rate, step);
   } else {
     unscale();
     if (accumulate()) {
       clip();
       decay(rate);
-      for (Part& part : parts_) update(part.index, takes_rows() ? part.gradient : part.gradient.to_dense(), rate, step);
+      for (Part& part : parts_) update(part.index, part.gradient, rate, step);
     }
     if (settings.use_ema) average();
   }
@@ -141,7 +144,9 @@ void OptimizerState::apply(std::span<const Tensor> gradients, std::span<const Va
 
 void OptimizerState::unscale() {
   if (!settings.loss_scale_factor) return;
-  for (Part& part : parts_) part.gradient = part.gradient.to_dense() / *settings.loss_scale_factor;
+  for (Part& part : parts_) {
+    part.gradient = on_values(part.gradient, [&](const Tensor& x) { return x / *settings.loss_scale_factor; });
+  }
 }
 
 // Adds to the accumulators, or, in every n-th step, takes the mean out of them; true then.
@@ -151,11 +156,8 @@ bool OptimizerState::accumulate() {
   const bool is_update = (raw_iterations + 1) % steps == 0;
   for (Part& part : parts_) {
     const Variable& sum = accumulators[part.index];
-    if (is_update) {
-      part.gradient = (part.gradient + sum) / steps;
-    } else {
-      sum.assign_add(part.gradient);
-    }
+    sum.assign_add(part.gradient);
+    if (is_update) part.gradient = sum / steps;
   }
   if (is_update) {
     for (const Variable& sum : accumulators) sum.assign(zeros_like(sum));
@@ -163,18 +165,17 @@ bool OptimizerState::accumulate() {
   return is_update;
 }
 
+// A rule sees what the rows of a table have got together, and so do limits.
 void OptimizerState::clip() {
-  if (settings.clipnorm) {
-    for (Part& part : parts_) part.gradient = clip_by_norm(part.gradient.to_dense(), *settings.clipnorm);
-  } else if (settings.clipvalue) {
-    for (Part& part : parts_) {
-      part.gradient = clip_by_value(part.gradient.to_dense(), -*settings.clipvalue, *settings.clipvalue);
-    }
-  } else if (settings.global_clipnorm) {
-    std::vector<Tensor> gradients;
-    for (const Part& part : parts_) gradients.push_back(part.gradient.to_dense());
-    std::vector<Tensor> clipped = clip_by_global_norm(gradients, *settings.global_clipnorm).tensors;
-    for (std::size_t i = 0; i < parts_.size(); ++i) parts_[i].gradient = std::move(clipped[i]);
+  if (!settings.clipnorm && !settings.clipvalue && !settings.global_clipnorm) return;
+  std::vector<Tensor> gradients;
+  for (const Part& part : parts_) gradients.push_back(merge_rows(part.gradient));
+  if (settings.global_clipnorm) gradients = clip_by_global_norm(gradients, *settings.global_clipnorm).tensors;
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    Tensor& gradient = parts_[i].gradient;
+    gradient = std::move(gradients[i]);
+    if (settings.clipnorm) gradient = clip_by_norm(gradient, *settings.clipnorm);
+    if (settings.clipvalue) gradient = clip_by_value(gradient, -*settings.clipvalue, *settings.clipvalue);
   }
 }
 

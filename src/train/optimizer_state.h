@@ -65,8 +65,6 @@ class OptimizerState : public std::enable_shared_from_this<OptimizerState> {
   virtual void make_slots() = 0;
   // Changes variable number i. `step` counts updates from 1.
   virtual void update(std::size_t i, const Tensor& gradient, double learning_rate, std::int64_t step) = 0;
-  // True if the rule needs nothing but the rows of a row-sparse gradient.
-  virtual bool takes_rows() const { return false; }
   // All variables of one dtype, in library ops, for a traced function; `rate` is what traced_rate gives at the call.
   virtual void trace_update(std::span<const Part> parts, const Tensor& rate) = 0;
   virtual double traced_rate(DType) const { return learning_rate(); }

@@ -32,16 +32,12 @@ class SGDState : public detail::OptimizerState {
   }
 
   void trace_update(std::span<const Part> parts, const Tensor& rate) override {
+    std::vector<SGDVariable> all;
     for (const auto& [i, gradient] : parts) {
-      if (momentum_ == 0) {
-        sgd_update(variables_[i], gradient, rate);
-      } else {
-        momentum_update(variables_[i], slots[i], gradient, rate, momentum_, nesterov_);
-      }
+      all.push_back({variables_[i], gradient, momentum_ == 0 ? Variable() : slots[i]});
     }
+    sgd_update(all, rate, momentum_, nesterov_);
   }
-
-  bool takes_rows() const override { return momentum_ == 0; }
 
  private:
   double momentum_;

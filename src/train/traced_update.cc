@@ -70,7 +70,7 @@ void OptimizerState::trace_update() {
   constrain();
   parts_.clear();
   const auto state = shared_from_this();
-  host_value([state] { return static_cast<double>(++state->raw_iterations); }, float64);
+  host_value([state] { return static_cast<double>(++state->raw_iterations); }, float64, true);
 }
 
 void OptimizerState::trace_rules() {
@@ -88,7 +88,7 @@ void OptimizerState::trace_rules() {
     const Tensor rate = host_value([state, dtype] { return state->traced_rate(dtype); }, dtype);
     std::vector<Part> parts;
     for (const Part& part : parts_) {
-      if (has_dtype(part)) parts.push_back({part.index, part.gradient.to_dense()});
+      if (has_dtype(part)) parts.push_back(part);
     }
     trace_update(parts, rate);
   }
@@ -98,14 +98,12 @@ void OptimizerState::trace_rules() {
 // whether it is one of those.
 Tensor OptimizerState::trace_accumulation() {
   const Tensor updates = host_number([](const OptimizerState& state) { return is_update(state) ? 1.0 : 0.0; }) > 0.5;
-  std::vector<Tensor> sums;
-  for (const Variable& sum : accumulators) sums.push_back(current_value(*sum.state()));
   for (Part& part : parts_) {
-    Tensor& sum = sums[part.index];
-    sum = sum + part.gradient.to_dense();
+    const Variable& sum = accumulators[part.index];
+    sum.assign_add(part.gradient);
     part.gradient = sum / settings.gradient_accumulation_steps;
   }
-  for (std::size_t i = 0; i < sums.size(); ++i) accumulators[i].assign(where(updates, zeros_like(sums[i]), sums[i]));
+  for (const Variable& sum : accumulators) sum.assign(where(updates, zeros_like(sum), sum));
   return updates;
 }
 

@@ -1,7 +1,6 @@
 #include "src/transforms/batching.h"
 
 #include <algorithm>
-#include <cstring>
 #include <iostream>
 #include <mutex>
 #include <set>
@@ -10,8 +9,9 @@
 #include "capstan/ops/array.h"
 #include "src/core/apply.h"
 #include "src/core/check.h"
-#include "src/core/context.h"
+#include "src/core/row_shape.h"
 #include "src/graph/control.h"
+#include "src/graph/run_attributes.h"
 #include "src/ops/batching.h"
 
 namespace capstan {
@@ -37,14 +37,11 @@ std::vector<Tensor> run_plain(const Graph::Node& node, std::vector<Tensor> input
   if (const Control* control = control_of(*node.op, node.attributes)) {
     return call_control(*control, std::move(inputs), nullptr, false);
   }
-  alignas(16) std::byte attributes[sizeof(node.attributes)];
-  std::memcpy(attributes, node.attributes, sizeof(attributes));
-  const bool traced = node.renew && context.tracer != nullptr;
-  if (node.renew && !traced) node.renew(attributes);
+  const RunAttributes attributes(node);
   std::vector<Operand> operands;
   for (Tensor& input : inputs) operands.emplace_back(std::move(input));
-  std::vector<Tensor> outputs = apply_all(*node.op, operands, node.op->attributes == nullptr ? nullptr : attributes);
-  if (traced) context.tracer->renew_attributes(node.renew);
+  std::vector<Tensor> outputs = apply_all(*node.op, operands, attributes.data());
+  attributes.close();
   return outputs;
 }
 
@@ -78,18 +75,13 @@ std::vector<Tensor> run_items(const Graph::Node& node, const std::vector<Tensor>
 // Of a value that differs, what stands for one item where only its shape is read.
 Tensor shape_of_item(const Tensor& x) {
   if (is_symbolic(x.block())) return x(0);
-  Shape shape;
-  for (int i = 1; i < x.rank(); ++i) shape.push_back(x.dim(i));
-  return shape_only(x.dtype(), shape);
+  return shape_only(x.dtype(), row_shape(x.shape()));
 }
 
 }  // namespace
 
 Tensor with_axis(const Batched& value, std::int64_t size) {
-  if (value.per_item) return value.tensor;
-  Shape shape = {size};
-  for (int i = 0; i < value.tensor.rank(); ++i) shape.push_back(-1);
-  return broadcast_to(value.tensor, shape);
+  return value.per_item ? value.tensor : repeated(value.tensor, size);
 }
 
 BatchedGraph::BatchedGraph(const Graph& graph, std::vector<Tensor> inputs, const std::vector<bool>& per_item)
@@ -151,10 +143,6 @@ std::int64_t BatchedGraph::bytes_per_item() const {
   return std::max(most, now);
 }
 
-Batched BatchedGraph::value(Graph::Value value, const std::vector<Tensor>& values) const {
-  return {values[at(value)], differs_[at(value)]};
-}
-
 void BatchedGraph::run_node(const Graph::Node& node, std::vector<Tensor>& values, std::int64_t size) const {
   std::vector<Tensor> inputs;
   std::vector<std::uint8_t> batched;
@@ -203,7 +191,7 @@ std::vector<Batched> BatchedGraph::run(std::vector<Tensor> items, std::int64_t s
   for (const Graph::Node* node : later_) run_node(*node, values, size);
   std::vector<Batched> results;
   const auto add = [&](Graph::Value result) {
-    results.push_back(result == Graph::kNone ? Batched() : value(result, values));
+    results.push_back(result == Graph::kNone ? Batched() : Batched{values[at(result)], differs_[at(result)]});
   };
   for (const Graph::Value result : graph_.results) add(result);
   for (const Graph::Captured& captured : graph_.captured) {

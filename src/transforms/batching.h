@@ -35,7 +35,6 @@ class BatchedGraph {
   std::int64_t bytes_per_item() const;
 
  private:
-  Batched value(Graph::Value value, const std::vector<Tensor>& values) const;
   void run_node(const Graph::Node& node, std::vector<Tensor>& values, std::int64_t size) const;
 
   const Graph& graph_;

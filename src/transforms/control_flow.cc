@@ -10,6 +10,7 @@
 #include "capstan/ops/math.h"
 #include "src/core/apply.h"
 #include "src/core/check.h"
+#include "src/core/row_shape.h"
 #include "src/graph/tracer.h"
 #include "src/transforms/control_nodes.h"
 #include "src/transforms/control_parts.h"
@@ -31,18 +32,6 @@ ControlKind control_kind(detail::RowKind kind) {
 std::string branch_name(ControlKind kind, std::size_t branch) {
   if (kind == ControlKind::kCond) return branch == 0 ? "then" : "else";
   return "branch_" + std::to_string(branch);
-}
-
-Shape row_shape(const Tensor& tensor) {
-  Shape shape;
-  for (int i = 1; i < tensor.rank(); ++i) shape.push_back(tensor.shape()[i]);
-  return shape;
-}
-
-Shape stacked_shape(std::int64_t rows, const Shape& row) {
-  Shape shape = {rows};
-  for (const std::int64_t length : row) shape.push_back(length);
-  return shape;
 }
 
 // --- Agreement of branches ---
@@ -293,7 +282,7 @@ std::vector<Tensor> detail::no_rows(RowKind kind, const FunctionBody& body, std:
     tracer.emplace(std::string(op), true);
   }
   std::vector<Tensor> tensors;
-  for (const Tensor& tensor : rows) tensors.push_back(tracer->add_argument(tensor.dtype(), row_shape(tensor)));
+  for (const Tensor& tensor : rows) tensors.push_back(tracer->add_argument(tensor.dtype(), row_shape(tensor.shape())));
   *structure = body(tensors);
   tracer.reset();
   std::vector<Tensor> results;
@@ -316,7 +305,7 @@ std::vector<Tensor> detail::trace_rows(RowKind kind, const FunctionBody& body, s
   inputs.insert(inputs.end(), sliced.begin(), sliced.end());
   ControlParts parts(name_of(node->kind), std::move(inputs));
   std::vector<ControlParts::Argument> arguments = parts.arguments(0, node->carried + node->sliced);
-  for (std::size_t k = 0; k < node->sliced; ++k) arguments[node->carried + k].spec.shape = row_shape(sliced[k]);
+  for (std::size_t k = 0; k < node->sliced; ++k) arguments[node->carried + k].spec.shape = row_shape(sliced[k].shape());
   node->body = parts.trace("body", arguments, body, structure);
   check_results(name_of(node->kind), node->body);
   node->collected = node->body.graph.results.size() - node->carried;

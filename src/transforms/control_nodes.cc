@@ -9,10 +9,12 @@
 #include "capstan/tape.h"
 #include "src/core/apply.h"
 #include "src/core/check.h"
+#include "src/core/row_shape.h"
 #include "src/core/context.h"
 #include "src/graph/gradient_paths.h"
 #include "src/graph/shapes.h"
 #include "src/transforms/row_stack.h"
+#include "src/transforms/uses.h"
 
 namespace capstan {
 
@@ -133,7 +135,7 @@ struct DerivativeInputs {
   std::vector<bool> differentiable;
 
   // `log` is that of the run of the node, if it has effects.
-  DerivativeInputs(const Control& of, std::vector<Tensor> inputs, const Tensor& log) {
+  DerivativeInputs(const Control& of, const std::vector<Tensor>& inputs, const Tensor& log) {
     for (const Tensor& input : inputs) add(input);
     if (of.effects) add(log);
   }
@@ -152,9 +154,10 @@ std::vector<Tensor> call_derivative(DerivativeNode& node, const Control& of, Con
   return call_control(node, std::move(inputs.tensors), nullptr, false);
 }
 
-// The gradients of a node by its inputs, as far as they are needed and reached. An empty cotangent: nothing has come.
-std::vector<Tensor> gradients_of(const Control& of, const std::vector<Tensor>& of_inputs, const Tensor& log,
-                                 std::span<const Tensor> cotangents, const std::vector<bool>& needed) {
+}  // namespace
+
+std::vector<Tensor> gradients_of_node(const Control& of, const std::vector<Tensor>& of_inputs, const Tensor& log,
+                                      std::span<const Tensor> cotangents, const std::vector<bool>& needed) {
   auto node = std::make_shared<GradientNode>();
   DerivativeInputs inputs(of, of_inputs, log);
   for (std::size_t k = 0; k < cotangents.size(); ++k) {
@@ -175,6 +178,8 @@ std::vector<Tensor> gradients_of(const Control& of, const std::vector<Tensor>& o
   for (std::size_t k = 0; k < found.size(); ++k) gradients[node->sources[k]] = std::move(found[k]);
   return gradients;
 }
+
+namespace {
 
 // What a rule is given: the inputs of the node, and the log of its run. The node itself may be looked at behind the
 // check of its inputs only.
@@ -200,16 +205,16 @@ void control_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
   for (int k = 0; k < static_cast<int>(of.outputs.size()); ++k) {
     given.push_back(call.has_cotangent(first + k) ? call.cotangent(first + k) : Tensor());
   }
-  std::vector<Tensor> gradients = gradients_of(of, inputs, log_of(call, of), given, needed);
+  std::vector<Tensor> gradients = gradients_of_node(of, inputs, log_of(call, of), given, needed);
   std::move(gradients.begin(), gradients.end(), cotangents.begin());
 }
 
 void control_jvp(const VjpCall& call, std::span<const Tensor> tangents, std::span<Tensor> of_outputs) {
-  std::vector<Tensor> of_inputs = inputs_of(call);
+  const std::vector<Tensor> of_inputs = inputs_of(call);
   const Control& of = *call.attributes<ControlAttributes>().control;
   const std::size_t first = of.effects ? 1 : 0;
   auto node = std::make_shared<TangentNode>();
-  DerivativeInputs inputs(of, std::move(of_inputs), log_of(call, of));
+  DerivativeInputs inputs(of, of_inputs, log_of(call, of));
   for (std::size_t i = 0; i < tangents.size(); ++i) {
     if (!tangents[i].has_value()) continue;
     node->sources.push_back(i);
@@ -447,9 +452,7 @@ void RowLoop::complete(std::size_t slots) {
   paths = close_paths(inner, outputs, slots);
   for (std::size_t k = carried; k < carried + collected; ++k) {
     const OutputSpec row = spec_of(body.graph, body.graph.results[k]);
-    Shape shape = {rows};
-    for (const std::int64_t length : row.shape) shape.push_back(length);
-    outputs.push_back({row.dtype, shape});
+    outputs.push_back({row.dtype, stacked_shape(rows, row.shape)});
     std::vector<bool> depends(slots);
     for (std::size_t i = 0; i < slots; ++i) {
       for (std::size_t j = 0; j < slots && inner[k][i]; ++j) {
@@ -534,13 +537,11 @@ std::vector<Tensor> Recomputed::run(std::vector<Tensor> slots, EffectLog* log) c
     // A result may be an input; a record has outputs of its own.
     for (std::size_t k = 0; k < results; ++k) given[k] = identity(given[k]);
   }
-  std::vector<ObservedInput> observed;
-  for (const Tensor& input : inputs) observed.push_back({input.block(), input.block()->node});
   const Tensor packed = effects ? pack(*used) : Tensor();
   const CustomRule rule{[kept = shared_from_this(), inputs, packed](std::span<const Tensor> cotangents) {
-    return gradients_of(*kept, inputs, packed, cotangents, std::vector<bool>(inputs.size(), true));
+    return gradients_of_node(*kept, inputs, packed, cotangents, std::vector<bool>(inputs.size(), true));
   }};
-  notify(context.observers, CustomCall{observed, std::span(given).first(results), rule});
+  notify(context.observers, CustomCall{observed(inputs), std::span(given).first(results), rule});
   return given;
 }
 

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -100,5 +101,10 @@ struct Recomputed final : Control {
   }
   std::vector<const Subgraph*> parts() const override { return {&body}; }
 };
+
+// The gradients of a node by its inputs, as far as they are needed and reached: one more node in a trace. `log` is that
+// of its run, if it has effects. An empty cotangent: nothing has come.
+std::vector<Tensor> gradients_of_node(const Control& of, const std::vector<Tensor>& inputs, const Tensor& log,
+                                      std::span<const Tensor> cotangents, const std::vector<bool>& needed);
 
 }  // namespace capstan

@@ -31,17 +31,18 @@ class ControlParts {
   Subgraph trace(std::string name, std::span<const Argument> arguments, const detail::FunctionBody& body,
                  std::shared_ptr<void>* structure = nullptr);
 
-  // The number of inputs so far.
+  // The inputs so far, and how many there are.
+  const std::vector<Tensor>& slots() const { return slots_; }
   std::size_t size() const { return slots_.size(); }
+  // The input for what a part uses, made if there is none yet.
+  std::size_t slot_of(const Tensor& tensor);
+  std::size_t slot_of(const Variable& variable);
 
   // Runs the node, or adds it to the trace around it, and assigns what it gives for the variables whose slots these
   // are. Returns the other outputs.
   std::vector<Tensor> finish(const Control& control, std::span<const std::size_t> written) const;
 
  private:
-  std::size_t slot_of(const Tensor& tensor);
-  std::size_t slot_of(const Variable& variable);
-
   struct Captured {
     Variable variable;
     std::size_t slot;

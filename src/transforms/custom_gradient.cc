@@ -26,6 +26,7 @@
 #include "src/tape/tape_impl.h"
 #include "src/transforms/batching.h"
 #include "src/transforms/control_parts.h"
+#include "src/transforms/uses.h"
 
 namespace capstan {
 
@@ -50,24 +51,17 @@ struct CustomNode final : Control {
   std::size_t sources = 0;
 
   std::vector<Tensor> run(std::vector<Tensor> inputs, EffectLog*) const override {
-    std::vector<Tensor> copies;
-    {
-      const PauseObservers pause;
-      for (std::size_t k = 0; k < outputs.size(); ++k) copies.push_back(identity(inputs[k]));
-    }
-    if (context.observers == nullptr) return copies;
-    std::vector<ObservedInput> observed;
-    for (std::size_t i = outputs.size(); i < outputs.size() + sources; ++i) {
-      observed.push_back({inputs[i].block(), inputs[i].block()->node});
-    }
+    std::vector<Tensor> given = copies(std::span(inputs).first(outputs.size()));
+    if (context.observers == nullptr) return given;
+    const std::vector<ObservedInput> by = observed(std::span(inputs).subspan(outputs.size(), sources));
     const auto kept = std::static_pointer_cast<const CustomNode>(shared_from_this());
     CustomRule rule_now{
         [kept, inputs](std::span<const Tensor> cotangents) { return kept->gradients(inputs, cotangents); }};
     if (tangent_rule) {
       rule_now.jvp = [kept, inputs](std::span<const Tensor> tangents) { return kept->tangents(inputs, tangents); };
     }
-    notify(context.observers, CustomCall{observed, copies, rule_now});
-    return copies;
+    notify(context.observers, CustomCall{by, given, rule_now});
+    return given;
   }
 
   // One for each source.
@@ -222,16 +216,12 @@ std::vector<Tensor> trace_custom(std::span<const Tensor> results, std::span<cons
 // --- Both ---
 
 // The copies of what a function gave, which count as made by one op with these rules. `sources` are the tensors that it
-// is differentiated by, and `observed` what they were when they were read.
+// is differentiated by, and `inputs` what they were when they were read.
 std::vector<Tensor> give_out(std::span<const Tensor> results, std::span<const Tensor> sources,
-                             std::span<const ObservedInput> observed, const CustomRule& rule) {
+                             std::span<const ObservedInput> inputs, const CustomRule& rule) {
   if (context.tracer != nullptr) return trace_custom(results, sources, rule);
-  std::vector<Tensor> outputs;
-  {
-    PauseObservers pause;
-    for (const Tensor& result : results) outputs.push_back(identity(result));
-  }
-  if (context.observers != nullptr) notify(context.observers, CustomCall{observed, outputs, rule});
+  std::vector<Tensor> outputs = copies(results);
+  if (context.observers != nullptr) notify(context.observers, CustomCall{inputs, outputs, rule});
   return outputs;
 }
 
@@ -251,14 +241,12 @@ std::vector<Batched> run_for_items(const Subgraph& part, const std::vector<Batch
 bool CustomNode::batch(const BatchCall& call, std::vector<Tensor>& results) const {
   if (tangent_rule || failure != nullptr) return false;
   std::vector<Batched> slots;
-  std::vector<ObservedInput> observed;
   for (int i = 0; i < call.input_count(); ++i) slots.push_back({call.input(i), call.is_batched(i)});
   std::vector<Tensor> copied;
   for (std::size_t k = 0; k < outputs.size(); ++k) copied.push_back(with_items(call, static_cast<int>(k)));
   std::vector<Tensor> by;
   for (std::size_t i = outputs.size(); i < outputs.size() + sources; ++i) {
     by.push_back(slots[i].tensor);
-    observed.push_back({by.back().block(), by.back().block()->node});
   }
   const auto kept = std::static_pointer_cast<const CustomNode>(shared_from_this());
   const CustomRule rule_now{[kept, slots, size = call.size](std::span<const Tensor> cotangents) {
@@ -274,35 +262,14 @@ bool CustomNode::batch(const BatchCall& call, std::vector<Tensor>& results) cons
     }
     return gradients;
   }};
-  results = give_out(copied, by, observed, rule_now);
+  results = give_out(copied, by, observed(by), rule_now);
   return true;
 }
-
-// Collects the trainable variables that are read while it is installed.
-class ReadCollector final : public Observer {
- public:
-  ReadCollector() { enter(); }
-  ~ReadCollector() { leave(); }  // a tape that the function left running may stand before it
-  ReadCollector(const ReadCollector&) = delete;
-  ReadCollector& operator=(const ReadCollector&) = delete;
-
-  void record(const ObservedCall&) override {}
-  void record(const CustomCall&) override {}
-  void read(detail::VariableState& variable) override {
-    const auto same = [&](const Variable& v) { return v.state() == &variable; };
-    if (variable.trainable && std::none_of(variables.begin(), variables.end(), same)) {
-      variables.push_back(Variable::share(&variable));
-    }
-  }
-
-  std::vector<Variable> variables;
-};
 
 }  // namespace
 
 std::vector<Tensor> custom_gradient(const std::function<CustomGradientResult(std::span<const Tensor>)>& f,
                                     Operands arguments) {
-  std::vector<ObservedInput> inputs;
   std::vector<Tensor> values;
   std::vector<const detail::VariableState*> variables;  // those among the arguments, which are not captured
   for (std::size_t i = 0; i < arguments.size(); ++i) {
@@ -315,19 +282,19 @@ std::vector<Tensor> custom_gradient(const std::function<CustomGradientResult(std
     } else {
       values.push_back(to_tensor(operand));
     }
-    inputs.push_back({values.back().block(), values.back().block()->node});
   }
+  std::vector<ObservedInput> inputs = observed(values);
 
   CustomGradientResult result;
   std::vector<Variable> captured;
   {
-    ReadCollector collector;
+    const Holdings read(context.observers);
     result = f(values);
-    captured = std::move(collector.variables);
+    for (const Held& h : read.held) {
+      const bool is_argument = std::find(variables.begin(), variables.end(), h.variable.state()) != variables.end();
+      if (h.variable.trainable() && !is_argument) captured.push_back(h.variable);
+    }
   }
-  std::erase_if(captured, [&](const Variable& variable) {
-    return std::find(variables.begin(), variables.end(), variable.state()) != variables.end();
-  });
   CAPSTAN_CHECK(captured.empty() || result.variable_gradient != nullptr, GradientError,
                 "custom_gradient: the function reads ", captured.size(), " trainable variables, the first \"",
                 captured.empty() ? "" : captured[0].name(), "\", and gives no gradient for them",
@@ -359,9 +326,8 @@ std::vector<Tensor> custom_gradient(const std::function<CustomGradientResult(std
     };
   }
   for (const Variable& variable : captured) values.push_back(current_value(*variable.state()));
-  for (std::size_t i = inputs.size(); i < values.size(); ++i) {
-    inputs.push_back({values[i].block(), values[i].block()->node});
-  }
+  const std::vector<ObservedInput> more = observed(std::span(values).subspan(argument_count));
+  inputs.insert(inputs.end(), more.begin(), more.end());
   return give_out(result.outputs, values, inputs, rule);
 }
 

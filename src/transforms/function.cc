@@ -24,12 +24,16 @@
 #include "src/transforms/graph_gradient.h"
 #include "src/transforms/shape_family.h"
 #include "src/transforms/spare.h"
+#include "src/transforms/uses.h"
 
 namespace capstan {
 
 namespace {
 
 std::atomic<bool> eagerly{false};
+
+// Results that are row-sparse, each of which is two of the graph: the position of its indices there, and its shape.
+using RowResults = std::vector<std::pair<std::size_t, Shape>>;
 
 // One trace for one list of shapes. It lives as long as its function, or as a tape that has recorded a call of it.
 struct Trace : std::enable_shared_from_this<Trace> {
@@ -41,6 +45,7 @@ struct Trace : std::enable_shared_from_this<Trace> {
   mutable GraphTangent tangent;
   bool has_effects = false;
   std::shared_ptr<const void> structure;  // of the result, without its tensors
+  RowResults rows;
 };
 
 // Programs made from one trace for other shapes are made again when they are needed; so many are kept.
@@ -136,9 +141,10 @@ class FunctionState {
                                             const std::vector<std::size_t>& open, const detail::FunctionBody& body) {
     const Span span(SpanKind::kTrace, name_);
     if (open.empty()) {
-      RawTrace raw = trace_body(signature, body);
+      RowResults rows;
+      RawTrace raw = trace_body(signature, body, &rows);
       note_trace(signature.key, true);
-      return keep(signature.key, std::move(raw.graph), std::move(raw.structure), false);
+      return keep(signature.key, std::move(raw.graph), std::move(raw.structure), false, std::move(rows));
     }
     const OpenCall call = open_call(signature.key, open);
     ShapeFamily& family = families_[call.kind];
@@ -203,11 +209,12 @@ class FunctionState {
 
   // Compiles a graph and keeps it for calls with this key.
   std::shared_ptr<const Trace> keep(const CallKey& key, Graph raw, std::shared_ptr<const void> structure,
-                                    bool is_derived) {
+                                    bool is_derived, RowResults rows = {}) {
     const auto trace = std::make_shared<Trace>();
     trace->graph = raw;
     trace->raw = std::move(raw);
     trace->structure = std::move(structure);
+    trace->rows = std::move(rows);
     detach_shapes(trace->graph);
     fold_constants(trace->graph);
     tidy(trace->graph);
@@ -232,7 +239,9 @@ class FunctionState {
     if (derived >= kMostDerived) programs_.erase(oldest);
   }
 
-  RawTrace trace_body(const detail::CallSignature& signature, const detail::FunctionBody& body) {
+  // Without a list for them, row-sparse results become dense: where lengths are open, their shapes may be.
+  RawTrace trace_body(const detail::CallSignature& signature, const detail::FunctionBody& body,
+                      RowResults* rows = nullptr) {
     GraphTracer tracer(name_, traced_key_.empty());
     std::vector<Tensor> tensors;
     RawTrace raw;
@@ -247,7 +256,20 @@ class FunctionState {
     detail::CallSignature values;
     raw.structure = body(tensors, values);
     raw.values = std::move(values.key);
+    for (std::size_t i = 0; rows != nullptr && i < tensors.size(); ++i) {
+      if (!tensors[i].has_value() || !tensors[i].is_row_sparse()) continue;
+      rows->push_back({i, tensors[i].shape()});
+      const Tensor parts[] = {tensors[i].indices(), tensors[i].values()};
+      tensors[i] = parts[0];
+      tensors.insert(tensors.begin() + static_cast<std::ptrdiff_t>(++i), parts[1]);
+    }
     raw.graph = tracer.finish(tensors);
+    for (const Graph::Captured& captured : raw.graph.captured) {
+      CAPSTAN_CHECK(captured.variable.state()->refs.load(std::memory_order_relaxed) > 1, ValueError, name_,
+                    ": the variable \"", captured.variable.name(),
+                    "\" was made here and is gone when the function returns",
+                    help("keep it outside of the function, and make it there or only if it does not exist yet"));
+    }
     return raw;
   }
 
@@ -290,6 +312,12 @@ class FunctionState {
       if (written.has_value()) replace_value(*variables[i], std::move(written));
     }
     outputs.resize(graph.results.size());
+    for (std::size_t i = trace.rows.size(); i-- > 0;) {
+      const auto& [position, shape] = trace.rows[i];
+      const auto values = outputs.begin() + static_cast<std::ptrdiff_t>(position) + 1;
+      outputs[position] = make_row_sparse(std::move(outputs[position]), std::move(*values), shape);
+      outputs.erase(values);
+    }
   }
 
   static std::vector<detail::Block*> blocks_of(const std::vector<Tensor>& tensors) {
@@ -300,9 +328,7 @@ class FunctionState {
 
   static std::vector<Tensor> run_and_record(const Trace& trace, const std::vector<Tensor>& inputs) {
     const Graph& graph = trace.graph;
-    std::vector<ObservedInput> observed;
-    observed.reserve(inputs.size());
-    for (const Tensor& input : inputs) observed.push_back({input.block(), input.block()->node});
+    const std::vector<ObservedInput> sources = observed(inputs);
     EffectLog log;
     std::vector<Tensor> outputs;
     {
@@ -344,7 +370,7 @@ class FunctionState {
                                               ? tangents_of(trace.graph, call->inputs, call->effects, tangents)
                                               : trace.tangent.run(trace.graph, call->inputs, tangents);
                                  }};
-    notify(context.observers, CustomCall{observed, results, rule});
+    notify(context.observers, CustomCall{sources, results, rule});
     return outputs;
   }
 
@@ -461,7 +487,9 @@ class ConcreteState {
       }
     }
     std::string text;
-    for (const Graph::Value result : graph.results) {
+    auto rows = trace_->rows.begin();
+    for (std::size_t k = 0; k < graph.results.size(); ++k) {
+      const Graph::Value result = graph.results[k];
       if (!text.empty()) text += ", ";
       if (result == Graph::kNone) {
         text += "none";
@@ -471,7 +499,10 @@ class ConcreteState {
       for (int i = 0; other && i < shape.rank(); ++i) {
         if (shape_of(*other, result)[i] != shape[i]) shape.set(i, -1);
       }
-      text += TensorSpec(shape, graph.values[static_cast<std::size_t>(result)].dtype).to_string();
+      const bool is_rows = rows != trace_->rows.end() && rows->first == k;
+      if (is_rows) shape = (rows++)->second;
+      const Graph::Value elements = is_rows ? graph.results[++k] : result;
+      text += TensorSpec(shape, graph.values[static_cast<std::size_t>(elements)].dtype).to_string();
     }
     return text;
   }

@@ -7,6 +7,7 @@
 #include "capstan/forward.h"
 #include "capstan/ops/math.h"
 #include "capstan/tape.h"
+#include "src/core/apply.h"
 #include "src/graph/tracer.h"
 
 namespace capstan {
@@ -101,7 +102,6 @@ std::vector<Tensor> GraphTangent::run(const Graph& graph, const std::vector<Tens
 std::vector<Tensor> GraphGradient::run(const Graph& graph, const std::vector<Tensor>& inputs,
                                        std::span<const Tensor> cotangents, std::size_t budget) {
   std::call_once(made_, [&] { make(graph, budget); });
-  if (program_ == nullptr) return gradients_of(graph, inputs, {}, cotangents);
   std::vector<Tensor> dense;  // keeps what the program is lent
   std::vector<detail::Block*> blocks;
   for (const Tensor& input : inputs) blocks.push_back(input.block());
@@ -109,8 +109,15 @@ std::vector<Tensor> GraphGradient::run(const Graph& graph, const std::vector<Ten
     dense.push_back(cotangent.to_dense());
     blocks.push_back(dense.back().block());
   }
+  std::vector<Tensor> found;
+  program_->run(blocks, found);
   std::vector<Tensor> gradients;
-  program_->run(blocks, gradients);
+  std::size_t next = 0;
+  for (const std::optional<Shape>& rows : rows_) {
+    Tensor gradient = std::move(found[next++]);
+    gradients.push_back(rows ? make_row_sparse(std::move(gradient), std::move(found[next++]), *rows)
+                             : std::move(gradient));
+  }
   return gradients;
 }
 
@@ -124,11 +131,17 @@ void GraphGradient::make(const Graph& graph, std::size_t budget) {
   for (const Graph::Value result : graph.results) {
     if (result != Graph::kNone) cotangents.push_back(tracer.add_argument(info(result).dtype, info(result).shape));
   }
-  const std::vector<Tensor> gradients = gradients_of(graph, inputs, {}, cotangents);
-  // A program would make dense what has few rows.
-  const auto is_sparse = [](const Tensor& gradient) { return gradient.has_value() && gradient.is_row_sparse(); };
-  if (std::any_of(gradients.begin(), gradients.end(), is_sparse)) return;
-  program_ = std::make_unique<Program>(tracer.finish(gradients), budget);
+  std::vector<Tensor> results;
+  for (const Tensor& gradient : gradients_of(graph, inputs, {}, cotangents)) {
+    if (gradient.has_value() && gradient.is_row_sparse()) {
+      rows_.emplace_back(gradient.shape());
+      results.insert(results.end(), {gradient.indices(), gradient.values()});
+    } else {
+      rows_.emplace_back();
+      results.push_back(gradient);
+    }
+  }
+  program_ = std::make_unique<Program>(tracer.finish(results), budget);
 }
 
 }  // namespace capstan

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -42,7 +43,8 @@ class GraphGradient {
   void make(const Graph& graph, std::size_t budget);
 
   std::once_flag made_;
-  std::unique_ptr<Program> program_;  // null if it has to go op by op
+  std::unique_ptr<Program> program_;
+  std::vector<std::optional<Shape>> rows_;  // by gradient: the shape of a row-sparse one, which is two results
 };
 
 }  // namespace capstan

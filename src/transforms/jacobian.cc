@@ -12,6 +12,7 @@
 #include "src/core/allocator.h"
 #include "src/core/apply.h"
 #include "src/core/check.h"
+#include "src/core/row_shape.h"
 #include "src/core/profiler.h"
 #include "src/graph/tracer.h"
 #include "src/tape/gradient_arguments.h"
@@ -71,8 +72,7 @@ constinit const OpDef kSeeds = {
     .infer =
         [](const Call& call, OutputSpecs& outputs) {
           const auto& a = call.attributes<SeedAttributes>();
-          Shape shape = {a.rows};
-          for (const std::int64_t length : call.input(0).shape()) shape.push_back(length);
+          Shape shape = stacked_shape(a.rows, call.input(0).shape());
           if (static_cast<SeedKind>(a.kind) == SeedKind::kOfExample) shape.set(1, 1);
           outputs.add(call.input(0).dtype(), shape);
         },

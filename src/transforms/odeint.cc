@@ -14,13 +14,13 @@
 #include "src/core/apply.h"
 #include "src/core/check.h"
 #include "src/core/context.h"
-#include "src/transforms/implicit.h"
+#include "src/transforms/equation.h"
 
 namespace capstan {
 
 namespace {
 
-using Function = std::function<Tensor(const Tensor&, const Tensor&)>;
+using Function = Equation::Function;
 using State = std::vector<Tensor>;
 using Field = std::function<State(double, const State&)>;
 
@@ -117,77 +117,96 @@ void check_times(const std::vector<double>& times) {
   }
 }
 
-Tensor solve_forward(const Function& f, const Tensor& y0, const std::vector<double>& times, const OdeOptions& options) {
-  const Field field = [&](double t, const State& y) {
-    Tensor slope = f(scalar(t, y0.dtype()), y[0]);
-    check_same_type("odeint", slope, y0);
-    return State{std::move(slope)};
-  };
-  std::vector<Tensor> found = {y0};
-  double h = 0;
-  for (std::size_t i = 1; i < times.size(); ++i) {
-    found.push_back(integrate(field, {found.back()}, times[i - 1], times[i], h, options)[0]);
+class Odeint final : public Equation {
+ public:
+  Odeint(const std::vector<double>& times, const OdeOptions& options)
+      : Equation(EquationKind::kOdeint, numbers_of(times, options)), times_(times), options_(options) {
+    start_counts = needs_numbers = true;
+    steps_count = options.gradient == OdeGradient::kDirect;
   }
-  return stack(found);
-}
 
-// The gradients of y0 and of the parameters, given the solution and its cotangent.
-std::vector<Tensor> solve_adjoint(const Function& f, const Parameters& parameters, const std::vector<double>& times,
-                                  const OdeOptions& options, const Tensor& solution, const Tensor& g) {
-  const AsBefore before(parameters.all_held);
-  const std::vector<Variable> variables = parameters.variables();
-  const Field field = [&](double t, const State& state) {
-    const Tensor y = identity(state[0]);
-    GradientTape tape({.persistent = false, .watch_accessed_variables = false});
-    tape.watch(y);
-    parameters.watch(tape);
-    const Tensor slope = f(scalar(t, y.dtype()), y);
-    const auto [dy, captured, of_variables] =
-        tape.gradient(slope, std::tuple(y, parameters.captured, variables), {.output_gradients = {-state[1]}});
-    State change = {slope, dy};
-    change.insert(change.end(), captured.begin(), captured.end());
-    change.insert(change.end(), of_variables.begin(), of_variables.end());
-    for (std::size_t k = 1; k < change.size(); ++k) {
-      change[k] = change[k].has_value() ? change[k].to_dense() : zeros_like(state[k]);
-    }
-    return change;
-  };
-  const std::vector<Tensor> values = unstack(solution);
-  const std::vector<Tensor> cotangents = unstack(g);
-  State state = {values.back(), cotangents.back()};
-  for (const Tensor& tensor : parameters.captured) state.push_back(zeros_like(tensor));
-  for (const Held& held : parameters.held) state.push_back(zeros_like(held.value));
-  double h = 0;
-  for (std::size_t i = times.size(); i-- > 1;) {
-    state[0] = values[i];
-    state = integrate(field, std::move(state), times[i], times[i - 1], h, options);
-    state[1] = state[1] + cotangents[i - 1];
+  Shape shape_of(const Shape& start) const override {
+    Shape shape = {static_cast<std::int64_t>(times_.size())};
+    for (const std::int64_t length : start) shape.push_back(length);
+    return shape;
   }
-  return {state.begin() + 1, state.end()};
-}
+
+  Tensor find(const Function& f, const Tensor& start) const override {
+    const Field field = [&](double t, const State& y) {
+      Tensor slope = slope_of(f, t, y[0]);
+      check(slope, start);
+      return State{std::move(slope)};
+    };
+    std::vector<Tensor> found = {start};
+    double h = 0;
+    for (std::size_t i = 1; i < times_.size(); ++i) {
+      found.push_back(integrate(field, {found.back()}, times_[i - 1], times_[i], h, options_)[0]);
+    }
+    return stack(found);
+  }
+
+  std::vector<Tensor> gradients(const Function& f, const Parameters& parameters, const Tensor& solution,
+                                const Tensor& g) const override {
+    const Field field = [&](double t, const State& state) {
+      const Tensor y = identity(state[0]);
+      GradientTape tape({.persistent = false, .watch_accessed_variables = false});
+      tape.watch(y);
+      Tensor slope;
+      {
+        const AsBefore before(parameters.all_held, true);
+        parameters.watch(tape);
+        slope = slope_of(f, t, y);
+      }
+      State change = {slope};
+      for (Tensor& gradient : parameters.gradients(tape, {slope}, {y}, {.output_gradients = {-state[1]}})) {
+        const Tensor& like = state[change.size()];
+        change.push_back(gradient.has_value() ? gradient.to_dense() : zeros_like(like));
+      }
+      return change;
+    };
+    const std::vector<Tensor> values = unstack(solution);
+    const std::vector<Tensor> cotangents = unstack(g);
+    State state = {values.back(), cotangents.back()};
+    for (const Tensor& tensor : parameters.captured) state.push_back(zeros_like(tensor));
+    for (const Held& held : parameters.held) state.push_back(zeros_like(held.value));
+    double h = 0;
+    for (std::size_t i = times_.size(); i-- > 1;) {
+      state[0] = values[i];
+      state = integrate(field, std::move(state), times_[i], times_[i - 1], h, options_);
+      state[1] = state[1] + cotangents[i - 1];
+    }
+    return {state.begin() + 1, state.end()};
+  }
+
+ private:
+  static std::vector<double> numbers_of(const std::vector<double>& times, const OdeOptions& options) {
+    std::vector<double> numbers = {options.relative, options.absolute, static_cast<double>(options.max_steps),
+                                   static_cast<double>(options.gradient)};
+    numbers.insert(numbers.end(), times.begin(), times.end());
+    return numbers;
+  }
+  static Tensor slope_of(const Function& f, double t, const Tensor& y) {
+    const Tensor arguments[] = {scalar(t, y.dtype()), y};
+    return f(arguments);
+  }
+
+  const std::vector<double> times_;
+  const OdeOptions options_;
+};
 
 }  // namespace
 
-Tensor odeint(const Function& f, const Tensor& y0, const std::vector<double>& times, const OdeOptions& given) {
-  check_solvable("odeint", y0);
+Tensor odeint(const std::function<Tensor(const Tensor&, const Tensor&)>& f, const Tensor& y0,
+              const std::vector<double>& times, const OdeOptions& given) {
   check_times(times);
   OdeOptions options = given;
   CAPSTAN_CHECK(options.relative >= 0 && options.absolute >= 0 && options.relative + options.absolute > 0, ValueError,
                 "odeint: the errors allowed are relative ", options.relative, " and absolute ", options.absolute);
-  if (y0.dtype() == DType::kFloat32) options.relative = std::max(options.relative, 1e-6);
-  if (options.gradient == OdeGradient::kDirect || context.observers == context.guard) {
-    return solve_forward(f, y0, times, options);
-  }
-  Parameters parameters;
-  Tensor solution;
-  {
-    Uses uses(std::span<const Tensor>(&y0, 1));
-    solution = solve_forward(f, y0, times, options);
-    parameters = Parameters(std::move(uses));
-  }
-  return parameters.record(std::move(solution), {y0}, [=](const Tensor& found, const Tensor& g) {
-    return solve_adjoint(f, parameters, times, options, found, g);
-  });
+  if (y0.has_value() && y0.dtype() == DType::kFloat32) options.relative = std::max(options.relative, 1e-6);
+  Function of_both;
+  if (f != nullptr) of_both = [f](std::span<const Tensor> arguments) { return f(arguments[0], arguments[1]); };
+  const DType dtype = y0.has_value() ? y0.dtype() : DType::kFloat64;
+  return solution_of(std::make_shared<Odeint>(times, options), of_both, {scalar(times[0], dtype), y0});
 }
 
 }  // namespace capstan

@@ -26,10 +26,9 @@ namespace {
 
 // All that the rule needs.
 struct Call {
-  std::function<std::vector<Tensor>(std::span<const Tensor>)> body;
+  TensorMap body;
   std::vector<Tensor> arguments;
-  std::vector<Tensor> captured;
-  std::vector<Held> held;
+  Parameters parameters;
   std::vector<std::uint64_t> keys;
   std::size_t results = 0;
 
@@ -37,20 +36,15 @@ struct Call {
   std::vector<Tensor> gradients(std::span<const Tensor> cotangents) const {
     // Copies, so that each is a source of its own even if two arguments are one tensor; made before the tape, which
     // would take them for results of its own if an outer one records them.
-    std::vector<Tensor> sources;
-    for (const Tensor& argument : arguments) sources.push_back(identity(argument));
-    const std::vector<Tensor> inputs = sources;
-    sources.insert(sources.end(), captured.begin(), captured.end());
-    std::vector<Variable> variables;
-    for (const Held& variable : held) variables.push_back(variable.variable);
-
+    std::vector<Tensor> inputs;
+    for (const Tensor& argument : arguments) inputs.push_back(identity(argument));
     std::vector<Tensor> targets;
     GradientOptions options;
     GradientTape tape({.persistent = false, .watch_accessed_variables = false});
     {
-      const AsBefore before(held);
-      tape.watch(sources);
-      tape.watch(variables);
+      const AsBefore before(parameters.all_held, true);
+      tape.watch(inputs);
+      parameters.watch(tape);
       KeyLog log{.keys = keys, .again = true};
       const KeyLog::Scope scope(log);
       const std::vector<Tensor> outputs = body(inputs);
@@ -62,9 +56,7 @@ struct Call {
         options.output_gradients.push_back(cotangents[k]);
       }
     }
-    auto [gradients, of_variables] = tape.gradient(targets, std::pair(sources, variables), options);
-    gradients.insert(gradients.end(), of_variables.begin(), of_variables.end());
-    return gradients;
+    return parameters.gradients(tape, targets, std::move(inputs), options);
   }
 };
 
@@ -74,41 +66,32 @@ void check_results(const std::vector<Tensor>& results) {
   }
 }
 
-std::vector<Tensor> run_now(const std::function<std::vector<Tensor>(std::span<const Tensor>)>& body,
-                            std::vector<Tensor> arguments) {
+std::vector<Tensor> run_now(const TensorMap& body, std::vector<Tensor> arguments) {
   if (context.observers == context.guard) return body(arguments);
   const auto call = std::make_shared<Call>();
   std::vector<Tensor> outputs;
   {
     KeyLog log;
     const KeyLog::Scope scope(log);
-    Uses run(arguments);
-    outputs = body(arguments);
-    call->captured = std::move(run.captured);
-    call->held = std::move(run.held);
+    const std::vector<Tensor> own = copies(arguments);
+    Uses run;
+    outputs = body(own);
+    check_results(outputs);
+    run.note_results(outputs);
+    call->parameters = Parameters(std::move(run));
     call->keys = std::move(log.keys);
   }
-  check_results(outputs);
-  {
-    const PauseObservers pause;
-    for (Tensor& output : outputs) output = identity(output);
-  }
   if (outputs.empty()) return outputs;
+  outputs = copies(outputs);
   call->body = body;
   call->arguments = std::move(arguments);
   call->results = outputs.size();
-  std::vector<ObservedInput> inputs;
-  const auto add = [&](const Tensor& tensor) { inputs.push_back({tensor.block(), tensor.block()->node}); };
-  for (const Tensor& argument : call->arguments) add(argument);
-  for (const Tensor& tensor : call->captured) add(tensor);
-  for (const Held& held : call->held) add(held.value);
-  const CustomRule rule{[call](std::span<const Tensor> cotangents) { return call->gradients(cotangents); }};
-  notify(context.observers, CustomCall{inputs, outputs, rule});
+  call->parameters.record(outputs, call->arguments,
+                          [call](std::span<const Tensor> cotangents) { return call->gradients(cotangents); });
   return outputs;
 }
 
-std::vector<Tensor> trace_node(const std::function<std::vector<Tensor>(std::span<const Tensor>)>& body,
-                               std::vector<Tensor> arguments) {
+std::vector<Tensor> trace_node(const TensorMap& body, std::vector<Tensor> arguments) {
   const auto node = std::make_shared<Recomputed>();
   const std::size_t count = arguments.size();
   ControlParts parts("recompute_grad", std::move(arguments));

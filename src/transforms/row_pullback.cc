@@ -118,7 +118,7 @@ class Plan {
     if (is_derived(op)) return is_row(node, 0) ? by_element(node) : std::nullopt;
     if (&op == &kAdd) return is_row(node, 0) && is_row(node, 1) ? by_element(node) : std::nullopt;
     if (&op == kMatmul) return matmul(node);
-    if (op.batch == batch_all_examples) return by_example(node);
+    if (op.batch == batch_examples) return by_example(node);
     if (&op == kFilterGradient && is_row(node, 1) && is_same(node, 0) && rank(node, 0) == 4 && rank(node, 1) == 4) {
       return Step{{true, false}, Kind::kFull};
     }

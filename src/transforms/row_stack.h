@@ -9,6 +9,7 @@
 #include "src/core/allocator.h"
 #include "src/core/apply.h"
 #include "src/core/context.h"
+#include "src/core/row_shape.h"
 
 namespace capstan {
 
@@ -24,11 +25,7 @@ class RowStack {
       list_[static_cast<std::size_t>(row)] = std::move(value);
       return;
     }
-    if (!all_.has_value()) {
-      Shape shape = {rows_};
-      for (const std::int64_t length : value.shape()) shape.push_back(length);
-      all_ = new_tensor(value.dtype(), shape);
-    }
+    if (!all_.has_value()) all_ = new_tensor(value.dtype(), stacked_shape(rows_, value.shape()));
     const std::size_t bytes = static_cast<std::size_t>(value.size()) * size_of(value.dtype());
     auto* to = static_cast<std::byte*>(mutable_raw_data(all_)) + static_cast<std::size_t>(row) * bytes;
     if (bytes > 0) std::memcpy(to, value.raw_data(), bytes);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "capstan/ops/math.h"
 #include "src/core/apply.h"
 #include "src/core/variable_state.h"
 
@@ -9,14 +10,27 @@ namespace capstan {
 
 using detail::Block;
 
+std::vector<ObservedInput> observed(std::span<const Tensor> tensors) {
+  std::vector<ObservedInput> inputs;
+  inputs.reserve(tensors.size());
+  for (const Tensor& tensor : tensors) inputs.push_back({tensor.block(), tensor.block()->node});
+  return inputs;
+}
+
+std::vector<Tensor> copies(std::span<const Tensor> tensors) {
+  const PauseObservers pause;
+  std::vector<Tensor> own;
+  own.reserve(tensors.size());
+  for (const Tensor& tensor : tensors) own.push_back(identity(tensor));
+  return own;
+}
+
 Holdings::~Holdings() {
   // If it stands in nobody's place it only goes away: those around it may have changed.
-  Observer** link = &context.observers;
-  while (*link != nullptr && *link != this) link = &(*link)->outer;
   if (hides_) {
     context.observers = saved_;
-  } else if (*link == this) {
-    *link = outer;
+  } else {
+    leave();
   }
 }
 
@@ -43,12 +57,43 @@ bool Uses::is_foreign(const ObservedInput& input) const {
   const bool known = input.node != 0 || (input.block->flags.load(std::memory_order_relaxed) & Block::kLeaf) != 0;
   if (!known || input.node >= begin_ || !is_differentiable(input.block->dtype)) return false;
   const auto same = [&](const Tensor& tensor) { return tensor.block() == input.block; };
-  return std::none_of(arguments_.begin(), arguments_.end(), same) &&
-         std::none_of(captured.begin(), captured.end(), same) &&
+  return std::none_of(captured.begin(), captured.end(), same) &&
          std::none_of(held.begin(), held.end(), [&](const Held& h) { return same(h.value); });
 }
 
-AsBefore::AsBefore(const std::vector<Held>& held) : now_(context.observers) {
+Parameters::Parameters(Uses&& uses) : captured(std::move(uses.captured)), all_held(std::move(uses.held)) {
+  std::copy_if(all_held.begin(), all_held.end(), std::back_inserter(held),
+               [](const Held& h) { return is_differentiable(h.value.dtype()); });
+}
+
+std::vector<Variable> Parameters::variables() const {
+  std::vector<Variable> variables;
+  for (const Held& h : held) variables.push_back(h.variable);
+  return variables;
+}
+
+void Parameters::watch(GradientTape& tape) const {
+  tape.watch(captured);
+  tape.watch(variables());
+}
+
+std::vector<Tensor> Parameters::gradients(GradientTape& tape, const std::vector<Tensor>& targets,
+                                          std::vector<Tensor> arguments, const GradientOptions& options) const {
+  arguments.insert(arguments.end(), captured.begin(), captured.end());
+  auto [gradients, of_variables] = tape.gradient(targets, std::pair(std::move(arguments), variables()), options);
+  gradients.insert(gradients.end(), of_variables.begin(), of_variables.end());
+  return gradients;
+}
+
+void Parameters::record(std::span<Tensor> outputs, std::span<const Tensor> arguments, TensorMap rule) const {
+  std::vector<Tensor> sources(arguments.begin(), arguments.end());
+  sources.insert(sources.end(), captured.begin(), captured.end());
+  for (const Held& h : held) sources.push_back(h.value);
+  notify(context.observers, CustomCall{observed(sources), outputs, CustomRule{std::move(rule)}});
+}
+
+AsBefore::AsBefore(const std::vector<Held>& held, bool known) : now_(context.observers), tracer_(context.tracer) {
+  if (known) context.tracer = nullptr;
   for (const Held& before : held) {
     detail::VariableState& state = *before.variable.state();
     if (state.value.block() == before.value.block()) continue;
@@ -58,6 +103,7 @@ AsBefore::AsBefore(const std::vector<Held>& held) : now_(context.observers) {
 }
 
 AsBefore::~AsBefore() {
+  context.tracer = tracer_;
   for (Held& held : now_.held) held.variable.state()->value = std::move(held.value);
 }
 

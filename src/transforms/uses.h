@@ -1,14 +1,21 @@
-// What a function of the user's uses beside its arguments, found by watching a run of it: for rules that run it again,
-// and that give gradients for all that it uses.
+// Functions that tapes take for one op: what a function of the user's uses beside its arguments, found by watching a
+// run of it, and the record of that run, whose rule runs it again and gives gradients for all that it uses.
 #pragma once
 
 #include <span>
 #include <vector>
 
+#include "capstan/tape.h"
 #include "capstan/variable.h"
 #include "src/core/context.h"
 
 namespace capstan {
+
+// Tensors as the inputs of a record, before anything else becomes of them.
+std::vector<ObservedInput> observed(std::span<const Tensor> tensors);
+
+// Copies of what a function gave, which may be its arguments: a record has outputs of its own.
+std::vector<Tensor> copies(std::span<const Tensor> tensors);
 
 // A variable, and what it held.
 struct Held {
@@ -21,8 +28,8 @@ struct Held {
 class Holdings : public Observer {
  public:
   explicit Holdings(Observer* around) : saved_(context.observers), hides_(around != saved_) {
-    outer = around;
-    context.observers = this;
+    context.observers = around;
+    enter();
   }
   ~Holdings();
   Holdings(const Holdings&) = delete;
@@ -42,15 +49,16 @@ class Holdings : public Observer {
 };
 
 // What a run of a function uses, hidden from tapes, which only learn of variables that are read. Tensors that tapes may
-// know and that are neither arguments nor made in the run have come in by a capture.
+// know and that are not made in the run have come in by a capture; so its arguments are copies, which tapes do not know.
 class Uses final : public Holdings {
  public:
-  explicit Uses(std::span<const Tensor> arguments)
-      : Holdings(context.guard), arguments_(arguments), begin_(context.next_node) {}
+  Uses() : Holdings(context.guard), begin_(context.next_node) {}
 
   void record(const ObservedCall& call) override { note(call.inputs, call.outputs); }
   void record(const CustomCall& call) override { note(call.inputs, call.outputs); }
   void read(detail::VariableState& variable) override;
+  // What the run has given, which may be a captured tensor that no op has read.
+  void note_results(std::span<const Tensor> results) { note(observed(results), {}); }
 
   std::vector<Tensor> captured;
 
@@ -58,20 +66,43 @@ class Uses final : public Holdings {
   void note(std::span<const ObservedInput> inputs, std::span<Tensor> outputs);
   bool is_foreign(const ObservedInput& input) const;
 
-  std::span<const Tensor> arguments_;
   std::uint64_t begin_;
 };
 
-// Gives variables the values that they had, and at the end those that they have now, whatever is written meanwhile.
+// What a function uses, apart from the tensors that a run of it makes: the sources of its record behind its arguments.
+struct Parameters {
+  std::vector<Tensor> captured;
+  std::vector<Held> held;      // those that may have gradients
+  std::vector<Held> all_held;  // for AsBefore
+
+  Parameters() = default;
+  explicit Parameters(Uses&& uses);
+  std::size_t size() const { return captured.size() + held.size(); }
+  // Lets a tape watch all, while the variables hold what they held.
+  void watch(GradientTape& tape) const;
+  // The gradients by `arguments` and then by each of these, which the tape watches.
+  std::vector<Tensor> gradients(GradientTape& tape, const std::vector<Tensor>& targets, std::vector<Tensor> arguments,
+                                const GradientOptions& options) const;
+  // Shows the tapes of the thread these outputs as made of `arguments` and of these, by a rule that gives gradients in
+  // that order.
+  void record(std::span<Tensor> outputs, std::span<const Tensor> arguments, TensorMap rule) const;
+
+ private:
+  std::vector<Variable> variables() const;
+};
+
+// Gives variables the values that they had, and at the end those that they have now, whatever is written meanwhile. If
+// what they are used with is `known`, a trace under way is suspended, whose variables have other values.
 class AsBefore {
  public:
-  explicit AsBefore(const std::vector<Held>& held);
+  AsBefore(const std::vector<Held>& held, bool known);
   ~AsBefore();
   AsBefore(const AsBefore&) = delete;
   AsBefore& operator=(const AsBefore&) = delete;
 
  private:
   Holdings now_;
+  Tracer* tracer_;
 };
 
 }  // namespace capstan

@@ -5,6 +5,7 @@
 #include "capstan/ops/array.h"
 #include "src/core/apply.h"
 #include "src/core/check.h"
+#include "src/core/row_shape.h"
 #include "src/core/variable_state.h"
 #include "src/graph/tracer.h"
 #include "src/transforms/batching.h"
@@ -20,8 +21,7 @@ std::vector<Tensor> detail::run_vectorized(const FunctionBody& body, std::span<c
     GraphTracer tracer("vectorized_map", GraphTracer::ForItems{});
     std::vector<Tensor> tensors;
     for (const Tensor& row : rows) {
-      const Shape shape = row.shape();
-      tensors.push_back(tracer.add_argument(row.dtype(), Shape(shape.dims().subspan(1))));
+      tensors.push_back(tracer.add_argument(row.dtype(), row_shape(row.shape())));
     }
     *structure = body(tensors);
     graph = tracer.finish(tensors);

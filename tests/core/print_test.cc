@@ -3,10 +3,12 @@
 
 #include <cmath>
 #include <limits>
+#include <sstream>
 
 #include "capstan/ops/array.h"
 #include "capstan/tape.h"
 #include "capstan/tensor.h"
+#include "capstan/variable.h"
 
 namespace capstan {
 namespace {
@@ -73,6 +75,12 @@ TEST(Print, ShowsTheRowsOfARowSparseTensor) {
   tape.watch(table);
   const Tensor gradient = tape.gradient(gather(table, constant({1})), table);
   EXPECT_EQ(gradient.to_string(), "rows of float32[2, 2]\nindices: [1]\nvalues: [[1. 1.]]");
+}
+
+TEST(Print, WritesToStreams) {
+  std::ostringstream text;
+  text << constant({1.0, 2.0}) << " " << Variable(3.0) << " " << Tensor() << " " << Shape({2, 3}) << " " << int32;
+  EXPECT_EQ(text.str(), "[1. 2.] 3.0 nothing [2, 3] int32");
 }
 
 }  // namespace

@@ -300,7 +300,7 @@ TEST(Simplify, EmptyTensors) {
   });
 }
 
-TEST(Simplify, AWriteOfWhatAVariableHoldsIsNone) {
+TEST(Simplify, AWriteOfWhatAVariableHoldsTakesNoNode) {
   const Variable v({1.0, 2.0});
   Graph graph = testing::trace({}, [&](const Tensors&) -> Tensors {
     v.assign(v * 1.0);
@@ -309,7 +309,7 @@ TEST(Simplify, AWriteOfWhatAVariableHoldsIsNone) {
   simplify(graph);
   remove_dead(graph);
   EXPECT_TRUE(graph.nodes.empty());
-  EXPECT_EQ(graph.captured[0].written, Graph::kNone);
+  EXPECT_EQ(graph.captured[0].written, graph.captured[0].value);
 }
 
 TEST(Simplify, NumbersThatAreWrittenAnewAreNoConstants) {

@@ -125,7 +125,7 @@ TEST(ClipTest, ClipByGlobalNormNotClipped) {
 }
 
 TEST(ClipTest, ClipByGlobalNormZero) {
-  const auto [clipped, norm] = clip_by_global_norm(std::vector{zeros({2, 3}), zeros({2})}, 6.0);
+  const auto [clipped, norm] = clip_by_global_norm({zeros({2, 3}), zeros({2})}, 6.0);
   expect_values(norm, {0});
   expect_values(clipped[0], {0, 0, 0, 0, 0, 0});
   expect_values(clipped[1], {0, 0});

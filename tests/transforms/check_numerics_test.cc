@@ -1,4 +1,6 @@
 // The guard against NaN and infinity: what it sees, what it says, what it leaves alone.
+#include <dlfcn.h>
+
 #include "tests/tape/expect.h"
 #include "tests/transforms/control_cases.h"
 
@@ -18,10 +20,18 @@ void expect_parts(const std::string& text, std::initializer_list<std::string> pa
 const Tensor kBad = constant({1.0f, 0.0f, -2.0f});
 
 TEST_F(CheckNumerics, NamesTheOpItsRangesAndWhereItWasCalled) {
+  [[maybe_unused]] constexpr int kLine = __LINE__ + 1;
   const std::string text = message_of<ValueError>([] { log(kBad); });
-  expect_parts(text,
-               {"check_numerics: log gives 1 NaN and 1 infinite of 3 elements", "result: float32[3] from -inf to 0",
-                "argument 0: float32[3] from -2 to 1", "called from:", "(+0x"});
+  expect_parts(text, {"check_numerics: log gives 1 NaN and 1 infinite of 3 elements",
+                      "result: float32[3] from -inf to 0", "argument 0: float32[3] from -2 to 1", "called from:"});
+#ifdef CAPSTAN_DEBUG_INFO
+  void* const reader = dlopen("libdw.so.1", RTLD_LAZY | RTLD_LOCAL);
+  if (reader == nullptr) GTEST_SKIP() << "libdw1 is not installed";
+  dlclose(reader);
+  expect_parts(text, {"called from:\n    " __FILE__ ":" + std::to_string(kLine)});
+#else
+  expect_parts(text, {"(+0x"});
+#endif
   EXPECT_EQ(numbers(log(constant({1.0, 2.0}))).size(), 2u);
   expect_parts(message_of([] { log(constant({0.0}, float64)); }), {"0 NaN and 1 infinite of 1 elements"});
   expect_parts(message_of([] { cast(constant({1e30}, float64), float32) * 1e30; }), {"multiply gives"});

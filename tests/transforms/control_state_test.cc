@@ -512,5 +512,29 @@ TEST(ControlFlowGraph, ATapeThatOutlivesItsTraceSaysSo) {
   EXPECT_THROW(kept[0].gradient(y, x), TraceError);
 }
 
+TEST(ControlFlowVariables, AreWrittenWhatTheyHeld) {
+  const Variable v(constant(0.5, float64)), w(constant(3.0, float64));
+  auto plain = function([&](const Tensor& x) {
+    v.assign(v * 1.0);
+    w.assign_add(constant(1.0, float64));
+    return x * v;
+  });
+  EXPECT_EQ(plain(constant(2.0, float64)).item<double>(), 1);
+  EXPECT_EQ(w.value().item<double>(), 4);
+  auto loop = function([&](const Tensor& x) {
+    const auto [end] = while_loop([](const Tensor& a) { return a < 100.0; },
+                                  [&](const Tensor& a) {
+                                    v.assign(v * 1.0);
+                                    w.assign_add(constant(1.0, float64));
+                                    return std::tuple(a * 2.0);
+                                  },
+                                  std::tuple(x));
+    return end;
+  });
+  EXPECT_EQ(loop(constant(2.0, float64)).item<double>(), 128);
+  EXPECT_EQ(v.value().item<double>(), 0.5);
+  EXPECT_EQ(w.value().item<double>(), 10);
+}
+
 }  // namespace
 }  // namespace capstan

@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "capstan/error.h"
+#include "capstan/function.h"
 #include "capstan/ops/array.h"
 #include "capstan/ops/math.h"
 #include "capstan/ops/reduce.h"
@@ -198,6 +199,36 @@ TEST(CustomGradient, IntegerOutputsAndInputs) {
   const auto g = tape.gradient(y[0], {x, n});
   expect_values(g[0], {2, 3});
   expect_missing(g[1]);
+}
+
+// The form of a decorator, as in TensorFlow.
+TEST(CustomGradient, MakesAFunctionOfTensors) {
+  auto log1pexp = custom_gradient([](const Tensor& x) {
+    const Tensor e = exp(x);
+    return std::pair(log(1 + e), [e](const Tensor& g) { return g * (1 - 1 / (1 + e)); });
+  });
+  const Tensor x = constant({0.0, 100.0});
+  const auto gradient = [&](auto f) {
+    GradientTape tape;
+    tape.watch(x);
+    return tape.gradient(f(x), x).template to_vector<double>();
+  };
+  EXPECT_EQ(gradient(log1pexp), (std::vector<double>{0.5, 1.0}));
+  EXPECT_EQ(gradient(function([&](const Tensor& in) { return log1pexp(in); })), (std::vector<double>{0.5, 1.0}));
+
+  // Several arguments and results; numbers and variables are arguments, too.
+  auto pair = custom_gradient([](const Tensor& a, const Tensor& b) {
+    return std::pair(std::tuple(a + b, a * b), [](const std::tuple<Tensor, Tensor>& g) {
+      return std::vector<Tensor>{10 * std::get<0>(g), 100 * std::get<1>(g)};
+    });
+  });
+  const Variable v(3.0);
+  GradientTape tape;
+  tape.watch({x, v});
+  const auto [sum, product] = pair(v, 4.0);
+  EXPECT_EQ(sum.item<double>(), 7);
+  EXPECT_EQ(product.item<double>(), 12);
+  EXPECT_EQ(tape.gradient(sum + product, v).item<double>(), 10);
 }
 
 }  // namespace

@@ -347,11 +347,16 @@ TEST(Function, WhatItCannotDoIsSaidAndLeavesItUsable) {
   auto other = function([&](const Tensor& x) { return x + leaked; });
   EXPECT_NE(testing::message_of([&] { other(constant(1.0)); }).find("belongs to the trace of another function"),
             std::string::npos);
-  auto makes = function([](const Tensor& x, int) { return Variable(1.0f) * x; });
+  std::vector<Variable> kept;
+  auto makes = function([&](const Tensor& x, int) { return kept.emplace_back(1.0f) * x; });
   makes(constant(1.0), 1);
   EXPECT_NE(testing::message_of([&] { makes(constant(1.0), 2); }).find("variables can be made in the first trace only"),
             std::string::npos);
   EXPECT_EQ(makes(constant(3.0), 1).item<double>(), 3);
+  // Outside of a function every call would make another one.
+  auto drops = function([](const Tensor& x) { return Variable(1.0f, {.name = "local"}) * x; });
+  EXPECT_NE(testing::message_of([&] { drops(constant(1.0)); }).find("the variable \"local\" was made here and is gone"),
+            std::string::npos);
   EXPECT_THROW(reads(Tensor()), ValueError);
   EXPECT_THROW(graph_text(reads), ValueError);
   auto keys = function([](const Tensor& x) { return x * static_cast<double>(next_seed()); });

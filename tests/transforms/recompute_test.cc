@@ -296,6 +296,38 @@ TEST(RecomputeGrad, ServesOtherLengths) {
   EXPECT_EQ(tracing_count(inside), 1);
 }
 
+TEST(RecomputeGrad, ServesLengthsThatItWasNotTracedFor) {
+  const auto recomputed = recompute_grad([](const Tensor& x) { return concat({sin(x), x}, 0); });
+  auto f =
+      function([&](const Tensor& x) { return recomputed(x) * 2.0; }, {.input_signature = {TensorSpec({-1}, float64)}});
+  for (const int n : {2, 5, 8, 11}) {
+    const Tensor x = cast(range(n), float64);
+    expect_close(numbers(f(x)), numbers(concat({sin(x), x}, 0) * 2.0), "without a tape");
+  }
+}
+
+TEST(RecomputeGrad, CapturedTensorsInsideOfTracesAndResultsThatAreNoOps) {
+  const Tensor a = constant(3.0, float64), x = vector64({1.0, 2.0});
+  const auto gradient = [&](const auto& f) {
+    GradientTape tape;
+    tape.watch(a);
+    const Tensor y = f();
+    const Tensor found = tape.gradient(y, a);
+    return found.has_value() ? found.item<double>() : NAN;
+  };
+  const auto times_a = recompute_grad([a](const Tensor& z) { return z * a; });
+  EXPECT_EQ(gradient([&] { return vectorized_map([&](const Tensor& z) { return times_a(z); }, x); }), 3);
+  EXPECT_EQ(gradient([&] { return recompute_grad([a](const Tensor&) { return a; })(x); }), 1);
+  EXPECT_EQ(gradient([&] { return times_a(a); }), 6);
+  auto inside = function([&](const Tensor& z) {
+    GradientTape tape;
+    tape.watch(a);
+    const Tensor y = times_a(z);
+    return tape.gradient(y, a, {.unconnected_gradients = UnconnectedGradients::kZero});
+  });
+  EXPECT_EQ(inside(x).item<double>(), 3);
+}
+
 TEST(RecomputeGrad, Errors) {
   int runs = 0;
   const auto drifting = recompute_grad([&](const Tensor& x) {

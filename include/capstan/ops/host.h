@@ -12,11 +12,12 @@ namespace capstan {
 CAPSTAN_EXPORT bool inside_function();
 
 /// A scalar that the program computes outside of Capstan: `f()` now, or, in a traced function, `f()` anew at every
-/// call, in the order of the trace. The calls happen whether the result is used or not. Errors: DTypeError unless the
-/// dtype is float32 or float64.
+/// call, in the order of the trace. The calls happen whether the result is used or not. If a call throws, the run
+/// changes no variable, which costs copies of those written before; `nothrow` promises that it does not. Errors:
+/// DTypeError unless the dtype is float32 or float64.
 ///
 ///     auto step = function([&](const Tensor& x) { return x * host_value([&] { return sensor.read(); }); });
-CAPSTAN_EXPORT Tensor host_value(const std::function<double()>& f, DType dtype = float32);
+CAPSTAN_EXPORT Tensor host_value(const std::function<double()>& f, DType dtype = float32, bool nothrow = false);
 
 /// What host_dropout_mask() can be told.
 struct HostDropoutOptions {

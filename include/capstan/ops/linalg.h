@@ -92,6 +92,9 @@ CAPSTAN_EXPORT Tensor l2_normalize(Operand x, Axes axis = {}, double epsilon = 1
 /// The square root of the sum of all squares of all tensors. Empty tensors are skipped; row-sparse
 /// ones count by their rows. Errors: DTypeError if the dtypes differ.
 CAPSTAN_EXPORT Tensor global_norm(std::span<const Tensor> tensors);
+inline Tensor global_norm(std::initializer_list<Tensor> tensors) {
+  return global_norm(std::span(tensors.begin(), tensors.size()));
+}
 
 /// Scales x down where its norm over the axes exceeds clip_norm. A row-sparse gradient stays one.
 /// Errors: DTypeError for integers, ShapeError if clip_norm would enlarge x.
@@ -107,5 +110,8 @@ struct ClippedByGlobalNorm {
 /// Scales all tensors down together if their global norm exceeds clip_norm. Missing gradients
 /// (empty tensors) pass through; a global norm that is not finite makes every result NaN.
 CAPSTAN_EXPORT ClippedByGlobalNorm clip_by_global_norm(std::span<const Tensor> tensors, Operand clip_norm);
+inline ClippedByGlobalNorm clip_by_global_norm(std::initializer_list<Tensor> tensors, Operand clip_norm) {
+  return clip_by_global_norm(std::span(tensors.begin(), tensors.size()), std::move(clip_norm));
+}
 
 }  // namespace capstan

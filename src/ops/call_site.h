@@ -1,0 +1,13 @@
+// Where in the program the call under way was made, for errors that have to find it themselves.
+#pragma once
+
+#include <string>
+
+namespace capstan {
+
+// The calls outside of the library, nearest first, one per line: "file:line" where the program has debug information
+// and libdw is installed, else "object(+0xaddress)", which addr2line reads. For the cold path of an error:
+// milliseconds.
+std::string call_site();
+
+}  // namespace capstan
