@@ -54,10 +54,7 @@ class Expansions {
     }
     graph_.nodes = std::move(nodes_);
     for (Value& result : graph_.results) replace(result);
-    for (Graph::Captured& captured : graph_.captured) {
-      replace(captured.written);
-      if (captured.written == captured.value) captured.written = Graph::kNone;
-    }
+    for (Graph::Captured& captured : graph_.captured) replace(captured.written);
   }
 
  private:
