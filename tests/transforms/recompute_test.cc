@@ -217,6 +217,19 @@ TEST(RecomputeGrad, ChangesNoVariableInItsSecondRun) {
   EXPECT_EQ(gradients(traced), want);
 }
 
+TEST(RecomputeGrad, AVariableThatIsWrittenWhatItHeld) {
+  const Variable w(constant(2.0, float64)), v(constant(3.0, float64));
+  const auto f = recompute_grad([&](const Tensor& x) {
+    w.assign(w.value());
+    v.assign(v + 1.0);
+    return x * w * v;
+  });
+  auto traced = function([&](const Tensor& x) { return f(x) * 1.0; });
+  EXPECT_EQ(traced(constant(5.0, float64)).item<double>(), 40);
+  EXPECT_EQ(w.value().item<double>(), 2);
+  EXPECT_EQ(v.value().item<double>(), 4);
+}
+
 TEST(RecomputeGrad, BatchNormalizationMovesOnce) {
   layers::BatchNormalization plain, recomputed;
   const Tensor x = constant({{1.0f, 2.0f}, {3.0f, -4.0f}});
