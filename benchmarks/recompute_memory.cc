@@ -1,4 +1,5 @@
-// What recompute_grad saves and costs: a training step of 64 layers, plain and in eight blocks that are run again.
+// What recompute_grad saves and costs: a training step of 64 layers, plain and in eight blocks that are run again; and
+// what a function saves by itself that may keep 30 % of the memory.
 //
 //     recompute_memory [ROWS]
 //
@@ -81,5 +82,9 @@ int main(int argc, char** argv) {
   auto traced_plain = function(plain_step);
   auto traced_recomputed = function(recomputed_step);
   const Cost fourth = measure([&] { traced_recomputed(x); });
-  print("function", measure([&] { traced_plain(x); }), fourth);
+  const Cost third = measure([&] { traced_plain(x); });
+  print("function", third, fourth);
+  const double kept = std::strtod(memory_use(traced_plain).c_str() + 6, nullptr);  // "keeps ... bytes"
+  auto within_budget = function(plain_step, {.memory_budget = static_cast<std::size_t>(0.3 * kept)});
+  print("budget", third, measure([&] { within_budget(x); }));
 }

@@ -30,6 +30,15 @@ struct FunctionOptions {
   /// If true, all lengths of tensors are open once a second length has come, so that few traces serve many shapes. A
   /// function whose trace depends on a length still has one for each. Without effect beside an input_signature.
   bool reduce_retracing = false;
+  /// How many bytes a call may keep at once, beside arguments, results and variables; 0: as many as it takes. A program
+  /// that would need more computes values again, where they are read late, instead of keeping them: first those of
+  /// loops and sums, then products and convolutions. Results have the same bits, and draws are made once. Nothing else
+  /// is promised: a budget that cannot be met is exceeded by as little as was found (memory_use() tells), what loops
+  /// and branches on values need inside of them does not count, nor do calls that run op by op, as under a tape if
+  /// there are draws. A training step with half of its memory takes up to a third longer.
+  ///
+  ///     auto step = function(train_step, {.memory_budget = std::size_t{2} << 30});
+  std::size_t memory_budget = 0;
 };
 
 namespace detail {
@@ -357,6 +366,15 @@ CAPSTAN_EXPORT std::string retrace_reason(const FunctionState& state);
 template <class F>
 std::string retrace_reason(const Function<F>& f) {
   return retrace_reason(*f.state());
+}
+
+/// What the newest trace keeps at once, in bytes, and what FunctionOptions::memory_budget has changed about it: "keeps
+/// 786432 bytes at once, its budget is 1000000; 1835008 without computing again: matmul (3), tanh (3)". Errors:
+/// ValueError if there is none.
+CAPSTAN_EXPORT std::string memory_use(const FunctionState& state);
+template <class F>
+std::string memory_use(const Function<F>& f) {
+  return memory_use(*f.state());
 }
 
 /// If true, functions simply run, on all threads, as a help for debugging.

@@ -4,12 +4,16 @@
 #include <cstddef>
 #include <iterator>
 #include <map>
+#include <vector>
 
 namespace capstan {
 
 // Hands out offsets, those that were given back first: the smallest gap that suffices.
 class Arena {
  public:
+  static constexpr std::size_t kLine = 64;
+  static std::size_t rounded(std::size_t bytes) { return bytes == 0 ? kLine : (bytes + kLine - 1) / kLine * kLine; }
+
   // Of at least one cache line, so that any two are apart.
   std::size_t take(std::size_t bytes) {
     bytes = rounded(bytes);
@@ -49,11 +53,22 @@ class Arena {
   std::size_t size() const { return size_; }
 
  private:
-  static constexpr std::size_t kLine = 64;
-  static std::size_t rounded(std::size_t bytes) { return bytes == 0 ? kLine : (bytes + kLine - 1) / kLine * kLine; }
-
   std::map<std::size_t, std::size_t> gaps_;  // offset to length
   std::size_t size_ = 0;
 };
+
+// Memory that is needed from one step to another, both included.
+struct Piece {
+  std::size_t bytes;
+  std::size_t begin, end;
+  std::size_t offset = 0;
+};
+
+// The most that pieces need at once.
+std::size_t peak_of(const std::vector<Piece>& pieces);
+
+// Places them with all their times in view, the largest first, each as low as it fits. Returns what it takes. The time
+// is quadratic.
+std::size_t pack(std::vector<Piece>& pieces);
 
 }  // namespace capstan

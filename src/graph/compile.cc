@@ -21,7 +21,7 @@ void tidy(Graph& graph) {
   mark_last_reads(graph);
 }
 
-void compile(Graph& graph) {
+void compile(Graph& graph, std::size_t budget) {
   const bool fuse = fusing.load(std::memory_order_relaxed);
   detach_shapes(graph);
   fold_constants(graph);
@@ -32,19 +32,32 @@ void compile(Graph& graph) {
   // Behind the merge: what two ops would compute alike is cheaper to compute twice, in a loop, than to keep.
   if (fuse) expand(graph);
   remove_dead(graph);
-  if (!fuse) return;
-  form_groups(graph);
-  follow_products(graph);
+  if (fuse) {
+    form_groups(graph);
+    follow_products(graph);
+  }
+  if (budget != 0) meet_budget(graph, budget);
 }
 
 // What is left to do for a graph that has been compiled: its kernel calls, and where its values lie.
-Program::Program(Graph graph) : graph_(std::move(graph)) {
-  compile(graph_);
+Program::Program(Graph graph, std::size_t budget) : graph_(std::move(graph)) {
+  compile(graph_, budget);
+  lay_out();
+}
+
+void Program::lay_out() {
   linearize();
   attach_epilogues();
   find_places();
   plan_memory();
   find_users();
+}
+
+std::size_t Program::arena_bytes_of(const Graph& graph) {
+  Program program;
+  program.graph_ = graph;
+  program.lay_out();
+  return program.arena_bytes_;
 }
 
 }  // namespace capstan

@@ -64,6 +64,13 @@ Paths paths_of(const Graph& graph);
 // The same with the slots of a node as inputs.
 Paths paths_of(const Subgraph& part, std::size_t slots);
 
+// How the nodes of a run can stand in a program instead of the node.
+struct Unfolding {
+  bool possible = false;  // a run looks at no value, so that it can be traced
+  bool again = false;     // it computes what another node has computed before
+  std::int64_t log = -1;  // the input that is the log of that other node, if it had effects
+};
+
 class Control : public std::enable_shared_from_this<Control> {
  public:
   virtual ~Control() = default;
@@ -74,6 +81,8 @@ class Control : public std::enable_shared_from_this<Control> {
   virtual std::vector<Tensor> run_again(std::vector<Tensor> inputs, EffectLog* log) const {
     return run(std::move(inputs), log);
   }
+  // `inputs` is how many it has. A run that is traced for this has the log in its argument, instead of that input.
+  virtual Unfolding unfolding(std::size_t) const { return {}; }
   // What it gives for inputs that may have other lengths than those that it was made for. By default the outputs are
   // what they are, so it serves these alone.
   virtual void infer(const Call& call, OutputSpecs& specs) const;

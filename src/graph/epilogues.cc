@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "src/graph/loops.h"
 #include "src/graph/program.h"
 
 namespace capstan {
@@ -15,8 +16,6 @@ namespace capstan {
 namespace {
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
-bool is_product(const Graph::Node& node) { return node.op->name == "matmul" || node.op->name == "conv2d"; }
 
 }  // namespace
 
@@ -38,7 +37,8 @@ void follow_products(Graph& graph) {
       }
       for (const Graph::Value output : nodes[k].outputs) maker[at(output)] = k;
     }
-    const bool follows = nodes[i].group != Graph::kNone && last != kBefore && is_product(nodes[last]);
+    const bool follows = nodes[i].group != Graph::kNone && last != kBefore && is_product(nodes[last]) &&
+                         nodes[i].rerun == nodes[last].rerun;
     for (std::size_t k = i; k < end && follows; ++k) {
       followers[last].push_back(k);
       moves[k] = true;

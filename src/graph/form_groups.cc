@@ -24,7 +24,6 @@ constexpr std::size_t kMaxSums = 32;
 constexpr std::int64_t kFlat = -1;
 // The sum over rows takes blocks of them, which have to fit into a cache.
 constexpr std::int64_t kMostColumns = 256;
-constexpr std::size_t kMaxOperands = 40;  // from outside
 
 // A value from outside of a loop, and which elements of it the loop reads.
 struct Operand {
@@ -120,6 +119,7 @@ class Grouping {
     if (member) {
       const std::vector<std::size_t> units = producers_of(node);
       for (const std::size_t unit : units) {
+        if (rerun_of(unit) != graph_.nodes[node].rerun) continue;
         if (!fits(units_[unit], *member) || waits_for(node, unit)) continue;
         join(node, unit, *member);
         for (const std::size_t other : units) {
@@ -140,6 +140,8 @@ class Grouping {
     }
   }
 
+  std::int32_t rerun_of(std::size_t unit) const { return graph_.nodes[units_[unit].nodes[0]].rerun; }
+
   // Groups of nodes whose results this one reads, the latest first.
   std::vector<std::size_t> producers_of(std::size_t node) const {
     std::vector<std::size_t> units;
@@ -155,7 +157,7 @@ class Grouping {
 
   bool fits(const Unit& unit, const Member& member) const {
     return unit.count == member.count && unit.dtype == member.dtype && unit.nodes.size() < kMaxNodes &&
-           unit.operands.size() < kMaxOperands && unit.sums < kMaxSums &&
+           unit.operands.size() < kMostOperands && unit.sums < kMaxSums &&
            (unit.columns == 0 || member.columns == 0 || unit.columns == member.columns) &&
            std::all_of(member.operands.begin(), member.operands.end(), [&](const Operand& operand) {
              const auto known = find_operand(unit, operand.value);
@@ -217,10 +219,10 @@ class Grouping {
   bool can_merge(std::size_t a, std::size_t b) {
     const Unit& x = units_[a];
     const Unit& y = units_[b];
-    const bool alike = x.count == y.count && x.dtype == y.dtype && x.sums + y.sums <= kMaxSums &&
-                       (x.columns == 0 || y.columns == 0 || x.columns == y.columns) &&
+    const bool alike = rerun_of(a) == rerun_of(b) && x.count == y.count && x.dtype == y.dtype &&
+                       x.sums + y.sums <= kMaxSums && (x.columns == 0 || y.columns == 0 || x.columns == y.columns) &&
                        x.nodes.size() + y.nodes.size() <= kMaxNodes &&
-                       x.operands.size() + y.operands.size() <= kMaxOperands;
+                       x.operands.size() + y.operands.size() <= kMostOperands;
     if (!alike) return false;
     for (const Operand& operand : y.operands) {
       const auto known = find_operand(x, operand.value);

@@ -43,7 +43,8 @@ struct Graph {
     // Bit i: this is the last that happens to the value of input i; nobody reads output i. See mark_last_reads.
     std::uint64_t last_reads = 0;
     std::uint64_t unread_outputs = 0;
-    Value group = kNone;  // the number of its loop; see form_groups
+    Value group = kNone;     // the number of its loop; see form_groups
+    std::int32_t rerun = 0;  // the number of the second run that it belongs to; 0: of none, -1: see meet_budget
 
     // True if it runs whether its outputs are used or not.
     bool has_effect() const { return has_flag(*op, kStateful); }
@@ -89,8 +90,9 @@ inline bool reads_shape_only(const Graph::Node& node, std::size_t i) {
 // and to be compiled.
 void tidy(Graph& graph);
 
-// What a program gets, whose lengths are known and which has no gradients: all passes before the graph is laid out.
-void compile(Graph& graph);
+// What a program gets, whose lengths are known and which has no gradients: all passes before the graph is laid out. A
+// budget of 0 is none.
+void compile(Graph& graph, std::size_t budget = 0);
 
 // Nodes whose outputs nobody needs and that have no effect are removed.
 void remove_dead(Graph& graph);
@@ -102,18 +104,24 @@ void merge_duplicates(Graph& graph);
 // reshape of it, with every bit; for programs, which have no gradients to tell them apart.
 void simplify(Graph& graph);
 
-// Ops that say what they are made of are taken apart, so that their loops can be fused with others.
+// Ops that say what they are made of are taken apart, so that their loops can be fused with others; so are nodes of
+// control flow whose run looks at no value. What such a node computes for a second time is a rerun of its own.
 void expand(Graph& graph);
 
 // Steps of optimizers that nobody waits for go to the end, where they may write in place.
 void updates_last(Graph& graph);
 
-// Gives the nodes of each fused loop a number and puts them side by side.
+// Gives the nodes of each fused loop a number and puts them side by side. What a rerun computes joins no loop of
+// anything else: that would be as early as the first run, whose values it is there to replace.
 void form_groups(Graph& graph);
 
 // Moves each loop right behind the matrix product or convolution whose result it waits for, if it waits for nothing
 // else.
 void follow_products(Graph& graph);
+
+// If the arena of the program needs more than so many bytes, values that are kept for long are computed a second time
+// where they are read, until it suffices or nothing is left to gain. Comes when loops have been formed.
+void meet_budget(Graph& graph, std::size_t budget);
 
 // Notes where values are read last, so that a run can give up their buffers. Comes after all other passes.
 void mark_last_reads(Graph& graph);

@@ -197,6 +197,13 @@ bool Program::may_overwrite(const Step& step, std::size_t input, std::size_t out
 // Values of the arena share it by the steps between which they live.
 void Program::plan_memory() {
   Arena arena;
+  std::vector<Piece> pieces;
+  std::vector<std::int32_t> piece_of(graph_.values.size(), -1);
+  const auto share_piece = [&](Graph::Value value, Graph::Value with) {
+    piece_of[at(value)] = piece_of[at(with)];
+    std::size_t& end = pieces[at(piece_of[at(value)])].end;
+    end = std::max(end, last_read_[at(value)]);
+  };
   // The value whose memory a value has: itself, or what it is a view of.
   std::vector<Graph::Value> root(graph_.values.size(), Graph::kNone);
   const auto bytes_of = [&](Graph::Value value) {
@@ -219,6 +226,7 @@ void Program::plan_memory() {
       if (step.makes_outputs) {
         root[at(outputs[o])] = root[at(inputs_of(step)[0])];
         state.offset = values_[at(inputs_of(step)[0])].offset;
+        share_piece(outputs[o], inputs_of(step)[0]);
         continue;
       }
       root[at(outputs[o])] = outputs[o];
@@ -228,13 +236,17 @@ void Program::plan_memory() {
       });
       if (heir == dying.end()) {
         state.offset = arena.take(bytes);
+        piece_of[at(outputs[o])] = index(pieces.size());
+        pieces.push_back({bytes, s, last_read_[at(outputs[o])]});
       } else {
         state.offset = values_[at(*heir)].offset;
+        share_piece(outputs[o], *heir);
         dying.erase(heir);
       }
     }
     if (over_product) {
       values_[at(outputs[*over_product])].offset = values_[at(outputs[0])].offset;
+      share_piece(outputs[*over_product], outputs[0]);
       root[at(outputs[0])] = Graph::kNone;
       root[at(outputs[*over_product])] = outputs[*over_product];
     }
@@ -245,6 +257,15 @@ void Program::plan_memory() {
     }
   }
   arena_bytes_ = arena.size();
+  // Where what comes step by step leaves gaps that nothing fits, all is placed anew.
+  constexpr std::size_t kMostPacked = 4000;
+  if (pieces.size() <= kMostPacked && peak_of(pieces) < arena_bytes_) {
+    const std::size_t packed = pack(pieces);
+    for (std::size_t v = 0; v < values_.size() && packed < arena_bytes_; ++v) {
+      if (piece_of[v] >= 0) values_[v].offset = pieces[at(piece_of[v])].offset;
+    }
+    arena_bytes_ = std::min(arena_bytes_, packed);
+  }
   // A view that never moves is no step.
   std::erase_if(steps_, [&](const Step& step) {
     return step.makes_outputs && step.outputs == 1 && values_[at(outputs_of(step)[0])].place == Place::kArena;

@@ -8,12 +8,18 @@
 
 namespace capstan {
 
+// What a loop reads from outside.
+constexpr std::size_t kMostOperands = 40;
+
 // The loop of a node: its own formula, or what the op says it is (OpDef::loop); nothing if it is more than a loop.
 std::optional<LoopOfOp> loop_of(const Graph::Node& node);
 
 // The formula of a loop as data, and as the library's function for a dtype.
 const MicroCode& code_of(const LoopOfOp& loop);
 Loop function_of(const LoopOfOp& loop, DType dtype);
+
+// Whether the kernel may run a loop on the rows that it has just finished (epilogues.cc).
+bool is_product(const Graph::Node& node);
 
 // How an operand of shape `in` is read for a result of shape `out`, in a range of rows and columns. `columns` is 0 if
 // any number will do.

@@ -46,7 +46,7 @@ void merge_duplicates(Graph& graph) {
     for (const Graph::Node* other : same_inputs) {
       const std::size_t bytes = node.op->attributes == nullptr ? 0 : node.op->attributes->size;
       const bool equal = std::memcmp(node.attributes, other->attributes, bytes) == 0;
-      if (equal && !node.has_effect()) twin = other;
+      if (equal && node.rerun == other->rerun && !node.has_effect()) twin = other;
     }
     if (twin == nullptr) {
       kept.push_back(std::move(node));

@@ -18,8 +18,9 @@ namespace capstan {
 
 class Program {
  public:
-  // Runs the passes on a copy of the graph.
-  explicit Program(Graph graph);  // see compile.cc
+  // Runs the passes on a copy of the graph. A budget of bytes for the arena, if it is not 0, is met if that can be; see
+  // meet_budget.
+  explicit Program(Graph graph, std::size_t budget = 0);  // see compile.cc
   ~Program();
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
@@ -28,6 +29,8 @@ class Program {
   const Graph& graph() const { return graph_; }
   // Bytes that a run needs beside its arguments and results.
   std::size_t arena_bytes() const { return arena_bytes_; }
+  // The same for a graph that has been compiled.
+  static std::size_t arena_bytes_of(const Graph& graph);
   // Where a value lies in that memory; nothing if it lies elsewhere.
   std::optional<std::size_t> arena_offset(Graph::Value value) const {
     const ValueState& state = values_[static_cast<std::size_t>(value)];
@@ -75,6 +78,9 @@ class Program {
 
   std::span<const Graph::Value> inputs_of(const Step& step) const;
   std::span<const Graph::Value> outputs_of(const Step& step) const;
+
+  Program() = default;
+  void lay_out();
 
   // linearize.cc, epilogues.cc
   void linearize();

@@ -66,7 +66,10 @@ void write_graph(const Graph& graph, const std::string& indent, std::string& tex
     for (const Graph::Value output : node.outputs) types += " " + type_text(graph, output);
     line(list_of(node.outputs, value) + " = " + std::string(node.op->name) + "(" + list_of(node.inputs, value) +
          attribute_text(node) + ")" + types +
-         (node.group == Graph::kNone ? "" : " in loop " + std::to_string(node.group)));
+         (node.group == Graph::kNone ? "" : " in loop " + std::to_string(node.group)) +
+         (node.rerun == 0  ? ""
+          : node.rerun < 0 ? " again"
+                           : " in rerun " + std::to_string(node.rerun)));
     const Control* control = control_of(*node.op, node.attributes);
     if (control == nullptr) continue;
     for (const Subgraph* part : control->parts()) {

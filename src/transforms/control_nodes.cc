@@ -31,6 +31,13 @@ struct DerivativeNode : Control {
   std::vector<std::size_t> sources;  // inputs
   std::vector<std::size_t> targets;  // outputs
 
+  Unfolding unfolding(std::size_t inputs) const override {
+    const std::size_t own = inputs - along() - (of->effects ? 1 : 0);
+    Unfolding unfolding = of->unfolding(own);
+    unfolding.again = true;
+    if (of->effects) unfolding.log = static_cast<std::int64_t>(own);
+    return unfolding;
+  }
   std::vector<const Subgraph*> parts() const override { return {}; }
   std::string details() const override { return "of=" + std::string(of->op->name); }
   std::string difference(const Control& other) const override {
@@ -47,16 +54,18 @@ struct DerivativeNode : Control {
     std::vector<Tensor> inputs;
     std::vector<Tensor> along;
     EffectLog log;
+    EffectLog* log_of_caller = nullptr;  // used instead
     std::vector<Tensor> watched;
   };
-  Given take_apart(std::vector<Tensor> inputs, std::size_t along) const {
+  Given take_apart(std::vector<Tensor> inputs, EffectLog* log) const {
     Given given;
-    given.along.assign(inputs.end() - static_cast<std::ptrdiff_t>(along), inputs.end());
-    inputs.resize(inputs.size() - along);
+    given.along.assign(inputs.end() - static_cast<std::ptrdiff_t>(along()), inputs.end());
+    inputs.resize(inputs.size() - along());
     if (of->effects) {
-      given.log = unpack(inputs.back());
+      if (log == nullptr) given.log = unpack(inputs.back());
       inputs.pop_back();
     }
+    given.log_of_caller = log;
     // Copies, so that each is a source of its own even if two inputs are one tensor; made before the tape, which would
     // take them for results of its own if an outer one records them.
     for (const std::size_t source : sources) {
@@ -66,8 +75,12 @@ struct DerivativeNode : Control {
     given.inputs = std::move(inputs);
     return given;
   }
+  // How many tensors it is taken along.
+  virtual std::size_t along() const = 0;
   std::vector<Tensor> run_targets(Given& given) const {
-    const std::vector<Tensor> outputs = of->run_again(std::move(given.inputs), of->effects ? &given.log : nullptr);
+    EffectLog* const own = of->effects ? &given.log : nullptr;
+    const std::vector<Tensor> outputs =
+        of->run_again(std::move(given.inputs), given.log_of_caller != nullptr ? given.log_of_caller : own);
     std::vector<Tensor> reached;
     for (const std::size_t target : targets) reached.push_back(outputs[target]);
     return reached;
@@ -86,8 +99,9 @@ struct GradientNode final : DerivativeNode {
       specs.add(input.dtype(), input.shape());
     }
   }
-  std::vector<Tensor> run(std::vector<Tensor> inputs, EffectLog*) const override {
-    Given given = take_apart(std::move(inputs), targets.size());
+  std::size_t along() const override { return targets.size(); }
+  std::vector<Tensor> run(std::vector<Tensor> inputs, EffectLog* log) const override {
+    Given given = take_apart(std::move(inputs), log);
     GradientTape tape({.persistent = false, .watch_accessed_variables = false});
     tape.watch(given.watched);
     const std::vector<Tensor> reached = run_targets(given);
@@ -106,8 +120,9 @@ struct TangentNode final : DerivativeNode {
       specs.add(all[static_cast<int>(target)].dtype, all[static_cast<int>(target)].shape);
     }
   }
-  std::vector<Tensor> run(std::vector<Tensor> inputs, EffectLog*) const override {
-    Given given = take_apart(std::move(inputs), sources.size());
+  std::size_t along() const override { return sources.size(); }
+  std::vector<Tensor> run(std::vector<Tensor> inputs, EffectLog* log) const override {
+    Given given = take_apart(std::move(inputs), log);
     const ForwardAccumulator accumulator(given.watched, given.along);
     given.watched.clear();
     return dense(accumulator.jvp(run_targets(given), UnconnectedGradients::kZero));
@@ -482,6 +497,13 @@ void Recomputed::complete(std::size_t slots) {
   paths = paths_of(body, slots);
   paths.resize(outputs.size());
   add_written(*this, body, slots);
+}
+
+// Draws have to be nodes of the body itself, for the log to name them.
+Unfolding Recomputed::unfolding(std::size_t) const {
+  return {.possible = std::none_of(body.graph.nodes.begin(), body.graph.nodes.end(), [](const Graph::Node& node) {
+            return node.has_effect() && control_of(*node.op, node.attributes) != nullptr;
+          })};
 }
 
 void Recomputed::infer(const Call& call, OutputSpecs& specs) const {

@@ -94,6 +94,7 @@ struct Recomputed final : Control {
   void complete(std::size_t slots);
   std::vector<Tensor> run(std::vector<Tensor> slots, EffectLog* log) const override;
   std::vector<Tensor> run_again(std::vector<Tensor> slots, EffectLog* log) const override;
+  Unfolding unfolding(std::size_t) const override;
   void infer(const Call& call, OutputSpecs& specs) const override;
   std::string difference(const Control& other) const override {
     return difference_of(body, static_cast<const Recomputed&>(other).body);

@@ -39,6 +39,7 @@ using RowResults = std::vector<std::pair<std::size_t, Shape>>;
 struct Trace : std::enable_shared_from_this<Trace> {
   Graph raw;    // as it was made: calls within other traces run it, where shapes may still be open
   Graph graph;  // as tapes see it run
+  std::size_t budget = 0;
   std::optional<Program> program;
   mutable GraphGradient gradient;
   mutable GraphTangent tangent;
@@ -117,10 +118,10 @@ class FunctionState {
     const std::lock_guard lock(mutex_);
     return reason_;
   }
-  const Graph& newest() const {
+  const Trace& newest() const {
     const std::lock_guard lock(mutex_);
     CAPSTAN_CHECK(newest_ != nullptr, ValueError, name_, ": there is no trace yet", help("call the function first"));
-    return newest_->graph;
+    return *newest_;
   }
 
  private:
@@ -217,7 +218,8 @@ class FunctionState {
     detach_shapes(trace->graph);
     fold_constants(trace->graph);
     tidy(trace->graph);
-    trace->program.emplace(trace->graph);
+    trace->budget = options_.memory_budget;
+    trace->program.emplace(trace->graph, trace->budget);
     trace->has_effects = std::any_of(trace->graph.nodes.begin(), trace->graph.nodes.end(),
                                      [](const Graph::Node& node) { return node.has_effect(); });
     if (is_derived) forget_oldest();
@@ -359,7 +361,7 @@ class FunctionState {
                                    const Trace& trace = *call->trace;
                                    return call->op_by_op()
                                               ? gradients_of(trace.graph, call->inputs, call->effects, cotangents)
-                                              : trace.gradient.run(trace.graph, call->inputs, cotangents);
+                                              : trace.gradient.run(trace.graph, call->inputs, cotangents, trace.budget);
                                  },
                              .jvp =
                                  [call](std::span<const Tensor> tangents) {
@@ -531,7 +533,27 @@ void run_functions_eagerly(bool value) { eagerly.store(value, std::memory_order_
 
 int tracing_count(const FunctionState& state) { return state.tracing_count(); }
 std::string retrace_reason(const FunctionState& state) { return state.retrace_reason(); }
-std::string graph_text(const FunctionState& state) { return to_text(state.newest()); }
-std::string graph_dot(const FunctionState& state) { return to_dot(state.newest()); }
+std::string graph_text(const FunctionState& state) { return to_text(state.newest().graph); }
+std::string graph_dot(const FunctionState& state) { return to_dot(state.newest().graph); }
+
+std::string memory_use(const FunctionState& state) {
+  const Trace& trace = state.newest();
+  const Program& program = *trace.program;
+  std::map<std::string_view, int> again;
+  for (const Graph::Node& node : program.graph().nodes) {
+    if (node.rerun < 0) ++again[node.op->name];
+  }
+  std::string text = detail::join("keeps ", program.arena_bytes(), " bytes at once");
+  if (trace.budget == 0) return text + ", there is no budget";
+  const bool is_met = program.arena_bytes() <= trace.budget;
+  text += detail::join(is_met ? ", its budget is " : ", more than its budget of ", trace.budget);
+  if (!is_met) text += ", and nothing is left that it could compute again";
+  if (!again.empty()) text += detail::join("; ", Program(trace.graph).arena_bytes(), " without computing again: ");
+  bool is_first = true;
+  for (const auto& [name, count] : again) {
+    text += detail::join(std::exchange(is_first, false) ? "" : ", ", name, " (", count, ")");
+  }
+  return text;
+}
 
 }  // namespace capstan

@@ -100,8 +100,8 @@ std::vector<Tensor> GraphTangent::run(const Graph& graph, const std::vector<Tens
 }
 
 std::vector<Tensor> GraphGradient::run(const Graph& graph, const std::vector<Tensor>& inputs,
-                                       std::span<const Tensor> cotangents) {
-  std::call_once(made_, [&] { make(graph); });
+                                       std::span<const Tensor> cotangents, std::size_t budget) {
+  std::call_once(made_, [&] { make(graph, budget); });
   std::vector<Tensor> dense;  // keeps what the program is lent
   std::vector<detail::Block*> blocks;
   for (const Tensor& input : inputs) blocks.push_back(input.block());
@@ -121,7 +121,7 @@ std::vector<Tensor> GraphGradient::run(const Graph& graph, const std::vector<Ten
   return gradients;
 }
 
-void GraphGradient::make(const Graph& graph) {
+void GraphGradient::make(const Graph& graph, std::size_t budget) {
   const auto info = [&](Graph::Value value) -> const Graph::ValueInfo& {
     return graph.values[static_cast<std::size_t>(value)];
   };
@@ -141,7 +141,7 @@ void GraphGradient::make(const Graph& graph) {
       results.push_back(gradient);
     }
   }
-  program_ = std::make_unique<Program>(tracer.finish(results));
+  program_ = std::make_unique<Program>(tracer.finish(results), budget);
 }
 
 }  // namespace capstan

@@ -35,10 +35,12 @@ class GraphTangent {
 
 class GraphGradient {
  public:
-  std::vector<Tensor> run(const Graph& graph, const std::vector<Tensor>& inputs, std::span<const Tensor> cotangents);
+  // With the budget of the program; see Program.
+  std::vector<Tensor> run(const Graph& graph, const std::vector<Tensor>& inputs, std::span<const Tensor> cotangents,
+                          std::size_t budget);
 
  private:
-  void make(const Graph& graph);
+  void make(const Graph& graph, std::size_t budget);
 
   std::once_flag made_;
   std::unique_ptr<Program> program_;

@@ -8,6 +8,7 @@
 //
 // In a trace the function is traced once, as the body of a node (Recomputed in control_nodes.h), and everything follows
 // from what nodes of control flow do: the gradient of one runs its graph again, with the draws of the first run.
+// Programs take both nodes apart (src/graph/expand.cc), so that all second runs share one memory.
 #include "capstan/recompute.h"
 
 #include "capstan/ops/math.h"

@@ -100,5 +100,50 @@ TEST(Arena, RandomRequestsNeverOverlap) {
   }
 }
 
+TEST(Pack, PlacesWhatIsNeededAtDifferentTimesInOnePlace) {
+  std::vector<Piece> pieces = {{100, 0, 1}, {100, 2, 3}, {0, 1, 2}};
+  EXPECT_EQ(peak_of(pieces), 192u);
+  EXPECT_EQ(pack(pieces), 192u);
+  EXPECT_EQ(pieces[0].offset, 0u);
+  EXPECT_EQ(pieces[1].offset, 0u);
+  EXPECT_EQ(pieces[2].offset, 128u);
+  std::vector<Piece> none;
+  EXPECT_EQ(peak_of(none), 0u);
+  EXPECT_EQ(pack(none), 0u);
+}
+
+// One by one the third would lie behind the others: neither gap suffices when it comes.
+TEST(Pack, FindsRoomThatComingOneByOneDoesNot) {
+  std::vector<Piece> pieces = {{64, 0, 3}, {64, 0, 1}, {128, 2, 4}, {64, 4, 5}};
+  EXPECT_EQ(peak_of(pieces), 192u);
+  EXPECT_EQ(pack(pieces), 192u);
+}
+
+TEST(Pack, KeepsPiecesApart) {
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    testing::Random random(seed);
+    std::vector<Piece> pieces;
+    std::size_t all = 0;
+    for (std::int64_t i = random.integer(1, 60); i > 0; --i) {
+      const auto begin = static_cast<std::size_t>(random.integer(0, 40));
+      const auto end = begin + static_cast<std::size_t>(random.integer(0, 12));
+      pieces.push_back({static_cast<std::size_t>(random.integer(0, 500)), begin, end});
+      all += Arena::rounded(pieces.back().bytes);
+    }
+    const std::size_t size = pack(pieces);
+    EXPECT_GE(size, peak_of(pieces));
+    EXPECT_LE(size, all);
+    for (const Piece& a : pieces) {
+      EXPECT_LE(a.offset + a.bytes, size);
+      for (const Piece& b : pieces) {
+        const bool together = &a != &b && a.begin <= b.end && b.begin <= a.end;
+        if (!together) continue;
+        EXPECT_TRUE(a.offset + Arena::rounded(a.bytes) <= b.offset || b.offset + Arena::rounded(b.bytes) <= a.offset)
+            << seed;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace capstan

@@ -266,9 +266,10 @@ void expect_equal_runs(int number, Kind kind) {
   };
   const auto plain = [&](const std::vector<Tensor>& inputs) { return run_forward(program, inputs, variable); };
   const std::vector<Tensor> expected = after(with_gradients(plain, program.inputs));
-  const auto traced_as = [&](Loops loops) {
+  const auto traced_as = [&](Loops loops, std::size_t budget = 0) {
     choose(loops);
-    auto f = function([&](const std::vector<Tensor>& inputs) { return with_gradients(plain, inputs); });
+    auto f = function([&](const std::vector<Tensor>& inputs) { return with_gradients(plain, inputs); },
+                      {.memory_budget = budget});
     std::vector<Tensor> first = after(f(program.inputs));
     // The second call runs with what the first has left behind.
     expect_agreement(after(f(program.inputs)), first, "the second call");
@@ -277,7 +278,21 @@ void expect_equal_runs(int number, Kind kind) {
   expect_agreement(traced_as(Loops::kMachineCode), expected, "fused, in machine code");
   expect_agreement(traced_as(Loops::kTiles), expected, "fused, in tiles");
   expect_agreement(traced_as(Loops::kNone), expected, "op by op");
+  // Slow to plan, as all that can be computed again is.
+  if (number % 5 == 0) {
+    const Loops loops = number % 2 == 0 ? Loops::kMachineCode : Loops::kNone;
+    expect_agreement(traced_as(loops, 1), expected, "in little memory");
+  }
   choose(Loops::kMachineCode);
+  if (program.dtype == float64) {
+    // Run again for its gradients, which are summed in another order.
+    auto f = function([&](const std::vector<Tensor>& inputs) {
+      const auto again =
+          recompute_grad([&](const std::vector<Tensor>& values) { return run_forward(program, values, variable); });
+      return with_gradients([&](const std::vector<Tensor>& values) { return again(values); }, inputs);
+    });
+    expect_agreement(after(f(program.inputs)), expected, "recomputed", is_close);
+  }
 
   // The function is the forward pass alone, the tapes are outside.
   auto forward = function(plain);

@@ -217,6 +217,19 @@ TEST(RecomputeGrad, ChangesNoVariableInItsSecondRun) {
   EXPECT_EQ(gradients(traced), want);
 }
 
+TEST(RecomputeGrad, AVariableThatIsWrittenWhatItHeld) {
+  const Variable w(constant(2.0, float64)), v(constant(3.0, float64));
+  const auto f = recompute_grad([&](const Tensor& x) {
+    w.assign(w.value());
+    v.assign(v + 1.0);
+    return x * w * v;
+  });
+  auto traced = function([&](const Tensor& x) { return f(x) * 1.0; });
+  EXPECT_EQ(traced(constant(5.0, float64)).item<double>(), 40);
+  EXPECT_EQ(w.value().item<double>(), 2);
+  EXPECT_EQ(v.value().item<double>(), 4);
+}
+
 TEST(RecomputeGrad, BatchNormalizationMovesOnce) {
   layers::BatchNormalization plain, recomputed;
   const Tensor x = constant({{1.0f, 2.0f}, {3.0f, -4.0f}});
@@ -389,6 +402,69 @@ TEST(RecomputeGrad, NeedsLessThanAThirdOfTheMemory) {
   EXPECT_LT(distance(g.second, h.second), 1e-5);
   std::printf("peak of 64 layers: %zu bytes recomputed, %zu plain\n", recomputed, plain);
   EXPECT_LT(static_cast<double>(recomputed), 0.3 * static_cast<double>(plain));
+}
+
+// In a function the second runs are part of the program, so all blocks share its memory.
+TEST(RecomputeGrad, NeedsLessThanAThirdOfTheMemoryOfAFunction) {
+  const Tensor x = random::normal({256, 64}, 0, 1, float32, 1);
+  std::vector<Variable> weights;
+  for (int i = 0; i < 64; ++i) {
+    weights.emplace_back(random::normal({64, 64}, 0, 0.1, float32, static_cast<std::uint64_t>(i + 2)));
+  }
+  const auto block = [&](Tensor h, int first) {
+    for (int i = first; i < first + 8; ++i) h = h + tanh(matmul(h, weights[static_cast<std::size_t>(i)]));
+    return h;
+  };
+  const auto measure = [&](auto&& f) {
+    auto step = function([&](const Tensor& input) {
+      GradientTape tape;
+      Tensor h = input;
+      for (int b = 0; b < 64; b += 8) h = f(h, b);
+      const Tensor loss = reduce_mean(h * h);
+      h = Tensor();
+      return tape.gradient(loss, weights);
+    });
+    Inputs gradients = step(x);
+    return std::pair(std::stoul(memory_use(step).substr(6)), gradients);  // "keeps ... bytes"
+  };
+  const auto [plain, want] = measure(block);
+  const auto [recomputed, got] = measure(recompute_grad(block));
+  std::printf("64 layers in a function: %lu bytes recomputed, %lu plain\n", recomputed, plain);
+  EXPECT_LT(static_cast<double>(recomputed), 0.3 * static_cast<double>(plain));
+  for (std::size_t i = 0; i < want.size(); ++i) {
+    EXPECT_LT(reduce_max(abs(got[i] - want[i])).item<double>(), 1e-6) << i;
+  }
+}
+
+// Draws of a function that is run again, in a program: second order, and one within another.
+TEST(RecomputeGrad, DrawsTheSameAgainInAProgram) {
+  const Tensor x = ones({64}, float64);
+  layers::Dropout dropout(0.5);
+  const auto f = recompute_grad([&](const Tensor& in) {
+    return in * random::uniform({64}, 1, 2, float64) * cast(dropout(ones({64}), {.training = true}), float64);
+  });
+  const auto outer = recompute_grad([&](const Tensor& in) { return f(in) * random::normal({64}, 0, 1, float64); });
+  const auto check = [&](auto&& call) {
+    auto step = function([&](const Tensor& in) {
+      GradientTape second;
+      second.watch(in);
+      GradientTape tape;
+      tape.watch(in);
+      const Tensor y = call(in);  // linear in ones
+      const Tensor g = tape.gradient(reduce_sum(y * y) / 2.0, in);
+      return std::tuple(y, g, second.gradient(g, in));
+    });
+    std::vector<double> last;
+    for (int run = 0; run < 3; ++run) {
+      const auto [y, g, h] = step(x);
+      expect_close(numbers(g), numbers(y * y), "first order");
+      expect_close(numbers(h), numbers(y * y), "second order");
+      EXPECT_NE(numbers(y), last);
+      last = numbers(y);
+    }
+  };
+  check(f);
+  check(outer);
 }
 
 }  // namespace
