@@ -63,11 +63,11 @@ CAPSTAN_EXPORT void assert_all_finite(Operand x, const AssertOptions& options = 
 /// From now on every op of this thread is checked: if it gives NaN or infinity it throws ValueError, and so does a
 /// gradient that holds any. The error names the op, the ranges of its result and arguments with the number of NaN and
 /// infinite elements in them, and where it was called, nearest first: lines of source files if
-/// the program has debug information (-g) and libdw (Debian: libdw1) is installed, else addresses in the program's file,
-/// for `addr2line -Cfi -e PROGRAM 0x1b0aa`. The tapes have not recorded the op. Functions run op by op
-/// instead of as programs, so the error names the op within; what is computed while one is traced is not checked, what
-/// its calls compute is. Checks read every result once; they cost nothing while they are off, which they are unless
-/// enabled. Calling it again changes nothing.
+/// the program has debug information (-g) and libdw (Debian: libdw1) is installed, else addresses in the program's
+/// file, for `addr2line -Cfi -e PROGRAM 0x1b0aa`. The tapes have not recorded the op. Functions run op by op instead of
+/// as programs, so the error names the op within; what is computed while one is traced is not checked, what its calls
+/// compute is. Checks read every result once; they cost nothing while they are off, which they are unless enabled.
+/// Calling it again changes nothing.
 ///
 ///     debugging::enable_check_numerics();
 ///     Tensor y = log(x);   // check_numerics: log gives 0 NaN and 1 infinite of 3 elements ...

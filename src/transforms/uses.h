@@ -49,7 +49,8 @@ class Holdings : public Observer {
 };
 
 // What a run of a function uses, hidden from tapes, which only learn of variables that are read. Tensors that tapes may
-// know and that are not made in the run have come in by a capture; so its arguments are copies, which tapes do not know.
+// know and that are not made in the run have come in by a capture; so its arguments are copies, which tapes do not
+// know.
 class Uses final : public Holdings {
  public:
   Uses() : Holdings(context.guard), begin_(context.next_node) {}

@@ -78,7 +78,8 @@ TEST(OptimizerInFunction, AdamIsOneNodeOverManyVariables) {
       if (traced) {
         const std::string text = graph_text(compiled);
         std::size_t nodes = 0;
-        for (std::size_t at = text.find("optimizer_step"); at != text.npos; at = text.find("optimizer_step", at + 1)) ++nodes;
+        for (std::size_t at = text.find("optimizer_step"); at != text.npos; at = text.find("optimizer_step", at + 1))
+          ++nodes;
         EXPECT_EQ(nodes, 2u) << text;
       }
       std::vector<std::vector<double>> all;
