@@ -41,7 +41,7 @@ PadMode mode_of(const PadAttributes& attributes) {
 }
 
 PadWidth width_of(const PadAttributes& attributes, int axis) {
-  const auto i = static_cast<std::size_t>(2 * axis);
+  const auto i = 2 * static_cast<std::size_t>(axis);
   return {attributes.paddings[i], attributes.paddings[i + 1]};
 }
 
@@ -221,13 +221,13 @@ void pad_reference(const std::vector<ReferenceTensor>& in, const AttributeMap& a
   const double value = reference::has(attributes, "constant_values") ? attributes.at("constant_values").number : 0;
   Shape shape = in[0].shape;
   for (int i = 0; i < shape.rank(); ++i) {
-    shape.set(i, shape[i] + widths[static_cast<std::size_t>(2 * i)] + widths[static_cast<std::size_t>(2 * i) + 1]);
+    shape.set(i, shape[i] + widths[2 * static_cast<std::size_t>(i)] + widths[2 * static_cast<std::size_t>(i) + 1]);
   }
   out = {reference::build(in[0].dtype, shape, [&](Position position) {
     for (int i = 0; i < shape.rank(); ++i) {
       std::int64_t& at = position[static_cast<std::size_t>(i)];
       const std::int64_t length = in[0].shape[i];
-      at -= widths[static_cast<std::size_t>(2 * i)];
+      at -= widths[2 * static_cast<std::size_t>(i)];
       if (at >= 0 && at < length) continue;
       if (mode == "CONSTANT") return value;
       const std::int64_t twice = mode == "REFLECT" ? 0 : 1;  // is the edge repeated?
