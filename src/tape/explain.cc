@@ -55,7 +55,7 @@ std::string TapeImpl::explain(const Source& target, const Source& source) const 
     if (!elsewhere.empty()) return elsewhere;
   }
 
-  const auto index = [this](Slot slot) { return static_cast<std::size_t>(slot + leaves_); };
+  const auto index = [this](Slot slot) { return static_cast<std::size_t>(std::int64_t{slot} + leaves_); };
   const std::size_t slots = index(result_slots()) + 1;
   constexpr std::uint32_t kNowhere = ~std::uint32_t{0};
   std::vector<bool> reached(slots);

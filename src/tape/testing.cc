@@ -86,7 +86,7 @@ std::string entry_name(const Tensor& x, std::int64_t i) {
     i /= 2;
   }
   for (int axis = shape.rank() - 1; axis >= 0; --axis) {
-    text = std::to_string(i % shape[axis]) + (text.empty() ? "" : ", " + text);
+    text.insert(0, std::to_string(i % shape[axis]) + (text.empty() ? "" : ", "));
     i /= shape[axis];
   }
   return "[" + text + "]" + std::string(part);
