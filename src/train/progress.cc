@@ -1,6 +1,7 @@
 // The progress bar.
 #include "capstan/progress.h"
 
+#include <cmath>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,7 +19,7 @@ constexpr double kRedrawSeconds = 0.1;
 
 // "7s", "1:07", "2:01:07".
 std::string duration(double seconds) {
-  const auto s = static_cast<long>(seconds + 0.5);
+  const long s = std::lround(seconds);
   char text[40];
   if (s < 60) {
     std::snprintf(text, sizeof text, "%lds", s);

@@ -110,7 +110,7 @@ void custom_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
   std::vector<Tensor> weights;
   for (int i = 0; i < call.input_count(); ++i) inputs.push_back(call.input(i));
   for (std::size_t k = 0; k < node.outputs.size(); ++k) weights.push_back(call.cotangent(static_cast<int>(k)));
-  std::vector<Tensor> gradients = node.gradients(std::move(inputs), weights);
+  std::vector<Tensor> gradients = node.gradients(inputs, weights);
   std::move(gradients.begin(), gradients.end(), cotangents.begin() + static_cast<std::ptrdiff_t>(node.outputs.size()));
 }
 

@@ -201,7 +201,7 @@ struct Traced {
     auto run = [&](std::vector<Tensor>& tensors) -> std::shared_ptr<void> {
       Tensor result = f(tensors);
       equation->check(result, tensors.back());
-      tensors.assign(1, std::move(result));
+      tensors = {result};
       return nullptr;
     };
     node->equation = equation;
