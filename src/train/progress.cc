@@ -1,11 +1,11 @@
 // The progress bar.
 #include "capstan/progress.h"
 
-#include <cmath>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 
 namespace capstan {
