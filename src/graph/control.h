@@ -10,6 +10,7 @@
 // length is known at a run only; in the graph it stands as uint8[0].
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -115,6 +116,23 @@ const Control* control_of(const OpDef& op, const void* attributes);
 // The shape rule and the kernel of the ops of such nodes.
 void infer_control(const Call& call, OutputSpecs& outputs);
 void run_control_kernel(const Call& call, std::span<Tensor> outputs);
+
+// The op of nodes that hold graphs, without its rules, which read all inputs and the log. With effects the log is the
+// first output.
+constexpr OpDef control_op(std::string_view name, std::string_view text, bool effects) {
+  OpDef op;
+  op.name = name;
+  op.text = text;
+  op.flags = static_cast<std::uint16_t>(kTakesAnyDTypes | kReturnsViews | (effects ? kStateful : kNoFlags));
+  op.arity = kVariadic;
+  op.outputs = kVariadic;
+  op.input_names = "inputs";
+  op.attributes = &kControlAttributes;
+  op.infer = &infer_control;
+  op.kernel = &run_control_kernel;
+  op.saves = {.inputs = 1, .outputs = static_cast<std::uint16_t>(effects ? 1 : 0)};
+  return op;
+}
 
 // Runs it, or adds a node to the trace under way if an input is symbolic or draws have to be made anew at every run.
 // `log` is that of the graph around it, or null. The outputs begin with its own log if it has effects; that is left

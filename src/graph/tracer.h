@@ -35,6 +35,8 @@ class GraphTracer final : public Tracer {
   void add_argument(const Variable& variable);
   // Ends the trace: these are the results, empty ones aside.
   Graph finish(const std::vector<Tensor>& results);
+  // Whether a symbolic tensor is of this trace, or of those around a part.
+  bool knows(const detail::Block* block) const;
   // The tensors from around it that a part has used. Its graph has an argument for each, behind those that were
   // added, in this order.
   const std::vector<Tensor>& captures() const { return captures_; }
@@ -54,7 +56,6 @@ class GraphTracer final : public Tracer {
     bool assigned = false;  // and not read since
   };
 
-  bool knows(const detail::Block* block) const;
   Tensor make_symbolic(Graph::Value value);
   Graph::Value graph_value(detail::Block* block);
   Holding& holding_of(detail::VariableState& variable);

@@ -9,10 +9,11 @@
 #include "capstan/tape.h"
 #include "src/core/apply.h"
 #include "src/core/check.h"
-#include "src/core/row_shape.h"
 #include "src/core/context.h"
+#include "src/core/row_shape.h"
 #include "src/graph/gradient_paths.h"
 #include "src/graph/shapes.h"
+#include "src/graph/tracer.h"
 #include "src/transforms/row_stack.h"
 #include "src/transforms/uses.h"
 
@@ -179,19 +180,20 @@ std::vector<Tensor> gradients_of_node(const Control& of, const std::vector<Tenso
   return gradients;
 }
 
-namespace {
-
-// What a rule is given: the inputs of the node, and the log of its run. The node itself may be looked at behind the
-// check of its inputs only.
 std::vector<Tensor> inputs_of(const VjpCall& call) {
-  // Behind the end of a trace its nodes may be gone.
-  if (context.tracer == nullptr && is_symbolic(call.input(0).block())) {
-    detail::throw_symbolic("gradient", call.input(0).block());
-  }
+  const auto* const trace = dynamic_cast<const GraphTracer*>(context.tracer);
+  const auto check = [&](const Tensor& tensor) {
+    if (!is_symbolic(tensor.block()) || (trace != nullptr && trace->knows(tensor.block()))) return;
+    detail::throw_symbolic("gradient", tensor.block());
+  };
   std::vector<Tensor> inputs;
-  for (int i = 0; i < call.input_count(); ++i) inputs.push_back(call.input(i));
+  for (int i = 0; i < call.input_count(); ++i) check(inputs.emplace_back(call.input(i)));
+  check(call.output(0));
   return inputs;
 }
+
+namespace {
+
 Tensor log_of(const VjpCall& call, const Control& of) { return of.effects ? call.output(0) : Tensor(); }
 
 // The rule of every node of control flow.
@@ -234,18 +236,8 @@ void control_jvp(const VjpCall& call, std::span<const Tensor> tangents, std::spa
 
 // --- Ops ---
 
-constexpr OpDef control_op(std::string_view name, bool effects) {
-  OpDef op;
-  op.name = name;
-  op.text = "A node of control flow; made in traces alone.";
-  op.flags = static_cast<std::uint16_t>(kTakesAnyDTypes | kReturnsViews | (effects ? kStateful : kNoFlags));
-  op.arity = kVariadic;
-  op.outputs = kVariadic;
-  op.input_names = "inputs";
-  op.attributes = &kControlAttributes;
-  op.infer = &infer_control;
-  op.kernel = &run_control_kernel;
-  op.saves = {.inputs = 1, .outputs = static_cast<std::uint16_t>(effects ? 1 : 0)};
+constexpr OpDef flow_op(std::string_view name, bool effects) {
+  OpDef op = control_op(name, "A node of control flow; made in traces alone.", effects);
   op.vjp = &control_vjp;
   op.jvp = &control_jvp;
   return op;
@@ -253,11 +245,11 @@ constexpr OpDef control_op(std::string_view name, bool effects) {
 
 constexpr std::string_view kNames[] = {"cond",  "switch_case", "case_of",  "while_loop", "scan",          "map_fn",
                                        "foldl", "foldr",       "gradient", "tangent",    "recompute_grad"};
-#define CAPSTAN_CONTROL_OPS(effects)                                                                  \
-  control_op(kNames[0], effects), control_op(kNames[1], effects), control_op(kNames[2], effects),     \
-      control_op(kNames[3], effects), control_op(kNames[4], effects), control_op(kNames[5], effects), \
-      control_op(kNames[6], effects), control_op(kNames[7], effects), control_op(kNames[8], effects), \
-      control_op(kNames[9], effects), control_op(kNames[10], effects)
+#define CAPSTAN_CONTROL_OPS(effects)                                                                                  \
+  flow_op(kNames[0], effects), flow_op(kNames[1], effects), flow_op(kNames[2], effects), flow_op(kNames[3], effects), \
+      flow_op(kNames[4], effects), flow_op(kNames[5], effects), flow_op(kNames[6], effects),                          \
+      flow_op(kNames[7], effects), flow_op(kNames[8], effects), flow_op(kNames[9], effects),                          \
+      flow_op(kNames[10], effects)
 constinit const OpDef kPureOps[] = {CAPSTAN_CONTROL_OPS(false)};
 constinit const OpDef kOpsWithEffects[] = {CAPSTAN_CONTROL_OPS(true)};
 #undef CAPSTAN_CONTROL_OPS
@@ -535,7 +527,8 @@ std::vector<Tensor> Recomputed::run(std::vector<Tensor> slots, EffectLog* log) c
     const PauseObservers pause;
     given = run_again(std::move(slots), effects || log != nullptr ? used : nullptr);
     // A result may be an input; a record has outputs of its own.
-    for (std::size_t k = 0; k < results; ++k) given[k] = identity(given[k]);
+    std::vector<Tensor> own_results = copies(std::span(given).first(results));
+    std::move(own_results.begin(), own_results.end(), given.begin());
   }
   const Tensor packed = effects ? pack(*used) : Tensor();
   const CustomRule rule{[kept = shared_from_this(), inputs, packed](std::span<const Tensor> cotangents) {

@@ -102,6 +102,10 @@ struct Recomputed final : Control {
   std::vector<const Subgraph*> parts() const override { return {&body}; }
 };
 
+// What the rule of a node is given: its inputs. Behind this alone a rule may look at the node, which lives as long as
+// its trace. Throws TraceError if that is not the one under way.
+std::vector<Tensor> inputs_of(const VjpCall& call);
+
 // The gradients of a node by its inputs, as far as they are needed and reached: one more node in a trace. `log` is that
 // of its run, if it has effects. An empty cotangent: nothing has come.
 std::vector<Tensor> gradients_of_node(const Control& of, const std::vector<Tensor>& inputs, const Tensor& log,

@@ -25,6 +25,7 @@
 #include "src/ops/batching.h"
 #include "src/tape/tape_impl.h"
 #include "src/transforms/batching.h"
+#include "src/transforms/control_nodes.h"
 #include "src/transforms/control_parts.h"
 #include "src/transforms/uses.h"
 
@@ -103,37 +104,24 @@ struct CustomNode final : Control {
 };
 
 void custom_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
-  // Behind the end of a trace its nodes may be gone.
-  if (context.tracer == nullptr) detail::throw_symbolic("gradient", call.input(0).block());
+  const std::vector<Tensor> inputs = inputs_of(call);
   const auto& node = static_cast<const CustomNode&>(*call.attributes<ControlAttributes>().control);
-  std::vector<Tensor> inputs;
   std::vector<Tensor> weights;
-  for (int i = 0; i < call.input_count(); ++i) inputs.push_back(call.input(i));
   for (std::size_t k = 0; k < node.outputs.size(); ++k) weights.push_back(call.cotangent(static_cast<int>(k)));
   std::vector<Tensor> gradients = node.gradients(inputs, weights);
   std::move(gradients.begin(), gradients.end(), cotangents.begin() + static_cast<std::ptrdiff_t>(node.outputs.size()));
 }
 
 void custom_jvp(const VjpCall& call, std::span<const Tensor> tangents, std::span<Tensor> of_outputs) {
+  const std::vector<Tensor> inputs = inputs_of(call);
   const auto& node = static_cast<const CustomNode&>(*call.attributes<ControlAttributes>().control);
-  std::vector<Tensor> inputs;
-  for (int i = 0; i < call.input_count(); ++i) inputs.push_back(call.input(i));
   std::vector<Tensor> found = node.tangents(inputs, tangents.subspan(node.outputs.size(), node.sources));
   std::move(found.begin(), found.end(), of_outputs.begin());
 }
 
 constexpr OpDef custom_op(Jvp jvp) {
-  OpDef op;
-  op.name = "custom_gradient";
-  op.text = "The results of a function with a gradient of its own; made in traces alone.";
-  op.flags = kTakesAnyDTypes | kReturnsViews;
-  op.arity = kVariadic;
-  op.outputs = kVariadic;
-  op.input_names = "inputs";
-  op.attributes = &kControlAttributes;
-  op.infer = infer_control;
-  op.kernel = run_control_kernel;
-  op.saves = {.inputs = 1};
+  OpDef op = control_op("custom_gradient",
+                        "The results of a function with a gradient of its own; made in traces alone.", false);
   op.vjp = custom_vjp;
   op.jvp = jvp;
   return op;

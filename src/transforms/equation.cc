@@ -23,17 +23,8 @@ namespace {
 void equation_vjp(const VjpCall& call, std::span<Tensor> cotangents);
 
 constexpr OpDef equation_op(std::string_view name, bool effects) {
-  OpDef op;
-  op.name = name;
-  op.text = "A value that an equation defines; made in traces alone.";
-  op.flags = static_cast<std::uint16_t>(kTakesAnyDTypes | kReturnsViews | (effects ? kStateful : kNoFlags));
-  op.arity = kVariadic;
-  op.outputs = kVariadic;
-  op.input_names = "inputs";
-  op.attributes = &kControlAttributes;
-  op.infer = infer_control;
-  op.kernel = run_control_kernel;
-  op.saves = {.inputs = 1, .outputs = static_cast<std::uint16_t>(effects ? 3 : 1)};
+  OpDef op = control_op(name, "A value that an equation defines; made in traces alone.", effects);
+  op.saves.outputs = effects ? 3 : 1;  // the solution, too
   op.vjp = equation_vjp;
   return op;
 }
@@ -176,17 +167,12 @@ struct EquationNode final : Control {
 };
 
 void equation_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
-  // Behind the end of a trace its nodes may be gone.
-  if (context.tracer == nullptr) detail::throw_symbolic("gradient", call.output(0).block());
+  const std::vector<Tensor> inputs = inputs_of(call);
   const auto& node = static_cast<const EquationNode&>(*call.attributes<ControlAttributes>().control);
   const int first = node.effects ? 1 : 0;
   if (!call.has_cotangent(first)) return;
-  std::vector<Tensor> inputs;
   std::vector<bool> needed;
-  for (int i = 0; i < call.input_count(); ++i) {
-    inputs.push_back(call.input(i));
-    needed.push_back(call.needs(i));
-  }
+  for (int i = 0; i < call.input_count(); ++i) needed.push_back(call.needs(i));
   const Tensor log = node.effects ? call.output(0) : Tensor();
   std::vector<Tensor> found = node.gradients(inputs, log, call.output(first), call.cotangent(first), needed);
   std::move(found.begin(), found.end(), cotangents.begin());

@@ -13,7 +13,7 @@
 #include "capstan/ops/reduce.h"
 #include "src/core/apply.h"
 #include "src/core/check.h"
-#include "src/core/context.h"
+#include "src/core/row_shape.h"
 #include "src/transforms/equation.h"
 
 namespace capstan {
@@ -126,9 +126,7 @@ class Odeint final : public Equation {
   }
 
   Shape shape_of(const Shape& start) const override {
-    Shape shape = {static_cast<std::int64_t>(times_.size())};
-    for (const std::int64_t length : start) shape.push_back(length);
-    return shape;
+    return stacked_shape(static_cast<std::int64_t>(times_.size()), start);
   }
 
   Tensor find(const Function& f, const Tensor& start) const override {

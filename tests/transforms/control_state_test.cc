@@ -2,10 +2,13 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 #include <tuple>
 #include <vector>
 
 #include "capstan/control_flow.h"
+#include "capstan/implicit.h"
+#include "capstan/recompute.h"
 #include "src/core/apply.h"
 #include "src/transforms/control_nodes.h"
 #include "tests/transforms/control_cases.h"
@@ -493,23 +496,51 @@ TEST(ControlFlowGraph, LayersCanBeMadeInABodyOfTheFirstTrace) {
   EXPECT_EQ(numbers(f(ones({2, 4, 5}))), numbers(dense(ones({2, 4, 5}))));
 }
 
+// The node goes with its trace, so its rule must not be asked later: neither outside nor in another trace, and whether
+// or not the first input of the node is symbolic.
 TEST(ControlFlowGraph, ATapeThatOutlivesItsTraceSaysSo) {
-  Tensor x, y;
-  std::vector<GradientTape> kept;
-  {
-    auto f = function([&](const Tensor& a) {
-      x = a;
-      GradientTape tape;
-      tape.watch(a);
-      y = cond(
-          a > 0, [&] { return a * 2; }, [&] { return a; });
-      tape.stop();
-      kept.push_back(std::move(tape));
-      return y;
-    });
-    f(constant(1.0));
+  using Pair = std::tuple<Tensor, Tensor>;
+  const std::vector<std::function<Tensor(const Tensor&)>> nodes = {
+      [](const Tensor& x) {
+        return cond(
+            x > 0, [&] { return x * 2; }, [&] { return x; });
+      },
+      [](const Tensor& x) {
+        return std::get<1>(while_loop([](const Pair& s) { return std::get<0>(s) < 3; },
+                                      [](const Pair& s) { return Pair(std::get<0>(s) + 1, std::get<1>(s) * 2.0); },
+                                      Pair(constant(0), x)));
+      },
+      [](const Tensor& x) {
+        return map_fn([&](const Tensor& row) { return x * random::normal({}) * row; }, ones({2}));
+      },
+      [](const Tensor& x) {
+        auto product = custom_gradient([](const Tensor& a, const Tensor& b) {
+          return std::pair(a * b, [](const Tensor& g) { return std::vector<Tensor>{g, g}; });
+        });
+        return product(2.0, x);
+      },
+      [](const Tensor& x) { return recompute_grad([&](const Tensor& c) { return c * x; })(constant(2.0)); },
+      [](const Tensor& x) { return fixed_point([&](const Tensor& y) { return 0.5 * (y + x / y); }, constant(1.0)); },
+  };
+  for (const auto& node : nodes) {
+    Tensor x, y;
+    std::vector<GradientTape> kept;
+    {
+      auto f = function([&](const Tensor& a) {
+        x = a;
+        GradientTape tape({.persistent = true});
+        tape.watch(a);
+        y = node(a);
+        tape.stop();
+        kept.push_back(std::move(tape));
+        return y;
+      });
+      f(constant(4.0));
+    }
+    EXPECT_THROW(kept[0].gradient(y, x), TraceError);
+    auto other = function([&](const Tensor& a) { return a * kept[0].gradient(y, x); });
+    EXPECT_THROW(other(constant(1.0)), TraceError);
   }
-  EXPECT_THROW(kept[0].gradient(y, x), TraceError);
 }
 
 TEST(ControlFlowVariables, AreWrittenWhatTheyHeld) {
