@@ -15,14 +15,19 @@ namespace capstan {
   throw Error(detail::join(op.name, ": no memory for what it needs besides its result"));
 }
 
-inline void call_kernel(const Call& call, std::span<Tensor> outputs) {
+template <class Body>
+void with_memory_errors(const OpDef& op, const Body& body) {
   try {
-    call.op.kernel(call, outputs);
+    body();
   } catch (const std::bad_alloc&) {
-    throw_out_of_memory(call.op);
+    throw_out_of_memory(op);
   } catch (const std::length_error&) {  // of a vector
-    throw_out_of_memory(call.op);
+    throw_out_of_memory(op);
   }
+}
+
+inline void call_kernel(const Call& call, std::span<Tensor> outputs) {
+  with_memory_errors(call.op, [&] { call.op.kernel(call, outputs); });
 }
 
 }  // namespace capstan

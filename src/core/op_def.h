@@ -191,6 +191,12 @@ enum OpFlags : std::uint16_t {
   // Structured: linear in the floating inputs (those that are no shapes), with nothing added; in all of them together,
   // as concat is, or in each by itself, as matmul is, if its rule for one reads the others. Tangents go through the op.
   kLinear = 1024,
+  // Structured: what a program that is short of memory may compute twice; it costs about as much as to read the
+  // operands, or is paid by the number of products.
+  kCheapAgain = 2048,
+  kCostlyAgain = 4096,
+  kFinishesRows = 8192,  // structured: may run an epilogue on the rows it has finished (src/kernels/epilogue.h)
+  kReadsRows = 16384,    // structured: asks for a prologue of input 0, in float32 and float64 (src/kernels/prologue.h)
 };
 
 struct OpDef {

@@ -35,6 +35,7 @@ void compile(Graph& graph, std::size_t budget) {
   if (fuse) {
     form_groups(graph);
     follow_products(graph);
+    precede_readers(graph);
   }
   if (budget != 0) meet_budget(graph, budget);
 }
@@ -48,6 +49,7 @@ Program::Program(Graph graph, std::size_t budget) : graph_(std::move(graph)) {
 void Program::lay_out() {
   linearize();
   attach_epilogues();
+  attach_prologues();
   find_places();
   plan_memory();
   find_users();

@@ -1,15 +1,17 @@
-// Loops that run on the rows of a product while they are in cache.
+// What runs on the rows of a result while they are in cache.
 //
 // A loop that reads the result of a matrix product or a convolution (a bias, an activation) is moved behind it if
-// everything else that it reads is there, and becomes part of its step. The kernel calls it for the rows that it has
-// just finished (src/kernels/epilogue.h); kernels that gain nothing from it, such as those of small products, do not,
-// and the loop runs behind them. It computes the same either way. Loops with sums stay steps of their own, since sums
-// go over blocks of rows that are not those of products.
+// everything else that it reads is there, and becomes part of its step. So are sums over the rows of that result, or of
+// what the loop makes of it (the moments of batch normalisation; src/ops/row_sums.h). The kernel calls them for the
+// rows that it has just finished (src/kernels/epilogue.h); kernels that gain nothing from it, such as those of small
+// products, do not, and they run behind them. What is computed is the same either way, in every bit. Loops that end in
+// sums stay steps of their own, since those go over blocks of rows that are not those of products.
 #include <algorithm>
 #include <utility>
 
 #include "src/graph/loops.h"
 #include "src/graph/program.h"
+#include "src/ops/row_sums.h"
 
 namespace capstan {
 
@@ -17,18 +19,26 @@ namespace {
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
+bool finishes_rows(const Graph::Node& node) { return has_flag(*node.op, kFinishesRows); }
+
+bool is_among(std::span<const Graph::Value> values, Graph::Value value) {
+  return std::find(values.begin(), values.end(), value) != values.end();
+}
+
 }  // namespace
 
 void follow_products(Graph& graph) {
   constexpr std::size_t kBefore = ~std::size_t{0};  // no node makes it
+  // By value: the node that makes it, or the product behind which that runs.
   std::vector<std::size_t> maker(graph.values.size(), kBefore);
   std::vector<std::vector<std::size_t>> followers(graph.nodes.size());
   std::vector<bool> moves(graph.nodes.size());
   std::vector<Graph::Node>& nodes = graph.nodes;
   for (std::size_t i = 0; i < nodes.size();) {
     std::size_t end = i + 1;
-    while (nodes[i].group != Graph::kNone && end < nodes.size() && nodes[end].group == nodes[i].group) ++end;
-    // The node that makes an operand last.
+    const bool is_loop = nodes[i].group != Graph::kNone;
+    while (is_loop && end < nodes.size() && nodes[end].group == nodes[i].group) ++end;
+    // What makes an operand last.
     std::size_t last = kBefore;
     for (std::size_t k = i; k < end; ++k) {
       for (const Graph::Value input : nodes[k].inputs) {
@@ -37,11 +47,12 @@ void follow_products(Graph& graph) {
       }
       for (const Graph::Value output : nodes[k].outputs) maker[at(output)] = k;
     }
-    const bool follows = nodes[i].group != Graph::kNone && last != kBefore && is_product(nodes[last]) &&
-                         nodes[i].rerun == nodes[last].rerun;
+    const bool follows = (is_loop || row_sums_of(*nodes[i].op) != nullptr) && last != kBefore &&
+                         finishes_rows(nodes[last]) && nodes[i].rerun == nodes[last].rerun;
     for (std::size_t k = i; k < end && follows; ++k) {
       followers[last].push_back(k);
       moves[k] = true;
+      for (const Graph::Value output : nodes[k].outputs) maker[at(output)] = last;
     }
     i = end;
   }
@@ -55,44 +66,87 @@ void follow_products(Graph& graph) {
   nodes = std::move(ordered);
 }
 
+bool Program::can_have_loop(const Step& product, const Step& loop) const {
+  if (loop.group < 0) return false;
+  const Graph::Value result = outputs_of(product)[0];
+  const std::span<const Graph::Value> inputs = inputs_of(loop);
+  const auto found = std::find(inputs.begin(), inputs.end(), result);
+  const Shape& shape = graph_.values[at(result)].shape;
+  const FusedGroup& group = groups_[at(loop.group)];
+  if (found == inputs.end() || !group.can_follow(at(found - inputs.begin()), shape[-1])) return false;
+  // A variable is updated where it lies by a step that cannot fail, which a product is not.
+  return std::none_of(graph_.captured.begin(), graph_.captured.end(),
+                      [&](const Graph::Captured& captured) { return is_among(outputs_of(loop), captured.written); });
+}
+
+// `loop` is null if the product has none.
+bool Program::can_have_sums(const Step& product, const Step* loop, const Step& sums) const {
+  const RowSumsOfOp* const how = sums.group < 0 ? row_sums_of(*sums.node->op) : nullptr;
+  if (how == nullptr) return false;
+  // The loop may write over the product.
+  const std::span<const Graph::Value> made = outputs_of(loop != nullptr ? *loop : product);
+  const std::span<const Graph::Value> inputs = inputs_of(sums);
+  const Graph::Value summed = inputs[at(how->input)];
+  const Graph::ValueInfo& info = graph_.values[at(summed)];
+  if (!is_among(made, summed) || info.shape != graph_.values[at(outputs_of(product)[0])].shape) return false;
+  if (info.dtype != DType::kFloat32 && info.dtype != DType::kFloat64) return false;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const bool is_new = is_among(made, inputs[i]) || is_among(outputs_of(product), inputs[i]);
+    if (is_new && i != at(how->input)) return false;
+  }
+  return true;
+}
+
 void Program::attach_epilogues() {
   std::vector<bool> is_taken(steps_.size());
-  for (std::size_t s = 1; s < steps_.size(); ++s) {
-    Step& product = steps_[s - 1];
-    if (steps_[s].group < 0 || product.group >= 0 || !is_product(*product.node)) continue;
-    const Graph::Value result = outputs_of(product)[0];
-    const std::span<const Graph::Value> inputs = inputs_of(steps_[s]);
-    const auto found = std::find(inputs.begin(), inputs.end(), result);
-    const Shape& shape = graph_.values[at(result)].shape;
-    const FusedGroup& group = groups_[at(steps_[s].group)];
-    if (found == inputs.end() || !group.can_follow(at(found - inputs.begin()), shape[-1])) continue;
-    // A variable is updated where it lies by a step that cannot fail, which a product is not.
-    const std::span<const Graph::Value> outputs = outputs_of(steps_[s]);
-    const bool writes = std::any_of(graph_.captured.begin(), graph_.captured.end(), [&](const Graph::Captured& c) {
-      return std::find(outputs.begin(), outputs.end(), c.written) != outputs.end();
-    });
-    if (writes) continue;
-    product.epilogue = steps_[s].group;
-    is_taken[s] = true;
+  for (std::size_t s = 0; s < steps_.size(); ++s) {
+    Step& product = steps_[s];
+    if (product.group >= 0 || !finishes_rows(*product.node)) continue;
+    const Step* loop = nullptr;
+    std::size_t next = s + 1;
+    if (next < steps_.size() && can_have_loop(product, steps_[next])) {
+      loop = &steps_[next];
+      product.epilogue = loop->group;
+      is_taken[next++] = true;
+    }
+    if (next < steps_.size() && can_have_sums(product, loop, steps_[next])) {
+      product.sums = steps_[next].node;
+      is_taken[next] = true;
+    }
   }
+  join_steps(is_taken);
+}
 
-  // The operands of a step lie side by side: those of the product, then those of its loop.
+// Without the steps that have become part of others. The operands of a step lie side by side: those of its kernel, then
+// those of its loop, its sums and its prologue.
+void Program::join_steps(const std::vector<bool>& is_taken) {
   const std::vector<Step> before = std::exchange(steps_, {});
-  const std::vector<Graph::Value> all_inputs = std::exchange(step_inputs_, {});
-  const std::vector<Graph::Value> all_outputs = std::exchange(step_outputs_, {});
-  const auto part = [](const std::vector<Graph::Value>& all, std::int32_t first, std::int32_t count) {
-    return std::vector<Graph::Value>(all.begin() + first, all.begin() + first + count);
-  };
+  step_inputs_.clear();
+  step_outputs_.clear();
   for (std::size_t s = 0; s < before.size(); ++s) {
     if (is_taken[s]) continue;
-    std::vector<Graph::Value> inputs = part(all_inputs, before[s].first_input, before[s].inputs);
-    std::vector<Graph::Value> outputs = part(all_outputs, before[s].first_output, before[s].outputs);
-    if (before[s].epilogue >= 0) {
-      const FusedGroup& group = groups_[at(before[s].epilogue)];
-      inputs.insert(inputs.end(), group.inputs().begin(), group.inputs().end());
-      outputs.insert(outputs.end(), group.outputs().begin(), group.outputs().end());
+    const Step& step = before[s];
+    std::vector<Graph::Value> inputs, outputs;
+    const auto add = [](std::vector<Graph::Value>& all, std::span<const Graph::Value> more) {
+      all.insert(all.end(), more.begin(), more.end());
+    };
+    if (step.group >= 0) {
+      add(inputs, groups_[at(step.group)].inputs());
+      add(outputs, groups_[at(step.group)].outputs());
+    } else {
+      add(inputs, step.node->inputs);
+      add(outputs, step.node->outputs);
     }
-    append(before[s], inputs, outputs);
+    if (step.epilogue >= 0) {
+      add(inputs, groups_[at(step.epilogue)].inputs());
+      add(outputs, groups_[at(step.epilogue)].outputs());
+    }
+    if (step.sums != nullptr) {
+      add(inputs, step.sums->inputs);
+      add(outputs, step.sums->outputs);
+    }
+    if (step.prologue >= 0) add(inputs, groups_[at(step.prologue)].inputs());
+    append(step, inputs, outputs);
   }
 }
 
@@ -105,7 +159,7 @@ std::optional<std::size_t> Program::output_over_product(const Step& step) const 
   if (last_read_[at(product)] != at(&step - steps_.data())) return std::nullopt;
   const std::vector<Graph::Value>& inputs = groups_[at(step.epilogue)].inputs();
   const auto position = std::find(inputs.begin(), inputs.end(), product) - inputs.begin();
-  for (std::size_t o = 1; o < outputs.size(); ++o) {
+  for (std::size_t o = 1; o <= groups_[at(step.epilogue)].outputs().size(); ++o) {
     const bool in_arena = values_[at(outputs[o])].place == Place::kArena;
     if (in_arena && groups_[at(step.epilogue)].may_overwrite(at(position), o - 1)) return o;
   }

@@ -178,10 +178,16 @@ FusedGroup::Operands::Operands(const FusedGroup& group, const void* const* input
   inputs_ = spread_;
 }
 
-void FusedGroup::Behind::run_range(const void* self, std::int64_t begin, std::int64_t end) {
-  const Behind& behind = *static_cast<const Behind*>(self);
-  const std::int64_t unit = behind.group_.rows_ > 1 ? behind.group_.columns_ : 1;
-  behind.group_.run_part(behind.operands_.get(), behind.outputs_, nullptr, begin / unit, (end - begin) / unit);
+void FusedGroup::Ranges::run_to(std::int64_t begin, std::int64_t end, void* const* outputs) const {
+  const std::int64_t unit = group_.rows_ > 1 ? group_.columns_ : 1;
+  group_.run_part(operands_.get(), outputs, nullptr, begin / unit, (end - begin) / unit);
+}
+
+void FusedGroup::Ranges::run_to(std::int64_t begin, std::int64_t end, void* to) const {
+  // Where the whole result would begin.
+  const std::size_t skipped = at(begin) * group_.element_bytes(0);
+  void* const whole = reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(to) - skipped);
+  run_to(begin, end, &whole);
 }
 
 std::size_t FusedGroup::spread_bytes(const FusedLoop::Input& input) const {

@@ -12,7 +12,6 @@
 #include "src/emit/fused_loop.h"
 #include "src/graph/graph.h"
 #include "src/graph/loops.h"
-#include "src/kernels/epilogue.h"
 #include "src/kernels/scratch.h"
 
 namespace capstan {
@@ -32,11 +31,12 @@ class FusedGroup {
 
   // Whether it can run on ranges of the elements of an input, in any order, each of whole rows of this length.
   bool can_follow(std::size_t input, std::int64_t columns) const {
-    return sums_.empty() && loop_.inputs[input].access == FusedLoop::Access::kFull &&
-           (rows_ == 1 || columns % columns_ == 0);
+    return loop_.inputs[input].access == FusedLoop::Access::kFull && can_precede(columns);
   }
-  // A run behind a kernel that fills an operand: on what that has finished, if it takes the epilogue, else at the end.
-  class Behind;
+  // The same for ranges of its results.
+  bool can_precede(std::int64_t columns) const { return sums_.empty() && (rows_ == 1 || columns % columns_ == 0); }
+  // A run on such ranges.
+  class Ranges;
 
  private:
   static constexpr std::size_t kMaxInputs = 64;
@@ -107,26 +107,23 @@ class FusedGroup {
   std::int32_t slots_ = 0;
 };
 
-class FusedGroup::Behind {
+// A run in parts: ranges of the elements, each of whole rows of its results.
+class FusedGroup::Ranges {
  public:
-  Behind(const FusedGroup& group, const Tensor& result, const void* const* inputs, void* const* outputs)
-      : group_(group),
-        operands_(group, inputs),
-        outputs_(outputs),
-        epilogue_(result.raw_data(), result.size(), &Behind::run_range, this) {}
+  Ranges(const FusedGroup& group, const void* const* inputs, void* const* outputs)
+      : group_(group), operands_(group, inputs), outputs_(outputs) {}
 
-  // When the kernel has returned.
-  void finish() const {
-    if (!epilogue_.is_taken()) group_.run_whole(operands_.get(), outputs_);
-  }
+  void run(std::int64_t begin, std::int64_t end) const { run_to(begin, end, outputs_); }
+  // The same for the one result, whose range begins at `to`.
+  void run_to(std::int64_t begin, std::int64_t end, void* to) const;
+  void run_all() const { group_.run_whole(operands_.get(), outputs_); }
 
  private:
-  static void run_range(const void* self, std::int64_t begin, std::int64_t end);
+  void run_to(std::int64_t begin, std::int64_t end, void* const* outputs) const;
 
   const FusedGroup& group_;
   const Operands operands_;
   void* const* outputs_;
-  const Epilogue epilogue_;
 };
 
 }  // namespace capstan

@@ -180,10 +180,13 @@ bool Program::can_be_in_place(std::size_t i) const {
 
 // Whether an output may have the memory of an operand.
 bool Program::may_overwrite(const Step& step, std::size_t input, std::size_t output) const {
-  if (step.epilogue >= 0) {
-    // The product reads its operands until it ends.
-    const std::size_t own = step.node->inputs.size();
-    return input >= own && output > 0 && groups_[at(step.epilogue)].may_overwrite(input - own, output - 1);
+  if (is_accompanied(step)) {
+    // The kernel reads its operands until it ends, and so do sums and a prologue.
+    const std::size_t in = step.node->inputs.size(), out = step.node->outputs.size();
+    if (step.epilogue < 0 || input < in || output < out) return false;
+    const FusedGroup& loop = groups_[at(step.epilogue)];
+    return input - in < loop.inputs().size() && output - out < loop.outputs().size() &&
+           loop.may_overwrite(input - in, output - out);
   }
   if (step.group >= 0) return groups_[at(step.group)].may_overwrite(input, output);
   if (step.is_loop) {

@@ -24,8 +24,6 @@ Loop function_of(const LoopOfOp& loop, DType dtype) {
   return loop.input < 0 ? table.forward[static_cast<int>(dtype)] : table.vjp[loop.input][static_cast<int>(dtype)];
 }
 
-bool is_product(const Graph::Node& node) { return node.op->name == "matmul" || node.op->name == "conv2d"; }
-
 std::optional<Placement> placement_of(const Shape& in, const Shape& out) {
   using Access = FusedLoop::Access;
   if (in.size() == out.size()) return Placement{Access::kFull, 0};

@@ -18,9 +18,6 @@ std::optional<LoopOfOp> loop_of(const Graph::Node& node);
 const MicroCode& code_of(const LoopOfOp& loop);
 Loop function_of(const LoopOfOp& loop, DType dtype);
 
-// Whether the kernel may run a loop on the rows that it has just finished (epilogues.cc).
-bool is_product(const Graph::Node& node);
-
 // How an operand of shape `in` is read for a result of shape `out`, in a range of rows and columns. `columns` is 0 if
 // any number will do.
 struct Placement {

@@ -60,6 +60,11 @@ std::unique_ptr<Program::Tables> Program::make_tables() const {
     const auto value = static_cast<Graph::Value>(v);
     if (values_[v].place == Place::kConstant) {
       tables->fixed[v] = graph_.values[v].constant;
+    } else if (values_[v].place == Place::kPassing) {
+      // An address that stands for it.
+      tables->fixed[v] = symbolic(graph_.values[v].dtype, graph_.values[v].shape);
+      Block* const block = tables->fixed[v].block();
+      block->data = block->inline_data;
     } else if (values_[v].place == Place::kArena) {
       auto* base = static_cast<std::byte*>(mutable_raw_data(tables->arena));
       tables->fixed[v] = lay(tables->arena, base + values_[v].offset, value);
@@ -179,7 +184,7 @@ void Program::run_step(const Step& step, Tables& tables) const {
     groups_[at(step.group)].run(tables.in.data() + first_input, tables.out.data() + first_output);
     return;
   }
-  if (step.epilogue >= 0) return run_with_epilogue(step, tables);
+  if (is_accompanied(step)) return run_accompanied(step, tables);
   const std::span<const TensorRef> operands(tables.operands.data() + first_input, at(step.inputs));
   const std::span<Tensor> outputs(tables.outputs.data() + first_output, at(step.outputs));
   const void* attributes = step.node->attributes;
@@ -202,39 +207,32 @@ void Program::run_step(const Step& step, Tables& tables) const {
   for (const std::int32_t position : step.drop) tables.outputs[at(position)] = {};
 }
 
-void Program::run_with_epilogue(const Step& step, Tables& tables) const {
-  const FusedGroup& group = groups_[at(step.epilogue)];
-  const std::size_t own = step.node->inputs.size();
-  const std::span<const TensorRef> operands(tables.operands.data() + at(step.first_input), own);
-  const std::span<Tensor> outputs(tables.outputs.data() + at(step.first_output), 1);
-  FusedGroup::Behind behind(group, outputs[0], tables.in.data() + at(step.first_input) + own,
-                            tables.out.data() + at(step.first_output) + 1);
-  const OpDef& op = *step.node->op;
-  call_kernel({op, operands, op.attributes == nullptr ? nullptr : step.node->attributes}, outputs);
-  behind.finish();
-}
-
 [[gnu::cold]] void Program::run_profiled(const Step& step, Tables& tables) const {
   std::vector<Block*> inputs;
-  const bool is_product = step.epilogue >= 0;
-  const std::int32_t count = is_product ? static_cast<std::int32_t>(step.node->inputs.size()) : step.inputs;
+  const bool is_kernel = is_accompanied(step);
+  const std::int32_t count = is_kernel ? static_cast<std::int32_t>(step.node->inputs.size()) : step.inputs;
   for (std::int32_t i = 0; i < count; ++i) inputs.push_back(tables.operands[at(step.first_input + i)].block());
   Span span(step.group >= 0 ? SpanKind::kLoop : SpanKind::kOp, name_of(step), inputs);
   run_step(step, tables);
-  const std::size_t outputs = is_product ? 1 : at(step.outputs);
+  const std::size_t outputs = is_kernel ? step.node->outputs.size() : at(step.outputs);
   span.close(std::span<const Tensor>(tables.outputs).subspan(at(step.first_output), outputs));
 }
 
 // As profiles name it: "add", "gradient(tanh)", "loop(multiply, add, tanh)", "matmul + loop(add, tanh)".
 std::string Program::name_of(const Step& step) const {
   if (step.group >= 0) return name_of_group(step.node->group);
-  const std::string name = name_of_node(*step.node);
-  if (step.epilogue < 0) return name;
-  const Graph::Value inside = groups_[at(step.epilogue)].outputs()[0];
-  const auto maker = std::find_if(graph_.nodes.begin(), graph_.nodes.end(), [&](const Graph::Node& node) {
-    return std::find(node.outputs.begin(), node.outputs.end(), inside) != node.outputs.end();
-  });
-  return name + " + " + name_of_group(maker->group);
+  const auto name_of_loop = [&](std::int32_t loop) {
+    const Graph::Value inside = groups_[at(loop)].outputs()[0];
+    const auto maker = std::find_if(graph_.nodes.begin(), graph_.nodes.end(), [&](const Graph::Node& node) {
+      return std::find(node.outputs.begin(), node.outputs.end(), inside) != node.outputs.end();
+    });
+    return name_of_group(maker->group);
+  };
+  std::string name = name_of_node(*step.node);
+  if (step.prologue >= 0) name = name_of_loop(step.prologue) + " + " + name;
+  if (step.epilogue >= 0) name += " + " + name_of_loop(step.epilogue);
+  if (step.sums != nullptr) name += " + " + name_of_node(*step.sums);
+  return name;
 }
 
 std::string Program::name_of_group(Graph::Value group) const {

@@ -49,6 +49,7 @@ class Program {
     kOutput,   // a tensor of its own, which leaves the run
     kInPlace,  // the same, in the buffer of the variable that it is written to
     kMade,     // the kernel makes it
+    kPassing,  // a prologue makes it part by part, and nobody holds it
   };
   struct ValueState {
     Place place = Place::kMade;
@@ -59,7 +60,9 @@ class Program {
   struct Step {
     const Graph::Node* node = nullptr;  // of a single op, or the first of a group
     std::int32_t group = -1;
-    std::int32_t epilogue = -1;                  // the group that runs on what the kernel of a product has finished
+    std::int32_t epilogue = -1;                  // the group that runs on what the kernel has finished
+    const Graph::Node* sums = nullptr;           // over the rows of that, or of what the kernel has finished
+    std::int32_t prologue = -1;                  // the group that makes the first operand
     bool is_loop = false;                        // an elementwise op outside of groups
     bool makes_outputs = false;                  // the kernel does
     std::int32_t renewed = -1;                   // which attributes are written anew before every run
@@ -82,11 +85,15 @@ class Program {
   Program() = default;
   void lay_out();
 
-  // linearize.cc, epilogues.cc
+  // linearize.cc, epilogues.cc, prologues.cc
   void linearize();
   void add_step(const Graph::Node& node);
   void add_group(std::span<const Graph::Node> nodes, const std::vector<bool>& leaves);
+  bool can_have_loop(const Step& product, const Step& loop) const;
+  bool can_have_sums(const Step& product, const Step* loop, const Step& sums) const;
   void attach_epilogues();
+  void attach_prologues();
+  void join_steps(const std::vector<bool>& is_taken);
   void append(Step step, std::span<const Graph::Value> inputs, std::span<const Graph::Value> outputs);
   void find_places();
   bool can_be_in_place(std::size_t captured) const;
@@ -105,7 +112,10 @@ class Program {
   Tables* take_spare() const;
   void keep_spare(std::unique_ptr<Tables> tables) const;
   void run_step(const Step& step, Tables& tables) const;
-  void run_with_epilogue(const Step& step, Tables& tables) const;
+  static bool is_accompanied(const Step& step) {
+    return step.epilogue >= 0 || step.sums != nullptr || step.prologue >= 0;
+  }
+  void run_accompanied(const Step& step, Tables& tables) const;
   void run_profiled(const Step& step, Tables& tables) const;
   std::string name_of(const Step& step) const;
   std::string name_of_group(Graph::Value group) const;

@@ -43,7 +43,8 @@ void Units::find_units(const Graph& graph) {
     const bool is_loop = nodes[i].group != Graph::kNone;
     std::size_t end = i + 1;
     while (is_loop && end < nodes.size() && nodes[end].group == nodes[i].group) ++end;
-    bool follows = is_loop && !units.empty() && units.back().last - units.back().first == 1 && is_product(nodes[i - 1]);
+    bool follows = is_loop && !units.empty() && units.back().last - units.back().first == 1 &&
+                   has_flag(*nodes[i - 1].op, kFinishesRows);
     follows =
         follows && std::any_of(nodes.begin() + index(i), nodes.begin() + index(end),
                                [&](const Graph::Node& node) { return is_in(node.inputs, nodes[i - 1].outputs[0]); });

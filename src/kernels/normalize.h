@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "src/core/cpu.h"
+#include "src/kernels/row_sums.h"
 
 namespace capstan {
 
@@ -25,18 +26,16 @@ struct BatchNormSums {
 // The kernels of one instruction set. Pointers to scale and offset may be null: one and zero.
 template <class T>
 struct BatchNormKernels {
-  // Mean and biased variance of every channel, NaN if there are no rows. Each chunk's squares are
-  // taken about the chunk's own mean, so a large mean costs no digits.
-  void (*moments)(std::int64_t rows, std::int64_t channels, const T* x, T* mean, T* variance);
+  // Of one chunk: the mean of every channel, and the sum of the squares about it.
+  void (*moments_of_chunk)(std::int64_t rows, std::int64_t channels, const T* x, T* mean, T* squares);
 
   // y = (x - mean) * inverse_deviation * scale + offset
   void (*apply)(std::int64_t rows, std::int64_t channels, const T* x, const T* mean, const T* inverse_deviation,
                 const T* scale, const T* offset, T* y);
 
-  // The gradients of `apply` by scale and offset when mean and inverse_deviation are those of x, and what its gradient
-  // by x is made of.
-  void (*gradient_sums)(std::int64_t rows, std::int64_t channels, const T* x, const T* mean, const T* inverse_deviation,
-                        const T* scale, const T* dy, const BatchNormSums<T>& sums);
+  // Of one chunk: the sums of dy, and of dy times normalized x.
+  void (*gradient_of_chunk)(std::int64_t rows, std::int64_t channels, const T* x, const T* mean,
+                            const T* inverse_deviation, const T* dy, T* sums, T* scaled_sums);
 
   // dx = ((dy - shift) - (x - mean) * slope) * factor
   void (*gradient_of_x)(std::int64_t rows, std::int64_t channels, const T* x, const T* mean, const T* dy,
@@ -51,10 +50,43 @@ BatchNormKernels<float> batch_norm_kernels<float>(int instruction_set);
 template <>
 BatchNormKernels<double> batch_norm_kernels<double>(int instruction_set);
 
+// Mean and biased variance of every channel, NaN if there are no rows. Each chunk's squares are taken about the chunk's
+// own mean, so a large mean costs no digits.
 template <class T>
-void batch_norm_moments(std::int64_t rows, std::int64_t channels, const T* x, T* mean, T* variance) {
-  batch_norm_kernels<T>(instruction_set()).moments(rows, channels, x, mean, variance);
-}
+class BatchNormMoments : public RowSums {
+ public:
+  BatchNormMoments(std::int64_t rows, std::int64_t channels, const T* x, T* mean, T* variance,
+                   int instruction_set = capstan::instruction_set());
+  void add_chunk(std::int64_t chunk) const override;
+  void finish() const override;
+
+ private:
+  const BatchNormKernels<T> kernels_;
+  const T* x_;
+  T* mean_;
+  T* variance_;
+};
+
+// The gradients of `apply` by scale and offset when mean and inverse_deviation are those of x, and what its gradient
+// by x is made of.
+template <class T>
+class BatchNormGradientSums : public RowSums {
+ public:
+  BatchNormGradientSums(std::int64_t rows, std::int64_t channels, const T* x, const T* mean, const T* inverse_deviation,
+                        const T* scale, const T* dy, const BatchNormSums<T>& sums,
+                        int instruction_set = capstan::instruction_set());
+  void add_chunk(std::int64_t chunk) const override;
+  void finish() const override;
+
+ private:
+  const BatchNormKernels<T> kernels_;
+  const T* x_;
+  const T* mean_;
+  const T* inverse_deviation_;
+  const T* scale_;
+  const T* dy_;
+  BatchNormSums<T> sums_;
+};
 
 // inverse_deviation = 1 / sqrt(variance + epsilon)
 template <class T>
@@ -64,12 +96,6 @@ template <class T>
 void batch_norm_apply(std::int64_t rows, std::int64_t channels, const T* x, const T* mean, const T* inverse_deviation,
                       const T* scale, const T* offset, T* y) {
   batch_norm_kernels<T>(instruction_set()).apply(rows, channels, x, mean, inverse_deviation, scale, offset, y);
-}
-
-template <class T>
-void batch_norm_gradient_sums(std::int64_t rows, std::int64_t channels, const T* x, const T* mean,
-                              const T* inverse_deviation, const T* scale, const T* dy, const BatchNormSums<T>& sums) {
-  batch_norm_kernels<T>(instruction_set()).gradient_sums(rows, channels, x, mean, inverse_deviation, scale, dy, sums);
 }
 
 template <class T>

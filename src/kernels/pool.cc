@@ -15,7 +15,10 @@
 #include <limits>
 
 #include "src/core/thread_pool.h"
+#include "src/kernels/epilogue.h"
 #include "src/kernels/pool.h"
+#include "src/kernels/prologue.h"
+#include "src/kernels/scratch.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace capstan {
@@ -189,17 +192,25 @@ HWY_INLINE void run_window(const Kernel& kernel, Window<kSize> window, std::int6
   }
 }
 
+// The rows of an image that an output row reads.
+struct SourceRows {
+  std::int64_t image, begin, end;
+  SourceRows(const Pool2DShape& s, std::int64_t row) : image(row / s.out_height) {
+    const std::int64_t top = row % s.out_height * s.stride_height - s.pad_top;
+    begin = std::max<std::int64_t>(top, 0);
+    end = std::max(begin, std::min(top + s.window_height, s.in_height));
+  }
+};
+
 // Output rows [begin, end), counted through the batch.
 template <class T, class Kernel>
-HWY_INLINE void run_rows(const Pool2DShape& s, const Kernel& kernel, std::int64_t begin, std::int64_t end) {
+HWY_INLINE void run_rows_in_memory(const Pool2DShape& s, const Kernel& kernel, std::int64_t begin, std::int64_t end) {
   const std::int64_t row_step = s.in_width * s.channels;
   const bool square2 = s.window_height == 2 && s.window_width == 2;
   for (std::int64_t row = begin; row < end; ++row) {
-    const std::int64_t image = row / s.out_height;
-    const std::int64_t top = row % s.out_height * s.stride_height - s.pad_top;
-    const std::int64_t r0 = std::max<std::int64_t>(top, 0);
-    const std::int64_t r1 = std::max(r0, std::min(top + s.window_height, s.in_height));
-    const std::int64_t row_first = (image * s.in_height + r0) * row_step;
+    const SourceRows from(s, row);
+    const std::int64_t r0 = from.begin, r1 = from.end;
+    const std::int64_t row_first = (from.image * s.in_height + r0) * row_step;
     for (std::int64_t ow = 0; ow < s.out_width; ++ow) {
       const std::int64_t left = ow * s.stride_width - s.pad_left;
       const std::int64_t c0 = std::max<std::int64_t>(left, 0);
@@ -215,6 +226,43 @@ HWY_INLINE void run_rows(const Pool2DShape& s, const Kernel& kernel, std::int64_
   }
 }
 
+// The same where a prologue may make the image: some rows at a time, which stay in the first cache. A kernel without an
+// image has no prologue.
+template <class T, class Kernel>
+HWY_INLINE void run_rows(const Pool2DShape& s, Kernel kernel, const Prologue* prologue, std::int64_t begin,
+                         std::int64_t end) {
+  constexpr std::int64_t kMadeElements = 4096;
+  if constexpr (requires { kernel.x; }) {
+    for (std::int64_t row = begin; prologue != nullptr && row < end;) {
+      const std::int64_t step = s.in_width * s.channels;
+      const SourceRows first(s, row);
+      SourceRows last = first;
+      const std::int64_t from = row++;
+      for (; row < end; ++row) {
+        const SourceRows next(s, row);
+        if (next.image != first.image || (next.end - first.begin) * step > kMadeElements) break;
+        last = next;
+      }
+      const std::int64_t skipped = (first.image * s.in_height + first.begin) * step;
+      const std::int64_t elements = (std::max(first.end, last.end) - first.begin) * step;
+      const Scratch made(ScratchSlot::kMade, static_cast<std::size_t>(elements) * sizeof(T));
+      (*prologue)(skipped, skipped + elements, made.as<T>());
+      // Where the image would begin.
+      kernel.x = reinterpret_cast<const T*>(reinterpret_cast<std::uintptr_t>(made.as<T>()) -
+                                            static_cast<std::uintptr_t>(skipped) * sizeof(T));
+      run_rows_in_memory<T>(s, kernel, from, row);
+    }
+    if (prologue != nullptr) return;
+  }
+  run_rows_in_memory<T>(s, kernel, begin, end);
+}
+
+template <class Kernel>
+const Prologue* prologue_of(const Kernel& kernel) {
+  if constexpr (requires { kernel.x; }) return Prologue::of(kernel.x);
+  return nullptr;
+}
+
 // Elements of a task; a few microseconds.
 constexpr std::int64_t kTaskElements = 32768;
 
@@ -227,14 +275,15 @@ void run_forward(const Pool2DShape& s, const Kernel& kernel) {
   const std::int64_t row_elements =
       s.out_width * s.channels * std::min(s.window_height, s.in_height) * std::min(s.window_width, s.in_width);
   if (rows * row_elements == 0) return;
+  const Prologue* const prologue = prologue_of(kernel);
   const std::int64_t per_task = std::max<std::int64_t>(kTaskElements / row_elements, 1);
   parallel_for((rows + per_task - 1) / per_task, [&](std::int64_t task) HWY_ATTR {
     const std::int64_t end = rows - task * per_task;
-    run_rows<T>(s, kernel, std::max<std::int64_t>(end - per_task, 0), end);
+    run_rows<T>(s, kernel, prologue, std::max<std::int64_t>(end - per_task, 0), end);
   });
 }
 
-// Kernels that write images: windows of one image may overlap, so an image is one task.
+// Kernels that write images: windows of one image may overlap, so an image is one task, and finished when that ends.
 template <class T, template <class, bool> class Kernel, class... Pointers>
 void run_backward(const Pool2DShape& s, T* dx, Pointers... pointers) {
   const std::int64_t image = s.in_height * s.in_width * s.channels;
@@ -243,6 +292,8 @@ void run_backward(const Pool2DShape& s, T* dx, Pointers... pointers) {
   const bool covered = !overlap && s.stride_height == s.window_height && s.stride_width == s.window_width &&
                        s.pad_top >= 0 && s.pad_left >= 0 && s.out_height * s.stride_height - s.pad_top >= s.in_height &&
                        s.out_width * s.stride_width - s.pad_left >= s.in_width;
+  const Prologue* const prologue = prologue_of(Kernel<T, false>{pointers..., dx});
+  const Epilogue* const epilogue = Epilogue::take(dx, s.batch * image);
   const std::int64_t per_task = std::max<std::int64_t>(kTaskElements / image, 1);
   parallel_for((s.batch + per_task - 1) / per_task, [&](std::int64_t task) HWY_ATTR {
     const std::int64_t end = std::min(s.batch, (task + 1) * per_task);
@@ -250,10 +301,11 @@ void run_backward(const Pool2DShape& s, T* dx, Pointers... pointers) {
       if (!covered) std::fill(dx + n * image, dx + (n + 1) * image, T(0));
       const std::int64_t row = n * s.out_height;
       if (overlap) {
-        run_rows<T>(s, Kernel<T, true>{pointers..., dx}, row, row + s.out_height);
+        run_rows<T>(s, Kernel<T, true>{pointers..., dx}, prologue, row, row + s.out_height);
       } else {
-        run_rows<T>(s, Kernel<T, false>{pointers..., dx}, row, row + s.out_height);
+        run_rows<T>(s, Kernel<T, false>{pointers..., dx}, prologue, row, row + s.out_height);
       }
+      if (epilogue != nullptr) (*epilogue)(n * image, (n + 1) * image);
     }
   });
 }

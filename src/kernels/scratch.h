@@ -13,8 +13,10 @@ namespace capstan {
 
 // Which cached block a Scratch uses: memory shared by the tasks of a call, or memory of one task.
 // The caller of parallel_for runs tasks itself, so the two must not be the same block. A fused loop (src/graph) keeps
-// operands in a third while it uses both.
-enum class ScratchSlot { kCall, kTask, kSpread };
+// operands in a third while it uses both; sums that are taken while a kernel runs (row_sums.h), and what a prologue
+// makes for a task (prologue.h), have blocks of their own, too.
+enum class ScratchSlot { kCall, kTask, kSpread, kSums, kMade };
+inline constexpr int kScratchSlots = 5;
 
 class Scratch {
  public:
@@ -50,7 +52,7 @@ class Scratch {
     std::size_t bytes = 0;
   };
   struct Cache {
-    Block blocks[3];
+    Block blocks[kScratchSlots];
     ~Cache() {
       for (Block& block : blocks) release(block);
     }

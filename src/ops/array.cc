@@ -420,7 +420,7 @@ const OpTest kSplitTest = {.samples = split_samples, .reference = split_referenc
 constexpr OpDef kConcat = {
     .name = "concat",
     .text = "Tensors joined along an axis.",
-    .flags = kKeepsRowSparse | kLinear,
+    .flags = kKeepsRowSparse | kLinear | kCheapAgain,
     .arity = kVariadic,
     .input_names = "tensors",
     .attributes = &kAxisAttributes,
@@ -433,7 +433,7 @@ constexpr OpDef kConcat = {
 constexpr OpDef kStack = {
     .name = "stack",
     .text = "Tensors of one shape side by side along a new axis.",
-    .flags = kLinear,
+    .flags = kLinear | kCheapAgain,
     .arity = kVariadic,
     .input_names = "tensors",
     .attributes = &kOptionalAxisAttributes,

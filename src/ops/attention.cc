@@ -465,7 +465,7 @@ extern const OpDef kAttention;
 constinit const OpDef kAttention = {
     .name = "scaled_dot_product_attention",
     .text = "softmax(scale * query key^T + mask) value.",
-    .flags = kTakesAnyDTypes,
+    .flags = kTakesAnyDTypes | kCostlyAgain,
     .arity = kVariadic,
     .input_names = "query, key, value, mask",
     .attributes = &kAttentionAttributes,

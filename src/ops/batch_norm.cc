@@ -26,6 +26,7 @@
 #include "src/ops/named_errors.h"
 #include "src/ops/normalize.h"
 #include "src/ops/reference.h"
+#include "src/ops/row_sums.h"
 #include "src/ops/wide.h"
 
 namespace capstan {
@@ -86,7 +87,7 @@ void run_batch_norm(const Call& call, std::span<Tensor> outputs) {
     const WideInput<T> x(call.input(0));
     const WideOutput<T> mean(outputs[1]);
     const WideOutput<T> variance(outputs[2]);
-    batch_norm_moments<T>(rows, channels, x, mean, variance);
+    BatchNormMoments<T>(rows, channels, x, mean, variance).run();
     std::vector<T> inverse(static_cast<std::size_t>(channels));
     batch_norm_inverse_deviation<T>(channels, variance, static_cast<T>(call.attributes<EpsilonAttributes>().epsilon),
                                     inverse.data());
@@ -133,14 +134,17 @@ void infer_batch_norm_gradients(const Call& call, OutputSpecs& outputs) {
 }
 
 template <class T>
-void gradient_sums(const Call& call, const T* x, const T* mean, const T* g, const BatchNormSums<T>& sums) {
+void gradient_sums(const Call& call, const T* x, const T* mean, const T* g, const BatchNormSums<T>& to,
+                   const TakeRowSums& take) {
   const Shape shape = call.input(0).shape();
   std::vector<T> inverse(static_cast<std::size_t>(channels_of(shape)));
   batch_norm_inverse_deviation<T>(channels_of(shape), WideInput<T>(call.input(3)),
                                   static_cast<T>(call.attributes<EpsilonAttributes>().epsilon), inverse.data());
-  batch_norm_gradient_sums<T>(rows_of(shape), channels_of(shape), x, mean, inverse.data(), WideInput<T>(call.input(1)),
-                              g, sums);
+  const WideInput<T> scale(call.input(1));
+  take(BatchNormGradientSums<T>(rows_of(shape), channels_of(shape), x, mean, inverse.data(), scale, g, to));
 }
+
+constexpr TakeRowSums kRunRowSums = {[](void*, const RowSums& sums) { sums.run(); }, nullptr};
 
 void run_batch_norm_gradients(const Call& call, std::span<Tensor> outputs) {
   const Shape shape = call.input(0).shape();
@@ -153,7 +157,7 @@ void run_batch_norm_gradients(const Call& call, std::span<Tensor> outputs) {
     const WideOutput<T> offset(outputs[2]);
     std::vector<T> rest(static_cast<std::size_t>(3 * channels));
     const BatchNormSums<T> sums{scale, offset, rest.data(), rest.data() + channels, rest.data() + 2 * channels};
-    gradient_sums<T>(call, x, mean, g, sums);
+    gradient_sums<T>(call, x, mean, g, sums, kRunRowSums);
     batch_norm_gradient_of_x<T>(rows_of(shape), channels, x, mean, g, sums, WideOutput<T>(outputs[0]));
   });
 }
@@ -224,32 +228,40 @@ void infer_channels(const Call& call, OutputSpecs& outputs, int count) {
   for (int i = 0; i < count; ++i) outputs.add(call.input(0).dtype(), {call.input(0).dim(-1)});
 }
 
+void take_moments(const Call& call, std::span<Tensor> outputs, const TakeRowSums& take) {
+  const Shape shape = call.input(0).shape();
+  const std::int64_t channels = channels_of(shape);
+  with_wide_type(call.input(0).dtype(), [&]<class T>(T) {
+    const WideInput<T> x(call.input(0));
+    const WideOutput<T> mean(outputs[0]), variance(outputs[1]), factor(outputs[2]);
+    take(BatchNormMoments<T>(rows_of(shape), channels, x, mean, variance));
+    batch_norm_inverse_deviation<T>(channels, variance, static_cast<T>(call.attributes<EpsilonAttributes>().epsilon),
+                                    factor);
+    const WideInput<T> scale(call.input(1));
+    T* const to = factor;
+    const T* const by = scale;
+    for (std::int64_t c = 0; c < channels; ++c) to[c] *= by[c];
+  });
+}
+
+void take_gradient_sums(const Call& call, std::span<Tensor> outputs, const TakeRowSums& take) {
+  with_wide_type(call.input(0).dtype(), [&]<class T>(T) {
+    const WideOutput<T> scale(outputs[0]), offset(outputs[1]), factor(outputs[2]), slope(outputs[3]), shift(outputs[4]);
+    const WideInput<T> x(call.input(0)), mean(call.input(2)), g(call.input(4));
+    gradient_sums<T>(call, x, mean, g, {scale, offset, factor, slope, shift}, take);
+  });
+}
+
 constinit const OpDef kBatchNormMoments = {
     .name = "batch_norm_moments",
     .text = "Mean, variance, and scale over deviation; made in programs alone.",
-    .flags = kNotDifferentiable,
+    .flags = kNotDifferentiable | kCheapAgain,
     .arity = 2,
     .outputs = 3,
     .input_names = "x, scale",
     .attributes = &kEpsilonAttributes,
     .infer = [](const Call& call, OutputSpecs& outputs) { infer_channels(call, outputs, 3); },
-    .kernel =
-        [](const Call& call, std::span<Tensor> outputs) {
-          const Shape shape = call.input(0).shape();
-          const std::int64_t channels = channels_of(shape);
-          with_wide_type(call.input(0).dtype(), [&]<class T>(T) {
-            const WideOutput<T> variance(outputs[1]);
-            const WideOutput<T> factor(outputs[2]);
-            batch_norm_moments<T>(rows_of(shape), channels, WideInput<T>(call.input(0)), WideOutput<T>(outputs[0]),
-                                  variance);
-            batch_norm_inverse_deviation<T>(channels, variance,
-                                            static_cast<T>(call.attributes<EpsilonAttributes>().epsilon), factor);
-            const WideInput<T> scale(call.input(1));
-            T* const to = factor;
-            const T* const by = scale;
-            for (std::int64_t c = 0; c < channels; ++c) to[c] *= by[c];
-          });
-        },
+    .kernel = [](const Call& call, std::span<Tensor> outputs) { take_moments(call, outputs, kRunRowSums); },
 };
 
 constinit const OpDef kBatchNormSums = {
@@ -261,18 +273,7 @@ constinit const OpDef kBatchNormSums = {
     .input_names = "x, scale, mean, variance, g",
     .attributes = &kEpsilonAttributes,
     .infer = [](const Call& call, OutputSpecs& outputs) { infer_channels(call, outputs, 5); },
-    .kernel =
-        [](const Call& call, std::span<Tensor> outputs) {
-          with_wide_type(call.input(0).dtype(), [&]<class T>(T) {
-            const WideOutput<T> scale(outputs[0]);
-            const WideOutput<T> offset(outputs[1]);
-            const WideOutput<T> factor(outputs[2]);
-            const WideOutput<T> slope(outputs[3]);
-            const WideOutput<T> shift(outputs[4]);
-            gradient_sums<T>(call, WideInput<T>(call.input(0)), WideInput<T>(call.input(2)),
-                             WideInput<T>(call.input(4)), {scale, offset, factor, slope, shift});
-          });
-        },
+    .kernel = [](const Call& call, std::span<Tensor> outputs) { take_gradient_sums(call, outputs, kRunRowSums); },
 };
 
 void expand_batch_norm(std::span<const Tensor> inputs, const void* attributes, std::vector<Tensor>& outputs) {
@@ -424,6 +425,7 @@ constinit const OpDef kBatchNormTraining = {
     .text =
         "Normalises over all but the last axis with the batch's own moments, which are results as "
         "well.",
+    .flags = kCheapAgain,
     .arity = 3,
     .outputs = 3,
     .input_names = "x, scale, offset",
@@ -455,6 +457,12 @@ std::span<const Expansion> batch_norm_expansions() {
   static constexpr Expansion expansions[] = {{&kBatchNormTraining, &expand_batch_norm},
                                              {&kBatchNormGradients, &expand_batch_norm_gradients}};
   return expansions;
+}
+
+std::span<const RowSumsOfOp> batch_norm_row_sums() {
+  static constexpr RowSumsOfOp sums[] = {{&kBatchNormMoments, 0, &take_moments},
+                                         {&kBatchNormSums, 4, &take_gradient_sums}};
+  return sums;
 }
 
 BatchNormResult batch_norm_training(Operand x, Operand scale, Operand offset, double epsilon) {

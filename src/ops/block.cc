@@ -193,6 +193,7 @@ constexpr OpDef kSpaceToDepth = {
     .name = "space_to_depth",
     .text = "Blocks of pixels as one pixel with the channels of all.",
     .kind = OpKind::kComposite,
+    .flags = kCheapAgain,
     .attributes = &kBlockAttributes,
     .compose =
         [](std::span<const Operand> inputs, const void* data, std::vector<Tensor>& outputs) {
@@ -204,6 +205,7 @@ constexpr OpDef kDepthToSpace = {
     .name = "depth_to_space",
     .text = "The channels of a pixel as a block of pixels.",
     .kind = OpKind::kComposite,
+    .flags = kCheapAgain,
     .attributes = &kBlockAttributes,
     .compose =
         [](std::span<const Operand> inputs, const void* data, std::vector<Tensor>& outputs) {

@@ -95,7 +95,7 @@ ConvAttributes<3> attributes_of(const std::array<std::int64_t, 3>& strides, cons
 constinit const OpDef kConv3D = {
     .name = "conv3d",
     .text = "Three-dimensional convolution of images with filters.",
-    .flags = kLinear,
+    .flags = kLinear | kCostlyAgain,
     .arity = 2,
     .input_names = "x, filters",
     .attributes = &kConvAttributes<3>,

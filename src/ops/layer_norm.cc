@@ -228,6 +228,7 @@ const OpTest kLayerNormalizationGradientsTest = {.samples = layer_gradient_sampl
 constinit const OpDef kLayerNormalization = {
     .name = "layer_normalization",
     .text = "Normalises over the last axes, then scales and shifts.",
+    .flags = kCheapAgain,
     .arity = 3,
     .input_names = "x, scale, offset",
     .attributes = &kLayerAttributes,

@@ -301,7 +301,7 @@ const OpTest kSequenceMaskTest = {.samples = sequence_mask_samples, .reference =
 constinit const OpDef kOneHot = {
     .name = "one_hot",
     .text = "Along a new axis, one value at the index and another everywhere else.",
-    .flags = kNotDifferentiable,
+    .flags = kNotDifferentiable | kCheapAgain,
     .input_names = "indices",
     .attributes = &kOneHotAttributes,
     .infer = infer_one_hot,

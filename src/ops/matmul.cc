@@ -351,7 +351,7 @@ const OpTest kMatmulTest = {.samples = matmul_samples,
 constinit const OpDef kMatmul = {
     .name = "matmul",
     .text = "Matrix product over the last two axes; the leading ones broadcast.",
-    .flags = kLinear,
+    .flags = kLinear | kCostlyAgain | kFinishesRows,
     .arity = 2,
     .input_names = "a, b",
     .attributes = &kMatmulAttributes,

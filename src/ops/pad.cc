@@ -244,6 +244,7 @@ const OpTest kPadTest = {.samples = pad_samples, .reference = pad_reference, .dt
 constinit const OpDef kPad = {
     .name = "pad",
     .text = "A border around a tensor: of one value, or of its own elements mirrored.",
+    .flags = kCheapAgain,
     .attributes = &kPadAttributes,
     .infer = infer_pad,
     .kernel = pad_kernel,

@@ -83,14 +83,16 @@ Results<T> run(const Problem& p, int set) {
   r.dx = r.y;
   std::vector<T> inverse(p.channels);
   const BatchNormKernels<T> kernels = batch_norm_kernels<T>(set);
-  kernels.moments(p.rows, p.channels, x.data(), r.mean.data(), r.variance.data());
+  BatchNormMoments<T>(p.rows, p.channels, x.data(), r.mean.data(), r.variance.data(), set).run();
   batch_norm_inverse_deviation(p.channels, r.variance.data(), T(p.epsilon), inverse.data());
   kernels.apply(p.rows, p.channels, x.data(), r.mean.data(), inverse.data(), scale.data(), offset.data(), r.y.data());
   std::vector<T> rest(3 * inverse.size());
   T* const channels = rest.data();
   const BatchNormSums<T> sums{r.dscale.data(), r.doffset.data(), channels, channels + p.channels,
                               channels + 2 * p.channels};
-  kernels.gradient_sums(p.rows, p.channels, x.data(), r.mean.data(), inverse.data(), scale.data(), dy.data(), sums);
+  BatchNormGradientSums<T>(p.rows, p.channels, x.data(), r.mean.data(), inverse.data(), scale.data(), dy.data(), sums,
+                           set)
+      .run();
   kernels.gradient_of_x(p.rows, p.channels, x.data(), r.mean.data(), dy.data(), sums, r.dx.data());
   return r;
 }
@@ -150,14 +152,15 @@ TEST(BatchNorm, TakesMissingScaleAndOffsetForOneAndZero) {
 
 TEST(BatchNorm, GivesNanForTheMomentsOfNoRowsAndZeroGradients) {
   std::vector<float> mean(3), variance(3), dscale(3, 99), doffset(3, 99), inverse(3, 1);
-  batch_norm_moments<float>(0, 3, nullptr, mean.data(), variance.data());
+  BatchNormMoments<float>(0, 3, nullptr, mean.data(), variance.data()).run();
   for (int c = 0; c < 3; ++c) {
     EXPECT_TRUE(std::isnan(mean[c]));
     EXPECT_TRUE(std::isnan(variance[c]));
   }
   std::vector<float> rest(9);
-  batch_norm_gradient_sums<float>(0, 3, nullptr, mean.data(), inverse.data(), nullptr, nullptr,
-                                  {dscale.data(), doffset.data(), rest.data(), rest.data() + 3, rest.data() + 6});
+  BatchNormGradientSums<float>(0, 3, nullptr, mean.data(), inverse.data(), nullptr, nullptr,
+                               {dscale.data(), doffset.data(), rest.data(), rest.data() + 3, rest.data() + 6})
+      .run();
   EXPECT_EQ(dscale, std::vector<float>(3, 0));
   EXPECT_EQ(doffset, std::vector<float>(3, 0));
 }
