@@ -50,6 +50,29 @@ struct Window {
   }
 };
 
+// A vector of channels of the pixels of a whole window of 2 x 2.
+template <class D>
+struct FourPixels {
+  using V = hn::Vec<D>;
+  V first, second, third, fourth;
+
+  template <class T>
+  HWY_INLINE FourPixels(D d, const Window<2>& window, const T* x)
+      : first(hn::LoadU(d, x + window.first)),
+        second(hn::LoadU(d, x + window.first + window.pixel_step)),
+        third(hn::LoadU(d, x + window.first + window.row_step)),
+        fourth(hn::LoadU(d, x + window.first + window.row_step + window.pixel_step)) {}
+
+  HWY_INLINE bool any_is_nan(D d) const {
+    // Infinities of both signs give NaN, too, which costs time only.
+    const V sum = hn::Add(hn::Add(first, second), hn::Add(third, fourth));
+    return !hn::AllFalse(d, hn::IsNaN(sum));
+  }
+  // The first of the largest.
+  static HWY_INLINE V larger(V a, V b) { return hn::IfThenElse(hn::Gt(b, a), b, a); }
+  HWY_INLINE V largest() const { return larger(larger(larger(first, second), third), fourth); }
+};
+
 // Each kernel is a class with operator()(d, window, out): it handles one vector of channels of one
 // window; offsets point at its first channel, `out` at the window's output.
 
@@ -59,6 +82,10 @@ struct Max {
   T* y;
   template <class D, int kSize>
   HWY_INLINE void operator()(D d, const Window<kSize>& window, std::int64_t out) const {
+    if constexpr (kSize == 2) {
+      const FourPixels pixels(d, window, x);
+      if (HWY_LIKELY(!pixels.any_is_nan(d))) return hn::StoreU(pixels.largest(), d, y + out);
+    }
     // NaN is replaced by whatever comes next, so it stays only if nothing else comes.
     auto best = hn::Set(d, window.rows() * window.columns() == 0 ? -std::numeric_limits<T>::infinity()
                                                                  : std::numeric_limits<T>::quiet_NaN());
@@ -94,8 +121,28 @@ struct MaxGradient {
   template <class D, int kSize>
   HWY_INLINE void operator()(D d, const Window<kSize>& window, std::int64_t out) const {
     if (window.rows() * window.columns() == 0) return;
-    const auto place = place_of_max(d, window, x);
     const auto gradient = hn::LoadU(d, dy + out);
+    if constexpr (kSize == 2 && !kOverlap) {
+      const FourPixels p(d, window, x);
+      const auto two = p.larger(p.first, p.second), three = p.larger(two, p.third);
+      const auto is_fourth = hn::Gt(p.fourth, three), is_third = hn::Gt(p.third, two);
+      T* const to = dx + window.first;
+      // A large image is in no cache when it is written: its lines are asked for two rows ahead, a sixth less time.
+      for (const std::int64_t row : {2, 3}) {
+        for (const std::int64_t pixel : {0, 1}) {
+          __builtin_prefetch(to + row * window.row_step + pixel * window.pixel_step, 1);
+        }
+      }
+      hn::StoreU(hn::IfThenElseZero(is_fourth, gradient), d, to + window.row_step + window.pixel_step);
+      auto rest = hn::IfThenZeroElse(is_fourth, gradient);
+      hn::StoreU(hn::IfThenElseZero(is_third, rest), d, to + window.row_step);
+      rest = hn::IfThenZeroElse(is_third, rest);
+      const auto is_second = hn::Gt(p.second, p.first);
+      hn::StoreU(hn::IfThenElseZero(is_second, rest), d, to + window.pixel_step);
+      hn::StoreU(hn::IfThenZeroElse(is_second, rest), d, to);
+      return;
+    }
+    const auto place = place_of_max(d, window, x);
     window.for_each([&](std::int64_t number, std::int64_t offset) HWY_ATTR {
       const auto here = hn::Eq(place, hn::Set(d, static_cast<T>(number)));
       auto v = hn::IfThenElseZero(here, gradient);
@@ -207,22 +254,33 @@ template <class T, class Kernel>
 HWY_INLINE void run_rows_in_memory(const Pool2DShape& s, const Kernel& kernel, std::int64_t begin, std::int64_t end) {
   const std::int64_t row_step = s.in_width * s.channels;
   const bool square2 = s.window_height == 2 && s.window_width == 2;
+  // Columns whose windows are not cut off.
+  const std::int64_t first_whole =
+      std::clamp<std::int64_t>((s.pad_left + s.stride_width - 1) / s.stride_width, 0, s.out_width);
+  const std::int64_t reach = s.in_width + s.pad_left - s.window_width;
+  const std::int64_t end_of_whole =
+      std::clamp<std::int64_t>(reach < 0 ? 0 : reach / s.stride_width + 1, first_whole, s.out_width);
   for (std::int64_t row = begin; row < end; ++row) {
     const SourceRows from(s, row);
     const std::int64_t r0 = from.begin, r1 = from.end;
     const std::int64_t row_first = (from.image * s.in_height + r0) * row_step;
-    for (std::int64_t ow = 0; ow < s.out_width; ++ow) {
+    const auto run_column = [&](std::int64_t ow) HWY_ATTR {
       const std::int64_t left = ow * s.stride_width - s.pad_left;
       const std::int64_t c0 = std::max<std::int64_t>(left, 0);
       const std::int64_t c1 = std::max(c0, std::min(left + s.window_width, s.in_width));
-      const std::int64_t first = row_first + c0 * s.channels;
-      const std::int64_t out = (row * s.out_width + ow) * s.channels;
-      if (square2 && r1 - r0 == 2 && c1 - c0 == 2) {
-        run_window<T>(kernel, Window<2>{first, 2, 2, row_step, s.channels}, out, s.channels);
-      } else {
-        run_window<T>(kernel, Window<0>{first, r1 - r0, c1 - c0, row_step, s.channels}, out, s.channels);
+      const Window<0> window{row_first + c0 * s.channels, r1 - r0, c1 - c0, row_step, s.channels};
+      run_window<T>(kernel, window, (row * s.out_width + ow) * s.channels, s.channels);
+    };
+    std::int64_t ow = 0;
+    if (square2 && r1 - r0 == 2) {
+      for (; ow < first_whole; ++ow) run_column(ow);
+      std::int64_t first = row_first + (ow * s.stride_width - s.pad_left) * s.channels;
+      for (; ow < end_of_whole; ++ow, first += s.stride_width * s.channels) {
+        run_window<T>(kernel, Window<2>{first, 2, 2, row_step, s.channels}, (row * s.out_width + ow) * s.channels,
+                      s.channels);
       }
     }
+    for (; ow < s.out_width; ++ow) run_column(ow);
   }
 }
 
