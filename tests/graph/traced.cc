@@ -6,7 +6,9 @@
 
 #include "src/core/apply.h"
 #include "src/core/context.h"
+#include "src/core/thread_pool.h"
 #include "src/core/variable_state.h"
+#include "src/emit/fused_loop.h"
 #include "src/graph/tracer.h"
 #include "tests/support/compare.h"
 #include "tests/support/make_tensor.h"
@@ -114,6 +116,30 @@ void expect_same_runs(const Tensors& arguments, const Body& body, const std::vec
   // What the first call gave belongs to the caller: the second one left it alone.
   for (std::size_t i = 0; i < first.size(); ++i) EXPECT_TRUE(same_bits(first[i], expected[i])) << "result " << i;
   for (std::size_t i = 0; i < arguments.size(); ++i) EXPECT_TRUE(same_bits(arguments[i], untouched[i])) << i;
+}
+
+void expect_same_everywhere(const Tensors& arguments, const Body& body, const std::vector<Variable>& variables) {
+  const int before = thread_count();
+  for (const int threads : {1, 3}) {
+    for (const bool emits : {true, false}) {
+      set_thread_count(threads);
+      emit_machine_code(emits);
+      expect_same_runs(arguments, body, variables);
+    }
+  }
+  emit_machine_code(true);
+  set_thread_count(before);
+}
+
+std::string steps_of(const Tensors& arguments, const Body& body) {
+  const Program program(trace_like(arguments, body));
+  const Profile profile = capstan::profile([&] { run(program, arguments); });
+  std::vector<std::string> names;
+  for (const ProfileRow& row : profile.rows()) names.push_back(row.name);
+  std::sort(names.begin(), names.end());
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : "; ") + name;
+  return text;
 }
 
 void expect_apart(const Program& program) {

@@ -39,6 +39,12 @@ Tensors run(const Graph& graph, const Tensors& arguments);
 // with the body's values, which must be the same as well.
 void expect_same_runs(const Tensors& arguments, const Body& body, const std::vector<Variable>& variables = {});
 
+// The same with machine code and tiles, on one thread and several.
+void expect_same_everywhere(const Tensors& arguments, const Body& body, const std::vector<Variable>& variables = {});
+
+// The steps of a program as profiles name them, in the order of their names: "loop(add, relu); matmul".
+std::string steps_of(const Tensors& arguments, const Body& body);
+
 // No two values that are needed at the same time share memory of the program's arena.
 void expect_apart(const Program& program);
 

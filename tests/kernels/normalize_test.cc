@@ -165,5 +165,30 @@ TEST(BatchNorm, GivesNanForTheMomentsOfNoRowsAndZeroGradients) {
   EXPECT_EQ(doffset, std::vector<float>(3, 0));
 }
 
+TEST(RowSums, RowsMayComeInAnyOrder) {
+  const std::int64_t rows = 1000, channels = 20;
+  const Problem problem = draw_problem(rows, channels, 0.5);
+  const std::vector<float> x(problem.x.begin(), problem.x.end());
+  std::vector<float> mean(channels), variance(channels), mean_in_parts(channels), variance_in_parts(channels);
+  BatchNormMoments<float>(rows, channels, x.data(), mean.data(), variance.data()).run();
+  for (const int threads : {1, 3}) {
+    set_thread_count(threads);
+    for (const std::int64_t range : {1, 7, 204, 333, 1000}) {
+      std::fill(mean_in_parts.begin(), mean_in_parts.end(), 99.0f);
+      const BatchNormMoments<float> sums(rows, channels, x.data(), mean_in_parts.data(), variance_in_parts.data());
+      sums.expect_rows();
+      const std::int64_t ranges = (rows + range - 1) / range;
+      parallel_for(ranges, [&](std::int64_t task) {
+        const std::int64_t begin = task * 7 % ranges * range;  // 7 divides no number of ranges
+        sums.add_rows(begin, std::min(rows, begin + range));
+      });
+      sums.finish();
+      EXPECT_EQ(mean_in_parts, mean) << range;
+      EXPECT_EQ(variance_in_parts, variance) << range;
+    }
+  }
+  set_thread_count(1);
+}
+
 }  // namespace
 }  // namespace capstan
