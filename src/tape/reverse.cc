@@ -31,6 +31,7 @@
 #include "src/tape/cotangents.h"
 #include "src/tape/derived.h"
 #include "src/tape/gradient_arguments.h"
+#include "src/tape/rule_loop.h"
 #include "src/tape/tape_impl.h"
 
 namespace capstan {
@@ -264,37 +265,6 @@ class ReversePass {
     } else {
       propagate_loops<3>(r, g);
     }
-  }
-
-  // What the loops of a record's rule are given: the cotangent of its result and what was saved. False if they are not
-  // one run of elements, for any of those that `reads` names.
-  template <int N>
-  [[gnu::always_inline]] static bool rule_args(const Record& r, const Block* g, unsigned reads, LoopArgs& args) {
-    args.n = g->count;
-    args.parameters = r.extra == nullptr ? nullptr : reinterpret_cast<const double*>(r.extra->attributes);
-    args.scalars = 0;
-    bool one_run = g->count <= kDirectLoop && g->count > 0;
-    const auto look = [&](int position, const Block* input) {
-      args.in[position] = nullptr;
-      if ((reads >> position & 1) == 0) return;
-      args.in[position] = input->data;
-      if (input->count == g->count) return;
-      args.scalars |= 1u << position;
-      one_run &= input->count == 1;
-    };
-    args.in[0] = g->data;
-    for (int k = 0; k < 3; ++k) look(k + 1, k < N ? r.saved[k] : nullptr);
-    look(4, r.saved_output);
-    return one_run;
-  }
-
-  // A rule's loop where the arguments are not one run.
-  [[gnu::noinline]] static void run_broadcast_rule(const LoopArgs& args, Loop loop, const Record& r, unsigned reads,
-                                                   const Block* g, const Block* out) {
-    const Block* const inputs[5] = {
-        g, (reads & kReadsInput0) != 0 ? r.saved[0] : nullptr, (reads & kReadsInput1) != 0 ? r.saved[1] : nullptr,
-        (reads & kReadsInput2) != 0 ? r.saved[2] : nullptr, (reads & kReadsOutput) != 0 ? r.saved_output : nullptr};
-    run_loop({loop, args.parameters, args.accumulate}, out, inputs);
   }
 
   // One fused loop per input of an op of N inputs. The last one may run in the cotangent's own buffer.
