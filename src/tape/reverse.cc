@@ -293,7 +293,7 @@ class ReversePass {
         run_broadcast_rule(args, loop, r, op.reads[k], block, out);
       }
     };
-    for (int k = 0; wants >> k != 0; ++k) {
+    for (int k = 0; k < N; ++k) {
       if ((wants >> k & 1) == 0) continue;
       const bool last = wants >> k == 1;
       const Slot slot = r.inputs[k];
