@@ -141,7 +141,8 @@ class ReversePass {
     all = (~marks & (kConnected | kSource)) == 0 ? marks | kWanted : marks;
   }
 
-  // The same for all results of a record with more than fits into one.
+  // The same for all results of a record that has more than fits into its 64 bytes, given the marks of its first
+  // inputs.
   [[gnu::noinline]] void mark_many(const Record& r, unsigned marks) {
     for (const Slot slot : r.extra->inputs) marks |= slots_[slot].marks;
     const Slot outputs = std::max<Slot>(1, static_cast<Slot>(r.extra->outputs.size()));
@@ -300,6 +301,7 @@ class ReversePass {
       Block* like = r.saved[k];
       if (like != nullptr && keeps_shape(like, block)) like = nullptr;
       if ((op.passes >> k & 1) != 0) {
+        // NOLINTNEXTLINE(bugprone-use-after-move): the last turn moves it
         contribute(slot, last ? std::move(g) : Tensor(g), like);
         continue;
       }
