@@ -54,18 +54,18 @@ struct BFloat16 {
   constexpr operator float() const { return std::bit_cast<float>(std::uint32_t{bits} << 16); }
 };
 
+namespace detail {
+// Outside of their functions, where every call would build them anew.
+inline constexpr std::uint8_t kSizes[kDTypes] = {4, 8, 2, 4, 8, 1, 1, 8, 16};
+inline constexpr std::string_view kNames[kDTypes] = {"float32", "float64", "bfloat16",  "int32",     "int64",
+                                                     "uint8",   "bool",    "complex64", "complex128"};
+}  // namespace detail
+
 /// Bytes per element.
-constexpr std::size_t size_of(DType dtype) {
-  constexpr std::size_t sizes[kDTypes] = {4, 8, 2, 4, 8, 1, 1, 8, 16};
-  return sizes[static_cast<int>(dtype)];
-}
+constexpr std::size_t size_of(DType dtype) { return detail::kSizes[static_cast<int>(dtype)]; }
 
 /// "float32", "int64", ...
-constexpr std::string_view name_of(DType dtype) {
-  constexpr std::string_view names[kDTypes] = {"float32", "float64", "bfloat16",  "int32",     "int64",
-                                               "uint8",   "bool",    "complex64", "complex128"};
-  return names[static_cast<int>(dtype)];
-}
+constexpr std::string_view name_of(DType dtype) { return detail::kNames[static_cast<int>(dtype)]; }
 
 /// Writes the name.
 CAPSTAN_EXPORT std::ostream& operator<<(std::ostream& out, DType dtype);

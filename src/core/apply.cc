@@ -203,6 +203,7 @@ inline bool can_reuse(const Operand& operand, const Block* block, DType dtype, s
 }
 
 // An op of N operands that have one shape, or of which one is a scalar. N is a constant, so that its loops are none.
+// (An op with a condition has three operands.)
 template <int N>
 [[gnu::always_inline]] inline Tensor run_few(const OpDef& op, const Operand* operands, Block* const* blocks,
                                              const void* attributes) {
@@ -225,7 +226,8 @@ template <int N>
   }
   const DType dtype = shape->dtype;
   const Loop loop = loops_of(op, dtype).forward[static_cast<int>(dtype)];
-  if (loop == nullptr || shape->count > kDirectLoop || shape->count == 0) [[unlikely]]
+  // No element is more than any limit, as an unsigned number.
+  if (loop == nullptr || static_cast<std::uint64_t>(shape->count) - 1 >= std::uint64_t{kDirectLoop}) [[unlikely]]
     return run_broadcast(op, operands, std::span(blocks, N), attributes);
   const DType out_dtype = has_flag(op, kBooleanResult) ? DType::kBool : dtype;
   LoopArgs args;
@@ -251,7 +253,7 @@ template <int N>
 
 inline Tensor run_elementwise(const OpDef& op, const Operand* operands, std::span<Block* const> blocks,
                               const void* attributes) {
-  if (blocks.size() == 2 && !has_flag(op, kConditionFirst)) return run_few<2>(op, operands, blocks.data(), attributes);
+  if (blocks.size() == 2) return run_few<2>(op, operands, blocks.data(), attributes);
   if (blocks.size() == 1) return run_few<1>(op, operands, blocks.data(), attributes);
   return run_broadcast(op, operands, blocks, attributes);
 }
@@ -362,38 +364,19 @@ struct Resolved {
   }
 };
 
-// The blocks of N operands; the result says which of them are numbers (by bits), or kOther if one needs more than a
-// look-up.
-constexpr unsigned kOther = 0x80;
-
-template <int N>
-[[gnu::always_inline]] inline unsigned resolve_few(const OpDef& op, const Operand* operands, Block** blocks) {
-  unsigned numbers = 0;
-  for (int i = 0; i < N; ++i) {
-    const Operand& operand = operands[i];
-    Block* block = nullptr;
-    if (operand.kind() == Operand::Kind::kLent) {
-      block = operand.lent();
-    } else if (operand.kind() == Operand::Kind::kGiven) {
-      block = operand.given()->block();
-    } else if (operand.kind() == Operand::Kind::kVariable) {
-      detail::VariableState* variable = operand.variable();
-      if (variable == nullptr) [[unlikely]]
-        missing_operand(op, static_cast<std::size_t>(i));
-      notify_read(*variable);
-      block = current_value(*variable).block();
-    } else {
-      numbers |= 1u << i;
-      blocks[i] = nullptr;
-      continue;
-    }
-    if (block == nullptr) [[unlikely]]
-      missing_operand(op, static_cast<std::size_t>(i));
-    if ((block->flags.load(std::memory_order_relaxed) & kSpecial) != 0) [[unlikely]]
-      return kOther;
-    blocks[i] = block;
+// The block of an operand, or null if it is a number, empty, or needs more than a look-up.
+[[gnu::always_inline]] inline Block* look_up(const Operand& operand) {
+  Block* block = nullptr;
+  if (operand.kind() == Operand::Kind::kLent) [[likely]] {
+    block = operand.lent();
+  } else if (operand.kind() == Operand::Kind::kGiven) {
+    block = operand.given()->block();
+  } else if (operand.kind() == Operand::Kind::kVariable && operand.variable() != nullptr) {
+    notify_read(*operand.variable());
+    block = current_value(*operand.variable()).block();
   }
-  return numbers;
+  if (block == nullptr || (block->flags.load(std::memory_order_relaxed) & kSpecial) != 0) return nullptr;
+  return block;
 }
 
 template <int N>
@@ -404,29 +387,8 @@ template <int N>
   ObservedInput inputs[N];
   for (int i = 0; i < N; ++i) inputs[i] = {blocks[i], blocks[i]->node};
   Tensor out = run_few<N>(op, nullptr, blocks, attributes);
-  notify(op, std::span<const ObservedInput>(inputs, N), attributes, std::span(&out, 1));
+  notify(context.observers, ObservedCall{op, std::span(inputs, N), attributes, std::span(&out, 1)});
   return out;
-}
-
-// A tensor and a number. Nobody keeps the number if nobody observes, so it lives on the stack.
-[[gnu::noinline]] Tensor apply_with_number(const OpDef& op, const Operand* operands, int number, Block** blocks,
-                                           const void* attributes) {
-  const DType dtype = blocks[1 - number]->dtype;
-  if (context.observers != nullptr) {
-    const Tensor holder = to_tensor(operands[number], dtype);
-    blocks[number] = holder.block();
-    return run_and_notify<2>(op, operands, blocks, attributes);
-  }
-  Block scalar_block;
-  scalar_block.dtype = dtype;
-  scalar_block.rank = 0;
-  scalar_block.flags.store(0, std::memory_order_relaxed);
-  std::memset(scalar_block.dims, 0, sizeof(scalar_block.dims));
-  scalar_block.count = 1;
-  scalar_block.data = scalar_block.inline_data;
-  write_number(operands[number], dtype, scalar_block.data);
-  blocks[number] = &scalar_block;
-  return run_few<2>(op, operands, blocks, attributes);
 }
 
 // Any elementwise op: with three operands, a condition, only numbers, or a row-sparse tensor.
@@ -444,21 +406,44 @@ template <int N>
   return out;
 }
 
+// Two operands of which look_up did not find both. For a number beside a tensor the tensor's dtype is enough; nobody
+// keeps the number if nobody observes, so it lives on the stack.
+[[gnu::noinline]] Tensor apply_pair(const OpDef& op, std::span<Operand> operands, Block** blocks,
+                                    const void* attributes) {
+  const int number = blocks[0] == nullptr ? 0 : 1;
+  if (blocks[1 - number] == nullptr || !operands[static_cast<std::size_t>(number)].is_literal())
+    return apply_elementwise(op, operands, attributes);
+  const DType dtype = blocks[1 - number]->dtype;
+  if (context.observers != nullptr) {
+    const Tensor holder = to_tensor(operands[static_cast<std::size_t>(number)], dtype);
+    blocks[number] = holder.block();
+    return run_and_notify<2>(op, operands.data(), blocks, attributes);
+  }
+  Block scalar_block;
+  scalar_block.dtype = dtype;
+  scalar_block.rank = 0;
+  scalar_block.flags.store(0, std::memory_order_relaxed);
+  std::memset(scalar_block.dims, 0, sizeof(scalar_block.dims));
+  scalar_block.count = 1;
+  scalar_block.data = scalar_block.inline_data;
+  write_number(operands[static_cast<std::size_t>(number)], dtype, scalar_block.data);
+  blocks[number] = &scalar_block;
+  return run_few<2>(op, operands.data(), blocks, attributes);
+}
+
 // All of apply but its spans; a part of it, because a call would cost more than the test for a profiler.
 [[gnu::always_inline]] inline Tensor apply_now(const OpDef& op, std::span<Operand> operands, const void* attributes) {
   if (op.arity != kVariadic && operands.size() != static_cast<std::size_t>(op.arity)) [[unlikely]]
     wrong_operand_count(op, operands.size());
   if (op.kind == OpKind::kElementwise) {
-    Block* blocks[2];
-    if (operands.size() == 2 && !has_flag(op, kConditionFirst)) {
-      const unsigned numbers = resolve_few<2>(op, operands.data(), blocks);
-      if (numbers == 0) [[likely]]
-        return run_and_notify<2>(op, operands.data(), blocks, attributes);
-      if (numbers == 1 || numbers == 2) {
-        return apply_with_number(op, operands.data(), static_cast<int>(numbers) - 1, blocks, attributes);
-      }
-    } else if (operands.size() == 1 && resolve_few<1>(op, operands.data(), blocks) == 0) {
-      return run_and_notify<1>(op, operands.data(), blocks, attributes);
+    if (operands.size() == 2) {
+      Block* blocks[] = {look_up(operands[0]), look_up(operands[1])};
+      if (blocks[0] == nullptr || blocks[1] == nullptr) return apply_pair(op, operands, blocks, attributes);
+      return run_and_notify<2>(op, operands.data(), blocks, attributes);
+    }
+    if (operands.size() == 1) {
+      Block* const block = look_up(operands[0]);
+      if (block != nullptr) return run_and_notify<1>(op, operands.data(), &block, attributes);
     }
     return apply_elementwise(op, operands, attributes);
   }

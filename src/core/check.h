@@ -33,18 +33,44 @@ std::string arguments(std::initializer_list<NamedArgument> list);
 inline std::string help(std::string_view text) { return "\n  help: " + std::string(text); }
 
 namespace detail {
+// A text that is being put together. Its members are out of line, for every check has code of its own that uses one.
+class Message {
+ public:
+  Message();
+  ~Message();
+  std::string take();
+  std::ostringstream& stream() { return stream_; }
+
+ private:
+  std::ostringstream stream_;
+};
+
 template <class... Parts>
 [[gnu::cold, gnu::noinline]] std::string join(const Parts&... parts) {
-  std::ostringstream text;
-  (text << ... << parts);
-  return std::move(text).str();
+  Message message;
+  (message.stream() << ... << parts);
+  return message.take();
+}
+
+template <class ErrorType>
+[[noreturn, gnu::cold, gnu::noinline]] void throw_text(Message& message) {
+  throw ErrorType(message.take());
+}
+
+// Throws. Out of line with all that belongs to it, so that a function is no larger for a check than for a call, and
+// needs no stack if it calls nothing else.
+template <class ErrorType, class... Parts>
+[[noreturn, gnu::cold, gnu::noinline]] void fail(const Parts&... parts) {
+  Message message;
+  (message.stream() << ... << parts);
+  throw_text<ErrorType>(message);
 }
 }  // namespace detail
 
 }  // namespace capstan
 
-#define CAPSTAN_CHECK(condition, ErrorType, ...)             \
-  do {                                                       \
-    if (!(condition)) [[unlikely]]                           \
-      throw ErrorType(::capstan::detail::join(__VA_ARGS__)); \
+#define CAPSTAN_CHECK(condition, ErrorType, ...)       \
+  do {                                                 \
+    if (!(condition)) [[unlikely]]                     \
+      ::capstan::detail::fail<ErrorType>(__VA_ARGS__); \
   } while (false)

@@ -8,12 +8,7 @@ namespace capstan {
 
 thread_local constinit Context context;
 
-void Observer::enter() {
-  outer = context.observers;
-  context.observers = this;
-}
-
-void Observer::leave() {
+void Observer::leave_from_within() {
   Observer** link = &context.observers;
   while (*link != nullptr && *link != this) link = &(*link)->outer;
   if (*link == this) *link = outer;

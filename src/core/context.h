@@ -57,8 +57,11 @@ class Observer {
  protected:
   ~Observer() = default;
   // Installs itself inside of all others of the thread, and takes itself out, wherever it stands.
-  void enter();
-  void leave();
+  inline void enter();
+  inline void leave();
+
+ private:
+  void leave_from_within();
 };
 
 // The other road: while a function is traced, an op with a symbolic operand, and any op that depends on more than its
@@ -94,12 +97,33 @@ struct Context {
 // Constant-initialised and of the initial-exec model: an access is one instruction.
 extern thread_local constinit Context context __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
+void Observer::enter() {
+  outer = context.observers;
+  context.observers = this;
+}
+
+void Observer::leave() {
+  if (context.observers == this) [[likely]] {
+    context.observers = outer;
+  } else {
+    leave_from_within();
+  }
+}
+
 // Shows a call to an observer and those around it, the outermost first: what an observer does about a call is seen by
 // those around it, and they have to know the call by then.
 template <class Call>
-void notify(Observer* observer, const Call& call) {
-  if (observer->outer != nullptr) notify(observer->outer, call);
+[[gnu::noinline]] void notify_nested(Observer* observer, const Call& call) {
+  if (observer->outer != nullptr) notify_nested(observer->outer, call);
   observer->record(call);
+}
+template <class Call>
+inline void notify(Observer* observer, const Call& call) {
+  if (observer->outer == nullptr) [[likely]] {
+    observer->record(call);
+  } else {
+    notify_nested(observer, call);
+  }
 }
 
 // Tells the observers that a variable is read.

@@ -134,18 +134,6 @@ Tensor Tensor::values() const {
   return share(block_->sparse.values);
 }
 
-std::string describe(const TensorRef& tensor) {
-  return tensor.has_value() ? describe(tensor.dtype(), tensor.shape()) : "nothing";
-}
-
-std::string arguments(std::initializer_list<NamedArgument> list) {
-  std::string text;
-  for (const NamedArgument& argument : list) {
-    text += detail::join("\n  ", argument.name, ": ", describe(argument.tensor));
-  }
-  return text;
-}
-
 DType dtype_from_name(std::string_view name) {
   for (int i = 0; i < kDTypes; ++i) {
     if (name_of(static_cast<DType>(i)) == name) return static_cast<DType>(i);

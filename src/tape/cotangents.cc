@@ -41,7 +41,9 @@ Tensor add_cotangents(const Tensor& a, const Tensor& b) {
   return add(a, b);
 }
 
-Tensor filled_like(const TensorRef& like, double number) {
+namespace {
+
+[[gnu::noinline]] Tensor filled_like_any(const TensorRef& like, double number) {
   if (is_symbolic(like.block()) && like.rank() > 0) {
     // Its lengths may be open, so they must not become part of a constant.
     const Tensor symbol = share(like.block());
@@ -49,15 +51,21 @@ Tensor filled_like(const TensorRef& like, double number) {
   }
   const Block* shape = like.block();
   Tensor tensor = Tensor::adopt(new_tensor_block(shape->dtype, shape->rank, shape->dims, shape->count));
-  if (shape->dtype == DType::kFloat32) {
-    std::fill_n(mutable_data<float>(tensor), shape->count, static_cast<float>(number));
-    return tensor;
-  }
   const Tensor element = scalar(number, shape->dtype);
   const std::size_t size = size_of(shape->dtype);
   auto* out = static_cast<std::byte*>(mutable_raw_data(tensor));
   for (std::int64_t i = 0; i < shape->count; ++i, out += size) std::memcpy(out, element.raw_data(), size);
   return tensor;
+}
+
+}  // namespace
+
+Tensor filled_like(const TensorRef& like, double number) {
+  const Block* shape = like.block();
+  if (shape->dtype != DType::kFloat32 || is_symbolic(shape)) return filled_like_any(like, number);
+  Block* block = new_tensor_block(shape->dtype, shape->rank, shape->dims, shape->count);
+  std::fill_n(static_cast<float*>(block->data), shape->count, static_cast<float>(number));
+  return Tensor::adopt(block);
 }
 
 }  // namespace capstan

@@ -31,6 +31,7 @@
 #include "src/tape/cotangents.h"
 #include "src/tape/derived.h"
 #include "src/tape/gradient_arguments.h"
+#include "src/tape/rule_loop.h"
 #include "src/tape/tape_impl.h"
 
 namespace capstan {
@@ -96,19 +97,11 @@ class ReversePass {
   void mark_results() {
     for (std::uint32_t i = 0; i < count_; ++i) {
       const Record& r = tape_.at(i);
-      unsigned marks = slots_[r.inputs[0]].marks | slots_[r.inputs[1]].marks | slots_[r.inputs[2]].marks;
-      std::size_t outputs = 1;
-      if (r.extra != nullptr) [[unlikely]] {
-        for (const Slot slot : r.extra->inputs) marks |= slots_[slot].marks;
-        outputs = std::max<std::size_t>(1, r.extra->outputs.size());
-      }
-      // Behind an op without a gradient nothing is asked for, so no rule there runs in vain.
-      marks &= (r.op->flags & kNotDifferentiable) != 0 ? unsigned{kConnected} : kConnected | kWanted;
-      SlotState* const results = slots_ + r.output;
-      for (std::size_t k = 0; k < outputs; ++k) {
-        unsigned all = marks | results[k].marks;
-        if ((all & (kConnected | kSource)) == (kConnected | kSource)) all |= kWanted;
-        results[k].marks = all;
+      const unsigned marks = slots_[r.inputs[0]].marks | slots_[r.inputs[1]].marks | slots_[r.inputs[2]].marks;
+      if (r.extra == nullptr) [[likely]] {
+        mark_result(r, marks, 0);
+      } else {
+        mark_many(r, marks);
       }
     }
   }
@@ -139,6 +132,23 @@ class ReversePass {
  private:
   class RuleCall;
 
+  // Marks a result of a record, given the marks of its inputs.
+  void mark_result(const Record& r, unsigned marks, Slot k) {
+    // Behind an op without a gradient nothing is asked for, so no rule there runs in vain.
+    marks &= (r.op->flags & kNotDifferentiable) != 0 ? unsigned{kConnected} : kConnected | kWanted;
+    std::uint32_t& all = slots_[r.output + k].marks;
+    marks |= all;
+    all = (~marks & (kConnected | kSource)) == 0 ? marks | kWanted : marks;
+  }
+
+  // The same for all results of a record that has more than fits into its 64 bytes, given the marks of its first
+  // inputs.
+  [[gnu::noinline]] void mark_many(const Record& r, unsigned marks) {
+    for (const Slot slot : r.extra->inputs) marks |= slots_[slot].marks;
+    const Slot outputs = std::max<Slot>(1, static_cast<Slot>(r.extra->outputs.size()));
+    for (Slot k = 0; k < outputs; ++k) mark_result(r, marks, k);
+  }
+
   bool wanted(Slot slot) const { return (slots_[slot].marks & kWanted) != 0; }
 
   // Takes the cotangent of a result out of its slot; a source keeps its own.
@@ -152,14 +162,14 @@ class ReversePass {
   [[gnu::noinline]] void run_records(std::uint32_t end, std::uint32_t begin) {
     for (std::uint32_t i = end; i-- > begin;) {
       Record& r = tape_.at(i);
-      if (r.extra != nullptr && r.extra->outputs.size() > 1) {
+      if (r.extra != nullptr && r.extra->outputs.size() > 1) [[unlikely]] {
         propagate_many(r);
       } else {
         propagate(r);
       }
       if (!tape_.persistent) {
-        tape_.release_record(r);
         tape_.count_ = i;
+        tape_.release_record(r);
       }
     }
   }
@@ -250,77 +260,69 @@ class ReversePass {
     } else if (!fused_ || r.op->kind != OpKind::kElementwise || is_sparse(g.block())) {
       propagate_rule(r, std::move(g));
     } else if (r.op->arity == 2) {
-      propagate_loops<2>(r, std::move(g));
+      propagate_loops<2>(r, g);
     } else if (r.op->arity == 1) {
-      propagate_loops<1>(r, std::move(g));
+      propagate_loops<1>(r, g);
     } else {
-      propagate_loops<3>(r, std::move(g));
+      propagate_loops<3>(r, g);
     }
   }
 
-  // Runs a rule's loop for the cotangent g.
+  // One fused loop per input of an op of N inputs. The last one may run in the cotangent's own buffer.
   template <int N>
-  [[gnu::always_inline]] static void run_rule_loop(Loop loop, bool accumulate, const Record& r, unsigned reads,
-                                                   const Block* g, Block* out) {
-    LoopArgs args = {};
-    args.accumulate = accumulate;
-    if (r.extra != nullptr) args.parameters = reinterpret_cast<const double*>(r.extra->attributes);
-    args.in[0] = g->data;
-    args.n = g->count;
-    bool one_run = g->count <= kDirectLoop && g->count > 0;
-    const auto look = [&](unsigned position, const Block* input) {
-      args.in[position] = input->data;
-      if (input->count == g->count) return;
-      args.scalars |= 1u << position;
-      one_run &= input->count == 1;
-    };
-    if ((reads & kReadsInput0) != 0) look(1, r.saved[0]);
-    if (N > 1 && (reads & kReadsInput1) != 0) look(2, r.saved[1]);
-    if (N > 2 && (reads & kReadsInput2) != 0) look(3, r.saved[2]);
-    if ((reads & kReadsOutput) != 0) look(4, r.saved_output);
-    if (one_run) [[likely]] {
-      args.out = out->data;
-      loop(args);
-      return;
-    }
-    const Block* const inputs[5] = {
-        g, (reads & kReadsInput0) != 0 ? r.saved[0] : nullptr, (reads & kReadsInput1) != 0 ? r.saved[1] : nullptr,
-        (reads & kReadsInput2) != 0 ? r.saved[2] : nullptr, (reads & kReadsOutput) != 0 ? r.saved_output : nullptr};
-    run_loop({loop, args.parameters, accumulate}, out, inputs);
-  }
-
-  // One fused loop per input of an op of N inputs.
-  template <int N>
-  void propagate_loops(Record& r, Tensor g) {
+  void propagate_loops(const Record& r, Tensor& g) {
     const OpDef& op = *r.op;
     Block* const block = g.block();
     const int dtype = static_cast<int>(block->dtype);
     const LoopTable& loops = loops_of(op, block->dtype);
-    int last = N - 1;
-    while (last >= 0 && !wanted(r.inputs[last])) --last;
-    for (int k = 0; k <= last; ++k) {
+    unsigned wants = 0;  // inputs, by bits
+    unsigned reads = 0;  // what their loops read
+    for (int k = 0; k < N; ++k) {
+      if (!wanted(r.inputs[k])) continue;
+      wants |= 1u << k;
+      reads |= op.reads[k];
+    }
+    LoopArgs args;
+    const bool one_run = (wants & ~op.passes) != 0 && rule_args<N>(r, block, reads, args);
+    const auto run = [&](int k, bool accumulate, Block* out) {
+      const Loop loop = loops.vjp[k][dtype];
+      args.accumulate = accumulate;
+      args.out = out->data;
+      if (one_run) [[likely]] {
+        loop(args);
+      } else {
+        run_broadcast_rule(args, loop, r, op.reads[k], block, out);
+      }
+    };
+    for (int k = 0; k < N; ++k) {
+      if ((wants >> k & 1) == 0) continue;
+      const bool last = wants >> k == 1;
       const Slot slot = r.inputs[k];
-      if (k != last && !wanted(slot)) continue;
       Block* like = r.saved[k];
-      if (like != nullptr && same_shape(like, block)) like = nullptr;
+      if (like != nullptr && keeps_shape(like, block)) like = nullptr;
       if ((op.passes >> k & 1) != 0) {
         // NOLINTNEXTLINE(bugprone-use-after-move): the last turn moves it
-        contribute(slot, k == last ? std::move(g) : Tensor(g), like);
+        contribute(slot, last ? std::move(g) : Tensor(g), like);
         continue;
       }
-      const Loop loop = loops.vjp[k][dtype];
-      Block* const sum = slots_[slot].cotangent;
+      Block*& sum = slots_[slot].cotangent;
       if (like == nullptr && sum != nullptr && writable(sum)) {
-        run_rule_loop<N>(loop, true, r, op.reads[k], block, sum);
+        run(k, true, sum);
         continue;
       }
-      // Into the cotangent's own buffer when it dies here.
-      Tensor out = k == last && writable(block)
-                       ? std::move(g)
-                       : Tensor::adopt(new_tensor_block(block->dtype, block->rank, block->dims, block->count));
-      out.block()->node = 0;
-      run_rule_loop<N>(loop, false, r, op.reads[k], block, out.block());
-      contribute(slot, std::move(out), like);
+      Tensor out;
+      if (last && writable(block)) {
+        out = std::move(g);
+        block->node = 0;
+      } else {
+        out = Tensor::adopt(new_tensor_block(block->dtype, block->rank, block->dims, block->count));
+      }
+      run(k, false, out.block());
+      if (like == nullptr && sum == nullptr) {
+        sum = out.release();
+      } else {
+        contribute(slot, std::move(out), like);
+      }
     }
   }
 
@@ -521,11 +523,14 @@ void TapeImpl::gradient(std::span<const Source> targets, std::span<const Source>
   for (const Source& source : sources) {
     if (!present(source)) throw_missing("a source");
   }
-  check_output_gradients(targets, options.output_gradients);
+  const std::span<const Tensor> weights = options.output_gradients;
+  if (!weights.empty()) check_output_gradients(targets, weights);
 
-  if (!persistent && recording) stop();
-  // Used up from here on, for rules too and also if one throws; what is recorded goes when the guard does.
-  if (!persistent) consumed = true;
+  if (!persistent) {
+    // Used up from here on, for rules too and also if one throws; what is recorded goes when the guard does.
+    stop();
+    consumed = true;
+  }
   ++running;
   struct UseUp {
     TapeImpl* tape;
@@ -538,24 +543,27 @@ void TapeImpl::gradient(std::span<const Source> targets, std::span<const Source>
   ReversePass pass(*this);
   // The slots of the sources as they are now: a rule may be the first to read a variable.
   Slot few[8];
-  std::vector<Slot> many(sources.size() > 8 ? sources.size() : 0);
-  Slot* const slots = sources.size() > 8 ? many.data() : few;
+  std::unique_ptr<Slot[]> many(sources.size() > 8 ? new Slot[sources.size()] : nullptr);
+  Slot* const slots = many != nullptr ? many.get() : few;
   for (std::size_t k = 0; k < sources.size(); ++k) {
     slots[k] = slot_of(sources[k]);
     pass.mark_source(slots[k]);
   }
   pass.mark_results();
+  const auto seed = [&](std::size_t i) {
+    const bool weighted = i < weights.size() && weights[i].has_value();
+    return weighted ? weights[i] : filled_like(value_of(targets[i]), 1);
+  };
   for (std::size_t i = 0; i < targets.size(); ++i) {
-    const bool weighted = i < options.output_gradients.size() && options.output_gradients[i].has_value();
     const Slot slot = slot_of(targets[i]);
-    Tensor weight;
-    const auto seed = [&] { return weighted ? options.output_gradients[i] : filled_like(value_of(targets[i]), 1); };
-    if (slot != kNoSlot) pass.seed(slot, seed());
-    if (slot != kNoSlot) continue;
+    if (slot != kNoSlot) {
+      pass.seed(slot, seed(i));
+      continue;
+    }
     // A target that is a source contributes its weight even if the tape never saw it.
     for (std::size_t k = 0; k < sources.size(); ++k) {
       if (!same_source(targets[i], sources[k])) continue;
-      gradients[k] = gradients[k].has_value() ? add(gradients[k], seed()) : seed();
+      gradients[k] = gradients[k].has_value() ? add(gradients[k], seed(i)) : seed(i);
     }
   }
   pass.run();

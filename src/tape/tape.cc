@@ -21,11 +21,7 @@ GradientTape::~GradientTape() {
   if (impl_ != nullptr) TapeImpl::destroy(impl_);
 }
 
-TapeImpl& checked(TapeImpl* impl) {
-  CAPSTAN_CHECK(impl != nullptr, GradientError, "tape: this tape was moved from");
-  impl->check_thread();
-  return *impl;
-}
+[[gnu::cold, gnu::noinline]] void throw_moved_from() { throw GradientError("tape: this tape was moved from"); }
 
 void GradientTape::start() { checked(impl_).start(); }
 void GradientTape::stop() { checked(impl_).stop(); }

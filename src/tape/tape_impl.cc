@@ -49,24 +49,23 @@ void release_block(Block* block) noexcept {
 
 // --- Life ---
 
+[[gnu::noinline]] TapeImpl* TapeImpl::new_tape() {
+  cache_owner.arm();
+  return new TapeImpl;
+}
+
 TapeImpl* TapeImpl::create(GradientTapeOptions options) {
-  TapeImpl* tape = nullptr;
-  if (cache.count > 0) [[likely]] {
-    tape = cache.free[--cache.count];
-  } else {
-    cache_owner.arm();
-    tape = new TapeImpl;
-  }
+  TapeImpl* tape = cache.count > 0 ? cache.free[--cache.count] : new_tape();
   tape->owner_ = &context;
   tape->persistent = options.persistent;
   tape->watch_accessed_ = options.watch_accessed_variables;
   tape->consumed = false;
-  tape->start();
+  tape->open();
   return tape;
 }
 
 void TapeImpl::destroy(TapeImpl* tape) noexcept {
-  if (tape->owner_ != &context) {
+  if (tape->owner_ != &context) [[unlikely]] {
     // Another thread's tape: while it records it stands in that thread's context and must not go away.
     if (tape->recording) return;
   } else if (tape->recording) {
@@ -74,24 +73,28 @@ void TapeImpl::destroy(TapeImpl* tape) noexcept {
   }
   if (!tape->consumed) tape->clear();
   tape->clear_leaves();
-  if (cache.count < cache.limit) [[likely]] {
-    while (tape->chunks_.size() > kMaxKeptChunks) {
-      delete[] tape->chunks_.back();
-      tape->chunks_.pop_back();
-    }
-    if (tape->scratch_.capacity() > kMaxKeptSlots) [[unlikely]]
-      tape->scratch_ = {};
+  const bool small = tape->chunks_.size() <= kMaxKeptChunks && tape->scratch_.size() <= kMaxKeptSlots;
+  if (cache.count >= cache.limit || !small) return retire(tape);
+  cache.free[cache.count++] = tape;
+}
+
+[[gnu::cold, gnu::noinline]] void TapeImpl::retire(TapeImpl* tape) noexcept {
+  const bool keep = cache.count < cache.limit;
+  while (tape->chunks_.size() > (keep ? kMaxKeptChunks : 0)) {
+    delete[] tape->chunks_.back();
+    tape->chunks_.pop_back();
+  }
+  if (keep) {
+    if (tape->scratch_.size() > kMaxKeptSlots) tape->scratch_ = {};
     cache.free[cache.count++] = tape;
     return;
   }
-  for (Record* chunk : tape->chunks_) delete[] chunk;
   for (RecordExtra* extra : tape->free_extras_) delete extra;
   delete tape;
 }
 
 void TapeImpl::clear() {
-  for (std::uint32_t i = count_; i-- > 0;) release_record(at(i));
-  count_ = 0;
+  while (count_ > 0) release_record(at(--count_));
   for (Watched& watched : watched_) release_block(std::exchange(watched.block, nullptr));
   watched_index_.clear();
   intervals_.clear();
@@ -107,9 +110,15 @@ void TapeImpl::clear_leaves() {
   leaves_ = 0;
 }
 
-void TapeImpl::check_thread() const {
-  CAPSTAN_CHECK(owner_ == &context, GradientError, "tape: this tape belongs to another thread",
-                help("make a tape on each thread; tensors and variables can be shared"));
+[[gnu::cold, gnu::noinline]] void TapeImpl::throw_other_thread() {
+  throw GradientError(detail::join("tape: this tape belongs to another thread",
+                                   help("make a tape on each thread; tensors and variables can be shared")));
+}
+
+[[gnu::cold, gnu::noinline]] void TapeImpl::throw_used_up(std::string_view call) {
+  throw GradientError(
+      detail::join(call, ": this tape was already used",
+                   help("a tape serves one gradient() call; write GradientTape tape({.persistent = true}) for more")));
 }
 
 void TapeImpl::start() {
@@ -119,13 +128,19 @@ void TapeImpl::start() {
     consumed = false;
     clear_leaves();
   }
-  // Numbers run out after hours of training; a new range can only begin while no tape records, or before the first.
-  constexpr std::uint64_t kFewNumbers = std::uint64_t{1} << 31;
-  const bool few = context.nodes_end - context.next_node < kFewNumbers;
-  if (context.nodes_end == 0 || (context.observers == context.guard && few)) reserve_nodes();
   if (end_ != base_) {
     intervals_.push_back({base_, end_ - base_, offset_});
     offset_ += static_cast<Slot>(end_ - base_);
+    base_ = end_;
+  }
+  open();
+}
+
+void TapeImpl::open() {
+  // Numbers run out after hours of training; a new range can only begin while no tape records, or before the first.
+  constexpr std::uint64_t kFewNumbers = std::uint64_t{1} << 31;
+  if (context.nodes_end - context.next_node < kFewNumbers) [[unlikely]] {
+    if (context.nodes_end == 0 || context.observers == context.guard) reserve_nodes();
   }
   base_ = context.next_node;
   recording = true;
@@ -137,11 +152,6 @@ void TapeImpl::stop() {
   recording = false;
   leave();
   end_ = context.next_node;
-}
-
-void TapeImpl::check_usable(std::string_view call) const {
-  CAPSTAN_CHECK(!consumed, GradientError, call, ": this tape was already used",
-                help("a tape serves one gradient() call; write GradientTape tape({.persistent = true}) for more"));
 }
 
 void TapeImpl::use_up() {
@@ -194,18 +204,21 @@ void TapeImpl::index_block(std::uint32_t position) {
   watched_index_[i] = position + 1;
 }
 
+// Brings the index up to date with one more block.
+[[gnu::noinline]] void TapeImpl::index_newest() {
+  const std::size_t size = watched_.size();
+  if (2 * size > watched_index_.size()) {
+    watched_index_.assign(std::bit_ceil(4 * size), 0);
+    for (std::uint32_t k = 0; k < size; ++k) index_block(k);
+  } else {
+    index_block(static_cast<std::uint32_t>(size - 1));
+  }
+}
+
 void TapeImpl::add_watched(Block* block, VariableState* variable, Slot slot) {
   watched_.push_back({block, variable, slot, count_});
   detail::retain(block);
-  const std::size_t size = watched_.size();
-  if (size > kFewBlocks) {
-    if (2 * size > watched_index_.size()) {
-      watched_index_.assign(std::bit_ceil(4 * size), 0);
-      for (std::uint32_t k = 0; k < size; ++k) index_block(k);
-    } else {
-      index_block(static_cast<std::uint32_t>(size - 1));
-    }
-  }
+  if (watched_.size() > kFewBlocks) index_newest();
   // The one write to a shared block: sticky, and atomic.
   if ((block->flags.load(std::memory_order_relaxed) & Block::kLeaf) == 0) block->flags.fetch_or(Block::kLeaf);
 }
@@ -271,28 +284,16 @@ std::vector<Variable> TapeImpl::watched_variables() const {
 
 void TapeImpl::grow() { chunks_.push_back(new Record[kChunkSize]); }
 
-void TapeImpl::release_record(Record& record) {
-  for (int i = 0; i < 3; ++i) {
-    Block* block = record.saved[i];
-    if (block == nullptr) continue;
-    record.saved[i] = nullptr;
-    if (!is_leaf(record.inputs[i])) detail::release(block);
+[[gnu::noinline]] void TapeImpl::release_extra(RecordExtra* extra) {
+  for (std::size_t i = 0; i < extra->saved.size(); ++i) {
+    if (!is_leaf(extra->inputs[i])) release_block(extra->saved[i]);
   }
-  if (Block* block = record.saved_output) {
-    record.saved_output = nullptr;
-    detail::release(block);
-  }
-  if (RecordExtra* extra = std::exchange(record.extra, nullptr)) {
-    for (std::size_t i = 0; i < extra->saved.size(); ++i) {
-      if (!is_leaf(extra->inputs[i])) release_block(extra->saved[i]);
-    }
-    for (Block* block : extra->outputs) release_block(block);
-    extra->inputs.clear();
-    extra->saved.clear();
-    extra->outputs.clear();
-    extra->custom = nullptr;
-    free_extras_.push_back(extra);
-  }
+  for (Block* block : extra->outputs) release_block(block);
+  extra->inputs.clear();
+  extra->saved.clear();
+  extra->outputs.clear();
+  extra->custom = nullptr;
+  free_extras_.push_back(extra);
 }
 
 Reads reads_of(const OpDef& op, std::uint32_t needed) {
@@ -344,35 +345,37 @@ template <int N>
 void TapeImpl::record_elementwise(const ObservedCall& call) {
   const ObservedInput* inputs = call.inputs.data();
   const OpDef& op = call.op;
-  Slot slots[3] = {};
+  Record& r = append();
   std::uint32_t bits = 0;  // what the rules of the known inputs read
   const std::uint64_t length = context.next_node - base_;
   for (int i = 0; i < N; ++i) {
     const ObservedInput& input = inputs[i];
+    r.inputs[i] = kNoSlot;
     if (!is_differentiable(input.block->dtype)) continue;  // An integer path ends here.
-    slots[i] = input.node - base_ < length ? result_slot(input.node) : slot_elsewhere(input.block, input.node);
-    if (slots[i] != kNoSlot) bits |= op.reads[i] | 0x100u;
+    if (i > 0 && input.block == inputs[i - 1].block) {     // A square, say: no need to look twice.
+      r.inputs[i] = r.inputs[i - 1];
+    } else {
+      r.inputs[i] = input.node - base_ < length ? result_slot(input.node) : slot_elsewhere(input.block, input.node);
+    }
+    if (r.inputs[i] != kNoSlot) bits |= op.reads[i] | 0x100u;
   }
   if (bits == 0) return;
   Block* out = call.outputs[0].block();
   if (out->node == 0) out->node = next_nodes(1);
-  Record& r = append();
   r.op = &op;
   r.output = result_slot(out->node);
   r.extra = nullptr;
   r.saved_output = nullptr;
-  for (int i = 0; i < 3; ++i) {
-    r.inputs[i] = slots[i];
-    r.saved[i] = nullptr;
-  }
+  for (int i = 0; i < 3; ++i) r.saved[i] = nullptr;
+  for (int i = N; i < 3; ++i) r.inputs[i] = kNoSlot;
   for (int i = 0; i < N; ++i) {
     Block* block = inputs[i].block;
     const bool elements = (bits >> (i + 1) & 1) != 0;
     if (elements) {
-      if (!is_leaf(slots[i])) detail::retain(block);
+      if (!is_leaf(r.inputs[i])) detail::retain(block);
       r.saved[i] = block;
-    } else if (slots[i] != kNoSlot && !same_shape(block, out)) {
-      r.saved[i] = keep(block, slots[i], false);
+    } else if (r.inputs[i] != kNoSlot && !keeps_shape(block, out)) {
+      r.saved[i] = keep(block, r.inputs[i], false);
     }
   }
   if ((bits & kReadsOutput) != 0) {

@@ -80,7 +80,10 @@ class TapeImpl final : public Observer {
   void record(const CustomCall& call) override;
   void read(detail::VariableState& variable) override;
 
-  void check_thread() const;
+  void check_thread() const {
+    if (owner_ != &context) [[unlikely]]
+      throw_other_thread();
+  }
   void start();
   void stop();
   void reset();
@@ -94,7 +97,10 @@ class TapeImpl final : public Observer {
   // Whether a gradient of this target can exist.
   bool knows(const Source& source) const { return slot_of(source) != kNoSlot; }
   // Throws GradientError if the tape has served its one call. `call` is for the message.
-  void check_usable(std::string_view call) const;
+  void check_usable(std::string_view call) const {
+    if (consumed) [[unlikely]]
+      throw_used_up(call);
+  }
   // The tape has served its one call, unless it is persistent.
   void use_up();
 
@@ -116,6 +122,13 @@ class TapeImpl final : public Observer {
   };
 
   Record& at(std::uint32_t i) const { return chunks_[i >> kChunkBits][i & (kChunkSize - 1)]; }
+  [[noreturn]] static void throw_other_thread();
+  [[noreturn]] static void throw_used_up(std::string_view call);
+  static TapeImpl* new_tape();
+  // Begins an interval.
+  void open();
+  // Keeps the tape for the next one of the thread, without what it needed more memory for than most, or deletes it.
+  static void retire(TapeImpl* tape) noexcept;
   template <int N>
   void record_elementwise(const ObservedCall& call);
   void record_structured(const ObservedCall& call);
@@ -128,12 +141,22 @@ class TapeImpl final : public Observer {
     return at(count_);
   }
   void grow();
-  void release_record(Record& record);
+  // Gives back what a record holds; the caller has lowered count_ below it.
+  void release_record(const Record& record) {
+    for (int i = 0; i < 3; ++i) {
+      if (record.saved[i] != nullptr && !is_leaf(record.inputs[i])) detail::release(record.saved[i]);
+    }
+    if (record.saved_output != nullptr) detail::release(record.saved_output);
+    if (record.extra != nullptr) [[unlikely]]
+      release_extra(record.extra);
+  }
+  void release_extra(RecordExtra* extra);
   // Forgets records, watched blocks and intervals; keeps the memory.
   void clear();
   // And which variables were watched, which a used-up tape still answers.
   void clear_leaves();
   void index_block(std::uint32_t position);
+  void index_newest();
 
   // The end of the newest interval.
   std::uint64_t end() const { return recording ? context.next_node : end_; }
@@ -173,7 +196,13 @@ class TapeImpl final : public Observer {
 };
 
 // The tape of a handle. Throws GradientError if the handle was moved from or the tape is another thread's.
-TapeImpl& checked(TapeImpl* impl);
+[[noreturn]] void throw_moved_from();
+inline TapeImpl& checked(TapeImpl* impl) {
+  if (impl == nullptr) [[unlikely]]
+    throw_moved_from();
+  impl->check_thread();
+  return *impl;
+}
 
 // The op of a record of a function that counts as one. It is never applied.
 extern const OpDef kCustomGradient;
