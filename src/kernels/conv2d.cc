@@ -108,8 +108,10 @@ Job<T> make_job(const Correlation& c, const Matrices<T>& matrices, std::ptrdiff_
       for (std::int64_t j = 0; j < c.steps(residue); ++j) {
         const std::int64_t k = residue + j * c.k_step();
         for (const Correlation::ColumnTap& tap : phase.taps) {
+          const int outside =
+              (c.is_inside(tap.position) ? 0 : kFirst) | (c.is_inside(tap.position + phase.columns - 1) ? 0 : kLast);
           job.taps.push_back({c.direction() * j * row_elements + tap.position * kDistance,
-                              (k * c.kernel_columns + tap.kernel_column) * tap_elements});
+                              (k * c.kernel_columns + tap.kernel_column) * tap_elements, outside});
           if (job.merged) break;
         }
       }
@@ -161,6 +163,7 @@ void correlate_band(const Job<T>& job, const T* band, std::int64_t first, std::i
         for (std::int64_t p = 0; p < phase.columns; p += choice.pixels) {
           p = std::min(p, phase.columns - choice.pixels);
           const T* source = base + p * kDistance;
+          row.ends = (p == 0 ? kFirst : 0) | (p + choice.pixels == phase.columns ? kLast : 0);
           if (left >= width) {
             choice.tile(row, source, matrix, out + p * pixel_stride + n, pixel_stride);
             continue;

@@ -46,6 +46,12 @@ struct Correlation {
 
   std::int64_t row_pixels() const { return source_phases * positions; }
 
+  // Whether a pixel of a copied row is one of the source.
+  bool is_inside(std::int64_t pixel) const {
+    const std::int64_t column = pixel % positions * source_phases + pixel / positions - left;
+    return 0 <= column && column < source_columns;
+  }
+
   // The source rows of output row o: for steps j in [begin, end) kernel row residue + j * k_step()
   // reads source row base + j, backward base - j. Backward, only the kernel rows of one residue
   // modulo the stride contribute. Steps that would leave the source are not in the range.

@@ -20,10 +20,14 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
+// The first and the last pixel of an output row.
+enum RowEnd : int { kFirst = 1, kLast = 2 };
+
 // Where a tap reads the copied source and the matrices, relative to the tile's pointers.
 struct TapOffset {
   std::ptrdiff_t source;
   std::ptrdiff_t matrix;
+  int outside;  // for which ends of an output row it reads the zeros beside the source
 };
 
 // What all tiles of an output row have in common. Source channels come in blocks of 16; `tail` is
@@ -35,6 +39,7 @@ struct Row {
   std::ptrdiff_t tail;
   std::ptrdiff_t block_stride;   // from a block of source channels to the next
   std::ptrdiff_t matrix_stride;  // from a row of a matrix to the next
+  int ends;                      // the ends of the row that the tile computes
 };
 
 constexpr std::ptrdiff_t kChannelBlock = 16;
@@ -42,8 +47,33 @@ constexpr std::ptrdiff_t kChannelBlock = 16;
 template <class T>
 using Tile = void (*)(const Row& row, const T* source, const T* matrix, T* out, std::ptrdiff_t pixel_stride);
 
+// Adds `channels` source channels of one tap to the pixels [kBegin, kEnd) of a tile.
+template <int kBegin, int kEnd, int kPixelDistance, class T, int kPixels, int kVectors>
+HWY_INLINE void add_tap(hn::Vec<hn::ScalableTag<T>> (&sums)[kPixels][kVectors], std::ptrdiff_t channels,
+                        const T* HWY_RESTRICT s, const T* HWY_RESTRICT m, std::ptrdiff_t matrix_stride) {
+  const hn::ScalableTag<T> d;
+  constexpr int kLanes = hn::MaxLanes(hn::ScalableTag<T>());
+  using V = hn::Vec<decltype(d)>;
+  for (std::ptrdiff_t k = 0; k < channels; ++k) {
+    V w[kVectors];
+#pragma GCC unroll 4
+    for (int j = 0; j < kVectors; ++j) w[j] = hn::LoadU(d, m + j * kLanes);
+#pragma GCC unroll 32
+    for (int i = kBegin; i < kEnd; ++i) {
+      const V x = hn::Set(d, s[i * kPixelDistance]);
+#pragma GCC unroll 4
+      for (int j = 0; j < kVectors; ++j) sums[i][j] = hn::MulAdd(x, w[j], sums[i][j]);
+    }
+    ++s;
+    m += matrix_stride;
+    // Hides that the next step broadcasts the same elements to other pixels if they are dense:
+    // the compiler would keep them in registers that there are not.
+    asm("" : "+r"(s));
+  }
+}
+
 // out[pixel, channel] = sum over taps and source channels, for kPixels pixels and kVectors vectors
-// of channels.
+// of channels. At the ends of a row a tap may read nothing but zeros for one pixel, which is left out.
 template <class T, int kPixelDistance, int kVectors, int kPixels>
 HWY_NOINLINE void tile(const Row& row, const T* HWY_RESTRICT source, const T* HWY_RESTRICT matrix, T* HWY_RESTRICT out,
                        std::ptrdiff_t pixel_stride) {
@@ -64,22 +94,18 @@ HWY_NOINLINE void tile(const Row& row, const T* HWY_RESTRICT source, const T* HW
     for (std::ptrdiff_t t = 0; t < row.tap_count; ++t) {
       const T* s = block_source + row.taps[t].source;
       const T* m = block_matrix + row.taps[t].matrix;
-      for (std::ptrdiff_t k = 0; k < channels; ++k) {
-        V w[kVectors];
-#pragma GCC unroll 4
-        for (int j = 0; j < kVectors; ++j) w[j] = hn::LoadU(d, m + j * kLanes);
-#pragma GCC unroll 32
-        for (int i = 0; i < kPixels; ++i) {
-          const V x = hn::Set(d, s[i * kPixelDistance]);
-#pragma GCC unroll 4
-          for (int j = 0; j < kVectors; ++j) sums[i][j] = hn::MulAdd(x, w[j], sums[i][j]);
+      if constexpr (kPixelDistance == kChannelBlock) {
+        const int outside = row.taps[t].outside & row.ends;
+        if (outside == kFirst) {
+          add_tap<1, kPixels, kPixelDistance>(sums, channels, s, m, matrix_stride);
+          continue;
         }
-        ++s;
-        m += matrix_stride;
-        // Hides that the next step broadcasts the same elements to other pixels if they are dense:
-        // the compiler would keep them in registers that there are not.
-        asm("" : "+r"(s));
+        if (outside == kLast) {
+          add_tap<0, kPixels - 1, kPixelDistance>(sums, channels, s, m, matrix_stride);
+          continue;
+        }
       }
+      add_tap<0, kPixels, kPixelDistance>(sums, channels, s, m, matrix_stride);
     }
   }
 #pragma GCC unroll 32
