@@ -193,6 +193,7 @@ void correlate_blocks(const Correlation& c, const Matrices<T>& matrices, const T
   // Bands are so high that their copy fits the second-level cache, and that small batches give
   // several tasks.
   constexpr std::int64_t kBandElements = (std::int64_t{256} << 10) / sizeof(T);
+  constexpr std::int64_t kPieceElements = (std::int64_t{8} << 10) / sizeof(T);
   std::int64_t rows = c.out_rows;
   auto band_rows = [&](std::int64_t out_rows) {
     const std::int64_t needed =
@@ -233,10 +234,15 @@ void correlate_blocks(const Correlation& c, const Matrices<T>& matrices, const T
       }
       const Correlation::Part next = c.source_of(part + 1, bands, rows);
       Ahead ahead(source + next.first, next.elements, end - begin);
-      correlate_band<T, kDistance>(job, band, first, begin, end, out + image * out_elements, ahead);
-      if (epilogue != nullptr) {
-        const std::int64_t line = c.out_columns * c.out_channels;
-        (*epilogue)(image * out_elements + begin * line, image * out_elements + end * line);
+      const std::int64_t line = c.out_columns * c.out_channels;
+      // An epilogue finds what it reads in the first-level cache.
+      const std::int64_t piece = epilogue == nullptr ? rows : std::max<std::int64_t>(kPieceElements / line, 1);
+      for (std::int64_t row = begin; row < end; row += piece) {
+        const std::int64_t stop = std::min(end, row + piece);
+        correlate_band<T, kDistance>(job, band, first, row, stop, out + image * out_elements, ahead);
+        if (epilogue != nullptr) {
+          (*epilogue)(image * out_elements + row * line, image * out_elements + stop * line);
+        }
       }
     }
   });
