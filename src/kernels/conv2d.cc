@@ -42,17 +42,40 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Copies source rows [first, last) of one image: [channel block][row][phase][position][kDistance].
-template <class T, int kDistance>
-void copy_band(const Correlation& c, const T* image, std::int64_t first, std::int64_t last, std::ptrdiff_t block_stride,
+// Where the tiles read the source: in the image itself, or in a copied band, which is
+// [channel block][row][phase][position][width].
+struct Source {
+  bool in_place;
+  std::int64_t width;       // channels of a block: 16, or all if they are few
+  std::ptrdiff_t distance;  // from a pixel to the one that the next output pixel reads
+  std::ptrdiff_t row;       // from a row to the next
+  std::ptrdiff_t block;     // from a block of channels to the next
+
+  // `band_rows` is how many rows a band has.
+  Source(const Correlation& c, bool reads_in_place, std::int64_t band_rows) : in_place(reads_in_place) {
+    width = is_few(c) ? c.source_channels : kChannelBlock;
+    distance = in_place ? c.source_phases * c.source_channels : width;
+    row = in_place ? c.source_columns * c.source_channels : c.row_pixels() * width;
+    block = in_place ? kChannelBlock : band_rows * row;
+  }
+  std::ptrdiff_t at(const Correlation& c, std::int64_t position) const {
+    return in_place ? c.column(position) * c.source_channels : position * width;
+  }
+  // Images of so few channels lie dense in their copy.
+  static bool is_few(const Correlation& c) { return c.source_channels == 1 || c.source_channels == 3; }
+};
+
+// Copies source rows [first, last) of one image.
+template <class T>
+void copy_band(const Correlation& c, const Source& layout, const T* image, std::int64_t first, std::int64_t last,
                T* band) {
   const std::int64_t channels = c.source_channels;
-  const RowLayout layout{c.source_columns, channels, c.source_phases, c.positions, c.left};
-  for (std::int64_t channel = 0; channel < channels; channel += kDistance, band += block_stride) {
-    const std::int64_t width = std::min<std::int64_t>(kDistance, channels - channel);
+  const RowLayout row{c.source_columns, channels, c.source_phases, c.positions, c.left};
+  for (std::int64_t channel = 0; channel < channels; channel += layout.width, band += layout.block) {
+    const std::int64_t width = std::min(layout.width, channels - channel);
     for (std::int64_t r = first; r < last; ++r) {
-      copy_row(layout, image + r * c.source_columns * channels + channel, width, kDistance,
-               band + (r - first) * c.row_pixels() * kDistance);
+      copy_row(row, image + r * c.source_columns * channels + channel, width, layout.width,
+               band + (r - first) * layout.row);
     }
   }
 }
@@ -78,15 +101,21 @@ inline std::int64_t whole_blocks(const Correlation& c) {
   return (c.source_channels + kChannelBlock - 1) / kChannelBlock * kChannelBlock;
 }
 
+// Few channels and no phases: the taps of a kernel row are contiguous in a dense copy and in the matrices, so they can
+// be one tap of many channels. Not if tile_of_threes does better.
+template <class T>
+bool merges_taps(const Correlation& c, const Matrices<T>& matrices) {
+  const bool one_vector = matrices.channels <= static_cast<std::int64_t>(hn::MaxLanes(hn::ScalableTag<T>()));
+  return Source::is_few(c) && !c.transposed && c.source_phases == 1 && !(c.has_threes() && one_vector);
+}
+
 // What all bands of a call have in common.
 template <class T>
 struct Job {
   const Correlation& correlation;
   const Matrices<T>& matrices;
-  std::ptrdiff_t block_stride;  // from a block of channels in the copied band to the next
-  // Few channels and no phases: the taps of a kernel row are contiguous in the source and in the
-  // matrices; they are one.
-  bool merged;
+  const Source& layout;
+  bool merged;  // see merges_taps
   // The taps of a row residue and a phase, see Correlation::RowSteps; source offsets from row
   // `base`.
   std::vector<TapOffset> taps;
@@ -95,11 +124,10 @@ struct Job {
   TileChoice<T> choices[2][3];
 };
 
-template <class T, int kDistance>
-Job<T> make_job(const Correlation& c, const Matrices<T>& matrices, std::ptrdiff_t block_stride) {
-  Job<T> job{c, matrices, block_stride, false, {}, {}, {}};
-  job.merged = c.source_channels == kDistance && !c.transposed && c.source_phases == 1 && kDistance < kChannelBlock;
-  const std::int64_t row_elements = c.row_pixels() * kDistance;
+template <class T>
+Job<T> make_job(const Correlation& c, const Matrices<T>& matrices, const Source& layout) {
+  Job<T> job{c, matrices, layout, false, {}, {}, {}};
+  job.merged = merges_taps(c, matrices);
   const std::int64_t tap_rows = matrices.narrow ? whole_blocks(c) : c.source_channels;
   const std::int64_t tap_elements = tap_rows * matrices.stride;
   for (std::int64_t residue = 0; residue < c.residues(); ++residue) {
@@ -108,8 +136,11 @@ Job<T> make_job(const Correlation& c, const Matrices<T>& matrices, std::ptrdiff_
       for (std::int64_t j = 0; j < c.steps(residue); ++j) {
         const std::int64_t k = residue + j * c.k_step();
         for (const Correlation::ColumnTap& tap : phase.taps) {
-          job.taps.push_back({c.direction() * j * row_elements + tap.position * kDistance,
-                              (k * c.kernel_columns + tap.kernel_column) * tap_elements});
+          const int outside = job.merged ? 0
+                                         : (c.is_inside(tap.position) ? 0 : kFirst) |
+                                               (c.is_inside(tap.position + phase.columns - 1) ? 0 : kLast);
+          job.taps.push_back({c.direction() * j * layout.row + layout.at(c, tap.position),
+                              (k * c.kernel_columns + tap.kernel_column) * tap_elements, outside});
           if (job.merged) break;
         }
       }
@@ -119,15 +150,15 @@ Job<T> make_job(const Correlation& c, const Matrices<T>& matrices, std::ptrdiff_
     const std::int64_t columns = i == 0 ? c.phases.front().columns : c.phases.back().columns;
     for (int vectors : {1, 2, 4}) {
       job.choices[i][vectors / 2] = matrices.narrow ? choose_narrow_tile<T>(columns, matrices.channels)
-                                                    : choose_tile<T, kDistance>(columns, vectors);
+                                                    : choose_tile<T>(columns, vectors, c.has_threes() && !job.merged);
     }
   }
   return job;
 }
 
-// Output rows [begin, end) of one image, from a copied band of source rows that starts at row
-// `first`. Each row fetches a share of what is ahead.
-template <class T, int kDistance>
+// Output rows [begin, end) of one image, from a band of source rows that starts at row `first`. Each row fetches a
+// share of what is ahead.
+template <class T>
 void correlate_band(const Job<T>& job, const T* band, std::int64_t first, std::int64_t begin, std::int64_t end,
                     T* image, Ahead& ahead) {
   constexpr int kLanes = hn::MaxLanes(hn::ScalableTag<T>());
@@ -137,14 +168,17 @@ void correlate_band(const Job<T>& job, const T* band, std::int64_t first, std::i
   const std::int64_t phases = c.phases.size();
   Row row;
   row.matrix_stride = matrices.stride;
-  row.block_stride = job.block_stride;
+  row.block_stride = job.layout.block;
+  for (int i = 0; i < 4; ++i) {
+    row.distances[i] = (2 * i + 1) * job.layout.distance * static_cast<std::ptrdiff_t>(sizeof(T));
+  }
   row.channel_blocks = job.merged ? 1 : (channels + kChannelBlock - 1) / kChannelBlock;
   row.tail = job.merged ? channels * c.kernel_columns : channels - (row.channel_blocks - 1) * kChannelBlock;
   alignas(64) T edge[kMaxPixels * kMaxVectors * kLanes];
   for (std::int64_t o = begin; o < end; ++o) {
     ahead.fetch();
     const Correlation::RowSteps steps = c.row_steps(o);
-    const T* base = band + (steps.base - first) * c.row_pixels() * kDistance;
+    const T* base = band + (steps.base - first) * job.layout.row;
     for (std::int64_t phase_index = 0; phase_index < phases; ++phase_index) {
       const Correlation::Phase& phase = c.phases[phase_index];
       const std::ptrdiff_t row_taps = job.merged ? 1 : phase.taps.size();
@@ -160,7 +194,8 @@ void correlate_band(const Job<T>& job, const T* band, std::int64_t first, std::i
         const TileChoice<T>& choice = job.choices[phase.columns == c.phases[0].columns ? 0 : 1][vectors / 2];
         for (std::int64_t p = 0; p < phase.columns; p += choice.pixels) {
           p = std::min(p, phase.columns - choice.pixels);
-          const T* source = base + p * kDistance;
+          const T* source = base + p * job.layout.distance;
+          row.ends = (p == 0 ? kFirst : 0) | (p + choice.pixels == phase.columns ? kLast : 0);
           if (left >= width) {
             choice.tile(row, source, matrix, out + p * pixel_stride + n, pixel_stride);
             continue;
@@ -176,33 +211,50 @@ void correlate_band(const Job<T>& job, const T* band, std::int64_t first, std::i
   }
 }
 
-template <class T, int kDistance>
-void correlate_blocks(const Correlation& c, const Matrices<T>& matrices, const T* source, T* out) {
-  const std::int64_t channel_blocks = (c.source_channels + kDistance - 1) / kDistance;
-  const std::int64_t row_elements = c.row_pixels() * kDistance;
+// Whether the tiles can read the image where it is: a tap reads beside it for no more than one end of a row.
+template <class T>
+bool reads_in_place(const Correlation& c, const Matrices<T>& matrices) {
+  if (matrices.narrow || merges_taps(c, matrices)) {
+    return (Source::is_few(c) || c.source_channels == kChannelBlock) && c.source_phases == 1 && c.left == 0 &&
+           c.positions == c.source_columns;
+  }
+  // Pixels that lie so would share one set of the first-level cache.
+  constexpr std::int64_t kAlias = 4096 / sizeof(T);
+  if (c.source_phases * c.source_channels % kAlias == 0) return false;
+  for (const Correlation::Phase& phase : c.phases) {
+    for (const Correlation::ColumnTap& tap : phase.taps) {
+      const std::int64_t last = tap.position + phase.columns - 1;
+      const bool one_end = c.is_inside(tap.position) || c.is_inside(last);
+      const bool rest = c.is_inside(tap.position + 1) && c.is_inside(last - 1);
+      if (phase.columns > 1 && !(one_end && (rest || phase.columns == 2))) return false;
+    }
+  }
+  return true;
+}
+
+template <class T>
+void correlate(const Correlation& c, const Matrices<T>& matrices, const T* source, T* out) {
   const std::int64_t image_elements = c.source_rows * c.source_columns * c.source_channels;
   const std::int64_t out_elements = c.out_rows * c.out_columns * c.out_channels;
-
-  // The source may lie as its copy would.
-  const bool in_place =
-      c.source_channels == kDistance && c.source_phases == 1 && c.left == 0 && c.positions == c.source_columns;
 
   // Bands are so high that their copy fits the second-level cache, and that small batches give
   // several tasks.
   constexpr std::int64_t kBandElements = (std::int64_t{256} << 10) / sizeof(T);
+  constexpr std::int64_t kPieceElements = (std::int64_t{8} << 10) / sizeof(T);
   std::int64_t rows = c.out_rows;
   auto band_rows = [&](std::int64_t out_rows) {
     const std::int64_t needed =
         c.transposed ? (out_rows + c.kernel_rows) / c.stride_rows + 2 : (out_rows - 1) * c.stride_rows + c.kernel_rows;
     return std::clamp<std::int64_t>(needed, 0, c.source_rows);
   };
-  while (rows > 1 && band_rows(rows) * row_elements * channel_blocks > kBandElements) rows = (rows + 1) / 2;
+  const std::int64_t pixel_elements = Source::is_few(c) ? c.source_channels : whole_blocks(c);
+  while (rows > 1 && band_rows(rows) * c.row_pixels() * pixel_elements > kBandElements) rows = (rows + 1) / 2;
   while (rows > 4 && c.batch * ((c.out_rows + rows - 1) / rows) < 8) rows = (rows + 1) / 2;
   const std::int64_t bands = (c.out_rows + rows - 1) / rows;
-  const std::ptrdiff_t block_stride = band_rows(rows) * row_elements;
-  const std::int64_t band_elements = block_stride * channel_blocks;
+  const std::int64_t band_elements = band_rows(rows) * c.row_pixels() * pixel_elements;
 
-  const Job<T> job = make_job<T, kDistance>(c, matrices, block_stride);
+  const Source layout(c, reads_in_place(c, matrices), band_rows(rows));
+  const Job<T> job = make_job<T>(c, matrices, layout);
   const bool finishes = matrices.first_channel + matrices.channels == c.out_channels;
   const Epilogue* const epilogue = finishes ? Epilogue::take(out, c.batch * out_elements) : nullptr;
 
@@ -214,44 +266,45 @@ void correlate_blocks(const Correlation& c, const Matrices<T>& matrices, const T
   const std::int64_t per_task =
       std::clamp<std::int64_t>(static_cast<std::int64_t>(1e5 / std::max(work, 1.0)), (parts + 15) / 16, parts);
   parallel_for((parts + per_task - 1) / per_task, [&](std::int64_t task) {
-    Scratch scratch(ScratchSlot::kTask, in_place ? 0 : band_elements * sizeof(T));
+    Scratch scratch(ScratchSlot::kTask, layout.in_place ? 0 : band_elements * sizeof(T));
     T* const copy = scratch.as<T>();
-    if (!in_place) std::fill(copy, copy + band_elements, T(0));
+    if (!layout.in_place) std::fill(copy, copy + band_elements, T(0));
     for (std::int64_t part = task * per_task; part < std::min(parts, (task + 1) * per_task); ++part) {
       const std::int64_t image = part / bands;
       const std::int64_t begin = part % bands * rows, end = std::min(c.out_rows, begin + rows);
       std::int64_t first, last;
       c.source_range(begin, end, &first, &last);
       const T* band = copy;
-      if (in_place) {
-        band = source + image * image_elements + first * row_elements;
+      if (layout.in_place) {
+        band = source + image * image_elements + first * layout.row;
       } else {
-        copy_band<T, kDistance>(c, source + image * image_elements, first, last, block_stride, copy);
+        copy_band(c, layout, source + image * image_elements, first, last, copy);
       }
       const Correlation::Part next = c.source_of(part + 1, bands, rows);
       Ahead ahead(source + next.first, next.elements, end - begin);
-      correlate_band<T, kDistance>(job, band, first, begin, end, out + image * out_elements, ahead);
-      if (epilogue != nullptr) {
-        const std::int64_t line = c.out_columns * c.out_channels;
-        (*epilogue)(image * out_elements + begin * line, image * out_elements + end * line);
+      const std::int64_t line = c.out_columns * c.out_channels;
+      // An epilogue finds what it reads in the first-level cache.
+      const std::int64_t piece = epilogue == nullptr ? rows : std::max<std::int64_t>(kPieceElements / line, 1);
+      for (std::int64_t row = begin; row < end; row += piece) {
+        const std::int64_t stop = std::min(end, row + piece);
+        correlate_band(job, band, first, row, stop, out + image * out_elements, ahead);
+        if (epilogue != nullptr) {
+          (*epilogue)(image * out_elements + row * line, image * out_elements + stop * line);
+        }
       }
     }
   });
 }
 
-template <class T>
-void correlate(const Correlation& c, const Matrices<T>& matrices, const T* source, T* out) {
-  if (c.source_channels == 1) return correlate_blocks<T, 1>(c, matrices, source, out);
-  if (c.source_channels == 3) return correlate_blocks<T, 3>(c, matrices, source, out);
-  correlate_blocks<T, kChannelBlock>(c, matrices, source, out);
-}
-
-// Calls correlate for groups of panels of about a megabyte. pack(tap, first, count, to) writes the
-// matrix of a tap and of up to kPanel output channels; rows are kPanel apart.
+// Calls correlate for groups of panels of about a megabyte. pack(tap, first, count, to, stride) writes the
+// matrix of a tap and of up to `stride` output channels; rows are `stride` apart.
 template <class T, class Pack>
 void correlate_packed(const Correlation& c, const Pack& pack, const T* source, T* out) {
   const std::int64_t taps = c.kernel_rows * c.kernel_columns;
-  const std::int64_t panel_elements = taps * c.source_channels * kPanel<T>;
+  constexpr std::int64_t kLanes = hn::MaxLanes(hn::ScalableTag<T>());
+  // Rows of few channels lie dense, or they would share a part of the first-level cache.
+  const std::int64_t stride = std::min(kPanel<T>, (c.out_channels + kLanes - 1) / kLanes * kLanes);
+  const std::int64_t panel_elements = taps * c.source_channels * stride;
   const std::int64_t budget = (std::int64_t{1} << 20) / sizeof(T);
   const std::int64_t all_panels = (c.out_channels + kPanel<T> - 1) / kPanel<T>;
   const std::int64_t panels =
@@ -263,7 +316,7 @@ void correlate_packed(const Correlation& c, const Pack& pack, const T* source, T
       const std::int64_t panel = i / taps, tap = i % taps;
       const std::int64_t first = (begin + panel) * kPanel<T>;
       pack(tap, first, std::min(kPanel<T>, c.out_channels - first),
-           scratch.as<T>() + panel * panel_elements + tap * c.source_channels * kPanel<T>);
+           scratch.as<T>() + panel * panel_elements + tap * c.source_channels * stride, stride);
     };
     if (count * panel_elements < 16384) {
       for (std::int64_t i = 0; i < count * taps; ++i) pack_tap(i);
@@ -272,7 +325,7 @@ void correlate_packed(const Correlation& c, const Pack& pack, const T* source, T
     }
     const std::int64_t first = begin * kPanel<T>;
     const std::int64_t channels = std::min(count * kPanel<T>, c.out_channels - first);
-    correlate<T>(c, {scratch.as<T>(), kPanel<T>, panel_elements, first, channels}, source, out);
+    correlate<T>(c, {scratch.as<T>(), stride, panel_elements, first, channels}, source, out);
   }
 }
 
@@ -293,7 +346,7 @@ void correlate_narrow(const Correlation& c, const Element& element, const T* sou
       }
     }
   }
-  correlate_blocks<T, kChannelBlock>(c, {scratch.as<T>(), channels, 0, 0, channels, true}, source, out);
+  correlate<T>(c, {scratch.as<T>(), channels, 0, 0, channels, true}, source, out);
 }
 
 // Few output channels leave lanes empty, few source channels would as well.
@@ -316,10 +369,10 @@ void forward(const Conv2DShape& shape, const T* input, const T* filter, T* outpu
   }
   correlate_packed<T>(
       c,
-      [&](std::int64_t tap, std::int64_t first, std::int64_t count, T* to) {
-        for (std::int64_t i = 0; i < shape.in_channels; ++i, to += kPanel<T>) {
+      [&](std::int64_t tap, std::int64_t first, std::int64_t count, T* to, std::int64_t stride) {
+        for (std::int64_t i = 0; i < shape.in_channels; ++i, to += stride) {
           const T* from = filter + (tap * shape.in_channels + i) * channels + first;
-          std::fill(std::copy(from, from + count, to), to + kPanel<T>, T(0));
+          std::fill(std::copy(from, from + count, to), to + stride, T(0));
         }
       },
       input, output);
@@ -337,18 +390,18 @@ void backward_input(const Conv2DShape& shape, const T* output_gradient, const T*
   }
   correlate_packed<T>(
       c,
-      [&](std::int64_t tap, std::int64_t first, std::int64_t count, T* to) {
+      [&](std::int64_t tap, std::int64_t first, std::int64_t count, T* to, std::int64_t stride) {
         const T* from = filter + (tap * shape.in_channels + first) * shape.out_channels;
         // Blocks of the transpose keep the strided side of the copy in cache.
         for (std::int64_t block = 0; block < shape.out_channels; block += 16) {
           const std::int64_t end = std::min(shape.out_channels, block + 16);
           for (std::int64_t i = 0; i < count; ++i) {
             for (std::int64_t o = block; o < end; ++o) {
-              to[o * kPanel<T> + i] = from[i * shape.out_channels + o];
+              to[o * stride + i] = from[i * shape.out_channels + o];
             }
           }
           for (std::int64_t o = block; o < end; ++o) {
-            std::fill(to + o * kPanel<T> + count, to + (o + 1) * kPanel<T>, T(0));
+            std::fill(to + o * stride + count, to + (o + 1) * stride, T(0));
           }
         }
       },

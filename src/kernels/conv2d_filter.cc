@@ -170,10 +170,12 @@ struct Band {
   Ahead next_image, next_gradient;  // of the next band, in a share per tap
 };
 
-// The output rows in [begin, end) for which kernel row k lies inside the image.
-inline void valid_rows(const Conv2DShape& s, std::int64_t k, std::int64_t* begin, std::int64_t* end) {
-  while (*begin < *end && *begin * s.stride_height - s.pad_top + k < 0) ++*begin;
-  while (*begin < *end && (*end - 1) * s.stride_height - s.pad_top + k >= s.in_height) --*end;
+// The output rows, or columns, in [begin, end) for which what a tap reads lies inside the image: row `from` for output
+// row 0.
+inline void keep_inside(std::int64_t from, std::int64_t stride, std::int64_t size, std::int64_t* begin,
+                        std::int64_t* end) {
+  while (*begin < *end && *begin * stride + from < 0) ++*begin;
+  while (*begin < *end && (*end - 1) * stride + from >= size) --*end;
 }
 
 template <class T, int kVectors, int kChannels>
@@ -184,7 +186,7 @@ void block_tiles(Band<T>& band, std::int64_t n) {
   const std::int64_t tap_elements = band.plan.in_padded() * band.plan.out_stride;
   for (std::int64_t kh = 0; kh < s.kernel_height; ++kh) {
     std::int64_t begin = band.begin, end = band.end;
-    valid_rows(s, kh, &begin, &end);
+    keep_inside(kh - s.pad_top, s.stride_height, s.in_height, &begin, &end);
     if (begin == end) continue;
     Pixels pixels;
     pixels.images = band.images, pixels.rows = end - begin, pixels.columns = s.out_width;
@@ -199,11 +201,15 @@ void block_tiles(Band<T>& band, std::int64_t n) {
     for (std::int64_t kw = 0; kw < s.kernel_width; ++kw) {
       const T* pixel = image + (kw % s.stride_width * band.positions + kw / s.stride_width) * kChannelBlock;
       T* out = band.partial + (kh * s.kernel_width + kw) * tap_elements + n;
+      std::int64_t column = 0, columns = s.out_width;
+      keep_inside(kw - s.pad_left, s.stride_width, s.in_width, &column, &columns);
+      pixels.columns = columns - column;
+      pixel += column * kChannelBlock;
       band.next_image.fetch();
       band.next_gradient.fetch();
       for (std::int64_t i = 0; i < kChannelBlock; i += kChannels) {
-        tile<T, kChannelBlock, 1, kChannels, kVectors>(pixels, pixel + i, 0, gradient, out + i * band.plan.out_stride,
-                                                       band.plan.out_stride, 0);
+        tile<T, kChannelBlock, 1, kChannels, kVectors>(pixels, pixel + i, 0, gradient + column * band.plan.out_stride,
+                                                       out + i * band.plan.out_stride, band.plan.out_stride, 0);
       }
     }
   }
@@ -264,7 +270,7 @@ void narrow_tiles(const Band<T>& band) {
   const std::int64_t run = (dense ? s.kernel_width : 1) * kChannelBlock;
   for (std::int64_t kh = 0; kh < s.kernel_height; ++kh) {
     std::int64_t begin = band.begin, end = band.end;
-    valid_rows(s, kh, &begin, &end);
+    keep_inside(kh - s.pad_top, s.stride_height, s.in_height, &begin, &end);
     if (begin == end) continue;
     Pixels pixels;  // what the tile calls the image is the gradient
     pixels.images = band.images, pixels.rows = end - begin, pixels.columns = s.out_width;

@@ -26,7 +26,7 @@ struct Correlation {
     std::int64_t kernel_column;
     std::int64_t position;  // in pixels from the start of a copied row
   };
-  struct Phase {
+  struct Phase {  // its taps go from left to right
     std::int64_t first_column = 0;
     std::int64_t columns = 0;
     std::vector<ColumnTap> taps;
@@ -45,6 +45,15 @@ struct Correlation {
   std::vector<Phase> phases;
 
   std::int64_t row_pixels() const { return source_phases * positions; }
+
+  // The source column of a pixel in a copied row, and whether there is one.
+  std::int64_t column(std::int64_t position) const {
+    return position % positions * source_phases + position / positions - left;
+  }
+  bool is_inside(std::int64_t position) const { return 0 <= column(position) && column(position) < source_columns; }
+
+  // Whether the taps of a kernel row are three that read neighbours, the first one the leftmost.
+  bool has_threes() const { return kernel_columns == 3 && source_phases == 1 && column_step == 1; }
 
   // The source rows of output row o: for steps j in [begin, end) kernel row residue + j * k_step()
   // reads source row base + j, backward base - j. Backward, only the kernel rows of one residue
@@ -134,7 +143,7 @@ struct Correlation {
     std::int64_t lowest = 0, end = 0;
     for (std::int64_t r = 0; r < std::min(s.stride_width, s.in_width); ++r) {
       Phase phase{r, (s.in_width - r + s.stride_width - 1) / s.stride_width, {}};
-      for (std::int64_t k = 0; k < s.kernel_width; ++k) {
+      for (std::int64_t k = s.kernel_width - 1; k >= 0; --k) {
         const std::int64_t column = r + s.pad_left - k;
         if (column % s.stride_width != 0) continue;
         const std::int64_t position = column / s.stride_width;

@@ -32,7 +32,8 @@ void pointwise_backward_filter(const Conv2DShape& s, const T* input, const T* ou
                    .ldb = out,
                    .ldc = out,
                    .transpose_a = true,
-                   .accumulate = pixel > first},
+                   .accumulate = pixel > first,
+                   .following = std::clamp<std::int64_t>(last - pixel - block, 0, block)},
                   input + pixel * in, output_gradient + pixel * out, to);
     }
   });

@@ -19,6 +19,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <utility>
 
 #include "src/core/cpu.h"
 #include "src/core/thread_pool.h"
@@ -40,6 +41,8 @@ constexpr std::int64_t kPackBytes = 256 * 1024;
 constexpr std::int64_t kPackTiles = 6;
 // From this depth on the next tile of C is fetched while a tile is computed.
 constexpr std::int64_t kPrefetchDepth = 64;
+// Up to this many panels the rows of A and C stream by, and are fetched a block ahead.
+constexpr std::int64_t kStreamPanels = 16;
 // Below this many multiply-adds the pool costs more than it gains.
 constexpr std::int64_t kParallelWork = 1'000'000;
 // Tasks of a parallel product: enough that several threads end together, and more for large ones.
@@ -100,6 +103,32 @@ struct Cut {
   std::int64_t begin(std::int64_t part) const { return part * size + std::min(part, larger); }
 };
 
+// Two ranges of memory that the block behind this one reads or writes. Every tile of this one fetches as many lines as
+// it has steps.
+template <class T>
+class Next {
+ public:
+  Next() = default;
+  Next(const T* first, std::int64_t elements, const T* second, std::int64_t second_elements)
+      : at_(first), end_(first + elements), second_(second), second_end_(second + second_elements) {}
+
+  // The lines for `steps` steps, or null if none are left.
+  const T* take(std::int64_t steps) {
+    if (at_ >= end_) {
+      at_ = std::exchange(second_, nullptr);
+      end_ = std::exchange(second_end_, nullptr);
+      if (at_ == end_) return nullptr;
+    }
+    return std::exchange(at_, at_ + steps * kLineElements<T>);
+  }
+
+ private:
+  const T* at_ = nullptr;
+  const T* end_ = nullptr;
+  const T* second_ = nullptr;
+  const T* second_end_ = nullptr;
+};
+
 template <class T>
 class Product {
  public:
@@ -123,6 +152,8 @@ class Product {
   }
 
  private:
+  static constexpr std::int64_t kPackElements = kPackBytes / static_cast<std::int64_t>(sizeof(T));
+
   void clear() {
     for (std::int64_t i = 0; i < shape_.m; ++i) {
       std::memset(c_ + i * shape_.ldc, 0, static_cast<std::size_t>(shape_.n) * sizeof(T));
@@ -166,7 +197,6 @@ class Product {
 
   // Decides about tiles and packing, from the shape alone.
   void plan() {
-    constexpr std::int64_t kPackElements = kPackBytes / static_cast<std::int64_t>(sizeof(T));
     const std::int64_t m = shape_.m, n = shape_.n, k = shape_.k;
     const bool flat = m <= kernels_.flat_rows;
     panel_ = kernels_.lanes * (flat ? TileKernels<T>::kMostVectors : kernels_.vectors);
@@ -179,13 +209,14 @@ class Product {
               !shape_.accumulate && !shape_.transpose_a && shape_.lda == k;
   }
 
-  // Cuts along the columns if B is packed, so that it is packed once, else along the rows.
+  // Cuts along the columns if B is packed, so that it is packed once, else along the rows. A small B is packed by each
+  // of tasks that have many rows: so they read and write those once.
   void run_parallel() {
     const std::int64_t work = shape_.m * shape_.n * shape_.k;
     const std::int64_t wanted = std::clamp(work / kTaskWork, kLeastTasks, kMostTasks);
     std::int64_t row_groups = std::min(tiles_, pack_a_ ? wanted / 4 : wanted);
     std::int64_t column_groups = std::min(panels_, divide_up(wanted, row_groups));
-    if (pack_b_ && !pack_a_) {
+    if (pack_b_ && !pack_a_ && (shape_.k * shape_.n > kPackElements || tiles_ < 2 * kBlockTiles * wanted)) {
       column_groups = std::min(panels_, wanted);
       row_groups = std::min(tiles_, divide_up(wanted, column_groups));
     }
@@ -229,12 +260,23 @@ class Product {
     arguments.b_step = pack_b_ ? panel_ : shape_.ldb;
     arguments.c_row = shape_.ldc;
     arguments.accumulate = shape_.accumulate || step > 0;
+    // Rows of A and C that are read and written once.
+    const bool streams = !shape_.transpose_a && shape_.lda == depth && shape_.ldc == shape_.n &&
+                         panel_end - panel_begin == panels_ && panels_ <= kStreamPanels;
     for (std::int64_t tile = tile_begin; tile < tile_end; tile += kBlockTiles) {
       const std::int64_t end = std::min(tile + kBlockTiles, tile_end);
+      Next<T> next;
+      if (streams) {
+        const std::int64_t row = rows_.begin(end), rows = rows_.begin(std::min(end + kBlockTiles, tile_end)) - row;
+        next = {a_ + row * shape_.lda, rows * shape_.lda, c_ + row * shape_.ldc, rows * shape_.ldc};
+      } else if (shape_.following > 0) {
+        next = {a_ + shape_.k * shape_.lda, shape_.following * shape_.lda, b_ + shape_.k * shape_.ldb,
+                shape_.following * shape_.ldb};
+      }
       const T* packed_a = pack_a_ ? pack_rows(tile, end, step, depth) : nullptr;
       for (std::int64_t panel = panel_begin; panel < panel_end; ++panel) {
         arguments.b = b + (panel - panel_begin) * b_panel;
-        run_panel(arguments, tile, end, panel, panel + 1 < panel_end, packed_a, step);
+        run_panel(arguments, tile, end, panel, panel + 1 < panel_end, packed_a, step, next);
       }
       if (epilogue != nullptr) (*epilogue)(rows_.begin(tile) * shape_.n, rows_.begin(end) * shape_.n);
     }
@@ -242,7 +284,7 @@ class Product {
 
   // The tiles of one block of rows and one panel.
   void run_panel(TileArguments<T>& arguments, std::int64_t tile_begin, std::int64_t tile_end, std::int64_t panel,
-                 bool more_panels, const T* packed_a, std::int64_t step) {
+                 bool more_panels, const T* packed_a, std::int64_t step, Next<T>& next) {
     const std::int64_t row_begin = rows_.begin(tile_begin);
     const bool unit_row = shape_.transpose_a;
     arguments.columns = std::min(panel_, shape_.n - panel * panel_);
@@ -264,6 +306,7 @@ class Product {
       arguments.a += (rows - rest) * shape_.lda;
       arguments.c += (rows - rest) * shape_.ldc;
       arguments.next_c = nullptr;
+      arguments.ahead = nullptr;
       if (rest > 0) tiles[rest - 1](arguments);
       return;
     }
@@ -274,6 +317,7 @@ class Product {
       T* const next_c = arguments.c + height * shape_.ldc;
       if (packed_a != nullptr) arguments.a_step = height;
       if (prefetch) arguments.next_c = tile + 1 < tile_end ? next_c : more_panels ? first_c + panel_ : nullptr;
+      arguments.ahead = next.take(arguments.depth);
       tiles[height - 1](arguments);
       arguments.a += height * next_row;
       arguments.c = next_c;

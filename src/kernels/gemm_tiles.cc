@@ -90,11 +90,26 @@ HWY_ATTR void tile(const TileArguments<T>& arguments) {
   const T* a2 = a1 + kStride * a_row;
   const T* a3 = a2 + kStride * a_row;
   const T* HWY_RESTRICT b = arguments.b;
+  // The processor does not foresee reads whose rows lie far apart. Fetched by a line or two per step they come beside
+  // the multiply-adds; all at once they would keep the places for lines on their way, and the loads of the tile wait.
+  constexpr bool kFetches = kTileRows >= 4;
+  constexpr std::int64_t kStepsAhead = 20;
+  const std::int64_t b_ahead = kStepsAhead * b_step;
+  [[maybe_unused]] const std::int64_t a_ahead = kStepsAhead * a_step;
+  const T* ahead = arguments.ahead != nullptr ? arguments.ahead : b;
+  const std::int64_t line = arguments.ahead != nullptr ? kLineElements<T> : 0;
   for (std::int64_t step = arguments.depth; step > 0; --step) {
     Vec<T> row[kTileVectors];
 #pragma GCC unroll 4
     for (int j = 0; j < kLast; ++j) row[j] = hn::LoadU(d, b + j * kLanes);
     row[kLast] = load<T, kMasked>(mask, b + kLast * kLanes);
+    if constexpr (kFetches) {
+#pragma GCC unroll 4
+      for (int j = 0; j < kTileVectors; ++j) __builtin_prefetch(b + b_ahead + j * kLanes);
+      if constexpr (kUnitRow) __builtin_prefetch(a0 + a_ahead);
+      __builtin_prefetch(ahead, 0, 2);
+      ahead += line;
+    }
     b += b_step;
 #pragma GCC unroll 16
     for (int i = 0; i < kTileRows; ++i) {

@@ -16,6 +16,9 @@
 namespace capstan {
 
 template <class T>
+constexpr std::int64_t kLineElements = 64 / sizeof(T);  // of a line of a cache
+
+template <class T>
 struct TileArguments {
   const T* a;  // element (row, step) is a[row * a_row + step * a_step]
   std::int64_t a_row;
@@ -26,6 +29,8 @@ struct TileArguments {
   std::int64_t c_row;
   // Where the next tile will be written, to fetch it early, or null.
   const T* next_c;
+  // What comes next, fetched into the second-level cache by a line per step, or null.
+  const T* ahead;
   // Steps along k.
   std::int64_t depth;
   // Fills all vectors of the tile but the last, and that one in part or whole.
