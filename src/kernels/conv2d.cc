@@ -225,7 +225,7 @@ bool reads_in_place(const Correlation& c, const Matrices<T>& matrices) {
       const std::int64_t last = tap.position + phase.columns - 1;
       const bool one_end = c.is_inside(tap.position) || c.is_inside(last);
       const bool rest = c.is_inside(tap.position + 1) && c.is_inside(last - 1);
-      if (phase.columns > 1 && !(one_end && (rest || phase.columns == 2))) return false;
+      if (!one_end || (phase.columns > 2 && !rest)) return false;
     }
   }
   return true;
