@@ -7,12 +7,11 @@
 // would write kernel_height * kernel_width times the image's memory to save nothing in the inner
 // loop. Winograd's transform needs fewer multiplications on 3x3 kernels, but loses digits.
 //
-// The source is copied, band by band, into a padded block in scratch memory, for three reasons.
-// Zero columns left and right make the taps uniform. The distance of two neighbouring pixels
-// becomes a compile-time constant (16 channels; 1 or 3 for images with so few), so all broadcast
-// loads of a step share one address register; with a run-time distance they would need more
-// registers than there are. And strides become phases (see conv2d_plan.h). Rows above and below the
-// image are skipped, not copied. A source that already lies so is read where it is.
+// The source is read where it lies. What lies beside it is not multiplied: rows above and below are
+// skipped, and at the ends of a row a tile leaves out the one pixel for which a tap reads beside the image, which on
+// images of 7 x 7 is a tenth of the work. Only where taps reach further is the source copied,
+// band by band, into a padded block in scratch memory, with zero columns left and right; and few channels, so that the
+// taps of a kernel row become one. In a copy, strides become phases (see conv2d_plan.h).
 //
 // Each output element is one sum in one order, whatever tile computes it; so tiles may overlap to
 // fill a row exactly, and results do not depend on the number of threads.
@@ -226,7 +225,7 @@ bool reads_in_place(const Correlation& c, const Matrices<T>& matrices) {
       const std::int64_t last = tap.position + phase.columns - 1;
       const bool one_end = c.is_inside(tap.position) || c.is_inside(last);
       const bool rest = c.is_inside(tap.position + 1) && c.is_inside(last - 1);
-      if (phase.columns > 1 && !(one_end && (rest || phase.columns == 2))) return false;
+      if (!one_end || (phase.columns > 2 && !rest)) return false;
     }
   }
   return true;

@@ -3,9 +3,10 @@
 // filter_gradient[kernel row, kernel column, in, out] is a sum over all output pixels of the
 // image's pixel that the tap reads times the output's gradient: for each tap a product [in
 // channels, pixels] x [pixels, out channels]. An inner tile holds some input channels times up to
-// four vectors of output channels in registers, and walks over the pixels of a band of rows. The
-// image is copied into a padded block as in conv2d.cc: blocks of 16 channels, columns split into
-// phases by the stride, so that from one output pixel to the next is a constant distance.
+// two vectors of output channels in registers, and walks over the pixels of a band of rows. More vectors
+// would have it load the gradient, which does not fit the first-level cache, twice as often. The
+// image is copied into a block: blocks of 16 channels, columns split into phases by the stride, so that
+// from one output pixel to the next is a constant distance. Pixels for which a tap reads beside the image are left out.
 //
 // Images of up to four channels give a tile too few rows, so there the kernel's columns and rows
 // join in: with the copy's pixels dense, (kernel column, channel) is one contiguous index, and
@@ -84,6 +85,8 @@ HWY_NOINLINE void tile(const Pixels& pixels, const T* HWY_RESTRICT image, std::p
         V w[kVectors];
 #pragma GCC unroll 4
         for (int j = 0; j < kVectors; ++j) w[j] = hn::LoadU(d, g + j * kLanes);
+        // Three kernel rows at once: the gradient is read but for a few of them, and comes from memory.
+        if constexpr (kRows == 3) __builtin_prefetch(g + 64 * gradient_column, 0, 2);
 #pragma GCC unroll 4
         for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 16
@@ -110,10 +113,10 @@ HWY_NOINLINE void tile(const Pixels& pixels, const T* HWY_RESTRICT image, std::p
 
 #if HWY_TARGET == HWY_AVX3
 constexpr int kMaxVectors = 4;
-constexpr int kChannels4 = 4, kChannels2 = 8, kChannels1 = 16;
+constexpr int kChannels2 = 8, kChannels1 = 16;
 #else
 constexpr int kMaxVectors = 2;
-constexpr int kChannels4 = 4, kChannels2 = 4, kChannels1 = 8;
+constexpr int kChannels2 = 4, kChannels1 = 8;
 #endif
 
 // How the work is cut and where everything lies.
@@ -315,9 +318,6 @@ void band_tiles(Band<T>& band) {
     if (band.plan.few) {
       vectors >= 2 ? few_tiles<T, 2>(band, n) : few_tiles<T, 1>(band, n);
       n += vectors >= 2 ? 2 * kLanes : kLanes;
-    } else if (kMaxVectors >= 4 && vectors >= 4) {
-      block_tiles<T, kMaxVectors, kChannels4>(band, n);
-      n += 4 * kLanes;
     } else if (vectors >= 2) {
       block_tiles<T, 2, kChannels2>(band, n);
       n += 2 * kLanes;

@@ -201,6 +201,39 @@ TEST(Conv2D, AgreesWithTheDefinitionWithoutPadding) {
   }
 }
 
+// Taps that read beside a narrow image for one pixel of a row, for both ends, or for all of them.
+TEST(Conv2D, AgreesWithTheDefinitionOnNarrowImages) {
+  for (std::int64_t width = 1; width <= 4; ++width)
+    for (std::int64_t left = 0; left <= 2; ++left)
+      for (std::int64_t right = 0; right <= 2; ++right)
+        for (const std::int64_t in : {1, 3, 16, 37})
+          for (const std::int64_t out : {8, 16, 40}) {
+            Conv2DShape s = shape_of(2, 3, in, out, 3, 1);
+            s.in_width = width;
+            s.pad_left = left;
+            s.out_width = std::max<std::int64_t>(width + left + right - 2, 0);
+            check<float>(s);
+            if (HasFatalFailure()) return;
+          }
+}
+
+// A tile leaves the pixel at the end of a row out; what a neighbour in memory holds there is no business of it.
+TEST(Conv2D, ReadsNothingBesideTheImage) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  for (int set = 0; set <= instruction_set(); ++set)
+    for (const std::int64_t channels : {1, 16, 32, 1024}) {
+      const Conv2DShape s = shape_of(1, 7, channels, 16, 3, 1);
+      const std::int64_t margin = 16 * channels, count = 7 * 7 * channels;
+      std::vector<float> x(count + 2 * margin, nan), w(9 * channels * 16, 1), y(7 * 7 * 16);
+      std::fill(x.begin() + margin, x.begin() + margin + count, 1.0f);
+      conv2d_kernels<float>(set).forward(s, x.data() + margin, w.data(), y.data());
+      EXPECT_EQ(y[0], 4.0f * channels);
+      EXPECT_EQ(y[3 * 16], 6.0f * channels);
+      EXPECT_EQ(y[(3 * 7 + 3) * 16], 9.0f * channels);
+      EXPECT_EQ(y[(7 * 7 - 1) * 16], 4.0f * channels);
+    }
+}
+
 template <class T>
 void check_pointwise(const Conv2DShape& s) {
   SCOPED_TRACE(describe(s));
