@@ -18,9 +18,9 @@
 #include <limits>
 #include <utility>
 
-#include "src/graph/control.h"
 #include "src/graph/graph.h"
 #include "src/graph/loops.h"
+#include "src/graph/price.h"
 #include "src/graph/program.h"
 #include "src/graph/units.h"
 
@@ -41,33 +41,6 @@ constexpr std::size_t kSmall = 8;
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 std::int32_t index(std::size_t i) { return static_cast<std::int32_t>(i); }
-
-enum class Price : std::uint8_t { kLight, kDense, kNever };
-
-// What costs about as much as to read its operands, and what is paid by the number of products.
-constexpr std::string_view kLightOps =
-    " reduce_sum reduce_mean reduce_max reduce_min sum_like softmax log_softmax batch_norm_moments batch_norm_training "
-    "layer_normalization max_pool2d avg_pool2d broadcast_to broadcast_like concat stack transpose getitem pad tile "
-    "repeat reverse roll cast gather one_hot fill zeros ones zeros_like ones_like space_to_depth depth_to_space ";
-constexpr std::string_view kDenseOps =
-    " matmul conv2d conv2d_backprop_input conv2d_backprop_filter conv3d scaled_dot_product_attention ";
-
-bool is_among(std::string_view names, std::string_view name) {
-  for (std::size_t found = names.find(name); found != names.npos; found = names.find(name, found + 1)) {
-    if (names[found - 1] == ' ' && names[found + name.size()] == ' ') return true;
-  }
-  return false;
-}
-
-Price price_of(const Graph::Node& node) {
-  if (node.has_effect() || node.renew || control_of(*node.op, node.attributes) != nullptr) {
-    return Price::kNever;
-  }
-  if (has_flag(*node.op, kReshapes) || loop_of(node)) return Price::kLight;
-  if (has_flag(*node.op, kReturnsViews) || has_flag(*node.op, kUpdatesInPlace)) return Price::kNever;
-  const std::string_view name = node.op->name;
-  return is_among(kLightOps, name) ? Price::kLight : is_among(kDenseOps, name) ? Price::kDense : Price::kNever;
-}
 
 // A second run of a unit, as far as it is needed.
 struct Again {

@@ -1,0 +1,79 @@
+#include "src/graph/price.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "src/graph/control.h"
+#include "src/graph/loops.h"
+
+namespace capstan {
+
+namespace {
+
+constexpr std::string_view kLightOps =
+    " reduce_sum reduce_mean reduce_max reduce_min sum_like softmax log_softmax batch_norm_moments batch_norm_training "
+    "layer_normalization max_pool2d avg_pool2d broadcast_to broadcast_like concat stack transpose getitem pad tile "
+    "repeat reverse roll cast gather one_hot fill zeros ones zeros_like ones_like space_to_depth depth_to_space ";
+constexpr std::string_view kDenseOps =
+    " matmul conv2d conv2d_backprop_input conv2d_backprop_filter conv3d scaled_dot_product_attention ";
+
+// Below these the kernels run on one thread: elements of one operand or result, and multiply-adds of one product and of
+// many small ones.
+constexpr std::int64_t kMostElements = 16384;
+constexpr std::int64_t kMostLoopElements = 32768;
+constexpr double kMostWork = 1e6;
+constexpr double kMostSmallWork = 1e5;
+
+// Nanoseconds, measured on AVX-512.
+constexpr double kCall = 60;
+constexpr double kElement = 0.25;
+constexpr double kMicroStep = 0.03;     // of a formula, for a float32
+constexpr double kMultiplyAdd = 0.025;  // of float32
+
+bool is_among(std::string_view names, std::string_view name) {
+  for (std::size_t found = names.find(name); found != names.npos; found = names.find(name, found + 1)) {
+    if (names[found - 1] == ' ' && names[found + name.size()] == ' ') return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Price price_of(const Graph::Node& node) {
+  if (node.has_effect() || node.renew || control_of(*node.op, node.attributes) != nullptr) {
+    return Price::kNever;
+  }
+  if (has_flag(*node.op, kReshapes) || loop_of(node)) return Price::kLight;
+  if (has_flag(*node.op, kReturnsViews) || has_flag(*node.op, kUpdatesInPlace)) return Price::kNever;
+  const std::string_view name = node.op->name;
+  return is_among(kLightOps, name) ? Price::kLight : is_among(kDenseOps, name) ? Price::kDense : Price::kNever;
+}
+
+std::optional<double> short_time_of(const Graph& graph, const Graph::Node& node) {
+  const Price price = price_of(node);
+  if (price == Price::kNever || has_flag(*node.op, kReshapes)) return std::nullopt;
+  const auto info = [&](Graph::Value value) -> const Graph::ValueInfo& {
+    return graph.values[static_cast<std::size_t>(value)];
+  };
+  const Graph::ValueInfo& out = info(node.outputs[0]);
+  const bool single = out.dtype == DType::kFloat32 || out.dtype == DType::kBool;
+  const double by_dtype = single ? 1 : out.dtype == DType::kFloat64 ? 2 : 10;
+  const auto elements = static_cast<double>(out.shape.size());
+  if (price == Price::kDense) {
+    if (!is_product(node) || by_dtype > 2 || elements == 0) return std::nullopt;
+    // The right operand has the columns of the result, and an axis of matrices only if the result has.
+    const Shape& right = info(node.inputs[1]).shape;
+    const bool matrices = right.rank() == 2;
+    const double work = elements * static_cast<double>(right.size() / out.shape[-1]);
+    if (work >= (matrices ? kMostWork : kMostSmallWork)) return std::nullopt;
+    return kCall + kMultiplyAdd * by_dtype * work;
+  }
+  std::int64_t most = out.shape.size();
+  for (const Graph::Value input : node.inputs) most = std::max(most, info(input).shape.size());
+  const std::optional<LoopOfOp> loop = loop_of(node);
+  if (most > (loop ? kMostLoopElements : kMostElements)) return std::nullopt;
+  if (!loop || loop->op->formula == nullptr) return kCall + kElement * by_dtype * static_cast<double>(most);
+  return kCall + kMicroStep * by_dtype * elements * static_cast<double>(1 + code_of(*loop).steps.size());
+}
+
+}  // namespace capstan
