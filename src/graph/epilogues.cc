@@ -4,7 +4,8 @@
 // everything else that it reads is there, and becomes part of its step. The kernel calls it for the rows that it has
 // just finished (src/kernels/epilogue.h); kernels that gain nothing from it, such as those of small products, do not,
 // and the loop runs behind them. It computes the same either way. Loops with sums stay steps of their own, since sums
-// go over blocks of rows that are not those of products.
+// go over blocks of rows that are not those of products; and so do those that wait for two short products, which may
+// run at once (stages.cc), and whose kernels would not call them.
 #include <algorithm>
 #include <utility>
 
@@ -71,7 +72,7 @@ void Program::attach_epilogues() {
     const bool writes = std::any_of(graph_.captured.begin(), graph_.captured.end(), [&](const Graph::Captured& c) {
       return std::find(outputs.begin(), outputs.end(), c.written) != outputs.end();
     });
-    if (writes) continue;
+    if (writes || waits_for_another_short_product(steps_[s], product)) continue;
     product.epilogue = steps_[s].group;
     is_taken[s] = true;
   }

@@ -30,6 +30,15 @@ constexpr double kElement = 0.25;
 constexpr double kMicroStep = 0.03;     // of a formula, for a float32
 constexpr double kMultiplyAdd = 0.025;  // of float32
 
+// In additions.
+double work_of(const MicroCode& code) {
+  double work = 1;
+  for (const MicroStep& step : code.steps) {
+    work += step.op < MicroOp::k_abs ? 1 : step.op < MicroOp::k_lgamma ? 12 : 100;
+  }
+  return work;
+}
+
 bool is_among(std::string_view names, std::string_view name) {
   for (std::size_t found = names.find(name); found != names.npos; found = names.find(name, found + 1)) {
     if (names[found - 1] == ' ' && names[found + name.size()] == ' ') return true;
@@ -73,7 +82,7 @@ std::optional<double> short_time_of(const Graph& graph, const Graph::Node& node)
   const std::optional<LoopOfOp> loop = loop_of(node);
   if (most > (loop ? kMostLoopElements : kMostElements)) return std::nullopt;
   if (!loop || loop->op->formula == nullptr) return kCall + kElement * by_dtype * static_cast<double>(most);
-  return kCall + kMicroStep * by_dtype * elements * static_cast<double>(1 + code_of(*loop).steps.size());
+  return kCall + kMicroStep * by_dtype * elements * work_of(code_of(*loop));
 }
 
 }  // namespace capstan

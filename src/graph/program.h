@@ -113,6 +113,7 @@ class Program {
 
   // stages.cc
   static constexpr std::int32_t kMostTasks = 8;  // of a stage
+  bool waits_for_another_short_product(const Step& loop, const Step& product) const;
   std::vector<double> short_times() const;
   void find_stages();
   void make_stage(std::size_t begin, std::size_t end, const std::vector<double>& times,

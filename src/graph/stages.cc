@@ -21,6 +21,7 @@
 
 #include "src/core/profiler.h"
 #include "src/core/thread_pool.h"
+#include "src/graph/loops.h"
 #include "src/graph/price.h"
 #include "src/graph/program.h"
 #include "src/graph/tables.h"
@@ -79,6 +80,23 @@ class Parts {
 }  // namespace
 
 void stage_steps(Stages stages) { staging.store(stages, std::memory_order_relaxed); }
+
+bool Program::waits_for_another_short_product(const Step& loop, const Step& product) const {
+  const auto is_short = [&](const Step& step) {
+    if (step.group >= 0 || !is_product(*step.node)) return false;
+    const std::optional<double> time = short_time_of(graph_, *step.node);
+    return time && *time >= kLeastGain;
+  };
+  if (!is_short(product)) return false;
+  for (const Graph::Value input : inputs_of(loop)) {
+    const std::int32_t position = values_[at(input)].output;
+    const auto behind = [](std::int32_t p, const Step& step) { return p < step.first_output; };
+    if (position < 0) continue;
+    const Step& maker = *(std::upper_bound(steps_.begin(), steps_.end(), position, behind) - 1);
+    if (&maker != &product && is_short(maker)) return true;
+  }
+  return false;
+}
 
 // How long the steps take that may run beside others.
 std::vector<double> Program::short_times() const {
