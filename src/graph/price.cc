@@ -27,14 +27,14 @@ constexpr double kMostSmallWork = 1e5;
 // Nanoseconds, measured on AVX-512.
 constexpr double kCall = 60;
 constexpr double kElement = 0.25;
-constexpr double kMicroStep = 0.03;     // of a formula, for a float32
-constexpr double kMultiplyAdd = 0.025;  // of float32
+constexpr double kMicroStep = 0.01;      // of a formula, for a float32
+constexpr double kMultiplyAdd = 0.0125;  // of float32
 
 // In additions.
 double work_of(const MicroCode& code) {
-  double work = 1;
+  double work = 4;
   for (const MicroStep& step : code.steps) {
-    work += step.op < MicroOp::k_abs ? 1 : step.op < MicroOp::k_lgamma ? 12 : 100;
+    if (step.op > MicroOp::kParameter) work += step.op < MicroOp::k_abs ? 1 : step.op < MicroOp::k_lgamma ? 20 : 200;
   }
   return work;
 }

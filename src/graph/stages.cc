@@ -85,7 +85,7 @@ bool Program::waits_for_another_short_product(const Step& loop, const Step& prod
   const auto is_short = [&](const Step& step) {
     if (step.group >= 0 || !is_product(*step.node)) return false;
     const std::optional<double> time = short_time_of(graph_, *step.node);
-    return time && *time >= kLeastGain;
+    return time && *time >= kLeastGain + kHandOut;
   };
   if (!is_short(product)) return false;
   for (const Graph::Value input : inputs_of(loop)) {
