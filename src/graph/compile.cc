@@ -34,6 +34,7 @@ void compile(Graph& graph, std::size_t budget) {
   remove_dead(graph);
   if (fuse) {
     form_groups(graph);
+    merge_products(graph);
     follow_products(graph);
   }
   if (budget != 0) meet_budget(graph, budget);

@@ -1,10 +1,12 @@
 #include "src/graph/price.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string_view>
 
 #include "src/graph/control.h"
 #include "src/graph/loops.h"
+#include "src/ops/products.h"
 
 namespace capstan {
 
@@ -15,7 +17,7 @@ constexpr std::string_view kLightOps =
     "layer_normalization max_pool2d avg_pool2d broadcast_to broadcast_like concat stack transpose getitem pad tile "
     "repeat reverse roll cast gather one_hot fill zeros ones zeros_like ones_like space_to_depth depth_to_space ";
 constexpr std::string_view kDenseOps =
-    " matmul conv2d conv2d_backprop_input conv2d_backprop_filter conv3d scaled_dot_product_attention ";
+    " matmul conv2d conv2d_backprop_input conv2d_backprop_filter conv3d scaled_dot_product_attention products ";
 
 // Below these the kernels run on one thread: elements of one operand or result, and multiply-adds of one product and of
 // many small ones.
@@ -69,6 +71,17 @@ std::optional<double> short_time_of(const Graph& graph, const Graph::Node& node)
   const double by_dtype = single ? 1 : out.dtype == DType::kFloat64 ? 2 : 10;
   const auto elements = static_cast<double>(out.shape.size());
   if (price == Price::kDense) {
+    if (node.op == &kProducts) {
+      double work = 0;
+      for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+        // The inner length, of [m, k] and [k, n].
+        const Shape& product = info(node.outputs[i]).shape;
+        const std::int64_t operands = info(node.inputs[0]).shape.size() * info(node.inputs[i + 1]).shape.size();
+        work += std::sqrt(static_cast<double>(operands) * static_cast<double>(product.size()));
+      }
+      if (work >= kMostWork) return std::nullopt;
+      return kCall + kMultiplyAdd * by_dtype * work;
+    }
     if (!is_product(node) || by_dtype > 2 || elements == 0) return std::nullopt;
     // The right operand has the columns of the result, and an axis of matrices only if the result has.
     const Shape& right = info(node.inputs[1]).shape;
