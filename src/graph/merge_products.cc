@@ -4,12 +4,14 @@
 //
 // - the operand in common is a right one that is stored transposed and has to be packed, which takes as long as a
 // product
-//   of sixteen rows: it is packed once. Two products of 8 rows by 256 x 256 take 20 us instead of 29, on one thread; of
-//   32 rows 58 instead of 66; of 128 rows nothing is gained.
-// - each is large enough to share itself out, but so small that the waits for the last task of each show: x by three
-//   matrices, 64 x 192 x 192, takes 54 us on two threads instead of 72, 64 x 256 x 256 takes 90 instead of 94. On one
-//   thread nothing changes: nothing is copied together, each result is computed where it belongs, with the bits of its
-//   matmul. (A variant with one wider matrix had to copy it: -3 to 8 %.)
+//   of sixteen rows or so: it is packed once. Four products of 8 rows by 128 x 128 take 9 us instead of 15 on one
+//   thread, two of 32 rows by 256 x 256 58 instead of 65, of 64 rows 108 instead of 115.
+// - each is large enough to share itself out, but so small that the waits for the last task of each show. On two
+// threads
+//   x by eight matrices, 32 x 256 x 256, takes 111 us instead of 163, by two 28 instead of 31; by three, 64 x 128 x
+//   128, 22 instead of 23.5, 64 x 256 x 256, 85 instead of 86. If the left operand is stored transposed nothing is
+//   gained. On one thread nothing changes: nothing is copied together, each result is computed where it belongs, with
+//   the bits of its matmul. (A variant with one wider matrix had to copy it: -3 to 8 %.)
 //
 // A large product with a loop behind it is left alone, since its kernel calls the loop (epilogues.cc).
 #include <algorithm>
@@ -27,8 +29,8 @@ using Value = Graph::Value;
 
 constexpr std::int64_t kMostRows = 64;          // of a product whose operand is packed
 constexpr std::int64_t kSharedOut = 1'000'000;  // multiply-adds, as in the kernel
-constexpr std::int64_t kLargeWork = 6'000'000;
-constexpr std::size_t kNear = 128;  // nodes in between
+constexpr std::int64_t kLargeWork = 5'000'000;  // too long to gain anything
+constexpr std::size_t kNear = 128;              // nodes in between
 constexpr std::size_t kMostProducts = 16;
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
@@ -89,7 +91,7 @@ class Merging {
     const Value out = graph_.nodes[n].outputs[0];
     const bool packs = same_right && sides(n)->transpose_b && shape_of(out)[0] <= kMostRows;
     if (work(n) < kSharedOut) return packs;
-    return !has_loop_[at(out)];
+    return !has_loop_[at(out)] && !sides(n)->transpose_a;
   }
 
   bool try_merge(std::size_t first, bool same_right) {

@@ -42,6 +42,7 @@ constexpr double kTaskTime = 1000;
 // already: values of a run, and variables with what updates them, whose memory goes to and fro between the cores.
 constexpr double kMove = 0.03;
 constexpr double kMoveVariable = 0.25;
+constexpr double kWakes = 1e6;           // a gain for which the pool wakes its workers
 constexpr std::size_t kMostSteps = 128;  // of a stage
 constexpr double kByItself = -1;         // the time of what is in no stage
 constexpr std::size_t kNobody = ~std::size_t{0};
@@ -234,7 +235,8 @@ void Program::make_stage(std::size_t begin, std::size_t end, const std::vector<d
     steps_[s].stage = static_cast<std::int32_t>(stages_.size());
     steps_[s].task = task_of[parts.find(s - begin)];
   }
-  const double gain = parts.in_a_row() - parts.on_two_threads() + kHandOut;
+  const bool wakes = staging.load(std::memory_order_relaxed) == Stages::kAll;
+  const double gain = wakes ? kWakes : parts.in_a_row() - parts.on_two_threads() + kHandOut;
   stages_.emplace_back().gain = static_cast<std::int64_t>(gain);
 }
 

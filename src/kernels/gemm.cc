@@ -125,7 +125,7 @@ class Product {
     const auto shares = [&](const Product& p) {
       return p.pack_b_ && !p.pack_a_ && p.b_ == first.b_ && p.panel_ == first.panel_;
     };
-    if (std::all_of(all.begin(), all.end(), shares)) {
+    if (wanted <= 2 * first.panels_ && std::all_of(all.begin(), all.end(), shares)) {
       // The parts that read the same columns of B follow each other.
       const std::int64_t groups = std::min(first.panels_, wanted);
       const Cut columns(first.panels_, groups);
