@@ -65,14 +65,15 @@ class Program {
   struct Step {
     const Graph::Node* node = nullptr;  // of a single op, or the first of a group
     std::int32_t group = -1;
-    std::int32_t epilogue = -1;                  // the group that runs on what the kernel of a product has finished
-    bool is_loop = false;                        // an elementwise op outside of groups
-    bool makes_outputs = false;                  // the kernel does
+    std::int32_t epilogue = -1;      // the group that runs on what the kernel of a product has finished
+    bool is_loop : 1 = false;        // an elementwise op outside of groups
+    bool makes_outputs : 1 = false;  // the kernel does
+    std::int8_t task = -1;           // of a stage; see stages.cc
+    std::int16_t stage = -1;
     std::int32_t renewed = -1;                   // which attributes are written anew before every run
     std::int32_t first_input = 0, inputs = 0;    // in step_inputs_
     std::int32_t first_output = 0, outputs = 0;  // in step_outputs_
     std::vector<std::int32_t> drop;              // made outputs that nobody needs behind this step
-    std::int32_t stage = -1, task = -1;          // see stages.cc
   };
   // Steps in a row of which some run at once; see stages.cc.
   struct Stage {

@@ -42,9 +42,10 @@ constexpr double kTaskTime = 1000;
 // already: values of a run, and variables with what updates them, whose memory goes to and fro between the cores.
 constexpr double kMove = 0.03;
 constexpr double kMoveVariable = 0.25;
-constexpr double kWakes = 1e6;           // a gain for which the pool wakes its workers
-constexpr std::size_t kMostSteps = 128;  // of a stage
-constexpr double kByItself = -1;         // the time of what is in no stage
+constexpr double kWakes = 1e6;               // a gain for which the pool wakes its workers
+constexpr std::size_t kMostSteps = 128;      // of a stage
+constexpr std::size_t kMostStages = 32'000;  // of a program, see Step
+constexpr double kByItself = -1;             // the time of what is in no stage
 constexpr std::size_t kNobody = ~std::size_t{0};
 
 std::atomic<Stages> staging{Stages::kWorthwhile};
@@ -203,7 +204,9 @@ void Program::find_stages() {
   for (std::size_t end = steps_.size(); end > 0; end = begins[end]) {
     if (end - begins[end] > 1) ends.push_back(end);
   }
-  for (auto end = ends.rbegin(); end != ends.rend(); ++end) make_stage(begins[*end], *end, times, makers);
+  for (auto end = ends.rbegin(); end != ends.rend() && stages_.size() < kMostStages; ++end) {
+    make_stage(begins[*end], *end, times, makers);
+  }
 }
 
 // Gives the parts of a stage to its tasks, the longest first, each to the task that has least to do.
@@ -223,16 +226,16 @@ void Program::make_stage(std::size_t begin, std::size_t end, const std::vector<d
                    [&](std::size_t a, std::size_t b) { return parts.time_of(a) > parts.time_of(b); });
   const auto tasks = std::clamp<std::size_t>(static_cast<std::size_t>(parts.in_a_row() / kTaskTime), 2, at(kMostTasks));
   std::vector<double> load(std::min(tasks, parts.count()));
-  std::vector<std::int32_t> task_of(end - begin);
+  std::vector<std::int8_t> task_of(end - begin);
   for (const std::size_t part : order) {
     if (parts.find(part) != part) continue;
     const auto least = std::min_element(load.begin(), load.end());
     // Parts that take no time have to go somewhere, too.
     *least += parts.time_of(part) + 1;
-    task_of[part] = static_cast<std::int32_t>(least - load.begin());
+    task_of[part] = static_cast<std::int8_t>(least - load.begin());
   }
   for (std::size_t s = begin; s < end; ++s) {
-    steps_[s].stage = static_cast<std::int32_t>(stages_.size());
+    steps_[s].stage = static_cast<std::int16_t>(stages_.size());
     steps_[s].task = task_of[parts.find(s - begin)];
   }
   const bool wakes = staging.load(std::memory_order_relaxed) == Stages::kAll;
