@@ -46,6 +46,8 @@ constexpr std::uint64_t job_number(std::uint64_t state) { return state >> 32; }
 // the wake-up that it avoids.
 constexpr std::chrono::microseconds kSpinTime{40};
 constexpr int kMaximumThreads = 1024;
+// What waking a worker costs its caller, on a virtual machine.
+constexpr std::int64_t kWakeTime = 45'000;
 
 constinit std::atomic<int> wanted_threads{0};  // 0: not decided yet
 
@@ -75,15 +77,21 @@ bool spin_until(const Done& done) {
 class Pool {
  public:
   // Runs the tasks with up to `threads` threads. Returns false, having done nothing, when another
-  // thread is using the pool. Throws what a task threw.
-  bool run(int threads, std::int64_t tasks, void (*body)(void*, std::int64_t), void* context) {
+  // thread is using the pool, or if everybody sleeps and `gain` is not worth waking them. Throws
+  // what a task threw.
+  bool run(int threads, std::int64_t tasks, std::int64_t gain, void (*body)(void*, std::int64_t), void* context) {
     if (busy_.exchange(true, std::memory_order_acquire)) return false;
+    const bool wakes = gain >= kWakeTime || (is_asleep(threads) && is_worth_waking(gain));
+    if (!wakes && is_asleep(threads)) {
+      busy_.store(false, std::memory_order_release);
+      return false;
+    }
     if (static_cast<int>(workers_.size()) != threads - 1) resize(threads - 1);
     body_ = body;
     context_ = context;
     tasks_ = tasks;
     next_.store(0, std::memory_order_relaxed);
-    open_job();
+    publish(kOpen, wakes);
     work();
     close_job();
     const std::exception_ptr failure = std::exchange(failure_, nullptr);
@@ -110,16 +118,31 @@ class Pool {
     }
   }
 
-  void publish(std::uint64_t flags) {
+  // Whether no worker waits for a job, or there are none yet.
+  bool is_asleep(int threads) const {
+    const auto workers = static_cast<int>(workers_.size());
+    return workers != threads - 1 || sleeping_workers_.load(std::memory_order_relaxed) == workers;
+  }
+
+  // Adds up what short jobs have missed since there was last a pause after which workers sleep again.
+  bool is_worth_waking(std::int64_t gain) {
+    const auto time = std::chrono::steady_clock::now();
+    if (time - last_missed_ > kSpinTime + std::chrono::nanoseconds(2 * gain)) missed_ = 0;
+    last_missed_ = time;
+    missed_ += gain;
+    if (missed_ < kWakeTime) return false;
+    missed_ = 0;
+    return true;
+  }
+
+  void publish(std::uint64_t flags, bool wakes = true) {
     const std::uint64_t old = state_.load(std::memory_order_relaxed);
     state_.store((job_number(old) + 1) * kNextJob | flags, std::memory_order_seq_cst);
-    if (sleeping_workers_.load(std::memory_order_seq_cst) > 0) {
+    if (wakes && sleeping_workers_.load(std::memory_order_seq_cst) > 0) {
       { std::lock_guard<std::mutex> lock(mutex_); }
       wake_workers_.notify_all();
     }
   }
-
-  void open_job() { publish(kOpen); }
 
   void close_job() {
     state_.fetch_and(~kOpen, std::memory_order_acq_rel);
@@ -207,6 +230,8 @@ class Pool {
   void* context_ = nullptr;
   std::int64_t tasks_ = 0;
   std::exception_ptr failure_;  // of the job; the mutex guards it
+  std::int64_t missed_ = 0;     // nanoseconds that short jobs would have saved
+  std::chrono::steady_clock::time_point last_missed_;
   std::vector<std::thread> workers_;
 
   std::mutex mutex_;
@@ -261,6 +286,11 @@ void set_thread_count(int count) {
 }
 
 void parallel_for(std::int64_t tasks, void (*body)(void* context, std::int64_t task), void* context) {
+  parallel_for_short(tasks, kWakeTime, body, context);
+}
+
+void parallel_for_short(std::int64_t tasks, std::int64_t gain, void (*body)(void* context, std::int64_t task),
+                        void* context) {
   if (tasks > 1 && !inside_job) {
     const int threads = thread_count();
     if (threads > 1) {
@@ -270,7 +300,7 @@ void parallel_for(std::int64_t tasks, void (*body)(void* context, std::int64_t t
       };
       const auto run = [&] {
         const Inside inside;
-        return pool().run(threads, tasks, body, context);
+        return pool().run(threads, tasks, gain, body, context);
       };
       if (run()) return;
     }

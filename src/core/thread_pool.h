@@ -24,6 +24,19 @@ void parallel_for(std::int64_t tasks, const Body& body) {
       const_cast<void*>(static_cast<const void*>(&body)));
 }
 
+// The same for tasks of microseconds: waking a worker that sleeps may take longer than they do, so they run inline if
+// all sleep. If such jobs follow each other so closely that workers would stay awake, they are woken once what two
+// threads would have saved, `gain` nanoseconds for this job, adds up to more than that costs.
+void parallel_for_short(std::int64_t tasks, std::int64_t gain, void (*body)(void* context, std::int64_t task),
+                        void* context);
+
+template <class Body>
+void parallel_for_short(std::int64_t tasks, std::int64_t gain, const Body& body) {
+  parallel_for_short(
+      tasks, gain, [](void* context, std::int64_t task) { (*static_cast<const Body*>(context))(task); },
+      const_cast<void*>(static_cast<const void*>(&body)));
+}
+
 // The number of threads that take part, the caller included; by default the number of cores this process may use.
 CAPSTAN_EXPORT int thread_count();
 CAPSTAN_EXPORT void set_thread_count(int count);

@@ -6,6 +6,32 @@
 
 namespace capstan {
 
+std::size_t StagedArena::take(std::int32_t task, std::size_t bytes) {
+  if (task != kNoTask) {
+    bytes = Arena::rounded(bytes);
+    for (Gap& gap : gaps_[static_cast<std::size_t>(task)]) {
+      if (gap.bytes < bytes) continue;
+      gap.bytes -= bytes;
+      return gap.offset + gap.bytes;
+    }
+  }
+  return arena_.take(bytes);
+}
+
+void StagedArena::give_back(std::int32_t task, std::size_t offset, std::size_t bytes) {
+  if (task == kNoTask) return arena_.give_back(offset, bytes);
+  gaps_[static_cast<std::size_t>(task)].push_back({offset, Arena::rounded(bytes)});
+}
+
+void StagedArena::end_stage() {
+  for (std::vector<Gap>& gaps : gaps_) {
+    for (const Gap& gap : gaps) {
+      if (gap.bytes > 0) arena_.give_back(gap.offset, gap.bytes);
+    }
+    gaps.clear();
+  }
+}
+
 std::size_t peak_of(const std::vector<Piece>& pieces) {
   std::size_t steps = 0;
   for (const Piece& piece : pieces) steps = std::max(steps, piece.end + 2);

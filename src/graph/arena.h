@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <iterator>
 #include <map>
 #include <vector>
@@ -55,6 +56,27 @@ class Arena {
  private:
   std::map<std::size_t, std::size_t> gaps_;  // offset to length
   std::size_t size_ = 0;
+};
+
+// An arena for steps of which some run at once, as tasks of a stage: until the stage ends, only the task that has given
+// a gap back may have it. What all tasks read ends with the stage.
+class StagedArena {
+ public:
+  static constexpr std::int32_t kNoTask = -1;  // a step by itself
+
+  explicit StagedArena(std::int32_t tasks) : gaps_(static_cast<std::size_t>(tasks)) {}
+
+  std::size_t take(std::int32_t task, std::size_t bytes);
+  void give_back(std::int32_t task, std::size_t offset, std::size_t bytes);
+  void end_stage();
+  std::size_t size() const { return arena_.size(); }
+
+ private:
+  struct Gap {
+    std::size_t offset, bytes;
+  };
+  Arena arena_;
+  std::vector<std::vector<Gap>> gaps_;  // by task
 };
 
 // Memory that is needed from one step to another, both included.

@@ -34,31 +34,35 @@ void compile(Graph& graph, std::size_t budget) {
   remove_dead(graph);
   if (fuse) {
     form_groups(graph);
+    merge_products(graph);
     follow_products(graph);
     precede_readers(graph);
   }
   if (budget != 0) meet_budget(graph, budget);
 }
 
-// What is left to do for a graph that has been compiled: its kernel calls, and where its values lie.
+// What is left to do for a graph that has been compiled: its kernel calls, and where its values lie. What runs at once
+// needs more memory, which a budget may not have.
 Program::Program(Graph graph, std::size_t budget) : graph_(std::move(graph)) {
   compile(graph_, budget);
-  lay_out();
+  lay_out(budget == 0);
 }
 
-void Program::lay_out() {
+void Program::lay_out(bool stages) {
   linearize();
   attach_epilogues();
   attach_prologues();
   find_places();
+  if (stages) find_stages();
   plan_memory();
+  collect_stages();
   find_users();
 }
 
 std::size_t Program::arena_bytes_of(const Graph& graph) {
   Program program;
   program.graph_ = graph;
-  program.lay_out();
+  program.lay_out(false);
   return program.arena_bytes_;
 }
 

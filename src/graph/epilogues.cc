@@ -5,7 +5,8 @@
 // what the loop makes of it (the moments of batch normalisation; src/ops/row_sums.h). The kernel calls them for the
 // rows that it has just finished (src/kernels/epilogue.h); kernels that gain nothing from it, such as those of small
 // products, do not, and they run behind them. What is computed is the same either way, in every bit. Loops that end in
-// sums stay steps of their own, since those go over blocks of rows that are not those of products.
+// sums stay steps of their own, since those go over blocks of rows that are not those of products; and so do loops that
+// wait for two short products, which may run at once (stages.cc), and whose kernels would not call them.
 #include <algorithm>
 #include <utility>
 
@@ -74,6 +75,7 @@ bool Program::can_have_loop(const Step& product, const Step& loop) const {
   const Shape& shape = graph_.values[at(result)].shape;
   const FusedGroup& group = groups_[at(loop.group)];
   if (found == inputs.end() || !group.can_follow(at(found - inputs.begin()), shape[-1])) return false;
+  if (waits_for_another_short_product(loop, product)) return false;
   // A variable is updated where it lies by a step that cannot fail, which a product is not.
   return std::none_of(graph_.captured.begin(), graph_.captured.end(),
                       [&](const Graph::Captured& captured) { return is_among(outputs_of(loop), captured.written); });

@@ -115,6 +115,9 @@ void updates_last(Graph& graph);
 // anything else: that would be as early as the first run, whose values it is there to replace.
 void form_groups(Graph& graph);
 
+// Products of matrices that read one operand in common become one node, where that pays.
+void merge_products(Graph& graph);
+
 // Moves each loop right behind the matrix product or convolution whose result it waits for, if it waits for nothing
 // else, and sums over rows behind that.
 void follow_products(Graph& graph);

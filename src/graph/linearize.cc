@@ -197,15 +197,25 @@ bool Program::may_overwrite(const Step& step, std::size_t input, std::size_t out
   return has_flag(*step.node->op, kUpdatesInPlace) && input == output;
 }
 
-// Values of the arena share it by the steps between which they live.
+// Values of the arena share it by the steps between which they live. All of a stage count as one step, but what is read
+// in one task alone is free for what that task computes next.
 void Program::plan_memory() {
-  Arena arena;
+  StagedArena arena(kMostTasks + 1);
+  const std::vector<std::int32_t> reader = readers_in_stages();
+  const auto first_of = [&](std::size_t s) {
+    while (s > 0 && s < steps_.size() && steps_[s].stage >= 0 && steps_[s - 1].stage == steps_[s].stage) --s;
+    return s;
+  };
+  const auto last_of = [&](std::size_t s) {
+    while (s + 1 < steps_.size() && steps_[s].stage >= 0 && steps_[s + 1].stage == steps_[s].stage) ++s;
+    return s;
+  };
   std::vector<Piece> pieces;
   std::vector<std::int32_t> piece_of(graph_.values.size(), -1);
   const auto share_piece = [&](Graph::Value value, Graph::Value with) {
     piece_of[at(value)] = piece_of[at(with)];
     std::size_t& end = pieces[at(piece_of[at(value)])].end;
-    end = std::max(end, last_read_[at(value)]);
+    end = std::max(end, last_of(last_read_[at(value)]));
   };
   // The value whose memory a value has: itself, or what it is a view of.
   std::vector<Graph::Value> root(graph_.values.size(), Graph::kNone);
@@ -215,11 +225,13 @@ void Program::plan_memory() {
   };
   for (std::size_t s = 0; s < steps_.size(); ++s) {
     const Step& step = steps_[s];
-    std::vector<Graph::Value> dying;
+    if (s > 0 && steps_[s - 1].stage != step.stage) arena.end_stage();
+    std::vector<Graph::Value> dying, shared;
     for (const Graph::Value input : inputs_of(step)) {
       const Graph::Value from = root[at(input)];
       const bool dies = from != Graph::kNone && last_read_[at(from)] == s;
-      if (dies && std::find(dying.begin(), dying.end(), from) == dying.end()) dying.push_back(from);
+      std::vector<Graph::Value>& list = dies && step.stage >= 0 && reader[at(from)] == kMostTasks ? shared : dying;
+      if (dies && std::find(list.begin(), list.end(), from) == list.end()) list.push_back(from);
     }
     const std::span<const Graph::Value> outputs = outputs_of(step);
     const std::optional<std::size_t> over_product = output_over_product(step);
@@ -238,9 +250,9 @@ void Program::plan_memory() {
         return bytes_of(value) == bytes && can_inherit(step, root, value, o);
       });
       if (heir == dying.end()) {
-        state.offset = arena.take(bytes);
+        state.offset = arena.take(step.task, bytes);
         piece_of[at(outputs[o])] = index(pieces.size());
-        pieces.push_back({bytes, s, last_read_[at(outputs[o])]});
+        pieces.push_back({bytes, first_of(s), last_of(last_read_[at(outputs[o])])});
       } else {
         state.offset = values_[at(*heir)].offset;
         share_piece(outputs[o], *heir);
@@ -253,10 +265,13 @@ void Program::plan_memory() {
       root[at(outputs[0])] = Graph::kNone;
       root[at(outputs[*over_product])] = outputs[*over_product];
     }
-    for (const Graph::Value value : dying) arena.give_back(values_[at(value)].offset, bytes_of(value));
+    const auto end = [&](std::int32_t task, Graph::Value value) {
+      arena.give_back(task, values_[at(value)].offset, bytes_of(value));
+    };
+    for (const Graph::Value value : dying) end(step.task, value);
+    for (const Graph::Value value : shared) end(kMostTasks, value);
     for (const Graph::Value output : outputs) {
-      const bool unread = root[at(output)] == output && last_read_[at(output)] == s;
-      if (unread) arena.give_back(values_[at(output)].offset, bytes_of(output));
+      if (root[at(output)] == output && last_read_[at(output)] == s) end(step.task, output);
     }
   }
   arena_bytes_ = arena.size();

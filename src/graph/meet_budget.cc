@@ -18,9 +18,8 @@
 #include <limits>
 #include <utility>
 
-#include "src/graph/control.h"
 #include "src/graph/graph.h"
-#include "src/graph/loops.h"
+#include "src/graph/price.h"
 #include "src/graph/program.h"
 #include "src/graph/units.h"
 
@@ -41,18 +40,6 @@ constexpr std::size_t kSmall = 8;
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 std::int32_t index(std::size_t i) { return static_cast<std::int32_t>(i); }
-
-enum class Price : std::uint8_t { kLight, kDense, kNever };
-
-Price price_of(const Graph::Node& node) {
-  if (node.has_effect() || node.renew || control_of(*node.op, node.attributes) != nullptr) {
-    return Price::kNever;
-  }
-  if (has_flag(*node.op, kReshapes) || loop_of(node)) return Price::kLight;
-  if (has_flag(*node.op, kReturnsViews) || has_flag(*node.op, kUpdatesInPlace)) return Price::kNever;
-  if (has_flag(*node.op, kCheapAgain)) return Price::kLight;
-  return has_flag(*node.op, kCostlyAgain) ? Price::kDense : Price::kNever;
-}
 
 // A second run of a unit, as far as it is needed.
 struct Again {

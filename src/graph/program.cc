@@ -154,8 +154,8 @@ void Program::run(std::span<Block* const> inputs, std::vector<Tensor>& outputs) 
     set_operands(tables, value, tensor.block());
     set_output(tables, state.output, std::move(tensor));
   }
-  if (active_profiler() != nullptr) [[unlikely]] {
-    for (const Step& step : steps_) run_profiled(step, tables);
+  if (active_profiler() != nullptr || !stages_.empty()) [[unlikely]] {
+    run_steps(tables);
   } else {
     for (const Step& step : steps_) run_step(step, tables);
   }

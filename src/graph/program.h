@@ -37,6 +37,12 @@ class Program {
     return state.place == Place::kArena ? std::optional(state.offset) : std::nullopt;
   }
 
+  // The stage that each node is part of, and in which of its tasks, which run at once; -1 for those in no stage.
+  struct Turn {
+    std::int32_t stage, task;
+  };
+  std::vector<Turn> turns() const;
+
   // As run_graph. `inputs` are lent; nobody else may change them meanwhile. `outputs` gets the results and the values
   // of written variables; one that was updated where it lies is empty.
   void run(std::span<detail::Block* const> inputs, std::vector<Tensor>& outputs) const;
@@ -60,15 +66,24 @@ class Program {
   struct Step {
     const Graph::Node* node = nullptr;  // of a single op, or the first of a group
     std::int32_t group = -1;
-    std::int32_t epilogue = -1;                  // the group that runs on what the kernel has finished
-    const Graph::Node* sums = nullptr;           // over the rows of that, or of what the kernel has finished
-    std::int32_t prologue = -1;                  // the group that makes the first operand
-    bool is_loop = false;                        // an elementwise op outside of groups
-    bool makes_outputs = false;                  // the kernel does
+    std::int32_t epilogue = -1;         // the group that runs on what the kernel has finished
+    const Graph::Node* sums = nullptr;  // over the rows of that, or of what the kernel has finished
+    std::int32_t prologue = -1;         // the group that makes the first operand
+    bool is_loop : 1 = false;           // an elementwise op outside of groups
+    bool makes_outputs : 1 = false;     // the kernel does
+    std::int8_t task = -1;              // of a stage; see stages.cc
+    std::int16_t stage = -1;
     std::int32_t renewed = -1;                   // which attributes are written anew before every run
     std::int32_t first_input = 0, inputs = 0;    // in step_inputs_
     std::int32_t first_output = 0, outputs = 0;  // in step_outputs_
     std::vector<std::int32_t> drop;              // made outputs that nobody needs behind this step
+  };
+  // Steps in a row of which some run at once; see stages.cc.
+  struct Stage {
+    std::size_t end = 0;                          // of its steps
+    std::vector<std::vector<std::size_t>> tasks;  // steps, in order
+    std::vector<std::int32_t> drop;               // of its steps, for when all are done
+    std::int64_t gain = 0;                        // nanoseconds that two threads save
   };
   struct Attributes;
   struct Tables;
@@ -83,7 +98,7 @@ class Program {
   std::span<const Graph::Value> outputs_of(const Step& step) const;
 
   Program() = default;
-  void lay_out();
+  void lay_out(bool stages);
 
   // linearize.cc, epilogues.cc, prologues.cc
   void linearize();
@@ -103,6 +118,17 @@ class Program {
   bool may_overwrite(const Step& step, std::size_t input, std::size_t output) const;
   std::optional<std::size_t> output_over_product(const Step& step) const;
   void find_users();
+
+  // stages.cc
+  static constexpr std::int32_t kMostTasks = 8;  // of a stage
+  bool waits_for_another_short_product(const Step& loop, const Step& product) const;
+  std::vector<double> short_times() const;
+  void find_stages();
+  void make_stage(std::size_t begin, std::size_t end, const std::vector<double>& times,
+                  const std::vector<std::size_t>& makers);
+  std::vector<std::int32_t> readers_in_stages() const;
+  void collect_stages();
+  void run_steps(Tables& tables) const;
 
   // program.cc
   std::unique_ptr<Tables> make_tables() const;
@@ -124,6 +150,7 @@ class Program {
   Graph graph_;
   std::vector<FusedGroup> groups_;
   std::vector<Step> steps_;
+  std::vector<Stage> stages_;              // in order
   std::vector<Graph::Value> step_inputs_;  // of all steps, one after the other
   std::vector<Graph::Value> step_outputs_;
   std::vector<ValueState> values_;
@@ -139,5 +166,10 @@ class Program {
 
 // Whether programs that are made from now on fuse loops, which they do unless told otherwise; for tests.
 void fuse_loops(bool fuse);
+
+// Which steps of programs that are made from now on run at once: those that gain from it, unless told otherwise; for
+// tests.
+enum class Stages : std::uint8_t { kNone, kWorthwhile, kAll };
+void stage_steps(Stages stages);
 
 }  // namespace capstan

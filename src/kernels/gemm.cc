@@ -20,6 +20,7 @@
 #include <cstring>
 #include <new>
 #include <utility>
+#include <vector>
 
 #include "src/core/cpu.h"
 #include "src/core/thread_pool.h"
@@ -136,23 +137,70 @@ class Product {
       : kernels_(tile_kernels<T>(instruction_set)), shape_(shape), a_(a), b_(b), c_(c) {}
 
   void run(bool parallel) {
-    if (shape_.m <= 0 || shape_.n <= 0) return;
-    if (shape_.k <= 0) {
-      if (!shape_.accumulate) clear();
-      return;
-    }
-    if (shape_.n == 1 && shape_.m > 1 && shape_.transpose_a && shape_.ldc == 1) swap_operands();
-    if (run_as_dots(parallel)) return;
-    plan();
-    if (!parallel || shape_.m * shape_.n * shape_.k < kParallelWork) {
+    if (!prepare(parallel)) return;
+    if (!parallel || work() < kParallelWork) {
       run_task(0, tiles_, 0, panels_);
     } else {
       run_parallel();
     }
   }
 
+  // Several, none of which is anything but tiles.
+  static void run_together(std::span<Product> all) {
+    std::int64_t work = 0;
+    for (const Product& product : all) work += product.work();
+    const std::int64_t wanted = work < kParallelWork ? 1 : std::clamp(work / kTaskWork, kLeastTasks, kMostTasks);
+    const Product& first = all[0];
+    const auto shares = [&](const Product& p) {
+      return p.pack_b_ && !p.pack_a_ && p.b_ == first.b_ && p.panel_ == first.panel_;
+    };
+    if (wanted <= 2 * first.panels_ && std::all_of(all.begin(), all.end(), shares)) {
+      // The parts that read the same columns of B follow each other.
+      const std::int64_t groups = std::min(first.panels_, wanted);
+      const Cut columns(first.panels_, groups);
+      parallel_for(groups, [&](std::int64_t task) {
+        Packed packed;
+        for (Product& p : all) {
+          p.run_task(0, p.tiles_, columns.begin(task), columns.begin(task + 1), &packed);
+        }
+      });
+      return;
+    }
+    if (wanted == 1) {
+      for (Product& p : all) p.run_task(0, p.tiles_, 0, p.panels_);
+      return;
+    }
+    std::int64_t tasks = 0;
+    for (Product& p : all) tasks += p.cut(std::max<std::int64_t>(1, divide_up(wanted * p.work(), work)));
+    parallel_for(tasks, [&](std::int64_t task) {
+      Product* p = all.data();
+      for (; task >= p->groups(); ++p) task -= p->groups();
+      p->run_group(task);
+    });
+  }
+
+  // What has no tiles is computed here; true for the rest.
+  bool prepare(bool parallel) {
+    if (shape_.m <= 0 || shape_.n <= 0) return false;
+    if (shape_.k <= 0) {
+      if (!shape_.accumulate) clear();
+      return false;
+    }
+    if (shape_.n == 1 && shape_.m > 1 && shape_.transpose_a && shape_.ldc == 1) swap_operands();
+    if (run_as_dots(parallel)) return false;
+    plan();
+    return true;
+  }
+
  private:
   static constexpr std::int64_t kPackElements = kPackBytes / static_cast<std::int64_t>(sizeof(T));
+
+  // The part of B that the thread's memory has.
+  struct Packed {
+    std::int64_t panel = -1, step = -1;
+  };
+
+  std::int64_t work() const { return shape_.m * shape_.n * shape_.k; }
 
   void clear() {
     for (std::int64_t i = 0; i < shape_.m; ++i) {
@@ -210,29 +258,37 @@ class Product {
   }
 
   // Cuts along the columns if B is packed, so that it is packed once, else along the rows. A small B is packed by each
-  // of tasks that have many rows: so they read and write those once.
-  void run_parallel() {
-    const std::int64_t work = shape_.m * shape_.n * shape_.k;
-    const std::int64_t wanted = std::clamp(work / kTaskWork, kLeastTasks, kMostTasks);
-    std::int64_t row_groups = std::min(tiles_, pack_a_ ? wanted / 4 : wanted);
-    std::int64_t column_groups = std::min(panels_, divide_up(wanted, row_groups));
+  // of tasks that have many rows: so they read and write those once. Returns the number of groups.
+  std::int64_t cut(std::int64_t wanted) {
+    row_groups_ = std::min(tiles_, pack_a_ ? std::max<std::int64_t>(1, wanted / 4) : wanted);
+    column_groups_ = std::min(panels_, divide_up(wanted, row_groups_));
     if (pack_b_ && !pack_a_ && (shape_.k * shape_.n > kPackElements || tiles_ < 2 * kBlockTiles * wanted)) {
-      column_groups = std::min(panels_, wanted);
-      row_groups = std::min(tiles_, divide_up(wanted, column_groups));
+      column_groups_ = std::min(panels_, wanted);
+      row_groups_ = std::min(tiles_, divide_up(wanted, column_groups_));
     }
-    if (column_groups == 1 && shape_.ldc == shape_.n && !shape_.accumulate) {
+    return groups();
+  }
+  std::int64_t groups() const { return row_groups_ * column_groups_; }
+
+  void run_group(std::int64_t group) {
+    const Cut rows(tiles_, row_groups_);
+    const Cut columns(panels_, column_groups_);
+    const std::int64_t i = group / column_groups_, j = group % column_groups_;
+    run_task(rows.begin(i), rows.begin(i + 1), columns.begin(j), columns.begin(j + 1));
+  }
+
+  void run_parallel() {
+    cut(std::clamp(work() / kTaskWork, kLeastTasks, kMostTasks));
+    if (column_groups_ == 1 && shape_.ldc == shape_.n && !shape_.accumulate) {
       epilogue_ = Epilogue::take(c_, shape_.m * shape_.n);
     }
-    const Cut rows(tiles_, row_groups);
-    const Cut columns(panels_, column_groups);
-    parallel_for(row_groups * column_groups, [&](std::int64_t task) {
-      const std::int64_t i = task / column_groups, j = task % column_groups;
-      run_task(rows.begin(i), rows.begin(i + 1), columns.begin(j), columns.begin(j + 1));
-    });
+    parallel_for(groups(), [&](std::int64_t group) { run_group(group); });
   }
 
   // Computes tiles [tile_begin, tile_end) of rows by panels [panel_begin, panel_end) of columns.
-  void run_task(std::int64_t tile_begin, std::int64_t tile_end, std::int64_t panel_begin, std::int64_t panel_end) {
+  // `packed` is not null if products with the same B come one after the other.
+  void run_task(std::int64_t tile_begin, std::int64_t tile_end, std::int64_t panel_begin, std::int64_t panel_end,
+                Packed* packed = nullptr) {
     constexpr std::int64_t kDepth = kDepthBytes / static_cast<std::int64_t>(sizeof(T));
     const Cut steps(shape_.k, divide_up(shape_.k, kDepth));
     const bool one_block = (panel_end - panel_begin) * panel_ <= kColumns;
@@ -241,19 +297,22 @@ class Product {
       const std::int64_t end = std::min(panel + width, panel_end);
       for (std::int64_t step = 0, part = 1; step < shape_.k; step = steps.begin(part++)) {
         const bool finishes = end == panel_end && steps.begin(part) == shape_.k;
-        run_block(tile_begin, tile_end, panel, end, step, steps.begin(part) - step, finishes ? epilogue_ : nullptr);
+        run_block(tile_begin, tile_end, panel, end, step, steps.begin(part) - step, finishes ? epilogue_ : nullptr,
+                  packed);
       }
     }
   }
 
   // The part that steps [step, step + depth) along k give. `epilogue` is not null if it finishes rows of C.
   void run_block(std::int64_t tile_begin, std::int64_t tile_end, std::int64_t panel_begin, std::int64_t panel_end,
-                 std::int64_t step, std::int64_t depth, const Epilogue* epilogue) {
+                 std::int64_t step, std::int64_t depth, const Epilogue* epilogue, Packed* packed) {
     const T* b = b_ + step * shape_.ldb + panel_begin * panel_;
     std::int64_t b_panel = panel_;  // elements from one panel to the next
     if (pack_b_) {
       b_panel = panel_ * depth;
-      b = pack_columns(panel_begin, panel_end, step, depth);
+      const bool is_there = packed != nullptr && packed->panel == panel_begin && packed->step == step;
+      b = is_there ? static_cast<const T*>(scratch_b.data) : pack_columns(panel_begin, panel_end, step, depth);
+      if (packed != nullptr) *packed = {panel_begin, step};
     }
     TileArguments<T> arguments;
     arguments.depth = depth;
@@ -359,15 +418,29 @@ class Product {
   std::int64_t panel_ = 0;  // columns of a panel
   std::int64_t panels_ = 0;
   std::int64_t tiles_ = 0;  // along the rows
-  Cut rows_;                // the rows of each tile
+  std::int64_t row_groups_ = 1, column_groups_ = 1;
+  Cut rows_;  // the rows of each tile
   bool pack_a_ = false;
   bool pack_b_ = false;
   bool stream_ = false;
   const Epilogue* epilogue_ = nullptr;  // of a product whose tasks have whole rows
 };
 
+template <class T>
+void run_together(std::span<const GemmItem<T>> items) {
+  std::vector<Product<T>> products;
+  products.reserve(items.size());
+  for (const GemmItem<T>& item : items) {
+    products.emplace_back(instruction_set(), item.shape, item.a, item.b, item.c);
+    if (!products.back().prepare(true)) products.pop_back();
+  }
+  if (!products.empty()) Product<T>::run_together(products);
+}
+
 }  // namespace
 
+void gemm_together(std::span<const GemmItem<float>> items) { run_together(items); }
+void gemm_together(std::span<const GemmItem<double>> items) { run_together(items); }
 void gemm(const GemmShape& shape, const float* a, const float* b, float* c) {
   Product<float>(instruction_set(), shape, a, b, c).run(true);
 }

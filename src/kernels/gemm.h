@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 namespace capstan {
 
@@ -36,6 +37,19 @@ void gemm(const GemmShape& shape, const double* a, const double* b, double* c);
 // The same bits without the thread pool, for callers that run many products in parallel themselves.
 void gemm_serial(const GemmShape& shape, const float* a, const float* b, float* c);
 void gemm_serial(const GemmShape& shape, const double* a, const double* b, double* c);
+
+// Products of which all read one A or one B, stored alike. Each has the bits of a product by itself; their parts are
+// tasks of one job, so several of medium size wait for each other once, and a part of a B that has to be packed is
+// packed once for all.
+template <class T>
+struct GemmItem {
+  GemmShape shape;
+  const T* a;
+  const T* b;
+  T* c;
+};
+void gemm_together(std::span<const GemmItem<float>> items);
+void gemm_together(std::span<const GemmItem<double>> items);
 
 // For tests: as above, with an instruction set that this processor has, see InstructionSet.
 void gemm_with(int instruction_set, bool parallel, const GemmShape& shape, const float* a, const float* b, float* c);

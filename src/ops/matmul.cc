@@ -20,6 +20,7 @@
 #include "src/ops/axes.h"
 #include "src/ops/complex.h"
 #include "src/ops/families.h"
+#include "src/ops/products.h"
 
 namespace capstan {
 
@@ -380,6 +381,12 @@ Tensor matmul(Operand a, Operand b, MatmulOptions options) {
     return apply(kMatmul, left, right, &attributes);
   }
   return apply(kMatmul, a, b, &attributes);
+}
+
+std::optional<ProductSides> sides_of_matmul(const OpDef& op, const void* attributes) {
+  if (&op != &kMatmul) return std::nullopt;
+  const auto& matmul = *static_cast<const MatmulAttributes*>(attributes);
+  return ProductSides{matmul.turns_a(), matmul.turns_b()};
 }
 
 // --- matvec ---

@@ -111,6 +111,50 @@ TEST_F(ThreadPool, WakesWorkersThatSleep) {
   }
 }
 
+TEST_F(ThreadPool, RunsEachTaskOfShortJobsOnce) {
+  for (const int threads : {1, 2, 5}) {
+    set_thread_count(threads);
+    // Of no gain, of some, and of so much that sleepers are woken.
+    for (const std::int64_t gain : {0, 2000, 1'000'000}) {
+      for (int round = 0; round < 300; ++round) {
+        std::vector<std::atomic<int>> runs(7);
+        parallel_for_short(7, gain, [&](std::int64_t task) { runs[static_cast<std::size_t>(task)].fetch_add(1); });
+        for (const auto& count : runs) ASSERT_EQ(count.load(), 1);
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  }
+}
+
+TEST_F(ThreadPool, WakesNobodyForOneShortJob) {
+  set_thread_count(2);
+  for (int i = 0; i < 20; ++i) {
+    expect_each_task_once(50);
+    std::this_thread::sleep_for(std::chrono::milliseconds(3));
+    const std::thread::id self = std::this_thread::get_id();
+    std::atomic<int> others{0};
+    parallel_for_short(4, 1000, [&](std::int64_t) { others += std::this_thread::get_id() != self ? 1 : 0; });
+    EXPECT_EQ(others.load(), 0);
+  }
+}
+
+// Jobs that follow each other closely wake workers after a while, who stay awake.
+TEST_F(ThreadPool, UsesSeveralThreadsForManyShortJobs) {
+  set_thread_count(2);
+  const std::thread::id self = std::this_thread::get_id();
+  std::atomic<int> others{0};
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (others.load() == 0 && std::chrono::steady_clock::now() < end) {
+    parallel_for_short(2, 5000, [&](std::int64_t) {
+      others += std::this_thread::get_id() != self ? 1 : 0;
+      const auto until = std::chrono::steady_clock::now() + std::chrono::microseconds(5);
+      while (std::chrono::steady_clock::now() < until) {
+      }
+    });
+  }
+  EXPECT_GT(others.load(), 0);
+}
+
 TEST_F(ThreadPool, UsesTheCoresOfTheProcessByDefault) {
   set_thread_count(3);
   set_thread_count(0);

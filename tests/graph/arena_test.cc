@@ -100,6 +100,27 @@ TEST(Arena, RandomRequestsNeverOverlap) {
   }
 }
 
+TEST(StagedArena, WhatATaskGivesBackIsForThatTaskUntilTheStageEnds) {
+  StagedArena arena(3);
+  const std::int32_t by_itself = StagedArena::kNoTask;
+  const std::size_t before = arena.take(by_itself, 256);
+  arena.give_back(0, before, 256);
+  EXPECT_EQ(arena.take(1, 64), 256u);
+  const std::size_t a = arena.take(0, 100);
+  const std::size_t b = arena.take(0, 128);
+  EXPECT_LT(a, 256u);
+  EXPECT_LT(b, 256u);
+  EXPECT_NE(a, b);
+  arena.give_back(2, 256, 64);  // what several tasks read
+  EXPECT_EQ(arena.take(0, 64), 320u);
+  arena.give_back(0, a, 100);
+  EXPECT_EQ(arena.take(1, 64), 384u);
+  arena.end_stage();
+  // The two gaps side by side are one.
+  EXPECT_EQ(arena.take(by_itself, 192), a);
+  EXPECT_EQ(arena.size(), 448u);
+}
+
 TEST(Pack, PlacesWhatIsNeededAtDifferentTimesInOnePlace) {
   std::vector<Piece> pieces = {{100, 0, 1}, {100, 2, 3}, {0, 1, 2}};
   EXPECT_EQ(peak_of(pieces), 192u);

@@ -176,6 +176,33 @@ void expect_apart(const Program& program) {
     if (!base) continue;
     EXPECT_EQ(program.arena_offset(node.outputs[0]), base) << "a view moves" << text_of(graph);
   }
+  // Who makes and reads each value, itself or a view of it, as parts of stages that run at once.
+  std::vector<std::vector<Program::Turn>> users(graph.values.size());
+  const std::vector<Program::Turn> turns = program.turns();
+  std::vector<Program::Turn> turn_of_step(steps + 1, Program::Turn{-1, -1});
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    if (turns[i].stage >= 0) turn_of_step[step_of[i]] = turns[i];
+  }
+  for (std::size_t i = graph.nodes.size(); i-- > 0;) {
+    const Graph::Node& node = graph.nodes[i];
+    const Program::Turn turn = turn_of_step[step_of[i]];
+    for (const Graph::Value output : node.outputs) users[at(output)].push_back(turn);
+    for (const Graph::Value input : node.inputs) {
+      users[at(input)].push_back(turn);
+      if (!has_flag(*node.op, kReturnsViews)) continue;
+      for (const Graph::Value output : node.outputs) {
+        users[at(input)].insert(users[at(input)].end(), users[at(output)].begin(), users[at(output)].end());
+      }
+    }
+  }
+  const auto at_once = [&](std::size_t a, std::size_t b) {
+    for (const Program::Turn& x : users[a]) {
+      for (const Program::Turn& y : users[b]) {
+        if (x.stage >= 0 && x.stage == y.stage && x.task != y.task) return true;
+      }
+    }
+    return false;
+  };
   for (std::size_t a = 0; a < graph.values.size(); ++a) {
     const auto place_a = program.arena_offset(static_cast<Graph::Value>(a));
     if (!place_a) continue;
@@ -187,7 +214,9 @@ void expect_apart(const Program& program) {
       if (!place_b || owner[a] == owner[b] || first[a] == kNever || first[b] == kNever) continue;
       const std::size_t end_b = *place_b + bytes_of(graph, static_cast<Graph::Value>(b));
       const bool overlap = *place_a < end_b && *place_b < end_a;
-      if (!overlap || last[a] < first[b] || last[b] < first[a]) continue;
+      if (!overlap) continue;
+      EXPECT_FALSE(at_once(a, b)) << "values " << a << " and " << b << ", of steps that run at once" << text_of(graph);
+      if (last[a] < first[b] || last[b] < first[a]) continue;
       // In one step the memory may go from one to the other, as a whole.
       const bool handed_on = (last[a] == first[b] || last[b] == first[a]) && *place_a == *place_b && end_a == end_b;
       EXPECT_TRUE(handed_on) << "values " << a << " and " << b << text_of(graph);

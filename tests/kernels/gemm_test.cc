@@ -7,6 +7,7 @@
 #include <limits>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "src/core/cpu.h"
@@ -249,6 +250,66 @@ TYPED_TEST(Gemm, RunsInsideATaskOfThePool) {
   std::vector<std::vector<TypeParam>> results(8, test.c);
   parallel_for(8, [&](std::int64_t task) { gemm(test.shape, test.a.data(), test.b.data(), results[task].data()); });
   for (const auto& result : results) EXPECT_TRUE(same_bits(result, reference));
+}
+
+template <class T>
+void expect_same_together(const std::vector<std::int64_t>& other, std::int64_t same, std::int64_t k, bool same_right,
+                          bool transpose_a, bool transpose_b) {
+  std::mt19937 random(7);
+  std::vector<Case<T>> cases;
+  for (const std::int64_t length : other) {
+    cases.push_back(make_case<T>(random, same_right ? length : same, same_right ? same : length, k, transpose_a,
+                                 transpose_b, random() % 2 == 0));
+  }
+  for (Case<T>& test : cases) {
+    GemmShape& shape = test.shape;
+    (same_right ? shape.ldb : shape.lda) = same_right ? cases[0].shape.ldb : cases[0].shape.lda;
+    SCOPED_TRACE(test.text());
+    (same_right ? test.b : test.a) = same_right ? cases[0].b : cases[0].a;
+  }
+  std::vector<std::vector<T>> results;
+  for (const Case<T>& test : cases) {
+    results.push_back(test.c);
+    gemm(test.shape, test.a.data(), test.b.data(), results.back().data());
+  }
+  for (const int threads : {1, 3}) {
+    set_thread_count(threads);
+    std::vector<std::vector<T>> together;
+    std::vector<GemmItem<T>> items;
+    for (const Case<T>& test : cases) together.push_back(test.c);
+    for (std::size_t i = 0; i < cases.size(); ++i) {
+      const T* const a = same_right ? cases[i].a.data() : cases[0].a.data();
+      const T* const b = same_right ? cases[0].b.data() : cases[i].b.data();
+      items.push_back({cases[i].shape, a, b, together[i].data()});
+    }
+    gemm_together(items);
+    for (std::size_t i = 0; i < cases.size(); ++i) {
+      ASSERT_EQ(together[i].size(), results[i].size());
+      const std::size_t bytes = results[i].size() * sizeof(T);
+      EXPECT_TRUE(bytes == 0 || std::memcmp(together[i].data(), results[i].data(), bytes) == 0)
+          << cases[i].text() << ", product " << i << ", " << threads << " threads";
+    }
+  }
+  set_thread_count(0);
+}
+
+TEST(Gemm, TogetherWithOthersOfOneOperand) {
+  for (const bool same_right : {false, true}) {
+    for (const bool a : {false, true}) {
+      for (const bool b : {false, true}) {
+        SCOPED_TRACE(std::to_string(same_right) + std::to_string(a) + std::to_string(b));
+        // Nothing, vectors, small ones, several blocks along k and the columns, and what several threads share.
+        for (const auto& other :
+             std::vector<std::vector<std::int64_t>>{{0, 3}, {1, 1}, {1, 5, 9}, {8, 8}, {33, 70, 5}, {200, 130}}) {
+          for (const auto& [same, k] : std::vector<std::pair<std::int64_t, std::int64_t>>{
+                   {0, 4}, {1, 30}, {20, 0}, {48, 17}, {130, 600}, {2100, 40}}) {
+            expect_same_together<float>(other, same, k, same_right, a, b);
+            expect_same_together<double>(other, same, k, same_right, a, b);
+          }
+        }
+      }
+    }
+  }
 }
 
 }  // namespace

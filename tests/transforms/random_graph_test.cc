@@ -1,7 +1,8 @@
 // Random programs, run plainly and as functions, must give the same: results, first and second gradients.
 //
 // A program is a list of instructions over a few inputs, a variable and what it has computed so far. A function agrees
-// with its body in every bit, whether its loops are machine code, run over tiles, or are not fused at all; with tapes
+// with its body in every bit, whether its loops are machine code, run over tiles, or are not fused at all, and whether
+// the steps that do not wait for each other run in a row or at once; with tapes
 // around it, whose rules run in ops that round at other places than loops, it agrees closely in float64.
 // CAPSTAN_RANDOM_GRAPHS says how many programs there are; a failure names the number of one.
 #include <gtest/gtest.h>
@@ -231,6 +232,7 @@ enum class Loops : std::uint8_t { kMachineCode, kTiles, kNone };
 void choose(Loops loops) {
   fuse_loops(loops != Loops::kNone);
   emit_machine_code(loops == Loops::kMachineCode);
+  stage_steps(loops == Loops::kMachineCode ? Stages::kWorthwhile : Stages::kAll);
 }
 
 void expect_equal_parts(int number, Kind kind) {

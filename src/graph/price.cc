@@ -1,0 +1,86 @@
+#include "src/graph/price.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "src/graph/control.h"
+#include "src/graph/loops.h"
+#include "src/ops/products.h"
+
+namespace capstan {
+
+namespace {
+
+// Below these the kernels run on one thread: elements of one operand or result, and multiply-adds of one product and of
+// many small ones.
+constexpr std::int64_t kMostElements = 16384;
+constexpr std::int64_t kMostLoopElements = 32768;
+constexpr double kMostWork = 1e6;
+constexpr double kMostSmallWork = 1e5;
+
+// Nanoseconds, measured on AVX-512.
+constexpr double kCall = 60;
+constexpr double kElement = 0.25;
+constexpr double kMicroStep = 0.01;      // of a formula, for a float32
+constexpr double kMultiplyAdd = 0.0125;  // of float32
+
+// In additions.
+double work_of(const MicroCode& code) {
+  double work = 4;
+  for (const MicroStep& step : code.steps) {
+    if (step.op > MicroOp::kParameter) work += step.op < MicroOp::k_abs ? 1 : step.op < MicroOp::k_lgamma ? 20 : 200;
+  }
+  return work;
+}
+
+}  // namespace
+
+Price price_of(const Graph::Node& node) {
+  if (node.has_effect() || node.renew || control_of(*node.op, node.attributes) != nullptr) {
+    return Price::kNever;
+  }
+  if (has_flag(*node.op, kReshapes) || loop_of(node)) return Price::kLight;
+  if (has_flag(*node.op, kReturnsViews) || has_flag(*node.op, kUpdatesInPlace)) return Price::kNever;
+  if (has_flag(*node.op, kCheapAgain)) return Price::kLight;
+  return has_flag(*node.op, kCostlyAgain) ? Price::kDense : Price::kNever;
+}
+
+std::optional<double> short_time_of(const Graph& graph, const Graph::Node& node) {
+  const Price price = price_of(node);
+  if (price == Price::kNever || has_flag(*node.op, kReshapes)) return std::nullopt;
+  const auto info = [&](Graph::Value value) -> const Graph::ValueInfo& {
+    return graph.values[static_cast<std::size_t>(value)];
+  };
+  const Graph::ValueInfo& out = info(node.outputs[0]);
+  const bool single = out.dtype == DType::kFloat32 || out.dtype == DType::kBool;
+  const double by_dtype = single ? 1 : out.dtype == DType::kFloat64 ? 2 : 10;
+  const auto elements = static_cast<double>(out.shape.size());
+  if (price == Price::kDense) {
+    if (node.op == &kProducts) {
+      double work = 0;
+      for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+        // The inner length, of [m, k] and [k, n].
+        const Shape& product = info(node.outputs[i]).shape;
+        const std::int64_t operands = info(node.inputs[0]).shape.size() * info(node.inputs[i + 1]).shape.size();
+        work += std::sqrt(static_cast<double>(operands) * static_cast<double>(product.size()));
+      }
+      if (work >= kMostWork) return std::nullopt;
+      return kCall + kMultiplyAdd * by_dtype * work;
+    }
+    if (!has_flag(*node.op, kFinishesRows) || by_dtype > 2 || elements == 0) return std::nullopt;
+    // The right operand has the columns of the result, and an axis of matrices only if the result has.
+    const Shape& right = info(node.inputs[1]).shape;
+    const bool matrices = right.rank() == 2;
+    const double work = elements * static_cast<double>(right.size() / out.shape[-1]);
+    if (work >= (matrices ? kMostWork : kMostSmallWork)) return std::nullopt;
+    return kCall + kMultiplyAdd * by_dtype * work;
+  }
+  std::int64_t most = out.shape.size();
+  for (const Graph::Value input : node.inputs) most = std::max(most, info(input).shape.size());
+  const std::optional<LoopOfOp> loop = loop_of(node);
+  if (most > (loop ? kMostLoopElements : kMostElements)) return std::nullopt;
+  if (!loop || loop->op->formula == nullptr) return kCall + kElement * by_dtype * static_cast<double>(most);
+  return kCall + kMicroStep * by_dtype * elements * work_of(code_of(*loop));
+}
+
+}  // namespace capstan
