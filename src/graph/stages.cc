@@ -220,19 +220,20 @@ void Program::make_stage(std::size_t begin, std::size_t end, const std::vector<d
       if (maker != kNobody && maker >= begin) parts.join(maker - begin, s - begin);
     }
   }
-  std::vector<std::size_t> order(end - begin);
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return parts.time_of(a) > parts.time_of(b); });
   const auto tasks = std::clamp<std::size_t>(static_cast<std::size_t>(parts.in_a_row() / kTaskTime), 2, at(kMostTasks));
-  std::vector<double> load(std::min(tasks, parts.count()));
-  std::vector<std::int8_t> task_of(end - begin);
-  for (const std::size_t part : order) {
-    if (parts.find(part) != part) continue;
-    const auto least = std::min_element(load.begin(), load.end());
+  const std::size_t used = std::min(tasks, parts.count());
+  double load[kMostTasks] = {};
+  std::vector<std::int8_t> task_of(end - begin, -1);
+  for (std::size_t left = parts.count(); left > 0; --left) {
+    std::size_t longest = kNobody;
+    for (std::size_t s = 0; s < end - begin; ++s) {
+      if (task_of[s] >= 0 || parts.find(s) != s) continue;
+      if (longest == kNobody || parts.time_of(s) > parts.time_of(longest)) longest = s;
+    }
+    double* const least = std::min_element(load, load + used);
     // Parts that take no time have to go somewhere, too.
-    *least += parts.time_of(part) + 1;
-    task_of[part] = static_cast<std::int8_t>(least - load.begin());
+    *least += parts.time_of(longest) + 1;
+    task_of[longest] = static_cast<std::int8_t>(least - load);
   }
   for (std::size_t s = begin; s < end; ++s) {
     steps_[s].stage = static_cast<std::int16_t>(stages_.size());
