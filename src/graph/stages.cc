@@ -10,10 +10,11 @@
 // dynamic programming over the steps; a stage that would not save a few times what handing out costs is none. What is
 // computed elsewhere has to get there: a training step of two networks of 5,000 weights and 64 rows takes 36 us for its
 // gradients and 22 as stages, but the optimizer behind it waits for weights and gradients that lie in the other core's
-// cache, and all in all 42 become 47. So the bytes count, too. The
-// estimates are of shapes alone, so stages, and with them the memory of values, are the same for any number of threads,
-// and bits are those of a run in a row in any case: the tasks share nothing that one of them writes. One thread runs
-// them one after the other.
+// cache, and all in all 42 become 47. So the bytes count, too.
+//
+// The estimates are of shapes alone, so stages, and with them the memory of values, are the same for any number of
+// threads, and bits are those of a run in a row in any case: the tasks share nothing that one of them writes. One
+// thread runs them one after the other.
 //
 // What has effects, makes its outputs itself, looks at the host or writes a variable is in no stage, so a run that
 // fails in one has changed nothing, and gives the error of the step that would have failed first.
