@@ -10,10 +10,11 @@
 // dynamic programming over the steps; a stage that would not save a few times what handing out costs is none. What is
 // computed elsewhere has to get there: a training step of two networks of 5,000 weights and 64 rows takes 36 us for its
 // gradients and 22 as stages, but the optimizer behind it waits for weights and gradients that lie in the other core's
-// cache, and all in all 42 become 47. So the bytes count, too. The
-// estimates are of shapes alone, so stages, and with them the memory of values, are the same for any number of threads,
-// and bits are those of a run in a row in any case: the tasks share nothing that one of them writes. One thread runs
-// them one after the other.
+// cache, and all in all 42 become 47. So the bytes count, too.
+//
+// The estimates are of shapes alone, so stages, and with them the memory of values, are the same for any number of
+// threads, and bits are those of a run in a row in any case: the tasks share nothing that one of them writes. One
+// thread runs them one after the other.
 //
 // What has effects, makes its outputs itself, looks at the host or writes a variable is in no stage, so a run that
 // fails in one has changed nothing, and gives the error of the step that would have failed first.
@@ -221,19 +222,20 @@ void Program::make_stage(std::size_t begin, std::size_t end, const std::vector<d
       if (maker != kNobody && maker >= begin) parts.join(maker - begin, s - begin);
     }
   }
-  std::vector<std::size_t> order(end - begin);
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return parts.time_of(a) > parts.time_of(b); });
   const auto tasks = std::clamp<std::size_t>(static_cast<std::size_t>(parts.in_a_row() / kTaskTime), 2, at(kMostTasks));
-  std::vector<double> load(std::min(tasks, parts.count()));
-  std::vector<std::int8_t> task_of(end - begin);
-  for (const std::size_t part : order) {
-    if (parts.find(part) != part) continue;
-    const auto least = std::min_element(load.begin(), load.end());
+  const std::size_t used = std::min(tasks, parts.count());
+  double load[kMostTasks] = {};
+  std::vector<std::int8_t> task_of(end - begin, -1);
+  for (std::size_t left = parts.count(); left > 0; --left) {
+    std::size_t longest = kNobody;
+    for (std::size_t s = 0; s < end - begin; ++s) {
+      if (task_of[s] >= 0 || parts.find(s) != s) continue;
+      if (longest == kNobody || parts.time_of(s) > parts.time_of(longest)) longest = s;
+    }
+    double* const least = std::min_element(load, load + used);
     // Parts that take no time have to go somewhere, too.
-    *least += parts.time_of(part) + 1;
-    task_of[part] = static_cast<std::int8_t>(least - load.begin());
+    *least += parts.time_of(longest) + 1;
+    task_of[longest] = static_cast<std::int8_t>(least - load);
   }
   for (std::size_t s = begin; s < end; ++s) {
     steps_[s].stage = static_cast<std::int16_t>(stages_.size());

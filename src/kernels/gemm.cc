@@ -136,7 +136,7 @@ class Product {
   Product(int instruction_set, const GemmShape& shape, const T* a, const T* b, T* c)
       : kernels_(tile_kernels<T>(instruction_set)), shape_(shape), a_(a), b_(b), c_(c) {}
 
-  void run(bool parallel) {
+  [[gnu::noinline]] void run(bool parallel) {
     if (!prepare(parallel)) return;
     if (!parallel || work() < kParallelWork) {
       run_task(0, tiles_, 0, panels_);
@@ -180,7 +180,7 @@ class Product {
   }
 
   // What has no tiles is computed here; true for the rest.
-  bool prepare(bool parallel) {
+  [[gnu::noinline]] bool prepare(bool parallel) {
     if (shape_.m <= 0 || shape_.n <= 0) return false;
     if (shape_.k <= 0) {
       if (!shape_.accumulate) clear();
@@ -287,8 +287,9 @@ class Product {
 
   // Computes tiles [tile_begin, tile_end) of rows by panels [panel_begin, panel_end) of columns.
   // `packed` is not null if products with the same B come one after the other.
-  void run_task(std::int64_t tile_begin, std::int64_t tile_end, std::int64_t panel_begin, std::int64_t panel_end,
-                Packed* packed = nullptr) {
+  [[gnu::noinline, gnu::noclone]] void run_task(std::int64_t tile_begin, std::int64_t tile_end,
+                                                std::int64_t panel_begin, std::int64_t panel_end,
+                                                Packed* packed = nullptr) {
     constexpr std::int64_t kDepth = kDepthBytes / static_cast<std::int64_t>(sizeof(T));
     const Cut steps(shape_.k, divide_up(shape_.k, kDepth));
     const bool one_block = (panel_end - panel_begin) * panel_ <= kColumns;
@@ -426,21 +427,22 @@ class Product {
   const Epilogue* epilogue_ = nullptr;  // of a product whose tasks have whole rows
 };
 
+}  // namespace
+
 template <class T>
-void run_together(std::span<const GemmItem<T>> items) {
+void gemm_together(std::span<const GemmItem> items) {
   std::vector<Product<T>> products;
   products.reserve(items.size());
-  for (const GemmItem<T>& item : items) {
-    products.emplace_back(instruction_set(), item.shape, item.a, item.b, item.c);
+  for (const GemmItem& item : items) {
+    products.emplace_back(instruction_set(), item.shape, static_cast<const T*>(item.a), static_cast<const T*>(item.b),
+                          static_cast<T*>(item.c));
     if (!products.back().prepare(true)) products.pop_back();
   }
   if (!products.empty()) Product<T>::run_together(products);
 }
+template void gemm_together<float>(std::span<const GemmItem> items);
+template void gemm_together<double>(std::span<const GemmItem> items);
 
-}  // namespace
-
-void gemm_together(std::span<const GemmItem<float>> items) { run_together(items); }
-void gemm_together(std::span<const GemmItem<double>> items) { run_together(items); }
 void gemm(const GemmShape& shape, const float* a, const float* b, float* c) {
   Product<float>(instruction_set(), shape, a, b, c).run(true);
 }

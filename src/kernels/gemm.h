@@ -41,15 +41,14 @@ void gemm_serial(const GemmShape& shape, const double* a, const double* b, doubl
 // Products of which all read one A or one B, stored alike. Each has the bits of a product by itself; their parts are
 // tasks of one job, so several of medium size wait for each other once, and a part of a B that has to be packed is
 // packed once for all.
-template <class T>
 struct GemmItem {
   GemmShape shape;
-  const T* a;
-  const T* b;
-  T* c;
+  const void* a;
+  const void* b;
+  void* c;
 };
-void gemm_together(std::span<const GemmItem<float>> items);
-void gemm_together(std::span<const GemmItem<double>> items);
+template <class T>  // float or double
+void gemm_together(std::span<const GemmItem> items);
 
 // For tests: as above, with an instruction set that this processor has, see InstructionSet.
 void gemm_with(int instruction_set, bool parallel, const GemmShape& shape, const float* a, const float* b, float* c);

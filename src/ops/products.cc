@@ -14,10 +14,9 @@ constexpr AttributeType kProductSides = attribute_type<ProductSides>({field<&Pro
                                                                       field<&ProductSides::transpose_b>("transpose_b"),
                                                                       field<&ProductSides::same_right>("same_right")});
 
-template <class T>
 void multiply(const Call& call, std::span<Tensor> outputs) {
   const auto& sides = call.attributes<ProductSides>();
-  std::vector<GemmItem<T>> items;
+  std::vector<GemmItem> items(outputs.size());
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const TensorRef& other = call.inputs[i + 1];
     const TensorRef& a = sides.same_right ? other : call.inputs[0];
@@ -30,9 +29,10 @@ void multiply(const Call& call, std::span<Tensor> outputs) {
                           .ldc = outputs[i].dim(1),
                           .transpose_a = sides.transpose_a,
                           .transpose_b = sides.transpose_b};
-    items.push_back({shape, a.data<T>(), b.data<T>(), mutable_data<T>(outputs[i])});
+    items[i] = {shape, a.block()->data, b.block()->data, mutable_raw_data(outputs[i])};
   }
-  gemm_together(items);
+  if (outputs[0].dtype() == DType::kFloat32) return gemm_together<float>(items);
+  gemm_together<double>(items);
 }
 
 }  // namespace
@@ -54,11 +54,7 @@ constinit const OpDef kProducts = {
             outputs.add(a.dtype(), {a.dim(sides.transpose_a ? 1 : 0), b.dim(sides.transpose_b ? 0 : 1)});
           }
         },
-    .kernel =
-        [](const Call& call, std::span<Tensor> outputs) {
-          if (outputs[0].dtype() == DType::kFloat32) return multiply<float>(call, outputs);
-          multiply<double>(call, outputs);
-        },
+    .kernel = multiply,
 };
 
 }  // namespace capstan

@@ -275,14 +275,14 @@ void expect_same_together(const std::vector<std::int64_t>& other, std::int64_t s
   for (const int threads : {1, 3}) {
     set_thread_count(threads);
     std::vector<std::vector<T>> together;
-    std::vector<GemmItem<T>> items;
+    std::vector<GemmItem> items;
     for (const Case<T>& test : cases) together.push_back(test.c);
     for (std::size_t i = 0; i < cases.size(); ++i) {
       const T* const a = same_right ? cases[i].a.data() : cases[0].a.data();
       const T* const b = same_right ? cases[0].b.data() : cases[i].b.data();
       items.push_back({cases[i].shape, a, b, together[i].data()});
     }
-    gemm_together(items);
+    gemm_together<T>(items);
     for (std::size_t i = 0; i < cases.size(); ++i) {
       ASSERT_EQ(together[i].size(), results[i].size());
       const std::size_t bytes = results[i].size() * sizeof(T);
