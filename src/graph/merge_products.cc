@@ -1,17 +1,15 @@
 // Products that read the same operand, and of which none waits for another, become one node (src/ops/products.h).
 //
 // Short ones need no node of their own to run at once: they are tasks of a stage (stages.cc). One node is better where
+// the operand in common is a right one that is stored transposed and has to be packed, which takes as long as a product
+// of sixteen rows or so: it is packed once. Four products of 8 rows by 128 x 128 take 9 us instead of 15 on one thread,
+// two of 32 rows by 256 x 256 58 instead of 65, of 64 rows 108 instead of 115.
 //
-// - the operand in common is a right one that is stored transposed and has to be packed, which takes as long as a
-// product
-//   of sixteen rows or so: it is packed once. Four products of 8 rows by 128 x 128 take 9 us instead of 15 on one
-//   thread, two of 32 rows by 256 x 256 58 instead of 65, of 64 rows 108 instead of 115.
-// - each is large enough to share itself out, but so small that the waits for the last task of each show. On two
-// threads
-//   x by eight matrices, 32 x 256 x 256, takes 111 us instead of 163, by two 28 instead of 31; by three, 64 x 128 x
-//   128, 22 instead of 23.5, 64 x 256 x 256, 85 instead of 86. If the left operand is stored transposed nothing is
-//   gained. On one thread nothing changes: nothing is copied together, each result is computed where it belongs, with
-//   the bits of its matmul. (A variant with one wider matrix had to copy it: -3 to 8 %.)
+// It is better, too, where each is large enough to share itself out, but so small that the waits for the last task of
+// each show. On two threads x by eight matrices, 32 x 256 x 256, takes 111 us instead of 163, by two 28 instead of 31;
+// by three, 64 x 128 x 128, 22 instead of 23.5, 64 x 256 x 256, 85 instead of 86. If the left operand is stored
+// transposed nothing is gained. On one thread nothing changes: nothing is copied together, each result is computed
+// where it belongs, with the bits of its matmul. (A variant with one wider matrix had to copy it: -3 to 8 %.)
 //
 // A large product with a loop behind it is left alone, since its kernel calls the loop (epilogues.cc).
 #include <algorithm>
