@@ -7,7 +7,6 @@
 #include "tests/graph/traced.h"
 #include "tests/support/compare.h"
 #include "tests/support/make_tensor.h"
-#include "tests/support/random.h"
 
 namespace capstan {
 namespace {
@@ -73,57 +72,8 @@ TEST(MemoryPlan, RandomGraphsKeepLiveValuesApart) {
   for (std::uint64_t seed = 0; seed < 300 && !::testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     fuse_loops(seed % 3 != 0);
-    testing::expect_same_runs(
-        {filled({4, 4}, seed), filled({4, 4}, seed + 1000), filled({4}, seed + 2000)},
-        [seed](const Tensors& in) -> Tensors {
-          testing::Random random(seed);
-          Tensors values = {in[0], in[1]};
-          const auto pick = [&] {
-            return values[static_cast<std::size_t>(random.integer(0, static_cast<std::int64_t>(values.size()) - 1))];
-          };
-          for (int i = 0; i < 25; ++i) {
-            const Tensor x = pick();
-            switch (random.integer(0, 11)) {
-              case 0:
-                values.push_back(matmul(x, pick()) * 0.25);
-                break;
-              case 1:
-                values.push_back(tanh(x + pick()));
-                break;
-              case 2:
-                values.push_back(transpose(x));
-                break;
-              case 3:
-                values.push_back(reshape(sin(reshape(x, {16})), {4, 4}));
-                break;
-              case 4:
-                values.push_back(x * in[2]);
-                break;
-              case 5:
-                values.push_back(x - reduce_mean(x, 0));
-                break;
-              case 6:
-                values.push_back(concat({x(slice(0, 2)), pick()(slice(1, 3))}, 0));
-                break;
-              case 7:
-                values.push_back(stack(unstack(x), 1));
-                break;
-              case 8:
-                values.push_back(softmax(x));
-                break;
-              case 9:
-                values.push_back(cast(greater(x, pick()), float32));
-                break;
-              case 10:
-                values.push_back(x * reduce_sum(pick()));
-                break;
-              default:
-                values.push_back(reshape(
-                    gather(reshape(x, {16}), constant({0, 5, 1, 7, 3, 3, 9, 15, 14, 2, 6, 4, 8, 11, 10, 12})), {4, 4}));
-            }
-          }
-          return {values.back(), pick(), reduce_max(pick()), reshape(pick(), {2, 8})};
-        });
+    testing::expect_same_runs({filled({4, 4}, seed), filled({4, 4}, seed + 1000), filled({4}, seed + 2000)},
+                              [seed](const Tensors& in) { return testing::random_steps(seed, 25, in); });
   }
   fuse_loops(true);
 }

@@ -14,7 +14,6 @@
 #include "tests/graph/traced.h"
 #include "tests/support/compare.h"
 #include "tests/support/make_tensor.h"
-#include "tests/support/random.h"
 
 namespace capstan {
 namespace {
@@ -278,53 +277,8 @@ TEST_F(StagesTest, RandomGraphs) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     fuse_loops(seed % 3 != 0);
     const Variable v(filled({4, 4}, seed + 3000));
-    testing::expect_same_runs(
-        {filled({4, 4}, seed), filled({4, 4}, seed + 1000), filled({4}, seed + 2000)},
-        [&](const Tensors& in) -> Tensors {
-          testing::Random random(seed);
-          Tensors values = {in[0], in[1], v.value()};
-          const auto pick = [&] {
-            return values[static_cast<std::size_t>(random.integer(0, static_cast<std::int64_t>(values.size()) - 1))];
-          };
-          for (int i = 0; i < 40; ++i) {
-            const Tensor x = pick();
-            switch (random.integer(0, 10)) {
-              case 0:
-              case 1:
-                values.push_back(matmul(x, pick()) * 0.25);
-                break;
-              case 2:
-                values.push_back(matmul(x, pick(), {.transpose_b = true}));
-                break;
-              case 3:
-                values.push_back(reshape(matmul(reshape(x, {2, 8}), reshape(pick(), {8, 2})), {4}) + in[0]);
-                break;
-              case 4:
-                values.push_back(transpose(x));
-                break;
-              case 5:
-                values.push_back(x - reduce_mean(x, 0));
-                break;
-              case 6:
-                values.push_back(concat({x(slice(0, 2)), pick()(slice(1, 3))}, 0));
-                break;
-              case 7:
-                values.push_back(stack(unstack(x), 1));
-                break;
-              case 8:
-                values.push_back(softmax(x));
-                break;
-              case 9:
-                values.push_back(tanh(x) * reduce_max(pick()));
-                break;
-              default:
-                v.assign(v * 0.5 + pick());
-                values.push_back(v.value());
-            }
-          }
-          return {values.back(), pick(), reduce_max(pick()), reshape(pick(), {2, 8})};
-        },
-        {v});
+    testing::expect_same_runs({filled({4, 4}, seed), filled({4, 4}, seed + 1000), filled({4}, seed + 2000)},
+                              [&](const Tensors& in) { return testing::random_steps(seed, 40, in, &v); }, {v});
   }
   fuse_loops(true);
 }

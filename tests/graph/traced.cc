@@ -12,6 +12,7 @@
 #include "src/graph/tracer.h"
 #include "tests/support/compare.h"
 #include "tests/support/make_tensor.h"
+#include "tests/support/random.h"
 
 namespace capstan::testing {
 
@@ -140,6 +141,53 @@ std::string steps_of(const Tensors& arguments, const Body& body) {
   std::string text;
   for (const std::string& name : names) text += (text.empty() ? "" : "; ") + name;
   return text;
+}
+
+Tensors random_steps(std::uint64_t seed, int steps, const Tensors& in, const Variable* variable) {
+  Random random(seed);
+  Tensors values = {in[0], in[1]};
+  if (variable != nullptr) values.push_back(variable->value());
+  const auto pick = [&] {
+    return values[static_cast<std::size_t>(random.integer(0, static_cast<std::int64_t>(values.size()) - 1))];
+  };
+  const auto step = [&](const Tensor& x) -> Tensor {
+    switch (random.integer(0, variable == nullptr ? 13 : 14)) {
+      case 0:
+        return matmul(x, pick()) * 0.25;
+      case 1:
+        return matmul(x, pick(), {.transpose_b = true});
+      case 2:
+        return reshape(matmul(reshape(x, {2, 8}), reshape(pick(), {8, 2})), {4}) + in[0];
+      case 3:
+        return tanh(x + pick());
+      case 4:
+        return transpose(x);
+      case 5:
+        return reshape(sin(reshape(x, {16})), {4, 4});
+      case 6:
+        return x * in[2];
+      case 7:
+        return x - reduce_mean(x, 0);
+      case 8:
+        return concat({x(slice(0, 2)), pick()(slice(1, 3))}, 0);
+      case 9:
+        return stack(unstack(x), 1);
+      case 10:
+        return softmax(x);
+      case 11:
+        return cast(greater(x, pick()), float32);
+      case 12:
+        return x * reduce_sum(pick());
+      case 13:
+        return reshape(gather(reshape(x, {16}), constant({0, 5, 1, 7, 3, 3, 9, 15, 14, 2, 6, 4, 8, 11, 10, 12})),
+                       {4, 4});
+      default:
+        variable->assign(*variable * 0.5 + pick());
+        return variable->value();
+    }
+  };
+  for (int i = 0; i < steps; ++i) values.push_back(step(pick()));
+  return {values.back(), pick(), reduce_max(pick()), reshape(pick(), {2, 8})};
 }
 
 void expect_apart(const Program& program) {

@@ -45,6 +45,10 @@ void expect_same_everywhere(const Tensors& arguments, const Body& body, const st
 // The steps of a program as profiles name them, in the order of their names: "loop(add, relu); matmul".
 std::string steps_of(const Tensors& arguments, const Body& body);
 
+// Small steps, drawn at random, over two matrices [4, 4], a row [4], and a variable [4, 4], if there is one, which some
+// of them write.
+Tensors random_steps(std::uint64_t seed, int steps, const Tensors& in, const Variable* variable = nullptr);
+
 // No two values that are needed at the same time share memory of the program's arena.
 void expect_apart(const Program& program);
 
