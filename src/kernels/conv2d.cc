@@ -235,6 +235,9 @@ template <class T>
 void correlate(const Correlation& c, const Matrices<T>& matrices, const T* source, T* out) {
   const std::int64_t image_elements = c.source_rows * c.source_columns * c.source_channels;
   const std::int64_t out_elements = c.out_rows * c.out_columns * c.out_channels;
+  // An empty image may have no address to reckon from.
+  static constexpr T kNothing{};
+  if (image_elements == 0) source = &kNothing;
 
   // Bands are so high that their copy fits the second-level cache, and that small batches give
   // several tasks.
