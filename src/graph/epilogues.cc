@@ -22,10 +22,6 @@ std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 bool finishes_rows(const Graph::Node& node) { return has_flag(*node.op, kFinishesRows); }
 
-bool is_among(std::span<const Graph::Value> values, Graph::Value value) {
-  return std::find(values.begin(), values.end(), value) != values.end();
-}
-
 }  // namespace
 
 void follow_products(Graph& graph) {
@@ -36,9 +32,8 @@ void follow_products(Graph& graph) {
   std::vector<bool> moves(graph.nodes.size());
   std::vector<Graph::Node>& nodes = graph.nodes;
   for (std::size_t i = 0; i < nodes.size();) {
-    std::size_t end = i + 1;
+    const std::size_t end = graph.end_of_unit(i);
     const bool is_loop = nodes[i].group != Graph::kNone;
-    while (is_loop && end < nodes.size() && nodes[end].group == nodes[i].group) ++end;
     // What makes an operand last.
     std::size_t last = kBefore;
     for (std::size_t k = i; k < end; ++k) {

@@ -6,10 +6,12 @@
 // the end is written back when everything has run, so a run that fails changes no variable.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -75,11 +77,23 @@ struct Graph {
     }
   }
 
+  // The end of the loop that begins with a node, or of the node itself if it is in none.
+  std::size_t end_of_unit(std::size_t begin) const {
+    std::size_t end = begin + 1;
+    if (nodes[begin].group == kNone) return end;
+    while (end < nodes.size() && nodes[end].group == nodes[begin].group) ++end;
+    return end;
+  }
+
   Value add_value(DType dtype, const Shape& shape, Tensor constant = {}) {
     values.push_back({dtype, shape, std::move(constant)});
     return static_cast<Value>(values.size()) - 1;
   }
 };
+
+inline bool is_among(std::span<const Graph::Value> values, Graph::Value value) {
+  return std::find(values.begin(), values.end(), value) != values.end();
+}
 
 // Whether an op reads no element of its input i.
 inline bool reads_shape_only(const Graph::Node& node, std::size_t i) {

@@ -31,9 +31,8 @@ void Program::linearize() {
 
   values_.resize(graph_.values.size());
   for (std::size_t i = 0; i < graph_.nodes.size();) {
-    std::size_t end = i + 1;
+    const std::size_t end = graph_.end_of_unit(i);
     const Graph::Node& node = graph_.nodes[i];
-    while (node.group != Graph::kNone && end < graph_.nodes.size() && graph_.nodes[end].group == node.group) ++end;
     if (node.group == Graph::kNone) {
       add_step(node);
     } else {
@@ -167,7 +166,7 @@ bool Program::can_be_in_place(std::size_t i) const {
   }
   for (const Step& other : steps_) {
     const std::span<const Graph::Value> inputs = inputs_of(other);
-    const bool reads = std::find(inputs.begin(), inputs.end(), captured.value) != inputs.end();
+    const bool reads = is_among(inputs, captured.value);
     if (reads && other.makes_outputs) return false;
   }
   const auto output = at(state.output - step.first_output);

@@ -289,9 +289,8 @@ class Recomputation {
     std::vector<Value> wanted = again.outputs;
     for (std::size_t n = unit.last; n-- > unit.first;) {
       const Graph::Node& node = graph_.nodes[n];
-      const bool used = std::any_of(node.outputs.begin(), node.outputs.end(), [&](Value output) {
-        return std::find(wanted.begin(), wanted.end(), output) != wanted.end();
-      });
+      const bool used =
+          std::any_of(node.outputs.begin(), node.outputs.end(), [&](Value output) { return is_among(wanted, output); });
       if (!used) continue;
       again.nodes.push_back(n);
       choice.cost += cost_of(node);

@@ -52,9 +52,7 @@ class Merging {
     read_by_.assign(graph_.values.size(), nodes.size());
     has_loop_.assign(graph_.values.size(), false);
     for (std::size_t begin = 0, end = 0; begin < nodes.size(); begin = end) {
-      for (end = begin + 1; end < nodes.size() && nodes[begin].group != Graph::kNone; ++end) {
-        if (nodes[end].group != nodes[begin].group) break;
-      }
+      end = graph_.end_of_unit(begin);
       for (std::size_t n = begin; n < end; ++n) {
         for (const Value output : nodes[n].outputs) made_by_[at(output)] = end;
         for (const Value input : nodes[n].inputs) {

@@ -223,9 +223,8 @@ std::string Program::name_of(const Step& step) const {
   if (step.group >= 0) return name_of_group(step.node->group);
   const auto name_of_loop = [&](std::int32_t loop) {
     const Graph::Value inside = groups_[at(loop)].outputs()[0];
-    const auto maker = std::find_if(graph_.nodes.begin(), graph_.nodes.end(), [&](const Graph::Node& node) {
-      return std::find(node.outputs.begin(), node.outputs.end(), inside) != node.outputs.end();
-    });
+    const auto maker = std::find_if(graph_.nodes.begin(), graph_.nodes.end(),
+                                    [&](const Graph::Node& node) { return is_among(node.outputs, inside); });
     return name_of_group(maker->group);
   };
   std::string name = name_of_node(*step.node);

@@ -9,6 +9,7 @@
 
 #include "src/graph/loops.h"
 #include "src/graph/program.h"
+#include "src/graph/units.h"
 
 namespace capstan {
 
@@ -36,10 +37,8 @@ class Prologues {
     std::vector<bool> moves(graph_.nodes.size());
     const std::size_t count = graph_.nodes.size();
     for (std::size_t i = 0; i < count;) {
-      std::size_t end = i + 1;
-      const std::int32_t group = graph_.nodes[i].group;
-      while (group != Graph::kNone && end < count && graph_.nodes[end].group == group) ++end;
-      const Value result = group == Graph::kNone ? Graph::kNone : result_for_readers(i, end);
+      const std::size_t end = graph_.end_of_unit(i);
+      const Value result = graph_.nodes[i].group == Graph::kNone ? Graph::kNone : result_for_readers(i, end);
       if (result != Graph::kNone) {
         const std::vector<std::size_t> readers = readers_[at(result)];
         for (std::size_t r = 1; r < readers.size(); ++r) before[readers[r]] = copy_for(readers[r], i, end, result);
@@ -112,8 +111,7 @@ class Prologues {
                                         graph_.nodes.begin() + static_cast<std::ptrdiff_t>(end),
                                         [&](const Graph::Node& node) { return node.outputs[0] == input; });
         const bool is_image = graph_.values[at(input)].shape.size() == graph_.values[at(result)].shape.size();
-        if (is_own || !is_image || std::find(images.begin(), images.end(), input) != images.end()) continue;
-        images.push_back(input);
+        if (!is_own && is_image) add_once(images, input);
       }
     }
     return images.size() <= 1;

@@ -13,14 +13,10 @@ using Value = Graph::Value;
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 std::int32_t index(std::size_t i) { return static_cast<std::int32_t>(i); }
 
-bool is_in(const std::vector<Value>& values, Value value) {
-  return std::find(values.begin(), values.end(), value) != values.end();
-}
-
 }  // namespace
 
 void add_once(std::vector<Value>& values, Value value) {
-  if (!is_in(values, value)) values.push_back(value);
+  if (!is_among(values, value)) values.push_back(value);
 }
 
 Units::Units(const Graph& graph)
@@ -41,13 +37,12 @@ void Units::find_units(const Graph& graph) {
   const std::vector<Graph::Node>& nodes = graph.nodes;
   for (std::size_t i = 0; i < nodes.size();) {
     const bool is_loop = nodes[i].group != Graph::kNone;
-    std::size_t end = i + 1;
-    while (is_loop && end < nodes.size() && nodes[end].group == nodes[i].group) ++end;
+    const std::size_t end = graph.end_of_unit(i);
     bool follows = is_loop && !units.empty() && units.back().last - units.back().first == 1 &&
                    has_flag(*nodes[i - 1].op, kFinishesRows);
     follows =
         follows && std::any_of(nodes.begin() + index(i), nodes.begin() + index(end),
-                               [&](const Graph::Node& node) { return is_in(node.inputs, nodes[i - 1].outputs[0]); });
+                               [&](const Graph::Node& node) { return is_among(node.inputs, nodes[i - 1].outputs[0]); });
     if (!follows) units.push_back({.first = i, .last = end, .operands = {}, .outputs = {}});
     Unit& unit = units.back();
     unit.last = end;

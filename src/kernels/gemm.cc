@@ -136,6 +136,7 @@ class Product {
   Product(int instruction_set, const GemmShape& shape, const T* a, const T* b, T* c)
       : kernels_(tile_kernels<T>(instruction_set)), shape_(shape), a_(a), b_(b), c_(c) {}
 
+  // Out of line, as are prepare() and run_task(): inlined they are there once for every way to run a product.
   [[gnu::noinline]] void run(bool parallel) {
     if (!prepare(parallel)) return;
     if (!parallel || work() < kParallelWork) {

@@ -2,9 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <atomic>
-#include <thread>
-
 #include "src/emit/fused_loop.h"
 #include "tests/graph/traced.h"
 #include "tests/support/compare.h"
@@ -147,21 +144,10 @@ TEST(Program, RunsInSeveralThreadsAtOnce) {
     x = tanh(x + in[1]);
     return {matmul(x, in[0]), reduce_sum(x, 0), reshape(x, {-1})};
   });
-  const Program program(graph);
-  std::atomic<int> wrong{0};
-  std::vector<std::thread> threads;
-  for (std::uint64_t t = 0; t < 6; ++t) {
-    threads.emplace_back([&, t] {
-      const Tensors x = {filled({64, 64}, 10 + t), filled({64}, 20 + t)};
-      const Tensors expected = run(graph, x);
-      for (int i = 0; i < 50; ++i) {
-        const Tensors results = run(program, x);
-        for (std::size_t k = 0; k < results.size(); ++k) wrong += testing::same_bits(results[k], expected[k]) ? 0 : 1;
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(wrong, 0);
+  testing::expect_same_in_threads(graph, 6, [](int t) -> Tensors {
+    const auto seed = static_cast<std::uint64_t>(t);
+    return {filled({64, 64}, 10 + seed), filled({64}, 20 + seed)};
+  });
 }
 
 TEST(Program, RunsWithinARunOfItself) {

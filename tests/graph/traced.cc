@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <thread>
 
 #include "src/core/apply.h"
 #include "src/core/context.h"
@@ -130,6 +132,24 @@ void expect_same_everywhere(const Tensors& arguments, const Body& body, const st
   }
   emit_machine_code(true);
   set_thread_count(before);
+}
+
+void expect_same_in_threads(const Graph& graph, int threads, const std::function<Tensors(int thread)>& arguments) {
+  const Program program(graph);
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> running;
+  for (int t = 0; t < threads; ++t) {
+    running.emplace_back([&, t] {
+      const Tensors in = arguments(t);
+      const Tensors expected = run(graph, in);
+      for (int i = 0; i < 50; ++i) {
+        const Tensors results = run(program, in);
+        for (std::size_t k = 0; k < results.size(); ++k) wrong += same_bits(results[k], expected[k]) ? 0 : 1;
+      }
+    });
+  }
+  for (std::thread& thread : running) thread.join();
+  EXPECT_EQ(wrong, 0);
 }
 
 std::string steps_of(const Tensors& arguments, const Body& body) {

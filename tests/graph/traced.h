@@ -42,6 +42,9 @@ void expect_same_runs(const Tensors& arguments, const Body& body, const std::vec
 // The same with machine code and tiles, on one thread and several.
 void expect_same_everywhere(const Tensors& arguments, const Body& body, const std::vector<Variable>& variables = {});
 
+// Several threads run a program at once, each with its own arguments, and get what the graph gives, with every bit.
+void expect_same_in_threads(const Graph& graph, int threads, const std::function<Tensors(int thread)>& arguments);
+
 // The steps of a program as profiles name them, in the order of their names: "loop(add, relu); matmul".
 std::string steps_of(const Tensors& arguments, const Body& body);
 
