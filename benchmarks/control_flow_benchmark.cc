@@ -1,6 +1,8 @@
 // Loops and branches inside functions: what an iteration costs beside its kernels.
 #include <benchmark/benchmark.h>
 
+#include <functional>
+#include <tuple>
 #include <utility>
 
 #include "capstan/capstan.h"
@@ -65,5 +67,62 @@ void GradientOfScanOfCell(benchmark::State& state) {
   state.SetItemsProcessed(state.iterations() * 100);
 }
 BENCHMARK(GradientOfScanOfCell)->Args({1, 16})->Args({32, 32})->UseRealTime();
+
+// A row of points with springs between neighbours: 200 steps of the explicit Euler method, and the gradient of where
+// they end by where they begin; as a plain loop, or as a loop in a function. Beside JAX: loop_workloads.
+using Moving = std::pair<Tensor, Tensor>;
+
+Moving moved(const Tensor& x, const Tensor& v) {
+  const Tensor stretch = x(Slice{1}) - x(Slice{Slice::kEdge, -1}) - 1.0;
+  const Tensor force = 10.0 * stretch + 5.0 * stretch * stretch * stretch;
+  return {x + 0.01 * v, v + 0.01 * (pad(force, {{0, 1}}) - pad(force, {{1, 0}}))};
+}
+
+Tensor gradient_of_springs(const Tensor& begin, const std::function<Moving(const Moving&)>& simulate) {
+  GradientTape tape;
+  tape.watch(begin);
+  return tape.gradient(reduce_sum(square(simulate({begin, zeros_like(begin)}).first)), begin);
+}
+
+void GradientOfSpringsInAPlainLoop(benchmark::State& state) {
+  const Tensor begin = range(64.0) * 1.1;
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(gradient_of_springs(begin, [](Moving s) {
+      for (int i = 0; i < 200; ++i) s = moved(s.first, s.second);
+      return s;
+    }));
+  }
+  state.SetItemsProcessed(state.iterations() * 200);
+}
+BENCHMARK(GradientOfSpringsInAPlainLoop)->UseRealTime();
+
+void GradientOfSpringsInAWhileLoop(benchmark::State& state) {
+  const Tensor begin = range(64.0) * 1.1;
+  auto f = function([](const Tensor& x) {
+    return gradient_of_springs(x, [](const Moving& s) -> Moving {
+      const auto [i, y, w] = while_loop([](const Tensor& k, const Tensor&, const Tensor&) { return k < 200; },
+                                        [](const Tensor& k, const Tensor& a, const Tensor& b) {
+                                          return std::tuple_cat(std::tuple(k + 1), moved(a, b));
+                                        },
+                                        std::tuple(constant(0), s.first, s.second));
+      return {y, w};
+    });
+  });
+  for (auto _ : state) benchmark::DoNotOptimize(f(begin));
+  state.SetItemsProcessed(state.iterations() * 200);
+}
+BENCHMARK(GradientOfSpringsInAWhileLoop)->UseRealTime();
+
+void GradientOfSpringsInAScan(benchmark::State& state) {
+  const Tensor begin = range(64.0) * 1.1;
+  auto f = function([](const Tensor& x) {
+    return gradient_of_springs(x, [](const Moving& s) {
+      return foldl([](const Moving& now, const Tensor&) { return moved(now.first, now.second); }, range(200), s);
+    });
+  });
+  for (auto _ : state) benchmark::DoNotOptimize(f(begin));
+  state.SetItemsProcessed(state.iterations() * 200);
+}
+BENCHMARK(GradientOfSpringsInAScan)->UseRealTime();
 
 }  // namespace

@@ -10,7 +10,6 @@ endfunction()
 
 # Headers only, compiled into the library; no program that uses Capstan needs them.
 capstan_need_header(CAPSTAN_HIGHWAY_INCLUDE hwy/highway.h libhwy-dev)
-capstan_need_header(CAPSTAN_RANDOM123_INCLUDE Random123/philox.h librandom123-dev)
 capstan_need_header(CAPSTAN_KISSFFT_INCLUDE kissfft/kissfft.hh libkissfft-dev)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
   capstan_need_header(CAPSTAN_XBYAK_INCLUDE xbyak/xbyak.h libxbyak-dev)

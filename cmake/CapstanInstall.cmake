@@ -1,10 +1,10 @@
-# `cmake --install`: headers, libraries, find_package(capstan) with the targets capstan::capstan and capstan::io, and
-# capstan.pc and capstan-io.pc.
+# `cmake --install`: headers, libraries, find_package(capstan) with the targets capstan::capstan, capstan::core and
+# capstan::io, capstan.pc and capstan-core.pc, and what makes debuggers show tensors.
 include(CMakePackageConfigHelpers)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/capstan)
 set(libraries)
-foreach(library IN ITEMS capstan capstan_io)
+foreach(library IN ITEMS capstan capstan_io capstan_all)
   if(TARGET ${library})
     list(APPEND libraries ${library})
   endif()
@@ -30,6 +30,9 @@ install(FILES
   ${PROJECT_BINARY_DIR}/capstan-config-version.cmake
   DESTINATION ${package_dir})
 
+install(FILES tools/debuggers/capstan-gdb.py tools/debuggers/capstan.natvis
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/capstan)
+
 # The .pc files stand in lib/pkgconfig, so the prefix is found from where they lie.
 cmake_path(RELATIVE_PATH CMAKE_INSTALL_PREFIX
   BASE_DIRECTORY ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig OUTPUT_VARIABLE CAPSTAN_PREFIX_FROM_PC)
@@ -39,8 +42,11 @@ else()
   # A static library brings no dependencies of its own, so even a plain `--libs` has to name them.
   set(CAPSTAN_PC_PRIVATE Libs)
 endif()
-foreach(library IN LISTS libraries)
-  string(REPLACE _ - name ${library})
+if(TARGET capstan_io)
+  set(CAPSTAN_PC_IO "-L\${libdir} -lcapstan_io")
+  set(CAPSTAN_PC_IO_PRIVATE "-lzip -lz")
+endif()
+foreach(name IN ITEMS capstan capstan-core)
   configure_file(cmake/${name}.pc.in ${PROJECT_BINARY_DIR}/${name}.pc @ONLY)
   install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endforeach()

@@ -81,10 +81,11 @@ endfunction()
 if(capstan_sources)
   capstan_library(capstan
     SOURCES ${capstan_sources}
-    INCLUDE ${CAPSTAN_HIGHWAY_INCLUDE} ${CAPSTAN_RANDOM123_INCLUDE} ${CAPSTAN_KISSFFT_INCLUDE}
+    INCLUDE ${CAPSTAN_HIGHWAY_INCLUDE} ${CAPSTAN_KISSFFT_INCLUDE}
             ${CAPSTAN_XBYAK_INCLUDE}
     LINK_PRIVATE Threads::Threads)
-  add_library(capstan::capstan ALIAS capstan)
+  set_target_properties(capstan PROPERTIES EXPORT_NAME core)
+  add_library(capstan::core ALIAS capstan)
 endif()
 
 if(CAPSTAN_IO AND capstan_io_sources)
@@ -95,6 +96,18 @@ if(CAPSTAN_IO AND capstan_io_sources)
     LINK_PRIVATE zip z)
   set_target_properties(capstan_io PROPERTIES EXPORT_NAME io)
   add_library(capstan::io ALIAS capstan_io)
+endif()
+
+# capstan::capstan is all that <capstan/capstan.h> declares; a program that reads no files may take capstan::core, which
+# needs neither zlib nor libzip.
+if(TARGET capstan)
+  add_library(capstan_all INTERFACE)
+  if(TARGET capstan_io)
+    target_link_libraries(capstan_all INTERFACE capstan_io)
+  endif()
+  target_link_libraries(capstan_all INTERFACE capstan)
+  set_target_properties(capstan_all PROPERTIES EXPORT_NAME capstan)
+  add_library(capstan::capstan ALIAS capstan_all)
 endif()
 
 # Links a program of ours with both libraries, statically, so that it may use what is hidden.

@@ -15,7 +15,6 @@ ninja-build        ninja
 ccache             ccache
 pkg-config         pkg-config
 libhwy-dev         hwy/highway.h
-librandom123-dev   Random123/philox.h
 libkissfft-dev     kissfft/kissfft.hh
 libxbyak-dev       xbyak/xbyak.h
 zlib1g-dev         zlib.h

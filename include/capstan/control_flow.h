@@ -266,7 +266,7 @@ Carried carry_over_rows(RowKind kind, F& f, Carried carried, const Rows& rows, s
 /// The first or the last row of each tensor, then the tensors without it.
 CAPSTAN_EXPORT std::pair<std::vector<Tensor>, std::vector<Tensor>> cut_row(RowKind kind,
                                                                            std::span<const Tensor> tensors, bool last);
-/// Tensors of rows with one more row before or behind each.
+/// Tensors of rows with one more row before or after each.
 CAPSTAN_EXPORT std::vector<Tensor> add_row(std::span<const Tensor> row, std::span<const Tensor> rows, bool last);
 /// The carried tensors as results of a scan of no rows.
 CAPSTAN_EXPORT std::vector<Tensor> scan_of_nothing(std::span<const Tensor> carried);

@@ -42,6 +42,8 @@ class CAPSTAN_EXPORT DatasetNode {
 };
 using DatasetNodePtr = std::shared_ptr<const DatasetNode>;
 
+[[noreturn]] CAPSTAN_EXPORT void throw_past_end();
+
 CAPSTAN_EXPORT DatasetNodePtr slices_of(std::vector<Tensor> tensors);
 CAPSTAN_EXPORT DatasetNodePtr shuffled(DatasetNodePtr input, std::int64_t buffer_size,
                                        std::optional<std::uint64_t> seed, bool reshuffle);
@@ -96,15 +98,14 @@ class Dataset {
   Dataset take(std::int64_t count) const { return Dataset(detail::part_of(node_, 0, count)); }
   /// All but the first `count` elements; none if count < 0.
   Dataset skip(std::int64_t count) const { return Dataset(detail::part_of(node_, count, -1)); }
-  /// Has no effect today: tensors in memory are batched faster than a thread could be told to. Programs may say it, as
-  /// TensorFlow's do.
+  /// No-op: accepted for compatibility with tf.data.
   Dataset prefetch(std::int64_t) const { return *this; }
   Dataset prefetch() const { return *this; }
 
   /// The number of elements.
   std::int64_t size() const { return node_->size(); }
 
-  /// One pass over the elements.
+  /// One pass over the elements. Errors: IndexError for reading or moving one that has reached the end.
   class Iterator {
    public:
     using value_type = Element;
@@ -112,8 +113,14 @@ class Dataset {
 
     Iterator() = default;
     explicit Iterator(std::unique_ptr<detail::DatasetCursor> cursor) : cursor_(std::move(cursor)) { ++*this; }
-    const Element& operator*() const { return element_; }
+    const Element& operator*() const {
+      if (cursor_ == nullptr) [[unlikely]]
+        detail::throw_past_end();
+      return element_;
+    }
     Iterator& operator++() {
+      if (cursor_ == nullptr) [[unlikely]]
+        detail::throw_past_end();
       std::array<Tensor, sizeof...(Ts)> tensors;
       if (!cursor_->next(tensors.data())) {
         cursor_ = nullptr;
@@ -143,7 +150,7 @@ class Dataset {
 };
 
 /// The rows of one or several tensors: element i holds x[i] of each. Errors: ShapeError for a scalar, or tensors with
-/// different numbers of rows.
+/// different numbers of rows; ValueError for an empty tensor; TraceError inside of a traced function.
 template <class... Tensors>
 requires(sizeof...(Tensors) > 0 &&
          (std::is_convertible_v<const Tensors&, Tensor> && ...)) auto from_tensor_slices(const Tensors&... tensors) {

@@ -14,13 +14,13 @@ namespace capstan::debugging {
 // changed no variable. Operands broadcast; a number takes the dtype of the tensor it meets. Nothing is recorded on
 // tapes. Errors: ShapeError and DTypeError for operands that cannot be compared, at once.
 
-/// What every check can be told.
+/// Options of every check.
 struct AssertOptions {
-  /// Stands at the begin of the error.
+  /// Prefix of the error message.
   std::string message = {};
 };
 
-/// What assert_near() can be told: |x - y| may be atol + rtol * |y|. What is not given is ten times the distance
+/// Options of assert_near(): |x - y| may be atol + rtol * |y|. What is not given is ten times the distance
 /// between 1 and the next number of the dtype.
 struct AssertNearOptions {
   double rtol = -1;

@@ -95,9 +95,30 @@ constexpr DType complex_dtype(DType dtype) {
 /// The dtype whose name is `name`. Throws ValueError for any other text.
 CAPSTAN_EXPORT DType dtype_from_name(std::string_view name);
 
+/// The dtype of floating numbers that nothing else decides: of literals, and wherever a default is written
+/// `= floatx()`, as in creation ops, draws, layers and specs. float32 until set_floatx() changes it, for the whole
+/// process. A function is traced anew when it is called under another one.
+CAPSTAN_EXPORT DType floatx() noexcept;
+
+/// Changes floatx(); what exists keeps its dtype. Call it first, before tensors, layers and optimizers are made.
+/// Errors: DTypeError for a dtype that is not floating.
+///
+///     set_floatx(float64);
+///     constant({1.0, 2.0}).dtype();     // float64
+///     layers::Dense(3);                 // weights and results in float64
+CAPSTAN_EXPORT void set_floatx(DType dtype);
+
 namespace detail {
 template <class T>
-struct DTypeOf;
+inline constexpr bool kNever = false;
+/// A type of C++ that no dtype has.
+template <class T>
+struct DTypeOf {
+  static_assert(kNever<T>,
+                "an element type is float, double, BFloat16, std::int32_t, std::int64_t, std::uint8_t, bool, "
+                "std::complex<float> or std::complex<double>");
+  static constexpr DType value = DType::kFloat32;
+};
 template <>
 struct DTypeOf<float> {
   static constexpr DType value = DType::kFloat32;
@@ -145,5 +166,23 @@ struct DTypeOf<T> {
 /// The dtype of a C++ element type: `kDTypeOf<float>` is float32.
 template <class T>
 inline constexpr DType kDTypeOf = detail::DTypeOf<T>::value;
+
+namespace detail {
+/// The element type that holds numbers of T: itself, or for what no dtype has the smallest that holds every value;
+/// unsigned 64-bit numbers are checked, and long double is rounded.
+template <class T>
+auto element_of() {
+  if constexpr (std::is_same_v<T, long double>) {
+    return double{};
+  } else if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool> && !std::is_same_v<T, std::uint8_t>) {
+    return std::conditional_t<(sizeof(T) < 4 || (sizeof(T) == 4 && std::is_signed_v<T>)), std::int32_t, std::int64_t>{};
+  } else {
+    static_assert(is_floating(kDTypeOf<T>) || !is_floating(kDTypeOf<T>));  // There is one.
+    return T{};
+  }
+}
+template <class T>
+using ElementOf = decltype(element_of<T>());
+}  // namespace detail
 
 }  // namespace capstan

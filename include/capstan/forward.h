@@ -35,8 +35,8 @@ class CAPSTAN_EXPORT Tangents {
 ///
 /// From its construction until stop() or the end of its life each op that depends on a primal also computes the tangent
 /// of its result: the derivative along the direction that the tangents of the primals give. The cost is about that of
-/// the ops once more, for any number of results, and nothing is kept: a tangent lives as long as its tensor does. To
-/// differentiate few results by many sources use a GradientTape.
+/// the ops once more, for any number of results, and nothing is kept: a tangent lives as long as its tensor does. For
+/// few results and many sources use a GradientTape.
 ///
 /// Accumulators and tapes nest in any order. Each sees what those inside of it compute: a tape around an accumulator
 /// differentiates its tangents, and an accumulator around a tape has the tangents of its gradients, which are
@@ -81,7 +81,7 @@ class CAPSTAN_EXPORT ForwardAccumulator {
   }
 
   /// Stops and resumes, as leaving and entering Python's `with` block; what is known stays known. When it resumes, it
-  /// stands inside of all that is active then. Errors: GradientError for start() on an active accumulator.
+  /// is then the innermost of all that is active. Errors: GradientError for start() on an active accumulator.
   void start();
   void stop();
   bool is_recording() const;

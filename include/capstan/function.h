@@ -20,7 +20,7 @@ namespace capstan {
 class FunctionState;
 class ConcreteState;
 
-/// What function() can be told.
+/// Options of function().
 struct FunctionOptions {
   /// For messages.
   std::string name = "function";
@@ -43,12 +43,15 @@ struct FunctionOptions {
 
 namespace detail {
 
+/// How the bits of a number are to be read.
+enum class NumberType : std::uint8_t { kSigned, kUnsigned, kFloat, kDouble, kBool };
+
 /// What a call is traced for, in words of 64 bits: the types of the arguments, then dtypes and shapes of tensors and
 /// the values of everything else. The leaves are the tensors and variables themselves.
 struct CallSignature {
   std::vector<std::uint64_t> key;
   std::vector<Source> leaves;
-  std::vector<std::size_t> open;                         // where in the key lengths stand that a spec leaves open
+  std::vector<std::size_t> open;                         // the positions in the key of lengths that a spec leaves open
   std::vector<std::string> names;                        // of tensors, from specs
   std::vector<std::shared_ptr<const Tensor>> stand_ins;  // of specs, for the leaves
   bool values_only = false;                              // tensors and variables are not described
@@ -57,7 +60,7 @@ struct CallSignature {
   CAPSTAN_EXPORT void add(const TensorSpec& spec);
   CAPSTAN_EXPORT void add(const Variable& variable);
   CAPSTAN_EXPORT void add(std::string_view text);
-  CAPSTAN_EXPORT void add_number(std::uint64_t bits);
+  CAPSTAN_EXPORT void add_number(NumberType type, std::uint64_t bits);
   CAPSTAN_EXPORT void add_list(std::size_t size);
   void clear() {
     key.clear();
@@ -77,10 +80,21 @@ template <class T>
 void describe(CallSignature& signature, const T& value) {
   if constexpr (Leaf<T> || std::is_same_v<T, TensorSpec>) {
     signature.add(value);
-  } else if constexpr (PlainValue<T>) {
+  } else if constexpr (std::is_enum_v<T>) {
+    describe(signature, static_cast<std::underlying_type_t<T>>(value));
+  } else if constexpr (std::is_same_v<T, long double>) {  // two numbers hold all of its bits
+    const auto high = static_cast<double>(value);
+    describe(signature, high);
+    describe(signature, static_cast<double>(value - high));
+  } else if constexpr (std::is_floating_point_v<T>) {
     std::uint64_t bits = 0;
-    std::memcpy(&bits, &value, sizeof(value) < sizeof(bits) ? sizeof(value) : sizeof(bits));
-    signature.add_number(bits);
+    std::memcpy(&bits, &value, sizeof(value));
+    signature.add_number(sizeof(value) == sizeof(float) ? NumberType::kFloat : NumberType::kDouble, bits);
+  } else if constexpr (std::is_integral_v<T>) {
+    constexpr NumberType kType = std::is_same_v<T, bool> ? NumberType::kBool
+                                 : std::is_signed_v<T>   ? NumberType::kSigned
+                                                         : NumberType::kUnsigned;
+    signature.add_number(kType, static_cast<std::uint64_t>(value));
   } else if constexpr (std::is_convertible_v<const T&, std::string_view>) {
     signature.add(std::string_view(value));
   } else if constexpr (IsMap<T>::value) {
@@ -93,9 +107,11 @@ void describe(CallSignature& signature, const T& value) {
     std::apply([&](const auto&... items) { (describe(signature, items), ...); }, value);
   } else if constexpr (HasFields<const T> || HasFields<T>) {
     std::apply([&](const auto&... items) { (describe(signature, items), ...); }, const_cast<T&>(value).fields());
-  } else {
+  } else if constexpr (requires { value.begin(), value.size(); }) {
     signature.add_list(value.size());
     for (const auto& item : value) describe(signature, item);
+  } else {
+    check_structure<T>();
   }
 }
 
@@ -112,7 +128,7 @@ void replace_tensors(T& value, const Replace& replace) {
     std::apply([&](auto&... items) { (replace_tensors(items, replace), ...); }, value);
   } else if constexpr (HasFields<T>) {
     std::apply([&](auto&... items) { (replace_tensors(items, replace), ...); }, value.fields());
-  } else {
+  } else if constexpr (requires { value.begin(), value.size(); }) {
     for (auto& item : value) replace_tensors(item, replace);
   }
 }
@@ -180,7 +196,8 @@ inline char argument_types = 0;
 
 template <class... Arguments>
 void describe_call(CallSignature& signature, const void* types, const Arguments&... arguments) {
-  signature.key.push_back(reinterpret_cast<std::uintptr_t>(types));
+  // No address uses the highest bits.
+  signature.key.push_back(reinterpret_cast<std::uintptr_t>(types) ^ static_cast<std::uint64_t>(floatx()) << 60);
   (describe(signature, arguments), ...);
 }
 
@@ -218,7 +235,7 @@ Result assemble(std::vector<Tensor>& tensors, const void* structure) {
   }
 }
 
-// An argument, or what stands for it: a spec is that of a tensor.
+// An argument, or a spec in place of a tensor.
 template <class T>
 using AsArgument = std::conditional_t<std::is_same_v<T, TensorSpec>, Tensor, std::decay_t<const T>>;
 template <class T>
@@ -283,12 +300,12 @@ class Function {
     return detail::assemble<Result>((*scope).tensors, structure);
   }
 
-  /// The trace for these arguments, made now unless there is one; nothing runs. A TensorSpec stands for a tensor, with
-  /// open lengths if it has some. Errors: ValueError for a spec without a rank; as for a call.
+  /// The trace for these arguments, made now unless there is one; nothing runs. A TensorSpec takes the place of a
+  /// tensor, with open lengths if it has some. Errors: ValueError for a spec without a rank; as for a call.
   ///
-  ///     auto concrete = step.get_concrete(TensorSpec({-1, 4}), 3);
-  ///     concrete(x, 3);           // x is float32[anything, 4]
-  ///     concrete.signature();     // "function(float32[?, 4], 3) -> (float32[?])"
+  ///     auto concrete = step.get_concrete(TensorSpec({-1, 4}));
+  ///     concrete(x);              // x is float32[anything, 4]
+  ///     concrete.signature();     // "function(float32[?, 4]) -> (float32[?])"
   template <class... Arguments>
   auto get_concrete(const Arguments&... arguments) {
     detail::CallSignature signature;
@@ -315,9 +332,9 @@ class Function {
 /// Arguments and the result are tensors, structures of tensors as for GradientTape::gradient, variables, numbers and
 /// texts. A new trace is made for another dtype or shape of a tensor or variable, another length of a list, another
 /// value of a number or text. Variables used inside are captured by reference: a call sees their current values, and
-/// what it assigns is written when all of it has run. Tensors from outside are constants. Tapes work inside, around,
-/// and both; optimizers, metrics, batch normalisation and dropout work inside. C++ side effects happen once per trace;
-/// use host_value() for numbers that change. Random draws are fresh at every call.
+/// what it assigns is written when all has run. Tensors from outside keep the value that they have in the trace; their
+/// gradients are as outside. Tapes work inside, around, and both, and so do optimizers, metrics, batch normalisation,
+/// dropout. C++ side effects happen once per trace; use host_value() for numbers that change. Draws are always fresh.
 ///
 /// One trace serves many lengths if they are declared open in an input_signature, or with reduce_retracing. It is made
 /// for the lengths of the first call. At the first call with others the function is traced again, for these and for
@@ -328,7 +345,7 @@ class Function {
 /// found, and is a TraceError under an input_signature and a trace for each shape with reduce_retracing.
 ///
 /// Variables, layers and slots of optimizers can be made in the first trace only. Reading a value inside (item(),
-/// to_vector(), data(), printing it) is a TraceError, as is the use of an inner tensor outside.
+/// to_vector(), data(), printing it) is a TraceError, as are the use of an inner tensor outside and endless recursion.
 ///
 ///     auto step = function([&](const Tensor& x, const Tensor& y) {
 ///       GradientTape tape;

@@ -30,7 +30,7 @@ class CAPSTAN_EXPORT Initializer {
       Initializer(F function)
       : function_(std::move(function)) {}
 
-  Tensor operator()(const Shape& shape, DType dtype = float32) const { return function_(shape, dtype); }
+  Tensor operator()(const Shape& shape, DType dtype = floatx()) const { return function_(shape, dtype); }
 
  protected:
   Initializer() = default;

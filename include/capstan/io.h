@@ -7,6 +7,7 @@
 
 #include <map>
 #include <string>
+#include <utility>
 
 #include "capstan/export.h"
 #include "capstan/tensor.h"
@@ -17,12 +18,23 @@ namespace capstan::io {
 /// float64, little-endian, of rank at most 8. Fortran order becomes row-major. Errors: IoError.
 CAPSTAN_EXPORT Tensor load_npy(const std::string& path);
 
+/// The arrays of an archive by name: a map whose at() tells what there is.
+class CAPSTAN_EXPORT NamedArrays : public std::map<std::string, Tensor> {
+ public:
+  explicit NamedArrays(std::string path) : path_(std::move(path)) {}
+  /// One array. Errors: IndexError, with the names of all, if there is none of this name.
+  const Tensor& at(const std::string& name) const;
+
+ private:
+  std::string path_;
+};
+
 /// The arrays of a .npz archive, as numpy.savez and numpy.savez_compressed write it, by name.
 /// Members that are no arrays are left out. Errors: IoError.
 ///
 ///     auto data = io::load_npz("data.npz");
 ///     Tensor x = data.at("x");
-CAPSTAN_EXPORT std::map<std::string, Tensor> load_npz(const std::string& path);
+CAPSTAN_EXPORT NamedArrays load_npz(const std::string& path);
 
 /// The array of an IDX file, the format of MNIST, plain or gzipped: uint8, int32, float32 or
 /// float64. Errors: IoError.

@@ -9,8 +9,9 @@
 namespace capstan {
 
 /// The derivatives of each element of `f(x)` with respect to each element of x: a tensor of shape
-/// `f(x).shape + x.shape`; for structures, in the structure of what f returns a structure like x. Missing ones are
-/// zeros. A tensor that stands twice in x counts as two. As jax.jacrev; errors are those of GradientTape::jacobian.
+/// `f(x).shape + x.shape`. If f returns a structure, the result has that structure, and each leaf is a structure shaped
+/// like x. Missing ones are zeros. A tensor that occurs twice in x counts as two. As jax.jacrev; errors are those of
+/// GradientTape::jacobian.
 ///
 ///     Tensor j = jacobian([](const Tensor& x) { return x * x; }, x);   // [n] -> [n, n]: diag(2x)
 template <class F, class T>
@@ -22,9 +23,9 @@ auto jacobian(F f, const T& x, JacobianOptions options = {.unconnected_gradients
   return tape.jacobian(y, own, options);
 }
 
-/// The second derivatives of the scalar `f(x)`: a tensor of shape `x.shape + x.shape`; for a structure, in its
-/// structure a structure like it, the block of each pair. Missing ones are zeros. As jax.hessian; computed as the
-/// jacobian of the gradient, so that it can be differentiated again.
+/// The second derivatives of the scalar `f(x)`: a tensor of shape `x.shape + x.shape`; for a structure,
+/// each leaf of the result is a structure shaped like x: the blocks of its pairs. Missing ones are zeros. As
+/// jax.hessian; computed as the jacobian of the gradient, so that it can be differentiated again.
 ///
 /// Errors: ShapeError if f does not return a scalar, and those of GradientTape::jacobian.
 ///

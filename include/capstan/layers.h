@@ -1,9 +1,9 @@
 // Layers: functions of a tensor with weights of their own.
 //
-// A layer is a handle to shared state: copies share weights, name and settings, so layers stand in initializer lists,
-// are members of models, and are captured by value. Weights are made at the first call, when the shape of the input is
-// known, or at once in a Sequential whose first layer has an `input_shape`. Formulas, defaults and names are those of
-// Keras 3.
+// A layer is a handle to shared state: copies share weights, name and settings, so layers can be put into initializer
+// lists, are members of models, and are captured by value. Weights are made at the first call, when the shape of the
+// input is known, or at once in a Sequential whose first layer has an `input_shape`. Formulas, defaults and names are
+// those of Keras 3.
 #pragma once
 
 #include <array>
@@ -46,7 +46,7 @@ class Training {
 ///     model(images, {.training = true});
 struct CallOptions {
   Training training = {};
-  /// What counts of the input, bool without the last axis; batch normalisation takes one.
+  /// A boolean mask with the input's shape minus its last axis. Only BatchNormalization reads it.
   Tensor mask = {};
 };
 
@@ -56,6 +56,8 @@ class InputShape {
   InputShape() = default;
   InputShape(std::initializer_list<std::int64_t> dims) : shape_(dims), given_(true) {}
   InputShape(const Shape& shape) : shape_(shape), given_(true) {}
+  template <detail::Integers R>
+  InputShape(const R& dims) : shape_(dims), given_(true) {}
   bool is_given() const { return given_; }
   const Shape& shape() const { return shape_; }
 
@@ -72,7 +74,7 @@ struct LayerOptions {
   bool trainable = true;
   /// The dtype of weights and results; a floating input of another dtype is converted. "mixed_bfloat16" computes in
   /// bfloat16 with weights in float32.
-  DTypePolicy dtype = float32;
+  DTypePolicy dtype = floatx();
 };
 
 /// Options of Layer::add_weight.
@@ -100,8 +102,9 @@ struct WeightOptions {
 ///       Variable factor_;
 ///     };
 ///
-/// Layers that are called inside `call` become its sublayers, in the order of their first call. A call belongs to one
-/// thread at a time.
+/// Layers that are called inside `call` become its sublayers, in the order in which they were made, that is, of the
+/// members of a class: C++ does not say which of the calls in `a(x) + b(x)` comes first. The seeds of what `build`
+/// draws come from that order, too. A call belongs to one thread at a time.
 ///
 /// A plain Layer is a handle to a layer of any class. Put layers of your own classes into a std::vector<Layer> with
 /// emplace_back: push_back would copy the base only, and calling the result is an error.
@@ -168,7 +171,7 @@ class CAPSTAN_EXPORT Layer {
   Variable add_weight(const WeightOptions& options);
   /// Adds a scalar to losses(); for use in `call`.
   void add_loss(Tensor loss);
-  /// Makes layers sublayers before they are called, in this order.
+  /// Makes layers sublayers before they are called, in this order, before those that calls find.
   void track(std::initializer_list<Layer> layers);
   /// Weight number i of this layer itself, in the order in which they were made.
   const Variable& own_weight(std::size_t i) const;
@@ -194,10 +197,10 @@ class CAPSTAN_EXPORT Layer {
   bool built_here_ = false;      // this object has run `build`; its copies share the weights
 };
 
-/// Two lengths, of height and width; one number stands for both.
+/// Two lengths, of height and width; one number is used for both.
 struct Size2D {
   Size2D(std::int64_t both) : height(both), width(both) {}
-  Size2D(std::int64_t height, std::int64_t width) : height(height), width(width) {}
+  Size2D(std::int64_t rows, std::int64_t columns) : height(rows), width(columns) {}
   std::int64_t height;
   std::int64_t width;
 };
@@ -219,7 +222,7 @@ struct DenseOptions {
   std::string name = {};
   InputShape input_shape = {};
   bool trainable = true;
-  DTypePolicy dtype = float32;
+  DTypePolicy dtype = floatx();
 };
 
 /// activation(x . kernel + bias) over the last axis: [..., in] to [..., units].
@@ -257,7 +260,7 @@ struct Conv2DOptions {
   std::string name = {};
   InputShape input_shape = {};
   bool trainable = true;
-  DTypePolicy dtype = float32;
+  DTypePolicy dtype = floatx();
 };
 
 /// Convolution of images [batch, height, width, channels].
@@ -286,7 +289,7 @@ struct Pooling2DOptions {
   std::string name = {};
   InputShape input_shape = {};
   bool trainable = true;
-  DTypePolicy dtype = float32;
+  DTypePolicy dtype = floatx();
 };
 
 /// The largest element of each window of an image. Errors: as Conv2D.
@@ -343,7 +346,7 @@ struct BatchNormalizationOptions {
   std::string name = {};
   InputShape input_shape = {};
   bool trainable = true;
-  DTypePolicy dtype = float32;
+  DTypePolicy dtype = floatx();
 };
 
 /// (x - mean) / sqrt(variance + epsilon) * gamma + beta, over all axes but one.
@@ -398,7 +401,7 @@ struct ReLUOptions {
   std::string name = {};
   InputShape input_shape = {};
   bool trainable = true;
-  DTypePolicy dtype = float32;
+  DTypePolicy dtype = floatx();
 };
 
 /// max(x, 0); with options x from `threshold` up to `max_value`, which is not exceeded, and
@@ -422,7 +425,7 @@ struct FlattenOptions {
   std::string name = {};
   InputShape input_shape = {};
   bool trainable = true;
-  DTypePolicy dtype = float32;
+  DTypePolicy dtype = floatx();
 };
 
 /// [batch, ...] to [batch, everything else]; [batch] to [batch, 1].
@@ -439,7 +442,7 @@ class CAPSTAN_EXPORT Flatten final : public Layer {
 
 /// Options of Dropout.
 struct DropoutOptions {
-  /// The lengths of the mask that is drawn: -1 stands for the input's, 1 is broadcast.
+  /// The lengths of the mask that is drawn: -1 means the input's, 1 is broadcast.
   std::optional<Shape> noise_shape = {};
   /// With a seed the layer drops what Keras's layer with this seed drops on TensorFlow, call for call. Without one it
   /// takes the next of the process's stream, see set_seed, and is faster.
@@ -447,7 +450,7 @@ struct DropoutOptions {
   std::string name = {};
   InputShape input_shape = {};
   bool trainable = true;
-  DTypePolicy dtype = float32;
+  DTypePolicy dtype = floatx();
 };
 
 /// When training, zeroes a fraction `rate` of the elements and scales the others by 1 / (1 - rate); otherwise the

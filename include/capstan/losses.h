@@ -5,7 +5,7 @@
 // predictions, bfloat16 in float32.
 //
 // A cross entropy of probabilities that come straight from activations::softmax or ::sigmoid, or from a layer with that
-// activation, is computed from the logits behind them. Other probabilities are clipped to [1e-7, 1 - 1e-7].
+// activation, is computed from their logits. Other probabilities are clipped to [1e-7, 1 - 1e-7].
 #pragma once
 
 #include <cstdint>
@@ -85,7 +85,8 @@ class CAPSTAN_EXPORT Loss {
   ///
   /// "sum_over_batch_size" (and "mean") divide by the number of values, whatever the weights;
   /// "mean_with_sample_weight" by the sum of the weights; "sum" adds; "none" leaves one value per example.
-  /// What `mask` (bool, one per value) leaves out has loss 0 and does not count in a mean.
+  /// What `mask` (bool, one per value) leaves out has loss 0 and does not count in a mean. Errors name the loss,
+  /// labels, predictions and weights.
   Tensor operator()(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight = {},
                     const Tensor& mask = {}) const;
 
@@ -99,6 +100,8 @@ class CAPSTAN_EXPORT Loss {
        std::optional<std::int64_t> ignore_class = {});
 
  private:
+  Tensor compute(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight, const Tensor& mask) const;
+  Tensor weighted(const Tensor& values, const Tensor& weight) const;
   Tensor masked(const Tensor& values, const Tensor& mask, const Tensor& sample_weight) const;
 
   Function function_;

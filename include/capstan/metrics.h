@@ -1,7 +1,7 @@
 // Metrics: numbers that accumulate over batches.
 //
-// A metric is a handle: copies share what was accumulated. Its state is a few float32 variables, which no model counts
-// among its weights.
+// A metric is a handle: copies share what was accumulated. Its state is a few variables, float32 or, if floatx() is
+// that when it is made, float64, which no model counts among its weights.
 #pragma once
 
 #include <functional>
@@ -39,7 +39,7 @@ class CAPSTAN_EXPORT Metric {
 
   /// Adds examples; a weight per example scales both sum and count.
   void update_state(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight = {}) const;
-  /// The value so far, a float32 scalar; 0 before any update.
+  /// The value so far, a scalar of the dtype of the state; 0 before any update.
   Tensor result() const;
   void reset_state() const;
 
@@ -69,13 +69,14 @@ class CAPSTAN_EXPORT Mean : public Metric {
   void update_state(Operand values, const Tensor& sample_weight = {}) const;
 };
 
-/// How often the largest prediction stands at the label, a class number.
+/// The fraction of examples whose largest prediction is at the index that the label gives.
 class CAPSTAN_EXPORT SparseCategoricalAccuracy : public Metric {
  public:
   explicit SparseCategoricalAccuracy(std::string name = "sparse_categorical_accuracy");
 };
 
-/// How often labels and predictions, both [..., classes], have their largest element at the same place.
+/// The fraction of examples whose labels and predictions, both [..., classes], have their largest element at the same
+/// index.
 class CAPSTAN_EXPORT CategoricalAccuracy : public Metric {
  public:
   explicit CategoricalAccuracy(std::string name = "categorical_accuracy");

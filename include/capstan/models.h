@@ -18,6 +18,7 @@ namespace capstan {
 
 /// Options of Model::compile.
 struct CompileOptions {
+  /// Accepted, as in Keras's programs, and not used: a training loop calls its optimizer itself.
   std::optional<Optimizer> optimizer = {};
   std::optional<Loss> loss = {};
   std::vector<Metric> metrics = {};
@@ -47,7 +48,9 @@ struct Evaluation {
 ///       layers::Dense dense{1};
 ///     };
 ///
-/// Its layers are those that `call` calls, from the first call on.
+/// Its layers are those that `call` calls, from the first call on, in the order in which they were made: that of the
+/// members, whatever the order of the calls. Layers made during a call follow, as they are made. `track` in the
+/// constructor puts layers first, in its own order.
 class CAPSTAN_EXPORT Model : public Layer {
  public:
   explicit Model(const LayerOptions& options = {});
@@ -58,7 +61,7 @@ class CAPSTAN_EXPORT Model : public Layer {
   const Layer& get_layer(const std::string& name) const;
   const Layer& get_layer(int index) const;
 
-  /// Says what evaluate() computes. Metrics can be given by name.
+  /// Sets the loss and metrics of evaluate(). Metrics can be given by name.
   ///
   ///     model.compile({.optimizer = optimizer, .loss = losses::categorical_crossentropy, .metrics = {"acc"}});
   void compile(const CompileOptions& options) const;

@@ -20,7 +20,7 @@ struct PrintOptions {
   std::function<void(std::string_view text)> sink = {};
   /// Stands between two items.
   std::string separator = " ";
-  /// Stands behind the last one.
+  /// Written after the last one.
   std::string end = "\n";
 };
 

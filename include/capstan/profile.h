@@ -14,7 +14,7 @@ namespace capstan {
 
 class ProfileData;
 
-/// What profile() can be told.
+/// Options of profile().
 struct ProfileOptions {
   /// The most events that save() has of one thread: beyond, they are counted in the rows and no longer kept one by one.
   std::int64_t max_events = 1'000'000;
@@ -23,7 +23,7 @@ struct ProfileOptions {
 /// All spans of one kind and name.
 struct ProfileRow {
   /// An op as it is called by name, "gradient(tanh)" for its rule, "loop(multiply, add, tanh)" for ops that a function
-  /// runs as one loop, "matmul + loop(add)" if behind a product, or the name of a function or ProfileScope.
+  /// runs as one loop, "matmul + loop(add)" if it is part of a product, or the name of a function or ProfileScope.
   std::string name;
   /// "op"; "loop"; "rule", of an op in a gradient; "gradient", a call of it; "function", a call of one; "trace", when a
   /// function is traced and compiled; "scope".
@@ -40,12 +40,12 @@ struct ProfileRow {
 /// Where the time of a program went. A handle of what profile() has seen; copies share it.
 class CAPSTAN_EXPORT Profile {
  public:
-  /// Of nothing.
+  /// An empty profile.
   Profile() = default;
 
   /// The slowest first, by self_seconds.
   const std::vector<ProfileRow>& rows() const;
-  /// From begin to end of the session, on the clock.
+  /// Wall-clock seconds between the start and the stop of the session.
   double wall_seconds() const;
   /// The sum of self_seconds: more than wall_seconds() if several threads ran ops.
   double span_seconds() const;
@@ -54,7 +54,7 @@ class CAPSTAN_EXPORT Profile {
   std::string to_string(int limit = 20) const;
 
   /// Writes every span in the format of Chrome's traces, for https://ui.perfetto.dev, chrome://tracing and TensorBoard:
-  /// names, kinds, begins and durations by thread, and the types of inputs and results. Errors: IoError.
+  /// names, kinds, start times and durations by thread, and the types of inputs and results. Errors: IoError.
   void save(const std::string& path) const;
 
  private:

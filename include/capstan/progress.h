@@ -28,7 +28,7 @@ class CAPSTAN_EXPORT ProgressBar {
 
   /// One more step is done.
   void step();
-  /// A text behind the bar, such as the loss.
+  /// A text after the bar, such as the loss.
   void set_message(std::string message);
   /// Prints the last state and ends the line. Later calls do nothing.
   void finish();

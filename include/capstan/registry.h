@@ -58,7 +58,7 @@ CAPSTAN_EXPORT bool has_op(std::string_view name);
 /// defaults. Errors: ValueError for an unknown op or attribute, or a value that does not fit; what the op itself
 /// throws.
 ///
-///     call("reduce_sum", {{x}}, {{"axis", 0}, {"keepdims", true}});
+///     call("reduce_sum", std::array{x}, {{"axis", 0}, {"keepdims", true}});
 CAPSTAN_EXPORT std::vector<Tensor> call(std::string_view name, std::span<const Tensor> inputs,
                                         const AttributeMap& attributes = {});
 

@@ -5,6 +5,7 @@
 #include <iosfwd>
 #include <span>
 #include <string>
+#include <type_traits>
 
 #include "capstan/export.h"
 
@@ -12,6 +13,30 @@ namespace capstan {
 
 /// The largest rank of a tensor.
 inline constexpr int kMaxRank = 8;
+
+namespace detail {
+/// Integers that count: not truth values, and not letters.
+template <class T>
+concept Integer = std::is_integral_v<T> && !std::is_same_v<T, bool> && !std::is_same_v<T, char>;
+
+/// A vector, array or span of integers.
+template <class R>
+concept Integers = requires(const R& r) {
+  r.size();
+  requires Integer<std::remove_cvref_t<decltype(*r.data())>>;
+};
+
+[[noreturn]] CAPSTAN_EXPORT void throw_beyond_int64(std::uint64_t number);
+
+/// An integer as int64; ValueError for one that is larger.
+template <class T>
+constexpr std::int64_t to_int64(T number) {
+  if constexpr (std::is_unsigned_v<T> && sizeof(T) >= sizeof(std::int64_t)) {
+    if (number > static_cast<T>(INT64_MAX)) throw_beyond_int64(number);
+  }
+  return static_cast<std::int64_t>(number);
+}
+}  // namespace detail
 
 /// The lengths of a tensor's axes. `Shape{}` is that of a scalar.
 ///
@@ -21,11 +46,17 @@ inline constexpr int kMaxRank = 8;
 ///     Shape shape{32, 784};
 ///     shape.rank();   // 2
 ///     shape[-1];      // 784
+///     reshape(x, std::vector<std::size_t>{32, 784});
 class CAPSTAN_EXPORT Shape {
  public:
   constexpr Shape() = default;
   Shape(std::initializer_list<std::int64_t> dims) : Shape(std::span(dims.begin(), dims.size())) {}
   explicit Shape(std::span<const std::int64_t> dims);
+  /// From a vector, array or span of integers.
+  template <detail::Integers R>
+  Shape(const R& dims) {  // NOLINT: lists of lengths stand wherever shapes do
+    for (const auto length : dims) push_back(detail::to_int64(length));
+  }
 
   int rank() const { return rank_; }
 
@@ -78,13 +109,25 @@ CAPSTAN_EXPORT std::ostream& operator<<(std::ostream& out, const Shape& shape);
 ///     reduce_sum(x);                // all axes
 ///     reduce_sum(x, 0);             // one
 ///     reduce_sum(x, {0, -1}, true); // two, kept with length 1
+///     reduce_sum(x, {.axis = {0, -1}, .keepdims = true});  // the same, as ReduceOptions
 class CAPSTAN_EXPORT Axes {
  public:
   constexpr Axes() = default;
-  constexpr Axes(int axis) : count_(1), all_(false) { axes_[0] = static_cast<std::int8_t>(clamp(axis)); }
-  Axes(std::initializer_list<int> axes) : Axes(std::span(axes.begin(), axes.size())) {}
-  /// An empty span means no axis at all. Errors: ValueError for more than 8 axes.
-  explicit Axes(std::span<const int> axes);
+  // Templates, since a truth value must not turn into an axis, and g++ 12 takes designated options for a constructor's
+  // arguments where it can.
+  template <detail::Integer T>
+  constexpr Axes(T axis) : count_(1), all_(false) {
+    axes_[0] = clamp(axis);
+  }
+  template <detail::Integer T>
+  Axes(std::initializer_list<T> axes) : Axes(std::span<const T>(axes.begin(), axes.size())) {}
+  /// From a vector, array or span of integers; an empty one means no axis at all. Errors: ValueError for more than 8
+  /// axes.
+  template <detail::Integers R>
+  Axes(const R& axes) : all_(false) {  // NOLINT: lists of axes stand wherever axes do
+    if (axes.size() > kMaxRank) too_many_axes(axes.size());
+    for (const auto axis : axes) axes_[count_++] = clamp(axis);
+  }
 
   bool all() const { return all_; }
   int size() const { return count_; }
@@ -92,11 +135,26 @@ class CAPSTAN_EXPORT Axes {
 
  private:
   // Any axis outside -128 to 127 is out of range for every rank, and stays so when clamped.
-  static constexpr int clamp(int axis) { return axis < -128 ? -128 : axis > 127 ? 127 : axis; }
+  template <class T>
+  static constexpr std::int8_t clamp(T axis) {
+    if constexpr (std::is_signed_v<T>) {
+      if (axis < -128) return -128;
+    }
+    return axis > 127 ? std::int8_t{127} : static_cast<std::int8_t>(axis);
+  }
+  [[noreturn]] static void too_many_axes(std::size_t count);
 
   std::int8_t axes_[kMaxRank] = {};
   std::int8_t count_ = 0;
   bool all_ = true;
+};
+
+/// Options of a reduction.
+///
+///     reduce_mean(x, {.axis = 0, .keepdims = true});
+struct ReduceOptions {
+  Axes axis = {};
+  bool keepdims = false;
 };
 
 }  // namespace capstan

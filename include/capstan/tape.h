@@ -57,6 +57,32 @@ struct IsTuple<std::tuple<T...>> : std::true_type {};
 template <class A, class B>
 struct IsTuple<std::pair<A, B>> : std::true_type {};
 
+template <class T>
+struct IsPair : std::false_type {};
+template <class A, class B>
+struct IsPair<std::pair<A, B>> : std::true_type {};
+
+// What stands for a list: a vector or an array, but neither a text nor an associative container.
+template <class T>
+concept List = std::is_array_v<T> ||(
+    requires(const T& list) {
+      list.begin();
+      list.size();
+    } &&
+    !requires { typename T::key_type; } && !std::is_convertible_v<const T&, std::string_view>);
+
+template <class T>
+inline constexpr bool kIsStructure =
+    Leaf<T> || IsMap<T>::value || IsTuple<T>::value || HasFields<const T> || HasFields<T> || List<T>;
+
+// Says what is wrong with a type that is no structure, in the place of what would follow from it.
+template <class T>
+constexpr void check_structure() {
+  static_assert(kIsStructure<T>,
+                "a structure consists of tensors and variables in std::vector, std::array, std::pair, std::tuple, "
+                "std::map, or structs with `auto fields() { return std::tie(a, b); }`; this type is none of these");
+}
+
 // The type of a structure of gradients: each tensor or variable becomes an L.
 template <class T, class L = Tensor>
 struct GradientType {
@@ -115,6 +141,7 @@ constexpr std::size_t leaf_count() {
 // Calls visit(leaf) for every tensor or variable in order.
 template <class T, class Visit>
 void for_each_leaf(const T& value, const Visit& visit) {
+  check_structure<T>();
   if constexpr (Leaf<T>) {
     visit(value);
   } else if constexpr (IsMap<T>::value) {
@@ -123,7 +150,7 @@ void for_each_leaf(const T& value, const Visit& visit) {
     std::apply([&](const auto&... items) { (for_each_leaf(items, visit), ...); }, value);
   } else if constexpr (HasFields<const T> || HasFields<T>) {
     std::apply([&](const auto&... items) { (for_each_leaf(items, visit), ...); }, const_cast<T&>(value).fields());
-  } else {
+  } else if constexpr (List<T>) {
     for (const auto& item : value) for_each_leaf(item, visit);
   }
 }
@@ -149,16 +176,18 @@ typename GradientType<T, L>::type rebuild(const T& value, const Next& next) {
         },
         result.fields());
     return result;
-  } else if constexpr (requires(Result r) { r.reserve(1); }) {
+  } else if constexpr (List<T> && requires(Result r) { r.reserve(1); }) {
     Result result;
     result.reserve(value.size());
     for (const auto& item : value) result.push_back(rebuild<L>(item, next));
     return result;
-  } else {
+  } else if constexpr (List<T>) {
     Result result{};
     std::size_t i = 0;
     for (const auto& item : value) result[i++] = rebuild<L>(item, next);
     return result;
+  } else {
+    return Result(value);  // for_each_leaf has said what is wrong
   }
 }
 
@@ -197,7 +226,7 @@ struct GradientTapeOptions {
 /// Options of GradientTape::gradient.
 struct GradientOptions {
   /// One weight per target, of the target's shape and dtype: the result is the vector-Jacobian product. An empty tensor
-  /// in the list stands for ones.
+  /// in the list means ones.
   std::vector<Tensor> output_gradients = {};
   UnconnectedGradients unconnected_gradients = UnconnectedGradients::kNone;
 };
@@ -299,7 +328,7 @@ class CAPSTAN_EXPORT GradientTape {
   /// ValueError if parallel_iterations is less than 2; TraceError if the rule of a custom_gradient reads elements.
   ///
   ///     GradientTape tape;
-  ///     tape.watch(x);                                  // [2]
+  ///     tape.watch(x);                                  // x is [2]
   ///     Tensor j = tape.jacobian(x * x, x);             // [2, 2]: diag(2x)
   template <class Y, class T>
   auto jacobian(const Y& target, const T& sources, const JacobianOptions& options = {}) {
@@ -415,6 +444,9 @@ template <class F>
 auto custom_gradient(F f) {
   return [f = std::move(f)]<class... Arguments>(const Arguments&... arguments) {
     using Pair = std::invoke_result_t<const F&, std::conditional_t<false, Arguments, const Tensor&>...>;
+    static_assert(detail::IsPair<Pair>::value,
+                  "a function for custom_gradient returns std::pair(result, gradient): a tensor or a structure of "
+                  "tensors, and the function that takes its cotangents");
     std::optional<GradientsOf<typename Pair::first_type>> form;
     const auto body = [&](std::span<const Tensor> in) {
       auto [value, rule] = [&]<std::size_t... I>(std::index_sequence<I...>) { return f(in[I]...); }

@@ -17,6 +17,7 @@
 
 #include "capstan/dtype.h"
 #include "capstan/export.h"
+#include "capstan/index.h"
 #include "capstan/shape.h"
 
 namespace capstan {
@@ -24,7 +25,6 @@ namespace capstan {
 class Tensor;
 class Variable;
 class Operand;
-class Index;
 
 namespace detail {
 
@@ -45,6 +45,16 @@ struct alignas(64) Block {
     kSymbolic = 32,         // no data: a value of a traced function (see src/graph)
   };
 
+  struct Remembered {
+    Block* owner;
+    Block* logits;
+    int axis;
+  };
+  struct Sparse {
+    Block* indices;
+    Block* values;
+  };
+
   std::atomic<std::uint32_t> refs;
   DType dtype;
   std::uint8_t rank;
@@ -57,15 +67,8 @@ struct alignas(64) Block {
   union {
     std::byte inline_data[64];
     Block* owner;
-    struct {
-      Block* owner;
-      Block* logits;
-      int axis;
-    } remembered;
-    struct {
-      Block* indices;
-      Block* values;
-    } sparse;
+    Remembered remembered;
+    Sparse sparse;
   };
 };
 static_assert(sizeof(Block) == 128);
@@ -107,6 +110,18 @@ inline void release(Block* block) noexcept {
 [[noreturn]] CAPSTAN_EXPORT void throw_no_value(const char* what);
 [[noreturn]] CAPSTAN_EXPORT void throw_symbolic(std::string_view what, const Block* block);
 [[noreturn]] CAPSTAN_EXPORT void throw_wrong_element_type(const Block* block, DType asked);
+[[noreturn]] CAPSTAN_EXPORT void throw_unreadable(const char* what, std::int64_t element, std::size_t bytes);
+
+/// An element as a T that holds it.
+template <class T, class Element>
+T narrowed(const char* what, Element element) {
+  if constexpr (std::is_integral_v<T> && !std::is_same_v<T, Element>) {
+    const bool negative = std::is_unsigned_v<T> && element < 0;
+    if (negative || static_cast<Element>(static_cast<T>(element)) != element)
+      throw_unreadable(what, element, sizeof(T));
+  }
+  return static_cast<T>(element);
+}
 
 /// The operators of tensors and variables, found by argument-dependent look-up in either; numbers may stand on either
 /// side. There is no operator==: use equal(a, b).
@@ -188,12 +203,13 @@ class CAPSTAN_EXPORT Tensor : public TensorRef, public detail::Operators {
     if (block_ != nullptr) detail::retain(block_);
   }
   Tensor(Tensor&& other) noexcept : TensorRef(std::exchange(other.block_, nullptr)) {}
-  Tensor& operator=(const Tensor& other) {
+  // Tensors do not change: `x[0] = y` would assign to a temporary. x = with_slice(x, {0}, y) replaces elements.
+  Tensor& operator=(const Tensor& other) & {
     Tensor copy(other);
     std::swap(block_, copy.block_);
     return *this;
   }
-  Tensor& operator=(Tensor&& other) noexcept {
+  Tensor& operator=(Tensor&& other) & noexcept {
     std::swap(block_, other.block_);
     return *this;
   }
@@ -212,23 +228,36 @@ class CAPSTAN_EXPORT Tensor : public TensorRef, public detail::Operators {
   /// Gives up the handle together with its count. For the library's own use.
   detail::Block* release() { return std::exchange(block_, nullptr); }
 
-  /// The value of a tensor of one element, converted to T. Errors: ShapeError for any other size; DTypeError for a
-  /// complex number that is asked for as a real one.
+  /// The value of a tensor of one element, converted to T: any integer or floating type, bool, BFloat16 or std::complex
+  /// of float or double. Errors: ShapeError for any other size; DTypeError for a complex number that is asked for as a
+  /// real one; ValueError for a number that T cannot hold, if T is an integer that is no element type, as std::size_t.
   template <class T>
-  T item() const;
+  T item() const {
+    return detail::narrowed<T>("item", read_item<detail::ElementOf<T>>());
+  }
 
-  /// All elements, row-major, converted to T. Errors: DTypeError for complex numbers that are asked for as real ones.
+  /// All elements, row-major, converted to T, as item() does. Errors: DTypeError, ValueError.
   template <class T>
-  std::vector<T> to_vector() const;
+  std::vector<T> to_vector() const {
+    using Element = detail::ElementOf<T>;
+    if constexpr (std::is_same_v<T, Element>) {
+      return read_all<T>();
+    } else {
+      std::vector<T> converted;
+      converted.reserve(static_cast<std::size_t>(size()));
+      for (const Element element : read_all<Element>()) converted.push_back(detail::narrowed<T>("to_vector", element));
+      return converted;
+    }
+  }
 
   /// Prints like NumPy, with elision above 1,000 elements.
   std::string to_string() const;
 
   /// Elements, rows and slices as NumPy selects them; see Index. Errors: IndexError.
   ///
-  ///     x(0)                            // the first row
-  ///     x(slice(1, 5), ellipsis, -1)    // rows 1 to 4, the last element of the last axis
-  ///     x(newaxis, slice())             // a new first axis
+  ///     x(0);                           // the first row
+  ///     x(slice(1, 5), ellipsis, -1);   // rows 1 to 4, the last element of the last axis
+  ///     x(newaxis, slice());            // a new first axis
   template <class... Indices>
   Tensor operator()(const Indices&... indices) const;
   Tensor operator[](std::int64_t index) const;
@@ -242,6 +271,12 @@ class CAPSTAN_EXPORT Tensor : public TensorRef, public detail::Operators {
   Tensor values() const;
   /// The dense tensor; the tensor itself if it is dense.
   Tensor to_dense() const;
+
+ private:
+  template <class Element>
+  Element read_item() const;
+  template <class Element>
+  std::vector<Element> read_all() const;
 };
 
 /// The same handle: both sides are the same tensor object, not merely equal.
@@ -255,9 +290,10 @@ inline Tensor& operator/=(Tensor& x, Operand y);
 
 /// One argument of an op: a tensor lent, a tensor given up, a variable, or a plain number.
 ///
-/// A number takes the dtype of the tensor it meets; by itself a floating one is float32, an integer int32, and a
-/// complex one has the precision of its C++ type; it meets complex tensors only. A given-up tensor (an rvalue) may have
-/// its buffer reused for the result. Use it as a parameter type only: it does not keep its tensor alive.
+/// A number takes the dtype of the tensor it meets; by itself a floating one has the dtype floatx(), an integer is
+/// int32, or int64 if int32 cannot hold it, and a complex one has the precision of its C++ type; it meets complex
+/// tensors only. A given-up tensor (an rvalue) may have its buffer reused for the result. Use it as a parameter type
+/// only: it does not keep its tensor alive. Errors: ValueError for an unsigned number beyond int64.
 class CAPSTAN_EXPORT Operand {
  public:
   enum class Kind : std::uint8_t { kLent, kGiven, kVariable, kFloat, kInt, kBool, kComplex64, kComplex128 };
@@ -267,10 +303,13 @@ class CAPSTAN_EXPORT Operand {
   Operand(const Variable& variable);
   Operand(float number) : kind_(Kind::kFloat) { value_.number = number; }
   Operand(double number) : kind_(Kind::kFloat) { value_.number = number; }
+  Operand(long double number) : kind_(Kind::kFloat) { value_.number = static_cast<double>(number); }
   Operand(int number) : kind_(Kind::kInt) { value_.integer = number; }
   Operand(long number) : kind_(Kind::kInt) { value_.integer = number; }
   Operand(long long number) : kind_(Kind::kInt) { value_.integer = number; }
   Operand(unsigned number) : kind_(Kind::kInt) { value_.integer = number; }
+  Operand(unsigned long number) : kind_(Kind::kInt) { value_.integer = detail::to_int64(number); }
+  Operand(unsigned long long number) : kind_(Kind::kInt) { value_.integer = detail::to_int64(number); }
   template <class T, class = std::enable_if_t<std::is_same_v<T, bool>>>  // No pointer turns into a truth value.
   Operand(T truth) : kind_(Kind::kBool) {
     value_.integer = truth;
@@ -338,10 +377,13 @@ class CAPSTAN_EXPORT Literal {
  public:
   Literal(float number) : kind_(Kind::kFloat) { value_.number = number; }
   Literal(double number) : kind_(Kind::kFloat) { value_.number = number; }
+  Literal(long double number) : kind_(Kind::kFloat) { value_.number = static_cast<double>(number); }
   Literal(int number) : kind_(Kind::kInt) { value_.integer = number; }
   Literal(long number) : kind_(Kind::kInt) { value_.integer = number; }
   Literal(long long number) : kind_(Kind::kInt) { value_.integer = number; }
   Literal(unsigned number) : kind_(Kind::kInt) { value_.integer = number; }
+  Literal(unsigned long number) : kind_(Kind::kInt) { value_.integer = detail::to_int64(number); }
+  Literal(unsigned long long number) : kind_(Kind::kInt) { value_.integer = detail::to_int64(number); }
   template <class T, class = std::enable_if_t<std::is_same_v<T, bool>>>
   Literal(T truth) : kind_(Kind::kBool) {
     value_.integer = truth;
@@ -378,43 +420,20 @@ class CAPSTAN_EXPORT Literal {
   };
 };
 
-/// Begin, end and step of one axis; anything left out means "from the edge". As NumPy's `begin:end:step`.
-struct CAPSTAN_EXPORT Slice {
-  static constexpr std::int64_t kEdge = INT64_MIN;
-  std::int64_t begin = kEdge;
-  std::int64_t end = kEdge;
-  std::int64_t step = 1;
-};
-constexpr Slice slice() { return {}; }
-constexpr Slice slice(std::int64_t begin, std::int64_t end = Slice::kEdge, std::int64_t step = 1) {
-  return {begin, end, step};
-}
-
-/// The types of `ellipsis` and `newaxis`.
-struct Ellipsis {};
-struct NewAxis {};
-/// All axes that are not mentioned.
-inline constexpr Ellipsis ellipsis;
-/// A new axis of length 1.
-inline constexpr NewAxis newaxis;
-
-/// One item between the parentheses of `x(...)`: a number (which drops the axis), a slice, `ellipsis` or `newaxis`.
-class Index {
- public:
-  enum class Kind : std::uint8_t { kNumber, kSlice, kEllipsis, kNewAxis };
-  Index(int number) : slice{number, Slice::kEdge, 1}, kind(Kind::kNumber) {}
-  Index(long number) : slice{number, Slice::kEdge, 1}, kind(Kind::kNumber) {}
-  Index(long long number) : slice{number, Slice::kEdge, 1}, kind(Kind::kNumber) {}
-  Index(Slice range) : slice(range), kind(Kind::kSlice) {}
-  Index(Ellipsis) : kind(Kind::kEllipsis) {}
-  Index(NewAxis) : kind(Kind::kNewAxis) {}
-
-  Slice slice;
-  Kind kind;
-};
-
 /// `x(...)` with the items as a list; see Tensor::operator().
 CAPSTAN_EXPORT Tensor getitem(Operand x, std::span<const Index> indices);
+
+/// `x` with the elements that `x(indices...)` selects replaced by `value`, which broadcasts to their shape: how an
+/// element of a tensor is written, since tensors do not change. The gradient of x is zero there, that of value is what
+/// was selected. Variable::assign_slice writes into a variable. Errors: IndexError; ShapeError if value does not
+/// broadcast; DTypeError.
+///
+///     x = with_slice(x, {0}, zeros({3}));                   // x[0] = zeros
+///     x = with_slice(x, {slice(1, 3), ellipsis, -1}, 7);    // x[1:3, ..., -1] = 7
+CAPSTAN_EXPORT Tensor with_slice(Operand x, std::span<const Index> indices, Operand value);
+inline Tensor with_slice(Operand x, std::initializer_list<Index> indices, Operand value) {
+  return with_slice(x, std::span(indices.begin(), indices.size()), value);
+}
 
 template <class... Indices>
 Tensor Tensor::operator()(const Indices&... indices) const {
@@ -424,18 +443,18 @@ Tensor Tensor::operator()(const Indices&... indices) const {
 
 inline Tensor Tensor::operator[](std::int64_t index) const { return (*this)(index); }
 
-extern template float Tensor::item<float>() const;
-extern template double Tensor::item<double>() const;
-extern template std::int32_t Tensor::item<std::int32_t>() const;
-extern template std::int64_t Tensor::item<std::int64_t>() const;
-extern template std::uint8_t Tensor::item<std::uint8_t>() const;
-extern template bool Tensor::item<bool>() const;
-extern template std::vector<float> Tensor::to_vector<float>() const;
-extern template std::vector<double> Tensor::to_vector<double>() const;
-extern template std::vector<std::int32_t> Tensor::to_vector<std::int32_t>() const;
-extern template std::vector<std::int64_t> Tensor::to_vector<std::int64_t>() const;
-extern template std::vector<std::uint8_t> Tensor::to_vector<std::uint8_t>() const;
-extern template std::vector<bool> Tensor::to_vector<bool>() const;
+extern template float Tensor::read_item<float>() const;
+extern template double Tensor::read_item<double>() const;
+extern template std::int32_t Tensor::read_item<std::int32_t>() const;
+extern template std::int64_t Tensor::read_item<std::int64_t>() const;
+extern template std::uint8_t Tensor::read_item<std::uint8_t>() const;
+extern template bool Tensor::read_item<bool>() const;
+extern template std::vector<float> Tensor::read_all<float>() const;
+extern template std::vector<double> Tensor::read_all<double>() const;
+extern template std::vector<std::int32_t> Tensor::read_all<std::int32_t>() const;
+extern template std::vector<std::int64_t> Tensor::read_all<std::int64_t>() const;
+extern template std::vector<std::uint8_t> Tensor::read_all<std::uint8_t>() const;
+extern template std::vector<bool> Tensor::read_all<bool>() const;
 
 /// Writes what to_string() has; of a variable, its value.
 ///
@@ -445,28 +464,80 @@ CAPSTAN_EXPORT std::ostream& operator<<(std::ostream& out, const Variable& varia
 
 // --- Creation -------------------------------------------------------------------------------------------------------
 
-/// A tensor of the given numbers: floating ones make float32, integers int32, truth values bool, complex ones a complex
-/// dtype of their precision.
-/// Errors: ShapeError for lists of unequal lengths, ValueError for a number that `dtype` cannot hold.
+/// A tensor of the given numbers: floating ones make floatx(), which is float32 unless set_floatx() was called;
+/// integers int32, or int64 if int32 cannot hold one of them, whatever their C++ type; truth values bool; complex ones
+/// a complex dtype of their precision. Errors: ShapeError for lists of unequal lengths, ValueError for a number that
+/// `dtype` cannot hold.
 ///
 ///     constant(3.0);                              // float32[]
 ///     constant({{1.0, 2.0}, {3.0, 4.0}});         // float32[2, 2]
 ///     constant({1, 2, 3}, float64);               // float64[3]
+///     constant(3000000000);                       // int64[]
 CAPSTAN_EXPORT Tensor constant(Literal value);
 CAPSTAN_EXPORT Tensor constant(Literal value, DType dtype);
 
-/// A tensor that copies `values`, row-major; the dtype is that of T. Without `shape` the result has rank 1.
-/// Errors: ShapeError if the number of values is not the shape's.
-template <class T>
-Tensor constant(std::span<const T> values, const Shape& shape);
-
 namespace detail {
 CAPSTAN_EXPORT Tensor copy_of(const void* values, std::int64_t count, DType dtype, const Shape& shape);
+/// A list of `length` at `depth` of nested lists, the first one that is met or not.
+CAPSTAN_EXPORT void add_nested(Shape& shape, int depth, std::size_t length, bool first);
+
+/// The numbers at the bottom of nested vectors and arrays.
+template <class R>
+struct LeafOf {
+  using type = R;
+  static constexpr int kDepth = 0;
+};
+template <class T>
+struct LeafOf<std::vector<T>> : LeafOf<T> {
+  static constexpr int kDepth = LeafOf<T>::kDepth + 1;
+};
+template <class T, std::size_t N>
+struct LeafOf<std::array<T, N>> : LeafOf<T> {
+  static constexpr int kDepth = LeafOf<T>::kDepth + 1;
+};
+
+/// A number as the element that holds it; std::vector<bool> has no elements to point to.
+template <class T>
+using Stored = std::conditional_t<std::is_same_v<T, bool>, std::uint8_t, ElementOf<T>>;
+template <class T>
+Stored<T> stored(T number) {
+  if constexpr (std::is_integral_v<T>) {
+    return static_cast<Stored<T>>(to_int64(number));
+  } else {
+    return static_cast<Stored<T>>(number);
+  }
 }
 
+template <class T, class R>
+void collect(const R& values, Shape& shape, int depth, std::vector<Stored<T>>& elements) {
+  add_nested(shape, depth, values.size(), elements.empty());
+  for (const auto& value : values) {
+    if constexpr (LeafOf<R>::kDepth == 1) {
+      elements.push_back(stored<T>(value));
+    } else {
+      collect<T>(value, shape, depth + 1, elements);
+    }
+  }
+}
+}  // namespace detail
+
+/// A tensor that copies `values`, row-major; the dtype is that of T, and for integers that no dtype has the smaller of
+/// int32 and int64 that holds them all; long double is rounded to float64. Without `shape` the result has rank 1, or
+/// one axis for each level of nested vectors and arrays. Errors: ShapeError if the number of values is not the shape's,
+/// or nested lists differ in length; ValueError for a number beyond int64.
+///
+///     constant(std::vector<std::vector<double>>{{1, 2}, {3, 4}});   // float64[2, 2]
+///     constant(std::vector<short>{1, 2, 3});                        // int32[3]
 template <class T>
 Tensor constant(std::span<const T> values, const Shape& shape) {
-  return detail::copy_of(values.data(), static_cast<std::int64_t>(values.size()), kDTypeOf<T>, shape);
+  if constexpr (std::is_same_v<T, detail::ElementOf<T>>) {
+    return detail::copy_of(values.data(), static_cast<std::int64_t>(values.size()), kDTypeOf<T>, shape);
+  } else {
+    std::vector<detail::ElementOf<T>> elements;
+    elements.reserve(values.size());
+    for (const T value : values) elements.push_back(detail::stored(value));
+    return constant(std::span<const detail::ElementOf<T>>(elements), shape);
+  }
 }
 template <class T>
 Tensor constant(std::span<const T> values) {
@@ -478,11 +549,24 @@ Tensor constant(const std::vector<T>& values, const Shape& shape) {
 }
 template <class T>
 Tensor constant(const std::vector<T>& values) {
-  return constant(std::span<const T>(values));
+  if constexpr (detail::LeafOf<T>::kDepth == 0 && !std::is_same_v<T, bool>) {
+    return constant(std::span<const T>(values));
+  } else {
+    using Leaf = typename detail::LeafOf<T>::type;
+    Shape shape;
+    std::vector<detail::Stored<Leaf>> elements;
+    detail::collect<Leaf>(values, shape, 0, elements);
+    return detail::copy_of(elements.data(), static_cast<std::int64_t>(elements.size()),
+                           kDTypeOf<detail::ElementOf<Leaf>>, shape);
+  }
 }
 template <class T, std::size_t N>
 Tensor constant(const std::array<T, N>& values) {
-  return constant(std::span<const T>(values));
+  if constexpr (detail::LeafOf<T>::kDepth == 0) {
+    return constant(std::span<const T>(values));
+  } else {
+    return constant(std::vector<T>(values.begin(), values.end()));
+  }
 }
 
 inline Tensor& operator+=(Tensor& x, Operand y) { return x = std::move(x) + y; }

@@ -17,9 +17,9 @@ namespace capstan {
 ///     images.to_string();                                   // "float32[?, 28, 28] images"
 struct CAPSTAN_EXPORT TensorSpec {
   /// Errors: ShapeError for a length below -1.
-  TensorSpec(std::initializer_list<std::optional<std::int64_t>> lengths, DType dtype = float32, std::string name = {});
-  TensorSpec(const Shape& shape, DType dtype = float32, std::string name = {});
-  TensorSpec(std::nullopt_t, DType dtype = float32, std::string name = {});
+  TensorSpec(std::initializer_list<std::optional<std::int64_t>> lengths, DType dtype = floatx(), std::string name = {});
+  TensorSpec(const Shape& shape, DType dtype = floatx(), std::string name = {});
+  TensorSpec(std::nullopt_t, DType dtype = floatx(), std::string name = {});
 
   /// True for a tensor of this dtype and shape.
   bool fits(DType dtype, const Shape& shape) const;

@@ -12,6 +12,6 @@ namespace capstan {
 /// integer or floating.
 ///
 ///     to_categorical(constant({2, 0}), 3);   // {{0, 0, 1}, {1, 0, 0}}
-CAPSTAN_EXPORT Tensor to_categorical(const Tensor& labels, std::int64_t num_classes = 0, DType dtype = float32);
+CAPSTAN_EXPORT Tensor to_categorical(const Tensor& labels, std::int64_t num_classes = 0, DType dtype = floatx());
 
 }  // namespace capstan

@@ -17,7 +17,8 @@ struct VariableOptions {
   std::optional<DType> dtype = std::nullopt;
 };
 
-/// A tensor that can be changed: a handle to shared state; copying a handle shares the variable.
+/// A tensor that can be changed: a handle to shared state; copying a handle shares the variable, and
+/// `Variable(other.value())` makes another one.
 ///
 /// Reading a trainable variable in an op watches it on every active tape of the thread. Writes are invisible to tapes:
 /// a state write cuts the flow of gradients. A tensor read earlier keeps its value when the variable changes.
@@ -36,7 +37,7 @@ class CAPSTAN_EXPORT Variable : public detail::Operators {
   explicit Variable(Tensor initial, const VariableOptions& options = {});
   Variable(const Variable& other);
   Variable(Variable&& other) noexcept : state_(std::exchange(other.state_, nullptr)) {}
-  Variable& operator=(Variable other) noexcept {
+  Variable& operator=(Variable other) & noexcept {
     std::swap(state_, other.state_);
     return *this;
   }
@@ -54,6 +55,16 @@ class CAPSTAN_EXPORT Variable : public detail::Operators {
   const Variable& assign_add(Operand delta) const;
   const Variable& assign_sub(Operand delta) const;
 
+  /// Writes `value`, which broadcasts, where `(*this)(indices...)` selects; see with_slice(). Errors: IndexError,
+  /// ShapeError, DTypeError, all before anything is changed.
+  ///
+  ///     v.assign_slice({0}, zeros({3}));              // v[0].assign(...)
+  ///     v.assign_slice({slice(1, 3), -1}, 7);         // v[1:3, -1].assign(...)
+  const Variable& assign_slice(std::span<const Index> indices, Operand value) const;
+  const Variable& assign_slice(std::initializer_list<Index> indices, Operand value) const {
+    return assign_slice(std::span(indices.begin(), indices.size()), value);
+  }
+
   /// Adds, subtracts or writes rows: `indices` is int32[k] or int64[k], `updates` is [k, ...]. Repeated indices add up.
   /// Errors: IndexError, ShapeError, DTypeError.
   const Variable& scatter_add(Operand indices, Operand updates) const;
@@ -69,6 +80,13 @@ class CAPSTAN_EXPORT Variable : public detail::Operators {
   const Variable& scatter_nd_add(Operand indices, Operand updates) const;
   const Variable& scatter_nd_sub(Operand indices, Operand updates) const;
   const Variable& scatter_nd_update(Operand indices, Operand updates) const;
+  const Variable& scatter_nd_max(Operand indices, Operand updates) const;
+  const Variable& scatter_nd_min(Operand indices, Operand updates) const;
+
+  /// The rows of the given numbers, as gather() of the value: the gradient is row-sparse. Errors: IndexError.
+  Tensor sparse_read(Operand indices) const;
+  /// What lies at coordinates, as gather_nd() of the value. Errors: IndexError.
+  Tensor gather_nd(Operand indices) const;
 
   DType dtype() const;
   Shape shape() const;
@@ -102,7 +120,7 @@ class CAPSTAN_EXPORT Variable : public detail::Operators {
   Variable& operator/=(Operand) = delete;
 
   detail::VariableState* state() const { return state_; }
-  /// Shares the variable behind `state`. For the library's own use.
+  /// Shares the variable of `state`. For the library's own use.
   static Variable share(detail::VariableState* state);
 
   /// The same variable, not merely an equal value.

@@ -11,6 +11,7 @@
 
 #include "capstan/runtime.h"
 #include "src/core/check.h"
+#include "src/core/dims.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #define CAPSTAN_POOLS 0  // The sanitizer sees every block only if none is recycled.
@@ -323,12 +324,8 @@ Block* new_tensor_block(DType dtype, int rank, const std::uint32_t* dims, std::i
 
 Block* new_tensor_block(DType dtype, const Shape& shape) {
   const std::int64_t count = shape.size();
-  std::uint32_t dims[kMaxRank] = {};
-  for (int i = 0; i < shape.rank(); ++i) {
-    CAPSTAN_CHECK(shape[i] <= std::int64_t{UINT32_MAX}, ShapeError, "shape: axis ", i, " of ", shape,
-                  " is longer than 4294967295");
-    dims[i] = static_cast<std::uint32_t>(shape[i]);
-  }
+  std::uint32_t dims[kMaxRank];
+  write_dims(shape, dims);
   CAPSTAN_CHECK(count < (std::int64_t{1} << 58), ShapeError, "shape: ", shape, " has too many elements");
   return new_tensor_block(dtype, shape.rank(), dims, count);
 }

@@ -11,6 +11,8 @@
 #include "src/core/call_kernel.h"
 #include "src/core/check.h"
 #include "src/core/context.h"
+#include "src/core/dims.h"
+#include "src/core/live.h"
 #include "src/core/numbers.h"
 #include "src/core/profiler.h"
 #include "src/core/same_shape.h"
@@ -36,17 +38,19 @@ DType literal_dtype(const OpDef& op, std::span<const Operand> operands, std::spa
   const std::size_t first = has_flag(op, kConditionFirst) ? 1 : 0;
   bool all_bool = true;
   bool any_float = false;
+  bool any_large = false;
   bool any_complex64 = false;
   bool any_complex128 = false;
   for (std::size_t i = first; i < operands.size(); ++i) {
     if (blocks[i] != nullptr) return blocks[i]->dtype;
     all_bool &= operands[i].kind() == Operand::Kind::kBool;
     any_float |= operands[i].kind() == Operand::Kind::kFloat;
+    any_large |= operands[i].kind() == Operand::Kind::kInt && dtype_of_integer(operands[i].integer()) == DType::kInt64;
     any_complex64 |= operands[i].kind() == Operand::Kind::kComplex64;
     any_complex128 |= operands[i].kind() == Operand::Kind::kComplex128;
   }
   if (any_complex64 || any_complex128) return any_complex128 ? DType::kComplex128 : DType::kComplex64;
-  return any_float ? DType::kFloat32 : all_bool ? DType::kBool : DType::kInt32;
+  return any_float ? floatx() : all_bool ? DType::kBool : any_large ? DType::kInt64 : DType::kInt32;
 }
 
 // What needs more than a look at a block.
@@ -148,7 +152,7 @@ Shape broadcast_blocks(const OpDef& op, std::span<Block* const> blocks) {
 // The same, written into dims; returns its rank.
 int broadcast_dims(const OpDef& op, std::span<Block* const> blocks, std::uint32_t* dims, std::int64_t* count) {
   const Shape shape = broadcast_blocks(op, blocks);
-  for (int i = 0; i < shape.rank(); ++i) dims[i] = static_cast<std::uint32_t>(shape[i]);
+  write_dims(shape, dims);
   *count = shape.size();
   return shape.rank();
 }
@@ -181,7 +185,7 @@ inline bool can_reuse(const Operand& operand, const Block* block, DType dtype, s
   const auto [out_dtype, dtype] = check_types(op, blocks);
   const Loop loop = loops_of(op, dtype).forward[static_cast<int>(dtype)];
 
-  std::uint32_t dims[kMaxRank] = {};
+  std::uint32_t dims[kMaxRank];
   std::int64_t count = 0;
   const int rank = broadcast_dims(op, blocks, dims, &count);
 
@@ -305,11 +309,7 @@ inline bool is_traced(const OpDef& op, bool symbolic) {
 
 [[gnu::cold, gnu::noinline]] void trace(const OpDef& op, std::span<Block* const> blocks, const void* attributes,
                                         std::vector<Tensor>& outputs) {
-  if (context.tracer == nullptr) {
-    for (const Block* block : blocks) {
-      if (is_symbolic(block)) detail::throw_symbolic(op.name, block);
-    }
-  }
+  for (Block* block : blocks) check_live(op.name, TensorRef(block));
   context.tracer->trace(op, blocks, attributes, outputs);
 }
 
@@ -519,7 +519,8 @@ std::vector<Tensor> apply_all(const OpDef& op, std::span<Operand> operands, cons
 
 void infer_outputs(const OpDef& op, std::span<Block* const> blocks, const void* attributes, OutputSpecs& outputs) {
   if (op.kind == OpKind::kElementwise) {
-    outputs.add(check_types(op, blocks).result, broadcast_blocks(op, blocks));
+    const DType dtype = check_types(op, blocks).result;  // the first complaint, as in a plain call
+    outputs.add(dtype, broadcast_blocks(op, blocks));
     return;
   }
   if (!has_flag(op, kTakesAnyDTypes)) check_same_dtypes(op, blocks);
@@ -532,11 +533,13 @@ namespace {
 
 // A block of the shape that has no elements of its own.
 Block* new_shape_block(DType dtype, const Shape& shape, std::uint8_t flags) {
+  std::uint32_t dims[kMaxRank];
+  write_dims(shape, dims);
+  const std::int64_t count = shape.size();
   Block* block = new_block(dtype);
   block->rank = static_cast<std::uint8_t>(shape.rank());
-  std::memset(block->dims, 0, sizeof(block->dims));
-  for (int i = 0; i < shape.rank(); ++i) block->dims[i] = static_cast<std::uint32_t>(shape[i]);
-  block->count = shape.size();
+  std::memcpy(block->dims, dims, sizeof(dims));
+  block->count = count;
   block->data = nullptr;
   block->flags = flags;
   return block;
@@ -544,8 +547,11 @@ Block* new_shape_block(DType dtype, const Shape& shape, std::uint8_t flags) {
 
 }  // namespace
 
-Tensor symbolic(DType dtype, const Shape& shape) {
-  return Tensor::adopt(new_shape_block(dtype, shape, Block::kSymbolic));
+Tensor symbolic(DType dtype, const Shape& shape, std::string_view trace) {
+  Block* block = new_shape_block(dtype, shape, Block::kSymbolic);
+  auto* const name = reinterpret_cast<char*>(block->inline_data) + kTraceNameAt;
+  name[trace.copy(name, kTraceNameSize - 1)] = '\0';
+  return Tensor::adopt(block);
 }
 
 // --- Helpers ---

@@ -34,9 +34,12 @@ inline Tensor apply(const OpDef& op, Operand a, Operand b, Operand c, const void
 // the flag kReturnsViews.
 Tensor make_view(const TensorRef& base, const Shape& shape, std::int64_t offset = 0);
 
-// Reads an operand as a tensor: a number becomes a scalar of `dtype` (its own dtype if none is given).
+// Reads an operand as a tensor: a number becomes a scalar of `dtype` (its own dtype if none is given). A given-up
+// tensor is shared, so that a body may read its operands as often as it likes.
 Tensor to_tensor(Operand operand);
 Tensor to_tensor(Operand operand, DType dtype);
+// The same for the last use of an operand: a given-up tensor is moved.
+Tensor take(Operand operand);
 
 // A scalar tensor of the dtype holding `number`. Throws ValueError if the dtype cannot hold it.
 Tensor scalar(double number, DType dtype);
@@ -54,8 +57,8 @@ inline Tensor share(detail::Block* block) {
   return Tensor::adopt(block);
 }
 
-// A tensor that stands for a value of a traced function.
-Tensor symbolic(DType dtype, const Shape& shape);
+// A tensor that stands for a value of a traced function, of the name `trace` (see live.h).
+Tensor symbolic(DType dtype, const Shape& shape, std::string_view trace = {});
 inline bool is_symbolic(const detail::Block* block) {
   return (block->flags.load(std::memory_order_relaxed) & detail::Block::kSymbolic) != 0;
 }

@@ -20,7 +20,7 @@ constinit std::atomic<std::uint64_t> next_range{1};
 
 // Threads take ranges of 2^32 numbers, so numbers of different threads never meet and a tape's numbers are consecutive.
 void reserve_nodes() {
-  if (context.observers != nullptr && context.nodes_end != 0) {
+  if (context.observers != context.guard && context.nodes_end != 0) {
     throw GradientError("tape: more than 4294967295 recorded results on one thread while a tape is active");
   }
   const std::uint64_t range = next_range.fetch_add(1, std::memory_order_relaxed);

@@ -51,12 +51,14 @@ class Observer {
   virtual void record(const CustomCall& call) = 0;
   // A variable was read; its value block is about to be an input.
   virtual void read(detail::VariableState& variable) = 0;
+  // Whether it matters to this observer what a tensor that exists already is used for.
+  virtual bool knows(const detail::Block* block) const = 0;
 
   Observer* outer = nullptr;  // the observer installed before this one
 
  protected:
   ~Observer() = default;
-  // Installs itself inside of all others of the thread, and takes itself out, wherever it stands.
+  // Pushes this observer as the thread's innermost; leave() removes it from any position.
   inline void enter();
   inline void leave();
 
@@ -65,18 +67,22 @@ class Observer {
 };
 
 // The other road: while a function is traced, an op with a symbolic operand, and any op that depends on more than its
-// operands, becomes a node of its graph instead of running. Everything else runs as ever and is a constant of the
-// graph.
+// operands, becomes a node of its graph instead of running. Everything else runs as ever, and is noted: its elements
+// are known, but whoever differentiates the graph later may know what it was computed from.
 class Tracer {
  public:
   // Adds an op and makes its outputs, which are symbolic.
   virtual void trace(const OpDef& op, std::span<detail::Block* const> inputs, const void* attributes,
                      std::vector<Tensor>& outputs) = 0;
+  // Whether ops that have run during the trace are noted.
+  virtual bool notes() const = 0;
   // What a variable holds at this point of the trace; symbolic.
   virtual const Tensor& value_of(detail::VariableState& variable) = 0;
   virtual void assign(detail::VariableState& variable, const Tensor& value) = 0;
   // Before every run of the op that was traced last, `renew` writes its attributes.
   virtual void renew_attributes(std::function<void(void* attributes)> renew) = 0;
+  // Whether a symbolic tensor is a value of this trace or of one that it is made within.
+  virtual bool is_live(const detail::Block* block) const = 0;
   // A variable is about to be made. Throws ValueError if this is not the time for it.
   virtual void creating_variable() = 0;
 
@@ -89,7 +95,8 @@ struct Context {
   Tracer* tracer = nullptr;       // of the function that is being traced
   std::uint64_t next_node = 0;    // the number that the next recorded output gets
   std::uint64_t nodes_end = 0;    // where this thread's range of numbers ends
-  Observer* guard = nullptr;      // the outermost observer, which no pause suspends (see check_numerics.cc)
+  Observer* guard = nullptr;      // the outermost observer, which no pause suspends: that of numbers
+                                  // (check_numerics.cc), or in a trace that of the trace (src/graph/tracer.cc)
   const OpDef* rule = nullptr;    // whose gradient is computed, while there is a guard
   KeyLog* keys = nullptr;         // notes or repeats the keys of random draws (see key_log.h)
 };
@@ -131,6 +138,20 @@ inline void notify_read(detail::VariableState& variable) {
   for (Observer* o = context.observers; o != nullptr; o = o->outer) o->read(variable);
 }
 
+// Whether somebody on the thread knows a tensor.
+inline bool is_known(const detail::Block* block) {
+  for (const Observer* o = context.observers; o != nullptr; o = o->outer) {
+    if (o->knows(block)) return true;
+  }
+  return false;
+}
+
+// Whether anybody may know a tensor, on the thread or not: it was recorded, with the number `node`, or watched.
+inline bool may_be_known(const detail::Block* block, std::uint64_t node) {
+  return node != 0 || (block->flags.load(std::memory_order_relaxed) & detail::Block::kLeaf) != 0;
+}
+inline bool may_be_known(const detail::Block* block) { return may_be_known(block, block->node); }
+
 // Makes sure that the thread has numbers to give; throws Error when a tape's range is used up.
 void reserve_nodes();
 
@@ -156,6 +177,27 @@ class CreateVariables {
 
  private:
   Tracer* saved_;
+};
+
+// Suspends the trace and all observers for a scope: what runs is no part of the user's program.
+class SuspendTrace {
+ public:
+  SuspendTrace() : observers_(context.observers), guard_(context.guard), tracer_(context.tracer) {
+    context.observers = context.guard = nullptr;
+    context.tracer = nullptr;
+  }
+  ~SuspendTrace() {
+    context.observers = observers_;
+    context.guard = guard_;
+    context.tracer = tracer_;
+  }
+  SuspendTrace(const SuspendTrace&) = delete;
+  SuspendTrace& operator=(const SuspendTrace&) = delete;
+
+ private:
+  Observer* observers_;
+  Observer* guard_;
+  Tracer* tracer_;
 };
 
 // Suspends every observer of the thread but its guard for a scope, as stop_gradient does, or those inside of `around`.

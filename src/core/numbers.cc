@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <complex>
+#include <string>
 
 #include "capstan/variable.h"
 #include "src/core/allocator.h"
@@ -10,10 +11,23 @@
 
 namespace capstan {
 
+namespace {
+
+// With all digits of an integer.
+[[noreturn, gnu::cold, gnu::noinline]] void throw_does_not_fit(double number, DType dtype) {
+  const bool fits_int64 = number == std::floor(number) && std::abs(number) < 0x1p63;
+  const std::string digits = fits_int64 ? std::to_string(static_cast<std::int64_t>(number)) : detail::join("", number);
+  throw ValueError(
+      detail::join("constant: the number ", digits, " does not fit ", dtype,
+                   fits_int64 && dtype == DType::kInt32 ? help("write constant(" + digits + ", int64)") : ""));
+}
+
+}  // namespace
+
 void write_scalar(double number, DType dtype, void* data) {
   const auto integer_in_range = [&](double low, double high) {
-    CAPSTAN_CHECK(number >= low && number <= high && number == std::floor(number), ValueError, "constant: the number ",
-                  number, " does not fit ", dtype);
+    if (!(number >= low && number <= high && number == std::floor(number))) [[unlikely]]
+      throw_does_not_fit(number, dtype);
   };
   switch (dtype) {
     case DType::kFloat32:
@@ -89,9 +103,9 @@ Tensor scalar(double number, DType dtype) {
 Tensor to_tensor(Operand operand) {
   switch (operand.kind()) {
     case Operand::Kind::kFloat:
-      return scalar(operand.number(), DType::kFloat32);
+      return scalar(operand.number(), floatx());
     case Operand::Kind::kInt:
-      return to_tensor(operand, DType::kInt32);
+      return to_tensor(operand, dtype_of_integer(operand.integer()));
     case Operand::Kind::kBool:
       return scalar(operand.number(), DType::kBool);
     case Operand::Kind::kComplex64:
@@ -99,7 +113,7 @@ Tensor to_tensor(Operand operand) {
     case Operand::Kind::kComplex128:
       return to_tensor(operand, DType::kComplex128);
     case Operand::Kind::kGiven:
-      return std::move(*operand.given());
+      return *operand.given();
     case Operand::Kind::kVariable:
       CAPSTAN_CHECK(operand.variable() != nullptr, ValueError, "variable: this handle is empty");
       return Variable::share(operand.variable()).value();
@@ -109,6 +123,10 @@ Tensor to_tensor(Operand operand) {
       return Tensor::adopt(operand.lent());
     }
   }
+}
+
+Tensor take(Operand operand) {
+  return operand.kind() == Operand::Kind::kGiven ? std::move(*operand.given()) : to_tensor(operand);
 }
 
 Tensor to_tensor(Operand operand, DType dtype) {

@@ -5,6 +5,11 @@
 
 namespace capstan {
 
+// The dtype of an integer that meets no tensor: int32, or int64 if that cannot hold it.
+inline DType dtype_of_integer(std::int64_t number) {
+  return number == static_cast<std::int32_t>(number) ? DType::kInt32 : DType::kInt64;
+}
+
 // Writes a number as one element. Throws ValueError if the dtype cannot hold it.
 void write_scalar(double number, DType dtype, void* data);
 

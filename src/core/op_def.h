@@ -1,8 +1,8 @@
 // OpDef: all that the library knows of an operation, in one constant.
 //
-// There are three kinds. An *elementwise* op is a scalar formula and its derivative (src/ops/elementwise.h makes the
-// OpDef from them). A *structured* op spells out its parts: infer, kernel, vjp. A *composite* is a function of tensors
-// written in other ops; it is here so that it can be called by name, documented and tested like any op.
+// There are three kinds. An *elementwise* op is a scalar formula and its derivative (src/ops/elementwise-inl.h
+// makes the OpDef from them). A *structured* op spells out its parts: infer, kernel, vjp. A *composite* is a function
+// of tensors written in other ops; it is here so that it can be called by name, documented and tested like any op.
 //
 // An op is found by its address, or by name through the registry (src/ops/registry.cc). Nothing is registered at run
 // time; every OpDef is a constant.

@@ -8,6 +8,7 @@
 #include <charconv>
 #include <cmath>
 #include <complex>
+#include <cstddef>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -18,6 +19,10 @@
 #include "src/core/variable_state.h"
 
 namespace capstan {
+
+// Debuggers read them there (tools/debuggers/capstan-gdb.py).
+static_assert(offsetof(detail::Block, data) == 16 && offsetof(detail::Block, dims) == 24 &&
+              offsetof(detail::Block, count) == 56 && offsetof(detail::Block, sparse) == 64);
 
 namespace {
 

@@ -1,7 +1,10 @@
 #include "capstan/shape.h"
 
+#include <cstring>
+
 #include "src/core/apply.h"
 #include "src/core/check.h"
+#include "src/core/dims.h"
 
 namespace capstan {
 
@@ -40,10 +43,31 @@ std::string Shape::to_string() const {
   return text + "]";
 }
 
-Axes::Axes(std::span<const int> axes) : all_(false) {
-  CAPSTAN_CHECK(axes.size() <= kMaxRank, ValueError, "axes: ", axes.size(), " axes exceed the largest rank, ",
-                kMaxRank);
-  for (int axis : axes) axes_[count_++] = static_cast<std::int8_t>(clamp(axis));
+namespace {
+
+[[noreturn, gnu::cold, gnu::noinline]] void too_long(const Shape& shape) {
+  int axis = 0;
+  while (shape[axis] <= kMaxLength) ++axis;
+  throw ShapeError(detail::join("shape: axis ", axis, " of ", shape, " is longer than ", kMaxLength));
+}
+
+}  // namespace
+
+void write_dims(const Shape& shape, std::uint32_t* dims) {
+  std::memset(dims, 0, kMaxRank * sizeof(*dims));
+  for (const std::int64_t length : shape) {
+    if (length > kMaxLength) [[unlikely]]
+      too_long(shape);
+    *dims++ = static_cast<std::uint32_t>(length);
+  }
+}
+
+void Axes::too_many_axes(std::size_t count) {
+  throw ValueError(detail::join("axes: ", count, " axes exceed the largest rank, ", kMaxRank));
+}
+
+void detail::throw_beyond_int64(std::uint64_t number) {
+  throw ValueError(detail::join("the number ", number, " does not fit int64, whose largest is ", INT64_MAX));
 }
 
 Shape broadcast_shapes(std::string_view op, const Shape& a, const Shape& b) {

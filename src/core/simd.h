@@ -6,7 +6,7 @@
 // A file with vector code starts with
 //
 //     #undef HWY_TARGET_INCLUDE
-//     #define HWY_TARGET_INCLUDE "src/kernels/this_file.cc"
+//     #define HWY_TARGET_INCLUDE "src/kernels/<file>.cc"
 //     #include "src/core/simd.h"
 //     #include "hwy/foreach_target.h"
 //     #include "hwy/highway.h"

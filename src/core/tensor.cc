@@ -1,5 +1,6 @@
 #include "capstan/tensor.h"
 
+#include <atomic>
 #include <complex>
 #include <cstring>
 
@@ -28,11 +29,9 @@ void detail::throw_wrong_element_type(const Block* block, DType asked) {
                         help("convert with cast(x, dtype), or read with item<T>() or to_vector<T>(), which convert")));
 }
 
-void detail::throw_symbolic(std::string_view what, const Block* block) {
-  throw TraceError(
-      join(what, ": ", describe(TensorRef(const_cast<Block*>(block))),
-           " stands for a value of a traced function, which exists only when the function is called",
-           help("return it from the function and read it there; choose by values with where() or cond()")));
+void detail::throw_unreadable(const char* what, std::int64_t element, std::size_t bytes) {
+  throw ValueError(join(what, ": the number ", element, " does not fit the integer of ", bytes,
+                        bytes == 1 ? " byte" : " bytes", " that was asked for"));
 }
 
 namespace {
@@ -87,18 +86,18 @@ void check_readable(const Block* block, const char* what) {
 }  // namespace
 
 template <class T>
-T Tensor::item() const {
+T Tensor::read_item() const {
   const Block* b = checked("item");
   CAPSTAN_CHECK(b->count == 1, ShapeError, "item: needs one element, not ", b->count, "\n  x: ", describe(*this));
-  if ((b->flags & Block::kRowSparse) != 0) return to_dense().item<T>();
+  if ((b->flags & Block::kRowSparse) != 0) return to_dense().read_item<T>();
   check_readable<T>(b, "item");
   return with_elements(b, [](const auto* data) { return element_as<T>(data[0]); });
 }
 
 template <class T>
-std::vector<T> Tensor::to_vector() const {
+std::vector<T> Tensor::read_all() const {
   const Block* b = checked("to_vector");
-  if ((b->flags & Block::kRowSparse) != 0) return to_dense().to_vector<T>();
+  if ((b->flags & Block::kRowSparse) != 0) return to_dense().read_all<T>();
   check_readable<T>(b, "to_vector");
   return with_elements(b, [&](const auto* data) {
     std::vector<T> values(static_cast<std::size_t>(b->count));
@@ -107,22 +106,24 @@ std::vector<T> Tensor::to_vector() const {
   });
 }
 
-template float Tensor::item<float>() const;
-template double Tensor::item<double>() const;
-template std::int32_t Tensor::item<std::int32_t>() const;
-template std::int64_t Tensor::item<std::int64_t>() const;
-template std::uint8_t Tensor::item<std::uint8_t>() const;
-template bool Tensor::item<bool>() const;
-template std::complex<float> Tensor::item<std::complex<float>>() const;
-template std::complex<double> Tensor::item<std::complex<double>>() const;
-template std::vector<float> Tensor::to_vector<float>() const;
-template std::vector<double> Tensor::to_vector<double>() const;
-template std::vector<std::int32_t> Tensor::to_vector<std::int32_t>() const;
-template std::vector<std::int64_t> Tensor::to_vector<std::int64_t>() const;
-template std::vector<std::uint8_t> Tensor::to_vector<std::uint8_t>() const;
-template std::vector<bool> Tensor::to_vector<bool>() const;
-template std::vector<std::complex<float>> Tensor::to_vector<std::complex<float>>() const;
-template std::vector<std::complex<double>> Tensor::to_vector<std::complex<double>>() const;
+template float Tensor::read_item<float>() const;
+template double Tensor::read_item<double>() const;
+template BFloat16 Tensor::read_item<BFloat16>() const;
+template std::int32_t Tensor::read_item<std::int32_t>() const;
+template std::int64_t Tensor::read_item<std::int64_t>() const;
+template std::uint8_t Tensor::read_item<std::uint8_t>() const;
+template bool Tensor::read_item<bool>() const;
+template std::complex<float> Tensor::read_item<std::complex<float>>() const;
+template std::complex<double> Tensor::read_item<std::complex<double>>() const;
+template std::vector<float> Tensor::read_all<float>() const;
+template std::vector<double> Tensor::read_all<double>() const;
+template std::vector<BFloat16> Tensor::read_all<BFloat16>() const;
+template std::vector<std::int32_t> Tensor::read_all<std::int32_t>() const;
+template std::vector<std::int64_t> Tensor::read_all<std::int64_t>() const;
+template std::vector<std::uint8_t> Tensor::read_all<std::uint8_t>() const;
+template std::vector<bool> Tensor::read_all<bool>() const;
+template std::vector<std::complex<float>> Tensor::read_all<std::complex<float>>() const;
+template std::vector<std::complex<double>> Tensor::read_all<std::complex<double>>() const;
 
 Tensor Tensor::indices() const {
   CAPSTAN_CHECK(is_row_sparse(), ValueError, "indices: this tensor is dense\n  x: ", describe(*this));
@@ -132,6 +133,15 @@ Tensor Tensor::indices() const {
 Tensor Tensor::values() const {
   CAPSTAN_CHECK(is_row_sparse(), ValueError, "values: this tensor is dense\n  x: ", describe(*this));
   return share(block_->sparse.values);
+}
+
+namespace {
+constinit std::atomic<DType> default_dtype{DType::kFloat32};
+}
+DType floatx() noexcept { return default_dtype.load(std::memory_order_relaxed); }
+void set_floatx(DType dtype) {
+  CAPSTAN_CHECK(is_floating(dtype), DTypeError, "set_floatx: dtype ", dtype, " is not floating");
+  default_dtype.store(dtype, std::memory_order_relaxed);
 }
 
 DType dtype_from_name(std::string_view name) {
@@ -146,18 +156,16 @@ DType dtype_from_name(std::string_view name) {
 namespace {
 
 constexpr unsigned kind_bit(Literal::Kind kind) { return 1u << static_cast<unsigned>(kind); }
+constexpr unsigned kLarge = 1u << 31;  // an integer that int32 cannot hold
 
-// The dtype of numbers of these kinds: the first of the list that is among them.
+// The dtype of numbers of these kinds.
 DType dtype_of_kinds(unsigned kinds) {
-  constexpr std::pair<Literal::Kind, DType> order[] = {{Literal::Kind::kComplex128, DType::kComplex128},
-                                                       {Literal::Kind::kComplex64, DType::kComplex64},
-                                                       {Literal::Kind::kFloat, DType::kFloat32},
-                                                       {Literal::Kind::kInt, DType::kInt32},
-                                                       {Literal::Kind::kBool, DType::kBool}};
-  for (const auto& [kind, dtype] : order) {
-    if ((kinds & kind_bit(kind)) != 0) return dtype;
-  }
-  return DType::kFloat32;  // no numbers
+  const auto any = [&](Literal::Kind kind) { return (kinds & kind_bit(kind)) != 0; };
+  if (any(Literal::Kind::kComplex128)) return DType::kComplex128;
+  if (any(Literal::Kind::kComplex64)) return DType::kComplex64;
+  if (any(Literal::Kind::kFloat)) return floatx();
+  if (any(Literal::Kind::kInt)) return (kinds & kLarge) != 0 ? DType::kInt64 : DType::kInt32;
+  return any(Literal::Kind::kBool) ? DType::kBool : floatx();
 }
 
 // The shape of nested lists, and the kinds of their numbers; every list of one depth must have the same length.
@@ -165,6 +173,7 @@ void literal_shape(const Literal& value, int depth, Shape& shape, unsigned* kind
   if (value.kind() != Literal::Kind::kList) {
     CAPSTAN_CHECK(depth == shape.rank(), ShapeError, "constant: lists of different depth");
     *kinds |= kind_bit(value.kind());
+    if (value.kind() == Literal::Kind::kInt && dtype_of_integer(value.integer()) == DType::kInt64) *kinds |= kLarge;
     return;
   }
   const auto length = static_cast<std::int64_t>(value.list().size());
@@ -212,6 +221,12 @@ Tensor make_constant(const Literal& value, const DType* asked) {
 
 Tensor constant(Literal value) { return make_constant(value, nullptr); }
 Tensor constant(Literal value, DType dtype) { return make_constant(value, &dtype); }
+
+void detail::add_nested(Shape& shape, int depth, std::size_t length, bool first) {
+  if (depth == shape.rank() && first) return shape.push_back(static_cast<std::int64_t>(length));
+  CAPSTAN_CHECK(depth < shape.rank() && shape[depth] == static_cast<std::int64_t>(length), ShapeError,
+                "constant: lists of different length, ", depth < shape.rank() ? shape[depth] : 0, " and ", length);
+}
 
 Tensor detail::copy_of(const void* values, std::int64_t count, DType dtype, const Shape& shape) {
   CAPSTAN_CHECK(shape.size() == count, ShapeError, "constant: ", count, " values do not fill the shape ", shape);

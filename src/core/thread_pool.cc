@@ -26,7 +26,6 @@
 #include <condition_variable>
 #include <exception>
 #include <mutex>
-#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -86,7 +85,7 @@ class Pool {
       busy_.store(false, std::memory_order_release);
       return false;
     }
-    if (static_cast<int>(workers_.size()) != threads - 1) resize(threads - 1);
+    if (static_cast<int>(workers_.size()) != threads - 1) resize(threads - 1);  // which throws nothing
     body_ = body;
     context_ = context;
     tasks_ = tasks;
@@ -202,13 +201,12 @@ class Pool {
   }
 
   // Replaces the workers by `count` new ones; they do not handle signals, which belong to the
-  // user's threads. Called by the thread that holds the pool. If the system refuses a thread, the
-  // pool is smaller; it tries again at the next job.
-  void resize(int count) {
+  // user's threads. Called by the thread that holds the pool. If the system refuses a thread or the memory for
+  // one, the pool is smaller; it tries again at the next job.
+  void resize(int count) noexcept {
     publish(kStop);
     for (std::thread& thread : workers_) thread.join();
     workers_.clear();
-    workers_.reserve(static_cast<std::size_t>(count));
     // The stop flag goes, the number stays: new workers wait for the next one.
     const std::uint64_t seen = job_number(state_.load(std::memory_order_relaxed));
     state_.store(seen * kNextJob, std::memory_order_seq_cst);
@@ -216,8 +214,9 @@ class Pool {
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     try {
+      workers_.reserve(static_cast<std::size_t>(count));
       for (int i = 0; i < count; ++i) workers_.emplace_back([this, seen] { worker(seen); });
-    } catch (const std::system_error&) {
+    } catch (const std::exception&) {
     }
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
   }

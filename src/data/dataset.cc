@@ -14,7 +14,7 @@
 #include "src/core/apply.h"
 #include "src/core/check.h"
 #include "src/core/row_shape.h"
-#include "src/data/philox.h"
+#include "src/data/word_stream.h"
 
 namespace capstan::detail {
 
@@ -95,7 +95,7 @@ std::unique_ptr<DatasetCursor> SlicesNode::open() const { return std::make_uniqu
 
 class ShuffleCursor : public DatasetCursor {
  public:
-  ShuffleCursor(std::unique_ptr<DatasetCursor> input, std::int64_t buffer_size, Philox generator)
+  ShuffleCursor(std::unique_ptr<DatasetCursor> input, std::int64_t buffer_size, WordStream generator)
       : input_(std::move(input)), buffer_size_(static_cast<std::size_t>(buffer_size)), generator_(generator) {
     width = input_->width;
   }
@@ -122,7 +122,7 @@ class ShuffleCursor : public DatasetCursor {
  private:
   std::unique_ptr<DatasetCursor> input_;
   std::size_t buffer_size_;
-  Philox generator_;
+  WordStream generator_;
   std::deque<std::vector<Tensor>> buffer_;
 };
 
@@ -139,12 +139,12 @@ class ShuffleNode : public DatasetNode {
   }
   std::int64_t size() const override { return input_->size(); }
   std::unique_ptr<DatasetCursor> open() const override {
-    Philox generator(seed_, seed2_);
+    WordStream generator(seed_, seed2_);
     if (reshuffle_) {
       const std::lock_guard lock(mutex_);
       const std::uint32_t a = passes_.next();
       const std::uint32_t b = passes_.next();
-      generator = Philox(a, b);
+      generator = WordStream(a, b);
     }
     return std::make_unique<ShuffleCursor>(input_->open(), buffer_size_, generator);
   }
@@ -155,7 +155,7 @@ class ShuffleNode : public DatasetNode {
   std::uint64_t seed_, seed2_;
   bool reshuffle_;
   mutable std::mutex mutex_;
-  mutable Philox passes_;  // gives every pass its seeds
+  mutable WordStream passes_;  // gives every pass its seeds
 };
 
 // --- Batches ---
@@ -301,9 +301,17 @@ std::int64_t DatasetCursor::next_run(std::int64_t count, Tensor* elements) {
   return found;
 }
 
+void throw_past_end() {
+  throw IndexError(join("dataset: the iterator is past the last element",
+                        help("compare it with end() before it is read or moved on")));
+}
+
 DatasetNodePtr slices_of(std::vector<Tensor> tensors) {
   for (Tensor& tensor : tensors) {
-    CAPSTAN_CHECK(tensor.has_value() && tensor.rank() >= 1, ShapeError, "from_tensor_slices: a scalar has no rows",
+    CAPSTAN_CHECK(tensor.has_value(), ValueError, "from_tensor_slices: a tensor is empty",
+                  help("a missing gradient is an empty tensor; test it with has_value()"));
+    if (is_symbolic(tensor.block())) throw_symbolic("from_tensor_slices", tensor.block());
+    CAPSTAN_CHECK(tensor.rank() >= 1, ShapeError, "from_tensor_slices: a scalar has no rows",
                   arguments({{"tensor", tensor}}));
     tensor = tensor.to_dense();
     CAPSTAN_CHECK(tensor.dim(0) == tensors[0].dim(0), ShapeError, "from_tensor_slices: numbers of rows differ, ",

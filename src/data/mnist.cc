@@ -7,8 +7,9 @@ namespace capstan::datasets::mnist {
 
 Data load_data(const std::string& directory) {
   const io::MnistFiles files = io::read_mnist(directory);
-  return {{io::to_tensor(files.train_images, directory), io::to_tensor(files.train_labels, directory)},
-          {io::to_tensor(files.test_images, directory), io::to_tensor(files.test_labels, directory)}};
+  return {
+      {io::to_tensor("mnist", files.train_images, directory), io::to_tensor("mnist", files.train_labels, directory)},
+      {io::to_tensor("mnist", files.test_images, directory), io::to_tensor("mnist", files.test_labels, directory)}};
 }
 
 }  // namespace capstan::datasets::mnist

@@ -101,9 +101,11 @@ template <class D>
 Vec<D> Inf(D d) {
   return Set(d, static_cast<TFromD<D>>(__builtin_inf()));
 }
+// With all bits of the mantissa set, as Highway has it.
 template <class D>
-Vec<D> NaN(D d) {
-  return Set(d, static_cast<TFromD<D>>(__builtin_nan("")));
+Vec<D> NaN(D) {
+  constexpr int kBits = sizeof(TFromD<D>) * 8;
+  return {{recorded->constant((std::uint64_t{1} << (kBits - 1)) - 1)}};
 }
 
 // --- Arithmetic ---

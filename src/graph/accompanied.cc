@@ -1,4 +1,4 @@
-// A kernel with what runs before and behind it on parts of what it reads and writes.
+// Runs a kernel with its fused prologue, epilogue and row sums.
 #include <optional>
 
 #include "src/core/call_kernel.h"

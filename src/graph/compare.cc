@@ -107,6 +107,7 @@ std::string difference_of(const Graph& a, const Graph& b, std::size_t argument_v
   if (a.nodes.size() != b.nodes.size()) {
     return detail::join("there are ", a.nodes.size(), " and ", b.nodes.size(), " ops");
   }
+  if (a.arguments.size() != b.arguments.size()) return "other tensors are used";
   if (a.captured.size() != b.captured.size()) return "other variables are used";
   for (std::size_t i = 0; i < a.captured.size(); ++i) {
     const Graph::Captured& x = a.captured[i];
@@ -130,6 +131,10 @@ std::string difference_of(const Graph& a, const Graph& b, std::size_t argument_v
     if (x.dtype != y.dtype) return detail::join("a value is ", x.dtype, " and ", y.dtype);
     if (x.constant.has_value() && y.constant.has_value() && !equal_constants(x.constant, y.constant)) {
       return detail::join("a constant is ", constant_text(x.constant), " and ", constant_text(y.constant));
+    }
+    if (x.known.has_value() && y.known.has_value() && !equal_constants(x.known, y.known)) {
+      return detail::join("a tensor from outside, or what follows from it, is ", constant_text(x.known), " and ",
+                          constant_text(y.known));
     }
   }
   return "";

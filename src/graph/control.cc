@@ -8,6 +8,7 @@
 #include "src/core/allocator.h"
 #include "src/core/context.h"
 #include "src/graph/gradient_paths.h"
+#include "src/graph/known.h"
 #include "src/graph/program.h"
 
 namespace capstan {
@@ -27,7 +28,11 @@ LazyProgram::LazyProgram() = default;
 LazyProgram::~LazyProgram() = default;
 
 const Program& LazyProgram::of(const Graph& graph) {
-  std::call_once(made_, [&] { program_ = std::make_unique<const Program>(graph); });
+  made_.run([&] {
+    Graph bound = graph;
+    bind_known(bound);
+    program_ = std::make_unique<const Program>(std::move(bound));
+  });
   return *program_;
 }
 
@@ -44,8 +49,8 @@ void Subgraph::run(std::vector<Tensor>& slots, EffectLog* log, const std::vector
   values.clear();
   if (context.observers == nullptr && context.tracer == nullptr && log == nullptr && has_lengths_of(slots)) {
     std::vector<detail::Block*> blocks;
-    blocks.reserve(from.size());
-    for (const std::size_t slot : from) blocks.push_back(slots[slot].block());
+    blocks.reserve(from_of_program.size());
+    for (const std::size_t slot : from_of_program) blocks.push_back(slots[slot].block());
     program->of(graph).run(blocks, values);
     // A variable's value that was updated where it lies.
     for (std::size_t k = 0; k < written.size(); ++k) {
@@ -179,7 +184,7 @@ void infer_control(const Call& call, OutputSpecs& outputs) {
 void run_control_kernel(const Call& call, std::span<Tensor> outputs) {
   std::vector<Tensor> inputs;
   for (const TensorRef& input : call.inputs) inputs.push_back(share(input.block()));
-  const PauseObservers pause;
+  const SuspendTrace suspend;
   std::vector<Tensor> results =
       call_control(*call.attributes<ControlAttributes>().control, std::move(inputs), nullptr, true);
   std::move(results.begin(), results.end(), outputs.begin());
@@ -187,12 +192,16 @@ void run_control_kernel(const Call& call, std::span<Tensor> outputs) {
 
 std::vector<Tensor> call_control(const Control& control, std::vector<Tensor> inputs, EffectLog* log, bool log_wanted) {
   bool symbolic = false;
+  bool differentiable = false;
   for (Tensor& input : inputs) {
     if (input.is_row_sparse()) input = input.to_dense();
     symbolic |= is_symbolic(input.block());
+    differentiable |= is_differentiable(input.dtype());
   }
   const bool replay = log != nullptr && log->replay;
-  if (symbolic || (context.tracer != nullptr && control.effects && !replay)) {
+  // What a trace notes is the node, not the ops of the one run that there happens to be.
+  const bool noted = differentiable && !control.effects && context.tracer != nullptr && context.tracer->notes();
+  if (symbolic || noted || (context.tracer != nullptr && control.effects && !replay)) {
     const ControlAttributes attributes{&control};
     std::vector<Operand> operands(inputs.begin(), inputs.end());
     return apply_all(*control.op, operands, &attributes);
@@ -205,9 +214,9 @@ std::vector<Tensor> call_control(const Control& control, std::vector<Tensor> inp
     packed = log->values[log->next++];
     own = unpack(packed);
   }
-  const bool noted = replay || log != nullptr || log_wanted;
-  std::vector<Tensor> outputs = control.run(std::move(inputs), noted ? &own : nullptr);
-  if (!replay && noted) packed = pack(own);
+  const bool logged = replay || log != nullptr || log_wanted;
+  std::vector<Tensor> outputs = control.run(std::move(inputs), logged ? &own : nullptr);
+  if (!replay && logged) packed = pack(own);
   if (!replay && log != nullptr) log->values.push_back(packed);
   outputs.insert(outputs.begin(), std::move(packed));
   return outputs;

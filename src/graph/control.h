@@ -17,6 +17,7 @@
 #include <string_view>
 #include <vector>
 
+#include "src/core/once.h"
 #include "src/graph/graph.h"
 
 namespace capstan {
@@ -31,7 +32,7 @@ class LazyProgram {
   const Program& of(const Graph& graph);
 
  private:
-  std::once_flag made_;
+  Once made_;
   std::unique_ptr<const Program> program_;
 };
 
@@ -41,6 +42,7 @@ struct Subgraph {
   Graph graph;
   std::vector<std::size_t> from;     // the slot of each input of the graph
   std::vector<std::size_t> written;  // the slots of the variables that it writes; their values follow its results
+  std::vector<std::size_t> from_of_program = {};  // the same without captures that are known
   std::shared_ptr<LazyProgram> program = std::make_shared<LazyProgram>();
 
   bool has_effects() const;
@@ -95,6 +97,8 @@ class Control : public std::enable_shared_from_this<Control> {
   // For texts: the graphs that it holds, and what else there is to know, in the form of attributes ("rows=3").
   virtual std::vector<const Subgraph*> parts() const = 0;
   virtual std::string details() const { return ""; }
+  // For messages: what a program would call it.
+  virtual std::string name() const { return std::string(op->name); }
 
   // These are set once, by whoever makes the object.
   const OpDef* op = nullptr;

@@ -26,19 +26,20 @@ constexpr std::int64_t kFlat = -1;
 constexpr std::int64_t kMostColumns = 256;
 
 // A value from outside of a loop, and which elements of it the loop reads.
-struct Operand {
+struct Input {
   Graph::Value value;
   FusedLoop::Access access;
 };
 
-struct Unit {
+// A node, or several that may run as one loop.
+struct Candidate {
   std::vector<std::size_t> nodes;  // of the graph, in program order
   // Of groups:
   DType dtype = DType::kFloat32;
   std::int64_t count = 0;    // elements of the range
   std::int64_t columns = 0;  // 0: any; kFlat: none
   std::size_t sums = 0;
-  std::vector<Operand> operands;  // from outside, each once
+  std::vector<Input> operands;  // from outside, each once
 };
 
 // A node as a member of a loop.
@@ -47,13 +48,13 @@ struct Member {
   std::int64_t count;
   std::int64_t columns;  // 0: any; kFlat: none
   bool is_sum;
-  std::vector<Operand> operands = {};
+  std::vector<Input> operands = {};
 };
 
 class Grouping {
  public:
   explicit Grouping(Graph& graph)
-      : graph_(graph), unit_of_(graph.nodes.size()), producer_(graph.values.size(), kNobody) {
+      : graph_(graph), candidate_of_(graph.nodes.size()), producer_(graph.values.size(), kNobody) {
     for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
       for (const Graph::Value output : graph.nodes[i].outputs) producer_[at(output)] = i;
     }
@@ -117,114 +118,117 @@ class Grouping {
   void place(std::size_t node) {
     const std::optional<Member> member = as_member(graph_.nodes[node]);
     if (member) {
-      const std::vector<std::size_t> units = producers_of(node);
-      for (const std::size_t unit : units) {
-        if (rerun_of(unit) != graph_.nodes[node].rerun) continue;
-        if (!fits(units_[unit], *member) || waits_for(node, unit)) continue;
-        join(node, unit, *member);
-        for (const std::size_t other : units) {
-          if (other != unit && can_merge(unit, other)) merge(unit, other);
+      const std::vector<std::size_t> candidates = producers_of(node);
+      for (const std::size_t candidate : candidates) {
+        if (rerun_of(candidate) != graph_.nodes[node].rerun) continue;
+        if (!fits(candidates_[candidate], *member) || waits_for(node, candidate)) continue;
+        join(node, candidate, *member);
+        for (const std::size_t other : candidates) {
+          if (other != candidate && can_merge(candidate, other)) merge(candidate, other);
         }
         return;
       }
     }
-    unit_of_[node] = units_.size();
-    units_.push_back({});
-    units_.back().nodes = {node};
+    candidate_of_[node] = candidates_.size();
+    candidates_.push_back({});
+    candidates_.back().nodes = {node};
     // A sum by itself has a kernel that is better than a loop.
     if (member && !member->is_sum) {
-      units_.back().dtype = member->dtype;
-      units_.back().count = member->count;
-      units_.back().columns = member->columns;
-      add_operands(*member, units_.size() - 1);
+      candidates_.back().dtype = member->dtype;
+      candidates_.back().count = member->count;
+      candidates_.back().columns = member->columns;
+      add_operands(*member, candidates_.size() - 1);
     }
   }
 
-  std::int32_t rerun_of(std::size_t unit) const { return graph_.nodes[units_[unit].nodes[0]].rerun; }
+  std::int32_t rerun_of(std::size_t candidate) const { return graph_.nodes[candidates_[candidate].nodes[0]].rerun; }
 
   // Groups of nodes whose results this one reads, the latest first.
   std::vector<std::size_t> producers_of(std::size_t node) const {
-    std::vector<std::size_t> units;
+    std::vector<std::size_t> candidates;
     for (const Graph::Value input : data_inputs(graph_.nodes[node])) {
       const std::size_t producer = producer_[at(input)];
       if (producer == kNobody) continue;
-      const std::size_t unit = unit_of_[producer];
-      if (units_[unit].count != 0 && std::find(units.begin(), units.end(), unit) == units.end()) units.push_back(unit);
+      const std::size_t candidate = candidate_of_[producer];
+      if (candidates_[candidate].count != 0 &&
+          std::find(candidates.begin(), candidates.end(), candidate) == candidates.end())
+        candidates.push_back(candidate);
     }
-    std::sort(units.rbegin(), units.rend());
-    return units;
+    std::sort(candidates.rbegin(), candidates.rend());
+    return candidates;
   }
 
-  bool fits(const Unit& unit, const Member& member) const {
-    return unit.count == member.count && unit.dtype == member.dtype && unit.nodes.size() < kMaxNodes &&
-           unit.operands.size() < kMostOperands && unit.sums < kMaxSums &&
-           (unit.columns == 0 || member.columns == 0 || unit.columns == member.columns) &&
-           std::all_of(member.operands.begin(), member.operands.end(), [&](const Operand& operand) {
-             const auto known = find_operand(unit, operand.value);
-             return known == unit.operands.end() || known->access == operand.access;
+  bool fits(const Candidate& candidate, const Member& member) const {
+    return candidate.count == member.count && candidate.dtype == member.dtype && candidate.nodes.size() < kMaxNodes &&
+           candidate.operands.size() < kMostOperands && candidate.sums < kMaxSums &&
+           (candidate.columns == 0 || member.columns == 0 || candidate.columns == member.columns) &&
+           std::all_of(member.operands.begin(), member.operands.end(), [&](const Input& operand) {
+             const auto known = find_operand(candidate, operand.value);
+             return known == candidate.operands.end() || known->access == operand.access;
            });
   }
 
-  static std::vector<Operand>::const_iterator find_operand(const Unit& unit, Graph::Value value) {
-    return std::find_if(unit.operands.begin(), unit.operands.end(),
-                        [&](const Operand& operand) { return operand.value == value; });
+  static std::vector<Input>::const_iterator find_operand(const Candidate& candidate, Graph::Value value) {
+    return std::find_if(candidate.operands.begin(), candidate.operands.end(),
+                        [&](const Input& operand) { return operand.value == value; });
   }
 
-  // Whether an operand of the node comes from outside of the unit and has to wait for it, or is a sum, which is there
-  // only when the loop has ended.
-  bool waits_for(std::size_t node, std::size_t unit) {
-    return reads_sum({&node, 1}, unit) || waits_by_way({&node, 1}, unit, kNobody);
+  // Whether an operand of the node comes from outside of the candidate and has to wait for it, or is a sum, which is
+  // there only when the loop has ended.
+  bool waits_for(std::size_t node, std::size_t candidate) {
+    return reads_sum({&node, 1}, candidate) || waits_by_way({&node, 1}, candidate, kNobody);
   }
 
-  bool reads_sum(std::span<const std::size_t> nodes, std::size_t unit) const {
+  bool reads_sum(std::span<const std::size_t> nodes, std::size_t candidate) const {
     for (const std::size_t node : nodes) {
       for (const Graph::Value input : data_inputs(graph_.nodes[node])) {
         const std::size_t producer = producer_[at(input)];
-        if (producer != kNobody && unit_of_[producer] == unit && sum_of(graph_, graph_.nodes[producer])) return true;
+        if (producer != kNobody && candidate_of_[producer] == candidate && sum_of(graph_, graph_.nodes[producer]))
+          return true;
       }
     }
     return false;
   }
 
-  // Whether one of the nodes, of the unit `own` if they have one, waits for a unit by way of a third one.
-  bool waits_by_way(std::span<const std::size_t> nodes, std::size_t unit, std::size_t own) {
+  // Whether one of the nodes, of the candidate `own` if they have one, waits for a candidate by way of a third one.
+  bool waits_by_way(std::span<const std::size_t> nodes, std::size_t candidate, std::size_t own) {
     ++visit_;
-    visited_.resize(units_.size(), 0);
+    visited_.resize(candidates_.size(), 0);
     std::vector<std::size_t> open;
     const auto push = [&](const Graph::Node& reader) {
       for (const Graph::Value input : data_inputs(reader)) {
         const std::size_t producer = producer_[at(input)];
         if (producer == kNobody) continue;
-        const std::size_t other = unit_of_[producer];
+        const std::size_t other = candidate_of_[producer];
         if (visited_[other] == visit_) continue;
         visited_[other] = visit_;
         open.push_back(other);
       }
     };
-    // What they read of the unit itself is no waiting.
-    visited_[unit] = visit_;
+    // What they read of the candidate itself is no waiting.
+    visited_[candidate] = visit_;
     if (own != kNobody) visited_[own] = visit_;
     for (const std::size_t node : nodes) push(graph_.nodes[node]);
-    visited_[unit] = 0;
+    visited_[candidate] = 0;
     while (!open.empty()) {
       const std::size_t next = open.back();
       open.pop_back();
-      if (next == unit) return true;
-      for (const std::size_t member : units_[next].nodes) push(graph_.nodes[member]);
+      if (next == candidate) return true;
+      for (const std::size_t member : candidates_[next].nodes) push(graph_.nodes[member]);
     }
     return false;
   }
 
   // Whether two groups can be one loop.
   bool can_merge(std::size_t a, std::size_t b) {
-    const Unit& x = units_[a];
-    const Unit& y = units_[b];
+    const Candidate& x = candidates_[a];
+    const Candidate& y = candidates_[b];
     const bool alike = rerun_of(a) == rerun_of(b) && x.count == y.count && x.dtype == y.dtype &&
                        x.sums + y.sums <= kMaxSums && (x.columns == 0 || y.columns == 0 || x.columns == y.columns) &&
                        x.nodes.size() + y.nodes.size() <= kMaxNodes &&
                        x.operands.size() + y.operands.size() <= kMostOperands;
     if (!alike) return false;
-    for (const Operand& operand : y.operands) {
+    for (const Input& operand : y.operands) {
       const auto known = find_operand(x, operand.value);
       if (known != x.operands.end() && known->access != operand.access) return false;
     }
@@ -234,38 +238,39 @@ class Grouping {
 
   // The nodes of `from` move to `to`.
   void merge(std::size_t to, std::size_t from) {
-    Unit moved = std::move(units_[from]);
-    units_[from] = {};
-    Unit& unit = units_[to];
-    for (const std::size_t node : moved.nodes) unit_of_[node] = to;
+    Candidate moved = std::move(candidates_[from]);
+    candidates_[from] = {};
+    Candidate& candidate = candidates_[to];
+    for (const std::size_t node : moved.nodes) candidate_of_[node] = to;
     std::vector<std::size_t> nodes;
-    std::merge(unit.nodes.begin(), unit.nodes.end(), moved.nodes.begin(), moved.nodes.end(), std::back_inserter(nodes));
-    unit.nodes = std::move(nodes);
-    unit.sums += moved.sums;
-    if (unit.columns == 0) unit.columns = moved.columns;
-    for (const Operand& operand : moved.operands) {
-      if (find_operand(unit, operand.value) == unit.operands.end()) unit.operands.push_back(operand);
+    std::merge(candidate.nodes.begin(), candidate.nodes.end(), moved.nodes.begin(), moved.nodes.end(),
+               std::back_inserter(nodes));
+    candidate.nodes = std::move(nodes);
+    candidate.sums += moved.sums;
+    if (candidate.columns == 0) candidate.columns = moved.columns;
+    for (const Input& operand : moved.operands) {
+      if (find_operand(candidate, operand.value) == candidate.operands.end()) candidate.operands.push_back(operand);
     }
-    std::erase_if(unit.operands, [&](const Operand& operand) {
+    std::erase_if(candidate.operands, [&](const Input& operand) {
       const std::size_t producer = producer_[at(operand.value)];
-      return producer != kNobody && unit_of_[producer] == to;
+      return producer != kNobody && candidate_of_[producer] == to;
     });
   }
 
-  void join(std::size_t node, std::size_t unit, const Member& member) {
-    unit_of_[node] = unit;
-    units_[unit].nodes.push_back(node);
-    add_operands(member, unit);
-    if (member.columns != 0) units_[unit].columns = member.columns;
-    if (member.is_sum) ++units_[unit].sums;
+  void join(std::size_t node, std::size_t candidate, const Member& member) {
+    candidate_of_[node] = candidate;
+    candidates_[candidate].nodes.push_back(node);
+    add_operands(member, candidate);
+    if (member.columns != 0) candidates_[candidate].columns = member.columns;
+    if (member.is_sum) ++candidates_[candidate].sums;
   }
 
-  void add_operands(const Member& member, std::size_t unit) {
-    for (const Operand& operand : member.operands) {
+  void add_operands(const Member& member, std::size_t candidate) {
+    for (const Input& operand : member.operands) {
       const std::size_t producer = producer_[at(operand.value)];
-      const bool inside = producer != kNobody && unit_of_[producer] == unit;
-      const bool known = find_operand(units_[unit], operand.value) != units_[unit].operands.end();
-      if (!inside && !known) units_[unit].operands.push_back(operand);
+      const bool inside = producer != kNobody && candidate_of_[producer] == candidate;
+      const bool known = find_operand(candidates_[candidate], operand.value) != candidates_[candidate].operands.end();
+      if (!inside && !known) candidates_[candidate].operands.push_back(operand);
     }
   }
 
@@ -273,20 +278,21 @@ class Grouping {
   void write_back() {
     std::vector<Graph::Node> ordered;
     ordered.reserve(graph_.nodes.size());
-    std::vector<std::uint8_t> state(units_.size(), 0);  // 1: being placed, 2: placed
+    std::vector<std::uint8_t> state(candidates_.size(), 0);  // 1: being placed, 2: placed
     std::int32_t groups = 0;
-    std::vector<std::pair<std::size_t, std::size_t>> stack;  // a unit, and how many of its nodes have been looked at
+    std::vector<std::pair<std::size_t, std::size_t>>
+        stack;  // a candidate, and how many of its nodes have been looked at
     const auto visit = [&](std::size_t first) {
       if (state[first] != 0) return;
       state[first] = 1;
       stack.push_back({first, 0});
       while (!stack.empty()) {
-        auto& [unit, looked] = stack.back();
+        auto& [candidate, looked] = stack.back();
         std::size_t wanted = kNobody;
-        while (looked < units_[unit].nodes.size() && wanted == kNobody) {
-          for (const Graph::Value input : data_inputs(graph_.nodes[units_[unit].nodes[looked]])) {
+        while (looked < candidates_[candidate].nodes.size() && wanted == kNobody) {
+          for (const Graph::Value input : data_inputs(graph_.nodes[candidates_[candidate].nodes[looked]])) {
             const std::size_t producer = producer_[at(input)];
-            if (producer != kNobody && state[unit_of_[producer]] == 0) wanted = unit_of_[producer];
+            if (producer != kNobody && state[candidate_of_[producer]] == 0) wanted = candidate_of_[producer];
           }
           if (wanted == kNobody) ++looked;
         }
@@ -295,27 +301,27 @@ class Grouping {
           stack.push_back({wanted, 0});
           continue;
         }
-        const bool is_group = units_[unit].count != 0;
-        for (const std::size_t node : units_[unit].nodes) {
+        const bool is_group = candidates_[candidate].count != 0;
+        for (const std::size_t node : candidates_[candidate].nodes) {
           ordered.push_back(std::move(graph_.nodes[node]));
           ordered.back().group = is_group ? groups : Graph::kNone;
         }
         groups += is_group ? 1 : 0;
-        state[unit] = 2;
+        state[candidate] = 2;
         stack.pop_back();
       }
     };
     // By their last nodes: effects, which are no members, stay in program order.
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
-      if (units_[unit_of_[i]].nodes.back() == i) visit(unit_of_[i]);
+      if (candidates_[candidate_of_[i]].nodes.back() == i) visit(candidate_of_[i]);
     }
     graph_.nodes = std::move(ordered);
   }
 
   Graph& graph_;
-  std::vector<Unit> units_;
-  std::vector<std::size_t> unit_of_;   // by node
-  std::vector<std::size_t> producer_;  // by value: a node
+  std::vector<Candidate> candidates_;
+  std::vector<std::size_t> candidate_of_;  // by node
+  std::vector<std::size_t> producer_;      // by value: a node
   std::vector<std::size_t> visited_;
   std::size_t visit_ = 0;
 };

@@ -130,7 +130,14 @@ FusedGroup::FusedGroup(const Graph& graph, std::span<const Graph::Node> nodes, c
   if (narrow && !flat_ && !turns) rows_together_ = kNarrow / columns_;
   kernel_ = emit_fused_loop(loop_);
   if (kernel_ == nullptr) plan_tiles(nodes);
+  is_one_call_ = kernel_ != nullptr && sums_.empty() && rows_together_ == 1 && !is_shared_out();
 }
+
+std::int64_t FusedGroup::units_of_task() const {
+  return rows_ > 1 ? std::max<std::int64_t>(1, kPiece / columns_) : kPiece;
+}
+
+bool FusedGroup::is_shared_out() const { return (rows_ > 1 ? rows_ : columns_) > 2 * units_of_task(); }
 
 // What has columns is summed from memory: from where the loop leaves it, or from a tile of its own.
 void FusedGroup::add_sum(const SumOfNode& node, std::int32_t value, Graph::Value out) {
@@ -157,7 +164,7 @@ bool FusedGroup::may_overwrite(std::size_t input, std::size_t output) const {
   return in.access == Access::kFull && in.boolean == loop_.nodes[node].boolean;
 }
 
-void FusedGroup::run(const void* const* inputs, void* const* outputs) const {
+void FusedGroup::run_in_parts(const void* const* inputs, void* const* outputs) const {
   if (rows_together_ == 1) return run_whole(inputs, outputs);
   run_whole(Operands(*this, inputs).get(), outputs);
 }
@@ -198,8 +205,8 @@ void FusedGroup::run_whole(const void* const* inputs, void* const* outputs) cons
   const bool by_rows = rows_ > 1;
   const std::int64_t whole = by_rows ? rows_ : columns_;
   if (!sums_.empty()) return run_with_sums(inputs, outputs);
-  const std::int64_t length = by_rows ? std::max<std::int64_t>(1, kPiece / columns_) : kPiece;
-  if (whole <= 2 * length) return run_piece(inputs, outputs, rows_, columns_);
+  if (!is_shared_out()) return run_piece(inputs, outputs, rows_, columns_);
+  const std::int64_t length = units_of_task();
   parallel_for((whole + length - 1) / length, [&](std::int64_t task) {
     const std::int64_t begin = task * length;
     run_part(inputs, outputs, nullptr, begin, std::min(length, whole - begin));

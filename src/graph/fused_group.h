@@ -27,7 +27,10 @@ class FusedGroup {
   // Whether output o may lie where input i lies.
   bool may_overwrite(std::size_t input, std::size_t output) const;
 
-  void run(const void* const* inputs, void* const* outputs) const;
+  void run(const void* const* inputs, void* const* outputs) const {
+    if (!is_one_call_) return run_in_parts(inputs, outputs);
+    kernel_({inputs, outputs, flat_ ? 1 : rows_, flat_ ? rows_ * columns_ : columns_});
+  }
 
   // Whether it can run on ranges of the elements of an input, in any order, each of whole rows of this length.
   bool can_follow(std::size_t input, std::int64_t columns) const {
@@ -72,6 +75,7 @@ class FusedGroup {
   };
 
   void add_sum(const SumOfNode& node, std::int32_t value, Graph::Value out);
+  void run_in_parts(const void* const* inputs, void* const* outputs) const;
   void run_whole(const void* const* inputs, void* const* outputs) const;
   void run_kernel(const FusedCall& call) const;
   std::size_t spread_bytes(const FusedLoop::Input& input) const;
@@ -88,6 +92,10 @@ class FusedGroup {
   template <class T>
   static void add_sums(const Tile& tile, const void* from, void* to);
 
+  // Rows, or elements if there is but one, of a task of the thread pool; and whether there are such tasks.
+  std::int64_t units_of_task() const;
+  bool is_shared_out() const;
+
   std::size_t size() const { return size_of(loop_.dtype); }
   std::size_t element_bytes(std::size_t output) const;
 
@@ -100,6 +108,7 @@ class FusedGroup {
   std::int64_t rows_ = 1;
   std::int64_t columns_ = 0;
   bool flat_ = false;               // nothing repeats along rows
+  bool is_one_call_ = false;        // of the kernel
   std::int64_t rows_together_ = 1;  // that are run as one
   // For tiles: the loop of each node, and where its result lies, in tiles.
   std::vector<TileStep> steps_;

@@ -13,8 +13,10 @@ namespace capstan {
 extern const OpDef kReread;
 Tensor reread(const Tensor& value, const Tensor& begin);
 
-// The elements and the gradient of `value`; the gradients of the others are zeros instead of missing, because they
-// would have been read on a path that was not taken.
-Tensor also_depends_on(const Tensor& value, std::span<const Tensor> others);
+// The elements and the gradient of `value`; the gradients of `others` are zeros instead of missing, because they would
+// have been read on a path that was not taken. The gradient of such a path may depend on all that it reads, so the
+// derivatives of the gradient, and theirs, by the others and by `in_derivatives` are zeros as well.
+Tensor also_depends_on(const Tensor& value, std::span<const Tensor> others,
+                       std::span<const Tensor> in_derivatives = {});
 
 }  // namespace capstan

@@ -1,8 +1,14 @@
 // Graph: a traced function, as values and the ops between them.
 //
 // Nodes stand in the order in which the function ran, which is a topological order and that of every effect. A value
-// is an argument, the value of a captured variable at the begin of a call, a constant, or the output of a node. A
-// variable has no nodes of its own: a read yields the value that the last write before it gave, and what it holds at
+// is an argument, the value of a captured variable at the begin of a call, a constant, or the output of a node.
+//
+// A tensor from outside that a traced function uses is a constant to its runs, but somebody may differentiate by it. So
+// the graph of a trace has an argument for it (a capture), whose elements are known, and a node for each op that ran on
+// such tensors while the function was traced, whose outputs are known. Who differentiates passes the tensor that he
+// knows, and gets the ops; for all others, and for programs, what is known is a constant (see known.h).
+//
+// A variable has no nodes of its own: a read yields the value that the last write before it gave, and what it holds at
 // the end is written back when everything has run, so a run that fails changes no variable.
 #pragma once
 
@@ -32,7 +38,8 @@ struct Graph {
   struct ValueInfo {
     DType dtype;
     Shape shape;
-    Tensor constant;  // empty: not a constant
+    Tensor constant;    // empty: not a constant
+    Tensor known = {};  // of a capture or an output of a node: the elements that it has in every run
   };
 
   struct Node {
@@ -47,6 +54,7 @@ struct Graph {
     std::uint64_t unread_outputs = 0;
     Value group = kNone;     // the number of its loop; see form_groups
     std::int32_t rerun = 0;  // the number of the second run that it belongs to; 0: of none, -1: see meet_budget
+    bool is_known = false;   // its outputs are known: it is there for who differentiates
 
     // True if it runs whether its outputs are used or not.
     bool has_effect() const { return has_flag(*op, kStateful); }
@@ -86,7 +94,7 @@ struct Graph {
   }
 
   Value add_value(DType dtype, const Shape& shape, Tensor constant = {}) {
-    values.push_back({dtype, shape, std::move(constant)});
+    values.push_back({dtype, shape, std::move(constant), {}});
     return static_cast<Value>(values.size()) - 1;
   }
 };

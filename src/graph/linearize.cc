@@ -3,6 +3,7 @@
 
 #include "src/graph/arena.h"
 #include "src/graph/program.h"
+#include "src/ops/refuses.h"
 
 namespace capstan {
 
@@ -111,18 +112,23 @@ void Program::find_places() {
     state.place = Place::kInput;
     state.variable = index(i);
   }
-  for (const Step& step : steps_) {
+  for (Step& step : steps_) {
     for (const Graph::Value output : outputs_of(step)) {
-      ValueState& state = values_[at(output)];
-      if (step.makes_outputs) {
-        const Place base = values_[at(inputs_of(step).empty() ? output : inputs_of(step)[0])].place;
-        const bool fixed = has_flag(*step.node->op, kReshapes) && base == Place::kArena;
-        state.place = fixed ? Place::kArena : Place::kMade;
-      } else {
-        state.place = leaves[at(output)] ? Place::kOutput : Place::kArena;
-      }
+      values_[at(output)].place = step.makes_outputs   ? Place::kMade
+                                  : leaves[at(output)] ? Place::kOutput
+                                                       : Place::kArena;
     }
+    const std::optional<std::int64_t> distance = distance_of_view(step);
+    if (!distance || leaves[at(outputs_of(step)[0])]) continue;
+    ValueState& view = values_[at(outputs_of(step)[0])];
+    const ValueState& base = values_[at(inputs_of(step)[0])];
+    const bool is_part = base.place == Place::kView;
+    step.is_layout = true;
+    view.place = base.place == Place::kArena ? Place::kArena : Place::kView;
+    view.offset = at(*distance) + (is_part ? base.offset : 0);
+    if (view.place == Place::kView) view.whole = is_part ? base.whole : inputs_of(step)[0];
   }
+  find_borders(leaves);
   for (std::size_t i = 0; i < graph_.captured.size(); ++i) {
     if (!can_be_in_place(i)) continue;
     ValueState& state = values_[at(graph_.captured[i].written)];
@@ -161,8 +167,9 @@ bool Program::can_be_in_place(std::size_t i) const {
   const Step& step = steps_[maker];
   if (last_read_[at(captured.value)] > maker) return false;
   for (std::size_t s = maker; s < steps_.size(); ++s) {
-    const bool op = steps_[s].group < 0 && !steps_[s].is_loop;
-    if (op && !has_flag(*steps_[s].node->op, kUpdatesInPlace)) return false;
+    if (steps_[s].group >= 0) continue;
+    const OpDef& op = *steps_[s].node->op;
+    if (steps_[s].is_loop ? refuses_elements(op) : !has_flag(op, kUpdatesInPlace)) return false;
   }
   for (const Step& other : steps_) {
     const std::span<const Graph::Value> inputs = inputs_of(other);
@@ -218,9 +225,15 @@ void Program::plan_memory() {
   };
   // The value whose memory a value has: itself, or what it is a view of.
   std::vector<Graph::Value> root(graph_.values.size(), Graph::kNone);
+  // With its border.
   const auto bytes_of = [&](Graph::Value value) {
     const Graph::ValueInfo& info = graph_.values[at(value)];
-    return at(info.shape.size()) * size_of(info.dtype);
+    const Border* const border = border_of(value);
+    return at(info.shape.size()) * size_of(info.dtype) + (border == nullptr ? 0 : border->room + border->after);
+  };
+  const auto room_before = [&](Graph::Value value) {
+    const Border* const border = border_of(value);
+    return border == nullptr ? 0 : border->room;
   };
   for (std::size_t s = 0; s < steps_.size(); ++s) {
     const Step& step = steps_[s];
@@ -237,21 +250,24 @@ void Program::plan_memory() {
     for (std::size_t o = 0; o < outputs.size(); ++o) {
       ValueState& state = values_[at(outputs[o])];
       if (state.place != Place::kArena || (over_product && *over_product == o)) continue;
-      if (step.makes_outputs) {
+      if (step.is_layout) {
         root[at(outputs[o])] = root[at(inputs_of(step)[0])];
-        state.offset = values_[at(inputs_of(step)[0])].offset;
+        // What pads a value begins before it.
+        state.offset += values_[at(inputs_of(step)[0])].offset;
         share_piece(outputs[o], inputs_of(step)[0]);
         continue;
       }
       root[at(outputs[o])] = outputs[o];
       const std::size_t bytes = bytes_of(outputs[o]);
       const auto heir = std::find_if(dying.begin(), dying.end(), [&](Graph::Value value) {
-        return bytes_of(value) == bytes && can_inherit(step, root, value, o);
+        const bool bare = border_of(value) == nullptr && border_of(outputs[o]) == nullptr;
+        return bare && bytes_of(value) == bytes && can_inherit(step, root, value, o);
       });
       if (heir == dying.end()) {
-        state.offset = arena.take(step.task, bytes);
+        state.offset = arena.take(step.task, bytes) + room_before(outputs[o]);
         piece_of[at(outputs[o])] = index(pieces.size());
-        pieces.push_back({bytes, first_of(s), last_of(last_read_[at(outputs[o])])});
+        pieces.push_back(
+            {bytes, first_of(s), last_of(last_read_[at(outputs[o])]), state.offset - room_before(outputs[o])});
       } else {
         state.offset = values_[at(*heir)].offset;
         share_piece(outputs[o], *heir);
@@ -265,7 +281,7 @@ void Program::plan_memory() {
       root[at(outputs[*over_product])] = outputs[*over_product];
     }
     const auto end = [&](std::int32_t task, Graph::Value value) {
-      arena.give_back(task, values_[at(value)].offset, bytes_of(value));
+      arena.give_back(task, values_[at(value)].offset - room_before(value), bytes_of(value));
     };
     for (const Graph::Value value : dying) end(step.task, value);
     for (const Graph::Value value : shared) end(kMostTasks, value);
@@ -277,16 +293,15 @@ void Program::plan_memory() {
   // Where what comes step by step leaves gaps that nothing fits, all is placed anew.
   constexpr std::size_t kMostPacked = 4000;
   if (pieces.size() <= kMostPacked && peak_of(pieces) < arena_bytes_) {
+    std::vector<std::size_t> begins;
+    for (const Piece& piece : pieces) begins.push_back(piece.offset);
     const std::size_t packed = pack(pieces);
     for (std::size_t v = 0; v < values_.size() && packed < arena_bytes_; ++v) {
-      if (piece_of[v] >= 0) values_[v].offset = pieces[at(piece_of[v])].offset;
+      if (piece_of[v] >= 0) values_[v].offset += pieces[at(piece_of[v])].offset - begins[at(piece_of[v])];
     }
     arena_bytes_ = std::min(arena_bytes_, packed);
   }
-  // A view that never moves is no step.
-  std::erase_if(steps_, [&](const Step& step) {
-    return step.makes_outputs && step.outputs == 1 && values_[at(outputs_of(step)[0])].place == Place::kArena;
-  });
+  std::erase_if(steps_, [](const Step& step) { return step.is_layout; });
 }
 
 // Whether an output may lie where an operand lies that dies in the step: if that is read through one operand only.
@@ -296,7 +311,8 @@ bool Program::can_inherit(const Step& step, const std::vector<Graph::Value>& roo
   std::size_t position = inputs.size();
   for (std::size_t k = 0; k < inputs.size(); ++k) {
     if (root[at(inputs[k])] != value) continue;
-    if (position != inputs.size()) return false;
+    // Not by one that begins elsewhere, either.
+    if (position != inputs.size() || values_[at(inputs[k])].offset != values_[at(value)].offset) return false;
     position = k;
   }
   return may_overwrite(step, position, output);
@@ -314,6 +330,16 @@ void Program::find_users() {
     for (std::int32_t k = step.first_input; k < step.first_input + step.inputs; ++k) {
       users_[at(next[at(step_inputs_[at(k)])]++)] = k;
     }
+  }
+  first_view_.assign(graph_.values.size() + 1, 0);
+  for (const ValueState& state : values_) {
+    if (state.place == Place::kView) ++first_view_[at(state.whole) + 1];
+  }
+  for (std::size_t v = 0; v < graph_.values.size(); ++v) first_view_[v + 1] += first_view_[v];
+  views_.resize(at(first_view_.back()));
+  next.assign(first_view_.begin(), first_view_.end() - 1);
+  for (std::size_t v = 0; v < graph_.values.size(); ++v) {
+    if (values_[v].place == Place::kView) views_[at(next[at(values_[v].whole)]++)] = index(v);
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <bit>
 
+#include "src/core/apply.h"
 #include "src/ops/reduce.h"
 
 namespace capstan {
@@ -62,6 +63,20 @@ std::optional<SumOfNode> sum_of(const Graph& graph, const Graph::Node& node) {
   if (shape.kept_count() == 1) return SumOfNode{0, divisor};
   if (shape.axes == 2 && shape.reduced[0]) return SumOfNode{shape.length[1], divisor};
   return std::nullopt;
+}
+
+std::optional<Layout> layout_of_node(const Graph& graph, const Graph::Node& node) {
+  constexpr std::size_t kMost = 2;  // inputs of such an op
+  if (node.outputs.size() != 1 || node.inputs.empty() || node.inputs.size() > kMost) return std::nullopt;
+  Tensor like[kMost];
+  TensorRef operands[kMost];
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    const Graph::ValueInfo& info = graph.values[static_cast<std::size_t>(node.inputs[i])];
+    like[i] = symbolic(info.dtype, info.shape);
+    operands[i] = TensorRef(like[i].block());
+  }
+  const void* const attributes = node.op->attributes == nullptr ? nullptr : node.attributes;
+  return layout_of({*node.op, std::span(operands, node.inputs.size()), attributes});
 }
 
 }  // namespace capstan

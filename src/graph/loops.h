@@ -5,6 +5,7 @@
 
 #include "src/emit/fused_loop.h"
 #include "src/graph/graph.h"
+#include "src/ops/layout.h"
 
 namespace capstan {
 
@@ -33,5 +34,8 @@ struct SumOfNode {
   std::int64_t divisor;  // of a mean; else 1
 };
 std::optional<SumOfNode> sum_of(const Graph& graph, const Graph::Node& node);
+
+// How the only result of a node lies in its first input or around it, if it does.
+std::optional<Layout> layout_of_node(const Graph& graph, const Graph::Node& node);
 
 }  // namespace capstan

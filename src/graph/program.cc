@@ -65,13 +65,25 @@ std::unique_ptr<Program::Tables> Program::make_tables() const {
       tables->fixed[v] = symbolic(graph_.values[v].dtype, graph_.values[v].shape);
       Block* const block = tables->fixed[v].block();
       block->data = block->inline_data;
+    } else if (values_[v].place == Place::kView) {
+      // Set when the place of the whole is known. Nobody but kernels sees it, so it need not keep that.
+      tables->fixed[v] = symbolic(graph_.values[v].dtype, graph_.values[v].shape);
+      tables->fixed[v].block()->flags = 0;
+      for (std::int32_t u = first_user_[v]; u < first_user_[v + 1]; ++u) {
+        tables->operands[at(users_[at(u)])] = TensorRef(tables->fixed[v].block());
+      }
+      continue;
     } else if (values_[v].place == Place::kArena) {
       auto* base = static_cast<std::byte*>(mutable_raw_data(tables->arena));
       tables->fixed[v] = lay(tables->arena, base + values_[v].offset, value);
     } else {
       continue;
     }
-    set_operands(*tables, value, tables->fixed[v].block());
+  }
+  // Behind that, as views of constants have been made.
+  for (std::size_t v = 0; v < values_.size(); ++v) {
+    const bool is_there = tables->fixed[v].has_value() && values_[v].place != Place::kView;
+    if (is_there) set_operands(*tables, static_cast<Graph::Value>(v), tables->fixed[v].block());
   }
   for (std::size_t k = 0; k < step_outputs_.size(); ++k) {
     const Tensor& tensor = tables->fixed[at(step_outputs_[k])];
@@ -91,6 +103,13 @@ void Program::set_operands(Tables& tables, Graph::Value value, Block* block) con
     const std::size_t position = at(users_[at(u)]);
     tables.operands[position] = TensorRef(block);
     tables.in[position] = block->data;
+  }
+  for (std::int32_t v = first_view_[at(value)]; v < first_view_[at(value) + 1]; ++v) {
+    const Graph::Value view = views_[at(v)];
+    std::byte* const data = static_cast<std::byte*>(block->data) + values_[at(view)].offset;
+    tables.fixed[at(view)].block()->data = data;
+    for (std::int32_t u = first_user_[at(view)]; u < first_user_[at(view) + 1]; ++u)
+      tables.in[at(users_[at(u)])] = data;
   }
 }
 
@@ -154,11 +173,7 @@ void Program::run(std::span<Block* const> inputs, std::vector<Tensor>& outputs) 
     set_operands(tables, value, tensor.block());
     set_output(tables, state.output, std::move(tensor));
   }
-  if (active_profiler() != nullptr || !stages_.empty()) [[unlikely]] {
-    run_steps(tables);
-  } else {
-    for (const Step& step : steps_) run_step(step, tables);
-  }
+  run_all(tables);
 
   const auto tensor_of = [&](Graph::Value value) {
     const ValueState& state = values_[at(value)];
@@ -177,7 +192,14 @@ void Program::run(std::span<Block* const> inputs, std::vector<Tensor>& outputs) 
   }
 }
 
+void Program::run_all(Tables& tables) const {
+  if (active_profiler() != nullptr || !stages_.empty()) [[unlikely]]
+    return run_steps(tables);
+  for (const Step& step : steps_) run_step(step, tables);
+}
+
 void Program::run_step(const Step& step, Tables& tables) const {
+  if (step.border >= 0) write_borders(step, tables);
   const auto first_input = at(step.first_input);
   const auto first_output = at(step.first_output);
   if (step.group >= 0) {

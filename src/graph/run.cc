@@ -7,6 +7,7 @@
 #include "src/core/profiler.h"
 #include "src/graph/control.h"
 #include "src/graph/graph.h"
+#include "src/graph/known.h"
 #include "src/graph/run_attributes.h"
 
 namespace capstan {
@@ -34,10 +35,12 @@ void run_control(const Control& control, const Graph::Node& node, std::vector<Te
 }  // namespace
 
 std::vector<Tensor> run_graph(const Graph& graph, std::vector<Tensor> inputs, EffectLog* log) {
+  const std::vector<bool> skipped = nodes_to_skip(graph, inputs);
   std::vector<Tensor> values(graph.values.size());
   const auto at = [](Graph::Value value) { return static_cast<std::size_t>(value); };
   for (std::size_t i = 0; i < graph.values.size(); ++i) {
     if (graph.values[i].constant.has_value()) values[i] = graph.values[i].constant;
+    if (!skipped.empty() && graph.values[i].known.has_value()) values[i] = graph.values[i].known;
   }
   for (std::size_t i = 0; i < graph.arguments.size(); ++i) values[at(graph.arguments[i])] = std::move(inputs[i]);
   for (std::size_t i = 0; i < graph.captured.size(); ++i) {
@@ -47,7 +50,9 @@ std::vector<Tensor> run_graph(const Graph& graph, std::vector<Tensor> inputs, Ef
 
   const bool replay = log != nullptr && log->replay;
   std::vector<Operand> operands;
-  for (const Graph::Node& node : graph.nodes) {
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    const Graph::Node& node = graph.nodes[n];
+    if (!skipped.empty() && skipped[n]) continue;
     if (const Control* control = control_of(*node.op, node.attributes)) {
       run_control(*control, node, values, log);
       continue;

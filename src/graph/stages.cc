@@ -122,11 +122,8 @@ std::vector<double> Program::short_times() const {
     const Step& step = steps_[s];
     const std::span<const Graph::Value> outputs = outputs_of(step);
     if (std::any_of(outputs.begin(), outputs.end(), [&](Graph::Value v) { return is_written[at(v)]; })) continue;
-    if (step.makes_outputs) {
-      // A view that never moves is no work.
-      if (outputs.size() == 1 && values_[at(outputs[0])].place == Place::kArena) times[s] = 0;
-      continue;
-    }
+    if (step.is_layout) times[s] = 0;
+    if (step.is_layout || step.makes_outputs) continue;
     if (step.sums != nullptr || step.prologue >= 0) continue;
     // The nodes of a group and those of the loop behind a product follow the first.
     double time = 0;
@@ -254,7 +251,7 @@ std::vector<std::int32_t> Program::readers_in_stages() const {
   std::iota(base.begin(), base.end(), Graph::Value{0});
   for (const Step& step : steps_) {
     const std::span<const Graph::Value> outputs = outputs_of(step);
-    const bool is_fixed = step.makes_outputs && values_[at(outputs[0])].place == Place::kArena;
+    const bool is_fixed = step.is_layout && values_[at(outputs[0])].place == Place::kArena;
     if (is_fixed) base[at(outputs[0])] = base[at(inputs_of(step)[0])];
     for (const Graph::Value input : inputs_of(step)) {
       const std::size_t read = at(base[at(input)]);

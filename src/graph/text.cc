@@ -3,6 +3,7 @@
 #include "src/core/check.h"
 #include "src/graph/control.h"
 #include "src/graph/graph.h"
+#include "src/graph/known.h"
 
 namespace capstan {
 
@@ -73,12 +74,14 @@ void write_graph(const Graph& graph, const std::string& indent, std::string& tex
     const Control* control = control_of(*node.op, node.attributes);
     if (control == nullptr) continue;
     for (const Subgraph* part : control->parts()) {
+      Graph bound = part->graph;
+      bind_known(bound);
       const std::size_t inputs = node.inputs.size();
       const auto taken = [&](std::size_t slot) {
         return slot < inputs ? value(node.inputs[slot]) : "cotangent " + std::to_string(slot - inputs);
       };
-      line("  " + part->name + "(" + list_of(part->from, taken) + "):");
-      write_graph(part->graph, indent + "    ", text);
+      line("  " + part->name + "(" + list_of(part->from_of_program, taken) + "):");
+      write_graph(bound, indent + "    ", text);
     }
   }
   for (const Graph::Captured& captured : graph.captured) {

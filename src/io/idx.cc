@@ -39,7 +39,7 @@ void swap_bytes(std::vector<std::byte>& data, size_t size) {
 
 }  // namespace
 
-RawArray read_idx(const std::string& path) { return read_idx(*open_file("read_idx", path)); }
+RawArray read_idx(const std::string& path) { return read_idx(*open_file("load_idx", path)); }
 
 RawArray read_idx(ByteSource& source) {
   const std::vector<std::byte> magic = read_exactly(source, 4, "magic number");

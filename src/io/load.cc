@@ -1,5 +1,7 @@
 #include "capstan/io.h"
 
+#include "capstan/error.h"
+
 #include "src/io/idx.h"
 #include "src/io/npy.h"
 #include "src/io/npz.h"
@@ -7,16 +9,25 @@
 
 namespace capstan::io {
 
-Tensor load_npy(const std::string& path) { return to_tensor(read_npy(path), path); }
+Tensor load_npy(const std::string& path) { return to_tensor("load_npy", read_npy(path), path); }
 
-Tensor load_idx(const std::string& path) { return to_tensor(read_idx(path), path); }
+Tensor load_idx(const std::string& path) { return to_tensor("load_idx", read_idx(path), path); }
 
-std::map<std::string, Tensor> load_npz(const std::string& path) {
-  std::map<std::string, Tensor> tensors;
+NamedArrays load_npz(const std::string& path) {
+  NamedArrays tensors(path);
   for (const auto& [name, array] : read_npz(path)) {
-    tensors.emplace(name, to_tensor(array, path + ", member " + quoted(name)));
+    tensors.emplace(name, to_tensor("load_npz", array, path + ", member " + quoted(name)));
   }
   return tensors;
+}
+
+const Tensor& NamedArrays::at(const std::string& name) const {
+  const auto found = find(name);
+  if (found != end()) return found->second;
+  std::string known;
+  for (const auto& [other, array] : *this) known += (known.empty() ? "" : ", ") + quoted(other);
+  throw IndexError("load_npz: " + path_ + " has no array " + quoted(name) + "; it has " +
+                   (known.empty() ? "none" : known));
 }
 
 }  // namespace capstan::io

@@ -206,7 +206,7 @@ std::vector<std::byte> to_row_major(const std::vector<std::byte>& data, std::spa
 
 }  // namespace
 
-RawArray read_npy(const std::string& path) { return read_npy(*open_file("read_npy", path)); }
+RawArray read_npy(const std::string& path) { return read_npy(*open_file("load_npy", path)); }
 
 RawArray read_npy(ByteSource& source) {
   Header header = read_header(source);

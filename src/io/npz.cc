@@ -12,7 +12,7 @@
 namespace capstan::io {
 namespace {
 
-constexpr const char* kReader = "read_npz";
+constexpr const char* kReader = "load_npz";
 
 struct DiscardArchive {
   void operator()(zip_t* archive) const { zip_discard(archive); }

@@ -54,43 +54,43 @@ constexpr std::int64_t kTaskWork = 8'000'000;
 constexpr std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 // Memory that a thread keeps for its next product, at most 2 MiB each. It has no destructor, so
-// that a product computed while the process ends finds valid pointers; its thread's ScratchOwner
+// that a product computed while the process ends finds valid pointers; its thread's PackBufferOwner
 // frees it.
-struct Scratch {
+struct PackBuffer {
   void* data = nullptr;
   std::size_t bytes = 0;
 };
-[[gnu::tls_model("initial-exec")]] constinit thread_local Scratch scratch_a;
-[[gnu::tls_model("initial-exec")]] constinit thread_local Scratch scratch_b;
+[[gnu::tls_model("initial-exec")]] constinit thread_local PackBuffer packed_a_buffer;
+[[gnu::tls_model("initial-exec")]] constinit thread_local PackBuffer packed_b_buffer;
 
-struct ScratchOwner {
-  ~ScratchOwner() {
-    for (Scratch* scratch : {&scratch_a, &scratch_b}) {
-      std::free(scratch->data);
-      *scratch = Scratch();
+struct PackBufferOwner {
+  ~PackBufferOwner() {
+    for (PackBuffer* buffer : {&packed_a_buffer, &packed_b_buffer}) {
+      std::free(buffer->data);
+      *buffer = PackBuffer();
     }
   }
   void arm() {}  // A use registers the destructor.
 };
-thread_local ScratchOwner scratch_owner;
+thread_local PackBufferOwner pack_buffer_owner;
 
-// Throws std::bad_alloc, which inside a task of the pool ends the program.
-[[gnu::noinline]] void grow(Scratch& scratch, std::size_t bytes) {
-  scratch_owner.arm();
+// Throws std::bad_alloc.
+[[gnu::noinline]] void grow(PackBuffer& buffer, std::size_t bytes) {
+  pack_buffer_owner.arm();
   constexpr std::size_t kPage = 4096;
   bytes = (bytes + kPage - 1) / kPage * kPage;
-  std::free(scratch.data);
-  scratch = Scratch();
-  scratch.data = std::aligned_alloc(kPage, bytes);
-  if (scratch.data == nullptr) throw std::bad_alloc();
-  scratch.bytes = bytes;
+  std::free(buffer.data);
+  buffer = PackBuffer();
+  buffer.data = std::aligned_alloc(kPage, bytes);
+  if (buffer.data == nullptr) throw std::bad_alloc();
+  buffer.bytes = bytes;
 }
 
 template <class T>
-T* get_scratch(Scratch& scratch, std::int64_t elements) {
+T* get_packed(PackBuffer& buffer, std::int64_t elements) {
   const std::size_t bytes = static_cast<std::size_t>(elements) * sizeof(T);
-  if (bytes > scratch.bytes) grow(scratch, bytes);
-  return static_cast<T*>(scratch.data);
+  if (bytes > buffer.bytes) grow(buffer, bytes);
+  return static_cast<T*>(buffer.data);
 }
 
 // `count` things cut into `parts` parts whose sizes differ by at most one.
@@ -313,7 +313,7 @@ class Product {
     if (pack_b_) {
       b_panel = panel_ * depth;
       const bool is_there = packed != nullptr && packed->panel == panel_begin && packed->step == step;
-      b = is_there ? static_cast<const T*>(scratch_b.data) : pack_columns(panel_begin, panel_end, step, depth);
+      b = is_there ? static_cast<const T*>(packed_b_buffer.data) : pack_columns(panel_begin, panel_end, step, depth);
       if (packed != nullptr) *packed = {panel_begin, step};
     }
     TileArguments<T> arguments;
@@ -386,7 +386,7 @@ class Product {
   }
 
   const T* pack_columns(std::int64_t panel_begin, std::int64_t panel_end, std::int64_t step, std::int64_t depth) {
-    T* const packed = get_scratch<T>(scratch_b, (panel_end - panel_begin) * panel_ * depth);
+    T* const packed = get_packed<T>(packed_b_buffer, (panel_end - panel_begin) * panel_ * depth);
     T* to = packed;
     for (std::int64_t panel = panel_begin; panel < panel_end; ++panel, to += panel_ * depth) {
       const std::int64_t column = panel * panel_;
@@ -403,7 +403,7 @@ class Product {
   // Only for A stored transposed.
   const T* pack_rows(std::int64_t tile_begin, std::int64_t tile_end, std::int64_t step, std::int64_t depth) {
     const std::int64_t row_begin = rows_.begin(tile_begin);
-    T* const packed = get_scratch<T>(scratch_a, (rows_.begin(tile_end) - row_begin) * depth);
+    T* const packed = get_packed<T>(packed_a_buffer, (rows_.begin(tile_end) - row_begin) * depth);
     for (std::int64_t tile = tile_begin; tile < tile_end; ++tile) {
       const std::int64_t row = rows_.begin(tile), height = rows_.begin(tile + 1) - row;
       kernels_.copy(depth, height, a_ + step * shape_.lda + row, shape_.lda, packed + (row - row_begin) * depth,

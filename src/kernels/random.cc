@@ -28,8 +28,8 @@ void words(std::uint64_t key, std::uint64_t first_block, std::int64_t blocks, st
   using V = hn::Vec<decltype(d)>;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   const V low = hn::Set(d, 0xFFFFFFFFu);
-  const V m0 = hn::Set(d, 0xD2511F53u);
-  const V m1 = hn::Set(d, 0xCD9E8D57u);
+  const V m0 = hn::Set(d, kPhiloxMultiplier0);
+  const V m1 = hn::Set(d, kPhiloxMultiplier1);
   const auto multiply = [&](V a, V b) HWY_ATTR {
 #if HWY_TARGET == HWY_SCALAR
     return hn::Set(d, hn::GetLane(a) * hn::GetLane(b));
@@ -47,15 +47,15 @@ void words(std::uint64_t key, std::uint64_t first_block, std::int64_t blocks, st
     V c3 = hn::Zero(d);
     auto k0 = static_cast<std::uint32_t>(key);
     auto k1 = static_cast<std::uint32_t>(key >> 32);
-    for (int round = 0; round < 10; ++round) {
+    for (int round = 0; round < kPhiloxRounds; ++round) {
       const V a = multiply(m0, c0);
       const V b = multiply(m1, c2);
       c0 = hn::Xor(hn::Xor(hn::ShiftRight<32>(b), c1), hn::Set(d, k0));
       c1 = hn::And(b, low);
       c2 = hn::Xor(hn::Xor(hn::ShiftRight<32>(a), c3), hn::Set(d, k1));
       c3 = hn::And(a, low);
-      k0 += 0x9E3779B9u;
-      k1 += 0xBB67AE85u;
+      k0 += kPhiloxStep0;
+      k1 += kPhiloxStep1;
     }
     const V first = hn::Or(c0, hn::ShiftLeft<32>(c1));
     const V second = hn::Or(c2, hn::ShiftLeft<32>(c3));

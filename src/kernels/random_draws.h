@@ -5,14 +5,9 @@
 #include <cstdint>
 #include <numbers>
 
-namespace capstan {
+#include "src/core/seed_stream.h"
 
-// The mixing function of SplitMix64.
-constexpr std::uint64_t mix_key(std::uint64_t z) {
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-  return z ^ (z >> 31);
-}
+namespace capstan {
 
 // In [0, 1), with the 53 bits of a double's fraction.
 inline double fraction53(const std::uint32_t* words) {

@@ -2,7 +2,7 @@
 //
 // A chunk is a number of rows that depends on the shape only. Chunks may come in any order and on any thread, and what
 // they give is joined in their order at the end; so a kernel that makes the operand can have each chunk summed as soon
-// as its rows are there, while they are in cache (src/graph/behind.h), with the bits of a call by itself.
+// as its rows are there, while they are in cache (src/graph/epilogues.cc), with the bits of a call by itself.
 #pragma once
 
 #include <algorithm>

@@ -8,8 +8,8 @@
 
 #include "capstan/ops/activation.h"
 #include "src/core/check.h"
+#include "src/core/named_errors.h"
 #include "src/ops/families.h"
-#include "src/ops/named_errors.h"
 
 // Attributes and tables are the same for every target; guarded, because this file includes itself.
 #ifndef CAPSTAN_OPS_ACTIVATION_ATTRIBUTES

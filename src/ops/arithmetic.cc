@@ -1,7 +1,8 @@
 // Arithmetic: the elementwise ops of two operands, and the operators.
 //
 // Integers follow TensorFlow: sums and products wrap around; `/` of integers is a floating quotient; a zero divisor of
-// floordiv, floormod, truncatediv and truncatemod, and a negative exponent, are errors, found before the loop runs.
+// floordiv, floormod, truncatediv and truncatemod, and a negative exponent, are errors of the loops, wherever these
+// run.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "src/ops/arithmetic.cc"
 #include "src/ops/elementwise-inl.h"
@@ -14,6 +15,7 @@
 #include "src/ops/families.h"
 #include "src/ops/identities.h"
 #include "src/ops/math.h"
+#include "src/ops/refuses.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace capstan {
@@ -78,39 +80,43 @@ struct MultiplyNoNan : BinaryOp {
   FORMULA db(X g, X x, X, X) { return select(g == 0.0 && !is_finite(x), 0.0, x * g); }
 };
 
-struct Floordiv : BinaryOp {
+struct IntegerDivision : BinaryOp {
+  static constexpr std::string_view refusal = "division of an integer by zero";
+  template <class T>
+  static bool refuses(T y) {
+    return y == 0;
+  }
+};
+
+struct Floordiv : IntegerDivision {
   static constexpr OpText text{"floordiv", "The quotient rounded down."};
   static constexpr Types types = Types::kNumbers;
   static constexpr bool differentiable = false;
   static constexpr Domain domain{1.0, 9.0};
-  static constexpr Compose compose = &detail::call_function<capstan::floordiv>;
   FORMULA f(X x, X y) { return floordiv(x, y); }
 };
 
-struct Truncatediv : BinaryOp {
+struct Truncatediv : IntegerDivision {
   static constexpr OpText text{"truncatediv", "The quotient of integers rounded towards zero."};
   static constexpr Types types = Types::kIntegers;
   static constexpr bool differentiable = false;
   static constexpr Domain domain{1.0, 9.0};
-  static constexpr Compose compose = &detail::call_function<capstan::truncatediv>;
   FORMULA f(X x, X y) { return x / y; }
 };
 
-struct Floormod : BinaryOp {
+struct Floormod : IntegerDivision {
   static constexpr OpText text{"floormod", "The remainder of floordiv; it has the sign of the divisor."};
   static constexpr Types types = Types::kNumbers;
   static constexpr Domain domain{1.1, 1.9};
-  static constexpr Compose compose = &detail::call_function<capstan::floormod>;
   FORMULA f(X x, X y) { return floormod(x, y); }
   FORMULA da(X g, X, X, X) { return g; }
   FORMULA db(X g, X x, X y, X) { return -g * floor(x / y); }
 };
 
-struct Truncatemod : BinaryOp {
+struct Truncatemod : IntegerDivision {
   static constexpr OpText text{"truncatemod", "The remainder of truncatediv; it has the sign of the dividend."};
   static constexpr Types types = Types::kNumbers;
   static constexpr Domain domain{1.1, 1.9};
-  static constexpr Compose compose = &detail::call_function<capstan::truncatemod>;
   FORMULA f(X x, X y) { return truncatemod(x, y); }
   FORMULA da(X g, X, X, X) { return g; }
   FORMULA db(X g, X x, X y, X) {
@@ -123,9 +129,14 @@ struct PowOfComplex;
 struct Pow : BinaryOp {
   using Complex = PowOfComplex;
   static constexpr OpText text{"pow", "x to the power of y."};
+  static constexpr std::string_view refusal =
+      "an integer to a negative power\n  help: convert the base with cast(x, float32)";
+  template <class T>
+  static bool refuses(T y) {
+    return std::is_signed_v<T> && y < T{0};
+  }
   static constexpr Types types = Types::kNumbers;
   static constexpr Domain domain{0.5, 2.5};
-  static constexpr Compose compose = &detail::call_function<capstan::pow>;
   FORMULA f(X x, X y) { return pow(x, y); }
   FORMULA da(X g, X x, X y, X) { return g * y * pow(x, y - 1.0); }
   // The logarithm counts as 0 where there is none.
@@ -216,6 +227,38 @@ struct Xdivy : BinaryOp {
   }
 };
 
+// The loop of F over integers, which throws before it begins if F refuses a divisor or exponent.
+template <class F, class T>
+void refusing_loop(const LoopArgs& args) {
+  const T* const y = static_cast<const T*>(args.in[1]);
+  const std::int64_t n = (args.scalars & 2) != 0 ? 1 : args.n;
+  CAPSTAN_CHECK(std::none_of(y, y + n, F::template refuses<T>), ValueError, F::text.name, ": ", F::refusal);
+  forward_loop<F, T>(args);
+}
+
+template <class F>
+constexpr LoopTable refusing_loops() {
+  LoopTable table = make_loops<F>();
+  const auto refuse = [&]<class T>(T) {
+    if constexpr (kHasLoop<F, T>) table.forward[static_cast<int>(kDTypeOf<T>)] = &refusing_loop<F, T>;
+  };
+  refuse(std::int32_t{});
+  refuse(std::int64_t{});
+  refuse(std::uint8_t{});
+  return table;
+}
+
+template <>
+inline constexpr LoopTable kLoops<Floordiv> = refusing_loops<Floordiv>();
+template <>
+inline constexpr LoopTable kLoops<Truncatediv> = refusing_loops<Truncatediv>();
+template <>
+inline constexpr LoopTable kLoops<Floormod> = refusing_loops<Floormod>();
+template <>
+inline constexpr LoopTable kLoops<Truncatemod> = refusing_loops<Truncatemod>();
+template <>
+inline constexpr LoopTable kLoops<Pow> = refusing_loops<Pow>();
+
 }  // namespace HWY_NAMESPACE
 }  // namespace capstan
 HWY_AFTER_NAMESPACE();
@@ -266,38 +309,6 @@ bool is_integer_call(const Operand& x, const Operand& y) {
   return x.kind() == Operand::Kind::kInt && y.kind() == Operand::Kind::kInt;
 }
 
-template <class T, class Test>
-bool any_element(const detail::Block* block, const Test& test) {
-  const T* data = static_cast<const T*>(block->data);
-  return std::any_of(data, data + block->count, test);
-}
-
-// True if some element of an integer operand satisfies `test`, which is given int64.
-template <class Test>
-bool any_integer(const Operand& operand, const Test& test) {
-  if (operand.is_literal()) return test(operand.integer());
-  const detail::Block* block = block_of(operand);
-  if (block == nullptr || block->data == nullptr) return false;
-  switch (block->dtype) {
-    case DType::kInt32:
-      return any_element<std::int32_t>(block, test);
-    case DType::kInt64:
-      return any_element<std::int64_t>(block, test);
-    case DType::kUInt8:
-      return any_element<std::uint8_t>(block, test);
-    default:
-      return false;
-  }
-}
-
-Tensor divide_checked(const OpDef& op, Operand x, Operand y) {
-  if (is_integer_call(x, y)) {
-    CAPSTAN_CHECK(!any_integer(y, [](std::int64_t value) { return value == 0; }), ValueError, op.name,
-                  ": division of an integer by zero");
-  }
-  return apply(op, x, y);
-}
-
 }  // namespace
 
 Tensor add(Operand x, Operand y) { return apply(kAdd, x, y); }
@@ -316,17 +327,11 @@ Tensor divide(Operand x, Operand y) {
 }
 Tensor divide_no_nan(Operand x, Operand y) { return apply(kDivideNoNan, x, y); }
 Tensor multiply_no_nan(Operand x, Operand y) { return apply(kMultiplyNoNan, x, y); }
-Tensor floordiv(Operand x, Operand y) { return divide_checked(kFloordiv, x, y); }
-Tensor truncatediv(Operand x, Operand y) { return divide_checked(kTruncatediv, x, y); }
-Tensor floormod(Operand x, Operand y) { return divide_checked(kFloormod, x, y); }
-Tensor truncatemod(Operand x, Operand y) { return divide_checked(kTruncatemod, x, y); }
-Tensor pow(Operand x, Operand y) {
-  if (is_integer_call(x, y)) {
-    CAPSTAN_CHECK(!any_integer(y, [](std::int64_t value) { return value < 0; }), ValueError,
-                  "pow: an integer to a negative power", help("convert the base with cast(x, float32)"));
-  }
-  return apply(kPow, x, y);
-}
+Tensor floordiv(Operand x, Operand y) { return apply(kFloordiv, x, y); }
+Tensor truncatediv(Operand x, Operand y) { return apply(kTruncatediv, x, y); }
+Tensor floormod(Operand x, Operand y) { return apply(kFloormod, x, y); }
+Tensor truncatemod(Operand x, Operand y) { return apply(kTruncatemod, x, y); }
+Tensor pow(Operand x, Operand y) { return apply(kPow, x, y); }
 Tensor maximum(Operand x, Operand y) { return apply(kMaximum, x, y); }
 Tensor minimum(Operand x, Operand y) { return apply(kMinimum, x, y); }
 Tensor squared_difference(Operand x, Operand y) { return apply(kSquaredDifference, x, y); }
@@ -334,6 +339,11 @@ Tensor atan2(Operand y, Operand x) { return apply(kAtan2, y, x); }
 Tensor xlogy(Operand x, Operand y) { return apply(kXlogy, x, y); }
 Tensor xlog1py(Operand x, Operand y) { return apply(kXlog1py, x, y); }
 Tensor xdivy(Operand x, Operand y) { return apply(kXdivy, x, y); }
+
+bool refuses_elements(const OpDef& op) {
+  const OpDef* const ops[] = {&kFloordiv, &kTruncatediv, &kFloormod, &kTruncatemod, &kPow};
+  return std::find(std::begin(ops), std::end(ops), &op) != std::end(ops);
+}
 
 namespace detail {
 Tensor operator+(Operand a, Operand b) { return add(a, b); }

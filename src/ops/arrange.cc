@@ -8,8 +8,10 @@
 #include "src/core/allocator.h"
 #include "src/core/apply.h"
 #include "src/core/check.h"
+#include "src/core/named_errors.h"
 #include "src/core/op_test.h"
 #include "src/kernels/strided_copy.h"
+#include "src/ops/axis.h"
 #include "src/ops/array.h"
 #include "src/ops/axes.h"
 #include "src/ops/batching.h"
@@ -88,7 +90,7 @@ bool batch_tile(const BatchCall& call, std::vector<Tensor>& outputs) {
 
 struct RepeatAttributes {
   IntList repeats;
-  OptionalInt axis;
+  OptionalAxis axis;
 };
 constexpr AttributeType kRepeatAttributes = attribute_type<RepeatAttributes>(
     {field<&RepeatAttributes::repeats>("repeats", true), field<&RepeatAttributes::axis>("axis")});
@@ -398,7 +400,7 @@ constinit const OpDef kRepeat = {
         [](std::span<const Operand> inputs, const void* data, std::vector<Tensor>& outputs) {
           const auto& attributes = *static_cast<const RepeatAttributes*>(data);
           std::optional<int> axis;
-          if (attributes.axis.has_value) axis = static_cast<int>(attributes.axis.value);
+          if (attributes.axis.has_value) axis = attributes.axis.value;
           outputs.push_back(repeat(inputs[0], attributes.repeats.span(), axis));
         },
     .test = CAPSTAN_OP_TEST(kRepeatTest),
@@ -446,10 +448,12 @@ Tensor tile(Operand x, const Shape& multiples) {
   return apply(kTile, x, &attributes);
 }
 
-Tensor repeat(Operand x, std::int64_t repeats, std::optional<int> axis) {
+Tensor repeat(Operand x, std::int64_t repeats, std::optional<int> axis) try {
   return repeat(x, std::span(&repeats, 1), axis);
+} catch (const Error&) {
+  rethrow_as("repeat");
 }
-Tensor repeat(Operand x, std::span<const std::int64_t> repeats, std::optional<int> axis) {
+Tensor repeat(Operand x, std::span<const std::int64_t> repeats, std::optional<int> axis) try {
   constexpr std::int64_t kMostRepeats = UINT32_MAX;
   Tensor tensor = to_tensor(x);
   if (!axis) tensor = reshape(tensor, {-1});
@@ -479,6 +483,8 @@ Tensor repeat(Operand x, std::span<const std::int64_t> repeats, std::optional<in
   for (std::int64_t i = 0; i < length; ++i) next = std::fill_n(next, repeats[static_cast<std::size_t>(i)], i);
   // Along axis 1, so that the gradient is dense: most rows are used.
   return reshape(gather(reshape(tensor, {outer, length, inner}), places, 1), result);
+} catch (const Error&) {
+  rethrow_as("repeat");
 }
 
 Tensor reverse(Operand x, Axes axes) {
@@ -489,8 +495,10 @@ Tensor roll(Operand x, std::span<const std::int64_t> shifts, Axes axes) {
   const RollAttributes attributes{intern(shifts), axes};
   return apply(kRoll, x, &attributes);
 }
-std::vector<Tensor> meshgrid(Operands tensors, std::string_view indexing) {
+std::vector<Tensor> meshgrid(Operands tensors, std::string_view indexing) try {
   return make_meshgrid(tensors.span(), indexing);
+} catch (const Error&) {
+  rethrow_as("meshgrid");
 }
 
 }  // namespace capstan

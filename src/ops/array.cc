@@ -12,6 +12,7 @@
 #include "src/core/check.h"
 #include "src/core/op_test.h"
 #include "src/kernels/strided_copy.h"
+#include "src/ops/axis.h"
 #include "src/ops/array.h"
 #include "src/ops/axes.h"
 #include "src/ops/batching.h"
@@ -26,7 +27,7 @@ namespace capstan {
 namespace {
 
 struct AxisAttributes {
-  std::int64_t axis = 0;
+  Axis axis = 0;
 };
 constexpr AttributeType kAxisAttributes = attribute_type<AxisAttributes>({field<&AxisAttributes::axis>("axis", true)});
 constexpr AttributeType kOptionalAxisAttributes =
@@ -141,7 +142,7 @@ void stack_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
 }
 
 struct UnstackAttributes {
-  std::int64_t axis = 0;
+  Axis axis = 0;
   OptionalInt num;
 };
 constexpr AttributeType kUnstackAttributes =
@@ -221,7 +222,7 @@ AttributeValue get_field(const Parts& field) {
 
 struct SplitAttributes {
   Parts sizes;
-  std::int64_t axis = 0;
+  Axis axis = 0;
 };
 constexpr AttributeType kSplitAttributes = attribute_type<SplitAttributes>(
     {field<&SplitAttributes::sizes>("sizes", true), field<&SplitAttributes::axis>("axis")});

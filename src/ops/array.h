@@ -26,6 +26,11 @@ inline const std::byte* bytes_of(const TensorRef& tensor, std::int64_t offset = 
          offset * static_cast<std::ptrdiff_t>(size_of(tensor.dtype()));
 }
 
+// What with_slice puts in the place of a selection, in its shape and the dtype of the tensor; and the same written into
+// the tensor itself, which nobody else may hold.
+Tensor slice_replacement(const Tensor& tensor, std::span<const Index> indices, const Operand& value);
+void overwrite_slice(const Tensor& tensor, std::span<const Index> indices, const Tensor& replacement);
+
 // x[begin:end] along one axis.
 inline Tensor part_of(const Tensor& x, int axis, std::int64_t begin, std::int64_t end) {
   std::vector<Index> items(static_cast<std::size_t>(axis), Slice{});

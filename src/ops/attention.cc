@@ -123,7 +123,7 @@ void infer_attention(const Call& call, OutputSpecs& outputs) {
 void infer_gradients(const Call& call, OutputSpecs& outputs) {
   check_operands(call, 4);
   CAPSTAN_CHECK(call.input(3).shape() == result_shape(call), ShapeError, call.op.name, ": g has shape ",
-                call.input(3).shape(), " where ", result_shape(call), " is due");
+                call.input(3).shape(), " where ", result_shape(call), " is expected");
   for (int i = 0; i < 3; ++i) outputs.add(call.input(0).dtype(), call.input(i).shape());
 }
 
@@ -327,6 +327,7 @@ std::vector<OpSample> samples(bool gradient) {
   add({2, 2, 3, 1}, {2, 2, 4, 1}, {2, 2, 4, 1}, {{.shape = {2, 3, 1}}}, {{"causal", true}});
   add({2, 3, 2}, {2, 4, 2}, {2, 4, 2}, {kSeen}, {{"causal", true}, {"dropout", 0.3}, {"seed", 5}});
   add({2, 3, 2}, {2, 5, 2}, {2, 5, 2}, {}, {{"dropout", 0.5}, {"seed", 7}});
+  add({2, 3, 2}, {2, 5, 2}, {2, 5, 2}, {}, {{"causal", true}, {"dropout", 0.5}, {"seed", 7}});
   add({0, 3, 2}, {0, 4, 2}, {0, 4, 2}, {}, {});
   add({1, 3, 2}, {1, 0, 2}, {1, 0, 2}, {}, {});
   add({2, 3}, {4, 2}, {4, 2}, {}, {}, "query and key differ in depth, 3 and 2");
@@ -341,7 +342,7 @@ std::vector<OpSample> attention_samples() { return samples(false); }
 std::vector<OpSample> gradient_samples() {
   std::vector<OpSample> list = samples(true);
   list.push_back({.inputs = {{.shape = {2, 3}}, {.shape = {4, 3}}, {.shape = {4, 2}}, {.shape = {2, 3}}},
-                  .error = "g has shape [2, 3] where [2, 2] is due"});
+                  .error = "g has shape [2, 3] where [2, 2] is expected"});
   return list;
 }
 

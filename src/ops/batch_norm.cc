@@ -15,6 +15,7 @@
 #include "capstan/ops/reduce.h"
 #include "src/core/apply.h"
 #include "src/core/check.h"
+#include "src/core/named_errors.h"
 #include "src/core/op_test.h"
 #include "src/kernels/normalize.h"
 #include "src/ops/axes.h"
@@ -23,7 +24,6 @@
 #include "src/ops/expansion.h"
 #include "src/ops/families.h"
 #include "src/ops/floating.h"
-#include "src/ops/named_errors.h"
 #include "src/ops/normalize.h"
 #include "src/ops/reference.h"
 #include "src/ops/row_sums.h"
@@ -513,7 +513,7 @@ constinit const OpDef kFusedBatchNormInference = {
     .test = CAPSTAN_OP_TEST(kFusedBatchNormInferenceTest),
 };
 
-BatchNormResult fused_batch_norm_training(Operand x, Operand scale, Operand offset, double epsilon) {
+BatchNormResult fused_batch_norm_training(Operand x, Operand scale, Operand offset, double epsilon) try {
   const Tensor value = to_tensor(x);
   CAPSTAN_CHECK(value.dtype() == DType::kFloat32, DTypeError, "fused_batch_norm_training: images must be float32, not ",
                 value.dtype(), arguments({{"x", value}}));
@@ -524,10 +524,12 @@ BatchNormResult fused_batch_norm_training(Operand x, Operand scale, Operand offs
   const Tensor variance = without_bias(result.variance, value, leading_axes(value.rank()));
   // The moments are for moving averages and have no gradient.
   return {result.y, stop_gradient(result.mean), stop_gradient(variance)};
+} catch (const Error&) {
+  rethrow_as("fused_batch_norm_training");
 }
 
 Tensor fused_batch_norm_inference(Operand x, Operand scale, Operand offset, Operand mean, Operand variance,
-                                  double epsilon) {
+                                  double epsilon) try {
   const Tensor value = floating_operand("fused_batch_norm_inference", x);
   CAPSTAN_CHECK(value.rank() == 4, ShapeError, "fused_batch_norm_inference: images need rank 4, not ", value.rank(),
                 arguments({{"x", value}}));
@@ -540,6 +542,8 @@ Tensor fused_batch_norm_inference(Operand x, Operand scale, Operand offset, Oper
   }
   // The statistics are given, not trained.
   return batch_normalization(value, stop_gradient(parts[2]), stop_gradient(parts[3]), parts[1], parts[0], epsilon);
+} catch (const Error&) {
+  rethrow_as("fused_batch_norm_inference");
 }
 
 OpFamily batch_norm_ops() {

@@ -68,17 +68,12 @@ Axes item_axes(const Axes& axes, int rank);
 inline Axes item_axis(const Axes& axes, int rank) { return item_axes(axes, rank); }
 
 // Ops whose one attribute that knows of axes is this field, which are axes of the first input or of a result; the other
-// inputs have the rank of the first. An OptionalInt that is not given means the axis kAbsent.
-template <auto Member, int kAbsent = 0>
+// inputs have the rank of the first.
+template <auto Member>
 bool batch_axis(const BatchCall& call, std::vector<Tensor>& outputs) {
   using A = typename MemberOf<Member>::Struct;
   A attributes = call.attributes<A>();
-  if constexpr (std::is_same_v<typename MemberOf<Member>::Field, OptionalInt>) {
-    const OptionalInt axis = attributes.*Member;
-    attributes.*Member = item_axis(axis.has_value ? axis.value : kAbsent);
-  } else {
-    attributes.*Member = item_axis(attributes.*Member, call.item_rank(0));
-  }
+  attributes.*Member = item_axis(attributes.*Member, call.item_rank(0));
   return call_with_items(call, &attributes, outputs);
 }
 

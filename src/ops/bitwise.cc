@@ -194,7 +194,7 @@ constexpr OpDef kRightShift = integer_op<RightShift>("right_shift", "The bits of
                                                      CAPSTAN_OP_TEST(kIntegerTest<RightShift>));
 constexpr OpDef kInvert = {
     .name = "invert",
-    .text = "Every bit the other way round.",
+    .text = "Bitwise NOT.",
     .kind = OpKind::kElementwise,
     .flags = kNotDifferentiable,
     .loops = kInvertLoops,

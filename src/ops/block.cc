@@ -5,6 +5,7 @@
 #include "capstan/ops/rearrange.h"
 #include "src/core/apply.h"
 #include "src/core/check.h"
+#include "src/core/named_errors.h"
 #include "src/core/op_test.h"
 #include "src/ops/families.h"
 #include "src/ops/indices.h"
@@ -240,7 +241,7 @@ constexpr OpDef kBatchToSpace = {
 
 }  // namespace
 
-Tensor space_to_depth(Operand x, std::int64_t block_size) {
+Tensor space_to_depth(Operand x, std::int64_t block_size) try {
   const Tensor image = to_tensor(x);
   check_image("space_to_depth", image, block_size);
   const Shape shape = image.shape();
@@ -250,9 +251,11 @@ Tensor space_to_depth(Operand x, std::int64_t block_size) {
   const std::int64_t columns = shape[2] / block_size;
   const Tensor blocks = reshape(image, {shape[0], rows, block_size, columns, block_size, shape[3]});
   return reshape(transpose(blocks, {0, 1, 3, 2, 4, 5}), {shape[0], rows, columns, shape[3] * block_size * block_size});
+} catch (const Error&) {
+  rethrow_as("space_to_depth");
 }
 
-Tensor depth_to_space(Operand x, std::int64_t block_size) {
+Tensor depth_to_space(Operand x, std::int64_t block_size) try {
   const Tensor image = to_tensor(x);
   check_image("depth_to_space", image, block_size);
   const Shape shape = image.shape();
@@ -262,9 +265,11 @@ Tensor depth_to_space(Operand x, std::int64_t block_size) {
   const Tensor blocks = reshape(image, {shape[0], shape[1], shape[2], block_size, block_size, depth});
   return reshape(transpose(blocks, {0, 1, 3, 2, 4, 5}),
                  {shape[0], shape[1] * block_size, shape[2] * block_size, depth});
+} catch (const Error&) {
+  rethrow_as("depth_to_space");
 }
 
-Tensor space_to_batch(Operand x, std::span<const std::int64_t> block_shape, std::span<const PadWidth> paddings) {
+Tensor space_to_batch(Operand x, std::span<const std::int64_t> block_shape, std::span<const PadWidth> paddings) try {
   const Tensor given = to_tensor(x);
   check_blocks("space_to_batch", given, block_shape, paddings);
   const auto blocks = static_cast<int>(block_shape.size());
@@ -296,9 +301,11 @@ Tensor space_to_batch(Operand x, std::span<const std::int64_t> block_shape, std:
   }
   const Tensor padded = pad(given, widths);
   return reshape(transpose(reshape(padded, cut), Axes(std::span<const int>(order))), result);
+} catch (const Error&) {
+  rethrow_as("space_to_batch");
 }
 
-Tensor batch_to_space(Operand x, std::span<const std::int64_t> block_shape, std::span<const PadWidth> crops) {
+Tensor batch_to_space(Operand x, std::span<const std::int64_t> block_shape, std::span<const PadWidth> crops) try {
   const Tensor given = to_tensor(x);
   check_blocks("batch_to_space", given, block_shape, crops);
   const auto blocks = static_cast<int>(block_shape.size());
@@ -331,6 +338,8 @@ Tensor batch_to_space(Operand x, std::span<const std::int64_t> block_shape, std:
     joined.push_back(given.dim(i));
   }
   return getitem(reshape(transpose(reshape(given, cut), Axes(std::span<const int>(order))), joined), kept);
+} catch (const Error&) {
+  rethrow_as("batch_to_space");
 }
 
 OpFamily block_ops() {

@@ -9,6 +9,7 @@
 #include "src/core/allocator.h"
 #include "src/core/apply.h"
 #include "src/core/check.h"
+#include "src/core/named_errors.h"
 #include "src/core/op_def.h"
 #include "src/core/op_test.h"
 #include "src/core/thread_pool.h"
@@ -282,13 +283,13 @@ Tensor cast(Operand x, DType dtype) {
   if (x.is_literal()) return cast(to_tensor(x), dtype);
   const bool same = x.kind() == Operand::Kind::kLent && x.lent() != nullptr && x.lent()->dtype == dtype;
   if (same || (x.kind() == Operand::Kind::kGiven && x.given()->has_value() && x.given()->dtype() == dtype)) {
-    return to_tensor(x);
+    return take(x);
   }
   const CastAttributes attributes{dtype};
   return apply(kCast, x, &attributes);
 }
 
-Tensor saturate_cast(Operand x, DType dtype) {
+Tensor saturate_cast(Operand x, DType dtype) try {
   const Tensor value = to_tensor(x);
   CAPSTAN_CHECK(!is_complex(value.dtype()) && !is_complex(dtype), DTypeError, "saturate_cast: dtype ",
                 is_complex(dtype) ? dtype : value.dtype(), " is not supported", arguments({{"x", value}}));
@@ -298,6 +299,8 @@ Tensor saturate_cast(Operand x, DType dtype) {
   if (to.low > from.low) clipped = maximum(clipped, bound(to.low, value.dtype()));
   if (to.high < from.high) clipped = minimum(clipped, bound(to.high, value.dtype()));
   return cast(clipped, dtype);
+} catch (const Error&) {
+  rethrow_as("saturate_cast");
 }
 
 Tensor identity(Operand x) { return apply(kIdentity, x); }

@@ -109,6 +109,7 @@ class Guard final : public Observer {
   }
   void record(const CustomCall&) override {}  // its ops have been seen
   void read(detail::VariableState&) override {}
+  bool knows(const detail::Block*) const override { return false; }
 
  private:
   [[noreturn]] static void fail(const ObservedCall& call, const Tensor& output) {
@@ -126,6 +127,8 @@ thread_local constinit Guard guard;
 
 }  // namespace
 
+bool numbers_are_checked() { return context.guard == &guard; }
+
 void check_gradient_of(const OpDef& op, std::size_t input, const TensorRef& cotangent, const TensorRef& gradient) {
   if (!is_readable(gradient) || is_finite(gradient)) return;
   throw ValueError(
@@ -136,7 +139,7 @@ void check_gradient_of(const OpDef& op, std::size_t input, const TensorRef& cota
 namespace debugging {
 
 void enable_check_numerics() {
-  if (context.guard != nullptr) return;
+  if (context.guard != nullptr) return;  // in a trace, whose numbers are checked when it runs
   Observer** link = &context.observers;
   while (*link != nullptr) link = &(*link)->outer;
   guard.outer = nullptr;
@@ -144,6 +147,7 @@ void enable_check_numerics() {
 }
 
 void disable_check_numerics() {
+  if (!numbers_are_checked()) return;
   Observer** link = &context.observers;
   while (*link != nullptr && *link != context.guard) link = &(*link)->outer;
   if (*link == context.guard) *link = nullptr;

@@ -3,6 +3,7 @@
 #include "capstan/ops/linalg.h"
 #include "capstan/ops/math.h"
 #include "capstan/ops/reduce.h"
+#include "src/core/named_errors.h"
 #include "src/core/op_test.h"
 #include "src/kernels/factorisations.h"
 #include "src/ops/batching.h"
@@ -174,12 +175,16 @@ constinit const OpDef kLogdet = {
 
 Tensor cholesky(Operand a) { return apply(kCholesky, a); }
 
-Tensor cholesky_solve(Operand chol, Operand rhs) {
+Tensor cholesky_solve(Operand chol, Operand rhs) try {
   const Tensor l = to_tensor(chol);
   return triangular_solve(l, triangular_solve(l, rhs), true, true);
+} catch (const Error&) {
+  rethrow_as("cholesky_solve");
 }
 
-Tensor logdet(Operand a) { return 2.0 * reduce_sum(log(real(diag_part(cholesky(a)))), -1); }
+Tensor logdet(Operand a) try { return 2.0 * reduce_sum(log(real(diag_part(cholesky(a)))), -1); } catch (const Error&) {
+  rethrow_as("logdet");
+}
 
 OpFamily cholesky_ops() {
   static constexpr const OpDef* ops[] = {&kCholesky, &kCholeskySolve, &kLogdet};

@@ -11,10 +11,10 @@
 
 #include "capstan/ops/math.h"
 #include "src/core/check.h"
+#include "src/core/named_errors.h"
 #include "src/core/row_sparse.h"
 #include "src/ops/families.h"
 #include "src/ops/identities.h"
-#include "src/ops/named_errors.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace capstan {
@@ -328,13 +328,15 @@ Tensor is_finite(Operand x) { return apply(kIsFinite, x); }
 
 Tensor where(Operand condition, Operand x, Operand y) { return apply(kWhere, condition, x, y); }
 
-Tensor clip_by_value(Operand x, Operand low, Operand high) {
+Tensor clip_by_value(Operand x, Operand low, Operand high) try {
   return on_values(to_tensor(x), [&](const Tensor& value) {
     Tensor clipped = with_errors_of("clip_by_value", [&] { return maximum(minimum(value, high), low); });
     CAPSTAN_CHECK(clipped.shape() == value.shape(), ShapeError, "clip_by_value: the result would grow from ",
                   value.shape(), " to ", clipped.shape());
     return clipped;
   });
+} catch (const Error&) {
+  rethrow_as("clip_by_value");
 }
 
 namespace detail {

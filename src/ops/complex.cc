@@ -12,13 +12,13 @@
 #include "src/core/allocator.h"
 #include "src/core/apply.h"
 #include "src/core/check.h"
+#include "src/core/named_errors.h"
 #include "src/core/op_test.h"
 #include "src/core/thread_pool.h"
 #include "src/ops/batching.h"
 #include "src/ops/complex.h"
 #include "src/ops/families.h"
 #include "src/ops/identities.h"
-#include "src/ops/named_errors.h"
 
 namespace capstan {
 
@@ -271,7 +271,7 @@ constinit const OpDef kAngle = {
     .test = CAPSTAN_OP_TEST((kPartTest<angle_of, DType::kFloat64>)),
 };
 
-Tensor complex(Operand real, Operand imag) {
+Tensor complex(Operand real, Operand imag) try {
   // A number takes the dtype of the tensor beside it.
   Tensor re = real.is_literal() ? Tensor() : to_tensor(real);
   Tensor im = imag.is_literal() ? Tensor() : to_tensor(imag);
@@ -285,28 +285,38 @@ Tensor complex(Operand real, Operand imag) {
     if (im.shape() != shape) im = broadcast_to(im, shape);
   }
   return apply(kComplex, re, im);
+} catch (const Error&) {
+  rethrow_as("complex");
 }
 
-Tensor real(Operand x) {
+Tensor real(Operand x) try {
   if (is_complex_operand(x)) return apply(kReal, x);
   return to_tensor(x);
+} catch (const Error&) {
+  rethrow_as("real");
 }
-Tensor imag(Operand x) {
+Tensor imag(Operand x) try {
   if (is_complex_operand(x)) return apply(kImag, x);
   return zeros_like(x);
+} catch (const Error&) {
+  rethrow_as("imag");
 }
-Tensor conj(Operand x) {
+Tensor conj(Operand x) try {
   if (is_complex_operand(x)) return apply(kConj, x);
   return to_tensor(x);
+} catch (const Error&) {
+  rethrow_as("conj");
 }
 Tensor complex_abs(Operand x) { return apply(kComplexAbs, x); }
-Tensor angle(Operand x) {
+Tensor angle(Operand x) try {
   if (is_complex_operand(x)) return apply(kAngle, x);
   const Tensor value = to_tensor(x);
   CAPSTAN_CHECK(is_floating(value.dtype()), DTypeError, "angle: dtype ", value.dtype(), " is not supported",
                 arguments({{"x", value}}));
   // Adding x times zero keeps a NaN, and a gradient that is zero.
   return where(less(value, 0.0), 3.14159265358979323846, 0.0 * value);
+} catch (const Error&) {
+  rethrow_as("angle");
 }
 
 Identities complex_identities() {

@@ -99,7 +99,7 @@ std::vector<OpSample> backprop_input_samples() {
        .attributes = {{"input_sizes", four(1, 3, 3, 1)}}},
       {.inputs = {{.shape = {2, 2, 1, 1}}, {.shape = {1, 2, 2, 1}}},
        .attributes = {{"input_sizes", four(1, 4, 4, 1)}},
-       .error = "out_backprop has shape [1, 2, 2, 1] where [1, 3, 3, 1] is due"},
+       .error = "out_backprop has shape [1, 2, 2, 1] where [1, 3, 3, 1] is expected"},
   };
 }
 std::vector<OpSample> backprop_filter_samples() {
@@ -120,7 +120,7 @@ std::vector<OpSample> backprop_filter_samples() {
        .attributes = {{"filter_sizes", four(2, 2, 2, 1)}}},
       {.inputs = {{.shape = {1, 4, 4, 1}}, {.shape = {1, 2, 2, 1}}},
        .attributes = {{"filter_sizes", four(2, 2, 1, 1)}},
-       .error = "out_backprop has shape [1, 2, 2, 1] where [1, 3, 3, 1] is due"},
+       .error = "out_backprop has shape [1, 2, 2, 1] where [1, 3, 3, 1] is expected"},
   };
 }
 

@@ -57,7 +57,7 @@ std::vector<OpSample> backprop_input_samples() {
        .attributes = {{"input_sizes", ints({1, 2, 2, 3, 1})}}},
       {.inputs = {{.shape = {2, 2, 2, 1, 1}}, {.shape = {1, 2, 2, 2, 1}}},
        .attributes = {{"input_sizes", ints({1, 9, 9, 9, 1})}, {"strides", 2}},
-       .error = "out_backprop has shape [1, 2, 2, 2, 1] where [1, 4, 4, 4, 1] is due"},
+       .error = "out_backprop has shape [1, 2, 2, 2, 1] where [1, 4, 4, 4, 1] is expected"},
   };
 }
 std::vector<OpSample> backprop_filter_samples() {
@@ -70,7 +70,7 @@ std::vector<OpSample> backprop_filter_samples() {
        .attributes = {{"filter_sizes", ints({2, 1, 2, 1, 2})}}},
       {.inputs = {{.shape = {1, 2, 3, 2, 1}}, {.shape = {1, 1, 2, 2, 1}}},
        .attributes = {{"filter_sizes", ints({2, 2, 2, 1, 1})}},
-       .error = "out_backprop has shape [1, 1, 2, 2, 1] where [1, 1, 2, 1, 1] is due"},
+       .error = "out_backprop has shape [1, 1, 2, 2, 1] where [1, 1, 2, 1, 1] is expected"},
   };
 }
 

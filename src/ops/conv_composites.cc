@@ -9,7 +9,7 @@
 
 #include "capstan/ops/array.h"
 #include "src/ops/conv_op.h"
-#include "src/ops/named_errors.h"
+#include "src/core/named_errors.h"
 #include "src/ops/reference.h"
 
 namespace capstan {
@@ -107,7 +107,7 @@ std::vector<OpSample> conv1d_transpose_samples() {
        .attributes = {{"output_shape", ints({1, 5, 2})}, {"padding", "VALID"}, {"dilations", 2}}},
       {.inputs = {{.shape = {1, 3, 1}}, {.shape = {2, 2, 1}}},
        .attributes = {{"output_shape", ints({1, 9, 2})}},
-       .error = "conv1d_transpose: out_backprop has shape [1, 1, 3, 1] where [1, 1, 9, 1] is due"},
+       .error = "conv1d_transpose: out_backprop has shape [1, 1, 3, 1] where [1, 1, 9, 1] is expected"},
       {.inputs = {{.shape = {3, 1}}, {.shape = {2, 2, 1}}},
        .attributes = {{"output_shape", ints({1, 9, 2})}},
        .error = "conv1d_transpose: signals need rank 3"},
@@ -134,7 +134,7 @@ std::vector<OpSample> conv2d_transpose_samples() {
        .attributes = {{"output_shape", ints({1, 5, 5, 1})}, {"padding", "VALID"}, {"dilations", 2}}},
       {.inputs = {{.shape = {1, 2, 2, 1}}, {.shape = {2, 2, 1, 1}}},
        .attributes = {{"output_shape", ints({1, 9, 9, 1})}, {"strides", 2}},
-       .error = "conv2d_transpose: out_backprop has shape [1, 2, 2, 1] where [1, 5, 5, 1] is due"},
+       .error = "conv2d_transpose: out_backprop has shape [1, 2, 2, 1] where [1, 5, 5, 1] is expected"},
       {.inputs = {{.shape = {1, 2, 2, 1}}, {.shape = {2, 2, 1, 1}}},
        .attributes = {{"output_shape", ints({9, 9, 1})}},
        .error = "conv2d_transpose: the result needs 4 lengths, not [9, 9, 1]"},
@@ -298,26 +298,26 @@ constinit const OpDef kSeparableConv2D = {
     .test = CAPSTAN_OP_TEST(kSeparableConv2DTest),
 };
 
-Tensor conv1d(Operand x, Operand filters, std::int64_t stride, Padding padding, std::int64_t dilations) {
+Tensor conv1d(Operand x, Operand filters, std::int64_t stride, Padding padding, std::int64_t dilations) try {
   const Tensor signal = to_tensor(x);
   const Tensor f = to_tensor(filters);
   check_signal("conv1d", signal, f, padding);
-  return with_errors_of("conv1d", [&] {
-    return signal_of(conv2d(one_row(signal, true), one_row(f, false), {1, stride}, std::move(padding), {1, dilations}));
-  });
+  return signal_of(conv2d(one_row(signal, true), one_row(f, false), {1, stride}, std::move(padding), {1, dilations}));
+} catch (const Error&) {
+  rethrow_as("conv1d");
 }
 
 Tensor conv1d_transpose(Operand x, Operand filters, const Shape& output_shape, std::int64_t strides, Padding padding,
-                        std::int64_t dilations) {
+                        std::int64_t dilations) try {
   const Tensor signal = to_tensor(x);
   const Tensor f = to_tensor(filters);
   check_signal("conv1d_transpose", signal, f, padding);
   CAPSTAN_CHECK(output_shape.rank() == 3, ShapeError, "conv1d_transpose: the result needs 3 lengths, not ",
                 output_shape);
-  return with_errors_of("conv1d_transpose", [&] {
-    return signal_of(conv2d_backprop_input({output_shape[0], 1, output_shape[1], output_shape[2]}, one_row(f, false),
-                                           one_row(signal, true), {1, strides}, std::move(padding), {1, dilations}));
-  });
+  return signal_of(conv2d_backprop_input({output_shape[0], 1, output_shape[1], output_shape[2]}, one_row(f, false),
+                                         one_row(signal, true), {1, strides}, std::move(padding), {1, dilations}));
+} catch (const Error&) {
+  rethrow_as("conv1d_transpose");
 }
 
 Tensor conv2d_transpose(Operand x, Operand filters, const Shape& output_shape, std::array<std::int64_t, 2> strides,
@@ -335,7 +335,7 @@ Tensor conv3d_transpose(Operand x, Operand filters, const Shape& output_shape, s
 }
 
 Tensor depthwise_conv2d(Operand x, Operand filters, std::array<std::int64_t, 2> strides, Padding padding,
-                        std::array<std::int64_t, 2> dilations) {
+                        std::array<std::int64_t, 2> dilations) try {
   const Tensor image = to_tensor(x);
   const Tensor f = to_tensor(filters);
   CAPSTAN_CHECK(image.rank() == 4, ShapeError,
@@ -346,22 +346,22 @@ Tensor depthwise_conv2d(Operand x, Operand filters, std::array<std::int64_t, 2> 
                 arguments({{"x", image}, {"filters", f}}));
   CAPSTAN_CHECK(image.dim(3) == f.dim(2), ShapeError, "depthwise_conv2d: images have ", image.dim(3),
                 " channels, filters take ", f.dim(2), arguments({{"x", image}, {"filters", f}}));
-  return with_errors_of("depthwise_conv2d", [&] {
-    return conv2d(image, reshape(f, {f.dim(0), f.dim(1), 1, f.dim(2) * f.dim(3)}), strides, std::move(padding),
-                  dilations);
-  });
+  return conv2d(image, reshape(f, {f.dim(0), f.dim(1), 1, f.dim(2) * f.dim(3)}), strides, std::move(padding),
+                dilations);
+} catch (const Error&) {
+  rethrow_as("depthwise_conv2d");
 }
 
 Tensor separable_conv2d(Operand x, Operand depthwise_filters, Operand pointwise_filters,
-                        std::array<std::int64_t, 2> strides, Padding padding, std::array<std::int64_t, 2> dilations) {
+                        std::array<std::int64_t, 2> strides, Padding padding,
+                        std::array<std::int64_t, 2> dilations) try {
   const Tensor points = to_tensor(pointwise_filters);
-  return with_errors_of("separable_conv2d", [&] {
-    const Tensor y = depthwise_conv2d(x, depthwise_filters, strides, std::move(padding), dilations);
-    CAPSTAN_CHECK(points.rank() == 4 && points.dim(0) == 1 && points.dim(1) == 1 && points.dim(2) == y.dim(3),
-                  ShapeError, "separable_conv2d: pointwise filters need the shape [1, 1, ", y.dim(3), ", out], not ",
-                  points.shape());
-    return conv2d(y, points);
-  });
+  const Tensor y = depthwise_conv2d(x, depthwise_filters, strides, std::move(padding), dilations);
+  CAPSTAN_CHECK(points.rank() == 4 && points.dim(0) == 1 && points.dim(1) == 1 && points.dim(2) == y.dim(3), ShapeError,
+                "separable_conv2d: pointwise filters need the shape [1, 1, ", y.dim(3), ", out], not ", points.shape());
+  return conv2d(y, points);
+} catch (const Error&) {
+  rethrow_as("separable_conv2d");
 }
 
 OpFamily conv_composite_ops() {

@@ -189,7 +189,7 @@ template <int R>
 void infer_backprop(const Call& call, const ConvShape& shape, std::string_view first, OutputSpecs& outputs) {
   const Shape due = result_shape<R>(shape);
   CAPSTAN_CHECK(item_of<R>(call.input(1).shape()) == due, ShapeError, call.op.name, ": out_backprop has shape ",
-                call.input(1).shape(), " where ", due, " is due",
+                call.input(1).shape(), " where ", due, " is expected",
                 arguments({{first, call.input(0)}, {"out_backprop", call.input(1)}}));
   add_output<R>(call, call.attributes<BackpropAttributes<R>>().sizes.shape(), outputs);
 }

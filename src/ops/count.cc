@@ -15,12 +15,12 @@
 #include "src/core/allocator.h"
 #include "src/core/apply.h"
 #include "src/core/check.h"
+#include "src/core/named_errors.h"
 #include "src/core/op_test.h"
 #include "src/kernels/sort.h"
 #include "src/kernels/with_type.h"
 #include "src/ops/batching.h"
 #include "src/ops/indices.h"
-#include "src/ops/named_errors.h"
 #include "src/ops/reference.h"
 #include "src/ops/sort.h"
 
@@ -477,10 +477,12 @@ Tensor histogram_fixed_width(Operand values, double low, double high, std::int64
   const HistogramAttributes attributes{{low, high}, nbins, dtype};
   return apply(kHistogramFixedWidth, values, &attributes);
 }
-Tensor confusion_matrix(Operand labels, Operand predictions, const ConfusionMatrixOptions& options) {
+Tensor confusion_matrix(Operand labels, Operand predictions, const ConfusionMatrixOptions& options) try {
   const Tensor rows = to_tensor(labels);
   return confusion(rows, to_tensor(predictions), options.num_classes,
                    options.weights.has_value() ? options.weights : ones(rows.shape(), options.dtype));
+} catch (const Error&) {
+  rethrow_as("confusion_matrix");
 }
 
 }  // namespace capstan

@@ -9,8 +9,11 @@
 #include "src/core/allocator.h"
 #include "src/core/apply.h"
 #include "src/core/check.h"
+#include "src/core/named_errors.h"
+#include "src/core/numbers.h"
 #include "src/core/op_test.h"
 #include "src/kernels/strided_copy.h"
+#include "src/ops/axis.h"
 #include "src/ops/axes.h"
 #include "src/ops/batching.h"
 #include "src/ops/expansion.h"
@@ -181,12 +184,12 @@ void range_kernel(const Call& call, std::span<Tensor> outputs) {
 
 struct LinspaceAttributes {
   std::int64_t num = 0;
-  std::int64_t axis = 0;
+  Axis axis = 0;
 };
 constexpr AttributeType kLinspaceAttributes = attribute_type<LinspaceAttributes>(
     {field<&LinspaceAttributes::num>("num", true), field<&LinspaceAttributes::axis>("axis")});
 
-// The dtype of two end points; plain numbers, integers too, are float32 by themselves.
+// The dtype of two end points; plain numbers, integers too, are floatx() by themselves.
 DType end_dtype(const Operand& start, const Operand& stop) {
   for (const Operand* operand : {&start, &stop}) {
     if (operand->kind() == Operand::Kind::kVariable) return Variable::share(operand->variable()).dtype();
@@ -195,7 +198,7 @@ DType end_dtype(const Operand& start, const Operand& stop) {
                                                                             : operand->lent();
     if (block != nullptr) return block->dtype;
   }
-  return DType::kFloat32;
+  return floatx();
 }
 Tensor end_point(const Operand& operand, DType dtype) {
   return operand.is_literal() && !operand.is_complex_literal() ? scalar(operand.number(), dtype)
@@ -417,7 +420,7 @@ constexpr OpDef kLinspace = {
     .compose =
         [](std::span<const Operand> inputs, const void* data, std::vector<Tensor>& outputs) {
           const auto& attributes = *static_cast<const LinspaceAttributes*>(data);
-          outputs.push_back(linspace(inputs[0], inputs[1], attributes.num, static_cast<int>(attributes.axis)));
+          outputs.push_back(linspace(inputs[0], inputs[1], attributes.num, attributes.axis));
         },
     .test = CAPSTAN_OP_TEST(kLinspaceTest),
 };
@@ -434,13 +437,17 @@ std::span<const Expansion> creation_expansions() {
   return expansions;
 }
 
-Tensor zeros(const Shape& shape, DType dtype) {
+Tensor zeros(const Shape& shape, DType dtype) try {
   const ConstantAttributes attributes{pack_lengths("zeros", shape), dtype};
   return apply(kZeros, std::span<Operand>(), &attributes);
+} catch (const Error&) {
+  rethrow_as("zeros");
 }
-Tensor ones(const Shape& shape, DType dtype) {
+Tensor ones(const Shape& shape, DType dtype) try {
   const ConstantAttributes attributes{pack_lengths("ones", shape), dtype};
   return apply(kOnes, std::span<Operand>(), &attributes);
+} catch (const Error&) {
+  rethrow_as("ones");
 }
 Tensor zeros_like(Operand x) { return apply(kZerosLike, x); }
 Tensor ones_like(Operand x) { return apply(kOnesLike, x); }
@@ -458,6 +465,7 @@ Tensor range(Operand limit) { return range(limit.kind() == Operand::Kind::kFloat
 Tensor range(Operand start, Operand limit, Operand delta) {
   bool any_tensor = false;
   bool any_float = false;
+  bool any_large = false;
   DType dtype = DType::kInt32;
   double numbers[3];
   int i = 0;
@@ -465,6 +473,7 @@ Tensor range(Operand start, Operand limit, Operand delta) {
     if (operand->is_literal()) {
       numbers[i++] = operand->number();
       any_float |= operand->kind() == Operand::Kind::kFloat;
+      any_large |= operand->kind() == Operand::Kind::kInt && dtype_of_integer(operand->integer()) == DType::kInt64;
       continue;
     }
     const Tensor tensor = to_tensor(*operand);
@@ -474,14 +483,14 @@ Tensor range(Operand start, Operand limit, Operand delta) {
     dtype = tensor.dtype();
     numbers[i++] = tensor.item<double>();
   }
-  if (!any_tensor && any_float) dtype = DType::kFloat32;
+  if (!any_tensor) dtype = any_float ? floatx() : any_large ? DType::kInt64 : DType::kInt32;
   CAPSTAN_CHECK(!any_float || is_floating(dtype), DTypeError, "range: a floating number meets a tensor of dtype ",
                 dtype);
   const RangeAttributes attributes{numbers[0], numbers[1], numbers[2], dtype};
   return apply(kRange, std::span<Operand>(), &attributes);
 }
 
-Tensor linspace(Operand start, Operand stop, std::int64_t num, int axis) {
+Tensor linspace(Operand start, Operand stop, std::int64_t num, int axis) try {
   CAPSTAN_CHECK(num >= 0, ValueError, "linspace: num is ", num, ", not at least 0");
   const DType dtype = end_dtype(start, stop);
   const Tensor first = end_point(start, dtype);
@@ -502,6 +511,8 @@ Tensor linspace(Operand start, Operand stop, std::int64_t num, int axis) {
   // The end is met exactly, whatever the steps round to.
   const Tensor end = expand_dims(broadcast_like(last, length), place);
   return where(greater_equal(steps, static_cast<double>(num - 1)), end, result);
+} catch (const Error&) {
+  rethrow_as("linspace");
 }
 
 OpFamily creation_ops() {

@@ -16,10 +16,12 @@
 #include "src/core/allocator.h"
 #include "src/core/apply.h"
 #include "src/core/check.h"
+#include "src/core/named_errors.h"
 #include "src/core/op_test.h"
 #include "src/kernels/softmax.h"
 #include "src/ops/batching.h"
 #include "src/ops/families.h"
+#include "src/ops/indices.h"
 #include "src/ops/softmax.h"
 
 namespace capstan {
@@ -57,13 +59,6 @@ void infer_sparse_cross_entropy(const Call& call, OutputSpecs& outputs) {
   const Shape rows = without_last(logits.shape());
   CAPSTAN_CHECK(labels.shape() == rows, ShapeError, kSparseCrossEntropyName, ": labels have shape ", labels.shape(),
                 ", the rows of logits ", rows, shown());
-  const std::int64_t classes = logits.dim(-1);
-  for (std::int64_t i = 0; has_elements(labels) && i < labels.size(); ++i) {
-    const std::int64_t label =
-        labels.dtype() == DType::kInt32 ? labels.data<std::int32_t>()[i] : labels.data<std::int64_t>()[i];
-    CAPSTAN_CHECK(label >= 0 && label < classes, IndexError, kSparseCrossEntropyName, ": label ", label,
-                  " at position ", i, " is not one of ", classes, " classes", shown());
-  }
   outputs.add(logits.dtype(), rows);
   outputs.add(logits.dtype(), logits.shape());
 }
@@ -105,6 +100,13 @@ void run_sparse_cross_entropy(const Call& call, std::span<Tensor> outputs) {
   const TensorRef& labels = call.input(0);
   const std::int64_t rows = outputs[0].size();
   const std::int64_t classes = outputs[1].dim(-1);
+  with_indices(labels, [&](const auto* label) {
+    for (std::int64_t i = 0; i < rows; ++i) {
+      CAPSTAN_CHECK(label[i] >= 0 && label[i] < classes, IndexError, kSparseCrossEntropyName, ": label ", label[i],
+                    " at position ", i, " is not one of ", classes, " classes",
+                    arguments({{"labels", labels}, {"logits", call.input(1)}}));
+    }
+  });
   with_wide_logits(call, outputs, [&]<class T>(const T* x, T* loss, T* difference) {
     if (labels.dtype() == DType::kInt32) {
       sparse_softmax_cross_entropy_rows(rows, classes, x, labels.data<std::int32_t>(), loss, difference);
@@ -272,7 +274,7 @@ constinit const OpDef kSoftmaxCrossEntropyWithLogits = {
     .attributes = &kSoftmaxAttributes,
     .compose =
         [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
-          const int axis = static_cast<const SoftmaxAttributes*>(attributes)->last_if_not_given();
+          const int axis = static_cast<const SoftmaxAttributes*>(attributes)->axis;
           outputs.push_back(softmax_cross_entropy_with_logits(inputs[0], inputs[1], axis));
         },
     .test = CAPSTAN_OP_TEST(kCrossEntropyLossTest),
@@ -292,18 +294,22 @@ constinit const OpDef kSparseSoftmaxCrossEntropyWithLogits = {
     .test = CAPSTAN_OP_TEST(kSparseCrossEntropyLossTest),
 };
 
-CrossEntropy softmax_cross_entropy(Operand labels, Operand logits) {
+CrossEntropy softmax_cross_entropy(Operand labels, Operand logits) try {
   Operand inputs[] = {labels, logits};
   std::vector<Tensor> outputs = apply_all(kSoftmaxCrossEntropy, inputs);
   return {std::move(outputs[0]), std::move(outputs[1])};
+} catch (const Error&) {
+  rethrow_as("softmax_cross_entropy");
 }
-CrossEntropy sparse_softmax_cross_entropy(Operand labels, Operand logits) {
+CrossEntropy sparse_softmax_cross_entropy(Operand labels, Operand logits) try {
   Operand inputs[] = {labels, logits};
   std::vector<Tensor> outputs = apply_all(kSparseSoftmaxCrossEntropy, inputs);
   return {std::move(outputs[0]), std::move(outputs[1])};
+} catch (const Error&) {
+  rethrow_as("sparse_softmax_cross_entropy");
 }
 
-Tensor softmax_cross_entropy_with_logits(Operand labels, Operand logits, int axis) {
+Tensor softmax_cross_entropy_with_logits(Operand labels, Operand logits, int axis) try {
   const Tensor x = to_tensor(logits);
   const Tensor y = to_tensor(labels, x.dtype());
   const char* const name = "softmax_cross_entropy_with_logits";
@@ -329,10 +335,14 @@ Tensor softmax_cross_entropy_with_logits(Operand labels, Operand logits, int axi
     wide_y = transpose(wide_y, Axes(std::span<const int>(order)));
   }
   return softmax_cross_entropy(wide_y, wide_x).loss;
+} catch (const Error&) {
+  rethrow_as("softmax_cross_entropy_with_logits");
 }
 
-Tensor sparse_softmax_cross_entropy_with_logits(Operand labels, Operand logits) {
+Tensor sparse_softmax_cross_entropy_with_logits(Operand labels, Operand logits) try {
   return sparse_softmax_cross_entropy(labels, logits).loss;
+} catch (const Error&) {
+  rethrow_as("sparse_softmax_cross_entropy_with_logits");
 }
 
 OpFamily cross_entropy_ops() {

@@ -14,6 +14,7 @@
 #include "src/core/allocator.h"
 #include "src/core/apply.h"
 #include "src/core/check.h"
+#include "src/core/named_errors.h"
 #include "src/core/op_test.h"
 #include "src/core/thread_pool.h"
 #include "src/kernels/ctc.h"
@@ -50,11 +51,14 @@ void check_integers(std::string_view what, const TensorRef& x) {
                 " must be int32 or int64, not ", x.dtype(), arguments({{what, x}}));
 }
 
-void check_lengths(std::string_view what, const TensorRef& x, std::int64_t batch, std::int64_t limit) {
+void check_lengths(std::string_view what, const TensorRef& x, std::int64_t batch) {
   check_integers(what, x);
   CAPSTAN_CHECK(x.shape() == Shape({batch}), ShapeError, kName, ": ", what, " has shape ", x.shape(), ", the batch is ",
                 batch);
-  for (std::int64_t i = 0; has_elements(x) && i < batch; ++i) {
+}
+
+void check_length_values(std::string_view what, const TensorRef& x, std::int64_t limit) {
+  for (std::int64_t i = 0; i < x.size(); ++i) {
     const std::int64_t length = integer_at(x, i);
     CAPSTAN_CHECK(length >= 0 && length <= limit, ValueError, kName, ": ", what, " ", length, " of sequence ", i,
                   " is outside the range from 0 to ", limit);
@@ -83,14 +87,25 @@ void check_arguments(const Call& call) {
   std::int64_t states = 0;
   CAPSTAN_CHECK(!__builtin_mul_overflow(frames + 2, 2 * length + 1, &states) && states < (std::int64_t{1} << 40),
                 ShapeError, kName, ": ", frames, " frames of ", length, " labels are too many", shown());
-  check_lengths("label_length", call.input(2), batch, length);
-  check_lengths("logit_length", call.input(3), batch, frames);
-  if (!has_elements(labels) || !has_elements(call.input(2))) return;
-  for (std::int64_t i = 0; i < batch; ++i) {
+  check_lengths("label_length", call.input(2), batch);
+  check_lengths("logit_length", call.input(3), batch);
+}
+
+// The same of the elements.
+void check_elements(const Call& call) {
+  const TensorRef& labels = call.input(0);
+  const TensorRef& logits = call.input(1);
+  const std::int64_t classes = logits.dim(2);
+  const std::int64_t length = labels.dim(1);
+  const std::int64_t blank = call.attributes<BlankAttributes>().blank_index;
+  check_length_values("label_length", call.input(2), length);
+  check_length_values("logit_length", call.input(3), logits.dim(1));
+  for (std::int64_t i = 0; i < logits.dim(0); ++i) {
     for (std::int64_t k = 0; k < integer_at(call.input(2), i); ++k) {
       const std::int64_t label = integer_at(labels, i * length + k);
       CAPSTAN_CHECK(label >= 0 && label < classes && label != blank, IndexError, kName, ": label ", label,
-                    " of sequence ", i, " is not one of ", classes, " classes without the blank ", blank, shown());
+                    " of sequence ", i, " is not one of ", classes, " classes without the blank ", blank,
+                    arguments({{"labels", labels}, {"logits", logits}}));
     }
   }
 }
@@ -106,6 +121,7 @@ void for_each_sequence(const Call& call, const Read& read, const Write& write) {
   const std::int64_t classes = logits.dim(2);
   const std::int64_t length = labels.dim(1);
   constexpr std::int64_t kTasks = 16;
+  check_elements(call);
   const std::int64_t tasks = std::min(batch, kTasks);
   const std::int64_t each = 2 * frames * classes + ctc_memory(frames, classes, length);
   std::vector<Number> memory(static_cast<std::size_t>(tasks * each));
@@ -430,27 +446,34 @@ constinit const OpDef kCtcLoss = {
 };
 
 CtcLoss ctc_loss_and_gradient(Operand labels, Operand logits, Operand label_length, Operand logit_length,
-                              std::int64_t blank_index) {
+                              std::int64_t blank_index) try {
   const BlankAttributes attributes{blank_index};
   Operand operands[] = {labels, logits, label_length, logit_length};
   std::vector<Tensor> outputs = apply_all(kCtcLossAndGradient, operands, &attributes);
   return {std::move(outputs[0]), std::move(outputs[1])};
+} catch (const Error&) {
+  rethrow_as("ctc_loss_and_gradient");
 }
 
 Tensor ctc_loss_curvature(Operand labels, Operand logits, Operand label_length, Operand logit_length, Operand direction,
-                          std::int64_t blank_index) {
+                          std::int64_t blank_index) try {
   const BlankAttributes attributes{blank_index};
   Operand operands[] = {labels, logits, label_length, logit_length, direction};
   return apply(kCtcLossCurvature, std::span<Operand>(operands), &attributes);
+} catch (const Error&) {
+  rethrow_as("ctc_loss_curvature");
 }
 
-Tensor ctc_loss(Operand labels, Operand logits, Operand label_length, Operand logit_length, const CtcOptions& options) {
+Tensor ctc_loss(Operand labels, Operand logits, Operand label_length, Operand logit_length,
+                const CtcOptions& options) try {
   Tensor x = to_tensor(logits);
   CAPSTAN_CHECK(x.rank() == 3, ShapeError, kName, ": logits must have rank 3, not ", x.rank(),
                 arguments({{"logits", x}}));
   if (options.logits_time_major) x = transpose(x, {1, 0, 2});
   const std::int64_t blank = options.blank_index < 0 ? options.blank_index + x.dim(2) : options.blank_index;
   return ctc_loss_and_gradient(labels, x, label_length, logit_length, blank).loss;
+} catch (const Error&) {
+  rethrow_as("ctc_loss");
 }
 
 OpFamily ctc_ops() {

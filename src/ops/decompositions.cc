@@ -2,11 +2,13 @@
 #include "capstan/ops/array.h"
 #include "capstan/ops/linalg.h"
 #include "capstan/ops/math.h"
+#include "capstan/ops/reduce.h"
 #include "src/core/op_test.h"
 #include "src/kernels/factorisations.h"
 #include "src/ops/batching.h"
 #include "src/ops/matrix_families.h"
 #include "src/ops/matrices.h"
+#include "src/ops/regular.h"
 #include "src/ops/reference_matrix.h"
 
 namespace capstan {
@@ -53,11 +55,14 @@ void run_qr(const Call& call, std::span<Tensor> outputs) {
 Tensor times_inverse(const Tensor& x, const Tensor& r) { return adjoint(triangular_solve(r, adjoint(x), false)); }
 
 // The cotangent of a = q r with a square r, given those of q and r.
-Tensor cotangent_of_deep(const Tensor& q, const Tensor& r, const Tensor& gq, const Tensor& gr) {
+Tensor cotangent_of_deep(const Tensor& q, const Tensor& r_or_singular, const Tensor& gq, const Tensor& gr) {
+  const Tensor is_regular = reduce_all(not_equal(diag_part(r_or_singular), 0), -1);
+  const Tensor r = or_identity(is_regular, r_or_singular);
   const Tensor of_q = matmul(adjoint(q), gq);
   const Tensor of_r = matmul(r, adjoint(gr));
   const Tensor lower = band_part((of_q - adjoint(of_q)) + (of_r - adjoint(of_r)), -1, 0);
-  const Tensor result = matmul(q, gr + times_inverse(lower, r)) + times_inverse(gq - matmul(q, of_q), r);
+  const Tensor result =
+      or_nan(is_regular, matmul(q, gr + times_inverse(lower, r)) + times_inverse(gq - matmul(q, of_q), r));
   if (!is_complex(q.dtype())) return result;
   // LAPACK's r has a real diagonal, which is where the phases of q are from.
   const Tensor phases = imag(diag_part(of_r)) + imag(diag_part(of_q));

@@ -13,6 +13,7 @@
 #include "src/ops/batching.h"
 #include "src/ops/matrix_families.h"
 #include "src/ops/matrices.h"
+#include "src/ops/regular.h"
 #include "src/ops/reference_matrix.h"
 
 namespace capstan {
@@ -62,12 +63,14 @@ void run_slogdet(const Call& call, std::span<Tensor> outputs) {
 }
 
 // The logarithm of a complex determinant is log|det| + i angle: its cotangent times a^-H. The sign is exp(i angle), and
-// of real numbers a constant.
+// of real numbers a constant. A singular matrix, whose logarithm is minus infinity, has none.
 void vjp_slogdet(const VjpCall& call, std::span<Tensor> cotangents) {
   const Tensor& a = call.input(0);
   Tensor g = call.cotangent(1);
   if (is_complex(a.dtype())) g = complex(real(g), imag(call.cotangent(0) * conj(call.output(0))));
-  cotangents[0] = as_row(as_column(g)) * inv(a, true);
+  const Tensor log = call.output(1);
+  const Tensor is_regular = is_finite(is_complex(a.dtype()) ? real(log) : log);
+  cotangents[0] = or_nan(is_regular, as_row(as_column(g)) * inv(or_identity(is_regular, a), true));
 }
 
 void run_cofactors(const Call& call, std::span<Tensor> outputs) {
@@ -104,13 +107,14 @@ Tensor products_but_two(const Tensor& s) {
 // needs distinct singular values above zero.
 void vjp_cofactors(const VjpCall& call, std::span<Tensor> cotangents) {
   const Tensor& a = call.input(0);
-  const SvdFactors factors = svd(a);
+  const Tensor all_finite = reduce_all(is_finite(is_complex(a.dtype()) ? abs(a) : a), {-2, -1});
+  const SvdFactors factors = svd(or_identity(all_finite, a));
   const Tensor b = matmul(adjoint(factors.u), matmul(call.cotangent(), factors.v));
   const Tensor p = as_dtype_of(products_but_two(factors.s), a);
   const Tensor diagonal = squeeze(matmul(p, as_column(conj(diag_part(b)))), -1);
   const Tensor change = set_diag(-(p * adjoint(b)), diagonal);
   const Tensor turned = conj(det(factors.u)) * det(factors.v);
-  cotangents[0] = as_row(as_column(turned)) * matmul(factors.u, matmul(change, adjoint(factors.v)));
+  cotangents[0] = or_nan(all_finite, as_row(as_column(turned)) * matmul(factors.u, matmul(change, adjoint(factors.v))));
 }
 
 #if CAPSTAN_TESTING
@@ -204,7 +208,7 @@ constinit const OpDef kSlogdet = {
     .input_names = "a",
     .infer = infer_slogdet,
     .kernel = run_slogdet,
-    .saves = {.inputs = 1, .outputs = 1},
+    .saves = {.inputs = 1, .outputs = 3},
     .vjp = vjp_slogdet,
     .batch = batch_leading,
     .test = CAPSTAN_OP_TEST(kSlogdetTest),

@@ -418,6 +418,20 @@ Tensor part_of(const Tensor& x, const Diagonals& k, const DiagonalAlignment& ali
 
 }  // namespace
 
+// Diagonals beside the matrix have no elements, so nothing but padding of x belongs to them.
+static Tensor cotangent_of_diag(const Tensor& g, const Tensor& x, const DiagAttributes& attributes) {
+  const Diagonals& k = attributes.k;
+  Diagonals inside = k;
+  inside.lower = std::max(k.lower, std::min<std::int64_t>(0, 1 - g.dim(-2)));
+  inside.upper = std::min(k.upper, std::max<std::int64_t>(0, g.dim(-1) - 1));
+  if (inside.lower > inside.upper) return zeros_like(x);
+  const Tensor part = part_of(g, inside, attributes.align);
+  if (inside.count() == k.count()) return reshape_like(part, x);
+  std::vector<PadWidth> widths(static_cast<std::size_t>(x.rank()));
+  widths[widths.size() - 2] = {k.upper - inside.upper, inside.lower - k.lower};
+  return pad(inside.count() == 1 ? expand_dims(part, -2) : part, widths);
+}
+
 constinit const OpDef kDiag = {
     .name = "diag",
     .text = "Matrices with given diagonals.",
@@ -426,8 +440,7 @@ constinit const OpDef kDiag = {
     .kernel = run_diag,
     .vjp =
         [](const VjpCall& call, std::span<Tensor> cotangents) {
-          const auto& attributes = call.attributes<DiagAttributes>();
-          cotangents[0] = reshape_like(part_of(call.cotangent(), attributes.k, attributes.align), call.input(0));
+          cotangents[0] = cotangent_of_diag(call.cotangent(), call.input(0), call.attributes<DiagAttributes>());
         },
     .batch = batch_leading,
     .test = CAPSTAN_OP_TEST(kDiagTest),

@@ -13,6 +13,7 @@
 #include "capstan/ops/random.h"
 #include "src/core/apply.h"
 #include "src/core/check.h"
+#include "src/core/named_errors.h"
 #include "src/core/op_test.h"
 #include "src/kernels/random.h"
 #include "src/ops/batching.h"
@@ -122,7 +123,9 @@ constinit const OpDef kKeyedDropout = {
           // The items have one draw, like calls of the op.
           const auto& a = call.attributes<DropoutAttributes>();
           const Tensor one = ones_like(call.input(0)(0));
-          outputs = {call.input(0) * keyed_dropout(one, a.rate, static_cast<std::uint64_t>(a.seed.value))};
+          const Tensor factors = keyed_dropout(one, a.rate, static_cast<std::uint64_t>(a.seed.value));
+          // Not the product alone: an infinite element that is dropped is 0.
+          outputs = {where(equal(factors, 0), 0, call.input(0) * factors)};
           return true;
         },
     .test = CAPSTAN_OP_TEST(kDropoutTest),
@@ -163,18 +166,26 @@ Tensor keyed_dropout(Operand x, double rate, std::uint64_t seed) {
   const DropoutAttributes attributes{rate, static_cast<std::int64_t>(seed)};
   return apply(kKeyedDropout, x, &attributes);
 }
-Tensor dropout(Operand x, double rate, std::uint64_t seed) { return keyed_dropout(x, rate, seed); }
-Tensor dropout(Operand x, double rate) {
+Tensor dropout(Operand x, double rate, std::uint64_t seed) try {
+  return keyed_dropout(x, rate, seed);
+} catch (const Error&) {
+  rethrow_as("dropout");
+}
+Tensor dropout(Operand x, double rate) try {
   if (!inside_function()) return keyed_dropout(x, rate, next_seed());
   // A key would be that of the trace for ever; a mask is an op and fresh at every call.
   check_rate("dropout", rate);
   const Tensor value = to_tensor(x);
   return value * host_dropout_mask(value, nullptr, {.rate = rate});
+} catch (const Error&) {
+  rethrow_as("dropout");
 }
 
-Tensor dropout_with_mask(Operand x, Operand mask, double rate) {
+Tensor dropout_with_mask(Operand x, Operand mask, double rate) try {
   check_rate("dropout_with_mask", rate);
   return where(mask, divide(x, 1 - rate), 0.0);
+} catch (const Error&) {
+  rethrow_as("dropout_with_mask");
 }
 
 OpFamily dropout_ops() {

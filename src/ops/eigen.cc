@@ -2,6 +2,7 @@
 #include "capstan/ops/array.h"
 #include "capstan/ops/linalg.h"
 #include "capstan/ops/math.h"
+#include "src/core/named_errors.h"
 #include "src/core/op_test.h"
 #include "src/ops/batching.h"
 #include "src/ops/matrices.h"
@@ -161,13 +162,17 @@ constinit const OpDef kEigvals = {
     .test = CAPSTAN_OP_TEST(kEigvalsTest),
 };
 
-Eigenpairs eig(Operand a) {
+Eigenpairs eig(Operand a) try {
   const Tensor matrix = as_complex("eig", a);
   Operand x = matrix;
   std::vector<Tensor> outputs = apply_all(kEig, std::span(&x, 1));
   return {std::move(outputs[0]), std::move(outputs[1])};
+} catch (const Error&) {
+  rethrow_as("eig");
 }
 
-Tensor eigvals(Operand a) { return apply(kEigvals, as_complex("eigvals", a)); }
+Tensor eigvals(Operand a) try { return apply(kEigvals, as_complex("eigvals", a)); } catch (const Error&) {
+  rethrow_as("eigvals");
+}
 
 }  // namespace capstan

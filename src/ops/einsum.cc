@@ -15,6 +15,7 @@
 #include "capstan/ops/reduce.h"
 #include "src/core/apply.h"
 #include "src/core/check.h"
+#include "src/core/named_errors.h"
 #include "src/core/op_test.h"
 #include "src/ops/linalg.h"
 
@@ -167,7 +168,7 @@ Term contract_pair(Term a, Term b, const Keeps& keeps) {
   return {reshape(product, result), joined(joined(batch, rows), columns)};
 }
 
-Tensor compute(std::string_view equation, std::span<const Operand> operands) {
+Tensor compute(std::string_view equation, std::span<const Operand> operands) try {
   const std::size_t arrow = equation.find("->");
   const std::vector<std::string_view> inputs = split_terms(equation.substr(0, arrow));
   CAPSTAN_CHECK(inputs.size() == operands.size(), ValueError, "einsum: \"", equation, "\" has ", inputs.size(),
@@ -253,6 +254,8 @@ Tensor compute(std::string_view equation, std::span<const Operand> operands) {
   }
   sum_out(result, [&](Label label) { return contains(output, label); });
   return arrange(result, output);
+} catch (const Error&) {
+  rethrow_as("einsum");
 }
 
 struct EinsumAttributes {

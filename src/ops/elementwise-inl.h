@@ -349,11 +349,16 @@ void vjp_loop(const LoopArgs& args) {
   }
 }
 
+// Whether this instruction set has a loop of F over T.
+// Integers, bool and bfloat16 have no vector loops: one set of loops serves every instruction set (see loops_of).
+template <class F, class T>
+inline constexpr bool kHasLoop = takes(F::types, kDTypeOf<T>) &&
+                                 (has_vector_loops(kDTypeOf<T>) || HWY_TARGET == HWY_SCALAR);
+
 template <class F, class T>
 constexpr void fill_loops(LoopTable& table) {
   constexpr int dtype = static_cast<int>(kDTypeOf<T>);
-  // Integers, bool and bfloat16 have no vector loops: one set of loops serves every instruction set (see loops_of).
-  if constexpr (takes(F::types, kDTypeOf<T>) && (has_vector_loops(kDTypeOf<T>) || HWY_TARGET == HWY_SCALAR)) {
+  if constexpr (kHasLoop<F, T>) {
     table.forward[dtype] = &forward_loop<F, T>;
     if constexpr (F::differentiable && is_floating(kDTypeOf<T>)) {
       table.vjp[0][dtype] = &vjp_loop<F, 0, T>;

@@ -12,6 +12,7 @@
 #include "src/core/allocator.h"
 #include "src/core/apply.h"
 #include "src/core/check.h"
+#include "src/core/named_errors.h"
 #include "src/core/op_test.h"
 #include "src/kernels/fft.h"
 #include "src/ops/batching.h"
@@ -487,11 +488,21 @@ Tensor rfft(Operand x, std::optional<std::int64_t> fft_length) {
 }
 Tensor rfft2d(Operand x, const std::optional<Shape>& fft_length) { return real_transform<2>("rfft2d", x, fft_length); }
 Tensor rfft3d(Operand x, const std::optional<Shape>& fft_length) { return real_transform<3>("rfft3d", x, fft_length); }
-Tensor irfft(Operand x, std::optional<std::int64_t> fft_length) {
+Tensor irfft(Operand x, std::optional<std::int64_t> fft_length) try {
   return inverse_real<1>(kIrfft, x, as_shape(fft_length));
+} catch (const Error&) {
+  rethrow_as("irfft");
 }
-Tensor irfft2d(Operand x, const std::optional<Shape>& fft_length) { return inverse_real<2>(kIrfft2d, x, fft_length); }
-Tensor irfft3d(Operand x, const std::optional<Shape>& fft_length) { return inverse_real<3>(kIrfft3d, x, fft_length); }
+Tensor irfft2d(Operand x, const std::optional<Shape>& fft_length) try {
+  return inverse_real<2>(kIrfft2d, x, fft_length);
+} catch (const Error&) {
+  rethrow_as("irfft2d");
+}
+Tensor irfft3d(Operand x, const std::optional<Shape>& fft_length) try {
+  return inverse_real<3>(kIrfft3d, x, fft_length);
+} catch (const Error&) {
+  rethrow_as("irfft3d");
+}
 
 OpFamily fft_ops() {
   static constexpr const OpDef* ops[] = {&kFft,  &kIfft,   &kFft2d,  &kIfft2d, &kFft3d,   &kIfft3d,

@@ -12,9 +12,9 @@
 //   - Scalar<T>: one element, in the reference and in the loops of integers and bfloat16;
 //   - V<D>: a vector, in the kernels (src/ops/elementwise-inl.h);
 //   - Rule: a tensor, in the gradient rule written in library ops, so that gradients of any order exist;
-//   - Micro: a recorder at compile time, which turns the formula into data. From it follows what a derivative reads,
-//   and
-//     so what a tape saves; nobody declares that.
+//   - Micro: a recorder at compile time, which turns the formula into data. From it follow what a derivative reads
+//     and what a tape saves; nobody declares that.
+//
 // Over complex numbers a formula is taken to be analytic: its derivative is then the same formula, and the cotangent is
 // conj(df(conj(g), x, y)), which is the convention of TensorFlow. See UnaryOp::Complex.
 // So a formula has no branches (select only), plain literals, and only the functions listed below.

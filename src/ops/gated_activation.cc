@@ -13,23 +13,24 @@
 #include "src/core/allocator.h"
 #include "src/core/apply.h"
 #include "src/core/check.h"
+#include "src/core/named_errors.h"
 #include "src/core/op_test.h"
 #include "src/core/thread_pool.h"
+#include "src/ops/axis.h"
 #include "src/ops/axes.h"
 #include "src/ops/batching.h"
 #include "src/ops/families.h"
-#include "src/ops/named_errors.h"
 
 namespace capstan {
 
 namespace {
 
 struct AxisAttributes {
-  std::int64_t axis = -1;
+  Axis axis = -1;
 };
 constexpr AttributeType kAxisAttributes = attribute_type<AxisAttributes>({field<&AxisAttributes::axis>("axis")});
 
-int axis_of(const void* attributes) { return static_cast<int>(static_cast<const AxisAttributes*>(attributes)->axis); }
+int axis_of(const void* attributes) { return static_cast<const AxisAttributes*>(attributes)->axis; }
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 

@@ -10,11 +10,11 @@
 #include "capstan/ops/reduce.h"
 #include "src/core/apply.h"
 #include "src/core/check.h"
+#include "src/core/named_errors.h"
 #include "src/core/op_test.h"
 #include "src/ops/axes.h"
 #include "src/ops/families.h"
 #include "src/ops/floating.h"
-#include "src/ops/named_errors.h"
 #include "src/ops/reference.h"
 
 namespace capstan {
@@ -319,31 +319,37 @@ constinit const OpDef kWeightedMoments = {
     .test = CAPSTAN_OP_TEST(kWeightedMomentsTest),
 };
 
-Tensor group_normalization(Operand x, Operand scale, Operand offset, std::int64_t groups, double epsilon) {
+Tensor group_normalization(Operand x, Operand scale, Operand offset, std::int64_t groups, double epsilon) try {
   const Tensor value = floating_operand("group_normalization", x);
   CAPSTAN_CHECK(value.rank() >= 2, ShapeError, "group_normalization: the input needs rank 2 or more, not ",
                 value.rank(), arguments({{"x", value}}));
   CAPSTAN_CHECK(groups >= 1 && value.dim(-1) % groups == 0, ValueError, "group_normalization: ", value.dim(-1),
                 " channels do not divide into ", groups, " groups", arguments({{"x", value}}));
   return by_groups("group_normalization", value, groups, scale, offset, epsilon);
+} catch (const Error&) {
+  rethrow_as("group_normalization");
 }
 
-Tensor instance_normalization(Operand x, Operand scale, Operand offset, double epsilon) {
+Tensor instance_normalization(Operand x, Operand scale, Operand offset, double epsilon) try {
   const Tensor value = floating_operand("instance_normalization", x);
   CAPSTAN_CHECK(value.rank() >= 3, ShapeError, "instance_normalization: the input needs rank 3 or more, not ",
                 value.rank(), arguments({{"x", value}}));
   return by_groups("instance_normalization", value, std::max<std::int64_t>(value.dim(-1), 1), scale, offset, epsilon);
+} catch (const Error&) {
+  rethrow_as("instance_normalization");
 }
 
-Tensor rms_normalization(Operand x, Operand scale, double epsilon) {
+Tensor rms_normalization(Operand x, Operand scale, double epsilon) try {
   const Tensor value = floating_operand("rms_normalization", x);
   CAPSTAN_CHECK(value.rank() >= 1, ShapeError, "rms_normalization: the input needs rank 1 or more",
                 arguments({{"x", value}}));
   const Tensor factor = channel_vector("rms_normalization", value, scale, "scale");
   return value * rsqrt(reduce_mean(square(value), -1, true) + epsilon) * factor;
+} catch (const Error&) {
+  rethrow_as("rms_normalization");
 }
 
-Tensor local_response_normalization(Operand x, std::int64_t depth_radius, double bias, double alpha, double beta) {
+Tensor local_response_normalization(Operand x, std::int64_t depth_radius, double bias, double alpha, double beta) try {
   const Tensor value = floating_operand("local_response_normalization", x);
   CAPSTAN_CHECK(value.rank() == 4, ShapeError,
                 "local_response_normalization: images need rank 4 (batch, height, width, channels), not ", value.rank(),
@@ -358,20 +364,22 @@ Tensor local_response_normalization(Operand x, std::int64_t depth_radius, double
   const Tensor squares = pad(reshape(square(value), {pixels, channels, 1}), {{0, 0}, {radius, radius}, {0, 0}});
   const Tensor sums = avg_pool1d(squares, window, 1, "VALID") * static_cast<double>(window);
   return value * pow(reshape_like(sums, value) * alpha + bias, -beta);
+} catch (const Error&) {
+  rethrow_as("local_response_normalization");
 }
 
-Moments weighted_moments(Operand x, Axes axes, Operand weights, bool keepdims) {
+Moments weighted_moments(Operand x, Axes axes, Operand weights, bool keepdims) try {
   const Tensor value = floating_operand("weighted_moments", x);
   const Tensor given = to_tensor(weights, value.dtype());
   normalize_axes("weighted_moments", axes, value.rank());
-  return with_errors_of("weighted_moments", [&]() -> Moments {
-    const Tensor weight = given + zeros_like(value);
-    const Tensor total = reduce_sum(weight, axes, true);
-    const Tensor mean = reduce_sum(weight * value, axes, true) / total;
-    const Tensor variance = reduce_sum(weight * squared_difference(value, mean), axes, true) / total;
-    if (keepdims) return {mean, variance};
-    return {squeeze(mean, axes), squeeze(variance, axes)};
-  });
+  const Tensor weight = given + zeros_like(value);
+  const Tensor total = reduce_sum(weight, axes, true);
+  const Tensor mean = reduce_sum(weight * value, axes, true) / total;
+  const Tensor variance = reduce_sum(weight * squared_difference(value, mean), axes, true) / total;
+  if (keepdims) return {mean, variance};
+  return {squeeze(mean, axes), squeeze(variance, axes)};
+} catch (const Error&) {
+  rethrow_as("weighted_moments");
 }
 
 OpFamily group_norm_ops() {

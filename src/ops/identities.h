@@ -2,7 +2,7 @@
 //
 // A rule stands beside its op. It looks at a call as a pattern (dtypes and shapes of operands, elements of constants,
 // the calls that made the operands) and names a value that has the elements of the result, in their order. It holds for
-// every element, with every bit: infinities, subnormal numbers and the sign of zeros; only what a NaN holds may differ.
+// every element, with every bit: infinities, subnormal numbers and the sign of zeros; NaN payloads may differ.
 // So x + 0 is no identity (-0 becomes 0), but x - 0 is. Gradients do not count: identities are for programs, which have
 // none.
 //

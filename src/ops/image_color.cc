@@ -12,6 +12,7 @@
 #include "capstan/ops/reduce.h"
 #include "src/core/apply.h"
 #include "src/core/check.h"
+#include "src/core/named_errors.h"
 #include "src/core/op_test.h"
 #include "src/ops/image.h"
 #include "src/ops/reference.h"
@@ -382,7 +383,7 @@ constinit const OpDef kImagePerImageStandardization =
     color_op("image_per_image_standardization", "Each image with mean 0 and deviation 1.",
              compose_image<image::per_image_standardization>, CAPSTAN_OP_TEST(kStandardizationTest));
 
-Tensor image::convert_image_dtype(Operand image, DType dtype, bool saturate) {
+Tensor image::convert_image_dtype(Operand image, DType dtype, bool saturate) try {
   const Tensor value = number_operand("image_convert_image_dtype", image);
   const DType from = value.dtype();
   CAPSTAN_CHECK(is_floating(dtype) || is_integer(dtype), DTypeError, "image_convert_image_dtype: dtype ", dtype,
@@ -398,54 +399,70 @@ Tensor image::convert_image_dtype(Operand image, DType dtype, bool saturate) {
   }
   const auto ratio = static_cast<long long>((largest_of(dtype) + 1) / (largest_of(from) + 1));
   return multiply(cast(value, dtype), ratio);
+} catch (const Error&) {
+  rethrow_as("image::convert_image_dtype");
 }
 
-Tensor image::rgb_to_grayscale(Operand images) {
+Tensor image::rgb_to_grayscale(Operand images) try {
   const Tensor value = number_operand("image_rgb_to_grayscale", images);
   check_channels("image_rgb_to_grayscale", value, 3);
   return with_floats(value, [](const Tensor& x) {
     const Tensor weights = constant({0.2989, 0.5870, 0.1140}, x.dtype());
     return reduce_sum(x * weights, -1, true);
   });
+} catch (const Error&) {
+  rethrow_as("image::rgb_to_grayscale");
 }
-Tensor image::grayscale_to_rgb(Operand images) {
+Tensor image::grayscale_to_rgb(Operand images) try {
   const Tensor value = to_tensor(images);
   check_channels("image_grayscale_to_rgb", value, 1);
   Shape shape = value.shape();
   shape.set(-1, 3);
   return broadcast_to(value, shape);
+} catch (const Error&) {
+  rethrow_as("image::grayscale_to_rgb");
 }
-Tensor image::rgb_to_hsv(Operand images) {
+Tensor image::rgb_to_hsv(Operand images) try {
   const Tensor value = number_operand("image_rgb_to_hsv", images);
   check_channels("image_rgb_to_hsv", value, 3);
   CAPSTAN_CHECK(is_floating(value.dtype()), DTypeError, "image_rgb_to_hsv: dtype ", value.dtype(), " is not supported",
                 arguments({{"images", value}}));
   return to_hsv(value);
+} catch (const Error&) {
+  rethrow_as("image::rgb_to_hsv");
 }
-Tensor image::hsv_to_rgb(Operand images) {
+Tensor image::hsv_to_rgb(Operand images) try {
   const Tensor value = number_operand("image_hsv_to_rgb", images);
   check_channels("image_hsv_to_rgb", value, 3);
   CAPSTAN_CHECK(is_floating(value.dtype()), DTypeError, "image_hsv_to_rgb: dtype ", value.dtype(), " is not supported",
                 arguments({{"images", value}}));
   return to_rgb(value);
+} catch (const Error&) {
+  rethrow_as("image::hsv_to_rgb");
 }
-Tensor image::adjust_brightness(Operand image, double delta) {
+Tensor image::adjust_brightness(Operand image, double delta) try {
   return with_floats(number_operand("image_adjust_brightness", image), [&](const Tensor& x) { return x + delta; });
+} catch (const Error&) {
+  rethrow_as("image::adjust_brightness");
 }
-Tensor image::adjust_contrast(Operand images, double contrast_factor) {
+Tensor image::adjust_contrast(Operand images, double contrast_factor) try {
   const Tensor value = number_operand("image_adjust_contrast", images);
   check_image("image_adjust_contrast", value);
   return with_floats(value, [&](const Tensor& x) {
     const Tensor mean = reduce_mean(x, {-3, -2}, true);
     return (x - mean) * contrast_factor + mean;
   });
+} catch (const Error&) {
+  rethrow_as("image::adjust_contrast");
 }
-Tensor image::adjust_gamma(Operand image, double gamma, double gain) {
+Tensor image::adjust_gamma(Operand image, double gamma, double gain) try {
   const Tensor value = number_operand("image_adjust_gamma", image);
   CAPSTAN_CHECK(gamma >= 0, ValueError, "image_adjust_gamma: gamma is ", gamma, ", not at least 0");
   return with_floats(value, [&](const Tensor& x) { return gain * pow(x, gamma); });
+} catch (const Error&) {
+  rethrow_as("image::adjust_gamma");
 }
-Tensor image::adjust_hue(Operand image, double delta) {
+Tensor image::adjust_hue(Operand image, double delta) try {
   const Tensor value = number_operand("image_adjust_hue", image);
   check_channels("image_adjust_hue", value, 3);
   CAPSTAN_CHECK(delta >= -1 && delta <= 1, ValueError, "image_adjust_hue: delta is ", delta, ", not from -1 to 1");
@@ -454,8 +471,10 @@ Tensor image::adjust_hue(Operand image, double delta) {
     const Tensor hue = channel(hsv, 0) + delta;
     return to_rgb(concat({hue - floor(hue), channel(hsv, 1), channel(hsv, 2)}, -1));
   });
+} catch (const Error&) {
+  rethrow_as("image::adjust_hue");
 }
-Tensor image::adjust_saturation(Operand image, double saturation_factor) {
+Tensor image::adjust_saturation(Operand image, double saturation_factor) try {
   const Tensor value = number_operand("image_adjust_saturation", image);
   check_channels("image_adjust_saturation", value, 3);
   return with_floats(value, [&](const Tensor& x) {
@@ -463,8 +482,10 @@ Tensor image::adjust_saturation(Operand image, double saturation_factor) {
     const Tensor saturation = clip_by_value(channel(hsv, 1) * saturation_factor, 0.0, 1.0);
     return to_rgb(concat({channel(hsv, 0), saturation, channel(hsv, 2)}, -1));
   });
+} catch (const Error&) {
+  rethrow_as("image::adjust_saturation");
 }
-Tensor image::per_image_standardization(Operand image) {
+Tensor image::per_image_standardization(Operand image) try {
   Tensor value = number_operand("image_per_image_standardization", image);
   check_image("image_per_image_standardization", value);
   if (!is_floating(value.dtype())) value = convert_image_dtype(value, DType::kFloat32);
@@ -473,6 +494,8 @@ Tensor image::per_image_standardization(Operand image) {
   // The deviation of equal pixels is 0, where its gradient is NaN; the bound keeps that out.
   const Tensor deviation = maximum(reduce_std(value, pixels, true), 1 / std::sqrt(count));
   return (value - reduce_mean(value, pixels, true)) / deviation;
+} catch (const Error&) {
+  rethrow_as("image::per_image_standardization");
 }
 
 }  // namespace capstan

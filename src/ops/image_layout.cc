@@ -8,6 +8,7 @@
 #include "capstan/ops/rearrange.h"
 #include "src/core/apply.h"
 #include "src/core/check.h"
+#include "src/core/named_errors.h"
 #include "src/core/op_test.h"
 #include "src/ops/families.h"
 #include "src/ops/image.h"
@@ -351,15 +352,19 @@ constexpr OpDef kPatches = {
 
 }  // namespace
 
-Tensor image::flip_left_right(Operand image) {
+Tensor image::flip_left_right(Operand image) try {
   const Tensor value = to_tensor(image);
   check_image("image_flip_left_right", value);
   return reverse(value, -2);
+} catch (const Error&) {
+  rethrow_as("image::flip_left_right");
 }
-Tensor image::flip_up_down(Operand image) {
+Tensor image::flip_up_down(Operand image) try {
   const Tensor value = to_tensor(image);
   check_image("image_flip_up_down", value);
   return reverse(value, -3);
+} catch (const Error&) {
+  rethrow_as("image::flip_up_down");
 }
 
 namespace {
@@ -368,12 +373,14 @@ Tensor exchanged(const Tensor& value) {
 }
 }  // namespace
 
-Tensor image::transpose(Operand image) {
+Tensor image::transpose(Operand image) try {
   const Tensor value = to_tensor(image);
   check_image("image_transpose", value);
   return exchanged(value);
+} catch (const Error&) {
+  rethrow_as("image::transpose");
 }
-Tensor image::rot90(Operand image, int k) {
+Tensor image::rot90(Operand image, int k) try {
   const Tensor value = to_tensor(image);
   check_image("image_rot90", value);
   switch ((k % 4 + 4) % 4) {
@@ -386,9 +393,11 @@ Tensor image::rot90(Operand image, int k) {
     default:
       return value;
   }
+} catch (const Error&) {
+  rethrow_as("image::rot90");
 }
 
-Tensor image::resize_with_crop_or_pad(Operand image, std::int64_t target_height, std::int64_t target_width) {
+Tensor image::resize_with_crop_or_pad(Operand image, std::int64_t target_height, std::int64_t target_width) try {
   const Tensor value = to_tensor(image);
   check_image("image_resize_with_crop_or_pad", value);
   CAPSTAN_CHECK(target_height > 0 && target_width > 0 && target_height < UINT32_MAX && target_width < UINT32_MAX,
@@ -406,9 +415,11 @@ Tensor image::resize_with_crop_or_pad(Operand image, std::int64_t target_height,
   };
   return with_border(pixels_of(value, middle(rows, target_height), middle(columns, target_width)),
                      border(rows, target_height), border(columns, target_width));
+} catch (const Error&) {
+  rethrow_as("image::resize_with_crop_or_pad");
 }
 
-Tensor image::central_crop(Operand image, double central_fraction) {
+Tensor image::central_crop(Operand image, double central_fraction) try {
   const Tensor value = to_tensor(image);
   check_image("image_central_crop", value);
   CAPSTAN_CHECK(central_fraction > 0 && central_fraction <= 1, ValueError, "image_central_crop: the fraction is ",
@@ -419,10 +430,12 @@ Tensor image::central_crop(Operand image, double central_fraction) {
     return Slice{begin, length - begin};
   };
   return pixels_of(value, middle(value.dim(-3)), middle(value.dim(-2)));
+} catch (const Error&) {
+  rethrow_as("image::central_crop");
 }
 
 Tensor image::crop_to_bounding_box(Operand image, std::int64_t offset_height, std::int64_t offset_width,
-                                   std::int64_t target_height, std::int64_t target_width) {
+                                   std::int64_t target_height, std::int64_t target_width) try {
   const Tensor value = to_tensor(image);
   check_image("image_crop_to_bounding_box", value);
   const std::int64_t rows = value.dim(-3);
@@ -435,10 +448,12 @@ Tensor image::crop_to_bounding_box(Operand image, std::int64_t offset_height, st
                 arguments({{"image", value}}));
   return pixels_of(value, Slice{offset_height, offset_height + target_height},
                    Slice{offset_width, offset_width + target_width});
+} catch (const Error&) {
+  rethrow_as("image::crop_to_bounding_box");
 }
 
 Tensor image::pad_to_bounding_box(Operand image, std::int64_t offset_height, std::int64_t offset_width,
-                                  std::int64_t target_height, std::int64_t target_width) {
+                                  std::int64_t target_height, std::int64_t target_width) try {
   const Tensor value = to_tensor(image);
   check_image("image_pad_to_bounding_box", value);
   const std::int64_t rows = value.dim(-3);
@@ -451,10 +466,12 @@ Tensor image::pad_to_bounding_box(Operand image, std::int64_t offset_height, std
                 arguments({{"image", value}}));
   return with_border(value, {offset_height, target_height - rows - offset_height},
                      {offset_width, target_width - columns - offset_width});
+} catch (const Error&) {
+  rethrow_as("image::pad_to_bounding_box");
 }
 
 Tensor image::extract_patches(Operand images, std::array<std::int64_t, 2> sizes, std::array<std::int64_t, 2> strides,
-                              std::array<std::int64_t, 2> rates, Padding padding) {
+                              std::array<std::int64_t, 2> rates, Padding padding) try {
   const Tensor value = to_tensor(images);
   check_images("image_extract_patches", value);
   const auto are_small = [](const std::array<std::int64_t, 2>& pair) {
@@ -490,6 +507,8 @@ Tensor image::extract_patches(Operand images, std::array<std::int64_t, 2> sizes,
     }
   }
   return concat(places, -1);
+} catch (const Error&) {
+  rethrow_as("image::extract_patches");
 }
 
 OpFamily image_ops() {

@@ -10,6 +10,7 @@
 #include "capstan/ops/reduce.h"
 #include "src/core/apply.h"
 #include "src/core/check.h"
+#include "src/core/named_errors.h"
 #include "src/core/op_test.h"
 #include "src/ops/image.h"
 #include "src/ops/reference.h"
@@ -288,16 +289,18 @@ constinit const OpDef kImageSsim = {
     .test = CAPSTAN_OP_TEST(kSsimTest),
 };
 
-image::ImageGradients image::image_gradients(Operand images) {
+image::ImageGradients image::image_gradients(Operand images) try {
   const Tensor value = to_tensor(images);
   check_images("image_image_gradients", value);
   const PadWidth last = {0, 1};
   const Tensor dy = value.dim(1) == 0 ? value : pad(steps_along(value, -3), {{}, last, {}, {}});
   const Tensor dx = value.dim(2) == 0 ? value : pad(steps_along(value, -2), {{}, {}, last, {}});
   return {dy, dx};
+} catch (const Error&) {
+  rethrow_as("image::image_gradients");
 }
 
-Tensor image::sobel_edges(Operand images) {
+Tensor image::sobel_edges(Operand images) try {
   const Tensor value = to_tensor(images);
   check_images("image_sobel_edges", value);
   CAPSTAN_CHECK(value.dim(1) > 1 && value.dim(2) > 1, ShapeError,
@@ -316,23 +319,29 @@ Tensor image::sobel_edges(Operand images) {
   const Tensor dy = three(three(padded, 2, 2, 1), 1, 0, 1);
   const Tensor dx = three(three(padded, 1, 2, 1), 2, 0, 1);
   return stack({dy, dx}, -1);
+} catch (const Error&) {
+  rethrow_as("image::sobel_edges");
 }
 
-Tensor image::total_variation(Operand images) {
+Tensor image::total_variation(Operand images) try {
   const Tensor value = to_tensor(images);
   check_image("image_total_variation", value);
   check_real("image_total_variation", value);
   const Axes pixels = {-3, -2, -1};
   return reduce_sum(abs(steps_along(value, -3)), pixels) + reduce_sum(abs(steps_along(value, -2)), pixels);
+} catch (const Error&) {
+  rethrow_as("image::total_variation");
 }
 
-Tensor image::psnr(Operand a, Operand b, double max_val) {
+Tensor image::psnr(Operand a, Operand b, double max_val) try {
   const Pair pair = pair_of("image_psnr", a, b, max_val);
   const Tensor error = reduce_mean(squared_difference(pair.a, pair.b), {-3, -2, -1});
   return 20 * std::log10(pair.max_val) - log(error) * (10 / std::log(10.0));
+} catch (const Error&) {
+  rethrow_as("image::psnr");
 }
 
-Tensor image::ssim(Operand a, Operand b, double max_val, const SsimOptions& options) {
+Tensor image::ssim(Operand a, Operand b, double max_val, const SsimOptions& options) try {
   const Pair pair = pair_of("image_ssim", a, b, max_val);
   const std::int64_t size = options.filter_size;
   CAPSTAN_CHECK(size > 0 && size <= 65535, ValueError, "image_ssim: filter_size is ", size, ", not from 1 to 65535");
@@ -365,6 +374,8 @@ Tensor image::ssim(Operand a, Operand b, double max_val, const SsimOptions& opti
   const Tensor by_image =
       reduce_mean(reshape(similarity, {images, similarity.size() / std::max<std::int64_t>(images, 1)}), 1);
   return pair.a.rank() == 4 ? by_image : reshape(by_image, {});
+} catch (const Error&) {
+  rethrow_as("image::ssim");
 }
 
 }  // namespace capstan

@@ -12,6 +12,7 @@
 #include "src/core/allocator.h"
 #include "src/core/apply.h"
 #include "src/core/check.h"
+#include "src/core/named_errors.h"
 #include "src/core/op_test.h"
 #include "src/kernels/resample.h"
 #include "src/ops/batching.h"
@@ -353,7 +354,7 @@ constinit const OpDef kImageResizeAdjoint = {
     .test = CAPSTAN_OP_TEST(kResizeAdjointTest),
 };
 
-Tensor image::resize(Operand images, std::array<std::int64_t, 2> size, const ResizeOptions& options) {
+Tensor image::resize(Operand images, std::array<std::int64_t, 2> size, const ResizeOptions& options) try {
   Tensor value = to_tensor(images);
   check_image("image_resize", value);
   const ResampleMethod method = method_of("image_resize", options.method);
@@ -373,11 +374,15 @@ Tensor image::resize(Operand images, std::array<std::int64_t, 2> size, const Res
     value = cast(value, DType::kFloat32);
   }
   return apply(kImageResize, value, &attributes);
+} catch (const Error&) {
+  rethrow_as("image::resize");
 }
 
-Tensor image::resize_adjoint(Operand g, Operand like, std::string_view method, bool antialias) {
+Tensor image::resize_adjoint(Operand g, Operand like, std::string_view method, bool antialias) try {
   const AdjointAttributes attributes{intern(method), antialias};
   return apply(kImageResizeAdjoint, g, like, &attributes);
+} catch (const Error&) {
+  rethrow_as("image::resize_adjoint");
 }
 
 }  // namespace capstan

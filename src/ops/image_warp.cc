@@ -11,6 +11,7 @@
 #include "capstan/ops/math.h"
 #include "src/core/apply.h"
 #include "src/core/check.h"
+#include "src/core/named_errors.h"
 #include "src/core/op_test.h"
 #include "src/ops/image.h"
 #include "src/ops/indices.h"
@@ -374,7 +375,7 @@ constinit const OpDef kImageRotate = {
 };
 
 Tensor image::crop_and_resize(Operand images, Operand boxes, Operand box_indices, std::array<std::int64_t, 2> crop_size,
-                              const CropAndResizeOptions& options) {
+                              const CropAndResizeOptions& options) try {
   constexpr std::string_view op = "image_crop_and_resize";
   Tensor value = to_tensor(images);
   const Tensor corners = to_tensor(boxes);
@@ -430,16 +431,20 @@ Tensor image::crop_and_resize(Operand images, Operand boxes, Operand box_indices
   }
   const Tensor outside = cast(constant(options.extrapolation_value, DType::kFloat64), value.dtype());
   return reshape(where(expand_dims(known, 1), found, outside), shape);
+} catch (const Error&) {
+  rethrow_as("image::crop_and_resize");
 }
 
-Tensor image::affine_transform(Operand images, Operand transform, const WarpOptions& options) {
+Tensor image::affine_transform(Operand images, Operand transform, const WarpOptions& options) try {
   const Tensor value = to_tensor(images);
   const Tensor numbers = to_tensor(transform);
   check_transform("image_affine_transform", value, numbers, 8);
   return warp("image_affine_transform", value, numbers, options);
+} catch (const Error&) {
+  rethrow_as("image::affine_transform");
 }
 
-Tensor image::rotate(Operand images, Operand angles, const WarpOptions& options) {
+Tensor image::rotate(Operand images, Operand angles, const WarpOptions& options) try {
   const Tensor value = to_tensor(images);
   const Tensor angle = angles.is_literal() ? to_tensor(angles, value.dtype()) : to_tensor(angles);
   check_transform("image_rotate", value, angle, 1);
@@ -451,6 +456,8 @@ Tensor image::rotate(Operand images, Operand angles, const WarpOptions& options)
   const Tensor shift_x = middle_x - (c * middle_x - s * middle_y);
   const Tensor shift_y = middle_y - (s * middle_x + c * middle_y);
   return warp("image_rotate", value, stack({c, -s, shift_x, s, c, shift_y, zero, zero}, -1), options);
+} catch (const Error&) {
+  rethrow_as("image::rotate");
 }
 
 }  // namespace capstan

@@ -12,9 +12,12 @@
 #include "src/core/allocator.h"
 #include "src/core/apply.h"
 #include "src/core/check.h"
+#include "src/core/context.h"
+#include "src/core/named_errors.h"
 #include "src/core/op_test.h"
 #include "src/core/thread_pool.h"
 #include "src/kernels/strided_copy.h"
+#include "src/ops/axis.h"
 #include "src/ops/axes.h"
 #include "src/ops/batching.h"
 #include "src/ops/families.h"
@@ -22,6 +25,7 @@
 #include "src/ops/mask.h"
 #include "src/ops/reference.h"
 #include "src/ops/scatter.h"
+#include "src/ops/shape.h"
 
 namespace capstan {
 
@@ -30,7 +34,7 @@ namespace {
 // --- gather ---
 
 struct GatherAttributes {
-  OptionalInt axis;
+  OptionalAxis axis;
   std::int64_t batch_dims = 0;
 };
 constexpr AttributeType kGatherAttributes = attribute_type<GatherAttributes>(
@@ -51,8 +55,7 @@ GatherPlan plan_gather(const Shape& params, const Shape& indices, const GatherAt
                 "gather: batch_dims ", attributes.batch_dims, " is out of range for indices of rank ", indices.rank());
   plan.batch_dims =
       static_cast<int>(attributes.batch_dims < 0 ? attributes.batch_dims + indices.rank() : attributes.batch_dims);
-  plan.axis =
-      normalize_axis("gather", attributes.axis.has_value ? attributes.axis.value : plan.batch_dims, params.rank());
+  plan.axis = normalize_axis("gather", attributes.axis.value_or(plan.batch_dims), params.rank());
   CAPSTAN_CHECK(plan.batch_dims <= plan.axis, IndexError, "gather: batch_dims ", plan.batch_dims, " exceeds the axis, ",
                 plan.axis);
   for (int i = 0; i < plan.batch_dims; ++i) {
@@ -157,8 +160,7 @@ void gather_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
 bool batch_gather(const BatchCall& call, std::vector<Tensor>& outputs) {
   const auto& item = call.attributes<GatherAttributes>();
   const int batch_dims = static_cast<int>(item.batch_dims) + (item.batch_dims < 0 ? call.item_rank(1) : 0);
-  const int axis =
-      normalize_axis("gather", item.axis.has_value ? item.axis.value : batch_dims, std::max(call.item_rank(0), 1));
+  const int axis = normalize_axis("gather", item.axis.value_or(batch_dims), std::max(call.item_rank(0), 1));
   if (call.is_batched(0)) {
     // Indices that are the same for all items need no copies, unless they go along with axes of params.
     const bool alike = !call.is_batched(1) && batch_dims == 0;
@@ -263,6 +265,17 @@ constexpr OpDef kEmbeddingLookup = {
                   std::vector<Tensor>& outputs) { outputs.push_back(embedding_lookup(inputs[0], inputs[1])); },
     .test = CAPSTAN_OP_TEST(kEmbeddingLookupTest),
 };
+
+// What somebody who watches a row-sparse tensor sees of to_dense(): one op, whose gradient has all rows.
+constexpr OpDef kToDense = {
+    .name = "to_dense",
+    .text = "A row-sparse tensor that is watched, as a dense one; never applied but to tangents.",
+    .flags = kReturnsViews | kLinear,
+    .infer = infer_first,
+    .kernel = view_first,
+    .vjp = [](const VjpCall& call, std::span<Tensor> cotangents) { cotangents[0] = call.cotangent(); },
+};
+
 }  // namespace
 
 Tensor gather(Operand params, Operand indices, std::optional<int> axis, int batch_dims) {
@@ -271,13 +284,20 @@ Tensor gather(Operand params, Operand indices, std::optional<int> axis, int batc
   const IndexOperand index(indices);
   return apply(kGather, params, index.operand, &attributes);
 }
-Tensor embedding_lookup(Operand params, Operand ids) { return gather(params, ids, 0); }
+Tensor embedding_lookup(Operand params, Operand ids) try { return gather(params, ids, 0); } catch (const Error&) {
+  rethrow_as("embedding_lookup");
+}
 
 // Repeated rows add up. Recorded like any op: rows that come from recorded ops have derivatives.
 Tensor Tensor::to_dense() const {
   if (!is_row_sparse()) return *this;
   const Tensor rows = indices();
-  return scatter_nd(reshape(rows, {rows.size(), 1}), values(), shape());
+  Tensor dense = scatter_nd(reshape(rows, {rows.size(), 1}), values(), shape());
+  if (context.observers != nullptr && (block_->flags.load(std::memory_order_relaxed) & detail::Block::kLeaf) != 0) {
+    const ObservedInput input{block_, block_->node};
+    notify(context.observers, ObservedCall{kToDense, std::span(&input, 1), nullptr, std::span(&dense, 1)});
+  }
+  return dense;
 }
 
 OpFamily index_ops() {

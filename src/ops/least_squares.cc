@@ -2,6 +2,7 @@
 #include "capstan/ops/array.h"
 #include "capstan/ops/linalg.h"
 #include "capstan/ops/math.h"
+#include "src/core/named_errors.h"
 #include "src/core/op_test.h"
 #include "src/ops/batching.h"
 #include "src/ops/matrix_families.h"
@@ -186,7 +187,7 @@ Tensor pinv(Operand a, std::optional<double> rcond) {
   return apply(kPinv, a, &attributes);
 }
 
-Tensor lstsq(Operand matrix, Operand rhs, double l2_regularizer, bool fast) {
+Tensor lstsq(Operand matrix, Operand rhs, double l2_regularizer, bool fast) try {
   const Tensor a = to_tensor(matrix);
   const Tensor b = to_tensor(rhs);
   const Matrices left = factorable("lstsq", a);
@@ -198,6 +199,8 @@ Tensor lstsq(Operand matrix, Operand rhs, double l2_regularizer, bool fast) {
   const Tensor turned = adjoint(a);
   if (left.rows >= left.columns) return solve_gram(matmul(turned, a), l2_regularizer, matmul(turned, b));
   return matmul(turned, solve_gram(matmul(a, turned), l2_regularizer, b));
+} catch (const Error&) {
+  rethrow_as("lstsq");
 }
 
 OpFamily least_squares_ops() {

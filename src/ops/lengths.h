@@ -10,11 +10,13 @@
 
 #include "src/core/attributes.h"
 #include "src/core/check.h"
+#include "src/core/dims.h"
 
 namespace capstan {
 
 struct Lengths {
   static constexpr std::uint32_t kAny = UINT32_MAX;  // stands for -1
+  static_assert(std::int64_t{kAny} > kMaxLength);
   std::uint32_t packed[kMaxRank] = {};
   std::int32_t rank = 0;
 
@@ -31,8 +33,7 @@ inline Lengths pack_lengths(std::string_view op, const Shape& shape, bool any = 
   Lengths lengths;
   for (std::int64_t length : shape) {
     CAPSTAN_CHECK(length >= (any ? -1 : 0), ShapeError, op, ": negative length ", length, " in ", shape);
-    CAPSTAN_CHECK(length < std::int64_t{Lengths::kAny}, ShapeError, op, ": length ", length, " in ", shape,
-                  " exceeds 4294967294");
+    CAPSTAN_CHECK(length <= kMaxLength, ShapeError, op, ": length ", length, " in ", shape, " exceeds ", kMaxLength);
     lengths.packed[lengths.rank++] = static_cast<std::uint32_t>(length);
   }
   return lengths;

@@ -14,6 +14,7 @@
 #include "src/core/allocator.h"
 #include "src/core/apply.h"
 #include "src/core/check.h"
+#include "src/core/named_errors.h"
 #include "src/core/op_test.h"
 #include "src/ops/axes.h"
 #include "src/ops/batching.h"
@@ -104,7 +105,7 @@ Tensor as_matrix(const Tensor& x, std::span<const int> summed, bool summed_first
   return reshape(moved, summed_first ? Shape{summed_size, free_size} : Shape{free_size, summed_size});
 }
 
-Tensor contract(const Tensor& a, const Tensor& b, const AxisPairs& pairs) {
+Tensor contract(const Tensor& a, const Tensor& b, const AxisPairs& pairs) try {
   std::vector<int> axes_a;
   std::vector<int> axes_b;
   if (pairs.is_number) {
@@ -135,6 +136,8 @@ Tensor contract(const Tensor& a, const Tensor& b, const AxisPairs& pairs) {
   const Tensor left = as_matrix(a, axes_a, false, &shape);
   const Tensor right = as_matrix(b, axes_b, true, &shape);
   return reshape(matmul(left, right), shape);
+} catch (const Error&) {
+  rethrow_as("tensordot");
 }
 
 #if CAPSTAN_TESTING
@@ -226,18 +229,22 @@ constinit const OpDef kTensordot = {
     .test = CAPSTAN_OP_TEST(kTensordotTest),
 };
 
-Tensor tensordot(Operand a, Operand b, int axes) {
+Tensor tensordot(Operand a, Operand b, int axes) try {
   AxisPairs pairs;
   pairs.is_number = true;
   pairs.number = axes;
   return contract(to_tensor(a), to_tensor(b), pairs);
+} catch (const Error&) {
+  rethrow_as("tensordot");
 }
 
-Tensor tensordot(Operand a, Operand b, std::span<const int> axes_a, std::span<const int> axes_b) {
+Tensor tensordot(Operand a, Operand b, std::span<const int> axes_a, std::span<const int> axes_b) try {
   AxisPairs pairs;
   fill_axes(std::vector<std::int64_t>(axes_a.begin(), axes_a.end()), pairs.a, &pairs.count_a);
   fill_axes(std::vector<std::int64_t>(axes_b.begin(), axes_b.end()), pairs.b, &pairs.count_b);
   return contract(to_tensor(a), to_tensor(b), pairs);
+} catch (const Error&) {
+  rethrow_as("tensordot");
 }
 
 // --- Sums of tensors ---
@@ -378,7 +385,7 @@ constinit const OpDef kBiasAdd = {
 
 Tensor add_n(Operands tensors) { return apply(kAddN, tensors.span()); }
 
-Tensor bias_add(Operand x, Operand bias, std::string_view data_format) {
+Tensor bias_add(Operand x, Operand bias, std::string_view data_format) try {
   const bool first = channels_stand_first(data_format);
   const Tensor value = to_tensor(x);
   const Tensor vector = to_tensor(bias);
@@ -393,6 +400,8 @@ Tensor bias_add(Operand x, Operand bias, std::string_view data_format) {
   Shape column{channels};
   for (int i = 2; i < value.rank(); ++i) column.push_back(1);
   return add(value, reshape(vector, column));
+} catch (const Error&) {
+  rethrow_as("bias_add");
 }
 
 OpFamily linalg_ops() {

@@ -12,6 +12,7 @@
 #include "src/core/allocator.h"
 #include "src/core/apply.h"
 #include "src/core/check.h"
+#include "src/core/named_errors.h"
 #include "src/core/op_test.h"
 #include "src/kernels/reduce.h"
 #include "src/ops/batching.h"
@@ -99,7 +100,7 @@ constinit const OpDef kWeightedCrossEntropyWithLogits = {
     .test = CAPSTAN_OP_TEST(kWeightedCrossEntropyTest),
 };
 
-Tensor sigmoid_cross_entropy_with_logits(Operand labels, Operand logits) {
+Tensor sigmoid_cross_entropy_with_logits(Operand labels, Operand logits) try {
   const Tensor x = to_tensor(logits);
   const Tensor z = to_tensor(labels, x.dtype());
   check_pair("sigmoid_cross_entropy_with_logits", z, x);
@@ -107,14 +108,18 @@ Tensor sigmoid_cross_entropy_with_logits(Operand labels, Operand logits) {
   // gradient.
   const Tensor positive = greater_equal(x, 0);
   return where(positive, x, 0.0) - x * z + log1p(exp(where(positive, -x, x)));
+} catch (const Error&) {
+  rethrow_as("sigmoid_cross_entropy_with_logits");
 }
 
-Tensor weighted_cross_entropy_with_logits(Operand labels, Operand logits, Operand pos_weight) {
+Tensor weighted_cross_entropy_with_logits(Operand labels, Operand logits, Operand pos_weight) try {
   const Tensor x = to_tensor(logits);
   const Tensor z = to_tensor(labels, x.dtype());
   check_pair("weighted_cross_entropy_with_logits", z, x);
   const Tensor weight = 1.0 + (to_tensor(pos_weight, x.dtype()) - 1.0) * z;
   return (1.0 - z) * x + weight * softplus(-x);
+} catch (const Error&) {
+  rethrow_as("weighted_cross_entropy_with_logits");
 }
 
 // --- l2_loss ---

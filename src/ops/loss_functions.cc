@@ -13,9 +13,10 @@
 #include "capstan/ops/reduce.h"
 #include "src/core/apply.h"
 #include "src/core/check.h"
+#include "src/core/named_errors.h"
 #include "src/core/op_test.h"
+#include "src/ops/axis.h"
 #include "src/ops/families.h"
-#include "src/ops/named_errors.h"
 
 namespace capstan {
 
@@ -39,6 +40,22 @@ Pair pair_of(Operand labels, Operand predictions) {
   return {t, predictions.is_literal() ? to_tensor(predictions, t.dtype()) : to_tensor(predictions)};
 }
 
+// These are functions of `losses::` for programs, which do not broadcast.
+Tensor mean_squared_error(Operand labels, Operand predictions) {
+  return with_errors_of("mean_squared_error", [&] { return reduce_mean(squared_difference(predictions, labels), -1); });
+}
+Tensor mean_absolute_error(Operand labels, Operand predictions) {
+  return with_errors_of("mean_absolute_error", [&] { return reduce_mean(abs(subtract(predictions, labels)), -1); });
+}
+Tensor huber(Operand labels, Operand predictions, double delta) {
+  CAPSTAN_CHECK(delta >= 0, ValueError, "huber: delta must not be negative, it is ", delta);
+  return with_errors_of("huber", [&] {
+    const Tensor error = subtract(predictions, labels);
+    const Tensor size = abs(error);
+    return reduce_mean(where(less_equal(size, delta), 0.5 * square(error), delta * size - 0.5 * delta * delta), -1);
+  });
+}
+
 template <Tensor (*function)(Operand, Operand)>
 void compose_pair(std::span<const Operand> inputs, const void*, std::vector<Tensor>& outputs) {
   outputs.push_back(function(inputs[0], inputs[1]));
@@ -50,7 +67,7 @@ struct HuberAttributes {
 constexpr AttributeType kHuberAttributes = attribute_type<HuberAttributes>({field<&HuberAttributes::delta>("delta")});
 
 struct CosineAttributes {
-  std::int64_t axis = -1;
+  Axis axis = -1;
 };
 constexpr AttributeType kCosineAttributes = attribute_type<CosineAttributes>({field<&CosineAttributes::axis>("axis")});
 
@@ -280,12 +297,6 @@ CAPSTAN_LOSS(kKlDivergence, kl_divergence, "The sum of labels * log(labels / pre
 CAPSTAN_LOSS(kPoissonLoss, poisson_loss, "The mean of predictions - labels * log(predictions).", kPoissonTest);
 #undef CAPSTAN_LOSS
 
-Tensor mean_squared_error(Operand labels, Operand predictions) {
-  return with_errors_of("mean_squared_error", [&] { return reduce_mean(squared_difference(predictions, labels), -1); });
-}
-Tensor mean_absolute_error(Operand labels, Operand predictions) {
-  return with_errors_of("mean_absolute_error", [&] { return reduce_mean(abs(subtract(predictions, labels)), -1); });
-}
 Tensor mean_absolute_percentage_error(Operand labels, Operand predictions) {
   return with_errors_of("mean_absolute_percentage_error", [&] {
     const auto [t, p] = pair_of(labels, predictions);
@@ -347,15 +358,6 @@ constinit const OpDef kHuber = {
     .test = CAPSTAN_OP_TEST(kHuberTest),
 };
 
-Tensor huber(Operand labels, Operand predictions, double delta) {
-  CAPSTAN_CHECK(delta >= 0, ValueError, "huber: delta must not be negative, it is ", delta);
-  return with_errors_of("huber", [&] {
-    const Tensor error = subtract(predictions, labels);
-    const Tensor size = abs(error);
-    return reduce_mean(where(less_equal(size, delta), 0.5 * square(error), delta * size - 0.5 * delta * delta), -1);
-  });
-}
-
 constinit const OpDef kCosineSimilarity = {
     .name = "cosine_similarity",
     .text = "Minus the cosine of the angle between labels and predictions.",
@@ -365,8 +367,8 @@ constinit const OpDef kCosineSimilarity = {
     .attributes = &kCosineAttributes,
     .compose =
         [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
-          const std::int64_t axis = static_cast<const CosineAttributes*>(attributes)->axis;
-          outputs.push_back(cosine_similarity(inputs[0], inputs[1], static_cast<int>(axis)));
+          const int axis = static_cast<const CosineAttributes*>(attributes)->axis;
+          outputs.push_back(cosine_similarity(inputs[0], inputs[1], axis));
         },
     .test = CAPSTAN_OP_TEST(kCosineTest),
 };

@@ -6,8 +6,10 @@
 #include "src/core/allocator.h"
 #include "src/core/apply.h"
 #include "src/core/check.h"
+#include "src/core/named_errors.h"
 #include "src/core/op_test.h"
 #include "src/kernels/strided_copy.h"
+#include "src/ops/axis.h"
 #include "src/ops/axes.h"
 #include "src/ops/batching.h"
 #include "src/ops/indices.h"
@@ -24,7 +26,7 @@ struct OneHotAttributes {
   std::int64_t depth = 0;
   double on_value = 1;
   double off_value = 0;
-  std::int64_t axis = -1;
+  Axis axis = -1;
   DType dtype = DType::kFloat32;
 };
 constexpr AttributeType kOneHotAttributes = attribute_type<OneHotAttributes>(
@@ -178,7 +180,7 @@ bool batch_sequence_mask(const BatchCall& call, std::vector<Tensor>& outputs) {
 }
 
 struct BooleanMaskAttributes {
-  OptionalInt axis;
+  AxisOr<0> axis;
 };
 constexpr AttributeType kBooleanMaskAttributes =
     attribute_type<BooleanMaskAttributes>({field<&BooleanMaskAttributes::axis>("axis")});
@@ -327,8 +329,8 @@ constinit const OpDef kBooleanMask = {
     .attributes = &kBooleanMaskAttributes,
     .compose =
         [](std::span<const Operand> inputs, const void* data, std::vector<Tensor>& outputs) {
-          const OptionalInt axis = static_cast<const BooleanMaskAttributes*>(data)->axis;
-          outputs.push_back(boolean_mask(inputs[0], inputs[1], static_cast<int>(axis.has_value ? axis.value : 0)));
+          const int axis = static_cast<const BooleanMaskAttributes*>(data)->axis;
+          outputs.push_back(boolean_mask(inputs[0], inputs[1], axis));
         },
     .test = CAPSTAN_OP_TEST(kBooleanMaskTest),
 };
@@ -350,7 +352,7 @@ Tensor one_hot(Operand indices, std::int64_t depth, double on_value, double off_
 }
 Tensor where_indices(Operand condition) { return apply(kWhereIndices, condition); }
 
-Tensor boolean_mask(Operand x, Operand mask, int axis) {
+Tensor boolean_mask(Operand x, Operand mask, int axis) try {
   const Tensor tensor = to_tensor(x);
   const Tensor which = to_tensor(mask);
   const int first = normalize_axis("boolean_mask", axis, std::max(tensor.rank(), 1));
@@ -368,6 +370,8 @@ Tensor boolean_mask(Operand x, Operand mask, int axis) {
   for (int i = first + which.rank(); i < tensor.rank(); ++i) flat.push_back(tensor.dim(i));
   const Tensor places = where_indices(reshape(which, {which.size()}));
   return gather(reshape(tensor, flat), reshape(places, {places.size()}), first);
+} catch (const Error&) {
+  rethrow_as("boolean_mask");
 }
 
 Tensor sequence_mask(Operand lengths, std::optional<std::int64_t> maxlen, DType dtype) {

@@ -12,6 +12,7 @@
 #include "src/core/allocator.h"
 #include "src/core/apply.h"
 #include "src/core/check.h"
+#include "src/core/named_errors.h"
 #include "src/core/op_test.h"
 #include "src/core/thread_pool.h"
 #include "src/kernels/gemm.h"
@@ -254,6 +255,10 @@ void vjp_matmul(const VjpCall& call, std::span<Tensor> cotangents) {
   }
   if (!call.needs(1)) return;
   if (b.rank() == 2 && a.rank() > 2 && !turn_a) {
+    if (a.dim(-1) == 0 || g.dim(-1) == 0) {  // Rows without elements have no number.
+      cotangents[1] = zeros_like(call.input(1));
+      return;
+    }
     // One B for all matrices of A: the sum over the batch is part of the product.
     const auto as_rows = [](const Tensor& x) {
       // The rows have no number here, as it may be open; where there are no columns, any number fits.
@@ -438,7 +443,7 @@ constinit const OpDef kMatvec = {
     .test = CAPSTAN_OP_TEST(kMatvecTest),
 };
 
-Tensor matvec(Operand a, Operand x, bool transpose_a) {
+Tensor matvec(Operand a, Operand x, bool transpose_a) try {
   const Tensor matrix = to_tensor(a);
   const Tensor vector = to_tensor(x);
   CAPSTAN_CHECK(matrix.rank() >= 2 && vector.rank() >= 1, ShapeError, "matvec: takes a matrix and a vector, not ranks ",
@@ -447,6 +452,8 @@ Tensor matvec(Operand a, Operand x, bool transpose_a) {
   CAPSTAN_CHECK(k == vector.dim(-1), ShapeError, "matvec: inner dimensions differ, ", k, " and ", vector.dim(-1),
                 arguments({{"a", matrix}, {"x", vector}}));
   return squeeze(matmul(matrix, expand_dims(vector, -1), {.transpose_a = transpose_a}), -1);
+} catch (const Error&) {
+  rethrow_as("matvec");
 }
 
 OpFamily matmul_ops() {

@@ -15,6 +15,7 @@
 #include "capstan/ops/reduce.h"
 #include "src/core/apply.h"
 #include "src/core/check.h"
+#include "src/core/named_errors.h"
 #include "src/core/op_test.h"
 #include "src/core/row_sparse.h"
 #include "src/ops/axes.h"
@@ -450,23 +451,29 @@ NormOrder::NormOrder(double number) : number_(number), kind_(Kind::kNumber) {
                 "norm: ord must be \"euclidean\", \"fro\", \"nuclear\", \"inf\" or a positive number, not ", number);
 }
 
-Tensor norm(Operand x, NormOrder ord, Axes axis, bool keepdims) {
+Tensor norm(Operand x, NormOrder ord, Axes axis, bool keepdims) try {
   return norm_of_order(differentiable_operand("norm", x), {.ord = ord, .axis = axis, .keepdims = keepdims});
+} catch (const Error&) {
+  rethrow_as("norm");
 }
 
-Normalized normalize(Operand x, NormOrder ord, Axes axis) {
+Normalized normalize(Operand x, NormOrder ord, Axes axis) try {
   const Tensor value = floating_operand("normalize", x);
   const Tensor length = norm(value, ord, axis, true);
   return {value / cast(length, value.dtype()), length};
+} catch (const Error&) {
+  rethrow_as("normalize");
 }
 
-Tensor l2_normalize(Operand x, Axes axis, double epsilon) {
+Tensor l2_normalize(Operand x, Axes axis, double epsilon) try {
   const Tensor value = floating_operand("l2_normalize", x);
   normalize_axes("l2_normalize", axis, value.rank());
   return value * rsqrt(maximum(reduce_sum(square(value), axis, true), epsilon));
+} catch (const Error&) {
+  rethrow_as("l2_normalize");
 }
 
-Tensor global_norm(std::span<const Tensor> tensors) {
+Tensor global_norm(std::span<const Tensor> tensors) try {
   Tensor sum;
   for (const Tensor& tensor : tensors) {
     if (!tensor.has_value()) continue;
@@ -476,10 +483,12 @@ Tensor global_norm(std::span<const Tensor> tensors) {
     const Tensor half = l2_loss(value);
     sum = sum.has_value() ? sum + half : half;
   }
-  return sum.has_value() ? sqrt(2 * sum) : zeros({}, float32);
+  return sum.has_value() ? sqrt(2 * sum) : zeros({}, floatx());
+} catch (const Error&) {
+  rethrow_as("global_norm");
 }
 
-Tensor clip_by_norm(Operand x, Operand clip_norm, Axes axes) {
+Tensor clip_by_norm(Operand x, Operand clip_norm, Axes axes) try {
   return on_values(to_tensor(x), [&](const Tensor& given) {
     const Tensor value = floating_operand("clip_by_norm", given);
     normalize_axes("clip_by_norm", axes, value.rank());
@@ -493,16 +502,23 @@ Tensor clip_by_norm(Operand x, Operand clip_norm, Axes axes) {
                   " enlarges x, ", value.shape());
     return clipped;
   });
+} catch (const Error&) {
+  rethrow_as("clip_by_norm");
 }
 
-Tensor clip_by_average_norm(Operand x, Operand clip_norm) {
+Tensor clip_by_average_norm(Operand x, Operand clip_norm) try {
   const Tensor value = floating_operand("clip_by_average_norm", x);
   return clip_by_norm(value, to_tensor(clip_norm, value.dtype()) * static_cast<double>(value.size()));
+} catch (const Error&) {
+  rethrow_as("clip_by_average_norm");
 }
 
-ClippedByGlobalNorm clip_by_global_norm(std::span<const Tensor> tensors, Operand clip_norm) {
+ClippedByGlobalNorm clip_by_global_norm(std::span<const Tensor> tensors, Operand clip_norm,
+                                        const Tensor& use_norm) try {
   ClippedByGlobalNorm result;
-  result.global_norm = global_norm(tensors);
+  result.global_norm = use_norm.has_value() ? floating_operand("clip_by_global_norm", use_norm) : global_norm(tensors);
+  CAPSTAN_CHECK(result.global_norm.rank() == 0, ShapeError, "clip_by_global_norm: use_norm has shape ",
+                use_norm.shape(), ", not that of a scalar");
   const Tensor& norm = result.global_norm;
   const Tensor limit = to_tensor(clip_norm, norm.dtype());
   // The difference is zero, or NaN for a norm that is not finite, and then so is every result.
@@ -516,6 +532,8 @@ ClippedByGlobalNorm clip_by_global_norm(std::span<const Tensor> tensors, Operand
         on_values(tensor, [&](const Tensor& value) { return value * cast(scale, value.dtype()); }));
   }
   return result;
+} catch (const Error&) {
+  rethrow_as("clip_by_global_norm");
 }
 
 }  // namespace capstan

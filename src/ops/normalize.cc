@@ -8,11 +8,11 @@
 #include "capstan/ops/reduce.h"
 #include "src/core/apply.h"
 #include "src/core/check.h"
+#include "src/core/named_errors.h"
 #include "src/core/op_test.h"
 #include "src/ops/axes.h"
 #include "src/ops/families.h"
 #include "src/ops/floating.h"
-#include "src/ops/named_errors.h"
 #include "src/ops/normalize.h"
 #include "src/ops/reference.h"
 
@@ -123,12 +123,14 @@ constinit const OpDef kBatchNormalization = {
     .test = CAPSTAN_OP_TEST(kBatchNormalizationTest),
 };
 
-Moments moments(Operand x, Axes axes, bool keepdims) {
+Moments moments(Operand x, Axes axes, bool keepdims) try {
   const Tensor value = floating_operand("moments", x);
   normalize_axes("moments", axes, value.rank());
   const Tensor mean = reduce_mean(value, axes, true);
   const Tensor variance = reduce_mean(squared_difference(value, mean), axes, keepdims);
   return {keepdims ? mean : reshape_like(mean, variance), variance};
+} catch (const Error&) {
+  rethrow_as("moments");
 }
 
 Tensor batch_normalization(Operand x, Operand mean, Operand variance, Operand offset, Operand scale,

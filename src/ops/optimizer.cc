@@ -100,6 +100,7 @@ HWY_AFTER_NAMESPACE();
 #include "src/core/same_shape.h"
 #include "src/core/context.h"
 #include "src/core/cpu.h"
+#include "src/core/live.h"
 #include "src/core/profiler.h"
 #include "src/core/thread_pool.h"
 #include "src/core/variable_state.h"
@@ -275,6 +276,7 @@ T corrected_rate(const AdamStep& step) {
 
 void check_fits(const VariableState& variable, const TensorRef& other, const char* op, const char* what) {
   CAPSTAN_CHECK(other.has_value(), ValueError, op, ": the ", what, " of \"", variable.path, "\" is an empty tensor");
+  check_live(op, other);
   const Block* a = variable.value.block();
   const Block* b = other.block();
   CAPSTAN_CHECK(a->dtype == b->dtype, DTypeError, op, ": \"", variable.path, "\" is ", a->dtype, ", its ", what, " ",

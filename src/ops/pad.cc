@@ -15,6 +15,7 @@
 #include "src/kernels/strided_copy.h"
 #include "src/ops/array.h"
 #include "src/ops/batching.h"
+#include "src/ops/layout.h"
 #include "src/ops/reference.h"
 
 namespace capstan {
@@ -252,6 +253,27 @@ constinit const OpDef kPad = {
     .batch = batch_pad,
     .test = CAPSTAN_OP_TEST(kPadTest),
 };
+
+// A border along one axis, which is the first that counts.
+std::optional<Layout> layout_of_pad(const Call& call) {
+  if (&call.op != &kPad || mode_of(call.attributes<PadAttributes>()) != PadMode::kConstant) return std::nullopt;
+  const auto& attributes = call.attributes<PadAttributes>();
+  const TensorRef& x = call.input(0);
+  Layout layout{.fill = attributes.constant_values};
+  std::int64_t outer = 1;
+  for (int i = 0; i < x.rank(); ++i) {
+    const auto [before, after] = width_of(attributes, i);
+    if (before != 0 || after != 0) {
+      if (outer != 1 || layout.adds()) return std::nullopt;
+      std::int64_t inner = 1;
+      for (int k = i + 1; k < x.rank(); ++k) inner *= x.dim(k);
+      layout.before = before * inner;
+      layout.after = after * inner;
+    }
+    outer *= x.dim(i);
+  }
+  return layout;
+}
 
 Tensor pad(Operand x, std::span<const PadWidth> paddings, PadMode mode, double constant_value) {
   std::vector<std::int64_t> widths;

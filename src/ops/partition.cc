@@ -9,6 +9,7 @@
 #include "src/core/allocator.h"
 #include "src/core/apply.h"
 #include "src/core/check.h"
+#include "src/core/named_errors.h"
 #include "src/core/op_test.h"
 #include "src/ops/array.h"
 #include "src/ops/indices.h"
@@ -175,7 +176,7 @@ constinit const OpDef kDynamicStitch = {
     .test = CAPSTAN_OP_TEST(kStitchTest),
 };
 
-std::vector<Tensor> dynamic_partition(Operand x, Operand partitions, std::int64_t num_partitions) {
+std::vector<Tensor> dynamic_partition(Operand x, Operand partitions, std::int64_t num_partitions) try {
   const Tensor value = to_tensor(x);
   const Tensor parts = to_tensor(partitions);
   CAPSTAN_CHECK(num_partitions > 0 && num_partitions <= 65536, ValueError, "dynamic_partition: num_partitions is ",
@@ -203,9 +204,11 @@ std::vector<Tensor> dynamic_partition(Operand x, Operand partitions, std::int64_
     begin += count;
   }
   return result;
+} catch (const Error&) {
+  rethrow_as("dynamic_partition");
 }
 
-Tensor dynamic_stitch(const std::vector<Tensor>& indices, const std::vector<Tensor>& data) {
+Tensor dynamic_stitch(const std::vector<Tensor>& indices, const std::vector<Tensor>& data) try {
   CAPSTAN_CHECK(!indices.empty() && indices.size() == data.size(), ValueError, "dynamic_stitch: ", indices.size(),
                 " index tensors for ", data.size(), " data tensors");
   Shape width;  // of a row
@@ -228,6 +231,8 @@ Tensor dynamic_stitch(const std::vector<Tensor>& indices, const std::vector<Tens
   for (std::int64_t length : width) zero.push_back(length);
   rows.insert(rows.begin(), zeros(zero, data[0].dtype()));
   return take_rows(concat(rows, 0), places);
+} catch (const Error&) {
+  rethrow_as("dynamic_stitch");
 }
 
 }  // namespace capstan

@@ -9,7 +9,9 @@
 #include "src/core/allocator.h"
 #include "src/core/apply.h"
 #include "src/core/check.h"
+#include "src/core/named_errors.h"
 #include "src/core/op_test.h"
+#include "src/ops/axis.h"
 #include "src/ops/array.h"
 #include "src/ops/axes.h"
 #include "src/ops/batching.h"
@@ -25,8 +27,8 @@ namespace {
 // --- reverse_sequence ---
 
 struct ReverseSequenceAttributes {
-  std::int64_t seq_axis = 0;
-  std::int64_t batch_axis = 0;
+  Axis seq_axis = 0;
+  Axis batch_axis = 0;
 };
 constexpr AttributeType kReverseSequenceAttributes =
     attribute_type<ReverseSequenceAttributes>({field<&ReverseSequenceAttributes::seq_axis>("seq_axis", true),
@@ -47,13 +49,6 @@ void infer_reverse_sequence(const Call& call, OutputSpecs& outputs) {
                 lengths.shape(), " must be one for each of ", x.dim(batch), " places along axis ", batch,
                 arguments({{"x", x}, {"lengths", lengths}}));
   outputs.add(x.dtype(), x.shape());
-  if (!has_elements(lengths)) return;
-  with_indices(lengths, [&](const auto* data) {
-    for (std::int64_t i = 0; i < lengths.size(); ++i) {
-      CAPSTAN_CHECK(data[i] >= 0 && data[i] <= x.dim(sequence), IndexError, "reverse_sequence: length ", data[i],
-                    " is not from 0 to ", x.dim(sequence));
-    }
-  });
 }
 
 void reverse_sequence_kernel(const Call& call, std::span<Tensor> outputs) {
@@ -62,6 +57,12 @@ void reverse_sequence_kernel(const Call& call, std::span<Tensor> outputs) {
   const Shape shape = x.shape();
   const int sequence = normalize_axis("reverse_sequence", attributes.seq_axis, x.rank());
   const int batch = normalize_axis("reverse_sequence", attributes.batch_axis, x.rank());
+  with_indices(call.input(1), [&](const auto* lengths) {
+    for (std::int64_t i = 0; i < shape[batch]; ++i) {
+      CAPSTAN_CHECK(lengths[i] >= 0 && lengths[i] <= shape[sequence], IndexError, "reverse_sequence: length ",
+                    lengths[i], " is not from 0 to ", shape[sequence]);
+    }
+  });
   if (x.size() == 0) return;
   // Whole runs behind the later of the two axes move together.
   const std::int64_t run = product(shape, std::max(sequence, batch) + 1, shape.rank());
@@ -81,8 +82,7 @@ void reverse_sequence_kernel(const Call& call, std::span<Tensor> outputs) {
 void reverse_sequence_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
   const auto& attributes = call.attributes<ReverseSequenceAttributes>();
   if (!call.needs(0)) return;
-  cotangents[0] = reverse_sequence(call.cotangent(), call.input(1), static_cast<int>(attributes.seq_axis),
-                                   static_cast<int>(attributes.batch_axis));
+  cotangents[0] = reverse_sequence(call.cotangent(), call.input(1), attributes.seq_axis, attributes.batch_axis);
 }
 
 bool batch_reverse_sequence(const BatchCall& call, std::vector<Tensor>& outputs) {
@@ -161,7 +161,7 @@ constexpr AttributeType kEnsureShapeAttributes =
 
 struct OneHotOfAttributes {
   std::int64_t depth = 0;
-  std::int64_t axis = -1;
+  Axis axis = -1;
 };
 constexpr AttributeType kOneHotOfAttributes = attribute_type<OneHotOfAttributes>(
     {field<&OneHotOfAttributes::depth>("depth", true), field<&OneHotOfAttributes::axis>("axis")});
@@ -326,8 +326,7 @@ constexpr OpDef kOneHotOf = {
     .compose =
         [](std::span<const Operand> inputs, const void* data, std::vector<Tensor>& outputs) {
           const auto& a = *static_cast<const OneHotOfAttributes*>(data);
-          const auto axis = static_cast<int>(std::clamp<std::int64_t>(a.axis, INT32_MIN, INT32_MAX));
-          outputs.push_back(one_hot_of(inputs[0], inputs[1], inputs[2], a.depth, axis));
+          outputs.push_back(one_hot_of(inputs[0], inputs[1], inputs[2], a.depth, a.axis));
         },
     .test = CAPSTAN_OP_TEST(kOneHotOfTest),
 };
@@ -351,24 +350,28 @@ Tensor reverse_sequence(Operand x, Operand lengths, int seq_axis, int batch_axis
 }
 Tensor invert_permutation(Operand x) { return apply(kInvertPermutation, x); }
 
-Tensor ensure_shape(Operand x, const Shape& shape) {
+Tensor ensure_shape(Operand x, const Shape& shape) try {
   Tensor value = to_tensor(x);
   bool fits = shape.rank() == value.rank();
   for (int i = 0; fits && i < shape.rank(); ++i) fits = shape[i] == -1 || shape[i] == value.dim(i);
   CAPSTAN_CHECK(fits, ShapeError, "ensure_shape: the shape ", value.shape(), " is not ", shape,
                 arguments({{"x", value}}));
   return identity(value);
+} catch (const Error&) {
+  rethrow_as("ensure_shape");
 }
 
-Tensor one_hot_of(Operand indices, Operand on_value, Operand off_value, std::int64_t depth, int axis) {
+Tensor one_hot_of(Operand indices, Operand on_value, Operand off_value, std::int64_t depth, int axis) try {
   const Tensor on = stop_gradient(on_value);
   const Tensor off = stop_gradient(off_value);
   CAPSTAN_CHECK(on.rank() == 0 && off.rank() == 0, ShapeError, "one_hot_of: the values must be scalars, not ",
                 on.shape(), " and ", off.shape(), arguments({{"on_value", on}, {"off_value", off}}));
   return where(one_hot(indices, depth, 1, 0, axis, DType::kBool), on, off);
+} catch (const Error&) {
+  rethrow_as("one_hot_of");
 }
 
-Tensor range_of(Operand start, Operand limit, Operand delta) {
+Tensor range_of(Operand start, Operand limit, Operand delta) try {
   const Tensor from = to_tensor(start);
   const Tensor to = to_tensor(limit);
   const Tensor by = to_tensor(delta);
@@ -376,6 +379,8 @@ Tensor range_of(Operand start, Operand limit, Operand delta) {
                 "range_of: start, limit and delta must be scalars, not ", from.shape(), ", ", to.shape(), " and ",
                 by.shape(), arguments({{"start", from}, {"limit", to}, {"delta", by}}));
   return range(from, to, by);
+} catch (const Error&) {
+  rethrow_as("range_of");
 }
 
 OpFamily place_ops() {

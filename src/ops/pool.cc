@@ -50,7 +50,7 @@ void infer_scatter(const Call& call, OutputSpecs& outputs) {
   check_floating(call);
   const Shape due = result_of(pool_shape(call));
   CAPSTAN_CHECK(call.input(1).shape() == due, ShapeError, call.op.name, ": the gradient has shape ",
-                call.input(1).shape(), " where ", due, " is due",
+                call.input(1).shape(), " where ", due, " is expected",
                 arguments({{"x", call.input(0)}, {"g", call.input(1)}}));
   outputs.add(call.input(0).dtype(), call.input(0).shape());
 }
@@ -105,7 +105,7 @@ std::vector<OpSample> scatter_samples() {
       {.inputs = {spread_image({2, 5, 4, 1}), {.shape = {2, 3, 2, 1}}}, .attributes = window_attributes(3, 2, "SAME")},
       {.inputs = {{.shape = {1, 4, 4, 1}}, {.shape = {1, 3, 3, 1}}},
        .attributes = window_attributes(2, 2, "VALID"),
-       .error = "the gradient has shape [1, 3, 3, 1] where [1, 2, 2, 1] is due"},
+       .error = "the gradient has shape [1, 3, 3, 1] where [1, 2, 2, 1] is expected"},
   };
 }
 std::vector<OpSample> gather_samples() {

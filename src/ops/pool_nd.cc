@@ -11,11 +11,11 @@
 
 #include "capstan/ops/array.h"
 #include "src/core/apply.h"
+#include "src/core/named_errors.h"
 #include "src/core/op_test.h"
 #include "src/ops/batching.h"
 #include "src/ops/families.h"
 #include "src/ops/floating.h"
-#include "src/ops/named_errors.h"
 #include "src/ops/pool_op.h"
 #include "src/ops/reference.h"
 #include "src/ops/up_to_three.h"
@@ -422,17 +422,27 @@ constinit const OpDef kMaxPoolWithArgmax = {
     .test = CAPSTAN_OP_TEST(kArgmaxTest),
 };
 
-Tensor max_pool1d(Operand x, std::int64_t ksize, std::int64_t strides, Padding padding) {
+Tensor max_pool1d(Operand x, std::int64_t ksize, std::int64_t strides, Padding padding) try {
   return pool_signal("max_pool1d", max_pool2d, x, ksize, strides, padding);
+} catch (const Error&) {
+  rethrow_as("max_pool1d");
 }
-Tensor avg_pool1d(Operand x, std::int64_t ksize, std::int64_t strides, Padding padding) {
+Tensor avg_pool1d(Operand x, std::int64_t ksize, std::int64_t strides, Padding padding) try {
   return pool_signal("avg_pool1d", avg_pool2d, x, ksize, strides, padding);
+} catch (const Error&) {
+  rethrow_as("avg_pool1d");
 }
-Tensor max_pool3d(Operand x, std::array<std::int64_t, 3> ksize, std::array<std::int64_t, 3> strides, Padding padding) {
+Tensor max_pool3d(Operand x, std::array<std::int64_t, 3> ksize, std::array<std::int64_t, 3> strides,
+                  Padding padding) try {
   return pool_volume("max_pool3d", max_pool2d, x, ksize, strides, padding);
+} catch (const Error&) {
+  rethrow_as("max_pool3d");
 }
-Tensor avg_pool3d(Operand x, std::array<std::int64_t, 3> ksize, std::array<std::int64_t, 3> strides, Padding padding) {
+Tensor avg_pool3d(Operand x, std::array<std::int64_t, 3> ksize, std::array<std::int64_t, 3> strides,
+                  Padding padding) try {
   return pool_volume("avg_pool3d", avg_pool2d, x, ksize, strides, padding);
+} catch (const Error&) {
+  rethrow_as("avg_pool3d");
 }
 
 Tensor max_pool2d_places(Operand x, std::array<std::int64_t, 2> ksize, std::array<std::int64_t, 2> strides,
@@ -547,7 +557,7 @@ std::vector<std::int64_t> numbers_for(std::span<const std::int64_t> given, std::
 }  // namespace
 
 Tensor pool(Operand x, std::span<const std::int64_t> window_shape, std::string_view pooling_type,
-            std::span<const std::int64_t> strides, Padding padding, std::span<const std::int64_t> dilations) {
+            std::span<const std::int64_t> strides, Padding padding, std::span<const std::int64_t> dilations) try {
   CAPSTAN_CHECK(pooling_type == "MAX" || pooling_type == "AVG", ValueError,
                 "pool: the pooling type must be \"MAX\" or \"AVG\", not \"", pooling_type, "\"");
   CAPSTAN_CHECK(padding.kind != Padding::Kind::kExplicit, ValueError, "pool: padding must be \"SAME\" or \"VALID\"");
@@ -564,17 +574,17 @@ Tensor pool(Operand x, std::span<const std::int64_t> window_shape, std::string_v
   CAPSTAN_CHECK(!dilated || std::none_of(steps.begin(), steps.end(), above_one), ValueError,
                 "pool: strides above 1 and dilations above 1 exclude each other");
   const bool max = pooling_type == "MAX";
-  return with_errors_of("pool", [&] {
-    if (!dilated) return pool_plain(max, image, window, steps, padding);
-    if (padding.kind == Padding::Kind::kValid) return pool_dilated(max, image, window, gaps);
-    // The zeros of the padding take part here, as in the original.
-    std::vector<PadWidth> widths(axes + 2);
-    for (std::size_t i = 0; i < axes; ++i) {
-      const std::int64_t extra = dilated_window("pool", window[i], gaps[i]) - 1;
-      widths[i + 1] = {extra / 2, extra - extra / 2};
-    }
-    return pool_dilated(max, pad(image, widths), window, gaps);
-  });
+  if (!dilated) return pool_plain(max, image, window, steps, padding);
+  if (padding.kind == Padding::Kind::kValid) return pool_dilated(max, image, window, gaps);
+  // The zeros of the padding take part here, as in the original.
+  std::vector<PadWidth> widths(axes + 2);
+  for (std::size_t i = 0; i < axes; ++i) {
+    const std::int64_t extra = dilated_window("pool", window[i], gaps[i]) - 1;
+    widths[i + 1] = {extra / 2, extra - extra / 2};
+  }
+  return pool_dilated(max, pad(image, widths), window, gaps);
+} catch (const Error&) {
+  rethrow_as("pool");
 }
 
 OpFamily pool_nd_ops() {

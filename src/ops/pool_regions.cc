@@ -15,6 +15,7 @@
 #include "capstan/ops/reduce.h"
 #include "src/core/allocator.h"
 #include "src/core/apply.h"
+#include "src/core/named_errors.h"
 #include "src/core/op_test.h"
 #include "src/kernels/random.h"
 #include "src/ops/families.h"
@@ -381,18 +382,26 @@ constinit const OpDef kAdaptiveAveragePool = {
 };
 
 FractionalPool fractional_max_pool(Operand value, std::array<double, 2> pooling_ratio, bool pseudo_random,
-                                   bool overlapping, std::uint64_t seed) {
+                                   bool overlapping, std::uint64_t seed) try {
   return fractional_pool("fractional_max_pool", true, value, pooling_ratio, pseudo_random, overlapping, seed);
+} catch (const Error&) {
+  rethrow_as("fractional_max_pool");
 }
 FractionalPool fractional_avg_pool(Operand value, std::array<double, 2> pooling_ratio, bool pseudo_random,
-                                   bool overlapping, std::uint64_t seed) {
+                                   bool overlapping, std::uint64_t seed) try {
   return fractional_pool("fractional_avg_pool", false, value, pooling_ratio, pseudo_random, overlapping, seed);
+} catch (const Error&) {
+  rethrow_as("fractional_avg_pool");
 }
-Tensor adaptive_max_pool(Operand x, std::span<const std::int64_t> output_size) {
+Tensor adaptive_max_pool(Operand x, std::span<const std::int64_t> output_size) try {
   return adaptive_pool("adaptive_max_pool", true, x, output_size);
+} catch (const Error&) {
+  rethrow_as("adaptive_max_pool");
 }
-Tensor adaptive_average_pool(Operand x, std::span<const std::int64_t> output_size) {
+Tensor adaptive_average_pool(Operand x, std::span<const std::int64_t> output_size) try {
   return adaptive_pool("adaptive_average_pool", false, x, output_size);
+} catch (const Error&) {
+  rethrow_as("adaptive_average_pool");
 }
 
 OpFamily pool_region_ops() {

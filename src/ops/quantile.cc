@@ -9,6 +9,7 @@
 #include "capstan/ops/sort.h"
 #include "src/core/apply.h"
 #include "src/core/check.h"
+#include "src/core/named_errors.h"
 #include "src/core/op_test.h"
 #include "src/ops/axes.h"
 #include "src/ops/floating.h"
@@ -68,15 +69,12 @@ SortedRows sorted_rows(std::string_view op, const Tensor& x, const Axes& axes, b
   return result;
 }
 
+// `q` is a number or a vector of numbers from 0 to 100.
 Tensor percentile_of(std::string_view op, const Tensor& x, const Tensor& q, const Axes& axes,
                      std::string_view interpolation, bool keepdims) {
   constexpr std::string_view kNames[] = {"nearest", "lower", "higher", "midpoint", "linear"};
   CAPSTAN_CHECK(std::find(std::begin(kNames), std::end(kNames), interpolation) != std::end(kNames), ValueError, op,
                 ": interpolation must be nearest, lower, higher, midpoint or linear, not ", interpolation);
-  CAPSTAN_CHECK(q.rank() <= 1, ShapeError, op, ": q must be a number or a vector, not of shape ", q.shape());
-  for (double percent : q.to_vector<double>()) {
-    CAPSTAN_CHECK(percent >= 0 && percent <= 100, ValueError, op, ": q is ", percent, ", not from 0 to 100");
-  }
   const SortedRows sorted = sorted_rows(op, x, axes, keepdims);
   const std::int64_t n = sorted.rows.dim(1);
   const Tensor place = reshape(cast(q, DType::kFloat64), {q.size()}) / 100.0 * static_cast<double>(n - 1);
@@ -217,19 +215,28 @@ constinit const OpDef kQuantiles = {
     .test = CAPSTAN_OP_TEST(kQuantilesTest),
 };
 
-Tensor percentile(Operand x, Operand q, Axes axis, std::string_view interpolation, bool keepdims) {
+Tensor percentile(Operand x, Operand q, Axes axis, std::string_view interpolation, bool keepdims) try {
   const Tensor value = floating_operand("percentile", x);
   const Tensor percent = q.is_literal() ? scalar(q.number(), DType::kFloat64) : to_tensor(q);
+  CAPSTAN_CHECK(percent.rank() <= 1, ShapeError, "percentile: q must be a number or a vector, not of shape ",
+                percent.shape());
+  for (const double number : percent.to_vector<double>()) {
+    CAPSTAN_CHECK(number >= 0 && number <= 100, ValueError, "percentile: q is ", number, ", not from 0 to 100");
+  }
   return percentile_of("percentile", value, percent, axis, interpolation, keepdims);
+} catch (const Error&) {
+  rethrow_as("percentile");
 }
 
-Tensor quantiles(Operand x, std::int64_t num_quantiles, Axes axis, std::string_view interpolation, bool keepdims) {
+Tensor quantiles(Operand x, std::int64_t num_quantiles, Axes axis, std::string_view interpolation, bool keepdims) try {
   const Tensor value = floating_operand("quantiles", x);
   CAPSTAN_CHECK(num_quantiles > 0 && num_quantiles < INT32_MAX, ValueError, "quantiles: num_quantiles is ",
                 num_quantiles, ", not at least 1");
   const Tensor parts = cast(range(static_cast<long>(num_quantiles + 1)), DType::kFloat64);
   return percentile_of("quantiles", value, parts * 100.0 / static_cast<double>(num_quantiles), axis, interpolation,
                        keepdims);
+} catch (const Error&) {
+  rethrow_as("quantiles");
 }
 
 }  // namespace capstan

@@ -5,7 +5,6 @@
 // function.
 #include "capstan/ops/random.h"
 
-#include <atomic>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -15,33 +14,26 @@
 #include "src/core/check.h"
 #include "src/core/context.h"
 #include "src/core/key_log.h"
+#include "src/core/named_errors.h"
 #include "src/core/op_test.h"
+#include "src/core/seed_stream.h"
 #include "src/core/thread_pool.h"
 #include "src/kernels/random.h"
 #include "src/kernels/random_draws.h"
 #include "src/ops/families.h"
 #include "src/ops/lengths.h"
-#include "src/ops/named_errors.h"
 #include "src/ops/random_common.h"
 #include "src/ops/wide.h"
 
 namespace capstan {
 
-namespace {
-
-// SplitMix64: a counter with a constant step, whose values are mixed into keys.
-constinit std::atomic<std::uint64_t> stream{0};
-
-}  // namespace
-
-void set_seed(std::uint64_t seed) { stream.store(mix_key(seed), std::memory_order_relaxed); }
+void set_seed(std::uint64_t seed) { restart_seed_streams(seed); }
 
 std::uint64_t next_seed() {
   CAPSTAN_CHECK(context.tracer == nullptr, TraceError,
                 "next_seed: a key that is drawn while a function is traced would be the same at every call",
                 help("draw with random::uniform() and its kin, or give a seed"));
-  constexpr std::uint64_t kStep = 0x9E3779B97F4A7C15u;
-  return logged_key(context.keys, [] { return mix_key(stream.fetch_add(kStep, std::memory_order_relaxed) + kStep); });
+  return logged_key(context.keys, next_in_seed_stream);
 }
 
 namespace {
@@ -344,44 +336,56 @@ Tensor fitted(std::string_view op, const Shape& shape, Tensor result) {
 
 namespace random {
 
-Tensor uniform(const Shape& shape, double minval, double maxval, DType dtype) {
+Tensor uniform(const Shape& shape, double minval, double maxval, DType dtype) try {
   return draw(kRandomUniform, shape, minval, maxval, dtype, false, 0);
+} catch (const Error&) {
+  rethrow_as("random::uniform");
 }
-Tensor uniform(const Shape& shape, double minval, double maxval, DType dtype, std::uint64_t seed) {
+Tensor uniform(const Shape& shape, double minval, double maxval, DType dtype, std::uint64_t seed) try {
   return draw(kRandomUniform, shape, minval, maxval, dtype, true, seed);
+} catch (const Error&) {
+  rethrow_as("random::uniform");
 }
-Tensor normal(const Shape& shape, double mean, double stddev, DType dtype) {
+Tensor normal(const Shape& shape, double mean, double stddev, DType dtype) try {
   return draw(kRandomNormal, shape, mean, stddev, dtype, false, 0);
+} catch (const Error&) {
+  rethrow_as("random::normal");
 }
-Tensor normal(const Shape& shape, double mean, double stddev, DType dtype, std::uint64_t seed) {
+Tensor normal(const Shape& shape, double mean, double stddev, DType dtype, std::uint64_t seed) try {
   return draw(kRandomNormal, shape, mean, stddev, dtype, true, seed);
+} catch (const Error&) {
+  rethrow_as("random::normal");
 }
-Tensor truncated_normal(const Shape& shape, double mean, double stddev, DType dtype) {
+Tensor truncated_normal(const Shape& shape, double mean, double stddev, DType dtype) try {
   return draw(kRandomTruncatedNormal, shape, mean, stddev, dtype, false, 0);
+} catch (const Error&) {
+  rethrow_as("random::truncated_normal");
 }
-Tensor truncated_normal(const Shape& shape, double mean, double stddev, DType dtype, std::uint64_t seed) {
+Tensor truncated_normal(const Shape& shape, double mean, double stddev, DType dtype, std::uint64_t seed) try {
   return draw(kRandomTruncatedNormal, shape, mean, stddev, dtype, true, seed);
+} catch (const Error&) {
+  rethrow_as("random::truncated_normal");
 }
 
-Tensor uniform(const Shape& shape, Operand minval, Operand maxval, DType dtype, std::optional<std::uint64_t> seed) {
+Tensor uniform(const Shape& shape, Operand minval, Operand maxval, DType dtype, std::optional<std::uint64_t> seed) try {
   const Tensor low = to_tensor(minval, dtype);
-  return with_errors_of("random_uniform", [&] {
-    CAPSTAN_CHECK(is_floating(dtype), DTypeError, "random_uniform: dtype ", dtype, " is not supported");
-    return fitted("random_uniform", shape,
-                  add(low, multiply(unit(kRandomUniform, shape, dtype, seed), subtract(maxval, low))));
-  });
+  CAPSTAN_CHECK(is_floating(dtype), DTypeError, "random_uniform: dtype ", dtype, " is not supported");
+  return fitted("random_uniform", shape,
+                add(low, multiply(unit(kRandomUniform, shape, dtype, seed), subtract(maxval, low))));
+} catch (const Error&) {
+  rethrow_as("random::uniform");
 }
-Tensor normal(const Shape& shape, Operand mean, Operand stddev, DType dtype, std::optional<std::uint64_t> seed) {
-  return with_errors_of("random_normal", [&] {
-    return fitted("random_normal", shape, add(mean, multiply(unit(kRandomNormal, shape, dtype, seed), stddev)));
-  });
+Tensor normal(const Shape& shape, Operand mean, Operand stddev, DType dtype, std::optional<std::uint64_t> seed) try {
+  return fitted("random_normal", shape, add(mean, multiply(unit(kRandomNormal, shape, dtype, seed), stddev)));
+} catch (const Error&) {
+  rethrow_as("random::normal");
 }
 Tensor truncated_normal(const Shape& shape, Operand mean, Operand stddev, DType dtype,
-                        std::optional<std::uint64_t> seed) {
-  return with_errors_of("random_truncated_normal", [&] {
-    return fitted("random_truncated_normal", shape,
-                  add(mean, multiply(unit(kRandomTruncatedNormal, shape, dtype, seed), stddev)));
-  });
+                        std::optional<std::uint64_t> seed) try {
+  return fitted("random_truncated_normal", shape,
+                add(mean, multiply(unit(kRandomTruncatedNormal, shape, dtype, seed), stddev)));
+} catch (const Error&) {
+  rethrow_as("random::truncated_normal");
 }
 
 }  // namespace random

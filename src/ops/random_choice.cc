@@ -9,12 +9,12 @@
 #include "src/core/allocator.h"
 #include "src/core/apply.h"
 #include "src/core/check.h"
+#include "src/core/named_errors.h"
 #include "src/core/op_test.h"
 #include "src/core/thread_pool.h"
 #include "src/kernels/random.h"
 #include "src/kernels/random_draws.h"
 #include "src/ops/families.h"
-#include "src/ops/named_errors.h"
 #include "src/ops/random_common.h"
 
 namespace capstan {
@@ -56,7 +56,11 @@ void infer_categorical(const Call& call, OutputSpecs& outputs) {
   CAPSTAN_CHECK(classes > 0 && classes <= std::numeric_limits<std::int32_t>::max(), ShapeError, call.op.name, ": ",
                 classes, " classes to choose from", shown());
   outputs.add(a.dtype, {logits.dim(0), a.num_samples});
-  if (!has_elements(logits)) return;
+}
+
+void check_logits(const Call& call) {
+  const TensorRef& logits = call.input(0);
+  const std::int64_t classes = logits.dim(1);
   with_logits(logits, [&](const auto* x) {
     for (std::int64_t row = 0; row < logits.dim(0); ++row) {
       bool any = false;
@@ -67,7 +71,7 @@ void infer_categorical(const Call& call, OutputSpecs& outputs) {
         any |= static_cast<double>(x[row * classes + c]) > -INFINITY;
       }
       CAPSTAN_CHECK(any && !strange, ValueError, call.op.name, ": row ", row,
-                    " of logits has no finite number, or a NaN or infinity", shown());
+                    " of logits has no finite number, or a NaN or infinity", arguments({{"logits", logits}}));
     }
   });
 }
@@ -78,6 +82,7 @@ void run_categorical(const Call& call, std::span<Tensor> outputs) {
   const std::uint64_t key = a.seed.key();
   const std::int64_t classes = logits.dim(1);
   const std::int64_t samples = a.num_samples;
+  check_logits(call);
   std::vector<double> sums(static_cast<std::size_t>(classes));
   with_logits(logits, [&](const auto* x) {
     for (std::int64_t row = 0; row < logits.dim(0); ++row) {
@@ -196,19 +201,23 @@ constinit const OpDef kRandomShuffle = {
 
 namespace random {
 
-Tensor categorical(Operand logits, std::int64_t num_samples, DType dtype, std::optional<std::uint64_t> seed) {
+Tensor categorical(Operand logits, std::int64_t num_samples, DType dtype, std::optional<std::uint64_t> seed) try {
   const CategoricalAttributes attributes{num_samples, dtype, seed};
   return apply(kRandomCategorical, logits, &attributes);
+} catch (const Error&) {
+  rethrow_as("random::categorical");
 }
-Tensor order(Operand x, std::optional<std::uint64_t> seed) {
+Tensor order(Operand x, std::optional<std::uint64_t> seed) try {
   const OrderAttributes attributes{seed};
   return apply(kRandomOrder, x, &attributes);
+} catch (const Error&) {
+  rethrow_as("random::order");
 }
-Tensor shuffle(Operand x, std::optional<std::uint64_t> seed) {
-  return with_errors_of("random_shuffle", [&] {
-    const Tensor rows = to_tensor(x);
-    return gather(rows, order(rows, seed), 0);
-  });
+Tensor shuffle(Operand x, std::optional<std::uint64_t> seed) try {
+  const Tensor rows = to_tensor(x);
+  return gather(rows, order(rows, seed), 0);
+} catch (const Error&) {
+  rethrow_as("random::shuffle");
 }
 
 }  // namespace random

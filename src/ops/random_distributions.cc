@@ -14,13 +14,13 @@
 #include "src/core/allocator.h"
 #include "src/core/apply.h"
 #include "src/core/check.h"
+#include "src/core/named_errors.h"
 #include "src/core/op_test.h"
 #include "src/core/thread_pool.h"
 #include "src/kernels/draws.h"
 #include "src/kernels/random_draws.h"
 #include "src/ops/families.h"
 #include "src/ops/lengths.h"
-#include "src/ops/named_errors.h"
 #include "src/ops/random_common.h"
 
 namespace capstan {
@@ -205,7 +205,7 @@ struct Parameters {
 };
 Parameters parameters_of(std::string_view op, Operand a, Operand b) {
   const bool take_second = a.is_literal() && !b.is_literal();
-  Tensor first = take_second ? Tensor() : a.is_literal() ? to_tensor(a, float32) : to_tensor(a);
+  Tensor first = take_second ? Tensor() : a.is_literal() ? to_tensor(a, floatx()) : to_tensor(a);
   Tensor second = b.is_literal() ? to_tensor(b, first.dtype()) : to_tensor(b);
   if (take_second) first = to_tensor(a, second.dtype());
   CAPSTAN_CHECK(is_floating(first.dtype()), DTypeError, op, ": dtype ", first.dtype(), " is not supported");
@@ -239,7 +239,7 @@ Tensor draw_fraction(const Lengths& shape, const Tensor& parameters, const Optio
 }
 
 Tensor draw_exponential(const Lengths& shape, Operand rate, const OptionalSeed& seed) {
-  const Tensor r = rate.is_literal() ? to_tensor(rate, float32) : to_tensor(rate);
+  const Tensor r = rate.is_literal() ? to_tensor(rate, floatx()) : to_tensor(rate);
   CAPSTAN_CHECK(is_floating(r.dtype()), DTypeError, "random_exponential: dtype ", r.dtype(), " is not supported");
   return -log(draw_fraction(shape, r, seed, "random_exponential")) / r;
 }
@@ -312,11 +312,15 @@ void infer_poisson(const Call& call, OutputSpecs& outputs) {
   const auto& a = call.attributes<DrawAttributes>();
   check_floating(call.op.name, "lam", lam);
   check_count_dtype(call.op.name, a.dtype);
-  for (std::int64_t i = 0; has_elements(lam) && i < lam.size(); ++i) {
+  outputs.add(a.dtype, joined(call.op.name, a.shape, lam.shape()));
+}
+
+void check_means(const Call& call) {
+  const TensorRef& lam = call.input(0);
+  for (std::int64_t i = 0; i < lam.size(); ++i) {
     const double mean = number_at(lam, i);
     CAPSTAN_CHECK(mean >= 0 && std::isfinite(mean), ValueError, call.op.name, ": lam ", mean, " is not a mean");
   }
-  outputs.add(a.dtype, joined(call.op.name, a.shape, lam.shape()));
 }
 
 void infer_binomial(const Call& call, OutputSpecs& outputs) {
@@ -328,14 +332,17 @@ void infer_binomial(const Call& call, OutputSpecs& outputs) {
   const Shape shape = joined(call.op.name, a.shape, {});
   CAPSTAN_CHECK(counts.shape() == shape && probs.shape() == shape, ShapeError, call.op.name, ": parameters of shape ",
                 counts.shape(), " and ", probs.shape(), " do not fit the shape ", shape);
-  for (std::int64_t i = 0; has_elements(counts) && has_elements(probs) && i < counts.size(); ++i) {
-    const double n = number_at(counts, i);
-    const double p = number_at(probs, i);
+  outputs.add(a.dtype, shape);
+}
+
+void check_trials(const Call& call) {
+  for (std::int64_t i = 0; i < call.input(0).size(); ++i) {
+    const double n = number_at(call.input(0), i);
+    const double p = number_at(call.input(1), i);
     CAPSTAN_CHECK(n >= 0 && n <= 0x1p53 && n == std::floor(n), ValueError, call.op.name, ": counts ", n,
                   " is not a number of trials");
     CAPSTAN_CHECK(p >= 0 && p <= 1, ValueError, call.op.name, ": probs ", p, " is not a probability");
   }
-  outputs.add(a.dtype, shape);
 }
 
 Tensor draw_binomials(const Lengths& lengths, Operand counts, Operand probs, DType dtype, const OptionalSeed& seed);
@@ -354,6 +361,7 @@ constinit const OpDef kRandomPoisson = {
           const TensorRef& lam = call.input(0);
           const std::uint64_t key = call.attributes<DrawAttributes>().seed.key();
           const std::int64_t parameters = lam.size();
+          check_means(call);
           fill_draws(outputs[0], [&](std::int64_t i) {
             return draw_poisson(key, static_cast<std::uint64_t>(i), number_at(lam, i % parameters));
           });
@@ -374,6 +382,7 @@ constinit const OpDef kRandomBinomial = {
           const TensorRef& counts = call.input(0);
           const TensorRef& probs = call.input(1);
           const std::uint64_t key = call.attributes<DrawAttributes>().seed.key();
+          check_trials(call);
           fill_draws(outputs[0], [&](std::int64_t i) {
             return draw_binomial(key, static_cast<std::uint64_t>(i), number_at(counts, i), number_at(probs, i));
           });
@@ -401,27 +410,39 @@ Tensor draw_binomials(const Lengths& lengths, Operand counts, Operand probs, DTy
 
 namespace random {
 
-Tensor gamma(const Shape& shape, Operand alpha, Operand beta, std::optional<std::uint64_t> seed) {
+Tensor gamma(const Shape& shape, Operand alpha, Operand beta, std::optional<std::uint64_t> seed) try {
   const Lengths lengths = pack_lengths("random_gamma", shape);
   const Parameters p = parameters_of("random_gamma", alpha, beta);
   return draw_gamma(lengths, p.first, seed) / p.second;
+} catch (const Error&) {
+  rethrow_as("random::gamma");
 }
-Tensor beta(const Shape& shape, Operand a, Operand b, std::optional<std::uint64_t> seed) {
+Tensor beta(const Shape& shape, Operand a, Operand b, std::optional<std::uint64_t> seed) try {
   return draw_beta(pack_lengths("random_beta", shape), a, b, seed);
+} catch (const Error&) {
+  rethrow_as("random::beta");
 }
-Tensor exponential(const Shape& shape, Operand rate, std::optional<std::uint64_t> seed) {
+Tensor exponential(const Shape& shape, Operand rate, std::optional<std::uint64_t> seed) try {
   return draw_exponential(pack_lengths("random_exponential", shape), rate, seed);
+} catch (const Error&) {
+  rethrow_as("random::exponential");
 }
-Tensor laplace(const Shape& shape, Operand loc, Operand scale, std::optional<std::uint64_t> seed) {
+Tensor laplace(const Shape& shape, Operand loc, Operand scale, std::optional<std::uint64_t> seed) try {
   return draw_laplace(pack_lengths("random_laplace", shape), loc, scale, seed);
+} catch (const Error&) {
+  rethrow_as("random::laplace");
 }
-Tensor poisson(const Shape& shape, Operand lam, DType dtype, std::optional<std::uint64_t> seed) {
+Tensor poisson(const Shape& shape, Operand lam, DType dtype, std::optional<std::uint64_t> seed) try {
   const DrawAttributes attributes{pack_lengths("random_poisson", shape), dtype, seed};
-  if (lam.is_literal()) return apply(kRandomPoisson, to_tensor(lam, float32), &attributes);
+  if (lam.is_literal()) return apply(kRandomPoisson, to_tensor(lam, floatx()), &attributes);
   return apply(kRandomPoisson, lam, &attributes);
+} catch (const Error&) {
+  rethrow_as("random::poisson");
 }
-Tensor binomial(const Shape& shape, Operand counts, Operand probs, DType dtype, std::optional<std::uint64_t> seed) {
+Tensor binomial(const Shape& shape, Operand counts, Operand probs, DType dtype, std::optional<std::uint64_t> seed) try {
   return draw_binomials(pack_lengths("random_binomial", shape), counts, probs, dtype, seed);
+} catch (const Error&) {
+  rethrow_as("random::binomial");
 }
 
 }  // namespace random

@@ -10,6 +10,7 @@
 #include "capstan/ops/random.h"
 #include "src/core/apply.h"
 #include "src/core/check.h"
+#include "src/core/named_errors.h"
 #include "src/core/op_test.h"
 #include "src/core/thread_pool.h"
 #include "src/kernels/random.h"
@@ -141,11 +142,13 @@ constinit const OpDef kStatelessUniform = {
 };
 
 Tensor random::stateless_uniform(const Shape& shape, std::array<std::int64_t, 2> seed, double minval, double maxval,
-                                 DType dtype) {
+                                 DType dtype) try {
   const StatelessAttributes attributes{pack_lengths("stateless_uniform", shape), dtype, {{seed[0], seed[1]}}};
   Tensor unit = apply(kStatelessUniform, std::span<Operand>(), &attributes);
   if (minval == 0 && maxval == 1) return unit;
   return std::move(unit) * (maxval - minval) + minval;
+} catch (const Error&) {
+  rethrow_as("random::stateless_uniform");
 }
 
 OpFamily random_stateless_ops() {

@@ -14,6 +14,7 @@
 #include "src/core/apply.h"
 #include "src/core/check.h"
 #include "src/core/op_test.h"
+#include "src/ops/axis.h"
 #include "src/ops/batching.h"
 #include "src/ops/complex.h"
 #include "src/ops/count_along.h"
@@ -352,7 +353,7 @@ Tensor reduce_euclidean_norm(Operand x, Axes axis, bool keepdims) {
 namespace {
 
 struct ArgAttributes {
-  OptionalInt axis;  // the first one if not given
+  AxisOr<0> axis;  // the first one if not given
   DType output_type = DType::kInt64;
 };
 constexpr AttributeType kArgAttributes = attribute_type<ArgAttributes>(
@@ -364,7 +365,7 @@ void infer_arg(const Call& call, OutputSpecs& outputs) {
   CAPSTAN_CHECK(!is_complex(x.dtype()), DTypeError, call.op.name, ": dtype ", x.dtype(), " is not supported",
                 arguments({{"x", x}}));
   const Shape shape = x.shape();
-  const int axis = normalize_axis(call.op.name, attributes.axis.value, shape.rank());
+  const int axis = normalize_axis(call.op.name, attributes.axis, shape.rank());
   CAPSTAN_CHECK(attributes.output_type == DType::kInt32 || attributes.output_type == DType::kInt64, DTypeError,
                 call.op.name, ": the result is int32 or int64, not ", attributes.output_type);
   CAPSTAN_CHECK(shape[axis] > 0, ShapeError, call.op.name, ": axis ", axis, " of ", shape, " has no elements",
@@ -378,7 +379,7 @@ template <bool kLargest>
 void run_arg(const Call& call, std::span<Tensor> outputs) {
   const TensorRef& x = call.input(0);
   const Shape shape = x.shape();
-  const int axis = normalize_axis(call.op.name, call.attributes<ArgAttributes>().axis.value, shape.rank());
+  const int axis = normalize_axis(call.op.name, call.attributes<ArgAttributes>().axis, shape.rank());
   std::int64_t outer = 1;
   std::int64_t inner = 1;
   for (int i = 0; i < shape.rank(); ++i) {
@@ -458,17 +459,21 @@ Tensor argmin(Operand x, int axis, DType output_type) {
 
 namespace {
 
-// Over axes of length 1. A sum of floating numbers begins with 0, which loses the sign of -0.
+// Over axes of length 1. A sum of floating numbers starts with 0, which loses the sign of -0.
 Expressions::Value sum_of_one(const Expressions& graph, const Expressions::Call& call) {
   return is_integer(graph.dtype(call.result)) ? call.input(0) : Expressions::kNone;
+}
+// A product starts with 1, and 1 times a complex number with an infinite part is NaN.
+Expressions::Value product_of_one(const Expressions& graph, const Expressions::Call& call) {
+  return is_complex(graph.dtype(call.result)) ? Expressions::kNone : call.input(0);
 }
 
 }  // namespace
 
 Identities reduce_identities() {
-  static constexpr Identity identities[] = {{&kReduceSum, sum_of_one},     {&kReduceMean, sum_of_one},
-                                            {&kReduceProd, first_operand}, {&kReduceMax, first_operand},
-                                            {&kReduceMin, first_operand},  {&kReduceAny, first_operand},
+  static constexpr Identity identities[] = {{&kReduceSum, sum_of_one},      {&kReduceMean, sum_of_one},
+                                            {&kReduceProd, product_of_one}, {&kReduceMax, first_operand},
+                                            {&kReduceMin, first_operand},   {&kReduceAny, first_operand},
                                             {&kReduceAll, first_operand}};
   return identities;
 }

@@ -12,6 +12,7 @@
 #include "capstan/ops/reduce.h"
 #include "src/core/apply.h"
 #include "src/core/check.h"
+#include "src/core/named_errors.h"
 #include "src/core/op_test.h"
 #include "src/ops/families.h"
 #include "src/ops/floating.h"
@@ -113,7 +114,7 @@ constinit const OpDef kReduceStd = {
     .test = CAPSTAN_OP_TEST(kReduceStdTest),
 };
 
-Tensor reduce_logsumexp(Operand x, Axes axis, bool keepdims) {
+Tensor reduce_logsumexp(Operand x, Axes axis, bool keepdims) try {
   const Tensor value = floating_operand("reduce_logsumexp", x);
   normalize_axes("reduce_logsumexp", axis, value.rank());
   // The largest element is subtracted before exp; an infinite one would give NaN.
@@ -121,18 +122,24 @@ Tensor reduce_logsumexp(Operand x, Axes axis, bool keepdims) {
   const Tensor largest = where(is_finite(raw), raw, 0.0);
   const Tensor sum = reduce_sum(exp(value - largest), axis, keepdims);
   return log(sum) + (keepdims ? largest : reshape_like(largest, sum));
+} catch (const Error&) {
+  rethrow_as("reduce_logsumexp");
 }
 
-Tensor reduce_variance(Operand x, Axes axis, bool keepdims) {
+Tensor reduce_variance(Operand x, Axes axis, bool keepdims) try {
   const Tensor value = differentiable_operand("reduce_variance", x);
   normalize_axes("reduce_variance", axis, value.rank());
   return reduce_mean(real(squared_difference(value, reduce_mean(value, axis, true))), axis, keepdims);
+} catch (const Error&) {
+  rethrow_as("reduce_variance");
 }
 
-Tensor reduce_std(Operand x, Axes axis, bool keepdims) {
+Tensor reduce_std(Operand x, Axes axis, bool keepdims) try {
   const Tensor value = differentiable_operand("reduce_std", x);
   normalize_axes("reduce_std", axis, value.rank());
   return sqrt(reduce_variance(value, axis, keepdims));
+} catch (const Error&) {
+  rethrow_as("reduce_std");
 }
 
 // --- Counts and comparisons ---
@@ -182,10 +189,12 @@ constinit const OpDef kCountNonzero = {
     .test = CAPSTAN_OP_TEST(kCountNonzeroTest),
 };
 
-Tensor count_nonzero(Operand x, Axes axis, bool keepdims, DType dtype) {
+Tensor count_nonzero(Operand x, Axes axis, bool keepdims, DType dtype) try {
   const Tensor value = to_tensor(x);
   normalize_axes("count_nonzero", axis, value.rank());
   return reduce_sum(cast(value.dtype() == DType::kBool ? value : not_equal(value, 0), dtype), axis, keepdims);
+} catch (const Error&) {
+  rethrow_as("count_nonzero");
 }
 
 bool equal_tensors(const Tensor& a, const Tensor& b) {

@@ -174,6 +174,10 @@ std::vector<Tensor> call(std::string_view name, std::span<const Tensor> inputs, 
   std::vector<Operand> operands(inputs.begin(), inputs.end());
   if (op->compose != nullptr) {  // Elementwise ops may have one too: the function that checks
                                  // before the loop runs.
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      CAPSTAN_CHECK(inputs[i].has_value(), ValueError, op->name, ": argument ", i, " is an empty tensor",
+                    help("a missing gradient is an empty tensor; test it with has_value()"));
+    }
     std::vector<Tensor> outputs;
     op->compose(operands, storage.get(), outputs);
     return outputs;

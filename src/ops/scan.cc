@@ -18,6 +18,7 @@
 #include "src/core/op_test.h"
 #include "src/core/thread_pool.h"
 #include "src/kernels/with_type.h"
+#include "src/ops/axis.h"
 #include "src/ops/axes.h"
 #include "src/ops/batching.h"
 #include "src/ops/families.h"
@@ -29,7 +30,7 @@ namespace capstan {
 namespace {
 
 struct ScanAttributes {
-  OptionalInt axis;  // the first one if not given
+  AxisOr<0> axis;  // the first one if not given
   bool exclusive = false;
   bool reverse = false;
 };
@@ -38,7 +39,7 @@ constexpr AttributeType kScanAttributes = attribute_type<ScanAttributes>(
      field<&ScanAttributes::reverse>("reverse")});
 
 struct RecurrenceAttributes {
-  std::int64_t axis = 0;
+  Axis axis = 0;
   bool reverse = false;
 };
 constexpr AttributeType kRecurrenceAttributes = attribute_type<RecurrenceAttributes>(
@@ -124,7 +125,7 @@ void infer_scan(const Call& call, OutputSpecs& outputs) {
   const TensorRef& x = call.input(0);
   CAPSTAN_CHECK(kFloatingOnly ? is_floating(x.dtype()) : x.dtype() != DType::kBool, DTypeError, call.op.name,
                 ": dtype ", x.dtype(), " is not supported", arguments({{"x", x}}));
-  normalize_axis(call.op.name, call.attributes<ScanAttributes>().axis.value, x.rank());
+  normalize_axis(call.op.name, call.attributes<ScanAttributes>().axis, x.rank());
   outputs.add(x.dtype(), x.shape());
 }
 
@@ -133,7 +134,7 @@ void run_scan(const Call& call, std::span<Tensor> outputs) {
   const TensorRef& x = call.input(0);
   const auto& attributes = call.attributes<ScanAttributes>();
   const Shape shape = x.shape();
-  const AxisView view = view_around(shape, normalize_axis(call.op.name, attributes.axis.value, shape.rank()));
+  const AxisView view = view_around(shape, normalize_axis(call.op.name, attributes.axis, shape.rank()));
   with_any_number_type(x.dtype(),
                        [&]<class T>(T) { scan<Step>(view, attributes, x.data<T>(), mutable_data<T>(outputs[0])); });
 }
@@ -159,13 +160,13 @@ Tensor extend(const Tensor& x, int axis, bool front) {
 
 // x moved by one place along an axis, so that place k holds x[k+1] (x[k-1] if `forward`); a zero
 // comes in at the end.
-Tensor shift(const Tensor& x, std::int64_t axis, bool forward) {
+Tensor shift(const Tensor& x, int axis, bool forward) {
   const int normal = normalize_axis("shift", axis, x.rank());
   return x.dim(normal) == 0 ? x : extend(without_end(x, normal, forward), normal, forward);
 }
 
 // x[k] - x[k+1] (x[k] - x[k-1] if `forward`), and zero at the end.
-Tensor steps(const Tensor& x, std::int64_t axis, bool forward) {
+Tensor steps(const Tensor& x, int axis, bool forward) {
   const int normal = normalize_axis("steps", axis, x.rank());
   if (x.dim(normal) == 0) return x;
   return extend(without_end(x, normal, !forward) - without_end(x, normal, forward), normal, forward);
@@ -173,7 +174,7 @@ Tensor steps(const Tensor& x, std::int64_t axis, bool forward) {
 
 void vjp_cumsum(const VjpCall& call, std::span<Tensor> cotangents) {
   const auto& a = call.attributes<ScanAttributes>();
-  cotangents[0] = cumsum(call.cotangent(), static_cast<int>(a.axis.value), a.exclusive, !a.reverse);
+  cotangents[0] = cumsum(call.cotangent(), a.axis, a.exclusive, !a.reverse);
 }
 
 // The cotangent of x[k] is the product of all before it times sum over i >= k of g[i] * the product
@@ -181,7 +182,7 @@ void vjp_cumsum(const VjpCall& call, std::span<Tensor> cotangents) {
 void vjp_cumprod(const VjpCall& call, std::span<Tensor> cotangents) {
   const auto& a = call.attributes<ScanAttributes>();
   const Tensor x = conj(call.input(0));
-  const int axis = static_cast<int>(a.axis.value);
+  const int axis = a.axis;
   const Tensor next = shift(x, axis, a.reverse);
   const Tensor g = a.exclusive ? shift(call.cotangent(), axis, a.reverse) : call.cotangent();
   cotangents[0] = cumprod(x, axis, true, a.reverse) * linear_recurrence(next, g, axis, !a.reverse);
@@ -192,7 +193,7 @@ void vjp_cumprod(const VjpCall& call, std::span<Tensor> cotangents) {
 void vjp_cumulative_logsumexp(const VjpCall& call, std::span<Tensor> cotangents) {
   const auto& a = call.attributes<ScanAttributes>();
   const Tensor& x = call.input(0);
-  const int axis = static_cast<int>(a.axis.value);
+  const int axis = a.axis;
   const Tensor y = cumulative_logsumexp(x, axis, false, a.reverse);
   const Tensor g = a.exclusive ? shift(call.cotangent(), axis, a.reverse) : call.cotangent();
   const Tensor factors = exp(steps(y, axis, a.reverse));
@@ -232,7 +233,7 @@ void scan_reference(const std::vector<T>& inputs, const AttributeMap& attributes
     if (name == "reverse") a.reverse = value.truth;
   }
   T out = inputs[0];
-  const AxisView view = view_around(out.shape, normalize_axis("reference", a.axis.value, out.shape.rank()));
+  const AxisView view = view_around(out.shape, normalize_axis("reference", a.axis, out.shape.rank()));
   for (std::int64_t o = 0; o < view.outer; ++o) {
     for (std::int64_t j = 0; j < view.inner; ++j) {
       const auto at = [&](std::int64_t i) { return static_cast<std::size_t>((o * view.n + i) * view.inner + j); };
@@ -371,7 +372,7 @@ constinit const OpDef kLinearRecurrence = {
     .vjp =
         [](const VjpCall& call, std::span<Tensor> cotangents) {
           const auto& attributes = call.attributes<RecurrenceAttributes>();
-          const int axis = static_cast<int>(attributes.axis);
+          const int axis = attributes.axis;
           // What reaches b[k] is g[k], and what reaches s[k] from the next place.
           const Tensor next = conj(shift(call.input(0), axis, attributes.reverse));
           const Tensor b = linear_recurrence(next, call.cotangent(), axis, !attributes.reverse);

@@ -13,6 +13,7 @@
 #include "src/core/check.h"
 #include "src/core/op_test.h"
 #include "src/kernels/with_type.h"
+#include "src/ops/axis.h"
 #include "src/ops/axes.h"
 #include "src/ops/batching.h"
 #include "src/ops/indices.h"
@@ -25,7 +26,7 @@ namespace capstan {
 namespace {
 
 struct RunningAttributes {
-  std::int64_t axis = 0;
+  Axis axis = 0;
   bool reverse = false;
 };
 constexpr AttributeType kRunningAttributes = attribute_type<RunningAttributes>(

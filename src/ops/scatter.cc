@@ -291,15 +291,16 @@ void scatter_nd_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
   if (call.needs(1)) cotangents[1] = gather_nd(call.cotangent(), call.input(0));
 }
 
+template <Scatter mode>
 void infer_tensor_scatter(const Call& call, OutputSpecs& outputs) {
   const TensorRef& tensor = call.input(0);
   check_updates(call.op.name, call.input(1), call.input(2), tensor.shape());
   CAPSTAN_CHECK(tensor.dtype() == call.input(2).dtype(), DTypeError, call.op.name, ": dtypes differ, ", tensor.dtype(),
                 " and ", call.input(2).dtype(), arguments({{"tensor", tensor}, {"updates", call.input(2)}}),
                 help("convert one with cast(x, dtype)"));
-  const bool compares = call.op.name == "tensor_scatter_nd_max" || call.op.name == "tensor_scatter_nd_min";
-  const bool takes = compares ? tensor.dtype() < DType::kBool
-                              : tensor.dtype() != DType::kBool || call.op.name == "tensor_scatter_nd_update";
+  constexpr bool compares = mode == Scatter::kMaximum || mode == Scatter::kMinimum;
+  const bool takes =
+      compares ? tensor.dtype() < DType::kBool : tensor.dtype() != DType::kBool || mode == Scatter::kUpdate;
   CAPSTAN_CHECK(takes, DTypeError, call.op.name, ": dtype ", tensor.dtype(), " is not supported",
                 arguments({{"tensor", tensor}}));
   outputs.add(tensor.dtype(), tensor.shape());
@@ -520,15 +521,16 @@ constinit const OpDef kScatterNd = {
 };
 namespace {
 
-constexpr OpDef tensor_scatter(std::string_view name, std::string_view text, int flags, Kernel kernel, Saves saves,
-                               Vjp vjp, const OpTest* test) {
+template <Scatter mode>
+constexpr OpDef tensor_scatter(std::string_view name, std::string_view text, int flags, Saves saves, Vjp vjp,
+                               const OpTest* test) {
   return {.name = name,
           .text = text,
           .flags = static_cast<std::uint16_t>(kTakesAnyDTypes | flags),
           .arity = 3,
           .input_names = "tensor, indices, updates",
-          .infer = infer_tensor_scatter,
-          .kernel = kernel,
+          .infer = infer_tensor_scatter<mode>,
+          .kernel = tensor_scatter_kernel<mode>,
           .saves = saves,
           .vjp = vjp,
           .batch = batch_tensor_scatter,
@@ -538,25 +540,20 @@ constexpr OpDef tensor_scatter(std::string_view name, std::string_view text, int
 }  // namespace
 
 constinit const OpDef kTensorScatterNdAdd =
-    tensor_scatter("tensor_scatter_nd_add", "A tensor with updates added at given coordinates.", kLinear,
-                   tensor_scatter_kernel<Scatter::kAdd>, {.inputs = 0b010}, tensor_scatter_add_vjp,
-                   CAPSTAN_OP_TEST(kTensorScatterNdAddTest));
-constinit const OpDef kTensorScatterNdSub =
-    tensor_scatter("tensor_scatter_nd_sub", "A tensor with updates subtracted at given coordinates.", kLinear,
-                   tensor_scatter_kernel<Scatter::kSubtract>, {.inputs = 0b010}, tensor_scatter_sub_vjp,
-                   CAPSTAN_OP_TEST(kTensorScatterNdSubTest));
-constinit const OpDef kTensorScatterNdUpdate =
-    tensor_scatter("tensor_scatter_nd_update", "A tensor with the elements or rows at given coordinates replaced.",
-                   kLinear, tensor_scatter_kernel<Scatter::kUpdate>, {.inputs = 0b010}, tensor_scatter_update_vjp,
-                   CAPSTAN_OP_TEST(kTensorScatterNdUpdateTest));
-constinit const OpDef kTensorScatterNdMax =
-    tensor_scatter("tensor_scatter_nd_max", "A tensor with the larger of element and update at given coordinates.",
-                   kNoFlags, tensor_scatter_kernel<Scatter::kMaximum>, {.inputs = 0b111, .outputs = 0b1},
-                   tensor_scatter_extremum_vjp, CAPSTAN_OP_TEST(kTensorScatterNdMaxTest));
-constinit const OpDef kTensorScatterNdMin =
-    tensor_scatter("tensor_scatter_nd_min", "A tensor with the smaller of element and update at given coordinates.",
-                   kNoFlags, tensor_scatter_kernel<Scatter::kMinimum>, {.inputs = 0b111, .outputs = 0b1},
-                   tensor_scatter_extremum_vjp, CAPSTAN_OP_TEST(kTensorScatterNdMinTest));
+    tensor_scatter<Scatter::kAdd>("tensor_scatter_nd_add", "A tensor with updates added at given coordinates.", kLinear,
+                                  {.inputs = 0b010}, tensor_scatter_add_vjp, CAPSTAN_OP_TEST(kTensorScatterNdAddTest));
+constinit const OpDef kTensorScatterNdSub = tensor_scatter<Scatter::kSubtract>(
+    "tensor_scatter_nd_sub", "A tensor with updates subtracted at given coordinates.", kLinear, {.inputs = 0b010},
+    tensor_scatter_sub_vjp, CAPSTAN_OP_TEST(kTensorScatterNdSubTest));
+constinit const OpDef kTensorScatterNdUpdate = tensor_scatter<Scatter::kUpdate>(
+    "tensor_scatter_nd_update", "A tensor with the elements or rows at given coordinates replaced.", kLinear,
+    {.inputs = 0b010}, tensor_scatter_update_vjp, CAPSTAN_OP_TEST(kTensorScatterNdUpdateTest));
+constinit const OpDef kTensorScatterNdMax = tensor_scatter<Scatter::kMaximum>(
+    "tensor_scatter_nd_max", "A tensor with the larger of element and update at given coordinates.", kNoFlags,
+    {.inputs = 0b111, .outputs = 0b1}, tensor_scatter_extremum_vjp, CAPSTAN_OP_TEST(kTensorScatterNdMaxTest));
+constinit const OpDef kTensorScatterNdMin = tensor_scatter<Scatter::kMinimum>(
+    "tensor_scatter_nd_min", "A tensor with the smaller of element and update at given coordinates.", kNoFlags,
+    {.inputs = 0b111, .outputs = 0b1}, tensor_scatter_extremum_vjp, CAPSTAN_OP_TEST(kTensorScatterNdMinTest));
 
 Tensor gather_nd(Operand params, Operand indices, int batch_dims) {
   const GatherNdAttributes attributes{batch_dims};

@@ -21,6 +21,7 @@
 #include "src/core/allocator.h"
 #include "src/core/apply.h"
 #include "src/core/check.h"
+#include "src/core/named_errors.h"
 #include "src/core/op_test.h"
 #include "src/kernels/with_type.h"
 #include "src/ops/batching.h"
@@ -101,7 +102,9 @@ void check_segments(std::string_view op, const TensorRef& x, const TensorRef& id
   for (int i = 0; fits && i < leading.rank(); ++i) fits = leading[i] == shape[i];
   CAPSTAN_CHECK(fits, ShapeError, op, ": segment_ids ", leading, " are not the leading axes of ", shape,
                 arguments({{"x", x}, {"segment_ids", ids}}));
-  if (!has_elements(ids)) return;
+}
+
+void check_ids(std::string_view op, const TensorRef& ids, std::int64_t count) {
   with_indices(ids, [&](const auto* data) {
     for (std::int64_t i = 0; i < ids.size(); ++i) {
       CAPSTAN_CHECK(data[i] < count, IndexError, op, ": id ", data[i], " at position ", i,
@@ -126,6 +129,7 @@ template <class Step>
 void run_segments(const Call& call, std::span<Tensor> outputs) {
   const TensorRef& x = call.input(0);
   const TensorRef& ids = call.input(1);
+  check_ids(call.op.name, ids, call.attributes<SegmentAttributes>().num_segments);
   const std::int64_t rows = ids.size();
   const std::int64_t width = rows == 0 ? 0 : x.size() / rows;
   const auto run = [&]<class T>(T) {
@@ -497,35 +501,49 @@ Tensor unsorted_segment_max(Operand x, Operand segment_ids, std::int64_t num_seg
 Tensor unsorted_segment_min(Operand x, Operand segment_ids, std::int64_t num_segments) {
   return apply_unsorted(kUnsortedSegmentMin, x, segment_ids, num_segments);
 }
-Tensor unsorted_segment_mean(Operand x, Operand segment_ids, std::int64_t num_segments) {
+Tensor unsorted_segment_mean(Operand x, Operand segment_ids, std::int64_t num_segments) try {
   const Tensor value = to_tensor(x);
   const Tensor ids = to_tensor(segment_ids);
   check_segments("unsorted_segment_mean", value, ids, num_segments);
   return divide(unsorted_segment_sum(value, ids, num_segments), row_counts(value, ids, num_segments));
+} catch (const Error&) {
+  rethrow_as("unsorted_segment_mean");
 }
-Tensor unsorted_segment_sqrt_n(Operand x, Operand segment_ids, std::int64_t num_segments) {
+Tensor unsorted_segment_sqrt_n(Operand x, Operand segment_ids, std::int64_t num_segments) try {
   const Tensor value = to_tensor(x);
   const Tensor ids = to_tensor(segment_ids);
   check_segments("unsorted_segment_sqrt_n", value, ids, num_segments);
   CAPSTAN_CHECK(is_floating(value.dtype()), DTypeError, "unsorted_segment_sqrt_n: dtype ", value.dtype(),
                 " is not supported", arguments({{"x", value}}));
   return divide(unsorted_segment_sum(value, ids, num_segments), sqrt(row_counts(value, ids, num_segments)));
+} catch (const Error&) {
+  rethrow_as("unsorted_segment_sqrt_n");
 }
 
-Tensor segment_sum(Operand x, Operand segment_ids) {
+Tensor segment_sum(Operand x, Operand segment_ids) try {
   return sorted_sums("segment_sum", x, segment_ids, unsorted_segment_sum);
+} catch (const Error&) {
+  rethrow_as("segment_sum");
 }
-Tensor segment_mean(Operand x, Operand segment_ids) {
+Tensor segment_mean(Operand x, Operand segment_ids) try {
   return sorted_sums("segment_mean", x, segment_ids, unsorted_segment_mean);
+} catch (const Error&) {
+  rethrow_as("segment_mean");
 }
-Tensor segment_prod(Operand x, Operand segment_ids) {
+Tensor segment_prod(Operand x, Operand segment_ids) try {
   return sorted_sums("segment_prod", x, segment_ids, unsorted_segment_prod);
+} catch (const Error&) {
+  rethrow_as("segment_prod");
 }
-Tensor segment_max(Operand x, Operand segment_ids) {
+Tensor segment_max(Operand x, Operand segment_ids) try {
   return sorted_extremum(kUnsortedSegmentMax, "segment_max", x, segment_ids);
+} catch (const Error&) {
+  rethrow_as("segment_max");
 }
-Tensor segment_min(Operand x, Operand segment_ids) {
+Tensor segment_min(Operand x, Operand segment_ids) try {
   return sorted_extremum(kUnsortedSegmentMin, "segment_min", x, segment_ids);
+} catch (const Error&) {
+  rethrow_as("segment_min");
 }
 
 OpFamily segment_ops() {

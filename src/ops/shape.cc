@@ -11,6 +11,7 @@
 #include "src/core/check.h"
 #include "src/core/op_test.h"
 #include "src/kernels/strided_copy.h"
+#include "src/ops/axis.h"
 #include "src/ops/axes.h"
 #include "src/ops/batching.h"
 #include "src/ops/families.h"
@@ -80,13 +81,13 @@ bool batch_reshape(const BatchCall& call, std::vector<Tensor>& outputs) {
 // --- expand_dims, squeeze ---
 
 struct AxisAttributes {
-  std::int64_t axis = 0;
+  Axis axis = 0;
 };
 constexpr AttributeType kAxisAttributes = attribute_type<AxisAttributes>({field<&AxisAttributes::axis>("axis", true)});
 
 void infer_expand_dims(const Call& call, OutputSpecs& outputs) {
   const TensorRef& x = call.input(0);
-  const std::int64_t given = call.attributes<AxisAttributes>().axis;
+  const int given = call.attributes<AxisAttributes>().axis;
   const int axis = normalize_axis("expand_dims", given, x.rank() + 1);
   Shape shape;
   for (int i = 0; i < x.rank(); ++i) {

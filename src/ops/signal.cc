@@ -13,11 +13,13 @@
 #include "src/core/allocator.h"
 #include "src/core/apply.h"
 #include "src/core/check.h"
+#include "src/core/named_errors.h"
 #include "src/core/op_test.h"
+#include "src/core/dims.h"
+#include "src/ops/axis.h"
 #include "src/ops/axes.h"
 #include "src/ops/families.h"
 #include "src/ops/fft_reference.h"
-#include "src/ops/named_errors.h"
 
 namespace capstan {
 
@@ -50,7 +52,7 @@ struct FrameAttributes {
   std::int64_t frame_step = 0;
   bool pad_end = false;
   double pad_value = 0;
-  std::int64_t axis = -1;
+  Axis axis = -1;
 };
 constexpr AttributeType kFrameAttributes = attribute_type<FrameAttributes>(
     {field<&FrameAttributes::frame_length>("frame_length", true),
@@ -65,8 +67,8 @@ constexpr AttributeType kOverlapAttributes =
 
 // A length or a step of frames. No axis is longer than this, so larger ones mean nothing and would overflow.
 void check_length(std::string_view op, const char* what, std::int64_t value) {
-  CAPSTAN_CHECK(value >= 1 && value <= std::int64_t{UINT32_MAX}, ValueError, op, ": ", what,
-                " must be from 1 to 4294967295, not ", value);
+  CAPSTAN_CHECK(value >= 1 && value <= kMaxLength, ValueError, op, ": ", what, " must be from 1 to ", kMaxLength,
+                ", not ", value);
 }
 
 // int64[frames, length]: where the elements of every frame stand.
@@ -388,8 +390,7 @@ constinit const OpDef kFrame = {
     .compose =
         [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
           const auto& a = *static_cast<const FrameAttributes*>(attributes);
-          const int axis = static_cast<int>(std::clamp<std::int64_t>(a.axis, -128, 127));
-          outputs.push_back(frame(inputs[0], a.frame_length, a.frame_step, {a.pad_end, a.pad_value, axis}));
+          outputs.push_back(frame(inputs[0], a.frame_length, a.frame_step, {a.pad_end, a.pad_value, a.axis}));
         },
     .test = CAPSTAN_OP_TEST(kFrameTest),
 };
@@ -466,14 +467,24 @@ constinit const OpDef kInverseStft = {
 
 }  // namespace
 
-Tensor fftshift(Operand x, Axes axes) { return shift("fftshift", to_tensor(x), axes, false); }
-Tensor ifftshift(Operand x, Axes axes) { return shift("ifftshift", to_tensor(x), axes, true); }
-
-Tensor frame(Operand signal, std::int64_t frame_length, std::int64_t frame_step, const FrameOptions& options) {
-  return cut_frames("frame", to_tensor(signal), frame_length, frame_step, options);
+Tensor fftshift(Operand x, Axes axes) try {
+  return shift("fftshift", to_tensor(x), axes, false);
+} catch (const Error&) {
+  rethrow_as("fftshift");
+}
+Tensor ifftshift(Operand x, Axes axes) try {
+  return shift("ifftshift", to_tensor(x), axes, true);
+} catch (const Error&) {
+  rethrow_as("ifftshift");
 }
 
-Tensor overlap_and_add(Operand signal, std::int64_t frame_step) {
+Tensor frame(Operand signal, std::int64_t frame_length, std::int64_t frame_step, const FrameOptions& options) try {
+  return cut_frames("frame", to_tensor(signal), frame_length, frame_step, options);
+} catch (const Error&) {
+  rethrow_as("frame");
+}
+
+Tensor overlap_and_add(Operand signal, std::int64_t frame_step) try {
   Tensor frames = to_tensor(signal);
   CAPSTAN_CHECK(frames.rank() >= 2, ShapeError, "overlap_and_add: needs rank 2 or more, not ", frames.rank(),
                 arguments({{"signal", frames}}));
@@ -495,6 +506,8 @@ Tensor overlap_and_add(Operand signal, std::int64_t frame_step) {
   for (int i = 1; i <= batch; ++i) order.push_back(i);
   order.push_back(0);
   return transpose(sums, Axes(std::span<const int>(order)));
+} catch (const Error&) {
+  rethrow_as("overlap_and_add");
 }
 
 Tensor hann_window(std::int64_t window_length, bool periodic, DType dtype) {
@@ -504,7 +517,7 @@ Tensor hamming_window(std::int64_t window_length, bool periodic, DType dtype) {
   return raised_cosine("hamming_window", 0.54, 0.46, window_length, periodic, dtype);
 }
 
-Tensor stft(Operand signals, std::int64_t frame_length, std::int64_t frame_step, const StftOptions& options) {
+Tensor stft(Operand signals, std::int64_t frame_length, std::int64_t frame_step, const StftOptions& options) try {
   const Tensor x = to_tensor(signals);
   CAPSTAN_CHECK(x.dtype() == DType::kFloat32 || x.dtype() == DType::kFloat64, DTypeError, "stft: dtype ", x.dtype(),
                 " is not supported", arguments({{"signals", x}}));
@@ -512,10 +525,12 @@ Tensor stft(Operand signals, std::int64_t frame_length, std::int64_t frame_step,
   if (options.window_fn != nullptr) frames = frames * options.window_fn(frame_length, true, x.dtype());
   return with_errors_of(
       "stft", [&] { return rfft(frames, options.fft_length.value_or(enclosing_power_of_two(frame_length))); });
+} catch (const Error&) {
+  rethrow_as("stft");
 }
 
 Tensor inverse_stft(Operand stfts, std::int64_t frame_length, std::int64_t frame_step,
-                    const InverseStftOptions& options) {
+                    const InverseStftOptions& options) try {
   const Tensor x = to_tensor(stfts);
   CAPSTAN_CHECK(is_complex(x.dtype()), DTypeError, "inverse_stft: dtype ", x.dtype(), " is not supported",
                 arguments({{"stfts", x}}));
@@ -523,23 +538,23 @@ Tensor inverse_stft(Operand stfts, std::int64_t frame_length, std::int64_t frame
                 arguments({{"stfts", x}}));
   check_length("inverse_stft", "frame_length", frame_length);
   check_length("inverse_stft", "frame_step", frame_step);
-  return with_errors_of("inverse_stft", [&] {
-    Tensor frames = irfft(x, options.fft_length.value_or(enclosing_power_of_two(frame_length)));
-    if (frames.dim(-1) < frame_length) {
-      PadWidth widths[kMaxRank];
-      widths[frames.rank() - 1].after = frame_length - frames.dim(-1);
-      frames = pad(frames, std::span<const PadWidth>(widths, static_cast<std::size_t>(frames.rank())));
-    }
-    if (frames.dim(-1) > frame_length) frames = frames(ellipsis, slice(0, frame_length));
-    if (options.window.has_value()) {
-      CAPSTAN_CHECK(options.window.shape() == Shape{frame_length}, ShapeError, "inverse_stft: the window has shape ",
-                    options.window.shape(), " for frames of ", frame_length);
-      frames = frames * options.window;
-    } else if (options.window_fn != nullptr) {
-      frames = frames * options.window_fn(frame_length, true, frames.dtype());
-    }
-    return overlap_and_add(frames, frame_step);
-  });
+  Tensor frames = irfft(x, options.fft_length.value_or(enclosing_power_of_two(frame_length)));
+  if (frames.dim(-1) < frame_length) {
+    PadWidth widths[kMaxRank];
+    widths[frames.rank() - 1].after = frame_length - frames.dim(-1);
+    frames = pad(frames, std::span<const PadWidth>(widths, static_cast<std::size_t>(frames.rank())));
+  }
+  if (frames.dim(-1) > frame_length) frames = frames(ellipsis, slice(0, frame_length));
+  if (options.window.has_value()) {
+    CAPSTAN_CHECK(options.window.shape() == Shape{frame_length}, ShapeError, "inverse_stft: the window has shape ",
+                  options.window.shape(), " for frames of ", frame_length);
+    frames = frames * options.window;
+  } else if (options.window_fn != nullptr) {
+    frames = frames * options.window_fn(frame_length, true, frames.dtype());
+  }
+  return overlap_and_add(frames, frame_step);
+} catch (const Error&) {
+  rethrow_as("inverse_stft");
 }
 
 Tensor inverse_stft_window(std::int64_t frame_length, std::int64_t frame_step, WindowFunction window_fn, DType dtype) {

@@ -10,10 +10,13 @@
 #include "src/core/allocator.h"
 #include "src/core/apply.h"
 #include "src/core/check.h"
+#include "src/core/named_errors.h"
 #include "src/core/op_test.h"
+#include "src/ops/array.h"
 #include "src/ops/batching.h"
 #include "src/ops/families.h"
 #include "src/ops/index_list.h"
+#include "src/ops/layout.h"
 #include "src/ops/lengths.h"
 #include "src/ops/reference.h"
 
@@ -69,6 +72,13 @@ bool batch_getitem(const BatchCall& call, std::vector<Tensor>& outputs) {
   return call_again(call, {call.input(0)}, &attributes, outputs);
 }
 
+// Writes the elements of `value` where a selection would read them.
+void write_selected(std::byte* data, Selection selection, const TensorRef& value, std::size_t size) {
+  for (CopyAxis& axis : selection.axes) std::swap(axis.to, axis.from);
+  strided_copy(data + static_cast<std::size_t>(selection.offset) * size, value.raw_data(),
+               std::span(selection.axes, static_cast<std::size_t>(selection.axis_count)), size);
+}
+
 void infer_getitem_adjoint(const Call& call, OutputSpecs& outputs) {
   const TensorRef& x = call.input(0);
   const TensorRef& like = call.input(1);
@@ -81,15 +91,12 @@ void infer_getitem_adjoint(const Call& call, OutputSpecs& outputs) {
 void getitem_adjoint_kernel(const Call& call, std::span<Tensor> outputs) {
   const TensorRef& x = call.input(0);
   const Tensor& out = outputs[0];
-  Selection selection = select(call.attributes<GetitemAttributes>().index, call.input(1));
+  const Selection selection = select(call.attributes<GetitemAttributes>().index, call.input(1));
   if (out.size() == 0) return;
   const std::size_t size = size_of(x.dtype());
   auto* data = static_cast<std::byte*>(mutable_raw_data(out));
   if (selection.shape.size() != out.size()) std::memset(data, 0, static_cast<std::size_t>(out.size()) * size);
-  if (selection.shape.size() == 0) return;
-  for (CopyAxis& axis : selection.axes) std::swap(axis.to, axis.from);
-  strided_copy(data + static_cast<std::size_t>(selection.offset) * size, x.raw_data(),
-               std::span(selection.axes, static_cast<std::size_t>(selection.axis_count)), size);
+  if (selection.shape.size() > 0) write_selected(data, selection, x, size);
 }
 
 void getitem_adjoint_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
@@ -100,6 +107,41 @@ bool batch_getitem_adjoint(const BatchCall& call, std::vector<Tensor>& outputs) 
   if (call.item_rank(1) == kMaxRank) return false;
   const GetitemAttributes attributes = index_of_items(call);
   return call_again(call, {call.input(0), shape_with_items(call, 1)}, &attributes, outputs);
+}
+
+// --- with_slice: what getitem selects, replaced ---
+
+extern const OpDef kWithSlice;
+
+void infer_with_slice(const Call& call, OutputSpecs& outputs) {
+  const TensorRef& x = call.input(0);
+  const TensorRef& value = call.input(1);
+  const Shape selected = select(call.attributes<GetitemAttributes>().index, x).shape;
+  CAPSTAN_CHECK(value.shape() == selected, ShapeError, "with_slice: the index selects the shape ", selected, ", not ",
+                value.shape(), arguments({{"x", x}, {"value", value}}));
+  outputs.add(x.dtype(), x.shape());
+}
+
+void with_slice_kernel(const Call& call, std::span<Tensor> outputs) {
+  const TensorRef& x = call.input(0);
+  const TensorRef& value = call.input(1);
+  if (x.size() == 0) return;
+  const std::size_t size = size_of(x.dtype());
+  auto* data = static_cast<std::byte*>(mutable_raw_data(outputs[0]));
+  if (value.size() != x.size()) std::memcpy(data, x.raw_data(), static_cast<std::size_t>(x.size()) * size);
+  if (value.size() > 0) write_selected(data, select(call.attributes<GetitemAttributes>().index, x), value, size);
+}
+
+void with_slice_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
+  if (call.needs(0)) {
+    cotangents[0] = apply(kWithSlice, call.cotangent(), zeros_like(call.input(1)), call.attribute_data());
+  }
+  if (call.needs(1)) cotangents[1] = apply(kGetitem, call.cotangent(), call.attribute_data());
+}
+
+bool batch_with_slice(const BatchCall& call, std::vector<Tensor>& outputs) {
+  const GetitemAttributes attributes = index_of_items(call);
+  return call_with_items(call, &attributes, outputs);
 }
 
 // --- slice and strided_slice in the words of getitem ---
@@ -246,6 +288,29 @@ void getitem_adjoint_reference(const Inputs& in, const AttributeMap& attributes,
 const OpTest kGetitemAdjointTest = {
     .samples = getitem_adjoint_samples, .reference = getitem_adjoint_reference, .dtypes = reference::kEveryDType};
 
+std::vector<OpSample> with_slice_samples() {
+  const SampleInput cube = {.shape = {2, 3, 4}};
+  const SampleInput vector = {.shape = {5}};
+  return {{.inputs = {vector, {.shape = {}}}, .attributes = index({-1})},
+          {.inputs = {vector, {.shape = {3}}}, .attributes = index({List{none, none, -2}})},
+          {.inputs = {vector, {.shape = {0}}}, .attributes = index({List{3, 1, none}})},
+          {.inputs = {cube, {.shape = {3, 4}}}, .attributes = index({1})},
+          {.inputs = {cube, {.shape = {2, 3}}}, .attributes = index({"...", 2})},
+          {.inputs = {cube, {.shape = {}}}, .attributes = index({0, List{1, 3, none}, -1})},
+          {.inputs = {cube, {.shape = {2, 1}}}, .attributes = index({0, List{1, 3, none}, -1, "newaxis"})},
+          {.inputs = {vector, {.shape = {2}}}, .attributes = index({2}), .error = "does not broadcast"},
+          {.inputs = {vector, {.shape = {}}}, .attributes = index({5}), .error = "index 5 is out of range"}};
+}
+void with_slice_reference(const Inputs& in, const AttributeMap& attributes, Outputs& out) {
+  Shape shape;
+  const std::vector<std::size_t> sources = selected(in[0].shape, attributes, &shape);
+  out = {in[0]};
+  const bool one = in[1].values.size() == 1;
+  for (std::size_t i = 0; i < sources.size(); ++i) out[0].values[sources[i]] = in[1].values[one ? 0 : i];
+}
+const OpTest kWithSliceTest = {
+    .samples = with_slice_samples, .reference = with_slice_reference, .dtypes = reference::kEveryDType};
+
 std::vector<OpSample> slice_samples() {
   const std::vector<SampleInput> vector = {{.shape = {5}}};
   return {{.inputs = vector, .attributes = {{"begin", ints({1})}, {"size", ints({3})}}},
@@ -344,6 +409,24 @@ constexpr OpDef kGetitemAdjoint = {
     .batch = batch_getitem_adjoint,
     .test = CAPSTAN_OP_TEST(kGetitemAdjointTest),
 };
+constexpr OpDef kWithSlice = {
+    .name = "with_slice",
+    .text = "A tensor with the elements that an index selects replaced.",
+    .flags = kLinear,
+    .arity = 2,
+    .input_names = "x, value",
+    .attributes = &kGetitemAttributes,
+    .infer = infer_with_slice,
+    .kernel = with_slice_kernel,
+    .vjp = with_slice_vjp,
+    .batch = batch_with_slice,
+    .compose =
+        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
+          const auto items = unpack_index(static_cast<const GetitemAttributes*>(attributes)->index);
+          outputs.push_back(with_slice(inputs[0], items, inputs[1]));
+        },
+    .test = CAPSTAN_OP_TEST(kWithSliceTest),
+};
 constexpr OpDef kSlice = {
     .name = "slice",
     .text = "A box of a tensor, given by where it begins and its size.",
@@ -378,12 +461,37 @@ Tensor getitem(Operand x, std::span<const Index> indices) {
   return apply(kGetitem, x, &attributes);
 }
 
-Tensor getitem_adjoint(Operand x, Operand like, std::span<const Index> indices) {
+Tensor getitem_adjoint(Operand x, Operand like, std::span<const Index> indices) try {
   const GetitemAttributes attributes{pack_index(indices)};
   return apply(kGetitemAdjoint, x, like, &attributes);
+} catch (const Error&) {
+  rethrow_as("getitem_adjoint");
 }
 
-Tensor slice(Operand x, const Shape& begin, const Shape& size) {
+Tensor slice_replacement(const Tensor& tensor, std::span<const Index> indices, const Operand& value) {
+  const Tensor replacement = to_tensor(value, tensor.dtype()).to_dense();
+  CAPSTAN_CHECK(replacement.dtype() == tensor.dtype(), DTypeError, "with_slice: dtypes differ, ", tensor.dtype(),
+                " and ", replacement.dtype(), arguments({{"x", tensor}, {"value", replacement}}),
+                help("convert one with cast(x, dtype)"));
+  const Tensor replaced = getitem(tensor, indices);
+  return replacement.shape() == replaced.shape() ? replacement : broadcast_like(replacement, replaced);
+}
+
+void overwrite_slice(const Tensor& tensor, std::span<const Index> indices, const Tensor& replacement) {
+  if (replacement.size() == 0) return;
+  write_selected(static_cast<std::byte*>(mutable_raw_data(tensor)), select(pack_index(indices), tensor), replacement,
+                 size_of(tensor.dtype()));
+}
+
+Tensor with_slice(Operand x, std::span<const Index> indices, Operand value) {
+  const GetitemAttributes attributes{pack_index(indices)};
+  return with_errors_of("with_slice", [&] {
+    const Tensor tensor = to_tensor(x);
+    return apply(kWithSlice, tensor, slice_replacement(tensor, indices, value), &attributes);
+  });
+}
+
+Tensor slice(Operand x, const Shape& begin, const Shape& size) try {
   const Tensor tensor = to_tensor(x);
   CAPSTAN_CHECK(begin.rank() == tensor.rank() && size.rank() == tensor.rank(), ShapeError, "slice: ", begin.rank(),
                 " begins and ", size.rank(), " sizes for ", tensor.rank(), " axes", arguments({{"x", tensor}}));
@@ -397,10 +505,12 @@ Tensor slice(Operand x, const Shape& begin, const Shape& size) {
     items.emplace_back(Slice{begin[i], size[i] == -1 ? length : begin[i] + size[i]});
   }
   return getitem(tensor, items);
+} catch (const Error&) {
+  rethrow_as("slice");
 }
 
 Tensor strided_slice(Operand x, std::span<const std::int64_t> begin, std::span<const std::int64_t> end,
-                     std::span<const std::int64_t> strides, const StridedSliceMasks& masks) {
+                     std::span<const std::int64_t> strides, const StridedSliceMasks& masks) try {
   CAPSTAN_CHECK(begin.size() == end.size() && (strides.empty() || strides.size() == begin.size()), ValueError,
                 "strided_slice: ", begin.size(), " begins, ", end.size(), " ends and ",
                 strides.empty() ? begin.size() : strides.size(), " strides");
@@ -419,10 +529,23 @@ Tensor strided_slice(Operand x, std::span<const std::int64_t> begin, std::span<c
     }
   }
   return getitem(x, items);
+} catch (const Error&) {
+  rethrow_as("strided_slice");
+}
+
+std::optional<Layout> layout_of_slice(const Call& call) {
+  const bool adjoint = &call.op == &kGetitemAdjoint;
+  if (!adjoint && &call.op != &kGetitem) return std::nullopt;
+  const TensorRef& whole = call.input(adjoint ? 1 : 0);
+  const Selection selection = select(call.attributes<GetitemAttributes>().index, whole);
+  const std::int64_t count = selection.shape.size();
+  if (count == 0 || !selection.contiguous()) return std::nullopt;
+  if (!adjoint) return Layout{.from = selection.offset};
+  return Layout{.before = selection.offset, .after = whole.size() - selection.offset - count};
 }
 
 OpFamily slice_ops() {
-  static constexpr const OpDef* ops[] = {&kGetitem, &kGetitemAdjoint, &kSlice, &kStridedSlice};
+  static constexpr const OpDef* ops[] = {&kGetitem, &kGetitemAdjoint, &kWithSlice, &kSlice, &kStridedSlice};
   return ops;
 }
 

@@ -30,7 +30,7 @@ void infer_softmax(const Call& call, OutputSpecs& outputs) {
   const TensorRef& x = call.input(0);
   CAPSTAN_CHECK(is_floating(x.dtype()), DTypeError, call.op.name, ": dtype ", x.dtype(), " is not supported",
                 arguments({{"x", x}}));
-  normalize_axis(call.op.name, call.attributes<SoftmaxAttributes>().last_if_not_given(), x.rank());
+  normalize_axis(call.op.name, call.attributes<SoftmaxAttributes>().axis, x.rank());
   outputs.add(x.dtype(), x.shape());
 }
 
@@ -69,7 +69,7 @@ void along_axis(const Shape& shape, int axis, std::array<const T*, kInputs> inpu
 template <std::size_t kInputs, class Rows>
 void along_axis_of(const Call& call, std::span<Tensor> outputs, const Rows& rows) {
   const Shape shape = call.input(0).shape();
-  const int axis = normalize_axis(call.op.name, call.attributes<SoftmaxAttributes>().last_if_not_given(), shape.rank());
+  const int axis = normalize_axis(call.op.name, call.attributes<SoftmaxAttributes>().axis, shape.rank());
   const auto run = [&]<class T>(T) {
     std::array<const T*, kInputs> inputs;
     for (std::size_t k = 0; k < kInputs; ++k) inputs[k] = call.input(static_cast<int>(k)).template data<T>();
@@ -105,7 +105,7 @@ void infer_softmax_gradient(const Call& call, OutputSpecs& outputs) {
   CAPSTAN_CHECK(is_floating(y.dtype()), DTypeError, call.op.name, ": dtype ", y.dtype(), " is not supported", shown());
   CAPSTAN_CHECK(y.shape() == g.shape(), ShapeError, call.op.name, ": shapes differ, ", y.shape(), " and ", g.shape(),
                 shown());
-  normalize_axis(call.op.name, call.attributes<SoftmaxAttributes>().last_if_not_given(), y.rank());
+  normalize_axis(call.op.name, call.attributes<SoftmaxAttributes>().axis, y.rank());
   outputs.add(y.dtype(), y.shape());
 }
 
@@ -177,7 +177,7 @@ constinit const OpDef kSoftmaxGradient = {
     .saves = {.inputs = 0b11},
     .vjp =
         [](const VjpCall& call, std::span<Tensor> cotangents) {
-          const int axis = call.attributes<SoftmaxAttributes>().last_if_not_given();
+          const int axis = call.attributes<SoftmaxAttributes>().axis;
           const Tensor& h = call.cotangent();
           const Tensor& y = call.input(0);
           const Tensor& g = call.input(1);
@@ -186,7 +186,7 @@ constinit const OpDef kSoftmaxGradient = {
           if (call.needs(0))
             cotangents[0] = h * (g - reduce_sum(y * g, axis, true)) - g * reduce_sum(y * h, axis, true);
         },
-    .batch = batch_axis<&SoftmaxAttributes::axis, -1>,
+    .batch = batch_axis<&SoftmaxAttributes::axis>,
     .test = CAPSTAN_OP_TEST(kSoftmaxGradientTest),
 };
 
@@ -200,10 +200,10 @@ constinit const OpDef kSoftmax = {
     .saves = {.outputs = 1},
     .vjp =
         [](const VjpCall& call, std::span<Tensor> cotangents) {
-          const int axis = call.attributes<SoftmaxAttributes>().last_if_not_given();
+          const int axis = call.attributes<SoftmaxAttributes>().axis;
           cotangents[0] = softmax_gradient(call.output(), call.cotangent(), axis);
         },
-    .batch = batch_axis<&SoftmaxAttributes::axis, -1>,
+    .batch = batch_axis<&SoftmaxAttributes::axis>,
     .test = CAPSTAN_OP_TEST(kSoftmaxTest),
 };
 
@@ -217,11 +217,11 @@ constinit const OpDef kLogSoftmax = {
     .saves = {.outputs = 1},
     .vjp =
         [](const VjpCall& call, std::span<Tensor> cotangents) {
-          const int axis = call.attributes<SoftmaxAttributes>().last_if_not_given();
+          const int axis = call.attributes<SoftmaxAttributes>().axis;
           const Tensor& g = call.cotangent();
           cotangents[0] = g - exp(call.output()) * reduce_sum(g, axis, true);
         },
-    .batch = batch_axis<&SoftmaxAttributes::axis, -1>,
+    .batch = batch_axis<&SoftmaxAttributes::axis>,
     .test = CAPSTAN_OP_TEST(kLogSoftmaxTest),
 };
 

@@ -8,14 +8,13 @@
 #include "src/core/attributes.h"
 #include "src/core/op_test.h"
 #include "src/ops/axes.h"
+#include "src/ops/axis.h"
 #include "src/ops/reference.h"
 
 namespace capstan {
 
 struct SoftmaxAttributes {
-  OptionalInt axis;  // the last one if not given
-
-  int last_if_not_given() const { return axis.has_value ? static_cast<int>(axis.value) : -1; }
+  AxisOr<-1> axis;
 };
 constexpr AttributeType kSoftmaxAttributes =
     attribute_type<SoftmaxAttributes>({field<&SoftmaxAttributes::axis>("axis")});

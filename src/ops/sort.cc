@@ -13,6 +13,7 @@
 #include "src/core/op_test.h"
 #include "src/kernels/sort.h"
 #include "src/kernels/with_type.h"
+#include "src/ops/axis.h"
 #include "src/ops/axes.h"
 #include "src/ops/batching.h"
 #include "src/ops/families.h"
@@ -28,7 +29,7 @@ namespace {
 // --- sort, argsort ---
 
 struct SortAttributes {
-  std::int64_t axis = -1;
+  Axis axis = -1;
   Text direction;
 };
 constexpr AttributeType kSortAttributes = attribute_type<SortAttributes>(
@@ -36,7 +37,7 @@ constexpr AttributeType kSortAttributes = attribute_type<SortAttributes>(
 
 // argsort takes `stable` as well, and always is.
 struct ArgsortAttributes {
-  std::int64_t axis = -1;
+  Axis axis = -1;
   Text direction;
   bool stable = true;
 };

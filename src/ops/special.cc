@@ -14,8 +14,8 @@
 #include "capstan/ops/reduce.h"
 #include "capstan/ops/special.h"
 #include "src/core/check.h"
+#include "src/core/named_errors.h"
 #include "src/ops/families.h"
-#include "src/ops/named_errors.h"
 #include "src/ops/special_formula.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -386,22 +386,30 @@ Tensor fresnel_sin(Operand x) { return apply(kFresnelSin, x); }
 Tensor igamma(Operand a, Operand x) { return apply(kIgamma, a, x); }
 Tensor igammac(Operand a, Operand x) { return apply(kIgammac, a, x); }
 Tensor random_gamma_grad(Operand alpha, Operand sample) { return apply(kRandomGammaGrad, alpha, sample); }
-Tensor igamma_grad_a(Operand a, Operand x) {
+Tensor igamma_grad_a(Operand a, Operand x) try {
   const Tensor fixed = cut(a, x);
   return apply(kIgammaGradA, fixed, x);
+} catch (const Error&) {
+  rethrow_as("igamma_grad_a");
 }
-Tensor polygamma(Operand n, Operand x) {
+Tensor polygamma(Operand n, Operand x) try {
   const Tensor count = cut(n, x);
   return apply(kPolygamma, count, x);
+} catch (const Error&) {
+  rethrow_as("polygamma");
 }
-Tensor zeta(Operand x, Operand q) {
+Tensor zeta(Operand x, Operand q) try {
   const Tensor fixed = cut(x, q);
   return apply(kZeta, fixed, q);
+} catch (const Error&) {
+  rethrow_as("zeta");
 }
-Tensor betainc(Operand a, Operand b, Operand x) {
+Tensor betainc(Operand a, Operand b, Operand x) try {
   const Tensor first = cut(a, x);
   const Tensor second = cut(b, x);
   return apply(kBetainc, first, second, x);
+} catch (const Error&) {
+  rethrow_as("betainc");
 }
 
 OpFamily special_ops() {

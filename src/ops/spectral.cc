@@ -9,6 +9,7 @@
 #include "capstan/ops/linalg.h"
 #include "capstan/ops/math.h"
 #include "capstan/ops/reduce.h"
+#include "src/core/named_errors.h"
 #include "src/core/op_test.h"
 #include "src/kernels/scratch.h"
 #include "src/ops/batching.h"
@@ -423,7 +424,7 @@ Eigenpairs eigh(Operand a) {
 
 Tensor eigvalsh(Operand a) { return apply(kEigvalsh, a); }
 
-Tensor matrix_rank(Operand a, std::optional<double> tolerance) {
+Tensor matrix_rank(Operand a, std::optional<double> tolerance) try {
   const Tensor x = stop_gradient(to_tensor(a));
   const Tensor s = svd(x, {.compute_uv = false}).s;
   if (tolerance) return reduce_sum(cast(greater(s, *tolerance), int32), -1);
@@ -431,6 +432,8 @@ Tensor matrix_rank(Operand a, std::optional<double> tolerance) {
   const double epsilon = s.dtype() == float32 ? 0x1p-23 : 0x1p-52;
   const double factor = epsilon * static_cast<double>(std::max(x.dim(-1), x.dim(-2)));
   return reduce_sum(cast(greater(s, factor * reduce_max(s, -1, true)), int32), -1);
+} catch (const Error&) {
+  rethrow_as("matrix_rank");
 }
 
 OpFamily spectral_ops() {

@@ -3,7 +3,6 @@
 // A write is invisible to tapes. The value of a variable lies in a block of the variable's own;
 // when nobody else holds it (no tape, no snapshot) a write happens in place, else the variable gets
 // a new block and the others keep the old value.
-#include "src/ops/batching.h"
 #include "src/ops/state.h"
 
 #include <atomic>
@@ -17,10 +16,14 @@
 #include "src/core/apply.h"
 #include "src/core/check.h"
 #include "src/core/context.h"
+#include "src/core/live.h"
+#include "src/core/named_errors.h"
 #include "src/core/op_test.h"
 #include "src/core/profiler.h"
 #include "src/core/same_shape.h"
 #include "src/core/variable_state.h"
+#include "src/ops/array.h"
+#include "src/ops/batching.h"
 #include "src/ops/families.h"
 #include "src/ops/indices.h"
 #include "src/ops/math.h"
@@ -64,16 +67,18 @@ bool exclusive(const VariableState& variable) {
 
 bool fits(const VariableState& variable, const Block* value) {
   const Block* own = variable.value.block();
-  return value != nullptr && own->dtype == value->dtype && same_shape(own, value);
+  return value != nullptr && own->dtype == value->dtype && same_shape(own, value) &&
+         (value->flags.load(std::memory_order_relaxed) & Block::kSymbolic) == 0;
 }
 
 void check_fits(const VariableState& variable, const Tensor& value, const char* what) {
   if (fits(variable, value.block())) [[likely]]
     return;
+  check_live(what, value);
   CAPSTAN_CHECK(value.dtype() == variable.value.dtype(), DTypeError, what, ": variable \"", variable.name, "\" is ",
                 variable.value.dtype(), ", the value ", value.dtype(), help("convert the value with cast(x, dtype)"));
-  throw ShapeError(detail::join(what, ": variable \"", variable.name, "\" has shape ", variable.value.shape(),
-                                ", the value ", value.shape()));
+  CAPSTAN_CHECK(value.shape() == variable.value.shape(), ShapeError, what, ": variable \"", variable.name,
+                "\" has shape ", variable.value.shape(), ", the value ", value.shape());
 }
 
 // Replaces the value, or what stands for it in a trace.
@@ -187,7 +192,7 @@ const Variable& Variable::assign(Operand value) const {
   VariableState& variable = checked(state_);
   notify_read(variable);
   PauseObservers pause;
-  Tensor tensor = to_tensor(value, variable.value.dtype());
+  Tensor tensor = value.is_literal() ? to_tensor(value, variable.value.dtype()) : take(value);
   check_fits(variable, tensor, "assign");
   write(variable, std::move(tensor));
   return *this;
@@ -211,11 +216,12 @@ namespace {
 
 // The value of a variable with updates scattered into it; tapes do not see it.
 using Scatter = Tensor (*)(Operand value, Operand indices, Operand updates);
-void scatter_into(VariableState* state, Scatter scatter, const Operand& indices, const Operand& updates) {
+void scatter_into(const char* name, VariableState* state, Scatter scatter, const Operand& indices,
+                  const Operand& updates) {
   VariableState& variable = checked(state);
   notify_read(variable);
   PauseObservers pause;
-  write(variable, scatter(current_value(variable), indices, updates));
+  write(variable, with_errors_of(name, [&] { return scatter(current_value(variable), indices, updates); }));
 }
 
 // By rows: a row number is one coordinate.
@@ -256,45 +262,72 @@ Tensor divide_rows(Operand value, Operand indices, Operand updates) {
 }  // namespace
 
 const Variable& Variable::scatter_add(Operand indices, Operand updates) const {
-  scatter_into(state_, by_rows<tensor_scatter_nd_add>, indices, updates);
+  scatter_into("scatter_add", state_, by_rows<tensor_scatter_nd_add>, indices, updates);
   return *this;
 }
 const Variable& Variable::scatter_sub(Operand indices, Operand updates) const {
-  scatter_into(state_, by_rows<tensor_scatter_nd_sub>, indices, updates);
+  scatter_into("scatter_sub", state_, by_rows<tensor_scatter_nd_sub>, indices, updates);
   return *this;
 }
 const Variable& Variable::scatter_update(Operand indices, Operand updates) const {
-  scatter_into(state_, by_rows<tensor_scatter_nd_update>, indices, updates);
+  scatter_into("scatter_update", state_, by_rows<tensor_scatter_nd_update>, indices, updates);
   return *this;
 }
 const Variable& Variable::scatter_max(Operand indices, Operand updates) const {
-  scatter_into(state_, by_rows<tensor_scatter_nd_max>, indices, updates);
+  scatter_into("scatter_max", state_, by_rows<tensor_scatter_nd_max>, indices, updates);
   return *this;
 }
 const Variable& Variable::scatter_min(Operand indices, Operand updates) const {
-  scatter_into(state_, by_rows<tensor_scatter_nd_min>, indices, updates);
+  scatter_into("scatter_min", state_, by_rows<tensor_scatter_nd_min>, indices, updates);
   return *this;
 }
 const Variable& Variable::scatter_mul(Operand indices, Operand updates) const {
-  scatter_into(state_, multiply_rows, indices, updates);
+  scatter_into("scatter_mul", state_, multiply_rows, indices, updates);
   return *this;
 }
 const Variable& Variable::scatter_div(Operand indices, Operand updates) const {
-  scatter_into(state_, divide_rows, indices, updates);
+  scatter_into("scatter_div", state_, divide_rows, indices, updates);
   return *this;
 }
 const Variable& Variable::scatter_nd_add(Operand indices, Operand updates) const {
-  scatter_into(state_, tensor_scatter_nd_add, indices, updates);
+  scatter_into("scatter_nd_add", state_, tensor_scatter_nd_add, indices, updates);
   return *this;
 }
 const Variable& Variable::scatter_nd_sub(Operand indices, Operand updates) const {
-  scatter_into(state_, tensor_scatter_nd_sub, indices, updates);
+  scatter_into("scatter_nd_sub", state_, tensor_scatter_nd_sub, indices, updates);
   return *this;
 }
 const Variable& Variable::scatter_nd_update(Operand indices, Operand updates) const {
-  scatter_into(state_, tensor_scatter_nd_update, indices, updates);
+  scatter_into("scatter_nd_update", state_, tensor_scatter_nd_update, indices, updates);
   return *this;
 }
+
+const Variable& Variable::scatter_nd_max(Operand indices, Operand updates) const {
+  scatter_into("scatter_nd_max", state_, tensor_scatter_nd_max, indices, updates);
+  return *this;
+}
+const Variable& Variable::scatter_nd_min(Operand indices, Operand updates) const {
+  scatter_into("scatter_nd_min", state_, tensor_scatter_nd_min, indices, updates);
+  return *this;
+}
+
+const Variable& Variable::assign_slice(std::span<const Index> indices, Operand value) const {
+  VariableState& variable = checked(state_);
+  notify_read(variable);
+  PauseObservers pause;
+  const Tensor replacement =
+      with_errors_of("assign_slice", [&] { return slice_replacement(current_value(variable), indices, value); });
+  if (context.tracer == nullptr && exclusive(variable) && !is_symbolic(replacement.block())) {
+    const Span span(SpanKind::kOp, "assign_slice");
+    overwrite_slice(variable.value, indices, replacement);
+  } else {
+    write(variable, with_slice(current_value(variable), indices, replacement));
+  }
+  return *this;
+}
+
+Tensor Variable::sparse_read(Operand indices) const { return gather(*this, indices, 0); }
+Tensor Variable::gather_nd(Operand indices) const { return capstan::gather_nd(*this, indices); }
 
 DType Variable::dtype() const { return checked(state_).value.dtype(); }
 Shape Variable::shape() const { return checked(state_).value.shape(); }

@@ -3,6 +3,7 @@
 #include "capstan/ops/linalg.h"
 #include "capstan/ops/math.h"
 #include "capstan/ops/reduce.h"
+#include "src/core/named_errors.h"
 #include "src/core/op_test.h"
 #include "src/ops/matrix_families.h"
 #include "src/ops/matrices.h"
@@ -293,19 +294,25 @@ constinit const OpDef kTensorDiagPart = {
     .test = CAPSTAN_OP_TEST(kTensorDiagPartTest),
 };
 
-Tensor adjoint(Operand a) { return with_last_axes_exchanged("adjoint", to_tensor(a), true); }
-
-Tensor matrix_transpose(Operand a, bool conjugate) {
-  return with_last_axes_exchanged("matrix_transpose", to_tensor(a), conjugate);
+Tensor adjoint(Operand a) try { return with_last_axes_exchanged("adjoint", to_tensor(a), true); } catch (const Error&) {
+  rethrow_as("adjoint");
 }
 
-Tensor trace(Operand a) {
+Tensor matrix_transpose(Operand a, bool conjugate) try {
+  return with_last_axes_exchanged("matrix_transpose", to_tensor(a), conjugate);
+} catch (const Error&) {
+  rethrow_as("matrix_transpose");
+}
+
+Tensor trace(Operand a) try {
   const Tensor x = to_tensor(a);
   matrices_of("trace", x);
   return reduce_sum(diag_part(x), -1);
+} catch (const Error&) {
+  rethrow_as("trace");
 }
 
-Tensor cross(Operand a, Operand b) {
+Tensor cross(Operand a, Operand b) try {
   const Tensor x = to_tensor(a);
   const Tensor y = to_tensor(b);
   CAPSTAN_CHECK(x.rank() > 0 && x.dim(-1) == 3, ShapeError, "cross: takes vectors of three, not ", x.shape(),
@@ -314,9 +321,11 @@ Tensor cross(Operand a, Operand b) {
                 arguments({{"a", x}, {"b", y}}));
   // Element i takes those after it, counted round the corner.
   return roll(x, -1, -1) * roll(y, -2, -1) - roll(x, -2, -1) * roll(y, -1, -1);
+} catch (const Error&) {
+  rethrow_as("cross");
 }
 
-Tensor outer(Operand a, Operand b) {
+Tensor outer(Operand a, Operand b) try {
   const Tensor x = to_tensor(a);
   const Tensor y = to_tensor(b);
   CAPSTAN_CHECK(x.rank() + y.rank() <= kMaxRank, ShapeError, "outer: the result has ", x.rank() + y.rank(),
@@ -324,9 +333,11 @@ Tensor outer(Operand a, Operand b) {
   Shape shape = x.shape();
   for (int i = 0; i < y.rank(); ++i) shape.push_back(1);
   return reshape(x, shape) * y;
+} catch (const Error&) {
+  rethrow_as("outer");
 }
 
-Tensor kron(Operand a, Operand b) {
+Tensor kron(Operand a, Operand b) try {
   const Tensor x = to_tensor(a);
   const Tensor y = to_tensor(b);
   const Matrices left = matrices_of("kron", x);
@@ -337,18 +348,22 @@ Tensor kron(Operand a, Operand b) {
   const Tensor product = expand_dims(expand_dims(x, -1), -3) * expand_dims(expand_dims(y, -2), -4);
   const Shape batch(product.shape().dims().first(static_cast<std::size_t>(product.rank() - 4)));
   return reshape(product, matrix_shape(batch, left.rows * right.rows, left.columns * right.columns));
+} catch (const Error&) {
+  rethrow_as("kron");
 }
 
-Tensor tensor_diag(Operand x) {
+Tensor tensor_diag(Operand x) try {
   const Tensor value = to_tensor(x);
   CAPSTAN_CHECK(2 * value.rank() <= kMaxRank, ShapeError, "tensor_diag: takes tensors of rank ", kMaxRank / 2,
                 " or less, not ", value.rank(), arguments({{"x", value}}));
   Shape shape = value.shape();
   for (int i = 0; i < value.rank(); ++i) shape.push_back(value.dim(i));
   return reshape(diag(reshape(value, {value.size()})), shape);
+} catch (const Error&) {
+  rethrow_as("tensor_diag");
 }
 
-Tensor tensor_diag_part(Operand x) {
+Tensor tensor_diag_part(Operand x) try {
   const Tensor value = to_tensor(x);
   const Shape shape = value.shape();
   const auto half = static_cast<std::size_t>(shape.rank() / 2);
@@ -358,6 +373,8 @@ Tensor tensor_diag_part(Operand x) {
                 arguments({{"x", value}}));
   const std::int64_t n = first.size();
   return reshape(diag_part(reshape(value, {n, n})), first);
+} catch (const Error&) {
+  rethrow_as("tensor_diag_part");
 }
 
 OpFamily vector_ops() {

@@ -8,7 +8,7 @@
 #include "src/core/attributes.h"
 #include "src/core/check.h"
 #include "src/ops/lengths.h"
-#include "src/ops/named_errors.h"
+#include "src/core/named_errors.h"
 
 namespace capstan {
 

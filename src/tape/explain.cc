@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "src/core/check.h"
+#include "src/tape/call_with_paths.h"
+#include "src/tape/gradient_arguments.h"
 #include "src/tape/tape_impl.h"
 
 namespace capstan {
@@ -38,15 +40,22 @@ std::string made_elsewhere(const char* what, const Source& end) {
 std::string TapeImpl::explain(const Source& target, const Source& source) const {
   CAPSTAN_CHECK(!consumed, GradientError, "explain: this tape was already used",
                 help("write GradientTape tape({.persistent = true}), or ask before gradient()"));
+  check_given("explain", "the target", target);
+  check_given("explain", "the source", source);
   const Slot from = slot_of(source);
-  const Slot to = slot_of(target);
+  const Slot to = slot_of_target(target);
   if (from == kNoSlot && source.variable() == nullptr) {
+    if (source.tensor()->is_row_sparse() && slot_of_target(source) != kNoSlot) {
+      return "the source is row-sparse, and each op makes a dense tensor of it anew: take the gradient by "
+             "g = source.to_dense(), and compute with that";
+    }
     const std::string elsewhere = made_elsewhere("source", source);
     return elsewhere.empty() ? "the source was never watched: call watch() before it is used" : elsewhere;
   }
   if (from == kNoSlot) {
     return "the variable \"" + source.variable()->name() +
-           "\" was never watched: it was not read while the tape recorded, or is not trainable";
+           "\" was never watched: no op read it while the tape recorded, or it is not trainable; what is assigned to "
+           "another variable, or added to it in place, becomes its state, and gradients do not pass through that";
   }
   if (from == to) return "connected";
   if (!is_differentiable(dtype_of(source))) return integral("source", source);
@@ -64,6 +73,7 @@ std::string TapeImpl::explain(const Source& target, const Source& source) const 
   std::vector<bool> read_on(slots);      // an op that the tape recorded read it
   std::uint32_t made_target = kNowhere;  // the record
   std::vector<std::uint32_t> ends;       // the records that lead from the source to a tensor without a gradient
+  std::vector<std::pair<std::uint32_t, std::string_view>> inner;  // by a record of a function: the op that cuts in it
   reached[index(from)] = flows[index(from)] = true;
   for (std::uint32_t i = 0; i < count_; ++i) {
     const Record& r = at(i);
@@ -86,6 +96,26 @@ std::string TapeImpl::explain(const Source& target, const Source& source) const 
     const std::size_t outputs = r.extra == nullptr ? 1 : std::max<std::size_t>(1, r.extra->outputs.size());
     if (to >= r.output && to < r.output + static_cast<Slot>(outputs)) made_target = i;
     if (!in_reached) continue;
+    if (const auto* const rule = r.extra == nullptr ? nullptr : r.extra->custom.target<RuleWithPaths>()) {
+      for (std::size_t k = 0; k < outputs; ++k) {
+        const std::size_t out = index(r.output) + k;
+        for (std::size_t j = 0; j < r.extra->inputs.size(); ++j) {
+          const Slot slot = r.extra->inputs[j];
+          if (slot == kNoSlot || !reached[index(slot)]) continue;
+          const CallWithPaths::Path path = rule->call->path(j, k);
+          if (!path.exists) continue;
+          reached[out] = true;
+          if (flows[index(slot)] && path.cut.empty()) flows[out] = true;
+          if (!flows[index(slot)]) cut[out] = cut[index(slot)];
+          if (!flows[index(slot)] || path.cut.empty()) continue;
+          cut[out] = i;
+          inner.emplace_back(i, path.cut);
+        }
+        if (flows[out]) cut[out] = kNowhere;
+      }
+      if (in_flows) ends.push_back(i);
+      continue;
+    }
     for (std::size_t k = 0; k < outputs; ++k) {
       const std::size_t out = index(r.output) + k;
       reached[out] = true;
@@ -95,7 +125,14 @@ std::string TapeImpl::explain(const Source& target, const Source& source) const 
     if (in_flows) ends.push_back(i);
   }
   const auto name = [&](std::uint32_t record) {
-    return detail::join(at(record).op->name, " (op ", record + 1, " of ", count_, " on the tape)");
+    const RecordExtra* const extra = at(record).extra;
+    const auto* const rule = extra == nullptr ? nullptr : extra->custom.target<RuleWithPaths>();
+    for (const auto& [call, op] : inner) {
+      if (call == record)
+        return detail::join(op, " in ", rule->call->name(), " (op ", record + 1, " of ", count_, " on the tape)");
+    }
+    return detail::join(rule != nullptr ? rule->call->name() : at(record).op->name, " (op ", record + 1, " of ", count_,
+                        " on the tape)");
   };
   if (to != kNoSlot && flows[index(to)]) {
     return is_differentiable(dtype_of(target)) ? "connected" : integral("target", target);
@@ -107,6 +144,11 @@ std::string TapeImpl::explain(const Source& target, const Source& source) const 
 
   std::string text = to == kNoSlot ? "the target was not computed from anything that the tape watches"
                                    : "the target does not depend on the source";
+  if (to == kNoSlot) {
+    text +=
+        "; a function() that uses the source may do so where there is no gradient: in an op such as stop_gradient, "
+        "as integers, or as numbers of C++ (item(), to_vector())";
+  }
   std::uint32_t since = 0;
   for (const Watched& watched : watched_) {
     // A trainable variable is watched when it is read, which is never late.

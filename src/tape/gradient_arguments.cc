@@ -4,8 +4,8 @@
 
 namespace capstan {
 
-[[gnu::cold]] void throw_missing(const char* what) {
-  throw ValueError(detail::join("gradient: ", what, " is an empty tensor"));
+[[gnu::cold]] void throw_missing(std::string_view call, const char* what) {
+  throw ValueError(detail::join(call, ": ", what, " is an empty tensor"));
 }
 
 bool same_source(const Source& a, const Source& b) {
@@ -20,6 +20,7 @@ void check_output_gradients(std::span<const Source> targets, std::span<const Ten
                 targets.size(), " targets");
   for (std::size_t i = 0; i < weights.size(); ++i) {
     if (!weights[i].has_value()) continue;
+    check_live("gradient", weights[i]);
     const TensorRef target = value_of(targets[i]);
     CAPSTAN_CHECK(weights[i].shape() == target.shape(), ShapeError, "gradient: output gradient ", i, " has shape ",
                   weights[i].shape(), ", its target ", target.shape());

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <span>
+#include <string_view>
 
 #include "capstan/tape.h"
+#include "src/core/live.h"
 #include "src/core/variable_state.h"
 
 namespace capstan {
@@ -17,8 +19,13 @@ inline bool present(const Source& source) {
   return source.variable() != nullptr ? source.variable()->has_value() : source.tensor()->has_value();
 }
 
-// Throws ValueError: `what`, "a target", is not present.
-[[noreturn]] void throw_missing(const char* what);
+[[noreturn]] void throw_missing(std::string_view call, const char* what);
+
+// Throws ValueError if `what`, "a target", is not present, and TraceError if it is a value of a trace that has ended.
+inline void check_given(std::string_view call, const char* what, const Source& source) {
+  if (!present(source)) throw_missing(call, what);
+  if (source.tensor() != nullptr) check_live(call, *source.tensor());
+}
 
 // Whether two are the same variable or the same tensor.
 bool same_source(const Source& a, const Source& b);

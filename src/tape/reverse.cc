@@ -54,6 +54,10 @@ bool writable(const Block* block) {
           (Block::kView | Block::kRowSparse | Block::kShapeOnly | Block::kLeaf)) == 0;
 }
 
+// Whether a loop of the op that adds to its result gives the bits of an addition. A loop in a wider type rounds once,
+// where the two ops that it is in a trace do so twice.
+bool adds_like_an_op(const OpDef& op, DType dtype) { return dtype != DType::kBFloat16 && op.formula != nullptr; }
+
 bool is_sparse(const Block* block) { return (block->flags.load(std::memory_order_relaxed) & Block::kRowSparse) != 0; }
 
 }  // namespace
@@ -73,6 +77,9 @@ class ReversePass {
     slots_ = states->data() + leaves;
     end_ = states->data() + size;
     for (SlotState* state = states->data(); state != slots_; ++state) state->marks = kConnected;
+    if (tape.watched_results_ != 0) [[unlikely]] {
+      for (const Watched& watched : tape.watched_) slots_[watched.slot].marks = kConnected;
+    }
   }
 
   // Whatever happened, no cotangent is left behind.
@@ -89,7 +96,8 @@ class ReversePass {
   void mark_source(Slot slot) {
     if (slot == kNoSlot) return;
     std::uint32_t& marks = slots_[slot].marks;
-    marks |= (marks & kSource) != 0 ? kTwice : is_leaf(slot) ? kSource | kWanted : unsigned{kSource};
+    // A result that is connected before any record is looked at is watched, as leaves are.
+    marks |= (marks & kSource) != 0 ? kTwice : (marks & kConnected) != 0 ? kSource | kWanted : unsigned{kSource};
   }
 
   // The loop forward over the records: a result is connected if one of its inputs is, and wanted if one of them is or
@@ -112,7 +120,7 @@ class ReversePass {
     const bool watched = context.observers != context.guard;
     fused_ = !watched && context.tracer == nullptr;
     traced_ = !watched && context.tracer != nullptr;
-    if (context.guard != nullptr) [[unlikely]] {
+    if (context.guard != nullptr && numbers_are_checked()) [[unlikely]] {
       run_guarded();
     } else if (active_profiler() != nullptr && context.tracer == nullptr) [[unlikely]] {
       run_profiled(*active_profiler());
@@ -306,7 +314,7 @@ class ReversePass {
         continue;
       }
       Block*& sum = slots_[slot].cotangent;
-      if (like == nullptr && sum != nullptr && writable(sum)) {
+      if (like == nullptr && sum != nullptr && writable(sum) && adds_like_an_op(op, block->dtype)) {
         run(k, true, sum);
         continue;
       }
@@ -421,6 +429,7 @@ void ReversePass::check_custom(const RuleCall& call, std::span<const Tensor> gra
   for (std::size_t i = 0; i < gradients.size(); ++i) {
     if (!gradients[i].has_value() || !call.needs(static_cast<int>(i))) continue;
     const TensorRef argument(call.saved(i));
+    check_live("custom_gradient", gradients[i]);
     CAPSTAN_CHECK(gradients[i].dtype() == argument.dtype(), DTypeError, "custom_gradient: gradient ", i, " is ",
                   gradients[i].dtype(), ", its argument ", argument.dtype());
     CAPSTAN_CHECK(gradients[i].shape() == argument.shape(), ShapeError, "custom_gradient: gradient ", i, " has shape ",
@@ -517,12 +526,8 @@ void TapeImpl::gradient(std::span<const Source> targets, std::span<const Source>
                         const GradientOptions& options) {
   const Span span(SpanKind::kGradient, "gradient");
   check_usable("gradient");
-  for (const Source& target : targets) {
-    if (!present(target)) throw_missing("a target");
-  }
-  for (const Source& source : sources) {
-    if (!present(source)) throw_missing("a source");
-  }
+  for (const Source& target : targets) check_given("gradient", "a target", target);
+  for (const Source& source : sources) check_given("gradient", "a source", source);
   const std::span<const Tensor> weights = options.output_gradients;
   if (!weights.empty()) check_output_gradients(targets, weights);
 
@@ -555,9 +560,12 @@ void TapeImpl::gradient(std::span<const Source> targets, std::span<const Source>
     return weighted ? weights[i] : filled_like(value_of(targets[i]), 1);
   };
   for (std::size_t i = 0; i < targets.size(); ++i) {
-    const Slot slot = slot_of(targets[i]);
-    if (slot != kNoSlot) {
+    if (const Slot slot = slot_of(targets[i]); slot != kNoSlot) [[likely]] {
       pass.seed(slot, seed(i));
+      continue;
+    }
+    if (const Slot rows = slot_of_target(targets[i]); rows != kNoSlot) {
+      pass.seed(rows, gather(seed(i), targets[i].tensor()->indices()));
       continue;
     }
     // A target that is a source contributes its weight even if the tape never saw it.

@@ -7,6 +7,7 @@
 
 #include "src/core/apply.h"
 #include "src/core/check.h"
+#include "src/core/live.h"
 
 namespace capstan {
 
@@ -107,7 +108,7 @@ void TapeImpl::clear_leaves() {
     if (watched.variable != nullptr) detail::release(watched.variable);
   }
   watched_.clear();
-  leaves_ = 0;
+  leaves_ = watched_results_ = 0;
 }
 
 [[gnu::cold, gnu::noinline]] void TapeImpl::throw_other_thread() {
@@ -241,10 +242,28 @@ Slot TapeImpl::slot_of(const Source& source) const {
   return slot_of(block, block->node);
 }
 
+Slot TapeImpl::slot_of_target(const Source& target) const {
+  const Slot slot = slot_of(target);
+  if (slot != kNoSlot || target.variable() != nullptr || !target.tensor()->is_row_sparse()) return slot;
+  const Block* const rows = target.tensor()->block()->sparse.values;
+  return slot_of(rows, rows->node);
+}
+
 void TapeImpl::watch(const Tensor& tensor) {
   CAPSTAN_CHECK(tensor.has_value(), ValueError, "watch: this tensor is empty");
+  check_live("watch", tensor);
   if (!takes_leaves()) return;
-  if (slot_of(tensor.block(), tensor.block()->node) == kNoSlot) add_leaf(tensor.block(), nullptr);
+  Block* const block = tensor.block();
+  // The rows of a row-sparse tensor are what ops see; if they are known, so is the tensor.
+  const Block* const rows = tensor.is_row_sparse() ? block->sparse.values : block;
+  const Slot slot = slot_of(rows, rows->node);
+  if (slot == kNoSlot) {
+    if (rows == block || leaf_slot(block) == kNoSlot) add_leaf(block, nullptr);
+  } else if (!is_leaf(slot) && leaf_slot(rows) == kNoSlot) {
+    // The number may be that of another tape, and nothing on this one leads to it: it counts as connected from now on.
+    add_watched(const_cast<Block*>(rows), nullptr, slot);
+    ++watched_results_;
+  }
 }
 
 void TapeImpl::watch(const Variable& variable) {

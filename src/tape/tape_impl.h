@@ -10,7 +10,8 @@
 // may know it as a leaf". Pausing ends an interval and resuming begins a new one.
 //
 // A tape may record an op that only its neighbour connects (the number is the neighbour's); that is harmless, because
-// gradient() decides exactly what is connected by a mark from this tape's own leaves.
+// gradient() decides exactly what is connected by a mark from this tape's own leaves, and from what it was told to
+// watch although it had a number already.
 #pragma once
 
 #include <cstdint>
@@ -79,6 +80,7 @@ class TapeImpl final : public Observer {
   void record(const ObservedCall& call) override;
   void record(const CustomCall& call) override;
   void read(detail::VariableState& variable) override;
+  bool knows(const detail::Block* block) const override { return slot_of(block, block->node) != kNoSlot; }
 
   void check_thread() const {
     if (owner_ != &context) [[unlikely]]
@@ -95,7 +97,7 @@ class TapeImpl final : public Observer {
                 const GradientOptions& options);
   std::string explain(const Source& target, const Source& source) const;
   // Whether a gradient of this target can exist.
-  bool knows(const Source& source) const { return slot_of(source) != kNoSlot; }
+  bool knows_target(const Source& target) const { return slot_of_target(target) != kNoSlot; }
   // Throws GradientError if the tape has served its one call. `call` is for the message.
   void check_usable(std::string_view call) const {
     if (consumed) [[unlikely]]
@@ -168,6 +170,8 @@ class TapeImpl final : public Observer {
   // As in TensorFlow, watching is without effect while no tape at all records on the thread.
   bool takes_leaves() const { return !consumed && (recording || context.observers != context.guard); }
   Slot slot_of(const Source& source) const;
+  // The same of a target: a row-sparse one is made of its rows.
+  Slot slot_of_target(const Source& target) const;
   Slot slot_elsewhere(const detail::Block* block, std::uint64_t node) const;
   Slot leaf_slot(const detail::Block* block) const;
   void add_leaf(detail::Block* block, detail::VariableState* variable);
@@ -186,7 +190,8 @@ class TapeImpl final : public Observer {
   std::vector<Interval> intervals_;  // those before, oldest first
   std::vector<Record*> chunks_;
   std::uint32_t count_ = 0;
-  Slot leaves_ = 0;  // how many
+  Slot leaves_ = 0;           // how many
+  Slot watched_results_ = 0;  // how many of the watched tensors have the slot of a result
   // Few are found by looking at all of them, many through an index: open addressing, a power of two, positions + 1, 0
   // for empty.
   std::vector<Watched> watched_;

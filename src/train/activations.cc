@@ -4,7 +4,7 @@
 #include "capstan/ops/activation.h"
 #include "capstan/ops/math.h"
 #include "capstan/ops/nn.h"
-#include "src/core/check.h"
+#include "src/train/known_names.h"
 #include "src/train/remembered_logits.h"
 
 namespace capstan {
@@ -22,13 +22,9 @@ namespace {
 
 using Function = Tensor (*)(Tensor);
 
-struct Named {
-  std::string_view name;
-  Function function;
-};
-
 // Names and formulas of Keras.
-constexpr Named kNamed[] = {
+constexpr detail::Named<Function> kNamed[] = {
+    {"linear", nullptr},
     {"relu", [](Tensor x) { return relu(std::move(x)); }},
     {"softmax", [](Tensor x) { return activations::softmax(x); }},
     {"sigmoid", [](Tensor x) { return activations::sigmoid(x); }},
@@ -36,8 +32,7 @@ constexpr Named kNamed[] = {
     {"elu", [](Tensor x) { return elu(std::move(x)); }},
     {"selu", [](Tensor x) { return selu(std::move(x)); }},
     {"gelu", [](Tensor x) { return gelu(std::move(x)); }},
-    {"silu", [](Tensor x) { return silu(std::move(x)); }},
-    {"swish", [](Tensor x) { return silu(std::move(x)); }},
+    {"silu", [](Tensor x) { return silu(std::move(x)); }, "swish"},
     {"relu6", [](Tensor x) { return relu6(std::move(x)); }},
     {"leaky_relu", [](Tensor x) { return leaky_relu(std::move(x), 0.2); }},
     {"softplus", [](Tensor x) { return softplus(std::move(x)); }},
@@ -46,8 +41,7 @@ constexpr Named kNamed[] = {
     {"exponential", [](Tensor x) { return exp(std::move(x)); }},
     {"log_softmax", [](Tensor x) { return log_softmax(x); }},
     {"hard_sigmoid", [](Tensor x) { return hard_sigmoid(std::move(x)); }},
-    {"hard_silu", [](Tensor x) { return hard_silu(std::move(x)); }},
-    {"hard_swish", [](Tensor x) { return hard_silu(std::move(x)); }},
+    {"hard_silu", [](Tensor x) { return hard_silu(std::move(x)); }, "hard_swish"},
     {"hard_tanh", [](Tensor x) { return hard_tanh(std::move(x)); }},
     {"hard_shrink", [](Tensor x) { return hard_shrink(std::move(x)); }},
     {"soft_shrink", [](Tensor x) { return soft_shrink(std::move(x)); }},
@@ -64,15 +58,9 @@ constexpr Named kNamed[] = {
 }  // namespace
 
 ActivationFunction::ActivationFunction(std::string_view name) : name_(name) {
-  if (name == "linear") return;
-  for (const Named& known : kNamed) {
-    if (known.name == name) {
-      function_ = known.function;
-      return;
-    }
-  }
-  throw ValueError(detail::join("activation: there is no function \"", name, "\"",
-                                help("pass a function of a tensor for one of your own")));
+  const Function function =
+      detail::find_named<Function>("activation", name, kNamed, "pass a function of a tensor for one of your own");
+  if (function != nullptr) function_ = function;
 }
 
 }  // namespace capstan

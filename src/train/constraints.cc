@@ -7,22 +7,25 @@
 #include "capstan/ops/reduce.h"
 #include "src/core/check.h"
 #include "src/core/variable_state.h"
+#include "src/train/known_names.h"
 
 namespace capstan {
 
+namespace {
+
+using Make = Constraint (*)();
+
+constexpr detail::Named<Make> kNamed[] = {
+    {"max_norm", [] { return constraints::MaxNorm(); }, "MaxNorm"},
+    {"non_neg", [] { return constraints::NonNeg(); }, "NonNeg"},
+    {"unit_norm", [] { return constraints::UnitNorm(); }, "UnitNorm"},
+    {"min_max_norm", [] { return constraints::MinMaxNorm(); }, "MinMaxNorm"},
+};
+
+}  // namespace
+
 Constraint::Constraint(std::string_view name) {
-  if (name == "max_norm" || name == "MaxNorm") {
-    *this = constraints::MaxNorm();
-  } else if (name == "non_neg" || name == "NonNeg") {
-    *this = constraints::NonNeg();
-  } else if (name == "unit_norm" || name == "UnitNorm") {
-    *this = constraints::UnitNorm();
-  } else if (name == "min_max_norm" || name == "MinMaxNorm") {
-    *this = constraints::MinMaxNorm();
-  } else {
-    throw ValueError(detail::join("constraint: there is none with the name \"", name, "\"",
-                                  help("pass a function of a tensor for one of your own")));
-  }
+  *this = detail::find_named<Make>("constraint", name, kNamed, "pass a function of a tensor for one of your own")();
 }
 
 void set_constraint(const Variable& variable, const Constraint& constraint) {

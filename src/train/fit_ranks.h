@@ -1,6 +1,8 @@
 // How losses and metrics bring labels, predictions and weights together.
 #pragma once
 
+#include <string_view>
+
 #include "capstan/tensor.h"
 
 namespace capstan::detail {
@@ -14,5 +16,18 @@ Tensor floating_predictions(const Tensor& y_pred);
 // If one rank is larger by one, and that last axis has length 1: a shorter tensor of rank 1 gets such an axis,
 // otherwise the longer one loses it.
 void fit_ranks(Tensor& a, Tensor& b);
+
+// What a loss or a metric was given, for its errors.
+struct Given {
+  const char* kind;  // "loss"
+  std::string_view name;
+  const Tensor& y_true;
+  const Tensor& y_pred;
+  const Tensor& sample_weight = Tensor();
+  const Tensor& mask = Tensor();
+};
+
+// Within a handler: throws the error on with the name of the loss or metric and what it was given.
+[[noreturn, gnu::cold]] void rethrow_with(const Given& given);
 
 }  // namespace capstan::detail

@@ -8,39 +8,36 @@
 #include "capstan/ops/math.h"
 #include "capstan/ops/random.h"
 #include "src/core/check.h"
+#include "src/train/known_names.h"
 
 namespace capstan {
 
 using namespace initializers;
 
+namespace {
+
+using Make = Initializer (*)();
+
+constexpr detail::Named<Make> kNamed[] = {
+    {"zeros", [] { return Initializer(Zeros()); }, "zero", "Zeros"},
+    {"ones", [] { return Initializer(Ones()); }, "one", "Ones"},
+    {"glorot_uniform", [] { return Initializer(GlorotUniform()); }, "GlorotUniform"},
+    {"glorot_normal", [] { return Initializer(GlorotNormal()); }, "GlorotNormal"},
+    {"he_uniform", [] { return Initializer(HeUniform()); }, "HeUniform"},
+    {"he_normal", [] { return Initializer(HeNormal()); }, "HeNormal"},
+    {"lecun_uniform", [] { return Initializer(LecunUniform()); }, "LecunUniform"},
+    {"lecun_normal", [] { return Initializer(LecunNormal()); }, "LecunNormal"},
+    {"random_uniform", [] { return Initializer(RandomUniform()); }, "uniform", "RandomUniform"},
+    {"random_normal", [] { return Initializer(RandomNormal()); }, "normal", "RandomNormal"},
+    {"truncated_normal", [] { return Initializer(TruncatedNormal()); }, "TruncatedNormal"},
+    {"identity", [] { return Initializer(Identity()); }, "Identity"},
+};
+
+}  // namespace
+
 Initializer::Initializer(std::string_view name) {
-  if (name == "zeros" || name == "zero" || name == "Zeros") {
-    function_ = Zeros().function_;
-  } else if (name == "ones" || name == "one" || name == "Ones") {
-    function_ = Ones().function_;
-  } else if (name == "glorot_uniform" || name == "GlorotUniform") {
-    function_ = GlorotUniform().function_;
-  } else if (name == "glorot_normal" || name == "GlorotNormal") {
-    function_ = GlorotNormal().function_;
-  } else if (name == "he_uniform" || name == "HeUniform") {
-    function_ = HeUniform().function_;
-  } else if (name == "he_normal" || name == "HeNormal") {
-    function_ = HeNormal().function_;
-  } else if (name == "lecun_uniform" || name == "LecunUniform") {
-    function_ = LecunUniform().function_;
-  } else if (name == "lecun_normal" || name == "LecunNormal") {
-    function_ = LecunNormal().function_;
-  } else if (name == "uniform" || name == "random_uniform" || name == "RandomUniform") {
-    function_ = RandomUniform().function_;
-  } else if (name == "normal" || name == "random_normal" || name == "RandomNormal") {
-    function_ = RandomNormal().function_;
-  } else if (name == "truncated_normal" || name == "TruncatedNormal") {
-    function_ = TruncatedNormal().function_;
-  } else if (name == "identity" || name == "Identity") {
-    function_ = Identity().function_;
-  } else {
-    throw ValueError(detail::join("initializer: there is none with the name \"", name, "\""));
-  }
+  *this = detail::find_named<Make>("initializer", name, kNamed,
+                                   "pass a function of a shape and a dtype for one of your own")();
 }
 
 namespace {

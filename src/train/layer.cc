@@ -5,7 +5,8 @@
 // weights again, in the same order (see add_weight).
 //
 // Sublayers are found when they are called inside another layer's `call`. Members could not be found at construction:
-// C++ makes the base before them and tells nobody when the object is complete.
+// C++ makes the base before them and tells nobody when the object is complete. Their order is that of construction,
+// for that of calls is open where two are in one expression, and compilers differ.
 #include "capstan/layers.h"
 
 #include <cxxabi.h>
@@ -21,6 +22,8 @@
 #include "capstan/ops/reduce.h"
 #include "src/core/check.h"
 #include "src/core/context.h"
+#include "src/core/named_errors.h"
+#include "src/core/seed_stream.h"
 #include "src/train/layer_state.h"
 
 namespace capstan {
@@ -58,15 +61,20 @@ void check_name(const std::string& name) {
   CAPSTAN_CHECK(name.find('/') == std::string::npos, ValueError, "layer: the name \"", name, "\" contains '/'");
 }
 
-// Makes `child` a sublayer of `parent` unless it is one.
-void adopt(LayerState& parent, const Layer& child) {
+// Makes `child`, which was called or tracked, a sublayer of `parent` unless it is one.
+void adopt(LayerState& parent, const Layer& child, bool called = true) {
   LayerState& state = LayerState::of(child);
   if (state.latest_parent == parent.id || &state == &parent) return;
   state.latest_parent = parent.id;
   for (const Layer& known : parent.sublayers) {
     if (&LayerState::of(known) == &state) return;
   }
-  parent.sublayers.push_back(child);
+  const auto found = parent.sublayers.begin() + static_cast<std::ptrdiff_t>(parent.placed);
+  const auto place = called ? std::find_if(found, parent.sublayers.end(),
+                                           [&](const Layer& known) { return LayerState::of(known).id > state.id; })
+                            : found;
+  parent.sublayers.insert(place, child);
+  parent.placed += called ? 0 : 1;
   detail::structure_changed();
 }
 
@@ -89,6 +97,7 @@ Layer::Layer(const LayerOptions& options) : Layer("", options) {}
 Layer::Layer(const char* type_name, const LayerOptions& options) : state_(std::make_shared<LayerState>()) {
   check_name(options.name);
   state_->id = next_id.fetch_add(1, std::memory_order_relaxed);
+  state_->seeds = open_seed_stream();
   state_->name = !options.name.empty() ? options.name : *type_name != 0 ? detail::automatic_name(type_name) : "";
   state_->dtype = options.dtype.variable_dtype();
   state_->compute_dtype = options.dtype.compute_dtype();
@@ -142,6 +151,7 @@ void Layer::ensure_built(const Shape& input_shape) {
     if (outer != nullptr && &outer->layer == &state) outer = outer->outer;
     state.path = (outer != nullptr ? outer->layer.path + "/" : "") + resolve_name();
     const std::size_t before = state.weights.size();
+    const UseSeedStream seeds(state.seeds);
     try {
       build(input_shape);
     } catch (...) {
@@ -177,10 +187,16 @@ Tensor Layer::operator()(const Tensor& x, const CallOptions& options) const {
   }
   CallScope scope(state, options.training);
   const bool convert = state.converts_input && is_floating(x.dtype()) && x.dtype() != state.compute_dtype;
-  const Tensor input = convert ? cast(x, state.compute_dtype) : x;
-  if (!built_here_) self.ensure_built(input.shape());
-  const CallOptions resolved{scope.training, options.mask};
-  Tensor y = self.call(input, resolved);
+  Tensor y;
+  try {
+    const Tensor input = convert ? cast(x, state.compute_dtype) : x;
+    if (!built_here_) self.ensure_built(input.shape());
+    y = self.call(input, {scope.training, options.mask});
+  } catch (const Error&) {
+    // The innermost layer is named; those around it find its name there.
+    const ErrorLine line{"layer", state.path.empty() ? name() : state.path};
+    rethrow_with(std::span(&line, 1));
+  }
   if (!state.has_output_shape) {
     state.output_shape = y.shape();
     state.has_output_shape = true;
@@ -228,20 +244,20 @@ void Layer::add_loss(Tensor loss) {
 }
 
 void Layer::track(std::initializer_list<Layer> layers) {
-  for (const Layer& layer : layers) adopt(*state_, layer);
+  for (const Layer& layer : layers) adopt(*state_, layer, false);
 }
 
 // --- Lists ---
 
 namespace {
 
-void collect(const LayerState& state, std::unordered_set<const void*>& seen, std::vector<Variable>& all) {
+void collect_weights(const LayerState& state, std::unordered_set<const void*>& seen, std::vector<Variable>& all) {
   for (const bool trainable : {true, false}) {
     for (const Weight& weight : state.weights) {
       if (weight.trainable == trainable && seen.insert(weight.variable.state()).second) all.push_back(weight.variable);
     }
   }
-  for (const Layer& layer : state.sublayers) collect(LayerState::of(layer), seen, all);
+  for (const Layer& layer : state.sublayers) collect_weights(LayerState::of(layer), seen, all);
 }
 
 void collect_losses(const LayerState& state, std::vector<Tensor>& losses) {
@@ -267,7 +283,7 @@ const std::vector<Variable>& LayerState::list(const std::vector<Variable> LayerS
     trainable_list.clear();
     non_trainable_list.clear();
     std::unordered_set<const void*> seen;
-    collect(*this, seen, all);
+    collect_weights(*this, seen, all);
     for (const Variable& variable : all) {
       (trainable && variable.trainable() ? trainable_list : non_trainable_list).push_back(variable);
     }

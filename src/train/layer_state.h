@@ -17,7 +17,8 @@ struct Weight {
 };
 
 struct LayerState {
-  std::uint64_t id = 0;                   // never used twice, unlike an address
+  std::uint64_t id = 0;                   // grows in the order of construction; never used twice, unlike an address
+  std::uint64_t seeds = 0;                // the stream that `build` draws from
   std::string name;                       // empty until the class of a user's layer is known
   std::string path;                       // set when the weights are made
   DType dtype = DType::kFloat32;          // of weights
@@ -31,7 +32,8 @@ struct LayerState {
   Regularizer activity_regularizer;
 
   std::vector<Weight> weights;
-  std::vector<Layer> sublayers;
+  std::vector<Layer> sublayers;     // first those that were put there, then those that calls found, by id
+  std::size_t placed = 0;           // how many were put there
   std::vector<Tensor> call_losses;  // of the latest call of the outermost layer
   std::shared_ptr<Layer> body;      // the layer itself, if its class told: it does not own this state
   std::uint64_t latest_parent = 0;  // the id of the layer that called this one last

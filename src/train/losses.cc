@@ -5,7 +5,9 @@
 #include "capstan/ops/math.h"
 #include "capstan/ops/reduce.h"
 #include "src/core/check.h"
+#include "src/core/named_errors.h"
 #include "src/train/fit_ranks.h"
+#include "src/train/known_names.h"
 
 namespace capstan {
 
@@ -20,6 +22,12 @@ Loss::Reduction reduction_from_name(std::string_view name) {
       detail::join("loss: reduction must be \"sum_over_batch_size\", \"mean\", \"mean_with_sample_weight\", "
                    "\"sum\" or \"none\", not \"",
                    name, "\""));
+}
+
+// A loss with its default options.
+template <class Options>
+Loss::Function with_options(Tensor (*function)(const Tensor&, const Tensor&, const Options&)) {
+  return [function](const Tensor& t, const Tensor& p) { return function(t, p, Options{}); };
 }
 
 Tensor reduce(const Tensor& values, const Tensor& weight, Loss::Reduction reduction) {
@@ -41,28 +49,37 @@ Loss::Loss(Function function, std::string_view reduction, std::string_view name,
       reduction_(reduction_from_name(reduction)),
       ignore_class_(ignore_class) {}
 
+namespace {
+
+using Make = Loss::Function (*)();
+
+constexpr detail::Named<Make> kNamed[] = {
+    {"mean_squared_error", [] { return Loss::Function(losses::mean_squared_error); }, "mse", "MSE"},
+    {"mean_absolute_error", [] { return Loss::Function(losses::mean_absolute_error); }, "mae", "MAE"},
+    {"huber", [] { return with_options(losses::huber); }},
+    {"binary_crossentropy", [] { return with_options(losses::binary_crossentropy); }, "bce", "BCE"},
+    {"categorical_crossentropy", [] { return with_options(losses::categorical_crossentropy); }},
+    {"sparse_categorical_crossentropy", [] { return with_options(losses::sparse_categorical_crossentropy); }},
+};
+
+}  // namespace
+
 Loss::Loss(std::string_view name) : name_(name), reduction_(Reduction::kSumOverBatchSize) {
-  using namespace losses;
-  if (name == "mse" || name == "MSE" || name == "mean_squared_error") {
-    function_ = mean_squared_error;
-  } else if (name == "mae" || name == "MAE" || name == "mean_absolute_error") {
-    function_ = mean_absolute_error;
-  } else if (name == "huber") {
-    function_ = Huber().function_;
-  } else if (name == "bce" || name == "BCE" || name == "binary_crossentropy") {
-    function_ = BinaryCrossentropy().function_;
-  } else if (name == "categorical_crossentropy") {
-    function_ = CategoricalCrossentropy().function_;
-  } else if (name == "sparse_categorical_crossentropy") {
-    function_ = SparseCategoricalCrossentropy().function_;
-  } else {
-    throw ValueError(detail::join("loss: there is none with the name \"", name, "\"",
-                                  help("pass a function of labels and predictions for one of your own")));
-  }
+  function_ =
+      detail::find_named<Make>("loss", name, kNamed, "pass a function of labels and predictions for one of your own")();
 }
 
 Tensor Loss::operator()(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight,
                         const Tensor& mask) const {
+  try {
+    return compute(y_true, y_pred, sample_weight, mask);
+  } catch (const Error&) {
+    detail::rethrow_with({"loss", name_, y_true, y_pred, sample_weight, mask});
+  }
+}
+
+Tensor Loss::compute(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight,
+                     const Tensor& mask) const {
   CAPSTAN_CHECK(y_true.has_value() && y_pred.has_value(), ValueError, "loss: ", name_, ": ",
                 y_true.has_value() ? "the predictions are" : "the labels are", " an empty tensor");
   Tensor p = detail::floating_predictions(y_pred);
@@ -77,7 +94,11 @@ Tensor Loss::operator()(const Tensor& y_true, const Tensor& y_pred, const Tensor
   if (!sample_weight.has_value()) return reduce(values, {}, reduction_);
   Tensor weight = detail::floating_labels(sample_weight, values);
   detail::fit_ranks(values, weight);
-  return reduce(values * weight, weight, reduction_);
+  return weighted(values, weight);
+}
+
+Tensor Loss::weighted(const Tensor& values, const Tensor& weight) const {
+  return with_errors_of(name_, [&] { return reduce(values * weight, weight, reduction_); });
 }
 
 // What is masked has loss 0, and a mean is over the rest: Keras gives the rest a weight of all / counted.
@@ -92,10 +113,10 @@ Tensor Loss::masked(const Tensor& given_values, const Tensor& mask, const Tensor
   if (sample_weight.has_value()) {
     Tensor given = detail::floating_labels(sample_weight, values);
     detail::fit_ranks(weight, given);
-    weight = weight * given;
+    weight = with_errors_of(name_, [&] { return weight * given; });
     detail::fit_ranks(values, weight);
   }
-  return reduce(values * weight, weight, reduction_);
+  return weighted(values, weight);
 }
 
 namespace losses {

@@ -11,15 +11,24 @@
 #include "capstan/ops/reduce.h"
 #include "src/core/apply.h"
 #include "src/core/check.h"
+#include "src/core/named_errors.h"
 #include "src/train/fit_ranks.h"
+#include "src/train/known_names.h"
 
 namespace capstan {
+
+namespace {
+
+// Counts need more bits than bfloat16 has.
+Tensor zero() { return zeros({}, floatx() == float64 ? float64 : float32); }
+
+}  // namespace
 
 struct Metric::State {
   Function function;  // empty until the shapes of an "accuracy" are known
   std::string name;
-  Variable total{0.0f, {.trainable = false, .name = "total"}};
-  Variable count{0.0f, {.trainable = false, .name = "count"}};
+  Variable total{zero(), {.trainable = false, .name = "total"}};
+  Variable count{zero(), {.trainable = false, .name = "count"}};
 };
 
 namespace {
@@ -27,20 +36,25 @@ namespace {
 using Function = Metric::Function;
 
 Tensor sparse_categorical_matches(const Tensor& y_true, const Tensor& y_pred) {
-  Tensor labels = y_true;
-  if (labels.rank() == y_pred.rank() && labels.dim(-1) == 1) labels = squeeze(labels, -1);
-  return cast(equal(cast(labels, int64), argmax(y_pred, -1)), float32);
+  return with_errors_of("sparse_categorical_accuracy", [&] {
+    Tensor labels = y_true;
+    if (labels.rank() == y_pred.rank() && labels.dim(-1) == 1) labels = squeeze(labels, -1);
+    return cast(equal(cast(labels, int64), argmax(y_pred, -1)), float32);
+  });
 }
 
 Tensor categorical_matches(const Tensor& y_true, const Tensor& y_pred) {
-  return cast(equal(argmax(y_true, -1), argmax(y_pred, -1)), float32);
+  return with_errors_of("categorical_accuracy",
+                        [&] { return cast(equal(argmax(y_true, -1), argmax(y_pred, -1)), float32); });
 }
 
 Tensor binary_matches(const Tensor& y_true, const Tensor& y_pred, double threshold) {
-  Tensor p = detail::floating_predictions(y_pred);
-  Tensor t = detail::floating_labels(y_true, p);
-  detail::fit_ranks(t, p);
-  return cast(equal(t, cast(p > threshold, p.dtype())), float32);
+  return with_errors_of("binary_accuracy", [&] {
+    Tensor p = detail::floating_predictions(y_pred);
+    Tensor t = detail::floating_labels(y_true, p);
+    detail::fit_ranks(t, p);
+    return cast(equal(t, cast(p > threshold, p.dtype())), float32);
+  });
 }
 
 // Keras's rule for "acc" and "accuracy".
@@ -69,50 +83,58 @@ Metric::Metric(Function function, std::string name, bool) : state_(std::make_sha
   state_->name = std::move(name);
 }
 
+namespace {
+
+using Compare = Tensor (*)(const Tensor& y_true, const Tensor& y_pred);
+
+constexpr detail::Named<Compare> kNamed[] = {
+    {"accuracy", nullptr, "acc"},
+    {"binary_accuracy", [](const Tensor& t, const Tensor& p) { return binary_matches(t, p, 0.5); }},
+    {"categorical_accuracy", categorical_matches},
+    {"sparse_categorical_accuracy", sparse_categorical_matches},
+    {"mean_squared_error", losses::mean_squared_error, "mse"},
+    {"mean_absolute_error", losses::mean_absolute_error, "mae"},
+};
+
+}  // namespace
+
 Metric::Metric(std::string_view name) : Metric(Function(), std::string(name), true) {
-  Function& function = state_->function;
-  if (name == "acc" || name == "accuracy") return;
-  if (name == "sparse_categorical_accuracy") {
-    function = sparse_categorical_matches;
-  } else if (name == "categorical_accuracy") {
-    function = categorical_matches;
-  } else if (name == "binary_accuracy") {
-    function = [](const Tensor& t, const Tensor& p) { return binary_matches(t, p, 0.5); };
-  } else if (name == "mse" || name == "mean_squared_error") {
-    function = losses::mean_squared_error;
-  } else if (name == "mae" || name == "mean_absolute_error") {
-    function = losses::mean_absolute_error;
-  } else {
-    throw ValueError(detail::join("metric: there is none with the name \"", name, "\"",
-                                  help("pass a function of labels and predictions for one of your own")));
-  }
+  const Compare compare = detail::find_named<Compare>("metric", name, kNamed,
+                                                      "pass a function of labels and predictions for one of your own");
+  if (compare != nullptr) state_->function = compare;
 }
 
 const std::string& Metric::name() const { return state_->name; }
 
 void Metric::update_state(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight) const {
-  if (!state_->function) state_->function = accuracy_for(y_true, y_pred);
-  accumulate(state_->function(y_true, y_pred), sample_weight);
+  try {
+    if (!state_->function) state_->function = accuracy_for(y_true, y_pred);
+    accumulate(state_->function(y_true, y_pred), sample_weight);
+  } catch (const Error&) {
+    detail::rethrow_with({"metric", state_->name, y_true, y_pred, sample_weight});
+  }
 }
 
 void Metric::accumulate(const Tensor& given_values, const Tensor& sample_weight) const {
-  Tensor values = cast(given_values, float32);
+  const DType dtype = state_->total.dtype();
+  Tensor values = cast(given_values, dtype);
   if (!sample_weight.has_value()) {
     values = mean_from(values, 1);
     state_->total.assign_add(values.rank() == 0 ? values : reduce_sum(values));
     if (inside_function()) {
-      state_->count.assign_add(cast(size(values), float32));
+      state_->count.assign_add(cast(size(values), dtype));
     } else {
       state_->count.assign_add(static_cast<double>(values.size()));
     }
     return;
   }
-  Tensor weight = cast(sample_weight, float32);
+  Tensor weight = cast(sample_weight, dtype);
   detail::fit_ranks(values, weight);
-  const int weight_rank = weight.rank();
-  values = mean_from(values, weight_rank);
-  weight = broadcast_like(weight, values);
-  values = mean_from(values * weight, 1);
+  with_errors_of(state_->name, [&] {
+    values = mean_from(values, weight.rank());
+    weight = broadcast_like(weight, values);
+    values = mean_from(values * weight, 1);
+  });
   state_->total.assign_add(reduce_sum(values));
   state_->count.assign_add(reduce_sum(mean_from(weight, 1)));
 }

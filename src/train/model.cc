@@ -10,7 +10,6 @@
 namespace capstan {
 
 struct Model::Compiled {
-  std::optional<Optimizer> optimizer;
   std::optional<Loss> loss;
   std::vector<Metric> metrics;
 };
@@ -38,7 +37,6 @@ const Layer& Model::get_layer(int index) const {
 }
 
 void Model::compile(const CompileOptions& options) const {
-  if (options.optimizer) compiled_->optimizer = options.optimizer;
   if (options.loss) compiled_->loss = options.loss;
   compiled_->metrics = options.metrics;
 }

@@ -15,6 +15,7 @@
 #include "capstan/ops/optimizer.h"
 #include "src/core/check.h"
 #include "src/core/context.h"
+#include "src/core/live.h"
 #include "src/core/row_sparse.h"
 #include "src/core/variable_state.h"
 #include "src/train/layer_state.h"
@@ -61,28 +62,42 @@ Variable OptimizerState::make_slot(std::size_t i, const char* slot_name, bool co
 
 void OptimizerState::build(std::span<const Variable> variables) {
   if (!index_.empty()) {
-    for (const Variable& variable : variables) index_of(variable, 0);
+    for (std::size_t i = 0; i < variables.size(); ++i) index_of(variables[i], i);
     return;
   }
   CAPSTAN_CHECK(!variables.empty(), ValueError, name, ": the list of variables is empty",
                 help("the variables of a model exist after its first call"));
+  for (std::size_t i = 0; i < variables.size(); ++i) check_handle(variables[i], i);
   PauseObservers pause;
   variables_.assign(variables.begin(), variables.end());
-  for (std::size_t i = 0; i < variables_.size(); ++i) index_.emplace(variables_[i].state(), i);
-  for (std::size_t i = 0; i < variables_.size() && settings.use_ema; ++i)
-    averages.push_back(make_slot(i, "average", true));
-  for (std::size_t i = 0; i < variables_.size() && settings.gradient_accumulation_steps > 0; ++i) {
-    accumulators.push_back(make_slot(i, "gradient_accumulator"));
+  try {
+    for (std::size_t i = 0; i < variables_.size() && settings.use_ema; ++i)
+      averages.push_back(make_slot(i, "average", true));
+    for (std::size_t i = 0; i < variables_.size() && settings.gradient_accumulation_steps > 0; ++i) {
+      accumulators.push_back(make_slot(i, "gradient_accumulator"));
+    }
+    make_slots();
+    for (std::size_t i = 0; i < variables_.size(); ++i) index_.emplace(variables_[i].state(), i);
+  } catch (...) {
+    // As before: the next call builds.
+    index_.clear();
+    for (std::vector<Variable>* list : {&variables_, &averages, &accumulators, &slots}) list->clear();
+    throw;
   }
-  make_slots();
+}
+
+void OptimizerState::check_handle(const Variable& variable, std::size_t position) const {
+  CAPSTAN_CHECK(variable.has_value(), ValueError, name, ": variable ", position, " is an empty handle",
+                help("a member of a layer is one until build() has made it"));
 }
 
 // The number of a variable; usually the lists come in the same order every time, and the guess is right.
 std::size_t OptimizerState::index_of(const Variable& variable, std::size_t guess) const {
   if (guess < variables_.size() && variables_[guess] == variable) return guess;
+  check_handle(variable, guess);
   const auto found = index_.find(variable.state());
-  CAPSTAN_CHECK(found != index_.end(), ValueError, name, ": the variable \"",
-                variable.has_value() ? variable.path() : "", "\" is not one of those of the first update",
+  CAPSTAN_CHECK(found != index_.end(), ValueError, name, ": the variable \"", variable.path(),
+                "\" is not one of those of the first update",
                 help("make another optimizer, or call build() with all variables first"));
   return found->second;
 }
@@ -94,6 +109,7 @@ void OptimizerState::collect(std::span<const Tensor> gradients, std::span<const 
     const Tensor& gradient = gradients[i];
     if (!gradient.has_value()) continue;
     const Tensor& value = variables[i].state()->value;
+    check_live(name, gradient);
     CAPSTAN_CHECK(gradient.dtype() == value.dtype(), DTypeError, name, ": variable \"", variables[i].path(), "\" is ",
                   value.dtype(), ", its gradient ", gradient.dtype());
     CAPSTAN_CHECK(gradient.shape() == value.shape(), ShapeError, name, ": variable \"", variables[i].path(),

@@ -75,6 +75,7 @@ class OptimizerState : public std::enable_shared_from_this<OptimizerState> {
   std::vector<Variable> variables_;
 
  private:
+  void check_handle(const Variable& variable, std::size_t position) const;
   std::size_t index_of(const Variable& variable, std::size_t guess) const;
   void collect(std::span<const Tensor> gradients, std::span<const Variable> variables);
   void warn_of_missing(std::span<const Tensor> gradients, std::span<const Variable> variables);

@@ -6,22 +6,25 @@
 #include "capstan/ops/math.h"
 #include "capstan/ops/reduce.h"
 #include "src/core/check.h"
+#include "src/train/known_names.h"
 
 namespace capstan {
 
+namespace {
+
+using Make = Regularizer (*)();
+
+constexpr detail::Named<Make> kNamed[] = {
+    {"l1", [] { return regularizers::L1(); }, "L1"},
+    {"l2", [] { return regularizers::L2(); }, "L2"},
+    {"l1l2", [] { return regularizers::L1L2(); }, "L1L2"},
+    {"orthogonal_regularizer", [] { return regularizers::OrthogonalRegularizer(); }, "OrthogonalRegularizer"},
+};
+
+}  // namespace
+
 Regularizer::Regularizer(std::string_view name) {
-  if (name == "l1" || name == "L1") {
-    *this = regularizers::L1();
-  } else if (name == "l2" || name == "L2") {
-    *this = regularizers::L2();
-  } else if (name == "l1l2" || name == "L1L2") {
-    *this = regularizers::L1L2();
-  } else if (name == "orthogonal_regularizer" || name == "OrthogonalRegularizer") {
-    *this = regularizers::OrthogonalRegularizer();
-  } else {
-    throw ValueError(detail::join("regularizer: there is none with the name \"", name, "\"",
-                                  help("pass a function of a tensor for one of your own")));
-  }
+  *this = detail::find_named<Make>("regularizer", name, kNamed, "pass a function of a tensor for one of your own")();
 }
 
 namespace regularizers {

@@ -40,6 +40,7 @@ void Sequential::add(const Layer& layer) {
                   layer.name(), "\" already");
   }
   state.sublayers.push_back(layer);
+  ++state.placed;
   LayerState::of(layer).latest_parent = state.id;
   detail::structure_changed();
 }

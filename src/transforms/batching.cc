@@ -24,12 +24,13 @@ std::size_t at(Graph::Value value) { return static_cast<std::size_t>(value); }
 bool differs_by_itself(const OpDef& op) { return has_flag(op, kStateful) && !has_flag(op, kSameForItems); }
 
 // Says once for each op that it has no rule for what it was given.
-void report(const OpDef& op) {
+void report(const OpDef& op, const Control* control) {
   static std::mutex mutex;
-  static std::set<const OpDef*> reported;
+  static std::set<std::string> reported;
+  const std::string name = control != nullptr ? control->name() : std::string(op.name);
   const std::lock_guard lock(mutex);
-  if (!reported.insert(&op).second) return;
-  std::cerr << "capstan: " << op.name << " runs item by item in a vectorized call, which is slow\n";
+  if (!reported.insert(name).second) return;
+  std::cerr << "capstan: " << name << " runs item by item in a vectorized call, which is slow\n";
 }
 
 // One call of a node, by itself.
@@ -175,7 +176,7 @@ void BatchedGraph::run_node(const Graph::Node& node, std::vector<Tensor>& values
       return control != nullptr ? control->batch(call, outputs) : rule != nullptr && rule(call, outputs);
     };
     if (node.has_effect() || !has_way()) {
-      if (!node.has_effect()) report(op);
+      if (!node.has_effect()) report(op, control);
       outputs = run_items(node, inputs, batched, size);
     }
   }

@@ -1,19 +1,22 @@
 #include "src/transforms/call_key.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstring>
 
 #include "capstan/function.h"
 #include "src/core/apply.h"
 #include "src/core/check.h"
+#include "src/core/live.h"
 #include "src/core/variable_state.h"
 
 namespace capstan {
 
 namespace {
 
-// Behind the word for the types of all arguments, the first word of an entry of a key says what it is.
-enum KeyWord : std::uint64_t { kList, kNumber, kText, kTensor, kVariable };
+// Behind the word for the types of all arguments, the first word of an entry of a key says what it is. Words from
+// kNumber on are numbers, of the type that follows from the word.
+enum KeyWord : std::uint64_t { kList, kText, kTensor, kVariable, kNumber };
 
 // At every call, so without a Shape and in one piece.
 template <class Length>
@@ -33,6 +36,31 @@ std::string shape_text(const std::uint64_t* lengths, std::uint64_t rank) {
     text += (i == 0 ? "" : ", ") + (lengths[i] == kOpenLength ? "?" : std::to_string(lengths[i]));
   }
   return text + "]";
+}
+
+// A floating number as it is written, with the digits that tell it from others: "2.5", "3.0".
+template <class T>
+std::string digits_of(std::uint64_t bits) {
+  T number = 0;
+  std::memcpy(&number, &bits, sizeof(number));
+  char text[40];
+  std::string result(text, std::to_chars(text, text + sizeof(text), number).ptr);
+  return result.find_first_not_of("-0123456789") == std::string::npos ? result + ".0" : result;
+}
+
+std::string number_text(detail::NumberType type, std::uint64_t bits) {
+  switch (type) {
+    case detail::NumberType::kFloat:
+      return digits_of<float>(bits);
+    case detail::NumberType::kDouble:
+      return digits_of<double>(bits);
+    case detail::NumberType::kBool:
+      return bits != 0 ? "true" : "false";
+    case detail::NumberType::kUnsigned:
+      return std::to_string(bits);
+    default:
+      return std::to_string(static_cast<std::int64_t>(bits));
+  }
 }
 
 // One entry: what it is, and where its words stand.
@@ -59,8 +87,10 @@ std::vector<Entry> parse(const CallKey& key) {
       std::memcpy(text.data(), key.data() + i, length);
       i += (length + 7) / 8;
       entry.text = "\"" + text + "\"";
+    } else if (entry.word == kList) {
+      entry.text = "a list of " + std::to_string(key[i++]);
     } else {
-      entry.text = (entry.word == kList ? "a list of " : "a number with the bits ") + std::to_string(key[i++]);
+      entry.text = number_text(static_cast<detail::NumberType>(entry.word - kNumber), key[i++]);
     }
     entries.push_back(std::move(entry));
   }
@@ -120,6 +150,7 @@ void detail::CallSignature::add(const Tensor& tensor) {
   CAPSTAN_CHECK(tensor.has_value(), ValueError, "function: an argument is an empty tensor");
   CAPSTAN_CHECK(!tensor.is_row_sparse(), ValueError, "function: an argument is row-sparse",
                 help("convert it with to_dense()"));
+  check_live("function", tensor);
   const detail::Block* const block = tensor.block();
   add_type(key, kTensor, block->dtype, block->dims, block->rank);
   leaves.emplace_back(tensor);
@@ -170,7 +201,9 @@ void detail::CallSignature::add(std::string_view text) {
   std::memcpy(key.data() + begin, text.data(), text.size());
 }
 
-void detail::CallSignature::add_number(std::uint64_t bits) { key.insert(key.end(), {kNumber, bits}); }
+void detail::CallSignature::add_number(NumberType type, std::uint64_t bits) {
+  key.insert(key.end(), {kNumber + static_cast<std::uint64_t>(type), bits});
+}
 
 void detail::CallSignature::add_list(std::size_t size) { key.insert(key.end(), {kList, size}); }
 
@@ -189,7 +222,10 @@ std::vector<std::string> entries_of(const CallKey& key, const std::vector<std::s
 }
 
 std::string difference_of_calls(const CallKey& before, const CallKey& now) {
-  if (before[0] != now[0]) return "the arguments have other types than before";
+  if (before[0] != now[0]) {
+    return (before[0] ^ now[0]) >> 60 != 0 ? "floatx() is not what it was"
+                                           : "the arguments have other types than before";
+  }
   const std::vector<std::string> a = entries_of(before);
   const std::vector<std::string> b = entries_of(now);
   for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) {

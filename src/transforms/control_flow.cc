@@ -277,7 +277,7 @@ std::vector<Tensor> detail::no_rows(RowKind kind, const FunctionBody& body, std:
   const char* const op = name_of_rows(kind);
   std::optional<GraphTracer> tracer;
   if (inside_function()) {
-    tracer.emplace(std::string(op));
+    tracer.emplace(std::string(op), GraphTracer::OfPart{});
   } else {
     tracer.emplace(std::string(op), true);
   }

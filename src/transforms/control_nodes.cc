@@ -14,6 +14,7 @@
 #include "src/graph/gradient_paths.h"
 #include "src/graph/shapes.h"
 #include "src/graph/tracer.h"
+#include "src/transforms/loop_gradient.h"
 #include "src/transforms/row_stack.h"
 #include "src/transforms/uses.h"
 
@@ -101,7 +102,11 @@ struct GradientNode final : DerivativeNode {
     }
   }
   std::size_t along() const override { return targets.size(); }
+  std::string name() const override { return "the gradient of " + of->name(); }
   std::vector<Tensor> run(std::vector<Tensor> inputs, EffectLog* log) const override {
+    if (const LoopGradient* const faster = of_loop_.now(*of, inputs, log, targets, sources)) {
+      return faster->run(std::move(inputs));
+    }
     Given given = take_apart(std::move(inputs), log);
     GradientTape tape({.persistent = false, .watch_accessed_variables = false});
     tape.watch(given.watched);
@@ -110,6 +115,9 @@ struct GradientNode final : DerivativeNode {
         reached, given.watched,
         {.output_gradients = std::move(given.along), .unconnected_gradients = UnconnectedGradients::kZero}));
   }
+
+ private:
+  LazyLoopGradient of_loop_;
 };
 
 struct TangentNode final : DerivativeNode {
@@ -122,6 +130,7 @@ struct TangentNode final : DerivativeNode {
     }
   }
   std::size_t along() const override { return sources.size(); }
+  std::string name() const override { return "the tangent of " + of->name(); }
   std::vector<Tensor> run(std::vector<Tensor> inputs, EffectLog* log) const override {
     Given given = take_apart(std::move(inputs), log);
     const ForwardAccumulator accumulator(given.watched, given.along);
@@ -243,19 +252,33 @@ constexpr OpDef flow_op(std::string_view name, bool effects) {
   return op;
 }
 
-constexpr std::string_view kNames[] = {"cond",  "switch_case", "case_of",  "while_loop", "scan",          "map_fn",
-                                       "foldl", "foldr",       "gradient", "tangent",    "recompute_grad"};
-#define CAPSTAN_CONTROL_OPS(effects)                                                                                  \
-  flow_op(kNames[0], effects), flow_op(kNames[1], effects), flow_op(kNames[2], effects), flow_op(kNames[3], effects), \
-      flow_op(kNames[4], effects), flow_op(kNames[5], effects), flow_op(kNames[6], effects),                          \
-      flow_op(kNames[7], effects), flow_op(kNames[8], effects), flow_op(kNames[9], effects),                          \
-      flow_op(kNames[10], effects)
-constinit const OpDef kPureOps[] = {CAPSTAN_CONTROL_OPS(false)};
-constinit const OpDef kOpsWithEffects[] = {CAPSTAN_CONTROL_OPS(true)};
-#undef CAPSTAN_CONTROL_OPS
+// The ops of a kind: without effects, and with them. Names are literals, which end in a null character.
+struct ControlOps {
+  ControlKind kind;
+  const char* name;
+  OpDef pure = flow_op(name, false);
+  OpDef with_effects = flow_op(name, true);
+};
+constinit const ControlOps kControlOps[] = {{ControlKind::kCond, "cond"},
+                                            {ControlKind::kSwitchCase, "switch_case"},
+                                            {ControlKind::kCaseOf, "case_of"},
+                                            {ControlKind::kWhileLoop, "while_loop"},
+                                            {ControlKind::kScan, "scan"},
+                                            {ControlKind::kMapFn, "map_fn"},
+                                            {ControlKind::kFoldl, "foldl"},
+                                            {ControlKind::kFoldr, "foldr"},
+                                            {ControlKind::kGradient, "gradient"},
+                                            {ControlKind::kTangent, "tangent"},
+                                            {ControlKind::kRecompute, "recompute_grad"}};
+
+const ControlOps& ops_of(ControlKind kind) {
+  return *std::find_if(std::begin(kControlOps), std::end(kControlOps),
+                       [kind](const ControlOps& ops) { return ops.kind == kind; });
+}
 
 const OpDef& op_of(ControlKind kind, bool effects) {
-  return (effects ? kOpsWithEffects : kPureOps)[static_cast<std::size_t>(kind)];
+  const ControlOps& ops = ops_of(kind);
+  return effects ? ops.with_effects : ops.pure;
 }
 
 // --- Parts ---
@@ -323,7 +346,7 @@ Paths close_paths(const Paths& body, const std::vector<OutputSpec>& carried, std
 
 }  // namespace
 
-std::string_view name_of(ControlKind kind) { return kNames[static_cast<std::size_t>(kind)]; }
+std::string_view name_of(ControlKind kind) { return ops_of(kind).name; }
 
 void check_case(std::int64_t number, std::int64_t count) {
   CAPSTAN_CHECK(number >= 0, ValueError, "case_of: more than one of the conditions holds, and they are exclusive");
@@ -373,6 +396,25 @@ std::size_t Branches::choose(const Tensor& selector) const {
   return static_cast<std::size_t>(number);
 }
 
+namespace {
+
+// Lets a result depend on what it would have read on paths that were not taken, as far as somebody knows it. Gradients
+// of what it depends on by the path that was taken are there already; only their derivatives may not be.
+void depend_on(Tensor& result, const std::vector<Tensor>& slots, const std::vector<bool>& not_taken,
+               const std::vector<bool>& taken) {
+  std::vector<Tensor> others;
+  std::vector<Tensor> in_derivatives;
+  const bool has_derivatives = context.observers->outer != nullptr;
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    if (!not_taken[i] || (taken[i] && !has_derivatives) || !is_known(slots[i].block())) continue;
+    (taken[i] ? in_derivatives : others).push_back(slots[i]);
+  }
+  if (others.empty() && in_derivatives.empty()) return;
+  result = also_depends_on(result, others, in_derivatives);
+}
+
+}  // namespace
+
 std::vector<Tensor> Branches::run(std::vector<Tensor> slots, EffectLog* log) const {
   const std::size_t chosen = choose(slots[0]);
   const Subgraph& branch = branches[chosen];
@@ -380,15 +422,14 @@ std::vector<Tensor> Branches::run(std::vector<Tensor> slots, EffectLog* log) con
   branch.run(slots, log, nullptr, values);
   std::vector<Tensor> given;
   for (const std::size_t result : results) given.push_back(std::move(values[result]));
-  if (context.observers != nullptr) {
-    const Paths& taken = paths_by_branch_[chosen];
-    for (std::size_t k = 0; k < results.size(); ++k) {
-      std::vector<Tensor> others;
-      for (std::size_t i = 0; i < slots.size(); ++i) {
-        if (paths[k][i] && !taken[results[k]][i]) others.push_back(slots[i]);
+  for (std::size_t k = 0; k < results.size() && context.observers != nullptr; ++k) {
+    std::vector<bool> not_taken(slots.size());
+    for (std::size_t b = 0; b < branches.size(); ++b) {
+      for (std::size_t i = 0; i < slots.size() && b != chosen; ++i) {
+        not_taken[i] = not_taken[i] || paths_by_branch_[b][results[k]][i];
       }
-      if (!others.empty()) given[k] = also_depends_on(given[k], others);
     }
+    depend_on(given[k], slots, not_taken, paths_by_branch_[chosen][results[k]]);
   }
   for (const std::size_t slot : written) {
     const auto found = std::find(branch.written.begin(), branch.written.end(), slot);
@@ -410,6 +451,8 @@ void WhileLoop::complete(std::size_t slots) {
 }
 
 std::vector<Tensor> WhileLoop::run(std::vector<Tensor> slots, EffectLog* log) const {
+  if (can_repeat(loop(), slots, log)) return run_repeated(loop(), std::move(slots));
+  const std::vector<Tensor> begin = context.observers == nullptr ? std::vector<Tensor>() : slots;
   const std::vector<bool> replaced = replaced_slots(slots.size(), count, body);
   std::vector<Tensor> values;
   std::int64_t iterations = 0;
@@ -420,14 +463,12 @@ std::vector<Tensor> WhileLoop::run(std::vector<Tensor> slots, EffectLog* log) co
     for (std::size_t k = 0; k < count; ++k) slots[k] = std::move(values[k]);
     store_written(body, std::span(values).subspan(count), slots);
   }
-  if (iterations == 0 && context.observers != nullptr) {
-    const std::vector<Tensor> begin = slots;
+  // After so few iterations a variable may not have met all that it depends on after more.
+  if (iterations < static_cast<std::int64_t>(count) && context.observers != nullptr) {
     for (std::size_t k = 0; k < count; ++k) {
-      std::vector<Tensor> others;
-      for (std::size_t i = 0; i < slots.size(); ++i) {
-        if (i != k && paths[k][i]) others.push_back(begin[i]);
-      }
-      if (!others.empty()) slots[k] = also_depends_on(slots[k], others);
+      std::vector<bool> itself(slots.size());
+      itself[k] = iterations == 0;
+      depend_on(slots[k], begin, paths[k], itself);
     }
   }
   std::vector<Tensor> given(slots.begin(), slots.begin() + static_cast<std::ptrdiff_t>(count));
@@ -457,6 +498,7 @@ void RowLoop::complete(std::size_t slots) {
 }
 
 std::vector<Tensor> RowLoop::run(std::vector<Tensor> slots, EffectLog* log) const {
+  if (can_repeat(loop(), slots, log)) return run_repeated(loop(), std::move(slots));
   std::vector<std::vector<Tensor>> slices;
   for (std::size_t k = 0; k < sliced; ++k) slices.push_back(unstack(slots[carried + k]));
   std::vector<RowStack> results(collected, RowStack(rows));
@@ -517,7 +559,7 @@ std::vector<Tensor> Recomputed::run_again(std::vector<Tensor> slots, EffectLog* 
 }
 
 std::vector<Tensor> Recomputed::run(std::vector<Tensor> slots, EffectLog* log) const {
-  if (context.observers == nullptr) return run_again(std::move(slots), log);
+  if (context.observers == context.guard) return run_again(std::move(slots), log);
   const std::vector<Tensor> inputs = slots;
   EffectLog own;
   EffectLog* const used = log == nullptr ? &own : log;

@@ -4,7 +4,8 @@
 // of its own and asks that for gradients. So the tape of a run is what other libraries build as stacks of saved values:
 // the gradient of a choice follows the branch that was taken, that of a loop goes back through the iterations that were
 // made, and that of a gradient is the same thing once more, for any nesting and order. The price is a second forward
-// pass, and a tape of the iterations while the gradient runs. Tangents are one more node as well, which runs the node
+// pass, and a tape of the iterations while the gradient runs. Where nobody watches the gradient of a loop, it has a
+// faster way to the same numbers (loop_gradient.h). Tangents are one more node as well, which runs the node
 // again under an accumulator and keeps nothing of the iterations.
 #pragma once
 
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "src/graph/control.h"
+#include "src/transforms/loop_run.h"
 
 namespace capstan {
 
@@ -57,13 +59,14 @@ struct Branches final : Control {
 
 // The first `count` slots are the loop variables. The outputs are the loop variables, then the variables that the body
 // writes.
-struct WhileLoop final : Control {
+struct WhileLoop final : LoopNode {
   Subgraph condition;
   Subgraph body;
   std::size_t count = 0;
   std::int64_t limit = -1;  // of iterations; negative: none
 
   void complete(std::size_t slots);
+  LoopParts loop() const override { return {.condition = &condition, .body = &body, .carried = count, .limit = limit}; }
   std::vector<Tensor> run(std::vector<Tensor> slots, EffectLog* log) const override;
   std::vector<const Subgraph*> parts() const override { return {&condition, &body}; }
   std::string details() const override { return limit < 0 ? "" : "maximum_iterations=" + std::to_string(limit); }
@@ -71,7 +74,7 @@ struct WhileLoop final : Control {
 
 // The first slots are what is carried from row to row, then what has rows. The results of the body are what is carried
 // on and what is collected; the outputs are the same, the latter stacked, and then the variables that the body writes.
-struct RowLoop final : Control {
+struct RowLoop final : LoopNode {
   ControlKind kind = ControlKind::kScan;
   Subgraph body;
   std::size_t carried = 0;
@@ -81,6 +84,10 @@ struct RowLoop final : Control {
   bool reverse = false;
 
   void complete(std::size_t slots);
+  LoopParts loop() const override {
+    return {
+        .body = &body, .carried = carried, .sliced = sliced, .collected = collected, .rows = rows, .reverse = reverse};
+  }
   std::vector<Tensor> run(std::vector<Tensor> slots, EffectLog* log) const override;
   std::vector<const Subgraph*> parts() const override { return {&body}; }
   std::string details() const override { return "rows=" + std::to_string(rows) + (reverse ? ", reverse=true" : ""); }

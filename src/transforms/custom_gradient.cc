@@ -20,6 +20,7 @@
 #include "capstan/tape.h"
 #include "src/core/apply.h"
 #include "src/core/check.h"
+#include "src/core/live.h"
 #include "src/core/variable_state.h"
 #include "src/graph/control.h"
 #include "src/ops/batching.h"
@@ -131,6 +132,7 @@ constinit const OpDef kCustomNodeWithTangents = custom_op(custom_jvp);
 
 void check_gradient(const Tensor& gradient, std::size_t position, const Tensor& source) {
   if (!gradient.has_value()) return;
+  check_live("custom_gradient", gradient);
   CAPSTAN_CHECK(gradient.dtype() == source.dtype(), DTypeError, "custom_gradient: gradient ", position, " is ",
                 gradient.dtype(), ", its argument ", source.dtype());
   CAPSTAN_CHECK(gradient.shape() == source.shape(), ShapeError, "custom_gradient: gradient ", position, " has shape ",
@@ -142,6 +144,7 @@ void check_tangents(std::span<const Tensor> tangents, std::span<const Tensor> re
                 " tangents, not ", tangents.size());
   for (std::size_t k = 0; k < tangents.size(); ++k) {
     if (!tangents[k].has_value()) continue;
+    check_live("custom_gradient", tangents[k]);
     CAPSTAN_CHECK(tangents[k].dtype() == results[k].dtype() && tangents[k].shape() == results[k].shape(), GradientError,
                   "custom_gradient: tangent ", k, " is ", describe(tangents[k]), ", its output ", describe(results[k]));
   }
@@ -188,7 +191,9 @@ std::vector<Tensor> trace_custom(std::span<const Tensor> results, std::span<cons
     node->failure = std::current_exception();
   }
   const auto settle = [&](Subgraph& part) {
-    for (std::size_t& slot : part.from) slot = slot < kCotangents ? slot : slot - kCotangents + parts.size();
+    for (std::vector<std::size_t>* slots : {&part.from, &part.from_of_program}) {
+      for (std::size_t& slot : *slots) slot = slot < kCotangents ? slot : slot - kCotangents + parts.size();
+    }
   };
   settle(node->rule);
   if (node->tangent_rule) settle(*node->tangent_rule);
@@ -283,6 +288,8 @@ std::vector<Tensor> custom_gradient(const std::function<CustomGradientResult(std
       if (h.variable.trainable() && !is_argument) captured.push_back(h.variable);
     }
   }
+  CAPSTAN_CHECK(result.gradient != nullptr, ValueError, "custom_gradient: the function gives no gradient",
+                help("set gradient, a function of the cotangents of the outputs"));
   CAPSTAN_CHECK(captured.empty() || result.variable_gradient != nullptr, GradientError,
                 "custom_gradient: the function reads ", captured.size(), " trainable variables, the first \"",
                 captured.empty() ? "" : captured[0].name(), "\", and gives no gradient for them",

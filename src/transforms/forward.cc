@@ -19,6 +19,7 @@
 #include "capstan/ops/math.h"
 #include "src/core/apply.h"
 #include "src/core/check.h"
+#include "src/core/live.h"
 #include "src/core/variable_state.h"
 #include "src/tape/gradient_arguments.h"
 #include "src/transforms/jvp.h"
@@ -61,6 +62,8 @@ class AccumulatorImpl final : public Observer {
     if (tangent != nullptr) know(share(current_value(variable).block()), *tangent);
   }
 
+  bool knows(const Block* block) const override { return find(block) != nullptr; }
+
   void watch(const Source& primal, const Tensor& tangent) {
     const PauseObservers pause(recording ? outer : context.observers);
     const auto increased = [&](const Tensor* before) { return before == nullptr ? tangent : add(*before, tangent); };
@@ -85,6 +88,7 @@ class AccumulatorImpl final : public Observer {
       // That of its rows.
       tangent = find(target.tensor()->block()->sparse.values);
       if (tangent != nullptr) return make_row_sparse(target.tensor()->indices(), *tangent, target.tensor()->shape());
+      tangent = find(target.tensor()->block());
     } else {
       tangent = find(target.tensor()->block());
     }
@@ -168,10 +172,12 @@ std::vector<Tensor> checked_tangents(std::span<const Source> primals, std::span<
                     " is the same as primal ", k, help("give each primal once, and sum the tangents"));
     }
     const TensorRef primal = value_of(primals[i]);
+    check_live("ForwardAccumulator", primal);
     const Operand& operand = tangents[i];
     CAPSTAN_CHECK(operand.kind() != Operand::Kind::kLent || operand.lent() != nullptr, ValueError,
                   "ForwardAccumulator: tangent ", i, " is an empty tensor", help("give zeros_like(primal)"));
     const Tensor tangent = operand.is_literal() ? to_tensor(operand, primal.dtype()) : to_tensor(operand).to_dense();
+    check_live("ForwardAccumulator", tangent);
     CAPSTAN_CHECK(tangent.dtype() == primal.dtype(), DTypeError, "ForwardAccumulator: tangent ", i, " is ",
                   tangent.dtype(), ", its primal ", primal.dtype(), help("convert it with cast(x, dtype)"));
     CAPSTAN_CHECK(tangent.shape() == primal.shape(), ShapeError, "ForwardAccumulator: tangent ", i, " has shape ",
@@ -215,6 +221,7 @@ Tensor ForwardAccumulator::look_up(const Source& target, UnconnectedGradients un
   impl_->check_thread();
   CAPSTAN_CHECK(present(target), ValueError, "jvp: a target is an empty tensor",
                 help("a missing gradient is an empty tensor; test it with has_value()"));
+  if (target.tensor() != nullptr) check_live("jvp", *target.tensor());
   Tensor tangent = impl_->look_up(target);
   if (tangent.has_value() || unconnected_gradients == UnconnectedGradients::kNone) return tangent;
   return zeros_like(target.variable() != nullptr ? current_value(*target.variable()->state()) : *target.tensor());

@@ -1,7 +1,4 @@
-// function(): one trace for each signature, run as a graph.
-//
-// A call under tapes is one record for them. Its rule runs the stored graph again under a tape of its own, op by op, so
-// that gradients of any order exist; draws and other effects are not repeated but taken from the call.
+// function(): one trace for each signature (trace.h), found by the key of a call.
 #include "capstan/function.h"
 
 #include <algorithm>
@@ -10,21 +7,17 @@
 #include <mutex>
 #include <optional>
 
-#include "capstan/ops/math.h"
 #include "src/core/apply.h"
 #include "src/core/check.h"
 #include "src/core/context.h"
 #include "src/core/profiler.h"
 #include "src/core/variable_state.h"
-#include "src/graph/program.h"
 #include "src/graph/shapes.h"
 #include "src/graph/tracer.h"
-#include "src/tape/tape_impl.h"
 #include "src/transforms/call_key.h"
-#include "src/transforms/graph_gradient.h"
 #include "src/transforms/shape_family.h"
 #include "src/transforms/spare.h"
-#include "src/transforms/uses.h"
+#include "src/transforms/trace.h"
 
 namespace capstan {
 
@@ -32,40 +25,11 @@ namespace {
 
 std::atomic<bool> eagerly{false};
 
-// Results that are row-sparse, each of which is two of the graph: the position of its indices there, and its shape.
-using RowResults = std::vector<std::pair<std::size_t, Shape>>;
-
-// One trace for one list of shapes. It lives as long as its function, or as a tape that has recorded a call of it.
-struct Trace : std::enable_shared_from_this<Trace> {
-  Graph raw;    // as it was made: calls within other traces run it, where shapes may still be open
-  Graph graph;  // as tapes see it run
-  std::size_t budget = 0;
-  std::optional<Program> program;
-  mutable GraphGradient gradient;
-  mutable GraphTangent tangent;
-  bool has_effects = false;
-  std::shared_ptr<const void> structure;  // of the result, without its tensors
-  RowResults rows;
-};
-
 // Programs made from one trace for other shapes are made again when they are needed; so many are kept.
 constexpr std::size_t kMostDerived = 64;
 
-}  // namespace
-
-namespace {
-
-// What a run needs for a moment; the thread keeps it between runs.
-struct RunBuffers {
-  std::vector<detail::Block*> blocks;
-  std::vector<detail::VariableState*> variables;
-
-  void clear() {
-    blocks.clear();
-    variables.clear();
-  }
-  using Scope = Spare<RunBuffers>;
-};
+// A function that calls itself while it is traced gets no deeper.
+constexpr std::size_t kMostNested = 100;
 
 }  // namespace
 
@@ -80,7 +44,7 @@ class FunctionState {
     if (found == nullptr) found = find_or_trace(call.signature, open, body);
     const Trace& trace = *found;
     call.trace = std::move(found);
-    run(trace, call.signature.leaves, call.tensors);
+    trace.run(call.signature.leaves, call.tensors);
     return trace.structure.get();
   }
 
@@ -90,7 +54,7 @@ class FunctionState {
     const std::lock_guard lock(mutex_);
     std::shared_ptr<const Trace> trace;
     const auto found = programs_.find(signature.key);
-    if (found != programs_.end()) {
+    if (found != programs_.end() && found->second.trace->serves_here()) {
       found->second.last_use = ++uses_;
       trace = found->second.trace;
     } else {
@@ -128,7 +92,7 @@ class FunctionState {
   // Most calls are like the one before.
   std::shared_ptr<const Trace> last_like(const detail::CallSignature& signature) {
     const SpinGuard guard(last_lock_);
-    return last_key_ == signature.key ? last_ : nullptr;
+    return last_key_ == signature.key && last_->serves_here() ? last_ : nullptr;
   }
 
   struct Kept {
@@ -141,16 +105,18 @@ class FunctionState {
                                             const std::vector<std::size_t>& open, const detail::FunctionBody& body) {
     const Span span(SpanKind::kTrace, name_);
     if (open.empty()) {
-      RowResults rows;
+      Trace::RowResults rows;
       RawTrace raw = trace_body(signature, body, &rows);
       note_trace(signature.key, true);
-      return keep(signature.key, std::move(raw.graph), std::move(raw.structure), false, std::move(rows));
+      return keep(signature.key, std::move(raw), false, std::move(rows));
     }
     const OpenCall call = open_call(signature.key, open);
     ShapeFamily& family = families_[call.kind];
     if (family.covers(call.lengths)) {
       std::optional<Graph> derived = derive(family.first().graph, signature);
-      if (derived) return keep(signature.key, *std::move(derived), family.first().structure, true);
+      if (derived) {
+        return keep(signature.key, {*std::move(derived), family.first().captures, family.first().structure}, true);
+      }
     }
     const bool is_declared = !options_.input_signature.empty();
     if (is_declared) check_independence(family);
@@ -161,7 +127,7 @@ class FunctionState {
     if (is_declared) check_independence(family);
     note_trace(signature.key, is_first || !is_declared);
     if (!family.dependence().empty()) reason_ += "; each shape needs a trace of its own: " + family.dependence();
-    return keep(signature.key, std::move(raw.graph), std::move(raw.structure), family.dependence().empty());
+    return keep(signature.key, std::move(raw), family.dependence().empty());
   }
 
   // Traces for lengths far from those of the call. What they do not fit says nothing.
@@ -208,20 +174,14 @@ class FunctionState {
   }
 
   // Compiles a graph and keeps it for calls with this key.
-  std::shared_ptr<const Trace> keep(const CallKey& key, Graph raw, std::shared_ptr<const void> structure,
-                                    bool is_derived, RowResults rows = {}) {
+  std::shared_ptr<const Trace> keep(const CallKey& key, RawTrace raw, bool is_derived, Trace::RowResults rows = {}) {
     const auto trace = std::make_shared<Trace>();
-    trace->graph = raw;
-    trace->raw = std::move(raw);
-    trace->structure = std::move(structure);
+    trace->name = name_;
+    trace->raw = std::move(raw.graph);
+    trace->captures = std::move(raw.captures);
+    trace->structure = std::move(raw.structure);
     trace->rows = std::move(rows);
-    detach_shapes(trace->graph);
-    fold_constants(trace->graph);
-    tidy(trace->graph);
-    trace->budget = options_.memory_budget;
-    trace->program.emplace(trace->graph, trace->budget);
-    trace->has_effects = std::any_of(trace->graph.nodes.begin(), trace->graph.nodes.end(),
-                                     [](const Graph::Node& node) { return node.has_effect(); });
+    trace->make_program(options_.memory_budget);
     if (is_derived) forget_oldest();
     programs_[key] = {trace, ++uses_, is_derived};
     newest_ = trace;
@@ -241,8 +201,9 @@ class FunctionState {
 
   // Without a list for them, row-sparse results become dense: where lengths are open, their shapes may be.
   RawTrace trace_body(const detail::CallSignature& signature, const detail::FunctionBody& body,
-                      RowResults* rows = nullptr) {
-    GraphTracer tracer(name_, traced_key_.empty());
+                      Trace::RowResults* rows = nullptr) {
+    const Tracing tracing(*this, signature.key);
+    GraphTracer tracer(name_, GraphTracer::OfFunction{traced_key_.empty()});
     std::vector<Tensor> tensors;
     RawTrace raw;
     for (const Source& leaf : signature.leaves) {
@@ -264,6 +225,7 @@ class FunctionState {
       tensors.insert(tensors.begin() + static_cast<std::ptrdiff_t>(++i), parts[1]);
     }
     raw.graph = tracer.finish(tensors);
+    raw.captures = tracer.captures();
     for (const Graph::Captured& captured : raw.graph.captured) {
       CAPSTAN_CHECK(captured.variable.state()->refs.load(std::memory_order_relaxed) > 1, ValueError, name_,
                     ": the variable \"", captured.variable.name(),
@@ -273,106 +235,27 @@ class FunctionState {
     return raw;
   }
 
-  static void run(const Trace& trace, std::span<const Source> leaves, std::vector<Tensor>& outputs) {
-    const Graph& graph = context.tracer == nullptr ? trace.graph : trace.raw;
-    const RunBuffers::Scope scope;
-    std::vector<detail::Block*>& blocks = scope->blocks;
-    // Those among the arguments, each once, and then those that the trace has captured.
-    std::vector<detail::VariableState*>& variables = scope->variables;
-    for (const Source& leaf : leaves) {
-      if (leaf.tensor() != nullptr) {
-        blocks.push_back(leaf.tensor()->block());
-      } else if (std::find(variables.begin(), variables.end(), leaf.variable()->state()) == variables.end()) {
-        variables.push_back(leaf.variable()->state());
-      }
+  // One trace under way; a function may be traced within its own trace, but not without end.
+  class Tracing {
+   public:
+    Tracing(FunctionState& state, const CallKey& key) : state_(state) {
+      std::vector<const CallKey*>& keys = state.being_traced_;
+      const auto is_same = [&](const CallKey* other) { return *other == key; };
+      CAPSTAN_CHECK(std::none_of(keys.begin(), keys.end(), is_same), TraceError, state.name_,
+                    ": it calls itself with the arguments that it is being traced for, which has no end",
+                    help("write a loop, such as while_loop, or call the C++ function itself"));
+      CAPSTAN_CHECK(keys.size() < kMostNested, TraceError, state.name_, ": it is being traced ", kMostNested,
+                    " times, each time within the trace before, and calls itself with further arguments",
+                    help("write a loop, such as while_loop"));
+      keys.push_back(&key);
     }
-    for (std::size_t i = variables.size(); i < graph.captured.size(); ++i) {
-      variables.push_back(graph.captured[i].variable.state());
-    }
-    for (detail::VariableState* variable : variables) {
-      notify_read(*variable);
-      blocks.push_back(current_value(*variable).block());
-    }
-    if (context.observers == nullptr && context.tracer == nullptr) {
-      trace.program->run(blocks, outputs);
-    } else {
-      std::vector<Tensor> inputs;
-      inputs.reserve(blocks.size());
-      for (detail::Block* block : blocks) inputs.push_back(share(block));
-      // Within a trace its ops become nodes of that, and its tapes see them one by one.
-      const bool recorded = context.tracer == nullptr;
-      outputs = recorded ? run_and_record(trace, inputs) : run_graph(graph, std::move(inputs));
-    }
-    std::size_t next = graph.results.size();
-    const PauseObservers pause;
-    for (std::size_t i = 0; i < graph.captured.size(); ++i) {
-      if (graph.captured[i].written == Graph::kNone) continue;
-      Tensor& written = outputs[next++];
-      // One that was updated where it lies is empty.
-      if (written.has_value()) replace_value(*variables[i], std::move(written));
-    }
-    outputs.resize(graph.results.size());
-    for (std::size_t i = trace.rows.size(); i-- > 0;) {
-      const auto& [position, shape] = trace.rows[i];
-      const auto values = outputs.begin() + static_cast<std::ptrdiff_t>(position) + 1;
-      outputs[position] = make_row_sparse(std::move(outputs[position]), std::move(*values), shape);
-      outputs.erase(values);
-    }
-  }
+    ~Tracing() { state_.being_traced_.pop_back(); }
+    Tracing(const Tracing&) = delete;
+    Tracing& operator=(const Tracing&) = delete;
 
-  static std::vector<detail::Block*> blocks_of(const std::vector<Tensor>& tensors) {
-    std::vector<detail::Block*> blocks;
-    for (const Tensor& tensor : tensors) blocks.push_back(tensor.block());
-    return blocks;
-  }
-
-  static std::vector<Tensor> run_and_record(const Trace& trace, const std::vector<Tensor>& inputs) {
-    const Graph& graph = trace.graph;
-    const std::vector<ObservedInput> sources = observed(inputs);
-    EffectLog log;
-    std::vector<Tensor> outputs;
-    {
-      const PauseObservers pause;
-      // A guard has to see every op.
-      if (trace.has_effects || context.guard != nullptr) {
-        outputs = run_graph(graph, inputs, &log);
-      } else {
-        trace.program->run(blocks_of(inputs), outputs);
-      }
-      // A result may be an argument itself, or the same tensor as another; a record has outputs of its own.
-      for (std::size_t i = 0; i < graph.results.size(); ++i) {
-        if (outputs[i].has_value()) outputs[i] = identity(outputs[i]);
-      }
-    }
-    std::vector<Tensor> results;  // those that exist
-    for (std::size_t i = 0; i < graph.results.size(); ++i) {
-      if (outputs[i].has_value()) results.push_back(outputs[i]);
-    }
-    if (results.empty()) return outputs;
-    struct Call {
-      std::shared_ptr<const Trace> trace;
-      std::vector<Tensor> inputs;
-      std::vector<Tensor> effects;
-      bool op_by_op() const { return context.observers != nullptr || context.tracer != nullptr || trace->has_effects; }
-    };
-    const auto call = std::make_shared<const Call>(Call{trace.shared_from_this(), inputs, std::move(log.values)});
-    const CustomRule rule = {.vjp =
-                                 [call](std::span<const Tensor> cotangents) {
-                                   const Trace& trace = *call->trace;
-                                   return call->op_by_op()
-                                              ? gradients_of(trace.graph, call->inputs, call->effects, cotangents)
-                                              : trace.gradient.run(trace.graph, call->inputs, cotangents, trace.budget);
-                                 },
-                             .jvp =
-                                 [call](std::span<const Tensor> tangents) {
-                                   const Trace& trace = *call->trace;
-                                   return call->op_by_op()
-                                              ? tangents_of(trace.graph, call->inputs, call->effects, tangents)
-                                              : trace.tangent.run(trace.graph, call->inputs, tangents);
-                                 }};
-    notify(context.observers, CustomCall{sources, results, rule});
-    return outputs;
-  }
+   private:
+    FunctionState& state_;
+  };
 
   const FunctionOptions options_;
   const std::string& name_;
@@ -382,6 +265,7 @@ class FunctionState {
   SpinLock last_lock_;                          // of last_ and last_key_
   std::shared_ptr<const Trace> last_, newest_;  // the last called one, the last made one
   CallKey last_key_, traced_key_;
+  std::vector<const CallKey*> being_traced_;
   std::uint64_t uses_ = 0;
   int traces_ = 0;
   std::string reason_;
@@ -442,7 +326,7 @@ class ConcreteState {
       text += (std::exchange(is_first, false) ? "" : ", ") + entry;
     return text + ") -> (" + results() + ")";
   }
-  const Graph& graph() const { return trace_->graph; }
+  const Graph& graph() const { return trace_->plain.graph; }
 
  private:
   void check(const detail::CallSignature& signature) const {
@@ -533,8 +417,8 @@ void run_functions_eagerly(bool value) { eagerly.store(value, std::memory_order_
 
 int tracing_count(const FunctionState& state) { return state.tracing_count(); }
 std::string retrace_reason(const FunctionState& state) { return state.retrace_reason(); }
-std::string graph_text(const FunctionState& state) { return to_text(state.newest().graph); }
-std::string graph_dot(const FunctionState& state) { return to_dot(state.newest().graph); }
+std::string graph_text(const FunctionState& state) { return to_text(state.newest().plain.graph); }
+std::string graph_dot(const FunctionState& state) { return to_dot(state.newest().plain.graph); }
 
 std::string memory_use(const FunctionState& state) {
   const Trace& trace = state.newest();
@@ -548,7 +432,8 @@ std::string memory_use(const FunctionState& state) {
   const bool is_met = program.arena_bytes() <= trace.budget;
   text += detail::join(is_met ? ", its budget is " : ", more than its budget of ", trace.budget);
   if (!is_met) text += ", and nothing is left that it could compute again";
-  if (!again.empty()) text += detail::join("; ", Program(trace.graph).arena_bytes(), " without computing again: ");
+  if (!again.empty())
+    text += detail::join("; ", Program(trace.plain.graph).arena_bytes(), " without computing again: ");
   bool is_first = true;
   for (const auto& [name, count] : again) {
     text += detail::join(std::exchange(is_first, false) ? "" : ", ", name, " (", count, ")");

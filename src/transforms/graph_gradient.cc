@@ -101,7 +101,7 @@ std::vector<Tensor> GraphTangent::run(const Graph& graph, const std::vector<Tens
 
 std::vector<Tensor> GraphGradient::run(const Graph& graph, const std::vector<Tensor>& inputs,
                                        std::span<const Tensor> cotangents, std::size_t budget) {
-  std::call_once(made_, [&] { make(graph, budget); });
+  made_.run([&] { make(graph, budget); });
   std::vector<Tensor> dense;  // keeps what the program is lent
   std::vector<detail::Block*> blocks;
   for (const Tensor& input : inputs) blocks.push_back(input.block());

@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "src/core/once.h"
 #include "src/graph/graph.h"
 #include "src/graph/program.h"
 
@@ -42,7 +43,7 @@ class GraphGradient {
  private:
   void make(const Graph& graph, std::size_t budget);
 
-  std::once_flag made_;
+  Once made_;
   std::unique_ptr<Program> program_;
   std::vector<std::optional<Shape>> rows_;  // by gradient: the shape of a row-sparse one, which is two results
 };

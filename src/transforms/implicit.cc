@@ -17,6 +17,7 @@
 #include "src/core/apply.h"
 #include "src/core/check.h"
 #include "src/core/context.h"
+#include "src/core/named_errors.h"
 #include "src/transforms/equation.h"
 
 namespace capstan {
@@ -110,6 +111,11 @@ class FixedPoint final : public Iterated {
   }
 };
 
+// What solves the linear equations of a step.
+Tensor solved(const Tensor& matrix, const Tensor& right, bool transposed) {
+  return with_errors_of("root", [&] { return solve(matrix, right, transposed); });
+}
+
 class Root final : public Iterated {
  public:
   explicit Root(const ImplicitOptions& options) : Iterated(EquationKind::kRoot, options) {}
@@ -128,7 +134,7 @@ class Root final : public Iterated {
       const double residual = largest_magnitude(at.value);
       CAPSTAN_CHECK(std::isfinite(residual), ValueError, "root: step ", iterations, " leads to NaN or infinity");
       if (residual == 0) break;
-      const Tensor direction = reshape_like(solve(at.jacobian(), reshape(-at.value, {n, 1})), x);
+      const Tensor direction = reshape_like(solved(at.jacobian(), reshape(-at.value, {n, 1}), false), x);
       double length = 1;
       Tensor next = x + direction;
       while (!(largest_magnitude(f(std::span(&next, 1))) <= residual) && length > 1e-6) {
@@ -146,7 +152,7 @@ class Root final : public Iterated {
   std::vector<Tensor> gradients(const Function& f, const Parameters& parameters, const Tensor& solution,
                                 const Tensor& g) const override {
     Linearized at(f, solution, parameters);
-    const Tensor u = reshape_like(solve(at.jacobian(), reshape(-g, {g.size(), 1}), true), at.value);
+    const Tensor u = reshape_like(solved(at.jacobian(), reshape(-g, {g.size(), 1}), true), at.value);
     return at.pull_back(u, parameters);
   }
 };

@@ -235,7 +235,7 @@ std::vector<Tensor> rows_of(TapeImpl& tape, const Source& target, std::span<cons
                             std::string_view call, const JacobianOptions& options) {
   // A source that is the target and that the tape never saw is not differentiated by itself, unlike in gradient().
   const Tensor y = tensor_of(target);
-  if (!tape.knows(target) || rows.count == 0 || !is_differentiable(y.dtype())) {
+  if (!tape.knows_target(target) || rows.count == 0 || !is_differentiable(y.dtype())) {
     return std::vector<Tensor>(sources.size());
   }
   if (!options.experimental_use_pfor && context.tracer == nullptr) {
@@ -289,10 +289,10 @@ std::vector<Tensor> GradientTape::compute_jacobians(std::span<const Source> targ
   tape.check_usable("jacobian");
   check_options(tape, options, "jacobian");
   for (const Source& target : targets) {
-    if (!present(target)) throw_missing("a target");
+    check_given("jacobian", "a target", target);
   }
   for (const Source& source : sources) {
-    if (!present(source)) throw_missing("a source");
+    check_given("jacobian", "a source", source);
   }
   const Persistent persistent(tape);
   std::vector<Tensor> jacobians;
@@ -302,7 +302,7 @@ std::vector<Tensor> GradientTape::compute_jacobians(std::span<const Source> targ
     for (std::size_t k = 0; k < sources.size(); ++k) {
       const Tensor x = tensor_of(sources[k]);
       const Shape full = joined(shape.dims(), x.shape().dims());
-      const bool no_rows = shape.size() == 0 && tape.knows(target) && tape.knows(sources[k]);
+      const bool no_rows = shape.size() == 0 && tape.knows_target(target) && tape.knows_target(sources[k]);
       if (rows[k].has_value()) {
         rows[k] = reshape(rows[k], full);
       } else if (no_rows || options.unconnected_gradients == UnconnectedGradients::kZero) {
@@ -320,8 +320,8 @@ Tensor GradientTape::batch_jacobian(const Source& target, const Source& source, 
   TapeImpl& tape = checked(impl_);
   tape.check_usable(call);
   check_options(tape, options, call);
-  if (!present(target)) throw_missing("the target");
-  if (!present(source)) throw_missing("the source");
+  check_given("batch_jacobian", "the target", target);
+  check_given("batch_jacobian", "the source", source);
   const Tensor y = tensor_of(target);
   const Tensor x = tensor_of(source);
   CAPSTAN_CHECK(y.rank() >= 2 && x.rank() >= 2, ShapeError, call, ": target and source need rank 2 or more, not ",

@@ -78,7 +78,7 @@ Tensor run_rule_loop(const ObservedCall& call, std::size_t k, const Tensor& tang
 Tensor jvp_elementwise(const ObservedCall& call, std::span<const Tensor> tangents) {
   const OpDef& op = call.op;
   const Tensor& output = call.outputs[0];
-  const bool alone = context.observers == nullptr;
+  const bool alone = context.observers == context.guard;
   Tensor sum;
   for (std::size_t k = 0; k < call.inputs.size(); ++k) {
     const Tensor& tangent = tangents[k];

@@ -48,7 +48,7 @@ class Spare {
   T* const object_;
 };
 
-// Nobody sleeps while he holds one.
+// A holder never blocks.
 class SpinLock {
  public:
   void lock() {

@@ -53,9 +53,12 @@ void Uses::note(std::span<const ObservedInput> inputs, std::span<Tensor> outputs
   }
 }
 
+bool Uses::knows(const Block* block) const { return may_be_known(block); }
+
 bool Uses::is_foreign(const ObservedInput& input) const {
-  const bool known = input.node != 0 || (input.block->flags.load(std::memory_order_relaxed) & Block::kLeaf) != 0;
-  if (!known || input.node >= begin_ || !is_differentiable(input.block->dtype)) return false;
+  if (!may_be_known(input.block, input.node) || input.node >= begin_ || !is_differentiable(input.block->dtype))
+    return false;
+  if (is_symbolic(input.block)) return false;  // of a trace that the run has made and ended
   const auto same = [&](const Tensor& tensor) { return tensor.block() == input.block; };
   return std::none_of(captured.begin(), captured.end(), same) &&
          std::none_of(held.begin(), held.end(), [&](const Held& h) { return same(h.value); });
@@ -93,7 +96,7 @@ void Parameters::record(std::span<Tensor> outputs, std::span<const Tensor> argum
 }
 
 AsBefore::AsBefore(const std::vector<Held>& held, bool known) : now_(context.observers), tracer_(context.tracer) {
-  if (known) context.tracer = nullptr;
+  if (known && !held.empty()) context.tracer = nullptr;
   for (const Held& before : held) {
     detail::VariableState& state = *before.variable.state();
     if (state.value.block() == before.value.block()) continue;

@@ -1,5 +1,5 @@
-// Functions that tapes take for one op: what a function of the user's uses beside its arguments, found by watching a
-// run of it, and the record of that run, whose rule runs it again and gives gradients for all that it uses.
+// A user function recorded as one op: its captures, found by observing one run, and the record of that run, whose rule
+// runs the function again and gives gradients for all captures.
 #pragma once
 
 #include <span>
@@ -38,6 +38,7 @@ class Holdings : public Observer {
   void record(const ObservedCall&) override {}
   void record(const CustomCall&) override {}
   void read(detail::VariableState& variable) override;
+  bool knows(const detail::Block*) const override { return false; }
 
   std::vector<Held> held;
 
@@ -57,6 +58,7 @@ class Uses final : public Holdings {
 
   void record(const ObservedCall& call) override { note(call.inputs, call.outputs); }
   void record(const CustomCall& call) override { note(call.inputs, call.outputs); }
+  bool knows(const detail::Block* block) const override;
   void read(detail::VariableState& variable) override;
   // What the run has given, which may be a captured tensor that no op has read.
   void note_results(std::span<const Tensor> results) { note(observed(results), {}); }
@@ -93,7 +95,8 @@ struct Parameters {
 };
 
 // Gives variables the values that they had, and at the end those that they have now, whatever is written meanwhile. If
-// what they are used with is `known`, a trace under way is suspended, whose variables have other values.
+// there are any and what they are used with is `known`, a trace under way is suspended, whose variables have other
+// values.
 class AsBefore {
  public:
   AsBefore(const std::vector<Held>& held, bool known);

@@ -7,6 +7,7 @@
 
 #include "capstan/error.h"
 #include "capstan/ops/array.h"
+#include "tests/support/message_of.h"
 
 namespace capstan {
 namespace {
@@ -87,6 +88,12 @@ TEST(Tensor, IsDenseUnlessAGradientOfRows) {
   EXPECT_TRUE(same_tensor(x.to_dense(), x));
   EXPECT_THROW(x.indices(), ValueError);
   EXPECT_THROW(x.values(), ValueError);
+}
+
+TEST(Constant, ShowsAllDigitsOfANumberThatDoesNotFit) {
+  EXPECT_EQ(testing::message_of<ValueError>([] { constant(3000000000L, int32); }),
+            "constant: the number 3000000000 does not fit int32\n  help: write constant(3000000000, int64)");
+  EXPECT_EQ(testing::message_of<ValueError>([] { constant(-1, uint8); }), "constant: the number -1 does not fit uint8");
 }
 
 TEST(DType, HasANameAndASize) {

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "capstan/capstan.h"
+#include "tests/support/message_of.h"
 
 namespace capstan {
 namespace {
@@ -137,6 +138,43 @@ TEST(Dataset, LoopsOutliveTheDataset) {
   int count = 0;
   for (; iterator != std::default_sentinel; ++iterator) ++count;
   EXPECT_EQ(count, 2);
+}
+
+TEST(Dataset, RefusesAnIteratorPastTheEnd) {
+  const auto refusal = [](const auto& use) { return testing::message_of<IndexError>(use); };
+  const std::string text =
+      "dataset: the iterator is past the last element\n  help: compare it with end() before it is read or moved on";
+  const auto dataset = from_tensor_slices(counting(2), counting(2));
+  auto iterator = dataset.begin();
+  ++iterator;
+  iterator++;
+  EXPECT_TRUE(iterator == dataset.end());
+  EXPECT_EQ(refusal([&] { ++iterator; }), text);
+  EXPECT_EQ(refusal([&] { iterator++; }), text);
+  EXPECT_EQ(refusal([&] { *iterator; }), text);
+  const auto nothing = from_tensor_slices(zeros({0}));
+  EXPECT_EQ(refusal([&] { *nothing.begin(); }), text);
+  EXPECT_EQ(refusal([&] { *Dataset<Tensor>::Iterator(); }), text);
+  EXPECT_EQ(refusal([&] { ++Dataset<Tensor>::Iterator(); }), text);
+}
+
+TEST(Dataset, RefusesAnEmptyTensor) {
+  EXPECT_EQ(testing::message_of<ValueError>([] { from_tensor_slices(Tensor()); }),
+            "from_tensor_slices: a tensor is empty\n  help: a missing gradient is an empty tensor; test it with "
+            "has_value()");
+}
+
+// Its rows do not exist before the function is called.
+TEST(Dataset, IsNotMadeOfTensorsOfATrace) {
+  EXPECT_EQ(testing::message_of<TraceError>([] {
+              function([](const Tensor& x) {
+                from_tensor_slices(x);
+                return x;
+              })(ones({2}));
+            }),
+            "from_tensor_slices: float32[2] stands for a value of the traced function \"function\", which exists only "
+            "when the function is called\n  help: return it from the function and read it there; choose by values with "
+            "where() or cond()");
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // The lists of passes.
 #include <gtest/gtest.h>
 
-#include "tests/graph/traced.h"
+#include "tests/support/traced.h"
 
 namespace capstan {
 namespace {

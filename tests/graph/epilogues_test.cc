@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "capstan/capstan.h"
-#include "tests/graph/traced.h"
+#include "tests/support/traced.h"
 
 namespace capstan {
 namespace {

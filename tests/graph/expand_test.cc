@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "tests/graph/traced.h"
+#include "tests/support/traced.h"
 
 namespace capstan {
 namespace {

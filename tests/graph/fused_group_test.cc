@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/graph/traced.h"
+#include "tests/support/traced.h"
 
 namespace capstan {
 namespace {

@@ -4,7 +4,7 @@
 #include "capstan/ops/host.h"
 #include "capstan/optimizers.h"
 #include "src/core/variable_state.h"
-#include "tests/graph/traced.h"
+#include "tests/support/traced.h"
 #include "tests/support/compare.h"
 #include "tests/support/make_tensor.h"
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/graph/traced.h"
+#include "tests/support/traced.h"
 
 namespace capstan {
 namespace {

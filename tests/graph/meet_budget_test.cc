@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "src/core/variable_state.h"
-#include "tests/graph/traced.h"
+#include "tests/support/traced.h"
 #include "tests/support/compare.h"
 #include "tests/support/make_tensor.h"
 

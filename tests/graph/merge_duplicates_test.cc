@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "tests/graph/traced.h"
+#include "tests/support/traced.h"
 
 namespace capstan {
 namespace {

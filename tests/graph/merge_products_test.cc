@@ -7,7 +7,7 @@
 #include "src/core/thread_pool.h"
 #include "src/graph/program.h"
 #include "src/ops/products.h"
-#include "tests/graph/traced.h"
+#include "tests/support/traced.h"
 
 namespace capstan {
 namespace {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "src/emit/fused_loop.h"
-#include "tests/graph/traced.h"
+#include "tests/support/traced.h"
 #include "tests/support/compare.h"
 #include "tests/support/make_tensor.h"
 

@@ -5,7 +5,7 @@
 
 #include "capstan/capstan.h"
 #include "src/graph/program.h"
-#include "tests/graph/traced.h"
+#include "tests/support/traced.h"
 
 namespace capstan {
 namespace {

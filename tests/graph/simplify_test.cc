@@ -7,7 +7,7 @@
 
 #include "src/graph/shapes.h"
 #include "src/ops/identities.h"
-#include "tests/graph/traced.h"
+#include "tests/support/traced.h"
 #include "tests/support/compare.h"
 #include "tests/support/make_tensor.h"
 

@@ -10,7 +10,7 @@
 #include "capstan/capstan.h"
 #include "src/core/thread_pool.h"
 #include "src/graph/program.h"
-#include "tests/graph/traced.h"
+#include "tests/support/traced.h"
 #include "tests/support/compare.h"
 #include "tests/support/make_tensor.h"
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "src/core/variable_state.h"
-#include "tests/graph/traced.h"
+#include "tests/support/traced.h"
 
 namespace capstan {
 namespace {

@@ -1,8 +1,10 @@
 // The public headers: what they include, and that everything in them says what it is for.
 #include <gtest/gtest.h>
 
+#include <regex>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "tests/house/declarations.h"
 #include "tests/house/source_tree.h"
@@ -23,6 +25,42 @@ TEST(PublicHeaders, IncludeNoExpensiveStandardHeader) {
           << header.path << ":" << include.line << " includes <" << include.name << ">";
     }
   }
+}
+
+// What is declared twice has two comments, and one of them will be wrong.
+TEST(PublicHeaders, DeclareEveryFunctionOnce) {
+  static const std::regex function(R"(^CAPSTAN_EXPORT [\w:<>]+ \w+\([^;{]*;$)");
+  int count = 0;
+  for (const SourceFile& header : source_files("include/capstan")) {
+    std::string text = std::regex_replace(header.text, std::regex(R"(//[^\n]*)"), "");
+    text = std::regex_replace(text, std::regex(R"(\n +)"), " ");
+    std::string scope;
+    std::set<std::string> found;
+    for (const std::string& line : SourceFile{"", text}.lines()) {
+      if (line.starts_with("namespace ")) scope = line;
+      if (line.starts_with("}  ") || line.starts_with("} ")) scope.clear();
+      if (!std::regex_match(line, function)) continue;
+      ++count;
+      const std::string declared = std::regex_replace(line, std::regex(R"( = [^,;]*(?=[,;]))"), "");
+      EXPECT_TRUE(found.insert(scope + declared).second) << header.path << " declares this twice: " << line;
+    }
+  }
+  EXPECT_GT(count, 300) << "the declarations were not found";
+}
+
+TEST(PublicHeaders, AreAllInTheUmbrella) {
+  std::set<std::string> seen;
+  std::vector<std::string> next = {"capstan/capstan.h"};
+  while (!next.empty()) {
+    const std::string name = next.back();
+    next.pop_back();
+    if (!seen.insert(name).second) continue;
+    for (const Include& include : includes({"", read_file("include/" + name)})) {
+      if (include.name.starts_with("capstan/")) next.push_back(include.name);
+    }
+  }
+  for (const SourceFile& header : source_files("include"))
+    EXPECT_TRUE(seen.contains(header.path.substr(8))) << header.path << " is not included by capstan/capstan.h";
 }
 
 TEST(PublicHeaders, AreIncludedOnce) {

@@ -32,7 +32,7 @@ for shared in OFF ON; do
   echo "== pkg-config"
   PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name capstan.pc)")
   export PKG_CONFIG_PATH
-  for program in gradient:capstan digits:capstan-io; do
+  for program in gradient:capstan-core digits:capstan; do
     # shellcheck disable=SC2046  # the flags are meant to be words
     "$compiler" -std=c++20 "$foreign/${program%%:*}.cc" -o "$work/${program%%:*}" $(pkg-config --cflags --libs "${program##*:}")
     LD_LIBRARY_PATH=$(pkg-config --variable=libdir capstan) "$work/${program%%:*}"
@@ -55,6 +55,7 @@ for shared in OFF ON; do
   fi
 done
 
+[ -f "$prefix/share/capstan/capstan-gdb.py" ] || { echo "the printers for gdb are missing"; exit 1; }
 if find "$prefix/include" -type f ! -path "*/include/capstan/*.h" | grep .; then
   echo "these files do not belong into an installed tree"
   exit 1

@@ -22,6 +22,12 @@ struct Include {
 // The .h and .cc files below `folder`, sorted by path.
 std::vector<SourceFile> source_files(const std::string& folder);
 
+// The Markdown documents of the project, sorted by path.
+std::vector<SourceFile> documents();
+
+// The text of a file of the project.
+std::string read_file(const std::string& path);
+
 // The #include lines, without those in comments.
 std::vector<Include> includes(const SourceFile& file);
 

@@ -68,7 +68,7 @@ TEST(ReadIdx, ReadsMoreThanOneStepOfTheReader) {
 
 TEST(ReadIdx, NamesTheFileThatIsMissing) {
   expect_io_error([] { read_idx("/nowhere/labels"); },
-                  {"read_idx: cannot open the file, No such file or directory", "\n  file: /nowhere/labels"});
+                  {"load_idx: cannot open the file, No such file or directory", "\n  file: /nowhere/labels"});
 }
 
 TEST(ReadIdx, RefusesADirectory) {

@@ -50,5 +50,43 @@ TEST(Load, RefusesAnAxisThatNoTensorHas) {
                   {"the array is uint8[0, 4294967296], expected axes of at most 4294967295", "\n  file: " + path});
 }
 
+// Without elements they cost no byte of the file.
+TEST(Load, RefusesLengthsWhoseProductOverflows) {
+  TemporaryDirectory directory;
+  constexpr uint32_t kLong = 0xffffffff;
+  for (const std::vector<uint32_t>& lengths : std::vector<std::vector<uint32_t>>{{0, kLong, kLong, kLong},
+                                                                                 {kLong, kLong, 0},
+                                                                                 {0, kLong, 0x7fffffff},
+                                                                                 {kLong, 0, 0x7fffffff, 4},
+                                                                                 {kLong, kLong, kLong, kLong},
+                                                                                 {0, kLong, kLong, 0, kLong, kLong}}) {
+    for (const uint8_t code : {0x08, 0x0e}) {
+      const std::string path = directory.write("a", idx_bytes(code, lengths, ""));
+      try {
+        const Tensor tensor = load_idx(path);
+        EXPECT_EQ(tensor.size(), 0);
+      } catch (const IoError& error) {
+        EXPECT_TRUE(std::string(error.what()).starts_with("load_idx: ")) << error.what();
+      }
+    }
+  }
+  const std::string path = directory.write("a.npy", npy_bytes("|u1", "(0, 4294967295, 4294967295, 4294967295)", ""));
+  EXPECT_THROW(load_npy(path), IoError);
+}
+
+TEST(LoadNpz, SaysWhichArraysThereAre) {
+  TemporaryDirectory directory;
+  const std::string path = directory.file("a.npz");
+  write_zip(path, {{"x.npy", npy_bytes("|u1", "(1,)", "a")}, {"y.npy", npy_bytes("|u1", "(1,)", "b")}});
+  const NamedArrays data = load_npz(path);
+  EXPECT_EQ(data.at("y").item<int>(), 'b');
+  try {
+    data.at("foo");
+    FAIL();
+  } catch (const IndexError& error) {
+    EXPECT_EQ(std::string(error.what()), "load_npz: " + path + " has no array \"foo\"; it has \"x\", \"y\"");
+  }
+}
+
 }  // namespace
 }  // namespace capstan::io

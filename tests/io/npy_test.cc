@@ -87,7 +87,7 @@ TEST(ReadNpy, ReadsAFile) {
 TEST(ReadNpy, NamesTheFileInErrors) {
   TemporaryDirectory directory;
   const std::string path = directory.write("a.npy", "this is text");
-  expect_io_error([&] { read_npy(path); }, {"read_npy: not an .npy array", "\n  file: " + path, "\n  help: "});
+  expect_io_error([&] { read_npy(path); }, {"load_npy: not an .npy array", "\n  file: " + path, "\n  help: "});
   expect_io_error([] { read_npy("/nowhere/a.npy"); }, {"cannot open the file", "/nowhere/a.npy"});
 }
 

@@ -57,7 +57,7 @@ TEST(ReadNpz, RefusesWhatIsNoArchive) {
   TemporaryDirectory directory;
   const std::string path = directory.write("a.npz", "this is text, and more than a few bytes of it");
   expect_io_error([&] { read_npz(path); },
-                  {"read_npz: cannot open the zip archive, Not a zip archive", "\n  file: " + path, "\n  help: "});
+                  {"load_npz: cannot open the zip archive, Not a zip archive", "\n  file: " + path, "\n  help: "});
   expect_io_error([] { read_npz("/nowhere/a.npz"); }, {"cannot open the file", "/nowhere/a.npz"});
   expect_io_error([&] { read_npz(directory.path()); }, {"not a regular file"});
 }
@@ -66,7 +66,7 @@ TEST(ReadNpz, NamesTheMemberThatIsWrong) {
   TemporaryDirectory directory;
   write_zip(directory.file("a.npz"), {{"x.npy", npy_bytes("|O", "(1,)", "pickle")}});
   expect_io_error([&] { read_npz(directory.file("a.npz")); },
-                  {"read_npz: dtype \"|O\" is not supported", "a.npz, member \"x.npy\""});
+                  {"load_npz: dtype \"|O\" is not supported", "a.npz, member \"x.npy\""});
 }
 
 TEST(ReadNpz, VerifiesTheChecksum) {

@@ -229,7 +229,8 @@ TEST(Decompositions, LogarithmsOfDeterminantsHaveGradients) {
   tape.watch(singular);
   const Tensor log = slogdet(singular).log_abs_determinant;
   EXPECT_EQ(log.item<double>(), -INFINITY);
-  EXPECT_THROW(tape.gradient(log, singular), ValueError);
+  // It has no derivative, which does not end the pass.
+  EXPECT_TRUE(reduce_all(is_nan(tape.gradient(log, singular))).item<bool>());
 }
 
 }  // namespace

@@ -64,6 +64,16 @@ TEST(Clip, KeepsMissingGradientsAndZeros) {
   EXPECT_EQ(clipped.tensors[2].item<float>(), 0.0f);
 }
 
+TEST(Clip, UsesANormThatIsKnown) {
+  const std::vector<Tensor> gradients = {constant({3.0, 4.0})};
+  const ClippedByGlobalNorm clipped = clip_by_global_norm(gradients, 1.0, constant(10.0));
+  EXPECT_EQ(clipped.global_norm.item<float>(), 10.0f);
+  EXPECT_NEAR(clipped.tensors[0](0).item<float>(), 0.3, 1e-6);
+  EXPECT_EQ(clip_by_global_norm(gradients, 20.0, constant(10.0)).tensors[0](0).item<float>(), 3.0f);
+  EXPECT_THROW(clip_by_global_norm(gradients, 1.0, ones({2})), ShapeError);
+  EXPECT_THROW(clip_by_global_norm(gradients, 1.0, constant(1)), DTypeError);
+}
+
 TEST(Clip, MakesEverythingNaNIfTheNormIsNotFinite) {
   const std::vector<Tensor> gradients = {constant({std::numeric_limits<float>::infinity(), 1.0f}), constant({2.0})};
   for (const Tensor& tensor : clip_by_global_norm(gradients, 1.0).tensors) {

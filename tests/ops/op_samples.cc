@@ -355,7 +355,9 @@ bool is_close(const Tensor& a, const Tensor& b) {
   if (a.has_value() != b.has_value()) return false;
   if (!a.has_value() || same_bits(a, b)) return true;
   if (a.dtype() != b.dtype() || a.shape() != b.shape()) return false;
-  const double tolerance = a.dtype() == DType::kBFloat16 ? 0.05 : a.dtype() == DType::kFloat32 ? 1e-4 : 1e-11;
+  const double tolerance = a.dtype() == DType::kBFloat16                                    ? 0.05
+                           : a.dtype() == DType::kFloat32 || a.dtype() == DType::kComplex64 ? 1e-4
+                                                                                            : 1e-11;
   const Tensor x = cast(is_complex(a.dtype()) ? stack({real(a), imag(a)}) : a, DType::kFloat64);
   const Tensor y = cast(is_complex(b.dtype()) ? stack({real(b), imag(b)}) : b, DType::kFloat64);
   const std::vector<double> p = x.to_vector<double>();

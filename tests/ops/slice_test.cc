@@ -2,13 +2,17 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <tuple>
+#include <vector>
 
 #include "capstan/error.h"
+#include "capstan/function.h"
 #include "capstan/ops/array.h"
 #include "capstan/ops/math.h"
 #include "capstan/ops/reduce.h"
 #include "capstan/registry.h"
 #include "capstan/tape.h"
+#include "capstan/variable.h"
 #include "src/ops/index_list.h"
 
 namespace capstan {
@@ -109,6 +113,102 @@ TEST(StridedSlice, ReadsItsMasks) {
   EXPECT_EQ(strided_slice(x, begin, end).to_vector<int>(), (std::vector<int>{6}));
   EXPECT_EQ(strided_slice(x, begin, end, {}, {.begin = 2, .shrink_axis = 1}).to_vector<int>(),
             (std::vector<int>{4, 5, 6}));
+}
+
+TEST(WithSlice, ReplacesWhatAnIndexSelects) {
+  const Tensor x = reshape(range(6.0), {2, 3});
+  EXPECT_EQ(with_slice(x, {0}, constant({7.0, 8.0, 9.0})).to_vector<int>(), (std::vector<int>{7, 8, 9, 3, 4, 5}));
+  EXPECT_EQ(with_slice(x, {slice(), -1}, 7).to_vector<int>(), (std::vector<int>{0, 1, 7, 3, 4, 7}));
+  EXPECT_EQ(with_slice(x, {slice(), slice(2, 0, -1)}, constant({{1.0}, {2.0}})).to_vector<int>(),
+            (std::vector<int>{0, 1, 1, 3, 2, 2}));
+  EXPECT_EQ(with_slice(x, {}, 1.0).to_vector<int>(), std::vector<int>(6, 1));
+  EXPECT_EQ(x.to_vector<int>(), (std::vector<int>{0, 1, 2, 3, 4, 5})) << "x itself does not change";
+}
+
+TEST(WithSlice, HasTheGradientOfWhatIsLeftAndOfWhatIsPutIn) {
+  const Tensor x = constant({1.0, 2.0, 3.0}), y = constant(5.0);
+  const auto f = [](const Tensor& a, const Tensor& b) {
+    const Tensor z = with_slice(a, {slice(1, 3)}, b * b);
+    return reduce_sum(z * z);
+  };
+  const auto expect_gradients = [&](auto call) {
+    GradientTape tape;
+    tape.watch(x);
+    tape.watch(y);
+    const auto [dx, dy] = tape.gradient(call(x, y), std::tuple{x, y});
+    EXPECT_EQ(dx.template to_vector<float>(), (std::vector<float>{2, 0, 0}));
+    EXPECT_EQ(dy.template item<float>(), 2 * 4 * 125.0f);
+  };
+  expect_gradients(f);
+  expect_gradients(function(f));
+}
+
+TEST(WithSlice, NamesWhatDoesNotFit) {
+  const Tensor x = zeros({2, 3});
+  EXPECT_THROW(with_slice(x, {2}, 1.0), IndexError);
+  EXPECT_THROW(with_slice(x, {0, 0, 0}, 1.0), IndexError);
+  EXPECT_THROW(with_slice(x, {0}, ones({2})), ShapeError);
+  EXPECT_THROW(with_slice(x, {0}, ones({1, 3})), ShapeError) << "a row has one axis";
+  EXPECT_THROW(with_slice(x, {0}, ones({3}, float64)), DTypeError);
+  EXPECT_THROW(with_slice(x, {0}, Tensor()), Error);
+}
+
+TEST(AssignSlice, WritesIntoTheVariable) {
+  Variable v(reshape(range(6.0), {2, 3}));
+  v.assign_slice({0, slice(1, 3)}, constant({7.0, 8.0})).assign_slice({-1}, 9);
+  EXPECT_EQ(v.to_vector<int>(), (std::vector<int>{0, 7, 8, 9, 9, 9}));
+  const void* const buffer = v.value().raw_data();
+  v.assign_slice({1, 0}, 1.0);
+  EXPECT_EQ(v.value().raw_data(), buffer) << "in place";
+  const Tensor before = v.value();
+  v.assign_slice({0}, 0);
+  EXPECT_EQ(before.to_vector<int>(), (std::vector<int>{0, 7, 8, 1, 9, 9})) << "what was read keeps its value";
+  EXPECT_EQ(v.to_vector<int>(), (std::vector<int>{0, 0, 0, 1, 9, 9}));
+  v.assign_slice({slice(), slice(0, 2)}, v(slice(), slice(1, 3)));
+  EXPECT_EQ(v.to_vector<int>(), (std::vector<int>{0, 0, 0, 9, 9, 9}));
+  v.assign_slice({slice(Slice::kEdge, Slice::kEdge, -1)}, v);
+  EXPECT_EQ(v.to_vector<int>(), (std::vector<int>{9, 9, 9, 0, 0, 0}));
+}
+
+TEST(AssignSlice, WorksInFunctions) {
+  Variable v(zeros({3}));
+  auto write = function([&](const Tensor& x) {
+    v.assign_slice({1}, x);
+    return reduce_sum(v);
+  });
+  EXPECT_EQ(write(constant(2.0)).item<float>(), 2);
+  EXPECT_EQ(write(constant(3.0)).item<float>(), 3);
+  EXPECT_EQ(v.to_vector<int>(), (std::vector<int>{0, 3, 0}));
+}
+
+TEST(AssignSlice, ChangesNothingWhenItFails) {
+  Variable v({1.0, 2.0}, {.name = "weights"});
+  EXPECT_THROW(v.assign_slice({2}, 1.0), IndexError);
+  EXPECT_THROW(v.assign_slice({0}, ones({2})), ShapeError);
+  EXPECT_THROW(v.assign_slice({0}, constant(1)), DTypeError);
+  EXPECT_THROW(Variable().assign_slice({0}, 1.0), ValueError);
+  EXPECT_EQ(v.to_vector<int>(), (std::vector<int>{1, 2}));
+  try {
+    v.assign_slice({0}, ones({2}));
+  } catch (const ShapeError& error) {
+    EXPECT_EQ(std::string(error.what()).rfind("assign_slice: ", 0), 0u) << error.what();
+  }
+}
+
+TEST(Variable, ReadsAndScattersRowsAndCoordinates) {
+  Variable v({1.0, 2.0, 3.0});
+  v.scatter_nd_max(constant({{0}, {1}}), constant({5.0, 0.0}));
+  EXPECT_EQ(v.to_vector<int>(), (std::vector<int>{5, 2, 3}));
+  v.scatter_nd_min(constant({{0}, {2}}), constant({4.0, 9.0}));
+  EXPECT_EQ(v.to_vector<int>(), (std::vector<int>{4, 2, 3}));
+  EXPECT_EQ(v.gather_nd(constant({{2}, {0}})).to_vector<int>(), (std::vector<int>{3, 4}));
+  GradientTape tape;
+  const Tensor rows = v.sparse_read(constant({2, 2}));
+  EXPECT_EQ(rows.to_vector<int>(), (std::vector<int>{3, 3}));
+  const Tensor gradient = tape.gradient(reduce_sum(rows), v);
+  EXPECT_TRUE(gradient.is_row_sparse());
+  EXPECT_EQ(gradient.to_dense().to_vector<int>(), (std::vector<int>{0, 0, 2}));
+  EXPECT_THROW(v.sparse_read(constant({3})), IndexError);
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // The support matrix.
 //
-// Nothing in it is declared: an op's samples are run in every dtype, recorded, differentiated, and differentiated once
-// more. So a row cannot promise what the op does not do.
+// An op's samples are run in every dtype, recorded, differentiated, and differentiated once more; the rest is read from
+// its OpDef. So a row cannot promise what the op does not do.
 #include "tests/ops/support_matrix.h"
 
 #include <algorithm>
@@ -183,30 +183,56 @@ const char* kind_of(const OpDef& op) {
   }
 }
 
-std::string row(const OpDef& op) {
-  const Derivatives found = derivatives(op);
-  const bool drawn = op.test->random || has_flag(op, kStateful);
-  return "| `" + std::string(op.name) + "` | " + kind_of(op) + " | " + dtypes_column(op) + " | " +
-         joined(found.inputs) + " | " + (found.second ? "yes" : kNone) + " | " + (drawn ? "of its key" : "yes") +
-         " |\n";
+const char* batching_of(const OpDef& op) {
+  if (op.kind == OpKind::kComposite) return "its ops'";
+  if (op.kind == OpKind::kElementwise) return "broadcasts";
+  const bool reads_elements = op.arity == kVariadic || op.shape_inputs + 1 < 1 << op.arity;
+  if (!reads_elements && !has_flag(op, kStateful)) return "once";
+  return op.batch != nullptr ? "rule" : "one by one";
 }
 
-constexpr const char* kHead = R"(# What each op supports
+bool draws(const OpDef& op) { return op.test->random || has_flag(op, kStateful); }
 
-*Written by `build/release/tests/support_matrix_check docs/support-matrix.md`, which tries every op with its samples; a test
-compares this page with what it would write.*
+std::string row(const OpDef& op) {
+  const Derivatives found = derivatives(op);
+  return "| `" + std::string(op.name) + "` | " + kind_of(op) + " | " + dtypes_column(op) + " | " +
+         joined(found.inputs) + " | " + (found.second ? "yes" : kNone) + " | " + batching_of(op) + " | " +
+         (draws(op) ? "yes" : kNone) + " |\n";
+}
+
+template <class Has>
+std::string names(Has has) {
+  std::vector<std::string> result;
+  for (const DType dtype : every_dtype()) {
+    if (has(dtype)) result.emplace_back(name_of(dtype));
+  }
+  return joined(result);
+}
+
+// Each sentence is about something that is looked at here, or in the test that it names.
+std::string head(std::size_t ops) {
+  return R"(# What each op supports
+
+*Written by `build/release/tests/support_matrix_check docs/support-matrix.md` from the ops' definitions and from runs of
+their samples; a test compares this page with what it would write.*
 
 | column | meaning |
 |---|---|
-| kind | *elementwise*: a formula, from which everything follows; *structured*: with kernels of its own; *composite*: made of other ops |
-| dtypes | of the inputs that decide it; indices, masks and lengths have their own. *floating*: float32, float64, bfloat16; *integers*: int32, int64, uint8; *real numbers*: both; *complex*: complex64, complex128; *numbers*: all but bool |
-| gradient | the inputs that have one |
-| second order | whether gradients can be differentiated again, and so to any order |
-| deterministic | the same bits for any number of threads and in every run; draws: for the same key |
+| kind | *elementwise*: a formula; *structured*: with a kernel; *composite*: a function of other ops |
+| dtypes | in which a sample runs, of the inputs that follow the dtype that is asked for. *floating*: )" +
+         names([](DType d) { return is_floating(d); }) +
+         "; *integers*: " + names([](DType d) { return is_integer(d); }) +
+         "; *real numbers*: both; *complex*: " + names([](DType d) { return is_complex(d); }) +
+         R"(; *numbers*: all but bool |
+| gradient | the inputs that have one in some sample |
+| second order | whether these gradients have a gradient, too |
+| batching | how many items are computed at once: *broadcasts*: as any call does; *rule*: by a rule of its own, which may leave some forms to be computed one by one; *its ops'*: as the ops that it is made of; *once*: no element of an input is read; *one by one*: there is no rule |
+| draws | whether the op is marked as one whose results depend on a key of random draws |
 
-There is no column for batching: no op has a batching rule yet.
-
-)";
+)" + std::to_string(ops) +
+         " ops.\n\n| op | kind | dtypes | gradient | second order | batching | draws "
+         "|\n|---|---|---|---|---|---|---|\n";
+}
 
 }  // namespace
 
@@ -215,9 +241,7 @@ std::string support_matrix() {
   for (const OpDef* op : all_ops()) {
     if (op->test != nullptr) sorted.emplace(op->name, op);
   }
-  std::string page = kHead;
-  page += std::to_string(sorted.size()) + " ops.\n\n| op | kind | dtypes | gradient | second order | deterministic |\n";
-  page += "|---|---|---|---|---|---|\n";
+  std::string page = head(sorted.size());
   for (const auto& [name, op] : sorted) page += row(*op);
   return page;
 }

@@ -13,7 +13,7 @@ std::int64_t strange_integer(Random& random) {
   static const std::vector<std::int64_t> integers = {
       -9, -3, -2, -1, 0, 1, 2, 3, 7, 9, 64, 65, 100, INT64_MIN, INT64_MIN + 1, INT64_MAX, INT64_MAX - 1,
       std::int64_t{1} << 62, std::int64_t{1} << 31, (std::int64_t{1} << 31) - 1, std::int64_t{1} << 32,
-      -(std::int64_t{1} << 31), std::int64_t{1} << 40,
+      -(std::int64_t{1} << 31), std::int64_t{1} << 40, std::int64_t{1} << 27, (std::int64_t{1} << 32) - 1,
       // Its square is 1 in 64 bits, and that of the next is 0.
       (std::int64_t{1} << 63) + 1, std::int64_t{1} << 33};
   return pick(integers, random);

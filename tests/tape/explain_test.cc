@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "capstan/error.h"
+#include "capstan/function.h"
 #include "capstan/ops/array.h"
 #include "capstan/ops/math.h"
 #include "capstan/ops/reduce.h"
@@ -147,6 +148,35 @@ TEST(Explain, AnotherThread) {
   }).join();
   expect_part(tape.explain(there, x), "the target was computed on another thread");
   expect_part(tape.explain(x * 2, there), "the source was computed on another thread");
+}
+
+TEST(Explain, AFunctionThatIsOneOp) {
+  const Tensor x = constant(1.5), w = constant(2.0);
+  GradientTape tape({.persistent = true});
+  tape.watch({x, w});
+  const auto call = [&](const auto& f) { return function(f, {.name = "step"})(x); };
+  const Tensor both = call([&](const Tensor& p) { return w * p; });
+  EXPECT_EQ(tape.explain(both, x), "connected");
+  EXPECT_EQ(tape.explain(both, w), "connected");
+  const Tensor stopped = call([&](const Tensor& p) { return stop_gradient(p) * w; }) * 2;
+  expect_part(tape.explain(stopped, x), "passes through stop_gradient in step (op 2 of");
+  EXPECT_EQ(tape.explain(stopped, w), "connected");
+  expect_missing(tape.gradient(stopped, x));
+  const Tensor unused = call([&](const Tensor&) { return w + 1; });
+  expect_part(tape.explain(unused, x), "does not depend on the source");
+  expect_missing(tape.gradient(unused, x));
+  EXPECT_EQ(tape.explain(unused, w), "connected");
+  // Several results are those of one op.
+  const std::vector<Tensor> results = function([&](const Tensor& p) { return std::vector<Tensor>{p * p, w * 2}; })(x);
+  EXPECT_EQ(tape.explain(results[0], x), "connected");
+  expect_part(tape.explain(results[1], x), "does not depend on the source");
+}
+
+TEST(Explain, WhatWentIntoTheStateOfAVariable) {
+  const Variable a(3.0), b(0.0);
+  GradientTape tape({.persistent = true});
+  b.assign_add(a);
+  expect_part(tape.explain(b * b, a), "added to it in place, becomes its state");
 }
 
 // What it says agrees with what gradient() gives.

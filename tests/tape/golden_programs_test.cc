@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <cctype>
+#include <fstream>
+#include <iterator>
 
 #include "tests/tape/tape_programs.h"
 
@@ -73,6 +75,15 @@ TEST(GoldenPrograms, EveryCaseIsPortedOrLeftOutWithAReason) {
   }
   for (const auto& [name, program] : programs()) EXPECT_TRUE(names.contains(name)) << name;
   for (const auto& [name, reason] : left_out) EXPECT_TRUE(names.contains(name) && !reason.empty()) << name;
+}
+
+TEST(GoldenPrograms, ThePageSaysWhatIsLeftOut) {
+  std::ifstream file(CAPSTAN_SOURCE_DIR "/docs/conformance.md");
+  const std::string page{std::istreambuf_iterator<char>(file), {}};
+  const std::size_t all = golden().at("cases").size(), left_out = programs_left_out().size();
+  EXPECT_NE(page.find(std::to_string(all - left_out) + " of the " + std::to_string(all) + " are ported."), page.npos);
+  for (const auto& [name, reason] : programs_left_out())
+    EXPECT_NE(page.find("| `" + name + "` | "), page.npos) << name << " is not on the page";
 }
 
 }  // namespace

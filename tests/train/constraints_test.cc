@@ -72,8 +72,9 @@ TEST(Constraint, IsTakenByLayers) {
 }
 
 TEST(Constraint, SaysWhatIsWrong) {
-  EXPECT_EQ(message_of<ValueError>([] { Constraint("longest"); }),
-            "constraint: there is none with the name \"longest\"");
+  EXPECT_EQ(
+      message_of<ValueError>([] { Constraint("longest"); }),
+      "constraint: there is none with the name \"longest\"; there are max_norm, non_neg, unit_norm, min_max_norm");
   EXPECT_EQ(message_of<ValueError>([] { constraints::MaxNorm({.max_value = -1}); }),
             "constraint: max_value must not be negative, but is -1");
   EXPECT_EQ(message_of<ValueError>([] { constraints::MinMaxNorm({.min_value = 2}); }),
@@ -104,7 +105,8 @@ TEST(Regularizer, IsFoundByItsName) {
 }
 
 TEST(Regularizer, SaysWhatIsWrong) {
-  EXPECT_EQ(message_of<ValueError>([] { Regularizer("l3"); }), "regularizer: there is none with the name \"l3\"");
+  EXPECT_EQ(message_of<ValueError>([] { Regularizer("l3"); }),
+            "regularizer: there is none with the name \"l3\"; there are l1, l2, l1l2, orthogonal_regularizer");
   EXPECT_EQ(message_of<ValueError>([] { regularizers::OrthogonalRegularizer(0.01, "both"); }),
             "regularizer: mode must be \"rows\" or \"columns\", not \"both\"");
   EXPECT_THROW(regularizers::L1(-1), ValueError);

@@ -374,7 +374,7 @@ TEST(ConcreteFunction, IsOneTraceThatCanBeCalled) {
   EXPECT_EQ(tracing_count(power), 1);
   EXPECT_TRUE(contains(cube.graph_text(), "multiply"));
   EXPECT_TRUE(contains(cube.graph_dot(), "digraph"));
-  EXPECT_TRUE(contains(cube.signature(), "power(float32[2] x, a number")) << cube.signature();
+  EXPECT_TRUE(contains(cube.signature(), "power(float32[2] x, 3)")) << cube.signature();
   EXPECT_TRUE(contains(cube.signature(), "-> (float32[2], float32[])")) << cube.signature();
   EXPECT_EQ(message_of([&] {
               cube(constant({1.0, 2.0, 3.0}), 3);
@@ -397,6 +397,33 @@ TEST(ConcreteFunction, CanHaveOpenLengths) {
   auto declared = function([](const Tensor& x) { return x + 1; },
                            {.name = "next", .input_signature = {TensorSpec({-1}, float32, "x")}});
   EXPECT_EQ(declared.get_concrete(ones({3})).signature(), "next(float32[?] x) -> (float32[?])");
+}
+
+TEST(Signature, ShowsNumbersAsTheyAreWritten) {
+  auto f = function([](const Tensor& x, auto number) { return x * static_cast<double>(number); });
+  const Tensor x = ones({2});
+  f(x, 1.5);
+  f(x, 2.5);
+  EXPECT_EQ(retrace_reason(f), "argument 1 is 2.5, not 1.5 as before");
+  f(x, 3.0);
+  EXPECT_EQ(retrace_reason(f), "argument 1 is 3.0, not 2.5 as before");
+  EXPECT_EQ(f.get_concrete(x, 3).signature(), "function(float32[2], 3) -> (float32[2])");
+  EXPECT_EQ(f.get_concrete(x, -3).signature(), "function(float32[2], -3) -> (float32[2])");
+  EXPECT_EQ(f.get_concrete(x, 0.1f).signature(), "function(float32[2], 0.1) -> (float32[2])");
+  EXPECT_EQ(f.get_concrete(x, 1e300).signature(), "function(float32[2], 1e+300) -> (float32[2])");
+  EXPECT_EQ(f.get_concrete(x, true).signature(), "function(float32[2], true) -> (float32[2])");
+  EXPECT_EQ(f.get_concrete(x, std::uint8_t{200}).signature(), "function(float32[2], 200) -> (float32[2])");
+  EXPECT_EQ(f.get_concrete(x, ~std::uint64_t{0}).signature(),
+            "function(float32[2], 18446744073709551615) -> (float32[2])");
+}
+
+// No bit of a number is left out of what a call is traced for.
+TEST(Signature, TellsLongDoublesApart) {
+  auto f = function([](const Tensor& x, long double number) { return x * static_cast<double>(number); });
+  EXPECT_EQ(f(constant(1.0), 1.0L).item<double>(), 1);
+  EXPECT_EQ(f(constant(1.0), 2.0L).item<double>(), 2);
+  EXPECT_EQ(f(constant(1.0), 4.0L).item<double>(), 4);
+  EXPECT_EQ(tracing_count(f), 3);
 }
 
 }  // namespace

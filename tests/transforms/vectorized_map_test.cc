@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <tuple>
 #include <vector>
 
@@ -87,7 +88,7 @@ TEST(VectorizedMap, SaysWhatIsWrong) {
             std::string::npos);
   EXPECT_NE(message_of([&] {
               vectorized_map([](const Tensor& a) { return a * a(0).item<double>(); }, kRows);
-            }).find("stands for a value of a traced function"),
+            }).find("stands for a value of the traced function"),
             std::string::npos);
   Variable sum(constant(0.0, float64));
   EXPECT_NE(message_of([&] {
@@ -201,6 +202,24 @@ TEST(PerExampleGradients, LeadOnThroughFiltersOfTheirOwn) {
   for (int i = 0; i < 3; ++i) expected_sum = expected_sum + adapted(images(i), labels(i));
   const std::vector<Tensor> expected = loop.gradient(expected_sum, sources);
   for (std::size_t k = 0; k < expected.size(); ++k) expect_near(actual[k], expected[k]);
+}
+
+// In a process of its own, for it is said once.
+TEST(VectorizedMap, NamesWhatRunsItemByItem) {
+  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
+  const auto run = [] {
+    vectorized_map(
+        [](const Tensor& x) {
+          GradientTape tape;
+          tape.watch(x);
+          const Tensor y =
+              while_loop([](const Tensor& v) { return v < 10.0; }, [](const Tensor& v) { return v * v; }, x);
+          return tape.gradient(y, x);
+        },
+        constant({2.0, 3.0}));
+    std::exit(0);
+  };
+  EXPECT_EXIT(run(), ::testing::ExitedWithCode(0), "capstan: the gradient of while_loop runs item by item");
 }
 
 }  // namespace

@@ -10,14 +10,14 @@ namespace capstan {
 // --- Creation ---
 
 /// Tensors of one value. Errors: ShapeError for a negative length or too many elements.
-CAPSTAN_EXPORT Tensor zeros(const Shape& shape, DType dtype = float32);
-CAPSTAN_EXPORT Tensor ones(const Shape& shape, DType dtype = float32);
+CAPSTAN_EXPORT Tensor zeros(const Shape& shape, DType dtype = floatx());
+CAPSTAN_EXPORT Tensor ones(const Shape& shape, DType dtype = floatx());
 /// `value` is a scalar; its gradient is the sum of the cotangent.
 CAPSTAN_EXPORT Tensor fill(const Shape& shape, Operand value);
 CAPSTAN_EXPORT Tensor zeros_like(Operand x);
 CAPSTAN_EXPORT Tensor ones_like(Operand x);
 /// The identity matrix, [rows, columns]; square unless columns is given (>= 0).
-CAPSTAN_EXPORT Tensor eye(std::int64_t rows, std::int64_t columns = -1, DType dtype = float32);
+CAPSTAN_EXPORT Tensor eye(std::int64_t rows, std::int64_t columns = -1, DType dtype = floatx());
 /// start, start + delta, ... below limit (above it for a negative delta). Numbers: integers make
 /// int32.
 CAPSTAN_EXPORT Tensor range(Operand limit);
@@ -65,7 +65,7 @@ inline std::vector<Tensor> split(Operand x, std::initializer_list<std::int64_t> 
   return split(x, std::span(sizes.begin(), sizes.size()), axis);
 }
 
-/// What stands in the padding: one value, or the elements mirrored at the edge without (kReflect)
+/// The contents of the padding: one value, or the elements mirrored at the edge without (kReflect)
 /// or with (kSymmetric) the edge itself.
 enum class PadMode : std::uint8_t { kConstant, kReflect, kSymmetric };
 struct PadWidth {
@@ -95,7 +95,7 @@ inline Tensor roll(Operand x, std::int64_t shift, int axis) { return roll(x, std
 CAPSTAN_EXPORT std::vector<Tensor> meshgrid(Operands tensors, std::string_view indexing = "xy");
 /// `x[begin : begin + size]` on every axis; a size of -1 means to the end.
 CAPSTAN_EXPORT Tensor slice(Operand x, const Shape& begin, const Shape& size);
-/// Bit i of a mask changes item i: `begin` and `end` leave it out, `ellipsis` stands for all axes
+/// Bit i of a mask changes item i: `begin` and `end` leave it out, `ellipsis` means all axes
 /// that are not mentioned, `new_axis` adds one of length 1, `shrink_axis` takes one element and
 /// drops the axis.
 struct StridedSliceMasks {
@@ -136,7 +136,7 @@ CAPSTAN_EXPORT Tensor tensor_scatter_nd_min(Operand tensor, Operand indices, Ope
 /// A new axis of length `depth` with on_value at the index; an index out of range has off_value
 /// everywhere.
 CAPSTAN_EXPORT Tensor one_hot(Operand indices, std::int64_t depth, double on_value = 1, double off_value = 0,
-                              int axis = -1, DType dtype = float32);
+                              int axis = -1, DType dtype = floatx());
 /// int64[count, rank]: the coordinates of the elements that are true or not zero.
 CAPSTAN_EXPORT Tensor where_indices(Operand condition);
 /// What lies where the mask is true, as one axis in place of the mask's axes, which begin at

@@ -13,7 +13,7 @@ namespace capstan {
 CAPSTAN_EXPORT Tensor bitwise_and(Operand x, Operand y);
 CAPSTAN_EXPORT Tensor bitwise_or(Operand x, Operand y);
 CAPSTAN_EXPORT Tensor bitwise_xor(Operand x, Operand y);
-/// Every bit the other way round.
+/// Bitwise NOT.
 CAPSTAN_EXPORT Tensor invert(Operand x);
 /// The bits moved by y places; y is limited to the range from 0 to one less than the number of bits. To the right, the
 /// sign moves in from the left.

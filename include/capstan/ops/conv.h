@@ -31,7 +31,7 @@ struct CAPSTAN_EXPORT Padding {
 CAPSTAN_EXPORT Tensor conv2d(Operand x, Operand filters, std::array<std::int64_t, 2> strides = {1, 1},
                              Padding padding = "VALID", std::array<std::int64_t, 2> dilations = {1, 1});
 /// The gradient of conv2d for its input, whose shape is `input_sizes`. Errors: as conv2d; ShapeError if out_backprop
-/// has not the shape of its result.
+/// does not have the shape of conv2d's result.
 CAPSTAN_EXPORT Tensor conv2d_backprop_input(const Shape& input_sizes, Operand filters, Operand out_backprop,
                                             std::array<std::int64_t, 2> strides, Padding padding,
                                             std::array<std::int64_t, 2> dilations = {1, 1});

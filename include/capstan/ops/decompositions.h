@@ -17,7 +17,7 @@ namespace capstan {
 /// x with matrix x = rhs, or with the adjoint of the matrix: [..., n, n] and [..., n, k] make [..., n, k]; leading axes
 /// broadcast. Errors: ValueError for a matrix that is not invertible.
 CAPSTAN_EXPORT Tensor solve(Operand matrix, Operand rhs, bool adjoint = false);
-/// As solve, with the lower or the upper triangle of the matrix only; what stands in the other is not read.
+/// As solve, with the lower or the upper triangle of the matrix only; the other one is not read.
 CAPSTAN_EXPORT Tensor triangular_solve(Operand matrix, Operand rhs, bool lower = true, bool adjoint = false);
 /// As solve for the matrix chol chol^H, given its factor.
 ///

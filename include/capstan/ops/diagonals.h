@@ -18,7 +18,7 @@ struct DiagonalRange {
 };
 
 /// Options of diag. `align` says at which ends diagonals shorter than the longest are padded: first for those above
-/// the main one, then for those below; "RIGHT" means that their elements stand at the right.
+/// the main one, then for those below; "RIGHT" means that their elements are at the right.
 struct DiagOptions {
   DiagonalRange k = {};
   std::int64_t num_rows = -1;
@@ -30,7 +30,7 @@ struct DiagOptions {
 /// other elements are padding_value. Square and as small as can be unless the lengths are given. Any dtype. Errors:
 /// ShapeError for lengths that do not fit, ValueError for a range or alignment that makes no sense.
 ///
-///     diag({1.0, 2.0});                   // [[1, 0], [0, 2]]
+///     diag(constant({1.0, 2.0}));         // [[1, 0], [0, 2]]
 ///     diag(x, {.k = {-1, 1}});            // tridiagonal, from the rows of x[3, n]
 CAPSTAN_EXPORT Tensor diag(Operand x, DiagOptions options = {});
 
@@ -60,8 +60,8 @@ CAPSTAN_EXPORT Tensor set_diag(Operand x, Operand diagonal, SetDiagOptions optio
 CAPSTAN_EXPORT Tensor band_part(Operand x, std::int64_t num_lower, std::int64_t num_upper);
 
 /// The tensor of twice the rank with the elements of x where the first half of the indices is the second, and zeros
-/// elsewhere; and what stands there of a tensor whose shape is some shape twice. Errors: ShapeError for any other
-/// shape, or rank above 4 for tensor_diag.
+/// elsewhere; and the inverse: those elements of a tensor whose shape is some shape twice. Errors: ShapeError for any
+/// other shape, or rank above 4 for tensor_diag.
 CAPSTAN_EXPORT Tensor tensor_diag(Operand x);
 CAPSTAN_EXPORT Tensor tensor_diag_part(Operand x);
 

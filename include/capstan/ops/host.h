@@ -17,13 +17,13 @@ CAPSTAN_EXPORT bool inside_function();
 /// DTypeError unless the dtype is float32 or float64.
 ///
 ///     auto step = function([&](const Tensor& x) { return x * host_value([&] { return sensor.read(); }); });
-CAPSTAN_EXPORT Tensor host_value(const std::function<double()>& f, DType dtype = float32, bool nothrow = false);
+CAPSTAN_EXPORT Tensor host_value(const std::function<double()>& f, DType dtype = floatx(), bool nothrow = false);
 
-/// What host_dropout_mask() can be told.
+/// Options of host_dropout_mask().
 struct HostDropoutOptions {
   /// The fraction that is dropped, in [0, 1).
   double rate = 0.5;
-  /// The shape of the mask, which broadcasts against x; -1 stands for the length of x, nothing for its shape.
+  /// The shape of the mask, which broadcasts against x; -1 means the length of x, an empty list its shape.
   std::optional<Shape> noise_shape;
   /// If true, the draw is random::stateless_uniform of both seeds; otherwise that of dropout(x, rate, first seed).
   bool stateless = false;

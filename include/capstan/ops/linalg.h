@@ -19,9 +19,8 @@ struct MatmulOptions {
 /// bfloat16 is computed in float32. Errors: ShapeError, DTypeError for bool, ValueError if an operand
 /// is to be both transposed and adjoint.
 ///
-///     matmul(x, w);                            // [32, 784] and [784, 10] make [32, 10]
-///     matmul(q, k, {.transpose_b = true});     // [batch, n, d] and [batch, m, d] make [batch, n,
-///     m]
+///     matmul(x, w);                           // [32, 784] and [784, 10] make [32, 10]
+///     matmul(q, k, {.transpose_b = true});    // [batch, n, d] and [batch, m, d] make [batch, n, m]
 CAPSTAN_EXPORT Tensor matmul(Operand a, Operand b, MatmulOptions options = {});
 /// Matrix times vector over the last axes; the leading ones broadcast. Errors: ShapeError.
 CAPSTAN_EXPORT Tensor matvec(Operand a, Operand x, bool transpose_a = false);
@@ -32,7 +31,7 @@ CAPSTAN_EXPORT Tensor tensordot(Operand a, Operand b, int axes);
 /// twice.
 CAPSTAN_EXPORT Tensor tensordot(Operand a, Operand b, std::span<const int> axes_a, std::span<const int> axes_b);
 /// Sums of products, described by an equation as in NumPy: letters name axes, those that are not in
-/// the result are summed, "..." stands for leading axes that broadcast, a repeated letter of one
+/// the result are summed, "..." means leading axes that broadcast, a repeated letter of one
 /// term is its diagonal. Errors: ValueError for an equation that makes no sense, ShapeError for
 /// tensors that do not fit it.
 ///
@@ -108,10 +107,13 @@ struct ClippedByGlobalNorm {
   Tensor global_norm;
 };
 /// Scales all tensors down together if their global norm exceeds clip_norm. Missing gradients
-/// (empty tensors) pass through; a global norm that is not finite makes every result NaN.
-CAPSTAN_EXPORT ClippedByGlobalNorm clip_by_global_norm(std::span<const Tensor> tensors, Operand clip_norm);
-inline ClippedByGlobalNorm clip_by_global_norm(std::initializer_list<Tensor> tensors, Operand clip_norm) {
-  return clip_by_global_norm(std::span(tensors.begin(), tensors.size()), std::move(clip_norm));
+/// (empty tensors) pass through; a global norm that is not finite makes every result NaN. `use_norm` is the global norm
+/// where it is known already, as a scalar. Errors: DTypeError, ShapeError for a use_norm that is no scalar.
+CAPSTAN_EXPORT ClippedByGlobalNorm clip_by_global_norm(std::span<const Tensor> tensors, Operand clip_norm,
+                                                       const Tensor& use_norm = {});
+inline ClippedByGlobalNorm clip_by_global_norm(std::initializer_list<Tensor> tensors, Operand clip_norm,
+                                               const Tensor& use_norm = {}) {
+  return clip_by_global_norm(std::span(tensors.begin(), tensors.size()), std::move(clip_norm), use_norm);
 }
 
 }  // namespace capstan

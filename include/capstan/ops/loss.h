@@ -7,13 +7,9 @@
 namespace capstan {
 
 // Losses as functions of tensors of one shape, as Keras defines them: the mean (or sum) over the last axis, [..., n] to
-// [...]. They are what `losses::` and the classes there compute, without conversions of labels. float32, float64,
-// bfloat16; the two operands broadcast. Errors: DTypeError, ShapeError, IndexError for scalars.
+// [...]. float32, float64, bfloat16; the two operands broadcast. Errors: DTypeError, ShapeError, IndexError for
+// scalars. mean_squared_error, mean_absolute_error and huber are in `losses::` (losses.h).
 
-/// The mean of (predictions - labels)^2.
-CAPSTAN_EXPORT Tensor mean_squared_error(Operand labels, Operand predictions);
-/// The mean of |predictions - labels|.
-CAPSTAN_EXPORT Tensor mean_absolute_error(Operand labels, Operand predictions);
 /// 100 times the mean of |labels - predictions| / max(|labels|, 1e-7).
 CAPSTAN_EXPORT Tensor mean_absolute_percentage_error(Operand labels, Operand predictions);
 /// The mean of (log(max(predictions, 1e-7) + 1) - log(max(labels, 1e-7) + 1))^2.
@@ -24,8 +20,6 @@ CAPSTAN_EXPORT Tensor hinge(Operand labels, Operand predictions);
 CAPSTAN_EXPORT Tensor squared_hinge(Operand labels, Operand predictions);
 /// max(1 + the largest (1 - labels) * predictions - the sum of labels * predictions, 0).
 CAPSTAN_EXPORT Tensor categorical_hinge(Operand labels, Operand predictions);
-/// The mean of e^2 / 2 for |e| <= delta and of delta |e| - delta^2 / 2 beyond, with e = predictions - labels.
-CAPSTAN_EXPORT Tensor huber(Operand labels, Operand predictions, double delta = 1.0);
 /// The mean of log(cosh(predictions - labels)), without overflow.
 CAPSTAN_EXPORT Tensor log_cosh(Operand labels, Operand predictions);
 /// The sum of labels * log(labels / predictions), both limited to the range from 1e-7 to 1.
@@ -46,7 +40,7 @@ CAPSTAN_EXPORT Tensor log_poisson_loss(Operand targets, Operand log_input, bool 
 struct CtcOptions {
   /// logits are [time, batch, classes], else [batch, time, classes].
   bool logits_time_major = true;
-  /// The class that stands for no label; negative numbers count from the end.
+  /// The class that means no label; negative numbers count from the end.
   std::int64_t blank_index = 0;
 };
 /// Minus the logarithm of the probability that a sequence of logits spells the labels, repeated and with blanks between

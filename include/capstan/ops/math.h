@@ -160,16 +160,6 @@ CAPSTAN_EXPORT Tensor logical_not(Operand x);
 /// `x` where the condition holds, else `y`; all three broadcast. The condition is bool and has no gradient.
 CAPSTAN_EXPORT Tensor where(Operand condition, Operand x, Operand y);
 
-CAPSTAN_EXPORT Tensor clip_by_value(Operand x, Operand low, Operand high);
-CAPSTAN_EXPORT Tensor cast(Operand x, DType dtype);
-CAPSTAN_EXPORT Tensor identity(Operand x);
-/// The same value, which no tape ever connects to its input.
-CAPSTAN_EXPORT Tensor stop_gradient(Operand x);
-CAPSTAN_EXPORT Tensor squared_difference(Operand x, Operand y);
-CAPSTAN_EXPORT Tensor divide_no_nan(Operand x, Operand y);
-CAPSTAN_EXPORT Tensor multiply_no_nan(Operand x, Operand y);
-CAPSTAN_EXPORT Tensor floordiv(Operand x, Operand y);
-
 /// The sum of tensors of one shape. Errors: ValueError for none, ShapeError.
 CAPSTAN_EXPORT Tensor add_n(Operands tensors);
 

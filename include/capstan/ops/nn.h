@@ -79,7 +79,7 @@ struct BatchNormGradients {
 CAPSTAN_EXPORT BatchNormGradients batch_norm_gradients(Operand x, Operand scale, Operand mean, Operand variance,
                                                        Operand g, double epsilon = 1e-3);
 /// As batch_norm_training, for float32 images; the variance handed out is divided by the count - 1,
-/// as the moving averages of the original want it.
+/// as TensorFlow's moving averages expect.
 CAPSTAN_EXPORT BatchNormResult fused_batch_norm_training(Operand x, Operand scale, Operand offset,
                                                          double epsilon = 1e-3);
 /// Normalises images with given statistics of the channels. Errors: ShapeError.

@@ -41,13 +41,14 @@ struct AdamStep {
 
 /// m += (g - m)(1 - beta_1); v += (g^2 - v)(1 - beta_2);
 /// variable -= rate sqrt(1 - beta_2^step) / (1 - beta_1^step) * m / (sqrt(v) + epsilon).
-/// With a fourth slot (amsgrad) the largest v so far stands in the root.
+/// With a fourth slot (amsgrad) the root is taken of the largest v so far.
 CAPSTAN_EXPORT void adam_update(const Variable& variable, const Variable& m, const Variable& v, const Tensor& gradient,
                                 const AdamStep& step, const Variable& largest_v = {});
 
 /// The same steps for several variables of one dtype, with a learning rate that is a scalar tensor of that dtype, made
-/// of nodes, so that they can stand in a traced function (see function() in capstan/function.h), with the same results.
-/// The rate of Adam is adam_rate(): with the corrections of both moments, which depend on the number of the step.
+/// of nodes, so that they can be used in a traced function (see function() in capstan/function.h), with the same
+/// results. The rate of Adam is adam_rate(): with the corrections of both moments, which depend on the number of the
+/// step.
 struct SGDVariable {  ///< One variable of a step.
   Variable variable;
   Tensor gradient;

@@ -79,7 +79,7 @@ struct FractionalPool {
 };
 /// Maximum pooling (Graham, "Fractional max-pooling") whose result is 1 / pooling_ratio as high and wide, rounded down:
 /// rows and columns are cut into regions of two neighbouring lengths in a random order, or a pseudo-random one. With
-/// `overlapping`, regions share their edges. The draw is a function of the seed; 0 stands for the next key of the
+/// `overlapping`, regions share their edges. The draw is a function of the seed; 0 means the next key of the
 /// process's stream. Errors: ShapeError, DTypeError for integers, ValueError for a ratio below 1 or above the image.
 CAPSTAN_EXPORT FractionalPool fractional_max_pool(Operand value, std::array<double, 2> pooling_ratio,
                                                   bool pseudo_random = false, bool overlapping = false,

@@ -28,13 +28,13 @@ namespace random {
 // whose bias is below range / 2^64.
 
 /// Evenly distributed in [minval, maxval); of floating dtypes, int32 or int64.
-CAPSTAN_EXPORT Tensor uniform(const Shape& shape, double minval = 0, double maxval = 1, DType dtype = float32);
+CAPSTAN_EXPORT Tensor uniform(const Shape& shape, double minval = 0, double maxval = 1, DType dtype = floatx());
 CAPSTAN_EXPORT Tensor uniform(const Shape& shape, double minval, double maxval, DType dtype, std::uint64_t seed);
 /// Normally distributed.
-CAPSTAN_EXPORT Tensor normal(const Shape& shape, double mean = 0, double stddev = 1, DType dtype = float32);
+CAPSTAN_EXPORT Tensor normal(const Shape& shape, double mean = 0, double stddev = 1, DType dtype = floatx());
 CAPSTAN_EXPORT Tensor normal(const Shape& shape, double mean, double stddev, DType dtype, std::uint64_t seed);
 /// Normally distributed; what lies more than two standard deviations from the mean is drawn again.
-CAPSTAN_EXPORT Tensor truncated_normal(const Shape& shape, double mean = 0, double stddev = 1, DType dtype = float32);
+CAPSTAN_EXPORT Tensor truncated_normal(const Shape& shape, double mean = 0, double stddev = 1, DType dtype = floatx());
 CAPSTAN_EXPORT Tensor truncated_normal(const Shape& shape, double mean, double stddev, DType dtype, std::uint64_t seed);
 
 /// Evenly distributed in [minval, maxval), of floating dtypes: the bits of tf.random.stateless_uniform, which depend on
@@ -43,17 +43,17 @@ CAPSTAN_EXPORT Tensor truncated_normal(const Shape& shape, double mean, double s
 ///
 ///     random::stateless_uniform({2}, {1, 2});  // 0.8440604, 0.19204533
 CAPSTAN_EXPORT Tensor stateless_uniform(const Shape& shape, std::array<std::int64_t, 2> seed, double minval = 0,
-                                        double maxval = 1, DType dtype = float32);
+                                        double maxval = 1, DType dtype = floatx());
 
 /// The same of floating dtypes with tensors for parameters, which broadcast to the shape of the result.
-CAPSTAN_EXPORT Tensor uniform(const Shape& shape, Operand minval, Operand maxval, DType dtype = float32,
+CAPSTAN_EXPORT Tensor uniform(const Shape& shape, Operand minval, Operand maxval, DType dtype = floatx(),
                               std::optional<std::uint64_t> seed = {});
-CAPSTAN_EXPORT Tensor normal(const Shape& shape, Operand mean, Operand stddev, DType dtype = float32,
+CAPSTAN_EXPORT Tensor normal(const Shape& shape, Operand mean, Operand stddev, DType dtype = floatx(),
                              std::optional<std::uint64_t> seed = {});
-CAPSTAN_EXPORT Tensor truncated_normal(const Shape& shape, Operand mean, Operand stddev, DType dtype = float32,
+CAPSTAN_EXPORT Tensor truncated_normal(const Shape& shape, Operand mean, Operand stddev, DType dtype = floatx(),
                                        std::optional<std::uint64_t> seed = {});
 
-// In the following the dtype is that of the parameters (float32 for numbers), and `shape` stands before theirs: the
+// In the following the dtype is that of the parameters (floatx() for numbers), and `shape` comes before theirs: the
 // result has the shape `shape` + that of the parameters broadcast to each other.
 
 /// Gamma distributed with the concentration alpha > 0 and the rate beta > 0, at least the smallest normal number.
@@ -67,7 +67,7 @@ CAPSTAN_EXPORT Tensor exponential(const Shape& shape, Operand rate = 1.0, std::o
 CAPSTAN_EXPORT Tensor laplace(const Shape& shape, Operand loc = 0.0, Operand scale = 1.0,
                               std::optional<std::uint64_t> seed = {});
 /// Poisson distributed with the mean lam >= 0: of floating dtypes, int32 or int64. No gradient.
-CAPSTAN_EXPORT Tensor poisson(const Shape& shape, Operand lam, DType dtype = float32,
+CAPSTAN_EXPORT Tensor poisson(const Shape& shape, Operand lam, DType dtype = floatx(),
                               std::optional<std::uint64_t> seed = {});
 /// How many of `counts` trials succeed with probability `probs`. No gradient.
 CAPSTAN_EXPORT Tensor binomial(const Shape& shape, Operand counts, Operand probs, DType dtype = int32,

@@ -28,7 +28,7 @@ CAPSTAN_EXPORT Tensor batch_to_space(Operand x, std::span<const std::int64_t> bl
 /// The first lengths[b] elements along seq_axis in opposite order, for each place b along batch_axis. Errors:
 /// ShapeError, IndexError for an axis or for a length that is negative or above that of the axis.
 CAPSTAN_EXPORT Tensor reverse_sequence(Operand x, Operand lengths, int seq_axis, int batch_axis = 0);
-/// For a vector that holds each of 0 ... n - 1 once, where each of them stands. int32 or int64. Errors: ValueError for
+/// For a vector that holds each of 0 ... n - 1 once, the index of each of them. int32 or int64. Errors: ValueError for
 /// anything else.
 ///
 ///     invert_permutation(constant({2, 0, 1}));         // 1 2 0

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <concepts>
+
 #include "capstan/tensor.h"
 
 namespace capstan {
@@ -12,6 +14,7 @@ namespace capstan {
 ///     reduce_sum(x);                 // of all elements
 ///     reduce_sum(x, 0);              // over rows
 ///     reduce_sum(x, {0, 1}, true);   // over two axes, kept with length 1
+///     reduce_sum(x, {.axis = 0, .keepdims = true});
 CAPSTAN_EXPORT Tensor reduce_sum(Operand x, Axes axis = {}, bool keepdims = false);
 /// The mean. That of integers is truncated, that of nothing is NaN.
 CAPSTAN_EXPORT Tensor reduce_mean(Operand x, Axes axis = {}, bool keepdims = false);
@@ -34,6 +37,52 @@ CAPSTAN_EXPORT Tensor reduce_std(Operand x, Axes axis = {}, bool keepdims = fals
 /// The square root of the sum of squared magnitudes; keeps the dtype. Its gradient is NaN where all elements are zero.
 CAPSTAN_EXPORT Tensor reduce_euclidean_norm(Operand x, Axes axis = {}, bool keepdims = false);
 
+// The same with options. Templates, since `reduce_sum(x, {})` and `reduce_sum(x, {0, 1})` mean the functions above.
+template <std::same_as<ReduceOptions> Options = ReduceOptions>
+Tensor reduce_sum(Operand x, const Options& options) {
+  return reduce_sum(x, options.axis, options.keepdims);
+}
+template <std::same_as<ReduceOptions> Options = ReduceOptions>
+Tensor reduce_mean(Operand x, const Options& options) {
+  return reduce_mean(x, options.axis, options.keepdims);
+}
+template <std::same_as<ReduceOptions> Options = ReduceOptions>
+Tensor reduce_prod(Operand x, const Options& options) {
+  return reduce_prod(x, options.axis, options.keepdims);
+}
+template <std::same_as<ReduceOptions> Options = ReduceOptions>
+Tensor reduce_max(Operand x, const Options& options) {
+  return reduce_max(x, options.axis, options.keepdims);
+}
+template <std::same_as<ReduceOptions> Options = ReduceOptions>
+Tensor reduce_min(Operand x, const Options& options) {
+  return reduce_min(x, options.axis, options.keepdims);
+}
+template <std::same_as<ReduceOptions> Options = ReduceOptions>
+Tensor reduce_any(Operand x, const Options& options) {
+  return reduce_any(x, options.axis, options.keepdims);
+}
+template <std::same_as<ReduceOptions> Options = ReduceOptions>
+Tensor reduce_all(Operand x, const Options& options) {
+  return reduce_all(x, options.axis, options.keepdims);
+}
+template <std::same_as<ReduceOptions> Options = ReduceOptions>
+Tensor reduce_logsumexp(Operand x, const Options& options) {
+  return reduce_logsumexp(x, options.axis, options.keepdims);
+}
+template <std::same_as<ReduceOptions> Options = ReduceOptions>
+Tensor reduce_variance(Operand x, const Options& options) {
+  return reduce_variance(x, options.axis, options.keepdims);
+}
+template <std::same_as<ReduceOptions> Options = ReduceOptions>
+Tensor reduce_std(Operand x, const Options& options) {
+  return reduce_std(x, options.axis, options.keepdims);
+}
+template <std::same_as<ReduceOptions> Options = ReduceOptions>
+Tensor reduce_euclidean_norm(Operand x, const Options& options) {
+  return reduce_euclidean_norm(x, options.axis, options.keepdims);
+}
+
 /// Positions of the largest elements along an axis, the first one at ties; a NaN never wins.
 /// Errors: IndexError, ShapeError for an axis without elements.
 CAPSTAN_EXPORT Tensor argmax(Operand x, int axis = 0, DType output_type = int64);
@@ -42,13 +91,23 @@ CAPSTAN_EXPORT Tensor argmin(Operand x, int axis = 0, DType output_type = int64)
 
 /// How many elements are not zero (or are true).
 CAPSTAN_EXPORT Tensor count_nonzero(Operand x, Axes axis = {}, bool keepdims = false, DType dtype = int64);
+/// Options of count_nonzero.
+struct CountOptions {
+  Axes axis = {};
+  bool keepdims = false;
+  DType dtype = int64;
+};
+template <std::same_as<CountOptions> Options = CountOptions>
+Tensor count_nonzero(Operand x, const Options& options) {
+  return count_nonzero(x, options.axis, options.keepdims, options.dtype);
+}
 
 /// Running sums along an axis. `exclusive` starts at 0 and leaves the last element out; `reverse`
 /// runs from the end.
 ///
 ///     cumsum(constant({1, 2, 3}));                // 1 3 6
 ///     cumsum(constant({1, 2, 3}), 0, true);       // 0 1 3
-///     cumsum(constant({1, 2, 3}), 0, false, true) // 6 5 3
+///     cumsum(constant({1, 2, 3}), 0, false, true); // 6 5 3
 CAPSTAN_EXPORT Tensor cumsum(Operand x, int axis = 0, bool exclusive = false, bool reverse = false);
 /// Running products along an axis, as cumsum. The gradients are right where elements are zero.
 CAPSTAN_EXPORT Tensor cumprod(Operand x, int axis = 0, bool exclusive = false, bool reverse = false);
@@ -59,7 +118,7 @@ CAPSTAN_EXPORT Tensor cumulative_logsumexp(Operand x, int axis = 0, bool exclusi
 CAPSTAN_EXPORT Tensor cummax(Operand x, int axis = 0, bool reverse = false);
 CAPSTAN_EXPORT Tensor cummin(Operand x, int axis = 0, bool reverse = false);
 /// s[k] = b[k] + a[k] * s[k-1] along an axis, starting at s[0] = b[0]; with `reverse` from the end,
-/// s[k] = b[k] + a[k] * s[k+1]. A factor of 0 begins anew, even behind something infinite.
+/// s[k] = b[k] + a[k] * s[k+1]. A factor of 0 starts anew, even after something infinite.
 /// Errors: ShapeError if the shapes differ.
 CAPSTAN_EXPORT Tensor linear_recurrence(Operand a, Operand b, int axis = 0, bool reverse = false);
 

@@ -7,8 +7,9 @@
 namespace capstan {
 
 // Discrete Fourier transforms run over the last axis, or the last two or three; all axes before them are a batch. Any
-// length takes time in proportion to n log n, those without a prime factor above 5 the least. The way there is not
-// scaled, the way back is divided by the number of elements. Errors: DTypeError, ShapeError for too few axes.
+// length takes time in proportion to n log n, those without a prime factor above 5 the least. The forward
+// transform is unscaled; the inverse divides by the number of elements. Errors: DTypeError, ShapeError for too few
+// axes.
 
 /// The transform of complex numbers and its inverse; complex64 or complex128.
 ///
@@ -56,10 +57,10 @@ CAPSTAN_EXPORT Tensor overlap_and_add(Operand signal, std::int64_t frame_step);
 
 /// Raised cosines: 0.5 - 0.5 cos and 0.54 - 0.46 cos of an angle that runs from 0 to 2 pi. `periodic` windows of even
 /// length leave out the last point; those of odd length are symmetric either way, as TensorFlow has it.
-CAPSTAN_EXPORT Tensor hann_window(std::int64_t window_length, bool periodic = true, DType dtype = float32);
-CAPSTAN_EXPORT Tensor hamming_window(std::int64_t window_length, bool periodic = true, DType dtype = float32);
+CAPSTAN_EXPORT Tensor hann_window(std::int64_t window_length, bool periodic = true, DType dtype = floatx());
+CAPSTAN_EXPORT Tensor hamming_window(std::int64_t window_length, bool periodic = true, DType dtype = floatx());
 
-/// A function that makes a window; null stands for none.
+/// A function that makes a window; null means none.
 using WindowFunction = Tensor (*)(std::int64_t window_length, bool periodic, DType dtype);
 
 /// Options of stft.
@@ -86,6 +87,6 @@ CAPSTAN_EXPORT Tensor inverse_stft(Operand stfts, std::int64_t frame_length, std
 /// The window for inverse_stft that undoes the window of stft: `window_fn`'s, divided by the sum of squares of all that
 /// overlap.
 CAPSTAN_EXPORT Tensor inverse_stft_window(std::int64_t frame_length, std::int64_t frame_step,
-                                          WindowFunction window_fn = &hann_window, DType dtype = float32);
+                                          WindowFunction window_fn = &hann_window, DType dtype = floatx());
 
 }  // namespace capstan

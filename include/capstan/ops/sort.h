@@ -19,7 +19,7 @@ namespace capstan {
 ///     sort(constant({3, 1, 2}));                       // 1 2 3
 ///     sort(constant({3, 1, 2}), -1, "DESCENDING");     // 3 2 1
 CAPSTAN_EXPORT Tensor sort(Operand x, int axis = -1, std::string_view direction = "ASCENDING");
-/// int32: the places at which the elements of the sorted tensor stand in x. Always stable, in either direction.
+/// int32: the indices in x of the elements of the sorted tensor. Always stable, in either direction.
 ///
 ///     argsort(constant({3, 1, 2}));                    // 1 2 0
 CAPSTAN_EXPORT Tensor argsort(Operand x, int axis = -1, std::string_view direction = "ASCENDING");
@@ -29,7 +29,7 @@ struct TopK {
   Tensor values;   ///< [..., k], largest first
   Tensor indices;  ///< int32[..., k]
 };
-/// The k largest elements along the last axis, largest first, and where they stand; of equal ones the first come first.
+/// The k largest elements along the last axis, largest first, and their indices; of equal ones the first come first.
 /// Errors: ShapeError for a scalar, ValueError for a negative k or one above the length.
 CAPSTAN_EXPORT TopK top_k(Operand x, std::int64_t k = 1);
 /// bool[batch]: whether fewer than k classes have a larger prediction than the target. `targets` is int32 or int64
@@ -37,7 +37,7 @@ CAPSTAN_EXPORT TopK top_k(Operand x, std::int64_t k = 1);
 CAPSTAN_EXPORT Tensor in_top_k(Operand targets, Operand predictions, std::int64_t k);
 
 /// Where each value would be inserted into the sorted last axis of `sorted_sequence` [..., n]: before elements that
-/// equal it ("left") or behind them ("right"). `values` is [..., m] with the same leading axes and dtype; the result
+/// equal it ("left") or after them ("right"). `values` is [..., m] with the same leading axes and dtype; the result
 /// has its shape. Errors: ShapeError, DTypeError, ValueError for another side.
 CAPSTAN_EXPORT Tensor searchsorted(Operand sorted_sequence, Operand values, std::string_view side = "left",
                                    DType out_type = int32);

@@ -1,0 +1,35 @@
+#include "src/core/seed_stream.h"
+
+#include <atomic>
+
+namespace capstan {
+
+namespace {
+
+constexpr std::uint64_t kStep = 0x9E3779B97F4A7C15u;
+// Where the starts of other streams come from, so that they have nothing to do with the seeds of the process.
+constexpr std::uint64_t kStarts = 0xD1B54A32D192ED03u;
+
+constinit std::atomic<std::uint64_t> process{0};
+constinit std::atomic<std::uint64_t> starts{kStarts};
+[[gnu::tls_model("initial-exec")]] constinit thread_local std::uint64_t* own = nullptr;
+
+std::uint64_t next_of(std::atomic<std::uint64_t>& stream) {
+  return mix_key(stream.fetch_add(kStep, std::memory_order_relaxed) + kStep);
+}
+
+}  // namespace
+
+void restart_seed_streams(std::uint64_t seed) {
+  process.store(mix_key(seed), std::memory_order_relaxed);
+  starts.store(mix_key(seed ^ kStarts), std::memory_order_relaxed);
+}
+
+std::uint64_t next_in_seed_stream() { return own != nullptr ? mix_key(*own += kStep) : next_of(process); }
+
+std::uint64_t open_seed_stream() { return next_of(starts); }
+
+UseSeedStream::UseSeedStream(std::uint64_t& stream) : saved_(own) { own = &stream; }
+UseSeedStream::~UseSeedStream() { own = saved_; }
+
+}  // namespace capstan
