@@ -24,9 +24,7 @@ constexpr std::int64_t kMostNoted = std::int64_t{1} << 26;
 // Bytes of a noted result that is kept although only noted nodes read it.
 constexpr std::int64_t kMostKept = 4096;
 
-bool has_rows_or_no_elements(const Block* block) {
-  return (block->flags.load(std::memory_order_relaxed) & (Block::kRowSparse | Block::kShapeOnly)) != 0;
-}
+bool has_flag(const Block* block, unsigned flag) { return (block->flags.load(std::memory_order_relaxed) & flag) != 0; }
 
 std::int64_t bytes_of(const Tensor& tensor) {
   return tensor.size() * static_cast<std::int64_t>(size_of(tensor.dtype()));
@@ -116,13 +114,35 @@ Graph::Value GraphTracer::graph_value(Block* block) {
   const Graph::Value value =
       graph_.add_value(block->dtype, TensorRef(block).shape(), is_symbolic(block) ? Tensor() : tensor);
   known_.emplace(block, value);
-  const bool has_derivatives = is_differentiable(block->dtype) && !has_rows_or_no_elements(block);
+  const bool has_derivatives = is_differentiable(block->dtype) && !has_flag(block, Block::kShapeOnly);
   if (is_symbolic(block)) {
-    foreign_.push_back({value, std::move(tensor)});
+    foreign_.push_back({value, std::move(tensor), true});
   } else if (kind_ == Kind::kItems || (notes_ && has_derivatives)) {
     foreign_.push_back({value, {}});
   }
   return value;
+}
+
+// Whether a tensor that the trace has used comes from an op in it, traced or noted.
+bool GraphTracer::is_made_here(const Block* block) const {
+  if (is_symbolic(block)) return around_ == nullptr || !around_->knows(block);
+  const auto found = known_.find(block);
+  return found != known_.end() && graph_.values[static_cast<std::size_t>(found->second)].known.has_value();
+}
+
+// A row-sparse tensor from outside is captured as itself, and `dense`, which it has just been converted to, is what the
+// graph reads in its place. Each conversion gives another tensor. One whose rows are of the trace is what they are.
+void GraphTracer::note_dense(Block* row_sparse, const Tensor& dense) {
+  if (is_made_here(row_sparse->sparse.values) || is_made_here(row_sparse->sparse.indices)) return;
+  const auto [found, is_new] = known_.try_emplace(row_sparse, Graph::kNone);
+  const bool symbolic = is_symbolic(dense.block());
+  if (is_new) {
+    found->second = graph_.add_value(dense.dtype(), dense.shape(), symbolic ? Tensor() : dense);
+    foreign_.push_back({found->second, share(row_sparse), symbolic});
+  }
+  const Graph::Value value = found->second;
+  known_[dense.block()] = value;
+  held_.push_back(dense);
 }
 
 void GraphTracer::trace(const OpDef& op, std::span<Block* const> inputs, const void* attributes,
@@ -151,14 +171,19 @@ void GraphTracer::use(Graph::Value value) {
 }
 
 void GraphTracer::note(const ObservedCall& call) {
-  if (has_flag(call.op, kNotDifferentiable) || has_flag(call.op, kStateful)) return;
+  if (capstan::has_flag(call.op, kNotDifferentiable) || capstan::has_flag(call.op, kStateful)) return;
+  if (!call.inputs.empty() && has_flag(call.inputs[0].block, Block::kRowSparse)) {
+    note_dense(call.inputs[0].block, call.outputs[0]);
+    if (kind_ != Kind::kFunction && around_ != nullptr && around_->notes_) around_->note(call);
+    return;
+  }
   Graph::Node node{.op = &call.op, .inputs = {}, .outputs = {}, .renew = {}};
   bool any = false;
   for (std::size_t i = 0; i < call.inputs.size(); ++i) {
     const Block* const block = call.inputs[i].block;
     const std::size_t bit = call.op.arity == kVariadic ? 0 : i;
     if ((call.op.shape_inputs >> bit & 1) != 0) continue;
-    if (has_rows_or_no_elements(block)) return;
+    if (has_flag(block, Block::kShapeOnly)) return;
     any = any || is_differentiable(block->dtype);
   }
   const auto is_plain = [](const Tensor& output) { return !is_symbolic(output.block()); };
@@ -266,17 +291,17 @@ Graph GraphTracer::finish(const std::vector<Tensor>& results) {
 void GraphTracer::add_captures() {
   for (Foreign& foreign : foreign_) {
     Graph::ValueInfo& info = graph_.values[static_cast<std::size_t>(foreign.value)];
-    if (!foreign.symbol.has_value()) {
-      const Block* const block = info.constant.block();
+    if (!foreign.is_symbolic) {
+      const Block* const block = (foreign.tensor.has_value() ? foreign.tensor : info.constant).block();
       const bool is_capture =
           kind_ == Kind::kItems || may_be_known(block) || block->refs.load(std::memory_order_acquire) > 1;
       if (!is_capture) continue;
-      foreign.symbol = std::move(info.constant);
+      if (!foreign.tensor.has_value()) foreign.tensor = info.constant;
+      if (kind_ != Kind::kItems) info.known = info.constant;
       info.constant = {};
-      if (kind_ != Kind::kItems) info.known = foreign.symbol;
     }
     graph_.arguments.push_back(foreign.value);
-    captures_.push_back(std::move(foreign.symbol));
+    captures_.push_back(std::move(foreign.tensor));
   }
 }
 

@@ -47,7 +47,8 @@ class GraphTracer final : public Tracer {
   // Whether a symbolic tensor is of this trace, or of those around it.
   bool knows(const detail::Block* block) const;
   // The tensors from outside that it has used, when it has ended. Its graph has an argument for each, behind those that
-  // were added, in this order.
+  // were added, in this order. Those among them that are row-sparse are dense in the graph: whoever runs it converts
+  // them, so that those who know the rows are told.
   const std::vector<Tensor>& captures() const { return captures_; }
   // Adds an op that has run on tensors that are not symbolic.
   void note(const ObservedCall& call);
@@ -72,7 +73,8 @@ class GraphTracer final : public Tracer {
   // A tensor from outside that has been used; its value is a constant as long as it is not known what becomes of it.
   struct Foreign {
     Graph::Value value;
-    Tensor symbol;  // itself if it is symbolic
+    Tensor tensor;  // itself, unless it is that constant
+    bool is_symbolic = false;
   };
 
   enum class Kind : std::uint8_t { kProgram, kFunction, kPart, kItems };
@@ -80,6 +82,8 @@ class GraphTracer final : public Tracer {
 
   Tensor make_symbolic(Graph::Value value);
   Graph::Value graph_value(detail::Block* block);
+  bool is_made_here(const detail::Block* block) const;
+  void note_dense(detail::Block* row_sparse, const Tensor& dense);
   Holding& holding_of(detail::VariableState& variable);
   void use(Graph::Value value);
   void add_captures();

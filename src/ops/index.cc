@@ -266,10 +266,10 @@ constexpr OpDef kEmbeddingLookup = {
     .test = CAPSTAN_OP_TEST(kEmbeddingLookupTest),
 };
 
-// What somebody who watches a row-sparse tensor sees of to_dense(): one op, whose gradient has all rows.
+// What somebody who watches or captures a row-sparse tensor sees of to_dense(): one op, whose gradient has all rows.
 constexpr OpDef kToDense = {
     .name = "to_dense",
-    .text = "A row-sparse tensor that is watched, as a dense one; never applied but to tangents.",
+    .text = "A row-sparse tensor as a dense one; never applied but to tangents.",
     .flags = kReturnsViews | kLinear,
     .infer = infer_first,
     .kernel = view_first,
@@ -293,7 +293,7 @@ Tensor Tensor::to_dense() const {
   if (!is_row_sparse()) return *this;
   const Tensor rows = indices();
   Tensor dense = scatter_nd(reshape(rows, {rows.size(), 1}), values(), shape());
-  if (context.observers != nullptr && (block_->flags.load(std::memory_order_relaxed) & detail::Block::kLeaf) != 0) {
+  if (context.observers != nullptr) {
     const ObservedInput input{block_, block_->node};
     notify(context.observers, ObservedCall{kToDense, std::span(&input, 1), nullptr, std::span(&dense, 1)});
   }

@@ -100,7 +100,7 @@ BatchedGraph::BatchedGraph(const Graph& graph, std::vector<Tensor> inputs, const
       items_.push_back(value);
       differs_[at(value)] = true;
     } else {
-      values_[at(value)] = std::move(inputs[i]);
+      values_[at(value)] = inputs[i].to_dense();
       ready[at(value)] = true;
     }
   }

@@ -83,14 +83,19 @@ void Trace::make_program(std::size_t memory_budget) {
   program.emplace(plain.graph, budget);
   has_effects = std::any_of(plain.graph.nodes.begin(), plain.graph.nodes.end(),
                             [](const Graph::Node& node) { return node.has_effect(); });
-  is_bound_ =
-      std::any_of(captures.begin(), captures.end(), [](const Tensor& capture) { return is_symbolic(capture.block()); });
+  is_bound_ = std::any_of(captures.begin(), captures.end(), [](const Tensor& capture) {
+    return capture.is_row_sparse() ? is_symbolic(capture.indices().block()) || is_symbolic(capture.values().block())
+                                   : is_symbolic(capture.block());
+  });
 }
 
 bool Trace::knows_captures() const {
   const auto* const around = dynamic_cast<const GraphTracer*>(context.tracer);
+  const auto knows = [&](const Tensor& tensor) {
+    return !is_symbolic(tensor.block()) || around->knows(tensor.block());
+  };
   return around != nullptr && std::all_of(captures.begin(), captures.end(), [&](const Tensor& capture) {
-           return !is_symbolic(capture.block()) || around->knows(capture.block());
+           return capture.is_row_sparse() ? knows(capture.indices()) && knows(capture.values()) : knows(capture);
          });
 }
 
@@ -137,7 +142,8 @@ void Trace::run(std::span<const Source> leaves, std::vector<Tensor>& outputs) co
     if (context.tracer == nullptr) {
       outputs = run_and_record(inputs, tensors);
     } else {
-      inputs.insert(inputs.begin() + static_cast<std::ptrdiff_t>(tensors), captures.begin(), captures.end());
+      const auto position = inputs.insert(inputs.begin() + static_cast<std::ptrdiff_t>(tensors), captures.size(), {});
+      std::transform(captures.begin(), captures.end(), position, [](const Tensor& c) { return c.to_dense(); });
       outputs = run_graph(graph, std::move(inputs));
     }
   }
@@ -166,8 +172,9 @@ std::vector<Tensor> Trace::run_and_record(const std::vector<Tensor>& inputs, std
   const ObservedGraph* derivatives = &plain;
   std::vector<bool> known;
   for (const Tensor& capture : captures) {
-    known.push_back(is_known(capture.block()));
-    if (known.back()) recorded.insert(recorded.begin() + static_cast<std::ptrdiff_t>(tensors++), capture);
+    const Tensor dense = capture.to_dense();  // which those see who know the rows
+    known.push_back(is_known(dense.block()));
+    if (known.back()) recorded.insert(recorded.begin() + static_cast<std::ptrdiff_t>(tensors++), dense);
   }
   if (recorded.size() > inputs.size()) derivatives = &with_captures(known);
   const std::vector<ObservedInput> sources = observed(recorded);

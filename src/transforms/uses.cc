@@ -56,9 +56,9 @@ void Uses::note(std::span<const ObservedInput> inputs, std::span<Tensor> outputs
 bool Uses::knows(const Block* block) const { return may_be_known(block); }
 
 bool Uses::is_foreign(const ObservedInput& input) const {
-  if (!may_be_known(input.block, input.node) || input.node >= begin_ || !is_differentiable(input.block->dtype))
-    return false;
-  if (is_symbolic(input.block)) return false;  // of a trace that the run has made and ended
+  if (!may_be_known(input.block, input.node) || !is_differentiable(input.block->dtype)) return false;
+  if (input.node != 0 && input.node >= begin_) return false;  // made in the run
+  if (is_symbolic(input.block)) return false;                 // of a trace that the run has made and ended
   const auto same = [&](const Tensor& tensor) { return tensor.block() == input.block; };
   return std::none_of(captured.begin(), captured.end(), same) &&
          std::none_of(held.begin(), held.end(), [&](const Held& h) { return same(h.value); });

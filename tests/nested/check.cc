@@ -71,9 +71,14 @@ std::int64_t Counts::all_comparisons() const {
   return sum;
 }
 
-std::vector<Mode> some_modes(unsigned number) {
+std::vector<Mode> some_modes(const Program& program) {
   std::vector<Mode> modes = all_modes();
-  std::seed_seq seed{number};
+  // Every evaluation of the outer field solves an equation, and the adjoint equation of an adjoint equation takes
+  // minutes.
+  if (nests(program.root, Op::kOdeint)) {
+    std::erase_if(modes, [](const Mode& mode) { return mode.quantity > Quantity::kForward; });
+  }
+  std::seed_seq seed{program.number};
   std::mt19937 random(seed);
   for (std::size_t i = modes.size() - 1; i > 1; --i) std::swap(modes[i], modes[1 + random() % i]);
   modes.resize(3);

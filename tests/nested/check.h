@@ -19,7 +19,7 @@ struct Mode {
 };
 std::vector<Mode> all_modes();
 // Some of them, others for each number: the value and two more.
-std::vector<Mode> some_modes(unsigned number);
+std::vector<Mode> some_modes(const Program& program);
 std::string name_of(const Mode& mode);
 
 struct Failure {

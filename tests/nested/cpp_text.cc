@@ -250,15 +250,15 @@ class Writer {
                (node.has(kWithJvp) ? ", .jvp = slope" : "") + "}; }, {" + arguments + "})[0]";
       }
       case Op::kFixedPoint:
-        return "fixed_point([=](const Tensor& x) { return 0.3 * tanh(" + lambda(body) + "(x)); }, " + arguments + ")";
+        return "fixed_point([=](const Tensor& z) { return 0.3 * tanh(" + lambda(body) + "(z)); }, " + arguments + ")";
       case Op::kRoot:
-        return "root([=](const Tensor& x) { return 1.5 * x + 0.2 * x * x * x - 0.4 * sin(" + lambda(body) +
-               "(x)); }, " + arguments + ")";
+        return "root([=](const Tensor& z) { return 1.5 * z + 0.2 * z * z * z - 0.4 * sin(" + lambda(body) +
+               "(z)); }, " + arguments + ")";
       default: {  // odeint
         const std::string options = std::string("{.relative = 1e-10, .absolute = 1e-12") +
                                     (node.has(kDirect) ? ", .gradient = OdeGradient::kDirect" : "") + "}";
-        return block("const Tensor y = odeint([=](const Tensor& t, const Tensor& y) { return 0.5 * sin(" +
-                     lambda(body) + "(t, y)); }, " + arguments + ", {0.0, 0.1, 0.2}, " + options + "); return " +
+        return block("const Tensor y = odeint([=](const Tensor& time, const Tensor& state) { return 0.5 * sin(" +
+                     lambda(body) + "(time, state)); }, " + arguments + ", {0.0, 0.1, 0.2}, " + options + "); return " +
                      (node.has(kTwoTimes) ? "y[1] - y[2]" : "y[2]") + ";");
       }
     }

@@ -65,6 +65,15 @@ bool uses(const Expression& e, Op op) {
   return found;
 }
 
+bool nests(const Expression& e, Op op) {
+  bool found = false;
+  for_each_node(e, [&](const Node& node) {
+    if (node.op != op) return;
+    for (const Body& body : node.bodies) found = found || uses(body.result, op);
+  });
+  return found;
+}
+
 bool captures_locals(const Expression& e) {
   std::set<int> bound;
   bool captures = false;

@@ -129,6 +129,8 @@ constexpr double kOdeEnd = 0.2;
 
 int count_nodes(const Expression& e);
 bool uses(const Expression& e, Op op);
+// Whether one stands in the body of another, at any depth.
+bool nests(const Expression& e, Op op);
 // Whether something in it has a name that it does not bind itself, other than leaves.
 bool captures_locals(const Expression& e);
 // The names of leaves that stand in it.

@@ -44,7 +44,7 @@ void expect_outside(F&& f, const Tensor& e, const Tensor& x, const Expected& wan
     expect_number(tape.gradient(y, x), want.first, 1e-6, how + ": reverse");
   }
   {
-    const ForwardAccumulator accumulator(x, constant(1.0, float64));
+    const ForwardAccumulator accumulator(x, ones(x.shape(), float64));
     expect_number(accumulator.jvp(f(e)), want.first, 1e-6, how + ": forward");
   }
   {
@@ -57,7 +57,7 @@ void expect_outside(F&& f, const Tensor& e, const Tensor& x, const Expected& wan
     if (g.has_value()) expect_number(outer.gradient(g, x), want.second, 1e-5, how + ": reverse over reverse");
   }
   {
-    const ForwardAccumulator accumulator(x, constant(1.0, float64));
+    const ForwardAccumulator accumulator(x, ones(x.shape(), float64));
     GradientTape inner;
     inner.watch(x);
     const Tensor g = inner.gradient(f(e), x);
@@ -84,7 +84,7 @@ void expect_inside(const Map& body, const Tensor& e, const Tensor& x, const Expe
   });
   expect_number(second(e), want.second, 1e-5, how + ": reverse over reverse inside");
   auto forward = function([&](const Tensor& q) {
-    const ForwardAccumulator accumulator(x, constant(1.0, float64));
+    const ForwardAccumulator accumulator(x, ones(x.shape(), float64));
     return accumulator.jvp(body(q));
   });
   expect_number(forward(e), want.first, 1e-6, how + ": forward inside");
@@ -142,6 +142,40 @@ TEST_P(Captured, ResultOfAnotherComputationIsConnected) {
   const auto plain = [&](double number) {
     const double y = number * number;
     return nesting.numbers([&](double q) { return leaf(q, y) + y; }, kE);
+  };
+  expect_all(body, x, plain, nesting.name);
+}
+
+// A table of one row, as a row-sparse gradient. It has all rows of x.
+Tensor row_sparse(const Tensor& row) {
+  const Tensor table = zeros({1}, float64);
+  GradientTape tape;
+  tape.watch(table);
+  const Tensor y = reduce_sum(row * gather(table, constant({0})));
+  return tape.gradient(y, table);
+}
+
+TEST_P(Captured, RowSparseTensorIsConnected) {
+  const Nesting nesting = nestings()[GetParam()];
+  const Tensor x = row_sparse(constant(kX, float64));
+  ASSERT_TRUE(x.is_row_sparse());
+  const Map body = [&](const Tensor& e) {
+    return nesting.tensors([&](const Tensor& q) { return leaf(q, reduce_sum(x)); }, e);
+  };
+  const auto plain = [&](double number) { return nesting.numbers([&](double q) { return leaf(q, number); }, kE); };
+  expect_all(body, x, plain, nesting.name);
+}
+
+TEST_P(Captured, RowSparseResultOfAnotherComputationIsConnected) {
+  const Nesting nesting = nestings()[GetParam()];
+  const Tensor x = constant(kX, float64);
+  const Map body = [&](const Tensor& e) {
+    const Tensor rows = row_sparse(x * x);
+    EXPECT_TRUE(rows.is_row_sparse());
+    return nesting.tensors([rows](const Tensor& q) { return leaf(q, reduce_sum(rows)); }, e);
+  };
+  const auto plain = [&](double number) {
+    return nesting.numbers([&](double q) { return leaf(q, number * number); }, kE);
   };
   expect_all(body, x, plain, nesting.name);
 }

@@ -1,6 +1,9 @@
 // Fixed points, roots and differential equations: values and derivatives against closed forms and differences.
 #include "capstan/implicit.h"
 
+#include <cmath>
+#include <thread>
+
 #include "capstan/testing.h"
 #include "tests/transforms/control_cases.h"
 
@@ -188,6 +191,20 @@ TEST_P(Odeint, ANonlinearEquationAgainstDifferences) {
     return odeint(field, in[0], {0.0, 0.7, 1.5}, exact(GetParam()));
   };
   check_gradients(f, {vector64({1.2, 0.8}), constant(1.1, float64)}, {.order = 2, .first_order = 1e-5});
+}
+
+// Nothing has been recorded on the thread, so that no tensor has a number.
+TEST(OdeintValues, CapturesAreKnownOnAThreadThatHasRecordedNothing) {
+  const Tensor y0 = constant(0.75, float64);
+  const Tensor rate = constant(0.4, float64);
+  double tangent = 0;
+  std::thread([&] {
+    const ForwardAccumulator accumulator(rate, constant(1.0, float64));
+    const Tensor y = odeint([&](const Tensor&, const Tensor& state) { return state * rate; }, y0, {0.0, 0.5});
+    const Tensor found = accumulator.jvp(y);
+    if (found.has_value()) tangent = found[1].item<double>();
+  }).join();
+  EXPECT_NEAR(tangent, 0.75 * 0.5 * std::exp(0.2), 1e-5);
 }
 
 TEST(OdeintValues, Float32AndOneTime) {
