@@ -45,6 +45,15 @@ Tensor record(const std::shared_ptr<const Equation>& equation, Tensor solution, 
   return solution;
 }
 
+// The same tensors, each its own, so that every one has its own gradient.
+std::vector<Tensor> distinct(std::vector<Tensor> tensors) {
+  for (auto tensor = tensors.begin(); tensor != tensors.end(); ++tensor) {
+    const auto same = [&](const Tensor& before) { return before.block() == tensor->block(); };
+    if (std::any_of(tensors.begin(), tensor, same)) *tensor = identity(*tensor);
+  }
+  return tensors;
+}
+
 // The first inputs are what the function is called with; the last of these is the initial value. The outputs are the
 // solution, then the variables that the function writes.
 struct EquationNode final : Control {
@@ -123,12 +132,13 @@ struct EquationNode final : Control {
       return found;
     }
     const auto kept = std::static_pointer_cast<const EquationNode>(shared_from_this());
-    const auto f = [kept, inputs](std::span<const Tensor> arguments) {
-      std::vector<Tensor> slots = inputs;
+    const std::vector<Tensor> own = distinct(inputs);
+    const auto f = [kept, own](std::span<const Tensor> arguments) {
+      std::vector<Tensor> slots = own;
       return kept->call(slots, arguments, nullptr);
     };
     Parameters parameters;
-    for (const std::size_t i : sources(needed)) parameters.captured.push_back(inputs[i]);
+    for (const std::size_t i : sources(needed)) parameters.captured.push_back(own[i]);
     std::vector<Tensor> list = equation->gradients(f, parameters, solution, cotangent);
     std::vector<Tensor> found(inputs.size());
     std::size_t next = 0;

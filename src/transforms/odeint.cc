@@ -67,6 +67,8 @@ State integrate(const Field& field, State y, double from, double to, double& h, 
     const PauseObservers pause;
     const double slope = norm(slopes[0], y, y, options);
     h = slope > 1e-5 ? 0.01 * std::max(norm(y, y, y, options), 1e-3) / slope : 1e-6;
+    // A y of 0 says nothing of what y will be: a step that is too long is repeated.
+    h = std::max(h, 1e-6 * std::abs(to - from));
   }
   double t = from;
   double length = std::min(std::abs(h), std::abs(to - from));

@@ -39,14 +39,14 @@ class Evaluator {
   int used_;
   std::int64_t steps_ = 0;
 
-  // The derivative of f(names) by the value of a name.
+  // The derivative of f(names) by the value of a name. `found` becomes true if they are connected.
   template <class F>
-  Jet derivative(const Names& names, int name, const F& f, const Jet& factor = Jet(1)) {
+  Jet derivative(const Names& names, int name, const F& f, const Jet& factor = Jet(1), bool* found = nullptr) {
     if (used_ >= kMostInfinitesimals) throw Unsuitable("too many derivatives");
     const int i = used_++;
     const Jet inner = f(names.with(name, *names.find(name) + factor * Jet::infinitesimal(i)));
     --used_;
-    return inner.derivative(i);
+    return inner.derivative(i, found);
   }
 
   Jet call(const Body& body, const Names& names, const std::vector<Jet>& arguments) {
@@ -63,9 +63,9 @@ class Evaluator {
 
   // The derivatives by the elements of a table, or by the one value of another name.
   template <class F>
-  std::vector<Jet> derivatives(const Names& names, int name, const F& f) {
+  std::vector<Jet> derivatives(const Names& names, int name, const F& f, bool* found = nullptr) {
     std::vector<Jet> all;
-    for (int i = 0; i < length_of(name); ++i) all.push_back(derivative(names, name + i, f));
+    for (int i = 0; i < length_of(name); ++i) all.push_back(derivative(names, name + i, f, Jet(1), found));
     return all;
   }
 
@@ -190,7 +190,9 @@ class Evaluator {
           return derivative(names.with(body.parameters[0], (*this)(node.operands[1], names)), body.parameters[0], f,
                             tangent);
         }
-        const std::vector<Jet> all = derivatives(names, node.name, f);
+        bool found = false;
+        const std::vector<Jet> all = derivatives(names, node.name, f, &found);
+        if (!found) return Jet(0);
         return tangent * (is_table(node.name) ? weighted(all, kTableWeights) : all[0]);
       }
       case Op::kPerExampleGradients: {

@@ -146,6 +146,22 @@ TEST_P(Captured, ResultOfAnotherComputationIsConnected) {
   expect_all(body, x, plain, nesting.name);
 }
 
+// In a trace they become one value.
+TEST_P(Captured, EqualResultsAreConnectedOnceEach) {
+  const Nesting nesting = nestings()[GetParam()];
+  const Tensor x = constant(kX, float64);
+  const Map body = [&](const Tensor& e) {
+    const Tensor y = x * x;
+    const Tensor z = x * x;
+    return nesting.tensors([y, z](const Tensor& q) { return leaf(q, y) + z; }, e);
+  };
+  const auto plain = [&](double number) {
+    const double y = number * number;
+    return nesting.numbers([&](double q) { return leaf(q, y) + y; }, kE);
+  };
+  expect_all(body, x, plain, nesting.name);
+}
+
 // A table of one row, as a row-sparse gradient. It has all rows of x.
 Tensor row_sparse(const Tensor& row) {
   const Tensor table = zeros({1}, float64);

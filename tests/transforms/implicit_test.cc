@@ -193,6 +193,13 @@ TEST_P(Odeint, ANonlinearEquationAgainstDifferences) {
   check_gradients(f, {vector64({1.2, 0.8}), constant(1.1, float64)}, {.order = 2, .first_order = 1e-5});
 }
 
+TEST(OdeintValues, StartsAtZero) {
+  const auto constant_slope = [](const Tensor&, const Tensor& y) { return ones_like(y) * 0.3; };
+  OdeOptions options;
+  options.absolute = 1e-12;
+  EXPECT_NEAR(odeint(constant_slope, constant(0.0, float64), {0.0, 0.2}, options)[1].item<double>(), 0.06, 1e-12);
+}
+
 // Nothing has been recorded on the thread, so that no tensor has a number.
 TEST(OdeintValues, CapturesAreKnownOnAThreadThatHasRecordedNothing) {
   const Tensor y0 = constant(0.75, float64);
