@@ -4,6 +4,7 @@
 // adjoint is the derivative at a^H. So the gradient of such a function is the function itself, of a matrix
 // twice as large, and gradients of every order are exact.
 #include "capstan/ops/array.h"
+#include "capstan/ops/decompositions.h"
 #include "capstan/ops/linalg.h"
 #include "capstan/ops/math.h"
 #include "capstan/ops/reduce.h"
@@ -13,6 +14,7 @@
 #include "src/ops/matrix_families.h"
 #include "src/ops/matrices.h"
 #include "src/ops/reference_matrix.h"
+#include "src/ops/regular.h"
 
 namespace capstan {
 
@@ -219,7 +221,12 @@ constinit const OpDef kSqrtm = {
     .saves = {.inputs = 1},
     .vjp =
         [](const VjpCall& call, std::span<Tensor> cotangents) {
-          cotangents[0] = cotangent_of_argument(sqrtm, call.input(0), call.cotangent());
+          // A singular matrix may have a root, but that has no derivative.
+          const Tensor& a = call.input(0);
+          const Tensor log = slogdet(a).log_abs_determinant;
+          const Tensor is_regular = is_finite(is_complex(a.dtype()) ? real(log) : log);
+          cotangents[0] =
+              or_nan(is_regular, cotangent_of_argument(sqrtm, or_identity(is_regular, a), call.cotangent()));
         },
     .batch = batch_leading,
     .test = CAPSTAN_OP_TEST(kSqrtmTest),

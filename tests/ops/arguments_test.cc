@@ -67,6 +67,17 @@ TEST(Memory, ThatIsNotThereIsAnErrorOfTheLibrary) {
 bool all_nan(const Tensor& x) { return reduce_all(is_nan(x)).item<bool>(); }
 bool all_finite(const Tensor& x) { return reduce_all(is_finite(x)).item<bool>(); }
 
+TEST(SingularMatrices, HaveARootWithoutADerivative) {
+  const Tensor a = constant(std::vector<double>{4, 0, 0, 9, 0, 0, 0, 1}, {2, 2, 2});
+  GradientTape tape;
+  tape.watch(a);
+  const Tensor g = tape.gradient(sqrtm(a), a);
+  EXPECT_TRUE(all_nan(g(1)));
+  const std::vector<double> regular = g(0).to_vector<double>();
+  const double want[] = {0.25, 0.2, 0.2, 1.0 / 6};
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_NEAR(regular[i], want[i], 1e-14);
+}
+
 TEST(SingularMatrices, HaveNoDerivativeAndLeaveTheOthersTheirs) {
   const Tensor a = constant({{{1.0, 2.0}, {2.0, 4.0}}, {{2.0, 0.5}, {-1.0, 1.5}}}, float64);
   GradientTape tape({.persistent = true});
