@@ -1,5 +1,7 @@
 #include "src/kernels/factorisations.h"
 
+#include <limits>
+
 #include "src/kernels/lapack_memory.h"
 
 namespace capstan {
@@ -57,6 +59,10 @@ int lu(const Lapack& lapack, std::int64_t n, const T* a, T* packed, std::int32_t
 template <class T>
 int solve(const Lapack& lapack, std::int64_t n, std::int64_t columns, bool adjoint, const T* a, const T* b, T* x) {
   if (n == 0) return 0;
+  if (!all_finite(a, n * n)) {
+    std::fill_n(x, n * columns, std::numeric_limits<RealOf<T>>::quiet_NaN());
+    return 0;
+  }
   const Work<T> factors(n * n);
   const Work<int> pivots(n);
   turn(n, n, a, factors.get());
@@ -79,6 +85,10 @@ int solve(const Lapack& lapack, std::int64_t n, std::int64_t columns, bool adjoi
 template <class T>
 int inverse(const Lapack& lapack, std::int64_t n, bool adjoint, const T* a, T* out) {
   if (n == 0) return 0;
+  if (!all_finite(a, n * n)) {
+    std::fill_n(out, n * n, std::numeric_limits<RealOf<T>>::quiet_NaN());
+    return 0;
+  }
   // The inverse of the transpose is the transpose of the inverse, so rows may pass for columns; the
   // adjoint differs in one turn.
   if (adjoint) {

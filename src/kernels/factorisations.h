@@ -4,7 +4,8 @@
 // on several threads at a time. All but triangular_solve, which needs no more than a check of its own,
 // return 0, or a positive number if the matrix is singular or not positive definite: the number of the
 // pivot, counted from 1; then the results are undefined. Elements that are not finite give such a
-// number or spread to the results.
+// number or spread to the results; inverses and solutions for such a matrix are NaN, because how far
+// infinities spread in LAPACK depends on where the matrix lies.
 //
 // T is float, double, or a complex number of these. Accuracy is that of LAPACK: backward stable.
 #pragma once
