@@ -1,6 +1,7 @@
 #include "tests/nested/reference.h"
 
 #include <cmath>
+#include <optional>
 #include <span>
 
 #include "tests/nested/jet.h"
@@ -38,6 +39,7 @@ class Evaluator {
  private:
   int used_;
   std::int64_t steps_ = 0;
+  std::vector<int> choices_;  // that conditions have made
 
   // The derivative of f(names) by the value of a name. `found` becomes true if they are connected.
   template <class F>
@@ -126,23 +128,25 @@ class Evaluator {
       case Op::kCond: {
         const double value = operand(0).value();
         check_margin(value - node.number);
-        return call(node.bodies[value > node.number ? 0 : 1], names, {});
+        return call(node.bodies[chosen(value > node.number ? 0 : 1)], names, {});
       }
       case Op::kSwitchCase: {
         const double at = 2 * operand(0).value() + 1;
         check_margin(at - std::round(at));
         const auto count = node.bodies.size();
-        return call(node.bodies[at < 0 || at >= static_cast<double>(count) ? count - 1 : static_cast<std::size_t>(at)],
-                    names, {});
+        const bool is_last = at < 0 || at >= static_cast<double>(count);
+        return call(node.bodies[chosen(is_last ? count - 1 : static_cast<std::size_t>(at))], names, {});
       }
       case Op::kWhileLoop: {
         Jet c = operand(0);
-        for (int i = 0; i < node.index[0]; ++i) {
+        int i = 0;
+        for (; i < node.index[0]; ++i) {
           const double value = call(node.bodies[1], names, {c}).value();
           check_margin(value - node.number);
           if (value >= node.number) break;
           c = call(node.bodies[0], names, {c});
         }
+        chosen(static_cast<std::size_t>(i));
         return c;
       }
       case Op::kScan:
@@ -265,7 +269,17 @@ class Evaluator {
         });
       }
       default: {  // odeint
-        const auto f = [&](const Jet& t, const Jet& y) { return Jet(0.5) * sin(call(body, names, {t, y})); };
+        // Where a condition changes, the equation has a jump, and no method is exact.
+        const std::size_t before = choices_.size();
+        std::optional<std::vector<int>> choices;
+        const auto f = [&](const Jet& t, const Jet& y) {
+          choices_.resize(before);
+          const Jet slope = Jet(0.5) * sin(call(body, names, {t, y}));
+          const std::vector<int> made(choices_.begin() + static_cast<std::ptrdiff_t>(before), choices_.end());
+          if (!choices) choices = made;
+          if (made != *choices) throw Unsuitable("a jump in an equation");
+          return slope;
+        };
         const Jet middle = integrate(f, begin, 0, kOdeEnd / 2);
         const Jet end = integrate(f, middle, kOdeEnd / 2, kOdeEnd);
         return node.has(kTwoTimes) ? middle - end : end;
@@ -299,7 +313,7 @@ class Evaluator {
   // The method of Dormand and Prince, of order 5.
   template <class F>
   static Jet integrate(const F& f, Jet y, double from, double to) {
-    constexpr int kSteps = 3;
+    constexpr int kSteps = 6;
     constexpr double kTimes[] = {0, 1.0 / 5, 3.0 / 10, 4.0 / 5, 8.0 / 9, 1};
     constexpr double kFactors[6][5] = {{},
                                        {1.0 / 5},
@@ -321,6 +335,11 @@ class Evaluator {
       }
     }
     return y;
+  }
+
+  std::size_t chosen(std::size_t branch) {
+    choices_.push_back(static_cast<int>(branch));
+    return branch;
   }
 
   static void check_margin(double distance) {
