@@ -68,7 +68,8 @@ class AccumulatorImpl final : public Observer {
     const PauseObservers pause(recording ? outer : context.observers);
     const auto increased = [&](const Tensor* before) { return before == nullptr ? tangent : add(*before, tangent); };
     if (primal.variable() == nullptr) {
-      Tensor total = increased(find(primal.tensor()->block()));
+      const Tensor before = look_up(primal);
+      Tensor total = increased(before.has_value() ? &before : nullptr);
       know(*primal.tensor(), std::move(total), true);
       return;
     }

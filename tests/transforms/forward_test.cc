@@ -347,6 +347,25 @@ TEST(ForwardpropTest, IndexSlicesGrad) {
 }
 
 // The gradient of a gather is row-sparse; so is its tangent, and a use of it sees the dense one.
+// What is watched beside what is known of its rows adds up.
+TEST(ForwardpropTest, RowSparseGradientsCanBeWatched) {
+  const Tensor x = number(3);
+  const ForwardAccumulator of_x(x, number(1));
+  ForwardAccumulator accumulator(x, number(1));
+  const Tensor table = vector({0, 0});
+  Tensor rows;
+  {
+    GradientTape tape;
+    tape.watch(table);
+    rows = tape.gradient(x * x * gather(table, 1), table);
+  }
+  ASSERT_TRUE(rows.is_row_sparse());
+  accumulator.watch(rows, vector({1, 10}));
+  const Tensor y = reduce_sum(rows * vector({1, 100}));
+  EXPECT_EQ(of_x.jvp(y).item<double>(), 600);
+  EXPECT_EQ(accumulator.jvp(y).item<double>(), 600 + 1 + 1000);
+}
+
 TEST(ForwardpropTest, RowSparseGradientsHaveTangents) {
   const Tensor x = constant({{1.0, 2.0}, {3.0, 4.0}, {5.0, 6.0}}, float64);
   const ForwardAccumulator accumulator(x, ones_like(x));
