@@ -25,7 +25,10 @@ class Scratch {
     *cached_ = Block{};
     if (block_.bytes < bytes) {
       release(block_);
-      block_ = {::operator new(bytes, std::align_val_t(kAlignment)), bytes};
+      // The form that throws ends the process under the address sanitizer.
+      block_.memory = ::operator new(bytes, std::align_val_t(kAlignment), std::nothrow);
+      if (block_.memory == nullptr) throw std::bad_alloc();
+      block_.bytes = bytes;
     }
   }
   ~Scratch() {

@@ -18,6 +18,8 @@
 #include "tests/support/compare.h"
 #include "tests/support/limits.h"
 
+#if !CAPSTAN_SANITIZED
+
 namespace {
 
 constexpr std::int64_t kNever = INT64_MIN;
@@ -29,8 +31,6 @@ bool fails() {
 }
 
 }  // namespace
-
-#if !CAPSTAN_SANITIZED
 
 void* operator new(std::size_t bytes) {
   void* const memory = fails() ? nullptr : std::malloc(bytes + (bytes == 0));
