@@ -251,8 +251,9 @@ template <int N>
   }
   if (out == nullptr) out = new_tensor_block(out_dtype, shape->rank, shape->dims, shape->count);
   args.out = out->data;
-  loop(args);
-  return Tensor::adopt(out);
+  Tensor result = Tensor::adopt(out);
+  loop(args);  // may refuse an operand
+  return result;
 }
 
 inline Tensor run_elementwise(const OpDef& op, const Operand* operands, std::span<Block* const> blocks,
