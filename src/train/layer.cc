@@ -133,6 +133,7 @@ void Layer::build(const Shape& input_shape) const {
                 ": an input shape has a batch axis, but this is that of a scalar");
   if (state.is_built) return;
   if (current_scope != nullptr) adopt(current_scope->layer, *this);
+  const std::size_t before = state.weights.size();
   {
     const CallScope scope(state, {});
     try {
@@ -141,14 +142,19 @@ void Layer::build(const Shape& input_shape) const {
       rethrow_with_layer(state);
     }
   }
-  if (state.has_build) {
-    state.is_built = true;
-    return;
-  }
+  state.is_built = true;
+  if (state.has_build) return;
   Shape example = input_shape;
   if (example[0] < 0) example.set(0, 1);
   const PauseObservers pause;
-  (*this)(zeros(example, example_dtype(state)), {.training = false});
+  try {
+    (*this)(zeros(example, example_dtype(state)), {.training = false});
+  } catch (...) {
+    state.is_built = false;
+    state.weights.resize(before);
+    detail::structure_changed();
+    throw;
+  }
 }
 
 Tensor Layer::operator()(const Tensor& x, const CallOptions& options) const {

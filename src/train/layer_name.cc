@@ -11,15 +11,16 @@ std::string snake_case(std::string_view class_name) {
   const auto is_lower = [&](std::size_t i) {
     return i < class_name.size() && class_name[i] >= 'a' && class_name[i] <= 'z';
   };
-  std::string result;
-  result.reserve(2 * class_name.size());
+  std::string result(2 * class_name.size(), '_');
+  std::size_t length = 0;
   for (std::size_t i = 0; i < class_name.size(); ++i) {
     const bool is_digit = class_name[i] >= '0' && class_name[i] <= '9';
     if (!is_upper(i) && !is_lower(i) && !is_digit && class_name[i] != '_') continue;  // of a class without a name
     // A word begins at a capital that small letters follow, or at one that follows a small letter.
-    if (!result.empty() && is_upper(i) && result.back() != '_' && (is_lower(i + 1) || is_lower(i - 1))) result += '_';
-    result += is_upper(i) ? static_cast<char>(class_name[i] - 'A' + 'a') : class_name[i];
+    if (length > 0 && is_upper(i) && result[length - 1] != '_' && (is_lower(i + 1) || is_lower(i - 1))) ++length;
+    result[length++] = is_upper(i) ? static_cast<char>(class_name[i] - 'A' + 'a') : class_name[i];
   }
+  result.resize(length);
   return result;
 }
 

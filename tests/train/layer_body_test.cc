@@ -129,6 +129,28 @@ TEST(LayerBody, OfAModelIsBuiltFromAShape) {
   EXPECT_THROW(pair.build({}), ShapeError) << "also of a layer that is built";
 }
 
+TEST(LayerBody, MayCallTheBuildOfItsBase) {
+  class Polite : public LayerBody {
+   public:
+    void build(const Shape& shape) override {
+      ++builds;
+      w_ = add_weight({.shape = {shape[-1]}, .initializer = "ones"});
+      LayerBody::build(shape);
+    }
+    Tensor call(const Tensor& x, const CallOptions&) override { return x + w_; }
+    int builds = 0;
+
+   private:
+    Variable w_;
+  };
+  const LayerOf<Polite> layer;
+  layer.build({-1, 2});
+  layer(ones({1, 2}));
+  EXPECT_EQ(layer->builds, 1);
+  EXPECT_EQ(layer.count_params(), 2);
+  EXPECT_THROW(LayerOf<Polite>().build({-1, 2, -1}), Error);
+}
+
 TEST(LayerBody, MayBuildSublayersInBuild) {
   class Eager : public LayerBody {
    public:
