@@ -117,6 +117,14 @@ namespace {
   rethrow_with(std::span(&line, 1));
 }
 
+// The first call of a layer without a `build` of its own makes the weights of its sublayers; one that failed did not.
+[[gnu::cold]] void first_call_failed(LayerState& state, std::size_t own_weights) {
+  if (state.has_build) return;
+  state.is_built = false;
+  state.weights.resize(own_weights);
+  detail::structure_changed();
+}
+
 // The dtype of an example for a layer: a model leaves that to its first layer.
 DType example_dtype(const LayerState& layer) {
   const LayerState* first = &layer;
@@ -133,7 +141,7 @@ void Layer::build(const Shape& input_shape) const {
                 ": an input shape has a batch axis, but this is that of a scalar");
   if (state.is_built) return;
   if (current_scope != nullptr) adopt(current_scope->layer, *this);
-  const std::size_t before = state.weights.size();
+  const std::size_t own_weights = state.weights.size();
   {
     const CallScope scope(state, {});
     try {
@@ -150,9 +158,7 @@ void Layer::build(const Shape& input_shape) const {
   try {
     (*this)(zeros(example, example_dtype(state)), {.training = false});
   } catch (...) {
-    state.is_built = false;
-    state.weights.resize(before);
-    detail::structure_changed();
+    first_call_failed(state, own_weights);
     throw;
   }
 }
@@ -167,11 +173,13 @@ Tensor Layer::operator()(const Tensor& x, const CallOptions& options) const {
     state.call_losses.clear();
   }
   CallScope scope(state, options.training);
+  const bool is_first = !state.is_built;
+  const std::size_t own_weights = state.weights.size();
   const bool convert = state.converts_input && is_floating(x.dtype()) && x.dtype() != state.compute_dtype;
   Tensor y;
   try {
     const Tensor input = convert ? cast(x, state.compute_dtype) : x;
-    if (!state.is_built) {
+    if (is_first) {
       layer.make_weights(input.shape());
       state.is_built = true;
     }
@@ -179,7 +187,11 @@ Tensor Layer::operator()(const Tensor& x, const CallOptions& options) const {
     resolved.training = scope.training;
     y = layer.call(input, resolved);
   } catch (const Error&) {
+    if (is_first) first_call_failed(state, own_weights);
     rethrow_with_layer(state);
+  } catch (...) {
+    if (is_first) first_call_failed(state, own_weights);
+    throw;
   }
   if (!state.has_output_shape) {
     state.output_shape = y.shape();

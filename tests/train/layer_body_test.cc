@@ -113,6 +113,29 @@ TEST(LayerBody, OfAModelIsAsNewAfterABuildThatFailed) {
   EXPECT_FALSE(inner.is_built());
 }
 
+TEST(LayerBody, OfAModelIsAsNewAfterAFirstCallThatFailed) {
+  const LayerOf<Picky> inner("picky_c");
+  Sequential model({layers::Dense(2, {.name = "two"}), inner}, "m");
+  EXPECT_THROW(model(ones({1, 5})), ShapeError);
+  EXPECT_FALSE(model.is_built());
+  EXPECT_THROW(model.count_params(), ValueError);
+  model.add(layers::Flatten());
+  const Sequential other({layers::Dense(3), inner});
+  other(ones({1, 5}));
+  EXPECT_EQ(inner.weights().size(), 2u);
+  EXPECT_TRUE(other.is_built());
+  EXPECT_THROW(other(ones({1, 4})), ShapeError);
+  EXPECT_TRUE(other.is_built()) << "only a first call builds";
+
+  class Throwing : public ModelBody {
+   public:
+    Tensor call(const Tensor&, const CallOptions&) override { throw 3; }
+  };
+  const ModelOf<Throwing> throwing;
+  EXPECT_THROW(throwing(ones({1})), int);
+  EXPECT_FALSE(throwing.is_built());
+}
+
 class Pair : public ModelBody {
  public:
   explicit Pair(const char* name) : ModelBody({.name = name}) {}
