@@ -10,7 +10,7 @@ using namespace capstan;
 namespace {
 
 // 1. A model with a layer of its own.
-class LinearModel : public Model {
+class LinearModel : public ModelBody {
  public:
   LinearModel() { track({dense}); }
 
@@ -25,7 +25,7 @@ class LinearModel : public Model {
 int main() {
   set_seed(42);
   examples::Transcript out;
-  LinearModel model;
+  ModelOf<LinearModel> model;
 
   // 2. The data: y = 2x - 1 with noise.
   const auto data = examples::load_npz("000_linear");
@@ -57,7 +57,7 @@ int main() {
   out.print("Custom training loop finished.");
 
   // 5. What it learned.
-  const std::vector<Tensor> weights = model.dense.get_weights();
+  const std::vector<Tensor> weights = model->dense.get_weights();
   out.print("%s", "");
   out.print("Learned m (kernel): %.4f", weights[0](0, 0).item<double>());
   out.print("Learned b (bias): %.4f", weights[1](0).item<double>());

@@ -18,6 +18,7 @@
 #include "capstan/initializers.h"
 #include "capstan/io.h"
 #include "capstan/jacobian.h"
+#include "capstan/layer.h"
 #include "capstan/layers.h"
 #include "capstan/losses.h"
 #include "capstan/metrics.h"

@@ -1,201 +1,14 @@
-// Layers: functions of a tensor with weights of their own.
-//
-// A layer is a handle to shared state: copies share weights, name and settings, so layers can be put into initializer
-// lists, are members of models, and are captured by value. Weights are made at the first call, when the shape of the
-// input is known, or at once in a Sequential whose first layer has an `input_shape`. Formulas, defaults and names are
-// those of Keras 3.
+// The layers of the library, under the names of Keras. What a layer is, and how to write one: capstan/layer.h.
 #pragma once
 
-#include <array>
-#include <concepts>
 #include <cstdint>
-#include <initializer_list>
-#include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "capstan/activations.h"
-#include "capstan/constraints.h"
-#include "capstan/dtype_policy.h"
-#include "capstan/initializers.h"
-#include "capstan/regularizers.h"
-#include "capstan/variable.h"
+#include "capstan/layer.h"
 
 namespace capstan {
-
-namespace detail {
-struct LayerState;
-}
-
-/// Whether a call trains: what dropout and batch normalisation ask. Not given means "as the layer around this one", and
-/// at the top inference. A tape being active has no influence.
-class Training {
- public:
-  Training() = default;
-  Training(bool training) : state_(training ? 1 : 0) {}
-  bool is_given() const { return state_ >= 0; }
-  operator bool() const { return state_ == 1; }
-
- private:
-  signed char state_ = -1;
-};
-
-/// Options of a call.
-///
-///     model(images, {.training = true});
-struct CallOptions {
-  Training training = {};
-  /// A boolean mask with the input's shape minus its last axis. Only BatchNormalization reads it.
-  Tensor mask = {};
-};
-
-/// The shape of one example, without the batch axis.
-class InputShape {
- public:
-  InputShape() = default;
-  InputShape(std::initializer_list<std::int64_t> dims) : shape_(dims), given_(true) {}
-  InputShape(const Shape& shape) : shape_(shape), given_(true) {}
-  template <detail::Integers R>
-  InputShape(const R& dims) : shape_(dims), given_(true) {}
-  bool is_given() const { return given_; }
-  const Shape& shape() const { return shape_; }
-
- private:
-  Shape shape_;
-  bool given_ = false;
-};
-
-/// What every layer takes.
-struct LayerOptions {
-  /// Made from the class's name unless given: "dense", "dense_1", ... Must not contain '/'.
-  std::string name = {};
-  InputShape input_shape = {};
-  bool trainable = true;
-  /// The dtype of weights and results; a floating input of another dtype is converted. "mixed_bfloat16" computes in
-  /// bfloat16 with weights in float32.
-  DTypePolicy dtype = floatx();
-};
-
-/// Options of Layer::add_weight.
-struct WeightOptions {
-  std::string name = "variable";
-  Shape shape = {};
-  Initializer initializer = "glorot_uniform";
-  bool trainable = true;
-  Regularizer regularizer = {};
-  Constraint constraint = {};
-};
-
-/// The base of all layers and models, and a handle to any of them.
-///
-/// A layer of your own derives from it, makes its weights in `build` and computes in `call`:
-///
-///     class Scale : public Layer {
-///      public:
-///       void build(const Shape& input_shape) override {
-///         factor_ = add_weight({.name = "factor", .shape = {input_shape[-1]}, .initializer = "ones"});
-///       }
-///       Tensor call(const Tensor& x, const CallOptions& options) override { return x * factor_; }
-///
-///      private:
-///       Variable factor_;
-///     };
-///
-/// Layers that are called inside `call` become its sublayers, in the order in which they were made, that is, of the
-/// members of a class: C++ does not say which of the calls in `a(x) + b(x)` comes first. The seeds of what `build`
-/// draws come from that order, too. A call belongs to one thread at a time.
-///
-/// A plain Layer is a handle to a layer of any class. Put layers of your own classes into a std::vector<Layer> with
-/// emplace_back: push_back would copy the base only, and calling the result is an error.
-class CAPSTAN_EXPORT Layer {
- public:
-  explicit Layer(const LayerOptions& options = {});
-  /// A handle to a layer of any class; it shares the layer's state.
-  template <std::derived_from<Layer> L>
-  requires(!std::same_as<L, Layer>) Layer(L layer)
-      : state_(layer.state_), body_(std::make_shared<L>(std::move(layer))) {}
-  Layer(const Layer&) = default;
-  Layer(Layer&&) = default;
-  Layer& operator=(const Layer&) = default;
-  Layer& operator=(Layer&&) = default;
-  virtual ~Layer();
-
-  /// Computes the layer's result, and makes its weights if this is the first call.
-  Tensor operator()(const Tensor& x, const CallOptions& options = {}) const;
-
-  /// Makes the weights for inputs of this shape, whose first axis is the batch (-1 if unknown).
-  virtual void build(const Shape& input_shape);
-
-  /// The name, unique in the process unless given.
-  const std::string& name() const;
-  /// The name of the class: "Dense".
-  std::string type_name() const;
-  bool is_built() const;
-
-  /// Own weights first (trainable ones before the others, in the order in which they were made), then those of the
-  /// sublayers. The lists stay valid until weights or sublayers are added or `trainable` changes.
-  const std::vector<Variable>& weights() const;
-  const std::vector<Variable>& trainable_variables() const;
-  const std::vector<Variable>& non_trainable_variables() const;
-
-  /// Copies of all weights, in the order of weights().
-  std::vector<Tensor> get_weights() const;
-  /// Errors, before anything is changed: ValueError for another number of tensors, ShapeError for another shape.
-  void set_weights(const std::vector<Tensor>& values) const;
-
-  /// The number of elements of all weights. Errors: ValueError if there are none yet.
-  std::int64_t count_params() const;
-
-  bool trainable() const;
-  /// Freezes or unfreezes the weights of this layer and of all sublayers.
-  void set_trainable(bool trainable) const;
-
-  /// The dtype of the weights.
-  DType dtype() const;
-  /// The dtype that inputs are converted to; it differs from dtype() for a mixed policy, and a layer of your own then
-  /// casts the weights that it reads.
-  DType compute_dtype() const;
-
-  /// The sublayers.
-  const std::vector<Layer>& sublayers() const;
-
-  /// What regularizers and add_loss contributed to the latest call: add their sum to the loss.
-  std::vector<Tensor> losses() const;
-
- protected:
-  /// The result for one input; `options.training` is resolved. Must be overridden.
-  virtual Tensor call(const Tensor& x, const CallOptions& options);
-
-  /// Makes a weight; for use in `build`, or in a constructor.
-  Variable add_weight(const WeightOptions& options);
-  /// Adds a scalar to losses(); for use in `call`.
-  void add_loss(Tensor loss);
-  /// Makes layers sublayers before they are called, in this order, before those that calls find.
-  void track(std::initializer_list<Layer> layers);
-  /// Weight number i of this layer itself, in the order in which they were made.
-  const Variable& own_weight(std::size_t i) const;
-  /// Its value in compute_dtype().
-  Tensor own_value(std::size_t i) const;
-
-  /// For final classes of the library, at the end of their constructors: `layer` is a copy of this layer, to which
-  /// plain handles that were copied from the base lead.
-  void keep_class(std::shared_ptr<Layer> layer);
-  /// For classes of the library: `type_name` is the class in snake case.
-  Layer(const char* type_name, const LayerOptions& options);
-
- private:
-  friend struct detail::LayerState;
-  friend class Model;
-  friend class Sequential;
-
-  void ensure_built(const Shape& input_shape);
-  const std::string& resolve_name() const;
-
-  std::shared_ptr<detail::LayerState> state_;
-  std::shared_ptr<Layer> body_;  // a plain Layer forwards to it
-  bool built_here_ = false;      // this object has run `build`; its copies share the weights
-};
 
 /// Two lengths, of height and width; one number is used for both.
 struct Size2D {
@@ -231,14 +44,6 @@ struct DenseOptions {
 class CAPSTAN_EXPORT Dense final : public Layer {
  public:
   explicit Dense(std::int64_t units, const DenseOptions& options = {});
-  void build(const Shape& input_shape) override;
-
- protected:
-  Tensor call(const Tensor& x, const CallOptions& options) override;
-
- private:
-  std::int64_t units_;
-  std::shared_ptr<const DenseOptions> options_;
 };
 
 /// Options of Conv2D.
@@ -270,15 +75,6 @@ struct Conv2DOptions {
 class CAPSTAN_EXPORT Conv2D final : public Layer {
  public:
   Conv2D(std::int64_t filters, Size2D kernel_size, const Conv2DOptions& options = {});
-  void build(const Shape& input_shape) override;
-
- protected:
-  Tensor call(const Tensor& x, const CallOptions& options) override;
-
- private:
-  std::int64_t filters_;
-  Size2D kernel_size_;
-  std::shared_ptr<const Conv2DOptions> options_;
 };
 
 /// Options of MaxPooling2D and AveragePooling2D.
@@ -296,26 +92,12 @@ struct Pooling2DOptions {
 class CAPSTAN_EXPORT MaxPooling2D final : public Layer {
  public:
   explicit MaxPooling2D(Size2D pool_size = 2, const Pooling2DOptions& options = {});
-
- protected:
-  Tensor call(const Tensor& x, const CallOptions& options) override;
-
- private:
-  Size2D pool_size_;
-  std::shared_ptr<const Pooling2DOptions> options_;
 };
 
 /// The mean of each window of an image; cells that padding added do not count. Errors: as Conv2D.
 class CAPSTAN_EXPORT AveragePooling2D final : public Layer {
  public:
   explicit AveragePooling2D(Size2D pool_size, const Pooling2DOptions& options = {});
-
- protected:
-  Tensor call(const Tensor& x, const CallOptions& options) override;
-
- private:
-  Size2D pool_size_;
-  std::shared_ptr<const Pooling2DOptions> options_;
 };
 
 /// Limits of batch renormalisation; what is not given does not limit.
@@ -364,18 +146,6 @@ struct BatchNormalizationOptions {
 class CAPSTAN_EXPORT BatchNormalization final : public Layer {
  public:
   explicit BatchNormalization(const BatchNormalizationOptions& options = {});
-  void build(const Shape& input_shape) override;
-
- protected:
-  Tensor call(const Tensor& x, const CallOptions& options) override;
-
- private:
-  struct Weights;
-  Weights weights_in(DType working) const;
-  Tensor normalize_batch(const Tensor& x, const Weights& weights, const Tensor& mask) const;
-  Tensor renormalize_batch(const Tensor& x, const Weights& weights, const Tensor& mask) const;
-
-  std::shared_ptr<const BatchNormalizationOptions> options_;
 };
 
 /// Options of layers that have none of their own.
@@ -385,12 +155,6 @@ using ActivationOptions = LayerOptions;
 class CAPSTAN_EXPORT Activation final : public Layer {
  public:
   explicit Activation(ActivationFunction function, const ActivationOptions& options = {});
-
- protected:
-  Tensor call(const Tensor& x, const CallOptions& options) override;
-
- private:
-  ActivationFunction function_;
 };
 
 /// Options of ReLU.
@@ -409,14 +173,6 @@ struct ReLUOptions {
 class CAPSTAN_EXPORT ReLU final : public Layer {
  public:
   explicit ReLU(const ReLUOptions& options = {});
-
- protected:
-  Tensor call(const Tensor& x, const CallOptions& options) override;
-
- private:
-  std::optional<double> max_value_;
-  double negative_slope_;
-  double threshold_;
 };
 
 /// Options of Flatten.
@@ -432,12 +188,6 @@ struct FlattenOptions {
 class CAPSTAN_EXPORT Flatten final : public Layer {
  public:
   explicit Flatten(const FlattenOptions& options = {});
-
- protected:
-  Tensor call(const Tensor& x, const CallOptions& options) override;
-
- private:
-  bool channels_first_;
 };
 
 /// Options of Dropout.
@@ -458,16 +208,10 @@ struct DropoutOptions {
 class CAPSTAN_EXPORT Dropout final : public Layer {
  public:
   explicit Dropout(double rate, const DropoutOptions& options = {});
-
- protected:
-  Tensor call(const Tensor& x, const CallOptions& options) override;
-
- private:
-  double rate_;
-  std::optional<Shape> noise_shape_;
-  std::optional<std::uint64_t> seed_;
-  std::shared_ptr<std::uint64_t> key_;  // changes with every draw: counts them if there is a seed; shared by the copies
 };
+
+static_assert(detail::kAddNothing<Dense, Conv2D, MaxPooling2D, AveragePooling2D, BatchNormalization, Activation, ReLU,
+                                  Flatten, Dropout>);
 
 }  // namespace layers
 }  // namespace capstan

@@ -1,6 +1,7 @@
 // Models: layers made of layers, which can be compiled and evaluated.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
@@ -40,20 +41,16 @@ struct Evaluation {
   CAPSTAN_EXPORT double operator[](const std::string& name) const;
 };
 
-/// The base of models. A model of your own has layers as members and overrides `call`:
+class ModelBody;
+
+/// A model of any class, and a handle to it, as a Layer is. Models of the library are models with constructors; one of
+/// your own is a ModelOf its class, see ModelBody.
 ///
-///     class LinearModel : public Model {
-///      public:
-///       Tensor call(const Tensor& x, const CallOptions& options) override { return dense(x); }
-///       layers::Dense dense{1};
-///     };
-///
-/// Its layers are those that `call` calls, from the first call on, in the order in which they were made: that of the
-/// members, whatever the order of the calls. Layers made during a call follow, as they are made. `track` in the
-/// constructor puts layers first, in its own order.
+/// A Model that was made without a body or moved from is an empty handle; any use of it is an error.
 class CAPSTAN_EXPORT Model : public Layer {
  public:
-  explicit Model(const LayerOptions& options = {});
+  /// An empty handle.
+  Model() = default;
 
   /// The layers; those of a Sequential can be called: `model.layers()[0](x)`.
   const std::vector<Layer>& layers() const { return sublayers(); }
@@ -77,13 +74,52 @@ class CAPSTAN_EXPORT Model : public Layer {
   std::string summary() const;
 
  protected:
-  /// For classes of the library.
-  Model(const char* type_name, const LayerOptions& options);
+  /// The first handle of a body.
+  explicit Model(std::shared_ptr<ModelBody> body);
 
  private:
-  struct Compiled;
-  std::shared_ptr<Compiled> compiled_;
+  friend class ModelBody;
+  // Of a handle to a model.
+  explicit Model(const Layer& layer) : Layer(layer) {}
+  ModelBody& model_body() const;
 };
+
+/// What a model of your own derives from. It has layers as members and overrides `call`:
+///
+///     class LinearModel : public ModelBody {
+///      public:
+///       Tensor call(const Tensor& x, const CallOptions& options) override { return dense(x); }
+///       layers::Dense dense{1};
+///     };
+///     ModelOf<LinearModel> model;
+///     Tensor y = model(x);
+///     std::vector<Tensor> weights = model->dense.get_weights();
+///
+/// Its layers are those that `call` calls, from the first call on, in the order in which they were made: that of the
+/// members, whatever the order of the calls. Layers made during a call follow, as they are made. `track` in the
+/// constructor puts layers first, in its own order.
+class CAPSTAN_EXPORT ModelBody : public LayerBody {
+ public:
+  using Handle = Model;
+  ~ModelBody() override;
+
+ protected:
+  explicit ModelBody(const LayerOptions& options = {});
+  /// For classes of the library, as in LayerBody.
+  ModelBody(const char* type_name, const LayerOptions& options);
+
+  /// A handle to this model. Errors: ValueError in a constructor, where there is none yet.
+  Model self() const;
+
+ private:
+  friend class Model;
+  struct Compiled;
+  std::unique_ptr<Compiled> compiled_;
+};
+
+/// A model of your own: LayerOf under a better name.
+template <std::derived_from<ModelBody> Body>
+using ModelOf = LayerOf<Body>;
 
 /// Layers one after the other. If the first one has an `input_shape`, the weights are made at once, else at the first
 /// call. Errors: ValueError for two layers of the same name.
@@ -93,22 +129,17 @@ class CAPSTAN_EXPORT Model : public Layer {
 ///         layers::Dense(5),
 ///     });
 ///     Tensor logits = model(x);
-class CAPSTAN_EXPORT Sequential : public Model {
+class CAPSTAN_EXPORT Sequential final : public Model {
  public:
+  /// Without layers yet.
   Sequential();
   explicit Sequential(std::initializer_list<Layer> layers, const std::string& name = {});
   explicit Sequential(const std::vector<Layer>& layers, const std::string& name = {});
 
-  /// Puts a layer at the end. Errors: ValueError for a name that is taken, or once the model is built.
-  void add(const Layer& layer);
-
-  void build(const Shape& input_shape) override;
-
- protected:
-  Tensor call(const Tensor& x, const CallOptions& options) override;
-
- private:
-  void add_all(std::span<const Layer> layers);
+  /// Puts a layer at the end. Errors: ValueError for a name that is taken, for the model itself, or once it is built.
+  void add(const Layer& layer) const;
 };
+
+static_assert(detail::kAddNothing<Model, Sequential>);
 
 }  // namespace capstan

@@ -61,76 +61,85 @@ BatchMoments masked_moments(const Tensor& x, const Tensor& mask) {
   return {mean, reduce_sum(square(x - mean) * weight, axes) / count};
 }
 
-}  // namespace
+class BatchNormalizationBody final : public LayerBody {
+ public:
+  explicit BatchNormalizationBody(const BatchNormalizationOptions& options);
 
-BatchNormalization::BatchNormalization(const BatchNormalizationOptions& options)
-    : Layer("batch_normalization", detail::common_options(options)),
-      options_(std::make_shared<const BatchNormalizationOptions>(options)) {
+ protected:
+  void build(const Shape& input_shape) override;
+  Tensor call(const Tensor& x, const CallOptions& options) override;
+
+ private:
+  // What scales and shifts the normalised input, in the dtype of the arithmetic.
+  struct Affine {
+    Tensor scale, offset;
+  };
+  Affine affine_in(DType working) const;
+  Tensor normalize_batch(const Tensor& x, const Affine& affine, const Tensor& mask) const;
+  Tensor renormalize_batch(const Tensor& x, const Affine& affine, const Tensor& mask) const;
+
+  BatchNormalizationOptions options_;
+  Variable gamma_, beta_;
+  Variable moving_mean_, moving_variance_;
+  Variable moving_stddev_, renorm_mean_, renorm_stddev_;  // with `renorm`
+};
+
+BatchNormalizationBody::BatchNormalizationBody(const BatchNormalizationOptions& options)
+    : LayerBody("BatchNormalization", detail::common_options(options)), options_(options) {
   const RenormClipping& limits = options.renorm_clipping;
   CAPSTAN_CHECK(!limits.rmax || !limits.rmin || *limits.rmin <= *limits.rmax, ValueError,
                 "batch_normalization: rmin must not exceed rmax, but they are ", *limits.rmin, " and ", *limits.rmax);
   CAPSTAN_CHECK(!limits.dmax || *limits.dmax >= 0, ValueError,
                 "batch_normalization: dmax must not be negative, but is ", *limits.dmax);
-  keep_class(std::make_shared<BatchNormalization>(*this));
 }
 
-void BatchNormalization::build(const Shape& input_shape) {
+void BatchNormalizationBody::build(const Shape& input_shape) {
   const int rank = input_shape.rank();
-  CAPSTAN_CHECK(options_->axis >= -rank && options_->axis < rank, IndexError, name(), ": axis ", options_->axis,
+  CAPSTAN_CHECK(options_.axis >= -rank && options_.axis < rank, IndexError, name(), ": axis ", options_.axis,
                 " is out of range for an input of shape ", input_shape);
-  const Shape shape{input_shape[options_->axis]};
-  const BatchNormalizationOptions& o = *options_;
+  const Shape shape{input_shape[options_.axis]};
+  const BatchNormalizationOptions& o = options_;
   if (o.scale) {
-    add_weight({.name = "gamma",
-                .shape = shape,
-                .initializer = o.gamma_initializer,
-                .regularizer = o.gamma_regularizer,
-                .constraint = o.gamma_constraint});
+    gamma_ = add_weight({.name = "gamma",
+                         .shape = shape,
+                         .initializer = o.gamma_initializer,
+                         .regularizer = o.gamma_regularizer,
+                         .constraint = o.gamma_constraint});
   }
   if (o.center) {
-    add_weight({.name = "beta",
-                .shape = shape,
-                .initializer = o.beta_initializer,
-                .regularizer = o.beta_regularizer,
-                .constraint = o.beta_constraint});
+    beta_ = add_weight({.name = "beta",
+                        .shape = shape,
+                        .initializer = o.beta_initializer,
+                        .regularizer = o.beta_regularizer,
+                        .constraint = o.beta_constraint});
   }
   const auto add_average = [&](const char* name, const Initializer& initializer) {
-    add_weight({.name = name, .shape = shape, .initializer = initializer, .trainable = false});
+    return add_weight({.name = name, .shape = shape, .initializer = initializer, .trainable = false});
   };
-  add_average("moving_mean", o.moving_mean_initializer);
-  add_average("moving_variance", o.moving_variance_initializer);
+  moving_mean_ = add_average("moving_mean", o.moving_mean_initializer);
+  moving_variance_ = add_average("moving_variance", o.moving_variance_initializer);
   if (!o.renorm) return;
   const Initializer deviation = [variance = o.moving_variance_initializer](const Shape& lengths, DType dtype) {
     return sqrt(variance(lengths, dtype));
   };
-  add_average("moving_stddev", deviation);
-  add_average("renorm_mean", o.moving_mean_initializer);
-  add_average("renorm_stddev", deviation);
+  moving_stddev_ = add_average("moving_stddev", deviation);
+  renorm_mean_ = add_average("renorm_mean", o.moving_mean_initializer);
+  renorm_stddev_ = add_average("renorm_stddev", deviation);
 }
 
-// The weights of a call, in the dtype of its arithmetic.
-struct BatchNormalization::Weights {
-  Tensor scale, offset;
-  std::size_t averages;  // the number of moving_mean; the others follow
-};
-
-BatchNormalization::Weights BatchNormalization::weights_in(DType working) const {
-  const BatchNormalizationOptions& o = *options_;
-  const std::size_t averages = std::size_t{o.scale} + std::size_t{o.center};
-  const Shape shape = own_weight(averages).shape();
-  return {o.scale ? in_dtype(own_weight(0).value(), working) : ones(shape, working),
-          o.center ? in_dtype(own_weight(o.scale ? 1 : 0).value(), working) : zeros(shape, working), averages};
+BatchNormalizationBody::Affine BatchNormalizationBody::affine_in(DType working) const {
+  const Shape shape = moving_mean_.shape();
+  return {options_.scale ? in_dtype(gamma_.value(), working) : ones(shape, working),
+          options_.center ? in_dtype(beta_.value(), working) : zeros(shape, working)};
 }
 
-Tensor BatchNormalization::call(const Tensor& input, const CallOptions& options) {
+Tensor BatchNormalizationBody::call(const Tensor& input, const CallOptions& options) {
   const int rank = input.rank();
-  const int axis = options_->axis < 0 ? options_->axis + rank : options_->axis;
+  const int axis = options_.axis < 0 ? options_.axis + rank : options_.axis;
   const DType working = working_dtype(input.dtype());
-  const Weights weights = weights_in(working);
-  const Variable& moving_mean = own_weight(weights.averages);
-  const Variable& moving_variance = own_weight(weights.averages + 1);
-  CAPSTAN_CHECK(axis >= 0 && axis < rank && input.dim(axis) == moving_mean.size(), ShapeError, name(), ": axis ",
-                options_->axis, " of the input must have length ", moving_mean.size(), arguments({{"x", input}}));
+  const Affine affine = affine_in(working);
+  CAPSTAN_CHECK(axis >= 0 && axis < rank && input.dim(axis) == moving_mean_.size(), ShapeError, name(), ": axis ",
+                options_.axis, " of the input must have length ", moving_mean_.size(), arguments({{"x", input}}));
   const bool moved = axis != rank - 1;
   Tensor x = moved ? transpose(input, axis_last(rank, axis)) : input;
   x = in_dtype(x, working);
@@ -139,53 +148,53 @@ Tensor BatchNormalization::call(const Tensor& input, const CallOptions& options)
     CAPSTAN_CHECK(!options.mask.has_value() || options.mask.rank() == rank - 1, ShapeError, name(),
                   ": the mask must have rank ", rank - 1, ", not ", options.mask.rank(),
                   arguments({{"mask", options.mask}, {"x", x}}));
-    y = options_->renorm ? renormalize_batch(x, weights, options.mask) : normalize_batch(x, weights, options.mask);
+    y = options_.renorm ? renormalize_batch(x, affine, options.mask) : normalize_batch(x, affine, options.mask);
   } else {
-    y = batch_normalization(x, in_dtype(moving_mean.value(), working), in_dtype(moving_variance.value(), working),
-                            weights.offset, weights.scale, options_->epsilon);
+    y = batch_normalization(x, in_dtype(moving_mean_.value(), working), in_dtype(moving_variance_.value(), working),
+                            affine.offset, affine.scale, options_.epsilon);
   }
   y = in_dtype(y, input.dtype());
   return moved ? transpose(y, axis_back(rank, axis)) : y;
 }
 
-Tensor BatchNormalization::normalize_batch(const Tensor& x, const Weights& weights, const Tensor& mask) const {
+Tensor BatchNormalizationBody::normalize_batch(const Tensor& x, const Affine& affine, const Tensor& mask) const {
   BatchNormResult result;
   if (!mask.has_value()) {
-    result = batch_norm_training(x, weights.scale, weights.offset, options_->epsilon);
+    result = batch_norm_training(x, affine.scale, affine.offset, options_.epsilon);
   } else {
     const BatchMoments batch = masked_moments(x, mask);
-    result = {batch_normalization(x, batch.mean, batch.variance, weights.offset, weights.scale, options_->epsilon),
+    result = {batch_normalization(x, batch.mean, batch.variance, affine.offset, affine.scale, options_.epsilon),
               batch.mean, batch.variance};
   }
-  move(own_weight(weights.averages), result.mean, options_->momentum);
-  move(own_weight(weights.averages + 1), result.variance, options_->momentum);
+  move(moving_mean_, result.mean, options_.momentum);
+  move(moving_variance_, result.variance, options_.momentum);
   return result.y;
 }
 
-Tensor BatchNormalization::renormalize_batch(const Tensor& x, const Weights& weights, const Tensor& mask) const {
-  const BatchNormalizationOptions& o = *options_;
-  const Variable& moving_mean = own_weight(weights.averages);
-  const Variable& moving_variance = own_weight(weights.averages + 1);
-  const Variable& moving_stddev = own_weight(weights.averages + 2);
-  const Variable& renorm_mean = own_weight(weights.averages + 3);
-  const Variable& renorm_stddev = own_weight(weights.averages + 4);
+Tensor BatchNormalizationBody::renormalize_batch(const Tensor& x, const Affine& affine, const Tensor& mask) const {
+  const BatchNormalizationOptions& o = options_;
   const BatchMoments batch = masked_moments(x, mask);
   const Tensor mean = stop_gradient(batch.mean);
   const Tensor stddev = sqrt(stop_gradient(batch.variance) + o.epsilon);
-  const Tensor usual = maximum(in_dtype(renorm_stddev.value(), x.dtype()), std::sqrt(o.epsilon));
+  const Tensor usual = maximum(in_dtype(renorm_stddev_.value(), x.dtype()), std::sqrt(o.epsilon));
   Tensor r = stddev / usual;
-  Tensor d = (mean - in_dtype(renorm_mean.value(), x.dtype())) / usual;
+  Tensor d = (mean - in_dtype(renorm_mean_.value(), x.dtype())) / usual;
   if (o.renorm_clipping.rmin) r = maximum(r, *o.renorm_clipping.rmin);
   if (o.renorm_clipping.rmax) r = minimum(r, *o.renorm_clipping.rmax);
   if (o.renorm_clipping.dmax) d = clip_by_value(d, -*o.renorm_clipping.dmax, *o.renorm_clipping.dmax);
-  const Tensor y = batch_normalization(x, batch.mean, batch.variance, d * weights.scale + weights.offset,
-                                       r * weights.scale, o.epsilon);
-  move(renorm_mean, mean, o.renorm_momentum);
-  move(renorm_stddev, stddev, o.renorm_momentum);
-  move(moving_mean, mean, o.momentum);
-  move(moving_stddev, stddev, o.momentum);
-  moving_variance.assign(relu(square(moving_stddev) - o.epsilon));
+  const Tensor y =
+      batch_normalization(x, batch.mean, batch.variance, d * affine.scale + affine.offset, r * affine.scale, o.epsilon);
+  move(renorm_mean_, mean, o.renorm_momentum);
+  move(renorm_stddev_, stddev, o.renorm_momentum);
+  move(moving_mean_, mean, o.momentum);
+  move(moving_stddev_, stddev, o.momentum);
+  moving_variance_.assign(relu(square(moving_stddev_) - o.epsilon));
   return y;
 }
+
+}  // namespace
+
+BatchNormalization::BatchNormalization(const BatchNormalizationOptions& options)
+    : Layer(std::make_shared<BatchNormalizationBody>(options)) {}
 
 }  // namespace capstan::layers

@@ -8,34 +8,47 @@
 
 namespace capstan::layers {
 
-Dense::Dense(std::int64_t units, const DenseOptions& options)
-    : Layer("dense", detail::common_options(options)),
-      units_(units),
-      options_(std::make_shared<const DenseOptions>(options)) {
+namespace {
+
+class DenseBody final : public LayerBody {
+ public:
+  DenseBody(std::int64_t units, const DenseOptions& options);
+
+ protected:
+  void build(const Shape& input_shape) override;
+  Tensor call(const Tensor& x, const CallOptions& options) override;
+
+ private:
+  std::int64_t units_;
+  DenseOptions options_;
+  Variable kernel_, bias_;
+};
+
+DenseBody::DenseBody(std::int64_t units, const DenseOptions& options)
+    : LayerBody("Dense", detail::common_options(options)), units_(units), options_(options) {
   detail::check_positive("dense", "units", units);
   detail::LayerState::of(*this).activity_regularizer = options.activity_regularizer;
-  keep_class(std::make_shared<Dense>(*this));
 }
 
-void Dense::build(const Shape& input_shape) {
+void DenseBody::build(const Shape& input_shape) {
   CAPSTAN_CHECK(input_shape.rank() >= 2, ShapeError, name(), ": the input must have rank 2 or more, not ",
                 input_shape.rank(), ": ", input_shape);
-  add_weight({.name = "kernel",
-              .shape = {input_shape[-1], units_},
-              .initializer = options_->kernel_initializer,
-              .regularizer = options_->kernel_regularizer,
-              .constraint = options_->kernel_constraint});
-  if (options_->use_bias) {
-    add_weight({.name = "bias",
-                .shape = {units_},
-                .initializer = options_->bias_initializer,
-                .regularizer = options_->bias_regularizer,
-                .constraint = options_->bias_constraint});
+  kernel_ = add_weight({.name = "kernel",
+                        .shape = {input_shape[-1], units_},
+                        .initializer = options_.kernel_initializer,
+                        .regularizer = options_.kernel_regularizer,
+                        .constraint = options_.kernel_constraint});
+  if (options_.use_bias) {
+    bias_ = add_weight({.name = "bias",
+                        .shape = {units_},
+                        .initializer = options_.bias_initializer,
+                        .regularizer = options_.bias_regularizer,
+                        .constraint = options_.bias_constraint});
   }
 }
 
-Tensor Dense::call(const Tensor& x, const CallOptions&) {
-  const Tensor kernel = own_value(0);
+Tensor DenseBody::call(const Tensor& x, const CallOptions&) {
+  const Tensor kernel = value_of(kernel_);
   CAPSTAN_CHECK(x.rank() >= 2, ShapeError, name(), ": the input must have rank 2 or more, not ", x.rank(), ": ",
                 x.shape());
   CAPSTAN_CHECK(x.dim(-1) == kernel.dim(0), ShapeError, name(), ": the last axis of the input must have length ",
@@ -51,8 +64,12 @@ Tensor Dense::call(const Tensor& x, const CallOptions&) {
     if (shape.size() > 0) shape.set(0, -1);
     y = reshape(matmul(reshape(x, {-1, x.dim(-1)}), kernel), shape);
   }
-  if (options_->use_bias) y = bias_add(std::move(y), own_value(1));
-  return options_->activation.has_value() ? options_->activation(std::move(y)) : y;
+  if (options_.use_bias) y = bias_add(std::move(y), value_of(bias_));
+  return options_.activation.has_value() ? options_.activation(std::move(y)) : y;
 }
+
+}  // namespace
+
+Dense::Dense(std::int64_t units, const DenseOptions& options) : Layer(std::make_shared<DenseBody>(units, options)) {}
 
 }  // namespace capstan::layers

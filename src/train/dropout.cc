@@ -14,17 +14,33 @@
 
 namespace capstan::layers {
 
-Dropout::Dropout(double rate, const DropoutOptions& options)
-    : Layer("dropout", detail::common_options(options)),
+namespace {
+
+class DropoutBody final : public LayerBody {
+ public:
+  DropoutBody(double rate, const DropoutOptions& options);
+
+ protected:
+  Tensor call(const Tensor& x, const CallOptions& options) override;
+
+ private:
+  double rate_;
+  std::optional<Shape> noise_shape_;
+  std::optional<std::uint64_t> seed_;
+  // Changes with every draw: counts them if there is a seed. Functions share it, and may live longer than the layer.
+  std::shared_ptr<std::uint64_t> key_;
+};
+
+DropoutBody::DropoutBody(double rate, const DropoutOptions& options)
+    : LayerBody("Dropout", detail::common_options(options)),
       rate_(rate),
       noise_shape_(options.noise_shape),
       seed_(options.seed),
       key_(std::make_shared<std::uint64_t>(options.seed ? 0 : next_seed())) {
   CAPSTAN_CHECK(rate >= 0 && rate <= 1, ValueError, "dropout: rate must be between 0 and 1, not ", rate);
-  keep_class(std::make_shared<Dropout>(*this));
 }
 
-Tensor Dropout::call(const Tensor& x, const CallOptions& options) {
+Tensor DropoutBody::call(const Tensor& x, const CallOptions& options) {
   if (!options.training || rate_ == 0) return x;
   if (rate_ == 1) return zeros_like(x);
   CAPSTAN_CHECK(!noise_shape_ || noise_shape_->rank() == x.rank(), ShapeError, name(), ": noise_shape ", *noise_shape_,
@@ -41,5 +57,9 @@ Tensor Dropout::call(const Tensor& x, const CallOptions& options) {
   };
   return x * host_dropout_mask(x, seeds, {.rate = rate_, .noise_shape = noise_shape_, .stateless = seed_.has_value()});
 }
+
+}  // namespace
+
+Dropout::Dropout(double rate, const DropoutOptions& options) : Layer(std::make_shared<DropoutBody>(rate, options)) {}
 
 }  // namespace capstan::layers

@@ -5,13 +5,22 @@
 
 namespace capstan::layers {
 
-Flatten::Flatten(const FlattenOptions& options)
-    : Layer("flatten", detail::common_options(options)),
-      channels_first_(detail::is_channels_first("flatten", options.data_format)) {
-  keep_class(std::make_shared<Flatten>(*this));
-}
+namespace {
 
-Tensor Flatten::call(const Tensor& x, const CallOptions&) {
+class FlattenBody final : public LayerBody {
+ public:
+  explicit FlattenBody(const FlattenOptions& options)
+      : LayerBody("Flatten", detail::common_options(options)),
+        channels_first_(detail::is_channels_first("flatten", options.data_format)) {}
+
+ protected:
+  Tensor call(const Tensor& x, const CallOptions& options) override;
+
+ private:
+  bool channels_first_;
+};
+
+Tensor FlattenBody::call(const Tensor& x, const CallOptions&) {
   CAPSTAN_CHECK(x.rank() >= 1, ShapeError, name(), ": the input must have a batch axis, not be a scalar");
   if (x.rank() == 1) return expand_dims(x, 1);
   std::int64_t features = 1;
@@ -24,5 +33,9 @@ Tensor Flatten::call(const Tensor& x, const CallOptions&) {
   order.push_back(1);
   return reshape(transpose(x, Axes(std::span<const int>(order))), shape);
 }
+
+}  // namespace
+
+Flatten::Flatten(const FlattenOptions& options) : Layer(std::make_shared<FlattenBody>(options)) {}
 
 }  // namespace capstan::layers

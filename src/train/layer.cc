@@ -1,13 +1,11 @@
 // The base of all layers: building, calling, and the lists of weights.
 //
-// A layer object is a handle, but a user's class adds members of its own, such as the Variable that `build` made. So
-// every object runs `build` once: the first one makes the weights, and each copy that was taken before gets the same
-// weights again, in the same order (see add_weight).
+// Whatever the handles do, a body is made once and builds once, so a weight is a plain member of its class.
 //
 // Sublayers are found when they are called inside another layer's `call`. Members could not be found at construction:
 // C++ makes the base before them and tells nobody when the object is complete. Their order is that of construction,
 // for that of calls is open where two are in one expression, and compilers differ.
-#include "capstan/layers.h"
+#include "capstan/layer.h"
 
 #include <cxxabi.h>
 
@@ -38,21 +36,19 @@ constinit std::atomic<std::uint64_t> next_id{1};
 constinit std::atomic<std::uint64_t> version{1};
 constinit thread_local CallScope* current_scope = nullptr;
 
-// How many weights a copy of a built layer has got again so far; counts only inside its `build`.
-struct Replay {
-  LayerState* layer = nullptr;
-  std::size_t next = 0;
-};
-constinit thread_local Replay replay;
-
-// The last part of a class's name as the compiler knows it: "LinearModel" of "(anonymous namespace)::LinearModel".
-std::string class_name(const Layer& layer) {
+// The last part of a class's name as the compiler knows it: "Linear" of "(anonymous namespace)::Linear<float>".
+std::string class_name(const LayerBody& layer) {
   int status = 0;
   char* text = abi::__cxa_demangle(typeid(layer).name(), nullptr, nullptr, &status);
   std::string name = status == 0 ? text : "layer";
   std::free(text);
-  const std::size_t arguments = name.find('<');
-  if (arguments != std::string::npos) name.resize(arguments);
+  if (name.ends_with('>')) {
+    int open = 0;
+    do {
+      open += name.back() == '>' ? 1 : name.back() == '<' ? -1 : 0;
+      name.pop_back();
+    } while (open > 0 && !name.empty());
+  }
   const std::size_t scope = name.rfind("::");
   return scope == std::string::npos ? name : name.substr(scope + 2);
 }
@@ -92,110 +88,110 @@ CallScope::CallScope(LayerState& layer, Training asked)
 CallScope::~CallScope() { current_scope = outer; }
 CallScope* CallScope::current() { return current_scope; }
 
-Layer::Layer(const LayerOptions& options) : Layer("", options) {}
-
-Layer::Layer(const char* type_name, const LayerOptions& options) : state_(std::make_shared<LayerState>()) {
-  check_name(options.name);
-  state_->id = next_id.fetch_add(1, std::memory_order_relaxed);
-  state_->seeds = open_seed_stream();
-  state_->name = !options.name.empty() ? options.name : *type_name != 0 ? detail::automatic_name(type_name) : "";
-  state_->dtype = options.dtype.variable_dtype();
-  state_->compute_dtype = options.dtype.compute_dtype();
-  state_->trainable = options.trainable;
-  state_->input_shape = options.input_shape;
+void detail::throw_empty_layer() {
+  throw ValueError(join("layer: this handle is empty", help("it was moved from, or no layer was assigned to it")));
 }
 
-Layer::~Layer() = default;
+// --- Handles ---
 
-const std::string& Layer::resolve_name() const {
-  if (state_->name.empty()) {
-    state_->name = detail::automatic_name(detail::snake_case(type_name()));
-  }
-  return state_->name;
+Layer::Layer(std::shared_ptr<LayerBody> body) : body_(std::move(body)) {
+  LayerState& state = *body_->state_;
+  state.self = body_;
+  state.accepts_weights = false;
+  body_->resolve_name();
 }
 
-std::string Layer::type_name() const { return class_name(body_ ? *body_ : state_->body ? *state_->body : *this); }
-const std::string& Layer::name() const { return resolve_name(); }
-bool Layer::is_built() const { return state_->is_built; }
-bool Layer::trainable() const { return state_->trainable; }
-DType Layer::dtype() const { return state_->dtype; }
-DType Layer::compute_dtype() const { return state_->compute_dtype; }
-const std::vector<Layer>& Layer::sublayers() const { return state_->sublayers; }
+std::string Layer::type_name() const { return body().type_name(); }
+const std::string& Layer::name() const { return body().name(); }
+bool Layer::is_built() const { return LayerState::of(*this).is_built; }
+bool Layer::trainable() const { return body().trainable(); }
+DType Layer::dtype() const { return body().dtype(); }
+DType Layer::compute_dtype() const { return body().compute_dtype(); }
+const std::vector<Layer>& Layer::sublayers() const { return LayerState::of(*this).sublayers; }
 
-void Layer::build(const Shape& input_shape) {
-  if (body_) body_->ensure_built(input_shape);
+namespace {
+
+// Within a handler: the innermost layer is named; those around it find its name there.
+[[noreturn, gnu::cold]] void rethrow_with_layer(const LayerState& state) {
+  const ErrorLine line{"layer", state.path.empty() ? state.name : state.path};
+  rethrow_with(std::span(&line, 1));
 }
 
-void Layer::keep_class(std::shared_ptr<Layer> layer) {
-  // The copy lives in the state and must not own it.
-  layer->state_ = std::shared_ptr<LayerState>(std::shared_ptr<void>(), state_.get());
-  state_->body = std::move(layer);
+// The first call of a layer without a `build` of its own makes the weights of its sublayers; one that failed did not.
+[[gnu::cold]] void first_call_failed(LayerState& state, std::size_t own_weights) {
+  if (state.has_build) return;
+  state.is_built = false;
+  state.weights.resize(own_weights);
+  detail::structure_changed();
 }
 
-Tensor Layer::call(const Tensor&, const CallOptions&) {
-  if (typeid(*this) == typeid(Layer)) {
-    throw Error(detail::join("layer: this handle to \"", name(), "\" has lost the layer's class",
-                             help("put layers into a std::vector<Layer> with emplace_back, not push_back")));
-  }
-  throw Error(
-      detail::join("layer: \"", name(), "\" has no call()",
-                   help("a layer of your own overrides Tensor call(const Tensor& x, const CallOptions& options)")));
+// The dtype of an example for a layer: a model leaves that to its first layer.
+DType example_dtype(const LayerState& layer) {
+  const LayerState* first = &layer;
+  while (!first->converts_input && !first->sublayers.empty()) first = &LayerState::of(first->sublayers[0]);
+  return first->compute_dtype;
 }
 
-void Layer::ensure_built(const Shape& input_shape) {
-  if (built_here_) return;
-  LayerState& state = *state_;
-  if (!state.is_built) {
-    const CallScope* outer = current_scope;
-    // In a call the innermost scope is that of this layer; the path is that of the one around it.
-    if (outer != nullptr && &outer->layer == &state) outer = outer->outer;
-    state.path = (outer != nullptr ? outer->layer.path + "/" : "") + resolve_name();
-    const std::size_t before = state.weights.size();
-    const UseSeedStream seeds(state.seeds);
+}  // namespace
+
+void Layer::build(const Shape& input_shape) const {
+  LayerBody& layer = body();
+  LayerState& state = *layer.state_;
+  CAPSTAN_CHECK(input_shape.rank() >= 1, ShapeError, "build: ", state.name,
+                ": an input shape has a batch axis, but this is that of a scalar");
+  if (state.is_built) return;
+  if (current_scope != nullptr) adopt(current_scope->layer, *this);
+  const std::size_t own_weights = state.weights.size();
+  {
+    const CallScope scope(state, {});
     try {
-      build(input_shape);
-    } catch (...) {
-      // A later call builds again, from the start.
-      state.weights.resize(before);
-      throw;
+      layer.make_weights(input_shape);
+    } catch (const Error&) {
+      rethrow_with_layer(state);
     }
-    state.is_built = true;
-    detail::structure_changed();
-  } else {
-    const Replay saved = replay;
-    replay = {&state, 0};
-    build(input_shape);
-    replay = saved;
   }
-  built_here_ = true;
+  state.is_built = true;
+  if (state.has_build) return;
+  Shape example = input_shape;
+  if (example[0] < 0) example.set(0, 1);
+  const PauseObservers pause;
+  try {
+    (*this)(zeros(example, example_dtype(state)), {.training = false});
+  } catch (...) {
+    first_call_failed(state, own_weights);
+    throw;
+  }
 }
 
 Tensor Layer::operator()(const Tensor& x, const CallOptions& options) const {
-  if (body_) return (*body_)(x, options);
-  if (state_->body && typeid(*this) == typeid(Layer)) {
-    // The parent shall hold this handle, which owns the state, not the layer inside.
-    if (current_scope != nullptr) adopt(current_scope->layer, *this);
-    return (*state_->body)(x, options);
-  }
-  Layer& self = const_cast<Layer&>(*this);  // A const handle is one to the same layer.
-  LayerState& state = *state_;
-  CAPSTAN_CHECK(x.has_value(), ValueError, name(), ": the input is an empty tensor");
+  LayerBody& layer = body();  // Not *this: a call may change the list that this handle is in.
+  LayerState& state = *layer.state_;
+  CAPSTAN_CHECK(x.has_value(), ValueError, state.name, ": the input is an empty tensor");
   if (current_scope != nullptr) {
     adopt(current_scope->layer, *this);
   } else {
     state.call_losses.clear();
   }
   CallScope scope(state, options.training);
+  const bool is_first = !state.is_built;
+  const std::size_t own_weights = state.weights.size();
   const bool convert = state.converts_input && is_floating(x.dtype()) && x.dtype() != state.compute_dtype;
   Tensor y;
   try {
     const Tensor input = convert ? cast(x, state.compute_dtype) : x;
-    if (!built_here_) self.ensure_built(input.shape());
-    y = self.call(input, {scope.training, options.mask});
+    if (is_first) {
+      layer.make_weights(input.shape());
+      state.is_built = true;
+    }
+    CallOptions resolved = options;
+    resolved.training = scope.training;
+    y = layer.call(input, resolved);
   } catch (const Error&) {
-    // The innermost layer is named; those around it find its name there.
-    const ErrorLine line{"layer", state.path.empty() ? name() : state.path};
-    rethrow_with(std::span(&line, 1));
+    if (is_first) first_call_failed(state, own_weights);
+    rethrow_with_layer(state);
+  } catch (...) {
+    if (is_first) first_call_failed(state, own_weights);
+    throw;
   }
   if (!state.has_output_shape) {
     state.output_shape = y.shape();
@@ -203,20 +199,77 @@ Tensor Layer::operator()(const Tensor& x, const CallOptions& options) const {
   }
   if (state.activity_regularizer.has_value()) {
     Tensor penalty = state.activity_regularizer(y);
-    self.add_loss(y.rank() > 0 ? penalty / static_cast<double>(y.dim(0)) : penalty);
+    layer.add_loss(y.rank() > 0 ? penalty / static_cast<double>(y.dim(0)) : penalty);
   }
   return y;
 }
 
-Variable Layer::add_weight(const WeightOptions& options) {
+// --- Bodies ---
+
+LayerBody::LayerBody(const LayerOptions& options) : LayerBody("", options) {}
+
+LayerBody::LayerBody(const char* type_name, const LayerOptions& options) : state_(std::make_unique<LayerState>()) {
+  check_name(options.name);
+  state_->id = next_id.fetch_add(1, std::memory_order_relaxed);
+  state_->seeds = open_seed_stream();
+  state_->name = options.name;
+  state_->type_name = type_name;
+  state_->dtype = options.dtype.variable_dtype();
+  state_->compute_dtype = options.dtype.compute_dtype();
+  state_->trainable = options.trainable;
+  state_->input_shape = options.input_shape;
+}
+
+LayerBody::~LayerBody() = default;
+
+std::string LayerBody::type_name() const { return *state_->type_name != 0 ? state_->type_name : class_name(*this); }
+
+const std::string& LayerBody::resolve_name() const {
+  if (state_->name.empty()) state_->name = detail::automatic_name(detail::snake_case(type_name()));
+  return state_->name;
+}
+
+const std::string& LayerBody::name() const { return resolve_name(); }
+bool LayerBody::trainable() const { return state_->trainable; }
+DType LayerBody::dtype() const { return state_->dtype; }
+DType LayerBody::compute_dtype() const { return state_->compute_dtype; }
+
+Layer LayerBody::self() const {
+  Layer layer;
+  layer.body_ = state_->self.lock();
+  CAPSTAN_CHECK(layer.has_value(), ValueError, type_name(), ": self() is for build() and call(), not for constructors");
+  return layer;
+}
+
+void LayerBody::build(const Shape&) { state_->has_build = false; }
+
+void LayerBody::make_weights(const Shape& input_shape) {
   LayerState& state = *state_;
-  if (replay.layer == &state) {
-    CAPSTAN_CHECK(replay.next < state.weights.size(), Error, resolve_name(), ": build() makes weight ", replay.next + 1,
-                  " in a copy, but made only ", state.weights.size(), " at first");
-    return state.weights[replay.next++].variable;
+  // The innermost scope may be that of this layer; the path is that of the one around it.
+  const CallScope* outer = current_scope;
+  if (outer != nullptr && &outer->layer == &state) outer = outer->outer;
+  state.path = (outer != nullptr ? outer->layer.path + "/" : "") + state.name;
+  const std::size_t before = state.weights.size();
+  const UseSeedStream seeds(state.seeds);
+  state.accepts_weights = true;
+  try {
+    build(input_shape);
+  } catch (...) {
+    // A later call builds again, from the start.
+    state.accepts_weights = false;
+    state.weights.resize(before);
+    detail::structure_changed();
+    throw;
   }
-  CAPSTAN_CHECK(!state.is_built, Error, resolve_name(), ": a weight cannot be added to a layer that is built",
-                help("make weights in build()"));
+  state.accepts_weights = false;
+  detail::structure_changed();
+}
+
+Variable LayerBody::add_weight(const WeightOptions& options) {
+  LayerState& state = *state_;
+  CAPSTAN_CHECK(state.accepts_weights, Error, name(), ": the weight \"", options.name,
+                "\" cannot be added to a layer that is ", state.is_built ? "built" : "not being built",
+                help("make weights in build(), which the layer's first call runs, or in a constructor"));
   if (state.path.empty()) state.path = resolve_name();
   const CreateVariables create;
   Variable variable(options.initializer(options.shape, state.dtype),
@@ -224,26 +277,22 @@ Variable Layer::add_weight(const WeightOptions& options) {
   variable.set_path(state.path + "/" + options.name);
   set_constraint(variable, options.constraint);
   state.weights.push_back({variable, options.trainable, options.regularizer});
-  // A direct call of build() needs no other.
-  if (current_scope == nullptr || &current_scope->layer != &state) built_here_ = true;
   detail::structure_changed();
   return variable;
 }
 
-const Variable& Layer::own_weight(std::size_t i) const { return state_->weights[i].variable; }
-Tensor Layer::own_value(std::size_t i) const {
-  const Variable& variable = own_weight(i);
-  return variable.dtype() == compute_dtype() ? variable.value() : cast(variable, compute_dtype());
+Tensor LayerBody::value_of(const Variable& weight) const {
+  return weight.dtype() == state_->compute_dtype ? weight.value() : cast(weight, state_->compute_dtype);
 }
 
-void Layer::add_loss(Tensor loss) {
+void LayerBody::add_loss(Tensor loss) {
   CallScope* outermost = current_scope;
   while (outermost != nullptr && outermost->outer != nullptr) outermost = outermost->outer;
   LayerState& state = outermost != nullptr ? outermost->layer : *state_;
   state.call_losses.push_back(std::move(loss));
 }
 
-void Layer::track(std::initializer_list<Layer> layers) {
+void LayerBody::track(std::initializer_list<Layer> layers) {
   for (const Layer& layer : layers) adopt(*state_, layer, false);
 }
 
@@ -292,14 +341,16 @@ const std::vector<Variable>& LayerState::list(const std::vector<Variable> LayerS
   return this->*which;
 }
 
-const std::vector<Variable>& Layer::weights() const { return state_->list(&LayerState::all); }
-const std::vector<Variable>& Layer::trainable_variables() const { return state_->list(&LayerState::trainable_list); }
+const std::vector<Variable>& Layer::weights() const { return LayerState::of(*this).list(&LayerState::all); }
+const std::vector<Variable>& Layer::trainable_variables() const {
+  return LayerState::of(*this).list(&LayerState::trainable_list);
+}
 const std::vector<Variable>& Layer::non_trainable_variables() const {
-  return state_->list(&LayerState::non_trainable_list);
+  return LayerState::of(*this).list(&LayerState::non_trainable_list);
 }
 
 void Layer::set_trainable(bool trainable) const {
-  set_trainable_below(*state_, trainable);
+  set_trainable_below(LayerState::of(*this), trainable);
   detail::structure_changed();
 }
 
@@ -331,8 +382,9 @@ std::int64_t Layer::count_params() const {
 }
 
 std::vector<Tensor> Layer::losses() const {
-  std::vector<Tensor> losses = state_->call_losses;
-  collect_losses(*state_, losses);
+  const LayerState& state = LayerState::of(*this);
+  std::vector<Tensor> losses = state.call_losses;
+  collect_losses(state, losses);
   return losses;
 }
 

@@ -1,5 +1,4 @@
 // Names of layers: the class in snake case, and a number for every one after the first.
-#include <cctype>
 #include <map>
 #include <mutex>
 
@@ -7,21 +6,21 @@
 
 namespace capstan::detail {
 
-std::string snake_case(const std::string& class_name) {
-  std::string name;
-  for (char c : class_name) {
-    if (std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_') name += c;
-  }
-  const auto upper = [&](std::size_t i) { return std::isupper(static_cast<unsigned char>(name[i])) != 0; };
-  const auto lower = [&](std::size_t i) {
-    return i < name.size() && std::islower(static_cast<unsigned char>(name[i])) != 0;
+std::string snake_case(std::string_view class_name) {
+  const auto is_upper = [&](std::size_t i) { return class_name[i] >= 'A' && class_name[i] <= 'Z'; };
+  const auto is_lower = [&](std::size_t i) {
+    return i < class_name.size() && class_name[i] >= 'a' && class_name[i] <= 'z';
   };
-  std::string result;
-  for (std::size_t i = 0; i < name.size(); ++i) {
+  std::string result(2 * class_name.size(), '_');
+  std::size_t length = 0;
+  for (std::size_t i = 0; i < class_name.size(); ++i) {
+    const bool is_digit = class_name[i] >= '0' && class_name[i] <= '9';
+    if (!is_upper(i) && !is_lower(i) && !is_digit && class_name[i] != '_') continue;  // of a class without a name
     // A word begins at a capital that small letters follow, or at one that follows a small letter.
-    if (i > 0 && upper(i) && result.back() != '_' && (lower(i + 1) || lower(i - 1))) result += '_';
-    result += static_cast<char>(std::tolower(static_cast<unsigned char>(name[i])));
+    if (length > 0 && is_upper(i) && result[length - 1] != '_' && (is_lower(i + 1) || is_lower(i - 1))) ++length;
+    result[length++] = is_upper(i) ? static_cast<char>(class_name[i] - 'A' + 'a') : class_name[i];
   }
+  result.resize(length);
   return result;
 }
 

@@ -1,12 +1,13 @@
-// The state behind a layer, which all its handles share.
+// What the library remembers of a layer, in its body.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "capstan/layers.h"
+#include "capstan/layer.h"
 
 namespace capstan::detail {
 
@@ -19,13 +20,17 @@ struct Weight {
 struct LayerState {
   std::uint64_t id = 0;                   // grows in the order of construction; never used twice, unlike an address
   std::uint64_t seeds = 0;                // the stream that `build` draws from
-  std::string name;                       // empty until the class of a user's layer is known
+  std::string name;                       // unless given, empty until the first handle is made
+  const char* type_name = "";             // of the library's classes
   std::string path;                       // set when the weights are made
+  std::weak_ptr<LayerBody> self;          // the body that this belongs to, once it has a handle
   DType dtype = DType::kFloat32;          // of weights
   DType compute_dtype = DType::kFloat32;  // of inputs and results
   bool converts_input = true;             // to `compute_dtype`; a model leaves that to its layers
   bool trainable = true;
   bool is_built = false;
+  bool accepts_weights = true;  // in the constructor and in `build`
+  bool has_build = true;        // false once the class is known to leave `build` as it is
   InputShape input_shape;
   Shape output_shape;  // of the call that built it
   bool has_output_shape = false;
@@ -35,7 +40,6 @@ struct LayerState {
   std::vector<Layer> sublayers;     // first those that were put there, then those that calls found, by id
   std::size_t placed = 0;           // how many were put there
   std::vector<Tensor> call_losses;  // of the latest call of the outermost layer
-  std::shared_ptr<Layer> body;      // the layer itself, if its class told: it does not own this state
   std::uint64_t latest_parent = 0;  // the id of the layer that called this one last
 
   // Lists made from the weights of this layer and its sublayers; `lists_version` says of which structure.
@@ -43,7 +47,8 @@ struct LayerState {
   std::vector<Variable> all, trainable_list, non_trainable_list;
 
   const std::vector<Variable>& list(const std::vector<Variable> LayerState::*which);
-  static LayerState& of(const Layer& layer) { return *layer.state_; }
+  static LayerState& of(const Layer& layer) { return *layer.body().state_; }
+  static LayerState& of(const LayerBody& layer) { return *layer.state_; }
 };
 
 // Counts up whenever any layer gets a weight or sublayer or changes `trainable`; lists made before are out of date.
@@ -64,7 +69,7 @@ struct CallScope {
 };
 
 // "max_pooling2d" for "MaxPooling2D": Keras's rule.
-std::string snake_case(const std::string& class_name);
+std::string snake_case(std::string_view class_name);
 // "dense", "dense_1", ...: the prefix and how often it was asked for.
 std::string automatic_name(const std::string& prefix);
 

@@ -9,17 +9,25 @@
 
 namespace capstan {
 
-struct Model::Compiled {
+struct ModelBody::Compiled {
   std::optional<Loss> loss;
   std::vector<Metric> metrics;
 };
 
-Model::Model(const LayerOptions& options) : Model("", options) {}
+ModelBody::ModelBody(const LayerOptions& options) : ModelBody("", options) {}
 
-Model::Model(const char* type_name, const LayerOptions& options)
-    : Layer(type_name, options), compiled_(std::make_shared<Compiled>()) {
+ModelBody::ModelBody(const char* type_name, const LayerOptions& options)
+    : LayerBody(type_name, options), compiled_(std::make_unique<Compiled>()) {
   detail::LayerState::of(*this).converts_input = false;
 }
+
+ModelBody::~ModelBody() = default;
+
+Model ModelBody::self() const { return Model(LayerBody::self()); }
+
+Model::Model(std::shared_ptr<ModelBody> body) : Layer(std::move(body)) {}
+
+ModelBody& Model::model_body() const { return static_cast<ModelBody&>(body()); }
 
 const Layer& Model::get_layer(const std::string& layer_name) const {
   for (const Layer& layer : layers()) {
@@ -37,8 +45,9 @@ const Layer& Model::get_layer(int index) const {
 }
 
 void Model::compile(const CompileOptions& options) const {
-  if (options.loss) compiled_->loss = options.loss;
-  compiled_->metrics = options.metrics;
+  ModelBody::Compiled& compiled = *model_body().compiled_;
+  if (options.loss) compiled.loss = options.loss;
+  compiled.metrics = options.metrics;
 }
 
 namespace {
@@ -57,26 +66,27 @@ void check_rows(const char* what, const Tensor& x) {
 }  // namespace
 
 Evaluation Model::evaluate(const Tensor& x, const Tensor& y, const EvaluateOptions& options) const {
-  CAPSTAN_CHECK(compiled_->loss.has_value(), ValueError, "evaluate: ", name(), " has no loss",
+  const ModelBody::Compiled& compiled = *model_body().compiled_;
+  CAPSTAN_CHECK(compiled.loss.has_value(), ValueError, "evaluate: ", name(), " has no loss",
                 help("call compile() first"));
   check_rows("x", x);
   check_rows("y", y);
   CAPSTAN_CHECK(x.dim(0) == y.dim(0), ShapeError, "evaluate: x and y have different numbers of examples, ", x.dim(0),
                 " and ", y.dim(0));
   const metrics::Mean loss;
-  for (const Metric& metric : compiled_->metrics) metric.reset_state();
+  for (const Metric& metric : compiled.metrics) metric.reset_state();
   in_batches(x.dim(0), options.batch_size, [&](std::int64_t begin, std::int64_t count) {
     const Tensor batch_y = y(slice(begin, begin + count));
     const Tensor predictions = (*this)(x(slice(begin, begin + count)), {.training = false});
-    Tensor batch_loss = (*compiled_->loss)(batch_y, predictions);
+    Tensor batch_loss = (*compiled.loss)(batch_y, predictions);
     for (const Tensor& extra : losses()) batch_loss = batch_loss + extra;
     // Weighted by the number of examples, so that a short last batch counts as it should.
     loss.update_state(batch_loss, constant(static_cast<double>(count)));
-    for (const Metric& metric : compiled_->metrics) metric.update_state(batch_y, predictions);
+    for (const Metric& metric : compiled.metrics) metric.update_state(batch_y, predictions);
   });
   Evaluation result;
   result.loss = loss.result().item<double>();
-  for (const Metric& metric : compiled_->metrics)
+  for (const Metric& metric : compiled.metrics)
     result.metrics.emplace_back(metric.name(), metric.result().item<double>());
   return result;
 }

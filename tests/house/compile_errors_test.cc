@@ -100,6 +100,58 @@ void f(const capstan::Tensor& x) {
   EXPECT_GE(count_of(text, "error: "), 3) << text;
 }
 
+TEST(CompileErrors, SayHowALayerIsMade) {
+  const std::string text = diagnostics("layers", "c++20", R"(
+#include <capstan/models.h>
+using namespace capstan;
+class Scale : public LayerBody {
+  Tensor call(const Tensor& x, const CallOptions&) override { return x; }
+};
+class WithoutCall : public LayerBody {};
+class Private : LayerBody {
+  Tensor call(const Tensor& x, const CallOptions&) override { return x; }
+};
+void f(const Tensor& x) {
+  Scale scale;
+  scale(x, {.training = true});
+  std::vector<Layer> list;
+  list.push_back(scale);
+  LayerOf<Scale> too_many(1, 2);
+  LayerOf<WithoutCall> without_call;
+  LayerOf<Private> hidden;
+}
+)");
+  EXPECT_EQ(count_of(text, "a layer of your own is made by LayerOf<Class> layer(arguments of the constructor)"), 1)
+      << text;
+  EXPECT_GE(count_of(text, "a layer of your own is made by LayerOf<Class>(arguments of the constructor)"), 1) << text;
+  EXPECT_EQ(count_of(text, "no matching function for call to"), 1) << text;
+  EXPECT_EQ(count_of(text, "a layer of your own overrides Tensor call(const Tensor& x, const CallOptions& options)"), 1)
+      << text;
+  EXPECT_EQ(count_of(text, "the class of a layer derives publicly from LayerBody or ModelBody"), 1) << text;
+  EXPECT_LE(lines_of(text), 80) << text;
+}
+
+TEST(CompileErrors, StopCopiesOfBodies) {
+  const std::string text = diagnostics("bodies", "c++20", R"(
+#include <capstan/models.h>
+using namespace capstan;
+class Scale : public LayerBody {
+  Tensor call(const Tensor& x, const CallOptions&) override { return x; }
+};
+void f(LayerOf<Scale>& scale, Layer& any) {
+  Scale copy = *scale;
+  Scale moved = std::move(*scale);
+  *scale = *scale;
+  LayerOf<Scale> narrowed = any;
+}
+)");
+  // The line of the mistake follows its error.
+  for (const char* line : {"Scale copy = *scale;\n", "Scale moved = std::move(*scale);\n", "*scale = *scale;\n"})
+    EXPECT_EQ(count_of(text, line), 1) << text;
+  EXPECT_GE(count_of(text, "error: use of deleted function"), 3) << text;
+  EXPECT_EQ(count_of(text, "error: conversion from"), 1) << text;
+}
+
 TEST(CompileErrors, NameTheStandardThatIsNeeded) {
   const std::string text = diagnostics("standard", "c++17", "#include <capstan/capstan.h>\n");
   EXPECT_NE(text.find("Capstan needs C++20: compile with -std=c++20"), std::string::npos) << text;

@@ -30,9 +30,9 @@ Names paths_of(const Layer& layer) {
 }
 
 // A layer of a user, whose weights are drawn in build().
-class Own : public Layer {
+class Own : public LayerBody {
  public:
-  explicit Own(const std::string& name) : Layer({.name = name}) {}
+  explicit Own(const std::string& name) : LayerBody({.name = name}) {}
   void build(const Shape& shape) override { w_ = add_weight({.name = "w", .shape = {shape[-1], 2}}); }
   Tensor call(const Tensor& x, const CallOptions&) override { return x + reduce_sum(w_); }
 
@@ -41,9 +41,9 @@ class Own : public Layer {
 };
 
 template <class L>
-class Two : public Model {
+class Two : public ModelBody {
  public:
-  explicit Two(bool second_first) : Model({.name = "two"}), second_first_(second_first) {}
+  explicit Two(bool second_first) : ModelBody({.name = "two"}), second_first_(second_first) {}
   Tensor call(const Tensor& x, const CallOptions&) override {
     if (second_first_) {
       const Tensor y = b(x);
@@ -61,8 +61,8 @@ class Two : public Model {
 
  private:
   static L make(const char* name) {
-    if constexpr (std::is_same_v<L, Own>) {
-      return Own(name);
+    if constexpr (std::is_same_v<L, LayerOf<Own>>) {
+      return L(name);
     } else {
       return L(2, {.name = name});
     }
@@ -71,7 +71,7 @@ class Two : public Model {
 
 TEST(LayerOrder, IsThatOfTheMembers) {
   for (const bool second_first : {false, true}) {
-    const Two<layers::Dense> model(second_first);
+    const ModelOf<Two<layers::Dense>> model(second_first);
     model(ones({1, 3}));
     EXPECT_EQ(names_of(model), (Names{"a", "b"}));
     EXPECT_EQ(paths_of(model), (Names{"two/a/kernel", "two/a/bias", "two/b/kernel", "two/b/bias"}));
@@ -81,7 +81,7 @@ TEST(LayerOrder, IsThatOfTheMembers) {
 template <class L>
 std::vector<std::vector<float>> weights_drawn(bool second_first) {
   set_seed(7);
-  const Two<L> model(second_first);
+  const ModelOf<Two<L>> model(second_first);
   model(ones({1, 3}));
   std::vector<std::vector<float>> values;
   for (const Variable& variable : model.weights()) values.push_back(variable.to_vector<float>());
@@ -90,31 +90,31 @@ std::vector<std::vector<float>> weights_drawn(bool second_first) {
 
 TEST(LayerOrder, DecidesTheSeeds) {
   EXPECT_EQ(weights_drawn<layers::Dense>(false), weights_drawn<layers::Dense>(true));
-  EXPECT_EQ(weights_drawn<Own>(false), weights_drawn<Own>(true));
-  EXPECT_NE(weights_drawn<Own>(false)[0], weights_drawn<Own>(false)[1]);
+  EXPECT_EQ(weights_drawn<LayerOf<Own>>(false), weights_drawn<LayerOf<Own>>(true));
+  EXPECT_NE(weights_drawn<LayerOf<Own>>(false)[0], weights_drawn<LayerOf<Own>>(false)[1]);
 }
 
 // An expression in which compilers call in different orders.
 TEST(LayerOrder, DoesNotDependOnTheOrderWithinAnExpression) {
-  class Sum : public Model {
+  class Sum : public ModelBody {
    public:
-    Sum() : Model({.name = "sum"}) {}
+    Sum() : ModelBody({.name = "sum"}) {}
     Tensor call(const Tensor& x, const CallOptions&) override { return a(x) + b(x) + c(x); }
     layers::Dense a{1, {.name = "a"}}, b{1, {.name = "b"}}, c{1, {.name = "c"}};
   };
-  const Sum model;
+  const ModelOf<Sum> model;
   model(ones({1, 1}));
   EXPECT_EQ(names_of(model), (Names{"a", "b", "c"}));
 }
 
 TEST(LayerOrder, PutsTrackedLayersFirst) {
-  class Tracking : public Model {
+  class Tracking : public ModelBody {
    public:
     Tracking() { track({c, a}); }
     Tensor call(const Tensor& x, const CallOptions&) override { return d(x) + b(x) + a(x) + c(x); }
     layers::Dense a{1, {.name = "a"}}, b{1, {.name = "b"}}, c{1, {.name = "c"}}, d{1, {.name = "d"}};
   };
-  const Tracking model;
+  const ModelOf<Tracking> model;
   EXPECT_EQ(names_of(model), (Names{"c", "a"}));
   model(ones({1, 1}));
   EXPECT_EQ(names_of(model), (Names{"c", "a", "b", "d"}));
@@ -131,7 +131,7 @@ TEST(LayerOrder, OfASequentialIsThatOfAdd) {
 }
 
 TEST(LayerOrder, OfLayersMadeInACallIsThatOfTheirMaking) {
-  class Lazy : public Model {
+  class Lazy : public ModelBody {
    public:
     Tensor call(const Tensor& x, const CallOptions&) override {
       if (made_.empty()) {
@@ -146,20 +146,20 @@ TEST(LayerOrder, OfLayersMadeInACallIsThatOfTheirMaking) {
    private:
     std::vector<layers::Dense> made_;
   };
-  const Lazy model;
+  const ModelOf<Lazy> model;
   model(ones({1, 1}));
   EXPECT_EQ(names_of(model), (Names{"early", "late_0", "late_1"}));
 }
 
 // A handle is the layer: a copy has its place.
 TEST(LayerOrder, OfCopiesIsThatOfTheOriginal) {
-  class Copies : public Model {
+  class Copies : public ModelBody {
    public:
     Tensor call(const Tensor& x, const CallOptions&) override { return late(x) + b(x); }
     layers::Dense a{1, {.name = "a"}}, b{1, {.name = "b"}};
     layers::Dense late = a;
   };
-  const Copies model;
+  const ModelOf<Copies> model;
   model(ones({1, 1}));
   EXPECT_EQ(names_of(model), (Names{"a", "b"}));
 }

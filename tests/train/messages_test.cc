@@ -86,20 +86,20 @@ TEST(LayerMessages, NameTheLayer) {
 }
 
 // A layer whose call is wrong, and a model around it.
-class Wrong : public Layer {
+class Wrong : public LayerBody {
  public:
-  Wrong() : Layer({.name = "wrong"}) {}
+  Wrong() : LayerBody({.name = "wrong"}) {}
   Tensor call(const Tensor& x, const CallOptions&) override { return x + ones({7}); }
 };
-class Around : public Model {
+class Around : public ModelBody {
  public:
-  Around() : Model({.name = "around"}) {}
+  Around() : ModelBody({.name = "around"}) {}
   Tensor call(const Tensor& x, const CallOptions&) override { return inner(x); }
-  Wrong inner;
+  LayerOf<Wrong> inner;
 };
 
 TEST(LayerMessages, NameTheInnermostLayerOnceByItsPath) {
-  const Around around;
+  const ModelOf<Around> around;
   for (const bool traced : {false, true}) {
     auto call = function([&](const Tensor& x) { return around(x); });
     const std::string text = message_of<ShapeError>([&] { traced ? call(ones({2, 3})) : around(ones({2, 3})); });

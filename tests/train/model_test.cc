@@ -9,7 +9,7 @@
 namespace capstan {
 namespace {
 
-class LinearModel : public Model {
+class LinearModel : public ModelBody {
  public:
   Tensor call(const Tensor& x, const CallOptions&) override { return dense(x); }
   layers::Dense dense{1};
@@ -74,7 +74,7 @@ TEST(Model, OfAUserTrains) {
   set_seed(4);
   const Tensor x = constant({{-1.0}, {0.0}, {1.0}, {2.0}});
   const Tensor y = 2 * x - 1;
-  LinearModel model;
+  ModelOf<LinearModel> model;
   EXPECT_TRUE(model.trainable_variables().empty());
   const losses::MeanSquaredError loss_fn;
   const optimizers::SGD optimizer({.learning_rate = 0.1});
@@ -83,8 +83,8 @@ TEST(Model, OfAUserTrains) {
     const Tensor loss = loss_fn(y, model(x, {.training = true}));
     optimizer.apply_gradients(tape.gradient(loss, model.trainable_variables()), model.trainable_variables());
   }
-  EXPECT_NEAR(model.dense.get_weights()[0].item<float>(), 2, 1e-3);
-  EXPECT_NEAR(model.dense.get_weights()[1].item<float>(), -1, 1e-3);
+  EXPECT_NEAR(model->dense.get_weights()[0].item<float>(), 2, 1e-3);
+  EXPECT_NEAR(model->dense.get_weights()[1].item<float>(), -1, 1e-3);
   EXPECT_TRUE(model.name().starts_with("linear_model"));
   EXPECT_EQ(optimizer.iterations(), 200);
 }

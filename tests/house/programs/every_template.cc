@@ -6,6 +6,21 @@
 
 using namespace capstan;
 
+class Scale : public LayerBody {
+ public:
+  explicit Scale(double by) : by_(by) {}
+  Tensor call(const Tensor& x, const CallOptions&) override { return x * by_; }
+
+ private:
+  double by_;
+};
+
+class Wrapped : public ModelBody {
+ public:
+  Tensor call(const Tensor& x, const CallOptions&) override { return scale(x); }
+  LayerOf<Scale> scale{2.0};
+};
+
 int main() {
   const Tensor x = constant({{1.0, 2.0}, {3.0, 4.0}});
   const std::vector<std::size_t> lengths{2, 2};
@@ -36,6 +51,8 @@ int main() {
   y += vectorized_map([](const Tensor& row) { return reduce_sum(row * row); }, x);
   y += jvp([](const Tensor& a) { return sin(a); }, x, x).second;
   layers::Dense dense(3, {.activation = [](const Tensor& a) { return relu(a); }, .input_shape = lengths});
+  const std::vector<Layer> layers = {dense, ModelOf<Wrapped>()};
+  y += ModelOf<Wrapped>()->scale(x) + layers.size();
   const losses::MeanSquaredError loss_fn;
   return loss.has_value() && gradient.has_value() && i.has_value() && sum.has_value() ? 0 : 1;
 }
