@@ -8,13 +8,13 @@
 #include "src/core/step_loop.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cstring>
 #include <mutex>
 #include <optional>
 #include <unordered_map>
 
 #include "src/core/check.h"
+#include "src/core/once.h"
 #include "src/emit/fused_loop.h"
 #include "src/graph/graph.h"
 #include "src/graph/loops.h"
@@ -154,7 +154,7 @@ class FusedStep final : public StepLoop {
 
  private:
   FusedKernel kernel_without_gradient() const {
-    std::call_once(emitted_, [this] { kernel_without_gradient_ = emit_fused_loop(without_gradient_); });
+    emitted_.run([this] { kernel_without_gradient_ = emit_fused_loop(without_gradient_); });
     return kernel_without_gradient_;
   }
 
@@ -223,7 +223,7 @@ class FusedStep final : public StepLoop {
   FusedKernel kernel_;
   std::vector<std::size_t> tile_of_;  // by node
   std::size_t tiles_ = 0;
-  mutable std::once_flag emitted_;
+  mutable Once emitted_;
   mutable FusedKernel kernel_without_gradient_ = nullptr;
 };
 
