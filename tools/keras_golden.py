@@ -18,7 +18,7 @@ LOSSES = {"MeanSquaredError", "MeanAbsoluteError", "Huber", "BinaryCrossentropy"
 LOSS_FUNCTIONS = {"mean_squared_error", "mean_absolute_error", "huber", "binary_crossentropy",
                   "categorical_crossentropy", "sparse_categorical_crossentropy"}
 METRICS = {"Mean", "SparseCategoricalAccuracy", "CategoricalAccuracy", "BinaryAccuracy"}
-OPTIMIZERS = {"SGD", "Adam", "AdamW"}
+OPTIMIZERS = {"SGD", "Adam", "AdamW", "RMSprop", "Adagrad", "Adadelta", "Adamax", "Nadam", "Ftrl", "Lion", "Lamb"}
 SCHEDULES = {"InverseTimeDecay", "ExponentialDecay", "PiecewiseConstantDecay", "PolynomialDecay", "CosineDecay",
              "CosineDecayRestarts"}
 INITIALIZERS = {"Zeros", "Ones", "Constant", "Identity", "RandomNormal", "TruncatedNormal", "RandomUniform",

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "capstan/activations.h"
+#include "capstan/config.h"
 #include "capstan/constraints.h"
 #include "capstan/control_flow.h"
 #include "capstan/data.h"
@@ -11,6 +12,7 @@
 #include "capstan/dtype.h"
 #include "capstan/dtype_policy.h"
 #include "capstan/error.h"
+#include "capstan/fields.h"
 #include "capstan/forward.h"
 #include "capstan/function.h"
 #include "capstan/implicit.h"
@@ -56,6 +58,7 @@
 #include "capstan/tensor.h"
 #include "capstan/tensor_spec.h"
 #include "capstan/testing.h"
+#include "capstan/update_rule.h"
 #include "capstan/utils.h"
 #include "capstan/variable.h"
 #include "capstan/vectorized_map.h"

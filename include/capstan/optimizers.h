@@ -2,11 +2,12 @@
 //
 // An optimizer is a handle; copies share its state. It makes its slots (momentum and the like) for the variables of the
 // first apply_gradients and from then on knows only these. One update: drop missing gradients, undo the loss scale,
-// accumulate, clip, decay weights, update, average, apply constraints, count. Rules and their order are those of
-// Keras 3.
+// accumulate, clip, call the program's hooks, decay weights, update, average, apply constraints, count. Rules and their
+// order are those of Keras 3. How to write one: capstan/update_rule.h.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <memory>
 #include <optional>
@@ -15,12 +16,14 @@
 #include <string_view>
 #include <vector>
 
+#include "capstan/config.h"
 #include "capstan/schedules.h"
 #include "capstan/tensor.h"
 #include "capstan/variable.h"
 
 namespace capstan {
 
+class UpdateRule;
 namespace detail {
 class OptimizerState;
 }
@@ -29,18 +32,51 @@ class OptimizerState;
 class LearningRate {
  public:
   LearningRate(double rate) : rate_(rate) {}
-  LearningRate(Schedule schedule) : schedule_(std::move(schedule)) {}
-  double operator()(std::int64_t step) const { return schedule_ ? (*schedule_)(step) : rate_; }
-  bool is_schedule() const { return schedule_.has_value(); }
+  LearningRate(const Schedule& schedule) : schedule_(schedule.body()) {}
+  double operator()(std::int64_t step) const { return schedule_ ? schedule_->rate(step) : rate_; }
+  bool is_schedule() const { return schedule_ != nullptr; }
+  Schedule schedule() const { return Schedule(schedule_); }
 
  private:
   double rate_ = 0;
-  std::optional<Schedule> schedule_;
+  std::shared_ptr<const ScheduleBody> schedule_;
 };
+
+/// A rate in configurations: a number, or a schedule as serialize() gives it.
+CAPSTAN_EXPORT void set_field(LearningRate& field, const AttributeValue& value, std::string_view owner,
+                              std::string_view name);
+CAPSTAN_EXPORT AttributeValue get_field(const LearningRate& field);
+
+/// Options that every optimizer of the library has, under these names.
+struct OptimizerOptions {
+  LearningRate learning_rate = 0.001;
+  /// Every update first shrinks the variables by this times the learning rate.
+  std::optional<double> weight_decay = {};
+  /// At most one: each gradient to this norm, each element to [-c, c], or all gradients together to this norm.
+  std::optional<double> clipnorm = {};
+  std::optional<double> clipvalue = {};
+  std::optional<double> global_clipnorm = {};
+  /// Moving averages of the variables, copied into them every `ema_overwrite_frequency` updates (none or 0: never).
+  bool use_ema = false;
+  double ema_momentum = 0.99;
+  std::optional<int> ema_overwrite_frequency = {};
+  /// Gradients are divided by it.
+  std::optional<double> loss_scale_factor = {};
+  /// The mean of this many gradients, at least 2, makes one update (none or 0: every one).
+  std::optional<int> gradient_accumulation_steps = {};
+};
+
+/// May change gradients in place before an update: entry i is that of `variables[i]`. In a traced function the tensors
+/// are symbolic, and the hook is called while it is traced.
+using GradientHook = std::function<void(std::span<Tensor> gradients, std::span<const Variable> variables)>;
 
 /// The base of all optimizers, and a handle to any of them.
 class CAPSTAN_EXPORT Optimizer {
  public:
+  /// An optimizer of a rule; see make_optimizer(). Without a name it has that of the class, with a number. Errors:
+  /// ValueError for options that contradict each other.
+  explicit Optimizer(std::shared_ptr<const UpdateRule> rule, std::string name = "");
+
   /// Changes the variables by their gradients, one for one.
   ///
   /// A missing gradient (an empty tensor) leaves its variable alone; a warning names such variables once. Row-sparse
@@ -84,8 +120,22 @@ class CAPSTAN_EXPORT Optimizer {
 
   const std::string& name() const;
 
- protected:
-  explicit Optimizer(std::shared_ptr<detail::OptimizerState> state) : state_(std::move(state)) {}
+  /// Calls the hook in every update, behind those that are there already: when the gradients have been unscaled,
+  /// averaged over accumulated steps and clipped, and before anything is changed. All-reduce between processes, noise,
+  /// other ways to clip. Missing gradients are left out; row-sparse ones may be replaced by dense ones. Errors of an
+  /// update: ShapeError and DTypeError if a gradient does not fit any more.
+  ///
+  ///     optimizer.on_gradients([](std::span<Tensor> gradients, std::span<const Variable>) {
+  ///       for (Tensor& g : gradients) g = g + random::normal(g.shape(), 0, 0.01);
+  ///     });
+  void on_gradients(GradientHook hook) const;
+
+  /// The options as a map with Keras's keys, with the name and the learning rate of now. optimizers::get() makes an
+  /// optimizer of it. Errors: ValueError if the rate is a function of the program.
+  ///
+  ///     optimizers::SGD().get_config().to_json();  // {"name": "sgd", "learning_rate": 0.01, ...
+  AttributeValue get_config() const;
+  const UpdateRule& rule() const;
 
  private:
   std::shared_ptr<detail::OptimizerState> state_;
@@ -94,25 +144,30 @@ class CAPSTAN_EXPORT Optimizer {
 /// Optimizers under the names of Keras.
 namespace optimizers {
 
+/// An optimizer from its name with its defaults ("adam"), or from what serialize() gave. Errors: ValueError for an
+/// unknown class or option, or a value that does not fit, naming them.
+///
+///     optimizers::get("adam");
+///     optimizers::get(AttributeValue::from_json(text));
+CAPSTAN_EXPORT Optimizer get(const AttributeValue& value);
+/// The class and the options of an optimizer as a map: {"class_name": "SGD", "config": {...}, ...}; without its state.
+CAPSTAN_EXPORT AttributeValue serialize(const Optimizer& optimizer);
+
 /// Options of SGD.
 struct SGDOptions {
   LearningRate learning_rate = 0.01;
   double momentum = 0;
   bool nesterov = false;
-  /// Every update first shrinks the variables by this times the learning rate.
-  std::optional<double> weight_decay = {};
-  /// At most one: each gradient to this norm, each element to [-c, c], or all gradients together to this norm.
+  std::optional<double> weight_decay = {};  ///< this and what follows: see OptimizerOptions
   std::optional<double> clipnorm = {};
   std::optional<double> clipvalue = {};
   std::optional<double> global_clipnorm = {};
-  /// Moving averages of the variables, copied into them every `ema_overwrite_frequency` updates (0: never).
   bool use_ema = false;
   double ema_momentum = 0.99;
-  int ema_overwrite_frequency = 0;
-  /// Gradients are divided by it.
+  std::optional<int> ema_overwrite_frequency = {};
   std::optional<double> loss_scale_factor = {};
-  /// The mean of this many gradients makes one update (0: every one).
-  int gradient_accumulation_steps = 0;
+  std::optional<int> gradient_accumulation_steps = {};
+  static std::span<const OptionField> fields();
 };
 
 /// variable -= rate * gradient; with momentum m = momentum * m - rate * gradient and variable += m, or with `nesterov`
@@ -129,19 +184,21 @@ struct AdamOptions {
   double beta_2 = 0.999;
   double epsilon = 1e-7;
   bool amsgrad = false;
-  std::optional<double> weight_decay = {};  ///< this and what follows: see SGDOptions
+  std::optional<double> weight_decay = {};  ///< this and what follows: see OptimizerOptions
   std::optional<double> clipnorm = {};
   std::optional<double> clipvalue = {};
   std::optional<double> global_clipnorm = {};
   bool use_ema = false;
   double ema_momentum = 0.99;
-  int ema_overwrite_frequency = 0;
+  std::optional<int> ema_overwrite_frequency = {};
   std::optional<double> loss_scale_factor = {};
-  int gradient_accumulation_steps = 0;
+  std::optional<int> gradient_accumulation_steps = {};
+  static std::span<const OptionField> fields();
 };
 
 /// Adam in Keras's form: m += (g - m)(1 - beta_1), v += (g^2 - v)(1 - beta_2),
-/// variable -= rate sqrt(1 - beta_2^t) / (1 - beta_1^t) * m / (sqrt(v) + epsilon).
+/// variable -= rate sqrt(1 - beta_2^t) / (1 - beta_1^t) * m / (sqrt(v) + epsilon). With `amsgrad` the root is taken of
+/// the largest v so far.
 class CAPSTAN_EXPORT Adam : public Optimizer {
  public:
   explicit Adam(const AdamOptions& options = {});
@@ -151,6 +208,205 @@ class CAPSTAN_EXPORT Adam : public Optimizer {
 class CAPSTAN_EXPORT AdamW : public Optimizer {
  public:
   explicit AdamW(const AdamOptions& options = {});
+};
+
+/// Options of RMSprop.
+struct RMSpropOptions {
+  LearningRate learning_rate = 0.001;
+  double rho = 0.9;
+  double momentum = 0;
+  double epsilon = 1e-7;
+  bool centered = false;
+  std::optional<double> weight_decay = {};  ///< this and what follows: see OptimizerOptions
+  std::optional<double> clipnorm = {};
+  std::optional<double> clipvalue = {};
+  std::optional<double> global_clipnorm = {};
+  bool use_ema = false;
+  double ema_momentum = 0.99;
+  std::optional<int> ema_overwrite_frequency = {};
+  std::optional<double> loss_scale_factor = {};
+  std::optional<int> gradient_accumulation_steps = {};
+  static std::span<const OptionField> fields();
+};
+
+/// v = rho v + (1 - rho) g^2, variable -= rate g / sqrt(v + epsilon); `centered` subtracts the square of the mean of g
+/// from v, and with momentum m = momentum * m + (that step), variable -= m.
+class CAPSTAN_EXPORT RMSprop : public Optimizer {
+ public:
+  explicit RMSprop(const RMSpropOptions& options = {});
+};
+
+/// Options of Adagrad.
+struct AdagradOptions {
+  LearningRate learning_rate = 0.001;
+  double initial_accumulator_value = 0.1;
+  double epsilon = 1e-7;
+  std::optional<double> weight_decay = {};  ///< this and what follows: see OptimizerOptions
+  std::optional<double> clipnorm = {};
+  std::optional<double> clipvalue = {};
+  std::optional<double> global_clipnorm = {};
+  bool use_ema = false;
+  double ema_momentum = 0.99;
+  std::optional<int> ema_overwrite_frequency = {};
+  std::optional<double> loss_scale_factor = {};
+  std::optional<int> gradient_accumulation_steps = {};
+  static std::span<const OptionField> fields();
+};
+
+/// a += g^2, variable -= rate g / sqrt(a + epsilon). Row-sparse gradients touch only their rows.
+class CAPSTAN_EXPORT Adagrad : public Optimizer {
+ public:
+  explicit Adagrad(const AdagradOptions& options = {});
+};
+
+/// Options of Adadelta.
+struct AdadeltaOptions {
+  LearningRate learning_rate = 0.001;
+  double rho = 0.95;
+  double epsilon = 1e-7;
+  std::optional<double> weight_decay = {};  ///< this and what follows: see OptimizerOptions
+  std::optional<double> clipnorm = {};
+  std::optional<double> clipvalue = {};
+  std::optional<double> global_clipnorm = {};
+  bool use_ema = false;
+  double ema_momentum = 0.99;
+  std::optional<int> ema_overwrite_frequency = {};
+  std::optional<double> loss_scale_factor = {};
+  std::optional<int> gradient_accumulation_steps = {};
+  static std::span<const OptionField> fields();
+};
+
+/// a = rho a + (1 - rho) g^2, d = sqrt(b + epsilon) / sqrt(a + epsilon) g, b = rho b + (1 - rho) d^2,
+/// variable -= rate d.
+class CAPSTAN_EXPORT Adadelta : public Optimizer {
+ public:
+  explicit Adadelta(const AdadeltaOptions& options = {});
+};
+
+/// Options of Adamax.
+struct AdamaxOptions {
+  LearningRate learning_rate = 0.001;
+  double beta_1 = 0.9;
+  double beta_2 = 0.999;
+  double epsilon = 1e-7;
+  std::optional<double> weight_decay = {};  ///< this and what follows: see OptimizerOptions
+  std::optional<double> clipnorm = {};
+  std::optional<double> clipvalue = {};
+  std::optional<double> global_clipnorm = {};
+  bool use_ema = false;
+  double ema_momentum = 0.99;
+  std::optional<int> ema_overwrite_frequency = {};
+  std::optional<double> loss_scale_factor = {};
+  std::optional<int> gradient_accumulation_steps = {};
+  static std::span<const OptionField> fields();
+};
+
+/// Adam with the largest gradient instead of the second moment: m += (g - m)(1 - beta_1), u = max(beta_2 u, |g|),
+/// variable -= rate m / ((1 - beta_1^t) (u + epsilon)).
+class CAPSTAN_EXPORT Adamax : public Optimizer {
+ public:
+  explicit Adamax(const AdamaxOptions& options = {});
+};
+
+/// Options of Nadam.
+struct NadamOptions {
+  LearningRate learning_rate = 0.001;
+  double beta_1 = 0.9;
+  double beta_2 = 0.999;
+  double epsilon = 1e-7;
+  std::optional<double> weight_decay = {};  ///< this and what follows: see OptimizerOptions
+  std::optional<double> clipnorm = {};
+  std::optional<double> clipvalue = {};
+  std::optional<double> global_clipnorm = {};
+  bool use_ema = false;
+  double ema_momentum = 0.99;
+  std::optional<int> ema_overwrite_frequency = {};
+  std::optional<double> loss_scale_factor = {};
+  std::optional<int> gradient_accumulation_steps = {};
+  static std::span<const OptionField> fields();
+};
+
+/// Adam with Nesterov's momentum, whose factor u_t = beta_1 (1 - 0.96^t / 2) grows towards beta_1.
+class CAPSTAN_EXPORT Nadam : public Optimizer {
+ public:
+  explicit Nadam(const NadamOptions& options = {});
+};
+
+/// Options of Ftrl.
+struct FtrlOptions {
+  LearningRate learning_rate = 0.001;
+  double learning_rate_power = -0.5;
+  double initial_accumulator_value = 0.1;
+  double l1_regularization_strength = 0;
+  double l2_regularization_strength = 0;
+  double l2_shrinkage_regularization_strength = 0;
+  double beta = 0;
+  std::optional<double> weight_decay = {};  ///< this and what follows: see OptimizerOptions
+  std::optional<double> clipnorm = {};
+  std::optional<double> clipvalue = {};
+  std::optional<double> global_clipnorm = {};
+  bool use_ema = false;
+  double ema_momentum = 0.99;
+  std::optional<int> ema_overwrite_frequency = {};
+  std::optional<double> loss_scale_factor = {};
+  std::optional<int> gradient_accumulation_steps = {};
+  static std::span<const OptionField> fields();
+};
+
+/// "Follow the regularised leader", for large sparse models: the variable is what its accumulated gradients and
+/// penalties say, and zero where they stay below the l1 strength. Errors: ValueError for a positive power, or a
+/// negative first accumulator or strength.
+class CAPSTAN_EXPORT Ftrl : public Optimizer {
+ public:
+  explicit Ftrl(const FtrlOptions& options = {});
+};
+
+/// Options of Lion.
+struct LionOptions {
+  LearningRate learning_rate = 0.001;
+  double beta_1 = 0.9;
+  double beta_2 = 0.99;
+  std::optional<double> weight_decay = {};  ///< this and what follows: see OptimizerOptions
+  std::optional<double> clipnorm = {};
+  std::optional<double> clipvalue = {};
+  std::optional<double> global_clipnorm = {};
+  bool use_ema = false;
+  double ema_momentum = 0.99;
+  std::optional<int> ema_overwrite_frequency = {};
+  std::optional<double> loss_scale_factor = {};
+  std::optional<int> gradient_accumulation_steps = {};
+  static std::span<const OptionField> fields();
+};
+
+/// variable -= rate sign(beta_1 m + (1 - beta_1) g), m = beta_2 m + (1 - beta_2) g. Errors: ValueError unless beta_1 is
+/// in (0, 1].
+class CAPSTAN_EXPORT Lion : public Optimizer {
+ public:
+  explicit Lion(const LionOptions& options = {});
+};
+
+/// Options of Lamb.
+struct LambOptions {
+  LearningRate learning_rate = 0.001;
+  double beta_1 = 0.9;
+  double beta_2 = 0.999;
+  double epsilon = 1e-7;
+  std::optional<double> weight_decay = {};  ///< this and what follows: see OptimizerOptions
+  std::optional<double> clipnorm = {};
+  std::optional<double> clipvalue = {};
+  std::optional<double> global_clipnorm = {};
+  bool use_ema = false;
+  double ema_momentum = 0.99;
+  std::optional<int> ema_overwrite_frequency = {};
+  std::optional<double> loss_scale_factor = {};
+  std::optional<int> gradient_accumulation_steps = {};
+  static std::span<const OptionField> fields();
+};
+
+/// Adam whose step of each variable is as long as rate times the norm of the variable.
+class CAPSTAN_EXPORT Lamb : public Optimizer {
+ public:
+  explicit Lamb(const LambOptions& options = {});
 };
 
 }  // namespace optimizers

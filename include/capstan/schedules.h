@@ -3,30 +3,54 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
+#include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
+#include "capstan/config.h"
 #include "capstan/export.h"
 
 namespace capstan {
 
-/// A function from the number of updates made so far to a learning rate. Computed in float32, as Keras does.
+/// What a class of schedules implements; see capstan/config.h for its options.
+class CAPSTAN_EXPORT ScheduleBody : public Configurable {
+ public:
+  static constexpr std::string_view kKind = "schedule", kModule = "keras.optimizers.schedules";
+  /// The learning rate after so many updates.
+  virtual double rate(std::int64_t step) const = 0;
+};
+
+/// A function from the number of updates made so far to a learning rate: one of the classes below, computed in float32
+/// as Keras does, or any function. Copies share it.
 class CAPSTAN_EXPORT Schedule {
  public:
   template <class F>
   requires(!std::is_base_of_v<Schedule, F> && std::is_invocable_r_v<double, const F&, std::int64_t>)
       Schedule(F function)
-      : function_(std::move(function)) {}
-  double operator()(std::int64_t step) const { return function_(step); }
+      : Schedule(of_function(std::move(function))) {}
+  explicit Schedule(std::shared_ptr<const ScheduleBody> body) : body_(std::move(body)) {}
+  double operator()(std::int64_t step) const { return body_->rate(step); }
 
- protected:
-  Schedule() = default;
-  std::function<double(std::int64_t)> function_;
+  const std::shared_ptr<const ScheduleBody>& body() const { return body_; }
+
+ private:
+  static std::shared_ptr<const ScheduleBody> of_function(std::function<double(std::int64_t)> function);
+
+  std::shared_ptr<const ScheduleBody> body_;
 };
 
 /// Schedules under the names of Keras.
 namespace schedules {
+
+/// What serialize() gives of a schedule (capstan/config.h), as a schedule again. Errors: ValueError for an unknown
+/// class or option.
+///
+///     Schedule s = schedules::get(AttributeValue::from_json(R"({"class_name": "ExponentialDecay", "config":
+///         {"initial_learning_rate": 0.1, "decay_steps": 100, "decay_rate": 0.5}})"));
+CAPSTAN_EXPORT Schedule get(const AttributeValue& value);
 
 /// Options of the decays.
 struct DecayOptions {

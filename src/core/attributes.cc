@@ -10,8 +10,6 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
-#include <mutex>
-#include <set>
 
 #include "src/core/check.h"
 
@@ -51,6 +49,26 @@ AttributeValue list_of(std::span<const std::int64_t> integers) {
 
 }  // namespace
 
+AttributeValue AttributeValue::map() {
+  AttributeValue value;
+  value.kind = Kind::kMap;
+  return value;
+}
+
+const AttributeValue* AttributeValue::find(std::string_view key) const {
+  const auto found = std::find_if(items.begin(), items.end(), [&](const auto& item) { return item.first == key; });
+  return found == items.end() ? nullptr : &found->second;
+}
+
+void AttributeValue::set(std::string_view key, AttributeValue value) {
+  for (auto& [name, present] : items) {
+    if (name != key) continue;
+    present = std::move(value);
+    return;
+  }
+  items.emplace_back(std::string(key), std::move(value));
+}
+
 std::string AttributeValue::to_string() const {
   switch (kind) {
     case Kind::kNone:
@@ -63,31 +81,18 @@ std::string AttributeValue::to_string() const {
       return number_to_string(number);
     case Kind::kString:
       return "\"" + text + "\"";
+    case Kind::kMap: {
+      std::string result = "{";
+      for (const auto& [key, value] : items)
+        result += (result.size() == 1 ? "" : ", ") + key + ": " + value.to_string();
+      return result + "}";
+    }
     case Kind::kList:
       break;
   }
   std::string result = "[";
   for (std::size_t i = 0; i < list.size(); ++i) result += (i == 0 ? "" : ", ") + list[i].to_string();
   return result + "]";
-}
-
-// --- Interned lists and texts. The pools are never destroyed: attributes may outlive static
-// objects. ---
-
-IntList intern(std::span<const std::int64_t> values) {
-  static auto* const mutex = new std::mutex;
-  static auto* const pool = new std::set<std::vector<std::int64_t>>;
-  const std::lock_guard lock(*mutex);
-  return {&*pool->emplace(values.begin(), values.end()).first};
-}
-
-Text intern(std::string_view text) {
-  static auto* const mutex = new std::mutex;
-  static auto* const pool = new std::set<std::string, std::less<>>;
-  const std::lock_guard lock(*mutex);
-  auto found = pool->find(text);
-  if (found == pool->end()) found = pool->emplace(text).first;
-  return {&*found};
 }
 
 // --- From dynamic values ---
@@ -100,6 +105,18 @@ void set_field(bool& field, const AttributeValue& value, std::string_view op, st
 void set_field(std::int64_t& field, const AttributeValue& value, std::string_view op, std::string_view name) {
   if (value.kind != AttributeValue::Kind::kInt) does_not_fit(op, name, "an integer", value);
   field = value.integer;
+}
+
+void set_field(int& field, const AttributeValue& value, std::string_view op, std::string_view name) {
+  std::int64_t wide = 0;
+  set_field(wide, value, op, name);
+  if (wide != static_cast<int>(wide)) does_not_fit(op, name, "an integer of 32 bits", value);
+  field = static_cast<int>(wide);
+}
+
+void set_field(std::string& field, const AttributeValue& value, std::string_view op, std::string_view name) {
+  if (value.kind != AttributeValue::Kind::kString) does_not_fit(op, name, "a text", value);
+  field = value.text;
 }
 
 void set_field(double& field, const AttributeValue& value, std::string_view op, std::string_view name) {
@@ -176,7 +193,9 @@ void set_field(Text& field, const AttributeValue& value, std::string_view op, st
 
 AttributeValue get_field(bool field) { return field; }
 AttributeValue get_field(std::int64_t field) { return field; }
+AttributeValue get_field(int field) { return field; }
 AttributeValue get_field(double field) { return field; }
+AttributeValue get_field(const std::string& field) { return field; }
 AttributeValue get_field(DType field) { return std::string(name_of(field)); }
 
 AttributeValue get_field(const Axes& field) {

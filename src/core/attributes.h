@@ -1,7 +1,7 @@
 // Attributes: the arguments of an op that are not tensors.
 //
 // An op's attributes are a trivially copyable struct of at most 64 bytes with a table of named fields, from which
-// equality, printing and the call by name are derived:
+// equality, printing and the call by name are derived (capstan/fields.h):
 //
 //     struct ReduceAttributes {
 //       Axes axis;
@@ -23,6 +23,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "capstan/fields.h"
 #include "capstan/registry.h"
 #include "capstan/shape.h"
 
@@ -58,14 +59,6 @@ struct OptionalInt {
   constexpr OptionalInt(std::int64_t number) : value(number), has_value(true) {}
 };
 
-struct AttributeField {
-  std::string_view name;
-  bool required;
-  // Sets the field from a dynamic value; throws ValueError if it does not fit. `op` is for the message.
-  void (*set)(void* attributes, const AttributeValue& value, std::string_view op, std::string_view field);
-  AttributeValue (*get)(const void* attributes);
-};
-
 struct AttributeType {
   std::uint32_t size;
   void (*construct)(void* attributes);  // writes the defaults
@@ -73,43 +66,15 @@ struct AttributeType {
   int field_count;
 };
 
-// Conversions between field types and dynamic values, one overload per field type (attributes.cc).
-void set_field(bool& field, const AttributeValue& value, std::string_view op, std::string_view name);
-void set_field(std::int64_t& field, const AttributeValue& value, std::string_view op, std::string_view name);
-void set_field(double& field, const AttributeValue& value, std::string_view op, std::string_view name);
-void set_field(DType& field, const AttributeValue& value, std::string_view op, std::string_view name);
+// Further types of fields (attributes.cc).
 void set_field(Axes& field, const AttributeValue& value, std::string_view op, std::string_view name);
 void set_field(OptionalInt& field, const AttributeValue& value, std::string_view op, std::string_view name);
 void set_field(IntList& field, const AttributeValue& value, std::string_view op, std::string_view name);
 void set_field(Text& field, const AttributeValue& value, std::string_view op, std::string_view name);
-AttributeValue get_field(bool field);
-AttributeValue get_field(std::int64_t field);
-AttributeValue get_field(double field);
-AttributeValue get_field(DType field);
 AttributeValue get_field(const Axes& field);
 AttributeValue get_field(const OptionalInt& field);
 AttributeValue get_field(const IntList& field);
 AttributeValue get_field(const Text& field);
-
-template <auto Member>
-struct MemberOf;
-template <class A, class F, F A::*Member>
-struct MemberOf<Member> {
-  using Struct = A;
-  using Field = F;
-};
-
-// Static: g++ 12 gives the functions below external names that do not tell apart structs of unnamed namespaces, so two
-// files with a struct of the same name would share them.
-template <auto Member>
-static constexpr AttributeField field(std::string_view name, bool required = false) {
-  using A = typename MemberOf<Member>::Struct;
-  return {name, required,
-          [](void* attributes, const AttributeValue& value, std::string_view op, std::string_view field_name) {
-            set_field(static_cast<A*>(attributes)->*Member, value, op, field_name);
-          },
-          [](const void* attributes) { return get_field(static_cast<const A*>(attributes)->*Member); }};
-}
 
 template <class A, std::size_t N>
 constexpr AttributeType attribute_type(const AttributeField (&fields)[N]) {

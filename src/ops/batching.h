@@ -71,7 +71,7 @@ inline Axes item_axis(const Axes& axes, int rank) { return item_axes(axes, rank)
 // inputs have the rank of the first.
 template <auto Member>
 bool batch_axis(const BatchCall& call, std::vector<Tensor>& outputs) {
-  using A = typename MemberOf<Member>::Struct;
+  using A = typename detail::MemberOf<Member>::Struct;
   A attributes = call.attributes<A>();
   attributes.*Member = item_axis(attributes.*Member, call.item_rank(0));
   return call_with_items(call, &attributes, outputs);

@@ -1,110 +1,26 @@
-// The steps of optimizers, each one loop over a variable and its slots.
+// Runs the steps of optimizers: the loop of a rule over variables and their slots, where they lie.
 //
-// A step is written in place: a variable or slot whose value somebody else still holds (a snapshot, a persistent tape)
-// gets a copy of its own first. The arithmetic is Keras's, operation by operation, in the variable's dtype; nothing is
-// contracted, so results agree with the same step written in single ops.
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "src/ops/optimizer.cc"
-#include "src/core/simd.h"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
-
-#include "src/ops/optimizer_loops.h"
-
-HWY_BEFORE_NAMESPACE();
-namespace capstan::HWY_NAMESPACE {
-
-namespace hn = hwy::HWY_NAMESPACE;
-
-// Calls step(d, i) for whole vectors and, at the end, single elements.
-template <class T, class Step>
-HWY_INLINE void for_vectors(std::int64_t n, const Step& step) {
-  const hn::ScalableTag<T> d;
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  std::int64_t i = 0;
-  for (; i + lanes <= n; i += lanes) step(d, i);
-  for (; i < n; ++i) step(hn::CappedTag<T, 1>(), i);
-}
-
-template <class T, class D>
-HWY_INLINE hn::Vec<D> gradient_at(D d, const T* gradient, std::int64_t i) {
-  return gradient == nullptr ? hn::Zero(d) : hn::LoadU(d, gradient + i);
-}
-
-template <class T>
-void sgd_loop(T* const* slots, const T* gradient, const StepNumbers<T>& numbers, std::int64_t n) {
-  if (gradient == nullptr) return;
-  T* const w = slots[0];
-  for_vectors<T>(n, [&](auto d, std::int64_t i) HWY_ATTR {
-    const auto change = hn::Mul(hn::Set(d, numbers.rate), hn::LoadU(d, gradient + i));
-    hn::StoreU(hn::Sub(hn::LoadU(d, w + i), change), d, w + i);
-  });
-}
-
-template <class T>
-void momentum_loop(T* const* slots, const T* gradient, const StepNumbers<T>& numbers, std::int64_t n) {
-  T* const w = slots[0];
-  T* const m = slots[1];
-  for_vectors<T>(n, [&](auto d, std::int64_t i) HWY_ATTR {
-    const auto mu = hn::Set(d, numbers.a);
-    const auto change = hn::Mul(gradient_at(d, gradient, i), hn::Set(d, numbers.rate));
-    auto slot = hn::Sub(hn::Mul(hn::LoadU(d, m + i), mu), change);
-    hn::StoreU(slot, d, m + i);
-    if (numbers.b != 0) slot = hn::Sub(hn::Mul(slot, mu), change);
-    hn::StoreU(hn::Add(hn::LoadU(d, w + i), slot), d, w + i);
-  });
-}
-
-template <class T>
-void adam_loop(T* const* slots, const T* gradient, const StepNumbers<T>& numbers, std::int64_t n) {
-  T* const w = slots[0];
-  T* const m = slots[1];
-  T* const v = slots[2];
-  T* const largest = slots[3];
-  for_vectors<T>(n, [&](auto d, std::int64_t i) HWY_ATTR {
-    const auto g = gradient_at(d, gradient, i);
-    const auto old_m = hn::LoadU(d, m + i);
-    const auto old_v = hn::LoadU(d, v + i);
-    const auto new_m = hn::Add(old_m, hn::Mul(hn::Sub(g, old_m), hn::Set(d, numbers.a)));
-    auto new_v = hn::Add(old_v, hn::Mul(hn::Sub(hn::Mul(g, g), old_v), hn::Set(d, numbers.b)));
-    hn::StoreU(new_m, d, m + i);
-    hn::StoreU(new_v, d, v + i);
-    if (largest != nullptr) {
-      new_v = hn::Max(hn::LoadU(d, largest + i), new_v);
-      hn::StoreU(new_v, d, largest + i);
-    }
-    const auto root = hn::Add(hn::Sqrt(new_v), hn::Set(d, numbers.c));
-    const auto change = hn::Div(hn::Mul(new_m, hn::Set(d, numbers.rate)), root);
-    hn::StoreU(hn::Sub(hn::LoadU(d, w + i), change), d, w + i);
-  });
-}
-
-// In the order of StepRule.
-constexpr OptimizerLoops<float> kFloatLoops = {{sgd_loop<float>, momentum_loop<float>, adam_loop<float>}};
-constexpr OptimizerLoops<double> kDoubleLoops = {{sgd_loop<double>, momentum_loop<double>, adam_loop<double>}};
-
-}  // namespace capstan::HWY_NAMESPACE
-HWY_AFTER_NAMESPACE();
-
-#if HWY_ONCE
+// Several variables of a step lie end to end, and that is cut into tasks. A row-sparse gradient is walked along with
+// the table: its rows with their gradient, the rows between them with none. All row-sparse gradients of a step are
+// merged before the first variable is updated: only the numbers of their rows can be wrong, and what nothing that fails
+// stands behind is updated where it lies.
+#include "src/ops/optimizer.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 
-#include "capstan/ops/math.h"
 #include "capstan/ops/optimizer.h"
 #include "src/core/allocator.h"
+#include "src/core/apply.h"
 #include "src/core/check.h"
-#include "src/core/row_sparse.h"
-#include "src/core/same_shape.h"
 #include "src/core/context.h"
-#include "src/core/cpu.h"
 #include "src/core/live.h"
 #include "src/core/profiler.h"
+#include "src/core/row_sparse.h"
+#include "src/core/same_shape.h"
 #include "src/core/thread_pool.h"
 #include "src/core/variable_state.h"
-#include "src/ops/optimizer.h"
+#include "src/ops/math.h"
 
 namespace capstan {
 
@@ -113,115 +29,105 @@ using detail::VariableState;
 
 namespace {
 
-constexpr OptimizerLoops<float> kFloat[] = CAPSTAN_TARGET_TABLE(kFloatLoops);
-constexpr OptimizerLoops<double> kDouble[] = CAPSTAN_TARGET_TABLE(kDoubleLoops);
-
-template <class T>
-StepLoop<T> loop_of(std::int64_t rule) {
-  if constexpr (std::is_same_v<T, float>) {
-    return kFloat[instruction_set()].of[rule];
-  } else {
-    return kDouble[instruction_set()].of[rule];
-  }
-}
-
-template <class T>
-StepNumbers<T> numbers_of(const StepAttributes& a, double rate) {
-  return {static_cast<T>(rate), static_cast<T>(a.a), static_cast<T>(a.b), static_cast<T>(a.c)};
-}
+std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 // Elements per task of the thread pool.
 constexpr std::int64_t kTask = 1 << 15;
 
 // One variable of a step.
-template <class T>
 struct Part {
   std::int64_t size;
-  T* slots[4] = {};
-  const T* before[4] = {};  // where a slot lies now, if not where it is written; else null
-  const T* gradient = nullptr;
+  std::byte* slots[kMostSlots] = {};
+  const std::byte* before[kMostSlots] = {};  // where a slot lies now, if not where it is written; else null
+  const std::byte* gradient = nullptr;
   // The gradient may be the values of a merged row-sparse one.
   bool is_rows = false;
   const std::int64_t* rows = nullptr;
   std::int64_t picked = 0, width = 1;
 
-  void set_gradient(const TensorRef& dense) { gradient = dense.data<T>(); }
+  void set_gradient(const TensorRef& dense) { gradient = static_cast<const std::byte*>(dense.raw_data()); }
   void set_gradient(const TensorRef& indices, const TensorRef& values) {
     is_rows = true;
     picked = indices.size();
     rows = indices.data<std::int64_t>();
-    gradient = values.data<T>();
+    gradient = static_cast<const std::byte*>(values.raw_data());
     width = std::max<std::int64_t>(1, values.size() / std::max<std::int64_t>(1, picked));
   }
 };
 
-// Calls step(begin, n, gradient) for the elements from `begin` to `end`; the gradient is null between the rows.
-template <class T, class Step>
-void along_gradient(const Part<T>& part, std::int64_t begin, std::int64_t end, const Step& step) {
-  if (!part.is_rows) return step(begin, end - begin, part.gradient + begin);
-  const std::int64_t* const last = part.rows + part.picked;
-  const std::int64_t* row = std::lower_bound(part.rows, last, begin / part.width);
-  while (begin < end) {
-    const std::int64_t at = row == last ? end : std::clamp(*row * part.width, begin, end);
-    if (at > begin) step(begin, at - begin, nullptr);
-    if (at == end) return;
-    const std::int64_t stop = std::min((*row + 1) * part.width, end);
-    step(at, stop - at, part.gradient + (row - part.rows) * part.width + (at - *row * part.width));
-    begin = stop;
-    do ++row;
-    while (row != last && row[0] == row[-1]);
-  }
-}
+// A step with all that its variables have in common.
+class Run {
+ public:
+  Run(const StepLoop& loop, Elsewhere elsewhere, const void* const* numbers)
+      : loop_(loop), elsewhere_(elsewhere), numbers_(numbers), bytes_(size_of(loop.dtype)) {}
 
-template <class T>
-void run_part(const Part<T>& part, StepLoop<T> loop, const StepNumbers<T>& numbers, std::int64_t begin,
-              std::int64_t end) {
-  for (std::size_t k = 0; k < 4; ++k) {
-    if (part.before[k] != nullptr) std::copy(part.before[k] + begin, part.before[k] + end, part.slots[k] + begin);
-  }
-  along_gradient(part, begin, end, [&](std::int64_t from, std::int64_t n, const T* gradient) {
-    T* slots[4];
-    for (std::size_t k = 0; k < 4; ++k) slots[k] = part.slots[k] == nullptr ? nullptr : part.slots[k] + from;
-    loop(slots, gradient, numbers, n);
-  });
-}
-
-// The variables lie end to end, and that is cut into tasks.
-template <class T>
-void run_parts(std::span<const Part<T>> parts, std::int64_t rule, const StepNumbers<T>& numbers) {
-  const StepLoop<T> loop = loop_of<T>(rule);
-  std::int64_t all = 0;
-  std::int64_t changed = 0;  // elements that the step writes
-  for (const Part<T>& part : parts) {
-    all += part.size;
-    const bool few = rule == static_cast<std::int64_t>(StepRule::kSgd) && part.is_rows;
-    changed += few && part.before[0] == nullptr ? part.picked * part.width : part.size;
-  }
-  if (changed <= kTask) {
-    for (const Part<T>& part : parts) run_part(part, loop, numbers, 0, part.size);
-    return;
-  }
-  parallel_for((all + kTask - 1) / kTask, [&](std::int64_t task) {
-    std::int64_t begin = task * kTask;
-    std::int64_t end = std::min(all, begin + kTask);
-    for (const Part<T>& part : parts) {
-      if (end <= 0) break;
-      if (begin < part.size) run_part(part, loop, numbers, std::max<std::int64_t>(0, begin), std::min(end, part.size));
-      begin -= part.size;
-      end -= part.size;
+  // The variables lie end to end, and that is cut into tasks.
+  void run(std::span<const Part> parts) const {
+    std::int64_t all = 0;
+    std::int64_t changed = 0;  // elements that the step writes
+    for (const Part& part : parts) {
+      all += part.size;
+      const bool few = elsewhere_ == Elsewhere::kNothing && part.is_rows && part.before[0] == nullptr;
+      changed += few ? part.picked * part.width : part.size;
     }
-  });
-}
+    if (changed <= kTask) {
+      for (const Part& part : parts) run_part(part, 0, part.size);
+      return;
+    }
+    parallel_for((all + kTask - 1) / kTask, [&](std::int64_t task) {
+      std::int64_t begin = task * kTask;
+      std::int64_t end = std::min(all, begin + kTask);
+      for (const Part& part : parts) {
+        if (end <= 0) break;
+        if (begin < part.size) run_part(part, std::max<std::int64_t>(0, begin), std::min(end, part.size));
+        begin -= part.size;
+        end -= part.size;
+      }
+    });
+  }
 
-VariableState& checked(const Variable& variable, const char* op) {
-  CAPSTAN_CHECK(variable.has_value(), ValueError, op, ": the handle of a variable is empty");
-  CAPSTAN_CHECK(context.tracer == nullptr, TraceError, op, ": in a traced function the learning rate is a tensor",
-                help("make it with host_value()"));
-  return *variable.state();
-}
+ private:
+  void run_part(const Part& part, std::int64_t begin, std::int64_t end) const {
+    for (std::size_t k = 0; k < loop_.slots; ++k) {
+      if (part.before[k] == nullptr || begin >= end) continue;
+      std::memcpy(part.slots[k] + at(begin) * bytes_, part.before[k] + at(begin) * bytes_, at(end - begin) * bytes_);
+    }
+    if (part.is_rows) return run_rows(part, begin, end);
+    run_range(part, begin, end - begin, part.gradient + at(begin) * bytes_);
+  }
+
+  // Along the rows of the gradient and what lies between them.
+  void run_rows(const Part& part, std::int64_t begin, std::int64_t end) const {
+    const std::int64_t* const last = part.rows + part.picked;
+    const std::int64_t* row = std::lower_bound(part.rows, last, begin / part.width);
+    while (begin < end) {
+      const std::int64_t next = row == last ? end : std::clamp(*row * part.width, begin, end);
+      if (next > begin && elsewhere_ == Elsewhere::kZeroGradient) run_range(part, begin, next - begin, nullptr);
+      if (next == end) return;
+      const std::int64_t stop = std::min((*row + 1) * part.width, end);
+      const std::int64_t from = (row - part.rows) * part.width + (next - *row * part.width);
+      run_range(part, next, stop - next, part.gradient + at(from) * bytes_);
+      begin = stop;
+      do ++row;
+      while (row != last && row[0] == row[-1]);
+    }
+  }
+
+  void run_range(const Part& part, std::int64_t begin, std::int64_t n, const std::byte* gradient) const {
+    if (n <= 0) return;
+    void* slots[kMostSlots];
+    for (std::size_t k = 0; k < loop_.slots; ++k) slots[k] = part.slots[k] + at(begin) * bytes_;
+    loop_.run(slots, gradient, numbers_, n);
+  }
+
+  const StepLoop& loop_;
+  Elsewhere elsewhere_;
+  const void* const* numbers_;
+  std::size_t bytes_;
+};
 
 // Tells tapes of the access, and makes sure that nobody else holds the value.
-void* writable(VariableState& variable) {
+std::byte* writable(VariableState& variable) {
   notify_read(variable);
   const Block* block = variable.value.block();
   if (block->refs.load(std::memory_order_acquire) != 1 ||
@@ -230,49 +136,8 @@ void* writable(VariableState& variable) {
     std::memcpy(mutable_raw_data(copy), block->data, static_cast<std::size_t>(block->count) * size_of(block->dtype));
     variable.value = std::move(copy);
   }
-  return variable.value.block()->data;
+  return static_cast<std::byte*>(variable.value.block()->data);
 }
-
-template <class T>
-void run_eagerly(std::span<VariableState* const> slots, const Tensor& gradient, const StepAttributes& attributes,
-                 double rate) {
-  Part<T> part{slots[0]->value.size()};
-  for (std::size_t k = 0; k < slots.size(); ++k) part.slots[k] = static_cast<T*>(writable(*slots[k]));
-  if (gradient.is_row_sparse()) {
-    part.set_gradient(gradient.indices(), gradient.values());
-  } else {
-    part.set_gradient(gradient);
-  }
-  run_parts<T>(std::span(&part, 1), attributes.rule, numbers_of<T>(attributes, rate));
-}
-
-// Of one variable, now; everything is checked before anything is changed.
-void step_now(const char* op, std::span<VariableState* const> slots, const Tensor& gradient,
-              const StepAttributes& attributes, double rate) {
-  check_fits(*slots[0], gradient, op, "gradient");
-  for (VariableState* const slot : slots.subspan(1)) check_fits(*slots[0], slot->value, op, "slot");
-  check_dtype(*slots[0], op);
-  check_rows(op, gradient);
-  const Tensor merged = [&] {
-    const PauseObservers pause;
-    return merge_rows(gradient);
-  }();
-  if (gradient.dtype() == DType::kFloat64) {
-    run_eagerly<double>(slots, merged, attributes, rate);
-  } else {
-    run_eagerly<float>(slots, merged, attributes, rate);
-  }
-}
-
-// The rate of Adam's step with the corrections of both moments.
-template <class T>
-T corrected_rate(const AdamStep& step) {
-  const T power_1 = std::pow(static_cast<T>(step.beta_1), static_cast<T>(step.step));
-  const T power_2 = std::pow(static_cast<T>(step.beta_2), static_cast<T>(step.step));
-  return static_cast<T>(step.learning_rate) * std::sqrt(T{1} - power_2) / (T{1} - power_1);
-}
-
-}  // namespace
 
 void check_fits(const VariableState& variable, const TensorRef& other, const char* op, const char* what) {
   CAPSTAN_CHECK(other.has_value(), ValueError, op, ": the ", what, " of \"", variable.path, "\" is an empty tensor");
@@ -285,77 +150,101 @@ void check_fits(const VariableState& variable, const TensorRef& other, const cha
                 ", its ", what, " ", other.shape());
 }
 
-// In bfloat16 an update below 1/256 of a weight would be lost, and most updates are.
-void check_dtype(const VariableState& variable, const char* op) {
-  const DType dtype = variable.value.dtype();
-  CAPSTAN_CHECK(dtype == DType::kFloat32 || dtype == DType::kFloat64, DTypeError, op, ": \"", variable.path, "\" is ",
-                dtype, ", not float32 or float64",
-                dtype == DType::kBFloat16
-                    ? help("a layer of dtype \"mixed_bfloat16\" computes in bfloat16 and keeps float32 weights")
-                    : "");
+// Everything is checked before anything is changed. Returns the gradient with each row once.
+Tensor checked_gradient(const char* op, std::span<const Variable> slots, const Tensor& gradient) {
+  const VariableState& variable = *slots[0].state();
+  check_fits(variable, gradient, op, "gradient");
+  for (const Variable& slot : slots.subspan(1)) check_fits(variable, slot.state()->value, op, "slot");
+  check_rows(op, gradient);
+  if (!gradient.is_row_sparse()) return gradient;
+  const PauseObservers pause;
+  return merge_rows(gradient);
 }
 
-void sgd_update(const Variable& variable, const Tensor& gradient, double learning_rate) {
-  const Span span(SpanKind::kOp, "sgd_update");
-  VariableState* const slots[] = {&checked(variable, "sgd_update")};
-  step_now("sgd_update", slots, gradient, {.rule = static_cast<std::int64_t>(StepRule::kSgd)}, learning_rate);
-}
+}  // namespace
 
-void momentum_update(const Variable& variable, const Variable& slot, const Tensor& gradient, double learning_rate,
-                     double momentum, bool nesterov) {
-  const Span span(SpanKind::kOp, "momentum_update");
-  VariableState* const slots[] = {&checked(variable, "momentum_update"), &checked(slot, "momentum_update")};
-  const StepAttributes attributes{
-      .rule = static_cast<std::int64_t>(StepRule::kMomentum), .a = momentum, .b = nesterov ? 1.0 : 0.0};
-  step_now("momentum_update", slots, gradient, attributes, learning_rate);
-}
-
-void adam_update(const Variable& variable, const Variable& m, const Variable& v, const Tensor& gradient,
-                 const AdamStep& step, const Variable& largest_v) {
-  const Span span(SpanKind::kOp, "adam_update");
-  CAPSTAN_CHECK(step.step >= 1, ValueError, "adam_update: step counts from 1, but is ", step.step);
-  VariableState* const slots[] = {&checked(variable, "adam_update"), &checked(m, "adam_update"),
-                                  &checked(v, "adam_update"), largest_v.state()};
-  const StepAttributes attributes{.rule = static_cast<std::int64_t>(StepRule::kAdam),
-                                  .a = 1 - step.beta_1,
-                                  .b = 1 - step.beta_2,
-                                  .c = step.epsilon};
-  step_now("adam_update", std::span(slots, largest_v.has_value() ? 4 : 3), gradient, attributes,
-           adam_rate(step, variable.dtype()));
-}
-
-double adam_rate(const AdamStep& step, DType dtype) {
-  return dtype == DType::kFloat64 ? corrected_rate<double>(step) : double{corrected_rate<float>(step)};
-}
-
-void subtract_rows(const Variable& variable, const Tensor& rows, double rate, const char* op) {
-  const StepAttributes attributes{.rule = static_cast<std::int64_t>(StepRule::kSgd), .slots = 1, .rows = true};
-  if (context.tracer == nullptr) {
-    VariableState* const slots[] = {variable.state()};
-    return step_now(op, slots, rows, attributes, rate);
+void run_step(const char* op, const StepLoop& loop, Elsewhere elsewhere, std::span<const Variable> slots,
+              const Tensor& gradient, const void* const* numbers) {
+  const Span span(SpanKind::kOp, op);
+  const Tensor merged = checked_gradient(op, slots, gradient);
+  Part part{slots[0].state()->value.size()};
+  for (std::size_t k = 0; k < slots.size(); ++k) part.slots[k] = writable(*slots[k].state());
+  if (merged.is_row_sparse()) {
+    part.set_gradient(merged.indices(), merged.values());
+  } else {
+    part.set_gradient(merged);
   }
-  const Tensor merged = merge_rows(rows);
-  const Tensor gradient[] = {merged.indices(), merged.values()};
-  trace_step(attributes, std::span(&variable, 1), gradient, scalar(rate, rows.dtype()));
+  Run(loop, elsewhere, numbers).run(std::span(&part, 1));
 }
+
+// --- Rows that are added ---
 
 namespace {
 
-constexpr AttributeType kStepAttributes = attribute_type<StepAttributes>(
-    {field<&StepAttributes::rule>("rule"), field<&StepAttributes::slots>("slots"), field<&StepAttributes::rows>("rows"),
-     field<&StepAttributes::a>("a"), field<&StepAttributes::b>("b"), field<&StepAttributes::c>("c")});
+class RowAddition final : public StepLoop {
+ public:
+  RowAddition(const char* name, const OpDef& op, DType dtype) : StepLoop(name, dtype, 1, 0), op_(op) {}
 
-template <class T>
-void run_step(const Call& call, std::span<Tensor> outputs) {
+  void run(void* const* slots, const void* gradient, const void* const*, std::int64_t n) const override {
+    const Loop loop = loops_of(op_, dtype).forward[static_cast<int>(dtype)];
+    loop({slots[0], {slots[0], gradient}, n, nullptr, 0, false});
+  }
+
+ private:
+  const OpDef& op_;
+};
+
+const RowAddition& row_addition(DType dtype, bool subtract) {
+  static const RowAddition* const all[] = {new RowAddition("add_rows", kAdd, DType::kFloat32),
+                                           new RowAddition("add_rows", kAdd, DType::kFloat64),
+                                           new RowAddition("subtract_rows", kSubtract, DType::kFloat32),
+                                           new RowAddition("subtract_rows", kSubtract, DType::kFloat64)};
+  return *all[(dtype == DType::kFloat64 ? 1 : 0) + (subtract ? 2 : 0)];
+}
+
+}  // namespace
+
+void add_rows(const Variable& variable, const Tensor& rows, bool subtract, const char* op) {
+  const StepLoop& loop = row_addition(rows.dtype(), subtract);
+  if (context.tracer == nullptr) return run_step(op, loop, Elsewhere::kNothing, std::span(&variable, 1), rows, nullptr);
+  const SteppedVariable stepped{std::span(&variable, 1), rows};
+  trace_steps(op, loop, Elsewhere::kNothing, std::span(&stepped, 1), {});
+}
+
+// --- A step as an op ---
+
+namespace {
+
+// A loop, in attributes.
+struct LoopReference {
+  const StepLoop* loop = nullptr;
+};
+void set_field(LoopReference&, const AttributeValue&, std::string_view op, std::string_view) {
+  throw ValueError(detail::join(op, ": made by optimizers alone"));
+}
+AttributeValue get_field(const LoopReference& field) { return field.loop == nullptr ? "" : field.loop->name; }
+
+struct StepAttributes {
+  LoopReference loop;
+  bool rows = false;       // the gradients are row-sparse
+  bool only_rows = false;  // and nothing happens between their rows
+};
+
+constexpr AttributeType kStepAttributes =
+    attribute_type<StepAttributes>({field<&StepAttributes::loop>("loop"), field<&StepAttributes::rows>("rows"),
+                                    field<&StepAttributes::only_rows>("only_rows")});
+
+void run_node(const Call& call, std::span<Tensor> outputs) {
   const auto& a = call.attributes<StepAttributes>();
-  const auto slots = static_cast<std::size_t>(a.slots);
-  std::vector<Part<T>> parts;
+  const StepLoop& loop = *a.loop.loop;
+  std::vector<Part> parts;
+  parts.reserve(outputs.size() / loop.slots);
   std::size_t next = outputs.size();  // the gradient that comes next
-  for (std::size_t first = 0; first < outputs.size(); first += slots) {
-    Part<T>& part = parts.emplace_back(Part<T>{outputs[first].size()});
-    for (std::size_t k = 0; k < slots; ++k) {
-      part.slots[k] = mutable_data<T>(outputs[first + k]);
-      const T* const before = call.inputs[first + k].data<T>();
+  for (std::size_t first = 0; first < outputs.size(); first += loop.slots) {
+    Part& part = parts.emplace_back(Part{outputs[first].size()});
+    for (std::size_t k = 0; k < loop.slots; ++k) {
+      part.slots[k] = static_cast<std::byte*>(mutable_raw_data(outputs[first + k]));
+      const auto* const before = static_cast<const std::byte*>(call.inputs[first + k].raw_data());
       if (before != part.slots[k]) part.before[k] = before;
     }
     if (a.rows) {
@@ -365,7 +254,20 @@ void run_step(const Call& call, std::span<Tensor> outputs) {
     }
     next += a.rows ? 2 : 1;
   }
-  run_parts<T>(parts, a.rule, numbers_of<T>(a, double{call.inputs[next].data<T>()[0]}));
+  const void* numbers[kMostNumbers];
+  for (std::size_t k = 0; k < loop.numbers; ++k) numbers[k] = call.inputs[next + k].raw_data();
+  Run(loop, a.only_rows ? Elsewhere::kNothing : Elsewhere::kZeroGradient, numbers).run(parts);
+}
+
+// Makes the node, and assigns what it gives.
+void trace_node(const StepAttributes& attributes, std::span<const Variable> slots, std::span<const Tensor> gradients,
+                std::span<const Tensor> numbers) {
+  if (slots.empty()) return;
+  std::vector<Operand> operands(slots.begin(), slots.end());
+  operands.insert(operands.end(), gradients.begin(), gradients.end());
+  operands.insert(operands.end(), numbers.begin(), numbers.end());
+  const std::vector<Tensor> after = apply_all(kOptimizerStep, operands, &attributes);
+  for (std::size_t i = 0; i < slots.size(); ++i) slots[i].assign(after[i]);
 }
 
 }  // namespace
@@ -376,21 +278,39 @@ constinit const OpDef kOptimizerStep = {
     .flags = kNotDifferentiable | kUpdatesInPlace | kTakesAnyDTypes,
     .arity = kVariadic,
     .outputs = kVariadic,
-    .input_names = "variables with their slots, gradients, rate",
+    .input_names = "variables with their slots, gradients, numbers",
     .attributes = &kStepAttributes,
     .infer =
         [](const Call& call, OutputSpecs& outputs) {
           const auto& a = call.attributes<StepAttributes>();
-          const auto slots = static_cast<int>(a.slots);
-          const int variables = (call.input_count() - 1) / (slots + (a.rows ? 2 : 1));
+          const auto slots = static_cast<int>(a.loop.loop->slots);
+          const int numbers = static_cast<int>(a.loop.loop->numbers);
+          const int variables = (call.input_count() - numbers) / (slots + (a.rows ? 2 : 1));
           for (int i = 0; i < variables * slots; ++i) outputs.add(call.input(i).dtype(), call.input(i).shape());
         },
-    .kernel =
-        [](const Call& call, std::span<Tensor> outputs) {
-          call.input(0).dtype() == DType::kFloat64 ? run_step<double>(call, outputs) : run_step<float>(call, outputs);
-        },
+    .kernel = run_node,
 };
 
-}  // namespace capstan
+void trace_steps(const char* op, const StepLoop& loop, Elsewhere elsewhere, std::span<const SteppedVariable> variables,
+                 std::span<const Tensor> numbers) {
+  const PauseObservers pause;
+  std::vector<Tensor> gradients;
+  for (const SteppedVariable& of : variables) gradients.push_back(checked_gradient(op, of.slots, of.gradient));
+  StepAttributes attributes{.loop = {&loop}, .rows = false, .only_rows = elsewhere == Elsewhere::kNothing};
+  std::vector<Variable> dense_slots;
+  std::vector<Tensor> dense;
+  for (std::size_t i = 0; i < variables.size(); ++i) {
+    if (gradients[i].is_row_sparse()) continue;
+    dense_slots.insert(dense_slots.end(), variables[i].slots.begin(), variables[i].slots.end());
+    dense.push_back(gradients[i]);
+  }
+  trace_node(attributes, dense_slots, dense, numbers);
+  attributes.rows = true;
+  for (std::size_t i = 0; i < variables.size(); ++i) {
+    if (!gradients[i].is_row_sparse()) continue;
+    const Tensor rows[] = {gradients[i].indices(), gradients[i].values()};
+    trace_node(attributes, variables[i].slots, rows, numbers);
+  }
+}
 
-#endif  // HWY_ONCE
+}  // namespace capstan

@@ -103,7 +103,7 @@ void update(VariableState& variable, const Operand& delta, const OpDef& op, cons
   PauseObservers pause;
   if (const Tensor rows = rows_of(delta); rows.has_value()) {
     check_fits(variable, rows, what);
-    return subtract_rows(Variable::share(&variable), rows, &op == &kAdd ? -1 : 1, what);
+    return add_rows(Variable::share(&variable), rows, &op != &kAdd, what);
   }
   if (context.tracer != nullptr) {
     const Tensor value = to_tensor(delta, variable.value.dtype()).to_dense();

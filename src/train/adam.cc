@@ -1,55 +1,66 @@
 // Adam and AdamW.
-#include "capstan/ops/optimizer.h"
-#include "capstan/optimizers.h"
-#include "src/train/optimizer_state.h"
+#include <cmath>
 
-namespace capstan::optimizers {
+#include "capstan/ops/math.h"
+#include "capstan/optimizers.h"
+#include "capstan/update_rule.h"
+#include "src/train/classes.h"
+
+namespace capstan {
+namespace optimizers {
+
+std::span<const OptionField> AdamOptions::fields() {
+  using O = AdamOptions;
+  static constexpr auto all =
+      with_optimizer_options<O>({option<&O::beta_1>("beta_1"), option<&O::beta_2>("beta_2"),
+                                 option<&O::epsilon>("epsilon"), option<&O::amsgrad>("amsgrad")});
+  return all;
+}
 
 namespace {
 
-class AdamState : public detail::OptimizerState {
- public:
-  AdamState(const char* type_name, const AdamOptions& options)
-      : OptimizerState(type_name, detail::common_settings(options)),
-        step_{.beta_1 = options.beta_1, .beta_2 = options.beta_2, .epsilon = options.epsilon},
-        amsgrad_(options.amsgrad) {}
+// The rate with the corrections of both moments, which begin at zero.
+template <class T>
+double corrected_rate(const AdamOptions& options, const Moment& now) {
+  const T power_1 = std::pow(static_cast<T>(options.beta_1), static_cast<T>(now.step));
+  const T power_2 = std::pow(static_cast<T>(options.beta_2), static_cast<T>(now.step));
+  return double{static_cast<T>(now.learning_rate) * std::sqrt(T{1} - power_2) / (T{1} - power_1)};
+}
 
- protected:
-  // Both slots of one variable, then those of the next; the largest velocities come last, as a block.
-  void make_slots() override {
-    for (std::size_t i = 0; i < variables_.size(); ++i) {
-      slots.push_back(make_slot(i, "momentum"));
-      slots.push_back(make_slot(i, "velocity"));
+template <class Derived>
+struct AdamBase : Rule<Derived, AdamOptions> {
+  using Rule<Derived, AdamOptions>::Rule;
+
+  std::vector<Slot> slots(const Variable&) const override {
+    std::vector<Slot> slots{{"momentum"}, {"velocity"}};
+    if (this->options.amsgrad) slots.push_back({.name = "velocity_hat", .in_block = true});
+    return slots;
+  }
+
+  Numbers numbers(const Moment& now) const override {
+    const AdamOptions& o = this->options;
+    return {now.dtype == DType::kFloat64 ? corrected_rate<double>(o, now) : corrected_rate<float>(o, now)};
+  }
+
+  void step(UpdateStep& s) const override {
+    const AdamOptions& o = this->options;
+    const Tensor g = s.gradient();
+    const Tensor m = s.slot(0) + (g - s.slot(0)) * (1 - o.beta_1);
+    Tensor v = s.slot(1) + (g * g - s.slot(1)) * (1 - o.beta_2);
+    s.set_slot(0, m);
+    s.set_slot(1, v);
+    if (o.amsgrad) {
+      v = maximum(s.slot(2), v);
+      s.set_slot(2, v);
     }
-    for (std::size_t i = 0; i < variables_.size() && amsgrad_; ++i) slots.push_back(make_slot(i, "velocity_hat"));
+    s.set_variable(s.variable() - m * s.rate() / (sqrt(v) + o.epsilon));
   }
+};
 
-  void update(std::size_t i, const Tensor& gradient, double learning_rate, std::int64_t step) override {
-    step_.learning_rate = learning_rate;
-    step_.step = step;
-    adam_update(variables_[i], slots[2 * i], slots[2 * i + 1], gradient, step_, largest(i));
-  }
-
-  void trace_update(std::span<const Part> parts, const Tensor& rate) override {
-    std::vector<AdamVariable> all;
-    for (const auto& [i, gradient] : parts) {
-      all.push_back({variables_[i], slots[2 * i], slots[2 * i + 1], gradient, largest(i)});
-    }
-    adam_update(all, rate, step_);
-  }
-  double traced_rate(DType dtype) const override {
-    AdamStep step = step_;
-    step.learning_rate = learning_rate();
-    step.step = iterations() + 1;
-    return adam_rate(step, dtype);
-  }
-
- private:
-  const Variable& largest(std::size_t i) const { return amsgrad_ ? slots[2 * variables_.size() + i] : none_; }
-
-  AdamStep step_;
-  bool amsgrad_;
-  Variable none_;
+struct AdamRule final : AdamBase<AdamRule> {
+  using AdamBase::AdamBase;
+  static constexpr std::string_view kName = "Adam";
+  static constexpr std::string_view kText = "Steps by the moments of the gradient, in Keras's form.";
 };
 
 AdamOptions with_weight_decay(AdamOptions options) {
@@ -57,11 +68,20 @@ AdamOptions with_weight_decay(AdamOptions options) {
   return options;
 }
 
+struct AdamWRule final : AdamBase<AdamWRule> {
+  explicit AdamWRule(const AdamOptions& options = {}) : AdamBase(with_weight_decay(options)) {}
+  static constexpr std::string_view kName = "AdamW";
+  static constexpr std::string_view kText = "Adam with a weight decay of 0.004 unless given.";
+};
+
 }  // namespace
 
-Adam::Adam(const AdamOptions& options) : Optimizer(std::make_shared<AdamState>("adam", options)) {}
+Adam::Adam(const AdamOptions& options) : Optimizer(std::make_shared<AdamRule>(options)) {}
+AdamW::AdamW(const AdamOptions& options) : Optimizer(std::make_shared<AdamWRule>(options)) {}
 
-AdamW::AdamW(const AdamOptions& options)
-    : Optimizer(std::make_shared<AdamState>("adam_w", with_weight_decay(options))) {}
+}  // namespace optimizers
 
-}  // namespace capstan::optimizers
+const ClassInfo& detail::adam_class() { return optimizers::AdamRule::info(); }
+const ClassInfo& detail::adam_w_class() { return optimizers::AdamWRule::info(); }
+
+}  // namespace capstan

@@ -2,7 +2,8 @@
 //
 // Keras's order: drop missing gradients, undo the loss scale, accumulate, clip, decay, update, average, constrain,
 // count. An optimizer without such options goes straight to its rule: an update of a few small variables costs little
-// more than their arithmetic.
+// more than their arithmetic. A rule that was recorded as a loop changes variables and slots where they lie; any other
+// runs op by op.
 #include "capstan/optimizers.h"
 
 #include <algorithm>
@@ -26,65 +27,19 @@ namespace capstan {
 using detail::OptimizerState;
 using detail::VariableState;
 
-OptimizerState::OptimizerState(const char* type_name, OptimizerSettings given)
-    : settings(std::move(given)), name(automatic_name(type_name)) {
-  const OptimizerSettings& s = settings;
-  CAPSTAN_CHECK(int{s.clipnorm.has_value()} + int{s.clipvalue.has_value()} + int{s.global_clipnorm.has_value()} <= 1,
-                ValueError, name, ": at most one of clipnorm, clipvalue and global_clipnorm can be given");
-  if (s.use_ema) {
-    CAPSTAN_CHECK(s.ema_momentum >= 0 && s.ema_momentum <= 1, ValueError, name,
-                  ": ema_momentum must be between 0 and 1, not ", s.ema_momentum);
-    CAPSTAN_CHECK(s.ema_overwrite_frequency >= 0, ValueError, name,
-                  ": ema_overwrite_frequency must not be negative, but is ", s.ema_overwrite_frequency);
-  }
-  CAPSTAN_CHECK(s.gradient_accumulation_steps == 0 || s.gradient_accumulation_steps >= 2, ValueError, name,
-                ": gradient_accumulation_steps must be at least 2, not ", s.gradient_accumulation_steps);
-  CAPSTAN_CHECK(!s.loss_scale_factor || *s.loss_scale_factor > 0, ValueError, name,
-                ": loss_scale_factor must be positive, not ", *s.loss_scale_factor);
-  is_plain_ = !s.weight_decay && !s.clipnorm && !s.clipvalue && !s.global_clipnorm && !s.use_ema &&
-              !s.loss_scale_factor && s.gradient_accumulation_steps == 0;
+namespace {
+
+// In bfloat16 an update below 1/256 of a weight would be lost, and most updates are.
+void check_dtype(const std::string& name, const Variable& variable) {
+  const DType dtype = variable.dtype();
+  CAPSTAN_CHECK(dtype == DType::kFloat32 || dtype == DType::kFloat64, DTypeError, name, ": variable \"",
+                variable.path(), "\" is ", dtype, ", not float32 or float64",
+                dtype == DType::kBFloat16
+                    ? help("a layer of dtype \"mixed_bfloat16\" computes in bfloat16 and keeps float32 weights")
+                    : "");
 }
 
-OptimizerState::~OptimizerState() = default;
-
-Variable OptimizerState::make_slot(std::size_t i, const char* slot_name, bool copy) const {
-  const CreateVariables create;
-  const Variable& variable = variables_[i];
-  std::string path = variable.path();
-  std::replace(path.begin(), path.end(), '/', '_');
-  path += "_";
-  path += slot_name;
-  const Tensor initial = copy ? variable.value() : zeros(variable.shape(), variable.dtype());
-  Variable slot(initial, {.trainable = false, .name = path});
-  slot.set_path(name + "/" + path);
-  return slot;
-}
-
-void OptimizerState::build(std::span<const Variable> variables) {
-  if (!index_.empty()) {
-    for (std::size_t i = 0; i < variables.size(); ++i) index_of(variables[i], i);
-    return;
-  }
-  CAPSTAN_CHECK(!variables.empty(), ValueError, name, ": the list of variables is empty",
-                help("the variables of a model exist after its first call"));
-  for (std::size_t i = 0; i < variables.size(); ++i) check_handle(variables[i], i);
-  PauseObservers pause;
-  variables_.assign(variables.begin(), variables.end());
-  try {
-    for (std::size_t i = 0; i < variables_.size() && settings.use_ema; ++i)
-      averages.push_back(make_slot(i, "average", true));
-    for (std::size_t i = 0; i < variables_.size() && settings.gradient_accumulation_steps > 0; ++i) {
-      accumulators.push_back(make_slot(i, "gradient_accumulator"));
-    }
-    make_slots();
-    for (std::size_t i = 0; i < variables_.size(); ++i) index_.emplace(variables_[i].state(), i);
-  } catch (...) {
-    // As before: the next call builds.
-    index_.clear();
-    for (std::vector<Variable>* list : {&variables_, &averages, &accumulators, &slots}) list->clear();
-    throw;
-  }
-}
+}  // namespace
 
 void OptimizerState::check_handle(const Variable& variable, std::size_t position) const {
   CAPSTAN_CHECK(variable.has_value(), ValueError, name, ": variable ", position, " is an empty handle",
@@ -93,7 +48,7 @@ void OptimizerState::check_handle(const Variable& variable, std::size_t position
 
 // The number of a variable; usually the lists come in the same order every time, and the guess is right.
 std::size_t OptimizerState::index_of(const Variable& variable, std::size_t guess) const {
-  if (guess < variables_.size() && variables_[guess] == variable) return guess;
+  if (guess < stepped_.size() && this->variable(guess) == variable) return guess;
   check_handle(variable, guess);
   const auto found = index_.find(variable.state());
   CAPSTAN_CHECK(found != index_.end(), ValueError, name, ": the variable \"", variable.path(),
@@ -114,6 +69,7 @@ void OptimizerState::collect(std::span<const Tensor> gradients, std::span<const 
                   value.dtype(), ", its gradient ", gradient.dtype());
     CAPSTAN_CHECK(gradient.shape() == value.shape(), ShapeError, name, ": variable \"", variables[i].path(),
                   "\" has shape ", value.shape(), ", its gradient ", gradient.shape());
+    check_dtype(name, variables[i]);
     check_rows(name, gradient);
     parts_.push_back({index, gradient});
   }
@@ -139,23 +95,69 @@ void OptimizerState::apply(std::span<const Tensor> gradients, std::span<const Va
   CAPSTAN_CHECK(!parts_.empty(), ValueError, name, ": all gradients are missing",
                 help("tape.explain(loss, variable) says why"));
   if (parts_.size() < gradients.size()) warn_of_missing(gradients, variables);
-  if (inside_function()) return trace_update();
+  if (inside_function()) return apply_in_trace();
   const double rate = learning_rate();
-  const std::int64_t step = iterations() + 1;
-  if (is_plain_) {
-    for (Part& part : parts_) update(part.index, part.gradient, rate, step);
+  if (is_plain_ && hooks.empty()) {
+    update(rate);
   } else {
     unscale();
     if (accumulate()) {
       clip();
+      call_hooks();
       decay(rate);
-      for (Part& part : parts_) update(part.index, part.gradient, rate, step);
+      update(rate);
     }
     if (settings.use_ema) average();
   }
   constrain();
   parts_.clear();
   ++raw_iterations;
+}
+
+// The numbers are asked for once for each dtype.
+void OptimizerState::update(double rate) {
+  std::optional<Numbers> narrow, wide;
+  for (const Part& part : parts_) {
+    const DType dtype = part.gradient.dtype();
+    std::optional<Numbers>& numbers = dtype == DType::kFloat64 ? wide : narrow;
+    if (!numbers) numbers = rule->numbers({rate, iterations() + 1, dtype});
+    update_plainly(part, *numbers);
+  }
+}
+
+void OptimizerState::update_plainly(const Part& part, const Numbers& numbers) {
+  const Stepped& of = stepped_[part.index];
+  const DType dtype = part.gradient.dtype();
+  if (of.recorded.loop == nullptr) {
+    std::vector<Tensor> scalars;
+    for (std::size_t k = 0; k < numbers.size(); ++k) scalars.push_back(scalar(numbers[k], dtype));
+    return run_formula(part, scalars);
+  }
+  double wide[8];
+  float narrow[8];
+  const void* pointers[kMostNumbers];
+  for (std::size_t k = 0; k < numbers.size(); ++k) {
+    wide[k] = numbers[k];
+    narrow[k] = static_cast<float>(numbers[k]);
+    pointers[k] = dtype == DType::kFloat64 ? static_cast<const void*>(&wide[k]) : &narrow[k];
+  }
+  const std::vector<Tensor>& constants = of.recorded.constants;
+  for (std::size_t k = 0; k < constants.size(); ++k) pointers[numbers.size() + k] = constants[k].raw_data();
+  run_step(op_.c_str(), *of.recorded.loop, elsewhere_, of.slots, part.gradient, pointers);
+}
+
+// What the formula sees of a row-sparse gradient is the dense one.
+void OptimizerState::run_formula(const Part& part, std::span<const Tensor> numbers) {
+  const Stepped& of = stepped_[part.index];
+  std::vector<Tensor> values;
+  for (const Variable& slot : of.slots) values.push_back(current_value(*slot.state()));
+  std::vector<Tensor> after = values;
+  formula()(values, part.gradient.to_dense(), numbers, after);
+  for (std::size_t k = 0; k < of.slots.size(); ++k) {
+    const bool changes = after[k].block() != values[k].block();
+    values[k] = Tensor();  // so that the variable may be written where it lies
+    if (changes) of.slots[k].assign(std::move(after[k]));
+  }
 }
 
 void OptimizerState::unscale() {
@@ -167,7 +169,7 @@ void OptimizerState::unscale() {
 
 // Adds to the accumulators, or, in every n-th step, takes the mean out of them; true then.
 bool OptimizerState::accumulate() {
-  const int steps = settings.gradient_accumulation_steps;
+  const int steps = accumulation;
   if (steps == 0) return true;
   const bool is_update = (raw_iterations + 1) % steps == 0;
   for (Part& part : parts_) {
@@ -195,10 +197,23 @@ void OptimizerState::clip() {
   }
 }
 
+void OptimizerState::call_hooks() {
+  if (hooks.empty()) return;
+  std::vector<Tensor> gradients;
+  std::vector<Variable> variables;
+  for (const Part& part : parts_) {
+    gradients.push_back(part.gradient);
+    variables.push_back(variable(part.index));
+  }
+  for (const GradientHook& hook : hooks) hook(gradients, variables);
+  // The numbers of the parts are those of the variables.
+  collect(gradients, variables);
+}
+
 void OptimizerState::decay(const Operand& learning_rate, std::optional<DType> only) {
   if (!settings.weight_decay) return;
   for (const Part& part : parts_) {
-    const Variable& variable = variables_[part.index];
+    const Variable& variable = this->variable(part.index);
     const bool excluded = std::any_of(not_decayed.begin(), not_decayed.end(), [&](const std::string& text) {
       return variable.path().find(text) != std::string::npos;
     });
@@ -211,57 +226,20 @@ void OptimizerState::decay(const Operand& learning_rate, std::optional<DType> on
 void OptimizerState::average() {
   // Before the first update has been counted the average is the variable itself.
   const double momentum = iterations() == 0 ? 0 : settings.ema_momentum;
-  const int frequency = settings.ema_overwrite_frequency;
-  for (std::size_t i = 0; i < variables_.size(); ++i) {
-    averages[i].assign(averages[i] * momentum + variables_[i] * (1 - momentum));
-    if (frequency > 0 && (iterations() + 1) % frequency == 0) variables_[i].assign(averages[i]);
+  const int frequency = overwrite_frequency;
+  for (std::size_t i = 0; i < stepped_.size(); ++i) {
+    averages[i].assign(averages[i] * momentum + variable(i) * (1 - momentum));
+    if (frequency > 0 && (iterations() + 1) % frequency == 0) variable(i).assign(averages[i]);
   }
 }
 
 // After the averages, which so hold what the constraint has not touched: Keras's order.
 void OptimizerState::constrain() {
   for (const Part& part : parts_) {
-    const Variable& variable = variables_[part.index];
+    const Variable& variable = this->variable(part.index);
     const VariableState& state = *variable.state();
     if (state.constraint) variable.assign(state.constraint(current_value(*variable.state())));
   }
 }
-
-void OptimizerState::finalize() {
-  for (std::size_t i = 0; i < averages.size(); ++i) variables_[i].assign(averages[i].value());
-}
-
-// --- The handle ---
-
-void Optimizer::apply_gradients(std::span<const Tensor> gradients, std::span<const Variable> variables) const {
-  state_->apply(gradients, variables);
-}
-
-void Optimizer::build(std::span<const Variable> variables) const { state_->build(variables); }
-
-std::int64_t Optimizer::iterations() const { return state_->iterations(); }
-
-double Optimizer::learning_rate() const { return state_->learning_rate(); }
-
-void Optimizer::set_learning_rate(double rate) const {
-  CAPSTAN_CHECK(!state_->settings.learning_rate.is_schedule(), ValueError, state_->name,
-                ": the learning rate is a schedule and cannot be set to ", rate);
-  state_->settings.learning_rate = rate;
-}
-
-std::vector<Variable> Optimizer::variables() const {
-  std::vector<Variable> all = state_->averages;
-  all.insert(all.end(), state_->accumulators.begin(), state_->accumulators.end());
-  all.insert(all.end(), state_->slots.begin(), state_->slots.end());
-  return all;
-}
-
-void Optimizer::exclude_from_weight_decay(const std::vector<std::string>& texts) const {
-  state_->not_decayed.insert(state_->not_decayed.end(), texts.begin(), texts.end());
-}
-
-void Optimizer::finalize_variable_values() const { state_->finalize(); }
-
-const std::string& Optimizer::name() const { return state_->name; }
 
 }  // namespace capstan

@@ -1,4 +1,4 @@
-// The state behind an optimizer, and what a rule implements.
+// The state behind an optimizer: its rule, the slots, and what an update goes through.
 #pragma once
 
 #include <cstdint>
@@ -8,95 +8,88 @@
 #include <vector>
 
 #include "capstan/optimizers.h"
+#include "capstan/update_rule.h"
+#include "src/core/step_loop.h"
 
 namespace capstan::detail {
 
-// Options that every optimizer has.
-struct OptimizerSettings {
-  LearningRate learning_rate;
-  std::optional<double> weight_decay, clipnorm, clipvalue, global_clipnorm;
-  bool use_ema;
-  double ema_momentum;
-  int ema_overwrite_frequency;
-  std::optional<double> loss_scale_factor;
-  int gradient_accumulation_steps;
-};
-
-template <class Options>
-OptimizerSettings common_settings(const Options& o) {
-  return {o.learning_rate,     o.weight_decay,
-          o.clipnorm,          o.clipvalue,
-          o.global_clipnorm,   o.use_ema,
-          o.ema_momentum,      o.ema_overwrite_frequency,
-          o.loss_scale_factor, o.gradient_accumulation_steps};
-}
-
 class OptimizerState : public std::enable_shared_from_this<OptimizerState> {
  public:
-  // `type_name` is the class in snake case. Throws ValueError for settings that make no sense.
-  OptimizerState(const char* type_name, OptimizerSettings settings);
-  virtual ~OptimizerState();
+  // Throws ValueError for settings that make no sense. Without a name it gets one.
+  OptimizerState(std::shared_ptr<const UpdateRule> rule, std::string name);
 
   void build(std::span<const Variable> variables);
   void apply(std::span<const Tensor> gradients, std::span<const Variable> variables);
   void finalize();
 
   // Updates so far; the raw counter also counts steps that only accumulated.
-  std::int64_t iterations() const {
-    return settings.gradient_accumulation_steps > 1 ? raw_iterations / settings.gradient_accumulation_steps
-                                                    : raw_iterations;
-  }
+  std::int64_t iterations() const { return accumulation == 0 ? raw_iterations : raw_iterations / accumulation; }
   double learning_rate() const { return settings.learning_rate(raw_iterations); }
 
-  OptimizerSettings settings;
+  const std::shared_ptr<const UpdateRule> rule;
+  OptimizerOptions settings;
+  int accumulation = 0, overwrite_frequency = 0;  // of the settings; 0: none
   std::string name;
   std::int64_t raw_iterations = 0;
   std::vector<std::string> not_decayed;
+  std::vector<GradientHook> hooks;
   std::vector<Variable> averages, accumulators;
   std::vector<Variable> slots;  // of the rule, in Keras's order
 
- protected:
+ private:
+  // A variable of the optimizer.
+  struct Stepped {
+    std::vector<Variable> slots;  // the variable, and those of the rule for it
+    RecordedStep recorded;
+  };
   struct Part {
     std::size_t index;  // of the variable
     Tensor gradient;
   };
 
-  // Makes the rule's slots for all variables.
-  virtual void make_slots() = 0;
-  // Changes variable number i. `step` counts updates from 1.
-  virtual void update(std::size_t i, const Tensor& gradient, double learning_rate, std::int64_t step) = 0;
-  // All variables of one dtype, in library ops, for a traced function; `rate` is what traced_rate gives at the call.
-  virtual void trace_update(std::span<const Part> parts, const Tensor& rate) = 0;
-  virtual double traced_rate(DType) const { return learning_rate(); }
-
-  // A slot of zeros (or copies of the variable) for variable i.
-  Variable make_slot(std::size_t i, const char* slot_name, bool copy = false) const;
-
-  std::vector<Variable> variables_;
-
- private:
+  const Variable& variable(std::size_t i) const { return stepped_[i].slots[0]; }
+  void check_settings() const;
+  // A slot of variable i: copies of it, or one value everywhere.
+  Variable make_slot(std::size_t i, const std::string& slot_name, std::optional<double> initial) const;
+  void make_slots();
+  void record();
+  StepFormula formula() const;
   void check_handle(const Variable& variable, std::size_t position) const;
   std::size_t index_of(const Variable& variable, std::size_t guess) const;
   void collect(std::span<const Tensor> gradients, std::span<const Variable> variables);
   void warn_of_missing(std::span<const Tensor> gradients, std::span<const Variable> variables);
+
+  // Without asking a schedule.
+  std::size_t number_count(DType dtype) const { return rule->numbers({1, 1, dtype}).size(); }
+  void update(double rate);
+  void update_plainly(const Part& part, const Numbers& numbers);
+  // The formula op by op, on current values.
+  void run_formula(const Part& part, std::span<const Tensor> numbers);
   bool accumulate();
   // Undoes the scaling of the loss.
   void unscale();
   void clip();
-  // The same as part of a traced function (traced_update.cc).
-  void trace_update();
-  void trace_rules();
-  Tensor trace_accumulation();
-  void trace_average();
-  // What a step of the program gives at every call of a function.
-  Tensor host_number(double (*number)(const OptimizerState& state), DType dtype = float32);
+  void call_hooks();
   // Of the variables of one dtype only, if one is given.
   void decay(const Operand& learning_rate, std::optional<DType> only = {});
   void average();
   void constrain();
 
-  bool is_plain_;  // nothing but the rule itself
+  // The same as part of a traced function (optimizer_trace.cc).
+  void apply_in_trace();
+  void update_in_trace();
+  void update_in_trace(DType dtype);
+  std::vector<Tensor> numbers_in_trace(DType dtype);
+  Tensor accumulate_in_trace();
+  void average_in_trace();
+  // What a step of the program gives at every call of a function.
+  Tensor host_number(double (*number)(const OptimizerState& state), DType dtype = float32);
+
+  std::string op_;  // how messages and profiles name an update
+  bool is_plain_;   // nothing but the rule itself
+  Elsewhere elsewhere_;
   bool has_warned_ = false;
+  std::vector<Stepped> stepped_;
   std::unordered_map<const void*, std::size_t> index_;
   std::vector<Part> parts_;  // of the update in progress; kept for its memory
 };

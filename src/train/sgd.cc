@@ -1,51 +1,45 @@
 // Gradient descent, with and without momentum.
-#include "capstan/ops/optimizer.h"
 #include "capstan/optimizers.h"
-#include "src/core/check.h"
-#include "src/train/optimizer_state.h"
+#include "capstan/update_rule.h"
+#include "src/train/classes.h"
 
-namespace capstan::optimizers {
+namespace capstan {
+namespace optimizers {
+
+std::span<const OptionField> SGDOptions::fields() {
+  static constexpr auto all = with_optimizer_options<SGDOptions>(
+      {option<&SGDOptions::momentum>("momentum").at_least(0).at_most(1), option<&SGDOptions::nesterov>("nesterov")});
+  return all;
+}
 
 namespace {
 
-class SGDState : public detail::OptimizerState {
- public:
-  explicit SGDState(const SGDOptions& options)
-      : OptimizerState("sgd", detail::common_settings(options)),
-        momentum_(options.momentum),
-        nesterov_(options.nesterov) {
-    CAPSTAN_CHECK(momentum_ >= 0 && momentum_ <= 1, ValueError, "sgd: momentum must be between 0 and 1, not ",
-                  momentum_);
+struct SGDRule final : Rule<SGDRule, SGDOptions> {
+  using Rule::Rule;
+  static constexpr std::string_view kName = "SGD";
+  static constexpr std::string_view kText = "Gradient descent, with momentum if that is given.";
+
+  std::vector<Slot> slots(const Variable&) const override {
+    return options.momentum == 0 ? std::vector<Slot>() : std::vector<Slot>{{"momentum"}};
   }
 
- protected:
-  void make_slots() override {
-    for (std::size_t i = 0; i < variables_.size() && momentum_ != 0; ++i) slots.push_back(make_slot(i, "momentum"));
+  void step(UpdateStep& s) const override {
+    const Tensor change = s.rate() * s.gradient();
+    if (options.momentum == 0) return s.set_variable(s.variable() - change);
+    const Tensor moved = s.slot(0) * options.momentum - change;
+    s.set_slot(0, moved);
+    s.set_variable(s.variable() + (options.nesterov ? moved * options.momentum - change : moved));
   }
 
-  void update(std::size_t i, const Tensor& gradient, double learning_rate, std::int64_t) override {
-    if (momentum_ == 0) {
-      sgd_update(variables_[i], gradient, learning_rate);
-    } else {
-      momentum_update(variables_[i], slots[i], gradient, learning_rate, momentum_, nesterov_);
-    }
-  }
-
-  void trace_update(std::span<const Part> parts, const Tensor& rate) override {
-    std::vector<SGDVariable> all;
-    for (const auto& [i, gradient] : parts) {
-      all.push_back({variables_[i], gradient, momentum_ == 0 ? Variable() : slots[i]});
-    }
-    sgd_update(all, rate, momentum_, nesterov_);
-  }
-
- private:
-  double momentum_;
-  bool nesterov_;
+  bool rests_without_gradient() const override { return options.momentum == 0; }
 };
 
 }  // namespace
 
-SGD::SGD(const SGDOptions& options) : Optimizer(std::make_shared<SGDState>(options)) {}
+SGD::SGD(const SGDOptions& options) : Optimizer(std::make_shared<SGDRule>(options)) {}
 
-}  // namespace capstan::optimizers
+}  // namespace optimizers
+
+const ClassInfo& detail::sgd_class() { return optimizers::SGDRule::info(); }
+
+}  // namespace capstan

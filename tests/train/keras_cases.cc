@@ -214,90 +214,32 @@ Loss make_loss(const std::string& type, const Json& options, const std::string& 
   throw Lacking{"loss " + type};
 }
 
-Schedule make_schedule(const std::string& type, const Json& config) {
-  if (type == "PiecewiseConstantDecay") {
-    return schedules::PiecewiseConstantDecay(config.at("boundaries"), config.at("values"));
-  }
-  const schedules::DecayOptions options{.staircase = config.value("staircase", false)};
-  if (type == "InverseTimeDecay") {
-    return schedules::InverseTimeDecay(config.at("initial_learning_rate"), config.at("decay_steps"),
-                                       config.at("decay_rate"), options);
-  }
-  if (type == "ExponentialDecay") {
-    return schedules::ExponentialDecay(config.at("initial_learning_rate"), config.at("decay_steps"),
-                                       config.at("decay_rate"), options);
-  }
-  if (type == "PolynomialDecay") {
-    return schedules::PolynomialDecay(config.at("initial_learning_rate"), config.at("decay_steps"),
-                                      config.value("end_learning_rate", 1e-4), config.value("power", 1.0),
-                                      config.value("cycle", false));
-  }
-  if (type == "CosineDecay") {
-    schedules::CosineDecayOptions o{.alpha = config.value("alpha", 0.0),
-                                    .warmup_steps = config.value("warmup_steps", 0.0)};
-    if (config.contains("warmup_target") && !config["warmup_target"].is_null())
-      o.warmup_target = config["warmup_target"].get<double>();
-    return schedules::CosineDecay(config.at("initial_learning_rate"), config.at("decay_steps"), o);
-  }
-  if (type == "CosineDecayRestarts") {
-    return schedules::CosineDecayRestarts(config.at("initial_learning_rate"), config.at("first_decay_steps"),
-                                          {.t_mul = config.value("t_mul", 2.0),
-                                           .m_mul = config.value("m_mul", 1.0),
-                                           .alpha = config.value("alpha", 0.0)});
-  }
-  throw Lacking{"schedule " + type};
-}
-
 namespace {
 
-template <class Options>
-Setters optimizer_setters(Options& o, bool float32_numbers) {
-  return {
-      {"learning_rate",
-       [&o, float32_numbers](const Json& v) {
-         if (v.is_object()) {
-           const std::string type = v.at("object");
-           o.learning_rate = make_schedule(type.substr(type.rfind('.') + 1), v.at("config"));
-         } else {
-           const double rate = v;
-           o.learning_rate = float32_numbers ? double{static_cast<float>(rate)} : rate;
-         }
-       }},
-      {"weight_decay", [&o](const Json& v) { o.weight_decay = v.get<double>(); }},
-      {"clipnorm", [&o](const Json& v) { o.clipnorm = v.get<double>(); }},
-      {"clipvalue", [&o](const Json& v) { o.clipvalue = v.get<double>(); }},
-      {"global_clipnorm", [&o](const Json& v) { o.global_clipnorm = v.get<double>(); }},
-      {"use_ema", [&o](const Json& v) { o.use_ema = v; }},
-      {"ema_momentum", [&o](const Json& v) { o.ema_momentum = v; }},
-      {"ema_overwrite_frequency", [&o](const Json& v) { o.ema_overwrite_frequency = v; }},
-      {"loss_scale_factor", [&o](const Json& v) { o.loss_scale_factor = v.get<double>(); }},
-      {"gradient_accumulation_steps", [&o](const Json& v) { o.gradient_accumulation_steps = v; }},
-  };
+// "optimizers.schedules.X" and its arguments, as serialize() writes them.
+Json as_serialized(const std::string& type, const Json& config) {
+  return {{"class_name", type.substr(type.rfind('.') + 1)}, {"config", config}};
 }
 
 }  // namespace
 
+Schedule make_schedule(const std::string& type, const Json& config) {
+  return schedules::get(AttributeValue::from_json(as_serialized(type, config).dump()));
+}
+
 Optimizer make_optimizer(const std::string& type, const Json& given, bool float32_numbers) {
   Json config = given;
-  if (!config.contains("learning_rate")) config["learning_rate"] = type == "SGD" ? 0.01 : 0.001;
-  if (type == "SGD") {
-    optimizers::SGDOptions o;
-    Setters setters = optimizer_setters(o, float32_numbers);
-    setters["momentum"] = [&o](const Json& v) { o.momentum = v; };
-    setters["nesterov"] = [&o](const Json& v) { o.nesterov = v; };
-    set_all(config, setters);
-    return optimizers::SGD(o);
+  Json& rate = config["learning_rate"];
+  if (rate.is_null()) rate = type == "SGD" ? 0.01 : 0.001;
+  if (rate.is_object()) {
+    rate = as_serialized(rate.at("object"), rate.at("config"));
+  } else if (float32_numbers) {
+    rate = double{rate.get<float>()};
   }
-  optimizers::AdamOptions o;
-  Setters setters = optimizer_setters(o, float32_numbers);
-  setters["beta_1"] = [&o](const Json& v) { o.beta_1 = v; };
-  setters["beta_2"] = [&o](const Json& v) { o.beta_2 = v; };
-  setters["epsilon"] = [&o](const Json& v) { o.epsilon = v; };
-  setters["amsgrad"] = [&o](const Json& v) { o.amsgrad = v; };
-  set_all(config, setters);
-  if (type == "Adam") return optimizers::Adam(o);
-  if (type == "AdamW") return optimizers::AdamW(o);
-  throw Lacking{"optimizer " + type};
+  bool is_known = false;
+  for (const ClassInfo* info : list_classes("optimizer")) is_known = is_known || info->name == type;
+  if (!is_known) throw Lacking{"optimizer " + type};
+  return optimizers::get(AttributeValue::from_json(as_serialized(type, config).dump()));
 }
 
 void run_cases(const std::string& file, const std::function<void(const Json& document, const Json& one)>& run,

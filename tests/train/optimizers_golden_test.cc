@@ -67,6 +67,8 @@ struct Run {
     for (const Variable& variable : optimizer.variables()) slots.emplace(variable.name(), variable);
     for (const Json& item : state) {
       const std::string name = item.at("name");
+      // The product of Nadam's factors follows from the number of the step here.
+      if (name == "variable" && one.at("optimizer") == "Nadam") continue;
       if (name == "iteration") {
         // The raw counter of the original also counts steps that only accumulate.
         const std::int64_t steps = one.at("config").value("gradient_accumulation_steps", 1);
@@ -90,7 +92,11 @@ void run_case(const Json& document, const Json& one) {
   // Where the original's numbers are not exact in float32 it computes with rounded ones.
   const bool exact = one.value("hyperparameters_exact_in_float32", true);
   Tolerance tolerance = golden_tolerance(run.dtype == "float64" ? float64 : float32);
-  if (run.dtype == "float64" && !exact) tolerance = {1e-6, 1e-7};
+  const bool is_jax = one.contains("backend");  // which computes in float64 throughout
+  if (run.dtype == "float64" && !exact && !is_jax) tolerance = {1e-6, 1e-7};
+  // The original has Nadam's 1 - beta_2 from a beta_2 in float32.
+  const bool is_nadam = one.at("optimizer") == "Nadam" && !is_jax;
+  if (run.dtype == "float64" && is_nadam) tolerance = {3e-5, 1e-6};
   const Json& trajectory = want.at("trajectory");
   for (std::size_t k = 0; k < trajectory.size(); ++k) {
     if (one.contains("set_learning_rate") && one.at("set_learning_rate").contains(std::to_string(k))) {
@@ -115,8 +121,8 @@ void run_case(const Json& document, const Json& one) {
     Run long_run(document, one);
     for (std::size_t k = 0; k < 1000; ++k) long_run.step(k);
     // Rounding adds up over the steps.
-    const Tolerance wide =
-        run.dtype == "float64" ? (exact ? Tolerance{1e-8, 1e-9} : Tolerance{1e-4, 1e-5}) : Tolerance{1e-3, 1e-4};
+    const Tolerance wide = run.dtype == "float64" ? (exact || is_jax ? Tolerance{1e-10, 1e-10} : Tolerance{1e-4, 1e-5})
+                                                  : Tolerance{1e-3, 1e-4};
     long_run.expect_variables(one.at("after_1000"), "after 1000 steps", wide);
   }
   if (one.contains("after_finalize")) {

@@ -209,10 +209,9 @@ TEST(RowGradients, WithARowThatDoesNotExistChangeNothing) {
   }
   const Variable table(ones(shape));
   const Tensor g = rows_of(constant({0, 5}), shape);
-  EXPECT_EQ(message_of([&] { sgd_update(table, g, 0.1); }),
-            "sgd_update: index 5 is out of range for axis 0 of length 5");
-  EXPECT_EQ(message_of([&] { momentum_update(table, Variable(zeros(shape)), g, 0.1, 0.9, false); }),
-            "momentum_update: index 5 is out of range for axis 0 of length 5");
+  const SGD sgd;
+  EXPECT_EQ(message_of([&] { sgd.apply_gradients({g}, {table}); }),
+            sgd.name() + ": index 5 is out of range for axis 0 of length 5");
 }
 
 // --- Memory ---

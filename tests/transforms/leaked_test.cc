@@ -247,19 +247,6 @@ TEST_F(Leaked, IsRefusedByTraining) {
   for (const Optimizer& optimizer : {Optimizer(plain), Optimizer(momentum), Optimizer(adam)}) {
     expect_refused(optimizer.name(), [&] { optimizer.apply_gradients(std::vector{x}, variables); });
   }
-  const Variable m(zeros({2, 2}));
-  const Variable w(zeros({2, 2}));
-  // These are none of a traced function in any case.
-  EXPECT_EQ(refusal([&] { sgd_update(v, x, 0.1); }), "");
-  EXPECT_EQ(refusal([&] { momentum_update(v, m, x, 0.1, 0.9, false); }), "");
-  EXPECT_EQ(refusal([&] { adam_update(v, m, w, x, {}); }), "");
-  const std::vector<SGDVariable> step = {{v, x}};
-  expect_refused("sgd_update", [&] { sgd_update(step, constant(0.1)); });
-  const std::vector<SGDVariable> good = {{v, a}};
-  expect_refused("sgd_update: rate", [&] { sgd_update(good, number); });
-  const std::vector<AdamVariable> adam_step = {{v, m, w, x}};
-  expect_refused("adam_update", [&] { adam_update(adam_step, constant(0.1), {}); });
-
   for (const char* name : {"mse", "mae", "huber", "bce", "categorical_crossentropy"}) {
     const Loss loss(name);
     expect_refused(name, [&] { loss(x, a); });

@@ -97,19 +97,6 @@ TEST(OptimizerInFunction, AdamIsOneNodeOverManyVariables) {
   }
 }
 
-TEST(OptimizerInFunction, AdamOfManyVariablesSaysWhatDoesNotFit) {
-  const Variable w(ones({2})), m(zeros({2})), v(zeros({2})), wide(constant({1.0, 2.0}, float64));
-  const auto message = [&](const std::vector<AdamVariable>& variables) {
-    return testing::message_of([&] { adam_update(variables, constant(0.1f), AdamStep{}); });
-  };
-  EXPECT_EQ(message({{w, m, v, ones({3})}}), "adam_update: \"Variable\" has shape [2], its gradient [3]");
-  EXPECT_EQ(message({{w, m, v, ones({2})}, {w, m, v, ones({2}), v}}),
-            "adam_update: \"Variable\" has 3 slots, and \"Variable\" 2");
-  EXPECT_EQ(message({{wide, wide, wide, constant({1.0, 1.0}, float64)}}),
-            "adam_update: the rate must be a scalar of dtype float64");
-  adam_update({}, constant(0.1f), AdamStep{});
-}
-
 TEST(OptimizerInFunction, KeepsAverages) {
   expect_equal_steps([] { return optimizers::SGD({.learning_rate = 0.01, .use_ema = true}); });
   expect_equal_steps([] {

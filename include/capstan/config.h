@@ -1,0 +1,165 @@
+// Configurations: what an optimizer, a schedule and their like are made from, as data.
+//
+// A class that can be configured has a struct of options and a table of its members. From the table follow defaults,
+// checks with errors that name class, option and value, printing, the configuration as a map with Keras's keys and
+// back, and the making by name. A class of a program's own has the same by the same means, and is registered once:
+//
+//     struct HalvingOptions {
+//       double first = 0.1;
+//       std::int64_t every = 100;
+//       static std::span<const OptionField> fields() {
+//         static constexpr OptionField all[] = {option<&HalvingOptions::first>("first").above(0),
+//                                               option<&HalvingOptions::every>("every").at_least(1)};
+//         return all;
+//       }
+//     };
+//     struct Halving : Configured<Halving, ScheduleBody, HalvingOptions> {
+//       using Configured::Configured;
+//       static constexpr std::string_view kName = "Halving", kText = "Halves the rate from time to time.";
+//       double rate(std::int64_t step) const override {
+//         return options.first / std::exp2(static_cast<double>(step / options.every));
+//       }
+//     };
+//     register_class<Halving>();
+//     Schedule schedule = schedules::get("halving");
+#pragma once
+
+#include <limits>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "capstan/export.h"
+#include "capstan/fields.h"
+
+namespace capstan {
+
+// Once in the library instead of in every file with options.
+extern template CAPSTAN_EXPORT void set_field(std::optional<double>& field, const AttributeValue& value,
+                                              std::string_view owner, std::string_view name);
+extern template CAPSTAN_EXPORT void set_field(std::optional<int>& field, const AttributeValue& value,
+                                              std::string_view owner, std::string_view name);
+extern template CAPSTAN_EXPORT AttributeValue get_field(const std::optional<double>& field);
+extern template CAPSTAN_EXPORT AttributeValue get_field(const std::optional<int>& field);
+
+/// A member of a struct of options, and which values it may have. Absent values are not looked at.
+struct OptionField : AttributeField {
+  double least = -std::numeric_limits<double>::infinity();
+  double most = std::numeric_limits<double>::infinity();
+  bool least_is_out = false;                     ///< it must be more than `least`
+  std::span<const std::string_view> names = {};  ///< of a text: what it may be
+
+  constexpr OptionField at_least(double value) const {
+    OptionField copy = *this;
+    copy.least = value;
+    return copy;
+  }
+  constexpr OptionField above(double value) const {
+    OptionField copy = at_least(value);
+    copy.least_is_out = true;
+    return copy;
+  }
+  constexpr OptionField at_most(double value) const {
+    OptionField copy = *this;
+    copy.most = value;
+    return copy;
+  }
+  constexpr OptionField one_of(std::span<const std::string_view> texts) const {
+    OptionField copy = *this;
+    copy.names = texts;
+    return copy;
+  }
+};
+
+/// The row of a member in a table of options. A required one must be in every configuration.
+// Static for the reason that field() is.
+template <auto Member>
+static constexpr OptionField option(std::string_view name, bool required = false) {
+  return {field<Member>(name, required)};
+}
+
+struct ClassInfo;
+
+/// The body of an object that has a configuration.
+class CAPSTAN_EXPORT Configurable {
+ public:
+  Configurable() = default;
+  Configurable(const Configurable&) = delete;
+  Configurable& operator=(const Configurable&) = delete;
+  virtual ~Configurable();
+  virtual const ClassInfo& class_info() const = 0;
+  /// Its struct of options, to which the table of its class belongs.
+  virtual const void* options_data() const = 0;
+};
+
+/// What is known of a class of such objects.
+struct ClassInfo {
+  std::string_view kind;    ///< "optimizer"
+  std::string_view module;  ///< where Keras has this kind: "keras.optimizers"
+  std::string_view name;    ///< "Adam"
+  std::string_view text;    ///< one sentence
+  std::span<const OptionField> options;
+  /// Makes an object; null for a class that has no configurations.
+  std::shared_ptr<Configurable> (*make)(const AttributeValue& config) = nullptr;
+};
+
+/// Throws ValueError for an option whose value is not allowed.
+CAPSTAN_EXPORT void check_options(const ClassInfo& info, const void* options);
+/// The options as a map.
+CAPSTAN_EXPORT AttributeValue config_of(const ClassInfo& info, const void* options);
+/// Sets the options that a map has; the others stay as they are. The key "name" belongs to the object and is left to
+/// it. Errors: ValueError for a key that is no option, a required one that is missing, or a value that does not fit.
+CAPSTAN_EXPORT void set_options(const ClassInfo& info, void* options, const AttributeValue& config);
+
+/// The body of class `Derived`, of a kind that `Base` stands for, with its options. The class has `kName` and `kText`,
+/// its struct of options the table: `static std::span<const OptionField> fields()`.
+template <class Derived, class Base, class OptionsOf>
+class Configured : public Base {
+ public:
+  using Options = OptionsOf;
+  /// Errors: ValueError for options that are not allowed.
+  explicit Configured(const Options& given = {}) : options(given) { check_options(info(), &options); }
+
+  static const ClassInfo& info() {
+    static const ClassInfo info{Base::kKind, Base::kModule, Derived::kName, Derived::kText, Options::fields(), make};
+    return info;
+  }
+  const ClassInfo& class_info() const final { return info(); }
+  const void* options_data() const final { return &options; }
+
+  const Options options;
+
+ private:
+  static std::shared_ptr<Configurable> make(const AttributeValue& config) {
+    Options options;
+    set_options(info(), &options, config);
+    return std::make_shared<Derived>(options);
+  }
+};
+
+/// Makes a class known under its name, in any spelling of capitals and underscores. Errors: ValueError if another class
+/// of the kind has it.
+CAPSTAN_EXPORT void register_class(const ClassInfo& info, std::string_view package = "Custom");
+template <class T>
+void register_class(std::string_view package = "Custom") {
+  register_class(T::info(), package);
+}
+
+/// All classes of a kind ("optimizer", "schedule") that are known, the library's own first.
+CAPSTAN_EXPORT std::vector<const ClassInfo*> list_classes(std::string_view kind);
+
+/// An object as Keras writes it: {"module": ..., "class_name": ..., "config": {...}, "registered_name": ...}. Errors:
+/// ValueError for one that is a function of the program and has no configuration.
+CAPSTAN_EXPORT AttributeValue serialize(const Configurable& object);
+/// The same with a configuration that has been changed.
+CAPSTAN_EXPORT AttributeValue serialize(const Configurable& object, AttributeValue config);
+
+/// Makes an object from its name, with defaults, or from what serialize() gave, of which only "class_name" and "config"
+/// are looked at. Errors: ValueError for an unknown class and for what set_options() refuses.
+CAPSTAN_EXPORT std::shared_ptr<Configurable> deserialize(std::string_view kind, const AttributeValue& value);
+
+}  // namespace capstan

@@ -1,0 +1,110 @@
+// Fields: the members of a struct under their names.
+//
+// What has arguments (an op, an optimizer, a schedule) has them as a struct, and a table of its members, from which
+// follow their values as dynamic ones and back, and with that the call by name, checks, printing and configurations:
+//
+//     struct Options {
+//       double rate = 0.5;
+//       std::optional<std::int64_t> seed;
+//     };
+//     constexpr AttributeField kFields[] = {field<&Options::rate>("rate"), field<&Options::seed>("seed")};
+//
+// A member may have any type for which set_field() and get_field() exist: those below, and a program's own beside its
+// type.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "capstan/dtype.h"
+#include "capstan/export.h"
+#include "capstan/registry.h"
+
+namespace capstan {
+
+/// A member of a struct.
+struct AttributeField {
+  std::string_view name;
+  bool required;  ///< has no default
+  /// Sets it from a dynamic value. Errors: ValueError if that does not fit; `owner` and `field` are for the message.
+  void (*set)(void* attributes, const AttributeValue& value, std::string_view owner, std::string_view field);
+  AttributeValue (*get)(const void* attributes);
+};
+
+/// Conversions between members and dynamic values, one overload for each type. A value fits if nothing is lost: a
+/// number takes an integer, an integer takes no fraction. Errors: ValueError if it does not fit.
+CAPSTAN_EXPORT void set_field(bool& field, const AttributeValue& value, std::string_view owner, std::string_view name);
+CAPSTAN_EXPORT void set_field(int& field, const AttributeValue& value, std::string_view owner, std::string_view name);
+CAPSTAN_EXPORT void set_field(std::int64_t& field, const AttributeValue& value, std::string_view owner,
+                              std::string_view name);
+CAPSTAN_EXPORT void set_field(double& field, const AttributeValue& value, std::string_view owner,
+                              std::string_view name);
+CAPSTAN_EXPORT void set_field(std::string& field, const AttributeValue& value, std::string_view owner,
+                              std::string_view name);
+CAPSTAN_EXPORT void set_field(DType& field, const AttributeValue& value, std::string_view owner, std::string_view name);
+CAPSTAN_EXPORT AttributeValue get_field(bool field);
+CAPSTAN_EXPORT AttributeValue get_field(int field);
+CAPSTAN_EXPORT AttributeValue get_field(std::int64_t field);
+CAPSTAN_EXPORT AttributeValue get_field(double field);
+CAPSTAN_EXPORT AttributeValue get_field(const std::string& field);
+CAPSTAN_EXPORT AttributeValue get_field(DType field);
+
+/// What may be absent; none stands for that.
+template <class T>
+void set_field(std::optional<T>& field, const AttributeValue& value, std::string_view owner, std::string_view name) {
+  if (value.has_value()) {
+    set_field(field.emplace(), value, owner, name);
+  } else {
+    field.reset();
+  }
+}
+template <class T>
+AttributeValue get_field(const std::optional<T>& field) {
+  return field ? get_field(*field) : AttributeValue();
+}
+
+/// Lists; a single value is a list of one.
+template <class T>
+void set_field(std::vector<T>& field, const AttributeValue& value, std::string_view owner, std::string_view name) {
+  field.clear();
+  if (value.kind != AttributeValue::Kind::kList) {
+    set_field(field.emplace_back(), value, owner, name);
+    return;
+  }
+  for (const AttributeValue& item : value.list) set_field(field.emplace_back(), item, owner, name);
+}
+template <class T>
+AttributeValue get_field(const std::vector<T>& field) {
+  std::vector<AttributeValue> list;
+  for (const T& item : field) list.push_back(get_field(item));
+  return list;
+}
+
+namespace detail {
+template <auto Member>
+struct MemberOf;
+template <class A, class F, F A::*Member>
+struct MemberOf<Member> {
+  using Struct = A;
+  using Field = F;
+};
+}  // namespace detail
+
+/// The row of a member in a table.
+// Static: g++ 12 gives the functions below external names that do not tell apart structs of unnamed namespaces, so two
+// files with a struct of the same name would share them.
+template <auto Member>
+static constexpr AttributeField field(std::string_view name, bool required = false) {
+  using A = typename detail::MemberOf<Member>::Struct;
+  return {name, required,
+          [](void* attributes, const AttributeValue& value, std::string_view owner, std::string_view field_name) {
+            set_field(static_cast<A*>(attributes)->*Member, value, owner, field_name);
+          },
+          [](const void* attributes) { return get_field(static_cast<const A*>(attributes)->*Member); }};
+}
+
+}  // namespace capstan

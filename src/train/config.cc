@@ -1,0 +1,209 @@
+// What follows from tables of options, and the classes that are known.
+#include "capstan/config.h"
+
+#include <algorithm>
+#include <cctype>
+#include <mutex>
+
+#include "src/core/check.h"
+#include "src/train/classes.h"
+#include "src/train/known_names.h"
+
+namespace capstan {
+
+namespace {
+
+using Kind = AttributeValue::Kind;
+
+[[noreturn, gnu::cold]] void refuse(const ClassInfo& info, const OptionField& field, std::string_view wanted,
+                                    const AttributeValue& value) {
+  throw ValueError(
+      detail::join(info.name, ": option \"", field.name, "\" must be ", wanted, ", not ", value.to_string()));
+}
+
+std::string range_of(const OptionField& field) {
+  std::string text;
+  const auto number = [](double value) { return AttributeValue(value).to_string(); };
+  if (field.least > -std::numeric_limits<double>::infinity()) {
+    text = (field.least_is_out ? "more than " : "at least ") + number(field.least);
+  }
+  if (field.most < std::numeric_limits<double>::infinity()) {
+    text += (text.empty() ? "at most " : " and at most ") + number(field.most);
+  }
+  return text;
+}
+
+std::string names_of(const OptionField& field) {
+  std::string text = "one of ";
+  for (const std::string_view name : field.names) {
+    text += (text.back() == ' ' ? "\"" : ", \"") + std::string(name) + "\"";
+  }
+  return text;
+}
+
+// A list is allowed if all of it is.
+void check_value(const ClassInfo& info, const OptionField& field, const AttributeValue& value,
+                 const AttributeValue& whole) {
+  for (const AttributeValue& item : value.list) check_value(info, field, item, whole);
+  if (value.is_number()) {
+    const bool fits =
+        (field.least_is_out ? value.number > field.least : value.number >= field.least) && value.number <= field.most;
+    // A field without limits takes NaN, too.
+    const std::string range = fits ? "" : range_of(field);
+    if (!range.empty()) refuse(info, field, range, whole);
+  }
+  if (value.kind == Kind::kString && !field.names.empty() &&
+      std::find(field.names.begin(), field.names.end(), value.text) == field.names.end()) {
+    refuse(info, field, names_of(field), whole);
+  }
+}
+
+// "inverse_time_decay" and "InverseTimeDecay" are the same.
+bool is_same_name(std::string_view a, std::string_view b) {
+  const auto letters = [](std::string_view name) {
+    std::string letters;
+    for (const char c : name) {
+      if (c != '_') letters += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    }
+    return letters;
+  };
+  return letters(a) == letters(b);
+}
+
+struct Registered {
+  const ClassInfo* info;
+  std::string package;  // empty: the library's own
+};
+
+struct Registry {
+  std::mutex mutex;
+  std::vector<Registered> classes;
+
+  Registry() {
+    for (const ClassInfo* info : detail::built_in_classes()) classes.push_back({info, ""});
+  }
+};
+Registry& registry() {
+  static auto* const registry = new Registry;
+  return *registry;
+}
+
+const Registered* find_class(std::string_view kind, std::string_view name) {
+  for (const Registered& known : registry().classes) {
+    if (known.info->kind == kind && is_same_name(known.info->name, name)) return &known;
+  }
+  return nullptr;
+}
+
+const ClassInfo& class_of(std::string_view kind, std::string_view name) {
+  const std::lock_guard lock(registry().mutex);
+  // A class of a program's own may stand behind its package: "Custom>Halving".
+  const std::size_t end = name.rfind('>');
+  const Registered* const found = find_class(kind, end == name.npos ? name : name.substr(end + 1));
+  if (found != nullptr) return *found->info;
+  std::vector<std::string_view> names;
+  for (const Registered& known : registry().classes) {
+    if (known.info->kind == kind) names.push_back(known.info->name);
+  }
+  detail::throw_unknown_name(kind, name, names, "register_class() makes one of your own known");
+}
+
+}  // namespace
+
+template void set_field(std::optional<double>& field, const AttributeValue& value, std::string_view owner,
+                        std::string_view name);
+template void set_field(std::optional<int>& field, const AttributeValue& value, std::string_view owner,
+                        std::string_view name);
+template AttributeValue get_field(const std::optional<double>& field);
+template AttributeValue get_field(const std::optional<int>& field);
+
+Configurable::~Configurable() = default;
+
+void check_options(const ClassInfo& info, const void* options) {
+  for (const OptionField& field : info.options) {
+    const bool has_limits = !range_of(field).empty() || !field.names.empty();
+    if (!has_limits) continue;
+    const AttributeValue value = field.get(options);
+    check_value(info, field, value, value);
+  }
+}
+
+AttributeValue config_of(const ClassInfo& info, const void* options) {
+  AttributeValue config = AttributeValue::map();
+  for (const OptionField& field : info.options) config.set(field.name, field.get(options));
+  return config;
+}
+
+void set_options(const ClassInfo& info, void* options, const AttributeValue& config) {
+  CAPSTAN_CHECK(config.kind == Kind::kMap, ValueError, info.name, ": a configuration is a map, not ",
+                config.to_string());
+  for (const auto& [key, value] : config.items) {
+    if (key == "name") continue;
+    const auto field = std::find_if(info.options.begin(), info.options.end(),
+                                    [&key = key](const OptionField& option) { return option.name == key; });
+    if (field == info.options.end()) {
+      std::vector<std::string_view> names;
+      for (const OptionField& option : info.options) names.push_back(option.name);
+      detail::throw_unknown_name(detail::join("option of ", info.name), key, names,
+                                 "options that are left out have their defaults");
+    }
+    field->set(options, value, info.name, key);
+  }
+  for (const OptionField& field : info.options) {
+    CAPSTAN_CHECK(!field.required || config.find(field.name) != nullptr, ValueError, info.name, ": option \"",
+                  field.name, "\" must be given");
+  }
+}
+
+void register_class(const ClassInfo& info, std::string_view package) {
+  const std::lock_guard lock(registry().mutex);
+  const Registered* const present = find_class(info.kind, info.name);
+  if (present != nullptr && present->info == &info) return;
+  CAPSTAN_CHECK(present == nullptr, ValueError, "register_class: there is ", info.kind, " \"", present->info->name,
+                "\" already, so there can be none with the name \"", info.name, "\"");
+  registry().classes.push_back({&info, std::string(package)});
+}
+
+std::vector<const ClassInfo*> list_classes(std::string_view kind) {
+  const std::lock_guard lock(registry().mutex);
+  std::vector<const ClassInfo*> list;
+  for (const Registered& known : registry().classes) {
+    if (known.info->kind == kind) list.push_back(known.info);
+  }
+  return list;
+}
+
+AttributeValue serialize(const Configurable& object) {
+  return serialize(object, config_of(object.class_info(), object.options_data()));
+}
+
+AttributeValue serialize(const Configurable& object, AttributeValue config) {
+  const ClassInfo& info = object.class_info();
+  CAPSTAN_CHECK(info.make != nullptr, ValueError, "serialize: this ", info.kind,
+                " is a function of the program and has no configuration",
+                help("write a class with options, and register it"));
+  std::string package = "Custom";
+  {
+    const std::lock_guard lock(registry().mutex);
+    const Registered* const known = find_class(info.kind, info.name);
+    if (known != nullptr && known->info == &info) package = known->package;
+  }
+  AttributeValue value = AttributeValue::map();
+  value.set("module", package.empty() ? AttributeValue(std::string(info.module)) : AttributeValue());
+  value.set("class_name", std::string(info.name));
+  value.set("config", std::move(config));
+  value.set("registered_name",
+            package.empty() ? AttributeValue() : AttributeValue(package + ">" + std::string(info.name)));
+  return value;
+}
+
+std::shared_ptr<Configurable> deserialize(std::string_view kind, const AttributeValue& value) {
+  if (value.kind == Kind::kString) return class_of(kind, value.text).make(AttributeValue::map());
+  const AttributeValue* const name = value.find("class_name");
+  CAPSTAN_CHECK(name != nullptr && name->kind == Kind::kString, ValueError, kind,
+                ": it must be a name, or a map with \"class_name\" and \"config\", not ", value.to_string());
+  const AttributeValue* const config = value.find("config");
+  return class_of(kind, name->text).make(config == nullptr ? AttributeValue::map() : *config);
+}
+
+}  // namespace capstan

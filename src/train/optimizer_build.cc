@@ -1,0 +1,141 @@
+// What an optimizer makes of its rule when it is made, and when it gets to know the variables.
+#include <algorithm>
+
+#include "capstan/ops/array.h"
+#include "src/core/apply.h"
+#include "src/core/check.h"
+#include "src/core/context.h"
+#include "src/train/layer_state.h"
+#include "src/train/optimizer_state.h"
+
+namespace capstan {
+
+using detail::OptimizerState;
+
+OptimizerState::OptimizerState(std::shared_ptr<const UpdateRule> given, std::string given_name)
+    : rule(std::move(given)), settings(rule->common_options()), name(std::move(given_name)) {
+  check_settings();
+  accumulation = settings.gradient_accumulation_steps.value_or(0);
+  overwrite_frequency = settings.ema_overwrite_frequency.value_or(0);
+  is_plain_ = !settings.weight_decay && !settings.clipnorm && !settings.clipvalue && !settings.global_clipnorm &&
+              !settings.use_ema && !settings.loss_scale_factor && accumulation == 0;
+  elsewhere_ = rule->rests_without_gradient() ? Elsewhere::kNothing : Elsewhere::kZeroGradient;
+  const std::string prefix = snake_case(std::string(rule->class_info().name));
+  op_ = prefix + "_update";
+  if (name.empty()) name = automatic_name(prefix);
+}
+
+void OptimizerState::check_settings() const {
+  const OptimizerOptions& s = settings;
+  const std::string_view type = rule->class_info().name;
+  CAPSTAN_CHECK(int{s.clipnorm.has_value()} + int{s.clipvalue.has_value()} + int{s.global_clipnorm.has_value()} <= 1,
+                ValueError, type, ": at most one of clipnorm, clipvalue and global_clipnorm can be given");
+  if (s.use_ema) {
+    CAPSTAN_CHECK(s.ema_momentum >= 0 && s.ema_momentum <= 1, ValueError, type,
+                  ": ema_momentum must be between 0 and 1, not ", s.ema_momentum);
+    CAPSTAN_CHECK(s.ema_overwrite_frequency.value_or(0) >= 0, ValueError, type,
+                  ": ema_overwrite_frequency must not be negative, but is ", *s.ema_overwrite_frequency);
+  }
+  const int steps = s.gradient_accumulation_steps.value_or(0);
+  CAPSTAN_CHECK(steps == 0 || steps >= 2, ValueError, type, ": gradient_accumulation_steps must be at least 2, not ",
+                steps);
+  CAPSTAN_CHECK(!s.loss_scale_factor || *s.loss_scale_factor > 0, ValueError, type,
+                ": loss_scale_factor must be positive, not ", *s.loss_scale_factor);
+}
+
+Variable OptimizerState::make_slot(std::size_t i, const std::string& slot_name, std::optional<double> initial) const {
+  const CreateVariables create;
+  std::string path = variable(i).path();
+  std::replace(path.begin(), path.end(), '/', '_');
+  path += "_";
+  path += slot_name;
+  Tensor value = variable(i).value();
+  if (initial)
+    value = *initial == 0 ? zeros(value.shape(), value.dtype()) : fill(value.shape(), scalar(*initial, value.dtype()));
+  Variable slot(value, {.trainable = false, .name = path});
+  slot.set_path(name + "/" + path);
+  return slot;
+}
+
+// Keras's order: the slots of one variable, then those of the next, and those that stand in blocks behind them.
+void OptimizerState::make_slots() {
+  std::vector<std::vector<Slot>> wanted;
+  std::size_t most = 0;
+  for (Stepped& of : stepped_) {
+    wanted.push_back(rule->slots(of.slots[0]));
+    most = std::max(most, wanted.back().size());
+    of.slots.resize(1 + wanted.back().size());
+  }
+  const auto make = [&](std::size_t i, std::size_t k) {
+    const Slot& slot = wanted[i][k];
+    stepped_[i].slots[k + 1] = make_slot(i, slot.name, slot.is_copy ? std::optional<double>() : slot.initial);
+    slots.push_back(stepped_[i].slots[k + 1]);
+  };
+  for (std::size_t i = 0; i < stepped_.size(); ++i) {
+    for (std::size_t k = 0; k < wanted[i].size(); ++k) {
+      if (!wanted[i][k].in_block) make(i, k);
+    }
+  }
+  for (std::size_t k = 0; k < most; ++k) {
+    for (std::size_t i = 0; i < stepped_.size(); ++i) {
+      if (k < wanted[i].size() && wanted[i][k].in_block) make(i, k);
+    }
+  }
+}
+
+StepFormula OptimizerState::formula() const {
+  return [rule = rule](std::span<const Tensor> values, const Tensor& gradient, std::span<const Tensor> numbers,
+                       std::span<Tensor> after) {
+    UpdateStep step(values, gradient, numbers, after);
+    rule->step(step);
+  };
+}
+
+// The formula may look at shapes, so it is recorded once for each.
+void OptimizerState::record() {
+  const auto is_same = [](const Stepped& a, const Stepped& b) {
+    return a.slots.size() == b.slots.size() && a.slots[0].dtype() == b.slots[0].dtype() &&
+           a.slots[0].shape() == b.slots[0].shape();
+  };
+  for (std::size_t i = 0; i < stepped_.size(); ++i) {
+    Stepped& of = stepped_[i];
+    const Shape shape = of.slots[0].shape();
+    const DType dtype = of.slots[0].dtype();
+    if (dtype != DType::kFloat32 && dtype != DType::kFloat64) continue;
+    const auto end = stepped_.begin() + static_cast<std::ptrdiff_t>(i);
+    const auto like = std::find_if(stepped_.begin(), end, [&](const Stepped& other) { return is_same(other, of); });
+    of.recorded =
+        like != end ? like->recorded : record_step(op_, dtype, shape, of.slots.size(), number_count(dtype), formula());
+  }
+}
+
+void OptimizerState::build(std::span<const Variable> variables) {
+  if (!index_.empty()) {
+    for (std::size_t i = 0; i < variables.size(); ++i) index_of(variables[i], i);
+    return;
+  }
+  CAPSTAN_CHECK(!variables.empty(), ValueError, name, ": the list of variables is empty",
+                help("the variables of a model exist after its first call"));
+  for (std::size_t i = 0; i < variables.size(); ++i) check_handle(variables[i], i);
+  PauseObservers pause;
+  for (const Variable& variable : variables) stepped_.push_back({{variable}, {}});
+  try {
+    for (std::size_t i = 0; i < stepped_.size() && settings.use_ema; ++i) {
+      averages.push_back(make_slot(i, "average", {}));
+    }
+    for (std::size_t i = 0; i < stepped_.size() && accumulation > 0; ++i) {
+      accumulators.push_back(make_slot(i, "gradient_accumulator", 0));
+    }
+    make_slots();
+    record();
+    for (std::size_t i = 0; i < stepped_.size(); ++i) index_.emplace(variable(i).state(), i);
+  } catch (...) {
+    // As before: the next call builds.
+    index_.clear();
+    stepped_.clear();
+    for (std::vector<Variable>* list : {&averages, &accumulators, &slots}) list->clear();
+    throw;
+  }
+}
+
+}  // namespace capstan

@@ -1,0 +1,92 @@
+// The handle of an optimizer, and its configuration.
+#include "src/core/check.h"
+#include "src/train/optimizer_state.h"
+
+namespace capstan {
+
+using detail::OptimizerState;
+
+void OptimizerState::finalize() {
+  for (std::size_t i = 0; i < averages.size(); ++i) variable(i).assign(averages[i].value());
+}
+
+// --- The handle ---
+
+Optimizer::Optimizer(std::shared_ptr<const UpdateRule> rule, std::string name)
+    : state_(std::make_shared<OptimizerState>(std::move(rule), std::move(name))) {}
+
+void Optimizer::apply_gradients(std::span<const Tensor> gradients, std::span<const Variable> variables) const {
+  state_->apply(gradients, variables);
+}
+
+void Optimizer::build(std::span<const Variable> variables) const { state_->build(variables); }
+
+std::int64_t Optimizer::iterations() const { return state_->iterations(); }
+
+double Optimizer::learning_rate() const { return state_->learning_rate(); }
+
+void Optimizer::set_learning_rate(double rate) const {
+  CAPSTAN_CHECK(!state_->settings.learning_rate.is_schedule(), ValueError, state_->name,
+                ": the learning rate is a schedule and cannot be set to ", rate);
+  state_->settings.learning_rate = rate;
+}
+
+std::vector<Variable> Optimizer::variables() const {
+  std::vector<Variable> all = state_->averages;
+  all.insert(all.end(), state_->accumulators.begin(), state_->accumulators.end());
+  all.insert(all.end(), state_->slots.begin(), state_->slots.end());
+  return all;
+}
+
+void Optimizer::exclude_from_weight_decay(const std::vector<std::string>& texts) const {
+  state_->not_decayed.insert(state_->not_decayed.end(), texts.begin(), texts.end());
+}
+
+void Optimizer::finalize_variable_values() const { state_->finalize(); }
+
+const std::string& Optimizer::name() const { return state_->name; }
+
+void Optimizer::on_gradients(GradientHook hook) const { state_->hooks.push_back(std::move(hook)); }
+
+const UpdateRule& Optimizer::rule() const { return *state_->rule; }
+
+AttributeValue Optimizer::get_config() const {
+  const UpdateRule& rule = *state_->rule;
+  AttributeValue config = AttributeValue::map();
+  config.set("name", state_->name);
+  for (auto& [key, value] : config_of(rule.class_info(), rule.options_data()).items) config.set(key, std::move(value));
+  config.set("learning_rate", get_field(state_->settings.learning_rate));
+  return config;
+}
+
+std::vector<Slot> UpdateRule::slots(const Variable&) const { return {}; }
+Numbers UpdateRule::numbers(const Moment& now) const { return {now.learning_rate}; }
+
+// --- As configurations ---
+
+void set_field(LearningRate& field, const AttributeValue& value, std::string_view owner, std::string_view name) {
+  if (value.kind == AttributeValue::Kind::kMap) {
+    field = schedules::get(value);
+    return;
+  }
+  CAPSTAN_CHECK(value.is_number(), ValueError, owner, ": option \"", name, "\" must be a number or a schedule, not ",
+                value.to_string());
+  field = value.number;
+}
+
+AttributeValue get_field(const LearningRate& field) {
+  return field.is_schedule() ? serialize(*field.schedule().body()) : AttributeValue(field(0));
+}
+
+Optimizer optimizers::get(const AttributeValue& value) {
+  const AttributeValue* const config = value.find("config");
+  const AttributeValue* const name = config == nullptr ? nullptr : config->find("name");
+  const bool has_name = name != nullptr && name->kind == AttributeValue::Kind::kString;
+  return Optimizer(std::static_pointer_cast<UpdateRule>(deserialize("optimizer", value)), has_name ? name->text : "");
+}
+
+AttributeValue optimizers::serialize(const Optimizer& optimizer) {
+  return capstan::serialize(optimizer.rule(), optimizer.get_config());
+}
+
+}  // namespace capstan

@@ -1,0 +1,260 @@
+// A walk over all classes with configurations: documented, configurable there and back, made by name, copied, traced,
+// with bad options refused.
+#include <gtest/gtest.h>
+
+#include <cctype>
+#include <string>
+#include <vector>
+
+#include "capstan/capstan.h"
+#include "src/core/apply.h"
+#include "tests/support/compare.h"
+#include "tests/support/message_of.h"
+
+namespace capstan {
+namespace {
+
+using testing::message_of;
+using testing::same_bits;
+using Kind = AttributeValue::Kind;
+
+// A configuration with all that a class requires.
+AttributeValue least_config(const ClassInfo& info) {
+  AttributeValue config = AttributeValue::map();
+  for (const OptionField& field : info.options) {
+    if (field.required) config.set(field.name, 2.0);
+  }
+  if (info.name == "PiecewiseConstantDecay") {
+    config.set("boundaries", std::vector<AttributeValue>{5, 10});
+    config.set("values", std::vector<AttributeValue>{0.3, 0.2, 0.1});
+  }
+  return config;
+}
+
+AttributeValue serialized(const ClassInfo& info, AttributeValue config) {
+  AttributeValue value = AttributeValue::map();
+  value.set("class_name", std::string(info.name));
+  value.set("config", std::move(config));
+  return value;
+}
+
+std::shared_ptr<Configurable> make(const ClassInfo& info, AttributeValue config) {
+  return deserialize(info.kind, serialized(info, std::move(config)));
+}
+
+std::vector<const ClassInfo*> all_classes() {
+  std::vector<const ClassInfo*> all = list_classes("optimizer");
+  const std::vector<const ClassInfo*> schedules = list_classes("schedule");
+  all.insert(all.end(), schedules.begin(), schedules.end());
+  return all;
+}
+
+TEST(Classes, AreDocumentedUnderNamesOfTheirOwn) {
+  for (const ClassInfo* info : all_classes()) {
+    EXPECT_TRUE(info->text.size() > 10 && info->text.ends_with(".")) << info->name;
+    EXPECT_FALSE(info->options.empty()) << info->name;
+    for (const OptionField& field : info->options) {
+      for (const char c : field.name) {
+        EXPECT_TRUE(std::islower(static_cast<unsigned char>(c)) != 0 || std::isdigit(c) != 0 || c == '_') << field.name;
+      }
+    }
+  }
+}
+
+TEST(Classes, AreMadeByNameInAnySpelling) {
+  for (const ClassInfo* info : list_classes("optimizer")) {
+    std::string lower;
+    for (const char c : info->name) lower += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    for (const std::string& name : {std::string(info->name), lower}) {
+      const Optimizer optimizer = optimizers::get(name);
+      EXPECT_EQ(&optimizer.rule().class_info(), info);
+      std::string letters = optimizer.name();
+      std::erase(letters, '_');
+      EXPECT_TRUE(letters.starts_with(lower)) << optimizer.name();
+    }
+  }
+  EXPECT_EQ(schedules::get(serialized(*list_classes("schedule")[0], least_config(*list_classes("schedule")[0])))
+                .body()
+                ->class_info()
+                .name,
+            list_classes("schedule")[0]->name);
+}
+
+TEST(Classes, GoThroughTheirConfigurationsAndBack) {
+  for (const ClassInfo* info : all_classes()) {
+    const std::shared_ptr<Configurable> object = make(*info, least_config(*info));
+    const std::string json = serialize(*object).to_json();
+    const AttributeValue read = AttributeValue::from_json(json);
+    EXPECT_EQ(read.find("class_name")->text, info->name);
+    EXPECT_EQ(read.find("config")->items.size(), info->options.size());
+    EXPECT_EQ(serialize(*deserialize(info->kind, read)).to_json(), json);
+  }
+}
+
+// Each option in turn gets another value, which comes back.
+TEST(Classes, KeepEveryOption) {
+  for (const ClassInfo* info : all_classes()) {
+    const AttributeValue before = config_of(*info, make(*info, least_config(*info))->options_data());
+    for (const OptionField& field : info->options) {
+      AttributeValue other = *before.find(field.name);
+      if (other.kind == Kind::kBool) {
+        other = !other.truth;
+      } else if (other.kind == Kind::kList) {
+        other.list[0] = other.list[0].kind == Kind::kInt ? AttributeValue(1) : AttributeValue(0.75);
+      } else if (field.name.starts_with("ema_overwrite") || field.name.starts_with("gradient_acc")) {
+        other = 3;
+      } else {
+        other = field.most < 0.5 ? -0.25 : 0.75;
+      }
+      AttributeValue config = before;
+      config.set(field.name, other);
+      if (info->kind == "optimizer" && field.name != "weight_decay") config.set("weight_decay", 0.125);
+      const AttributeValue after = config_of(*info, make(*info, config)->options_data());
+      EXPECT_EQ(after.to_json(), config.to_json()) << info->name << ", " << field.name;
+    }
+  }
+}
+
+TEST(Classes, RefuseWhatDoesNotFitAndNameIt) {
+  for (const ClassInfo* info : all_classes()) {
+    const std::string name(info->name);
+    const auto message = [&](std::string_view key, AttributeValue value) {
+      AttributeValue config = least_config(*info);
+      config.set(key, std::move(value));
+      return message_of([&] { make(*info, std::move(config)); });
+    };
+    EXPECT_TRUE(message("no_such_option", 1).starts_with("option of " + name + ": there is none with the name"))
+        << name;
+    for (const OptionField& field : info->options) {
+      const std::string wrong = message(field.name, "text");
+      EXPECT_TRUE(wrong.starts_with(name + ": ")) << wrong;
+      EXPECT_NE(wrong.find("\"" + std::string(field.name) + "\" must be "), std::string::npos) << wrong;
+      EXPECT_NE(wrong.find("\"text\""), std::string::npos) << wrong;
+      if (field.most < 1e300) {
+        EXPECT_NE(message(field.name, field.most + 0.5).find(name + ": option \"" + std::string(field.name)),
+                  std::string::npos);
+      }
+      if (field.least > -1e300) {
+        EXPECT_NE(message(field.name, field.least - 0.5).find(name + ": option \"" + std::string(field.name)),
+                  std::string::npos);
+      }
+      if (field.least_is_out) {
+        EXPECT_NE(message(field.name, field.least).find("must be more than"), std::string::npos) << field.name;
+      }
+      if (!field.required) continue;
+      AttributeValue config = least_config(*info);
+      std::erase_if(config.items, [&](const auto& item) { return item.first == field.name; });
+      EXPECT_EQ(message_of([&] { make(*info, config); }),
+                name + ": option \"" + std::string(field.name) + "\" must be given");
+    }
+  }
+  EXPECT_EQ(message_of([] { optimizers::get("adm"); }).substr(0, 48),
+            "optimizer: there is none with the name \"adm\"; th");
+}
+
+// --- Optimizers ---
+
+enum class How { kPlain, kTraced, kRows, kRowsTraced };
+
+std::vector<Tensor> train(const Optimizer& optimizer, DType dtype, How how) {
+  const Variable table(random::uniform({6, 3}, -1, 1, dtype, 1));
+  const Variable bias(random::uniform({3}, -1, 1, dtype, 2));
+  const Variable one(scalar(0.5, dtype));
+  const Variable none(zeros({0, 2}, dtype));
+  const std::vector<Variable> variables{table, bias, one, none};
+  const auto step = [&](const Tensor& ids) {
+    GradientTape tape;
+    const Tensor y = (embedding_lookup(table, ids) + bias) * one + reduce_sum(none);
+    std::vector<Tensor> gradients = tape.gradient(reduce_sum(y * y), variables);
+    if (how == How::kPlain || how == How::kTraced) gradients[0] = gradients[0].to_dense();
+    optimizer.apply_gradients(gradients, variables);
+  };
+  auto traced = function(step);
+  for (const Tensor& ids : {constant({3, 1, 3}), constant({0, 0, 5}), constant({2, 4, 1})}) {
+    how == How::kTraced || how == How::kRowsTraced ? traced(ids) : step(ids);
+  }
+  std::vector<Tensor> all;
+  for (const Variable& variable : variables) all.push_back(variable.value());
+  for (const Variable& slot : optimizer.variables()) all.push_back(slot.value());
+  return all;
+}
+
+TEST(Classes, OfOptimizersMakeTheSameUpdatesOnEveryWay) {
+  for (const ClassInfo* info : list_classes("optimizer")) {
+    for (const DType dtype : {float32, float64}) {
+      const std::string name(info->name);
+      const std::vector<Tensor> want = train(optimizers::get(name), dtype, How::kPlain);
+      for (const How how : {How::kTraced, How::kRows, How::kRowsTraced}) {
+        const std::vector<Tensor> got = train(optimizers::get(name), dtype, how);
+        ASSERT_EQ(got.size(), want.size());
+        for (std::size_t i = 0; i < got.size(); ++i) {
+          EXPECT_TRUE(same_bits(got[i], want[i])) << name << ", way " << static_cast<int>(how) << ", tensor " << i;
+        }
+      }
+    }
+  }
+}
+
+TEST(Classes, OfOptimizersAreHandlesWhoseCopiesShareTheirState) {
+  for (const ClassInfo* info : list_classes("optimizer")) {
+    const Variable w({1.0, 2.0});
+    const Optimizer first = optimizers::get(std::string(info->name));
+    const Optimizer second = first;
+    first.apply_gradients({ones({2})}, {w});
+    second.apply_gradients({ones({2})}, {w});
+    EXPECT_EQ(first.iterations(), 2);
+    second.set_learning_rate(0.5);
+    EXPECT_EQ(first.learning_rate(), 0.5);
+    EXPECT_EQ(first.get_config().find("learning_rate")->number, 0.5);
+    // An equal one from its configuration has the name, and state of its own.
+    const Optimizer other = optimizers::get(optimizers::serialize(first));
+    EXPECT_EQ(other.get_config().to_json(), first.get_config().to_json());
+    EXPECT_EQ(other.iterations(), 0);
+  }
+}
+
+// --- What a configuration looks like ---
+
+TEST(Configuration, OfAnOptimizerIsKeras) {
+  Optimizer sgd = optimizers::get(AttributeValue::from_json(
+      R"({"module": "keras.optimizers", "class_name": "SGD", "config": {"name": "mine", "learning_rate": 0.5,
+          "clipnorm": 1, "gradient_accumulation_steps": 4}, "registered_name": null})"));
+  EXPECT_EQ(optimizers::serialize(sgd).to_json(),
+            R"({"module": "keras.optimizers", "class_name": "SGD", "config": {"name": "mine", "learning_rate": 0.5, )"
+            R"("weight_decay": null, "clipnorm": 1.0, "global_clipnorm": null, "clipvalue": null, "use_ema": false, )"
+            R"("ema_momentum": 0.99, "ema_overwrite_frequency": null, "loss_scale_factor": null, )"
+            R"("gradient_accumulation_steps": 4, "momentum": 0.0, "nesterov": false}, "registered_name": null})");
+}
+
+TEST(Configuration, OfAScheduleStandsInsideOfThatOfItsOptimizer) {
+  const optimizers::Adam adam({.learning_rate = schedules::ExponentialDecay(0.5, 10, 0.25, {.staircase = true})});
+  const AttributeValue config = adam.get_config();
+  EXPECT_EQ(config.find("learning_rate")->to_json(),
+            R"({"module": "keras.optimizers.schedules", "class_name": "ExponentialDecay", "config": )"
+            R"({"initial_learning_rate": 0.5, "decay_steps": 10.0, "decay_rate": 0.25, "staircase": true}, )"
+            R"("registered_name": null})");
+  const Optimizer read = optimizers::get(AttributeValue::from_json(optimizers::serialize(adam).to_json()));
+  EXPECT_EQ(read.get_config().to_json(), config.to_json());
+  const Variable w({1.0});
+  for (int i = 0; i < 12; ++i) read.apply_gradients({ones({1})}, {w});
+  EXPECT_EQ(read.learning_rate(), 0.125);
+}
+
+TEST(Configuration, AFunctionHasNone) {
+  const optimizers::SGD sgd({.learning_rate = Schedule([](std::int64_t) { return 0.1; })});
+  EXPECT_TRUE(
+      message_of([&] { sgd.get_config(); }).starts_with("serialize: this schedule is a function of the program"));
+}
+
+TEST(Configuration, OfWhatIsNoConfigurationIsRefused) {
+  EXPECT_THROW(optimizers::get(AttributeValue(3)), ValueError);
+  EXPECT_THROW(optimizers::get(AttributeValue::from_json(R"({"config": {}})")), ValueError);
+  EXPECT_THROW(optimizers::get(AttributeValue::from_json(R"({"class_name": "SGD", "config": 3})")), ValueError);
+  EXPECT_EQ(message_of([] {
+              optimizers::get(AttributeValue::from_json(R"({"class_name": "SGD", "config": {"lr": 1}})"));
+            }).substr(0, 52),
+            "option of SGD: there is none with the name \"lr\"; the");
+}
+
+}  // namespace
+}  // namespace capstan
