@@ -99,6 +99,7 @@ AttributeValue varied(const AttributeValue& value, Random& random) {
       if (one_in(3, random)) return std::vector<AttributeValue>{random.integer(-3, 3), random.integer(-3, 3)};
       return random.integer(-3, 3);
     case AttributeValue::Kind::kString:
+    case AttributeValue::Kind::kMap:  // no op takes one
       break;
   }
   static const std::vector<std::string> texts = {"SAME",    "VALID",    "float32", "float64", "int32",
