@@ -7,15 +7,13 @@
 #include <vector>
 
 #include "capstan/capstan.h"
-#include "src/core/apply.h"
-#include "tests/support/compare.h"
 #include "tests/support/message_of.h"
+#include "tests/train/every_way.h"
 
 namespace capstan {
 namespace {
 
 using testing::message_of;
-using testing::same_bits;
 using Kind = AttributeValue::Kind;
 
 // A configuration with all that a class requires.
@@ -154,44 +152,10 @@ TEST(Classes, RefuseWhatDoesNotFitAndNameIt) {
 
 // --- Optimizers ---
 
-enum class How { kPlain, kTraced, kRows, kRowsTraced };
-
-std::vector<Tensor> train(const Optimizer& optimizer, DType dtype, How how) {
-  const Variable table(random::uniform({6, 3}, -1, 1, dtype, 1));
-  const Variable bias(random::uniform({3}, -1, 1, dtype, 2));
-  const Variable one(scalar(0.5, dtype));
-  const Variable none(zeros({0, 2}, dtype));
-  const std::vector<Variable> variables{table, bias, one, none};
-  const auto step = [&](const Tensor& ids) {
-    GradientTape tape;
-    const Tensor y = (embedding_lookup(table, ids) + bias) * one + reduce_sum(none);
-    std::vector<Tensor> gradients = tape.gradient(reduce_sum(y * y), variables);
-    if (how == How::kPlain || how == How::kTraced) gradients[0] = gradients[0].to_dense();
-    optimizer.apply_gradients(gradients, variables);
-  };
-  auto traced = function(step);
-  for (const Tensor& ids : {constant({3, 1, 3}), constant({0, 0, 5}), constant({2, 4, 1})}) {
-    how == How::kTraced || how == How::kRowsTraced ? traced(ids) : step(ids);
-  }
-  std::vector<Tensor> all;
-  for (const Variable& variable : variables) all.push_back(variable.value());
-  for (const Variable& slot : optimizer.variables()) all.push_back(slot.value());
-  return all;
-}
-
 TEST(Classes, OfOptimizersMakeTheSameUpdatesOnEveryWay) {
   for (const ClassInfo* info : list_classes("optimizer")) {
-    for (const DType dtype : {float32, float64}) {
-      const std::string name(info->name);
-      const std::vector<Tensor> want = train(optimizers::get(name), dtype, How::kPlain);
-      for (const How how : {How::kTraced, How::kRows, How::kRowsTraced}) {
-        const std::vector<Tensor> got = train(optimizers::get(name), dtype, how);
-        ASSERT_EQ(got.size(), want.size());
-        for (std::size_t i = 0; i < got.size(); ++i) {
-          EXPECT_TRUE(same_bits(got[i], want[i])) << name << ", way " << static_cast<int>(how) << ", tensor " << i;
-        }
-      }
-    }
+    const std::string name(info->name);
+    testing::expect_same_on_every_way(name, [&] { return optimizers::get(name); });
   }
 }
 

@@ -11,6 +11,7 @@
 
 #include "capstan/capstan.h"
 #include "src/core/apply.h"
+#include "tests/train/every_way.h"
 
 namespace capstan {
 namespace {
@@ -144,8 +145,6 @@ std::multimap<std::string, Case> cases() {
   return all;
 }
 
-enum class How { kPlain, kTraced, kRows, kRowsTraced };
-
 // Gradients as rows: some rows twice, some not at all.
 struct Rows {
   Tensor indices, values;
@@ -168,7 +167,7 @@ TEST(OptimizerFormulas, HoldForAThousandSteps) {
       const Rows& rows = gradients[static_cast<std::size_t>(t) % gradients.size()];
       one.formula(want, sparse(rows.indices, rows.values).to_dense().to_vector<double>(), t);
     }
-    for (const How how : {How::kPlain, How::kTraced, How::kRows, How::kRowsTraced}) {
+    for (const testing::How how : testing::kEveryWay) {
       AttributeValue value = AttributeValue::map();
       value.set("class_name", name);
       value.set("config", AttributeValue::from_json(one.config));
@@ -176,14 +175,13 @@ TEST(OptimizerFormulas, HoldForAThousandSteps) {
       const Variable w(start);
       const auto step = [&](const Tensor& indices, const Tensor& values) {
         Tensor g = sparse(indices, values);
-        if (how == How::kPlain || how == How::kTraced) g = g.to_dense();
+        if (!testing::has_rows(how)) g = g.to_dense();
         optimizer.apply_gradients({g}, {w});
       };
       auto traced = function(step);
       for (std::size_t t = 1; t <= kSteps; ++t) {
         const Rows& rows = gradients[t % gradients.size()];
-        how == How::kTraced || how == How::kRowsTraced ? traced(rows.indices, rows.values)
-                                                       : step(rows.indices, rows.values);
+        testing::is_traced(how) ? traced(rows.indices, rows.values) : step(rows.indices, rows.values);
       }
       const std::vector<double> got = w.to_vector<double>();
       for (std::size_t i = 0; i < kSize; ++i) {

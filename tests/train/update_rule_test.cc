@@ -8,6 +8,7 @@
 #include "capstan/capstan.h"
 #include "tests/support/compare.h"
 #include "tests/support/message_of.h"
+#include "tests/train/every_way.h"
 
 namespace capstan {
 namespace {
@@ -72,58 +73,18 @@ struct ByRank : Rule<ByRank, RateOnly> {
   }
 };
 
-enum class How { kPlain, kTraced, kRowsPlain, kRowsTraced };
-
-// Variables and slots after some steps.
-std::vector<Tensor> train(const Optimizer& optimizer, DType dtype, How how) {
-  const Variable table(random::uniform({6, 3}, -1, 1, dtype, 1));
-  const Variable bias(random::uniform({3}, -1, 1, dtype, 2));
-  const Variable one(constant(0.5, dtype));
-  const std::vector<Variable> variables{table, bias, one};
-  const auto step = [&](const Tensor& ids) {
-    GradientTape tape;
-    const Tensor y = (embedding_lookup(table, ids) + bias) * one;
-    std::vector<Tensor> gradients = tape.gradient(reduce_sum(y * y), variables);
-    if (how == How::kPlain || how == How::kTraced) gradients[0] = gradients[0].to_dense();
-    optimizer.apply_gradients(gradients, variables);
-  };
-  auto traced = function(step);
-  for (const Tensor& ids : {constant({3, 1, 3}), constant({0, 0, 5}), constant({2, 4, 1})}) {
-    how == How::kTraced || how == How::kRowsTraced ? traced(ids) : step(ids);
-  }
-  std::vector<Tensor> all;
-  for (const Variable& variable : variables) all.push_back(variable.value());
-  for (const Variable& slot : optimizer.variables()) all.push_back(slot.value());
-  return all;
-}
-
-void expect_same(const std::vector<Tensor>& got, const std::vector<Tensor>& want, const std::string& what) {
-  ASSERT_EQ(got.size(), want.size());
-  for (std::size_t i = 0; i < got.size(); ++i) EXPECT_TRUE(same_bits(got[i], want[i])) << what << ", tensor " << i;
-}
-
-template <class R>
-void expect_same_on_every_way() {
-  for (const DType dtype : {float32, float64}) {
-    const std::vector<Tensor> want = train(make_optimizer<R>(), dtype, How::kPlain);
-    expect_same(train(make_optimizer<R>(), dtype, How::kTraced), want, "traced");
-    expect_same(train(make_optimizer<R>(), dtype, How::kRowsPlain), want, "rows");
-    expect_same(train(make_optimizer<R>(), dtype, How::kRowsTraced), want, "rows, traced");
-  }
-}
-
 TEST(UpdateRule, OfAProgramIsWhatTheLibrarysOwnIs) {
-  for (const How how : {How::kPlain, How::kTraced, How::kRowsPlain, How::kRowsTraced}) {
+  for (const testing::How how : testing::kEveryWay) {
     const optimizers::SGD sgd({.learning_rate = 0.1, .momentum = 0.9, .clipnorm = 1.0});
     const Optimizer own = make_optimizer<HeavyBall>({.learning_rate = 0.1, .clipnorm = 1.0});
-    expect_same(train(own, float32, how), train(sgd, float32, how), "");
+    testing::expect_same(testing::train(own, float32, how), testing::train(sgd, float32, how), "");
   }
 }
 
 TEST(UpdateRule, PlainTracedAndRowSparseUpdatesFollowFromOneFormula) {
-  expect_same_on_every_way<HeavyBall>();
-  expect_same_on_every_way<Normalized>();
-  expect_same_on_every_way<ByRank>();
+  testing::expect_same_on_every_way("HeavyBall", [] { return make_optimizer<HeavyBall>(); });
+  testing::expect_same_on_every_way("Normalized", [] { return make_optimizer<Normalized>(); });
+  testing::expect_same_on_every_way("ByRank", [] { return make_optimizer<ByRank>(); });
 }
 
 TEST(UpdateRule, ThatIsNoLoopRunsOpByOp) {
