@@ -49,8 +49,8 @@ void Subgraph::run(std::vector<Tensor>& slots, EffectLog* log, const std::vector
   values.clear();
   if (context.observers == nullptr && context.tracer == nullptr && log == nullptr && has_lengths_of(slots)) {
     std::vector<detail::Block*> blocks;
-    blocks.reserve(from_of_program.size());
-    for (const std::size_t slot : from_of_program) blocks.push_back(slots[slot].block());
+    blocks.reserve(from.size());
+    for_each_program_slot([&](std::size_t slot) { blocks.push_back(slots[slot].block()); });
     program->of(graph).run(blocks, values);
     // A variable's value that was updated where it lies.
     for (std::size_t k = 0; k < written.size(); ++k) {
@@ -83,16 +83,14 @@ void unite(Bits& bits, const Bits& more) {
 }  // namespace
 
 Paths paths_of(const Graph& graph) {
-  const std::size_t inputs = graph.arguments.size() + graph.captured.size();
+  const std::size_t inputs = graph.input_count();
   std::vector<Bits> reached(graph.values.size(), Bits(inputs));
   const auto at = [&](Graph::Value value) -> Bits& { return reached[static_cast<std::size_t>(value)]; };
   const auto differentiable = [&](Graph::Value value) {
     return is_differentiable(graph.values[static_cast<std::size_t>(value)].dtype);
   };
   for (std::size_t i = 0; i < inputs; ++i) {
-    const Graph::Value value =
-        i < graph.arguments.size() ? graph.arguments[i] : graph.captured[i - graph.arguments.size()].value;
-    if (differentiable(value)) at(value)[i] = true;
+    if (differentiable(graph.input(i))) at(graph.input(i))[i] = true;
   }
   for (const Graph::Node& node : graph.nodes) {
     const Control* control = control_of(*node.op, node.attributes);

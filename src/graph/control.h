@@ -42,10 +42,17 @@ struct Subgraph {
   Graph graph;
   std::vector<std::size_t> from;     // the slot of each input of the graph
   std::vector<std::size_t> written;  // the slots of the variables that it writes; their values follow its results
-  std::vector<std::size_t> from_of_program = {};  // the same without captures that are known
   std::shared_ptr<LazyProgram> program = std::make_shared<LazyProgram>();
 
   bool has_effects() const;
+
+  // Calls f with the slot of each input of its program: those of the graph but for captures that are known.
+  template <class F>
+  void for_each_program_slot(const F& f) const {
+    for (std::size_t i = 0; i < from.size(); ++i) {
+      if (!graph.values[static_cast<std::size_t>(graph.input(i))].known.has_value()) f(from[i]);
+    }
+  }
 
   // Runs it on what stands in the slots and gives what run_graph gives: as a program if nobody watches, no log is kept
   // and the lengths are those of the trace, else op by op. Of `given_up`, if it is not null, the slots that are true

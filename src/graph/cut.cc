@@ -10,9 +10,7 @@ namespace capstan {
 Flow flow_between(const Graph& graph, std::size_t input, std::size_t result) {
   const auto at = [](Graph::Value value) { return static_cast<std::size_t>(value); };
   std::vector<Flow> flows(graph.values.size());
-  const Graph::Value begin =
-      input < graph.arguments.size() ? graph.arguments[input] : graph.captured[input - graph.arguments.size()].value;
-  flows[at(begin)].exists = true;
+  flows[at(graph.input(input))].exists = true;
   for (const Graph::Node& node : graph.nodes) {
     const Control* const control = control_of(*node.op, node.attributes);
     for (std::size_t k = 0; k < node.outputs.size(); ++k) {

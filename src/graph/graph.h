@@ -74,6 +74,12 @@ struct Graph {
   // What the nodes of control flow do, which their attributes refer to (see control.h).
   std::vector<std::shared_ptr<const Control>> controls;
 
+  // The inputs of a run: the arguments, then the variables.
+  std::size_t input_count() const { return arguments.size() + captured.size(); }
+  Value input(std::size_t i) const {
+    return i < arguments.size() ? arguments[i] : captured[i - arguments.size()].value;
+  }
+
   // Calls f with every value that is needed when all nodes have run.
   template <class F>
   void for_each_result(const F& f) const {

@@ -15,6 +15,15 @@ std::size_t at(Value value) { return static_cast<std::size_t>(value); }
 
 }  // namespace
 
+bool reads_any(const Graph::Node& node, const std::vector<bool>& marked) {
+  return std::any_of(node.inputs.begin(), node.inputs.end(), [&](Value input) { return marked[at(input)]; });
+}
+
+bool is_held(const Graph& graph, const Graph::Node& node) {
+  return std::all_of(node.outputs.begin(), node.outputs.end(),
+                     [&](Value output) { return graph.values[at(output)].known.has_value(); });
+}
+
 void bind_known(Graph& graph, const std::vector<bool>& open) {
   std::vector<bool> follows(graph.values.size());  // from an open capture
   std::vector<Value> arguments;
@@ -41,17 +50,15 @@ void bind_known(Graph& graph, const std::vector<bool>& open) {
       nodes.push_back(std::move(node));
       continue;
     }
-    const bool is_open =
-        std::any_of(node.inputs.begin(), node.inputs.end(), [&](Value input) { return follows[at(input)]; });
-    const bool is_held = std::all_of(node.outputs.begin(), node.outputs.end(),
-                                     [&](Value output) { return graph.values[at(output)].known.has_value(); });
+    const bool is_open = reads_any(node, follows);
+    const bool goes = !is_open && is_held(graph, node);
     for (const Value output : node.outputs) {
       Graph::ValueInfo& info = graph.values[at(output)];
-      if (!is_open && is_held) info.constant = std::move(info.known);
+      if (goes) info.constant = std::move(info.known);
       info.known = {};
       follows[at(output)] = is_open;
     }
-    if (!is_open && is_held) continue;
+    if (goes) continue;
     // What was not kept has to be computed, if an open node reads it.
     any_computed = any_computed || !is_open;
     node.is_known = false;
@@ -74,13 +81,10 @@ std::vector<bool> nodes_to_skip(const Graph& graph, const std::vector<Tensor>& i
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     const Graph::Node& node = graph.nodes[n];
     if (!node.is_known) continue;
-    const bool runs =
-        std::any_of(node.inputs.begin(), node.inputs.end(), [&](Value input) { return matters[at(input)]; });
+    const bool runs = reads_any(node, matters);
     skipped[n] = !runs;
-    for (const Value output : node.outputs) {
-      matters[at(output)] = runs;
-      all_held = all_held && graph.values[at(output)].known.has_value();
-    }
+    for (const Value output : node.outputs) matters[at(output)] = runs;
+    all_held = all_held && is_held(graph, node);
   }
   if (all_held) return skipped;
   // What was not kept has to be computed where a node that runs reads it.

@@ -107,8 +107,8 @@ void Program::find_places() {
   for (std::size_t v = 0; v < values_.size(); ++v) {
     if (graph_.values[v].constant.has_value()) values_[v].place = Place::kConstant;
   }
-  for (std::size_t i = 0; i < graph_.arguments.size() + graph_.captured.size(); ++i) {
-    ValueState& state = values_[at(input_value(i))];
+  for (std::size_t i = 0; i < graph_.input_count(); ++i) {
+    ValueState& state = values_[at(graph_.input(i))];
     state.place = Place::kInput;
     state.variable = index(i);
   }

@@ -160,7 +160,7 @@ class Program::Run {
 void Program::run(std::span<Block* const> inputs, std::vector<Tensor>& outputs) const {
   Run run(*this);
   Tables& tables = run.tables();
-  for (std::size_t i = 0; i < inputs.size(); ++i) set_operands(tables, input_value(i), inputs[i]);
+  for (std::size_t i = 0; i < inputs.size(); ++i) set_operands(tables, graph_.input(i), inputs[i]);
   for (const Graph::Value value : own_outputs_) {
     const ValueState& state = values_[at(value)];
     Tensor tensor;

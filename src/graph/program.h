@@ -29,10 +29,6 @@ class Program {
 
   // The passed graph after its passes.
   const Graph& graph() const { return graph_; }
-  // What a run is given as input i.
-  Graph::Value input_value(std::size_t i) const {
-    return i < graph_.arguments.size() ? graph_.arguments[i] : graph_.captured[i - graph_.arguments.size()].value;
-  }
   // Bytes that a run needs beside its arguments and results.
   std::size_t arena_bytes() const { return arena_bytes_; }
   // The same for a graph that has been compiled.

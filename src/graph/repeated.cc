@@ -22,7 +22,7 @@ Program::Repeated::Repeated(const Program& program) : program_(program) {
   tables_.reset(program.take_spare());
   if (tables_ == nullptr) tables_ = program.make_tables();
   const Graph& graph = program.graph_;
-  inputs_.resize(graph.arguments.size() + graph.captured.size());
+  inputs_.resize(graph.input_count());
   std::vector<bool> is_taken(graph.values.size());
   const auto add = [&](Graph::Value value) {
     const ValueState& state = program.values_[at(value)];
@@ -83,12 +83,12 @@ void Program::Repeated::move_operands(Graph::Value value, void* data) {
 }
 
 void Program::Repeated::set_input(std::size_t i, Block* block) {
-  program_.set_operands(*tables_, program_.input_value(i), block);
+  program_.set_operands(*tables_, program_.graph_.input(i), block);
   inputs_[i] = {share(block)};
 }
 
 void Program::Repeated::set_input(std::size_t i, void* data, Block* owner) {
-  const Graph::Value value = program_.input_value(i);
+  const Graph::Value value = program_.graph_.input(i);
   StandIn& input = inputs_[i];
   const bool is_known = input.is_own;
   input.move(program_.graph_.values[at(value)], data, owner);
@@ -113,7 +113,7 @@ void Program::Repeated::set_result(std::size_t r, void* data, Block* owner) {
 }
 
 bool Program::Repeated::reads(std::size_t i) const {
-  const Graph::Value value = program_.input_value(i);
+  const Graph::Value value = program_.graph_.input(i);
   const auto is_value = [&](const Result& result) { return result.value == value; };
   return program_.first_user_[at(value)] != program_.first_user_[at(value) + 1] ||
          program_.first_view_[at(value)] != program_.first_view_[at(value) + 1] ||

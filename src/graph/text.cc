@@ -80,7 +80,9 @@ void write_graph(const Graph& graph, const std::string& indent, std::string& tex
       const auto taken = [&](std::size_t slot) {
         return slot < inputs ? value(node.inputs[slot]) : "cotangent " + std::to_string(slot - inputs);
       };
-      line("  " + part->name + "(" + list_of(part->from_of_program, taken) + "):");
+      std::vector<std::size_t> slots;
+      part->for_each_program_slot([&](std::size_t slot) { slots.push_back(slot); });
+      line("  " + part->name + "(" + list_of(slots, taken) + "):");
       write_graph(bound, indent + "    ", text);
     }
   }

@@ -10,6 +10,7 @@
 #include "src/core/variable_state.h"
 #include "src/graph/control.h"
 #include "src/graph/gradient_paths.h"
+#include "src/graph/known.h"
 
 namespace capstan {
 
@@ -319,11 +320,8 @@ void GraphTracer::settle_notes() {
   for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
     Graph::Node& node = graph_.nodes[n];
     if (!node.is_known) continue;
-    const bool leads =
-        std::any_of(node.inputs.begin(), node.inputs.end(), [&](Graph::Value input) { return follows[at(input)]; });
-    const bool is_held = std::all_of(node.outputs.begin(), node.outputs.end(),
-                                     [&](Graph::Value output) { return graph_.values[at(output)].known.has_value(); });
-    goes[n] = !leads && is_held;
+    const bool leads = reads_any(node, follows);
+    goes[n] = !leads && is_held(graph_, node);
     for (const Graph::Value output : node.outputs) {
       follows[at(output)] = leads;
       if (goes[n]) graph_.values[at(output)].constant = std::move(graph_.values[at(output)].known);

@@ -94,8 +94,7 @@ BatchedGraph::BatchedGraph(const Graph& graph, std::vector<Tensor> inputs, const
     ready[i] = values_[i].has_value();
   }
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const Graph::Value value =
-        i < graph.arguments.size() ? graph.arguments[i] : graph.captured[i - graph.arguments.size()].value;
+    const Graph::Value value = graph.input(i);
     if (per_item[i]) {
       items_.push_back(value);
       differs_[at(value)] = true;

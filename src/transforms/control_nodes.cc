@@ -306,9 +306,7 @@ OutputSpec spec_of(const Graph& graph, Graph::Value value) {
 }
 
 OutputSpec spec_of_input(const Subgraph& part, std::size_t input) {
-  const Graph& graph = part.graph;
-  return spec_of(graph, input < graph.arguments.size() ? graph.arguments[input]
-                                                       : graph.captured[input - graph.arguments.size()].value);
+  return spec_of(part.graph, part.graph.input(input));
 }
 
 // Adds the outputs for variables that a loop writes: no gradient flows through them.

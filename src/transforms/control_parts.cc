@@ -34,14 +34,8 @@ Subgraph ControlParts::trace(std::string name, std::span<const Argument> argumen
   tidy(part.graph);
   for (const Argument& argument : arguments) part.from.push_back(argument.slot);
   for (const Tensor& tensor : captures) part.from.push_back(slot_of(tensor));
-  for (std::size_t i = 0; i < part.from.size(); ++i) {
-    const Graph::Value argument = part.graph.arguments[i];
-    if (part.graph.values[static_cast<std::size_t>(argument)].known.has_value()) continue;
-    part.from_of_program.push_back(part.from[i]);
-  }
   for (const Graph::Captured& captured : part.graph.captured) {
     part.from.push_back(slot_of(captured.variable));
-    part.from_of_program.push_back(part.from.back());
     if (captured.written != Graph::kNone) part.written.push_back(part.from.back());
   }
   return part;

@@ -191,9 +191,7 @@ std::vector<Tensor> trace_custom(std::span<const Tensor> results, std::span<cons
     node->failure = std::current_exception();
   }
   const auto settle = [&](Subgraph& part) {
-    for (std::vector<std::size_t>* slots : {&part.from, &part.from_of_program}) {
-      for (std::size_t& slot : *slots) slot = slot < kCotangents ? slot : slot - kCotangents + parts.size();
-    }
+    for (std::size_t& slot : part.from) slot = slot < kCotangents ? slot : slot - kCotangents + parts.size();
   };
   settle(node->rule);
   if (node->tangent_rule) settle(*node->tangent_rule);

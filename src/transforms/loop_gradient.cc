@@ -29,10 +29,6 @@ std::size_t bytes_of(const Graph::ValueInfo& info) {
   return static_cast<std::size_t>(info.shape.size()) * size_of(info.dtype);
 }
 
-Graph::Value input_of(const Graph& graph, std::size_t i) {
-  return i < graph.arguments.size() ? graph.arguments[i] : graph.captured[i - graph.arguments.size()].value;
-}
-
 }  // namespace
 
 std::unique_ptr<const LoopGradient> LoopGradient::make(const LoopParts& loop, std::size_t slots,
@@ -97,7 +93,7 @@ LoopGradient::Pullback LoopGradient::pullback_of(const Pattern& pattern) const {
   std::vector<bool> open;
   std::vector<std::size_t> from;
   for (std::size_t i = 0; i < body.from.size(); ++i) {
-    const bool is_known = forward.values[at(input_of(forward, i))].known.has_value();
+    const bool is_known = forward.values[at(forward.input(i))].known.has_value();
     if (is_known) open.push_back(wanted_[body.from[i]]);
     if (!is_known || open.back()) from.push_back(body.from[i]);
   }
@@ -111,7 +107,7 @@ LoopGradient::Pullback LoopGradient::pullback_of(const Pattern& pattern) const {
   std::vector<Tensor> inputs, watched;
   std::vector<std::size_t> watched_slots;
   for (std::size_t i = 0; i < from.size(); ++i) {
-    const Graph::ValueInfo& info = forward.values[at(input_of(forward, i))];
+    const Graph::ValueInfo& info = forward.values[at(forward.input(i))];
     // Copies, so that each is a source of its own even if two are one tensor.
     inputs.push_back(identity(argument_like(info)));
     pullback.arguments.push_back({Pullback::From::kSlot, from[i]});

@@ -95,9 +95,13 @@ std::vector<std::size_t> LoopRun::find_changing(const Program& body, const std::
   position_.assign(slots_.size(), kStays);
   const auto add = [&](std::size_t slot, std::size_t result, Graph::Value value) {
     // One that the body only hands on stays where it is.
-    for (std::size_t i = 0; i < part.from_of_program.size(); ++i) {
-      if (part.from_of_program[i] == slot && body.input_value(i) == value) return;
-    }
+    bool stays = false;
+    std::size_t input = 0;
+    part.for_each_program_slot([&](std::size_t from) {
+      stays = stays || (from == slot && graph.input(input) == value);
+      ++input;
+    });
+    if (stays) return;
     position_[slot] = changing_.size();
     changing_.push_back(slot);
     result_.push_back(result);
@@ -125,25 +129,23 @@ LoopRun::Phases LoopRun::start(const Subgraph& part, const Program& program) {
   Phases phases;
   for (std::int64_t parity = 0; parity < (keeps_ ? 1 : 2); ++parity) {
     Phase& phase = *phases.emplace_back(std::make_unique<Phase>(program));
-    for (std::size_t i = 0; i < part.from_of_program.size(); ++i) {
-      const std::size_t from = part.from_of_program[i];
-      if (!moves(from)) {
-        phase.program.set_input(i, slots_[from].block());
-        continue;
-      }
+    std::size_t next = 0;
+    part.for_each_program_slot([&](std::size_t from) {
+      const std::size_t input = next++;
+      if (!moves(from)) return phase.program.set_input(input, slots_[from].block());
       const Frames::Place place = slot(loop_.has_rows(from) ? 0 : parity, from);
-      phase.program.set_input(i, place.data, place.owner);
-      if (phase.program.reads(i) && (keeps_ || loop_.has_rows(from))) phase.moving.push_back(i);
-    }
+      phase.program.set_input(input, place.data, place.owner);
+      if (phase.program.reads(input) && (keeps_ || loop_.has_rows(from))) phase.moving.push_back({input, from});
+    });
   }
   return phases;
 }
 
-LoopRun::Phase& LoopRun::begin(Phases& phases, const Subgraph& part, std::int64_t iteration) {
+LoopRun::Phase& LoopRun::begin(Phases& phases, std::int64_t iteration) {
   Phase& phase = *phases[static_cast<std::size_t>(iteration) % phases.size()];
-  for (const std::size_t i : phase.moving) {
-    const Frames::Place place = slot(iteration, part.from_of_program[i]);
-    phase.program.set_input(i, place.data, place.owner);
+  for (const auto& [input, from] : phase.moving) {
+    const Frames::Place place = slot(iteration, from);
+    phase.program.set_input(input, place.data, place.owner);
   }
   return phase;
 }
@@ -151,7 +153,7 @@ LoopRun::Phase& LoopRun::begin(Phases& phases, const Subgraph& part, std::int64_
 bool LoopRun::continues(std::int64_t iteration) {
   if (condition_.empty()) return iteration < loop_.rows;
   if (iteration == loop_.limit) return false;
-  begin(condition_, *loop_.condition, iteration).program.run();
+  begin(condition_, iteration).program.run();
   return *reinterpret_cast<const bool*>(data_of(holds_));
 }
 
@@ -169,7 +171,7 @@ void LoopRun::set_results(Program::Repeated& body, std::int64_t iteration) {
 
 std::int64_t LoopRun::run() {
   for (iterations_ = 0; continues(iterations_); ++iterations_) {
-    Program::Repeated& body = begin(body_, *loop_.body, iterations_).program;
+    Program::Repeated& body = begin(body_, iterations_).program;
     if (keeps_) set_results(body, iterations_);
     for (std::size_t k = 0; k < loop_.collected; ++k) {
       body.set_result(loop_.carried + k, loop_.row_of(stacks_[k], iterations_), stacks_[k].block());

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "src/graph/control.h"
@@ -106,14 +107,14 @@ class LoopRun {
   struct Phase {
     explicit Phase(const Program& program) : program(program) {}
     Program::Repeated program;
-    std::vector<std::size_t> moving;
+    std::vector<std::pair<std::size_t, std::size_t>> moving;  // an input, and its slot
   };
   using Phases = std::vector<std::unique_ptr<Phase>>;
 
   std::vector<std::size_t> find_changing(const Program& body, const std::vector<std::size_t>& left);
   bool changes(std::size_t slot) const { return position_[slot] != kStays; }
   Phases start(const Subgraph& part, const Program& program);
-  Phase& begin(Phases& phases, const Subgraph& part, std::int64_t iteration);
+  Phase& begin(Phases& phases, std::int64_t iteration);
   bool continues(std::int64_t iteration);
   void set_results(Program::Repeated& body, std::int64_t iteration);
 

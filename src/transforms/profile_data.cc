@@ -10,6 +10,7 @@
 #include <fstream>
 #include <system_error>
 
+#include "capstan/registry.h"
 #include "src/core/check.h"
 
 namespace capstan {
@@ -58,21 +59,8 @@ std::string text_of_bytes(std::int64_t bytes) {
 
 std::string percent(double share) { return number("%.1f %%", share * 100); }
 
-// As a text of JSON: UTF-8 goes through.
-std::string quoted(std::string_view text) {
-  std::string json = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') json += '\\';
-    if (static_cast<unsigned char>(c) < 0x20) {
-      std::array<char, 8> escape;
-      std::snprintf(escape.data(), escape.size(), "\\u%04x", static_cast<unsigned>(c));
-      json += escape.data();
-    } else {
-      json += c;
-    }
-  }
-  return json + "\"";
-}
+// As a text of JSON.
+std::string quoted(std::string_view text) { return AttributeValue(std::string(text)).to_json(); }
 
 std::string list_of(std::span<const SpanTensor> tensors) {
   std::string json = "[";

@@ -160,10 +160,7 @@ std::optional<Pullback> pullback_of_row(const Pullback& full) {
   for (std::size_t i = 0; i < graph.values.size(); ++i) values[i] = graph.values[i].constant;
   values[at(graph.arguments[0])] = tracer.add_argument(cotangent.dtype, one);
   const Tensor example = tracer.add_argument(DType::kInt64, {1});
-  for (std::size_t i = 1; i < full.inputs.size(); ++i) {
-    const bool is_argument = i < graph.arguments.size();
-    values[at(is_argument ? graph.arguments[i] : graph.captured[i - graph.arguments.size()].value)] = full.inputs[i];
-  }
+  for (std::size_t i = 1; i < full.inputs.size(); ++i) values[at(graph.input(i))] = full.inputs[i];
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     const Graph::Node& node = graph.nodes[n];
     std::vector<Tensor> inputs;

@@ -30,6 +30,13 @@ struct RunBuffers {
   using Scope = Spare<RunBuffers>;
 };
 
+// Whether all parts of a tensor, which may be row-sparse, are so.
+template <class Holds>
+bool all_parts(const Tensor& tensor, const Holds& holds) {
+  if (!tensor.is_row_sparse()) return holds(tensor.block());
+  return holds(tensor.indices().block()) && holds(tensor.values().block());
+}
+
 std::vector<detail::Block*> blocks_of(const std::vector<Tensor>& tensors) {
   std::vector<detail::Block*> blocks;
   for (const Tensor& tensor : tensors) blocks.push_back(tensor.block());
@@ -83,20 +90,16 @@ void Trace::make_program(std::size_t memory_budget) {
   program.emplace(plain.graph, budget);
   has_effects = std::any_of(plain.graph.nodes.begin(), plain.graph.nodes.end(),
                             [](const Graph::Node& node) { return node.has_effect(); });
-  is_bound_ = std::any_of(captures.begin(), captures.end(), [](const Tensor& capture) {
-    return capture.is_row_sparse() ? is_symbolic(capture.indices().block()) || is_symbolic(capture.values().block())
-                                   : is_symbolic(capture.block());
-  });
+  const auto is_concrete = [](const detail::Block* block) { return !is_symbolic(block); };
+  is_bound_ = !std::all_of(captures.begin(), captures.end(),
+                           [&](const Tensor& capture) { return all_parts(capture, is_concrete); });
 }
 
 bool Trace::knows_captures() const {
   const auto* const around = dynamic_cast<const GraphTracer*>(context.tracer);
-  const auto knows = [&](const Tensor& tensor) {
-    return !is_symbolic(tensor.block()) || around->knows(tensor.block());
-  };
-  return around != nullptr && std::all_of(captures.begin(), captures.end(), [&](const Tensor& capture) {
-           return capture.is_row_sparse() ? knows(capture.indices()) && knows(capture.values()) : knows(capture);
-         });
+  const auto knows = [&](const detail::Block* block) { return !is_symbolic(block) || around->knows(block); };
+  return around != nullptr && std::all_of(captures.begin(), captures.end(),
+                                          [&](const Tensor& capture) { return all_parts(capture, knows); });
 }
 
 const ObservedGraph& Trace::with_captures(const std::vector<bool>& known) const {

@@ -456,7 +456,7 @@ TEST(ControlFlowGraph, AFailureInALoopChangesNoVariable) {
 TEST(ControlFlowGraph, ANodeCanBeRunByItsKernel) {
   const auto node = std::make_shared<Branches>();
   for (const double factor : {2.0, 3.0}) {
-    Subgraph branch{"branch", {}, {1}, {}, {1}};
+    Subgraph branch{"branch", {}, {1}, {}};
     const Graph::Value x = branch.graph.add_value(float64, {});
     branch.graph.arguments = {x};
     branch.graph.results = {factor == 2 ? x : branch.graph.add_value(float64, {}, constant(factor, float64))};
