@@ -3,7 +3,6 @@
 #include <bit>
 #include <utility>
 
-#include "capstan/ops/math.h"
 #include "src/core/apply.h"
 #include "src/core/profiler.h"
 #include "src/graph/control.h"
@@ -29,28 +28,6 @@ void run_control(const Control& control, const Graph::Node& node, std::vector<Te
   span.close(outputs);
   for (std::size_t k = 0; k < outputs.size(); ++k) {
     if (k < 64 && (node.unread_outputs >> k & 1) != 0) continue;
-    values[static_cast<std::size_t>(node.outputs[k])] = std::move(outputs[k]);
-  }
-}
-
-// Shows those who watch a node that need not run again, since what it gives is at hand. They get tensors of their own:
-// a tensor that was recorded elsewhere has a number from there.
-void show_known(const Graph& graph, const Graph::Node& node, const void* attributes, std::vector<Tensor>& values) {
-  std::vector<ObservedInput> inputs;
-  for (const Graph::Value input : node.inputs) {
-    Tensor& value = values[static_cast<std::size_t>(input)];
-    value = value.to_dense();
-    inputs.push_back({value.block(), value.block()->node});
-  }
-  std::vector<Tensor> outputs;
-  {
-    const SuspendTrace suspend;
-    for (const Graph::Value output : node.outputs) {
-      outputs.push_back(identity(graph.values[static_cast<std::size_t>(output)].known));
-    }
-  }
-  notify(context.observers, ObservedCall{*node.op, inputs, attributes, outputs});
-  for (std::size_t k = 0; k < outputs.size(); ++k) {
     values[static_cast<std::size_t>(node.outputs[k])] = std::move(outputs[k]);
   }
 }
@@ -90,9 +67,7 @@ std::vector<Tensor> run_graph(const Graph& graph, std::vector<Tensor> inputs, Ef
       Tensor& value = values[at(node.inputs[i])];
       operands.push_back(is_last_read(node, i) ? Operand(std::move(value)) : Operand(std::as_const(value)));
     }
-    if (node.is_known && context.observers != nullptr && is_held(graph, node)) {
-      show_known(graph, node, attributes.data(), values);
-    } else if (node.outputs.size() == 1) {
+    if (node.outputs.size() == 1) {
       values[at(node.outputs[0])] = apply(*node.op, operands, attributes.data());
     } else {
       std::vector<Tensor> outputs = apply_all(*node.op, operands, attributes.data());
