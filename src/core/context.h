@@ -93,6 +93,7 @@ class Tracer {
 struct Context {
   Observer* observers = nullptr;  // innermost first
   Tracer* tracer = nullptr;       // of the function that is being traced
+  Tracer* behind = nullptr;       // of one that is suspended for what is known, and notes it (see AsBefore)
   std::uint64_t next_node = 0;    // the number that the next recorded output gets
   std::uint64_t nodes_end = 0;    // where this thread's range of numbers ends
   Observer* guard = nullptr;      // the outermost observer, which no pause suspends: that of numbers

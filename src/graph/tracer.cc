@@ -36,7 +36,7 @@ std::int64_t bytes_of(const Tensor& tensor) {
 class NoteTaker final : public Observer {
  public:
   void record(const ObservedCall& call) override {
-    if (notes()) static_cast<GraphTracer*>(context.tracer)->note(call);
+    if (notes()) static_cast<GraphTracer*>(tracer())->note(call);
   }
   // Those who make such calls make nodes in a trace.
   void record(const CustomCall&) override {}
@@ -44,7 +44,8 @@ class NoteTaker final : public Observer {
   bool knows(const Block* block) const override { return notes() && is_differentiable(block->dtype); }
 
  private:
-  static bool notes() { return context.tracer != nullptr && context.tracer->notes(); }
+  static Tracer* tracer() { return context.tracer != nullptr ? context.tracer : context.behind; }
+  static bool notes() { return tracer() != nullptr && tracer()->notes(); }
 };
 
 thread_local constinit NoteTaker note_taker;

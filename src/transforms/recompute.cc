@@ -42,7 +42,7 @@ struct Call {
     GradientOptions options;
     GradientTape tape({.persistent = false, .watch_accessed_variables = false});
     {
-      const AsBefore before(parameters.all_held, true);
+      const AsBefore before(parameters.all_held, true, !keys.empty());
       tape.watch(inputs);
       parameters.watch(tape);
       KeyLog log{.keys = keys, .again = true};

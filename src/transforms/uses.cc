@@ -45,9 +45,14 @@ void Uses::read(detail::VariableState& variable) {
 }
 
 void Uses::note(std::span<const ObservedInput> inputs, std::span<Tensor> outputs) {
+  const std::size_t before = captured.size();
   for (const ObservedInput& input : inputs) {
-    if (is_foreign(input)) captured.push_back(share(input.block));
+    if (!is_foreign(input)) continue;
+    // Of a row-sparse tensor that somebody watches the call before this one has taken the rows.
+    if (TensorRef(input.block).is_row_sparse()) captured.resize(before_last_);
+    captured.push_back(share(input.block));
   }
+  before_last_ = before;
   for (Tensor& output : outputs) {
     if (output.block()->node == 0) output.block()->node = next_nodes(1);
   }
@@ -92,11 +97,17 @@ void Parameters::record(std::span<Tensor> outputs, std::span<const Tensor> argum
   std::vector<Tensor> sources(arguments.begin(), arguments.end());
   sources.insert(sources.end(), captured.begin(), captured.end());
   for (const Held& h : held) sources.push_back(h.value);
+  // Those who know the rows of a row-sparse tensor, and not itself, see its conversion.
+  for (Tensor& source : sources) source = source.to_dense();
   notify(context.observers, CustomCall{observed(sources), outputs, CustomRule{std::move(rule)}});
 }
 
-AsBefore::AsBefore(const std::vector<Held>& held, bool known) : now_(context.observers), tracer_(context.tracer) {
-  if (known && !held.empty()) context.tracer = nullptr;
+AsBefore::AsBefore(const std::vector<Held>& held, bool known, bool draws)
+    : now_(context.observers), tracer_(context.tracer), behind_(context.behind) {
+  if (tracer_ != nullptr && known && (draws || !held.empty())) {
+    context.behind = tracer_;
+    context.tracer = nullptr;
+  }
   for (const Held& before : held) {
     detail::VariableState& state = *before.variable.state();
     if (state.value.block() == before.value.block()) continue;
@@ -107,6 +118,7 @@ AsBefore::AsBefore(const std::vector<Held>& held, bool known) : now_(context.obs
 
 AsBefore::~AsBefore() {
   context.tracer = tracer_;
+  context.behind = behind_;
   for (Held& held : now_.held) held.variable.state()->value = std::move(held.value);
 }
 

@@ -70,6 +70,7 @@ class Uses final : public Holdings {
   bool is_foreign(const ObservedInput& input) const;
 
   std::uint64_t begin_;
+  std::size_t before_last_ = 0;  // how many were captured before the latest call
 };
 
 // What a function uses, apart from the tensors that a run of it makes: the sources of its record behind its arguments.
@@ -95,11 +96,11 @@ struct Parameters {
 };
 
 // Gives variables the values that they had, and at the end those that they have now, whatever is written meanwhile. If
-// there are any and what they are used with is `known`, a trace under way is suspended, whose variables have other
-// values.
+// there are any, or draws that are repeated, and what they are used with is `known`, a trace under way is suspended,
+// whose variables have other values and which would draw anew. It notes what runs meanwhile.
 class AsBefore {
  public:
-  AsBefore(const std::vector<Held>& held, bool known);
+  AsBefore(const std::vector<Held>& held, bool known, bool draws = false);
   ~AsBefore();
   AsBefore(const AsBefore&) = delete;
   AsBefore& operator=(const AsBefore&) = delete;
@@ -107,6 +108,7 @@ class AsBefore {
  private:
   Holdings now_;
   Tracer* tracer_;
+  Tracer* behind_;
 };
 
 }  // namespace capstan
