@@ -48,9 +48,10 @@ void Uses::note(std::span<const ObservedInput> inputs, std::span<Tensor> outputs
   const std::size_t before = captured.size();
   for (const ObservedInput& input : inputs) {
     if (!is_foreign(input)) continue;
+    Tensor tensor = share(input.block);
     // Of a row-sparse tensor that somebody watches the call before this one has taken the rows.
-    if (TensorRef(input.block).is_row_sparse()) captured.resize(before_last_);
-    captured.push_back(share(input.block));
+    if (tensor.is_row_sparse()) captured.resize(before_last_);
+    captured.push_back(std::move(tensor));
   }
   before_last_ = before;
   for (Tensor& output : outputs) {
