@@ -77,9 +77,9 @@ struct OptionField : AttributeField {
 
 /// The row of a member in a table of options. A required one must be in every configuration.
 // Static for the reason that field() is.
-template <auto Member>
+template <auto Member, class Struct = typename detail::MemberOf<Member>::Struct>
 static constexpr OptionField option(std::string_view name, bool required = false) {
-  return {field<Member>(name, required)};
+  return {field<Member, Struct>(name, required)};
 }
 
 struct ClassInfo;

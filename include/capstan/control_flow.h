@@ -52,38 +52,15 @@ struct ScanOptions {
 
 namespace detail {
 
-// True for tensors, structures of tensors alone, and nothing: a number could not change in a trace.
-template <class T>
-constexpr bool only_tensors() {
-  if constexpr (std::is_void_v<T> || std::is_same_v<T, Tensor>) {
-    return true;
-  } else if constexpr (std::is_same_v<T, Variable> || PlainValue<T> ||
-                       std::is_convertible_v<const T&, std::string_view>) {
-    return false;
-  } else if constexpr (IsMap<T>::value) {
-    return only_tensors<typename T::mapped_type>();
-  } else if constexpr (IsTuple<T>::value || HasFields<T>) {
-    const auto all = []<class... Items>(std::type_identity<std::tuple<Items...>>) {
-      return (only_tensors<std::remove_cvref_t<Items>>() && ...);
-    };
-    if constexpr (IsTuple<T>::value) {
-      return all(std::type_identity<decltype(std::tuple_cat(std::declval<T>()))>());
-    } else {
-      return all(std::type_identity<std::remove_cvref_t<decltype(std::declval<T&>().fields())>>());
-    }
-  } else if constexpr (requires { typename T::value_type; }) {
-    return only_tensors<typename T::value_type>();
-  } else {
-    return false;
-  }
-}
-
 // The lengths and keys of a structure, to compare what two branches return: "2[_, _]".
 template <class T>
 void add_layout(const T& value, std::string& text) {
+  constexpr StructureKind kKind = kKindOf<T>;
   if constexpr (std::is_same_v<T, Tensor>) {
     text += "_";
-  } else if constexpr (IsMap<T>::value) {
+  } else if constexpr (kKind == StructureKind::kNest) {
+    text += value.form();
+  } else if constexpr (kKind == StructureKind::kMap) {
     text += "{";
     for (const auto& [key, item] : value) {
       if constexpr (std::is_convertible_v<decltype(key), std::string>) {
@@ -97,17 +74,10 @@ void add_layout(const T& value, std::string& text) {
     text += "}";
   } else {
     text += "[";
-    const auto add = [&](const auto& item) {
-      add_layout(item, text);
+    visit_parts(value, [&](const auto& part) {
+      add_layout(part, text);
       text += " ";
-    };
-    if constexpr (IsTuple<T>::value) {
-      std::apply([&](const auto&... items) { (add(items), ...); }, value);
-    } else if constexpr (HasFields<T>) {
-      std::apply([&](const auto&... items) { (add(items), ...); }, const_cast<T&>(value).fields());
-    } else {
-      for (const auto& item : value) add(item);
-    }
+    });
     text += "]";
   }
 }

@@ -94,12 +94,11 @@ struct MemberOf<Member> {
 };
 }  // namespace detail
 
-/// The row of a member in a table.
+/// The row of a member in a table; `A` is the struct, if the member is one of a base of it.
 // Static: g++ 12 gives the functions below external names that do not tell apart structs of unnamed namespaces, so two
 // files with a struct of the same name would share them.
-template <auto Member>
+template <auto Member, class A = typename detail::MemberOf<Member>::Struct>
 static constexpr AttributeField field(std::string_view name, bool required = false) {
-  using A = typename detail::MemberOf<Member>::Struct;
   return {name, required,
           [](void* attributes, const AttributeValue& value, std::string_view owner, std::string_view field_name) {
             set_field(static_cast<A*>(attributes)->*Member, value, owner, field_name);

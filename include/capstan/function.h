@@ -72,9 +72,6 @@ struct CallSignature {
   }
 };
 
-template <class T>
-concept PlainValue = std::is_arithmetic_v<T> || std::is_enum_v<T>;
-
 // Adds an argument: a structure of tensors and variables, a plain number, or a text.
 template <class T>
 void describe(CallSignature& signature, const T& value) {
@@ -95,41 +92,20 @@ void describe(CallSignature& signature, const T& value) {
                                  : std::is_signed_v<T>   ? NumberType::kSigned
                                                          : NumberType::kUnsigned;
     signature.add_number(kType, static_cast<std::uint64_t>(value));
-  } else if constexpr (std::is_convertible_v<const T&, std::string_view>) {
+  } else if constexpr (kKindOf<T> == StructureKind::kText) {
     signature.add(std::string_view(value));
-  } else if constexpr (IsMap<T>::value) {
+  } else if constexpr (kKindOf<T> == StructureKind::kMap) {
     signature.add_list(value.size());
     for (const auto& [key, item] : value) {
       describe(signature, key);
       describe(signature, item);
     }
-  } else if constexpr (IsTuple<T>::value) {
-    std::apply([&](const auto&... items) { (describe(signature, items), ...); }, value);
-  } else if constexpr (HasFields<const T> || HasFields<T>) {
-    std::apply([&](const auto&... items) { (describe(signature, items), ...); }, const_cast<T&>(value).fields());
-  } else if constexpr (requires { value.begin(), value.size(); }) {
-    signature.add_list(value.size());
-    for (const auto& item : value) describe(signature, item);
+  } else if constexpr (HasParts<T>) {
+    if constexpr (kKindOf<T> == StructureKind::kList) signature.add_list(std::size(value));
+    if constexpr (kKindOf<T> == StructureKind::kNest) signature.add(std::string_view(value.form()));
+    visit_parts(value, [&](const auto& part) { describe(signature, part); });
   } else {
     check_structure<T>();
-  }
-}
-
-// Calls replace(leaf) for each tensor of a structure, in order, to write another one into it. Plain values have none.
-template <class T, class Replace>
-void replace_tensors(T& value, const Replace& replace) {
-  if constexpr (std::is_same_v<T, Tensor>) {
-    replace(value);
-  } else if constexpr (std::is_same_v<T, Variable> || PlainValue<T> ||
-                       std::is_convertible_v<const T&, std::string_view>) {
-  } else if constexpr (IsMap<T>::value) {
-    for (auto& [key, item] : value) replace_tensors(item, replace);
-  } else if constexpr (IsTuple<T>::value) {
-    std::apply([&](auto&... items) { (replace_tensors(items, replace), ...); }, value);
-  } else if constexpr (HasFields<T>) {
-    std::apply([&](auto&... items) { (replace_tensors(items, replace), ...); }, value.fields());
-  } else if constexpr (requires { value.begin(), value.size(); }) {
-    for (auto& item : value) replace_tensors(item, replace);
   }
 }
 

@@ -1,6 +1,6 @@
 // What a layer is: a handle that programs pass around, and the body behind it.
 //
-// A layer is a function of a tensor with weights of its own. `Layer` is a handle: copies of it, whenever they are
+// A layer is a function of tensors with weights of its own. `Layer` is a handle: copies of it, whenever they are
 // taken, are the same layer, as with variables, so layers can be put into initializer lists and containers, are members
 // of models, and are captured by value. What a layer remembers and how it computes is in its body, a class derived from
 // `LayerBody`. A body is made once, inside of a handle, and is neither copied nor moved; `LayerOf<Body>` makes it.
@@ -15,33 +15,40 @@
 // anyway, and a macro that declares the handle of a body could not forward its members.
 #pragma once
 
+#include <array>
 #include <concepts>
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "capstan/config.h"
 #include "capstan/constraints.h"
 #include "capstan/dtype_policy.h"
 #include "capstan/initializers.h"
+#include "capstan/nest.h"
 #include "capstan/regularizers.h"
 #include "capstan/variable.h"
 
 namespace capstan {
 
 class Layer;
+class LayerBase;
 class LayerBody;
 
 namespace detail {
+class LayerCall;
 struct LayerState;
 [[noreturn]] CAPSTAN_EXPORT void throw_empty_layer();
 // A class of handles has constructors and functions only: stored as a Layer it loses nothing.
 template <class... Handles>
-inline constexpr bool kAddNothing = ((sizeof(Handles) == sizeof(std::shared_ptr<LayerBody>)) && ...);
+inline constexpr bool kAddNothing = ((sizeof(Handles) == sizeof(std::shared_ptr<LayerBase>)) && ...);
 }  // namespace detail
 
 /// Whether a call trains: what dropout and batch normalisation ask. Not given means "as the layer around this one", and
@@ -57,14 +64,32 @@ class Training {
   signed char state_ = -1;
 };
 
-/// Options of a call.
+/// Options of a call. A layer reads what it knows of.
 ///
 ///     model(images, {.training = true});
 struct CallOptions {
   Training training = {};
-  /// A boolean mask with the input's shape minus its last axis. Only BatchNormalization reads it.
-  Tensor mask = {};
+  /// Which steps count: for each input a boolean tensor, most often [batch, time], or nothing. Not given: what the
+  /// inputs carry, see mask_of().
+  Nest mask = {};
+  /// Of a recurrent layer: one tensor for each state.
+  Nest initial_state = {};
+  /// Of an attention layer, for each pair of positions: [batch, query, value], or with the heads in between.
+  Tensor attention_mask = {};
+  /// Of an attention layer: no position sees those after it.
+  bool use_causal_mask = false;
+  /// Of an attention layer: it gives its scores, too.
+  bool return_attention_scores = false;
 };
+
+/// The mask that a tensor carries: which of its steps count, as a layer that made it found, or an empty tensor. Layers
+/// pass masks on; any op in between loses it. In Keras the attribute `_keras_mask`.
+///
+///     Tensor h = layers::Embedding(1000, 16, {.mask_zero = true})(words);   // [batch, time, 16]
+///     mask_of(h);                                                         // [batch, time], false where the word is 0
+CAPSTAN_EXPORT Tensor mask_of(const Tensor& tensor);
+/// The same tensor with a mask: a boolean tensor whose shape is the beginning of its own.
+CAPSTAN_EXPORT Tensor with_mask(const Tensor& tensor, const Tensor& mask);
 
 /// The shape of one example, without the batch axis.
 class InputShape {
@@ -119,7 +144,7 @@ class CAPSTAN_EXPORT Layer {
   /// An empty handle.
   Layer() = default;
   /// A body is no layer by itself; this explains how to make one.
-  template <std::derived_from<LayerBody> Body>
+  template <std::derived_from<LayerBase> Body>
   Layer(const Body&) {
     static_assert(detail::kNever<Body>, "a layer of your own is made by LayerOf<Class>(arguments of the constructor)");
   }
@@ -127,12 +152,20 @@ class CAPSTAN_EXPORT Layer {
   /// False for an empty handle.
   bool has_value() const { return body_ != nullptr; }
 
-  /// Computes the layer's result, and makes its weights if this is the first call.
+  /// Computes the layer's result, and makes its weights if this is the first call. Errors: ValueError for a layer that
+  /// takes or gives more than one tensor; call it with a Nest then.
   Tensor operator()(const Tensor& x, const CallOptions& options = {}) const;
+  /// The same for a layer that takes or gives several tensors: a list, a tuple or a map of them, as a Nest.
+  ///
+  ///     Tensor both = layers::Add()({a, b});
+  ///     auto [y, h, c] = lstm(Nest(x)).as<std::tuple<Tensor, Tensor, Tensor>>();   // with return_state
+  Nest operator()(const Nest& inputs, const CallOptions& options = {}) const;
 
   /// Makes the weights for inputs of this shape, whose first axis is the batch (-1 if unknown), unless they are there.
   /// A layer whose class has no `build`, such as a model, is run once on zeros, which makes those of its sublayers.
   void build(const Shape& input_shape) const;
+  /// The same for several inputs, in their order.
+  void build(const std::vector<Shape>& input_shapes) const;
 
   /// The name, unique in the process unless given.
   const std::string& name() const;
@@ -169,23 +202,109 @@ class CAPSTAN_EXPORT Layer {
   /// What regularizers and add_loss contributed to the latest call: add their sum to the loss.
   std::vector<Tensor> losses() const;
 
+  /// What the layer was made with, with Keras's keys. Errors: ValueError for a class without a table of options.
+  AttributeValue get_config() const;
+
  protected:
   /// The first handle of a body.
-  explicit Layer(std::shared_ptr<LayerBody> body);
+  explicit Layer(std::shared_ptr<LayerBase> body);
   /// Errors: ValueError for an empty handle.
-  LayerBody& body() const {
+  LayerBase& body() const {
     if (body_ == nullptr) detail::throw_empty_layer();
     return *body_;
   }
 
  private:
-  friend class LayerBody;
+  friend class LayerBase;
+  friend class detail::LayerCall;
   friend struct detail::LayerState;
+  friend CAPSTAN_EXPORT Layer layer_from(const AttributeValue& value);
 
-  std::shared_ptr<LayerBody> body_;
+  std::shared_ptr<LayerBase> body_;
 };
 
-/// What a layer of your own derives from. It has members, makes its weights in `build` and computes in `call`:
+/// A layer from its name, or from what serialize() gave (capstan/config.h). Errors: ValueError for an unknown class or
+/// option.
+CAPSTAN_EXPORT Layer layer_from(const AttributeValue& value);
+/// The layer as Keras writes it: its class and its configuration.
+CAPSTAN_EXPORT AttributeValue serialize(const Layer& layer);
+
+/// What all bodies of layers have. Derive from LayerBody, or from LayerBodyOf for several tensors.
+class CAPSTAN_EXPORT LayerBase : public Configurable {
+ public:
+  static constexpr std::string_view kKind = "layer", kModule = "keras.layers";
+  /// What handles to layers of this class are.
+  using Handle = Layer;
+
+  ~LayerBase() override;
+
+  /// A body is called through a handle; this explains how.
+  template <class X>
+  void operator()(const X&, const CallOptions& = {}) const {
+    static_assert(detail::kNever<X>,
+                  "a layer of your own is made by LayerOf<Class> layer(arguments of the constructor)");
+  }
+
+  // Of a class with a table of options: see ConfiguredLayer.
+  const ClassInfo& class_info() const override;
+  const void* options_data() const override { return nullptr; }
+
+ protected:
+  /// The name of a class of the library, which the handles show; "" for other classes.
+  LayerBase(const char* type_name, const LayerOptions& options);
+
+  /// Makes a weight; for use in `build`, or in a constructor.
+  Variable add_weight(const WeightOptions& options);
+  /// The value of a weight in compute_dtype(), for layers that follow a mixed policy.
+  Tensor value_of(const Variable& weight) const;
+  /// Adds a scalar to losses(); for use in `call`.
+  void add_loss(Tensor loss);
+  /// Makes layers sublayers before they are called, in this order, before those that calls find.
+  void track(std::initializer_list<Layer> layers);
+
+  /// The masks of what the layer gives, for inputs with these masks, which may be nothing. Not overridden: those of the
+  /// inputs if passes_masks() was called, else nothing.
+  virtual Nest compute_mask(const Nest& inputs, const Nest& mask);
+  /// What the layer gives has the masks of what it took; for use in a constructor.
+  void passes_masks();
+
+  /// Adds its value for what the layer gives to losses(), divided by the length of the batch; for use in a constructor.
+  void set_activity_regularizer(const Regularizer& regularizer);
+
+  /// The configuration; a class whose options are not all in its table overrides it.
+  virtual AttributeValue get_config() const;
+
+  /// A handle to this layer, for its weights, sublayers and losses; in a member it would keep the layer alive for ever.
+  /// Errors: ValueError in a constructor, where there is none yet.
+  Layer self() const;
+  const std::string& name() const;
+  bool trainable() const;
+  DType dtype() const;
+  DType compute_dtype() const;
+
+ private:
+  friend class Layer;
+  friend class LayerBody;
+  template <class Signature>
+  friend class LayerBodyOf;
+  friend class detail::LayerCall;
+  friend struct detail::LayerState;
+
+  virtual void build_for(std::span<const Shape> input_shapes) = 0;
+  virtual Tensor call_one(const Tensor& x, const CallOptions& options) = 0;
+  virtual Nest call_any(const Nest& inputs, const CallOptions& options) = 0;
+
+  // The class leaves `build` as it is.
+  void has_no_build();
+  std::string type_name() const;
+  const std::string& resolve_name() const;
+  void make_weights(std::span<const Shape> input_shapes);
+
+  std::unique_ptr<detail::LayerState> state_;
+};
+
+/// What a layer of your own derives from that takes one tensor and gives one. It has members, makes its weights in
+/// `build` and computes in `call`:
 ///
 ///     class Scale : public LayerBody {
 ///       void build(const Shape& input_shape) override {
@@ -203,60 +322,125 @@ class CAPSTAN_EXPORT Layer {
 /// draws come from that order, too.
 ///
 /// A body cannot be copied, moved or called: that is what its handles are for.
-class CAPSTAN_EXPORT LayerBody {
+class CAPSTAN_EXPORT LayerBody : public LayerBase {
  public:
-  /// What handles to layers of this class are.
-  using Handle = Layer;
-
-  LayerBody(const LayerBody&) = delete;
-  LayerBody& operator=(const LayerBody&) = delete;
-  virtual ~LayerBody();
-
-  /// A body is called through a handle; this explains how.
-  template <class X>
-  void operator()(const X&, const CallOptions& = {}) const {
-    static_assert(detail::kNever<X>,
-                  "a layer of your own is made by LayerOf<Class> layer(arguments of the constructor)");
-  }
+  using CallResult = Tensor;
+  using CallInputs = Tensor;
+  ~LayerBody() override;
 
  protected:
-  explicit LayerBody(const LayerOptions& options = {});
-  /// For classes of the library: the name of the class, which the handles show.
-  LayerBody(const char* type_name, const LayerOptions& options);
+  explicit LayerBody(const LayerOptions& options = {}) : LayerBase("", options) {}
+  /// For classes of the library, as in LayerBase.
+  LayerBody(const char* type_name, const LayerOptions& options) : LayerBase(type_name, options) {}
 
   /// Makes the weights for inputs of this shape. It runs once, before the first call; if it throws, the weights that it
   /// made are gone, and the next call tries again. A class without weights of its own does not override it.
   virtual void build(const Shape& input_shape);
-  /// The result for one input; `options.training` is resolved.
+  /// The result for one input; `options.training` is resolved, and `options.mask` is the input's.
   virtual Tensor call(const Tensor& x, const CallOptions& options) = 0;
 
-  /// Makes a weight; for use in `build`, or in a constructor.
-  Variable add_weight(const WeightOptions& options);
-  /// The value of a weight in compute_dtype(), for layers that follow a mixed policy.
-  Tensor value_of(const Variable& weight) const;
-  /// Adds a scalar to losses(); for use in `call`.
-  void add_loss(Tensor loss);
-  /// Makes layers sublayers before they are called, in this order, before those that calls find.
-  void track(std::initializer_list<Layer> layers);
+ private:
+  void build_for(std::span<const Shape> input_shapes) final;
+  Tensor call_one(const Tensor& x, const CallOptions& options) final { return call(x, options); }
+  Nest call_any(const Nest& inputs, const CallOptions& options) final { return call(inputs.tensor(), options); }
+};
 
-  /// A handle to this layer, for its weights, sublayers and losses; in a member it would keep the layer alive for ever.
-  /// Errors: ValueError in a constructor, where there is none yet.
-  Layer self() const;
-  const std::string& name() const;
-  bool trainable() const;
-  DType dtype() const;
-  DType compute_dtype() const;
+template <class Signature>
+class LayerBodyOf;
+
+/// What a layer of your own derives from that takes or gives several tensors: any structure of them, or a Nest, whose
+/// form may differ from call to call. `build` gets the shapes of all inputs, in their order.
+///
+///     class Gate : public LayerBodyOf<Tensor(std::pair<Tensor, Tensor>)> {
+///       Tensor call(const std::pair<Tensor, Tensor>& inputs, const CallOptions&) override {
+///         return inputs.first * sigmoid(inputs.second);
+///       }
+///     };
+///     LayerOf<Gate> gate;
+///     Tensor y = gate({x, z});
+template <class Result, class Inputs>
+class LayerBodyOf<Result(Inputs)> : public LayerBase {
+ public:
+  using CallResult = Result;
+  using CallInputs = Inputs;
+
+ protected:
+  explicit LayerBodyOf(const LayerOptions& options = {}) : LayerBase("", options) {}
+  LayerBodyOf(const char* type_name, const LayerOptions& options) : LayerBase(type_name, options) {}
+
+  virtual void build(const std::vector<Shape>&) { this->has_no_build(); }
+  virtual Result call(const Inputs& inputs, const CallOptions& options) = 0;
 
  private:
-  friend class Layer;
-  friend struct detail::LayerState;
-
-  std::string type_name() const;
-  const std::string& resolve_name() const;
-  void make_weights(const Shape& input_shape);
-
-  std::unique_ptr<detail::LayerState> state_;
+  void build_for(std::span<const Shape> input_shapes) final {
+    build(std::vector<Shape>(input_shapes.begin(), input_shapes.end()));
+  }
+  Tensor call_one(const Tensor& x, const CallOptions& options) final {
+    const Nest result = call_any(x, options);
+    return result.tensor();
+  }
+  Nest call_any(const Nest& inputs, const CallOptions& options) final {
+    return Nest(call(inputs.as<Inputs>(), options));
+  }
 };
+
+/// The body of a class whose options are a struct with a table (capstan/config.h), from which follow their checks, the
+/// configuration and the making by name. `Base` is LayerBody or another body. The class has `kName` and `kText`.
+///
+///     struct ScaleOptions {
+///       double factor = 2;
+///       std::string name = {};
+///       InputShape input_shape = {};
+///       bool trainable = true;
+///       DTypePolicy dtype = floatx();
+///       static std::span<const OptionField> fields() {
+///         static constexpr auto all = with_layer_options<ScaleOptions>({option<&ScaleOptions::factor>("factor")});
+///         return all;
+///       }
+///     };
+///     struct ScaleBody : ConfiguredLayer<ScaleBody, ScaleOptions> {
+///       using ConfiguredLayer::ConfiguredLayer;
+///       static constexpr char kName[] = "Scale", kText[] = "Multiplies by a number.";
+///       Tensor call(const Tensor& x, const CallOptions&) override { return x * options.factor; }
+///     };
+///     register_class<ScaleBody>();
+///     Layer scale = layer_from(AttributeValue::from_json(R"({"class_name": "Scale", "config": {"factor": 3}})"));
+template <class Derived, class OptionsOf, class Base = LayerBody>
+class ConfiguredLayer : public Base {
+ public:
+  using Options = OptionsOf;
+  /// Errors: ValueError for options that are not allowed.
+  explicit ConfiguredLayer(const Options& given)
+      : Base(Derived::kName, {given.name, given.input_shape, given.trainable, given.dtype}), options(given) {
+    check_options(info(), &options);
+    if constexpr (requires { given.activity_regularizer; }) this->set_activity_regularizer(given.activity_regularizer);
+  }
+
+  static const ClassInfo& info() {
+    static const ClassInfo info{Base::kKind, Base::kModule, Derived::kName, Derived::kText, Options::fields(), make};
+    return info;
+  }
+  const ClassInfo& class_info() const final { return info(); }
+  const void* options_data() const final { return &options; }
+
+  const Options options;
+
+ private:
+  static std::shared_ptr<Configurable> make(const AttributeValue& config) {
+    Options options;
+    set_options(info(), &options, config);
+    return std::make_shared<Derived>(options);
+  }
+};
+
+/// The table of options that has what every layer has, as Keras writes it, and then these.
+template <class O, std::size_t N>
+constexpr std::array<OptionField, N + 3> with_layer_options(const OptionField (&own)[N]) {
+  std::array<OptionField, N + 3> all = {option<&O::name, O>("name"), option<&O::trainable, O>("trainable"),
+                                        option<&O::dtype, O>("dtype")};
+  for (std::size_t i = 0; i < N; ++i) all[3 + i] = own[i];
+  return all;
+}
 
 template <class Body>
 class LayerOf;
@@ -265,7 +449,7 @@ namespace detail {
 // What a handle of such a body is. In a class of its own, for LayerOf<Body> can be named inside of Body.
 template <class Body>
 struct HandleOf {
-  static_assert(std::derived_from<Body, LayerBody>,
+  static_assert(std::derived_from<Body, LayerBase>,
                 "the class of a layer derives publicly from LayerBody or ModelBody");
   using type = typename Body::Handle;
 };
@@ -296,6 +480,16 @@ class LayerOf : public detail::HandleOf<Body>::type {
   requires detail::MakesLayer<Body, Arguments...>
   explicit(sizeof...(Arguments) != 0) LayerOf(Arguments&&... arguments)
       : Base(make(std::forward<Arguments>(arguments)...)) {}
+
+  /// Calls it, in the structures of its `call`.
+  template <class B = Body>
+  typename B::CallResult operator()(const typename B::CallInputs& inputs, const CallOptions& options = {}) const {
+    if constexpr (std::same_as<typename B::CallInputs, Tensor> && std::same_as<typename B::CallResult, Tensor>) {
+      return Base::operator()(inputs, options);
+    } else {
+      return Base::operator()(Nest(inputs), options).template as<typename B::CallResult>();
+    }
+  }
 
   /// Errors: ValueError for an empty handle.
   Body* operator->() const { return static_cast<Body*>(&this->body()); }

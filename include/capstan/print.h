@@ -5,10 +5,10 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
-#include "capstan/tensor.h"
-#include "capstan/variable.h"
+#include "capstan/structure.h"
 
 namespace capstan {
 
@@ -53,15 +53,26 @@ void add_item(PrintJob& job, const T& item) {
     job.add_number(static_cast<std::int64_t>(item));
   } else if constexpr (std::is_convertible_v<const T&, std::string_view>) {
     job.add(std::string_view(item));
+  } else if constexpr (kKindOf<T> == StructureKind::kMap) {
+    std::string_view before = "{";
+    for (const auto& [key, part] : item) {
+      job.add(std::exchange(before, ", "));
+      add_item(job, key);
+      job.add(std::string_view(": "));
+      add_item(job, part);
+    }
+    job.add(std::string_view(item.empty() ? "{}" : "}"));
   } else {
-    job.add(std::string_view("["));
+    // The rest are lists; a tuple and a struct have round brackets.
+    constexpr bool kIsList = kKindOf<T> == StructureKind::kList;
     bool is_first = true;
-    for (const auto& element : item) {
+    job.add(std::string_view(kIsList ? "[" : "("));
+    visit_parts(item, [&](const auto& part) {
       if (!is_first) job.add(std::string_view(", "));
       is_first = false;
-      add_item(job, element);
-    }
-    job.add(std::string_view("]"));
+      add_item(job, part);
+    });
+    job.add(std::string_view(kIsList ? "]" : ")"));
   }
 }
 

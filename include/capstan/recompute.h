@@ -19,13 +19,6 @@ namespace detail {
 CAPSTAN_EXPORT std::vector<Tensor> recompute(const std::function<std::vector<Tensor>(std::span<const Tensor>)>& body,
                                              std::vector<Tensor> arguments);
 
-// What may hold tensors; anything else is a plain value.
-
-template <class T>
-concept Holder = HasFields<T> || IsTuple<T>::value || requires(T& t) {
-  t.begin();
-};
-
 }  // namespace detail
 
 /// A function whose intermediate values are not kept for its gradient: see recompute_grad.
@@ -43,10 +36,7 @@ class Recompute {
     static_assert(!std::is_void_v<Result> && detail::only_tensors<Result>(),
                   "a recomputed function returns tensors or structures of tensors");
     const auto visit = [](auto& structure, const auto& replace) {
-      const auto one = [&]<class T>(T& item) {
-        if constexpr (detail::Leaf<T> || detail::Holder<T>) detail::replace_tensors(item, replace);
-      };
-      std::apply([&](auto&... items) { (one(items), ...); }, structure);
+      std::apply([&](auto&... items) { (detail::replace_tensors(items, replace), ...); }, structure);
     };
     std::tuple<std::decay_t<const Arguments&>...> given(arguments...);
     std::vector<Tensor> tensors;

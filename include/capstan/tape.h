@@ -8,6 +8,7 @@
 #include <tuple>
 #include <vector>
 
+#include "capstan/structure.h"
 #include "capstan/tensor.h"
 #include "capstan/variable.h"
 
@@ -31,171 +32,6 @@ class CAPSTAN_EXPORT Source {
   const Tensor* tensor_ = nullptr;
   const Variable* variable_ = nullptr;
 };
-
-namespace detail {
-
-// --- Structures: vectors, arrays, tuples, pairs, maps, and user structs that opt in with `auto fields() { return
-// std::tie(a, b); }` (see GradientTape::gradient) ---
-
-template <class T>
-concept Leaf = std::is_same_v<std::remove_cvref_t<T>, Tensor> || std::is_same_v<std::remove_cvref_t<T>, Variable>;
-
-template <class T>
-concept HasFields = requires(T& t) {
-  t.fields();
-};
-
-template <class T>
-struct IsMap : std::false_type {};
-template <class K, class T, class... More>
-struct IsMap<std::map<K, T, More...>> : std::true_type {};
-
-template <class T>
-struct IsTuple : std::false_type {};
-template <class... T>
-struct IsTuple<std::tuple<T...>> : std::true_type {};
-template <class A, class B>
-struct IsTuple<std::pair<A, B>> : std::true_type {};
-
-template <class T>
-struct IsPair : std::false_type {};
-template <class A, class B>
-struct IsPair<std::pair<A, B>> : std::true_type {};
-
-// What stands for a list: a vector or an array, but neither a text nor an associative container.
-template <class T>
-concept List = std::is_array_v<T> ||(
-    requires(const T& list) {
-      list.begin();
-      list.size();
-    } &&
-    !requires { typename T::key_type; } && !std::is_convertible_v<const T&, std::string_view>);
-
-template <class T>
-inline constexpr bool kIsStructure =
-    Leaf<T> || IsMap<T>::value || IsTuple<T>::value || HasFields<const T> || HasFields<T> || List<T>;
-
-// Says what is wrong with a type that is no structure, in the place of what would follow from it.
-template <class T>
-constexpr void check_structure() {
-  static_assert(kIsStructure<T>,
-                "a structure consists of tensors and variables in std::vector, std::array, std::pair, std::tuple, "
-                "std::map, or structs with `auto fields() { return std::tie(a, b); }`; this type is none of these");
-}
-
-// The type of a structure of gradients: each tensor or variable becomes an L.
-template <class T, class L = Tensor>
-struct GradientType {
-  using type = T;  // user structs: see below
-};
-template <class L>
-struct GradientType<Tensor, L> {
-  using type = L;
-};
-template <class L>
-struct GradientType<Variable, L> {
-  using type = L;
-};
-template <class T, class L>
-struct GradientType<std::vector<T>, L> {
-  using type = std::vector<typename GradientType<T, L>::type>;
-};
-template <class T, std::size_t N, class L>
-struct GradientType<std::array<T, N>, L> {
-  using type = std::array<typename GradientType<T, L>::type, N>;
-};
-template <class A, class B, class L>
-struct GradientType<std::pair<A, B>, L> {
-  using type = std::pair<typename GradientType<A, L>::type, typename GradientType<B, L>::type>;
-};
-template <class... T, class L>
-struct GradientType<std::tuple<T...>, L> {
-  using type = std::tuple<typename GradientType<std::remove_cvref_t<T>, L>::type...>;
-};
-template <class K, class T, class Compare, class Alloc, class L>
-struct GradientType<std::map<K, T, Compare, Alloc>, L> {
-  using type = std::map<K, typename GradientType<T, L>::type, Compare>;
-};
-template <class T>
-requires requires { typename T::Gradients; }
-struct GradientType<T, Tensor> {
-  using type = typename T::Gradients;
-};
-
-// The number of leaves of a structure whose type says it, else 0.
-template <class T>
-constexpr std::size_t leaf_count() {
-  if constexpr (Leaf<T>) {
-    return 1;
-  } else if constexpr (IsTuple<std::remove_cvref_t<T>>::value) {
-    return []<class... Items>(std::type_identity<std::tuple<Items...>>) {
-      return ((leaf_count<std::remove_cvref_t<Items>>() > 0) && ...)
-                 ? (leaf_count<std::remove_cvref_t<Items>>() + ... + 0)
-                 : 0;
-    }(std::type_identity<decltype(std::tuple_cat(std::declval<std::remove_cvref_t<T>>()))>());
-  } else {
-    return 0;
-  }
-}
-
-// Calls visit(leaf) for every tensor or variable in order.
-template <class T, class Visit>
-void for_each_leaf(const T& value, const Visit& visit) {
-  check_structure<T>();
-  if constexpr (Leaf<T>) {
-    visit(value);
-  } else if constexpr (IsMap<T>::value) {
-    for (const auto& [key, item] : value) for_each_leaf(item, visit);
-  } else if constexpr (IsTuple<T>::value) {
-    std::apply([&](const auto&... items) { (for_each_leaf(items, visit), ...); }, value);
-  } else if constexpr (HasFields<const T> || HasFields<T>) {
-    std::apply([&](const auto&... items) { (for_each_leaf(items, visit), ...); }, const_cast<T&>(value).fields());
-  } else if constexpr (List<T>) {
-    for (const auto& item : value) for_each_leaf(item, visit);
-  }
-}
-
-// Builds the structure of gradients for `value`, taking leaves from `next()` in the same order.
-template <class L = Tensor, class T, class Next>
-typename GradientType<T, L>::type rebuild(const T& value, const Next& next) {
-  using Result = typename GradientType<T, L>::type;
-  if constexpr (Leaf<T>) {
-    return next();
-  } else if constexpr (IsMap<T>::value) {
-    Result result;
-    for (const auto& [key, item] : value) result.emplace(key, rebuild<L>(item, next));
-    return result;
-  } else if constexpr (IsTuple<T>::value) {
-    return std::apply([&](const auto&... items) { return Result{rebuild<L>(items, next)...}; }, value);
-  } else if constexpr (HasFields<const T> || HasFields<T>) {
-    Result result{};
-    std::apply(
-        [&](auto&... slots) {
-          std::apply([&](const auto&... items) { ((slots = rebuild<L>(items, next)), ...); },
-                     const_cast<T&>(value).fields());
-        },
-        result.fields());
-    return result;
-  } else if constexpr (List<T> && requires(Result r) { r.reserve(1); }) {
-    Result result;
-    result.reserve(value.size());
-    for (const auto& item : value) result.push_back(rebuild<L>(item, next));
-    return result;
-  } else if constexpr (List<T>) {
-    Result result{};
-    std::size_t i = 0;
-    for (const auto& item : value) result[i++] = rebuild<L>(item, next);
-    return result;
-  } else {
-    return Result(value);  // for_each_leaf has said what is wrong
-  }
-}
-
-}  // namespace detail
-
-/// The type of `gradient`'s result for sources of type T: the same structure with a tensor for each source.
-template <class T>
-using GradientsOf = typename detail::GradientType<std::remove_cvref_t<T>>::type;
 
 /// Several targets: their gradient is that of their sum. A tensor, a variable, or any structure of them converts.
 class CAPSTAN_EXPORT Targets {
@@ -444,7 +280,7 @@ template <class F>
 auto custom_gradient(F f) {
   return [f = std::move(f)]<class... Arguments>(const Arguments&... arguments) {
     using Pair = std::invoke_result_t<const F&, std::conditional_t<false, Arguments, const Tensor&>...>;
-    static_assert(detail::IsPair<Pair>::value,
+    static_assert(requires { typename Pair::second_type; },
                   "a function for custom_gradient returns std::pair(result, gradient): a tensor or a structure of "
                   "tensors, and the function that takes its cotangents");
     std::optional<GradientsOf<typename Pair::first_type>> form;

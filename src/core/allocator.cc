@@ -10,6 +10,7 @@
 #include <new>
 
 #include "capstan/runtime.h"
+#include "src/core/annotation.h"
 #include "src/core/check.h"
 #include "src/core/dims.h"
 
@@ -334,15 +335,13 @@ namespace {
 
 // Frees what a block has beside itself, and the block.
 [[gnu::noinline]] void destroy_with_buffer(Block* block, unsigned flags) noexcept {
-  if ((flags & (Block::kView | Block::kRowSparse | Block::kRemembersLogits)) != 0) {
-    if ((flags & Block::kRemembersLogits) != 0) release(block->remembered.logits);
-    if ((flags & Block::kView) != 0) {
-      release(block->owner);
-    } else if ((flags & Block::kRowSparse) != 0) {
-      release(block->sparse.indices);
-      release(block->sparse.values);
-    }
-  } else {
+  if ((flags & Block::kAnnotated) != 0) detail::drop_annotation(block);
+  if ((flags & Block::kView) != 0) {
+    release(block->owner);
+  } else if ((flags & Block::kRowSparse) != 0) {
+    release(block->sparse.indices);
+    release(block->sparse.values);
+  } else if (block->buffer_class != 0) {
     free_buffer(block->data, block->buffer_class);
   }
   put(block, 0);
@@ -353,7 +352,7 @@ namespace {
 // As in new_tensor_block, the usual case makes no call.
 void detail::destroy(Block* block) noexcept {
   const unsigned flags = block->flags.load(std::memory_order_relaxed);
-  if ((flags & (Block::kView | Block::kRowSparse | Block::kRemembersLogits)) != 0 || block->buffer_class != 0)
+  if ((flags & (Block::kView | Block::kRowSparse | Block::kAnnotated)) != 0 || block->buffer_class != 0)
     return destroy_with_buffer(block, flags);
   put(block, 0);
 }

@@ -550,7 +550,7 @@ Block* new_shape_block(DType dtype, const Shape& shape, std::uint8_t flags) {
 
 Tensor symbolic(DType dtype, const Shape& shape, std::string_view trace) {
   Block* block = new_shape_block(dtype, shape, Block::kSymbolic);
-  auto* const name = reinterpret_cast<char*>(block->inline_data) + kTraceNameAt;
+  auto* const name = reinterpret_cast<char*>(block->inline_data);
   name[trace.copy(name, kTraceNameSize - 1)] = '\0';
   return Tensor::adopt(block);
 }

@@ -9,7 +9,7 @@ namespace capstan {
 using detail::Block;
 
 std::string_view trace_name(const Block* symbolic) {
-  return reinterpret_cast<const char*>(symbolic->inline_data) + kTraceNameAt;  // it ends with a zero
+  return reinterpret_cast<const char*>(symbolic->inline_data);  // it ends with a zero
 }
 
 void detail::check_live_block(std::string_view what, const Block* block) {

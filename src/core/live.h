@@ -25,10 +25,8 @@ inline void check_live(std::string_view what, const TensorRef& tensor) {
     detail::check_live_block(what, block);
 }
 
-// The name of the function in whose trace a symbolic tensor was made, cut to what a block has room for. A block's
-// union also holds the logits that a symbolic tensor remembers, which come first.
-inline constexpr std::size_t kTraceNameAt = 24;
-inline constexpr std::size_t kTraceNameSize = sizeof(detail::Block::inline_data) - kTraceNameAt;
+// The name of the function in whose trace a symbolic tensor was made, cut to what a block has room for.
+inline constexpr std::size_t kTraceNameSize = sizeof(detail::Block::inline_data);
 std::string_view trace_name(const detail::Block* symbolic);
 
 }  // namespace capstan

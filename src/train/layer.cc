@@ -22,7 +22,9 @@
 #include "src/core/context.h"
 #include "src/core/named_errors.h"
 #include "src/core/seed_stream.h"
+#include "src/train/functional.h"
 #include "src/train/layer_state.h"
+#include "src/train/notes.h"
 
 namespace capstan {
 
@@ -37,7 +39,7 @@ constinit std::atomic<std::uint64_t> version{1};
 constinit thread_local CallScope* current_scope = nullptr;
 
 // The last part of a class's name as the compiler knows it: "Linear" of "(anonymous namespace)::Linear<float>".
-std::string class_name(const LayerBody& layer) {
+std::string class_name(const LayerBase& layer) {
   int status = 0;
   char* text = abi::__cxa_demangle(typeid(layer).name(), nullptr, nullptr, &status);
   std::string name = status == 0 ? text : "layer";
@@ -94,7 +96,7 @@ void detail::throw_empty_layer() {
 
 // --- Handles ---
 
-Layer::Layer(std::shared_ptr<LayerBody> body) : body_(std::move(body)) {
+Layer::Layer(std::shared_ptr<LayerBase> body) : body_(std::move(body)) {
   LayerState& state = *body_->state_;
   state.self = body_;
   state.accepts_weights = false;
@@ -134,81 +136,196 @@ DType example_dtype(const LayerState& layer) {
 
 }  // namespace
 
-void Layer::build(const Shape& input_shape) const {
-  LayerBody& layer = body();
+void Layer::build(const Shape& input_shape) const { build(std::vector{input_shape}); }
+
+void Layer::build(const std::vector<Shape>& input_shapes) const {
+  LayerBase& layer = body();
   LayerState& state = *layer.state_;
-  CAPSTAN_CHECK(input_shape.rank() >= 1, ShapeError, "build: ", state.name,
-                ": an input shape has a batch axis, but this is that of a scalar");
+  for (const Shape& shape : input_shapes) {
+    CAPSTAN_CHECK(shape.rank() >= 1, ShapeError, "build: ", state.name,
+                  ": an input shape has a batch axis, but this is that of a scalar");
+  }
   if (state.is_built) return;
   if (current_scope != nullptr) adopt(current_scope->layer, *this);
   const std::size_t own_weights = state.weights.size();
   {
     const CallScope scope(state, {});
     try {
-      layer.make_weights(input_shape);
+      layer.make_weights(input_shapes);
     } catch (const Error&) {
       rethrow_with_layer(state);
     }
   }
   state.is_built = true;
   if (state.has_build) return;
-  Shape example = input_shape;
-  if (example[0] < 0) example.set(0, 1);
+  std::vector<Nest> examples;
+  for (Shape example : input_shapes) {
+    if (example[0] < 0) example.set(0, 1);
+    examples.push_back(zeros(example, example_dtype(state)));
+  }
   const PauseObservers pause;
   try {
-    (*this)(zeros(example, example_dtype(state)), {.training = false});
+    (*this)(examples.size() == 1 ? examples[0] : Nest::list(std::move(examples)), {.training = false});
   } catch (...) {
     first_call_failed(state, own_weights);
     throw;
   }
 }
 
-Tensor Layer::operator()(const Tensor& x, const CallOptions& options) const {
-  LayerBody& layer = body();  // Not *this: a call may change the list that this handle is in.
-  LayerState& state = *layer.state_;
-  CAPSTAN_CHECK(x.has_value(), ValueError, state.name, ": the input is an empty tensor");
-  if (current_scope != nullptr) {
-    adopt(current_scope->layer, *this);
-  } else {
-    state.call_losses.clear();
+// --- A call ---
+
+namespace {
+
+// What differs between one tensor and a nest of them.
+bool has_inputs(const Tensor& x) { return x.has_value(); }
+bool has_inputs(const Nest& inputs) { return inputs.has_value(); }
+
+std::vector<Shape> shapes_of(const Tensor& x) { return {x.shape()}; }
+std::vector<Shape> shapes_of(const Nest& nest) {
+  std::vector<Shape> shapes;
+  detail::for_each_leaf(nest, [&](const Tensor& tensor) { shapes.push_back(tensor.shape()); });
+  return shapes;
+}
+
+// The masks that inputs carry, in their structure; nothing if there are none.
+Nest carried_masks(const Tensor& x) {
+  const detail::Notes* const notes = detail::notes_of(x);
+  return notes != nullptr && notes->mask.has_value() ? Nest(notes->mask) : Nest();
+}
+Nest carried_masks(const Nest& inputs) {
+  if (inputs.is_tensor()) return carried_masks(inputs.tensor());
+  bool found = false;
+  std::vector<Nest> masks;
+  for (const Nest& item : inputs.items()) {
+    masks.push_back(carried_masks(item));
+    found |= masks.back().has_value();
   }
-  CallScope scope(state, options.training);
-  const bool is_first = !state.is_built;
-  const std::size_t own_weights = state.weights.size();
-  const bool convert = state.converts_input && is_floating(x.dtype()) && x.dtype() != state.compute_dtype;
-  Tensor y;
-  try {
-    const Tensor input = convert ? cast(x, state.compute_dtype) : x;
-    if (is_first) {
-      layer.make_weights(input.shape());
-      state.is_built = true;
+  return found ? Nest::list(std::move(masks)) : Nest();
+}
+
+Tensor converted(const Tensor& x, DType dtype) {
+  return is_floating(x.dtype()) && x.dtype() != dtype ? cast(x, dtype) : x;
+}
+Nest converted(const Nest& inputs, DType dtype) {
+  Nest result = inputs;
+  detail::replace_tensors(result, [&](Tensor& x) { x = converted(x, dtype); });
+  return result;
+}
+
+void attach_mask(Tensor& y, const Nest& inputs, const Nest& mask) {
+  if (!mask.is_tensor()) return;
+  const detail::Notes* const notes = detail::notes_of(y);
+  if (notes != nullptr && notes->mask.block() == mask.tensor().block()) return;
+  // What a layer returns as it was given belongs to others, too.
+  for (const Tensor& x : inputs.tensors()) {
+    if (x.block() == y.block()) y = identity(y);
+  }
+  y = with_mask(y, mask.tensor());
+}
+
+}  // namespace
+
+Tensor mask_of(const Tensor& tensor) {
+  const detail::Notes* const notes = detail::notes_of(tensor);
+  return notes != nullptr ? notes->mask : Tensor();
+}
+
+Tensor with_mask(const Tensor& tensor, const Tensor& mask) {
+  CAPSTAN_CHECK(tensor.has_value(), ValueError, "with_mask: the tensor is empty");
+  if (mask.has_value()) {
+    CAPSTAN_CHECK(mask.dtype() == DType::kBool, DTypeError, "with_mask: the mask must be bool, not ", mask.dtype());
+    bool fits = mask.rank() <= tensor.rank();
+    for (int i = 0; fits && i < mask.rank(); ++i) fits = mask.dim(i) == tensor.dim(i) || mask.dim(i) == 1;
+    CAPSTAN_CHECK(fits, ShapeError, "with_mask: a mask of shape ", mask.shape(), " does not fit a tensor of shape ",
+                  tensor.shape());
+  }
+  std::unique_ptr<detail::Notes> notes = detail::copy_notes(tensor);
+  notes->mask = mask;
+  return detail::with_notes(tensor, std::move(notes));
+}
+
+class detail::LayerCall {
+ public:
+  // T is Tensor or Nest.
+  template <class T>
+  static T run(const Layer& handle, const T& inputs, const CallOptions& options) {
+    LayerBase& layer = handle.body();  // Not the handle: a call may change the list that it is in.
+    LayerState& state = *layer.state_;
+    CAPSTAN_CHECK(has_inputs(inputs), ValueError, state.name, ": the input is an empty tensor");
+    if (current_scope == nullptr && has_symbolic(inputs, options)) {
+      const Nest symbolic = call_symbolically(handle, inputs, options);
+      if constexpr (std::is_same_v<T, Tensor>) {
+        return symbolic.tensor();
+      } else {
+        return symbolic;
+      }
     }
+    if (current_scope != nullptr) {
+      adopt(current_scope->layer, handle);
+    } else {
+      state.call_losses.clear();
+    }
+    CallScope scope(state, options.training);
+    const bool is_first = !state.is_built;
+    const std::size_t own_weights = state.weights.size();
     CallOptions resolved = options;
     resolved.training = scope.training;
-    y = layer.call(input, resolved);
-  } catch (const Error&) {
-    if (is_first) first_call_failed(state, own_weights);
-    rethrow_with_layer(state);
-  } catch (...) {
-    if (is_first) first_call_failed(state, own_weights);
-    throw;
+    if (!resolved.mask.has_value()) resolved.mask = carried_masks(inputs);
+    T y;
+    try {
+      const T input = state.converts_input ? converted(inputs, state.compute_dtype) : inputs;
+      if (is_first) {
+        layer.make_weights(shapes_of(input));
+        state.is_built = true;
+      }
+      if constexpr (std::is_same_v<T, Tensor>) {
+        y = layer.call_one(input, resolved);
+      } else {
+        y = layer.call_any(input, resolved);
+      }
+      if (resolved.mask.has_value() || state.computes_masks) set_masks(layer, inputs, resolved.mask, y);
+    } catch (const Error&) {
+      if (is_first) first_call_failed(state, own_weights);
+      rethrow_with_layer(state);
+    } catch (...) {
+      if (is_first) first_call_failed(state, own_weights);
+      throw;
+    }
+    if (state.output_shapes.empty()) state.output_shapes = shapes_of(y);
+    if (state.activity_regularizer.has_value()) {
+      for_each_leaf(y, [&](const Tensor& output) {
+        Tensor penalty = state.activity_regularizer(output);
+        layer.add_loss(output.rank() > 0 ? penalty / static_cast<double>(output.dim(0)) : penalty);
+      });
+    }
+    return y;
   }
-  if (!state.has_output_shape) {
-    state.output_shape = y.shape();
-    state.has_output_shape = true;
+
+ private:
+  // Masks of what a layer gives, one after the other.
+  template <class T>
+  static void set_masks(LayerBase& layer, const T& inputs, const Nest& given, T& y) {
+    const Nest in(inputs);
+    const Nest masks = layer.compute_mask(in, given);
+    if (!masks.has_value()) return;
+    std::size_t i = 0;
+    const std::span<const Nest> items = masks.items();
+    replace_tensors(y, [&](Tensor& output) {
+      if (i < items.size()) attach_mask(output, in, items[i++]);
+    });
   }
-  if (state.activity_regularizer.has_value()) {
-    Tensor penalty = state.activity_regularizer(y);
-    layer.add_loss(y.rank() > 0 ? penalty / static_cast<double>(y.dim(0)) : penalty);
-  }
-  return y;
+};
+
+Tensor Layer::operator()(const Tensor& x, const CallOptions& options) const {
+  return detail::LayerCall::run(*this, x, options);
+}
+Nest Layer::operator()(const Nest& inputs, const CallOptions& options) const {
+  return detail::LayerCall::run(*this, inputs, options);
 }
 
 // --- Bodies ---
 
-LayerBody::LayerBody(const LayerOptions& options) : LayerBody("", options) {}
-
-LayerBody::LayerBody(const char* type_name, const LayerOptions& options) : state_(std::make_unique<LayerState>()) {
+LayerBase::LayerBase(const char* type_name, const LayerOptions& options) : state_(std::make_unique<LayerState>()) {
   check_name(options.name);
   state_->id = next_id.fetch_add(1, std::memory_order_relaxed);
   state_->seeds = open_seed_stream();
@@ -220,30 +337,60 @@ LayerBody::LayerBody(const char* type_name, const LayerOptions& options) : state
   state_->input_shape = options.input_shape;
 }
 
+LayerBase::~LayerBase() = default;
 LayerBody::~LayerBody() = default;
 
-std::string LayerBody::type_name() const { return *state_->type_name != 0 ? state_->type_name : class_name(*this); }
+const ClassInfo& LayerBase::class_info() const {
+  static const ClassInfo info{kKind, kModule, "layer", "A layer of the program.", {}};
+  return info;
+}
 
-const std::string& LayerBody::resolve_name() const {
+AttributeValue LayerBase::get_config() const {
+  const ClassInfo& info = class_info();
+  CAPSTAN_CHECK(options_data() != nullptr, ValueError, "get_config: ", name(), " is of a class without a table of options",
+                help("derive it from ConfiguredLayer"));
+  AttributeValue config = config_of(info, options_data());
+  config.set("name", name());
+  config.set("trainable", trainable());
+  return config;
+}
+
+std::string LayerBase::type_name() const { return *state_->type_name != 0 ? state_->type_name : class_name(*this); }
+
+const std::string& LayerBase::resolve_name() const {
   if (state_->name.empty()) state_->name = detail::automatic_name(detail::snake_case(type_name()));
   return state_->name;
 }
 
-const std::string& LayerBody::name() const { return resolve_name(); }
-bool LayerBody::trainable() const { return state_->trainable; }
-DType LayerBody::dtype() const { return state_->dtype; }
-DType LayerBody::compute_dtype() const { return state_->compute_dtype; }
+const std::string& LayerBase::name() const { return resolve_name(); }
+bool LayerBase::trainable() const { return state_->trainable; }
+DType LayerBase::dtype() const { return state_->dtype; }
+DType LayerBase::compute_dtype() const { return state_->compute_dtype; }
 
-Layer LayerBody::self() const {
+Layer LayerBase::self() const {
   Layer layer;
   layer.body_ = state_->self.lock();
   CAPSTAN_CHECK(layer.has_value(), ValueError, type_name(), ": self() is for build() and call(), not for constructors");
   return layer;
 }
 
-void LayerBody::build(const Shape&) { state_->has_build = false; }
+void LayerBase::has_no_build() { state_->has_build = false; }
+void LayerBody::build(const Shape&) { has_no_build(); }
 
-void LayerBody::make_weights(const Shape& input_shape) {
+void LayerBody::build_for(std::span<const Shape> input_shapes) {
+  CAPSTAN_CHECK(input_shapes.size() == 1, ValueError, name(), ": it takes one tensor, not ", input_shapes.size());
+  build(input_shapes[0]);
+}
+
+void LayerBase::passes_masks() { state_->passes_masks = true; }
+Nest LayerBase::compute_mask(const Nest&, const Nest& mask) {
+  state_->computes_masks = false;
+  return state_->passes_masks ? mask : Nest();
+}
+
+void LayerBase::set_activity_regularizer(const Regularizer& regularizer) { state_->activity_regularizer = regularizer; }
+
+void LayerBase::make_weights(std::span<const Shape> input_shapes) {
   LayerState& state = *state_;
   // The innermost scope may be that of this layer; the path is that of the one around it.
   const CallScope* outer = current_scope;
@@ -253,7 +400,7 @@ void LayerBody::make_weights(const Shape& input_shape) {
   const UseSeedStream seeds(state.seeds);
   state.accepts_weights = true;
   try {
-    build(input_shape);
+    build_for(input_shapes);
   } catch (...) {
     // A later call builds again, from the start.
     state.accepts_weights = false;
@@ -265,7 +412,7 @@ void LayerBody::make_weights(const Shape& input_shape) {
   detail::structure_changed();
 }
 
-Variable LayerBody::add_weight(const WeightOptions& options) {
+Variable LayerBase::add_weight(const WeightOptions& options) {
   LayerState& state = *state_;
   CAPSTAN_CHECK(state.accepts_weights, Error, name(), ": the weight \"", options.name,
                 "\" cannot be added to a layer that is ", state.is_built ? "built" : "not being built",
@@ -281,19 +428,31 @@ Variable LayerBody::add_weight(const WeightOptions& options) {
   return variable;
 }
 
-Tensor LayerBody::value_of(const Variable& weight) const {
+Tensor LayerBase::value_of(const Variable& weight) const {
   return weight.dtype() == state_->compute_dtype ? weight.value() : cast(weight, state_->compute_dtype);
 }
 
-void LayerBody::add_loss(Tensor loss) {
+void LayerBase::add_loss(Tensor loss) {
   CallScope* outermost = current_scope;
   while (outermost != nullptr && outermost->outer != nullptr) outermost = outermost->outer;
   LayerState& state = outermost != nullptr ? outermost->layer : *state_;
   state.call_losses.push_back(std::move(loss));
 }
 
-void LayerBody::track(std::initializer_list<Layer> layers) {
+void LayerBase::track(std::initializer_list<Layer> layers) {
   for (const Layer& layer : layers) adopt(*state_, layer, false);
+}
+
+// --- Configurations ---
+
+AttributeValue Layer::get_config() const { return body().get_config(); }
+
+AttributeValue serialize(const Layer& layer) {
+  return serialize(LayerState::body_of(layer), layer.get_config());
+}
+
+Layer layer_from(const AttributeValue& value) {
+  return Layer(std::static_pointer_cast<LayerBase>(deserialize("layer", value)));
 }
 
 // --- Lists ---

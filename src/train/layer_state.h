@@ -9,6 +9,10 @@
 
 #include "capstan/layer.h"
 
+namespace capstan {
+class ModelPart;
+}
+
 namespace capstan::detail {
 
 struct Weight {
@@ -23,7 +27,7 @@ struct LayerState {
   std::string name;                       // unless given, empty until the first handle is made
   const char* type_name = "";             // of the library's classes
   std::string path;                       // set when the weights are made
-  std::weak_ptr<LayerBody> self;          // the body that this belongs to, once it has a handle
+  std::weak_ptr<LayerBase> self;          // the body that this belongs to, once it has a handle
   DType dtype = DType::kFloat32;          // of weights
   DType compute_dtype = DType::kFloat32;  // of inputs and results
   bool converts_input = true;             // to `compute_dtype`; a model leaves that to its layers
@@ -31,9 +35,11 @@ struct LayerState {
   bool is_built = false;
   bool accepts_weights = true;  // in the constructor and in `build`
   bool has_build = true;        // false once the class is known to leave `build` as it is
+  bool passes_masks = false;
+  bool computes_masks = true;  // false once the class is known to leave `compute_mask` as it is
   InputShape input_shape;
-  Shape output_shape;  // of the call that built it
-  bool has_output_shape = false;
+  std::vector<Shape> output_shapes;  // of the first call
+  ModelPart* model = nullptr;        // of a model
   Regularizer activity_regularizer;
 
   std::vector<Weight> weights;
@@ -48,7 +54,8 @@ struct LayerState {
 
   const std::vector<Variable>& list(const std::vector<Variable> LayerState::*which);
   static LayerState& of(const Layer& layer) { return *layer.body().state_; }
-  static LayerState& of(const LayerBody& layer) { return *layer.state_; }
+  static LayerBase& body_of(const Layer& layer) { return layer.body(); }
+  static LayerState& of(const LayerBase& layer) { return *layer.state_; }
 };
 
 // Counts up whenever any layer gets a weight or sublayer or changes `trainable`; lists made before are out of date.

@@ -9,25 +9,26 @@
 
 namespace capstan {
 
-struct ModelBody::Compiled {
+struct ModelPart::Compiled {
   std::optional<Loss> loss;
   std::vector<Metric> metrics;
 };
 
-ModelBody::ModelBody(const LayerOptions& options) : ModelBody("", options) {}
-
-ModelBody::ModelBody(const char* type_name, const LayerOptions& options)
-    : LayerBody(type_name, options), compiled_(std::make_unique<Compiled>()) {
-  detail::LayerState::of(*this).converts_input = false;
+ModelPart::ModelPart(LayerBase& layer) : compiled_(std::make_unique<Compiled>()) {
+  detail::LayerState& state = detail::LayerState::of(layer);
+  state.converts_input = false;
+  state.model = this;
 }
 
+ModelPart::~ModelPart() = default;
 ModelBody::~ModelBody() = default;
 
-Model ModelBody::self() const { return Model(LayerBody::self()); }
+Model::Model(const Layer& layer) : Layer(layer) {
+  CAPSTAN_CHECK(detail::LayerState::of(layer).model != nullptr, ValueError, "model: ", layer.name(), " is a layer of class ",
+                layer.type_name(), ", not a model");
+}
 
-Model::Model(std::shared_ptr<ModelBody> body) : Layer(std::move(body)) {}
-
-ModelBody& Model::model_body() const { return static_cast<ModelBody&>(body()); }
+ModelPart& Model::part() const { return *detail::LayerState::of(*this).model; }
 
 const Layer& Model::get_layer(const std::string& layer_name) const {
   for (const Layer& layer : layers()) {
@@ -45,7 +46,7 @@ const Layer& Model::get_layer(int index) const {
 }
 
 void Model::compile(const CompileOptions& options) const {
-  ModelBody::Compiled& compiled = *model_body().compiled_;
+  ModelPart::Compiled& compiled = *part().compiled_;
   if (options.loss) compiled.loss = options.loss;
   compiled.metrics = options.metrics;
 }
@@ -66,7 +67,7 @@ void check_rows(const char* what, const Tensor& x) {
 }  // namespace
 
 Evaluation Model::evaluate(const Tensor& x, const Tensor& y, const EvaluateOptions& options) const {
-  const ModelBody::Compiled& compiled = *model_body().compiled_;
+  const ModelPart::Compiled& compiled = *part().compiled_;
   CAPSTAN_CHECK(compiled.loss.has_value(), ValueError, "evaluate: ", name(), " has no loss",
                 help("call compile() first"));
   check_rows("x", x);

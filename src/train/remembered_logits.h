@@ -1,8 +1,8 @@
 // Logits that a softmax or sigmoid remembers.
 //
 // Cross entropies of probabilities that come straight from an activation are computed from the logits behind them, as
-// Keras does: exact where probabilities have been rounded to 0 or 1, and without the clipping. The memory is on the
-// tensor itself, so any op in between forgets it, and it lives exactly as long as the tensor.
+// Keras does: exact where probabilities have been rounded to 0 or 1, and without the clipping. The logits are noted on
+// the tensor itself (notes.h), so any op in between forgets them.
 #pragma once
 
 #include "capstan/tensor.h"

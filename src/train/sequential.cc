@@ -13,14 +13,15 @@ namespace {
 
 class SequentialBody final : public ModelBody {
  public:
-  explicit SequentialBody(const std::string& name) : ModelBody("Sequential", {.name = name}) {}
+  explicit SequentialBody(const std::string& name) : ModelBody("Sequential", {.name = name}) { passes_masks(); }
 
  protected:
   Tensor call(const Tensor& x, const CallOptions& options) override {
     // By number: a layer may be added while this runs for the first time.
     const std::vector<Layer>& layers = LayerState::of(*this).sublayers;
+    // The mask that was given is that of the input; what layers give carries its own.
     Tensor y = x;
-    for (std::size_t i = 0; i < layers.size(); ++i) y = layers[i](y, {.mask = options.mask});
+    for (std::size_t i = 0; i < layers.size(); ++i) y = i == 0 ? layers[i](y, {.mask = options.mask}) : layers[i](y);
     return y;
   }
 };

@@ -66,10 +66,14 @@ std::string total(const char* label, const std::vector<Variable>& variables) {
 }
 
 std::string shape_text(const LayerState& state) {
-  if (!state.has_output_shape) return "?";
-  std::string text = "(None";
-  for (int i = 1; i < state.output_shape.rank(); ++i) text += ", " + std::to_string(state.output_shape[i]);
-  return text + (state.output_shape.rank() == 1 ? ",)" : ")");
+  std::string text;
+  for (const Shape& shape : state.output_shapes) {
+    text += text.empty() ? "(None" : ", (None";
+    for (int i = 1; i < shape.rank(); ++i) text += ", " + std::to_string(shape[i]);
+    text += shape.rank() == 1 ? ",)" : ")";
+  }
+  if (text.empty()) return "?";
+  return state.output_shapes.size() == 1 ? text : "[" + text + "]";
 }
 
 std::string row(const std::string& name, const std::string& shape, const std::string& params, const char* edge) {

@@ -42,11 +42,12 @@ const std::map<std::string, std::set<std::string>> kPublicBelow = {
     {"data", {"core", "ops", "io"}},
 };
 
-// The layer of each public header; those of capstan/ops/ are of the ops.
+// The layer of each public header; those of capstan/ops/ are of the ops, those of
+// capstan/layers/ of the training code.
 const std::map<std::string, std::set<std::string>> kPublicLayers = {
     {"core",
-     {"dtype.h", "error.h", "export.h", "fields.h", "index.h", "registry.h", "runtime.h", "shape.h", "tensor.h",
-      "tensor_spec.h", "variable.h"}},
+     {"dtype.h", "error.h", "export.h", "fields.h", "index.h", "nest.h", "registry.h", "runtime.h", "shape.h",
+      "structure.h", "tensor.h", "tensor_spec.h", "variable.h"}},
     {"ops", {"debugging.h", "print.h"}},
     {"tape", {"tape.h", "testing.h"}},
     {"transforms",
@@ -80,6 +81,7 @@ bool starts_with(const std::string& text, const std::string& beginning) { return
 // Of "capstan/tape.h"; empty for one that the table lacks.
 std::string public_layer(const std::string& header) {
   if (starts_with(header, "capstan/ops/")) return "ops";
+  if (starts_with(header, "capstan/layers/")) return "train";
   for (const auto& [layer, names] : kPublicLayers) {
     if (names.contains(header.substr(8))) return layer;
   }

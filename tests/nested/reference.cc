@@ -14,6 +14,9 @@ using Names = Scope<Jet>;
 
 constexpr double kBound = 1e5;       // of every coefficient
 constexpr double kMargin = 1e-4;     // from the border of a condition
+constexpr int kIterations = 60;      // of a fixed point, to see where they lead
+constexpr int kOdeSteps = 6;
+constexpr double kOdeError = 1e-8;  // of half as many steps: 32 times that of the steps
 constexpr double kSteepest = 0.6;    // of the slope of what a fixed point iterates
 constexpr int kMostSteps = 400'000;  // products of coefficients, about
 constexpr int kMostInfinitesimals = 9;
@@ -254,8 +257,22 @@ class Evaluator {
       }
       case Op::kFixedPoint: {
         const auto next = [&](const Names& at) { return Jet(0.3) * tanh((*this)(body.result, at)); };
+        // Where a condition changes there is a jump, and another solution may lie behind it.
+        const std::size_t before = choices_.size();
+        std::vector<int> choices;
+        double x = begin.value();
+        for (int i = 0; i < kIterations; ++i) {
+          choices_.resize(before);
+          const double last = x;
+          x = next(names.with(body.parameters[0], Jet(x))).value();
+          const std::vector<int> made(choices_.begin() + static_cast<std::ptrdiff_t>(before), choices_.end());
+          if (i == 0) choices = made;
+          if (made != choices) throw Unsuitable("a jump in an equation");
+          if (std::fabs(x - last) < 1e-14) break;
+        }
+        choices_.resize(before);
         const auto rest = [&](const Names& at) { return *at.find(body.parameters[0]) - next(at); };
-        return solve(names, body.parameters[0], begin.value(), rest, [&](double slope) {
+        return solve(names, body.parameters[0], x, rest, [&](double slope) {
           if (std::fabs(1 - slope) > kSteepest) throw Unsuitable("not contracting");
         });
       }
@@ -280,8 +297,8 @@ class Evaluator {
           if (made != *choices) throw Unsuitable("a jump in an equation");
           return slope;
         };
-        const Jet middle = integrate(f, begin, 0, kOdeEnd / 2);
-        const Jet end = integrate(f, middle, kOdeEnd / 2, kOdeEnd);
+        const Jet middle = integrate_surely(f, begin, 0, kOdeEnd / 2);
+        const Jet end = integrate_surely(f, middle, kOdeEnd / 2, kOdeEnd);
         return node.has(kTwoTimes) ? middle - end : end;
       }
     }
@@ -312,8 +329,7 @@ class Evaluator {
 
   // The method of Dormand and Prince, of order 5.
   template <class F>
-  static Jet integrate(const F& f, Jet y, double from, double to) {
-    constexpr int kSteps = 6;
+  static Jet integrate(const F& f, Jet y, double from, double to, int steps) {
     constexpr double kTimes[] = {0, 1.0 / 5, 3.0 / 10, 4.0 / 5, 8.0 / 9, 1};
     constexpr double kFactors[6][5] = {{},
                                        {1.0 / 5},
@@ -322,8 +338,8 @@ class Evaluator {
                                        {19372.0 / 6561, -25360.0 / 2187, 64448.0 / 6561, -212.0 / 729},
                                        {9017.0 / 3168, -355.0 / 33, 46732.0 / 5247, 49.0 / 176, -5103.0 / 18656}};
     constexpr double kResult[] = {35.0 / 384, 0, 500.0 / 1113, 125.0 / 192, -2187.0 / 6784, 11.0 / 84};
-    const double h = (to - from) / kSteps;
-    for (int step = 0; step < kSteps; ++step) {
+    const double h = (to - from) / steps;
+    for (int step = 0; step < steps; ++step) {
       std::vector<Jet> slopes;
       for (int stage = 0; stage < 6; ++stage) {
         Jet at = y;
@@ -335,6 +351,18 @@ class Evaluator {
       }
     }
     return y;
+  }
+
+  // The same if its error, which half as many steps show, is too small to be seen.
+  template <class F>
+  Jet integrate_surely(const F& f, const Jet& y, double from, double to) {
+    const Jet rough = integrate(f, y, from, to, kOdeSteps / 2);
+    Jet end = integrate(f, y, from, to, kOdeSteps);
+    for (unsigned bits = 0; bits < 1U << static_cast<unsigned>(used_); ++bits) {
+      const double value = end.coefficient(bits);
+      if (std::fabs(value - rough.coefficient(bits)) > kOdeError * (1 + std::fabs(value))) throw Unsuitable("too steep");
+    }
+    return end;
   }
 
   std::size_t chosen(std::size_t branch) {

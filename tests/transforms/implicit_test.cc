@@ -78,6 +78,51 @@ TEST(FixedPoint, UsesWhatVariablesHeldAndKeepsNothing) {
   EXPECT_EQ(c.value().item<double>(), 7);
 }
 
+// Second derivatives by the rows of a jacobian, of an equation whose function is run again and reads a variable.
+TEST(FixedPoint, OverARecomputedFunctionInAJacobian) {
+  const Variable c(0.5, {.dtype = float64});
+  const auto second = [&](const std::function<Tensor(const Tensor&)>& f) {
+    GradientTape outer({.persistent = true});
+    GradientTape tape;
+    const Tensor x = fixed_point(f, constant(0.0, float64));
+    const Tensor first = tape.gradient(x * x, c);
+    return std::pair(outer.gradient(first, c).item<double>(), outer.jacobian(first, c).item<double>());
+  };
+  const auto plain = [&](const Tensor& x) { return cos(x) * c; };
+  const auto [gradient, jacobian] = second(plain);
+  const auto [again, again_jacobian] = second(recompute_grad(plain));
+  EXPECT_NEAR(gradient, jacobian, 1e-10);
+  EXPECT_NEAR(again, gradient, 1e-10);
+  EXPECT_NEAR(again_jacobian, gradient, 1e-10);
+}
+
+// An equation of rows that somebody knows: they count once.
+TEST(FixedPoint, OfWatchedRowsInAJacobian) {
+  const Tensor table = vector64({0.3, 0.2});
+  const auto solve = [&](bool sparse) {
+    GradientTape outer({.persistent = true});
+    outer.watch(table);
+    Tensor rows = table * table;
+    if (sparse) {
+      const Tensor zero = zeros({2}, float64);
+      GradientTape inner;
+      inner.watch(zero);
+      rows = inner.gradient(reduce_sum(rows * gather(zero, constant({0, 1}))), zero);
+      EXPECT_TRUE(rows.is_row_sparse());
+    }
+    GradientTape tape;
+    tape.watch(rows);
+    const Tensor x = fixed_point([&](const Tensor& in) { return cos(in) * reduce_sum(rows); }, constant(0.0, float64));
+    const Tensor first = tape.jacobian(x * x, rows);
+    const Tensor second = outer.jacobian(first, table);
+    return std::pair(numbers(first), numbers(second));
+  };
+  const auto [first, second] = solve(false);
+  const auto [sparse_first, sparse_second] = solve(true);
+  expect_close(sparse_first, first, "first");
+  expect_close(sparse_second, second, "second");
+}
+
 TEST(FixedPoint, Errors) {
   const auto run = [](const auto& f, const Tensor& x0, const ImplicitOptions& options = {}) {
     return message_of([&] { fixed_point(f, x0, options); });

@@ -467,5 +467,25 @@ TEST(RecomputeGrad, DrawsTheSameAgainInAProgram) {
   check(outer);
 }
 
+// The rows of a jacobian are computed by a trace, which the second run is no part of.
+TEST(RecomputeGrad, DrawsTheSameAgainInAJacobian) {
+  const Tensor x = ones({6}, float64);
+  const Variable scale(2.0, {.dtype = float64});
+  const auto check = [&](auto&& body, const char* what) {
+    const auto f = recompute_grad(body);
+    GradientTape tape({.persistent = true});
+    tape.watch(x);
+    const Tensor y = f(x);  // linear in ones
+    const Tensor squares = y * y;
+    expect_close(numbers(tape.gradient(y, x)), numbers(y), what);
+    expect_close(numbers(reduce_sum(tape.jacobian(y, x), 0)), numbers(y), what);
+    expect_close(numbers(reduce_sum(tape.jacobian(squares, x), 0)), numbers(2.0 * squares), what);
+  };
+  const auto draws = [](const Tensor& in) { return in * random::uniform({6}, 1, 2, float64); };
+  check(draws, "draws");
+  check([&](const Tensor& in) { return draws(in) * scale; }, "draws and a variable");
+  check(recompute_grad(draws), "draws, two deep");
+}
+
 }  // namespace
 }  // namespace capstan::testing

@@ -145,10 +145,10 @@ Tensor BatchNormalizationBody::call(const Tensor& input, const CallOptions& opti
   x = in_dtype(x, working);
   Tensor y;
   if (options.training && trainable()) {
-    CAPSTAN_CHECK(!options.mask.has_value() || options.mask.rank() == rank - 1, ShapeError, name(),
-                  ": the mask must have rank ", rank - 1, ", not ", options.mask.rank(),
-                  arguments({{"mask", options.mask}, {"x", x}}));
-    y = options_.renorm ? renormalize_batch(x, affine, options.mask) : normalize_batch(x, affine, options.mask);
+    const Tensor& mask = options.mask.tensor_or_empty();
+    CAPSTAN_CHECK(!mask.has_value() || mask.rank() == rank - 1, ShapeError, name(), ": the mask must have rank ",
+                  rank - 1, ", not ", mask.rank(), arguments({{"mask", mask}, {"x", x}}));
+    y = options_.renorm ? renormalize_batch(x, affine, mask) : normalize_batch(x, affine, mask);
   } else {
     y = batch_normalization(x, in_dtype(moving_mean_.value(), working), in_dtype(moving_variance_.value(), working),
                             affine.offset, affine.scale, options_.epsilon);

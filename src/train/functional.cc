@@ -1,0 +1,350 @@
+// Functional models: a graph of calls of layers.
+#include "src/train/functional.h"
+
+#include <algorithm>
+#include <atomic>
+#include <map>
+#include <unordered_map>
+
+#include "capstan/models.h"
+#include "capstan/ops/array.h"
+#include "src/core/apply.h"
+#include "src/core/check.h"
+#include "src/core/context.h"
+#include "src/train/layer_state.h"
+#include "src/train/notes.h"
+
+namespace capstan {
+
+using detail::LayerState;
+using detail::SymbolicCall;
+using detail::SymbolicValue;
+
+// --- Symbolic values ---
+
+namespace {
+
+// An open length, in the zeros and in their twins: long enough for several poolings.
+constexpr std::int64_t kOpen = 64;
+constexpr std::int64_t kOpenTwin = 96;
+
+constinit std::atomic<std::uint64_t> next_call{0};
+
+Tensor noted(const Tensor& tensor, SymbolicValue value) {
+  std::unique_ptr<detail::Notes> notes = detail::copy_notes(tensor);
+  notes->symbolic = std::make_shared<const SymbolicValue>(std::move(value));
+  return detail::with_notes(tensor, std::move(notes));
+}
+
+bool is_symbolic_call(const Nest& nest) {
+  bool found = false;
+  detail::for_each_leaf(nest, [&](const Tensor& tensor) { found |= detail::symbolic_value(tensor) != nullptr; });
+  return found;
+}
+
+}  // namespace
+
+const SymbolicValue* detail::symbolic_value(const Tensor& tensor) {
+  const Notes* const notes = notes_of(tensor);
+  return notes == nullptr ? nullptr : notes->symbolic.get();
+}
+
+bool detail::has_symbolic(const Tensor& x, const CallOptions& options) {
+  return symbolic_value(x) != nullptr || is_symbolic_call(options.initial_state) || is_symbolic_call(options.mask) ||
+         symbolic_value(options.attention_mask) != nullptr;
+}
+bool detail::has_symbolic(const Nest& inputs, const CallOptions& options) {
+  return is_symbolic_call(inputs) || has_symbolic(Tensor(), options);
+}
+
+namespace {
+
+// What a call gave, from its results for two lists of lengths.
+Nest symbolic_results(const std::shared_ptr<const SymbolicCall>& call, const Nest& results, const Nest& twins) {
+  const std::vector<Tensor> others = twins.tensors();
+  Nest symbolic = results;
+  std::size_t i = 0;
+  detail::replace_tensors(symbolic, [&](Tensor& result) {
+    Shape shape = result.shape();
+    for (int axis = 0; axis < shape.rank(); ++axis) {
+      if (others[i].dim(axis) != shape[axis]) shape.set(axis, -1);
+    }
+    result = noted(result, {call, i, shape, others[i]});
+    ++i;
+  });
+  return symbolic;
+}
+
+// What stands for an input in the list of a model's layers.
+class InputBody final : public LayerBody {
+ public:
+  explicit InputBody(const LayerOptions& options) : LayerBody("InputLayer", options) { passes_masks(); }
+
+ protected:
+  Tensor call(const Tensor& x, const CallOptions&) override { return x; }
+};
+
+Tensor zeros_for(const Shape& shape, DType dtype, std::int64_t batch, std::int64_t open) {
+  Shape lengths = shape;
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    if (shape[axis] < 0) lengths.set(axis, axis == 0 ? batch : open);
+  }
+  return zeros(lengths, dtype);
+}
+
+}  // namespace
+
+layers::InputLayer::InputLayer(const InputShape& shape, const InputOptions& options)
+    : Layer(std::make_shared<InputBody>(
+          LayerOptions{.name = options.name, .input_shape = shape, .trainable = true, .dtype = floatx()})) {
+  LayerState& state = LayerState::of(*this);
+  state.converts_input = false;
+  state.is_built = true;
+  state.has_build = false;
+}
+
+Tensor Input(const InputShape& shape, const InputOptions& options) {
+  CAPSTAN_CHECK(shape.is_given(), ValueError, "input: the shape of an example must be given");
+  const layers::InputLayer layer(shape, options);
+  Shape whole{options.batch_size.value_or(-1)};
+  for (const std::int64_t length : shape.shape()) whole.push_back(length);
+  for (int axis = 0; axis < whole.rank(); ++axis) {
+    CAPSTAN_CHECK(whole[axis] >= 1 || whole[axis] == -1, ShapeError, "input: axis ", axis,
+                  " must have a length of at least 1, or -1 for any, not ", whole[axis]);
+  }
+  LayerState::of(layer).output_shapes = {whole};
+  const auto call = std::make_shared<SymbolicCall>(SymbolicCall{layer, {}, {}, next_call++, 1});
+  return noted(zeros_for(whole, options.dtype, 1, kOpen),
+               {call, 0, whole, zeros_for(whole, options.dtype, 2, kOpenTwin)});
+}
+
+// --- A call of a layer on symbolic values ---
+
+namespace {
+
+// The zeros of a symbolic tensor, with their mask.
+Tensor without_symbol(const Tensor& tensor) {
+  std::unique_ptr<detail::Notes> notes = detail::copy_notes(tensor);
+  notes->symbolic = nullptr;
+  return detail::with_notes(make_view(tensor, tensor.shape()), std::move(notes));
+}
+
+}  // namespace
+
+Nest detail::call_symbolically(const Layer& layer, const Nest& inputs, const CallOptions& options) {
+  const PauseObservers pause;
+  Nest results[2];
+  for (const bool twins : {false, true}) {
+    Nest now = inputs;
+    CallOptions how = options;
+    for_each_argument(now, how, [&](Tensor& tensor) {
+      const SymbolicValue* const value = symbolic_value(tensor);
+      if (value != nullptr) tensor = twins ? value->twin : without_symbol(tensor);
+    });
+    how.training = false;
+    results[twins ? 1 : 0] = layer(now, how);
+  }
+  const auto call = std::make_shared<SymbolicCall>(
+      SymbolicCall{layer, inputs, options, next_call++, results[0].tensors().size()});
+  const Nest symbolic = symbolic_results(call, results[0], results[1]);
+  LayerState& state = LayerState::of(layer);
+  state.output_shapes.clear();
+  for_each_leaf(symbolic, [&](const Tensor& t) { state.output_shapes.push_back(symbolic_value(t)->shape); });
+  return symbolic;
+}
+
+// --- The model ---
+
+namespace {
+
+// One call with the places of its tensors: numbers of values that are known by then, or -1 for a constant.
+struct Step {
+  std::shared_ptr<const SymbolicCall> call;
+  std::vector<int> places;
+  int first_result = 0;
+  std::size_t results = 0;
+};
+
+class FunctionalBody final : public ModelBodyOf<Nest(Nest)> {
+ public:
+  FunctionalBody(const Nest& inputs, const Nest& outputs, const std::string& name);
+
+ protected:
+  Nest call(const Nest& inputs, const CallOptions& options) override;
+
+ private:
+  void add_step(const std::shared_ptr<const SymbolicCall>& call);
+  int place_of(const Tensor& tensor) const;
+  // The tensors that were given, in the order of the model's inputs.
+  std::vector<Tensor> in_order(const Nest& given) const;
+
+  Nest inputs_, outputs_;
+  std::vector<std::string> input_names_;
+  std::vector<Shape> input_shapes_;
+  std::vector<Step> steps_;
+  std::vector<int> results_;  // places of the outputs
+  int values_ = 0;
+
+  // While the steps are made: the place of what a call gave first, and of inputs.
+  std::unordered_map<const SymbolicCall*, int> first_;
+  std::vector<const SymbolicValue*> given_;
+};
+
+// All calls that the outputs need, those that a call needs before it. Without recursion: models can be deep.
+std::vector<std::shared_ptr<const SymbolicCall>> calls_below(const Nest& outputs,
+                                                             const std::vector<const SymbolicValue*>& given) {
+  std::map<std::uint64_t, std::shared_ptr<const SymbolicCall>> found;  // numbers rise from inputs to outputs
+  std::vector<std::shared_ptr<const SymbolicCall>> open;
+  const auto reach = [&](const Tensor& tensor) {
+    const SymbolicValue* const value = detail::symbolic_value(tensor);
+    if (value == nullptr || std::find(given.begin(), given.end(), value) != given.end()) return;
+    if (found.emplace(value->call->number, value->call).second) open.push_back(value->call);
+  };
+  detail::for_each_leaf(outputs, reach);
+  while (!open.empty()) {
+    const std::shared_ptr<const SymbolicCall> call = open.back();
+    open.pop_back();
+    Nest arguments = call->inputs;
+    CallOptions options = call->options;
+    detail::for_each_argument(arguments, options, [&](const Tensor& tensor) { reach(tensor); });
+  }
+  std::vector<std::shared_ptr<const SymbolicCall>> calls;
+  for (auto& [number, call] : found) calls.push_back(call);
+  return calls;
+}
+
+FunctionalBody::FunctionalBody(const Nest& inputs, const Nest& outputs, const std::string& name)
+    : ModelBodyOf("Functional", {.name = name}), inputs_(inputs), outputs_(outputs) {
+  std::vector<Layer> layers;
+  const auto add_layer = [&](const Layer& layer) {
+    for (const Layer& known : layers) {
+      if (&LayerState::of(known) == &LayerState::of(layer)) return;
+      CAPSTAN_CHECK(known.name() != layer.name(), ValueError, "model: two layers have the name \"", layer.name(), "\"");
+    }
+    layers.push_back(layer);
+  };
+  detail::for_each_leaf(inputs, [&](const Tensor& tensor) {
+    const SymbolicValue* const value = detail::symbolic_value(tensor);
+    CAPSTAN_CHECK(value != nullptr, ValueError, "model: input ", given_.size(),
+                  " is a tensor with data", help("make inputs by Input(shape)"));
+    CAPSTAN_CHECK(std::find(given_.begin(), given_.end(), value) == given_.end(), ValueError, "model: input ",
+                  given_.size(), " is given twice");
+    given_.push_back(value);
+    input_names_.push_back(value->call->layer.name());
+    input_shapes_.push_back(value->shape);
+  });
+  CAPSTAN_CHECK(!given_.empty(), ValueError, "model: there are no inputs");
+  values_ = static_cast<int>(given_.size());
+  const std::vector<std::shared_ptr<const SymbolicCall>> calls = calls_below(outputs, given_);
+  for (const SymbolicValue* value : given_) {
+    if (!value->call->inputs.has_value()) add_layer(value->call->layer);
+  }
+  for (const auto& call : calls) {
+    CAPSTAN_CHECK(call->inputs.has_value(), ValueError, "model: the outputs depend on the input \"", call->layer.name(),
+                  "\", which is not among the inputs of the model");
+    add_step(call);
+    add_layer(call->layer);
+  }
+  int number = 0;
+  detail::for_each_leaf(outputs, [&](const Tensor& tensor) {
+    CAPSTAN_CHECK(detail::symbolic_value(tensor) != nullptr, ValueError, "model: output ", number,
+                  " does not depend on the inputs by layers alone",
+                  help("an op between layers is not seen; write it as a layer, such as layers::Add or layers::Lambda"));
+    results_.push_back(place_of(tensor));
+    ++number;
+  });
+  CAPSTAN_CHECK(number > 0, ValueError, "model: there are no outputs");
+  LayerState& state = LayerState::of(*this);
+  for (const Layer& layer : layers) state.sublayers.push_back(layer);
+  state.placed = layers.size();
+  state.is_built = true;
+  state.has_build = false;
+  detail::for_each_leaf(outputs,
+                        [&](const Tensor& t) { state.output_shapes.push_back(detail::symbolic_value(t)->shape); });
+  detail::structure_changed();
+  first_.clear();
+  given_.clear();
+}
+
+int FunctionalBody::place_of(const Tensor& tensor) const {
+  const SymbolicValue* const value = detail::symbolic_value(tensor);
+  if (value == nullptr) return -1;
+  const auto given = std::find(given_.begin(), given_.end(), value);
+  if (given != given_.end()) return static_cast<int>(given - given_.begin());
+  return first_.at(value->call.get()) + static_cast<int>(value->index);
+}
+
+void FunctionalBody::add_step(const std::shared_ptr<const SymbolicCall>& call) {
+  Step step{.call = call, .places = {}};
+  Nest arguments = call->inputs;
+  CallOptions options = call->options;
+  detail::for_each_argument(arguments, options,
+                            [&](const Tensor& tensor) { step.places.push_back(place_of(tensor)); });
+  step.first_result = values_;
+  step.results = call->results;
+  first_.emplace(call.get(), values_);
+  values_ += static_cast<int>(call->results);
+  steps_.push_back(std::move(step));
+}
+
+std::vector<Tensor> FunctionalBody::in_order(const Nest& given) const {
+  std::vector<Tensor> tensors;
+  if (given.is_map() && !inputs_.is_map()) {
+    for (const std::string& input : input_names_) tensors.push_back(given[input].tensor());
+  } else if (given.is_map()) {
+    for (const std::string& key : inputs_.keys()) {
+      for (const Tensor& tensor : given[key].tensors()) tensors.push_back(tensor);
+    }
+  } else {
+    tensors = given.tensors();
+  }
+  CAPSTAN_CHECK(tensors.size() == input_names_.size(), ValueError, name(), ": the model has ", input_names_.size(),
+                " inputs, but ", tensors.size(), " tensors were given");
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const Shape& due = input_shapes_[i];
+    bool fits = tensors[i].rank() == due.rank();
+    for (int axis = 0; fits && axis < due.rank(); ++axis) fits = due[axis] < 0 || due[axis] == tensors[i].dim(axis);
+    CAPSTAN_CHECK(fits, ShapeError, name(), ": input \"", input_names_[i], "\" must have shape ", due, ", not ",
+                  tensors[i].shape());
+  }
+  return tensors;
+}
+
+Nest FunctionalBody::call(const Nest& inputs, const CallOptions& options) {
+  std::vector<Tensor> values = in_order(inputs);
+  if (options.mask.has_value()) {
+    const std::span<const Nest> masks = options.mask.items();
+    for (std::size_t i = 0; i < masks.size() && i < values.size(); ++i) {
+      if (masks[i].is_tensor()) values[i] = with_mask(values[i], masks[i].tensor());
+    }
+  }
+  values.resize(static_cast<std::size_t>(values_));
+  const auto value = [&](int place) -> Tensor& { return values[static_cast<std::size_t>(place)]; };
+  for (const Step& step : steps_) {
+    if (step.places.size() == 1 && step.results == 1 && step.call->inputs.is_tensor()) {
+      value(step.first_result) = step.call->layer(value(step.places[0]), step.call->options);
+      continue;
+    }
+    Nest arguments = step.call->inputs;
+    CallOptions how = step.call->options;
+    std::size_t i = 0;
+    detail::for_each_argument(arguments, how, [&](Tensor& tensor) {
+      const int place = step.places[i++];
+      if (place >= 0) tensor = value(place);
+    });
+    const Nest results = step.call->layer(arguments, how);
+    int place = step.first_result;
+    detail::for_each_leaf(results, [&](const Tensor& tensor) { value(place++) = tensor; });
+  }
+  Nest outputs = outputs_;
+  std::size_t i = 0;
+  detail::replace_tensors(outputs, [&](Tensor& tensor) { tensor = value(results_[i++]); });
+  return outputs;
+}
+
+}  // namespace
+
+Model::Model(const Nest& inputs, const Nest& outputs, const std::string& name)
+    : Model(std::make_shared<FunctionalBody>(inputs, outputs, name)) {}
+
+}  // namespace capstan

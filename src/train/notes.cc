@@ -1,0 +1,34 @@
+#include "src/train/notes.h"
+
+#include "capstan/ops/math.h"
+#include "src/core/apply.h"
+
+namespace capstan::detail {
+
+std::unique_ptr<Notes> copy_notes(const Tensor& tensor) {
+  auto notes = std::make_unique<Notes>();
+  if (const Notes* const present = notes_of(tensor)) {
+    notes->logits = present->logits;
+    notes->axis = present->axis;
+    notes->mask = present->mask;
+    notes->symbolic = present->symbolic;
+  }
+  return notes;
+}
+
+Tensor with_notes(const Tensor& tensor, std::unique_ptr<Notes> notes) {
+  Tensor result = tensor;
+  if (is_symbolic(tensor.block())) {
+    // It has no elements to be a view of, and its trace knows it by its block.
+    if (notes_of(tensor) != nullptr) result = identity(tensor);
+  } else if (tensor.block()->refs.load(std::memory_order_acquire) != 2) {
+    // Somebody beside the caller and this function has it.
+    result = make_view(tensor, tensor.shape());
+    // Tapes know a computed tensor by its number; with the same number this is the same tensor to them.
+    result.block()->node = tensor.block()->node;
+  }
+  annotate(result.block(), std::move(notes));
+  return result;
+}
+
+}  // namespace capstan::detail
