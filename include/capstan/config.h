@@ -105,6 +105,7 @@ struct ClassInfo {
   std::span<const OptionField> options;
   /// Makes an object; null for a class that has no configurations.
   std::shared_ptr<Configurable> (*make)(const AttributeValue& config) = nullptr;
+  std::string_view alias = {};  ///< another name that it is made by, or none
 };
 
 /// Throws ValueError for an option whose value is not allowed.
@@ -116,7 +117,8 @@ CAPSTAN_EXPORT AttributeValue config_of(const ClassInfo& info, const void* optio
 CAPSTAN_EXPORT void set_options(const ClassInfo& info, void* options, const AttributeValue& config);
 
 /// The body of class `Derived`, of a kind that `Base` stands for, with its options. The class has `kName` and `kText`,
-/// its struct of options the table: `static std::span<const OptionField> fields()`.
+/// and `kAlias` if it has another name; its struct of options has the table: `static std::span<const OptionField>
+/// fields()`.
 template <class Derived, class Base, class OptionsOf>
 class Configured : public Base {
  public:
@@ -125,7 +127,8 @@ class Configured : public Base {
   explicit Configured(const Options& given = {}) : options(given) { check_options(info(), &options); }
 
   static const ClassInfo& info() {
-    static const ClassInfo info{Base::kKind, Base::kModule, Derived::kName, Derived::kText, Options::fields(), make};
+    static const ClassInfo info{Base::kKind,       Base::kModule, Derived::kName, Derived::kText,
+                                Options::fields(), make,          alias()};
     return info;
   }
   const ClassInfo& class_info() const final { return info(); }
@@ -138,6 +141,13 @@ class Configured : public Base {
     Options options;
     set_options(info(), &options, config);
     return std::make_shared<Derived>(options);
+  }
+  static constexpr std::string_view alias() {
+    if constexpr (requires { Derived::kAlias; }) {
+      return Derived::kAlias;
+    } else {
+      return {};
+    }
   }
 };
 

@@ -5,15 +5,27 @@
 #pragma once
 
 #include <functional>
+#include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
+#include "capstan/config.h"
 #include "capstan/shape.h"
 #include "capstan/tensor.h"
 #include "capstan/variable.h"
 
 namespace capstan {
+
+/// What a class of constraints implements; see capstan/config.h for its options.
+class CAPSTAN_EXPORT ConstraintBody : public Configurable {
+ public:
+  static constexpr std::string_view kKind = "constraint", kModule = "keras.constraints";
+  /// The value to keep instead of this one, of the same shape and dtype.
+  virtual Tensor project(const Tensor& weight) const = 0;
+};
 
 /// Takes the value of a weight and gives the one to keep, of the same shape and dtype: a name ("max_norm", "non_neg",
 /// "unit_norm", "min_max_norm"; each with its defaults), a function of namespace constraints, any function of a tensor,
@@ -31,15 +43,28 @@ class CAPSTAN_EXPORT Constraint {
   template <class F>
   requires(!std::is_base_of_v<Constraint, F> && std::is_invocable_r_v<Tensor, const F&, const Tensor&>)
       Constraint(F function)
-      : function_(std::move(function)) {}
+      : Constraint(of_function(std::move(function))) {}
+  explicit Constraint(std::shared_ptr<const ConstraintBody> body) : body_(std::move(body)) {}
 
-  bool has_value() const { return static_cast<bool>(function_); }
-  Tensor operator()(const Tensor& weight) const { return function_(weight); }
-  const Function& function() const { return function_; }
+  bool has_value() const { return body_ != nullptr; }
+  Tensor operator()(const Tensor& weight) const { return body_->project(weight); }
+  /// The same as a function; an empty one for nothing.
+  Function function() const;
+
+  /// Null for nothing.
+  const std::shared_ptr<const ConstraintBody>& body() const { return body_; }
 
  private:
-  Function function_;
+  static std::shared_ptr<const ConstraintBody> of_function(Function function);
+
+  std::shared_ptr<const ConstraintBody> body_;
 };
+
+/// A constraint in configurations: none, a name, or what serialize() gave. Errors: ValueError for anything else, naming
+/// the option; when written, for a function of the program.
+CAPSTAN_EXPORT void set_field(Constraint& field, const AttributeValue& value, std::string_view owner,
+                              std::string_view name);
+CAPSTAN_EXPORT AttributeValue get_field(const Constraint& field);
 
 /// Gives a variable a constraint, or takes it away if that is empty. Weights of layers get theirs from the layer's
 /// options. Errors: ValueError for an empty variable.
@@ -50,10 +75,17 @@ CAPSTAN_EXPORT void set_constraint(const Variable& variable, const Constraint& c
 /// for an axis that the weight does not have.
 namespace constraints {
 
+/// A constraint from its name with its defaults ("non_neg"), or from what serialize() gave; none gives nothing. Errors:
+/// ValueError for an unknown class or option, or a value that does not fit, naming them.
+///
+///     constraints::get(AttributeValue::from_json(R"({"class_name": "MaxNorm", "config": {"max_value": 3}})"));
+CAPSTAN_EXPORT Constraint get(const AttributeValue& value);
+
 /// Options of MaxNorm.
 struct MaxNormOptions {
   double max_value = 2;
   Axes axis = 0;
+  static std::span<const OptionField> fields();
 };
 /// Shrinks vectors that are longer than `max_value` to this length: w * min(norm, max_value) / (1e-7 + norm).
 /// Errors: ValueError for a negative max_value.
@@ -65,6 +97,7 @@ CAPSTAN_EXPORT Constraint NonNeg();
 /// Options of UnitNorm.
 struct UnitNormOptions {
   Axes axis = 0;
+  static std::span<const OptionField> fields();
 };
 /// Gives vectors the length 1: w / (1e-7 + norm).
 CAPSTAN_EXPORT Constraint UnitNorm(const UnitNormOptions& options = {});
@@ -75,6 +108,7 @@ struct MinMaxNormOptions {
   double max_value = 1;
   double rate = 1;
   Axes axis = 0;
+  static std::span<const OptionField> fields();
 };
 /// Moves the length of vectors towards the range from `min_value` to `max_value`, by the fraction `rate` of the way:
 /// w * (rate * clip(norm, min_value, max_value) + (1 - rate) * norm) / (1e-7 + norm).

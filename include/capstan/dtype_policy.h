@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "capstan/dtype.h"
+#include "capstan/registry.h"
 
 namespace capstan {
 
@@ -21,6 +22,8 @@ class CAPSTAN_EXPORT DTypePolicy {
   DTypePolicy(const std::string& name) : DTypePolicy(std::string_view(name)) {}
   DTypePolicy(std::string_view name);
 
+  /// "float32", "mixed_bfloat16".
+  std::string name() const;
   /// The dtype of inputs and results.
   DType compute_dtype() const { return compute_; }
   /// The dtype of weights.
@@ -30,5 +33,13 @@ class CAPSTAN_EXPORT DTypePolicy {
   DType compute_ = DType::kFloat32;
   DType variable_ = DType::kFloat32;
 };
+
+/// A policy in configurations: a name, or as Keras writes it: {"module": "keras", "class_name": "DTypePolicy",
+/// "config":
+/// {"name": "float32"}, "registered_name": null}. Errors: ValueError for anything else and for policies that there are
+/// not, naming the option.
+CAPSTAN_EXPORT void set_field(DTypePolicy& field, const AttributeValue& value, std::string_view owner,
+                              std::string_view name);
+CAPSTAN_EXPORT AttributeValue get_field(const DTypePolicy& field);
 
 }  // namespace capstan

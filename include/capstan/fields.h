@@ -23,6 +23,7 @@
 #include "capstan/dtype.h"
 #include "capstan/export.h"
 #include "capstan/registry.h"
+#include "capstan/shape.h"
 
 namespace capstan {
 
@@ -41,17 +42,22 @@ CAPSTAN_EXPORT void set_field(bool& field, const AttributeValue& value, std::str
 CAPSTAN_EXPORT void set_field(int& field, const AttributeValue& value, std::string_view owner, std::string_view name);
 CAPSTAN_EXPORT void set_field(std::int64_t& field, const AttributeValue& value, std::string_view owner,
                               std::string_view name);
+CAPSTAN_EXPORT void set_field(std::uint64_t& field, const AttributeValue& value, std::string_view owner,
+                              std::string_view name);
 CAPSTAN_EXPORT void set_field(double& field, const AttributeValue& value, std::string_view owner,
                               std::string_view name);
 CAPSTAN_EXPORT void set_field(std::string& field, const AttributeValue& value, std::string_view owner,
                               std::string_view name);
 CAPSTAN_EXPORT void set_field(DType& field, const AttributeValue& value, std::string_view owner, std::string_view name);
+CAPSTAN_EXPORT void set_field(Shape& field, const AttributeValue& value, std::string_view owner, std::string_view name);
 CAPSTAN_EXPORT AttributeValue get_field(bool field);
 CAPSTAN_EXPORT AttributeValue get_field(int field);
 CAPSTAN_EXPORT AttributeValue get_field(std::int64_t field);
+CAPSTAN_EXPORT AttributeValue get_field(std::uint64_t field);  ///< Errors: ValueError beyond the largest int64.
 CAPSTAN_EXPORT AttributeValue get_field(double field);
 CAPSTAN_EXPORT AttributeValue get_field(const std::string& field);
 CAPSTAN_EXPORT AttributeValue get_field(DType field);
+CAPSTAN_EXPORT AttributeValue get_field(const Shape& field);
 
 /// What may be absent; none stands for that.
 template <class T>

@@ -7,17 +7,30 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
+#include "capstan/config.h"
 #include "capstan/dtype.h"
 #include "capstan/tensor.h"
 
 namespace capstan {
 
-/// Makes the first value of a weight. Errors: ValueError for an unknown name.
+/// What a class of initializers implements; see capstan/config.h for its options.
+class CAPSTAN_EXPORT InitializerBody : public Configurable {
+ public:
+  static constexpr std::string_view kKind = "initializer", kModule = "keras.initializers";
+  /// The first value of a weight, of this shape and dtype.
+  virtual Tensor value(const Shape& shape, DType dtype) const = 0;
+};
+
+/// Makes the first value of a weight. Copies share their body. Errors: ValueError for an unknown name or an empty
+/// function.
 class CAPSTAN_EXPORT Initializer {
  public:
   using Function = std::function<Tensor(const Shape& shape, DType dtype)>;
@@ -28,17 +41,34 @@ class CAPSTAN_EXPORT Initializer {
   template <class F>
   requires(!std::is_base_of_v<Initializer, F> && std::is_invocable_r_v<Tensor, const F&, const Shape&, DType>)
       Initializer(F function)
-      : function_(std::move(function)) {}
+      : Initializer(of_function(std::move(function))) {}
+  explicit Initializer(std::shared_ptr<const InitializerBody> body);
 
-  Tensor operator()(const Shape& shape, DType dtype = floatx()) const { return function_(shape, dtype); }
+  Tensor operator()(const Shape& shape, DType dtype = floatx()) const { return body_->value(shape, dtype); }
 
- protected:
-  Initializer() = default;
-  Function function_;
+  const std::shared_ptr<const InitializerBody>& body() const { return body_; }
+
+ private:
+  static std::shared_ptr<const InitializerBody> of_function(Function function);
+
+  std::shared_ptr<const InitializerBody> body_;
 };
+
+/// An initializer in configurations: a name, or what serialize() gave. It is written as Keras does:
+/// {"module": "keras.initializers", "class_name": "GlorotUniform", "config": {"seed": null}, "registered_name": null}.
+/// Errors: ValueError for what is neither, naming the option; when written, for a function of the program.
+CAPSTAN_EXPORT void set_field(Initializer& field, const AttributeValue& value, std::string_view owner,
+                              std::string_view name);
+CAPSTAN_EXPORT AttributeValue get_field(const Initializer& field);
 
 /// Initializers under the names and with the formulas of Keras.
 namespace initializers {
+
+/// An initializer from its name with its defaults ("he_normal"), or from what serialize() gave. Errors: ValueError for
+/// an unknown class or option, or a value that does not fit, naming them.
+///
+///     initializers::get(AttributeValue::from_json(R"({"class_name": "Constant", "config": {"value": 2.0}})"));
+CAPSTAN_EXPORT Initializer get(const AttributeValue& value);
 
 /// All zeros.
 class CAPSTAN_EXPORT Zeros : public Initializer {
@@ -88,6 +118,7 @@ struct VarianceScalingOptions {
   std::string mode = "fan_in";                    ///< or "fan_out", "fan_avg"
   std::string distribution = "truncated_normal";  ///< or "untruncated_normal", "uniform"
   std::optional<std::uint64_t> seed = {};
+  static std::span<const OptionField> fields();
 };
 
 /// Draws with the variance scale / fan. A kernel's fans are the lengths of its last two axes times the size of the
@@ -98,42 +129,39 @@ class CAPSTAN_EXPORT VarianceScaling : public Initializer {
 };
 
 /// Uniform within sqrt(6 / (fan in + fan out)): the default of kernels.
-class CAPSTAN_EXPORT GlorotUniform : public VarianceScaling {
+class CAPSTAN_EXPORT GlorotUniform : public Initializer {
  public:
-  explicit GlorotUniform(std::optional<std::uint64_t> seed = {}) : VarianceScaling({1, "fan_avg", "uniform", seed}) {}
+  explicit GlorotUniform(std::optional<std::uint64_t> seed = {});
 };
 
 /// Truncated normal of variance 2 / (fan in + fan out).
-class CAPSTAN_EXPORT GlorotNormal : public VarianceScaling {
+class CAPSTAN_EXPORT GlorotNormal : public Initializer {
  public:
-  explicit GlorotNormal(std::optional<std::uint64_t> seed = {})
-      : VarianceScaling({1, "fan_avg", "truncated_normal", seed}) {}
+  explicit GlorotNormal(std::optional<std::uint64_t> seed = {});
 };
 
 /// Uniform within sqrt(6 / fan in).
-class CAPSTAN_EXPORT HeUniform : public VarianceScaling {
+class CAPSTAN_EXPORT HeUniform : public Initializer {
  public:
-  explicit HeUniform(std::optional<std::uint64_t> seed = {}) : VarianceScaling({2, "fan_in", "uniform", seed}) {}
+  explicit HeUniform(std::optional<std::uint64_t> seed = {});
 };
 
 /// Truncated normal of variance 2 / fan in.
-class CAPSTAN_EXPORT HeNormal : public VarianceScaling {
+class CAPSTAN_EXPORT HeNormal : public Initializer {
  public:
-  explicit HeNormal(std::optional<std::uint64_t> seed = {})
-      : VarianceScaling({2, "fan_in", "truncated_normal", seed}) {}
+  explicit HeNormal(std::optional<std::uint64_t> seed = {});
 };
 
 /// Uniform within sqrt(3 / fan in).
-class CAPSTAN_EXPORT LecunUniform : public VarianceScaling {
+class CAPSTAN_EXPORT LecunUniform : public Initializer {
  public:
-  explicit LecunUniform(std::optional<std::uint64_t> seed = {}) : VarianceScaling({1, "fan_in", "uniform", seed}) {}
+  explicit LecunUniform(std::optional<std::uint64_t> seed = {});
 };
 
 /// Truncated normal of variance 1 / fan in.
-class CAPSTAN_EXPORT LecunNormal : public VarianceScaling {
+class CAPSTAN_EXPORT LecunNormal : public Initializer {
  public:
-  explicit LecunNormal(std::optional<std::uint64_t> seed = {})
-      : VarianceScaling({1, "fan_in", "truncated_normal", seed}) {}
+  explicit LecunNormal(std::optional<std::uint64_t> seed = {});
 };
 
 }  // namespace initializers

@@ -107,6 +107,12 @@ class InputShape {
   bool given_ = false;
 };
 
+/// In configurations: none if it is not given, else a list in which null stands for a length that is open (-1). Errors:
+/// ValueError for anything else, naming the option.
+CAPSTAN_EXPORT void set_field(InputShape& field, const AttributeValue& value, std::string_view owner,
+                              std::string_view name);
+CAPSTAN_EXPORT AttributeValue get_field(const InputShape& field);
+
 /// What every layer takes.
 struct LayerOptions {
   /// Made from the class's name unless given: "dense", "dense_1", ... Must not contain '/'.

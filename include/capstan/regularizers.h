@@ -2,13 +2,24 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
+#include "capstan/config.h"
 #include "capstan/tensor.h"
 
 namespace capstan {
+
+/// What a class of regularizers implements; see capstan/config.h for its options.
+class CAPSTAN_EXPORT RegularizerBody : public Configurable {
+ public:
+  static constexpr std::string_view kKind = "regularizer", kModule = "keras.regularizers";
+  /// The penalty, a scalar.
+  virtual Tensor penalty(const Tensor& weight) const = 0;
+};
 
 /// Takes a weight (or an output) and gives a scalar that is added to the model's losses: a name ("l1", "l2", "l1l2",
 /// "orthogonal_regularizer"; each with its default factors), a function of namespace regularizers, any function of a
@@ -25,17 +36,35 @@ class CAPSTAN_EXPORT Regularizer {
   template <class F>
   requires(!std::is_base_of_v<Regularizer, F> && std::is_invocable_r_v<Tensor, const F&, const Tensor&>)
       Regularizer(F function)
-      : function_(std::move(function)) {}
+      : Regularizer(of_function(std::move(function))) {}
+  explicit Regularizer(std::shared_ptr<const RegularizerBody> body) : body_(std::move(body)) {}
 
-  bool has_value() const { return static_cast<bool>(function_); }
-  Tensor operator()(const Tensor& weight) const { return function_(weight); }
+  bool has_value() const { return body_ != nullptr; }
+  Tensor operator()(const Tensor& weight) const { return body_->penalty(weight); }
+
+  /// Null for nothing.
+  const std::shared_ptr<const RegularizerBody>& body() const { return body_; }
 
  private:
-  std::function<Tensor(const Tensor&)> function_;
+  static std::shared_ptr<const RegularizerBody> of_function(std::function<Tensor(const Tensor&)> function);
+
+  std::shared_ptr<const RegularizerBody> body_;
 };
+
+/// A regularizer in configurations: none, a name, or what serialize() gave. Errors: ValueError for anything else,
+/// naming the option; when written, for a function of the program.
+CAPSTAN_EXPORT void set_field(Regularizer& field, const AttributeValue& value, std::string_view owner,
+                              std::string_view name);
+CAPSTAN_EXPORT AttributeValue get_field(const Regularizer& field);
 
 /// Penalties under the names and with the formulas of Keras.
 namespace regularizers {
+
+/// A regularizer from its name with its defaults ("l2"), or from what serialize() gave; none gives nothing. Errors:
+/// ValueError for an unknown class or option, or a value that does not fit, naming them.
+///
+///     regularizers::get(AttributeValue::from_json(R"({"class_name": "L2", "config": {"l2": 0.5}})"));
+CAPSTAN_EXPORT Regularizer get(const AttributeValue& value);
 
 /// `factor` times the sum of absolute values. Errors: ValueError for a negative or infinite factor.
 CAPSTAN_EXPORT Regularizer L1(double factor = 0.01);

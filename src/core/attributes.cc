@@ -107,6 +107,13 @@ void set_field(std::int64_t& field, const AttributeValue& value, std::string_vie
   field = value.integer;
 }
 
+void set_field(std::uint64_t& field, const AttributeValue& value, std::string_view op, std::string_view name) {
+  if (value.kind != AttributeValue::Kind::kInt || value.integer < 0) {
+    does_not_fit(op, name, "an integer that is not negative", value);
+  }
+  field = static_cast<std::uint64_t>(value.integer);
+}
+
 void set_field(int& field, const AttributeValue& value, std::string_view op, std::string_view name) {
   std::int64_t wide = 0;
   set_field(wide, value, op, name);
@@ -161,6 +168,16 @@ void set_field(Axes& field, const AttributeValue& value, std::string_view op, st
   field = Axes(axes);
 }
 
+void set_field(Shape& field, const AttributeValue& value, std::string_view op, std::string_view name) {
+  if (value.kind != AttributeValue::Kind::kList) does_not_fit(op, name, "a list of lengths", value);
+  Shape shape;
+  for (const AttributeValue& item : value.list) {
+    if (item.kind != AttributeValue::Kind::kInt) does_not_fit(op, name, "a list of lengths", value);
+    shape.push_back(item.integer);
+  }
+  field = shape;
+}
+
 void set_field(OptionalInt& field, const AttributeValue& value, std::string_view op, std::string_view name) {
   if (value.kind == AttributeValue::Kind::kNone) {
     field = OptionalInt();
@@ -194,6 +211,11 @@ void set_field(Text& field, const AttributeValue& value, std::string_view op, st
 AttributeValue get_field(bool field) { return field; }
 AttributeValue get_field(std::int64_t field) { return field; }
 AttributeValue get_field(int field) { return field; }
+AttributeValue get_field(std::uint64_t field) {
+  CAPSTAN_CHECK(field <= static_cast<std::uint64_t>(INT64_MAX), ValueError, "configuration: ", field,
+                " is more than 2^63 - 1, the largest integer that a configuration holds");
+  return static_cast<std::int64_t>(field);
+}
 AttributeValue get_field(double field) { return field; }
 AttributeValue get_field(const std::string& field) { return field; }
 AttributeValue get_field(DType field) { return std::string(name_of(field)); }
@@ -204,6 +226,8 @@ AttributeValue get_field(const Axes& field) {
   for (int i = 0; i < field.size(); ++i) axes.emplace_back(field[i]);
   return axes;
 }
+
+AttributeValue get_field(const Shape& field) { return list_of(field.dims()); }
 
 AttributeValue get_field(const OptionalInt& field) {
   return field.has_value ? AttributeValue(field.value) : AttributeValue();

@@ -1,6 +1,8 @@
 // The classes with configurations that the library has. A new class is a row in one of these lists.
 #pragma once
 
+#include <memory>
+#include <string_view>
 #include <vector>
 
 #include "capstan/config.h"
@@ -9,7 +11,11 @@ namespace capstan::detail {
 
 std::vector<const ClassInfo*> built_in_classes();
 
-std::vector<const ClassInfo*> schedule_classes();  // schedules.cc
+std::vector<const ClassInfo*> schedule_classes();     // schedules.cc
+std::vector<const ClassInfo*> initializer_classes();  // initializers.cc
+std::vector<const ClassInfo*> regularizer_classes();  // regularizers.cc
+std::vector<const ClassInfo*> constraint_classes();   // constraints.cc
+std::vector<const ClassInfo*> activation_classes();   // activations.cc
 
 const ClassInfo& sgd_class();
 const ClassInfo& adam_class();
@@ -22,5 +28,20 @@ const ClassInfo& nadam_class();
 const ClassInfo& ftrl_class();
 const ClassInfo& lion_class();
 const ClassInfo& lamb_class();
+
+// The base of bodies that are a function of the program, which have no configuration.
+template <class Base>
+class OfFunction : public Base {
+ public:
+  const ClassInfo& class_info() const final {
+    static const ClassInfo info{Base::kKind, Base::kModule, "function", "A function of the program.", {}};
+    return info;
+  }
+  const void* options_data() const final { return nullptr; }
+};
+
+// The object that an option stands for in a configuration: deserialize(), with an error that names the option.
+std::shared_ptr<Configurable> object_of_option(std::string_view kind, const AttributeValue& value,
+                                               std::string_view owner, std::string_view name);
 
 }  // namespace capstan::detail

@@ -58,16 +58,14 @@ void check_value(const ClassInfo& info, const OptionField& field, const Attribut
   }
 }
 
-// "inverse_time_decay" and "InverseTimeDecay" are the same.
-bool is_same_name(std::string_view a, std::string_view b) {
-  const auto letters = [](std::string_view name) {
-    std::string letters;
-    for (const char c : name) {
-      if (c != '_') letters += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    }
-    return letters;
-  };
-  return letters(a) == letters(b);
+bool has_letters(std::string_view name, std::string_view letters) {
+  std::size_t i = 0;
+  for (const char c : name) {
+    if (c == '_') continue;
+    if (i == letters.size() || std::tolower(static_cast<unsigned char>(c)) != letters[i]) return false;
+    ++i;
+  }
+  return i == letters.size();
 }
 
 struct Registered {
@@ -89,8 +87,11 @@ Registry& registry() {
 }
 
 const Registered* find_class(std::string_view kind, std::string_view name) {
+  const std::string letters = detail::letters_of(name);
   for (const Registered& known : registry().classes) {
-    if (known.info->kind == kind && is_same_name(known.info->name, name)) return &known;
+    const ClassInfo& info = *known.info;
+    if (info.kind != kind) continue;
+    if (has_letters(info.name, letters) || (!info.alias.empty() && has_letters(info.alias, letters))) return &known;
   }
   return nullptr;
 }
@@ -157,8 +158,9 @@ void set_options(const ClassInfo& info, void* options, const AttributeValue& con
 
 void register_class(const ClassInfo& info, std::string_view package) {
   const std::lock_guard lock(registry().mutex);
-  const Registered* const present = find_class(info.kind, info.name);
+  const Registered* present = find_class(info.kind, info.name);
   if (present != nullptr && present->info == &info) return;
+  if (present == nullptr && !info.alias.empty()) present = find_class(info.kind, info.alias);
   CAPSTAN_CHECK(present == nullptr, ValueError, "register_class: there is ", info.kind, " \"", present->info->name,
                 "\" already, so there can be none with the name \"", info.name, "\"");
   registry().classes.push_back({&info, std::string(package)});
@@ -204,6 +206,17 @@ std::shared_ptr<Configurable> deserialize(std::string_view kind, const Attribute
                 ": it must be a name, or a map with \"class_name\" and \"config\", not ", value.to_string());
   const AttributeValue* const config = value.find("config");
   return class_of(kind, name->text).make(config == nullptr ? AttributeValue::map() : *config);
+}
+
+std::shared_ptr<Configurable> detail::object_of_option(std::string_view kind, const AttributeValue& value,
+                                                       std::string_view owner, std::string_view name) {
+  const std::string_view article = kind[0] == 'a' || kind[0] == 'i' || kind[0] == 'o' ? "an " : "a ";
+  try {
+    return deserialize(kind, value);
+  } catch (const ValueError& error) {
+    throw ValueError(join(owner, ": option \"", name, "\" must be ", article, kind, ", not ", value.to_string(), "; ",
+                          error.what()));
+  }
 }
 
 }  // namespace capstan

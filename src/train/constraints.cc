@@ -5,27 +5,45 @@
 
 #include "capstan/ops/math.h"
 #include "capstan/ops/reduce.h"
+#include "src/core/attributes.h"
 #include "src/core/check.h"
 #include "src/core/variable_state.h"
-#include "src/train/known_names.h"
+#include "src/train/classes.h"
 
 namespace capstan {
 
+using constraints::MaxNormOptions;
+using constraints::MinMaxNormOptions;
+using constraints::UnitNormOptions;
+
 namespace {
 
-using Make = Constraint (*)();
+class FunctionConstraint final : public detail::OfFunction<ConstraintBody> {
+ public:
+  explicit FunctionConstraint(Constraint::Function function) : function_(std::move(function)) {}
+  Tensor project(const Tensor& weight) const override { return function_(weight); }
 
-constexpr detail::Named<Make> kNamed[] = {
-    {"max_norm", [] { return constraints::MaxNorm(); }, "MaxNorm"},
-    {"non_neg", [] { return constraints::NonNeg(); }, "NonNeg"},
-    {"unit_norm", [] { return constraints::UnitNorm(); }, "UnitNorm"},
-    {"min_max_norm", [] { return constraints::MinMaxNorm(); }, "MinMaxNorm"},
+ private:
+  Constraint::Function function_;
 };
+
+std::shared_ptr<const ConstraintBody> as_body(std::shared_ptr<Configurable> object) {
+  return std::static_pointer_cast<ConstraintBody>(std::move(object));
+}
 
 }  // namespace
 
-Constraint::Constraint(std::string_view name) {
-  *this = detail::find_named<Make>("constraint", name, kNamed, "pass a function of a tensor for one of your own")();
+// --- The handle ---
+
+Constraint::Constraint(std::string_view name) : body_(as_body(deserialize("constraint", std::string(name)))) {}
+
+std::shared_ptr<const ConstraintBody> Constraint::of_function(Function function) {
+  return function ? std::make_shared<FunctionConstraint>(std::move(function)) : nullptr;
+}
+
+Constraint::Function Constraint::function() const {
+  if (body_ == nullptr) return {};
+  return [body = body_](const Tensor& weight) { return body->project(weight); };
 }
 
 void set_constraint(const Variable& variable, const Constraint& constraint) {
@@ -33,7 +51,20 @@ void set_constraint(const Variable& variable, const Constraint& constraint) {
   variable.state()->constraint = constraint.function();
 }
 
-namespace constraints {
+Constraint constraints::get(const AttributeValue& value) {
+  return value.has_value() ? Constraint(as_body(deserialize("constraint", value))) : Constraint();
+}
+
+void set_field(Constraint& field, const AttributeValue& value, std::string_view owner, std::string_view name) {
+  field = value.has_value() ? Constraint(as_body(detail::object_of_option("constraint", value, owner, name)))
+                            : Constraint();
+}
+
+AttributeValue get_field(const Constraint& field) {
+  return field.has_value() ? serialize(*field.body()) : AttributeValue();
+}
+
+// --- The classes ---
 
 namespace {
 
@@ -41,37 +72,94 @@ constexpr double kEpsilon = 1e-7;
 
 Tensor norm_of(const Tensor& w, const Axes& axis) { return sqrt(reduce_sum(square(w), axis, true)); }
 
-}  // namespace
-
-Constraint MaxNorm(const MaxNormOptions& options) {
-  CAPSTAN_CHECK(options.max_value >= 0, ValueError, "constraint: max_value must not be negative, but is ",
-                options.max_value);
-  return [o = options](const Tensor& w) {
-    const Tensor norm = norm_of(w, o.axis);
-    return w * (minimum(norm, o.max_value) / (norm + kEpsilon));
-  };
+// Keras writes a single axis as a number.
+AttributeValue axis_as_written(const Axes& axis) {
+  return axis.size() == 1 ? AttributeValue(axis[0]) : get_field(axis);
 }
 
-Constraint NonNeg() {
-  return [](const Tensor& w) { return w * cast(greater_equal(w, 0), w.dtype()); };
+template <class O>
+constexpr OptionField axis_option() {
+  OptionField field = option<&O::axis>("axis");
+  field.get = [](const void* options) { return axis_as_written(static_cast<const O*>(options)->axis); };
+  return field;
 }
 
-Constraint UnitNorm(const UnitNormOptions& options) {
-  return [o = options](const Tensor& w) { return w / (norm_of(w, o.axis) + kEpsilon); };
-}
+struct MaxNormBody final : Configured<MaxNormBody, ConstraintBody, MaxNormOptions> {
+  using Configured::Configured;
+  static constexpr std::string_view kName = "MaxNorm";
+  static constexpr std::string_view kText = "Shrinks vectors that are longer than `max_value` to this length.";
+  Tensor project(const Tensor& w) const override {
+    const Tensor norm = norm_of(w, options.axis);
+    return w * (minimum(norm, options.max_value) / (norm + kEpsilon));
+  }
+};
 
-Constraint MinMaxNorm(const MinMaxNormOptions& options) {
-  CAPSTAN_CHECK(options.min_value >= 0 && options.min_value <= options.max_value, ValueError,
-                "constraint: 0 <= min_value <= max_value must hold, not 0 <= ", options.min_value,
-                " <= ", options.max_value);
-  CAPSTAN_CHECK(options.rate >= 0 && options.rate <= 1, ValueError, "constraint: rate must be between 0 and 1, not ",
-                options.rate);
-  return [o = options](const Tensor& w) {
+struct NoOptions {
+  static std::span<const OptionField> fields() { return {}; }
+};
+
+struct NonNegBody final : Configured<NonNegBody, ConstraintBody, NoOptions> {
+  using Configured::Configured;
+  static constexpr std::string_view kName = "NonNeg", kText = "Replaces negative elements by 0.";
+  Tensor project(const Tensor& w) const override { return w * cast(greater_equal(w, 0), w.dtype()); }
+};
+
+struct UnitNormBody final : Configured<UnitNormBody, ConstraintBody, UnitNormOptions> {
+  using Configured::Configured;
+  static constexpr std::string_view kName = "UnitNorm", kText = "Gives vectors the length 1.";
+  Tensor project(const Tensor& w) const override { return w / (norm_of(w, options.axis) + kEpsilon); }
+};
+
+struct MinMaxNormBody final : Configured<MinMaxNormBody, ConstraintBody, MinMaxNormOptions> {
+  static constexpr std::string_view kName = "MinMaxNorm";
+  static constexpr std::string_view kText = "Moves the length of vectors towards a range.";
+  explicit MinMaxNormBody(const MinMaxNormOptions& given) : Configured(given) {
+    CAPSTAN_CHECK(options.min_value <= options.max_value, ValueError, kName,
+                  ": min_value must not exceed max_value, but they are ", options.min_value, " and ",
+                  options.max_value);
+  }
+  Tensor project(const Tensor& w) const override {
+    const auto& o = options;
     const Tensor norm = norm_of(w, o.axis);
     const Tensor wanted = o.rate * clip_by_value(norm, o.min_value, o.max_value) + (1 - o.rate) * norm;
     return w * (wanted / (norm + kEpsilon));
-  };
+  }
+};
+
+}  // namespace
+
+namespace constraints {
+
+std::span<const OptionField> MaxNormOptions::fields() {
+  static constexpr OptionField all[] = {option<&MaxNormOptions::max_value>("max_value").at_least(0),
+                                        axis_option<MaxNormOptions>()};
+  return all;
+}
+
+std::span<const OptionField> UnitNormOptions::fields() {
+  static constexpr OptionField all[] = {axis_option<UnitNormOptions>()};
+  return all;
+}
+
+std::span<const OptionField> MinMaxNormOptions::fields() {
+  using O = MinMaxNormOptions;
+  static constexpr OptionField all[] = {option<&O::min_value>("min_value").at_least(0),
+                                        option<&O::max_value>("max_value").at_least(0),
+                                        option<&O::rate>("rate").at_least(0).at_most(1), axis_option<O>()};
+  return all;
+}
+
+Constraint MaxNorm(const MaxNormOptions& options) { return Constraint(std::make_shared<MaxNormBody>(options)); }
+Constraint NonNeg() { return Constraint(std::make_shared<NonNegBody>()); }
+Constraint UnitNorm(const UnitNormOptions& options) { return Constraint(std::make_shared<UnitNormBody>(options)); }
+Constraint MinMaxNorm(const MinMaxNormOptions& options) {
+  return Constraint(std::make_shared<MinMaxNormBody>(options));
 }
 
 }  // namespace constraints
+
+std::vector<const ClassInfo*> detail::constraint_classes() {
+  return {&MaxNormBody::info(), &NonNegBody::info(), &UnitNormBody::info(), &MinMaxNormBody::info()};
+}
+
 }  // namespace capstan

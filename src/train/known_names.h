@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cctype>
 #include <span>
 #include <string>
 #include <string_view>
@@ -40,6 +41,15 @@ inline std::size_t distance_of(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
+// A name without what may be spelt in several ways: "InverseTimeDecay" and "inverse_time_decay" have the same letters.
+inline std::string letters_of(std::string_view name) {
+  std::string letters;
+  for (const char c : name) {
+    if (c != '_') letters += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  return letters;
+}
+
 [[noreturn, gnu::cold]] inline void throw_unknown_name(std::string_view kind, std::string_view asked,
                                                        const std::vector<std::string_view>& known,
                                                        std::string_view otherwise) {
@@ -49,7 +59,7 @@ inline std::size_t distance_of(std::string_view a, std::string_view b) {
   std::string list;
   for (const std::string_view name : known) {
     list += (list.empty() ? "" : ", ") + std::string(name);
-    const std::size_t distance = distance_of(asked, name);
+    const std::size_t distance = distance_of(letters_of(asked), letters_of(name));
     if (distance < least && distance < name.size()) {
       least = distance;
       nearest = name;

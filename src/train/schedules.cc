@@ -12,15 +12,9 @@ namespace capstan {
 
 namespace {
 
-// A function of the program; it has no configuration.
-class FunctionSchedule final : public ScheduleBody {
+class FunctionSchedule final : public detail::OfFunction<ScheduleBody> {
  public:
   explicit FunctionSchedule(std::function<double(std::int64_t)> function) : function_(std::move(function)) {}
-  const ClassInfo& class_info() const override {
-    static const ClassInfo info{kKind, kModule, "function", "A function of the program.", {}};
-    return info;
-  }
-  const void* options_data() const override { return nullptr; }
   double rate(std::int64_t step) const override { return function_(step); }
 
  private:

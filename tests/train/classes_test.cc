@@ -2,6 +2,7 @@
 // with bad options refused.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cctype>
 #include <string>
 #include <vector>
@@ -20,7 +21,8 @@ using Kind = AttributeValue::Kind;
 AttributeValue least_config(const ClassInfo& info) {
   AttributeValue config = AttributeValue::map();
   for (const OptionField& field : info.options) {
-    if (field.required) config.set(field.name, 2.0);
+    if (!field.required) continue;
+    config.set(field.name, field.names.empty() ? AttributeValue(2.0) : AttributeValue(std::string(field.names[0])));
   }
   if (info.name == "PiecewiseConstantDecay") {
     config.set("boundaries", std::vector<AttributeValue>{5, 10});
@@ -41,16 +43,20 @@ std::shared_ptr<Configurable> make(const ClassInfo& info, AttributeValue config)
 }
 
 std::vector<const ClassInfo*> all_classes() {
-  std::vector<const ClassInfo*> all = list_classes("optimizer");
-  const std::vector<const ClassInfo*> schedules = list_classes("schedule");
-  all.insert(all.end(), schedules.begin(), schedules.end());
+  std::vector<const ClassInfo*> all;
+  for (const char* kind : {"optimizer", "schedule", "initializer", "regularizer", "constraint", "activation"}) {
+    const std::vector<const ClassInfo*> classes = list_classes(kind);
+    EXPECT_FALSE(classes.empty()) << kind;
+    all.insert(all.end(), classes.begin(), classes.end());
+  }
   return all;
 }
 
 TEST(Classes, AreDocumentedUnderNamesOfTheirOwn) {
   for (const ClassInfo* info : all_classes()) {
     EXPECT_TRUE(info->text.size() > 10 && info->text.ends_with(".")) << info->name;
-    EXPECT_FALSE(info->options.empty()) << info->name;
+    const bool has_options = info->kind == "optimizer" || info->kind == "schedule";
+    EXPECT_TRUE(!has_options || !info->options.empty()) << info->name;
     for (const OptionField& field : info->options) {
       for (const char c : field.name) {
         EXPECT_TRUE(std::islower(static_cast<unsigned char>(c)) != 0 || std::isdigit(c) != 0 || c == '_') << field.name;
@@ -78,6 +84,35 @@ TEST(Classes, AreMadeByNameInAnySpelling) {
             list_classes("schedule")[0]->name);
 }
 
+TEST(Classes, AreMadeByTheirNamesWhereverANameIsTaken) {
+  const auto names_of = [](const ClassInfo& info) {
+    std::vector<std::string> names = {std::string(info.name)};
+    if (!info.alias.empty()) names.emplace_back(info.alias);
+    return names;
+  };
+  const auto needs_options = [](const ClassInfo& info) {
+    return std::any_of(info.options.begin(), info.options.end(),
+                       [](const OptionField& field) { return field.required; });
+  };
+  for (const ClassInfo* info : all_classes()) {
+    for (const std::string& name : names_of(*info)) {
+      if (needs_options(*info)) continue;
+      if (info->kind == "initializer") {
+        EXPECT_EQ(&Initializer(name).body()->class_info(), info);
+      }
+      if (info->kind == "regularizer") {
+        EXPECT_EQ(&Regularizer(name).body()->class_info(), info);
+      }
+      if (info->kind == "constraint") {
+        EXPECT_EQ(&Constraint(name).body()->class_info(), info);
+      }
+      if (info->kind == "activation") {
+        EXPECT_EQ(ActivationFunction(name).name(), info->name);
+      }
+    }
+  }
+}
+
 TEST(Classes, GoThroughTheirConfigurationsAndBack) {
   for (const ClassInfo* info : all_classes()) {
     const std::shared_ptr<Configurable> object = make(*info, least_config(*info));
@@ -101,6 +136,10 @@ TEST(Classes, KeepEveryOption) {
         other.list[0] = other.list[0].kind == Kind::kInt ? AttributeValue(1) : AttributeValue(0.75);
       } else if (field.name.starts_with("ema_overwrite") || field.name.starts_with("gradient_acc")) {
         other = 3;
+      } else if (other.kind == Kind::kString) {
+        other = std::string(field.names.back());
+      } else if (other.kind == Kind::kInt || field.name == "seed") {
+        other = 1;
       } else {
         other = field.most < 0.5 ? -0.25 : 0.75;
       }

@@ -72,15 +72,14 @@ TEST(Constraint, IsTakenByLayers) {
 }
 
 TEST(Constraint, SaysWhatIsWrong) {
-  EXPECT_EQ(
-      message_of<ValueError>([] { Constraint("longest"); }),
-      "constraint: there is none with the name \"longest\"; there are max_norm, non_neg, unit_norm, min_max_norm");
+  EXPECT_EQ(message_of<ValueError>([] { Constraint("longest"); }),
+            "constraint: there is none with the name \"longest\"; there are MaxNorm, NonNeg, UnitNorm, MinMaxNorm");
   EXPECT_EQ(message_of<ValueError>([] { constraints::MaxNorm({.max_value = -1}); }),
-            "constraint: max_value must not be negative, but is -1");
+            "MaxNorm: option \"max_value\" must be at least 0.0, not -1.0");
   EXPECT_EQ(message_of<ValueError>([] { constraints::MinMaxNorm({.min_value = 2}); }),
-            "constraint: 0 <= min_value <= max_value must hold, not 0 <= 2 <= 1");
+            "MinMaxNorm: min_value must not exceed max_value, but they are 2 and 1");
   EXPECT_EQ(message_of<ValueError>([] { constraints::MinMaxNorm({.rate = 1.5}); }),
-            "constraint: rate must be between 0 and 1, not 1.5");
+            "MinMaxNorm: option \"rate\" must be at least 0.0 and at most 1.0, not 1.5");
   EXPECT_EQ(message_of<ValueError>([] { set_constraint(Variable(), constraints::NonNeg()); }),
             "set_constraint: the variable is an empty handle");
   const Variable w({1.0f, 2.0f});
@@ -106,9 +105,10 @@ TEST(Regularizer, IsFoundByItsName) {
 
 TEST(Regularizer, SaysWhatIsWrong) {
   EXPECT_EQ(message_of<ValueError>([] { Regularizer("l3"); }),
-            "regularizer: there is none with the name \"l3\"; there are l1, l2, l1l2, orthogonal_regularizer");
+            "regularizer: there is none with the name \"l3\"; there are L1, L2, L1L2, OrthogonalRegularizer");
   EXPECT_EQ(message_of<ValueError>([] { regularizers::OrthogonalRegularizer(0.01, "both"); }),
-            "regularizer: mode must be \"rows\" or \"columns\", not \"both\"");
+            "OrthogonalRegularizer: option \"mode\" must be one of \"rows\", \"columns\", not \"both\"");
+  EXPECT_EQ(message_of<ValueError>([] { Regularizer("l1_l2"); }), "regularizer: there is none with the name \"l1_l2\"");
   EXPECT_THROW(regularizers::L1(-1), ValueError);
   EXPECT_THROW(regularizers::L2(std::numeric_limits<double>::infinity()), ValueError);
   EXPECT_THROW(regularizers::OrthogonalRegularizer()(ones({3})), ShapeError);

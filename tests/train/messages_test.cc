@@ -124,10 +124,10 @@ TEST(Names, ThatAreUnknownAreToldWhatThereIs) {
   EXPECT_NE(of([] { Metric("acuracy"); }).find("\n  help: did you mean \"accuracy\"?"), std::string::npos);
   EXPECT_NE(of([] { ActivationFunction("relu7"); }).find("\n  help: did you mean \"relu\"?"), std::string::npos);
   EXPECT_NE(of([] { ActivationFunction("softmaxx"); }).find("there are linear, relu, softmax, "), std::string::npos);
-  EXPECT_NE(of([] { Initializer("glorot_unifrom"); }).find("\n  help: did you mean \"glorot_uniform\"?"),
+  EXPECT_NE(of([] { Initializer("glorot_unifrom"); }).find("\n  help: did you mean \"GlorotUniform\"?"),
             std::string::npos);
-  EXPECT_NE(of([] { Regularizer("L5"); }).find("there are l1, l2, l1l2, orthogonal_regularizer"), std::string::npos);
-  EXPECT_NE(of([] { Constraint("unitnorm"); }).find("\n  help: did you mean \"unit_norm\"?"), std::string::npos);
+  EXPECT_NE(of([] { Regularizer("L5"); }).find("there are L1, L2, L1L2, OrthogonalRegularizer"), std::string::npos);
+  EXPECT_NE(of([] { Constraint("unit_nrm"); }).find("\n  help: did you mean \"UnitNorm\"?"), std::string::npos);
 }
 
 // --- Optimizers on what there is nothing of ---
