@@ -171,7 +171,7 @@ class CAPSTAN_EXPORT Layer {
   /// A layer whose class has no `build`, such as a model, is run once on zeros, which makes those of its sublayers.
   void build(const Shape& input_shape) const;
   /// The same for several inputs, in their order.
-  void build(const std::vector<Shape>& input_shapes) const;
+  void build_all(const std::vector<Shape>& input_shapes) const;
 
   /// The name, unique in the process unless given.
   const std::string& name() const;

@@ -24,7 +24,7 @@ struct Structure<Nest> {
   // Of what is nothing there is no part.
   template <class V, class F>
   static void visit(V& value, const F& f) {
-    if (value.tensor_.has_value()) {
+    if (value.holds_tensor_) {
       f(value.tensor_);
     } else if (value.parts_ != nullptr) {
       if constexpr (std::is_const_v<V>) {
@@ -47,9 +47,8 @@ class CAPSTAN_EXPORT Nest {
  public:
   /// Nothing: stands for what is not given.
   Nest() = default;
-  Nest(const Tensor& tensor) : tensor_(tensor) {}
-  Nest(Tensor&& tensor) : tensor_(std::move(tensor)) {}
-  Nest(const Variable& variable) : tensor_(variable.value()) {}
+  Nest(Tensor tensor) : tensor_(std::move(tensor)), holds_tensor_(tensor_.has_value()) {}
+  Nest(const Variable& variable) : Nest(variable.value()) {}
   Nest(std::initializer_list<Nest> items) : Nest(list(std::vector<Nest>(items))) {}
   /// A vector, array, pair, tuple or struct gives a list, a map a map.
   template <class T>
@@ -151,6 +150,8 @@ class CAPSTAN_EXPORT Nest {
   }
 
   Tensor tensor_;
+  // Also while the tensor is elsewhere, to be put back.
+  bool holds_tensor_ = false;
   std::shared_ptr<Parts> parts_;
 };
 

@@ -7,7 +7,7 @@ std::vector<const ClassInfo*> built_in_classes() {
                                            &adagrad_class(), &adadelta_class(), &adamax_class(), &nadam_class(),
                                            &ftrl_class(),    &lion_class(),     &lamb_class()};
   for (const auto& more :
-       {schedule_classes(), initializer_classes(), regularizer_classes(), constraint_classes(), activation_classes()}) {
+       {layer_classes(), schedule_classes(), initializer_classes(), regularizer_classes(), constraint_classes(), activation_classes()}) {
     classes.insert(classes.end(), more.begin(), more.end());
   }
   return classes;

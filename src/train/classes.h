@@ -11,6 +11,7 @@ namespace capstan::detail {
 
 std::vector<const ClassInfo*> built_in_classes();
 
+std::vector<const ClassInfo*> layer_classes();        // layers/classes.cc
 std::vector<const ClassInfo*> schedule_classes();     // schedules.cc
 std::vector<const ClassInfo*> initializer_classes();  // initializers.cc
 std::vector<const ClassInfo*> regularizer_classes();  // regularizers.cc

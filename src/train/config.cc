@@ -23,7 +23,10 @@ using Kind = AttributeValue::Kind;
 
 std::string range_of(const OptionField& field) {
   std::string text;
-  const auto number = [](double value) { return AttributeValue(value).to_string(); };
+  const auto number = [](double value) {
+    const auto whole = static_cast<std::int64_t>(value);
+    return (static_cast<double>(whole) == value ? AttributeValue(whole) : AttributeValue(value)).to_string();
+  };
   if (field.least > -std::numeric_limits<double>::infinity()) {
     text = (field.least_is_out ? "more than " : "at least ") + number(field.least);
   }
@@ -139,9 +142,9 @@ void set_options(const ClassInfo& info, void* options, const AttributeValue& con
   CAPSTAN_CHECK(config.kind == Kind::kMap, ValueError, info.name, ": a configuration is a map, not ",
                 config.to_string());
   for (const auto& [key, value] : config.items) {
-    if (key == "name") continue;
     const auto field = std::find_if(info.options.begin(), info.options.end(),
                                     [&key = key](const OptionField& option) { return option.name == key; });
+    if (key == "name" && field == info.options.end()) continue;
     if (field == info.options.end()) {
       std::vector<std::string_view> names;
       for (const OptionField& option : info.options) names.push_back(option.name);

@@ -136,9 +136,9 @@ DType example_dtype(const LayerState& layer) {
 
 }  // namespace
 
-void Layer::build(const Shape& input_shape) const { build(std::vector{input_shape}); }
+void Layer::build(const Shape& input_shape) const { build_all({input_shape}); }
 
-void Layer::build(const std::vector<Shape>& input_shapes) const {
+void Layer::build_all(const std::vector<Shape>& input_shapes) const {
   LayerBase& layer = body();
   LayerState& state = *layer.state_;
   for (const Shape& shape : input_shapes) {

@@ -36,7 +36,8 @@ bool contains(const Layer& layer, const LayerState& part) {
 void add_all(const Sequential& model, std::span<const Layer> layers) {
   for (const Layer& layer : layers) model.add(layer);
   if (layers.empty()) return;
-  const InputShape& input = LayerState::of(layers[0]).input_shape;
+  const InputShape& input = LayerState::of(model).input_shape.is_given() ? LayerState::of(model).input_shape
+                                                                          : LayerState::of(layers[0]).input_shape;
   if (!input.is_given()) return;
   Shape shape{-1};
   for (std::int64_t length : input.shape()) shape.push_back(length);
@@ -61,6 +62,10 @@ void Sequential::add(const Layer& layer) const {
   LayerState& state = LayerState::of(*this);
   CAPSTAN_CHECK(!is_built(), ValueError, "sequential: ", layer.name(), " cannot be added to ", name(),
                 ", which is built");
+  if (layer.type_name() == "InputLayer" && state.sublayers.empty()) {
+    state.input_shape = LayerState::of(layer).input_shape;
+    return;
+  }
   CAPSTAN_CHECK(!contains(layer, state), ValueError, "sequential: ", layer.name(), " cannot be added to ", name(),
                 ", which it contains");
   for (const Layer& known : state.sublayers) {

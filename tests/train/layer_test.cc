@@ -110,7 +110,7 @@ TEST(Layer, ConvertsFloatingInputs) {
 }
 
 TEST(Dense, SaysWhatIsWrong) {
-  EXPECT_NE(message_of<ValueError>([] { layers::Dense(0); }).find("units must be at least 1, not 0"),
+  EXPECT_NE(message_of<ValueError>([] { layers::Dense(0); }).find("\"units\" must be at least 1, not 0"),
             std::string::npos);
   const layers::Dense dense(2, {.name = "d"});
   EXPECT_NE(message_of<ShapeError>([&] { dense(ones({3})); }).find("must have rank 2 or more, not 1"),

@@ -2,49 +2,40 @@
 #include "capstan/layers.h"
 #include "capstan/ops/array.h"
 #include "capstan/ops/linalg.h"
-#include "capstan/ops/nn.h"
-#include "src/train/common.h"
-#include "src/train/layer_state.h"
+#include "src/train/layers/classes.h"
+#include "src/train/layers/kernel_layer.h"
 
 namespace capstan::layers {
 
 namespace {
 
-class DenseBody final : public LayerBody {
+struct DenseConfig : DenseOptions {
+  std::int64_t units = 0;
+  static std::span<const OptionField> fields() {
+    using O = DenseConfig;
+    static constexpr auto all = detail::with_kernel_options<O>({option<&O::units>("units", true).at_least(1)});
+    return all;
+  }
+};
+
+class DenseBody final : public detail::KernelLayer<DenseBody, DenseConfig> {
  public:
-  DenseBody(std::int64_t units, const DenseOptions& options);
+  static constexpr char kName[] = "Dense", kText[] = "A matrix product with the last axis, a bias and an activation.";
+  explicit DenseBody(const DenseConfig& given) : KernelLayer(given) { passes_masks(); }
 
  protected:
   void build(const Shape& input_shape) override;
   Tensor call(const Tensor& x, const CallOptions& options) override;
 
  private:
-  std::int64_t units_;
-  DenseOptions options_;
-  Variable kernel_, bias_;
+  Variable kernel_;
 };
-
-DenseBody::DenseBody(std::int64_t units, const DenseOptions& options)
-    : LayerBody("Dense", detail::common_options(options)), units_(units), options_(options) {
-  detail::check_positive("dense", "units", units);
-  detail::LayerState::of(*this).activity_regularizer = options.activity_regularizer;
-}
 
 void DenseBody::build(const Shape& input_shape) {
   CAPSTAN_CHECK(input_shape.rank() >= 2, ShapeError, name(), ": the input must have rank 2 or more, not ",
                 input_shape.rank(), ": ", input_shape);
-  kernel_ = add_weight({.name = "kernel",
-                        .shape = {input_shape[-1], units_},
-                        .initializer = options_.kernel_initializer,
-                        .regularizer = options_.kernel_regularizer,
-                        .constraint = options_.kernel_constraint});
-  if (options_.use_bias) {
-    bias_ = add_weight({.name = "bias",
-                        .shape = {units_},
-                        .initializer = options_.bias_initializer,
-                        .regularizer = options_.bias_regularizer,
-                        .constraint = options_.bias_constraint});
-  }
+  kernel_ = add_kernel({input_shape[-1], options.units});
+  add_bias(options.units);
 }
 
 Tensor DenseBody::call(const Tensor& x, const CallOptions&) {
@@ -59,17 +50,19 @@ Tensor DenseBody::call(const Tensor& x, const CallOptions&) {
   } else {
     // One product of [everything, in] is faster than a batch of small ones.
     Shape shape = x.shape();
-    shape.set(-1, units_);
+    shape.set(-1, options.units);
     // Left open, for functions that serve batches of several lengths.
     if (shape.size() > 0) shape.set(0, -1);
     y = reshape(matmul(reshape(x, {-1, x.dim(-1)}), kernel), shape);
   }
-  if (options_.use_bias) y = bias_add(std::move(y), value_of(bias_));
-  return options_.activation.has_value() ? options_.activation(std::move(y)) : y;
+  return finish(std::move(y));
 }
 
 }  // namespace
 
-Dense::Dense(std::int64_t units, const DenseOptions& options) : Layer(std::make_shared<DenseBody>(units, options)) {}
+Dense::Dense(std::int64_t units, const DenseOptions& options)
+    : Layer(std::make_shared<DenseBody>(DenseConfig{options, units})) {}
 
 }  // namespace capstan::layers
+
+const capstan::ClassInfo& capstan::detail::dense_class() { return layers::DenseBody::info(); }
