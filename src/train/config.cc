@@ -21,11 +21,11 @@ using Kind = AttributeValue::Kind;
       detail::join(info.name, ": option \"", field.name, "\" must be ", wanted, ", not ", value.to_string()));
 }
 
-std::string range_of(const OptionField& field) {
+// Limits of an integer are written as integers.
+std::string range_of(const OptionField& field, bool is_integer = false) {
   std::string text;
-  const auto number = [](double value) {
-    const auto whole = static_cast<std::int64_t>(value);
-    return (static_cast<double>(whole) == value ? AttributeValue(whole) : AttributeValue(value)).to_string();
+  const auto number = [&](double value) {
+    return (is_integer ? AttributeValue(static_cast<std::int64_t>(value)) : AttributeValue(value)).to_string();
   };
   if (field.least > -std::numeric_limits<double>::infinity()) {
     text = (field.least_is_out ? "more than " : "at least ") + number(field.least);
@@ -52,7 +52,7 @@ void check_value(const ClassInfo& info, const OptionField& field, const Attribut
     const bool fits =
         (field.least_is_out ? value.number > field.least : value.number >= field.least) && value.number <= field.most;
     // A field without limits takes NaN, too.
-    const std::string range = fits ? "" : range_of(field);
+    const std::string range = fits ? "" : range_of(field, value.kind == Kind::kInt);
     if (!range.empty()) refuse(info, field, range, whole);
   }
   if (value.kind == Kind::kString && !field.names.empty() &&
