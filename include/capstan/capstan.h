@@ -2,6 +2,7 @@
 #pragma once
 
 #include "capstan/activations.h"
+#include "capstan/callbacks.h"
 #include "capstan/config.h"
 #include "capstan/constraints.h"
 #include "capstan/control_flow.h"
@@ -60,6 +61,7 @@
 #include "capstan/tensor.h"
 #include "capstan/tensor_spec.h"
 #include "capstan/testing.h"
+#include "capstan/training.h"
 #include "capstan/update_rule.h"
 #include "capstan/utils.h"
 #include "capstan/variable.h"

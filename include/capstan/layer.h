@@ -41,6 +41,7 @@ namespace capstan {
 class Layer;
 class LayerBase;
 class LayerBody;
+class ModelPart;
 
 namespace detail {
 class LayerCall;
@@ -291,6 +292,7 @@ class CAPSTAN_EXPORT LayerBase : public Configurable {
  private:
   friend class Layer;
   friend class LayerBody;
+  friend class ModelPart;
   template <class Signature>
   friend class LayerBodyOf;
   friend class detail::LayerCall;

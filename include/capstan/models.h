@@ -4,6 +4,7 @@
 #include <concepts>
 #include <cstdint>
 #include <initializer_list>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,6 +15,7 @@
 #include "capstan/losses.h"
 #include "capstan/metrics.h"
 #include "capstan/optimizers.h"
+#include "capstan/training.h"
 
 namespace capstan {
 
@@ -42,15 +44,67 @@ class CAPSTAN_EXPORT InputLayer final : public Layer {
 
 /// Options of Model::compile.
 struct CompileOptions {
-  /// Accepted, as in Keras's programs, and not used: a training loop calls its optimizer itself.
+  /// What fit() trains with: a loop of one's own calls its optimizer itself. RMSprop unless given, as in Keras.
   std::optional<Optimizer> optimizer = {};
-  std::optional<Loss> loss = {};
-  std::vector<Metric> metrics = {};
+  LossChoice loss = {};
+  /// How much the loss of each output counts, in their order; 1 unless given.
+  std::vector<double> loss_weights = {};
+  MetricChoice metrics = {};
+  /// Those that sample weights count for.
+  MetricChoice weighted_metrics = {};
+  /// Steps run op by op instead of as a traced function.
+  bool run_eagerly = false;
+  /// Callbacks are told of every so many steps.
+  std::int64_t steps_per_execution = 1;
 };
 
-/// Options of Model::evaluate.
+/// Data that fit() looks at after an epoch: tensors, or batches.
+struct ValidationData {
+  ValidationData(const Nest& inputs, const Nest& labels, const Nest& weights = {})
+      : x(inputs), y(labels), sample_weight(weights) {}
+  template <class... Ts>
+  ValidationData(const Dataset<Ts...>& dataset) : batches(dataset) {}
+  ValidationData(const BatchSource& source) : batches(source) {}
+
+  Nest x, y, sample_weight;
+  std::optional<BatchSource> batches;
+};
+
+/// Options of Model::fit.
+struct FitOptions {
+  std::int64_t batch_size = 32;  ///< of tensors; a dataset has batches already
+  std::int64_t epochs = 1;
+  int verbose = 1;  ///< 1: a progress bar, 2: one line for each epoch, 0: nothing
+  std::vector<Callback> callbacks = {};
+  /// The last part of the examples is not trained on but used for validation; of tensors, before they are shuffled.
+  double validation_split = 0;
+  std::optional<ValidationData> validation_data = {};
+  /// Another order in every epoch, drawn from the process's seed (set_seed) and the epoch; of tensors only.
+  bool shuffle = true;
+  /// Weights of the examples by their class.
+  std::map<std::int64_t, double> class_weight = {};
+  Nest sample_weight = {};
+  std::int64_t initial_epoch = 0;
+  std::optional<std::int64_t> steps_per_epoch = {};
+  std::optional<std::int64_t> validation_steps = {};
+  std::optional<std::int64_t> validation_batch_size = {};
+  /// The validation runs after every so many epochs, or after those listed, which count from 1.
+  std::vector<std::int64_t> validation_freq = {1};
+};
+
+/// Options of Model::evaluate and predict.
 struct EvaluateOptions {
   std::int64_t batch_size = 32;
+  int verbose = 0;
+  Nest sample_weight = {};
+  std::optional<std::int64_t> steps = {};
+  std::vector<Callback> callbacks = {};
+};
+
+/// Options of Model::train_on_batch and test_on_batch.
+struct OnBatchOptions {
+  Nest sample_weight = {};
+  std::map<std::int64_t, double> class_weight = {};
 };
 
 /// The loss and the metrics over a whole data set, the metrics in the order of compile().
@@ -66,7 +120,21 @@ struct Evaluation {
 
 class Model;
 
-/// What a body has beside its layer if it is that of a model. Derive from ModelBody or ModelBodyOf.
+/// What a body has beside its layer if it is that of a model: the steps of training, which a class of your own may
+/// override. Derive from ModelBody or ModelBodyOf.
+///
+///     class Autoencoder : public ModelBody {
+///       StepLogs train_step(const Batch& batch) override {
+///         GradientTape tape;
+///         const Tensor x = batch.x.tensor();
+///         const Tensor loss = reduce_mean(square(self()(x, {.training = true}) - x));
+///         const auto& weights = self().trainable_variables();
+///         optimizer().apply_gradients(tape.gradient(loss, weights), weights);
+///         loss_.update_state(loss);
+///         return {{"loss", loss_.result()}};
+///       }
+///       ...
+///     };
 class CAPSTAN_EXPORT ModelPart {
  public:
   ModelPart(const ModelPart&) = delete;
@@ -76,9 +144,33 @@ class CAPSTAN_EXPORT ModelPart {
   explicit ModelPart(LayerBase& layer);
   virtual ~ModelPart();
 
+  /// One step of fit(): the loss, its gradients, the update, the metrics. Runs in a traced function.
+  virtual StepLogs train_step(const Batch& batch);
+  /// One step of evaluate().
+  virtual StepLogs test_step(const Batch& batch);
+  /// One step of predict().
+  virtual Nest predict_step(const Nest& x);
+  /// The loss of a batch: those that compile() was given, with their weights, and what the layers add.
+  virtual Tensor compute_loss(const Batch& batch, const Nest& y_pred, bool training);
+  /// Updates the metrics, and gives the values so far.
+  virtual StepLogs compute_metrics(const Batch& batch, const Nest& y_pred);
+  /// What the outputs are called in logs, if there are several; "output_0" and so on unless overridden.
+  virtual std::vector<std::string> output_names() const;
+
+  /// The loss and the metrics so far, those of add_metrics() included.
+  StepLogs get_metrics_result() const;
+  /// Metrics of a class's own: reset where epochs begin.
+  void add_metrics(std::initializer_list<Metric> metrics);
+  /// Errors: ValueError before compile().
+  const Optimizer& optimizer() const;
+
  private:
   friend class Model;
+  friend class Trainer;
   struct Compiled;
+  Model model_handle() const;
+
+  LayerBase& layer_;
   std::unique_ptr<Compiled> compiled_;
 };
 
@@ -111,17 +203,50 @@ class CAPSTAN_EXPORT Model : public Layer {
   const Layer& get_layer(const std::string& name) const;
   const Layer& get_layer(int index) const;
 
-  /// Sets the loss and metrics of evaluate(). Metrics can be given by name.
+  /// Sets the optimizer, the losses and the metrics of fit() and evaluate(), all of which can be given by name. What is
+  /// not given stays as an earlier compile() set it. Steps are traced anew.
   ///
-  ///     model.compile({.optimizer = optimizer, .loss = losses::categorical_crossentropy, .metrics = {"acc"}});
+  ///     model.compile({.optimizer = optimizers::Adam(), .loss = "mse", .metrics = {"mae"}});
   void compile(const CompileOptions& options) const;
+
+  /// Trains for some epochs, and returns the loss and the metrics of each. Every step is a call of a traced function,
+  /// one for full and short batches. As a loop of one's own would, to the bit: forward pass, loss, gradients of
+  /// trainable_variables(), update.
+  ///
+  ///     History history = model.fit(x, y, {.epochs = 5, .validation_split = 0.1});
+  ///     history["loss"].back();
+  ///
+  /// Errors: ValueError before compile() and for options that contradict each other; ShapeError for tensors with
+  /// different numbers of examples; what the layers throw.
+  History fit(const Nest& x, const Nest& y, const FitOptions& options = {}) const;
+  /// The same with batches of a dataset or a function.
+  History fit(const BatchSource& batches, const FitOptions& options = {}) const;
 
   /// Loss and metrics of the model's predictions (not training) for examples along the first axis.
   /// Errors: ValueError before compile() or without a loss, ShapeError if x and y differ in length.
-  Evaluation evaluate(const Tensor& x, const Tensor& y, const EvaluateOptions& options = {}) const;
+  Evaluation evaluate(const Nest& x, const Nest& y, const EvaluateOptions& options = {}) const;
+  Evaluation evaluate(const BatchSource& batches, const EvaluateOptions& options = {}) const;
 
   /// The model's results (not training) for examples along the first axis, computed in batches.
   Tensor predict(const Tensor& x, const EvaluateOptions& options = {}) const;
+  /// The same for several inputs or outputs.
+  Nest predict(const Nest& x, const EvaluateOptions& options = {}) const;
+  Nest predict(const BatchSource& batches, const EvaluateOptions& options = {}) const;
+
+  /// One step on one batch, after a reset of the metrics: the loss and the metrics.
+  Logs train_on_batch(const Nest& x, const Nest& y, const OnBatchOptions& options = {}) const;
+  Logs test_on_batch(const Nest& x, const Nest& y, const OnBatchOptions& options = {}) const;
+  Nest predict_on_batch(const Nest& x) const;
+
+  /// The optimizer that compile() was given. Errors: ValueError before compile().
+  const Optimizer& optimizer() const;
+  /// All metrics, that of the loss first.
+  std::vector<Metric> metrics() const;
+  void reset_metrics() const;
+
+  /// Whether fit() is to stop: after this batch, and after the epoch.
+  bool stop_training() const;
+  void set_stop_training(bool stop) const;
 
   /// A table of the layers with their output shapes and numbers of weights.
   std::string summary() const;
@@ -131,6 +256,7 @@ class CAPSTAN_EXPORT Model : public Layer {
   explicit Model(std::shared_ptr<LayerBase> body) : Layer(std::move(body)) {}
 
  private:
+  friend class Trainer;
   ModelPart& part() const;
 };
 

@@ -1,0 +1,48 @@
+// What compile() makes of its options: the optimizer, and for each output of the model its loss and its metrics.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "capstan/function.h"
+#include "capstan/models.h"
+
+namespace capstan {
+
+// Loss and metrics of one output.
+struct CompiledOutput {
+  std::string name;
+  std::optional<Loss> loss;
+  double loss_weight = 1;
+  metrics::Mean loss_so_far{"loss"};                    // shown if there are several outputs
+  std::vector<std::pair<std::string, Metric>> metrics;  // under the names that logs have
+  std::vector<std::pair<std::string, Metric>> weighted_metrics;
+};
+
+struct ModelPart::Compiled {
+  using Step = std::function<StepLogs(const Batch&)>;
+  using Predict = std::function<Nest(const Nest&)>;
+
+  bool is_compiled = false;
+  CompileOptions options;
+  metrics::Mean loss{"loss"};
+  std::vector<Metric> own_metrics;
+  // Known once the outputs of the model are.
+  std::vector<CompiledOutput> outputs;
+  bool stop_training = false;
+
+  std::optional<Function<Step>> train, test;
+  std::optional<Function<Predict>> predict;
+
+  // Finds out which loss and which metrics each output has.
+  void resolve(const Nest& y_pred, const std::vector<std::string>& names, const std::string& model);
+  // What belongs to an output among labels or weights, in its place or under its name; empty if nothing does.
+  Tensor part_of(const Nest& labels, std::size_t output) const;
+  StepLogs results() const;
+  std::vector<Metric> all_metrics() const;
+};
+
+}  // namespace capstan
