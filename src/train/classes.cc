@@ -6,8 +6,10 @@ std::vector<const ClassInfo*> built_in_classes() {
   std::vector<const ClassInfo*> classes = {&sgd_class(),     &adam_class(),     &adam_w_class(), &rmsprop_class(),
                                            &adagrad_class(), &adadelta_class(), &adamax_class(), &nadam_class(),
                                            &ftrl_class(),    &lion_class(),     &lamb_class()};
-  const std::vector<const ClassInfo*> schedules = schedule_classes();
-  classes.insert(classes.end(), schedules.begin(), schedules.end());
+  for (const auto list : {schedule_classes, loss_classes, metric_classes}) {
+    const std::vector<const ClassInfo*> more = list();
+    classes.insert(classes.end(), more.begin(), more.end());
+  }
   return classes;
 }
 

@@ -10,6 +10,8 @@ namespace capstan::detail {
 std::vector<const ClassInfo*> built_in_classes();
 
 std::vector<const ClassInfo*> schedule_classes();  // schedules.cc
+std::vector<const ClassInfo*> loss_classes();      // losses/formula.cc
+std::vector<const ClassInfo*> metric_classes();    // metrics/classes.cc
 
 const ClassInfo& sgd_class();
 const ClassInfo& adam_class();
