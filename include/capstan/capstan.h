@@ -4,6 +4,7 @@
 #include "capstan/activations.h"
 #include "capstan/callbacks.h"
 #include "capstan/config.h"
+#include "capstan/confusion_metrics.h"
 #include "capstan/constraints.h"
 #include "capstan/control_flow.h"
 #include "capstan/data.h"

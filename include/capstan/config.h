@@ -140,7 +140,7 @@ class Configured : public Base {
   static std::shared_ptr<Configurable> make(const AttributeValue& config) {
     Options options;
     set_options(info(), &options, config);
-    return std::make_shared<Derived>(options);
+    return std::make_shared<Derived>(std::as_const(options));
   }
   static constexpr std::string_view alias() {
     if constexpr (requires { Derived::kAlias; }) {

@@ -59,6 +59,12 @@ CAPSTAN_EXPORT AttributeValue get_field(const std::string& field);
 CAPSTAN_EXPORT AttributeValue get_field(DType field);
 CAPSTAN_EXPORT AttributeValue get_field(const Shape& field);
 
+// Lists may be absent, too; these are below.
+template <class T>
+void set_field(std::vector<T>& field, const AttributeValue& value, std::string_view owner, std::string_view name);
+template <class T>
+AttributeValue get_field(const std::vector<T>& field);
+
 /// What may be absent; none stands for that.
 template <class T>
 void set_field(std::optional<T>& field, const AttributeValue& value, std::string_view owner, std::string_view name) {

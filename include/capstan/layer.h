@@ -437,7 +437,7 @@ class ConfiguredLayer : public Base {
   static std::shared_ptr<Configurable> make(const AttributeValue& config) {
     Options options;
     set_options(info(), &options, config);
-    return std::make_shared<Derived>(options);
+    return std::make_shared<Derived>(std::as_const(options));
   }
 };
 

@@ -2,36 +2,115 @@
 //
 // Two forms, as in Keras. The functions (losses::mean_squared_error) give one value per example. The classes
 // (losses::MeanSquaredError) weight these and reduce them to one. Everything is computed in the dtype of the
-// predictions, bfloat16 in float32.
+// predictions, bfloat16 in float32; the option `dtype` of a class asks for another one.
 //
 // A cross entropy of probabilities that come straight from activations::softmax or ::sigmoid, or from a layer with that
 // activation, is computed from their logits. Other probabilities are clipped to [1e-7, 1 - 1e-7].
+//
+// A class of a program's own has options and one formula; weights, masks, reductions, the configuration and the making
+// by name follow:
+//
+//     struct PowerLossOptions {
+//       double exponent = 4;
+//       std::optional<std::string> reduction = "sum_over_batch_size";
+//       static std::span<const OptionField> fields() {
+//         static constexpr OptionField all[] = {option<&PowerLossOptions::exponent>("exponent").at_least(1),
+//                                               option<&PowerLossOptions::reduction>("reduction")};
+//         return all;
+//       }
+//     };
+//     struct PowerLoss : LossFormula<PowerLoss, PowerLossOptions> {
+//       using LossFormula::LossFormula;
+//       static constexpr std::string_view kName = "PowerLoss", kText = "The mean of a power of absolute differences.";
+//       Tensor values(const Tensor& y_true, const Tensor& y_pred) const override {
+//         return reduce_mean(pow(abs(y_pred - y_true), options.exponent), -1);
+//       }
+//     };
+//     Loss loss = make_loss<PowerLoss>({.exponent = 3});
+//     register_class<PowerLoss>();
+//     Loss same = losses::get("power_loss");
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
+#include <vector>
 
+#include "capstan/config.h"
 #include "capstan/tensor.h"
 
 namespace capstan {
 
 namespace losses {
 
-/// (y_true - y_pred)^2, averaged over the last axis. Errors here and below: ShapeError for shapes that do not fit.
+/// What the options `reduction` and `dtype` may be.
+inline constexpr std::string_view kReductions[] = {"sum_over_batch_size", "mean", "mean_with_sample_weight", "sum",
+                                                   "none"};
+inline constexpr std::string_view kDTypes[] = {"float32", "float64"};
+
+/// What every class of losses has of options; those without options of their own have these.
+struct LossOptions {
+  /// How values become one, see Loss; none is "none".
+  std::optional<std::string> reduction = "sum_over_batch_size";
+  /// float32 or float64: what labels and predictions are cast to; unless given, labels to the dtype of the predictions.
+  std::optional<DType> dtype = {};
+  CAPSTAN_EXPORT static std::span<const OptionField> fields();
+};
+
+// --- Differences ---
+
+/// (y_true - y_pred)^2, averaged over the last axis: [..., n] gives [...]. Labels are cast to the dtype of the
+/// predictions and broadcast. If one of both has one axis more, of length 1 and the last, it fits. Errors here and
+/// below: ShapeError for shapes that do not fit.
 CAPSTAN_EXPORT Tensor mean_squared_error(const Tensor& y_true, const Tensor& y_pred);
 /// |y_true - y_pred|, averaged over the last axis.
 CAPSTAN_EXPORT Tensor mean_absolute_error(const Tensor& y_true, const Tensor& y_pred);
+/// 100 |y_true - y_pred| / max(|y_true|, 1e-7), averaged over the last axis.
+CAPSTAN_EXPORT Tensor mean_absolute_percentage_error(const Tensor& y_true, const Tensor& y_pred);
+/// (log(max(y_pred, 1e-7) + 1) - log(max(y_true, 1e-7) + 1))^2, averaged over the last axis.
+CAPSTAN_EXPORT Tensor mean_squared_logarithmic_error(const Tensor& y_true, const Tensor& y_pred);
+/// log(cosh(y_pred - y_true)) without overflow, averaged over the last axis.
+CAPSTAN_EXPORT Tensor log_cosh(const Tensor& y_true, const Tensor& y_pred);
+/// y_pred - y_true * log(y_pred + 1e-7), averaged over the last axis: the loss of counts with these means.
+CAPSTAN_EXPORT Tensor poisson(const Tensor& y_true, const Tensor& y_pred);
+/// y_true * log(y_true / y_pred), both limited to [1e-7, 1], summed over the last axis (Kullback and Leibler 1951).
+CAPSTAN_EXPORT Tensor kl_divergence(const Tensor& y_true, const Tensor& y_pred);
 
 /// Options of huber.
 struct HuberOptions {
   double delta = 1;
 };
-/// Half the square of small errors, linear beyond delta; averaged over the last axis.
+/// Half the square of small errors, linear beyond delta; averaged over the last axis (Huber 1964).
 CAPSTAN_EXPORT Tensor huber(const Tensor& y_true, const Tensor& y_pred, const HuberOptions& options = {});
+
+/// Options of cosine_similarity.
+struct CosineSimilarityOptions {
+  int axis = -1;
+};
+/// Minus the cosine of the angle between labels and predictions along an axis, which the result lacks; 0 where one of
+/// both is zero. Errors: IndexError for an axis that is not there.
+CAPSTAN_EXPORT Tensor cosine_similarity(const Tensor& y_true, const Tensor& y_pred,
+                                        const CosineSimilarityOptions& options = {});
+
+// --- Margins ---
+
+/// max(1 - y_true * y_pred, 0), averaged over the last axis. Labels are -1 or 1; if all of them are 0 or 1, 0 means -1.
+CAPSTAN_EXPORT Tensor hinge(const Tensor& y_true, const Tensor& y_pred);
+/// max(1 - y_true * y_pred, 0)^2 of the same labels, averaged over the last axis.
+CAPSTAN_EXPORT Tensor squared_hinge(const Tensor& y_true, const Tensor& y_pred);
+/// max(1 + wrong - right, 0) for labels 0 and 1: right is the sum of y_true * y_pred over the last axis, wrong the
+/// largest (1 - y_true) * y_pred.
+CAPSTAN_EXPORT Tensor categorical_hinge(const Tensor& y_true, const Tensor& y_pred);
+
+// --- Cross entropies ---
 
 /// Options of binary_crossentropy and categorical_crossentropy.
 struct CrossentropyOptions {
@@ -47,6 +126,35 @@ CAPSTAN_EXPORT Tensor binary_crossentropy(const Tensor& y_true, const Tensor& y_
 CAPSTAN_EXPORT Tensor categorical_crossentropy(const Tensor& y_true, const Tensor& y_pred,
                                                const CrossentropyOptions& options = {});
 
+/// Options of binary_focal_crossentropy.
+struct BinaryFocalCrossentropyOptions {
+  /// Weights labels 1 by alpha and labels 0 by 1 - alpha.
+  bool apply_class_balancing = false;
+  double alpha = 0.25;
+  double gamma = 2;
+  bool from_logits = false;
+  double label_smoothing = 0;
+  int axis = -1;
+};
+/// binary_crossentropy in which an element counts (1 - p)^gamma, where p is the probability of its label; averaged over
+/// the axis (Lin, Goyal, Girshick, He, Dollar 2017).
+CAPSTAN_EXPORT Tensor binary_focal_crossentropy(const Tensor& y_true, const Tensor& y_pred,
+                                                const BinaryFocalCrossentropyOptions& options = {});
+
+/// Options of categorical_focal_crossentropy.
+struct CategoricalFocalCrossentropyOptions {
+  /// One weight for all classes, or one for each along the last axis.
+  std::vector<double> alpha = {0.25};
+  double gamma = 2;
+  bool from_logits = false;
+  double label_smoothing = 0;
+  int axis = -1;
+};
+/// categorical_crossentropy in which a class of probability p counts alpha (1 - p)^gamma. Errors: ShapeError for a
+/// number of weights that is neither 1 nor that of the classes.
+CAPSTAN_EXPORT Tensor categorical_focal_crossentropy(const Tensor& y_true, const Tensor& y_pred,
+                                                     const CategoricalFocalCrossentropyOptions& options = {});
+
 /// Options of sparse_categorical_crossentropy.
 struct SparseCrossentropyOptions {
   bool from_logits = false;
@@ -57,10 +165,87 @@ struct SparseCrossentropyOptions {
 CAPSTAN_EXPORT Tensor sparse_categorical_crossentropy(const Tensor& y_true, const Tensor& y_pred,
                                                       const SparseCrossentropyOptions& options = {});
 
+/// Options of categorical_generalized_cross_entropy.
+struct GeneralizedCrossEntropyOptions {
+  double q = 0.5;  ///< between 0, a cross entropy, and 1, an absolute error
+};
+/// (1 - p^q) / q for the probability p of the label (Zhang, Sabuncu 2018). Labels are class numbers, [...] or [..., 1];
+/// predictions are probabilities, [..., classes]. Errors: IndexError for a label outside the classes, ValueError for q.
+CAPSTAN_EXPORT Tensor categorical_generalized_cross_entropy(const Tensor& y_true, const Tensor& y_pred,
+                                                            const GeneralizedCrossEntropyOptions& options = {});
+
+// --- Overlap, embeddings, sequences ---
+
+/// Options of dice.
+struct DiceOptions {
+  std::optional<std::vector<int>> axis = {};  ///< the axes of one example; all unless given
+};
+/// 1 - 2 sum(y_true * y_pred) / (sum(y_true) + sum(y_pred) + 1e-7), the sums over the axes: a scalar unless these are
+/// given. Labels and predictions have one shape.
+CAPSTAN_EXPORT Tensor dice(const Tensor& y_true, const Tensor& y_pred, const DiceOptions& options = {});
+
+/// Options of tversky.
+struct TverskyOptions {
+  double alpha = 0.5;                         ///< the weight of what is predicted and not labelled
+  double beta = 0.5;                          ///< the weight of what is labelled and not predicted
+  std::optional<std::vector<int>> axis = {};  ///< the axes of one example; all unless given
+};
+/// 1 - I / (I + alpha sum((1 - y_true) * y_pred) + beta sum(y_true * (1 - y_pred)) + 1e-7) with I = sum(y_true *
+/// y_pred), the sums over the axes (Salehi, Erdogmus, Gholipour 2017). Keras 3.15 has the roles of alpha and beta
+/// exchanged.
+CAPSTAN_EXPORT Tensor tversky(const Tensor& y_true, const Tensor& y_pred, const TverskyOptions& options = {});
+
+/// Options of circle.
+struct CircleOptions {
+  double gamma = 80;
+  double margin = 0.4;
+  bool remove_diagonal = true;  ///< an example is no pair with itself
+  Tensor ref_labels = {};       ///< what the embeddings are compared with, those of the batch unless given
+  Tensor ref_embeddings = {};
+};
+/// For embeddings y_pred [batch, n] of length 1 and class numbers y_true [batch]: how much closer those of other
+/// classes are than those of the same class, [batch] (Sun and others 2020). Errors: ShapeError.
+CAPSTAN_EXPORT Tensor circle(const Tensor& y_true, const Tensor& y_pred, const CircleOptions& options = {});
+
+/// Connectionist temporal classification, see ctc_loss: labels y_true [batch, length] with 0 behind the last one,
+/// logits y_pred [batch, time, classes], of which class 0 is the blank; gives [batch]. Errors: ShapeError, IndexError
+/// for a label that is no class, or for a 0 in front of a label.
+CAPSTAN_EXPORT Tensor ctc(const Tensor& y_true, const Tensor& y_pred);
+
 }  // namespace losses
 
+/// What a class of losses implements; derive from LossFormula, which brings options.
+class CAPSTAN_EXPORT LossBody : public Configurable {
+ public:
+  static constexpr std::string_view kKind = "loss", kModule = "keras.losses";
+
+  /// One value per example, before weights and reduction. Predictions are float32 or float64, and labels have been
+  /// brought to their rank if only an axis of length 1 was missing.
+  virtual Tensor values(const Tensor& y_true, const Tensor& y_pred) const = 0;
+  /// bool, like the values: which of them count. Empty unless overridden: all of them.
+  virtual Tensor counts(const Tensor& y_true, const Tensor& y_pred, const Tensor& values) const;
+  /// What every loss has of its options.
+  virtual losses::LossOptions common_options() const = 0;
+};
+
+/// The base of losses: `Derived` has `kName` and `kText`, `Options` a table (see capstan/config.h) and any members of
+/// losses::LossOptions.
+template <class Derived, class Options>
+class LossFormula : public Configured<Derived, LossBody, Options> {
+ public:
+  using Configured<Derived, LossBody, Options>::Configured;
+
+  losses::LossOptions common_options() const final {
+    losses::LossOptions common;
+    if constexpr (requires(const Options& o) { o.reduction; }) common.reduction = this->options.reduction;
+    if constexpr (requires(const Options& o) { o.dtype; }) common.dtype = this->options.dtype;
+    return common;
+  }
+};
+
 /// A loss that can be called and that compile() takes: one of the classes below, a name ("mse",
-/// "categorical_crossentropy", ...), or a function of labels and predictions that gives one value per example.
+/// "categorical_crossentropy", ...), or a function of labels and predictions that gives one value per example. Copies
+/// share it.
 ///
 ///     losses::SparseCategoricalCrossentropy loss_fn({.from_logits = true});
 ///     Tensor loss = loss_fn(labels, model(images, {.training = true}));
@@ -70,16 +255,20 @@ class CAPSTAN_EXPORT Loss {
 
   Loss(const char* name) : Loss(std::string_view(name)) {}
   Loss(const std::string& name) : Loss(std::string_view(name)) {}
-  /// Errors: ValueError for an unknown name.
+  /// The name of a class in any spelling of capitals and underscores, or "mse", "mae", "mape", "msle", "bce", "kld".
+  /// Errors: ValueError for an unknown name, or for a class that has no defaults.
   Loss(std::string_view name);
+  /// Errors: ValueError for an unknown reduction.
   template <class F>
   requires(!std::is_base_of_v<Loss, F> && std::is_invocable_r_v<Tensor, const F&, const Tensor&, const Tensor&>)
       Loss(F function, std::string_view reduction = "sum_over_batch_size")
-      : Loss(Function(std::move(function)), reduction, "function") {}
+      : Loss(of_function(Function(std::move(function)), reduction), "function") {}
   template <class Options>
   Loss(Tensor (*function)(const Tensor&, const Tensor&, const Options&))
-      : Loss(Function([function](const Tensor& t, const Tensor& p) { return function(t, p, Options{}); }),
-             "sum_over_batch_size", "function") {}
+      : Loss(Function([function](const Tensor& t, const Tensor& p) { return function(t, p, Options{}); })) {}
+  /// A loss of a body; see make_loss(). Without a name it has that of the class. Errors: ValueError for an unknown
+  /// reduction, or a dtype other than float32 and float64.
+  explicit Loss(std::shared_ptr<const LossBody> body, std::string_view name = {});
 
   /// The reduced loss. A weight scales the values of its example: [batch], [batch, 1], a scalar, or one per value.
   ///
@@ -91,54 +280,137 @@ class CAPSTAN_EXPORT Loss {
                     const Tensor& mask = {}) const;
 
   const std::string& name() const { return name_; }
-
-  enum class Reduction : unsigned char { kSumOverBatchSize, kMeanWithSampleWeight, kSum, kNone };
-
- protected:
-  /// Errors: ValueError for an unknown reduction.
-  Loss(Function function, std::string_view reduction, std::string_view name,
-       std::optional<std::int64_t> ignore_class = {});
+  const std::shared_ptr<const LossBody>& body() const { return body_; }
+  /// The options with Keras's keys, and the name.
+  AttributeValue get_config() const;
 
  private:
+  enum class Reduction : unsigned char { kSumOverBatchSize, kMeanWithSampleWeight, kSum, kNone };
+
+  static std::shared_ptr<const LossBody> of_function(Function function, std::string_view reduction);
   Tensor compute(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight, const Tensor& mask) const;
+  Tensor reduce(const Tensor& values, const Tensor& weight) const;
   Tensor weighted(const Tensor& values, const Tensor& weight) const;
   Tensor masked(const Tensor& values, const Tensor& mask, const Tensor& sample_weight) const;
 
-  Function function_;
+  std::shared_ptr<const LossBody> body_;
   std::string name_;
+  std::optional<DType> dtype_;
   Reduction reduction_;
-  std::optional<std::int64_t> ignore_class_;
 };
 
+/// A loss of a class of your own. Errors: ValueError for options that are not allowed.
+template <class L>
+Loss make_loss(const typename L::Options& options = {}) {
+  return Loss(std::make_shared<L>(options));
+}
+
+/// The table of options that has these, and then all members of losses::LossOptions.
+template <class O, std::size_t N>
+constexpr std::array<OptionField, N + 2> with_loss_options(const OptionField (&own)[N]) {
+  std::array<OptionField, N + 2> all = {};
+  for (std::size_t i = 0; i < N; ++i) all[i] = own[i];
+  all[N] = option<&O::reduction>("reduction").one_of(losses::kReductions);
+  all[N + 1] = option<&O::dtype>("dtype").one_of(losses::kDTypes);
+  return all;
+}
+
+/// Losses under the names of Keras.
 namespace losses {
 
-/// Options of losses that have none of their own.
-struct LossOptions {
-  std::string reduction = "sum_over_batch_size";
-};
+/// A loss from its name, or from what serialize() gave. Errors: ValueError for an unknown class or option.
+///
+///     Loss loss = losses::get(AttributeValue::from_json(R"({"class_name": "Huber", "config": {"delta": 2}})"));
+CAPSTAN_EXPORT Loss get(const AttributeValue& value);
+/// A loss as Keras writes it, with its name. Errors: ValueError for a function of the program.
+CAPSTAN_EXPORT AttributeValue serialize(const Loss& loss);
 
 /// The mean of squared differences.
 class CAPSTAN_EXPORT MeanSquaredError : public Loss {
  public:
-  explicit MeanSquaredError(const LossOptions& options = {});
+  explicit MeanSquaredError(const LossOptions& options = {}, std::string_view name = {});
 };
 
 /// The mean of absolute differences.
 class CAPSTAN_EXPORT MeanAbsoluteError : public Loss {
  public:
-  explicit MeanAbsoluteError(const LossOptions& options = {});
+  explicit MeanAbsoluteError(const LossOptions& options = {}, std::string_view name = {});
+};
+
+/// The mean of absolute differences in percent of the labels.
+class CAPSTAN_EXPORT MeanAbsolutePercentageError : public Loss {
+ public:
+  explicit MeanAbsolutePercentageError(const LossOptions& options = {}, std::string_view name = {});
+};
+
+/// The mean of squared differences of logarithms of numbers above -1.
+class CAPSTAN_EXPORT MeanSquaredLogarithmicError : public Loss {
+ public:
+  explicit MeanSquaredLogarithmicError(const LossOptions& options = {}, std::string_view name = {});
+};
+
+/// The logarithm of the hyperbolic cosine of differences: squared for small, linear for large ones.
+class CAPSTAN_EXPORT LogCosh : public Loss {
+ public:
+  explicit LogCosh(const LossOptions& options = {}, std::string_view name = {});
+};
+
+/// The loss of counts whose means are predicted.
+class CAPSTAN_EXPORT Poisson : public Loss {
+ public:
+  explicit Poisson(const LossOptions& options = {}, std::string_view name = {});
+};
+
+/// How far predicted probabilities are from those of the labels.
+class CAPSTAN_EXPORT KLDivergence : public Loss {
+ public:
+  explicit KLDivergence(const LossOptions& options = {}, std::string_view name = {});
 };
 
 /// Options of Huber.
 struct HuberLossOptions {
   double delta = 1;
-  std::string reduction = "sum_over_batch_size";
+  std::optional<std::string> reduction = "sum_over_batch_size";
+  std::optional<DType> dtype = {};
+  CAPSTAN_EXPORT static std::span<const OptionField> fields();
 };
 
 /// Squared for small, linear for large differences.
 class CAPSTAN_EXPORT Huber : public Loss {
  public:
-  explicit Huber(const HuberLossOptions& options = {});
+  explicit Huber(const HuberLossOptions& options = {}, std::string_view name = {});
+};
+
+/// Options of CosineSimilarity.
+struct CosineSimilarityLossOptions {
+  int axis = -1;
+  std::optional<std::string> reduction = "sum_over_batch_size";
+  std::optional<DType> dtype = {};
+  CAPSTAN_EXPORT static std::span<const OptionField> fields();
+};
+
+/// Minus the cosine between labels and predictions: -1 for the same direction.
+class CAPSTAN_EXPORT CosineSimilarity : public Loss {
+ public:
+  explicit CosineSimilarity(const CosineSimilarityLossOptions& options = {}, std::string_view name = {});
+};
+
+/// How far predictions are from being beyond 1 on the side of their labels.
+class CAPSTAN_EXPORT Hinge : public Loss {
+ public:
+  explicit Hinge(const LossOptions& options = {}, std::string_view name = {});
+};
+
+/// The square of that.
+class CAPSTAN_EXPORT SquaredHinge : public Loss {
+ public:
+  explicit SquaredHinge(const LossOptions& options = {}, std::string_view name = {});
+};
+
+/// How far the right class is from being ahead of the others by 1.
+class CAPSTAN_EXPORT CategoricalHinge : public Loss {
+ public:
+  explicit CategoricalHinge(const LossOptions& options = {}, std::string_view name = {});
 };
 
 /// Options of BinaryCrossentropy and CategoricalCrossentropy.
@@ -146,19 +418,59 @@ struct CrossentropyLossOptions {
   bool from_logits = false;
   double label_smoothing = 0;
   int axis = -1;
-  std::string reduction = "sum_over_batch_size";
+  std::optional<std::string> reduction = "sum_over_batch_size";
+  std::optional<DType> dtype = {};
+  CAPSTAN_EXPORT static std::span<const OptionField> fields();
 };
 
 /// Cross entropy of independent yes-or-no labels.
 class CAPSTAN_EXPORT BinaryCrossentropy : public Loss {
  public:
-  explicit BinaryCrossentropy(const CrossentropyLossOptions& options = {});
+  explicit BinaryCrossentropy(const CrossentropyLossOptions& options = {}, std::string_view name = {});
 };
 
 /// Cross entropy of labels that are probabilities, such as one-hot rows.
 class CAPSTAN_EXPORT CategoricalCrossentropy : public Loss {
  public:
-  explicit CategoricalCrossentropy(const CrossentropyLossOptions& options = {});
+  explicit CategoricalCrossentropy(const CrossentropyLossOptions& options = {}, std::string_view name = {});
+};
+
+/// Options of BinaryFocalCrossentropy.
+struct BinaryFocalCrossentropyLossOptions {
+  bool apply_class_balancing = false;
+  double alpha = 0.25;
+  double gamma = 2;
+  bool from_logits = false;
+  double label_smoothing = 0;
+  int axis = -1;
+  std::optional<std::string> reduction = "sum_over_batch_size";
+  std::optional<DType> dtype = {};
+  CAPSTAN_EXPORT static std::span<const OptionField> fields();
+};
+
+/// Cross entropy of yes-or-no labels that is mostly of the badly predicted ones.
+class CAPSTAN_EXPORT BinaryFocalCrossentropy : public Loss {
+ public:
+  explicit BinaryFocalCrossentropy(const BinaryFocalCrossentropyLossOptions& options = {}, std::string_view name = {});
+};
+
+/// Options of CategoricalFocalCrossentropy.
+struct CategoricalFocalCrossentropyLossOptions {
+  std::vector<double> alpha = {0.25};
+  double gamma = 2;
+  bool from_logits = false;
+  double label_smoothing = 0;
+  int axis = -1;
+  std::optional<std::string> reduction = "sum_over_batch_size";
+  std::optional<DType> dtype = {};
+  CAPSTAN_EXPORT static std::span<const OptionField> fields();
+};
+
+/// Cross entropy of probabilities that is mostly of the badly predicted ones.
+class CAPSTAN_EXPORT CategoricalFocalCrossentropy : public Loss {
+ public:
+  explicit CategoricalFocalCrossentropy(const CategoricalFocalCrossentropyLossOptions& options = {},
+                                        std::string_view name = {});
 };
 
 /// Options of SparseCategoricalCrossentropy.
@@ -167,14 +479,84 @@ struct SparseCrossentropyLossOptions {
   /// Examples with this label count neither in the sum nor in the number that a mean divides by.
   std::optional<std::int64_t> ignore_class = {};
   int axis = -1;
-  std::string reduction = "sum_over_batch_size";
+  std::optional<std::string> reduction = "sum_over_batch_size";
+  std::optional<DType> dtype = {};
+  CAPSTAN_EXPORT static std::span<const OptionField> fields();
 };
 
 /// Cross entropy of labels that are class numbers.
 class CAPSTAN_EXPORT SparseCategoricalCrossentropy : public Loss {
  public:
-  explicit SparseCategoricalCrossentropy(const SparseCrossentropyLossOptions& options = {});
+  explicit SparseCategoricalCrossentropy(const SparseCrossentropyLossOptions& options = {}, std::string_view name = {});
+};
+
+/// Options of CategoricalGeneralizedCrossEntropy.
+struct GeneralizedCrossEntropyLossOptions {
+  double q = 0.5;
+  std::optional<std::string> reduction = "sum_over_batch_size";
+  std::optional<DType> dtype = {};
+  CAPSTAN_EXPORT static std::span<const OptionField> fields();
+};
+
+/// A loss of class numbers that is less sure of the labels than a cross entropy. Errors: ValueError unless 0 < q < 1.
+class CAPSTAN_EXPORT CategoricalGeneralizedCrossEntropy : public Loss {
+ public:
+  explicit CategoricalGeneralizedCrossEntropy(const GeneralizedCrossEntropyLossOptions& options = {},
+                                              std::string_view name = {});
+};
+
+/// Options of Dice.
+struct DiceLossOptions {
+  std::optional<std::vector<int>> axis = {};
+  std::optional<std::string> reduction = "sum_over_batch_size";
+  std::optional<DType> dtype = {};
+  CAPSTAN_EXPORT static std::span<const OptionField> fields();
+};
+
+/// How little labelled and predicted regions overlap.
+class CAPSTAN_EXPORT Dice : public Loss {
+ public:
+  explicit Dice(const DiceLossOptions& options = {}, std::string_view name = {});
+};
+
+/// Options of Tversky.
+struct TverskyLossOptions {
+  double alpha = 0.5;
+  double beta = 0.5;
+  std::optional<std::vector<int>> axis = {};
+  std::optional<std::string> reduction = "sum_over_batch_size";
+  std::optional<DType> dtype = {};
+  CAPSTAN_EXPORT static std::span<const OptionField> fields();
+};
+
+/// The same with weights for both kinds of mistakes; see tversky().
+class CAPSTAN_EXPORT Tversky : public Loss {
+ public:
+  explicit Tversky(const TverskyLossOptions& options = {}, std::string_view name = {});
+};
+
+/// Options of Circle.
+struct CircleLossOptions {
+  double gamma = 80;
+  double margin = 0.4;
+  bool remove_diagonal = true;
+  std::optional<std::string> reduction = "sum_over_batch_size";
+  std::optional<DType> dtype = {};
+  CAPSTAN_EXPORT static std::span<const OptionField> fields();
+};
+
+/// The circle loss of embeddings. Examples whose loss is 0 do not count in a mean.
+class CAPSTAN_EXPORT Circle : public Loss {
+ public:
+  explicit Circle(const CircleLossOptions& options = {}, std::string_view name = {});
+};
+
+/// Connectionist temporal classification of sequences; see ctc().
+class CAPSTAN_EXPORT CTC : public Loss {
+ public:
+  explicit CTC(const LossOptions& options = {}, std::string_view name = {});
 };
 
 }  // namespace losses
+
 }  // namespace capstan

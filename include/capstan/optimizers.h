@@ -102,6 +102,9 @@ class CAPSTAN_EXPORT Optimizer {
   /// Makes the slots now. Errors: ValueError if it was done for other variables.
   void build(std::span<const Variable> variables) const;
 
+  /// The loss times `loss_scale_factor`, whose gradients apply_gradients() divides by it.
+  Tensor scale_loss(const Tensor& loss) const;
+
   /// The number of updates made.
   std::int64_t iterations() const;
 

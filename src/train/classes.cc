@@ -6,8 +6,9 @@ std::vector<const ClassInfo*> built_in_classes() {
   std::vector<const ClassInfo*> classes = {&sgd_class(),     &adam_class(),     &adam_w_class(), &rmsprop_class(),
                                            &adagrad_class(), &adadelta_class(), &adamax_class(), &nadam_class(),
                                            &ftrl_class(),    &lion_class(),     &lamb_class()};
-  for (const auto& more :
-       {layer_classes(), schedule_classes(), initializer_classes(), regularizer_classes(), constraint_classes(), activation_classes()}) {
+  for (const auto list : {layer_classes, loss_classes, metric_classes, callback_classes, schedule_classes,
+                          initializer_classes, regularizer_classes, constraint_classes, activation_classes}) {
+    const std::vector<const ClassInfo*> more = list();
     classes.insert(classes.end(), more.begin(), more.end());
   }
   return classes;

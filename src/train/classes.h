@@ -12,6 +12,9 @@ namespace capstan::detail {
 std::vector<const ClassInfo*> built_in_classes();
 
 std::vector<const ClassInfo*> layer_classes();        // layers/classes.cc
+std::vector<const ClassInfo*> loss_classes();         // losses/formula.cc
+std::vector<const ClassInfo*> metric_classes();       // metrics/classes.cc
+std::vector<const ClassInfo*> callback_classes();     // callbacks/classes.cc
 std::vector<const ClassInfo*> schedule_classes();     // schedules.cc
 std::vector<const ClassInfo*> initializer_classes();  // initializers.cc
 std::vector<const ClassInfo*> regularizer_classes();  // regularizers.cc

@@ -117,26 +117,27 @@ Tensor ModelPart::Compiled::part_of(const Nest& labels, std::size_t output) cons
   return output < labels.size() ? labels[output].tensor_or_empty() : Tensor();
 }
 
+std::vector<std::pair<std::string, Metric>> ModelPart::Compiled::named_metrics() const {
+  std::vector<std::pair<std::string, Metric>> all;
+  for (const CompiledOutput& output : outputs) {
+    if (outputs.size() > 1 && output.loss) all.emplace_back(output.name + "_loss", output.loss_so_far);
+    all.insert(all.end(), output.metrics.begin(), output.metrics.end());
+    all.insert(all.end(), output.weighted_metrics.begin(), output.weighted_metrics.end());
+  }
+  for (const Metric& metric : own_metrics) all.emplace_back(metric.name(), metric);
+  return all;
+}
+
 StepLogs ModelPart::Compiled::results() const {
   StepLogs logs;
   if (is_compiled) logs["loss"] = loss.result();
-  for (const CompiledOutput& output : outputs) {
-    if (outputs.size() > 1 && output.loss) logs[output.name + "_loss"] = output.loss_so_far.result();
-    for (const auto& [name, metric] : output.metrics) logs[name] = metric.result();
-    for (const auto& [name, metric] : output.weighted_metrics) logs[name] = metric.result();
-  }
-  for (const Metric& metric : own_metrics) logs[metric.name()] = metric.result();
+  for (const auto& [name, metric] : named_metrics()) logs[name] = metric.result();
   return logs;
 }
 
 std::vector<Metric> ModelPart::Compiled::all_metrics() const {
   std::vector<Metric> all = {loss};
-  for (const CompiledOutput& output : outputs) {
-    all.push_back(output.loss_so_far);
-    for (const auto& [name, metric] : output.metrics) all.push_back(metric);
-    for (const auto& [name, metric] : output.weighted_metrics) all.push_back(metric);
-  }
-  all.insert(all.end(), own_metrics.begin(), own_metrics.end());
+  for (const auto& [name, metric] : named_metrics()) all.push_back(metric);
   return all;
 }
 

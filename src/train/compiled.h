@@ -43,6 +43,8 @@ struct ModelPart::Compiled {
   Tensor part_of(const Nest& labels, std::size_t output) const;
   StepLogs results() const;
   std::vector<Metric> all_metrics() const;
+  // Under the names that logs have, that of the loss left out.
+  std::vector<std::pair<std::string, Metric>> named_metrics() const;
 };
 
 }  // namespace capstan

@@ -17,6 +17,9 @@ Tensor floating_predictions(const Tensor& y_pred);
 // otherwise the longer one loses it.
 void fit_ranks(Tensor& a, Tensor& b);
 
+// Labels that are class numbers, int32 or int64, without a last axis of length 1 beside predictions of the same rank.
+Tensor class_numbers(const Tensor& y_true, const Tensor& y_pred);
+
 // What a loss or a metric was given, for its errors.
 struct Given {
   const char* kind;  // "loss"

@@ -42,6 +42,11 @@ void Optimizer::exclude_from_weight_decay(const std::vector<std::string>& texts)
   state_->not_decayed.insert(state_->not_decayed.end(), texts.begin(), texts.end());
 }
 
+Tensor Optimizer::scale_loss(const Tensor& loss) const {
+  const std::optional<double> factor = state_->settings.loss_scale_factor;
+  return factor ? loss * *factor : loss;
+}
+
 void Optimizer::finalize_variable_values() const { state_->finalize(); }
 
 const std::string& Optimizer::name() const { return state_->name; }

@@ -54,7 +54,7 @@ const std::map<std::string, std::set<std::string>> kPublicLayers = {
      {"control_flow.h", "derivatives.h", "forward.h", "function.h", "implicit.h", "jacobian.h", "profile.h",
       "recompute.h", "vectorized_map.h"}},
     {"train",
-     {"activations.h", "config.h", "constraints.h", "dtype_policy.h", "initializers.h", "layer.h", "layers.h",
+     {"activations.h", "config.h", "confusion_metrics.h", "constraints.h", "dtype_policy.h", "initializers.h", "layer.h", "layers.h",
       "losses.h", "metrics.h", "models.h", "optimizers.h", "progress.h", "regularizers.h", "schedules.h",
       "update_rule.h", "utils.h"}},
     {"data", {"data.h", "datasets.h"}},

@@ -196,24 +196,6 @@ Layer make_layer(const std::string& type, const Json& config, const std::string&
   throw Lacking{"layer " + type};
 }
 
-Loss make_loss(const std::string& type, const Json& options, const std::string& reduction) {
-  if (type == "MeanSquaredError") return losses::MeanSquaredError({.reduction = reduction});
-  if (type == "MeanAbsoluteError") return losses::MeanAbsoluteError({.reduction = reduction});
-  if (type == "Huber") return losses::Huber({.delta = options.value("delta", 1.0), .reduction = reduction});
-  if (type == "SparseCategoricalCrossentropy") {
-    losses::SparseCrossentropyLossOptions o{.from_logits = options.value("from_logits", false), .reduction = reduction};
-    if (options.contains("ignore_class")) o.ignore_class = options["ignore_class"].get<std::int64_t>();
-    return losses::SparseCategoricalCrossentropy(o);
-  }
-  const losses::CrossentropyLossOptions o{.from_logits = options.value("from_logits", false),
-                                          .label_smoothing = options.value("label_smoothing", 0.0),
-                                          .axis = options.value("axis", -1),
-                                          .reduction = reduction};
-  if (type == "BinaryCrossentropy") return losses::BinaryCrossentropy(o);
-  if (type == "CategoricalCrossentropy") return losses::CategoricalCrossentropy(o);
-  throw Lacking{"loss " + type};
-}
-
 namespace {
 
 // "optimizers.schedules.X" and its arguments, as serialize() writes them.
@@ -221,7 +203,31 @@ Json as_serialized(const std::string& type, const Json& config) {
   return {{"class_name", type.substr(type.rfind('.') + 1)}, {"config", config}};
 }
 
+// Throws Lacking for a class that there is not.
+void check_class(const char* kind, const std::string& type) {
+  bool is_known = false;
+  for (const ClassInfo* info : list_classes(kind)) is_known = is_known || info->name == type;
+  if (!is_known) throw Lacking{kind + (" " + type)};
+}
+
 }  // namespace
+
+Loss make_loss(const std::string& type, const Json& given, const Json& reduction) {
+  check_class("loss", type);
+  Json options = given;
+  options["reduction"] = reduction;
+  // Keras 3.15 has these two exchanged.
+  if (type == "Tversky") {
+    options["alpha"] = given.value("beta", 0.5);
+    options["beta"] = given.value("alpha", 0.5);
+  }
+  return losses::get(AttributeValue::from_json(as_serialized(type, options).dump()));
+}
+
+Metric make_metric(const std::string& type, const Json& options) {
+  check_class("metric", type);
+  return metrics::get(AttributeValue::from_json(as_serialized(type, options).dump()));
+}
 
 Schedule make_schedule(const std::string& type, const Json& config) {
   return schedules::get(AttributeValue::from_json(as_serialized(type, config).dump()));
@@ -236,9 +242,7 @@ Optimizer make_optimizer(const std::string& type, const Json& given, bool float3
   } else if (float32_numbers) {
     rate = double{rate.get<float>()};
   }
-  bool is_known = false;
-  for (const ClassInfo* info : list_classes("optimizer")) is_known = is_known || info->name == type;
-  if (!is_known) throw Lacking{"optimizer " + type};
+  check_class("optimizer", type);
   return optimizers::get(AttributeValue::from_json(as_serialized(type, config).dump()));
 }
 

@@ -19,8 +19,9 @@ namespace capstan::testing {
 // A layer from its class and arguments, under a given name ("" for an automatic one). Throws Lacking.
 Layer make_layer(const std::string& type, const Json& config, const std::string& dtype, const std::string& name);
 
-// A loss from its class and arguments.
-Loss make_loss(const std::string& type, const Json& options, const std::string& reduction = "sum_over_batch_size");
+// A loss and a metric from their classes and arguments.
+Loss make_loss(const std::string& type, const Json& options, const Json& reduction = "sum_over_batch_size");
+Metric make_metric(const std::string& type, const Json& options);
 
 // An optimizer from its class and arguments; numbers are first rounded to float32 if asked for.
 Optimizer make_optimizer(const std::string& type, const Json& config, bool float32_numbers = false);

@@ -115,13 +115,11 @@ TEST(LayerMessages, DoNotSayTheNameTwice) {
 
 TEST(Names, ThatAreUnknownAreToldWhatThereIs) {
   const auto of = [](const auto& make) { return message_of<ValueError>(make); };
-  EXPECT_EQ(
-      of([] { Loss("mze"); }),
-      "loss: there is none with the name \"mze\"; there are mean_squared_error, mean_absolute_error, huber, "
-      "binary_crossentropy, categorical_crossentropy, sparse_categorical_crossentropy\n  help: pass a function of "
-      "labels and predictions for one of your own");
-  EXPECT_NE(of([] { Loss("hubert"); }).find("\n  help: did you mean \"huber\"?"), std::string::npos);
-  EXPECT_NE(of([] { Metric("acuracy"); }).find("\n  help: did you mean \"accuracy\"?"), std::string::npos);
+  const std::string loss = of([] { Loss("mze"); });
+  EXPECT_TRUE(loss.starts_with("loss: there is none with the name \"mze\"; there are MeanSquaredError, ")) << loss;
+  EXPECT_TRUE(loss.ends_with("\n  help: register_class() makes one of your own known")) << loss;
+  EXPECT_NE(of([] { Loss("hubert"); }).find("\n  help: did you mean \"Huber\"?"), std::string::npos);
+  EXPECT_NE(of([] { Metric("Acuracy"); }).find("\n  help: did you mean \"Accuracy\"?"), std::string::npos);
   EXPECT_NE(of([] { ActivationFunction("relu7"); }).find("\n  help: did you mean \"relu\"?"), std::string::npos);
   EXPECT_NE(of([] { ActivationFunction("softmaxx"); }).find("there are linear, relu, softmax, "), std::string::npos);
   EXPECT_NE(of([] { Initializer("glorot_unifrom"); }).find("\n  help: did you mean \"GlorotUniform\"?"),

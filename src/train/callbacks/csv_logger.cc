@@ -5,7 +5,7 @@
 
 #include "capstan/callbacks.h"
 #include "src/core/check.h"
-#include "src/train/classes.h"
+#include "src/train/callbacks/classes.h"
 
 namespace capstan {
 namespace callbacks {

@@ -3,8 +3,8 @@
 #include <cstdio>
 
 #include "src/core/check.h"
+#include "src/train/callbacks/classes.h"
 #include "src/train/callbacks/monitor.h"
-#include "src/train/classes.h"
 
 namespace capstan {
 namespace callbacks {

@@ -1,0 +1,47 @@
+#include "src/train/fit_ranks.h"
+
+#include "capstan/ops/array.h"
+#include "capstan/ops/math.h"
+#include "src/core/check.h"
+#include "src/core/named_errors.h"
+
+namespace capstan {
+
+void detail::rethrow_with(const Given& given) {
+  const ErrorLine lines[] = {{given.kind, std::string(given.name)},
+                             {"y_true", describe(given.y_true)},
+                             {"y_pred", describe(given.y_pred)},
+                             {"sample_weight", describe(given.sample_weight)},
+                             {"mask", describe(given.mask)}};
+  capstan::rethrow_with(std::span(lines, given.mask.has_value() ? 5 : given.sample_weight.has_value() ? 4 : 3));
+}
+
+Tensor detail::floating_labels(const Tensor& y_true, const Tensor& y_pred) {
+  return y_true.dtype() == y_pred.dtype() ? y_true : cast(y_true, y_pred.dtype());
+}
+
+Tensor detail::floating_predictions(const Tensor& y_pred) {
+  const DType dtype = y_pred.dtype();
+  return dtype == DType::kFloat32 || dtype == DType::kFloat64 ? y_pred : cast(y_pred, float32);
+}
+
+void detail::fit_ranks(Tensor& a, Tensor& b) {
+  const int difference = a.rank() - b.rank();
+  if (difference != 1 && difference != -1) return;
+  Tensor& longer = difference == 1 ? a : b;
+  Tensor& shorter = difference == 1 ? b : a;
+  if (longer.dim(-1) != 1) return;
+  if (shorter.rank() == 1) {
+    shorter = expand_dims(shorter, -1);
+  } else {
+    longer = squeeze(longer, -1);
+  }
+}
+
+Tensor detail::class_numbers(const Tensor& y_true, const Tensor& y_pred) {
+  Tensor labels = y_true;
+  if (labels.rank() == y_pred.rank() && labels.rank() > 0 && labels.dim(-1) == 1) labels = squeeze(labels, -1);
+  return labels.dtype() == DType::kInt32 || labels.dtype() == DType::kInt64 ? labels : cast(labels, int64);
+}
+
+}  // namespace capstan

@@ -1,0 +1,128 @@
+// Losses of labels that are class numbers.
+#include "capstan/ops/array.h"
+#include "capstan/ops/math.h"
+#include "capstan/ops/nn.h"
+#include "src/core/check.h"
+#include "src/core/named_errors.h"
+#include "src/train/fit_ranks.h"
+#include "src/train/losses/formula.h"
+#include "src/train/remembered_logits.h"
+
+namespace capstan {
+
+namespace losses {
+
+namespace {
+
+void check_labels(const char* loss, const Tensor& y_true, const Tensor& y_pred, const Tensor& labels) {
+  CAPSTAN_CHECK(y_pred.rank() > 0 && labels.rank() == y_pred.rank() - 1, ShapeError, loss,
+                ": labels must have the shape of the predictions without the classes",
+                arguments({{"y_true", y_true}, {"y_pred", y_pred}}));
+}
+
+// body(labels, predictions); errors name the loss and what it was given.
+template <class Body>
+Tensor of_class_numbers(const char* loss, const Tensor& y_true, const Tensor& y_pred, const Body& body) {
+  try {
+    return with_errors_of(loss, [&] {
+      const Tensor p = detail::floating_predictions(y_pred);
+      return body(detail::class_numbers(y_true, p), p);
+    });
+  } catch (const Error&) {
+    detail::rethrow_with({"loss", loss, y_true, y_pred});
+  }
+}
+
+}  // namespace
+
+Tensor sparse_categorical_crossentropy(const Tensor& y_true, const Tensor& y_pred,
+                                       const SparseCrossentropyOptions& options) {
+  constexpr const char* kLoss = "sparse_categorical_crossentropy";
+  return of_class_numbers(kLoss, y_true, y_pred, [&](const Tensor& labels, const Tensor& p) {
+    const int axis = detail::checked_axis(kLoss, p, options.axis);
+    CAPSTAN_CHECK(axis == p.rank() - 1, ValueError, kLoss, ": the classes must be the last axis, not axis ",
+                  options.axis);
+    check_labels(kLoss, y_true, y_pred, labels);
+    const Tensor logits = options.from_logits ? p : detail::remembered_logits(p, axis);
+    // Keras takes logarithms of clipped probabilities as logits, which normalises them once more.
+    return sparse_softmax_cross_entropy_with_logits(labels,
+                                                    logits.has_value() ? logits : log(detail::clip_probabilities(p)));
+  });
+}
+
+Tensor categorical_generalized_cross_entropy(const Tensor& y_true, const Tensor& y_pred,
+                                             const GeneralizedCrossEntropyOptions& options) {
+  constexpr const char* kLoss = "categorical_generalized_cross_entropy";
+  CAPSTAN_CHECK(options.q > 0 && options.q < 1, ValueError, kLoss, ": q must be between 0 and 1, not ", options.q);
+  return of_class_numbers(kLoss, y_true, y_pred, [&](const Tensor& labels, const Tensor& p) {
+    check_labels(kLoss, y_true, y_pred, labels);
+    const Tensor right = squeeze(gather(p, expand_dims(labels, -1), -1, p.rank() - 1), -1);
+    return (1 - pow(right, options.q)) / options.q;
+  });
+}
+
+std::span<const OptionField> SparseCrossentropyLossOptions::fields() {
+  using O = SparseCrossentropyLossOptions;
+  static constexpr auto all = with_loss_options<O>(
+      {option<&O::from_logits>("from_logits"), option<&O::ignore_class>("ignore_class"), option<&O::axis>("axis")});
+  return all;
+}
+
+std::span<const OptionField> GeneralizedCrossEntropyLossOptions::fields() {
+  using O = GeneralizedCrossEntropyLossOptions;
+  static constexpr auto all = with_loss_options<O>({option<&O::q>("q").above(0).at_most(1)});
+  return all;
+}
+
+namespace {
+
+struct SparseFormula final : LossFormula<SparseFormula, SparseCrossentropyLossOptions> {
+  using LossFormula::LossFormula;
+  static constexpr std::string_view kName = "SparseCategoricalCrossentropy";
+  static constexpr std::string_view kText = "Cross entropy of labels that are class numbers.";
+
+  Tensor values(const Tensor& y_true, const Tensor& y_pred) const override {
+    const Tensor counts = counts_of(y_true);
+    return sparse_categorical_crossentropy(counts.has_value() ? where(counts, y_true, zeros_like(y_true)) : y_true,
+                                           y_pred, {options.from_logits, options.axis});
+  }
+
+  Tensor counts(const Tensor& y_true, const Tensor&, const Tensor& values) const override {
+    Tensor counts = counts_of(y_true);
+    if (counts.has_value() && counts.rank() > values.rank()) counts = squeeze(counts, -1);
+    return counts;
+  }
+
+ private:
+  Tensor counts_of(const Tensor& y_true) const {
+    if (!options.ignore_class) return {};
+    return not_equal(y_true, cast(constant(static_cast<double>(*options.ignore_class)), y_true.dtype()));
+  }
+};
+
+struct GeneralizedFormula final : LossFormula<GeneralizedFormula, GeneralizedCrossEntropyLossOptions> {
+  static constexpr std::string_view kName = "CategoricalGeneralizedCrossEntropy";
+  static constexpr std::string_view kText = "A loss of class numbers that trusts labels less than a cross entropy.";
+  explicit GeneralizedFormula(const GeneralizedCrossEntropyLossOptions& given) : LossFormula(given) {
+    CAPSTAN_CHECK(options.q < 1, ValueError, kName, ": option \"q\" must be less than 1, not ", options.q);
+  }
+  Tensor values(const Tensor& y_true, const Tensor& y_pred) const override {
+    return categorical_generalized_cross_entropy(y_true, y_pred, {.q = options.q});
+  }
+};
+
+}  // namespace
+
+SparseCategoricalCrossentropy::SparseCategoricalCrossentropy(const SparseCrossentropyLossOptions& options,
+                                                             std::string_view name)
+    : Loss(std::make_shared<SparseFormula>(options), name) {}
+CategoricalGeneralizedCrossEntropy::CategoricalGeneralizedCrossEntropy(
+    const GeneralizedCrossEntropyLossOptions& options, std::string_view name)
+    : Loss(std::make_shared<GeneralizedFormula>(options), name) {}
+
+}  // namespace losses
+
+const ClassInfo& detail::sparse_categorical_crossentropy_loss() { return losses::SparseFormula::info(); }
+const ClassInfo& detail::generalized_cross_entropy_loss() { return losses::GeneralizedFormula::info(); }
+
+}  // namespace capstan
