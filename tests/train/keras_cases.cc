@@ -232,9 +232,11 @@ void serialize_objects(Json& config, bool float32_numbers) {
 
 Optimizer make_optimizer(const std::string& type, const Json& given, bool float32_numbers) {
   Json config = given;
-  const std::shared_ptr<Configurable> defaults =
-      type == "LossScaleOptimizer" ? nullptr : deserialize("optimizer", type);
-  if (defaults != nullptr && !config.contains("learning_rate")) {
+  bool is_known = false;
+  for (const ClassInfo* info : list_classes("optimizer")) is_known = is_known || info->name == type;
+  if (!is_known) throw Lacking{"optimizer " + type};
+  if (!config.contains("learning_rate")) {
+    const std::shared_ptr<Configurable> defaults = deserialize("optimizer", type);
     config["learning_rate"] = config_of(defaults->class_info(), defaults->options_data()).find("learning_rate")->number;
   }
   serialize_objects(config, float32_numbers);
