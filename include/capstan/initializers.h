@@ -14,6 +14,7 @@
 #include <string_view>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "capstan/config.h"
 #include "capstan/dtype.h"
@@ -27,6 +28,9 @@ class CAPSTAN_EXPORT InitializerBody : public Configurable {
   static constexpr std::string_view kKind = "initializer", kModule = "keras.initializers";
   /// The first value of a weight, of this shape and dtype.
   virtual Tensor value(const Shape& shape, DType dtype) const = 0;
+  /// The same body with fans along other axes, or null if there is nothing to change; see Initializer::with_axes().
+  virtual std::shared_ptr<const InitializerBody> with_axes(std::vector<int> input_axes,
+                                                           std::vector<int> output_axes) const;
 };
 
 /// Makes the first value of a weight. Copies share their body. Errors: ValueError for an unknown name or an empty
@@ -45,6 +49,10 @@ class CAPSTAN_EXPORT Initializer {
   explicit Initializer(std::shared_ptr<const InitializerBody> body);
 
   Tensor operator()(const Shape& shape, DType dtype = floatx()) const { return body_->value(shape, dtype); }
+
+  /// For weights that are not laid out as kernels: the same initializer with the same seed, with the lengths of these
+  /// axes as its fans. One that has axes of its own, or looks at no fans, stays as it is.
+  Initializer with_axes(std::vector<int> input_axes, std::vector<int> output_axes) const;
 
   const std::shared_ptr<const InitializerBody>& body() const { return body_; }
 
@@ -118,50 +126,94 @@ struct VarianceScalingOptions {
   std::string mode = "fan_in";                    ///< or "fan_out", "fan_avg"
   std::string distribution = "truncated_normal";  ///< or "untruncated_normal", "uniform"
   std::optional<std::uint64_t> seed = {};
+  /// Given both, the fans are the products of the lengths of these axes.
+  std::optional<std::vector<int>> input_axes = {};
+  std::optional<std::vector<int>> output_axes = {};
   static std::span<const OptionField> fields();
 };
 
 /// Draws with the variance scale / fan. A kernel's fans are the lengths of its last two axes times the size of the
-/// others. Errors: ValueError for scale <= 0, or an unknown mode or distribution.
+/// others. Errors: ValueError for scale <= 0, or an unknown mode or distribution; when called, IndexError for an axis
+/// that the shape does not have.
 class CAPSTAN_EXPORT VarianceScaling : public Initializer {
  public:
   explicit VarianceScaling(const VarianceScalingOptions& options = {});
+};
+
+/// Options of the classes below, which fix the others of VarianceScaling.
+struct FanOptions {
+  std::optional<std::uint64_t> seed = {};
+  std::optional<std::vector<int>> input_axes = {};
+  std::optional<std::vector<int>> output_axes = {};
+  static std::span<const OptionField> fields();
 };
 
 /// Uniform within sqrt(6 / (fan in + fan out)): the default of kernels.
 class CAPSTAN_EXPORT GlorotUniform : public Initializer {
  public:
   explicit GlorotUniform(std::optional<std::uint64_t> seed = {});
+  explicit GlorotUniform(const FanOptions& options);
 };
 
 /// Truncated normal of variance 2 / (fan in + fan out).
 class CAPSTAN_EXPORT GlorotNormal : public Initializer {
  public:
   explicit GlorotNormal(std::optional<std::uint64_t> seed = {});
+  explicit GlorotNormal(const FanOptions& options);
 };
 
 /// Uniform within sqrt(6 / fan in).
 class CAPSTAN_EXPORT HeUniform : public Initializer {
  public:
   explicit HeUniform(std::optional<std::uint64_t> seed = {});
+  explicit HeUniform(const FanOptions& options);
 };
 
 /// Truncated normal of variance 2 / fan in.
 class CAPSTAN_EXPORT HeNormal : public Initializer {
  public:
   explicit HeNormal(std::optional<std::uint64_t> seed = {});
+  explicit HeNormal(const FanOptions& options);
 };
 
 /// Uniform within sqrt(3 / fan in).
 class CAPSTAN_EXPORT LecunUniform : public Initializer {
  public:
   explicit LecunUniform(std::optional<std::uint64_t> seed = {});
+  explicit LecunUniform(const FanOptions& options);
 };
 
 /// Truncated normal of variance 1 / fan in.
 class CAPSTAN_EXPORT LecunNormal : public Initializer {
  public:
   explicit LecunNormal(std::optional<std::uint64_t> seed = {});
+  explicit LecunNormal(const FanOptions& options);
+};
+
+/// Orthonormal columns, or rows if these are fewer, times `gain`. A shape of a higher rank is that of the matrix
+/// [product of the leading lengths, last length]. The q of the decomposition of a normal matrix of which r has a
+/// positive diagonal, computed in float64. Errors (when called): ShapeError for a rank below 2.
+class CAPSTAN_EXPORT Orthogonal : public Initializer {
+ public:
+  explicit Orthogonal(double gain = 1, std::optional<std::uint64_t> seed = {});
+};
+
+/// Options of STFTInitializer.
+struct STFTInitializerOptions {
+  std::string side = "real";                       ///< or "imag"
+  std::optional<std::string> window = "hann";      ///< or "hamming", or none
+  std::optional<std::string> scaling = "density";  ///< the root of the sum of squares of the window; "spectrum": the
+                                                   ///< sum of its absolute values; none
+  bool periodic = false;                           ///< the window is
+  static std::span<const OptionField> fields();
+};
+
+/// The kernel [frame length, 1, fft length / 2 + 1] of a convolution that is a short-time Fourier transform:
+/// cos(-2 pi t f / fft length) or, for "imag", the sine, times window[t] / scaling. It is not scaled without a window.
+/// Errors: ValueError for another text than those above; when called, ShapeError for another shape.
+class CAPSTAN_EXPORT STFTInitializer : public Initializer {
+ public:
+  explicit STFTInitializer(const STFTInitializerOptions& options = {});
 };
 
 }  // namespace initializers

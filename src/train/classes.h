@@ -21,6 +21,10 @@ std::vector<const ClassInfo*> regularizer_classes();  // regularizers.cc
 std::vector<const ClassInfo*> constraint_classes();   // constraints.cc
 std::vector<const ClassInfo*> activation_classes();   // activations.cc
 
+std::vector<const ClassInfo*> variance_scaling_classes();
+const ClassInfo& orthogonal_class();
+const ClassInfo& stft_initializer_class();
+
 const ClassInfo& sgd_class();
 const ClassInfo& adam_class();
 const ClassInfo& adam_w_class();

@@ -138,6 +138,8 @@ TEST(Classes, KeepEveryOption) {
         other = 3;
       } else if (other.kind == Kind::kString) {
         other = std::string(field.names.back());
+      } else if (field.name.ends_with("_axes")) {
+        other = std::vector<AttributeValue>{0, 1};
       } else if (other.kind == Kind::kInt || field.name == "seed") {
         other = 1;
       } else {

@@ -17,14 +17,6 @@ std::string class_of(const Json& json) {
 
 Regularizer make_regularizer(const Json& json) { return testing::make_regularizer(class_of(json), json.at("config")); }
 
-Axes axes_from(const Json& config) {
-  if (!config.contains("axis")) return 0;
-  const Json& axis = config.at("axis");
-  if (axis.is_number()) return axis.get<int>();
-  const auto list = axis.get<std::vector<int>>();
-  return Axes(std::span<const int>(list));
-}
-
 // What all layers take.
 template <class Options>
 Options common(const std::string& name, const std::string& dtype) {
@@ -119,34 +111,35 @@ Layer make_dropout(const Json& config, layers::DropoutOptions o) {
 
 }  // namespace
 
-Regularizer make_regularizer(const std::string& type, const Json& config) {
-  if (type == "L1") return regularizers::L1(config.value("l1", 0.01));
-  if (type == "L2") return regularizers::L2(config.value("l2", 0.01));
-  if (type == "L1L2") return regularizers::L1L2(config.value("l1", 0.0), config.value("l2", 0.0));
-  if (type == "OrthogonalRegularizer") {
-    return regularizers::OrthogonalRegularizer(config.value("factor", 0.01), config.value("mode", "rows"));
+AttributeValue as_serialized(const std::string& type, const Json& config) {
+  const Json value = {{"class_name", type.substr(type.rfind('.') + 1)}, {"config", config}};
+  return AttributeValue::from_json(value.dump());
+}
+
+Initializer make_initializer(const std::string& type, const Json& config, std::uint64_t seed) {
+  Json with_seed = config;
+  for (const ClassInfo* info : list_classes("initializer")) {
+    for (const OptionField& field : info->options) {
+      if (info->name == type && field.name == "seed") with_seed["seed"] = seed;
+    }
   }
-  throw Lacking{"regularizer " + type};
+  return initializers::get(as_serialized(type, with_seed));
+}
+
+Regularizer make_regularizer(const std::string& type, const Json& config) {
+  return regularizers::get(as_serialized(type, config));
 }
 
 Constraint make_constraint(const Json& json) {
-  return json.is_null() ? Constraint() : make_constraint(class_of(json), json.at("config"));
+  return json.is_null() ? Constraint() : make_constraint(json.at("object"), json.at("config"));
 }
 
 Constraint make_constraint(const std::string& type, const Json& config) {
-  const Axes axis = axes_from(config);
-  if (type == "NonNeg") return constraints::NonNeg();
-  if (type == "UnitNorm") return constraints::UnitNorm({.axis = axis});
-  if (type == "MaxNorm") {
-    return constraints::MaxNorm({.max_value = config.value("max_value", 2.0), .axis = axis});
-  }
-  if (type == "MinMaxNorm") {
-    return constraints::MinMaxNorm({.min_value = config.value("min_value", 0.0),
-                                    .max_value = config.value("max_value", 1.0),
-                                    .rate = config.value("rate", 1.0),
-                                    .axis = axis});
-  }
-  throw Lacking{"constraint " + type};
+  return constraints::get(as_serialized(type, config));
+}
+
+ActivationFunction make_activation(const std::string& name, const Json& options) {
+  return activations::get(as_serialized(name, options));
 }
 
 DTypePolicy dtype_of(const std::string& name) {
@@ -198,9 +191,19 @@ Layer make_layer(const std::string& type, const Json& config, const std::string&
 
 namespace {
 
-// "optimizers.schedules.X" and its arguments, as serialize() writes them.
-Json as_serialized(const std::string& type, const Json& config) {
-  return {{"class_name", type.substr(type.rfind('.') + 1)}, {"config", config}};
+// Objects in configurations are {"object", "config"} there.
+void serialize_objects(Json& config, bool float32_numbers) {
+  for (auto& [key, value] : config.items()) {
+    if (!value.is_object() || !value.contains("object")) continue;
+    Json inner = value.at("config");
+    const std::string type = value.at("object");
+    const bool is_optimizer = type.rfind("optimizers.", 0) == 0 && type.find("schedules") == type.npos;
+    if (is_optimizer && float32_numbers) serialize_objects(inner, true);
+    value = {{"class_name", type.substr(type.rfind('.') + 1)}, {"config", inner}};
+  }
+  if (float32_numbers && config.contains("learning_rate") && config["learning_rate"].is_number()) {
+    config["learning_rate"] = double{config["learning_rate"].get<float>()};
+  }
 }
 
 // Throws Lacking for a class that there is not.
@@ -221,29 +224,27 @@ Loss make_loss(const std::string& type, const Json& given, const Json& reduction
     options["alpha"] = given.value("beta", 0.5);
     options["beta"] = given.value("alpha", 0.5);
   }
-  return losses::get(AttributeValue::from_json(as_serialized(type, options).dump()));
+  return losses::get(as_serialized(type, options));
 }
 
 Metric make_metric(const std::string& type, const Json& options) {
   check_class("metric", type);
-  return metrics::get(AttributeValue::from_json(as_serialized(type, options).dump()));
+  return metrics::get(as_serialized(type, options));
 }
 
 Schedule make_schedule(const std::string& type, const Json& config) {
-  return schedules::get(AttributeValue::from_json(as_serialized(type, config).dump()));
+  return schedules::get(as_serialized(type, config));
 }
 
 Optimizer make_optimizer(const std::string& type, const Json& given, bool float32_numbers) {
   Json config = given;
-  Json& rate = config["learning_rate"];
-  if (rate.is_null()) rate = type == "SGD" ? 0.01 : 0.001;
-  if (rate.is_object()) {
-    rate = as_serialized(rate.at("object"), rate.at("config"));
-  } else if (float32_numbers) {
-    rate = double{rate.get<float>()};
-  }
   check_class("optimizer", type);
-  return optimizers::get(AttributeValue::from_json(as_serialized(type, config).dump()));
+  if (!config.contains("learning_rate")) {
+    const std::shared_ptr<Configurable> defaults = deserialize("optimizer", type);
+    config["learning_rate"] = config_of(defaults->class_info(), defaults->options_data()).find("learning_rate")->number;
+  }
+  serialize_objects(config, float32_numbers);
+  return optimizers::get(as_serialized(type, config));
 }
 
 void run_cases(const std::string& file, const std::function<void(const Json& document, const Json& one)>& run,

@@ -28,6 +28,14 @@ Optimizer make_optimizer(const std::string& type, const Json& config, bool float
 
 Schedule make_schedule(const std::string& type, const Json& config);
 
+// A class ("optimizers.SGD" or "SGD") and its arguments as serialize() writes them.
+AttributeValue as_serialized(const std::string& type, const Json& config);
+
+// An initializer from its class and arguments, with this seed if it draws.
+Initializer make_initializer(const std::string& type, const Json& config, std::uint64_t seed);
+
+ActivationFunction make_activation(const std::string& name, const Json& options);
+
 Regularizer make_regularizer(const std::string& type, const Json& config);
 
 // A constraint from its class and arguments; null makes none.

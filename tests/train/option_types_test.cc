@@ -2,6 +2,7 @@
 // configurations there and back.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 #include <string>
 
@@ -50,11 +51,13 @@ std::string refusal(const std::string& json) {
 
 TEST(OptionTypes, AreWrittenAsKerasDoes) {
   const ThingOptions defaults;
-  EXPECT_EQ(config_of(kThing, &defaults).to_json(),
-            R"({"activation": "linear", "initializer": {"module": "keras.initializers", "class_name": )"
-            R"("GlorotUniform", "config": {"seed": null}, "registered_name": null}, "regularizer": null, )"
-            R"("constraint": null, "dtype": {"module": "keras", "class_name": "DTypePolicy", "config": )"
-            R"({"name": "float32"}, "registered_name": null}, "shape": [], "input_shape": null, "seed": null})");
+  EXPECT_EQ(
+      config_of(kThing, &defaults).to_json(),
+      R"({"activation": "linear", "initializer": {"module": "keras.initializers", "class_name": )"
+      R"("GlorotUniform", "config": {"seed": null, "input_axes": null, "output_axes": null}, "registered_name": null}, )"
+      R"("regularizer": null, )"
+      R"("constraint": null, "dtype": {"module": "keras", "class_name": "DTypePolicy", "config": )"
+      R"({"name": "float32"}, "registered_name": null}, "shape": [], "input_shape": null, "seed": null})");
   const ThingOptions given{.activation = "softmax",
                            .initializer = initializers::Constant(2),
                            .regularizer = regularizers::L1L2(0.5, 0.25),
@@ -170,6 +173,51 @@ TEST(Activations, TakeOptions) {
   EXPECT_THROW(ActivationFunction("relu", {{"slope", 1.0}}), ValueError);
   EXPECT_THROW(ActivationFunction("relu", {{"threshold", -1.0}}), ValueError);
   EXPECT_THROW(ActivationFunction("threshold"), ValueError);
+}
+
+TEST(Initializers, HaveFansAlongTheAxesThatTheyAreGiven) {
+  const initializers::GlorotUniform draw(3);
+  const auto largest = [](const Tensor& x) { return reduce_max(abs(x)).item<float>(); };
+  const Initializer other = draw.with_axes({0}, {1, 2});
+  // sqrt(6 / (32 + 16)) instead of sqrt(6 / (32 * (2 + 8))).
+  EXPECT_NEAR(largest(other({32, 2, 8})), std::sqrt(6.0 / 48), 0.01);
+  EXPECT_NEAR(largest(other({32, 2, 8})) / largest(draw({32, 2, 8})), std::sqrt(320.0 / 48), 1e-5);
+  EXPECT_EQ(other.with_axes({1}, {2}).body(), other.body());
+  EXPECT_EQ(Initializer("ones").with_axes({0}, {1})({1}).item<float>(), 1);
+  EXPECT_THROW(other({4}), IndexError);
+}
+
+TEST(Initializers, AreOrthogonalBeyondABlock) {
+  for (const Shape& shape : {Shape{70, 70}, Shape{100, 2, 40}, Shape{33, 90}}) {
+    const Tensor w = reshape(initializers::Orthogonal(2)(shape, float64), {-1, shape[-1]});
+    const bool is_tall = w.dim(0) >= w.dim(1);
+    const Tensor gram = is_tall ? matmul(w, w, {.transpose_a = true}) : matmul(w, w, {.transpose_b = true});
+    EXPECT_LT(reduce_max(abs(gram - 4 * eye(gram.dim(0), -1, float64))).item<double>(), 1e-13);
+  }
+  EXPECT_EQ(initializers::Orthogonal()({0, 3}).shape(), (Shape{0, 3}));
+  EXPECT_THROW(initializers::Orthogonal()({3}), ShapeError);
+}
+
+TEST(Initializers, OfAShortTimeFourierTransformAreItsKernel) {
+  const Tensor x = random::normal({16}, 0, 1, float64, 1);
+  const Tensor want = stft(x, 16, 1, {.fft_length = 16});
+  for (const std::string side : {"real", "imag"}) {
+    const Initializer make = initializers::STFTInitializer({.side = side, .scaling = {}, .periodic = true});
+    const Tensor kernel = reshape(make({16, 1, 9}, float64), {16, 9});
+    const Tensor got = reduce_sum(expand_dims(x, 1) * kernel, 0);
+    const Tensor part = side == "real" ? real(want) : imag(want);
+    EXPECT_LT(reduce_max(abs(got - reshape(part, {9}))).item<double>(), 1e-13) << side;
+  }
+  // Of a constant signal, the first band is the sum of the window over its scale.
+  const auto first = [](const std::string& scaling) {
+    return reduce_sum(initializers::STFTInitializer({.window = "hamming", .scaling = scaling})({5, 1, 3}), {0, 1})
+        .to_vector<float>()[0];
+  };
+  EXPECT_FLOAT_EQ(first("spectrum"), 1);
+  EXPECT_FLOAT_EQ(first("density"), 2.24f / std::sqrt(0.08f * 0.08f * 2 + 0.54f * 0.54f * 2 + 1));
+  EXPECT_THROW(initializers::STFTInitializer({.side = "left"}), ValueError);
+  EXPECT_THROW(initializers::STFTInitializer()({5, 2, 3}), ShapeError);
+  EXPECT_THROW(initializers::STFTInitializer()({5, 1, 1}), ShapeError);
 }
 
 TEST(Initializers, WithoutASeedTakeTheNextOneWhenTheyAreMade) {
