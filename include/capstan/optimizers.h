@@ -115,6 +115,9 @@ class CAPSTAN_EXPORT Optimizer {
   /// The slots, in Keras's order: averages, accumulated gradients, then those of the rule.
   std::vector<Variable> variables() const;
 
+  /// The moving averages of the variables, in their order, if `use_ema` and once there are slots.
+  std::vector<Variable> averages() const;
+
   /// Variables whose path contains one of these texts have no weight decay.
   void exclude_from_weight_decay(const std::vector<std::string>& texts) const;
 

@@ -160,7 +160,7 @@ struct BatchCall {
 
 // Computes the outputs of all items at once, each with the axis of the items in front, in the library's own ops.
 // Returns false if it has no way for these inputs; then the items are computed one by one.
-using Batch = bool (*)(const BatchCall& call, std::vector<Tensor>& outputs);
+using BatchRule = bool (*)(const BatchCall& call, std::vector<Tensor>& outputs);
 
 // A loop that an op runs: of the formula of `op`, or of its derivative by an input.
 struct LoopOfOp {
@@ -231,7 +231,7 @@ struct OpDef {
   Jvp jvp = nullptr;
   // Structured: a call for many items; src/ops/batching.h has the common rules. Elementwise ops need none. Null: the
   // items are computed one by one.
-  Batch batch = nullptr;
+  BatchRule batch = nullptr;
 
   // Composite: what it is. Any other kind: what a call by name runs, if the public function does more than the op.
   Compose compose = nullptr;

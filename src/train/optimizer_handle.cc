@@ -38,6 +38,8 @@ std::vector<Variable> Optimizer::variables() const {
   return all;
 }
 
+std::vector<Variable> Optimizer::averages() const { return state_->averages; }
+
 void Optimizer::exclude_from_weight_decay(const std::vector<std::string>& texts) const {
   state_->not_decayed.insert(state_->not_decayed.end(), texts.begin(), texts.end());
 }

@@ -168,7 +168,7 @@ void BatchedGraph::run_node(const Graph::Node& node, std::vector<Tensor>& values
   } else {
     const OpDef& op = *node.op;
     const void* attributes = op.attributes == nullptr ? nullptr : node.attributes;
-    const Batch rule = op.kind == OpKind::kElementwise ? batch_broadcasting : op.batch;
+    const BatchRule rule = op.kind == OpKind::kElementwise ? batch_broadcasting : op.batch;
     const BatchCall call{op, inputs, batched, size, attributes};
     const Control* const control = control_of(op, attributes);
     const auto has_way = [&] {
