@@ -84,7 +84,7 @@ struct CallOptions {
 };
 
 /// The mask that a tensor carries: which of its steps count, as a layer that made it found, or an empty tensor. Layers
-/// pass masks on; any op in between loses it. In Keras the attribute `_keras_mask`.
+/// pass masks on; any op in between loses it. In Keras an attribute of the tensor.
 ///
 ///     Tensor h = layers::Embedding(1000, 16, {.mask_zero = true})(words);   // [batch, time, 16]
 ///     mask_of(h);                                                         // [batch, time], false where the word is 0

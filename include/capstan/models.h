@@ -47,8 +47,7 @@ struct CompileOptions {
   /// What fit() trains with: a loop of one's own calls its optimizer itself. RMSprop unless given, as in Keras.
   std::optional<Optimizer> optimizer = {};
   LossChoice loss = {};
-  /// How much the loss of each output counts, in their order; 1 unless given.
-  std::vector<double> loss_weights = {};
+  LossWeights loss_weights = {};
   MetricChoice metrics = {};
   /// Those that sample weights count for.
   MetricChoice weighted_metrics = {};

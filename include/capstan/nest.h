@@ -16,6 +16,7 @@ namespace capstan {
 
 class Nest;
 
+/// A nest is a structure of tensors: its own tensor, or its items.
 template <>
 struct Structure<Nest> {
   static constexpr StructureKind kKind = StructureKind::kNest;

@@ -177,7 +177,12 @@ struct Structure<std::array<T, N>> : detail::ListStructure<T> {
   using With = std::array<detail::ReplacedBy<T, L>, N>;
 };
 template <class T, std::size_t N>
-requires(!std::same_as<T, char>) struct Structure<T[N]> : detail::ListStructure<T> {
+struct Structure<T[N]> : detail::ListStructure<T> {};
+template <std::size_t N>
+struct Structure<char[N]> {
+  static constexpr StructureKind kKind = StructureKind::kText;
+  template <class L>
+  using With = char[N];
 };
 
 template <class... T>
@@ -335,8 +340,9 @@ ReplacedBy<T, L> rebuild(const T& value, const Next& next) {
     replace_tensors(result, [&](Tensor& tensor) { tensor = std::move(leaves[i++]); });
     return result;
   } else {
-    // A struct or a Nest of tensors.
-    static_assert(only_tensors<Result>(), "a struct with variables names the type of its gradients: `using Gradients = ...;`");
+    // A struct or a Nest of tensors; of what is no structure for_each_leaf has said what is wrong.
+    static_assert(kKind != StructureKind::kParts || only_tensors<Result>(),
+                  "a struct with variables names the type of its gradients: `using Gradients = ...;`");
     Result result(value);
     replace_tensors(result, [&](Tensor& tensor) { tensor = next(); });
     return result;

@@ -99,6 +99,20 @@ class CAPSTAN_EXPORT LossChoice {
   static Loss by_name(const std::string& name);
 };
 
+/// How much the losses of a model's outputs count, in their order or by their names; 1 unless given.
+class LossWeights {
+ public:
+  LossWeights() = default;
+  LossWeights(std::initializer_list<double> weights) : list(weights) {}
+  LossWeights(std::vector<double> weights) : list(std::move(weights)) {}
+  LossWeights(std::map<std::string, double> weights) : named(std::move(weights)) {}
+
+  bool has_value() const { return !list.empty() || !named.empty(); }
+
+  std::vector<double> list;
+  std::map<std::string, double> named;
+};
+
 /// The metrics of a model's outputs: those of its one output, or for several a list for each, in their order or by
 /// their names.
 class CAPSTAN_EXPORT MetricChoice {

@@ -85,8 +85,10 @@ void ModelPart::Compiled::resolve(const Nest& y_pred, const std::vector<std::str
   check_names("metrics", keys_of(options.weighted_metrics.named), output_names);
   CAPSTAN_CHECK(loss_choice.list.size() <= 1 || loss_choice.list.size() == count, ValueError, "compile: ",
                 loss_choice.list.size(), " losses, but ", model, " has ", count, " outputs");
-  CAPSTAN_CHECK(options.loss_weights.empty() || options.loss_weights.size() == count, ValueError, "compile: ",
-                options.loss_weights.size(), " loss weights, but ", model, " has ", count, " outputs");
+  const LossWeights& weights = options.loss_weights;
+  check_names("a loss weight", keys_of(weights.named), output_names);
+  CAPSTAN_CHECK(weights.list.empty() || weights.list.size() == count, ValueError, "compile: ", weights.list.size(),
+                " loss weights, but ", model, " has ", count, " outputs");
   std::vector<CompiledOutput> made(count);
   std::set<std::string> taken = {"loss"};
   for (std::size_t i = 0; i < count; ++i) {
@@ -98,7 +100,9 @@ void ModelPart::Compiled::resolve(const Nest& y_pred, const std::vector<std::str
     } else if (!loss_choice.list.empty()) {
       output.loss = loss_choice.list[loss_choice.list.size() == 1 ? 0 : i];
     }
-    if (!options.loss_weights.empty()) output.loss_weight = options.loss_weights[i];
+    if (!weights.list.empty()) output.loss_weight = weights.list[i];
+    if (const auto found = weights.named.find(output.name); found != weights.named.end())
+      output.loss_weight = found->second;
     const std::string prefix = count > 1 ? output.name + "_" : "";
     add_named(output.metrics, taken, metrics_of(options.metrics, i, output.name, count), prefix, false);
     add_named(output.weighted_metrics, taken, metrics_of(options.weighted_metrics, i, output.name, count), prefix, true);

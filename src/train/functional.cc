@@ -171,6 +171,7 @@ class FunctionalBody final : public ModelBodyOf<Nest(Nest)> {
 
  protected:
   Nest call(const Nest& inputs, const CallOptions& options) override;
+  std::vector<std::string> output_names() const override { return output_names_; }
 
  private:
   void add_step(const std::shared_ptr<const SymbolicCall>& call);
@@ -179,7 +180,7 @@ class FunctionalBody final : public ModelBodyOf<Nest(Nest)> {
   std::vector<Tensor> in_order(const Nest& given) const;
 
   Nest inputs_, outputs_;
-  std::vector<std::string> input_names_;
+  std::vector<std::string> input_names_, output_names_;
   std::vector<Shape> input_shapes_;
   std::vector<Step> steps_;
   std::vector<int> results_;  // places of the outputs
@@ -251,6 +252,7 @@ FunctionalBody::FunctionalBody(const Nest& inputs, const Nest& outputs, const st
                   " does not depend on the inputs by layers alone",
                   help("an op between layers is not seen; write it as a layer, such as layers::Add or layers::Lambda"));
     results_.push_back(place_of(tensor));
+    output_names_.push_back(detail::symbolic_value(tensor)->call->layer.name());
     ++number;
   });
   CAPSTAN_CHECK(number > 0, ValueError, "model: there are no outputs");

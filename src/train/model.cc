@@ -56,7 +56,7 @@ void Model::compile(const CompileOptions& options) const {
   CompileOptions merged = options;
   const CompileOptions& before = compiled.options;
   if (!merged.loss.has_value()) merged.loss = before.loss;
-  if (merged.loss_weights.empty()) merged.loss_weights = before.loss_weights;
+  if (!merged.loss_weights.has_value()) merged.loss_weights = before.loss_weights;
   if (!merged.metrics.has_value()) merged.metrics = before.metrics;
   if (!merged.weighted_metrics.has_value()) merged.weighted_metrics = before.weighted_metrics;
   if (!merged.optimizer) merged.optimizer = before.optimizer;
@@ -129,7 +129,8 @@ Tensor ModelPart::compute_loss(const Batch& batch, const Nest& y_pred, bool) {
     const Tensor weight = batch.sample_weight.is_tensor() ? batch.sample_weight.tensor()
                                                           : compiled.part_of(batch.sample_weight, i);
     const Tensor loss = (*output.loss)(labels, tensor_of(predictions, i), weight, mask_of(predictions[i]));
-    if (compiled.outputs.size() > 1) output.loss_so_far.update_state(stop_gradient(loss), count_of(y_pred));
+    // As Keras: these are means of the batches, whatever their sizes; "loss" is that of the examples.
+    if (compiled.outputs.size() > 1) output.loss_so_far.update_state(stop_gradient(loss));
     add(output.loss_weight == 1 ? loss : loss * output.loss_weight);
   }
   for (const Tensor& extra : model_handle().losses()) add(extra);

@@ -15,6 +15,8 @@ using Names = Scope<Jet>;
 constexpr double kBound = 1e5;       // of every coefficient
 constexpr double kMargin = 1e-4;     // from the border of a condition
 constexpr int kIterations = 60;      // of a fixed point, to see where they lead
+constexpr double kAround = 0.1;      // how far beside the way to a solution slopes are looked at
+constexpr int kSamples = 8;
 constexpr int kOdeSteps = 6;
 constexpr double kOdeError = 1e-8;  // of half as many steps: 32 times that of the steps
 constexpr double kSteepest = 0.6;    // of the slope of what a fixed point iterates
@@ -321,6 +323,12 @@ class Evaluator {
       check(slope);
       change = rest(at).value() / slope;
       x -= change;
+    }
+    // Around the way from the beginning to the solution as well: another method goes another way.
+    const double low = std::min(begin, x) - kAround, high = std::max(begin, x) + kAround;
+    for (int i = 0; i <= kSamples; ++i) {
+      const Names at = names.with(name, Jet(low + (high - low) * i / kSamples));
+      check(derivative(at, name, rest).value());
     }
     Jet solution(x);
     for (int i = 0; i <= used_; ++i) solution = solution - Jet(1 / slope) * rest(names.with(name, solution));

@@ -1,4 +1,5 @@
 // CSVLogger.
+#include <algorithm>
 #include <charconv>
 #include <filesystem>
 #include <fstream>
@@ -18,10 +19,15 @@ std::span<const OptionField> CSVLoggerOptions::fields() {
 
 namespace {
 
+constexpr const char* kLineEnd = "\r\n";  // as Keras writes them
+
+// With the digits that read back as the same number.
 std::string text_of(double value) {
   char text[32];
   const auto [end, error] = std::to_chars(text, text + sizeof text, value);
-  return std::string(text, end);
+  std::string result(text, end);
+  if (result.find_first_not_of("-0123456789") == result.npos) result += ".0";
+  return result;
 }
 
 struct CSVLoggerConfig : CSVLoggerOptions {
@@ -60,7 +66,7 @@ struct CSVLoggerBody final : Configured<CSVLoggerBody, CallbackBody, CSVLoggerCo
       if (needs_header) {
         file << "epoch";
         for (const std::string& name : columns) file << options.separator << name;
-        file << "\n";
+        file << kLineEnd;
       }
     }
     file << epoch;
@@ -68,7 +74,7 @@ struct CSVLoggerBody final : Configured<CSVLoggerBody, CallbackBody, CSVLoggerCo
       const auto found = logs.find(name);
       file << options.separator << (found == logs.end() ? "NA" : text_of(found->second));
     }
-    file << "\n" << std::flush;
+    file << kLineEnd << std::flush;
     CAPSTAN_CHECK(file.good(), IoError, "csv_logger: the file \"", options.filename, "\" cannot be written");
   }
 

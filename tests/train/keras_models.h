@@ -1,0 +1,22 @@
+// Models, and what compile() and fit() take, from the cases of tests/golden/keras.
+#pragma once
+
+#include <string>
+
+#include "tests/train/keras_cases.h"
+
+namespace capstan::testing {
+
+// A chain or a graph of layers. Throws Lacking.
+Model make_model(const Json& model, const std::string& dtype = "float32");
+
+// A structure of tensors: one, a list or a map of them.
+Nest nest_from_json(const Json& json);
+
+CompileOptions compile_options(const Json& compile);
+
+// What both of them are: a list of {"path", "value"}, by position.
+void set_weights(const Model& model, const Json& weights);
+void expect_weights(const Model& model, const Json& weights, const std::string& what, Tolerance tolerance);
+
+}  // namespace capstan::testing
