@@ -106,6 +106,14 @@ struct OnBatchOptions {
   std::map<std::int64_t, double> class_weight = {};
 };
 
+/// Options of Model::summary.
+struct SummaryOptions {
+  std::optional<int> line_length = {};  ///< 88 for a chain of layers, else 108; 12 more with `show_trainable`
+  bool show_trainable = false;
+  /// Also the layers within layers, below them.
+  bool expand_nested = false;
+};
+
 /// The loss and the metrics over a whole data set, the metrics in the order of compile().
 ///
 ///     auto [loss, metrics] = model.evaluate(x, y);
@@ -239,6 +247,7 @@ class CAPSTAN_EXPORT Model : public Layer {
 
   /// The optimizer that compile() was given. Errors: ValueError before compile().
   const Optimizer& optimizer() const;
+  bool is_compiled() const;
   /// All metrics, that of the loss first.
   std::vector<Metric> metrics() const;
   void reset_metrics() const;
@@ -247,8 +256,9 @@ class CAPSTAN_EXPORT Model : public Layer {
   bool stop_training() const;
   void set_stop_training(bool stop) const;
 
-  /// A table of the layers with their output shapes and numbers of weights.
-  std::string summary() const;
+  /// A table of the layers with their output shapes and numbers of weights, as Keras prints it; of a functional model
+  /// that is no chain also what each layer is called on. Errors: ValueError for a line that is too short.
+  std::string summary(const SummaryOptions& options = {}) const;
 
  protected:
   /// The first handle of a body.

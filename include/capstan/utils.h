@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "capstan/tensor.h"
 
@@ -13,5 +15,27 @@ namespace capstan {
 ///
 ///     to_categorical(constant({2, 0}), 3);   // {{0, 0, 1}, {1, 0, 0}}
 CAPSTAN_EXPORT Tensor to_categorical(const Tensor& labels, std::int64_t num_classes = 0, DType dtype = floatx());
+
+/// x divided by its norm of an order along an axis, as keras.utils.normalize; what is zero stays zero. Errors:
+/// IndexError for an axis out of range.
+///
+///     normalize(constant({{3.0, 4.0}}));   // {{0.6, 0.8}}
+CAPSTAN_EXPORT Tensor normalize(const Tensor& x, int axis = -1, int order = 2);
+
+/// Options of pad_sequences.
+struct PadSequencesOptions {
+  std::int64_t maxlen = 0;         ///< 0: that of the longest sequence
+  std::string padding = "pre";     ///< where a shorter sequence is filled up: or "post"
+  std::string truncating = "pre";  ///< where a longer one is cut: or "post"
+  double value = 0;                ///< what it is filled up with
+  DType dtype = int32;
+};
+
+/// Sequences of numbers as the rows of one tensor [sequences, maxlen]. Errors: ValueError for an unknown place or a
+/// negative length.
+///
+///     pad_sequences({{1}, {2, 3}});   // {{0, 1}, {2, 3}}
+CAPSTAN_EXPORT Tensor pad_sequences(const std::vector<std::vector<double>>& sequences,
+                                    const PadSequencesOptions& options = {});
 
 }  // namespace capstan

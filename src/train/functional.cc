@@ -145,7 +145,8 @@ Nest detail::call_symbolically(const Layer& layer, const Nest& inputs, const Cal
     results[twins ? 1 : 0] = layer(now, how);
   }
   const auto call = std::make_shared<SymbolicCall>(
-      SymbolicCall{layer, inputs, options, next_call++, results[0].tensors().size()});
+      SymbolicCall{layer, inputs, options, next_call++, results[0].tensors().size(),
+                   LayerState::of(layer).symbolic_calls++});
   const Nest symbolic = symbolic_results(call, results[0], results[1]);
   LayerState& state = LayerState::of(layer);
   state.output_shapes.clear();
@@ -175,6 +176,9 @@ class FunctionalBody final : public ModelBodyOf<Nest(Nest)> {
 
  private:
   void add_step(const std::shared_ptr<const SymbolicCall>& call);
+  // The calls and those of the inputs, the farthest from the outputs first: Keras's order of layers.
+  std::vector<std::shared_ptr<const SymbolicCall>> by_depth(std::vector<std::shared_ptr<const SymbolicCall>> calls) const;
+  void describe_connections();
   int place_of(const Tensor& tensor) const;
   // The tensors that were given, in the order of the model's inputs.
   std::vector<Tensor> in_order(const Nest& given) const;
@@ -237,15 +241,12 @@ FunctionalBody::FunctionalBody(const Nest& inputs, const Nest& outputs, const st
   CAPSTAN_CHECK(!given_.empty(), ValueError, "model: there are no inputs");
   values_ = static_cast<int>(given_.size());
   const std::vector<std::shared_ptr<const SymbolicCall>> calls = calls_below(outputs, given_);
-  for (const SymbolicValue* value : given_) {
-    if (!value->call->inputs.has_value()) add_layer(value->call->layer);
-  }
   for (const auto& call : calls) {
     CAPSTAN_CHECK(call->inputs.has_value(), ValueError, "model: the outputs depend on the input \"", call->layer.name(),
                   "\", which is not among the inputs of the model");
     add_step(call);
-    add_layer(call->layer);
   }
+  for (const std::shared_ptr<const SymbolicCall>& call : by_depth(calls)) add_layer(call->layer);
   int number = 0;
   detail::for_each_leaf(outputs, [&](const Tensor& tensor) {
     CAPSTAN_CHECK(detail::symbolic_value(tensor) != nullptr, ValueError, "model: output ", number,
@@ -263,9 +264,58 @@ FunctionalBody::FunctionalBody(const Nest& inputs, const Nest& outputs, const st
   state.has_build = false;
   detail::for_each_leaf(outputs,
                         [&](const Tensor& t) { state.output_shapes.push_back(detail::symbolic_value(t)->shape); });
+  describe_connections();
   detail::structure_changed();
   first_.clear();
   given_.clear();
+}
+
+std::vector<std::shared_ptr<const SymbolicCall>> FunctionalBody::by_depth(
+    std::vector<std::shared_ptr<const SymbolicCall>> calls) const {
+  for (const SymbolicValue* value : given_) {
+    if (!value->call->inputs.has_value()) calls.push_back(value->call);
+  }
+  std::sort(calls.begin(), calls.end(), [](const auto& a, const auto& b) { return a->number < b->number; });
+  std::unordered_map<const LayerBase*, int> depths;  // of layers, which may be called several times
+  std::unordered_map<const SymbolicCall*, int> depth_of;
+  const auto body = [](const auto& call) { return &LayerState::body_of(call->layer); };
+  for (auto call = calls.rbegin(); call != calls.rend(); ++call) {
+    const int depth = depth_of[call->get()];
+    depths[body(*call)] = std::max(depths[body(*call)], depth);
+    Nest arguments = (*call)->inputs;
+    CallOptions options = (*call)->options;
+    detail::for_each_argument(arguments, options, [&](const Tensor& tensor) {
+      const SymbolicValue* const value = detail::symbolic_value(tensor);
+      if (value == nullptr) return;
+      int& before = depth_of[value->call.get()];
+      before = std::max(before, depth + 1);
+    });
+  }
+  std::stable_sort(calls.begin(), calls.end(),
+                   [&](const auto& a, const auto& b) { return depths[body(a)] > depths[body(b)]; });
+  return calls;
+}
+
+void FunctionalBody::describe_connections() {
+  LayerState& state = LayerState::of(*this);
+  bool is_chain = given_.size() == 1 && results_.size() == 1;
+  int last = 0;
+  std::map<std::uint64_t, std::string> texts;
+  for (const Step& step : steps_) {
+    is_chain &= step.places.size() == 1 && step.places[0] == last && step.results == 1;
+    last = step.first_result;
+    std::string& text = texts[LayerState::of(step.call->layer).id];
+    is_chain &= text.empty();
+    Nest arguments = step.call->inputs;
+    CallOptions options = step.call->options;
+    detail::for_each_argument(arguments, options, [&](const Tensor& tensor) {
+      const SymbolicValue* const value = detail::symbolic_value(tensor);
+      if (value == nullptr) return;
+      text += (text.empty() ? "" : ", ") + value->call->layer.name() + "[" + std::to_string(value->call->node) + "][" +
+              std::to_string(value->index) + "]";
+    });
+  }
+  if (!is_chain) state.connections = std::move(texts);
 }
 
 int FunctionalBody::place_of(const Tensor& tensor) const {

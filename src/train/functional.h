@@ -20,6 +20,7 @@ struct SymbolicCall {
   CallOptions options;
   std::uint64_t number;  // calls in the order in which they were made
   std::size_t results;   // how many tensors it gave
+  int node = 0;          // among the calls of its layer
 };
 
 struct SymbolicValue {

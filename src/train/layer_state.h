@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -40,6 +41,9 @@ struct LayerState {
   InputShape input_shape;
   std::vector<Shape> output_shapes;  // of the first call
   ModelPart* model = nullptr;        // of a model
+  // Of a functional model that is no chain: what its layers are called on, as text, by their ids.
+  std::map<std::uint64_t, std::string> connections;
+  int symbolic_calls = 0;  // on values of functional models
   Regularizer activity_regularizer;
 
   std::vector<Weight> weights;

@@ -75,6 +75,7 @@ const Optimizer& ModelPart::optimizer() const {
   return *compiled_->options.optimizer;
 }
 const Optimizer& Model::optimizer() const { return part().optimizer(); }
+bool Model::is_compiled() const { return part().compiled_->is_compiled; }
 
 void ModelPart::add_metrics(std::initializer_list<Metric> metrics) {
   compiled_->own_metrics.insert(compiled_->own_metrics.end(), metrics);

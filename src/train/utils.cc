@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "capstan/ops/array.h"
+#include "capstan/ops/linalg.h"
 #include "capstan/ops/math.h"
 #include "src/core/check.h"
 
@@ -31,6 +32,36 @@ Tensor to_categorical(const Tensor& given, std::int64_t num_classes, DType dtype
   }
   if (any_negative) labels = constant(numbers, labels.shape());
   return one_hot(labels, num_classes, 1, 0, -1, dtype);
+}
+
+Tensor normalize(const Tensor& x, int axis, int order) {
+  const Tensor length = norm(x, order, axis, true);
+  return x / where(equal(length, 0.0), 1.0, length);
+}
+
+Tensor pad_sequences(const std::vector<std::vector<double>>& sequences, const PadSequencesOptions& options) {
+  const auto is_post = [](const char* what, const std::string& place) {
+    CAPSTAN_CHECK(place == "pre" || place == "post", ValueError, "pad_sequences: ", what,
+                  " must be \"pre\" or \"post\", not \"", place, "\"");
+    return place == "post";
+  };
+  const bool pads_after = is_post("padding", options.padding), cuts_after = is_post("truncating", options.truncating);
+  CAPSTAN_CHECK(options.maxlen >= 0, ValueError, "pad_sequences: maxlen must not be negative, but is ", options.maxlen);
+  std::size_t length = static_cast<std::size_t>(options.maxlen);
+  if (length == 0) {
+    for (const std::vector<double>& sequence : sequences) length = std::max(length, sequence.size());
+  }
+  std::vector<double> all(sequences.size() * length, options.value);
+  for (std::size_t i = 0; i < sequences.size(); ++i) {
+    const std::vector<double>& sequence = sequences[i];
+    const std::size_t kept = std::min(length, sequence.size());
+    const std::size_t from = cuts_after ? 0 : sequence.size() - kept;
+    const std::size_t to = i * length + (pads_after ? 0 : length - kept);
+    std::copy_n(sequence.begin() + static_cast<std::ptrdiff_t>(from), kept,
+                all.begin() + static_cast<std::ptrdiff_t>(to));
+  }
+  const Shape shape{static_cast<std::int64_t>(sequences.size()), static_cast<std::int64_t>(length)};
+  return cast(constant(all, shape), options.dtype);
 }
 
 }  // namespace capstan

@@ -1,5 +1,7 @@
 #include "tests/train/keras_models.h"
 
+#include <cctype>
+
 namespace capstan::testing {
 
 namespace {
@@ -16,13 +18,25 @@ Layer layer_of(const Json& type, const Json& config, const std::string& name, co
   return layer;
 }
 
+// "max_pooling2d" of "MaxPooling2D": what a layer is called that is given no name.
+std::string keras_name(const std::string& type) {
+  std::string name;
+  for (std::size_t i = 0; i < type.size(); ++i) {
+    const bool is_word = i > 0 && std::isupper(type[i]) &&
+                         (std::islower(type[i - 1]) || (i + 1 < type.size() && std::islower(type[i + 1])));
+    name += is_word ? "_" : "";
+    name += static_cast<char>(std::tolower(type[i]));
+  }
+  return name;
+}
+
 Shape shape_of(const Json& json) {
   Shape shape;
   for (const Json& length : json) shape.push_back(length.is_null() ? -1 : length.get<std::int64_t>());
   return shape;
 }
 
-Model make_graph(const Json& model, const std::string& dtype) {
+Model make_graph(const Json& model, const std::string& dtype, const std::string& model_name) {
   std::map<std::string, Nest> values;
   std::vector<Nest> inputs;
   for (const Json& input : model.at("inputs")) {
@@ -50,8 +64,8 @@ Model make_graph(const Json& model, const std::string& dtype) {
     results.push_back(values.at(value));
   }
   const Nest in = inputs.size() == 1 ? inputs[0] : Nest::list(inputs);
-  if (outputs.is_object()) return Model(in, Nest::map(keys, results));
-  return Model(in, results.size() == 1 ? results[0] : Nest::list(results));
+  if (outputs.is_object()) return Model(in, Nest::map(keys, results), model_name);
+  return Model(in, results.size() == 1 ? results[0] : Nest::list(results), model_name);
 }
 
 Loss loss_from_json(const Json& json) {
@@ -90,14 +104,17 @@ MetricChoice metrics_from_json(const Json& json) {
 
 }  // namespace
 
-Model make_model(const Json& model, const std::string& dtype) {
-  if (!model.contains("sequential")) return make_graph(model, dtype);
+Model make_model(const Json& model, const std::string& dtype, const std::string& name) {
+  if (!model.contains("sequential")) return make_graph(model, dtype, name);
   std::vector<Layer> layers;
   std::map<std::string, int> counts;
   for (const Json& item : model.at("sequential")) {
-    layers.push_back(layer_of(item.at(0), item.size() > 1 ? item.at(1) : Json(), "", dtype));
+    const std::string prefix = keras_name(item.at(0));
+    const int count = counts[prefix]++;
+    layers.push_back(layer_of(item.at(0), item.size() > 1 ? item.at(1) : Json(),
+                              count == 0 ? prefix : prefix + "_" + std::to_string(count), dtype));
   }
-  const Sequential chain(layers);
+  const Sequential chain(layers, name);
   if (model.contains("input_shape")) {
     Shape shape{-1};
     for (const std::int64_t length : shape_of(model.at("input_shape"))) shape.push_back(length);

@@ -7,8 +7,9 @@
 
 namespace capstan::testing {
 
-// A chain or a graph of layers. Throws Lacking.
-Model make_model(const Json& model, const std::string& dtype = "float32");
+// A chain or a graph of layers, whose layers have the names that they have in the first model of a program. Throws
+// Lacking.
+Model make_model(const Json& model, const std::string& dtype = "float32", const std::string& name = "");
 
 // A structure of tensors: one, a list or a map of them.
 Nest nest_from_json(const Json& json);
