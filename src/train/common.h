@@ -2,6 +2,7 @@
 #pragma once
 
 #include "capstan/layers.h"
+#include "capstan/ops/math.h"
 #include "src/core/check.h"
 
 namespace capstan::detail {
@@ -10,6 +11,12 @@ namespace capstan::detail {
 template <class Options>
 LayerOptions common_options(const Options& options) {
   return {options.name, options.input_shape, options.trainable, options.dtype};
+}
+
+// f(the weight in this dtype). A weight that has it is an operand as it is, which costs less than its value.
+template <class F>
+Tensor with_weight(const Variable& weight, DType dtype, const F& f) {
+  return weight.dtype() == dtype ? f(Operand(weight)) : f(Operand(cast(weight, dtype)));
 }
 
 // "same" or "valid", else ValueError.

@@ -29,31 +29,35 @@ class DenseBody final : public detail::KernelLayer<DenseBody, DenseConfig> {
 
  private:
   Variable kernel_;
+  std::int64_t in_ = 0;
 };
 
 void DenseBody::build(const Shape& input_shape) {
   CAPSTAN_CHECK(input_shape.rank() >= 2, ShapeError, name(), ": the input must have rank 2 or more, not ",
                 input_shape.rank(), ": ", input_shape);
-  kernel_ = add_kernel({input_shape[-1], options.units});
+  in_ = input_shape[-1];
+  kernel_ = add_kernel({in_, options.units});
   add_bias(options.units);
 }
 
 Tensor DenseBody::call(const Tensor& x, const CallOptions&) {
-  const Tensor kernel = value_of(kernel_);
   CAPSTAN_CHECK(x.rank() >= 2, ShapeError, name(), ": the input must have rank 2 or more, not ", x.rank(), ": ",
                 x.shape());
-  CAPSTAN_CHECK(x.dim(-1) == kernel.dim(0), ShapeError, name(), ": the last axis of the input must have length ",
-                kernel.dim(0), ", not ", x.dim(-1), arguments({{"x", x}}));
+  CAPSTAN_CHECK(x.dim(-1) == in_, ShapeError, name(), ": the last axis of the input must have length ",
+                in_, ", not ", x.dim(-1), arguments({{"x", x}}));
   Tensor y;
+  const auto times_kernel = [&](const Tensor& rows) {
+    return detail::with_weight(kernel_, compute_dtype(), [&](Operand kernel) { return matmul(rows, kernel); });
+  };
   if (x.rank() == 2) {
-    y = matmul(x, kernel);
+    y = times_kernel(x);
   } else {
     // One product of [everything, in] is faster than a batch of small ones.
     Shape shape = x.shape();
     shape.set(-1, options.units);
     // Left open, for functions that serve batches of several lengths.
     if (shape.size() > 0) shape.set(0, -1);
-    y = reshape(matmul(reshape(x, {-1, x.dim(-1)}), kernel), shape);
+    y = reshape(times_kernel(reshape(x, {-1, x.dim(-1)})), shape);
   }
   return finish(std::move(y));
 }

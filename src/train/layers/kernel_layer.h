@@ -54,7 +54,9 @@ class KernelLayer : public ConfiguredLayer<Derived, Options> {
   // The bias along the last axis, and the activation.
   Tensor finish(Tensor y) const {
     const Options& o = this->options;
-    if (o.use_bias) y = bias_add(std::move(y), this->value_of(bias_));
+    if (o.use_bias) {
+      y = with_weight(bias_, this->compute_dtype(), [&](Operand bias) { return bias_add(std::move(y), bias); });
+    }
     return o.activation.has_value() ? o.activation(std::move(y)) : y;
   }
 
