@@ -5,6 +5,7 @@
 #include "capstan/layers/activation.h"
 #include "capstan/layers/convolution.h"
 #include "capstan/layers/core.h"
+#include "capstan/layers/merging.h"
 #include "capstan/layers/normalization.h"
 #include "capstan/layers/pooling.h"
 #include "capstan/layers/regularization.h"

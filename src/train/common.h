@@ -1,6 +1,9 @@
 // What layers of the library share.
 #pragma once
 
+#include <span>
+#include <string_view>
+
 #include "capstan/layers.h"
 #include "src/core/check.h"
 
@@ -11,6 +14,18 @@ template <class Options>
 LayerOptions common_options(const Options& options) {
   return {options.name, options.input_shape, options.trainable, options.dtype};
 }
+
+// Of a layer without options of its own.
+struct NoOptions : LayerOptions {
+  static std::span<const OptionField> fields() {
+    static constexpr OptionField all[] = {option<&NoOptions::name, NoOptions>("name"),
+                                          option<&NoOptions::trainable, NoOptions>("trainable"),
+                                          option<&NoOptions::dtype, NoOptions>("dtype")};
+    return all;
+  }
+};
+
+inline constexpr std::string_view kDataFormats[] = {"channels_last", "channels_first"};
 
 // "same" or "valid", else ValueError.
 inline void check_padding(const char* layer, const std::string& padding) {
