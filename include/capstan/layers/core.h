@@ -157,19 +157,21 @@ class CAPSTAN_EXPORT Lambda final : public Layer {
 
   template <class F>
   static Function of_function(F function) {
-    if constexpr (requires { static_cast<bool>(function); }) {
-      if (!static_cast<bool>(function)) return {};
+    // A std::function or a pointer may be empty.
+    if constexpr (std::is_pointer_v<F> || requires { typename F::result_type; }) {
+      if (!function) return {};
     }
-    if constexpr (std::is_invocable_v<const F&, const Tensor&, const CallOptions&>) {
-      return [f = std::move(function)](const Nest& in, const CallOptions& o) { return Nest(f(in.tensor(), o)); };
-    } else if constexpr (std::is_invocable_v<const F&, const Nest&, const CallOptions&>) {
+    // A Tensor is a Nest, too, so what takes a Nest comes first.
+    if constexpr (std::is_invocable_v<const F&, const Nest&, const CallOptions&>) {
       return [f = std::move(function)](const Nest& in, const CallOptions& o) { return Nest(f(in, o)); };
-    } else if constexpr (std::is_invocable_v<const F&, const Tensor&>) {
-      return [f = std::move(function)](const Nest& in, const CallOptions&) { return Nest(f(in.tensor())); };
-    } else {
-      static_assert(std::is_invocable_v<const F&, const Nest&>,
-                    "the function of a Lambda takes a const Tensor& or a const Nest&, and may take the CallOptions");
+    } else if constexpr (std::is_invocable_v<const F&, const Tensor&, const CallOptions&>) {
+      return [f = std::move(function)](const Nest& in, const CallOptions& o) { return Nest(f(in.tensor(), o)); };
+    } else if constexpr (std::is_invocable_v<const F&, const Nest&>) {
       return [f = std::move(function)](const Nest& in, const CallOptions&) { return Nest(f(in)); };
+    } else {
+      static_assert(std::is_invocable_v<const F&, const Tensor&>,
+                    "the function of a Lambda takes a const Tensor& or a const Nest&, and may take the CallOptions");
+      return [f = std::move(function)](const Nest& in, const CallOptions&) { return Nest(f(in.tensor())); };
     }
   }
 };

@@ -144,7 +144,7 @@ Tensor BatchNormalizationBody::call(const Tensor& input, const CallOptions& call
   CAPSTAN_CHECK(axis >= 0 && axis < rank && input.dim(axis) == moving_mean_.size(), ShapeError, name(), ": axis ",
                 options.axis, " of the input must have length ", moving_mean_.size(), arguments({{"x", input}}));
   const bool moved = axis != rank - 1;
-  const std::vector<int> order = detail::order_with_last(rank, {axis});
+  const std::vector<int> order = moved ? detail::order_with_last(rank, {axis}) : std::vector<int>();
   Tensor x = moved ? transpose(input, Axes(order)) : input;
   x = in_dtype(x, working);
   Tensor y;
