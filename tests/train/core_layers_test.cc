@@ -379,6 +379,17 @@ TEST(Noise, HasTheMomentsThatItPromises) {
   EXPECT_NEAR(alpha.variance.item<float>(), 1, 0.02);
 }
 
+TEST(MergingLayers, AreNodesOfFunctionalModels) {
+  const Tensor words = Input({-1}, {.dtype = int32}), x = Input({4});
+  const Tensor h = layers::Embedding(10, 4, {.mask_zero = true})(words);
+  const Tensor sum = layers::Lambda([](const Tensor& in) { return reduce_sum(in, 1); })(h);
+  const Tensor joined = layers::Concatenate()({layers::Add()({sum, x}), layers::Multiply()({sum, x})});
+  const Model model({words, x}, {layers::Dense(2)(joined), layers::Dot(1)({sum, x})});
+  const Nest y = model({constant({{1, 2, 0}, {3, 0, 0}}), ones({2, 4})});
+  EXPECT_EQ(y[0].tensor().shape(), (Shape{2, 2}));
+  EXPECT_EQ(y[1].tensor().shape(), (Shape{2, 1}));
+}
+
 TEST(SpatialDropout, DropsWholeChannels) {
   const Tensor y = layers::SpatialDropout1D(0.5)(ones({4, 5, 6}), {.training = true});
   EXPECT_TRUE(equal_tensors(reduce_max(y, 1), reduce_min(y, 1)));
