@@ -10,3 +10,4 @@
 #include "capstan/layers/pooling.h"
 #include "capstan/layers/regularization.h"
 #include "capstan/layers/reshaping.h"
+#include "capstan/layers/resizing.h"

@@ -25,8 +25,6 @@ struct NoOptions : LayerOptions {
   }
 };
 
-inline constexpr std::string_view kDataFormats[] = {"channels_last", "channels_first"};
-
 // "same" or "valid", else ValueError.
 inline void check_padding(const char* layer, const std::string& padding) {
   CAPSTAN_CHECK(padding == "valid" || padding == "same", ValueError, layer,

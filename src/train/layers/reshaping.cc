@@ -7,6 +7,7 @@
 #include "capstan/ops/array.h"
 #include "src/train/common.h"
 #include "src/train/layers/classes.h"
+#include "src/train/layers/spatial.h"
 
 namespace capstan::layers {
 

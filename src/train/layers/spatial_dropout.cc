@@ -3,6 +3,7 @@
 #include "src/train/common.h"
 #include "src/train/layers/classes.h"
 #include "src/train/layers/noise.h"
+#include "src/train/layers/spatial.h"
 
 namespace capstan::layers {
 
