@@ -1,9 +1,11 @@
-// Masks of dropout in traces.
+// Masks of dropout and other noise in traces.
 //
 // Eager dropout is a function of x and a key. In a trace a key would be that of the trace for ever, so the mask is an
 // op of its own with the key as an attribute that is written anew before every run, from the same source as without a
 // trace: what is dropped in a function is what is dropped without it. As a stateful op its value is kept for the
 // gradient of a call instead of being drawn again.
+#include <numbers>
+
 #include "capstan/ops/array.h"
 #include "capstan/ops/host.h"
 #include "capstan/ops/math.h"
@@ -25,11 +27,12 @@ struct MaskAttributes {
   bool has_noise_shape = false;
   bool stateless = false;
   bool draws_seed = false;
+  bool is_normal = false;
 };
 constexpr AttributeType kMaskAttributes = attribute_type<MaskAttributes>(
     {field<&MaskAttributes::rate>("rate"), field<&MaskAttributes::noise_shape>("noise_shape"),
      field<&MaskAttributes::has_noise_shape>("has_noise_shape"), field<&MaskAttributes::stateless>("stateless"),
-     field<&MaskAttributes::draws_seed>("draws_seed")});
+     field<&MaskAttributes::draws_seed>("draws_seed"), field<&MaskAttributes::is_normal>("is_normal")});
 
 Shape shape_of_mask(const TensorRef& x, const MaskAttributes& attributes) {
   if (!attributes.has_noise_shape) return x.shape();
@@ -49,11 +52,28 @@ void infer_mask(const Call& call, OutputSpecs& outputs) {
   outputs.add(x.dtype(), shape_of_mask(x, call.attributes<MaskAttributes>()));
 }
 
+// The bits of tf.random.stateless_normal but for the last two: pairs of the uniform stream by Box and Muller.
+Tensor stateless_normal(const Shape& shape, const std::int64_t* seeds, DType dtype) {
+  const DType working = dtype == float64 ? float64 : float32;
+  const std::int64_t n = shape.size(), pairs = (n + 1) / 2;
+  const Tensor draw = random::stateless_uniform({pairs, 2}, {seeds[0], seeds[1]}, 0, 1, working);
+  const std::vector<Tensor> columns = unstack(draw, 1);
+  const Tensor radius = sqrt(-2.0 * log(maximum(columns[0], 1e-7)));
+  // The angle is rounded once.
+  const Tensor angle = cast(cast(columns[1], float64) * (2 * std::numbers::pi), working);
+  const Tensor all = reshape(stack({radius * sin(angle), radius * cos(angle)}, 1), {2 * pairs});
+  return cast(reshape(slice(all, {0}, {n}), shape), dtype);
+}
+
 void run_mask(const Call& call, std::span<Tensor> outputs) {
   const auto& a = call.attributes<MaskAttributes>();
   const DType dtype = call.input(0).dtype();
   const Shape shape = shape_of_mask(call.input(0), a);
   const std::uint64_t key = a.draws_seed ? next_seed() : static_cast<std::uint64_t>(a.seeds[0]);
+  if (a.is_normal) {
+    outputs[0] = a.stateless ? stateless_normal(shape, a.seeds, dtype) : random::normal(shape, 0, 1, dtype, key);
+    return;
+  }
   if (!a.stateless && !a.has_noise_shape) {
     outputs[0] = dropout(ones(shape, dtype), a.rate, key);
     return;
@@ -74,17 +94,9 @@ constinit const OpDef kHostDropoutMask = {
     .shape_inputs = 0b1,
 };
 
-}  // namespace
+using Seeds = std::function<std::array<std::int64_t, 2>()>;
 
-Tensor host_dropout_mask(const Tensor& x, const std::function<std::array<std::int64_t, 2>()>& seeds,
-                         const HostDropoutOptions& options) {
-  CAPSTAN_CHECK(options.rate >= 0 && options.rate < 1, ValueError,
-                "host_dropout_mask: rate must be at least 0 and below 1, not ", options.rate);
-  MaskAttributes attributes;
-  attributes.rate = options.rate;
-  attributes.has_noise_shape = options.noise_shape.has_value();
-  if (options.noise_shape) attributes.noise_shape = pack_lengths("host_dropout_mask", *options.noise_shape, true);
-  attributes.stateless = options.stateless;
+Tensor draw_with(const Tensor& x, const Seeds& seeds, MaskAttributes attributes) {
   attributes.draws_seed = seeds == nullptr;
   const auto write_seeds = [seeds](MaskAttributes& to) {
     const std::array<std::int64_t, 2> pair = seeds();
@@ -92,11 +104,31 @@ Tensor host_dropout_mask(const Tensor& x, const std::function<std::array<std::in
     to.seeds[1] = pair[1];
   };
   if (!attributes.draws_seed && !inside_function()) write_seeds(attributes);
-  Tensor mask = apply(kHostDropoutMask, x, &attributes);
+  Tensor drawn = apply(kHostDropoutMask, x, &attributes);
   if (!attributes.draws_seed && inside_function()) {
     context.tracer->renew_attributes([write_seeds](void* data) { write_seeds(*static_cast<MaskAttributes*>(data)); });
   }
-  return mask;
+  return drawn;
+}
+
+}  // namespace
+
+Tensor host_dropout_mask(const Tensor& x, const Seeds& seeds, const HostDropoutOptions& options) {
+  CAPSTAN_CHECK(options.rate >= 0 && options.rate < 1, ValueError,
+                "host_dropout_mask: rate must be at least 0 and below 1, not ", options.rate);
+  MaskAttributes attributes;
+  attributes.rate = options.rate;
+  attributes.has_noise_shape = options.noise_shape.has_value();
+  if (options.noise_shape) attributes.noise_shape = pack_lengths("host_dropout_mask", *options.noise_shape, true);
+  attributes.stateless = options.stateless;
+  return draw_with(x, seeds, attributes);
+}
+
+Tensor host_normal(const Tensor& x, const Seeds& seeds, bool stateless) {
+  MaskAttributes attributes;
+  attributes.stateless = stateless;
+  attributes.is_normal = true;
+  return draw_with(x, seeds, attributes);
 }
 
 }  // namespace capstan

@@ -1,6 +1,9 @@
 // What layers of the library share.
 #pragma once
 
+#include <span>
+#include <string_view>
+
 #include "capstan/layers.h"
 #include "capstan/ops/math.h"
 #include "src/core/check.h"
@@ -18,6 +21,16 @@ template <class F>
 Tensor with_weight(const Variable& weight, DType dtype, const F& f) {
   return weight.dtype() == dtype ? f(Operand(weight)) : f(Operand(cast(weight, dtype)));
 }
+
+// Of a layer without options of its own.
+struct NoOptions : LayerOptions {
+  static std::span<const OptionField> fields() {
+    static constexpr OptionField all[] = {option<&NoOptions::name, NoOptions>("name"),
+                                          option<&NoOptions::trainable, NoOptions>("trainable"),
+                                          option<&NoOptions::dtype, NoOptions>("dtype")};
+    return all;
+  }
+};
 
 // "same" or "valid", else ValueError.
 inline void check_padding(const char* layer, const std::string& padding) {

@@ -1,9 +1,10 @@
-// Activations as layers.
+// Activations as layers. All take a tensor of any shape and give one of the same shape.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "capstan/activations.h"
 #include "capstan/layer.h"
@@ -29,7 +30,76 @@ class CAPSTAN_EXPORT ReLU final : public Layer {
   explicit ReLU(const ReLUOptions& options = {});
 };
 
-static_assert(detail::kAddNothing<ReLU>);
+/// Options of LeakyReLU.
+struct LeakyReLUOptions {
+  double negative_slope = 0.3;
+  std::string name = {};
+  InputShape input_shape = {};
+  bool trainable = true;
+  DTypePolicy dtype = floatx();
+};
+
+/// x where it is positive, `negative_slope * x` elsewhere.
+class CAPSTAN_EXPORT LeakyReLU final : public Layer {
+ public:
+  explicit LeakyReLU(const LeakyReLUOptions& options = {});
+};
+
+/// Options of ELU.
+struct ELUOptions {
+  double alpha = 1;
+  std::string name = {};
+  InputShape input_shape = {};
+  bool trainable = true;
+  DTypePolicy dtype = floatx();
+};
+
+/// x where it is positive, `alpha * (exp(x) - 1)` elsewhere.
+class CAPSTAN_EXPORT ELU final : public Layer {
+ public:
+  explicit ELU(const ELUOptions& options = {});
+};
+
+/// Options of PReLU.
+struct PReLUOptions {
+  Initializer alpha_initializer = "zeros";
+  Regularizer alpha_regularizer = {};
+  Constraint alpha_constraint = {};
+  std::optional<std::vector<int>> shared_axes = {};  ///< axes along which one slope is used; the first after the batch is 1
+  std::string name = {};
+  InputShape input_shape = {};
+  bool trainable = true;
+  DTypePolicy dtype = floatx();
+};
+
+/// x where it is positive, alpha * x elsewhere, with slopes that are learnt. Weights: alpha, with the shape of one
+/// example, 1 along shared axes. Errors: IndexError for a shared axis that there is not, ShapeError for an input whose
+/// shape differs from the first one's.
+class CAPSTAN_EXPORT PReLU final : public Layer {
+ public:
+  explicit PReLU(const PReLUOptions& options = {});
+};
+
+/// Options of Softmax.
+struct SoftmaxOptions {
+  Axes axis = -1;  ///< one, or several together
+  std::string name = {};
+  InputShape input_shape = {};
+  bool trainable = true;
+  DTypePolicy dtype = floatx();
+};
+
+/// Probabilities along an axis. A mask of the input's rank leaves out the elements where it is false: they get the
+/// probability 0, also where nothing is left. A mask of a lower rank, of steps, is passed on. Errors: IndexError for
+/// an axis out of range, ValueError if none is given.
+///
+///     layers::Softmax()(scores, {.mask = is_valid});
+class CAPSTAN_EXPORT Softmax final : public Layer {
+ public:
+  explicit Softmax(const SoftmaxOptions& options = {});
+};
+
+static_assert(detail::kAddNothing<ReLU, LeakyReLU, ELU, PReLU, Softmax>);
 
 }  // namespace layers
 }  // namespace capstan

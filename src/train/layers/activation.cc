@@ -1,58 +1,101 @@
-// The layers that apply a function: Activation and ReLU.
+// The layers that apply a function without weights: Activation, ReLU, LeakyReLU, ELU.
 #include "capstan/layers.h"
 #include "capstan/ops/activation.h"
-#include "capstan/ops/math.h"
 #include "src/train/common.h"
+#include "src/train/layers/classes.h"
 
 namespace capstan::layers {
 
 namespace {
 
-class ActivationBody final : public LayerBody {
- public:
-  ActivationBody(ActivationFunction function, const ActivationOptions& options)
-      : LayerBody("Activation", options), function_(std::move(function)) {}
-
- protected:
-  Tensor call(const Tensor& x, const CallOptions&) override { return function_(x); }
-
- private:
-  ActivationFunction function_;
+struct ActivationConfig : ActivationOptions {
+  ActivationFunction activation;
+  static std::span<const OptionField> fields() {
+    using O = ActivationConfig;
+    static constexpr auto all = with_layer_options<O>({option<&O::activation>("activation", true)});
+    return all;
+  }
 };
 
-class ReLUBody final : public LayerBody {
+class ActivationBody final : public ConfiguredLayer<ActivationBody, ActivationConfig> {
  public:
-  explicit ReLUBody(const ReLUOptions& options)
-      : LayerBody("ReLU", detail::common_options(options)),
-        max_value_(options.max_value),
-        negative_slope_(options.negative_slope),
-        threshold_(options.threshold) {
-    CAPSTAN_CHECK(!max_value_ || *max_value_ >= 0, ValueError, "re_lu: max_value must not be negative, but is ",
-                  *max_value_);
-    CAPSTAN_CHECK(negative_slope_ >= 0, ValueError, "re_lu: negative_slope must not be negative, but is ",
-                  negative_slope_);
-    CAPSTAN_CHECK(threshold_ >= 0, ValueError, "re_lu: threshold must not be negative, but is ", threshold_);
+  static constexpr char kName[] = "Activation", kText[] = "Applies an activation function.";
+  explicit ActivationBody(const ActivationConfig& given) : ConfiguredLayer(given) { passes_masks(); }
+
+ protected:
+  Tensor call(const Tensor& x, const CallOptions&) override { return options.activation(x); }
+};
+
+struct ReLUConfig : ReLUOptions {
+  static std::span<const OptionField> fields() {
+    using O = ReLUConfig;
+    static constexpr auto all = with_layer_options<O>({option<&O::max_value, O>("max_value").at_least(0),
+                                                       option<&O::negative_slope, O>("negative_slope").at_least(0),
+                                                       option<&O::threshold, O>("threshold").at_least(0)});
+    return all;
   }
+};
+
+class ReLUBody final : public ConfiguredLayer<ReLUBody, ReLUConfig> {
+ public:
+  static constexpr char kName[] = "ReLU", kText[] = "The larger of x and 0.";
+  explicit ReLUBody(const ReLUConfig& given) : ConfiguredLayer(given) { passes_masks(); }
 
  protected:
   Tensor call(const Tensor& x, const CallOptions&) override {
-    if (negative_slope_ != 0 && !max_value_ && threshold_ == 0) return leaky_relu(x, negative_slope_);
-    Tensor y = threshold_ == 0 ? relu(x) : x * cast(greater(x, threshold_), x.dtype());
-    if (max_value_) y = clip_by_value(y, 0, *max_value_);
-    return negative_slope_ == 0 ? y : y - negative_slope_ * relu(threshold_ - x);
+    if (!options.max_value && options.threshold == 0) {
+      return options.negative_slope == 0 ? relu(x) : leaky_relu(x, options.negative_slope);
+    }
+    return activations::relu(x, {options.negative_slope, options.max_value, options.threshold});
   }
+};
 
- private:
-  std::optional<double> max_value_;
-  double negative_slope_;
-  double threshold_;
+struct LeakyReLUConfig : LeakyReLUOptions {
+  static std::span<const OptionField> fields() {
+    using O = LeakyReLUConfig;
+    static constexpr auto all = with_layer_options<O>({option<&O::negative_slope, O>("negative_slope")});
+    return all;
+  }
+};
+
+class LeakyReLUBody final : public ConfiguredLayer<LeakyReLUBody, LeakyReLUConfig> {
+ public:
+  static constexpr char kName[] = "LeakyReLU", kText[] = "x where it is positive, a fraction of it elsewhere.";
+  explicit LeakyReLUBody(const LeakyReLUConfig& given) : ConfiguredLayer(given) { passes_masks(); }
+
+ protected:
+  Tensor call(const Tensor& x, const CallOptions&) override { return leaky_relu(x, options.negative_slope); }
+};
+
+struct ELUConfig : ELUOptions {
+  static std::span<const OptionField> fields() {
+    using O = ELUConfig;
+    static constexpr auto all = with_layer_options<O>({option<&O::alpha, O>("alpha")});
+    return all;
+  }
+};
+
+class ELUBody final : public ConfiguredLayer<ELUBody, ELUConfig> {
+ public:
+  static constexpr char kName[] = "ELU", kText[] = "x where it is positive, alpha * (exp(x) - 1) elsewhere.";
+  explicit ELUBody(const ELUConfig& given) : ConfiguredLayer(given) { passes_masks(); }
+
+ protected:
+  Tensor call(const Tensor& x, const CallOptions&) override { return elu(x, options.alpha); }
 };
 
 }  // namespace
 
 Activation::Activation(ActivationFunction function, const ActivationOptions& options)
-    : Layer(std::make_shared<ActivationBody>(std::move(function), options)) {}
-
-ReLU::ReLU(const ReLUOptions& options) : Layer(std::make_shared<ReLUBody>(options)) {}
+    : Layer(std::make_shared<ActivationBody>(ActivationConfig{options, std::move(function)})) {}
+ReLU::ReLU(const ReLUOptions& options) : Layer(std::make_shared<ReLUBody>(ReLUConfig{options})) {}
+LeakyReLU::LeakyReLU(const LeakyReLUOptions& options)
+    : Layer(std::make_shared<LeakyReLUBody>(LeakyReLUConfig{options})) {}
+ELU::ELU(const ELUOptions& options) : Layer(std::make_shared<ELUBody>(ELUConfig{options})) {}
 
 }  // namespace capstan::layers
+
+const capstan::ClassInfo& capstan::detail::activation_class() { return layers::ActivationBody::info(); }
+const capstan::ClassInfo& capstan::detail::re_lu_class() { return layers::ReLUBody::info(); }
+const capstan::ClassInfo& capstan::detail::leaky_re_lu_class() { return layers::LeakyReLUBody::info(); }
+const capstan::ClassInfo& capstan::detail::elu_class() { return layers::ELUBody::info(); }

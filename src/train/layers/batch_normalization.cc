@@ -8,39 +8,19 @@
 #include "capstan/ops/nn.h"
 #include "capstan/ops/reduce.h"
 #include "src/train/common.h"
+#include "src/train/layers/axis_order.h"
+#include "src/train/layers/classes.h"
 
 namespace capstan::layers {
 
 namespace {
-
-// The order that moves `axis` to the end, and the one that moves it back.
-Axes axis_last(int rank, int axis) {
-  std::vector<int> order;
-  for (int i = 0; i < rank; ++i) {
-    if (i != axis) order.push_back(i);
-  }
-  order.push_back(axis);
-  return Axes(std::span<const int>(order));
-}
-Axes axis_back(int rank, int axis) {
-  std::vector<int> order;
-  for (int i = 0; i < rank - 1; ++i) {
-    if (i == axis) order.push_back(rank - 1);
-    order.push_back(i);
-  }
-  if (axis == rank - 1) order.push_back(rank - 1);
-  return Axes(std::span<const int>(order));
-}
 
 // variable = variable * momentum + value * (1 - momentum); no gradient flows through it.
 void move(const Variable& average, const Tensor& value, double momentum) {
   average.assign(average * momentum + cast(stop_gradient(value), average.dtype()) * (1 - momentum));
 }
 
-// Sums over a batch in bfloat16 would lose what they are for.
-DType working_dtype(DType dtype) { return dtype == DType::kBFloat16 ? DType::kFloat32 : dtype; }
-
-Tensor in_dtype(const Tensor& x, DType dtype) { return x.dtype() == dtype ? x : cast(x, dtype); }
+using detail::in_dtype;
 
 struct BatchMoments {
   Tensor mean, variance;
@@ -61,9 +41,36 @@ BatchMoments masked_moments(const Tensor& x, const Tensor& mask) {
   return {mean, reduce_sum(square(x - mean) * weight, axes) / count};
 }
 
-class BatchNormalizationBody final : public LayerBody {
+struct BatchNormalizationConfig : BatchNormalizationOptions {
+  static std::span<const OptionField> fields() {
+    using O = BatchNormalizationConfig;
+    static constexpr auto all =
+        with_layer_options<O>({option<&O::axis, O>("axis"),
+                               option<&O::momentum, O>("momentum"),
+                               option<&O::epsilon, O>("epsilon").at_least(0),
+                               option<&O::center, O>("center"),
+                               option<&O::scale, O>("scale"),
+                               option<&O::beta_initializer, O>("beta_initializer"),
+                               option<&O::gamma_initializer, O>("gamma_initializer"),
+                               option<&O::moving_mean_initializer, O>("moving_mean_initializer"),
+                               option<&O::moving_variance_initializer, O>("moving_variance_initializer"),
+                               option<&O::beta_regularizer, O>("beta_regularizer"),
+                               option<&O::gamma_regularizer, O>("gamma_regularizer"),
+                               option<&O::beta_constraint, O>("beta_constraint"),
+                               option<&O::gamma_constraint, O>("gamma_constraint"),
+                               option<&O::synchronized, O>("synchronized"),
+                               option<&O::renorm, O>("renorm"),
+                               option<&O::renorm_clipping, O>("renorm_clipping"),
+                               option<&O::renorm_momentum, O>("renorm_momentum")});
+    return all;
+  }
+};
+
+class BatchNormalizationBody final : public ConfiguredLayer<BatchNormalizationBody, BatchNormalizationConfig> {
  public:
-  explicit BatchNormalizationBody(const BatchNormalizationOptions& options);
+  static constexpr char kName[] = "BatchNormalization";
+  static constexpr char kText[] = "Normalises over a batch, and by moving averages in inference.";
+  explicit BatchNormalizationBody(const BatchNormalizationConfig& given);
 
  protected:
   void build(const Shape& input_shape) override;
@@ -78,15 +85,14 @@ class BatchNormalizationBody final : public LayerBody {
   Tensor normalize_batch(const Tensor& x, const Affine& affine, const Tensor& mask) const;
   Tensor renormalize_batch(const Tensor& x, const Affine& affine, const Tensor& mask) const;
 
-  BatchNormalizationOptions options_;
   Variable gamma_, beta_;
   Variable moving_mean_, moving_variance_;
   Variable moving_stddev_, renorm_mean_, renorm_stddev_;  // with `renorm`
 };
 
-BatchNormalizationBody::BatchNormalizationBody(const BatchNormalizationOptions& options)
-    : LayerBody("BatchNormalization", detail::common_options(options)), options_(options) {
-  const RenormClipping& limits = options.renorm_clipping;
+BatchNormalizationBody::BatchNormalizationBody(const BatchNormalizationConfig& given) : ConfiguredLayer(given) {
+  passes_masks();
+  const RenormClipping& limits = given.renorm_clipping;
   CAPSTAN_CHECK(!limits.rmax || !limits.rmin || *limits.rmin <= *limits.rmax, ValueError,
                 "batch_normalization: rmin must not exceed rmax, but they are ", *limits.rmin, " and ", *limits.rmax);
   CAPSTAN_CHECK(!limits.dmax || *limits.dmax >= 0, ValueError,
@@ -94,11 +100,8 @@ BatchNormalizationBody::BatchNormalizationBody(const BatchNormalizationOptions& 
 }
 
 void BatchNormalizationBody::build(const Shape& input_shape) {
-  const int rank = input_shape.rank();
-  CAPSTAN_CHECK(options_.axis >= -rank && options_.axis < rank, IndexError, name(), ": axis ", options_.axis,
-                " is out of range for an input of shape ", input_shape);
-  const Shape shape{input_shape[options_.axis]};
-  const BatchNormalizationOptions& o = options_;
+  const Shape shape{input_shape[detail::positive_axis(name(), options.axis, input_shape)]};
+  const BatchNormalizationOptions& o = options;
   if (o.scale) {
     gamma_ = add_weight({.name = "gamma",
                          .shape = shape,
@@ -129,50 +132,51 @@ void BatchNormalizationBody::build(const Shape& input_shape) {
 
 BatchNormalizationBody::Affine BatchNormalizationBody::affine_in(DType working) const {
   const Shape shape = moving_mean_.shape();
-  return {options_.scale ? in_dtype(gamma_.value(), working) : ones(shape, working),
-          options_.center ? in_dtype(beta_.value(), working) : zeros(shape, working)};
+  return {options.scale ? in_dtype(gamma_.value(), working) : ones(shape, working),
+          options.center ? in_dtype(beta_.value(), working) : zeros(shape, working)};
 }
 
-Tensor BatchNormalizationBody::call(const Tensor& input, const CallOptions& options) {
+Tensor BatchNormalizationBody::call(const Tensor& input, const CallOptions& call_options) {
   const int rank = input.rank();
-  const int axis = options_.axis < 0 ? options_.axis + rank : options_.axis;
-  const DType working = working_dtype(input.dtype());
+  const int axis = options.axis < 0 ? options.axis + rank : options.axis;
+  const DType working = detail::working_dtype(input.dtype());
   const Affine affine = affine_in(working);
   CAPSTAN_CHECK(axis >= 0 && axis < rank && input.dim(axis) == moving_mean_.size(), ShapeError, name(), ": axis ",
-                options_.axis, " of the input must have length ", moving_mean_.size(), arguments({{"x", input}}));
+                options.axis, " of the input must have length ", moving_mean_.size(), arguments({{"x", input}}));
   const bool moved = axis != rank - 1;
-  Tensor x = moved ? transpose(input, axis_last(rank, axis)) : input;
+  const std::vector<int> order = moved ? detail::order_with_last(rank, {axis}) : std::vector<int>();
+  Tensor x = moved ? transpose(input, Axes(order)) : input;
   x = in_dtype(x, working);
   Tensor y;
-  if (options.training && trainable()) {
-    const Tensor& mask = options.mask.tensor_or_empty();
+  if (call_options.training && trainable()) {
+    const Tensor& mask = call_options.mask.tensor_or_empty();
     CAPSTAN_CHECK(!mask.has_value() || mask.rank() == rank - 1, ShapeError, name(), ": the mask must have rank ",
                   rank - 1, ", not ", mask.rank(), arguments({{"mask", mask}, {"x", x}}));
-    y = options_.renorm ? renormalize_batch(x, affine, mask) : normalize_batch(x, affine, mask);
+    y = options.renorm ? renormalize_batch(x, affine, mask) : normalize_batch(x, affine, mask);
   } else {
     y = batch_normalization(x, in_dtype(moving_mean_.value(), working), in_dtype(moving_variance_.value(), working),
-                            affine.offset, affine.scale, options_.epsilon);
+                            affine.offset, affine.scale, options.epsilon);
   }
   y = in_dtype(y, input.dtype());
-  return moved ? transpose(y, axis_back(rank, axis)) : y;
+  return moved ? transpose(y, Axes(detail::inverse_order(order))) : y;
 }
 
 Tensor BatchNormalizationBody::normalize_batch(const Tensor& x, const Affine& affine, const Tensor& mask) const {
   BatchNormResult result;
   if (!mask.has_value()) {
-    result = batch_norm_training(x, affine.scale, affine.offset, options_.epsilon);
+    result = batch_norm_training(x, affine.scale, affine.offset, options.epsilon);
   } else {
     const BatchMoments batch = masked_moments(x, mask);
-    result = {batch_normalization(x, batch.mean, batch.variance, affine.offset, affine.scale, options_.epsilon),
+    result = {batch_normalization(x, batch.mean, batch.variance, affine.offset, affine.scale, options.epsilon),
               batch.mean, batch.variance};
   }
-  move(moving_mean_, result.mean, options_.momentum);
-  move(moving_variance_, result.variance, options_.momentum);
+  move(moving_mean_, result.mean, options.momentum);
+  move(moving_variance_, result.variance, options.momentum);
   return result.y;
 }
 
 Tensor BatchNormalizationBody::renormalize_batch(const Tensor& x, const Affine& affine, const Tensor& mask) const {
-  const BatchNormalizationOptions& o = options_;
+  const BatchNormalizationOptions& o = options;
   const BatchMoments batch = masked_moments(x, mask);
   const Tensor mean = stop_gradient(batch.mean);
   const Tensor stddev = sqrt(stop_gradient(batch.variance) + o.epsilon);
@@ -195,6 +199,49 @@ Tensor BatchNormalizationBody::renormalize_batch(const Tensor& x, const Affine& 
 }  // namespace
 
 BatchNormalization::BatchNormalization(const BatchNormalizationOptions& options)
-    : Layer(std::make_shared<BatchNormalizationBody>(options)) {}
+    : Layer(std::make_shared<BatchNormalizationBody>(BatchNormalizationConfig{options})) {}
 
 }  // namespace capstan::layers
+
+namespace capstan {
+
+namespace {
+
+using Limit = std::optional<double> layers::RenormClipping::*;
+constexpr std::pair<std::string_view, Limit> kLimits[] = {{"rmax", &layers::RenormClipping::rmax},
+                                                          {"rmin", &layers::RenormClipping::rmin},
+                                                          {"dmax", &layers::RenormClipping::dmax}};
+
+}  // namespace
+
+namespace layers {
+
+void set_field(RenormClipping& field, const AttributeValue& value, std::string_view owner, std::string_view name) {
+  field = RenormClipping();
+  if (!value.has_value()) return;
+  CAPSTAN_CHECK(value.kind == AttributeValue::Kind::kMap, ValueError, owner, ": option \"", name,
+                "\" must be a map of rmax, rmin and dmax, not ", value.to_string());
+  for (const auto& [key, item] : value.items) {
+    bool is_known = false;
+    for (const auto& [limit, member] : kLimits) {
+      if (key != limit) continue;
+      is_known = true;
+      capstan::set_field(field.*member, item, owner, key);
+    }
+    CAPSTAN_CHECK(is_known, ValueError, owner, ": option \"", name, "\" has no \"", key, "\", only rmax, rmin and dmax");
+  }
+}
+
+AttributeValue get_field(const RenormClipping& field) {
+  AttributeValue map = AttributeValue::map();
+  for (const auto& [limit, member] : kLimits) {
+    if (field.*member) map.set(limit, *(field.*member));
+  }
+  return map.items.empty() ? AttributeValue() : map;
+}
+
+}  // namespace layers
+
+const ClassInfo& detail::batch_normalization_class() { return layers::BatchNormalizationBody::info(); }
+
+}  // namespace capstan

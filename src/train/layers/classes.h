@@ -9,5 +9,91 @@ namespace capstan::detail {
 
 // core.h
 const ClassInfo& dense_class();
+const ClassInfo& einsum_dense_class();
+const ClassInfo& embedding_class();
+const ClassInfo& masking_class();
+const ClassInfo& activation_class();
+const ClassInfo& identity_class();
+
+// activation.h
+const ClassInfo& re_lu_class();
+const ClassInfo& leaky_re_lu_class();
+const ClassInfo& elu_class();
+const ClassInfo& p_re_lu_class();
+const ClassInfo& softmax_class();
+
+// normalization.h
+const ClassInfo& batch_normalization_class();
+const ClassInfo& layer_normalization_class();
+const ClassInfo& group_normalization_class();
+const ClassInfo& rms_normalization_class();
+const ClassInfo& unit_normalization_class();
+const ClassInfo& spectral_normalization_class();
+
+// regularization.h
+const ClassInfo& dropout_class();
+const ClassInfo& spatial_dropout1d_class();
+const ClassInfo& spatial_dropout2d_class();
+const ClassInfo& spatial_dropout3d_class();
+const ClassInfo& gaussian_noise_class();
+const ClassInfo& gaussian_dropout_class();
+const ClassInfo& alpha_dropout_class();
+const ClassInfo& activity_regularization_class();
+
+// reshaping.h
+const ClassInfo& flatten_class();
+const ClassInfo& reshape_class();
+const ClassInfo& permute_class();
+const ClassInfo& repeat_vector_class();
+
+// merging.h
+const ClassInfo& add_class();
+const ClassInfo& subtract_class();
+const ClassInfo& multiply_class();
+const ClassInfo& average_class();
+const ClassInfo& maximum_class();
+const ClassInfo& minimum_class();
+const ClassInfo& concatenate_class();
+const ClassInfo& dot_class();
+// convolution.h
+const ClassInfo& conv1d_class();
+const ClassInfo& conv2d_class();
+const ClassInfo& conv3d_class();
+const ClassInfo& conv1d_transpose_class();
+const ClassInfo& conv2d_transpose_class();
+const ClassInfo& conv3d_transpose_class();
+const ClassInfo& depthwise_conv1d_class();
+const ClassInfo& depthwise_conv2d_class();
+const ClassInfo& separable_conv1d_class();
+const ClassInfo& separable_conv2d_class();
+// pooling.h
+const ClassInfo& max_pooling1d_class();
+const ClassInfo& max_pooling2d_class();
+const ClassInfo& max_pooling3d_class();
+const ClassInfo& average_pooling1d_class();
+const ClassInfo& average_pooling2d_class();
+const ClassInfo& average_pooling3d_class();
+const ClassInfo& global_max_pooling1d_class();
+const ClassInfo& global_max_pooling2d_class();
+const ClassInfo& global_max_pooling3d_class();
+const ClassInfo& global_average_pooling1d_class();
+const ClassInfo& global_average_pooling2d_class();
+const ClassInfo& global_average_pooling3d_class();
+const ClassInfo& adaptive_max_pooling1d_class();
+const ClassInfo& adaptive_max_pooling2d_class();
+const ClassInfo& adaptive_max_pooling3d_class();
+const ClassInfo& adaptive_average_pooling1d_class();
+const ClassInfo& adaptive_average_pooling2d_class();
+const ClassInfo& adaptive_average_pooling3d_class();
+// resizing.h
+const ClassInfo& zero_padding1d_class();
+const ClassInfo& zero_padding2d_class();
+const ClassInfo& zero_padding3d_class();
+const ClassInfo& cropping1d_class();
+const ClassInfo& cropping2d_class();
+const ClassInfo& cropping3d_class();
+const ClassInfo& up_sampling1d_class();
+const ClassInfo& up_sampling2d_class();
+const ClassInfo& up_sampling3d_class();
 
 }  // namespace capstan::detail

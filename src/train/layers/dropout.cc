@@ -1,65 +1,86 @@
-// Dropout.
-//
-// A layer gives another mask every time, and the same sequence of masks in every run. With a seed of its own the mask
-// is that of Keras's layer on TensorFlow, a stateless draw from the seed and the number of the call; without one the
-// key of the draw is moved on once per call. In a function the keys come from the same place, at every call.
+// Dropout and AlphaDropout.
+#include <cmath>
+
 #include "capstan/layers.h"
-#include "capstan/ops/array.h"
-#include "capstan/ops/host.h"
 #include "capstan/ops/math.h"
-#include "capstan/ops/nn.h"
-#include "capstan/ops/random.h"
-#include "src/core/key_log.h"
 #include "src/train/common.h"
+#include "src/train/layers/classes.h"
+#include "src/train/layers/noise.h"
 
 namespace capstan::layers {
 
 namespace {
 
-class DropoutBody final : public LayerBody {
- public:
-  DropoutBody(double rate, const DropoutOptions& options);
-
- protected:
-  Tensor call(const Tensor& x, const CallOptions& options) override;
-
- private:
-  double rate_;
-  std::optional<Shape> noise_shape_;
-  std::optional<std::uint64_t> seed_;
-  // Changes with every draw: counts them if there is a seed. Functions share it, and may live longer than the layer.
-  std::shared_ptr<std::uint64_t> key_;
+struct DropoutConfig : DropoutOptions {
+  double rate = 0;
+  static std::span<const OptionField> fields() {
+    using O = DropoutConfig;
+    static constexpr auto all = with_layer_options<O>({option<&O::rate>("rate", true).at_least(0).at_most(1),
+                                                       option<&O::seed, O>("seed"), detail::noise_shape_option<O>()});
+    return all;
+  }
 };
 
-DropoutBody::DropoutBody(double rate, const DropoutOptions& options)
-    : LayerBody("Dropout", detail::common_options(options)),
-      rate_(rate),
-      noise_shape_(options.noise_shape),
-      seed_(options.seed),
-      key_(std::make_shared<std::uint64_t>(options.seed ? 0 : next_seed())) {
-  CAPSTAN_CHECK(rate >= 0 && rate <= 1, ValueError, "dropout: rate must be between 0 and 1, not ", rate);
-}
+class DropoutBody final : public ConfiguredLayer<DropoutBody, DropoutConfig> {
+ public:
+  static constexpr char kName[] = "Dropout", kText[] = "Zeroes a fraction of the elements while training.";
+  explicit DropoutBody(const DropoutConfig& given) : ConfiguredLayer(given), keys_(given.seed) { passes_masks(); }
 
-Tensor DropoutBody::call(const Tensor& x, const CallOptions& options) {
-  if (!options.training || rate_ == 0) return x;
-  if (rate_ == 1) return zeros_like(x);
-  CAPSTAN_CHECK(!noise_shape_ || noise_shape_->rank() == x.rank(), ShapeError, name(), ": noise_shape ", *noise_shape_,
-                " does not have the rank of the input", arguments({{"x", x}}));
-  // The golden ratio's bits visit every 64-bit key once.
-  const auto next_key = [key = key_, counts = seed_.has_value()] {
-    return logged_key(context.keys, [&] { return counts ? (*key)++ : *key += 0x9e3779b97f4a7c15u; });
-  };
-  if (!seed_ && !noise_shape_ && !inside_function()) return dropout(x, rate_, next_key());
-  const auto seeds = [next_key, seed = seed_]() -> std::array<std::int64_t, 2> {
-    const auto key = static_cast<std::int64_t>(next_key());
-    if (!seed) return {key, 0};
-    return {static_cast<std::int64_t>(*seed), key};
-  };
-  return x * host_dropout_mask(x, seeds, {.rate = rate_, .noise_shape = noise_shape_, .stateless = seed_.has_value()});
-}
+ protected:
+  Tensor call(const Tensor& x, const CallOptions& call_options) override {
+    if (!call_options.training || options.rate == 0) return x;
+    detail::check_noise_shape(name(), options.noise_shape, x);
+    return detail::dropped(x, options.rate, options.noise_shape, keys_);
+  }
+
+ private:
+  detail::NoiseKeys keys_;
+};
+
+struct AlphaDropoutConfig : AlphaDropoutOptions {
+  double rate = 0;
+  static std::span<const OptionField> fields() {
+    using O = AlphaDropoutConfig;
+    static constexpr auto all = with_layer_options<O>({option<&O::rate>("rate", true).at_least(0).at_most(1),
+                                                       option<&O::seed, O>("seed"), detail::noise_shape_option<O>()});
+    return all;
+  }
+};
+
+// What selu approaches far below 0.
+constexpr double kDropped = -1.6732632423543772848170429916717 * 1.0507009873554804934193349852946;
+
+class AlphaDropoutBody final : public ConfiguredLayer<AlphaDropoutBody, AlphaDropoutConfig> {
+ public:
+  static constexpr char kName[] = "AlphaDropout", kText[] = "Dropout that keeps mean and variance, for selu.";
+  explicit AlphaDropoutBody(const AlphaDropoutConfig& given) : ConfiguredLayer(given), keys_(given.seed) {
+    passes_masks();
+  }
+
+ protected:
+  Tensor call(const Tensor& x, const CallOptions& call_options) override {
+    const double rate = options.rate;
+    if (!call_options.training || rate == 0) return x;
+    CAPSTAN_CHECK(rate < 1, ValueError, name(), ": a rate of 1 leaves nothing whose variance could be kept",
+                  help("give it a rate below 1"));
+    detail::check_noise_shape(name(), options.noise_shape, x);
+    const double scale = 1 / std::sqrt((1 - rate) * (1 + rate * kDropped * kDropped));
+    const Tensor is_kept = greater(detail::dropout_mask(x, rate, options.noise_shape, keys_), 0.0);
+    return scale * where(is_kept, x, kDropped) - scale * kDropped * rate;
+  }
+
+ private:
+  detail::NoiseKeys keys_;
+};
 
 }  // namespace
 
-Dropout::Dropout(double rate, const DropoutOptions& options) : Layer(std::make_shared<DropoutBody>(rate, options)) {}
+Dropout::Dropout(double rate, const DropoutOptions& options)
+    : Layer(std::make_shared<DropoutBody>(DropoutConfig{options, rate})) {}
+AlphaDropout::AlphaDropout(double rate, const AlphaDropoutOptions& options)
+    : Layer(std::make_shared<AlphaDropoutBody>(AlphaDropoutConfig{options, rate})) {}
 
 }  // namespace capstan::layers
+
+const capstan::ClassInfo& capstan::detail::dropout_class() { return layers::DropoutBody::info(); }
+const capstan::ClassInfo& capstan::detail::alpha_dropout_class() { return layers::AlphaDropoutBody::info(); }

@@ -1,59 +1,100 @@
-// The pooling layers.
-#include <algorithm>
-#include <array>
-
+// Maximum and average pooling over windows.
 #include "capstan/layers.h"
-#include "capstan/ops/array.h"
 #include "capstan/ops/nn.h"
 #include "src/train/common.h"
+#include "src/train/layers/classes.h"
+#include "src/train/layers/spatial.h"
 
 namespace capstan::layers {
 
 namespace {
 
-using Pool = Tensor (*)(Operand x, std::array<std::int64_t, 2> ksize, std::array<std::int64_t, 2> strides,
-                        Padding padding);
+constexpr char kNames[][3][17] = {{"AveragePooling1D", "AveragePooling2D", "AveragePooling3D"},
+                                  {"MaxPooling1D", "MaxPooling2D", "MaxPooling3D"}};
 
-class PoolingBody final : public LayerBody {
- public:
-  PoolingBody(const char* type_name, const char* layer, Pool pool, Size2D pool_size, const Pooling2DOptions& options)
-      : LayerBody(type_name, detail::common_options(options)),
-        pool_(pool),
-        pool_size_(pool_size),
-        strides_(options.strides.value_or(pool_size)),
-        same_(options.padding == "same") {
-    detail::check_positive(layer, "pool_size", std::min(pool_size.height, pool_size.width));
-    detail::check_positive(layer, "strides", std::min(strides_.height, strides_.width));
-    detail::check_padding(layer, options.padding);
-    channels_first_ = detail::is_channels_first(layer, options.data_format);
+template <int N>
+struct PoolConfig : PoolingOptions<N> {
+  SizeOf<N> pool_size = 2;
+  static std::span<const OptionField> fields() {
+    using O = PoolConfig;
+    static constexpr auto all = with_layer_options<O>(
+        {option<&O::pool_size, O>("pool_size").at_least(1), option<&O::padding, O>("padding").one_of(detail::kWindowPaddings),
+         option<&O::strides, O>("strides").at_least(1),
+         option<&O::data_format, O>("data_format").one_of(detail::kDataFormats)});
+    return all;
   }
+};
+
+template <int N>
+PoolConfig<N> with_strides(PoolConfig<N> config) {
+  if (!config.strides) config.strides = config.pool_size;
+  return config;
+}
+
+template <int N, bool IsMax>
+class PoolBody final : public ConfiguredLayer<PoolBody<N, IsMax>, PoolConfig<N>> {
+ public:
+  static constexpr const char* kName = kNames[IsMax][N - 1];
+  static constexpr const char* kText = IsMax ? "The largest element of each window." : "The mean of each window.";
+  explicit PoolBody(const PoolConfig<N>& given)
+      : ConfiguredLayer<PoolBody<N, IsMax>, PoolConfig<N>>(with_strides(given)),
+        is_first_(given.data_format == "channels_first"),
+        padding_(given.padding == "same" ? "SAME" : "VALID") {}
 
  protected:
   Tensor call(const Tensor& x, const CallOptions&) override {
-    detail::check_image(name(), x.shape());
-    const Tensor images = channels_first_ ? transpose(x, {0, 2, 3, 1}) : x;
-    CAPSTAN_CHECK(same_ || (images.dim(1) >= pool_size_.height && images.dim(2) >= pool_size_.width), ShapeError,
-                  name(), ": a window of ", pool_size_.height, " x ", pool_size_.width, " does not fit into ",
-                  x.shape());
-    const Tensor y = pool_(images, {pool_size_.height, pool_size_.width}, {strides_.height, strides_.width},
-                           same_ ? "SAME" : "VALID");
-    return channels_first_ ? transpose(y, {0, 3, 1, 2}) : y;
+    detail::check_spatial(this->name(), x.shape(), N);
+    if (padding_.kind == Padding::Kind::kValid) {
+      detail::check_window(this->name(), x.shape(), is_first_, this->options.pool_size.lengths, {});
+    }
+    const Tensor y = pooled(is_first_ ? detail::to_channels_last(x) : x);
+    return is_first_ ? detail::to_channels_first(y) : y;
   }
 
  private:
-  Pool pool_;
-  Size2D pool_size_;
-  Size2D strides_;
-  bool same_;
-  bool channels_first_ = false;
+  Tensor pooled(const Tensor& x) const {
+    const auto& size = this->options.pool_size.lengths;
+    const auto& strides = this->options.strides->lengths;
+    if constexpr (N == 1) {
+      return (IsMax ? max_pool1d : avg_pool1d)(x, size[0], strides[0], padding_);
+    } else if constexpr (N == 2) {
+      return (IsMax ? max_pool2d : avg_pool2d)(x, size, strides, padding_);
+    } else {
+      return (IsMax ? max_pool3d : avg_pool3d)(x, size, strides, padding_);
+    }
+  }
+
+  bool is_first_;
+  Padding padding_;
 };
+
+template <int N, bool IsMax>
+std::shared_ptr<LayerBase> make(SizeOf<N> pool_size, const PoolingOptions<N>& options) {
+  return std::make_shared<PoolBody<N, IsMax>>(PoolConfig<N>{options, pool_size});
+}
 
 }  // namespace
 
+MaxPooling1D::MaxPooling1D(Size1D pool_size, const Pooling1DOptions& options)
+    : Layer(make<1, true>(pool_size, options)) {}
 MaxPooling2D::MaxPooling2D(Size2D pool_size, const Pooling2DOptions& options)
-    : Layer(std::make_shared<PoolingBody>("MaxPooling2D", "max_pooling2d", max_pool2d, pool_size, options)) {}
-
+    : Layer(make<2, true>(pool_size, options)) {}
+MaxPooling3D::MaxPooling3D(Size3D pool_size, const Pooling3DOptions& options)
+    : Layer(make<3, true>(pool_size, options)) {}
+AveragePooling1D::AveragePooling1D(Size1D pool_size, const Pooling1DOptions& options)
+    : Layer(make<1, false>(pool_size, options)) {}
 AveragePooling2D::AveragePooling2D(Size2D pool_size, const Pooling2DOptions& options)
-    : Layer(std::make_shared<PoolingBody>("AveragePooling2D", "average_pooling2d", avg_pool2d, pool_size, options)) {}
+    : Layer(make<2, false>(pool_size, options)) {}
+AveragePooling3D::AveragePooling3D(Size3D pool_size, const Pooling3DOptions& options)
+    : Layer(make<3, false>(pool_size, options)) {}
 
 }  // namespace capstan::layers
+
+namespace capstan {
+const ClassInfo& detail::max_pooling1d_class() { return layers::PoolBody<1, true>::info(); }
+const ClassInfo& detail::max_pooling2d_class() { return layers::PoolBody<2, true>::info(); }
+const ClassInfo& detail::max_pooling3d_class() { return layers::PoolBody<3, true>::info(); }
+const ClassInfo& detail::average_pooling1d_class() { return layers::PoolBody<1, false>::info(); }
+const ClassInfo& detail::average_pooling2d_class() { return layers::PoolBody<2, false>::info(); }
+const ClassInfo& detail::average_pooling3d_class() { return layers::PoolBody<3, false>::info(); }
+}  // namespace capstan
