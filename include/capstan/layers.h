@@ -7,5 +7,6 @@
 #include "capstan/layers/core.h"
 #include "capstan/layers/normalization.h"
 #include "capstan/layers/pooling.h"
+#include "capstan/layers/recurrent.h"
 #include "capstan/layers/regularization.h"
 #include "capstan/layers/reshaping.h"

@@ -8,6 +8,17 @@ std::vector<const ClassInfo*> layer_classes() {
   return {
       // core.h
       &dense_class(),
+      // recurrent.h
+      &simple_rnn_cell_class(),
+      &lstm_cell_class(),
+      &gru_cell_class(),
+      &stacked_rnn_cells_class(),
+      &rnn_class(),
+      &simple_rnn_class(),
+      &lstm_class(),
+      &gru_class(),
+      &bidirectional_class(),
+      &time_distributed_class(),
   };
 }
 
