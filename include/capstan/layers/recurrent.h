@@ -289,7 +289,8 @@ struct GRUOptions {
 };
 
 /// An RNN with the cell SimpleRNNCell: [batch, time, in] to [batch, units], or [batch, time, units] with
-/// `return_sequences`. Calls, weights and errors as for RNN and the cell.
+/// `return_sequences`. Calls, weights and errors as for RNN and the cell. As in Keras 3.15, `activity_regularizer` is
+/// taken and has no effect on this layer; add the layer ActivityRegularization behind it instead.
 class CAPSTAN_EXPORT SimpleRNN final : public RNN {
  public:
   explicit SimpleRNN(std::int64_t units, const SimpleRNNOptions& options = {});
@@ -307,6 +308,65 @@ class CAPSTAN_EXPORT GRU final : public RNN {
   explicit GRU(std::int64_t units, const GRUOptions& options = {});
 };
 
+/// Options of ConvLSTM1D, ConvLSTM2D and ConvLSTM3D. Lengths of windows are one for all axes, or one for each.
+struct ConvLSTMOptions {
+  std::vector<std::int64_t> strides = {1};
+  std::string padding = "valid";                  ///< or "same"
+  std::string data_format = "channels_last";      ///< or "channels_first"
+  std::vector<std::int64_t> dilation_rate = {1};  ///< with strides of 1 only
+  ActivationFunction activation = "tanh";
+  ActivationFunction recurrent_activation = "sigmoid";
+  bool use_bias = true;
+  bool unit_forget_bias = true;
+  Initializer kernel_initializer = "glorot_uniform";
+  Initializer recurrent_initializer = "orthogonal";
+  Initializer bias_initializer = "zeros";
+  Regularizer kernel_regularizer = {};
+  Regularizer recurrent_regularizer = {};
+  Regularizer bias_regularizer = {};
+  Regularizer activity_regularizer = {};
+  Constraint kernel_constraint = {};
+  Constraint recurrent_constraint = {};
+  Constraint bias_constraint = {};
+  double dropout = 0;
+  double recurrent_dropout = 0;
+  std::optional<std::uint64_t> seed = {};
+  bool return_sequences = false;
+  bool return_state = false;
+  bool go_backwards = false;
+  bool stateful = false;
+  bool unroll = false;
+  bool zero_output_for_mask = false;
+  std::string name = {};
+  InputShape input_shape = {};
+  bool trainable = true;
+  DTypePolicy dtype = floatx();
+};
+
+/// An LSTM whose products are convolutions, of signals: [batch, time, width, channels] to [batch, width', filters], or
+/// [batch, time, width', filters] with `return_sequences`. Strides, padding and dilations are those of the convolution
+/// of the input; that of the state keeps its lengths. Calls as for RNN; the states h and c are of the output's shape.
+/// Weights: kernel [width, channels, 4 filters], recurrent_kernel [width, filters, 4 filters], bias [4 filters], with
+/// the gates in the order of LSTMCell. Errors: ValueError for lengths below 1 or as many as do not fit, an unknown
+/// padding or data_format, or strides and dilations above 1 together; ShapeError for an input of another rank or a
+/// kernel larger than the input; those of RNN.
+class CAPSTAN_EXPORT ConvLSTM1D final : public RNN {
+ public:
+  ConvLSTM1D(std::int64_t filters, const std::vector<std::int64_t>& kernel_size, const ConvLSTMOptions& options = {});
+};
+
+/// The same for images [batch, time, height, width, channels]; see ConvLSTM1D.
+class CAPSTAN_EXPORT ConvLSTM2D final : public RNN {
+ public:
+  ConvLSTM2D(std::int64_t filters, const std::vector<std::int64_t>& kernel_size, const ConvLSTMOptions& options = {});
+};
+
+/// The same for volumes [batch, time, depth, height, width, channels]; see ConvLSTM1D.
+class CAPSTAN_EXPORT ConvLSTM3D final : public RNN {
+ public:
+  ConvLSTM3D(std::int64_t filters, const std::vector<std::int64_t>& kernel_size, const ConvLSTMOptions& options = {});
+};
+
 /// Options of Bidirectional.
 struct BidirectionalOptions {
   /// How outputs are joined: "concat" (last axis), "sum", "mul", "ave"; nothing gives a list of both.
@@ -320,7 +380,7 @@ struct BidirectionalOptions {
 };
 
 /// Runs a copy of a recurrent layer forwards and another one backwards, and joins their outputs. With
-/// `return_sequences` the outputs of the second are put into the order of time. With `return_state` of the layer the
+/// `return_sequences` the outputs of the second are put into the order of time, and those of masked steps are zeros. With `return_state` of the layer the
 /// result is the list of the output, or of both, the states of the first and those of the second; `initial_state` has
 /// the same order. Weights: those of both. Errors: ValueError for a layer that is not recurrent, layers that both run
 /// in one direction or give different things, or an odd number of initial states.
@@ -340,7 +400,7 @@ class CAPSTAN_EXPORT TimeDistributed final : public Layer {
 };
 
 static_assert(detail::kAddNothing<SimpleRNNCell, LSTMCell, GRUCell, StackedRNNCells, RNN, SimpleRNN, LSTM, GRU,
-                                  Bidirectional, TimeDistributed>);
+                                  ConvLSTM1D, ConvLSTM2D, ConvLSTM3D, Bidirectional, TimeDistributed>);
 
 }  // namespace layers
 }  // namespace capstan

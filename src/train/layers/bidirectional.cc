@@ -60,6 +60,9 @@ class BidirectionalBody final
           back.return_sequences, "agree");
     check(ahead.return_state == back.return_state, "return_state", ahead.return_state, back.return_state, "agree");
     check(ahead.stateful == back.stateful, "stateful", ahead.stateful, back.stateful, "agree");
+    // As in Keras: what one direction repeats at a masked step would not fit what the other does.
+    recurrent(forward_).zero_masked_outputs();
+    recurrent(backward_).zero_masked_outputs();
     track({forward_, backward_});
   }
 

@@ -2,8 +2,12 @@
 #include "src/train/layers/cell.h"
 
 #include "capstan/ops/array.h"
+#include "capstan/ops/host.h"
 #include "capstan/ops/math.h"
+#include "capstan/ops/random.h"
 #include "src/core/check.h"
+#include "src/core/context.h"
+#include "src/core/key_log.h"
 #include "src/train/layer_state.h"
 
 namespace capstan {
@@ -19,6 +23,20 @@ Shape layers::CellBody::output_shape(const Shape& input_shape) const {
 namespace detail {
 
 CellRun::~CellRun() = default;
+
+SequenceDropout::SequenceDropout(std::optional<std::uint64_t> seed)
+    : seed_(seed), key_(std::make_shared<std::uint64_t>(seed ? 0 : next_seed())) {}
+
+Tensor SequenceDropout::mask(const Tensor& like, double rate) const {
+  if (rate == 1) return zeros_like(like);
+  const auto seeds = [key = key_, seed = seed_]() -> std::array<std::int64_t, 2> {
+    // The golden ratio's bits visit every 64-bit key once.
+    const std::uint64_t next = logged_key(context.keys, [&] { return seed ? (*key)++ : *key += 0x9e3779b97f4a7c15u; });
+    if (!seed) return {static_cast<std::int64_t>(next), 0};
+    return {static_cast<std::int64_t>(*seed), static_cast<std::int64_t>(next)};
+  };
+  return host_dropout_mask(like, seeds, {.rate = rate, .stateless = seed_.has_value()});
+}
 
 namespace {
 

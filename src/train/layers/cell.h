@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -27,6 +28,18 @@ class CellRun {
   virtual CellStep step(const Tensor& projected, std::span<const Tensor> states) const = 0;
   // Which of the states the output is, or -1.
   virtual int output_state() const = 0;
+};
+
+// The masks of dropout, drawn once for all steps.
+class SequenceDropout {
+ public:
+  explicit SequenceDropout(std::optional<std::uint64_t> seed);
+  Tensor mask(const Tensor& like, double rate) const;
+
+ private:
+  std::optional<std::uint64_t> seed_;
+  // Changes with every draw: counts them if there is a seed. Functions share it, and may live longer than the cell.
+  std::shared_ptr<std::uint64_t> key_;
 };
 
 // A cell that says itself how it is run.

@@ -17,6 +17,9 @@ std::vector<const ClassInfo*> layer_classes() {
       &simple_rnn_class(),
       &lstm_class(),
       &gru_class(),
+      &conv_lstm1d_class(),
+      &conv_lstm2d_class(),
+      &conv_lstm3d_class(),
       &bidirectional_class(),
       &time_distributed_class(),
   };

@@ -19,6 +19,9 @@ const ClassInfo& rnn_class();
 const ClassInfo& simple_rnn_class();
 const ClassInfo& lstm_class();
 const ClassInfo& gru_class();
+const ClassInfo& conv_lstm1d_class();
+const ClassInfo& conv_lstm2d_class();
+const ClassInfo& conv_lstm3d_class();
 const ClassInfo& bidirectional_class();
 const ClassInfo& time_distributed_class();
 

@@ -4,13 +4,9 @@
 // is elementwise. Dropout draws once for a sequence; with dropout of the states each gate has masks of its own, as in
 // Keras.
 #include "capstan/ops/array.h"
-#include "capstan/ops/host.h"
 #include "capstan/ops/linalg.h"
 #include "capstan/ops/math.h"
 #include "capstan/ops/nn.h"
-#include "capstan/ops/random.h"
-#include "src/core/context.h"
-#include "src/core/key_log.h"
 #include "src/train/common.h"
 #include "src/train/layers/cell.h"
 #include "src/train/layers/cell_options.h"
@@ -76,8 +72,7 @@ template <class Derived, class Config>
 class GatedCell : public ConfiguredLayer<Derived, Config, detail::RunnableCell> {
  public:
   explicit GatedCell(const Config& given)
-      : ConfiguredLayer<Derived, Config, detail::RunnableCell>(given),
-        key_(std::make_shared<std::uint64_t>(given.seed ? 0 : next_seed())) {}
+      : ConfiguredLayer<Derived, Config, detail::RunnableCell>(given), dropout_(given.seed) {}
 
   std::vector<Shape> state_shapes(const Shape&) const override {
     return std::vector<Shape>(Derived::kStates, Shape{this->options.units});
@@ -131,24 +126,11 @@ class GatedCell : public ConfiguredLayer<Derived, Config, detail::RunnableCell> 
  private:
   std::vector<Tensor> masks(const Tensor& like, double rate, int count) {
     std::vector<Tensor> masks;
-    for (int i = 0; rate > 0 && i < count; ++i) masks.push_back(mask(like, rate));
+    for (int i = 0; rate > 0 && i < count; ++i) masks.push_back(dropout_.mask(like, rate));
     return masks;
   }
-  Tensor mask(const Tensor& like, double rate) {
-    if (rate == 1) return zeros_like(like);
-    const auto seeds = [key = key_, seed = this->options.seed]() -> std::array<std::int64_t, 2> {
-      // The golden ratio's bits visit every 64-bit key once.
-      const std::uint64_t next =
-          logged_key(context.keys, [&] { return seed ? (*key)++ : *key += 0x9e3779b97f4a7c15u; });
-      if (!seed) return {static_cast<std::int64_t>(next), 0};
-      return {static_cast<std::int64_t>(*seed), static_cast<std::int64_t>(next)};
-    };
-    return host_dropout_mask(like, seeds, {.rate = rate, .stateless = this->options.seed.has_value()});
-  }
-
   Variable kernel_, recurrent_kernel_, bias_;
-  // Changes with every draw; functions share it, and may live longer than the cell.
-  std::shared_ptr<std::uint64_t> key_;
+  detail::SequenceDropout dropout_;
 };
 
 // --- SimpleRNN ---

@@ -25,6 +25,8 @@ class RecurrentBody : public LayerBodyOf<Nest(Nest)> {
   const std::vector<Variable>& kept() const { return kept_; }
   std::size_t state_count(const Shape& input_shape) const;
   void reset_state();
+  // Of all steps, those that a mask leaves out give zeros.
+  void zero_masked_outputs() { run_.zero_output_for_mask |= run_.return_sequences; }
 
  protected:
   using LayerBodyOf::LayerBodyOf;

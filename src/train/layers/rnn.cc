@@ -63,6 +63,8 @@ class SimpleRNNBody final : public ConfiguredLayer<SimpleRNNBody, SimpleRNNConfi
                           .trainable = o.trainable,
                           .dtype = o.dtype}),
            o);
+    // Keras takes it and has no loss for it, of this layer only.
+    set_activity_regularizer({});
   }
 };
 
