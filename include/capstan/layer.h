@@ -226,6 +226,8 @@ class CAPSTAN_EXPORT Layer {
   friend class detail::LayerCall;
   friend struct detail::LayerState;
   friend CAPSTAN_EXPORT Layer layer_from(const AttributeValue& value);
+  friend CAPSTAN_EXPORT void set_field(Layer& field, const AttributeValue& value, std::string_view owner,
+                                       std::string_view name);
 
   std::shared_ptr<LayerBase> body_;
 };
@@ -235,6 +237,11 @@ class CAPSTAN_EXPORT Layer {
 CAPSTAN_EXPORT Layer layer_from(const AttributeValue& value);
 /// The layer as Keras writes it: its class and its configuration.
 CAPSTAN_EXPORT AttributeValue serialize(const Layer& layer);
+
+/// A layer in configurations: none for an empty handle, else what serialize() gives. Errors: ValueError for anything
+/// else, naming the option.
+CAPSTAN_EXPORT void set_field(Layer& field, const AttributeValue& value, std::string_view owner, std::string_view name);
+CAPSTAN_EXPORT AttributeValue get_field(const Layer& field);
 
 /// What all bodies of layers have. Derive from LayerBody, or from LayerBodyOf for several tensors.
 class CAPSTAN_EXPORT LayerBase : public Configurable {

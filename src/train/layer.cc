@@ -22,6 +22,7 @@
 #include "src/core/context.h"
 #include "src/core/named_errors.h"
 #include "src/core/seed_stream.h"
+#include "src/train/classes.h"
 #include "src/train/functional.h"
 #include "src/train/layer_state.h"
 #include "src/train/notes.h"
@@ -454,6 +455,14 @@ AttributeValue serialize(const Layer& layer) {
 Layer layer_from(const AttributeValue& value) {
   return Layer(std::static_pointer_cast<LayerBase>(deserialize("layer", value)));
 }
+
+void set_field(Layer& field, const AttributeValue& value, std::string_view owner, std::string_view name) {
+  field = Layer();
+  if (!value.has_value()) return;
+  field = Layer(std::static_pointer_cast<LayerBase>(detail::object_of_option("layer", value, owner, name)));
+}
+
+AttributeValue get_field(const Layer& field) { return field.has_value() ? serialize(field) : AttributeValue(); }
 
 // --- Lists ---
 

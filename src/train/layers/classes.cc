@@ -89,6 +89,20 @@ std::vector<const ClassInfo*> layer_classes() {
       &up_sampling1d_class(),
       &up_sampling2d_class(),
       &up_sampling3d_class(),
+      // recurrent.h
+      &simple_rnn_cell_class(),
+      &lstm_cell_class(),
+      &gru_cell_class(),
+      &stacked_rnn_cells_class(),
+      &rnn_class(),
+      &simple_rnn_class(),
+      &lstm_class(),
+      &gru_class(),
+      &conv_lstm1d_class(),
+      &conv_lstm2d_class(),
+      &conv_lstm3d_class(),
+      &bidirectional_class(),
+      &time_distributed_class(),
   };
 }
 

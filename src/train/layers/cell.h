@@ -1,0 +1,67 @@
+// How recurrent layers run cells: what is computed once for all steps, and what in each.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "capstan/layers/recurrent.h"
+
+namespace capstan::detail {
+
+struct CellStep {
+  Tensor output;
+  std::vector<Tensor> states;
+};
+
+// A run of a cell over one sequence: its weights as they are now, and what dropout draws for all steps.
+class CellRun {
+ public:
+  CellRun() = default;
+  CellRun(const CellRun&) = delete;
+  CellRun& operator=(const CellRun&) = delete;
+  virtual ~CellRun();
+  // What a step needs of the inputs [steps, batch, ...] of all steps; `steps` gives the same for one of them.
+  virtual Tensor project(const Tensor& x) const = 0;
+  virtual CellStep step(const Tensor& projected, std::span<const Tensor> states) const = 0;
+  // Which of the states the output is, or -1.
+  virtual int output_state() const = 0;
+};
+
+// The masks of dropout, drawn once for all steps.
+class SequenceDropout {
+ public:
+  explicit SequenceDropout(std::optional<std::uint64_t> seed);
+  Tensor mask(const Tensor& like, double rate) const;
+
+ private:
+  std::optional<std::uint64_t> seed_;
+  // Changes with every draw: counts them if there is a seed. Functions share it, and may live longer than the cell.
+  std::shared_ptr<std::uint64_t> key_;
+};
+
+// A cell that says itself how it is run.
+class RunnableCell : public layers::CellBody {
+ public:
+  // `x` is the input of a step.
+  virtual std::unique_ptr<CellRun> begin(const Tensor& x, std::span<const Tensor> states, bool training) = 0;
+
+ protected:
+  using CellBody::CellBody;
+  Nest call(const Nest& inputs, const CallOptions& options) final;
+};
+
+// The body of a cell. Throws ValueError, on behalf of `owner`, for a layer that is none.
+layers::CellBody& cell_of(const Layer& layer, std::string_view owner);
+// A run of any cell.
+std::unique_ptr<CellRun> begin_cell(const Layer& cell, const Tensor& x, std::span<const Tensor> states, bool training);
+// The first `count` items of a list of states; a single tensor is a list of one. Throws ValueError for another number.
+std::vector<Tensor> states_of(const Nest& states, std::size_t count, std::string_view owner);
+// States of zeros for an input of a step; of the batch no length is used.
+Tensor zero_state(const Tensor& x, const Shape& shape);
+// Throws ShapeError unless the tensor is [batch, shape...].
+void check_state(std::string_view owner, std::size_t number, const Tensor& state, const Shape& shape, const Tensor& x);
+
+}  // namespace capstan::detail
