@@ -1,13 +1,10 @@
 #include "tests/train/keras_cases.h"
 
+#include <cctype>
+
 namespace capstan::testing {
 
 namespace {
-
-Size2D size_of_json(const Json& json) {
-  if (json.is_array()) return {json[0].get<std::int64_t>(), json[1].get<std::int64_t>()};
-  return json.get<std::int64_t>();
-}
 
 // "L1" of "regularizers.L1".
 std::string class_of(const Json& json) {
@@ -34,44 +31,6 @@ void set_all(const Json& config, const Setters& setters) {
     if (setter == setters.end()) throw Lacking{"argument " + key};
     setter->second(value);
   }
-}
-
-template <class Options>
-void add_dense_like(Setters& setters, Options& o) {
-  setters["activation"] = [&o](const Json& v) { o.activation = v.get<std::string>(); };
-  setters["use_bias"] = [&o](const Json& v) { o.use_bias = v; };
-  setters["kernel_regularizer"] = [&o](const Json& v) { o.kernel_regularizer = make_regularizer(v); };
-  setters["bias_regularizer"] = [&o](const Json& v) { o.bias_regularizer = make_regularizer(v); };
-  setters["activity_regularizer"] = [&o](const Json& v) { o.activity_regularizer = make_regularizer(v); };
-}
-
-Layer make_conv2d(const Json& config, layers::Conv2DOptions o) {
-  std::int64_t filters = 0;
-  Size2D kernel_size = 1;
-  Setters setters = {
-      {"filters", [&](const Json& v) { filters = v; }},
-      {"kernel_size", [&](const Json& v) { kernel_size = size_of_json(v); }},
-      {"strides", [&](const Json& v) { o.strides = size_of_json(v); }},
-      {"padding", [&](const Json& v) { o.padding = v; }},
-      {"data_format", [&](const Json& v) { o.data_format = v; }},
-      {"dilation_rate", [&](const Json& v) { o.dilation_rate = size_of_json(v); }},
-      {"groups", [&](const Json& v) { o.groups = v; }},
-  };
-  add_dense_like(setters, o);
-  set_all(config, setters);
-  return layers::Conv2D(filters, kernel_size, o);
-}
-
-template <class PoolingLayer>
-Layer make_pooling(const Json& config, layers::Pooling2DOptions o) {
-  Size2D pool_size = 2;
-  set_all(config, {
-                      {"pool_size", [&](const Json& v) { pool_size = size_of_json(v); }},
-                      {"strides", [&](const Json& v) { o.strides = size_of_json(v); }},
-                      {"padding", [&](const Json& v) { o.padding = v; }},
-                      {"data_format", [&](const Json& v) { o.data_format = v; }},
-                  });
-  return PoolingLayer(pool_size, o);
 }
 
 Layer make_batch_normalization(const Json& config, layers::BatchNormalizationOptions o) {
@@ -149,22 +108,65 @@ DTypePolicy dtype_of(const std::string& name) {
   return name;
 }
 
+namespace {
+
+bool is_known(const char* kind, const std::string& type) {
+  for (const ClassInfo* info : list_classes(kind)) {
+    if (info->name == type) return true;
+  }
+  return false;
+}
+
+// Keras's rule: "conv2d_transpose" of "Conv2DTranspose".
+std::string snake_case(const std::string& type) {
+  std::string name;
+  for (std::size_t i = 0; i < type.size(); ++i) {
+    const bool begins = std::isupper(type[i]) != 0 && i > 0 &&
+                        (std::islower(type[i - 1]) != 0 || (i + 1 < type.size() && std::islower(type[i + 1]) != 0));
+    if (begins) name += '_';
+    name += static_cast<char>(std::tolower(type[i]));
+  }
+  return name;
+}
+
+// {"object", "config"} as {"class_name", "config"}, at every depth. Layers among them get the dtype, and the names that
+// they have in a new process.
+Json with_classes(const Json& json, const std::string& dtype, std::map<std::string, int>& counts) {
+  if (json.is_array()) {
+    Json list = Json::array();
+    for (const Json& item : json) list.push_back(with_classes(item, dtype, counts));
+    return list;
+  }
+  if (!json.is_object()) return json;
+  Json result = Json::object();
+  for (const auto& [key, value] : json.items()) result[key] = with_classes(value, dtype, counts);
+  if (!json.contains("object")) return result;
+  const std::string path = json.at("object"), type = path.substr(path.rfind('.') + 1);
+  Json config = result.value("config", Json::object());
+  if (path.starts_with("layers.")) {
+    if (!is_known("layer", type)) throw Lacking{"layer " + type};
+    if (!config.contains("dtype")) config["dtype"] = dtype;
+    if (!config.contains("name")) {
+      const int count = counts[type]++;
+      config["name"] = snake_case(type) + (count == 0 ? "" : "_" + std::to_string(count));
+    }
+  }
+  return {{"class_name", type}, {"config", config}};
+}
+
+}  // namespace
+
 Layer make_layer(const std::string& type, const Json& config, const std::string& dtype, const std::string& name) {
-  if (type == "Dense") {
-    auto o = common<layers::DenseOptions>(name, dtype);
-    std::int64_t units = 0;
-    Setters setters = {{"units", [&](const Json& v) { units = v; }}};
-    add_dense_like(setters, o);
-    set_all(config, setters);
-    return layers::Dense(units, o);
+  dtype_of(dtype);
+  if (is_known("layer", type)) {
+    std::map<std::string, int> counts;
+    Json all = with_classes(config, dtype, counts);
+    if (all.is_null()) all = Json::object();
+    all["dtype"] = dtype;
+    if (!name.empty()) all["name"] = name;
+    return layer_from(as_serialized(type, all));
   }
-  if (type == "Conv2D") return make_conv2d(config, common<layers::Conv2DOptions>(name, dtype));
-  if (type == "MaxPooling2D") {
-    return make_pooling<layers::MaxPooling2D>(config, common<layers::Pooling2DOptions>(name, dtype));
-  }
-  if (type == "AveragePooling2D") {
-    return make_pooling<layers::AveragePooling2D>(config, common<layers::Pooling2DOptions>(name, dtype));
-  }
+  // Classes without a table of options.
   if (type == "BatchNormalization") {
     return make_batch_normalization(config, common<layers::BatchNormalizationOptions>(name, dtype));
   }
@@ -208,9 +210,7 @@ void serialize_objects(Json& config, bool float32_numbers) {
 
 // Throws Lacking for a class that there is not.
 void check_class(const char* kind, const std::string& type) {
-  bool is_known = false;
-  for (const ClassInfo* info : list_classes(kind)) is_known = is_known || info->name == type;
-  if (!is_known) throw Lacking{kind + (" " + type)};
+  if (!is_known(kind, type)) throw Lacking{kind + (" " + type)};
 }
 
 }  // namespace
