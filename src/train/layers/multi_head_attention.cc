@@ -177,8 +177,9 @@ Shape shape_of_scores(const Tensor& q, const Tensor& k, std::size_t axes) {
 Tensor MultiHeadAttentionBody::mask_for(const AttentionInputs& in, const CallOptions& call_options, std::size_t axes,
                                         int rank) const {
   const int pairs = 2 * static_cast<int>(axes);
+  const int scores = rank - 1 + static_cast<int>(axes);
   const auto aligned = [&](Tensor mask) {
-    while (mask.rank() < rank + static_cast<int>(axes)) mask = expand_dims(mask, -pairs - 1);
+    while (mask.rank() < scores) mask = expand_dims(mask, -pairs - 1);
     return mask;
   };
   Tensor result;
@@ -191,9 +192,8 @@ Tensor MultiHeadAttentionBody::mask_for(const AttentionInputs& in, const CallOpt
                 help("give attention_mask"));
   if (call_options.attention_mask.has_value()) {
     const Tensor& mask = call_options.attention_mask;
-    CAPSTAN_CHECK(mask.rank() >= pairs && mask.rank() <= rank + static_cast<int>(axes), ShapeError, name(),
-                  ": attention_mask must have rank ", pairs, " to ", rank + static_cast<int>(axes), ", not ",
-                  mask.rank(), ": ", mask.shape());
+    CAPSTAN_CHECK(mask.rank() >= pairs && mask.rank() <= scores, ShapeError, name(),
+                  ": attention_mask must have rank ", pairs, " to ", scores, ", not ", mask.rank(), ": ", mask.shape());
     add(detail::as_mask(mask));
   }
   return result;
