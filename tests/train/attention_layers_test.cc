@@ -167,6 +167,7 @@ TEST(MultiHeadAttention, PassesTheMaskThatTheQueryCarries) {
   EXPECT_FALSE(mask_of(layer(x, x)).has_value());
   const Tensor y = layer(with_mask(x, mask), x);
   EXPECT_EQ(mask_of(y).to_vector<bool>(), mask.to_vector<bool>());
+  EXPECT_FALSE(mask_of(x).has_value()) << "with_mask leaves its argument as it is";
   // Keys that do not count have no influence.
   const Tensor spoiled = where(expand_dims(mask, -1), x, 7.0f);
   expect_near(layer(x, with_mask(x, mask)), layer(x, with_mask(spoiled, mask)), 1e-6);
