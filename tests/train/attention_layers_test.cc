@@ -35,8 +35,12 @@ struct Way {
 void PrintTo(const Way& way, std::ostream* out) { *out << way.name; }
 
 std::vector<Way> ways() {
-  const Tensor seen = constant({{{true, false, true, true, false}, {true, true, true, true, true}, {false, false, true, false, false}},
-                                {{true, true, false, true, false}, {false, true, true, true, true}, {true, true, true, true, false}}});
+  const Tensor seen = constant({{{true, false, true, true, false},
+                                 {true, true, true, true, true},
+                                 {false, false, true, false, false}},
+                                {{true, true, false, true, false},
+                                 {false, true, true, true, true},
+                                 {true, true, true, true, false}}});
   const Nest masks = {constant({{true, true, false}, {true, false, true}}),
                       constant({{true, true, false, true, true}, {true, false, true, true, false}})};
   const auto attention = [](layers::AttentionOptions o) {
@@ -225,7 +229,8 @@ TEST(AttentionErrors, NameLayerAndValues) {
   expect_message<ShapeError>([&] { layers::Attention()({x, y}); }, "differ in depth, 3 and 5");
   expect_message<ShapeError>([&] { layers::Attention()({x, zeros({1, 4, 3}), x}); }, "2 keys have 4 values");
   expect_message<ShapeError>([&] { layers::AdditiveAttention()({zeros({2, 3}), zeros({2, 3})}); }, "rank 3, not 2");
-  expect_message<ValueError>([&] { layers::Attention()({x, x}, {.mask = ones({1, 2}, bool_)}); }, "mask must be a list");
+  expect_message<ValueError>([&] { layers::Attention()({x, x}, {.mask = ones({1, 2}, bool_)}); },
+                             "mask must be a list");
   expect_message<ValueError>([] { layers::MultiHeadAttention(0, 2); }, "\"num_heads\"");
   expect_message<ValueError>([] { layers::MultiHeadAttention(1, 2, {.value_dim = 0}); }, "\"value_dim\"");
   expect_message<ValueError>([] { layers::MultiHeadAttention(1, 2, {.output_shape = {{0}}}); }, "not 0");

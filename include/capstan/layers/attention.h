@@ -124,8 +124,8 @@ struct GroupQueryAttentionOptions {
 };
 
 /// Multi-head attention whose query heads share the heads of key and value, in groups of neighbours. Inputs, result and
-/// masks are those of MultiHeadAttention, but a mask given for the query counts. Inputs have rank 3. Weights: query/kernel
-/// [depth, query_heads, head_dim], key/kernel and value/kernel [depth, key_value_heads, head_dim],
+/// masks are those of MultiHeadAttention, but a mask given for the query counts. Inputs have rank 3. Weights:
+/// query/kernel [depth, query_heads, head_dim], key/kernel and value/kernel [depth, key_value_heads, head_dim],
 /// attention_output/kernel [query_heads, head_dim, depth], each followed by its bias. Errors: as MultiHeadAttention;
 /// ValueError for query heads that do not divide into groups.
 class CAPSTAN_EXPORT GroupQueryAttention final : public Layer {
