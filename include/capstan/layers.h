@@ -3,6 +3,7 @@
 #pragma once
 
 #include "capstan/layers/activation.h"
+#include "capstan/layers/attention.h"
 #include "capstan/layers/convolution.h"
 #include "capstan/layers/core.h"
 #include "capstan/layers/merging.h"

@@ -240,6 +240,8 @@ Tensor with_mask(const Tensor& tensor, const Tensor& mask) {
     CAPSTAN_CHECK(fits, ShapeError, "with_mask: a mask of shape ", mask.shape(), " does not fit a tensor of shape ",
                   tensor.shape());
   }
+  // One more handle makes the result another tensor: the given one stays as it is.
+  const Tensor held = tensor;
   std::unique_ptr<detail::Notes> notes = detail::copy_notes(tensor);
   notes->mask = mask;
   return detail::with_notes(tensor, std::move(notes));

@@ -103,6 +103,11 @@ std::vector<const ClassInfo*> layer_classes() {
       &conv_lstm3d_class(),
       &bidirectional_class(),
       &time_distributed_class(),
+      // attention.h
+      &attention_class(),
+      &additive_attention_class(),
+      &multi_head_attention_class(),
+      &group_query_attention_class(),
   };
 }
 

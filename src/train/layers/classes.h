@@ -111,4 +111,10 @@ const ClassInfo& conv_lstm3d_class();
 const ClassInfo& bidirectional_class();
 const ClassInfo& time_distributed_class();
 
+// attention.h
+const ClassInfo& attention_class();
+const ClassInfo& additive_attention_class();
+const ClassInfo& multi_head_attention_class();
+const ClassInfo& group_query_attention_class();
+
 }  // namespace capstan::detail
