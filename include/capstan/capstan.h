@@ -26,6 +26,7 @@
 #include "capstan/layers.h"
 #include "capstan/losses.h"
 #include "capstan/metrics.h"
+#include "capstan/minimize.h"
 #include "capstan/models.h"
 #include "capstan/nest.h"
 #include "capstan/ops/activation.h"

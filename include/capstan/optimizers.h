@@ -102,7 +102,8 @@ class CAPSTAN_EXPORT Optimizer {
   /// Makes the slots now. Errors: ValueError if it was done for other variables.
   void build(std::span<const Variable> variables) const;
 
-  /// The loss times `loss_scale_factor`, whose gradients apply_gradients() divides by it.
+  /// The loss times `loss_scale_factor`, or times the scale of a LossScaleOptimizer; apply_gradients() divides its
+  /// gradients by it.
   Tensor scale_loss(const Tensor& loss) const;
 
   /// The number of updates made.
@@ -112,7 +113,9 @@ class CAPSTAN_EXPORT Optimizer {
   double learning_rate() const;
   void set_learning_rate(double rate) const;
 
-  /// The slots, in Keras's order: averages, accumulated gradients, then those of the rule.
+  /// The slots, in Keras's order: averages, accumulated gradients, then those of the rule. Those of a
+  /// LossScaleOptimizer are the number of finite updates since the scale changed, the scale, and the slots of its
+  /// optimizer.
   std::vector<Variable> variables() const;
 
   /// The moving averages of the variables, in their order, if `use_ema` and once there are slots.
@@ -144,6 +147,8 @@ class CAPSTAN_EXPORT Optimizer {
   const UpdateRule& rule() const;
 
  private:
+  friend class detail::OptimizerState;
+
   std::shared_ptr<detail::OptimizerState> state_;
 };
 
@@ -413,6 +418,132 @@ struct LambOptions {
 class CAPSTAN_EXPORT Lamb : public Optimizer {
  public:
   explicit Lamb(const LambOptions& options = {});
+};
+
+/// Options of Adafactor.
+struct AdafactorOptions {
+  LearningRate learning_rate = 0.001;
+  double beta_2_decay = -0.8;
+  double epsilon_1 = 1e-30;
+  double epsilon_2 = 0.001;
+  double clip_threshold = 1;
+  /// Has no effect, as in Keras: the rate is at most 1 / sqrt(t) either way.
+  bool relative_step = true;
+  std::optional<double> weight_decay = {};  ///< this and what follows: see OptimizerOptions
+  std::optional<double> clipnorm = {};
+  std::optional<double> clipvalue = {};
+  std::optional<double> global_clipnorm = {};
+  bool use_ema = false;
+  double ema_momentum = 0.99;
+  std::optional<int> ema_overwrite_frequency = {};
+  std::optional<double> loss_scale_factor = {};
+  std::optional<int> gradient_accumulation_steps = {};
+  static std::span<const OptionField> fields();
+};
+
+/// Adafactor (Shazeer and Stern, arXiv 1804.04235) in Keras's form, with second moments of rows and columns. In step t,
+/// of a variable of two axes or more, b = 1 - t^beta_2_decay, r = b r + (1 - b) mean of g^2 + epsilon_1 over the last
+/// axis, c the same over the last but one, v = r c / mean of r over its last axis; of others v = b v + (1 - b)(g^2 +
+/// epsilon_1). With u = g / sqrt(v): variable -= max(epsilon_2, rms(variable)) min(rate, 1 / sqrt(t)) u / max(1, rms(u)
+/// / clip_threshold). Errors: ValueError for epsilon_1 <= 0, clip_threshold <= 0, epsilon_2 < 0 or beta_2_decay > 0.
+///
+///     optimizers::Adafactor optimizer({.learning_rate = 0.01});
+class CAPSTAN_EXPORT Adafactor : public Optimizer {
+ public:
+  explicit Adafactor(const AdafactorOptions& options = {});
+};
+
+/// Options of Muon.
+struct MuonOptions {
+  LearningRate learning_rate = 0.001;
+  double adam_beta_1 = 0.9;
+  double adam_beta_2 = 0.999;
+  std::optional<double> adam_weight_decay = 0.004;  ///< of the variables that Adam updates
+  double epsilon = 1e-7;
+  std::vector<std::string> exclude_layers = {};  ///< regular expressions, searched for in the paths of variables
+  bool exclude_embeddings = true;                ///< variables with "embedding" in their path
+  double muon_a = 3.4445;
+  double muon_b = -4.775;
+  double muon_c = 2.0315;
+  double adam_lr_ratio = 1;  ///< Adam's rate is this times the rate
+  double momentum = 0.95;
+  int ns_steps = 5;
+  bool nesterov = true;
+  std::optional<double> rms_rate = 0.2;
+  std::optional<double> weight_decay = 0.004;  ///< this and what follows: see OptimizerOptions
+  std::optional<double> clipnorm = {};
+  std::optional<double> clipvalue = {};
+  std::optional<double> global_clipnorm = {};
+  bool use_ema = false;
+  double ema_momentum = 0.99;
+  std::optional<int> ema_overwrite_frequency = {};
+  std::optional<double> loss_scale_factor = {};
+  std::optional<int> gradient_accumulation_steps = {};
+  static std::span<const OptionField> fields();
+};
+
+/// Steps by the momentum with its singular values made one, of matrices; Adam for other variables and excluded ones
+/// (Jordan, github.com/KellerJordan/Muon; Liu et al., arXiv 2502.16982). m = momentum m + g, x = m or with `nesterov` g
+/// + momentum m, x /= |x| + 1e-7, then ns_steps times x = a x + (b A + c A A) x with A = x x' (Newton and Schulz; of
+/// the transpose if there are more rows than columns), variable -= rate rms_rate sqrt(longer side) x; without rms_rate
+/// variable -= rate x. Errors: ValueError for ns_steps < 1, or a text that is no regular expression.
+///
+///     optimizers::Muon optimizer({.learning_rate = 0.01, .exclude_layers = {"logits"}});
+class CAPSTAN_EXPORT Muon : public Optimizer {
+ public:
+  explicit Muon(const MuonOptions& options = {});
+};
+
+/// Options of ScheduleFreeAdamW.
+struct ScheduleFreeAdamWOptions {
+  LearningRate learning_rate = 0.0025;
+  double beta_1 = 0.9;
+  double beta_2 = 0.999;
+  double epsilon = 1e-8;
+  int warmup_steps = 0;
+  std::optional<double> weight_decay = {};  ///< this and what follows: see OptimizerOptions
+  std::optional<double> clipnorm = {};
+  std::optional<double> clipvalue = {};
+  std::optional<double> global_clipnorm = {};
+  bool use_ema = false;
+  double ema_momentum = 0.99;
+  std::optional<int> ema_overwrite_frequency = {};
+  std::optional<double> loss_scale_factor = {};
+  std::optional<int> gradient_accumulation_steps = {};
+  static std::span<const OptionField> fields();
+};
+
+/// Adam without a schedule (Defazio et al., arXiv 2405.15682), as published. z begins as the variable. In step t, v +=
+/// (g^2 - v)(1 - beta_2), x = (variable - (1 - beta_1) z) / beta_1, z -= rate min(1, t / warmup_steps) g / (sqrt(v / (1
+/// - beta_2^t)) + epsilon), x += (z - x) / t, variable = (1 - beta_1) z + beta_1 x. Keras 3.15 on TensorFlow has the
+/// new z in the formula of x, which is an error there. Errors: ValueError unless beta_1 is in (0, 1], or for negative
+/// warmup_steps.
+///
+///     optimizers::ScheduleFreeAdamW optimizer({.warmup_steps = 100});
+class CAPSTAN_EXPORT ScheduleFreeAdamW : public Optimizer {
+ public:
+  explicit ScheduleFreeAdamW(const ScheduleFreeAdamWOptions& options = {});
+};
+
+/// Options of LossScaleOptimizer.
+struct LossScaleOptimizerOptions {
+  double initial_scale = 32768;
+  int dynamic_growth_steps = 2000;
+};
+
+/// Another optimizer, for losses that are scaled so that small gradients do not vanish in 16 bits. Give it the
+/// gradients of scale_loss(loss). If all are finite, they are divided by the scale and the other optimizer makes its
+/// update; after `dynamic_growth_steps` such updates in a row the scale is doubled. If one is not, there is no update,
+/// and the scale is halved. The scale stays between 2^-126 and 2^127. The rate, iterations(), hooks and averages are
+/// the other optimizer's. Errors: ValueError for an optimizer with a `loss_scale_factor`, or of this class; for a scale
+/// that is not in those limits; for dynamic_growth_steps < 1.
+///
+///     optimizers::LossScaleOptimizer optimizer(optimizers::SGD({.learning_rate = 0.1}));
+///     Tensor scaled = optimizer.scale_loss(loss);
+///     optimizer.apply_gradients(tape.gradient(scaled, variables), variables);
+class CAPSTAN_EXPORT LossScaleOptimizer : public Optimizer {
+ public:
+  explicit LossScaleOptimizer(const Optimizer& inner_optimizer, const LossScaleOptimizerOptions& options = {});
 };
 
 }  // namespace optimizers

@@ -49,7 +49,7 @@
 
 namespace capstan {
 
-/// What a rule remembers of a variable: a tensor of its shape and dtype.
+/// What a rule remembers of a variable: a tensor of its dtype, and of its shape unless another is given.
 struct Slot {
   std::string name;
   double initial = 0;    ///< every element
@@ -57,6 +57,8 @@ struct Slot {
   /// In the list of all slots it stands with the same slot of the other variables, instead of with the other slots of
   /// its variable. The slots of that kind come last.
   bool in_block = false;
+  /// With another shape than the variable's the rule runs op by op for this variable. Not for copies.
+  std::optional<Shape> shape = {};
 };
 
 /// Which update is made: for numbers that depend on it.
@@ -81,7 +83,7 @@ class Numbers {
   std::size_t count_ = 0;
 };
 
-/// What a formula sees and gives for one variable: tensors of its shape, and scalars.
+/// What a formula sees and gives for one variable: tensors of its shape, slots, and scalars.
 class UpdateStep {
  public:
   /// `values` are the variable and its slots, `after` the same after the step.
@@ -92,6 +94,8 @@ class UpdateStep {
   const Tensor& variable() const { return values_[0]; }
   const Tensor& gradient() const { return gradient_; }
   const Tensor& slot(std::size_t i) const { return values_[i + 1]; }
+  /// How many slots this variable has: a rule tells by it which of its formulas is meant.
+  std::size_t slot_count() const { return values_.size() - 1; }
   /// What UpdateRule::numbers() gave; the first is the rate unless the rule says otherwise.
   const Tensor& number(std::size_t i) const { return numbers_[i]; }
   const Tensor& rate() const { return numbers_[0]; }
@@ -112,8 +116,10 @@ class CAPSTAN_EXPORT UpdateRule : public Configurable {
  public:
   static constexpr std::string_view kKind = "optimizer", kModule = "keras.optimizers";
 
-  /// The slots of a variable: at most 7, and as many for all variables with the same names.
+  /// The slots of a variable, at most 7; they may differ between variables. Asked once per variable.
   virtual std::vector<Slot> slots(const Variable& variable) const;
+  /// The weight decay of a variable: the option, unless overridden. Asked once per variable.
+  virtual std::optional<double> weight_decay(const Variable& variable) const;
   /// The numbers of one update: the rate, unless overridden. Asked once per update and dtype.
   virtual Numbers numbers(const Moment& now) const;
   /// The formula. It depends on nothing but what it is given, and the options; it may look at shapes, not at elements.
@@ -157,20 +163,28 @@ Optimizer make_optimizer(const typename R::Options& options = {}) {
   return Optimizer(std::make_shared<R>(options));
 }
 
+/// The rows of the members of OptimizerOptions, with their limits, for a struct that has all of them.
+template <class O>
+constexpr std::array<OptionField, 10> optimizer_option_rows() {
+  return {option<&O::learning_rate>("learning_rate"),
+          option<&O::weight_decay>("weight_decay"),
+          option<&O::clipnorm>("clipnorm"),
+          option<&O::global_clipnorm>("global_clipnorm"),
+          option<&O::clipvalue>("clipvalue"),
+          option<&O::use_ema>("use_ema"),
+          option<&O::ema_momentum>("ema_momentum").at_least(0).at_most(1),
+          option<&O::ema_overwrite_frequency>("ema_overwrite_frequency").at_least(0),
+          option<&O::loss_scale_factor>("loss_scale_factor").above(0),
+          option<&O::gradient_accumulation_steps>("gradient_accumulation_steps").at_least(0)};
+}
+
 /// The table of options that has all members of OptimizerOptions, and then these.
 template <class O, std::size_t N>
 constexpr std::array<OptionField, N + 10> with_optimizer_options(const OptionField (&own)[N]) {
-  std::array<OptionField, N + 10> all = {option<&O::learning_rate>("learning_rate"),
-                                         option<&O::weight_decay>("weight_decay"),
-                                         option<&O::clipnorm>("clipnorm"),
-                                         option<&O::global_clipnorm>("global_clipnorm"),
-                                         option<&O::clipvalue>("clipvalue"),
-                                         option<&O::use_ema>("use_ema"),
-                                         option<&O::ema_momentum>("ema_momentum"),
-                                         option<&O::ema_overwrite_frequency>("ema_overwrite_frequency"),
-                                         option<&O::loss_scale_factor>("loss_scale_factor"),
-                                         option<&O::gradient_accumulation_steps>("gradient_accumulation_steps")};
-  for (std::size_t i = 0; i < N; ++i) all[10 + i] = own[i];
+  constexpr std::array<OptionField, 10> common = optimizer_option_rows<O>();
+  std::array<OptionField, N + 10> all = {};
+  for (std::size_t i = 0; i < common.size(); ++i) all[i] = common[i];
+  for (std::size_t i = 0; i < N; ++i) all[common.size() + i] = own[i];
   return all;
 }
 

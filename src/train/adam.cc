@@ -1,10 +1,9 @@
 // Adam and AdamW.
-#include <cmath>
-
 #include "capstan/ops/math.h"
 #include "capstan/optimizers.h"
 #include "capstan/update_rule.h"
 #include "src/train/classes.h"
+#include "src/train/moments.h"
 
 namespace capstan {
 namespace optimizers {
@@ -19,14 +18,6 @@ std::span<const OptionField> AdamOptions::fields() {
 
 namespace {
 
-// The rate with the corrections of both moments, which begin at zero.
-template <class T>
-double corrected_rate(const AdamOptions& options, const Moment& now) {
-  const T power_1 = std::pow(static_cast<T>(options.beta_1), static_cast<T>(now.step));
-  const T power_2 = std::pow(static_cast<T>(options.beta_2), static_cast<T>(now.step));
-  return double{static_cast<T>(now.learning_rate) * std::sqrt(T{1} - power_2) / (T{1} - power_1)};
-}
-
 template <class Derived>
 struct AdamBase : Rule<Derived, AdamOptions> {
   using Rule<Derived, AdamOptions>::Rule;
@@ -39,7 +30,7 @@ struct AdamBase : Rule<Derived, AdamOptions> {
 
   Numbers numbers(const Moment& now) const override {
     const AdamOptions& o = this->options;
-    return {now.dtype == DType::kFloat64 ? corrected_rate<double>(o, now) : corrected_rate<float>(o, now)};
+    return {detail::corrected_rate(o.beta_1, o.beta_2, now)};
   }
 
   void step(UpdateStep& s) const override {

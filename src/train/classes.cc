@@ -3,9 +3,21 @@
 namespace capstan::detail {
 
 std::vector<const ClassInfo*> built_in_classes() {
-  std::vector<const ClassInfo*> classes = {&sgd_class(),     &adam_class(),     &adam_w_class(), &rmsprop_class(),
-                                           &adagrad_class(), &adadelta_class(), &adamax_class(), &nadam_class(),
-                                           &ftrl_class(),    &lion_class(),     &lamb_class()};
+  std::vector<const ClassInfo*> classes = {&sgd_class(),
+                                           &adam_class(),
+                                           &adam_w_class(),
+                                           &rmsprop_class(),
+                                           &adagrad_class(),
+                                           &adadelta_class(),
+                                           &adamax_class(),
+                                           &nadam_class(),
+                                           &ftrl_class(),
+                                           &lion_class(),
+                                           &lamb_class(),
+                                           &adafactor_class(),
+                                           &muon_class(),
+                                           &schedule_free_adam_w_class(),
+                                           &loss_scale_optimizer_class()};
   for (const auto list : {layer_classes, loss_classes, metric_classes, callback_classes, schedule_classes,
                           initializer_classes, regularizer_classes, constraint_classes, activation_classes}) {
     const std::vector<const ClassInfo*> more = list();

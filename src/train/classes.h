@@ -36,6 +36,10 @@ const ClassInfo& nadam_class();
 const ClassInfo& ftrl_class();
 const ClassInfo& lion_class();
 const ClassInfo& lamb_class();
+const ClassInfo& adafactor_class();
+const ClassInfo& muon_class();
+const ClassInfo& schedule_free_adam_w_class();
+const ClassInfo& loss_scale_optimizer_class();
 
 // The base of bodies that are a function of the program, which have no configuration.
 template <class Base>

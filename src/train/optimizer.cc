@@ -91,6 +91,7 @@ void OptimizerState::apply(std::span<const Tensor> gradients, std::span<const Va
                 variables.size(), " variables");
   build(variables);
   PauseObservers pause;
+  if (scaling_ != nullptr) return apply_scaled(gradients, variables);
   collect(gradients, variables);
   CAPSTAN_CHECK(!parts_.empty(), ValueError, name, ": all gradients are missing",
                 help("tape.explain(loss, variable) says why"));
@@ -211,14 +212,15 @@ void OptimizerState::call_hooks() {
 }
 
 void OptimizerState::decay(const Operand& learning_rate, std::optional<DType> only) {
-  if (!settings.weight_decay) return;
   for (const Part& part : parts_) {
+    const std::optional<double>& decay = stepped_[part.index].decay;
+    if (!decay) continue;
     const Variable& variable = this->variable(part.index);
     const bool excluded = std::any_of(not_decayed.begin(), not_decayed.end(), [&](const std::string& text) {
       return variable.path().find(text) != std::string::npos;
     });
     if (!excluded && (!only || variable.dtype() == *only)) {
-      variable.assign_sub(variable * *settings.weight_decay * learning_rate);
+      variable.assign_sub(variable * *decay * learning_rate);
     }
   }
 }

@@ -12,46 +12,57 @@ namespace capstan {
 
 using detail::OptimizerState;
 
+namespace {
+
+bool have_same_shape(const Variable& a, const Variable& b) { return a.shape() == b.shape(); }
+
+// What record_step() takes: all slots lie element by element beside the variable.
+bool have_one_shape(const std::vector<Variable>& slots) {
+  return std::all_of(slots.begin(), slots.end(), [&](const Variable& slot) { return have_same_shape(slot, slots[0]); });
+}
+
+}  // namespace
+
 OptimizerState::OptimizerState(std::shared_ptr<const UpdateRule> given, std::string given_name)
     : rule(std::move(given)), settings(rule->common_options()), name(std::move(given_name)) {
   check_settings();
   accumulation = settings.gradient_accumulation_steps.value_or(0);
   overwrite_frequency = settings.ema_overwrite_frequency.value_or(0);
-  is_plain_ = !settings.weight_decay && !settings.clipnorm && !settings.clipvalue && !settings.global_clipnorm &&
-              !settings.use_ema && !settings.loss_scale_factor && accumulation == 0;
+  is_plain_ = !settings.clipnorm && !settings.clipvalue && !settings.global_clipnorm && !settings.use_ema &&
+              !settings.loss_scale_factor && accumulation == 0;
   elsewhere_ = rule->rests_without_gradient() ? Elsewhere::kNothing : Elsewhere::kZeroGradient;
   const std::string prefix = snake_case(std::string(rule->class_info().name));
   op_ = prefix + "_update";
   if (name.empty()) name = automatic_name(prefix);
+  scaling_ = make_scaling();
 }
 
 void OptimizerState::check_settings() const {
   const OptimizerOptions& s = settings;
   const std::string_view type = rule->class_info().name;
+  // A table of a program's own may have no limits.
+  static constexpr auto kRows = optimizer_option_rows<OptimizerOptions>();
+  const ClassInfo common{UpdateRule::kKind, UpdateRule::kModule, type, {}, kRows};
+  check_options(common, &s);
   CAPSTAN_CHECK(int{s.clipnorm.has_value()} + int{s.clipvalue.has_value()} + int{s.global_clipnorm.has_value()} <= 1,
                 ValueError, type, ": at most one of clipnorm, clipvalue and global_clipnorm can be given");
-  if (s.use_ema) {
-    CAPSTAN_CHECK(s.ema_momentum >= 0 && s.ema_momentum <= 1, ValueError, type,
-                  ": ema_momentum must be between 0 and 1, not ", s.ema_momentum);
-    CAPSTAN_CHECK(s.ema_overwrite_frequency.value_or(0) >= 0, ValueError, type,
-                  ": ema_overwrite_frequency must not be negative, but is ", *s.ema_overwrite_frequency);
-  }
-  const int steps = s.gradient_accumulation_steps.value_or(0);
-  CAPSTAN_CHECK(steps == 0 || steps >= 2, ValueError, type, ": gradient_accumulation_steps must be at least 2, not ",
-                steps);
-  CAPSTAN_CHECK(!s.loss_scale_factor || *s.loss_scale_factor > 0, ValueError, type,
-                ": loss_scale_factor must be positive, not ", *s.loss_scale_factor);
+  // What is allowed has a gap, which a table cannot say.
+  CAPSTAN_CHECK(s.gradient_accumulation_steps != 1, ValueError, type,
+                ": option \"gradient_accumulation_steps\" must be 0 or at least 2, not 1");
 }
 
-Variable OptimizerState::make_slot(std::size_t i, const std::string& slot_name, std::optional<double> initial) const {
+Variable OptimizerState::make_slot(std::size_t i, const std::string& slot_name, std::optional<double> initial,
+                                   const std::optional<Shape>& given_shape) const {
   const CreateVariables create;
   std::string path = variable(i).path();
   std::replace(path.begin(), path.end(), '/', '_');
   path += "_";
   path += slot_name;
   Tensor value = variable(i).value();
-  if (initial)
-    value = *initial == 0 ? zeros(value.shape(), value.dtype()) : fill(value.shape(), scalar(*initial, value.dtype()));
+  const Shape shape = given_shape.value_or(value.shape());
+  CAPSTAN_CHECK(initial || shape == value.shape(), ShapeError, name, ": slot \"", slot_name, "\" has shape ", shape,
+                " and cannot begin as a copy of \"", variable(i).path(), "\" of shape ", value.shape());
+  if (initial) value = *initial == 0 ? zeros(shape, value.dtype()) : fill(shape, scalar(*initial, value.dtype()));
   Variable slot(value, {.trainable = false, .name = path});
   slot.set_path(name + "/" + path);
   return slot;
@@ -63,12 +74,15 @@ void OptimizerState::make_slots() {
   std::size_t most = 0;
   for (Stepped& of : stepped_) {
     wanted.push_back(rule->slots(of.slots[0]));
+    of.decay = rule->weight_decay(of.slots[0]);
+    if (of.decay) is_plain_ = false;
     most = std::max(most, wanted.back().size());
     of.slots.resize(1 + wanted.back().size());
   }
   const auto make = [&](std::size_t i, std::size_t k) {
     const Slot& slot = wanted[i][k];
-    stepped_[i].slots[k + 1] = make_slot(i, slot.name, slot.is_copy ? std::optional<double>() : slot.initial);
+    stepped_[i].slots[k + 1] =
+        make_slot(i, slot.name, slot.is_copy ? std::optional<double>() : slot.initial, slot.shape);
     slots.push_back(stepped_[i].slots[k + 1]);
   };
   for (std::size_t i = 0; i < stepped_.size(); ++i) {
@@ -91,25 +105,29 @@ StepFormula OptimizerState::formula() const {
   };
 }
 
-// The formula may look at shapes, so it is recorded once for each.
+// The formula may look at shapes, so it is recorded once for each. Where a slot has another shape than the variable
+// it cannot be one loop.
 void OptimizerState::record() {
   const auto is_same = [](const Stepped& a, const Stepped& b) {
     return a.slots.size() == b.slots.size() && a.slots[0].dtype() == b.slots[0].dtype() &&
-           a.slots[0].shape() == b.slots[0].shape();
+           have_same_shape(a.slots[0], b.slots[0]);
   };
   for (std::size_t i = 0; i < stepped_.size(); ++i) {
     Stepped& of = stepped_[i];
     const Shape shape = of.slots[0].shape();
     const DType dtype = of.slots[0].dtype();
     if (dtype != DType::kFloat32 && dtype != DType::kFloat64) continue;
+    if (!have_one_shape(of.slots)) continue;
     const auto end = stepped_.begin() + static_cast<std::ptrdiff_t>(i);
-    const auto like = std::find_if(stepped_.begin(), end, [&](const Stepped& other) { return is_same(other, of); });
+    const auto like = std::find_if(
+        stepped_.begin(), end, [&](const Stepped& other) { return is_same(other, of) && have_one_shape(other.slots); });
     of.recorded =
         like != end ? like->recorded : record_step(op_, dtype, shape, of.slots.size(), number_count(dtype), formula());
   }
 }
 
 void OptimizerState::build(std::span<const Variable> variables) {
+  if (scaling_ != nullptr) return scaling_->inner->build(variables);
   if (!index_.empty()) {
     for (std::size_t i = 0; i < variables.size(); ++i) index_of(variables[i], i);
     return;
@@ -118,7 +136,7 @@ void OptimizerState::build(std::span<const Variable> variables) {
                 help("the variables of a model exist after its first call"));
   for (std::size_t i = 0; i < variables.size(); ++i) check_handle(variables[i], i);
   PauseObservers pause;
-  for (const Variable& variable : variables) stepped_.push_back({{variable}, {}});
+  for (const Variable& variable : variables) stepped_.push_back({{variable}, {}, {}});
   try {
     for (std::size_t i = 0; i < stepped_.size() && settings.use_ema; ++i) {
       averages.push_back(make_slot(i, "average", {}));

@@ -1,4 +1,6 @@
 // The handle of an optimizer, and its configuration.
+#include "capstan/ops/array.h"
+#include "capstan/ops/math.h"
 #include "src/core/check.h"
 #include "src/train/optimizer_state.h"
 
@@ -21,39 +23,45 @@ void Optimizer::apply_gradients(std::span<const Tensor> gradients, std::span<con
 
 void Optimizer::build(std::span<const Variable> variables) const { state_->build(variables); }
 
-std::int64_t Optimizer::iterations() const { return state_->iterations(); }
+std::int64_t Optimizer::iterations() const { return state_->updating().iterations(); }
 
-double Optimizer::learning_rate() const { return state_->learning_rate(); }
+double Optimizer::learning_rate() const { return state_->updating().learning_rate(); }
 
 void Optimizer::set_learning_rate(double rate) const {
-  CAPSTAN_CHECK(!state_->settings.learning_rate.is_schedule(), ValueError, state_->name,
+  OptimizerState& state = state_->updating();
+  CAPSTAN_CHECK(!state.settings.learning_rate.is_schedule(), ValueError, state.name,
                 ": the learning rate is a schedule and cannot be set to ", rate);
-  state_->settings.learning_rate = rate;
+  state.settings.learning_rate = rate;
 }
 
 std::vector<Variable> Optimizer::variables() const {
-  std::vector<Variable> all = state_->averages;
-  all.insert(all.end(), state_->accumulators.begin(), state_->accumulators.end());
-  all.insert(all.end(), state_->slots.begin(), state_->slots.end());
+  std::vector<Variable> all;
+  if (const detail::LossScaling* scaling = state_->scaling()) all = {scaling->good_steps, scaling->scale};
+  const OptimizerState& state = state_->updating();
+  for (const std::vector<Variable>* list : {&state.averages, &state.accumulators, &state.slots}) {
+    all.insert(all.end(), list->begin(), list->end());
+  }
   return all;
 }
 
-std::vector<Variable> Optimizer::averages() const { return state_->averages; }
+std::vector<Variable> Optimizer::averages() const { return state_->updating().averages; }
 
 void Optimizer::exclude_from_weight_decay(const std::vector<std::string>& texts) const {
-  state_->not_decayed.insert(state_->not_decayed.end(), texts.begin(), texts.end());
+  std::vector<std::string>& list = state_->updating().not_decayed;
+  list.insert(list.end(), texts.begin(), texts.end());
 }
 
 Tensor Optimizer::scale_loss(const Tensor& loss) const {
+  if (const detail::LossScaling* scaling = state_->scaling()) return loss * cast(scaling->scale, loss.dtype());
   const std::optional<double> factor = state_->settings.loss_scale_factor;
   return factor ? loss * *factor : loss;
 }
 
-void Optimizer::finalize_variable_values() const { state_->finalize(); }
+void Optimizer::finalize_variable_values() const { state_->updating().finalize(); }
 
 const std::string& Optimizer::name() const { return state_->name; }
 
-void Optimizer::on_gradients(GradientHook hook) const { state_->hooks.push_back(std::move(hook)); }
+void Optimizer::on_gradients(GradientHook hook) const { state_->updating().hooks.push_back(std::move(hook)); }
 
 const UpdateRule& Optimizer::rule() const { return *state_->rule; }
 
@@ -62,11 +70,12 @@ AttributeValue Optimizer::get_config() const {
   AttributeValue config = AttributeValue::map();
   config.set("name", state_->name);
   for (auto& [key, value] : config_of(rule.class_info(), rule.options_data()).items) config.set(key, std::move(value));
-  config.set("learning_rate", get_field(state_->settings.learning_rate));
+  if (state_->scaling() == nullptr) config.set("learning_rate", get_field(state_->settings.learning_rate));
   return config;
 }
 
 std::vector<Slot> UpdateRule::slots(const Variable&) const { return {}; }
+std::optional<double> UpdateRule::weight_decay(const Variable&) const { return common_options().weight_decay; }
 Numbers UpdateRule::numbers(const Moment& now) const { return {now.learning_rate}; }
 
 // --- As configurations ---

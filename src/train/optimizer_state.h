@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -13,6 +14,16 @@
 
 namespace capstan::detail {
 
+class OptimizerState;
+
+// What a LossScaleOptimizer has instead of slots (loss_scale_optimizer.cc).
+struct LossScaling {
+  std::shared_ptr<OptimizerState> inner;  // makes the updates
+  int growth_steps;
+  Variable good_steps;  // int64, since the scale changed
+  Variable scale;       // float32
+};
+
 class OptimizerState : public std::enable_shared_from_this<OptimizerState> {
  public:
   // Throws ValueError for settings that make no sense. Without a name it gets one.
@@ -21,6 +32,10 @@ class OptimizerState : public std::enable_shared_from_this<OptimizerState> {
   void build(std::span<const Variable> variables);
   void apply(std::span<const Tensor> gradients, std::span<const Variable> variables);
   void finalize();
+
+  // The optimizer that makes the updates: this one, unless it only scales the loss of another.
+  OptimizerState& updating() { return scaling_ == nullptr ? *this : *scaling_->inner; }
+  const LossScaling* scaling() const { return scaling_.get(); }
 
   // Updates so far; the raw counter also counts steps that only accumulated.
   std::int64_t iterations() const { return accumulation == 0 ? raw_iterations : raw_iterations / accumulation; }
@@ -41,6 +56,7 @@ class OptimizerState : public std::enable_shared_from_this<OptimizerState> {
   struct Stepped {
     std::vector<Variable> slots;  // the variable, and those of the rule for it
     RecordedStep recorded;
+    std::optional<double> decay;
   };
   struct Part {
     std::size_t index;  // of the variable
@@ -49,8 +65,11 @@ class OptimizerState : public std::enable_shared_from_this<OptimizerState> {
 
   const Variable& variable(std::size_t i) const { return stepped_[i].slots[0]; }
   void check_settings() const;
+  // Null for a rule that updates variables itself. Errors: ValueError for an inner optimizer that scales, too.
+  std::unique_ptr<LossScaling> make_scaling() const;
   // A slot of variable i: copies of it, or one value everywhere.
-  Variable make_slot(std::size_t i, const std::string& slot_name, std::optional<double> initial) const;
+  Variable make_slot(std::size_t i, const std::string& slot_name, std::optional<double> initial,
+                     const std::optional<Shape>& given_shape = {}) const;
   void make_slots();
   void record();
   StepFormula formula() const;
@@ -61,6 +80,7 @@ class OptimizerState : public std::enable_shared_from_this<OptimizerState> {
 
   // Without asking a schedule.
   std::size_t number_count(DType dtype) const { return rule->numbers({1, 1, dtype}).size(); }
+  void apply_scaled(std::span<const Tensor> gradients, std::span<const Variable> variables);
   void update(double rate);
   void update_plainly(const Part& part, const Numbers& numbers);
   // The formula op by op, on current values.
@@ -85,6 +105,7 @@ class OptimizerState : public std::enable_shared_from_this<OptimizerState> {
   // What a step of the program gives at every call of a function.
   Tensor host_number(double (*number)(const OptimizerState& state), DType dtype = float32);
 
+  std::unique_ptr<LossScaling> scaling_;
   std::string op_;  // how messages and profiles name an update
   bool is_plain_;   // nothing but the rule itself
   Elsewhere elsewhere_;

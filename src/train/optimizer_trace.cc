@@ -74,7 +74,8 @@ void OptimizerState::update_in_trace() {
   for (const DType dtype : {float32, float64}) {
     const auto has_dtype = [&](const Part& part) { return part.gradient.dtype() == dtype; };
     if (std::none_of(parts_.begin(), parts_.end(), has_dtype)) continue;
-    if (settings.weight_decay) {
+    const auto decays = [&](const Part& part) { return has_dtype(part) && stepped_[part.index].decay.has_value(); };
+    if (std::any_of(parts_.begin(), parts_.end(), decays)) {
       decay(host_number([](const OptimizerState& state) { return state.learning_rate(); }, dtype), dtype);
     }
     update_in_trace(dtype);

@@ -55,7 +55,7 @@ const std::map<std::string, std::set<std::string>> kPublicLayers = {
       "recompute.h", "vectorized_map.h"}},
     {"train",
      {"activations.h", "callbacks.h", "config.h", "confusion_metrics.h", "constraints.h", "dtype_policy.h", "initializers.h", "layer.h", "layers.h",
-      "losses.h", "metrics.h", "models.h", "optimizers.h", "progress.h", "regularizers.h", "schedules.h",
+      "losses.h", "metrics.h", "minimize.h", "models.h", "optimizers.h", "progress.h", "regularizers.h", "schedules.h",
       "training.h", "update_rule.h", "utils.h"}},
     {"data", {"data.h", "datasets.h"}},
     {"io", {"io.h"}},

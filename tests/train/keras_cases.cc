@@ -239,7 +239,7 @@ Schedule make_schedule(const std::string& type, const Json& config) {
 Optimizer make_optimizer(const std::string& type, const Json& given, bool float32_numbers) {
   Json config = given;
   check_class("optimizer", type);
-  if (!config.contains("learning_rate")) {
+  if (!config.contains("learning_rate") && type != "LossScaleOptimizer") {
     const std::shared_ptr<Configurable> defaults = deserialize("optimizer", type);
     config["learning_rate"] = config_of(defaults->class_info(), defaults->options_data()).find("learning_rate")->number;
   }

@@ -42,6 +42,67 @@ void moments(State& s, std::size_t i, double g, double beta_1, double beta_2) {
   s.b[i] = beta_2 * s.b[i] + (1 - beta_2) * g * g;
 }
 
+double root_mean_square(const Numbers& x) {
+  double sum = 0;
+  for (const double element : x) sum += element * element;
+  return std::sqrt(sum / static_cast<double>(x.size()));
+}
+
+void adafactor(State& s, const Numbers& g, int t) {
+  const double b = 1 - std::pow(t, -0.8);
+  std::vector<Numbers> square(kRows, Numbers(kColumns));
+  Numbers u(kSize);
+  double mean_r = 0;
+  for (std::size_t i = 0; i < kSize; ++i) square[i / kColumns][i % kColumns] = g[i] * g[i] + 1e-30;
+  for (std::size_t i = 0; i < kRows; ++i) {
+    double mean = 0;
+    for (std::size_t j = 0; j < kColumns; ++j) mean += square[i][j] / kColumns;
+    s.a[i] = b * s.a[i] + (1 - b) * mean;
+    mean_r += s.a[i] / kRows;
+  }
+  for (std::size_t j = 0; j < kColumns; ++j) {
+    double mean = 0;
+    for (std::size_t i = 0; i < kRows; ++i) mean += square[i][j] / kRows;
+    s.b[j] = b * s.b[j] + (1 - b) * mean;
+  }
+  for (std::size_t i = 0; i < kSize; ++i) u[i] = g[i] / std::sqrt(s.a[i / kColumns] / mean_r * s.b[i % kColumns]);
+  const double clip = std::max(1.0, root_mean_square(u) / 1.0);
+  const double rate = std::max(0.001, root_mean_square(s.w)) * std::min(0.01, 1 / std::sqrt(t));
+  for (std::size_t i = 0; i < kSize; ++i) s.w[i] -= rate * u[i] / clip;
+}
+
+// x y of matrices, row by row.
+Numbers product(const Numbers& x, const Numbers& y, std::size_t m, std::size_t k, std::size_t n) {
+  Numbers z(m * n);
+  for (std::size_t i = 0; i < m; ++i) {
+    for (std::size_t j = 0; j < n; ++j) {
+      for (std::size_t l = 0; l < k; ++l) z[i * n + j] += x[i * k + l] * y[l * n + j];
+    }
+  }
+  return z;
+}
+
+// The matrix has more rows than columns, so x' x stands where the definition has x x' of the transpose.
+void muon(State& s, const Numbers& g, int) {
+  Numbers x(kSize), transposed(kSize);
+  for (std::size_t i = 0; i < kSize; ++i) {
+    s.w[i] -= s.w[i] * 0.004 * 0.01;
+    s.a[i] = 0.95 * s.a[i] + g[i];
+    x[i] = g[i] + 0.95 * s.a[i];
+  }
+  const double length = root_mean_square(x) * std::sqrt(kSize) + 1e-7;
+  for (double& element : x) element /= length;
+  for (int k = 0; k < 5; ++k) {
+    for (std::size_t i = 0; i < kSize; ++i) transposed[i % kColumns * kRows + i / kColumns] = x[i];
+    const Numbers a = product(transposed, x, kColumns, kRows, kColumns);
+    Numbers b = product(a, a, kColumns, kColumns, kColumns);
+    for (std::size_t i = 0; i < b.size(); ++i) b[i] = -4.775 * a[i] + 2.0315 * b[i];
+    const Numbers xb = product(x, b, kRows, kColumns, kColumns);
+    for (std::size_t i = 0; i < kSize; ++i) x[i] = 3.4445 * x[i] + xb[i];
+  }
+  for (std::size_t i = 0; i < kSize; ++i) s.w[i] -= 0.01 * 0.2 * std::sqrt(kRows) * x[i];
+}
+
 struct Case {
   std::string config;  // JSON
   Formula formula;
@@ -87,6 +148,30 @@ std::multimap<std::string, Case> cases() {
                                 s.w[i] -= kRate * m / (std::sqrt(v) + kEpsilon);
                               }
                             }});
+  all.emplace("Adafactor", Case{R"({"learning_rate": 0.01})", adafactor});
+  all.emplace("Muon", Case{R"({"learning_rate": 0.01})", muon});
+  all.emplace("Muon", Case{R"({"learning_rate": 0.01, "exclude_layers": [".*"], "adam_lr_ratio": 0.5})",
+                           each([](State& s, std::size_t i, double g, int t) {
+                             s.w[i] -= s.w[i] * 0.004 * kRate;
+                             moments(s, i, g, 0.9, 0.999);
+                             const double rate = kRate * std::sqrt(1 - std::pow(0.999, t)) / (1 - std::pow(0.9, t));
+                             s.w[i] -= 0.5 * rate * s.a[i] / (std::sqrt(s.b[i]) + kEpsilon);
+                           })});
+  // a is z, c is x.
+  all.emplace("ScheduleFreeAdamW",
+              Case{R"({"learning_rate": 0.01, "warmup_steps": 7})", each([](State& s, std::size_t i, double g, int t) {
+                     if (t == 1) s.a[i] = s.c[i] = s.w[i];
+                     s.b[i] = 0.999 * s.b[i] + 0.001 * g * g;
+                     const double v = s.b[i] / (1 - std::pow(0.999, t));
+                     s.a[i] -= kRate * std::min(1.0, t / 7.0) * g / (std::sqrt(v) + 1e-8);
+                     s.c[i] += (s.a[i] - s.c[i]) / t;
+                     s.w[i] = 0.1 * s.a[i] + 0.9 * s.c[i];
+                   })});
+  all.emplace(
+      "LossScaleOptimizer",
+      Case{R"({"initial_scale": 1, "dynamic_growth_steps": 300,
+                      "inner_optimizer": {"class_name": "SGD", "config": {"learning_rate": 0.01}}})",
+           each([](State& s, std::size_t i, double g, int t) { s.w[i] -= kRate * g / (1 << ((t - 1) / 300)); })});
   const auto rmsprop = [](double momentum, bool centered) {
     return each([=](State& s, std::size_t i, double g, int) {
       s.a[i] = 0.9 * s.a[i] + 0.1 * g * g;

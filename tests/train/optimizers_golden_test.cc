@@ -1,4 +1,7 @@
 // Optimizers and schedules against values of Keras: the variables after every step, slots, and after 1,000 steps.
+#include <algorithm>
+#include <limits>
+
 #include "src/core/apply.h"
 #include "tests/train/keras_cases.h"
 
@@ -14,6 +17,12 @@ Tensor gradient_from(const Json& json, const std::string& dtype, double scale) {
   Tensor gradient = tensor_from_json(json);
   if (dtype == "float32") gradient = cast(gradient, float32);
   return scale == 1 ? gradient : gradient * scale;
+}
+
+Tensor with_infinity(const Tensor& gradient) {
+  std::vector<double> values = gradient.to_vector<double>();
+  values[0] = std::numeric_limits<double>::infinity();
+  return cast(reshape(constant(values), gradient.shape()), gradient.dtype());
 }
 
 struct Run {
@@ -53,6 +62,10 @@ struct Run {
         if (at == k) gradients.back() = Tensor();
       }
     }
+    for (const Json& at : one.value("nonfinite_steps", Json::array())) {
+      if (at != k) continue;
+      for (Tensor& gradient : gradients) gradient = with_infinity(gradient);
+    }
     optimizer.apply_gradients(gradients, variables);
   }
 
@@ -62,11 +75,37 @@ struct Run {
     }
   }
 
+  // Of the variables with two axes and more, as slots have them in their names.
+  std::vector<std::string> factored_paths() const {
+    std::vector<std::string> paths;
+    for (const Variable& variable : variables) {
+      std::string path = variable.path();
+      std::replace(path.begin(), path.end(), '/', '_');
+      if (variable.shape().rank() >= 2) paths.push_back(path);
+    }
+    return paths;
+  }
+
   void expect_state(const Json& state, Tolerance tolerance) {
     std::map<std::string, Variable> slots;
     for (const Variable& variable : optimizer.variables()) slots.emplace(variable.name(), variable);
+    const bool is_adafactor = one.at("optimizer") == "Adafactor";
+    std::size_t rows_and_columns = 0;
     for (const Json& item : state) {
-      const std::string name = item.at("name");
+      std::string name = item.at("name");
+      // These belong to the wrapper itself, which has neither.
+      if (item.at("path").get<std::string>() == "loss_scale_optimizer/iteration" ||
+          item.at("path").get<std::string>() == "loss_scale_optimizer/learning_rate") {
+        continue;
+      }
+      // The original names the moments of rows and columns like the variable, and has unused scalars for vectors.
+      const bool is_moment =
+          is_adafactor && (name == "kernel" || name == "bias" || name == "scale" || name == "embeddings");
+      if (is_moment) {
+        if (item.at("value").at("dtype") == "int32") continue;
+        name = factored_paths().at(rows_and_columns / 2);
+        name += rows_and_columns++ % 2 == 0 ? "_r" : "_c";
+      }
       // The product of Nadam's factors follows from the number of the step here.
       if (name == "variable" && one.at("optimizer") == "Nadam") continue;
       if (name == "iteration") {
@@ -116,6 +155,7 @@ void run_operation(const Json& one) {
 
 void run_case(const Json& document, const Json& one) {
   if (one.contains("operation")) return run_operation(one);
+  if (one.at("optimizer") == "ScheduleFreeAdamW" && !one.contains("backend")) throw Lacking{"the aliased copy of z"};
   Run run(document, one);
   const bool is_sparse = one.contains("results");
   // Slices with the same row are summed first, as Keras 2 did; Keras 3 squares them one by one.
@@ -125,6 +165,10 @@ void run_case(const Json& document, const Json& one) {
   Tolerance tolerance = golden_tolerance(run.dtype == "float64" ? float64 : float32);
   const bool is_jax = one.contains("backend");  // which computes in float64 throughout
   if (run.dtype == "float64" && !exact && !is_jax) tolerance = {1e-6, 1e-7};
+  // The original's steps differ there by 3e-8 of themselves from the first on, as if a factor were float32; with
+  // numbers that float32 holds they agree to 1e-10, on TensorFlow.
+  const bool is_adafactor_on_jax = is_jax && one.at("optimizer") == "Adafactor";
+  if (is_adafactor_on_jax) tolerance = {1e-8, 1e-9};
   // The original has Nadam's 1 - beta_2 from a beta_2 in float32.
   const bool is_nadam = one.at("optimizer") == "Nadam" && !is_jax;
   if (run.dtype == "float64" && is_nadam) tolerance = {3e-5, 1e-6};
@@ -139,6 +183,13 @@ void run_case(const Json& document, const Json& one) {
     }
     run.step(k);
     run.expect_variables(trajectory[k], "step " + std::to_string(k), tolerance);
+    if (one.contains("watched") && one.at("watched")[k].contains("dynamic_scale")) {
+      const Json& watched = one.at("watched")[k];
+      EXPECT_EQ(run.optimizer.iterations(), watched.at("iterations").get<std::int64_t>());
+      EXPECT_EQ(run.optimizer.variables()[0].value().item<std::int64_t>(), watched.at("step_counter").get<int>());
+      EXPECT_EQ(run.optimizer.scale_loss(scalar(1.0, float64)).item<double>(),
+                watched.at("dynamic_scale").get<double>());
+    }
     if (one.contains("watched") && one.at("watched")[k].contains("averages")) {
       const std::vector<Variable> slots = run.optimizer.variables();
       for (std::size_t i = 0; i < run.variables.size(); ++i) {
@@ -152,7 +203,8 @@ void run_case(const Json& document, const Json& one) {
     Run long_run(document, one);
     for (std::size_t k = 0; k < 1000; ++k) long_run.step(k);
     // Rounding adds up over the steps.
-    const Tolerance wide = run.dtype == "float64" ? (exact || is_jax ? Tolerance{1e-10, 1e-10} : Tolerance{1e-4, 1e-5})
+    const Tolerance wide = run.dtype == "float64" ? (exact || (is_jax && !is_adafactor_on_jax) ? Tolerance{1e-10, 1e-10}
+                                                                                               : Tolerance{1e-4, 1e-5})
                                                   : Tolerance{1e-3, 1e-4};
     long_run.expect_variables(one.at("after_1000"), "after 1000 steps", wide);
   }
@@ -164,12 +216,15 @@ void run_case(const Json& document, const Json& one) {
 
 TEST(OptimizersAgainstKeras, AgreeInAllCases) {
   std::map<std::string, std::string> lacking;
-  const std::set<std::string> optimizers = {"Adafactor", "Muon", "LossScaleOptimizer", "ScheduleFreeAdamW"};
+  const std::string schedule_free = "ScheduleFreeAdamW";
   const Json document = read_json(std::string(CAPSTAN_SOURCE_DIR) + "/tests/golden/keras/optimizers.json");
   for (const Json& one : document.at("cases")) {
-    if (optimizers.contains(one.value("optimizer", ""))) lacking.emplace(one.at("name"), "the optimizer");
+    // On TensorFlow the original has the new z where the published formula has the old one; on JAX it is right.
+    if (one.value("optimizer", "") == schedule_free && !one.contains("backend")) {
+      lacking.emplace(one.at("name"), "a defect of the original");
+    }
   }
-  EXPECT_EQ(lacking.size(), 26);
+  EXPECT_EQ(lacking.size(), 6);
   run_cases("optimizers.json", run_case, lacking);
 }
 

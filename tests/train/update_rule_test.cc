@@ -73,6 +73,44 @@ struct ByRank : Rule<ByRank, RateOnly> {
   }
 };
 
+// A slot of matrices with the sums of their rows, and none of other variables.
+struct ByRows : Rule<ByRows, RateOnly> {
+  using Rule::Rule;
+  static constexpr std::string_view kName = "ByRows", kText = "Divides by sums of rows.";
+  std::vector<Slot> slots(const Variable& variable) const override {
+    if (variable.shape().rank() != 2) return {};
+    return {{.name = "rows", .initial = 1, .shape = Shape{variable.shape()[0]}}};
+  }
+  void step(UpdateStep& s) const override {
+    const Tensor& g = s.gradient();
+    if (s.slot_count() == 0) return s.set_variable(s.variable() - s.rate() * g);
+    const Tensor rows = s.slot(0) + reduce_sum(abs(g), {1});
+    s.set_slot(0, rows);
+    s.set_variable(s.variable() - s.rate() * g / expand_dims(rows, 1));
+  }
+};
+
+struct BadCopy : Rule<BadCopy, RateOnly> {
+  using Rule::Rule;
+  static constexpr std::string_view kName = "BadCopy", kText = "Copies into another shape.";
+  std::vector<Slot> slots(const Variable&) const override {
+    return {{.name = "a", .is_copy = true, .shape = Shape{7}}};
+  }
+  void step(UpdateStep&) const override {}
+};
+
+TEST(UpdateRule, MayHaveSlotsOfAnotherShapeOrNone) {
+  testing::expect_same_on_every_way("ByRows", [] { return make_optimizer<ByRows>(); });
+  const Variable w(zeros({2, 3}), {.name = "w"}), v(zeros({2}), {.name = "v"});
+  const Optimizer optimizer = make_optimizer<ByRows>();
+  optimizer.apply_gradients({constant({{1.0, 1.0, 1.0}, {0.0, 0.0, 3.0}}), ones({2})}, {w, v});
+  ASSERT_EQ(optimizer.variables().size(), 1u);
+  EXPECT_TRUE(same_bits(optimizer.variables()[0].value(), constant({4.0, 4.0})));
+  EXPECT_TRUE(same_bits(w.value(), constant({{-0.125, -0.125, -0.125}, {0.0, 0.0, -0.375}})));
+  EXPECT_TRUE(same_bits(v.value(), constant({-0.5, -0.5})));
+  EXPECT_THROW(make_optimizer<BadCopy>().build(std::vector{w}), ShapeError);
+}
+
 TEST(UpdateRule, OfAProgramIsWhatTheLibrarysOwnIs) {
   for (const testing::How how : testing::kEveryWay) {
     const optimizers::SGD sgd({.learning_rate = 0.1, .momentum = 0.9, .clipnorm = 1.0});
