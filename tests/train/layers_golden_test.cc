@@ -131,7 +131,8 @@ void run_mode(const Json& one, const char* mode, bool training, const Layer& lay
     if (is_floating(x.dtype())) tape.watch(x);
   }
   const std::vector<Tensor> outputs = inputs.call(layer, options);
-  const Json right = one.contains("right_outputs") ? Json::array({one.at("right_outputs").at(mode)}) : want.at("outputs");
+  const Json right =
+      one.contains("right_outputs") ? Json::array({one.at("right_outputs").at(mode)}) : want.at("outputs");
   ASSERT_EQ(outputs.size(), right.size());
   const Json masks = want.value("output_masks", Json::array());
   std::vector<Tensor> targets;
@@ -175,7 +176,8 @@ void run_calls(const Json& one, const Layer& layer, const std::vector<Tensor>& w
       layer(x);
       layer.set_weights(weights);
     }
-    expect_within(layer(x, {.training = call.value("training", false)}), call.at("output"), "output of a call", tolerance);
+    expect_within(layer(x, {.training = call.value("training", false)}), call.at("output"), "output of a call",
+                  tolerance);
     const Json weights_after = call.value("weights_after", Json::object());
     for (const Variable& variable : layer.weights()) {
       if (!weights_after.contains(variable.path())) continue;
@@ -231,7 +233,8 @@ TEST_P(LayersAgainstKeras, AgreeInAllCases) {
 
 std::vector<std::string> files() {
   std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(std::string(CAPSTAN_SOURCE_DIR) + "/tests/golden/keras")) {
+  for (const auto& entry :
+       std::filesystem::directory_iterator(std::string(CAPSTAN_SOURCE_DIR) + "/tests/golden/keras")) {
     const std::string name = entry.path().filename();
     if (name.starts_with("layers") && name.ends_with(".json")) names.push_back(name);
   }
@@ -239,9 +242,8 @@ std::vector<std::string> files() {
   return names;
 }
 
-INSTANTIATE_TEST_SUITE_P(Files, LayersAgainstKeras, ::testing::ValuesIn(files()), [](const auto& info) {
-  return info.param.substr(0, info.param.find('.'));
-});
+INSTANTIATE_TEST_SUITE_P(Files, LayersAgainstKeras, ::testing::ValuesIn(files()),
+                         [](const auto& info) { return info.param.substr(0, info.param.find('.')); });
 
 }  // namespace
 }  // namespace capstan::testing

@@ -181,8 +181,8 @@ class CAPSTAN_EXPORT DepthwiseConv2D final : public Layer {
   explicit DepthwiseConv2D(Size2D kernel_size, const DepthwiseConv2DOptions& options = {});
 };
 
-/// The same for signals. Weights: kernel [size, channels, depth_multiplier], bias [channels * depth_multiplier]. Errors:
-/// as Conv2D.
+/// The same for signals. Weights: kernel [size, channels, depth_multiplier], bias [channels * depth_multiplier].
+/// Errors: as Conv2D.
 class CAPSTAN_EXPORT DepthwiseConv1D final : public Layer {
  public:
   explicit DepthwiseConv1D(Size1D kernel_size, const DepthwiseConv1DOptions& options = {});

@@ -90,8 +90,8 @@ class CAPSTAN_EXPORT GlobalMaxPooling1D final : public Layer {
   explicit GlobalMaxPooling1D(const GlobalPoolingOptions& options = {});
 };
 
-/// The mean of each channel of a signal: [batch, channels]. Steps that the mask [batch, steps] leaves out do not count; the
-/// result has no mask. Errors: ShapeError for an input of another rank.
+/// The mean of each channel of a signal: [batch, channels]. Steps that the mask [batch, steps] leaves out do not count;
+/// the result has no mask. Errors: ShapeError for an input of another rank.
 class CAPSTAN_EXPORT GlobalAveragePooling1D final : public Layer {
  public:
   explicit GlobalAveragePooling1D(const GlobalPoolingOptions& options = {});
@@ -121,8 +121,8 @@ class CAPSTAN_EXPORT GlobalAveragePooling3D final : public Layer {
   explicit GlobalAveragePooling3D(const GlobalPoolingOptions& options = {});
 };
 
-/// The largest element of each of output_size regions per axis of a signal of any size. Errors: ValueError for lengths below 1,
-/// ShapeError for an input of another rank.
+/// The largest element of each of output_size regions per axis of a signal of any size. Errors: ValueError for lengths
+/// below 1, ShapeError for an input of another rank.
 class CAPSTAN_EXPORT AdaptiveMaxPooling1D final : public Layer {
  public:
   explicit AdaptiveMaxPooling1D(Size1D output_size, const AdaptivePoolingOptions& options = {});
@@ -135,8 +135,8 @@ class CAPSTAN_EXPORT AdaptiveAveragePooling1D final : public Layer {
   explicit AdaptiveAveragePooling1D(Size1D output_size, const AdaptivePoolingOptions& options = {});
 };
 
-/// The largest element of each of output_size regions per axis of an image of any size. Errors: ValueError for lengths below 1,
-/// ShapeError for an input of another rank.
+/// The largest element of each of output_size regions per axis of an image of any size. Errors: ValueError for lengths
+/// below 1, ShapeError for an input of another rank.
 class CAPSTAN_EXPORT AdaptiveMaxPooling2D final : public Layer {
  public:
   explicit AdaptiveMaxPooling2D(Size2D output_size, const AdaptivePoolingOptions& options = {});
@@ -149,8 +149,8 @@ class CAPSTAN_EXPORT AdaptiveAveragePooling2D final : public Layer {
   explicit AdaptiveAveragePooling2D(Size2D output_size, const AdaptivePoolingOptions& options = {});
 };
 
-/// The largest element of each of output_size regions per axis of a volume of any size. Errors: ValueError for lengths below 1,
-/// ShapeError for an input of another rank.
+/// The largest element of each of output_size regions per axis of a volume of any size. Errors: ValueError for lengths
+/// below 1, ShapeError for an input of another rank.
 class CAPSTAN_EXPORT AdaptiveMaxPooling3D final : public Layer {
  public:
   explicit AdaptiveMaxPooling3D(Size3D output_size, const AdaptivePoolingOptions& options = {});
@@ -163,7 +163,11 @@ class CAPSTAN_EXPORT AdaptiveAveragePooling3D final : public Layer {
   explicit AdaptiveAveragePooling3D(Size3D output_size, const AdaptivePoolingOptions& options = {});
 };
 
-static_assert(detail::kAddNothing<MaxPooling1D, AveragePooling1D, MaxPooling2D, AveragePooling2D, MaxPooling3D, AveragePooling3D, GlobalMaxPooling1D, GlobalAveragePooling1D, GlobalMaxPooling2D, GlobalAveragePooling2D, GlobalMaxPooling3D, GlobalAveragePooling3D, AdaptiveMaxPooling1D, AdaptiveAveragePooling1D, AdaptiveMaxPooling2D, AdaptiveAveragePooling2D, AdaptiveMaxPooling3D, AdaptiveAveragePooling3D>);
+static_assert(detail::kAddNothing<MaxPooling1D, AveragePooling1D, MaxPooling2D, AveragePooling2D, MaxPooling3D,
+                                  AveragePooling3D, GlobalMaxPooling1D, GlobalAveragePooling1D, GlobalMaxPooling2D,
+                                  GlobalAveragePooling2D, GlobalMaxPooling3D, GlobalAveragePooling3D,
+                                  AdaptiveMaxPooling1D, AdaptiveAveragePooling1D, AdaptiveMaxPooling2D,
+                                  AdaptiveAveragePooling2D, AdaptiveMaxPooling3D, AdaptiveAveragePooling3D>);
 
 }  // namespace layers
 }  // namespace capstan

@@ -57,8 +57,8 @@ class CAPSTAN_EXPORT Cropping1D final : public Layer {
   explicit Cropping1D(Borders1D cropping = 1, const ResizingOptions& options = {});
 };
 
-/// Cuts off the ends of an image. Errors: ValueError for negative numbers, ShapeError for an input of another rank or one
-/// of which nothing is left.
+/// Cuts off the ends of an image. Errors: ValueError for negative numbers, ShapeError for an input of another rank or
+/// one of which nothing is left.
 class CAPSTAN_EXPORT Cropping2D final : public Layer {
  public:
   explicit Cropping2D(Borders2D cropping = 0, const ResizingOptions& options = {});
@@ -77,8 +77,8 @@ class CAPSTAN_EXPORT UpSampling1D final : public Layer {
 };
 
 /// Images `size` times as high and wide: each pixel repeated, or interpolated with the pixels' centres at halves; then
-/// the result is floating. Errors: ValueError for lengths below 1 or an unknown interpolation, ShapeError for an input of
-/// another rank.
+/// the result is floating. Errors: ValueError for lengths below 1 or an unknown interpolation, ShapeError for an input
+/// of another rank.
 class CAPSTAN_EXPORT UpSampling2D final : public Layer {
  public:
   explicit UpSampling2D(Size2D size = 2, const UpSampling2DOptions& options = {});
@@ -90,7 +90,8 @@ class CAPSTAN_EXPORT UpSampling3D final : public Layer {
   explicit UpSampling3D(Size3D size = 2, const ResizingOptions& options = {});
 };
 
-static_assert(detail::kAddNothing<ZeroPadding1D, ZeroPadding2D, ZeroPadding3D, Cropping1D, Cropping2D, Cropping3D, UpSampling1D, UpSampling2D, UpSampling3D>);
+static_assert(detail::kAddNothing<ZeroPadding1D, ZeroPadding2D, ZeroPadding3D, Cropping1D, Cropping2D, Cropping3D,
+                                  UpSampling1D, UpSampling2D, UpSampling3D>);
 
 }  // namespace layers
 }  // namespace capstan

@@ -20,8 +20,8 @@ struct ConvConfig : ConvOptions<N> {
     using O = ConvConfig;
     using Names = std::span<const std::string_view>;
     static constexpr auto all = detail::with_kernel_options<O>(
-        {option<&O::filters, O>("filters", true).at_least(1), option<&O::kernel_size, O>("kernel_size", true).at_least(1),
-         option<&O::strides, O>("strides").at_least(1),
+        {option<&O::filters, O>("filters", true).at_least(1),
+         option<&O::kernel_size, O>("kernel_size", true).at_least(1), option<&O::strides, O>("strides").at_least(1),
          option<&O::padding, O>("padding").one_of(N == 1 ? Names(detail::kPaddings1D) : Names(detail::kWindowPaddings)),
          option<&O::data_format, O>("data_format").one_of(detail::kDataFormats),
          option<&O::dilation_rate, O>("dilation_rate").at_least(1), option<&O::groups, O>("groups").at_least(1)});

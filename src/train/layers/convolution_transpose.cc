@@ -35,8 +35,8 @@ struct TransposeConfig : ConvTransposeOptions<N> {
   static std::span<const OptionField> fields() {
     using O = TransposeConfig;
     static constexpr auto all = detail::with_kernel_options<O>(
-        {option<&O::filters, O>("filters", true).at_least(1), option<&O::kernel_size, O>("kernel_size", true).at_least(1),
-         option<&O::strides, O>("strides").at_least(1),
+        {option<&O::filters, O>("filters", true).at_least(1),
+         option<&O::kernel_size, O>("kernel_size", true).at_least(1), option<&O::strides, O>("strides").at_least(1),
          option<&O::padding, O>("padding").one_of(detail::kWindowPaddings),
          option<&O::output_padding, O>("output_padding").at_least(0),
          option<&O::data_format, O>("data_format").one_of(detail::kDataFormats),

@@ -63,12 +63,12 @@ struct SeparableConfig : SeparableConvOptions<N> {
   SizeOf<N> kernel_size = 1;
   static std::span<const OptionField> fields() {
     using O = SeparableConfig;
-    static constexpr auto all = with_depthwise_options<O>(
-        {option<&O::filters, O>("filters", true).at_least(1),
-         option<&O::kernel_size, O>("kernel_size", true).at_least(1)},
-        {option<&O::pointwise_initializer, O>("pointwise_initializer"),
-         option<&O::pointwise_regularizer, O>("pointwise_regularizer"),
-         option<&O::pointwise_constraint, O>("pointwise_constraint")});
+    static constexpr auto all =
+        with_depthwise_options<O>({option<&O::filters, O>("filters", true).at_least(1),
+                                   option<&O::kernel_size, O>("kernel_size", true).at_least(1)},
+                                  {option<&O::pointwise_initializer, O>("pointwise_initializer"),
+                                   option<&O::pointwise_regularizer, O>("pointwise_regularizer"),
+                                   option<&O::pointwise_constraint, O>("pointwise_constraint")});
     return all;
   }
 };

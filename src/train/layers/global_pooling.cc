@@ -14,9 +14,8 @@ namespace capstan::layers {
 
 namespace {
 
-constexpr char kGlobalNames[][3][24] = {
-    {"GlobalAveragePooling1D", "GlobalAveragePooling2D", "GlobalAveragePooling3D"},
-    {"GlobalMaxPooling1D", "GlobalMaxPooling2D", "GlobalMaxPooling3D"}};
+constexpr char kGlobalNames[][3][24] = {{"GlobalAveragePooling1D", "GlobalAveragePooling2D", "GlobalAveragePooling3D"},
+                                        {"GlobalMaxPooling1D", "GlobalMaxPooling2D", "GlobalMaxPooling3D"}};
 constexpr char kAdaptiveNames[][3][25] = {
     {"AdaptiveAveragePooling1D", "AdaptiveAveragePooling2D", "AdaptiveAveragePooling3D"},
     {"AdaptiveMaxPooling1D", "AdaptiveMaxPooling2D", "AdaptiveMaxPooling3D"}};
@@ -24,9 +23,8 @@ constexpr char kAdaptiveNames[][3][25] = {
 struct GlobalConfig : GlobalPoolingOptions {
   static std::span<const OptionField> fields() {
     using O = GlobalConfig;
-    static constexpr auto all =
-        with_layer_options<O>({option<&O::data_format, O>("data_format").one_of(detail::kDataFormats),
-                               option<&O::keepdims, O>("keepdims")});
+    static constexpr auto all = with_layer_options<O>(
+        {option<&O::data_format, O>("data_format").one_of(detail::kDataFormats), option<&O::keepdims, O>("keepdims")});
     return all;
   }
 };
@@ -115,12 +113,9 @@ std::shared_ptr<LayerBase> make_adaptive(SizeOf<N> output_size, const AdaptivePo
 
 }  // namespace
 
-GlobalMaxPooling1D::GlobalMaxPooling1D(const GlobalPoolingOptions& options)
-    : Layer(make_global<1, true>(options)) {}
-GlobalMaxPooling2D::GlobalMaxPooling2D(const GlobalPoolingOptions& options)
-    : Layer(make_global<2, true>(options)) {}
-GlobalMaxPooling3D::GlobalMaxPooling3D(const GlobalPoolingOptions& options)
-    : Layer(make_global<3, true>(options)) {}
+GlobalMaxPooling1D::GlobalMaxPooling1D(const GlobalPoolingOptions& options) : Layer(make_global<1, true>(options)) {}
+GlobalMaxPooling2D::GlobalMaxPooling2D(const GlobalPoolingOptions& options) : Layer(make_global<2, true>(options)) {}
+GlobalMaxPooling3D::GlobalMaxPooling3D(const GlobalPoolingOptions& options) : Layer(make_global<3, true>(options)) {}
 GlobalAveragePooling1D::GlobalAveragePooling1D(const GlobalPoolingOptions& options)
     : Layer(make_global<1, false>(options)) {}
 GlobalAveragePooling2D::GlobalAveragePooling2D(const GlobalPoolingOptions& options)

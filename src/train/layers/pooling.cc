@@ -17,10 +17,11 @@ struct PoolConfig : PoolingOptions<N> {
   SizeOf<N> pool_size = 2;
   static std::span<const OptionField> fields() {
     using O = PoolConfig;
-    static constexpr auto all = with_layer_options<O>(
-        {option<&O::pool_size, O>("pool_size").at_least(1), option<&O::padding, O>("padding").one_of(detail::kWindowPaddings),
-         option<&O::strides, O>("strides").at_least(1),
-         option<&O::data_format, O>("data_format").one_of(detail::kDataFormats)});
+    static constexpr auto all =
+        with_layer_options<O>({option<&O::pool_size, O>("pool_size").at_least(1),
+                               option<&O::padding, O>("padding").one_of(detail::kWindowPaddings),
+                               option<&O::strides, O>("strides").at_least(1),
+                               option<&O::data_format, O>("data_format").one_of(detail::kDataFormats)});
     return all;
   }
 };

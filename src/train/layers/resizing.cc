@@ -159,8 +159,8 @@ class UpSampling2DBody final : public ConfiguredLayer<UpSampling2DBody, UpSampli
     const int first = first_axis(options.data_format);
     if (options.interpolation == "nearest") return repeated(x, sizes, first);
     const Tensor image = first == 2 ? detail::to_channels_last(x) : x;
-    const Tensor y = image::resize(image, {image.dim(1) * sizes[0], image.dim(2) * sizes[1]},
-                                   {.method = options.interpolation});
+    const Tensor y =
+        image::resize(image, {image.dim(1) * sizes[0], image.dim(2) * sizes[1]}, {.method = options.interpolation});
     // It may compute in another floating dtype.
     const Tensor result = is_floating(x.dtype()) && y.dtype() != x.dtype() ? cast(y, x.dtype()) : y;
     return first == 2 ? detail::to_channels_first(result) : result;
