@@ -169,8 +169,8 @@ struct ReduceLROnPlateauOptions {
 };
 
 /// Multiplies the learning rate by `factor` when a value has not improved for `patience` epochs, down to `min_lr`; then
-/// waits for `cooldown` epochs. Adds "learning_rate", the one before it was changed, to the logs. Errors: ValueError for
-/// a factor of 1 or more, and for an optimizer with a schedule.
+/// waits for `cooldown` epochs. Adds "learning_rate", the one before it was changed, to the logs. Errors: ValueError
+/// for a factor of 1 or more, and for an optimizer with a schedule.
 class CAPSTAN_EXPORT ReduceLROnPlateau final : public Callback {
  public:
   explicit ReduceLROnPlateau(const ReduceLROnPlateauOptions& options = {});

@@ -113,7 +113,8 @@ CAPSTAN_EXPORT void check_options(const ClassInfo& info, const void* options);
 /// The options as a map.
 CAPSTAN_EXPORT AttributeValue config_of(const ClassInfo& info, const void* options);
 /// Sets the options that a map has; the others stay as they are. The key "name" is left to the object unless it
-/// is an option. Errors: ValueError for a key that is no option, a required one that is missing, or a value that does not fit.
+/// is an option. Errors: ValueError for a key that is no option, a required one that is missing, or a value that does
+/// not fit.
 CAPSTAN_EXPORT void set_options(const ClassInfo& info, void* options, const AttributeValue& config);
 
 /// The body of class `Derived`, of a kind that `Base` stands for, with its options. The class has `kName` and `kText`,

@@ -26,15 +26,15 @@ struct InputOptions {
   std::string name = {};
 };
 
-/// An input of a functional model: a tensor without data of its own, for examples of this shape, whose lengths of -1 are
-/// open. Layers that are called on it make their weights and give such tensors; see Model. It shows zeros for a batch
-/// of one. Errors: ShapeError for a length of 0 or below -1.
+/// An input of a functional model: a tensor without data of its own, for examples of this shape, whose lengths of -1
+/// are open. Layers that are called on it make their weights and give such tensors; see Model. It shows zeros for a
+/// batch of one. Errors: ShapeError for a length of 0 or below -1.
 CAPSTAN_EXPORT Tensor Input(const InputShape& shape, const InputOptions& options = {});
 
 namespace layers {
 
-/// What stands for an input in the list of a model's layers; as the first layer of a Sequential it gives the shape of an
-/// example. The identity.
+/// What stands for an input in the list of a model's layers; as the first layer of a Sequential it gives the shape of
+/// an example. The identity.
 class CAPSTAN_EXPORT InputLayer final : public Layer {
  public:
   explicit InputLayer(const InputShape& shape, const InputOptions& options = {});
@@ -291,7 +291,8 @@ class CAPSTAN_EXPORT ModelBody : public LayerBody, public ModelPart {
  protected:
   explicit ModelBody(const LayerOptions& options = {}) : ModelBody("", options) {}
   /// For classes of the library, as in LayerBase.
-  ModelBody(const char* type_name, const LayerOptions& options) : LayerBody(type_name, options), ModelPart(static_cast<LayerBase&>(*this)) {}
+  ModelBody(const char* type_name, const LayerOptions& options)
+      : LayerBody(type_name, options), ModelPart(static_cast<LayerBase&>(*this)) {}
 
   /// A handle to this model. Errors: ValueError in a constructor, where there is none yet.
   Model self() const { return Model(LayerBase::self()); }

@@ -1,8 +1,8 @@
 // Structures: how a type holds tensors.
 //
-// Sources and targets of a tape, arguments and results of functions, what loops carry on, what layers take and give: all
-// are structures, that is, tensors and variables in vectors, arrays, pairs, tuples, maps and structs, nested in any way.
-// Structure<T> says what the parts of a T are; whoever takes a structure apart or puts one together asks it.
+// Sources and targets of a tape, arguments and results of functions, what loops carry on, what layers take and give:
+// all are structures, that is, tensors and variables in vectors, arrays, pairs, tuples, maps and structs, nested in any
+// way. Structure<T> says what the parts of a T are; whoever takes a structure apart or puts one together asks it.
 //
 // A struct of your own joins with one specialisation, or by a member `auto fields() { return std::tie(a, b); }`:
 //
@@ -66,9 +66,11 @@ template <class T, class L>
 using ReplacedBy = typename StructureOf<T>::template With<L>;
 
 template <class T>
-concept Leaf = kKindOf<T> == StructureKind::kLeaf;
+concept Leaf = kKindOf<T>
+== StructureKind::kLeaf;
 template <class T>
-concept HasParts = kKindOf<T> >= StructureKind::kParts;
+concept HasParts = kKindOf<T>
+>= StructureKind::kParts;
 
 template <class T>
 concept PlainValue = std::is_arithmetic_v<T> || std::is_enum_v<T>;

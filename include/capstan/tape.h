@@ -280,9 +280,10 @@ template <class F>
 auto custom_gradient(F f) {
   return [f = std::move(f)]<class... Arguments>(const Arguments&... arguments) {
     using Pair = std::invoke_result_t<const F&, std::conditional_t<false, Arguments, const Tensor&>...>;
-    static_assert(requires { typename Pair::second_type; },
-                  "a function for custom_gradient returns std::pair(result, gradient): a tensor or a structure of "
-                  "tensors, and the function that takes its cotangents");
+    static_assert(
+        requires { typename Pair::second_type; },
+        "a function for custom_gradient returns std::pair(result, gradient): a tensor or a structure of "
+        "tensors, and the function that takes its cotangents");
     std::optional<GradientsOf<typename Pair::first_type>> form;
     const auto body = [&](std::span<const Tensor> in) {
       auto [value, rule] = [&]<std::size_t... I>(std::index_sequence<I...>) { return f(in[I]...); }

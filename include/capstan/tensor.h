@@ -32,17 +32,17 @@ struct VariableState;
 
 /// The 128 bytes behind a tensor handle: header, shape, and up to 64 bytes of elements.
 ///
-/// Metadata is written once, before the block is shared; the exceptions are the sticky bits kLeaf and kAnnotated. `node` is the
-/// number of the recorded op that made the tensor, 0 if none did. Larger data lies in a buffer of the allocator's class
-/// `buffer_class`; a view (flag kView) borrows the data of `owner` and holds a count on it.
+/// Metadata is written once, before the block is shared; the exceptions are the sticky bits kLeaf and kAnnotated.
+/// `node` is the number of the recorded op that made the tensor, 0 if none did. Larger data lies in a buffer of the
+/// allocator's class `buffer_class`; a view (flag kView) borrows the data of `owner` and holds a count on it.
 struct alignas(64) Block {
   enum Flag : std::uint8_t {
-    kView = 1,         // data belongs to `owner`
-    kLeaf = 2,         // some tape or accumulator may know this tensor in a table
-    kRowSparse = 4,    // no data: `sparse` holds indices and rows (see Tensor::is_row_sparse)
-    kShapeOnly = 8,    // no data: stands for a shape and dtype (see src/tape)
-    kAnnotated = 16,   // something is attached to it: see src/core/annotation.h
-    kSymbolic = 32,    // no data: a value of a traced function (see src/graph)
+    kView = 1,        // data belongs to `owner`
+    kLeaf = 2,        // some tape or accumulator may know this tensor in a table
+    kRowSparse = 4,   // no data: `sparse` holds indices and rows (see Tensor::is_row_sparse)
+    kShapeOnly = 8,   // no data: stands for a shape and dtype (see src/tape)
+    kAnnotated = 16,  // something is attached to it: see src/core/annotation.h
+    kSymbolic = 32,   // no data: a value of a traced function (see src/graph)
   };
 
   struct Sparse {

@@ -75,8 +75,8 @@ class CAPSTAN_EXPORT BatchSource {
   std::int64_t size_;
 };
 
-/// The losses of a model's outputs: one, or one for each output, in their order or by their names; an output that is not
-/// named has none. "crossentropy" and "ce" become the cross entropy that fits the shapes.
+/// The losses of a model's outputs: one, or one for each output, in their order or by their names; an output that is
+/// not named has none. "crossentropy" and "ce" become the cross entropy that fits the shapes.
 class CAPSTAN_EXPORT LossChoice {
  public:
   LossChoice() = default;

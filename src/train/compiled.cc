@@ -40,7 +40,8 @@ void add_named(std::vector<std::pair<std::string, Metric>>& list, std::set<std::
 }
 
 // The metrics that a choice has for one of several outputs.
-std::vector<Metric> metrics_of(const MetricChoice& choice, std::size_t i, const std::string& name, std::size_t outputs) {
+std::vector<Metric> metrics_of(const MetricChoice& choice, std::size_t i, const std::string& name,
+                               std::size_t outputs) {
   if (!choice.named.empty()) {
     const auto found = choice.named.find(name);
     return found == choice.named.end() ? std::vector<Metric>() : found->second;
@@ -83,8 +84,8 @@ void ModelPart::Compiled::resolve(const Nest& y_pred, const std::vector<std::str
   check_names("a loss", keys_of(loss_choice.named), output_names);
   check_names("metrics", keys_of(options.metrics.named), output_names);
   check_names("metrics", keys_of(options.weighted_metrics.named), output_names);
-  CAPSTAN_CHECK(loss_choice.list.size() <= 1 || loss_choice.list.size() == count, ValueError, "compile: ",
-                loss_choice.list.size(), " losses, but ", model, " has ", count, " outputs");
+  CAPSTAN_CHECK(loss_choice.list.size() <= 1 || loss_choice.list.size() == count, ValueError,
+                "compile: ", loss_choice.list.size(), " losses, but ", model, " has ", count, " outputs");
   const LossWeights& weights = options.loss_weights;
   check_names("a loss weight", keys_of(weights.named), output_names);
   CAPSTAN_CHECK(weights.list.empty() || weights.list.size() == count, ValueError, "compile: ", weights.list.size(),
@@ -105,7 +106,8 @@ void ModelPart::Compiled::resolve(const Nest& y_pred, const std::vector<std::str
       output.loss_weight = found->second;
     const std::string prefix = count > 1 ? output.name + "_" : "";
     add_named(output.metrics, taken, metrics_of(options.metrics, i, output.name, count), prefix, false);
-    add_named(output.weighted_metrics, taken, metrics_of(options.weighted_metrics, i, output.name, count), prefix, true);
+    add_named(output.weighted_metrics, taken, metrics_of(options.weighted_metrics, i, output.name, count), prefix,
+              true);
   }
   outputs = std::move(made);
 }

@@ -144,9 +144,8 @@ Nest detail::call_symbolically(const Layer& layer, const Nest& inputs, const Cal
     how.training = false;
     results[twins ? 1 : 0] = layer(now, how);
   }
-  const auto call = std::make_shared<SymbolicCall>(
-      SymbolicCall{layer, inputs, options, next_call++, results[0].tensors().size(),
-                   LayerState::of(layer).symbolic_calls++});
+  const auto call = std::make_shared<SymbolicCall>(SymbolicCall{
+      layer, inputs, options, next_call++, results[0].tensors().size(), LayerState::of(layer).symbolic_calls++});
   const Nest symbolic = symbolic_results(call, results[0], results[1]);
   LayerState& state = LayerState::of(layer);
   state.output_shapes.clear();
@@ -177,7 +176,8 @@ class FunctionalBody final : public ModelBodyOf<Nest(Nest)> {
  private:
   void add_step(const std::shared_ptr<const SymbolicCall>& call);
   // The calls and those of the inputs, the farthest from the outputs first: Keras's order of layers.
-  std::vector<std::shared_ptr<const SymbolicCall>> by_depth(std::vector<std::shared_ptr<const SymbolicCall>> calls) const;
+  std::vector<std::shared_ptr<const SymbolicCall>> by_depth(
+      std::vector<std::shared_ptr<const SymbolicCall>> calls) const;
   void describe_connections();
   int place_of(const Tensor& tensor) const;
   // The tensors that were given, in the order of the model's inputs.
@@ -230,8 +230,8 @@ FunctionalBody::FunctionalBody(const Nest& inputs, const Nest& outputs, const st
   };
   detail::for_each_leaf(inputs, [&](const Tensor& tensor) {
     const SymbolicValue* const value = detail::symbolic_value(tensor);
-    CAPSTAN_CHECK(value != nullptr, ValueError, "model: input ", given_.size(),
-                  " is a tensor with data", help("make inputs by Input(shape)"));
+    CAPSTAN_CHECK(value != nullptr, ValueError, "model: input ", given_.size(), " is a tensor with data",
+                  help("make inputs by Input(shape)"));
     CAPSTAN_CHECK(std::find(given_.begin(), given_.end(), value) == given_.end(), ValueError, "model: input ",
                   given_.size(), " is given twice");
     given_.push_back(value);
@@ -330,8 +330,7 @@ void FunctionalBody::add_step(const std::shared_ptr<const SymbolicCall>& call) {
   Step step{.call = call, .places = {}};
   Nest arguments = call->inputs;
   CallOptions options = call->options;
-  detail::for_each_argument(arguments, options,
-                            [&](const Tensor& tensor) { step.places.push_back(place_of(tensor)); });
+  detail::for_each_argument(arguments, options, [&](const Tensor& tensor) { step.places.push_back(place_of(tensor)); });
   step.first_result = values_;
   step.results = call->results;
   first_.emplace(call.get(), values_);

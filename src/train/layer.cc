@@ -350,8 +350,8 @@ const ClassInfo& LayerBase::class_info() const {
 
 AttributeValue LayerBase::get_config() const {
   const ClassInfo& info = class_info();
-  CAPSTAN_CHECK(options_data() != nullptr, ValueError, "get_config: ", name(), " is of a class without a table of options",
-                help("derive it from ConfiguredLayer"));
+  CAPSTAN_CHECK(options_data() != nullptr, ValueError, "get_config: ", name(),
+                " is of a class without a table of options", help("derive it from ConfiguredLayer"));
   AttributeValue config = config_of(info, options_data());
   config.set("name", name());
   config.set("trainable", trainable());
@@ -450,9 +450,7 @@ void LayerBase::track(std::initializer_list<Layer> layers) {
 
 AttributeValue Layer::get_config() const { return body().get_config(); }
 
-AttributeValue serialize(const Layer& layer) {
-  return serialize(LayerState::body_of(layer), layer.get_config());
-}
+AttributeValue serialize(const Layer& layer) { return serialize(LayerState::body_of(layer), layer.get_config()); }
 
 Layer layer_from(const AttributeValue& value) {
   return Layer(std::static_pointer_cast<LayerBase>(deserialize("layer", value)));

@@ -110,7 +110,9 @@ Tensor masked_weight(const Tensor& weight, const Tensor& y_pred) {
   return weight.has_value() ? weight * counts : counts;
 }
 
-Tensor tensor_of(const std::vector<Tensor>& tensors, std::size_t i) { return i < tensors.size() ? tensors[i] : Tensor(); }
+Tensor tensor_of(const std::vector<Tensor>& tensors, std::size_t i) {
+  return i < tensors.size() ? tensors[i] : Tensor();
+}
 
 }  // namespace
 
@@ -127,8 +129,8 @@ Tensor ModelPart::compute_loss(const Batch& batch, const Nest& y_pred, bool) {
     CAPSTAN_CHECK(labels.has_value(), ValueError, layer_.name(), ": there are no labels for output \"", output.name,
                   "\", which has a loss");
     // One weight serves all outputs.
-    const Tensor weight = batch.sample_weight.is_tensor() ? batch.sample_weight.tensor()
-                                                          : compiled.part_of(batch.sample_weight, i);
+    const Tensor weight =
+        batch.sample_weight.is_tensor() ? batch.sample_weight.tensor() : compiled.part_of(batch.sample_weight, i);
     const Tensor loss = (*output.loss)(labels, tensor_of(predictions, i), weight, mask_of(predictions[i]));
     // As Keras: these are means of the batches, whatever their sizes; "loss" is that of the examples.
     if (compiled.outputs.size() > 1) output.loss_so_far.update_state(stop_gradient(loss));
@@ -151,8 +153,8 @@ StepLogs ModelPart::compute_metrics(const Batch& batch, const Nest& y_pred) {
     for (const auto& [name, metric] : output.metrics) {
       metric.update_state(labels, predictions[i], masked_weight({}, predictions[i]));
     }
-    const Tensor weight = batch.sample_weight.is_tensor() ? batch.sample_weight.tensor()
-                                                          : compiled.part_of(batch.sample_weight, i);
+    const Tensor weight =
+        batch.sample_weight.is_tensor() ? batch.sample_weight.tensor() : compiled.part_of(batch.sample_weight, i);
     for (const auto& [name, metric] : output.weighted_metrics) {
       metric.update_state(labels, predictions[i], masked_weight(weight, predictions[i]));
     }

@@ -18,14 +18,18 @@ std::unique_ptr<Notes> copy_notes(const Tensor& tensor) {
 
 Tensor with_notes(const Tensor& tensor, std::unique_ptr<Notes> notes) {
   Tensor result = tensor;
-  if (is_symbolic(tensor.block())) {
+  const Block* const block = tensor.block();
+  if (is_symbolic(block)) {
     // It has no elements to be a view of, and its trace knows it by its block.
     if (notes_of(tensor) != nullptr) result = identity(tensor);
-  } else if (tensor.block()->refs.load(std::memory_order_acquire) != 2) {
+  } else if ((block->flags.load(std::memory_order_relaxed) & Block::kLeaf) != 0) {
+    // Tapes know a tensor that is watched by its block, too.
+    result = identity(tensor);
+  } else if (block->refs.load(std::memory_order_acquire) != 2) {
     // Somebody beside the caller and this function has it.
     result = make_view(tensor, tensor.shape());
     // Tapes know a computed tensor by its number; with the same number this is the same tensor to them.
-    result.block()->node = tensor.block()->node;
+    result.block()->node = block->node;
   }
   annotate(result.block(), std::move(notes));
   return result;

@@ -37,7 +37,7 @@ void add_all(const Sequential& model, std::span<const Layer> layers) {
   for (const Layer& layer : layers) model.add(layer);
   if (layers.empty()) return;
   const InputShape& input = LayerState::of(model).input_shape.is_given() ? LayerState::of(model).input_shape
-                                                                          : LayerState::of(layers[0]).input_shape;
+                                                                         : LayerState::of(layers[0]).input_shape;
   if (!input.is_given()) return;
   Shape shape{-1};
   for (std::int64_t length : input.shape()) shape.push_back(length);

@@ -191,7 +191,8 @@ std::string optimizer_total(const Optimizer& optimizer, std::int64_t* count, dou
 std::string Model::summary(const SummaryOptions& options) const {
   const LayerState& state = LayerState::of(*this);
   const bool is_graph = !state.connections.empty();
-  std::vector<Column> columns = {{"Layer (type)", Side::kLeft}, {"Output Shape", Side::kLeft}, {"Param #", Side::kRight}};
+  std::vector<Column> columns = {
+      {"Layer (type)", Side::kLeft}, {"Output Shape", Side::kLeft}, {"Param #", Side::kRight}};
   std::vector<double> edges = {.45, .8, 1};
   if (is_graph) {
     columns.push_back({"Connected to", Side::kLeft});

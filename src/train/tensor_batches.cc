@@ -15,8 +15,8 @@ namespace capstan::detail {
 std::int64_t count_examples(const char* what, const Batch& data) {
   std::int64_t count = -1;
   for_each_leaf(data, [&](const Tensor& tensor) {
-    CAPSTAN_CHECK(tensor.rank() >= 1, ShapeError, what, ": a tensor of data has no first axis of examples: ",
-                  tensor.shape());
+    CAPSTAN_CHECK(tensor.rank() >= 1, ShapeError, what,
+                  ": a tensor of data has no first axis of examples: ", tensor.shape());
     if (count < 0) count = tensor.dim(0);
     CAPSTAN_CHECK(tensor.dim(0) == count, ShapeError, what, ": the data have different numbers of examples, ", count,
                   " and ", tensor.dim(0));

@@ -57,15 +57,17 @@ StepLogs run_step(std::optional<Function<Step>>& traced, const char* name, bool 
 StepLogs Trainer::train_step(const Model& model, const Batch& batch) {
   ModelPart* const its = &part(model);
   Compiled& compiled = state(model);
-  return run_step(compiled.train, "train_step", compiled.options.run_eagerly,
-                  [its](const Batch& data) { return its->train_step(data); }, batch);
+  return run_step(
+      compiled.train, "train_step", compiled.options.run_eagerly,
+      [its](const Batch& data) { return its->train_step(data); }, batch);
 }
 
 StepLogs Trainer::test_step(const Model& model, const Batch& batch) {
   ModelPart* const its = &part(model);
   Compiled& compiled = state(model);
-  return run_step(compiled.test, "test_step", compiled.options.run_eagerly,
-                  [its](const Batch& data) { return its->test_step(data); }, batch);
+  return run_step(
+      compiled.test, "test_step", compiled.options.run_eagerly,
+      [its](const Batch& data) { return its->test_step(data); }, batch);
 }
 
 Nest Trainer::predict_step(const Model& model, const Nest& x) {
@@ -306,7 +308,9 @@ Evaluation Model::evaluate(const BatchSource& batches, const EvaluateOptions& op
   return evaluation_of(compiled, logs);
 }
 
-Tensor Model::predict(const Tensor& x, const EvaluateOptions& options) const { return predict(Nest(x), options).tensor(); }
+Tensor Model::predict(const Tensor& x, const EvaluateOptions& options) const {
+  return predict(Nest(x), options).tensor();
+}
 
 Nest Model::predict(const Nest& x, const EvaluateOptions& options) const {
   return predict(detail::tensor_batches("predict", {x, {}, {}}, options.batch_size, {}), options);

@@ -12,13 +12,13 @@ namespace {
 
 using Names = Scope<Jet>;
 
-constexpr double kBound = 1e5;       // of every coefficient
-constexpr double kMargin = 1e-4;     // from the border of a condition
-constexpr int kIterations = 60;      // of a fixed point, to see where they lead
-constexpr double kAround = 0.1;      // how far beside the way to a solution slopes are looked at
+constexpr double kBound = 1e5;    // of every coefficient
+constexpr double kMargin = 1e-4;  // from the border of a condition
+constexpr int kIterations = 60;   // of a fixed point, to see where they lead
+constexpr double kAround = 0.1;   // how far beside the way to a solution slopes are looked at
 constexpr int kSamples = 8;
 constexpr int kOdeSteps = 6;
-constexpr double kOdeError = 1e-8;  // of half as many steps: 32 times that of the steps
+constexpr double kOdeError = 1e-8;   // of half as many steps: 32 times that of the steps
 constexpr double kSteepest = 0.6;    // of the slope of what a fixed point iterates
 constexpr int kMostSteps = 400'000;  // products of coefficients, about
 constexpr int kMostInfinitesimals = 9;
@@ -368,7 +368,8 @@ class Evaluator {
     Jet end = integrate(f, y, from, to, kOdeSteps);
     for (unsigned bits = 0; bits < 1U << static_cast<unsigned>(used_); ++bits) {
       const double value = end.coefficient(bits);
-      if (std::fabs(value - rough.coefficient(bits)) > kOdeError * (1 + std::fabs(value))) throw Unsuitable("too steep");
+      if (std::fabs(value - rough.coefficient(bits)) > kOdeError * (1 + std::fabs(value)))
+        throw Unsuitable("too steep");
     }
     return end;
   }

@@ -35,12 +35,9 @@ struct Way {
 void PrintTo(const Way& way, std::ostream* out) { *out << way.name; }
 
 std::vector<Way> ways() {
-  const Tensor seen = constant({{{true, false, true, true, false},
-                                 {true, true, true, true, true},
-                                 {false, false, true, false, false}},
-                                {{true, true, false, true, false},
-                                 {false, true, true, true, true},
-                                 {true, true, true, true, false}}});
+  const Tensor seen =
+      constant({{{true, false, true, true, false}, {true, true, true, true, true}, {false, false, true, false, false}},
+                {{true, true, false, true, false}, {false, true, true, true, true}, {true, true, true, true, false}}});
   const Nest masks = {constant({{true, true, false}, {true, false, true}}),
                       constant({{true, true, false, true, true}, {true, false, true, true, false}})};
   const auto attention = [](layers::AttentionOptions o) {
@@ -80,7 +77,9 @@ TEST_P(AttentionLayers, HaveGradientsOfSecondOrder) {
   const Layer layer = GetParam().make();
   layer.build_all({{2, 3, 4}, {2, 5, 4}});
   check_gradients(
-      [&](const std::vector<Tensor>& x) { return flat(layer(Nest{x[0], x[1]}, GetParam().options)); },
+      [&](const std::vector<Tensor>& x) {
+        return flat(layer(Nest{x[0], x[1]}, GetParam().options));
+      },
       {draw({2, 3, 4}, 1), draw({2, 5, 4}, 2)}, {.order = 2});
 }
 
@@ -103,8 +102,8 @@ TEST_P(AttentionLayers, AreTheSameInFunctionsAndMaps) {
   const std::vector<Tensor> eager = step(query, value), traced = function(step)(query, value);
   for (std::size_t i = 0; i < eager.size(); ++i) expect_near(traced[i], eager[i], 1e-10);
   const Tensor queries = draw({3, 2, 3, 4}, 5), values = draw({3, 2, 5, 4}, 6);
-  const Tensor mapped = vectorized_map(
-      [&](const std::pair<Tensor, Tensor>& x) { return run(x.first, x.second); }, std::pair(queries, values));
+  const Tensor mapped = vectorized_map([&](const std::pair<Tensor, Tensor>& x) { return run(x.first, x.second); },
+                                       std::pair(queries, values));
   for (int i = 0; i < 3; ++i) expect_near(mapped[i], run(queries[i], values[i]));
 }
 
@@ -229,8 +228,11 @@ TEST(AttentionErrors, NameLayerAndValues) {
   expect_message<ShapeError>([&] { layers::Attention()({x, y}); }, "differ in depth, 3 and 5");
   expect_message<ShapeError>([&] { layers::Attention()({x, zeros({1, 4, 3}), x}); }, "2 keys have 4 values");
   expect_message<ShapeError>([&] { layers::AdditiveAttention()({zeros({2, 3}), zeros({2, 3})}); }, "rank 3, not 2");
-  expect_message<ValueError>([&] { layers::Attention()({x, x}, {.mask = ones({1, 2}, bool_)}); },
-                             "mask must be a list");
+  expect_message<ValueError>(
+      [&] {
+        layers::Attention()({x, x}, {.mask = ones({1, 2}, bool_)});
+      },
+      "mask must be a list");
   expect_message<ValueError>([] { layers::MultiHeadAttention(0, 2); }, "\"num_heads\"");
   expect_message<ValueError>([] { layers::MultiHeadAttention(1, 2, {.value_dim = 0}); }, "\"value_dim\"");
   expect_message<ValueError>([] { layers::MultiHeadAttention(1, 2, {.output_shape = {{0}}}); }, "not 0");

@@ -22,8 +22,8 @@ struct Example {
   std::string class_name;
   std::string config;  // without braces
   std::vector<Shape> shapes;
-  bool is_smooth = true;      // has derivatives of second order away from corners
-  bool draws = false;         // while training
+  bool is_smooth = true;       // has derivatives of second order away from corners
+  bool draws = false;          // while training
   bool is_per_example = true;  // its result for an example does not depend on the others
 };
 
@@ -166,9 +166,8 @@ TEST_P(CoreLayers, AreMadeOfTheirConfigurations) {
   expect_same(call(again, x), call(layer, x), "again");
 }
 
-INSTANTIATE_TEST_SUITE_P(All, CoreLayers, ::testing::ValuesIn(examples()), [](const auto& info) {
-  return info.param.class_name + "_" + std::to_string(info.index);
-});
+INSTANTIATE_TEST_SUITE_P(All, CoreLayers, ::testing::ValuesIn(examples()),
+                         [](const auto& info) { return info.param.class_name + "_" + std::to_string(info.index); });
 
 // --- What they say ---
 
@@ -183,7 +182,8 @@ TEST(CoreLayerErrors, OfOptionsNameLayerAndValue) {
       {R"({"class_name": "AlphaDropout", "config": {"rate": 2.0}})", {"AlphaDropout", "rate", "2"}},
       {R"({"class_name": "GaussianDropout", "config": {"rate": -1.0}})", {"GaussianDropout", "-1"}},
       {R"({"class_name": "GaussianNoise", "config": {"stddev": 2.0}})", {"GaussianNoise", "stddev", "2"}},
-      {R"({"class_name": "SpatialDropout2D", "config": {"rate": 0.5, "data_format": "nchw"}})", {"data_format", "nchw"}},
+      {R"({"class_name": "SpatialDropout2D", "config": {"rate": 0.5, "data_format": "nchw"}})",
+       {"data_format", "nchw"}},
       {R"({"class_name": "ReLU", "config": {"max_value": -1.0}})", {"max_value", "-1"}},
       {R"({"class_name": "LeakyReLU", "config": {"negative_slope": null}})", {"LeakyReLU", "negative_slope"}},
       {R"({"class_name": "Softmax", "config": {"axis": null}})", {"softmax", "axis"}},
@@ -261,8 +261,7 @@ TEST(CoreLayerErrors, OfInputsNameLayerAndValue) {
   for (const Call& one : calls) {
     std::vector<Tensor> x;
     for (const Shape& shape : one.shapes) x.push_back(ones(shape));
-    const std::string message =
-        message_of([&] { one.layer(x.size() == 1 ? Nest(x[0]) : Nest(x), one.options); });
+    const std::string message = message_of([&] { one.layer(x.size() == 1 ? Nest(x[0]) : Nest(x), one.options); });
     EXPECT_NE(message.find(one.text), std::string::npos) << message;
     EXPECT_NE(message.find(one.layer.name()), std::string::npos) << message;
   }
@@ -317,8 +316,7 @@ TEST(Masks, BeginAtEmbeddingAndMasking) {
                                                layers::GaussianNoise(0.5), layers::ActivityRegularization()}) {
     EXPECT_TRUE(mask_of(layer(h)).has_value()) << layer.name();
   }
-  for (const Layer& layer :
-       std::vector<Layer>{layers::Flatten(), layers::Reshape({-1}), layers::Permute({2, 1})}) {
+  for (const Layer& layer : std::vector<Layer>{layers::Flatten(), layers::Reshape({-1}), layers::Permute({2, 1})}) {
     EXPECT_FALSE(mask_of(layer(h)).has_value()) << layer.name();
   }
   const Tensor both = layers::Add()({h, h * 1.0f});
@@ -327,13 +325,15 @@ TEST(Masks, BeginAtEmbeddingAndMasking) {
 
 TEST(Lambda, TakesTensorsNestsAndOptions) {
   const Tensor x = constant({1.0f, 2.0f});
-  EXPECT_EQ(layers::Lambda([](const Tensor& in) { return in * 2.0; })(x).to_vector<float>(), (std::vector<float>{2, 4}));
+  EXPECT_EQ(layers::Lambda([](const Tensor& in) { return in * 2.0; })(x).to_vector<float>(),
+            (std::vector<float>{2, 4}));
   const layers::Lambda pick([](const Nest& in) { return in[1]; });
   EXPECT_EQ(pick({x, x + 1.0}).tensor().to_vector<float>(), (std::vector<float>{2, 3}));
   const layers::Lambda trains([](const Tensor& in, const CallOptions& o) { return o.training ? in : -in; });
   EXPECT_EQ(trains(x, {.training = true}).to_vector<float>(), (std::vector<float>{1, 2}));
   EXPECT_EQ(trains(x).to_vector<float>(), (std::vector<float>{-1, -2}));
-  EXPECT_NE(message_of<ValueError>([&] { (void)pick.get_config(); }).find("function of the program"), std::string::npos);
+  EXPECT_NE(message_of<ValueError>([&] { (void)pick.get_config(); }).find("function of the program"),
+            std::string::npos);
   const layers::Lambda masked([](const Tensor& in) { return in * 1.0; },
                               {.mask = [](const Nest& in, const Nest&) { return Nest(in.tensor() > 1.0); }});
   EXPECT_EQ(mask_of(masked(x)).to_vector<bool>(), (std::vector<bool>{false, true}));

@@ -44,8 +44,8 @@ FitOptions fit_options(const Json& one) {
   }
   if (fit.contains("validation_freq")) {
     const Json& frequency = fit["validation_freq"];
-    options.validation_freq = frequency.is_array() ? frequency.get<std::vector<std::int64_t>>()
-                                                   : std::vector{frequency.get<std::int64_t>()};
+    options.validation_freq =
+        frequency.is_array() ? frequency.get<std::vector<std::int64_t>>() : std::vector{frequency.get<std::int64_t>()};
   }
   if (fit.contains("class_weight")) {
     for (const auto& [label, weight] : fit["class_weight"].items()) options.class_weight[std::stoll(label)] = weight;

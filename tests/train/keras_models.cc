@@ -47,14 +47,20 @@ Model make_graph(const Json& model, const std::string& dtype, const std::string&
   std::map<std::string, Layer> layers;
   for (const Json& node : model.at("nodes")) {
     const std::string name = node.at("name");
-    if (node.contains("call") && !node.at("call").empty()) throw Lacking{"call arguments of a node"};
-    const Layer layer = node.contains("layer_of") ? layers.at(node.at("layer_of"))
-                                                  : layer_of(node.at("layer"), node.value("config", Json()), name, dtype);
+    CallOptions call;
+    const Json given = node.value("call", Json::object());
+    for (const auto& [argument, value] : given.items()) {
+      if (argument != "use_causal_mask") throw Lacking{"call argument " + argument};
+      call.use_causal_mask = value;
+    }
+    const Layer layer = node.contains("layer_of")
+                            ? layers.at(node.at("layer_of"))
+                            : layer_of(node.at("layer"), node.value("config", Json()), name, dtype);
     layers.emplace(name, layer);
     std::vector<Nest> arguments;
     for (const Json& input : node.at("inputs")) arguments.push_back(values.at(input));
-    values[name] = layer(arguments.size() == 1 && node.value("style", "") != "list" ? arguments[0]
-                                                                                    : Nest::list(arguments));
+    values[name] =
+        layer(arguments.size() == 1 && node.value("style", "") != "list" ? arguments[0] : Nest::list(arguments), call);
   }
   const Json& outputs = model.at("outputs");
   std::vector<std::string> keys;

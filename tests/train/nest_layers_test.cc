@@ -71,7 +71,10 @@ TEST(NestLayers, WorkInFunctionsAndUnderTapes) {
 TEST(NestLayers, ErrorsNameWhatWasExpected) {
   const LayerOf<Gate> gate;
   const Tensor x = constant({{1.0f, 2.0f}});
-  EXPECT_NE(message_of<ValueError>([&] { (void)Layer(gate)({x, x, x}); }).find("2 items were expected"), std::string::npos);
+  EXPECT_NE(message_of<ValueError>([&] {
+              (void)Layer(gate)({x, x, x});
+            }).find("2 items were expected"),
+            std::string::npos);
   EXPECT_NE(message_of<ValueError>([&] { Layer(LayerOf<Split>())(x); }).find("one tensor was expected"),
             std::string::npos);
   EXPECT_NE(message_of<ValueError>([&] { layers::Dense(2)({x, x}); }).find("one tensor"), std::string::npos);
@@ -80,9 +83,7 @@ TEST(NestLayers, ErrorsNameWhatWasExpected) {
 // Gives a mask of its own.
 class Positive : public LayerBody {
   Tensor call(const Tensor& x, const CallOptions&) override { return x; }
-  Nest compute_mask(const Nest& inputs, const Nest&) override {
-    return reduce_all(inputs.tensor() > 0.0, -1);
-  }
+  Nest compute_mask(const Nest& inputs, const Nest&) override { return reduce_all(inputs.tensor() > 0.0, -1); }
 };
 
 class SeesMask : public LayerBody {
@@ -121,6 +122,17 @@ TEST(Masks, TravelWithTensors) {
   EXPECT_TRUE(reader->seen.has_value());
   EXPECT_THROW(with_mask(x, constant(1.0f)), DTypeError);
   EXPECT_THROW(with_mask(x, constant({{true, false}})), ShapeError);
+}
+
+TEST(Masks, DoNotCutGradients) {
+  const Tensor x = constant({{1.0f, 2.0f}});
+  const Tensor mask = constant({{true, false}});
+  GradientTape tape({.persistent = true});
+  tape.watch(x);
+  const Tensor watched = with_mask(x, mask), computed = with_mask(x * 3.0f, mask);
+  EXPECT_FALSE(mask_of(x).has_value());
+  EXPECT_EQ(tape.gradient(watched * watched, x).to_vector<float>(), (std::vector<float>{2, 4}));
+  EXPECT_EQ(tape.gradient(computed, x).to_vector<float>(), (std::vector<float>{3, 3}));
 }
 
 TEST(FunctionalModel, SharesLayersAndHasSeveralInputsAndOutputs) {
@@ -184,9 +196,12 @@ TEST(LayerConfigurations, GoThereAndBack) {
   const Layer again = layer_from(serialize(dense));
   EXPECT_EQ(again.get_config().to_json(), config.to_json());
   EXPECT_EQ(again.type_name(), "Dense");
-  EXPECT_NE(message_of<ValueError>([] { layer_from(AttributeValue::from_json(
-                R"({"class_name": "Dense", "config": {"units": 0}})")); }).find("\"units\""), std::string::npos);
-  EXPECT_NE(message_of<ValueError>([&] { LayerOf<Positive>().get_config(); }).find("ConfiguredLayer"), std::string::npos);
+  EXPECT_NE(message_of<ValueError>([] {
+              layer_from(AttributeValue::from_json(R"({"class_name": "Dense", "config": {"units": 0}})"));
+            }).find("\"units\""),
+            std::string::npos);
+  EXPECT_NE(message_of<ValueError>([&] { LayerOf<Positive>().get_config(); }).find("ConfiguredLayer"),
+            std::string::npos);
 }
 
 }  // namespace

@@ -136,9 +136,8 @@ TEST_P(EveryRecurrentLayer, MaskedStepsDoNotCount) {
   expect_near(layer(x, {.mask = constant({{true, false, true, false}})}), layer(shorter));
 }
 
-INSTANTIATE_TEST_SUITE_P(Kinds, EveryRecurrentLayer, ::testing::Range(0, 7), [](const auto& info) {
-  return kinds()[static_cast<std::size_t>(info.param)].name;
-});
+INSTANTIATE_TEST_SUITE_P(Kinds, EveryRecurrentLayer, ::testing::Range(0, 7),
+                         [](const auto& info) { return kinds()[static_cast<std::size_t>(info.param)].name; });
 
 TEST(RecurrentLayers, CellsOfAProgram) {
   const RNN rnn(LayerOf<Halving>(), {.return_sequences = true, .return_state = true, .dtype = "float64"});
@@ -225,12 +224,33 @@ TEST(RecurrentLayers, ConfigurationsGoThereAndBack) {
     EXPECT_EQ(serialize(layer_from(AttributeValue::from_json(text))).to_json(), text);
   }
   const AttributeValue config = all[0].get_config();
-  for (const char* key : {"name", "trainable", "dtype", "return_sequences", "return_state", "go_backwards", "stateful",
-                          "unroll", "zero_output_for_mask", "units", "activation", "recurrent_activation", "use_bias",
-                          "unit_forget_bias", "kernel_initializer", "recurrent_initializer", "bias_initializer",
-                          "kernel_regularizer", "recurrent_regularizer", "bias_regularizer", "activity_regularizer",
-                          "kernel_constraint", "recurrent_constraint", "bias_constraint", "dropout",
-                          "recurrent_dropout", "seed"}) {
+  for (const char* key : {"name",
+                          "trainable",
+                          "dtype",
+                          "return_sequences",
+                          "return_state",
+                          "go_backwards",
+                          "stateful",
+                          "unroll",
+                          "zero_output_for_mask",
+                          "units",
+                          "activation",
+                          "recurrent_activation",
+                          "use_bias",
+                          "unit_forget_bias",
+                          "kernel_initializer",
+                          "recurrent_initializer",
+                          "bias_initializer",
+                          "kernel_regularizer",
+                          "recurrent_regularizer",
+                          "bias_regularizer",
+                          "activity_regularizer",
+                          "kernel_constraint",
+                          "recurrent_constraint",
+                          "bias_constraint",
+                          "dropout",
+                          "recurrent_dropout",
+                          "seed"}) {
     EXPECT_NE(config.find(key), nullptr) << key;
   }
 }
@@ -256,10 +276,10 @@ TEST(RecurrentLayers, WorkInFunctionalModels) {
 
 TEST(RecurrentLayers, ConvolutionalOnesAgreeWithChannelsFirst) {
   const Tensor x = drawn({2, 3, 5, 4, 2}, 1);
-  const ConvLSTM2D last(3, {2, 3}, {.strides = {2, 1}, .dropout = 0.5, .seed = 1, .return_sequences = true,
-                                    .dtype = "float64"});
-  const ConvLSTM2D first(3, {2, 3}, {.strides = {2, 1}, .data_format = "channels_first", .return_sequences = true,
-                                     .dtype = "float64"});
+  const ConvLSTM2D last(3, {2, 3},
+                        {.strides = {2, 1}, .dropout = 0.5, .seed = 1, .return_sequences = true, .dtype = "float64"});
+  const ConvLSTM2D first(
+      3, {2, 3}, {.strides = {2, 1}, .data_format = "channels_first", .return_sequences = true, .dtype = "float64"});
   const Tensor y = last(x), swapped = transpose(x, {0, 1, 4, 2, 3});
   EXPECT_EQ(y.shape(), Shape({2, 3, 2, 2, 3}));
   first(swapped);
@@ -275,7 +295,8 @@ TEST(RecurrentLayers, ErrorsSayWhatWasExpected) {
     EXPECT_NE(text.find(part), std::string::npos) << text;
   };
   says(message_of<ValueError>([] { LSTM(0); }), "\"units\" must be at least 1, not 0");
-  says(message_of<ValueError>([] { GRU(2, {.dropout = 1.5}); }), "\"dropout\" must be at least 0.0 and at most 1.0, not 1.5");
+  says(message_of<ValueError>([] { GRU(2, {.dropout = 1.5}); }),
+       "\"dropout\" must be at least 0.0 and at most 1.0, not 1.5");
   says(message_of<ValueError>([] { RNN(Dense(2)); }), "a cell has states");
   says(message_of<ValueError>([] { StackedRNNCells({}); }), "at least one cell");
   says(message_of<ValueError>([] { Bidirectional(Dense(2)); }), "must be recurrent");
@@ -290,7 +311,8 @@ TEST(RecurrentLayers, ErrorsSayWhatWasExpected) {
   says(message_of<ShapeError>([&] { TimeDistributed(Dense(1))(x[0]); }), "[batch, time, ...], not [3, 4]");
   says(message_of<ValueError>([] { ConvLSTM2D(2, {1, 2, 3}); }), "1 or 2 lengths, not 3");
   says(message_of<ValueError>([] { ConvLSTM2D(2, {0}); }), "\"kernel_size\" must be at least 1");
-  says(message_of<ValueError>([] { ConvLSTM2D(2, {3}, {.strides = {2}, .dilation_rate = {2}}); }), "exclude each other");
+  says(message_of<ValueError>([] { ConvLSTM2D(2, {3}, {.strides = {2}, .dilation_rate = {2}}); }),
+       "exclude each other");
   says(message_of<ShapeError>([&] { ConvLSTM1D(2, {3})(x); }), "must have rank 4");
   says(message_of<ShapeError>([&] { ConvLSTM1D(2, {5})(zeros({1, 2, 4, 1}, float32)); }), "spans 5 does not fit");
   const GRU gru(2);

@@ -65,7 +65,8 @@ struct PReLUOptions {
   Initializer alpha_initializer = "zeros";
   Regularizer alpha_regularizer = {};
   Constraint alpha_constraint = {};
-  std::optional<std::vector<int>> shared_axes = {};  ///< axes along which one slope is used; the first after the batch is 1
+  std::optional<std::vector<int>> shared_axes =
+      {};  ///< axes along which one slope is used; the first after the batch is 1
   std::string name = {};
   InputShape input_shape = {};
   bool trainable = true;

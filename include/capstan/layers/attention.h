@@ -66,7 +66,7 @@ struct MultiHeadAttentionOptions {
   double dropout = 0;                          ///< the fraction of scores that are zeroed when training
   bool use_bias = true;
   std::optional<std::vector<std::int64_t>> output_shape = {};  ///< the depth of the query unless given
-  std::optional<std::vector<int>> attention_axes = {};  ///< all but batch and depth unless given
+  std::optional<std::vector<int>> attention_axes = {};         ///< all but batch and depth unless given
   Initializer kernel_initializer = "glorot_uniform";
   Initializer bias_initializer = "zeros";
   Regularizer kernel_regularizer = {};

@@ -64,8 +64,8 @@ struct EinsumDenseOptions {
 ///     layers::EinsumDense("abc,cde->abde", {-1, 4, 16}, {.bias_axes = "de"});   // [b, time, in] to [b, time, 4, 16]
 ///     layers::EinsumDense("...x,xy->...y", {3}, {.bias_axes = "y"});            // Dense(3)
 ///
-/// Weights: kernel, with the lengths of its letters, and bias. Errors: ValueError for an equation that makes no sense or
-/// whose letters have no length, ShapeError for an input that does not fit it.
+/// Weights: kernel, with the lengths of its letters, and bias. Errors: ValueError for an equation that makes no sense
+/// or whose letters have no length, ShapeError for an input that does not fit it.
 class CAPSTAN_EXPORT EinsumDense final : public Layer {
  public:
   EinsumDense(std::string_view equation, const Shape& output_shape, const EinsumDenseOptions& options = {});
@@ -84,13 +84,13 @@ struct EmbeddingOptions {
   DTypePolicy dtype = floatx();
 };
 
-/// Rows of a table by ids: [...] to [..., output_dim]. Ids of a dtype other than int32 and int64 are cast to int32; those
-/// from -input_dim to -1 count from the end. The gradient for the table is row-sparse.
+/// Rows of a table by ids: [...] to [..., output_dim]. Ids of a dtype other than int32 and int64 are cast to int32;
+/// those from -input_dim to -1 count from the end. The gradient for the table is row-sparse.
 ///
 ///     Tensor h = layers::Embedding(1000, 16, {.mask_zero = true})(words);   // [batch, time] to [batch, time, 16]
 ///
-/// Weights: embeddings [input_dim, output_dim]. Errors: ValueError for lengths below 1, IndexError for an id that is out
-/// of range.
+/// Weights: embeddings [input_dim, output_dim]. Errors: ValueError for lengths below 1, IndexError for an id that is
+/// out of range.
 class CAPSTAN_EXPORT Embedding final : public Layer {
  public:
   Embedding(std::int64_t input_dim, std::int64_t output_dim, const EmbeddingOptions& options = {});

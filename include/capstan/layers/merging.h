@@ -74,9 +74,9 @@ struct ConcatenateOptions {
   DTypePolicy dtype = floatx();
 };
 
-/// Joins tensors along an axis. If any input carries a mask the result does: those of the inputs joined, true where there
-/// is none, and true of a step if it is of any of its features. Errors: as MergingLayer; ShapeError for lengths that
-/// differ along another axis, IndexError for an axis out of range.
+/// Joins tensors along an axis. If any input carries a mask the result does: those of the inputs joined, true where
+/// there is none, and true of a step if it is of any of its features. Errors: as MergingLayer; ShapeError for lengths
+/// that differ along another axis, IndexError for an axis out of range.
 class CAPSTAN_EXPORT Concatenate final : public MergingLayer {
  public:
   explicit Concatenate(const ConcatenateOptions& options = {});

@@ -163,10 +163,10 @@ struct SpectralNormalizationOptions {
   DTypePolicy dtype = floatx();
 };
 
-/// Keeps the spectral norm of a layer's kernel near 1. A training call first divides the kernel, as a matrix [everything
-/// else, last], by its largest singular value, which some steps of the power iteration estimate from where the last
-/// call ended; a kernel of zeros stays. Then the layer runs. Source: Miyato et al., "Spectral normalization for
-/// generative adversarial networks".
+/// Keeps the spectral norm of a layer's kernel near 1. A training call first divides the kernel, as a matrix
+/// [everything else, last], by its largest singular value, which some steps of the power iteration estimate from where
+/// the last call ended; a kernel of zeros stays. Then the layer runs. Source: Miyato et al., "Spectral normalization
+/// for generative adversarial networks".
 ///
 ///     layers::SpectralNormalization critic(layers::Dense(64));
 ///

@@ -113,9 +113,10 @@ struct GRUCellOptions {
   DTypePolicy dtype = floatx();
 };
 
-/// One step of a simple recurrent network: h = activation(x . kernel + h . recurrent_kernel + bias), which is output and
-/// state. x is [batch, in], the state [batch, units]. Weights: kernel [in, units], recurrent_kernel [units, units], bias
-/// [units]. Errors: ValueError for units < 1 or a rate outside [0, 1]; ShapeError for inputs or states of other shapes.
+/// One step of a simple recurrent network: h = activation(x . kernel + h . recurrent_kernel + bias), which is output
+/// and state. x is [batch, in], the state [batch, units]. Weights: kernel [in, units], recurrent_kernel [units, units],
+/// bias [units]. Errors: ValueError for units < 1 or a rate outside [0, 1]; ShapeError for inputs or states of other
+/// shapes.
 class CAPSTAN_EXPORT SimpleRNNCell final : public Layer {
  public:
   explicit SimpleRNNCell(std::int64_t units, const SimpleRNNCellOptions& options = {});
@@ -371,7 +372,8 @@ class CAPSTAN_EXPORT ConvLSTM3D final : public RNN {
 struct BidirectionalOptions {
   /// How outputs are joined: "concat" (last axis), "sum", "mul", "ave"; nothing gives a list of both.
   std::optional<std::string> merge_mode = "concat";
-  /// What runs backwards; not given, a copy of the layer with `go_backwards` the other way round and weights of its own.
+  /// What runs backwards; not given, a copy of the layer with `go_backwards` the other way round and weights of its
+  /// own.
   Layer backward_layer = {};
   std::string name = {};
   InputShape input_shape = {};
@@ -380,10 +382,10 @@ struct BidirectionalOptions {
 };
 
 /// Runs a copy of a recurrent layer forwards and another one backwards, and joins their outputs. With
-/// `return_sequences` the outputs of the second are put into the order of time, and those of masked steps are zeros. With `return_state` of the layer the
-/// result is the list of the output, or of both, the states of the first and those of the second; `initial_state` has
-/// the same order. Weights: those of both. Errors: ValueError for a layer that is not recurrent, layers that both run
-/// in one direction or give different things, or an odd number of initial states.
+/// `return_sequences` the outputs of the second are put into the order of time, and those of masked steps are zeros.
+/// With `return_state` of the layer the result is the list of the output, or of both, the states of the first and those
+/// of the second; `initial_state` has the same order. Weights: those of both. Errors: ValueError for a layer that is
+/// not recurrent, layers that both run in one direction or give different things, or an odd number of initial states.
 class CAPSTAN_EXPORT Bidirectional final : public Layer {
  public:
   explicit Bidirectional(const Layer& layer, const BidirectionalOptions& options = {});

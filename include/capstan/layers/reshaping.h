@@ -25,8 +25,8 @@ class CAPSTAN_EXPORT Flatten final : public Layer {
   explicit Flatten(const FlattenOptions& options = {});
 };
 
-/// [batch, ...] to [batch, target_shape...]; one length may be -1, for what is left. Errors: ValueError for other negative
-/// lengths or two of -1, ShapeError for another number of elements.
+/// [batch, ...] to [batch, target_shape...]; one length may be -1, for what is left. Errors: ValueError for other
+/// negative lengths or two of -1, ShapeError for another number of elements.
 ///
 ///     layers::Reshape({2, -1})(x);   // [batch, 6, 4] to [batch, 2, 12]
 class CAPSTAN_EXPORT Reshape final : public Layer {

@@ -38,9 +38,9 @@ struct HostDropoutOptions {
 CAPSTAN_EXPORT Tensor host_dropout_mask(const Tensor& x, const std::function<std::array<std::int64_t, 2>()>& seeds,
                                         const HostDropoutOptions& options);
 
-/// Standard normal numbers in the shape and dtype of x, of which nothing else is read, with seeds as host_dropout_mask()
-/// takes them. If `stateless`, the draw is that of tf.random.stateless_normal with both seeds; otherwise that of
-/// random::normal with the first. Errors: DTypeError unless x is floating.
+/// Standard normal numbers in the shape and dtype of x, of which nothing else is read, with seeds as
+/// host_dropout_mask() takes them. If `stateless`, the draw is that of tf.random.stateless_normal with both seeds;
+/// otherwise that of random::normal with the first. Errors: DTypeError unless x is floating.
 CAPSTAN_EXPORT Tensor host_normal(const Tensor& x, const std::function<std::array<std::int64_t, 2>()>& seeds,
                                   bool stateless = false);
 

@@ -34,8 +34,8 @@ struct CSVLoggerConfig : CSVLoggerOptions {
   std::string filename;
   static std::span<const OptionField> fields() {
     using O = CSVLoggerConfig;
-    static constexpr OptionField all[] = {option<&O::filename>("filename", true),
-                                          option<&O::separator, O>("separator"), option<&O::append, O>("append")};
+    static constexpr OptionField all[] = {option<&O::filename>("filename", true), option<&O::separator, O>("separator"),
+                                          option<&O::append, O>("append")};
     return all;
   }
 };
@@ -58,8 +58,8 @@ struct CSVLoggerBody final : Configured<CSVLoggerBody, CallbackBody, CSVLoggerCo
     if (columns.empty()) {
       for (const auto& [name, value] : logs) columns.push_back(name);
       // Validation may be missing in this epoch and not in others.
-      const bool has_validation = std::any_of(columns.begin(), columns.end(),
-                                              [](const std::string& name) { return name.starts_with("val_"); });
+      const bool has_validation =
+          std::any_of(columns.begin(), columns.end(), [](const std::string& name) { return name.starts_with("val_"); });
       if (!has_validation) {
         for (const auto& [name, value] : logs) columns.push_back("val_" + name);
       }

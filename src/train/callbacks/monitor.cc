@@ -14,13 +14,22 @@ namespace capstan {
 namespace {
 
 // Classes of metrics whose values fall while a model learns; others of the library rise.
-constexpr std::array<std::string_view, 20> kFalling = {
-    "MeanSquaredError",    "RootMeanSquaredError",    "MeanAbsoluteError",
-    "LogCoshError",        "MeanSquaredLogarithmicError", "MeanAbsolutePercentageError",
-    "Hinge",               "SquaredHinge",            "CategoricalHinge",
-    "BinaryCrossentropy",  "CategoricalCrossentropy", "SparseCategoricalCrossentropy",
-    "KLDivergence",        "Poisson",                 "FalsePositives",
-    "FalseNegatives"};
+constexpr std::array<std::string_view, 20> kFalling = {"MeanSquaredError",
+                                                       "RootMeanSquaredError",
+                                                       "MeanAbsoluteError",
+                                                       "LogCoshError",
+                                                       "MeanSquaredLogarithmicError",
+                                                       "MeanAbsolutePercentageError",
+                                                       "Hinge",
+                                                       "SquaredHinge",
+                                                       "CategoricalHinge",
+                                                       "BinaryCrossentropy",
+                                                       "CategoricalCrossentropy",
+                                                       "SparseCategoricalCrossentropy",
+                                                       "KLDivergence",
+                                                       "Poisson",
+                                                       "FalsePositives",
+                                                       "FalseNegatives"};
 // Those without a direction.
 constexpr std::array<std::string_view, 4> kUndirected = {"Mean", "Sum", "MeanMetricWrapper", "function"};
 

@@ -115,8 +115,9 @@ class Body final : public CallbackBody {
       draw(now, logs, true);
     } else {
       const std::string count = std::to_string(step_);
-      std::printf("%s/%s - %s - %s%s\n", count.c_str(), count.c_str(), duration(std::round(seconds(now - start_))).c_str(),
-                  step_time(seconds_per_step(now)).c_str(), values_text(logs).c_str());
+      std::printf("%s/%s - %s - %s%s\n", count.c_str(), count.c_str(),
+                  duration(std::round(seconds(now - start_))).c_str(), step_time(seconds_per_step(now)).c_str(),
+                  values_text(logs).c_str());
     }
     std::fflush(stdout);
   }
@@ -141,8 +142,8 @@ class Body final : public CallbackBody {
       shown = count;
     }
     const double each = seconds_per_step(now);
-    const std::string time = is_done || target < 0 ? duration(seconds(now - start_))
-                                                   : duration(each * static_cast<double>(target - step_));
+    const std::string time =
+        is_done || target < 0 ? duration(seconds(now - start_)) : duration(each * static_cast<double>(target - step_));
     const std::string rest = " " + step_time(each) + values_text(logs);
     text += " " + bold(time) + rest;
     shown += " " + time + rest;

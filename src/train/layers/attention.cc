@@ -23,9 +23,9 @@ struct AttentionConfig : AttentionOptions {
   static std::span<const OptionField> fields() {
     using O = AttentionConfig;
     static constexpr std::string_view kModes[] = {"dot", "concat"};
-    static constexpr auto all = with_layer_options<O>(
-        {option<&O::use_scale, O>("use_scale"), option<&O::score_mode, O>("score_mode").one_of(kModes),
-         option<&O::dropout, O>("dropout"), option<&O::seed, O>("seed")});
+    static constexpr auto all = with_layer_options<O>({option<&O::use_scale, O>("use_scale"),
+                                                       option<&O::score_mode, O>("score_mode").one_of(kModes),
+                                                       option<&O::dropout, O>("dropout"), option<&O::seed, O>("seed")});
     return all;
   }
 };
@@ -33,9 +33,8 @@ struct AttentionConfig : AttentionOptions {
 struct AdditiveAttentionConfig : AdditiveAttentionOptions {
   static std::span<const OptionField> fields() {
     using O = AdditiveAttentionConfig;
-    static constexpr auto all =
-        with_layer_options<O>({option<&O::use_scale, O>("use_scale"), option<&O::dropout, O>("dropout"),
-                               option<&O::seed, O>("seed")});
+    static constexpr auto all = with_layer_options<O>(
+        {option<&O::use_scale, O>("use_scale"), option<&O::dropout, O>("dropout"), option<&O::seed, O>("seed")});
     return all;
   }
 };

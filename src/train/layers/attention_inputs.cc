@@ -52,9 +52,7 @@ Tensor both_masks(const Tensor& a, const Tensor& b) {
 
 Attended attend(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask, const AttendOptions& options) {
   Attended result;
-  const auto seen = [&] {
-    return options.causal ? both_masks(mask, causal_mask(q.dim(-2), k.dim(-2))) : mask;
-  };
+  const auto seen = [&] { return options.causal ? both_masks(mask, causal_mask(q.dim(-2), k.dim(-2))) : mask; };
   if (!options.wants_scores && !options.dropout.has_value()) {
     const capstan::AttentionOptions fused{.causal = options.causal, .scale = options.scale};
     if (!mask.has_value()) return {scaled_dot_product_attention(q, k, v, fused), {}};

@@ -44,24 +44,16 @@ BatchMoments masked_moments(const Tensor& x, const Tensor& mask) {
 struct BatchNormalizationConfig : BatchNormalizationOptions {
   static std::span<const OptionField> fields() {
     using O = BatchNormalizationConfig;
-    static constexpr auto all =
-        with_layer_options<O>({option<&O::axis, O>("axis"),
-                               option<&O::momentum, O>("momentum"),
-                               option<&O::epsilon, O>("epsilon").at_least(0),
-                               option<&O::center, O>("center"),
-                               option<&O::scale, O>("scale"),
-                               option<&O::beta_initializer, O>("beta_initializer"),
-                               option<&O::gamma_initializer, O>("gamma_initializer"),
-                               option<&O::moving_mean_initializer, O>("moving_mean_initializer"),
-                               option<&O::moving_variance_initializer, O>("moving_variance_initializer"),
-                               option<&O::beta_regularizer, O>("beta_regularizer"),
-                               option<&O::gamma_regularizer, O>("gamma_regularizer"),
-                               option<&O::beta_constraint, O>("beta_constraint"),
-                               option<&O::gamma_constraint, O>("gamma_constraint"),
-                               option<&O::synchronized, O>("synchronized"),
-                               option<&O::renorm, O>("renorm"),
-                               option<&O::renorm_clipping, O>("renorm_clipping"),
-                               option<&O::renorm_momentum, O>("renorm_momentum")});
+    static constexpr auto all = with_layer_options<O>(
+        {option<&O::axis, O>("axis"), option<&O::momentum, O>("momentum"),
+         option<&O::epsilon, O>("epsilon").at_least(0), option<&O::center, O>("center"), option<&O::scale, O>("scale"),
+         option<&O::beta_initializer, O>("beta_initializer"), option<&O::gamma_initializer, O>("gamma_initializer"),
+         option<&O::moving_mean_initializer, O>("moving_mean_initializer"),
+         option<&O::moving_variance_initializer, O>("moving_variance_initializer"),
+         option<&O::beta_regularizer, O>("beta_regularizer"), option<&O::gamma_regularizer, O>("gamma_regularizer"),
+         option<&O::beta_constraint, O>("beta_constraint"), option<&O::gamma_constraint, O>("gamma_constraint"),
+         option<&O::synchronized, O>("synchronized"), option<&O::renorm, O>("renorm"),
+         option<&O::renorm_clipping, O>("renorm_clipping"), option<&O::renorm_momentum, O>("renorm_momentum")});
     return all;
   }
 };
@@ -228,7 +220,8 @@ void set_field(RenormClipping& field, const AttributeValue& value, std::string_v
       is_known = true;
       capstan::set_field(field.*member, item, owner, key);
     }
-    CAPSTAN_CHECK(is_known, ValueError, owner, ": option \"", name, "\" has no \"", key, "\", only rmax, rmin and dmax");
+    CAPSTAN_CHECK(is_known, ValueError, owner, ": option \"", name, "\" has no \"", key,
+                  "\", only rmax, rmin and dmax");
   }
 }
 

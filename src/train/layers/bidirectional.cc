@@ -17,9 +17,9 @@ struct BidirectionalConfig : BidirectionalOptions {
   static std::span<const OptionField> fields() {
     using O = BidirectionalConfig;
     static constexpr std::string_view kModes[] = {"concat", "sum", "mul", "ave"};
-    static constexpr auto all = with_layer_options<O>({option<&O::merge_mode, O>("merge_mode").one_of(kModes),
-                                                       option<&O::layer, O>("layer", true),
-                                                       option<&O::backward_layer, O>("backward_layer")});
+    static constexpr auto all =
+        with_layer_options<O>({option<&O::merge_mode, O>("merge_mode").one_of(kModes),
+                               option<&O::layer, O>("layer", true), option<&O::backward_layer, O>("backward_layer")});
     return all;
   }
 };

@@ -46,8 +46,7 @@ class CalledCell final : public CellRun {
   CalledCell(const Layer& cell, bool training) : cell_(cell), training_(training) {}
   Tensor project(const Tensor& x) const override { return x; }
   CellStep step(const Tensor& x, std::span<const Tensor> states) const override {
-    const Nest result =
-        cell_({x, Nest(std::vector<Tensor>(states.begin(), states.end()))}, {.training = training_});
+    const Nest result = cell_({x, Nest(std::vector<Tensor>(states.begin(), states.end()))}, {.training = training_});
     CAPSTAN_CHECK(result.is_list() && result.size() == 2, ValueError, cell_.name(),
                   ": a cell must give an output and a list of states, not ", result.form(),
                   help("return {output, {state, ...}}"));
@@ -79,8 +78,7 @@ std::unique_ptr<CellRun> begin_cell(const Layer& cell, const Tensor& x, std::spa
 
 std::vector<Tensor> states_of(const Nest& states, std::size_t count, std::string_view owner) {
   std::vector<Tensor> tensors = states.tensors();
-  CAPSTAN_CHECK(tensors.size() == count, ValueError, owner, ": there must be ", count, " states, not ",
-                tensors.size());
+  CAPSTAN_CHECK(tensors.size() == count, ValueError, owner, ": there must be ", count, " states, not ", tensors.size());
   return tensors;
 }
 
@@ -104,7 +102,8 @@ void check_state(std::string_view owner, std::size_t number, const Tensor& state
 
 Nest RunnableCell::call(const Nest& inputs, const CallOptions& options) {
   CAPSTAN_CHECK(inputs.is_list() && inputs.size() == 2, ValueError, name(),
-                ": a cell takes an input and a list of states, not ", inputs.form(), help("write cell({x, {state, ...}})"));
+                ": a cell takes an input and a list of states, not ", inputs.form(),
+                help("write cell({x, {state, ...}})"));
   const Tensor& x = inputs[0].tensor();
   const std::vector<Shape> shapes = state_shapes(x.shape());
   const std::vector<Tensor> states = states_of(inputs[1], shapes.size(), name());

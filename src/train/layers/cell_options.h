@@ -40,25 +40,23 @@ constexpr auto cell_options(const Own&... own) {
 // Those of a run over time.
 template <class O>
 constexpr auto run_options() {
-  return with_layer_options<O>({option<&O::return_sequences, O>("return_sequences"),
-                                option<&O::return_state, O>("return_state"),
-                                option<&O::go_backwards, O>("go_backwards"), option<&O::stateful, O>("stateful"),
-                                option<&O::unroll, O>("unroll"),
-                                option<&O::zero_output_for_mask, O>("zero_output_for_mask")});
+  return with_layer_options<O>(
+      {option<&O::return_sequences, O>("return_sequences"), option<&O::return_state, O>("return_state"),
+       option<&O::go_backwards, O>("go_backwards"), option<&O::stateful, O>("stateful"),
+       option<&O::unroll, O>("unroll"), option<&O::zero_output_for_mask, O>("zero_output_for_mask")});
 }
 
 template <class O, class... Own>
 constexpr auto with_cell_options(const Own&... own) {
-  return joined(std::array{option<&O::name, O>("name"), option<&O::trainable, O>("trainable"),
-                           option<&O::dtype, O>("dtype")},
-                cell_options<O>(own...));
+  return joined(
+      std::array{option<&O::name, O>("name"), option<&O::trainable, O>("trainable"), option<&O::dtype, O>("dtype")},
+      cell_options<O>(own...));
 }
 
 // Of a layer that runs such a cell.
 template <class O, class... Own>
 constexpr auto with_run_options(const Own&... own) {
-  return joined(run_options<O>(),
-                cell_options<O>(own..., option<&O::activity_regularizer, O>("activity_regularizer")));
+  return joined(run_options<O>(), cell_options<O>(own..., option<&O::activity_regularizer, O>("activity_regularizer")));
 }
 
 }  // namespace capstan::detail

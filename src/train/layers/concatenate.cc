@@ -22,16 +22,15 @@ struct ConcatenateConfig : ConcatenateOptions {
   }
 };
 
-class ConcatenateBody final
-    : public ConfiguredLayer<ConcatenateBody, ConcatenateConfig, LayerBodyOf<Nest(Nest)>> {
+class ConcatenateBody final : public ConfiguredLayer<ConcatenateBody, ConcatenateConfig, LayerBodyOf<Nest(Nest)>> {
  public:
   static constexpr char kName[] = "Concatenate", kText[] = "Joins tensors along an axis.";
   using ConfiguredLayer::ConfiguredLayer;
 
  protected:
   Nest call(const Nest& inputs, const CallOptions&) override {
-    CAPSTAN_CHECK(inputs.is_list() && inputs.size() > 0, ValueError, name(), ": the input must be a list of tensors, not ",
-                  inputs.form(), help("write layer({a, b})"));
+    CAPSTAN_CHECK(inputs.is_list() && inputs.size() > 0, ValueError, name(),
+                  ": the input must be a list of tensors, not ", inputs.form(), help("write layer({a, b})"));
     const Tensors x = inputs.tensors();
     for (const Tensor& other : x) {
       const int axis = detail::positive_axis(name(), options.axis, other.shape());

@@ -28,31 +28,31 @@ struct ConvLSTMConfig : ConvLSTMOptions {
     using O = ConvLSTMConfig;
     static constexpr std::string_view kPaddings[] = {"valid", "same"};
     static constexpr std::string_view kFormats[] = {"channels_last", "channels_first"};
-    static constexpr auto all = detail::joined(
-        detail::run_options<O>(),
-        std::array{option<&O::filters, O>("filters", true).at_least(1),
-                   option<&O::kernel_size, O>("kernel_size", true).at_least(1),
-                   option<&O::strides, O>("strides").at_least(1),
-                   option<&O::padding, O>("padding").one_of(kPaddings),
-                   option<&O::data_format, O>("data_format").one_of(kFormats),
-                   option<&O::dilation_rate, O>("dilation_rate").at_least(1),
-                   option<&O::activation, O>("activation"),
-                   option<&O::recurrent_activation, O>("recurrent_activation"),
-                   option<&O::use_bias, O>("use_bias"),
-                   option<&O::kernel_initializer, O>("kernel_initializer"),
-                   option<&O::recurrent_initializer, O>("recurrent_initializer"),
-                   option<&O::bias_initializer, O>("bias_initializer"),
-                   option<&O::unit_forget_bias, O>("unit_forget_bias"),
-                   option<&O::kernel_regularizer, O>("kernel_regularizer"),
-                   option<&O::recurrent_regularizer, O>("recurrent_regularizer"),
-                   option<&O::bias_regularizer, O>("bias_regularizer"),
-                   option<&O::activity_regularizer, O>("activity_regularizer"),
-                   option<&O::kernel_constraint, O>("kernel_constraint"),
-                   option<&O::recurrent_constraint, O>("recurrent_constraint"),
-                   option<&O::bias_constraint, O>("bias_constraint"),
-                   option<&O::dropout, O>("dropout").at_least(0).at_most(1),
-                   option<&O::recurrent_dropout, O>("recurrent_dropout").at_least(0).at_most(1),
-                   option<&O::seed, O>("seed")});
+    static constexpr auto all =
+        detail::joined(detail::run_options<O>(),
+                       std::array{option<&O::filters, O>("filters", true).at_least(1),
+                                  option<&O::kernel_size, O>("kernel_size", true).at_least(1),
+                                  option<&O::strides, O>("strides").at_least(1),
+                                  option<&O::padding, O>("padding").one_of(kPaddings),
+                                  option<&O::data_format, O>("data_format").one_of(kFormats),
+                                  option<&O::dilation_rate, O>("dilation_rate").at_least(1),
+                                  option<&O::activation, O>("activation"),
+                                  option<&O::recurrent_activation, O>("recurrent_activation"),
+                                  option<&O::use_bias, O>("use_bias"),
+                                  option<&O::kernel_initializer, O>("kernel_initializer"),
+                                  option<&O::recurrent_initializer, O>("recurrent_initializer"),
+                                  option<&O::bias_initializer, O>("bias_initializer"),
+                                  option<&O::unit_forget_bias, O>("unit_forget_bias"),
+                                  option<&O::kernel_regularizer, O>("kernel_regularizer"),
+                                  option<&O::recurrent_regularizer, O>("recurrent_regularizer"),
+                                  option<&O::bias_regularizer, O>("bias_regularizer"),
+                                  option<&O::activity_regularizer, O>("activity_regularizer"),
+                                  option<&O::kernel_constraint, O>("kernel_constraint"),
+                                  option<&O::recurrent_constraint, O>("recurrent_constraint"),
+                                  option<&O::bias_constraint, O>("bias_constraint"),
+                                  option<&O::dropout, O>("dropout").at_least(0).at_most(1),
+                                  option<&O::recurrent_dropout, O>("recurrent_dropout").at_least(0).at_most(1),
+                                  option<&O::seed, O>("seed")});
     return all;
   }
 };
@@ -76,9 +76,12 @@ Tensor convolved(const Tensor& x, const Tensor& kernel, const Window& w) {
   const std::vector<std::int64_t>&s = w.strides, &d = w.dilations;
   const char* const padding = w.same ? "SAME" : "VALID";
   switch (s.size()) {
-    case 1: return conv1d(x, kernel, s[0], padding, d[0]);
-    case 2: return conv2d(x, kernel, {s[0], s[1]}, padding, {d[0], d[1]});
-    default: return conv3d(x, kernel, {s[0], s[1], s[2]}, padding, {d[0], d[1], d[2]});
+    case 1:
+      return conv1d(x, kernel, s[0], padding, d[0]);
+    case 2:
+      return conv2d(x, kernel, {s[0], s[1]}, padding, {d[0], d[1]});
+    default:
+      return conv3d(x, kernel, {s[0], s[1], s[2]}, padding, {d[0], d[1], d[2]});
   }
 }
 
@@ -154,7 +157,9 @@ class ConvLSTMCell final : public detail::RunnableCell {
         of_state_{lengths(layer, "strides", {1}, axes), lengths(layer, "strides", {1}, axes), true,
                   of_input_.channels_first},
         dropout_(o.seed) {
-    const auto largest = [](const std::vector<std::int64_t>& list) { return *std::max_element(list.begin(), list.end()); };
+    const auto largest = [](const std::vector<std::int64_t>& list) {
+      return *std::max_element(list.begin(), list.end());
+    };
     CAPSTAN_CHECK(largest(of_input_.strides) == 1 || largest(of_input_.dilations) == 1, ValueError, layer,
                   ": strides above 1 and dilations above 1 exclude each other");
   }

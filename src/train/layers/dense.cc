@@ -43,8 +43,8 @@ void DenseBody::build(const Shape& input_shape) {
 Tensor DenseBody::call(const Tensor& x, const CallOptions&) {
   CAPSTAN_CHECK(x.rank() >= 2, ShapeError, name(), ": the input must have rank 2 or more, not ", x.rank(), ": ",
                 x.shape());
-  CAPSTAN_CHECK(x.dim(-1) == in_, ShapeError, name(), ": the last axis of the input must have length ",
-                in_, ", not ", x.dim(-1), arguments({{"x", x}}));
+  CAPSTAN_CHECK(x.dim(-1) == in_, ShapeError, name(), ": the last axis of the input must have length ", in_, ", not ",
+                x.dim(-1), arguments({{"x", x}}));
   Tensor y;
   const auto times_kernel = [&](const Tensor& rows) {
     return detail::with_weight(kernel_, compute_dtype(), [&](Operand kernel) { return matmul(rows, kernel); });

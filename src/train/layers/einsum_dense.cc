@@ -1,7 +1,7 @@
 // A dense layer over any axes.
 //
-// The lengths of the kernel's letters follow from those of the input and from the result's that are given. With "..." in
-// front letters are counted from the end, with "..." behind from the start.
+// The lengths of the kernel's letters follow from those of the input and from the result's that are given. With "..."
+// in front letters are counted from the end, with "..." behind from the start.
 #include <array>
 #include <cctype>
 
@@ -38,17 +38,12 @@ constexpr OptionField output_shape_option() {
 
 std::span<const OptionField> EinsumDenseConfig::fields() {
   using O = EinsumDenseConfig;
-  static constexpr auto all = with_layer_options<O>({option<&O::equation>("equation", true),
-                                                     output_shape_option(),
-                                                     option<&O::activation, O>("activation"),
-                                                     option<&O::bias_axes, O>("bias_axes"),
-                                                     option<&O::kernel_initializer, O>("kernel_initializer"),
-                                                     option<&O::bias_initializer, O>("bias_initializer"),
-                                                     option<&O::kernel_regularizer, O>("kernel_regularizer"),
-                                                     option<&O::bias_regularizer, O>("bias_regularizer"),
-                                                     option<&O::activity_regularizer, O>("activity_regularizer"),
-                                                     option<&O::kernel_constraint, O>("kernel_constraint"),
-                                                     option<&O::bias_constraint, O>("bias_constraint")});
+  static constexpr auto all = with_layer_options<O>(
+      {option<&O::equation>("equation", true), output_shape_option(), option<&O::activation, O>("activation"),
+       option<&O::bias_axes, O>("bias_axes"), option<&O::kernel_initializer, O>("kernel_initializer"),
+       option<&O::bias_initializer, O>("bias_initializer"), option<&O::kernel_regularizer, O>("kernel_regularizer"),
+       option<&O::bias_regularizer, O>("bias_regularizer"), option<&O::activity_regularizer, O>("activity_regularizer"),
+       option<&O::kernel_constraint, O>("kernel_constraint"), option<&O::bias_constraint, O>("bias_constraint")});
   return all;
 }
 

@@ -16,14 +16,12 @@ struct EmbeddingConfig : EmbeddingOptions {
   std::int64_t output_dim = 0;
   static std::span<const OptionField> fields() {
     using O = EmbeddingConfig;
-    static constexpr auto all =
-        with_layer_options<O>({option<&O::input_dim>("input_dim", true).at_least(1),
-                               option<&O::output_dim>("output_dim", true).at_least(1),
-                               option<&O::embeddings_initializer, O>("embeddings_initializer"),
-                               option<&O::embeddings_regularizer, O>("embeddings_regularizer"),
-                               option<&O::activity_regularizer, O>("activity_regularizer"),
-                               option<&O::embeddings_constraint, O>("embeddings_constraint"),
-                               option<&O::mask_zero, O>("mask_zero")});
+    static constexpr auto all = with_layer_options<O>(
+        {option<&O::input_dim>("input_dim", true).at_least(1), option<&O::output_dim>("output_dim", true).at_least(1),
+         option<&O::embeddings_initializer, O>("embeddings_initializer"),
+         option<&O::embeddings_regularizer, O>("embeddings_regularizer"),
+         option<&O::activity_regularizer, O>("activity_regularizer"),
+         option<&O::embeddings_constraint, O>("embeddings_constraint"), option<&O::mask_zero, O>("mask_zero")});
     return all;
   }
 };
@@ -54,8 +52,8 @@ class EmbeddingBody final : public ConfiguredLayer<EmbeddingBody, EmbeddingConfi
     try {
       rows = embedding_lookup(embeddings_.value(), ids);
     } catch (const IndexError& error) {
-      throw IndexError(detail::join(name(), ": an id is out of range for input_dim ", options.input_dim, ", counted from ",
-                                    -options.input_dim, " (", error.what(), ")"));
+      throw IndexError(detail::join(name(), ": an id is out of range for input_dim ", options.input_dim,
+                                    ", counted from ", -options.input_dim, " (", error.what(), ")"));
     }
     return rows.dtype() == compute_dtype() ? rows : cast(rows, compute_dtype());
   }

@@ -23,10 +23,10 @@ struct GroupQueryAttentionConfig : GroupQueryAttentionOptions {
     static constexpr auto all = with_layer_options<O>(
         {option<&O::head_dim>("head_dim", true).at_least(1),
          option<&O::num_query_heads>("num_query_heads", true).at_least(1),
-         option<&O::num_key_value_heads>("num_key_value_heads", true).at_least(1),
-         option<&O::dropout, O>("dropout"), option<&O::use_bias, O>("use_bias"),
-         option<&O::kernel_initializer, O>("kernel_initializer"), option<&O::bias_initializer, O>("bias_initializer"),
-         option<&O::kernel_regularizer, O>("kernel_regularizer"), option<&O::bias_regularizer, O>("bias_regularizer"),
+         option<&O::num_key_value_heads>("num_key_value_heads", true).at_least(1), option<&O::dropout, O>("dropout"),
+         option<&O::use_bias, O>("use_bias"), option<&O::kernel_initializer, O>("kernel_initializer"),
+         option<&O::bias_initializer, O>("bias_initializer"), option<&O::kernel_regularizer, O>("kernel_regularizer"),
+         option<&O::bias_regularizer, O>("bias_regularizer"),
          option<&O::activity_regularizer, O>("activity_regularizer"),
          option<&O::kernel_constraint, O>("kernel_constraint"), option<&O::bias_constraint, O>("bias_constraint"),
          option<&O::seed, O>("seed")});

@@ -9,8 +9,7 @@ namespace capstan::layers {
 
 namespace {
 
-class IdentityBody final
-    : public ConfiguredLayer<IdentityBody, detail::NoOptions, LayerBodyOf<Nest(Nest)>> {
+class IdentityBody final : public ConfiguredLayer<IdentityBody, detail::NoOptions, LayerBodyOf<Nest(Nest)>> {
  public:
   static constexpr char kName[] = "Identity", kText[] = "Gives what it is given.";
   explicit IdentityBody(const detail::NoOptions& given) : ConfiguredLayer(given) { passes_masks(); }
@@ -23,8 +22,8 @@ struct PenaltyConfig : ActivityRegularizationOptions {
   static std::span<const OptionField> fields() {
     using O = PenaltyConfig;
     constexpr double kLargest = std::numeric_limits<double>::max();
-    static constexpr auto all = with_layer_options<O>({option<&O::l1, O>("l1").at_least(0).at_most(kLargest),
-                                                       option<&O::l2, O>("l2").at_least(0).at_most(kLargest)});
+    static constexpr auto all = with_layer_options<O>(
+        {option<&O::l1, O>("l1").at_least(0).at_most(kLargest), option<&O::l2, O>("l2").at_least(0).at_most(kLargest)});
     return all;
   }
 };

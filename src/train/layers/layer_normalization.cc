@@ -34,8 +34,8 @@ struct Layout {
 Shape weight_shape(const std::string& layer, const Axes& axes, const Shape& input) {
   Shape shape;
   for (const int axis : detail::positive_axes(layer, axes, input)) {
-    CAPSTAN_CHECK(input[axis] >= 0, ShapeError, layer, ": the length of axis ", axis, " must be known, but the shape is ",
-                  input);
+    CAPSTAN_CHECK(input[axis] >= 0, ShapeError, layer, ": the length of axis ", axis,
+                  " must be known, but the shape is ", input);
     shape.push_back(input[axis]);
   }
   return shape;
@@ -96,8 +96,9 @@ class LayerNormalizationBody final : public ConfiguredLayer<LayerNormalizationBo
     const Tensor scale = options.scale ? in_dtype(gamma_.value(), working) : ones(layout.last, working);
     const Tensor offset = options.center ? in_dtype(beta_.value(), working) : zeros(layout.last, working);
     const bool one = layout.last.rank() == 1;
-    const Tensor y = layer_normalization(x, one ? scale : reshape(scale, layout.last),
-                                         one ? offset : reshape(offset, layout.last), layout.last.rank(), options.epsilon);
+    const Tensor y =
+        layer_normalization(x, one ? scale : reshape(scale, layout.last), one ? offset : reshape(offset, layout.last),
+                            layout.last.rank(), options.epsilon);
     return layout.back(in_dtype(y, input.dtype()));
   }
 
@@ -124,8 +125,8 @@ class RMSNormalizationBody final : public ConfiguredLayer<RMSNormalizationBody, 
 
  protected:
   void build(const Shape& input_shape) override {
-    scale_ = add_weight(
-        {.name = "scale", .shape = weight_shape(name(), options.axis, input_shape), .initializer = "ones"});
+    scale_ =
+        add_weight({.name = "scale", .shape = weight_shape(name(), options.axis, input_shape), .initializer = "ones"});
   }
 
   Tensor call(const Tensor& input, const CallOptions&) override {

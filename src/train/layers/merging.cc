@@ -11,8 +11,8 @@
 namespace capstan {
 
 std::vector<Tensor> detail::merge_inputs(const std::string& layer, const Nest& inputs) {
-  CAPSTAN_CHECK(inputs.is_list() && inputs.size() > 0, ValueError, layer,
-                ": the input must be a list of tensors, not ", inputs.form(), help("write layer({a, b})"));
+  CAPSTAN_CHECK(inputs.is_list() && inputs.size() > 0, ValueError, layer, ": the input must be a list of tensors, not ",
+                inputs.form(), help("write layer({a, b})"));
   std::vector<Tensor> tensors;
   for (const Nest& item : inputs.items()) {
     CAPSTAN_CHECK(item.is_tensor(), ValueError, layer, ": the input must be a list of tensors, not ", inputs.form());

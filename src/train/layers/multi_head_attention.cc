@@ -192,8 +192,8 @@ Tensor MultiHeadAttentionBody::mask_for(const AttentionInputs& in, const CallOpt
                 help("give attention_mask"));
   if (call_options.attention_mask.has_value()) {
     const Tensor& mask = call_options.attention_mask;
-    CAPSTAN_CHECK(mask.rank() >= pairs && mask.rank() <= scores, ShapeError, name(),
-                  ": attention_mask must have rank ", pairs, " to ", scores, ", not ", mask.rank(), ": ", mask.shape());
+    CAPSTAN_CHECK(mask.rank() >= pairs && mask.rank() <= scores, ShapeError, name(), ": attention_mask must have rank ",
+                  pairs, " to ", scores, ", not ", mask.rank(), ": ", mask.shape());
     add(detail::as_mask(mask));
   }
   return result;
@@ -221,12 +221,12 @@ Nest MultiHeadAttentionBody::call(const Nest& inputs, const CallOptions& call_op
     pairs = join_axes(pairs, axes.size(), true);
     pairs = join_axes(pairs, axes.size(), false);
   }
-  detail::Attended attended = detail::attend(
-      join_axes(q, axes.size(), false), join_axes(k, axes.size(), false), join_axes(v, axes.size(), false), pairs,
-      {.scale = 1 / std::sqrt(static_cast<double>(options.key_dim)),
-       .causal = call_options.use_causal_mask,
-       .wants_scores = call_options.return_attention_scores,
-       .dropout = call_options.training ? dropout_ : Layer()});
+  detail::Attended attended = detail::attend(join_axes(q, axes.size(), false), join_axes(k, axes.size(), false),
+                                             join_axes(v, axes.size(), false), pairs,
+                                             {.scale = 1 / std::sqrt(static_cast<double>(options.key_dim)),
+                                              .causal = call_options.use_causal_mask,
+                                              .wants_scores = call_options.return_attention_scores,
+                                              .dropout = call_options.training ? dropout_ : Layer()});
   Tensor context = std::move(attended.context);
   if (axes.size() > 1) {
     Shape shape = q.shape();

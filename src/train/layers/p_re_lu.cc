@@ -31,7 +31,8 @@ class PReLUBody final : public ConfiguredLayer<PReLUBody, PReLUConfig> {
     for (int i = 1; i < input_shape.rank(); ++i) shape.push_back(input_shape[i]);
     for (const int axis : options.shared_axes.value_or(std::vector<int>())) {
       CAPSTAN_CHECK(axis >= 1 && axis < input_shape.rank(), IndexError, name(), ": the shared axis ", axis,
-                    " is out of range for an input of shape ", input_shape, help("the first axis after the batch is 1"));
+                    " is out of range for an input of shape ", input_shape,
+                    help("the first axis after the batch is 1"));
       shape.set(axis - 1, 1);
     }
     alpha_ = add_weight({.name = "alpha",
@@ -45,8 +46,8 @@ class PReLUBody final : public ConfiguredLayer<PReLUBody, PReLUConfig> {
     const Tensor alpha = value_of(alpha_);
     bool fits = x.rank() == alpha.rank() + 1;
     for (int i = 0; fits && i < alpha.rank(); ++i) fits = alpha.dim(i) == 1 || alpha.dim(i) == x.dim(i + 1);
-    CAPSTAN_CHECK(fits, ShapeError, name(), ": the slopes have shape ", alpha.shape(), ", which an example of the input",
-                  " does not have", arguments({{"x", x}}));
+    CAPSTAN_CHECK(fits, ShapeError, name(), ": the slopes have shape ", alpha.shape(),
+                  ", which an example of the input", " does not have", arguments({{"x", x}}));
     return relu(x) - alpha * relu(-x);
   }
 

@@ -270,9 +270,7 @@ class GRUCellBody final : public GatedCell<GRUCellBody, GRUCellConfig> {
 
  private:
   friend GatedCell;
-  Shape bias_shape(std::int64_t width) const {
-    return options.reset_after ? Shape{2, width} : Shape{width};
-  }
+  Shape bias_shape(std::int64_t width) const { return options.reset_after ? Shape{2, width} : Shape{width}; }
 };
 
 }  // namespace

@@ -33,7 +33,8 @@ class RecurrentBody : public LayerBodyOf<Nest(Nest)> {
   // To be called by the constructor.
   template <class Options>
   void set_up(const Layer& cell, const Options& o) {
-    set_up_run(cell, {o.return_sequences, o.return_state, o.go_backwards, o.stateful, o.unroll, o.zero_output_for_mask});
+    set_up_run(cell,
+               {o.return_sequences, o.return_state, o.go_backwards, o.stateful, o.unroll, o.zero_output_for_mask});
   }
 
   void build(const std::vector<Shape>& shapes) override;

@@ -101,8 +101,8 @@ class PermuteBody final : public ConfiguredLayer<PermuteBody, PermuteConfig> {
   static constexpr char kName[] = "Permute", kText[] = "Exchanges the axes of each example.";
   explicit PermuteBody(const PermuteConfig& given) : ConfiguredLayer(given) {
     const auto count = static_cast<std::int64_t>(given.dims.size());
-    CAPSTAN_CHECK(count >= 1 && count < kMaxRank, ValueError, "permute: dims must be 1 to ", kMaxRank - 1, " axes, not ",
-                  count);
+    CAPSTAN_CHECK(count >= 1 && count < kMaxRank, ValueError, "permute: dims must be 1 to ", kMaxRank - 1,
+                  " axes, not ", count);
     for (std::int64_t axis = 1; axis <= count; ++axis) {
       CAPSTAN_CHECK(std::count(given.dims.begin(), given.dims.end(), axis) == 1, ValueError,
                     "permute: dims must have each number from 1 to ", count, " once, but are ", Shape(given.dims));

@@ -16,10 +16,9 @@ struct RNNConfig : RNNOptions {
   Layer cell = {};
   static std::span<const OptionField> fields() {
     using O = RNNConfig;
-    static constexpr auto all =
-        detail::joined(detail::run_options<O>(),
-                       std::array{option<&O::activity_regularizer, O>("activity_regularizer"),
-                                  option<&O::cell, O>("cell", true)});
+    static constexpr auto all = detail::joined(
+        detail::run_options<O>(),
+        std::array{option<&O::activity_regularizer, O>("activity_regularizer"), option<&O::cell, O>("cell", true)});
     return all;
   }
 };
@@ -46,22 +45,22 @@ class SimpleRNNBody final : public ConfiguredLayer<SimpleRNNBody, SimpleRNNConfi
   static constexpr char kName[] = "SimpleRNN", kText[] = "A simple recurrent network.";
   explicit SimpleRNNBody(const SimpleRNNConfig& o) : ConfiguredLayer(o) {
     set_up(SimpleRNNCell(o.units, {.activation = o.activation,
-                          .use_bias = o.use_bias,
-                          .kernel_initializer = o.kernel_initializer,
-                          .recurrent_initializer = o.recurrent_initializer,
-                          .bias_initializer = o.bias_initializer,
-                          .kernel_regularizer = o.kernel_regularizer,
-                          .recurrent_regularizer = o.recurrent_regularizer,
-                          .bias_regularizer = o.bias_regularizer,
-                          .kernel_constraint = o.kernel_constraint,
-                          .recurrent_constraint = o.recurrent_constraint,
-                          .bias_constraint = o.bias_constraint,
-                          .dropout = o.dropout,
-                          .recurrent_dropout = o.recurrent_dropout,
-                          .seed = o.seed,
-                          .name = "simple_rnn_cell",
-                          .trainable = o.trainable,
-                          .dtype = o.dtype}),
+                                   .use_bias = o.use_bias,
+                                   .kernel_initializer = o.kernel_initializer,
+                                   .recurrent_initializer = o.recurrent_initializer,
+                                   .bias_initializer = o.bias_initializer,
+                                   .kernel_regularizer = o.kernel_regularizer,
+                                   .recurrent_regularizer = o.recurrent_regularizer,
+                                   .bias_regularizer = o.bias_regularizer,
+                                   .kernel_constraint = o.kernel_constraint,
+                                   .recurrent_constraint = o.recurrent_constraint,
+                                   .bias_constraint = o.bias_constraint,
+                                   .dropout = o.dropout,
+                                   .recurrent_dropout = o.recurrent_dropout,
+                                   .seed = o.seed,
+                                   .name = "simple_rnn_cell",
+                                   .trainable = o.trainable,
+                                   .dtype = o.dtype}),
            o);
     // Keras takes it and has no loss for it, of this layer only.
     set_activity_regularizer({});
@@ -75,7 +74,7 @@ struct LSTMConfig : LSTMOptions {
   static std::span<const OptionField> fields() {
     using O = LSTMConfig;
     static constexpr auto all = detail::with_run_options<O>(option<&O::recurrent_activation, O>("recurrent_activation"),
-                                    option<&O::unit_forget_bias, O>("unit_forget_bias"));
+                                                            option<&O::unit_forget_bias, O>("unit_forget_bias"));
     return all;
   }
 };
@@ -85,24 +84,24 @@ class LSTMBody final : public ConfiguredLayer<LSTMBody, LSTMConfig, detail::Recu
   static constexpr char kName[] = "LSTM", kText[] = "A long short-term memory.";
   explicit LSTMBody(const LSTMConfig& o) : ConfiguredLayer(o) {
     set_up(LSTMCell(o.units, {.activation = o.activation,
-                          .recurrent_activation = o.recurrent_activation,
-                          .use_bias = o.use_bias,
-                          .unit_forget_bias = o.unit_forget_bias,
-                          .kernel_initializer = o.kernel_initializer,
-                          .recurrent_initializer = o.recurrent_initializer,
-                          .bias_initializer = o.bias_initializer,
-                          .kernel_regularizer = o.kernel_regularizer,
-                          .recurrent_regularizer = o.recurrent_regularizer,
-                          .bias_regularizer = o.bias_regularizer,
-                          .kernel_constraint = o.kernel_constraint,
-                          .recurrent_constraint = o.recurrent_constraint,
-                          .bias_constraint = o.bias_constraint,
-                          .dropout = o.dropout,
-                          .recurrent_dropout = o.recurrent_dropout,
-                          .seed = o.seed,
-                          .name = "lstm_cell",
-                          .trainable = o.trainable,
-                          .dtype = o.dtype}),
+                              .recurrent_activation = o.recurrent_activation,
+                              .use_bias = o.use_bias,
+                              .unit_forget_bias = o.unit_forget_bias,
+                              .kernel_initializer = o.kernel_initializer,
+                              .recurrent_initializer = o.recurrent_initializer,
+                              .bias_initializer = o.bias_initializer,
+                              .kernel_regularizer = o.kernel_regularizer,
+                              .recurrent_regularizer = o.recurrent_regularizer,
+                              .bias_regularizer = o.bias_regularizer,
+                              .kernel_constraint = o.kernel_constraint,
+                              .recurrent_constraint = o.recurrent_constraint,
+                              .bias_constraint = o.bias_constraint,
+                              .dropout = o.dropout,
+                              .recurrent_dropout = o.recurrent_dropout,
+                              .seed = o.seed,
+                              .name = "lstm_cell",
+                              .trainable = o.trainable,
+                              .dtype = o.dtype}),
            o);
   }
 };
@@ -114,7 +113,7 @@ struct GRUConfig : GRUOptions {
   static std::span<const OptionField> fields() {
     using O = GRUConfig;
     static constexpr auto all = detail::with_run_options<O>(option<&O::recurrent_activation, O>("recurrent_activation"),
-                                    option<&O::reset_after, O>("reset_after"));
+                                                            option<&O::reset_after, O>("reset_after"));
     return all;
   }
 };
@@ -124,24 +123,24 @@ class GRUBody final : public ConfiguredLayer<GRUBody, GRUConfig, detail::Recurre
   static constexpr char kName[] = "GRU", kText[] = "A gated recurrent unit.";
   explicit GRUBody(const GRUConfig& o) : ConfiguredLayer(o) {
     set_up(GRUCell(o.units, {.activation = o.activation,
-                          .recurrent_activation = o.recurrent_activation,
-                          .use_bias = o.use_bias,
-                          .reset_after = o.reset_after,
-                          .kernel_initializer = o.kernel_initializer,
-                          .recurrent_initializer = o.recurrent_initializer,
-                          .bias_initializer = o.bias_initializer,
-                          .kernel_regularizer = o.kernel_regularizer,
-                          .recurrent_regularizer = o.recurrent_regularizer,
-                          .bias_regularizer = o.bias_regularizer,
-                          .kernel_constraint = o.kernel_constraint,
-                          .recurrent_constraint = o.recurrent_constraint,
-                          .bias_constraint = o.bias_constraint,
-                          .dropout = o.dropout,
-                          .recurrent_dropout = o.recurrent_dropout,
-                          .seed = o.seed,
-                          .name = "gru_cell",
-                          .trainable = o.trainable,
-                          .dtype = o.dtype}),
+                             .recurrent_activation = o.recurrent_activation,
+                             .use_bias = o.use_bias,
+                             .reset_after = o.reset_after,
+                             .kernel_initializer = o.kernel_initializer,
+                             .recurrent_initializer = o.recurrent_initializer,
+                             .bias_initializer = o.bias_initializer,
+                             .kernel_regularizer = o.kernel_regularizer,
+                             .recurrent_regularizer = o.recurrent_regularizer,
+                             .bias_regularizer = o.bias_regularizer,
+                             .kernel_constraint = o.kernel_constraint,
+                             .recurrent_constraint = o.recurrent_constraint,
+                             .bias_constraint = o.bias_constraint,
+                             .dropout = o.dropout,
+                             .recurrent_dropout = o.recurrent_dropout,
+                             .seed = o.seed,
+                             .name = "gru_cell",
+                             .trainable = o.trainable,
+                             .dtype = o.dtype}),
            o);
   }
 };
@@ -178,8 +177,7 @@ SimpleRNN::SimpleRNN(std::int64_t units, const SimpleRNNOptions& options)
     : RNN(std::make_shared<SimpleRNNBody>(SimpleRNNConfig{options, units})) {}
 LSTM::LSTM(std::int64_t units, const LSTMOptions& options)
     : RNN(std::make_shared<LSTMBody>(LSTMConfig{options, units})) {}
-GRU::GRU(std::int64_t units, const GRUOptions& options)
-    : RNN(std::make_shared<GRUBody>(GRUConfig{options, units})) {}
+GRU::GRU(std::int64_t units, const GRUOptions& options) : RNN(std::make_shared<GRUBody>(GRUConfig{options, units})) {}
 
 }  // namespace capstan::layers
 

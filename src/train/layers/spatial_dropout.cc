@@ -13,8 +13,8 @@ struct SequenceConfig : SpatialDropout1DOptions {
   double rate = 0;
   static std::span<const OptionField> fields() {
     using O = SequenceConfig;
-    static constexpr auto all = with_layer_options<O>(
-        {option<&O::rate>("rate", true).at_least(0).at_most(1), option<&O::seed, O>("seed")});
+    static constexpr auto all =
+        with_layer_options<O>({option<&O::rate>("rate", true).at_least(0).at_most(1), option<&O::seed, O>("seed")});
     return all;
   }
 };

@@ -20,25 +20,23 @@ struct SpectralNormalizationConfig : SpectralNormalizationOptions {
 };
 
 constexpr OptionField layer_option() {
-  return {{"layer", true,
-           [](void* options, const AttributeValue& value, std::string_view owner, std::string_view name) {
-             CAPSTAN_CHECK(value.has_value(), ValueError, owner, ": option \"", name, "\" must be a layer, not none");
-             static_cast<SpectralNormalizationConfig*>(options)->layer = layer_from(value);
-           },
-           [](const void* options) {
-             return serialize(static_cast<const SpectralNormalizationConfig*>(options)->layer);
-           }}};
+  return {
+      {"layer", true,
+       [](void* options, const AttributeValue& value, std::string_view owner, std::string_view name) {
+         CAPSTAN_CHECK(value.has_value(), ValueError, owner, ": option \"", name, "\" must be a layer, not none");
+         static_cast<SpectralNormalizationConfig*>(options)->layer = layer_from(value);
+       },
+       [](const void* options) { return serialize(static_cast<const SpectralNormalizationConfig*>(options)->layer); }}};
 }
 
 std::span<const OptionField> SpectralNormalizationConfig::fields() {
   using O = SpectralNormalizationConfig;
-  static constexpr auto all = with_layer_options<O>(
-      {layer_option(), option<&O::power_iterations, O>("power_iterations").at_least(1)});
+  static constexpr auto all =
+      with_layer_options<O>({layer_option(), option<&O::power_iterations, O>("power_iterations").at_least(1)});
   return all;
 }
 
-class SpectralNormalizationBody final
-    : public ConfiguredLayer<SpectralNormalizationBody, SpectralNormalizationConfig> {
+class SpectralNormalizationBody final : public ConfiguredLayer<SpectralNormalizationBody, SpectralNormalizationConfig> {
  public:
   static constexpr char kName[] = "SpectralNormalization", kText[] = "Keeps the spectral norm of a kernel near 1.";
   explicit SpectralNormalizationBody(const SpectralNormalizationConfig& given) : ConfiguredLayer(given) {
@@ -54,7 +52,8 @@ class SpectralNormalizationBody final
     for (const Variable& weight : options.layer.weights()) {
       if (!kernel_.has_value() && (weight.name() == "kernel" || weight.name() == "embeddings")) kernel_ = weight;
     }
-    CAPSTAN_CHECK(kernel_.has_value(), ValueError, name(), ": ", options.layer.name(), " has no kernel and no embeddings");
+    CAPSTAN_CHECK(kernel_.has_value(), ValueError, name(), ": ", options.layer.name(),
+                  " has no kernel and no embeddings");
     detail::LayerState::of(*this).weights.push_back({kernel_, kernel_.trainable(), {}});
     vector_u_ = add_weight({.name = "vector_u",
                             .shape = {1, kernel_.shape()[-1]},

@@ -129,6 +129,4 @@ StackedRNNCells::StackedRNNCells(const std::vector<Layer>& cells, const LayerOpt
 
 }  // namespace capstan::layers
 
-const capstan::ClassInfo& capstan::detail::stacked_rnn_cells_class() {
-  return layers::StackedRNNCellsBody::info();
-}
+const capstan::ClassInfo& capstan::detail::stacked_rnn_cells_class() { return layers::StackedRNNCellsBody::info(); }
