@@ -16,7 +16,7 @@ namespace capstan {
 namespace layers {
 
 /// Options of convolutions over N axes.
-template <int N>
+template <std::size_t N>
 struct ConvOptions {
   SizeOf<N> strides = 1;
   std::string padding = "valid";  ///< or "same"; of Conv1D also "causal": a step sees none after it
@@ -42,7 +42,7 @@ using Conv2DOptions = ConvOptions<2>;
 using Conv3DOptions = ConvOptions<3>;
 
 /// Options of transposed convolutions over N axes.
-template <int N>
+template <std::size_t N>
 struct ConvTransposeOptions {
   SizeOf<N> strides = 1;
   std::string padding = "valid";  ///< or "same"
@@ -70,7 +70,7 @@ using Conv2DTransposeOptions = ConvTransposeOptions<2>;
 using Conv3DTransposeOptions = ConvTransposeOptions<3>;
 
 /// Options of depthwise convolutions over N axes.
-template <int N>
+template <std::size_t N>
 struct DepthwiseConvOptions {
   SizeOf<N> strides = 1;
   std::string padding = "valid";      ///< or "same"
@@ -95,7 +95,7 @@ using DepthwiseConv1DOptions = DepthwiseConvOptions<1>;
 using DepthwiseConv2DOptions = DepthwiseConvOptions<2>;
 
 /// Options of separable convolutions over N axes.
-template <int N>
+template <std::size_t N>
 struct SeparableConvOptions {
   SizeOf<N> strides = 1;
   std::string padding = "valid";      ///< or "same"

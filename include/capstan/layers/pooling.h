@@ -14,7 +14,7 @@ namespace capstan {
 namespace layers {
 
 /// Options of maximum and average pooling over N axes.
-template <int N>
+template <std::size_t N>
 struct PoolingOptions {
   std::optional<SizeOf<N>> strides = {};  ///< the pool's size unless given
   std::string padding = "valid";          ///< or "same"

@@ -21,7 +21,7 @@ CAPSTAN_EXPORT AttributeValue get_widths(std::span<const PadWidth> widths);
 }  // namespace detail
 
 /// One length for each of N axes, in the order depth, height, width; one number is used for all.
-template <int N>
+template <std::size_t N>
 struct SizeOf {
   SizeOf(std::int64_t all = 1) { lengths.fill(all); }
   SizeOf(std::int64_t rows, std::int64_t columns) requires(N == 2) : lengths{rows, columns} {}
@@ -34,11 +34,11 @@ using Size2D = SizeOf<2>;
 using Size3D = SizeOf<3>;
 
 /// In configurations: a list of N integers, or one integer for all. Errors: ValueError for anything else.
-template <int N>
+template <std::size_t N>
 void set_field(SizeOf<N>& field, const AttributeValue& value, std::string_view owner, std::string_view name) {
   detail::set_lengths(field.lengths, value, owner, name);
 }
-template <int N>
+template <std::size_t N>
 AttributeValue get_field(const SizeOf<N>& field) {
   return detail::get_lengths(field.lengths);
 }
@@ -49,7 +49,7 @@ AttributeValue get_field(const SizeOf<N>& field) {
 ///     layers::ZeroPadding2D({1, 2});             // 1 above and below, 2 left and right
 ///     layers::ZeroPadding2D({{1, 0}, {0, 2}});   // 1 above, 2 right
 ///     layers::ZeroPadding1D({2, 0});             // 2 in front
-template <int N>
+template <std::size_t N>
 struct BordersOf {
   BordersOf(std::int64_t all = 1) { widths.fill({all, all}); }
   BordersOf(std::int64_t before, std::int64_t after) requires(N == 1) : widths{PadWidth{before, after}} {}
@@ -66,11 +66,11 @@ using Borders2D = BordersOf<2>;
 using Borders3D = BordersOf<3>;
 
 /// In configurations: as in the constructors, with lists. Errors: ValueError for anything else.
-template <int N>
+template <std::size_t N>
 void set_field(BordersOf<N>& field, const AttributeValue& value, std::string_view owner, std::string_view name) {
   detail::set_widths(field.widths, value, owner, name);
 }
-template <int N>
+template <std::size_t N>
 AttributeValue get_field(const BordersOf<N>& field) {
   return detail::get_widths(field.widths);
 }

@@ -12,7 +12,7 @@ namespace {
 
 constexpr char kNames[][8] = {"Conv1D", "Conv2D", "Conv3D"};
 
-template <int N>
+template <std::size_t N>
 struct ConvConfig : ConvOptions<N> {
   std::int64_t filters = 0;
   SizeOf<N> kernel_size = 1;
@@ -29,7 +29,7 @@ struct ConvConfig : ConvOptions<N> {
   }
 };
 
-template <int N>
+template <std::size_t N>
 class ConvBody final : public detail::KernelLayer<ConvBody<N>, ConvConfig<N>> {
   using Base = detail::KernelLayer<ConvBody<N>, ConvConfig<N>>;
 

@@ -28,7 +28,7 @@ struct TransposedAxis {
   }
 };
 
-template <int N>
+template <std::size_t N>
 struct TransposeConfig : ConvTransposeOptions<N> {
   std::int64_t filters = 0;
   SizeOf<N> kernel_size = 1;
@@ -45,7 +45,7 @@ struct TransposeConfig : ConvTransposeOptions<N> {
   }
 };
 
-template <int N>
+template <std::size_t N>
 class TransposeBody final : public detail::KernelLayer<TransposeBody<N>, TransposeConfig<N>> {
   using Base = detail::KernelLayer<TransposeBody<N>, TransposeConfig<N>>;
 

@@ -40,7 +40,7 @@ constexpr auto with_depthwise_options(const OptionField (&first)[A], const Optio
   return with_layer_options<O>(all);
 }
 
-template <int N>
+template <std::size_t N>
 struct DepthwiseConfig : DepthwiseConvOptions<N> {
   SizeOf<N> kernel_size = 1;
   static std::span<const OptionField> fields() {
@@ -57,7 +57,7 @@ struct DepthwiseConfig : DepthwiseConvOptions<N> {
   }
 };
 
-template <int N>
+template <std::size_t N>
 struct SeparableConfig : SeparableConvOptions<N> {
   std::int64_t filters = 0;
   SizeOf<N> kernel_size = 1;
@@ -73,7 +73,7 @@ struct SeparableConfig : SeparableConvOptions<N> {
   }
 };
 
-template <class Derived, class Config, int N>
+template <class Derived, class Config, std::size_t N>
 class DepthwiseBase : public detail::KernelLayer<Derived, Config> {
  protected:
   explicit DepthwiseBase(const Config& given)
@@ -133,7 +133,7 @@ class DepthwiseBase : public detail::KernelLayer<Derived, Config> {
   Variable depthwise_;
 };
 
-template <int N>
+template <std::size_t N>
 class DepthwiseBody final : public DepthwiseBase<DepthwiseBody<N>, DepthwiseConfig<N>, N> {
  public:
   static constexpr const char* kName = kDepthwiseNames[N - 1];
@@ -146,7 +146,7 @@ class DepthwiseBody final : public DepthwiseBase<DepthwiseBody<N>, DepthwiseConf
   Tensor call(const Tensor& x, const CallOptions&) override { return this->finish_in_format(this->depthwise(x)); }
 };
 
-template <int N>
+template <std::size_t N>
 class SeparableBody final : public DepthwiseBase<SeparableBody<N>, SeparableConfig<N>, N> {
  public:
   static constexpr const char* kName = kSeparableNames[N - 1];

@@ -35,7 +35,7 @@ Tensor masked_mean(const Tensor& x, const Tensor& mask, int steps, bool keepdims
   return reduce_sum(x * counts, {steps}, keepdims) / reduce_sum(counts, {steps}, keepdims);
 }
 
-template <int N, bool IsMax>
+template <std::size_t N, bool IsMax>
 class GlobalBody final : public ConfiguredLayer<GlobalBody<N, IsMax>, GlobalConfig> {
  public:
   static constexpr const char* kName = kGlobalNames[IsMax][N - 1];
@@ -57,7 +57,7 @@ class GlobalBody final : public ConfiguredLayer<GlobalBody<N, IsMax>, GlobalConf
       }
     }
     std::array<int, N> axes;
-    for (int i = 0; i < N; ++i) axes[i] = first_axis_ + i;
+    for (std::size_t i = 0; i < N; ++i) axes[i] = first_axis_ + static_cast<int>(i);
     return (IsMax ? reduce_max_of : reduce_mean_of)(x, axes, keepdims);
   }
 
@@ -72,7 +72,7 @@ class GlobalBody final : public ConfiguredLayer<GlobalBody<N, IsMax>, GlobalConf
   int first_axis_;
 };
 
-template <int N>
+template <std::size_t N>
 struct AdaptiveConfig : AdaptivePoolingOptions {
   SizeOf<N> output_size = 1;
   static std::span<const OptionField> fields() {
@@ -84,7 +84,7 @@ struct AdaptiveConfig : AdaptivePoolingOptions {
   }
 };
 
-template <int N, bool IsMax>
+template <std::size_t N, bool IsMax>
 class AdaptiveBody final : public ConfiguredLayer<AdaptiveBody<N, IsMax>, AdaptiveConfig<N>> {
  public:
   using ConfiguredLayer<AdaptiveBody<N, IsMax>, AdaptiveConfig<N>>::ConfiguredLayer;
@@ -102,11 +102,11 @@ class AdaptiveBody final : public ConfiguredLayer<AdaptiveBody<N, IsMax>, Adapti
   }
 };
 
-template <int N, bool IsMax>
+template <std::size_t N, bool IsMax>
 std::shared_ptr<LayerBase> make_global(const GlobalPoolingOptions& options) {
   return std::make_shared<GlobalBody<N, IsMax>>(GlobalConfig{options});
 }
-template <int N, bool IsMax>
+template <std::size_t N, bool IsMax>
 std::shared_ptr<LayerBase> make_adaptive(SizeOf<N> output_size, const AdaptivePoolingOptions& options) {
   return std::make_shared<AdaptiveBody<N, IsMax>>(AdaptiveConfig<N>{options, output_size});
 }

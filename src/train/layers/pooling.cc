@@ -12,7 +12,7 @@ namespace {
 constexpr char kNames[][3][17] = {{"AveragePooling1D", "AveragePooling2D", "AveragePooling3D"},
                                   {"MaxPooling1D", "MaxPooling2D", "MaxPooling3D"}};
 
-template <int N>
+template <std::size_t N>
 struct PoolConfig : PoolingOptions<N> {
   SizeOf<N> pool_size = 2;
   static std::span<const OptionField> fields() {
@@ -26,13 +26,13 @@ struct PoolConfig : PoolingOptions<N> {
   }
 };
 
-template <int N>
+template <std::size_t N>
 PoolConfig<N> with_strides(PoolConfig<N> config) {
   if (!config.strides) config.strides = config.pool_size;
   return config;
 }
 
-template <int N, bool IsMax>
+template <std::size_t N, bool IsMax>
 class PoolBody final : public ConfiguredLayer<PoolBody<N, IsMax>, PoolConfig<N>> {
  public:
   static constexpr const char* kName = kNames[IsMax][N - 1];
@@ -69,7 +69,7 @@ class PoolBody final : public ConfiguredLayer<PoolBody<N, IsMax>, PoolConfig<N>>
   Padding padding_;
 };
 
-template <int N, bool IsMax>
+template <std::size_t N, bool IsMax>
 std::shared_ptr<LayerBase> make(SizeOf<N> pool_size, const PoolingOptions<N>& options) {
   return std::make_shared<PoolBody<N, IsMax>>(PoolConfig<N>{options, pool_size});
 }

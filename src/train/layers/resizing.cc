@@ -51,12 +51,12 @@ Tensor repeated(Tensor x, detail::Lengths sizes, int first) {
 }
 
 // Keras gives one-dimensional layers of two of these kinds no data_format, which is the last in the tables.
-template <int N>
+template <std::size_t N>
 std::span<const OptionField> fields_of(const std::array<OptionField, 5>& all) {
   return std::span(all).first(N > 1 ? 5 : 4);
 }
 
-template <int N>
+template <std::size_t N>
 struct PaddingConfig : ResizingOptions {
   BordersOf<N> padding = 1;
   static std::span<const OptionField> fields() {
@@ -68,7 +68,7 @@ struct PaddingConfig : ResizingOptions {
   }
 };
 
-template <int N>
+template <std::size_t N>
 class PaddingBody final : public ConfiguredLayer<PaddingBody<N>, PaddingConfig<N>> {
  public:
   using ConfiguredLayer<PaddingBody<N>, PaddingConfig<N>>::ConfiguredLayer;
@@ -82,7 +82,7 @@ class PaddingBody final : public ConfiguredLayer<PaddingBody<N>, PaddingConfig<N
   }
 };
 
-template <int N>
+template <std::size_t N>
 struct CroppingConfig : ResizingOptions {
   BordersOf<N> cropping = N == 2 ? 0 : 1;
   static std::span<const OptionField> fields() {
@@ -94,7 +94,7 @@ struct CroppingConfig : ResizingOptions {
   }
 };
 
-template <int N>
+template <std::size_t N>
 class CroppingBody final : public ConfiguredLayer<CroppingBody<N>, CroppingConfig<N>> {
  public:
   using ConfiguredLayer<CroppingBody<N>, CroppingConfig<N>>::ConfiguredLayer;
@@ -108,7 +108,7 @@ class CroppingBody final : public ConfiguredLayer<CroppingBody<N>, CroppingConfi
   }
 };
 
-template <int N>
+template <std::size_t N>
 struct UpSamplingConfig : ResizingOptions {
   SizeOf<N> size = 2;
   static std::span<const OptionField> fields() {
@@ -120,7 +120,7 @@ struct UpSamplingConfig : ResizingOptions {
   }
 };
 
-template <int N>
+template <std::size_t N>
 class UpSamplingBody final : public ConfiguredLayer<UpSamplingBody<N>, UpSamplingConfig<N>> {
  public:
   using ConfiguredLayer<UpSamplingBody<N>, UpSamplingConfig<N>>::ConfiguredLayer;
