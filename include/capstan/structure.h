@@ -333,18 +333,29 @@ ReplacedBy<T, L> rebuild(const T& value, const Next& next) {
     std::size_t i = 0;
     for (const auto& item : value) result[i++] = rebuild<L>(item, next);
     return result;
-  } else if constexpr (kKind == StructureKind::kParts && !std::same_as<Result, T>) {
-    // The gradients of a struct with variables.
-    std::vector<L> leaves;
-    for_each_leaf(value, [&](const auto&) { leaves.push_back(next()); });
+  } else if constexpr (kKind == StructureKind::kParts) {
+    static_assert(only_tensors<Result>(),
+                  "a struct with variables names the type of its gradients: `using Gradients = ...;`");
+    static_assert(
+        std::same_as<ReplacedBy<typename StructureOf<T>::Parts, L>, ReplacedBy<typename StructureOf<Result>::Parts, L>>,
+        "the gradients of a struct have a member for each of its members, in their order");
+    // Part by part, for the gradients may be another struct, whose lists are empty yet.
     Result result{};
     std::size_t i = 0;
-    replace_tensors(result, [&](Tensor& tensor) { tensor = std::move(leaves[i++]); });
+    visit_parts(value, [&](const auto& part) {
+      auto made = rebuild<L>(part, next);
+      std::size_t place = 0;
+      visit_parts(result, [&]<class Slot>(Slot& slot) {
+        if constexpr (std::is_same_v<Slot, decltype(made)>) {
+          if (place == i) slot = std::move(made);
+        }
+        ++place;
+      });
+      ++i;
+    });
     return result;
   } else {
-    // A struct or a Nest of tensors; of what is no structure for_each_leaf has said what is wrong.
-    static_assert(kKind != StructureKind::kParts || only_tensors<Result>(),
-                  "a struct with variables names the type of its gradients: `using Gradients = ...;`");
+    // A Nest of tensors; of what is no structure for_each_leaf has said what is wrong.
     Result result(value);
     replace_tensors(result, [&](Tensor& tensor) { tensor = next(); });
     return result;
