@@ -343,10 +343,11 @@ ReplacedBy<T, L> rebuild(const T& value, const Next& next) {
     Result result{};
     std::size_t i = 0;
     visit_parts(value, [&](const auto& part) {
-      auto made = rebuild<L>(part, next);
+      using Made = ReplacedBy<decltype(part), L>;
+      Made made = rebuild<L>(part, next);
       std::size_t place = 0;
       visit_parts(result, [&]<class Slot>(Slot& slot) {
-        if constexpr (std::is_same_v<Slot, decltype(made)>) {
+        if constexpr (std::is_same_v<Slot, Made>) {
           if (place == i) slot = std::move(made);
         }
         ++place;
