@@ -418,8 +418,10 @@ class LayerBodyOf<Result(Inputs)> : public LayerBase {
 ///       static constexpr char kName[] = "Scale", kText[] = "Multiplies by a number.";
 ///       Tensor call(const Tensor& x, const CallOptions&) override { return x * options.factor; }
 ///     };
-///     register_class<ScaleBody>();
-///     Layer scale = layer_from(AttributeValue::from_json(R"({"class_name": "Scale", "config": {"factor": 3}})"));
+///     int main() {
+///       register_class<ScaleBody>();
+///       Layer scale = layer_from(AttributeValue::from_json(R"({"class_name": "Scale", "config": {"factor": 3}})"));
+///     }
 template <class Derived, class OptionsOf, class Base = LayerBody>
 class ConfiguredLayer : public Base {
  public:

@@ -141,6 +141,7 @@ class Model;
 ///         return {{"loss", loss_.result()}};
 ///       }
 ///       ...
+///       metrics::Mean loss_;
 ///     };
 class CAPSTAN_EXPORT ModelPart {
  public:
@@ -221,7 +222,7 @@ class CAPSTAN_EXPORT Model : public Layer {
   /// trainable_variables(), update.
   ///
   ///     History history = model.fit(x, y, {.epochs = 5, .validation_split = 0.1});
-  ///     history["loss"].back();
+  ///     double loss = history["loss"].back();
   ///
   /// Errors: ValueError before compile() and for options that contradict each other; ShapeError for tensors with
   /// different numbers of examples; what the layers throw.

@@ -36,7 +36,7 @@ struct AttentionOptions {
 /// first. Errors: ValueError for another score mode, a dropout outside [0, 1), or inputs that are not two or three
 /// tensors; ShapeError for tensors that do not fit.
 ///
-///     Tensor y = layers::Attention()({query, value});
+///     Tensor y = layers::Attention()({query, value}).tensor();
 class CAPSTAN_EXPORT Attention final : public Layer {
  public:
   explicit Attention(const AttentionOptions& options = {});
