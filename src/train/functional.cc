@@ -5,6 +5,7 @@
 #include <atomic>
 #include <map>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "capstan/models.h"
 #include "capstan/ops/array.h"
@@ -175,9 +176,6 @@ class FunctionalBody final : public ModelBodyOf<Nest(Nest)> {
 
  private:
   void add_step(const std::shared_ptr<const SymbolicCall>& call);
-  // The calls and those of the inputs, the farthest from the outputs first: Keras's order of layers.
-  std::vector<std::shared_ptr<const SymbolicCall>> by_depth(
-      std::vector<std::shared_ptr<const SymbolicCall>> calls) const;
   void describe_connections();
   int place_of(const Tensor& tensor) const;
   // The tensors that were given, in the order of the model's inputs.
@@ -195,27 +193,114 @@ class FunctionalBody final : public ModelBodyOf<Nest(Nest)> {
   std::vector<const SymbolicValue*> given_;
 };
 
-// All calls that the outputs need, those that a call needs before it. Without recursion: models can be deep.
-std::vector<std::shared_ptr<const SymbolicCall>> calls_below(const Nest& outputs,
-                                                             const std::vector<const SymbolicValue*>& given) {
-  std::map<std::uint64_t, std::shared_ptr<const SymbolicCall>> found;  // numbers rise from inputs to outputs
-  std::vector<std::shared_ptr<const SymbolicCall>> open;
-  const auto reach = [&](const Tensor& tensor) {
-    const SymbolicValue* const value = detail::symbolic_value(tensor);
-    if (value == nullptr || std::find(given.begin(), given.end(), value) != given.end()) return;
-    if (found.emplace(value->call->number, value->call).second) open.push_back(value->call);
-  };
-  detail::for_each_leaf(outputs, reach);
-  while (!open.empty()) {
-    const std::shared_ptr<const SymbolicCall> call = open.back();
-    open.pop_back();
-    Nest arguments = call->inputs;
-    CallOptions options = call->options;
-    detail::for_each_argument(arguments, options, [&](const Tensor& tensor) { reach(tensor); });
+// The tensors that a call was given, in one order.
+std::vector<Tensor> arguments_of(const SymbolicCall& call) {
+  Nest inputs = call.inputs;
+  CallOptions options = call.options;
+  std::vector<Tensor> result;
+  detail::for_each_argument(inputs, options, [&](const Tensor& tensor) { result.push_back(tensor); });
+  return result;
+}
+
+// The calls that the outputs need, in the order in which a search from the outputs, depth first, leaves them: each
+// after those that it needs. The inputs of the model are among them if Input() made them. Without recursion: models can
+// be deep.
+class CallsBelow {
+ public:
+  using Call = std::shared_ptr<const SymbolicCall>;
+
+  CallsBelow(const Nest& outputs, const std::vector<const SymbolicValue*>& given) : given_(given.begin(), given.end()) {
+    detail::for_each_leaf(outputs, [&](const Tensor& tensor) {
+      enter(tensor);
+      while (!open_.empty()) {
+        if (open_.back().next == open_.back().arguments.size()) {
+          calls_.push_back(std::move(open_.back().call));
+          open_.pop_back();
+        } else {
+          enter(Tensor(open_.back().arguments[open_.back().next++]));
+        }
+      }
+    });
   }
-  std::vector<std::shared_ptr<const SymbolicCall>> calls;
-  for (auto& [number, call] : found) calls.push_back(call);
-  return calls;
+
+  // Those to run, in the order in which the program made them. Errors: ValueError for an input that is not given.
+  std::vector<Call> to_run() const;
+  // The layers in Keras's order: the farthest from the outputs first, of those the first that the search met.
+  std::vector<Layer> layers() const;
+
+ private:
+  struct Open {
+    Call call;
+    std::vector<Tensor> arguments;
+    std::size_t next = 0;
+  };
+
+  void enter(const Tensor& tensor) {
+    const SymbolicValue* const value = detail::symbolic_value(tensor);
+    if (value == nullptr || (given_.contains(value) && value->call->inputs.has_value())) return;
+    if (!seen_.insert(value->call.get()).second) return;
+    met_.emplace(&LayerState::body_of(value->call->layer), met_.size());
+    open_.push_back({value->call, arguments_of(*value->call)});
+  }
+
+  std::unordered_set<const SymbolicValue*> given_;
+  std::unordered_set<const SymbolicCall*> seen_;
+  std::unordered_map<const LayerBase*, std::size_t> met_;  // a number for each layer
+  std::vector<Open> open_;
+  std::vector<Call> calls_;
+};
+
+std::vector<CallsBelow::Call> CallsBelow::to_run() const {
+  std::unordered_set<const SymbolicCall*> inputs;
+  for (const SymbolicValue* value : given_) {
+    if (!value->call->inputs.has_value()) inputs.insert(value->call.get());
+  }
+  std::vector<Call> result;
+  for (const Call& call : calls_) {
+    if (inputs.contains(call.get())) continue;
+    CAPSTAN_CHECK(call->inputs.has_value(), ValueError, "model: the outputs depend on the input \"", call->layer.name(),
+                  "\", which is not among the inputs of the model");
+    result.push_back(call);
+  }
+  std::sort(result.begin(), result.end(), [](const Call& a, const Call& b) { return a->number < b->number; });
+  return result;
+}
+
+// As in Keras's map_graph: a layer that is called several times counts with its largest depth that is known by then.
+std::vector<Layer> CallsBelow::layers() const {
+  struct Place {
+    int depth;
+    std::size_t met;
+    Layer layer;
+  };
+  std::unordered_map<const SymbolicCall*, int> depth_of;
+  std::unordered_map<const LayerBase*, int> layer_depths;
+  std::vector<Place> places;
+  for (auto call = calls_.rbegin(); call != calls_.rend(); ++call) {
+    int& depth = layer_depths[&LayerState::body_of((*call)->layer)];
+    depth = std::max(depth, depth_of[call->get()]);
+    for (const Tensor& tensor : arguments_of(**call)) {
+      const SymbolicValue* const value = detail::symbolic_value(tensor);
+      if (value == nullptr) continue;
+      int& before = depth_of[value->call.get()];
+      before = std::max(before, depth + 1);
+    }
+  }
+  std::unordered_set<const LayerBase*> placed;
+  const auto place = [&](const Layer& layer, std::size_t met) {
+    const LayerBase* const body = &LayerState::body_of(layer);
+    if (placed.insert(body).second) places.push_back({layer_depths[body], met, layer});
+  };
+  for (const Call& call : calls_) place(call->layer, 1 + met_.at(&LayerState::body_of(call->layer)));
+  for (const SymbolicValue* value : given_) {  // inputs that nothing needs
+    if (!value->call->inputs.has_value()) place(value->call->layer, 0);
+  }
+  std::stable_sort(places.begin(), places.end(), [](const Place& a, const Place& b) {
+    return a.depth != b.depth ? a.depth > b.depth : a.met < b.met;
+  });
+  std::vector<Layer> result;
+  for (Place& one : places) result.push_back(std::move(one.layer));
+  return result;
 }
 
 FunctionalBody::FunctionalBody(const Nest& inputs, const Nest& outputs, const std::string& name)
@@ -240,13 +325,9 @@ FunctionalBody::FunctionalBody(const Nest& inputs, const Nest& outputs, const st
   });
   CAPSTAN_CHECK(!given_.empty(), ValueError, "model: there are no inputs");
   values_ = static_cast<int>(given_.size());
-  const std::vector<std::shared_ptr<const SymbolicCall>> calls = calls_below(outputs, given_);
-  for (const auto& call : calls) {
-    CAPSTAN_CHECK(call->inputs.has_value(), ValueError, "model: the outputs depend on the input \"", call->layer.name(),
-                  "\", which is not among the inputs of the model");
-    add_step(call);
-  }
-  for (const std::shared_ptr<const SymbolicCall>& call : by_depth(calls)) add_layer(call->layer);
+  const CallsBelow calls(outputs, given_);
+  for (const CallsBelow::Call& call : calls.to_run()) add_step(call);
+  for (const Layer& layer : calls.layers()) add_layer(layer);
   int number = 0;
   detail::for_each_leaf(outputs, [&](const Tensor& tensor) {
     CAPSTAN_CHECK(detail::symbolic_value(tensor) != nullptr, ValueError, "model: output ", number,
@@ -270,32 +351,6 @@ FunctionalBody::FunctionalBody(const Nest& inputs, const Nest& outputs, const st
   given_.clear();
 }
 
-std::vector<std::shared_ptr<const SymbolicCall>> FunctionalBody::by_depth(
-    std::vector<std::shared_ptr<const SymbolicCall>> calls) const {
-  for (const SymbolicValue* value : given_) {
-    if (!value->call->inputs.has_value()) calls.push_back(value->call);
-  }
-  std::sort(calls.begin(), calls.end(), [](const auto& a, const auto& b) { return a->number < b->number; });
-  std::unordered_map<const LayerBase*, int> depths;  // of layers, which may be called several times
-  std::unordered_map<const SymbolicCall*, int> depth_of;
-  const auto body = [](const auto& call) { return &LayerState::body_of(call->layer); };
-  for (auto call = calls.rbegin(); call != calls.rend(); ++call) {
-    const int depth = depth_of[call->get()];
-    depths[body(*call)] = std::max(depths[body(*call)], depth);
-    Nest arguments = (*call)->inputs;
-    CallOptions options = (*call)->options;
-    detail::for_each_argument(arguments, options, [&](const Tensor& tensor) {
-      const SymbolicValue* const value = detail::symbolic_value(tensor);
-      if (value == nullptr) return;
-      int& before = depth_of[value->call.get()];
-      before = std::max(before, depth + 1);
-    });
-  }
-  std::stable_sort(calls.begin(), calls.end(),
-                   [&](const auto& a, const auto& b) { return depths[body(a)] > depths[body(b)]; });
-  return calls;
-}
-
 void FunctionalBody::describe_connections() {
   LayerState& state = LayerState::of(*this);
   bool is_chain = given_.size() == 1 && results_.size() == 1;
@@ -306,14 +361,12 @@ void FunctionalBody::describe_connections() {
     last = step.first_result;
     std::string& text = texts[LayerState::of(step.call->layer).id];
     is_chain &= text.empty();
-    Nest arguments = step.call->inputs;
-    CallOptions options = step.call->options;
-    detail::for_each_argument(arguments, options, [&](const Tensor& tensor) {
+    for (const Tensor& tensor : arguments_of(*step.call)) {
       const SymbolicValue* const value = detail::symbolic_value(tensor);
-      if (value == nullptr) return;
+      if (value == nullptr) continue;
       text += (text.empty() ? "" : ", ") + value->call->layer.name() + "[" + std::to_string(value->call->node) + "][" +
               std::to_string(value->index) + "]";
-    });
+    }
   }
   if (!is_chain) state.connections = std::move(texts);
 }
@@ -328,9 +381,7 @@ int FunctionalBody::place_of(const Tensor& tensor) const {
 
 void FunctionalBody::add_step(const std::shared_ptr<const SymbolicCall>& call) {
   Step step{.call = call, .places = {}};
-  Nest arguments = call->inputs;
-  CallOptions options = call->options;
-  detail::for_each_argument(arguments, options, [&](const Tensor& tensor) { step.places.push_back(place_of(tensor)); });
+  for (const Tensor& tensor : arguments_of(*call)) step.places.push_back(place_of(tensor));
   step.first_result = values_;
   step.results = call->results;
   first_.emplace(call.get(), values_);

@@ -7,8 +7,35 @@
 namespace capstan::testing {
 namespace {
 
+double largest(const Tensor& x) { return reduce_max(abs(cast(x, float64))).item<double>(); }
+
+// The gram matrix of the rows or columns is `diagonal` times the identity.
+void expect_gram(const Tensor& value, const std::string& side, double diagonal) {
+  const Tensor w = cast(reshape(value, {-1, value.dim(-1)}), float64);
+  const Tensor gram = side == "columns" ? matmul(w, w, {.transpose_a = true}) : matmul(w, w, {.transpose_b = true});
+  EXPECT_LT(largest(gram - diagonal * eye(gram.dim(0), -1, float64)), 1e-6);
+}
+
+// Weights of layers with several inputs, drawn by GlorotUniform: the limits by path.
+void run_limits(const Json& one) {
+  const layers::MultiHeadAttention layer(one["config"].at("num_heads"), one["config"].at("key_dim"));
+  const Tensor x = ones(Shape(one.at("input_shape").get<std::vector<std::int64_t>>()));
+  layer(x, x);
+  std::size_t seen = 0;
+  for (const Variable& weight : layer.weights()) {
+    for (const auto& [path, limit] : one.at("glorot_limits").items()) {
+      if (!weight.path().ends_with("/" + path)) continue;
+      ++seen;
+      EXPECT_LE(largest(weight), limit.get<double>()) << path;
+      EXPECT_GT(largest(weight), 0.98 * limit.get<double>()) << path;
+    }
+  }
+  EXPECT_EQ(seen, one.at("glorot_limits").size());
+}
+
 // Weights that a layer has unless told otherwise.
 void run_layer(const Json& one) {
+  if (one.contains("glorot_limits")) return run_limits(one);
   const Layer layer = make_layer(one.at("layer"), one.at("config"), "float32", "");
   const Shape shape(one.at("input_shape").get<std::vector<std::int64_t>>());
   layer(ones(shape));
@@ -22,23 +49,15 @@ void run_layer(const Json& one) {
     EXPECT_EQ(weights[i].trainable(), want[i].at("trainable").get<bool>()) << name;
     if (want[i].contains("value")) {
       expect_close(weights[i].value(), want[i].at("value"), name);
-      continue;
+    } else if (name == "recurrent_kernel") {  // Orthogonal
+      expect_gram(weights[i], "rows", 1);
+    } else {
+      // Drawn by GlorotUniform.
+      const Tensor drawn =
+          initializers::VarianceScaling({.mode = "fan_avg", .distribution = "uniform"})(weights[i].shape());
+      EXPECT_NEAR(largest(weights[i]), largest(drawn), 0.3 * largest(drawn)) << name;
     }
-    // Drawn by GlorotUniform.
-    const Tensor drawn =
-        initializers::VarianceScaling({.mode = "fan_avg", .distribution = "uniform"})(weights[i].shape());
-    const auto largest = [](const Tensor& x) { return reduce_max(abs(x)).item<float>(); };
-    EXPECT_NEAR(largest(weights[i]), largest(drawn), 0.3 * largest(drawn)) << name;
   }
-}
-
-// The shorter side of the matrix is orthogonal.
-void expect_gram(const Json& one, const Tensor& value) {
-  const Tensor w = cast(reshape(value, {-1, value.dim(-1)}), float64);
-  const Tensor gram =
-      one.at("gram_side") == "columns" ? matmul(w, w, {.transpose_a = true}) : matmul(w, w, {.transpose_b = true});
-  const double diagonal = one.at("gram_diagonal");
-  EXPECT_LT(reduce_max(abs(gram - diagonal * eye(gram.dim(0), -1, float64))).item<double>(), 1e-6);
 }
 
 void run_case(const Json&, const Json& one) {
@@ -52,7 +71,7 @@ void run_case(const Json&, const Json& one) {
     return;
   }
   EXPECT_TRUE(same_bits(value, initializer(shape)));
-  if (one.contains("gram_side")) return expect_gram(one, value);
+  if (one.contains("gram_side")) return expect_gram(value, one.at("gram_side"), one.at("gram_diagonal"));
   const std::vector<double> x = value.to_vector<double>();
   const double mean = one.at("mean");
   const double variance = one.at("variance");
