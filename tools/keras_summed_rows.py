@@ -71,15 +71,20 @@ def sum_rows(optimizer):
 
 
 class Batches(keras.callbacks.Callback):
-    def __init__(self):
+    def __init__(self, alone):
         super().__init__()
+        self.alone = alone
         self.logs = []
+
+    def on_train_batch_begin(self, batch, logs=None):
+        if self.alone:
+            self.model.reset_metrics()
 
     def on_train_batch_end(self, batch, logs=None):
         self.logs.append({key: float(value) for key, value in logs.items()})
 
 
-def run(case):
+def trained(case, alone):
     keras.utils.clear_session()
     keras.config.set_floatx(case["dtype"])
     model = model_of(case["model"])
@@ -87,15 +92,28 @@ def run(case):
     options = made(case["compile"])
     options["optimizer"] = sum_rows(options["optimizer"])
     model.compile(**options, jit_compile=False)
-    batches = Batches()
+    batches = Batches(alone)
     x, y = arrays(case["x"]), arrays(case["y"])
     history = model.fit(x, y, shuffle=False, verbose=0, callbacks=[batches], **case["fit"])
+    return model, batches.logs, history.history
+
+
+def listed(variables):
+    return [{"path": variable.path, "value": packed(variable)} for variable in variables]
+
+
+def run(case):
+    x, y = arrays(case["x"]), arrays(case["y"])
+    alone = trained(case, True)[1]
+    model, batches, history = trained(case, False)
     return {
         "name": case["name"],
-        "batch_logs": batches.logs,
-        "history": {key: [float(value) for value in values] for key, values in history.history.items()},
-        "final_weights": [{"path": w.path, "value": packed(w)} for w in model.weights],
-        "evaluate": {k: float(v) for k, v in model.evaluate(x, y, verbose=0, return_dict=True, batch_size=32).items()},
+        "batch_alone": alone,
+        "batch_logs": batches,
+        "history": {key: [float(value) for value in values] for key, values in history.items()},
+        "final_weights": listed(model.weights),
+        "optimizer_variables": {"optimizer": listed(model.optimizer.variables)},
+        "evaluate": {k: float(v) for k, v in model.evaluate(x, y, verbose=0, return_dict=True).items()},
         "predict": packed(model.predict(x, verbose=0)),
     }
 

@@ -214,7 +214,8 @@ class CAPSTAN_EXPORT Model : public Layer {
   /// Sets the optimizer, the losses and the metrics of fit() and evaluate(), all of which can be given by name. What is
   /// not given stays as an earlier compile() set it. Steps are traced anew.
   ///
-  ///     model.compile({.optimizer = optimizers::Adam(), .loss = "mse", .metrics = {"mae"}});
+  ///     model.compile({.optimizer = "adam", .loss = "mse", .metrics = {"mae"}});
+  ///     model.compile({.optimizer = optimizers::Adam({.learning_rate = 1e-4}), .loss = losses::Huber()});
   void compile(const CompileOptions& options) const;
 
   /// Trains for some epochs, and returns the loss and the metrics of each. Every step is a call of a traced function,

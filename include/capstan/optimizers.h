@@ -76,6 +76,9 @@ class CAPSTAN_EXPORT Optimizer {
   /// An optimizer of a rule; see make_optimizer(). Without a name it has that of the class, with a number. Errors:
   /// ValueError for options that contradict each other.
   explicit Optimizer(std::shared_ptr<const UpdateRule> rule, std::string name = "");
+  /// One with its defaults, from its name in Keras ("sgd", "AdamW"). Errors: ValueError for an unknown name.
+  Optimizer(const char* name) : Optimizer(std::string_view(name)) {}
+  Optimizer(const std::string& name) : Optimizer(std::string_view(name)) {}
 
   /// Changes the variables by their gradients, one for one.
   ///
@@ -148,6 +151,7 @@ class CAPSTAN_EXPORT Optimizer {
 
  private:
   friend class detail::OptimizerState;
+  explicit Optimizer(std::string_view name);
 
   std::shared_ptr<detail::OptimizerState> state_;
 };

@@ -17,6 +17,8 @@ void OptimizerState::finalize() {
 Optimizer::Optimizer(std::shared_ptr<const UpdateRule> rule, std::string name)
     : state_(std::make_shared<OptimizerState>(std::move(rule), std::move(name))) {}
 
+Optimizer::Optimizer(std::string_view name) : Optimizer(optimizers::get(std::string(name))) {}
+
 void Optimizer::apply_gradients(std::span<const Tensor> gradients, std::span<const Variable> variables) const {
   state_->apply(gradients, variables);
 }

@@ -1,8 +1,10 @@
-// golden_check DIR_OR_FILE...: compares the library with golden values of the original framework.
+// golden_check DIR_OR_FILE...: compares the library with golden values of the original frameworks.
 //
-// Every case whose op the registry knows is run; the program prints how many passed, failed and
-// lack something, per file and in total, and the names and reasons of those that failed. Its exit
+// Every case whose op the registry knows is run, and those of the files that Keras made; the program prints how many
+// passed, failed and lack something, per file and in total, and the names and reasons of those that failed. Its exit
 // status is 1 if any case failed.
+#include <gtest/gtest-spi.h>
+
 #include <cstdio>
 #include <exception>
 #include <filesystem>
@@ -13,15 +15,17 @@
 
 #include "capstan/registry.h"
 #include "tests/golden/case_runner.h"
+#include "tests/golden/keras_cases.h"
 
 namespace {
 
 using capstan::testing::CaseResult;
 using capstan::testing::Json;
+using capstan::testing::KerasFile;
 using capstan::testing::Verdict;
 
 constexpr const char* kUsage =
-    "golden_check [options] DIR_OR_FILE...: compare ops with golden values\n"
+    "golden_check [options] DIR_OR_FILE...: compare ops, layers and trainings with golden values\n"
     "  --only OP    only cases of this op, or whose name is this\n"
     "  --verbose    also name the cases that lack something, with reasons\n"
     "  --list       list the ops of the files, and whether the library has them\n";
@@ -72,12 +76,39 @@ bool is_selected(const Json& json, const std::string& only) {
          (json.at("op") == only || capstan::testing::op_name(json.at("op").get<std::string>()) == only);
 }
 
-Counts check_file(const Json& file, const Options& options, std::map<std::string, int>& reasons) {
+// What runs a file that Keras made, or null.
+const KerasFile* keras_file(const std::string& name) {
+  for (const KerasFile* file : KerasFile::all()) {
+    if (file->name == name) return file;
+  }
+  return nullptr;
+}
+
+// Of a runner that is made of GoogleTest's checks: the first that fails.
+CaseResult run_keras(const KerasFile& file, const Json& document, const Json& json) {
+  testing::TestPartResultArray results;
+  const testing::ScopedFakeTestPartResultReporter reporter(&results);
+  try {
+    file.compare(document, json);
+  } catch (const capstan::testing::Lacking& lacking) {
+    return {Verdict::kLacking, lacking.reason};
+  } catch (const std::exception& error) {
+    return {Verdict::kFailed, error.what()};
+  }
+  for (int i = 0; i < results.size(); ++i) {
+    if (results.GetTestPartResult(i).failed()) return {Verdict::kFailed, results.GetTestPartResult(i).message()};
+  }
+  return {};
+}
+
+Counts check_file(const Json& file, const KerasFile* keras, const Options& options,
+                  std::map<std::string, int>& reasons) {
   Counts counts;
   for (const Json& json : file.at("cases")) {
     if (!is_selected(json, options.only)) continue;
-    const CaseResult result =
-        json.contains("nodes") ? capstan::testing::run_program(json) : capstan::testing::run_case(json);
+    const CaseResult result = keras != nullptr         ? run_keras(*keras, file, json)
+                              : json.contains("nodes") ? capstan::testing::run_program(json)
+                                                       : capstan::testing::run_case(json);
     const auto name = json.at("name").get<std::string>();
     switch (result.verdict) {
       case Verdict::kPassed:
@@ -102,7 +133,7 @@ Counts check_file(const Json& file, const Options& options, std::map<std::string
 }
 
 void print_counts(const std::string& name, const Counts& counts) {
-  std::printf("%-14s %5d passed %4d failed %5d lacking %3d no wish\n", name.c_str(), counts.passed, counts.failed,
+  std::printf("%-24s %5d passed %4d failed %5d lacking %3d no wish\n", name.c_str(), counts.passed, counts.failed,
               counts.lacking, counts.no_wish);
 }
 
@@ -112,11 +143,16 @@ int run(const Options& options) {
   std::set<std::string> known;
   for (const std::filesystem::path& path : files_of(options.paths)) {
     const Json file = capstan::testing::read_json(path.string());
-    if (is_ported_by_hand(file.at("family").get<std::string>())) {
-      std::printf("%-14s skipped: its cases are told in words, see tests/\n", path.stem().c_str());
+    const KerasFile* const keras = keras_file(path.stem());
+    if (keras == nullptr && !file.contains("family")) {
+      std::printf("%-24s skipped: nothing here runs its %zu cases\n", path.stem().c_str(), file.at("cases").size());
       continue;
     }
-    known.merge(capstan::testing::known_ops(file));
+    if (keras == nullptr && is_ported_by_hand(file.at("family").get<std::string>())) {
+      std::printf("%-24s skipped: its cases are told in words, see tests/\n", path.stem().c_str());
+      continue;
+    }
+    if (keras == nullptr) known.merge(capstan::testing::known_ops(file));
     if (options.list) {
       std::set<std::string> names;
       for (const Json& json : file.at("cases")) {
@@ -128,7 +164,7 @@ int run(const Options& options) {
       }
       continue;
     }
-    const Counts counts = check_file(file, options, reasons);
+    const Counts counts = check_file(file, keras, options, reasons);
     print_counts(path.stem().string(), counts);
     total.add(counts);
   }

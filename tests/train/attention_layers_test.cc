@@ -1,4 +1,4 @@
-// Attention layers: what Keras's numbers do not show. Those are in layers_golden_test.cc.
+// Attention layers: what Keras's numbers do not show. Those are in tests/golden.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -8,7 +8,7 @@
 #include "capstan/capstan.h"
 #include "capstan/testing.h"
 #include "tests/support/message_of.h"
-#include "tests/train/keras_cases.h"
+#include "tests/golden/keras_cases.h"
 
 namespace capstan::testing {
 namespace {
@@ -156,34 +156,6 @@ TEST(RecurrentLayers, CellsComputeOneStep) {
   const Nest step = lstm.cell()({x(slice(), 0), {h, c}});
   expect_near(step[0].tensor(), whole[0].tensor());
   expect_near(step[1][1].tensor(), whole[2].tensor());
-}
-
-TEST(RecurrentLayers, KeepStatesAsKeras) {
-  run_cases("stateful_recurrent.json", [](const Json&, const Json& one) {
-    Json config = one.at("config");
-    config["dtype"] = one.at("dtype");
-    const RNN layer = RNN::from(layer_from(as_serialized(one.at("layer"), config)));
-    std::vector<Tensor> weights;
-    for (const Json& weight : one.at("weights")) weights.push_back(tensor_from_json(weight.at("value")));
-    const Json& calls = one.at("calls");
-    layer.build(tensor_from_json(calls.at(0).at("input")).shape());
-    layer.set_weights(weights);
-    EXPECT_TRUE(layer.states().empty());
-    auto traced = function([&](const Tensor& x) { return layer(x); });
-    for (const bool in_function : {false, true}) {
-      if (in_function) layer.reset_state();
-      for (const Json& call : calls) {
-        if (call.value("reset_state_before", false)) layer.reset_state();
-        const Tensor x = tensor_from_json(call.at("input"));
-        expect_close(in_function ? traced(x) : layer(x), call.at("output"), "output", {1e-10, 1e-10});
-        const std::vector<Tensor> states = layer.states();
-        ASSERT_EQ(states.size(), call.at("states_after").size());
-        for (std::size_t i = 0; i < states.size(); ++i) {
-          expect_close(states[i], call.at("states_after").at(i), "state", {1e-10, 1e-10});
-        }
-      }
-    }
-  });
 }
 
 TEST(RecurrentLayers, DropTheSameOfAllSteps) {

@@ -1,4 +1,4 @@
-#include "tests/train/keras_cases.h"
+#include "tests/golden/keras_cases.h"
 
 #include <cctype>
 
@@ -247,26 +247,38 @@ Optimizer make_optimizer(const std::string& type, const Json& given, bool float3
   return optimizers::get(as_serialized(type, config));
 }
 
-void run_cases(const std::string& file, const std::function<void(const Json& document, const Json& one)>& run,
-               const std::map<std::string, std::string>& lacking) {
-  const Json document = read_json(std::string(CAPSTAN_SOURCE_DIR) + "/tests/golden/keras/" + file);
-  ASSERT_FALSE(document.at("cases").empty());
-  std::set<std::string> seen;
-  for (const Json& one : document.at("cases")) {
-    const std::string name = one.at("name");
-    SCOPED_TRACE(name);
-    try {
-      run(document, one);
-      EXPECT_FALSE(lacking.contains(name)) << "this case runs, although it is said to be lacking";
-    } catch (const Lacking& missing) {
-      EXPECT_TRUE(lacking.contains(name)) << "lacking: " << missing.reason;
-      seen.insert(name);
-    } catch (const std::exception& error) {
-      ADD_FAILURE() << error.what();
-    }
-  }
-  for (const auto& [name, reason] : lacking) EXPECT_TRUE(seen.contains(name)) << "no such case is lacking: " << name;
+namespace {
+
+std::vector<const KerasFile*>& files() {
+  static std::vector<const KerasFile*> all;
+  return all;
 }
+
+}  // namespace
+
+KerasFile::KerasFile(std::string file, Run run_case, std::set<std::string> known_fields,
+                     std::map<std::string, std::string> reasons)
+    : name(std::move(file)), run(run_case), fields(std::move(known_fields)), lacking(std::move(reasons)) {
+  // What says how to compare, or tells a reader more.
+  fields.merge(std::set<std::string>{"name", "dtype", "tolerance", "note", "upstream_defect", "float32_error"});
+  files().push_back(this);
+}
+
+void KerasFile::compare(const Json& document, const Json& one) const {
+  for (const auto& [key, value] : one.items()) {
+    if (!fields.contains(key)) ADD_FAILURE() << "\"" << key << "\" is not compared";
+  }
+  const DType before = floatx();
+  try {
+    run(document, one);
+  } catch (...) {
+    set_floatx(before);
+    throw;
+  }
+  set_floatx(before);
+}
+
+const std::vector<const KerasFile*>& KerasFile::all() { return files(); }
 
 void expect_close(const Tensor& got, const Json& want, const std::string& what) {
   if (want.is_null()) return expect_close(got, want, what, Tolerance{});

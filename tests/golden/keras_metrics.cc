@@ -1,5 +1,5 @@
 // Metrics against values of Keras: after every update, and the state at the end.
-#include "tests/train/keras_cases.h"
+#include "tests/golden/keras_cases.h"
 
 namespace capstan::testing {
 namespace {
@@ -36,7 +36,9 @@ void run_case(const Json&, const Json& one) {
   expect_close(metric.result(), one.at("result_after_reset_and_last_update"), "after a reset and the last update");
 }
 
-TEST(MetricsAgainstKeras, AgreeInAllCases) { run_cases("metrics.json", run_case); }
+const KerasFile metrics_file("metrics", run_case,
+                             {"metric", "options", "result_after_reset_and_last_update", "result_before_any_update",
+                              "state", "updates"});
 
 }  // namespace
 }  // namespace capstan::testing

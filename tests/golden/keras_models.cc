@@ -1,12 +1,10 @@
-#include "tests/train/keras_models.h"
+#include "tests/golden/keras_models.h"
 
-#include <cctype>
+#include "src/train/layer_state.h"
 
 namespace capstan::testing {
 
 namespace {
-
-bool is_tensor(const Json& json) { return json.is_object() && json.contains("dtype") && json.contains("data"); }
 
 // The layer of a node: its class, its arguments and its name.
 Layer layer_of(const Json& type, const Json& config, const std::string& name, const std::string& dtype) {
@@ -16,18 +14,6 @@ Layer layer_of(const Json& type, const Json& config, const std::string& name, co
   const Layer layer = make_layer(type, arguments, dtype, name);
   if (!trainable) layer.set_trainable(false);
   return layer;
-}
-
-// "max_pooling2d" of "MaxPooling2D": what a layer is called that is given no name.
-std::string keras_name(const std::string& type) {
-  std::string name;
-  for (std::size_t i = 0; i < type.size(); ++i) {
-    const bool is_word = i > 0 && std::isupper(type[i]) &&
-                         (std::islower(type[i - 1]) || (i + 1 < type.size() && std::islower(type[i + 1])));
-    name += is_word ? "_" : "";
-    name += static_cast<char>(std::tolower(type[i]));
-  }
-  return name;
 }
 
 Shape shape_of(const Json& json) {
@@ -110,12 +96,12 @@ MetricChoice metrics_from_json(const Json& json) {
 
 }  // namespace
 
-Model make_model(const Json& model, const std::string& dtype, const std::string& name) {
+Model make_model(const Json& model, const std::string& dtype, const std::string& name,
+                 std::map<std::string, int> counts) {
   if (!model.contains("sequential")) return make_graph(model, dtype, name);
   std::vector<Layer> layers;
-  std::map<std::string, int> counts;
   for (const Json& item : model.at("sequential")) {
-    const std::string prefix = keras_name(item.at(0));
+    const std::string prefix = detail::snake_case(item.at(0).get<std::string>());
     const int count = counts[prefix]++;
     layers.push_back(layer_of(item.at(0), item.size() > 1 ? item.at(1) : Json(),
                               count == 0 ? prefix : prefix + "_" + std::to_string(count), dtype));
@@ -128,6 +114,8 @@ Model make_model(const Json& model, const std::string& dtype, const std::string&
   }
   return chain;
 }
+
+bool is_tensor(const Json& json) { return json.is_object() && json.contains("dtype") && json.contains("data"); }
 
 Nest nest_from_json(const Json& json) {
   if (json.is_null()) return {};

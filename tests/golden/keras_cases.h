@@ -1,4 +1,4 @@
-// Layers, losses and optimizers made from the configurations in tests/golden/keras, and what its tests share.
+// Layers, losses and optimizers made from the configurations in tests/golden/keras, and what runs its cases.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -44,10 +44,26 @@ Constraint make_constraint(const std::string& type, const Json& config);
 
 DTypePolicy dtype_of(const std::string& name);
 
-// Runs every case of a file of tests/golden/keras. A case that throws Lacking must be in `lacking` (name and reason),
-// and all of `lacking` must occur.
-void run_cases(const std::string& file, const std::function<void(const Json& document, const Json& one)>& run,
-               const std::map<std::string, std::string>& lacking = {});
+// The cases of one file of tests/golden/keras and what runs them: a global object in the file that knows how.
+// keras_test.cc makes a test of each, and golden_check finds the one for a file by its name.
+struct KerasFile {
+  // Compares one case, with GoogleTest's checks. Throws Lacking.
+  using Run = void (*)(const Json& document, const Json& one);
+
+  // `fields`: what `run` compares or uses of a case. One that holds anything else fails, so that a case that passes was
+  // compared as a whole; a name, a note and the like aside. `lacking`: the reasons by the name of the case.
+  KerasFile(std::string name, Run run, std::set<std::string> fields, std::map<std::string, std::string> lacking = {});
+
+  // Compares one case, with the floatx of a new program.
+  void compare(const Json& document, const Json& one) const;
+
+  static const std::vector<const KerasFile*>& all();
+
+  std::string name;  // without ".json"
+  Run run;
+  std::set<std::string> fields;
+  std::map<std::string, std::string> lacking;
+};
 
 // Compares, and reports what differs under `what`.
 void expect_close(const Tensor& got, const Json& want, const std::string& what);

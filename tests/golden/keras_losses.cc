@@ -1,6 +1,6 @@
 // Losses against values of Keras: every reduction and weight with gradients, the function forms, and probabilities that
 // remember their logits.
-#include "tests/train/keras_cases.h"
+#include "tests/golden/keras_cases.h"
 
 namespace capstan::testing {
 namespace {
@@ -114,7 +114,9 @@ void run_case(const Json&, const Json& one) {
   }
 }
 
-TEST(LossesAgainstKeras, AgreeInAllCases) { run_cases("losses.json", run_case); }
+const KerasFile losses_file("losses", run_case,
+                            {"activation", "forgotten", "function", "gradient", "logits", "loss", "mask", "options",
+                             "probabilities", "remembered", "results", "value", "y_pred", "y_true"});
 
 }  // namespace
 }  // namespace capstan::testing

@@ -1,10 +1,9 @@
 // Layers against values of Keras: results, masks, gradients for inputs and weights, penalties, and updated state.
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <utility>
 
-#include "tests/train/keras_cases.h"
+#include "tests/golden/keras_models.h"
 
 namespace capstan::testing {
 namespace {
@@ -13,16 +12,6 @@ std::vector<Tensor> tensors_from(const Json& list, const char* field = nullptr) 
   std::vector<Tensor> tensors;
   for (const Json& item : list) tensors.push_back(tensor_from_json(field == nullptr ? item : item.at(field)));
   return tensors;
-}
-
-bool is_tensor(const Json& json) { return json.is_object() && json.contains("dtype") && json.contains("shape"); }
-
-Nest nest_from(const Json& json) {
-  if (json.is_null()) return {};
-  if (is_tensor(json)) return tensor_from_json(json);
-  std::vector<Nest> items;
-  for (const Json& item : json) items.push_back(nest_from(item));
-  return Nest::list(std::move(items));
 }
 
 // The rule of the files: the difference is at most this many times the largest element, or 1.
@@ -48,13 +37,13 @@ CallOptions call_options(const Json& one) {
   const Json arguments = one.value("call_arguments", Json::object());
   for (const auto& [key, value] : arguments.items()) {
     if (key == "mask") {
-      options.mask = nest_from(value);
+      options.mask = nest_from_json(value);
     } else if (key == "query_mask") {
-      query_mask = nest_from(value);
+      query_mask = nest_from_json(value);
     } else if (key == "value_mask") {
-      value_mask = nest_from(value);
+      value_mask = nest_from_json(value);
     } else if (key == "initial_state") {
-      options.initial_state = nest_from(value);
+      options.initial_state = nest_from_json(value);
     } else if (key == "attention_mask") {
       options.attention_mask = tensor_from_json(value);
     } else if (key == "use_causal_mask") {
@@ -165,23 +154,37 @@ void run_mode(const Json& one, const char* mode, bool training, const Layer& lay
   }
 }
 
-// Several calls of one layer.
+// Several calls of one layer: plain ones, and those of one that keeps its states in a function, too.
 void run_calls(const Json& one, const Layer& layer, const std::vector<Tensor>& weights) {
   const double tolerance = tolerance_of(one);
-  bool first = true;
-  for (const Json& call : one.at("calls")) {
-    if (call.contains("states_after")) throw Lacking{"layers that keep their states"};
-    const Tensor x = tensor_from_json(one.contains("input") ? one.at("input") : call.at("input"));
-    if (std::exchange(first, false)) {
-      layer(x);
-      layer.set_weights(weights);
-    }
-    expect_within(layer(x, {.training = call.value("training", false)}), call.at("output"), "output of a call",
-                  tolerance);
-    const Json weights_after = call.value("weights_after", Json::object());
-    for (const Variable& variable : layer.weights()) {
-      if (!weights_after.contains(variable.path())) continue;
-      expect_within(variable.value(), weights_after.at(variable.path()), variable.path(), tolerance);
+  const Json& calls = one.at("calls");
+  const auto input_of = [&](const Json& call) {
+    return tensor_from_json(one.contains("input") ? one.at("input") : call.at("input"));
+  };
+  layer.build(input_of(calls.at(0)).shape());
+  layer.set_weights(weights);
+  const bool keeps_states = calls.at(0).contains("states_after");
+  auto traced = function([&](const Tensor& x) { return layer(x); });
+  for (const bool in_function : {false, true}) {
+    if (in_function && !keeps_states) break;
+    if (in_function) layers::RNN::from(layer).reset_state();
+    for (const Json& call : calls) {
+      const Tensor x = input_of(call);
+      if (call.value("reset_state_before", false)) layers::RNN::from(layer).reset_state();
+      expect_within(in_function ? traced(x) : layer(x, {.training = call.value("training", false)}), call.at("output"),
+                    "output of a call", tolerance);
+      if (keeps_states) {
+        const std::vector<Tensor> states = layers::RNN::from(layer).states();
+        ASSERT_EQ(states.size(), call.at("states_after").size());
+        for (std::size_t i = 0; i < states.size(); ++i) {
+          expect_within(states[i], call.at("states_after").at(i), "state", tolerance);
+        }
+      }
+      const Json weights_after = call.value("weights_after", Json::object());
+      for (const Variable& variable : layer.weights()) {
+        if (!weights_after.contains(variable.path())) continue;
+        expect_within(variable.value(), weights_after.at(variable.path()), variable.path(), tolerance);
+      }
     }
   }
 }
@@ -217,33 +220,22 @@ void run_case(const Json&, const Json& one) {
   }
 }
 
-// What the library does not have yet.
-constexpr const char* kFloat16 = "the library has no float16";
-
-const std::map<std::string, std::map<std::string, std::string>> kLacking = {
-    {"layers.json", {{"Dense/basic_low_precision/float16", kFloat16}}},
-};
-
-class LayersAgainstKeras : public ::testing::TestWithParam<std::string> {};
-
-TEST_P(LayersAgainstKeras, AgreeInAllCases) {
-  const auto lacking = kLacking.find(GetParam());
-  run_cases(GetParam(), run_case, lacking == kLacking.end() ? std::map<std::string, std::string>() : lacking->second);
-}
-
-std::vector<std::string> files() {
-  std::vector<std::string> names;
-  for (const auto& entry :
-       std::filesystem::directory_iterator(std::string(CAPSTAN_SOURCE_DIR) + "/tests/golden/keras")) {
-    const std::string name = entry.path().filename();
-    if (name.starts_with("layers") && name.ends_with(".json")) names.push_back(name);
-  }
-  std::sort(names.begin(), names.end());
-  return names;
-}
-
-INSTANTIATE_TEST_SUITE_P(Files, LayersAgainstKeras, ::testing::ValuesIn(files()),
-                         [](const auto& info) { return info.param.substr(0, info.param.find('.')); });
+const KerasFile layers_file("layers", run_case,
+                            {"adapt_data", "call_arguments", "calls", "config", "cotangents", "inference", "input",
+                             "input_masks", "input_style", "inputs", "layer", "mean", "output", "right_outputs",
+                             "training", "variance", "weights"},
+                            {{"Dense/basic_low_precision/float16", "the library has no float16"},
+                             {"Normalization/given/float64", "not there yet"},
+                             {"Normalization/given/float32", "not there yet"},
+                             {"Normalization/invert/float64", "not there yet"},
+                             {"Normalization/invert/float32", "not there yet"},
+                             {"Normalization/adapt", "not there yet"},
+                             {"Normalization/adapt_axis1", "not there yet"},
+                             {"Normalization/adapt_all", "not there yet"},
+                             {"Rescaling/scale_offset/float32", "not there yet"},
+                             {"Rescaling/scale_offset/float64", "not there yet"},
+                             {"Rescaling/vector/float32", "not there yet"},
+                             {"Rescaling/vector/float64", "not there yet"}});
 
 }  // namespace
 }  // namespace capstan::testing

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tests/train/keras_cases.h"
+#include "tests/golden/keras_cases.h"
 
 namespace capstan::testing {
 namespace {
@@ -92,7 +92,14 @@ void run_case(const Json&, const Json& one) {
   }
 }
 
-TEST(InitializersAgainstKeras, AgreeInAllCases) { run_cases("initializers.json", run_case); }
+// What is measured is one example of draws; bounds and variance follow from "fans"; "property" says in words what
+// expect_gram does.
+const KerasFile initializers_file("initializers", run_case,
+                                  {"bounds", "config", "fans", "glorot_limits", "gram_diagonal", "gram_side",
+                                   "initializer", "input_shape", "layer", "mean", "measured",
+                                   "measured_largest_absolute", "property",
+                                   "same_instance_called_twice_gives_equal_values", "shape", "value", "variance",
+                                   "weights"});
 
 // Where the original is wrong: what makes the result the nearest point of the simplex. With one number t for each row
 // it is max(x - t, 0), and its sum is 1.
@@ -151,7 +158,9 @@ void run_activation(const Json&, const Json& one) {
          {tolerance.relative, 4 * tolerance.floor});
 }
 
-TEST(ActivationsAgainstKeras, AgreeInAllCases) { run_cases("activations.json", run_activation); }
+const KerasFile activations_file("activations", run_activation,
+                                 {"activation", "cotangent", "derivative", "gradient", "kind", "options",
+                                  "second_derivative", "x", "y"});
 
 }  // namespace
 }  // namespace capstan::testing

@@ -1,5 +1,5 @@
 // Regularizers and constraints against values of Keras.
-#include "tests/train/keras_cases.h"
+#include "tests/golden/keras_cases.h"
 
 namespace capstan::testing {
 namespace {
@@ -25,7 +25,9 @@ void run_case(const Json&, const Json& one) {
   expect_close(tape.gradient(value, weight), is_missing ? Json() : gradient, "gradient", tolerance);
 }
 
-TEST(RegularizersAndConstraintsAgainstKeras, AgreeInAllCases) { run_cases("regularizers_constraints.json", run_case); }
+const KerasFile regularizers_constraints_file("regularizers_constraints", run_case,
+                                              {"constraint", "gradient", "input", "options", "output", "regularizer",
+                                               "value"});
 
 }  // namespace
 }  // namespace capstan::testing

@@ -1,6 +1,6 @@
 // Summaries, paths and counts of weights, and helpers of training programs against Keras.
 #include "src/train/layer_state.h"
-#include "tests/train/keras_models.h"
+#include "tests/golden/keras_models.h"
 
 namespace capstan::testing {
 namespace {
@@ -31,6 +31,29 @@ void run_model(const Json& one) {
   EXPECT_EQ(layers, one.at("layers"));
   EXPECT_EQ(weights, one.at("weights"));
   EXPECT_EQ(model.count_params(), one.at("count_params").get<std::int64_t>());
+  // Generators of draws are no variables here.
+  std::vector<std::string> variables;
+  for (const Json& path : one.at("variables")) {
+    if (!path.get<std::string>().starts_with("seed_generator")) variables.push_back(path);
+  }
+  std::vector<std::string> paths;
+  for (const Variable& weight : model.weights()) paths.push_back(weight.path());
+  EXPECT_EQ(paths, variables);
+  const Json& spec = one.at("model");
+  Shape shape{2};
+  for (const Json& length : spec.contains("input_shape") ? spec["input_shape"] : spec.at("inputs")[0].at("shape")) {
+    shape.push_back(length);
+  }
+  const DType dtype = dtype_from_name(spec.value("input_dtype", "float32"));
+  const Json& want = one.at("output_shape");
+  const Json list = want[0].is_array() ? want : Json::array({want});
+  const std::vector<Tensor> outputs = model(Nest(zeros(shape, dtype))).tensors();
+  ASSERT_EQ(outputs.size(), list.size());
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    Shape expected;
+    for (const Json& length : list[i]) expected.push_back(length.is_null() ? 2 : length.get<std::int64_t>());
+    EXPECT_EQ(outputs[i].shape(), expected);
+  }
 }
 
 void run_case(const Json&, const Json& one) {
@@ -61,7 +84,9 @@ void run_case(const Json&, const Json& one) {
   }
 }
 
-TEST(IntrospectionGolden, EveryCaseAsKeras) { run_cases("introspection.json", run_case); }
+const KerasFile introspection_file("introspection", run_case,
+                                   {"count_params", "input", "layers", "model", "options", "output", "output_shape",
+                                    "pairs", "rows", "text", "variables", "weights"});
 
 }  // namespace
 }  // namespace capstan::testing
