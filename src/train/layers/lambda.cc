@@ -9,7 +9,9 @@ namespace {
 class LambdaBody final : public LayerBodyOf<Nest(Nest)> {
  public:
   LambdaBody(Lambda::Function function, const LambdaOptions& options)
-      : LayerBodyOf("Lambda", detail::common_options(options)), function_(std::move(function)), mask_(options.mask) {
+      : LayerBodyOf("Lambda", {options.name, options.input_shape, options.trainable, options.dtype}),
+        function_(std::move(function)),
+        mask_(options.mask) {
     CAPSTAN_CHECK(function_ != nullptr, ValueError, "lambda: the function is empty");
   }
 

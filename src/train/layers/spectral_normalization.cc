@@ -19,20 +19,10 @@ struct SpectralNormalizationConfig : SpectralNormalizationOptions {
   static std::span<const OptionField> fields();
 };
 
-constexpr OptionField layer_option() {
-  return {
-      {"layer", true,
-       [](void* options, const AttributeValue& value, std::string_view owner, std::string_view name) {
-         CAPSTAN_CHECK(value.has_value(), ValueError, owner, ": option \"", name, "\" must be a layer, not none");
-         static_cast<SpectralNormalizationConfig*>(options)->layer = layer_from(value);
-       },
-       [](const void* options) { return serialize(static_cast<const SpectralNormalizationConfig*>(options)->layer); }}};
-}
-
 std::span<const OptionField> SpectralNormalizationConfig::fields() {
   using O = SpectralNormalizationConfig;
-  static constexpr auto all =
-      with_layer_options<O>({layer_option(), option<&O::power_iterations, O>("power_iterations").at_least(1)});
+  static constexpr auto all = with_layer_options<O>(
+      {option<&O::layer, O>("layer", true), option<&O::power_iterations, O>("power_iterations").at_least(1)});
   return all;
 }
 
