@@ -200,7 +200,7 @@ TEST(CoreLayerErrors, OfOptionsNameLayerAndValue) {
       {R"({"class_name": "BatchNormalization", "config": {"renorm_clipping": {"rmax": 0.5, "rmin": 1}}})", {"0.5"}},
       {R"({"class_name": "GroupNormalization", "config": {"groups": 0}})", {"group_normalization", "0"}},
       {R"({"class_name": "LayerNormalization", "config": {"axis": []}})", {"layer_normalization", "axis"}},
-      {R"({"class_name": "SpectralNormalization", "config": {"layer": null}})", {"SpectralNormalization", "layer"}},
+      {R"({"class_name": "SpectralNormalization", "config": {"layer": null}})", {"spectral_normalization", "empty"}},
       {R"({"class_name": "SpectralNormalization", "config": {}})", {"layer", "must be given"}},
       {R"({"class_name": "EinsumDense", "config": {"equation": "ab,bc", "output_shape": 3}})", {"ab,bc"}},
       {R"({"class_name": "EinsumDense", "config": {"equation": "ab,bc->ad", "output_shape": 3}})", {"ab,bc->ad"}},

@@ -8,7 +8,7 @@
 #include "capstan/capstan.h"
 #include "capstan/testing.h"
 #include "tests/support/message_of.h"
-#include "tests/golden/keras_cases.h"
+#include "tests/support/compare.h"
 
 namespace capstan::testing {
 namespace {

@@ -108,6 +108,16 @@ std::vector<const ClassInfo*> layer_classes() {
       &additive_attention_class(),
       &multi_head_attention_class(),
       &group_query_attention_class(),
+      // preprocessing.h
+      &normalization_class(),
+      &rescaling_class(),
+      &discretization_class(),
+      &category_encoding_class(),
+      &hashing_class(),
+      &hashed_crossing_class(),
+      &integer_lookup_class(),
+      &string_lookup_class(),
+      &text_vectorization_class(),
   };
 }
 
