@@ -278,6 +278,13 @@ void KerasFile::compare(const Json& document, const Json& one) const {
   set_floatx(before);
 }
 
+std::string KerasFile::lacking_key(const std::string& case_name) const {
+  for (const auto& [key, reason] : lacking) {
+    if (key == case_name || (key.ends_with('/') && case_name.starts_with(key))) return key;
+  }
+  return "";
+}
+
 const std::vector<const KerasFile*>& KerasFile::all() { return files(); }
 
 void expect_close(const Tensor& got, const Json& want, const std::string& what) {

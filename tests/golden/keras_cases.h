@@ -51,11 +51,15 @@ struct KerasFile {
   using Run = void (*)(const Json& document, const Json& one);
 
   // `fields`: what `run` compares or uses of a case. One that holds anything else fails, so that a case that passes was
-  // compared as a whole; a name, a note and the like aside. `lacking`: the reasons by the name of the case.
+  // compared as a whole; a name, a note and the like aside. `lacking`: the reasons by the name of the case;
+  // a name that ends in '/' stands for all cases that begin with it.
   KerasFile(std::string name, Run run, std::set<std::string> fields, std::map<std::string, std::string> lacking = {});
 
   // Compares one case, with the floatx of a new program.
   void compare(const Json& document, const Json& one) const;
+
+  // The key in `lacking` for a case, or an empty text.
+  std::string lacking_key(const std::string& case_name) const;
 
   static const std::vector<const KerasFile*>& all();
 
