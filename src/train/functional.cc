@@ -169,6 +169,7 @@ struct Step {
 class FunctionalBody final : public ModelBodyOf<Nest(Nest)> {
  public:
   FunctionalBody(const Nest& inputs, const Nest& outputs, const std::string& name);
+  detail::FunctionalGraph graph() const;
 
  protected:
   Nest call(const Nest& inputs, const CallOptions& options) override;
@@ -351,6 +352,12 @@ FunctionalBody::FunctionalBody(const Nest& inputs, const Nest& outputs, const st
   given_.clear();
 }
 
+detail::FunctionalGraph FunctionalBody::graph() const {
+  detail::FunctionalGraph graph{inputs_, outputs_, {}};
+  for (const Step& step : steps_) graph.calls.push_back(step.call);
+  return graph;
+}
+
 void FunctionalBody::describe_connections() {
   LayerState& state = LayerState::of(*this);
   bool is_chain = given_.size() == 1 && results_.size() == 1;
@@ -445,6 +452,12 @@ Nest FunctionalBody::call(const Nest& inputs, const CallOptions& options) {
 }
 
 }  // namespace
+
+std::optional<detail::FunctionalGraph> detail::functional_graph(const Layer& model) {
+  const auto* const body = dynamic_cast<const FunctionalBody*>(&LayerState::body_of(model));
+  if (body == nullptr) return {};
+  return body->graph();
+}
 
 Model::Model(const Nest& inputs, const Nest& outputs, const std::string& name)
     : Model(std::make_shared<FunctionalBody>(inputs, outputs, name)) {}

@@ -7,7 +7,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "capstan/layer.h"
 
@@ -38,6 +40,15 @@ bool has_symbolic(const Nest& inputs, const CallOptions& options);
 
 // Computes on the zeros of the arguments, and notes the call on what it gives.
 Nest call_symbolically(const Layer& layer, const Nest& inputs, const CallOptions& options);
+
+// What a functional model was made of, its calls in the order in which they were made.
+struct FunctionalGraph {
+  Nest inputs, outputs;
+  std::vector<std::shared_ptr<const SymbolicCall>> calls;
+};
+
+// Nothing for another layer.
+std::optional<FunctionalGraph> functional_graph(const Layer& model);
 
 // Calls change(tensor) for each tensor among the arguments of a call, in one order.
 template <class Change>
