@@ -200,10 +200,10 @@ TEST_P(ImageLayers, ServeBatchesOfAnyLengthWithOneTrace) {
         return layer(in, {.training = true});
       },
       {.input_signature = {TensorSpec(open, float64)}});
-  for (const std::int64_t length : {2, 5, 1}) {
+  for (const std::int64_t length : {2, 5, 1, 4}) {
     const Tensor x = random::normal(batch_of(length, one.input), 0, 1, float64, 7);
     expect_same(traced(x), plain(x, {.training = true}), "batch of " + std::to_string(length));
-    if (before == 0) before = traces;
+    if (length == 5) before = traces;  // a second length makes it look for numbers that depend on the length
   }
   EXPECT_EQ(traces, before);
 }

@@ -99,6 +99,9 @@ std::vector<const ClassInfo*> layer_classes() {
       &random_zoom_class(),
       &random_contrast_class(),
       &random_brightness_class(),
+      // audio.h
+      &mel_spectrogram_class(),
+      &stft_spectrogram_class(),
       // recurrent.h
       &simple_rnn_cell_class(),
       &lstm_cell_class(),

@@ -106,6 +106,9 @@ const ClassInfo& random_translation_class();
 const ClassInfo& random_zoom_class();
 const ClassInfo& random_contrast_class();
 const ClassInfo& random_brightness_class();
+// audio.h
+const ClassInfo& mel_spectrogram_class();
+const ClassInfo& stft_spectrogram_class();
 
 // recurrent.h
 const ClassInfo& simple_rnn_cell_class();
