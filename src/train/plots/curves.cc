@@ -104,7 +104,10 @@ Figure figure_of(const char* call, const History& history, const CurveOptions& o
 }
 
 // Where in [0, 1] a number lies between two; in the middle if these are one.
-double share(double x, double low, double high) { return high > low ? (x / 2 - low / 2) / (high / 2 - low / 2) : 0.5; }
+double share(double x, double low, double high) {
+  const double range = high / 2 - low / 2;
+  return range > 0 ? (x / 2 - low / 2) / range : 0.5;
+}
 
 std::string axis_number(double y, bool log_scale) { return short_number(log_scale ? std::pow(10, y) : y); }
 
