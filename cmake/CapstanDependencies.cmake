@@ -24,4 +24,5 @@ if(CAPSTAN_IO)
   # Linked by name: Debian's libzip-config.cmake insists on command-line tools that are in another package.
   capstan_need_header(CAPSTAN_ZLIB_INCLUDE zlib.h zlib1g-dev)
   capstan_need_header(CAPSTAN_LIBZIP_INCLUDE zip.h libzip-dev)
+  capstan_need_header(CAPSTAN_PNG_INCLUDE png.h libpng-dev)
 endif()

@@ -49,6 +49,7 @@
 #include "capstan/ops/sort.h"
 #include "capstan/ops/special.h"
 #include "capstan/optimizers.h"
+#include "capstan/plots.h"
 #include "capstan/print.h"
 #include "capstan/profile.h"
 #include "capstan/progress.h"

@@ -1,4 +1,4 @@
-// Arrays from files: NumPy's .npy and .npz, and IDX.
+// Arrays from files: NumPy's .npy and .npz, and IDX. Texts and images to files.
 //
 // Files hold data only: an archive of pickled objects is refused, and no file can make the library
 // run code. Lengths are checked before they are believed, so a damaged or malicious file costs an
@@ -7,6 +7,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "capstan/export.h"
@@ -39,5 +40,17 @@ CAPSTAN_EXPORT NamedArrays load_npz(const std::string& path);
 /// The array of an IDX file, the format of MNIST, plain or gzipped: uint8, int32, float32 or
 /// float64. Errors: IoError.
 CAPSTAN_EXPORT Tensor load_idx(const std::string& path);
+
+/// Writes an image as a PNG file. uint8 [height, width, channels] or [height, width], with 1 channel (grey), 3 (red,
+/// green, blue) or 4 (and how opaque). What was at `path` is replaced when all has been written, and otherwise stays.
+/// Errors: ShapeError, DTypeError; IoError if the file cannot be written.
+///
+///     io::save_png("digits.png", plots::image_grid(images));
+CAPSTAN_EXPORT void save_png(const std::string& path, const Tensor& image);
+
+/// Writes a text, in the same way. Errors: IoError if the file cannot be written.
+///
+///     io::save_text("curves.svg", plots::curves_svg(history));
+CAPSTAN_EXPORT void save_text(const std::string& path, std::string_view text);
 
 }  // namespace capstan::io

@@ -4,6 +4,8 @@
 
 #include "capstan/layers/activation.h"
 #include "capstan/layers/attention.h"
+#include "capstan/layers/audio.h"
+#include "capstan/layers/augmentation.h"
 #include "capstan/layers/convolution.h"
 #include "capstan/layers/core.h"
 #include "capstan/layers/merging.h"

@@ -55,8 +55,11 @@ class Grouping {
  public:
   explicit Grouping(Graph& graph)
       : graph_(graph), candidate_of_(graph.nodes.size()), producer_(graph.values.size(), kNobody) {
+    std::size_t effect = kNobody;
     for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
       for (const Graph::Value output : graph.nodes[i].outputs) producer_[at(output)] = i;
+      effect_before_.push_back(effect);
+      if (graph.nodes[i].has_effect() || graph.nodes[i].renew) effect = i;
     }
   }
 
@@ -79,6 +82,18 @@ class Grouping {
       if (!reads_shape_only(node, i)) inputs.push_back(node.inputs[i]);
     }
     return inputs;
+  }
+
+  // Calls wait(i) for the nodes whose results a node reads. One with an effect waits for the effect before it, too, so
+  // that effects keep the order of the program: draws from one stream, prints, checks.
+  template <class Wait>
+  void for_each_wanted(std::size_t node, const Wait& wait) const {
+    const Graph::Node& reader = graph_.nodes[node];
+    for (const Graph::Value input : data_inputs(reader)) {
+      if (producer_[at(input)] != kNobody) wait(producer_[at(input)]);
+    }
+    const bool keeps_order = reader.has_effect() || reader.renew;
+    if (keeps_order && effect_before_[node] != kNobody) wait(effect_before_[node]);
   }
 
   std::optional<Member> as_member(const Graph::Node& node) const {
@@ -195,26 +210,24 @@ class Grouping {
     ++visit_;
     visited_.resize(candidates_.size(), 0);
     std::vector<std::size_t> open;
-    const auto push = [&](const Graph::Node& reader) {
-      for (const Graph::Value input : data_inputs(reader)) {
-        const std::size_t producer = producer_[at(input)];
-        if (producer == kNobody) continue;
-        const std::size_t other = candidate_of_[producer];
-        if (visited_[other] == visit_) continue;
+    const auto push = [&](std::size_t reader) {
+      for_each_wanted(reader, [&](std::size_t wanted) {
+        const std::size_t other = candidate_of_[wanted];
+        if (visited_[other] == visit_) return;
         visited_[other] = visit_;
         open.push_back(other);
-      }
+      });
     };
     // What they read of the candidate itself is no waiting.
     visited_[candidate] = visit_;
     if (own != kNobody) visited_[own] = visit_;
-    for (const std::size_t node : nodes) push(graph_.nodes[node]);
+    for (const std::size_t node : nodes) push(node);
     visited_[candidate] = 0;
     while (!open.empty()) {
       const std::size_t next = open.back();
       open.pop_back();
       if (next == candidate) return true;
-      for (const std::size_t member : candidates_[next].nodes) push(graph_.nodes[member]);
+      for (const std::size_t member : candidates_[next].nodes) push(member);
     }
     return false;
   }
@@ -290,10 +303,9 @@ class Grouping {
         auto& [candidate, looked] = stack.back();
         std::size_t wanted = kNobody;
         while (looked < candidates_[candidate].nodes.size() && wanted == kNobody) {
-          for (const Graph::Value input : data_inputs(graph_.nodes[candidates_[candidate].nodes[looked]])) {
-            const std::size_t producer = producer_[at(input)];
-            if (producer != kNobody && state[candidate_of_[producer]] == 0) wanted = candidate_of_[producer];
-          }
+          for_each_wanted(candidates_[candidate].nodes[looked], [&](std::size_t node) {
+            if (state[candidate_of_[node]] == 0) wanted = candidate_of_[node];
+          });
           if (wanted == kNobody) ++looked;
         }
         if (wanted != kNobody) {
@@ -311,7 +323,7 @@ class Grouping {
         stack.pop_back();
       }
     };
-    // By their last nodes: effects, which are no members, stay in program order.
+    // By their last nodes.
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
       if (candidates_[candidate_of_[i]].nodes.back() == i) visit(candidate_of_[i]);
     }
@@ -320,8 +332,9 @@ class Grouping {
 
   Graph& graph_;
   std::vector<Candidate> candidates_;
-  std::vector<std::size_t> candidate_of_;  // by node
-  std::vector<std::size_t> producer_;      // by value: a node
+  std::vector<std::size_t> candidate_of_;   // by node
+  std::vector<std::size_t> producer_;       // by value: a node
+  std::vector<std::size_t> effect_before_;  // by node: the last one before it that has an effect
   std::vector<std::size_t> visited_;
   std::size_t visit_ = 0;
 };

@@ -3,7 +3,7 @@
 // Eager dropout is a function of x and a key. In a trace a key would be that of the trace for ever, so the mask is an
 // op of its own with the key as an attribute that is written anew before every run, from the same source as without a
 // trace: what is dropped in a function is what is dropped without it. As a stateful op its value is kept for the
-// gradient of a call instead of being drawn again.
+// gradient of a call instead of being drawn again. The same holds for draws of other distributions.
 #include <numbers>
 
 #include "capstan/ops/array.h"
@@ -27,12 +27,21 @@ struct MaskAttributes {
   bool has_noise_shape = false;
   bool stateless = false;
   bool draws_seed = false;
-  bool is_normal = false;
 };
 constexpr AttributeType kMaskAttributes = attribute_type<MaskAttributes>(
     {field<&MaskAttributes::rate>("rate"), field<&MaskAttributes::noise_shape>("noise_shape"),
      field<&MaskAttributes::has_noise_shape>("has_noise_shape"), field<&MaskAttributes::stateless>("stateless"),
-     field<&MaskAttributes::draws_seed>("draws_seed"), field<&MaskAttributes::is_normal>("is_normal")});
+     field<&MaskAttributes::draws_seed>("draws_seed")});
+
+struct DrawAttributes {
+  std::int64_t seeds[2] = {};
+  bool stateless = false;
+  bool draws_seed = false;
+  bool is_normal = false;  // otherwise uniform
+};
+constexpr AttributeType kDrawAttributes = attribute_type<DrawAttributes>(
+    {field<&DrawAttributes::stateless>("stateless"), field<&DrawAttributes::draws_seed>("draws_seed"),
+     field<&DrawAttributes::is_normal>("is_normal")});
 
 Shape shape_of_mask(const TensorRef& x, const MaskAttributes& attributes) {
   if (!attributes.has_noise_shape) return x.shape();
@@ -65,15 +74,17 @@ Tensor stateless_normal(const Shape& shape, const std::int64_t* seeds, DType dty
   return cast(reshape(slice(all, {0}, {n}), shape), dtype);
 }
 
+// Of draws with one key.
+template <class Attributes>
+std::uint64_t key_of(const Attributes& attributes) {
+  return attributes.draws_seed ? next_seed() : static_cast<std::uint64_t>(attributes.seeds[0]);
+}
+
 void run_mask(const Call& call, std::span<Tensor> outputs) {
   const auto& a = call.attributes<MaskAttributes>();
   const DType dtype = call.input(0).dtype();
   const Shape shape = shape_of_mask(call.input(0), a);
-  const std::uint64_t key = a.draws_seed ? next_seed() : static_cast<std::uint64_t>(a.seeds[0]);
-  if (a.is_normal) {
-    outputs[0] = a.stateless ? stateless_normal(shape, a.seeds, dtype) : random::normal(shape, 0, 1, dtype, key);
-    return;
-  }
+  const std::uint64_t key = key_of(a);
   if (!a.stateless && !a.has_noise_shape) {
     outputs[0] = dropout(ones(shape, dtype), a.rate, key);
     return;
@@ -94,19 +105,50 @@ constinit const OpDef kHostDropoutMask = {
     .shape_inputs = 0b1,
 };
 
+void infer_draw(const Call& call, OutputSpecs& outputs) {
+  const TensorRef& x = call.input(0);
+  CAPSTAN_CHECK(is_floating(x.dtype()), DTypeError,
+                call.attributes<DrawAttributes>().is_normal ? "host_normal" : "host_uniform", ": dtype ", x.dtype(),
+                " is not supported", arguments({{"x", x}}));
+  outputs.add(x.dtype(), x.shape());
+}
+
+void run_draw(const Call& call, std::span<Tensor> outputs) {
+  const auto& a = call.attributes<DrawAttributes>();
+  const DType dtype = call.input(0).dtype();
+  const Shape shape = call.input(0).shape();
+  if (a.is_normal) {
+    outputs[0] = a.stateless ? stateless_normal(shape, a.seeds, dtype) : random::normal(shape, 0, 1, dtype, key_of(a));
+  } else {
+    outputs[0] = a.stateless ? random::stateless_uniform(shape, {a.seeds[0], a.seeds[1]}, 0, 1, dtype)
+                             : random::uniform(shape, 0, 1, dtype, key_of(a));
+  }
+}
+
+constinit const OpDef kHostDraw = {
+    .name = "host_draw",
+    .text = "Random numbers, drawn with seeds from outside of the library.",
+    .flags = kStateful | kNotDifferentiable | kReturnsViews,
+    .attributes = &kDrawAttributes,
+    .infer = infer_draw,
+    .kernel = run_draw,
+    .shape_inputs = 0b1,
+};
+
 using Seeds = std::function<std::array<std::int64_t, 2>()>;
 
-Tensor draw_with(const Tensor& x, const Seeds& seeds, MaskAttributes attributes) {
+template <class Attributes>
+Tensor draw_with(const OpDef& op, const Tensor& x, const Seeds& seeds, Attributes attributes) {
   attributes.draws_seed = seeds == nullptr;
-  const auto write_seeds = [seeds](MaskAttributes& to) {
+  const auto write_seeds = [seeds](Attributes& to) {
     const std::array<std::int64_t, 2> pair = seeds();
     to.seeds[0] = pair[0];
     to.seeds[1] = pair[1];
   };
   if (!attributes.draws_seed && !inside_function()) write_seeds(attributes);
-  Tensor drawn = apply(kHostDropoutMask, x, &attributes);
+  Tensor drawn = apply(op, x, &attributes);
   if (!attributes.draws_seed && inside_function()) {
-    context.tracer->renew_attributes([write_seeds](void* data) { write_seeds(*static_cast<MaskAttributes*>(data)); });
+    context.tracer->renew_attributes([write_seeds](void* data) { write_seeds(*static_cast<Attributes*>(data)); });
   }
   return drawn;
 }
@@ -121,14 +163,15 @@ Tensor host_dropout_mask(const Tensor& x, const Seeds& seeds, const HostDropoutO
   attributes.has_noise_shape = options.noise_shape.has_value();
   if (options.noise_shape) attributes.noise_shape = pack_lengths("host_dropout_mask", *options.noise_shape, true);
   attributes.stateless = options.stateless;
-  return draw_with(x, seeds, attributes);
+  return draw_with(kHostDropoutMask, x, seeds, attributes);
 }
 
 Tensor host_normal(const Tensor& x, const Seeds& seeds, bool stateless) {
-  MaskAttributes attributes;
-  attributes.stateless = stateless;
-  attributes.is_normal = true;
-  return draw_with(x, seeds, attributes);
+  return draw_with(kHostDraw, x, seeds, DrawAttributes{.stateless = stateless, .is_normal = true});
+}
+
+Tensor host_uniform(const Tensor& x, const Seeds& seeds, bool stateless) {
+  return draw_with(kHostDraw, x, seeds, DrawAttributes{.stateless = stateless, .is_normal = false});
 }
 
 }  // namespace capstan

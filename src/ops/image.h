@@ -15,8 +15,9 @@ namespace capstan {
 
 extern const OpDef kImageResize;                   // image_resize.cc
 extern const OpDef kImageResizeAdjoint;            // image_resize.cc
-extern const OpDef kImageCropAndResize;            // image_warp.cc
+extern const OpDef kImageCropAndResize;            // image_crop.cc
 extern const OpDef kImageAffineTransform;          // image_warp.cc
+extern const OpDef kImageAffineTransformAdjoint;   // image_warp.cc
 extern const OpDef kImageRotate;                   // image_warp.cc
 extern const OpDef kImageConvertImageDtype;        // image_color.cc
 extern const OpDef kImageRgbToGrayscale;           // image_color.cc

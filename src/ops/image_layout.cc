@@ -525,6 +525,7 @@ OpFamily image_ops() {
                                          &kImageTranspose,
                                          &kRot90,
                                          &kImageAffineTransform,
+                                         &kImageAffineTransformAdjoint,
                                          &kImageRotate,
                                          &kImageConvertImageDtype,
                                          &kImageRgbToGrayscale,

@@ -1,7 +1,8 @@
-// Images looked up at places between their pixels: crops of boxes, and affine maps.
+// Images looked up at the places that a projective map leads to.
 //
-// The four pixels around a place are gathered and weighed by its distances from them, in library ops: so there are
-// gradients of every order for the images and, with bilinear interpolation, for what the places are computed from.
+// For the images the op is linear but for what lies outside, and its transpose is an op of the same kind, whose
+// gradient is the op again. For the map there is a formula in library ops: with bilinear interpolation the result
+// changes with the place as the pixels around it differ. So there are gradients of every order for both.
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -9,27 +10,22 @@
 #include "capstan/ops/array.h"
 #include "capstan/ops/image.h"
 #include "capstan/ops/math.h"
+#include "capstan/ops/reduce.h"
+#include "src/core/allocator.h"
 #include "src/core/apply.h"
 #include "src/core/check.h"
 #include "src/core/named_errors.h"
 #include "src/core/op_test.h"
+#include "src/kernels/warp.h"
+#include "src/ops/batching.h"
 #include "src/ops/image.h"
-#include "src/ops/indices.h"
+#include "src/ops/pixel_table.h"
 #include "src/ops/reference.h"
-#include "src/ops/rows.h"
+#include "src/ops/wide.h"
 
 namespace capstan {
 
 namespace {
-
-struct CropAttributes {
-  PixelSize crop_size;
-  Text method;
-  double extrapolation_value = 0;
-};
-constexpr AttributeType kCropAttributes = attribute_type<CropAttributes>(
-    {field<&CropAttributes::crop_size>("crop_size", true), field<&CropAttributes::method>("method"),
-     field<&CropAttributes::extrapolation_value>("extrapolation_value")});
 
 struct WarpAttributes {
   Text interpolation;
@@ -40,129 +36,37 @@ constexpr AttributeType kWarpAttributes = attribute_type<WarpAttributes>(
     {field<&WarpAttributes::interpolation>("interpolation"), field<&WarpAttributes::fill_mode>("fill_mode"),
      field<&WarpAttributes::fill_value>("fill_value")});
 
-std::string_view or_default(const Text& text, std::string_view fallback) {
-  return text.text == nullptr ? fallback : text.view();
-}
-
-bool is_bilinear(std::string_view op, std::string_view what, std::string_view name) {
-  CAPSTAN_CHECK(name == "bilinear" || name == "nearest", ValueError, op, ": ", what,
-                " must be bilinear or nearest, not ", name);
-  return name == "bilinear";
-}
-
-// Images as a table of pixels, to be looked up.
-struct PixelTable {
-  Tensor pixels;  // [batch * height * width, channels]
-  std::int64_t height, width;
-
-  explicit PixelTable(const Tensor& images)
-      : pixels(reshape(images, {images.dim(0) * images.dim(1) * images.dim(2), images.dim(3)})),
-        height(images.dim(1)),
-        width(images.dim(2)) {}
-
-  // The pixels at whole places [n] of the images `first` / (height * width), [n, channels]. Places outside get `fill`.
-  Tensor at(const Tensor& first, const Tensor& y, const Tensor& x, double fill) const {
-    const auto inside = [](const Tensor& place, std::int64_t length) {
-      return logical_and(greater_equal(place, 0), less_equal(place, static_cast<double>(length - 1)));
-    };
-    const Tensor known = logical_and(inside(y, height), inside(x, width));
-    const auto whole = [&](const Tensor& place) { return cast(where(known, place, zeros_like(place)), DType::kInt64); };
-    const Tensor rows = take_rows(pixels, first + whole(y) * width + whole(x));
-    return where(expand_dims(known, 1), rows, cast(constant(fill, DType::kFloat64), rows.dtype()));
-  }
+struct AdjointAttributes {
+  Text interpolation;
+  Text fill_mode;
 };
-
-// The pixels around a place: those at or before it and those behind, whole numbers both.
-struct Neighbours {
-  Tensor before;
-  Tensor behind;
-};
-
-// The images at places between pixels; each of the four around a place counts as `fill` if it lies outside.
-Tensor interpolate(const PixelTable& table, const Tensor& first, const Tensor& y, const Neighbours& rows,
-                   const Tensor& x, const Neighbours& columns, double fill) {
-  const Tensor down = expand_dims(y - rows.before, 1);
-  const Tensor right = expand_dims(x - columns.before, 1);
-  const auto across = [&](const Tensor& row) {
-    return table.at(first, row, columns.before, fill) * (1.0 - right) +
-           table.at(first, row, columns.behind, fill) * right;
-  };
-  return across(rows.before) * (1.0 - down) + across(rows.behind) * down;
-}
-
-// The numbers 0 ... n - 1 in a floating dtype.
-Tensor count_up(std::int64_t n, DType dtype) { return cast(range(static_cast<long>(n)), dtype); }
-
-// --- crop_and_resize ---
-
-// Where the rows (columns) of boxes lie along an axis, [boxes, n]; the box's ends are shares of length - 1.
-Tensor places_along(const Tensor& low, const Tensor& high, std::int64_t n, std::int64_t length) {
-  const auto pixels = static_cast<double>(length - 1);
-  if (n == 1) return expand_dims((low + high) * (0.5 * pixels), 1);
-  const Tensor step = (high - low) * (pixels / static_cast<double>(n - 1));
-  return expand_dims(low * pixels, 1) + expand_dims(step, 1) * reshape(count_up(n, low.dtype()), {1, n});
-}
-
-// --- affine_transform ---
+constexpr AttributeType kAdjointAttributes = attribute_type<AdjointAttributes>(
+    {field<&AdjointAttributes::interpolation>("interpolation"), field<&AdjointAttributes::fill_mode>("fill_mode")});
 
 constexpr std::string_view kFillModes[] = {"constant", "nearest", "reflect", "wrap"};
 
-// A place brought inside [0, length - 1], but for "constant".
-Tensor folded(const Tensor& place, std::int64_t length, std::string_view mode) {
-  const auto n = static_cast<double>(length);
-  if (mode == "constant") return place;
-  Tensor inside = place;
-  if (mode == "reflect") {  // d c b a | a b c d | d c b a
-    const Tensor turned = floormod(place + 0.5, 2 * n);
-    inside = minimum(turned, 2 * n - turned) - 0.5;
-  } else if (mode == "wrap") {
-    inside = floormod(place, n);
-  }
-  return clip_by_value(inside, 0.0, n - 1);
+template <class Attributes>
+bool interpolates(std::string_view op, const Attributes& a) {
+  return is_bilinear(op, "interpolation", or_default(a.interpolation, "bilinear"));
 }
 
-Tensor warp(std::string_view op, const Tensor& images, const Tensor& transform, const image::WarpOptions& options) {
-  const bool bilinear = is_bilinear(op, "interpolation", options.interpolation);
-  CAPSTAN_CHECK(std::find(std::begin(kFillModes), std::end(kFillModes), options.fill_mode) != std::end(kFillModes),
-                ValueError, op, ": fill_mode must be constant, nearest, reflect or wrap, not ", options.fill_mode);
-  const bool single = images.rank() == 3;
-  const Tensor batch = single ? expand_dims(images, 0) : images;
-  const std::int64_t count = batch.dim(0);
-  const std::int64_t height = batch.dim(1);
-  const std::int64_t width = batch.dim(2);
-  if (batch.size() == 0) return images;
-  const DType dtype = transform.dtype();
-  // Every number of the transform as [batch, 1, 1], or [1, 1, 1] if there is one for all.
-  const Tensor numbers = reshape(transform, {transform.size() / 8, 1, 1, 8});
-  const auto number = [&](std::int64_t i) { return numbers(ellipsis, i); };
-  const Tensor x = reshape(count_up(width, dtype), {1, 1, width});
-  const Tensor y = reshape(count_up(height, dtype), {1, height, 1});
-  const Tensor scale = number(6) * x + number(7) * y + 1.0;
-  const auto place = [&](std::int64_t i, std::int64_t length) {
-    const Tensor at = folded((number(i) * x + number(i + 1) * y + number(i + 2)) / scale, length, options.fill_mode);
-    return reshape(broadcast_to(at, {count, height, width}), {count * height * width});
-  };
-  const Tensor from_x = place(0, width);
-  const Tensor from_y = place(3, height);
-  const Tensor images_of = reshape(cast(range(static_cast<long>(count)), DType::kInt64) * (height * width), {count, 1});
-  const Tensor first = reshape(broadcast_to(images_of, {count, height * width}), {count * height * width});
-  const PixelTable table(batch);
-  Tensor result;
-  if (bilinear) {
-    const Tensor rows = cast(from_y, images.dtype());
-    const Tensor columns = cast(from_x, images.dtype());
-    const auto around = [](const Tensor& place) {
-      const Tensor before = stop_gradient(floor(place));
-      return Neighbours{before, before + 1.0};
-    };
-    result = interpolate(table, first, rows, around(rows), columns, around(columns), options.fill_value);
-  } else {
-    result = table.at(first, round(stop_gradient(from_y)), round(stop_gradient(from_x)), options.fill_value);
-  }
-  return reshape_like(result, images);
+WarpFill fill_of(std::string_view op, std::string_view name) {
+  const auto* found = std::find(std::begin(kFillModes), std::end(kFillModes), name);
+  CAPSTAN_CHECK(found != std::end(kFillModes), ValueError, op,
+                ": fill_mode must be constant, nearest, reflect or wrap, not ", name);
+  return static_cast<WarpFill>(found - std::begin(kFillModes));
+}
+template <class Attributes>
+WarpFill fill_of(std::string_view op, const Attributes& a) {
+  return fill_of(op, or_default(a.fill_mode, "constant"));
+}
+// Before names are kept for good.
+void check_names(std::string_view op, std::string_view interpolation, std::string_view fill_mode) {
+  is_bilinear(op, "interpolation", interpolation);
+  fill_of(op, fill_mode);
 }
 
-void check_transform(std::string_view op, const Tensor& images, const Tensor& transform, std::int64_t numbers) {
+void check_transform(std::string_view op, const TensorRef& images, const TensorRef& transform, std::int64_t numbers) {
   check_image(op, images);
   CAPSTAN_CHECK(is_floating(images.dtype()) && is_floating(transform.dtype()), DTypeError, op, ": dtype ",
                 is_floating(images.dtype()) ? transform.dtype() : images.dtype(), " is not supported",
@@ -175,73 +79,194 @@ void check_transform(std::string_view op, const Tensor& images, const Tensor& tr
                 ", not ", shape, arguments({{"images", images}, {"transform", transform}}));
 }
 
+template <class Attributes>
+void infer_warp(const Call& call, OutputSpecs& outputs) {
+  const auto& a = call.attributes<Attributes>();
+  check_transform(call.op.name, call.input(0), call.input(1), 8);
+  interpolates(call.op.name, a);
+  fill_of(call.op.name, a);
+  outputs.add(call.input(0).dtype(), call.input(0).shape());
+}
+
+template <class Attributes>
+WarpSize size_of(const Call& call) {
+  const auto& a = call.attributes<Attributes>();
+  const Shape shape = call.input(0).shape();
+  return {.count = shape.rank() == 4 ? shape[0] : 1,
+          .height = shape[-3],
+          .width = shape[-2],
+          .channels = shape[-1],
+          .is_one_map = call.input(1).rank() == 1,
+          .is_bilinear = interpolates(call.op.name, a),
+          .fill = fill_of(call.op.name, a)};
+}
+
+// The numbers of the maps in float64.
+std::vector<double> numbers_of(const TensorRef& transform) {
+  std::vector<double> numbers;
+  with_wide_type(transform.dtype(), [&]<class T>(T) {
+    const WideInput<T> in(transform);
+    const T* data = in;
+    numbers.assign(data, data + transform.size());
+  });
+  return numbers;
+}
+
+void run_warp(const Call& call, std::span<Tensor> outputs) {
+  if (outputs[0].size() == 0) return;
+  const WarpSize size = size_of<WarpAttributes>(call);
+  const std::vector<double> maps = numbers_of(call.input(1));
+  with_wide_type(outputs[0].dtype(), [&]<class T>(T) {
+    const WideInput<T> in(call.input(0));
+    const WideOutput<T> out(outputs[0]);
+    const T* const from = in;
+    T* const to = out;
+    warp_images(size, maps.data(), call.attributes<WarpAttributes>().fill_value, from, to);
+  });
+}
+
+void run_warp_adjoint(const Call& call, std::span<Tensor> outputs) {
+  if (outputs[0].size() == 0) return;
+  const WarpSize size = size_of<AdjointAttributes>(call);
+  const std::vector<double> maps = numbers_of(call.input(1));
+  with_wide_type(outputs[0].dtype(), [&]<class T>(T) {
+    const WideInput<T> in(call.input(0));
+    const WideOutput<T> out(outputs[0]);
+    const T* const from = in;
+    T* const to = out;
+    warp_images_adjoint(size, maps.data(), from, to);
+  });
+}
+
+// --- The gradient for the map ---
+
+// A place brought inside [0, length - 1], but for kConstant, and how it changes with the place.
+struct FoldedPlace {
+  Tensor place;
+  Tensor slope;
+};
+FoldedPlace fold(const Tensor& place, std::int64_t length, WarpFill fill) {
+  const auto n = static_cast<double>(length);
+  if (fill == WarpFill::kConstant) return {place, ones_like(place)};
+  Tensor inside = place;
+  Tensor slope = ones_like(place);
+  if (fill == WarpFill::kReflect) {
+    const Tensor turned = floormod(place + 0.5, 2 * n);
+    inside = minimum(turned, 2 * n - turned) - 0.5;
+    slope = where(less(turned, n), slope, -slope);
+  } else if (fill == WarpFill::kWrap && length > 1) {
+    const Tensor before = stop_gradient(floor(-place / (n - 1)) + 1.0);
+    const Tensor behind = stop_gradient(floor(place / (n - 1)));
+    inside = where(less(place, 0.0), place + n * before, where(greater(place, n - 1), place - n * behind, place));
+  }
+  const Tensor is_free = logical_and(greater_equal(inside, 0.0), less_equal(inside, n - 1));
+  return {clip_by_value(inside, 0.0, n - 1), where(is_free, slope, zeros_like(slope))};
+}
+
+// The gradient of sum(g * warp(images, transform)) for the transform, with bilinear interpolation.
+Tensor transform_gradient(const Tensor& images, const Tensor& g, const Tensor& transform, WarpFill fill,
+                          double fill_value) {
+  if (images.size() == 0) return zeros_like(transform);
+  const bool is_single = images.rank() == 3;
+  const PixelTable table(is_single ? expand_dims(images, 0) : images);
+  const std::int64_t count = is_single ? 1 : images.dim(0), height = table.height, width = table.width;
+  const std::int64_t area = height * width;
+  const DType dtype = transform.dtype();
+  // Every number of the transform as [batch, 1, 1], or [1, 1, 1] if there is one for all.
+  const Tensor numbers = reshape(transform, {transform.size() / 8, 1, 1, 8});
+  const auto number = [&](std::int64_t i) { return numbers(ellipsis, i); };
+  const Tensor x = reshape(count_up(width, dtype), {1, 1, width});
+  const Tensor y = reshape(count_up(height, dtype), {1, height, 1});
+  const Tensor scale = number(6) * x + number(7) * y + 1.0;
+  const auto source = [&](std::int64_t i) {
+    return broadcast_to((number(i) * x + number(i + 1) * y + number(i + 2)) / scale, {count, height, width});
+  };
+  const Tensor source_x = source(0), source_y = source(3);
+  const FoldedPlace from_x = fold(source_x, width, fill), from_y = fold(source_y, height, fill);
+
+  // How the images change with the place, [count * area, channels].
+  const Tensor columns = cast(reshape(from_x.place, {count * area}), images.dtype());
+  const Tensor rows = cast(reshape(from_y.place, {count * area}), images.dtype());
+  const Tensor left = stop_gradient(floor(columns)), top = stop_gradient(floor(rows));
+  const Tensor right = expand_dims(columns - left, 1), down = expand_dims(rows - top, 1);
+  const Tensor first = reshape(
+      broadcast_to(reshape(cast(range(static_cast<long>(count)), DType::kInt64) * area, {count, 1}), {count, area}),
+      {count * area});
+  const auto pixels = [&](const Tensor& row, const Tensor& column) { return table.at(first, row, column, fill_value); };
+  const Tensor a = pixels(top, left), b = pixels(top, left + 1.0), c = pixels(top + 1.0, left),
+               d = pixels(top + 1.0, left + 1.0);
+  const Tensor by_x = (b - a) * (1.0 - down) + (d - c) * down;
+  const Tensor by_y = (c - a) * (1.0 - right) + (d - b) * right;
+
+  const Tensor flat = reshape(g, {count * area, images.dim(-1)});
+  const auto flow = [&](const Tensor& by, const FoldedPlace& from) {
+    return reshape(cast(reduce_sum(flat * by, 1), dtype), {count, height, width}) * from.slope / scale;
+  };
+  const Tensor to_x = flow(by_x, from_x), to_y = flow(by_y, from_y);
+  const Tensor to_scale = -(to_x * source_x + to_y * source_y);
+  const auto sum = [](const Tensor& z) { return reduce_sum(z, {1, 2}); };
+  const Tensor all = stack({sum(to_x * x), sum(to_x * y), sum(to_x), sum(to_y * x), sum(to_y * y), sum(to_y),
+                            sum(to_scale * x), sum(to_scale * y)},
+                           1);
+  return transform.rank() == 1 ? reduce_sum(all, 0) : all;
+}
+
+// --- Rules ---
+
+void warp_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
+  const auto& a = call.attributes<WarpAttributes>();
+  const Tensor &images = call.input(0), &transform = call.input(1), &g = call.cotangent();
+  if (call.needs(0)) {
+    const AdjointAttributes adjoint{a.interpolation, a.fill_mode};
+    cotangents[0] = apply(kImageAffineTransformAdjoint, g, transform, &adjoint);
+  }
+  constexpr std::string_view op = "image_affine_transform";
+  if (call.needs(1) && interpolates(op, a)) {
+    cotangents[1] = transform_gradient(images, g, transform, fill_of(op, a), a.fill_value);
+  }
+}
+
+// What the adjoint gives is contracted with its cotangent as g is with the warped cotangent.
+void warp_adjoint_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
+  const auto& a = call.attributes<AdjointAttributes>();
+  const Tensor &g = call.input(0), &transform = call.input(1), &images = call.cotangent();
+  if (call.needs(0)) {
+    const WarpAttributes warp{a.interpolation, a.fill_mode, 0};
+    cotangents[0] = apply(kImageAffineTransform, images, transform, &warp);
+  }
+  constexpr std::string_view op = "image_affine_transform_adjoint";
+  if (call.needs(1) && interpolates(op, a)) {
+    cotangents[1] = transform_gradient(images, g, transform, fill_of(op, a), 0);
+  }
+}
+
+// The images of all items are a batch.
+bool batch_warp(const BatchCall& call, std::vector<Tensor>& outputs) {
+  const bool is_batch = call.item_rank(0) == 4;
+  if (!has_room(call)) return false;
+  const Tensor images = with_items(call, 0);
+  if (!is_batch) {
+    return call_again(call, {images, call.input(1)}, call.attribute_data, outputs);
+  }
+  Tensor transform = call.input(1);
+  if (call.item_rank(1) == 2) {
+    transform = merge_items(with_items(call, 1));
+  } else if (call.is_batched(1)) {
+    transform = merge_items(broadcast_to(expand_dims(transform, 1), {call.size, images.dim(1), 8}));
+  }
+  call_again(call, {merge_items(images), transform}, call.attribute_data, outputs);
+  outputs[0] = reshape(outputs[0], images.shape());
+  return true;
+}
+
 // --- Samples and references ---
 
 #if CAPSTAN_TESTING
-using reference::ints;
+using reference::bilinear_at;
+using reference::pixel_at;
 using reference::Position;
 using Inputs = std::vector<ReferenceTensor>;
 using Outputs = std::vector<ReferenceTensor>;
-
-// Image b at (y, x), channel c; pixels outside are `fill`.
-double pixel_at(const ReferenceTensor& images, std::int64_t b, double y, double x, std::int64_t c, double fill) {
-  if (y < 0 || x < 0 || y >= static_cast<double>(images.shape[-3]) || x >= static_cast<double>(images.shape[-2])) {
-    return fill;
-  }
-  Position position = {b, static_cast<std::int64_t>(y), static_cast<std::int64_t>(x), c};
-  if (images.shape.rank() == 3) position.erase(position.begin());
-  return reference::at(images, position);
-}
-double bilinear_at(const ReferenceTensor& images, std::int64_t b, double y, double x, std::int64_t c, double fill) {
-  const double top = std::floor(y);
-  const double left = std::floor(x);
-  double sum = 0;
-  for (int i = 0; i < 2; ++i) {
-    for (int j = 0; j < 2; ++j) {
-      sum += pixel_at(images, b, top + i, left + j, c, fill) * (i == 0 ? 1 - (y - top) : y - top) *
-             (j == 0 ? 1 - (x - left) : x - left);
-    }
-  }
-  return sum;
-}
-
-std::vector<OpSample> crop_samples() {
-  const SampleInput images = {.shape = {2, 4, 5, 2}};
-  const SampleInput boxes = {.shape = {2, 4}, .values = {0.13, 0.22, 0.81, 0.93, -0.1, 0.05, 1.17, 0.71}};
-  const SampleInput which = {.shape = {2}, .values = {1, 0}, .dtype = DType::kInt32, .differentiable = false};
-  return {{.inputs = {images, boxes, which}, .attributes = {{"crop_size", ints({3, 2})}}},
-          {.inputs = {images, boxes, which}, .attributes = {{"crop_size", ints({1, 3})}, {"extrapolation_value", 0.5}}},
-          {.inputs = {images, {.shape = {2, 3}}, which},
-           .attributes = {{"crop_size", ints({1, 1})}},
-           .error = "must be [boxes, 4] and [boxes]"},
-          {.inputs = {images, boxes, which}, .attributes = {{"crop_size", ints({0, 1})}}, .error = "the size is 0 x 1"},
-          {.inputs = {images, boxes, {.shape = {2}, .values = {0, 2}, .dtype = DType::kInt32, .differentiable = false}},
-           .attributes = {{"crop_size", ints({1, 1})}},
-           .error = "box 1 is of image 2, there are 2"},
-          {.inputs = {images, boxes, which},
-           .attributes = {{"crop_size", ints({1, 1})}, {"method", "cubic"}},
-           .error = "method must be bilinear or nearest, not cubic"}};
-}
-void crop_reference(const Inputs& in, const AttributeMap& attributes, Outputs& out) {
-  const std::vector<std::int64_t> size = reference::integers(attributes, "crop_size");
-  const double fill = reference::number(attributes, "extrapolation_value", 0);
-  const Shape from = in[0].shape;
-  out = {reference::build(in[0].dtype, {in[1].shape[0], size[0], size[1], from[3]}, [&](const Position& at) {
-    const auto place = [&](std::size_t axis) {
-      const auto low = reference::at(in[1], {at[0], static_cast<std::int64_t>(axis)});
-      const auto high = reference::at(in[1], {at[0], static_cast<std::int64_t>(axis) + 2});
-      const auto pixels = static_cast<double>(from[static_cast<int>(axis) + 1] - 1);
-      if (size[axis] == 1) return (low + high) / 2 * pixels;
-      return (low + (high - low) * static_cast<double>(at[axis + 1]) / static_cast<double>(size[axis] - 1)) * pixels;
-    };
-    const double y = place(0);
-    const double x = place(1);
-    if (y < 0 || x < 0 || y > static_cast<double>(from[1] - 1) || x > static_cast<double>(from[2] - 1)) return fill;
-    return bilinear_at(in[0], static_cast<std::int64_t>(in[2].values[static_cast<std::size_t>(at[0])]), y, x, at[3], 0);
-  })};
-}
-const OpTest kCropTest = {
-    .samples = crop_samples, .reference = crop_reference, .dtypes = {DType::kFloat32, DType::kFloat64}};
 
 std::vector<OpSample> warp_samples() {
   const SampleInput turn = {.shape = {8}, .values = {0.8, -0.3, 0.79, 0.35, 0.9, -0.61, 0.01, -0.02}};
@@ -270,8 +295,10 @@ double folded_place(double place, std::int64_t length, const std::string& mode) 
   const auto n = static_cast<double>(length);
   if (mode == "reflect") {
     while (place < -0.5 || place > n - 0.5) place = place < -0.5 ? -1 - place : 2 * n - 1 - place;
-  } else if (mode == "wrap") {
-    place -= n * std::floor(place / n);
+  } else if (mode == "wrap" && length > 1) {
+    // TensorFlow counts periods of n - 1 and moves by n.
+    const double periods = place < 0 ? -std::floor(-place / (n - 1)) - 1 : std::floor(place / (n - 1));
+    if (place < 0 || place > n - 1) place -= n * periods;
   }
   return mode == "constant" ? place : std::clamp(place, 0.0, n - 1);
 }
@@ -289,7 +316,7 @@ void warp_reference_at(const ReferenceTensor& images, const std::vector<double>&
     const double x = folded_place((a[0] * column + a[1] * row + a[2]) / k, images.shape[-2], mode);
     const double y = folded_place((a[3] * column + a[4] * row + a[5]) / k, images.shape[-3], mode);
     if (attributes.contains("interpolation")) {
-      return pixel_at(images, b, std::nearbyint(y), std::nearbyint(x), at.back(), fill);
+      return pixel_at(images, b, std::round(y), std::round(x), at.back(), fill);
     }
     return bilinear_at(images, b, y, x, at.back(), fill);
   })};
@@ -300,6 +327,37 @@ void warp_reference(const Inputs& in, const AttributeMap& attributes, Outputs& o
 // Places in bfloat16 are too coarse to compare.
 const OpTest kWarpTest = {
     .samples = warp_samples, .reference = warp_reference, .dtypes = {DType::kFloat32, DType::kFloat64}};
+
+std::vector<OpSample> warp_adjoint_samples() {
+  const SampleInput turn = {.shape = {8}, .values = {0.8, -0.3, 0.79, 0.35, 0.9, -0.61, 0.01, -0.02}};
+  const SampleInput two = {.shape = {2, 8},
+                           .values = {1, 0.1, -1.33, 0.2, 0.9, 0.27, 0, 0,  //
+                                      0.7, 0, 0.41, 0.13, 1.2, -0.85, 0, 0.01}};
+  return {{.inputs = {{.shape = {3, 4, 2}}, turn}},
+          {.inputs = {{.shape = {2, 3, 3, 1}}, two}, .attributes = {{"fill_mode", "reflect"}}},
+          {.inputs = {{.shape = {2, 3, 2, 2}}, turn}, .attributes = {{"fill_mode", "wrap"}}},
+          {.inputs = {{.shape = {3, 4, 2}}, turn}, .attributes = {{"fill_mode", "nearest"}}},
+          {.inputs = {{.shape = {3, 4, 2}}, {.shape = {6}}}, .error = "one of shape [8] or one for each image"},
+          {.inputs = {{.shape = {3, 4}}, turn}, .error = "not of rank 2"},
+          {.inputs = {{.shape = {3, 4, 2}}, turn}, .attributes = {{"fill_mode", "edge"}}, .error = "not edge"}};
+}
+// The sum of every image of one pixel, as the op itself warps it, with g.
+void warp_adjoint_reference(const Inputs& in, const AttributeMap& attributes, Outputs& out) {
+  ReferenceTensor unit = in[0];
+  ReferenceTensor result = in[0];
+  std::fill(unit.values.begin(), unit.values.end(), 0);
+  for (std::size_t i = 0; i < unit.values.size(); ++i) {
+    unit.values[i] = 1;
+    Outputs seen;
+    warp_reference_at(unit, in[1].values, attributes, seen);
+    unit.values[i] = 0;
+    result.values[i] = 0;
+    for (std::size_t j = 0; j < seen[0].values.size(); ++j) result.values[i] += seen[0].values[j] * in[0].values[j];
+  }
+  out = {result};
+}
+const OpTest kWarpAdjointTest = {
+    .samples = warp_adjoint_samples, .reference = warp_adjoint_reference, .dtypes = {DType::kFloat32, DType::kFloat64}};
 
 std::vector<OpSample> rotate_samples() {
   return {{.inputs = {{.shape = {4, 3, 1}}, {.shape = {}, .values = {0.4}}}},
@@ -324,44 +382,37 @@ const OpTest kRotateTest = {
     .samples = rotate_samples, .reference = rotate_reference, .dtypes = {DType::kFloat32, DType::kFloat64}};
 #endif
 
-template <Tensor (*kFunction)(Operand, Operand, const image::WarpOptions&)>
-void compose_warp(std::span<const Operand> inputs, const void* data, std::vector<Tensor>& outputs) {
-  const auto& a = *static_cast<const WarpAttributes*>(data);
-  outputs.push_back(kFunction(inputs[0], inputs[1],
-                              {.interpolation = or_default(a.interpolation, "bilinear"),
-                               .fill_mode = or_default(a.fill_mode, "constant"),
-                               .fill_value = a.fill_value}));
-}
-
 }  // namespace
 
 // --- The ops ---
 
-constinit const OpDef kImageCropAndResize = {
-    .name = "image_crop_and_resize",
-    .text = "Boxes cut out of images, each resized.",
-    .kind = OpKind::kComposite,
-    .arity = 3,
-    .input_names = "images, boxes, box_indices",
-    .attributes = &kCropAttributes,
-    .compose =
-        [](std::span<const Operand> inputs, const void* data, std::vector<Tensor>& outputs) {
-          const auto& a = *static_cast<const CropAttributes*>(data);
-          outputs.push_back(image::crop_and_resize(
-              inputs[0], inputs[1], inputs[2], a.crop_size.array(),
-              {.method = or_default(a.method, "bilinear"), .extrapolation_value = a.extrapolation_value}));
-        },
-    .test = CAPSTAN_OP_TEST(kCropTest),
-};
 constinit const OpDef kImageAffineTransform = {
     .name = "image_affine_transform",
     .text = "Images looked up at the places that a projective map leads to.",
-    .kind = OpKind::kComposite,
+    .flags = kTakesAnyDTypes,
     .arity = 2,
     .input_names = "images, transform",
     .attributes = &kWarpAttributes,
-    .compose = compose_warp<image::affine_transform>,
+    .infer = infer_warp<WarpAttributes>,
+    .kernel = run_warp,
+    .saves = {.inputs = 0b11},
+    .vjp = warp_vjp,
+    .batch = batch_warp,
     .test = CAPSTAN_OP_TEST(kWarpTest),
+};
+constinit const OpDef kImageAffineTransformAdjoint = {
+    .name = "image_affine_transform_adjoint",
+    .text = "The gradient of an affine transform for its images.",
+    .flags = kTakesAnyDTypes,
+    .arity = 2,
+    .input_names = "g, transform",
+    .attributes = &kAdjointAttributes,
+    .infer = infer_warp<AdjointAttributes>,
+    .kernel = run_warp_adjoint,
+    .saves = {.inputs = 0b11},
+    .vjp = warp_adjoint_vjp,
+    .batch = batch_warp,
+    .test = CAPSTAN_OP_TEST(kWarpAdjointTest),
 };
 constinit const OpDef kImageRotate = {
     .name = "image_rotate",
@@ -370,78 +421,32 @@ constinit const OpDef kImageRotate = {
     .arity = 2,
     .input_names = "images, angles",
     .attributes = &kWarpAttributes,
-    .compose = compose_warp<image::rotate>,
+    .compose =
+        [](std::span<const Operand> inputs, const void* data, std::vector<Tensor>& outputs) {
+          const auto& a = *static_cast<const WarpAttributes*>(data);
+          outputs.push_back(image::rotate(inputs[0], inputs[1],
+                                          {.interpolation = or_default(a.interpolation, "bilinear"),
+                                           .fill_mode = or_default(a.fill_mode, "constant"),
+                                           .fill_value = a.fill_value}));
+        },
     .test = CAPSTAN_OP_TEST(kRotateTest),
 };
 
-Tensor image::crop_and_resize(Operand images, Operand boxes, Operand box_indices, std::array<std::int64_t, 2> crop_size,
-                              const CropAndResizeOptions& options) try {
-  constexpr std::string_view op = "image_crop_and_resize";
-  Tensor value = to_tensor(images);
-  const Tensor corners = to_tensor(boxes);
-  const Tensor which = to_tensor(box_indices);
-  const bool bilinear = is_bilinear(op, "method", options.method);
-  check_images(op, value);
-  check_indices(op, which);
-  check_real(op, value);
-  CAPSTAN_CHECK(is_floating(corners.dtype()), DTypeError, op, ": dtype ", corners.dtype(), " of boxes is not supported",
-                arguments({{"images", value}, {"boxes", corners}}));
-  CAPSTAN_CHECK(corners.rank() == 2 && corners.dim(1) == 4 && which.shape() == Shape{corners.dim(0)}, ShapeError, op,
-                ": boxes ", corners.shape(), " and box_indices ", which.shape(), " must be [boxes, 4] and [boxes]",
-                arguments({{"images", value}, {"boxes", corners}, {"box_indices", which}}));
-  CAPSTAN_CHECK(crop_size[0] > 0 && crop_size[1] > 0 && crop_size[0] < UINT32_MAX && crop_size[1] < UINT32_MAX,
-                ValueError, op, ": the size is ", crop_size[0], " x ", crop_size[1], ", not at least 1 x 1");
-  CAPSTAN_CHECK(value.dim(1) > 0 && value.dim(2) > 0, ShapeError, op, ": the images have no pixels",
-                arguments({{"images", value}}));
-  with_indices(which, [&](const auto* data) {
-    for (std::int64_t i = 0; i < which.size(); ++i) {
-      CAPSTAN_CHECK(data[i] >= 0 && data[i] < value.dim(0), IndexError, op, ": box ", i, " is of image ", data[i],
-                    ", there are ", value.dim(0));
-    }
-  });
-  if (!is_floating(value.dtype())) value = cast(value, DType::kFloat32);
-  const std::int64_t count = corners.dim(0);
-  const Shape shape{count, crop_size[0], crop_size[1], value.dim(3)};
-  if (shape.size() == 0) return zeros(shape, value.dtype());
-  const Shape grid{count, crop_size[0], crop_size[1]};
-  const auto side = [&](std::int64_t i) { return corners(ellipsis, i); };
-  const Tensor y = expand_dims(places_along(side(0), side(2), crop_size[0], value.dim(1)), 2);
-  const Tensor x = expand_dims(places_along(side(1), side(3), crop_size[1], value.dim(2)), 1);
-  const auto flat = [&](const Tensor& places) { return reshape(broadcast_to(places, grid), {grid.size()}); };
-  const Tensor rows = flat(y);
-  const Tensor columns = flat(x);
-  const auto inside = [](const Tensor& place, std::int64_t length) {
-    return logical_and(greater_equal(place, 0), less_equal(place, static_cast<double>(length - 1)));
-  };
-  const Tensor known = logical_and(inside(rows, value.dim(1)), inside(columns, value.dim(2)));
-  const Tensor offsets = cast(which, DType::kInt64) * (value.dim(1) * value.dim(2));
-  const Tensor first = flat(reshape(offsets, {count, 1, 1}));
-  const PixelTable table(value);
-  Tensor found;
-  if (bilinear) {
-    const Tensor down = cast(rows, value.dtype());
-    const Tensor right = cast(columns, value.dtype());
-    // On a pixel both neighbours are that pixel: the gradient for a box that ends there is zero.
-    const auto around = [](const Tensor& place) {
-      return Neighbours{stop_gradient(floor(place)), stop_gradient(ceil(place))};
-    };
-    found = interpolate(table, first, down, around(down), right, around(right), 0);
-  } else {
-    found = table.at(first, round(stop_gradient(rows)), round(stop_gradient(columns)), 0);
-  }
-  const Tensor outside = cast(constant(options.extrapolation_value, DType::kFloat64), value.dtype());
-  return reshape(where(expand_dims(known, 1), found, outside), shape);
-} catch (const Error&) {
-  rethrow_as("image::crop_and_resize");
-}
-
 Tensor image::affine_transform(Operand images, Operand transform, const WarpOptions& options) try {
-  const Tensor value = to_tensor(images);
-  const Tensor numbers = to_tensor(transform);
-  check_transform("image_affine_transform", value, numbers, 8);
-  return warp("image_affine_transform", value, numbers, options);
+  check_names("image_affine_transform", options.interpolation, options.fill_mode);
+  const WarpAttributes attributes{intern(options.interpolation), intern(options.fill_mode), options.fill_value};
+  return apply(kImageAffineTransform, images, transform, &attributes);
 } catch (const Error&) {
   rethrow_as("image::affine_transform");
+}
+
+Tensor image::affine_transform_adjoint(Operand g, Operand transform, std::string_view interpolation,
+                                       std::string_view fill_mode) try {
+  check_names("image_affine_transform_adjoint", interpolation, fill_mode);
+  const AdjointAttributes attributes{intern(interpolation), intern(fill_mode)};
+  return apply(kImageAffineTransformAdjoint, g, transform, &attributes);
+} catch (const Error&) {
+  rethrow_as("image::affine_transform_adjoint");
 }
 
 Tensor image::rotate(Operand images, Operand angles, const WarpOptions& options) try {
@@ -455,7 +460,7 @@ Tensor image::rotate(Operand images, Operand angles, const WarpOptions& options)
   const Tensor zero = zeros_like(angle);
   const Tensor shift_x = middle_x - (c * middle_x - s * middle_y);
   const Tensor shift_y = middle_y - (s * middle_x + c * middle_y);
-  return warp("image_rotate", value, stack({c, -s, shift_x, s, c, shift_y, zero, zero}, -1), options);
+  return affine_transform(value, stack({c, -s, shift_x, s, c, shift_y, zero, zero}, -1), options);
 } catch (const Error&) {
   rethrow_as("image::rotate");
 }

@@ -204,6 +204,25 @@ TEST(FormGroups, EffectsKeepTheirOrderAndStandAlone) {
   }
 }
 
+TEST(FormGroups, ALoopThatIsNeededEarlyDoesNotBringALateEffectForward) {
+  std::vector<std::string> said;
+  const auto say = [&](const std::string& what) {
+    return host_value([&said, what] {
+      said.push_back(what);
+      return 1.0;
+    });
+  };
+  Graph graph = trace(kTwo, [&](const Tensors& in) -> Tensors {
+    const Tensor a = in[0] * 2.0;
+    const Tensor early = transpose(a);  // waits for the loop, which waits for what is said last
+    static_cast<void>(say("first"));
+    return {early, a + say("second")};
+  });
+  const Program program(graph);
+  testing::run(program, {ones({4, 6}), ones({4, 6})});
+  EXPECT_EQ(said, (std::vector<std::string>{"first", "second"}));
+}
+
 TEST(FormGroups, LongChainsAreCut) {
   const Loops loops = grouped({{{8}}}, [](const Tensors& in) -> Tensors {
     Tensor x = in[0];

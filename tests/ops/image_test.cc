@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -94,6 +96,42 @@ TEST(Warp, GivesTheImageAGradient) {
   const Tensor y = image::affine_transform(image, half_a_pixel);
   EXPECT_EQ(y(0).to_vector<float>(), (Floats{0.5, 1.5, 1}));
   EXPECT_EQ(tape.gradient(y, image)(0).to_vector<float>(), (Floats{0.5, 1, 1}));
+}
+
+// A place that is infinite or no number, or far beyond what an index holds, is outside of every image.
+TEST(Warp, OfPlacesThatAreNowhereIsTheFillValue) {
+  const Tensor image = ones({1, 3, 3, 1}, float64);
+  const double huge = 1e300, infinite = std::numeric_limits<double>::infinity(), nan = std::nan("");
+  for (const char* mode : {"constant", "nearest", "reflect", "wrap"}) {
+    for (const char* interpolation : {"bilinear", "nearest"}) {
+      for (const double number : {huge, -huge, infinite, -infinite, nan}) {
+        const Tensor transform = constant({number, 0.0, 0.0, 0.0, number, number, 0.0, 0.0});
+        const image::WarpOptions options{.interpolation = interpolation, .fill_mode = mode, .fill_value = 7};
+        GradientTape tape;
+        tape.watch(image);
+        const Tensor y = image::affine_transform(image, transform, options);
+        EXPECT_TRUE(reduce_all(is_finite(y)).item<bool>()) << mode << " " << number;
+        EXPECT_TRUE(reduce_all(is_finite(tape.gradient(y, image))).item<bool>()) << mode << " " << number;
+        if (!std::isfinite(number)) EXPECT_EQ(reduce_min(y).item<double>(), 7) << mode << " " << number;
+      }
+    }
+  }
+  // The map divides by zero in the middle column.
+  const Tensor y =
+      image::affine_transform(image, constant({1.0, 0.0, 0.0, 0.0, 1.0, 0.0, -1.0, 0.0}), {.fill_value = 7});
+  EXPECT_EQ(y(0, 0, 1, 0).item<double>(), 7);
+}
+
+// As TensorFlow has it: periods of n - 1 are counted, and n is moved by, with the edge between them.
+TEST(Warp, WrapsAround) {
+  const Tensor image = reshape(constant({0.0, 1.0, 2.0, 3.0}), {1, 4, 1});
+  const auto shifted = [&](double by) {
+    return image::affine_transform(image, constant({1.0, 0.0, by, 0.0, 1.0, 0.0, 0.0, 0.0}),
+                                   {.interpolation = "nearest", .fill_mode = "wrap"})
+        .to_vector<double>();
+  };
+  EXPECT_EQ(shifted(1), (std::vector<double>{1, 2, 3, 0}));
+  EXPECT_EQ(shifted(-2), (std::vector<double>{2, 3, 0, 1}));
 }
 
 TEST(Ssim, OfEqualImagesIsOne) {

@@ -13,7 +13,7 @@ namespace capstan {
 namespace layers {
 
 /// Options of layers that add, cut off or repeat elements along the axes of space.
-struct ResizingOptions {
+struct SpatialOptions {
   std::string data_format = "channels_last";
   std::string name = {};
   InputShape input_shape = {};
@@ -34,7 +34,7 @@ struct UpSampling2DOptions {
 /// Zeros around a signal. Errors: as ZeroPadding2D.
 class CAPSTAN_EXPORT ZeroPadding1D final : public Layer {
  public:
-  explicit ZeroPadding1D(Borders1D padding = 1, const ResizingOptions& options = {});
+  explicit ZeroPadding1D(Borders1D padding = 1, const SpatialOptions& options = {});
 };
 
 /// Zeros around an image. Errors: ValueError for negative numbers, ShapeError for an input of another rank.
@@ -42,38 +42,38 @@ class CAPSTAN_EXPORT ZeroPadding1D final : public Layer {
 ///     layers::ZeroPadding2D({{1, 0}, {0, 2}})(images);   // one row above, two columns on the right
 class CAPSTAN_EXPORT ZeroPadding2D final : public Layer {
  public:
-  explicit ZeroPadding2D(Borders2D padding = 1, const ResizingOptions& options = {});
+  explicit ZeroPadding2D(Borders2D padding = 1, const SpatialOptions& options = {});
 };
 
 /// Zeros around a volume. Errors: as ZeroPadding2D.
 class CAPSTAN_EXPORT ZeroPadding3D final : public Layer {
  public:
-  explicit ZeroPadding3D(Borders3D padding = 1, const ResizingOptions& options = {});
+  explicit ZeroPadding3D(Borders3D padding = 1, const SpatialOptions& options = {});
 };
 
 /// Cuts off the ends of a signal. Errors: as Cropping2D.
 class CAPSTAN_EXPORT Cropping1D final : public Layer {
  public:
-  explicit Cropping1D(Borders1D cropping = 1, const ResizingOptions& options = {});
+  explicit Cropping1D(Borders1D cropping = 1, const SpatialOptions& options = {});
 };
 
 /// Cuts off the ends of an image. Errors: ValueError for negative numbers, ShapeError for an input of another rank or
 /// one of which nothing is left.
 class CAPSTAN_EXPORT Cropping2D final : public Layer {
  public:
-  explicit Cropping2D(Borders2D cropping = 0, const ResizingOptions& options = {});
+  explicit Cropping2D(Borders2D cropping = 0, const SpatialOptions& options = {});
 };
 
 /// Cuts off the ends of a volume. Errors: as Cropping2D.
 class CAPSTAN_EXPORT Cropping3D final : public Layer {
  public:
-  explicit Cropping3D(Borders3D cropping = 1, const ResizingOptions& options = {});
+  explicit Cropping3D(Borders3D cropping = 1, const SpatialOptions& options = {});
 };
 
 /// Each step of a signal, `size` times. Errors: as UpSampling2D.
 class CAPSTAN_EXPORT UpSampling1D final : public Layer {
  public:
-  explicit UpSampling1D(Size1D size = 2, const ResizingOptions& options = {});
+  explicit UpSampling1D(Size1D size = 2, const SpatialOptions& options = {});
 };
 
 /// Images `size` times as high and wide: each pixel repeated, or interpolated with the pixels' centres at halves; then
@@ -87,7 +87,7 @@ class CAPSTAN_EXPORT UpSampling2D final : public Layer {
 /// Each element of a volume, `size` times along each axis. Errors: as UpSampling2D.
 class CAPSTAN_EXPORT UpSampling3D final : public Layer {
  public:
-  explicit UpSampling3D(Size3D size = 2, const ResizingOptions& options = {});
+  explicit UpSampling3D(Size3D size = 2, const SpatialOptions& options = {});
 };
 
 static_assert(detail::kAddNothing<ZeroPadding1D, ZeroPadding2D, ZeroPadding3D, Cropping1D, Cropping2D, Cropping3D,

@@ -44,4 +44,10 @@ CAPSTAN_EXPORT Tensor host_dropout_mask(const Tensor& x, const std::function<std
 CAPSTAN_EXPORT Tensor host_normal(const Tensor& x, const std::function<std::array<std::int64_t, 2>()>& seeds,
                                   bool stateless = false);
 
+/// Numbers evenly distributed in [0, 1) in the shape and dtype of x, of which nothing else is read, with seeds as
+/// host_dropout_mask() takes them. If `stateless`, the draw is random::stateless_uniform of both seeds; otherwise that
+/// of random::uniform with the first. Errors: DTypeError unless x is floating.
+CAPSTAN_EXPORT Tensor host_uniform(const Tensor& x, const std::function<std::array<std::int64_t, 2>()>& seeds,
+                                   bool stateless = false);
+
 }  // namespace capstan

@@ -81,6 +81,11 @@ struct WarpOptions {
 /// k = c0 x + c1 y + 1, where `transform` is {a0, a1, a2, b0, b1, b2, c0, c1}, [8] or one for each image [batch, 8].
 /// Has gradients for the image and, with bilinear interpolation, the transform. Errors: ShapeError, ValueError.
 CAPSTAN_EXPORT Tensor affine_transform(Operand images, Operand transform, const WarpOptions& options = {});
+/// The gradient of affine_transform for its images: `g`, in the shape of its result, added up where the pixels came
+/// from.
+CAPSTAN_EXPORT Tensor affine_transform_adjoint(Operand g, Operand transform,
+                                               std::string_view interpolation = "bilinear",
+                                               std::string_view fill_mode = "constant");
 /// Turns images around their centre by angles in radians, counter-clockwise: one angle, or one for each image.
 CAPSTAN_EXPORT Tensor rotate(Operand images, Operand angles, const WarpOptions& options = {});
 

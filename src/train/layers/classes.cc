@@ -89,6 +89,19 @@ std::vector<const ClassInfo*> layer_classes() {
       &up_sampling1d_class(),
       &up_sampling2d_class(),
       &up_sampling3d_class(),
+      // augmentation.h
+      &resizing_class(),
+      &center_crop_class(),
+      &random_crop_class(),
+      &random_flip_class(),
+      &random_rotation_class(),
+      &random_translation_class(),
+      &random_zoom_class(),
+      &random_contrast_class(),
+      &random_brightness_class(),
+      // audio.h
+      &mel_spectrogram_class(),
+      &stft_spectrogram_class(),
       // recurrent.h
       &simple_rnn_cell_class(),
       &lstm_cell_class(),

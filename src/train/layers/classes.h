@@ -96,6 +96,20 @@ const ClassInfo& up_sampling1d_class();
 const ClassInfo& up_sampling2d_class();
 const ClassInfo& up_sampling3d_class();
 
+// augmentation.h
+const ClassInfo& resizing_class();
+const ClassInfo& center_crop_class();
+const ClassInfo& random_crop_class();
+const ClassInfo& random_flip_class();
+const ClassInfo& random_rotation_class();
+const ClassInfo& random_translation_class();
+const ClassInfo& random_zoom_class();
+const ClassInfo& random_contrast_class();
+const ClassInfo& random_brightness_class();
+// audio.h
+const ClassInfo& mel_spectrogram_class();
+const ClassInfo& stft_spectrogram_class();
+
 // recurrent.h
 const ClassInfo& simple_rnn_cell_class();
 const ClassInfo& lstm_cell_class();

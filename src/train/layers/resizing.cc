@@ -57,7 +57,7 @@ std::span<const OptionField> fields_of(const std::array<OptionField, 5>& all) {
 }
 
 template <std::size_t N>
-struct PaddingConfig : ResizingOptions {
+struct PaddingConfig : SpatialOptions {
   BordersOf<N> padding = 1;
   static std::span<const OptionField> fields() {
     using O = PaddingConfig;
@@ -83,7 +83,7 @@ class PaddingBody final : public ConfiguredLayer<PaddingBody<N>, PaddingConfig<N
 };
 
 template <std::size_t N>
-struct CroppingConfig : ResizingOptions {
+struct CroppingConfig : SpatialOptions {
   BordersOf<N> cropping = N == 2 ? 0 : 1;
   static std::span<const OptionField> fields() {
     using O = CroppingConfig;
@@ -109,7 +109,7 @@ class CroppingBody final : public ConfiguredLayer<CroppingBody<N>, CroppingConfi
 };
 
 template <std::size_t N>
-struct UpSamplingConfig : ResizingOptions {
+struct UpSamplingConfig : SpatialOptions {
   SizeOf<N> size = 2;
   static std::span<const OptionField> fields() {
     using O = UpSamplingConfig;
@@ -169,23 +169,23 @@ class UpSampling2DBody final : public ConfiguredLayer<UpSampling2DBody, UpSampli
 
 }  // namespace
 
-ZeroPadding1D::ZeroPadding1D(Borders1D padding, const ResizingOptions& options)
+ZeroPadding1D::ZeroPadding1D(Borders1D padding, const SpatialOptions& options)
     : Layer(std::make_shared<PaddingBody<1>>(PaddingConfig<1>{options, padding})) {}
-ZeroPadding2D::ZeroPadding2D(Borders2D padding, const ResizingOptions& options)
+ZeroPadding2D::ZeroPadding2D(Borders2D padding, const SpatialOptions& options)
     : Layer(std::make_shared<PaddingBody<2>>(PaddingConfig<2>{options, padding})) {}
-ZeroPadding3D::ZeroPadding3D(Borders3D padding, const ResizingOptions& options)
+ZeroPadding3D::ZeroPadding3D(Borders3D padding, const SpatialOptions& options)
     : Layer(std::make_shared<PaddingBody<3>>(PaddingConfig<3>{options, padding})) {}
-Cropping1D::Cropping1D(Borders1D cropping, const ResizingOptions& options)
+Cropping1D::Cropping1D(Borders1D cropping, const SpatialOptions& options)
     : Layer(std::make_shared<CroppingBody<1>>(CroppingConfig<1>{options, cropping})) {}
-Cropping2D::Cropping2D(Borders2D cropping, const ResizingOptions& options)
+Cropping2D::Cropping2D(Borders2D cropping, const SpatialOptions& options)
     : Layer(std::make_shared<CroppingBody<2>>(CroppingConfig<2>{options, cropping})) {}
-Cropping3D::Cropping3D(Borders3D cropping, const ResizingOptions& options)
+Cropping3D::Cropping3D(Borders3D cropping, const SpatialOptions& options)
     : Layer(std::make_shared<CroppingBody<3>>(CroppingConfig<3>{options, cropping})) {}
-UpSampling1D::UpSampling1D(Size1D size, const ResizingOptions& options)
+UpSampling1D::UpSampling1D(Size1D size, const SpatialOptions& options)
     : Layer(std::make_shared<UpSamplingBody<1>>(UpSamplingConfig<1>{options, size})) {}
 UpSampling2D::UpSampling2D(Size2D size, const UpSampling2DOptions& options)
     : Layer(std::make_shared<UpSampling2DBody>(UpSampling2DConfig{options, size})) {}
-UpSampling3D::UpSampling3D(Size3D size, const ResizingOptions& options)
+UpSampling3D::UpSampling3D(Size3D size, const SpatialOptions& options)
     : Layer(std::make_shared<UpSamplingBody<3>>(UpSamplingConfig<3>{options, size})) {}
 
 }  // namespace capstan::layers

@@ -1,0 +1,84 @@
+#include "src/io/file_sink.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+#include "src/io/byte_source.h"
+
+namespace capstan::io {
+
+namespace {
+
+[[noreturn]] void fail_to_write(const std::string& writer, const std::string& path, int code) {
+  fail_file(writer, std::string("cannot write the file, ") + std::strerror(code), path, "");
+}
+
+// A file that is gone at the end of its scope unless it has been put in another's place.
+class Draft {
+ public:
+  Draft(std::string writer, std::string target)
+      : writer_(std::move(writer)), target_(std::move(target)), path_(name_for(target_)) {
+    constexpr mode_t kForAll = 0666;  // less what the process takes away
+    file_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kForAll);
+    if (file_ < 0) fail_to_write(writer_, target_, errno);
+  }
+  ~Draft() {
+    if (file_ >= 0) close(file_);
+    if (!path_.empty()) unlink(path_.c_str());
+  }
+  Draft(const Draft&) = delete;
+  Draft& operator=(const Draft&) = delete;
+
+  void write(std::span<const std::byte> bytes) {
+    while (!bytes.empty()) {
+      const ssize_t written = ::write(file_, bytes.data(), bytes.size());
+      if (written < 0 && errno == EINTR) continue;
+      if (written < 0) fail_to_write(writer_, target_, errno);
+      bytes = bytes.subspan(static_cast<std::size_t>(written));
+    }
+  }
+
+  void finish() {
+    // What the disk has no room for is an error of closing on some file systems.
+    const int closed = close(file_);
+    file_ = -1;
+    if (closed != 0) fail_to_write(writer_, target_, errno);
+    struct stat status;
+    // A file that is replaced keeps its permissions.
+    if (stat(target_.c_str(), &status) == 0) {
+      if (!S_ISREG(status.st_mode)) fail_file(writer_, "cannot write the file, it is none", target_, "");
+      static_cast<void>(chmod(path_.c_str(), status.st_mode & 07777));
+    }
+    if (rename(path_.c_str(), target_.c_str()) != 0) fail_to_write(writer_, target_, errno);
+    path_.clear();
+  }
+
+ private:
+  static std::string name_for(const std::string& target) {
+    static std::atomic<unsigned> count = 0;
+    return target + "." + std::to_string(getpid()) + "-" + std::to_string(count++) + ".part";
+  }
+
+  std::string writer_, target_, path_;
+  int file_ = -1;
+};
+
+}  // namespace
+
+void write_file(const std::string& writer, const std::string& path, std::span<const std::byte> bytes) {
+  if (path.empty()) fail_file(writer, "cannot write the file, the path is empty", path, "");
+  std::error_code none;
+  const std::filesystem::path target = std::filesystem::weakly_canonical(path, none);
+  Draft draft(writer, none ? path : target.string());
+  draft.write(bytes);
+  draft.finish();
+}
+
+}  // namespace capstan::io
