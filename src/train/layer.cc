@@ -431,6 +431,16 @@ Variable LayerBase::add_weight(const WeightOptions& options) {
   return variable;
 }
 
+Variable detail::add_integer_weight(LayerBase& layer, const std::string& name) {
+  LayerState& state = LayerState::of(layer);
+  const CreateVariables create;
+  Variable variable(zeros({}, int64), {.trainable = false, .name = name});
+  variable.set_path(state.path + "/" + name);
+  state.weights.push_back({variable, false, {}});
+  detail::structure_changed();
+  return variable;
+}
+
 Tensor LayerBase::value_of(const Variable& weight) const {
   return weight.dtype() == state_->compute_dtype ? weight.value() : cast(weight, state_->compute_dtype);
 }

@@ -62,6 +62,9 @@ struct LayerState {
   static LayerState& of(const LayerBase& layer) { return *layer.state_; }
 };
 
+// Adds a weight of one int64, 0, that is not trained: a count. As LayerBase::add_weight.
+Variable add_integer_weight(LayerBase& layer, const std::string& name);
+
 // Counts up whenever any layer gets a weight or sublayer or changes `trainable`; lists made before are out of date.
 std::uint64_t structure_version();
 void structure_changed();

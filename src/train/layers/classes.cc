@@ -108,6 +108,9 @@ std::vector<const ClassInfo*> layer_classes() {
       &additive_attention_class(),
       &multi_head_attention_class(),
       &group_query_attention_class(),
+      // preprocessing.h
+      &normalization_class(),
+      &rescaling_class(),
   };
 }
 

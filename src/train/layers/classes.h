@@ -117,4 +117,8 @@ const ClassInfo& additive_attention_class();
 const ClassInfo& multi_head_attention_class();
 const ClassInfo& group_query_attention_class();
 
+// preprocessing.h
+const ClassInfo& normalization_class();
+const ClassInfo& rescaling_class();
+
 }  // namespace capstan::detail

@@ -1,0 +1,121 @@
+// Option types of preprocessing layers in configurations.
+#include <cmath>
+
+#include "capstan/layers/preprocessing.h"
+#include "capstan/ops/math.h"
+#include "src/core/check.h"
+
+namespace capstan {
+
+void detail::throw_no_list(const AttributeValue& value, std::string_view owner, std::string_view name) {
+  throw ValueError(join(owner, ": option \"", name, "\" must be a list or none, not ", value.to_string()));
+}
+
+namespace layers {
+
+using Kind = AttributeValue::Kind;
+
+// --- Numbers ---
+
+Numbers::Numbers(std::vector<double> numbers)
+    : values_(std::move(numbers)), shape_{static_cast<std::int64_t>(values_.size())}, is_given_(true) {}
+
+Numbers::Numbers(const Tensor& tensor) {
+  CAPSTAN_CHECK(tensor.has_value(), ValueError, "numbers: the tensor is empty");
+  values_ = cast(tensor, float64).to_vector<double>();
+  shape_ = tensor.shape();
+  is_given_ = true;
+}
+
+namespace {
+
+[[noreturn, gnu::cold]] void throw_no_numbers(const AttributeValue& value, std::string_view owner,
+                                              std::string_view name) {
+  throw ValueError(detail::join(owner, ": option \"", name,
+                                "\" must be a number or lists of numbers of equal lengths, not ", value.to_string()));
+}
+
+// The lengths of the first items, down to a number.
+Shape shape_of(const AttributeValue& value, std::string_view owner, std::string_view name) {
+  Shape shape;
+  for (const AttributeValue* item = &value; item->kind == Kind::kList; item = &item->list[0]) {
+    if (shape.rank() == kMaxRank) throw_no_numbers(value, owner, name);
+    shape.push_back(static_cast<std::int64_t>(item->list.size()));
+    if (item->list.empty()) break;
+  }
+  return shape;
+}
+
+void collect(const AttributeValue& item, int depth, const Shape& shape, std::vector<double>& values, bool& fits) {
+  if (depth == shape.rank()) {
+    fits = fits && item.is_number();
+    values.push_back(item.number);
+    return;
+  }
+  if (item.kind != Kind::kList || static_cast<std::int64_t>(item.list.size()) != shape[depth]) {
+    fits = false;
+    return;
+  }
+  for (const AttributeValue& inner : item.list) collect(inner, depth + 1, shape, values, fits);
+}
+
+AttributeValue nested(const std::vector<double>& values, const Shape& shape, int depth, std::size_t& next) {
+  if (depth == shape.rank()) return values[next++];
+  std::vector<AttributeValue> list;
+  for (std::int64_t i = 0; i < shape[depth]; ++i) list.push_back(nested(values, shape, depth + 1, next));
+  return list;
+}
+
+}  // namespace
+
+void set_field(Numbers& field, const AttributeValue& value, std::string_view owner, std::string_view name) {
+  Numbers numbers;
+  if (value.has_value()) {
+    numbers.is_given_ = true;
+    numbers.shape_ = shape_of(value, owner, name);
+    bool fits = true;
+    collect(value, 0, numbers.shape_, numbers.values_, fits);
+    if (!fits) throw_no_numbers(value, owner, name);
+  }
+  field = std::move(numbers);
+}
+
+AttributeValue get_field(const Numbers& field) {
+  if (!field.is_given()) return {};
+  std::size_t next = 0;
+  return nested(field.values(), field.shape(), 0, next);
+}
+
+// --- Dtypes ---
+
+void set_field(ResultDType& field, const AttributeValue& value, std::string_view owner, std::string_view name) {
+  const AttributeValue* const config = value.find("config");
+  const AttributeValue* const inner = config == nullptr ? nullptr : config->find("name");
+  const AttributeValue& dtype = inner == nullptr ? value : *inner;
+  field = ResultDType();
+  if (!dtype.has_value()) return;
+  CAPSTAN_CHECK(dtype.kind == Kind::kString, ValueError, owner, ": option \"", name,
+                "\" must be a dtype, or a map with \"config\" and a \"name\" in it, not ", value.to_string());
+  try {
+    field = dtype_from_name(dtype.text);
+  } catch (const Error& error) {
+    throw ValueError(
+        detail::join(owner, ": option \"", name, "\" must be a dtype, not ", dtype.to_string(), "; ", error.what()));
+  }
+}
+
+AttributeValue get_field(const ResultDType& field) {
+  if (!field.is_given()) return {};
+  AttributeValue config = AttributeValue::map();
+  config.set("name", capstan::get_field(field.value_or(float32)));
+  AttributeValue value = AttributeValue::map();
+  value.set("module", "keras");
+  value.set("class_name", "DTypePolicy");
+  value.set("config", std::move(config));
+  value.set("registered_name", {});
+  return value;
+}
+
+}  // namespace layers
+
+}  // namespace capstan
