@@ -111,6 +111,13 @@ std::vector<const ClassInfo*> layer_classes() {
       // preprocessing.h
       &normalization_class(),
       &rescaling_class(),
+      &discretization_class(),
+      &category_encoding_class(),
+      &hashing_class(),
+      &hashed_crossing_class(),
+      &integer_lookup_class(),
+      &string_lookup_class(),
+      &text_vectorization_class(),
   };
 }
 

@@ -120,5 +120,12 @@ const ClassInfo& group_query_attention_class();
 // preprocessing.h
 const ClassInfo& normalization_class();
 const ClassInfo& rescaling_class();
+const ClassInfo& discretization_class();
+const ClassInfo& category_encoding_class();
+const ClassInfo& hashing_class();
+const ClassInfo& hashed_crossing_class();
+const ClassInfo& integer_lookup_class();
+const ClassInfo& string_lookup_class();
+const ClassInfo& text_vectorization_class();
 
 }  // namespace capstan::detail

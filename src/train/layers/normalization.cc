@@ -5,7 +5,6 @@
 #include "capstan/ops/math.h"
 #include "capstan/ops/nn.h"
 #include "capstan/ops/reduce.h"
-#include "capstan/training.h"
 #include "src/core/attributes.h"
 #include "src/train/common.h"
 #include "src/train/layers/axis_order.h"
@@ -168,17 +167,13 @@ void NormalizationBody::adapt(const Tensor& data) {
 }
 
 void NormalizationBody::adapt(const BatchSource& data, std::int64_t steps) {
-  const BatchSource::Pass next = data.open();
   Found all;
-  for (std::int64_t step = 0; steps < 0 || step < steps; ++step) {
-    const std::optional<Batch> batch = next();
-    if (!batch) break;
-    const Tensor& x = batch->x.tensor();
+  detail::for_each_batch(data, steps, [&](const Tensor& x) {
     prepare(x);
     const Found one = moments_of(x);
     if (all.count == 0) {
       all = one;
-      continue;
+      return;
     }
     // The variance around the common mean, of which each part has its own distance.
     all.count += one.count;
@@ -187,7 +182,7 @@ void NormalizationBody::adapt(const BatchSource& data, std::int64_t steps) {
     all.variance =
         (all.variance + square(all.mean - mean)) * (1 - weight) + (one.variance + square(one.mean - mean)) * weight;
     all.mean = mean;
-  }
+  });
   CAPSTAN_CHECK(all.count > 0, ValueError, name(), ": adapt: there are no batches");
   assign(all);
 }

@@ -88,6 +88,8 @@ AttributeValue get_field(const Numbers& field) {
 
 // --- Dtypes ---
 
+ResultDType::operator DTypePolicy() const { return dtype_ && is_floating(*dtype_) ? *dtype_ : floatx(); }
+
 void set_field(ResultDType& field, const AttributeValue& value, std::string_view owner, std::string_view name) {
   const AttributeValue* const config = value.find("config");
   const AttributeValue* const inner = config == nullptr ? nullptr : config->find("name");
@@ -115,6 +117,85 @@ AttributeValue get_field(const ResultDType& field) {
   value.set("registered_name", {});
   return value;
 }
+
+// --- Hashes ---
+
+void set_field(Salt& field, const AttributeValue& value, std::string_view owner, std::string_view name) {
+  field = Salt();
+  if (!value.has_value()) return;
+  const bool is_pair = value.kind == Kind::kList && value.list.size() == 2 && value.list[0].kind == Kind::kInt &&
+                       value.list[1].kind == Kind::kInt;
+  CAPSTAN_CHECK(is_pair || value.kind == Kind::kInt, ValueError, owner, ": option \"", name,
+                "\" must be an integer, a list of two or none, not ", value.to_string());
+  field = is_pair ? Salt(value.list[0].integer, value.list[1].integer) : Salt(value.integer);
+}
+
+AttributeValue get_field(const Salt& field) {
+  if (!field.is_given()) return {};
+  return std::vector<AttributeValue>{field.key()[0], field.key()[1]};
+}
+
+void set_field(MaskValue& field, const AttributeValue& value, std::string_view owner, std::string_view name) {
+  field = MaskValue();
+  if (!value.has_value()) return;
+  CAPSTAN_CHECK(value.kind == Kind::kInt || value.kind == Kind::kString, ValueError, owner, ": option \"", name,
+                "\" must be an integer, a text or none, not ", value.to_string());
+  field = value.kind == Kind::kInt ? MaskValue(value.integer) : MaskValue(value.text);
+}
+
+AttributeValue get_field(const MaskValue& field) {
+  return field.id() ? AttributeValue(*field.id()) : field.text() ? AttributeValue(*field.text()) : AttributeValue();
+}
+
+// --- Texts ---
+
+void set_field(Ngrams& field, const AttributeValue& value, std::string_view owner, std::string_view name) {
+  field = Ngrams();
+  if (!value.has_value()) return;
+  bool fits = value.kind == Kind::kInt || (value.kind == Kind::kList && !value.list.empty());
+  std::vector<std::int64_t> widths;
+  for (const AttributeValue& item : value.list) {
+    fits = fits && item.kind == Kind::kInt;
+    widths.push_back(item.integer);
+  }
+  CAPSTAN_CHECK(fits, ValueError, owner, ": option \"", name, "\" must be an integer, a list of integers or none, not ",
+                value.to_string());
+  field = value.kind == Kind::kInt ? Ngrams(value.integer) : Ngrams(std::move(widths));
+}
+
+AttributeValue get_field(const Ngrams& field) {
+  if (field.most()) return *field.most();
+  if (!field.is_given()) return {};
+  return std::vector<AttributeValue>(field.widths().begin(), field.widths().end());
+}
+
+namespace {
+
+template <class Result>
+TextFunction<Result> named_function(const AttributeValue& value, std::string_view owner, std::string_view name) {
+  if (!value.has_value()) return std::nullopt;
+  CAPSTAN_CHECK(value.kind == Kind::kString, ValueError, owner, ": option \"", name, "\" must be a name or none, not ",
+                value.to_string());
+  return value.text;
+}
+
+template <class Result>
+AttributeValue name_of_function(const TextFunction<Result>& field) {
+  CAPSTAN_CHECK(field.function() == nullptr, ValueError,
+                "TextVectorization: get_config: a function of the program has no configuration");
+  return field.name().empty() ? AttributeValue() : AttributeValue(field.name());
+}
+
+}  // namespace
+
+void set_field(TextStandardization& field, const AttributeValue& value, std::string_view owner, std::string_view name) {
+  field = named_function<std::string>(value, owner, name);
+}
+void set_field(TextSplitting& field, const AttributeValue& value, std::string_view owner, std::string_view name) {
+  field = named_function<std::vector<std::string>>(value, owner, name);
+}
+AttributeValue get_field(const TextStandardization& field) { return name_of_function(field); }
+AttributeValue get_field(const TextSplitting& field) { return name_of_function(field); }
 
 }  // namespace layers
 
