@@ -54,6 +54,11 @@ Tensor detail::encode_ids(const Tensor& given, std::string_view mode, std::int64
   return reshape(result, result_shape);
 }
 
+Tensor detail::filled_up(const std::vector<double>& weights, std::int64_t depth, DType dtype) {
+  const Tensor given = cast(constant(weights), dtype);
+  return given.size() == depth ? given : pad(given, {{0, depth - given.size()}});
+}
+
 void detail::check_result_dtype(std::string_view layer, DType dtype, std::string_view mode) {
   const bool is_id = dtype == DType::kInt32 || dtype == DType::kInt64;
   CAPSTAN_CHECK(is_id || (mode != "int" && is_floating(dtype)), DTypeError, layer, ": dtype must be int32 or int64",

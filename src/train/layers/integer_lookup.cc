@@ -94,7 +94,7 @@ class IntegerLookupBody final : public ConfiguredLayer<IntegerLookupBody, Intege
       return detail::encode_ids(places, options.output_mode, vocabulary_.depth(), int64);
     }
     return detail::encode_ids(places, "count", vocabulary_.depth(), compute_dtype()) *
-           cast(constant(vocabulary_.padded_idf()), compute_dtype());
+           detail::filled_up(vocabulary_.idf(), vocabulary_.depth(), compute_dtype());
   }
 
   AttributeValue get_config() const override {

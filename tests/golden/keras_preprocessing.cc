@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "src/train/fingerprint.h"
-#include "tests/train/keras_cases.h"
+#include "tests/golden/keras_cases.h"
 
 namespace capstan::testing {
 namespace {
@@ -214,7 +214,10 @@ void run_case(const Json&, const Json& one) {
   throw Lacking{"layer " + type};
 }
 
-TEST(PreprocessingGolden, LearnAndGiveWhatKerasDoes) { run_cases("preprocessing.json", run_case); }
+const KerasFile preprocessing_file("preprocessing", run_case,
+                                   {"adapt", "batches", "bin_boundaries", "buckets", "calls", "config",
+                                    "config_of_keras", "key", "layer", "output", "plain_vocabulary", "set_idf_weights",
+                                    "set_vocabulary", "texts", "updates", "vocabulary", "vocabulary_size", "weights"});
 
 }  // namespace
 }  // namespace capstan::testing
