@@ -211,6 +211,9 @@ TEST(CategoryEncoding, TreatsTheLastAxisAsASampleInAnyRank) {
               constant({{{1.0f, 1.0f, 0.0f}, {0.0f, 2.0f, 0.0f}}, {{0.0f, 0.0f, 2.0f}, {1.0f, 0.0f, 1.0f}}}), "rank 3");
   expect_same(encode(zeros({2, 0}, int32)), zeros({2, 3}), "no ids");
   expect_same(encode(zeros({0, 2}, int32)), zeros({0, 3}), "no rows");
+  expect_same(encode(zeros({2, 3, 0}, int32)), zeros({2, 3, 3}), "no ids of rank 3");
+  const layers::CategoryEncoding in_bfloat16(3, {.output_mode = "count", .dtype = bfloat16});
+  EXPECT_EQ(in_bfloat16(zeros({1000}, int32)).to_vector<double>()[0], 1000);
 }
 
 TEST(CategoryEncoding, OfWeightsHasAGradient) {
@@ -277,6 +280,19 @@ TEST(IntegerLookup, IsPartOfAFunctionalModel) {
   const Nest in = Input({3}, {.dtype = int64});
   const Model model(in, layers::Embedding(look_up.vocabulary_size(), 2)(look_up(in)));
   EXPECT_EQ(model.predict(constant({{7, 9, 11}})).shape(), Shape({1, 3, 2}));
+}
+
+TEST(IntegerLookup, WithoutUnknownTokensIsPartOfModels) {
+  // What a model is built with is no data: 0 is not in the vocabulary.
+  const layers::IntegerLookup look_up({.num_oov_indices = 0, .vocabulary = {7, 9}, .output_mode = "multi_hot"});
+  const Nest in = Input({3}, {.dtype = int64});
+  const layers::Lambda as_numbers([](const Tensor& x) { return cast(x, float32); });
+  const Model model(in, layers::Dense(2)(as_numbers(look_up(in))));
+  EXPECT_EQ(model.predict(constant({{7, 9, 9}})).shape(), Shape({1, 2}));
+  EXPECT_THROW(model.predict(constant({{7, 9, 8}})), ValueError);
+  const Sequential chain({look_up});
+  chain.build({-1, 3});
+  EXPECT_THROW(chain(constant({{0, 7, 9}})), ValueError);
 }
 
 TEST(IntegerLookup, RefusesWhatDoesNotFit) {

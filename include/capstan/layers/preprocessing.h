@@ -4,8 +4,8 @@
 // Texts and give tensors, outside of a model: in front of it, batch by batch with text_batches(), or once for all data.
 // As part of a model they are an error. Layers of numbers and ids take tensors, in models and traced functions, too.
 //
-// What `adapt` learns is part of a layer's configuration, with which it is made again. A traced function, fit() among
-// them, keeps the vocabulary that a layer had when it was traced: adapt layers first.
+// What `adapt` learns is part of a layer's configuration, with which it is made again; of Normalization it is the
+// weights. A traced function, fit() among them, keeps the vocabulary that a layer had then: adapt layers first.
 //
 // A layer that was made by its name is a Layer; `of` gives the handle with the class's own members:
 //
