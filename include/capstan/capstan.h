@@ -64,6 +64,8 @@
 #include "capstan/tensor.h"
 #include "capstan/tensor_spec.h"
 #include "capstan/testing.h"
+#include "capstan/text_batches.h"
+#include "capstan/texts.h"
 #include "capstan/training.h"
 #include "capstan/update_rule.h"
 #include "capstan/utils.h"

@@ -11,6 +11,7 @@
 #include "capstan/layers/merging.h"
 #include "capstan/layers/normalization.h"
 #include "capstan/layers/pooling.h"
+#include "capstan/layers/preprocessing.h"
 #include "capstan/layers/recurrent.h"
 #include "capstan/layers/regularization.h"
 #include "capstan/layers/reshaping.h"

@@ -134,6 +134,7 @@ Tensor without_symbol(const Tensor& tensor) {
 
 Nest detail::call_symbolically(const Layer& layer, const Nest& inputs, const CallOptions& options) {
   const PauseObservers pause;
+  const ExampleScope example;
   Nest results[2];
   for (const bool twins : {false, true}) {
     Nest now = inputs;

@@ -38,6 +38,7 @@ namespace {
 constinit std::atomic<std::uint64_t> next_id{1};
 constinit std::atomic<std::uint64_t> version{1};
 constinit thread_local CallScope* current_scope = nullptr;
+constinit thread_local int open_examples = 0;
 
 // The last part of a class's name as the compiler knows it: "Linear" of "(anonymous namespace)::Linear<float>".
 std::string class_name(const LayerBase& layer) {
@@ -90,6 +91,10 @@ CallScope::CallScope(LayerState& layer, Training asked)
 }
 CallScope::~CallScope() { current_scope = outer; }
 CallScope* CallScope::current() { return current_scope; }
+
+detail::ExampleScope::ExampleScope() { ++open_examples; }
+detail::ExampleScope::~ExampleScope() { --open_examples; }
+bool detail::ExampleScope::is_open() { return open_examples > 0; }
 
 void detail::throw_empty_layer() {
   throw ValueError(join("layer: this handle is empty", help("it was moved from, or no layer was assigned to it")));
@@ -165,6 +170,7 @@ void Layer::build_all(const std::vector<Shape>& input_shapes) const {
     examples.push_back(zeros(example, example_dtype(state)));
   }
   const PauseObservers pause;
+  const detail::ExampleScope example;
   try {
     (*this)(examples.size() == 1 ? examples[0] : Nest::list(std::move(examples)), {.training = false});
   } catch (...) {

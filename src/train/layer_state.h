@@ -82,6 +82,17 @@ struct CallScope {
   static CallScope* current();
 };
 
+// While it lives the layers of this thread are called on zeros that stand for data which nobody has given yet: shapes
+// are right, values are not to be checked.
+struct ExampleScope {
+  ExampleScope();
+  ~ExampleScope();
+  ExampleScope(const ExampleScope&) = delete;
+  ExampleScope& operator=(const ExampleScope&) = delete;
+
+  static bool is_open();
+};
+
 // "max_pooling2d" for "MaxPooling2D": Keras's rule.
 std::string snake_case(std::string_view class_name);
 // "dense", "dense_1", ...: the prefix and how often it was asked for.

@@ -234,11 +234,15 @@ void run_case(const Json&, const Json& one) {
   }
 }
 
-const KerasFile layers_file("layers", run_case,
-                            {"adapt_data", "call_arguments", "calls", "config", "cotangents", "inference", "input",
-                             "input_masks", "input_style", "inputs", "layer", "mean", "output", "right_outputs",
-                             "training", "variance", "weights"},
+const std::set<std::string> kFields = {"adapt_data", "call_arguments", "calls",       "config",        "cotangents",
+                                       "inference",  "input",          "input_masks", "input_style",   "inputs",
+                                       "layer",      "mean",           "output",      "right_outputs", "training",
+                                       "variance",   "weights"};
+
+const KerasFile layers_file("layers", run_case, kFields,
                             {{"Dense/basic_low_precision/float16", "the library has no float16"}});
+const KerasFile augmentation_file("layers_augmentation", run_case, kFields);
+const KerasFile audio_file("layers_audio", run_case, kFields);
 
 }  // namespace
 }  // namespace capstan::testing

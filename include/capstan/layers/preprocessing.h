@@ -4,8 +4,8 @@
 // Texts and give tensors, outside of a model: in front of it, batch by batch with text_batches(), or once for all data.
 // As part of a model they are an error. Layers of numbers and ids take tensors, in models and traced functions, too.
 //
-// What `adapt` learns is part of a layer's configuration, with which it is made again. A traced function, fit() among
-// them, keeps the vocabulary that a layer had when it was traced: adapt layers first.
+// What `adapt` learns is part of a layer's configuration, with which it is made again; of Normalization it is the
+// weights. A traced function, fit() among them, keeps the vocabulary that a layer had then: adapt layers first.
 //
 // A layer that was made by its name is a Layer; `of` gives the handle with the class's own members:
 //
@@ -135,7 +135,9 @@ CAPSTAN_EXPORT AttributeValue get_field(const Salt& field);
 class CAPSTAN_EXPORT MaskValue {
  public:
   MaskValue() = default;
-  MaskValue(std::int64_t id) : id_(id) {}
+  // A template, for 0 is a null pointer, too.
+  template <detail::Integer T>
+  MaskValue(T id) : id_(static_cast<std::int64_t>(id)) {}
   MaskValue(const char* text) : text_(text) {}
   MaskValue(std::string text) : text_(std::move(text)) {}
 
@@ -385,7 +387,7 @@ using CrossedFeature = std::variant<Tensor, Texts>;
 ///
 ///     layers::HashedCrossing cross(5);
 ///     cross({Texts{"A", "B", "A"}, constant({101, 101, 102})});   // int64[3]
-///     cross({ids, ids});                                          // tensors alone make a layer of several inputs
+///     cross({ids, ids});
 ///
 /// Errors: ValueError for num_bins < 1, an unknown mode, or less than two features; ShapeError and DTypeError for those
 /// that do not fit. In a traced function it is an error, as Hashing is.
@@ -395,7 +397,6 @@ class CAPSTAN_EXPORT HashedCrossing final : public Layer {
   /// Errors: ValueError for a layer of another class.
   static HashedCrossing of(const Layer& layer);
 
-  using Layer::operator();
   Tensor operator()(const std::vector<CrossedFeature>& features) const;
 
  private:

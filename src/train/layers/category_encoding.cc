@@ -40,18 +40,22 @@ Tensor detail::encode_ids(const Tensor& given, std::string_view mode, std::int64
   }
   // As [rows, ids].
   const Shape shape = ids.rank() == 0 ? Shape{1} : ids.shape();
-  const std::int64_t length = shape[-1];
-  const auto as_rows = [&](const Tensor& x) {
-    return shape.rank() == 2   ? x
-           : shape.rank() == 1 ? reshape(x, {1, length})
-                               : reshape(x, {shape.size() / std::max<std::int64_t>(length, 1), length});
-  };
-  Tensor result = counts_of(as_rows(ids), depth, dtype, weights.has_value() ? as_rows(weights) : Tensor());
-  if (mode == "multi_hot") result = cast(greater(result, 0), dtype);
+  std::int64_t rows = 1;
+  for (int axis = 0; axis < shape.rank() - 1; ++axis) rows *= shape[axis];
+  const auto as_rows = [&](const Tensor& x) { return shape.rank() == 2 ? x : reshape(x, {rows, shape[-1]}); };
+  // Not in bfloat16, which does not count beyond 256.
+  Tensor result =
+      counts_of(as_rows(ids), depth, working_dtype(dtype), weights.has_value() ? as_rows(weights) : Tensor());
+  result = in_dtype(mode == "multi_hot" ? cast(greater(result, 0), dtype) : result, dtype);
   if (shape.rank() == 2) return result;
   Shape result_shape = shape;
   result_shape.set(-1, depth);
   return reshape(result, result_shape);
+}
+
+Tensor detail::filled_up(const std::vector<double>& weights, std::int64_t depth, DType dtype) {
+  const Tensor given = cast(constant(weights), dtype);
+  return given.size() == depth ? given : pad(given, {{0, depth - given.size()}});
 }
 
 void detail::check_result_dtype(std::string_view layer, DType dtype, std::string_view mode) {

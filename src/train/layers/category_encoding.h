@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "capstan/tensor.h"
 
@@ -16,6 +17,9 @@ inline constexpr std::string_view kLookupModes[] = {"int", "one_hot", "multi_hot
 // shape of the ids, for "count" alone.
 Tensor encode_ids(const Tensor& ids, std::string_view mode, std::int64_t depth, DType dtype,
                   const Tensor& weights = {});
+
+// Weights of the first places, filled up with zeros to so many.
+Tensor filled_up(const std::vector<double>& weights, std::int64_t depth, DType dtype);
 
 // For the dtype option of layers whose result is int64 for "int": throws DTypeError unless it fits the mode.
 void check_result_dtype(std::string_view layer, DType dtype, std::string_view mode);

@@ -29,16 +29,22 @@ std::int64_t place_of(const std::string& layer, const detail::Vocabulary<std::st
 
 }  // namespace
 
-Tensor detail::look_up(const std::string& layer, const Vocabulary<std::string>& vocabulary, const Texts& texts,
-                       const layers::Salt& salt, DType dtype) {
+std::vector<std::int64_t> detail::places_of(const std::string& layer, const Vocabulary<std::string>& vocabulary,
+                                            const std::vector<std::string>& texts, const layers::Salt& salt) {
   vocabulary.check_has_tokens(layer);
   std::vector<std::int64_t> places;
-  places.reserve(texts.values().size());
-  for (const std::string& text : texts.values()) places.push_back(place_of(layer, vocabulary, text, salt));
+  places.reserve(texts.size());
+  for (const std::string& text : texts) places.push_back(place_of(layer, vocabulary, text, salt));
+  return places;
+}
+
+Tensor detail::look_up(const std::string& layer, const Vocabulary<std::string>& vocabulary, const Texts& texts,
+                       const layers::Salt& salt, DType dtype) {
+  const std::vector<std::int64_t> places = places_of(layer, vocabulary, texts.values(), salt);
   const std::string& mode = vocabulary.rules().output_mode;
   if (mode != "tf_idf") return encode_texts(layer, texts, places, mode, vocabulary.depth(), int64);
   return encode_texts(layer, texts, places, "count", vocabulary.depth(), dtype) *
-         cast(constant(vocabulary.padded_idf()), dtype);
+         filled_up(vocabulary.idf(), vocabulary.depth(), dtype);
 }
 
 namespace layers {

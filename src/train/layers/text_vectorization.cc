@@ -1,4 +1,6 @@
 // TextVectorization: texts to the places of their words.
+#include <algorithm>
+
 #include "capstan/ops/array.h"
 #include "src/train/common.h"
 #include "src/train/layers/classes.h"
@@ -84,63 +86,48 @@ class TextVectorizationBody final : public ConfiguredLayer<TextVectorizationBody
     }
   }
 
-  // The tokens of texts: a row for each text, or without a split of each row.
+  // The tokens of texts: with a split a row for each text, and a list for one text.
   Texts tokens_of(const Texts& given) const {
-    CAPSTAN_CHECK(is_none(split_) || given.rank() < 2 || given.values().size() == given.row_count(), ShapeError, name(),
-                  ": rows of texts that are split must have one text each, but there are ", given.values().size(),
-                  " in ", given.row_count(), " rows");
-    const bool splits = !is_none(split_);
-    Texts result = splits && given.rank() > 0 ? Texts::rows({}) : Texts();
+    std::vector<std::vector<std::string>> rows;
+    if (!is_none(split_)) {
+      CAPSTAN_CHECK(given.rank() < 2 || given.values().size() == given.row_count(), ShapeError, name(),
+                    ": rows of texts that are split must have one text each, but there are ", given.values().size(),
+                    " in ", given.row_count(), " rows");
+      for (const std::string& text : given.values()) {
+        rows.push_back(detail::ngrams_of(parts_of(standardized(text)), options.ngrams));
+      }
+      return given.rank() == 0 ? Texts(std::move(rows[0])) : Texts(rows);
+    }
     for (std::size_t i = 0; i < given.row_count(); ++i) {
       std::vector<std::string> row;
-      for (const std::string& text : given.row(i)) {
-        const std::string even = standardized(text);
-        if (!splits) {
-          row.push_back(even);
-          continue;
-        }
-        std::vector<std::string> words = split_.function() != nullptr    ? split_.function()(even)
-                                         : split_.name() == "whitespace" ? detail::words_of(even)
-                                                                         : detail::characters_of(even);
-        if (given.rank() == 0) {
-          row = std::move(words);
-        } else {
-          result.add_row(detail::ngrams_of(std::move(words), options.ngrams));
-        }
-      }
-      if (splits && given.rank() > 0) continue;
-      row = detail::ngrams_of(std::move(row), options.ngrams);
-      if (given.rank() < 2)
-        return given.rank() == 0 && !splits && row.size() == 1 ? Texts(row[0]) : Texts(std::move(row));
-      result.add_row(row);
+      for (const std::string& text : given.row(i)) row.push_back(standardized(text));
+      rows.push_back(detail::ngrams_of(std::move(row), options.ngrams));
     }
-    return given.rank() == 2 && given.row_count() == 0 ? Texts::rows({}) : result;
+    if (given.rank() == 0 && !options.ngrams.is_given()) return std::move(rows[0][0]);
+    return given.rank() == 2 ? Texts(rows) : Texts(std::move(rows[0]));
   }
 
   Tensor vectorize(const Texts& texts) const {
     const Texts tokens = tokens_of(texts);
-    if (options.output_mode != "int") {
+    const auto& asked = options.output_sequence_length;
+    if (options.output_mode != "int" || (tokens.rank() == 0 && !asked)) {
       return detail::look_up(name(), vocabulary, tokens, {}, compute_dtype());
     }
-    if (tokens.rank() == 0 && !options.output_sequence_length) {
-      return detail::look_up(name(), vocabulary, tokens, {}, compute_dtype());
-    }
+    // Rows are cut, and filled up with zeros to the longest.
     std::size_t length = 0;
     for (std::size_t i = 0; i < tokens.row_count(); ++i) length = std::max(length, tokens.row(i).size());
-    if (options.output_sequence_length) length = static_cast<std::size_t>(*options.output_sequence_length);
-    // Rows are cut or filled up with the empty text, whose place is 0.
-    Texts even;
+    if (asked) length = std::min(length, static_cast<std::size_t>(*asked));
+    const std::vector<std::int64_t> places = detail::places_of(name(), vocabulary, tokens.values(), {});
+    std::vector<std::int64_t> even(tokens.row_count() * length);
+    auto next = places.begin();
     for (std::size_t i = 0; i < tokens.row_count(); ++i) {
-      std::vector<std::string> row(tokens.row(i).begin(), tokens.row(i).end());
-      row.resize(length);
-      if (tokens.rank() < 2) {
-        even = Texts(std::move(row));
-      } else {
-        even.add_row(row);
-      }
+      const std::size_t size = tokens.row(i).size();
+      std::copy_n(next, std::min(size, length), even.begin() + static_cast<std::ptrdiff_t>(i * length));
+      next += static_cast<std::ptrdiff_t>(size);
     }
-    if (tokens.rank() == 2 && tokens.row_count() == 0) even = Texts::from({}, {0, static_cast<std::int64_t>(length)});
-    return detail::look_up(name(), vocabulary, even, {}, compute_dtype());
+    const auto width = static_cast<std::int64_t>(length), missing = asked.value_or(width) - width;
+    if (tokens.rank() < 2) return pad(constant(even, Shape{width}), {{0, missing}});
+    return pad(constant(even, Shape{static_cast<std::int64_t>(tokens.row_count()), width}), {{0, 0}, {0, missing}});
   }
 
   void count(const Texts& data) {
@@ -166,6 +153,11 @@ class TextVectorizationBody final : public ConfiguredLayer<TextVectorizationBody
   template <class Result>
   static bool is_none(const TextFunction<Result>& function) {
     return function.name().empty() && function.function() == nullptr;
+  }
+
+  std::vector<std::string> parts_of(const std::string& text) const {
+    if (split_.function() != nullptr) return split_.function()(text);
+    return split_.name() == "whitespace" ? detail::words_of(text) : detail::characters_of(text);
   }
 
   std::string standardized(const std::string& text) const {

@@ -72,12 +72,7 @@ class Vocabulary {
   std::int64_t size() const { return token_start() + static_cast<std::int64_t>(tokens_.size()); }
   // The length of vectors.
   std::int64_t depth() const { return rules_.pad_to_max_tokens ? *rules_.max_tokens : size(); }
-  // One for each place, padded to depth().
-  std::vector<double> padded_idf() const {
-    std::vector<double> weights = idf_;
-    weights.resize(static_cast<std::size_t>(depth()));
-    return weights;
-  }
+  // A weight for each place.
   const std::vector<double>& idf() const { return idf_; }
 
   // The place of a token, or -1.
