@@ -11,6 +11,9 @@
 // transposed is always packed, since a tile needs its columns side by side. A small product takes
 // the same way: all its blocks are one, and nothing is packed.
 //
+// The gradient of a weight is a product with a long k, a sum of outer products of the rows of A, which is stored
+// transposed, and of B. Reading the operands costs most there, so tasks are few and cut so that they read least.
+//
 // Tasks divide C and never k, so threads share no sum. Each packs for itself, even if that means
 // packing twice: reading what another core has just written takes longer than packing.
 #include "src/kernels/gemm.h"
@@ -38,6 +41,9 @@ constexpr std::int64_t kColumns = 1024;
 constexpr std::int64_t kBlockTiles = 8;
 // Operands of at most this size stay in the second cache and are not packed.
 constexpr std::int64_t kPackBytes = 256 * 1024;
+// Of a sum of outer products, whose operands are read in the order in which they lie, rows of at most this size are not
+// packed: the processor foresees reads that are as near, and a block of them stays in the second cache.
+constexpr std::int64_t kRowBytes = 2048;
 // Tiles of rows that must share a panel of B before packing it pays.
 constexpr std::int64_t kPackTiles = 6;
 // From this depth on the next tile of C is fetched while a tile is computed.
@@ -254,6 +260,10 @@ class Product {
     rows_ = Cut(m, tiles_);
     pack_b_ = shape_.transpose_b || (tiles_ >= kPackTiles && k * n > kPackElements);
     pack_a_ = shape_.transpose_a && n > panel_ && m * k > kPackElements;
+    long_ = shape_.transpose_a && n > panel_ && m * k > kPackElements;
+    if (long_ && !shape_.transpose_b && std::max(m, n) <= kRowBytes / static_cast<std::int64_t>(sizeof(T))) {
+      pack_a_ = pack_b_ = false;
+    }
     stream_ = kernels_.stream != nullptr && k == TileKernels<T>::kStreamDepth && n <= kernels_.lanes &&
               !shape_.accumulate && !shape_.transpose_a && shape_.lda == k;
   }
@@ -263,9 +273,24 @@ class Product {
   std::int64_t cut(std::int64_t wanted) {
     row_groups_ = std::min(tiles_, pack_a_ ? std::max<std::int64_t>(1, wanted / 4) : wanted);
     column_groups_ = std::min(panels_, divide_up(wanted, row_groups_));
+    if (long_) return cut_long(std::min(wanted, kLeastTasks));
     if (pack_b_ && !pack_a_ && (shape_.k * shape_.n > kPackElements || tiles_ < 2 * kBlockTiles * wanted)) {
       column_groups_ = std::min(panels_, wanted);
       row_groups_ = std::min(tiles_, divide_up(wanted, column_groups_));
+    }
+    return groups();
+  }
+  // Of all cuts into enough tasks the one that reads the fewest elements: what is cut along the rows reads B as often,
+  // along the columns A.
+  std::int64_t cut_long(std::int64_t wanted) {
+    std::int64_t fewest = 0;
+    for (std::int64_t rows = 1; rows <= std::min(wanted, tiles_); ++rows) {
+      const std::int64_t columns = std::min(panels_, divide_up(wanted, rows));
+      const std::int64_t elements = rows * shape_.n + columns * shape_.m;
+      if (rows * columns < std::min(wanted, panels_ * tiles_) || (fewest > 0 && elements >= fewest)) continue;
+      fewest = elements;
+      row_groups_ = rows;
+      column_groups_ = columns;
     }
     return groups();
   }
@@ -425,6 +450,7 @@ class Product {
   bool pack_a_ = false;
   bool pack_b_ = false;
   bool stream_ = false;
+  bool long_ = false;                   // a sum of outer products, of a large A
   const Epilogue* epilogue_ = nullptr;  // of a product whose tasks have whole rows
 };
 
