@@ -44,6 +44,9 @@ constexpr std::int64_t kPackBytes = 256 * 1024;
 // Of a sum of outer products, whose operands are read in the order in which they lie, rows of at most this size are not
 // packed: the processor foresees reads that are as near, and a block of them stays in the second cache.
 constexpr std::int64_t kRowBytes = 2048;
+// The depth of its blocks: all of C is read and written for each, but A and B should stay in the second cache beside
+// it.
+constexpr std::int64_t kLongDepthBytes = 1024;
 // Tiles of rows that must share a panel of B before packing it pays.
 constexpr std::int64_t kPackTiles = 6;
 // From this depth on the next tile of C is fetched while a tile is computed.
@@ -273,16 +276,18 @@ class Product {
   std::int64_t cut(std::int64_t wanted) {
     row_groups_ = std::min(tiles_, pack_a_ ? std::max<std::int64_t>(1, wanted / 4) : wanted);
     column_groups_ = std::min(panels_, divide_up(wanted, row_groups_));
-    if (long_) return cut_long(std::min(wanted, kLeastTasks));
+    if (long_) return cut_long(wanted);
     if (pack_b_ && !pack_a_ && (shape_.k * shape_.n > kPackElements || tiles_ < 2 * kBlockTiles * wanted)) {
       column_groups_ = std::min(panels_, wanted);
       row_groups_ = std::min(tiles_, divide_up(wanted, column_groups_));
     }
     return groups();
   }
-  // Of all cuts into enough tasks the one that reads the fewest elements: what is cut along the rows reads B as often,
-  // along the columns A.
+  // Of all cuts into enough tasks for the threads that there are the one that reads the fewest elements: what is cut
+  // along the rows reads B as often, along the columns A.
   std::int64_t cut_long(std::int64_t wanted) {
+    const std::int64_t threads = thread_count();
+    wanted = threads == 1 ? 1 : std::min(wanted, 2 * threads);
     std::int64_t fewest = 0;
     for (std::int64_t rows = 1; rows <= std::min(wanted, tiles_); ++rows) {
       const std::int64_t columns = std::min(panels_, divide_up(wanted, rows));
@@ -316,8 +321,8 @@ class Product {
   [[gnu::noinline, gnu::noclone]] void run_task(std::int64_t tile_begin, std::int64_t tile_end,
                                                 std::int64_t panel_begin, std::int64_t panel_end,
                                                 Packed* packed = nullptr) {
-    constexpr std::int64_t kDepth = kDepthBytes / static_cast<std::int64_t>(sizeof(T));
-    const Cut steps(shape_.k, divide_up(shape_.k, kDepth));
+    const std::int64_t depth = (long_ ? kLongDepthBytes : kDepthBytes) / static_cast<std::int64_t>(sizeof(T));
+    const Cut steps(shape_.k, divide_up(shape_.k, depth));
     const bool one_block = (panel_end - panel_begin) * panel_ <= kColumns;
     const std::int64_t width = one_block ? panel_end - panel_begin : kColumns / panel_;
     for (std::int64_t panel = panel_begin; panel < panel_end; panel += width) {

@@ -103,7 +103,12 @@ void forward(const LstmShape& s, const LstmForwardCall<T>& p) {
     for (std::int64_t t = 0; t < steps; ++t) {
       for (std::int64_t begin = 0; begin < units; begin += kBlockUnits) {
         const std::int64_t width = blocks.width(begin);
-        blocks.multiply(begin, rows, h, step, sums);
+        blocks.multiply(begin, rows, h, step, sums, [&](std::int64_t row, std::int64_t end) {
+          for (; row < end; ++row) {
+            const T* const z = p.z + ((first + row) * steps + t) * kGates * units + begin;
+            for (std::int64_t gate = 0; gate < kGates; ++gate) fetch(z + gate * units, width);
+          }
+        });
         for (std::int64_t row = 0; row < rows; ++row) {
           const std::int64_t at = (first + row) * steps + t;
           const T* const c_before =
@@ -184,7 +189,14 @@ void gradients(const LstmShape& s, const LstmGradientCall<T>& p) {
         const bool taken = s.mask == nullptr || s.mask[at];
         step_back(p, units, at, c_before, taken, h + row * units, c + row * units, dz + row * dz_step);
       }
-      multiply_panels(rows, units, width, dz, dz_step, turned, h, units, true);
+      multiply_panels(rows, units, width, dz, dz_step, turned, h, units, true, [&](std::int64_t row, std::int64_t end) {
+        for (; row < end && t > 0; ++row) {
+          const std::int64_t next = (first + row) * steps + t - 1;
+          fetch(p.gates + next * width, width);
+          fetch(p.dh + next * units, units);
+          if (t > 1) fetch(p.cells + (next - 1) * units, units);
+        }
+      });
     }
     std::copy_n(h, rows * units, p.dfirst_h + first * units);
     std::copy_n(c, rows * units, p.dfirst_c + first * units);

@@ -36,11 +36,22 @@ void pack_panels(std::int64_t rows, std::int64_t columns, const T* from, std::in
   }
 }
 
-// c [rows, columns] (+)= a [rows, depth] times what pack_panels made of [depth, columns].
+// Fetches elements into the second cache. What a step reads of the sequences lies far apart, one piece for each
+// sequence, so nothing else foresees it.
 template <class T>
+void fetch(const T* from, std::int64_t elements) {
+  for (std::int64_t i = 0; i < elements; i += 64 / static_cast<std::int64_t>(sizeof(T))) {
+    __builtin_prefetch(from + i, 0, 2);
+  }
+}
+
+// c [rows, columns] (+)= a [rows, depth] times what pack_panels made of [depth, columns]. Calls ahead(first, end) with
+// shares of the rows before each panel, for what is read afterwards.
+template <class T, class Ahead>
 void multiply_panels(std::int64_t rows, std::int64_t columns, std::int64_t depth, const T* a, std::int64_t lda,
-                     const T* packed, T* c, std::int64_t ldc, bool accumulate) {
+                     const T* packed, T* c, std::int64_t ldc, bool accumulate, const Ahead& ahead) {
   for (std::int64_t first = 0; first < columns; first += kPanelColumns) {
+    ahead(rows * first / columns, rows * std::min(first + kPanelColumns, columns) / columns);
     const std::int64_t width = std::min(kPanelColumns, columns - first);
     gemm_serial({.m = rows, .n = width, .k = depth, .lda = lda, .ldb = width, .ldc = ldc, .accumulate = accumulate}, a,
                 packed + first * depth, c + first);
@@ -74,9 +85,11 @@ class GateBlocks {
   // The units of the block that begins with this one.
   std::int64_t width(std::int64_t first) const { return std::min(kBlockUnits, units_ - first); }
   // sums [rows, gates * width(first)], dense, of h [rows, units], whose rows are `step` apart.
-  void multiply(std::int64_t first, std::int64_t rows, const T* h, std::int64_t step, T* sums) const {
+  template <class Ahead>
+  void multiply(std::int64_t first, std::int64_t rows, const T* h, std::int64_t step, T* sums,
+                const Ahead& ahead) const {
     const std::int64_t columns = width(first) * gates_;
-    multiply_panels(rows, columns, units_, h, step, memory_ + first * gates_ * units_, sums, columns, false);
+    multiply_panels(rows, columns, units_, h, step, memory_ + first * gates_ * units_, sums, columns, false, ahead);
   }
 
  private:
