@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "src/core/thread_pool.h"
+#include "src/kernels/along-inl.h"
 #include "src/kernels/lstm.h"
 #include "src/kernels/recurrent.h"
 #include "src/kernels/scratch.h"
@@ -25,50 +26,27 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr std::int64_t kGates = 4;
 
-// Calls body(i, mask, partial) along n elements.
-template <class D, class Body>
-HWY_INLINE void along(D d, std::int64_t n, const Body& body) {
-  const std::int64_t lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  const auto all = hn::FirstN(d, static_cast<std::size_t>(lanes));
-  std::int64_t i = 0;
-  for (; i + lanes <= n; i += lanes) body(i, all, false);
-  if (i < n) body(i, hn::FirstN(d, static_cast<std::size_t>(n - i)), true);
-}
-template <class D, class M, class T>
-HWY_INLINE hn::Vec<D> load(D d, M mask, bool partial, const T* from) {
-  return partial ? hn::MaskedLoad(mask, d, from) : hn::LoadU(d, from);
-}
-template <class D, class M, class V, class T>
-HWY_INLINE void store(D d, M mask, bool partial, V v, T* to) {
-  if (partial) {
-    hn::BlendedStore(v, mask, d, to);
-  } else {
-    hn::StoreU(v, d, to);
-  }
-}
-
 // Some units of one sequence at one step.
 template <class T>
 HWY_INLINE void step_forward(std::int64_t units, std::int64_t width, const T* sums, const T* z, const T* c_before,
                              T* gates, T* c, T* h, T* next_h) {
   const hn::ScalableTag<T> d;
-  along(d, width, [&](std::int64_t k, auto mask, bool partial) HWY_ATTR {
-    const auto sum = [&](std::int64_t gate) HWY_ATTR {
-      return hn::Add(load(d, mask, partial, z + gate * units + k), load(d, mask, partial, sums + gate * width + k));
-    };
+  along(d, width, [&](const auto& place) HWY_ATTR {
+    const auto sum = [&](std::int64_t gate)
+                         HWY_ATTR { return hn::Add(place.load(z + gate * units), place.load(sums + gate * width)); };
     const auto i = vector_math::sigmoid(d, sum(0));
     const auto f = vector_math::sigmoid(d, sum(1));
     const auto g = vector_math::tanh(d, sum(2));
     const auto o = vector_math::sigmoid(d, sum(3));
-    const auto cell = hn::Add(hn::Mul(f, load(d, mask, partial, c_before + k)), hn::Mul(i, g));
+    const auto cell = hn::Add(hn::Mul(f, place.load(c_before)), hn::Mul(i, g));
     const auto out = hn::Mul(o, vector_math::tanh(d, cell));
-    store(d, mask, partial, i, gates + k);
-    store(d, mask, partial, f, gates + units + k);
-    store(d, mask, partial, g, gates + 2 * units + k);
-    store(d, mask, partial, o, gates + 3 * units + k);
-    store(d, mask, partial, cell, c + k);
-    store(d, mask, partial, out, h + k);
-    store(d, mask, partial, out, next_h + k);
+    place.store(i, gates);
+    place.store(f, gates + units);
+    place.store(g, gates + 2 * units);
+    place.store(o, gates + 3 * units);
+    place.store(cell, c);
+    place.store(out, h);
+    place.store(out, next_h);
   });
 }
 // The same where the mask leaves the step out.
@@ -138,32 +116,32 @@ HWY_INLINE void step_back(const LstmGradientCall<T>& p, std::int64_t units, std:
   const T* const gates = p.gates + at * kGates * units;
   T* const dz_out = p.dz + at * kGates * units;
   const auto one = hn::Set(d, T(1));
-  along(d, units, [&](std::int64_t k, auto mask, bool partial) HWY_ATTR {
-    const auto i = load(d, mask, partial, gates + k);
-    const auto f = load(d, mask, partial, gates + units + k);
-    const auto g = load(d, mask, partial, gates + 2 * units + k);
-    const auto o = load(d, mask, partial, gates + 3 * units + k);
-    const auto y = vector_math::tanh(d, load(d, mask, partial, p.cells + at * units + k));
-    const auto dh = hn::Add(load(d, mask, partial, h + k), load(d, mask, partial, p.dh + at * units + k));
-    auto dc = load(d, mask, partial, c + k);
-    if (p.dcells != nullptr) dc = hn::Add(dc, load(d, mask, partial, p.dcells + at * units + k));
+  along(d, units, [&](const auto& place) HWY_ATTR {
+    const auto i = place.load(gates);
+    const auto f = place.load(gates + units);
+    const auto g = place.load(gates + 2 * units);
+    const auto o = place.load(gates + 3 * units);
+    const auto y = vector_math::tanh(d, place.load(p.cells + at * units));
+    const auto dh = hn::Add(place.load(h), place.load(p.dh + at * units));
+    auto dc = place.load(c);
+    if (p.dcells != nullptr) dc = hn::Add(dc, place.load(p.dcells + at * units));
     dc = hn::MulAdd(hn::Mul(dh, o), hn::NegMulAdd(y, y, one), dc);
     hn::Vec<decltype(d)> z[] = {
         hn::Mul(hn::Mul(dc, g), hn::Mul(i, hn::Sub(one, i))),
-        hn::Mul(hn::Mul(dc, load(d, mask, partial, c_before + k)), hn::Mul(f, hn::Sub(one, f))),
+        hn::Mul(hn::Mul(dc, place.load(c_before)), hn::Mul(f, hn::Sub(one, f))),
         hn::Mul(hn::Mul(dc, i), hn::NegMulAdd(g, g, one)),
         hn::Mul(hn::Mul(dh, y), hn::Mul(o, hn::Sub(one, o))),
     };
     for (std::int64_t gate = 0; gate < kGates; ++gate) {
       auto& v = z[gate];
-      if (p.added != nullptr) v = hn::Add(v, load(d, mask, partial, p.added + (at * kGates + gate) * units + k));
-      store(d, mask, partial, v, dz_out + gate * units + k);
-      store(d, mask, partial, v, dz + gate * units + k);
+      if (p.added != nullptr) v = hn::Add(v, place.load(p.added + (at * kGates + gate) * units));
+      place.store(v, dz_out + gate * units);
+      place.store(v, dz + gate * units);
     }
-    store(d, mask, partial, hn::Mul(dc, f), c + k);
-    store(d, mask, partial, taken ? hn::Zero(d) : dh, h + k);
-    if (p.whole_dcells != nullptr) store(d, mask, partial, dc, p.whole_dcells + at * units + k);
-    if (p.whole_dh != nullptr) store(d, mask, partial, dh, p.whole_dh + at * units + k);
+    place.store(hn::Mul(dc, f), c);
+    place.store(taken ? hn::Zero(d) : dh, h);
+    if (p.whole_dcells != nullptr) place.store(dc, p.whole_dcells + at * units);
+    if (p.whole_dh != nullptr) place.store(dh, p.whole_dh + at * units);
   });
 }
 
@@ -211,25 +189,25 @@ HWY_INLINE void step_tangents(const LstmTangentCall<T>& p, std::int64_t units, s
   const T* const gates = p.gates + at * kGates * units;
   const T* const sums = p.tsums + at * kGates * units;
   const auto one = hn::Set(d, T(1));
-  along(d, units, [&](std::int64_t k, auto mask, bool partial) HWY_ATTR {
-    const auto i = load(d, mask, partial, gates + k);
-    const auto f = load(d, mask, partial, gates + units + k);
-    const auto g = load(d, mask, partial, gates + 2 * units + k);
-    const auto o = load(d, mask, partial, gates + 3 * units + k);
-    const auto y = vector_math::tanh(d, load(d, mask, partial, p.cells + at * units + k));
-    const auto ti = hn::Mul(load(d, mask, partial, sums + k), hn::Mul(i, hn::Sub(one, i)));
-    const auto tf = hn::Mul(load(d, mask, partial, sums + units + k), hn::Mul(f, hn::Sub(one, f)));
-    const auto tg = hn::Mul(load(d, mask, partial, sums + 2 * units + k), hn::NegMulAdd(g, g, one));
-    const auto to = hn::Mul(load(d, mask, partial, sums + 3 * units + k), hn::Mul(o, hn::Sub(one, o)));
-    auto tc = hn::Mul(f, load(d, mask, partial, tc_before + k));
-    tc = hn::MulAdd(tf, load(d, mask, partial, c_before + k), tc);
+  along(d, units, [&](const auto& place) HWY_ATTR {
+    const auto i = place.load(gates);
+    const auto f = place.load(gates + units);
+    const auto g = place.load(gates + 2 * units);
+    const auto o = place.load(gates + 3 * units);
+    const auto y = vector_math::tanh(d, place.load(p.cells + at * units));
+    const auto ti = hn::Mul(place.load(sums), hn::Mul(i, hn::Sub(one, i)));
+    const auto tf = hn::Mul(place.load(sums + units), hn::Mul(f, hn::Sub(one, f)));
+    const auto tg = hn::Mul(place.load(sums + 2 * units), hn::NegMulAdd(g, g, one));
+    const auto to = hn::Mul(place.load(sums + 3 * units), hn::Mul(o, hn::Sub(one, o)));
+    auto tc = hn::Mul(f, place.load(tc_before));
+    tc = hn::MulAdd(tf, place.load(c_before), tc);
     tc = hn::MulAdd(ti, g, hn::MulAdd(tg, i, tc));
-    if (p.added_cells != nullptr) tc = hn::Add(tc, load(d, mask, partial, p.added_cells + at * units + k));
+    if (p.added_cells != nullptr) tc = hn::Add(tc, place.load(p.added_cells + at * units));
     auto th = hn::MulAdd(hn::Mul(tc, o), hn::NegMulAdd(y, y, one), hn::Mul(to, y));
-    if (p.added_h != nullptr) th = hn::Add(th, load(d, mask, partial, p.added_h + at * units + k));
-    if (!taken) th = hn::Add(th, load(d, mask, partial, th_before + k));
-    store(d, mask, partial, tc, p.tcells + at * units + k);
-    store(d, mask, partial, th, p.th + at * units + k);
+    if (p.added_h != nullptr) th = hn::Add(th, place.load(p.added_h + at * units));
+    if (!taken) th = hn::Add(th, place.load(th_before));
+    place.store(tc, p.tcells + at * units);
+    place.store(th, p.th + at * units);
   });
 }
 

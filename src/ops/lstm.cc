@@ -11,7 +11,6 @@
 //     ts    = tz + th' u.
 #include <algorithm>
 #include <cmath>
-#include <optional>
 #include <vector>
 
 #include "capstan/ops/array.h"
@@ -103,19 +102,6 @@ void infer_gradients(const Call& call, OutputSpecs& outputs) {
   for (int i = 0; i < 2; ++i) outputs.add(dtype, {s.batch, s.units});
   for (int i = 0; i < 2; ++i) outputs.add(dtype, {s.batch, kept, s.units});
 }
-
-// An input that may not be there.
-template <class T>
-class OptionalInput {
- public:
-  OptionalInput(const Call& call, int i) {
-    if (call.input_count() > i) wide_.emplace(call.input(i));
-  }
-  operator const T*() const { return wide_ ? static_cast<const T*>(*wide_) : nullptr; }
-
- private:
-  std::optional<WideInput<T>> wide_;
-};
 
 void run_gradients(const Call& call, std::span<Tensor> outputs) {
   const bool keep = call.attributes<LstmGradientAttributes>().keep;

@@ -55,11 +55,11 @@ Tensor rows_product(const Tensor& a, const Tensor& b) {
   return matmul(reshape(a, {-1, a.dim(-1)}), reshape(b, {-1, b.dim(-1)}), {.transpose_a = true});
 }
 
-bool batch_sequences(const BatchCall& call, int recurrent_kernel, int mask, std::vector<Tensor>& outputs) {
-  if (call.is_batched(recurrent_kernel)) return false;
+bool join_sequences(const BatchCall& call, int kernel, int mask, int bias, std::vector<Tensor>& outputs) {
+  if (call.is_batched(kernel) || (bias >= 0 && call.is_batched(bias))) return false;
   std::vector<Tensor> inputs;
   for (int i = 0; i < call.input_count(); ++i) {
-    const bool as_it_is = i == recurrent_kernel || (i == mask && !call.is_batched(i) && call.input(i).size() == 0);
+    const bool as_it_is = i == kernel || i == bias || (i == mask && !call.is_batched(i) && call.input(i).size() == 0);
     inputs.push_back(as_it_is ? call.input(i) : merge_items(with_items(call, i)));
   }
   call_again(call, std::move(inputs), call.attribute_data, outputs);

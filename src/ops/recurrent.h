@@ -36,11 +36,12 @@ Tensor first_step(const Tensor& x);
 // The sum over batch and steps of the outer products of a [batch, steps, m] and b [batch, steps, n].
 Tensor rows_product(const Tensor& a, const Tensor& b);
 
-// A batching rule: the items join the batch, unless the recurrent kernel differs from item to item.
-bool batch_sequences(const BatchCall& call, int recurrent_kernel, int mask, std::vector<Tensor>& outputs);
-template <int kKernel, int kMask>
+// A batching rule: the items join the batch, unless the recurrent kernel, or its bias, differs from item to item. -1
+// stands for an input that the op does not have.
+bool join_sequences(const BatchCall& call, int kernel, int mask, int bias, std::vector<Tensor>& outputs);
+template <int kKernel, int kMask = -1, int kBias = -1>
 bool batch_sequences(const BatchCall& call, std::vector<Tensor>& outputs) {
-  return batch_sequences(call, kKernel, kMask, outputs);
+  return join_sequences(call, kKernel, kMask, kBias, outputs);
 }
 
 #if CAPSTAN_TESTING

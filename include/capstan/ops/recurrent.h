@@ -55,4 +55,47 @@ CAPSTAN_EXPORT LstmTangents lstm_tangents(Operand gates, Operand cells, Operand 
                                           Operand tz, Operand tfirst_h, Operand tfirst_cell, Operand mask,
                                           Operand added_cells, Operand added_h);
 
+/// All steps of a gated recurrent unit.
+struct GruSequence {
+  Tensor h;      ///< [batch, steps, units]
+  Tensor gates;  ///< [batch, steps, 4 units]: update z, reset r, candidate n, and q, what the states give for n
+};
+
+/// A gated recurrent unit over sequences: with s = h' recurrent_kernel + recurrent_bias, where ' is the step before,
+/// and z, r = sigmoid(x + s), q = s and n = tanh(x + r q), each of its own third, h = z h' + (1 - z) n. x [batch,
+/// steps, 3 units] is what the inputs give, with their bias; recurrent_kernel is [units, 3 units], recurrent_bias [3
+/// units], first_h [batch, units]. A mask, bool [batch, steps], leaves steps out: their h is that of the step before,
+/// and their gates 1, 0, 0 and 0. There is at least one step. Dtypes: the floating ones. Source: Cho and others,
+/// "Learning phrase representations using RNN encoder-decoder". Errors: ShapeError, DTypeError.
+///
+///     Tensor x = bias_add(matmul(inputs, kernel), bias);  // inputs [batch, steps, features]
+///     Tensor last = gru(x, recurrent_kernel, recurrent_bias, h).h(slice(0), -1);
+CAPSTAN_EXPORT GruSequence gru(Operand x, Operand recurrent_kernel, Operand recurrent_bias, Operand first_h);
+CAPSTAN_EXPORT GruSequence gru(Operand x, Operand recurrent_kernel, Operand recurrent_bias, Operand first_h,
+                               Operand mask);
+
+/// What gru_gradients returns.
+struct GruGradients {
+  Tensor x;
+  Tensor sums;  ///< of h' recurrent_kernel + recurrent_bias, [batch, steps, 3 units]
+  Tensor first_h;
+  Tensor whole_h;  ///< [batch, steps, units] if asked for, else [batch, 0, units]
+};
+/// The gradients of gru for x, the sums of its states and the first states, given its gates and h and the cotangent dh
+/// of h; what its rule is made of. Those of the recurrent kernel and bias are a product and a sum of the sums'. dgates
+/// [batch, steps, 4 units] is the cotangent of the gates. With `keep` the gradient for h itself comes as well, in which
+/// all later steps are.
+CAPSTAN_EXPORT GruGradients gru_gradients(Operand gates, Operand h, Operand recurrent_kernel, Operand first_h,
+                                          Operand dh, bool keep = false);
+CAPSTAN_EXPORT GruGradients gru_gradients(Operand gates, Operand h, Operand recurrent_kernel, Operand first_h,
+                                          Operand dh, Operand dgates, bool keep = false);
+
+/// The tangents of gru's h, [batch, steps, units], given those of x, of the sums of the states beside
+/// h' recurrent_kernel, both [batch, steps, 3 units], and of the first states: the transpose of gru_gradients. `added`
+/// goes to the tangents of h.
+CAPSTAN_EXPORT Tensor gru_tangents(Operand gates, Operand h, Operand recurrent_kernel, Operand first_h, Operand tx,
+                                   Operand tsums, Operand tfirst_h);
+CAPSTAN_EXPORT Tensor gru_tangents(Operand gates, Operand h, Operand recurrent_kernel, Operand first_h, Operand tx,
+                                   Operand tsums, Operand tfirst_h, Operand added);
+
 }  // namespace capstan

@@ -273,6 +273,15 @@ class GRURun final : public GatedRun {
     const Tensor h = z * old + (1 - z) * activation(candidate);
     return {h, {h}};
   }
+  bool runs_sequences() const override { return reset_after_ && has_op(); }
+  CellSequence sequence(const Tensor& in, const Tensor& mask, std::span<const Tensor> states) const override {
+    Tensor x = project_sequence(in);
+    const Tensor bias =
+        gates.state_bias.has_value() ? gates.state_bias : zeros({gates.recurrent_kernel.dim(-1)}, x.dtype());
+    const GruSequence all = mask.has_value() ? gru(std::move(x), gates.recurrent_kernel, bias, states[0], mask)
+                                             : gru(std::move(x), gates.recurrent_kernel, bias, states[0]);
+    return {all.h, {all.h(slice(), -1)}};
+  }
 
  private:
   bool reset_after_;
