@@ -344,6 +344,117 @@ Workload chain10(int n) {
   };
 }
 
+// Sequences of class numbers: all but the last of each are inputs, all but the first what is to be foretold.
+struct Text {
+  Tensor ids, next;
+  Text(int sequences, int length, int vocabulary) {
+    const Tensor all = reshape(labels(sequences * (length + 1), vocabulary), {sequences, length + 1});
+    const std::vector<Tensor> parts = split(all, {1, length - 1, 1}, 1);
+    ids = concat({parts[0], parts[1]}, 1);
+    next = concat({parts[1], parts[2]}, 1);
+  }
+};
+
+void lstm(const Arguments& arguments, const std::string& name) {
+  const Text text(64, 64, 65);
+  const Sequential model({layers::Embedding(65, 64), layers::LSTM(128, {.return_sequences = true}), layers::Dense(65)});
+  model(text.ids);
+  const Tensor bias = concat({zeros({128}), ones({128}), zeros({256})}, 0);
+  model.set_weights({filled({65, 64}, 1, 0.05), glorot({64, 512}, 2), glorot({128, 512}, 3), bias, glorot({128, 65}, 4),
+                     zeros({65})});
+  const optimizers::Adam optimizer({.learning_rate = 1e-3});
+  InMode step(arguments, [&](const Tensor& ids, const Tensor& next) {
+    GradientTape tape;
+    const Tensor loss = mean_cross_entropy(next, model(ids, {.training = true}));
+    optimizer.apply_gradients(tape.gradient(loss, model.trainable_variables()), model.trainable_variables());
+    return loss;
+  });
+  std::vector<double> losses;
+  for (int i = 0; i < 3; ++i) losses.push_back(step(text.ids, text.next).item<double>());
+  measure(arguments, name, [&] { step(text.ids, text.next); },
+          {.seconds = std::max(3.0, arguments.seconds), .check = losses});
+}
+
+// A stack of blocks of attention and a network of two layers, each behind a normalisation.
+class Transformer {
+ public:
+  static constexpr int kVocabulary = 65, kWidth = 128, kHeads = 4, kContext = 128, kDepth = 4;
+
+  Transformer()
+      : token_(add(filled({kVocabulary, kWidth}, 1, 0.05))), position_(add(filled({kContext, kWidth}, 2, 0.05))) {
+    int seed = 3;
+    const auto dense = [&](int in, int out) { return Affine{add(glorot({in, out}, seed++)), add(zeros({out}))}; };
+    for (int i = 0; i < kDepth; ++i) {
+      Block block;
+      block.qkv = dense(kWidth, 3 * kWidth);
+      block.out = dense(kWidth, kWidth);
+      block.up = dense(kWidth, 4 * kWidth);
+      block.down = dense(4 * kWidth, kWidth);
+      block.first_norm = norm_weights();
+      block.second_norm = norm_weights();
+      blocks_.push_back(block);
+    }
+    norm_ = norm_weights();
+    head_ = add(glorot({kWidth, kVocabulary}, seed));
+  }
+
+  const std::vector<Variable>& variables() const { return variables_; }
+
+  // [batch, context] gives logits [batch, context, vocabulary].
+  Tensor operator()(const Tensor& ids) const {
+    Tensor x = gather(token_, ids) + position_;
+    for (const Block& block : blocks_) {
+      x = x + affine(attention(affine(norm(x, block.first_norm), block.qkv)), block.out);
+      x = x + affine(gelu(affine(norm(x, block.second_norm), block.up), true), block.down);
+    }
+    return matmul(norm(x, norm_), head_);
+  }
+
+ private:
+  struct Affine {
+    Variable weight, bias;
+  };
+  struct Block {
+    Affine qkv, out, up, down, first_norm, second_norm;
+  };
+
+  Variable add(const Tensor& value) {
+    variables_.emplace_back(value);
+    return variables_.back();
+  }
+  Affine norm_weights() { return {add(ones({kWidth})), add(zeros({kWidth}))}; }
+
+  static Tensor affine(const Tensor& x, const Affine& by) { return bias_add(matmul(x, by.weight), by.bias); }
+  static Tensor norm(const Tensor& x, const Affine& by) { return layer_normalization(x, by.weight, by.bias, 1, 1e-5); }
+  static Tensor attention(const Tensor& qkv) {
+    const Tensor heads = reshape(qkv, {-1, kContext, 3, kHeads, kWidth / kHeads});
+    const std::vector<Tensor> parts = unstack(transpose(heads, {2, 0, 3, 1, 4}));
+    const Tensor mixed = scaled_dot_product_attention(parts[0], parts[1], parts[2], {.causal = true});
+    return reshape(transpose(mixed, {0, 2, 1, 3}), {-1, kContext, kWidth});
+  }
+
+  std::vector<Variable> variables_;
+  Variable token_, position_, head_;
+  std::vector<Block> blocks_;
+  Affine norm_;
+};
+
+void transformer(const Arguments& arguments, const std::string& name) {
+  const Text text(32, Transformer::kContext, Transformer::kVocabulary);
+  const Transformer model;
+  const optimizers::Adam optimizer({.learning_rate = 1e-3});
+  InMode step(arguments, [&](const Tensor& ids, const Tensor& next) {
+    GradientTape tape;
+    const Tensor loss = mean_cross_entropy(next, model(ids));
+    optimizer.apply_gradients(tape.gradient(loss, model.variables()), model.variables());
+    return loss;
+  });
+  std::vector<double> losses;
+  for (int i = 0; i < 3; ++i) losses.push_back(step(text.ids, text.next).item<double>());
+  measure(arguments, name, [&] { step(text.ids, text.next); },
+          {.seconds = std::max(6.0, arguments.seconds), .check = losses});
+}
+
 const Workloads& workloads() {
   static const Workloads list = {
       {"op", op},
@@ -361,6 +472,8 @@ const Workloads& workloads() {
       {"chain10_1k", chain10(1'000)},
       {"chain10_100k", chain10(100'000)},
       {"chain10_10m", chain10(10'000'000)},
+      {"lstm", lstm},
+      {"transformer", transformer},
   };
   return list;
 }

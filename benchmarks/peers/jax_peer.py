@@ -183,6 +183,58 @@ def cnn_adam():
     return Workload(cnn_step(protocol.CNN_RATE), seconds=4, check=check)
 
 
+def lstm():
+    ids, following = map(jnp.asarray, protocol.lstm_batch())
+
+    def loss_of(params, state):
+        embedding, kernel, recurrent_kernel, bias, head, head_bias = params
+
+        def cell(states, z):
+            h, c = states
+            i, f, g, o = jnp.split(z + h @ recurrent_kernel, 4, axis=-1)
+            c = jax.nn.sigmoid(f) * c + jax.nn.sigmoid(i) * jnp.tanh(g)
+            h = jax.nn.sigmoid(o) * jnp.tanh(c)
+            return (h, c), h
+
+        zero = jnp.zeros((len(ids), protocol.LSTM_UNITS))
+        _, h = jax.lax.scan(cell, (zero, zero), (embedding[ids] @ kernel + bias).swapaxes(0, 1))
+        return cross_entropy(h.swapaxes(0, 1) @ head + head_bias, following), state
+
+    params = [jnp.asarray(array) for array in protocol.lstm_weights()]
+    return Workload(training_step(loss_of, 1e-3, params), calls=3, seconds=3, check=losses)
+
+
+def transformer():
+    width, heads = protocol.TRANSFORMER_WIDTH, protocol.TRANSFORMER_HEADS
+    ids, following = map(jnp.asarray, protocol.transformer_batch())
+    length = ids.shape[1]
+    unseen = jnp.asarray(np.triu(np.full((length, length), -1e9, np.float32), 1))
+
+    def affine(x, weights):
+        return x @ weights[0] + weights[1]
+
+    def norm(x, weights):
+        centred = x - jnp.mean(x, -1, keepdims=True)
+        variance = jnp.var(x, -1, keepdims=True)
+        return centred * jax.lax.rsqrt(variance + protocol.NORM_EPSILON) * weights[0] + weights[1]
+
+    def attention(x):
+        q, k, v = x.reshape(*x.shape[:2], 3, heads, width // heads).transpose(2, 0, 3, 1, 4)
+        scores = q @ k.swapaxes(-2, -1) * (width // heads) ** -0.5
+        return (jax.nn.softmax(scores + unseen) @ v).swapaxes(1, 2).reshape(*x.shape[:2], width)
+
+    def loss_of(params, state):
+        x = params["token"][ids] + params["position"]
+        for block in params["blocks"]:
+            x = x + affine(attention(affine(norm(x, block["norm1"]), block["qkv"])), block["out"])
+            h = jax.nn.gelu(affine(norm(x, block["norm2"]), block["up"]), approximate=True)
+            x = x + affine(h, block["down"])
+        return cross_entropy(norm(x, params["norm"]) @ params["head"], following), state
+
+    params = protocol.transformer_weights(jnp.asarray)
+    return Workload(training_step(loss_of, 1e-3, params), calls=3, seconds=6, check=losses)
+
+
 # --- Second derivatives ---
 
 
@@ -215,5 +267,6 @@ def wgan_gp():
 
 
 protocol.run_shared(f"jax {jax.__version__}", options,
-                    [op, op_gradient, chain100, regression, mlp_adam, cnn_adam, hvp, wgan_gp, chain10],
+                    [op, op_gradient, chain100, regression, mlp_adam, cnn_adam, hvp, wgan_gp, chain10, lstm,
+                     transformer],
                     wait=jax.block_until_ready)

@@ -86,6 +86,58 @@ def critic_batch():
     return fill((64, 64), 80), fill((64, 64), 81), 0.5 + 0.5 * fill((64, 1), 82)
 
 
+def text(sequences, length, vocabulary):
+    """Class numbers, and those that follow them: two arrays [sequences, length]."""
+    ids = labels(sequences * (length + 1), vocabulary).reshape(sequences, length + 1)
+    return ids[:, :-1], ids[:, 1:]
+
+
+# A language model: an embedding of 65 classes, an LSTM and a dense layer.
+LSTM_WIDTH, LSTM_UNITS = 64, 128
+
+
+def lstm_batch():
+    return text(64, 64, 65)
+
+
+def lstm_weights():
+    """Embedding; kernel, recurrent kernel and bias, gates in the order input, forget, cell, output; kernel and bias."""
+    bias = np.zeros(4 * LSTM_UNITS, np.float32)
+    bias[LSTM_UNITS:2 * LSTM_UNITS] = 1
+    return [fill((65, LSTM_WIDTH), 1, 0.05), glorot((LSTM_WIDTH, 4 * LSTM_UNITS), 2),
+            glorot((LSTM_UNITS, 4 * LSTM_UNITS), 3), bias, glorot((LSTM_UNITS, 65), 4), np.zeros(65, np.float32)]
+
+
+# The same task for a stack of blocks of attention and a network of two layers, each behind a normalisation.
+TRANSFORMER_VOCABULARY, TRANSFORMER_CONTEXT = 65, 128
+TRANSFORMER_WIDTH, TRANSFORMER_HEADS, TRANSFORMER_DEPTH = 128, 4, 4
+NORM_EPSILON = 1e-5
+
+
+def transformer_batch():
+    return text(32, TRANSFORMER_CONTEXT, TRANSFORMER_VOCABULARY)
+
+
+def transformer_weights(wrap):
+    """A tree of what `wrap` makes of each array; pairs are kernel and bias, or scale and offset."""
+    width = TRANSFORMER_WIDTH
+
+    def norm():
+        return wrap(np.ones(width, np.float32)), wrap(np.zeros(width, np.float32))
+
+    tree = {"token": wrap(fill((TRANSFORMER_VOCABULARY, width), 1, 0.05)),
+            "position": wrap(fill((TRANSFORMER_CONTEXT, width), 2, 0.05)), "blocks": []}
+    seed = 3
+    for _ in range(TRANSFORMER_DEPTH):
+        block = {}
+        for key, shape in {"qkv": (width, 3 * width), "out": (width, width), "up": (width, 4 * width),
+                           "down": (4 * width, width)}.items():
+            block[key] = wrap(glorot(shape, seed)), wrap(np.zeros(shape[1], np.float32))
+            seed += 1
+        tree["blocks"].append({**block, "norm1": norm(), "norm2": norm()})
+    return {**tree, "norm": norm(), "head": wrap(glorot((width, TRANSFORMER_VOCABULARY), seed))}
+
+
 def chain10_input(n):
     return 0.5 + 0.5 * fill((n,), 90)
 
@@ -183,6 +235,8 @@ SHARED_WORKLOADS = {
     "chain10_1k": ("chain10", 1_000),
     "chain10_100k": ("chain10", 100_000),
     "chain10_10m": ("chain10", 10_000_000),
+    "lstm": ("lstm",),
+    "transformer": ("transformer",),
 }
 
 

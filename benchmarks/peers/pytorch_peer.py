@@ -92,10 +92,10 @@ def regression():
     return Workload(step, calls=100, check=lambda results: [a.item(), b.item()])
 
 
-def training_step(model, rate, loss_of):
+def training_step(parameters, rate, loss_of):
     # The faster one of each mode; the default is neither.
     kind = {"foreach": True} if options.mode == "compile" else {"fused": True}
-    optimizer = torch.optim.Adam(model.parameters(), rate, eps=1e-7, **kind)
+    optimizer = torch.optim.Adam(parameters, rate, eps=1e-7, **kind)
     forward, update = compiled(loss_of), compiled(optimizer.step)
 
     def step():
@@ -126,7 +126,8 @@ def dense_model(units, activation):
 def mlp_adam():
     model = dense_model(protocol.MLP_UNITS, nn.ReLU())
     x, y = batch(protocol.mlp_batch())
-    return Workload(training_step(model, 1e-3, lambda: F.cross_entropy(model(x), y)), calls=10, check=last_losses)
+    step = training_step(model.parameters(), 1e-3, lambda: F.cross_entropy(model(x), y))
+    return Workload(step, calls=10, check=last_losses)
 
 
 def cnn_model(rate):
@@ -154,13 +155,70 @@ def cnn_adam():
 
     def make_step(rate):
         model = cnn_model(rate).to(memory_format=torch.channels_last)
-        return training_step(model, 1e-3, lambda: F.cross_entropy(model(x), y))
+        return training_step(model.parameters(), 1e-3, lambda: F.cross_entropy(model(x), y))
 
     def check(_):
         without_dropout = make_step(0.0)
         return [without_dropout().item() for _ in range(3)]
 
     return Workload(make_step(protocol.CNN_RATE), seconds=4, check=check)
+
+
+def lstm():
+    embedding, cell, head = (nn.Embedding(65, protocol.LSTM_WIDTH),
+                             nn.LSTM(protocol.LSTM_WIDTH, protocol.LSTM_UNITS, batch_first=True),
+                             nn.Linear(protocol.LSTM_UNITS, 65))
+    weights = [torch.from_numpy(array) for array in protocol.lstm_weights()]
+    with torch.no_grad():
+        embedding.weight.copy_(weights[0])
+        # The order of the gates is the same here.
+        cell.weight_ih_l0.copy_(weights[1].T)
+        cell.weight_hh_l0.copy_(weights[2].T)
+        cell.bias_ih_l0.copy_(weights[3])
+        cell.bias_hh_l0.zero_()
+        head.weight.copy_(weights[4].T)
+        head.bias.copy_(weights[5])
+    # Of two biases that are added one is enough.
+    cell.bias_hh_l0.requires_grad_(False)
+    ids, following = (torch.from_numpy(array).long().contiguous() for array in protocol.lstm_batch())
+
+    def loss_of():
+        return F.cross_entropy(head(cell(embedding(ids))[0]).flatten(0, 1), following.flatten())
+
+    parameters = [weight for part in (embedding, cell, head) for weight in part.parameters() if weight.requires_grad]
+    return Workload(training_step(parameters, 1e-3, loss_of), calls=3, seconds=3, check=last_losses)
+
+
+def transformer():
+    parameters = []
+
+    def parameter(array):
+        parameters.append(nn.Parameter(torch.from_numpy(array)))
+        return parameters[-1]
+
+    model = protocol.transformer_weights(parameter)
+    width, heads = protocol.TRANSFORMER_WIDTH, protocol.TRANSFORMER_HEADS
+    ids, following = (torch.from_numpy(array).long().contiguous() for array in protocol.transformer_batch())
+
+    def affine(x, weights):
+        return x @ weights[0] + weights[1]
+
+    def norm(x, weights):
+        return F.layer_norm(x, (width,), *weights, protocol.NORM_EPSILON)
+
+    def attention(x):
+        q, k, v = x.unflatten(-1, (3, heads, width // heads)).permute(2, 0, 3, 1, 4)
+        return F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).flatten(-2)
+
+    def loss_of():
+        x = F.embedding(ids, model["token"]) + model["position"]
+        for block in model["blocks"]:
+            x = x + affine(attention(affine(norm(x, block["norm1"]), block["qkv"])), block["out"])
+            h = F.gelu(affine(norm(x, block["norm2"]), block["up"]), approximate="tanh")
+            x = x + affine(h, block["down"])
+        return F.cross_entropy((norm(x, model["norm"]) @ model["head"]).flatten(0, 1), following.flatten())
+
+    return Workload(training_step(parameters, 1e-3, loss_of), calls=3, seconds=6, check=last_losses)
 
 
 # --- Second derivatives ---
@@ -204,8 +262,9 @@ def wgan_gp():
         slope = slopes(mix * real + (1 - mix) * fake).norm(dim=1)
         return critic(fake).mean() - critic(real).mean() + 10 * ((slope - 1) ** 2).mean()
 
-    return Workload(training_step(critic, 1e-4, loss_of), calls=3, check=last_losses)
+    return Workload(training_step(critic.parameters(), 1e-4, loss_of), calls=3, check=last_losses)
 
 
 protocol.run_shared(f"pytorch {torch.__version__.split('+')[0]}", options,
-                    [op, op_gradient, chain100, regression, mlp_adam, cnn_adam, hvp, wgan_gp, chain10])
+                    [op, op_gradient, chain100, regression, mlp_adam, cnn_adam, hvp, wgan_gp, chain10, lstm,
+                     transformer])

@@ -98,8 +98,7 @@ def regression():
     return Workload(compiled(step), calls=100, check=lambda results: [float(a), float(b)])
 
 
-def training_step(model, rate, loss_of):
-    variables = model.trainable_variables
+def training_step(variables, rate, loss_of):
     optimizer = keras.optimizers.Adam(rate)
     optimizer.build(variables)
 
@@ -125,7 +124,7 @@ def mlp_adam():
     model = dense_model(protocol.MLP_UNITS, "relu")
     x, y = map(tf.constant, protocol.mlp_batch())
     cross_entropy = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-    step = training_step(model, 1e-3, lambda: cross_entropy(y, model(x, training=True)))
+    step = training_step(model.trainable_variables, 1e-3, lambda: cross_entropy(y, model(x, training=True)))
     return Workload(step, calls=10, check=last_losses)
 
 
@@ -156,13 +155,62 @@ def cnn_adam():
 
     def make_step(rate):
         model = cnn_model(rate)
-        return training_step(model, 1e-3, lambda: cross_entropy(y, model(x, training=True)))
+        return training_step(model.trainable_variables, 1e-3, lambda: cross_entropy(y, model(x, training=True)))
 
     def check(_):
         without_dropout = make_step(0.0)
         return [float(without_dropout()) for _ in range(3)]
 
     return Workload(make_step(protocol.CNN_RATE), seconds=4, check=check)
+
+
+def lstm():
+    layers = keras.layers
+    ids, following = map(tf.constant, protocol.lstm_batch())
+    model = keras.Sequential([keras.Input(ids.shape[1:], dtype="int32"), layers.Embedding(65, protocol.LSTM_WIDTH),
+                              layers.LSTM(protocol.LSTM_UNITS, return_sequences=True), layers.Dense(65)])
+    model.set_weights(protocol.lstm_weights())
+    cross_entropy = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    step = training_step(model.trainable_variables, 1e-3, lambda: cross_entropy(following, model(ids, training=True)))
+    return Workload(step, calls=3, seconds=3, check=last_losses)
+
+
+def transformer():
+    variables = []
+
+    def variable(array):
+        variables.append(tf.Variable(array))
+        return variables[-1]
+
+    model = protocol.transformer_weights(variable)
+    width, heads = protocol.TRANSFORMER_WIDTH, protocol.TRANSFORMER_HEADS
+    ids, following = map(tf.constant, protocol.transformer_batch())
+    batch, length = ids.shape
+    unseen = tf.constant(np.triu(np.full((length, length), -1e9, np.float32), 1))
+
+    def affine(x, weights):
+        return x @ weights[0] + weights[1]
+
+    def norm(x, weights):
+        mean, variance = tf.nn.moments(x, -1, keepdims=True)
+        return (x - mean) * tf.math.rsqrt(variance + protocol.NORM_EPSILON) * weights[0] + weights[1]
+
+    def attention(x):
+        x = tf.reshape(x, (batch, length, 3, heads, width // heads))
+        q, k, v = tf.unstack(tf.transpose(x, (2, 0, 3, 1, 4)))
+        scores = tf.matmul(q, k, transpose_b=True) * (width // heads) ** -0.5
+        return tf.reshape(tf.transpose(tf.nn.softmax(scores + unseen) @ v, (0, 2, 1, 3)), (batch, length, width))
+
+    def loss_of():
+        x = tf.gather(model["token"], ids) + model["position"]
+        for block in model["blocks"]:
+            x = x + affine(attention(affine(norm(x, block["norm1"]), block["qkv"])), block["out"])
+            h = tf.nn.gelu(affine(norm(x, block["norm2"]), block["up"]), approximate=True)
+            x = x + affine(h, block["down"])
+        logits = norm(x, model["norm"]) @ model["head"]
+        return tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(following, logits))
+
+    return Workload(training_step(variables, 1e-3, loss_of), calls=3, seconds=6, check=last_losses)
 
 
 # --- Second derivatives ---
@@ -201,10 +249,11 @@ def wgan_gp():
         slope = tf.norm(tape.gradient(score, between), axis=1)
         return tf.reduce_mean(critic(fake)) - tf.reduce_mean(critic(real)) + 10 * tf.reduce_mean((slope - 1) ** 2)
 
-    return Workload(training_step(critic, 1e-4, loss_of), calls=3, check=last_losses)
+    return Workload(training_step(critic.trainable_variables, 1e-4, loss_of), calls=3, check=last_losses)
 
 
 # Taking a result to numpy returns when it has been computed.
 protocol.run_shared(f"tensorflow {tf.__version__}", options,
-                    [op, op_gradient, chain100, regression, mlp_adam, cnn_adam, hvp, wgan_gp, chain10],
+                    [op, op_gradient, chain100, regression, mlp_adam, cnn_adam, hvp, wgan_gp, chain10, lstm,
+                     transformer],
                     wait=lambda result: result.numpy())

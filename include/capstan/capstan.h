@@ -43,6 +43,7 @@
 #include "capstan/ops/optimizer.h"
 #include "capstan/ops/random.h"
 #include "capstan/ops/rearrange.h"
+#include "capstan/ops/recurrent.h"
 #include "capstan/ops/reduce.h"
 #include "capstan/ops/segment.h"
 #include "capstan/ops/signal.h"

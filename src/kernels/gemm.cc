@@ -11,6 +11,9 @@
 // transposed is always packed, since a tile needs its columns side by side. A small product takes
 // the same way: all its blocks are one, and nothing is packed.
 //
+// The gradient of a weight is a product with a long k, a sum of outer products of the rows of A, which is stored
+// transposed, and of B. Reading the operands costs most there, so tasks are few and cut so that they read least.
+//
 // Tasks divide C and never k, so threads share no sum. Each packs for itself, even if that means
 // packing twice: reading what another core has just written takes longer than packing.
 #include "src/kernels/gemm.h"
@@ -38,6 +41,12 @@ constexpr std::int64_t kColumns = 1024;
 constexpr std::int64_t kBlockTiles = 8;
 // Operands of at most this size stay in the second cache and are not packed.
 constexpr std::int64_t kPackBytes = 256 * 1024;
+// Of a sum of outer products, whose operands are read in the order in which they lie, rows of at most this size are not
+// packed: the processor foresees reads that are as near, and a block of them stays in the second cache.
+constexpr std::int64_t kRowBytes = 2048;
+// The depth of its blocks: all of C is read and written for each, but A and B should stay in the second cache beside
+// it.
+constexpr std::int64_t kLongDepthBytes = 1024;
 // Tiles of rows that must share a panel of B before packing it pays.
 constexpr std::int64_t kPackTiles = 6;
 // From this depth on the next tile of C is fetched while a tile is computed.
@@ -254,6 +263,10 @@ class Product {
     rows_ = Cut(m, tiles_);
     pack_b_ = shape_.transpose_b || (tiles_ >= kPackTiles && k * n > kPackElements);
     pack_a_ = shape_.transpose_a && n > panel_ && m * k > kPackElements;
+    long_ = shape_.transpose_a && n > panel_ && m * k > kPackElements;
+    if (long_ && !shape_.transpose_b && std::max(m, n) <= kRowBytes / static_cast<std::int64_t>(sizeof(T))) {
+      pack_a_ = pack_b_ = false;
+    }
     stream_ = kernels_.stream != nullptr && k == TileKernels<T>::kStreamDepth && n <= kernels_.lanes &&
               !shape_.accumulate && !shape_.transpose_a && shape_.lda == k;
   }
@@ -263,9 +276,26 @@ class Product {
   std::int64_t cut(std::int64_t wanted) {
     row_groups_ = std::min(tiles_, pack_a_ ? std::max<std::int64_t>(1, wanted / 4) : wanted);
     column_groups_ = std::min(panels_, divide_up(wanted, row_groups_));
+    if (long_) return cut_long(wanted);
     if (pack_b_ && !pack_a_ && (shape_.k * shape_.n > kPackElements || tiles_ < 2 * kBlockTiles * wanted)) {
       column_groups_ = std::min(panels_, wanted);
       row_groups_ = std::min(tiles_, divide_up(wanted, column_groups_));
+    }
+    return groups();
+  }
+  // Of all cuts into enough tasks for the threads that there are the one that reads the fewest elements: what is cut
+  // along the rows reads B as often, along the columns A.
+  std::int64_t cut_long(std::int64_t wanted) {
+    const std::int64_t threads = thread_count();
+    wanted = threads == 1 ? 1 : std::min(wanted, 2 * threads);
+    std::int64_t fewest = 0;
+    for (std::int64_t rows = 1; rows <= std::min(wanted, tiles_); ++rows) {
+      const std::int64_t columns = std::min(panels_, divide_up(wanted, rows));
+      const std::int64_t elements = rows * shape_.n + columns * shape_.m;
+      if (rows * columns < std::min(wanted, panels_ * tiles_) || (fewest > 0 && elements >= fewest)) continue;
+      fewest = elements;
+      row_groups_ = rows;
+      column_groups_ = columns;
     }
     return groups();
   }
@@ -291,8 +321,8 @@ class Product {
   [[gnu::noinline, gnu::noclone]] void run_task(std::int64_t tile_begin, std::int64_t tile_end,
                                                 std::int64_t panel_begin, std::int64_t panel_end,
                                                 Packed* packed = nullptr) {
-    constexpr std::int64_t kDepth = kDepthBytes / static_cast<std::int64_t>(sizeof(T));
-    const Cut steps(shape_.k, divide_up(shape_.k, kDepth));
+    const std::int64_t depth = (long_ ? kLongDepthBytes : kDepthBytes) / static_cast<std::int64_t>(sizeof(T));
+    const Cut steps(shape_.k, divide_up(shape_.k, depth));
     const bool one_block = (panel_end - panel_begin) * panel_ <= kColumns;
     const std::int64_t width = one_block ? panel_end - panel_begin : kColumns / panel_;
     for (std::int64_t panel = panel_begin; panel < panel_end; panel += width) {
@@ -425,6 +455,7 @@ class Product {
   bool pack_a_ = false;
   bool pack_b_ = false;
   bool stream_ = false;
+  bool long_ = false;                   // a sum of outer products, of a large A
   const Epilogue* epilogue_ = nullptr;  // of a product whose tasks have whole rows
 };
 

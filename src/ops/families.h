@@ -50,6 +50,8 @@ OpFamily normalize_ops();         // normalize.cc: moments, and normalisation by
 OpFamily layer_norm_ops();        // layer_norm.cc
 OpFamily group_norm_ops();        // group_norm.cc: by groups, instances, roots of squares, neighbours
 OpFamily attention_ops();         // attention.cc
+OpFamily lstm_ops();              // lstm.cc: recurrent layers over all steps
+OpFamily gru_ops();               // gru.cc
 OpFamily dropout_ops();           // dropout.cc
 OpFamily softmax_ops();           // softmax.cc: softmax, its gradient and logarithm
 OpFamily cross_entropy_ops();     // cross_entropy.cc: cross entropies of a softmax

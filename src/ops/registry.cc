@@ -72,6 +72,8 @@ const std::vector<const OpDef*>& make_all_ops() {
                                layer_norm_ops,
                                group_norm_ops,
                                attention_ops,
+                               lstm_ops,
+                               gru_ops,
                                dropout_ops,
                                softmax_ops,
                                cross_entropy_ops,

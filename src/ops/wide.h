@@ -3,10 +3,12 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 #include <type_traits>
 #include <vector>
 
 #include "src/core/allocator.h"
+#include "src/core/op_def.h"
 
 namespace capstan {
 
@@ -32,6 +34,19 @@ class WideInput {
  private:
   const T* data_ = nullptr;
   std::vector<T> copy_;
+};
+
+// An input that stands last and may not be there; then it is null.
+template <class T>
+class OptionalInput {
+ public:
+  OptionalInput(const Call& call, int i) {
+    if (call.input_count() > i) wide_.emplace(call.input(i));
+  }
+  operator const T*() const { return wide_ ? static_cast<const T*>(*wide_) : nullptr; }
+
+ private:
+  std::optional<WideInput<T>> wide_;
 };
 
 template <class T>

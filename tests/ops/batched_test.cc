@@ -35,6 +35,12 @@ const std::set<std::string> kItemByItem = {
 // Ops whose rule does without some inputs or attributes.
 const std::set<std::string> kSometimesItemByItem = {
     "attention_gradients",           // what a seed drops depends on the place among all elements
+    "gru",                           // recurrent kernels that differ from item to item
+    "gru_gradients",                 // the same
+    "gru_tangents",                  // the same
+    "lstm",                          // recurrent kernels that differ from item to item
+    "lstm_gradients",                // the same
+    "lstm_tangents",                 // the same
     "max_pool2d_places",             // places that count the examples before would count those of other items
     "reshape",                       // to the largest rank there is
     "scaled_dot_product_attention",  // as its gradients

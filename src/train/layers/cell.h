@@ -16,6 +16,12 @@ struct CellStep {
   std::vector<Tensor> states;
 };
 
+// All steps at once.
+struct CellSequence {
+  Tensor states;             // the first of the states at each step, [batch, steps, ...]
+  std::vector<Tensor> last;  // all states behind the last step
+};
+
 // A run of a cell over one sequence: its weights as they are now, and what dropout draws for all steps.
 class CellRun {
  public:
@@ -28,6 +34,10 @@ class CellRun {
   virtual CellStep step(const Tensor& projected, std::span<const Tensor> states) const = 0;
   // Which of the states the output is, or -1.
   virtual int output_state() const = 0;
+  // Whether `sequence` does what the steps do. The output of such a cell is its first state.
+  virtual bool runs_sequences() const { return false; }
+  // What the steps give for inputs [batch, steps, ...]; a mask, bool [batch, steps] or empty, leaves steps out.
+  virtual CellSequence sequence(const Tensor&, const Tensor&, std::span<const Tensor>) const { return {}; }
 };
 
 // The masks of dropout, drawn once for all steps.

@@ -1,12 +1,13 @@
 // The cells of simple recurrent networks, LSTMs and GRUs.
 //
 // The products of the inputs of all steps are one before the first step; a step has the product of the states and what
-// is elementwise. Dropout draws once for a sequence; with dropout of the states each gate has masks of its own, as in
-// Keras.
+// is elementwise. With the usual activations and without dropout of the states, an op has all steps. Dropout draws once
+// for a sequence; with dropout of the states each gate has masks of its own, as in Keras.
 #include "capstan/ops/array.h"
 #include "capstan/ops/linalg.h"
 #include "capstan/ops/math.h"
 #include "capstan/ops/nn.h"
+#include "capstan/ops/recurrent.h"
 #include "src/train/common.h"
 #include "src/train/layers/cell.h"
 #include "src/train/layers/cell_options.h"
@@ -17,6 +18,7 @@ namespace capstan::layers {
 namespace {
 
 using detail::CellRun;
+using detail::CellSequence;
 using detail::CellStep;
 
 // What a cell has of gates: their product is split into as many parts.
@@ -61,6 +63,18 @@ class GatedRun : public CellRun {
   Tensor recurrent(const Tensor& h) const {
     Tensor z = masked_product(h, gates.recurrent_kernel, gates.state_masks);
     return gates.state_bias.has_value() ? bias_add(std::move(z), gates.state_bias) : z;
+  }
+
+  // Whether the ops that have all steps compute the same.
+  bool has_op() const {
+    return activation.name() == "tanh" && recurrent_activation.name() == "sigmoid" && gates.state_masks.empty();
+  }
+  // As `project`, for inputs [batch, steps, features].
+  Tensor project_sequence(const Tensor& x) const {
+    std::vector<Tensor> masks;
+    for (const Tensor& mask : gates.input_masks) masks.push_back(expand_dims(mask, 1));
+    Tensor z = matmul(masks.empty() ? x : x * masks[0], gates.kernel);
+    return gates.input_bias.has_value() ? bias_add(std::move(z), gates.input_bias) : z;
   }
 
   const Gates gates;
@@ -188,6 +202,13 @@ class LSTMRun final : public GatedRun {
     const Tensor h = apply(recurrent_activation, z[3]) * activation(c);
     return {h, {h, c}};
   }
+  bool runs_sequences() const override { return has_op(); }
+  CellSequence sequence(const Tensor& x, const Tensor& mask, std::span<const Tensor> states) const override {
+    Tensor z = project_sequence(x);
+    const LstmSequence all = mask.has_value() ? lstm(std::move(z), gates.recurrent_kernel, states[0], states[1], mask)
+                                              : lstm(std::move(z), gates.recurrent_kernel, states[0], states[1]);
+    return {all.h, {all.h(slice(), -1), all.cells(slice(), -1)}};
+  }
 };
 
 class LSTMCellBody final : public GatedCell<LSTMCellBody, LSTMCellConfig> {
@@ -251,6 +272,15 @@ class GRURun final : public GatedRun {
     }
     const Tensor h = z * old + (1 - z) * activation(candidate);
     return {h, {h}};
+  }
+  bool runs_sequences() const override { return reset_after_ && has_op(); }
+  CellSequence sequence(const Tensor& in, const Tensor& mask, std::span<const Tensor> states) const override {
+    Tensor x = project_sequence(in);
+    const Tensor bias =
+        gates.state_bias.has_value() ? gates.state_bias : zeros({gates.recurrent_kernel.dim(-1)}, x.dtype());
+    const GruSequence all = mask.has_value() ? gru(std::move(x), gates.recurrent_kernel, bias, states[0], mask)
+                                             : gru(std::move(x), gates.recurrent_kernel, bias, states[0]);
+    return {all.h, {all.h(slice(), -1)}};
   }
 
  private:

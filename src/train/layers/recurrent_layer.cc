@@ -1,13 +1,15 @@
 // A cell over time.
 //
-// Inputs are put into the order [time, batch, ...], what all steps need of them is computed at once, and the steps are
-// a loop over the first axis: one node in a traced function, whose body is traced once. Outside of one it simply runs.
+// A cell may have an op for all steps. For any other, inputs are put into the order [time, batch, ...], what all steps
+// need of them is computed at once, and the steps are a loop over the first axis: one node in a traced function, whose
+// body is traced once. Outside of one it simply runs.
 #include "src/train/layers/recurrent_layer.h"
 
 #include "capstan/control_flow.h"
 #include "capstan/ops/array.h"
 #include "capstan/ops/host.h"
 #include "capstan/ops/math.h"
+#include "capstan/ops/reduce.h"
 #include "src/core/check.h"
 #include "src/core/context.h"
 #include "src/train/layer_state.h"
@@ -105,6 +107,22 @@ class Loop {
   bool carries_output_;
 };
 
+// The steps of a cell that has an op for them. Its states stay where the mask leaves a step out, and so does its
+// output, which is zeros before the first step that is taken.
+CellStep at_once(const CellRun& cell, const RecurrentBody::Run& run, const Tensor& x, const Tensor& mask,
+                 std::span<const Tensor> states) {
+  const auto in_order = [&](const Tensor& t) { return run.go_backwards && t.has_value() ? reverse(t, {1}) : t; };
+  const Tensor taken = in_order(mask);
+  CellSequence all = cell.sequence(in_order(x), taken, states);
+  CellStep result{std::move(all.states), std::move(all.last)};
+  if (mask.has_value()) {
+    const Tensor shown = run.zero_output_for_mask ? taken : greater(cumsum(cast(taken, DType::kInt32), 1), 0);
+    result.output = chosen(expand_dims(shown, -1), result.output, zeros_like(result.output));
+  }
+  if (!run.return_sequences) result.output = result.output(slice(), -1);
+  return result;
+}
+
 // The shape of the input of a step.
 Shape step_shape(const Shape& shape) {
   Shape step = {shape[0]};
@@ -181,8 +199,9 @@ Nest RecurrentBody::call(const Nest& inputs, const CallOptions& options) {
   const Tensor& x = inputs.tensor();
   check_input(x.shape());
   CAPSTAN_CHECK(x.dim(1) > 0, ShapeError, name(), ": there must be at least one step", arguments({{"x", x}}));
-  const Tensor steps = time_first(x);
-  const Tensor one = steps[0];
+  std::vector<Index> first_step(static_cast<std::size_t>(x.rank()), slice());
+  first_step[1] = 0;
+  const Tensor one = getitem(x, first_step);
   const Tensor mask = options.mask.tensor_or_empty();
   if (mask.has_value()) {
     CAPSTAN_CHECK(mask.dtype() == DType::kBool, DTypeError, name(), ": the mask must be bool, not ", mask.dtype());
@@ -194,13 +213,19 @@ Nest RecurrentBody::call(const Nest& inputs, const CallOptions& options) {
   // Its first call would make the weights inside of the loop.
   if (!cell_.is_built()) cell_({one, Nest(states)}, {.training = false});
   const std::unique_ptr<CellRun> cell = begin_cell(cell_, one, states, options.training);
-  const bool carries_output = cell->output_state() < 0 || mask.has_value();
-  if (carries_output) states.push_back(zero_state(one, cell_of(cell_, name()).output_shape(one.shape())));
-  Sequence sequence{cell->project(steps), {}};
-  if (mask.has_value()) sequence.mask = expand_dims(transpose(mask), -1);
-  CellStep result = Loop(*cell, run_, carries_output)(sequence, std::move(states));
+  CellStep result;
+  if (cell->runs_sequences() && !run_.unroll) {
+    result = at_once(*cell, run_, x, mask, states);
+  } else {
+    const bool carries_output = cell->output_state() < 0 || mask.has_value();
+    if (carries_output) states.push_back(zero_state(one, cell_of(cell_, name()).output_shape(one.shape())));
+    Sequence sequence{cell->project(time_first(x)), {}};
+    if (mask.has_value()) sequence.mask = expand_dims(transpose(mask), -1);
+    result = Loop(*cell, run_, carries_output)(sequence, std::move(states));
+    if (run_.return_sequences) result.output = time_first(result.output);
+  }
   keep(result.states);
-  Tensor output = run_.return_sequences ? time_first(result.output) : result.output;
+  const Tensor& output = result.output;
   if (!run_.return_state) return output;
   std::vector<Tensor> all = {output};
   for (std::size_t i = 0; i < count; ++i) {
