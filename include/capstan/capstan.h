@@ -27,6 +27,7 @@
 #include "capstan/losses.h"
 #include "capstan/metrics.h"
 #include "capstan/minimize.h"
+#include "capstan/model_graph.h"
 #include "capstan/models.h"
 #include "capstan/nest.h"
 #include "capstan/ops/activation.h"

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <string>
 
 #include "capstan/models.h"
 
@@ -19,5 +20,22 @@ using CloneFunction = std::function<Layer(const Layer& layer)>;
 ///     Model copy = clone_model(model);
 ///     copy.set_weights(model.get_weights());
 CAPSTAN_EXPORT Model clone_model(const Model& model, const CloneFunction& clone_function = {});
+
+/// Options of model_to_dot and model_to_svg.
+struct ModelGraphOptions {
+  bool show_shapes = false;       ///< of what each layer gives
+  bool show_layer_names = false;  ///< beside the classes
+  std::string rankdir = "TB";     ///< from top to bottom, or "LR", from left to right
+  bool expand_nested = false;     ///< models inside are shown as their layers
+};
+/// The layers of a Sequential or functional model as a graph, as Graphviz's text; any other model is one node. Errors:
+/// ValueError for another direction.
+///
+///     std::string text = model_to_dot(model, {.show_shapes = true});   // digraph model { ...
+CAPSTAN_EXPORT std::string model_to_dot(const Model& model, const ModelGraphOptions& options = {});
+/// The same as an SVG image, which io::save_text writes to a file: Keras's plot_model. Errors: as model_to_dot.
+///
+///     std::string image = model_to_svg(model, {.show_shapes = true, .show_layer_names = true});
+CAPSTAN_EXPORT std::string model_to_svg(const Model& model, const ModelGraphOptions& options = {});
 
 }  // namespace capstan

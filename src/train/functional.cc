@@ -132,6 +132,14 @@ Tensor without_symbol(const Tensor& tensor) {
 
 }  // namespace
 
+std::vector<Tensor> detail::arguments_of(const SymbolicCall& call) {
+  Nest inputs = call.inputs;
+  CallOptions options = call.options;
+  std::vector<Tensor> result;
+  for_each_argument(inputs, options, [&](const Tensor& tensor) { result.push_back(tensor); });
+  return result;
+}
+
 Nest detail::call_symbolically(const Layer& layer, const Nest& inputs, const CallOptions& options) {
   const PauseObservers pause;
   const ExampleScope example;
@@ -195,15 +203,6 @@ class FunctionalBody final : public ModelBodyOf<Nest(Nest)> {
   std::vector<const SymbolicValue*> given_;
 };
 
-// The tensors that a call was given, in one order.
-std::vector<Tensor> arguments_of(const SymbolicCall& call) {
-  Nest inputs = call.inputs;
-  CallOptions options = call.options;
-  std::vector<Tensor> result;
-  detail::for_each_argument(inputs, options, [&](const Tensor& tensor) { result.push_back(tensor); });
-  return result;
-}
-
 // The calls that the outputs need, in the order in which a search from the outputs, depth first, leaves them: each
 // after those that it needs. The inputs of the model are among them if Input() made them. Without recursion: models can
 // be deep.
@@ -242,7 +241,7 @@ class CallsBelow {
     if (value == nullptr || (given_.contains(value) && value->call->inputs.has_value())) return;
     if (!seen_.insert(value->call.get()).second) return;
     met_.emplace(&LayerState::body_of(value->call->layer), met_.size());
-    open_.push_back({value->call, arguments_of(*value->call)});
+    open_.push_back({value->call, detail::arguments_of(*value->call)});
   }
 
   std::unordered_set<const SymbolicValue*> given_;
@@ -281,7 +280,7 @@ std::vector<Layer> CallsBelow::layers() const {
   for (auto call = calls_.rbegin(); call != calls_.rend(); ++call) {
     int& depth = layer_depths[&LayerState::body_of((*call)->layer)];
     depth = std::max(depth, depth_of[call->get()]);
-    for (const Tensor& tensor : arguments_of(**call)) {
+    for (const Tensor& tensor : detail::arguments_of(**call)) {
       const SymbolicValue* const value = detail::symbolic_value(tensor);
       if (value == nullptr) continue;
       int& before = depth_of[value->call.get()];
@@ -369,7 +368,7 @@ void FunctionalBody::describe_connections() {
     last = step.first_result;
     std::string& text = texts[LayerState::of(step.call->layer).id];
     is_chain &= text.empty();
-    for (const Tensor& tensor : arguments_of(*step.call)) {
+    for (const Tensor& tensor : detail::arguments_of(*step.call)) {
       const SymbolicValue* const value = detail::symbolic_value(tensor);
       if (value == nullptr) continue;
       text += (text.empty() ? "" : ", ") + value->call->layer.name() + "[" + std::to_string(value->call->node) + "][" +
@@ -389,7 +388,7 @@ int FunctionalBody::place_of(const Tensor& tensor) const {
 
 void FunctionalBody::add_step(const std::shared_ptr<const SymbolicCall>& call) {
   Step step{.call = call, .places = {}};
-  for (const Tensor& tensor : arguments_of(*call)) step.places.push_back(place_of(tensor));
+  for (const Tensor& tensor : detail::arguments_of(*call)) step.places.push_back(place_of(tensor));
   step.first_result = values_;
   step.results = call->results;
   first_.emplace(call.get(), values_);

@@ -41,6 +41,9 @@ bool has_symbolic(const Nest& inputs, const CallOptions& options);
 // Computes on the zeros of the arguments, and notes the call on what it gives.
 Nest call_symbolically(const Layer& layer, const Nest& inputs, const CallOptions& options);
 
+// The tensors that a call was given, in one order.
+std::vector<Tensor> arguments_of(const SymbolicCall& call);
+
 // What a functional model was made of, its calls in the order in which they were made.
 struct FunctionalGraph {
   Nest inputs, outputs;

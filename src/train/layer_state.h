@@ -62,6 +62,9 @@ struct LayerState {
   static LayerState& of(const LayerBase& layer) { return *layer.state_; }
 };
 
+// The shapes of what the layer gave first, as Keras writes them: "(None, 4)", or "?" before that.
+std::string output_shape_text(const LayerState& state);
+
 // Adds a weight of one int64, 0, that is not trained: a count. As LayerBase::add_weight.
 Variable add_integer_weight(LayerBase& layer, const std::string& name);
 

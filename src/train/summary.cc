@@ -10,9 +10,20 @@
 
 namespace capstan {
 
-namespace {
-
 using detail::LayerState;
+
+std::string detail::output_shape_text(const LayerState& state) {
+  std::string text;
+  for (const Shape& shape : state.output_shapes) {
+    text += text.empty() ? "(None" : ", (None";
+    for (int i = 1; i < shape.rank(); ++i) text += shape[i] < 0 ? ", None" : ", " + std::to_string(shape[i]);
+    text += shape.rank() == 1 ? ",)" : ")";
+  }
+  if (text.empty()) return "?";
+  return state.output_shapes.size() == 1 ? text : "[" + text + "]";
+}
+
+namespace {
 
 std::string repeat(const char* text, int count) {
   std::string result;
@@ -120,17 +131,6 @@ std::string total(const char* label, const std::vector<Variable>& variables) {
   return total(label, count, bytes);
 }
 
-std::string shape_text(const LayerState& state) {
-  std::string text;
-  for (const Shape& shape : state.output_shapes) {
-    text += text.empty() ? "(None" : ", (None";
-    for (int i = 1; i < shape.rank(); ++i) text += shape[i] < 0 ? ", None" : ", " + std::to_string(shape[i]);
-    text += shape.rank() == 1 ? ",)" : ")";
-  }
-  if (text.empty()) return "?";
-  return state.output_shapes.size() == 1 ? text : "[" + text + "]";
-}
-
 std::string row(const std::vector<Column>& columns, const std::vector<std::string>& texts, const char* edge) {
   std::vector<std::vector<std::string>> cells;
   std::size_t lines = 1;
@@ -164,7 +164,7 @@ struct Table {
   void add(const Layer& layer, const std::string& indent) {
     if (!std::exchange(is_first, false)) text += rule(columns, "├", "─", "┼", "┤");
     std::vector<std::string> cells = {indent + layer.name() + " (" + layer.type_name() + ")",
-                                      shape_text(LayerState::of(layer)),
+                                      detail::output_shape_text(LayerState::of(layer)),
                                       layer.is_built() ? with_commas(layer.count_params()) : "0 (unbuilt)"};
     if (!model.connections.empty()) {
       const auto found = model.connections.find(LayerState::of(layer).id);
