@@ -31,6 +31,14 @@ inline std::string printed(const std::vector<Tensor>& list) {
   return result;
 }
 
+// Texts as a comment has them, but for the outer quotes.
+inline std::string printed(const std::vector<std::string>& list) {
+  std::string result;
+  for (const std::string& text : list) result += (result.empty() ? "" : "\", \"") + text;
+  return result;
+}
+inline std::string printed(const Texts& texts) { return printed(texts.values()); }
+
 inline void check_value(const std::ostream&, std::string_view) {}
 template <class T>
 void check_value(const T& value, std::string_view comment) {
