@@ -2,8 +2,8 @@
 //
 // With the gates z, r = sigmoid(...) of x + s, where s = h' u + b and ' is the step before,
 //     q = s,   n = tanh(x + r q),   h = z h' + (1 - z) n,
-// each of its own third of x and s. At a step that the mask leaves out the gates are z = 1 and zeros, which keeps h;
-// the derivatives of all gates are zero there.
+// each of its own third of x and s. At a step that the mask leaves out the gates are z = 1 and zeros, which keeps h and
+// its cotangents.
 //
 // Sequences [batch, steps, ...] are dense; gates are z, r, n and q one after the other. Every element of a result is
 // computed in one order, so results have the same bits for any number of threads. Sigmoid and tanh are those of

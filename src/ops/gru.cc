@@ -122,7 +122,13 @@ void run_tangents(const Call& call, std::span<Tensor> outputs) {
 
 void vjp_gru(const VjpCall& call, std::span<Tensor> cotangents) {
   const Tensor &u = call.input(1), &first_h = call.input(3), &gates = call.output(0), &h = call.output(1);
-  GruGradients g = call.has_cotangent(0) ? gru_gradients(gates, h, u, first_h, call.cotangent(1), call.cotangent(0))
+  const Tensor& mask = call.input(4);
+  // The gates of a step that is left out are numbers.
+  const auto dgates = [&] {
+    const Tensor& g = call.cotangent(0);
+    return mask.size() == 0 ? g : where(expand_dims(mask, -1), g, zeros_like(g));
+  };
+  GruGradients g = call.has_cotangent(0) ? gru_gradients(gates, h, u, first_h, call.cotangent(1), dgates())
                                          : gru_gradients(gates, h, u, first_h, call.cotangent(1));
   if (call.needs(1)) cotangents[1] = rows_product(step_before(first_h, h), g.sums);
   if (call.needs(2)) cotangents[2] = reduce_sum(g.sums, {0, 1});
@@ -390,7 +396,7 @@ constinit const OpDef kGru = {
     .input_names = "x, recurrent_kernel, recurrent_bias, first_h, mask",
     .infer = infer_gru,
     .kernel = run_gru,
-    .saves = {.inputs = 10, .outputs = 3},
+    .saves = {.inputs = 26, .outputs = 3},
     .vjp = vjp_gru,
     .batch = batch_sequences<1, 4, 2>,
     .test = CAPSTAN_OP_TEST(kGruTest),
