@@ -37,11 +37,9 @@ struct DrawAttributes {
   std::int64_t seeds[2] = {};
   bool stateless = false;
   bool draws_seed = false;
-  bool is_normal = false;  // otherwise uniform
 };
 constexpr AttributeType kDrawAttributes = attribute_type<DrawAttributes>(
-    {field<&DrawAttributes::stateless>("stateless"), field<&DrawAttributes::draws_seed>("draws_seed"),
-     field<&DrawAttributes::is_normal>("is_normal")});
+    {field<&DrawAttributes::stateless>("stateless"), field<&DrawAttributes::draws_seed>("draws_seed")});
 
 Shape shape_of_mask(const TensorRef& x, const MaskAttributes& attributes) {
   if (!attributes.has_noise_shape) return x.shape();
@@ -107,33 +105,38 @@ constinit const OpDef kHostDropoutMask = {
 
 void infer_draw(const Call& call, OutputSpecs& outputs) {
   const TensorRef& x = call.input(0);
-  CAPSTAN_CHECK(is_floating(x.dtype()), DTypeError,
-                call.attributes<DrawAttributes>().is_normal ? "host_normal" : "host_uniform", ": dtype ", x.dtype(),
-                " is not supported", arguments({{"x", x}}));
+  CAPSTAN_CHECK(is_floating(x.dtype()), DTypeError, call.op.name, ": dtype ", x.dtype(), " is not supported",
+                arguments({{"x", x}}));
   outputs.add(x.dtype(), x.shape());
 }
 
-void run_draw(const Call& call, std::span<Tensor> outputs) {
+void draw_normal(const Call& call, std::span<Tensor> outputs) {
   const auto& a = call.attributes<DrawAttributes>();
-  const DType dtype = call.input(0).dtype();
-  const Shape shape = call.input(0).shape();
-  if (a.is_normal) {
-    outputs[0] = a.stateless ? stateless_normal(shape, a.seeds, dtype) : random::normal(shape, 0, 1, dtype, key_of(a));
-  } else {
-    outputs[0] = a.stateless ? random::stateless_uniform(shape, {a.seeds[0], a.seeds[1]}, 0, 1, dtype)
-                             : random::uniform(shape, 0, 1, dtype, key_of(a));
-  }
+  const TensorRef& x = call.input(0);
+  outputs[0] = a.stateless ? stateless_normal(x.shape(), a.seeds, x.dtype())
+                           : random::normal(x.shape(), 0, 1, x.dtype(), key_of(a));
 }
 
-constinit const OpDef kHostDraw = {
-    .name = "host_draw",
-    .text = "Random numbers, drawn with seeds from outside of the library.",
-    .flags = kStateful | kNotDifferentiable | kReturnsViews,
-    .attributes = &kDrawAttributes,
-    .infer = infer_draw,
-    .kernel = run_draw,
-    .shape_inputs = 0b1,
-};
+void draw_uniform(const Call& call, std::span<Tensor> outputs) {
+  const auto& a = call.attributes<DrawAttributes>();
+  const TensorRef& x = call.input(0);
+  outputs[0] = a.stateless ? random::stateless_uniform(x.shape(), {a.seeds[0], a.seeds[1]}, 0, 1, x.dtype())
+                           : random::uniform(x.shape(), 0, 1, x.dtype(), key_of(a));
+}
+
+constexpr OpDef draw_op(std::string_view name, std::string_view text, Kernel kernel) {
+  return {.name = name,
+          .text = text,
+          .flags = kStateful | kNotDifferentiable | kReturnsViews,
+          .attributes = &kDrawAttributes,
+          .infer = infer_draw,
+          .kernel = kernel,
+          .shape_inputs = 0b1};
+}
+constinit const OpDef kHostNormal =
+    draw_op("host_normal", "Standard normal numbers, drawn with seeds from outside of the library.", draw_normal);
+constinit const OpDef kHostUniform =
+    draw_op("host_uniform", "Numbers from 0 to 1, drawn with seeds from outside of the library.", draw_uniform);
 
 using Seeds = std::function<std::array<std::int64_t, 2>()>;
 
@@ -167,11 +170,11 @@ Tensor host_dropout_mask(const Tensor& x, const Seeds& seeds, const HostDropoutO
 }
 
 Tensor host_normal(const Tensor& x, const Seeds& seeds, bool stateless) {
-  return draw_with(kHostDraw, x, seeds, DrawAttributes{.stateless = stateless, .is_normal = true});
+  return draw_with(kHostNormal, x, seeds, DrawAttributes{.stateless = stateless});
 }
 
 Tensor host_uniform(const Tensor& x, const Seeds& seeds, bool stateless) {
-  return draw_with(kHostDraw, x, seeds, DrawAttributes{.stateless = stateless, .is_normal = false});
+  return draw_with(kHostUniform, x, seeds, DrawAttributes{.stateless = stateless});
 }
 
 }  // namespace capstan

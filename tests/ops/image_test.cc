@@ -101,7 +101,7 @@ TEST(Warp, GivesTheImageAGradient) {
 // A place that is infinite or no number, or far beyond what an index holds, is outside of every image.
 TEST(Warp, OfPlacesThatAreNowhereIsTheFillValue) {
   const Tensor image = ones({1, 3, 3, 1}, float64);
-  const double huge = 1e300, infinite = std::numeric_limits<double>::infinity(), nan = std::nan("");
+  const double huge = 1e30, infinite = std::numeric_limits<double>::infinity(), nan = std::nan("");
   for (const char* mode : {"constant", "nearest", "reflect", "wrap"}) {
     for (const char* interpolation : {"bilinear", "nearest"}) {
       for (const double number : {huge, -huge, infinite, -infinite, nan}) {
@@ -112,7 +112,8 @@ TEST(Warp, OfPlacesThatAreNowhereIsTheFillValue) {
         const Tensor y = image::affine_transform(image, transform, options);
         EXPECT_TRUE(reduce_all(is_finite(y)).item<bool>()) << mode << " " << number;
         EXPECT_TRUE(reduce_all(is_finite(tape.gradient(y, image))).item<bool>()) << mode << " " << number;
-        if (!std::isfinite(number)) EXPECT_EQ(reduce_min(y).item<double>(), 7) << mode << " " << number;
+        const bool is_outside = !std::isfinite(number) || std::string(mode) == "constant";
+        EXPECT_EQ(y(0, 2, 2, 0).item<double>() == 7, is_outside) << mode << " " << number;
       }
     }
   }

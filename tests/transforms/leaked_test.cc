@@ -316,7 +316,7 @@ TEST_F(Leaked, IsRefusedByTheHostAndByDatasets) {
   expect_refused("assert_near", [&] { debugging::assert_near(x, a); });
   expect_refused("assert_all_finite", [&] { debugging::assert_all_finite(x); });
   expect_refused("host_dropout_mask", [&] { host_dropout_mask(x, [] { return std::array<std::int64_t, 2>{}; }, {}); });
-  expect_refused("host_draw", [&] { host_uniform(x, [] { return std::array<std::int64_t, 2>{}; }); });
+  expect_refused("host_uniform", [&] { host_uniform(x, [] { return std::array<std::int64_t, 2>{}; }); });
   // What it is can be said.
   EXPECT_EQ(x.shape(), (Shape{2, 2}));
   EXPECT_NE(x.to_string().find("float32[2, 2]"), std::string::npos) << x.to_string();
