@@ -194,7 +194,7 @@ TEST_P(ImageLayers, ServeBatchesOfAnyLengthWithOneSignature) {
   const Layer layer = made(), plain = made();
   auto traced = function([&](const Tensor& in) { return layer(in, {.training = true}); },
                          {.input_signature = {TensorSpec(batch_of(-1, one.input), float64)}});
-  for (const std::int64_t length : {2, 5, 1, 4}) {
+  for (const std::int64_t length : {2, 5, 3, 4}) {
     const Tensor x = random::normal(batch_of(length, one.input), 0, 1, float64, 7);
     expect_same(traced(x), plain(x, {.training = true}), "batch of " + std::to_string(length));
   }
