@@ -3,8 +3,8 @@
 //     51_unet [--picture FILE]
 //
 // A network that gives an image for an image. It looks at the image in smaller and smaller copies, which see far, and
-// puts them back to full size by transposed convolutions; where a size comes back, what the way down saw at that size is
-// joined to it, so that edges stay where they are. Such joints make it a functional model. The program draws its
+// puts them back to full size by transposed convolutions; where a size comes back, what the way down saw at that size
+// is joined to it, so that edges stay where they are. Such joints make it a functional model. The program draws its
 // images; the picture shows them, the true discs and those that are found.
 #include "capstan/capstan.h"
 #include "support/arguments.h"

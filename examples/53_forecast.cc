@@ -88,8 +88,8 @@ int main(int argc, char** argv) {
 
   // 2. The rate falls to zero along a cosine.
   constexpr std::int64_t kEpochs = 5, kBatch = 64;
-  model.compile({.optimizer = optimizers::Adam({.learning_rate = schedules::CosineDecay(
-                                                    3e-3, kEpochs * (train.known.dim(0) / kBatch + 1))}),
+  model.compile({.optimizer = optimizers::Adam(
+                     {.learning_rate = schedules::CosineDecay(3e-3, kEpochs * (train.known.dim(0) / kBatch + 1))}),
                  .loss = losses::Huber(),
                  .metrics = {"mae"}});
   model.fit(train.known, train.ahead,

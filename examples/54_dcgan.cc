@@ -22,7 +22,8 @@ constexpr std::int64_t kSide = 16, kNoise = 8;
 Tensor rings(std::int64_t count) {
   const auto drawn = [&](double low, double high) { return random::uniform({count, 1, 1, 1}, low, high); };
   const Tensor line = range(static_cast<float>(kSide));
-  const Tensor x = reshape(line, {1, 1, kSide, 1}) - drawn(6.5, 8.5), y = reshape(line, {1, kSide, 1, 1}) - drawn(6.5, 8.5);
+  const Tensor x = reshape(line, {1, 1, kSide, 1}) - drawn(6.5, 8.5),
+               y = reshape(line, {1, kSide, 1, 1}) - drawn(6.5, 8.5);
   return clip_by_value(1.8 - abs(sqrt(square(x) + square(y)) - drawn(3, 5.5)), 0.0, 1.0);
 }
 
@@ -83,8 +84,8 @@ class Gan : public ModelBody {
 
 double mean(const Tensor& x) { return reduce_mean(x).item<double>(); }
 
-// All ink of a ring is about equally far from the middle of its ink. This is the deviation of that distance, weighted by
-// ink, averaged over the images.
+// All ink of a ring is about equally far from the middle of its ink. This is the deviation of that distance, weighted
+// by ink, averaged over the images.
 double width(const Tensor& images) {
   const Tensor line = range(static_cast<float>(kSide));
   const Tensor x = reshape(line, {1, 1, kSide, 1}), y = reshape(line, {1, kSide, 1, 1});

@@ -31,9 +31,7 @@ class Sine : public LayerBody {
     kernel_ = add_weight({.name = "kernel", .shape = {shape[-1], kWidth}, .initializer = uniform});
     bias_ = add_weight({.name = "bias", .shape = {kWidth}, .initializer = uniform});
   }
-  Tensor call(const Tensor& x, const CallOptions&) override {
-    return sin(kFrequency * (matmul(x, kernel_) + bias_));
-  }
+  Tensor call(const Tensor& x, const CallOptions&) override { return sin(kFrequency * (matmul(x, kernel_) + bias_)); }
 
   Variable kernel_, bias_;
 };
@@ -49,7 +47,8 @@ Derivatives hills(const Tensor& places) {
     double height, x, y, s;
   };
   Derivatives sum;
-  for (const Hill& hill : {Hill{1, -0.4, -0.3, 0.4}, {-0.8, 0.4, -0.4, 0.3}, {0.7, 0.3, 0.5, 0.35}, {0.5, -0.5, 0.5, 0.25}}) {
+  for (const Hill& hill :
+       {Hill{1, -0.4, -0.3, 0.4}, {-0.8, 0.4, -0.4, 0.3}, {0.7, 0.3, 0.5, 0.35}, {0.5, -0.5, 0.5, 0.25}}) {
     const double s2 = hill.s * hill.s;
     const Tensor apart = places - constant({hill.x, hill.y});
     const Tensor r2 = reduce_sum(square(apart), -1, true);
@@ -76,8 +75,8 @@ Derivatives derivatives(const Sequential& network, const Tensor& places) {
   tape.watch(places);
   const Tensor slopes = slopes_of(network, places);
   const Tensor along_x = slopes(slice(), slice(0, 1)), along_y = slopes(slice(), slice(1, 2));
-  const Tensor curvature = tape.gradient(along_x, places)(slice(), slice(0, 1)) +
-                           tape.gradient(along_y, places)(slice(), slice(1, 2));
+  const Tensor curvature =
+      tape.gradient(along_x, places)(slice(), slice(0, 1)) + tape.gradient(along_y, places)(slice(), slice(1, 2));
   return {network(places), slopes, curvature};
 }
 
@@ -135,8 +134,7 @@ int main(int argc, char** argv) {
   out.print("differences of values: %.4f off", deviation((right - left) / (2 * h), found.slopes(slice(), slice(0, 1))));
 
   std::vector<Tensor> above, below;
-  for (const auto& pair : {grey(truth.values, image),
-                           grey(truth.slopes(slice(), 0), found.slopes(slice(), 0)),
+  for (const auto& pair : {grey(truth.values, image), grey(truth.slopes(slice(), 0), found.slopes(slice(), 0)),
                            grey(truth.curvature, found.curvature)}) {
     above.push_back(pair[0]);
     below.push_back(pair[1]);
