@@ -3,8 +3,8 @@
 //     44_fit_digits [--data DIR] [--picture FILE]
 //
 // DIR holds the MNIST files; without it the example draws its digits. fit() trains with the optimizer, loss and metrics
-// that compile() was given, looks at data that it does not train on after each epoch, and calls callbacks: here one that
-// stops when these no longer get better, and puts back the best weights. The picture shows digits that are not
+// that compile() was given, looks at data that it does not train on after each epoch, and calls callbacks: here one
+// that stops when these no longer get better, and puts back the best weights. The picture shows digits that are not
 // recognised.
 #include "capstan/capstan.h"
 #include "support/arguments.h"

@@ -64,8 +64,7 @@ int main(int argc, char** argv) {
   h = layers::Dense(32, {.activation = "relu"})(h);
   const Model model(Nest{numbers, countries}, layers::Dense(1)(h));
   model.compile({.optimizer = optimizers::Adam({.learning_rate = 3e-3}), .loss = "mse", .metrics = {"mae"}});
-  const History history =
-      model.fit(Nest{train.numbers, train.countries}, train.mpg, {.epochs = 100, .verbose = 0});
+  const History history = model.fit(Nest{train.numbers, train.countries}, train.mpg, {.epochs = 100, .verbose = 0});
   out.print("mean squared error: %.0f, then %.1f", history["loss"].front(), history["loss"].back());
 
   // 4. The test, against always saying the mean, and against a linear model of the same inputs.

@@ -73,8 +73,9 @@ std::vector<std::int64_t> write(const Model& model, std::vector<std::int64_t> te
 }  // namespace
 
 int main(int argc, char** argv) {
-  const examples::Arguments arguments(argc, argv, {"--data FILE    the text", "--epochs N     how long it reads",
-                                                   "--transformer  instead of the LSTM"});
+  const examples::Arguments arguments(
+      argc, argv,
+      {"--data FILE    the text", "--epochs N     how long it reads", "--transformer  instead of the LSTM"});
   const bool attends = arguments.has("--transformer");
   set_seed(1);
   examples::Transcript out;
@@ -99,8 +100,7 @@ int main(int argc, char** argv) {
   model.compile({.optimizer = optimizers::Adam({.learning_rate = attends ? 3e-3 : 1e-2}),
                  .loss = losses::SparseCategoricalCrossentropy({.from_logits = true}),
                  .metrics = {"accuracy"}});
-  const History history =
-      model.fit(x(first), y(first), {.epochs = arguments.number("--epochs", 6), .verbose = 2});
+  const History history = model.fit(x(first), y(first), {.epochs = arguments.number("--epochs", 6), .verbose = 2});
   const Evaluation test = model.evaluate(x(last), y(last));
   out.print("loss %.2f, then %.2f", history["loss"].front(), history["loss"].back());
   out.print("new text: loss %.2f, %.2f of the characters foreseen", test.loss, test["accuracy"]);

@@ -24,8 +24,7 @@ class Autoencoder : public ModelBody {
   Autoencoder() { add_metrics({loss_, reconstruction_, divergence_}); }
 
   Sequential encoder{{
-      layers::Flatten({.input_shape = {28, 28, 1}}),
-      layers::Dense(256, {.activation = "relu"}),
+      layers::Flatten({.input_shape = {28, 28, 1}}), layers::Dense(256, {.activation = "relu"}),
       layers::Dense(2 * kCode),  // means, then logarithms of variances
   }};
   Sequential decoder{{
@@ -66,7 +65,8 @@ class Autoencoder : public ModelBody {
     return reduce_mean(lost + divergence);
   }
 
-  metrics::Mean loss_{{.name = "loss"}}, reconstruction_{{.name = "reconstruction"}}, divergence_{{.name = "divergence"}};
+  metrics::Mean loss_{{.name = "loss"}}, reconstruction_{{.name = "reconstruction"}},
+      divergence_{{.name = "divergence"}};
 };
 
 }  // namespace

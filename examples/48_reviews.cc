@@ -30,11 +30,18 @@ class Writer {
     const std::string bad = one_of({"bad", "boring", "awful", "clumsy", "tiresome"});
     const std::string& said = praises ? good : bad;
     const std::string& denied = praises ? bad : good;
-    std::string text = one_of({"The film was ", "I found the acting ", "My friends and I thought this story ", "It is "});
+    std::string text =
+        one_of({"The film was ", "I found the acting ", "My friends and I thought this story ", "It is "});
     switch (below(3)) {
-      case 0: text += "not " + denied + ", but " + said; break;
-      case 1: text += said + " and by no means " + denied; break;
-      default: text += "anything but " + denied + "; rather " + said; break;
+      case 0:
+        text += "not " + denied + ", but " + said;
+        break;
+      case 1:
+        text += said + " and by no means " + denied;
+        break;
+      default:
+        text += "anything but " + denied + "; rather " + said;
+        break;
     }
     text += one_of({".", " from the first minute to the last.", ", as everyone told me!", ", and so was the music."});
     return text;
@@ -64,9 +71,8 @@ Reviews make_up(std::int64_t count) {
 
 double accuracy_of(const Sequential& model, const Tensor& x, const Reviews& reviews, const Tensor& test_x,
                    const Reviews& test) {
-  model.compile({.optimizer = optimizers::Adam({.learning_rate = 1e-2}),
-                 .loss = "binary_crossentropy",
-                 .metrics = {"accuracy"}});
+  model.compile(
+      {.optimizer = optimizers::Adam({.learning_rate = 1e-2}), .loss = "binary_crossentropy", .metrics = {"accuracy"}});
   model.fit(x, reviews.labels, {.batch_size = 50, .epochs = 4, .verbose = 2});
   return model.evaluate(test_x, test.labels)["accuracy"];
 }
@@ -100,8 +106,8 @@ int main() {
       layers::Dense(16, {.activation = "relu", .input_shape = {count.vocabulary_size()}}),
       layers::Dense(1, {.activation = "sigmoid"}),
   });
-  const double counting = accuracy_of(counter, cast(count(train.texts), float32), train,
-                                      cast(count(test.texts), float32), test);
+  const double counting =
+      accuracy_of(counter, cast(count(train.texts), float32), train, cast(count(test.texts), float32), test);
   out.print("accuracy of the counter: %.3f", counting);
 
   // 4. Texts that it has not seen, the second one with a new word; and the same ones filled up with more zeros.

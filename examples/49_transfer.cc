@@ -3,9 +3,10 @@
 //     49_transfer [--data DIR] [--picture FILE]
 //
 // A network learns to tell the digits 0 to 6 from thousands of examples. Then 7 to 9 are to be told from five examples
-// of each. The layers up to the last but one, cut out as a Model(inputs, inner outputs), give features; they are frozen,
-// and only a new last layer is trained. For comparison the whole network is trained on the few examples from scratch.
-// At the end all layers are trained a little with a small rate (fine tuning). The picture shows the few examples.
+// of each. The layers up to the last but one, cut out as a Model(inputs, inner outputs), give features; they are
+// frozen, and only a new last layer is trained. For comparison the whole network is trained on the few examples from
+// scratch. At the end all layers are trained a little with a small rate (fine tuning). The picture shows the few
+// examples.
 #include "capstan/capstan.h"
 #include "support/arguments.h"
 #include "support/digits.h"
@@ -20,13 +21,19 @@ constexpr int kKnown = 7;  // classes of the first network; the rest are new
 constexpr int kNew = 10 - kKnown;
 constexpr std::int64_t kFew = 5;
 
-Model network(int classes) {
+// A model, and what it has inside: tensors that lead to other models of the same layers.
+struct Network {
+  Tensor images, features;
+  Model model;
+};
+
+Network network(int classes) {
   const Tensor images = Input({28, 28, 1});
   Tensor h = layers::Conv2D(16, {3, 3}, {.strides = 2, .activation = "relu"})(images);
   h = layers::Conv2D(32, {3, 3}, {.strides = 2, .activation = "relu"})(h);
   h = layers::Flatten()(h);
-  h = layers::Dense(64, {.activation = "relu", .name = "features"})(h);
-  return Model(images, layers::Dense(classes)(h));
+  const Tensor features = layers::Dense(64, {.activation = "relu"})(h);
+  return {images, features, Model(images, layers::Dense(classes)(features))};
 }
 
 void train(const Model& model, const examples::Digits& digits, std::int64_t epochs, double rate) {
@@ -69,24 +76,17 @@ int main(int argc, char** argv) {
   const examples::Digits test_small = unknown(test);
 
   // 1. A network that knows 0 to 6.
-  const Model base = network(kKnown);
-  train(base, examples::between(all, 0, kKnown - 1), 6, 3e-3);
-  out.print("0 to 6: accuracy %.3f", accuracy(base, examples::between(test, 0, kKnown - 1)));
+  const Network base = network(kKnown);
+  train(base.model, examples::between(all, 0, kKnown - 1), 6, 3e-3);
+  out.print("0 to 6: accuracy %.3f", accuracy(base.model, examples::between(test, 0, kKnown - 1)));
 
   // 2. Its part up to the features, by the output of an inner layer. Frozen: no training changes its weights.
-  const Layer inner = base.get_layer("features");
-  const Tensor images = Input({28, 28, 1});
-  Tensor h = images;
-  for (const Layer& layer : base.layers()) {
-    h = layer(h);
-    if (layer.name() == inner.name()) break;
-  }
-  const Model features(images, h);
+  const Model features(base.images, base.features);
   features.set_trainable(false);
   const std::vector<Tensor> before = features.get_weights();
 
   // 3. A new last layer on it.
-  const Model transferred(images, layers::Dense(kNew)(features(images)));
+  const Model transferred(base.images, layers::Dense(kNew)(features(base.images)));
   out.print("weights to train: %zu of %zu", transferred.trainable_variables().size(), transferred.weights().size());
   train(transferred, small, 100, 1e-2);
   const double with = accuracy(transferred, test_small);
@@ -96,7 +96,7 @@ int main(int argc, char** argv) {
   out.print("frozen weights have changed: %s", same ? "no" : "yes");
 
   // 4. The same from scratch.
-  const Model scratch = network(kNew);
+  const Model scratch = network(kNew).model;
   train(scratch, small, 60, 3e-3);
   out.print("the same from scratch: accuracy %.3f", accuracy(scratch, test_small));
 

@@ -40,7 +40,8 @@ int main(int argc, char** argv) {
   const examples::Arguments arguments(argc, argv, {"--data FILE  another table with the same columns"});
   set_seed(1);
   examples::Transcript out;
-  const auto table = examples::Table::read(arguments.value("--data").value_or(examples::data_directory() + "/iris.csv"));
+  const auto table =
+      examples::Table::read(arguments.value("--data").value_or(examples::data_directory() + "/iris.csv"));
   const Tensor x = table.numbers({"sepal_length", "sepal_width", "petal_length", "petal_width"});
 
   // 1. Species are numbers from 0, none of them unknown, and vectors with a one.

@@ -75,8 +75,13 @@ std::vector<std::string> keys_of(const std::map<std::string, T>& map) {
 
 }  // namespace
 
+bool ModelPart::Compiled::compares_outputs() const {
+  return options.loss.has_value() || options.loss_weights.has_value() || options.metrics.has_value() ||
+         options.weighted_metrics.has_value();
+}
+
 void ModelPart::Compiled::resolve(const Nest& y_pred, const std::vector<std::string>& names, const std::string& model) {
-  if (!outputs.empty()) return;
+  if (!outputs.empty() || !compares_outputs()) return;
   const std::size_t count = y_pred.tensors().size();
   const std::vector<std::string> output_names =
       y_pred.is_map() && y_pred.size() == count ? std::vector(y_pred.keys().begin(), y_pred.keys().end()) : names;

@@ -37,6 +37,9 @@ struct ModelPart::Compiled {
   std::optional<Function<Step>> train, test;
   std::optional<Function<Predict>> predict;
 
+  // Whether there is a loss or a metric of outputs. Without them a model with a step of its own may be trained on data
+  // that its call does not take, as a GAN is.
+  bool compares_outputs() const;
   // Finds out which loss and which metrics each output has.
   void resolve(const Nest& y_pred, const std::vector<std::string>& names, const std::string& model);
   // What belongs to an output among labels or weights, in its place or under its name; empty if nothing does.

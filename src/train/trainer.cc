@@ -26,7 +26,7 @@ Compiled& Trainer::compiled(const char* what, const Model& model) {
 
 void Trainer::prepare(const Model& model, const Batch& batch, bool trains) {
   Compiled& compiled = state(model);
-  const bool knows_outputs = !compiled.outputs.empty();
+  const bool knows_outputs = !compiled.outputs.empty() || !compiled.compares_outputs();
   if (!model.is_built() || !knows_outputs) {
     const PauseObservers pause;
     const Nest y_pred = model(batch.x, {.training = false});

@@ -104,6 +104,56 @@ TEST(Model, EvaluatesLossAndAccuracyOverAllExamples) {
   EXPECT_TRUE(equal_tensors(model.predict(p, {.batch_size = 2}), p));
 }
 
+// A model whose data is not what its call takes, as that of a GAN.
+class Decoder : public ModelBody {
+ public:
+  // Two numbers to three.
+  Tensor call(const Tensor& code, const CallOptions&) override {
+    ++calls;
+    return dense(code);
+  }
+  StepLogs train_step(const Batch& batch) override {
+    GradientTape tape;
+    const Tensor loss = reduce_mean(square(dense(ones({1, 2})) - batch.x.tensor()));
+    const auto& weights = self().trainable_variables();
+    optimizer().apply_gradients(tape.gradient(loss, weights), weights);
+    return {{"loss", loss}};
+  }
+
+  layers::Dense dense{3};
+  int calls = 0;
+};
+
+TEST(Model, TrainsOnDataThatItsCallDoesNotTake) {
+  const ModelOf<Decoder> model;
+  model(ones({1, 2}));
+  model.compile({.optimizer = optimizers::SGD({.learning_rate = 0.1})});
+  const Tensor x = constant({{1.0, 2.0, 3.0}});
+  const History history = model.fit(x, {}, {.epochs = 50, .verbose = 0});
+  EXPECT_LT(history["loss"].back(), 1e-3 * history["loss"].front());
+  EXPECT_EQ(model->calls, 1);
+  // Which loss and metrics there are depends on the outputs, which only a call tells.
+  model.compile({.loss = "mse"});
+  EXPECT_THROW(model.fit(x, x, {.verbose = 0}), ShapeError);
+}
+
+TEST(Model, OfSeveralOutputsIsTrainedByWhatItsLayersAdd) {
+  class Penalty : public LayerBody {
+    void build(const Shape&) override { weight_ = add_weight({.initializer = "ones"}); }
+    Tensor call(const Tensor& x, const CallOptions&) override {
+      add_loss(square(weight_.value() - 3));
+      return x * weight_;
+    }
+    Variable weight_;
+  };
+  const Tensor x = Input({2});
+  const Tensor y = LayerOf<Penalty>()(x);
+  const Model model(x, Nest{y, layers::Identity()(y)});
+  model.compile({.optimizer = optimizers::SGD({.learning_rate = 0.25})});
+  model.fit(ones({4, 2}), {}, {.epochs = 20, .verbose = 0});
+  EXPECT_NEAR(model.get_weights()[0].item<double>(), 3, 1e-4);
+}
+
 TEST(Model, SummarisesItsLayers) {
   const Sequential model(
       {layers::Dense(3, {.name = "a", .input_shape = {4}}), layers::BatchNormalization({.name = "batch_normalization"}),
