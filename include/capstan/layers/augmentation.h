@@ -35,7 +35,7 @@ struct FactorRange {
 /// How far a layer goes below and above 1; one number is used for both.
 struct FactorAroundOne {
   FactorAroundOne(double both = 0) : below(both), above(both) {}
-  FactorAroundOne(double below, double above) : below(below), above(above) {}
+  FactorAroundOne(double less, double more) : below(less), above(more) {}
   double below;
   double above;
 };
