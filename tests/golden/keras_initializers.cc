@@ -52,10 +52,14 @@ void run_layer(const Json& one) {
     } else if (name == "recurrent_kernel") {  // Orthogonal
       expect_gram(weights[i], "rows", 1);
     } else {
-      // Drawn by GlorotUniform.
-      const Tensor drawn =
-          initializers::VarianceScaling({.mode = "fan_avg", .distribution = "uniform"})(weights[i].shape());
-      EXPECT_NEAR(largest(weights[i]), largest(drawn), 0.3 * largest(drawn)) << name;
+      // Drawn by GlorotUniform, of which many draws show the limit.
+      double limit = 0;
+      for (std::uint64_t seed = 0; seed < 50; ++seed) {
+        limit = std::max(limit, largest(initializers::VarianceScaling(
+                                    {.mode = "fan_avg", .distribution = "uniform", .seed = seed})(weights[i].shape())));
+      }
+      EXPECT_LE(largest(weights[i]), 1.1 * limit) << name;
+      EXPECT_GT(largest(weights[i]), 0.1 * limit) << name;
     }
   }
 }
