@@ -65,8 +65,7 @@ class Autoencoder : public ModelBody {
     return reduce_mean(lost + divergence);
   }
 
-  metrics::Mean loss_{{.name = "loss"}}, reconstruction_{{.name = "reconstruction"}},
-      divergence_{{.name = "divergence"}};
+  metrics::Mean loss_{"loss"}, reconstruction_{"reconstruction"}, divergence_{"divergence"};
 };
 
 }  // namespace

@@ -73,7 +73,7 @@ double accuracy_of(const Sequential& model, const Tensor& x, const Reviews& revi
                    const Reviews& test) {
   model.compile(
       {.optimizer = optimizers::Adam({.learning_rate = 1e-2}), .loss = "binary_crossentropy", .metrics = {"accuracy"}});
-  model.fit(x, reviews.labels, {.batch_size = 50, .epochs = 4, .verbose = 2});
+  model.fit(x, reviews.labels, {.batch_size = 50, .epochs = 6, .verbose = 2});
   return model.evaluate(test_x, test.labels)["accuracy"];
 }
 

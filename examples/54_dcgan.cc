@@ -79,7 +79,7 @@ class Gan : public ModelBody {
   // That of the generator is the one which compile() gets.
   optimizers::Adam discriminator_optimizer_{{.learning_rate = 1e-3, .beta_1 = 0.5}};
   losses::BinaryCrossentropy cross_entropy_{{.from_logits = true}};
-  metrics::Mean generator_loss_{{.name = "generator"}}, discriminator_loss_{{.name = "discriminator"}};
+  metrics::Mean generator_loss_{"generator"}, discriminator_loss_{"discriminator"};
 };
 
 double mean(const Tensor& x) { return reduce_mean(x).item<double>(); }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <map>
 #include <optional>
 #include <string>
@@ -14,13 +15,15 @@ namespace examples {
 
 /// What a program was given: switches, and options with a value. `usage` has a line for each, "--picture FILE  what it
 /// is" or "--switch  what it is". With --help, or an argument that is not in the list, the usage is printed and the
-/// program ends.
+/// program ends. So does, with its message and status 1, an exception that nobody catches, such as that of a file that
+/// is not there.
 ///
 ///     const examples::Arguments arguments(argc, argv, {"--data DIR      the MNIST files"});
 ///     if (const auto directory = arguments.value("--data")) ...
 class Arguments {
  public:
   Arguments(int argc, char** argv, const std::vector<std::string>& usage) {
+    std::set_terminate(tell);
     const std::vector<std::string> given(argv + 1, argv + argc);
     for (std::size_t i = 0; i < given.size(); ++i) {
       if (given[i] == "--help") leave(argv[0], usage, 0);
@@ -62,6 +65,17 @@ class Arguments {
       return end + 1 < line.size() && line[end + 1] >= 'A' && line[end + 1] <= 'Z';
     }
     return std::nullopt;
+  }
+
+  [[noreturn]] static void tell() {
+    try {
+      if (const std::exception_ptr thrown = std::current_exception()) std::rethrow_exception(thrown);
+    } catch (const std::exception& error) {
+      std::fprintf(stderr, "%s\n", error.what());
+    } catch (...) {
+    }
+    std::fflush(nullptr);
+    std::_Exit(1);
   }
 
   [[noreturn]] static void leave(const char* program, const std::vector<std::string>& usage, int status) {

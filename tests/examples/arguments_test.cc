@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,15 @@ TEST(Arguments, ThatAreWrongEndTheProgram) {
   for (const char* number : {"0", "-3", "x", "1x", "", "1000001", "99999999999999999999"}) {
     EXPECT_EXIT(parse({"--epochs", number}).number("--epochs", 1), ::testing::ExitedWithCode(1), "is no number");
   }
+}
+
+TEST(Arguments, TellWhatNobodyCaught) {
+  const auto fail = [] { throw std::runtime_error("there is no such file"); };
+  const auto run = [&]() noexcept {
+    const Arguments arguments = parse({});
+    fail();
+  };
+  EXPECT_EXIT(run(), ::testing::ExitedWithCode(1), "there is no such file");
 }
 
 }  // namespace
