@@ -1,6 +1,6 @@
 // Whether a review praises: texts of different lengths, words as vectors, and an LSTM that reads in both directions.
 //
-//     48_reviews
+//     48_reviews [--text TEXT]
 //
 // The program makes up its reviews, so that the words alone do not decide: "not good but bad" and "not bad but good"
 // have the same ones. A bag of words, which only counts, is trained beside the network for comparison.
@@ -9,6 +9,7 @@
 // and the recurrent layers leave them out: how many there are changes no result.
 #include "capstan/capstan.h"
 #include "capstan/layers/preprocessing.h"
+#include "support/arguments.h"
 #include "support/transcript.h"
 
 using namespace capstan;
@@ -79,7 +80,8 @@ double accuracy_of(const Sequential& model, const Tensor& x, const Reviews& revi
 
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
+  const examples::Arguments arguments(argc, argv, {"--text TEXT  a review of your own"});
   set_seed(1);
   examples::Transcript out;
   const Reviews train = make_up(1000), test = make_up(300);
@@ -116,6 +118,9 @@ int main() {
   const Tensor praise = reader.predict(vectorize(mine));
   for (std::size_t i = 0; i < mine.size(); ++i) {
     out.print("%.2f %s", praise(i, 0).item<double>(), mine.values()[i].c_str());
+  }
+  if (const auto text = arguments.value("--text")) {
+    std::printf("%.2f %s\n", reader(vectorize(Texts{*text}))(0, 0).item<double>(), text->c_str());
   }
   const PadWidth fill[] = {{0, 0}, {0, 30}};
   const Tensor change = reduce_max(abs(reader(pad(vectorize(mine), fill)) - praise));
