@@ -1,5 +1,5 @@
 // Spectrograms: in functions, mapped, with gradients, and what they refuse. Values of Keras are in layers_audio.json,
-// which layers_golden_test.cc reads.
+// which keras_layers.cc reads.
 #include <gtest/gtest.h>
 
 #include <cmath>

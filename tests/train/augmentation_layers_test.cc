@@ -1,5 +1,5 @@
 // Layers of images: in functions, mapped, with gradients, what they draw, and what they refuse. Values of Keras are in
-// layers_augmentation.json, which layers_golden_test.cc reads.
+// layers_augmentation.json, which keras_layers.cc reads.
 #include <gtest/gtest.h>
 
 #include <cmath>
