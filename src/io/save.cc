@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "capstan/error.h"
 #include "capstan/io.h"
-#include "src/core/check.h"
 #include "src/io/byte_source.h"
 #include "src/io/file_sink.h"
 
@@ -18,16 +18,22 @@ void save_text(const std::string& path, std::string_view text) {
 void save_png(const std::string& path, const Tensor& image) {
   const int rank = image.rank();
   const std::int64_t channels = rank == 3 ? image.dim(2) : 1;
-  CAPSTAN_CHECK((rank == 2 || rank == 3) && (channels == 1 || channels == 3 || channels == 4), ShapeError,
-                "save_png: an image must be [height, width] or [height, width, channels] with 1, 3 or 4 channels, not ",
-                image.shape());
-  CAPSTAN_CHECK(image.size() > 0, ShapeError, "save_png: the image has no pixels: ", image.shape());
-  CAPSTAN_CHECK(image.dtype() == DType::kUInt8, DTypeError, "save_png: dtype ", image.dtype(), " is not uint8",
-                help("plots::image_grid makes uint8 images of floating ones"));
+  if ((rank != 2 && rank != 3) || (channels != 1 && channels != 3 && channels != 4)) {
+    throw ShapeError(
+        "save_png: an image must be [height, width] or [height, width, channels] with 1, 3 or 4 channels, not " +
+        image.shape().to_string());
+  }
+  if (image.size() == 0) throw ShapeError("save_png: the image has no pixels: " + image.shape().to_string());
+  if (image.dtype() != DType::kUInt8) {
+    throw DTypeError("save_png: dtype " + std::string(name_of(image.dtype())) +
+                     " is not uint8\n  help: plots::image_grid makes uint8 images of floating ones");
+  }
   // What libpng writes by default, and beyond which decoders refuse files.
   constexpr std::int64_t kLongest = 1'000'000;
-  CAPSTAN_CHECK(image.dim(0) <= kLongest && image.dim(1) <= kLongest, ShapeError,
-                "save_png: a side of an image may have ", kLongest, " pixels, not ", image.shape());
+  if (image.dim(0) > kLongest || image.dim(1) > kLongest) {
+    throw ShapeError("save_png: a side of an image may have " + std::to_string(kLongest) + " pixels, not " +
+                     image.shape().to_string());
+  }
   png_image header{};
   header.version = PNG_IMAGE_VERSION;
   header.height = static_cast<png_uint_32>(image.dim(0));
