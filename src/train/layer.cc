@@ -247,7 +247,7 @@ Tensor with_mask(const Tensor& tensor, const Tensor& mask) {
                   tensor.shape());
   }
   // One more handle makes the result another tensor: the given one stays as it is.
-  const Tensor held = tensor;
+  const Tensor held = tensor;  // NOLINT(performance-unnecessary-copy-initialization)
   std::unique_ptr<detail::Notes> notes = detail::copy_notes(tensor);
   notes->mask = mask;
   return detail::with_notes(tensor, std::move(notes));

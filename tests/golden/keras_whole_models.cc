@@ -77,7 +77,7 @@ class Gan : public ModelBodyOf<Nest(Nest)> {
   Model generator, discriminator;
   Optimizer g_optimizer, d_optimizer;
   losses::BinaryCrossentropy loss{{.from_logits = true}};
-  metrics::Mean d_loss{{.name = "d_loss"}}, g_loss{{.name = "g_loss"}};
+  metrics::Mean d_loss{"d_loss"}, g_loss{"g_loss"};
 };
 
 // A model as its case describes it, with its first weights.

@@ -59,7 +59,7 @@ struct EarlyStoppingBody final : Configured<EarlyStoppingBody, CallbackBody, Ear
 
   void on_train_end(const Logs&) override {
     if (stopped_epoch > 0 && options.verbose > 0) {
-      std::printf("Epoch %lld: early stopping\n", static_cast<long long>(stopped_epoch + 1));
+      std::printf("Epoch %lld: early stopping\n", static_cast<long long>(stopped_epoch) + 1);
     }
     if (!best_weights.empty()) model().set_weights(best_weights);
   }

@@ -64,7 +64,7 @@ class Body final : public CallbackBody {
   void on_train_end(const Logs&) override { is_training_ = false; }
   void on_epoch_begin(std::int64_t epoch) override {
     if (params().epochs > 1) {
-      std::printf("Epoch %lld/%lld\n", static_cast<long long>(epoch + 1), static_cast<long long>(params().epochs));
+      std::printf("Epoch %lld/%lld\n", static_cast<long long>(epoch) + 1, static_cast<long long>(params().epochs));
     }
     begin();
   }

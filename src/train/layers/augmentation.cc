@@ -89,7 +89,7 @@ namespace {
 Tensor cut(const Tensor& images, std::int64_t height, std::int64_t width) {
   const std::int64_t top = (images.dim(1) - height) / 2, left = (images.dim(2) - width) / 2;
   if (height == images.dim(1) && width == images.dim(2)) return images;
-  return images(Slice{}, Slice(top, top + height), Slice(left, left + width));
+  return images(slice(), slice(top, top + height), slice(left, left + width));
 }
 
 }  // namespace
