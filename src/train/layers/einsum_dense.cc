@@ -124,21 +124,23 @@ class EinsumDenseBody final : public ConfiguredLayer<EinsumDenseBody, EinsumDens
   Variable kernel_, bias_;
 };
 
+std::size_t index_of(char letter) { return static_cast<unsigned char>(letter); }
+
 void EinsumDenseBody::build(const Shape& input_shape) {
   check_rank(input_shape);
   const Equation& e = equation_;
   const EinsumDenseConfig& o = options;
   const int elided = input_shape.rank() - static_cast<int>(e.input.size());
-  std::array<std::int64_t, 128> in, out;  // by letter; -2: none
+  std::array<std::int64_t, 256> in, out;  // by letter; -2: none
   in.fill(-2);
   out.fill(-2);
   for (std::size_t i = 0; i < e.input.size(); ++i) {
-    in[static_cast<std::size_t>(e.input[i])] = input_shape[static_cast<int>(i) + (e.elided_first ? elided : 0)];
+    in[index_of(e.input[i])] = input_shape[static_cast<int>(i) + (e.elided_first ? elided : 0)];
   }
   for (std::size_t i = 0; i < e.output.size(); ++i) {
     // The batch is in front unless "..." stands for it.
     const int given = static_cast<int>(i) - (e.elided_first ? 0 : 1);
-    const auto letter = static_cast<std::size_t>(e.output[i]);
+    const auto letter = index_of(e.output[i]);
     out[letter] = given < 0 ? input_shape[0] : o.output_shape[given];
     if (out[letter] == -1 && in[letter] != -2) out[letter] = in[letter];
     CAPSTAN_CHECK(in[letter] < 0 || out[letter] < 0 || in[letter] == out[letter], ShapeError, name(), ": the letter '",
@@ -147,7 +149,7 @@ void EinsumDenseBody::build(const Shape& input_shape) {
   }
   Shape kernel;
   for (const char c : e.kernel) {
-    const auto letter = static_cast<std::size_t>(c);
+    const auto letter = index_of(c);
     const std::int64_t length = in[letter] != -2 ? in[letter] : out[letter];
     CAPSTAN_CHECK(length >= 0, ValueError, name(), ": the letter '", c, "' of the kernel in \"", o.equation,
                   "\" has no length", help("give it in output_shape"));
@@ -162,7 +164,7 @@ void EinsumDenseBody::build(const Shape& input_shape) {
   Shape bias;
   for (std::size_t i = e.output.find_first_of(*o.bias_axes); i < e.output.size(); ++i) {
     const bool has_bias = o.bias_axes->find(e.output[i]) != std::string::npos;
-    const std::int64_t length = has_bias ? out[static_cast<std::size_t>(e.output[i])] : 1;
+    const std::int64_t length = has_bias ? out[index_of(e.output[i])] : 1;
     CAPSTAN_CHECK(length >= 0, ValueError, name(), ": the bias axis '", e.output[i], "' of \"", o.equation,
                   "\" has no length", help("give it in output_shape"));
     bias.push_back(length);
