@@ -29,6 +29,30 @@ class RNNBody final : public ConfiguredLayer<RNNBody, RNNConfig, detail::Recurre
   explicit RNNBody(const RNNConfig& o) : ConfiguredLayer(o) { set_up(o.cell, o); }
 };
 
+// The options that a layer hands to its cell, all but those of one kind of cell.
+template <class CellOptions, class O>
+CellOptions cell_options_of(const O& o, const char* name) {
+  CellOptions cell;
+  cell.activation = o.activation;
+  cell.use_bias = o.use_bias;
+  cell.kernel_initializer = o.kernel_initializer;
+  cell.recurrent_initializer = o.recurrent_initializer;
+  cell.bias_initializer = o.bias_initializer;
+  cell.kernel_regularizer = o.kernel_regularizer;
+  cell.recurrent_regularizer = o.recurrent_regularizer;
+  cell.bias_regularizer = o.bias_regularizer;
+  cell.kernel_constraint = o.kernel_constraint;
+  cell.recurrent_constraint = o.recurrent_constraint;
+  cell.bias_constraint = o.bias_constraint;
+  cell.dropout = o.dropout;
+  cell.recurrent_dropout = o.recurrent_dropout;
+  cell.seed = o.seed;
+  cell.name = name;
+  cell.trainable = o.trainable;
+  cell.dtype = o.dtype;
+  return cell;
+}
+
 // --- SimpleRNN ---
 
 struct SimpleRNNConfig : SimpleRNNOptions {
@@ -44,24 +68,7 @@ class SimpleRNNBody final : public ConfiguredLayer<SimpleRNNBody, SimpleRNNConfi
  public:
   static constexpr char kName[] = "SimpleRNN", kText[] = "A simple recurrent network.";
   explicit SimpleRNNBody(const SimpleRNNConfig& o) : ConfiguredLayer(o) {
-    set_up(SimpleRNNCell(o.units, {.activation = o.activation,
-                                   .use_bias = o.use_bias,
-                                   .kernel_initializer = o.kernel_initializer,
-                                   .recurrent_initializer = o.recurrent_initializer,
-                                   .bias_initializer = o.bias_initializer,
-                                   .kernel_regularizer = o.kernel_regularizer,
-                                   .recurrent_regularizer = o.recurrent_regularizer,
-                                   .bias_regularizer = o.bias_regularizer,
-                                   .kernel_constraint = o.kernel_constraint,
-                                   .recurrent_constraint = o.recurrent_constraint,
-                                   .bias_constraint = o.bias_constraint,
-                                   .dropout = o.dropout,
-                                   .recurrent_dropout = o.recurrent_dropout,
-                                   .seed = o.seed,
-                                   .name = "simple_rnn_cell",
-                                   .trainable = o.trainable,
-                                   .dtype = o.dtype}),
-           o);
+    set_up(SimpleRNNCell(o.units, cell_options_of<SimpleRNNCellOptions>(o, "simple_rnn_cell")), o);
     // Keras takes it and has no loss for it, of this layer only.
     set_activity_regularizer({});
   }
@@ -83,26 +90,10 @@ class LSTMBody final : public ConfiguredLayer<LSTMBody, LSTMConfig, detail::Recu
  public:
   static constexpr char kName[] = "LSTM", kText[] = "A long short-term memory.";
   explicit LSTMBody(const LSTMConfig& o) : ConfiguredLayer(o) {
-    set_up(LSTMCell(o.units, {.activation = o.activation,
-                              .recurrent_activation = o.recurrent_activation,
-                              .use_bias = o.use_bias,
-                              .unit_forget_bias = o.unit_forget_bias,
-                              .kernel_initializer = o.kernel_initializer,
-                              .recurrent_initializer = o.recurrent_initializer,
-                              .bias_initializer = o.bias_initializer,
-                              .kernel_regularizer = o.kernel_regularizer,
-                              .recurrent_regularizer = o.recurrent_regularizer,
-                              .bias_regularizer = o.bias_regularizer,
-                              .kernel_constraint = o.kernel_constraint,
-                              .recurrent_constraint = o.recurrent_constraint,
-                              .bias_constraint = o.bias_constraint,
-                              .dropout = o.dropout,
-                              .recurrent_dropout = o.recurrent_dropout,
-                              .seed = o.seed,
-                              .name = "lstm_cell",
-                              .trainable = o.trainable,
-                              .dtype = o.dtype}),
-           o);
+    auto cell = cell_options_of<LSTMCellOptions>(o, "lstm_cell");
+    cell.recurrent_activation = o.recurrent_activation;
+    cell.unit_forget_bias = o.unit_forget_bias;
+    set_up(LSTMCell(o.units, cell), o);
   }
 };
 
@@ -122,26 +113,10 @@ class GRUBody final : public ConfiguredLayer<GRUBody, GRUConfig, detail::Recurre
  public:
   static constexpr char kName[] = "GRU", kText[] = "A gated recurrent unit.";
   explicit GRUBody(const GRUConfig& o) : ConfiguredLayer(o) {
-    set_up(GRUCell(o.units, {.activation = o.activation,
-                             .recurrent_activation = o.recurrent_activation,
-                             .use_bias = o.use_bias,
-                             .reset_after = o.reset_after,
-                             .kernel_initializer = o.kernel_initializer,
-                             .recurrent_initializer = o.recurrent_initializer,
-                             .bias_initializer = o.bias_initializer,
-                             .kernel_regularizer = o.kernel_regularizer,
-                             .recurrent_regularizer = o.recurrent_regularizer,
-                             .bias_regularizer = o.bias_regularizer,
-                             .kernel_constraint = o.kernel_constraint,
-                             .recurrent_constraint = o.recurrent_constraint,
-                             .bias_constraint = o.bias_constraint,
-                             .dropout = o.dropout,
-                             .recurrent_dropout = o.recurrent_dropout,
-                             .seed = o.seed,
-                             .name = "gru_cell",
-                             .trainable = o.trainable,
-                             .dtype = o.dtype}),
-           o);
+    auto cell = cell_options_of<GRUCellOptions>(o, "gru_cell");
+    cell.recurrent_activation = o.recurrent_activation;
+    cell.reset_after = o.reset_after;
+    set_up(GRUCell(o.units, cell), o);
   }
 };
 
