@@ -98,24 +98,14 @@ std::unique_ptr<Program::Tables> Program::make_tables() const {
   return tables;
 }
 
-void Program::set_operands(Tables& tables, Graph::Value value, Block* block) const {
-  for (std::int32_t u = first_user_[at(value)]; u < first_user_[at(value) + 1]; ++u) {
-    const std::size_t position = at(users_[at(u)]);
-    tables.operands[position] = TensorRef(block);
-    tables.in[position] = block->data;
-  }
+void Program::set_views(Tables& tables, Graph::Value value, void* data) const {
   for (std::int32_t v = first_view_[at(value)]; v < first_view_[at(value) + 1]; ++v) {
     const Graph::Value view = views_[at(v)];
-    std::byte* const data = static_cast<std::byte*>(block->data) + values_[at(view)].offset;
-    tables.fixed[at(view)].block()->data = data;
+    std::byte* const part = static_cast<std::byte*>(data) + values_[at(view)].offset;
+    tables.fixed[at(view)].block()->data = part;
     for (std::int32_t u = first_user_[at(view)]; u < first_user_[at(view) + 1]; ++u)
-      tables.in[at(users_[at(u)])] = data;
+      tables.in[at(users_[at(u)])] = part;
   }
-}
-
-void Program::set_output(Tables& tables, std::int32_t position, Tensor tensor) const {
-  tables.out[at(position)] = tensor.block()->data;
-  tables.outputs[at(position)] = std::move(tensor);
 }
 
 // Locked instructions are for processes that have threads.
@@ -175,20 +165,20 @@ void Program::run(std::span<Block* const> inputs, std::vector<Tensor>& outputs) 
   }
   run_all(tables);
 
-  const auto tensor_of = [&](Graph::Value value) {
+  const auto block_of = [&](Graph::Value value) {
     const ValueState& state = values_[at(value)];
-    if (state.place == Place::kInput) return share(inputs[at(state.variable)]);
-    return state.output >= 0 ? tables.outputs[at(state.output)] : tables.fixed[at(value)];
+    if (state.place == Place::kInput) return inputs[at(state.variable)];
+    return (state.output >= 0 ? tables.outputs[at(state.output)] : tables.fixed[at(value)]).block();
   };
   for (const Graph::Value result : graph_.results) {
-    outputs.push_back(result == Graph::kNone ? Tensor() : tensor_of(result));
+    outputs.push_back(result == Graph::kNone ? Tensor() : share(block_of(result)));
   }
   for (std::size_t i = 0; i < graph_.captured.size(); ++i) {
     const Graph::Value written = graph_.captured[i].written;
     if (written == Graph::kNone) continue;
-    Tensor value = tensor_of(written);
-    const bool in_place = value.block() == inputs[graph_.arguments.size() + i];
-    outputs.push_back(in_place ? Tensor() : std::move(value));
+    Block* const value = block_of(written);
+    const bool in_place = value == inputs[graph_.arguments.size() + i];
+    outputs.push_back(in_place ? Tensor() : share(value));
   }
 }
 

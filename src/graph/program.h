@@ -156,6 +156,7 @@ class Program {
   std::unique_ptr<Tables> make_tables() const;
   Tensor lay(const Tensor& owner, void* data, Graph::Value value) const;
   void set_operands(Tables& tables, Graph::Value value, detail::Block* block) const;
+  void set_views(Tables& tables, Graph::Value value, void* data) const;
   void write_borders(const Step& step, const Tables& tables) const;
   void set_output(Tables& tables, std::int32_t position, Tensor tensor) const;
   Tables* take_spare() const;

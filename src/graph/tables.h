@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <utility>
 #include <vector>
 
 #include "src/graph/program.h"
@@ -22,5 +23,22 @@ struct Program::Tables {
   std::vector<void*> out;              // their elements
   std::vector<Attributes> attributes;  // of steps that write them anew
 };
+
+// For every argument and result of every run.
+inline void Program::set_operands(Tables& tables, Graph::Value value, detail::Block* block) const {
+  const auto v = static_cast<std::size_t>(value);
+  for (std::int32_t u = first_user_[v]; u < first_user_[v + 1]; ++u) {
+    const auto position = static_cast<std::size_t>(users_[static_cast<std::size_t>(u)]);
+    tables.operands[position] = TensorRef(block);
+    tables.in[position] = block->data;
+  }
+  if (first_view_[v] != first_view_[v + 1]) set_views(tables, value, block->data);
+}
+
+inline void Program::set_output(Tables& tables, std::int32_t position, Tensor tensor) const {
+  const auto at = static_cast<std::size_t>(position);
+  tables.out[at] = tensor.block()->data;
+  tables.outputs[at] = std::move(tensor);
+}
 
 }  // namespace capstan

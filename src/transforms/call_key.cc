@@ -18,16 +18,13 @@ namespace {
 // kNumber on are numbers, of the type that follows from the word.
 enum KeyWord : std::uint64_t { kList, kText, kTensor, kVariable, kNumber };
 
-// At every call, so without a Shape and in one piece.
+// At every call, so without a Shape.
 template <class Length>
 void add_type(CallKey& key, KeyWord word, DType dtype, const Length* lengths, int rank) {
-  const std::size_t begin = key.size();
-  key.resize(begin + 3 + static_cast<std::size_t>(rank));
-  std::uint64_t* const to = key.data() + begin;
-  to[0] = word;
-  to[1] = static_cast<std::uint64_t>(dtype);
-  to[2] = static_cast<std::uint64_t>(rank);
-  for (int i = 0; i < rank; ++i) to[3 + i] = static_cast<std::uint64_t>(lengths[i]);
+  key.push_back(word);
+  key.push_back(static_cast<std::uint64_t>(dtype));
+  key.push_back(static_cast<std::uint64_t>(rank));
+  for (int i = 0; i < rank; ++i) key.push_back(static_cast<std::uint64_t>(lengths[i]));
 }
 
 std::string shape_text(const std::uint64_t* lengths, std::uint64_t rank) {

@@ -31,6 +31,18 @@ constexpr std::size_t kMostDerived = 64;
 // A function that calls itself while it is traced gets no deeper.
 constexpr std::size_t kMostNested = 100;
 
+// The buffers of a call, which are public, and those of the run. Every TracedCall has such ones.
+struct KeptBuffers : detail::CallBuffers {
+  RunBuffers run;
+
+  void clear() {
+    signature.clear();
+    tensors.clear();
+    trace.reset();
+    run.clear();
+  }
+};
+
 }  // namespace
 
 class FunctionState {
@@ -38,13 +50,13 @@ class FunctionState {
   explicit FunctionState(const FunctionOptions& options) : options_(options), name_(options_.name) {}
 
   // `open`: where in the key lengths stand that are open, beside those that the options leave open.
-  const void* call(detail::CallBuffers& call, const std::vector<std::size_t>& open, const detail::FunctionBody& body) {
+  const void* call(KeptBuffers& call, const std::vector<std::size_t>& open, const detail::FunctionBody& body) {
     const Span span(SpanKind::kFunction, name_);
     std::shared_ptr<const Trace> found = last_like(call.signature);
     if (found == nullptr) found = find_or_trace(call.signature, open, body);
     const Trace& trace = *found;
     call.trace = std::move(found);
-    trace.run(call.signature.leaves, call.tensors);
+    trace.run(call.signature.leaves, call.run, call.tensors);
     return trace.structure.get();
   }
 
@@ -275,24 +287,11 @@ std::shared_ptr<FunctionState> detail::make_function(const FunctionOptions& opti
   return std::make_shared<FunctionState>(options);
 }
 
-namespace {
-
-// The buffers of a call, which are public, as something to keep.
-struct KeptBuffers : detail::CallBuffers {
-  void clear() {
-    signature.clear();
-    tensors.clear();
-    trace.reset();
-  }
-};
-
-}  // namespace
-
 detail::TracedCall::TracedCall() : buffers_(Spare<KeptBuffers>::take()) {}
 detail::TracedCall::~TracedCall() { Spare<KeptBuffers>::give_back(static_cast<KeptBuffers*>(buffers_)); }
 
 const void* detail::call_traced(FunctionState& state, CallBuffers& call, const FunctionBody& body) {
-  return state.call(call, {}, body);
+  return state.call(static_cast<KeptBuffers&>(call), {}, body);
 }
 
 // --- Concrete functions ---
@@ -314,7 +313,7 @@ class ConcreteState {
     trace_ = function_->find_or_trace(signature, open_, body);
   }
 
-  const void* call(detail::CallBuffers& call, const detail::FunctionBody& body) const {
+  const void* call(KeptBuffers& call, const detail::FunctionBody& body) const {
     check(call.signature);
     return function_->call(call, open_, body);
   }
@@ -406,7 +405,7 @@ std::shared_ptr<ConcreteState> detail::make_concrete(const std::shared_ptr<Funct
   return std::make_shared<ConcreteState>(state, signature, body);
 }
 const void* detail::call_concrete(const ConcreteState& state, CallBuffers& call, const FunctionBody& body) {
-  return state.call(call, body);
+  return state.call(static_cast<KeptBuffers&>(call), body);
 }
 std::string detail::concrete_signature(const ConcreteState& state) { return state.signature(); }
 std::string detail::concrete_text(const ConcreteState& state) { return to_text(state.graph()); }

@@ -11,24 +11,11 @@
 #include "src/graph/shapes.h"
 #include "src/graph/tracer.h"
 #include "src/tape/call_with_paths.h"
-#include "src/transforms/spare.h"
 #include "src/transforms/uses.h"
 
 namespace capstan {
 
 namespace {
-
-// What a run needs for a moment; the thread keeps it between runs.
-struct RunBuffers {
-  std::vector<detail::Block*> blocks;
-  std::vector<detail::VariableState*> variables;
-
-  void clear() {
-    blocks.clear();
-    variables.clear();
-  }
-  using Scope = Spare<RunBuffers>;
-};
 
 // Whether all parts of a tensor, which may be row-sparse, are so.
 template <class Holds>
@@ -114,12 +101,11 @@ const ObservedGraph& Trace::with_captures(const std::vector<bool>& known) const 
   return *found;
 }
 
-void Trace::run(std::span<const Source> leaves, std::vector<Tensor>& outputs) const {
+void Trace::run(std::span<const Source> leaves, RunBuffers& buffers, std::vector<Tensor>& outputs) const {
   const Graph& graph = context.tracer == nullptr ? plain.graph : raw;
-  const RunBuffers::Scope scope;
-  std::vector<detail::Block*>& blocks = scope->blocks;
+  std::vector<detail::Block*>& blocks = buffers.blocks;
   // Those among the arguments, each once, and then those that the trace has captured.
-  std::vector<detail::VariableState*>& variables = scope->variables;
+  std::vector<detail::VariableState*>& variables = buffers.variables;
   for (const Source& leaf : leaves) {
     if (leaf.tensor() != nullptr) {
       blocks.push_back(leaf.tensor()->block());

@@ -29,6 +29,17 @@ struct ObservedGraph {
   mutable GraphTangent tangent;
 };
 
+// What a run needs for a moment, empty before it and after; the caller keeps the memory.
+struct RunBuffers {
+  std::vector<detail::Block*> blocks;
+  std::vector<detail::VariableState*> variables;
+
+  void clear() {
+    blocks.clear();
+    variables.clear();
+  }
+};
+
 // For one list of shapes. It lives as long as its function, or as a tape that has recorded a call of it. Complete when
 // `raw` is in place and make_program() has been called.
 struct Trace : std::enable_shared_from_this<Trace> {
@@ -50,7 +61,7 @@ struct Trace : std::enable_shared_from_this<Trace> {
   // Whether the symbolic tensors among its captures are of the trace under way.
   bool serves_here() const { return !is_bound_ || knows_captures(); }
   // Runs it on the arguments of a call and assigns the variables that it writes.
-  void run(std::span<const Source> leaves, std::vector<Tensor>& outputs) const;
+  void run(std::span<const Source> leaves, RunBuffers& buffers, std::vector<Tensor>& outputs) const;
 
  private:
   struct Call;
