@@ -75,7 +75,7 @@ TEST(Decompositions, SignsDoNotChangeWithTheMatrix) {
   // Of each vector the first element of at least half the largest magnitude is positive.
   const Tensor v = eigh(symmetric(random_tensor({9, 9}, "signs"))).eigenvectors;
   for (int j = 0; j < 9; ++j) {
-    const std::vector<double> column = v(Slice(), j).to_vector<double>();
+    const std::vector<double> column = v(Slice{}, j).to_vector<double>();
     double largest = 0;
     for (const double x : column) largest = std::max(largest, std::abs(x));
     for (const double x : column) {

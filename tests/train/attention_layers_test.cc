@@ -32,7 +32,7 @@ struct Way {
   CallOptions options;
 };
 
-void PrintTo(const Way& way, std::ostream* out) { *out << way.name; }
+std::ostream& operator<<(std::ostream& out, const Way& way) { return out << way.name; }
 
 std::vector<Way> ways() {
   const Tensor seen =

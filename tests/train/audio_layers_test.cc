@@ -94,7 +94,7 @@ TEST_P(AudioLayers, AgreeInEveryWayOfCalling) {
   }
   // No examples, and integers.
   result.set(0, 0);
-  EXPECT_EQ(layer(x(Slice(0, 0))).shape(), result);
+  EXPECT_EQ(layer(x(Slice{0, 0})).shape(), result);
   EXPECT_EQ(layer(cast(x * 10.0, int32)).dtype(), float64);
 }
 

@@ -301,8 +301,8 @@ TEST(RandomCrop, TakesAllPlacesAndOneForAllImages) {
     const float first = y(0, 0, 0, 0).item<float>();
     EXPECT_TRUE(equal_tensors(
         y(0),
-        same_images(1)(0)(Slice(static_cast<std::int64_t>(first) / 6, static_cast<std::int64_t>(first) / 6 + 3),
-                          Slice(static_cast<std::int64_t>(first) % 6, static_cast<std::int64_t>(first) % 6 + 4))));
+        same_images(1)(0)(Slice{static_cast<std::int64_t>(first) / 6, static_cast<std::int64_t>(first) / 6 + 3},
+                          Slice{static_cast<std::int64_t>(first) % 6, static_cast<std::int64_t>(first) % 6 + 4})));
     ++seen[first];
   }
   ASSERT_EQ(seen.size(), 6u);  // two rows and three columns
@@ -351,10 +351,10 @@ TEST(Resizing, RoundsAndLimitsIntegers) {
 TEST(Resizing, KeepsTheAspectRatioByCroppingOrPadding) {
   const Tensor x = same_images(1);
   const Tensor cropped = layers::Resizing(4, 4, {.crop_to_aspect_ratio = true})(x);
-  EXPECT_TRUE(equal_tensors(cropped, x(ellipsis, Slice(1, 5), Slice())));
+  EXPECT_TRUE(equal_tensors(cropped, x(ellipsis, Slice{1, 5}, Slice{})));
   const Tensor padded = layers::Resizing(6, 6, {.pad_to_aspect_ratio = true, .fill_value = 9})(x);
   EXPECT_EQ(padded(0, 0, ellipsis, 0).to_vector<float>(), (std::vector<float>(6, 9)));
-  EXPECT_TRUE(equal_tensors(padded(ellipsis, Slice(1, 5), Slice(), Slice()), x));
+  EXPECT_TRUE(equal_tensors(padded(ellipsis, Slice{1, 5}, Slice{}, Slice{}), x));
 }
 
 struct Bad {

@@ -113,7 +113,7 @@ TEST_P(SpatialLayers, AgreeInEveryWayOfCalling) {
   expect_same(value, y, "traced");
   expect_same(first, gradient(x), "traced gradient");
   expect_same(hessian, second(x), "traced gradient of the gradient");
-  const Tensor shorter = x(Slice(0, 2));
+  const Tensor shorter = x(Slice{0, 2});
   expect_same(std::get<0>(traced(shorter)), layer(shorter), "traced with another batch");
   // One example at a time.
   const auto example = [&](const Tensor& in) { return squeeze(layer(expand_dims(in, 0)), {0}); };

@@ -230,7 +230,7 @@ TEST(Initializers, WithoutASeedTakeTheNextOneWhenTheyAreMade) {
   EXPECT_EQ(values(first), values(again));
   EXPECT_EQ(values(first), values(first));
   EXPECT_NE(values(first), values(second));
-  EXPECT_THROW(Initializer(Initializer::Function()), ValueError);
+  EXPECT_THROW(Initializer{Initializer::Function{}}, ValueError);
 }
 
 }  // namespace

@@ -202,8 +202,8 @@ TEST(ImageGrid, TakesColoursRangesAndIntegers) {
   const Tensor images = reshape(cast(range(5 * 2 * 3 * 3), uint8), {5, 2, 3, 3});
   const Tensor grid = plots::image_grid(images);
   EXPECT_EQ(grid.shape(), Shape({2 * 4 + 2, 3 * 5 + 2, 3}));  // about square: 3 columns
-  EXPECT_TRUE(equal_tensors(grid(Slice(2, 4), Slice(2, 5)), images(0)));
-  EXPECT_TRUE(equal_tensors(grid(Slice(6, 8), Slice(7, 10)), images(4)));
+  EXPECT_TRUE(equal_tensors(grid(Slice{2, 4}, Slice{2, 5}), images(0)));
+  EXPECT_TRUE(equal_tensors(grid(Slice{6, 8}, Slice{7, 10}), images(4)));
   const Tensor signs = reshape(constant({-1.0f, 0.0f, 1.0f}), {1, 1, 3, 1});
   EXPECT_EQ(plots::image_grid(signs, {.gap = 0, .value_range = {-1, 1}}).to_vector<std::uint8_t>(),
             (std::vector<std::uint8_t>{0, 128, 255}));

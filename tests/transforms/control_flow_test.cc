@@ -159,8 +159,8 @@ TEST(CaseOf, CallsTheFirstThatHolds) {
   EXPECT_EQ(strict_trace(constant(1.5)).item<double>(), -1.5);
   for (const auto& [x, text] :
        {std::pair(0.5, "more than one of the conditions holds"), std::pair(2.5, "none of the 2 conditions holds")}) {
-    EXPECT_NE(message_of([&] { strict(constant(x)); }).find(text), std::string::npos);
-    EXPECT_NE(message_of([&] { strict_trace(constant(x)); }).find(text), std::string::npos);
+    EXPECT_NE(message_of([&, x = x] { strict(constant(x)); }).find(text), std::string::npos);
+    EXPECT_NE(message_of([&, x = x] { strict_trace(constant(x)); }).find(text), std::string::npos);
   }
   EXPECT_EQ(strict_trace(constant(1.75)).item<double>(), -1.75);
 }

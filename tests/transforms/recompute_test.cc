@@ -409,7 +409,7 @@ TEST(RecomputeGrad, NeedsLessThanAThirdOfTheMemoryOfAFunction) {
   const Tensor x = random::normal({256, 64}, 0, 1, float32, 1);
   std::vector<Variable> weights;
   for (int i = 0; i < 64; ++i) {
-    weights.emplace_back(random::normal({64, 64}, 0, 0.1, float32, static_cast<std::uint64_t>(i + 2)));
+    weights.emplace_back(random::normal({64, 64}, 0, 0.1, float32, static_cast<std::uint64_t>(i) + 2));
   }
   const auto block = [&](Tensor h, int first) {
     for (int i = first; i < first + 8; ++i) h = h + tanh(matmul(h, weights[static_cast<std::size_t>(i)]));
