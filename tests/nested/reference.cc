@@ -145,8 +145,10 @@ class Evaluator {
       case Op::kWhileLoop: {
         Jet c = operand(0);
         int i = 0;
-        for (; i < node.index[0]; ++i) {
+        for (;; ++i) {
+          // At the end as well, since the loop asks for both: an equation in the condition has to have a solution there.
           const double value = call(node.bodies[1], names, {c}).value();
+          if (i == node.index[0]) break;
           check_margin(value - node.number);
           if (value >= node.number) break;
           c = call(node.bodies[0], names, {c});
