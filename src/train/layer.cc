@@ -210,13 +210,18 @@ Nest carried_masks(const Nest& inputs) {
   return found ? Nest::list(std::move(masks)) : Nest();
 }
 
-Tensor converted(const Tensor& x, DType dtype) {
-  return is_floating(x.dtype()) && x.dtype() != dtype ? cast(x, dtype) : x;
+// The inputs, or what they are converted to, which is then in `storage`.
+const Tensor& converted(const Tensor& x, DType dtype, Tensor& storage) {
+  if (!is_floating(x.dtype()) || x.dtype() == dtype) return x;
+  return storage = cast(x, dtype);
 }
-Nest converted(const Nest& inputs, DType dtype) {
-  Nest result = inputs;
-  detail::replace_tensors(result, [&](Tensor& x) { x = converted(x, dtype); });
-  return result;
+const Nest& converted(const Nest& inputs, DType dtype, Nest& storage) {
+  storage = inputs;
+  detail::replace_tensors(storage, [&](Tensor& x) {
+    Tensor other;
+    x = converted(x, dtype, other);
+  });
+  return storage;
 }
 
 void attach_mask(Tensor& y, const Nest& inputs, const Nest& mask) {
@@ -282,7 +287,8 @@ class detail::LayerCall {
     if (!resolved.mask.has_value()) resolved.mask = carried_masks(inputs);
     T y;
     try {
-      const T input = state.converts_input ? converted(inputs, state.compute_dtype) : inputs;
+      T storage;
+      const T& input = state.converts_input ? converted(inputs, state.compute_dtype, storage) : inputs;
       if (is_first) {
         layer.make_weights(shapes_of(input));
         state.is_built = true;

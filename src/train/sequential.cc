@@ -19,9 +19,11 @@ class SequentialBody final : public ModelBody {
   Tensor call(const Tensor& x, const CallOptions& options) override {
     // By number: a layer may be added while this runs for the first time.
     const std::vector<Layer>& layers = LayerState::of(*this).sublayers;
+    if (layers.empty()) return x;
     // The mask that was given is that of the input; what layers give carries its own.
-    Tensor y = x;
-    for (std::size_t i = 0; i < layers.size(); ++i) y = i == 0 ? layers[i](y, {.mask = options.mask}) : layers[i](y);
+    Tensor y = layers[0](x, {.mask = options.mask});
+    const CallOptions defaults;
+    for (std::size_t i = 1; i < layers.size(); ++i) y = layers[i](y, defaults);
     return y;
   }
 };
