@@ -430,12 +430,14 @@ Nest FunctionalBody::call(const Nest& inputs, const CallOptions& options) {
   values.resize(static_cast<std::size_t>(values_));
   const auto value = [&](int place) -> Tensor& { return values[static_cast<std::size_t>(place)]; };
   for (const Step& step : steps_) {
+    CallOptions how = step.call->options;
+    // As in Keras: what the model is called with counts, not what the layers were.
+    if (options.training.is_given()) how.training = options.training;
     if (step.places.size() == 1 && step.results == 1 && step.call->inputs.is_tensor()) {
-      value(step.first_result) = step.call->layer(value(step.places[0]), step.call->options);
+      value(step.first_result) = step.call->layer(value(step.places[0]), how);
       continue;
     }
     Nest arguments = step.call->inputs;
-    CallOptions how = step.call->options;
     std::size_t i = 0;
     detail::for_each_argument(arguments, how, [&](Tensor& tensor) {
       const int place = step.places[i++];

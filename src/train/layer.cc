@@ -85,7 +85,7 @@ void detail::structure_changed() { version.fetch_add(1, std::memory_order_acq_re
 
 CallScope::CallScope(LayerState& layer, Training asked)
     : layer(layer),
-      training(asked.is_given() ? bool{asked} : current_scope != nullptr && current_scope->training),
+      training(asked.is_given() || current_scope == nullptr ? asked : current_scope->training),
       outer(current_scope) {
   current_scope = this;
 }

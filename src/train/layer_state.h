@@ -80,7 +80,7 @@ struct CallScope {
   CallScope& operator=(const CallScope&) = delete;
 
   LayerState& layer;
-  bool training;
+  Training training;  // not given if no call around has it
   CallScope* outer;
   static CallScope* current();
 };

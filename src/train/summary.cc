@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <span>
 #include <utility>
 
 #include "capstan/models.h"
@@ -63,16 +64,32 @@ std::string rule(const std::vector<Column>& columns, const char* left, const cha
   return text + "\n";
 }
 
+// Texts are UTF-8: where character number `count` begins, or the end of the text.
+std::size_t offset_of(const std::string& text, std::size_t count) {
+  std::size_t at = 0;
+  while (at < text.size() && count > 0) {
+    ++at;
+    while (at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0U) == 0x80U) ++at;
+    --count;
+  }
+  return at;
+}
+
+std::size_t characters(const std::string& text) {
+  return static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
+}
+
 // Lines of at most `width` characters, broken at spaces; a word that is too long is cut.
 std::vector<std::string> wrapped(const std::string& text, int width) {
   const auto room = static_cast<std::size_t>(width);
   std::vector<std::string> lines;
   std::string rest = text;
-  while (rest.size() > room) {
-    const std::size_t space = rest.rfind(' ', room);
+  while (characters(rest) > room) {
+    const std::size_t space = rest.rfind(' ', offset_of(rest, room));
     if (space == std::string::npos || space == 0) {
       const std::size_t end = rest.find(' ');
-      lines.push_back(rest.substr(0, room - 1) + "…");
+      lines.push_back(rest.substr(0, offset_of(rest, room - 1)) + "…");
       rest = end == std::string::npos ? "" : rest.substr(end + 1);
     } else {
       lines.push_back(rest.substr(0, space));
@@ -84,9 +101,7 @@ std::vector<std::string> wrapped(const std::string& text, int width) {
 }
 
 std::string cell_text(const std::string& line, const Column& column) {
-  // An ellipsis is three bytes but one character.
-  const int used = static_cast<int>(line.size()) - (line.ends_with("…") ? 2 : 0);
-  const int room = std::max(0, column.width - 2 - used);
+  const int room = std::max(0, column.width - 2 - static_cast<int>(characters(line)));
   const int left = column.side == Side::kLeft ? 0 : column.side == Side::kRight ? room : room / 2;
   return " " + repeat(" ", left) + line + repeat(" ", room - left) + " ";
 }
@@ -186,6 +201,35 @@ std::string optimizer_total(const Optimizer& optimizer, std::int64_t* count, dou
   return " Optimizer params: " + with_commas(*count) + " (" + bytes_text(*bytes) + ")\n";
 }
 
+// Positions as parts of the line.
+std::vector<double> given_edges(const std::vector<double>& positions, std::size_t columns, int length) {
+  CAPSTAN_CHECK(positions.size() == columns, ValueError, "summary: ", positions.size(), " positions for ", columns,
+                " columns", help("give the end of each column"));
+  std::vector<double> edges;
+  for (const double position : positions) {
+    const double edge = positions.back() <= 1 ? position : position / length;
+    CAPSTAN_CHECK(edge > (edges.empty() ? 0 : edges.back()) && edge <= 1, ValueError, "summary: position ", position,
+                  " is not between the one before and the end of a line of ", length, " characters");
+    edges.push_back(edge);
+  }
+  return edges;
+}
+
+std::span<const Layer> shown_layers(const Model& model, const SummaryOptions& options) {
+  const std::span<const Layer> layers = model.layers();
+  if (!options.layer_range) return layers;
+  const auto position = [&](const std::string& name) {
+    const auto found = std::find_if(layers.begin(), layers.end(), [&](const Layer& l) { return l.name() == name; });
+    CAPSTAN_CHECK(found != layers.end(), ValueError, "summary: ", model.name(), " has no layer with the name \"", name,
+                  "\" to begin or end with");
+    return static_cast<std::size_t>(found - layers.begin());
+  };
+  const auto& [first, last] = *options.layer_range;
+  const std::size_t begin = position(first), end = position(last) + 1;
+  CAPSTAN_CHECK(begin < end, ValueError, "summary: the layer \"", last, "\" stands before \"", first, "\"");
+  return layers.subspan(begin, end - begin);
+}
+
 }  // namespace
 
 std::string Model::summary(const SummaryOptions& options) const {
@@ -204,11 +248,12 @@ std::string Model::summary(const SummaryOptions& options) const {
     columns.push_back({"Trainable", Side::kCenter});
     edges.push_back(1);
   }
+  if (!options.positions.empty()) edges = given_edges(options.positions, columns.size(), length);
   set_widths(columns, length, edges);
   std::vector<std::string> titles;
   for (const Column& column : columns) titles.push_back(column.title);
   Table table{columns, state, options, {}};
-  for (const Layer& layer : layers()) table.add(layer, "");
+  for (const Layer& layer : shown_layers(*this, options)) table.add(layer, "");
   std::int64_t optimizer_count = 0, count = 0;
   double optimizer_bytes = 0, bytes = 0;
   const std::string of_optimizer =

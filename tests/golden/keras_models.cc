@@ -101,10 +101,15 @@ Model make_model(const Json& model, const std::string& dtype, const std::string&
   if (!model.contains("sequential")) return make_graph(model, dtype, name);
   std::vector<Layer> layers;
   for (const Json& item : model.at("sequential")) {
-    const std::string prefix = detail::snake_case(item.at(0).get<std::string>());
-    const int count = counts[prefix]++;
-    layers.push_back(layer_of(item.at(0), item.size() > 1 ? item.at(1) : Json(),
-                              count == 0 ? prefix : prefix + "_" + std::to_string(count), dtype));
+    const Json config = item.size() > 1 ? item.at(1) : Json();
+    std::string layer_name = config.is_object() ? config.value("name", "") : "";
+    if (layer_name.empty()) {
+      layer_name = detail::snake_case(item.at(0).get<std::string>());
+      const int count = counts[layer_name]++;
+      if (count > 0) layer_name += "_" + std::to_string(count);
+    }
+    layers.push_back(
+        layer_of(item.at(0), config, layer_name, config.is_object() ? config.value("dtype", dtype) : dtype));
   }
   const Sequential chain(layers, name);
   if (model.contains("input_shape")) {

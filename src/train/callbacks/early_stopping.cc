@@ -61,7 +61,12 @@ struct EarlyStoppingBody final : Configured<EarlyStoppingBody, CallbackBody, Ear
     if (stopped_epoch > 0 && options.verbose > 0) {
       std::printf("Epoch %lld: early stopping\n", static_cast<long long>(stopped_epoch) + 1);
     }
-    if (!best_weights.empty()) model().set_weights(best_weights);
+    if (best_weights.empty()) return;
+    if (options.verbose > 0) {
+      std::printf("Restoring model weights from the end of the best epoch: %lld.\n",
+                  static_cast<long long>(best_epoch) + 1);
+    }
+    model().set_weights(best_weights);
   }
 
   Monitor monitor;

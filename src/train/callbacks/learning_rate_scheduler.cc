@@ -20,7 +20,10 @@ struct Body final : CallbackBody {
     CAPSTAN_CHECK(std::isfinite(rate), ValueError, "learning_rate_scheduler: the schedule gave ", rate, " for epoch ",
                   epoch);
     optimizer.set_learning_rate(rate);
-    if (verbose > 0) std::printf("Epoch %lld: the learning rate is %g\n", static_cast<long long>(epoch) + 1, rate);
+    if (verbose > 0) {
+      std::printf("\nEpoch %lld: LearningRateScheduler setting learning rate to %s.\n",
+                  static_cast<long long>(epoch) + 1, AttributeValue(rate).to_json().c_str());
+    }
   }
   void on_epoch_end(std::int64_t, Logs& logs) override { logs["learning_rate"] = model().optimizer().learning_rate(); }
 

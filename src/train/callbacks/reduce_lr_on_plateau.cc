@@ -63,7 +63,8 @@ struct ReduceLROnPlateauBody final : Configured<ReduceLROnPlateauBody, CallbackB
     const double reduced = std::max(rate * options.factor, options.min_lr);
     optimizer.set_learning_rate(reduced);
     if (options.verbose > 0) {
-      std::printf("Epoch %lld: the learning rate is reduced to %g\n", static_cast<long long>(epoch) + 1, reduced);
+      std::printf("\nEpoch %lld: ReduceLROnPlateau reducing learning rate to %s.\n", static_cast<long long>(epoch) + 1,
+                  AttributeValue(reduced).to_json().c_str());
     }
     cooldown = options.cooldown;
     wait = 0;
