@@ -56,6 +56,7 @@
 #include "capstan/profile.h"
 #include "capstan/progress.h"
 #include "capstan/recompute.h"
+#include "capstan/records.h"
 #include "capstan/registry.h"
 #include "capstan/regularizers.h"
 #include "capstan/runtime.h"

@@ -153,7 +153,14 @@ class Memory final : public ByteSource {
 
 }  // namespace
 
-std::unique_ptr<ByteSource> open_file(const std::string& reader, const std::string& path) {
+namespace {
+
+struct OpenFile {
+  std::FILE* file;
+  uint64_t size;
+};
+
+OpenFile open_regular(const std::string& reader, const std::string& path) {
   struct stat status;
   if (stat(path.c_str(), &status) != 0) {
     fail_file(reader, std::string("cannot open the file, ") + std::strerror(errno), path);
@@ -164,18 +171,29 @@ std::unique_ptr<ByteSource> open_file(const std::string& reader, const std::stri
   if (file == nullptr) {
     fail_file(reader, std::string("cannot open the file, ") + std::strerror(errno), path);
   }
-  const auto size = static_cast<uint64_t>(status.st_size);
-  auto plain = std::make_unique<PlainFile>(reader, path, file, size);
+  return {file, static_cast<uint64_t>(status.st_size)};
+}
+
+}  // namespace
+
+std::unique_ptr<ByteSource> open_plain_file(const std::string& reader, const std::string& path) {
+  const OpenFile opened = open_regular(reader, path);
+  return std::make_unique<PlainFile>(reader, path, opened.file, opened.size);
+}
+
+std::unique_ptr<ByteSource> open_file(const std::string& reader, const std::string& path) {
+  const OpenFile opened = open_regular(reader, path);
+  auto plain = std::make_unique<PlainFile>(reader, path, opened.file, opened.size);
   unsigned char magic[2] = {0, 0};
-  const size_t got = std::fread(magic, 1, sizeof magic, file);
+  const size_t got = std::fread(magic, 1, sizeof magic, opened.file);
   if (got < 2 || magic[0] != 0x1f || magic[1] != 0x8b) {
-    std::rewind(file);
+    std::rewind(opened.file);
     return plain;
   }
   gzFile gzip = gzopen(path.c_str(), "rb");
   if (gzip == nullptr) fail_file(reader, "cannot open the gzip file", path);
   gzbuffer(gzip, 1u << 17);
-  return std::make_unique<GzipFile>(reader, path, gzip, size);
+  return std::make_unique<GzipFile>(reader, path, gzip, opened.size);
 }
 
 std::unique_ptr<ByteSource> open_memory(const std::string& reader, const std::string& name,

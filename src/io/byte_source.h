@@ -49,6 +49,9 @@ class ByteSource {
 /// is missing, is not a regular file or cannot be read.
 std::unique_ptr<ByteSource> open_file(const std::string& reader, const std::string& path);
 
+/// The same, whatever the file begins with.
+std::unique_ptr<ByteSource> open_plain_file(const std::string& reader, const std::string& path);
+
 /// Bytes in memory, which must outlive the source.
 std::unique_ptr<ByteSource> open_memory(const std::string& reader, const std::string& name,
                                         std::span<const std::byte> bytes);

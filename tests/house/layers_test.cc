@@ -60,7 +60,7 @@ const std::map<std::string, std::set<std::string>> kPublicLayers = {
                "progress.h",    "regularizers.h", "schedules.h",    "text_batches.h",
                "texts.h",       "training.h",     "update_rule.h",  "utils.h"}},
     {"data", {"data.h", "datasets.h"}},
-    {"io", {"io.h"}},
+    {"io", {"io.h", "records.h"}},
     {"everything", {"capstan.h"}},
 };
 
