@@ -63,6 +63,7 @@
 #include "capstan/schedules.h"
 #include "capstan/shape.h"
 #include "capstan/structure.h"
+#include "capstan/summary.h"
 #include "capstan/tape.h"
 #include "capstan/tensor.h"
 #include "capstan/tensor_spec.h"

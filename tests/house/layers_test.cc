@@ -26,6 +26,7 @@ const std::map<std::string, std::set<std::string>> kBelow = {
     {"train", {"core"}},
     {"io", {"core"}},
     {"data", {"core", "io"}},
+    {"logs", {"core", "io"}},
 };
 
 // The same for public headers, which are made for users: training code and datasets are users of
@@ -40,6 +41,7 @@ const std::map<std::string, std::set<std::string>> kPublicBelow = {
     {"train", {"core", "ops", "tape", "transforms", "data"}},
     {"io", {"core", "ops"}},
     {"data", {"core", "ops", "io"}},
+    {"logs", {"core", "ops", "tape", "transforms", "data", "train", "io"}},
 };
 
 // The layer of each public header; those of capstan/ops/ are of the ops, those of
@@ -61,6 +63,7 @@ const std::map<std::string, std::set<std::string>> kPublicLayers = {
                "texts.h",       "training.h",     "update_rule.h",  "utils.h"}},
     {"data", {"data.h", "datasets.h"}},
     {"io", {"io.h", "records.h"}},
+    {"logs", {"summary.h"}},
     {"everything", {"capstan.h"}},
 };
 

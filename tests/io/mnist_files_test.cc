@@ -6,7 +6,7 @@
 #include <functional>
 
 #include "tests/io/file_samples.h"
-#include "tests/io/temporary_directory.h"
+#include "tests/support/temporary_directory.h"
 
 namespace capstan::io {
 namespace {

@@ -7,7 +7,7 @@
 #include <iterator>
 
 #include "tests/io/file_samples.h"
-#include "tests/io/temporary_directory.h"
+#include "tests/support/temporary_directory.h"
 
 namespace capstan::io {
 namespace {

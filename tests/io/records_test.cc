@@ -8,8 +8,8 @@
 #include <iterator>
 
 #include "capstan/capstan.h"
-#include "tests/io/sample_files.h"
-#include "tests/io/temporary_directory.h"
+#include "tests/support/sample_files.h"
+#include "tests/support/temporary_directory.h"
 #include "tests/support/message_of.h"
 
 namespace capstan::io {

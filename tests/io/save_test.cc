@@ -41,7 +41,8 @@ class Save : public ::testing::Test {
 };
 
 TEST_F(Save, PngHoldsEveryPixel) {
-  for (const Shape& shape : {Shape({3, 5, 1}), Shape({3, 5, 3}), Shape({3, 5, 4}), Shape({3, 5}), Shape({1, 1, 1})}) {
+  for (const Shape& shape :
+       {Shape({3, 5, 1}), Shape({3, 5, 2}), Shape({3, 5, 3}), Shape({3, 5, 4}), Shape({3, 5}), Shape({1, 1, 1})}) {
     const Tensor image = cast(random::uniform(shape, 0, 256, float32, 3), uint8);
     const std::string file = path("image.png");
     io::save_png(file, image);
@@ -52,6 +53,7 @@ TEST_F(Save, PngHoldsEveryPixel) {
     EXPECT_EQ(header.width, shape[1]);
     const std::int64_t channels = shape.rank() == 3 ? shape[2] : 1;
     const auto format = static_cast<png_uint_32>(channels == 1   ? PNG_FORMAT_GRAY
+                                                 : channels == 2 ? PNG_FORMAT_GA
                                                  : channels == 3 ? PNG_FORMAT_RGB
                                                                  : PNG_FORMAT_RGBA);
     EXPECT_EQ(header.format, format);
@@ -105,7 +107,7 @@ TEST_F(Save, WhatCannotBeWrittenIsAnErrorAndLeavesNothing) {
 
 TEST_F(Save, ImagesThatAreNoneAreRefused) {
   const auto refuse = [&](const Tensor& image) { io::save_png(path("image.png"), image); };
-  EXPECT_THROW(refuse(zeros({2, 2, 2}, uint8)), ShapeError);
+  EXPECT_THROW(refuse(zeros({2, 2, 5}, uint8)), ShapeError);
   EXPECT_THROW(refuse(zeros({1, 2, 2, 1}, uint8)), ShapeError);
   EXPECT_THROW(refuse(zeros({0, 2, 1}, uint8)), ShapeError);
   EXPECT_THROW(refuse(zeros({1, 1000001, 1}, uint8)), ShapeError);
