@@ -20,6 +20,7 @@ libxbyak-dev       xbyak/xbyak.h
 zlib1g-dev         zlib.h
 libzip-dev         zip.h
 libpng-dev         png.h
+libjpeg62-turbo-dev jpeglib.h
 libgtest-dev       gtest/gtest.h
 libbenchmark-dev   benchmark/benchmark.h
 nlohmann-json3-dev nlohmann/json.hpp

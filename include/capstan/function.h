@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "capstan/graph_nodes.h"
 #include "capstan/ops/host.h"
 #include "capstan/tape.h"
 #include "capstan/tensor_spec.h"
@@ -164,6 +165,7 @@ CAPSTAN_EXPORT const void* call_concrete(const ConcreteState& state, CallBuffers
 CAPSTAN_EXPORT std::string concrete_signature(const ConcreteState& state);
 CAPSTAN_EXPORT std::string concrete_text(const ConcreteState& state);
 CAPSTAN_EXPORT std::string concrete_dot(const ConcreteState& state);
+CAPSTAN_EXPORT std::vector<GraphNode> concrete_nodes(const ConcreteState& state);
 CAPSTAN_EXPORT bool functions_run_eagerly();
 
 // Its address tells one list of argument types from another: they can have results of different types.
@@ -250,6 +252,8 @@ class ConcreteFunction {
   /// Its ops, one per line, or for Graphviz. Open lengths are shown as those that it was traced for.
   std::string graph_text() const { return detail::concrete_text(*state_); }
   std::string graph_dot() const { return detail::concrete_dot(*state_); }
+  /// Its arguments, variables, constants and ops, each before those that use it, for logs and pictures.
+  std::vector<GraphNode> graph_nodes() const { return detail::concrete_nodes(*state_); }
 
  private:
   F f_;

@@ -2,7 +2,9 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
+#include "capstan/graph_nodes.h"
 #include "capstan/models.h"
 
 namespace capstan {
@@ -20,6 +22,13 @@ using CloneFunction = std::function<Layer(const Layer& layer)>;
 ///     Model copy = clone_model(model);
 ///     copy.set_weights(model.get_weights());
 CAPSTAN_EXPORT Model clone_model(const Model& model, const CloneFunction& clone_function = {});
+
+/// The layers of a Sequential or functional model, and in their place those of models inside of it, whose names group
+/// them: "inner/dense". Any other model is one node. A layer that is used several times is one node with the inputs of
+/// all its uses.
+///
+///     for (const GraphNode& node : model_nodes(model)) std::puts((node.name + ": " + node.op).c_str());
+CAPSTAN_EXPORT std::vector<GraphNode> model_nodes(const Model& model);
 
 /// Options of model_to_dot and model_to_svg.
 struct ModelGraphOptions {

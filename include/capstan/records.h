@@ -23,7 +23,7 @@ namespace capstan::io {
 
 /// A list of integers, of floats or of byte strings: tf.train.Feature.
 ///
-///     Feature id = 7, name = "seven", sizes = std::vector<float>{0.5f, 2.0f};
+///     io::Feature id = 7, name = "seven", sizes = std::vector<float>{0.5f, 2.0f};
 class CAPSTAN_EXPORT Feature {
  public:
   using Bytes = std::vector<std::string>;
@@ -73,9 +73,9 @@ class CAPSTAN_EXPORT Feature {
 
 /// Features by name: tf.train.Example, which programs in Python write and read.
 ///
-///     Example example = {{"id", 7}, {"name", "seven"}, {"pixels", image}};
+///     io::Example example = {{"id", 7}, {"name", "seven"}, {"pixels", image}};
 ///     writer.write(example.serialize());
-///     Example same = Example::parse(*reader.next());
+///     io::Example same = io::Example::parse(*reader.next());
 ///     same["id"].integers();                             // {7}
 ///     Tensor pixels = reshape(same["pixels"].tensor(), {8, 8});
 class CAPSTAN_EXPORT Example {
@@ -111,8 +111,8 @@ struct RecordReaderOptions {
 /// Reads a TFRecord file: tf.data.TFRecordDataset and tf.io.tf_record_iterator. One thread at a time. Errors:
 /// ValueError for another compression; IoError if the file cannot be opened.
 ///
-///     RecordReader reader("train.tfrecord", {.compression = "GZIP"});
-///     while (std::optional<std::string> record = reader.next()) Example example = Example::parse(*record);
+///     io::RecordReader reader("train.tfrecord", {.compression = "GZIP"});
+///     while (std::optional<std::string> record = reader.next()) examples.push_back(io::Example::parse(*record));
 class CAPSTAN_EXPORT RecordReader {
  public:
   explicit RecordReader(const std::string& path, const RecordReaderOptions& options = {});
@@ -141,8 +141,8 @@ struct RecordWriterOptions {
 /// error: call close() to see one. One thread at a time. Errors: ValueError for another compression or level; IoError
 /// if the file cannot be written.
 ///
-///     RecordWriter writer("train.tfrecord");
-///     writer.write(Example{{"x", 1.5}}.serialize());
+///     io::RecordWriter writer("train.tfrecord");
+///     writer.write(io::Example{{"x", 1.5}}.serialize());
 ///     writer.close();
 class CAPSTAN_EXPORT RecordWriter {
  public:

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "capstan/export.h"
+#include "capstan/graph_nodes.h"
 #include "capstan/registry.h"
 #include "capstan/tensor.h"
 #include "capstan/texts.h"
@@ -86,6 +87,12 @@ class CAPSTAN_EXPORT Writer {
   ///
   ///     writer.hparams({{"rate", 0.01}, {"optimizer", "adam"}, {"use_bias", true}});
   void hparams(const AttributeMap& values, const HparamsOptions& options = {}) const;
+
+  /// A graph of ops or layers, one per log.
+  ///
+  ///     writer.graph(step.get_concrete(x).graph_nodes());
+  ///     writer.graph(model_nodes(model));
+  void graph(const std::vector<GraphNode>& nodes) const;
 
   /// Rows [rows, size] for the projector, which shows them as points: a file beside the log, replaced by the next
   /// call for this name, and an entry in projector_config.pbtxt. Errors: ShapeError for another shape; ValueError for

@@ -18,7 +18,7 @@
 namespace capstan {
 
 // "float32[32, 784]"; the form in which every message shows a tensor.
-std::string describe(const TensorRef& tensor);
+CAPSTAN_EXPORT std::string describe(const TensorRef& tensor);
 inline std::string describe(DType dtype, const Shape& shape) { return std::string(name_of(dtype)) + shape.to_string(); }
 
 struct NamedArgument {
@@ -27,14 +27,15 @@ struct NamedArgument {
 };
 
 // "\n  a: float32[32, 784]\n  b: float32[64, 10]"
-std::string arguments(std::initializer_list<NamedArgument> list);
+CAPSTAN_EXPORT std::string arguments(std::initializer_list<NamedArgument> list);
 
 // "\n  help: ..."
 inline std::string help(std::string_view text) { return "\n  help: " + std::string(text); }
 
 namespace detail {
 // A text that is being put together. Its members are out of line, for every check has code of its own that uses one.
-class Message {
+// Exported, as what describes tensors: the library of files has checks, too.
+class CAPSTAN_EXPORT Message {
  public:
   Message();
   ~Message();

@@ -22,6 +22,7 @@
 #include <utility>
 #include <vector>
 
+#include "capstan/graph_nodes.h"
 #include "capstan/tensor.h"
 #include "capstan/variable.h"
 #include "src/core/op_def.h"
@@ -163,6 +164,8 @@ void mark_last_reads(Graph& graph);
 // One line per node: `%5 = add(%1, %4) float32[2, 3]`. The graphs that a node of control flow holds stand below it,
 // indented, with numbers of their own, each behind its name and the inputs of the node that its arguments stand for.
 std::string to_text(const Graph& graph);
+// Each node before those that use it. What control flow does inside is one node.
+std::vector<GraphNode> to_nodes(const Graph& graph);
 // The same for Graphviz's dot.
 std::string to_dot(const Graph& graph);
 

@@ -20,17 +20,6 @@ constexpr const char* kWriter = "summary";
 
 double now() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
 
-// A name that is fit to be part of a file's.
-std::string host_name() {
-  std::array<char, 256> name{};
-  if (gethostname(name.data(), name.size() - 1) != 0 || name[0] == '\0') return "localhost";
-  std::string text = name.data();
-  for (char& c : text) {
-    if (c == '/') c = '_';
-  }
-  return text;
-}
-
 // TensorFlow's names, by which TensorBoard finds logs and puts those of a folder in order.
 std::string file_name(std::string_view suffix) {
   static std::atomic<unsigned> count = 0;
@@ -50,6 +39,16 @@ std::string first_event() {
 }
 
 }  // namespace
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  if (gethostname(name.data(), name.size() - 1) != 0 || name[0] == '\0') return "localhost";
+  std::string text = name.data();
+  for (char& c : text) {
+    if (c == '/') c = '_';
+  }
+  return text;
+}
 
 EventFile::EventFile(const std::string& folder, const summary::WriterOptions& options) : options_(options) {
   CAPSTAN_CHECK(options.max_queue >= 0 && options.flush_millis >= 0, ValueError, "summary: max_queue ",

@@ -16,6 +16,9 @@ namespace capstan::logs {
 /// The fields of an Event that hold something.
 enum class EventField : std::uint32_t { kGraph = 4, kSummary = 5 };
 
+/// This machine's name, fit to be part of a file's.
+std::string host_name();
+
 /// Any thread may call any of these.
 class EventFile {
  public:

@@ -69,6 +69,31 @@ std::string summary_message(std::string_view tag, const Plugin& plugin, std::str
   return message.take();
 }
 
+std::string graph_message(std::span<const GraphNode> nodes) {
+  io::wire::Writer graph;
+  for (const GraphNode& node : nodes) {
+    io::wire::Writer message;
+    message.bytes(1, node.name);
+    message.bytes(2, node.op);
+    for (const std::string& input : node.inputs) message.bytes(3, input);
+    std::string types;
+    for (const std::string& type : node.outputs) types += (types.empty() ? "" : ", ") + type;
+    if (!types.empty()) {
+      io::wire::Writer value, entry;
+      value.bytes(2, types);
+      entry.bytes(1, "outputs");
+      entry.bytes(2, value.text());
+      message.bytes(5, entry.text());
+    }
+    graph.bytes(1, message.text());
+  }
+  io::wire::Writer versions;
+  constexpr std::uint64_t kProducer = 22;  // a version of graphs that every reader knows
+  versions.varint(1, kProducer);
+  graph.bytes(4, versions.text());
+  return graph.take();
+}
+
 std::vector<double> histogram_buckets(std::span<const double> values, std::int64_t buckets) {
   const auto count = static_cast<std::size_t>(buckets);
   std::vector<double> rows(count * 3);

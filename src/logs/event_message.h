@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "capstan/graph_nodes.h"
+
 namespace capstan::logs {
 
 /// TensorProto messages.
@@ -26,6 +28,9 @@ struct Plugin {
 /// A Summary message of one value.
 std::string summary_message(std::string_view tag, const Plugin& plugin, std::string_view tensor,
                             std::string_view description = {});
+
+/// A GraphDef message, with the types of results as attributes.
+std::string graph_message(std::span<const GraphNode> nodes);
 
 /// The buckets of a histogram, as TensorBoard's plugin makes them: left edge, right edge and count of each, one after
 /// the other. The last bucket has its right edge. Without values everything is 0; of values that are all the same the

@@ -147,6 +147,14 @@ void Writer::hparams(const AttributeMap& values, const HparamsOptions& options) 
               logs::tensor_message(std::span<const float>()), 0, {});
 }
 
+void Writer::graph(const std::vector<GraphNode>& nodes) const {
+  for (const GraphNode& node : nodes) {
+    check_name(node.name);
+    for (const std::string* text : {&node.name, &node.op}) check_text("graph", *text);
+  }
+  state_->file.add(EventField::kGraph, logs::graph_message(nodes), 0);
+}
+
 void Writer::embedding(std::string_view name, const Tensor& rows, const EmbeddingOptions& options) const {
   check_name(name);
   const std::lock_guard lock(state_->projector_mutex);

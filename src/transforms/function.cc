@@ -410,6 +410,7 @@ const void* detail::call_concrete(const ConcreteState& state, CallBuffers& call,
 std::string detail::concrete_signature(const ConcreteState& state) { return state.signature(); }
 std::string detail::concrete_text(const ConcreteState& state) { return to_text(state.graph()); }
 std::string detail::concrete_dot(const ConcreteState& state) { return to_dot(state.graph()); }
+std::vector<GraphNode> detail::concrete_nodes(const ConcreteState& state) { return to_nodes(state.graph()); }
 
 bool detail::functions_run_eagerly() { return eagerly.load(std::memory_order_relaxed); }
 void run_functions_eagerly(bool value) { eagerly.store(value, std::memory_order_relaxed); }

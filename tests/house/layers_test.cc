@@ -48,8 +48,8 @@ const std::map<std::string, std::set<std::string>> kPublicBelow = {
 // capstan/layers/ of the training code.
 const std::map<std::string, std::set<std::string>> kPublicLayers = {
     {"core",
-     {"dtype.h", "error.h", "export.h", "fields.h", "index.h", "nest.h", "registry.h", "runtime.h", "shape.h",
-      "structure.h", "tensor.h", "tensor_spec.h", "variable.h"}},
+     {"dtype.h", "error.h", "export.h", "fields.h", "graph_nodes.h", "index.h", "nest.h", "registry.h", "runtime.h",
+      "shape.h", "structure.h", "tensor.h", "tensor_spec.h", "variable.h"}},
     {"ops", {"debugging.h", "print.h"}},
     {"tape", {"tape.h", "testing.h"}},
     {"transforms",
@@ -62,8 +62,8 @@ const std::map<std::string, std::set<std::string>> kPublicLayers = {
                "progress.h",    "regularizers.h", "schedules.h",    "text_batches.h",
                "texts.h",       "training.h",     "update_rule.h",  "utils.h"}},
     {"data", {"data.h", "datasets.h"}},
-    {"io", {"io.h", "records.h"}},
-    {"logs", {"summary.h"}},
+    {"io", {"image_files.h", "io.h", "records.h", "text_files.h"}},
+    {"logs", {"summary.h", "tensorboard.h"}},
     {"everything", {"capstan.h"}},
 };
 
@@ -74,6 +74,7 @@ const std::map<std::string, std::set<std::string>> kForeign = {
     {"zlib.h", {"src/io", "tests"}},
     {"zip.h", {"src/io", "tests"}},
     {"png.h", {"src/io", "examples/mnist", "examples/support", "tests"}},
+    {"jpeglib.h", {"src/io"}},
     {"nlohmann/", {"tests", "tools"}},
     {"gtest/", {"tests"}},
     {"benchmark/", {"benchmarks"}},

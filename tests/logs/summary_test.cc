@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "capstan/capstan.h"
+#include "src/io/wire.h"
 #include "src/logs/event_message.h"
 #include "tests/logs/event_reader.h"
 #include "tests/support/message_of.h"
@@ -258,6 +259,39 @@ TEST(Summary, EmbeddingsAreTablesForTheProjector) {
             "summary: the embedding \"x\" has 2 rows, and 1 labels");
   EXPECT_THROW(writer.embedding("x", zeros({1, 1}), {.labels = {"a\tb"}}), ValueError);
   EXPECT_THROW(writer.embedding("x", zeros({1, 1}), {.labels = Texts::rows({{"x", "y"}})}), ValueError);
+}
+
+// The messages of a field of bytes.
+std::vector<std::string> parts_of(const std::string& bytes, std::uint32_t number) {
+  std::vector<std::string> parts;
+  io::wire::Message message("graph", "", bytes);
+  while (const auto field = message.next()) {
+    if (field->number == number) parts.emplace_back(field->bytes);
+  }
+  return parts;
+}
+
+TEST(Summary, GraphsHaveNodesAndEdges) {
+  const TemporaryDirectory folder;
+  const auto writer = summary::create_file_writer(folder.path());
+  const Variable w(ones({3, 2}));
+  auto step = function([&](const Tensor& x) { return relu(matmul(x, w) + 1.0f); });
+  writer.graph(step.get_concrete(TensorSpec({-1, 3})).graph_nodes());
+  writer.flush();
+  const auto events = testing::events_of(writer.path());
+  std::map<std::string, std::vector<std::string>> inputs;
+  std::string ops;
+  for (const std::string& node : parts_of(events.at(1).graph, 1)) {
+    const std::string name = parts_of(node, 1).at(0);
+    EXPECT_FALSE(inputs.contains(name)) << name;
+    inputs[name] = parts_of(node, 3);
+    ops += parts_of(node, 2).at(0) + " ";
+    for (const std::string& input : inputs[name]) EXPECT_TRUE(inputs.contains(input)) << input << " comes first";
+  }
+  EXPECT_EQ(inputs["matmul"], (std::vector<std::string>{"argument", "Variable"})) << ops;
+  EXPECT_EQ(inputs["relu"], std::vector<std::string>{"add"}) << ops;
+  EXPECT_EQ(inputs["return"], std::vector<std::string>{"relu"}) << ops;
+  EXPECT_THROW(writer.graph({{"", "op", {}, {}}}), ValueError);
 }
 
 TEST(Summary, ErrorsSayWhat) {

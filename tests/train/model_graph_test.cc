@@ -51,6 +51,20 @@ TEST(ModelGraph, OfSharedLayersAndModelsInside) {
   EXPECT_TRUE(has(model_to_dot(model, {.rankdir = "LR"}), "rankdir=LR"));
 }
 
+TEST(ModelGraph, NodesHaveNamesAndInputs) {
+  std::string text;
+  for (const GraphNode& node : model_nodes(two_inputs())) {
+    text += node.name + " " + node.op + ":";
+    for (const std::string& input : node.inputs) text += " " + input;
+    text += "\n";
+  }
+  EXPECT_EQ(text,
+            "a InputLayer:\nb InputLayer:\nshared Dense: a b\nboth Concatenate: shared\ninner/up Dense: both\n"
+            "inner/down Dense: inner/up\n");
+  const Sequential model({layers::Dense(4, {.name = "first", .input_shape = {3}})});
+  EXPECT_EQ(model_nodes(model).at(0).outputs, std::vector<std::string>{"(None, 4)"});
+}
+
 // The number after a key of the k-th element that begins so.
 double number(const std::string& text, const std::string& element, std::size_t k, const std::string& key) {
   std::size_t at = text.find(element);

@@ -250,6 +250,22 @@ std::string model_to_dot(const Model& model, const ModelGraphOptions& options) {
   return text + "}\n";
 }
 
+std::vector<GraphNode> model_nodes(const Model& model) {
+  const Graph graph(model, true);
+  std::vector<GraphNode> nodes;
+  std::map<std::string, int> uses;  // of names: layers of one model have different ones, unless a program gave them
+  for (const Node& node : graph.nodes) {
+    std::string name = node.layer.name();
+    for (int i = node.cluster; i >= 0; i = graph.clusters[static_cast<std::size_t>(i)].parent) {
+      name = graph.clusters[static_cast<std::size_t>(i)].name + "/" + name;
+    }
+    for (std::string wish = name; uses[name]++ > 0;) name = detail::join(wish, "_", uses[wish] - 1);
+    nodes.push_back({name, node.layer.type_name(), {}, {detail::output_shape_text(LayerState::of(node.layer))}});
+  }
+  for (const auto& [from, to] : graph.edges) nodes[to].inputs.push_back(nodes[from].name);
+  return nodes;
+}
+
 std::string model_to_svg(const Model& model, const ModelGraphOptions& options) {
   check("model_to_svg", options);
   const Graph graph(model, options.expand_nested);

@@ -1,0 +1,108 @@
+// Files: a table of a million rows of ten numbers, its lines, and records.
+#include <benchmark/benchmark.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <string>
+
+#include "capstan/capstan.h"
+
+using namespace capstan;
+
+namespace {
+
+constexpr std::int64_t kRows = 1'000'000;
+constexpr int kColumns = 10;
+
+std::string folder() {
+  const auto path = std::filesystem::temp_directory_path() / "capstan_files_benchmark";
+  std::filesystem::create_directories(path);
+  return path.string();
+}
+
+// Made once; peers/pandas_csv.py reads it as well.
+const std::string& table_path() {
+  static const std::string path = [] {
+    std::string name = folder() + "/table.csv";
+    std::mt19937 random(1);
+    std::normal_distribution<double> normal;
+    std::ofstream file(name, std::ios::binary);
+    for (int i = 0; i < kColumns; ++i) file << (i == 0 ? "c" : ",c") << i;
+    file << "\n";
+    char text[32];
+    for (std::int64_t row = 0; row < kRows; ++row) {
+      for (int i = 0; i < kColumns; ++i) {
+        if (i > 0) file << ',';
+        file.write(text, std::snprintf(text, sizeof text, "%.6f", normal(random)));
+      }
+      file << '\n';
+    }
+    return name;
+  }();
+  return path;
+}
+
+void report(benchmark::State& state, std::int64_t items, const std::string& path) {
+  state.SetItemsProcessed(static_cast<std::int64_t>(state.iterations()) * items);
+  state.SetBytesProcessed(static_cast<std::int64_t>(state.iterations()) *
+                          static_cast<std::int64_t>(std::filesystem::file_size(path)));
+}
+
+void read_csv(benchmark::State& state) {
+  for (auto _ : state) benchmark::DoNotOptimize(io::read_csv(table_path()));
+  report(state, kRows, table_path());
+}
+
+void csv_reader(benchmark::State& state) {
+  for (auto _ : state) {
+    io::CsvReader reader(table_path(), std::vector<io::CsvColumn>(kColumns), {.header = true});
+    while (auto record = reader.next()) benchmark::DoNotOptimize(record);
+  }
+  report(state, kRows, table_path());
+}
+
+void line_reader(benchmark::State& state) {
+  for (auto _ : state) {
+    io::LineReader reader(table_path());
+    while (auto line = reader.next()) benchmark::DoNotOptimize(line);
+  }
+  report(state, kRows, table_path());
+}
+
+constexpr std::int64_t kRecords = 100'000;
+
+void record_writer(benchmark::State& state) {
+  const std::string path = folder() + "/records";
+  const std::string record(static_cast<std::size_t>(state.range(0)), 'x');
+  for (auto _ : state) {
+    io::RecordWriter writer(path);
+    for (std::int64_t i = 0; i < kRecords; ++i) writer.write(record);
+    writer.close();
+  }
+  report(state, kRecords, path);
+}
+
+void record_reader(benchmark::State& state) {
+  const std::string path = folder() + "/records";
+  const std::string record(static_cast<std::size_t>(state.range(0)), 'x');
+  {
+    io::RecordWriter writer(path);
+    for (std::int64_t i = 0; i < kRecords; ++i) writer.write(record);
+  }
+  for (auto _ : state) {
+    io::RecordReader reader(path);
+    while (auto found = reader.next()) benchmark::DoNotOptimize(found);
+  }
+  report(state, kRecords, path);
+}
+
+}  // namespace
+
+BENCHMARK(read_csv)->Unit(benchmark::kMillisecond)->MinTime(3);
+BENCHMARK(csv_reader)->Unit(benchmark::kMillisecond)->MinTime(3);
+BENCHMARK(line_reader)->Unit(benchmark::kMillisecond);
+BENCHMARK(record_writer)->Arg(100)->Arg(3000)->Unit(benchmark::kMillisecond);
+BENCHMARK(record_reader)->Arg(100)->Arg(3000)->Unit(benchmark::kMillisecond);

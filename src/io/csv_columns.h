@@ -1,0 +1,59 @@
+// Columns of a table: which are read, and how their fields become values.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "capstan/text_files.h"
+#include "src/io/csv_records.h"
+
+namespace capstan::io {
+
+/// A file with its header behind it.
+struct OpenTable {
+  CsvRecords records;
+  std::vector<std::string> header;    // empty without one
+  std::vector<std::size_t> selected;  // rising; empty: all columns
+  bool has_selection = false;
+};
+
+/// Opens a file in the name of `reader` and looks up the columns that are asked for.
+OpenTable open_table(const std::string& reader, const std::string& path, const CsvOptions& options);
+
+/// The names of `count` columns that are read.
+std::vector<std::string> names_of(const OpenTable& table, std::size_t count);
+
+/// Calls take(i, field) for each column that is read. Throws IoError unless the record has as many fields as there are
+/// columns, or with a selection all that are selected.
+template <class Take>
+void for_each_field(const OpenTable& table, std::size_t columns, const Take& take) {
+  const std::vector<std::string_view>& fields = table.records.fields();
+  if (!table.has_selection) {
+    if (fields.size() != columns) {
+      table.records.fail("the record has " + std::to_string(fields.size()) + " fields, expected " +
+                         std::to_string(columns));
+    }
+    for (std::size_t i = 0; i < columns; ++i) take(i, fields[i]);
+    return;
+  }
+  for (std::size_t i = 0; i < columns; ++i) {
+    if (table.selected[i] >= fields.size()) {
+      table.records.fail("the record has " + std::to_string(fields.size()) + " fields, and no column " +
+                         std::to_string(table.selected[i]));
+    }
+    take(i, fields[table.selected[i]]);
+  }
+}
+
+/// Reads a number, with spaces around it. Nothing for what is none, or none of this type.
+template <class T>
+bool parse_number(std::string_view field, T& value);
+
+/// "int32", "text"
+const char* name_of(CsvType type);
+
+/// Checks what stands for missing values, in the name of `reader`.
+void check_column(const std::string& reader, const CsvColumn& column, std::string_view name);
+
+}  // namespace capstan::io
