@@ -76,7 +76,7 @@ class CAPSTAN_EXPORT Feature {
 ///     io::Example example = {{"id", 7}, {"name", "seven"}, {"pixels", image}};
 ///     writer.write(example.serialize());
 ///     io::Example same = io::Example::parse(*reader.next());
-///     same["id"].integers();                             // {7}
+///     same["id"].integers()[0];                          // 7
 ///     Tensor pixels = reshape(same["pixels"].tensor(), {8, 8});
 class CAPSTAN_EXPORT Example {
  public:

@@ -26,8 +26,10 @@ class CAPSTAN_EXPORT UpdateFrequency {
  private:
   std::int64_t batches_ = 0;
 };
+/// For tables of options: a text or a number.
 CAPSTAN_EXPORT void set_field(UpdateFrequency& field, const AttributeValue& value, std::string_view owner,
                               std::string_view name);
+/// The same back.
 CAPSTAN_EXPORT AttributeValue get_field(const UpdateFrequency& field);
 
 /// Options of TensorBoard.

@@ -4,7 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
 #include <limits>
+#include <random>
 
 #include "capstan/capstan.h"
 #include "tests/io/file_samples.h"
@@ -282,6 +285,34 @@ TEST(ReadCsv, TypesCanBeGiven) {
   EXPECT_TRUE(std::isnan(with_nan.to_vector<float>()[1]));
   EXPECT_EQ(read_csv(path, {.header = false}).texts("0"), (std::vector<std::string>{"a", "1", ""}));
   EXPECT_EQ(read_csv(path, {.select_cols = {"b"}}).names(), std::vector<std::string>{"b"});
+}
+
+// Short numbers take a short way, which has the bits of the long one.
+TEST(ReadCsv, NumbersAreTheNearestOnes) {
+  std::vector<std::string> texts = {
+      "16777216", "16777217", "16777219", "-0",  "0.0000000001",       "9007199254740993",
+      ".5",       "5.",       "-.25",     "0.1", "123456.78901234567", "00000000000000000012"};
+  std::mt19937 engine(1);
+  std::uniform_real_distribution<double> uniform;
+  for (int i = 0; i < 20000; ++i) {
+    const double number = uniform(engine) * std::pow(10.0, i % 12 - 5);
+    char text[40];
+    std::snprintf(text, sizeof text, "%.*f", i % 13, i % 2 == 0 ? number : -number);
+    texts.emplace_back(text);
+  }
+  std::string content;
+  for (const std::string& text : texts) content += text + "," + text + "\n";
+  const TemporaryDirectory folder;
+  const CsvTable table =
+      read_csv(folder.write("data.csv", content),
+               {.header = false, .columns = {{"0", {CsvType::kFloat32}}, {"1", {CsvType::kFloat64}}}});
+  const auto narrow = table.tensor("0").to_vector<float>();
+  const auto wide = table.tensor("1").to_vector<double>();
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    EXPECT_EQ(narrow[i], std::strtof(texts[i].c_str(), nullptr)) << texts[i];
+    EXPECT_EQ(wide[i], std::strtod(texts[i].c_str(), nullptr)) << texts[i];
+  }
+  EXPECT_TRUE(std::signbit(narrow[3]));
 }
 
 TEST(ReadCsv, ErrorsSayWhere) {
