@@ -255,8 +255,8 @@ TEST(Examples, SayWhatIsMissing) {
   EXPECT_EQ(message_of<ValueError>([&] { static_cast<void>(example["id"].floats()); }),
             "feature: it holds integers, not floats");
   EXPECT_THROW(static_cast<void>(example["name"].tensor()), ValueError);
-  EXPECT_THROW(Feature(zeros({2}, complex64)), DTypeError);
-  EXPECT_THROW(Feature(std::numeric_limits<std::uint64_t>::max()), ValueError);
+  EXPECT_THROW(static_cast<void>(Feature(zeros({2}, complex64))), DTypeError);
+  EXPECT_THROW(static_cast<void>(Feature(std::numeric_limits<std::uint64_t>::max())), ValueError);
   EXPECT_THROW(static_cast<void>(Example({{"\xff", 1}}).serialize()), ValueError);
 }
 
