@@ -84,6 +84,10 @@ struct SaveNpzOptions {
 CAPSTAN_EXPORT void save_npz(const std::string& path, const std::map<std::string, Tensor>& arrays,
                              const SaveNpzOptions& options = {});
 
+/// The tensors of a checkpoint (capstan/checkpoint.h) by name, without any object: "model/dense/kernel". Errors:
+/// IoError for a file that is none or is damaged.
+CAPSTAN_EXPORT NamedArrays load_checkpoint(const std::string& path);
+
 /// The array of an IDX file, the format of MNIST, plain or gzipped: uint8, int32, float32 or
 /// float64. Errors: IoError.
 CAPSTAN_EXPORT Tensor load_idx(const std::string& path);

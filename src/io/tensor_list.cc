@@ -10,9 +10,7 @@
 
 #include "capstan/error.h"
 #include "capstan/registry.h"
-#include "src/core/allocator.h"
-#include "src/core/apply.h"
-#include "src/core/check.h"
+#include "src/io/check.h"
 #include "src/io/raw_array.h"
 
 namespace capstan::io {
@@ -273,20 +271,21 @@ float half_to_float(std::uint16_t half) {
   return std::bit_cast<float>(sign | wide << 23 | mantissa << 13);
 }
 
-// The elements of a stored type T, each converted and written where the tensor has it.
+// The elements of a stored type T as those of a wider one.
 template <class T, class To, class Convert>
-void convert(std::span<const std::byte> bytes, const Tensor& tensor, const Convert& convert_one) {
-  To* const out = mutable_data<To>(tensor);
-  for (std::size_t i = 0; i < bytes.size() / sizeof(T); ++i) {
+Tensor converted(std::span<const std::byte> bytes, const Shape& shape, const Convert& convert_one) {
+  std::vector<To> values(bytes.size() / sizeof(T));
+  for (std::size_t i = 0; i < values.size(); ++i) {
     T value;
     std::memcpy(&value, bytes.data() + i * sizeof(T), sizeof(T));
-    out[i] = convert_one(value);
+    values[i] = convert_one(value);
   }
+  return constant(std::span<const To>(values), shape);
 }
 
 template <class T, class To>
-void widen(std::span<const std::byte> bytes, const Tensor& tensor) {
-  convert<T, To>(bytes, tensor, [](T value) { return static_cast<To>(value); });
+Tensor widened(std::span<const std::byte> bytes, const Shape& shape) {
+  return converted<T, To>(bytes, shape, [](T value) { return static_cast<To>(value); });
 }
 
 std::string description(const ListedTensor& listed) {
@@ -373,32 +372,27 @@ void check_listed(const ByteSource& source, const ListedTensor& listed) {
 
 Tensor read_listed(ByteSource& source, const ListedTensor& listed) {
   const StoredType& type = *find_type(listed.dtype);
-  const Tensor tensor = new_tensor(type.dtype, Shape(std::span<const std::int64_t>(listed.shape)));
+  const Shape shape{std::span<const std::int64_t>(listed.shape)};
   const std::string what = "tensor " + quoted(listed.name);
+  std::vector<std::byte> bytes(listed.end - listed.begin);
+  read_into(source, bytes, what);
   if (type.is_as_stored) {
-    const std::span<std::byte> bytes(static_cast<std::byte*>(mutable_raw_data(tensor)), listed.end - listed.begin);
-    read_into(source, bytes, what);
     if (type.dtype == DType::kBool) {
       for (std::byte& value : bytes) value = std::byte{value != std::byte{0}};
     }
-    return tensor;
+    return detail::copy_of(bytes.data(), static_cast<std::int64_t>(bytes.size() / type.size), type.dtype, shape);
   }
-  std::vector<std::byte> bytes(listed.end - listed.begin);
-  read_into(source, bytes, what);
-  if (type.name == "F16") convert<std::uint16_t, float>(bytes, tensor, half_to_float);
-  if (type.name == "I8") widen<std::int8_t, std::int32_t>(bytes, tensor);
-  if (type.name == "I16") widen<std::int16_t, std::int32_t>(bytes, tensor);
-  if (type.name == "U16") widen<std::uint16_t, std::int32_t>(bytes, tensor);
-  if (type.name == "U32") widen<std::uint32_t, std::int64_t>(bytes, tensor);
-  if (type.name == "U64") {
-    convert<std::uint64_t, std::int64_t>(bytes, tensor, [&](std::uint64_t value) {
-      if (value > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
-        source.fail(what + ": its element " + std::to_string(value) + " does not fit into int64");
-      }
-      return static_cast<std::int64_t>(value);
-    });
-  }
-  return tensor;
+  if (type.name == "F16") return converted<std::uint16_t, float>(bytes, shape, half_to_float);
+  if (type.name == "I8") return widened<std::int8_t, std::int32_t>(bytes, shape);
+  if (type.name == "I16") return widened<std::int16_t, std::int32_t>(bytes, shape);
+  if (type.name == "U16") return widened<std::uint16_t, std::int32_t>(bytes, shape);
+  if (type.name == "U32") return widened<std::uint32_t, std::int64_t>(bytes, shape);
+  return converted<std::uint64_t, std::int64_t>(bytes, shape, [&](std::uint64_t value) {
+    if (value > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
+      source.fail(what + ": its element " + std::to_string(value) + " does not fit into int64");
+    }
+    return static_cast<std::int64_t>(value);
+  });
 }
 
 std::span<const std::byte> bytes_of(const Tensor& tensor) {
@@ -408,12 +402,13 @@ std::span<const std::byte> bytes_of(const Tensor& tensor) {
 }
 
 Tensor writable(const char* writer, const std::string& name, const Tensor& tensor) {
-  CAPSTAN_CHECK(!name.empty(), ValueError, writer, ": a tensor has no name");
-  CAPSTAN_CHECK(is_utf8(name), ValueError, writer, ": the name ", quoted(name), " is no UTF-8");
-  CAPSTAN_CHECK(tensor.has_value(), ValueError, writer, ": the tensor ", quoted(name), " is empty");
-  CAPSTAN_CHECK(!is_symbolic(tensor.block()), TraceError, writer, ": the tensor ", quoted(name),
-                " has no elements while a function is traced", help("return it from the function and save it outside"));
-  return tensor.to_dense();
+  CAPSTAN_IO_CHECK(!name.empty(), ValueError, writer, ": a tensor has no name");
+  CAPSTAN_IO_CHECK(is_utf8(name), ValueError, writer, ": the name ", quoted(name), " is no UTF-8");
+  CAPSTAN_IO_CHECK(tensor.has_value(), ValueError, writer, ": the tensor ", quoted(name), " is empty");
+  Tensor dense = tensor.to_dense();
+  // Throws for a tensor of a trace.
+  static_cast<void>(dense.raw_data());
+  return dense;
 }
 
 }  // namespace capstan::io
