@@ -45,9 +45,9 @@ class Draft {
     }
   }
 
-  // Its bytes are on the disk behind it.
+  // Its bytes are on the disk behind it, and its length.
   void sync() {
-    while (fsync(file_) != 0) {
+    while (fdatasync(file_) != 0) {
       if (errno != EINTR) fail_to_write(writer_, target_, errno);
     }
   }

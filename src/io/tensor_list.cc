@@ -11,6 +11,7 @@
 #include "capstan/error.h"
 #include "capstan/registry.h"
 #include "src/io/check.h"
+#include "src/io/crc32c.h"
 #include "src/io/raw_array.h"
 
 namespace capstan::io {
@@ -376,6 +377,9 @@ Tensor read_listed(ByteSource& source, const ListedTensor& listed) {
   const std::string what = "tensor " + quoted(listed.name);
   std::vector<std::byte> bytes(listed.end - listed.begin);
   read_into(source, bytes, what);
+  if (listed.checksum && crc32c(bytes.data(), bytes.size()) != *listed.checksum) {
+    source.fail("the checksum of " + what + " differs", kFetchAgain);
+  }
   if (type.is_as_stored) {
     if (type.dtype == DType::kBool) {
       for (std::byte& value : bytes) value = std::byte{value != std::byte{0}};

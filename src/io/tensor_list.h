@@ -48,8 +48,9 @@ std::string_view stored_name(DType dtype);
 /// Checks dtype, shape and length of a listed tensor against each other; fails in the name of `source`.
 void check_listed(const ByteSource& source, const ListedTensor& listed);
 
-/// Reads the elements, which come next in the source. Types that tensors lack become the next wider one that has all
-/// their values: F16 float32, I8, I16 and U16 int32, U32 and U64 int64. Fails if a U64 does not fit.
+/// Reads the elements, which come next in the source, and compares their checksum, if there is one. Types that tensors
+/// lack become the next wider one that has all their values: F16 float32, I8, I16 and U16 int32, U32 and U64 int64.
+/// Fails if a U64 does not fit.
 Tensor read_listed(ByteSource& source, const ListedTensor& listed);
 
 /// The bytes of a tensor that has its elements.
