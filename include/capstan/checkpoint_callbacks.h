@@ -54,10 +54,8 @@ struct ModelCheckpointOptions {
 /// with ".ckpt". The name may have {epoch} and {batch}, which count from 1, and values of the logs, each with a format
 /// of Python's: {epoch:02d}, {val_loss:.2f}.
 ///
-///     model.fit(x, y, {.epochs = 5, .validation_split = 0.2,
-///                      .callbacks = {callbacks::ModelCheckpoint("best.safetensors",
-///                                                               {.save_best_only = true, .save_weights_only =
-///                                                               true})}});
+///     callbacks::ModelCheckpoint best("best.safetensors", {.save_best_only = true, .save_weights_only = true});
+///     model.fit(x, y, {.epochs = 5, .callbacks = {best}, .validation_split = 0.2});
 ///
 /// Errors: ValueError for another ending, for a mode that is not known from the name, and where a file is written for a
 /// name in braces that the logs lack or a format that does not fit; IoError.
