@@ -3,6 +3,8 @@
 
 #include "capstan/activations.h"
 #include "capstan/callbacks.h"
+#include "capstan/checkpoint.h"
+#include "capstan/checkpoint_callbacks.h"
 #include "capstan/config.h"
 #include "capstan/confusion_metrics.h"
 #include "capstan/constraints.h"
@@ -64,6 +66,7 @@
 #include "capstan/runtime.h"
 #include "capstan/schedules.h"
 #include "capstan/shape.h"
+#include "capstan/state.h"
 #include "capstan/structure.h"
 #include "capstan/summary.h"
 #include "capstan/tape.h"

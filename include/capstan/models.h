@@ -264,6 +264,20 @@ class CAPSTAN_EXPORT Model : public Layer {
   bool stop_training() const;
   void set_stop_training(bool stop) const;
 
+  /// Writes the weights, by the name of the file: ".safetensors" or ".npz". Their names there are those of
+  /// named_weights() (capstan/state.h); the optimizer is not part of it (see Checkpoint). What was at `path` is
+  /// replaced when all has been written, and otherwise stays. In the library of files, capstan::io. Errors: ValueError
+  /// for another ending, for a model without weights, and if there is a file and `overwrite` is false; IoError.
+  ///
+  ///     model.save_weights("model.safetensors");
+  void save_weights(const std::string& path, bool overwrite = true) const;
+  /// Takes over the weights of such a file. With `skip_mismatch` those of another shape or dtype, or that either side
+  /// lacks, are left out with a warning. Errors, before anything is changed: ValueError for another ending, for a model
+  /// without weights, and, with a line for each, for weights that are missing, left over or different; IoError.
+  ///
+  ///     model.load_weights("model.safetensors");
+  void load_weights(const std::string& path, bool skip_mismatch = false) const;
+
   /// A table of the layers with their output shapes and numbers of weights, as Keras prints it; of a functional model
   /// that is no chain also what each layer is called on. Errors: ValueError for a line that is too short, positions that
   /// do not grow or are not one for each column, and the name of a layer that is not there.

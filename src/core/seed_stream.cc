@@ -25,6 +25,13 @@ void restart_seed_streams(std::uint64_t seed) {
   starts.store(mix_key(seed ^ kStarts), std::memory_order_relaxed);
 }
 
+SeedStreams seed_streams() { return {process.load(std::memory_order_relaxed), starts.load(std::memory_order_relaxed)}; }
+
+void set_seed_streams(const SeedStreams& streams) {
+  process.store(streams.process, std::memory_order_relaxed);
+  starts.store(streams.starts, std::memory_order_relaxed);
+}
+
 std::uint64_t next_in_seed_stream() { return own != nullptr ? mix_key(*own += kStep) : next_of(process); }
 
 std::uint64_t open_seed_stream() { return next_of(starts); }

@@ -25,6 +25,13 @@ std::uint64_t next_in_seed_stream();
 // A new stream. Its start depends on set_seed() and on how many were opened since; it uses up no seed of the process.
 std::uint64_t open_seed_stream();
 
+// Where the streams of the process are: its seeds, and the starts of new streams.
+struct SeedStreams {
+  std::uint64_t process = 0, starts = 0;
+};
+SeedStreams seed_streams();
+void set_seed_streams(const SeedStreams& streams);
+
 // While it lives this thread draws from `stream`.
 class UseSeedStream {
  public:

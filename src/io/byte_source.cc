@@ -66,6 +66,14 @@ std::vector<std::byte> read_exactly(ByteSource& source, uint64_t size, std::stri
   return bytes;
 }
 
+void read_into(ByteSource& source, std::span<std::byte> out, std::string_view what) {
+  const size_t got = source.read(out.data(), out.size());
+  if (got == out.size()) return;
+  source.fail("the file ends after " + std::to_string(got) + " of the " + std::to_string(out.size()) + " bytes of " +
+                  std::string(what),
+              kFetchAgain);
+}
+
 void expect_end(ByteSource& source) {
   std::byte extra;
   if (source.read(&extra, 1) != 0) {
@@ -153,14 +161,7 @@ class Memory final : public ByteSource {
 
 }  // namespace
 
-namespace {
-
-struct OpenFile {
-  std::FILE* file;
-  uint64_t size;
-};
-
-OpenFile open_regular(const std::string& reader, const std::string& path) {
+std::unique_ptr<ByteSource> open_plain_file(const std::string& reader, const std::string& path) {
   struct stat status;
   if (stat(path.c_str(), &status) != 0) {
     fail_file(reader, std::string("cannot open the file, ") + std::strerror(errno), path);
@@ -171,29 +172,18 @@ OpenFile open_regular(const std::string& reader, const std::string& path) {
   if (file == nullptr) {
     fail_file(reader, std::string("cannot open the file, ") + std::strerror(errno), path);
   }
-  return {file, static_cast<uint64_t>(status.st_size)};
-}
-
-}  // namespace
-
-std::unique_ptr<ByteSource> open_plain_file(const std::string& reader, const std::string& path) {
-  const OpenFile opened = open_regular(reader, path);
-  return std::make_unique<PlainFile>(reader, path, opened.file, opened.size);
+  return std::make_unique<PlainFile>(reader, path, file, static_cast<uint64_t>(status.st_size));
 }
 
 std::unique_ptr<ByteSource> open_file(const std::string& reader, const std::string& path) {
-  const OpenFile opened = open_regular(reader, path);
-  auto plain = std::make_unique<PlainFile>(reader, path, opened.file, opened.size);
-  unsigned char magic[2] = {0, 0};
-  const size_t got = std::fread(magic, 1, sizeof magic, opened.file);
-  if (got < 2 || magic[0] != 0x1f || magic[1] != 0x8b) {
-    std::rewind(opened.file);
-    return plain;
-  }
+  std::unique_ptr<ByteSource> plain = open_plain_file(reader, path);
+  std::byte magic[2] = {};
+  const size_t got = plain->read(magic, sizeof magic);
+  if (got < 2 || magic[0] != std::byte{0x1f} || magic[1] != std::byte{0x8b}) return open_plain_file(reader, path);
   gzFile gzip = gzopen(path.c_str(), "rb");
   if (gzip == nullptr) fail_file(reader, "cannot open the gzip file", path);
   gzbuffer(gzip, 1u << 17);
-  return std::make_unique<GzipFile>(reader, path, gzip, opened.size);
+  return std::make_unique<GzipFile>(reader, path, gzip, plain->most_bytes());
 }
 
 std::unique_ptr<ByteSource> open_memory(const std::string& reader, const std::string& name,

@@ -49,7 +49,7 @@ class ByteSource {
 /// is missing, is not a regular file or cannot be read.
 std::unique_ptr<ByteSource> open_file(const std::string& reader, const std::string& path);
 
-/// The same, whatever the file begins with.
+/// The same without looking for gzip, for formats whose first bytes can be any.
 std::unique_ptr<ByteSource> open_plain_file(const std::string& reader, const std::string& path);
 
 /// Bytes in memory, which must outlive the source.
@@ -59,6 +59,9 @@ std::unique_ptr<ByteSource> open_memory(const std::string& reader, const std::st
 /// Reads exactly `size` bytes. `what` ("header", "data") tells the error text which part of the
 /// file is short.
 std::vector<std::byte> read_exactly(ByteSource& source, uint64_t size, std::string_view what);
+
+/// The same into memory that the caller has, after a check that the source can hold as many.
+void read_into(ByteSource& source, std::span<std::byte> out, std::string_view what);
 
 /// Throws IoError if the source holds another byte.
 void expect_end(ByteSource& source);

@@ -45,6 +45,13 @@ class Draft {
     }
   }
 
+  // Its bytes are on the disk behind it, and its length.
+  void sync() {
+    while (fdatasync(file_) != 0) {
+      if (errno != EINTR) fail_to_write(writer_, target_, errno);
+    }
+  }
+
   void finish() {
     // What the disk has no room for is an error of closing on some file systems.
     const int closed = close(file_);
@@ -70,15 +77,44 @@ class Draft {
   int file_ = -1;
 };
 
+// The name of a file is on the disk when its directory is.
+void sync_directory(const std::string& writer, const std::string& path, const std::string& directory) {
+  const int file = open(directory.empty() ? "." : directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (file < 0) fail_to_write(writer, path, errno);
+  const int done = fsync(file);
+  const int code = errno;
+  close(file);
+  // Some file systems cannot do this for directories.
+  if (done != 0 && code != EINVAL && code != EROFS) fail_to_write(writer, path, code);
+}
+
+void write_pieces(const std::string& writer, const std::string& path,
+                  std::span<const std::span<const std::byte>> pieces, bool is_durable) {
+  if (path.empty()) fail_file(writer, "cannot write the file, the path is empty", path, "");
+  std::error_code none;
+  const std::filesystem::path canonical = std::filesystem::weakly_canonical(path, none);
+  const std::filesystem::path target = none ? std::filesystem::path(path) : canonical;
+  Draft draft(writer, target.string());
+  for (const std::span<const std::byte> piece : pieces) draft.write(piece);
+  if (is_durable) draft.sync();
+  draft.finish();
+  if (is_durable) sync_directory(writer, path, target.parent_path().string());
+}
+
 }  // namespace
 
 void write_file(const std::string& writer, const std::string& path, std::span<const std::byte> bytes) {
-  if (path.empty()) fail_file(writer, "cannot write the file, the path is empty", path, "");
-  std::error_code none;
-  const std::filesystem::path target = std::filesystem::weakly_canonical(path, none);
-  Draft draft(writer, none ? path : target.string());
-  draft.write(bytes);
-  draft.finish();
+  write_pieces(writer, path, {&bytes, 1}, false);
+}
+
+void write_file(const std::string& writer, const std::string& path,
+                std::span<const std::span<const std::byte>> pieces) {
+  write_pieces(writer, path, pieces, false);
+}
+
+void write_file_durably(const std::string& writer, const std::string& path,
+                        std::span<const std::span<const std::byte>> pieces) {
+  write_pieces(writer, path, pieces, true);
 }
 
 }  // namespace capstan::io

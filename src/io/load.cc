@@ -26,7 +26,7 @@ const Tensor& NamedArrays::at(const std::string& name) const {
   if (found != end()) return found->second;
   std::string known;
   for (const auto& [other, array] : *this) known += (known.empty() ? "" : ", ") + quoted(other);
-  throw IndexError("load_npz: " + path_ + " has no array " + quoted(name) + "; it has " +
+  throw IndexError(reader_ + ": " + path_ + " has no array " + quoted(name) + "; it has " +
                    (known.empty() ? "none" : known));
 }
 

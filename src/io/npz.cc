@@ -19,9 +19,9 @@ struct DiscardArchive {
 };
 using Archive = std::unique_ptr<zip_t, DiscardArchive>;
 
-Archive open_archive(const std::string& path) {
+Archive open_archive(const std::string& path, int flags = 0) {
   int code = 0;
-  Archive archive(zip_open(path.c_str(), ZIP_RDONLY, &code));
+  Archive archive(zip_open(path.c_str(), ZIP_RDONLY | flags, &code));
   if (archive == nullptr) {
     zip_error_t error;
     zip_error_init_with_code(&error, code);
@@ -114,6 +114,8 @@ std::map<std::string, RawArray> read_npz(const std::string& path) {
     if (arrays.contains(std::string(key))) member.fail("the archive holds this member twice", kFetchAgain);
     arrays.emplace(key, read_npy(member));
   }
+  // That the two headers of each member say the same is checked last, since its message has no details.
+  open_archive(path, ZIP_CHECKCONS);
   return arrays;
 }
 

@@ -12,9 +12,8 @@ namespace capstan::io {
 /// member's name without ".npy". Members with other names are not arrays and are left out.
 ///
 /// Throws IoError if the file is no zip archive, if a member is encrypted, compressed by something
-/// else than deflate, listed twice or damaged (checksums are verified), or if read_npy would refuse
-/// it. Members that overlap in the file are refused, so memory is bounded by what the file can
-/// hold.
+/// else than deflate, listed twice or damaged (checksums are verified), if its two headers differ, or if read_npy would
+/// refuse it. Members that overlap in the file are refused, so memory is bounded by what the file can hold.
 std::map<std::string, RawArray> read_npz(const std::string& path);
 
 }  // namespace capstan::io

@@ -33,6 +33,12 @@ struct ModelPart::Compiled {
   // Known once the outputs of the model are.
   std::vector<CompiledOutput> outputs;
   bool stop_training = false;
+  // Where fit() begins, if a callback says so.
+  struct Start {
+    std::int64_t epoch = 0, batch = 0;
+    std::function<void()> when_there;
+  };
+  std::optional<Start> start;
 
   std::optional<Function<Step>> train, test;
   std::optional<Function<Predict>> predict;

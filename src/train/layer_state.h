@@ -45,6 +45,8 @@ struct LayerState {
   std::map<std::uint64_t, std::string> connections;
   int symbolic_calls = 0;  // on values of functional models
   Regularizer activity_regularizer;
+  // Of a layer that draws: what changes with every draw. Functions that it was traced in share them.
+  std::vector<std::shared_ptr<std::uint64_t>> keys;
 
   std::vector<Weight> weights;
   std::vector<Layer> sublayers;     // first those that were put there, then those that calls found, by id

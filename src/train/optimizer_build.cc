@@ -145,6 +145,7 @@ void OptimizerState::build(std::span<const Variable> variables) {
       accumulators.push_back(make_slot(i, "gradient_accumulator", 0));
     }
     make_slots();
+    take_restored_slots();
     record();
     for (std::size_t i = 0; i < stepped_.size(); ++i) index_.emplace(variable(i).state(), i);
   } catch (...) {

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "capstan/optimizers.h"
@@ -33,6 +35,9 @@ class OptimizerState : public std::enable_shared_from_this<OptimizerState> {
   void apply(std::span<const Tensor> gradients, std::span<const Variable> variables);
   void finalize();
 
+  static OptimizerState& of(const Optimizer& optimizer) { return *optimizer.state_; }
+  bool is_built() const { return !index_.empty(); }
+
   // The optimizer that makes the updates: this one, unless it only scales the loss of another.
   OptimizerState& updating() { return scaling_ == nullptr ? *this : *scaling_->inner; }
   const LossScaling* scaling() const { return scaling_.get(); }
@@ -50,6 +55,11 @@ class OptimizerState : public std::enable_shared_from_this<OptimizerState> {
   std::vector<GradientHook> hooks;
   std::vector<Variable> averages, accumulators;
   std::vector<Variable> slots;  // of the rule, in Keras's order
+  // What was restored before there were slots (optimizer_save.cc).
+  std::map<std::string, Tensor> restored_slots;
+
+  // All of these variables under the names that they are saved by.
+  std::vector<std::pair<std::string, Variable>> named_slots() const;
 
  private:
   // A variable of the optimizer.
@@ -71,6 +81,8 @@ class OptimizerState : public std::enable_shared_from_this<OptimizerState> {
   Variable make_slot(std::size_t i, const std::string& slot_name, std::optional<double> initial,
                      const std::optional<Shape>& given_shape = {}) const;
   void make_slots();
+  // Errors: ValueError if they are not those of the variables.
+  void take_restored_slots();
   void record();
   StepFormula formula() const;
   void check_handle(const Variable& variable, std::size_t position) const;

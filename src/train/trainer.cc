@@ -103,6 +103,20 @@ bool is_due(std::int64_t epoch, const std::vector<std::int64_t>& frequency) {
   return std::find(frequency.begin(), frequency.end(), epoch + 1) != frequency.end();
 }
 
+// Opens the passes of epochs that are not run. With a number of steps one pass may serve several epochs, so they are
+// read.
+void pass_over(std::int64_t epochs, const BatchSource& batches, std::optional<std::int64_t> steps,
+               std::optional<BatchSource::Pass>& pass) {
+  for (std::int64_t epoch = 0; epoch < epochs; ++epoch) {
+    if (!pass || !steps) pass = batches.open();
+    for (std::int64_t step = 0; steps && step < *steps; ++step) {
+      if ((*pass)()) continue;
+      pass.reset();
+      break;
+    }
+  }
+}
+
 std::optional<std::int64_t> known_steps(const BatchSource& batches, std::optional<std::int64_t> steps) {
   if (steps) return steps;
   return batches.size() >= 0 ? std::optional(batches.size()) : std::nullopt;
@@ -163,6 +177,12 @@ Nest Trainer::predict(const Model& model, const BatchSource& batches, std::optio
   return result;
 }
 
+void Trainer::begin_at(const Model& model, std::int64_t epoch, std::int64_t batch, std::function<void()> when_there) {
+  CAPSTAN_CHECK(epoch >= 0 && batch >= 0, ValueError, "begin_at: epoch ", epoch, " and batch ", batch,
+                " must not be negative");
+  state(model).start = {epoch, batch, std::move(when_there)};
+}
+
 History Trainer::fit(const Model& model, const BatchSource& batches, const FitOptions& options) {
   Compiled& its = compiled("fit", model);
   CAPSTAN_CHECK(options.epochs >= 0, ValueError, "fit: epochs must not be negative, but is ", options.epochs);
@@ -184,11 +204,19 @@ History Trainer::fit(const Model& model, const BatchSource& batches, const FitOp
   Callbacks callbacks(list, model,
                       {.epochs = options.epochs, .steps = known_steps(batches, steps), .verbose = options.verbose});
   model.set_stop_training(false);
+  its.start.reset();
   callbacks.on_train_begin();
   std::optional<BatchSource::Pass> pass;
   Logs epoch_logs;
   bool is_prepared = false;
-  for (std::int64_t epoch = options.initial_epoch; epoch < options.epochs && !model.stop_training(); ++epoch) {
+  std::optional<Compiled::Start> start = std::exchange(its.start, std::nullopt);
+  const std::int64_t first_epoch = start ? std::max(options.initial_epoch, start->epoch) : options.initial_epoch;
+  pass_over(first_epoch - options.initial_epoch, batches, steps, pass);
+  if (start && start->batch == 0) {
+    if (start->when_there) start->when_there();
+    start.reset();
+  }
+  for (std::int64_t epoch = first_epoch; epoch < options.epochs && !model.stop_training(); ++epoch) {
     model.reset_metrics();
     callbacks.on_epoch_begin(epoch);
     // With a number of steps an epoch goes on where the last one stopped.
@@ -196,6 +224,19 @@ History Trainer::fit(const Model& model, const BatchSource& batches, const FitOp
     StepLogs logs;
     std::int64_t step = 0;
     const std::int64_t at_once = its.options.steps_per_execution;
+    if (start) {
+      for (; step < start->batch; ++step) {
+        const std::optional<Batch> batch = (*pass)();
+        if (!batch) break;
+        if (is_prepared) continue;
+        is_prepared = true;
+        prepare(model, detail::with_class_weights(*batch, options.class_weight), true);
+      }
+      if (start->when_there) start->when_there();
+      start.reset();
+      // If the epoch was cut off behind its last batch, these are its values.
+      logs = part(model).get_metrics_result();
+    }
     while (!steps || step < *steps) {
       const std::vector<Batch> data = next_batches(*pass, steps ? std::min(at_once, *steps - step) : at_once);
       if (data.empty()) {

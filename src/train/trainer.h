@@ -29,6 +29,9 @@ class Trainer {
   static StepLogs test_step(const Model& model, const Batch& batch);
   static Nest predict_step(const Model& model, const Nest& x);
 
+  // For a callback of the training that begins.
+  static void begin_at(const Model& model, std::int64_t epoch, std::int64_t batch, std::function<void()> when_there);
+
   static History fit(const Model& model, const BatchSource& batches, const FitOptions& options);
   static StepLogs evaluate(const Model& model, const BatchSource& batches, std::optional<std::int64_t> steps,
                            Callbacks& callbacks);

@@ -158,5 +158,18 @@ TEST(ReadNpz, GivesArraysOrAnIoErrorForDamagedArchives) {
   }
 }
 
+TEST(ReadNpz, RefusesAMemberWhoseTwoHeadersDiffer) {
+  const TemporaryDirectory directory;
+  write_zip(directory.file("a.npz"), {{"x.npy", npy_bytes("<i4", "(1,)", bytes_of<int32_t>({1}))}}, ZIP_CM_STORE);
+  std::ifstream file(directory.file("a.npz"), std::ios::binary);
+  std::string bytes((std::istreambuf_iterator<char>(file)), {});
+  // The first is that beside the data, the other in the directory of the archive.
+  const size_t at = bytes.find("x.npy");
+  ASSERT_LT(at, bytes.rfind("x.npy"));
+  bytes[at] = 'y';
+  const std::string path = directory.write("b.npz", bytes);
+  expect_io_error([&] { read_npz(path); }, {"load_npz", "inconsistent", path});
+}
+
 }  // namespace
 }  // namespace capstan::io

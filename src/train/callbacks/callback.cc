@@ -2,6 +2,7 @@
 #include "capstan/callbacks.h"
 
 #include "src/core/check.h"
+#include "src/train/trainer.h"
 
 namespace capstan {
 
@@ -25,6 +26,10 @@ double BatchLogs::operator[](const std::string& name) const {
 const ClassInfo& CallbackBody::class_info() const {
   static const ClassInfo info{kKind, kModule, "callback", "A callback of the program.", {}};
   return info;
+}
+
+void CallbackBody::begin_at(std::int64_t epoch, std::int64_t batch, std::function<void()> when_there) const {
+  Trainer::begin_at(model(), epoch, batch, std::move(when_there));
 }
 
 const Model& CallbackBody::model() const {

@@ -8,7 +8,7 @@
 
 namespace capstan {
 
-class Monitor {
+class CAPSTAN_EXPORT Monitor {
  public:
   // `owner` is for messages. "auto" is resolved with the model's metrics.
   Monitor(const char* owner, std::string name, std::string mode, double min_delta);

@@ -95,7 +95,7 @@ class AttentionBody final : public ConfiguredLayer<AttentionBody, AttentionConfi
  public:
   static constexpr char kName[] = "Attention", kText[] = "Means of values, weighted by products of query and key.";
   explicit AttentionBody(const AttentionConfig& given)
-      : ConfiguredLayer(given), dropout_(detail::score_dropout(kName, given.dropout, given.seed, given.dtype)) {}
+      : ConfiguredLayer(given), dropout_(detail::score_dropout(*this, kName, given.dropout, given.seed, given.dtype)) {}
 
  protected:
   void build(const std::vector<Shape>& shapes) override {
@@ -140,7 +140,7 @@ class AdditiveAttentionBody final
  public:
   static constexpr char kName[] = "AdditiveAttention", kText[] = "Means of values, weighted by sums of query and key.";
   explicit AdditiveAttentionBody(const AdditiveAttentionConfig& given)
-      : ConfiguredLayer(given), dropout_(detail::score_dropout(kName, given.dropout, given.seed, given.dtype)) {}
+      : ConfiguredLayer(given), dropout_(detail::score_dropout(*this, kName, given.dropout, given.seed, given.dtype)) {}
 
  protected:
   void build(const std::vector<Shape>& shapes) override {

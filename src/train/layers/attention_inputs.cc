@@ -7,6 +7,7 @@
 #include "capstan/ops/nn.h"
 #include "capstan/ops/reduce.h"
 #include "src/core/check.h"
+#include "src/train/layer_state.h"
 
 namespace capstan::detail {
 
@@ -73,10 +74,14 @@ Attended attend(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor&
   return {matmul(dropped, v), scores};
 }
 
-Layer score_dropout(const char* layer, double rate, std::optional<std::uint64_t> seed, const DTypePolicy& dtype) {
+Layer score_dropout(LayerBase& owner, const char* layer, double rate, std::optional<std::uint64_t> seed,
+                    const DTypePolicy& dtype) {
   CAPSTAN_CHECK(rate >= 0 && rate < 1, ValueError, layer, ": the option \"dropout\" must be in [0, 1), not ", rate);
   if (rate == 0) return {};
-  return layers::Dropout(rate, {.seed = seed, .name = "dropout", .dtype = dtype});
+  const layers::Dropout dropout(rate, {.seed = seed, .name = "dropout", .dtype = dtype});
+  // It is called, and with that found, only while the layer trains; the state has its key before.
+  LayerState::of(owner).keys = LayerState::of(dropout).keys;
+  return dropout;
 }
 
 }  // namespace capstan::detail

@@ -24,8 +24,10 @@ namespace detail {
 
 CellRun::~CellRun() = default;
 
-SequenceDropout::SequenceDropout(std::optional<std::uint64_t> seed)
-    : seed_(seed), key_(std::make_shared<std::uint64_t>(seed ? 0 : next_seed())) {}
+SequenceDropout::SequenceDropout(LayerBase& layer, std::optional<std::uint64_t> seed)
+    : seed_(seed), key_(std::make_shared<std::uint64_t>(seed ? 0 : next_seed())) {
+  LayerState::of(layer).keys.push_back(key_);
+}
 
 Tensor SequenceDropout::mask(const Tensor& like, double rate) const {
   if (rate == 1) return zeros_like(like);

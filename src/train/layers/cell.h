@@ -43,7 +43,7 @@ class CellRun {
 // The masks of dropout, drawn once for all steps.
 class SequenceDropout {
  public:
-  explicit SequenceDropout(std::optional<std::uint64_t> seed);
+  SequenceDropout(LayerBase& layer, std::optional<std::uint64_t> seed);
   Tensor mask(const Tensor& like, double rate) const;
 
  private:

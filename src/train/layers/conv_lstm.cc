@@ -156,7 +156,7 @@ class ConvLSTMCell final : public detail::RunnableCell {
                   o.padding == "same", o.data_format == "channels_first"},
         of_state_{lengths(layer, "strides", {1}, axes), lengths(layer, "strides", {1}, axes), true,
                   of_input_.channels_first},
-        dropout_(o.seed) {
+        dropout_(*this, o.seed) {
     const auto largest = [](const std::vector<std::int64_t>& list) {
       return *std::max_element(list.begin(), list.end());
     };

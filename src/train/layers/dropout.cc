@@ -24,7 +24,9 @@ struct DropoutConfig : DropoutOptions {
 class DropoutBody final : public ConfiguredLayer<DropoutBody, DropoutConfig> {
  public:
   static constexpr char kName[] = "Dropout", kText[] = "Zeroes a fraction of the elements while training.";
-  explicit DropoutBody(const DropoutConfig& given) : ConfiguredLayer(given), keys_(given.seed) { passes_masks(); }
+  explicit DropoutBody(const DropoutConfig& given) : ConfiguredLayer(given), keys_(*this, given.seed) {
+    passes_masks();
+  }
 
  protected:
   Tensor call(const Tensor& x, const CallOptions& call_options) override {
@@ -53,7 +55,7 @@ constexpr double kDropped = -1.6732632423543772848170429916717 * 1.0507009873554
 class AlphaDropoutBody final : public ConfiguredLayer<AlphaDropoutBody, AlphaDropoutConfig> {
  public:
   static constexpr char kName[] = "AlphaDropout", kText[] = "Dropout that keeps mean and variance, for selu.";
-  explicit AlphaDropoutBody(const AlphaDropoutConfig& given) : ConfiguredLayer(given), keys_(given.seed) {
+  explicit AlphaDropoutBody(const AlphaDropoutConfig& given) : ConfiguredLayer(given), keys_(*this, given.seed) {
     passes_masks();
   }
 

@@ -24,7 +24,9 @@ struct AddedConfig : NoiseOptions {
 class GaussianNoiseBody final : public ConfiguredLayer<GaussianNoiseBody, AddedConfig> {
  public:
   static constexpr char kName[] = "GaussianNoise", kText[] = "Adds normal noise while training.";
-  explicit GaussianNoiseBody(const AddedConfig& given) : ConfiguredLayer(given), keys_(given.seed) { passes_masks(); }
+  explicit GaussianNoiseBody(const AddedConfig& given) : ConfiguredLayer(given), keys_(*this, given.seed) {
+    passes_masks();
+  }
 
  protected:
   Tensor call(const Tensor& x, const CallOptions& call_options) override {
@@ -49,7 +51,7 @@ struct MultipliedConfig : NoiseOptions {
 class GaussianDropoutBody final : public ConfiguredLayer<GaussianDropoutBody, MultipliedConfig> {
  public:
   static constexpr char kName[] = "GaussianDropout", kText[] = "Multiplies with normal noise while training.";
-  explicit GaussianDropoutBody(const MultipliedConfig& given) : ConfiguredLayer(given), keys_(given.seed) {
+  explicit GaussianDropoutBody(const MultipliedConfig& given) : ConfiguredLayer(given), keys_(*this, given.seed) {
     passes_masks();
   }
 

@@ -123,7 +123,7 @@ struct RandomCropConfig : RandomPlaceOptions {
 class RandomCropBody final : public ConfiguredLayer<RandomCropBody, RandomCropConfig> {
  public:
   static constexpr char kName[] = "RandomCrop", kText[] = "A part of images at a random place while training.";
-  explicit RandomCropBody(const RandomCropConfig& given) : ConfiguredLayer(given), keys_(given.seed) {}
+  explicit RandomCropBody(const RandomCropConfig& given) : ConfiguredLayer(given), keys_(*this, given.seed) {}
 
  protected:
   Tensor call(const Tensor& x, const CallOptions& call_options) override {

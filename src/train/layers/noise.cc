@@ -7,11 +7,14 @@
 #include "capstan/ops/random.h"
 #include "src/core/check.h"
 #include "src/core/key_log.h"
+#include "src/train/layer_state.h"
 
 namespace capstan::detail {
 
-NoiseKeys::NoiseKeys(std::optional<std::uint64_t> seed)
-    : seed_(seed), key_(std::make_shared<std::uint64_t>(seed ? 0 : next_seed())) {}
+NoiseKeys::NoiseKeys(LayerBase& layer, std::optional<std::uint64_t> seed)
+    : seed_(seed), key_(std::make_shared<std::uint64_t>(seed ? 0 : next_seed())) {
+  LayerState::of(layer).keys.push_back(key_);
+}
 
 std::uint64_t NoiseKeys::next() const {
   // The golden ratio's bits visit every 64-bit key once.

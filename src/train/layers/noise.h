@@ -17,7 +17,8 @@ namespace capstan::detail {
 
 class NoiseKeys {
  public:
-  explicit NoiseKeys(std::optional<std::uint64_t> seed);
+  // Those of a layer, with whose state they are saved.
+  NoiseKeys(LayerBase& layer, std::optional<std::uint64_t> seed);
   // Whether draws are those of Keras.
   bool has_seed() const { return seed_.has_value(); }
   // The next key.

@@ -35,7 +35,7 @@ struct RandomContrastConfig : RandomColorOptions {
 class RandomContrastBody final : public ConfiguredLayer<RandomContrastBody, RandomContrastConfig> {
  public:
   static constexpr char kName[] = "RandomContrast", kText[] = "Another contrast, at random, while training.";
-  explicit RandomContrastBody(const RandomContrastConfig& given) : ConfiguredLayer(given), keys_(given.seed) {
+  explicit RandomContrastBody(const RandomContrastConfig& given) : ConfiguredLayer(given), keys_(*this, given.seed) {
     check_range(kName, given.value_range);
   }
 
@@ -73,7 +73,8 @@ struct RandomBrightnessConfig : RandomColorOptions {
 class RandomBrightnessBody final : public ConfiguredLayer<RandomBrightnessBody, RandomBrightnessConfig> {
  public:
   static constexpr char kName[] = "RandomBrightness", kText[] = "Another brightness, at random, while training.";
-  explicit RandomBrightnessBody(const RandomBrightnessConfig& given) : ConfiguredLayer(given), keys_(given.seed) {
+  explicit RandomBrightnessBody(const RandomBrightnessConfig& given)
+      : ConfiguredLayer(given), keys_(*this, given.seed) {
     check_range(kName, given.value_range);
   }
 

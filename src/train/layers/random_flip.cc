@@ -24,7 +24,7 @@ struct RandomFlipConfig : RandomPlaceOptions {
 class RandomFlipBody final : public ConfiguredLayer<RandomFlipBody, RandomFlipConfig> {
  public:
   static constexpr char kName[] = "RandomFlip", kText[] = "Images mirrored at random while training.";
-  explicit RandomFlipBody(const RandomFlipConfig& given) : ConfiguredLayer(given), keys_(given.seed) {}
+  explicit RandomFlipBody(const RandomFlipConfig& given) : ConfiguredLayer(given), keys_(*this, given.seed) {}
 
  protected:
   Tensor call(const Tensor& x, const CallOptions& call_options) override {

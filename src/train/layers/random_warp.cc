@@ -39,7 +39,7 @@ struct Map {
 template <class Derived, class Config>
 class WarpBody : public ConfiguredLayer<Derived, Config> {
  public:
-  explicit WarpBody(const Config& given) : ConfiguredLayer<Derived, Config>(given), keys_(given.seed) {}
+  explicit WarpBody(const Config& given) : ConfiguredLayer<Derived, Config>(given), keys_(*this, given.seed) {}
 
  protected:
   // The map of each image.

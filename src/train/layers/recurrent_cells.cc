@@ -86,7 +86,7 @@ template <class Derived, class Config>
 class GatedCell : public ConfiguredLayer<Derived, Config, detail::RunnableCell> {
  public:
   explicit GatedCell(const Config& given)
-      : ConfiguredLayer<Derived, Config, detail::RunnableCell>(given), dropout_(given.seed) {}
+      : ConfiguredLayer<Derived, Config, detail::RunnableCell>(given), dropout_(*this, given.seed) {}
 
   std::vector<Shape> state_shapes(const Shape&) const override {
     return std::vector<Shape>(Derived::kStates, Shape{this->options.units});

@@ -42,7 +42,7 @@ Tensor drop_channels(const std::string& layer, const Tensor& x, int rank, bool c
 class SpatialDropout1DBody final : public ConfiguredLayer<SpatialDropout1DBody, SequenceConfig> {
  public:
   static constexpr char kName[] = "SpatialDropout1D", kText[] = "Dropout of whole channels of sequences.";
-  explicit SpatialDropout1DBody(const SequenceConfig& given) : ConfiguredLayer(given), keys_(given.seed) {
+  explicit SpatialDropout1DBody(const SequenceConfig& given) : ConfiguredLayer(given), keys_(*this, given.seed) {
     passes_masks();
   }
 
@@ -59,7 +59,8 @@ class SpatialDropout1DBody final : public ConfiguredLayer<SpatialDropout1DBody, 
 template <class Derived, int kRank>
 class ImageBody : public ConfiguredLayer<Derived, ImageConfig> {
  public:
-  explicit ImageBody(const ImageConfig& given) : ConfiguredLayer<Derived, ImageConfig>(given), keys_(given.seed) {
+  explicit ImageBody(const ImageConfig& given)
+      : ConfiguredLayer<Derived, ImageConfig>(given), keys_(*this, given.seed) {
     this->passes_masks();
   }
 

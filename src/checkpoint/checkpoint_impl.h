@@ -1,0 +1,31 @@
+// What a Checkpoint shares with its manager.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "capstan/checkpoint.h"
+#include "src/io/checkpoint_file.h"
+
+namespace capstan {
+
+struct Checkpoint::Impl {
+  std::vector<std::pair<std::string, State>> objects;
+  std::int64_t save_counter = 0;
+
+  explicit Impl(std::vector<std::pair<std::string, State>> given);
+  // All there is now. The tensors share their elements with variables, which are not written while others hold them.
+  io::CheckpointContent collect() const;
+
+  // What a file has for each object, and how it differs.
+  struct Found {
+    std::vector<NamedTensors> parts;
+    StateDifference difference;
+    bool knows_any = false;
+  };
+  Found find(const NamedTensors& saved) const;
+};
+
+}  // namespace capstan

@@ -1,0 +1,74 @@
+// The weights of a model in files of other tools.
+#include <cstdio>
+#include <filesystem>
+
+#include "capstan/io.h"
+#include "capstan/models.h"
+#include "capstan/state.h"
+#include "src/io/check.h"
+
+namespace capstan {
+
+namespace {
+
+enum class WeightsFormat { kSafetensors, kNpz };
+
+WeightsFormat format_of(const char* what, const std::string& path) {
+  if (path.ends_with(".safetensors")) return WeightsFormat::kSafetensors;
+  CAPSTAN_IO_CHECK(path.ends_with(".npz"), ValueError, what, ": the name \"", path,
+                   "\" ends with neither .safetensors nor .npz",
+                   io::remedy("a Checkpoint also holds the optimizer, in a format of its own"));
+  return WeightsFormat::kNpz;
+}
+
+std::string line_of(const std::string& name, DType dtype, const Shape& shape) {
+  return "\"" + name + "\", " + std::string(name_of(dtype)) + shape.to_string();
+}
+
+}  // namespace
+
+void Model::save_weights(const std::string& path, bool overwrite) const {
+  const WeightsFormat format = format_of("save_weights", path);
+  CAPSTAN_IO_CHECK(overwrite || !std::filesystem::exists(path), ValueError, "save_weights: there is a file \"", path,
+                   "\"", io::remedy("overwrite = true replaces it"));
+  NamedTensors tensors;
+  for (const auto& [name, variable] : named_weights(*this)) {
+    for (auto& [part, tensor] : State(variable).save()) tensors.emplace(name + part, tensor);
+  }
+  if (format == WeightsFormat::kNpz) return io::save_npz(path, tensors);
+  io::save_safetensors(path, tensors, {.metadata = {{"format", "capstan"}}});
+}
+
+void Model::load_weights(const std::string& path, bool skip_mismatch) const {
+  const WeightsFormat format = format_of("load_weights", path);
+  const auto weights = named_weights(*this);
+  io::NamedArrays saved = format == WeightsFormat::kNpz ? io::load_npz(path) : io::load_safetensors(path);
+  std::vector<std::pair<Variable, Tensor>> assignments;
+  std::string lines;
+  for (const auto& [name, variable] : weights) {
+    const auto found = saved.find(name);
+    if (found == saved.end()) {
+      lines += "\n  missing: " + line_of(name, variable.dtype(), variable.shape());
+      continue;
+    }
+    const Tensor tensor = found->second;
+    saved.erase(found);
+    if (tensor.dtype() != variable.dtype() || tensor.shape() != variable.shape()) {
+      lines += "\n  different: " + line_of(name, variable.dtype(), variable.shape()) + " here, and " +
+               std::string(name_of(tensor.dtype())) + tensor.shape().to_string() + " in the file";
+    } else {
+      assignments.emplace_back(variable, tensor);
+    }
+  }
+  for (const auto& [name, tensor] : saved) lines += "\n  left over: " + line_of(name, tensor.dtype(), tensor.shape());
+  if (!lines.empty() && skip_mismatch) {
+    std::fprintf(stderr, "capstan: warning: load_weights: some weights of %s are left out%s\n", path.c_str(),
+                 lines.c_str());
+  } else if (!lines.empty()) {
+    io::refuse<ValueError>("load_weights: the weights in the file are not those of ", name(), "\n  file: ", path, lines,
+                           io::remedy("skip_mismatch = true takes over the others"));
+  }
+  for (const auto& [variable, tensor] : assignments) State(variable).restore({{"", tensor}});
+}
+
+}  // namespace capstan

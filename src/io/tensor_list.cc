@@ -1,0 +1,418 @@
+#include "src/io/tensor_list.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <charconv>
+#include <cstring>
+#include <limits>
+#include <set>
+
+#include "capstan/error.h"
+#include "capstan/registry.h"
+#include "src/io/check.h"
+#include "src/io/crc32c.h"
+#include "src/io/raw_array.h"
+
+namespace capstan::io {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "elements are copied as they stand");
+
+// What one element of a file is, and what it becomes.
+struct StoredType {
+  std::string_view name;
+  std::size_t size;
+  DType dtype;
+  bool is_as_stored;  // otherwise it is converted
+};
+
+constexpr std::array<StoredType, 15> kTypes = {{{"F32", 4, DType::kFloat32, true},
+                                                {"F64", 8, DType::kFloat64, true},
+                                                {"BF16", 2, DType::kBFloat16, true},
+                                                {"I32", 4, DType::kInt32, true},
+                                                {"I64", 8, DType::kInt64, true},
+                                                {"U8", 1, DType::kUInt8, true},
+                                                {"BOOL", 1, DType::kBool, true},
+                                                {"C64", 8, DType::kComplex64, true},
+                                                {"C128", 16, DType::kComplex128, true},
+                                                {"F16", 2, DType::kFloat32, false},
+                                                {"I8", 1, DType::kInt32, false},
+                                                {"I16", 2, DType::kInt32, false},
+                                                {"U16", 2, DType::kInt32, false},
+                                                {"U32", 4, DType::kInt64, false},
+                                                {"U64", 8, DType::kInt64, false}}};
+
+const StoredType* find_type(std::string_view name) {
+  const auto* const found =
+      std::find_if(kTypes.begin(), kTypes.end(), [&](const StoredType& type) { return type.name == name; });
+  return found == kTypes.end() ? nullptr : found;
+}
+
+// The length of the UTF-8 character that a text begins with; 0 if it begins with none.
+std::size_t character_length(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned first = byte(0);
+  if (first < 0x80) return 1;
+  const std::size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+  if (first < 0xc2 || first > 0xf4 || text.size() < length) return 0;
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xc0) != 0x80) return 0;
+  }
+  // Longer than needed, halves of pairs, and what is beyond the last character.
+  if ((first == 0xe0 && byte(1) < 0xa0) || (first == 0xed && byte(1) >= 0xa0)) return 0;
+  if ((first == 0xf0 && byte(1) < 0x90) || (first == 0xf4 && byte(1) >= 0x90)) return 0;
+  return length;
+}
+
+void append_character(std::string& out, unsigned code) {
+  if (code < 0x80) {
+    out += static_cast<char>(code);
+  } else if (code < 0x800) {
+    out += static_cast<char>(0xc0 | code >> 6);
+    out += static_cast<char>(0x80 | (code & 63));
+  } else if (code < 0x10000) {
+    out += static_cast<char>(0xe0 | code >> 12);
+    out += static_cast<char>(0x80 | (code >> 6 & 63));
+    out += static_cast<char>(0x80 | (code & 63));
+  } else {
+    out += static_cast<char>(0xf0 | code >> 18);
+    out += static_cast<char>(0x80 | (code >> 12 & 63));
+    out += static_cast<char>(0x80 | (code >> 6 & 63));
+    out += static_cast<char>(0x80 | (code & 63));
+  }
+}
+
+// Each function consumes what it names or fails.
+class ListParser {
+ public:
+  ListParser(const ByteSource& source, std::string_view text) : source_(source), text_(text) {}
+
+  TensorList parse() {
+    TensorList list;
+    std::set<std::string> names;
+    bool has_metadata = false;
+    each_member([&](std::string name) {
+      if (name == "__metadata__") {
+        if (std::exchange(has_metadata, true)) fail("\"__metadata__\" stands there twice");
+        list.metadata = metadata();
+        return;
+      }
+      if (!names.insert(name).second) fail("the name " + quoted(name) + " stands there twice");
+      list.tensors.push_back(tensor(std::move(name)));
+    });
+    skip_space();
+    if (position_ != text_.size()) fail("unexpected " + quoted(text_.substr(position_)));
+    return list;
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& problem) const {
+    source_.fail("the header is no list of tensors, " + problem + " at byte " + std::to_string(position_), kFetchAgain);
+  }
+
+  char peek() {
+    skip_space();
+    return position_ < text_.size() ? text_[position_] : '\0';
+  }
+  void skip_space() {
+    constexpr std::string_view kSpace = " \n\t\r";
+    while (position_ < text_.size() && kSpace.find(text_[position_]) != std::string_view::npos) ++position_;
+  }
+  bool accept(char c) {
+    if (peek() != c || position_ == text_.size()) return false;
+    ++position_;
+    return true;
+  }
+  void expect(char c) {
+    if (!accept(c)) fail(std::string("expected '") + c + "'");
+  }
+
+  // Of an object: reads the keys, and has `value` read what follows each.
+  template <class Value>
+  void each_member(const Value& value) {
+    expect('{');
+    if (accept('}')) return;
+    do {
+      std::string key = string();
+      expect(':');
+      value(std::move(key));
+    } while (accept(','));
+    expect('}');
+  }
+
+  std::map<std::string, std::string> metadata() {
+    std::map<std::string, std::string> texts;
+    each_member([&](std::string key) {
+      if (peek() != '"') fail("expected a text under " + quoted(key) + " of \"__metadata__\"");
+      if (!texts.emplace(key, string()).second) fail("the key " + quoted(key) + " stands there twice");
+    });
+    return texts;
+  }
+
+  ListedTensor tensor(std::string name) {
+    ListedTensor tensor;
+    tensor.name = std::move(name);
+    bool has_dtype = false, has_shape = false, has_offsets = false;
+    each_member([&](const std::string& key) {
+      if (key == "dtype" && !has_dtype) {
+        has_dtype = true;
+        tensor.dtype = string();
+      } else if (key == "shape" && !has_shape) {
+        has_shape = true;
+        tensor.shape = lengths();
+      } else if (key == "data_offsets" && !has_offsets) {
+        has_offsets = true;
+        expect('[');
+        tensor.begin = number();
+        expect(',');
+        tensor.end = number();
+        expect(']');
+      } else if (key == "crc32c" && !tensor.checksum) {
+        const std::uint64_t sum = number();
+        if (sum > std::numeric_limits<std::uint32_t>::max()) fail("a checksum does not fit into 32 bits");
+        tensor.checksum = static_cast<std::uint32_t>(sum);
+      } else {
+        fail("unknown or repeated key " + quoted(key) + " of " + quoted(tensor.name));
+      }
+    });
+    if (!has_dtype || !has_shape || !has_offsets) {
+      fail("one of dtype, shape, data_offsets is missing of " + quoted(tensor.name));
+    }
+    return tensor;
+  }
+
+  std::vector<std::int64_t> lengths() {
+    std::vector<std::int64_t> items;
+    expect('[');
+    if (accept(']')) return items;
+    do {
+      if (items.size() == kMaxRank) fail("more than " + std::to_string(kMaxRank) + " axes");
+      const std::uint64_t length = number();
+      if (length > std::numeric_limits<std::int64_t>::max()) fail("a length does not fit into 63 bits");
+      items.push_back(static_cast<std::int64_t>(length));
+    } while (accept(','));
+    expect(']');
+    return items;
+  }
+
+  std::uint64_t number() {
+    if (peek() < '0' || peek() > '9') fail("expected a whole number that is not negative");
+    std::uint64_t value = 0;
+    const char* const begin = text_.data() + position_;
+    const auto [end, error] = std::from_chars(begin, text_.data() + text_.size(), value);
+    if (error != std::errc()) fail("a number does not fit into 64 bits");
+    if (*begin == '0' && end - begin > 1) fail("a number begins with 0");
+    position_ += static_cast<std::size_t>(end - begin);
+    return value;
+  }
+
+  std::string string() {
+    if (!accept('"')) fail("expected a text in quotes");
+    std::string out;
+    while (position_ < text_.size() && text_[position_] != '"') {
+      const char c = text_[position_];
+      if (c == '\\') {
+        ++position_;
+        append_escaped(out);
+        continue;
+      }
+      const std::size_t length = character_length(text_.substr(position_));
+      if (length == 0 || static_cast<unsigned char>(c) < 0x20) fail("a text has a byte that is no character");
+      out += text_.substr(position_, length);
+      position_ += length;
+    }
+    if (position_ == text_.size()) fail("a text has no end");
+    ++position_;
+    return out;
+  }
+
+  void append_escaped(std::string& out) {
+    constexpr std::string_view kLetters = "\"\\/bfnrt", kMeant = "\"\\/\b\f\n\r\t";
+    const char c = position_ < text_.size() ? text_[position_++] : '\0';
+    if (const std::size_t which = kLetters.find(c); which != std::string_view::npos) {
+      out += kMeant[which];
+      return;
+    }
+    if (c != 'u') fail("an escape sequence is not known");
+    unsigned code = four_digits();
+    if (code >= 0xd800 && code < 0xe000) {
+      const bool is_pair = code < 0xdc00 && text_.substr(position_).starts_with("\\u");
+      if (is_pair) position_ += 2;
+      const unsigned low = is_pair ? four_digits() : 0;
+      if (low < 0xdc00 || low >= 0xe000) fail("half of a character stands alone");
+      code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
+    }
+    append_character(out, code);
+  }
+
+  unsigned four_digits() {
+    unsigned code = 0;
+    const std::string_view digits = text_.substr(position_, 4);
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), code, 16);
+    if (digits.size() < 4 || error != std::errc() || end != digits.data() + 4) fail("expected four hexadecimal digits");
+    position_ += 4;
+    return code;
+  }
+
+  const ByteSource& source_;
+  std::string_view text_;
+  std::size_t position_ = 0;
+};
+
+float half_to_float(std::uint16_t half) {
+  const std::uint32_t sign = static_cast<std::uint32_t>(half & 0x8000) << 16;
+  const std::uint32_t exponent = half >> 10 & 31, mantissa = half & 1023;
+  if (exponent == 0) {
+    // Zero, or a number below the smallest normal one.
+    const float size = static_cast<float>(mantissa) * 0x1p-24f;
+    return sign != 0 ? -size : size;
+  }
+  const std::uint32_t wide = exponent == 31 ? 255 : exponent + 112;
+  return std::bit_cast<float>(sign | wide << 23 | mantissa << 13);
+}
+
+// The elements of a stored type T as those of a wider one.
+template <class T, class To, class Convert>
+Tensor converted(std::span<const std::byte> bytes, const Shape& shape, const Convert& convert_one) {
+  std::vector<To> values(bytes.size() / sizeof(T));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    T value;
+    std::memcpy(&value, bytes.data() + i * sizeof(T), sizeof(T));
+    values[i] = convert_one(value);
+  }
+  return constant(std::span<const To>(values), shape);
+}
+
+template <class T, class To>
+Tensor widened(std::span<const std::byte> bytes, const Shape& shape) {
+  return converted<T, To>(bytes, shape, [](T value) { return static_cast<To>(value); });
+}
+
+std::string description(const ListedTensor& listed) {
+  std::string text = listed.dtype + "[";
+  for (std::size_t axis = 0; axis < listed.shape.size(); ++axis) {
+    text += (axis > 0 ? ", " : "") + std::to_string(listed.shape[axis]);
+  }
+  return text + "]";
+}
+
+}  // namespace
+
+bool is_utf8(std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t length = character_length(text);
+    if (length == 0) return false;
+    text.remove_prefix(length);
+  }
+  return true;
+}
+
+TensorList parse_tensor_list(const ByteSource& source, std::string_view json) {
+  return ListParser(source, json).parse();
+}
+
+std::string tensor_list_text(const TensorList& list) {
+  const auto text = [](const std::string& value) { return AttributeValue(value).to_json(); };
+  std::string out = "{";
+  const auto separate = [&] {
+    if (out.back() != '{') out += ',';
+  };
+  if (!list.metadata.empty()) {
+    out += "\"__metadata__\":{";
+    for (const auto& [key, value] : list.metadata) {
+      separate();
+      out += text(key) + ":" + text(value);
+    }
+    out += '}';
+  }
+  for (const ListedTensor& tensor : list.tensors) {
+    separate();
+    out += text(tensor.name) + ":{\"dtype\":\"" + tensor.dtype + "\",\"shape\":[";
+    for (std::size_t axis = 0; axis < tensor.shape.size(); ++axis) {
+      out += (axis > 0 ? "," : "") + std::to_string(tensor.shape[axis]);
+    }
+    out += "],\"data_offsets\":[" + std::to_string(tensor.begin) + "," + std::to_string(tensor.end) + "]";
+    if (tensor.checksum) out += ",\"crc32c\":" + std::to_string(*tensor.checksum);
+    out += '}';
+  }
+  return out + "}";
+}
+
+std::string_view stored_name(DType dtype) {
+  const auto* const found = std::find_if(
+      kTypes.begin(), kTypes.end(), [&](const StoredType& type) { return type.dtype == dtype && type.is_as_stored; });
+  return found->name;
+}
+
+void check_listed(const ByteSource& source, const ListedTensor& listed) {
+  const auto fail = [&](const std::string& problem) {
+    source.fail("tensor " + quoted(listed.name) + ": " + problem, kFetchAgain);
+  };
+  const StoredType* const type = find_type(listed.dtype);
+  if (type == nullptr) {
+    std::string known;
+    for (const StoredType& other : kTypes) known += (known.empty() ? "" : " ") + std::string(other.name);
+    source.fail("tensor " + quoted(listed.name) + ": dtype " + quoted(listed.dtype) +
+                " is not supported, expected one of " + known);
+  }
+  if (listed.begin > listed.end) {
+    fail("its bytes run backwards, from " + std::to_string(listed.begin) + " to " + std::to_string(listed.end));
+  }
+  const std::uint64_t size = listed.end - listed.begin;
+  const std::optional<std::int64_t> count = checked_count(listed.shape);
+  if (!count || static_cast<std::uint64_t>(*count) > size / type->size ||
+      static_cast<std::uint64_t>(*count) * type->size != size) {
+    fail("its " + std::to_string(size) + " bytes are not those of " + description(listed));
+  }
+  for (const std::int64_t length : listed.shape) {
+    constexpr std::int64_t kLongest = std::numeric_limits<std::uint32_t>::max() - 1;
+    if (length > kLongest) fail("an axis is longer than " + std::to_string(kLongest) + ": " + description(listed));
+  }
+}
+
+Tensor read_listed(ByteSource& source, const ListedTensor& listed) {
+  const StoredType& type = *find_type(listed.dtype);
+  const Shape shape{std::span<const std::int64_t>(listed.shape)};
+  const std::string what = "tensor " + quoted(listed.name);
+  std::vector<std::byte> bytes(listed.end - listed.begin);
+  read_into(source, bytes, what);
+  if (listed.checksum && crc32c(bytes.data(), bytes.size()) != *listed.checksum) {
+    source.fail("the checksum of " + what + " differs", kFetchAgain);
+  }
+  if (type.is_as_stored) {
+    if (type.dtype == DType::kBool) {
+      for (std::byte& value : bytes) value = std::byte{value != std::byte{0}};
+    }
+    return detail::copy_of(bytes.data(), static_cast<std::int64_t>(bytes.size() / type.size), type.dtype, shape);
+  }
+  if (type.name == "F16") return converted<std::uint16_t, float>(bytes, shape, half_to_float);
+  if (type.name == "I8") return widened<std::int8_t, std::int32_t>(bytes, shape);
+  if (type.name == "I16") return widened<std::int16_t, std::int32_t>(bytes, shape);
+  if (type.name == "U16") return widened<std::uint16_t, std::int32_t>(bytes, shape);
+  if (type.name == "U32") return widened<std::uint32_t, std::int64_t>(bytes, shape);
+  return converted<std::uint64_t, std::int64_t>(bytes, shape, [&](std::uint64_t value) {
+    if (value > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
+      source.fail(what + ": its element " + std::to_string(value) + " does not fit into int64");
+    }
+    return static_cast<std::int64_t>(value);
+  });
+}
+
+std::span<const std::byte> bytes_of(const Tensor& tensor) {
+  const auto size = static_cast<std::size_t>(tensor.size()) * size_of(tensor.dtype());
+  // An empty span may have no address.
+  return {size == 0 ? nullptr : static_cast<const std::byte*>(tensor.raw_data()), size};
+}
+
+Tensor writable(const char* writer, const std::string& name, const Tensor& tensor) {
+  CAPSTAN_IO_CHECK(!name.empty(), ValueError, writer, ": a tensor has no name");
+  CAPSTAN_IO_CHECK(is_utf8(name), ValueError, writer, ": the name ", quoted(name), " is no UTF-8");
+  CAPSTAN_IO_CHECK(tensor.has_value(), ValueError, writer, ": the tensor ", quoted(name), " is empty");
+  Tensor dense = tensor.to_dense();
+  // Throws for a tensor of a trace.
+  static_cast<void>(dense.raw_data());
+  return dense;
+}
+
+}  // namespace capstan::io
