@@ -47,7 +47,7 @@ const std::map<std::string, std::set<std::string>> kPublicBelow = {
 const std::map<std::string, std::set<std::string>> kPublicLayers = {
     {"core",
      {"dtype.h", "error.h", "export.h", "fields.h", "index.h", "nest.h", "registry.h", "runtime.h", "shape.h",
-      "structure.h", "tensor.h", "tensor_spec.h", "variable.h"}},
+      "structure.h", "tensor.h", "tensor_spec.h", "texts.h", "variable.h"}},
     {"ops", {"debugging.h", "print.h"}},
     {"tape", {"tape.h", "testing.h"}},
     {"transforms",
@@ -58,8 +58,8 @@ const std::map<std::string, std::set<std::string>> kPublicLayers = {
                "layers.h",      "losses.h",       "metrics.h",      "minimize.h",
                "model_graph.h", "models.h",       "optimizers.h",   "plots.h",
                "progress.h",    "regularizers.h", "schedules.h",    "text_batches.h",
-               "texts.h",       "training.h",     "update_rule.h",  "utils.h"}},
-    {"data", {"data.h", "datasets.h"}},
+               "training.h",    "update_rule.h",  "utils.h"}},
+    {"data", {"data.h", "dataset_nodes.h", "dataset_options.h", "dataset_parts.h", "datasets.h"}},
     {"io", {"io.h"}},
     {"everything", {"capstan.h"}},
 };
