@@ -82,6 +82,13 @@ std::int64_t DatasetCursor::next_batch(std::int64_t count, Part* batch) {
   return found;
 }
 
+void read_row(const std::vector<Tensor>& tensors, std::int64_t row, Part* element) {
+  for (const Tensor& tensor : tensors) {
+    const Shape shape = row_shape(tensor.shape());
+    *element++ = {make_view(tensor, shape, row * shape.size()), nullptr};
+  }
+}
+
 void rethrow_at(const char* stage, std::int64_t element) {
   const ErrorLine line{stage, "element " + std::to_string(element)};
   try {

@@ -259,9 +259,11 @@ class CountedCursor : public StageCursor {
       : StageCursor(element, std::move(from)), count_(count) {}
   const char* name() const override { return "assert_cardinality"; }
   bool next(Part* element) override {
+    if (ended_) return false;
     const bool found = input->next(element);
     if (found) ++at_;
     const bool wrong = count_ != kUnknown && (found ? count_ != kInfinite && at_ > count_ : at_ != count_);
+    ended_ = !found || wrong;
     CAPSTAN_CHECK(!wrong, ValueError, "assert_cardinality: the dataset has ", found ? "more than " : "",
                   found ? count_ : at_, " elements, not ",
                   count_ == kInfinite ? "infinitely many" : std::to_string(count_));
@@ -269,16 +271,19 @@ class CountedCursor : public StageCursor {
   }
   void save(PositionWriter& position) override {
     position.number("at", at_);
+    position.number("ended", ended_ ? 1 : 0);
     StageCursor::save(position);
   }
   void restore(PositionReader& position) override {
     at_ = position.number("at", 0);
+    ended_ = position.flag("ended");
     StageCursor::restore(position);
   }
 
  private:
   std::int64_t count_;
   std::int64_t at_ = 0;
+  bool ended_ = false;
 };
 
 }  // namespace

@@ -246,10 +246,8 @@ class SampleNode : public DatasetNode {
 
 // --- rejection_resample ---
 
-// With m the smallest ratio of target to initial probability, an element is taken as it is with the probability m.
-// Otherwise elements are read until one is accepted, class i with the probability (ratio_i - m) / (largest - m). So
-// class i comes out with m * initial_i + (1 - m) * c * initial_i * (ratio_i - m), where c makes the sum 1, which is
-// target_i.
+// An element is accepted with the probability ratio_i / (the largest ratio), where ratio_i is how much more often its
+// class should occur than it does. TensorFlow mixes a second pass over the input in, whose elements come twice.
 class ResampleCursor : public StageCursor {
  public:
   ResampleCursor(PartTypes element, DatasetCursorPtr from, const PartNumber& class_of,
@@ -266,8 +264,6 @@ class ResampleCursor : public StageCursor {
   const char* name() const override { return "rejection_resample"; }
 
   bool next(Part* element) override {
-    if (is_new_) take_as_it_is_ = uniform(words_) < bounds().first;
-    is_new_ = false;
     for (;;) {
       if (!input->next(element + 1)) return false;
       const std::int64_t number = at_++;
@@ -279,10 +275,7 @@ class ResampleCursor : public StageCursor {
       });
       const auto i = static_cast<std::size_t>(its);
       if (is_estimated_) counts_[i] += 1;
-      const auto [least, most] = bounds();
-      const bool accepted = take_as_it_is_ || !(most > least) || uniform(words_) * (most - least) < ratio(i) - least;
-      if (!accepted) continue;
-      is_new_ = true;
+      if (!(uniform(words_) * largest_ratio() < ratio(i))) continue;
       element[0] = {number_as_tensor(int64, &its), nullptr};
       return true;
     }
@@ -291,7 +284,6 @@ class ResampleCursor : public StageCursor {
   void save(PositionWriter& position) override {
     streams_->save(words_, position);
     position.number("at", at_);
-    position.numbers("state", {is_new_ ? 1 : 0, take_as_it_is_ ? 1 : 0});
     std::vector<std::int64_t> counts;
     if (is_estimated_) counts.assign(counts_.begin(), counts_.end());
     position.numbers("counts", counts);
@@ -300,12 +292,8 @@ class ResampleCursor : public StageCursor {
   void restore(PositionReader& position) override {
     words_ = streams_->restore(position);
     at_ = position.number("at", 0);
-    const std::vector<std::int64_t> state = position.numbers("state", 0, 1);
     const std::vector<std::int64_t> counts = position.numbers("counts", 1);
-    if (state.size() != 2) position.refuse("state");
     if (counts.size() != (is_estimated_ ? target_.size() : 0)) position.refuse("counts");
-    is_new_ = state[0] == 1;
-    take_as_it_is_ = state[1] == 1;
     if (is_estimated_) counts_.assign(counts.begin(), counts.end());
     StageCursor::restore(position);
   }
@@ -322,15 +310,11 @@ class ResampleCursor : public StageCursor {
     }
     return counts_[i] > 0 ? (target_[i] / target) / (counts_[i] / all) : 0;
   }
-  // The smallest and the largest ratio, of classes that occur.
-  std::pair<double, double> bounds() const {
-    double least = 1, most = 0;
-    for (std::size_t i = 0; i < target_.size(); ++i) {
-      if (!(counts_[i] > 0)) continue;
-      least = std::min(least, ratio(i));
-      most = std::max(most, ratio(i));
-    }
-    return {least, most};
+  // Of classes that occur.
+  double largest_ratio() const {
+    double most = 0;
+    for (std::size_t i = 0; i < target_.size(); ++i) most = std::max(most, ratio(i));
+    return most;
   }
 
   PartNumber class_of_;
@@ -340,8 +324,6 @@ class ResampleCursor : public StageCursor {
   PassStreamsPtr streams_;
   WordStream words_;
   std::int64_t at_ = 0;
-  bool is_new_ = true;  // the next element is not begun
-  bool take_as_it_is_ = false;
 };
 
 }  // namespace

@@ -23,6 +23,11 @@ class ShuffleCursor : public StageCursor {
   RowTable rows() const override { return table_; }
 
   bool next(Part* element) override {
+    if (table_ != nullptr) {
+      const std::int64_t row = next_row();
+      if (row >= 0) read_row(*table_, row, element);
+      return row >= 0;
+    }
     const std::size_t width = types.size();
     while (!ended_ && buffer_.size() / width < buffer_size_) {
       // Through parts of its own: an error must leave the buffer as it is.

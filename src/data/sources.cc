@@ -3,7 +3,6 @@
 #include <limits>
 
 #include "src/core/apply.h"
-#include "src/core/row_shape.h"
 #include "src/data/stage.h"
 #include "src/data/stream.h"
 
@@ -22,10 +21,7 @@ class SlicesCursor : public DatasetCursor {
   bool next(Part* element) override {
     const std::int64_t row = next_row();
     if (row < 0) return false;
-    for (std::size_t i = 0; i < tensors_->size(); ++i) {
-      const Shape shape = row_shape((*tensors_)[i].shape());
-      element[i] = {make_view((*tensors_)[i], shape, row * shape.size()), nullptr};
-    }
+    read_row(*tensors_, row, element);
     return true;
   }
   RowTable rows() const override { return tensors_; }

@@ -60,6 +60,9 @@ DatasetNodePtr make_stage(PartTypes types, DatasetNodePtr input, std::int64_t ca
   return std::make_shared<SimpleNode<Cursor, Args...>>(types, std::move(input), cardinality, std::move(args)...);
 }
 
+// An element that is a row of each tensor, as views.
+void read_row(const std::vector<Tensor>& tensors, std::int64_t row, Part* element);
+
 // The tensor, dense. Errors: ValueError for an empty one, TraceError for one of a trace: these have no elements.
 Tensor readable(const char* what, const Tensor& tensor);
 

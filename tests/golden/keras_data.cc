@@ -99,7 +99,7 @@ Any mapped(const Any& from, const Json& args) {
     return std::get<Pairs>(from).map([](const Tensor& a, const Tensor& b) { return a + b; }, options);
   }
   if (function == "fail_on_three") {
-    return as_ints(from).map([](std::int64_t x) { return constant(static_cast<double>(fail_on_three(x))); }, options);
+    return as_ints(from).map([](std::int64_t x) { return constant(static_cast<double>(fail_on_three(x)), float64); }, options);
   }
   throw Lacking{"function " + function};
 }
@@ -268,7 +268,9 @@ void expect_pass(const D& dataset, const Json& want) {
     expect_element(*element, want[i]);
   }
   // An endless pass is stored as its beginning.
-  if (dataset.cardinality() != kInfinite) EXPECT_FALSE(iterator.next().has_value());
+  if (dataset.cardinality() != kInfinite) {
+    EXPECT_FALSE(iterator.next().has_value());
+  }
 }
 
 void expect_events(const Tensors& dataset, const Json& want) {
@@ -298,7 +300,9 @@ void expect_calls(bool has_cache, const Json& passes) {
     const int before = *calls;
     auto iterator = dataset.begin();
     for (const Json& want : pass.at("read")) EXPECT_EQ(iterator.next(), want.get<std::int64_t>());
-    if (pass.at("read").size() == 4) EXPECT_EQ(iterator.next(), std::nullopt);
+    if (pass.at("read").size() == 4) {
+      EXPECT_EQ(iterator.next(), std::nullopt);
+    }
     EXPECT_EQ(*calls - before, pass.at("function_calls").get<int>());
   }
 }
