@@ -13,7 +13,6 @@
 #include <iterator>
 #include <memory>
 #include <optional>
-#include <ranges>
 #include <string>
 #include <tuple>
 #include <type_traits>
@@ -646,14 +645,19 @@ requires(sizeof...(Ts) > 0) Dataset<detail::PartValue<Ts>...> from_tensors(Ts...
 ///
 ///     std::vector<std::string> names = {"a.png", "b.png"};
 ///     for (const std::string& name : from_range(names)) { ... }
-template <std::ranges::input_range R>
-auto from_range(R&& range) {
-  using Result = detail::DatasetOf<std::ranges::range_value_t<R>>;
+template <class R>
+requires requires(const R& range) {
+  *range.begin();
+  range.end();
+}
+auto from_range(const R& range) {
+  using Value = std::remove_cvref_t<decltype(*range.begin())>;
+  using Result = detail::DatasetOf<Value>;
   const std::size_t width = Result::types().size();
   std::vector<detail::Part> parts;
-  for (auto&& value : range) {
+  for (const auto& value : range) {
     parts.resize(parts.size() + width);
-    detail::write_parts(std::ranges::range_value_t<R>(value), parts.data() + (parts.size() - width));
+    detail::write_parts(Value(value), parts.data() + (parts.size() - width));
   }
   return Result(detail::list_of(Result::types(), std::move(parts)));
 }
@@ -695,8 +699,8 @@ Dataset<Ts...> choose_from_datasets(const std::vector<Dataset<Ts...>>& datasets,
   return Dataset<Ts...>(detail::chosen(detail::nodes_of(datasets), choices.node(), options.stop_on_empty_dataset));
 }
 
-/// The next element of a dataset that is drawn each time. Errors: ValueError for weights that are not as many as the
-/// datasets, negative, or all 0.
+/// The next element of a dataset that is drawn each time, as TensorFlow does for the same seed. Errors: ValueError for
+/// weights that are not as many as the datasets, negative, or all 0.
 ///
 ///     auto mixed = sample_from_datasets(std::vector{datasets::range(10), datasets::range(100)},
 ///                                       {.weights = {0.8, 0.2}, .seed = 1});

@@ -28,7 +28,7 @@ namespace detail {
 
 class PositionWriter;
 class PositionReader;
-using RowTable = std::shared_ptr<const std::vector<Tensor>>;
+using RowTable = std::vector<Tensor>;
 
 /// One pass over a dataset. After an error the next call goes on behind the element that failed; after the end every
 /// call says that it has ended. One thread at a time.
@@ -43,10 +43,12 @@ class CAPSTAN_EXPORT DatasetCursor {
   virtual const char* name() const = 0;
   /// Writes the parts of the next element; false at the end.
   virtual bool next(Part* element) = 0;
-  /// Tensors of which all elements are rows, or null. If there are some, next_row() may stand in for next().
-  virtual RowTable rows() const { return nullptr; }
-  /// The number of the next element's row; -1 at the end.
-  virtual std::int64_t next_row() { return -1; }
+  /// Tensors of which all elements are rows, or null. If there are some, next_rows() may stand in for next().
+  /// They live as long as the dataset.
+  virtual const RowTable* rows() const { return nullptr; }
+  /// The next elements as rows that follow each other: the number of the first, and how many there are, at least one
+  /// and at most `count`; 0 at the end.
+  virtual std::int64_t next_rows(std::int64_t /*count*/, std::int64_t* /*first*/) { return 0; }
   /// Up to `count` elements joined to a batch; returns how many there were. An error takes them all.
   std::int64_t next_batch(std::int64_t count, Part* batch);
 

@@ -21,27 +21,57 @@ DatasetNode::~DatasetNode() = default;
 
 namespace {
 
-bool are_consecutive(const std::vector<std::int64_t>& rows) {
-  for (std::size_t i = 1; i < rows.size(); ++i) {
-    if (rows[i] != rows[i - 1] + 1) return false;
-  }
-  return true;
+// Rows `first` to `first + count - 1`.
+struct RowRun {
+  std::int64_t first = 0;
+  std::int64_t count = 0;
+};
+
+Tensor view_of(const Tensor& tensor, const RowRun& run) {
+  Shape shape = tensor.shape();
+  shape.set(0, run.count);
+  const std::int64_t row = tensor.dim(0) == 0 ? 0 : tensor.size() / tensor.dim(0);
+  return make_view(tensor, shape, run.first * row);
 }
 
-Tensor gathered(const Tensor& tensor, const std::vector<std::int64_t>& rows, bool as_view) {
-  const Shape row = row_shape(tensor.shape());
-  const Shape shape = stacked_shape(static_cast<std::int64_t>(rows.size()), row);
-  if (as_view) return make_view(tensor, shape, rows[0] * row.size());
+Tensor gathered(const Tensor& tensor, const std::vector<RowRun>& runs, std::int64_t count) {
+  Shape shape = tensor.shape();
+  const std::int64_t row = tensor.size() / tensor.dim(0);
+  shape.set(0, count);
   const Tensor batch = new_tensor(tensor.dtype(), shape);
-  const std::size_t bytes = static_cast<std::size_t>(row.size()) * size_of(tensor.dtype());
+  const std::size_t bytes = static_cast<std::size_t>(row) * size_of(tensor.dtype());
   if (bytes == 0) return batch;
   const auto* from = static_cast<const std::byte*>(tensor.raw_data());
   auto* to = static_cast<std::byte*>(mutable_raw_data(batch));
-  for (const std::int64_t number : rows) {
-    std::memcpy(to, from + static_cast<std::size_t>(number) * bytes, bytes);
-    to += bytes;
+  for (const RowRun& run : runs) {
+    const std::size_t size = static_cast<std::size_t>(run.count) * bytes;
+    std::memcpy(to, from + static_cast<std::size_t>(run.first) * bytes, size);
+    to += size;
   }
   return batch;
+}
+
+// A batch of up to `count` rows; returns how many there were.
+std::int64_t batch_of_rows(DatasetCursor& cursor, const std::vector<Tensor>& tensors, std::int64_t count, Part* batch) {
+  RowRun run;
+  std::vector<RowRun> runs;
+  std::int64_t found = 0;
+  while (found < count && (run.count = cursor.next_rows(count - found, &run.first)) > 0) {
+    found += run.count;
+    const bool follows = !runs.empty() && runs.back().first + runs.back().count == run.first;
+    if (follows) {
+      runs.back().count += run.count;
+    } else if (!runs.empty() || run.count < count) {
+      runs.push_back(run);
+    }
+  }
+  if (found == 0) return 0;
+  // One that fills the batch by itself is not noted.
+  if (runs.size() == 1) run = runs[0];
+  for (const Tensor& tensor : tensors) {
+    *batch++ = {runs.size() < 2 ? view_of(tensor, run) : gathered(tensor, runs, found), nullptr};
+  }
+  return found;
 }
 
 // TensorFlow's stand-in for a process seed that nobody has set.
@@ -51,17 +81,7 @@ constexpr std::uint64_t kSeedRange = 2147483647;
 }  // namespace
 
 std::int64_t DatasetCursor::next_batch(std::int64_t count, Part* batch) {
-  if (const RowTable table = rows()) {
-    std::vector<std::int64_t> numbers;
-    for (std::int64_t row = 0; static_cast<std::int64_t>(numbers.size()) < count && (row = next_row()) >= 0;) {
-      numbers.push_back(row);
-    }
-    const bool as_view = are_consecutive(numbers);
-    for (std::size_t i = 0; i < table->size() && !numbers.empty(); ++i) {
-      batch[i] = {gathered((*table)[i], numbers, as_view), nullptr};
-    }
-    return static_cast<std::int64_t>(numbers.size());
-  }
+  if (const RowTable* table = rows()) return batch_of_rows(*this, *table, count, batch);
   const std::size_t width = types.size();
   std::vector<Part> items;
   std::exception_ptr error;

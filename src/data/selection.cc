@@ -24,11 +24,11 @@ class RepeatCursor : public DatasetCursor {
   bool next(Part* element) override {
     return advance([&] { return cursor_->next(element); });
   }
-  RowTable rows() const override { return cursor_ != nullptr ? cursor_->rows() : nullptr; }
-  std::int64_t next_row() override {
-    std::int64_t row = -1;
-    advance([&] { return (row = cursor_->next_row()) >= 0; });
-    return row;
+  const RowTable* rows() const override { return cursor_ != nullptr ? cursor_->rows() : nullptr; }
+  std::int64_t next_rows(std::int64_t count, std::int64_t* first) override {
+    std::int64_t found = 0;
+    advance([&] { return (found = cursor_->next_rows(count, first)) > 0; });
+    return found;
   }
 
   void save(PositionWriter& position) override {
@@ -105,10 +105,20 @@ class StepCursor : public StageCursor {
   bool next(Part* element) override {
     return advance([&] { return input->next(element); });
   }
-  RowTable rows() const override { return input->rows(); }
-  std::int64_t next_row() override {
-    std::int64_t row = -1;
-    return advance([&] { return (row = input->next_row()) >= 0; }) ? row : -1;
+  const RowTable* rows() const override { return input->rows(); }
+  std::int64_t next_rows(std::int64_t count, std::int64_t* first) override {
+    while (gap_ > 0 && left_ != 0) {
+      const std::int64_t passed = input->next_rows(gap_, first);
+      if (passed == 0) return 0;
+      gap_ -= passed;
+    }
+    if (step_ > 1) count = 1;
+    if (left_ >= 0) count = std::min(count, left_);
+    if (count == 0) return 0;
+    count = input->next_rows(count, first);
+    gap_ = step_ - 1;
+    if (left_ > 0) left_ -= count;
+    return count;
   }
 
   void save(PositionWriter& position) override {

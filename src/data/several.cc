@@ -206,18 +206,34 @@ void check_distribution(const char* what, const std::vector<double>& weights, st
   CAPSTAN_CHECK(sum > 0 && std::isfinite(sum), ValueError, what, ": the sum of the weights is ", sum);
 }
 
-// Numbers of datasets, drawn from weights.
+// The first number in [0, 1) of TensorFlow's stateless generator with these two seeds.
+double stateless_uniform(std::uint64_t seed0, std::uint64_t seed1) {
+  // The seeds are scrambled to a key and the upper half of the counter.
+  constexpr std::uint64_t kScramble = 0x02461e293ec8f720;
+  const PhiloxBlock scrambled =
+      philox_rounds(kScramble, {{static_cast<std::uint32_t>(seed0), static_cast<std::uint32_t>(seed0 >> 32),
+                                 static_cast<std::uint32_t>(seed1), static_cast<std::uint32_t>(seed1 >> 32)}});
+  const auto pair = [&](int i) {
+    return scrambled.words[i] | static_cast<std::uint64_t>(scrambled.words[i + 1]) << 32;
+  };
+  WordStream words(pair(0), pair(2));
+  return uniform(words);
+}
+
+// Numbers of datasets, drawn from weights: those of TensorFlow, which takes two words of a stream as the seeds of a
+// stateless draw for each.
 class SampleCursor : public DatasetCursor {
  public:
   SampleCursor(PartTypes element, std::vector<double> sums, PassStreamsPtr streams)
       : DatasetCursor(element), sums_(std::move(sums)), streams_(std::move(streams)), words_(streams_->open()) {}
   const char* name() const override { return "sample"; }
   bool next(Part* element) override {
-    const double drawn = uniform(words_) * sums_.back();
-    // The first whose sum is above; rounding may reach the last sum, which is the first of those that are as large.
-    const auto above = std::upper_bound(sums_.begin(), sums_.end(), drawn);
-    const auto last = std::lower_bound(sums_.begin(), sums_.end(), sums_.back());
-    const std::int64_t number = std::min(above, last) - sums_.begin();
+    const std::uint32_t seed0 = words_.next();
+    const std::uint32_t seed1 = words_.next();
+    const double drawn = stateless_uniform(seed0, seed1) * sums_.back();
+    // The first whose sum is above; rounding may reach the last one.
+    const std::int64_t number =
+        std::min(std::upper_bound(sums_.begin(), sums_.end(), drawn), sums_.end() - 1) - sums_.begin();
     element[0] = {number_as_tensor(int64, &number), nullptr};
     return true;
   }
@@ -348,12 +364,17 @@ DatasetNodePtr sampled(std::vector<DatasetNodePtr> inputs, std::vector<double> w
   check_distribution("sample_from_datasets", weights, inputs.size());
   // What is never drawn must not keep the others from being all.
   std::vector<DatasetNodePtr> drawn;
-  std::vector<double> sums;
+  std::vector<double> logits;
   for (std::size_t i = 0; i < weights.size(); ++i) {
     if (!(weights[i] > 0)) continue;
-    sums.push_back((sums.empty() ? 0 : sums.back()) + weights[i]);
+    logits.push_back(std::log(static_cast<float>(weights[i])));
     drawn.push_back(inputs[i]);
   }
+  if (drawn.size() == 1) return drawn[0];
+  // By way of logarithms of float32, as TensorFlow does.
+  const double most = *std::max_element(logits.begin(), logits.end());
+  std::vector<double> sums;
+  for (const double logit : logits) sums.push_back((sums.empty() ? 0 : sums.back()) + std::exp(logit - most));
   return chosen(std::move(drawn), std::make_shared<SampleNode>(std::move(sums), stream_seeds(seed), rerandomize),
                 stop_on_empty);
 }

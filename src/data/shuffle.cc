@@ -20,13 +20,14 @@ class ShuffleCursor : public StageCursor {
         words_(streams_->open()),
         table_(input->rows()) {}
   const char* name() const override { return "shuffle"; }
-  RowTable rows() const override { return table_; }
+  const RowTable* rows() const override { return table_; }
 
   bool next(Part* element) override {
     if (table_ != nullptr) {
-      const std::int64_t row = next_row();
-      if (row >= 0) read_row(*table_, row, element);
-      return row >= 0;
+      std::int64_t row = 0;
+      if (next_rows(1, &row) == 0) return false;
+      read_row(*table_, row, element);
+      return true;
     }
     const std::size_t width = types.size();
     while (!ended_ && buffer_.size() / width < buffer_size_) {
@@ -45,18 +46,20 @@ class ShuffleCursor : public StageCursor {
     return true;
   }
 
-  std::int64_t next_row() override {
+  std::int64_t next_rows(std::int64_t, std::int64_t* first) override {
     while (!ended_ && numbers_.size() < buffer_size_) {
-      const std::int64_t row = input->next_row();
-      ended_ = row < 0;
-      if (!ended_) numbers_.push_back(row);
+      const std::size_t room = std::min<std::size_t>(buffer_size_ - numbers_.size(), INT64_MAX);
+      std::int64_t row = 0;
+      const std::int64_t count = input->next_rows(static_cast<std::int64_t>(room), &row);
+      ended_ = count == 0;
+      for (std::int64_t i = 0; i < count; ++i) numbers_.push_back(row + i);
     }
-    if (numbers_.empty()) return -1;
+    if (numbers_.empty()) return 0;
     std::int64_t& drawn = numbers_[words_.next() % numbers_.size()];
     std::swap(drawn, numbers_.front());
-    const std::int64_t row = numbers_.front();
+    *first = numbers_.front();
     numbers_.pop_front();
-    return row;
+    return 1;
   }
 
   void save(PositionWriter& position) override {
@@ -83,7 +86,7 @@ class ShuffleCursor : public StageCursor {
   std::size_t buffer_size_;
   PassStreamsPtr streams_;
   WordStream words_;
-  RowTable table_;
+  const RowTable* table_;
   bool ended_ = false;
   std::deque<std::int64_t> numbers_;  // of rows, oldest first
   std::deque<Part> buffer_;           // parts of elements, oldest first

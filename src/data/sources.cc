@@ -12,26 +12,33 @@ namespace {
 
 // --- Rows of tensors ---
 
+using SharedTable = std::shared_ptr<const RowTable>;
+
 class SlicesCursor : public DatasetCursor {
  public:
-  SlicesCursor(PartTypes element, RowTable tensors)
+  SlicesCursor(PartTypes element, SharedTable tensors)
       : DatasetCursor(element), tensors_(std::move(tensors)), size_((*tensors_)[0].dim(0)) {}
   const char* name() const override { return "from_tensor_slices"; }
 
   bool next(Part* element) override {
-    const std::int64_t row = next_row();
-    if (row < 0) return false;
+    if (at_ == size_) return false;
+    const std::int64_t row = at_++;
     read_row(*tensors_, row, element);
     return true;
   }
-  RowTable rows() const override { return tensors_; }
-  std::int64_t next_row() override { return at_ == size_ ? -1 : at_++; }
+  const RowTable* rows() const override { return tensors_.get(); }
+  std::int64_t next_rows(std::int64_t count, std::int64_t* first) override {
+    *first = at_;
+    count = std::min(count, size_ - at_);
+    at_ += count;
+    return count;
+  }
 
   void save(PositionWriter& position) override { position.number("at", at_); }
   void restore(PositionReader& position) override { at_ = position.number("at", 0, size_); }
 
  private:
-  RowTable tensors_;  // a cursor may outlive the dataset
+  SharedTable tensors_;  // a cursor may outlive the dataset
   std::int64_t size_;
   std::int64_t at_ = 0;
 };
@@ -53,7 +60,7 @@ class SlicesNode : public DatasetNode {
   DatasetCursorPtr open() const override { return std::make_unique<SlicesCursor>(types, tensors_); }
 
  private:
-  RowTable tensors_;
+  SharedTable tensors_;
 };
 
 // --- Lists of elements ---

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "src/core/seed_stream.h"
 #include "tests/data/elements.h"
 #include "tests/support/message_of.h"
 
@@ -31,15 +32,41 @@ TEST(Sources, CountersNeverEnd) {
             (Words{std::to_string(INT64_MAX), std::to_string(INT64_MIN)}));
 }
 
-// The words were computed by TensorFlow 2.21: tf.data.Dataset.random(seed=42).take(5).
+// As in a program that has not called set_seed().
+struct WithoutProcessSeed {
+  WithoutProcessSeed() { set_process_seed(std::nullopt); }
+  ~WithoutProcessSeed() { set_process_seed(before); }
+  std::optional<std::uint64_t> before = process_seed();
+};
+
+// tf.data.Dataset.random(seed=42).take(5) of TensorFlow 2.21.
 TEST(Sources, RandomWordsAreThoseOfTensorFlow) {
+  const WithoutProcessSeed without;
   const auto words = datasets::random({.seed = 42});
   const Words first = elements_of(words.take(5));
-  EXPECT_EQ(first, (Words{"@0", "@1", "@2", "@3", "@4"}));
+  EXPECT_EQ(first, (Words{"2985944072", "4132877644", "929418493", "249609589", "146598941"}));
   EXPECT_EQ(elements_of(words.take(5)), first);
   const auto others = datasets::random({.seed = 42, .rerandomize_each_iteration = true});
   EXPECT_NE(elements_of(others.take(5)), elements_of(others.take(5)));
   EXPECT_NE(elements_of(datasets::random({.seed = 43}).take(5)), first);
+  set_seed(1);
+  EXPECT_NE(elements_of(datasets::random({.seed = 42}).take(5)), first);
+}
+
+// tf.data.Dataset.sample_from_datasets of TensorFlow 2.21, with seed=7.
+TEST(Sources, SamplesAreThoseOfTensorFlow) {
+  const WithoutProcessSeed without;
+  const std::vector inputs = {datasets::range(1).repeat(), datasets::range(1, 2).repeat(),
+                              datasets::range(2, 3).repeat()};
+  const auto numbers = [&](const SampleOptions& options) {
+    std::vector<std::int64_t> all;
+    for (const std::int64_t x : sample_from_datasets(inputs, options).take(20)) all.push_back(x);
+    return all;
+  };
+  EXPECT_EQ(numbers({.weights = {0.5, 0.25, 0.25}, .seed = 7}),
+            (std::vector<std::int64_t>{1, 0, 2, 0, 0, 1, 1, 2, 0, 2, 2, 2, 0, 0, 0, 0, 1, 0, 0, 0}));
+  EXPECT_EQ(numbers({.seed = 7}),
+            (std::vector<std::int64_t>{1, 0, 2, 0, 1, 1, 1, 2, 0, 2, 2, 2, 0, 0, 1, 0, 2, 0, 1, 0}));
 }
 
 TEST(Sources, OneElementHasAllParts) {
