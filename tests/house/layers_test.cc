@@ -59,7 +59,8 @@ const std::map<std::string, std::set<std::string>> kPublicLayers = {
                "model_graph.h", "models.h",       "optimizers.h",   "plots.h",
                "progress.h",    "regularizers.h", "schedules.h",    "text_batches.h",
                "training.h",    "update_rule.h",  "utils.h"}},
-    {"data", {"data.h", "dataset_nodes.h", "dataset_options.h", "dataset_parts.h", "datasets.h"}},
+    {"data",
+     {"data.h", "dataset_conversions.h", "dataset_nodes.h", "dataset_options.h", "dataset_parts.h", "datasets.h"}},
     {"io", {"io.h"}},
     {"everything", {"capstan.h"}},
 };
