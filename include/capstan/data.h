@@ -1,161 +1,559 @@
-// Datasets: lazy, typed pipelines over tensors.
+// Datasets: lazy, typed pipelines.
 //
-// A dataset describes a sequence of elements; every loop over it starts anew. Elements are tensors, or tuples of
-// tensors that structured bindings take apart. Order is a function of the seeds alone.
+// A dataset describes a sequence of elements; every loop over it starts anew. An element is anything that can be
+// copied, or a tuple of several such parts, which structured bindings take apart. Order is a function of the seeds
+// alone, and TensorFlow's for the same seeds.
 #pragma once
 
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
+#include <iterator>
 #include <memory>
 #include <optional>
+#include <string>
 #include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "capstan/dataset_conversions.h"
+#include "capstan/dataset_nodes.h"
+#include "capstan/dataset_options.h"
+#include "capstan/dataset_parts.h"
 #include "capstan/tensor.h"
+#include "capstan/variable.h"
 
 namespace capstan {
 
-namespace detail {
-
-/// One pass over a dataset.
-class CAPSTAN_EXPORT DatasetCursor {
- public:
-  virtual ~DatasetCursor();
-  /// Writes the next element's tensors; false at the end.
-  virtual bool next(Tensor* element) = 0;
-  /// Writes up to `count` elements joined along a new first axis; returns how many there were.
-  virtual std::int64_t next_run(std::int64_t count, Tensor* elements);
-  int width = 1;  ///< tensors per element
-};
-
-/// What a dataset is made of: it opens cursors. Immutable but for the seeds of reshuffling.
-class CAPSTAN_EXPORT DatasetNode {
- public:
-  virtual ~DatasetNode();
-  virtual std::unique_ptr<DatasetCursor> open() const = 0;
-  /// The number of elements.
-  virtual std::int64_t size() const = 0;
-  int width = 1;
-};
-using DatasetNodePtr = std::shared_ptr<const DatasetNode>;
-
-[[noreturn]] CAPSTAN_EXPORT void throw_past_end();
-
-CAPSTAN_EXPORT DatasetNodePtr slices_of(std::vector<Tensor> tensors);
-CAPSTAN_EXPORT DatasetNodePtr shuffled(DatasetNodePtr input, std::int64_t buffer_size,
-                                       std::optional<std::uint64_t> seed, bool reshuffle);
-CAPSTAN_EXPORT DatasetNodePtr batched(DatasetNodePtr input, std::int64_t batch_size, bool drop_remainder);
-CAPSTAN_EXPORT DatasetNodePtr repeated(DatasetNodePtr input, std::int64_t count);
-CAPSTAN_EXPORT DatasetNodePtr part_of(DatasetNodePtr input, std::int64_t skip, std::int64_t take);
-
-}  // namespace detail
-
-/// Options of Dataset::shuffle.
-struct ShuffleOptions {
-  /// Without a seed the order comes from the process's stream; see set_seed.
-  std::optional<std::uint64_t> seed = {};
-  /// Another order in every pass; otherwise always the same.
-  bool reshuffle_each_iteration = true;
-};
-
-/// Options of Dataset::batch.
-struct BatchOptions {
-  /// Leaves out a last batch that is not full.
-  bool drop_remainder = false;
-};
-
-/// A sequence of elements of tensors, one Tensor per type in Ts.
+/// A sequence of elements with one part of each type in Ts: tensors, numbers, texts, structures of tensors (as
+/// std::map<std::string, Tensor>), or any type that can be copied. Copies share; a dataset does not change.
 ///
 ///     auto train = from_tensor_slices(images, labels).shuffle(1024, {.seed = 1}).batch(32);
 ///     for (const auto& [x, y] : train) { ... }
+///
+/// Functions of users get the parts of an element as arguments; what they give is the new element, with the parts of a
+/// pair or a tuple. They should give the same for the same arguments. A Capstan error that one throws reaches the loop
+/// with a line that names the transformation and the element; another std::exception becomes an Error that says so,
+/// with the original nested in it. The loop may go on behind that element.
 template <class... Ts>
 class Dataset {
-  static_assert(sizeof...(Ts) > 0 && (std::is_same_v<Ts, Tensor> && ...));
+  static_assert(sizeof...(Ts) > 0, "an element has at least one part");
+  static_assert((std::is_same_v<Ts, std::remove_cvref_t<Ts>> && ...), "parts are values");
+  static_assert((std::is_copy_constructible_v<Ts> && ...), "parts can be copied");
 
  public:
-  /// A tensor, or a tuple of several.
+  /// One part, or a tuple of several.
   using Element = std::conditional_t<sizeof...(Ts) == 1, std::tuple_element_t<0, std::tuple<Ts...>>, std::tuple<Ts...>>;
 
   explicit Dataset(detail::DatasetNodePtr node) : node_(std::move(node)) {}
 
+  // --- Order and choice ---
+
   /// A buffer of `buffer_size` elements is kept full, and each output is drawn from it: a buffer as large as the
   /// dataset gives a uniform permutation, a smaller one a local disorder. Put it before batch() to shuffle examples,
-  /// not batches. Errors: ValueError for buffer_size < 1.
+  /// not batches. kUnknown stands for a buffer that holds all. Errors: ValueError for any other buffer_size < 1.
   Dataset shuffle(std::int64_t buffer_size, ShuffleOptions options = {}) const {
     return Dataset(detail::shuffled(node_, buffer_size, options.seed, options.reshuffle_each_iteration));
   }
-  /// Joins consecutive elements along a new first axis; the last batch may be short. Errors: ValueError for
-  /// batch_size < 1; ShapeError, in the loop, for elements of different shapes.
-  Dataset batch(std::int64_t batch_size, BatchOptions options = {}) const {
-    return Dataset(detail::batched(node_, batch_size, options.drop_remainder));
-  }
-  /// All elements `count` times; every pass shuffles anew. Errors: ValueError for count < 0.
-  Dataset repeat(std::int64_t count) const { return Dataset(detail::repeated(node_, count)); }
+  /// All elements `count` times, or for ever if count < 0; every pass shuffles anew.
+  Dataset repeat(std::int64_t count = kInfinite) const { return Dataset(detail::repeated(node_, count)); }
   /// The first `count` elements; all if count < 0.
-  Dataset take(std::int64_t count) const { return Dataset(detail::part_of(node_, 0, count)); }
+  Dataset take(std::int64_t count) const { return Dataset(detail::taken(node_, count)); }
   /// All but the first `count` elements; none if count < 0.
-  Dataset skip(std::int64_t count) const { return Dataset(detail::part_of(node_, count, -1)); }
-  /// No-op: accepted for compatibility with tf.data.
-  Dataset prefetch(std::int64_t) const { return *this; }
-  Dataset prefetch() const { return *this; }
+  Dataset skip(std::int64_t count) const { return Dataset(detail::skipped(node_, count)); }
+  /// Every num_shards-th element from `index` on. Errors: ValueError unless 0 <= index < num_shards.
+  Dataset shard(std::int64_t num_shards, std::int64_t index) const {
+    return Dataset(detail::sharded(node_, num_shards, index));
+  }
+  /// The elements for which `keep` gives true.
+  ///
+  ///     auto even = datasets::range(10).filter([](std::int64_t x) { return x % 2 == 0; });
+  template <class F>
+  Dataset filter(F keep) const {
+    return Dataset(detail::filtered(node_, detail::predicate<Ts...>("filter", std::move(keep))));
+  }
+  /// The elements before the first for which `keep` gives false.
+  template <class F>
+  Dataset take_while(F keep) const {
+    return Dataset(detail::taken_while(node_, detail::predicate<Ts...>("take_while", std::move(keep))));
+  }
+  /// The first of equal elements: texts, or tensors and numbers of an integer dtype. Errors: DTypeError, in the loop,
+  /// for tensors of other dtypes.
+  Dataset unique() const {
+    static_assert(sizeof...(Ts) == 1 && ((detail::TensorPart<Ts> || std::is_same_v<Ts, std::string>)&&...),
+                  "unique takes texts and integers");
+    static_assert((!std::is_floating_point_v<Ts> && ...), "unique takes texts and integers");
+    return Dataset(detail::unique_of(node_));
+  }
+  /// Leaves out elements that fail.
+  Dataset ignore_errors() const { return Dataset(detail::without_errors(node_)); }
+  /// Says how many elements there are. Errors: ValueError, in the loop, if there are fewer, or when there is one more;
+  /// ValueError for a negative number other than kInfinite and kUnknown.
+  Dataset assert_cardinality(std::int64_t cardinality) const {
+    return Dataset(detail::with_cardinality(node_, cardinality));
+  }
+  /// These elements, then those of the other one.
+  Dataset concatenate(const Dataset& other) const { return Dataset(detail::concatenated(node_, other.node())); }
+  /// Puts the number of each element before its parts, as int64.
+  ///
+  ///     for (const auto& [i, x, y] : from_tensor_slices(images, labels).enumerate()) { ... }
+  Dataset<std::int64_t, Ts...> enumerate(std::int64_t start = 0) const {
+    using Result = Dataset<std::int64_t, Ts...>;
+    return Result(
+        detail::zipped(Result::types(), {detail::counter_of(detail::part_types<std::int64_t>(), start, 1), node_}));
+  }
+  /// Puts the class of each element before its parts, and rejects elements so that classes occur as often as
+  /// `target_dist` says. `class_of` gives the class of an element, from 0 on. The draws are no others than those of the
+  /// seed, but not TensorFlow's. Errors: ValueError for distributions with negative numbers, other lengths than each
+  /// other or the sum 0; IndexError, in the loop, for a class out of range.
+  template <class F>
+  Dataset<std::int64_t, Ts...> rejection_resample(F class_of, std::vector<double> target_dist,
+                                                  ResampleOptions options = {}) const {
+    using Result = Dataset<std::int64_t, Ts...>;
+    return Result(detail::resampled(Result::types(), node_, detail::number_function<Ts...>(std::move(class_of)),
+                                    std::move(target_dist), std::move(options.initial_dist), options.seed));
+  }
 
-  /// The number of elements.
-  std::int64_t size() const { return node_->size(); }
+  // --- Batches ---
 
-  /// One pass over the elements. Errors: IndexError for reading or moving one that has reached the end.
+  /// Joins consecutive elements along a new first axis; the last batch may be short. Tensors and numbers become
+  /// tensors, texts Texts, structures of tensors the same structure. An element that fails takes its batch with it.
+  /// Errors: ValueError for batch_size < 1; ShapeError, in the loop, for elements of different shapes.
+  auto batch(std::int64_t batch_size, BatchOptions options = {}) const {
+    using Result = typename detail::BatchDataset<Ts...>::type;
+    return Result(detail::batched(Result::types(), node_, batch_size, options.drop_remainder));
+  }
+  /// The same for tensors of different lengths, which are filled up to the longest of the batch or to a given shape.
+  /// Other parts than tensors are joined as by batch(). Errors: ValueError for batch_size < 1, or shapes or values that
+  /// are not as many as the parts; in the loop, ShapeError for a tensor that is larger than its shape or has another
+  /// rank, DTypeError for a value of another dtype.
+  auto padded_batch(std::int64_t batch_size, PaddedBatchOptions options = {}) const {
+    using Result = typename detail::BatchDataset<Ts...>::type;
+    return Result(detail::padded(Result::types(), node_, batch_size, std::move(options.padded_shapes),
+                                 std::move(options.padding_values), options.drop_remainder));
+  }
+  /// The rows of each batch, one by one. Errors, in the loop: ShapeError for a scalar, or parts with different numbers
+  /// of rows.
+  auto unbatch() const {
+    using Result = typename detail::ItemDataset<Ts...>::type;
+    return Result(detail::unbatched(Result::types(), node_));
+  }
+  /// Batches of another size, or of the given sizes in turn, from the rows of these batches. Errors: ValueError for no
+  /// sizes or one below 1.
+  Dataset rebatch(std::vector<std::int64_t> sizes, BatchOptions options = {}) const {
+    return Dataset(detail::rebatched(types(), unbatch().node(), std::move(sizes), options.drop_remainder));
+  }
+  Dataset rebatch(std::int64_t size, BatchOptions options = {}) const {
+    return rebatch(std::vector<std::int64_t>{size}, options);
+  }
+  /// Windows of consecutive elements, each a dataset: window i has the elements i * shift, i * shift + stride, and so
+  /// on, `size` of them. Errors: ValueError for size, shift or stride < 1.
+  ///
+  ///     auto pairs = datasets::range(7).window(2, {.shift = 1, .drop_remainder = true}).flat_map([](const auto&
+  ///     window) {
+  ///       return window.batch(2);
+  ///     });
+  Dataset<Dataset> window(std::int64_t size, WindowOptions options = {}) const {
+    return Dataset<Dataset>(detail::windowed(
+        Dataset<Dataset>::types(), node_, size, options.shift.value_or(size), options.stride, options.drop_remainder,
+        [](detail::DatasetNodePtr window) { return detail::to_part<Dataset>(Dataset(std::move(window))); }));
+  }
+  /// Collects elements with the same `key`, an integer. As soon as there are `window_size` of them, or as many as a
+  /// function says for the key, `reduce(key, window)` makes a dataset of them, whose elements follow; windows that are
+  /// not full follow at the end, smaller keys first. Errors: ValueError for a window_size < 1.
+  ///
+  ///     auto by_parity = datasets::range(10).group_by_window([](std::int64_t x) { return x % 2; },
+  ///                                                          [](std::int64_t, const auto& group) { return
+  ///                                                          group.batch(5); }, 5);
+  template <class Key, class Reduce>
+  auto group_by_window(Key key, Reduce reduce, std::int64_t window_size) const {
+    return group_by_window(std::move(key), std::move(reduce), [window_size](std::int64_t) { return window_size; });
+  }
+  template <class Key, class Reduce, std::invocable<std::int64_t> Size>
+  auto group_by_window(Key key, Reduce reduce, Size window_size) const {
+    using Result = std::remove_cvref_t<std::invoke_result_t<Reduce&, std::int64_t, const Dataset&>>;
+    static_assert(detail::IsDataset<Result>::value, "group_by_window: `reduce` gives a dataset");
+    return Result(detail::grouped(
+        Result::types(), node_, detail::number_function<Ts...>(std::move(key)),
+        [reduce = std::move(reduce)](std::int64_t k, detail::DatasetNodePtr window) mutable -> detail::DatasetNodePtr {
+          return Result(reduce(k, Dataset(std::move(window)))).node();
+        },
+        [window_size = std::move(window_size)](std::int64_t k) mutable { return detail::as_integer(window_size(k)); }));
+  }
+  /// Batches of elements of about the same length. Bucket i has the elements with a length below boundaries[i] and not
+  /// below the boundary before; one more has the longest. Each bucket has a batch size of its own. Errors: ValueError
+  /// for boundaries that do not rise or batch_sizes that are not one more.
+  ///
+  ///     auto batches = sentences.bucket_by_sequence_length([](const Tensor& x) { return x.dim(0); }, {10, 20}, {64,
+  ///     32, 16});
+  template <class F>
+  auto bucket_by_sequence_length(F length, std::vector<std::int64_t> boundaries, std::vector<std::int64_t> batch_sizes,
+                                 BucketOptions options = {}) const {
+    detail::check_buckets(boundaries, batch_sizes);
+    const auto bucket_of = [length = std::move(length), boundaries, options](const Ts&... parts) mutable {
+      return detail::bucket_of(boundaries, detail::as_integer(length(parts...)), options.pad_to_bucket_boundary);
+    };
+    const auto size_of = [batch_sizes](std::int64_t bucket) { return batch_sizes[static_cast<std::size_t>(bucket)]; };
+    return group_by_window(
+        bucket_of,
+        [boundaries, size_of, options](std::int64_t bucket, const Dataset& group) {
+          if (options.no_padding) return group.batch(size_of(bucket), {.drop_remainder = options.drop_remainder});
+          using Result = typename detail::BatchDataset<Ts...>::type;
+          const std::int64_t length =
+              options.pad_to_bucket_boundary ? boundaries[static_cast<std::size_t>(bucket)] - 1 : -1;
+          return Result(detail::padded(Result::types(), group.node(), size_of(bucket), options.padded_shapes,
+                                       options.padding_values, options.drop_remainder, length));
+        },
+        size_of);
+  }
+
+  // --- Functions of elements ---
+
+  /// What `f` gives for each element, in order.
+  ///
+  ///     auto pixels = train.map([](const Tensor& x, const Tensor& y) { return std::pair(x / 255, y); },
+  ///                             {.num_parallel_calls = 4});
+  ///
+  /// With parallel calls `f` runs on other threads, several at a time, and must not change what they share; at most
+  /// twice as many elements as calls are made ahead. Errors: ValueError for num_parallel_calls < -1.
+  template <class F>
+  auto map(F f, MapOptions options = {}) const {
+    using Value = std::invoke_result_t<F&, const Ts&...>;
+    static_assert(!std::is_void_v<Value>, "map: the function gives the new element");
+    using Result = detail::DatasetOf<Value>;
+    return Result(detail::mapped(
+        "map", Result::types(), node_,
+        [f = std::move(f)](const detail::Part* parts, detail::Part* results) mutable {
+          detail::write_parts(detail::call_with_parts<Ts...>(f, parts), results);
+        },
+        options.num_parallel_calls, options.deterministic));
+  }
+  /// A running state: `f(state, parts...)` gives a pair or tuple of the next state and what belongs to the new element.
+  /// Errors: DTypeError, in the loop, for a tensor of another dtype as the next state.
+  ///
+  ///     auto sums = datasets::range(5).scan(std::int64_t{0}, [](std::int64_t sum, std::int64_t x) {
+  ///       return std::pair(sum + x, sum + x);
+  ///     });
+  template <class S, class F>
+  auto scan(S initial, F f) const {
+    using State = detail::PartValue<S>;
+    using Value = std::remove_cvref_t<std::invoke_result_t<F&, const State&, const Ts&...>>;
+    using Result = typename detail::ScanResult<Value>::type;
+    return Result(detail::scanned(
+        Result::types(), node_, detail::part_types<State>(), detail::to_part<State>(State(std::move(initial))),
+        [f = std::move(f)](detail::Part* state, const detail::Part* parts, detail::Part* results) mutable {
+          auto bound = [&](const Ts&... values) { return f(detail::from_part<State>(*state), values...); };
+          Value value = detail::call_with_parts<Ts...>(bound, parts);
+          State next = State(std::get<0>(value));
+          detail::check_same_state<State>("scan", detail::from_part<State>(*state), next);
+          detail::write_parts<1>(std::move(value), results);
+          *state = detail::to_part<State>(std::move(next));
+        }));
+  }
+  /// Reads all elements now: `f(state, parts...)` gives the next state; the last one is the result. Errors: ValueError
+  /// for an infinite dataset; DTypeError for a tensor of another dtype as the next state.
+  ///
+  ///     std::int64_t sum = datasets::range(5).reduce(std::int64_t{0}, [](auto sum, auto x) { return sum + x; });
+  template <class S, class F>
+  S reduce(S initial, F f) const {
+    detail::check_finite("reduce", cardinality());
+    const detail::DatasetCursorPtr cursor = node_->open();
+    std::array<detail::Part, sizeof...(Ts)> parts;
+    while (cursor->next(parts.data())) {
+      auto bound = [&](const Ts&... values) { return f(std::as_const(initial), values...); };
+      S next = detail::call_with_parts<Ts...>(bound, parts.data());
+      detail::check_same_state<S>("reduce", initial, next);
+      initial = std::move(next);
+    }
+    return initial;
+  }
+  /// The elements of the datasets that `f` gives for each element, one dataset after the other.
+  template <class F>
+  auto flat_map(F f) const {
+    return inner_elements("flat_map", std::move(f), {.cycle_length = 1, .block_length = 1});
+  }
+  /// The elements of the datasets that `f` gives, of `cycle_length` of them in turn, `block_length` from each at a
+  /// time; one that ends makes room for the next. Errors: ValueError for lengths < 1 or num_parallel_calls beyond
+  /// cycle_length.
+  ///
+  ///     auto lines = files.interleave([](const std::string& file) { return lines_of(file); }, {.cycle_length = 4});
+  template <class F>
+  auto interleave(F f, InterleaveOptions options = {}) const {
+    return inner_elements("interleave", std::move(f), options);
+  }
+
+  /// What `f` gives for this dataset.
+  template <class F>
+  auto apply(F f) const {
+    return f(*this);
+  }
+  /// Keeps the elements of the first whole pass in memory; later passes read these. A pass that stops early keeps
+  /// nothing.
+  Dataset cache() const { return Dataset(detail::cached(node_)); }
+  /// Makes up to `buffer_size` elements ahead of the loop, on a thread of its own that ends with the loop; 0 is none,
+  /// kAutotune stands for two. Put it last. Errors: ValueError for buffer_size < -1.
+  Dataset prefetch(std::int64_t buffer_size = kAutotune) const {
+    return Dataset(detail::prefetched(node_, buffer_size));
+  }
+
+  // --- Elements ---
+
+  /// The number of elements, kInfinite, or kUnknown.
+  std::int64_t cardinality() const { return node_->cardinality(); }
+  /// The number of elements. Errors: ValueError for a dataset whose cardinality is infinite or unknown.
+  std::int64_t size() const { return detail::known_size(cardinality()); }
+  /// The only element. Errors: ValueError if there is none or are several.
+  Element get_single_element() const {
+    Iterator iterator = begin();
+    std::optional<Element> element = iterator.next();
+    if (!element) detail::throw_not_single(false);
+    if (iterator.next()) detail::throw_not_single(true);
+    return *std::move(element);
+  }
+
+  /// One pass over the elements. It reads an element when that is asked for; after an error it goes on behind the
+  /// element that failed. Its position can be saved and restored, also in an equal dataset that was made anew:
+  ///
+  ///     auto iterator = train.begin();
+  ///     iterator.next();
+  ///     DatasetPosition position = iterator.save();
+  ///     auto another = train.begin();
+  ///     another.restore(position);  // goes on with the second element
+  ///
+  /// Errors: IndexError for reading or moving one that has reached the end.
   class Iterator {
    public:
     using value_type = Element;
     using difference_type = std::ptrdiff_t;
 
     Iterator() = default;
-    explicit Iterator(std::unique_ptr<detail::DatasetCursor> cursor) : cursor_(std::move(cursor)) { ++*this; }
+    explicit Iterator(detail::DatasetNodePtr node) : node_(std::move(node)), cursor_(node_->open()) {}
+
+    /// The element where the iterator stands, which moves on; nothing at the end.
+    std::optional<Element> next() {
+      if (!read()) return std::nullopt;
+      std::optional<Element> element(std::move(element_));
+      element_.reset();
+      return element;
+    }
     const Element& operator*() const {
-      if (cursor_ == nullptr) [[unlikely]]
+      if (!read()) [[unlikely]]
         detail::throw_past_end();
-      return element_;
+      return *element_;
     }
     Iterator& operator++() {
-      if (cursor_ == nullptr) [[unlikely]]
+      if (!read()) [[unlikely]]
         detail::throw_past_end();
-      std::array<Tensor, sizeof...(Ts)> tensors;
-      if (!cursor_->next(tensors.data())) {
-        cursor_ = nullptr;
-        return *this;
-      }
-      if constexpr (sizeof...(Ts) == 1) {
-        element_ = std::move(tensors[0]);
-      } else {
-        element_ = std::tuple_cat(std::move(tensors));
-      }
+      element_.reset();
       return *this;
     }
     void operator++(int) { ++*this; }
-    friend bool operator==(const Iterator& a, std::default_sentinel_t) { return a.cursor_ == nullptr; }
+    friend bool operator==(const Iterator& a, std::default_sentinel_t) { return !a.read(); }
+
+    /// The position behind the last element that was read, as tensors by name. Errors: ValueError for a transformation
+    /// or a type whose state cannot be written, which it names.
+    DatasetPosition save() const { return cursor_ == nullptr ? detail::save_end() : detail::save_position(*cursor_); }
+    /// Goes on from a position. Errors: ValueError for one of another pipeline; then the iterator stays where it was.
+    void restore(const DatasetPosition& position) {
+      if (node_ == nullptr) detail::throw_past_end();
+      detail::DatasetCursorPtr cursor = node_->open();
+      if (!detail::restore_position(*cursor, position)) cursor = nullptr;
+      cursor_ = std::move(cursor);
+      element_.reset();
+    }
 
    private:
-    std::unique_ptr<detail::DatasetCursor> cursor_;
-    Element element_;
+    // Reads the element where the iterator stands, unless it has. Comparing needs that, so it is const.
+    bool read() const {
+      if (element_) return true;
+      if (cursor_ == nullptr) return false;
+      std::array<detail::Part, sizeof...(Ts)> parts;
+      if (!cursor_->next(parts.data())) {
+        cursor_ = nullptr;
+        return false;
+      }
+      [&]<std::size_t... I>(std::index_sequence<I...>) { element_.emplace(detail::take_part<Ts>(parts[I])...); }
+      (std::index_sequence_for<Ts...>());
+      return true;
+    }
+
+    detail::DatasetNodePtr node_;
+    mutable detail::DatasetCursorPtr cursor_;
+    mutable std::optional<Element> element_;
   };
-  Iterator begin() const { return Iterator(node_->open()); }
+  Iterator begin() const { return Iterator(node_); }
   std::default_sentinel_t end() const { return {}; }
 
   const detail::DatasetNodePtr& node() const { return node_; }
+  static detail::PartTypes types() { return detail::part_types<Ts...>(); }
 
  private:
+  template <class F>
+  auto inner_elements(const char* name, F f, const InterleaveOptions& options) const {
+    using Result = std::remove_cvref_t<std::invoke_result_t<F&, const Ts&...>>;
+    static_assert(detail::IsDataset<Result>::value, "flat_map and interleave: the function gives a dataset");
+    return Result(detail::interleaved(
+        name, Result::types(), node_,
+        [f = std::move(f)](const detail::Part* parts) mutable -> detail::DatasetNodePtr {
+          return Result(detail::call_with_parts<Ts...>(f, parts)).node();
+        },
+        options.cycle_length, options.block_length, options.num_parallel_calls, options.deterministic));
+  }
+
   detail::DatasetNodePtr node_;
 };
 
-/// The rows of one or several tensors: element i holds x[i] of each. Errors: ShapeError for a scalar, or tensors with
-/// different numbers of rows; ValueError for an empty tensor; TraceError inside of a traced function.
-template <class... Tensors>
-requires(sizeof...(Tensors) > 0 &&
-         (std::is_convertible_v<const Tensors&, Tensor> && ...)) auto from_tensor_slices(const Tensors&... tensors) {
-  std::vector<Tensor> list{Tensor(tensors)...};
-  return Dataset<std::conditional_t<true, Tensor, Tensors>...>(detail::slices_of(std::move(list)));
+namespace detail {
+
+// What a source of rows holds: a tensor, or a list of texts.
+template <class T>
+inline constexpr bool kIsTexts = std::is_same_v<T, Texts> || std::is_same_v<T, std::vector<std::string>>;
+template <class T>
+concept Sliceable = std::is_convertible_v<const T&, Tensor> || kIsTexts<T>;
+template <class T>
+using SliceOf = std::conditional_t<kIsTexts<T>, std::string, Tensor>;
+
+template <class T>
+DatasetNodePtr slices_of_one(const T& source) {
+  if constexpr (kIsTexts<T>) {
+    return texts_of(Texts(source));
+  } else {
+    return slices_of({Tensor(source)});
+  }
 }
+
+}  // namespace detail
+
+/// The rows of one or several tensors or lists of texts: element i holds x[i] of each. Errors: ShapeError for a scalar,
+/// or different numbers of rows; ValueError for an empty tensor; TraceError inside of a traced function.
+///
+///     auto train = from_tensor_slices(images, labels);
+template <class... Sources>
+requires(sizeof...(Sources) > 0 &&
+         (detail::Sliceable<Sources> && ...)) auto from_tensor_slices(const Sources&... sources) {
+  using Result = Dataset<detail::SliceOf<Sources>...>;
+  if constexpr ((std::is_convertible_v<const Sources&, Tensor> && ...)) {
+    std::vector<Tensor> list{Tensor(sources)...};
+    return Result(detail::slices_of(std::move(list)));
+  } else {
+    return Result(detail::equally_long(Result::types(), {detail::slices_of_one(sources)...}));
+  }
+}
+/// The same for a structure of tensors: element i is the structure of their rows.
+///
+///     auto rows = from_tensor_slices(std::map<std::string, Tensor>{{"image", images}, {"label", labels}});
+template <detail::StructurePart T>
+Dataset<T> from_tensor_slices(const T& structure) {
+  const detail::DatasetNodePtr rows = detail::slices_of(detail::tensors_of_structure(structure));
+  return Dataset<T>(detail::mapped(
+      "from_tensor_slices", Dataset<T>::types(), rows, [structure](const detail::Part* parts, detail::Part* result) {
+        std::size_t i = 0;
+        *result = detail::to_part<T>(detail::rebuild(structure, [&] { return parts[i++].tensor; }));
+      }));
+}
+
+/// One element with these parts.
+///
+///     from_tensors(images, labels).get_single_element();
+template <class... Ts>
+requires(sizeof...(Ts) > 0) Dataset<detail::PartValue<Ts>...> from_tensors(Ts... parts) {
+  using Result = Dataset<detail::PartValue<Ts>...>;
+  return Result(detail::list_of(Result::types(),
+                                {detail::to_part<detail::PartValue<Ts>>(detail::as_part_value(std::move(parts)))...}));
+}
+
+/// The values of a range of C++, which are copied; pairs and tuples have several parts.
+///
+///     std::vector<std::string> names = {"a.png", "b.png"};
+///     for (const std::string& name : from_range(names)) { ... }
+template <class R>
+requires requires(const R& range) {
+  *range.begin();
+  range.end();
+}
+auto from_range(const R& range) {
+  using Value = std::remove_cvref_t<decltype(*range.begin())>;
+  using Result = detail::DatasetOf<Value>;
+  const std::size_t width = Result::types().size();
+  std::vector<detail::Part> parts;
+  for (const auto& value : range) {
+    parts.resize(parts.size() + width);
+    detail::write_parts(Value(value), parts.data() + (parts.size() - width));
+  }
+  return Result(detail::list_of(Result::types(), std::move(parts)));
+}
+
+/// The elements that a function gives, one at each call, until it gives nothing. `open` makes such a function for every
+/// pass. One that throws has ended. Its position cannot be saved.
+///
+///     auto countdown = from_generator([] {
+///       return [i = 3]() mutable -> std::optional<int> { return i > 0 ? std::optional(i--) : std::nullopt; };
+///     });
+template <std::invocable F>
+auto from_generator(F open) {
+  using Next = std::invoke_result_t<F&>;
+  using Value = typename std::invoke_result_t<Next&>::value_type;
+  using Result = detail::DatasetOf<Value>;
+  return Result(detail::generated(Result::types(), [open = std::move(open)]() mutable -> detail::PartGenerator {
+    return [next = open()](detail::Part* parts) mutable {
+      std::optional<Value> value = next();
+      if (value) detail::write_parts(*std::move(value), parts);
+      return value.has_value();
+    };
+  }));
+}
+
+/// Elements with the parts of one element of each dataset; ends with the shortest.
+///
+///     for (const auto& [x, y] : zip(datasets::range(3), datasets::range(3, 6))) { ... }
+template <class... Datasets>
+requires(sizeof...(Datasets) > 0 && (detail::IsDataset<Datasets>::value && ...)) auto zip(const Datasets&... datasets) {
+  using Result = typename detail::ZippedDatasets<Datasets...>::type;
+  return Result(detail::zipped(Result::types(), {datasets.node()...}));
+}
+
+/// The next element of the dataset that `choices` names, number by number.
+template <class... Ts, class Choice>
+Dataset<Ts...> choose_from_datasets(const std::vector<Dataset<Ts...>>& datasets, const Dataset<Choice>& choices,
+                                    ChooseOptions options = {}) {
+  static_assert(detail::TensorPart<Choice>, "a choice is a number");
+  return Dataset<Ts...>(detail::chosen(detail::nodes_of(datasets), choices.node(), options.stop_on_empty_dataset));
+}
+
+/// The next element of a dataset that is drawn each time, as TensorFlow does for the same seed. Errors: ValueError for
+/// weights that are not as many as the datasets, negative, or all 0.
+///
+///     auto mixed = sample_from_datasets(std::vector{datasets::range(10), datasets::range(100)},
+///                                       {.weights = {0.8, 0.2}, .seed = 1});
+template <class... Ts>
+Dataset<Ts...> sample_from_datasets(const std::vector<Dataset<Ts...>>& datasets, SampleOptions options = {}) {
+  return Dataset<Ts...>(detail::sampled(detail::nodes_of(datasets), std::move(options.weights), options.seed,
+                                        options.stop_on_empty_dataset, options.rerandomize_each_iteration));
+}
+
+namespace datasets {
+
+/// 0, 1, ... stop - 1.
+inline Dataset<std::int64_t> range(std::int64_t stop) {
+  return Dataset<std::int64_t>(detail::range_of(Dataset<std::int64_t>::types(), 0, stop, 1));
+}
+/// start, start + step, ... before stop. Errors: ValueError for a step of 0.
+inline Dataset<std::int64_t> range(std::int64_t start, std::int64_t stop, std::int64_t step = 1) {
+  return Dataset<std::int64_t>(detail::range_of(Dataset<std::int64_t>::types(), start, stop, step));
+}
+/// start, start + step, ... without end; beyond the largest int64 it goes on with the smallest.
+inline Dataset<std::int64_t> counter(std::int64_t start = 0, std::int64_t step = 1) {
+  return Dataset<std::int64_t>(detail::counter_of(Dataset<std::int64_t>::types(), start, step));
+}
+/// The words of a stream of random numbers from 0 to 2^32 - 1, without end: those of TensorFlow for the same seed.
+inline Dataset<std::int64_t> random(RandomOptions options = {}) {
+  return Dataset<std::int64_t>(
+      detail::random_words(Dataset<std::int64_t>::types(), options.seed, options.rerandomize_each_iteration));
+}
+
+}  // namespace datasets
 
 }  // namespace capstan

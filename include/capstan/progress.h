@@ -22,6 +22,7 @@ struct ProgressOptions {
 /// second; elsewhere only the finished line is printed.
 class CAPSTAN_EXPORT ProgressBar {
  public:
+  /// A negative total is an unknown one.
   ProgressBar(std::int64_t total, const ProgressOptions& options = {});
   ProgressBar(ProgressBar&&) noexcept;
   ~ProgressBar();
@@ -63,7 +64,7 @@ class ProgressRange {
     typename Dataset<Ts...>::Iterator iterator_;
     ProgressBar bar_;
   };
-  Iterator begin() const { return Iterator(dataset_.begin(), ProgressBar(dataset_.size(), options_)); }
+  Iterator begin() const { return Iterator(dataset_.begin(), ProgressBar(dataset_.cardinality(), options_)); }
   std::default_sentinel_t end() const { return {}; }
 
  private:

@@ -46,18 +46,17 @@ class CAPSTAN_EXPORT BatchSource {
   explicit BatchSource(std::function<Pass()> open, std::int64_t size = -1) : open_(std::move(open)), size_(size) {}
   /// A dataset of batches: inputs, inputs and labels, or these and weights.
   template <class... Ts>
-  BatchSource(const Dataset<Ts...>& dataset) : size_(dataset.size()) {
+  BatchSource(const Dataset<Ts...>& dataset) : size_(dataset.cardinality() < 0 ? -1 : dataset.cardinality()) {
     static_assert(sizeof...(Ts) <= 3, "an element is x, (x, y) or (x, y, sample_weight)");
     open_ = [dataset]() -> Pass {
       auto iterator = std::make_shared<typename Dataset<Ts...>::Iterator>(dataset.begin());
-      auto is_first = std::make_shared<bool>(true);
-      return [iterator, is_first]() -> std::optional<Batch> {
-        if (!std::exchange(*is_first, false)) ++*iterator;
-        if (*iterator == std::default_sentinel) return std::nullopt;
+      return [iterator]() -> std::optional<Batch> {
+        const auto element = iterator->next();
+        if (!element) return std::nullopt;
         if constexpr (sizeof...(Ts) == 1) {
-          return Batch{**iterator, {}, {}};
+          return Batch{*element, {}, {}};
         } else {
-          return std::apply([](const auto&... items) { return Batch{items...}; }, **iterator);
+          return std::apply([](const auto&... items) { return Batch{items...}; }, *element);
         }
       };
     };

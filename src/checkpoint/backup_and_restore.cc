@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "src/checkpoint/save_frequency.h"
-#include "src/io/check.h"
+#include "src/core/check.h"
 
 namespace capstan::callbacks {
 
@@ -29,7 +29,7 @@ struct BackupAndRestoreBody final : Configured<BackupAndRestoreBody, CallbackBod
 
   explicit BackupAndRestoreBody(const BackupAndRestoreConfig& given = {})
       : Configured(given), counter(options.save_freq) {
-    CAPSTAN_IO_CHECK(!options.backup_dir.empty(), ValueError, "backup_and_restore: backup_dir is empty");
+    CAPSTAN_CHECK(!options.backup_dir.empty(), ValueError, "backup_and_restore: backup_dir is empty");
     path = (std::filesystem::path(options.backup_dir) / "latest.ckpt").string();
   }
 
@@ -47,13 +47,13 @@ struct BackupAndRestoreBody final : Configured<BackupAndRestoreBody, CallbackBod
   }
 
   void on_train_begin() override {
-    CAPSTAN_IO_CHECK(model().is_built(), ValueError, "backup_and_restore: ", model().name(), " has no weights yet",
-                     io::remedy("weights are made at the first call, or by build(input_shape)"));
+    CAPSTAN_CHECK(model().is_built(), ValueError, "backup_and_restore: ", model().name(), " has no weights yet",
+                  help("weights are made at the first call, or by build(input_shape)"));
     std::error_code failure;
     std::filesystem::create_directories(options.backup_dir, failure);
-    CAPSTAN_IO_CHECK(std::filesystem::is_directory(options.backup_dir), IoError,
-                     "backup_and_restore: the directory cannot be made, ", failure.message(),
-                     "\n  file: ", options.backup_dir);
+    CAPSTAN_CHECK(std::filesystem::is_directory(options.backup_dir), IoError,
+                  "backup_and_restore: the directory cannot be made, ", failure.message(),
+                  "\n  file: ", options.backup_dir);
     epoch = batches = 0;
     if (!std::filesystem::exists(path)) return;
     restore(objects());

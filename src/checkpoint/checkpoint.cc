@@ -5,7 +5,7 @@
 
 #include "src/checkpoint/checkpoint_impl.h"
 #include "src/checkpoint/checkpoint_list.h"
-#include "src/io/check.h"
+#include "src/core/check.h"
 
 namespace capstan {
 
@@ -53,17 +53,16 @@ const RestoreStatus& RestoreStatus::assert_consumed() const {
   is_asked_ = true;
   const std::string lines = lines_of("missing", difference_.missing) + lines_of("left over", difference_.left_over) +
                             lines_of("different", difference_.mismatched);
-  CAPSTAN_IO_CHECK(lines.empty(), ValueError, "assert_consumed: the checkpoint and the objects differ\n  file: ", path_,
-                   lines);
+  CAPSTAN_CHECK(lines.empty(), ValueError, "assert_consumed: the checkpoint and the objects differ\n  file: ", path_,
+                lines);
   return *this;
 }
 
 const RestoreStatus& RestoreStatus::assert_existing_objects_matched() const {
   is_asked_ = true;
   const std::string lines = lines_of("missing", difference_.missing) + lines_of("different", difference_.mismatched);
-  CAPSTAN_IO_CHECK(lines.empty(), ValueError,
-                   "assert_existing_objects_matched: the checkpoint lacks what the objects have\n  file: ", path_,
-                   lines);
+  CAPSTAN_CHECK(lines.empty(), ValueError,
+                "assert_existing_objects_matched: the checkpoint lacks what the objects have\n  file: ", path_, lines);
   return *this;
 }
 
@@ -77,9 +76,9 @@ const RestoreStatus& RestoreStatus::expect_partial() const {
 Checkpoint::Impl::Impl(std::vector<std::pair<std::string, State>> given) : objects(std::move(given)) {
   std::set<std::string> names;
   for (const auto& [name, state] : objects) {
-    CAPSTAN_IO_CHECK(!name.empty() && name.find('/') == std::string::npos && name != kCounter, ValueError,
-                     "checkpoint: an object cannot have the name \"", name, "\"");
-    CAPSTAN_IO_CHECK(names.insert(name).second, ValueError, "checkpoint: two objects have the name \"", name, "\"");
+    CAPSTAN_CHECK(!name.empty() && name.find('/') == std::string::npos && name != kCounter, ValueError,
+                  "checkpoint: an object cannot have the name \"", name, "\"");
+    CAPSTAN_CHECK(names.insert(name).second, ValueError, "checkpoint: two objects have the name \"", name, "\"");
   }
 }
 
@@ -155,13 +154,12 @@ StateDifference Checkpoint::compare(const std::string& path) const {
 RestoreStatus Checkpoint::restore(const std::string& path, const RestoreOptions& options) const {
   const io::CheckpointContent content = io::read_checkpoint("restore", path);
   Impl::Found found = impl_->find(content.tensors);
-  CAPSTAN_IO_CHECK(found.knows_any || impl_->objects.empty(), ValueError,
-                   "restore: no tensor in the file has a name that the objects know\n  file: ", path,
-                   lines_of("missing", found.difference.missing), lines_of("left over", found.difference.left_over));
-  CAPSTAN_IO_CHECK(options.skip_mismatch || found.difference.mismatched.empty(), ValueError,
-                   "restore: tensors have other shapes or dtypes\n  file: ", path,
-                   lines_of("different", found.difference.mismatched),
-                   io::remedy("skip_mismatch = true restores the others"));
+  CAPSTAN_CHECK(found.knows_any || impl_->objects.empty(), ValueError,
+                "restore: no tensor in the file has a name that the objects know\n  file: ", path,
+                lines_of("missing", found.difference.missing), lines_of("left over", found.difference.left_over));
+  CAPSTAN_CHECK(options.skip_mismatch || found.difference.mismatched.empty(), ValueError,
+                "restore: tensors have other shapes or dtypes\n  file: ", path,
+                lines_of("different", found.difference.mismatched), help("skip_mismatch = true restores the others"));
   for (const std::string& line : found.difference.mismatched) {
     std::fprintf(stderr, "capstan: warning: restore: skipped: %s\n", line.c_str());
   }

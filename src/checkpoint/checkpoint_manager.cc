@@ -7,7 +7,7 @@
 
 #include "src/checkpoint/checkpoint_impl.h"
 #include "src/checkpoint/checkpoint_list.h"
-#include "src/io/check.h"
+#include "src/core/check.h"
 
 namespace capstan {
 
@@ -89,21 +89,21 @@ CheckpointManager::CheckpointManager(const Checkpoint& checkpoint, const std::st
     : impl_(new Impl{checkpoint, directory, options, {}, {}, {}, {}, {}, {}}) {
   const CheckpointManagerOptions& o = options;
   const std::string& name = o.checkpoint_name;
-  CAPSTAN_IO_CHECK(!o.max_to_keep || *o.max_to_keep >= 1, ValueError,
-                   "checkpoint_manager: max_to_keep must be at least 1, or none, not ", *o.max_to_keep);
-  CAPSTAN_IO_CHECK(!o.keep_checkpoint_every_n_hours || *o.keep_checkpoint_every_n_hours > 0, ValueError,
-                   "checkpoint_manager: keep_checkpoint_every_n_hours must be positive, not ",
-                   *o.keep_checkpoint_every_n_hours);
-  CAPSTAN_IO_CHECK(!o.checkpoint_interval || *o.checkpoint_interval >= 1, ValueError,
-                   "checkpoint_manager: checkpoint_interval must be at least 1, not ", *o.checkpoint_interval);
-  CAPSTAN_IO_CHECK(!o.checkpoint_interval || o.step_counter != nullptr, ValueError,
-                   "checkpoint_manager: checkpoint_interval ", *o.checkpoint_interval, " needs a step_counter");
-  CAPSTAN_IO_CHECK(!name.empty() && name.find('/') == std::string::npos, ValueError,
-                   "checkpoint_manager: checkpoint_name \"", name, "\" is not the beginning of a file's name");
+  CAPSTAN_CHECK(!o.max_to_keep || *o.max_to_keep >= 1, ValueError,
+                "checkpoint_manager: max_to_keep must be at least 1, or none, not ", *o.max_to_keep);
+  CAPSTAN_CHECK(!o.keep_checkpoint_every_n_hours || *o.keep_checkpoint_every_n_hours > 0, ValueError,
+                "checkpoint_manager: keep_checkpoint_every_n_hours must be positive, not ",
+                *o.keep_checkpoint_every_n_hours);
+  CAPSTAN_CHECK(!o.checkpoint_interval || *o.checkpoint_interval >= 1, ValueError,
+                "checkpoint_manager: checkpoint_interval must be at least 1, not ", *o.checkpoint_interval);
+  CAPSTAN_CHECK(!o.checkpoint_interval || o.step_counter != nullptr, ValueError,
+                "checkpoint_manager: checkpoint_interval ", *o.checkpoint_interval, " needs a step_counter");
+  CAPSTAN_CHECK(!name.empty() && name.find('/') == std::string::npos, ValueError,
+                "checkpoint_manager: checkpoint_name \"", name, "\" is not the beginning of a file's name");
   std::error_code failure;
   std::filesystem::create_directories(directory, failure);
-  CAPSTAN_IO_CHECK(std::filesystem::is_directory(directory), IoError,
-                   "checkpoint_manager: the directory cannot be made, ", failure.message(), "\n  file: ", directory);
+  CAPSTAN_CHECK(std::filesystem::is_directory(directory), IoError, "checkpoint_manager: the directory cannot be made, ",
+                failure.message(), "\n  file: ", directory);
   const double now = seconds_now();
   CheckpointList& list = impl_->list;
   if (std::optional<CheckpointList> known = read_checkpoint_list(directory)) {

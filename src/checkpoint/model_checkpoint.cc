@@ -2,7 +2,7 @@
 #include <cstdio>
 
 #include "src/checkpoint/save_frequency.h"
-#include "src/io/check.h"
+#include "src/core/check.h"
 #include "src/train/callbacks/monitor.h"
 
 namespace capstan::callbacks {
@@ -40,13 +40,13 @@ struct ModelCheckpointBody final : Configured<ModelCheckpointBody, CallbackBody,
         counter(options.save_freq) {
     const std::string& path = options.filepath;
     if (options.save_weights_only) {
-      CAPSTAN_IO_CHECK(path.ends_with(".safetensors") || path.ends_with(".npz"), ValueError,
-                       "model_checkpoint: the name of a file of weights ends with .safetensors or .npz, not \"", path,
-                       "\"");
+      CAPSTAN_CHECK(path.ends_with(".safetensors") || path.ends_with(".npz"), ValueError,
+                    "model_checkpoint: the name of a file of weights ends with .safetensors or .npz, not \"", path,
+                    "\"");
     } else {
-      CAPSTAN_IO_CHECK(path.ends_with(".ckpt"), ValueError,
-                       "model_checkpoint: the name of a checkpoint ends with .ckpt, not \"", path, "\"",
-                       io::remedy("save_weights_only = true writes .safetensors and .npz"));
+      CAPSTAN_CHECK(path.ends_with(".ckpt"), ValueError,
+                    "model_checkpoint: the name of a checkpoint ends with .ckpt, not \"", path, "\"",
+                    help("save_weights_only = true writes .safetensors and .npz"));
     }
   }
 

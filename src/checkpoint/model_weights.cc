@@ -5,7 +5,7 @@
 #include "capstan/io.h"
 #include "capstan/models.h"
 #include "capstan/state.h"
-#include "src/io/check.h"
+#include "src/core/check.h"
 
 namespace capstan {
 
@@ -15,9 +15,9 @@ enum class WeightsFormat { kSafetensors, kNpz };
 
 WeightsFormat format_of(const char* what, const std::string& path) {
   if (path.ends_with(".safetensors")) return WeightsFormat::kSafetensors;
-  CAPSTAN_IO_CHECK(path.ends_with(".npz"), ValueError, what, ": the name \"", path,
-                   "\" ends with neither .safetensors nor .npz",
-                   io::remedy("a Checkpoint also holds the optimizer, in a format of its own"));
+  CAPSTAN_CHECK(path.ends_with(".npz"), ValueError, what, ": the name \"", path,
+                "\" ends with neither .safetensors nor .npz",
+                help("a Checkpoint also holds the optimizer, in a format of its own"));
   return WeightsFormat::kNpz;
 }
 
@@ -29,8 +29,8 @@ std::string line_of(const std::string& name, DType dtype, const Shape& shape) {
 
 void Model::save_weights(const std::string& path, bool overwrite) const {
   const WeightsFormat format = format_of("save_weights", path);
-  CAPSTAN_IO_CHECK(overwrite || !std::filesystem::exists(path), ValueError, "save_weights: there is a file \"", path,
-                   "\"", io::remedy("overwrite = true replaces it"));
+  CAPSTAN_CHECK(overwrite || !std::filesystem::exists(path), ValueError, "save_weights: there is a file \"", path, "\"",
+                help("overwrite = true replaces it"));
   NamedTensors tensors;
   for (const auto& [name, variable] : named_weights(*this)) {
     for (auto& [part, tensor] : State(variable).save()) tensors.emplace(name + part, tensor);
@@ -65,8 +65,8 @@ void Model::load_weights(const std::string& path, bool skip_mismatch) const {
     std::fprintf(stderr, "capstan: warning: load_weights: some weights of %s are left out%s\n", path.c_str(),
                  lines.c_str());
   } else if (!lines.empty()) {
-    io::refuse<ValueError>("load_weights: the weights in the file are not those of ", name(), "\n  file: ", path, lines,
-                           io::remedy("skip_mismatch = true takes over the others"));
+    throw ValueError(detail::join("load_weights: the weights in the file are not those of ", name(), "\n  file: ", path,
+                                  lines, help("skip_mismatch = true takes over the others")));
   }
   for (const auto& [variable, tensor] : assignments) State(variable).restore({{"", tensor}});
 }

@@ -4,23 +4,23 @@
 #include <cstdio>
 #include <string_view>
 
-#include "src/io/check.h"
+#include "src/core/check.h"
 
 namespace capstan {
 
 SaveFrequency::SaveFrequency(const char* text) {
-  CAPSTAN_IO_CHECK(std::string_view(text) == "epoch", ValueError, "save_freq must be \"epoch\" or a number, not \"",
-                   text, "\"");
+  CAPSTAN_CHECK(std::string_view(text) == "epoch", ValueError, "save_freq must be \"epoch\" or a number, not \"", text,
+                "\"");
 }
 
 SaveFrequency::SaveFrequency(std::int64_t batches) : batches_(batches) {
-  CAPSTAN_IO_CHECK(batches >= 1, ValueError, "save_freq must be \"epoch\" or at least 1, not ", batches);
+  CAPSTAN_CHECK(batches >= 1, ValueError, "save_freq must be \"epoch\" or at least 1, not ", batches);
 }
 
 void set_field(SaveFrequency& field, const AttributeValue& value, std::string_view owner, std::string_view name) {
   const bool is_text = value.kind == AttributeValue::Kind::kString;
-  CAPSTAN_IO_CHECK(is_text || value.kind == AttributeValue::Kind::kInt, ValueError, owner, ": option \"", name,
-                   "\" must be \"epoch\" or a number, not ", value.to_string());
+  CAPSTAN_CHECK(is_text || value.kind == AttributeValue::Kind::kInt, ValueError, owner, ": option \"", name,
+                "\" must be \"epoch\" or a number, not ", value.to_string());
   field = is_text ? SaveFrequency(value.text) : SaveFrequency(value.integer);
 }
 
@@ -44,8 +44,8 @@ constexpr int kWidest = 100;
 Format parse_format(std::string_view text, std::string_view whole) {
   Format format;
   const auto fail = [&] {
-    io::refuse<ValueError>("model_checkpoint: the format in \"{", whole, "}\" is not known",
-                           io::remedy("formats are [0][width][.precision][d, e, f or g]"));
+    throw ValueError(detail::join("model_checkpoint: the format in \"{", whole, "}\" is not known",
+                                  help("formats are [0][width][.precision][d, e, f or g]")));
   };
   const auto number = [&](int& value) {
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -110,8 +110,8 @@ std::string file_name(const std::string& pattern, std::int64_t epoch, std::optio
       continue;
     }
     const std::size_t end = pattern.find('}', i);
-    CAPSTAN_IO_CHECK(c == '{' && end != std::string::npos, ValueError, "model_checkpoint: the braces in \"", pattern,
-                     "\" do not match");
+    CAPSTAN_CHECK(c == '{' && end != std::string::npos, ValueError, "model_checkpoint: the braces in \"", pattern,
+                  "\" do not match");
     const std::string_view whole = std::string_view(pattern).substr(i + 1, end - i - 1);
     i = end;
     const std::size_t colon = std::min(whole.find(':'), whole.size());
@@ -125,10 +125,10 @@ std::string file_name(const std::string& pattern, std::int64_t epoch, std::optio
     const auto found = logs.find(key);
     std::string known = "epoch";
     for (const auto& [other, value] : logs) known += ", " + other;
-    CAPSTAN_IO_CHECK(is_count || found != logs.end(), ValueError, "model_checkpoint: \"", pattern, "\" names \"", key,
-                     "\", which is not among the values: ", known);
-    CAPSTAN_IO_CHECK(format.type != 'd', ValueError, "model_checkpoint: \"{", whole, "}\" is for whole numbers, and \"",
-                     key, "\" is none");
+    CAPSTAN_CHECK(is_count || found != logs.end(), ValueError, "model_checkpoint: \"", pattern, "\" names \"", key,
+                  "\", which is not among the values: ", known);
+    CAPSTAN_CHECK(format.type != 'd', ValueError, "model_checkpoint: \"{", whole, "}\" is for whole numbers, and \"",
+                  key, "\" is none");
     name += text_of(is_count ? static_cast<double>((key == "epoch" ? epoch : *batch) + 1) : found->second, format);
   }
   return name;

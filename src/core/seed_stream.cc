@@ -12,6 +12,8 @@ constexpr std::uint64_t kStarts = 0xD1B54A32D192ED03u;
 
 constinit std::atomic<std::uint64_t> process{0};
 constinit std::atomic<std::uint64_t> starts{kStarts};
+constinit std::atomic<std::uint64_t> given{0};
+constinit std::atomic<bool> is_given{false};
 [[gnu::tls_model("initial-exec")]] constinit thread_local std::uint64_t* own = nullptr;
 
 std::uint64_t next_of(std::atomic<std::uint64_t>& stream) {
@@ -21,6 +23,7 @@ std::uint64_t next_of(std::atomic<std::uint64_t>& stream) {
 }  // namespace
 
 void restart_seed_streams(std::uint64_t seed) {
+  set_process_seed(seed);
   process.store(mix_key(seed), std::memory_order_relaxed);
   starts.store(mix_key(seed ^ kStarts), std::memory_order_relaxed);
 }
@@ -30,6 +33,16 @@ SeedStreams seed_streams() { return {process.load(std::memory_order_relaxed), st
 void set_seed_streams(const SeedStreams& streams) {
   process.store(streams.process, std::memory_order_relaxed);
   starts.store(streams.starts, std::memory_order_relaxed);
+}
+
+std::optional<std::uint64_t> process_seed() {
+  if (!is_given.load(std::memory_order_acquire)) return std::nullopt;
+  return given.load(std::memory_order_relaxed);
+}
+
+void set_process_seed(std::optional<std::uint64_t> seed) {
+  given.store(seed.value_or(0), std::memory_order_relaxed);
+  is_given.store(seed.has_value(), std::memory_order_release);
 }
 
 std::uint64_t next_in_seed_stream() { return own != nullptr ? mix_key(*own += kStep) : next_of(process); }

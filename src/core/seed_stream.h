@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 namespace capstan {
 
@@ -18,6 +19,11 @@ constexpr std::uint64_t mix_key(std::uint64_t z) {
 
 // What set_seed() does.
 void restart_seed_streams(std::uint64_t seed);
+
+// What set_seed() was given last; nothing in a program that does not call it. Where an order is that of TensorFlow for
+// the same seeds, it depends on that.
+std::optional<std::uint64_t> process_seed();
+void set_process_seed(std::optional<std::uint64_t> seed);
 
 // The next seed of this thread's stream: that of the process, unless it uses another one.
 std::uint64_t next_in_seed_stream();

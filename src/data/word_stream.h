@@ -10,24 +10,35 @@ namespace capstan::detail {
 class WordStream {
  public:
   // A key, and the upper half of the counter.
-  WordStream(std::uint64_t seed, std::uint64_t seed2) : key_(seed), upper_(seed2) {}
+  WordStream(std::uint64_t seed, std::uint64_t seed2) : key_(seed), seed2_(seed2) {}
 
   std::uint32_t next() {
-    if (used_ == 4) {
-      block_ = philox_rounds(key_, {{static_cast<std::uint32_t>(position_), static_cast<std::uint32_t>(position_ >> 32),
-                                     static_cast<std::uint32_t>(upper_), static_cast<std::uint32_t>(upper_ >> 32)}});
-      if (++position_ == 0) ++upper_;
-      used_ = 0;
-    }
-    return block_.words[used_++];
+    const auto used = static_cast<unsigned>(position_ % 4);
+    if (used == 0) fill();
+    ++position_;
+    return block_.words[used];
+  }
+
+  std::uint64_t seed() const { return key_; }
+  std::uint64_t seed2() const { return seed2_; }
+  // The number of words drawn.
+  std::uint64_t position() const { return position_; }
+  void seek(std::uint64_t position) {
+    position_ = position;
+    if (position % 4 != 0) fill();
   }
 
  private:
+  void fill() {
+    const std::uint64_t block = position_ / 4;
+    block_ = philox_rounds(key_, {{static_cast<std::uint32_t>(block), static_cast<std::uint32_t>(block >> 32),
+                                   static_cast<std::uint32_t>(seed2_), static_cast<std::uint32_t>(seed2_ >> 32)}});
+  }
+
   std::uint64_t key_;
-  std::uint64_t upper_;
+  std::uint64_t seed2_;
   std::uint64_t position_ = 0;
   PhiloxBlock block_ = {};
-  unsigned used_ = 4;
 };
 
 }  // namespace capstan::detail

@@ -8,7 +8,7 @@
 
 #include "capstan/error.h"
 #include "capstan/io.h"
-#include "src/io/check.h"
+#include "src/core/check.h"
 #include "src/io/file_sink.h"
 #include "src/io/tensor_list.h"
 
@@ -68,15 +68,15 @@ void save_safetensors(const std::string& path, const std::map<std::string, Tenso
   constexpr const char* kWriter = "save_safetensors";
   std::vector<std::pair<std::string, Tensor>> order;
   for (const auto& [name, tensor] : tensors) {
-    CAPSTAN_IO_CHECK(name != "__metadata__", ValueError, kWriter, ": no tensor can have the name \"__metadata__\"");
+    CAPSTAN_CHECK(name != "__metadata__", ValueError, kWriter, ": no tensor can have the name \"__metadata__\"");
     order.emplace_back(name, writable(kWriter, name, tensor));
   }
   // As the reference writer does it: wide elements first, so that all are aligned.
   std::stable_sort(order.begin(), order.end(),
                    [](const auto& a, const auto& b) { return size_of(a.second.dtype()) > size_of(b.second.dtype()); });
   for (const auto& [key, text] : options.metadata) {
-    CAPSTAN_IO_CHECK(is_utf8(key) && is_utf8(text), ValueError, kWriter, ": the metadata ", quoted(key), ": ",
-                     quoted(text), " is no UTF-8");
+    CAPSTAN_CHECK(is_utf8(key) && is_utf8(text), ValueError, kWriter, ": the metadata ", quoted(key), ": ",
+                  quoted(text), " is no UTF-8");
   }
   TensorList list;
   list.metadata = options.metadata;
@@ -90,8 +90,8 @@ void save_safetensors(const std::string& path, const std::map<std::string, Tenso
   std::string header = tensor_list_text(list);
   header.resize((header.size() + 7) / 8 * 8, ' ');
   const std::uint64_t length = header.size();
-  CAPSTAN_IO_CHECK(length <= kLongestHeader, ValueError, kWriter, ": the list of ", tensors.size(), " tensors takes ",
-                   length, " bytes, and may take ", kLongestHeader);
+  CAPSTAN_CHECK(length <= kLongestHeader, ValueError, kWriter, ": the list of ", tensors.size(), " tensors takes ",
+                length, " bytes, and may take ", kLongestHeader);
   std::vector<std::span<const std::byte>> pieces = {std::as_bytes(std::span(&length, 1)),
                                                     std::as_bytes(std::span(header))};
   for (const auto& [name, tensor] : order) pieces.push_back(bytes_of(tensor));

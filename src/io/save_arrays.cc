@@ -5,7 +5,7 @@
 
 #include "capstan/error.h"
 #include "capstan/io.h"
-#include "src/io/check.h"
+#include "src/core/check.h"
 #include "src/io/file_sink.h"
 #include "src/io/tensor_list.h"
 
@@ -29,9 +29,9 @@ std::string_view descr_of(const char* writer, const std::string& name, DType dty
     default:
       break;
   }
-  refuse<DTypeError>(writer, ": the array ", quoted(name), " is ", name_of(dtype),
-                     ", which is none of bool, uint8, int32, int64, float32, float64",
-                     remedy("cast it, or write it with save_safetensors"));
+  throw DTypeError(detail::join(writer, ": the array ", quoted(name), " is ", name_of(dtype),
+                                ", which is none of bool, uint8, int32, int64, float32, float64",
+                                help("cast it, or write it with save_safetensors")));
 }
 
 // All before the elements, as numpy.save writes it.
@@ -137,11 +137,11 @@ void save_npy(const std::string& path, const Tensor& array) {
 void save_npz(const std::string& path, const std::map<std::string, Tensor>& arrays, const SaveNpzOptions& options) {
   constexpr const char* kWriter = "save_npz";
   // An archive without members is no file for libzip.
-  CAPSTAN_IO_CHECK(!arrays.empty(), ValueError, kWriter, ": there are no arrays");
+  CAPSTAN_CHECK(!arrays.empty(), ValueError, kWriter, ": there are no arrays");
   std::vector<std::pair<std::string, std::string>> members;
   for (const auto& [name, array] : arrays) {
-    CAPSTAN_IO_CHECK(name.find('\0') == std::string::npos, ValueError, kWriter, ": the name ", quoted(name),
-                     " has a byte 0");
+    CAPSTAN_CHECK(name.find('\0') == std::string::npos, ValueError, kWriter, ": the name ", quoted(name),
+                  " has a byte 0");
     const Tensor dense = writable(kWriter, name, array);
     std::string content = npy_header(kWriter, name, dense);
     const std::span<const std::byte> bytes = bytes_of(dense);

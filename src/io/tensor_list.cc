@@ -10,7 +10,7 @@
 
 #include "capstan/error.h"
 #include "capstan/registry.h"
-#include "src/io/check.h"
+#include "src/core/check.h"
 #include "src/io/crc32c.h"
 #include "src/io/raw_array.h"
 
@@ -406,9 +406,9 @@ std::span<const std::byte> bytes_of(const Tensor& tensor) {
 }
 
 Tensor writable(const char* writer, const std::string& name, const Tensor& tensor) {
-  CAPSTAN_IO_CHECK(!name.empty(), ValueError, writer, ": a tensor has no name");
-  CAPSTAN_IO_CHECK(is_utf8(name), ValueError, writer, ": the name ", quoted(name), " is no UTF-8");
-  CAPSTAN_IO_CHECK(tensor.has_value(), ValueError, writer, ": the tensor ", quoted(name), " is empty");
+  CAPSTAN_CHECK(!name.empty(), ValueError, writer, ": a tensor has no name");
+  CAPSTAN_CHECK(is_utf8(name), ValueError, writer, ": the name ", quoted(name), " is no UTF-8");
+  CAPSTAN_CHECK(tensor.has_value(), ValueError, writer, ": the tensor ", quoted(name), " is empty");
   Tensor dense = tensor.to_dense();
   // Throws for a tensor of a trace.
   static_cast<void>(dense.raw_data());

@@ -48,13 +48,13 @@ struct ProgressBar::State {
     const double elapsed = std::chrono::duration<double>(Clock::now() - start).count();
     const double rate = elapsed > 0 ? static_cast<double>(done) / elapsed : 0;
     std::string text = options.label.empty() ? "" : options.label + " ";
-    text += std::to_string(done) + "/" + std::to_string(total) + " [";
-    const auto filled = static_cast<int>(total > 0 ? done * kCells / total : kCells);
+    text += std::to_string(done) + "/" + (total < 0 ? "?" : std::to_string(total)) + " [";
+    const auto filled = static_cast<int>(total > 0 ? done * kCells / total : total == 0 || is_finished ? kCells : 0);
     for (int i = 0; i < kCells; ++i) text += i < filled ? '=' : i == filled ? '>' : '.';
     char numbers[80];
     std::snprintf(numbers, sizeof numbers, "] %.1f/s ", rate);
     text += numbers;
-    if (is_finished || done == 0) {
+    if (is_finished || done == 0 || total < 0) {
       text += duration(elapsed);
     } else {
       text += "ETA " + duration(static_cast<double>(total - done) / rate);

@@ -8,7 +8,7 @@
 
 #include "capstan/io.h"
 #include "capstan/ops/array.h"
-#include "tests/io/temporary_directory.h"
+#include "tests/support/temporary_directory.h"
 #include "tests/support/message_of.h"
 
 namespace capstan {

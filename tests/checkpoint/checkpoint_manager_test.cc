@@ -9,7 +9,7 @@
 #include "capstan/io.h"
 #include "capstan/models.h"
 #include "capstan/ops/array.h"
-#include "tests/io/temporary_directory.h"
+#include "tests/support/temporary_directory.h"
 #include "tests/support/message_of.h"
 
 namespace capstan {

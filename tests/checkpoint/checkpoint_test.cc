@@ -14,7 +14,7 @@
 #include "capstan/ops/array.h"
 #include "capstan/ops/math.h"
 #include "src/io/crc32c.h"
-#include "tests/io/temporary_directory.h"
+#include "tests/support/temporary_directory.h"
 #include "tests/support/message_of.h"
 
 namespace capstan {

@@ -14,7 +14,7 @@
 #include <thread>
 
 #include "tests/checkpoint/resume_training.h"
-#include "tests/io/temporary_directory.h"
+#include "tests/support/temporary_directory.h"
 
 extern char** environ;
 

@@ -5,7 +5,7 @@
 #include <sstream>
 
 #include "tests/golden/keras_models.h"
-#include "tests/io/temporary_directory.h"
+#include "tests/support/temporary_directory.h"
 
 namespace capstan::testing {
 namespace {

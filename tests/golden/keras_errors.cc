@@ -200,6 +200,24 @@ const std::map<std::string, Program> kPrograms = {
     {"data/scalar_slices", [] { from_tensor_slices(constant(3.0)); }},
     {"data/batch_zero", [] { from_tensor_slices(ones({3})).batch(0); }},
     {"data/shuffle_zero", [] { from_tensor_slices(ones({3})).shuffle(0); }},
+    {"data/shard_index", [] { datasets::range(3).shard(2, 2); }},
+    {"data/shard_negative", [] { datasets::range(3).shard(2, -1); }},
+    {"data/range_step_zero", [] { datasets::range(0, 3, 0); }},
+    {"data/filter_not_boolean",
+     [] { from_tensor_slices(ones({3})).filter([](const Tensor& x) { return x + 1; }).begin().next(); }},
+    {"data/len_infinite", [] { datasets::range(3).repeat().size(); }},
+    {"data/len_unknown", [] { datasets::range(3).filter([](auto) { return true; }).size(); }},
+    {"data/assert_cardinality",
+     [] {
+       auto iterator = datasets::range(3).filter([](auto) { return true; }).assert_cardinality(5).begin();
+       while (iterator.next()) {
+       }
+     }},
+    {"data/single_element_of_two", [] { datasets::range(2).get_single_element(); }},
+    {"data/padded_batch_scalar_shape",
+     [] {
+       from_tensor_slices(ones({3, 2})).padded_batch(2, {.padded_shapes = {{2, 2}}}).begin().next();
+     }},
     {"utility/to_categorical_range",
      [] {
        to_categorical(constant({0, 3}), 2);
@@ -209,7 +227,7 @@ const std::map<std::string, Program> kPrograms = {
 };
 
 constexpr const char* kNotSaved = "models are not saved yet";
-constexpr const char* kNoStep = "datasets have no such step yet";
+constexpr const char* kNoStep = "datasets are not read from files yet";
 constexpr const char* kDoesNotCompile = "does not compile";
 
 // Programs that cannot be written here.
@@ -231,20 +249,11 @@ const std::map<std::string, std::string> kNoPrograms = {
     {"optimizer/empty_pairs", "gradients and variables are two lists: optimizer/empty_lists_are_fine"},
     {"optimizer/apply_before_build", "variables are always given"},
     {"loss/axis_boolean", "a bool is a number in C++"},
-    {"data/shard_index", kNoStep},
-    {"data/shard_negative", kNoStep},
-    {"data/range_step_zero", kNoStep},
-    {"data/concatenate_types", kNoStep},
-    {"data/filter_not_boolean", kNoStep},
-    {"data/len_infinite", kNoStep},
-    {"data/len_unknown", kNoStep},
+    {"data/concatenate_types", kDoesNotCompile},
     {"data/list_files_nothing", kNoStep},
-    {"data/assert_cardinality", kNoStep},
-    {"data/generator_shape", kNoStep},
-    {"data/generator_type", kNoStep},
+    {"data/generator_shape", "a generator has no signature but its type"},
+    {"data/generator_type", "a generator has no signature but its type"},
     {"data/missing_file", kNoStep},
-    {"data/single_element_of_two", kNoStep},
-    {"data/padded_batch_scalar_shape", kNoStep},
     {"utility/seed_range", "seeds are unsigned"},
     {"callback/checkpoint_extension", kNotSaved},
     {"callback/checkpoint_extension_model", kNotSaved},

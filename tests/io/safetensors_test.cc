@@ -9,7 +9,7 @@
 #include "capstan/ops/array.h"
 #include "capstan/ops/math.h"
 #include "tests/io/file_samples.h"
-#include "tests/io/temporary_directory.h"
+#include "tests/support/temporary_directory.h"
 #include "tests/support/message_of.h"
 
 namespace capstan::io {

@@ -1,0 +1,88 @@
+// Datasets: what a batch costs beside the copy of its rows, and what threads give.
+#include <benchmark/benchmark.h>
+
+#include <chrono>
+#include <cstring>
+#include <numeric>
+#include <random>
+#include <thread>
+
+#include "capstan/capstan.h"
+
+namespace capstan {
+namespace {
+
+constexpr std::int64_t kExamples = 60000, kBatch = 64;
+
+const Tensor& images() {
+  static const Tensor tensor = random::uniform({kExamples, 28, 28}, 0, 1, float32, 1);
+  return tensor;
+}
+
+// The rows of a batch in random order, into memory that is there: what cannot be avoided.
+void copy(benchmark::State& state) {
+  const std::size_t row = 28 * 28;
+  std::vector<float> batch(kBatch * row);
+  std::vector<std::int64_t> order = random_permutation(kExamples, 1);
+  std::size_t at = 0;
+  const float* from = images().data<float>();
+  for (auto _ : state) {
+    for (std::size_t i = 0; i < kBatch; ++i) {
+      std::memcpy(&batch[i * row], from + static_cast<std::size_t>(order[at]) * row, row * sizeof(float));
+      at = (at + 1) % order.size();
+    }
+    benchmark::DoNotOptimize(batch.data());
+  }
+}
+BENCHMARK(copy)->UseRealTime();
+
+template <class D>
+void run(benchmark::State& state, const D& dataset) {
+  auto iterator = dataset.begin();
+  for (auto _ : state) {
+    auto element = iterator.next();
+    if (!element) {
+      state.PauseTiming();
+      iterator = dataset.begin();
+      element = iterator.next();
+      state.ResumeTiming();
+    }
+    benchmark::DoNotOptimize(element);
+  }
+}
+
+void shuffled_batches(benchmark::State& state) {
+  run(state, from_tensor_slices(images()).shuffle(kExamples, {.seed = 1}).batch(kBatch).repeat());
+}
+BENCHMARK(shuffled_batches)->UseRealTime();
+
+void shuffled_batches_ahead(benchmark::State& state) {
+  run(state, from_tensor_slices(images()).shuffle(kExamples, {.seed = 1}).batch(kBatch).repeat().prefetch());
+}
+BENCHMARK(shuffled_batches_ahead)->UseRealTime();
+
+void batches_in_order(benchmark::State& state) { run(state, from_tensor_slices(images()).batch(kBatch).repeat()); }
+BENCHMARK(batches_in_order)->UseRealTime();
+
+// A function that takes a millisecond, on so many threads: it waits, as reading a file does, or computes.
+void waiting_map(benchmark::State& state) {
+  const auto slow = [](std::int64_t x) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return x;
+  };
+  run(state, datasets::counter().map(slow, {.num_parallel_calls = state.range(0)}));
+}
+BENCHMARK(waiting_map)->Arg(0)->Arg(1)->Arg(2)->UseRealTime();
+
+void computing_map(benchmark::State& state) {
+  const auto slow = [](std::int64_t x) {
+    std::uint64_t word = static_cast<std::uint64_t>(x);
+    for (int i = 0; i < 700000; ++i) word = word * 6364136223846793005u + 1442695040888963407u;
+    return static_cast<std::int64_t>(word);
+  };
+  run(state, datasets::counter().map(slow, {.num_parallel_calls = state.range(0)}));
+}
+BENCHMARK(computing_map)->Arg(0)->Arg(1)->Arg(2)->UseRealTime();
+
+}  // namespace
+}  // namespace capstan

@@ -1,0 +1,115 @@
+// The options of datasets' transformations and sources.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "capstan/dataset_nodes.h"
+
+namespace capstan {
+
+/// Options of Dataset::shuffle.
+struct ShuffleOptions {
+  /// Without a seed the order comes from the process's stream; see set_seed. With one it is TensorFlow's, which also
+  /// depends on the seed that set_seed was given, if it was called.
+  std::optional<std::uint64_t> seed = {};
+  /// Another order in every pass; otherwise always the same.
+  bool reshuffle_each_iteration = true;
+};
+
+/// Options of Dataset::batch and Dataset::rebatch.
+struct BatchOptions {
+  /// Leaves out a last batch that is not full.
+  bool drop_remainder = false;
+};
+
+/// Options of Dataset::padded_batch.
+struct PaddedBatchOptions {
+  /// The shape of each part of an element; -1 stands for the longest in the batch, which is also what no shapes mean.
+  std::vector<std::vector<std::int64_t>> padded_shapes = {};
+  /// What fills each part, a scalar of its dtype; an empty tensor, or none at all, stands for 0.
+  std::vector<Tensor> padding_values = {};
+  /// Leaves out a last batch that is not full.
+  bool drop_remainder = false;
+};
+
+/// Options of Dataset::map.
+struct MapOptions {
+  /// Calls that may run at the same time, on threads of their own; 0 calls the function when an element is asked for.
+  /// kAutotune stands for num_threads(); more than 256 threads are not started.
+  std::int64_t num_parallel_calls = 0;
+  /// False gives elements out as soon as they are done, in any order.
+  bool deterministic = true;
+};
+
+/// Options of Dataset::interleave.
+struct InterleaveOptions {
+  /// How many inner datasets are open at a time.
+  std::int64_t cycle_length = 2;
+  /// How many elements in a row come from one of them.
+  std::int64_t block_length = 1;
+  /// Threads that read from inner datasets ahead of the loop; 0 reads when an element is asked for. kAutotune stands
+  /// for num_threads(), or cycle_length if that is less.
+  std::int64_t num_parallel_calls = 0;
+  /// False takes an element from any inner dataset that has one ready.
+  bool deterministic = true;
+};
+
+/// Options of Dataset::window.
+struct WindowOptions {
+  /// How far a window starts behind the one before; the size of a window unless given.
+  std::optional<std::int64_t> shift = {};
+  /// Every how many elements one belongs to the window.
+  std::int64_t stride = 1;
+  /// Leaves out windows at the end that are not full.
+  bool drop_remainder = false;
+};
+
+/// Options of Dataset::bucket_by_sequence_length.
+struct BucketOptions {
+  /// As those of padded_batch.
+  std::vector<std::vector<std::int64_t>> padded_shapes = {};
+  std::vector<Tensor> padding_values = {};
+  /// Pads to the boundary of the bucket less one, not to the longest element of the batch; elements beyond the last
+  /// boundary are errors.
+  bool pad_to_bucket_boundary = false;
+  /// Elements of a batch have the same shape already.
+  bool no_padding = false;
+  /// Leaves out batches that are not full.
+  bool drop_remainder = false;
+};
+
+/// Options of Dataset::rejection_resample.
+struct ResampleOptions {
+  /// How often each class occurs; estimated from the elements seen so far if not given.
+  std::vector<double> initial_dist = {};
+  std::optional<std::uint64_t> seed = {};
+};
+
+/// Options of datasets::random.
+struct RandomOptions {
+  std::optional<std::uint64_t> seed = {};
+  /// Other numbers in every pass; otherwise always the same.
+  bool rerandomize_each_iteration = false;
+};
+
+/// Options of sample_from_datasets.
+struct SampleOptions {
+  /// How likely each dataset is, all equally unless given. They need not add up to 1.
+  std::vector<double> weights = {};
+  std::optional<std::uint64_t> seed = {};
+  /// Ends with the first dataset that ends; otherwise that one is left out from then on.
+  bool stop_on_empty_dataset = false;
+  /// Other choices in every pass; otherwise always the same.
+  bool rerandomize_each_iteration = false;
+};
+
+/// Options of choose_from_datasets.
+struct ChooseOptions {
+  /// Ends when a dataset is chosen that has ended; otherwise that choice is left out.
+  bool stop_on_empty_dataset = true;
+};
+
+}  // namespace capstan

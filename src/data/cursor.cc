@@ -1,0 +1,167 @@
+// Cursors and nodes: batches from cursors, errors of users' functions, numbers of elements.
+//
+// A batch of rows of tensors in memory never sees elements: it asks for numbers of rows, and gives a view if these
+// follow each other. Otherwise elements are collected and joined.
+#include <cstring>
+#include <new>
+#include <span>
+
+#include "src/core/allocator.h"
+#include "src/core/apply.h"
+#include "src/core/named_errors.h"
+#include "src/core/row_shape.h"
+#include "src/core/seed_stream.h"
+#include "capstan/ops/random.h"
+#include "src/data/stage.h"
+
+namespace capstan::detail {
+
+DatasetCursor::~DatasetCursor() = default;
+DatasetNode::~DatasetNode() = default;
+
+namespace {
+
+// Rows `first` to `first + count - 1`.
+struct RowRun {
+  std::int64_t first = 0;
+  std::int64_t count = 0;
+};
+
+Tensor view_of(const Tensor& tensor, const RowRun& run) {
+  Shape shape = tensor.shape();
+  shape.set(0, run.count);
+  const std::int64_t row = tensor.dim(0) == 0 ? 0 : tensor.size() / tensor.dim(0);
+  return make_view(tensor, shape, run.first * row);
+}
+
+Tensor gathered(const Tensor& tensor, const std::vector<RowRun>& runs, std::int64_t count) {
+  Shape shape = tensor.shape();
+  const std::int64_t row = tensor.size() / tensor.dim(0);
+  shape.set(0, count);
+  const Tensor batch = new_tensor(tensor.dtype(), shape);
+  const std::size_t bytes = static_cast<std::size_t>(row) * size_of(tensor.dtype());
+  if (bytes == 0) return batch;
+  const auto* from = static_cast<const std::byte*>(tensor.raw_data());
+  auto* to = static_cast<std::byte*>(mutable_raw_data(batch));
+  for (const RowRun& run : runs) {
+    const std::size_t size = static_cast<std::size_t>(run.count) * bytes;
+    std::memcpy(to, from + static_cast<std::size_t>(run.first) * bytes, size);
+    to += size;
+  }
+  return batch;
+}
+
+// A batch of up to `count` rows; returns how many there were.
+std::int64_t batch_of_rows(DatasetCursor& cursor, const std::vector<Tensor>& tensors, std::int64_t count, Part* batch) {
+  RowRun run;
+  std::vector<RowRun> runs;
+  std::int64_t found = 0;
+  while (found < count && (run.count = cursor.next_rows(count - found, &run.first)) > 0) {
+    found += run.count;
+    const bool follows = !runs.empty() && runs.back().first + runs.back().count == run.first;
+    if (follows) {
+      runs.back().count += run.count;
+    } else if (!runs.empty() || run.count < count) {
+      runs.push_back(run);
+    }
+  }
+  if (found == 0) return 0;
+  // One that fills the batch by itself is not noted.
+  if (runs.size() == 1) run = runs[0];
+  for (const Tensor& tensor : tensors) {
+    *batch++ = {runs.size() < 2 ? view_of(tensor, run) : gathered(tensor, runs, found), nullptr};
+  }
+  return found;
+}
+
+// TensorFlow's stand-in for a process seed that nobody has set.
+constexpr std::uint64_t kNoProcessSeed = 87654321;
+constexpr std::uint64_t kSeedRange = 2147483647;
+
+}  // namespace
+
+std::int64_t DatasetCursor::next_batch(std::int64_t count, Part* batch) {
+  if (const RowTable* table = rows()) return batch_of_rows(*this, *table, count, batch);
+  const std::size_t width = types.size();
+  std::vector<Part> items;
+  std::exception_ptr error;
+  std::int64_t found = 0;
+  for (bool more = true; more && found < count;) {
+    items.resize(items.size() + width);
+    try {
+      more = next(items.data() + items.size() - width);
+    } catch (...) {
+      if (error == nullptr) error = std::current_exception();
+    }
+    if (more) ++found;
+    if (!more || error != nullptr) items.resize(error != nullptr ? 0 : items.size() - width);
+  }
+  if (error != nullptr) std::rethrow_exception(error);
+  const auto elements = static_cast<std::size_t>(found);
+  for (std::size_t i = 0; i < width && found > 0; ++i) batch[i] = types[i]->batch({items.data() + i, elements, width});
+  return found;
+}
+
+void read_row(const std::vector<Tensor>& tensors, std::int64_t row, Part* element) {
+  for (const Tensor& tensor : tensors) {
+    const Shape shape = row_shape(tensor.shape());
+    *element++ = {make_view(tensor, shape, row * shape.size()), nullptr};
+  }
+}
+
+void rethrow_at(const char* stage, std::int64_t element) {
+  const ErrorLine line{stage, "element " + std::to_string(element)};
+  try {
+    throw;
+  } catch (const Error&) {
+    rethrow_with(std::span(&line, 1));
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& error) {
+    std::throw_with_nested(Error(std::string(error.what()) + "\n  " + stage + ": element " + std::to_string(element)));
+  }
+}
+
+StreamSeeds stream_seeds(std::optional<std::uint64_t> own) {
+  // Without a seed of its own the order comes from the process's stream, so that set_seed decides it.
+  if (!own) return {next_seed(), 0};
+  StreamSeeds seeds{process_seed().value_or(kNoProcessSeed) % kSeedRange, *own % kSeedRange};
+  if (seeds.seed == 0 && seeds.seed2 == 0) seeds.seed2 = kSeedRange;
+  return seeds;
+}
+
+void throw_past_end() {
+  throw IndexError(join("dataset: the iterator is past the last element",
+                        help("compare it with end() before it is read or moved on")));
+}
+
+std::int64_t known_size(std::int64_t cardinality) {
+  CAPSTAN_CHECK(cardinality != kInfinite, ValueError, "dataset: the dataset is infinite, it has no size",
+                help("take() gives a finite one"));
+  CAPSTAN_CHECK(cardinality >= 0, ValueError, "dataset: the number of elements is unknown",
+                help("count them in a loop, or state it with assert_cardinality()"));
+  return cardinality;
+}
+
+void check_finite(const char* what, std::int64_t cardinality) {
+  CAPSTAN_CHECK(cardinality != kInfinite, ValueError, what, ": the dataset is infinite",
+                help("take() gives a finite one"));
+}
+
+void throw_not_single(bool has_several) {
+  fail<ValueError>("get_single_element: the dataset has ", has_several ? "more than one element" : "no element");
+}
+
+bool truth_of(const char* what, const Tensor& tensor) {
+  CAPSTAN_CHECK(tensor.has_value() && tensor.dtype() == bool_ && tensor.rank() == 0, ValueError, what,
+                ": the function gives no scalar bool", arguments({{"value", tensor}}));
+  return tensor.item<bool>();
+}
+
+void check_state(const char* what, const Tensor& before, const Tensor& after) {
+  if (!before.has_value() || !after.has_value()) return;
+  CAPSTAN_CHECK(before.dtype() == after.dtype(), DTypeError, what, ": the dtype of the state changes from ",
+                name_of(before.dtype()), " to ", name_of(after.dtype()));
+}
+
+}  // namespace capstan::detail

@@ -1,0 +1,334 @@
+// interleave() with threads that read ahead.
+//
+// The consumer does what the sequential interleave does, with inner datasets that fill small buffers by themselves. It
+// pulls the input, and puts inner datasets that have no slot yet in a line, in the order of the input; a slot that is
+// visited when it is empty takes the first of the line, which is the one that the sequential order has there. Workers
+// serve whichever inner dataset has room, older ones first; one at a time serves each.
+#include "src/data/parallel_interleave.h"
+
+#include <deque>
+#include <list>
+
+#include "src/data/workers.h"
+
+namespace capstan::detail {
+
+namespace {
+
+class ParallelInterleaveCursor : public StageCursor {
+ public:
+  ParallelInterleaveCursor(PartTypes element, DatasetCursorPtr from, const PartDataset& open, std::int64_t cycle_length,
+                           std::int64_t block_length, std::int64_t threads, bool deterministic)
+      : StageCursor(element, std::move(from)),
+        open_(open),
+        cycle_length_(cycle_length),
+        block_length_(block_length),
+        worker_count_(threads),
+        deterministic_(deterministic),
+        room_(static_cast<std::size_t>(std::clamp<std::int64_t>(block_length, 2, kMostAhead))) {}
+  ~ParallelInterleaveCursor() override {
+    {
+      const std::lock_guard lock(mutex_);
+      stopping_ = true;
+    }
+    work_.notify_all();
+    threads_.join();
+  }
+  const char* name() const override { return "interleave"; }
+
+  bool next(Part* element) override {
+    if (!threads_.started()) threads_.start(worker_count_, [this] { work(); });
+    for (;;) {
+      fill_line();
+      std::unique_lock lock(mutex_);
+      if (!deterministic_) choose_ready(lock);
+      // Slots that are empty after each other; a whole round of them is the end.
+      std::size_t empty = 0;
+      while (empty < slots_.size() + 1) {
+        if (slot_ == slots_.size()) slots_.push_back(nullptr);
+        if (slots_[slot_] == nullptr && !line_.empty()) {
+          slots_[slot_] = line_.front();
+          line_.pop_front();
+          break;
+        }
+        if (slots_[slot_] != nullptr) break;
+        if (!input_ended_) break;  // the line is filled first
+        ++empty;
+        advance();
+      }
+      Inner* const inner = slots_[slot_];
+      if (inner == nullptr) {
+        if (input_ended_) return false;
+        continue;
+      }
+      // What the slot took left room in the line.
+      lock.unlock();
+      fill_line();
+      lock.lock();
+      ready_.wait(lock, [&] { return !inner->items.empty() || inner->ended; });
+      if (inner->items.empty()) {
+        remove(inner);
+        slots_[slot_] = nullptr;
+        advance();
+        continue;
+      }
+      Item item = std::move(inner->items.front());
+      inner->items.pop_front();
+      if (inner->is_unopened) {
+        remove(inner);
+        slots_[slot_] = nullptr;
+      } else if (item.error == nullptr && ++given_ == block_length_) {
+        advance();
+      }
+      lock.unlock();
+      work_.notify_one();
+      if (item.error != nullptr) std::rethrow_exception(item.error);
+      move_parts(item.parts.data(), item.parts.size(), element);
+      return true;
+    }
+  }
+
+  void save(PositionWriter& position) override {
+    std::unique_lock lock(mutex_);
+    ++pauses_;
+    ready_.wait(lock, [&] { return busy_ == 0; });
+    try {
+      save_inners(position);
+    } catch (...) {
+      --pauses_;
+      work_.notify_all();
+      throw;
+    }
+    --pauses_;
+    work_.notify_all();
+  }
+
+  void restore(PositionReader& position) override {
+    const std::vector<std::int64_t> at = position.numbers("at", 0);
+    const std::vector<std::int64_t> states = position.numbers("states", 0, 2);
+    const std::vector<std::int64_t> buffered = position.numbers("buffered", 0);
+    const std::vector<Part> parts = position.parts("inputs", input->types);
+    const std::vector<Part> items = position.parts("buffers", types);
+    const std::size_t count = states.size();
+    const std::vector<std::int64_t> slots = position.numbers("slots", -1, static_cast<std::int64_t>(count) - 1);
+    const std::size_t width = input->types.size();
+    if (at.size() != 4 || at[3] > 1 || at[2] >= block_length_ || buffered.size() != count ||
+        parts.size() != count * width || static_cast<std::int64_t>(slots.size()) > cycle_length_ ||
+        at[1] > std::min(static_cast<std::int64_t>(slots.size()), cycle_length_ - 1)) {
+      position.refuse("at");
+    }
+    at_ = at[0];
+    slot_ = static_cast<std::size_t>(at[1]);
+    given_ = at[2];
+    input_ended_ = at[3] == 1;
+    std::vector<Inner*> all;
+    auto from = items.begin();
+    for (std::size_t i = 0; i < count; ++i) {
+      Inner& inner = inners_.emplace_back();
+      all.push_back(&inner);
+      inner.parts.assign(parts.begin() + static_cast<std::ptrdiff_t>(i * width),
+                         parts.begin() + static_cast<std::ptrdiff_t>((i + 1) * width));
+      for (std::int64_t k = 0; k < buffered[i]; ++k) {
+        const auto size = static_cast<std::ptrdiff_t>(types.size());
+        if (items.end() - from < size) position.refuse("buffered");
+        inner.items.push_back({{from, from + size}, nullptr});
+        from += size;
+      }
+      inner.ended = states[i] == kEnded;
+      if (states[i] == kOpen) {
+        inner.node = open_(inner.parts.data());
+        inner.cursor = inner.node->open();
+        position.stage(*inner.cursor, std::to_string(i) + "/");
+      }
+    }
+    std::vector<char> has_slot(count, 0);
+    for (const std::int64_t one : slots) {
+      slots_.push_back(one < 0 ? nullptr : all[static_cast<std::size_t>(one)]);
+      if (one >= 0 && has_slot[static_cast<std::size_t>(one)]++ != 0) position.refuse("slots");
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+      if (has_slot[i] == 0) line_.push_back(all[i]);
+    }
+    StageCursor::restore(position);
+  }
+
+ private:
+  static constexpr std::int64_t kMostAhead = 64;
+  enum State : std::int64_t { kNew, kOpen, kEnded };
+
+  struct Item {
+    std::vector<Part> parts;
+    std::exception_ptr error;
+  };
+  struct Inner {
+    std::vector<Part> parts;  // of the input
+    std::int64_t number = 0;
+    DatasetNodePtr node;
+    DatasetCursorPtr cursor;
+    std::deque<Item> items;
+    bool is_busy = false;
+    bool is_unopened = false;  // its only item is the error that kept it from being opened
+    bool ended = false;
+  };
+
+  // Pulls the input so that there is something to read for every worker.
+  void fill_line() {
+    while (!input_ended_ && static_cast<std::int64_t>(line_.size()) < worker_count_) {
+      Inner inner;
+      inner.parts.resize(input->types.size());
+      inner.number = at_;
+      try {
+        if (!input->next(inner.parts.data())) {
+          input_ended_ = true;
+          return;
+        }
+        ++at_;
+      } catch (...) {
+        inner.items.push_back({{}, std::current_exception()});
+        inner.is_unopened = inner.ended = true;
+      }
+      {
+        const std::lock_guard lock(mutex_);
+        line_.push_back(&inners_.emplace_back(std::move(inner)));
+      }
+      work_.notify_one();
+    }
+  }
+
+  // Moves on to a slot that has an element, or that ended, unless none has.
+  void choose_ready(std::unique_lock<std::mutex>& lock) {
+    const auto is_ready = [](const Inner* inner) {
+      return inner != nullptr && (!inner->items.empty() || inner->ended);
+    };
+    // A slot that could be filled comes first, so that as many are open as should be.
+    const bool has_room = static_cast<std::int64_t>(slots_.size()) < cycle_length_;
+    for (std::size_t i = 0; i < slots_.size() && !line_.empty(); ++i) {
+      if (slots_[i] != nullptr) continue;
+      slots_[i] = line_.front();
+      line_.pop_front();
+    }
+    if (has_room && !line_.empty()) {
+      slots_.push_back(line_.front());
+      line_.pop_front();
+    }
+    const auto ready_slot = [&] { return std::find_if(slots_.begin(), slots_.end(), is_ready); };
+    if (slot_ < slots_.size() && is_ready(slots_[slot_])) return;
+    const bool any = std::any_of(slots_.begin(), slots_.end(), [](const Inner* inner) { return inner != nullptr; });
+    if (!any) return;
+    ready_.wait(lock, [&] { return ready_slot() != slots_.end(); });
+    slot_ = static_cast<std::size_t>(ready_slot() - slots_.begin());
+    given_ = 0;
+  }
+
+  void advance() {
+    given_ = 0;
+    const bool is_last = slot_ + 1 == static_cast<std::size_t>(cycle_length_) ||
+                         (input_ended_ && line_.empty() && slot_ + 1 >= slots_.size());
+    slot_ = is_last ? 0 : slot_ + 1;
+  }
+
+  void remove(const Inner* inner) {
+    inners_.remove_if([&](const Inner& one) { return &one == inner; });
+  }
+
+  Inner* next_to_serve() {
+    for (Inner& inner : inners_) {
+      if (!inner.is_busy && !inner.ended && inner.items.size() < room_) return &inner;
+    }
+    return nullptr;
+  }
+
+  void work() {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      Inner* inner = nullptr;
+      work_.wait(lock, [&] { return stopping_ || (pauses_ == 0 && (inner = next_to_serve()) != nullptr); });
+      if (stopping_) return;
+      inner->is_busy = true;
+      ++busy_;
+      lock.unlock();
+      Item item{std::vector<Part>(types.size()), nullptr};
+      bool found = true, is_unopened = false;
+      try {
+        if (inner->cursor == nullptr) {
+          is_unopened = true;
+          inner->node = at_element(name(), inner->number, [&] { return open_(inner->parts.data()); });
+          inner->cursor = inner->node->open();
+          is_unopened = false;
+        }
+        found = inner->cursor->next(item.parts.data());
+      } catch (...) {
+        item.error = std::current_exception();
+      }
+      lock.lock();
+      if (found) inner->items.push_back(std::move(item));
+      inner->ended = !found || is_unopened;
+      inner->is_unopened = is_unopened;
+      inner->is_busy = false;
+      --busy_;
+      ready_.notify_all();
+    }
+  }
+
+  void save_inners(PositionWriter& position) {
+    std::vector<std::int64_t> states, buffered, slots;
+    std::vector<Part> parts, items;
+    std::map<const Inner*, std::int64_t> numbers;
+    for (const Inner& inner : inners_) {
+      numbers.emplace(&inner, static_cast<std::int64_t>(numbers.size()));
+      states.push_back(inner.ended ? kEnded : inner.cursor != nullptr ? kOpen : kNew);
+      buffered.push_back(static_cast<std::int64_t>(inner.items.size()));
+      parts.insert(parts.end(), inner.parts.begin(), inner.parts.end());
+      for (const Item& item : inner.items) {
+        if (item.error != nullptr) {
+          throw ValueError("save: interleave holds an error; read on before the position is saved");
+        }
+        items.insert(items.end(), item.parts.begin(), item.parts.end());
+      }
+    }
+    for (const Inner* inner : slots_) slots.push_back(inner != nullptr ? numbers.at(inner) : -1);
+    position.numbers("at", {at_, static_cast<std::int64_t>(slot_), given_, input_ended_ ? 1 : 0});
+    position.numbers("states", states);
+    position.numbers("buffered", buffered);
+    position.numbers("slots", slots);
+    position.parts("inputs", input->types, parts);
+    position.parts("buffers", types, items);
+    for (const Inner& inner : inners_) {
+      if (!inner.ended && inner.cursor != nullptr) {
+        position.stage(*inner.cursor, std::to_string(numbers.at(&inner)) + "/");
+      }
+    }
+    StageCursor::save(position);
+  }
+
+  PartDataset open_;
+  std::int64_t cycle_length_, block_length_, worker_count_;
+  bool deterministic_;
+  std::size_t room_;  // elements that an inner dataset reads ahead
+
+  // The consumer's.
+  std::int64_t at_ = 0;  // elements of the input
+  bool input_ended_ = false;
+  std::deque<Inner*> line_;
+  std::vector<Inner*> slots_;
+  std::size_t slot_ = 0;
+  std::int64_t given_ = 0;  // elements in a row
+
+  std::mutex mutex_;  // of what follows; a busy inner dataset is its worker's, but for its items and flags
+  std::condition_variable work_, ready_;
+  std::list<Inner> inners_;  // in the order of the input
+  int busy_ = 0;
+  int pauses_ = 0;
+  bool stopping_ = false;
+  Workers threads_;
+};
+
+}  // namespace
+
+DatasetNodePtr parallel_interleaved(PartTypes types, DatasetNodePtr input, PartDataset open, std::int64_t cycle_length,
+                                    std::int64_t block_length, std::int64_t threads, bool deterministic) {
+  return make_stage<ParallelInterleaveCursor>(types, std::move(input), kUnknown, std::move(open), cycle_length,
+                                              block_length, threads, deterministic);
+}
+
+}  // namespace capstan::detail

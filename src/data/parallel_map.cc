@@ -1,0 +1,192 @@
+// map() with calls on other threads.
+//
+// Each worker reserves a place, pulls the next element of the input, puts it at the end of a list of calls, and runs
+// the function on it. The consumer takes finished calls from the front of the list, or from anywhere if order does not
+// matter. Pulling and putting happen under one lock, so the list has the order of the input, and an element is in the
+// input or in the list but never between them: a position is the elements of the list and the position of the input,
+// and calls that have not been given out run again when it is restored.
+#include "src/data/parallel_map.h"
+
+#include <list>
+
+#include "src/data/workers.h"
+
+namespace capstan::detail {
+
+namespace {
+
+class ParallelMapCursor : public StageCursor {
+ public:
+  ParallelMapCursor(PartTypes element, DatasetCursorPtr from, const char* name, const PartFunction& function,
+                    std::int64_t parallel_calls, bool deterministic)
+      : StageCursor(element, std::move(from)),
+        name_(name),
+        function_(function),
+        workers_(worker_count(parallel_calls)),
+        deterministic_(deterministic) {}
+  ~ParallelMapCursor() override {
+    {
+      const std::lock_guard lock(mutex_);
+      stopping_ = true;
+    }
+    room_.notify_all();
+    threads_.join();
+  }
+  const char* name() const override { return name_; }
+
+  bool next(Part* element) override {
+    if (!threads_.started()) threads_.start(workers_, [this] { work(); });
+    std::unique_lock lock(mutex_);
+    std::list<Call> taken;
+    done_.wait(lock, [&] {
+      const auto ready =
+          deterministic_ ? (!calls_.empty() && calls_.front().is_done ? calls_.begin() : calls_.end())
+                         : std::find_if(calls_.begin(), calls_.end(), [](const Call& call) { return call.is_done; });
+      if (ready != calls_.end()) taken.splice(taken.begin(), calls_, ready);
+      return !taken.empty() || (ended_ && calls_.empty());
+    });
+    if (taken.empty()) return false;
+    --places_;
+    lock.unlock();
+    room_.notify_one();
+    Call& call = taken.front();
+    if (call.error != nullptr) std::rethrow_exception(call.error);
+    move_parts(call.result.data(), call.result.size(), element);
+    return true;
+  }
+
+  void save(PositionWriter& position) override {
+    const std::scoped_lock lock(input_mutex_, mutex_);
+    std::vector<Part> parts;
+    std::vector<std::int64_t> numbers;
+    for (const auto* list : {&calls_, &restored_}) {
+      for (const Call& call : *list) {
+        // An error of the input has no element that could be asked again.
+        if (call.parts.empty())
+          throw ValueError(join("save: ", name_, " holds an error of its input; read on before the position is saved"));
+        numbers.push_back(call.number);
+        parts.insert(parts.end(), call.parts.begin(), call.parts.end());
+      }
+    }
+    position.number("at", at_);
+    position.numbers("numbers", numbers);
+    position.parts("calls", input->types, parts);
+    position.number("ended", ended_ ? 1 : 0);
+    StageCursor::save(position);
+  }
+  void restore(PositionReader& position) override {
+    at_ = position.number("at", 0);
+    const std::vector<std::int64_t> numbers = position.numbers("numbers", 0);
+    std::vector<Part> parts = position.parts("calls", input->types);
+    const std::size_t width = input->types.size();
+    if (parts.size() != numbers.size() * width) position.refuse("calls");
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      Call& call = restored_.emplace_back();
+      call.number = numbers[i];
+      call.parts.assign(parts.begin() + static_cast<std::ptrdiff_t>(i * width),
+                        parts.begin() + static_cast<std::ptrdiff_t>((i + 1) * width));
+    }
+    input_ended_ = position.flag("ended");
+    StageCursor::restore(position);
+  }
+
+ private:
+  struct Call {
+    std::int64_t number = 0;
+    std::vector<Part> parts;
+    std::vector<Part> result;
+    std::exception_ptr error;
+    bool is_done = false;
+  };
+
+  void work() {
+    while (Call* call = pull()) {
+      std::vector<Part> result(types.size());
+      std::exception_ptr error = call->error;
+      if (error == nullptr) {
+        try {
+          at_element(name_, call->number, [&] { function_(call->parts.data(), result.data()); });
+        } catch (...) {
+          error = std::current_exception();
+        }
+      }
+      {
+        const std::lock_guard lock(mutex_);
+        call->result = std::move(result);
+        call->error = error;
+        call->is_done = true;
+      }
+      done_.notify_one();
+    }
+  }
+
+  // The next call, at the end of the list; null at the end of the input, or of the cursor.
+  Call* pull() {
+    {
+      std::unique_lock lock(mutex_);
+      room_.wait(lock, [&] { return stopping_ || ended_ || places_ < 2 * workers_; });
+      if (stopping_ || ended_) return nullptr;
+      ++places_;
+    }
+    const std::lock_guard input_lock(input_mutex_);
+    std::list<Call> one;
+    if (!restored_.empty()) {
+      one.splice(one.begin(), restored_, restored_.begin());
+    } else if (!input_ended_) {
+      Call& call = one.emplace_back();
+      call.parts.resize(input->types.size());
+      call.number = at_;
+      try {
+        input_ended_ = !input->next(call.parts.data());
+      } catch (...) {
+        call.error = std::current_exception();
+        call.parts.clear();
+      }
+      if (input_ended_) {
+        one.clear();
+      } else if (call.error == nullptr) {
+        ++at_;
+      }
+    }
+    const std::lock_guard lock(mutex_);
+    if (one.empty()) {
+      ended_ = true;
+      --places_;
+      done_.notify_one();
+      room_.notify_all();
+      return nullptr;
+    }
+    calls_.splice(calls_.end(), one);
+    return &calls_.back();
+  }
+
+  const char* name_;
+  PartFunction function_;
+  std::int64_t workers_;
+  bool deterministic_;
+
+  std::mutex input_mutex_;  // of the input and what follows; taken before the other one
+  std::list<Call> restored_;
+  std::int64_t at_ = 0;
+  bool input_ended_ = false;
+
+  std::mutex mutex_;  // of what follows
+  std::condition_variable room_, done_;
+  std::list<Call> calls_;    // pulled and not given out
+  std::int64_t places_ = 0;  // calls, and those that are about to be
+  bool ended_ = false;
+  bool stopping_ = false;
+
+  Workers threads_;
+};
+
+}  // namespace
+
+DatasetNodePtr parallel_mapped(const char* name, PartTypes types, DatasetNodePtr input, PartFunction function,
+                               std::int64_t parallel_calls, bool deterministic) {
+  const std::int64_t size = input->cardinality();
+  return make_stage<ParallelMapCursor>(types, std::move(input), size, name, std::move(function), parallel_calls,
+                                       deterministic);
+}
+
+}  // namespace capstan::detail

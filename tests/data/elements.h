@@ -1,0 +1,67 @@
+// Elements of datasets as texts, for comparisons.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "capstan/capstan.h"
+
+namespace capstan::testing {
+
+inline std::string text_of(std::int64_t x) { return std::to_string(x); }
+inline std::string text_of(const std::string& x) { return "\"" + x + "\""; }
+inline std::string text_of(const Tensor& x) {
+  return std::string(name_of(x.dtype())) + x.shape().to_string() + x.to_string();
+}
+inline std::string text_of(const Texts& x) {
+  std::string text;
+  for (std::size_t i = 0; i < x.row_count(); ++i) {
+    for (const std::string& one : x.row(i)) text += one + ",";
+    text += ";";
+  }
+  return text;
+}
+inline std::string text_of(const std::map<std::string, Tensor>& x) {
+  std::string text;
+  for (const auto& [key, value] : x) text += key + ":" + text_of(value) + " ";
+  return text;
+}
+template <class... T>
+std::string text_of(const std::tuple<T...>& x) {
+  return std::apply([](const auto&... parts) { return ((text_of(parts) + "|") + ... + ""); }, x);
+}
+
+// What an iterator still gives; an error is its first line.
+template <class Iterator>
+std::vector<std::string> rest_of(Iterator& iterator) {
+  std::vector<std::string> texts;
+  for (;;) {
+    try {
+      const auto element = iterator.next();
+      if (!element) return texts;
+      texts.push_back(text_of(*element));
+    } catch (const std::exception& error) {
+      const std::string text = error.what();
+      texts.push_back("error: " + text);
+    }
+  }
+}
+
+template <class D>
+std::vector<std::string> elements_of(const D& dataset) {
+  auto iterator = dataset.begin();
+  return rest_of(iterator);
+}
+
+using Words = std::vector<std::string>;
+
+// The threads of this process.
+inline std::ptrdiff_t thread_total() {
+  const auto tasks = std::filesystem::directory_iterator("/proc/self/task");
+  return std::distance(begin(tasks), end(tasks));
+}
+
+}  // namespace capstan::testing

@@ -1,0 +1,196 @@
+// Threads of datasets: the order of results, what they hold, and that they end with their iterator.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <random>
+#include <set>
+#include <thread>
+
+#include "tests/data/elements.h"
+#include "tests/support/message_of.h"
+
+namespace capstan {
+namespace {
+
+using datasets::range;
+using testing::elements_of;
+using testing::thread_total;
+using testing::Words;
+
+// Takes a time that depends on x in no simple way.
+std::int64_t slow_square(std::int64_t x) {
+  std::this_thread::sleep_for(std::chrono::microseconds(x * 7919 % 300));
+  return x * x;
+}
+
+TEST(Workers, GiveTheOrderOfOneThread) {
+  const Words want = elements_of(range(100).map(slow_square));
+  for (const std::int64_t calls : {1, 2, 7, 200}) {
+    EXPECT_EQ(elements_of(range(100).map(slow_square, {.num_parallel_calls = calls})), want) << calls;
+  }
+  EXPECT_EQ(elements_of(range(100).map(slow_square, {.num_parallel_calls = kAutotune})), want);
+  Words unordered = elements_of(range(100).map(slow_square, {.num_parallel_calls = 4, .deterministic = false}));
+  Words sorted = want;
+  std::sort(unordered.begin(), unordered.end());
+  std::sort(sorted.begin(), sorted.end());
+  EXPECT_EQ(unordered, sorted);
+  EXPECT_EQ(testing::message_of<ValueError>([] { range(1).map(slow_square, {.num_parallel_calls = -2}); }),
+            "map: num_parallel_calls is -2\n  help: 0 is none, kAutotune as many as num_threads()");
+}
+
+// The slow element would come first.
+TEST(Workers, GiveWhatIsDoneFirstIfOrderDoesNotMatter) {
+  std::atomic<bool> later_done = false;
+  const auto dataset = range(2).map(
+      [&](std::int64_t x) {
+        while (x == 0 && !later_done) std::this_thread::yield();
+        return x;
+      },
+      {.num_parallel_calls = 2, .deterministic = false});
+  auto iterator = dataset.begin();
+  EXPECT_EQ(iterator.next(), 1);
+  later_done = true;
+  EXPECT_EQ(iterator.next(), 0);
+}
+
+// Random inner lengths, cycles and blocks: reading ahead never changes the order.
+TEST(Workers, InterleaveInTheOrderOfOneThread) {
+  std::minstd_rand random(5);
+  for (int trial = 0; trial < 60; ++trial) {
+    std::vector<std::int64_t> lengths(random() % 9);
+    for (std::int64_t& length : lengths) length = static_cast<std::int64_t>(random() % 5);
+    const std::int64_t cycle = 1 + static_cast<std::int64_t>(random() % 4);
+    const std::int64_t block = 1 + static_cast<std::int64_t>(random() % 3);
+    const std::int64_t calls = 1 + static_cast<std::int64_t>(random()) % cycle;
+    const auto input = from_range(lengths).enumerate();
+    const auto open = [](std::int64_t i, std::int64_t length) {
+      return range(100 * i, 100 * i + length).map(slow_square);
+    };
+    const Words want = elements_of(input.interleave(open, {.cycle_length = cycle, .block_length = block}));
+    EXPECT_EQ(elements_of(
+                  input.interleave(open, {.cycle_length = cycle, .block_length = block, .num_parallel_calls = calls})),
+              want)
+        << trial;
+    Words unordered = elements_of(input.interleave(
+        open, {.cycle_length = cycle, .block_length = block, .num_parallel_calls = calls, .deterministic = false}));
+    Words sorted = want;
+    std::sort(unordered.begin(), unordered.end());
+    std::sort(sorted.begin(), sorted.end());
+    EXPECT_EQ(unordered, sorted) << trial;
+  }
+}
+
+TEST(Workers, RefuseMoreCallsThanACycleHas) {
+  const auto open = [](std::int64_t x) { return range(x); };
+  EXPECT_EQ(
+      testing::message_of<ValueError>([&] { range(1).interleave(open, {.cycle_length = 2, .num_parallel_calls = 3}); }),
+      "interleave: num_parallel_calls 3 is beyond the cycle_length 2");
+  EXPECT_EQ(testing::message_of<ValueError>([&] { range(1).interleave(open, {.cycle_length = 0}); }),
+            "interleave: cycle_length and block_length must be at least 1, not 0 and 1");
+}
+
+TEST(Workers, HoldNoMoreThanTheirBounds) {
+  std::atomic<int> calls = 0;
+  const auto counted = [&calls](std::int64_t x) {
+    ++calls;
+    return x;
+  };
+  {
+    auto iterator = range(100).map(counted, {.num_parallel_calls = 3}).begin();
+    iterator.next();
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    EXPECT_LE(calls, 7);  // twice as many as threads, and the one that was taken
+    EXPECT_GE(calls, 6);
+  }
+  calls = 0;
+  {
+    auto iterator = range(100).map(counted).prefetch(2).begin();
+    iterator.next();
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    EXPECT_EQ(calls, 3);
+  }
+}
+
+// A dataset of every kind that has threads.
+Dataset<std::int64_t> with_threads(std::int64_t n) {
+  const auto open = [](std::int64_t x) { return range(x, x + 3).prefetch(1); };
+  return range(n)
+      .map(slow_square, {.num_parallel_calls = 3})
+      .prefetch(2)
+      .interleave(open, {.cycle_length = 2, .num_parallel_calls = 2})
+      .map(slow_square, {.num_parallel_calls = 2, .deterministic = false})
+      .prefetch(3);
+}
+
+TEST(Workers, EndWithTheirIterator) {
+  elements_of(range(1).prefetch(1));  // what the C library starts once
+  const std::ptrdiff_t before = thread_total();
+  for (const std::int64_t reads : {0, 1, 5, 100}) {
+    {
+      auto iterator = with_threads(1000).begin();
+      for (std::int64_t i = 0; i < reads; ++i) iterator.next();
+      if (reads > 0) {
+        EXPECT_GT(thread_total(), before);
+      }
+    }
+    EXPECT_EQ(thread_total(), before) << reads;
+  }
+  for (const std::int64_t x : with_threads(1000)) {
+    if (x >= 0) break;
+  }
+  EXPECT_EQ(thread_total(), before);
+  // They end with the pass, too.
+  auto iterator = with_threads(5).begin();
+  while (iterator.next()) {
+  }
+  EXPECT_EQ(thread_total(), before);
+}
+
+TEST(Workers, EndWhenTheLoopThrows) {
+  const std::ptrdiff_t before = thread_total();
+  EXPECT_THROW(
+      for (const std::int64_t x
+           : with_threads(1000)) {
+        if (x >= 0) throw ValueError("enough");
+      },
+      ValueError);
+  EXPECT_EQ(thread_total(), before);
+}
+
+// Tensors are made on workers, handed to the loop, and freed there.
+TEST(Workers, MakeTensors) {
+  const auto dataset = range(200)
+                           .map(
+                               [](std::int64_t x) {
+                                 return fill({64, 64}, static_cast<float>(x)) * 2.0;
+                               },
+                               {.num_parallel_calls = 4})
+                           .batch(8)
+                           .prefetch(2);
+  std::int64_t row = 0;
+  for (const Tensor& batch : dataset) {
+    ASSERT_EQ(batch.shape(), (Shape{8, 64, 64}));
+    EXPECT_EQ(batch(3, 1, 5).item<float>(), static_cast<float>(2 * (row + 3)));
+    row += 8;
+  }
+  EXPECT_EQ(row, 200);
+}
+
+// Several passes over one dataset, each on a thread of its own.
+TEST(Workers, ServePassesOnSeveralThreads) {
+  const auto dataset = range(50).shuffle(10).map(slow_square, {.num_parallel_calls = 2}).cache().prefetch(2);
+  std::vector<std::multiset<std::int64_t>> found(4);
+  std::vector<std::thread> threads;
+  for (auto& set : found) {
+    threads.emplace_back([&set, &dataset] {
+      for (const std::int64_t x : dataset) set.insert(x);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const auto& set : found) EXPECT_EQ(set, found[0]);
+  EXPECT_EQ(found[0].size(), 50U);
+}
+
+}  // namespace
+}  // namespace capstan
