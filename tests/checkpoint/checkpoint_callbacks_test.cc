@@ -8,8 +8,8 @@
 
 #include "capstan/io.h"
 #include "capstan/ops/array.h"
-#include "tests/support/temporary_directory.h"
 #include "tests/support/message_of.h"
+#include "tests/support/temporary_directory.h"
 
 namespace capstan {
 namespace {

@@ -9,8 +9,8 @@
 #include "capstan/io.h"
 #include "capstan/models.h"
 #include "capstan/ops/array.h"
-#include "tests/support/temporary_directory.h"
 #include "tests/support/message_of.h"
+#include "tests/support/temporary_directory.h"
 
 namespace capstan {
 namespace {

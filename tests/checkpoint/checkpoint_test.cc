@@ -14,8 +14,8 @@
 #include "capstan/ops/array.h"
 #include "capstan/ops/math.h"
 #include "src/io/crc32c.h"
-#include "tests/support/temporary_directory.h"
 #include "tests/support/message_of.h"
+#include "tests/support/temporary_directory.h"
 
 namespace capstan {
 namespace {

@@ -8,9 +8,9 @@
 #include <iterator>
 
 #include "capstan/capstan.h"
+#include "tests/support/message_of.h"
 #include "tests/support/sample_files.h"
 #include "tests/support/temporary_directory.h"
-#include "tests/support/message_of.h"
 
 namespace capstan::io {
 namespace {

@@ -9,8 +9,8 @@
 #include "capstan/ops/array.h"
 #include "capstan/ops/math.h"
 #include "tests/io/file_samples.h"
-#include "tests/support/temporary_directory.h"
 #include "tests/support/message_of.h"
+#include "tests/support/temporary_directory.h"
 
 namespace capstan::io {
 namespace {
