@@ -202,10 +202,10 @@ class Dataset {
         [boundaries, size_of, options](std::int64_t bucket, const Dataset& group) {
           if (options.no_padding) return group.batch(size_of(bucket), {.drop_remainder = options.drop_remainder});
           using Result = typename detail::BatchDataset<Ts...>::type;
-          const std::int64_t length =
+          const std::int64_t padded_to =
               options.pad_to_bucket_boundary ? boundaries[static_cast<std::size_t>(bucket)] - 1 : -1;
           return Result(detail::padded(Result::types(), group.node(), size_of(bucket), options.padded_shapes,
-                                       options.padding_values, options.drop_remainder, length));
+                                       options.padding_values, options.drop_remainder, padded_to));
         },
         size_of);
   }
@@ -500,8 +500,9 @@ auto from_generator(F open) {
   return Result(detail::generated(Result::types(), [open = std::move(open)]() mutable -> detail::PartGenerator {
     return [next = open()](detail::Part* parts) mutable {
       std::optional<Value> value = next();
-      if (value) detail::write_parts(*std::move(value), parts);
-      return value.has_value();
+      if (!value) return false;
+      detail::write_parts(*std::move(value), parts);
+      return true;
     };
   }));
 }

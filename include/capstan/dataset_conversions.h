@@ -19,7 +19,7 @@ namespace capstan {
 template <class... Ts>
 class Dataset;
 
-// A dataset has a begin and an end, but is no list of tensors.
+/// A dataset has a begin and an end, but is no list of tensors.
 template <class... Ts>
 struct Structure<Dataset<Ts...>> {
   static constexpr StructureKind kKind = StructureKind::kNone;
