@@ -93,8 +93,8 @@ CAPSTAN_EXPORT NamedArrays load_checkpoint(const std::string& path);
 CAPSTAN_EXPORT Tensor load_idx(const std::string& path);
 
 /// Writes an image as a PNG file. uint8 [height, width, channels] or [height, width], with 1 channel (grey), 3 (red,
-/// green, blue), or 2 or 4 (and how opaque). What was at `path` is replaced when all has been written, and otherwise stays.
-/// Errors: ShapeError, DTypeError; IoError if the file cannot be written.
+/// green, blue), or 2 or 4 (and how opaque). What was at `path` is replaced when all has been written, and otherwise
+/// stays. Errors: ShapeError, DTypeError; IoError if the file cannot be written.
 ///
 ///     io::save_png("digits.png", plots::image_grid(images));
 CAPSTAN_EXPORT void save_png(const std::string& path, const Tensor& image);

@@ -199,8 +199,8 @@ class CAPSTAN_EXPORT Model : public Layer {
   /// A functional model: what layers were called on to get from `inputs` to `outputs`, tensors or structures of them.
   /// Layers may be shared, and inputs or outputs may be those of inner layers of another model. A call takes and gives
   /// tensors in the same structures; a map of inputs may have the names of the inputs as keys. If the model is called
-  /// with `training`, as fit() does, that is what all of its layers get, whatever they were called with, as in Keras: to
-  /// keep a batch normalisation from training set its `trainable` to false.
+  /// with `training`, as fit() does, that is what all of its layers get, whatever they were called with, as in Keras:
+  /// to keep a batch normalisation from training set its `trainable` to false.
   ///
   ///     Tensor x = Input({28, 28, 1});
   ///     Tensor h = layers::Flatten()(x);
@@ -279,8 +279,8 @@ class CAPSTAN_EXPORT Model : public Layer {
   void load_weights(const std::string& path, bool skip_mismatch = false) const;
 
   /// A table of the layers with their output shapes and numbers of weights, as Keras prints it; of a functional model
-  /// that is no chain also what each layer is called on. Errors: ValueError for a line that is too short, positions that
-  /// do not grow or are not one for each column, and the name of a layer that is not there.
+  /// that is no chain also what each layer is called on. Errors: ValueError for a line that is too short, positions
+  /// that do not grow or are not one for each column, and the name of a layer that is not there.
   std::string summary(const SummaryOptions& options = {}) const;
 
  protected:

@@ -99,7 +99,8 @@ Any mapped(const Any& from, const Json& args) {
     return std::get<Pairs>(from).map([](const Tensor& a, const Tensor& b) { return a + b; }, options);
   }
   if (function == "fail_on_three") {
-    return as_ints(from).map([](std::int64_t x) { return constant(static_cast<double>(fail_on_three(x)), float64); }, options);
+    return as_ints(from).map([](std::int64_t x) { return constant(static_cast<double>(fail_on_three(x)), float64); },
+                             options);
   }
   throw Lacking{"function " + function};
 }

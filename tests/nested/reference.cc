@@ -146,7 +146,8 @@ class Evaluator {
         Jet c = operand(0);
         int i = 0;
         for (;; ++i) {
-          // At the end as well, since the loop asks for both: an equation in the condition has to have a solution there.
+          // At the end as well, since the loop asks for both: an equation in the condition has to have a solution
+          // there.
           const double value = call(node.bodies[1], names, {c}).value();
           if (i == node.index[0]) break;
           check_margin(value - node.number);

@@ -45,7 +45,8 @@ class GroupQueryAttentionBody final
  public:
   static constexpr char kName[] = "GroupQueryAttention", kText[] = "Attention with heads of key and value for groups.";
   explicit GroupQueryAttentionBody(const GroupQueryAttentionConfig& given)
-      : ConfiguredLayer(named(given)), dropout_(detail::score_dropout(*this, kName, given.dropout, given.seed, given.dtype)) {
+      : ConfiguredLayer(named(given)),
+        dropout_(detail::score_dropout(*this, kName, given.dropout, given.seed, given.dtype)) {
     // It is that of the projections.
     set_activity_regularizer({});
     CAPSTAN_CHECK(given.num_query_heads % given.num_key_value_heads == 0, ValueError, kName,
