@@ -64,7 +64,8 @@ void write_checkpoint(const std::string& writer, const std::string& path, const 
   for (const auto& [name, given] : content.tensors) {
     const Tensor& tensor = tensors.emplace_back(writable(writer.c_str(), name, given));
     const std::span<const std::byte> bytes = bytes_of(tensor);
-    const std::span<const std::int64_t> dims = tensor.shape().dims();
+    const Shape shape = tensor.shape();  // of which the list is a part
+    const std::span<const std::int64_t> dims = shape.dims();
     const std::uint64_t begin = aligned(end);
     end = begin + bytes.size();
     list.tensors.push_back({name,
