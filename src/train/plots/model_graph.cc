@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <numeric>
 #include <string>
 #include <unordered_map>
@@ -253,13 +254,14 @@ std::string model_to_dot(const Model& model, const ModelGraphOptions& options) {
 std::vector<GraphNode> model_nodes(const Model& model) {
   const Graph graph(model, true);
   std::vector<GraphNode> nodes;
-  std::map<std::string, int> uses;  // of names: layers of one model have different ones, unless a program gave them
+  std::set<std::string> names;  // layers of one model have different ones, unless a program gave them
   for (const Node& node : graph.nodes) {
     std::string name = node.layer.name();
     for (int i = node.cluster; i >= 0; i = graph.clusters[static_cast<std::size_t>(i)].parent) {
-      name = graph.clusters[static_cast<std::size_t>(i)].name + "/" + name;
+      name = detail::join(graph.clusters[static_cast<std::size_t>(i)].name, "/", name);
     }
-    for (std::string wish = name; uses[name]++ > 0;) name = detail::join(wish, "_", uses[wish] - 1);
+    const std::string wish = name;
+    for (int n = 1; !names.insert(name).second; ++n) name = detail::join(wish, "_", n);
     nodes.push_back({name, node.layer.type_name(), {}, {detail::output_shape_text(LayerState::of(node.layer))}});
   }
   for (const auto& [from, to] : graph.edges) nodes[to].inputs.push_back(nodes[from].name);
