@@ -312,8 +312,7 @@ DatasetNodePtr taken(DatasetNodePtr input, std::int64_t count) {
 
 DatasetNodePtr skipped(DatasetNodePtr input, std::int64_t count) {
   const std::int64_t all = input->cardinality();
-  std::int64_t size = all < 0 ? all : all - std::min(all, count);
-  if (count < 0) size = 0;
+  const std::int64_t size = count < 0 ? 0 : all < 0 ? all : all - std::min(all, count);
   const PartTypes types = input->types;
   return make_stage<StepCursor>(types, std::move(input), size, "skip", std::max<std::int64_t>(0, count),
                                 std::int64_t{1}, std::int64_t{count < 0 ? 0 : -1});
