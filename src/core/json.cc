@@ -9,6 +9,7 @@
 
 #include "capstan/registry.h"
 #include "src/core/check.h"
+#include "src/core/utf8.h"
 
 namespace capstan {
 
@@ -66,17 +67,6 @@ void append(std::string& out, const AttributeValue& value) {
     append(out, is_map ? value.items[i].second : value.list[i]);
   }
   out += is_map ? '}' : ']';
-}
-
-void append_utf8(std::string& out, unsigned code) {
-  if (code < 0x80) {
-    out += static_cast<char>(code);
-    return;
-  }
-  const int more = code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
-  constexpr unsigned kLeading[] = {0, 0xc0, 0xe0, 0xf0};
-  out += static_cast<char>(kLeading[more] | code >> 6 * more);
-  for (int i = more - 1; i >= 0; --i) out += static_cast<char>(0x80 | (code >> 6 * i & 0x3f));
 }
 
 class Reader {
@@ -193,7 +183,7 @@ class Reader {
       check(low >= 0xdc00 && low < 0xe000, "the second half of a character");
       code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
     }
-    append_utf8(text, code);
+    utf8::append(text, code);
   }
 
   std::string read_text() {

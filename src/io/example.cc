@@ -10,6 +10,7 @@
 #include "capstan/error.h"
 #include "capstan/records.h"
 #include "src/core/check.h"
+#include "src/core/utf8.h"
 #include "src/io/wire.h"
 
 namespace capstan::io {
@@ -133,7 +134,7 @@ Example Example::parse(std::string_view message, std::string_view file) {
       while (const auto part = parts.next()) {
         if (part->number == 1) {
           parts.expect(*part, wire::Kind::kBytes);
-          if (!wire::is_utf8(part->bytes)) parts.fail("a name of a feature is not UTF-8");
+          if (!utf8::is_valid(part->bytes)) parts.fail("a name of a feature is not UTF-8");
           name = part->bytes;
         } else if (part->number == 2) {
           read_feature(parts.inside(*part), feature.values_);
@@ -148,7 +149,7 @@ Example Example::parse(std::string_view message, std::string_view file) {
 std::string Example::serialize() const {
   wire::Writer map;
   for (const auto& [name, feature] : features_) {
-    CAPSTAN_CHECK(wire::is_utf8(name), ValueError, "example: a name of a feature is not UTF-8");
+    CAPSTAN_CHECK(utf8::is_valid(name), ValueError, "example: a name of a feature is not UTF-8");
     wire::Writer list, value, entry;
     if (const auto* bytes = std::get_if<Feature::Bytes>(&feature.values_)) {
       for (const std::string& text : *bytes) list.bytes(1, text);

@@ -9,6 +9,7 @@
 #include "capstan/error.h"
 #include "capstan/io.h"
 #include "src/core/check.h"
+#include "src/core/utf8.h"
 #include "src/io/file_sink.h"
 #include "src/io/tensor_list.h"
 
@@ -75,8 +76,8 @@ void save_safetensors(const std::string& path, const std::map<std::string, Tenso
   std::stable_sort(order.begin(), order.end(),
                    [](const auto& a, const auto& b) { return size_of(a.second.dtype()) > size_of(b.second.dtype()); });
   for (const auto& [key, text] : options.metadata) {
-    CAPSTAN_CHECK(is_utf8(key) && is_utf8(text), ValueError, kWriter, ": the metadata ", quoted(key), ": ",
-                  quoted(text), " is no UTF-8");
+    CAPSTAN_CHECK(utf8::is_valid(key) && utf8::is_valid(text), ValueError, kWriter, ": the metadata ", quoted(key),
+                  ": ", quoted(text), " is no UTF-8");
   }
   TensorList list;
   list.metadata = options.metadata;

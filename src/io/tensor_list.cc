@@ -11,6 +11,7 @@
 #include "capstan/error.h"
 #include "capstan/registry.h"
 #include "src/core/check.h"
+#include "src/core/utf8.h"
 #include "src/io/crc32c.h"
 #include "src/io/raw_array.h"
 
@@ -47,40 +48,6 @@ const StoredType* find_type(std::string_view name) {
   const auto* const found =
       std::find_if(kTypes.begin(), kTypes.end(), [&](const StoredType& type) { return type.name == name; });
   return found == kTypes.end() ? nullptr : found;
-}
-
-// The length of the UTF-8 character that a text begins with; 0 if it begins with none.
-std::size_t character_length(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned first = byte(0);
-  if (first < 0x80) return 1;
-  const std::size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
-  if (first < 0xc2 || first > 0xf4 || text.size() < length) return 0;
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xc0) != 0x80) return 0;
-  }
-  // Longer than needed, halves of pairs, and what is beyond the last character.
-  if ((first == 0xe0 && byte(1) < 0xa0) || (first == 0xed && byte(1) >= 0xa0)) return 0;
-  if ((first == 0xf0 && byte(1) < 0x90) || (first == 0xf4 && byte(1) >= 0x90)) return 0;
-  return length;
-}
-
-void append_character(std::string& out, unsigned code) {
-  if (code < 0x80) {
-    out += static_cast<char>(code);
-  } else if (code < 0x800) {
-    out += static_cast<char>(0xc0 | code >> 6);
-    out += static_cast<char>(0x80 | (code & 63));
-  } else if (code < 0x10000) {
-    out += static_cast<char>(0xe0 | code >> 12);
-    out += static_cast<char>(0x80 | (code >> 6 & 63));
-    out += static_cast<char>(0x80 | (code & 63));
-  } else {
-    out += static_cast<char>(0xf0 | code >> 18);
-    out += static_cast<char>(0x80 | (code >> 12 & 63));
-    out += static_cast<char>(0x80 | (code >> 6 & 63));
-    out += static_cast<char>(0x80 | (code & 63));
-  }
 }
 
 // Each function consumes what it names or fails.
@@ -217,10 +184,10 @@ class ListParser {
         append_escaped(out);
         continue;
       }
-      const std::size_t length = character_length(text_.substr(position_));
-      if (length == 0 || static_cast<unsigned char>(c) < 0x20) fail("a text has a byte that is no character");
-      out += text_.substr(position_, length);
-      position_ += length;
+      const utf8::Sequence character = utf8::sequence_at(text_.substr(position_));
+      if (!character.is_valid || static_cast<unsigned char>(c) < 0x20) fail("a text has a byte that is no character");
+      out += text_.substr(position_, character.length);
+      position_ += character.length;
     }
     if (position_ == text_.size()) fail("a text has no end");
     ++position_;
@@ -243,7 +210,7 @@ class ListParser {
       if (low < 0xdc00 || low >= 0xe000) fail("half of a character stands alone");
       code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
     }
-    append_character(out, code);
+    utf8::append(out, code);
   }
 
   unsigned four_digits() {
@@ -298,15 +265,6 @@ std::string description(const ListedTensor& listed) {
 }
 
 }  // namespace
-
-bool is_utf8(std::string_view text) {
-  while (!text.empty()) {
-    const std::size_t length = character_length(text);
-    if (length == 0) return false;
-    text.remove_prefix(length);
-  }
-  return true;
-}
 
 TensorList parse_tensor_list(const ByteSource& source, std::string_view json) {
   return ListParser(source, json).parse();
@@ -407,7 +365,7 @@ std::span<const std::byte> bytes_of(const Tensor& tensor) {
 
 Tensor writable(const char* writer, const std::string& name, const Tensor& tensor) {
   CAPSTAN_CHECK(!name.empty(), ValueError, writer, ": a tensor has no name");
-  CAPSTAN_CHECK(is_utf8(name), ValueError, writer, ": the name ", quoted(name), " is no UTF-8");
+  CAPSTAN_CHECK(utf8::is_valid(name), ValueError, writer, ": the name ", quoted(name), " is no UTF-8");
   CAPSTAN_CHECK(tensor.has_value(), ValueError, writer, ": the tensor ", quoted(name), " is empty");
   Tensor dense = tensor.to_dense();
   // Throws for a tensor of a trace.

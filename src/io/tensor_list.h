@@ -36,9 +36,6 @@ struct TensorList {
 /// Reads a list; fails in the name of `source`.
 TensorList parse_tensor_list(const ByteSource& source, std::string_view json);
 
-/// Whether a text can stand in such a list.
-bool is_utf8(std::string_view text);
-
 /// The text of a list; on one line, without spaces.
 std::string tensor_list_text(const TensorList& list);
 

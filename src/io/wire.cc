@@ -143,26 +143,4 @@ void Writer::packed(std::uint32_t number, std::span<const float> values) {
   bytes(number, {reinterpret_cast<const char*>(values.data()), values.size_bytes()});
 }
 
-bool is_utf8(std::string_view bytes) {
-  const auto at = [&](std::size_t i) { return static_cast<unsigned char>(bytes[i]); };
-  for (std::size_t i = 0; i < bytes.size();) {
-    const unsigned lead = at(i);
-    const std::size_t size = lead < 0x80   ? 1
-                             : lead < 0xc2 ? 0
-                             : lead < 0xe0 ? 2
-                             : lead < 0xf0 ? 3
-                             : lead < 0xf5 ? 4
-                                           : 0;
-    if (size == 0 || bytes.size() - i < size) return false;
-    for (std::size_t k = 1; k < size; ++k) {
-      if ((at(i + k) & 0xc0) != 0x80) return false;
-    }
-    // Forms that are longer than needed, halves of pairs, and what lies beyond Unicode.
-    if (size == 3 && ((lead == 0xe0 && at(i + 1) < 0xa0) || (lead == 0xed && at(i + 1) >= 0xa0))) return false;
-    if (size == 4 && ((lead == 0xf0 && at(i + 1) < 0x90) || (lead == 0xf4 && at(i + 1) >= 0x90))) return false;
-    i += size;
-  }
-  return true;
-}
-
 }  // namespace capstan::io::wire

@@ -77,7 +77,4 @@ class Writer {
   std::string text_;
 };
 
-/// Whether bytes are UTF-8, as names must be.
-bool is_utf8(std::string_view bytes);
-
 }  // namespace capstan::io::wire

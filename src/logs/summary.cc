@@ -10,6 +10,7 @@
 #include "capstan/ops/array.h"
 #include "capstan/ops/image.h"
 #include "src/core/check.h"
+#include "src/core/utf8.h"
 #include "src/io/file_sink.h"
 #include "src/io/png.h"
 #include "src/io/wire.h"
@@ -25,7 +26,7 @@ namespace {
 using logs::EventField;
 
 void check_text(std::string_view what, std::string_view text) {
-  CAPSTAN_CHECK(io::wire::is_utf8(text), ValueError, "summary: the ", what, " is not UTF-8");
+  CAPSTAN_CHECK(utf8::is_valid(text), ValueError, "summary: the ", what, " is not UTF-8");
 }
 
 void check_name(std::string_view name) {

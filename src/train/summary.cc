@@ -7,6 +7,7 @@
 
 #include "capstan/models.h"
 #include "src/core/check.h"
+#include "src/core/utf8.h"
 #include "src/train/layer_state.h"
 
 namespace capstan {
@@ -64,32 +65,16 @@ std::string rule(const std::vector<Column>& columns, const char* left, const cha
   return text + "\n";
 }
 
-// Texts are UTF-8: where character number `count` begins, or the end of the text.
-std::size_t offset_of(const std::string& text, std::size_t count) {
-  std::size_t at = 0;
-  while (at < text.size() && count > 0) {
-    ++at;
-    while (at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0U) == 0x80U) ++at;
-    --count;
-  }
-  return at;
-}
-
-std::size_t characters(const std::string& text) {
-  return static_cast<std::size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
-}
-
 // Lines of at most `width` characters, broken at spaces; a word that is too long is cut.
 std::vector<std::string> wrapped(const std::string& text, int width) {
   const auto room = static_cast<std::size_t>(width);
   std::vector<std::string> lines;
   std::string rest = text;
-  while (characters(rest) > room) {
-    const std::size_t space = rest.rfind(' ', offset_of(rest, room));
+  while (utf8::count(rest) > room) {
+    const std::size_t space = rest.rfind(' ', utf8::offset_of(rest, room));
     if (space == std::string::npos || space == 0) {
       const std::size_t end = rest.find(' ');
-      lines.push_back(rest.substr(0, offset_of(rest, room - 1)) + "…");
+      lines.push_back(rest.substr(0, utf8::offset_of(rest, room - 1)) + "…");
       rest = end == std::string::npos ? "" : rest.substr(end + 1);
     } else {
       lines.push_back(rest.substr(0, space));
@@ -101,7 +86,7 @@ std::vector<std::string> wrapped(const std::string& text, int width) {
 }
 
 std::string cell_text(const std::string& line, const Column& column) {
-  const int room = std::max(0, column.width - 2 - static_cast<int>(characters(line)));
+  const int room = std::max(0, column.width - 2 - static_cast<int>(utf8::count(line)));
   const int left = column.side == Side::kLeft ? 0 : column.side == Side::kRight ? room : room / 2;
   return " " + repeat(" ", left) + line + repeat(" ", room - left) + " ";
 }

@@ -95,13 +95,5 @@ TEST(Wire, ErrorsNameFileAndPlace) {
             "reader: field 1 of a message has the wire type 0, not 2\n  file: file.pb");
 }
 
-TEST(Wire, KnowsUtf8) {
-  for (const char* text : {"", "abc", "zw\xc3\xb6lf \xe4\xb8\xad", "\xf0\x9f\x98\x80", "\xf4\x8f\xbf\xbf"})
-    EXPECT_TRUE(is_utf8(text)) << text;
-  for (const char* text : {"\x80", "\xc3", "\xc0\x80", "\xe0\x80\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xff",
-                           "\xe4\xb8", "\xf0\x80\x80\x80", "\xc3\x28"})
-    EXPECT_FALSE(is_utf8(text)) << text;
-}
-
 }  // namespace
 }  // namespace capstan::io::wire

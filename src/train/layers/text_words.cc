@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "src/core/utf8.h"
+
 namespace capstan::detail {
 
 namespace {
@@ -12,31 +14,6 @@ namespace {
 bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 bool is_punctuation(char c) {
   return (c >= '!' && c <= '/') || (c >= ':' && c <= '@') || (c >= '[' && c <= '`') || (c >= '{' && c <= '~');
-}
-
-// How many bytes from the first on make a code point, or if they do not, how many belong together.
-struct Sequence {
-  std::size_t length;
-  bool is_valid;
-};
-Sequence sequence_at(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned first = byte(0);
-  if (first < 0x80) return {1, true};
-  const std::size_t length = first >= 0xc2 && first < 0xe0   ? 2
-                             : first >= 0xe0 && first < 0xf0 ? 3
-                             : first >= 0xf0 && first < 0xf5 ? 4
-                                                             : 0;
-  for (std::size_t i = 1; i < length; ++i) {
-    // The second byte rules out overlong forms, surrogates and what is beyond U+10FFFF.
-    unsigned least = 0x80, most = 0xbf;
-    if (i == 1) {
-      least = first == 0xe0 ? 0xa0 : first == 0xf0 ? 0x90 : least;
-      most = first == 0xed ? 0x9f : first == 0xf4 ? 0x8f : most;
-    }
-    if (i >= text.size() || byte(i) < least || byte(i) > most) return {i, false};
-  }
-  return {std::max<std::size_t>(length, 1), length > 0};
 }
 
 void add_ngrams(const std::vector<std::string>& words, std::size_t width, std::vector<std::string>& result) {
@@ -76,7 +53,7 @@ std::vector<std::string> words_of(std::string_view text) {
 std::vector<std::string> characters_of(std::string_view text) {
   std::vector<std::string> characters;
   while (!text.empty()) {
-    const Sequence sequence = sequence_at(text);
+    const utf8::Sequence sequence = utf8::sequence_at(text);
     characters.emplace_back(sequence.is_valid ? text.substr(0, sequence.length) : "\xef\xbf\xbd");
     text.remove_prefix(sequence.length);
   }

@@ -6,6 +6,7 @@
 
 #include "capstan/plots.h"
 #include "src/core/check.h"
+#include "src/core/utf8.h"
 #include "src/train/plots/svg.h"
 
 namespace capstan::plots {
@@ -46,13 +47,8 @@ Matrix matrix_of(const char* call, const Tensor& matrix, const ConfusionOptions&
   return result;
 }
 
-// As large as a terminal shows it: continuation bytes of UTF-8 take no room.
-std::size_t width_of(std::string_view text) {
-  return static_cast<std::size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
-}
 std::string aligned(const std::string& text, std::size_t width) {
-  return std::string(width - std::min(width, width_of(text)), ' ') + text;
+  return std::string(width - std::min(width, utf8::count(text)), ' ') + text;
 }
 
 }  // namespace
@@ -62,7 +58,7 @@ std::string confusion_svg(const Tensor& matrix, const ConfusionOptions& options)
   CAPSTAN_CHECK(options.cell >= 4 && options.cell <= 400, ValueError,
                 "confusion_svg: cells must have at least 4 and at most 400 pixels, not ", options.cell);
   std::size_t longest = 0;
-  for (const std::string& name : m.names) longest = std::max(longest, width_of(name));
+  for (const std::string& name : m.names) longest = std::max(longest, utf8::count(name));
   const auto cell = static_cast<double>(options.cell), classes = static_cast<double>(m.classes);
   const double left = 36 + 8 * static_cast<double>(longest), top = options.title.empty() ? 48 : 76;
   const double side = cell * classes;
@@ -98,10 +94,10 @@ std::string confusion_text(const Tensor& matrix, const ConfusionOptions& options
   const Matrix m = matrix_of("confusion_text", matrix, options);
   CAPSTAN_CHECK(options.cell >= 4 && options.cell <= 400, ValueError,
                 "confusion_text: cells must have at least 4 and at most 400 pixels, not ", options.cell);
-  std::size_t name_width = width_of("true"), cell_width = 1;
+  std::size_t name_width = utf8::count("true"), cell_width = 1;
   for (const std::string& name : m.names) {
-    name_width = std::max(name_width, width_of(name));
-    cell_width = std::max(cell_width, width_of(name));
+    name_width = std::max(name_width, utf8::count(name));
+    cell_width = std::max(cell_width, utf8::count(name));
   }
   for (const double count : m.counts) cell_width = std::max(cell_width, short_number(count, 6).size());
   std::string text = options.title.empty() ? "" : options.title + "\n";
