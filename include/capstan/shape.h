@@ -80,7 +80,9 @@ class CAPSTAN_EXPORT Shape {
 
   const std::int64_t* begin() const { return dims_; }
   const std::int64_t* end() const { return dims_ + rank_; }
-  std::span<const std::int64_t> dims() const { return {dims_, static_cast<std::size_t>(rank_)}; }
+  /// The lengths, which live as long as the shape: those of a temporary cannot be asked for.
+  std::span<const std::int64_t> dims() const& { return {dims_, static_cast<std::size_t>(rank_)}; }
+  std::span<const std::int64_t> dims() const&& = delete;
 
   friend bool operator==(const Shape& a, const Shape& b) {
     if (a.rank_ != b.rank_) return false;

@@ -206,7 +206,8 @@ bool batch_side_by_side(const BatchCall& call, std::vector<Tensor>& outputs) {
   std::vector<Tensor> inputs;
   for (int i = 0; i < call.input_count(); ++i) {
     const Tensor x = moved(with_items(call, i), true);
-    Shape shape(x.shape().dims().first(static_cast<std::size_t>(x.rank() - 2)));
+    const Shape lengths = x.shape();
+    Shape shape(lengths.dims().first(static_cast<std::size_t>(x.rank() - 2)));
     shape.push_back(call.size * x.dim(-1));
     inputs.push_back(reshape(x, shape));
   }

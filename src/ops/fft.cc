@@ -35,7 +35,7 @@ void set_field(FftLength& field, const AttributeValue& value, std::string_view o
 }
 AttributeValue get_field(const FftLength& field) {
   if (field.lengths.rank == 0) return {};
-  return list_of(field.lengths.shape().dims());
+  return list_of(field.lengths.shape());
 }
 
 struct RealFftAttributes {

@@ -82,6 +82,6 @@ inline AttributeValue list_of(std::span<const std::int64_t> integers) {
 inline void set_field(Lengths& field, const AttributeValue& value, std::string_view op, std::string_view name) {
   field = pack_lengths(op, Shape(integers_of(value, op, name)), true);
 }
-inline AttributeValue get_field(const Lengths& field) { return list_of(field.shape().dims()); }
+inline AttributeValue get_field(const Lengths& field) { return list_of(field.shape()); }
 
 }  // namespace capstan

@@ -346,7 +346,8 @@ Tensor kron(Operand a, Operand b) try {
                 " or less, not ", std::max(x.rank(), y.rank()), arguments({{"a", x}, {"b", y}}));
   // [..., m, 1, n, 1] * [..., 1, p, 1, q]
   const Tensor product = expand_dims(expand_dims(x, -1), -3) * expand_dims(expand_dims(y, -2), -4);
-  const Shape batch(product.shape().dims().first(static_cast<std::size_t>(product.rank() - 4)));
+  const Shape lengths = product.shape();
+  const Shape batch(lengths.dims().first(static_cast<std::size_t>(product.rank() - 4)));
   return reshape(product, matrix_shape(batch, left.rows * right.rows, left.columns * right.columns));
 } catch (const Error&) {
   rethrow_as("kron");

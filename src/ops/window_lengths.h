@@ -80,7 +80,7 @@ void set_field(ExactLengths<N>& field, const AttributeValue& value, std::string_
 }
 template <int N>
 AttributeValue get_field(const ExactLengths<N>& field) {
-  return list_of(field.shape().dims());
+  return list_of(field.shape());
 }
 
 // A window whose elements are `dilation` apart covers this many elements. Throws ShapeError for sizes that no memory

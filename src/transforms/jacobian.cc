@@ -203,7 +203,8 @@ std::vector<Tensor> run_rows(const Pullback& pullback, const Tensor& y, const Ro
   for (std::size_t k = 0; k < present.size(); ++k) {
     Tensor& part = found[k];
     if (blocks > 1) {
-      part = reshape(part, joined(std::array{blocks * block}, part.shape().dims().subspan(2)));
+      const Shape lengths = part.shape();
+      part = reshape(part, joined(std::array{blocks * block}, lengths.dims().subspan(2)));
       if (blocks * block > rows.count) part = part(slice(0, rows.count));
     }
     all[present[k]] = std::move(part);
@@ -301,7 +302,7 @@ std::vector<Tensor> GradientTape::compute_jacobians(std::span<const Source> targ
     std::vector<Tensor> rows = rows_of(tape, target, sources, {shape.size(), SeedKind::kElement}, "jacobian", options);
     for (std::size_t k = 0; k < sources.size(); ++k) {
       const Tensor x = tensor_of(sources[k]);
-      const Shape full = joined(shape.dims(), x.shape().dims());
+      const Shape full = joined(shape, x.shape());
       const bool no_rows = shape.size() == 0 && tape.knows_target(target) && tape.knows_target(sources[k]);
       if (rows[k].has_value()) {
         rows[k] = reshape(rows[k], full);
@@ -331,7 +332,8 @@ Tensor GradientTape::batch_jacobian(const Source& target, const Source& source, 
   const Persistent persistent(tape);
   const std::int64_t examples = y.dim(0);
   const std::int64_t count = examples == 0 ? 0 : y.size() / examples;
-  Shape full = joined(y.shape().dims(), x.shape().dims().subspan(1));
+  const Shape from = x.shape();
+  Shape full = joined(y.shape(), from.dims().subspan(1));
   const Tensor rows = rows_of(tape, target, std::span(&source, 1), {count, SeedKind::kByExample}, call, options)[0];
   if (!rows.has_value()) return zeros(full, y.dtype());
   int order[kMaxRank] = {1, 0};
