@@ -5,41 +5,32 @@ namespace capstan::detail {
 
 namespace {
 
-class MapCursor : public StageCursor {
+class MapCursor : public CountingCursor {
  public:
   MapCursor(PartTypes element, DatasetCursorPtr from, const char* name, const PartFunction& function)
-      : StageCursor(element, std::move(from)), name_(name), function_(function), parts_(input->types.size()) {}
+      : CountingCursor(element, std::move(from)), name_(name), function_(function), parts_(input->types.size()) {}
   const char* name() const override { return name_; }
   bool next(Part* element) override {
     if (!input->next(parts_.data())) return false;
-    const std::int64_t number = at_++;
+    const std::int64_t number = at++;
     at_element(name_, number, [&] { function_(parts_.data(), element); });
     std::fill(parts_.begin(), parts_.end(), Part());  // nothing lives longer than it is needed
     return true;
-  }
-  void save(PositionWriter& position) override {
-    position.number("at", at_);
-    StageCursor::save(position);
-  }
-  void restore(PositionReader& position) override {
-    at_ = position.number("at", 0);
-    StageCursor::restore(position);
   }
 
  private:
   const char* name_;
   PartFunction function_;
   std::vector<Part> parts_;
-  std::int64_t at_ = 0;
 };
 
 using ScanFunction = std::function<void(Part* state, const Part* element, Part* result)>;
 
-class ScanCursor : public StageCursor {
+class ScanCursor : public CountingCursor {
  public:
   ScanCursor(PartTypes element, DatasetCursorPtr from, PartTypes state_types, const Part& initial,
              const ScanFunction& function)
-      : StageCursor(element, std::move(from)),
+      : CountingCursor(element, std::move(from)),
         state_types_(state_types),
         state_(initial),
         function_(function),
@@ -47,21 +38,19 @@ class ScanCursor : public StageCursor {
   const char* name() const override { return "scan"; }
   bool next(Part* element) override {
     if (!input->next(parts_.data())) return false;
-    const std::int64_t number = at_++;
+    const std::int64_t number = at++;
     at_element(name(), number, [&] { function_(&state_, parts_.data(), element); });
     return true;
   }
   void save(PositionWriter& position) override {
-    position.number("at", at_);
     position.parts("state", state_types_, {state_});
-    StageCursor::save(position);
+    CountingCursor::save(position);
   }
   void restore(PositionReader& position) override {
-    at_ = position.number("at", 0);
     std::vector<Part> state = position.parts("state", state_types_);
     if (state.size() != 1) position.refuse("state");
     state_ = state[0];
-    StageCursor::restore(position);
+    CountingCursor::restore(position);
   }
 
  private:
@@ -69,7 +58,6 @@ class ScanCursor : public StageCursor {
   Part state_;
   ScanFunction function_;
   std::vector<Part> parts_;
-  std::int64_t at_ = 0;
 };
 
 }  // namespace

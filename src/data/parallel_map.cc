@@ -15,11 +15,11 @@ namespace capstan::detail {
 
 namespace {
 
-class ParallelMapCursor : public StageCursor {
+class ParallelMapCursor : public CountingCursor {
  public:
   ParallelMapCursor(PartTypes element, DatasetCursorPtr from, const char* name, const PartFunction& function,
                     std::int64_t parallel_calls, bool deterministic)
-      : StageCursor(element, std::move(from)),
+      : CountingCursor(element, std::move(from)),
         name_(name),
         function_(function),
         workers_(worker_count(parallel_calls)),
@@ -68,14 +68,12 @@ class ParallelMapCursor : public StageCursor {
         parts.insert(parts.end(), call.parts.begin(), call.parts.end());
       }
     }
-    position.number("at", at_);
     position.numbers("numbers", numbers);
     position.parts("calls", input->types, parts);
     position.number("ended", ended_ ? 1 : 0);
-    StageCursor::save(position);
+    CountingCursor::save(position);
   }
   void restore(PositionReader& position) override {
-    at_ = position.number("at", 0);
     const std::vector<std::int64_t> numbers = position.numbers("numbers", 0);
     std::vector<Part> parts = position.parts("calls", input->types);
     const std::size_t width = input->types.size();
@@ -87,7 +85,7 @@ class ParallelMapCursor : public StageCursor {
                         parts.begin() + static_cast<std::ptrdiff_t>((i + 1) * width));
     }
     input_ended_ = position.flag("ended");
-    StageCursor::restore(position);
+    CountingCursor::restore(position);
   }
 
  private:
@@ -135,7 +133,7 @@ class ParallelMapCursor : public StageCursor {
     } else if (!input_ended_) {
       Call& call = one.emplace_back();
       call.parts.resize(input->types.size());
-      call.number = at_;
+      call.number = at;
       try {
         input_ended_ = !input->next(call.parts.data());
       } catch (...) {
@@ -145,7 +143,7 @@ class ParallelMapCursor : public StageCursor {
       if (input_ended_) {
         one.clear();
       } else if (call.error == nullptr) {
-        ++at_;
+        ++at;
       }
     }
     const std::lock_guard lock(mutex_);
@@ -165,9 +163,8 @@ class ParallelMapCursor : public StageCursor {
   std::int64_t workers_;
   bool deterministic_;
 
-  std::mutex input_mutex_;  // of the input and what follows; taken before the other one
+  std::mutex input_mutex_;  // of the input, `at` and what follows; taken before the other one
   std::list<Call> restored_;
-  std::int64_t at_ = 0;
   bool input_ended_ = false;
 
   std::mutex mutex_;  // of what follows

@@ -154,57 +154,45 @@ class StepCursor : public StageCursor {
 
 // --- filter, take_while ---
 
-class FilterCursor : public StageCursor {
+class FilterCursor : public CountingCursor {
  public:
   FilterCursor(PartTypes element, DatasetCursorPtr from, const PartPredicate& keep)
-      : StageCursor(element, std::move(from)), keep_(keep) {}
+      : CountingCursor(element, std::move(from)), keep_(keep) {}
   const char* name() const override { return "filter"; }
   bool next(Part* element) override {
     while (input->next(element)) {
-      const std::int64_t number = at_++;
+      const std::int64_t number = at++;
       if (at_element(name(), number, [&] { return keep_(element); })) return true;
     }
     return false;
   }
-  void save(PositionWriter& position) override {
-    position.number("at", at_);
-    StageCursor::save(position);
-  }
-  void restore(PositionReader& position) override {
-    at_ = position.number("at", 0);
-    StageCursor::restore(position);
-  }
 
  private:
   PartPredicate keep_;
-  std::int64_t at_ = 0;
 };
 
-class TakeWhileCursor : public StageCursor {
+class TakeWhileCursor : public CountingCursor {
  public:
   TakeWhileCursor(PartTypes element, DatasetCursorPtr from, const PartPredicate& keep)
-      : StageCursor(element, std::move(from)), keep_(keep) {}
+      : CountingCursor(element, std::move(from)), keep_(keep) {}
   const char* name() const override { return "take_while"; }
   bool next(Part* element) override {
     if (ended_ || !input->next(element)) return false;
-    const std::int64_t number = at_++;
+    const std::int64_t number = at++;
     ended_ = !at_element(name(), number, [&] { return keep_(element); });
     return !ended_;
   }
   void save(PositionWriter& position) override {
-    position.number("at", at_);
     position.number("ended", ended_ ? 1 : 0);
-    StageCursor::save(position);
+    CountingCursor::save(position);
   }
   void restore(PositionReader& position) override {
-    at_ = position.number("at", 0);
     ended_ = position.flag("ended");
-    StageCursor::restore(position);
+    CountingCursor::restore(position);
   }
 
  private:
   PartPredicate keep_;
-  std::int64_t at_ = 0;
   bool ended_ = false;
 };
 
@@ -263,36 +251,33 @@ class IgnoreErrorsCursor : public StageCursor {
   }
 };
 
-class CountedCursor : public StageCursor {
+class CountedCursor : public CountingCursor {
  public:
   CountedCursor(PartTypes element, DatasetCursorPtr from, std::int64_t count)
-      : StageCursor(element, std::move(from)), count_(count) {}
+      : CountingCursor(element, std::move(from)), count_(count) {}
   const char* name() const override { return "assert_cardinality"; }
   bool next(Part* element) override {
     if (ended_) return false;
     const bool found = input->next(element);
-    if (found) ++at_;
-    const bool wrong = count_ != kUnknown && (found ? count_ != kInfinite && at_ > count_ : at_ != count_);
+    if (found) ++at;
+    const bool wrong = count_ != kUnknown && (found ? count_ != kInfinite && at > count_ : at != count_);
     ended_ = !found || wrong;
     CAPSTAN_CHECK(!wrong, ValueError, "assert_cardinality: the dataset has ", found ? "more than " : "",
-                  found ? count_ : at_, " elements, not ",
+                  found ? count_ : at, " elements, not ",
                   count_ == kInfinite ? "infinitely many" : std::to_string(count_));
     return found;
   }
   void save(PositionWriter& position) override {
-    position.number("at", at_);
     position.number("ended", ended_ ? 1 : 0);
-    StageCursor::save(position);
+    CountingCursor::save(position);
   }
   void restore(PositionReader& position) override {
-    at_ = position.number("at", 0);
     ended_ = position.flag("ended");
-    StageCursor::restore(position);
+    CountingCursor::restore(position);
   }
 
  private:
   std::int64_t count_;
-  std::int64_t at_ = 0;
   bool ended_ = false;
 };
 

@@ -264,11 +264,11 @@ class SampleNode : public DatasetNode {
 
 // An element is accepted with the probability ratio_i / (the largest ratio), where ratio_i is how much more often its
 // class should occur than it does. TensorFlow mixes a second pass over the input in, whose elements come twice.
-class ResampleCursor : public StageCursor {
+class ResampleCursor : public CountingCursor {
  public:
   ResampleCursor(PartTypes element, DatasetCursorPtr from, const PartNumber& class_of,
                  const std::vector<double>& target, const std::vector<double>& initial, const PassStreamsPtr& streams)
-      : StageCursor(element, std::move(from)),
+      : CountingCursor(element, std::move(from)),
         class_of_(class_of),
         target_(target),
         counts_(initial),
@@ -282,7 +282,7 @@ class ResampleCursor : public StageCursor {
   bool next(Part* element) override {
     for (;;) {
       if (!input->next(element + 1)) return false;
-      const std::int64_t number = at_++;
+      const std::int64_t number = at++;
       const std::int64_t its = at_element(name(), number, [&] {
         const std::int64_t its_class = class_of_(element + 1);
         CAPSTAN_CHECK(its_class >= 0 && its_class < static_cast<std::int64_t>(target_.size()), IndexError,
@@ -299,19 +299,17 @@ class ResampleCursor : public StageCursor {
 
   void save(PositionWriter& position) override {
     streams_->save(words_, position);
-    position.number("at", at_);
     std::vector<std::int64_t> counts;
     if (is_estimated_) counts.assign(counts_.begin(), counts_.end());
     position.numbers("counts", counts);
-    StageCursor::save(position);
+    CountingCursor::save(position);
   }
   void restore(PositionReader& position) override {
     words_ = streams_->restore(position);
-    at_ = position.number("at", 0);
     const std::vector<std::int64_t> counts = position.numbers("counts", 1);
     if (counts.size() != (is_estimated_ ? target_.size() : 0)) position.refuse("counts");
     if (is_estimated_) counts_.assign(counts.begin(), counts.end());
-    StageCursor::restore(position);
+    CountingCursor::restore(position);
   }
 
  private:
@@ -339,7 +337,6 @@ class ResampleCursor : public StageCursor {
   bool is_estimated_;
   PassStreamsPtr streams_;
   WordStream words_;
-  std::int64_t at_ = 0;
 };
 
 }  // namespace

@@ -27,6 +27,23 @@ class StageCursor : public DatasetCursor {
   DatasetCursorPtr input;
 };
 
+// One that counts what it has read of its input.
+class CountingCursor : public StageCursor {
+ public:
+  using StageCursor::StageCursor;
+
+  void save(PositionWriter& position) override {
+    position.number("at", at);
+    StageCursor::save(position);
+  }
+  void restore(PositionReader& position) override {
+    at = position.number("at", 0);
+    StageCursor::restore(position);
+  }
+
+  std::int64_t at = 0;
+};
+
 // A node of one input, which has as many elements unless it says something else.
 class StageNode : public DatasetNode {
  public:

@@ -85,11 +85,11 @@ class WindowCursor : public StageCursor {
 using ReduceFunction = std::function<DatasetNodePtr(std::int64_t key, DatasetNodePtr window)>;
 using SizeFunction = std::function<std::int64_t(std::int64_t key)>;
 
-class GroupCursor : public StageCursor {
+class GroupCursor : public CountingCursor {
  public:
   GroupCursor(PartTypes element, DatasetCursorPtr from, const PartNumber& key, const ReduceFunction& reduce,
               const SizeFunction& window_size)
-      : StageCursor(element, std::move(from)), key_(key), reduce_(reduce), window_size_(window_size) {}
+      : CountingCursor(element, std::move(from)), key_(key), reduce_(reduce), window_size_(window_size) {}
   const char* name() const override { return "group_by_window"; }
 
   bool next(Part* element) override {
@@ -100,7 +100,7 @@ class GroupCursor : public StageCursor {
       }
       if (ended_) {
         if (groups_.empty()) return false;
-        start(groups_.begin(), at_);
+        start(groups_.begin(), at);
         continue;
       }
       std::vector<Part> item(input->types.size());
@@ -108,7 +108,7 @@ class GroupCursor : public StageCursor {
         ended_ = true;
         continue;
       }
-      const std::int64_t number = at_++;
+      const std::int64_t number = at++;
       const std::int64_t key = at_element(name(), number, [&] { return key_(item.data()); });
       auto group = groups_.find(key);
       if (group == groups_.end()) {
@@ -123,7 +123,6 @@ class GroupCursor : public StageCursor {
   }
 
   void save(PositionWriter& position) override {
-    position.number("at", at_);
     position.number("ended", ended_ ? 1 : 0);
     std::vector<std::int64_t> keys, sizes, counts;
     std::vector<Part> parts;
@@ -143,10 +142,9 @@ class GroupCursor : public StageCursor {
       position.parts("open_group", input->types, open_parts_);
       position.stage(*open_, "open/");
     }
-    StageCursor::save(position);
+    CountingCursor::save(position);
   }
   void restore(PositionReader& position) override {
-    at_ = position.number("at", 0);
     ended_ = position.flag("ended");
     const std::vector<std::int64_t> keys = position.numbers("keys");
     const std::vector<std::int64_t> sizes = position.numbers("sizes", 1);
@@ -166,7 +164,7 @@ class GroupCursor : public StageCursor {
       open_ = open_node_->open();
       position.stage(*open_, "open/");
     }
-    StageCursor::restore(position);
+    CountingCursor::restore(position);
   }
 
  private:
@@ -192,7 +190,6 @@ class GroupCursor : public StageCursor {
   ReduceFunction reduce_;
   SizeFunction window_size_;
   std::map<std::int64_t, Group> groups_;
-  std::int64_t at_ = 0;
   bool ended_ = false;
   // The group whose dataset is being read.
   std::int64_t open_key_ = 0;
