@@ -64,16 +64,9 @@ void write_checkpoint(const std::string& writer, const std::string& path, const 
   for (const auto& [name, given] : content.tensors) {
     const Tensor& tensor = tensors.emplace_back(writable(writer.c_str(), name, given));
     const std::span<const std::byte> bytes = bytes_of(tensor);
-    const Shape shape = tensor.shape();  // of which the list is a part
-    const std::span<const std::int64_t> dims = shape.dims();
-    const std::uint64_t begin = aligned(end);
-    end = begin + bytes.size();
-    list.tensors.push_back({name,
-                            std::string(stored_name(tensor.dtype())),
-                            {dims.begin(), dims.end()},
-                            begin,
-                            end,
-                            crc32c(bytes.data(), bytes.size())});
+    ListedTensor& listed = list.tensors.emplace_back(listed_at(name, tensor, aligned(end)));
+    listed.checksum = crc32c(bytes.data(), bytes.size());
+    end = listed.end;
   }
   std::string text = tensor_list_text(list);
   text.resize(aligned(sizeof(Beginning) + text.size()) - sizeof(Beginning), ' ');

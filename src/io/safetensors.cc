@@ -83,11 +83,8 @@ void save_safetensors(const std::string& path, const std::map<std::string, Tenso
   list.metadata = options.metadata;
   std::uint64_t end = 0;
   for (const auto& [name, tensor] : order) {
-    const Shape shape = tensor.shape();  // of which the list is a part
-    const std::span<const std::int64_t> dims = shape.dims();
-    const std::uint64_t begin = std::exchange(end, end + bytes_of(tensor).size());
-    list.tensors.push_back(
-        {name, std::string(stored_name(tensor.dtype())), {dims.begin(), dims.end()}, begin, end, {}});
+    list.tensors.push_back(listed_at(name, tensor, end));
+    end = list.tensors.back().end;
   }
   std::string header = tensor_list_text(list);
   header.resize((header.size() + 7) / 8 * 8, ' ');

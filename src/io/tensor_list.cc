@@ -297,10 +297,12 @@ std::string tensor_list_text(const TensorList& list) {
   return out + "}";
 }
 
-std::string_view stored_name(DType dtype) {
-  const auto* const found = std::find_if(
-      kTypes.begin(), kTypes.end(), [&](const StoredType& type) { return type.dtype == dtype && type.is_as_stored; });
-  return found->name;
+ListedTensor listed_at(const std::string& name, const Tensor& tensor, std::uint64_t begin) {
+  const auto* const type = std::find_if(kTypes.begin(), kTypes.end(), [&](const StoredType& one) {
+    return one.dtype == tensor.dtype() && one.is_as_stored;
+  });
+  const Shape shape = tensor.shape();
+  return {name, std::string(type->name), {shape.begin(), shape.end()}, begin, begin + bytes_of(tensor).size(), {}};
 }
 
 void check_listed(const ByteSource& source, const ListedTensor& listed) {

@@ -39,8 +39,8 @@ TensorList parse_tensor_list(const ByteSource& source, std::string_view json);
 /// The text of a list; on one line, without spaces.
 std::string tensor_list_text(const TensorList& list);
 
-/// The dtype of tensors under the name that it has in these files.
-std::string_view stored_name(DType dtype);
+/// The entry of a tensor whose elements begin there, without a checksum.
+ListedTensor listed_at(const std::string& name, const Tensor& tensor, std::uint64_t begin);
 
 /// Checks dtype, shape and length of a listed tensor against each other; fails in the name of `source`.
 void check_listed(const ByteSource& source, const ListedTensor& listed);
