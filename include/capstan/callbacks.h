@@ -16,6 +16,7 @@
 
 #include "capstan/config.h"
 #include "capstan/models.h"
+#include "capstan/progbar.h"
 #include "capstan/training.h"
 
 namespace capstan {
@@ -230,10 +231,17 @@ class CAPSTAN_EXPORT LambdaCallback final : public Callback {
   explicit LambdaCallback(const LambdaCallbackOptions& options);
 };
 
-/// Shows a line for each epoch, as fit() does: with verbose 1 a bar that is redrawn, with 2 one line at its end.
+/// Options of ProgbarLogger, for programs that show the line elsewhere.
+struct ProgbarLoggerOptions {
+  std::function<double()> clock = {};                       ///< the time in seconds; none: that of the machine
+  std::function<void(const std::string& text)> print = {};  ///< what is done with the text; none: standard output
+};
+
+/// Shows a line for each epoch: with verbose 1 a bar that is redrawn (Progbar), with 2 one line at its end. fit(),
+/// evaluate() and predict() add one of their own to callbacks without one.
 class CAPSTAN_EXPORT ProgbarLogger final : public Callback {
  public:
-  ProgbarLogger();
+  explicit ProgbarLogger(const ProgbarLoggerOptions& options = {});
 };
 
 /// Exchanges the weights with their moving averages (an optimizer with `use_ema`) while the model is evaluated or

@@ -8,6 +8,7 @@
 #include "capstan/ops/random.h"
 #include "src/core/check.h"
 #include "src/core/context.h"
+#include "src/train/callbacks/progbar_logger.h"
 #include "src/train/layer_state.h"
 #include "src/train/tensor_batches.h"
 
@@ -199,9 +200,7 @@ History Trainer::fit(const Model& model, const BatchSource& batches, const FitOp
                                                        options.validation_batch_size.value_or(options.batch_size), {});
   }
   History history;
-  std::vector<Callback> list = options.callbacks;
-  if (options.verbose != 0) list.push_back(callbacks::ProgbarLogger());
-  Callbacks callbacks(list, model,
+  Callbacks callbacks(detail::with_progress(options.callbacks, options.verbose), model,
                       {.epochs = options.epochs, .steps = known_steps(batches, steps), .verbose = options.verbose});
   model.set_stop_training(false);
   its.start.reset();
@@ -302,12 +301,6 @@ Evaluation evaluation_of(const Compiled& compiled, const StepLogs& logs) {
   return result;
 }
 
-std::vector<Callback> callbacks_of(const EvaluateOptions& options) {
-  std::vector<Callback> list = options.callbacks;
-  if (options.verbose != 0) list.push_back(callbacks::ProgbarLogger());
-  return list;
-}
-
 }  // namespace
 
 History Model::fit(const Nest& x, const Nest& y, const FitOptions& given) const {
@@ -343,7 +336,7 @@ Evaluation Model::evaluate(const Nest& x, const Nest& y, const EvaluateOptions& 
 
 Evaluation Model::evaluate(const BatchSource& batches, const EvaluateOptions& options) const {
   Compiled& compiled = Trainer::compiled("evaluate", *this);
-  Callbacks callbacks(callbacks_of(options), *this,
+  Callbacks callbacks(detail::with_progress(options.callbacks, options.verbose), *this,
                       {.epochs = 1, .steps = known_steps(batches, options.steps), .verbose = options.verbose});
   const StepLogs logs = Trainer::evaluate(*this, batches, options.steps, callbacks);
   return evaluation_of(compiled, logs);
@@ -358,7 +351,7 @@ Nest Model::predict(const Nest& x, const EvaluateOptions& options) const {
 }
 
 Nest Model::predict(const BatchSource& batches, const EvaluateOptions& options) const {
-  Callbacks callbacks(callbacks_of(options), *this,
+  Callbacks callbacks(detail::with_progress(options.callbacks, options.verbose), *this,
                       {.epochs = 1, .steps = known_steps(batches, options.steps), .verbose = options.verbose});
   return Trainer::predict(*this, batches, options.steps, callbacks);
 }

@@ -11,6 +11,9 @@ void run_guide_loop(const Json& one);
 void run_guide_train_step(const Json& one);
 void run_guide_transfer(const Json& one);
 
+// keras_guide_progress.cc
+void run_guide_progress(const Json& file, const Json& one);
+
 // keras_guide_models.cc
 void run_guide_summary(const Json& one);
 void run_guide_layer(const Json& one);
