@@ -4,6 +4,7 @@
 #   make test | asan | tsan | nightly | bench | format | tidy | clean
 #   make compare [TF_PYTHON=python] [TORCH_PYTHON=python] [JAX_PYTHON=python] [LIBTORCH=1] [THREADS="1 2"] [WORKLOADS=a,b] [ROUNDS=n] [SECONDS=s]
 #     [CAPSTAN_MODES="eager function"] [TF_MODES="eager function xla"] [TORCH_MODES="eager compile"] [JAX_MODES="eager jit"]
+#   make fuzz [READERS="npy png"] [SECONDS=n]
 #   make install [PREFIX=/usr/local] [SHARED=ON]
 
 JOBS ?= $(shell nproc)
@@ -29,7 +30,7 @@ peers = $(call workloads_of,build/release/benchmarks/shared_workloads,$(CAPSTAN_
 compare_options = $(if $(THREADS),--threads $(THREADS)) $(if $(WORKLOADS),--workloads $(WORKLOADS)) \
   $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(SECONDS),--seconds $(SECONDS)) $(ARGS)
 
-.PHONY: mnist test asan tsan nightly bench compare format tidy install clean dependencies test-dependencies
+.PHONY: mnist test asan tsan nightly fuzz bench compare format tidy install clean dependencies test-dependencies
 
 mnist: dependencies
 	@cmake --preset release
@@ -46,6 +47,13 @@ asan tsan nightly: test-dependencies
 	@cmake --preset $@
 	@cmake --build --preset $@ --parallel $(JOBS)
 	@ctest --preset $@ --parallel $(JOBS)
+
+# The fuzzers of the readers, one after the other; what they find lies in build/fuzz.
+fuzz: dependencies
+	@tools/install_dependencies.sh fuzz
+	@cmake --preset fuzz
+	@cmake --build --preset fuzz --parallel $(JOBS)
+	@tests/fuzz/run.sh $(if $(SECONDS),--seconds $(SECONDS)) $(READERS)
 
 # Every Google Benchmark program, one after the other, on an otherwise idle machine.
 bench: dependencies

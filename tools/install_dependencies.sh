@@ -3,6 +3,7 @@
 #
 #   tools/install_dependencies.sh          what `make mnist` needs
 #   tools/install_dependencies.sh test     and what `make test` needs beside it
+#   tools/install_dependencies.sh fuzz     and what `make fuzz` needs beside it
 #
 # A thing is looked for by its command, header or library, not by its package, so that other ways of having it count.
 set -euo pipefail
@@ -31,6 +32,12 @@ git                git
 clang-format-14    clang-format-14
 clang-tidy-14      clang-tidy-14
 libopenblas0-serial libopenblas.so.0
+"
+fi
+
+if [ "${1:-}" = fuzz ]; then
+  needed+="
+clang-14           clang++-14
 "
 fi
 

@@ -1,0 +1,17 @@
+# A libFuzzer program for each reader: NAME_fuzzer, in build/fuzz/tests. Only what parses is instrumented, so that the
+# rest compiles in the usual time.
+file(STRINGS ${CMAKE_CURRENT_LIST_DIR}/readers.cc rows REGEX "^    {\"[a-z0-9_]+\", ")
+add_custom_target(fuzzers)
+set(instrumentation -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all)
+target_compile_options(capstan_io_objects PRIVATE ${instrumentation})
+add_library(fuzzer_objects OBJECT EXCLUDE_FROM_ALL ${CMAKE_CURRENT_LIST_DIR}/fuzzer.cc ${CMAKE_CURRENT_LIST_DIR}/readers.cc)
+capstan_settings(fuzzer_objects)
+foreach(row IN LISTS rows)
+  string(REGEX REPLACE "^    {\"([a-z0-9_]+)\".*" "\\1" name ${row})
+  add_executable(${name}_fuzzer EXCLUDE_FROM_ALL $<TARGET_OBJECTS:fuzzer_objects>)
+  target_link_options(${name}_fuzzer PRIVATE -fsanitize=fuzzer,address,undefined)
+  set_target_properties(${name}_fuzzer PROPERTIES LINKER_LANGUAGE CXX)
+  capstan_link_testable(${name}_fuzzer)
+  target_link_libraries(${name}_fuzzer PRIVATE Threads::Threads)
+  add_dependencies(fuzzers ${name}_fuzzer)
+endforeach()

@@ -1,0 +1,107 @@
+#include "tests/fuzz/readers.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "capstan/config.h"
+#include "capstan/error.h"
+#include "capstan/image_files.h"
+#include "capstan/io.h"
+#include "capstan/records.h"
+#include "capstan/text_files.h"
+
+namespace capstan::testing {
+
+namespace {
+
+// The path of a file in memory with these bytes, until the next call.
+std::string file_of(std::span<const std::uint8_t> bytes) {
+  static const int file = ::memfd_create("fuzz", 0);
+  const bool is_written = file >= 0 && ::ftruncate(file, 0) == 0 &&
+                          ::pwrite(file, bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size());
+  if (!is_written) std::abort();
+  return "/proc/self/fd/" + std::to_string(file);
+}
+
+std::string_view text_of(std::span<const std::uint8_t> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+template <auto load>
+void read_whole(std::span<const std::uint8_t> bytes) {
+  load(file_of(bytes));
+}
+
+template <auto load>
+void read_image(std::span<const std::uint8_t> bytes) {
+  for (const int channels : {0, 1, 3}) load(file_of(bytes), {.channels = channels});
+}
+
+void read_records(std::span<const std::uint8_t> bytes) {
+  io::RecordReader reader(file_of(bytes));
+  while (reader.next()) {
+  }
+}
+
+void read_example(std::span<const std::uint8_t> bytes) { io::Example::parse(text_of(bytes)); }
+
+void read_lines(std::span<const std::uint8_t> bytes) {
+  io::LineReader reader(file_of(bytes));
+  while (reader.next()) {
+  }
+}
+
+// A record that is wrong is passed over, unless a quote was left open, which is the end.
+void read_csv_records(std::span<const std::uint8_t> bytes) {
+  using io::CsvType;
+  io::CsvReader reader(file_of(bytes), {{CsvType::kInt32, 0}, {CsvType::kFloat32}, {CsvType::kText}},
+                       {.na_value = "NA"});
+  for (std::size_t i = 0; i <= bytes.size(); ++i) {
+    try {
+      if (!reader.next()) return;
+    } catch (const IoError&) {
+    }
+  }
+}
+
+// The configurations in models' files are such texts.
+void read_json(std::span<const std::uint8_t> bytes) {
+  try {
+    const std::string text = AttributeValue::from_json(text_of(bytes)).to_json();
+    if (AttributeValue::from_json(text).to_json() != text) std::abort();
+  } catch (const ValueError&) {
+  }
+}
+
+// A row for each; tests/fuzz/fuzz.cmake reads their names.
+constexpr FileReader kReaders[] = {
+    {"checkpoint", read_whole<io::load_checkpoint>},
+    {"csv", read_csv_records},
+    {"csv_table", [](std::span<const std::uint8_t> bytes) { io::read_csv(file_of(bytes)); }},
+    {"example", read_example},
+    {"idx", read_whole<io::load_idx>},
+    {"jpeg", read_image<io::load_jpeg>},
+    {"json", read_json},
+    {"lines", read_lines},
+    {"npy", read_whole<io::load_npy>},
+    {"npz", read_whole<io::load_npz>},
+    {"png", read_image<io::load_png>},
+    {"records", read_records},
+    {"safetensors", read_whole<io::load_safetensors>},
+};
+
+}  // namespace
+
+std::span<const FileReader> file_readers() { return kReaders; }
+
+const FileReader* find_file_reader(std::string_view name) {
+  for (const FileReader& reader : kReaders) {
+    if (reader.name == name) return &reader;
+  }
+  return nullptr;
+}
+
+}  // namespace capstan::testing

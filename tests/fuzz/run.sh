@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# Runs the fuzzers of readers, one after the other, for some seconds each, and prints how many executions each made.
+#
+#   tests/fuzz/run.sh [--seconds N] [READER ...]
+#
+# New inputs of interest are kept in build/fuzz/corpus; what fails is written to build/fuzz/found-READER-..., and the exit
+# status is 1. One allocation may take 64 MB, the promise of docs/design.md for files that are as small as these.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+seconds=60
+if [ "${1:-}" = --seconds ]; then
+  seconds=$2
+  shift 2
+fi
+readers=("$@")
+if [ ${#readers[@]} -eq 0 ]; then
+  for folder in tests/fuzz/corpus/*/; do readers+=("$(basename "$folder")"); done
+fi
+
+status=0
+export ASAN_OPTIONS=detect_container_overflow=0:alloc_dealloc_mismatch=0:allocator_may_return_null=1
+for reader in "${readers[@]}"; do
+  mkdir -p "build/fuzz/corpus/$reader"
+  log="build/fuzz/$reader.log"
+  if "build/fuzz/tests/${reader}_fuzzer" "build/fuzz/corpus/$reader" "tests/fuzz/corpus/$reader" \
+    -max_total_time="$seconds" -timeout=10 -rss_limit_mb=1024 -malloc_limit_mb=65 -max_len=8192 -print_final_stats=1 \
+    -artifact_prefix="build/fuzz/found-$reader-" >"$log" 2>&1; then
+    printf '%-12s %12d executions\n' "$reader" "$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")"
+  else
+    printf '%-12s failed: %s\n' "$reader" "$log"
+    status=1
+  fi
+done
+exit $status
