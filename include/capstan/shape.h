@@ -160,3 +160,7 @@ struct ReduceOptions {
 };
 
 }  // namespace capstan
+
+// size() counts elements, so what takes a range has to count the lengths: std::span(x.shape()) has as many as the rank.
+template <>
+inline constexpr bool std::ranges::disable_sized_range<capstan::Shape> = true;

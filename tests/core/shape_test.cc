@@ -43,6 +43,24 @@ TEST(Shape, GrowsAxisByAxis) {
   EXPECT_EQ(shape, (Shape{7, 5}));
 }
 
+// size() is that of a tensor, not the number of lengths.
+TEST(Shape, IsARangeOfItsLengths) {
+  const auto as_list = [](std::span<const std::int64_t> lengths) {
+    return std::vector<std::int64_t>(lengths.begin(), lengths.end());
+  };
+  const Shape shape{3, 4, 5};
+  const std::vector<std::int64_t> lengths{3, 4, 5};
+  EXPECT_EQ(as_list(shape), lengths);
+  EXPECT_EQ(as_list(shape.dims()), lengths);
+  EXPECT_EQ(as_list(Shape{3, 4, 5}), lengths);
+  EXPECT_TRUE(as_list(Shape()).empty());
+  EXPECT_TRUE(Shape(std::span<const std::int64_t>(shape)) == shape);
+}
+
+template <class S>
+concept HasLengths = requires(S&& shape) { static_cast<S&&>(shape).dims(); };
+static_assert(HasLengths<const Shape&> && !HasLengths<Shape>, "a temporary has none that could be kept");
+
 TEST(Axes, MeanAllUnlessGiven) {
   EXPECT_TRUE(Axes().all());
   EXPECT_FALSE(Axes(0).all());
