@@ -58,6 +58,7 @@
 #include "capstan/plots.h"
 #include "capstan/print.h"
 #include "capstan/profile.h"
+#include "capstan/progbar.h"
 #include "capstan/progress.h"
 #include "capstan/recompute.h"
 #include "capstan/records.h"

@@ -217,6 +217,18 @@ class CAPSTAN_EXPORT Model : public Layer {
   const Layer& get_layer(const std::string& name) const;
   const Layer& get_layer(int index) const;
 
+  /// What a functional model was made of, in the structures in which it was given. Errors, of all three: ValueError for
+  /// a model of another kind.
+  Nest inputs() const;
+  Nest outputs() const;
+  /// What one of its layers gave where the model calls it, for a model that ends there; in Keras
+  /// get_layer(name).output.
+  ///
+  ///     Model features(model.inputs(), model.output_of("dense_1"));
+  ///
+  /// Errors: ValueError for an unknown name, and for a layer that the model calls several times.
+  Nest output_of(const std::string& layer_name) const;
+
   /// Sets the optimizer, the losses and the metrics of fit() and evaluate(), all of which can be given by name. What is
   /// not given stays as an earlier compile() set it. Steps are traced anew.
   ///

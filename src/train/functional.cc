@@ -461,6 +461,45 @@ std::optional<detail::FunctionalGraph> detail::functional_graph(const Layer& mod
   return body->graph();
 }
 
+namespace {
+
+detail::FunctionalGraph graph_of(const char* function, const Model& model) {
+  std::optional<detail::FunctionalGraph> graph = detail::functional_graph(model);
+  CAPSTAN_CHECK(graph, ValueError, function, ": \"", model.name(), "\" is no functional model");
+  return *std::move(graph);
+}
+
+}  // namespace
+
+Nest Model::inputs() const { return graph_of("inputs", *this).inputs; }
+Nest Model::outputs() const { return graph_of("outputs", *this).outputs; }
+
+// A call does not hold what it gave: that is found among what later calls took, and the outputs.
+Nest Model::output_of(const std::string& layer_name) const {
+  const detail::FunctionalGraph graph = graph_of("output_of", *this);
+  get_layer(layer_name);  // which throws
+  std::vector<Tensor> found;
+  const detail::SymbolicCall* call = nullptr;
+  const auto look = [&](const Tensor& tensor) {
+    const detail::SymbolicValue* const value = detail::symbolic_value(tensor);
+    if (value == nullptr || value->call->layer.name() != layer_name) return;
+    CAPSTAN_CHECK(call == nullptr || call == value->call.get(), ValueError, "output_of: the model calls \"", layer_name,
+                  "\" several times");
+    call = value->call.get();
+    found.resize(call->results);
+    found[value->index] = tensor;
+  };
+  for (const auto& one : graph.calls) {
+    for (const Tensor& tensor : detail::arguments_of(*one)) look(tensor);
+  }
+  for (const Tensor& tensor : graph.outputs.tensors()) look(tensor);
+  for (const Tensor& tensor : found) {
+    CAPSTAN_CHECK(tensor.has_value(), ValueError, "output_of: the model uses only a part of what \"", layer_name,
+                  "\" gives");
+  }
+  return found.size() == 1 ? Nest(found[0]) : Nest(found);
+}
+
 Model::Model(const Nest& inputs, const Nest& outputs, const std::string& name)
     : Model(std::make_shared<FunctionalBody>(inputs, outputs, name)) {}
 
