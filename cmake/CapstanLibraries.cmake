@@ -23,6 +23,10 @@ endforeach()
 if(capstan_io_sources)
   list(REMOVE_ITEM capstan_sources ${capstan_io_sources})
 endif()
+# A network is a program of its own: src/applications.
+set(capstan_applications_sources ${capstan_sources})
+list(FILTER capstan_applications_sources INCLUDE REGEX "/src/applications/")
+list(FILTER capstan_sources EXCLUDE REGEX "/src/applications/")
 
 foreach(folder IN LISTS CAPSTAN_KERNEL_FOLDERS)
   set(kernel_sources ${capstan_sources})
@@ -98,6 +102,14 @@ if(CAPSTAN_IO AND capstan_io_sources)
   add_library(capstan::io ALIAS capstan_io)
 endif()
 
+if(TARGET capstan_io AND capstan_applications_sources)
+  capstan_library(capstan_applications
+    SOURCES ${capstan_applications_sources}
+    LINK_PUBLIC capstan_io capstan)
+  set_target_properties(capstan_applications PROPERTIES EXPORT_NAME applications)
+  add_library(capstan::applications ALIAS capstan_applications)
+endif()
+
 # capstan::capstan is all that <capstan/capstan.h> declares; a program that reads no files may take capstan::core, which
 # needs none of zlib, libzip, libpng and libjpeg.
 if(TARGET capstan)
@@ -110,9 +122,9 @@ if(TARGET capstan)
   add_library(capstan::capstan ALIAS capstan_all)
 endif()
 
-# Links a program of ours with both libraries, statically, so that it may use what is hidden.
+# Links a program of ours with all libraries, statically, so that it may use what is hidden.
 function(capstan_link_testable target)
-  foreach(library IN ITEMS capstan_io capstan)
+  foreach(library IN ITEMS capstan_applications capstan_io capstan)
     if(TARGET ${library}_testable)
       target_link_libraries(${target} PRIVATE ${library}_testable)
     elseif(TARGET ${library})

@@ -71,7 +71,7 @@ std::vector<std::filesystem::path> files_of(const std::vector<std::string>& path
 }
 
 bool is_selected(const Json& json, const std::string& only) {
-  if (only.empty() || json.at("name") == only) return true;
+  if (only.empty() || capstan::testing::case_name(json) == only) return true;
   return json.contains("op") &&
          (json.at("op") == only || capstan::testing::op_name(json.at("op").get<std::string>()) == only);
 }
@@ -110,7 +110,7 @@ Counts check_file(const Json& file, const KerasFile* keras, const Options& optio
     const CaseResult result = keras != nullptr         ? run_keras(*keras, file, json)
                               : json.contains("nodes") ? capstan::testing::run_program(json)
                                                        : capstan::testing::run_case(json);
-    const auto name = json.at("name").get<std::string>();
+    const std::string name = capstan::testing::case_name(json);
     switch (result.verdict) {
       case Verdict::kPassed:
         ++counts.passed;

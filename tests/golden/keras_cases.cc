@@ -278,6 +278,8 @@ void KerasFile::compare(const Json& document, const Json& one) const {
   set_floatx(before);
 }
 
+std::string case_name(const Json& one) { return one.contains("name") ? one["name"] : one.at("model"); }
+
 std::string KerasFile::lacking_key(const std::string& case_name) const {
   for (const auto& [key, reason] : lacking) {
     if (key == case_name || (key.ends_with('/') && case_name.starts_with(key))) return key;

@@ -69,6 +69,9 @@ struct KerasFile {
   std::map<std::string, std::string> lacking;
 };
 
+// The name of a case; a network of keras.applications is named by its function.
+std::string case_name(const Json& one);
+
 // Compares, and reports what differs under `what`.
 void expect_close(const Tensor& got, const Json& want, const std::string& what);
 void expect_close(const Tensor& got, const Json& want, const std::string& what, Tolerance tolerance);

@@ -28,6 +28,7 @@ const std::map<std::string, std::set<std::string>> kBelow = {
     {"data", {"core", "io"}},
     {"logs", {"core", "io"}},
     {"checkpoint", {"core", "io", "train"}},
+    {"applications", {"core"}},
 };
 
 // The same for public headers, which are made for users: training code and datasets are users of
@@ -44,6 +45,7 @@ const std::map<std::string, std::set<std::string>> kPublicBelow = {
     {"data", {"core", "ops", "io"}},
     {"logs", {"core", "ops", "tape", "transforms", "data", "train", "io"}},
     {"checkpoint", {"core", "ops", "tape", "transforms", "train", "data", "io"}},
+    {"applications", {"core", "train"}},
 };
 
 // The layer of each public header; those of capstan/ops/ are of the ops, those of
@@ -57,17 +59,19 @@ const std::map<std::string, std::set<std::string>> kPublicLayers = {
     {"transforms",
      {"control_flow.h", "derivatives.h", "forward.h", "function.h", "implicit.h", "jacobian.h", "profile.h",
       "recompute.h", "vectorized_map.h"}},
-    {"train", {"activations.h",  "callbacks.h",    "config.h",       "confusion_metrics.h",
-               "constraints.h",  "dtype_policy.h", "initializers.h", "layer.h",
-               "layers.h",       "losses.h",       "metrics.h",      "minimize.h",
-               "model_graph.h",  "models.h",       "optimizers.h",   "plots.h",
-               "progress.h",     "regularizers.h", "schedules.h",    "state.h",
-               "text_batches.h", "training.h",     "update_rule.h",  "utils.h"}},
+    {"train", {"activations.h", "callbacks.h",    "config.h",       "confusion_metrics.h",
+               "constraints.h", "dtype_policy.h", "initializers.h", "layer.h",
+               "layers.h",      "losses.h",       "metrics.h",      "minimize.h",
+               "model_graph.h", "models.h",       "optimizers.h",   "plots.h",
+               "progbar.h",     "progress.h",     "regularizers.h", "schedules.h",
+               "state.h",       "text_batches.h", "training.h",     "update_rule.h",
+               "utils.h"}},
     {"data",
      {"data.h", "dataset_conversions.h", "dataset_nodes.h", "dataset_options.h", "dataset_parts.h", "datasets.h"}},
     {"io", {"image_files.h", "io.h", "records.h", "text_files.h"}},
     {"logs", {"summary.h", "tensorboard.h"}},
     {"checkpoint", {"checkpoint.h", "checkpoint_callbacks.h"}},
+    {"applications", {"applications.h"}},
     {"everything", {"capstan.h"}},
 };
 
