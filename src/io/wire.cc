@@ -98,9 +98,9 @@ std::optional<std::uint64_t> Message::next_varint() {
   return varint();
 }
 
-void Writer::raw_varint(std::uint64_t value) {
-  for (; value >= 0x80; value >>= 7) text_ += static_cast<char>(value | 0x80);
-  text_ += static_cast<char>(value);
+void append_varint(std::string& bytes, std::uint64_t value) {
+  for (; value >= 0x80; value >>= 7) bytes += static_cast<char>(value | 0x80);
+  bytes += static_cast<char>(value);
 }
 
 void Writer::key(std::uint32_t number, Kind kind) {

@@ -53,6 +53,9 @@ class Message {
   std::size_t at_ = 0;
 };
 
+/// Appends a number in bytes of seven bits each, the lowest first.
+void append_varint(std::string& bytes, std::uint64_t value);
+
 /// Puts a message together.
 class Writer {
  public:
@@ -71,7 +74,7 @@ class Writer {
   std::string take() { return std::move(text_); }
 
  private:
-  void raw_varint(std::uint64_t value);
+  void raw_varint(std::uint64_t value) { append_varint(text_, value); }
   void key(std::uint32_t number, Kind kind);
 
   std::string text_;
