@@ -30,6 +30,13 @@ install(FILES
   ${PROJECT_BINARY_DIR}/capstan-config-version.cmake
   DESTINATION ${package_dir})
 
+if(TARGET capstan_cli)
+  install(TARGETS capstan_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  install(FILES src/cli/capstan.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+  install(FILES src/cli/capstan.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME capstan)
+  install(FILES src/cli/_capstan DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+endif()
+
 install(FILES tools/debuggers/capstan-gdb.py tools/debuggers/capstan.natvis
   DESTINATION ${CMAKE_INSTALL_DATADIR}/capstan)
 

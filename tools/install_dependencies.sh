@@ -22,6 +22,7 @@ zlib1g-dev         zlib.h
 libzip-dev         zip.h
 libpng-dev         png.h
 libjpeg62-turbo-dev jpeglib.h
+libcli11-dev       CLI/CLI.hpp
 libgtest-dev       gtest/gtest.h
 libbenchmark-dev   benchmark/benchmark.h
 nlohmann-json3-dev nlohmann/json.hpp

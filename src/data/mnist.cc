@@ -1,4 +1,4 @@
-// The MNIST digits as tensors.
+// The MNIST digits as tensors, and what has their form.
 #include "capstan/datasets.h"
 #include "src/io/mnist_files.h"
 #include "src/io/to_tensor.h"
@@ -13,3 +13,9 @@ Data load_data(const std::string& directory) {
 }
 
 }  // namespace capstan::datasets::mnist
+
+namespace capstan::datasets::fashion_mnist {
+
+ImageData load_data(const std::string& directory) { return mnist::load_data(directory); }
+
+}  // namespace capstan::datasets::fashion_mnist

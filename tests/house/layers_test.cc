@@ -28,7 +28,9 @@ const std::map<std::string, std::set<std::string>> kBelow = {
     {"data", {"core", "io"}},
     {"logs", {"core", "io"}},
     {"checkpoint", {"core", "io", "train"}},
+    {"datasets", {"core", "io"}},
     {"applications", {"core"}},
+    {"cli", {}},
 };
 
 // The same for public headers, which are made for users: training code and datasets are users of
@@ -45,7 +47,9 @@ const std::map<std::string, std::set<std::string>> kPublicBelow = {
     {"data", {"core", "ops", "io"}},
     {"logs", {"core", "ops", "tape", "transforms", "data", "train", "io"}},
     {"checkpoint", {"core", "ops", "tape", "transforms", "train", "data", "io"}},
+    {"datasets", {"core", "ops", "tape", "transforms", "train", "data", "io"}},
     {"applications", {"core", "train"}},
+    {"cli", {"core", "ops", "io"}},
 };
 
 // The layer of each public header; those of capstan/ops/ are of the ops, those of
@@ -67,10 +71,12 @@ const std::map<std::string, std::set<std::string>> kPublicLayers = {
                "state.h",       "text_batches.h", "training.h",     "update_rule.h",
                "utils.h"}},
     {"data",
-     {"data.h", "dataset_conversions.h", "dataset_nodes.h", "dataset_options.h", "dataset_parts.h", "datasets.h"}},
-    {"io", {"image_files.h", "io.h", "records.h", "text_files.h"}},
+     {"data.h", "dataset_conversions.h", "dataset_nodes.h", "dataset_options.h", "dataset_parts.h", "datasets.h",
+      "file_datasets.h"}},
+    {"io", {"image_files.h", "io.h", "records.h", "tensorflow_files.h", "text_files.h", "torch_files.h"}},
     {"logs", {"summary.h", "tensorboard.h"}},
     {"checkpoint", {"checkpoint.h", "checkpoint_callbacks.h"}},
+    {"datasets", {"directory_datasets.h"}},
     {"applications", {"applications.h"}},
     {"everything", {"capstan.h"}},
 };
@@ -83,6 +89,7 @@ const std::map<std::string, std::set<std::string>> kForeign = {
     {"zip.h", {"src/io", "tests"}},
     {"png.h", {"src/io", "examples/mnist", "examples/support", "tests"}},
     {"jpeglib.h", {"src/io"}},
+    {"CLI/", {"src/cli"}},
     {"nlohmann/", {"tests", "tools"}},
     {"gtest/", {"tests"}},
     {"benchmark/", {"benchmarks"}},
