@@ -12,6 +12,9 @@
 #include "capstan/io.h"
 #include "capstan/records.h"
 #include "capstan/text_files.h"
+#include "capstan/torch_files.h"
+#include "src/io/pickle.h"
+#include "src/io/table_file.h"
 
 namespace capstan::testing {
 
@@ -67,6 +70,18 @@ void read_csv_records(std::span<const std::uint8_t> bytes) {
   }
 }
 
+// The index of a checkpoint of TensorFlow.
+void read_table(std::span<const std::uint8_t> bytes) {
+  const std::unique_ptr<io::ByteSource> source = io::open_memory("read_table", "memory", std::as_bytes(bytes));
+  io::parse_table(*source, text_of(bytes));
+}
+
+// What a file of PyTorch holds, without its archive.
+void read_pickle(std::span<const std::uint8_t> bytes) {
+  const std::unique_ptr<io::ByteSource> source = io::open_memory("read_pickle", "memory", std::as_bytes(bytes));
+  io::parse_pickle(*source, std::as_bytes(bytes));
+}
+
 // The configurations in models' files are such texts.
 void read_json(std::span<const std::uint8_t> bytes) {
   try {
@@ -88,9 +103,12 @@ constexpr FileReader kReaders[] = {
     {"lines", read_lines},
     {"npy", read_whole<io::load_npy>},
     {"npz", read_whole<io::load_npz>},
+    {"pickle", read_pickle},
     {"png", read_image<io::load_png>},
     {"records", read_records},
     {"safetensors", read_whole<io::load_safetensors>},
+    {"table", read_table},
+    {"torch", read_whole<io::load_torch>},
 };
 
 }  // namespace

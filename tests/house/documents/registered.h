@@ -1,6 +1,7 @@
 // What the blocks of documents are compiled with.
 #pragma once
 
+#include <capstan/applications.h>
 #include <capstan/capstan.h>
 
 #include <array>
