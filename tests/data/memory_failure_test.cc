@@ -4,9 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include <functional>
+#include <algorithm>
 #include <optional>
-#include <thread>
 #include <vector>
 
 #include "tests/data/elements.h"
