@@ -516,7 +516,12 @@ requires(sizeof...(Datasets) > 0 && (detail::IsDataset<Datasets>::value && ...))
   return Result(detail::zipped(Result::types(), {datasets.node()...}));
 }
 
-/// The next element of the dataset that `choices` names, number by number.
+/// The next element of the dataset that `choices` names, number by number. Errors: IndexError for a number that names
+/// no dataset; ValueError if 2^24 choices in a row, of a number that is infinite or unknown, name datasets that have
+/// ended while another one has not.
+///
+///     auto turns = choose_from_datasets(std::vector{datasets::range(3), datasets::range(10, 13)},
+///                                       datasets::range(2).repeat());
 template <class... Ts, class Choice>
 Dataset<Ts...> choose_from_datasets(const std::vector<Dataset<Ts...>>& datasets, const Dataset<Choice>& choices,
                                     ChooseOptions options = {}) {

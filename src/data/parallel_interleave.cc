@@ -6,7 +6,6 @@
 // serve whichever inner dataset has room, older ones first; one at a time serves each.
 #include "src/data/parallel_interleave.h"
 
-#include <deque>
 #include <list>
 
 #include "src/data/workers.h"
@@ -65,15 +64,17 @@ class ParallelInterleaveCursor : public StageCursor {
       lock.unlock();
       fill_line();
       lock.lock();
-      ready_.wait(lock, [&] { return !inner->items.empty() || inner->ended; });
+      ready_.wait(lock, [&] { return !inner->items.empty() || inner->ended || failure_ != nullptr; });
+      if (inner->items.empty() && !inner->ended) throw_failure(failure_, lock, work_);
       if (inner->items.empty()) {
         remove(inner);
         slots_[slot_] = nullptr;
         advance();
         continue;
       }
-      Item item = std::move(inner->items.front());
-      inner->items.pop_front();
+      std::list<Item> taken;
+      taken.splice(taken.begin(), inner->items, inner->items.begin());
+      Item& item = taken.front();
       if (inner->is_unopened) {
         remove(inner);
         slots_[slot_] = nullptr;
@@ -165,7 +166,7 @@ class ParallelInterleaveCursor : public StageCursor {
     std::int64_t number = 0;
     DatasetNodePtr node;
     DatasetCursorPtr cursor;
-    std::deque<Item> items;
+    std::list<Item> items;
     bool is_busy = false;
     bool is_unopened = false;  // its only item is the error that kept it from being opened
     bool ended = false;
@@ -174,7 +175,9 @@ class ParallelInterleaveCursor : public StageCursor {
   // Pulls the input so that there is something to read for every worker.
   void fill_line() {
     while (!input_ended_ && static_cast<std::int64_t>(line_.size()) < worker_count_) {
-      Inner inner;
+      std::list<Inner> one(1);
+      Inner& inner = one.front();
+      std::list<Inner*> place{&inner};
       inner.parts.resize(input->types.size());
       inner.number = at_;
       try {
@@ -189,7 +192,8 @@ class ParallelInterleaveCursor : public StageCursor {
       }
       {
         const std::lock_guard lock(mutex_);
-        line_.push_back(&inners_.emplace_back(std::move(inner)));
+        inners_.splice(inners_.end(), one);
+        line_.splice(line_.end(), place);
       }
       work_.notify_one();
     }
@@ -215,7 +219,8 @@ class ParallelInterleaveCursor : public StageCursor {
     if (slot_ < slots_.size() && is_ready(slots_[slot_])) return;
     const bool any = std::any_of(slots_.begin(), slots_.end(), [](const Inner* inner) { return inner != nullptr; });
     if (!any) return;
-    ready_.wait(lock, [&] { return ready_slot() != slots_.end(); });
+    ready_.wait(lock, [&] { return ready_slot() != slots_.end() || failure_ != nullptr; });
+    if (ready_slot() == slots_.end()) throw_failure(failure_, lock, work_);
     slot_ = static_cast<std::size_t>(ready_slot() - slots_.begin());
     given_ = 0;
   }
@@ -242,12 +247,25 @@ class ParallelInterleaveCursor : public StageCursor {
     std::unique_lock lock(mutex_);
     for (;;) {
       Inner* inner = nullptr;
-      work_.wait(lock, [&] { return stopping_ || (pauses_ == 0 && (inner = next_to_serve()) != nullptr); });
+      work_.wait(lock, [&] {
+        return stopping_ || (pauses_ == 0 && failure_ == nullptr && (inner = next_to_serve()) != nullptr);
+      });
       if (stopping_) return;
       inner->is_busy = true;
       ++busy_;
       lock.unlock();
-      Item item{std::vector<Part>(types.size()), nullptr};
+      std::list<Item> one;
+      try {
+        one.emplace_back().parts.resize(types.size());
+      } catch (...) {
+        lock.lock();
+        failure_ = std::current_exception();
+        inner->is_busy = false;
+        --busy_;
+        ready_.notify_all();
+        continue;
+      }
+      Item& item = one.front();
       bool found = true, is_unopened = false;
       try {
         if (inner->cursor == nullptr) {
@@ -261,7 +279,7 @@ class ParallelInterleaveCursor : public StageCursor {
         item.error = std::current_exception();
       }
       lock.lock();
-      if (found) inner->items.push_back(std::move(item));
+      if (found) inner->items.splice(inner->items.end(), one);
       inner->ended = !found || is_unopened;
       inner->is_unopened = is_unopened;
       inner->is_busy = false;
@@ -309,7 +327,7 @@ class ParallelInterleaveCursor : public StageCursor {
   // The consumer's.
   std::int64_t at_ = 0;  // elements of the input
   bool input_ended_ = false;
-  std::deque<Inner*> line_;
+  std::list<Inner*> line_;
   std::vector<Inner*> slots_;
   std::size_t slot_ = 0;
   std::int64_t given_ = 0;  // elements in a row
@@ -319,6 +337,7 @@ class ParallelInterleaveCursor : public StageCursor {
   std::list<Inner> inners_;  // in the order of the input
   int busy_ = 0;
   int pauses_ = 0;
+  std::exception_ptr failure_;  // of the threads' own, not of an inner dataset
   bool stopping_ = false;
   Workers threads_;
 };

@@ -43,8 +43,9 @@ class ParallelMapCursor : public CountingCursor {
           deterministic_ ? (!calls_.empty() && calls_.front().is_done ? calls_.begin() : calls_.end())
                          : std::find_if(calls_.begin(), calls_.end(), [](const Call& call) { return call.is_done; });
       if (ready != calls_.end()) taken.splice(taken.begin(), calls_, ready);
-      return !taken.empty() || (ended_ && calls_.empty());
+      return !taken.empty() || failure_ != nullptr || (ended_ && calls_.empty());
     });
+    if (taken.empty() && failure_ != nullptr) throw_failure(failure_, lock, room_);
     if (taken.empty()) return false;
     --places_;
     lock.unlock();
@@ -99,18 +100,16 @@ class ParallelMapCursor : public CountingCursor {
 
   void work() {
     while (Call* call = pull()) {
-      std::vector<Part> result(types.size());
       std::exception_ptr error = call->error;
       if (error == nullptr) {
         try {
-          at_element(name_, call->number, [&] { function_(call->parts.data(), result.data()); });
+          at_element(name_, call->number, [&] { function_(call->parts.data(), call->result.data()); });
         } catch (...) {
           error = std::current_exception();
         }
       }
       {
         const std::lock_guard lock(mutex_);
-        call->result = std::move(result);
         call->error = error;
         call->is_done = true;
       }
@@ -120,19 +119,35 @@ class ParallelMapCursor : public CountingCursor {
 
   // The next call, at the end of the list; null at the end of the input, or of the cursor.
   Call* pull() {
-    {
-      std::unique_lock lock(mutex_);
-      room_.wait(lock, [&] { return stopping_ || ended_ || places_ < 2 * workers_; });
-      if (stopping_ || ended_) return nullptr;
-      ++places_;
+    for (;;) {
+      {
+        std::unique_lock lock(mutex_);
+        room_.wait(lock, [&] { return stopping_ || ended_ || (failure_ == nullptr && places_ < 2 * workers_); });
+        if (stopping_ || ended_) return nullptr;
+        ++places_;
+      }
+      try {
+        return pull_to_place();
+      } catch (...) {
+        const std::lock_guard lock(mutex_);
+        --places_;
+        failure_ = std::current_exception();
+      }
+      done_.notify_one();
     }
+  }
+
+  // After a place is reserved. What throws here has read nothing.
+  Call* pull_to_place() {
     const std::lock_guard input_lock(input_mutex_);
     std::list<Call> one;
     if (!restored_.empty()) {
+      restored_.front().result.resize(types.size());
       one.splice(one.begin(), restored_, restored_.begin());
     } else if (!input_ended_) {
       Call& call = one.emplace_back();
       call.parts.resize(input->types.size());
+      call.result.resize(types.size());
       call.number = at;
       try {
         input_ended_ = !input->next(call.parts.data());
@@ -169,8 +184,9 @@ class ParallelMapCursor : public CountingCursor {
 
   std::mutex mutex_;  // of what follows
   std::condition_variable room_, done_;
-  std::list<Call> calls_;    // pulled and not given out
-  std::int64_t places_ = 0;  // calls, and those that are about to be
+  std::list<Call> calls_;       // pulled and not given out
+  std::int64_t places_ = 0;     // calls, and those that are about to be
+  std::exception_ptr failure_;  // of the threads' own, not of a call
   bool ended_ = false;
   bool stopping_ = false;
 

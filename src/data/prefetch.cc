@@ -2,7 +2,7 @@
 //
 // The thread pulls and stores under the lock of the input, so a position, which takes both locks, finds every element
 // in the input or in the buffer.
-#include <deque>
+#include <list>
 
 #include "src/data/workers.h"
 
@@ -26,15 +26,16 @@ class PrefetchCursor : public StageCursor {
 
   bool next(Part* element) override {
     if (!thread_.started()) thread_.start(1, [this] { work(); });
-    Item item;
+    std::list<Item> taken;
     {
       std::unique_lock lock(mutex_);
-      filled_.wait(lock, [&] { return !items_.empty() || ended_; });
+      filled_.wait(lock, [&] { return !items_.empty() || failure_ != nullptr || ended_; });
+      if (items_.empty() && failure_ != nullptr) throw_failure(failure_, lock, room_);
       if (items_.empty()) return false;
-      item = std::move(items_.front());
-      items_.pop_front();
+      taken.splice(taken.begin(), items_, items_.begin());
     }
     room_.notify_one();
+    Item& item = taken.front();
     if (item.error != nullptr) std::rethrow_exception(item.error);
     move_parts(item.parts.data(), item.parts.size(), element);
     return true;
@@ -71,21 +72,30 @@ class PrefetchCursor : public StageCursor {
     for (;;) {
       {
         std::unique_lock lock(mutex_);
-        room_.wait(lock, [&] { return stopping_ || ended_ || items_.size() < buffer_size_; });
+        room_.wait(lock, [&] { return stopping_ || ended_ || (failure_ == nullptr && items_.size() < buffer_size_); });
         if (stopping_ || ended_) return;
       }
       const std::lock_guard input_lock(input_mutex_);
-      Item item{std::vector<Part>(types.size()), nullptr};
+      std::list<Item> one;
+      std::exception_ptr failure;
       bool found = true;
       try {
-        found = input->next(item.parts.data());
+        one.emplace_back().parts.resize(types.size());
       } catch (...) {
-        item.error = std::current_exception();
+        failure = std::current_exception();
+      }
+      if (failure == nullptr) {
+        try {
+          found = input->next(one.front().parts.data());
+        } catch (...) {
+          one.front().error = std::current_exception();
+        }
       }
       {
         const std::lock_guard lock(mutex_);
+        failure_ = failure;
         ended_ = !found;
-        if (found) items_.push_back(std::move(item));
+        if (found && failure == nullptr) items_.splice(items_.end(), one);
       }
       filled_.notify_one();
     }
@@ -95,7 +105,8 @@ class PrefetchCursor : public StageCursor {
   std::mutex input_mutex_;  // of the input; taken before the other one
   std::mutex mutex_;        // of what follows
   std::condition_variable room_, filled_;
-  std::deque<Item> items_;
+  std::list<Item> items_;
+  std::exception_ptr failure_;  // of the thread's own, not of the input
   bool ended_ = false;
   bool stopping_ = false;
   Workers thread_;

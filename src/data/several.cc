@@ -125,15 +125,18 @@ class ConcatenateNode : public DatasetNode {
 
 class ChooseCursor : public DatasetCursor {
  public:
-  ChooseCursor(PartTypes element, std::vector<DatasetCursorPtr> inputs, DatasetCursorPtr choices, bool stop_on_empty)
+  ChooseCursor(PartTypes element, std::vector<DatasetCursorPtr> inputs, DatasetCursorPtr choices, bool stop_on_empty,
+               bool may_be_endless)
       : DatasetCursor(element),
         inputs_(std::move(inputs)),
         has_ended_(inputs_.size(), 0),
         choices_(std::move(choices)),
-        stop_on_empty_(stop_on_empty) {}
+        stop_on_empty_(stop_on_empty),
+        may_be_endless_(may_be_endless) {}
   const char* name() const override { return "choose_from_datasets"; }
   bool next(Part* element) override {
     Part choice;
+    std::int64_t in_vain = 0;
     while (left() > 0 && choices_->next(&choice)) {
       const auto number = readable("choose_from_datasets", choice.tensor).item<std::int64_t>();
       CAPSTAN_CHECK(number >= 0 && number < static_cast<std::int64_t>(inputs_.size()), IndexError,
@@ -143,6 +146,9 @@ class ChooseCursor : public DatasetCursor {
         if (inputs_[i]->next(element)) return true;
         has_ended_[i] = 1;
       }
+      CAPSTAN_CHECK(++in_vain < kMostInVain || !may_be_endless_, ValueError, "choose_from_datasets: ", kMostInVain,
+                    " choices in a row are datasets that have ended, and one that has not is never chosen",
+                    help("end the choices, or set stop_on_empty_dataset"));
       if (stop_on_empty_) {
         std::fill(has_ended_.begin(), has_ended_.end(), 1);
         return false;
@@ -164,12 +170,16 @@ class ChooseCursor : public DatasetCursor {
   }
 
  private:
+  // About a second. A dataset that is drawn once in a million times is still drawn; TensorFlow asks for ever.
+  static constexpr std::int64_t kMostInVain = 1 << 24;
+
   std::ptrdiff_t left() const { return std::count(has_ended_.begin(), has_ended_.end(), 0); }
 
   std::vector<DatasetCursorPtr> inputs_;
   std::vector<std::int64_t> has_ended_;
   DatasetCursorPtr choices_;
   bool stop_on_empty_;
+  bool may_be_endless_;
 };
 
 class ChooseNode : public DatasetNode {
@@ -181,7 +191,8 @@ class ChooseNode : public DatasetNode {
         stop_on_empty_(stop_on_empty) {}
   std::int64_t cardinality() const override { return kUnknown; }
   DatasetCursorPtr open() const override {
-    return std::make_unique<ChooseCursor>(types, open_all(inputs_), choices_->open(), stop_on_empty_);
+    return std::make_unique<ChooseCursor>(types, open_all(inputs_), choices_->open(), stop_on_empty_,
+                                          choices_->cardinality() < 0);
   }
 
  private:

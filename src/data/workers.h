@@ -1,11 +1,16 @@
 // Threads that belong to a cursor and end with it.
+//
+// No exception leaves a thread. An error of an input or of a user's function stands in the place of its element. What
+// the thread itself needs, such as a node of a list, it allocates before it reads its input; if that fails it has read
+// nothing, leaves the error in a `failure_` of the cursor, and all threads rest until the consumer has thrown it on.
 #pragma once
 
 #include <condition_variable>
+#include <exception>
 #include <functional>
 #include <mutex>
-#include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "src/core/thread_pool.h"
@@ -29,19 +34,20 @@ class Workers {
   Workers& operator=(const Workers&) = delete;
   ~Workers() { join(); }
 
-  // With fewer threads if the system has no more. Errors: std::system_error if it has none.
+  // With fewer threads if the system has no more, or no memory for them. Errors: std::system_error or std::bad_alloc if
+  // there is not one.
   void start(std::int64_t count, const std::function<void()>& body) {
     for (std::int64_t i = 0; i < count; ++i) {
       try {
         threads_.emplace_back(body);
-      } catch (const std::system_error&) {
+      } catch (const std::exception&) {
         if (threads_.empty()) throw;
         return;
       }
     }
   }
   bool started() const { return !threads_.empty(); }
-  void join() {
+  void join() noexcept {
     for (std::thread& thread : threads_) thread.join();
     threads_.clear();
   }
@@ -49,5 +55,14 @@ class Workers {
  private:
   std::vector<std::thread> threads_;
 };
+
+// Throws the error that threads have left for the consumer, after which they may go on. The lock is that of the error.
+[[noreturn]] inline void throw_failure(std::exception_ptr& failure, std::unique_lock<std::mutex>& lock,
+                                       std::condition_variable& resting) {
+  const std::exception_ptr error = std::exchange(failure, nullptr);
+  lock.unlock();
+  resting.notify_all();
+  std::rethrow_exception(error);
+}
 
 }  // namespace capstan::detail

@@ -122,6 +122,19 @@ TEST(Sources, ChoicesNameDatasets) {
   EXPECT_THROW(choose_from_datasets(std::vector<Dataset<std::int64_t>>{}, choices), ValueError);
 }
 
+// TensorFlow would ask for choices for ever.
+TEST(Sources, ChoicesThatAreNeverOfUseAreAnError) {
+  const std::vector<Dataset<std::int64_t>> inputs = {datasets::range(2), datasets::range(10, 20)};
+  const auto endless = datasets::range(1).repeat();
+  auto iterator = choose_from_datasets(inputs, endless, {.stop_on_empty_dataset = false}).begin();
+  EXPECT_EQ(iterator.next(), 0);
+  EXPECT_EQ(iterator.next(), 1);
+  EXPECT_EQ(message_of<ValueError>([&] { iterator.next(); }),
+            "choose_from_datasets: 16777216 choices in a row are datasets that have ended, and one that has not is "
+            "never chosen\n  help: end the choices, or set stop_on_empty_dataset");
+  EXPECT_EQ(elements_of(choose_from_datasets(inputs, endless)), (Words{"0", "1"}));
+}
+
 TEST(Sources, SamplesFollowTheWeights) {
   const std::vector inputs = {datasets::range(1).repeat(), datasets::range(1, 2).repeat(),
                               datasets::range(2, 3).repeat()};

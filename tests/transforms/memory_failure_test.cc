@@ -1,7 +1,7 @@
 // Allocations that fail, each in turn: the caller gets an exception, wherever the allocation was, in a task of the
 // thread pool among others, and the same call succeeds afterwards with the same bits.
 //
-// This file replaces the functions of the program that allocate. A sanitizer has its own.
+// tests/support/failing_memory.h replaces the functions of the program that allocate. A sanitizer has its own.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -16,58 +16,15 @@
 #include "capstan/capstan.h"
 #include "src/core/thread_pool.h"
 #include "tests/support/compare.h"
+#include "tests/support/failing_memory.h"
 #include "tests/support/limits.h"
 
 #if !CAPSTAN_SANITIZED
 
-namespace {
-
-constexpr std::int64_t kNever = INT64_MIN;
-// How many allocations succeed before one fails.
-constinit std::atomic<std::int64_t> left{kNever};
-
-bool fails() {
-  return left.load(std::memory_order_relaxed) != kNever && left.fetch_sub(1, std::memory_order_relaxed) == 0;
-}
-
-}  // namespace
-
-void* operator new(std::size_t bytes) {
-  void* const memory = fails() ? nullptr : std::malloc(bytes + (bytes == 0));
-  if (memory == nullptr) throw std::bad_alloc();
-  return memory;
-}
-void* operator new(std::size_t bytes, std::align_val_t alignment) {
-  void* memory = nullptr;
-  if (fails() || posix_memalign(&memory, static_cast<std::size_t>(alignment), bytes + (bytes == 0)) != 0)
-    throw std::bad_alloc();
-  return memory;
-}
-// Not inlined: the compiler would see memory of `new` go to `free`.
-[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
-
-// What the allocator and kernels call.
-extern "C" void* aligned_alloc(std::size_t alignment, std::size_t bytes) noexcept {
-  void* memory = nullptr;
-  return fails() || posix_memalign(&memory, alignment, bytes) != 0 ? nullptr : memory;
-}
-
 namespace capstan {
 namespace {
 
-// While it lives the allocation after `count` others fails.
-class FailAfter {
- public:
-  explicit FailAfter(std::int64_t count) { left = count; }
-  ~FailAfter() { left = kNever; }
-  FailAfter(const FailAfter&) = delete;
-  FailAfter& operator=(const FailAfter&) = delete;
-
-  bool has_failed() const { return left.load() < 0; }
-};
+using testing::FailAfter;
 
 class MemoryFailure : public ::testing::Test {
  protected:
