@@ -1,10 +1,11 @@
-// Files: a table of a million rows of ten numbers, its lines, and records.
+// Files: a table of a million rows of ten numbers, its lines, records, and files of weights.
 #include <benchmark/benchmark.h>
 
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <random>
 #include <string>
 
@@ -99,8 +100,45 @@ void record_reader(benchmark::State& state) {
   report(state, kRecords, path);
 }
 
+// Weights of 256 MiB, 16 tensors; the file stays in the memory of the system.
+const std::map<std::string, Tensor>& weights() {
+  static const std::map<std::string, Tensor> tensors = [] {
+    std::map<std::string, Tensor> made;
+    for (int i = 0; i < 16; ++i) made.emplace("layer_" + std::to_string(i), ones({4, 1024, 1024}));
+    return made;
+  }();
+  return tensors;
+}
+
+void save_safetensors(benchmark::State& state) {
+  const std::string path = folder() + "/weights.safetensors";
+  for (auto _ : state) io::save_safetensors(path, weights());
+  report(state, 16, path);
+}
+
+void load_safetensors(benchmark::State& state) {
+  const std::string path = folder() + "/weights.safetensors";
+  io::save_safetensors(path, weights());
+  for (auto _ : state) benchmark::DoNotOptimize(io::load_safetensors(path));
+  report(state, 16, path);
+}
+
+// The same bytes to another file, by the system: the peer of saving.
+void copy_file(benchmark::State& state) {
+  const std::string path = folder() + "/weights.safetensors", copy = path + ".copy";
+  io::save_safetensors(path, weights());
+  for (auto _ : state) {
+    std::filesystem::copy_file(path, copy, std::filesystem::copy_options::overwrite_existing);
+  }
+  report(state, 16, path);
+  std::filesystem::remove(copy);
+}
+
 }  // namespace
 
+BENCHMARK(save_safetensors)->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK(load_safetensors)->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK(copy_file)->Unit(benchmark::kMillisecond)->UseRealTime();
 BENCHMARK(read_csv)->Unit(benchmark::kMillisecond)->MinTime(3);
 BENCHMARK(csv_reader)->Unit(benchmark::kMillisecond)->MinTime(3);
 BENCHMARK(line_reader)->Unit(benchmark::kMillisecond);

@@ -8,6 +8,7 @@
 #include "src/core/apply.h"
 #include "src/core/check.h"
 #include "src/core/numbers.h"
+#include "src/core/unfilled.h"
 
 namespace capstan {
 
@@ -227,6 +228,8 @@ void detail::add_nested(Shape& shape, int depth, std::size_t length, bool first)
   CAPSTAN_CHECK(depth < shape.rank() && shape[depth] == static_cast<std::int64_t>(length), ShapeError,
                 "constant: lists of different length, ", depth < shape.rank() ? shape[depth] : 0, " and ", length);
 }
+
+Tensor detail::unfilled(DType dtype, const Shape& shape) { return new_tensor(dtype, shape); }
 
 Tensor detail::copy_of(const void* values, std::int64_t count, DType dtype, const Shape& shape) {
   CAPSTAN_CHECK(shape.size() == count, ShapeError, "constant: ", count, " values do not fill the shape ", shape);

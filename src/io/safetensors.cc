@@ -1,8 +1,8 @@
 // The .safetensors format: the length of a header in eight bytes, the header (tensor_list.h), and the elements of all
 // tensors, one behind the other without gaps.
 //
-// Elements are copied. Views of the mapped file were rejected: blocks of tensors come from the allocator, and are
-// written in place when nobody else holds them.
+// Elements are read to where they stay. Views of the mapped file were rejected: blocks of tensors come from the
+// allocator, and are written in place when nobody else holds them.
 #include <algorithm>
 #include <cstring>
 

@@ -11,6 +11,7 @@
 #include "capstan/error.h"
 #include "capstan/registry.h"
 #include "src/core/check.h"
+#include "src/core/unfilled.h"
 #include "src/core/utf8.h"
 #include "src/io/crc32c.h"
 #include "src/io/raw_array.h"
@@ -335,7 +336,18 @@ Tensor read_listed(ByteSource& source, const ListedTensor& listed) {
   const StoredType& type = *find_type(listed.dtype);
   const Shape shape{std::span<const std::int64_t>(listed.shape)};
   const std::string what = "tensor " + quoted(listed.name);
-  std::vector<std::byte> bytes(listed.end - listed.begin);
+  // What needs no conversion is read to where it stays: a second copy costs as much as the reading.
+  Tensor tensor;
+  std::vector<std::byte> stored;
+  std::span<std::byte> bytes;
+  if (type.is_as_stored) {
+    tensor = detail::unfilled(type.dtype, shape);
+    if (listed.end > listed.begin)
+      bytes = {static_cast<std::byte*>(const_cast<void*>(tensor.raw_data())), listed.end - listed.begin};
+  } else {
+    stored.resize(listed.end - listed.begin);
+    bytes = stored;
+  }
   read_into(source, bytes, what);
   if (listed.checksum && crc32c(bytes.data(), bytes.size()) != *listed.checksum) {
     source.fail("the checksum of " + what + " differs", kFetchAgain);
@@ -344,7 +356,7 @@ Tensor read_listed(ByteSource& source, const ListedTensor& listed) {
     if (type.dtype == DType::kBool) {
       for (std::byte& value : bytes) value = std::byte{value != std::byte{0}};
     }
-    return detail::copy_of(bytes.data(), static_cast<std::int64_t>(bytes.size() / type.size), type.dtype, shape);
+    return tensor;
   }
   if (type.name == "F16") return converted<std::uint16_t, float>(bytes, shape, half_to_float);
   if (type.name == "I8") return widened<std::int8_t, std::int32_t>(bytes, shape);
