@@ -8,7 +8,7 @@ include(CheckLinkerFlag)
 
 file(GLOB_RECURSE capstan_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*.cc)
 # Everything with a parser stands apart, so that the core depends on no library that reads untrusted bytes: src/io, and the
-# datasets, logs and checkpoints that are read and written with it.
+# datasets, logs, checkpoints and models that are read and written with it.
 set(capstan_io_sources)
 foreach(source IN LISTS capstan_sources)
   if(source MATCHES "/src/data/")
@@ -16,7 +16,7 @@ foreach(source IN LISTS capstan_sources)
   else()
     set(reads_files)
   endif()
-  if(reads_files OR source MATCHES "/src/(io|logs|checkpoint)/")
+  if(reads_files OR source MATCHES "/src/(io|logs|checkpoint|onnx)/")
     list(APPEND capstan_io_sources ${source})
   endif()
 endforeach()

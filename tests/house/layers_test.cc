@@ -28,6 +28,7 @@ const std::map<std::string, std::set<std::string>> kBelow = {
     {"data", {"core", "io"}},
     {"logs", {"core", "io"}},
     {"checkpoint", {"core", "io", "train"}},
+    {"onnx", {"core", "ops", "graph", "transforms", "io"}},
 };
 
 // The same for public headers, which are made for users: training code and datasets are users of
@@ -44,6 +45,7 @@ const std::map<std::string, std::set<std::string>> kPublicBelow = {
     {"data", {"core", "ops", "io"}},
     {"logs", {"core", "ops", "tape", "transforms", "data", "train", "io"}},
     {"checkpoint", {"core", "ops", "tape", "transforms", "train", "data", "io"}},
+    {"onnx", {"core", "ops", "tape", "transforms"}},
 };
 
 // The layer of each public header; those of capstan/ops/ are of the ops, those of
@@ -68,6 +70,7 @@ const std::map<std::string, std::set<std::string>> kPublicLayers = {
     {"io", {"image_files.h", "io.h", "records.h", "text_files.h"}},
     {"logs", {"summary.h", "tensorboard.h"}},
     {"checkpoint", {"checkpoint.h", "checkpoint_callbacks.h"}},
+    {"onnx", {"onnx.h"}},
     {"everything", {"capstan.h"}},
 };
 
