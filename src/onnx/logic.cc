@@ -1,7 +1,7 @@
 // Comparisons, logic, bits, and choices by truth values.
+#include "capstan/ops/array.h"
 #include "capstan/ops/bitwise.h"
 #include "capstan/ops/math.h"
-#include "capstan/ops/rearrange.h"
 
 #include "src/onnx/elementwise.h"
 
@@ -22,7 +22,13 @@ void unary(NodeCall& call) {
 
 void shift(NodeCall& call) {
   const Tensor x = call.tensor(0), y = call.tensor(1);
-  call.give(call.text("direction", "") == "LEFT" ? left_shift(x, y) : right_shift(x, y));
+  // By more places than there are bits, every bit has left; so it has for a negative number of places.
+  const auto bits = static_cast<std::int64_t>(8 * size_of(x.dtype()));
+  const Tensor wide = cast(y, int64);
+  const Tensor is_within = logical_and(wide >= 0, wide < bits);
+  if (call.text("direction", "") == "LEFT") return call.give(where(is_within, left_shift(x, y), zeros_like(x)));
+  const Tensor sign_bits = where(x < zeros_like(x), invert(zeros_like(x)), zeros_like(x));
+  call.give(where(is_within, right_shift(x, y), sign_bits));
 }
 
 void choose(NodeCall& call) { call.give(where(call.tensor(0), call.tensor(1), call.tensor(2))); }

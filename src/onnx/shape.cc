@@ -327,7 +327,9 @@ void space_to_depth_(NodeCall& call) {
   CAPSTAN_CHECK(x.rank() == 4 && block >= 1 && x.dim(1) % block == 0 && x.dim(2) % block == 0, ShapeError,
                 "onnx: height or width does not divide into blocks");
   const std::int64_t n = x.dim(0), h = x.dim(1) / block, w = x.dim(2) / block, c = x.dim(3);
-  call.give(reshape(transpose(reshape(x, {n, h, block, w, block, c}), {0, 1, 3, 2, 4, 5}),
+  const Tensor blocks = reshape(x, {n, h, block, w, block, c});
+  const bool rows_first = call.text("mode", "DCR") == "DCR";
+  call.give(reshape(rows_first ? transpose(blocks, {0, 1, 3, 2, 4, 5}) : transpose(blocks, {0, 1, 3, 5, 2, 4}),
                     {n, h, w, block * block * c}),
             true);
 }
