@@ -1,14 +1,12 @@
-// ONNX: models of other frameworks as functions whose weights are variables, and functions as ONNX files.
+// ONNX: models of other frameworks as functions whose weights are variables.
 #pragma once
 
 #include <memory>
-#include <span>
 #include <string>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
-#include "capstan/function.h"
+#include "capstan/tensor.h"
 #include "capstan/tensor_spec.h"
 #include "capstan/variable.h"
 
@@ -20,17 +18,17 @@ class Program;
 
 /// Options of load_onnx.
 struct LoadOnnxOptions {
-  /// The floating initializers become variables that tapes watch. If false they are constants, which a function computes
-  /// with when it is traced, and `variables()` is empty.
+  /// The floating initializers become variables that tapes watch. If false they are constants, which a function
+  /// computes with when it is traced, and `variables()` is empty.
   bool trainable = true;
 };
 
 /// A model from an ONNX file: a function of tensors whose weights are variables. A handle; copies share the weights.
 ///
-/// A call runs the nodes in their order with the library's ops, so tapes, function() and vectorized_map work on it as on
-/// any function; wrap it in function() for speed. Inputs and outputs have ONNX's layout (images are [batch, channels,
-/// height, width]); inside, images are kept with the channels last from one convolution to the next. Normalisation and
-/// dropout are those of inference unless the node says otherwise.
+/// A call runs the nodes in their order with the library's ops, so tapes, function() and vectorized_map work on it as
+/// on any function; wrap it in function() for speed. Inputs and outputs have ONNX's layout (images are [batch,
+/// channels, height, width]); inside, images are kept with the channels last from one convolution to the next.
+/// Normalisation and dropout are those of inference unless the node says otherwise.
 class CAPSTAN_EXPORT OnnxModel {
  public:
   /// The outputs, in the order of output_names(). Errors: ValueError for another number of inputs; DTypeError and
@@ -68,69 +66,5 @@ class CAPSTAN_EXPORT OnnxModel {
 ///     auto f = function([&](const Tensor& x) { return model(x); });
 ///     Tensor scores = f(images);                       // [8, 3, 224, 224] -> [8, 1000]
 CAPSTAN_EXPORT OnnxModel load_onnx(const std::string& path, const LoadOnnxOptions& options = {});
-
-/// Options of save_onnx.
-struct SaveOnnxOptions {
-  /// The opset of the file: 18 to 22.
-  std::int64_t opset = 18;
-  /// Names of the outputs: "output", or "output_0" and so on, unless given.
-  std::vector<std::string> output_names = {};
-  /// The name of the graph.
-  std::string name = "capstan";
-};
-
-namespace detail {
-using OnnxFunction = std::vector<Tensor> (*)(void* closure, const std::vector<Tensor>& inputs);
-CAPSTAN_EXPORT void save_onnx(const std::string& path, OnnxFunction call, void* closure,
-                              const std::vector<TensorSpec>& inputs, const SaveOnnxOptions& options);
-
-inline std::vector<Tensor> as_list(Tensor result) { return {std::move(result)}; }
-inline std::vector<Tensor> as_list(std::vector<Tensor> result) { return result; }
-
-template <class F>
-std::vector<Tensor> call_with_list(F& f, const std::vector<Tensor>& x) {
-  if constexpr (std::is_invocable_v<F&, const Tensor&>) {
-    return as_list(f(x.at(0)));
-  } else if constexpr (std::is_invocable_v<F&, const Tensor&, const Tensor&>) {
-    return as_list(f(x.at(0), x.at(1)));
-  } else if constexpr (std::is_invocable_v<F&, const Tensor&, const Tensor&, const Tensor&>) {
-    return as_list(f(x.at(0), x.at(1), x.at(2)));
-  } else {
-    return as_list(f(x));
-  }
-}
-
-template <class F>
-constexpr std::size_t onnx_arity() {
-  if constexpr (std::is_invocable_v<F&, const Tensor&>) {
-    return 1;
-  } else if constexpr (std::is_invocable_v<F&, const Tensor&, const Tensor&>) {
-    return 2;
-  } else if constexpr (std::is_invocable_v<F&, const Tensor&, const Tensor&, const Tensor&>) {
-    return 3;
-  } else {
-    return 0;  // any number
-  }
-}
-CAPSTAN_EXPORT void check_onnx_inputs(std::size_t given, std::size_t wanted);
-}  // namespace detail
-
-/// Writes a function or a model as an ONNX file: it is traced for the specs, its ops become nodes and its variables
-/// initializers. The function takes one to three tensors, or a vector of any number, and returns a tensor or a vector.
-/// A length of -1 in a spec is open in the file. Names of inputs are those of the specs, "input" or "input_0" and so on
-/// where they have none. Errors: ValueError for ops that ONNX cannot say or that this writer does not know, all of them
-/// in one message, for a number of specs that the function does not take, and for an opset out of range; IoError if the
-/// file cannot be written.
-///
-///     save_onnx("model.onnx", model, {TensorSpec({-1, 784}, float32, "images")});
-template <class F>
-void save_onnx(const std::string& path, F f, const std::vector<TensorSpec>& inputs,
-               const SaveOnnxOptions& options = {}) {
-  constexpr std::size_t kArity = detail::onnx_arity<F>();
-  detail::check_onnx_inputs(inputs.size(), kArity == 0 ? inputs.size() : kArity);
-  detail::save_onnx(
-      path, [](void* closure, const std::vector<Tensor>& x) { return detail::call_with_list(*static_cast<F*>(closure), x); },
-      &f, inputs, options);
-}
 
 }  // namespace capstan

@@ -68,13 +68,14 @@ void scan_(NodeCall& call) {
                 ValueError, "onnx: ", sliced, " of ", call.input_count(), " inputs cannot be scanned");
   const std::size_t states = call.input_count() - sliced, outputs = body.outputs.size() - states;
   const std::vector<std::int64_t> in_axes = call.integers("scan_input_axes", std::vector<std::int64_t>(sliced, 0));
-  const std::vector<std::int64_t> in_back = call.integers("scan_input_directions", std::vector<std::int64_t>(sliced, 0));
+  const std::vector<std::int64_t> in_back =
+      call.integers("scan_input_directions", std::vector<std::int64_t>(sliced, 0));
   const std::vector<std::int64_t> out_axes = call.integers("scan_output_axes", std::vector<std::int64_t>(outputs, 0));
   const std::vector<std::int64_t> out_back =
       call.integers("scan_output_directions", std::vector<std::int64_t>(outputs, 0));
-  CAPSTAN_CHECK(in_axes.size() == sliced && in_back.size() == sliced && out_axes.size() == outputs &&
-                    out_back.size() == outputs,
-                ValueError, "onnx: the axes or directions do not fit ", sliced, " inputs and ", outputs, " outputs");
+  CAPSTAN_CHECK(
+      in_axes.size() == sliced && in_back.size() == sliced && out_axes.size() == outputs && out_back.size() == outputs,
+      ValueError, "onnx: the axes or directions do not fit ", sliced, " inputs and ", outputs, " outputs");
   std::vector<Tensor> carried;
   for (std::size_t i = 0; i < states; ++i) carried.push_back(call.tensor(i));
   std::vector<std::vector<Tensor>> rows, collected(outputs);

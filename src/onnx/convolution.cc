@@ -21,9 +21,9 @@ std::vector<WindowAxis> windows_of(const NodeCall& call, const Shape& image, std
   const std::vector<std::int64_t> pads = call.integers("pads", std::vector<std::int64_t>(2 * count, 0));
   const std::string automatic = call.text("auto_pad", "NOTSET");
   const bool rounds_up = call.integer("ceil_mode", 0) != 0;
-  CAPSTAN_CHECK(kernel.size() == count && strides.size() == count && dilations.size() == count &&
-                    pads.size() == 2 * count,
-                ShapeError, "onnx: the attributes of the window do not fit an image with ", count, " axes of places");
+  CAPSTAN_CHECK(
+      kernel.size() == count && strides.size() == count && dilations.size() == count && pads.size() == 2 * count,
+      ShapeError, "onnx: the attributes of the window do not fit an image with ", count, " axes of places");
   std::vector<WindowAxis> axes;
   for (std::size_t i = 0; i < count; ++i) {
     WindowAxis axis{.length = image[static_cast<int>(i) + 1],
@@ -74,9 +74,7 @@ std::vector<std::int64_t> kernel_of(const Tensor& filters) {
   return kernel;
 }
 
-Tensor with_bias(const NodeCall& call, Tensor y, std::size_t i) {
-  return call.has(i) ? y + call.tensor(i) : y;
-}
+Tensor with_bias(const NodeCall& call, Tensor y, std::size_t i) { return call.has(i) ? y + call.tensor(i) : y; }
 
 Tensor convolved(const Tensor& x, const Tensor& filters, const std::vector<WindowAxis>& axes, std::int64_t groups) {
   if (axes.size() == 1) {

@@ -104,8 +104,7 @@ void celu_(NodeCall& call) {
 void selu_(NodeCall& call) {
   const double alpha = call.number("alpha", 1.67326319217681884765625);
   const double gamma = call.number("gamma", 1.05070102214813232421875);
-  elementwise(call,
-              [&](const Tensor& x) { return gamma * where(x > 0, x, alpha * expm1(minimum(x, 0))); });
+  elementwise(call, [&](const Tensor& x) { return gamma * where(x > 0, x, alpha * expm1(minimum(x, 0))); });
 }
 
 void hard_sigmoid_(NodeCall& call) {
@@ -186,7 +185,9 @@ void sign_(NodeCall& call) {
   elementwise(call, [](const Tensor& x) { return x.dtype() == uint8 ? cast(not_equal(x, 0), uint8) : sign(x); });
 }
 
-void keep(NodeCall& call) { elementwise(call, [](const Tensor& x) { return x; }); }
+void keep(NodeCall& call) {
+  elementwise(call, [](const Tensor& x) { return x; });
+}
 
 void dropout_(NodeCall& call) {
   const Value& x = call.value(0);

@@ -179,10 +179,9 @@ std::optional<std::vector<std::int64_t>> NodeCall::axes(std::size_t input) const
 Builder find_builder(std::string_view name) {
   static const std::unordered_map<std::string_view, Builder> table = [] {
     std::unordered_map<std::string_view, Builder> all;
-    for (const auto list :
-         {elementwise_operators(), logic_operators(), shape_operators(), index_operators(), reduction_operators(),
-          product_operators(), convolution_operators(), pooling_operators(), normalization_operators(),
-          recurrent_operators(), control_operators()}) {
+    for (const auto list : {elementwise_operators(), logic_operators(), shape_operators(), index_operators(),
+                            reduction_operators(), product_operators(), convolution_operators(), pooling_operators(),
+                            normalization_operators(), recurrent_operators(), control_operators()}) {
       for (const Operator& one : list) all.emplace(one.name, one.build);
     }
     return all;

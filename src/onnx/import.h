@@ -91,7 +91,9 @@ class NodeCall {
 
   // Outputs, in order.
   bool wants(std::size_t i) const { return i < node_.outputs.size() && !node_.outputs[i].empty(); }
-  void give(Tensor tensor, bool is_channels_last = false) { outputs.push_back({std::move(tensor), is_channels_last, false}); }
+  void give(Tensor tensor, bool is_channels_last = false) {
+    outputs.push_back({std::move(tensor), is_channels_last, false});
+  }
   std::vector<Value> outputs;
 
  private:

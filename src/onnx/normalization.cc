@@ -118,12 +118,9 @@ void lrn(NodeCall& call) {
 }
 
 constexpr Operator kOperators[] = {
-    {"BatchNormalization", batch_normalization_},
-    {"GroupNormalization", group_normalization_},
-    {"InstanceNormalization", instance_normalization_},
-    {"LRN", lrn},
-    {"LayerNormalization", layer_normalization_},
-    {"MeanVarianceNormalization", mean_variance_normalization},
+    {"BatchNormalization", batch_normalization_},       {"GroupNormalization", group_normalization_},
+    {"InstanceNormalization", instance_normalization_}, {"LRN", lrn},
+    {"LayerNormalization", layer_normalization_},       {"MeanVarianceNormalization", mean_variance_normalization},
     {"RMSNormalization", rms_normalization_},
 };
 

@@ -163,12 +163,9 @@ void global_lp(NodeCall& call) {
 }
 
 constexpr Operator kOperators[] = {
-    {"AveragePool", average_pool},
-    {"GlobalAveragePool", global_average},
-    {"GlobalLpPool", global_lp},
-    {"GlobalMaxPool", global_max},
-    {"LpPool", lp_pool},
-    {"MaxPool", max_pool},
+    {"AveragePool", average_pool}, {"GlobalAveragePool", global_average},
+    {"GlobalLpPool", global_lp},   {"GlobalMaxPool", global_max},
+    {"LpPool", lp_pool},           {"MaxPool", max_pool},
 };
 
 }  // namespace

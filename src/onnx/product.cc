@@ -23,8 +23,8 @@ void matmul_(NodeCall& call) {
 void gemm(NodeCall& call) {
   const Tensor a = call.tensor(0), b = call.tensor(1);
   const double alpha = call.number("alpha", 1), beta = call.number("beta", 1);
-  Tensor y = matmul(a, b, {.transpose_a = call.integer("transA", 0) != 0,
-                           .transpose_b = call.integer("transB", 0) != 0});
+  Tensor y =
+      matmul(a, b, {.transpose_a = call.integer("transA", 0) != 0, .transpose_b = call.integer("transB", 0) != 0});
   if (alpha != 1) y = is_floating(y.dtype()) ? y * alpha : cast(cast(y, float64) * alpha, y.dtype());
   if (call.has(2)) {
     const Tensor c = call.tensor(2);

@@ -142,7 +142,8 @@ std::vector<Value> run_nodes(const GraphProto& graph, std::int64_t opset, Scope&
   return results;
 }
 
-Program::Program(Origin origin, ModelProto model, bool trainable) : origin_(std::move(origin)), model_(std::move(model)) {
+Program::Program(Origin origin, ModelProto model, bool trainable)
+    : origin_(std::move(origin)), model_(std::move(model)) {
   GraphProto& graph = model_.graph;
   Checker checker(origin_, model_.opset);
   std::vector<const Names*> around;

@@ -19,9 +19,9 @@ using io::wire::Field;
 using io::wire::Kind;
 using io::wire::Message;
 
-constexpr const char* kTypes[] = {"undefined", "float32", "uint8",      "int8",    "uint16",    "int16",
-                                  "int32",     "int64",   "string",     "bool",    "float16",   "float64",
-                                  "uint32",    "uint64",  "complex64",  "complex128", "bfloat16"};
+constexpr const char* kTypes[] = {"undefined", "float32", "uint8",     "int8",       "uint16",  "int16",
+                                  "int32",     "int64",   "string",    "bool",       "float16", "float64",
+                                  "uint32",    "uint64",  "complex64", "complex128", "bfloat16"};
 
 std::string text_of(const Message& message, const Field& field) {
   message.expect(field, Kind::kBytes);
@@ -179,7 +179,8 @@ class Reader {
         case 11:
         case 22:
         case 23:
-          origin_.fail(node.title() + ": an attribute that is a sparse tensor or a list of tensors or graphs is not "
+          origin_.fail(node.title() +
+                       ": an attribute that is a sparse tensor or a list of tensors or graphs is not "
                        "supported");
         default:
           break;
@@ -340,7 +341,8 @@ Tensor read_tensor(const Origin& origin, std::string_view bytes, std::string* na
   const std::string what = "tensor " + quoted(own);
   if (name != nullptr) *name = own;
   if (location != 0) {
-    origin.fail(what + " has its elements in another file, which is not supported: only what is in the file itself is "
+    origin.fail(what +
+                " has its elements in another file, which is not supported: only what is in the file itself is "
                 "read");
   }
   const DType dtype = dtype_of(origin, type, what);

@@ -48,7 +48,7 @@ struct NodeProto {
 
 struct ValueProto {
   std::string name;
-  int type = 0;                          // of TensorProto; 0: not told, or no tensor
+  int type = 0;                                    // of TensorProto; 0: not told, or no tensor
   std::optional<std::vector<std::int64_t>> shape;  // open lengths are -1
 };
 

@@ -67,7 +67,8 @@ States gru_step(const Cell& cell, const Tensor& z, const States& before) {
   const Tensor update = cell.f[0](cell.clipped(bias(part(z, 0, n) + matmul(h, part(cell.recurrent, 0, n)), 0)));
   const Tensor reset = cell.f[0](cell.clipped(bias(part(z, 1, n) + matmul(h, part(cell.recurrent, 1, n)), 1)));
   const Tensor kernel = part(cell.recurrent, 2, n);
-  const Tensor past = cell.linear_before_reset ? reset * bias(matmul(h, kernel), 2) : bias(matmul(reset * h, kernel), 2);
+  const Tensor past =
+      cell.linear_before_reset ? reset * bias(matmul(h, kernel), 2) : bias(matmul(reset * h, kernel), 2);
   const Tensor candidate = cell.f[1](cell.clipped(part(z, 2, n) + past));
   return {(1 - update) * candidate + update * h, Tensor()};
 }
@@ -168,9 +169,7 @@ void run_steps(NodeCall& call, Step step, std::int64_t gates, bool has_cells,
     last_h.push_back(states.h);
     if (has_cells) last_c.push_back(states.c);
   }
-  const auto give = [&](const std::vector<Tensor>& states) {
-    call.give(stack(states, batch_first ? 1 : 0));
-  };
+  const auto give = [&](const std::vector<Tensor>& states) { call.give(stack(states, batch_first ? 1 : 0)); };
   call.give(batch_first ? transpose(stack(all, 1), {2, 0, 1, 3}) : stack(all, 1));
   give(last_h);
   if (has_cells) give(last_c);

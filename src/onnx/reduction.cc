@@ -96,16 +96,14 @@ void log_softmax_(NodeCall& call) {
   along(call, [](const Tensor& x, int axis) { return log_softmax(x, axis); });
 }
 void hardmax(NodeCall& call) {
-  along(call, [](const Tensor& x, int axis) {
-    return one_hot(argmax(x, axis), x.dim(axis), 1, 0, axis, x.dtype());
-  });
+  along(call, [](const Tensor& x, int axis) { return one_hot(argmax(x, axis), x.dim(axis), 1, 0, axis, x.dtype()); });
 }
 
 void lp_normalization(NodeCall& call) {
   const Tensor x = call.tensor(0);
   const int axis = call.axis(call.integer("axis", -1), x.rank());
-  const Tensor norm_ = call.integer("p", 2) == 1 ? reduce_sum(abs(x), axis, true)
-                                                 : sqrt(reduce_sum(square(x), axis, true));
+  const Tensor norm_ =
+      call.integer("p", 2) == 1 ? reduce_sum(abs(x), axis, true) : sqrt(reduce_sum(square(x), axis, true));
   call.give(divide_no_nan(x, norm_));
 }
 

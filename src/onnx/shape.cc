@@ -32,9 +32,7 @@ void shape_(NodeCall& call) {
   call.give(constant(lengths));
 }
 
-void size_(NodeCall& call) {
-  call.give(constant(std::vector<std::int64_t>{call.value(0).tensor.size()}, Shape{}));
-}
+void size_(NodeCall& call) { call.give(constant(std::vector<std::int64_t>{call.value(0).tensor.size()}, Shape{})); }
 
 void reshape_(NodeCall& call) {
   const Tensor x = call.tensor(0);
@@ -177,7 +175,9 @@ double number_of(const NodeCall& call, std::size_t i) {
 }
 
 // Rows of x along an axis by their numbers.
-Tensor take(const Tensor& x, const std::vector<std::int64_t>& rows, int axis) { return gather(x, constant(rows), axis); }
+Tensor take(const Tensor& x, const std::vector<std::int64_t>& rows, int axis) {
+  return gather(x, constant(rows), axis);
+}
 
 void pad_(NodeCall& call) {
   Tensor x = call.tensor(0);
@@ -200,8 +200,8 @@ void pad_(NodeCall& call) {
         Shape begin, size;
         for (int i = 0; i < x.rank(); ++i) {
           begin.push_back(i == axis ? std::max<std::int64_t>(-before, 0) : 0);
-          size.push_back(x.dim(i) + (i == axis ? std::min<std::int64_t>(before, 0) + std::min<std::int64_t>(after, 0)
-                                               : 0));
+          size.push_back(x.dim(i) +
+                         (i == axis ? std::min<std::int64_t>(before, 0) + std::min<std::int64_t>(after, 0) : 0));
         }
         x = slice(x, begin, size);
       }
@@ -300,7 +300,8 @@ void trilu(NodeCall& call) {
   CAPSTAN_CHECK(x.rank() >= 2, ShapeError, "onnx: a matrix is expected, not ", x.rank(), " axes");
   const std::int64_t rows = x.dim(-2), columns = x.dim(-1), k = call.has(1) ? call.integer_of(1) : 0;
   if (x.size() == 0) return call.give(x);
-  const Tensor place = cast(reshape(range(columns), {1, columns}), int64) - cast(reshape(range(rows), {rows, 1}), int64);
+  const Tensor place =
+      cast(reshape(range(columns), {1, columns}), int64) - cast(reshape(range(rows), {rows, 1}), int64);
   const Tensor kept = call.integer("upper", 1) != 0 ? greater_equal(place, k) : less_equal(place, k);
   call.give(where(kept, x, zeros_like(x)));
 }
