@@ -34,6 +34,7 @@
 #include "capstan/model_graph.h"
 #include "capstan/models.h"
 #include "capstan/nest.h"
+#include "capstan/onnx.h"
 #include "capstan/ops/activation.h"
 #include "capstan/ops/array.h"
 #include "capstan/ops/bitwise.h"
