@@ -27,7 +27,7 @@ std::vector<Tensor> run_inside(const NodeCall& call, const GraphProto& graph, co
   return results;
 }
 
-void if_(NodeCall& call) {
+void run_if(NodeCall& call) {
   const Tensor condition = reshape(call.tensor(0), {});
   const auto then = [&] { return run_inside(call, call.graph("then_branch"), {}); };
   const auto otherwise = [&] { return run_inside(call, call.graph("else_branch"), {}); };
@@ -60,7 +60,7 @@ void loop(NodeCall& call) {
   }
 }
 
-void scan_(NodeCall& call) {
+void run_scan(NodeCall& call) {
   if (call.opset() < 9) not_supported("Scan before opset 9");
   const GraphProto& body = call.graph("body");
   const auto sliced = static_cast<std::size_t>(call.integer("num_scan_inputs"));
@@ -102,9 +102,9 @@ void scan_(NodeCall& call) {
 }
 
 constexpr Operator kOperators[] = {
-    {"If", if_},
+    {"If", run_if},
     {"Loop", loop},
-    {"Scan", scan_},
+    {"Scan", run_scan},
 };
 
 }  // namespace

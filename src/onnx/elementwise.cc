@@ -91,23 +91,23 @@ void leaky(NodeCall& call) {
   elementwise(call, [&](const Tensor& x) { return leaky_relu(x, call.number("alpha", 0.01)); });
 }
 
-void elu_(NodeCall& call) {
+void run_elu(NodeCall& call) {
   const double alpha = call.number("alpha", 1);
   elementwise(call, [&](const Tensor& x) { return where(x > 0, x, alpha * expm1(minimum(x, 0))); });
 }
 
-void celu_(NodeCall& call) {
+void run_celu(NodeCall& call) {
   const double alpha = call.number("alpha", 1);
   elementwise(call, [&](const Tensor& x) { return maximum(x, 0) + minimum(alpha * expm1(minimum(x, 0) / alpha), 0); });
 }
 
-void selu_(NodeCall& call) {
+void run_selu(NodeCall& call) {
   const double alpha = call.number("alpha", 1.67326319217681884765625);
   const double gamma = call.number("gamma", 1.05070102214813232421875);
   elementwise(call, [&](const Tensor& x) { return gamma * where(x > 0, x, alpha * expm1(minimum(x, 0))); });
 }
 
-void hard_sigmoid_(NodeCall& call) {
+void run_hard_sigmoid(NodeCall& call) {
   const double alpha = call.number("alpha", 0.2), beta = call.number("beta", 0.5);
   elementwise(call, [&](const Tensor& x) { return clip_by_value(x * alpha + beta, 0, 1); });
 }
@@ -125,7 +125,7 @@ void shrink(NodeCall& call) {
   });
 }
 
-void gelu_(NodeCall& call) {
+void run_gelu(NodeCall& call) {
   elementwise(call, [&](const Tensor& x) { return gelu(x, call.text("approximate", "none") == "tanh"); });
 }
 
@@ -181,7 +181,7 @@ void is_infinite(NodeCall& call) {
   });
 }
 
-void sign_(NodeCall& call) {
+void run_sign(NodeCall& call) {
   elementwise(call, [](const Tensor& x) { return x.dtype() == uint8 ? cast(not_equal(x, 0), uint8) : sign(x); });
 }
 
@@ -189,7 +189,7 @@ void keep(NodeCall& call) {
   elementwise(call, [](const Tensor& x) { return x; });
 }
 
-void dropout_(NodeCall& call) {
+void run_dropout(NodeCall& call) {
   const Value& x = call.value(0);
   const bool training = call.opset() >= 12 && call.has(2) && call.integer_of(2) != 0;
   if (training) {
@@ -200,7 +200,7 @@ void dropout_(NodeCall& call) {
   if (call.wants(1)) call.give(ones(x.tensor.shape(), bool_), x.channels_last);
 }
 
-void softsign_(NodeCall& call) {
+void run_softsign(NodeCall& call) {
   elementwise(call, [](const Tensor& x) { return softsign(x); });
 }
 
@@ -216,18 +216,18 @@ constexpr Operator kOperators[] = {
     {"Cast", cast_to},
     {"CastLike", cast_like},
     {"Ceil", unary<ceil>},
-    {"Celu", celu_},
+    {"Celu", run_celu},
     {"Clip", clip},
     {"Cos", unary<cos>},
     {"Cosh", unary<cosh>},
     {"Div", divide_values},
-    {"Dropout", dropout_},
-    {"Elu", elu_},
+    {"Dropout", run_dropout},
+    {"Elu", run_elu},
     {"Erf", unary<erf>},
     {"Exp", unary<exp>},
     {"Floor", unary<floor>},
-    {"Gelu", gelu_},
-    {"HardSigmoid", hard_sigmoid_},
+    {"Gelu", run_gelu},
+    {"HardSigmoid", run_hard_sigmoid},
     {"HardSwish", hard_swish},
     {"Identity", keep},
     {"IsInf", is_infinite},
@@ -246,14 +246,14 @@ constexpr Operator kOperators[] = {
     {"Reciprocal", unary<reciprocal>},
     {"Relu", unary<relu>},
     {"Round", unary<round>},
-    {"Selu", selu_},
+    {"Selu", run_selu},
     {"Shrink", shrink},
     {"Sigmoid", unary<sigmoid>},
-    {"Sign", sign_},
+    {"Sign", run_sign},
     {"Sin", unary<sin>},
     {"Sinh", unary<sinh>},
     {"Softplus", unary<softplus>},
-    {"Softsign", softsign_},
+    {"Softsign", run_softsign},
     {"Sqrt", unary<sqrt>},
     {"Sub", binary<subtract>},
     {"Sum", variadic<add>},

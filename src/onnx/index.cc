@@ -19,7 +19,7 @@ Tensor from_front(const Tensor& indices, std::int64_t length) {
   return where(wide < 0, wide + length, wide);
 }
 
-void gather_(NodeCall& call) {
+void run_gather(NodeCall& call) {
   const Tensor x = call.tensor(0);
   const int axis = call.axis_attribute(0, x.rank());
   call.give(gather(x, from_front(call.tensor(1), x.dim(axis)), axis));
@@ -59,7 +59,7 @@ Tensor coordinates_from_front(const Tensor& indices, const Tensor& x, int first)
   return where(wide < 0, wide + constant(lengths), wide);
 }
 
-void gather_nd_(NodeCall& call) {
+void run_gather_nd(NodeCall& call) {
   const Tensor x = call.tensor(0);
   const auto batch = static_cast<int>(call.integer("batch_dims", 0));
   call.give(gather_nd(x, coordinates_from_front(call.tensor(1), x, batch), batch));
@@ -93,12 +93,12 @@ void scatter_elements(NodeCall& call) {
   call.give(scattered(x, coordinates(indices, x.dim(axis), axis), call.tensor(2), call.text("reduction", "none")));
 }
 
-void scatter_nd_(NodeCall& call) {
+void run_scatter_nd(NodeCall& call) {
   const Tensor x = call.tensor(0);
   call.give(scattered(x, coordinates_from_front(call.tensor(1), x, 0), call.tensor(2), call.text("reduction", "none")));
 }
 
-void one_hot_(NodeCall& call) {
+void run_one_hot(NodeCall& call) {
   const Tensor indices = call.tensor(0), values = call.tensor(2);
   const std::int64_t depth = call.integer_of(1);
   const int axis = call.axis(call.integer("axis", -1), indices.rank() + 1);
@@ -125,7 +125,7 @@ void compress(NodeCall& call) {
   call.give(gather(x, rows, axis));
 }
 
-void top_k_(NodeCall& call) {
+void run_top_k(NodeCall& call) {
   const Tensor x = call.tensor(0);
   const std::int64_t k = call.opset() < 10 ? call.integer("k") : call.integer_of(1);
   const int axis = call.axis(call.integer("axis", -1), x.rank());
@@ -142,7 +142,7 @@ void top_k_(NodeCall& call) {
   call.give(places);
 }
 
-void unique_(NodeCall& call) {
+void run_unique(NodeCall& call) {
   if (call.has_attribute("axis")) not_supported("axis");
   const Tensor x = reshape(call.tensor(0), {-1});
   const Unique found = unique_with_counts(x, int64);
@@ -165,7 +165,7 @@ void unique_(NodeCall& call) {
   call.give(counts);
 }
 
-void reverse_sequence_(NodeCall& call) {
+void run_reverse_sequence(NodeCall& call) {
   const Tensor x = call.tensor(0);
   call.give(reverse_sequence(x, call.tensor(1), static_cast<int>(call.integer("time_axis", 0)),
                              static_cast<int>(call.integer("batch_axis", 1))));
@@ -173,17 +173,17 @@ void reverse_sequence_(NodeCall& call) {
 
 constexpr Operator kOperators[] = {
     {"Compress", compress},
-    {"Gather", gather_},
+    {"Gather", run_gather},
     {"GatherElements", gather_elements},
-    {"GatherND", gather_nd_},
+    {"GatherND", run_gather_nd},
     {"NonZero", non_zero},
-    {"OneHot", one_hot_},
-    {"ReverseSequence", reverse_sequence_},
+    {"OneHot", run_one_hot},
+    {"ReverseSequence", run_reverse_sequence},
     {"Scatter", scatter_elements},
     {"ScatterElements", scatter_elements},
-    {"ScatterND", scatter_nd_},
-    {"TopK", top_k_},
-    {"Unique", unique_},
+    {"ScatterND", run_scatter_nd},
+    {"TopK", run_top_k},
+    {"Unique", run_unique},
 };
 
 }  // namespace

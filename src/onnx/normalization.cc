@@ -19,7 +19,7 @@ Tensor per_channel(const Tensor& vector, const Value& x) {
   return reshape(vector, shape);
 }
 
-void batch_normalization_(NodeCall& call) {
+void run_batch_normalization(NodeCall& call) {
   const Value& x = call.value(0);
   const double epsilon = call.number("epsilon", 1e-5), momentum = call.number("momentum", 0.9);
   const Tensor scale = call.tensor(1), offset = call.tensor(2);
@@ -45,13 +45,13 @@ void batch_normalization_(NodeCall& call) {
   call.give(x.tensor * per_channel(cast(factor, dtype), x) + per_channel(cast(shift, dtype), x), x.channels_last);
 }
 
-void instance_normalization_(NodeCall& call) {
+void run_instance_normalization(NodeCall& call) {
   const Tensor x = call.channels_last(0);
   const double epsilon = call.number("epsilon", 1e-5);
   call.give(instance_normalization(x, call.tensor(1), call.tensor(2), epsilon), true);
 }
 
-void group_normalization_(NodeCall& call) {
+void run_group_normalization(NodeCall& call) {
   const Tensor x = call.channels_last(0);
   const std::int64_t groups = call.integer("num_groups");
   Tensor scale = call.tensor(1), offset = call.tensor(2);
@@ -69,7 +69,7 @@ std::vector<int> axes_from(int axis, int rank) {
   return axes;
 }
 
-void layer_normalization_(NodeCall& call) {
+void run_layer_normalization(NodeCall& call) {
   const Tensor x = call.tensor(0);
   const int axis = call.axis(call.integer("axis", -1), x.rank());
   const double epsilon = call.number("epsilon", 1e-5);
@@ -87,7 +87,7 @@ void layer_normalization_(NodeCall& call) {
   call.give(deviation);
 }
 
-void rms_normalization_(NodeCall& call) {
+void run_rms_normalization(NodeCall& call) {
   const Tensor x = call.tensor(0);
   const int axis = call.axis(call.integer("axis", -1), x.rank());
   const Tensor square_mean = reduce_mean(square(x), axes_from(axis, x.rank()), true);
@@ -118,10 +118,10 @@ void lrn(NodeCall& call) {
 }
 
 constexpr Operator kOperators[] = {
-    {"BatchNormalization", batch_normalization_},       {"GroupNormalization", group_normalization_},
-    {"InstanceNormalization", instance_normalization_}, {"LRN", lrn},
-    {"LayerNormalization", layer_normalization_},       {"MeanVarianceNormalization", mean_variance_normalization},
-    {"RMSNormalization", rms_normalization_},
+    {"BatchNormalization", run_batch_normalization},       {"GroupNormalization", run_group_normalization},
+    {"InstanceNormalization", run_instance_normalization}, {"LRN", lrn},
+    {"LayerNormalization", run_layer_normalization},       {"MeanVarianceNormalization", mean_variance_normalization},
+    {"RMSNormalization", run_rms_normalization},
 };
 
 }  // namespace

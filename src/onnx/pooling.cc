@@ -126,8 +126,8 @@ void average_pool(NodeCall& call) {
   Shape one = {1};
   for (const WindowAxis& axis : axes) one.push_back(axis.length + (counts_pads ? axis.before + axis.after : 0));
   one.push_back(1);
-  const Tensor ones_ = ones(one, x.dtype());
-  const Tensor counts = joined(extended(ones_, axes, 0, counts_pads), axes, sum);
+  const Tensor counted = ones(one, x.dtype());
+  const Tensor counts = joined(extended(counted, axes, 0, counts_pads), axes, sum);
   call.give(joined(extended(x, axes, 0), axes, sum) / counts, true);
 }
 

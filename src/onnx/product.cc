@@ -9,7 +9,7 @@
 namespace capstan::onnx {
 namespace {
 
-void matmul_(NodeCall& call) {
+void run_matmul(NodeCall& call) {
   const Tensor a = call.tensor(0), b = call.tensor(1);
   if (a.rank() >= 2 && b.rank() >= 2) return call.give(matmul(a, b));
   // A vector is a matrix of one row or one column, which the result lacks.
@@ -33,7 +33,7 @@ void gemm(NodeCall& call) {
   call.give(y);
 }
 
-void einsum_(NodeCall& call) {
+void run_einsum(NodeCall& call) {
   std::string equation;
   for (const char letter : call.text("equation", "")) {
     if (letter != ' ') equation += letter;
@@ -41,13 +41,13 @@ void einsum_(NodeCall& call) {
   call.give(einsum(equation, call.tensors()));
 }
 
-void det_(NodeCall& call) { call.give(det(call.tensor(0))); }
+void run_det(NodeCall& call) { call.give(det(call.tensor(0))); }
 
 constexpr Operator kOperators[] = {
-    {"Det", det_},
-    {"Einsum", einsum_},
+    {"Det", run_det},
+    {"Einsum", run_einsum},
     {"Gemm", gemm},
-    {"MatMul", matmul_},
+    {"MatMul", run_matmul},
 };
 
 }  // namespace

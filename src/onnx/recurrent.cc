@@ -176,12 +176,12 @@ void run_steps(NodeCall& call, Step step, std::int64_t gates, bool has_cells,
 }
 
 void rnn(NodeCall& call) { run_steps(call, rnn_step, 1, false, {"Tanh"}); }
-void gru_(NodeCall& call) { run_steps(call, gru_step, 3, false, {"Sigmoid", "Tanh"}); }
-void lstm_(NodeCall& call) { run_steps(call, lstm_step, 4, true, {"Sigmoid", "Tanh", "Tanh"}); }
+void run_gru(NodeCall& call) { run_steps(call, gru_step, 3, false, {"Sigmoid", "Tanh"}); }
+void run_lstm(NodeCall& call) { run_steps(call, lstm_step, 4, true, {"Sigmoid", "Tanh", "Tanh"}); }
 
 constexpr Operator kOperators[] = {
-    {"GRU", gru_},
-    {"LSTM", lstm_},
+    {"GRU", run_gru},
+    {"LSTM", run_lstm},
     {"RNN", rnn},
 };
 

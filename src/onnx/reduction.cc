@@ -89,10 +89,10 @@ void along(NodeCall& call, const F& f) {
   call.give(reshape_like(f(reshape(x, {rows, x.size() / std::max<std::int64_t>(rows, 1)}), 1), x));
 }
 
-void softmax_(NodeCall& call) {
+void run_softmax(NodeCall& call) {
   along(call, [](const Tensor& x, int axis) { return softmax(x, axis); });
 }
-void log_softmax_(NodeCall& call) {
+void run_log_softmax(NodeCall& call) {
   along(call, [](const Tensor& x, int axis) { return log_softmax(x, axis); });
 }
 void hardmax(NodeCall& call) {
@@ -102,9 +102,9 @@ void hardmax(NodeCall& call) {
 void lp_normalization(NodeCall& call) {
   const Tensor x = call.tensor(0);
   const int axis = call.axis(call.integer("axis", -1), x.rank());
-  const Tensor norm_ =
+  const Tensor length =
       call.integer("p", 2) == 1 ? reduce_sum(abs(x), axis, true) : sqrt(reduce_sum(square(x), axis, true));
-  call.give(divide_no_nan(x, norm_));
+  call.give(divide_no_nan(x, length));
 }
 
 // The loss of rows [batch, classes, ...] of logarithms of probabilities, by class numbers [batch, ...].
@@ -140,7 +140,7 @@ constexpr Operator kOperators[] = {
     {"CumProd", running<cumprod>},
     {"CumSum", running<cumsum>},
     {"Hardmax", hardmax},
-    {"LogSoftmax", log_softmax_},
+    {"LogSoftmax", run_log_softmax},
     {"LpNormalization", lp_normalization},
     {"NegativeLogLikelihoodLoss", negative_log_likelihood},
     {"ReduceL1", reduce<l1_of>},
@@ -153,7 +153,7 @@ constexpr Operator kOperators[] = {
     {"ReduceProd", reduce<product_of>},
     {"ReduceSum", reduce<sum_of>},
     {"ReduceSumSquare", reduce<sum_square_of>},
-    {"Softmax", softmax_},
+    {"Softmax", run_softmax},
     {"SoftmaxCrossEntropyLoss", softmax_loss},
 };
 

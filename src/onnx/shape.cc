@@ -22,7 +22,7 @@ Shape onnx_shape(const Value& value) {
   return moved;
 }
 
-void shape_(NodeCall& call) {
+void run_shape(NodeCall& call) {
   const Shape shape = onnx_shape(call.value(0));
   const std::int64_t rank = shape.rank();
   const auto limit = [&](std::int64_t at) { return std::clamp<std::int64_t>(at < 0 ? at + rank : at, 0, rank); };
@@ -32,9 +32,9 @@ void shape_(NodeCall& call) {
   call.give(constant(lengths));
 }
 
-void size_(NodeCall& call) { call.give(constant(std::vector<std::int64_t>{call.value(0).tensor.size()}, Shape{})); }
+void run_size(NodeCall& call) { call.give(constant(std::vector<std::int64_t>{call.value(0).tensor.size()}, Shape{})); }
 
-void reshape_(NodeCall& call) {
+void run_reshape(NodeCall& call) {
   const Tensor x = call.tensor(0);
   std::vector<std::int64_t> target = call.opset() < 5 ? call.integers("shape") : call.integers_of(1);
   if (call.integer("allowzero", 0) == 0) {
@@ -61,7 +61,7 @@ void flatten(NodeCall& call) {
   call.give(reshape(is_pixel ? image.tensor : onnx_layout(image), target));
 }
 
-void squeeze_(NodeCall& call) {
+void run_squeeze(NodeCall& call) {
   const Tensor x = call.tensor(0);
   const auto axes = call.axes(1);
   call.give(axes ? (axes->empty() ? x : squeeze(x, *axes)) : squeeze(x));
@@ -78,13 +78,13 @@ void unsqueeze(NodeCall& call) {
   call.give(x);
 }
 
-void transpose_(NodeCall& call) {
+void run_transpose(NodeCall& call) {
   const Tensor x = call.tensor(0);
   const std::vector<std::int64_t> order = call.integers("perm");
   call.give(call.has_attribute("perm") ? transpose(x, order) : transpose(x));
 }
 
-void concat_(NodeCall& call) {
+void run_concat(NodeCall& call) {
   bool images = true;
   const int rank = call.value(0).tensor.rank();
   for (std::size_t i = 0; i < call.input_count(); ++i) {
@@ -97,7 +97,7 @@ void concat_(NodeCall& call) {
   call.give(concat(tensors, axis == 0 ? 0 : axis == 1 ? rank - 1 : axis - 1), true);
 }
 
-void split_(NodeCall& call) {
+void run_split(NodeCall& call) {
   const Tensor x = call.tensor(0);
   const int axis = call.axis_attribute(0, x.rank());
   std::vector<std::int64_t> sizes;
@@ -114,7 +114,7 @@ void split_(NodeCall& call) {
   for (Tensor& part : split(x, sizes, axis)) call.give(std::move(part));
 }
 
-void slice_(NodeCall& call) {
+void run_slice(NodeCall& call) {
   const Tensor x = call.tensor(0);
   const bool inputs = call.opset() >= 10;
   std::vector<std::int64_t> starts = inputs ? call.integers_of(1) : call.integers("starts");
@@ -179,7 +179,7 @@ Tensor take(const Tensor& x, const std::vector<std::int64_t>& rows, int axis) {
   return gather(x, constant(rows), axis);
 }
 
-void pad_(NodeCall& call) {
+void run_pad(NodeCall& call) {
   Tensor x = call.tensor(0);
   const bool inputs = call.opset() >= 11;
   const std::vector<std::int64_t> pads = inputs ? call.integers_of(1) : call.integers("pads");
@@ -235,7 +235,7 @@ void pad_(NodeCall& call) {
                            : pad(x, widths, PadMode::kConstant, value));
 }
 
-void tile_(NodeCall& call) { call.give(tile(call.tensor(0), Shape(call.integers_of(1)))); }
+void run_tile(NodeCall& call) { call.give(tile(call.tensor(0), Shape(call.integers_of(1)))); }
 
 void expand(NodeCall& call) {
   const Tensor x = call.tensor(0);
@@ -254,7 +254,7 @@ void expand(NodeCall& call) {
   call.give(broadcast_to(x, shape));
 }
 
-void constant_(NodeCall& call) {
+void run_constant(NodeCall& call) {
   for (const Attribute& one : call.node().attributes) {
     if (one.name == "value" && one.tensor.has_value()) return call.give(one.tensor);
     if (one.name == "value_float" && one.number) return call.give(constant(*one.number, float32));
@@ -276,7 +276,7 @@ void constant_of_shape(NodeCall& call) {
   call.give(fill(shape, reshape(value->tensor, {})));
 }
 
-void range_(NodeCall& call) {
+void run_range(NodeCall& call) {
   const Tensor start = reshape(call.tensor(0), {}), limit = reshape(call.tensor(1), {}),
                delta = reshape(call.tensor(2), {});
   const DType dtype = start.dtype();
@@ -306,7 +306,7 @@ void trilu(NodeCall& call) {
   call.give(where(kept, x, zeros_like(x)));
 }
 
-void depth_to_space_(NodeCall& call) {
+void run_depth_to_space(NodeCall& call) {
   const std::int64_t block = call.integer("blocksize");
   const bool rows_first = call.text("mode", "DCR") == "DCR";
   const Tensor x = call.channels_last(0);
@@ -322,7 +322,7 @@ void depth_to_space_(NodeCall& call) {
   call.give(reshape(y, {n, h * block, w * block, c}), true);
 }
 
-void space_to_depth_(NodeCall& call) {
+void run_space_to_depth(NodeCall& call) {
   const std::int64_t block = call.integer("blocksize");
   const Tensor x = call.channels_last(0);
   CAPSTAN_CHECK(x.rank() == 4 && block >= 1 && x.dim(1) % block == 0 && x.dim(2) % block == 0, ShapeError,
@@ -364,24 +364,24 @@ void center_crop_pad(NodeCall& call) {
 
 constexpr Operator kOperators[] = {
     {"CenterCropPad", center_crop_pad},
-    {"Concat", concat_},
-    {"Constant", constant_},
+    {"Concat", run_concat},
+    {"Constant", run_constant},
     {"ConstantOfShape", constant_of_shape},
-    {"DepthToSpace", depth_to_space_},
+    {"DepthToSpace", run_depth_to_space},
     {"Expand", expand},
     {"EyeLike", eye_like},
     {"Flatten", flatten},
-    {"Pad", pad_},
-    {"Range", range_},
-    {"Reshape", reshape_},
-    {"Shape", shape_},
-    {"Size", size_},
-    {"Slice", slice_},
-    {"SpaceToDepth", space_to_depth_},
-    {"Split", split_},
-    {"Squeeze", squeeze_},
-    {"Tile", tile_},
-    {"Transpose", transpose_},
+    {"Pad", run_pad},
+    {"Range", run_range},
+    {"Reshape", run_reshape},
+    {"Shape", run_shape},
+    {"Size", run_size},
+    {"Slice", run_slice},
+    {"SpaceToDepth", run_space_to_depth},
+    {"Split", run_split},
+    {"Squeeze", run_squeeze},
+    {"Tile", run_tile},
+    {"Transpose", run_transpose},
     {"Trilu", trilu},
     {"Unsqueeze", unsqueeze},
 };
