@@ -1,10 +1,10 @@
-# `cmake --install`: headers, libraries, find_package(capstan) with the targets capstan::capstan, capstan::core,
-# capstan::io and capstan::applications, capstan.pc and capstan-core.pc, and what makes debuggers show tensors.
+# `cmake --install`: headers, libraries, find_package(capstan) with the targets capstan::capstan, capstan::core and
+# capstan::io, capstan.pc and capstan-core.pc, and what makes debuggers show tensors.
 include(CMakePackageConfigHelpers)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/capstan)
 set(libraries)
-foreach(library IN ITEMS capstan capstan_io capstan_applications capstan_all)
+foreach(library IN ITEMS capstan capstan_io capstan_all)
   if(TARGET ${library})
     list(APPEND libraries ${library})
   endif()

@@ -8,7 +8,7 @@ include(CheckLinkerFlag)
 
 file(GLOB_RECURSE capstan_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*.cc)
 # Everything with a parser stands apart, so that the core depends on no library that reads untrusted bytes: src/io, and the
-# datasets, logs and checkpoints that are read and written with it.
+# datasets, logs, checkpoints and models that are read and written with it.
 set(capstan_io_sources)
 foreach(source IN LISTS capstan_sources)
   if(source MATCHES "/src/data/")
@@ -16,19 +16,16 @@ foreach(source IN LISTS capstan_sources)
   else()
     set(reads_files)
   endif()
-  if(reads_files OR source MATCHES "/src/(io|logs|checkpoint|datasets)/")
+  if(reads_files OR source MATCHES "/src/(io|logs|checkpoint|datasets|onnx|applications)/")
     list(APPEND capstan_io_sources ${source})
   endif()
 endforeach()
 if(capstan_io_sources)
   list(REMOVE_ITEM capstan_sources ${capstan_io_sources})
 endif()
-# A network is a program of its own: src/applications.
-set(capstan_applications_sources ${capstan_sources})
-list(FILTER capstan_applications_sources INCLUDE REGEX "/src/applications/")
 set(capstan_program_sources ${capstan_sources})
 list(FILTER capstan_program_sources INCLUDE REGEX "/src/cli/")
-list(FILTER capstan_sources EXCLUDE REGEX "/src/(applications|cli)/")
+list(FILTER capstan_sources EXCLUDE REGEX "/src/cli/")
 
 foreach(folder IN LISTS CAPSTAN_KERNEL_FOLDERS)
   set(kernel_sources ${capstan_sources})
@@ -104,14 +101,6 @@ if(CAPSTAN_IO AND capstan_io_sources)
   add_library(capstan::io ALIAS capstan_io)
 endif()
 
-if(TARGET capstan_io AND capstan_applications_sources)
-  capstan_library(capstan_applications
-    SOURCES ${capstan_applications_sources}
-    LINK_PUBLIC capstan_io capstan)
-  set_target_properties(capstan_applications PROPERTIES EXPORT_NAME applications)
-  add_library(capstan::applications ALIAS capstan_applications)
-endif()
-
 # capstan::capstan is all that <capstan/capstan.h> declares; a program that reads no files may take capstan::core, which
 # needs none of zlib, libzip, libpng and libjpeg.
 if(TARGET capstan)
@@ -134,9 +123,9 @@ if(TARGET capstan_io AND CAPSTAN_CLI)
   set_target_properties(capstan_cli PROPERTIES OUTPUT_NAME capstan)
 endif()
 
-# Links a program of ours with all libraries, statically, so that it may use what is hidden.
+# Links a program of ours with both libraries, statically, so that it may use what is hidden.
 function(capstan_link_testable target)
-  foreach(library IN ITEMS capstan_applications capstan_io capstan)
+  foreach(library IN ITEMS capstan_io capstan)
     if(TARGET ${library}_testable)
       target_link_libraries(${target} PRIVATE ${library}_testable)
     elseif(TARGET ${library})

@@ -2,7 +2,7 @@
 //
 // Each function makes a functional model with Keras's names of layers and order of weights, so that files of weights
 // that Keras wrote for it fit. Nothing is downloaded: `weights` is the path of a file that the program has. They are in
-// a library of their own, capstan::applications.
+// the library capstan_io.
 //
 //     using namespace capstan;
 //     Model base = applications::MobileNetV2({.include_top = false, .input_shape = {96, 96, 3}, .pooling = "avg"});

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "capstan/activations.h"
+#include "capstan/applications.h"
 #include "capstan/callbacks.h"
 #include "capstan/checkpoint.h"
 #include "capstan/checkpoint_callbacks.h"
@@ -36,6 +37,7 @@
 #include "capstan/model_graph.h"
 #include "capstan/models.h"
 #include "capstan/nest.h"
+#include "capstan/onnx.h"
 #include "capstan/ops/activation.h"
 #include "capstan/ops/array.h"
 #include "capstan/ops/bitwise.h"

@@ -58,7 +58,9 @@ TEST(Shape, IsARangeOfItsLengths) {
 }
 
 template <class S>
-concept HasLengths = requires(S&& shape) { static_cast<S&&>(shape).dims(); };
+concept HasLengths = requires(S&& shape) {
+  static_cast<S&&>(shape).dims();
+};
 static_assert(HasLengths<const Shape&> && !HasLengths<Shape>, "a temporary has none that could be kept");
 
 TEST(Axes, MeanAllUnlessGiven) {

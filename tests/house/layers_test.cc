@@ -31,6 +31,7 @@ const std::map<std::string, std::set<std::string>> kBelow = {
     {"datasets", {"core", "io"}},
     {"applications", {"core"}},
     {"cli", {}},
+    {"onnx", {"core", "ops", "graph", "transforms", "io"}},
 };
 
 // The same for public headers, which are made for users: training code and datasets are users of
@@ -48,8 +49,9 @@ const std::map<std::string, std::set<std::string>> kPublicBelow = {
     {"logs", {"core", "ops", "tape", "transforms", "data", "train", "io"}},
     {"checkpoint", {"core", "ops", "tape", "transforms", "train", "data", "io"}},
     {"datasets", {"core", "ops", "tape", "transforms", "train", "data", "io"}},
-    {"applications", {"core", "train"}},
+    {"applications", {"core", "ops", "train"}},
     {"cli", {"core", "ops", "io"}},
+    {"onnx", {"core", "ops", "tape", "transforms"}},
 };
 
 // The layer of each public header; those of capstan/ops/ are of the ops, those of
@@ -78,6 +80,7 @@ const std::map<std::string, std::set<std::string>> kPublicLayers = {
     {"checkpoint", {"checkpoint.h", "checkpoint_callbacks.h"}},
     {"datasets", {"directory_datasets.h"}},
     {"applications", {"applications.h"}},
+    {"onnx", {"onnx.h"}},
     {"everything", {"capstan.h"}},
 };
 

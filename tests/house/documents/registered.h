@@ -1,7 +1,6 @@
 // What the blocks of documents are compiled with.
 #pragma once
 
-#include <capstan/applications.h>
 #include <capstan/capstan.h>
 
 #include <array>
