@@ -10,9 +10,11 @@
 #include "capstan/error.h"
 #include "capstan/image_files.h"
 #include "capstan/io.h"
+#include "capstan/onnx.h"
 #include "capstan/records.h"
 #include "capstan/text_files.h"
 #include "capstan/torch_files.h"
+#include "src/io/hdf5_file.h"
 #include "src/io/pickle.h"
 #include "src/io/table_file.h"
 
@@ -50,6 +52,11 @@ void read_records(std::span<const std::uint8_t> bytes) {
 }
 
 void read_example(std::span<const std::uint8_t> bytes) { io::Example::parse(text_of(bytes)); }
+
+void read_hdf5_file(std::span<const std::uint8_t> bytes) {
+  const std::unique_ptr<io::ByteSource> source = io::open_memory("read_hdf5", "memory", std::as_bytes(bytes));
+  io::read_hdf5(*source, std::as_bytes(bytes));
+}
 
 void read_lines(std::span<const std::uint8_t> bytes) {
   io::LineReader reader(file_of(bytes));
@@ -97,12 +104,14 @@ constexpr FileReader kReaders[] = {
     {"csv", read_csv_records},
     {"csv_table", [](std::span<const std::uint8_t> bytes) { io::read_csv(file_of(bytes)); }},
     {"example", read_example},
+    {"hdf5", read_hdf5_file},
     {"idx", read_whole<io::load_idx>},
     {"jpeg", read_image<io::load_jpeg>},
     {"json", read_json},
     {"lines", read_lines},
     {"npy", read_whole<io::load_npy>},
     {"npz", read_whole<io::load_npz>},
+    {"onnx", [](std::span<const std::uint8_t> bytes) { load_onnx(file_of(bytes)); }},
     {"pickle", read_pickle},
     {"png", read_image<io::load_png>},
     {"records", read_records},

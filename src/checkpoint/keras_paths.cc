@@ -1,0 +1,83 @@
+#include "src/checkpoint/keras_paths.h"
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+#include <unordered_set>
+
+#include "src/train/layer_state.h"
+#include "src/train/named_state.h"
+
+namespace capstan::detail {
+
+namespace {
+
+// What Keras's layers call the layers that they hold, in their order here. Of all others it is a list, "layers".
+struct Attributes {
+  std::string_view type;
+  std::vector<std::string_view> names;
+};
+const Attributes kAttributes[] = {
+    {"Bidirectional", {"forward_layer", "backward_layer"}},
+    {"RNN", {"cell"}},
+    {"SimpleRNN", {"cell"}},
+    {"LSTM", {"cell"}},
+    {"GRU", {"cell"}},
+    {"ConvLSTM1D", {"cell"}},
+    {"ConvLSTM2D", {"cell"}},
+    {"ConvLSTM3D", {"cell"}},
+    {"StackedRNNCells", {}},  // a list called "cells"
+    {"TimeDistributed", {"layer"}},
+    {"SpectralNormalization", {"layer"}},
+    {"MultiHeadAttention", {"query_dense", "key_dense", "value_dense", "output_dense"}},
+    {"GroupQueryAttention", {"query_dense", "key_dense", "value_dense", "output_dense"}},
+};
+
+class PathFinder {
+ public:
+  std::vector<std::pair<std::string, Variable>> find(const Layer& layer) {
+    visit(layer, "");
+    return std::move(paths_);
+  }
+
+ private:
+  void visit(const Layer& layer, const std::string& prefix) {
+    const LayerState& its = LayerState::of(layer);
+    if (!seen_.insert(its.id).second) return;
+    const std::string_view type = its.type_name;
+    add_weights(its, prefix);
+    const auto* const attributes = std::find_if(std::begin(kAttributes), std::end(kAttributes),
+                                                [&](const Attributes& one) { return one.type == type; });
+    std::map<std::string, int> counts;
+    const std::string list = prefix + (type == "StackedRNNCells" ? "cells/" : "layers/");
+    for (std::size_t i = 0; i < its.sublayers.size(); ++i) {
+      const bool is_named = attributes != std::end(kAttributes) && i < attributes->names.size();
+      const std::string key = is_named ? prefix + std::string(attributes->names[i])
+                                       : list + number_name(snake_case(its.sublayers[i].type_name()), counts);
+      visit(its.sublayers[i], key + "/");
+    }
+  }
+
+  // First those that are trained.
+  void add_weights(const LayerState& its, const std::string& prefix) {
+    int number = 0;
+    for (const bool trainable : {true, false}) {
+      for (const Weight& weight : its.weights) {
+        if (weight.trainable != trainable || !known_.insert(weight.variable.state()).second) continue;
+        paths_.emplace_back(prefix + "vars/" + std::to_string(number++), weight.variable);
+      }
+    }
+  }
+
+  std::vector<std::pair<std::string, Variable>> paths_;
+  std::unordered_set<std::uint64_t> seen_;
+  std::unordered_set<const void*> known_;
+};
+
+}  // namespace
+
+std::vector<std::pair<std::string, Variable>> keras_weight_paths(const Layer& model) {
+  return PathFinder().find(model);
+}
+
+}  // namespace capstan::detail

@@ -1,0 +1,318 @@
+#include "src/io/hdf5_file.h"
+
+#include <optional>
+
+#include "src/core/utf8.h"
+#include "src/io/hdf5_bytes.h"
+#include "src/io/hdf5_dataset.h"
+
+namespace capstan::io {
+
+namespace hdf5 {
+
+std::string_view File::at(std::uint64_t address, std::uint64_t size) const {
+  const std::string_view rest = from(address);
+  if (size > rest.size()) {
+    fail(std::to_string(size) + " bytes at " + std::to_string(address) + " would end beyond the end of the file");
+  }
+  return rest.substr(0, size);
+}
+
+std::string_view File::from(std::uint64_t address) const {
+  const std::uint64_t most = bytes.size() - base;
+  if (address > most) fail("address " + std::to_string(address) + " is beyond the end of the file");
+  return bytes.substr(base + address);
+}
+
+void File::visit(std::uint64_t address) {
+  if (!visited.insert(address).second) {
+    fail("the structure at " + std::to_string(address) + " is reached twice, which makes a circle");
+  }
+}
+
+bool File::is_nowhere(std::uint64_t address) const {
+  return address == (offset_size == 8 ? kNowhere : (std::uint64_t{1} << 8 * offset_size) - 1);
+}
+
+namespace {
+
+constexpr std::string_view kSignature("\x89HDF\r\n\x1a\n", 8);
+constexpr int kDeepest = 64;  // groups within groups
+
+enum MessageType : std::uint16_t {
+  kLinkInfo = 0x2,
+  kLink = 0x6,
+  kContinuation = 0x10,
+  kSymbolTable = 0x11,
+};
+
+class FileReader {
+ public:
+  FileReader(const ByteSource& source, std::string_view bytes) : file_{source, bytes} {}
+
+  std::map<std::string, Tensor> read() {
+    file_.left_values = 64 << 20;
+    read_object(superblock(), "", 0);
+    return std::move(tensors_);
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& problem) const { file_.fail(problem); }
+  std::uint64_t offset(Reader& reader) const { return reader.number(file_.offset_size); }
+  std::uint64_t length(Reader& reader) const { return reader.number(file_.length_size); }
+
+  // The address of the root group.
+  std::uint64_t superblock() {
+    // It may stand behind bytes of the user's.
+    std::uint64_t begin = 0;
+    while (begin + 8 <= file_.bytes.size() && file_.bytes.substr(begin, 8) != kSignature) {
+      begin = begin == 0 ? 512 : 2 * begin;
+    }
+    if (begin + 8 > file_.bytes.size()) fail("it has no signature of HDF5");
+    Reader reader(file_.source, file_.bytes.substr(begin));
+    reader.skip(8);
+    const std::uint8_t version = reader.byte();
+    if (version > 3) fail("superblocks of version " + std::to_string(version) + " are not supported");
+    if (version < 2) reader.skip(4);
+    file_.offset_size = reader.byte();
+    file_.length_size = reader.byte();
+    for (const std::size_t size : {file_.offset_size, file_.length_size}) {
+      if (size != 2 && size != 4 && size != 8)
+        fail("addresses of " + std::to_string(size) + " bytes are not supported");
+    }
+    reader.skip(version >= 2 ? 1 : version == 1 ? 13 : 9);
+    // Addresses are counted from the superblock on, whatever it says, as it may stand behind other bytes.
+    offset(reader);
+    file_.base = begin;
+    offset(reader);
+    const std::uint64_t end = offset(reader);
+    if (end > file_.bytes.size()) {
+      fail("it should have " + std::to_string(end) + " bytes, but has " + std::to_string(file_.bytes.size()));
+    }
+    if (version < 2) {
+      offset(reader);
+      offset(reader);  // of the root's name
+      return offset(reader);
+    }
+    const std::uint64_t root = offset(reader);
+    check_sum_behind(file_.bytes.substr(begin), reader);
+    return root;
+  }
+
+  // The checksum of what has been read stands next.
+  void check_sum_behind(std::string_view bytes, Reader& reader) const {
+    const std::string_view covered = bytes.substr(0, reader.at());
+    check_sum(covered, static_cast<std::uint32_t>(reader.number(4)));
+  }
+  void check_sum(std::string_view bytes, std::uint32_t stored) const {
+    if (metadata_checksum(bytes) != stored) fail("the checksum of a structure differs");
+  }
+
+  // --- Objects ---
+
+  std::vector<Message> header(std::uint64_t address) {
+    file_.visit(address);
+    std::vector<Message> messages;
+    if (file_.from(address).starts_with("OHDR")) {
+      header_2(address, messages);
+    } else {
+      header_1(address, messages);
+    }
+    return messages;
+  }
+
+  void header_1(std::uint64_t address, std::vector<Message>& messages) {
+    Reader reader(file_.source, file_.from(address));
+    if (const std::uint8_t version = reader.byte(); version != 1) {
+      fail("object headers of version " + std::to_string(version) + " are not supported");
+    }
+    reader.skip(1);
+    const std::uint64_t count = reader.number(2);
+    reader.skip(4);
+    const std::uint64_t size = reader.number(4);
+    reader.skip(4);
+    std::vector<std::string_view> blocks = {reader.take(size)};
+    for (std::size_t b = 0; b < blocks.size(); ++b) {
+      Reader block(file_.source, blocks[b]);
+      while (block.left() >= 8 && messages.size() < count) {
+        const auto type = static_cast<std::uint16_t>(block.number(2));
+        const std::uint64_t bytes = block.number(2);
+        const std::uint8_t flags = block.byte();
+        block.skip(3);
+        add_message(type, flags, block.take(bytes), messages, blocks, false);
+      }
+    }
+  }
+
+  void header_2(std::uint64_t address, std::vector<Message>& messages) {
+    Reader reader(file_.source, file_.from(address));
+    reader.skip(4);
+    if (const std::uint8_t version = reader.byte(); version != 2) {
+      fail("object headers of version " + std::to_string(version) + " are not supported");
+    }
+    const std::uint8_t flags = reader.byte();
+    if ((flags & 0x20) != 0) reader.skip(16);
+    if ((flags & 0x10) != 0) reader.skip(4);
+    const std::uint64_t size = reader.number(std::size_t{1} << (flags & 3));
+    const std::string_view first = reader.take(size);
+    check_sum_behind(file_.from(address), reader);
+    std::vector<std::string_view> blocks = {first};
+    for (std::size_t b = 0; b < blocks.size(); ++b) {
+      Reader block(file_.source, blocks[b]);
+      const std::size_t head = (flags & 4) != 0 ? 6 : 4;
+      while (block.left() >= head) {
+        const std::uint16_t type = block.byte();
+        const std::uint64_t bytes = block.number(2);
+        const std::uint8_t its_flags = block.byte();
+        block.skip(head - 4);
+        add_message(type, its_flags, block.take(bytes), messages, blocks, true);
+      }
+    }
+  }
+
+  // A block that a message continues in is one more.
+  void add_message(std::uint16_t type, std::uint8_t flags, std::string_view bytes, std::vector<Message>& messages,
+                   std::vector<std::string_view>& blocks, bool is_new_form) {
+    messages.push_back({type, bytes});
+    if ((flags & 2) != 0 && type != 0) fail("a message of a header stands elsewhere, which is not supported");
+    if (type != kContinuation) return;
+    Reader reader(file_.source, bytes);
+    const std::uint64_t address = offset(reader);
+    std::string_view block = file_.at(address, length(reader));
+    file_.visit(address);
+    if (is_new_form) {
+      if (block.size() < 8 || !block.starts_with("OCHK")) fail("a header goes on at no block of headers");
+      Reader sum(file_.source, block.substr(block.size() - 4));
+      check_sum(block.substr(0, block.size() - 4), static_cast<std::uint32_t>(sum.number(4)));
+      block = block.substr(4, block.size() - 8);
+    }
+    blocks.push_back(block);
+  }
+
+  void read_object(std::uint64_t address, const std::string& path, int depth) {
+    if (depth > kDeepest) fail("groups stand in each other more than " + std::to_string(kDeepest) + " deep");
+    const std::vector<Message> messages = header(address);
+    bool is_group = false;
+    for (const Message& message : messages) {
+      if (message.type == kSymbolTable) {
+        is_group = true;
+        read_symbol_table(message.bytes, path, depth);
+      } else if (message.type == kLinkInfo) {
+        is_group = true;
+        check_links_are_here(message.bytes);
+      } else if (message.type == kLink) {
+        is_group = true;
+        read_link(message.bytes, path, depth);
+      }
+    }
+    if (is_group) return;
+    if (path.empty()) fail("the root is no group");
+    tensors_.emplace(path, read_dataset(file_, path, messages));
+  }
+
+  void read_child(const std::string& path, std::string_view name, std::uint64_t address, int depth) {
+    if (name.empty() || !utf8::is_valid(name)) fail("a link has no name, or one that is no UTF-8");
+    const std::string child = path.empty() ? std::string(name) : path + "/" + std::string(name);
+    if (tensors_.contains(child)) fail("two objects are called " + quoted(child));
+    read_object(address, child, depth + 1);
+  }
+
+  // --- Groups as symbol tables ---
+
+  void read_symbol_table(std::string_view bytes, const std::string& path, int depth) {
+    Reader reader(file_.source, bytes);
+    const std::uint64_t tree = offset(reader), heap = offset(reader);
+    file_.visit(heap);
+    Reader head(file_.source, file_.from(heap));
+    head.expect("HEAP", "the heap of a group");
+    head.skip(4);
+    const std::uint64_t size = length(head);
+    length(head);
+    const std::string_view names = file_.at(offset(head), size);
+    read_tree(tree, -1, names, path, depth);
+  }
+
+  // Levels fall towards the leaves, so the depth is bounded by the root's level.
+  void read_tree(std::uint64_t address, int expected_level, std::string_view names, const std::string& path,
+                 int depth) {
+    file_.visit(address);
+    Reader node(file_.source, file_.from(address));
+    node.expect("TREE", "a node of a tree");
+    if (node.byte() != 0) fail("a tree of a group is one of chunks");
+    const int level = node.byte();
+    if (level > 32 || (expected_level >= 0 && level != expected_level)) {
+      fail("a node of a tree has level " + std::to_string(level));
+    }
+    const std::uint64_t count = node.number(2);
+    node.skip(2 * file_.offset_size);
+    for (std::uint64_t i = 0; i < count; ++i) {
+      length(node);
+      const std::uint64_t child = offset(node);
+      if (level > 0) {
+        read_tree(child, level - 1, names, path, depth);
+      } else {
+        read_symbols(child, names, path, depth);
+      }
+    }
+  }
+
+  void read_symbols(std::uint64_t address, std::string_view names, const std::string& path, int depth) {
+    file_.visit(address);
+    Reader node(file_.source, file_.from(address));
+    node.expect("SNOD", "a node of names");
+    node.skip(2);
+    const std::uint64_t count = node.number(2);
+    for (std::uint64_t i = 0; i < count; ++i) {
+      const std::uint64_t name = offset(node), object = offset(node);
+      const std::uint64_t cache = node.number(4);
+      node.skip(20);
+      if (name >= names.size()) fail("a name lies beyond its heap");
+      const std::size_t end = names.find('\0', name);
+      if (end == std::string_view::npos) fail("a name does not end within its heap");
+      if (cache == 2)
+        fail("the link " + quoted(names.substr(name, end - name)) + " is a soft one, which is not supported");
+      read_child(path, names.substr(name, end - name), object, depth);
+    }
+  }
+
+  // --- Groups as links ---
+
+  void check_links_are_here(std::string_view bytes) {
+    Reader reader(file_.source, bytes);
+    reader.skip(1);
+    if ((reader.byte() & 1) != 0) reader.skip(8);
+    if (!file_.is_nowhere(offset(reader))) {
+      fail("a group has so many links that they stand in a heap of their own, which is not supported");
+    }
+  }
+
+  void read_link(std::string_view bytes, const std::string& path, int depth) {
+    Reader reader(file_.source, bytes);
+    if (const std::uint8_t version = reader.byte(); version != 1) {
+      fail("links of version " + std::to_string(version) + " are not supported");
+    }
+    const std::uint8_t flags = reader.byte();
+    const std::uint8_t type = (flags & 8) != 0 ? reader.byte() : 0;
+    if ((flags & 4) != 0) reader.skip(8);
+    if ((flags & 16) != 0) reader.skip(1);
+    const std::string_view name = reader.take(reader.number(std::size_t{1} << (flags & 3)));
+    if (type != 0) {
+      fail("the link " + quoted(name) + (type == 1 ? " is a soft one" : " leads into another file") +
+           ", which is not supported");
+    }
+    read_child(path, name, offset(reader), depth);
+  }
+
+  File file_;
+  std::map<std::string, Tensor> tensors_;
+};
+
+}  // namespace
+
+}  // namespace hdf5
+
+std::map<std::string, Tensor> read_hdf5(const ByteSource& source, std::span<const std::byte> bytes) {
+  return hdf5::FileReader(source, {reinterpret_cast<const char*>(bytes.data()), bytes.size()}).read();
+}
+
+}  // namespace capstan::io

@@ -1,0 +1,29 @@
+// HDF5 files, as far as weights are kept in them: groups, and datasets of numbers.
+//
+// Keras writes weights with the HDF Group's library, which is made for files that one trusts: given damaged ones it
+// follows trees into themselves until the stack ends, and links into other files. So this is a reader of its own. It
+// knows superblocks 0 to 3, both forms of object headers, groups as symbol tables and as compact links, and datasets
+// that are contiguous, compact or in chunks, deflated, shuffled or with checksums. Every structure of a file is read at
+// most once, so nothing goes round in circles and time is linear; no link leads anywhere but to an object of the file.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <span>
+#include <string>
+
+#include "capstan/tensor.h"
+#include "src/io/byte_source.h"
+
+namespace capstan::io {
+
+/// The datasets of a file by path: "layers/dense/vars/0". Types that tensors lack become the next wider one that has
+/// all their values, as in tensor_list.h; an enumeration of FALSE and TRUE is bool, and two bytes of no type that an
+/// attribute `dtype` stands at are bfloat16, as Keras writes it.
+///
+/// Throws IoError, in the name of `source`, for what is damaged and for what weights do not need: texts, records, other
+/// filters, links that are soft or lead to another file, data in another file, groups with so many links that they
+/// stand in a heap, and more memory than the file has stored.
+std::map<std::string, Tensor> read_hdf5(const ByteSource& source, std::span<const std::byte> bytes);
+
+}  // namespace capstan::io
