@@ -283,9 +283,9 @@ class CAPSTAN_EXPORT Model : public Layer {
   ///
   ///     model.save_weights("model.safetensors");
   void save_weights(const std::string& path, bool overwrite = true) const;
-  /// Takes over the weights of such a file. With `skip_mismatch` those of another shape or dtype, or that either side
-  /// lacks, are left out with a warning. Errors, before anything is changed: ValueError for another ending, for a model
-  /// without weights, and, with a line for each, for weights that are missing, left over or different; IoError.
+  /// Takes over the weights of such a file, or of a ".weights.h5" of Keras. With `skip_mismatch` those of another shape
+  /// or dtype, or that either side lacks, are left out with a warning. Errors, before anything is changed: IoError;
+  /// ValueError for another ending, a model without weights, and weights that are missing, left over or different.
   ///
   ///     model.load_weights("model.safetensors");
   void load_weights(const std::string& path, bool skip_mismatch = false) const;
