@@ -1,4 +1,6 @@
 // The CIFAR pictures in their binary form: records of labels and of 1024 bytes for each of red, green and blue.
+#include <filesystem>
+
 #include "capstan/datasets.h"
 #include "src/core/check.h"
 #include "src/io/byte_source.h"
@@ -22,7 +24,8 @@ std::pair<Tensor, Tensor> read(const Form& form, const std::string& directory, c
   const std::size_t record = form.labels + 3 * kPlane;
   io::RawArray images{.type = io::ElementType::kUint8}, labels{.type = io::ElementType::kUint8};
   for (const std::string& name : names) {
-    const std::unique_ptr<io::ByteSource> source = io::open_plain_file(form.reader, directory + "/" + name);
+    const std::unique_ptr<io::ByteSource> source =
+        io::open_plain_file(form.reader, (std::filesystem::path(directory) / name).string());
     if (source->most_bytes() == 0 || source->most_bytes() % record != 0) {
       source->fail(
           "its " + std::to_string(source->most_bytes()) + " bytes are not whole records of " + std::to_string(record),

@@ -109,8 +109,9 @@ template <class Reader>
 PartGenerator texts_from(std::shared_ptr<Reader> reader) {
   return [reader = std::move(reader)](Part* element) {
     std::optional<std::string> text = reader->next();
-    if (text) *element = detail::text_part(*std::move(text));
-    return text.has_value();
+    if (!text) return false;
+    *element = detail::text_part(*std::move(text));
+    return true;
   };
 }
 

@@ -81,16 +81,17 @@ void add_files(const FolderOptions& options, const fs::path& folder, std::vector
       return is_directory(entry) && (options.follow_links || !entry.is_symlink());
     };
     for (const std::string& name : names_in(options, path, is_followed))
-      folders.emplace_back(path + "/" + name, depth + 1);
+      folders.emplace_back((fs::path(path) / name).string(), depth + 1);
   }
   std::sort(found.begin(), found.end());
   for (const auto& [path, depth] : found) {
     const std::string& in = path;
     const auto is_file = [](const fs::directory_entry& entry) { return !is_directory(entry); };
     for (const std::string& name : names_in(options, in, is_file)) {
-      CAPSTAN_CHECK(!ends_with_any(name, options.refused_endings), ValueError, options.owner, ": ", in, "/", name,
+      const std::string file = (fs::path(in) / name).string();
+      CAPSTAN_CHECK(!ends_with_any(name, options.refused_endings), ValueError, options.owner, ": ", file,
                     " has a format that is not read", help("convert it to PNG or JPEG, or remove it"));
-      if (ends_with_any(name, options.endings)) paths.push_back(in + "/" + name);
+      if (ends_with_any(name, options.endings)) paths.push_back(file);
     }
   }
 }

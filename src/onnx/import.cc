@@ -125,7 +125,8 @@ std::string NodeCall::text(std::string_view name, std::string_view otherwise) co
 
 std::vector<std::int64_t> NodeCall::integers(std::string_view name, std::vector<std::int64_t> otherwise) const {
   const Attribute* found = node_.find(name);
-  return found == nullptr ? std::move(otherwise) : found->integers;
+  if (found == nullptr) return otherwise;
+  return found->integers;
 }
 
 std::vector<double> NodeCall::numbers(std::string_view name) const {
