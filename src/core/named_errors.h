@@ -25,7 +25,7 @@ struct ErrorLine {
 
 // Within a handler: throws the error on with more lines before its help. A line is left out if the error has one with
 // that key, or if it begins with its value, the name of what failed.
-[[noreturn, gnu::cold]] void rethrow_with(std::span<const ErrorLine> lines);
+[[noreturn, gnu::cold]] CAPSTAN_EXPORT void rethrow_with(std::span<const ErrorLine> lines);
 
 // Runs body; the errors that it throws get the function's name.
 template <class Body>

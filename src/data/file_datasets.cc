@@ -1,4 +1,4 @@
-// Datasets of what files hold: one cursor, over readers of one file each.
+// Datasets of what files hold: their readers; files.cc walks from file to file.
 #include "capstan/file_datasets.h"
 
 #include <glob.h>
@@ -7,94 +7,11 @@
 #include <set>
 
 #include "capstan/records.h"
-#include "src/data/stage.h"
+#include "src/core/check.h"
 #include "src/io/byte_source.h"
 #include "src/io/compression.h"
 
 namespace capstan {
-
-namespace detail {
-
-namespace {
-
-const PartType* const kString[] = {&kStringPart};
-
-Part text_part(std::string text) { return {{}, std::make_shared<const std::string>(std::move(text))}; }
-const std::string& text_of(const Part& part) { return *static_cast<const std::string*>(part.object.get()); }
-
-// `at` counts what was asked of the file that is open, errors included: a reader that goes on behind an error does so
-// again when the position is restored.
-class FilesCursor : public StageCursor {
- public:
-  FilesCursor(PartTypes element, DatasetCursorPtr files, const char* name, const FileOpener& open)
-      : StageCursor(element, std::move(files)), name_(name), open_(open) {}
-  const char* name() const override { return name_; }
-
-  bool next(Part* element) override {
-    for (;;) {
-      if (!path_) {
-        Part path;
-        if (!input->next(&path)) return false;
-        path_ = text_of(path);
-        at_ = 0;
-      }
-      // Opening it fails at the first element.
-      const bool was_open = reader_ != nullptr;
-      try {
-        if (!was_open) reader_ = open_(*path_);
-        ++at_;
-        if (reader_(element)) return true;
-      } catch (...) {
-        if (!was_open && reader_ == nullptr) path_.reset();
-        throw;
-      }
-      reader_ = nullptr;
-      path_.reset();
-    }
-  }
-
-  void save(PositionWriter& position) override {
-    position.number("is_open", path_ ? 1 : 0);
-    position.parts("path", kString, {text_part(path_.value_or(""))});
-    position.number("at", at_);
-    StageCursor::save(position);
-  }
-  void restore(PositionReader& position) override {
-    const bool is_open = position.flag("is_open");
-    const std::vector<Part> path = position.parts("path", kString);
-    if (path.size() != 1) position.refuse("path");
-    const std::int64_t at = position.number("at", 0);
-    StageCursor::restore(position);
-    reader_ = nullptr;
-    path_.reset();
-    at_ = at;
-    if (!is_open) return;
-    path_ = text_of(path[0]);
-    reader_ = open_(*path_);
-    std::vector<Part> element(types.size());
-    for (std::int64_t i = 0; i < at; ++i) {
-      try {
-        if (!reader_(element.data())) position.refuse("at");
-      } catch (const IoError&) {
-      }
-    }
-  }
-
- private:
-  const char* name_;
-  FileOpener open_;
-  std::optional<std::string> path_;
-  PartGenerator reader_;
-  std::int64_t at_ = 0;
-};
-
-}  // namespace
-
-DatasetNodePtr read_files(const char* name, PartTypes types, DatasetNodePtr files, FileOpener open) {
-  return make_stage<FilesCursor>(types, std::move(files), kUnknown, name, std::move(open));
-}
-
-}  // namespace detail
 
 namespace datasets {
 
@@ -110,7 +27,7 @@ PartGenerator texts_from(std::shared_ptr<Reader> reader) {
   return [reader = std::move(reader)](Part* element) {
     std::optional<std::string> text = reader->next();
     if (!text) return false;
-    *element = detail::text_part(*std::move(text));
+    *element = detail::to_part<std::string>(*std::move(text));
     return true;
   };
 }
@@ -123,7 +40,7 @@ Dataset<std::string> texts_of_files(const char* name, const FileList& files, con
   const std::int64_t reads = *options.num_parallel_reads;
   CAPSTAN_CHECK(reads >= 1, ValueError, name, ": num_parallel_reads must be at least 1, not ", reads);
   const auto one = [=](const Part* path) {
-    return detail::read_files(name, types, FileList(detail::text_of(*path)).node(), open);
+    return detail::read_files(name, types, FileList(detail::object_of<std::string>(*path)).node(), open);
   };
   return Dataset<std::string>(detail::interleaved(name, types, files.node(), one, reads, 1, reads, true));
 }

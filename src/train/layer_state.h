@@ -99,7 +99,7 @@ struct ExampleScope {
 };
 
 // "max_pooling2d" for "MaxPooling2D": Keras's rule.
-std::string snake_case(std::string_view class_name);
+CAPSTAN_EXPORT std::string snake_case(std::string_view class_name);
 // "dense", "dense_1", ...: the prefix and how often it was asked for.
 std::string automatic_name(const std::string& prefix);
 

@@ -31,6 +31,6 @@ void compare_tensor(const std::string& name, const Tensor& own, const Tensor& sa
 StateDifference compare_tensors(const NamedTensors& own, const NamedTensors& saved);
 
 // "kernel", and "kernel_1" for the second of this name.
-std::string number_name(std::string name, std::map<std::string, int>& counts);
+CAPSTAN_EXPORT std::string number_name(std::string name, std::map<std::string, int>& counts);
 
 }  // namespace capstan::detail
