@@ -116,24 +116,8 @@ class DatasetReader {
     }
     type_.is_big_endian = kind < 2 && (bits & 1) != 0;
     if (kind == 0) {
-      const bool is_whole = reader.number(2) == 0 && reader.number(2) == 8 * type_.size;
-      const bool is_signed = (bits & 8) != 0;
-      switch (is_whole ? type_.size : 0) {
-        case 1:
-          type_.name = is_signed ? "I8" : "U8";
-          return;
-        case 2:
-          type_.name = is_signed ? "I16" : "U16";
-          return;
-        case 4:
-          type_.name = is_signed ? "I32" : "U32";
-          return;
-        case 8:
-          type_.name = is_signed ? "I64" : "U64";
-          return;
-        default:
-          fail("its integers of " + std::to_string(type_.size) + " bytes are not supported");
-      }
+      read_integer(reader, (bits & 8) != 0);
+      return;
     }
     if (kind == 1) {
       read_floating(reader, bits);
@@ -144,6 +128,21 @@ class DatasetReader {
       return;
     }
     fail("its datatype of class " + std::to_string(kind) + " is not supported");
+  }
+
+  void read_integer(Reader& reader, bool is_signed) {
+    struct Integer {
+      std::uint64_t size;
+      std::string_view with_sign, without_sign;
+    };
+    static constexpr Integer kFormats[] = {{1, "I8", "U8"}, {2, "I16", "U16"}, {4, "I32", "U32"}, {8, "I64", "U64"}};
+    const bool is_whole = reader.number(2) == 0 && reader.number(2) == 8 * type_.size;
+    for (const Integer& format : kFormats) {
+      if (!is_whole || format.size != type_.size) continue;
+      type_.name = is_signed ? format.with_sign : format.without_sign;
+      return;
+    }
+    fail("its integers of " + std::to_string(type_.size) + " bytes are not supported");
   }
 
   // The formats of IEEE 754 only.
