@@ -4,7 +4,7 @@
 #   make test | asan | tsan | nightly | bench | format | tidy | clean
 #   make compare [TF_PYTHON=python] [TORCH_PYTHON=python] [JAX_PYTHON=python] [LIBTORCH=1] [THREADS="1 2"] [WORKLOADS=a,b] [ROUNDS=n] [SECONDS=s]
 #     [CAPSTAN_MODES="eager function"] [TF_MODES="eager function xla"] [TORCH_MODES="eager compile"] [JAX_MODES="eager jit"]
-#   make fuzz [READERS="npy png"] [SECONDS=n]
+#   make fuzz [READERS="npy png"] [SECONDS=n] [EXECUTIONS=n]
 #   make install [PREFIX=/usr/local] [SHARED=ON]
 
 JOBS ?= $(shell nproc)
@@ -53,7 +53,7 @@ fuzz: dependencies
 	@tools/install_dependencies.sh fuzz
 	@cmake --preset fuzz
 	@cmake --build --preset fuzz --parallel $(JOBS)
-	@tests/fuzz/run.sh $(if $(SECONDS),--seconds $(SECONDS)) $(READERS)
+	@tests/fuzz/run.sh $(if $(SECONDS),--seconds $(SECONDS)) $(if $(EXECUTIONS),--executions $(EXECUTIONS)) $(READERS)
 
 # Every Google Benchmark program, one after the other, on an otherwise idle machine.
 bench: dependencies

@@ -119,7 +119,7 @@ void save_safetensors(benchmark::State& state) {
 void load_safetensors(benchmark::State& state) {
   const std::string path = folder() + "/weights.safetensors";
   io::save_safetensors(path, weights());
-  for (auto _ : state) benchmark::DoNotOptimize(io::load_safetensors(path));
+  for (auto _ : state) benchmark::DoNotOptimize(io::load_safetensors(path, {.map = state.range(0) != 0}));
   report(state, 16, path);
 }
 
@@ -137,7 +137,7 @@ void copy_file(benchmark::State& state) {
 }  // namespace
 
 BENCHMARK(save_safetensors)->Unit(benchmark::kMillisecond)->UseRealTime();
-BENCHMARK(load_safetensors)->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK(load_safetensors)->ArgName("map")->Arg(0)->Arg(1)->Unit(benchmark::kMillisecond)->UseRealTime();
 BENCHMARK(copy_file)->Unit(benchmark::kMillisecond)->UseRealTime();
 BENCHMARK(read_csv)->Unit(benchmark::kMillisecond)->MinTime(3);
 BENCHMARK(csv_reader)->Unit(benchmark::kMillisecond)->MinTime(3);

@@ -32,6 +32,7 @@
 #include "capstan/layer.h"
 #include "capstan/layers.h"
 #include "capstan/losses.h"
+#include "capstan/memory.h"
 #include "capstan/metrics.h"
 #include "capstan/minimize.h"
 #include "capstan/model_graph.h"

@@ -44,13 +44,22 @@ class CAPSTAN_EXPORT NamedArrays : public std::map<std::string, Tensor> {
 ///     Tensor x = data.at("x");
 CAPSTAN_EXPORT NamedArrays load_npz(const std::string& path);
 
+/// Options of load_safetensors.
+struct LoadSafetensorsOptions {
+  /// Maps the file, instead of reading it: loading takes no time and no memory, and elements come from the disk when
+  /// they are needed. Nobody may change or shorten the file while one of the tensors lives: the process would end.
+  /// Files that are replaced, as those that this library writes, are not changed. Elements that need a conversion are
+  /// read.
+  bool map = false;
+};
+
 /// The tensors of a .safetensors file by name, with its metadata. Types that tensors lack become the next wider one
 /// that has all their values: F16 float32; I8, I16 and U16 int32; U32 and U64 int64. Errors: IoError, for a damaged
 /// file, a type that is not known (such as F8_E4M3) and a U64 that int64 cannot hold.
 ///
 ///     io::NamedArrays weights = io::load_safetensors("model.safetensors");
 ///     Tensor kernel = weights.at("0.weight");
-CAPSTAN_EXPORT NamedArrays load_safetensors(const std::string& path);
+CAPSTAN_EXPORT NamedArrays load_safetensors(const std::string& path, const LoadSafetensorsOptions& options = {});
 
 /// Options of save_safetensors.
 struct SaveSafetensorsOptions {

@@ -37,7 +37,8 @@ namespace {
 // Larger classes have eight steps per doubling, so that at most an eighth is lost.
 constexpr int kSmallClasses = 10;
 constexpr std::size_t kLargestSmall = std::size_t{64} << (kSmallClasses - 1);  // 32 KiB
-constexpr int kLargeClasses = 256 - kSmallClasses - 1;
+constexpr int kLargeClasses = 256 - kSmallClasses - 2;
+constexpr std::uint8_t kMemoryOfOthers = 255;  // The block owns a std::shared_ptr, which lies where its elements would.
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
 constexpr std::size_t kMapThreshold = std::size_t{1} << 20;
 
@@ -341,6 +342,8 @@ namespace {
   } else if ((flags & Block::kRowSparse) != 0) {
     release(block->sparse.indices);
     release(block->sparse.values);
+  } else if (block->buffer_class == kMemoryOfOthers) {
+    std::destroy_at(static_cast<SharedMemory*>(static_cast<void*>(block->inline_data)));
   } else if (block->buffer_class != 0) {
     free_buffer(block->data, block->buffer_class);
   }
@@ -348,6 +351,14 @@ namespace {
 }
 
 }  // namespace
+
+Block* new_shared_block(DType dtype, SharedMemory memory) {
+  Block* const block = new_block(dtype);
+  block->buffer_class = kMemoryOfOthers;
+  block->data = const_cast<void*>(memory.get());
+  new (block->inline_data) SharedMemory(std::move(memory));
+  return block;
+}
 
 // As in new_tensor_block, the usual case makes no call.
 void detail::destroy(Block* block) noexcept {

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 #include "capstan/tensor.h"
 
@@ -31,6 +32,10 @@ T* mutable_data(const Tensor& tensor) {
   return const_cast<T*>(tensor.data<T>());
 }
 inline void* mutable_raw_data(const Tensor& tensor) { return const_cast<void*>(tensor.raw_data()); }
+
+// A block that holds memory of others for the views of it, and is nobody's tensor: its shape is not set.
+using SharedMemory = std::shared_ptr<const void>;
+detail::Block* new_shared_block(DType dtype, SharedMemory memory);
 
 // Raw buffers by size class; class 0 is "none". `bytes` is rounded up to the class.
 void* allocate_buffer(std::size_t bytes, std::uint8_t* buffer_class);

@@ -4,6 +4,7 @@
 #include <complex>
 #include <cstring>
 
+#include "capstan/memory.h"
 #include "src/core/allocator.h"
 #include "src/core/apply.h"
 #include "src/core/check.h"
@@ -230,6 +231,17 @@ void detail::add_nested(Shape& shape, int depth, std::size_t length, bool first)
 }
 
 Tensor detail::unfilled(DType dtype, const Shape& shape) { return new_tensor(dtype, shape); }
+
+Tensor from_memory(std::shared_ptr<const void> memory, DType dtype, const Shape& shape) {
+  if (shape.size() == 0) return new_tensor(dtype, shape);
+  const std::size_t alignment = is_complex(dtype) ? size_of(dtype) / 2 : size_of(dtype);
+  CAPSTAN_CHECK(memory != nullptr, ValueError, "from_memory: there is no memory for ", shape);
+  CAPSTAN_CHECK(reinterpret_cast<std::uintptr_t>(memory.get()) % alignment == 0, ValueError,
+                "from_memory: the address ", memory.get(), " is no multiple of ", alignment, ", the alignment of ",
+                dtype);
+  // A view, which nothing writes in place.
+  return make_view(Tensor::adopt(new_shared_block(dtype, std::move(memory))), shape);
+}
 
 Tensor detail::copy_of(const void* values, std::int64_t count, DType dtype, const Shape& shape) {
   CAPSTAN_CHECK(shape.size() == count, ShapeError, "constant: ", count, " values do not fill the shape ", shape);

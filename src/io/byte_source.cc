@@ -1,7 +1,10 @@
 #include "src/io/byte_source.h"
 
 #include "capstan/error.h"
+#include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include <algorithm>
@@ -9,6 +12,7 @@
 #include <cstdio>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 namespace capstan::io {
 
@@ -141,6 +145,30 @@ class GzipFile final : public ByteSource {
   uint64_t size_;
 };
 
+class MappedFile final : public ByteSource {
+ public:
+  MappedFile(std::string reader, const std::string& path, std::shared_ptr<const std::byte> bytes, size_t size)
+      : ByteSource(std::move(reader), path), bytes_(std::move(bytes)), size_(size) {}
+
+  size_t read(std::byte* out, size_t size) override {
+    const size_t got = std::min(size, size_ - position_);
+    std::copy_n(bytes_.get() + position_, got, out);
+    position_ += got;
+    return got;
+  }
+  std::shared_ptr<const std::byte> lend(size_t size, size_t alignment) override {
+    if (size > size_ - position_ || position_ % alignment != 0) return nullptr;
+    const size_t begin = std::exchange(position_, position_ + size);
+    return {bytes_, bytes_.get() + begin};
+  }
+  uint64_t most_bytes() const override { return size_; }
+
+ private:
+  std::shared_ptr<const std::byte> bytes_;  // begins at a page
+  size_t size_;
+  size_t position_ = 0;
+};
+
 class Memory final : public ByteSource {
  public:
   Memory(std::string reader, std::string name, std::span<const std::byte> bytes)
@@ -173,6 +201,26 @@ std::unique_ptr<ByteSource> open_plain_file(const std::string& reader, const std
     fail_file(reader, std::string("cannot open the file, ") + std::strerror(errno), path);
   }
   return std::make_unique<PlainFile>(reader, path, file, static_cast<uint64_t>(status.st_size));
+}
+
+std::unique_ptr<ByteSource> open_mapped_file(const std::string& reader, const std::string& path) {
+  std::unique_ptr<ByteSource> plain = open_plain_file(reader, path);
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  struct stat status = {};
+  if (file < 0 || fstat(file, &status) != 0 || status.st_size == 0) {
+    if (file >= 0) ::close(file);
+    return plain;
+  }
+  const auto size = static_cast<size_t>(status.st_size);
+  void* const bytes = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file, 0);
+  ::close(file);
+  if (bytes == MAP_FAILED) return plain;
+  return std::make_unique<MappedFile>(reader, path,
+                                      std::shared_ptr<const std::byte>(static_cast<const std::byte*>(bytes),
+                                                                       [size](const std::byte* begin) {
+                                                                         ::munmap(const_cast<std::byte*>(begin), size);
+                                                                       }),
+                                      size);
 }
 
 std::unique_ptr<ByteSource> open_file(const std::string& reader, const std::string& path) {

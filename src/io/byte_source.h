@@ -25,6 +25,10 @@ class ByteSource {
   /// Reads up to `size` bytes; fewer only at the end. Throws IoError if the data are damaged.
   virtual size_t read(std::byte* out, size_t size) = 0;
 
+  /// The next bytes where they lie, which they do as long as somebody shares the pointer; nothing, without moving on,
+  /// if the source has no such place, has not as many, or if the place is no multiple of `alignment`.
+  virtual std::shared_ptr<const std::byte> lend(size_t /*size*/, size_t /*alignment*/) { return nullptr; }
+
   /// No more bytes than this can come, counted from the beginning.
   virtual uint64_t most_bytes() const = 0;
 
@@ -51,6 +55,9 @@ std::unique_ptr<ByteSource> open_file(const std::string& reader, const std::stri
 
 /// The same without looking for gzip, for formats whose first bytes can be any.
 std::unique_ptr<ByteSource> open_plain_file(const std::string& reader, const std::string& path);
+
+/// A plain file that is mapped, and lends its bytes; read as others are where the system cannot map it.
+std::unique_ptr<ByteSource> open_mapped_file(const std::string& reader, const std::string& path);
 
 /// Bytes in memory, which must outlive the source.
 std::unique_ptr<ByteSource> open_memory(const std::string& reader, const std::string& name,

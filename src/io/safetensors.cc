@@ -1,8 +1,8 @@
 // The .safetensors format: the length of a header in eight bytes, the header (tensor_list.h), and the elements of all
 // tensors, one behind the other without gaps.
 //
-// Elements are read to where they stay. Views of the mapped file were rejected: blocks of tensors come from the
-// allocator, and are written in place when nobody else holds them.
+// Elements are read to where they stay, or lie in the mapped file. Mapping is not the default: a file that another
+// process shortens would end this one.
 #include <algorithm>
 #include <cstring>
 
@@ -40,8 +40,9 @@ void check_order(const ByteSource& source, std::span<const ListedTensor> tensors
 
 }  // namespace
 
-NamedArrays load_safetensors(const std::string& path) {
-  const std::unique_ptr<ByteSource> source = open_plain_file("load_safetensors", path);
+NamedArrays load_safetensors(const std::string& path, const LoadSafetensorsOptions& options) {
+  const std::unique_ptr<ByteSource> source =
+      (options.map ? open_mapped_file : open_plain_file)("load_safetensors", path);
   std::uint64_t length = 0;
   const std::vector<std::byte> first = read_exactly(*source, kLengthBytes, "length of the header");
   std::memcpy(&length, first.data(), kLengthBytes);

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "capstan/error.h"
+#include "capstan/memory.h"
 #include "capstan/registry.h"
 #include "src/core/check.h"
 #include "src/core/unfilled.h"
@@ -332,26 +333,39 @@ void check_listed(const ByteSource& source, const ListedTensor& listed) {
   }
 }
 
+namespace {
+
+void check_sum(const ByteSource& source, const ListedTensor& listed, std::span<const std::byte> bytes) {
+  if (!listed.checksum || crc32c(bytes.data(), bytes.size()) == *listed.checksum) return;
+  source.fail("the checksum of tensor " + quoted(listed.name) + " differs", kFetchAgain);
+}
+
+}  // namespace
+
 Tensor read_listed(ByteSource& source, const ListedTensor& listed) {
   const StoredType& type = *find_type(listed.dtype);
   const Shape shape{std::span<const std::int64_t>(listed.shape)};
   const std::string what = "tensor " + quoted(listed.name);
+  const std::size_t size = listed.end - listed.begin;
+  if (type.is_as_stored && type.dtype != DType::kBool) {
+    if (std::shared_ptr<const std::byte> lent = source.lend(size, size_of(type.dtype))) {
+      check_sum(source, listed, {lent.get(), size});
+      return from_memory(std::move(lent), type.dtype, shape);
+    }
+  }
   // What needs no conversion is read to where it stays: a second copy costs as much as the reading.
   Tensor tensor;
   std::vector<std::byte> stored;
   std::span<std::byte> bytes;
   if (type.is_as_stored) {
     tensor = detail::unfilled(type.dtype, shape);
-    if (listed.end > listed.begin)
-      bytes = {static_cast<std::byte*>(const_cast<void*>(tensor.raw_data())), listed.end - listed.begin};
+    if (size > 0) bytes = {static_cast<std::byte*>(const_cast<void*>(tensor.raw_data())), size};
   } else {
-    stored.resize(listed.end - listed.begin);
+    stored.resize(size);
     bytes = stored;
   }
   read_into(source, bytes, what);
-  if (listed.checksum && crc32c(bytes.data(), bytes.size()) != *listed.checksum) {
-    source.fail("the checksum of " + what + " differs", kFetchAgain);
-  }
+  check_sum(source, listed, bytes);
   if (type.is_as_stored) {
     if (type.dtype == DType::kBool) {
       for (std::byte& value : bytes) value = std::byte{value != std::byte{0}};

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Runs the fuzzers of readers, one after the other, for some seconds each, and prints how many executions each made.
+# Runs the fuzzers of readers, one after the other, for some seconds or executions each, whichever ends first, and prints
+# how many executions each made.
 #
-#   tests/fuzz/run.sh [--seconds N] [READER ...]
+#   tests/fuzz/run.sh [--seconds N] [--executions N] [READER ...]
 #
 # New inputs of interest are kept in build/fuzz/corpus; what fails is written to build/fuzz/found-READER-..., and the exit
 # status is 1. One allocation may take 64 MB, the promise of docs/design.md for files that are as small as these.
@@ -9,10 +10,15 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 seconds=60
-if [ "${1:-}" = --seconds ]; then
-  seconds=$2
+executions=-1
+while [ $# -gt 1 ]; do
+  case $1 in
+    --seconds) seconds=$2 ;;
+    --executions) executions=$2 ;;
+    *) break ;;
+  esac
   shift 2
-fi
+done
 readers=("$@")
 if [ ${#readers[@]} -eq 0 ]; then
   for folder in tests/fuzz/corpus/*/; do readers+=("$(basename "$folder")"); done
@@ -24,7 +30,7 @@ for reader in "${readers[@]}"; do
   mkdir -p "build/fuzz/corpus/$reader"
   log="build/fuzz/$reader.log"
   if "build/fuzz/tests/${reader}_fuzzer" "build/fuzz/corpus/$reader" "tests/fuzz/corpus/$reader" \
-    -max_total_time="$seconds" -timeout=10 -rss_limit_mb=1024 -malloc_limit_mb=65 -max_len=8192 -print_final_stats=1 \
+    -max_total_time="$seconds" -runs="$executions" -timeout=10 -rss_limit_mb=1024 -malloc_limit_mb=65 -max_len=8192 -print_final_stats=1 \
     -artifact_prefix="build/fuzz/found-$reader-" >"$log" 2>&1; then
     printf '%-12s %12d executions\n' "$reader" "$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")"
   else

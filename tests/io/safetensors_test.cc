@@ -1,6 +1,7 @@
 // .safetensors files, read and written.
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 #include <limits>
 #include <sstream>
@@ -88,6 +89,7 @@ TEST(LoadSafetensors, RefusesWhatIsDamagedOrLies) {
     const std::string message = message_of<IoError>([&] { load_safetensors(path); });
     EXPECT_NE(message.find(refused.reason), std::string::npos) << refused.reason << "\n" << message;
     EXPECT_NE(message.find(path), std::string::npos) << message;
+    EXPECT_EQ(message_of<IoError>([&] { load_safetensors(path, {.map = true}); }), message);
   }
   EXPECT_NE(message_of<IoError>([&] { load_safetensors(directory.file("none")); }).find("No such file"),
             std::string::npos);
@@ -100,6 +102,34 @@ TEST(LoadSafetensors, TakesNoLengthForGzip) {
   const TemporaryDirectory directory;
   const NamedArrays arrays = load_safetensors(directory.write("x.safetensors", file_of(header, kTwoZeros)));
   EXPECT_EQ(arrays.at("a").to_vector<float>(), (std::vector<float>{0, 0}));
+}
+
+// Elements of a mapped file lie in it, but for those at an odd address and those that become other ones.
+TEST(LoadSafetensors, MapsAFile) {
+  const TemporaryDirectory directory;
+  const std::string path = directory.file("w.safetensors");
+  const Tensor kernel = reshape(range(12.0f), {3, 4}), mask = constant({true, false});
+  save_safetensors(path, {{"kernel", kernel}, {"mask", mask}, {"none", zeros({0, 2})}, {"step", constant(7L, int64)}});
+  NamedArrays arrays = load_safetensors(path, {.map = true});
+  // Replaced and removed files stay as they were for who has mapped them.
+  save_safetensors(path, {{"kernel", zeros({3, 4})}});
+  std::filesystem::remove(path);
+  EXPECT_EQ(arrays.at("kernel").to_vector<float>(), kernel.to_vector<float>());
+  EXPECT_EQ(arrays.at("mask").to_vector<bool>(), mask.to_vector<bool>());
+  EXPECT_EQ(arrays.at("none").shape(), (Shape{0, 2}));
+  EXPECT_EQ(arrays.at("step").item<std::int64_t>(), 7);
+  const auto address = [&](const char* name) { return static_cast<const std::byte*>(arrays.at(name).raw_data()); };
+  EXPECT_EQ(address("kernel") - address("step"), 8);
+  const Tensor row = arrays.at("kernel")(1);
+  arrays.clear();
+  EXPECT_EQ(row.to_vector<float>(), (std::vector<float>{4, 5, 6, 7}));
+
+  const std::string odd = R"({"b":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},)"
+                          R"("w":{"dtype":"I32","shape":[1],"data_offsets":[1,5]}})";
+  const NamedArrays few =
+      load_safetensors(directory.write("odd.safetensors", file_of(odd, std::string("\5\7\0\0\0", 5))), {.map = true});
+  EXPECT_EQ(few.at("b").item<int>(), 5);
+  EXPECT_EQ(few.at("w").item<int>(), 7);
 }
 
 TEST(LoadSafetensors, WidensTypesThatTensorsLack) {
