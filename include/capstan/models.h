@@ -276,15 +276,15 @@ class CAPSTAN_EXPORT Model : public Layer {
   bool stop_training() const;
   void set_stop_training(bool stop) const;
 
-  /// Writes the weights, by the name of the file: ".safetensors" or ".npz". Their names there are those of
-  /// named_weights() (capstan/state.h); the optimizer is not part of it (see Checkpoint). What was at `path` is
-  /// replaced when all has been written, and otherwise stays. In the library of files, capstan::io. Errors: ValueError
-  /// for another ending, for a model without weights, and if there is a file and `overwrite` is false; IoError.
+  /// Writes the weights by the name of the file: ".safetensors", ".npz", or Keras's ".weights.h5", with the optimizer
+  /// of a compiled model unless it scales the loss. Names are those of named_weights(), or Keras's: attributes, in
+  /// classes of one's own, whose layers are to be given these. A file there is replaced as a whole. In capstan::io.
+  /// Errors: ValueError for another ending, no weights, a complex one for Keras, a file without `overwrite`; IoError.
   ///
   ///     model.save_weights("model.safetensors");
   void save_weights(const std::string& path, bool overwrite = true) const;
-  /// Takes over the weights of such a file, or of a ".weights.h5" of Keras. With `skip_mismatch` those of another shape
-  /// or dtype, or that either side lacks, are left out with a warning. Errors, before anything is changed: IoError;
+  /// Takes over the weights, and the optimizer if both have one. With `skip_mismatch` weights of another shape or
+  /// dtype, or that either side lacks, are left out with a warning. Errors, before anything is changed: IoError;
   /// ValueError for another ending, a model without weights, and weights that are missing, left over or different.
   ///
   ///     model.load_weights("model.safetensors");

@@ -33,8 +33,18 @@ const Attributes kAttributes[] = {
     {"GroupQueryAttention", {"query_dense", "key_dense", "value_dense", "output_dense"}},
 };
 
+// A name that a layer was given, not one that it was numbered by: "dense_2".
+bool is_given(const std::string& name, const std::string& prefix) {
+  if (!name.starts_with(prefix)) return true;
+  const std::string_view rest = std::string_view(name).substr(prefix.size());
+  if (rest.empty()) return false;
+  return rest[0] != '_' || rest.size() == 1 || rest.find_first_not_of("0123456789", 1) != rest.npos;
+}
+
 class PathFinder {
  public:
+  explicit PathFinder(const HasGroup& has_group) : has_group_(has_group) {}
+
   std::vector<std::pair<std::string, Variable>> find(const Layer& layer) {
     visit(layer, "");
     return std::move(paths_);
@@ -51,10 +61,15 @@ class PathFinder {
     std::map<std::string, int> counts;
     const std::string list = prefix + (type == "StackedRNNCells" ? "cells/" : "layers/");
     for (std::size_t i = 0; i < its.sublayers.size(); ++i) {
-      const bool is_named = attributes != std::end(kAttributes) && i < attributes->names.size();
-      const std::string key = is_named ? prefix + std::string(attributes->names[i])
-                                       : list + number_name(snake_case(its.sublayers[i].type_name()), counts);
-      visit(its.sublayers[i], key + "/");
+      const Layer& sublayer = its.sublayers[i];
+      const std::string class_name = snake_case(sublayer.type_name());
+      std::string key = list + number_name(class_name, counts);
+      if (attributes != std::end(kAttributes) && i < attributes->names.size()) {
+        key = prefix + std::string(attributes->names[i]);
+      } else if (type.empty() && is_given(sublayer.name(), class_name) && !(has_group_ && has_group_(key))) {
+        key = prefix + sublayer.name();
+      }
+      visit(sublayer, key + "/");
     }
   }
 
@@ -69,6 +84,7 @@ class PathFinder {
     }
   }
 
+  const HasGroup& has_group_;
   std::vector<std::pair<std::string, Variable>> paths_;
   std::unordered_set<std::uint64_t> seen_;
   std::unordered_set<const void*> known_;
@@ -76,8 +92,8 @@ class PathFinder {
 
 }  // namespace
 
-std::vector<std::pair<std::string, Variable>> keras_weight_paths(const Layer& model) {
-  return PathFinder().find(model);
+std::vector<std::pair<std::string, Variable>> keras_weight_paths(const Layer& model, const HasGroup& has_group) {
+  return PathFinder(has_group).find(model);
 }
 
 }  // namespace capstan::detail

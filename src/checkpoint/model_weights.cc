@@ -4,12 +4,9 @@
 
 #include "capstan/io.h"
 #include "capstan/models.h"
-#include "capstan/ops/math.h"
 #include "capstan/state.h"
-#include "src/checkpoint/keras_paths.h"
+#include "src/checkpoint/keras_weights.h"
 #include "src/core/check.h"
-#include "src/io/byte_source.h"
-#include "src/io/hdf5_file.h"
 
 namespace capstan {
 
@@ -30,53 +27,43 @@ std::string line_of(const std::string& name, DType dtype, const Shape& shape) {
   return "\"" + name + "\", " + std::string(name_of(dtype)) + shape.to_string();
 }
 
-// The weights of a file of Keras, by the names that they have here; others keep theirs. What the optimizer of the
-// program had that wrote it is left out.
-io::NamedArrays load_keras(const std::string& path, const Model& model,
-                           const std::vector<std::pair<std::string, Variable>>& weights) {
-  const std::unique_ptr<io::ByteSource> source = io::open_plain_file("load_weights", path);
-  const std::vector<std::byte> bytes = io::read_exactly(*source, source->most_bytes(), "the file");
-  std::map<std::string, Tensor> stored = io::read_hdf5(*source, bytes);
-  std::map<const void*, std::string> names;
-  for (const auto& [name, variable] : weights) names.emplace(variable.state(), name);
-  io::NamedArrays saved(path, "load_weights");
-  for (const auto& [place, variable] : detail::keras_weight_paths(model)) {
-    const auto found = stored.find(place);
-    if (found == stored.end()) continue;
-    // Any floating type serves, as in Keras.
-    const bool converts = is_floating(found->second.dtype()) && is_floating(variable.dtype());
-    saved.emplace(names.at(variable.state()), converts ? cast(found->second, variable.dtype()) : found->second);
-    stored.erase(found);
-  }
-  for (auto& [place, tensor] : stored) {
-    if (!place.starts_with("optimizer/vars/")) saved.emplace(place, std::move(tensor));
-  }
-  return saved;
-}
-
-io::NamedArrays load(WeightsFormat format, const std::string& path, const Model& model,
-                     const std::vector<std::pair<std::string, Variable>>& weights) {
+detail::KerasWeights load(WeightsFormat format, const std::string& path, const Model& model,
+                          const std::vector<std::pair<std::string, Variable>>& weights) {
   switch (format) {
     case WeightsFormat::kNpz:
-      return io::load_npz(path);
+      return {io::load_npz(path)};
     case WeightsFormat::kSafetensors:
-      return io::load_safetensors(path);
+      return {io::load_safetensors(path)};
     case WeightsFormat::kHdf5:
       break;
   }
-  return load_keras(path, model, weights);
+  return detail::load_keras_weights(path, model, weights);
+}
+
+// As Keras does it: slots that are not those of the optimizer are left out, and the weights are taken over.
+void restore_optimizer(const std::string& path, const Model& model, const NamedTensors& saved) {
+  if (saved.empty() || !model.is_compiled()) return;
+  State state(model.optimizer());
+  const StateDifference difference = state.compare(saved);
+  std::string lines;
+  for (const auto* list : {&difference.missing, &difference.left_over, &difference.mismatched}) {
+    for (const std::string& line : *list) lines += "\n  " + line;
+  }
+  if (lines.empty()) return state.restore(saved);
+  std::fprintf(stderr, "capstan: warning: load_weights: the optimizer in %s is not %s, and is left out%s\n",
+               path.c_str(), model.optimizer().name().c_str(), lines.c_str());
 }
 
 }  // namespace
 
 void Model::save_weights(const std::string& path, bool overwrite) const {
   const WeightsFormat format = format_of("save_weights", path);
-  CAPSTAN_CHECK(format != WeightsFormat::kHdf5, ValueError, "save_weights: .weights.h5 files are only read",
-                help("write .safetensors or .npz"));
   CAPSTAN_CHECK(overwrite || !std::filesystem::exists(path), ValueError, "save_weights: there is a file \"", path, "\"",
                 help("overwrite = true replaces it"));
+  const auto weights = named_weights(*this);
+  if (format == WeightsFormat::kHdf5) return detail::save_keras_weights(path, *this);
   NamedTensors tensors;
-  for (const auto& [name, variable] : named_weights(*this)) {
+  for (const auto& [name, variable] : weights) {
     for (auto& [part, tensor] : State(variable).save()) tensors.emplace(name + part, tensor);
   }
   if (format == WeightsFormat::kNpz) return io::save_npz(path, tensors);
@@ -86,7 +73,7 @@ void Model::save_weights(const std::string& path, bool overwrite) const {
 void Model::load_weights(const std::string& path, bool skip_mismatch) const {
   const WeightsFormat format = format_of("load_weights", path);
   const auto weights = named_weights(*this);
-  io::NamedArrays saved = load(format, path, *this, weights);
+  auto [saved, optimizer] = load(format, path, *this, weights);
   std::vector<std::pair<Variable, Tensor>> assignments;
   std::string lines;
   for (const auto& [name, variable] : weights) {
@@ -113,6 +100,7 @@ void Model::load_weights(const std::string& path, bool skip_mismatch) const {
                                   lines, help("skip_mismatch = true takes over the others")));
   }
   for (const auto& [variable, tensor] : assignments) State(variable).restore({{"", tensor}});
+  restore_optimizer(path, *this, optimizer);
 }
 
 }  // namespace capstan

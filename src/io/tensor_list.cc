@@ -244,13 +244,14 @@ float half_to_float(std::uint16_t half) {
 // The elements of a stored type T as those of a wider one.
 template <class T, class To, class Convert>
 Tensor converted(std::span<const std::byte> bytes, const Shape& shape, const Convert& convert_one) {
-  std::vector<To> values(bytes.size() / sizeof(T));
-  for (std::size_t i = 0; i < values.size(); ++i) {
+  Tensor tensor = detail::unfilled(kDTypeOf<To>, shape);
+  auto* const values = static_cast<To*>(const_cast<void*>(tensor.raw_data()));
+  for (std::size_t i = 0; i < bytes.size() / sizeof(T); ++i) {
     T value;
     std::memcpy(&value, bytes.data() + i * sizeof(T), sizeof(T));
     values[i] = convert_one(value);
   }
-  return constant(std::span<const To>(values), shape);
+  return tensor;
 }
 
 template <class T, class To>

@@ -1,0 +1,79 @@
+// HDF5 files that are written, read again by the reader of the library.
+#include "src/io/hdf5_writer.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "capstan/ops/array.h"
+#include "capstan/ops/math.h"
+#include "src/io/byte_source.h"
+#include "src/io/hdf5_file.h"
+#include "tests/support/message_of.h"
+#include "tests/support/temporary_directory.h"
+
+namespace capstan::io {
+namespace {
+
+using capstan::testing::message_of;
+using Tensors = std::map<std::string, Tensor>;
+
+Tensors written_and_read(const Tensors& tensors) {
+  const TemporaryDirectory directory;
+  const std::string path = directory.file("x.h5");
+  write_hdf5("save", path, tensors);
+  const std::unique_ptr<ByteSource> source = open_plain_file("load", path);
+  return read_hdf5(*source, read_exactly(*source, source->most_bytes(), "file"));
+}
+
+void expect_same(const Tensors& a, const Tensors& b) {
+  ASSERT_EQ(a.size(), b.size());
+  for (const auto& [name, tensor] : a) {
+    SCOPED_TRACE(name);
+    ASSERT_TRUE(b.contains(name));
+    EXPECT_EQ(b.at(name).dtype(), tensor.dtype());
+    EXPECT_EQ(b.at(name).shape(), tensor.shape());
+    EXPECT_EQ(b.at(name).to_vector<double>(), tensor.to_vector<double>());
+  }
+}
+
+TEST(WriteHdf5, KeepsEveryTypeAndShape) {
+  Tensors tensors = {{"scalar", constant(1.5f)},
+                     {"deep/er/and/deeper", constant({1.0, -2.0, 1e300})},
+                     {"deep/er/x", constant({-1L, 1L << 62}, int64)},
+                     {"deep/none", zeros({0, 3})},
+                     {"mask", constant({true, false, true})},
+                     {"bytes", cast(range(256), uint8)},
+                     {"half", cast(constant({{1.5f}, {-3.0f}}), bfloat16)},
+                     {"half too", cast(constant(2.0f), bfloat16)},
+                     {"many axes", reshape(range(24), {1, 2, 3, 1, 1, 4, 1, 1})}};
+  expect_same(tensors, written_and_read(tensors));
+}
+
+// Leaves of 8 names, nodes of 32 leaves, and a level above.
+TEST(WriteHdf5, GroupsHoldAnyNumberOfNames) {
+  for (const int count : {0, 1, 8, 9, 255, 256, 257, 2000}) {
+    SCOPED_TRACE(count);
+    Tensors tensors;
+    for (int i = 0; i < count; ++i) tensors.emplace("group/" + std::to_string(i * 7919 % 100003), constant(i));
+    expect_same(tensors, written_and_read(tensors));
+  }
+}
+
+TEST(WriteHdf5, RefusesWhatCannotStandInAFileAndLeavesTheOldOne) {
+  const TemporaryDirectory directory;
+  const std::string path = directory.write("x.h5", "old");
+  const auto message = [&](const Tensors& tensors) {
+    return message_of<ValueError>([&] { write_hdf5("save", path, tensors); });
+  };
+  const Tensor x = constant(1.0f);
+  EXPECT_EQ(message({{"c", complex(x, x)}}), "save: \"c\" is complex64, which HDF5 files of weights have no form for");
+  EXPECT_EQ(message({{"a//b", x}}), "save: the name \"a//b\" has an empty part");
+  EXPECT_EQ(message({{"a/", x}}), "save: the name \"a/\" has an empty part");
+  EXPECT_EQ(message({{"a", x}, {"a/b", x}}), "save: \"a\" is a tensor, and another one lies in it");
+  EXPECT_EQ(message({{"a", Tensor()}}), "save: the tensor \"a\" is empty");
+  EXPECT_EQ(std::filesystem::file_size(path), 3u);
+}
+
+}  // namespace
+}  // namespace capstan::io
