@@ -41,6 +41,8 @@ bool is_given(const std::string& name, const std::string& prefix) {
   return rest[0] != '_' || rest.size() == 1 || rest.find_first_not_of("0123456789", 1) != rest.npos;
 }
 
+bool is_own(const Layer& layer) { return std::string_view(LayerState::of(layer).type_name).empty(); }
+
 class PathFinder {
  public:
   explicit PathFinder(const HasGroup& has_group) : has_group_(has_group) {}
@@ -63,11 +65,16 @@ class PathFinder {
     for (std::size_t i = 0; i < its.sublayers.size(); ++i) {
       const Layer& sublayer = its.sublayers[i];
       const std::string class_name = snake_case(sublayer.type_name());
-      std::string key = list + number_name(class_name, counts);
+      const std::string counted = number_name(class_name, counts);
+      std::string key = list + counted;
       if (attributes != std::end(kAttributes) && i < attributes->names.size()) {
         key = prefix + std::string(attributes->names[i]);
-      } else if (type.empty() && is_given(sublayer.name(), class_name) && !(has_group_ && has_group_(key))) {
-        key = prefix + sublayer.name();
+      } else if (is_own(layer) && !(has_group_ && has_group_(key))) {
+        if (is_given(sublayer.name(), class_name)) {
+          key = prefix + sublayer.name();
+        } else if (is_own(sublayer)) {
+          key = prefix + counted;
+        }
       }
       visit(sublayer, key + "/");
     }

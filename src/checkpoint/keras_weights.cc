@@ -1,14 +1,16 @@
 #include "src/checkpoint/keras_weights.h"
 
 #include <map>
-#include <optional>
+#include <string_view>
 
 #include "capstan/ops/math.h"
+#include "capstan/update_rule.h"
 #include "src/checkpoint/keras_paths.h"
 #include "src/core/check.h"
 #include "src/io/byte_source.h"
 #include "src/io/hdf5_file.h"
 #include "src/io/hdf5_writer.h"
+#include "src/train/named_state.h"
 
 namespace capstan::detail {
 
@@ -16,57 +18,89 @@ namespace {
 
 constexpr std::string_view kOptimizer = "optimizer/vars/", kSlots = "variables/";
 
-// The numbers of Keras's variables of an optimizer: the count of updates, the rate unless a schedule gives it, and the
-// slots, which are numbered by themselves here.
-struct OptimizerLayout {
-  explicit OptimizerLayout(const NamedTensors& own) : has_rate(own.contains("learning_rate")) {}
+// Keras numbers the variables of an optimizer: the count of updates, the rate unless a schedule gives it, and the
+// slots. Two classes have numbers among the slots that no slot here corresponds to: Nadam ends with the product of its
+// factors, which follows from the count, and Adafactor has two zeros before the slot of a variable of fewer than two
+// axes.
+std::string_view class_of(const Optimizer& optimizer) { return optimizer.rule().class_info().name; }
 
-  std::size_t first_slot() const { return has_rate ? 2 : 1; }
-  std::string path(const std::string& name) const {
-    if (name == "iterations") return std::string(kOptimizer) + "0";
-    if (name == "learning_rate") return std::string(kOptimizer) + "1";
-    return std::string(kOptimizer) + std::to_string(std::stoul(name.substr(kSlots.size())) + first_slot());
-  }
-  // Nothing for what is no number.
-  std::optional<std::string> name(const std::string& path) const {
-    const std::string number = path.substr(kOptimizer.size());
-    if (number.empty() || number.size() > 9 || number.find_first_not_of("0123456789") != number.npos)
-      return std::nullopt;
-    const std::size_t i = std::stoul(number);
-    if (i == 0) return "iterations";
-    if (i < first_slot()) return "learning_rate";
-    return std::string(kSlots) + std::to_string(i - first_slot());
-  }
-
-  bool has_rate;
-};
-
-// The state of an optimizer whose variables a file can have. One that scales the loss has others in Keras.
-std::optional<NamedTensors> state_of_optimizer(const Model& model) {
-  if (!model.is_compiled()) return std::nullopt;
-  NamedTensors state = State(model.optimizer()).save();
-  if (state.contains("scale")) return std::nullopt;
-  return state;
+Tensor product_of_nadam(const Optimizer& optimizer, std::int64_t updates) {
+  const double beta = optimizer.get_config().find("beta_1")->number;
+  double product = 1, power = 1;
+  for (std::int64_t i = 0; i < updates; ++i) product *= beta * (1 - 0.5 * (power *= 0.96));
+  return cast(saved_number(product), float32);
 }
 
-// The names of State for what stands in the file. The count of updates and the rate have other dtypes there.
-NamedTensors take_optimizer(std::map<std::string, Tensor>& stored, const Model& model) {
-  NamedTensors taken;
-  const std::optional<NamedTensors> own = state_of_optimizer(model);
-  for (auto at = stored.lower_bound(std::string(kOptimizer));
-       at != stored.end() && at->first.starts_with(kOptimizer);) {
-    if (own) {
-      const std::string name = OptimizerLayout(*own).name(at->first).value_or(at->first);
-      const auto same = own->find(name);
-      const bool converts = name == "iterations" ? is_integer(at->second.dtype())
-                                                 : same != own->end() && is_floating(same->second.dtype()) &&
-                                                       is_floating(at->second.dtype());
-      const DType dtype = name == "iterations" ? int64 : converts ? same->second.dtype() : at->second.dtype();
-      taken.insert_or_assign(name, converts ? cast(at->second, dtype) : at->second);
+std::vector<Tensor> as_keras_has_them(const Optimizer& optimizer, const std::vector<Tensor>& slots) {
+  std::vector<Tensor> all;
+  const std::vector<Variable> variables = optimizer.variables();
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    if (class_of(optimizer) == "Adafactor" && slots[i].rank() < 2 && variables[i].name().ends_with("_velocity")) {
+      all.insert(all.end(), 2, constant(0));
     }
-    at = stored.erase(at);
+    all.push_back(slots[i]);
+  }
+  if (class_of(optimizer) == "Nadam" && !all.empty()) {
+    all.push_back(product_of_nadam(optimizer, optimizer.iterations()));
+  }
+  return all;
+}
+
+std::vector<Tensor> as_they_are_here(const Optimizer& optimizer, std::vector<Tensor> slots) {
+  if (class_of(optimizer) == "Nadam" && !slots.empty()) slots.pop_back();
+  if (class_of(optimizer) == "Adafactor") {
+    std::erase_if(slots, [](const Tensor& slot) { return slot.rank() == 0 && is_integer(slot.dtype()); });
+  }
+  return slots;
+}
+
+// The tensors "prefix0", "prefix1", ...
+std::vector<Tensor> numbered(const std::map<std::string, Tensor>& tensors, std::string_view prefix) {
+  std::vector<Tensor> list;
+  for (auto at = tensors.end();; list.push_back(at->second)) {
+    at = tensors.find(std::string(prefix) + std::to_string(list.size()));
+    if (at == tensors.end()) return list;
+  }
+}
+
+Tensor with_dtype(const Tensor& tensor, DType dtype) {
+  const bool converts = is_integer(dtype) ? is_integer(tensor.dtype()) : is_floating(tensor.dtype());
+  return converts ? cast(tensor, dtype) : tensor;
+}
+
+// Takes the optimizer out of the file, under the names that State has.
+NamedTensors take_optimizer(std::map<std::string, Tensor>& stored, const Model& model) {
+  std::vector<Tensor> slots = numbered(stored, kOptimizer);
+  std::erase_if(stored, [](const auto& one) { return one.first.starts_with("optimizer/"); });
+  if (slots.empty() || !model.is_compiled()) return {};
+  const Optimizer& optimizer = model.optimizer();
+  const NamedTensors own = State(optimizer).save();
+  NamedTensors taken = {{"iterations", with_dtype(slots[0], int64)}};
+  std::size_t first = 1;
+  if (own.contains("learning_rate") && slots.size() > 1) {
+    taken.emplace("learning_rate", with_dtype(slots[1], float64));
+    first = 2;
+  }
+  slots.erase(slots.begin(), slots.begin() + static_cast<std::ptrdiff_t>(first));
+  slots = as_they_are_here(optimizer, std::move(slots));
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    const std::string name = std::string(kSlots) + std::to_string(i);
+    const auto same = own.find(name);
+    taken.emplace(name, same == own.end() ? slots[i] : with_dtype(slots[i], same->second.dtype()));
   }
   return taken;
+}
+
+// One that scales the loss of another has other variables in Keras, and one that waits for slots that were restored
+// cannot say which they are.
+void put_optimizer(NamedTensors& tensors, const Optimizer& optimizer) {
+  const NamedTensors own = State(optimizer).save();
+  const std::vector<Tensor> slots = numbered(own, kSlots);
+  if (own.contains("scale") || slots.size() != optimizer.variables().size()) return;
+  std::vector<Tensor> all = {own.at("iterations")};
+  if (own.contains("learning_rate")) all.push_back(cast(own.at("learning_rate"), float32));
+  for (Tensor& slot : as_keras_has_them(optimizer, slots)) all.push_back(std::move(slot));
+  for (std::size_t i = 0; i < all.size(); ++i) tensors.emplace(std::string(kOptimizer) + std::to_string(i), all[i]);
 }
 
 }  // namespace
@@ -101,12 +135,7 @@ KerasWeights load_keras_weights(const std::string& path, const Model& model,
 void save_keras_weights(const std::string& path, const Model& model) {
   NamedTensors tensors;
   for (const auto& [place, variable] : keras_weight_paths(model)) tensors.emplace(place, variable.value());
-  if (const std::optional<NamedTensors> state = state_of_optimizer(model)) {
-    const OptimizerLayout layout(*state);
-    for (const auto& [name, tensor] : *state) {
-      tensors.emplace(layout.path(name), name == "learning_rate" ? cast(tensor, float32) : tensor);
-    }
-  }
+  if (model.is_compiled()) put_optimizer(tensors, model.optimizer());
   io::write_hdf5("save_weights", path, tensors);
 }
 
