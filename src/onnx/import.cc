@@ -142,28 +142,8 @@ const GraphProto& NodeCall::graph(std::string_view name) const {
 
 DType NodeCall::dtype(std::string_view name, DType otherwise) const {
   if (!has_attribute(name)) return otherwise;
-  switch (integer(name)) {
-    case 1:
-      return float32;
-    case 2:
-      return uint8;
-    case 6:
-      return int32;
-    case 7:
-      return int64;
-    case 9:
-      return bool_;
-    case 11:
-      return float64;
-    case 14:
-      return complex64;
-    case 15:
-      return complex128;
-    case 16:
-      return bfloat16;
-    default:
-      not_supported("type " + type_name(integer(name)));
-  }
+  if (const std::optional<DType> dtype = find_dtype(integer(name))) return *dtype;
+  not_supported("type " + type_name(integer(name)));
 }
 
 int NodeCall::axis(std::int64_t axis, int rank) const {

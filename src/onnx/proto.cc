@@ -263,35 +263,24 @@ std::string type_name(std::int64_t type) {
   return "type " + std::to_string(type);
 }
 
-DType dtype_of(const Origin& origin, std::int64_t type, const std::string& what) {
-  switch (type) {
-    case 1:
-      return float32;
-    case 2:
-      return uint8;
-    case 6:
-      return int32;
-    case 7:
-      return int64;
-    case 9:
-      return bool_;
-    case 11:
-      return float64;
-    case 14:
-      return complex64;
-    case 15:
-      return complex128;
-    case kBFloat16Type:
-      return bfloat16;
-    default:
-      origin.fail(what + " is " + type_name(type) + ", which is not supported");
+namespace {
+// TensorProto's numbers of the dtypes, in the order of DType.
+constexpr int kNumbers[kDTypes] = {1, 11, kBFloat16Type, 6, 7, 2, 9, 14, 15};
+}  // namespace
+
+std::optional<DType> find_dtype(std::int64_t type) {
+  for (int i = 0; i < kDTypes; ++i) {
+    if (kNumbers[i] == type) return static_cast<DType>(i);
   }
+  return std::nullopt;
 }
 
-int type_number(DType dtype) {
-  constexpr int kNumbers[kDTypes] = {1, 11, kBFloat16Type, 6, 7, 2, 9, 14, 15};
-  return kNumbers[static_cast<int>(dtype)];
+DType dtype_of(const Origin& origin, std::int64_t type, const std::string& what) {
+  if (const std::optional<DType> dtype = find_dtype(type)) return *dtype;
+  origin.fail(what + " is " + type_name(type) + ", which is not supported");
 }
+
+int type_number(DType dtype) { return kNumbers[static_cast<int>(dtype)]; }
 
 Tensor read_tensor(const Origin& origin, std::string_view bytes, std::string* name) {
   std::vector<std::int64_t> dims, int32s, int64s, uint64s;

@@ -74,7 +74,9 @@ ModelProto read_model(const Origin& origin, std::string_view bytes);
 /// A TensorProto; its name goes to `name` unless that is null.
 Tensor read_tensor(const Origin& origin, std::string_view bytes, std::string* name = nullptr);
 
-/// The dtype for a number of TensorProto.DataType. Throws IoError for one that tensors do not have.
+/// The dtype for a number of TensorProto.DataType, if tensors have it.
+std::optional<DType> find_dtype(std::int64_t type);
+/// The same. Throws IoError for one that tensors do not have.
 DType dtype_of(const Origin& origin, std::int64_t type, const std::string& what);
 /// The number for a dtype.
 int type_number(DType dtype);
