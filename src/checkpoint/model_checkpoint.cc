@@ -40,13 +40,13 @@ struct ModelCheckpointBody final : Configured<ModelCheckpointBody, CallbackBody,
         counter(options.save_freq) {
     const std::string& path = options.filepath;
     if (options.save_weights_only) {
-      CAPSTAN_CHECK(path.ends_with(".safetensors") || path.ends_with(".npz"), ValueError,
-                    "model_checkpoint: the name of a file of weights ends with .safetensors or .npz, not \"", path,
-                    "\"");
+      CAPSTAN_CHECK(path.ends_with(".safetensors") || path.ends_with(".npz") || path.ends_with(".weights.h5"),
+                    ValueError, "model_checkpoint: the name of a file of weights ends with .safetensors, .npz or ",
+                    ".weights.h5, not \"", path, "\"");
     } else {
       CAPSTAN_CHECK(path.ends_with(".ckpt"), ValueError,
                     "model_checkpoint: the name of a checkpoint ends with .ckpt, not \"", path, "\"",
-                    help("save_weights_only = true writes .safetensors and .npz"));
+                    help("save_weights_only = true writes .safetensors, .npz and .weights.h5"));
     }
   }
 

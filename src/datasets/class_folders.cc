@@ -133,10 +133,7 @@ ClassFolders find_class_folders(const std::string& directory, const FolderOption
   }
   CAPSTAN_CHECK(options.label_mode != "binary" || result.class_names.size() == 2, ValueError, options.owner,
                 ": label_mode \"binary\" is for 2 classes, but there are ", result.class_names.size());
-  // Keras lists the folders by name, whatever their labels are.
-  std::vector<std::size_t> order(result.class_names.size());
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-  for (const std::size_t label : order) {
+  for (std::size_t label = 0; label < result.class_names.size(); ++label) {
     add_files(options, fs::path(directory) / result.class_names[label], result.paths);
     result.labels.resize(result.paths.size(), static_cast<std::int32_t>(label));
   }

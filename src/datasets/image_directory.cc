@@ -24,34 +24,18 @@ int channels_of(const std::string& mode) {
 DirectoryDataset<Tensor> image_dataset_from_directory(const std::string& directory,
                                                       const ImageDirectoryOptions& options) {
   const int channels = channels_of(options.color_mode);
-  const detail::FolderOptions folder_options{.owner = kOwner,
-                                             .label_mode = options.label_mode,
-                                             .class_names = options.class_names,
-                                             .batch_size = options.batch_size,
-                                             .shuffle = options.shuffle,
-                                             .seed = options.seed,
-                                             .validation_split = options.validation_split,
-                                             .subset = options.subset,
-                                             .follow_links = options.follow_links,
-                                             .endings = {".png", ".jpg", ".jpeg"},
-                                             .refused_endings = {".bmp", ".gif"}};
   // Its constructor checks the size and the interpolation.
   const layers::Resizing resizing(options.image_size[0], options.image_size[1],
                                   {.interpolation = options.interpolation,
                                    .crop_to_aspect_ratio = options.crop_to_aspect_ratio,
                                    .pad_to_aspect_ratio = options.pad_to_aspect_ratio});
   resizing(zeros({1, 1, channels}));  // threads call it; it is built before
-  const detail::ClassFolders folders = detail::find_class_folders(directory, folder_options);
-  const auto load = [=, mode = options.label_mode, classes = folders.class_names.size()](const std::string& path,
-                                                                                         const Tensor& label) {
-    const Tensor image = cast(io::load_image(path, {.channels = channels}), float32);
-    return std::tuple(resizing(image), detail::label_of(label, mode, classes));
+  const auto load = [=](const std::string& path) {
+    return resizing(cast(io::load_image(path, {.channels = channels}), float32));
   };
-  return {detail::labeled_paths(folders, folder_options)
-              .map(load, {.num_parallel_calls = kAutotune})
-              .batch(options.batch_size)
-              .prefetch(kAutotune),
-          folders.class_names, folders.paths};
+  return detail::dataset_from_directory<Tensor>(
+      directory, {.owner = kOwner, .endings = {".png", ".jpg", ".jpeg"}, .refused_endings = {".bmp", ".gif"}}, options,
+      load);
 }
 
 }  // namespace capstan::datasets

@@ -92,8 +92,8 @@ TEST(ModelCheckpoint, RefusesOtherEndingsAndOptions) {
   EXPECT_NE(message_of<ValueError>([] { callbacks::ModelCheckpoint("m.keras"); }).find("ends with .ckpt"),
             std::string::npos);
   EXPECT_NE(message_of<ValueError>([] {
-              callbacks::ModelCheckpoint("m.weights.h5", {.save_weights_only = true});
-            }).find("ends with .safetensors or .npz"),
+              callbacks::ModelCheckpoint("m.keras", {.save_weights_only = true});
+            }).find("ends with .safetensors, .npz or .weights.h5"),
             std::string::npos);
   EXPECT_NE(message_of<ValueError>([] { callbacks::ModelCheckpoint("m.ckpt", {.mode = "up"}); }).find("mode"),
             std::string::npos);
