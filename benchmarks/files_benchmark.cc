@@ -123,6 +123,33 @@ void load_safetensors(benchmark::State& state) {
   report(state, 16, path);
 }
 
+// A model of 100 MB of weights in the file of Keras; peers/h5py_weights.py reads and writes the same.
+const Sequential& large_model() {
+  static const Sequential model(
+      {layers::Dense(2560, {.input_shape = {2560}}), layers::Dense(2560), layers::Dense(2560), layers::Dense(2560)});
+  return model;
+}
+
+void save_weights_h5(benchmark::State& state) {
+  const std::string path = folder() + "/model.weights.h5";
+  for (auto _ : state) {
+    large_model().save_weights(path);
+    // Where a file is replaced, the system first writes the new one to the disk.
+    state.PauseTiming();
+    if (state.range(0) == 0) std::filesystem::remove(path);
+    state.ResumeTiming();
+  }
+  large_model().save_weights(path);
+  report(state, 8, path);
+}
+
+void load_weights_h5(benchmark::State& state) {
+  const std::string path = folder() + "/model.weights.h5";
+  large_model().save_weights(path);
+  for (auto _ : state) large_model().load_weights(path);
+  report(state, 8, path);
+}
+
 // The same bytes to another file, by the system: the peer of saving.
 void copy_file(benchmark::State& state) {
   const std::string path = folder() + "/weights.safetensors", copy = path + ".copy";
@@ -138,6 +165,8 @@ void copy_file(benchmark::State& state) {
 
 BENCHMARK(save_safetensors)->Unit(benchmark::kMillisecond)->UseRealTime();
 BENCHMARK(load_safetensors)->ArgName("map")->Arg(0)->Arg(1)->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK(save_weights_h5)->ArgName("replace")->Arg(0)->Arg(1)->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK(load_weights_h5)->Unit(benchmark::kMillisecond)->UseRealTime();
 BENCHMARK(copy_file)->Unit(benchmark::kMillisecond)->UseRealTime();
 BENCHMARK(read_csv)->Unit(benchmark::kMillisecond)->MinTime(3);
 BENCHMARK(csv_reader)->Unit(benchmark::kMillisecond)->MinTime(3);

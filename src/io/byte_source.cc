@@ -145,34 +145,10 @@ class GzipFile final : public ByteSource {
   uint64_t size_;
 };
 
-class MappedFile final : public ByteSource {
- public:
-  MappedFile(std::string reader, const std::string& path, std::shared_ptr<const std::byte> bytes, size_t size)
-      : ByteSource(std::move(reader), path), bytes_(std::move(bytes)), size_(size) {}
-
-  size_t read(std::byte* out, size_t size) override {
-    const size_t got = std::min(size, size_ - position_);
-    std::copy_n(bytes_.get() + position_, got, out);
-    position_ += got;
-    return got;
-  }
-  std::shared_ptr<const std::byte> lend(size_t size, size_t alignment) override {
-    if (size > size_ - position_ || position_ % alignment != 0) return nullptr;
-    const size_t begin = std::exchange(position_, position_ + size);
-    return {bytes_, bytes_.get() + begin};
-  }
-  uint64_t most_bytes() const override { return size_; }
-
- private:
-  std::shared_ptr<const std::byte> bytes_;  // begins at a page
-  size_t size_;
-  size_t position_ = 0;
-};
-
 class Memory final : public ByteSource {
  public:
-  Memory(std::string reader, std::string name, std::span<const std::byte> bytes)
-      : ByteSource(std::move(reader), std::move(name)), bytes_(bytes) {}
+  Memory(std::string reader, std::string name, std::span<const std::byte> bytes, std::shared_ptr<const void> owner)
+      : ByteSource(std::move(reader), std::move(name)), bytes_(bytes), owner_(std::move(owner)) {}
 
   size_t read(std::byte* out, size_t size) override {
     const size_t got = std::min(size, bytes_.size() - position_);
@@ -180,10 +156,18 @@ class Memory final : public ByteSource {
     position_ += got;
     return got;
   }
+  std::shared_ptr<const std::byte> lend(size_t size, size_t alignment) override {
+    if (owner_ == nullptr || size > bytes_.size() - position_) return nullptr;
+    const std::byte* const begin = bytes_.data() + position_;
+    if (reinterpret_cast<std::uintptr_t>(begin) % alignment != 0) return nullptr;
+    position_ += size;
+    return {owner_, begin};
+  }
   uint64_t most_bytes() const override { return bytes_.size(); }
 
  private:
   std::span<const std::byte> bytes_;
+  std::shared_ptr<const void> owner_;
   size_t position_ = 0;
 };
 
@@ -215,12 +199,9 @@ std::unique_ptr<ByteSource> open_mapped_file(const std::string& reader, const st
   void* const bytes = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file, 0);
   ::close(file);
   if (bytes == MAP_FAILED) return plain;
-  return std::make_unique<MappedFile>(reader, path,
-                                      std::shared_ptr<const std::byte>(static_cast<const std::byte*>(bytes),
-                                                                       [size](const std::byte* begin) {
-                                                                         ::munmap(const_cast<std::byte*>(begin), size);
-                                                                       }),
-                                      size);
+  const std::span content(static_cast<const std::byte*>(bytes), size);
+  return open_memory(reader, path, content,
+                     std::shared_ptr<void>(bytes, [size](void* begin) { ::munmap(begin, size); }));
 }
 
 std::unique_ptr<ByteSource> open_file(const std::string& reader, const std::string& path) {
@@ -235,8 +216,8 @@ std::unique_ptr<ByteSource> open_file(const std::string& reader, const std::stri
 }
 
 std::unique_ptr<ByteSource> open_memory(const std::string& reader, const std::string& name,
-                                        std::span<const std::byte> bytes) {
-  return std::make_unique<Memory>(reader, name, bytes);
+                                        std::span<const std::byte> bytes, std::shared_ptr<const void> owner) {
+  return std::make_unique<Memory>(reader, name, bytes, std::move(owner));
 }
 
 }  // namespace capstan::io

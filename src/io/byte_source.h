@@ -59,9 +59,9 @@ std::unique_ptr<ByteSource> open_plain_file(const std::string& reader, const std
 /// A plain file that is mapped, and lends its bytes; read as others are where the system cannot map it.
 std::unique_ptr<ByteSource> open_mapped_file(const std::string& reader, const std::string& path);
 
-/// Bytes in memory, which must outlive the source.
+/// Bytes in memory, which must outlive the source. With an owner, which keeps them, it lends them.
 std::unique_ptr<ByteSource> open_memory(const std::string& reader, const std::string& name,
-                                        std::span<const std::byte> bytes);
+                                        std::span<const std::byte> bytes, std::shared_ptr<const void> owner = nullptr);
 
 /// Reads exactly `size` bytes. `what` ("header", "data") tells the error text which part of the
 /// file is short.

@@ -503,7 +503,8 @@ class DatasetReader {
 
   Tensor tensor(std::string_view bytes) const {
     std::string swapped;
-    if (type_.is_big_endian && type_.size > 1) {
+    const bool is_swapped = type_.is_big_endian && type_.size > 1;
+    if (is_swapped) {
       swapped = bytes;
       for (std::size_t at = 0; at < swapped.size(); at += type_.size) {
         std::reverse(swapped.data() + at, swapped.data() + at + type_.size);
@@ -512,7 +513,8 @@ class DatasetReader {
     }
     const ListedTensor listed{name_, std::string(type_.name), shape_, 0, bytes.size(), {}};
     const std::unique_ptr<ByteSource> source =
-        open_memory(file_.source.reader(), file_.source.name(), std::as_bytes(std::span(bytes)));
+        open_memory(file_.source.reader(), file_.source.name(), std::as_bytes(std::span(bytes)),
+                    is_swapped || bytes.data() == elements_.data() ? nullptr : file_.owner);
     check_listed(*source, listed);
     return read_listed(*source, listed);
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <set>
 #include <string>
 #include <string_view>
@@ -16,7 +17,8 @@ namespace capstan::io::hdf5 {
 struct File {
   const ByteSource& source;
   std::string_view bytes;
-  std::uint64_t base = 0;  // of addresses
+  std::shared_ptr<const void> owner;  // of the bytes, or nobody
+  std::uint64_t base = 0;             // of addresses
   std::size_t offset_size = 8, length_size = 8;
   std::set<std::uint64_t> visited = {};  // addresses of structures
   std::uint64_t left_values = 0;         // bytes that datasets may take which are not stored

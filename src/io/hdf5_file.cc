@@ -48,7 +48,8 @@ enum MessageType : std::uint16_t {
 
 class FileReader {
  public:
-  FileReader(const ByteSource& source, std::string_view bytes) : file_{source, bytes} {}
+  FileReader(const ByteSource& source, std::string_view bytes, std::shared_ptr<const void> owner)
+      : file_{source, bytes, std::move(owner)} {}
 
   std::map<std::string, Tensor> read() {
     // Beside them their elements are there once more, twice as long where tensors lack their type.
@@ -312,8 +313,9 @@ class FileReader {
 
 }  // namespace hdf5
 
-std::map<std::string, Tensor> read_hdf5(const ByteSource& source, std::span<const std::byte> bytes) {
-  return hdf5::FileReader(source, {reinterpret_cast<const char*>(bytes.data()), bytes.size()}).read();
+std::map<std::string, Tensor> read_hdf5(const ByteSource& source, std::span<const std::byte> bytes,
+                                        std::shared_ptr<const void> owner) {
+  return hdf5::FileReader(source, {reinterpret_cast<const char*>(bytes.data()), bytes.size()}, std::move(owner)).read();
 }
 
 }  // namespace capstan::io

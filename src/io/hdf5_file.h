@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
 
@@ -23,7 +24,9 @@ namespace capstan::io {
 ///
 /// Throws IoError, in the name of `source`, for what is damaged and for what weights do not need: texts, records, other
 /// filters, links that are soft or lead to another file, data in another file, groups with so many links that they
-/// stand in a heap, and more memory than the file has stored.
-std::map<std::string, Tensor> read_hdf5(const ByteSource& source, std::span<const std::byte> bytes);
+/// stand in a heap, and more memory than the file has stored. With an owner, which keeps the bytes, tensors lie in them
+/// where they can.
+std::map<std::string, Tensor> read_hdf5(const ByteSource& source, std::span<const std::byte> bytes,
+                                        std::shared_ptr<const void> owner = nullptr);
 
 }  // namespace capstan::io

@@ -45,6 +45,10 @@ void read_image(std::span<const std::uint8_t> bytes) {
   for (const int channels : {0, 1, 3}) load(file_of(bytes), {.channels = channels});
 }
 
+void read_safetensors(std::span<const std::uint8_t> bytes) {
+  for (const bool map : {false, true}) io::load_safetensors(file_of(bytes), {.map = map});
+}
+
 void read_records(std::span<const std::uint8_t> bytes) {
   io::RecordReader reader(file_of(bytes));
   while (reader.next()) {
@@ -115,7 +119,7 @@ constexpr FileReader kReaders[] = {
     {"pickle", read_pickle},
     {"png", read_image<io::load_png>},
     {"records", read_records},
-    {"safetensors", read_whole<io::load_safetensors>},
+    {"safetensors", read_safetensors},
     {"table", read_table},
     {"torch", read_whole<io::load_torch>},
 };
