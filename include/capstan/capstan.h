@@ -23,6 +23,7 @@
 #include "capstan/forward.h"
 #include "capstan/function.h"
 #include "capstan/graph_nodes.h"
+#include "capstan/hdf5_files.h"
 #include "capstan/image_files.h"
 #include "capstan/implicit.h"
 #include "capstan/index.h"

@@ -6,8 +6,6 @@
 #include "capstan/ops/math.h"
 #include "capstan/update_rule.h"
 #include "src/checkpoint/keras_paths.h"
-#include "src/core/unfilled.h"
-#include "src/io/byte_source.h"
 #include "src/io/hdf5_file.h"
 #include "src/io/hdf5_writer.h"
 #include "src/train/named_state.h"
@@ -107,13 +105,7 @@ void put_optimizer(NamedTensors& tensors, const Optimizer& optimizer) {
 
 KerasWeights load_keras_weights(const std::string& path, const Model& model,
                                 const std::vector<std::pair<std::string, Variable>>& weights) {
-  const std::unique_ptr<io::ByteSource> source = io::open_plain_file("load_weights", path);
-  // Weights lie in the memory of the file, and are copied once.
-  const std::uint64_t size = source->most_bytes();
-  const auto content = std::make_shared<const Tensor>(unfilled(int64, {static_cast<std::int64_t>(size / 8 + 1)}));
-  const std::span bytes(static_cast<std::byte*>(const_cast<void*>(content->raw_data())), size);
-  io::read_into(*source, bytes, "the file");
-  std::map<std::string, Tensor> stored = io::read_hdf5(*source, bytes, content);
+  std::map<std::string, Tensor> stored = io::load_hdf5_file("load_weights", path);
   std::map<const void*, std::string> names;
   for (const auto& [name, variable] : weights) names.emplace(variable.state(), name);
   KerasWeights saved{io::NamedArrays(path, "load_weights")};

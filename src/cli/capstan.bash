@@ -6,7 +6,7 @@ _capstan() {
     return
   fi
   if [ "${COMP_WORDS[COMP_CWORD - 1]}" = --to ]; then
-    mapfile -t COMPREPLY < <(compgen -W "safetensors npz npy tensorflow" -- "$word")
+    mapfile -t COMPREPLY < <(compgen -W "safetensors npz npy tensorflow hdf5" -- "$word")
     return
   fi
   case "$command" in

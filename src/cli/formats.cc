@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "capstan/error.h"
+#include "capstan/hdf5_files.h"
 #include "capstan/io.h"
 #include "capstan/records.h"
 #include "capstan/tensorflow_files.h"
@@ -142,6 +143,12 @@ const Format kFormats[] = {
      [](const std::string& path, std::string_view) { return fs::is_regular_file(prefix_of(path) + ".index"); },
      read_tensorflow,
      write_tensorflow},
+    {"hdf5",
+     "arrays of HDF5, and weights of Keras",
+     {".h5", ".hdf5"},
+     [](const std::string&, std::string_view begin) { return begin.starts_with("\x89HDF\r\n\x1a\n"); },
+     [](const std::string& path) { return content_of(io::load_hdf5(path)); },
+     [](const std::string& path, const Tensors& tensors) { io::save_hdf5(path, tensors); }},
     {"torch",
      "a state dictionary of PyTorch",
      {".pt", ".pth"},

@@ -29,4 +29,7 @@ namespace capstan::io {
 std::map<std::string, Tensor> read_hdf5(const ByteSource& source, std::span<const std::byte> bytes,
                                         std::shared_ptr<const void> owner = nullptr);
 
+/// The same of a file on the disk, in the name of `reader`. The tensors share the memory that the file was read to.
+std::map<std::string, Tensor> load_hdf5_file(const std::string& reader, const std::string& path);
+
 }  // namespace capstan::io

@@ -63,8 +63,8 @@ TEST_F(CommandLine, InspectShowsWhatIsThere) {
 TEST_F(CommandLine, InspectKnowsEveryFormat) {
   const std::string samples = testing::sample_path("");
   for (const std::string file : {"torch/checkpoint.pt", "checkpoints/nested/ckpt-1", "checkpoints/nested/ckpt-1.index",
-                                 "checkpoints/variables/values", "tfrecord/plain.tfrecord",
-                                 "events/events.out.tfevents.1700000000.sample.1.0.v2"}) {
+                                 "checkpoints/variables/values", "models/mixed_layers.weights.h5",
+                                 "tfrecord/plain.tfrecord", "events/events.out.tfevents.1700000000.sample.1.0.v2"}) {
     const Result result = run("inspect --statistics " + samples + file);
     EXPECT_EQ(result.status, 0) << file << ": " << result.text;
   }
@@ -81,7 +81,9 @@ TEST_F(CommandLine, ConvertKeepsEveryElement) {
   const std::string a = path("a.safetensors");
   EXPECT_EQ(run("convert " + a + " " + path("b.npz")).status, 0);
   EXPECT_EQ(run("diff " + a + " " + path("b.npz")).status, 0);
-  EXPECT_EQ(run("convert " + path("b.npz") + " " + path("c") + " --to tensorflow").status, 0);
+  EXPECT_EQ(run("convert " + path("b.npz") + " " + path("d.h5")).status, 0);
+  EXPECT_EQ(run("diff " + a + " " + path("d.h5")).status, 0);
+  EXPECT_EQ(run("convert " + path("d.h5") + " " + path("c") + " --to tensorflow").status, 0);
   EXPECT_EQ(io::load_tensorflow_checkpoint(path("c")).tensors.size(), 3U);
   // Paths of TensorFlow have another separator.
   const Result back = run("diff " + a + " " + path("c"));

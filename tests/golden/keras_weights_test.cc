@@ -1,11 +1,9 @@
 // `.weights.h5` files of Keras in models of the same layers: the same weights and the same outputs.
 #include <gtest/gtest.h>
 
+#include "capstan/hdf5_files.h"
 #include "capstan/ops/random.h"
 #include "capstan/schedules.h"
-#include "src/io/byte_source.h"
-#include "src/io/hdf5_file.h"
-#include "src/io/hdf5_writer.h"
 #include "tests/golden/keras_models.h"
 #include "tests/support/message_of.h"
 #include "tests/support/sample_files.h"
@@ -43,11 +41,8 @@ TEST(KerasWeights, LoadIntoTheSameModels) {
 }
 
 io::NamedArrays datasets_of(const std::string& path) {
-  const std::unique_ptr<io::ByteSource> source = io::open_plain_file("load", path);
-  io::NamedArrays datasets(path);
-  for (auto& [name, tensor] : io::read_hdf5(*source, io::read_exactly(*source, source->most_bytes(), "file"))) {
-    if (!name.starts_with("optimizer/")) datasets.emplace(name, tensor);
-  }
+  io::NamedArrays datasets = io::load_hdf5(path);
+  std::erase_if(datasets, [](const auto& one) { return one.first.starts_with("optimizer/"); });
   return datasets;
 }
 
@@ -108,7 +103,7 @@ TEST(KerasWeights, OfClassesOfOnesOwnStandUnderTheNamesOfLayers) {
   for (const auto& [name, tensor] : datasets_of(path)) {
     moved.emplace(name.starts_with("output_head") ? "layers/dense" + name.substr(11) : name, tensor);
   }
-  io::write_hdf5("test", path, moved);
+  io::save_hdf5(path, moved);
   const ModelOf<Own> third;
   third(x);
   third.load_weights(path);

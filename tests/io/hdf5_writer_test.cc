@@ -1,14 +1,11 @@
 // HDF5 files that are written, read again by the reader of the library.
-#include "src/io/hdf5_writer.h"
-
 #include <gtest/gtest.h>
 
 #include <filesystem>
 
+#include "capstan/hdf5_files.h"
 #include "capstan/ops/array.h"
 #include "capstan/ops/math.h"
-#include "src/io/byte_source.h"
-#include "src/io/hdf5_file.h"
 #include "tests/support/message_of.h"
 #include "tests/support/temporary_directory.h"
 
@@ -21,9 +18,8 @@ using Tensors = std::map<std::string, Tensor>;
 Tensors written_and_read(const Tensors& tensors) {
   const TemporaryDirectory directory;
   const std::string path = directory.file("x.h5");
-  write_hdf5("save", path, tensors);
-  const std::unique_ptr<ByteSource> source = open_plain_file("load", path);
-  return read_hdf5(*source, read_exactly(*source, source->most_bytes(), "file"));
+  save_hdf5(path, tensors);
+  return load_hdf5(path);
 }
 
 void expect_same(const Tensors& a, const Tensors& b) {
@@ -37,7 +33,7 @@ void expect_same(const Tensors& a, const Tensors& b) {
   }
 }
 
-TEST(WriteHdf5, KeepsEveryTypeAndShape) {
+TEST(SaveHdf5, KeepsEveryTypeAndShape) {
   Tensors tensors = {{"scalar", constant(1.5f)},
                      {"deep/er/and/deeper", constant({1.0, -2.0, 1e300})},
                      {"deep/er/x", constant({-1L, 1L << 62}, int64)},
@@ -51,7 +47,7 @@ TEST(WriteHdf5, KeepsEveryTypeAndShape) {
 }
 
 // Leaves of 8 names, nodes of 32 leaves, and a level above.
-TEST(WriteHdf5, GroupsHoldAnyNumberOfNames) {
+TEST(SaveHdf5, GroupsHoldAnyNumberOfNames) {
   for (const int count : {0, 1, 8, 9, 255, 256, 257, 2000}) {
     SCOPED_TRACE(count);
     Tensors tensors;
@@ -60,18 +56,19 @@ TEST(WriteHdf5, GroupsHoldAnyNumberOfNames) {
   }
 }
 
-TEST(WriteHdf5, RefusesWhatCannotStandInAFileAndLeavesTheOldOne) {
+TEST(SaveHdf5, RefusesWhatCannotStandInAFileAndLeavesTheOldOne) {
   const TemporaryDirectory directory;
   const std::string path = directory.write("x.h5", "old");
   const auto message = [&](const Tensors& tensors) {
-    return message_of<ValueError>([&] { write_hdf5("save", path, tensors); });
+    return message_of<ValueError>([&] { save_hdf5(path, tensors); });
   };
   const Tensor x = constant(1.0f);
-  EXPECT_EQ(message({{"c", complex(x, x)}}), "save: \"c\" is complex64, which HDF5 files of weights have no form for");
-  EXPECT_EQ(message({{"a//b", x}}), "save: the name \"a//b\" has an empty part");
-  EXPECT_EQ(message({{"a/", x}}), "save: the name \"a/\" has an empty part");
-  EXPECT_EQ(message({{"a", x}, {"a/b", x}}), "save: \"a\" is a tensor, and another one lies in it");
-  EXPECT_EQ(message({{"a", Tensor()}}), "save: the tensor \"a\" is empty");
+  EXPECT_EQ(message({{"c", complex(x, x)}}),
+            "save_hdf5: \"c\" is complex64, which HDF5 files of weights have no form for");
+  EXPECT_EQ(message({{"a//b", x}}), "save_hdf5: the name \"a//b\" has an empty part");
+  EXPECT_EQ(message({{"a/", x}}), "save_hdf5: the name \"a/\" has an empty part");
+  EXPECT_EQ(message({{"a", x}, {"a/b", x}}), "save_hdf5: \"a\" is a tensor, and another one lies in it");
+  EXPECT_EQ(message({{"a", Tensor()}}), "save_hdf5: the tensor \"a\" is empty");
   EXPECT_EQ(std::filesystem::file_size(path), 3u);
 }
 

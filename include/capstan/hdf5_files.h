@@ -1,0 +1,27 @@
+// HDF5 files of arrays, as h5py, Keras and many others write them.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "capstan/io.h"
+
+namespace capstan::io {
+
+/// The datasets of an HDF5 file by path, "layers/dense/vars/0": numbers and truth values, contiguous or in chunks,
+/// deflated, shuffled or with checksums, in either byte order. Types that tensors lack become the next wider one that
+/// has all their values, as in load_safetensors(); attributes are left out. Errors: IoError for a damaged file, and for
+/// texts, records, other filters, and links that are soft or lead to another file.
+///
+///     io::NamedArrays arrays = io::load_hdf5("data.h5");
+///     Tensor x = arrays.at("train/x");
+CAPSTAN_EXPORT NamedArrays load_hdf5(const std::string& path);
+
+/// Writes tensors by path to an HDF5 file; a '/' in a name begins a group. What was at `path` is replaced when all has
+/// been written. Errors: ValueError for a complex or empty tensor, a name that has an empty part or is a tensor's and a
+/// group's; TraceError for a tensor of a trace; IoError if the file cannot be written.
+///
+///     io::save_hdf5("data.h5", {{"train/x", x}, {"train/y", y}});
+CAPSTAN_EXPORT void save_hdf5(const std::string& path, const std::map<std::string, Tensor>& tensors);
+
+}  // namespace capstan::io
