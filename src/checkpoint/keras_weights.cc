@@ -8,7 +8,6 @@
 #include "src/checkpoint/keras_paths.h"
 #include "src/io/hdf5_file.h"
 #include "src/io/hdf5_writer.h"
-#include "src/train/named_state.h"
 
 namespace capstan::detail {
 
@@ -26,7 +25,7 @@ Tensor product_of_nadam(const Optimizer& optimizer, std::int64_t updates) {
   const double beta = optimizer.get_config().find("beta_1")->number;
   double product = 1, power = 1;
   for (std::int64_t i = 0; i < updates; ++i) product *= beta * (1 - 0.5 * (power *= 0.96));
-  return cast(saved_number(product), float32);
+  return constant(static_cast<float>(product));
 }
 
 std::vector<Tensor> as_keras_has_them(const Optimizer& optimizer, const std::vector<Tensor>& slots) {
