@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -116,6 +117,12 @@ struct SummaryOptions {
   std::vector<double> positions = {};
   /// The names of the first and the last layer that are shown; all unless given. The totals are those of the model.
   std::optional<std::pair<std::string, std::string>> layer_range = {};
+};
+
+/// Options of Model::save.
+struct SaveModelOptions {
+  bool overwrite = true;
+  bool include_optimizer = true;  ///< what the optimizer of a compiled model has counted and kept
 };
 
 /// The loss and the metrics over a whole data set, the metrics in the order of compile().
@@ -290,6 +297,30 @@ class CAPSTAN_EXPORT Model : public Layer {
   ///     model.load_weights("model.safetensors");
   void load_weights(const std::string& path, bool skip_mismatch = false) const;
 
+  /// Writes the whole model as a `.keras` archive, as Keras does: the configuration of its layers, what compile() was
+  /// given, the weights and the optimizer. Keras loads it, and load_model() does. A class of one's own needs a table of
+  /// options (ConfiguredLayer) and register_class(). What compile() was given is left out with a warning if a loss or a
+  /// metric is a function of the program, which has no configuration. A file there is replaced as a whole. In
+  /// capstan::io. Errors: ValueError for another ending, a model that is not built, a class without a configuration, a
+  /// file without `overwrite`; IoError.
+  ///
+  ///     model.save("model.keras");
+  void save(const std::string& path, const SaveModelOptions& options = {}) const;
+
+  /// What the model is made of, without weights, as Keras writes it: for model_from_json(). Errors: ValueError for a
+  /// class without a configuration.
+  std::string to_json() const;
+
+  /// What compile() was given, with Keras's keys; nothing before compile(). Errors: ValueError for a loss or a metric
+  /// that is a function of the program.
+  AttributeValue get_compile_config() const;
+  /// Compiles the model as get_compile_config() says; nothing for an empty map. Errors: ValueError for an unknown
+  /// class, option or key.
+  ///
+  ///     AttributeValue config = model.get_compile_config();
+  ///     model.compile_from_config(config);
+  void compile_from_config(const AttributeValue& config) const;
+
   /// A table of the layers with their output shapes and numbers of weights, as Keras prints it; of a functional model
   /// that is no chain also what each layer is called on. Errors: ValueError for a line that is too short, positions
   /// that do not grow or are not one for each column, and the name of a layer that is not there.
@@ -371,5 +402,26 @@ class CAPSTAN_EXPORT Sequential final : public Model {
 };
 
 static_assert(detail::kAddNothing<Model, Sequential>);
+
+/// A model of what to_json() gave, here or in Keras, with new weights and not compiled. Errors: ValueError for a text
+/// that is no JSON, for unknown classes and options, and for layers that are called in a circle.
+///
+///     Model copy = model_from_json(model.to_json());
+CAPSTAN_EXPORT Model model_from_json(std::string_view json);
+
+/// Options of load_model.
+struct LoadModelOptions {
+  /// The model is compiled as it was, and its optimizer goes on where it was.
+  bool compile = true;
+};
+
+/// Reads a `.keras` archive that Model::save() or Keras wrote. Classes of one's own have to be registered under the
+/// name that they were saved with. Nothing of the file is run: a Lambda is an error. In capstan::io. Errors: IoError
+/// for a file that is missing, damaged or no such archive, for unknown classes and options, and for weights that are
+/// not those of the configuration.
+///
+///     Model model = load_model("model.keras");
+///     Tensor y = model.predict(x);
+CAPSTAN_EXPORT Model load_model(const std::string& path, const LoadModelOptions& options = {});
 
 }  // namespace capstan

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <unordered_set>
 
+#include "src/train/classes.h"
 #include "src/train/layer_state.h"
 #include "src/train/named_state.h"
 
@@ -41,7 +42,12 @@ bool is_given(const std::string& name, const std::string& prefix) {
   return rest[0] != '_' || rest.size() == 1 || rest.find_first_not_of("0123456789", 1) != rest.npos;
 }
 
-bool is_own(const Layer& layer) { return std::string_view(LayerState::of(layer).type_name).empty(); }
+// A class of the program has no name that the library gave it, or a table of options of its own.
+bool is_own(const Layer& layer) {
+  const LayerBase& body = LayerState::body_of(layer);
+  return std::string_view(LayerState::of(layer).type_name).empty() ||
+         (body.options_data() != nullptr && !is_built_in(body.class_info()));
+}
 
 class PathFinder {
  public:

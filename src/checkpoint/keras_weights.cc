@@ -6,8 +6,6 @@
 #include "capstan/ops/math.h"
 #include "capstan/update_rule.h"
 #include "src/checkpoint/keras_paths.h"
-#include "src/io/hdf5_file.h"
-#include "src/io/hdf5_writer.h"
 
 namespace capstan::detail {
 
@@ -102,9 +100,8 @@ void put_optimizer(NamedTensors& tensors, const Optimizer& optimizer) {
 
 }  // namespace
 
-KerasWeights load_keras_weights(const std::string& path, const Model& model,
-                                const std::vector<std::pair<std::string, Variable>>& weights) {
-  std::map<std::string, Tensor> stored = io::load_hdf5_file("load_weights", path);
+KerasWeights match_keras_weights(std::map<std::string, Tensor> stored, const std::string& path, const Model& model,
+                                 const std::vector<std::pair<std::string, Variable>>& weights) {
   std::map<const void*, std::string> names;
   for (const auto& [name, variable] : weights) names.emplace(variable.state(), name);
   KerasWeights saved{io::NamedArrays(path, "load_weights")};
@@ -127,11 +124,11 @@ KerasWeights load_keras_weights(const std::string& path, const Model& model,
   return saved;
 }
 
-void save_keras_weights(const std::string& path, const Model& model) {
+NamedTensors keras_weights_of(const Model& model, bool include_optimizer) {
   NamedTensors tensors;
   for (const auto& [place, variable] : keras_weight_paths(model)) tensors.emplace(place, variable.value());
-  if (model.is_compiled()) put_optimizer(tensors, model.optimizer());
-  io::write_hdf5("save_weights", path, tensors);
+  if (include_optimizer && model.is_compiled()) put_optimizer(tensors, model.optimizer());
+  return tensors;
 }
 
 }  // namespace capstan::detail

@@ -1,6 +1,7 @@
 // Weights of models in files as Keras writes them: `.weights.h5`.
 #pragma once
 
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,12 +19,11 @@ struct KerasWeights {
   NamedTensors optimizer = {};  // by the names that State has, if the file has an optimizer's
 };
 
-/// Reads a file for this model; `weights` are named_weights() of it. Throws IoError.
-KerasWeights load_keras_weights(const std::string& path, const Model& model,
-                                const std::vector<std::pair<std::string, Variable>>& weights);
+/// What the datasets of a file are for this model; `weights` are named_weights() of it, `path` is for errors.
+KerasWeights match_keras_weights(std::map<std::string, Tensor> stored, const std::string& path, const Model& model,
+                                 const std::vector<std::pair<std::string, Variable>>& weights);
 
-/// Writes a file, with the optimizer of a compiled model. Throws ValueError for weights that such a file has no form
-/// for, IoError.
-void save_keras_weights(const std::string& path, const Model& model);
+/// The datasets of a file, with the optimizer of a compiled model.
+NamedTensors keras_weights_of(const Model& model, bool include_optimizer = true);
 
 }  // namespace capstan::detail

@@ -5,8 +5,10 @@
 #include "capstan/io.h"
 #include "capstan/models.h"
 #include "capstan/state.h"
-#include "src/checkpoint/keras_weights.h"
+#include "src/checkpoint/model_weights.h"
 #include "src/core/check.h"
+#include "src/io/hdf5_file.h"
+#include "src/io/hdf5_writer.h"
 
 namespace capstan {
 
@@ -37,11 +39,11 @@ detail::KerasWeights load(WeightsFormat format, const std::string& path, const M
     case WeightsFormat::kHdf5:
       break;
   }
-  return detail::load_keras_weights(path, model, weights);
+  return detail::match_keras_weights(io::load_hdf5_file("load_weights", path), path, model, weights);
 }
 
 // As Keras does it: slots that are not those of the optimizer are left out, and the weights are taken over.
-void restore_optimizer(const std::string& path, const Model& model, const NamedTensors& saved) {
+void restore_optimizer(const char* what, const std::string& path, const Model& model, const NamedTensors& saved) {
   if (saved.empty() || !model.is_compiled()) return;
   State state(model.optimizer());
   const StateDifference difference = state.compare(saved);
@@ -50,8 +52,8 @@ void restore_optimizer(const std::string& path, const Model& model, const NamedT
     for (const std::string& line : *list) lines += "\n  " + line;
   }
   if (lines.empty()) return state.restore(saved);
-  std::fprintf(stderr, "capstan: warning: load_weights: the optimizer in %s is not %s, and is left out%s\n",
-               path.c_str(), model.optimizer().name().c_str(), lines.c_str());
+  std::fprintf(stderr, "capstan: warning: %s: the optimizer in %s is not %s, and is left out%s\n", what, path.c_str(),
+               model.optimizer().name().c_str(), lines.c_str());
 }
 
 }  // namespace
@@ -61,7 +63,9 @@ void Model::save_weights(const std::string& path, bool overwrite) const {
   CAPSTAN_CHECK(overwrite || !std::filesystem::exists(path), ValueError, "save_weights: there is a file \"", path, "\"",
                 help("overwrite = true replaces it"));
   const auto weights = named_weights(*this);
-  if (format == WeightsFormat::kHdf5) return detail::save_keras_weights(path, *this);
+  if (format == WeightsFormat::kHdf5) {
+    return io::write_hdf5("save_weights", path, detail::keras_weights_of(*this));
+  }
   NamedTensors tensors;
   for (const auto& [name, variable] : weights) {
     for (auto& [part, tensor] : State(variable).save()) tensors.emplace(name + part, tensor);
@@ -70,13 +74,12 @@ void Model::save_weights(const std::string& path, bool overwrite) const {
   io::save_safetensors(path, tensors, {.metadata = {{"format", "capstan"}}});
 }
 
-void Model::load_weights(const std::string& path, bool skip_mismatch) const {
-  const WeightsFormat format = format_of("load_weights", path);
-  const auto weights = named_weights(*this);
-  auto [saved, optimizer] = load(format, path, *this, weights);
+void detail::take_weights(const char* what, const std::string& path, const Model& model, KerasWeights file,
+                          bool skip_mismatch) {
+  io::NamedArrays& saved = file.weights;
   std::vector<std::pair<Variable, Tensor>> assignments;
   std::string lines;
-  for (const auto& [name, variable] : weights) {
+  for (const auto& [name, variable] : named_weights(model)) {
     const auto found = saved.find(name);
     if (found == saved.end()) {
       lines += "\n  missing: " + line_of(name, variable.dtype(), variable.shape());
@@ -93,14 +96,19 @@ void Model::load_weights(const std::string& path, bool skip_mismatch) const {
   }
   for (const auto& [name, tensor] : saved) lines += "\n  left over: " + line_of(name, tensor.dtype(), tensor.shape());
   if (!lines.empty() && skip_mismatch) {
-    std::fprintf(stderr, "capstan: warning: load_weights: some weights of %s are left out%s\n", path.c_str(),
+    std::fprintf(stderr, "capstan: warning: %s: some weights of %s are left out%s\n", what, path.c_str(),
                  lines.c_str());
   } else if (!lines.empty()) {
-    throw ValueError(detail::join("load_weights: the weights in the file are not those of ", name(), "\n  file: ", path,
-                                  lines, help("skip_mismatch = true takes over the others")));
+    throw ValueError(join(what, ": the weights in the file are not those of ", model.name(), "\n  file: ", path, lines,
+                          help("skip_mismatch = true takes over the others")));
   }
   for (const auto& [variable, tensor] : assignments) State(variable).restore({{"", tensor}});
-  restore_optimizer(path, *this, optimizer);
+  restore_optimizer(what, path, model, file.optimizer);
+}
+
+void Model::load_weights(const std::string& path, bool skip_mismatch) const {
+  const WeightsFormat format = format_of("load_weights", path);
+  detail::take_weights("load_weights", path, *this, load(format, path, *this, named_weights(*this)), skip_mismatch);
 }
 
 }  // namespace capstan

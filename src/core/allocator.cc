@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <mutex>
 #include <new>
 
@@ -181,6 +182,7 @@ struct LargeLists {
   std::size_t limit = std::size_t{1} << 30;
 };
 constinit LargeLists large;
+constinit thread_local std::int64_t budget = std::numeric_limits<std::int64_t>::max() / 2;
 
 void* map_large(std::size_t bytes) {
   if (CAPSTAN_MAPS == 0 || bytes < kMapThreshold) return std::aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
@@ -232,6 +234,8 @@ bool keep_large(void* buffer, std::size_t bytes, int index) {
 }
 
 void* allocate_large(std::size_t bytes, int index) {
+  if (budget < static_cast<std::int64_t>(bytes)) out_of_memory(bytes);
+  budget -= static_cast<std::int64_t>(bytes);
   if (void* kept = take_large(bytes, index)) return kept;
   void* buffer = map_large(bytes);
   if (buffer == nullptr) {
@@ -243,6 +247,7 @@ void* allocate_large(std::size_t bytes, int index) {
       const std::lock_guard lock(large.mutex);
       large.stats.in_use -= bytes;
     }
+    budget += static_cast<std::int64_t>(bytes);
     out_of_memory(bytes);
   }
   return buffer;
@@ -250,6 +255,7 @@ void* allocate_large(std::size_t bytes, int index) {
 
 void free_large(void* buffer, int index) {
   const std::size_t bytes = large_size(index);
+  budget += static_cast<std::int64_t>(bytes);
   if (!keep_large(buffer, bytes, index)) unmap_large(buffer, bytes);
 }
 
@@ -274,6 +280,9 @@ void free_buffer(void* buffer, std::uint8_t buffer_class) noexcept {
     free_large(buffer, buffer_class - kSmallClasses - 1);
   }
 }
+
+AllocationBudget::AllocationBudget(std::int64_t bytes) : outer_(budget) { budget = std::min(budget, bytes); }
+AllocationBudget::~AllocationBudget() { budget = outer_; }
 
 namespace {
 

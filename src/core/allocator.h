@@ -41,4 +41,17 @@ detail::Block* new_shared_block(DType dtype, SharedMemory memory);
 void* allocate_buffer(std::size_t bytes, std::uint8_t* buffer_class);
 void free_buffer(void* buffer, std::uint8_t buffer_class) noexcept;
 
+// While it lives this thread has no more large buffers than these bytes beside those that it had: what a file asks for
+// is an Error instead of the end of the machine's memory.
+class CAPSTAN_EXPORT AllocationBudget {
+ public:
+  explicit AllocationBudget(std::int64_t bytes);
+  ~AllocationBudget();
+  AllocationBudget(const AllocationBudget&) = delete;
+  AllocationBudget& operator=(const AllocationBudget&) = delete;
+
+ private:
+  std::int64_t outer_;
+};
+
 }  // namespace capstan

@@ -102,7 +102,8 @@ class Writer {
     }
   }
 
-  void write(const std::string& writer, const std::string& path) {
+  // The file in the pieces of memory in which it lies.
+  const std::vector<std::span<const std::byte>>& pieces() {
     metadata_.resize(kSuperblock);
     const Group root = add_group(root_);
     const std::uint64_t end = metadata_.size() + data_size_;
@@ -115,7 +116,7 @@ class Writer {
       std::copy(address.begin(), address.end(), metadata_.begin() + static_cast<std::ptrdiff_t>(place));
     }
     pieces_.insert(pieces_.begin(), std::as_bytes(std::span(metadata_)));
-    write_file(writer, path, pieces_);
+    return pieces_;
   }
 
  private:
@@ -253,7 +254,18 @@ class Writer {
 }  // namespace
 
 void write_hdf5(const std::string& writer, const std::string& path, const std::map<std::string, Tensor>& tensors) {
-  Writer(writer, tensors).write(writer, path);
+  write_file(writer, path, Writer(writer, tensors).pieces());
+}
+
+std::vector<std::byte> hdf5_bytes(const std::string& writer, const std::map<std::string, Tensor>& tensors) {
+  Writer file(writer, tensors);
+  const std::vector<std::span<const std::byte>>& pieces = file.pieces();
+  std::size_t size = 0;
+  for (const auto piece : pieces) size += piece.size();
+  std::vector<std::byte> bytes;
+  bytes.reserve(size);
+  for (const auto piece : pieces) bytes.insert(bytes.end(), piece.begin(), piece.end());
+  return bytes;
 }
 
 }  // namespace capstan::io

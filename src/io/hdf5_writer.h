@@ -5,8 +5,10 @@
 // object headers of version 1, and contiguous datasets. See the HDF5 File Format Specification, version 2.0.
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "capstan/tensor.h"
 
@@ -17,5 +19,8 @@ namespace capstan::io {
 /// Keras does. Throws in the name of `writer`: ValueError for a complex tensor, an empty handle or one of a trace, a
 /// name with an empty part, and a path that is a tensor's and a group's; IoError if the file cannot be written.
 void write_hdf5(const std::string& writer, const std::string& path, const std::map<std::string, Tensor>& tensors);
+
+/// The same in memory.
+std::vector<std::byte> hdf5_bytes(const std::string& writer, const std::map<std::string, Tensor>& tensors);
 
 }  // namespace capstan::io

@@ -1,6 +1,4 @@
 // Arrays to .npy and .npz files.
-#include <zip.h>
-
 #include <cstring>
 
 #include "capstan/error.h"
@@ -8,6 +6,7 @@
 #include "src/core/check.h"
 #include "src/io/file_sink.h"
 #include "src/io/tensor_list.h"
+#include "src/io/zip_writer.h"
 
 namespace capstan::io {
 namespace {
@@ -54,77 +53,6 @@ std::string npy_header(const char* writer, const std::string& name, const Tensor
   return header + text;
 }
 
-// An archive in memory that is written when it is closed.
-class ArchiveInMemory {
- public:
-  explicit ArchiveInMemory(std::string path) : path_(std::move(path)) {
-    zip_error_t error;
-    zip_error_init(&error);
-    source_ = zip_source_buffer_create(nullptr, 0, 0, &error);
-    if (source_ == nullptr) fail(zip_error_strerror(&error));
-    zip_source_keep(source_);
-    archive_ = zip_open_from_source(source_, ZIP_CREATE | ZIP_TRUNCATE, &error);
-    if (archive_ == nullptr) {
-      const std::string reason = zip_error_strerror(&error);
-      zip_source_free(source_);
-      release_source();
-      fail(reason);
-    }
-    zip_error_fini(&error);
-  }
-  ~ArchiveInMemory() {
-    if (archive_ != nullptr) zip_discard(archive_);
-    release_source();
-  }
-  ArchiveInMemory(const ArchiveInMemory&) = delete;
-  ArchiveInMemory& operator=(const ArchiveInMemory&) = delete;
-
-  // The bytes must stay until close().
-  void add(const std::string& name, const std::string& content, bool is_compressed) {
-    zip_source_t* const source = zip_source_buffer(archive_, content.data(), content.size(), 0);
-    if (source == nullptr) fail(zip_strerror(archive_));
-    const zip_int64_t index = zip_file_add(archive_, name.c_str(), source, ZIP_FL_ENC_UTF_8);
-    if (index < 0) {
-      zip_source_free(source);
-      fail(zip_strerror(archive_));
-    }
-    const auto at = static_cast<zip_uint64_t>(index);
-    // The same arrays give the same bytes at any time.
-    constexpr zip_uint16_t kTime = 0, kFirstOf1980 = 1 << 5 | 1;
-    const int method = is_compressed ? ZIP_CM_DEFLATE : ZIP_CM_STORE;
-    if (zip_set_file_compression(archive_, at, method, 0) != 0 ||
-        zip_file_set_dostime(archive_, at, kTime, kFirstOf1980, 0) != 0) {
-      fail(zip_strerror(archive_));
-    }
-  }
-
-  std::vector<std::byte> close() {
-    if (zip_close(archive_) != 0) fail(zip_strerror(archive_));
-    archive_ = nullptr;
-    zip_stat_t stat;
-    if (zip_source_stat(source_, &stat) != 0) fail(zip_error_strerror(zip_source_error(source_)));
-    std::vector<std::byte> bytes(stat.size);
-    if (zip_source_open(source_) != 0) fail(zip_error_strerror(zip_source_error(source_)));
-    const zip_int64_t got = zip_source_read(source_, bytes.data(), bytes.size());
-    zip_source_close(source_);
-    if (got < 0 || static_cast<std::size_t>(got) != bytes.size()) fail("it cannot be read back");
-    return bytes;
-  }
-
- private:
-  [[noreturn]] void fail(const std::string& reason) const {
-    fail_file("save_npz", "cannot make the archive, " + reason, path_);
-  }
-  void release_source() {
-    if (source_ != nullptr) zip_source_free(source_);
-    source_ = nullptr;
-  }
-
-  std::string path_;
-  zip_source_t* source_ = nullptr;
-  zip_t* archive_ = nullptr;
-};
-
 }  // namespace
 
 void save_npy(const std::string& path, const Tensor& array) {
@@ -148,8 +76,8 @@ void save_npz(const std::string& path, const std::map<std::string, Tensor>& arra
     content.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     members.emplace_back(name + ".npy", std::move(content));
   }
-  ArchiveInMemory archive(path);
-  for (const auto& [name, content] : members) archive.add(name, content, options.compressed);
+  ZipWriter archive(kWriter, path);
+  for (const auto& [name, content] : members) archive.add(name, std::as_bytes(std::span(content)), options.compressed);
   const std::vector<std::byte> bytes = archive.close();
   write_file(kWriter, path, bytes);
 }

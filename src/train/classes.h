@@ -10,6 +10,8 @@
 namespace capstan::detail {
 
 std::vector<const ClassInfo*> built_in_classes();
+// Whether a class is one of them, not one of the program.
+CAPSTAN_EXPORT bool is_built_in(const ClassInfo& info);
 
 std::vector<const ClassInfo*> layer_classes();        // layers/classes.cc
 std::vector<const ClassInfo*> loss_classes();         // losses/formula.cc

@@ -5,6 +5,7 @@
 #include "src/core/check.h"
 #include "src/train/functional.h"
 #include "src/train/layer_state.h"
+#include "src/train/op_layer.h"
 
 namespace capstan {
 
@@ -21,6 +22,7 @@ class Copies {
   explicit Copies(const CloneFunction& function) : function_(function) {}
 
   const Layer& of(const Layer& layer) {
+    if (detail::is_op_layer(layer)) return layer;
     const auto [place, is_new] = made_.try_emplace(&LayerState::body_of(layer));
     if (is_new) place->second = function_ ? function_(layer) : copy(layer);
     CAPSTAN_CHECK(place->second.has_value(), ValueError, "clone_model: the clone function gave no layer for ",

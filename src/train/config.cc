@@ -89,6 +89,15 @@ Registry& registry() {
   return *registry;
 }
 
+// Options of Keras that nothing here corresponds to: a configuration may have them as long as they are off.
+constexpr std::string_view kKerasAlone[] = {"quantization_config", "rms_scaling", "use_gate",
+                                            "sliding_window",      "class_id",    "ignore_class"};
+
+bool is_off_in_keras(std::string_view key, const AttributeValue& value) {
+  const bool is_off = !value.has_value() || (value.kind == Kind::kBool && !value.truth);
+  return is_off && std::find(std::begin(kKerasAlone), std::end(kKerasAlone), key) != std::end(kKerasAlone);
+}
+
 const Registered* find_class(std::string_view kind, std::string_view name) {
   const std::string letters = detail::letters_of(name);
   for (const Registered& known : registry().classes) {
@@ -144,7 +153,7 @@ void set_options(const ClassInfo& info, void* options, const AttributeValue& con
   for (const auto& [key, value] : config.items) {
     const auto field = std::find_if(info.options.begin(), info.options.end(),
                                     [&key = key](const OptionField& option) { return option.name == key; });
-    if (key == "name" && field == info.options.end()) continue;
+    if (field == info.options.end() && (key == "name" || is_off_in_keras(key, value))) continue;
     if (field == info.options.end()) {
       std::vector<std::string_view> names;
       for (const OptionField& option : info.options) names.push_back(option.name);

@@ -13,6 +13,7 @@
 #include "src/core/check.h"
 #include "src/core/context.h"
 #include "src/train/layer_state.h"
+#include "src/train/model_config.h"
 #include "src/train/notes.h"
 
 namespace capstan {
@@ -25,8 +26,7 @@ using detail::SymbolicValue;
 
 namespace {
 
-// An open length, in the zeros and in their twins: long enough for several poolings.
-constexpr std::int64_t kOpen = 64;
+using detail::kOpenLength;
 constexpr std::int64_t kOpenTwin = 96;
 
 constinit std::atomic<std::uint64_t> next_call{0};
@@ -115,7 +115,7 @@ Tensor Input(const InputShape& shape, const InputOptions& options) {
   }
   LayerState::of(layer).output_shapes = {whole};
   const auto call = std::make_shared<SymbolicCall>(SymbolicCall{layer, {}, {}, next_call++, 1});
-  return noted(zeros_for(whole, options.dtype, 1, kOpen),
+  return noted(zeros_for(whole, options.dtype, 1, kOpenLength),
                {call, 0, whole, zeros_for(whole, options.dtype, 2, kOpenTwin)});
 }
 
@@ -179,8 +179,10 @@ class FunctionalBody final : public ModelBodyOf<Nest(Nest)> {
  public:
   FunctionalBody(const Nest& inputs, const Nest& outputs, const std::string& name);
   detail::FunctionalGraph graph() const;
+  const ClassInfo& class_info() const override { return detail::functional_class(); }
 
  protected:
+  AttributeValue get_config() const override { return detail::functional_config(LayerBase::self()); }
   Nest call(const Nest& inputs, const CallOptions& options) override;
   std::vector<std::string> output_names() const override { return output_names_; }
 

@@ -15,6 +15,9 @@
 
 namespace capstan::detail {
 
+// What an open length is in zeros that stand for an example: long enough for several poolings.
+inline constexpr std::int64_t kOpenLength = 64;
+
 // A call of a layer on symbolic values; that of an InputLayer has no inputs.
 struct SymbolicCall {
   Layer layer;

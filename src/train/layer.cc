@@ -166,7 +166,9 @@ void Layer::build_all(const std::vector<Shape>& input_shapes) const {
   if (state.has_build) return;
   std::vector<Nest> examples;
   for (Shape example : input_shapes) {
-    if (example[0] < 0) example.set(0, 1);
+    for (int axis = 0; axis < example.rank(); ++axis) {
+      if (example[axis] < 0) example.set(axis, axis == 0 ? 1 : detail::kOpenLength);
+    }
     examples.push_back(zeros(example, example_dtype(state)));
   }
   const PauseObservers pause;
@@ -413,6 +415,7 @@ void LayerBase::make_weights(std::span<const Shape> input_shapes) {
   state.path = (outer != nullptr ? outer->layer.path + "/" : "") + state.name;
   const std::size_t before = state.weights.size();
   const UseSeedStream seeds(state.seeds);
+  state.built_for.assign(input_shapes.begin(), input_shapes.end());
   state.accepts_weights = true;
   try {
     build_for(input_shapes);

@@ -39,6 +39,7 @@ struct LayerState {
   bool passes_masks = false;
   bool computes_masks = true;  // false once the class is known to leave `compute_mask` as it is
   InputShape input_shape;
+  std::vector<Shape> built_for;      // the inputs that the weights were made for
   std::vector<Shape> output_shapes;  // of the first call
   ModelPart* model = nullptr;        // of a model
   // Of a functional model that is no chain: what its layers are called on, as text, by their ids.

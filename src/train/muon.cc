@@ -1,10 +1,12 @@
 // Muon: steps by the momentum of a matrix with its singular values made one; Adam for what is no matrix.
 //
 // Which of the two a variable gets is decided when the slots are made: only Adam has a velocity.
+#include <regex.h>
+
 #include <algorithm>
 #include <cctype>
 #include <cmath>
-#include <regex>
+#include <memory>
 
 #include "capstan/ops/linalg.h"
 #include "capstan/ops/math.h"
@@ -32,15 +34,19 @@ std::span<const OptionField> MuonOptions::fields() {
 
 namespace {
 
-std::vector<std::regex> expressions_of(const std::vector<std::string>& texts) {
-  std::vector<std::regex> expressions;
+// The C library's: std::regex takes 60 kB and a stack as deep as the text is long.
+using Expression = std::unique_ptr<regex_t, decltype([](regex_t* one) {
+                                     regfree(one);
+                                     delete one;
+                                   })>;
+
+std::vector<Expression> expressions_of(const std::vector<std::string>& texts) {
+  std::vector<Expression> expressions;
   for (const std::string& text : texts) {
-    try {
-      expressions.emplace_back(text);
-    } catch (const std::regex_error&) {
-      throw ValueError(
-          detail::join("Muon: option \"exclude_layers\" has \"", text, "\", which is no regular expression"));
-    }
+    auto one = std::make_unique<regex_t>();
+    CAPSTAN_CHECK(regcomp(one.get(), text.c_str(), REG_EXTENDED | REG_NOSUB) == 0, ValueError,
+                  "Muon: option \"exclude_layers\" has \"", text, "\", which is no regular expression");
+    expressions.emplace_back(one.release());
   }
   return expressions;
 }
@@ -85,7 +91,7 @@ struct MuonRule final : Rule<MuonRule, MuonOptions> {
     std::transform(small.begin(), small.end(), small.begin(), [](unsigned char c) { return std::tolower(c); });
     if (options.exclude_embeddings && small.find("embedding") != std::string::npos) return true;
     return std::any_of(excluded_.begin(), excluded_.end(),
-                       [&](const std::regex& expression) { return std::regex_search(path, expression); });
+                       [&](const Expression& one) { return regexec(one.get(), path.c_str(), 0, nullptr, 0) == 0; });
   }
 
   void adam(UpdateStep& s) const {
@@ -110,7 +116,7 @@ struct MuonRule final : Rule<MuonRule, MuonOptions> {
     return is_tall ? matrix_transpose(x) : x;
   }
 
-  const std::vector<std::regex> excluded_;
+  const std::vector<Expression> excluded_;
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "capstan/models.h"
 #include "src/core/check.h"
 #include "src/train/layer_state.h"
+#include "src/train/model_config.h"
 
 namespace capstan {
 
@@ -14,8 +15,10 @@ namespace {
 class SequentialBody final : public ModelBody {
  public:
   explicit SequentialBody(const std::string& name) : ModelBody("Sequential", {.name = name}) { passes_masks(); }
+  const ClassInfo& class_info() const override { return detail::sequential_class(); }
 
  protected:
+  AttributeValue get_config() const override { return detail::sequential_config(LayerBase::self()); }
   Tensor call(const Tensor& x, const CallOptions& options) override {
     // By number: a layer may be added while this runs for the first time.
     const std::vector<Layer>& layers = LayerState::of(*this).sublayers;

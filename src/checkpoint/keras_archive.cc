@@ -1,0 +1,181 @@
+// `.keras` archives: the configuration of a model, its weights and its optimizer in one file.
+//
+// The form is that of Keras 3: a zip archive with `config.json`, `model.weights.h5` and `metadata.json`, stored as they
+// are. What a file asks for is bounded: nothing is run, and the model may take a gigabyte beside four times the file.
+#include <algorithm>
+#include <cstdio>
+#include <ctime>
+#include <exception>
+#include <filesystem>
+
+#include "capstan/models.h"
+#include "capstan/state.h"
+#include "src/checkpoint/model_weights.h"
+#include "src/core/allocator.h"
+#include "src/core/check.h"
+#include "src/io/file_sink.h"
+#include "src/io/hdf5_file.h"
+#include "src/io/hdf5_writer.h"
+#include "src/io/zip_archive.h"
+#include "src/io/zip_writer.h"
+#include "src/train/layer_state.h"
+
+namespace capstan {
+
+using Kind = AttributeValue::Kind;
+
+namespace {
+
+constexpr const char kConfig[] = "config.json", kWeights[] = "model.weights.h5", kMetadata[] = "metadata.json";
+constexpr const char kLoad[] = "load_model", kSave[] = "save";
+
+void check_ending(const char* what, const std::string& path) {
+  CAPSTAN_CHECK(path.ends_with(".keras"), ValueError, what, ": the name \"", path, "\" does not end with .keras",
+                help("save_weights() writes the weights alone, to .weights.h5, .safetensors or .npz"));
+}
+
+// --- Writing ---
+
+std::string metadata() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  char date[32];
+  std::strftime(date, sizeof date, "%Y-%m-%d@%H:%M:%S", &parts);
+  // The version whose form this is.
+  return std::string(R"({"keras_version": "3.15.1", "date_saved": ")") + date + "\"}";
+}
+
+bool is_known_kind(const Model& model) {
+  const std::string type = model.type_name();
+  return type == "Sequential" || type == "Functional";
+}
+
+// The shapes that a class of one's own was built for, without which Keras makes no weights.
+AttributeValue build_config(const Model& model) {
+  std::vector<AttributeValue> shapes;
+  for (Shape shape : detail::LayerState::of(model).built_for) {
+    if (shape.rank() > 0) shape.set(0, -1);
+    shapes.push_back(get_field(InputShape(shape)));
+  }
+  AttributeValue config = AttributeValue::map();
+  config.set("input_shape", shapes.size() == 1 ? shapes[0] : AttributeValue(std::move(shapes)));
+  return config;
+}
+
+AttributeValue compile_config(const Model& model) {
+  try {
+    return model.get_compile_config();
+  } catch (const ValueError& error) {
+    std::fprintf(stderr, "capstan: warning: save: what compile() was given is left out; %s\n", error.what());
+    return AttributeValue::map();
+  }
+}
+
+std::string config_text(const Model& model) {
+  AttributeValue config = serialize(model);
+  if (!is_known_kind(model)) config.set("build_config", build_config(model));
+  config.set("compile_config", compile_config(model));
+  return config.to_json();
+}
+
+// --- Reading ---
+
+class Archive {
+ public:
+  explicit Archive(const std::string& path)
+      : path_(path), archive_(kLoad, path, "give the path of a file that Model::save() or Keras wrote") {
+    const std::vector<std::string>& names = archive_.names();
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      for (std::size_t before = 0; before < i; ++before) {
+        const bool counts = names[i] == kConfig || names[i] == kWeights;
+        if (counts && names[before] == names[i]) fail("the archive holds " + names[i] + " twice");
+      }
+    }
+  }
+
+  std::unique_ptr<io::ByteSource> open(const char* name) {
+    const std::vector<std::string>& names = archive_.names();
+    const auto found = std::find(names.begin(), names.end(), name);
+    if (found == names.end()) fail(std::string("the archive has no member ") + name);
+    return archive_.open(static_cast<std::size_t>(found - names.begin()));
+  }
+
+  [[noreturn]] void fail(const std::string& problem) const { io::fail_file(kLoad, problem, path_, io::kFetchAgain); }
+
+ private:
+  std::string path_;
+  io::ZipArchive archive_;
+};
+
+AttributeValue read_config(Archive& archive) {
+  const std::unique_ptr<io::ByteSource> member = archive.open(kConfig);
+  const std::vector<std::byte> bytes = io::read_exactly(*member, member->most_bytes(), "the configuration");
+  return AttributeValue::from_json({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+}
+
+// A model of a class of one's own makes its weights when it is called, or here.
+void build(const Model& model, const AttributeValue& config) {
+  if (model.is_built()) return;
+  const AttributeValue* const how = config.find("build_config");
+  const AttributeValue* const shape = how == nullptr ? nullptr : how->find("input_shape");
+  CAPSTAN_CHECK(shape != nullptr && shape->kind == Kind::kList, ValueError, "the model \"", model.name(),
+                "\" has weights, but the file does not say for which input shape");
+  const bool is_list = !shape->list.empty() && shape->list[0].kind == Kind::kList;
+  std::vector<Shape> shapes;
+  for (const AttributeValue& one : is_list ? shape->list : std::vector<AttributeValue>{*shape}) {
+    InputShape read;
+    set_field(read, one, model.type_name(), "build_config");
+    shapes.push_back(read.shape());
+  }
+  model.build_all(shapes);
+}
+
+Model read_model(Archive& archive, const std::string& path, const LoadModelOptions& options) {
+  const AttributeValue config = read_config(archive);
+  std::map<std::string, Tensor> stored = io::load_hdf5_from(*archive.open(kWeights));
+  Model model(layer_from(config));
+  const bool has_weights =
+      std::any_of(stored.begin(), stored.end(), [](const auto& one) { return !one.first.starts_with("optimizer/"); });
+  if (!has_weights && model.weights().empty()) return model;
+  build(model, config);
+  const AttributeValue* const compiled = config.find("compile_config");
+  if (options.compile && compiled != nullptr && compiled->has_value()) model.compile_from_config(*compiled);
+  detail::take_weights(kLoad, path, model,
+                       detail::match_keras_weights(std::move(stored), path, model, named_weights(model)), false);
+  return model;
+}
+
+}  // namespace
+
+void Model::save(const std::string& path, const SaveModelOptions& options) const {
+  check_ending(kSave, path);
+  CAPSTAN_CHECK(options.overwrite || !std::filesystem::exists(path), ValueError, "save: there is a file \"", path, "\"",
+                help("overwrite = true replaces it"));
+  CAPSTAN_CHECK(is_built(), ValueError, "save: \"", name(), "\" has no weights yet", help("call it, or build() it"));
+  const std::string config = config_text(*this), about = metadata();
+  const std::vector<std::byte> weights =
+      io::hdf5_bytes(kSave, detail::keras_weights_of(*this, options.include_optimizer));
+  io::ZipWriter archive(kSave, path);
+  archive.add(kMetadata, std::as_bytes(std::span(about)));
+  archive.add(kConfig, std::as_bytes(std::span(config)));
+  archive.add(kWeights, weights);
+  io::write_file(kSave, path, archive.close());
+}
+
+Model load_model(const std::string& path, const LoadModelOptions& options) {
+  check_ending(kLoad, path);
+  Archive archive(path);
+  const auto size = static_cast<std::int64_t>(std::filesystem::file_size(path));
+  const AllocationBudget budget((std::int64_t{1} << 30) + 4 * size);
+  try {
+    return read_model(archive, path, options);
+  } catch (const IoError&) {
+    throw;
+  } catch (const std::exception& error) {
+    // A wrong value is wrong in the file.
+    io::fail_file(kLoad, std::string("the model cannot be made, ") + error.what(), path);
+  }
+}
+
+}  // namespace capstan
