@@ -86,8 +86,8 @@ NamedTensors take_optimizer(std::map<std::string, Tensor>& stored, const Model& 
   return taken;
 }
 
-// One that scales the loss of another has other variables in Keras, and one that waits for slots that were restored
-// cannot say which they are.
+// One that scales the loss of another has other variables in Keras, and one that waits for slots that a Checkpoint
+// restored cannot say which they are.
 void put_optimizer(NamedTensors& tensors, const Optimizer& optimizer) {
   const NamedTensors own = State(optimizer).save();
   const std::vector<Tensor> slots = numbered(own, kSlots);

@@ -9,6 +9,7 @@
 #include "src/core/check.h"
 #include "src/io/hdf5_file.h"
 #include "src/io/hdf5_writer.h"
+#include "src/train/optimizer_state.h"
 
 namespace capstan {
 
@@ -16,11 +17,12 @@ namespace {
 
 enum class WeightsFormat { kSafetensors, kNpz, kHdf5 };
 
-WeightsFormat format_of(const char* what, const std::string& path) {
+WeightsFormat format_of(const char* what, const std::string& path, bool is_read) {
   if (path.ends_with(".safetensors")) return WeightsFormat::kSafetensors;
   if (path.ends_with(".weights.h5")) return WeightsFormat::kHdf5;
+  if (is_read && path.ends_with(".keras")) return WeightsFormat::kHdf5;
   CAPSTAN_CHECK(path.ends_with(".npz"), ValueError, what, ": the name \"", path,
-                "\" ends with none of .safetensors, .npz and .weights.h5",
+                "\" ends with none of .safetensors, .npz and .weights.h5", is_read ? ", nor with .keras" : "",
                 help("a Checkpoint also holds the optimizer, in a format of its own"));
   return WeightsFormat::kNpz;
 }
@@ -45,6 +47,9 @@ detail::KerasWeights load(WeightsFormat format, const std::string& path, const M
 // As Keras does it: slots that are not those of the optimizer are left out, and the weights are taken over.
 void restore_optimizer(const char* what, const std::string& path, const Model& model, const NamedTensors& saved) {
   if (saved.empty() || !model.is_compiled()) return;
+  // Slots that are there are what a file is written of, also before the next update.
+  const bool is_built = detail::OptimizerState::of(model.optimizer()).updating().is_built();
+  if (!is_built) model.optimizer().build(model.trainable_variables());
   State state(model.optimizer());
   const StateDifference difference = state.compare(saved);
   std::string lines;
@@ -59,7 +64,7 @@ void restore_optimizer(const char* what, const std::string& path, const Model& m
 }  // namespace
 
 void Model::save_weights(const std::string& path, bool overwrite) const {
-  const WeightsFormat format = format_of("save_weights", path);
+  const WeightsFormat format = format_of("save_weights", path, false);
   CAPSTAN_CHECK(overwrite || !std::filesystem::exists(path), ValueError, "save_weights: there is a file \"", path, "\"",
                 help("overwrite = true replaces it"));
   const auto weights = named_weights(*this);
@@ -107,7 +112,7 @@ void detail::take_weights(const char* what, const std::string& path, const Model
 }
 
 void Model::load_weights(const std::string& path, bool skip_mismatch) const {
-  const WeightsFormat format = format_of("load_weights", path);
+  const WeightsFormat format = format_of("load_weights", path, true);
   detail::take_weights("load_weights", path, *this, load(format, path, *this, named_weights(*this)), skip_mismatch);
 }
 

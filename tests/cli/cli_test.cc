@@ -62,9 +62,10 @@ TEST_F(CommandLine, InspectShowsWhatIsThere) {
 
 TEST_F(CommandLine, InspectKnowsEveryFormat) {
   const std::string samples = testing::sample_path("");
-  for (const std::string file : {"torch/checkpoint.pt", "checkpoints/nested/ckpt-1", "checkpoints/nested/ckpt-1.index",
-                                 "checkpoints/variables/values", "models/mixed_layers.weights.h5",
-                                 "tfrecord/plain.tfrecord", "events/events.out.tfevents.1700000000.sample.1.0.v2"}) {
+  for (const std::string file :
+       {"archives/sequential_cnn.keras", "torch/checkpoint.pt", "checkpoints/nested/ckpt-1",
+        "checkpoints/nested/ckpt-1.index", "checkpoints/variables/values", "models/mixed_layers.weights.h5",
+        "tfrecord/plain.tfrecord", "events/events.out.tfevents.1700000000.sample.1.0.v2"}) {
     const Result result = run("inspect --statistics " + samples + file);
     EXPECT_EQ(result.status, 0) << file << ": " << result.text;
   }
@@ -155,7 +156,7 @@ TEST(CommandLinePages, TellOfEveryCommandAndOption) {
     }
   }
   for (const std::string format :
-       {"safetensors", "npz", "npy", "tensorflow", "torch", "checkpoint", "tfrecord", "idx"}) {
+       {"safetensors", "npz", "npy", "tensorflow", "keras", "torch", "checkpoint", "tfrecord", "idx"}) {
     EXPECT_TRUE(has(help, "  " + format)) << help;
     EXPECT_TRUE(has(page, format)) << format;
   }

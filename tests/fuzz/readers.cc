@@ -12,10 +12,12 @@
 #include "capstan/error.h"
 #include "capstan/image_files.h"
 #include "capstan/io.h"
+#include "capstan/models.h"
 #include "capstan/onnx.h"
 #include "capstan/records.h"
 #include "capstan/text_files.h"
 #include "capstan/torch_files.h"
+#include "src/core/allocator.h"
 #include "src/io/hdf5_file.h"
 #include "src/io/pickle.h"
 #include "src/io/table_file.h"
@@ -107,6 +109,17 @@ void read_json(std::span<const std::uint8_t> bytes) {
   }
 }
 
+// What a `.keras` file can ask for. The archive around it turns these errors into an IoError.
+void read_model_config(std::span<const std::uint8_t> bytes) {
+  const AllocationBudget budget(std::int64_t{64} << 20);
+  try {
+    const AttributeValue config = AttributeValue::from_json(text_of(bytes));
+    const Model model(layer_from(config));
+    if (const AttributeValue* const compiled = config.find("compile_config")) model.compile_from_config(*compiled);
+  } catch (const Error&) {
+  }
+}
+
 // A row for each; tests/fuzz/fuzz.cmake reads their names.
 constexpr FileReader kReaders[] = {
     {"checkpoint", read_whole<io::load_checkpoint>},
@@ -118,6 +131,7 @@ constexpr FileReader kReaders[] = {
     {"jpeg", read_image<io::load_jpeg>},
     {"json", read_json},
     {"lines", read_lines},
+    {"model_config", read_model_config},
     {"npy", read_whole<io::load_npy>},
     {"npz", read_whole<io::load_npz>},
     {"onnx", [](std::span<const std::uint8_t> bytes) { load_onnx(file_of(bytes)); }},
