@@ -169,6 +169,7 @@ class ObjectMatcher {
     } else if (state.is_comparable()) {
       for (const auto& [path, own] : state.save()) take_path(*node, path, taken);
     } else {
+      opened_.clear();
       take_all(*node, "", 0, taken);
     }
     return taken;
@@ -317,7 +318,7 @@ class ObjectMatcher {
 
   // All that is below, for an object that alone knows what it can take.
   void take_all(std::size_t node, const std::string& path, int depth, NamedTensors& taken) {
-    if (depth > kDeepest || (depth > 0 && !opened_.insert(node).second)) return;
+    if (depth > kDeepest || !opened_.insert(node).second) return;
     if (const std::optional<Tensor> value = file_.take(node)) taken.emplace(path, *value);
     for (const auto& [name, child] : file_.children(node)) {
       take_all(child, path.empty() ? name : path + "/" + name, depth + 1, taken);

@@ -31,7 +31,7 @@ class ObjectWriter {
       add_value(0, name, name, cast(saved.at(""), *owner.number));
       return;
     }
-    for (const auto& [path, tensor] : saved) add_path(name, path, tensor);
+    for (const auto& [path, tensor] : saved) add_path(path.empty() ? name : name + "/" + path, tensor);
   }
 
   TensorflowObjects finish() {
@@ -52,12 +52,15 @@ class ObjectWriter {
   std::size_t add_value(std::size_t parent, const std::string& name, const std::string& full_name,
                         const Tensor& tensor) {
     const std::size_t node = add_child(parent, name);
-    result_.nodes[node].attributes = {{.full_name = full_name}};
-    values_.emplace_back(node, tensor);
+    set_value(node, full_name, tensor);
     return node;
   }
 
  private:
+  void set_value(std::size_t node, const std::string& full_name, const Tensor& tensor) {
+    result_.nodes[node].attributes = {{.full_name = full_name}};
+    values_.emplace_back(node, tensor);
+  }
   void link(std::size_t parent, const std::string& name, std::size_t child) {
     result_.nodes[parent].children.emplace_back(name, child);
   }
@@ -67,17 +70,17 @@ class ObjectWriter {
     return result_.nodes.size() - 1;
   }
 
-  // A tensor of an object that only its names are known of: "a/b" is `b` in `a`.
-  void add_path(const std::string& object, const std::string& path, const Tensor& tensor) {
-    const std::string whole = path.empty() ? object : object + "/" + path;
+  // A tensor of an object of which only names are known: "a/b" is `b` in `a`.
+  void add_path(const std::string& path, const Tensor& tensor) {
     std::size_t node = 0;
-    for (std::size_t end = whole.find('/'); end != whole.npos; end = whole.find('/', end + 1)) {
-      const auto [group, is_new] = groups_.emplace(whole.substr(0, end), 0);
-      const std::size_t begin = whole.find_last_of('/', end - 1);
-      if (is_new) group->second = add_child(node, whole.substr(begin + 1, end - begin - 1));
-      node = group->second;
+    for (std::size_t begin = 0; begin < path.size();) {
+      const std::size_t end = std::min(path.find('/', begin), path.size());
+      const auto [known, is_new] = groups_.emplace(path.substr(0, end), 0);
+      if (is_new) known->second = add_child(node, path.substr(begin, end - begin));
+      node = known->second;
+      begin = end + 1;
     }
-    add_value(node, whole.substr(whole.find_last_of('/') + 1), whole, tensor);
+    set_value(node, path, tensor);
   }
 
   // Adds an object, or the one that it already is; then what is in it.
