@@ -1,11 +1,13 @@
 #include "capstan/checkpoint.h"
 
 #include <cstdio>
+#include <filesystem>
 #include <set>
 
 #include "src/checkpoint/checkpoint_impl.h"
 #include "src/checkpoint/checkpoint_list.h"
 #include "src/core/check.h"
+#include "src/io/byte_source.h"
 
 namespace capstan {
 
@@ -147,8 +149,20 @@ std::string Checkpoint::save(const std::string& prefix) const {
   return path;
 }
 
+namespace {
+
+NamedTensors read(const char* reader, const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::exists(path, error) && std::filesystem::exists(path + ".index", error)) {
+    io::fail_file(reader, "the checkpoint is one of TensorFlow", path + ".index", "read_tensorflow() restores it");
+  }
+  return io::read_checkpoint(reader, path).tensors;
+}
+
+}  // namespace
+
 StateDifference Checkpoint::compare(const std::string& path) const {
-  return impl_->find(io::read_checkpoint("compare", path).tensors).difference;
+  return impl_->find(read("compare", path)).difference;
 }
 
 RestoreStatus Checkpoint::Impl::take_over(const std::string& what, const std::string& path, const NamedTensors& saved,
@@ -188,7 +202,7 @@ RestoreStatus Checkpoint::Impl::take_over(const std::string& what, const std::st
 }
 
 RestoreStatus Checkpoint::restore(const std::string& path, const RestoreOptions& options) const {
-  const NamedTensors saved = io::read_checkpoint("restore", path).tensors;
+  const NamedTensors saved = read("restore", path);
   return impl_->take_over("restore", path, saved, impl_->find(saved), options);
 }
 

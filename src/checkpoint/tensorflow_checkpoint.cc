@@ -1,5 +1,5 @@
 // Checkpoints of TensorFlow for the objects of a Checkpoint.
-#include <algorithm>
+#include <set>
 
 #include "capstan/models.h"
 #include "src/checkpoint/checkpoint_impl.h"
@@ -21,25 +21,35 @@ constexpr const char kWriter[] = "write_tensorflow";
 
 using Objects = std::vector<std::pair<std::string, State>>;
 
-// The optimizers of compiled models that are no objects of their own, as "model.optimizer".
-Objects optimizers_within(const Objects& objects) {
-  std::vector<const void*> known;
-  for (const auto& [name, state] : objects) {
-    if (const Optimizer* const one = state.owner().optimizer) known.push_back(&detail::OptimizerState::of(*one));
+// The optimizers of compiled models, and of models within them, that are no objects of their own: "model.optimizer".
+class OptimizersWithin {
+ public:
+  explicit OptimizersWithin(const Objects& objects) {
+    for (const auto& [name, state] : objects) {
+      if (const Optimizer* const one = state.owner().optimizer) is_new(*one);
+    }
+    for (const auto& [name, state] : objects) {
+      if (const Layer* const layer = state.owner().layer) visit(name, *layer);
+    }
   }
-  Objects within;
-  for (const auto& [name, state] : objects) {
-    const Layer* const layer = state.owner().layer;
-    if (layer == nullptr || detail::LayerState::of(*layer).model == nullptr) continue;
-    const Model model(*layer);
-    if (!model.is_compiled()) continue;
-    const void* const own = &detail::OptimizerState::of(model.optimizer());
-    if (std::find(known.begin(), known.end(), own) != known.end()) continue;
-    known.push_back(own);
-    within.emplace_back(name + ".optimizer", State(model.optimizer()));
+  Objects take() { return std::move(found_); }
+
+ private:
+  bool is_new(const Optimizer& optimizer) { return known_.insert(&detail::OptimizerState::of(optimizer)).second; }
+
+  void visit(const std::string& name, const Layer& layer) {
+    const detail::LayerState& its = detail::LayerState::of(layer);
+    if (!known_.insert(&its).second) return;
+    if (its.model != nullptr) {
+      const Model model(layer);
+      if (model.is_compiled() && is_new(model.optimizer())) found_.emplace_back(name + ".optimizer", model.optimizer());
+    }
+    for (std::size_t i = 0; i < its.sublayers.size(); ++i) visit(name + "." + std::to_string(i), its.sublayers[i]);
   }
-  return within;
-}
+
+  std::set<const void*> known_;
+  Objects found_;
+};
 
 }  // namespace
 
@@ -53,7 +63,7 @@ RestoreStatus Checkpoint::read_tensorflow(const std::string& prefix, const Resto
   const std::vector<io::TrackableNode> nodes =
       io::parse_object_graph(kReader, prefix + ".index", graph->second.front());
   const PauseObservers pause;
-  Objects objects = impl_->objects, within = optimizers_within(objects);
+  Objects objects = impl_->objects, within = OptimizersWithin(objects).take();
   objects.insert(objects.end(), within.begin(), within.end());
   const detail::MatchedObjects matched = detail::match_tensorflow_objects(kReader, prefix, nodes, bundle, objects);
   // An optimizer within a model counts if the file has it.

@@ -94,7 +94,7 @@ bool run(const std::string& what, const std::filesystem::path& folder) {
       if (what == "read") is_right &= read(one, folder);
     } catch (const std::exception& error) {
       is_right = false;
-      std::printf("%-32s %s\n", one.name.c_str(), error.what());
+      std::printf("%-32s %s   WRONG\n", one.name.c_str(), error.what());
     }
   }
   return is_right;
