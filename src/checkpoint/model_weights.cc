@@ -5,6 +5,7 @@
 #include "capstan/io.h"
 #include "capstan/models.h"
 #include "capstan/state.h"
+#include "src/checkpoint/legacy_weights.h"
 #include "src/checkpoint/model_weights.h"
 #include "src/core/check.h"
 #include "src/io/hdf5_file.h"
@@ -14,13 +15,14 @@ namespace capstan {
 
 namespace {
 
-enum class WeightsFormat { kSafetensors, kNpz, kHdf5 };
+enum class WeightsFormat { kSafetensors, kNpz, kHdf5, kLegacy };
 
-WeightsFormat format_of(const char* what, const std::string& path) {
+WeightsFormat format_of(const char* what, const std::string& path, bool reads) {
   if (path.ends_with(".safetensors")) return WeightsFormat::kSafetensors;
   if (path.ends_with(".weights.h5")) return WeightsFormat::kHdf5;
+  if (reads && path.ends_with(".h5")) return WeightsFormat::kLegacy;
   CAPSTAN_CHECK(path.ends_with(".npz"), ValueError, what, ": the name \"", path,
-                "\" ends with none of .safetensors, .npz and .weights.h5",
+                "\" ends with none of .safetensors, .npz and .weights.h5", reads ? ", nor with .h5" : "",
                 help("a Checkpoint also holds the optimizer, in a format of its own"));
   return WeightsFormat::kNpz;
 }
@@ -36,6 +38,11 @@ detail::KerasWeights load(WeightsFormat format, const std::string& path, const M
       return {io::load_npz(path)};
     case WeightsFormat::kSafetensors:
       return {io::load_safetensors(path)};
+    case WeightsFormat::kLegacy: {
+      io::Hdf5Texts texts;
+      const std::map<std::string, Tensor> stored = io::load_hdf5_file("load_weights", path, &texts);
+      return detail::match_legacy_weights(stored, texts, path, model, weights);
+    }
     case WeightsFormat::kHdf5:
       break;
   }
@@ -59,7 +66,7 @@ void restore_optimizer(const char* what, const std::string& path, const Model& m
 }  // namespace
 
 void Model::save_weights(const std::string& path, bool overwrite) const {
-  const WeightsFormat format = format_of("save_weights", path);
+  const WeightsFormat format = format_of("save_weights", path, false);
   CAPSTAN_CHECK(overwrite || !std::filesystem::exists(path), ValueError, "save_weights: there is a file \"", path, "\"",
                 help("overwrite = true replaces it"));
   const auto weights = named_weights(*this);
@@ -107,7 +114,7 @@ void detail::take_weights(const char* what, const std::string& path, const Model
 }
 
 void Model::load_weights(const std::string& path, bool skip_mismatch) const {
-  const WeightsFormat format = format_of("load_weights", path);
+  const WeightsFormat format = format_of("load_weights", path, true);
   detail::take_weights("load_weights", path, *this, load(format, path, *this, named_weights(*this)), skip_mismatch);
 }
 
