@@ -85,6 +85,28 @@ class CAPSTAN_EXPORT Checkpoint {
   /// What restoring would find; nothing is changed, and nothing but a bad file is an error.
   StateDifference compare(const std::string& path) const;
 
+  /// Takes over what TensorFlow's tf.train.Checkpoint with objects of these names wrote, or its CheckpointManager. The
+  /// prefix is the path of the files without ".index"; latest_checkpoint() finds it.
+  ///
+  ///     std::int64_t step = 0;
+  ///     Checkpoint checkpoint({{"model", model}, {"optimizer", optimizer}, {"step", step}});
+  ///     checkpoint.write_tensorflow("run/weights");   // tf.train.Checkpoint(model=, optimizer=, step=)
+  ///     checkpoint.read_tensorflow("run/weights").assert_consumed();
+  ///
+  /// Models of Keras 3 are found along the attributes of their layers: those of Sequential and functional models in
+  /// their order; those of a class of one's own by the names that they were given, else in their order, or among the
+  /// variables of an optimizer. A compiled model brings its optimizer. Rates, counts and numbers may have another size
+  /// than here; the keys of layers that draw are not in such files, and stay. The status and the errors are those of
+  /// restore(); IoError also for a checkpoint without a graph of objects.
+  RestoreStatus read_tensorflow(const std::string& prefix, const RestoreOptions& options = {}) const;
+
+  /// Writes `prefix`.index and `prefix`.data-00000-of-00001, from which tf.train.Checkpoint restores the same objects
+  /// of Keras 3, so that `assert_consumed` passes. Returns the prefix. An int becomes an int32, as tf.Variable(0) is.
+  /// Of an object with names alone, such as RandomState, each '/' is an attribute. Layers of a class of one's own have
+  /// to be given the names of the attributes that hold them in Python, unless an optimizer trains their weights.
+  /// Errors: IoError; what the objects throw.
+  std::string write_tensorflow(const std::string& prefix) const;
+
  private:
   friend class CheckpointManager;
   struct Impl;

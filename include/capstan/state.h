@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -36,6 +37,13 @@ struct StateDifference {
   std::vector<std::string> mismatched = {};  ///< another shape or dtype, or a number that does not fit
 };
 
+/// What a state is of, for files that follow the structure of objects instead of names. At most one is given.
+struct StateOwner {
+  const Layer* layer = nullptr;
+  const Optimizer* optimizer = nullptr;
+  std::optional<DType> number = {};  ///< int32 for an int, whatever it is saved as
+};
+
 /// The state of one object, behind State. A class of your own needs none: it has `save` and `restore` instead.
 class CAPSTAN_EXPORT StateBody {
  public:
@@ -50,6 +58,8 @@ class CAPSTAN_EXPORT StateBody {
   virtual StateDifference compare(const NamedTensors& saved) const;
   /// False if only restore() knows what can be restored, and may throw.
   virtual bool is_comparable() const { return true; }
+  /// Lives as long as this.
+  virtual StateOwner owner() const { return {}; }
 };
 
 /// Another object that has state: `save` gives it, under names of its own, and `restore` takes it back, or throws and
@@ -99,6 +109,8 @@ class CAPSTAN_EXPORT State {
   /// Whether compare() can tell beforehand what restoring would do: not of an object of your own, whose `restore` may
   /// throw.
   bool is_comparable() const { return body_->is_comparable(); }
+  /// The layer, optimizer or number; nothing of other objects.
+  StateOwner owner() const { return body_->owner(); }
 
  private:
   template <class T>

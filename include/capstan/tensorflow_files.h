@@ -34,7 +34,7 @@ CAPSTAN_EXPORT TensorflowCheckpoint load_tensorflow_checkpoint(const std::string
 /// lists. A dictionary's key may have a '/' or '.' in TensorFlow, but not here.
 ///
 ///     io::save_tensorflow_checkpoint("run/values", {{"step", constant(7)}, {"layer/kernel", kernel}});
-///     // tf.train.Checkpoint(step=tf.Variable(0), layer=...).read("run/values")
+///     // tf.train.Checkpoint(step=tf.Variable(0), layer=...).restore("run/values").assert_consumed()
 ///
 /// The files are there as a whole or not at all, the index last. Errors: IoError; ValueError for names that are empty,
 /// begin or end with '/', have an empty part or a '.', or that stand for a tensor and for an object with tensors.

@@ -1,11 +1,13 @@
 #include "capstan/checkpoint.h"
 
 #include <cstdio>
+#include <filesystem>
 #include <set>
 
 #include "src/checkpoint/checkpoint_impl.h"
 #include "src/checkpoint/checkpoint_list.h"
 #include "src/core/check.h"
+#include "src/io/byte_source.h"
 
 namespace capstan {
 
@@ -147,27 +149,38 @@ std::string Checkpoint::save(const std::string& prefix) const {
   return path;
 }
 
-StateDifference Checkpoint::compare(const std::string& path) const {
-  return impl_->find(io::read_checkpoint("compare", path).tensors).difference;
+namespace {
+
+NamedTensors read(const char* reader, const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::exists(path, error) && std::filesystem::exists(path + ".index", error)) {
+    io::fail_file(reader, "the checkpoint is one of TensorFlow", path + ".index", "read_tensorflow() restores it");
+  }
+  return io::read_checkpoint(reader, path).tensors;
 }
 
-RestoreStatus Checkpoint::restore(const std::string& path, const RestoreOptions& options) const {
-  const io::CheckpointContent content = io::read_checkpoint("restore", path);
-  Impl::Found found = impl_->find(content.tensors);
-  CAPSTAN_CHECK(found.knows_any || impl_->objects.empty(), ValueError,
-                "restore: no tensor in the file has a name that the objects know\n  file: ", path,
+}  // namespace
+
+StateDifference Checkpoint::compare(const std::string& path) const {
+  return impl_->find(read("compare", path)).difference;
+}
+
+RestoreStatus Checkpoint::Impl::take_over(const std::string& what, const std::string& path, const NamedTensors& saved,
+                                          Found found, const RestoreOptions& options) {
+  CAPSTAN_CHECK(found.knows_any || objects.empty(), ValueError, what,
+                ": no tensor in the file has a name that the objects know\n  file: ", path,
                 lines_of("missing", found.difference.missing), lines_of("left over", found.difference.left_over));
-  CAPSTAN_CHECK(options.skip_mismatch || found.difference.mismatched.empty(), ValueError,
-                "restore: tensors have other shapes or dtypes\n  file: ", path,
+  CAPSTAN_CHECK(options.skip_mismatch || found.difference.mismatched.empty(), ValueError, what,
+                ": tensors have other shapes or dtypes\n  file: ", path,
                 lines_of("different", found.difference.mismatched), help("skip_mismatch = true restores the others"));
   for (const std::string& line : found.difference.mismatched) {
-    std::fprintf(stderr, "capstan: warning: restore: skipped: %s\n", line.c_str());
+    std::fprintf(stderr, "capstan: warning: %s: skipped: %s\n", what.c_str(), line.c_str());
   }
   // First those that may refuse, each with what it had, then those that were compared.
   std::vector<std::pair<const State*, NamedTensors>> changed;
   try {
-    for (std::size_t i = 0; i < impl_->objects.size(); ++i) {
-      const State& state = impl_->objects[i].second;
+    for (std::size_t i = 0; i < objects.size(); ++i) {
+      const State& state = objects[i].second;
       if (state.is_comparable() || found.parts[i].empty()) continue;
       changed.emplace_back(&state, state.save());
       state.restore(found.parts[i]);
@@ -177,15 +190,20 @@ RestoreStatus Checkpoint::restore(const std::string& path, const RestoreOptions&
     for (const auto& [state, before] : changed) state->restore(before);
     throw;
   }
-  for (std::size_t i = 0; i < impl_->objects.size(); ++i) {
-    const State& state = impl_->objects[i].second;
+  for (std::size_t i = 0; i < objects.size(); ++i) {
+    const State& state = objects[i].second;
     if (state.is_comparable()) state.restore_matching(found.parts[i]);
   }
-  if (const auto counter = content.tensors.find(kCounter);
-      counter != content.tensors.end() && counter->second.dtype() == DType::kInt64 && counter->second.rank() == 0) {
-    impl_->save_counter = counter->second.item<std::int64_t>();
+  if (const auto counter = saved.find(kCounter);
+      counter != saved.end() && counter->second.dtype() == DType::kInt64 && counter->second.rank() == 0) {
+    save_counter = counter->second.item<std::int64_t>();
   }
   return {path, std::move(found.difference)};
+}
+
+RestoreStatus Checkpoint::restore(const std::string& path, const RestoreOptions& options) const {
+  const NamedTensors saved = read("restore", path);
+  return impl_->take_over("restore", path, saved, impl_->find(saved), options);
 }
 
 std::optional<std::string> latest_checkpoint(const std::string& directory) {

@@ -26,6 +26,9 @@ struct Checkpoint::Impl {
     bool knows_any = false;
   };
   Found find(const NamedTensors& saved) const;
+  // Changes the objects to what was found, or throws in the name of `what` and changes nothing.
+  RestoreStatus take_over(const std::string& what, const std::string& path, const NamedTensors& saved, Found found,
+                          const RestoreOptions& options);
 };
 
 }  // namespace capstan

@@ -1,53 +1,17 @@
 #include "src/checkpoint/keras_paths.h"
 
-#include <algorithm>
 #include <map>
+#include <span>
 #include <string_view>
 #include <unordered_set>
 
-#include "src/train/classes.h"
+#include "src/checkpoint/keras_attributes.h"
 #include "src/train/layer_state.h"
 #include "src/train/named_state.h"
 
 namespace capstan::detail {
 
 namespace {
-
-// What Keras's layers call the layers that they hold, in their order here. Of all others it is a list, "layers".
-struct Attributes {
-  std::string_view type;
-  std::vector<std::string_view> names;
-};
-const Attributes kAttributes[] = {
-    {"Bidirectional", {"forward_layer", "backward_layer"}},
-    {"RNN", {"cell"}},
-    {"SimpleRNN", {"cell"}},
-    {"LSTM", {"cell"}},
-    {"GRU", {"cell"}},
-    {"ConvLSTM1D", {"cell"}},
-    {"ConvLSTM2D", {"cell"}},
-    {"ConvLSTM3D", {"cell"}},
-    {"StackedRNNCells", {}},  // a list called "cells"
-    {"TimeDistributed", {"layer"}},
-    {"SpectralNormalization", {"layer"}},
-    {"MultiHeadAttention", {"query_dense", "key_dense", "value_dense", "output_dense"}},
-    {"GroupQueryAttention", {"query_dense", "key_dense", "value_dense", "output_dense"}},
-};
-
-// A name that a layer was given, not one that it was numbered by: "dense_2".
-bool is_given(const std::string& name, const std::string& prefix) {
-  if (!name.starts_with(prefix)) return true;
-  const std::string_view rest = std::string_view(name).substr(prefix.size());
-  if (rest.empty()) return false;
-  return rest[0] != '_' || rest.size() == 1 || rest.find_first_not_of("0123456789", 1) != rest.npos;
-}
-
-// A class of the program has no name that the library gave it, or a table of options of its own.
-bool is_own(const Layer& layer) {
-  const LayerBase& body = LayerState::body_of(layer);
-  return std::string_view(LayerState::of(layer).type_name).empty() ||
-         (body.options_data() != nullptr && !is_built_in(body.class_info()));
-}
 
 class PathFinder {
  public:
@@ -64,8 +28,7 @@ class PathFinder {
     if (!seen_.insert(its.id).second) return;
     const std::string_view type = its.type_name;
     add_weights(its, prefix);
-    const auto* const attributes = std::find_if(std::begin(kAttributes), std::end(kAttributes),
-                                                [&](const Attributes& one) { return one.type == type; });
+    const std::span<const std::string_view> attributes = sublayer_attributes(type);
     std::map<std::string, int> counts;
     const std::string list = prefix + (type == "StackedRNNCells" ? "cells/" : "layers/");
     for (std::size_t i = 0; i < its.sublayers.size(); ++i) {
@@ -73,12 +36,12 @@ class PathFinder {
       const std::string class_name = snake_case(sublayer.type_name());
       const std::string counted = number_name(class_name, counts);
       std::string key = list + counted;
-      if (attributes != std::end(kAttributes) && i < attributes->names.size()) {
-        key = prefix + std::string(attributes->names[i]);
-      } else if (is_own(layer) && !(has_group_ && has_group_(key))) {
-        if (is_given(sublayer.name(), class_name)) {
+      if (i < attributes.size()) {
+        key = prefix + std::string(attributes[i]);
+      } else if (is_own_class(layer) && !(has_group_ && has_group_(key))) {
+        if (has_given_name(sublayer)) {
           key = prefix + sublayer.name();
-        } else if (is_own(sublayer)) {
+        } else if (is_own_class(sublayer)) {
           key = prefix + counted;
         }
       }

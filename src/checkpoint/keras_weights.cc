@@ -4,98 +4,34 @@
 #include <string_view>
 
 #include "capstan/ops/math.h"
-#include "capstan/update_rule.h"
+#include "src/checkpoint/keras_optimizer.h"
 #include "src/checkpoint/keras_paths.h"
 
 namespace capstan::detail {
 
 namespace {
 
-constexpr std::string_view kOptimizer = "optimizer/vars/", kSlots = "variables/";
-
-// Keras numbers the variables of an optimizer: the count of updates, the rate unless a schedule gives it, and the
-// slots. Two classes have numbers among the slots that no slot here corresponds to: Nadam ends with the product of its
-// factors, which follows from the count, and Adafactor has two zeros before the slot of a variable of fewer than two
-// axes.
-std::string_view class_of(const Optimizer& optimizer) { return optimizer.rule().class_info().name; }
-
-Tensor product_of_nadam(const Optimizer& optimizer, std::int64_t updates) {
-  const double beta = optimizer.get_config().find("beta_1")->number;
-  double product = 1, power = 1;
-  for (std::int64_t i = 0; i < updates; ++i) product *= beta * (1 - 0.5 * (power *= 0.96));
-  return constant(static_cast<float>(product));
-}
-
-std::vector<Tensor> as_keras_has_them(const Optimizer& optimizer, const std::vector<Tensor>& slots) {
-  std::vector<Tensor> all;
-  const std::vector<Variable> variables = optimizer.variables();
-  for (std::size_t i = 0; i < slots.size(); ++i) {
-    if (class_of(optimizer) == "Adafactor" && slots[i].rank() < 2 && variables[i].name().ends_with("_velocity")) {
-      all.insert(all.end(), 2, constant(0));
-    }
-    all.push_back(slots[i]);
-  }
-  if (class_of(optimizer) == "Nadam" && !all.empty()) {
-    all.push_back(product_of_nadam(optimizer, optimizer.iterations()));
-  }
-  return all;
-}
-
-std::vector<Tensor> as_they_are_here(const Optimizer& optimizer, std::vector<Tensor> slots) {
-  if (class_of(optimizer) == "Nadam" && !slots.empty()) slots.pop_back();
-  if (class_of(optimizer) == "Adafactor") {
-    std::erase_if(slots, [](const Tensor& slot) { return slot.rank() == 0 && is_integer(slot.dtype()); });
-  }
-  return slots;
-}
-
-// The tensors "prefix0", "prefix1", ...
-std::vector<Tensor> numbered(const std::map<std::string, Tensor>& tensors, std::string_view prefix) {
-  std::vector<Tensor> list;
-  for (auto at = tensors.end();; list.push_back(at->second)) {
-    at = tensors.find(std::string(prefix) + std::to_string(list.size()));
-    if (at == tensors.end()) return list;
-  }
-}
-
-Tensor with_dtype(const Tensor& tensor, DType dtype) {
-  const bool converts = is_integer(dtype) ? is_integer(tensor.dtype()) : is_floating(tensor.dtype());
-  return converts ? cast(tensor, dtype) : tensor;
-}
+constexpr const char kOptimizer[] = "optimizer/vars/";
 
 // Takes the optimizer out of the file, under the names that State has.
 NamedTensors take_optimizer(std::map<std::string, Tensor>& stored, const Model& model) {
-  std::vector<Tensor> slots = numbered(stored, kOptimizer);
+  std::vector<Tensor> variables = numbered_tensors(stored, kOptimizer);
   std::erase_if(stored, [](const auto& one) { return one.first.starts_with("optimizer/"); });
-  if (slots.empty() || !model.is_compiled()) return {};
-  const Optimizer& optimizer = model.optimizer();
-  const NamedTensors own = State(optimizer).save();
-  NamedTensors taken = {{"iterations", with_dtype(slots[0], int64)}};
-  std::size_t first = 1;
-  if (own.contains("learning_rate") && slots.size() > 1) {
-    taken.emplace("learning_rate", with_dtype(slots[1], float64));
-    first = 2;
-  }
-  slots.erase(slots.begin(), slots.begin() + static_cast<std::ptrdiff_t>(first));
-  slots = as_they_are_here(optimizer, std::move(slots));
-  for (std::size_t i = 0; i < slots.size(); ++i) {
-    const std::string name = std::string(kSlots) + std::to_string(i);
-    const auto same = own.find(name);
-    taken.emplace(name, same == own.end() ? slots[i] : with_dtype(slots[i], same->second.dtype()));
-  }
-  return taken;
+  if (variables.empty() || !model.is_compiled()) return {};
+  const Tensor iterations = variables[0];
+  std::optional<Tensor> rate;
+  if (variables.size() > 1 && State(model.optimizer()).save().contains("learning_rate")) rate = variables[1];
+  variables.erase(variables.begin(), variables.begin() + (rate ? 2 : 1));
+  return optimizer_state(model.optimizer(), iterations, rate, std::move(variables));
 }
 
 // One that scales the loss of another has other variables in Keras, and one that waits for slots that a Checkpoint
 // restored cannot say which they are.
 void put_optimizer(NamedTensors& tensors, const Optimizer& optimizer) {
   const NamedTensors own = State(optimizer).save();
-  const std::vector<Tensor> slots = numbered(own, kSlots);
-  if (own.contains("scale") || slots.size() != optimizer.variables().size()) return;
-  std::vector<Tensor> all = {own.at("iterations")};
-  if (own.contains("learning_rate")) all.push_back(cast(own.at("learning_rate"), float32));
-  for (Tensor& slot : as_keras_has_them(optimizer, slots)) all.push_back(std::move(slot));
-  for (std::size_t i = 0; i < all.size(); ++i) tensors.emplace(std::string(kOptimizer) + std::to_string(i), all[i]);
+  if (own.contains("scale") || numbered_tensors(own, "variables/").size() != optimizer.variables().size()) return;
+  const std::vector<Tensor> all = keras_variables(optimizer);
+  for (std::size_t i = 0; i < all.size(); ++i) tensors.emplace(kOptimizer + std::to_string(i), all[i]);
 }
 
 }  // namespace

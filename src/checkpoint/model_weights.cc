@@ -5,6 +5,7 @@
 #include "capstan/io.h"
 #include "capstan/models.h"
 #include "capstan/state.h"
+#include "src/checkpoint/legacy_weights.h"
 #include "src/checkpoint/model_weights.h"
 #include "src/core/check.h"
 #include "src/io/hdf5_file.h"
@@ -15,14 +16,15 @@ namespace capstan {
 
 namespace {
 
-enum class WeightsFormat { kSafetensors, kNpz, kHdf5 };
+enum class WeightsFormat { kSafetensors, kNpz, kHdf5, kLegacy };
 
-WeightsFormat format_of(const char* what, const std::string& path, bool is_read) {
+WeightsFormat format_of(const char* what, const std::string& path, bool reads) {
   if (path.ends_with(".safetensors")) return WeightsFormat::kSafetensors;
   if (path.ends_with(".weights.h5")) return WeightsFormat::kHdf5;
-  if (is_read && path.ends_with(".keras")) return WeightsFormat::kHdf5;
+  if (reads && path.ends_with(".keras")) return WeightsFormat::kHdf5;
+  if (reads && path.ends_with(".h5")) return WeightsFormat::kLegacy;
   CAPSTAN_CHECK(path.ends_with(".npz"), ValueError, what, ": the name \"", path,
-                "\" ends with none of .safetensors, .npz and .weights.h5", is_read ? ", nor with .keras" : "",
+                "\" ends with none of .safetensors, .npz and .weights.h5", reads ? ", nor with .keras or .h5" : "",
                 help("a Checkpoint also holds the optimizer, in a format of its own"));
   return WeightsFormat::kNpz;
 }
@@ -38,6 +40,11 @@ detail::KerasWeights load(WeightsFormat format, const std::string& path, const M
       return {io::load_npz(path)};
     case WeightsFormat::kSafetensors:
       return {io::load_safetensors(path)};
+    case WeightsFormat::kLegacy: {
+      io::Hdf5Texts texts;
+      const std::map<std::string, Tensor> stored = io::load_hdf5_file("load_weights", path, &texts);
+      return detail::match_legacy_weights(stored, texts, path, model, weights);
+    }
     case WeightsFormat::kHdf5:
       break;
   }

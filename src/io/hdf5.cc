@@ -6,18 +6,18 @@
 
 namespace capstan::io {
 
-std::map<std::string, Tensor> load_hdf5_file(const std::string& reader, const std::string& path) {
-  if (!path.ends_with(".keras")) return load_hdf5_from(*open_plain_file(reader, path));
+std::map<std::string, Tensor> load_hdf5_file(const std::string& reader, const std::string& path, Hdf5Texts* texts) {
+  if (!path.ends_with(".keras")) return load_hdf5_from(*open_plain_file(reader, path), texts);
   KerasArchive archive(reader, path);
-  return load_hdf5_from(*archive.weights());
+  return load_hdf5_from(*archive.weights(), texts);
 }
 
-std::map<std::string, Tensor> load_hdf5_from(ByteSource& source) {
+std::map<std::string, Tensor> load_hdf5_from(ByteSource& source, Hdf5Texts* texts) {
   const std::uint64_t size = source.most_bytes();
   const Tensor memory = detail::unfilled(int64, {static_cast<std::int64_t>(size / sizeof(std::int64_t) + 1)});
   const std::span bytes(static_cast<std::byte*>(const_cast<void*>(memory.raw_data())), size);
   read_into(source, bytes, "the file");
-  return read_hdf5(source, bytes, std::make_shared<const Tensor>(memory));
+  return read_hdf5(source, bytes, std::make_shared<const Tensor>(memory), texts);
 }
 
 NamedArrays load_hdf5(const std::string& path) {

@@ -5,6 +5,7 @@
 #include "src/core/utf8.h"
 #include "src/io/hdf5_bytes.h"
 #include "src/io/hdf5_dataset.h"
+#include "src/io/hdf5_texts.h"
 
 namespace capstan::io {
 
@@ -42,14 +43,15 @@ constexpr int kDeepest = 64;  // groups within groups
 enum MessageType : std::uint16_t {
   kLinkInfo = 0x2,
   kLink = 0x6,
+  kAttribute = 0xc,
   kContinuation = 0x10,
   kSymbolTable = 0x11,
 };
 
 class FileReader {
  public:
-  FileReader(const ByteSource& source, std::string_view bytes, std::shared_ptr<const void> owner)
-      : file_{source, bytes, std::move(owner)} {}
+  FileReader(const ByteSource& source, std::string_view bytes, std::shared_ptr<const void> owner, Hdf5Texts* texts)
+      : file_{source, bytes, std::move(owner)}, attributes_(file_), texts_(texts) {}
 
   std::map<std::string, Tensor> read() {
     // Beside them their elements are there once more, twice as long where tensors lack their type.
@@ -207,9 +209,16 @@ class FileReader {
         read_link(message.bytes, path, depth);
       }
     }
-    if (is_group) return;
+    if (is_group) return read_texts(path, messages);
     if (path.empty()) fail("the root is no group");
     tensors_.emplace(path, read_dataset(file_, path, messages));
+  }
+
+  void read_texts(const std::string& path, const std::vector<Message>& messages) {
+    if (texts_ == nullptr) return;
+    for (const Message& message : messages) {
+      if (message.type == kAttribute) attributes_.add(path, message.bytes, *texts_);
+    }
   }
 
   void read_child(const std::string& path, std::string_view name, std::uint64_t address, int depth) {
@@ -307,6 +316,8 @@ class FileReader {
 
   File file_;
   std::map<std::string, Tensor> tensors_;
+  TextAttributes attributes_;
+  Hdf5Texts* texts_;
 };
 
 }  // namespace
@@ -314,8 +325,9 @@ class FileReader {
 }  // namespace hdf5
 
 std::map<std::string, Tensor> read_hdf5(const ByteSource& source, std::span<const std::byte> bytes,
-                                        std::shared_ptr<const void> owner) {
-  return hdf5::FileReader(source, {reinterpret_cast<const char*>(bytes.data()), bytes.size()}, std::move(owner)).read();
+                                        std::shared_ptr<const void> owner, Hdf5Texts* texts) {
+  const std::string_view all(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  return hdf5::FileReader(source, all, std::move(owner), texts).read();
 }
 
 }  // namespace capstan::io

@@ -12,11 +12,15 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "capstan/tensor.h"
 #include "src/io/byte_source.h"
 
 namespace capstan::io {
+
+/// Lists of texts that groups have as attributes: "model_weights/dense@weight_names".
+using Hdf5Texts = std::map<std::string, std::vector<std::string>>;
 
 /// The datasets of a file by path: "layers/dense/vars/0". Types that tensors lack become the next wider one that has
 /// all their values, as in tensor_list.h; an enumeration of FALSE and TRUE is bool, and two bytes of no type that an
@@ -25,14 +29,15 @@ namespace capstan::io {
 /// Throws IoError, in the name of `source`, for what is damaged and for what weights do not need: texts, records, other
 /// filters, links that are soft or lead to another file, data in another file, groups with so many links that they
 /// stand in a heap, and more memory than the file has stored. With an owner, which keeps the bytes, tensors lie in them
-/// where they can.
+/// where they can. `texts`, if given, get what there are of them.
 std::map<std::string, Tensor> read_hdf5(const ByteSource& source, std::span<const std::byte> bytes,
-                                        std::shared_ptr<const void> owner = nullptr);
+                                        std::shared_ptr<const void> owner = nullptr, Hdf5Texts* texts = nullptr);
 
 /// The same of a file on the disk, or of the weights in a `.keras` archive, in the name of `reader`. The tensors share
 /// the memory that the file was read to.
-std::map<std::string, Tensor> load_hdf5_file(const std::string& reader, const std::string& path);
+std::map<std::string, Tensor> load_hdf5_file(const std::string& reader, const std::string& path,
+                                             Hdf5Texts* texts = nullptr);
 /// The same of what a source has from here on.
-std::map<std::string, Tensor> load_hdf5_from(ByteSource& source);
+std::map<std::string, Tensor> load_hdf5_from(ByteSource& source, Hdf5Texts* texts = nullptr);
 
 }  // namespace capstan::io

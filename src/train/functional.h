@@ -36,7 +36,7 @@ struct SymbolicValue {
 };
 
 // Null for a tensor with data.
-const SymbolicValue* symbolic_value(const Tensor& tensor);
+CAPSTAN_EXPORT const SymbolicValue* symbolic_value(const Tensor& tensor);
 // Whether a value is among the arguments of a call.
 bool has_symbolic(const Tensor& x, const CallOptions& options);
 bool has_symbolic(const Nest& inputs, const CallOptions& options);
@@ -45,7 +45,7 @@ bool has_symbolic(const Nest& inputs, const CallOptions& options);
 Nest call_symbolically(const Layer& layer, const Nest& inputs, const CallOptions& options);
 
 // The tensors that a call was given, in one order.
-std::vector<Tensor> arguments_of(const SymbolicCall& call);
+CAPSTAN_EXPORT std::vector<Tensor> arguments_of(const SymbolicCall& call);
 
 // What a functional model was made of, its calls in the order in which they were made.
 struct FunctionalGraph {
@@ -54,7 +54,7 @@ struct FunctionalGraph {
 };
 
 // Nothing for another layer.
-std::optional<FunctionalGraph> functional_graph(const Layer& model);
+CAPSTAN_EXPORT std::optional<FunctionalGraph> functional_graph(const Layer& model);
 
 // Calls change(tensor) for each tensor among the arguments of a call, in one order.
 template <class Change>

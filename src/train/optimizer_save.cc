@@ -65,6 +65,8 @@ class OptimizerStateBody final : public StateBody {
     }
   }
 
+  StateOwner owner() const override { return {.optimizer = &optimizer_}; }
+
  private:
   // The optimizer that makes the updates.
   OptimizerState& its() const { return OptimizerState::of(optimizer_).updating(); }

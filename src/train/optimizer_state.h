@@ -58,6 +58,13 @@ class OptimizerState : public std::enable_shared_from_this<OptimizerState> {
   // What was restored before there were slots (optimizer_save.cc).
   std::map<std::string, Tensor> restored_slots;
 
+  // The variables that it was built for.
+  std::vector<Variable> targets() const {
+    std::vector<Variable> list;
+    for (const Stepped& one : stepped_) list.push_back(one.slots[0]);
+    return list;
+  }
+
   // All of these variables under the names that they are saved by.
   std::vector<std::pair<std::string, Variable>> named_slots() const;
 

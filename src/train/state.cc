@@ -135,6 +135,8 @@ class LayerStateBody final : public StateBody {
     }
   }
 
+  StateOwner owner() const override { return {.layer = &layer_}; }
+
  private:
   Layer layer_;
 };
@@ -187,6 +189,8 @@ class NumberState final : public StateBody {
       number_ = found->second.item<double>();
     }
   }
+
+  StateOwner owner() const override { return {.number = kDTypeOf<T>}; }
 
  private:
   T& number_;

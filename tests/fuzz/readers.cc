@@ -19,6 +19,7 @@
 #include "capstan/torch_files.h"
 #include "src/core/allocator.h"
 #include "src/io/hdf5_file.h"
+#include "src/io/object_graph.h"
 #include "src/io/pickle.h"
 #include "src/io/table_file.h"
 
@@ -94,6 +95,12 @@ void read_table(std::span<const std::uint8_t> bytes) {
   io::parse_table(*source, text_of(bytes));
 }
 
+// What its objects are.
+void read_object_graph(std::span<const std::uint8_t> bytes) {
+  std::vector<io::TrackableNode> nodes = io::parse_object_graph("read_object_graph", "memory", text_of(bytes));
+  if (io::parse_object_graph("", "", io::object_graph_bytes(nodes)).size() != nodes.size()) std::abort();
+}
+
 // What a file of PyTorch holds, without its archive.
 void read_pickle(std::span<const std::uint8_t> bytes) {
   const std::unique_ptr<io::ByteSource> source = io::open_memory("read_pickle", "memory", std::as_bytes(bytes));
@@ -134,6 +141,7 @@ constexpr FileReader kReaders[] = {
     {"model_config", read_model_config},
     {"npy", read_whole<io::load_npy>},
     {"npz", read_whole<io::load_npz>},
+    {"object_graph", read_object_graph},
     {"onnx", [](std::span<const std::uint8_t> bytes) { load_onnx(file_of(bytes)); }},
     {"pickle", read_pickle},
     {"png", read_image<io::load_png>},

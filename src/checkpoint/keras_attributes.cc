@@ -1,0 +1,69 @@
+#include "src/checkpoint/keras_attributes.h"
+
+#include <algorithm>
+
+#include "src/train/classes.h"
+#include "src/train/layer_state.h"
+
+namespace capstan::detail {
+
+namespace {
+
+struct Attributes {
+  std::string_view type;
+  std::vector<std::string_view> names;
+};
+const Attributes kSublayers[] = {
+    {"Bidirectional", {"forward_layer", "backward_layer"}},
+    {"RNN", {"cell"}},
+    {"SimpleRNN", {"cell"}},
+    {"LSTM", {"cell"}},
+    {"GRU", {"cell"}},
+    {"ConvLSTM1D", {"cell"}},
+    {"ConvLSTM2D", {"cell"}},
+    {"ConvLSTM3D", {"cell"}},
+    {"StackedRNNCells", {}},  // a list called "cells"
+    {"TimeDistributed", {"layer"}},
+    {"SpectralNormalization", {"layer"}},
+    {"MultiHeadAttention", {"query_dense", "key_dense", "value_dense", "output_dense"}},
+    {"GroupQueryAttention", {"query_dense", "key_dense", "value_dense", "output_dense"}},
+};
+
+// Those that Keras may merge with others before they are used.
+constexpr std::string_view kMerged[] = {"Conv1D", "Conv2D", "Conv3D", "Dense", "EinsumDense", "Embedding"};
+
+}  // namespace
+
+std::span<const std::string_view> sublayer_attributes(std::string_view type) {
+  for (const Attributes& one : kSublayers) {
+    if (one.type == type) return one.names;
+  }
+  return {};
+}
+
+std::string weight_attribute(std::string_view type, const std::string& weight) {
+  if (type == "Normalization" && weight != "count") return "adapt_" + weight;
+  const bool is_merged = std::find(std::begin(kMerged), std::end(kMerged), type) != std::end(kMerged);
+  return is_merged && (weight == "kernel" || weight == "embeddings") ? "_" + weight : weight;
+}
+
+std::string tensorflow_attribute(std::string_view type, std::string_view attribute) {
+  const bool is_attention = type == "MultiHeadAttention" || type == "GroupQueryAttention";
+  return (is_attention ? "_" : "") + std::string(attribute);
+}
+
+bool is_own_class(const Layer& layer) {
+  const LayerBase& body = LayerState::body_of(layer);
+  return std::string_view(LayerState::of(layer).type_name).empty() ||
+         (body.options_data() != nullptr && !is_built_in(body.class_info()));
+}
+
+bool has_given_name(const Layer& layer) {
+  const std::string name = layer.name(), prefix = snake_case(layer.type_name());
+  if (!name.starts_with(prefix)) return true;
+  const std::string_view rest = std::string_view(name).substr(prefix.size());
+  if (rest.empty()) return false;
+  return rest[0] != '_' || rest.size() == 1 || rest.find_first_not_of("0123456789", 1) != rest.npos;
+}
+
+}  // namespace capstan::detail

@@ -1,0 +1,25 @@
+// Weights in `.h5` files as Keras 1 and 2 wrote them, and Keras 3 still does: whole models, and weights alone.
+//
+// The layers that have weights stand in a list in their order, `layer_names`, and each has a list of its weights in
+// their order, `weight_names`; both are attributes of groups. A model within a model is one layer. So weights are found
+// by their order, whatever layers are called. What else a whole model has, its configuration and its optimizer, is left
+// out.
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "src/checkpoint/keras_weights.h"
+#include "src/io/hdf5_file.h"
+
+namespace capstan::detail {
+
+/// What the datasets of a file are for this model, as match_keras_weights() does. Throws IoError for a file without
+/// such lists, or with names in them that it does not have.
+KerasWeights match_legacy_weights(const std::map<std::string, Tensor>& stored, const io::Hdf5Texts& texts,
+                                  const std::string& path, const Model& model,
+                                  const std::vector<std::pair<std::string, Variable>>& weights);
+
+}  // namespace capstan::detail

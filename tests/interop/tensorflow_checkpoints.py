@@ -1,0 +1,256 @@
+"""Checkpoints of trainings between Capstan and TensorFlow: TensorFlow's side. See README.md.
+
+tensorflow_checkpoints.py PROGRAM FOLDER    PROGRAM is tensorflow_checkpoints_check
+"""
+import os
+import pathlib
+import subprocess
+import sys
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+import keras  # noqa: E402
+import numpy  # noqa: E402
+import tensorflow as tf  # noqa: E402
+from keras import layers  # noqa: E402
+
+
+class Block(layers.Layer):
+    def __init__(self):
+        super().__init__()
+        self.first = layers.Dense(3, activation="relu")
+        self.normalize = layers.BatchNormalization()
+
+    def build(self, shape):
+        self.scale = self.add_weight(shape=(shape[-1],), initializer="ones", name="scale")
+
+    def call(self, x):
+        return self.normalize(self.first(x * self.scale))
+
+
+class Named(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.block = Block()
+        self.chain = keras.Sequential([layers.Dense(4), layers.ReLU(), layers.Dense(2)])
+
+    def call(self, x, training=None):
+        return self.chain(self.block(x))
+
+
+class Unnamed(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.both = [layers.Dense(3), layers.Dense(4)]
+        self.end = layers.Dense(2)
+
+    def call(self, x):
+        return self.end(self.both[1](self.both[0](x)))
+
+
+def convolutions():
+    return keras.Sequential([
+        keras.Input((8, 8, 1)), layers.Conv2D(4, 3, padding="same"), layers.BatchNormalization(), layers.ReLU(),
+        layers.MaxPooling2D(), layers.SeparableConv2D(5, 3), layers.DepthwiseConv2D(2), layers.Conv2DTranspose(3, 2),
+        layers.LayerNormalization(), layers.Dropout(0), layers.Flatten(), layers.Dense(3, activation="softmax")])
+
+
+def shared():
+    left, right = keras.Input((4,), name="left"), keras.Input((4,), name="right")
+    dense = layers.Dense(3, activation="tanh")
+    pair = [dense(left), dense(right)]
+    return keras.Model([left, right], [layers.Dense(2)(layers.Concatenate()(pair)),
+                                       layers.Dense(1)(layers.Subtract()(pair))])
+
+
+def nested():
+    first = keras.Input((4,))
+    inner = keras.Model(first, layers.Dense(4, activation="tanh")(first))
+    chain = keras.Sequential([keras.Input((4,)), layers.Dense(4), layers.ELU()])
+    x = keras.Input((4,))
+    y = chain(chain(inner(inner(x))))
+    return keras.Model(x, layers.Dense(2)(layers.Add()([x, inner(y)])))
+
+
+def attention():
+    x = keras.Input((5, 6))
+    h = layers.LayerNormalization()(x)
+    a = layers.MultiHeadAttention(2, 3)(h, h)
+    b = layers.GroupQueryAttention(2, 4, 2)(a, a)
+    return keras.Model(x, layers.Dense(2)(layers.GlobalAveragePooling1D()(layers.Add()([x, b]))))
+
+
+def recurrent():
+    x = keras.Input((6, 3))
+    one = layers.LSTM(4, return_sequences=True)(x)
+    both = layers.Bidirectional(layers.GRU(3, return_sequences=True))(one)
+    each = layers.TimeDistributed(keras.Sequential([layers.Dense(4), layers.ReLU()]))(both)
+    ends = [layers.SimpleRNN(3)(each), layers.RNN(layers.LSTMCell(3))(each)]
+    return keras.Model(x, layers.Dense(2)(layers.Concatenate()(ends)))
+
+
+def words():
+    return keras.Sequential([
+        keras.Input((7,), dtype="int32"), layers.Embedding(11, 5, mask_zero=True), layers.Dropout(0),
+        layers.LSTM(4, return_sequences=True), layers.Dense(3), layers.GRU(3), layers.Dense(2)])
+
+
+def masks():
+    x, given = keras.Input((7, 3)), keras.Input((7,), dtype="int32")
+    a = layers.Dense(4)(layers.Masking()(x))
+    b = layers.Bidirectional(layers.LSTM(3, return_sequences=True))(a)
+    c = layers.Embedding(11, 5, mask_zero=True)(given)
+    d = layers.GRU(3)(layers.Dense(2)(c))
+    return keras.Model([x, given], layers.Dense(2)(layers.Concatenate()([layers.GRU(2)(b), d])))
+
+
+def plain():
+    return keras.Sequential([keras.Input((3,)), layers.Dense(4, activation="tanh"), layers.Dense(2)])
+
+
+o = keras.optimizers
+CASES = {
+    "convolutions": (convolutions, [(6, 8, 8, 1)], [(6, 3)], lambda: o.Adam(0.01)),
+    "shared": (shared, [(6, 4), (6, 4)], [(6, 2), (6, 1)], lambda: o.SGD(0.05, momentum=0.9)),
+    "nested": (nested, [(6, 4)], [(6, 2)], lambda: o.RMSprop(o.schedules.ExponentialDecay(0.01, 2, 0.5))),
+    "attention": (attention, [(6, 5, 6)], [(6, 2)], lambda: o.AdamW(0.01)),
+    "recurrent": (recurrent, [(6, 6, 3)], [(6, 2)], lambda: o.Nadam(0.01)),
+    "words": (words, [(6, 7)], [(6, 2)], lambda: o.Lion(0.001)),
+    "masks": (masks, [(6, 7, 3), (6, 7)], [(6, 2)], lambda: o.SGD(0.01, momentum=0.5)),
+    "named": (Named, [(6, 4)], [(6, 2)], o.Adagrad),
+    "unnamed": (Unnamed, [(6, 4)], [(6, 2)], o.Adam),
+}
+OPTIMIZERS = {
+    "SGD": o.SGD,
+    "Adam": lambda: o.Adam(amsgrad=True),
+    "RMSprop": lambda: o.RMSprop(momentum=0.5, centered=True),
+    "Adagrad": o.Adagrad,
+    "Adadelta": o.Adadelta,
+    "Adamax": o.Adamax,
+    "Nadam": o.Nadam,
+    "Ftrl": o.Ftrl,
+    "Lion": o.Lion,
+    "Lamb": o.Lamb,
+    "Adafactor": o.Adafactor,
+    "Muon": o.Muon,
+    "LossScaleOptimizer": lambda: o.LossScaleOptimizer(o.SGD(momentum=0.5)),
+    "averages": lambda: o.Adam(use_ema=True, gradient_accumulation_steps=2),
+}
+CASES.update({f"optimizer_{name}": (plain, [(6, 3)], [(6, 2)], make) for name, make in OPTIMIZERS.items()})
+
+
+def one_or_all(arrays):
+    return arrays[0] if len(arrays) == 1 else arrays
+
+
+def training(name, given):
+    """The model, compiled, with its weights; and the optimizer."""
+    make, _, outputs, make_optimizer = CASES[name]
+    model, optimizer = make(), make_optimizer()
+    model(given)
+    losses = keras.losses.MeanSquaredError() if len(outputs) == 1 else ["mse", "mse"]
+    model.compile(optimizer=optimizer, loss=losses)
+    return model, optimizer
+
+
+def losses_after(model, x, y):
+    losses = []
+    for _ in range(3):
+        model.reset_metrics()
+        losses.append(numpy.ravel(model.train_on_batch(x, y))[0])
+    return numpy.array(losses)
+
+
+def predict(model, x):
+    outputs = model.predict(x, verbose=0)
+    return outputs if isinstance(outputs, list) else [outputs]
+
+
+def write(folder):
+    generator = numpy.random.default_rng(7)
+    for name, (_, input_shapes, output_shapes, _) in CASES.items():
+        x = [generator.integers(0, 11, shape).astype(numpy.int32) if shape == (6, 7)
+             else generator.random(shape, numpy.float32) for shape in input_shapes]
+        y = [generator.random(shape, numpy.float32) for shape in output_shapes]
+        given, wanted = one_or_all(x), one_or_all(y)
+        model, optimizer = training(name, given)
+        for _ in range(3):
+            model.train_on_batch(given, wanted)
+        checkpoint = tf.train.Checkpoint(model=model, optimizer=optimizer, step=tf.Variable(3))
+        tf.train.CheckpointManager(checkpoint, folder / name, max_to_keep=2).save()
+        arrays = {f"{kind}{i}": a for kind, all_of in (("x", x), ("y", y), ("output", predict(model, given)))
+                  for i, a in enumerate(all_of)}
+        numpy.savez(folder / f"{name}.npz", losses=losses_after(model, given, wanted), **arrays)
+
+
+def restored(name, folder, given, is_built):
+    model, optimizer = training(name, given)
+    if is_built:
+        optimizer.build(model.trainable_variables)
+    step = tf.Variable(0)
+    checkpoint = tf.train.Checkpoint(model=model, optimizer=optimizer, step=step)
+    status = checkpoint.restore(str(folder / name / "ckpt"))
+    if is_built:
+        status.assert_consumed()
+        assert step.numpy() == 3
+    return model, status
+
+
+def reads_tensors(folder):
+    """Whether `restore` and `read` find tensors that were written by their names."""
+    for how in ("restore", "read"):
+        layer = tf.Module()
+        layer.kernel, step = tf.Variable([[0.0, 0.0]]), tf.Variable(0)
+        getattr(tf.train.Checkpoint(layer=layer, step=step), how)(str(folder / "tensors")).assert_consumed()
+        if step.numpy() != 7 or layer.kernel.numpy().tolist() != [[1.5, 2.5]]:
+            return False
+    return True
+
+
+def compare(name, folder):
+    """How far outputs and later losses are from those of Capstan."""
+    arrays = numpy.load(folder / f"{name}.npz")
+    parts = {kind: [arrays[f"{kind}{i}"] for i in range(9) if f"{kind}{i}" in arrays] for kind in ("x", "y", "output")}
+    x, y = one_or_all(parts["x"]), one_or_all(parts["y"])
+    in_losses = 0
+    # Slots that are made later, which TensorFlow finds by attributes alone, and slots that are there.
+    if name != "unnamed":
+        later, status = restored(name, folder, x, False)
+        in_losses = numpy.abs(losses_after(later, x, y) - arrays["losses"]).max()
+        status.assert_consumed()
+    model, _ = restored(name, folder, x, True)
+    in_outputs = max(numpy.abs(a - b).max() for a, b in zip(predict(model, x), parts["output"], strict=True))
+    return in_outputs, max(in_losses, numpy.abs(losses_after(model, x, y) - arrays["losses"]).max())
+
+
+def read(folder):
+    """A line for each case; those that failed end with WRONG."""
+    yield "tensors" if reads_tensors(folder) else "tensors   WRONG"
+    for name in CASES:
+        try:
+            outputs, losses = compare(name, folder)
+            end = "" if outputs < 2e-5 and losses < 2e-5 else "   WRONG"
+            yield f"{name:32} outputs {outputs:.1e}, losses after it {losses:.1e}{end}"
+        except Exception as error:  # which is the result of this case
+            yield f"{name:32} {type(error).__name__}: {str(error)[:600]}   WRONG"
+
+
+def main(program, folder):
+    ours, theirs = pathlib.Path(folder, "capstan"), pathlib.Path(folder, "tensorflow")
+    for path in (ours, theirs):
+        path.mkdir(parents=True, exist_ok=True)
+    lines = subprocess.run([program, "write", ours], check=False, capture_output=True, text=True).stdout.splitlines()
+    print(*lines, "TensorFlow restores checkpoints of Capstan:", sep="\n")
+    for line in read(ours):
+        print(line, flush=True)
+        lines.append(line)
+    write(theirs)
+    ended = subprocess.run([program, "read", theirs], check=False, capture_output=True, text=True)
+    print("Capstan restores checkpoints of TensorFlow:", ended.stdout, ended.stderr, sep="\n")
+    lines += ended.stdout.splitlines()
+    failed = sum(line.endswith("WRONG") for line in lines)
+    print(f"{len(lines) - failed} passed, {failed} failed")
+    sys.exit(0 if failed == 0 and ended.returncode == 0 else 1)
+
+
+main(*sys.argv[1:])

@@ -1,0 +1,113 @@
+// Checkpoints of trainings between Capstan and TensorFlow: this side. tensorflow_checkpoints.py is the other; see
+// README.md.
+//
+//     tensorflow_checkpoints_check write FOLDER    checkpoints, and what the models in them give
+//     tensorflow_checkpoints_check read FOLDER     restores checkpoints of TensorFlow and compares
+#include <cstdio>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "tests/support/tensorflow_trainings.h"
+
+namespace capstan {
+namespace {
+
+Nest nest_of(const std::vector<Tensor>& tensors) { return tensors.size() == 1 ? Nest(tensors[0]) : Nest(tensors); }
+
+double difference(const Tensor& a, const Tensor& b) {
+  return reduce_max(abs(cast(a, float64) - cast(b, float64))).item<double>();
+}
+
+std::vector<Tensor> numbered(const io::NamedArrays& arrays, const std::string& name) {
+  std::vector<Tensor> list;
+  while (arrays.contains(name + std::to_string(list.size()))) {
+    list.push_back(arrays.at(name + std::to_string(list.size())));
+  }
+  return list;
+}
+
+void write(const testing::Training& one, const std::filesystem::path& folder) {
+  const Model model = one.make();
+  const Optimizer optimizer = one.optimizer();
+  std::map<std::string, Tensor> arrays;
+  std::vector<Tensor> x, y;
+  for (const Shape& shape : one.inputs) {
+    const bool is_words = shape == Shape{6, 7};
+    const Tensor draw = random::uniform(shape, 0, is_words ? 11 : 1, float32, 7 + x.size());
+    x.push_back(is_words ? cast(draw, int32) : draw);
+    arrays.emplace("x" + std::to_string(x.size() - 1), x.back());
+  }
+  for (const Shape& shape : one.outputs) {
+    y.push_back(random::uniform(shape, 0, 1, float32, 17 + y.size()));
+    arrays.emplace("y" + std::to_string(y.size() - 1), y.back());
+  }
+  model.compile({.optimizer = optimizer, .loss = losses::MeanSquaredError()});
+  for (int step = 0; step < 3; ++step) model.train_on_batch(nest_of(x), nest_of(y));
+  int step = 3;
+  Checkpoint({{"model", model}, {"optimizer", optimizer}, {"step", step}})
+      .write_tensorflow((folder / one.name / "ckpt").string());
+  const std::vector<Tensor> outputs = model.predict(nest_of(x)).tensors();
+  for (std::size_t i = 0; i < outputs.size(); ++i) arrays.emplace("output" + std::to_string(i), outputs[i]);
+  std::vector<double> losses;
+  for (int i = 0; i < 3; ++i) losses.push_back(model.train_on_batch(nest_of(x), nest_of(y)).at("loss"));
+  arrays.emplace("losses", constant(losses));
+  io::save_npz((folder / one.name).string() + ".npz", arrays);
+}
+
+bool read(const testing::Training& one, const std::filesystem::path& folder) {
+  const Model model = one.make();
+  const Optimizer optimizer = one.optimizer();
+  const io::NamedArrays arrays = io::load_npz((folder / one.name).string() + ".npz");
+  const Nest x = nest_of(numbered(arrays, "x")), y = nest_of(numbered(arrays, "y"));
+  model.compile({.optimizer = optimizer, .loss = losses::MeanSquaredError()});
+  model(x);  // which makes the weights of a class of one's own
+  int step = 0;
+  const Checkpoint checkpoint({{"model", model}, {"optimizer", optimizer}, {"step", step}});
+  checkpoint.read_tensorflow(latest_checkpoint((folder / one.name).string()).value()).assert_consumed();
+  const std::vector<Tensor> outputs = model.predict(x).tensors(), wanted = numbered(arrays, "output");
+  double in_outputs = step == 3 && checkpoint.save_counter() == 1 && outputs.size() == wanted.size() ? 0 : 1;
+  for (std::size_t i = 0; i < wanted.size(); ++i) in_outputs = std::max(in_outputs, difference(outputs[i], wanted[i]));
+  double in_losses = 0;
+  for (const double loss : cast(arrays.at("losses"), float64).to_vector<double>()) {
+    in_losses = std::max(in_losses, std::abs(model.train_on_batch(x, y).at("loss") - loss));
+  }
+  const bool is_right = in_outputs < 2e-5 && in_losses < 2e-5;
+  std::printf("%-32s outputs %.1e, losses after it %.1e%s\n", one.name.c_str(), in_outputs, in_losses,
+              is_right ? "" : "   WRONG");
+  return is_right;
+}
+
+// Tensors by names, without a Checkpoint.
+void write_tensors(const std::filesystem::path& folder) {
+  io::save_tensorflow_checkpoint((folder / "tensors").string(),
+                                 {{"step", constant(7)}, {"layer/kernel", constant({{1.5f, 2.5f}})}});
+}
+
+bool run(const std::string& what, const std::filesystem::path& folder) {
+  bool is_right = true;
+  if (what == "write") write_tensors(folder);
+  for (const testing::Training& one : testing::trainings()) {
+    try {
+      std::filesystem::create_directories(folder / one.name);
+      if (what == "write") write(one, folder);
+      if (what == "read") is_right &= read(one, folder);
+    } catch (const std::exception& error) {
+      is_right = false;
+      std::printf("%-32s %s   WRONG\n", one.name.c_str(), error.what());
+    }
+  }
+  return is_right;
+}
+
+}  // namespace
+}  // namespace capstan
+
+int main(int count, char** arguments) {
+  const std::string what = count == 3 ? arguments[1] : "";
+  if (what != "write" && what != "read") {
+    std::fprintf(stderr, "tensorflow_checkpoints_check write FOLDER | read FOLDER\n");
+    return 2;
+  }
+  return capstan::run(what, arguments[2]) ? 0 : 1;
+}
