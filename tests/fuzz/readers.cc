@@ -4,11 +4,14 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <cstring>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "capstan/config.h"
+#include "capstan/data.h"
 #include "capstan/error.h"
 #include "capstan/image_files.h"
 #include "capstan/io.h"
@@ -20,7 +23,9 @@
 #include "src/core/allocator.h"
 #include "src/io/hdf5_file.h"
 #include "src/io/object_graph.h"
+#include "src/io/npy.h"
 #include "src/io/pickle.h"
+#include "src/io/record_frame.h"
 #include "src/io/table_file.h"
 
 namespace capstan::testing {
@@ -57,6 +62,26 @@ void read_safetensors(std::span<const std::uint8_t> bytes) {
 void read_records(std::span<const std::uint8_t> bytes) {
   io::RecordReader reader(file_of(bytes));
   while (reader.next()) {
+  }
+}
+
+// Elements of a dataset. Checksums would keep what is changed from the reader, so they are made right.
+void read_elements(std::span<const std::uint8_t> bytes) {
+  constexpr std::size_t kFrame = io::RecordFrame::kHeader + io::RecordFrame::kFooter;
+  std::vector<std::uint8_t> right(bytes.begin(), bytes.end());
+  for (std::size_t at = 0; right.size() - at >= kFrame;) {
+    std::uint64_t length = 0;
+    std::memcpy(&length, right.data() + at, sizeof length);
+    if (length > right.size() - at - kFrame) break;
+    std::uint8_t* const record = right.data() + at + io::RecordFrame::kHeader;
+    const io::RecordFrame frame({reinterpret_cast<const char*>(record), static_cast<std::size_t>(length)});
+    std::memcpy(record - io::RecordFrame::kHeader, frame.header, io::RecordFrame::kHeader);
+    std::memcpy(record + length, frame.footer, io::RecordFrame::kFooter);
+    at += kFrame + length;
+  }
+  using Elements = Dataset<Tensor, std::int64_t, std::string, Texts, std::map<std::string, Tensor>>;
+  auto iterator = Elements::load(file_of(right)).begin();
+  while (iterator.next()) {
   }
 }
 
@@ -101,6 +126,12 @@ void read_object_graph(std::span<const std::uint8_t> bytes) {
   if (io::parse_object_graph("", "", io::object_graph_bytes(nodes)).size() != nodes.size()) std::abort();
 }
 
+// Lists of integers, as Keras stores texts.
+void read_lists(std::span<const std::uint8_t> bytes) {
+  const std::unique_ptr<io::ByteSource> source = io::open_memory("read_npy", "memory", std::as_bytes(bytes));
+  io::read_npy_lists(*source);
+}
+
 // What a file of PyTorch holds, without its archive.
 void read_pickle(std::span<const std::uint8_t> bytes) {
   const std::unique_ptr<io::ByteSource> source = io::open_memory("read_pickle", "memory", std::as_bytes(bytes));
@@ -132,6 +163,7 @@ constexpr FileReader kReaders[] = {
     {"checkpoint", read_whole<io::load_checkpoint>},
     {"csv", read_csv_records},
     {"csv_table", [](std::span<const std::uint8_t> bytes) { io::read_csv(file_of(bytes)); }},
+    {"elements", read_elements},
     {"example", read_example},
     {"hdf5", read_hdf5_file},
     {"idx", read_whole<io::load_idx>},
@@ -140,6 +172,7 @@ constexpr FileReader kReaders[] = {
     {"lines", read_lines},
     {"model_config", read_model_config},
     {"npy", read_whole<io::load_npy>},
+    {"npy_lists", read_lists},
     {"npz", read_whole<io::load_npz>},
     {"object_graph", read_object_graph},
     {"onnx", [](std::span<const std::uint8_t> bytes) { load_onnx(file_of(bytes)); }},
