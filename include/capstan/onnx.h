@@ -1,5 +1,5 @@
-// ONNX: models of other frameworks as functions whose weights are variables, and functions and models as files that other
-// runtimes run.
+// ONNX: models of other frameworks as functions whose weights are variables, and functions and models as files that
+// other runtimes run.
 #pragma once
 
 #include <memory>
@@ -160,13 +160,14 @@ CAPSTAN_EXPORT void save_model(const std::string& path, const Model& model, cons
 ///
 ///     Sequential model({layers::Dense(3, {.activation = "relu", .input_shape = {4}}), layers::Dense(2)});
 ///     save_onnx("model.onnx", model, {.dynamic_batch = true});
-///     save_onnx("f.onnx", [](const Tensor& x) { return softmax(x); }, {.inputs = {TensorSpec({-1, 4}, float32, "x")}});
+///     save_onnx("f.onnx", [](const Tensor& x) { return softmax(x); }, {.inputs = {TensorSpec({-1, 4}, float32,
+///     "x")}});
 ///
 /// Errors, before anything is written: ValueError for ops that ONNX does not have, all of them in one message, for
-/// variables that are assigned, for what depends on an open length, for an opset out of range, for names that are not as
-/// many as inputs or outputs or not unique, and for a model that does not know its inputs or has layers without a
-/// configuration, unless they are given; what the function throws. IoError if the file cannot be written. A file there is
-/// replaced as a whole.
+/// variables that are assigned, for what depends on an open length, for an opset out of range, for names that are not
+/// as many as inputs or outputs or not unique, and for a model that does not know its inputs or has layers without a
+/// configuration, unless they are given; what the function throws. IoError if the file cannot be written. A file there
+/// is replaced as a whole.
 template <class F>
 void save_onnx(const std::string& path, F&& f, const SaveOnnxOptions& options = {}) {
   if constexpr (std::is_convertible_v<std::remove_cvref_t<F>*, const Model*>) {

@@ -43,7 +43,8 @@ Arrays arrays_of(const OnnxModel& model, const std::vector<std::string>& given) 
       throw ValueError("run: the model has no input \"" + printable(name) + "\", for which " + file +
                        " is given\n  inputs: " + names_of(inputs));
     }
-    if (!arrays.emplace(name, array).second) throw ValueError("run: the input \"" + printable(name) + "\" is given twice");
+    if (!arrays.emplace(name, array).second)
+      throw ValueError("run: the input \"" + printable(name) + "\" is given twice");
   };
   std::vector<std::string> unnamed;
   for (const std::string& one : given) {

@@ -43,6 +43,15 @@ bool are_uniform(const Tensor& a, const Tensor& b) {
   return true;
 }
 
+bool is_control(std::string_view op) {
+  const std::span<const ExportRow> rows = control_rows();
+  return std::any_of(rows.begin(), rows.end(), [&](const ExportRow& row) { return row.op == op; });
+}
+
+const Control& control_in(const Graph::Node& node) {
+  return *reinterpret_cast<const ControlAttributes*>(node.attributes)->control;
+}
+
 AttributeMap attributes_of(const Graph::Node& node) {
   AttributeMap map;
   if (node.op->attributes == nullptr) return map;
@@ -63,19 +72,42 @@ bool same_attributes(const Graph::Node& a, const Graph::Node& b) {
 
 }  // namespace
 
-Exporter::Exporter(const Graph& first, const Graph* second, std::int64_t opset)
-    : maker(opset),
-      first_(first),
-      second_(second),
-      names_(first.values.size()),
-      known_(first.values.size()),
-      hints_(first.values.size()),
-      made_by_(first.values.size(), -1),
-      uses_(first.values.size(), 0) {
-  for (std::size_t i = 0; i < first.nodes.size(); ++i) {
-    for (const Graph::Value output : first.nodes[i].outputs) made_by_[at(output)] = static_cast<int>(i);
+void check_alike(const Graph& a, const Graph& b) {
+  constexpr std::string_view kHelp =
+      "take lengths from tensors: size(x), shape(x), reshape with -1, *_like; or leave no length open";
+  for (std::size_t i = 0; i < std::min(a.nodes.size(), b.nodes.size()); ++i) {
+    const Graph::Node& x = a.nodes[i];
+    const Graph::Node& y = b.nodes[i];
+    CAPSTAN_CHECK(x.op == y.op && x.inputs == y.inputs && x.outputs == y.outputs, ValueError,
+                  "save_onnx: what the function does depends on a length that is open: op ", i, " is ", x.op->name,
+                  " and ", y.op->name, help(kHelp));
   }
-  for (const Graph::Captured& captured : first.captured) {
+  CAPSTAN_CHECK(a.nodes.size() == b.nodes.size() && a.values.size() == b.values.size() && a.results == b.results,
+                ValueError, "save_onnx: what the function does depends on a length that is open: there are ",
+                a.nodes.size(), " and ", b.nodes.size(), " ops", help(kHelp));
+}
+
+Exporter::Exporter(const Graph& first, const Graph* second, std::int64_t opset)
+    : maker(*new GraphMaker(opset)), own_maker_(&maker), first_(first), second_(second) {
+  prepare();
+}
+
+Exporter::Exporter(const Graph& first, const Graph* second, const Exporter& around)
+    : maker(around.maker), first_(first), second_(second), open_(around.open_) {
+  prepare();
+}
+
+void Exporter::prepare() {
+  const std::size_t count = first_.values.size();
+  names_.resize(count);
+  known_.resize(count);
+  hints_.resize(count);
+  made_by_.resize(count, -1);
+  uses_.resize(count, 0);
+  for (std::size_t i = 0; i < first_.nodes.size(); ++i) {
+    for (const Graph::Value output : first_.nodes[i].outputs) made_by_[at(output)] = static_cast<int>(i);
+  }
+  for (const Graph::Captured& captured : first_.captured) {
     known_[at(captured.value)] = captured.variable.value();
     const std::string& path = captured.variable.path();
     hints_[at(captured.value)] = path.empty() ? "variable" : path;
@@ -107,15 +139,7 @@ void Exporter::check() const {
     CAPSTAN_CHECK(first_.results[i] != Graph::kNone, ValueError, "save_onnx: result ", i, " is an empty tensor");
   }
   std::map<std::string_view, int> missing;
-  for (const Graph::Node& node : first_.nodes) {
-    const bool is_needed = std::any_of(node.outputs.begin(), node.outputs.end(), [&](auto v) { return uses_[at(v)] > 0; });
-    if (!is_needed) continue;
-    for (const Graph::Value value : node.outputs) {
-      CAPSTAN_CHECK(!is_complex(info(value).dtype), ValueError, "save_onnx: ", node.op->name, " gives ",
-                    info(value).dtype, ", and complex numbers cannot be exported");
-    }
-    if (!is_one_of(kSame, node.op->name) && find_row(node.op->name) == nullptr) ++missing[node.op->name];
-  }
+  add_missing(missing);
   if (missing.empty()) return;
   std::string list;
   for (const auto& [op, count] : missing) {
@@ -123,6 +147,28 @@ void Exporter::check() const {
   }
   throw ValueError(detail::join("save_onnx: these ops cannot be exported: ", list,
                                 help("docs/onnx.md lists those that can; other ops have to run outside of the model")));
+}
+
+void Exporter::add_missing(std::map<std::string_view, int>& missing) const {
+  for (const Graph::Node& node : first_.nodes) {
+    const bool is_needed =
+        std::any_of(node.outputs.begin(), node.outputs.end(), [&](auto v) { return uses_[at(v)] > 0; });
+    if (!is_needed) continue;
+    for (const Graph::Value value : node.outputs) {
+      CAPSTAN_CHECK(!is_complex(info(value).dtype), ValueError, "save_onnx: ", node.op->name, " gives ",
+                    info(value).dtype, ", and complex numbers cannot be exported");
+    }
+    if (is_one_of(kSame, node.op->name)) continue;
+    if (find_row(node.op->name) == nullptr) {
+      ++missing[node.op->name];
+    } else if (is_control(node.op->name)) {
+      for (const Subgraph* part : control_in(node).parts()) {
+        Exporter inner(part->graph, nullptr, *this);
+        inner.find_uses();
+        inner.add_missing(missing);
+      }
+    }
+  }
 }
 
 void Exporter::add_input(Graph::Value value, const std::string& name) {
@@ -145,7 +191,7 @@ void Exporter::add_input(Graph::Value value, const std::string& name) {
   maker.shapes[name] = shape;
 }
 
-GraphProto Exporter::write(const std::vector<std::string>& inputs, const std::vector<std::string>& outputs) {
+void Exporter::find_uses() {
   for (const Graph::Value result : first_.results) {
     if (result != Graph::kNone) ++uses_[at(result)];
   }
@@ -161,6 +207,10 @@ GraphProto Exporter::write(const std::vector<std::string>& inputs, const std::ve
     }
     for (const Graph::Value input : node.inputs) ++uses_[at(input)];
   }
+}
+
+GraphProto Exporter::write(const std::vector<std::string>& inputs, const std::vector<std::string>& outputs) {
+  find_uses();
   check();
   std::size_t next = 0;
   for (const Graph::Value argument : first_.arguments) {
@@ -170,6 +220,40 @@ GraphProto Exporter::write(const std::vector<std::string>& inputs, const std::ve
   for (std::size_t i = 0; i < first_.nodes.size(); ++i) write_node(i);
   describe_outputs(outputs);
   return std::move(maker.graph);
+}
+
+std::vector<std::string> Exporter::write_part(const Graph::Node& node, const Subgraph& part, const Subgraph* second,
+                                              std::span<const std::string> own) {
+  CAPSTAN_CHECK(part.written.empty(), ValueError, "save_onnx: ", node.op->name,
+                ": it assigns a variable, which ONNX cannot say");
+  if (second != nullptr) check_alike(part.graph, second->graph);
+  Exporter inner(part.graph, second == nullptr ? nullptr : &second->graph, *this);
+  inner.around_ = this;
+  for (std::size_t i = 0; i < part.from.size(); ++i) {
+    const Graph::Value value = part.graph.input(i);
+    if (inner.info(value).known.has_value()) continue;
+    const std::size_t slot = part.from[i];
+    inner.known_[at(value)] = Tensor();
+    if (slot < own.size()) {
+      inner.names_[at(value)] = own[slot];
+      maker.shapes[own[slot]] = inner.info(value).shape;
+      continue;
+    }
+    const Graph::Value outside = node.inputs[slot];
+    inner.outside_[value] = outside;
+    if (const Tensor* const tensor = known(outside)) {
+      const Tensor* const other = known_in_second(outside);
+      if (other == tensor || (other != nullptr && same_elements(*tensor, *other))) inner.known_[at(value)] = *tensor;
+      inner.hints_[at(value)] = hints_[at(outside)];
+    }
+  }
+  inner.find_uses();
+  for (std::size_t i = 0; i < part.graph.nodes.size(); ++i) inner.write_node(i);
+  std::vector<std::string> results;
+  for (const Graph::Value result : part.graph.results) {
+    results.push_back(result == Graph::kNone ? "" : inner.name_of(result));
+  }
+  return results;
 }
 
 void Exporter::write_node(std::size_t i) {
@@ -205,6 +289,7 @@ bool Exporter::fold(std::size_t i) {
 std::string Exporter::name_of(Graph::Value value) {
   std::string& name = names_[at(value)];
   if (!name.empty()) return name;
+  if (const auto found = outside_.find(value); found != outside_.end()) return name = around_->name_of(found->second);
   const Tensor* const tensor = known(value);
   CAPSTAN_CHECK(tensor != nullptr, ValueError, "save_onnx: a value is read that nothing has made");
   const Tensor* const other = known_in_second(value);
@@ -212,7 +297,8 @@ std::string Exporter::name_of(Graph::Value value) {
   return name = maker.add_tensor(*tensor, hints_[at(value)].empty() ? "constant" : hints_[at(value)]);
 }
 
-// A constant that C++ computed from an open length: that length, or as many equal numbers. Empty if it is anything else.
+// A constant that C++ computed from an open length: that length, or as many equal numbers. Empty if it is anything
+// else.
 std::string Exporter::varying_constant(Graph::Value value) {
   const Tensor* const first = known(value);
   const Tensor* const second = known_in_second(value);
@@ -225,8 +311,8 @@ std::string Exporter::varying_constant(Graph::Value value) {
     }
     const std::string shape = maker.add_node("Concat", parts, {attribute("axis", 0)}, 1, "lengths")[0];
     const Tensor one = capstan::call("reshape", std::span(first, 1), {{"shape", AttributeValue(-1)}})[0];
-    const Tensor element = capstan::call("getitem", std::span(&one, 1), {{"index", std::vector<AttributeValue>{
-        std::vector<AttributeValue>{0, 1}}}})[0];
+    const Tensor element = capstan::call(
+        "getitem", std::span(&one, 1), {{"index", std::vector<AttributeValue>{std::vector<AttributeValue>{0, 1}}}})[0];
     return maker.add_node("ConstantOfShape", {shape}, {attribute("value", element)}, 1, "constant")[0];
   }
   if (first->size() != 1 || second->size() != 1 || first->shape() != second->shape()) return "";
@@ -295,10 +381,9 @@ void Exporter::describe_outputs(const std::vector<std::string>& outputs) {
   for (std::size_t i = 0; i < first_.results.size(); ++i) {
     const Graph::Value value = first_.results[i];
     std::string name = name_of(value);
-    CAPSTAN_CHECK(!name.empty(), ValueError, "save_onnx: result ", i,
-                  " is computed in C++ from a length that is open");
-    ValueProto output{.name = std::move(name), .type = type_number(info(value).dtype),
-                      .shape = std::vector<std::int64_t>()};
+    CAPSTAN_CHECK(!name.empty(), ValueError, "save_onnx: result ", i, " is computed in C++ from a length that is open");
+    ValueProto output{
+        .name = std::move(name), .type = type_number(info(value).dtype), .shape = std::vector<std::int64_t>()};
     const Shape& shape = info(value).shape;
     for (int axis = 0; axis < shape.rank(); ++axis) {
       const std::int64_t other = second_ == nullptr ? shape[axis] : second_->values[at(value)].shape[axis];
@@ -342,7 +427,7 @@ const std::map<std::string_view, ExportRow>& rows() {
   static const std::map<std::string_view, ExportRow> all = [] {
     std::map<std::string_view, ExportRow> map;
     for (const std::span<const ExportRow> family : {elementwise_rows(), shape_rows(), index_rows(), reduction_rows(),
-                                                    product_rows(), image_rows(), recurrent_rows()}) {
+                                                    product_rows(), image_rows(), recurrent_rows(), control_rows()}) {
       for (const ExportRow& row : family) map.emplace(row.op, row);
     }
     return map;

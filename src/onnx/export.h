@@ -1,16 +1,17 @@
 // How ops of a traced graph become nodes of an ONNX graph.
 //
-// There is one table: the name of an op and a function that writes its nodes, with an OpCall to read the op's inputs and
-// attributes from. A family of ops is a file, with a list at its end. Nodes have the library's layout: what ONNX has
-// with the channels second gets transposes around it, which a pass removes where they meet (transposes.h).
+// There is one table: the name of an op and a function that writes its nodes, with an OpCall to read the op's inputs
+// and attributes from. A family of ops is a file, with a list at its end. Nodes have the library's layout: what ONNX
+// has with the channels second gets transposes around it, which a pass removes where they meet (transposes.h).
 //
-// Open lengths. A trace is made of numbers, so a function whose batch is open is traced for two lengths. What is equal in
-// both traces is a number of the model. Of what differs, lengths in the shapes of values need no word in ONNX, and those
-// in a list of lengths are written as computations from the shape of an input; anything else that differs is an error
-// that names the op. See OpCall::lengths.
+// Open lengths. A trace is made of numbers, so a function whose batch is open is traced for two lengths. What is equal
+// in both traces is a number of the model. Of what differs, lengths in the shapes of values need no word in ONNX, and
+// those in a list of lengths are written as computations from the shape of an input; anything else that differs is an
+// error that names the op. See OpCall::lengths.
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -22,6 +23,7 @@
 #include "capstan/registry.h"
 #include "capstan/tensor.h"
 
+#include "src/graph/control.h"
 #include "src/graph/graph.h"
 #include "src/onnx/proto.h"
 
@@ -63,6 +65,9 @@ class GraphMaker {
   std::map<std::vector<std::int64_t>, std::string> integers_;
 };
 
+/// Throws ValueError unless two traces have the same ops, whatever their attributes.
+void check_alike(const Graph& a, const Graph& b);
+
 /// The traces of a function, and what of them is written so far.
 class Exporter {
  public:
@@ -75,18 +80,28 @@ class Exporter {
 
   /// Without a second graph no length is open.
   Exporter(const Graph& first, const Graph* second, std::int64_t opset);
+  Exporter(const Exporter&) = delete;
+  Exporter& operator=(const Exporter&) = delete;
 
   /// Writes everything: the inputs under these names, in the order of the arguments, and results under those. Throws
   /// ValueError for ops that are not known, all of them in one message, and for what depends on a length.
   GraphProto write(const std::vector<std::string>& inputs, const std::vector<std::string>& outputs);
 
-  GraphMaker maker;
+  GraphMaker& maker;
 
  private:
   friend class OpCall;
 
+  /// Of a part of a node of another one. Weights go to the whole graph, nodes to where the maker is.
+  Exporter(const Graph& first, const Graph* second, const Exporter& around);
+
+  void prepare();
+  void find_uses();
   void check() const;
+  void add_missing(std::map<std::string_view, int>& missing) const;
   void add_input(Graph::Value value, const std::string& name);
+  std::vector<std::string> write_part(const Graph::Node& node, const Subgraph& part, const Subgraph* second,
+                                      std::span<const std::string> own);
   void write_node(std::size_t i);
   bool fold(std::size_t i);
   void describe_outputs(const std::vector<std::string>& outputs);
@@ -99,6 +114,7 @@ class Exporter {
   std::string length(std::int64_t first, std::int64_t second);
   const Graph::ValueInfo& info(Graph::Value value) const { return first_.values[static_cast<std::size_t>(value)]; }
 
+  std::unique_ptr<GraphMaker> own_maker_;  // of a whole graph
   const Graph& first_;
   const Graph* second_;
   std::vector<OpenLength> open_;
@@ -108,6 +124,9 @@ class Exporter {
   std::vector<int> made_by_;        // by value: the node, or -1
   std::vector<int> uses_;           // by value
   std::map<std::pair<std::int64_t, std::int64_t>, std::string> lengths_;
+  // Of a part: what its values are outside.
+  Exporter* around_ = nullptr;
+  std::unordered_map<Graph::Value, Graph::Value> outside_;
 };
 
 /// One op that is written.
@@ -177,7 +196,9 @@ class OpCall {
   /// A scalar of a dtype, by default that of input 0.
   std::string scalar(double value) const { return scalar(value, dtype(0)); }
   std::string scalar(double value, DType dtype) const;
-  std::string integers_of(const std::vector<std::int64_t>& values) const { return exporter_.maker.add_integers(values); }
+  std::string integers_of(const std::vector<std::int64_t>& values) const {
+    return exporter_.maker.add_integers(values);
+  }
   std::string tensor(const Tensor& value, const std::string& name) const;
   /// A name for a value of a graph within the graph.
   std::string unused_name() const { return exporter_.maker.fresh(std::string(op())); }
@@ -187,6 +208,23 @@ class OpCall {
   std::string squeezed(const std::string& x, const std::vector<std::int64_t>& axes) const;
   /// An input that is known, changed: an initializer under its name, if nothing else has that.
   std::string changed(std::size_t i, const Tensor& value) const;
+
+  // Control flow.
+  const Control& control() const;
+  /// Writes the nodes of a part of control flow, whose first slots have these names, and gives the names of its
+  /// results.
+  std::vector<std::string> write_part(const Subgraph& part, const Subgraph& second,
+                                      std::span<const std::string> own) const;
+  const Control& second_control() const;
+  /// What `write` adds, as a graph of its own.
+  template <class Write>
+  GraphProto graph_of(const Write& write) const {
+    std::vector<NodeProto> outside = std::exchange(exporter_.maker.graph.nodes, {});
+    GraphProto inside;
+    write(inside);
+    inside.nodes = std::exchange(exporter_.maker.graph.nodes, std::move(outside));
+    return inside;
+  }
 
   /// The next output.
   void give(const std::string& name);
@@ -215,6 +253,7 @@ std::span<const ExportRow> reduction_rows();
 std::span<const ExportRow> product_rows();
 std::span<const ExportRow> image_rows();
 std::span<const ExportRow> recurrent_rows();
+std::span<const ExportRow> control_rows();
 
 /// The row of an op, or null.
 const ExportRow* find_row(std::string_view op);

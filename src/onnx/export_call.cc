@@ -78,9 +78,7 @@ OpCall::OpCall(Exporter& exporter, std::size_t node, std::string_view onnx)
       second_(exporter.second_ == nullptr ? nullptr : &exporter.second_->nodes[node]),
       onnx_(onnx) {}
 
-void OpCall::refuse(const std::string& what) const {
-  throw ValueError(detail::join("save_onnx: ", op(), ": ", what));
-}
+void OpCall::refuse(const std::string& what) const { throw ValueError(detail::join("save_onnx: ", op(), ": ", what)); }
 
 std::string OpCall::in(std::size_t i) const {
   std::string name = exporter_.name_of(node_.inputs[i]);
@@ -239,8 +237,8 @@ std::string OpCall::lengths_of(const Shape& first, const Shape& second) const {
   for (int i = 0; i < first.rank(); ++i) {
     parts.push_back(exporter_.length(first[i], second[i]));
     if (parts.back().empty()) {
-      refuse(detail::join("it has lengths of ", first[i], " and ", second[i],
-                          " that cannot be computed from the inputs"));
+      refuse(
+          detail::join("it has lengths of ", first[i], " and ", second[i], " that cannot be computed from the inputs"));
     }
   }
   return node("Concat", parts, {attribute("axis", 0)});
@@ -251,7 +249,8 @@ std::string OpCall::shape_of(std::size_t i) const {
   return node("Shape", {in(i)});
 }
 
-std::string OpCall::node(std::string_view op, std::vector<std::string> inputs, std::vector<Attribute> attributes) const {
+std::string OpCall::node(std::string_view op, std::vector<std::string> inputs,
+                         std::vector<Attribute> attributes) const {
   return nodes(op, std::move(inputs), std::move(attributes), 1)[0];
 }
 
@@ -285,6 +284,18 @@ std::string OpCall::squeezed(const std::string& x, const std::vector<std::int64_
 std::string OpCall::changed(std::size_t i, const Tensor& value) const {
   const std::string& hint = exporter_.hints_[static_cast<std::size_t>(node_.inputs[i])];
   return exporter_.maker.add_tensor(value, hint.empty() ? "constant" : hint);
+}
+
+const Control& OpCall::control() const {
+  return *reinterpret_cast<const ControlAttributes*>(node_.attributes)->control;
+}
+const Control& OpCall::second_control() const {
+  return second_ == nullptr ? control() : *reinterpret_cast<const ControlAttributes*>(second_->attributes)->control;
+}
+
+std::vector<std::string> OpCall::write_part(const Subgraph& part, const Subgraph& second,
+                                            std::span<const std::string> own) const {
+  return exporter_.write_part(node_, part, second_ == nullptr ? nullptr : &second, own);
 }
 
 void OpCall::give(const std::string& name) {

@@ -91,8 +91,16 @@ void clip(OpCall& c) {
   c.give(c.node("Clip", {c.in(0), c.scalar(kLow), c.scalar(kHigh)}));
 }
 void with_alpha(OpCall& c) { c.give(c.node(c.onnx(), {c.in(0)}, {attribute("alpha", c.number("alpha"))})); }
-void hard_sigmoid(OpCall& c) {
-  c.give(c.node("HardSigmoid", {c.in(0)}, {attribute("alpha", 1.0 / 6), attribute("beta", 0.5)}));
+// A line through 1/2 at 0, limited to the range from 0 to 1.
+void limited_line(OpCall& c, double slope) {
+  c.give(c.node("HardSigmoid", {c.in(0)}, {attribute("alpha", slope), attribute("beta", 0.5)}));
+}
+void hard_sigmoid(OpCall& c) { limited_line(c, 1.0 / 6); }
+void sparse_sigmoid(OpCall& c) { limited_line(c, 0.5); }
+void sparse_plus(OpCall& c) {
+  const Term x = term(c, 0), up = x + 1, curve = up * up * 0.25;
+  const Term is_low = binary("LessOrEqual", x, number(x, -1)), is_high = binary("GreaterOrEqual", x, number(x, 1));
+  c.give(choose(is_low, number(x, 0), choose(is_high, x, curve)).name);
 }
 void hard_shrink(OpCall& c) {
   c.give(c.node("Shrink", {c.in(0)}, {attribute("lambd", c.number("threshold")), attribute("bias", 0.0)}));
@@ -238,6 +246,8 @@ constexpr ExportRow kRows[] = {
     {"soft_shrink", soft_shrink},
     {"softplus", write_direct, "Softplus"},
     {"softsign", write_direct, "Softsign"},
+    {"sparse_plus", sparse_plus},
+    {"sparse_sigmoid", sparse_sigmoid},
     {"sqrt", write_direct, "Sqrt"},
     {"square", square},
     {"squared_difference", squared_difference},

@@ -44,8 +44,7 @@ Pads pads_of(const AttributeValue& padding, const std::vector<Side>& sides) {
         continue;
       }
       const std::int64_t count = (*side.length + side.stride - 1) / side.stride;
-      const std::int64_t missing =
-          std::max<std::int64_t>(0, (count - 1) * side.stride + side.reach - *side.length);
+      const std::int64_t missing = std::max<std::int64_t>(0, (count - 1) * side.stride + side.reach - *side.length);
       before = missing / 2;
       after = missing - before;
     }
@@ -75,7 +74,11 @@ std::string filters(const OpCall& c, std::size_t i) {
 }
 
 std::string to_image(const OpCall& c, std::size_t i) { return c.transposed(c.in(i), to_second(c.rank(i))); }
-void give_image(OpCall& c, const std::string& x) { c.give(c.transposed(x, to_last(c.out_shape().rank()))); }
+void give_image(OpCall& c, const std::string& x) {
+  // Runtimes refuse windows that are longer than an image.
+  if (c.out_shape().size() == 0) c.refuse("its result " + c.out_shape().to_string() + " has no elements");
+  c.give(c.transposed(x, to_last(c.out_shape().rank())));
+}
 
 // The lengths of the windows of filters.
 std::vector<std::int64_t> windows_of_filters(const OpCall& c, std::size_t i, int axes) {
@@ -109,13 +112,12 @@ void write_transposed_conv(OpCall& c) {
   std::vector<std::int64_t> beyond;
   for (int i = 0; i < kAxes; ++i) {
     const auto k = static_cast<std::size_t>(i);
-    const std::int64_t reached =
-        strides[k] * (c.shape(1)[i + 1] - 1) + sides[k].reach - pads.before[k] - pads.after[k];
+    const std::int64_t reached = strides[k] * (c.shape(1)[i + 1] - 1) + sides[k].reach - pads.before[k] - pads.after[k];
     beyond.push_back(c.out_shape()[i + 1] - reached);
   }
-  std::vector<Attribute> attributes = {
-      attribute("kernel_shape", windows), attribute("strides", strides), attribute("dilations", dilations),
-      attribute("output_padding", beyond), attribute("group", c.out_shape()[-1] / c.shape(0)[kAxes])};
+  std::vector<Attribute> attributes = {attribute("kernel_shape", windows), attribute("strides", strides),
+                                       attribute("dilations", dilations), attribute("output_padding", beyond),
+                                       attribute("group", c.out_shape()[-1] / c.shape(0)[kAxes])};
   pads.add_to(attributes);
   give_image(c, c.node("ConvTranspose", {to_image(c, 1), filters(c, 0)}, attributes));
 }
@@ -129,29 +131,46 @@ void write_pool(OpCall& c) {
 
 // --- Resizing ---
 
-void write_resize(OpCall& c) {
-  const std::string given = c.text("method");
-  const std::string method = given.empty() ? "bilinear" : given;
+// What the op makes of `from` pixels along an axis, as a matrix [to, from]: from the unit vectors as channels. The
+// other side grows, because an image that keeps its size is left alone.
+Tensor matrix_of(const OpCall& c, std::int64_t from, std::int64_t to) {
+  const Tensor units = reshape(eye(from, -1, c.dtype()), {1, from, 1, from});
+  AttributeMap attributes = {{"size", std::vector<AttributeValue>{to, 2}}, {"antialias", c.truth("antialias")}};
+  if (const std::string method = c.text("method"); !method.empty()) attributes.emplace("method", method);
+  return capstan::call("image_resize", std::span(&units, 1), attributes)[0](0, slice(), 0);
+}
+
+// Resizing is a product of matrices: rows [to, from] . image . columns. That says every method, and blurring.
+void resize_by_products(OpCall& c) {
   const int rank = c.rank();
-  if (rank != 4) c.refuse("images of rank 4 can be resized, these have " + std::to_string(rank));
+  const Shape& shape = c.shape(0);
+  const Shape& result = c.out_shape();
+  if (rank > 4) c.refuse("images of rank 3 and 4 can be resized, these have " + std::to_string(rank));
+  if (!c.is_fixed(0, rank - 3) || !c.is_fixed(0, rank - 2)) c.refuse("the height or width of its images is open");
+  const auto with_batch = [&](std::vector<std::int64_t> lengths) {
+    if (rank == 4) lengths.insert(lengths.begin(), 0);
+    return c.integers_of(lengths);
+  };
+  const std::int64_t width = shape[-2], channels = shape[-1];
+  const std::string rows = c.tensor(matrix_of(c, shape[-3], result[-3]), "rows");
+  const std::string columns = c.tensor(matrix_of(c, width, result[-2]), "columns");
+  std::string x = c.node("Reshape", {c.in(0), with_batch({shape[-3], width * channels})});
+  x = c.node("Reshape", {c.node("MatMul", {rows, x}), with_batch({result[-3], width, channels})});
+  c.give(c.node("MatMul", {columns, x}));
+}
+
+void write_resize(OpCall& c) {
+  const std::string method = c.text("method");
+  const bool is_linear = method.empty() || method == "bilinear";
+  const int rank = c.rank();
+  if (c.shape(0) == c.out_shape() && c.second_shape(0) == c.second_out_shape()) return c.give(c.in(0));
+  if (rank != 4 || c.truth("antialias") || !(is_linear || method == "nearest")) return resize_by_products(c);
   if (!c.is_output_fixed(0, 1) || !c.is_output_fixed(0, 2)) c.refuse("the height or width of its result is open");
   std::vector<Attribute> attributes = {attribute("coordinate_transformation_mode", "half_pixel"),
-                                       attribute("axes", std::vector<std::int64_t>{2, 3})};
-  const bool antialias = c.truth("antialias");
-  if (method == "nearest") {
-    attributes.push_back(attribute("mode", "nearest"));
-    attributes.push_back(attribute("nearest_mode", "round_prefer_ceil"));
-  } else if (method == "bilinear") {
-    attributes.push_back(attribute("mode", "linear"));
-  } else if (method == "bicubic") {
-    attributes.push_back(attribute("mode", "cubic"));
-    attributes.push_back(attribute("cubic_coeff_a", -0.5));
-    attributes.push_back(attribute("exclude_outside", 1));
-  } else {
-    c.refuse("ONNX has no method \"" + method + "\"");
-  }
-  if (antialias && method != "nearest") c.refuse("ONNX blurs in another way than antialias does");
-  const std::string sizes = c.integers_of({c.out_shape()[1], c.out_shape()[2]});
+                                       attribute("mode", is_linear ? "linear" : "nearest")};
+  if (!is_linear) attributes.push_back(attribute("nearest_mode", "round_prefer_ceil"));
+  const auto in_order = [](const Shape& lengths) { return Shape{lengths[0], lengths[3], lengths[1], lengths[2]}; };
+  const std::string sizes = c.lengths_of(in_order(c.out_shape()), in_order(c.second_out_shape()));
   give_image(c, c.node("Resize", {to_image(c, 0), "", "", sizes}, attributes));
 }
 

@@ -120,6 +120,16 @@ void write_top_k(OpCall& c) {
   c.give(c.is_used(1) ? c.cast_to(found[1], c.out_dtype(1)) : found[1]);
 }
 
+// How many of the sorted numbers are before each value.
+void write_searchsorted(OpCall& c) {
+  const int rank = c.rank();
+  const std::string sorted_row = c.unsqueezed(c.in(0), {rank - 1}), values = c.unsqueezed(c.in(1), {rank});
+  const std::string before = c.node(c.text("side") == "right" ? "LessOrEqual" : "Less", {sorted_row, values});
+  const std::string count =
+      c.node("ReduceSum", {c.cast_to(before, c.out_dtype()), c.integers_of({rank})}, {attribute("keepdims", 0)});
+  c.give(count);
+}
+
 constexpr ExportRow kRows[] = {
     {"argsort", write_argsort},
     {"gather", gather},
@@ -127,6 +137,7 @@ constexpr ExportRow kRows[] = {
     {"one_hot", write_one_hot},
     {"reverse_sequence", write_reverse_sequence},
     {"scatter_nd", write_scatter_nd},
+    {"searchsorted", write_searchsorted},
     {"sequence_mask", write_sequence_mask},
     {"sort", write_sort},
     {"tensor_scatter_nd_add", scatter_into<Scatter::kAdd>},

@@ -1,9 +1,9 @@
 // Long short-term memories and gated recurrent units.
 //
 // The ops take what the inputs give for the gates of all steps, x w + b, and ONNX's operators take x and w. So w and b
-// are looked for in what makes that sum; if there are none, the sums themselves are x, and w is the matrix that puts the
-// gates into ONNX's order. A mask, which leaves out any steps, and cells of all steps are not among ONNX's operators:
-// then the steps are a Scan over the library's own formulas.
+// are looked for in what makes that sum; if there are none, the sums themselves are x, and w is the matrix that puts
+// the gates into ONNX's order. A mask, which leaves out any steps, and cells of all steps are not among ONNX's
+// operators: then the steps are a Scan over the library's own formulas.
 #include <numeric>
 #include <string>
 
@@ -26,9 +26,9 @@ Tensor in_order(const Tensor& x, const std::vector<int>& gates, std::int64_t uni
 
 // What an operator of ONNX is given for the inputs.
 struct Inputs {
-  std::string x;     // [batch, steps, features]
-  std::string w;     // [1, gates units, features]
-  Tensor bias;       // [gates units], in ONNX's order; empty: none
+  std::string x;  // [batch, steps, features]
+  std::string w;  // [1, gates units, features]
+  Tensor bias;    // [gates units], in ONNX's order; empty: none
 };
 
 Inputs inputs_of(const OpCall& c, const std::vector<int>& gates, std::int64_t units) {
@@ -197,10 +197,9 @@ void write_lstm(OpCall& c) {
   const Inputs inputs = inputs_of(c, order, units);
   const std::string r = recurrent_weights(c, 1, order, units);
   const std::string b = biases(c, inputs.bias, {}, 4 * units);
-  const std::vector<std::string> y =
-      c.nodes("LSTM",
-              {steps_first(c, inputs.x), inputs.w, r, b, "", c.unsqueezed(c.in(2), {0}), c.unsqueezed(c.in(3), {0})},
-              {attribute("hidden_size", units)}, 3);
+  const std::vector<std::string> y = c.nodes(
+      "LSTM", {steps_first(c, inputs.x), inputs.w, r, b, "", c.unsqueezed(c.in(2), {0}), c.unsqueezed(c.in(3), {0})},
+      {attribute("hidden_size", units)}, 3);
   c.give("");
   c.give(c.is_used(1) ? as_last(c, y[2]) : "");
   // [steps, 1, batch, units]
@@ -215,9 +214,7 @@ void scan_gru(OpCall& c) {
   const auto step = [&](Body& body, const std::string& x, const std::vector<std::string>& before) {
     const auto given = body.parts(x, 3);
     const auto sums = body.parts(body.add("Add", {body.add("MatMul", {before[0], kernel}), bias}), 3);
-    const auto sigmoid = [&](std::size_t i) {
-      return body.add("Sigmoid", {body.add("Add", {given[i], sums[i]})});
-    };
+    const auto sigmoid = [&](std::size_t i) { return body.add("Sigmoid", {body.add("Add", {given[i], sums[i]})}); };
     const std::string update = sigmoid(0), reset = sigmoid(1);
     const std::string candidate = body.add("Tanh", {body.add("Add", {given[2], body.add("Mul", {reset, sums[2]})})});
     const std::string kept = body.add("Mul", {update, before[0]});

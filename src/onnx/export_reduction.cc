@@ -24,8 +24,9 @@ void write_extremum(OpCall& c) {
 }
 
 void write_cumsum(OpCall& c) {
-  c.give(c.node("CumSum", {c.in(0), c.scalar(c.axis("axis", c.rank()), DType::kInt64)},
-                {attribute("exclusive", c.truth("exclusive") ? 1 : 0), attribute("reverse", c.truth("reverse") ? 1 : 0)}));
+  c.give(
+      c.node("CumSum", {c.in(0), c.scalar(c.axis("axis", c.rank()), DType::kInt64)},
+             {attribute("exclusive", c.truth("exclusive") ? 1 : 0), attribute("reverse", c.truth("reverse") ? 1 : 0)}));
 }
 
 void along_axis(OpCall& c) { c.give(c.node(c.onnx(), {c.in(0)}, {attribute("axis", c.axis("axis", c.rank()))})); }

@@ -20,8 +20,8 @@ constexpr std::int64_t kOldest = 18, kNewest = 24;
 
 using Lengths = std::vector<std::int64_t>;
 
-// What open lengths are in two traces: the first axis, which is the batch, and the others. These differ from axis to axis
-// of all inputs if the function takes that, so that they can be told apart, and else from axis to axis of each.
+// What open lengths are in two traces: the first axis, which is the batch, and the others. These differ from axis to
+// axis of all inputs if the function takes that, so that they can be told apart, and else from axis to axis of each.
 struct Trial {
   std::int64_t first = 0, second = 0, step = 0;
   bool is_shared = false;
@@ -39,8 +39,7 @@ std::vector<Shape> shapes_of(const std::vector<TensorSpec>& specs, const Trial& 
     for (int axis = 0; axis < shape.rank(); ++axis) {
       if (axis > 0) ++number;
       if (shape[axis] != -1) continue;
-      const std::int64_t length =
-          second ? trial.second + 2 * trial.step * number : trial.first + trial.step * number;
+      const std::int64_t length = second ? trial.second + 2 * trial.step * number : trial.first + trial.step * number;
       shape.set(axis, axis > 0 ? length : second ? kOtherBatch : kBatch);
     }
     shapes.push_back(shape);
@@ -56,26 +55,12 @@ std::shared_ptr<ConcreteState> trace(const detail::FunctionBody& body, const std
   return detail::make_concrete(detail::make_function({.name = "save_onnx"}), signature, body);
 }
 
-// Both traces have the same ops, whatever their attributes.
-void check_alike(const Graph& a, const Graph& b) {
-  for (std::size_t i = 0; i < std::min(a.nodes.size(), b.nodes.size()); ++i) {
-    const Graph::Node& x = a.nodes[i];
-    const Graph::Node& y = b.nodes[i];
-    CAPSTAN_CHECK(x.op == y.op && x.inputs == y.inputs && x.outputs == y.outputs, ValueError,
-                  "save_onnx: what the function does depends on a length that is open: op ", i, " is ", x.op->name,
-                  " and ", y.op->name,
-                  help("take lengths from tensors: size(x), shape(x), reshape with -1, *_like; or leave no length open"));
-  }
-  CAPSTAN_CHECK(a.nodes.size() == b.nodes.size() && a.values.size() == b.values.size() && a.results == b.results,
-                ValueError, "save_onnx: what the function does depends on a length that is open: there are ",
-                a.nodes.size(), " and ", b.nodes.size(), " ops");
-}
-
 std::vector<std::string> names_of(const std::vector<std::string>& given, std::size_t count, const std::string& what) {
-  CAPSTAN_CHECK(given.empty() || given.size() == count, ValueError, "save_onnx: there are ", given.size(), " names for ",
-                count, " ", what, "s");
+  CAPSTAN_CHECK(given.empty() || given.size() == count, ValueError, "save_onnx: there are ", given.size(),
+                " names for ", count, " ", what, "s");
   std::vector<std::string> names = given;
-  for (std::size_t i = names.size(); i < count; ++i) names.push_back(count == 1 ? what : what + "_" + std::to_string(i));
+  for (std::size_t i = names.size(); i < count; ++i)
+    names.push_back(count == 1 ? what : what + "_" + std::to_string(i));
   return names;
 }
 
@@ -187,7 +172,7 @@ void detail::save_traced(const std::string& path, const FunctionBody& body, int 
     try {
       first = trace(body, specs, shapes_of(specs, trial, false));
       second = trace(body, specs, shapes_of(specs, trial, true));
-      check_alike(traced_graph(*first), traced_graph(*second));
+      onnx::check_alike(traced_graph(*first), traced_graph(*second));
       error = nullptr;
       break;
     } catch (const Error&) {

@@ -1,7 +1,7 @@
-// One walk over the nodes, in their order. A transpose is not written where it stands; its output is noted as "that value
-// with its axes in this order". An operator that can do its work on the value itself does so, and its output is noted
-// alike. For any other operator the transpose is written right before it, once. A note of a note is one order, and one
-// that changes nothing is the value.
+// One walk over the nodes, in their order. A transpose is not written where it stands; its output is noted as "that
+// value with its axes in this order". An operator that can do its work on the value itself does so, and its output is
+// noted alike. For any other operator the transpose is written right before it, once. A note of a note is one order,
+// and one that changes nothing is the value.
 #include "src/onnx/transposes.h"
 
 #include <algorithm>
@@ -43,16 +43,16 @@ Order order_of_rest(const Order& order, const std::vector<int>& kept) {
 }
 
 const std::set<std::string_view> kUnary = {
-    "Abs",   "Acos",    "Acosh",    "Asin",        "Asinh",      "Atan",      "Atanh",       "BitwiseNot", "Cast",
-    "Ceil",  "Celu",    "Clip",     "Cos",         "Cosh",       "Elu",       "Erf",         "Exp",        "Floor",
-    "IsInf", "IsNaN",   "HardSwish", "HardSigmoid", "Identity",  "LeakyRelu", "Log",         "Neg",        "Not",
-    "Relu",  "Round",   "Reciprocal", "Selu",      "Shrink",     "Sigmoid",   "Sign",        "Sin",        "Sinh",
-    "Sqrt",  "Softplus", "Softsign", "Tan",        "Tanh"};
+    "Abs",   "Acos",     "Acosh",      "Asin",        "Asinh",    "Atan",      "Atanh", "BitwiseNot", "Cast",
+    "Ceil",  "Celu",     "Clip",       "Cos",         "Cosh",     "Elu",       "Erf",   "Exp",        "Floor",
+    "IsInf", "IsNaN",    "HardSwish",  "HardSigmoid", "Identity", "LeakyRelu", "Log",   "Neg",        "Not",
+    "Relu",  "Round",    "Reciprocal", "Selu",        "Shrink",   "Sigmoid",   "Sign",  "Sin",        "Sinh",
+    "Sqrt",  "Softplus", "Softsign",   "Tan",         "Tanh"};
 const std::set<std::string_view> kBroadcasting = {
-    "Add", "And", "BitwiseAnd", "BitwiseOr", "BitwiseXor",  "Div", "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual",
-    "Max", "Min", "Mod",        "Mul",       "Or",          "Pow", "Sub",   "Where",   "Xor"};
-const std::set<std::string_view> kReducing = {"ReduceL2",   "ReduceMax",  "ReduceMean", "ReduceMin",
-                                              "ReduceProd", "ReduceSum"};
+    "Add",         "And", "BitwiseAnd", "BitwiseOr", "BitwiseXor", "Div", "Equal", "Greater", "GreaterOrEqual", "Less",
+    "LessOrEqual", "Max", "Min",        "Mod",       "Mul",        "Or",  "Pow",   "Sub",     "Where",          "Xor"};
+const std::set<std::string_view> kReducing = {"ReduceL2",  "ReduceMax",  "ReduceMean",
+                                              "ReduceMin", "ReduceProd", "ReduceSum"};
 const std::set<std::string_view> kAlongAxis = {"Concat", "LogSoftmax", "Softmax", "Split"};
 
 class Sinking {
@@ -192,7 +192,8 @@ class Sinking {
     }
     Attribute perm{.name = "perm"};
     perm.integers.assign(note.order.begin(), note.order.end());
-    written_.push_back({.name = name, .op = "Transpose", .inputs = {note.source}, .outputs = {name}, .attributes = {perm}});
+    written_.push_back(
+        {.name = name, .op = "Transpose", .inputs = {note.source}, .outputs = {name}, .attributes = {perm}});
   }
 
   void write(NodeProto& node) {
@@ -214,6 +215,9 @@ class Sinking {
         same_.erase(found);
         materialise(source);
         written_.push_back({.name = input, .op = "Identity", .inputs = {source}, .outputs = {input}});
+      }
+      for (const Attribute& attribute : node.attributes) {
+        if (attribute.graph != nullptr) settle(*attribute.graph);
       }
     }
   }
@@ -383,7 +387,8 @@ class Sinking {
   }
 
   // Axes of the result as axes of the source, ascending; nothing unless they are a list that is known.
-  std::optional<std::vector<std::int64_t>> source_axes(const NodeProto& node, const Order& order, std::vector<int>& kept) {
+  std::optional<std::vector<std::int64_t>> source_axes(const NodeProto& node, const Order& order,
+                                                       std::vector<int>& kept) {
     const auto axes = integers(node, 1);
     if (!axes) return std::nullopt;
     std::set<int> gone;

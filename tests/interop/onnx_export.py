@@ -1,4 +1,4 @@
-"""Exported ONNX files in onnxruntime: the checker accepts them, and they give what Capstan gives. See README.md.
+"""Exported ONNX files in onnxruntime: the checker accepts them, and they give what Capstan gives.
 
 onnx_export.py PROGRAM FOLDER    PROGRAM is onnx_export_check
 """
@@ -10,7 +10,7 @@ import numpy
 import onnx
 import onnxruntime
 
-TOLERANCE = 1e-5  # of the largest number of an output, at least 1
+TOLERANCE = 1e-5  # of the largest number of an output, at least 1e-3
 
 
 def arrays_of(path):
@@ -25,7 +25,7 @@ def difference(a, b):
         return 0.0
     a, b = a.astype(numpy.float64), b.astype(numpy.float64)
     same = (a == b) | (numpy.isnan(a) & numpy.isnan(b))
-    largest = max(1.0, numpy.abs(b[numpy.isfinite(b)]).max(initial=0.0))
+    largest = max(1e-3, numpy.abs(b[numpy.isfinite(b)]).max(initial=0.0))
     return float((numpy.where(same, 0.0, numpy.abs(a - b)) / largest).max())
 
 
@@ -51,7 +51,7 @@ def main(program, folder):
     wrong, refused = [], []
     for path in sorted(pathlib.Path(folder).glob("*/*.onnx")):
         worst, why = check(path)
-        if "NOT_IMPLEMENTED" in why and path.parent.name == "ops":
+        if "NOT_IMPLEMENTED" in why and path.parent.name.startswith("ops"):
             refused.append(path.stem)  # a kernel that onnxruntime does not have, such as one for whole numbers
         elif not worst <= TOLERANCE:
             wrong.append(path.stem)

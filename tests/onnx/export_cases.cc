@@ -9,7 +9,9 @@ namespace {
 using Tensors = std::vector<Tensor>;
 
 Tensor numbers(const Shape& shape, std::uint64_t seed) { return random::uniform(shape, -1, 1, float32, seed); }
-Tensor words(const Shape& shape, std::uint64_t seed) { return cast(random::uniform(shape, 0, 10.9, float32, seed), int32); }
+Tensor words(const Shape& shape, std::uint64_t seed) {
+  return cast(random::uniform(shape, 0, 10.9, float32, seed), int32);
+}
 
 // Weights that are drawn are zeros and ones in part; these are none.
 void draw_weights(const Model& model) {
@@ -80,8 +82,9 @@ Model residual() {
 }
 
 Model transposed() {
-  return Sequential({layers::Conv2DTranspose(4, {3, 3}, {.strides = {2, 2}, .padding = "same", .input_shape = {5, 5, 2}}),
-                     layers::LeakyReLU(), layers::Conv2DTranspose(2, {4, 4}, {.strides = {2, 2}}), layers::ELU()});
+  return Sequential(
+      {layers::Conv2DTranspose(4, {3, 3}, {.strides = {2, 2}, .padding = "same", .input_shape = {5, 5, 2}}),
+       layers::LeakyReLU(), layers::Conv2DTranspose(2, {4, 4}, {.strides = {2, 2}}), layers::ELU()});
 }
 
 Model signals() {
@@ -107,6 +110,16 @@ Model gru() {
                      layers::Bidirectional(layers::GRU(3)), layers::Dense(2)});
 }
 
+Model simple_rnn() {
+  return Sequential({layers::SimpleRNN(4, {.return_sequences = true, .input_shape = {6, 3}}),
+                     layers::Bidirectional(layers::GRU(3, {.reset_after = false, .return_sequences = true})),
+                     layers::TimeDistributed(layers::Dense(2, {.activation = "relu"}))});
+}
+
+Model conv_lstm() {
+  const Tensor x = Input({3, 6, 6, 2});
+  return Model(x, layers::GlobalMaxPooling2D()(layers::ConvLSTM2D(3, {3, 3}, {.padding = "same"})(x)));
+}
 
 Model masked() {
   const Tensor x = Input({7}, {.dtype = int32});
@@ -154,11 +167,12 @@ ExportCase reductions() {
   const auto f = [](const Tensors& x) {
     const Tensor a = x[0];
     const TopK best = top_k(a, 2);
-    return Tensors{reduce_mean(a, {0, 2}), reduce_max(a, 1, true), reduce_sum(square(a)), argmax(a, 1), cumsum(a, 1),
-                   softmax(a, 1),          reduce_logsumexp(a, 2), best.values,           best.indices, l2_normalize(a, 2),
-                   reduce_any(a > 0.9, 2), reduce_variance(a, 1)};
+    return Tensors{reduce_mean(a, {0, 2}), reduce_max(a, 1, true), reduce_sum(square(a)),  argmax(a, 1),
+                   cumsum(a, 1),           softmax(a, 1),          reduce_logsumexp(a, 2), best.values,
+                   best.indices,           l2_normalize(a, 2),     reduce_any(a > 0.9, 2), reduce_variance(a, 1)};
   };
-  return of_function("reductions", f, {TensorSpec({-1, 3, 5}, float32, "a")}, {{numbers({4, 3, 5}, 1)}, {numbers({1, 3, 5}, 2)}});
+  return of_function("reductions", f, {TensorSpec({-1, 3, 5}, float32, "a")},
+                     {{numbers({4, 3, 5}, 1)}, {numbers({1, 3, 5}, 2)}});
 }
 
 // Lengths that C++ computes from the batch, where they are lengths of shapes.
@@ -169,21 +183,42 @@ ExportCase lengths() {
     const Tensor flat = reshape(a, {batch * 3, 4});
     const Tensor zero = zeros({batch, 2});
     const Tensor all = concat({reduce_sum(a, 1), zero, broadcast_to(reduce_mean(a, 0)(0), {batch, 4})}, 1);
-    return Tensors{reshape(flat, {batch, 3, 2, 2}), all, a / cast(size(a), float32), reduce_sum(a, 0) / static_cast<double>(batch),
-                   einsum("bij,bkj->bik", {a, a}), pad(a, {{0, 0}, {1, 0}, {0, 2}}), roll(a, 1, 1), reverse(a, {0, 2})};
+    return Tensors{reshape(flat, {batch, 3, 2, 2}),
+                   all,
+                   a / cast(size(a), float32),
+                   reduce_sum(a, 0) / static_cast<double>(batch),
+                   einsum("bij,bkj->bik", {a, a}),
+                   pad(a, {{0, 0}, {1, 0}, {0, 2}}),
+                   roll(a, 1, 1),
+                   reverse(a, {0, 2})};
   };
-  return of_function("lengths", f, {TensorSpec({-1, 3, 4}, float32, "a")}, {{numbers({4, 3, 4}, 1)}, {numbers({1, 3, 4}, 2)}});
+  return of_function("lengths", f, {TensorSpec({-1, 3, 4}, float32, "a")},
+                     {{numbers({4, 3, 4}, 1)}, {numbers({1, 3, 4}, 2)}});
 }
 
 ExportCase indices() {
   const auto f = [table = numbers({11, 3}, 5)](const Tensors& x) {
     const Tensor a = x[0], ids = x[1];
     return Tensors{gather(a, ids, 1, 1), one_hot(ids, 4), gather(table, ids), a(slice(), slice(0, -1, 2), newaxis),
-                   stack({a[0], a[1]}), sort(a, 1), tile(a, {2, 1}), a(slice(), -1)};
+                   stack({a[0], a[1]}),  sort(a, 1),      tile(a, {2, 1}),    a(slice(), -1)};
   };
   return of_function("indices", f, {TensorSpec({-1, 5}, float32, "a"), TensorSpec({-1, 2}, int32, "ids")},
                      {{numbers({4, 5}, 1), constant({{0, 4}, {3, 1}, {2, 2}, {1, 0}})},
                       {numbers({2, 5}, 1), constant({{0, 4}, {3, 1}})}});
+}
+
+ExportCase control() {
+  const auto f = [](const Tensors& x) {
+    const Tensor a = x[0], w = x[1];
+    const Tensor chosen = cond(
+        reduce_sum(a) > 0, [&] { return a * 2; }, [&] { return tanh(a) + reduce_sum(w); });
+    const Tensor walked =
+        foldr([&](const Tensor& sum, const Tensor& row) { return tanh(matmul(sum, w)) + row; }, a, zeros({1, 3}));
+    const Tensor mapped = map_fn([&](const Tensor& row) { return softmax(row) * reduce_max(w); }, a);
+    return Tensors{chosen, walked, mapped};
+  };
+  return of_function("control", f, {TensorSpec({-1, 3}, float32, "a"), TensorSpec({3, 3}, float32, "w")},
+                     {{numbers({4, 3}, 1), numbers({3, 3}, 2)}, {numbers({5, 3}, 8), numbers({3, 3}, 9)}});
 }
 
 }  // namespace
@@ -198,6 +233,8 @@ std::vector<ExportCase> export_cases() {
       of_model("volumes", volumes(), {{6, 6, 6, 2}}),
       of_model("lstm", lstm(), {{6, 3}}),
       of_model("gru", gru(), {{6, 3}}),
+      of_model("simple_rnn", simple_rnn(), {{6, 3}}),
+      of_model("conv_lstm", conv_lstm(), {{3, 6, 6, 2}}),
       of_model("masked", masked(), {{7}}, {int32}),
       of_model("transformer", transformer(5), {{5, 8}}),
       of_model("two_inputs", two_inputs(), {{4}, {4}}),
@@ -206,6 +243,7 @@ std::vector<ExportCase> export_cases() {
       reductions(),
       lengths(),
       indices(),
+      control(),
   };
 }
 

@@ -25,7 +25,8 @@ void write_arrays(const std::string& path, const std::vector<Tensor>& x, const s
   io::save_npz(path, arrays);
 }
 
-void write_ops(const std::filesystem::path& folder) {
+void write_ops(const std::filesystem::path& folder, std::int64_t opset) {
+  std::filesystem::create_directories(folder);
   int written = 0, refused = 0;
   for (const OpInfo& info : list_ops()) {
     for (const testing::SampleCall& one : testing::sample_calls(info.name)) {
@@ -33,7 +34,8 @@ void write_ops(const std::filesystem::path& folder) {
       std::vector<TensorSpec> specs;
       for (const Tensor& x : one.inputs) specs.emplace_back(x.shape(), x.dtype());
       try {
-        save_onnx(path + ".onnx", [&](const std::vector<Tensor>& x) { return one.run(x); }, {.inputs = specs});
+        save_onnx(path + ".onnx", [&](const std::vector<Tensor>& x) { return one.run(x); },
+                  {.inputs = specs, .opset = opset});
         write_arrays(path + ".npz", one.inputs, one.run(one.inputs));
         ++written;
       } catch (const Error&) {
@@ -41,7 +43,7 @@ void write_ops(const std::filesystem::path& folder) {
       }
     }
   }
-  std::printf("ops: wrote %d samples, %d cannot be exported\n", written, refused);
+  std::printf("opset %d: wrote %d samples of ops, %d cannot be exported\n", static_cast<int>(opset), written, refused);
 }
 
 void write_cases(const std::filesystem::path& folder) {
@@ -71,9 +73,9 @@ int main(int count, char** arguments) {
     return 2;
   }
   const std::filesystem::path folder = arguments[1];
-  std::filesystem::create_directories(folder / "ops");
   std::filesystem::create_directories(folder / "models");
-  capstan::write_ops(folder / "ops");
+  capstan::write_ops(folder / "ops_18", 18);
+  capstan::write_ops(folder / "ops_24", 24);
   capstan::write_cases(folder / "models");
   return 0;
 }

@@ -30,9 +30,10 @@ std::vector<OpSample> samples_of(const OpDef& op) {
   OpSample sample{.inputs = {}, .attributes = op.test->attributes};
   for (int i = 0; i < op.arity; ++i) {
     const bool is_condition = i == 0 && has_flag(op, kConditionFirst);
-    sample.inputs.push_back(is_condition ? SampleInput{.shape = {2, 3}, .values = {0, 1, 1, 0, 0, 1}, .dtype = DType::kBool,
-                                                       .differentiable = false}
-                                         : SampleInput{.shape = {2, 3}, .domain = op.test->domain});
+    sample.inputs.push_back(
+        is_condition
+            ? SampleInput{.shape = {2, 3}, .values = {0, 1, 1, 0, 0, 1}, .dtype = DType::kBool, .differentiable = false}
+            : SampleInput{.shape = {2, 3}, .domain = op.test->domain});
   }
   return {sample};
 }
@@ -49,7 +50,9 @@ std::vector<SampleCall> sample_calls(std::string_view name) {
       if (!sample.error.empty()) continue;
       for (const DType dtype : {DType::kFloat32, DType::kInt32, DType::kInt64, DType::kBool}) {
         std::mt19937 random(7);
-        SampleCall one{.op = std::string(name), .name = std::string(name) + "_" + std::to_string(number), .inputs = {},
+        SampleCall one{.op = std::string(name),
+                       .name = std::string(name) + "_" + std::to_string(number),
+                       .inputs = {},
                        .attributes = sample.attributes};
         for (const SampleInput& input : sample.inputs) {
           one.inputs.push_back(drawn(input, input.differentiable ? dtype : input.dtype, random));
