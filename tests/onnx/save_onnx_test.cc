@@ -246,5 +246,20 @@ TEST(SaveOnnx, ArgumentsAreChecked) {
   EXPECT_FALSE(std::filesystem::exists(path));
 }
 
+TEST(SaveOnnx, ThePageListsTheOpsOfTheTable) {
+  std::ifstream file(std::string(CAPSTAN_SOURCE_DIR) + "/docs/onnx.md");
+  std::string page((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  page = page.substr(page.find("<!-- exported ops: begin -->"),
+                     page.find("<!-- exported ops: end -->") - page.find("<!-- exported ops: begin -->"));
+  std::set<std::string> listed;
+  for (std::size_t at = page.find('`'); at != std::string::npos; at = page.find('`', at + 1)) {
+    const std::size_t begin = at + 1;
+    at = page.find('`', begin);
+    listed.insert(page.substr(begin, at - begin));
+  }
+  const std::vector<std::string> ops = onnx::exported_ops();
+  EXPECT_EQ(listed, std::set<std::string>(ops.begin(), ops.end()));
+}
+
 }  // namespace
 }  // namespace capstan
