@@ -19,9 +19,31 @@ std::string with_shape(const OpCall& c, const std::string& x, const std::string&
   return c.node("Reshape", {x, shape}, {attribute("allowzero", 1)});
 }
 
+// The axes of length 1 of a longer shape that a shorter one lacks; nothing if there are other differences.
+std::optional<std::vector<std::int64_t>> added_axes(const Shape& shorter, const Shape& longer,
+                                                    const Shape& second_shorter, const Shape& second_longer) {
+  std::vector<std::int64_t> axes;
+  int next = 0;
+  for (int i = 0; i < longer.rank(); ++i) {
+    if (next < shorter.rank() && shorter[next] == longer[i] && second_shorter[next] == second_longer[i]) {
+      ++next;
+    } else if (longer[i] == 1 && second_longer[i] == 1) {
+      axes.push_back(i);
+    } else {
+      return std::nullopt;
+    }
+  }
+  return next == shorter.rank() ? std::optional(axes) : std::nullopt;
+}
+
 void reshape(OpCall& c) {
   const Shape& shape = c.shape(0);
   const Shape& second = c.second_shape(0);
+  // Axes of length 1 that come or go, which a transpose can pass.
+  if (const auto axes = added_axes(shape, c.out_shape(), second, c.second_out_shape()))
+    return c.give(c.unsqueezed(c.in(0), *axes));
+  if (const auto axes = added_axes(c.out_shape(), shape, c.second_out_shape(), second))
+    return c.give(c.squeezed(c.in(0), *axes));
   // A length of 0 stands for that of the input, unless there are lengths of 0 themselves.
   const bool has_zeros = c.out_shape().size() == 0;
   const std::string target = c.lengths("shape", has_zeros ? std::optional<std::int64_t>() : 0, &shape, &second);

@@ -190,13 +190,37 @@ class Sinking {
       graph_.initializers.emplace_back(name, turned);
       return;
     }
+    if (write_unsqueeze(name, note)) return;
     Attribute perm{.name = "perm"};
     perm.integers.assign(note.order.begin(), note.order.end());
     written_.push_back(
         {.name = name, .op = "Transpose", .inputs = {note.source}, .outputs = {name}, .attributes = {perm}});
   }
 
+  // A transpose that moves axes of length 1 only, which the source has just got, puts them elsewhere.
+  bool write_unsqueeze(const std::string& name, const Note& note) {
+    const auto found = unsqueezes_.find(note.source);
+    if (found == unsqueezes_.end()) return false;
+    const auto& [from, axes] = found->second;
+    std::vector<std::int64_t> places;
+    int last = -1;
+    for (std::size_t i = 0; i < note.order.size(); ++i) {
+      if (std::find(axes.begin(), axes.end(), note.order[i]) != axes.end()) {
+        places.push_back(static_cast<std::int64_t>(i));
+      } else if (note.order[i] < last) {
+        return false;
+      } else {
+        last = note.order[i];
+      }
+    }
+    written_.push_back({.name = name, .op = "Unsqueeze", .inputs = {from, add_integers(places)}, .outputs = {name}});
+    return true;
+  }
+
   void write(NodeProto& node) {
+    if (node.op == "Unsqueeze") {
+      if (const auto axes = integers(node, 1)) unsqueezes_[node.outputs[0]] = {node.inputs[0], *axes};
+    }
     for (const std::string& input : node.inputs) materialise(input);
     for (const Attribute& attribute : node.attributes) {
       if (attribute.graph != nullptr) settle(*attribute.graph);
@@ -503,6 +527,7 @@ class Sinking {
   std::set<std::string> taken_;
   std::unordered_map<std::string, Note> notes_;
   std::unordered_map<std::string, std::string> same_;
+  std::unordered_map<std::string, std::pair<std::string, std::vector<std::int64_t>>> unsqueezes_;  // what has got which
   std::vector<NodeProto> written_;
 };
 

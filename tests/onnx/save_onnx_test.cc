@@ -99,6 +99,8 @@ TEST(SaveOnnx, NetworksOfConvolutionsHaveTransposesAtTheirEndsOnly) {
   const Tensor gate =
       layers::Conv2D(4, {1, 1}, {.activation = "sigmoid"})(layers::GlobalAveragePooling2D({.keepdims = true})(h));
   h = layers::Multiply()(Nest{h, gate});
+  const Tensor pooled = layers::Reshape({1, 1, 4})(layers::GlobalAveragePooling2D()(h));
+  h = layers::Multiply()(Nest{h, layers::Conv2D(4, {1, 1}, {.activation = "sigmoid"})(pooled)});
   save_onnx(path, Model(x, h), {.dynamic_batch = true});
   EXPECT_EQ(count_of(graph_of(path), "Transpose"), 2);
   save_onnx(path, Model(x, layers::Dense(2)(layers::GlobalAveragePooling2D()(h))), {.dynamic_batch = true});
