@@ -50,8 +50,8 @@ const std::map<std::string, std::set<std::string>> kPublicBelow = {
     {"checkpoint", {"core", "ops", "tape", "transforms", "train", "data", "io"}},
     {"datasets", {"core", "ops", "tape", "transforms", "train", "data", "io"}},
     {"applications", {"core", "ops", "train"}},
-    {"cli", {"core", "ops", "io"}},
-    {"onnx", {"core", "ops", "tape", "transforms"}},
+    {"cli", {"core", "ops", "io", "onnx"}},
+    {"onnx", {"core", "ops", "tape", "transforms", "train"}},
 };
 
 // The layer of each public header; those of capstan/ops/ are of the ops, those of
