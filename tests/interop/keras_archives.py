@@ -2,16 +2,13 @@
 
 keras_archives.py PROGRAM FOLDER    PROGRAM is keras_archives_check
 """
-import os
-import pathlib
-import subprocess
 import sys
 
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+import keras
+import numpy
+from keras import layers
 
-import keras  # noqa: E402
-import numpy  # noqa: E402
-from keras import layers  # noqa: E402
+from cases import both_directions
 
 
 @keras.saving.register_keras_serializable(package="interop")
@@ -134,37 +131,28 @@ def write(folder):
         numpy.savez(folder / f"{name}.npz", losses=numpy.array(after), **arrays)
 
 
-def read(folder):
-    is_right = True
+def load(path):
+    model = keras.models.load_model(path)
+    arrays = numpy.load(path.with_suffix(".npz"))
+    parts = {kind: [arrays[f"{kind}{i}"] for i in range(9) if f"{kind}{i}" in arrays] for kind in ("x", "y", "output")}
+    x, y = one_or_all(parts["x"]), one_or_all(parts["y"])
+    outputs = model.predict(x, verbose=0)
+    outputs = outputs if isinstance(outputs, list) else [outputs]
+    in_outputs = max(numpy.abs(a - b).max() for a, b in zip(outputs, parts["output"], strict=True))
+    in_losses = 0
+    for wanted in arrays["losses"]:
+        model.reset_metrics()
+        in_losses = max(in_losses, abs(numpy.ravel(model.train_on_batch(x, y))[0] - wanted))
+    text = f"outputs {in_outputs:.1e}, losses after it {in_losses:.1e} apart"
+    if not (in_outputs < 1e-5 and in_losses < 1e-5):
+        raise AssertionError(text)
+    return text
+
+
+def read(folder, cases):
     for path in sorted(folder.glob("*.keras")):
-        model = keras.models.load_model(path)
-        arrays = numpy.load(path.with_suffix(".npz"))
-        parts = {kind: [arrays[f"{kind}{i}"] for i in range(9) if f"{kind}{i}" in arrays] for kind in ("x", "y", "output")}
-        x, y = one_or_all(parts["x"]), one_or_all(parts["y"])
-        outputs = model.predict(x, verbose=0)
-        outputs = outputs if isinstance(outputs, list) else [outputs]
-        in_outputs = max(numpy.abs(a - b).max() for a, b in zip(outputs, parts["output"], strict=True))
-        in_losses = 0
-        for wanted in arrays["losses"]:
-            model.reset_metrics()
-            in_losses = max(in_losses, abs(numpy.ravel(model.train_on_batch(x, y))[0] - wanted))
-        good = in_outputs < 1e-5 and in_losses < 1e-5
-        is_right &= bool(good)
-        print(f"{path.stem:16} outputs {in_outputs:.1e}, losses after it {in_losses:.1e}{'' if good else '   WRONG'}")
-    return is_right
+        cases.run(path.stem, load, path)
 
 
-def main(program, folder):
-    ours, theirs = pathlib.Path(folder, "capstan"), pathlib.Path(folder, "keras")
-    for path in (ours, theirs):
-        path.mkdir(parents=True, exist_ok=True)
-    subprocess.run([program, "write", ours], check=True)
-    print("Keras loads archives of Capstan:")
-    is_right = read(ours)
-    write(theirs)
-    print("Capstan loads archives of Keras:", flush=True)
-    is_right &= subprocess.run([program, "read", theirs], check=False).returncode == 0
-    sys.exit(0 if is_right else 1)
-
-
-main(*sys.argv[1:])
+if __name__ == "__main__":
+    both_directions(read, write, *sys.argv[1:])
