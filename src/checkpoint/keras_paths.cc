@@ -31,8 +31,14 @@ const Attributes kAttributes[] = {
     {"TimeDistributed", {"layer"}},
     {"SpectralNormalization", {"layer"}},
     {"MultiHeadAttention", {"query_dense", "key_dense", "value_dense", "output_dense"}},
-    {"GroupQueryAttention", {"query_dense", "key_dense", "value_dense", "output_dense"}},
+    {"GroupQueryAttention", {"_query_dense", "_key_dense", "_value_dense", "_output_dense"}},
 };
+
+// In Keras the class is called otherwise than in its modules.
+std::string class_name(const Layer& layer) {
+  const std::string name = layer.type_name();
+  return snake_case(name == "GroupQueryAttention" ? "GroupedQueryAttention" : name);
+}
 
 // A name that a layer was given, not one that it was numbered by: "dense_2".
 bool is_given(const std::string& name, const std::string& prefix) {
@@ -70,13 +76,13 @@ class PathFinder {
     const std::string list = prefix + (type == "StackedRNNCells" ? "cells/" : "layers/");
     for (std::size_t i = 0; i < its.sublayers.size(); ++i) {
       const Layer& sublayer = its.sublayers[i];
-      const std::string class_name = snake_case(sublayer.type_name());
-      const std::string counted = number_name(class_name, counts);
+      const std::string name = class_name(sublayer);
+      const std::string counted = number_name(name, counts);
       std::string key = list + counted;
       if (attributes != std::end(kAttributes) && i < attributes->names.size()) {
         key = prefix + std::string(attributes->names[i]);
       } else if (is_own(layer) && !(has_group_ && has_group_(key))) {
-        if (is_given(sublayer.name(), class_name)) {
+        if (is_given(sublayer.name(), name)) {
           key = prefix + sublayer.name();
         } else if (is_own(sublayer)) {
           key = prefix + counted;
@@ -86,12 +92,13 @@ class PathFinder {
     }
   }
 
-  // First those that are trained.
+  // First those that are trained. What two layers hold, as the kernel of a layer within SpectralNormalization, stands
+  // in both.
   void add_weights(const LayerState& its, const std::string& prefix) {
     int number = 0;
     for (const bool trainable : {true, false}) {
       for (const Weight& weight : its.weights) {
-        if (weight.trainable != trainable || !known_.insert(weight.variable.state()).second) continue;
+        if (weight.trainable != trainable) continue;
         paths_.emplace_back(prefix + "vars/" + std::to_string(number++), weight.variable);
       }
     }
@@ -100,7 +107,6 @@ class PathFinder {
   const HasGroup& has_group_;
   std::vector<std::pair<std::string, Variable>> paths_;
   std::unordered_set<std::uint64_t> seen_;
-  std::unordered_set<const void*> known_;
 };
 
 }  // namespace
