@@ -102,11 +102,61 @@ CASES = {
 }
 
 
+def small():
+    return keras.Sequential([keras.Input((4,)), layers.Dense(6, activation="tanh"), layers.Dense(3, activation="softmax")])
+
+
+def compiled_otherwise():
+    """By name, what else a small model may be compiled with: an optimizer, a loss and metrics."""
+    optimizers, schedules = keras.optimizers, keras.optimizers.schedules
+    made = {}
+    for name in ("Adadelta", "Ftrl", "Lamb", "Adafactor", "Muon"):
+        made[name] = (getattr(optimizers, name)(0.01), "mse", [])
+    for name, optimizer in {
+            "amsgrad": optimizers.Adam(0.01, amsgrad=True, clipnorm=0.5), "global_clipnorm": optimizers.Adam(0.01, global_clipnorm=0.1),
+            "nesterov": optimizers.SGD(0.01, momentum=0.9, nesterov=True, weight_decay=0.01),
+            "centered": optimizers.RMSprop(0.01, momentum=0.5, centered=True),
+            "moving_average": optimizers.Adam(0.01, use_ema=True, ema_overwrite_frequency=2),
+            "accumulated": optimizers.SGD(0.01, gradient_accumulation_steps=2),
+            "cosine": optimizers.SGD(schedules.CosineDecay(0.1, 10, warmup_target=0.2, warmup_steps=3)),
+            "restarts": optimizers.SGD(schedules.CosineDecayRestarts(0.1, 2)),
+            "inverse_time": optimizers.SGD(schedules.InverseTimeDecay(0.1, 2, 0.5)),
+            "piecewise": optimizers.SGD(schedules.PiecewiseConstantDecay([2, 4], [0.1, 0.05, 0.01])),
+            "polynomial": optimizers.SGD(schedules.PolynomialDecay(0.1, 5))}.items():
+        made[name] = (optimizer, "mse", [])
+    for name in ("MeanAbsoluteError", "Huber", "LogCosh", "MeanAbsolutePercentageError", "MeanSquaredLogarithmicError",
+                 "CosineSimilarity", "Poisson", "KLDivergence", "CategoricalCrossentropy", "Hinge", "SquaredHinge",
+                 "CategoricalHinge", "CategoricalFocalCrossentropy", "Tversky", "Dice"):
+        made[name] = ("sgd", getattr(keras.losses, name)(), [])
+    for name in ("AUC", "Accuracy", "BinaryAccuracy", "BinaryIoU", "CategoricalAccuracy", "FalseNegatives", "KLDivergence",
+                 "MeanSquaredError", "Precision", "R2Score", "Recall", "RootMeanSquaredError", "TopKCategoricalAccuracy"):
+        made[f"metric_{name}"] = ("sgd", "mse", [getattr(keras.metrics, name)()])
+    return made
+
+
 def one_or_all(arrays):
     return arrays[0] if len(arrays) == 1 else arrays
 
 
+def write_compiled_otherwise(folder):
+    generator = numpy.random.default_rng(8)
+    for name, (optimizer, loss, metrics) in compiled_otherwise().items():
+        model = small()
+        x = generator.random((6, 4), numpy.float32)
+        y = numpy.eye(3, dtype="float32")[generator.integers(0, 3, 6)] * 0.9 + 0.05
+        model.compile(optimizer=optimizer, loss=loss, metrics=metrics, run_eagerly=True)
+        losses = []
+        for step in range(6):
+            model.reset_metrics()
+            losses.append(numpy.ravel(model.train_on_batch(x, y))[0])
+            if step == 2:
+                model.save(folder / f"{name}.keras")
+                outputs = numpy.asarray(model(x))
+        numpy.savez(folder / f"{name}.npz", losses=losses[3:], x0=x, y0=y, output0=outputs)
+
+
 def write(folder):
+    write_compiled_otherwise(folder)
     generator = numpy.random.default_rng(7)
     for name, (make, input_shapes, output_shapes, optimizer) in CASES.items():
         model = make()

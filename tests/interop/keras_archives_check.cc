@@ -161,7 +161,7 @@ std::string load(const std::filesystem::path& path) {
   std::filesystem::remove(again);
   for (std::size_t i = 0; i < wanted.size(); ++i) in_outputs += difference(same.at(i), outputs[i]);
   for (const double loss : cast(arrays.at("losses"), float64).to_vector<double>()) {
-    in_losses = std::max(in_losses, std::abs(model.train_on_batch(x, y).at("loss") - loss));
+    in_losses = std::max(in_losses, std::abs(model.train_on_batch(x, y).at("loss") - loss) / std::max(1.0, loss));
   }
   char text[80];
   std::snprintf(text, sizeof text, "outputs %.1e, losses after it %.1e apart", in_outputs, in_losses);
