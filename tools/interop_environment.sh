@@ -2,7 +2,7 @@
 # Makes build/interop, an environment of Python with the tools that own the formats of files, at fixed versions from PyPI.
 #
 #   tools/interop_environment.sh            what tests/interop/requirements.txt names: 2 GB
-#   tools/interop_environment.sh --torch    and PyTorch, which is larger than all of that
+#   tools/interop_environment.sh --torch    and PyTorch, 5 GB more
 #
 # What is there already stays, unless the file of versions has changed.
 set -euo pipefail
