@@ -127,9 +127,9 @@ std::vector<Tensor> leaves_of(Result result) {
 template <class F>
 std::vector<Tensor> call_with_tensors(F& f, const std::vector<Tensor>& x) {
   if constexpr (kTakes<F, Tensor>) {
-    // A layer takes both, and a list of one tensor is another structure than the tensor.
+    // A layer takes both, and a list of one tensor is another structure than the tensor; a model of ONNX gives lists.
     if constexpr (kTakesList<F>) {
-      if (x.size() != 1) return leaves_of(f(x));
+      if (x.size() != 1 || std::is_same_v<decltype(f(x)), std::vector<Tensor>>) return leaves_of(f(x));
     }
     return leaves_of(f(x[0]));
   } else if constexpr (kTakesList<F>) {

@@ -46,9 +46,11 @@ int run(int argc, char** argv) {
   RunOptions runs;
   CLI::App* const run_command = app.add_subcommand("run", "Run an ONNX model on arrays");
   run_command->add_option("MODEL", runs.model, "An .onnx file")->required();
-  run_command->add_option("--input", runs.inputs,
-                          "An .npy file for the next input, NAME=FILE for that of a name, or an .npz file with arrays "
-                          "under the names of inputs");
+  run_command
+      ->add_option("--input", runs.inputs,
+                   "An .npy file for the next input, NAME=FILE for that of a name, or an .npz file with arrays under "
+                   "the names of inputs")
+      ->allow_extra_args(false);
   run_command->add_option("--output", runs.output, "An .npy or .npz file, or a directory, for the outputs");
 
   try {

@@ -5,6 +5,7 @@
 
 #include "capstan/error.h"
 
+#include "src/core/apply.h"
 #include "src/core/check.h"
 #include "src/onnx/transposes.h"
 
@@ -114,18 +115,25 @@ void Exporter::prepare() {
   }
 }
 
+namespace {
+
+// What a graph knows of a value, or null.
+const Tensor* known_in(const Graph& graph, Graph::Value value) {
+  const Graph::ValueInfo& info = graph.values[at(value)];
+  for (const Tensor* tensor : {&info.constant, &info.known}) {
+    if (tensor->has_value() && has_elements(*tensor)) return tensor;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
 const Tensor* Exporter::known(Graph::Value value) const {
-  if (known_[at(value)].has_value()) return &known_[at(value)];
-  const Graph::ValueInfo& of = info(value);
-  if (of.constant.has_value() && of.constant.raw_data() != nullptr) return &of.constant;
-  return of.known.has_value() && of.known.raw_data() != nullptr ? &of.known : nullptr;
+  return known_[at(value)].has_value() ? &known_[at(value)] : known_in(first_, value);
 }
 
 const Tensor* Exporter::known_in_second(Graph::Value value) const {
-  if (second_ == nullptr || known_[at(value)].has_value()) return known(value);
-  const Graph::ValueInfo& of = second_->values[at(value)];
-  if (of.constant.has_value() && of.constant.raw_data() != nullptr) return &of.constant;
-  return of.known.has_value() && of.known.raw_data() != nullptr ? &of.known : nullptr;
+  return second_ == nullptr || known_[at(value)].has_value() ? known(value) : known_in(*second_, value);
 }
 
 // What cannot be written at all.

@@ -156,6 +156,9 @@ TEST_F(CommandLine, RunGivesWhatTheModelGives) {
   const io::NamedArrays arrays = io::load_npz(path("y.npz"));
   EXPECT_TRUE(reduce_all(equal(arrays.at("sum"), a + b)).item<bool>());
   EXPECT_TRUE(reduce_all(equal(arrays.at("product"), a * b)).item<bool>());
+  // The model may stand last.
+  const Result last = run("run --input " + path("a.npy") + " --input " + path("b.npy") + " " + path("f.onnx"));
+  EXPECT_EQ(last.text, plain.text);
   // Inputs by their names, and outputs in a directory.
   io::save_npz(path("x.npz"), {{"b", b}, {"a", a}});
   const Result files = run("run " + path("f.onnx") + " --input " + path("x.npz") + " --output " + path("out/here"));

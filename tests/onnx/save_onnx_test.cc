@@ -13,6 +13,7 @@
 #include "tests/onnx/export_cases.h"
 #include "tests/onnx/sample_calls.h"
 #include "tests/support/message_of.h"
+#include "tests/support/sample_files.h"
 #include "tests/support/temporary_directory.h"
 
 namespace capstan {
@@ -156,6 +157,38 @@ TEST(SaveOnnx, TakesFunctionsOfSeveralForms) {
   const OnnxModel model = load_onnx(path);
   save_onnx(folder.file("again.onnx"), model, {.inputs = {TensorSpec({2}), TensorSpec({2})}});
   expect_near(load_onnx(folder.file("again.onnx"))(Tensors{a, b})[0], a * b, "p");
+}
+
+TEST(SaveOnnx, FilesOfOtherToolsAreWrittenAgain) {
+  const io::TemporaryDirectory folder;
+  const std::string path = folder.file("again.onnx");
+  for (const testing::Json& entry : testing::samples_of("onnx")) {
+    SCOPED_TRACE(entry.at("file").get<std::string>());
+    const OnnxModel model = load_onnx(entry.at("path"));
+    Tensors x;
+    SaveOnnxOptions options;
+    for (const TensorSpec& spec : model.inputs()) {
+      x.push_back(testing::tensor_from_json(entry.at("inputs").at(spec.name)));
+      options.inputs.push_back(TensorSpec(x.back().shape(), spec.dtype, spec.name));
+    }
+    options.output_names = model.output_names();
+    save_onnx(path, model, options);
+    const Tensors is = load_onnx(path)(x), wanted = model(x);
+    for (std::size_t i = 0; i < wanted.size(); ++i) expect_near(is[i], wanted[i], std::to_string(i));
+  }
+}
+
+TEST(SaveOnnx, InputsOfAModelAreInItsOrder) {
+  const io::TemporaryDirectory folder;
+  const std::string path = folder.file("model.onnx");
+  const Tensor a = Input({2}, {.name = "left"}), b = Input({2}, {.name = "right"});
+  const Model model(Nest(std::map<std::string, Tensor>{{"z", a}, {"y", b}}), layers::Subtract()(Nest{a, b}));
+  save_onnx(path, model);
+  const Tensor one = constant({{1.0f, 2.0f}}), two = constant({{10.0f, 20.0f}});
+  const OnnxModel read = load_onnx(path);
+  Tensors x;
+  for (const TensorSpec& spec : read.inputs()) x.push_back(spec.name == "left" ? one : two);
+  expect_near(read(x)[0], one - two, "difference");
 }
 
 TEST(SaveOnnx, OpsThatCannotBeExportedAreListedInOneMessage) {
