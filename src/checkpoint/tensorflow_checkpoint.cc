@@ -5,7 +5,6 @@
 #include "src/checkpoint/checkpoint_impl.h"
 #include "src/checkpoint/tensorflow_match.h"
 #include "src/checkpoint/tensorflow_objects.h"
-#include "src/core/context.h"
 #include "src/io/byte_source.h"
 #include "src/io/object_graph.h"
 #include "src/io/tensor_bundle.h"
@@ -62,7 +61,6 @@ RestoreStatus Checkpoint::read_tensorflow(const std::string& prefix, const Resto
   }
   const std::vector<io::TrackableNode> nodes =
       io::parse_object_graph(kReader, prefix + ".index", graph->second.front());
-  const PauseObservers pause;
   Objects objects = impl_->objects, within = OptimizersWithin(objects).take();
   objects.insert(objects.end(), within.begin(), within.end());
   const detail::MatchedObjects matched = detail::match_tensorflow_objects(kReader, prefix, nodes, bundle, objects);
@@ -79,7 +77,9 @@ RestoreStatus Checkpoint::read_tensorflow(const std::string& prefix, const Resto
   Impl::Found found = all.find(matched.tensors);
   found.knows_any = matched.has_any;
   for (const auto& [key, texts] : bundle.texts) {
-    if (key != io::kObjectGraphKey) found.difference.left_over.push_back(io::quoted(key) + ", texts");
+    // Keras 2 also writes how its objects are made.
+    if (key != io::kObjectGraphKey && !key.ends_with("/OBJECT_CONFIG_JSON"))
+      found.difference.left_over.push_back(io::quoted(key) + ", texts");
   }
   RestoreStatus status = all.take_over(kReader, prefix, matched.tensors, std::move(found), options);
   impl_->save_counter = all.save_counter;
@@ -87,7 +87,6 @@ RestoreStatus Checkpoint::read_tensorflow(const std::string& prefix, const Resto
 }
 
 std::string Checkpoint::write_tensorflow(const std::string& prefix) const {
-  const PauseObservers pause;
   const detail::TensorflowObjects written = detail::tensorflow_objects(impl_->objects, impl_->save_counter);
   io::TensorBundle bundle;
   bundle.tensors = written.tensors;

@@ -98,7 +98,7 @@ class ObjectWriter {
                     const Variable& variable) {
     const auto [found, is_new] = variables_.emplace(variable.state(), result_.nodes.size());
     if (!is_new) return link(parent, name, found->second);
-    add_value(parent, name, full_name, variable.value());
+    add_value(parent, name, full_name, State(variable).save().at(""));
   }
 
   void add_layer(std::size_t parent, const std::string& name, const std::string& path, const Layer& layer) {
@@ -156,13 +156,13 @@ class ObjectWriter {
     optimizer_nodes_.emplace_back(node, &state);
     const std::vector<Tensor> variables = keras_variables(optimizer);
     const bool has_rate = !state.updating().settings.learning_rate.is_schedule();
-    const LossScaling* const scaling = state.scaling();
-    if (scaling == nullptr) {
+    if (state.scaling() == nullptr) {
       add_optimizer_variables(node, path, variables, has_rate);
       return;
     }
     // Its own count and rate stay as they are made.
-    const std::vector<Tensor> own = {counted(0), constant(0.0f), scaling->good_steps.value(), scaling->scale.value()};
+    const NamedTensors saved = State(optimizer).save();
+    const std::vector<Tensor> own = {counted(0), constant(0.0f), saved.at("good_steps"), saved.at("scale")};
     const std::vector<std::size_t> nodes = add_optimizer_variables(node, path, own, true);
     link(node, "step_counter", nodes[2]);
     link(node, "dynamic_scale", nodes[3]);
