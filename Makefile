@@ -4,6 +4,7 @@
 #   make test | asan | tsan | nightly | bench | format | tidy | clean
 #   make compare [TF_PYTHON=python] [TORCH_PYTHON=python] [JAX_PYTHON=python] [LIBTORCH=1] [THREADS="1 2"] [WORKLOADS=a,b] [ROUNDS=n] [SECONDS=s]
 #     [CAPSTAN_MODES="eager function"] [TF_MODES="eager function xla"] [TORCH_MODES="eager compile"] [JAX_MODES="eager jit"]
+#   make interop [PYTHON=python] [SCRIPTS="arrays files"] [TORCH=1]
 #   make fuzz [READERS="npy png"] [SECONDS=n] [EXECUTIONS=n]
 #   make install [PREFIX=/usr/local] [SHARED=ON]
 
@@ -30,7 +31,7 @@ peers = $(call workloads_of,build/release/benchmarks/shared_workloads,$(CAPSTAN_
 compare_options = $(if $(THREADS),--threads $(THREADS)) $(if $(WORKLOADS),--workloads $(WORKLOADS)) \
   $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(SECONDS),--seconds $(SECONDS)) $(ARGS)
 
-.PHONY: mnist test asan tsan nightly fuzz bench compare format tidy install clean dependencies test-dependencies
+.PHONY: mnist test asan tsan nightly interop fuzz bench compare format tidy install clean dependencies test-dependencies
 
 mnist: dependencies
 	@cmake --preset release
@@ -48,9 +49,18 @@ asan tsan nightly: test-dependencies
 	@cmake --build --preset $@ --parallel $(JOBS)
 	@ctest --preset $@ --parallel $(JOBS)
 
+# Files of Capstan read by the tools that own the formats, and theirs by Capstan; without PYTHON the tools come from PyPI.
+interop: dependencies
+	@cmake --preset release
+	@cmake --build --preset release --parallel $(JOBS) --target interop_checks
+	@$(if $(PYTHON),,tools/interop_environment.sh $(if $(TORCH),--torch))
+	@tests/interop/run.sh $(if $(PYTHON),$(PYTHON),build/interop/bin/python) $(SCRIPTS)
+
 # The fuzzers of the readers, one after the other; what they find lies in build/fuzz.
 fuzz: dependencies
 	@tools/install_dependencies.sh fuzz
+	@cmake --preset release
+	@cmake --build --preset release --parallel $(JOBS) --target capstan
 	@cmake --preset fuzz
 	@cmake --build --preset fuzz --parallel $(JOBS)
 	@tests/fuzz/run.sh $(if $(SECONDS),--seconds $(SECONDS)) $(if $(EXECUTIONS),--executions $(EXECUTIONS)) $(READERS)

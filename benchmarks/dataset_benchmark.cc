@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstring>
+#include <filesystem>
 #include <numeric>
 #include <random>
 #include <thread>
@@ -63,6 +64,55 @@ BENCHMARK(shuffled_batches_ahead)->UseRealTime();
 
 void batches_in_order(benchmark::State& state) { run(state, from_tensor_slices(images()).batch(kBatch).repeat()); }
 BENCHMARK(batches_in_order)->UseRealTime();
+
+// Whole passes, in elements per second: what peers/tfdata_pipeline.py measures.
+template <class D>
+void run_passes(benchmark::State& state, const D& dataset, std::int64_t elements) {
+  for (auto _ : state) {
+    for (const auto& element : dataset) benchmark::DoNotOptimize(&element);
+  }
+  state.SetItemsProcessed(state.iterations() * elements);
+}
+
+void pipeline(benchmark::State& state) {
+  run_passes(state, from_tensor_slices(images()).shuffle(kExamples).batch(kBatch).prefetch(), kExamples);
+}
+BENCHMARK(pipeline)->UseRealTime()->Unit(benchmark::kMillisecond);
+
+// A function of each image, alone and of so many at once.
+void small_map(benchmark::State& state) {
+  const auto rows = from_tensor_slices(images()).take(kExamples / 10);
+  const auto scaled = [](const Tensor& image) { return image / 255.0 - 0.5; };
+  if (state.range(0) == 1) {
+    run_passes(state, rows.map(scaled).batch(kBatch), kExamples / 10);
+  } else {
+    run_passes(state, rows.map_vectorized(state.range(0), scaled).batch(kBatch), kExamples / 10);
+  }
+}
+BENCHMARK(small_map)->Arg(1)->Arg(64)->Arg(512)->UseRealTime()->Unit(benchmark::kMillisecond);
+
+// Batches of pictures, joined on so many threads.
+void joined_batches(benchmark::State& state) {
+  static const Tensor picture = random::uniform({3, 224, 224}, 0, 1, float32, 1);
+  const auto pictures = from_tensors(picture).repeat(512);
+  run_passes(state, pictures.batch(32, {.num_parallel_calls = state.range(0)}).prefetch(), 512);
+}
+BENCHMARK(joined_batches)->Arg(0)->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
+
+// Images in a file: 188 MB. Written as they come, and read.
+void file_cache(benchmark::State& state) {
+  const std::string path = (std::filesystem::temp_directory_path() / "capstan_dataset_benchmark.elements").string();
+  const auto rows = from_tensor_slices(images());
+  if (state.range(0) == 0) {
+    for (auto _ : state) rows.save(path);
+    state.SetItemsProcessed(state.iterations() * kExamples);
+  } else {
+    rows.save(path);
+    run_passes(state, Dataset<Tensor>::load(path), kExamples);
+  }
+  std::filesystem::remove(path);
+}
+BENCHMARK(file_cache)->ArgName("reads")->Arg(0)->Arg(1)->UseRealTime()->Unit(benchmark::kMillisecond);
 
 // A function that takes a millisecond, on so many threads: it waits, as reading a file does, or computes.
 void waiting_map(benchmark::State& state) {

@@ -121,10 +121,12 @@ class Dataset {
 
   /// Joins consecutive elements along a new first axis; the last batch may be short. Tensors and numbers become
   /// tensors, texts Texts, structures of tensors the same structure. An element that fails takes its batch with it.
-  /// Errors: ValueError for batch_size < 1; ShapeError, in the loop, for elements of different shapes.
+  /// With parallel calls threads join the batches, which pays where elements are large. Errors: ValueError for
+  /// batch_size < 1 or num_parallel_calls < -1; ShapeError, in the loop, for elements of different shapes.
   auto batch(std::int64_t batch_size, BatchOptions options = {}) const {
     using Result = typename detail::BatchDataset<Ts...>::type;
-    return Result(detail::batched(Result::types(), node_, batch_size, options.drop_remainder));
+    return Result(detail::batched(Result::types(), node_, batch_size, options.drop_remainder,
+                                  options.num_parallel_calls, options.deterministic));
   }
   /// The same for tensors of different lengths, which are filled up to the longest of the batch or to a given shape.
   /// Other parts than tensors are joined as by batch(). Errors: ValueError for batch_size < 1, or shapes or values that
@@ -133,7 +135,8 @@ class Dataset {
   auto padded_batch(std::int64_t batch_size, PaddedBatchOptions options = {}) const {
     using Result = typename detail::BatchDataset<Ts...>::type;
     return Result(detail::padded(Result::types(), node_, batch_size, std::move(options.padded_shapes),
-                                 std::move(options.padding_values), options.drop_remainder));
+                                 std::move(options.padding_values), options.drop_remainder, -1,
+                                 options.num_parallel_calls, options.deterministic));
   }
   /// The rows of each batch, one by one. Errors, in the loop: ShapeError for a scalar, or parts with different numbers
   /// of rows.
@@ -143,10 +146,10 @@ class Dataset {
   }
   /// Batches of another size, or of the given sizes in turn, from the rows of these batches. Errors: ValueError for no
   /// sizes or one below 1.
-  Dataset rebatch(std::vector<std::int64_t> sizes, BatchOptions options = {}) const {
+  Dataset rebatch(std::vector<std::int64_t> sizes, RebatchOptions options = {}) const {
     return Dataset(detail::rebatched(types(), unbatch().node(), std::move(sizes), options.drop_remainder));
   }
-  Dataset rebatch(std::int64_t size, BatchOptions options = {}) const {
+  Dataset rebatch(std::int64_t size, RebatchOptions options = {}) const {
     return rebatch(std::vector<std::int64_t>{size}, options);
   }
   /// Windows of consecutive elements, each a dataset: window i has the elements i * shift, i * shift + stride, and so
@@ -231,6 +234,22 @@ class Dataset {
         },
         options.num_parallel_calls, options.deterministic));
   }
+  /// map() of a function of tensors for `count` elements of the same shapes at once: vectorized_map, whose header has
+  /// to be included, runs its ops on all of them, which pays for small elements. An element that fails takes those with
+  /// it that are called together. Numbers are tensors for `f`, which gives a tensor or a structure of tensors.
+  ///
+  ///     auto pixels = images.map_vectorized(256, [](const Tensor& image) { return image / 255.0; });
+  ///
+  /// Errors: those of batch() and of vectorized_map.
+  template <class F>
+  auto map_vectorized(std::int64_t count, F f, MapOptions options = {}) const {
+    const auto call = [f = std::move(f)](const auto&... batches) {
+      return vectorized_map([&f](const auto& rows) { return std::apply(f, rows); }, std::tuple(batches...));
+    };
+    const auto batches = batch(count).map(call, options);
+    using Result = decltype(batches.unbatch());
+    return Result(detail::unbatched(Result::types(), batches.node(), cardinality()));
+  }
   /// A running state: `f(state, parts...)` gives a pair or tuple of the next state and what belongs to the new element.
   /// Errors: DTypeError, in the loop, for a tensor of another dtype as the next state.
   ///
@@ -293,10 +312,47 @@ class Dataset {
   /// Keeps the elements of the first whole pass in memory; later passes read these. A pass that stops early keeps
   /// nothing.
   Dataset cache() const { return Dataset(detail::cached(node_)); }
-  /// Makes up to `buffer_size` elements ahead of the loop, on a thread of its own that ends with the loop; 0 is none,
-  /// kAutotune stands for two. Put it last. Errors: ValueError for buffer_size < -1.
+  /// The same in a file, which any pipeline that names it reads from then on, also in later runs, whatever its input.
+  /// The first whole pass writes it and puts it into its place at the end; one that stops early or has an error leaves
+  /// none. A position that is saved on the way keeps what is written so far, in a file beside it whose name ends in
+  /// ".part", for iterators that go on from there.
+  ///
+  ///     auto words = datasets::range(3).map([](std::int64_t i) { return std::to_string(i); }).cache("words.elements");
+  ///
+  /// Errors: ValueError for elements that cannot be written (see DatasetTraits). When a pass begins, and in the loop,
+  /// IoError for a file that is damaged, or has elements of other types, and if it cannot be written. Needs the library
+  /// capstan_io, as the next three do.
+  Dataset cache(const std::string& path) const {
+    return Dataset(detail::cached_in_file(node_, {detail::kind_of_part<Ts>()...}, path));
+  }
+  /// The same in a folder, which is made if it is not there, under a key.
+  ///
+  ///     auto train = datasets::range(3).snapshot("snapshots", {.key = "train-1"});
+  ///
+  /// Errors: as cache(path); ValueError for a key with other characters.
+  Dataset snapshot(const std::string& folder, const SnapshotOptions& options = {}) const {
+    return Dataset(detail::kept_in_folder(node_, {detail::kind_of_part<Ts>()...}, folder, options.key));
+  }
+  /// Writes all elements to a file, whose old content is replaced at the end. Errors: ValueError for an infinite
+  /// dataset and for elements that cannot be written; IoError if the file cannot be written.
+  ///
+  ///     datasets::range(3).save("numbers.elements");
+  ///     auto numbers = Dataset<std::int64_t>::load("numbers.elements");
+  void save(const std::string& path) const { detail::save_elements(node_, {detail::kind_of_part<Ts>()...}, path); }
+  /// The elements of a file that save() or cache() wrote, or that is a snapshot. Errors: IoError for a file that is
+  /// missing, damaged, or has elements of other types; in the loop, IoError for one that is damaged further on.
+  static Dataset load(const std::string& path) {
+    return Dataset(detail::saved_elements(types(), {detail::kind_of_part<Ts>()...}, path));
+  }
+  /// Makes up to `buffer_size` elements ahead of the loop, on a thread of its own that ends with the loop; 0 is none.
+  /// kAutotune starts a thread if elements and loop take long enough, and makes two ahead, more if they come in bursts.
+  /// Put it last. Errors: ValueError for buffer_size < -1.
   Dataset prefetch(std::int64_t buffer_size = kAutotune) const {
     return Dataset(detail::prefetched(node_, buffer_size));
+  }
+  /// Options of all stages so far; the innermost one counts. Errors: ValueError for a negative number.
+  Dataset with_options(const DatasetOptions& options) const {
+    return Dataset(detail::with_budget(node_, options.autotune_bytes));
   }
 
   // --- Elements ---
@@ -405,27 +461,6 @@ class Dataset {
 
   detail::DatasetNodePtr node_;
 };
-
-namespace detail {
-
-// What a source of rows holds: a tensor, or a list of texts.
-template <class T>
-inline constexpr bool kIsTexts = std::is_same_v<T, Texts> || std::is_same_v<T, std::vector<std::string>>;
-template <class T>
-concept Sliceable = std::is_convertible_v<const T&, Tensor> || kIsTexts<T>;
-template <class T>
-using SliceOf = std::conditional_t<kIsTexts<T>, std::string, Tensor>;
-
-template <class T>
-DatasetNodePtr slices_of_one(const T& source) {
-  if constexpr (kIsTexts<T>) {
-    return texts_of(Texts(source));
-  } else {
-    return slices_of({Tensor(source)});
-  }
-}
-
-}  // namespace detail
 
 /// The rows of one or several tensors or lists of texts: element i holds x[i] of each. Errors: ShapeError for a scalar,
 /// or different numbers of rows; ValueError for an empty tensor; TraceError inside of a traced function.

@@ -186,6 +186,23 @@ std::vector<DatasetNodePtr> nodes_of(const std::vector<Dataset<Ts...>>& datasets
   return nodes;
 }
 
+// What a source of rows holds: a tensor, or a list of texts.
+template <class T>
+inline constexpr bool kIsTexts = std::is_same_v<T, Texts> || std::is_same_v<T, std::vector<std::string>>;
+template <class T>
+concept Sliceable = std::is_convertible_v<const T&, Tensor> || kIsTexts<T>;
+template <class T>
+using SliceOf = std::conditional_t<kIsTexts<T>, std::string, Tensor>;
+
+template <class T>
+DatasetNodePtr slices_of_one(const T& source) {
+  if constexpr (kIsTexts<T>) {
+    return texts_of(Texts(source));
+  } else {
+    return slices_of({Tensor(source)});
+  }
+}
+
 template <class S>
 void check_same_state(const char* what, const S& before, const S& after) {
   if constexpr (std::is_same_v<S, Tensor>) check_state(what, before, after);

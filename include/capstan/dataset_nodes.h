@@ -18,7 +18,8 @@ namespace capstan {
 inline constexpr std::int64_t kInfinite = -1;
 /// The cardinality of a dataset of which only a pass tells how many elements it has.
 inline constexpr std::int64_t kUnknown = -2;
-/// The library chooses a number: of worker threads as many as num_threads(), of elements that are made ahead two.
+/// The library chooses a number, and measures while a pass runs: how many threads, and how many elements are made
+/// ahead.
 inline constexpr std::int64_t kAutotune = -1;
 
 /// The position of an iterator, as tensors by name.
@@ -41,8 +42,8 @@ class CAPSTAN_EXPORT DatasetCursor {
 
   /// The transformation, for messages and positions.
   virtual const char* name() const = 0;
-  /// Writes the parts of the next element; false at the end.
-  virtual bool next(Part* element) = 0;
+  /// Writes the parts of the next element; false at the end. A span of a profile, if there is one.
+  bool next(Part* element);
   /// Tensors of which all elements are rows, or null. If there are some, next_rows() may stand in for next().
   /// They live as long as the dataset.
   virtual const RowTable* rows() const { return nullptr; }
@@ -51,6 +52,8 @@ class CAPSTAN_EXPORT DatasetCursor {
   virtual std::int64_t next_rows(std::int64_t /*count*/, std::int64_t* /*first*/) { return 0; }
   /// Up to `count` elements joined to a batch; returns how many there were. An error takes them all.
   std::int64_t next_batch(std::int64_t count, Part* batch);
+  /// What next() does.
+  virtual bool read_next(Part* element) = 0;
 
   virtual void save(PositionWriter& position) = 0;
   virtual void restore(PositionReader& position) = 0;
@@ -134,12 +137,14 @@ CAPSTAN_EXPORT DatasetNodePtr resampled(PartTypes types, DatasetNodePtr input, P
 
 // Batches.
 CAPSTAN_EXPORT DatasetNodePtr batched(PartTypes types, DatasetNodePtr input, std::int64_t batch_size,
-                                      bool drop_remainder);
+                                      bool drop_remainder, std::int64_t parallel_calls = 0, bool deterministic = true);
 /// `length` stands for each -1 in shapes, and for the first axis if there are no shapes; -1 is the longest in a batch.
 CAPSTAN_EXPORT DatasetNodePtr padded(PartTypes types, DatasetNodePtr input, std::int64_t batch_size,
                                      std::vector<std::vector<std::int64_t>> shapes, std::vector<Tensor> values,
-                                     bool drop_remainder, std::int64_t length = -1);
-CAPSTAN_EXPORT DatasetNodePtr unbatched(PartTypes types, DatasetNodePtr input);
+                                     bool drop_remainder, std::int64_t length = -1, std::int64_t parallel_calls = 0,
+                                     bool deterministic = true);
+/// With so many elements, if that is known; else it is found from the batches.
+CAPSTAN_EXPORT DatasetNodePtr unbatched(PartTypes types, DatasetNodePtr input, std::int64_t cardinality = kUnknown);
 /// Of rows.
 CAPSTAN_EXPORT DatasetNodePtr rebatched(PartTypes types, DatasetNodePtr rows, std::vector<std::int64_t> sizes,
                                         bool drop_remainder);
@@ -167,6 +172,15 @@ CAPSTAN_EXPORT DatasetNodePtr interleaved(const char* name, PartTypes types, Dat
                                           std::int64_t parallel_calls, bool deterministic);
 CAPSTAN_EXPORT DatasetNodePtr cached(DatasetNodePtr input);
 CAPSTAN_EXPORT DatasetNodePtr prefetched(DatasetNodePtr input, std::int64_t buffer_size);
+CAPSTAN_EXPORT DatasetNodePtr with_budget(DatasetNodePtr input, std::int64_t autotune_bytes);
+
+// Files of elements, whose parts are of these kinds; in the library capstan_io.
+using PartKinds = std::vector<std::string>;
+CAPSTAN_EXPORT DatasetNodePtr cached_in_file(DatasetNodePtr input, PartKinds kinds, const std::string& path);
+CAPSTAN_EXPORT DatasetNodePtr kept_in_folder(DatasetNodePtr input, PartKinds kinds, const std::string& folder,
+                                             const std::string& key);
+CAPSTAN_EXPORT void save_elements(const DatasetNodePtr& node, const PartKinds& kinds, const std::string& path);
+CAPSTAN_EXPORT DatasetNodePtr saved_elements(PartTypes types, PartKinds kinds, const std::string& path);
 
 }  // namespace detail
 }  // namespace capstan

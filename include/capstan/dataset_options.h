@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "capstan/dataset_nodes.h"
@@ -19,8 +20,19 @@ struct ShuffleOptions {
   bool reshuffle_each_iteration = true;
 };
 
-/// Options of Dataset::batch and Dataset::rebatch.
+/// Options of Dataset::batch.
 struct BatchOptions {
+  /// Leaves out a last batch that is not full.
+  bool drop_remainder = false;
+  /// Batches that may be joined at the same time, on threads of their own; 0 joins one when it is asked for. As of
+  /// MapOptions.
+  std::int64_t num_parallel_calls = 0;
+  /// False gives batches out as soon as they are done, in any order.
+  bool deterministic = true;
+};
+
+/// Options of Dataset::rebatch.
+struct RebatchOptions {
   /// Leaves out a last batch that is not full.
   bool drop_remainder = false;
 };
@@ -33,12 +45,16 @@ struct PaddedBatchOptions {
   std::vector<Tensor> padding_values = {};
   /// Leaves out a last batch that is not full.
   bool drop_remainder = false;
+  /// As of BatchOptions.
+  std::int64_t num_parallel_calls = 0;
+  bool deterministic = true;
 };
 
 /// Options of Dataset::map.
 struct MapOptions {
   /// Calls that may run at the same time, on threads of their own; 0 calls the function when an element is asked for.
-  /// kAutotune stands for num_threads(); more than 256 threads are not started.
+  /// kAutotune starts none for a function that takes less than their work would, and else as many as keep the loop from
+  /// waiting, at most num_threads(); more than 256 threads are not started.
   std::int64_t num_parallel_calls = 0;
   /// False gives elements out as soon as they are done, in any order.
   bool deterministic = true;
@@ -55,6 +71,20 @@ struct InterleaveOptions {
   std::int64_t num_parallel_calls = 0;
   /// False takes an element from any inner dataset that has one ready.
   bool deterministic = true;
+};
+
+/// Options of Dataset::snapshot.
+struct SnapshotOptions {
+  /// Tells the snapshots of one folder apart, such as "train-2": letters, digits, '-', '_' and '.'. A pipeline that
+  /// gives other elements than before takes another key.
+  std::string key = "elements";
+};
+
+/// Options of Dataset::with_options.
+struct DatasetOptions {
+  /// What stages with kAutotune may hold ahead of the loop, together, in bytes of tensors. One element of each stage is
+  /// always allowed.
+  std::int64_t autotune_bytes = std::int64_t{256} << 20;
 };
 
 /// Options of Dataset::window.

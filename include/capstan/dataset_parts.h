@@ -313,6 +313,22 @@ constexpr const PartType* part_type() {
   }
 }
 
+// What files of elements call a type.
+template <class T>
+std::string kind_of_part() {
+  if constexpr (NumberPart<T>) {
+    return std::string(name_of(kDTypeOf<ElementOf<T>>));
+  } else if constexpr (kIsTensorMap<T>) {
+    return "map of tensors";
+  } else if constexpr (kIsTensorVector<T>) {
+    return "list of tensors";
+  } else if constexpr (StructurePart<T> && kSavedStructure<T>) {
+    return "structure of " + std::to_string(leaf_count<T>()) + " tensors";
+  } else {
+    return std::string(part_type<T>()->name);
+  }
+}
+
 // The tables of the parts of an element.
 template <class... Ts>
 inline const PartType* const kPartTypes[] = {part_type<Ts>()...};

@@ -8,10 +8,11 @@
 
 namespace capstan::io {
 
-/// The datasets of an HDF5 file by path, "layers/dense/vars/0": numbers and truth values, contiguous or in chunks,
-/// deflated, shuffled or with checksums, in either byte order. Types that tensors lack become the next wider one that
-/// has all their values, as in load_safetensors(); attributes are left out. Errors: IoError for a damaged file, and for
-/// texts, records, other filters, and links that are soft or lead to another file.
+/// The datasets of an HDF5 file, or of the weights in a `.keras` archive, by path, "layers/dense/vars/0": numbers and
+/// truth values, contiguous or in chunks, deflated, shuffled or with checksums, in either byte order. Types that
+/// tensors lack become the next wider one that has all their values, as in load_safetensors(); attributes are left out.
+/// Errors: IoError for a damaged file, and for texts, records, other filters, and links that are soft or lead to
+/// another file.
 ///
 ///     io::NamedArrays arrays = io::load_hdf5("data.h5");
 ///     Tensor x = arrays.at("train/x");

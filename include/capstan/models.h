@@ -290,11 +290,11 @@ class CAPSTAN_EXPORT Model : public Layer {
   ///
   ///     model.save_weights("model.safetensors");
   void save_weights(const std::string& path, bool overwrite = true) const;
-  /// Takes over the weights, and the optimizer if both have one. A file that ends with ".h5" alone has weights in the
-  /// order of the layers, as Keras 1 and 2 wrote them and whole models have them. With `skip_mismatch` weights of
-  /// another shape or dtype, or that either side lacks, are left out with a warning. Errors, before anything is
-  /// changed: IoError; ValueError for another ending, a model without weights, and weights that are missing, left over
-  /// or different.
+  /// Takes over the weights, also those of a `.keras` archive, and the optimizer if both have one. A file that ends
+  /// with ".h5" alone has weights in the order of the layers, as Keras 1 and 2 wrote them and whole models have them.
+  /// With `skip_mismatch` weights of another shape or dtype, or that either side lacks, are left out with a warning.
+  /// Errors, before anything is changed: IoError; ValueError for another ending, a model without weights, and weights
+  /// that are missing, left over or different.
   ///
   ///     model.load_weights("model.safetensors");
   void load_weights(const std::string& path, bool skip_mismatch = false) const;

@@ -1,11 +1,14 @@
-// ONNX: models of other frameworks as functions whose weights are variables.
+// ONNX: models of other frameworks as functions whose weights are variables, and functions and models as files that
+// other runtimes run.
 #pragma once
 
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "capstan/function.h"
 #include "capstan/tensor.h"
 #include "capstan/tensor_spec.h"
 #include "capstan/variable.h"
@@ -66,5 +69,116 @@ class CAPSTAN_EXPORT OnnxModel {
 ///     auto f = function([&](const Tensor& x) { return model(x); });
 ///     Tensor scores = f(images);                       // [8, 3, 224, 224] -> [8, 1000]
 CAPSTAN_EXPORT OnnxModel load_onnx(const std::string& path, const LoadOnnxOptions& options = {});
+
+class Model;
+
+/// Options of save_onnx.
+struct SaveOnnxOptions {
+  /// What a function takes: dtypes and shapes, where -1 is any length, and names. Not needed for a model that knows.
+  std::vector<TensorSpec> inputs = {};
+  /// The first axis of all inputs has any length, under the name "batch". Otherwise it has the length that the input
+  /// says, and 1 for a model.
+  bool dynamic_batch = false;
+  /// The version of ONNX's operators, from 18 to 24.
+  std::int64_t opset = 18;
+  /// In their order. Unless given, inputs are called as their TensorSpecs or layers, or else "input", outputs "output";
+  /// several are "input_0" and so on.
+  std::vector<std::string> input_names = {};
+  std::vector<std::string> output_names = {};
+  /// For people who look at the file.
+  std::string description = {};
+};
+
+namespace detail {
+
+// What is asked for how F can be called: a traced function has one call for whatever arguments.
+template <class F>
+struct Callee {
+  using Type = F;
+};
+template <class F>
+struct Callee<Function<F>> {
+  using Type = F;
+};
+template <class F, class... Arguments>
+struct Callee<ConcreteFunction<F, Arguments...>> {
+  using Type = void (*)(const Arguments&...);
+};
+template <class F, class... Arguments>
+inline constexpr bool kTakes = std::is_invocable_v<typename Callee<std::remove_cvref_t<F>>::Type&, const Arguments&...>;
+template <class F>
+inline constexpr bool kTakesList = kTakes<F, std::vector<Tensor>>;
+
+// How many tensors f takes; -1: any number.
+template <class F>
+constexpr int tensors_taken() {
+  if (kTakesList<F>) return -1;
+  return kTakes<F, Tensor> ? 1 : kTakes<F, Tensor, Tensor> ? 2 : kTakes<F, Tensor, Tensor, Tensor> ? 3 : 4;
+}
+
+template <class Result>
+std::vector<Tensor> leaves_of(Result result) {
+  std::vector<Tensor> leaves;
+  replace_tensors(result, [&](Tensor& tensor) { leaves.push_back(tensor); });
+  return leaves;
+}
+
+// Calls f with the tensors: one by one, or as a list.
+template <class F>
+std::vector<Tensor> call_with_tensors(F& f, const std::vector<Tensor>& x) {
+  if constexpr (kTakes<F, Tensor>) {
+    // A layer takes both, and a list of one tensor is another structure than the tensor.
+    if constexpr (kTakesList<F>) {
+      if (x.size() != 1) return leaves_of(f(x));
+    }
+    return leaves_of(f(x[0]));
+  } else if constexpr (kTakesList<F>) {
+    return leaves_of(f(x));
+  } else if constexpr (kTakes<F, Tensor, Tensor>) {
+    return leaves_of(f(x[0], x[1]));
+  } else if constexpr (kTakes<F, Tensor, Tensor, Tensor>) {
+    return leaves_of(f(x[0], x[1], x[2]));
+  } else {
+    return leaves_of(f(x[0], x[1], x[2], x[3]));
+  }
+}
+
+CAPSTAN_EXPORT void save_traced(const std::string& path, const FunctionBody& body, int taken,
+                                const SaveOnnxOptions& options);
+CAPSTAN_EXPORT void save_model(const std::string& path, const Model& model, const SaveOnnxOptions& options);
+
+}  // namespace detail
+
+/// Writes a model or a function as an ONNX file, which onnxruntime and others run. It is traced, as at inference;
+/// variables that it reads become initializers with their values and names.
+///
+/// A functional model and a Sequential that is built know their inputs. A function is one of up to four tensors or of a
+/// list of them, such as a lambda, a function() or a layer, and gives a structure of tensors, whose leaves are the
+/// outputs. Lengths of -1 are open in the file. What C++ computes from such a length is found by tracing twice, and is
+/// part of the file where it is a length of a shape; else it is an error. Inputs and outputs keep the library's layout:
+/// images have the channels last. docs/onnx.md lists the ops that can be exported.
+///
+///     Sequential model({layers::Dense(3, {.activation = "relu", .input_shape = {4}}), layers::Dense(2)});
+///     save_onnx("model.onnx", model, {.dynamic_batch = true});
+///     save_onnx("f.onnx", [](const Tensor& x) { return softmax(x); }, {.inputs = {TensorSpec({-1, 4}, float32,
+///     "x")}});
+///
+/// Errors, before anything is written: ValueError for ops that ONNX does not have, all of them in one message, for
+/// variables that are assigned, for what depends on an open length, for an opset out of range, for names that are not
+/// as many as inputs or outputs or not unique, and for a model that does not know its inputs or has layers without a
+/// configuration, unless they are given; what the function throws. IoError if the file cannot be written. A file there
+/// is replaced as a whole.
+template <class F>
+void save_onnx(const std::string& path, F&& f, const SaveOnnxOptions& options = {}) {
+  if constexpr (std::is_convertible_v<std::remove_cvref_t<F>*, const Model*>) {
+    detail::save_model(path, f, options);
+  } else {
+    auto body = [&f](std::vector<Tensor>& tensors) -> std::shared_ptr<void> {
+      tensors = detail::call_with_tensors(f, tensors);
+      return nullptr;
+    };
+    detail::save_traced(path, detail::FunctionBody(body), detail::tensors_taken<F>(), options);
+  }
+}
 
 }  // namespace capstan

@@ -464,8 +464,9 @@ struct MuonOptions {
   double adam_beta_2 = 0.999;
   std::optional<double> adam_weight_decay = 0.004;  ///< of the variables that Adam updates
   double epsilon = 1e-7;
-  std::vector<std::string> exclude_layers = {};  ///< regular expressions (POSIX, extended), searched for in paths
-  bool exclude_embeddings = true;                ///< variables with "embedding" in their path
+  /// Regular expressions (POSIX, extended, without counts and references), searched for in paths.
+  std::vector<std::string> exclude_layers = {};
+  bool exclude_embeddings = true;  ///< variables with "embedding" in their path
   double muon_a = 3.4445;
   double muon_b = -4.775;
   double muon_c = 2.0315;

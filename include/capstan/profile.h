@@ -26,7 +26,9 @@ struct ProfileRow {
   /// runs as one loop, "matmul + loop(add)" if it is part of a product, or the name of a function or ProfileScope.
   std::string name;
   /// "op"; "loop"; "rule", of an op in a gradient; "gradient", a call of it; "function", a call of one; "trace", when a
-  /// function is traced and compiled; "scope".
+  /// function is traced and compiled; "scope". Of datasets: "stage", an element of a transformation, "map" for example,
+  /// with its input inside; "wait", the time in which one waits for its own threads; "call", what these do for it. Rows
+  /// of tensors in memory are read by the batch that takes them.
   std::string kind;
   std::int64_t count = 0;
   double self_seconds = 0;        ///< Without what other spans inside of it took.
@@ -96,6 +98,9 @@ class CAPSTAN_EXPORT ProfileSession {
 ///     auto session = profile();
 ///     ...
 ///     Profile result = session.stop();
+///
+/// The rows of kind "wait" say how long a loop waits for its data, and those of kind "stage" by their self_seconds
+/// which transformation it is that takes the time.
 ///
 /// What the function throws goes through, and ends the profile. Errors: as of ProfileSession.
 [[nodiscard]] inline ProfileSession profile(const ProfileOptions& options = {}) { return ProfileSession(options); }

@@ -1,6 +1,7 @@
 // Small helpers of training programs.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -37,5 +38,11 @@ struct PadSequencesOptions {
 ///     pad_sequences({{1}, {2, 3}});   // {{0, 1}, {2, 3}}
 CAPSTAN_EXPORT Tensor pad_sequences(const std::vector<std::vector<double>>& sequences,
                                     const PadSequencesOptions& options = {});
+template <std::integral T>
+Tensor pad_sequences(const std::vector<std::vector<T>>& sequences, const PadSequencesOptions& options = {}) {
+  std::vector<std::vector<double>> numbers;
+  for (const std::vector<T>& sequence : sequences) numbers.emplace_back(sequence.begin(), sequence.end());
+  return pad_sequences(numbers, options);
+}
 
 }  // namespace capstan

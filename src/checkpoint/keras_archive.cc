@@ -16,7 +16,7 @@
 #include "src/io/file_sink.h"
 #include "src/io/hdf5_file.h"
 #include "src/io/hdf5_writer.h"
-#include "src/io/zip_archive.h"
+#include "src/io/keras_archive.h"
 #include "src/io/zip_writer.h"
 #include "src/train/layer_state.h"
 
@@ -26,7 +26,6 @@ using Kind = AttributeValue::Kind;
 
 namespace {
 
-constexpr const char kConfig[] = "config.json", kWeights[] = "model.weights.h5", kMetadata[] = "metadata.json";
 constexpr const char kLoad[] = "load_model", kSave[] = "save";
 
 void check_ending(const char* what, const std::string& path) {
@@ -81,39 +80,6 @@ std::string config_text(const Model& model) {
 
 // --- Reading ---
 
-class Archive {
- public:
-  explicit Archive(const std::string& path)
-      : path_(path), archive_(kLoad, path, "give the path of a file that Model::save() or Keras wrote") {
-    const std::vector<std::string>& names = archive_.names();
-    for (std::size_t i = 0; i < names.size(); ++i) {
-      for (std::size_t before = 0; before < i; ++before) {
-        const bool counts = names[i] == kConfig || names[i] == kWeights;
-        if (counts && names[before] == names[i]) fail("the archive holds " + names[i] + " twice");
-      }
-    }
-  }
-
-  std::unique_ptr<io::ByteSource> open(const char* name) {
-    const std::vector<std::string>& names = archive_.names();
-    const auto found = std::find(names.begin(), names.end(), name);
-    if (found == names.end()) fail(std::string("the archive has no member ") + name);
-    return archive_.open(static_cast<std::size_t>(found - names.begin()));
-  }
-
-  [[noreturn]] void fail(const std::string& problem) const { io::fail_file(kLoad, problem, path_, io::kFetchAgain); }
-
- private:
-  std::string path_;
-  io::ZipArchive archive_;
-};
-
-AttributeValue read_config(Archive& archive) {
-  const std::unique_ptr<io::ByteSource> member = archive.open(kConfig);
-  const std::vector<std::byte> bytes = io::read_exactly(*member, member->most_bytes(), "the configuration");
-  return AttributeValue::from_json({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
-}
-
 // A model of a class of one's own makes its weights when it is called, or here.
 void build(const Model& model, const AttributeValue& config) {
   if (model.is_built()) return;
@@ -131,9 +97,9 @@ void build(const Model& model, const AttributeValue& config) {
   model.build_all(shapes);
 }
 
-Model read_model(Archive& archive, const std::string& path, const LoadModelOptions& options) {
-  const AttributeValue config = read_config(archive);
-  std::map<std::string, Tensor> stored = io::load_hdf5_from(*archive.open(kWeights));
+Model read_model(io::KerasArchive& archive, const std::string& path, const LoadModelOptions& options) {
+  const AttributeValue config = AttributeValue::from_json(archive.config());
+  std::map<std::string, Tensor> stored = io::load_hdf5_from(*archive.weights());
   Model model(layer_from(config));
   const bool has_weights =
       std::any_of(stored.begin(), stored.end(), [](const auto& one) { return !one.first.starts_with("optimizer/"); });
@@ -157,15 +123,15 @@ void Model::save(const std::string& path, const SaveModelOptions& options) const
   const std::vector<std::byte> weights =
       io::hdf5_bytes(kSave, detail::keras_weights_of(*this, options.include_optimizer));
   io::ZipWriter archive(kSave, path);
-  archive.add(kMetadata, std::as_bytes(std::span(about)));
-  archive.add(kConfig, std::as_bytes(std::span(config)));
-  archive.add(kWeights, weights);
+  archive.add(io::kKerasMetadata, std::as_bytes(std::span(about)));
+  archive.add(io::kKerasConfig, std::as_bytes(std::span(config)));
+  archive.add(io::kKerasWeights, weights);
   io::write_file(kSave, path, archive.close());
 }
 
 Model load_model(const std::string& path, const LoadModelOptions& options) {
   check_ending(kLoad, path);
-  Archive archive(path);
+  io::KerasArchive archive(kLoad, path);
   const auto size = static_cast<std::int64_t>(std::filesystem::file_size(path));
   const AllocationBudget budget((std::int64_t{1} << 30) + 4 * size);
   try {

@@ -26,7 +26,7 @@ const Attributes kSublayers[] = {
     {"TimeDistributed", {"layer"}},
     {"SpectralNormalization", {"layer"}},
     {"MultiHeadAttention", {"query_dense", "key_dense", "value_dense", "output_dense"}},
-    {"GroupQueryAttention", {"query_dense", "key_dense", "value_dense", "output_dense"}},
+    {"GroupQueryAttention", {"_query_dense", "_key_dense", "_value_dense", "_output_dense"}},
 };
 
 // Those that Keras may merge with others before they are used.
@@ -48,8 +48,12 @@ std::string weight_attribute(std::string_view type, const std::string& weight) {
 }
 
 std::string tensorflow_attribute(std::string_view type, std::string_view attribute) {
-  const bool is_attention = type == "MultiHeadAttention" || type == "GroupQueryAttention";
-  return (is_attention ? "_" : "") + std::string(attribute);
+  return (type == "MultiHeadAttention" ? "_" : "") + std::string(attribute);
+}
+
+std::string keras_class_name(const Layer& layer) {
+  const std::string type = layer.type_name();
+  return snake_case(type == "GroupQueryAttention" ? "GroupedQueryAttention" : type);
 }
 
 bool is_own_class(const Layer& layer) {
@@ -59,7 +63,7 @@ bool is_own_class(const Layer& layer) {
 }
 
 bool has_given_name(const Layer& layer) {
-  const std::string name = layer.name(), prefix = snake_case(layer.type_name());
+  const std::string name = layer.name(), prefix = keras_class_name(layer);
   if (!name.starts_with(prefix)) return true;
   const std::string_view rest = std::string_view(name).substr(prefix.size());
   if (rest.empty()) return false;

@@ -17,8 +17,11 @@ std::span<const std::string_view> sublayer_attributes(std::string_view type);
 
 /// The attribute that holds a weight of this name.
 std::string weight_attribute(std::string_view type, const std::string& weight);
-/// The attribute of a layer within, as TensorFlow knows it: those of attention layers begin with an underscore.
+/// The attribute of a layer within, as TensorFlow knows it: that of MultiHeadAttention begins with an underscore.
 std::string tensorflow_attribute(std::string_view type, std::string_view attribute);
+
+/// The class of a layer as names of layers begin: "dense". One class of Keras is called otherwise than in its modules.
+std::string keras_class_name(const Layer& layer);
 
 /// A class of the program: it has no name that the library gave it, or a table of options of its own.
 bool is_own_class(const Layer& layer);

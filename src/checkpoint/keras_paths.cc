@@ -33,8 +33,7 @@ class PathFinder {
     const std::string list = prefix + (type == "StackedRNNCells" ? "cells/" : "layers/");
     for (std::size_t i = 0; i < its.sublayers.size(); ++i) {
       const Layer& sublayer = its.sublayers[i];
-      const std::string class_name = snake_case(sublayer.type_name());
-      const std::string counted = number_name(class_name, counts);
+      const std::string counted = number_name(keras_class_name(sublayer), counts);
       std::string key = list + counted;
       if (i < attributes.size()) {
         key = prefix + std::string(attributes[i]);
@@ -49,12 +48,13 @@ class PathFinder {
     }
   }
 
-  // First those that are trained.
+  // First those that are trained. What two layers hold, as the kernel of a layer within SpectralNormalization, stands
+  // in both.
   void add_weights(const LayerState& its, const std::string& prefix) {
     int number = 0;
     for (const bool trainable : {true, false}) {
       for (const Weight& weight : its.weights) {
-        if (weight.trainable != trainable || !known_.insert(weight.variable.state()).second) continue;
+        if (weight.trainable != trainable) continue;
         paths_.emplace_back(prefix + "vars/" + std::to_string(number++), weight.variable);
       }
     }
@@ -63,7 +63,6 @@ class PathFinder {
   const HasGroup& has_group_;
   std::vector<std::pair<std::string, Variable>> paths_;
   std::unordered_set<std::uint64_t> seen_;
-  std::unordered_set<const void*> known_;
 };
 
 }  // namespace

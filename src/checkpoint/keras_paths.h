@@ -13,7 +13,7 @@ namespace capstan::detail {
 
 // The weights of a model and of the layers within it, by the paths of their datasets: "layers/dense/vars/0". Layers
 // that hold nothing count in the numbers of their classes, as they do in Keras. A layer in several places has the
-// first.
+// first; a weight that two layers hold is there twice.
 //
 // Keras finds the layers of a class of the user's own by the attributes that hold them. Members have no names here: a
 // layer that was given a name stands under it, one of such a class under that of the class, and others in a list,

@@ -26,8 +26,8 @@ NamedTensors take_optimizer(std::map<std::string, Tensor>& stored, const Model& 
   return optimizer_state(model.optimizer(), iterations, rate, std::move(variables));
 }
 
-// One that scales the loss of another has other variables in Keras, and one that waits for slots that were restored
-// cannot say which they are.
+// One that scales the loss of another has other variables in Keras, and one that waits for slots that a Checkpoint
+// restored cannot say which they are.
 void put_optimizer(NamedTensors& tensors, const Optimizer& optimizer) {
   const NamedTensors own = State(optimizer).save();
   if (own.contains("scale") || numbered_tensors(own, "variables/").size() != optimizer.variables().size()) return;

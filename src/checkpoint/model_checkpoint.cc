@@ -9,6 +9,14 @@ namespace capstan::callbacks {
 
 namespace {
 
+// As Keras prints it.
+std::string shown(const std::optional<double>& value) {
+  if (!value) return "None";
+  char text[32];
+  std::snprintf(text, sizeof text, "%.5f", *value);
+  return text;
+}
+
 constexpr std::string_view kModes[] = {"auto", "min", "max"};
 
 struct ModelCheckpointConfig : ModelCheckpointOptions {
@@ -44,9 +52,10 @@ struct ModelCheckpointBody final : Configured<ModelCheckpointBody, CallbackBody,
                     ValueError, "model_checkpoint: the name of a file of weights ends with .safetensors, .npz or ",
                     ".weights.h5, not \"", path, "\"");
     } else {
-      CAPSTAN_CHECK(path.ends_with(".ckpt"), ValueError,
-                    "model_checkpoint: the name of a checkpoint ends with .ckpt, not \"", path, "\"",
-                    help("save_weights_only = true writes .safetensors, .npz and .weights.h5"));
+      CAPSTAN_CHECK(
+          path.ends_with(".keras") || path.ends_with(".ckpt"), ValueError,
+          "model_checkpoint: the name of a model ends with .keras, and that of a checkpoint with .ckpt, not \"", path,
+          "\"", help("save_weights_only = true writes .safetensors, .npz and .weights.h5"));
     }
   }
 
@@ -67,6 +76,7 @@ struct ModelCheckpointBody final : Configured<ModelCheckpointBody, CallbackBody,
   void save(std::optional<std::int64_t> batch, const Logs& logs) {
     const std::string path = file_name(options.filepath, epoch, batch, logs);
     const auto number = static_cast<long long>(epoch) + 1;
+    std::string change;
     if (options.save_best_only) {
       const std::optional<double> value = monitor.read(logs);
       if (!value) return;
@@ -76,14 +86,20 @@ struct ModelCheckpointBody final : Configured<ModelCheckpointBody, CallbackBody,
         }
         return;
       }
+      change = options.monitor + " improved from " + shown(best) + " to " + shown(value) + ", ";
       best = value;
     }
-    if (options.verbose > 0) std::printf("\nEpoch %lld: saving model to %s\n", number, path.c_str());
+    if (options.verbose > 0) {
+      std::printf("\nEpoch %lld: %ssaving model to %s\n", number, change.c_str(), path.c_str());
+    }
     if (options.save_weights_only) {
       model().save_weights(path);
+    } else if (path.ends_with(".keras")) {
+      model().save(path);
     } else {
       Checkpoint({{"model", model()}, {"optimizer", model().optimizer()}}).write(path);
     }
+    if (options.verbose > 0) std::printf("\nEpoch %lld: finished saving model to %s\n", number, path.c_str());
   }
 
   Monitor monitor;

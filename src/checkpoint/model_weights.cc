@@ -10,6 +10,7 @@
 #include "src/core/check.h"
 #include "src/io/hdf5_file.h"
 #include "src/io/hdf5_writer.h"
+#include "src/train/optimizer_state.h"
 
 namespace capstan {
 
@@ -20,9 +21,10 @@ enum class WeightsFormat { kSafetensors, kNpz, kHdf5, kLegacy };
 WeightsFormat format_of(const char* what, const std::string& path, bool reads) {
   if (path.ends_with(".safetensors")) return WeightsFormat::kSafetensors;
   if (path.ends_with(".weights.h5")) return WeightsFormat::kHdf5;
+  if (reads && path.ends_with(".keras")) return WeightsFormat::kHdf5;
   if (reads && path.ends_with(".h5")) return WeightsFormat::kLegacy;
   CAPSTAN_CHECK(path.ends_with(".npz"), ValueError, what, ": the name \"", path,
-                "\" ends with none of .safetensors, .npz and .weights.h5", reads ? ", nor with .h5" : "",
+                "\" ends with none of .safetensors, .npz and .weights.h5", reads ? ", nor with .keras or .h5" : "",
                 help("a Checkpoint also holds the optimizer, in a format of its own"));
   return WeightsFormat::kNpz;
 }
@@ -52,6 +54,9 @@ detail::KerasWeights load(WeightsFormat format, const std::string& path, const M
 // As Keras does it: slots that are not those of the optimizer are left out, and the weights are taken over.
 void restore_optimizer(const char* what, const std::string& path, const Model& model, const NamedTensors& saved) {
   if (saved.empty() || !model.is_compiled()) return;
+  // Slots that are there are what a file is written of, also before the next update.
+  const bool is_built = detail::OptimizerState::of(model.optimizer()).updating().is_built();
+  if (!is_built) model.optimizer().build(model.trainable_variables());
   State state(model.optimizer());
   const StateDifference difference = state.compare(saved);
   std::string lines;

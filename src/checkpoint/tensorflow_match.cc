@@ -242,7 +242,7 @@ class ObjectMatcher {
     const std::optional<std::size_t> list = file_.child(node, type == "StackedRNNCells" ? "cells" : "layers");
     for (std::size_t i = 0; i < its.sublayers.size(); ++i) {
       const Layer& sublayer = its.sublayers[i];
-      const std::string counted = number_name(snake_case(sublayer.type_name()), counts);
+      const std::string counted = number_name(keras_class_name(sublayer), counts);
       std::optional<std::size_t> child;
       if (i < attributes.size()) {
         child = file_.child_like(node, tensorflow_attribute(type, attributes[i]), std::string(attributes[i]));

@@ -134,7 +134,7 @@ class ObjectWriter {
     std::size_t list = 0;
     for (std::size_t i = 0; i < its.sublayers.size(); ++i) {
       const Layer& sublayer = its.sublayers[i];
-      const std::string counted = number_name(snake_case(sublayer.type_name()), counts);
+      const std::string counted = number_name(keras_class_name(sublayer), counts);
       std::size_t parent = node;
       std::string name = has_given_name(sublayer) ? sublayer.name() : counted;
       if (i < attributes.size()) {

@@ -2,7 +2,7 @@
 _capstan() {
   local word=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[1]} options=""
   if [ "$COMP_CWORD" -eq 1 ]; then
-    mapfile -t COMPREPLY < <(compgen -W "inspect convert diff --help --version" -- "$word")
+    mapfile -t COMPREPLY < <(compgen -W "inspect convert diff run --help --version" -- "$word")
     return
   fi
   if [ "${COMP_WORDS[COMP_CWORD - 1]}" = --to ]; then
@@ -13,6 +13,7 @@ _capstan() {
     inspect) options="--statistics --help" ;;
     convert) options="--to --help" ;;
     diff) options="--tolerance --help" ;;
+    run) options="--input --output --help" ;;
   esac
   if [[ $word == -* ]]; then
     mapfile -t COMPREPLY < <(compgen -W "$options" -- "$word")

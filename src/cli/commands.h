@@ -24,4 +24,11 @@ struct DiffOptions {
 };
 int diff(const DiffOptions& options);
 
+struct RunOptions {
+  std::string model = {};
+  std::vector<std::string> inputs = {};  // FILE, or NAME=FILE
+  std::string output = {};               // a .npy or .npz file, or a directory; empty: nothing is written
+};
+int run_model(const RunOptions& options);
+
 }  // namespace capstan::cli

@@ -1,38 +1,13 @@
 #include <cinttypes>
 
-#include "capstan/ops/math.h"
-#include "capstan/ops/reduce.h"
 #include "src/cli/commands.h"
 #include "src/cli/formats.h"
+#include "src/cli/statistics.h"
 #include "src/cli/table.h"
 
 namespace capstan::cli {
 
 namespace {
-
-std::string number(double value) {
-  char text[40];
-  std::snprintf(text, sizeof text, "%.6g", value);
-  return text;
-}
-
-// Least, greatest and mean of the finite elements, and how many are not finite.
-std::vector<std::string> statistics_of(const Tensor& tensor) {
-  if (tensor.size() == 0) return {"-", "-", "-", "0"};
-  if (is_complex(tensor.dtype())) return {"-", "-", "-", "-"};
-  double least = 0, greatest = 0, sum = 0;
-  std::int64_t finite = 0;
-  for (const double value : cast(tensor, float64).to_vector<double>()) {
-    if (!(value - value == 0)) continue;
-    least = finite == 0 ? value : std::min(least, value);
-    greatest = finite == 0 ? value : std::max(greatest, value);
-    sum += value;
-    ++finite;
-  }
-  const std::string others = std::to_string(tensor.size() - finite);
-  if (finite == 0) return {"-", "-", "-", others};
-  return {number(least), number(greatest), number(sum / static_cast<double>(finite)), others};
-}
 
 void inspect_one(const std::string& path, const InspectOptions& options) {
   const Format& format = format_of(path);

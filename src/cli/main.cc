@@ -1,4 +1,4 @@
-// capstan: looks into files of weights and data, converts and compares them.
+// capstan: looks into files of weights and data, converts and compares them, and runs models.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
@@ -19,7 +19,7 @@ std::string list_of_formats() {
 }
 
 int run(int argc, char** argv) {
-  CLI::App app("Looks into files of weights and data, converts and compares them.", "capstan");
+  CLI::App app("Looks into files of weights and data, converts and compares them, and runs models.", "capstan");
   app.footer(list_of_formats() + "Exit status: 0; 1 if diff finds a difference; 2 for an error.");
   app.require_subcommand(1);
   app.set_version_flag("--version", "capstan " CAPSTAN_VERSION);
@@ -43,6 +43,14 @@ int run(int argc, char** argv) {
   diff_command->add_option("--tolerance", compared.tolerance, "How far elements may be apart (0)")
       ->check(CLI::NonNegativeNumber);
 
+  RunOptions runs;
+  CLI::App* const run_command = app.add_subcommand("run", "Run an ONNX model on arrays");
+  run_command->add_option("MODEL", runs.model, "An .onnx file")->required();
+  run_command->add_option("--input", runs.inputs,
+                          "An .npy file for the next input, NAME=FILE for that of a name, or an .npz file with arrays "
+                          "under the names of inputs");
+  run_command->add_option("--output", runs.output, "An .npy or .npz file, or a directory, for the outputs");
+
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -50,6 +58,7 @@ int run(int argc, char** argv) {
   }
   if (inspect_command->parsed()) return inspect(inspected);
   if (convert_command->parsed()) return convert(converted);
+  if (run_command->parsed()) return run_model(runs);
   return diff(compared);
 }
 

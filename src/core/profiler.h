@@ -1,9 +1,9 @@
 // Spans: what a program is doing, for a profile of where its time goes (capstan/profile.h).
 //
 // A span stands around everything that takes time: an op, a fused loop, a rule of the reverse pass, a call of a
-// function. While nobody profiles, one costs a load and a branch. A profiler is not an Observer: those see what has
-// run, on their own thread, and change how it runs (buffers are not reused, functions run op by op), while a profile is
-// of all threads and has to leave everything as it is.
+// function, an element of a dataset. While nobody profiles, one costs a load and a branch. A profiler is not an
+// Observer: those see what has run, on their own thread, and change how it runs (buffers are not reused, functions run
+// op by op), while a profile is of all threads and has to leave everything as it is.
 #pragma once
 
 #include <atomic>
@@ -17,7 +17,18 @@
 
 namespace capstan {
 
-enum class SpanKind : std::uint8_t { kOp, kLoop, kRule, kGradient, kFunction, kTrace, kScope };
+enum class SpanKind : std::uint8_t {
+  kOp,
+  kLoop,
+  kRule,
+  kGradient,
+  kFunction,
+  kTrace,
+  kScope,
+  kStage,  // an element of a stage of a dataset
+  kWait,   // a stage waits for its threads
+  kCall    // a call of a stage's function on one of them
+};
 
 // Gets all spans of all threads. Its functions are called on the thread of the span.
 class Profiler {

@@ -2,7 +2,7 @@
 #include <cstring>
 
 #include "src/core/allocator.h"
-#include "src/data/stage.h"
+#include "src/data/parallel_map.h"
 
 namespace capstan::detail {
 
@@ -27,7 +27,7 @@ class BatchCursor : public StageCursor {
   BatchCursor(PartTypes element, DatasetCursorPtr from, std::int64_t batch_size, bool drop_remainder)
       : StageCursor(element, std::move(from)), batch_size_(batch_size), drop_remainder_(drop_remainder) {}
   const char* name() const override { return "batch"; }
-  bool next(Part* element) override {
+  bool read_next(Part* element) override {
     const std::int64_t count = input->next_batch(batch_size_, element);
     return count == batch_size_ || (count > 0 && !drop_remainder_);
   }
@@ -37,21 +37,48 @@ class BatchCursor : public StageCursor {
   bool drop_remainder_;
 };
 
+// Batches that threads join.
+struct Parallel {
+  std::int64_t calls = 0;
+  bool deterministic = true;
+};
+
+void check_calls(const char* what, const Parallel& parallel) {
+  CAPSTAN_CHECK(parallel.calls >= kAutotune, ValueError, what, ": num_parallel_calls is ", parallel.calls,
+                help("0 is none, kAutotune chooses"));
+}
+
 class BatchNode : public StageNode {
  public:
-  BatchNode(PartTypes element, DatasetNodePtr from, std::int64_t batch_size, bool drop_remainder)
-      : StageNode(element, std::move(from)), batch_size_(batch_size), drop_remainder_(drop_remainder) {}
+  BatchNode(PartTypes element, DatasetNodePtr from, std::int64_t batch_size, bool drop_remainder, Parallel parallel)
+      : StageNode(element, std::move(from)),
+        batch_size_(batch_size),
+        drop_remainder_(drop_remainder),
+        parallel_(parallel) {}
   std::int64_t cardinality() const override {
     return number_of_batches(input->cardinality(), batch_size_, drop_remainder_);
   }
   std::int64_t rows_of_each() const override { return drop_remainder_ ? batch_size_ : kUnknown; }
   DatasetCursorPtr open() const override {
-    return std::make_unique<BatchCursor>(types, input->open(), batch_size_, drop_remainder_);
+    DatasetCursorPtr elements = input->open();
+    // Rows that follow each other need no thread: their batch is a view.
+    if (parallel_.calls == 0 || (parallel_.calls == kAutotune && elements->rows() != nullptr)) {
+      return std::make_unique<BatchCursor>(types, std::move(elements), batch_size_, drop_remainder_);
+    }
+    const PartTypes from = input->types;
+    const auto join = [from](std::int64_t, const Part* parts, std::int64_t count, Part* batch) {
+      for (std::size_t i = 0; i < from.size(); ++i) {
+        batch[i] = from[i]->batch({parts + i, static_cast<std::size_t>(count), from.size()});
+      }
+    };
+    return parallel_groups("batch", types, std::move(elements), join, {batch_size_, drop_remainder_}, parallel_.calls,
+                           parallel_.deterministic);
   }
 
  private:
   std::int64_t batch_size_;
   bool drop_remainder_;
+  Parallel parallel_;
 };
 
 // --- padded_batch ---
@@ -121,6 +148,21 @@ Tensor padded_tensor(const std::vector<Tensor>& items, const Padding& padding, s
   return batch;
 }
 
+// A batch of elements with parts of these types.
+void pad(PartTypes types, const Padding& padding, const Part* parts, std::int64_t count, Part* batch) {
+  for (std::size_t part = 0; part < types.size(); ++part) {
+    const PartType& type = *types[part];
+    const PartColumn column{parts + part, static_cast<std::size_t>(count), types.size()};
+    if (!type.is_tensor) {
+      batch[part] = type.batch(column);
+      continue;
+    }
+    std::vector<Tensor> items;
+    for (std::size_t i = 0; i < column.count; ++i) items.push_back(readable("padded_batch", column[i].tensor));
+    batch[part] = {padded_tensor(items, padding, part), nullptr};
+  }
+}
+
 class PaddedBatchCursor : public StageCursor {
  public:
   PaddedBatchCursor(PartTypes element, DatasetCursorPtr from, std::int64_t batch_size, bool drop_remainder,
@@ -130,7 +172,7 @@ class PaddedBatchCursor : public StageCursor {
         drop_remainder_(drop_remainder),
         padding_(padding) {}
   const char* name() const override { return "padded_batch"; }
-  bool next(Part* element) override {
+  bool read_next(Part* element) override {
     const std::size_t width = input->types.size();
     std::vector<Part> parts;
     std::exception_ptr error;
@@ -148,17 +190,7 @@ class PaddedBatchCursor : public StageCursor {
     }
     if (error != nullptr) std::rethrow_exception(error);
     if (count == 0 || (count < batch_size_ && drop_remainder_)) return false;
-    for (std::size_t part = 0; part < width; ++part) {
-      const PartType& type = *input->types[part];
-      const PartColumn column{parts.data() + part, static_cast<std::size_t>(count), width};
-      if (!type.is_tensor) {
-        element[part] = type.batch(column);
-        continue;
-      }
-      std::vector<Tensor> items;
-      for (std::size_t i = 0; i < column.count; ++i) items.push_back(readable("padded_batch", column[i].tensor));
-      element[part] = {padded_tensor(items, padding_, part), nullptr};
-    }
+    pad(input->types, padding_, parts.data(), count, element);
     return true;
   }
 
@@ -168,13 +200,39 @@ class PaddedBatchCursor : public StageCursor {
   Padding padding_;
 };
 
+class ParallelPaddedNode : public StageNode {
+ public:
+  ParallelPaddedNode(PartTypes element, DatasetNodePtr from, std::int64_t cardinality, Grouping grouping,
+                     Padding padding, Parallel parallel)
+      : StageNode(element, std::move(from)),
+        cardinality_(cardinality),
+        grouping_(grouping),
+        padding_(std::move(padding)),
+        parallel_(parallel) {}
+  std::int64_t cardinality() const override { return cardinality_; }
+  DatasetCursorPtr open() const override {
+    const auto join = [from = input->types, padding = padding_](std::int64_t, const Part* parts, std::int64_t count,
+                                                                Part* batch) {
+      pad(from, padding, parts, count, batch);
+    };
+    return parallel_groups("padded_batch", types, input->open(), join, grouping_, parallel_.calls,
+                           parallel_.deterministic);
+  }
+
+ private:
+  std::int64_t cardinality_;
+  Grouping grouping_;
+  Padding padding_;
+  Parallel parallel_;
+};
+
 // --- unbatch, rebatch ---
 
 class UnbatchCursor : public StageCursor {
  public:
   UnbatchCursor(PartTypes element, DatasetCursorPtr from) : StageCursor(element, std::move(from)) {}
   const char* name() const override { return "unbatch"; }
-  bool next(Part* element) override {
+  bool read_next(Part* element) override {
     const std::size_t width = types.size();
     while (at_ == rows_.size()) {
       std::vector<Part> batch(width);
@@ -219,7 +277,7 @@ class RebatchCursor : public StageCursor {
   RebatchCursor(PartTypes element, DatasetCursorPtr from, const std::vector<std::int64_t>& sizes, bool drop_remainder)
       : StageCursor(element, std::move(from)), sizes_(sizes), drop_remainder_(drop_remainder) {}
   const char* name() const override { return "rebatch"; }
-  bool next(Part* element) override {
+  bool read_next(Part* element) override {
     const std::int64_t size = sizes_[at_];
     at_ = (at_ + 1) % sizes_.size();
     const std::int64_t count = input->next_batch(size, element);
@@ -250,15 +308,20 @@ std::int64_t number_of_rows(const DatasetNode& batches) {
 
 }  // namespace
 
-DatasetNodePtr batched(PartTypes types, DatasetNodePtr input, std::int64_t batch_size, bool drop_remainder) {
+DatasetNodePtr batched(PartTypes types, DatasetNodePtr input, std::int64_t batch_size, bool drop_remainder,
+                       std::int64_t parallel_calls, bool deterministic) {
   check_batch_size("batch", batch_size, *input);
-  return std::make_shared<BatchNode>(types, std::move(input), batch_size, drop_remainder);
+  const Parallel parallel{parallel_calls, deterministic};
+  check_calls("batch", parallel);
+  return std::make_shared<BatchNode>(types, std::move(input), batch_size, drop_remainder, parallel);
 }
 
 DatasetNodePtr padded(PartTypes types, DatasetNodePtr input, std::int64_t batch_size,
                       std::vector<std::vector<std::int64_t>> shapes, std::vector<Tensor> values, bool drop_remainder,
-                      std::int64_t length) {
+                      std::int64_t length, std::int64_t parallel_calls, bool deterministic) {
   check_batch_size("padded_batch", batch_size, *input);
+  const Parallel parallel{parallel_calls, deterministic};
+  check_calls("padded_batch", parallel);
   CAPSTAN_CHECK(shapes.empty() || shapes.size() == types.size(), ValueError, "padded_batch: there are ", shapes.size(),
                 " shapes for ", types.size(), " parts of an element");
   CAPSTAN_CHECK(values.empty() || values.size() == types.size(), ValueError, "padded_batch: there are ", values.size(),
@@ -277,12 +340,16 @@ DatasetNodePtr padded(PartTypes types, DatasetNodePtr input, std::int64_t batch_
                   arguments({{"value", value}}));
   }
   const std::int64_t size = number_of_batches(input->cardinality(), batch_size, drop_remainder);
-  return make_stage<PaddedBatchCursor>(types, std::move(input), size, batch_size, drop_remainder,
-                                       Padding{std::move(shapes), std::move(values), length});
+  Padding padding{std::move(shapes), std::move(values), length};
+  if (parallel_calls != 0) {
+    return std::make_shared<ParallelPaddedNode>(types, std::move(input), size, Grouping{batch_size, drop_remainder},
+                                                std::move(padding), parallel);
+  }
+  return make_stage<PaddedBatchCursor>(types, std::move(input), size, batch_size, drop_remainder, std::move(padding));
 }
 
-DatasetNodePtr unbatched(PartTypes types, DatasetNodePtr input) {
-  const std::int64_t size = number_of_rows(*input);
+DatasetNodePtr unbatched(PartTypes types, DatasetNodePtr input, std::int64_t cardinality) {
+  const std::int64_t size = cardinality != kUnknown ? cardinality : number_of_rows(*input);
   return make_stage<UnbatchCursor>(types, std::move(input), size);
 }
 

@@ -28,7 +28,7 @@ class CacheCursor : public DatasetCursor {
   }
   const char* name() const override { return "cache"; }
 
-  bool next(Part* element) override {
+  bool read_next(Part* element) override {
     const std::size_t width = types.size();
     if (replayed_ != nullptr) {
       if (at_ == replayed_->size()) return false;

@@ -9,6 +9,7 @@
 #include "src/core/allocator.h"
 #include "src/core/apply.h"
 #include "src/core/named_errors.h"
+#include "src/core/profiler.h"
 #include "src/core/row_shape.h"
 #include "src/core/seed_stream.h"
 #include "capstan/ops/random.h"
@@ -79,6 +80,13 @@ constexpr std::uint64_t kNoProcessSeed = 87654321;
 constexpr std::uint64_t kSeedRange = 2147483647;
 
 }  // namespace
+
+bool DatasetCursor::next(Part* element) {
+  if (active_profiler() == nullptr) [[likely]]
+    return read_next(element);
+  const Span span(SpanKind::kStage, name());
+  return read_next(element);
+}
 
 std::int64_t DatasetCursor::next_batch(std::int64_t count, Part* batch) {
   if (const RowTable* table = rows()) return batch_of_rows(*this, *table, count, batch);

@@ -16,7 +16,7 @@ class FilesCursor : public StageCursor {
       : StageCursor(element, std::move(files)), name_(name), open_(open) {}
   const char* name() const override { return name_; }
 
-  bool next(Part* element) override {
+  bool read_next(Part* element) override {
     for (;;) {
       if (!path_) {
         Part path;

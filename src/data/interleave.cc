@@ -20,7 +20,7 @@ class InterleaveCursor : public StageCursor {
         block_length_(block_length) {}
   const char* name() const override { return name_; }
 
-  bool next(Part* element) override {
+  bool read_next(Part* element) override {
     // Slots that are empty after each other; a whole round of them is the end.
     for (std::size_t empty = 0; !ended_ || empty < slots_.size();) {
       if (slot_ == slots_.size()) slots_.emplace_back();

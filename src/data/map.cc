@@ -10,7 +10,7 @@ class MapCursor : public CountingCursor {
   MapCursor(PartTypes element, DatasetCursorPtr from, const char* name, const PartFunction& function)
       : CountingCursor(element, std::move(from)), name_(name), function_(function), parts_(input->types.size()) {}
   const char* name() const override { return name_; }
-  bool next(Part* element) override {
+  bool read_next(Part* element) override {
     if (!input->next(parts_.data())) return false;
     const std::int64_t number = at++;
     at_element(name_, number, [&] { function_(parts_.data(), element); });
@@ -36,7 +36,7 @@ class ScanCursor : public CountingCursor {
         function_(function),
         parts_(input->types.size()) {}
   const char* name() const override { return "scan"; }
-  bool next(Part* element) override {
+  bool read_next(Part* element) override {
     if (!input->next(parts_.data())) return false;
     const std::int64_t number = at++;
     at_element(name(), number, [&] { function_(&state_, parts_.data(), element); });
@@ -65,7 +65,7 @@ class ScanCursor : public CountingCursor {
 DatasetNodePtr mapped(const char* name, PartTypes types, DatasetNodePtr input, PartFunction function,
                       std::int64_t parallel_calls, bool deterministic) {
   CAPSTAN_CHECK(parallel_calls >= kAutotune, ValueError, name, ": num_parallel_calls is ", parallel_calls,
-                help("0 is none, kAutotune as many as num_threads()"));
+                help("0 is none, kAutotune chooses"));
   if (parallel_calls != 0) {
     return parallel_mapped(name, types, std::move(input), std::move(function), parallel_calls, deterministic);
   }

@@ -35,7 +35,7 @@ class ParallelInterleaveCursor : public StageCursor {
   }
   const char* name() const override { return "interleave"; }
 
-  bool next(Part* element) override {
+  bool read_next(Part* element) override {
     if (!threads_.started()) threads_.start(worker_count_, [this] { work(); });
     for (;;) {
       fill_line();
@@ -64,7 +64,8 @@ class ParallelInterleaveCursor : public StageCursor {
       lock.unlock();
       fill_line();
       lock.lock();
-      ready_.wait(lock, [&] { return !inner->items.empty() || inner->ended || failure_ != nullptr; });
+      wait_for_threads(ready_, lock, name(),
+                       [&] { return !inner->items.empty() || inner->ended || failure_ != nullptr; });
       if (inner->items.empty() && !inner->ended) throw_failure(failure_, lock, work_);
       if (inner->items.empty()) {
         remove(inner);
@@ -219,7 +220,7 @@ class ParallelInterleaveCursor : public StageCursor {
     if (slot_ < slots_.size() && is_ready(slots_[slot_])) return;
     const bool any = std::any_of(slots_.begin(), slots_.end(), [](const Inner* inner) { return inner != nullptr; });
     if (!any) return;
-    ready_.wait(lock, [&] { return ready_slot() != slots_.end() || failure_ != nullptr; });
+    wait_for_threads(ready_, lock, name(), [&] { return ready_slot() != slots_.end() || failure_ != nullptr; });
     if (ready_slot() == slots_.end()) throw_failure(failure_, lock, work_);
     slot_ = static_cast<std::size_t>(ready_slot() - slots_.begin());
     given_ = 0;

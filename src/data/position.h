@@ -16,7 +16,7 @@
 
 namespace capstan::detail {
 
-class PositionWriter {
+class CAPSTAN_EXPORT PositionWriter {
  public:
   explicit PositionWriter(DatasetPosition& position) : position_(position) {}
 
@@ -33,7 +33,7 @@ class PositionWriter {
   std::string stage_;
 };
 
-class PositionReader {
+class CAPSTAN_EXPORT PositionReader {
  public:
   explicit PositionReader(const DatasetPosition& position) : position_(position) {}
 

@@ -1,9 +1,15 @@
 // Elements made ahead of the loop, on a thread.
 //
+// With kAutotune the thread is started once elements and the loop's own work take long enough, and two elements are
+// ahead. Whenever the loop waits although the buffer has been full before, which means that elements come in bursts, it
+// gets twice as large.
+//
 // The thread pulls and stores under the lock of the input, so a position, which takes both locks, finds every element
 // in the input or in the buffer.
 #include <list>
+#include <utility>
 
+#include "src/data/tuning.h"
 #include "src/data/workers.h"
 
 namespace capstan::detail {
@@ -13,7 +19,11 @@ namespace {
 class PrefetchCursor : public StageCursor {
  public:
   PrefetchCursor(PartTypes element, DatasetCursorPtr from, std::int64_t buffer_size)
-      : StageCursor(element, std::move(from)), buffer_size_(static_cast<std::size_t>(buffer_size)) {}
+      : StageCursor(element, std::move(from)), buffer_size_(static_cast<std::size_t>(buffer_size)) {
+    if (buffer_size != kAutotune) return;
+    buffer_size_ = kFirstSize;
+    budget_ = current_budget();
+  }
   ~PrefetchCursor() override {
     {
       const std::lock_guard lock(mutex_);
@@ -21,18 +31,26 @@ class PrefetchCursor : public StageCursor {
     }
     room_.notify_one();
     thread_.join();
+    for (const Item& item : items_) release(item);
   }
   const char* name() const override { return "prefetch"; }
 
-  bool next(Part* element) override {
-    if (!thread_.started()) thread_.start(1, [this] { work(); });
+  bool read_next(Part* element) override {
+    if (!thread_.started()) {
+      if (budget_ != nullptr && !pays_) return read_here(element);
+      thread_.start(1, [this] { work(); });
+    }
     std::list<Item> taken;
     {
       std::unique_lock lock(mutex_);
-      filled_.wait(lock, [&] { return !items_.empty() || failure_ != nullptr || ended_; });
+      if (budget_ != nullptr && items_.empty() && std::exchange(was_full_, false)) {
+        buffer_size_ = std::min(2 * buffer_size_, kMostAhead);
+      }
+      wait_for_threads(filled_, lock, name(), [&] { return !items_.empty() || failure_ != nullptr || ended_; });
       if (items_.empty() && failure_ != nullptr) throw_failure(failure_, lock, room_);
       if (items_.empty()) return false;
       taken.splice(taken.begin(), items_, items_.begin());
+      release(taken.front());
     }
     room_.notify_one();
     Item& item = taken.front();
@@ -57,7 +75,8 @@ class PrefetchCursor : public StageCursor {
   void restore(PositionReader& position) override {
     const std::vector<Part> parts = position.parts("buffer", types);
     const auto width = static_cast<std::ptrdiff_t>(types.size());
-    for (auto at = parts.begin(); at != parts.end(); at += width) items_.push_back({{at, at + width}, nullptr});
+    for (auto at = parts.begin(); at != parts.end(); at += width) items_.push_back({{at, at + width}, nullptr, 0});
+    pays_ = pays_ || !items_.empty();
     ended_ = position.flag("ended");
     StageCursor::restore(position);
   }
@@ -66,13 +85,39 @@ class PrefetchCursor : public StageCursor {
   struct Item {
     std::vector<Part> parts;
     std::exception_ptr error;
+    std::int64_t bytes = 0;  // of the budget
   };
+  static constexpr std::size_t kFirstSize = 2, kMostAhead = 64;
+
+  // On the thread of the loop, as long as another one would not pay.
+  bool read_here(Part* element) {
+    if (ended_) return false;
+    sampler_.begin();
+    ended_ = !input->next(element);
+    if (sampler_.end()) {
+      const double between = sampler_.take_between();
+      pays_ = sampler_.take_within() >= kWorthAThread && between >= kWorthOverlapping;
+    }
+    return !ended_;
+  }
+
+  // The lock is held.
+  bool has_room() {
+    if (items_.size() < buffer_size_) {
+      return items_.empty() || budget_ == nullptr || budget_->has_room(items_.back().bytes);
+    }
+    was_full_ = true;
+    return false;
+  }
+  void release(const Item& item) {
+    if (budget_ != nullptr) budget_->give_back(item.bytes);
+  }
 
   void work() {
     for (;;) {
       {
         std::unique_lock lock(mutex_);
-        room_.wait(lock, [&] { return stopping_ || ended_ || (failure_ == nullptr && items_.size() < buffer_size_); });
+        room_.wait(lock, [&] { return stopping_ || ended_ || (failure_ == nullptr && has_room()); });
         if (stopping_ || ended_) return;
       }
       const std::lock_guard input_lock(input_mutex_);
@@ -91,6 +136,11 @@ class PrefetchCursor : public StageCursor {
           one.front().error = std::current_exception();
         }
       }
+      if (found && failure == nullptr && budget_ != nullptr) {
+        Item& item = one.front();
+        item.bytes = bytes_of(item.parts.data(), item.parts.size());
+        budget_->take(item.bytes);
+      }
       {
         const std::lock_guard lock(mutex_);
         failure_ = failure;
@@ -101,11 +151,16 @@ class PrefetchCursor : public StageCursor {
     }
   }
 
-  std::size_t buffer_size_;
+  BudgetPtr budget_;  // of kAutotune; else null
+  Sampler sampler_;
+  bool pays_ = false;  // the thread
+
   std::mutex input_mutex_;  // of the input; taken before the other one
   std::mutex mutex_;        // of what follows
   std::condition_variable room_, filled_;
   std::list<Item> items_;
+  std::size_t buffer_size_;
+  bool was_full_ = false;       // since it has grown
   std::exception_ptr failure_;  // of the thread's own, not of the input
   bool ended_ = false;
   bool stopping_ = false;
@@ -116,9 +171,8 @@ class PrefetchCursor : public StageCursor {
 
 DatasetNodePtr prefetched(DatasetNodePtr input, std::int64_t buffer_size) {
   CAPSTAN_CHECK(buffer_size >= kAutotune, ValueError, "prefetch: buffer_size is ", buffer_size,
-                help("0 is none, kAutotune stands for two"));
+                help("0 is none, kAutotune chooses"));
   if (buffer_size == 0) return input;
-  if (buffer_size == kAutotune) buffer_size = 2;
   const std::int64_t size = input->cardinality();
   const PartTypes types = input->types;
   return make_stage<PrefetchCursor>(types, std::move(input), size, buffer_size);

@@ -21,7 +21,7 @@ class RepeatCursor : public DatasetCursor {
   }
   const char* name() const override { return "repeat"; }
 
-  bool next(Part* element) override {
+  bool read_next(Part* element) override {
     return advance([&] { return cursor_->next(element); });
   }
   const RowTable* rows() const override { return cursor_ != nullptr ? cursor_->rows() : nullptr; }
@@ -102,7 +102,7 @@ class StepCursor : public StageCursor {
       : StageCursor(element, std::move(from)), name_(name), gap_(first), step_(step), left_(most) {}
   const char* name() const override { return name_; }
 
-  bool next(Part* element) override {
+  bool read_next(Part* element) override {
     return advance([&] { return input->next(element); });
   }
   const RowTable* rows() const override { return input->rows(); }
@@ -159,7 +159,7 @@ class FilterCursor : public CountingCursor {
   FilterCursor(PartTypes element, DatasetCursorPtr from, const PartPredicate& keep)
       : CountingCursor(element, std::move(from)), keep_(keep) {}
   const char* name() const override { return "filter"; }
-  bool next(Part* element) override {
+  bool read_next(Part* element) override {
     while (input->next(element)) {
       const std::int64_t number = at++;
       if (at_element(name(), number, [&] { return keep_(element); })) return true;
@@ -176,7 +176,7 @@ class TakeWhileCursor : public CountingCursor {
   TakeWhileCursor(PartTypes element, DatasetCursorPtr from, const PartPredicate& keep)
       : CountingCursor(element, std::move(from)), keep_(keep) {}
   const char* name() const override { return "take_while"; }
-  bool next(Part* element) override {
+  bool read_next(Part* element) override {
     if (ended_ || !input->next(element)) return false;
     const std::int64_t number = at++;
     ended_ = !at_element(name(), number, [&] { return keep_(element); });
@@ -212,7 +212,7 @@ class UniqueCursor : public StageCursor {
  public:
   UniqueCursor(PartTypes element, DatasetCursorPtr from) : StageCursor(element, std::move(from)) {}
   const char* name() const override { return "unique"; }
-  bool next(Part* element) override {
+  bool read_next(Part* element) override {
     while (input->next(element)) {
       if (!seen_.insert(key_of(*types[0], *element)).second) continue;
       given_.push_back(*element);
@@ -241,7 +241,7 @@ class IgnoreErrorsCursor : public StageCursor {
  public:
   IgnoreErrorsCursor(PartTypes element, DatasetCursorPtr from) : StageCursor(element, std::move(from)) {}
   const char* name() const override { return "ignore_errors"; }
-  bool next(Part* element) override {
+  bool read_next(Part* element) override {
     for (;;) {
       try {
         return input->next(element);
@@ -256,7 +256,7 @@ class CountedCursor : public CountingCursor {
   CountedCursor(PartTypes element, DatasetCursorPtr from, std::int64_t count)
       : CountingCursor(element, std::move(from)), count_(count) {}
   const char* name() const override { return "assert_cardinality"; }
-  bool next(Part* element) override {
+  bool read_next(Part* element) override {
     if (ended_) return false;
     const bool found = input->next(element);
     if (found) ++at;

@@ -25,7 +25,7 @@ class ZipCursor : public DatasetCursor {
       : DatasetCursor(element), inputs_(std::move(inputs)) {}
   const char* name() const override { return "zip"; }
   // An error of one input counts as an element of all.
-  bool next(Part* element) override {
+  bool read_next(Part* element) override {
     std::exception_ptr error;
     for (const DatasetCursorPtr& input : inputs_) {
       try {
@@ -78,7 +78,7 @@ class ConcatenateCursor : public DatasetCursor {
   ConcatenateCursor(DatasetNodePtr first, DatasetNodePtr second)
       : DatasetCursor(first->types), cursor_(first->open()), second_(std::move(second)) {}
   const char* name() const override { return "concatenate"; }
-  bool next(Part* element) override {
+  bool read_next(Part* element) override {
     if (cursor_->next(element)) return true;
     if (is_second_) return false;
     open_second();
@@ -134,7 +134,7 @@ class ChooseCursor : public DatasetCursor {
         stop_on_empty_(stop_on_empty),
         may_be_endless_(may_be_endless) {}
   const char* name() const override { return "choose_from_datasets"; }
-  bool next(Part* element) override {
+  bool read_next(Part* element) override {
     Part choice;
     std::int64_t in_vain = 0;
     while (left() > 0 && choices_->next(&choice)) {
@@ -238,7 +238,7 @@ class SampleCursor : public DatasetCursor {
   SampleCursor(PartTypes element, std::vector<double> sums, PassStreamsPtr streams)
       : DatasetCursor(element), sums_(std::move(sums)), streams_(std::move(streams)), words_(streams_->open()) {}
   const char* name() const override { return "sample"; }
-  bool next(Part* element) override {
+  bool read_next(Part* element) override {
     const std::uint32_t seed0 = words_.next();
     const std::uint32_t seed1 = words_.next();
     const double drawn = stateless_uniform(seed0, seed1) * sums_.back();
@@ -290,7 +290,7 @@ class ResampleCursor : public CountingCursor {
   }
   const char* name() const override { return "rejection_resample"; }
 
-  bool next(Part* element) override {
+  bool read_next(Part* element) override {
     for (;;) {
       if (!input->next(element + 1)) return false;
       const std::int64_t number = at++;

@@ -22,7 +22,7 @@ class ShuffleCursor : public StageCursor {
   const char* name() const override { return "shuffle"; }
   const RowTable* rows() const override { return table_; }
 
-  bool next(Part* element) override {
+  bool read_next(Part* element) override {
     if (table_ != nullptr) {
       std::int64_t row = 0;
       if (next_rows(1, &row) == 0) return false;

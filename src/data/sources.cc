@@ -20,7 +20,7 @@ class SlicesCursor : public DatasetCursor {
       : DatasetCursor(element), tensors_(std::move(tensors)), size_((*tensors_)[0].dim(0)) {}
   const char* name() const override { return "from_tensor_slices"; }
 
-  bool next(Part* element) override {
+  bool read_next(Part* element) override {
     if (at_ == size_) return false;
     const std::int64_t row = at_++;
     read_row(*tensors_, row, element);
@@ -71,7 +71,7 @@ class ListCursor : public DatasetCursor {
  public:
   ListCursor(PartTypes element, PartList parts) : DatasetCursor(element), parts_(std::move(parts)) {}
   const char* name() const override { return "list"; }
-  bool next(Part* element) override {
+  bool read_next(Part* element) override {
     if (at_ == parts_->size()) return false;
     std::copy_n(parts_->begin() + static_cast<std::ptrdiff_t>(at_), types.size(), element);
     at_ += types.size();
@@ -109,7 +109,7 @@ class RangeCursor : public DatasetCursor {
   RangeCursor(PartTypes element, std::uint64_t start, std::uint64_t step, std::uint64_t count)
       : DatasetCursor(element), start_(start), step_(step), count_(count) {}
   const char* name() const override { return "range"; }
-  bool next(Part* element) override {
+  bool read_next(Part* element) override {
     if (at_ == count_) return false;
     // Unsigned, because a counter may pass the largest number.
     const std::uint64_t value = start_ + at_ * step_;
@@ -153,7 +153,7 @@ class RandomCursor : public DatasetCursor {
   RandomCursor(PartTypes element, PassStreamsPtr streams)
       : DatasetCursor(element), streams_(std::move(streams)), words_(streams_->open()) {}
   const char* name() const override { return "random"; }
-  bool next(Part* element) override {
+  bool read_next(Part* element) override {
     const std::int64_t value = words_.next();
     element[0] = {number_as_tensor(int64, &value), nullptr};
     return true;
@@ -183,7 +183,7 @@ class GeneratorCursor : public DatasetCursor {
  public:
   GeneratorCursor(PartTypes element, PartGenerator next) : DatasetCursor(element), next_(std::move(next)) {}
   const char* name() const override { return "from_generator"; }
-  bool next(Part* element) override {
+  bool read_next(Part* element) override {
     if (next_ == nullptr) return false;
     const std::int64_t number = at_++;
     try {

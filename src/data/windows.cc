@@ -22,7 +22,7 @@ class WindowCursor : public StageCursor {
         wrap_(wrap) {}
   const char* name() const override { return "window"; }
 
-  bool next(Part* element) override {
+  bool read_next(Part* element) override {
     const std::size_t width = input->types.size();
     // A window reaches over (size - 1) * stride + 1 elements; of too many to count there are not that many.
     std::int64_t reach = 0;
@@ -92,7 +92,7 @@ class GroupCursor : public CountingCursor {
       : CountingCursor(element, std::move(from)), key_(key), reduce_(reduce), window_size_(window_size) {}
   const char* name() const override { return "group_by_window"; }
 
-  bool next(Part* element) override {
+  bool read_next(Part* element) override {
     for (;;) {
       if (open_ != nullptr) {
         if (open_->next(element)) return true;

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "src/core/profiler.h"
 #include "src/core/thread_pool.h"
 #include "src/data/stage.h"
 
@@ -55,6 +56,15 @@ class Workers {
  private:
   std::vector<std::thread> threads_;
 };
+
+// Waits until threads have done something; a span of a profile, unless they have.
+template <class Done>
+void wait_for_threads(std::condition_variable& changed, std::unique_lock<std::mutex>& lock, const char* stage,
+                      const Done& is_done) {
+  if (is_done()) return;
+  const Span span(SpanKind::kWait, stage);
+  changed.wait(lock, is_done);
+}
 
 // Throws the error that threads have left for the consumer, after which they may go on. The lock is that of the error.
 [[noreturn]] inline void throw_failure(std::exception_ptr& failure, std::unique_lock<std::mutex>& lock,

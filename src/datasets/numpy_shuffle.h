@@ -9,10 +9,9 @@
 namespace capstan::detail {
 
 // From the last element on, each is exchanged with one that does not stand behind it. Draws beyond the range are drawn
-// again, from the lowest power of two that has it. std::mt19937 begins as NumPy's legacy generator does.
+// again, from the lowest power of two that has it.
 template <class T>
-void numpy_shuffle(std::vector<T>& list, std::uint32_t seed) {
-  std::mt19937 words(seed);
+void numpy_shuffle(std::vector<T>& list, std::mt19937& words) {
   for (std::size_t last = list.size(); last-- > 1;) {
     std::uint64_t mask = last;
     for (const int shift : {1, 2, 4, 8, 16, 32}) mask |= mask >> shift;
@@ -24,6 +23,13 @@ void numpy_shuffle(std::vector<T>& list, std::uint32_t seed) {
     } while (drawn > last);
     std::swap(list[last], list[drawn]);
   }
+}
+
+// std::mt19937 begins as NumPy's legacy generator does.
+template <class T>
+void numpy_shuffle(std::vector<T>& list, std::uint32_t seed) {
+  std::mt19937 words(seed);
+  numpy_shuffle(list, words);
 }
 
 }  // namespace capstan::detail

@@ -20,62 +20,20 @@ namespace {
   fail_file(writer, std::string("cannot write the file, ") + std::strerror(code), path, "");
 }
 
-// A file that is gone at the end of its scope unless it has been put in another's place.
-class Draft {
- public:
-  Draft(std::string writer, std::string target)
-      : writer_(std::move(writer)), target_(std::move(target)), path_(name_for(target_)) {
-    constexpr mode_t kForAll = 0666;  // less what the process takes away
-    file_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kForAll);
-    if (file_ < 0) fail_to_write(writer_, target_, errno);
-  }
-  ~Draft() {
-    if (file_ >= 0) close(file_);
-    if (!path_.empty()) unlink(path_.c_str());
-  }
-  Draft(const Draft&) = delete;
-  Draft& operator=(const Draft&) = delete;
+// Where a link leads to.
+std::string target_of(const std::string& path) {
+  std::error_code none;
+  const std::filesystem::path canonical = std::filesystem::weakly_canonical(path, none);
+  return none ? path : canonical.string();
+}
 
-  void write(std::span<const std::byte> bytes) {
-    while (!bytes.empty()) {
-      const ssize_t written = ::write(file_, bytes.data(), bytes.size());
-      if (written < 0 && errno == EINTR) continue;
-      if (written < 0) fail_to_write(writer_, target_, errno);
-      bytes = bytes.subspan(static_cast<std::size_t>(written));
-    }
-  }
+// The mark of a draft has the number of the process above that of the draft.
+constexpr int kProcessBits = 31;
 
-  // Its bytes are on the disk behind it, and its length.
-  void sync() {
-    while (fdatasync(file_) != 0) {
-      if (errno != EINTR) fail_to_write(writer_, target_, errno);
-    }
-  }
-
-  void finish() {
-    // What the disk has no room for is an error of closing on some file systems.
-    const int closed = close(file_);
-    file_ = -1;
-    if (closed != 0) fail_to_write(writer_, target_, errno);
-    struct stat status;
-    // A file that is replaced keeps its permissions.
-    if (stat(target_.c_str(), &status) == 0) {
-      if (!S_ISREG(status.st_mode)) fail_file(writer_, "cannot write the file, it is none", target_, "");
-      static_cast<void>(chmod(path_.c_str(), status.st_mode & 07777));
-    }
-    if (rename(path_.c_str(), target_.c_str()) != 0) fail_to_write(writer_, target_, errno);
-    path_.clear();
-  }
-
- private:
-  static std::string name_for(const std::string& target) {
-    static std::atomic<unsigned> count = 0;
-    return target + "." + std::to_string(getpid()) + "-" + std::to_string(count++) + ".part";
-  }
-
-  std::string writer_, target_, path_;
-  int file_ = -1;
-};
+std::string draft_name(const std::string& target, std::int64_t mark) {
+  constexpr std::int64_t kNumbers = std::int64_t{1} << kProcessBits;
+  return target + "." + std::to_string(mark / kNumbers) + "-" + std::to_string(mark % kNumbers) + ".part";
+}
 
 // The name of a file is on the disk when its directory is.
 void sync_directory(const std::string& writer, const std::string& path, const std::string& directory) {
@@ -90,18 +48,65 @@ void sync_directory(const std::string& writer, const std::string& path, const st
 
 void write_pieces(const std::string& writer, const std::string& path,
                   std::span<const std::span<const std::byte>> pieces, bool is_durable) {
-  if (path.empty()) fail_file(writer, "cannot write the file, the path is empty", path, "");
-  std::error_code none;
-  const std::filesystem::path canonical = std::filesystem::weakly_canonical(path, none);
-  const std::filesystem::path target = none ? std::filesystem::path(path) : canonical;
-  Draft draft(writer, target.string());
+  FileDraft draft(writer, path);
   for (const std::span<const std::byte> piece : pieces) draft.write(piece);
   if (is_durable) draft.sync();
   draft.finish();
-  if (is_durable) sync_directory(writer, path, target.parent_path().string());
+  if (is_durable) sync_directory(writer, path, std::filesystem::path(draft.target()).parent_path().string());
 }
 
 }  // namespace
+
+FileDraft::FileDraft(std::string writer, const std::string& path)
+    : writer_(std::move(writer)), target_(target_of(path)) {
+  if (path.empty()) fail_file(writer_, "cannot write the file, the path is empty", path, "");
+  static std::atomic<std::uint32_t> count = 0;
+  constexpr mode_t kForAll = 0666;  // less what the process takes away
+  // A draft that was kept may have the name.
+  do {
+    mark_ = std::int64_t{getpid()} << kProcessBits | (count++ & 0x7fffffffU);
+    path_ = draft_name(target_, mark_);
+    file_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kForAll);
+  } while (file_ < 0 && errno == EEXIST);
+  if (file_ < 0) fail_to_write(writer_, target_, errno);
+}
+
+FileDraft::~FileDraft() {
+  if (file_ >= 0) close(file_);
+  if (!path_.empty() && !is_kept_) unlink(path_.c_str());
+}
+
+void FileDraft::write(std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(file_, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) fail_to_write(writer_, target_, errno);
+    bytes = bytes.subspan(static_cast<std::size_t>(written));
+  }
+}
+
+void FileDraft::sync() {
+  while (fdatasync(file_) != 0) {
+    if (errno != EINTR) fail_to_write(writer_, target_, errno);
+  }
+}
+
+void FileDraft::finish() {
+  // What the disk has no room for is an error of closing on some file systems.
+  const int closed = close(file_);
+  file_ = -1;
+  if (closed != 0) fail_to_write(writer_, target_, errno);
+  struct stat status;
+  // A file that is replaced keeps its permissions.
+  if (stat(target_.c_str(), &status) == 0) {
+    if (!S_ISREG(status.st_mode)) fail_file(writer_, "cannot write the file, it is none", target_, "");
+    static_cast<void>(chmod(path_.c_str(), status.st_mode & 07777));
+  }
+  if (rename(path_.c_str(), target_.c_str()) != 0) fail_to_write(writer_, target_, errno);
+  path_.clear();
+}
+
+std::string FileDraft::path_of(const std::string& path, std::int64_t mark) { return draft_name(target_of(path), mark); }
 
 void write_file(const std::string& writer, const std::string& path, std::span<const std::byte> bytes) {
   write_pieces(writer, path, {&bytes, 1}, false);

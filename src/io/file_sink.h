@@ -1,10 +1,40 @@
 // Files that are there as a whole or not at all.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 
 namespace capstan::io {
+
+// A file that is written piece by piece beside `path`, whose place it takes at the end. It is gone with the object
+// unless it has been put there or is kept. A link is followed. Throws IoError in the name of `writer`.
+class FileDraft {
+ public:
+  FileDraft(std::string writer, const std::string& path);
+  ~FileDraft();
+  FileDraft(const FileDraft&) = delete;
+  FileDraft& operator=(const FileDraft&) = delete;
+
+  void write(std::span<const std::byte> bytes);
+  // Its bytes are on the disk behind it, and its length.
+  void sync();
+  // Puts it into its place.
+  void finish();
+  // From now on it stays where it is, for whoever knows its mark.
+  void keep(bool is_kept) { is_kept_ = is_kept; }
+  // Tells the drafts of one path apart.
+  std::int64_t mark() const { return mark_; }
+  static std::string path_of(const std::string& path, std::int64_t mark);
+  const std::string& target() const { return target_; }
+
+ private:
+  std::string writer_, target_, path_;
+  std::int64_t mark_ = 0;
+  int file_ = -1;
+  bool is_kept_ = false;
+};
 
 // Writes the bytes beside `path` and then puts that file in its place, so that a reader sees the old file or the new
 // one, and a failure leaves what was there. A link is followed. Throws IoError in the name of `writer`.

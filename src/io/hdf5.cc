@@ -2,11 +2,14 @@
 #include "src/core/unfilled.h"
 #include "src/io/hdf5_file.h"
 #include "src/io/hdf5_writer.h"
+#include "src/io/keras_archive.h"
 
 namespace capstan::io {
 
 std::map<std::string, Tensor> load_hdf5_file(const std::string& reader, const std::string& path, Hdf5Texts* texts) {
-  return load_hdf5_from(*open_plain_file(reader, path), texts);
+  if (!path.ends_with(".keras")) return load_hdf5_from(*open_plain_file(reader, path), texts);
+  KerasArchive archive(reader, path);
+  return load_hdf5_from(*archive.weights(), texts);
 }
 
 std::map<std::string, Tensor> load_hdf5_from(ByteSource& source, Hdf5Texts* texts) {

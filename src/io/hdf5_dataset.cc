@@ -107,11 +107,11 @@ class DatasetReader {
 
   void read_type(std::string_view bytes) {
     Reader reader(file_.source, bytes);
-    const std::uint8_t kind = reader.byte() & 15;
+    const std::uint8_t first = reader.byte(), kind = first & 15, version = first >> 4;
     const std::uint64_t bits = reader.number(3);
     type_.size = reader.number(4);
     if (kind == 8) {
-      read_truth_values(reader, bits);
+      read_truth_values(reader, version, bits);
       return;
     }
     type_.is_big_endian = kind < 2 && (bits & 1) != 0;
@@ -170,7 +170,7 @@ class DatasetReader {
   }
 
   // An enumeration of FALSE and TRUE, as h5py writes truth values.
-  void read_truth_values(Reader& reader, std::uint64_t members) {
+  void read_truth_values(Reader& reader, std::uint8_t version, std::uint64_t members) {
     const std::uint8_t base = reader.byte();
     reader.skip(3);
     const std::uint64_t base_size = reader.number(4);
@@ -178,8 +178,8 @@ class DatasetReader {
     if ((base & 15) != 0 || base_size != 1 || type_.size != 1 || (members & 0xffff) != 2) {
       fail("its enumeration is not that of FALSE and TRUE");
     }
-    // Names are padded to eight bytes up to version 2 of types.
-    const bool is_padded = (base >> 4) < 3;
+    // Names are padded to eight bytes up to version 2 of the enumeration, whatever that of its integers is.
+    const bool is_padded = version < 3;
     for (const std::string_view name : {"FALSE", "TRUE"}) {
       const std::size_t size = is_padded ? 8 : name.size() + 1;
       if (!reader.take(size).starts_with(std::string(name) + '\0'))

@@ -30,7 +30,10 @@ struct File {
   /// Fails if the structure at this address has been read.
   void visit(std::uint64_t address);
   bool is_nowhere(std::uint64_t address) const;
-  [[noreturn]] void fail(const std::string& problem) const { source.fail(problem, kFetchAgain); }
+  // Fetching it again does not help a file whose form is not read.
+  [[noreturn]] void fail(const std::string& problem) const {
+    source.fail(problem, problem.ends_with("not supported") ? "" : kFetchAgain);
+  }
 };
 
 /// A message of an object header.

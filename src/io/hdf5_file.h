@@ -33,7 +33,8 @@ using Hdf5Texts = std::map<std::string, std::vector<std::string>>;
 std::map<std::string, Tensor> read_hdf5(const ByteSource& source, std::span<const std::byte> bytes,
                                         std::shared_ptr<const void> owner = nullptr, Hdf5Texts* texts = nullptr);
 
-/// The same of a file on the disk, in the name of `reader`. The tensors share the memory that the file was read to.
+/// The same of a file on the disk, or of the weights in a `.keras` archive, in the name of `reader`. The tensors share
+/// the memory that the file was read to.
 std::map<std::string, Tensor> load_hdf5_file(const std::string& reader, const std::string& path,
                                              Hdf5Texts* texts = nullptr);
 /// The same of what a source has from here on.

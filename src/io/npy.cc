@@ -6,6 +6,8 @@
 #include <limits>
 #include <string_view>
 
+#include "src/io/pickle.h"
+
 namespace capstan::io {
 namespace {
 
@@ -15,7 +17,7 @@ static_assert(std::endian::native == std::endian::little, "elements are copied a
 constexpr uint64_t kMaxHeader = 10000;
 
 struct Header {
-  ElementType type = ElementType::kUint8;
+  std::string_view descr;  // of the text
   bool fortran_order = false;
   std::vector<int64_t> shape;
 };
@@ -56,7 +58,7 @@ class HeaderParser {
         if (position_ < text_.size() && text_[position_] == '[') {
           source_.fail("structured arrays are not supported", "save each field as an array of its own");
         }
-        header.type = element_type(source_, string());
+        header.descr = string();
       } else if (key == "fortran_order" && !has_order) {
         has_order = true;
         header.fortran_order = boolean();
@@ -161,7 +163,8 @@ uint64_t little_endian(std::span<const std::byte> bytes) {
   return value;
 }
 
-Header read_header(ByteSource& source) {
+// `text` keeps what the header is read from.
+Header read_header(ByteSource& source, std::vector<std::byte>& text) {
   const std::vector<std::byte> magic = read_exactly(source, 8, "magic number");
   constexpr std::string_view kMagic = "\x93NUMPY";
   if (std::string_view(reinterpret_cast<const char*>(magic.data()), kMagic.size()) != kMagic) {
@@ -178,7 +181,7 @@ Header read_header(ByteSource& source) {
         "the header is " + std::to_string(length) + " bytes long, expected at most " + std::to_string(kMaxHeader),
         kFetchAgain);
   }
-  const std::vector<std::byte> text = read_exactly(source, length, "header");
+  text = read_exactly(source, length, "header");
   return HeaderParser(source, {reinterpret_cast<const char*>(text.data()), text.size()}).parse();
 }
 
@@ -204,14 +207,28 @@ std::vector<std::byte> to_row_major(const std::vector<std::byte>& data, std::spa
   return result;
 }
 
+// Memory grows with the bytes that arrive.
+std::vector<std::byte> read_rest(ByteSource& source) {
+  constexpr std::size_t kStep = std::size_t{1} << 20;
+  std::vector<std::byte> bytes;
+  for (std::size_t got = kStep; got == kStep;) {
+    const std::size_t begin = bytes.size();
+    bytes.resize(begin + kStep);
+    got = source.read(bytes.data() + begin, kStep);
+    bytes.resize(begin + got);
+  }
+  return bytes;
+}
+
 }  // namespace
 
 RawArray read_npy(const std::string& path) { return read_npy(*open_file("load_npy", path)); }
 
 RawArray read_npy(ByteSource& source) {
-  Header header = read_header(source);
+  std::vector<std::byte> text;
+  Header header = read_header(source, text);
   RawArray array;
-  array.type = header.type;
+  array.type = element_type(source, header.descr);
   array.shape = std::move(header.shape);
   const auto count = checked_count(array.shape);
   const size_t size = element_size(array.type);
@@ -227,6 +244,50 @@ RawArray read_npy(ByteSource& source) {
     for (std::byte& value : array.data) value = std::byte{value != std::byte{0}};
   }
   return array;
+}
+
+// NumPy pickles an array as a call of _reconstruct() with a state: version, shape, dtype, order, list of elements.
+std::vector<std::vector<std::int32_t>> read_npy_lists(ByteSource& source) {
+  using Kind = PickleValue::Kind;
+  std::vector<std::byte> text;
+  const Header header = read_header(source, text);
+  if (header.descr != "|O" || header.shape.size() != 1) {
+    source.fail("the array has the dtype " + quoted(header.descr) + " and " + std::to_string(header.shape.size()) +
+                " axes, expected a list of lists: |O and 1");
+  }
+  const Pickle pickle = parse_pickle(source, read_rest(source));
+  const PickleValue& array = pickle.values[pickle.result];
+  const std::string name = array.kind == Kind::kCall ? pickle.values[array.items[0]].text : "";
+  if (name != "numpy.core.multiarray _reconstruct" && name != "numpy._core.multiarray _reconstruct") {
+    source.fail("the pickle is not that of an array" +
+                (name.empty() ? "" : ", it names " + quoted(name) + "; nothing of it is run"));
+  }
+  const PickleValue* const state = array.state ? &pickle.values[*array.state] : nullptr;
+  const PickleValue* const list =
+      state != nullptr && !state->items.empty() ? &pickle.values[state->items.back()] : nullptr;
+  if (list == nullptr || list->kind != Kind::kList) source.fail("the pickle is not that of an array of lists");
+  if (list->items.size() != static_cast<std::uint64_t>(header.shape[0])) {
+    source.fail("the header announces " + std::to_string(header.shape[0]) + " lists, and the pickle has " +
+                std::to_string(list->items.size()));
+  }
+  // Lists that are shared stand several times; a file may not make more of them than it has bytes.
+  std::uint64_t left = source.most_bytes();
+  std::vector<std::vector<std::int32_t>> lists(list->items.size());
+  for (std::size_t i = 0; i < lists.size(); ++i) {
+    const PickleValue& one = pickle.values[list->items[i]];
+    if (one.kind != Kind::kList) source.fail("element " + std::to_string(i) + " is no list");
+    if (one.items.size() > left) source.fail("the lists have more elements than the file has bytes");
+    left -= one.items.size();
+    lists[i].reserve(one.items.size());
+    for (const std::size_t item : one.items) {
+      const PickleValue& number = pickle.values[item];
+      if (number.kind != Kind::kInt || number.integer != static_cast<std::int32_t>(number.integer)) {
+        source.fail("list " + std::to_string(i) + " holds something else than integers of 32 bits");
+      }
+      lists[i].push_back(static_cast<std::int32_t>(number.integer));
+    }
+  }
+  return lists;
 }
 
 }  // namespace capstan::io

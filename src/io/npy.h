@@ -2,11 +2,13 @@
 //
 // A file is "\x93NUMPY", two version bytes, the length of a header, the header, and the elements.
 // The header is the text of a Python dictionary. It is parsed by a grammar of its three keys, not
-// evaluated: an object array (pickled Python) is refused, since a file holds data only and cannot
-// make the library run anything.
+// evaluated: a file holds data only and cannot make the library run anything. So object arrays
+// (pickled Python) are refused but for lists of integers, which have a reader of their own.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "src/io/byte_source.h"
 #include "src/io/raw_array.h"
@@ -21,5 +23,9 @@ RawArray read_npy(const std::string& path);
 
 /// The same from an open source, which is read to its end.
 RawArray read_npy(ByteSource& source);
+
+/// Reads a one-dimensional object array whose elements are lists of integers, as Keras stores texts. The pickle in it
+/// is read by pickle.h, which runs nothing; anything but lists of integers that fit int32 is an IoError.
+std::vector<std::vector<std::int32_t>> read_npy_lists(ByteSource& source);
 
 }  // namespace capstan::io

@@ -1,5 +1,6 @@
 #include "src/io/pickle.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <map>
@@ -36,6 +37,7 @@ class Machine {
 
  private:
   static constexpr std::size_t kMark = ~std::size_t{0};
+  static constexpr std::int64_t kShared = std::int64_t{1} << 17;
 
   [[noreturn]] void fail(const std::string& problem) const {
     source_.fail("byte " + std::to_string(at_) + ": " + problem);
@@ -71,6 +73,14 @@ class Machine {
     return pickle_.values.size() - 1;
   }
   void push(PickleValue value) { stack_.push_back(add(std::move(value))); }
+  // Nothing changes an integer, so one value may stand for many.
+  void push_integer(std::int64_t value) {
+    if (value < 0 || value >= kShared) return push({.kind = Kind::kInt, .integer = value});
+    const auto place = static_cast<std::size_t>(value);
+    if (place >= shared_.size()) shared_.resize(std::max(place + 1, 2 * shared_.size()), kMark);
+    if (shared_[place] == kMark) shared_[place] = add({.kind = Kind::kInt, .integer = value});
+    stack_.push_back(shared_[place]);
+  }
   std::size_t pop() {
     if (stack_.empty() || stack_.back() == kMark) fail("the stack is empty");
     const std::size_t top = stack_.back();
@@ -116,13 +126,13 @@ class Machine {
         push({.kind = Kind::kBool, .integer = code == '\x88'});
         return true;
       case 'K':
-        push({.kind = Kind::kInt, .integer = static_cast<std::int64_t>(number(1))});
+        push_integer(static_cast<std::int64_t>(number(1)));
         return true;
       case 'M':
-        push({.kind = Kind::kInt, .integer = static_cast<std::int64_t>(number(2))});
+        push_integer(static_cast<std::int64_t>(number(2)));
         return true;
       case 'J':
-        push({.kind = Kind::kInt, .integer = static_cast<std::int32_t>(number(4))});
+        push_integer(static_cast<std::int32_t>(number(4)));
         return true;
       case '\x8a': {
         // Little-endian, with the sign in the last bit.
@@ -147,6 +157,14 @@ class Machine {
         return true;
       case '\x8d':
         push({.kind = Kind::kText, .text = text(number(8))});
+        return true;
+      case 'C':
+      case 'U':
+        push({.kind = Kind::kBytes, .text = std::string(take(number(1), "bytes"))});
+        return true;
+      case 'B':
+      case 'T':
+        push({.kind = Kind::kBytes, .text = std::string(take(number(4), "bytes"))});
         return true;
       case '}':
         push({.kind = Kind::kMap});
@@ -259,10 +277,13 @@ class Machine {
         push({.kind = Kind::kCall, .items = {function, arguments}});
         return true;
       }
-      case 'b':
-        pop();
-        if (top(Kind::kMap, "object").kind != Kind::kCall) fail("a plain value gets a state");
+      case 'b': {
+        const std::size_t state = pop();
+        PickleValue& object = top(Kind::kMap, "object");
+        if (object.kind != Kind::kCall) fail("a plain value gets a state");
+        object.state = state;
         return true;
+      }
       case 'Q': {
         const std::size_t name = pop();
         push({.kind = Kind::kOutside, .items = {name}});
@@ -279,6 +300,7 @@ class Machine {
   Pickle pickle_;
   std::vector<std::size_t> stack_;
   std::map<std::uint64_t, std::size_t> memo_;
+  std::vector<std::size_t> shared_;  // small integers, by their values
 };
 
 }  // namespace

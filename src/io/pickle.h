@@ -1,12 +1,13 @@
 // What a pickle says, without doing it.
 //
 // A pickle is a program for a stack machine that can import any name and call it. This reader runs the part of the
-// machine that puts plain values together: numbers, texts, lists, tuples and dictionaries. A name that is imported
-// stays a name; a call of it stays a note, with its arguments. What they mean, the reader of the format decides, for
-// the few that it knows. So nothing that a file says is done, whatever it says.
+// machine that puts plain values together: numbers, texts, bytes, lists, tuples and dictionaries. A name that is
+// imported stays a name; a call of it stays a note, with its arguments. What they mean, the reader of the format
+// decides, for the few that it knows. So nothing that a file says is done, whatever it says.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -25,6 +26,7 @@ struct PickleValue {
     kInt,
     kFloat,
     kText,
+    kBytes,  // text: the bytes; also a text of Python 2
     kList,
     kTuple,
     kMap,     // items: key, value, key, value, ...
@@ -37,6 +39,7 @@ struct PickleValue {
   double number = 0;
   std::string text = {};
   std::vector<std::size_t> items = {};
+  std::optional<std::size_t> state = {};  // of what a call gave
 };
 
 struct Pickle {
@@ -45,8 +48,10 @@ struct Pickle {
 };
 
 /// Reads a pickle of protocol 2 to 5. Throws IoError, in the name of `source`, for one that is damaged and for what is
-/// no plain value: objects that are made without a call, bytes, sets, states of objects. The state of what a call gave
-/// is dropped.
+/// no plain value: objects that are made without a call, sets, states of objects that no call gave.
+///
+/// Integers that are small stand once, however often they occur: a list of numbers of words takes sixteen bytes of
+/// memory for each.
 Pickle parse_pickle(const ByteSource& source, std::span<const std::byte> bytes);
 
 }  // namespace capstan::io

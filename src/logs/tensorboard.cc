@@ -207,19 +207,18 @@ class TensorBoardBody final : public Configured<TensorBoardBody, CallbackBody, T
 
   void write_values(std::int64_t epoch, const Logs& logs) {
     constexpr std::string_view kOfValidation = "val_";
-    Logs of_training;
     for (const auto& [name, value] : logs) {
       if (name.starts_with(kOfValidation)) {
         validation().scalar("epoch_" + name.substr(kOfValidation.size()), value, epoch);
-      } else {
-        of_training[name] = value;
+      } else if (name != "learning_rate" || !model().is_compiled()) {
+        train().scalar("epoch_" + name, value, epoch);
       }
     }
-    if (model().is_compiled()) of_training["learning_rate"] = model().optimizer().learning_rate();
+    if (model().is_compiled()) train().scalar("epoch_learning_rate", model().optimizer().learning_rate(), epoch);
     if (options.write_steps_per_second) {
-      of_training["steps_per_second"] = static_cast<double>(iterations() - iterations_) / seconds_since(epoch_start_);
+      const double steps = static_cast<double>(iterations() - iterations_) / seconds_since(epoch_start_);
+      train().scalar("epoch_steps_per_second", steps, epoch);
     }
-    for (const auto& [name, value] : of_training) train().scalar("epoch_" + name, value, epoch);
   }
 
   void write_weights(std::int64_t epoch) {

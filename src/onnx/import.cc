@@ -162,7 +162,8 @@ Builder find_builder(std::string_view name) {
     std::unordered_map<std::string_view, Builder> all;
     for (const auto list : {elementwise_operators(), logic_operators(), shape_operators(), index_operators(),
                             reduction_operators(), product_operators(), convolution_operators(), pooling_operators(),
-                            normalization_operators(), recurrent_operators(), control_operators()}) {
+                            normalization_operators(), recurrent_operators(), control_operators(), resize_operators(),
+                            attention_operators(), affine_grid_operators()}) {
       for (const Operator& one : list) all.emplace(one.name, one.build);
     }
     return all;

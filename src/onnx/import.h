@@ -119,6 +119,9 @@ std::span<const Operator> pooling_operators();
 std::span<const Operator> normalization_operators();
 std::span<const Operator> recurrent_operators();
 std::span<const Operator> control_operators();
+std::span<const Operator> resize_operators();
+std::span<const Operator> attention_operators();
+std::span<const Operator> affine_grid_operators();
 
 /// The builder of an operator of the standard domain, or null.
 Builder find_builder(std::string_view name);

@@ -50,6 +50,7 @@ struct ValueProto {
   std::string name;
   int type = 0;                                    // of TensorProto; 0: not told, or no tensor
   std::optional<std::vector<std::int64_t>> shape;  // open lengths are -1
+  std::vector<std::string> lengths = {};           // of a graph that is written: what open lengths are called
 };
 
 struct GraphProto {
@@ -62,6 +63,7 @@ struct GraphProto {
 struct ModelProto {
   std::int64_t opset = 0;
   GraphProto graph;
+  std::string description = {};  // of a model that is written
 };
 
 /// Where a message is from, for errors: the reader's name and the file.
@@ -73,6 +75,10 @@ struct Origin {
 ModelProto read_model(const Origin& origin, std::string_view bytes);
 /// A TensorProto; its name goes to `name` unless that is null.
 Tensor read_tensor(const Origin& origin, std::string_view bytes, std::string* name = nullptr);
+
+/// Writes a model: the file is there as a whole or not at all. Throws IoError in the name of `writer`, and ValueError
+/// for a model that is longer than a message may be.
+void write_model(const std::string& writer, const std::string& path, const ModelProto& model);
 
 /// The dtype for a number of TensorProto.DataType, if tensors have it.
 std::optional<DType> find_dtype(std::int64_t type);

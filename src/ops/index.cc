@@ -137,9 +137,10 @@ void gather_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
   const Tensor& g = call.cotangent();
   const GatherPlan plan = plan_gather(params, indices.shape(), call.attributes<GatherAttributes>());
   if (plan.axis == 0) {
-    Shape rows{plan.count};
+    // How many rows there are is left open, for functions that serve several lengths, where that can be told.
+    Shape rows{plan.inner > 0 ? -1 : plan.count};
     for (int i = 1; i < params.rank(); ++i) rows.push_back(params[i]);
-    cotangents[0] = make_row_sparse(reshape(indices, {plan.count}), reshape(g, rows), params);
+    cotangents[0] = make_row_sparse(reshape(indices, {-1}), reshape(g, rows), params);
     return;
   }
   // Rows of all batches in one table: the picked axis comes first, and an index counts from its
@@ -292,7 +293,7 @@ Tensor embedding_lookup(Operand params, Operand ids) try { return gather(params,
 Tensor Tensor::to_dense() const {
   if (!is_row_sparse()) return *this;
   const Tensor rows = indices();
-  Tensor dense = scatter_nd(reshape(rows, {rows.size(), 1}), values(), shape());
+  Tensor dense = scatter_nd(reshape(rows, {-1, 1}), values(), shape());
   if (context.observers != nullptr) {
     const ObservedInput input{block_, block_->node};
     notify(context.observers, ObservedCall{kToDense, std::span(&input, 1), nullptr, std::span(&dense, 1)});

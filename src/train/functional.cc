@@ -15,6 +15,7 @@
 #include "src/train/layer_state.h"
 #include "src/train/model_config.h"
 #include "src/train/notes.h"
+#include "src/train/remembered_lookup.h"
 
 namespace capstan {
 
@@ -173,6 +174,7 @@ struct Step {
   std::vector<int> places;
   int first_result = 0;
   std::size_t results = 0;
+  const Layer* user = nullptr;  // of the result, if that is the input of one layer and nothing else
 };
 
 class FunctionalBody final : public ModelBodyOf<Nest(Nest)> {
@@ -188,6 +190,7 @@ class FunctionalBody final : public ModelBodyOf<Nest(Nest)> {
 
  private:
   void add_step(const std::shared_ptr<const SymbolicCall>& call);
+  void find_users();
   void describe_connections();
   int place_of(const Tensor& tensor) const;
   // The tensors that were given, in the order of the model's inputs.
@@ -348,6 +351,7 @@ FunctionalBody::FunctionalBody(const Nest& inputs, const Nest& outputs, const st
   state.has_build = false;
   detail::for_each_leaf(outputs,
                         [&](const Tensor& t) { state.output_shapes.push_back(detail::symbolic_value(t)->shape); });
+  find_users();
   describe_connections();
   detail::structure_changed();
   first_.clear();
@@ -358,6 +362,32 @@ detail::FunctionalGraph FunctionalBody::graph() const {
   detail::FunctionalGraph graph{inputs_, outputs_, {}};
   for (const Step& step : steps_) graph.calls.push_back(step.call);
   return graph;
+}
+
+void FunctionalBody::find_users() {
+  struct Uses {
+    int count = 0;
+    const Layer* by = nullptr;
+  };
+  std::vector<Uses> uses(static_cast<std::size_t>(values_));
+  const auto use = [&](int place, const Layer* by) {
+    if (place < 0) return;
+    Uses& of = uses[static_cast<std::size_t>(place)];
+    ++of.count;
+    of.by = by;
+  };
+  for (const Step& step : steps_) {
+    // A state or a mask is not the input, and of several inputs none is the input.
+    const bool is_input = step.call->inputs.is_tensor();
+    for (std::size_t i = 0; i < step.places.size(); ++i) {
+      use(step.places[i], is_input && i == 0 ? &step.call->layer : nullptr);
+    }
+  }
+  for (const int place : results_) use(place, nullptr);
+  for (Step& step : steps_) {
+    const Uses& of = uses[static_cast<std::size_t>(step.first_result)];
+    if (step.results == 1 && of.count == 1) step.user = of.by;
+  }
 }
 
 void FunctionalBody::describe_connections() {
@@ -435,6 +465,7 @@ Nest FunctionalBody::call(const Nest& inputs, const CallOptions& options) {
     CallOptions how = step.call->options;
     // As in Keras: what the model is called with counts, not what the layers were.
     if (options.training.is_given()) how.training = options.training;
+    detail::give_to_one_layer(step.user);
     if (step.places.size() == 1 && step.results == 1 && step.call->inputs.is_tensor()) {
       value(step.first_result) = step.call->layer(value(step.places[0]), how);
       continue;

@@ -369,6 +369,10 @@ AttributeValue LayerBase::get_config() const {
   AttributeValue config = config_of(info, options_data());
   config.set("name", name());
   config.set("trainable", trainable());
+  // Keras's classes of these names do not take it.
+  if (trainable() && (info.name.starts_with("SpatialDropout") || info.name == "Discretization")) {
+    std::erase_if(config.items, [](const auto& item) { return item.first == "trainable"; });
+  }
   return config;
 }
 

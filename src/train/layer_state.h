@@ -38,6 +38,7 @@ struct LayerState {
   bool has_build = true;        // false once the class is known to leave `build` as it is
   bool passes_masks = false;
   bool computes_masks = true;  // false once the class is known to leave `compute_mask` as it is
+  bool takes_lookups = false;  // the class looks for remembered_lookup(), and shows its input to no program
   InputShape input_shape;
   std::vector<Shape> built_for;      // the inputs that the weights were made for
   std::vector<Shape> output_shapes;  // of the first call
@@ -85,6 +86,7 @@ struct CallScope {
   LayerState& layer;
   Training training;  // not given if no call around has it
   CallScope* outer;
+  bool gives_to_one_layer = false;  // what the sublayer that is called gives; see remembered_lookup.h
   static CallScope* current();
 };
 

@@ -40,9 +40,21 @@ using Expression = std::unique_ptr<regex_t, decltype([](regex_t* one) {
                                      delete one;
                                    })>;
 
+// Counts and references to groups can take any time and memory, and groups within groups the stack; an expression may
+// come from a file.
+bool is_costly(const std::string& text) {
+  if (text.size() > 1000 || text.find('{') != text.npos) return true;
+  for (std::size_t i = 0; i + 1 < text.size(); ++i) {
+    if (text[i] == '\\' && std::isdigit(static_cast<unsigned char>(text[i + 1])) != 0) return true;
+  }
+  return false;
+}
+
 std::vector<Expression> expressions_of(const std::vector<std::string>& texts) {
   std::vector<Expression> expressions;
   for (const std::string& text : texts) {
+    CAPSTAN_CHECK(!is_costly(text), ValueError, "Muon: option \"exclude_layers\" has \"", text,
+                  "\", which is longer than 1000 characters, or has a count in braces or a reference to a group");
     auto one = std::make_unique<regex_t>();
     CAPSTAN_CHECK(regcomp(one.get(), text.c_str(), REG_EXTENDED | REG_NOSUB) == 0, ValueError,
                   "Muon: option \"exclude_layers\" has \"", text, "\", which is no regular expression");

@@ -11,6 +11,7 @@ std::unique_ptr<Notes> copy_notes(const Tensor& tensor) {
     notes->logits = present->logits;
     notes->axis = present->axis;
     notes->mask = present->mask;
+    notes->lookup = present->lookup;
     notes->symbolic = present->symbolic;
   }
   return notes;

@@ -1,22 +1,29 @@
 // What layers attach to a tensor, beside its elements.
 //
-// An activation notes its logits, a layer the mask of what it gives, a functional model how a value came about. Notes
-// are on the tensor itself: any op in between makes another tensor, without them.
+// An activation notes its logits, a layer the mask of what it gives, an embedding its table and ids, a functional model
+// how a value came about. Notes are on the tensor itself: any op in between makes another tensor, without them.
 #pragma once
 
 #include <memory>
 
 #include "capstan/tensor.h"
+#include "capstan/variable.h"
 #include "src/core/annotation.h"
 
 namespace capstan::detail {
 
 struct SymbolicValue;  // see src/train/functional.h
 
+struct Lookup {
+  Variable table;
+  Tensor ids;
+};
+
 struct Notes final : Annotation {
   Tensor logits;  // of probabilities
   int axis = 0;   // of the softmax that made them, or kSigmoidAxis
   Tensor mask;
+  Lookup lookup;  // of rows; see remembered_lookup.h
   std::shared_ptr<const SymbolicValue> symbolic;
 };
 

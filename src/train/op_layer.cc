@@ -138,6 +138,7 @@ class OpBody final : public LayerBodyOf<Nest(Nest)> {
     AttributeValue call = call_;
     replace(call, value_of, next);
     AttributeValue node = node_;
+    node.set("name", name());
     node.set("inbound_nodes", std::vector<AttributeValue>{std::move(call)});
     return node;
   }
@@ -226,21 +227,20 @@ bool detail::is_op_node(const AttributeValue& node) {
   return module != nullptr && (module->text.starts_with("keras.src.ops") || module->text.starts_with("keras.ops"));
 }
 
-Layer detail::op_layer(const AttributeValue& node, const AttributeValue& call) {
-  const std::string_view name = class_of(node);
+Layer detail::op_layer(const std::string& name, const AttributeValue& node, const AttributeValue& call) {
+  const std::string_view op = class_of(node);
   const auto known =
-      std::find_if(std::begin(kOps), std::end(kOps), [&](const KnownOp& one) { return one.keras == name; });
-  CAPSTAN_CHECK(known != std::end(kOps), ValueError, "the op \"", name, "\" of Keras is not known here");
+      std::find_if(std::begin(kOps), std::end(kOps), [&](const KnownOp& one) { return one.keras == op; });
+  CAPSTAN_CHECK(known != std::end(kOps), ValueError, "the op \"", op, "\" of Keras is not known here");
   const AttributeValue* const config = node.find("config");
   const AttributeValue* const args = call.find("args");
   const AttributeValue* const kwargs = call.find("kwargs");
   CAPSTAN_CHECK(config != nullptr && config->kind == Kind::kMap && args != nullptr && args->kind == Kind::kList &&
                     kwargs != nullptr && kwargs->kind == Kind::kMap,
-                ValueError, "the op \"", name, "\" has no configuration or no arguments");
-  const AttributeValue* const given = node.find("name");
+                ValueError, "the op \"", op, "\" has no configuration or no arguments");
   AttributeValue kept = node;
   kept.set("inbound_nodes", AttributeValue());
-  return OpLayer(std::make_shared<OpBody>(*known, kept, call, given == nullptr ? "" : given->text));
+  return OpLayer(std::make_shared<OpBody>(*known, kept, call, name));
 }
 
 AttributeValue detail::op_node(const Layer& layer, const std::function<AttributeValue(std::size_t)>& value_of) {

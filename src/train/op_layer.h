@@ -6,6 +6,7 @@
 #pragma once
 
 #include <functional>
+#include <string>
 
 #include "capstan/layer.h"
 
@@ -14,9 +15,10 @@ namespace capstan::detail {
 // Whether what stands in the list of layers is an op: {"module": "keras.src.ops.numpy", "class_name": "NotEqual", ...}.
 bool is_op_node(const AttributeValue& node);
 
-// The layer of an op. `call` is its one call, {"args": [...], "kwargs": {...}}: the layer takes the values in it, in
-// their order, as a list; numbers are part of the layer. Throws ValueError for an op that is not known here.
-Layer op_layer(const AttributeValue& node, const AttributeValue& call);
+// The layer of an op, of this name. `call` is its one call, {"args": [...], "kwargs": {...}}: the layer takes the
+// values in it, in their order, as a list; numbers are part of the layer. Throws ValueError for an op that is not known
+// here.
+Layer op_layer(const std::string& name, const AttributeValue& node, const AttributeValue& call);
 
 // Of the layer of an op what stands in the list of layers, with its one call, in which `value_of` gives what stands
 // for each value.

@@ -5,6 +5,7 @@
 #include "src/core/check.h"
 #include "src/train/layer_state.h"
 #include "src/train/model_config.h"
+#include "src/train/remembered_lookup.h"
 
 namespace capstan {
 
@@ -24,9 +25,13 @@ class SequentialBody final : public ModelBody {
     const std::vector<Layer>& layers = LayerState::of(*this).sublayers;
     if (layers.empty()) return x;
     // The mask that was given is that of the input; what layers give carries its own.
-    Tensor y = layers[0](x, {.mask = options.mask});
+    const auto call_next = [&](std::size_t i, const Tensor& in, const CallOptions& how) {
+      detail::give_to_one_layer(i + 1 < layers.size() ? &layers[i + 1] : nullptr);
+      return layers[i](in, how);
+    };
+    Tensor y = call_next(0, x, {.mask = options.mask});
     const CallOptions defaults;
-    for (std::size_t i = 1; i < layers.size(); ++i) y = layers[i](y, defaults);
+    for (std::size_t i = 1; i < layers.size(); ++i) y = call_next(i, y, defaults);
     return y;
   }
 };

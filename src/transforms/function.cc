@@ -326,6 +326,7 @@ class ConcreteState {
     return text + ") -> (" + results() + ")";
   }
   const Graph& graph() const { return trace_->plain.graph; }
+  const Graph& raw_graph() const { return trace_->raw; }
 
  private:
   void check(const detail::CallSignature& signature) const {
@@ -411,6 +412,8 @@ std::string detail::concrete_signature(const ConcreteState& state) { return stat
 std::string detail::concrete_text(const ConcreteState& state) { return to_text(state.graph()); }
 std::string detail::concrete_dot(const ConcreteState& state) { return to_dot(state.graph()); }
 std::vector<GraphNode> detail::concrete_nodes(const ConcreteState& state) { return to_nodes(state.graph()); }
+
+const Graph& traced_graph(const ConcreteState& state) { return state.raw_graph(); }
 
 bool detail::functions_run_eagerly() { return eagerly.load(std::memory_order_relaxed); }
 void run_functions_eagerly(bool value) { eagerly.store(value, std::memory_order_relaxed); }

@@ -17,7 +17,8 @@ namespace capstan {
 
 namespace {
 
-constexpr std::string_view kKinds[] = {"op", "loop", "rule", "gradient", "function", "trace", "scope"};
+constexpr std::string_view kKinds[] = {"op",    "loop",  "rule",  "gradient", "function",
+                                       "trace", "scope", "stage", "wait",     "call"};
 std::string_view name_of(SpanKind kind) { return kKinds[static_cast<std::size_t>(kind)]; }
 
 std::int64_t count_of(const SpanTensor& tensor) {

@@ -22,6 +22,8 @@
 
 namespace capstan {
 
+class ConcreteState;
+
 // A graph as tapes see it run, and its derivatives.
 struct ObservedGraph {
   Graph graph;
@@ -74,5 +76,9 @@ struct Trace : std::enable_shared_from_this<Trace> {
   mutable std::mutex mutex_;
   mutable std::map<std::vector<bool>, std::unique_ptr<ObservedGraph>> with_captures_;
 };
+
+// The graph of a concrete function as it was made, for those that write it down: the last arguments are captures, whose
+// elements are known.
+CAPSTAN_EXPORT const Graph& traced_graph(const ConcreteState& state);
 
 }  // namespace capstan

@@ -55,6 +55,16 @@ TEST(ModelCheckpoint, WritesModelAndOptimizer) {
   EXPECT_EQ(other.get_weights()[0].to_string(), model.get_weights()[0].to_string());
 }
 
+TEST(ModelCheckpoint, WritesArchivesOfKeras) {
+  const TemporaryDirectory directory;
+  const Sequential model = small_model();
+  fit(model, callbacks::ModelCheckpoint(directory.file("m-{epoch}.keras")), 2);
+  EXPECT_EQ(files_of(directory.path()), (std::set<std::string>{"m-1.keras", "m-2.keras"}));
+  const Model loaded = load_model(directory.file("m-2.keras"));
+  EXPECT_EQ(loaded.optimizer().iterations(), 10);
+  EXPECT_EQ(loaded.get_weights()[0].to_string(), model.get_weights()[0].to_string());
+}
+
 TEST(ModelCheckpoint, FormatsNamesAsPython) {
   const TemporaryDirectory directory;
   const Sequential model = small_model();
@@ -89,7 +99,7 @@ TEST(ModelCheckpoint, FormatsNamesAsPython) {
 }
 
 TEST(ModelCheckpoint, RefusesOtherEndingsAndOptions) {
-  EXPECT_NE(message_of<ValueError>([] { callbacks::ModelCheckpoint("m.keras"); }).find("ends with .ckpt"),
+  EXPECT_NE(message_of<ValueError>([] { callbacks::ModelCheckpoint("m.h5"); }).find("ends with .keras"),
             std::string::npos);
   EXPECT_NE(message_of<ValueError>([] {
               callbacks::ModelCheckpoint("m.keras", {.save_weights_only = true});

@@ -62,9 +62,10 @@ TEST_F(CommandLine, InspectShowsWhatIsThere) {
 
 TEST_F(CommandLine, InspectKnowsEveryFormat) {
   const std::string samples = testing::sample_path("");
-  for (const std::string file : {"torch/checkpoint.pt", "checkpoints/nested/ckpt-1", "checkpoints/nested/ckpt-1.index",
-                                 "checkpoints/variables/values", "models/mixed_layers.weights.h5",
-                                 "tfrecord/plain.tfrecord", "events/events.out.tfevents.1700000000.sample.1.0.v2"}) {
+  for (const std::string file :
+       {"archives/sequential_cnn.keras", "torch/checkpoint.pt", "checkpoints/nested/ckpt-1",
+        "checkpoints/nested/ckpt-1.index", "checkpoints/variables/values", "models/mixed_layers.weights.h5",
+        "tfrecord/plain.tfrecord", "events/events.out.tfevents.1700000000.sample.1.0.v2"}) {
     const Result result = run("inspect --statistics " + samples + file);
     EXPECT_EQ(result.status, 0) << file << ": " << result.text;
   }
@@ -132,6 +133,63 @@ TEST_F(CommandLine, ErrorsHaveAStatusOfTheirOwn) {
   EXPECT_TRUE(has(error("inspect --all x"), "--all"));
 }
 
+TEST_F(CommandLine, RunGivesWhatTheModelGives) {
+  save_onnx(path("f.onnx"),
+            [](const Tensor& a, const Tensor& b) {
+              return std::vector<Tensor>{a + b, a * b};
+            },
+            {.inputs = {TensorSpec({-1, 2}, float32, "a"), TensorSpec({2}, float32, "b")},
+             .output_names = {"sum", "product"}});
+  const Tensor a = constant({{1.0f, 2.0f}, {3.0f, 4.0f}, {5.0f, 6.0f}}), b = constant({10.0f, 100.0f});
+  io::save_npy(path("a.npy"), a);
+  io::save_npy(path("b.npy"), b);
+  const Result shown = run("run " + path("f.onnx"));
+  EXPECT_EQ(shown.status, 0) << shown.text;
+  EXPECT_TRUE(has(shown.text, "input a: float32[?, 2]\ninput b: float32[2]\noutput sum\n")) << shown.text;
+  const std::string run_it = "run " + path("f.onnx") + " --input " + path("a.npy") + " --input b=" + path("b.npy");
+  const Result plain = run(run_it);
+  EXPECT_EQ(plain.status, 0) << plain.text;
+  EXPECT_TRUE(std::regex_search(plain.text,
+                                std::regex("sum +float32 +\\[3, 2\\] +11 +106 +58.5 +0 +11, 102, 13, 104, 15, ...\n")))
+      << plain.text;
+  EXPECT_EQ(run(run_it + " --output " + path("y.npz")).status, 0);
+  const io::NamedArrays arrays = io::load_npz(path("y.npz"));
+  EXPECT_TRUE(reduce_all(equal(arrays.at("sum"), a + b)).item<bool>());
+  EXPECT_TRUE(reduce_all(equal(arrays.at("product"), a * b)).item<bool>());
+  // Inputs by their names, and outputs in a directory.
+  io::save_npz(path("x.npz"), {{"b", b}, {"a", a}});
+  const Result files = run("run " + path("f.onnx") + " --input " + path("x.npz") + " --output " + path("out/here"));
+  EXPECT_EQ(files.status, 0) << files.text;
+  EXPECT_TRUE(reduce_all(equal(io::load_npy(path("out/here/product.npy")), a * b)).item<bool>());
+}
+
+TEST_F(CommandLine, RunSaysWhatIsWrongWithItsArguments) {
+  save_onnx(path("f.onnx"),
+            [](const Tensor& a) {
+              return std::vector<Tensor>{a, a + 1};
+            },
+            {.inputs = {TensorSpec({-1, 2}, float32, "a")}});
+  io::save_npy(path("a.npy"), zeros({3, 2}));
+  io::save_npy(path("long.npy"), zeros({3, 4}));
+  const auto error = [&](const std::string& arguments) {
+    const Result result = run("run " + path("f.onnx") + " " + arguments);
+    EXPECT_EQ(result.status, 2) << arguments << ": " << result.text;
+    return result.text;
+  };
+  const std::string input = "--input " + path("a.npy");
+  EXPECT_TRUE(has(error("--input b=" + path("a.npy")), "the model has no input \"b\""));
+  EXPECT_TRUE(has(error(input + " " + input), "there is no input for"));
+  EXPECT_TRUE(has(error("--input a=" + path("a.npy") + " --input a=" + path("a.npy")), "\"a\" is given twice"));
+  EXPECT_TRUE(has(error("--output " + path("y.npz")), "there are no arrays for the inputs"));
+  EXPECT_TRUE(has(error(input + " --output " + path("y.npy")), "but the model gives 2"));
+  EXPECT_TRUE(has(error("--input " + path("long.npy")), "float32[3, 4], but should be float32[?, 2]"));
+  EXPECT_TRUE(has(error("--input " + path("none.npy")), "none.npy"));
+  EXPECT_TRUE(has(error(input + " --output " + path("a.npy/out")), "cannot make the directory"));
+  EXPECT_EQ(run("run " + path("none.onnx")).status, 2);
+  EXPECT_FALSE(std::filesystem::exists(path("y.npy")));
+  EXPECT_FALSE(std::filesystem::exists(path("y.npz")));
+}
+
 TEST_F(CommandLine, NamesFromFilesAreShownSafely) {
   io::save_safetensors(path("odd.safetensors"), {{"a\x1b[31m\nb", constant(1.0f)}});
   const std::string text = run("inspect " + path("odd.safetensors")).text;
@@ -145,7 +203,7 @@ TEST(CommandLinePages, TellOfEveryCommandAndOption) {
   page = std::regex_replace(page, std::regex(R"(\\-)"), "-");
   const std::string bash = content_of(folder + "capstan.bash"), zsh = content_of(folder + "_capstan");
   const std::string help = run("--help").text;
-  for (const std::string command : {"inspect", "convert", "diff"}) {
+  for (const std::string command : {"inspect", "convert", "diff", "run"}) {
     EXPECT_TRUE(has(help, command));
     for (const std::string& text : {page, bash, zsh}) EXPECT_TRUE(has(text, command)) << command;
     const std::string its_help = run(command + " --help").text;
@@ -155,7 +213,7 @@ TEST(CommandLinePages, TellOfEveryCommandAndOption) {
     }
   }
   for (const std::string format :
-       {"safetensors", "npz", "npy", "tensorflow", "torch", "checkpoint", "tfrecord", "idx"}) {
+       {"safetensors", "npz", "npy", "tensorflow", "keras", "torch", "checkpoint", "tfrecord", "idx"}) {
     EXPECT_TRUE(has(help, "  " + format)) << help;
     EXPECT_TRUE(has(page, format)) << format;
   }

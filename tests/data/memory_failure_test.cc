@@ -66,6 +66,13 @@ TEST(DatasetMemoryFailure, OfParallelMapReachesTheLoop) {
   expect_recovery("map", range(40).map([](std::int64_t x) { return 2 * x; }, {.num_parallel_calls = 3}));
 }
 
+// A batch that fails is missing as a whole.
+TEST(DatasetMemoryFailure, OfParallelBatchesReachesTheLoop) {
+  const auto dataset =
+      range(40).batch(4, {.num_parallel_calls = 3}).map([](const Tensor& x) { return x(0).item<std::int64_t>(); });
+  expect_recovery("batch", dataset);
+}
+
 TEST(DatasetMemoryFailure, OfPrefetchReachesTheLoop) { expect_recovery("prefetch", range(60).prefetch(3)); }
 
 TEST(DatasetMemoryFailure, OfStagesBehindEachOtherReachesTheLoop) {

@@ -120,6 +120,7 @@ TEST(Positions, OfBatches) {
 
 TEST(Positions, OfFunctions) {
   expect_positions("map", [] { return range(5).map(square); });
+  expect_positions("vectorized map", [] { return range(11).map_vectorized(3, [](const Tensor& x) { return x * x; }); });
   expect_positions("scan", [] {
     return range(5).scan(std::string("s"), [](const std::string& s, auto x) { return std::tuple(s + "x", s, x); });
   });
@@ -134,6 +135,16 @@ TEST(Positions, OfThreads) {
   const auto open = [](std::int64_t x) { return range(x, x + 1 + x % 3).shuffle(2, {.seed = 1}).prefetch(1); };
   expect_positions("prefetch", [] { return range(8).shuffle(3, {.seed = 2}).batch(2).prefetch(2); });
   expect_positions("parallel map", [] { return range(20).map(square, {.num_parallel_calls = 3}); });
+  expect_positions("parallel batch",
+                   [] { return range(17).shuffle(5, {.seed = 2}).batch(3, {.num_parallel_calls = 2}); });
+  expect_positions("parallel batch without the last",
+                   [] { return range(17).batch(3, {.drop_remainder = true, .num_parallel_calls = 3}); });
+  expect_positions("parallel batch of rows", [] {
+    return from_tensor_slices(constant({1, 2, 3, 4, 5})).shuffle(3, {.seed = 1}).batch(2, {.num_parallel_calls = 2});
+  });
+  expect_positions("parallel padded batch", [] {
+    return range(1, 12).map([](auto n) { return zeros({n % 4}); }).padded_batch(2, {.num_parallel_calls = 2});
+  });
   expect_positions("parallel interleave", [=] {
     return range(7).interleave(open, {.cycle_length = 3, .block_length = 2, .num_parallel_calls = 2});
   });

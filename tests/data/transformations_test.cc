@@ -159,7 +159,7 @@ TEST(Transformations, RefuseWhatMakesNoSense) {
   EXPECT_EQ(message_of<ValueError>([] { range(3).window(2, {.shift = 0}); }),
             "window: size, shift and stride must be at least 1, not 2, 0 and 1");
   EXPECT_EQ(message_of<ValueError>([] { range(3).prefetch(-2); }),
-            "prefetch: buffer_size is -2\n  help: 0 is none, kAutotune stands for two");
+            "prefetch: buffer_size is -2\n  help: 0 is none, kAutotune chooses");
   EXPECT_EQ(message_of<ValueError>([] { range(3).batch(2).rebatch(0); }),
             "rebatch: batch_size must be at least 1, not 0");
   EXPECT_EQ(message_of<ValueError>([] { range(3).batch(2).rebatch(std::vector<std::int64_t>{}); }),

@@ -36,7 +36,7 @@ TEST(Workers, GiveTheOrderOfOneThread) {
   std::sort(sorted.begin(), sorted.end());
   EXPECT_EQ(unordered, sorted);
   EXPECT_EQ(testing::message_of<ValueError>([] { range(1).map(slow_square, {.num_parallel_calls = -2}); }),
-            "map: num_parallel_calls is -2\n  help: 0 is none, kAutotune as many as num_threads()");
+            "map: num_parallel_calls is -2\n  help: 0 is none, kAutotune chooses");
 }
 
 // The slow element would come first.
@@ -52,6 +52,59 @@ TEST(Workers, GiveWhatIsDoneFirstIfOrderDoesNotMatter) {
   EXPECT_EQ(iterator.next(), 1);
   later_done = true;
   EXPECT_EQ(iterator.next(), 0);
+}
+
+// Batches that threads join are those of the loop: their order, short ones, and errors, which take their batch along.
+TEST(Workers, JoinBatchesInTheOrderOfOneThread) {
+  const auto slow = [](std::int64_t x) {
+    if (x % 13 == 5) throw ValueError("five");
+    return slow_square(x);
+  };
+  for (const std::int64_t n : {0, 1, 6, 7, 50}) {
+    for (const bool drop : {false, true}) {
+      for (const auto& input : {range(n).map(slow_square), range(n).map(slow),
+                                range(n).shuffle(5, {.seed = 1, .reshuffle_each_iteration = false})}) {
+        const auto want = input.batch(4, {.drop_remainder = drop});
+        const Words elements = elements_of(want);
+        for (const std::int64_t calls : {std::int64_t{1}, std::int64_t{3}, kAutotune}) {
+          SCOPED_TRACE(::testing::Message() << n << " elements, " << calls << " calls");
+          const auto batches = input.batch(4, {.drop_remainder = drop, .num_parallel_calls = calls});
+          EXPECT_EQ(elements_of(batches), elements);
+          EXPECT_EQ(batches.cardinality(), want.cardinality());
+          EXPECT_EQ(batches.unbatch().cardinality(), want.unbatch().cardinality());
+          Words unordered =
+              elements_of(input.batch(4, {.drop_remainder = drop, .num_parallel_calls = 3, .deterministic = false}));
+          Words sorted = elements;
+          std::sort(unordered.begin(), unordered.end());
+          std::sort(sorted.begin(), sorted.end());
+          EXPECT_EQ(unordered, sorted);
+        }
+      }
+    }
+  }
+  const Tensor images = reshape(capstan::range(0, 60), {20, 3});
+  EXPECT_EQ(
+      elements_of(
+          from_tensor_slices(images, Texts(std::vector<std::string>(20, "x"))).batch(7, {.num_parallel_calls = 2})),
+      elements_of(from_tensor_slices(images, Texts(std::vector<std::string>(20, "x"))).batch(7)));
+  EXPECT_EQ(testing::message_of<ValueError>([] { range(1).batch(2, {.num_parallel_calls = -2}); }),
+            "batch: num_parallel_calls is -2\n  help: 0 is none, kAutotune chooses");
+}
+
+TEST(Workers, PadBatchesInTheOrderOfOneThread) {
+  const auto input = range(23).map([](std::int64_t n) { return std::pair(fill({n * 7 % 5, 2}, n), n); });
+  for (const bool drop : {false, true}) {
+    const auto want = input.padded_batch(4, {.padding_values = {constant(-1, int64), {}}, .drop_remainder = drop});
+    const auto batches = input.padded_batch(
+        4, {.padding_values = {constant(-1, int64), {}}, .drop_remainder = drop, .num_parallel_calls = 3});
+    EXPECT_EQ(elements_of(batches), elements_of(want));
+    EXPECT_EQ(batches.cardinality(), want.cardinality());
+  }
+  EXPECT_EQ(testing::message_of<ValueError>([] { range(1).padded_batch(2, {.num_parallel_calls = -2}); }),
+            "padded_batch: num_parallel_calls is -2\n  help: 0 is none, kAutotune chooses");
+  // An error of joining has no line of a call, as without threads.
+  const auto shapes = range(4).map([](std::int64_t n) { return zeros({n}); });
+  EXPECT_EQ(elements_of(shapes.batch(2, {.num_parallel_calls = 2})), elements_of(shapes.batch(2)));
 }
 
 // Random inner lengths, cycles and blocks: reading ahead never changes the order.
@@ -120,6 +173,9 @@ Dataset<std::int64_t> with_threads(std::int64_t n) {
       .prefetch(2)
       .interleave(open, {.cycle_length = 2, .num_parallel_calls = 2})
       .map(slow_square, {.num_parallel_calls = 2, .deterministic = false})
+      .batch(2, {.num_parallel_calls = 2})
+      .unbatch()
+      .map([](const Tensor& x) { return x.item<std::int64_t>(); })
       .prefetch(3);
 }
 

@@ -2,16 +2,13 @@
 
 keras_archives.py PROGRAM FOLDER    PROGRAM is keras_archives_check
 """
-import os
-import pathlib
-import subprocess
 import sys
 
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+import keras
+import numpy
+from keras import layers
 
-import keras  # noqa: E402
-import numpy  # noqa: E402
-from keras import layers  # noqa: E402
+from cases import both_directions
 
 
 @keras.saving.register_keras_serializable(package="interop")
@@ -105,11 +102,61 @@ CASES = {
 }
 
 
+def small():
+    return keras.Sequential([keras.Input((4,)), layers.Dense(6, activation="tanh"), layers.Dense(3, activation="softmax")])
+
+
+def compiled_otherwise():
+    """By name, what else a small model may be compiled with: an optimizer, a loss and metrics."""
+    optimizers, schedules = keras.optimizers, keras.optimizers.schedules
+    made = {}
+    for name in ("Adadelta", "Ftrl", "Lamb", "Adafactor", "Muon"):
+        made[name] = (getattr(optimizers, name)(0.01), "mse", [])
+    for name, optimizer in {
+            "amsgrad": optimizers.Adam(0.01, amsgrad=True, clipnorm=0.5), "global_clipnorm": optimizers.Adam(0.01, global_clipnorm=0.1),
+            "nesterov": optimizers.SGD(0.01, momentum=0.9, nesterov=True, weight_decay=0.01),
+            "centered": optimizers.RMSprop(0.01, momentum=0.5, centered=True),
+            "moving_average": optimizers.Adam(0.01, use_ema=True, ema_overwrite_frequency=2),
+            "accumulated": optimizers.SGD(0.01, gradient_accumulation_steps=2),
+            "cosine": optimizers.SGD(schedules.CosineDecay(0.1, 10, warmup_target=0.2, warmup_steps=3)),
+            "restarts": optimizers.SGD(schedules.CosineDecayRestarts(0.1, 2)),
+            "inverse_time": optimizers.SGD(schedules.InverseTimeDecay(0.1, 2, 0.5)),
+            "piecewise": optimizers.SGD(schedules.PiecewiseConstantDecay([2, 4], [0.1, 0.05, 0.01])),
+            "polynomial": optimizers.SGD(schedules.PolynomialDecay(0.1, 5))}.items():
+        made[name] = (optimizer, "mse", [])
+    for name in ("MeanAbsoluteError", "Huber", "LogCosh", "MeanAbsolutePercentageError", "MeanSquaredLogarithmicError",
+                 "CosineSimilarity", "Poisson", "KLDivergence", "CategoricalCrossentropy", "Hinge", "SquaredHinge",
+                 "CategoricalHinge", "CategoricalFocalCrossentropy", "Tversky", "Dice"):
+        made[name] = ("sgd", getattr(keras.losses, name)(), [])
+    for name in ("AUC", "Accuracy", "BinaryAccuracy", "BinaryIoU", "CategoricalAccuracy", "FalseNegatives", "KLDivergence",
+                 "MeanSquaredError", "Precision", "R2Score", "Recall", "RootMeanSquaredError", "TopKCategoricalAccuracy"):
+        made[f"metric_{name}"] = ("sgd", "mse", [getattr(keras.metrics, name)()])
+    return made
+
+
 def one_or_all(arrays):
     return arrays[0] if len(arrays) == 1 else arrays
 
 
+def write_compiled_otherwise(folder):
+    generator = numpy.random.default_rng(8)
+    for name, (optimizer, loss, metrics) in compiled_otherwise().items():
+        model = small()
+        x = generator.random((6, 4), numpy.float32)
+        y = numpy.eye(3, dtype="float32")[generator.integers(0, 3, 6)] * 0.9 + 0.05
+        model.compile(optimizer=optimizer, loss=loss, metrics=metrics, run_eagerly=True)
+        losses = []
+        for step in range(6):
+            model.reset_metrics()
+            losses.append(numpy.ravel(model.train_on_batch(x, y))[0])
+            if step == 2:
+                model.save(folder / f"{name}.keras")
+                outputs = numpy.asarray(model(x))
+        numpy.savez(folder / f"{name}.npz", losses=losses[3:], x0=x, y0=y, output0=outputs)
+
+
 def write(folder):
+    write_compiled_otherwise(folder)
     generator = numpy.random.default_rng(7)
     for name, (make, input_shapes, output_shapes, optimizer) in CASES.items():
         model = make()
@@ -134,37 +181,28 @@ def write(folder):
         numpy.savez(folder / f"{name}.npz", losses=numpy.array(after), **arrays)
 
 
-def read(folder):
-    is_right = True
+def load(path):
+    model = keras.models.load_model(path)
+    arrays = numpy.load(path.with_suffix(".npz"))
+    parts = {kind: [arrays[f"{kind}{i}"] for i in range(9) if f"{kind}{i}" in arrays] for kind in ("x", "y", "output")}
+    x, y = one_or_all(parts["x"]), one_or_all(parts["y"])
+    outputs = model.predict(x, verbose=0)
+    outputs = outputs if isinstance(outputs, list) else [outputs]
+    in_outputs = max(numpy.abs(a - b).max() for a, b in zip(outputs, parts["output"], strict=True))
+    in_losses = 0
+    for wanted in arrays["losses"]:
+        model.reset_metrics()
+        in_losses = max(in_losses, abs(numpy.ravel(model.train_on_batch(x, y))[0] - wanted))
+    text = f"outputs {in_outputs:.1e}, losses after it {in_losses:.1e} apart"
+    if not (in_outputs < 1e-5 and in_losses < 1e-5):
+        raise AssertionError(text)
+    return text
+
+
+def read(folder, cases):
     for path in sorted(folder.glob("*.keras")):
-        model = keras.models.load_model(path)
-        arrays = numpy.load(path.with_suffix(".npz"))
-        parts = {kind: [arrays[f"{kind}{i}"] for i in range(9) if f"{kind}{i}" in arrays] for kind in ("x", "y", "output")}
-        x, y = one_or_all(parts["x"]), one_or_all(parts["y"])
-        outputs = model.predict(x, verbose=0)
-        outputs = outputs if isinstance(outputs, list) else [outputs]
-        in_outputs = max(numpy.abs(a - b).max() for a, b in zip(outputs, parts["output"], strict=True))
-        in_losses = 0
-        for wanted in arrays["losses"]:
-            model.reset_metrics()
-            in_losses = max(in_losses, abs(numpy.ravel(model.train_on_batch(x, y))[0] - wanted))
-        good = in_outputs < 1e-5 and in_losses < 1e-5
-        is_right &= bool(good)
-        print(f"{path.stem:16} outputs {in_outputs:.1e}, losses after it {in_losses:.1e}{'' if good else '   WRONG'}")
-    return is_right
+        cases.run(path.stem, load, path)
 
 
-def main(program, folder):
-    ours, theirs = pathlib.Path(folder, "capstan"), pathlib.Path(folder, "keras")
-    for path in (ours, theirs):
-        path.mkdir(parents=True, exist_ok=True)
-    subprocess.run([program, "write", ours], check=True)
-    print("Keras loads archives of Capstan:")
-    is_right = read(ours)
-    write(theirs)
-    print("Capstan loads archives of Keras:", flush=True)
-    is_right &= subprocess.run([program, "read", theirs], check=False).returncode == 0
-    sys.exit(0 if is_right else 1)
-
-
-main(*sys.argv[1:])
+if __name__ == "__main__":
+    both_directions(read, write, *sys.argv[1:])

@@ -2,16 +2,22 @@
 //
 //     keras_archives_check write FOLDER    archives, and what the models in them give
 //     keras_archives_check read FOLDER     loads archives of Keras and compares
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "capstan/capstan.h"
+#include "tests/interop/cases.h"
 
 namespace capstan {
 namespace {
+
+using interop::Cases;
+using interop::require;
 
 struct NetOptions : LayerOptions {
   int width = 3;
@@ -140,53 +146,42 @@ std::vector<Tensor> numbered(const io::NamedArrays& arrays, const std::string& n
   return list;
 }
 
-bool read(const std::filesystem::path& folder) {
-  bool all_right = true;
-  int count = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    if (entry.path().extension() != ".keras" || entry.path().stem().extension() == ".again") continue;
-    ++count;
-    const std::string name = entry.path().stem().string();
-    try {
-      const Model model = load_model(entry.path().string());
-      const io::NamedArrays arrays = io::load_npz((folder / name).string() + ".npz");
-      const Nest x = nest_of(numbered(arrays, "x")), y = nest_of(numbered(arrays, "y"));
-      const std::vector<Tensor> outputs = model.predict(x).tensors(), wanted = numbered(arrays, "output");
-      double in_outputs = outputs.size() == wanted.size() ? 0 : 1, in_losses = 0;
-      for (std::size_t i = 0; i < wanted.size(); ++i)
-        in_outputs = std::max(in_outputs, difference(outputs[i], wanted[i]));
-      // What was read is written, and read again.
-      const std::string again = (folder / name).string() + ".again.keras";
-      model.save(again);
-      const std::vector<Tensor> same = load_model(again).predict(x).tensors();
-      std::filesystem::remove(again);
-      for (std::size_t i = 0; i < wanted.size(); ++i) in_outputs += difference(same.at(i), outputs[i]);
-      for (const double loss : cast(arrays.at("losses"), float64).to_vector<double>()) {
-        in_losses = std::max(in_losses, std::abs(model.train_on_batch(x, y).at("loss") - loss));
-      }
-      const bool is_right = in_outputs < 1e-5 && in_losses < 1e-5;
-      all_right &= is_right;
-      std::printf("%-16s outputs %.1e, losses after it %.1e%s\n", name.c_str(), in_outputs, in_losses,
-                  is_right ? "" : "   WRONG");
-    } catch (const std::exception& error) {
-      all_right = false;
-      std::printf("%-16s %s\n", name.c_str(), error.what());
-    }
+std::string load(const std::filesystem::path& path) {
+  const Model model = load_model(path.string());
+  const io::NamedArrays arrays = io::load_npz(std::filesystem::path(path).replace_extension(".npz").string());
+  const Nest x = nest_of(numbered(arrays, "x")), y = nest_of(numbered(arrays, "y"));
+  const std::vector<Tensor> outputs = model.predict(x).tensors(), wanted = numbered(arrays, "output");
+  require(outputs.size() == wanted.size(), std::to_string(outputs.size()) + " outputs");
+  double in_outputs = 0, in_losses = 0;
+  for (std::size_t i = 0; i < wanted.size(); ++i) in_outputs = std::max(in_outputs, difference(outputs[i], wanted[i]));
+  // What was read is written, and read again.
+  const std::string again = path.string() + ".again.keras";
+  model.save(again);
+  const std::vector<Tensor> same = load_model(again).predict(x).tensors();
+  std::filesystem::remove(again);
+  for (std::size_t i = 0; i < wanted.size(); ++i) in_outputs += difference(same.at(i), outputs[i]);
+  for (const double loss : cast(arrays.at("losses"), float64).to_vector<double>()) {
+    in_losses = std::max(in_losses, std::abs(model.train_on_batch(x, y).at("loss") - loss) / std::max(1.0, loss));
   }
-  return all_right && count > 0;
+  char text[80];
+  std::snprintf(text, sizeof text, "outputs %.1e, losses after it %.1e apart", in_outputs, in_losses);
+  require(in_outputs < 1e-5 && in_losses < 1e-5, text);
+  return text;
+}
+
+void read(const std::filesystem::path& folder, Cases& cases) {
+  std::vector<std::filesystem::path> paths;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (entry.path().extension() == ".keras") paths.push_back(entry.path());
+  }
+  std::sort(paths.begin(), paths.end());
+  for (const std::filesystem::path& path : paths) cases.run(path.stem().string(), [&] { return load(path); });
 }
 
 }  // namespace
 }  // namespace capstan
 
 int main(int count, char** arguments) {
-  const std::string what = count == 3 ? arguments[1] : "";
-  if (what != "write" && what != "read") {
-    std::fprintf(stderr, "keras_archives_check write FOLDER | read FOLDER\n");
-    return 2;
-  }
   capstan::register_class<capstan::Net>("interop");
-  if (what == "read") return capstan::read(arguments[2]) ? 0 : 1;
-  capstan::write(arguments[2]);
-  return 0;
+  return capstan::interop::write_or_read(count, arguments, capstan::write, capstan::read);
 }

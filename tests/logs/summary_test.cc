@@ -15,7 +15,7 @@
 #include "capstan/capstan.h"
 #include "src/io/wire.h"
 #include "src/logs/event_message.h"
-#include "tests/logs/event_reader.h"
+#include "tests/support/event_reader.h"
 #include "tests/support/message_of.h"
 #include "tests/support/sample_files.h"
 #include "tests/support/temporary_directory.h"

@@ -8,7 +8,7 @@
 #include <set>
 
 #include "capstan/capstan.h"
-#include "tests/logs/event_reader.h"
+#include "tests/support/event_reader.h"
 #include "tests/support/message_of.h"
 #include "tests/support/sample_files.h"
 #include "tests/support/temporary_directory.h"

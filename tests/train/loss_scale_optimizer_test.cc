@@ -103,6 +103,11 @@ TEST(FactoredOptimizers, WorkOnEveryWay) {
 TEST(Muon, RefusesWhatIsNoRegularExpression) {
   EXPECT_EQ(message_of([] { optimizers::Muon({.exclude_layers = {"("}}); }),
             "Muon: option \"exclude_layers\" has \"(\", which is no regular expression");
+  for (const std::string& costly : {std::string("(a{1,99}){1,99}"), std::string("(a)\\1"), std::string(1001, '(')}) {
+    EXPECT_EQ(message_of([&] { optimizers::Muon({.exclude_layers = {costly}}); }),
+              "Muon: option \"exclude_layers\" has \"" + costly +
+                  "\", which is longer than 1000 characters, or has a count in braces or a reference to a group");
+  }
 }
 
 TEST(OptimizerOptions, HaveLimits) {

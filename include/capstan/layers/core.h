@@ -85,7 +85,9 @@ struct EmbeddingOptions {
 };
 
 /// Rows of a table by ids: [...] to [..., output_dim]. Ids of a dtype other than int32 and int64 are cast to int32;
-/// those from -input_dim to -1 count from the end. The gradient for the table is row-sparse.
+/// those from -input_dim to -1 count from the end. The gradient for the table is row-sparse; in training it is dense if
+/// a Sequential or functional model hands the rows to a recurrent layer and to nothing else, and the table has at most
+/// 256 rows: the layer then multiplies the table instead of the rows.
 ///
 ///     Tensor h = layers::Embedding(1000, 16, {.mask_zero = true})(words);   // [batch, time] to [batch, time, 16]
 ///

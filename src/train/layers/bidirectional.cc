@@ -64,6 +64,7 @@ class BidirectionalBody final
     recurrent(forward_).zero_masked_outputs();
     recurrent(backward_).zero_masked_outputs();
     track({forward_, backward_});
+    detail::LayerState::of(*this).takes_lookups = true;
   }
 
   void reset_state() {

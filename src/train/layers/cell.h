@@ -31,13 +31,17 @@ class CellRun {
   virtual ~CellRun();
   // What a step needs of the inputs [steps, batch, ...] of all steps; `steps` gives the same for one of them.
   virtual Tensor project(const Tensor& x) const = 0;
+  // Whether `project` treats all rows [..., features] alike, so that it may be given a table of them.
+  virtual bool projects_rows() const { return false; }
   virtual CellStep step(const Tensor& projected, std::span<const Tensor> states) const = 0;
   // Which of the states the output is, or -1.
   virtual int output_state() const = 0;
   // Whether `sequence` does what the steps do. The output of such a cell is its first state.
   virtual bool runs_sequences() const { return false; }
-  // What the steps give for inputs [batch, steps, ...]; a mask, bool [batch, steps] or empty, leaves steps out.
-  virtual CellSequence sequence(const Tensor&, const Tensor&, std::span<const Tensor>) const { return {}; }
+  // As `project`, for inputs [batch, steps, ...].
+  virtual Tensor project_sequence(const Tensor& x) const { return x; }
+  // What the steps give for what project_sequence() gave; a mask, bool [batch, steps] or empty, leaves steps out.
+  virtual CellSequence sequence(Tensor, const Tensor&, std::span<const Tensor>) const { return {}; }
 };
 
 // The masks of dropout, drawn once for all steps.

@@ -6,6 +6,7 @@
 #include "src/train/common.h"
 #include "src/train/layer_state.h"
 #include "src/train/layers/classes.h"
+#include "src/train/remembered_lookup.h"
 
 namespace capstan::layers {
 
@@ -43,7 +44,7 @@ class EmbeddingBody final : public ConfiguredLayer<EmbeddingBody, EmbeddingConfi
                               .constraint = options.embeddings_constraint});
   }
 
-  Tensor call(const Tensor& x, const CallOptions&) override {
+  Tensor call(const Tensor& x, const CallOptions& call_options) override {
     Tensor ids = x.dtype() == int32 || x.dtype() == int64 ? x : cast(x, int32);
     // Negative ids count from the end; those that still are negative are refused below.
     ids = where(less(ids, 0), ids + options.input_dim, ids);
@@ -55,7 +56,8 @@ class EmbeddingBody final : public ConfiguredLayer<EmbeddingBody, EmbeddingConfi
       throw IndexError(detail::join(name(), ": an id is out of range for input_dim ", options.input_dim,
                                     ", counted from ", -options.input_dim, " (", error.what(), ")"));
     }
-    return rows.dtype() == compute_dtype() ? rows : cast(rows, compute_dtype());
+    if (rows.dtype() != compute_dtype()) rows = cast(rows, compute_dtype());
+    return detail::remember_lookup(rows, embeddings_, ids, call_options.training);
   }
 
   Nest compute_mask(const Nest& inputs, const Nest&) override {

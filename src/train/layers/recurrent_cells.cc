@@ -57,7 +57,14 @@ class GatedRun : public CellRun {
     Tensor z = masked_product(x, gates.kernel, gates.input_masks);
     return gates.input_bias.has_value() ? bias_add(std::move(z), gates.input_bias) : z;
   }
+  bool projects_rows() const override { return gates.input_masks.empty(); }
   int output_state() const override { return 0; }
+  Tensor project_sequence(const Tensor& x) const override {
+    std::vector<Tensor> masks;
+    for (const Tensor& mask : gates.input_masks) masks.push_back(expand_dims(mask, 1));
+    Tensor z = matmul(masks.empty() ? x : x * masks[0], gates.kernel);
+    return gates.input_bias.has_value() ? bias_add(std::move(z), gates.input_bias) : z;
+  }
 
  protected:
   Tensor recurrent(const Tensor& h) const {
@@ -68,13 +75,6 @@ class GatedRun : public CellRun {
   // Whether the ops that have all steps compute the same.
   bool has_op() const {
     return activation.name() == "tanh" && recurrent_activation.name() == "sigmoid" && gates.state_masks.empty();
-  }
-  // As `project`, for inputs [batch, steps, features].
-  Tensor project_sequence(const Tensor& x) const {
-    std::vector<Tensor> masks;
-    for (const Tensor& mask : gates.input_masks) masks.push_back(expand_dims(mask, 1));
-    Tensor z = matmul(masks.empty() ? x : x * masks[0], gates.kernel);
-    return gates.input_bias.has_value() ? bias_add(std::move(z), gates.input_bias) : z;
   }
 
   const Gates gates;
@@ -203,8 +203,7 @@ class LSTMRun final : public GatedRun {
     return {h, {h, c}};
   }
   bool runs_sequences() const override { return has_op(); }
-  CellSequence sequence(const Tensor& x, const Tensor& mask, std::span<const Tensor> states) const override {
-    Tensor z = project_sequence(x);
+  CellSequence sequence(Tensor z, const Tensor& mask, std::span<const Tensor> states) const override {
     const LstmSequence all = mask.has_value() ? lstm(std::move(z), gates.recurrent_kernel, states[0], states[1], mask)
                                               : lstm(std::move(z), gates.recurrent_kernel, states[0], states[1]);
     return {all.h, {all.h(slice(), -1), all.cells(slice(), -1)}};
@@ -274,8 +273,7 @@ class GRURun final : public GatedRun {
     return {h, {h}};
   }
   bool runs_sequences() const override { return reset_after_ && has_op(); }
-  CellSequence sequence(const Tensor& in, const Tensor& mask, std::span<const Tensor> states) const override {
-    Tensor x = project_sequence(in);
+  CellSequence sequence(Tensor x, const Tensor& mask, std::span<const Tensor> states) const override {
     const Tensor bias =
         gates.state_bias.has_value() ? gates.state_bias : zeros({gates.recurrent_kernel.dim(-1)}, x.dtype());
     const GruSequence all = mask.has_value() ? gru(std::move(x), gates.recurrent_kernel, bias, states[0], mask)

@@ -13,6 +13,7 @@
 #include "src/core/check.h"
 #include "src/core/context.h"
 #include "src/train/layer_state.h"
+#include "src/train/remembered_lookup.h"
 
 namespace capstan::detail {
 
@@ -107,13 +108,21 @@ class Loop {
   bool carries_output_;
 };
 
+// The lookup that gave the inputs of the steps, if the cell may project the table instead.
+const Lookup* lookup_for(const CellRun& cell, const Tensor& x) {
+  return cell.projects_rows() ? remembered_lookup(x) : nullptr;
+}
+
 // The steps of a cell that has an op for them. Its states stay where the mask leaves a step out, and so does its
 // output, which is zeros before the first step that is taken.
 CellStep at_once(const CellRun& cell, const RecurrentBody::Run& run, const Tensor& x, const Tensor& mask,
                  std::span<const Tensor> states) {
   const auto in_order = [&](const Tensor& t) { return run.go_backwards && t.has_value() ? reverse(t, {1}) : t; };
   const Tensor taken = in_order(mask);
-  CellSequence all = cell.sequence(in_order(x), taken, states);
+  const Lookup* const lookup = lookup_for(cell, x);
+  Tensor projected = lookup != nullptr ? gather(cell.project(table_of(*lookup, x.dtype())), in_order(lookup->ids))
+                                       : cell.project_sequence(in_order(x));
+  CellSequence all = cell.sequence(std::move(projected), taken, states);
   CellStep result{std::move(all.states), std::move(all.last)};
   if (mask.has_value()) {
     const Tensor shown = run.zero_output_for_mask ? taken : greater(cumsum(cast(taken, DType::kInt32), 1), 0);
@@ -140,6 +149,7 @@ void RecurrentBody::set_up_run(const Layer& cell, const Run& run) {
   cell_of(cell, class_info().name);
   cell_ = cell;
   run_ = run;
+  LayerState::of(*this).takes_lookups = true;
   track({cell_});
 }
 
@@ -219,7 +229,10 @@ Nest RecurrentBody::call(const Nest& inputs, const CallOptions& options) {
   } else {
     const bool carries_output = cell->output_state() < 0 || mask.has_value();
     if (carries_output) states.push_back(zero_state(one, cell_of(cell_, name()).output_shape(one.shape())));
-    Sequence sequence{cell->project(time_first(x)), {}};
+    const Lookup* const lookup = lookup_for(*cell, x);
+    Sequence sequence{lookup != nullptr ? gather(cell->project(table_of(*lookup, x.dtype())), transpose(lookup->ids))
+                                        : cell->project(time_first(x)),
+                      {}};
     if (mask.has_value()) sequence.mask = expand_dims(transpose(mask), -1);
     result = Loop(*cell, run_, carries_output)(sequence, std::move(states));
     if (run_.return_sequences) result.output = time_first(result.output);

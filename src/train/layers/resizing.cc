@@ -127,6 +127,13 @@ class UpSamplingBody final : public ConfiguredLayer<UpSamplingBody<N>, UpSamplin
   static constexpr const char* kName = kUpSamplingNames[N - 1];
   static constexpr char kText[] = "Every element several times.";
 
+  // Of one axis Keras takes a number alone.
+  AttributeValue get_config() const override {
+    AttributeValue config = LayerBase::get_config();
+    if constexpr (N == 1) config.set("size", this->options.size.lengths[0]);
+    return config;
+  }
+
  protected:
   Tensor call(const Tensor& x, const CallOptions&) override {
     detail::check_spatial(this->name(), x.shape(), N);

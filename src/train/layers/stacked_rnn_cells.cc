@@ -28,6 +28,7 @@ class StackedRun final : public CellRun {
   StackedRun(std::vector<std::unique_ptr<CellRun>> runs, std::vector<std::size_t> counts)
       : runs_(std::move(runs)), counts_(std::move(counts)) {}
   Tensor project(const Tensor& x) const override { return runs_[0]->project(x); }
+  bool projects_rows() const override { return runs_[0]->projects_rows(); }
   CellStep step(const Tensor& projected, std::span<const Tensor> states) const override {
     CellStep all;
     for (std::size_t i = 0; i < runs_.size(); ++i) {

@@ -1,4 +1,4 @@
-#include "tests/logs/event_reader.h"
+#include "tests/support/event_reader.h"
 
 #include <gtest/gtest.h>
 

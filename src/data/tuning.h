@@ -1,0 +1,105 @@
+// Numbers that stages find while a pass runs: kAutotune.
+//
+// A stage begins on the thread of the loop and takes the time of a few elements, and of a few more now and then. It
+// starts a thread only if what that would do takes much longer than to hand an element over, so a cheap function costs
+// what it costs without kAutotune. More threads, and more elements ahead, follow when the loop has to wait. A model of
+// the whole pipeline, as TensorFlow has, was rejected: each stage sees by itself whether whoever asks it waits, and
+// what it does then changes no order and no result.
+//
+// What the stages of a pass hold ahead is bounded by a budget that they share. A stage with nothing ahead may always
+// make one element, so that every pass goes on.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+
+#include "src/data/stage.h"
+
+namespace capstan::detail {
+
+// Bytes of tensors that may be ahead of the loop.
+class Budget {
+ public:
+  explicit Budget(std::int64_t bytes) : bytes_(bytes) {}
+
+  bool has_room(std::int64_t bytes) const { return held_.load(std::memory_order_relaxed) + bytes <= bytes_; }
+  void take(std::int64_t bytes) { held_.fetch_add(bytes, std::memory_order_relaxed); }
+  void give_back(std::int64_t bytes) { held_.fetch_sub(bytes, std::memory_order_relaxed); }
+
+ private:
+  std::int64_t bytes_;
+  std::atomic<std::int64_t> held_ = 0;
+};
+using BudgetPtr = std::shared_ptr<Budget>;
+
+// That of the stages that are being opened on this thread.
+BudgetPtr current_budget();
+
+inline std::int64_t bytes_of(const Part* parts, std::size_t count) {
+  std::int64_t bytes = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const Tensor& tensor = parts[i].tensor;
+    if (tensor.has_value()) bytes += tensor.size() * static_cast<std::int64_t>(size_of(tensor.dtype()));
+  }
+  return bytes;
+}
+
+// How long something takes, seen at the first elements and at some now and then.
+class Sampler {
+ public:
+  // Before it.
+  void begin() {
+    is_timed_ = false;
+    if (++count_ % kPeriod >= kSamples) return;
+    const Clock::time_point now = Clock::now();
+    if (has_ended_) between_.add(now - end_);
+    begin_ = now;
+    is_timed_ = true;
+  }
+  // Behind it. True if a row of samples is complete.
+  bool end() {
+    if (!is_timed_) return false;
+    end_ = Clock::now();
+    within_.add(end_ - begin_);
+    is_timed_ = false;
+    has_ended_ = count_ % kPeriod + 1 < kSamples;
+    return !has_ended_;
+  }
+
+  // Means of the row, but for its longest, in seconds; the next row begins.
+  double take_within() { return within_.take(); }
+  // The time between the end of one and the begin of the next.
+  double take_between() { return between_.take(); }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::int64_t kSamples = 8, kPeriod = 512;
+
+  struct Row {
+    void add(Clock::duration time) {
+      sum += time;
+      longest = std::max(longest, time);
+      ++count;
+    }
+    double take() {
+      const double mean = count < 2 ? 0 : std::chrono::duration<double>(sum - longest).count() / (count - 1);
+      *this = {};
+      return mean;
+    }
+    Clock::duration sum = {}, longest = {};
+    int count = 0;
+  };
+
+  std::int64_t count_ = -1;
+  bool is_timed_ = false, has_ended_ = false;
+  Clock::time_point begin_ = {}, end_ = {};
+  Row within_, between_;
+};
+
+// To hand an element over takes some microseconds, of both threads.
+inline constexpr double kWorthAThread = 20e-6, kWorthOverlapping = 5e-6;
+
+}  // namespace capstan::detail

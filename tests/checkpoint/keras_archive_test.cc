@@ -1,0 +1,168 @@
+// Models in `.keras` archives that Capstan writes and reads: what is in them, and what is refused.
+#include <gtest/gtest.h>
+
+#include "capstan/capstan.h"
+#include "tests/support/compare.h"
+#include "tests/support/message_of.h"
+#include "tests/support/temporary_directory.h"
+
+namespace capstan {
+namespace {
+
+using testing::message_of;
+using testing::same_bits;
+
+Model small() { return Sequential({layers::Dense(3, {.activation = "tanh", .input_shape = {4}}), layers::Dense(1)}); }
+
+const Tensor& examples() {
+  static const Tensor x = random::stateless_uniform({8, 4}, {1, 2});
+  return x;
+}
+
+double step(const Model& model) { return model.train_on_batch(examples(), ones({8, 1})).at("loss"); }
+
+class KerasArchive : public ::testing::Test {
+ protected:
+  std::string path(const char* name = "model.keras") const { return directory_.file(name); }
+
+ private:
+  io::TemporaryDirectory directory_;
+};
+
+TEST_F(KerasArchive, GoesOnWhereTheTrainingWas) {
+  for (const char* optimizer : {"sgd", "adam", "rmsprop", "nadam", "adamax", "lion", "adafactor", "muon", "ftrl"}) {
+    SCOPED_TRACE(optimizer);
+    const Model model = small();
+    model.compile({.optimizer = optimizer, .loss = "mse", .metrics = {"mae"}});
+    for (int i = 0; i < 3; ++i) step(model);
+    model.save(path());
+    const Model loaded = load_model(path());
+    EXPECT_TRUE(same_bits(loaded(examples()), model(examples())));
+    EXPECT_EQ(loaded.optimizer().iterations(), 3);
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(step(loaded), step(model));
+    EXPECT_EQ(loaded.metrics().size(), model.metrics().size());
+  }
+}
+
+TEST_F(KerasArchive, HasASchedule) {
+  const Model model = small();
+  model.compile({.optimizer = optimizers::SGD({.learning_rate = schedules::ExponentialDecay(0.1, 2, 0.5)}),
+                 .loss = losses::Huber()});
+  for (int i = 0; i < 3; ++i) step(model);
+  model.save(path());
+  const Model loaded = load_model(path());
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(step(loaded), step(model));
+}
+
+TEST_F(KerasArchive, CanLeaveTheOptimizersNumbersOut) {
+  const Model model = small();
+  model.compile({.optimizer = "adam", .loss = "mse"});
+  step(model);
+  model.save(path(), {.include_optimizer = false});
+  const Model loaded = load_model(path());
+  ASSERT_TRUE(loaded.is_compiled());
+  EXPECT_EQ(loaded.optimizer().iterations(), 0);
+  EXPECT_FALSE(load_model(path(), {.compile = false}).is_compiled());
+}
+
+TEST_F(KerasArchive, KeepsWhatIsNotTrainable) {
+  const layers::Dense frozen(3, {.name = "frozen"});
+  frozen.set_trainable(false);
+  const Sequential model({layers::InputLayer({4}), frozen, layers::BatchNormalization(), layers::Dense(2)});
+  model.save(path());
+  const Model loaded = load_model(path());
+  EXPECT_FALSE(loaded.get_layer("frozen").trainable());
+  EXPECT_EQ(loaded.trainable_variables().size(), model.trainable_variables().size());
+  EXPECT_EQ(loaded.name(), model.name());
+}
+
+TEST_F(KerasArchive, HoldsGraphsWithSharedLayersAndModelsInside) {
+  const Tensor left = Input({4}, {.name = "left"}), right = Input({4}, {.name = "right"});
+  const Model tower = small();
+  const Tensor a = tower(left), b = tower(right);
+  const Nest pair = {a, b};
+  const Model model({left, right}, Nest{layers::Add()(pair), layers::Dense(2, {.name = "head"})(a)});
+  model.save(path());
+  const Model loaded = load_model(path());
+  const Nest x = {examples(), examples() * 2.0f};
+  const std::vector<Tensor> want = model(x).tensors(), got = loaded(x).tensors();
+  ASSERT_EQ(got.size(), 2u);
+  for (std::size_t i = 0; i < got.size(); ++i) EXPECT_TRUE(same_bits(got[i], want[i]));
+  EXPECT_EQ(loaded.weights().size(), model.weights().size());
+  EXPECT_EQ(loaded.to_json(), model.to_json());
+}
+
+TEST_F(KerasArchive, LeavesOutWhatHasNoConfiguration) {
+  const Model model = small();
+  model.compile({.optimizer = "sgd", .loss = [](const Tensor& y, const Tensor& p) { return square(y - p); }});
+  step(model);
+  ::testing::internal::CaptureStderr();
+  model.save(path());
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(),
+            "capstan: warning: save: what compile() was given is left out; serialize: this loss is a function of the "
+            "program and has no configuration\n  help: write a class with options, and register it\n");
+  const Model loaded = load_model(path());
+  EXPECT_FALSE(loaded.is_compiled());
+  EXPECT_TRUE(same_bits(loaded(examples()), model(examples())));
+}
+
+struct Plain : ModelBody {
+  layers::Dense dense{2};
+  Tensor call(const Tensor& x, const CallOptions&) override { return dense(x); }
+};
+
+TEST_F(KerasArchive, RefusesWhatItCannotHold) {
+  EXPECT_EQ(message_of<ValueError>([&] { small().save(path("model.h5")); }),
+            "save: the name \"" + path("model.h5") +
+                "\" does not end with .keras\n  help: save_weights() writes the weights alone, to .weights.h5, "
+                ".safetensors or .npz");
+  const Sequential unbuilt({layers::Dense(2)}, "unbuilt");
+  EXPECT_EQ(message_of<ValueError>([&] { unbuilt.save(path()); }),
+            "save: \"unbuilt\" has no weights yet\n  help: call it, or build() it");
+  const ModelOf<Plain> plain;
+  plain(examples());
+  EXPECT_EQ(message_of<ValueError>([&] { plain.save(path()); }),
+            "get_config: plain is of a class without a table of options\n  help: derive it from ConfiguredLayer");
+  EXPECT_FALSE(std::filesystem::exists(path()));
+  // A file that is there stays.
+  const Model model = small();
+  model.save(path());
+  const auto size = std::filesystem::file_size(path());
+  EXPECT_EQ(message_of<ValueError>([&] { model.save(path(), {.overwrite = false}); }),
+            "save: there is a file \"" + path() + "\"\n  help: overwrite = true replaces it");
+  EXPECT_THROW(plain.save(path()), ValueError);
+  EXPECT_EQ(std::filesystem::file_size(path()), size);
+  EXPECT_NE(message_of<IoError>([&] { model.save(path("missing/model.keras")); }).find("missing/model.keras"),
+            std::string::npos);
+}
+
+TEST_F(KerasArchive, IsRefusedByNameAndPlace) {
+  EXPECT_EQ(message_of<ValueError>([&] { load_model(path("model.h5")); }),
+            "load_model: the name \"" + path("model.h5") +
+                "\" does not end with .keras\n  help: save_weights() writes the weights alone, to .weights.h5, "
+                ".safetensors or .npz");
+  EXPECT_EQ(message_of<IoError>([&] { load_model(path("nothing.keras")); }),
+            "load_model: cannot open the file, No such file or directory\n  file: " + path("nothing.keras"));
+}
+
+// Every byte that is cut off or changed gives an error or a model, never anything else.
+TEST_F(KerasArchive, MayBeDamagedAnywhere) {
+  small().save(path());
+  std::ifstream file(path(), std::ios::binary);
+  const std::string bytes((std::istreambuf_iterator<char>(file)), {});
+  const std::string damaged = path("damaged.keras");
+  for (std::size_t i = 0; i < bytes.size(); i += 37) {
+    for (const bool cuts : {false, true}) {
+      std::string changed = cuts ? bytes.substr(0, i) : bytes;
+      if (!cuts) changed[i] = static_cast<char>(changed[i] ^ 0x55);
+      std::ofstream(damaged, std::ios::binary) << changed;
+      try {
+        load_model(damaged);
+      } catch (const IoError&) {
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace capstan
