@@ -76,11 +76,8 @@ RestoreStatus Checkpoint::read_tensorflow(const std::string& prefix, const Resto
   all.save_counter = impl_->save_counter;
   Impl::Found found = all.find(matched.tensors);
   found.knows_any = matched.has_any;
-  for (const auto& [key, texts] : bundle.texts) {
-    // Keras 2 also writes how its objects are made.
-    if (key != io::kObjectGraphKey && !key.ends_with("/OBJECT_CONFIG_JSON"))
-      found.difference.left_over.push_back(io::quoted(key) + ", texts");
-  }
+  std::vector<std::string>& left_over = found.difference.left_over;
+  left_over.insert(left_over.end(), matched.left_over.begin(), matched.left_over.end());
   RestoreStatus status = all.take_over(kReader, prefix, matched.tensors, std::move(found), options);
   impl_->save_counter = all.save_counter;
   return status;

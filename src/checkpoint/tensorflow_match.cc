@@ -9,6 +9,7 @@
 #include "capstan/models.h"
 #include "src/checkpoint/keras_attributes.h"
 #include "src/checkpoint/keras_optimizer.h"
+#include "src/core/check.h"
 #include "src/io/byte_source.h"
 #include "src/train/layer_state.h"
 #include "src/train/named_state.h"
@@ -403,7 +404,12 @@ MatchedObjects match_tensorflow_objects(const std::string& reader, const std::st
     matched.tensors.emplace("save_counter", with_dtype(*counter, int64));
   }
   for (const auto& [key, tensor] : bundle.tensors) {
-    if (!file.is_taken(key)) matched.tensors.emplace(key, tensor);
+    if (!file.is_taken(key)) matched.left_over.push_back(join("\"", key, "\", ", describe(tensor)));
+  }
+  for (const auto& [key, texts] : bundle.texts) {
+    // The graph, and how objects are made, which Keras 2 also writes.
+    if (key == io::kObjectGraphKey || key.ends_with("/OBJECT_CONFIG_JSON")) continue;
+    matched.left_over.push_back(join("\"", key, "\", texts"));
   }
   return matched;
 }

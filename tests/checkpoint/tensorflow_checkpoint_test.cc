@@ -353,6 +353,20 @@ TEST_F(TensorflowFiles, WithNothingThatIsKnownAreRefused) {
   EXPECT_TRUE(contains(error, "left over: \"a/.ATTRIBUTES/VARIABLE_VALUE\"")) << error;
 }
 
+// A key that is like a name here says nothing without an object.
+TEST_F(TensorflowFiles, HaveNoTensorsByKeysAlone) {
+  const Variable a(1.0f), b(2.0f);
+  write_graph({{.children = {{"a", 1}}}, {.attributes = {{.key = "a/.ATTRIBUTES/VARIABLE_VALUE"}}}},
+              {{"b", constant(7.0f)}, {"save_counter", constant(std::int64_t{5})}});
+  const Checkpoint checkpoint({{"a", a}, {"b", b}});
+  const RestoreStatus status = checkpoint.read_tensorflow(prefix());
+  EXPECT_EQ(status.difference().missing, (std::vector<std::string>{"\"b\", float32[]"}));
+  EXPECT_EQ(status.difference().left_over.size(), 2u);
+  EXPECT_EQ(b.value().item<float>(), 2.0f);
+  EXPECT_EQ(checkpoint.save_counter(), 0);
+  status.expect_partial();
+}
+
 TEST_F(TensorflowFiles, WithoutAGraphOfObjectsAreRefused) {
   const Variable a(1.0f);
   io::write_tensor_bundle("test", prefix(), {.tensors = {{"a", constant(1.0f)}}});
