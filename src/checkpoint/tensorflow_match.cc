@@ -355,7 +355,7 @@ class ObjectMatcher {
     if (depth > kDeepest || !opened_.insert(node).second) return;
     if (const std::optional<Tensor> value = file_.take(node)) taken.emplace(path, *value);
     for (const auto& [name, child] : file_.children(node)) {
-      take_all(child, path.empty() ? name : path + "/" + name, depth + 1, taken);
+      take_all(child, name_within(path, name), depth + 1, taken);
     }
   }
 
@@ -396,7 +396,7 @@ MatchedObjects match_tensorflow_objects(const std::string& reader, const std::st
   }
   for (const auto& [object, state] : objects) {
     for (auto& [name, tensor] : matcher.take(object, state)) {
-      matched.tensors.emplace(name.empty() ? object : object + "/" + name, tensor);
+      matched.tensors.emplace(name_within(object, name), tensor);
     }
   }
   matched.has_any = file.has_taken();
