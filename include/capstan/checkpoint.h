@@ -93,7 +93,7 @@ class CAPSTAN_EXPORT Checkpoint {
   ///     checkpoint.write_tensorflow("run/weights");   // tf.train.Checkpoint(model=, optimizer=, step=)
   ///     checkpoint.read_tensorflow("run/weights").assert_consumed();
   ///
-  /// Models of Keras 3 are found along the attributes of their layers: those of Sequential and functional models in
+  /// Models of Keras are found along the attributes of their layers: those of Sequential and functional models in
   /// their order; those of a class of one's own by the names that they were given, else in their order, or among the
   /// variables of an optimizer. A compiled model brings its optimizer. Rates, counts and numbers may have another size
   /// than here; the keys of layers that draw are not in such files, and stay. The status and the errors are those of

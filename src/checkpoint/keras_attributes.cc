@@ -34,6 +34,12 @@ constexpr std::string_view kMerged[] = {"Conv1D", "Conv2D", "Conv3D", "Dense", "
 
 }  // namespace
 
+std::string name_within(const std::string& group, const std::string& name) {
+  std::string whole = group;
+  if (!group.empty() && !name.empty()) whole += '/';
+  return whole += name;
+}
+
 std::span<const std::string_view> sublayer_attributes(std::string_view type) {
   for (const Attributes& one : kSublayers) {
     if (one.type == type) return one.names;
@@ -63,7 +69,8 @@ bool is_own_class(const Layer& layer) {
 }
 
 bool has_given_name(const Layer& layer) {
-  const std::string name = layer.name(), prefix = keras_class_name(layer);
+  const std::string& name = layer.name();
+  const std::string prefix = keras_class_name(layer);
   if (!name.starts_with(prefix)) return true;
   const std::string_view rest = std::string_view(name).substr(prefix.size());
   if (rest.empty()) return false;

@@ -11,6 +11,9 @@
 
 namespace capstan::detail {
 
+/// "group/name", or the one of them that is not empty.
+std::string name_within(const std::string& group, const std::string& name);
+
 /// The layers within one of these classes, in their order here. Of all other classes they are a list, or attributes of
 /// a class of the program.
 std::span<const std::string_view> sublayer_attributes(std::string_view type);

@@ -18,8 +18,7 @@ const OptimizerState& updating(const Optimizer& optimizer) { return OptimizerSta
 std::string_view class_of(const Optimizer& optimizer) { return updating(optimizer).rule->class_info().name; }
 
 Tensor product_of_nadam(const Optimizer& optimizer) {
-  const UpdateRule& rule = *updating(optimizer).rule;
-  const double beta = config_of(rule.class_info(), rule.options_data()).find("beta_1")->number;
+  const double beta = optimizer_option(optimizer, "beta_1").number;
   double product = 1, power = 1;
   for (std::int64_t i = 0; i < optimizer.iterations(); ++i) product *= beta * (1 - 0.5 * (power *= 0.96));
   return constant(static_cast<float>(product));
@@ -39,16 +38,8 @@ std::vector<Tensor> as_keras_has_them(const Optimizer& optimizer, const std::vec
     }
     all.push_back(slots[i]);
   }
-  if (class_of(optimizer) == "Nadam" && !all.empty()) all.push_back(product_of_nadam(optimizer));
+  if (ends_with_product(optimizer) && !all.empty()) all.push_back(product_of_nadam(optimizer));
   return all;
-}
-
-std::vector<Tensor> as_they_are_here(const Optimizer& optimizer, std::vector<Tensor> slots) {
-  if (class_of(optimizer) == "Nadam" && !slots.empty()) slots.pop_back();
-  if (class_of(optimizer) == "Adafactor") {
-    std::erase_if(slots, [](const Tensor& slot) { return slot.rank() == 0 && is_integer(slot.dtype()); });
-  }
-  return slots;
 }
 
 }  // namespace
@@ -66,6 +57,15 @@ Tensor with_dtype(const Tensor& tensor, DType dtype) {
   return converts ? cast(tensor, dtype) : tensor;
 }
 
+AttributeValue optimizer_option(const Optimizer& optimizer, std::string_view name) {
+  const UpdateRule& rule = *updating(optimizer).rule;
+  const AttributeValue config = config_of(rule.class_info(), rule.options_data());
+  const AttributeValue* const value = config.find(name);
+  return value == nullptr ? AttributeValue() : *value;
+}
+
+bool ends_with_product(const Optimizer& optimizer) { return class_of(optimizer) == "Nadam"; }
+
 std::vector<Tensor> keras_variables(const Optimizer& optimizer) {
   const NamedTensors own = State(optimizer).save();
   std::vector<Tensor> all = {own.at("iterations")};
@@ -79,7 +79,9 @@ NamedTensors optimizer_state(const Optimizer& optimizer, const Tensor& iteration
   const NamedTensors own = State(optimizer).save();
   NamedTensors state = {{"iterations", with_dtype(iterations, int64)}};
   if (rate) state.emplace("learning_rate", with_dtype(*rate, float64));
-  slots = as_they_are_here(optimizer, std::move(slots));
+  if (class_of(optimizer) == "Adafactor") {
+    std::erase_if(slots, [](const Tensor& slot) { return slot.rank() == 0 && is_integer(slot.dtype()); });
+  }
   for (std::size_t i = 0; i < slots.size(); ++i) {
     const std::string name = kSlots + std::to_string(i);
     const auto same = own.find(name);

@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "capstan/optimizers.h"
@@ -22,11 +23,17 @@ std::vector<Tensor> numbered_tensors(const std::map<std::string, Tensor>& tensor
 /// Another number of the same kind; what is of another kind stays as it is.
 Tensor with_dtype(const Tensor& tensor, DType dtype);
 
+/// An option of the optimizer that makes the updates, or nothing.
+AttributeValue optimizer_option(const Optimizer& optimizer, std::string_view name);
+
+/// Whether the last variable of Keras's is the product that no slot here corresponds to.
+bool ends_with_product(const Optimizer& optimizer);
+
 /// The variables, in Keras's order. Throws ValueError for an Adafactor whose slots were restored and wait for its
 /// variables, whose number of axes counts.
 std::vector<Tensor> keras_variables(const Optimizer& optimizer);
 
-/// Those of a file, under the names that State has. Without a rate there is none in the file.
+/// Those of a file, without the product, under the names that State has. Without a rate there is none in the file.
 NamedTensors optimizer_state(const Optimizer& optimizer, const Tensor& iterations, const std::optional<Tensor>& rate,
                              std::vector<Tensor> slots);
 

@@ -22,6 +22,7 @@ NamedTensors take_optimizer(std::map<std::string, Tensor>& stored, const Model& 
   std::optional<Tensor> rate;
   if (variables.size() > 1 && State(model.optimizer()).save().contains("learning_rate")) rate = variables[1];
   variables.erase(variables.begin(), variables.begin() + (rate ? 2 : 1));
+  if (ends_with_product(model.optimizer()) && !variables.empty()) variables.pop_back();
   return optimizer_state(model.optimizer(), iterations, rate, std::move(variables));
 }
 

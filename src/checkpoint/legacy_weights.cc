@@ -1,6 +1,7 @@
 #include "src/checkpoint/legacy_weights.h"
 
 #include "capstan/ops/math.h"
+#include "src/checkpoint/keras_attributes.h"
 #include "src/io/byte_source.h"
 #include "src/train/layer_state.h"
 
@@ -48,10 +49,10 @@ class LegacyFile {
   }
 
   std::vector<std::string> datasets_of(const std::string& layer) const {
-    const std::string group = root_.empty() ? layer : root_ + "/" + layer;
+    const std::string group = name_within(root_, layer);
     std::vector<std::string> datasets;
     for (const std::string& name : list(group, "weight_names")) {
-      const std::string& dataset = datasets.emplace_back(group + "/" + name);
+      const std::string& dataset = datasets.emplace_back(name_within(group, name));
       if (stored_.contains(dataset)) continue;
       io::fail_file(kReader, "a layer has the weight " + io::quoted(dataset) + ", which is not there", path_,
                     io::kFetchAgain);
@@ -68,7 +69,7 @@ class LegacyFile {
 // In Keras's order: first what is trained.
 std::vector<Variable> weights_of(const Layer& layer) {
   std::vector<Variable> all = layer.trainable_variables();
-  const std::vector<Variable> others = layer.non_trainable_variables();
+  const std::vector<Variable>& others = layer.non_trainable_variables();
   all.insert(all.end(), others.begin(), others.end());
   return all;
 }

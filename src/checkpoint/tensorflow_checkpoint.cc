@@ -5,7 +5,6 @@
 #include "src/checkpoint/checkpoint_impl.h"
 #include "src/checkpoint/tensorflow_match.h"
 #include "src/checkpoint/tensorflow_objects.h"
-#include "src/core/context.h"
 #include "src/io/byte_source.h"
 #include "src/io/object_graph.h"
 #include "src/io/tensor_bundle.h"
@@ -62,7 +61,6 @@ RestoreStatus Checkpoint::read_tensorflow(const std::string& prefix, const Resto
   }
   const std::vector<io::TrackableNode> nodes =
       io::parse_object_graph(kReader, prefix + ".index", graph->second.front());
-  const PauseObservers pause;
   Objects objects = impl_->objects, within = OptimizersWithin(objects).take();
   objects.insert(objects.end(), within.begin(), within.end());
   const detail::MatchedObjects matched = detail::match_tensorflow_objects(kReader, prefix, nodes, bundle, objects);
@@ -78,16 +76,14 @@ RestoreStatus Checkpoint::read_tensorflow(const std::string& prefix, const Resto
   all.save_counter = impl_->save_counter;
   Impl::Found found = all.find(matched.tensors);
   found.knows_any = matched.has_any;
-  for (const auto& [key, texts] : bundle.texts) {
-    if (key != io::kObjectGraphKey) found.difference.left_over.push_back(io::quoted(key) + ", texts");
-  }
+  std::vector<std::string>& left_over = found.difference.left_over;
+  left_over.insert(left_over.end(), matched.left_over.begin(), matched.left_over.end());
   RestoreStatus status = all.take_over(kReader, prefix, matched.tensors, std::move(found), options);
   impl_->save_counter = all.save_counter;
   return status;
 }
 
 std::string Checkpoint::write_tensorflow(const std::string& prefix) const {
-  const PauseObservers pause;
   const detail::TensorflowObjects written = detail::tensorflow_objects(impl_->objects, impl_->save_counter);
   io::TensorBundle bundle;
   bundle.tensors = written.tensors;

@@ -9,6 +9,7 @@
 #include "capstan/models.h"
 #include "src/checkpoint/keras_attributes.h"
 #include "src/checkpoint/keras_optimizer.h"
+#include "src/core/check.h"
 #include "src/io/byte_source.h"
 #include "src/train/layer_state.h"
 #include "src/train/named_state.h"
@@ -51,13 +52,15 @@ class ObjectFile {
     return {};
   }
 
-  // The elements of a list, in order.
-  std::vector<std::size_t> list(std::size_t node) const {
+  // The elements of a list, in order, or the children that are called by a text and a number.
+  std::vector<std::size_t> list(std::size_t node, std::string_view prefix = "") const {
     std::vector<std::pair<std::uint32_t, std::size_t>> numbered;
     for (const auto& [name, child] : nodes_[node].children) {
+      if (!name.starts_with(prefix)) continue;
       std::uint32_t number = 0;
-      const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
-      if (error == std::errc() && end == name.data() + name.size()) numbered.emplace_back(number, child);
+      const char* const last = name.data() + name.size();
+      const auto [end, error] = std::from_chars(name.data() + prefix.size(), last, number);
+      if (error == std::errc() && end == last) numbered.emplace_back(number, child);
     }
     std::sort(numbered.begin(), numbered.end());
     std::vector<std::size_t> result;
@@ -103,7 +106,7 @@ class ObjectFile {
     std::vector<std::size_t> open;
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
       for (const auto& [name, child] : nodes_[i].children) parents[child].push_back(i);
-      if (!nodes_[i].attributes.empty()) {
+      if (is_variable(i)) {
         has_values_[i] = true;
         open.push_back(i);
       }
@@ -187,7 +190,8 @@ class ObjectMatcher {
     const std::optional<std::size_t> functional = file_.child(node, "_functional");
     const std::optional<std::size_t> operations = file_.child(functional.value_or(node), "_operations");
     if (type == "Sequential" || type == "Functional") {
-      if (operations) find_in_order(its.sublayers, file_.list(*operations));
+      if (operations) find_operations(layer, file_.list(*operations));
+      if (!operations) find_in_order(its.sublayers, file_.list(node, "layer_with_weights-"));  // of Keras 2
     } else {
       find_members(layer, node);
     }
@@ -198,14 +202,24 @@ class ObjectMatcher {
   }
 
   // Pairs those with weights with nodes that lead to variables, if they are as many.
-  void find_in_order(const std::vector<Layer>& layers, std::vector<std::size_t> nodes) {
+  bool find_in_order(const std::vector<Layer>& layers, std::vector<std::size_t> nodes) {
     std::vector<const Layer*> own;
     for (const Layer& layer : layers) {
       if (has_weights(layer)) own.push_back(&layer);
     }
     std::erase_if(nodes, [&](std::size_t node) { return !file_.has_values(node); });
-    if (own.size() != nodes.size()) return;
+    if (own.size() != nodes.size()) return false;
     for (std::size_t i = 0; i < own.size(); ++i) find_layer(*own[i], nodes[i]);
+    return true;
+  }
+
+  // TensorFlow does not find the weights of every layer: not those of a list of cells. Then all layers count.
+  void find_operations(const Layer& model, const std::vector<std::size_t>& nodes) {
+    const std::vector<Layer>& layers = model.sublayers();
+    if (find_in_order(layers, nodes)) return;
+    const std::size_t inputs = LayerState::of(model).type_name == std::string_view("Sequential") ? 1 : 0;
+    if (nodes.size() != inputs + layers.size()) return;
+    for (std::size_t i = 0; i < layers.size(); ++i) find_layer(layers[i], nodes[inputs + i]);
   }
 
   void find_members(const Layer& layer, std::size_t node) {
@@ -291,17 +305,37 @@ class ObjectMatcher {
     const std::optional<std::size_t> rate_node = file_.child(node, "_learning_rate");
     std::optional<Tensor> rate;
     // One that a schedule stands for here is left over.
-    if (rate_node && !state.updating().settings.learning_rate.is_schedule()) rate = file_.take(*rate_node);
-    std::vector<Tensor> slots;
-    if (const std::optional<std::size_t> list = file_.child(node, "_variables")) {
-      for (const std::size_t child : file_.list(*list)) {
-        if (child == file_.child(node, "_iterations") || child == rate_node) continue;
-        if (const std::optional<Tensor> slot = file_.take(child)) slots.push_back(*slot);
-      }
-    }
-    NamedTensors taken = optimizer_state(optimizer, *iterations, rate, std::move(slots));
+    const bool has_schedule = state.updating().settings.learning_rate.is_schedule();
+    if (rate_node && !has_schedule) rate = file_.take(*rate_node);
+    if (has_schedule) file_.take(node, "_current_learning_rate");  // of Keras 2
+    NamedTensors taken = optimizer_state(optimizer, *iterations, rate, slots_of(optimizer, node));
     taken.merge(scaling);
     return taken;
+  }
+
+  // The variables of an optimizer but for its count and rate, and what has no slot here.
+  std::vector<Tensor> slots_of(const Optimizer& optimizer, std::size_t node) {
+    std::set<std::size_t> others;
+    for (const char* name : {"_iterations", "_learning_rate", "_u_product"}) {
+      if (const auto child = file_.child(node, name)) others.insert(*child);
+    }
+    file_.take(node, "_u_product");  // of Nadam
+    // Keras 2 has them without a momentum, too.
+    const AttributeValue momentum = optimizer_option(optimizer, "momentum");
+    const std::optional<std::size_t> unused = file_.child(node, "momentums");
+    if (unused && momentum.is_number() && momentum.number == 0) {
+      for (const std::size_t child : file_.list(*unused)) {
+        others.insert(child);
+        file_.take(child);
+      }
+    }
+    std::vector<Tensor> slots;
+    const std::optional<std::size_t> list = file_.child(node, "_variables");
+    for (const std::size_t child : list ? file_.list(*list) : std::vector<std::size_t>()) {
+      if (others.contains(child)) continue;
+      if (const std::optional<Tensor> slot = file_.take(child)) slots.push_back(*slot);
+    }
+    return slots;
   }
 
   // "a/b" is `b` in `a`.
@@ -321,7 +355,7 @@ class ObjectMatcher {
     if (depth > kDeepest || !opened_.insert(node).second) return;
     if (const std::optional<Tensor> value = file_.take(node)) taken.emplace(path, *value);
     for (const auto& [name, child] : file_.children(node)) {
-      take_all(child, path.empty() ? name : path + "/" + name, depth + 1, taken);
+      take_all(child, name_within(path, name), depth + 1, taken);
     }
   }
 
@@ -362,7 +396,7 @@ MatchedObjects match_tensorflow_objects(const std::string& reader, const std::st
   }
   for (const auto& [object, state] : objects) {
     for (auto& [name, tensor] : matcher.take(object, state)) {
-      matched.tensors.emplace(name.empty() ? object : object + "/" + name, tensor);
+      matched.tensors.emplace(name_within(object, name), tensor);
     }
   }
   matched.has_any = file.has_taken();
@@ -370,7 +404,12 @@ MatchedObjects match_tensorflow_objects(const std::string& reader, const std::st
     matched.tensors.emplace("save_counter", with_dtype(*counter, int64));
   }
   for (const auto& [key, tensor] : bundle.tensors) {
-    if (!file.is_taken(key)) matched.tensors.emplace(key, tensor);
+    if (!file.is_taken(key)) matched.left_over.push_back(join("\"", key, "\", ", describe(tensor)));
+  }
+  for (const auto& [key, texts] : bundle.texts) {
+    // The graph, and how objects are made, which Keras 2 also writes.
+    if (key == io::kObjectGraphKey || key.ends_with("/OBJECT_CONFIG_JSON")) continue;
+    matched.left_over.push_back(join("\"", key, "\", texts"));
   }
   return matched;
 }

@@ -19,9 +19,9 @@
 namespace capstan::detail {
 
 struct MatchedObjects {
-  // By the names that a Checkpoint has, and what no object takes by its key.
-  NamedTensors tensors = {};
-  bool has_any = false;  // whether an object has taken something
+  NamedTensors tensors = {};                // by the names that a Checkpoint has
+  std::vector<std::string> left_over = {};  // lines of a StateDifference, with keys of the file
+  bool has_any = false;                     // whether an object has taken something
 };
 
 /// `bundle` is the checkpoint of this graph. Throws IoError, in the name of `reader`, for a graph that names tensors

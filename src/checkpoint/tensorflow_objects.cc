@@ -31,7 +31,7 @@ class ObjectWriter {
       add_value(0, name, name, cast(saved.at(""), *owner.number));
       return;
     }
-    for (const auto& [path, tensor] : saved) add_path(path.empty() ? name : name + "/" + path, tensor);
+    for (const auto& [path, tensor] : saved) add_path(name_within(name, path), tensor);
   }
 
   TensorflowObjects finish() {
@@ -98,7 +98,7 @@ class ObjectWriter {
                     const Variable& variable) {
     const auto [found, is_new] = variables_.emplace(variable.state(), result_.nodes.size());
     if (!is_new) return link(parent, name, found->second);
-    add_value(parent, name, full_name, variable.value());
+    add_value(parent, name, full_name, State(variable).save().at(""));
   }
 
   void add_layer(std::size_t parent, const std::string& name, const std::string& path, const Layer& layer) {
@@ -110,13 +110,13 @@ class ObjectWriter {
     std::map<std::string, int> counts;
     for (const Weight& weight : its.weights) {
       const std::string weight_name = number_name(weight.variable.name(), counts);
-      add_variable(node, weight_attribute(type, weight_name), path + "/" + weight_name, weight.variable);
+      add_variable(node, weight_attribute(type, weight_name), name_within(path, weight_name), weight.variable);
     }
     if (type == "Sequential" || type == "Functional") {
       const std::size_t list = add_child(type == "Sequential" ? add_child(node, "_functional") : node, "_operations");
       const std::vector<std::size_t> places = operation_places(layer);
       for (std::size_t i = 0; i < places.size(); ++i) {
-        add_layer(list, std::to_string(places[i]), path + "/" + its.sublayers[i].name(), its.sublayers[i]);
+        add_layer(list, std::to_string(places[i]), name_within(path, its.sublayers[i].name()), its.sublayers[i]);
       }
     } else {
       add_sublayers(node, path, layer, counts);
@@ -144,7 +144,7 @@ class ObjectWriter {
         parent = list;
         name = std::to_string(i);
       }
-      add_layer(parent, name, path + "/" + name, sublayer);
+      add_layer(parent, name, name_within(path, name), sublayer);
     }
   }
 
@@ -156,13 +156,13 @@ class ObjectWriter {
     optimizer_nodes_.emplace_back(node, &state);
     const std::vector<Tensor> variables = keras_variables(optimizer);
     const bool has_rate = !state.updating().settings.learning_rate.is_schedule();
-    const LossScaling* const scaling = state.scaling();
-    if (scaling == nullptr) {
+    if (state.scaling() == nullptr) {
       add_optimizer_variables(node, path, variables, has_rate);
       return;
     }
     // Its own count and rate stay as they are made.
-    const std::vector<Tensor> own = {counted(0), constant(0.0f), scaling->good_steps.value(), scaling->scale.value()};
+    const NamedTensors saved = State(optimizer).save();
+    const std::vector<Tensor> own = {counted(0), constant(0.0f), saved.at("good_steps"), saved.at("scale")};
     const std::vector<std::size_t> nodes = add_optimizer_variables(node, path, own, true);
     link(node, "step_counter", nodes[2]);
     link(node, "dynamic_scale", nodes[3]);
@@ -177,7 +177,7 @@ class ObjectWriter {
     std::vector<std::size_t> nodes;
     for (std::size_t i = 0; i < variables.size(); ++i) {
       const std::string name = std::to_string(i);
-      nodes.push_back(add_value(list, name, path + "/variables/" + name, variables[i]));
+      nodes.push_back(add_value(list, name, name_within(path + "/variables", name), variables[i]));
     }
     link(node, "_iterations", nodes[0]);
     if (has_rate) link(node, "_learning_rate", nodes[1]);

@@ -81,42 +81,47 @@ TEST(ReadTensorflow, GivesWeightsAndSlotsWithTheirBits) {
   }
 }
 
-// Restored before there are slots, which is what a program does that goes on with a training.
+// Restores a training before its optimizer has slots, which is what a program does that goes on with it, and compares
+// with what TensorFlow went on with.
+void expect_same_training(const Training& one, const std::string& folder) {
+  const io::NamedArrays arrays = io::load_npz(folder + ".npz");
+  const auto nest = [&](const std::string& name) {
+    std::vector<Tensor> list;
+    while (arrays.contains(name + std::to_string(list.size()))) {
+      list.push_back(arrays.at(name + std::to_string(list.size())));
+    }
+    return list.size() == 1 ? Nest(list[0]) : Nest(list);
+  };
+  const Model model = one.make();
+  const Optimizer optimizer = one.optimizer();
+  model.compile({.optimizer = optimizer, .loss = losses::MeanSquaredError()});
+  model(nest("x"));
+  int step = 0;
+  Checkpoint({{"model", model}, {"optimizer", optimizer}, {"step", step}})
+      .read_tensorflow(latest_checkpoint(folder).value())
+      .assert_consumed();
+  EXPECT_EQ(step, 3);
+  const std::vector<Tensor> outputs = model.predict(nest("x")).tensors(), wanted = nest("output").tensors();
+  ASSERT_EQ(outputs.size(), wanted.size());
+  for (std::size_t i = 0; i < wanted.size(); ++i) expect_near(outputs[i], wanted[i]);
+  for (const double loss : cast(arrays.at("losses"), float64).to_vector<double>()) {
+    EXPECT_NEAR(model.train_on_batch(nest("x"), nest("y")).at("loss"), loss, 2e-5);
+  }
+}
+
 TEST(ReadTensorflow, IsFollowedByTheUpdatesThatTensorFlowMakes) {
   const std::vector<Training> trainings = testing::trainings();
   int read = 0;
-  for (const Training& one : trainings) {
-    SCOPED_TRACE(one.name);
-    const std::string folder = sample_path("tensorflow_trainings/" + one.name);
-    if (!std::filesystem::exists(folder)) continue;
-    const io::NamedArrays arrays = io::load_npz(folder + ".npz");
-    const auto nest = [&](const std::string& name) {
-      std::vector<Tensor> list;
-      while (arrays.contains(name + std::to_string(list.size()))) {
-        list.push_back(arrays.at(name + std::to_string(list.size())));
-      }
-      return list.size() == 1 ? Nest(list[0]) : Nest(list);
-    };
-    const Model model = one.make();
-    const Optimizer optimizer = one.optimizer();
-    model.compile({.optimizer = optimizer, .loss = losses::MeanSquaredError()});
-    model(nest("x"));
-    int step = 0;
-    Checkpoint({{"model", model}, {"optimizer", optimizer}, {"step", step}})
-        .read_tensorflow(latest_checkpoint(folder).value())
-        .assert_consumed();
-    EXPECT_EQ(step, 3);
-    const std::vector<Tensor> outputs = model.predict(nest("x")).tensors(), wanted = nest("output").tensors();
-    ASSERT_EQ(outputs.size(), wanted.size());
-    for (std::size_t i = 0; i < wanted.size(); ++i) {
-      expect_near(outputs[i], wanted[i]);
+  for (const std::string keras : {"", "keras2_"}) {
+    for (const Training& one : trainings) {
+      SCOPED_TRACE(keras + one.name);
+      const std::string folder = sample_path("tensorflow_trainings/" + keras + one.name);
+      if (!std::filesystem::exists(folder)) continue;
+      expect_same_training(one, folder);
+      ++read;
     }
-    for (const double loss : cast(arrays.at("losses"), float64).to_vector<double>()) {
-      EXPECT_NEAR(model.train_on_batch(nest("x"), nest("y")).at("loss"), loss, 2e-5);
-    }
-    ++read;
   }
-  EXPECT_EQ(read, 9);
+  EXPECT_EQ(read, 14);
 }
 
 // The same keys, and under each the same bits.
@@ -346,6 +351,20 @@ TEST_F(TensorflowFiles, WithNothingThatIsKnownAreRefused) {
   EXPECT_TRUE(contains(error, "no tensor in the file has a name that the objects know")) << error;
   EXPECT_TRUE(contains(error, "missing: \"b\", float32[]")) << error;
   EXPECT_TRUE(contains(error, "left over: \"a/.ATTRIBUTES/VARIABLE_VALUE\"")) << error;
+}
+
+// A key that is like a name here says nothing without an object.
+TEST_F(TensorflowFiles, HaveNoTensorsByKeysAlone) {
+  const Variable a(1.0f), b(2.0f);
+  write_graph({{.children = {{"a", 1}}}, {.attributes = {{.key = "a/.ATTRIBUTES/VARIABLE_VALUE"}}}},
+              {{"b", constant(7.0f)}, {"save_counter", constant(std::int64_t{5})}});
+  const Checkpoint checkpoint({{"a", a}, {"b", b}});
+  const RestoreStatus status = checkpoint.read_tensorflow(prefix());
+  EXPECT_EQ(status.difference().missing, (std::vector<std::string>{"\"b\", float32[]"}));
+  EXPECT_EQ(status.difference().left_over.size(), 2u);
+  EXPECT_EQ(b.value().item<float>(), 2.0f);
+  EXPECT_EQ(checkpoint.save_counter(), 0);
+  status.expect_partial();
 }
 
 TEST_F(TensorflowFiles, WithoutAGraphOfObjectsAreRefused) {

@@ -1,13 +1,11 @@
 // Checkpoints of trainings between Capstan and TensorFlow: this side. tensorflow_checkpoints.py is the other; see
 // README.md.
-//
-//     tensorflow_checkpoints_check write FOLDER    checkpoints, and what the models in them give
-//     tensorflow_checkpoints_check read FOLDER     restores checkpoints of TensorFlow and compares
 #include <cstdio>
 #include <filesystem>
 #include <string>
 #include <vector>
 
+#include "tests/interop/cases.h"
 #include "tests/support/tensorflow_trainings.h"
 
 namespace capstan {
@@ -55,7 +53,7 @@ void write(const testing::Training& one, const std::filesystem::path& folder) {
   io::save_npz((folder / one.name).string() + ".npz", arrays);
 }
 
-bool read(const testing::Training& one, const std::filesystem::path& folder) {
+std::string restore(const testing::Training& one, const std::filesystem::path& folder) {
   const Model model = one.make();
   const Optimizer optimizer = one.optimizer();
   const io::NamedArrays arrays = io::load_npz((folder / one.name).string() + ".npz");
@@ -66,48 +64,36 @@ bool read(const testing::Training& one, const std::filesystem::path& folder) {
   const Checkpoint checkpoint({{"model", model}, {"optimizer", optimizer}, {"step", step}});
   checkpoint.read_tensorflow(latest_checkpoint((folder / one.name).string()).value()).assert_consumed();
   const std::vector<Tensor> outputs = model.predict(x).tensors(), wanted = numbered(arrays, "output");
-  double in_outputs = step == 3 && checkpoint.save_counter() == 1 && outputs.size() == wanted.size() ? 0 : 1;
+  interop::require(step == 3 && checkpoint.save_counter() == 1, "the counts differ");
+  interop::require(outputs.size() == wanted.size(), "the number of outputs differs");
+  double in_outputs = 0, in_losses = 0;
   for (std::size_t i = 0; i < wanted.size(); ++i) in_outputs = std::max(in_outputs, difference(outputs[i], wanted[i]));
-  double in_losses = 0;
   for (const double loss : cast(arrays.at("losses"), float64).to_vector<double>()) {
     in_losses = std::max(in_losses, std::abs(model.train_on_batch(x, y).at("loss") - loss));
   }
-  const bool is_right = in_outputs < 2e-5 && in_losses < 2e-5;
-  std::printf("%-32s outputs %.1e, losses after it %.1e%s\n", one.name.c_str(), in_outputs, in_losses,
-              is_right ? "" : "   WRONG");
-  return is_right;
+  char text[80];
+  std::snprintf(text, sizeof text, "outputs %.1e, losses after it %.1e apart", in_outputs, in_losses);
+  interop::require(in_outputs < 2e-5 && in_losses < 2e-5, text);
+  return text;
 }
 
-// Tensors by names, without a Checkpoint.
-void write_tensors(const std::filesystem::path& folder) {
-  io::save_tensorflow_checkpoint((folder / "tensors").string(),
+void write_all(const std::string& folder) {
+  // Tensors by names, without a Checkpoint.
+  io::save_tensorflow_checkpoint(folder + "/tensors",
                                  {{"step", constant(7)}, {"layer/kernel", constant({{1.5f, 2.5f}})}});
+  for (const testing::Training& one : testing::trainings()) {
+    std::filesystem::create_directories(std::filesystem::path(folder) / one.name);
+    write(one, folder);
+  }
 }
 
-bool run(const std::string& what, const std::filesystem::path& folder) {
-  bool is_right = true;
-  if (what == "write") write_tensors(folder);
-  for (const testing::Training& one : testing::trainings()) {
-    try {
-      std::filesystem::create_directories(folder / one.name);
-      if (what == "write") write(one, folder);
-      if (what == "read") is_right &= read(one, folder);
-    } catch (const std::exception& error) {
-      is_right = false;
-      std::printf("%-32s %s   WRONG\n", one.name.c_str(), error.what());
-    }
-  }
-  return is_right;
+void read_all(const std::string& folder, interop::Cases& cases) {
+  for (const testing::Training& one : testing::trainings()) cases.run(one.name, [&] { return restore(one, folder); });
 }
 
 }  // namespace
 }  // namespace capstan
 
 int main(int count, char** arguments) {
-  const std::string what = count == 3 ? arguments[1] : "";
-  if (what != "write" && what != "read") {
-    std::fprintf(stderr, "tensorflow_checkpoints_check write FOLDER | read FOLDER\n");
-    return 2;
-  }
-  return capstan::run(what, arguments[2]) ? 0 : 1;
+  return capstan::interop::write_or_read(count, arguments, capstan::write_all, capstan::read_all);
 }

@@ -84,6 +84,12 @@ inline Model recurrent() {
   return Model(x, layers::Dense(2)(layers::Concatenate()(ends)));
 }
 
+// TensorFlow finds the weights of a list of cells by the optimizer alone.
+inline Model stacked() {
+  const layers::StackedRNNCells cells({layers::LSTMCell(3), layers::GRUCell(2)});
+  return Sequential({layers::Dense(4, {.input_shape = {6, 3}}), layers::RNN(cells), layers::Dense(2)});
+}
+
 // Masks are operations of their own in Keras, and count in its numbers.
 inline Model words() {
   return Sequential({layers::Embedding(11, 5, {.mask_zero = true, .input_shape = {7}}), layers::Dropout(0),
@@ -126,6 +132,7 @@ inline std::vector<Training> trainings() {
        [] { return o::RMSprop({.learning_rate = schedules::ExponentialDecay(0.01, 2, 0.5)}); }},
       {"attention", attention, {{6, 5, 6}}, {{6, 2}}, [] { return o::AdamW({.learning_rate = 0.01}); }},
       {"recurrent", recurrent, {{6, 6, 3}}, {{6, 2}}, [] { return o::Nadam({.learning_rate = 0.01}); }},
+      {"stacked", stacked, {{6, 6, 3}}, {{6, 2}}, [] { return o::Adam({.learning_rate = 0.01}); }},
       {"words", words, {{6, 7}}, {{6, 2}}, [] { return o::Lion({.learning_rate = 0.001}); }},
       {"masks", masks, {{6, 7, 3}, {6, 7}}, {{6, 2}}, [] { return o::SGD({.learning_rate = 0.01, .momentum = 0.5}); }},
       {"named", [] { return Model(ModelOf<Named>()); }, {{6, 4}}, {{6, 2}}, [] { return o::Adagrad(); }},
