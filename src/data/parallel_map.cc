@@ -176,8 +176,8 @@ class ParallelMapCursor : public CountingCursor {
 
   void work() {
     while (Call* call = pull()) {
-      std::exception_ptr error = call->error;
-      if (error == nullptr) {
+      std::exception_ptr error;
+      if (call->error == nullptr) {
         try {
           const Span span(SpanKind::kCall, name_);
           function_(call->number, call->parts.data(), count_of(*call), call->result.data());
@@ -187,7 +187,7 @@ class ParallelMapCursor : public CountingCursor {
       }
       {
         const std::lock_guard lock(mutex_);
-        call->error = error;
+        if (error != nullptr) call->error = std::move(error);
         call->is_done = true;
         if (budget_ != nullptr) {
           last_bytes_ = call->bytes = bytes_of(call->result.data(), call->result.size());
