@@ -114,7 +114,8 @@ void file_cache(benchmark::State& state) {
 }
 BENCHMARK(file_cache)->ArgName("reads")->Arg(0)->Arg(1)->UseRealTime()->Unit(benchmark::kMillisecond);
 
-// A function that takes a millisecond, on so many threads: it waits, as reading a file does, or computes.
+// A function that takes a millisecond, on so many threads, -1 for kAutotune: it waits, as reading a file does, or
+// computes.
 void waiting_map(benchmark::State& state) {
   const auto slow = [](std::int64_t x) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -122,7 +123,7 @@ void waiting_map(benchmark::State& state) {
   };
   run(state, datasets::counter().map(slow, {.num_parallel_calls = state.range(0)}));
 }
-BENCHMARK(waiting_map)->Arg(0)->Arg(1)->Arg(2)->UseRealTime();
+BENCHMARK(waiting_map)->Arg(0)->Arg(1)->Arg(2)->Arg(kAutotune)->UseRealTime();
 
 void computing_map(benchmark::State& state) {
   const auto slow = [](std::int64_t x) {
@@ -132,7 +133,17 @@ void computing_map(benchmark::State& state) {
   };
   run(state, datasets::counter().map(slow, {.num_parallel_calls = state.range(0)}));
 }
-BENCHMARK(computing_map)->Arg(0)->Arg(1)->Arg(2)->UseRealTime();
+BENCHMARK(computing_map)->Arg(0)->Arg(1)->Arg(2)->Arg(kAutotune)->UseRealTime();
+
+// One that takes nothing, for which a thread would not pay.
+void cheap_map(benchmark::State& state) {
+  const auto twice = [](std::int64_t x) { return 2 * x; };
+  run(state, datasets::counter().map(twice, {.num_parallel_calls = state.range(0)}));
+}
+BENCHMARK(cheap_map)->Arg(0)->Arg(1)->Arg(kAutotune)->UseRealTime();
+
+void cheap_prefetch(benchmark::State& state) { run(state, datasets::counter().prefetch(state.range(0))); }
+BENCHMARK(cheap_prefetch)->Arg(0)->Arg(2)->Arg(kAutotune)->UseRealTime();
 
 }  // namespace
 }  // namespace capstan

@@ -314,14 +314,13 @@ class Dataset {
   Dataset cache() const { return Dataset(detail::cached(node_)); }
   /// The same in a file, which any pipeline that names it reads from then on, also in later runs, whatever its input.
   /// The first whole pass writes it and puts it into its place at the end; one that stops early or has an error leaves
-  /// none. A position that is saved on the way keeps what is written so far, in a file beside it whose name ends in
-  /// ".part", for iterators that go on from there.
+  /// none. A position that is saved on the way keeps what is written so far, in a file beside it, for iterators that go
+  /// on from there.
   ///
   ///     auto words = datasets::range(3).map([](std::int64_t i) { return std::to_string(i); }).cache("words.elements");
   ///
-  /// Errors: ValueError for elements that cannot be written (see DatasetTraits). When a pass begins, and in the loop,
-  /// IoError for a file that is damaged, or has elements of other types, and if it cannot be written. Needs the library
-  /// capstan_io, as the next three do.
+  /// Errors: ValueError for elements that cannot be written (see DatasetTraits); IoError, when a pass begins and in the
+  /// loop, for a file that is damaged, has other elements or cannot be written. Part of capstan_io, as the next three.
   Dataset cache(const std::string& path) const {
     return Dataset(detail::cached_in_file(node_, {detail::kind_of_part<Ts>()...}, path));
   }

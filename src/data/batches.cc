@@ -1,5 +1,6 @@
 // Elements joined to batches, and batches taken apart.
 #include <cstring>
+#include <utility>
 
 #include "src/core/allocator.h"
 #include "src/data/parallel_map.h"
@@ -20,19 +21,96 @@ void check_batch_size(const char* what, std::int64_t batch_size, const DatasetNo
                 ": a batch of all elements of an infinite dataset never ends");
 }
 
+// --- unbatch ---
+
+class UnbatchCursor : public StageCursor {
+ public:
+  UnbatchCursor(PartTypes element, DatasetCursorPtr from) : StageCursor(element, std::move(from)) {}
+  const char* name() const override { return "unbatch"; }
+  bool read_next(Part* element) override {
+    if (failure_ != nullptr) std::rethrow_exception(std::exchange(failure_, nullptr));
+    const std::size_t width = types.size();
+    while (at_ == rows_.size()) {
+      std::vector<Part> batch(width);
+      if (!input->next(batch.data())) return false;
+      take_apart(batch);
+    }
+    move_parts(rows_.data() + at_, width, element);
+    at_ += width;
+    return true;
+  }
+  // The next `count` rows as a batch, if they are a batch of the input. What this finds instead, read_next() gives.
+  bool next_whole(std::int64_t count, Part* batch) {
+    if (at_ != rows_.size() || failure_ != nullptr) return false;
+    try {
+      std::vector<Part> found(types.size());
+      if (!input->next(found.data())) return false;
+      bool is_whole = true;
+      for (std::size_t i = 0; i < found.size() && is_whole; ++i) {
+        const Tensor& tensor = found[i].tensor;
+        is_whole = input->types[i]->is_tensor && types[i]->is_tensor && tensor.has_value() && tensor.rank() > 0 &&
+                   tensor.dim(0) == count && !tensor.is_row_sparse();
+      }
+      if (!is_whole) {
+        take_apart(found);
+        return false;
+      }
+      move_parts(found.data(), found.size(), batch);
+      return true;
+    } catch (...) {
+      failure_ = std::current_exception();
+      return false;
+    }
+  }
+  void save(PositionWriter& position) override {
+    position.parts("rows", types, {rows_.begin() + static_cast<std::ptrdiff_t>(at_), rows_.end()});
+    StageCursor::save(position);
+  }
+  void restore(PositionReader& position) override {
+    rows_ = position.parts("rows", types);
+    at_ = 0;
+    StageCursor::restore(position);
+  }
+
+ private:
+  void take_apart(const std::vector<Part>& batch) {
+    const std::size_t width = types.size();
+    std::vector<Part> rows;
+    for (std::size_t part = 0; part < width; ++part) {
+      std::vector<Part> column = input->types[part]->unbatch(batch[part]);
+      if (part == 0) rows.resize(column.size() * width);
+      CAPSTAN_CHECK(column.size() * width == rows.size(), ShapeError, "unbatch: numbers of rows differ, ",
+                    rows.size() / width, " and ", column.size());
+      for (std::size_t i = 0; i < column.size(); ++i) rows[i * width + part] = std::move(column[i]);
+    }
+    rows_ = std::move(rows);
+    at_ = 0;
+  }
+
+  std::vector<Part> rows_;
+  std::size_t at_ = 0;
+  std::exception_ptr failure_;  // of next_whole()
+};
+
 // --- batch ---
 
 class BatchCursor : public StageCursor {
  public:
   BatchCursor(PartTypes element, DatasetCursorPtr from, std::int64_t batch_size, bool drop_remainder)
-      : StageCursor(element, std::move(from)), batch_size_(batch_size), drop_remainder_(drop_remainder) {}
+      : StageCursor(element, std::move(from)),
+        rows_(dynamic_cast<UnbatchCursor*>(input.get())),
+        batch_size_(batch_size),
+        drop_remainder_(drop_remainder) {}
   const char* name() const override { return "batch"; }
   bool read_next(Part* element) override {
+    // Batches that were taken apart need not be joined again.
+    if (rows_ != nullptr && rows_->next_whole(batch_size_, element)) return true;
     const std::int64_t count = input->next_batch(batch_size_, element);
     return count == batch_size_ || (count > 0 && !drop_remainder_);
   }
 
  private:
+  UnbatchCursor* rows_;  // the input, if it is one
   std::int64_t batch_size_;
   bool drop_remainder_;
 };
@@ -226,51 +304,7 @@ class ParallelPaddedNode : public StageNode {
   Parallel parallel_;
 };
 
-// --- unbatch, rebatch ---
-
-class UnbatchCursor : public StageCursor {
- public:
-  UnbatchCursor(PartTypes element, DatasetCursorPtr from) : StageCursor(element, std::move(from)) {}
-  const char* name() const override { return "unbatch"; }
-  bool read_next(Part* element) override {
-    const std::size_t width = types.size();
-    while (at_ == rows_.size()) {
-      std::vector<Part> batch(width);
-      if (!input->next(batch.data())) return false;
-      take_apart(batch);
-    }
-    move_parts(rows_.data() + at_, width, element);
-    at_ += width;
-    return true;
-  }
-  void save(PositionWriter& position) override {
-    position.parts("rows", types, {rows_.begin() + static_cast<std::ptrdiff_t>(at_), rows_.end()});
-    StageCursor::save(position);
-  }
-  void restore(PositionReader& position) override {
-    rows_ = position.parts("rows", types);
-    at_ = 0;
-    StageCursor::restore(position);
-  }
-
- private:
-  void take_apart(const std::vector<Part>& batch) {
-    const std::size_t width = types.size();
-    std::vector<Part> rows;
-    for (std::size_t part = 0; part < width; ++part) {
-      std::vector<Part> column = input->types[part]->unbatch(batch[part]);
-      if (part == 0) rows.resize(column.size() * width);
-      CAPSTAN_CHECK(column.size() * width == rows.size(), ShapeError, "unbatch: numbers of rows differ, ",
-                    rows.size() / width, " and ", column.size());
-      for (std::size_t i = 0; i < column.size(); ++i) rows[i * width + part] = std::move(column[i]);
-    }
-    rows_ = std::move(rows);
-    at_ = 0;
-  }
-
-  std::vector<Part> rows_;
-  std::size_t at_ = 0;
-};
+// --- rebatch ---
 
 class RebatchCursor : public StageCursor {
  public:

@@ -136,26 +136,32 @@ class ParallelMapCursor : public CountingCursor {
 
   // On the thread of the loop, as long as others would not pay.
   bool call_here(Part* element) {
-    Call call;
-    call.parts.swap(here_);
-    if (!restored_.empty()) {
-      call = std::move(restored_.front());
-      restored_.pop_front();
-    } else if (!input_ended_) {
-      call.parts.resize(input->types.size());
-      call.number = at;
-      pull_elements(call);
+    std::int64_t number = at;
+    if (grouping_.size == 1 && restored_.empty()) {
+      here_.resize(input->types.size());
+      input_ended_ = input_ended_ || !input->next(here_.data());
+      if (input_ended_) return false;
+      ++at;
     } else {
-      call.parts.clear();
+      Call call;
+      if (!restored_.empty()) {
+        call = std::move(restored_.front());
+        restored_.pop_front();
+        number = call.number;
+      } else if (!input_ended_) {
+        call.parts.resize(input->types.size());
+        pull_elements(call);
+        if (call.error != nullptr) std::rethrow_exception(call.error);
+        if (!call.parts.empty()) ++at;
+      }
+      here_ = std::move(call.parts);
+      if (here_.empty()) return false;
     }
-    if (call.error != nullptr) std::rethrow_exception(call.error);
-    if (call.parts.empty()) return false;
-    if (call.number == at) ++at;
-    sampler_.begin();
-    function_(call.number, call.parts.data(), count_of(call), element);
-    if (sampler_.end()) pays_ = sampler_.take_within() >= kWorthAThread;
-    std::fill(call.parts.begin(), call.parts.end(), Part());  // nothing lives longer than it is needed
-    here_.swap(call.parts);
+    const bool is_timed = sampler_.is_next();
+    if (is_timed) sampler_.begin();
+    function_(number, here_.data(), static_cast<std::int64_t>(here_.size() / input->types.size()), element);
+    if (is_timed && sampler_.end()) pays_ = sampler_.take_within() >= kWorthAThread;
+    std::fill(here_.begin(), here_.end(), Part());  // nothing lives longer than it is needed
     return true;
   }
 
@@ -170,8 +176,8 @@ class ParallelMapCursor : public CountingCursor {
 
   void work() {
     while (Call* call = pull()) {
-      std::exception_ptr error = call->error;
-      if (error == nullptr) {
+      std::exception_ptr error;
+      if (call->error == nullptr) {
         try {
           const Span span(SpanKind::kCall, name_);
           function_(call->number, call->parts.data(), count_of(*call), call->result.data());
@@ -181,7 +187,7 @@ class ParallelMapCursor : public CountingCursor {
       }
       {
         const std::lock_guard lock(mutex_);
-        call->error = error;
+        if (error != nullptr) call->error = std::move(error);
         call->is_done = true;
         if (budget_ != nullptr) {
           last_bytes_ = call->bytes = bytes_of(call->result.data(), call->result.size());

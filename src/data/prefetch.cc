@@ -92,6 +92,10 @@ class PrefetchCursor : public StageCursor {
   // On the thread of the loop, as long as another one would not pay.
   bool read_here(Part* element) {
     if (ended_) return false;
+    if (!sampler_.is_next()) {
+      ended_ = !input->next(element);
+      return !ended_;
+    }
     sampler_.begin();
     ended_ = !input->next(element);
     if (sampler_.end()) {

@@ -50,23 +50,19 @@ inline std::int64_t bytes_of(const Part* parts, std::size_t count) {
 // How long something takes, seen at the first elements and at some now and then.
 class Sampler {
  public:
-  // Before it.
+  // Whether the next one is to be timed: begin() before and end() behind it.
+  bool is_next() { return (++count_ & (kPeriod - 1)) < kSamples; }
   void begin() {
-    is_timed_ = false;
-    if (++count_ % kPeriod >= kSamples) return;
-    const Clock::time_point now = Clock::now();
-    if (has_ended_) between_.add(now - end_);
-    begin_ = now;
-    is_timed_ = true;
+    begin_ = Clock::now();
+    if (end_ != Clock::time_point()) between_.add(begin_ - end_);
   }
-  // Behind it. True if a row of samples is complete.
+  // True if a row of samples is complete.
   bool end() {
-    if (!is_timed_) return false;
     end_ = Clock::now();
     within_.add(end_ - begin_);
-    is_timed_ = false;
-    has_ended_ = count_ % kPeriod + 1 < kSamples;
-    return !has_ended_;
+    const bool is_complete = (count_ & (kPeriod - 1)) == kSamples - 1;
+    if (is_complete) end_ = {};
+    return is_complete;
   }
 
   // Means of the row, but for its longest, in seconds; the next row begins.
@@ -76,7 +72,7 @@ class Sampler {
 
  private:
   using Clock = std::chrono::steady_clock;
-  static constexpr std::int64_t kSamples = 8, kPeriod = 512;
+  static constexpr std::uint64_t kSamples = 8, kPeriod = 512;
 
   struct Row {
     void add(Clock::duration time) {
@@ -93,9 +89,8 @@ class Sampler {
     int count = 0;
   };
 
-  std::int64_t count_ = -1;
-  bool is_timed_ = false, has_ended_ = false;
-  Clock::time_point begin_ = {}, end_ = {};
+  std::uint64_t count_ = ~std::uint64_t{0};
+  Clock::time_point begin_ = {}, end_ = {};  // the latter of the sample before, if that is of the same row
   Row within_, between_;
 };
 

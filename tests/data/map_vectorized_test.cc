@@ -46,6 +46,34 @@ TEST(MapVectorized, CallsTheFunctionOnceForManyElements) {
             elements_of(range(10).map_vectorized(1, [](const Tensor& x) { return x + 0; })));
 }
 
+// Batches of as many are handed on as they are; whatever else happens is what happens to elements.
+TEST(MapVectorized, JoinsBatchesThatItHasNotTakenApart) {
+  const auto f = [](const Tensor& x) { return x * 2; };
+  for (const std::int64_t n : {0, 1, 7, 12, 13}) {
+    const auto input = range(n).map([](std::int64_t x) { return constant(x, int64); });
+    for (const bool drop : {false, true}) {
+      for (const std::int64_t size : {3, 4}) {
+        const auto batches = input.map_vectorized(4, f).batch(size, {.drop_remainder = drop});
+        EXPECT_EQ(elements_of(batches), elements_of(input.map(f).batch(size, {.drop_remainder = drop})));
+      }
+    }
+  }
+  const auto unequal = zip(range(3), range(3)).map([](std::int64_t a, std::int64_t b) {
+    return std::pair(zeros({2}), zeros({b == 1 ? 3 : 2 + a * 0}));
+  });
+  const auto fails = range(12).map([](std::int64_t x) {
+    if (x == 5) throw ValueError("five");
+    return x;
+  });
+  // With a filter between them the batch sees elements.
+  const auto all = [](const auto&...) { return true; };
+  EXPECT_EQ(elements_of(unequal.unbatch().batch(2)), elements_of(unequal.unbatch().filter(all).batch(2)));
+  EXPECT_EQ(elements_of(fails.batch(4).unbatch().batch(4)), elements_of(fails.batch(4).unbatch().filter(all).batch(4)));
+  EXPECT_EQ(elements_of(fails.batch(2).unbatch().batch(2)), elements_of(fails.batch(2).unbatch().filter(all).batch(2)));
+  EXPECT_EQ(elements_of(from_tensor_slices(Texts{"a", "b", "c", "d"}).batch(2).unbatch().batch(2)),
+            elements_of(from_tensor_slices(Texts{"a", "b", "c", "d"}).batch(2)));
+}
+
 TEST(MapVectorized, RefusesElementsThatDiffer) {
   EXPECT_EQ(message_of<ValueError>([] { range(3).map_vectorized(0, [](const Tensor& x) { return x; }); }),
             "batch: batch_size must be at least 1, not 0");

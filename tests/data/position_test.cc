@@ -102,6 +102,7 @@ TEST(Positions, OfBatches) {
   expect_positions("batch of rows", [] { return from_tensor_slices(constant({1, 2, 3, 4, 5})).batch(2); });
   expect_positions("padded", [] { return range(1, 6).map([](auto n) { return zeros({n}); }).padded_batch(2); });
   expect_positions("unbatch", [] { return range(7).batch(3).unbatch(); });
+  expect_positions("batches as they were", [] { return range(13).batch(3).unbatch().batch(3); });
   expect_positions("rebatch", [] { return range(9).batch(4).rebatch({2, 1, 3}); });
   expect_positions("window",
                    [] { return range(7).window(3, {.shift = 2}).flat_map([](const auto& w) { return w.batch(2); }); });

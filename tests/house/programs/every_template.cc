@@ -50,6 +50,11 @@ int main() {
                              std::tuple{constant(0), constant(0.0)});
   y += vectorized_map([](const Tensor& row) { return reduce_sum(row * row); }, x);
   y += jvp([](const Tensor& a) { return sin(a); }, x, x).second;
+  const auto rows = from_tensor_slices(x, x).cache("rows").map_vectorized(2, [](const Tensor& a, const Tensor& b) {
+    return std::pair{a + b, b};
+  });
+  rows.batch(2, {.num_parallel_calls = kAutotune}).with_options({}).snapshot("folder").save("file");
+  y += Dataset<std::int64_t>::load("file").size() + pad_sequences(std::vector<std::vector<int>>{{1}, {2, 3}});
   layers::Dense dense(3, {.activation = [](const Tensor& a) { return relu(a); }, .input_shape = lengths});
   const std::vector<Layer> layers = {dense, ModelOf<Wrapped>()};
   y += ModelOf<Wrapped>()->scale(x) + layers.size();
