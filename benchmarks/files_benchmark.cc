@@ -180,8 +180,10 @@ void load_weights_h5(benchmark::State& state) {
 void copy_file(benchmark::State& state) {
   const std::string path = folder() + "/weights.safetensors", copy = path + ".copy";
   io::save_safetensors(path, weights());
+  std::string command = "cp ";
+  command.append(path).append(" ").append(copy);
   for (auto _ : state) {
-    if (std::system(("cp " + path + " " + copy).c_str()) != 0) std::abort();
+    if (std::system(command.c_str()) != 0) std::abort();
     if (state.range(0) != 0) sync(copy);
   }
   report(state, 16, path);

@@ -153,7 +153,28 @@ class TorchReader {
     check_reach(offset, lengths, strides, *count, elements.size());
     std::vector<std::byte> bytes(static_cast<std::size_t>(*count) * element_size);
     if (*count > 0) gather(elements, offset, lengths, strides, bytes);
+    if (arguments.size() > 6 && value(arguments[6]).kind != Kind::kNone)
+      apply_marks(arguments[6], elements.dtype(), bytes);
     return detail::copy_of(bytes.data(), *count, elements.dtype(), Shape(std::span<const std::int64_t>(lengths)));
+  }
+
+  // What is stored may be the conjugate of the tensor, or its negative: conj() and views of its parts only mark it.
+  void apply_marks(std::size_t number, DType dtype, std::span<std::byte> bytes) const {
+    const PickleValue& marks = value(number);
+    if (marks.kind != Kind::kMap) fail("the marks of a tensor are no dictionary");
+    for (std::size_t i = 0; i + 1 < marks.items.size(); i += 2) {
+      const std::string& mark = value(marks.items[i]).text;
+      if (value(marks.items[i + 1]).integer == 0) continue;
+      const bool is_conj = mark == "conj";
+      if (is_conj ? !is_complex(dtype) : mark != "neg" || is_integer(dtype) || dtype == DType::kBool) {
+        fail("a tensor of " + std::string(name_of(dtype)) + " is marked as " + quoted(mark));
+      }
+      // The sign is the highest bit: of each number, or of each imaginary part.
+      const std::size_t size = is_complex(dtype) ? size_of(dtype) / 2 : size_of(dtype);
+      for (std::size_t at = is_conj ? size : 0; at < bytes.size(); at += is_conj ? 2 * size : size) {
+        bytes[at + size - 1] ^= std::byte{0x80};
+      }
+    }
   }
 
   void take_memory(std::uint64_t bytes) {

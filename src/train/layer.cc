@@ -368,11 +368,8 @@ AttributeValue LayerBase::get_config() const {
                 " is of a class without a table of options", help("derive it from ConfiguredLayer"));
   AttributeValue config = config_of(info, options_data());
   config.set("name", name());
-  config.set("trainable", trainable());
-  // Keras's classes of these names do not take it.
-  if (trainable() && (info.name.starts_with("SpatialDropout") || info.name == "Discretization")) {
-    std::erase_if(config.items, [](const auto& item) { return item.first == "trainable"; });
-  }
+  // Some classes of Keras do not take it.
+  if (config.find("trainable") != nullptr) config.set("trainable", trainable());
   return config;
 }
 

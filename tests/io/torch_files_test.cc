@@ -109,6 +109,22 @@ TEST_F(LoadTorchOf, PlainValues) {
   EXPECT_EQ(load(archive("\x8a\x01\xff")).values.at("").integer, -1);
 }
 
+// conj() of PyTorch and views of its imaginary part leave the elements as they are, and so does torch.save.
+TEST_F(LoadTorchOf, MarkedTensorsAreWhatTheMarksSay) {
+  const std::string corpus = CAPSTAN_SOURCE_DIR "/tests/fuzz/corpus/torch/";
+  EXPECT_EQ(load_torch(corpus + "conjugate.pt").tensors.at("c").to_string(), "[1.-2.j 3.+4.j]");
+  EXPECT_EQ(load_torch(corpus + "negative.pt").tensors.at("n").to_vector<float>(), (std::vector<float>{-2, 4}));
+  const auto marked = [](const std::string& mark, const std::string& type) {
+    std::string of_plain = tensor(3, 1, 0, type == "LongStorage" ? 3 : 6, type);
+    of_plain.resize(of_plain.size() - 2);
+    return of_plain + "}" + text(mark) + "\x88stR";
+  };
+  EXPECT_LT(load(archive(marked("neg", "FloatStorage"))).tensors.at("").to_vector<float>()[0], 0);
+  EXPECT_NE(error(archive(marked("neg", "LongStorage"))).find("of int64 is marked as \"neg\""), std::string::npos);
+  EXPECT_NE(error(archive(marked("conj", "FloatStorage"))).find("is marked as \"conj\""), std::string::npos);
+  EXPECT_NE(error(archive(marked("sparse", "FloatStorage"))).find("is marked as \"sparse\""), std::string::npos);
+}
+
 TEST_F(LoadTorchOf, WhatRunsCodeIsRefused) {
   EXPECT_NE(error(archive(name("os", "system") + text("true") + "\x85R")).find("\"os.system\""), std::string::npos);
   EXPECT_NE(error(archive(name("builtins", "eval"))).find("\"builtins.eval\""), std::string::npos);

@@ -84,12 +84,13 @@ struct DiscretizationConfig : DiscretizationOptions {
   bool sparse = false;
   static std::span<const OptionField> fields() {
     using O = DiscretizationConfig;
-    static constexpr auto all = with_layer_options<O>(
-        {option<&O::bin_boundaries, O>("bin_boundaries"),
-         // So many that a list of them can be held.
-         option<&O::num_bins, O>("num_bins").at_least(1).at_most(1 << 24),
-         option<&O::epsilon, O>("epsilon").at_least(1e-7).at_most(1),
-         option<&O::output_mode, O>("output_mode").one_of(detail::kHashModes), option<&O::sparse>("sparse")});
+    // Without "trainable", which Keras's class does not take.
+    static constexpr OptionField all[] = {
+        option<&O::name, O>("name"), option<&O::dtype, O>("dtype"), option<&O::bin_boundaries, O>("bin_boundaries"),
+        // So many that a list of them can be held.
+        option<&O::num_bins, O>("num_bins").at_least(1).at_most(1 << 24),
+        option<&O::epsilon, O>("epsilon").at_least(1e-7).at_most(1),
+        option<&O::output_mode, O>("output_mode").one_of(detail::kHashModes), option<&O::sparse>("sparse")};
     return all;
   }
 };

@@ -9,12 +9,14 @@ namespace capstan::layers {
 
 namespace {
 
+// Without "trainable", which Keras's classes do not take.
 struct SequenceConfig : SpatialDropout1DOptions {
   double rate = 0;
   static std::span<const OptionField> fields() {
     using O = SequenceConfig;
-    static constexpr auto all =
-        with_layer_options<O>({option<&O::rate>("rate", true).at_least(0).at_most(1), option<&O::seed, O>("seed")});
+    static constexpr OptionField all[] = {option<&O::name, O>("name"), option<&O::dtype, O>("dtype"),
+                                          option<&O::rate>("rate", true).at_least(0).at_most(1),
+                                          option<&O::seed, O>("seed")};
     return all;
   }
 };
@@ -23,9 +25,10 @@ struct ImageConfig : SpatialDropoutOptions {
   double rate = 0;
   static std::span<const OptionField> fields() {
     using O = ImageConfig;
-    static constexpr auto all =
-        with_layer_options<O>({option<&O::rate>("rate", true).at_least(0).at_most(1), option<&O::seed, O>("seed"),
-                               option<&O::data_format, O>("data_format").one_of(detail::kDataFormats)});
+    static constexpr OptionField all[] = {option<&O::name, O>("name"), option<&O::dtype, O>("dtype"),
+                                          option<&O::rate>("rate", true).at_least(0).at_most(1),
+                                          option<&O::seed, O>("seed"),
+                                          option<&O::data_format, O>("data_format").one_of(detail::kDataFormats)};
     return all;
   }
 };
