@@ -465,7 +465,7 @@ Nest FunctionalBody::call(const Nest& inputs, const CallOptions& options) {
     CallOptions how = step.call->options;
     // As in Keras: what the model is called with counts, not what the layers were.
     if (options.training.is_given()) how.training = options.training;
-    detail::give_to_one_layer(step.user);
+    detail::give_to_one_layer(*detail::CallScope::current(), step.user);
     if (step.places.size() == 1 && step.results == 1 && step.call->inputs.is_tensor()) {
       value(step.first_result) = step.call->layer(value(step.places[0]), how);
       continue;

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
+#include <optional>
 #include <typeinfo>
 #include <unordered_set>
 
@@ -277,16 +278,21 @@ class detail::LayerCall {
       }
     }
     if (current_scope != nullptr) {
-      adopt(current_scope->layer, handle);
+      if (state.latest_parent != current_scope->layer.id) adopt(current_scope->layer, handle);
     } else {
       state.call_losses.clear();
     }
     CallScope scope(state, options.training);
     const bool is_first = !state.is_built;
     const std::size_t own_weights = state.weights.size();
-    CallOptions resolved = options;
-    resolved.training = scope.training;
-    if (!resolved.mask.has_value()) resolved.mask = carried_masks(inputs);
+    // A copy of the options costs more than the rest of a call, and most calls change nothing in them.
+    std::optional<CallOptions> changed;
+    const auto change = [&]() -> CallOptions& { return changed ? *changed : changed.emplace(options); };
+    if (scope.training.is_given() && !options.training.is_given()) change().training = scope.training;
+    if (!options.mask.has_value()) {
+      if (Nest masks = carried_masks(inputs); masks.has_value()) change().mask = std::move(masks);
+    }
+    const CallOptions& resolved = changed ? *changed : options;
     T y;
     try {
       T storage;

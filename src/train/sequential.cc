@@ -25,12 +25,13 @@ class SequentialBody final : public ModelBody {
     const std::vector<Layer>& layers = LayerState::of(*this).sublayers;
     if (layers.empty()) return x;
     // The mask that was given is that of the input; what layers give carries its own.
+    detail::CallScope& scope = *detail::CallScope::current();
     const auto call_next = [&](std::size_t i, const Tensor& in, const CallOptions& how) {
-      detail::give_to_one_layer(i + 1 < layers.size() ? &layers[i + 1] : nullptr);
+      detail::give_to_one_layer(scope, i + 1 < layers.size() ? &layers[i + 1] : nullptr);
       return layers[i](in, how);
     };
-    Tensor y = call_next(0, x, {.mask = options.mask});
-    const CallOptions defaults;
+    Tensor y = call_next(0, x, {.training = options.training, .mask = options.mask});
+    const CallOptions defaults{.training = options.training};
     for (std::size_t i = 1; i < layers.size(); ++i) y = call_next(i, y, defaults);
     return y;
   }
