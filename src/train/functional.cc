@@ -39,6 +39,7 @@ Tensor noted(const Tensor& tensor, SymbolicValue value) {
 }
 
 bool is_symbolic_call(const Nest& nest) {
+  if (!nest.has_value()) return false;
   bool found = false;
   detail::for_each_leaf(nest, [&](const Tensor& tensor) { found |= detail::symbolic_value(tensor) != nullptr; });
   return found;
