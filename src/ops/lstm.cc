@@ -110,7 +110,7 @@ void vjp_lstm_of_rows(const VjpCall& call, std::span<Tensor> cotangents) {
 }
 
 // For items the rows are taken one by one: what the items have in common is not the point then.
-bool batch_lstm_of_rows(const BatchCall& call, std::vector<Tensor>& outputs) {
+[[gnu::cold]] bool batch_lstm_of_rows(const BatchCall& call, std::vector<Tensor>& outputs) {
   std::vector<Tensor> inputs(call.inputs.begin() + 1, call.inputs.end());
   std::vector<std::uint8_t> batched(call.batched.begin() + 1, call.batched.end());
   inputs[0] = call.is_batched(0) ? gather(call.input(0), with_items(call, 1), 1, 1) : gather(call.input(0), inputs[0]);

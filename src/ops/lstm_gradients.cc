@@ -117,9 +117,11 @@ void run_tangents(const Call& call, std::span<Tensor> outputs) {
 
 // --- The rules ---
 
+// For derivatives of derivatives, which are rare: they are compiled for size.
+
 // The cotangents of gates, cells, recurrent kernel and first cells, given the solutions of both systems.
-void of_coefficients(const VjpCall& call, std::span<Tensor> cotangents, const LstmGradients& back,
-                     const LstmTangents& ahead, const Tensor& tfirst_h, const Tensor& tfirst_cell) {
+[[gnu::cold]] void of_coefficients(const VjpCall& call, std::span<Tensor> cotangents, const LstmGradients& back,
+                                   const LstmTangents& ahead, const Tensor& tfirst_h, const Tensor& tfirst_cell) {
   if (!call.needs(0) && !call.needs(1) && !call.needs(2) && !call.needs(3)) return;
   const Tensor &cells = call.input(1), &dc = back.whole_cells, &dh = back.whole_h;
   const std::vector<Tensor> gates = split(call.input(0), kLstmGates, -1), ts = split(ahead.sums, kLstmGates, -1);
@@ -140,7 +142,7 @@ void of_coefficients(const VjpCall& call, std::span<Tensor> cotangents, const Ls
   cotangents[3] = first_step(of_before);
 }
 
-void vjp_gradients(const VjpCall& call, std::span<Tensor> cotangents) {
+[[gnu::cold]] void vjp_gradients(const VjpCall& call, std::span<Tensor> cotangents) {
   const Tensor &gates = call.input(0), &cells = call.input(1), &u = call.input(2), &first_cell = call.input(3),
                &dh = call.input(4), &mask = call.input(5);
   const Tensor &tz = call.cotangent(0), &tfirst_h = call.cotangent(1), &tfirst_cell = call.cotangent(2);
@@ -159,7 +161,7 @@ void vjp_gradients(const VjpCall& call, std::span<Tensor> cotangents) {
   cotangents[4] = std::move(ahead.h);
 }
 
-void vjp_tangents(const VjpCall& call, std::span<Tensor> cotangents) {
+[[gnu::cold]] void vjp_tangents(const VjpCall& call, std::span<Tensor> cotangents) {
   const LstmGradients back =
       lstm_gradients(call.input(0), call.input(1), call.input(2), call.input(3), call.cotangent(2), call.input(7),
                      call.cotangent(1), call.cotangent(0), true);
