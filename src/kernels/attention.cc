@@ -17,6 +17,7 @@
 
 #include "src/core/thread_pool.h"
 #include "src/kernels/attention.h"
+#include "src/kernels/fold-inl.h"
 #include "src/kernels/gemm.h"
 #include "src/kernels/random.h"
 #include "src/kernels/scratch.h"
@@ -56,6 +57,12 @@ HWY_INLINE void store(D d, M mask, bool partial, V v, T* to) {
   } else {
     hn::StoreU(v, d, to);
   }
+}
+
+// NaN stays in, so that it comes out.
+template <class V>
+HWY_INLINE V larger_or_nan(V a, V b) {
+  return hn::IfThenElse(hn::Or(hn::Gt(b, a), hn::Not(hn::Eq(b, b))), b, a);
 }
 
 // What is done to blocks of scores [rows, keys], a block of queries of one matrix against its first `keys` keys.
@@ -100,13 +107,9 @@ struct Block {
     along_row(d, n, [&](std::int64_t i, auto mask, bool partial) HWY_ATTR {
       auto v = hn::Mul(load(d, mask, partial, scores + i), factor);
       if (partial) v = hn::IfThenElse(mask, v, lowest);
-      // NaN stays in, so that it comes out.
-      largest = hn::IfThenElse(hn::Or(hn::Gt(v, largest), hn::Not(hn::Eq(v, v))), v, largest);
+      largest = larger_or_nan(largest, v);
     });
-    HWY_ALIGN T lanes[hn::MaxLanes(hn::ScalableTag<T>())];
-    hn::Store(largest, d, lanes);
-    T most = lanes[0];
-    for (std::size_t i = 1; i < hn::Lanes(d); ++i) most = lanes[i] > most || lanes[i] != lanes[i] ? lanes[i] : most;
+    const T most = fold_lanes(d, largest, [](auto a, auto b) HWY_ATTR { return larger_or_nan(a, b); });
     if (most == -std::numeric_limits<T>::infinity()) {
       std::fill(scores, scores + keys, T(0));
       return T(0);
@@ -121,10 +124,7 @@ struct Block {
       store(d, mask, partial, e, scores + i);
     });
     std::fill(scores + n, scores + keys, T(0));
-    hn::Store(sum, d, lanes);
-    T total = 0;
-    for (std::size_t i = 0; i < hn::Lanes(d); ++i) total += lanes[i];
-    return T(1) / total;
+    return T(1) / sum_lanes(d, sum);
   }
 
   // Drops elements of a row.
@@ -220,11 +220,7 @@ HWY_INLINE void gradient_row(const Block<T>& block, std::int64_t row, T inverse,
     sum = hn::MulAdd(p, load(d, mask, partial, dp + i), sum);
     store(d, mask, partial, p, e + i);
   });
-  HWY_ALIGN T lanes[hn::MaxLanes(hn::ScalableTag<T>())];
-  hn::Store(sum, d, lanes);
-  T total = 0;
-  for (std::size_t i = 0; i < hn::Lanes(d); ++i) total += lanes[i];
-  const auto mean = hn::Set(d, total);
+  const auto mean = hn::Set(d, sum_lanes(d, sum));
   const auto scale = hn::Set(d, block.problem.scale);
   along_row(d, block.keys, [&](std::int64_t i, auto mask, bool partial) HWY_ATTR {
     const auto p = hn::Mul(load(d, mask, partial, e + i), scale);

@@ -14,6 +14,7 @@
 #include <cstddef>
 
 #include "src/core/thread_pool.h"
+#include "src/kernels/fold-inl.h"
 #include "src/kernels/layer_norm.h"
 #include "src/kernels/scratch.h"
 
@@ -44,12 +45,7 @@ struct RowSums {
     for (int half = kVectors / 2; half > 0; half /= 2) {
       for (int i = 0; i < half; ++i) v[i] = hn::Add(v[i], v[i + half]);
     }
-    HWY_ALIGN T lanes[kLanes];
-    hn::Store(v[0], d, lanes);
-    for (std::int64_t half = kLanes / 2; half > 0; half /= 2) {
-      for (std::int64_t i = 0; i < half; ++i) lanes[i] += lanes[i + half];
-    }
-    return static_cast<double>(lanes[0]);
+    return static_cast<double>(sum_lanes(d, v[0]));
   }
 
   // terms(i, mask, partial, out): the terms of elements i, i + 1, ... as vectors out[0 .. kSums); zeros outside the

@@ -77,13 +77,14 @@ void forward(const LstmShape& s, const LstmForwardCall<T>& p) {
     T* h = scratch.as<T>();
     T* next = h + rows * step;
     T* const sums = next + rows * step;
+    const auto z_of = [&](std::int64_t at) { return p.z + (p.rows == nullptr ? at : p.rows[at]) * kGates * units; };
     for (std::int64_t row = 0; row < rows; ++row) std::copy_n(p.first_h + (first + row) * units, units, h + row * step);
     for (std::int64_t t = 0; t < steps; ++t) {
       for (std::int64_t begin = 0; begin < units; begin += kBlockUnits) {
         const std::int64_t width = blocks.width(begin);
         blocks.multiply(begin, rows, h, step, sums, [&](std::int64_t row, std::int64_t end) {
           for (; row < end; ++row) {
-            const T* const z = p.z + ((first + row) * steps + t) * kGates * units + begin;
+            const T* const z = z_of((first + row) * steps + t) + begin;
             for (std::int64_t gate = 0; gate < kGates; ++gate) fetch(z + gate * units, width);
           }
         });
@@ -97,8 +98,8 @@ void forward(const LstmShape& s, const LstmForwardCall<T>& p) {
           if (s.mask != nullptr && !s.mask[at]) {
             step_over(units, width, c_before, h + row * step + begin, gates, p.cells + out, p.h + out, to);
           } else {
-            step_forward(units, width, sums + row * kGates * width, p.z + at * kGates * units + begin, c_before, gates,
-                         p.cells + out, p.h + out, to);
+            step_forward(units, width, sums + row * kGates * width, z_of(at) + begin, c_before, gates, p.cells + out,
+                         p.h + out, to);
           }
         }
       }

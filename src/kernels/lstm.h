@@ -25,11 +25,12 @@ struct LstmShape {
 
 template <class T>
 struct LstmForwardCall {
-  const T* z;        // [batch, steps, 4 units]
-  const T* u;        // [units, 4 units]
-  const T* first_h;  // [batch, units]
+  const T* z;                // [batch, steps, 4 units], or rows of as many elements
+  const std::int64_t* rows;  // [batch, steps], which of them a step takes; null: its own
+  const T* u;                // [units, 4 units]
+  const T* first_h;          // [batch, units]
   const T* first_c;
-  T* gates;  // [batch, steps, 4 units]; may be z
+  T* gates;  // [batch, steps, 4 units]; may be z if there are no rows
   T* cells;  // [batch, steps, units]
   T* h;
 };

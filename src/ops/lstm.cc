@@ -1,20 +1,11 @@
-// Long short-term memories over all steps, and their derivatives, each fused.
+// Long short-term memories over all steps, fused: of z, or of rows of a table of it.
 //
-// A step of an LSTM is linear in the tangents of its operands, and two ops compute with that linear system: the
-// gradients solve its transpose, backwards in time, the tangents solve it, forwards. Each is the rule of the other, so
-// derivatives of any order are made of these two. How the coefficients of the system, gates and cells, enter is the
-// same for both: of a system L x = b the cotangent of L is - (the solution of the transpose) x^T.
-//
-// With s for what z and the states give for the gates, w = 1 - tanh(cell)^2 and ' for the step before, a step has
-//     tcell = f tcell' + ts_f f (1 - f) cell' + ts_i i (1 - i) g + ts_g (1 - g^2) i + added,
-//     th    = o w tcell + ts_o o (1 - o) tanh(cell) + added (+ th' where the mask leaves the step out),
-//     ts    = tz + th' u.
+// Gates and cells of all steps are results, since the gradients are made of them; see lstm_gradients.cc.
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
 #include "capstan/ops/array.h"
-#include "capstan/ops/linalg.h"
 #include "capstan/ops/math.h"
 #include "capstan/ops/recurrent.h"
 #include "src/core/apply.h"
@@ -23,211 +14,113 @@
 #include "src/kernels/lstm.h"
 #include "src/ops/batching.h"
 #include "src/ops/families.h"
+#include "src/ops/indices.h"
+#include "src/ops/lstm.h"
 #include "src/ops/recurrent.h"
 #include "src/ops/reference.h"
 #include "src/ops/wide.h"
 
 namespace capstan {
 
-extern const OpDef kLstm, kLstmGradients, kLstmTangents;
+extern const OpDef kLstm, kLstmOfRows;
 
 namespace {
 
-constexpr std::int64_t kGates = 4;
-
-struct LstmGradientAttributes {
-  bool keep = false;
-};
-constexpr AttributeType kLstmGradientAttributes =
-    attribute_type<LstmGradientAttributes>({field<&LstmGradientAttributes::keep>("keep")});
-
-template <class T>
-struct Kernels {
-  static const LstmKernels<T>& get() {
-    static const LstmKernels<T> kernels = lstm_kernels<T>(instruction_set());
-    return kernels;
-  }
-};
-
-LstmShape shape_of(const Call& call, int sequence, int mask) {
-  const TensorRef& x = call.input(sequence);
-  return {.batch = x.dim(0), .steps = x.dim(1), .units = x.dim(2) / kGates, .mask = mask_of_steps(call, mask)};
-}
-
 // --- The ops ---
 
-void infer_lstm(const Call& call, OutputSpecs& outputs) {
-  const Steps s = check_steps(call, 0, "z", kGates);
-  check_input(call, 1, "recurrent_kernel", {s.units, kGates * s.units});
-  check_input(call, 2, "first_h", {s.batch, s.units});
-  check_input(call, 3, "first_cell", {s.batch, s.units});
-  check_mask(call, 4, s);
+// Behind what the inputs give stand recurrent kernel, first states and mask, from `u` on.
+void infer_states(const Call& call, int u, const Steps& s, OutputSpecs& outputs) {
+  check_input(call, u, "recurrent_kernel", {s.units, kLstmGates * s.units});
+  check_input(call, u + 1, "first_h", {s.batch, s.units});
+  check_input(call, u + 2, "first_cell", {s.batch, s.units});
+  check_mask(call, u + 3, s);
   const DType dtype = call.input(0).dtype();
-  outputs.add(dtype, call.input(0).shape());
+  outputs.add(dtype, {s.batch, s.steps, kLstmGates * s.units});
   outputs.add(dtype, {s.batch, s.steps, s.units});
   outputs.add(dtype, {s.batch, s.steps, s.units});
 }
 
-void run_lstm(const Call& call, std::span<Tensor> outputs) {
+void run_states(const Call& call, int u, const std::int64_t* rows, std::span<Tensor> outputs) {
+  const TensorRef& states = outputs[1];
+  const LstmShape shape{states.dim(0), states.dim(1), states.dim(2), mask_of_steps(call, u + 3)};
   with_wide_type(call.input(0).dtype(), [&]<class T>(T) {
-    const WideInput<T> z(call.input(0)), u(call.input(1)), h(call.input(2)), c(call.input(3));
+    const WideInput<T> z(call.input(0)), kernel(call.input(u)), h(call.input(u + 1)), c(call.input(u + 2));
     const WideOutput<T> gates(outputs[0]), cells(outputs[1]), all(outputs[2]);
-    Kernels<T>::get().forward(shape_of(call, 0, 4), {z, u, h, c, gates, cells, all});
+    lstm_kernels_here<T>().forward(shape, {z, rows, kernel, h, c, gates, cells, all});
   });
 }
 
-// Gates, cells, recurrent kernel and first cells, which stand first in both other ops.
-Steps check_coefficients(const Call& call, int fewest, int more) {
-  CAPSTAN_CHECK(call.input_count() == fewest || call.input_count() == fewest + more, ValueError, call.op.name,
-                ": takes ", fewest, " or ", fewest + more, " operands, not ", call.input_count());
-  const Steps s = check_steps(call, 0, "gates", kGates);
-  check_input(call, 1, "cells", {s.batch, s.steps, s.units});
-  check_input(call, 2, "recurrent_kernel", {s.units, kGates * s.units});
-  check_input(call, 3, "first_cell", {s.batch, s.units});
-  return s;
+void infer_lstm(const Call& call, OutputSpecs& outputs) {
+  infer_states(call, 1, check_steps(call, 0, "z", kLstmGates), outputs);
 }
+void run_lstm(const Call& call, std::span<Tensor> outputs) { run_states(call, 1, nullptr, outputs); }
 
-void infer_gradients(const Call& call, OutputSpecs& outputs) {
-  const Steps s = check_coefficients(call, 6, 2);
-  const Shape states = {s.batch, s.steps, s.units};
-  check_input(call, 4, "dh", states);
-  check_mask(call, 5, s);
-  if (call.input_count() > 6) {
-    check_input(call, 6, "dcells", states);
-    check_input(call, 7, "added", call.input(0).shape());
+void infer_lstm_of_rows(const Call& call, OutputSpecs& outputs) {
+  const TensorRef &table = call.input(0), &ids = call.input(1);
+  const auto shown = [&] { return arguments({{"table", table}, {"ids", ids}}); };
+  CAPSTAN_CHECK(is_floating(table.dtype()), DTypeError, call.op.name, ": dtype ", table.dtype(), " is not supported",
+                shown());
+  check_indices(call.op.name, ids);
+  CAPSTAN_CHECK(table.rank() == 2 && table.dim(1) > 0 && table.dim(1) % kLstmGates == 0, ShapeError, call.op.name,
+                ": the table must be [rows, 4 * units], not ", table.shape(), shown());
+  CAPSTAN_CHECK(ids.rank() == 2 && ids.dim(1) > 0, ShapeError, call.op.name,
+                ": ids must be [batch, steps] with at least one step, not ", ids.shape(), shown());
+  infer_states(call, 2, {ids.dim(0), ids.dim(1), table.dim(1) / kLstmGates}, outputs);
+}
+void run_lstm_of_rows(const Call& call, std::span<Tensor> outputs) {
+  const std::int64_t length = call.input(0).dim(0);
+  std::vector<std::int64_t> rows(static_cast<std::size_t>(call.input(1).size()));
+  with_indices(call.input(1), [&](const auto* ids) { std::copy_n(ids, rows.size(), rows.begin()); });
+  for (const std::int64_t row : rows) {
+    if (row < 0 || row >= length) throw_index(call.op.name, row, 0, length);
   }
-  const DType dtype = call.input(0).dtype();
-  const std::int64_t kept = call.attributes<LstmGradientAttributes>().keep ? s.steps : 0;
-  outputs.add(dtype, call.input(0).shape());
-  for (int i = 0; i < 2; ++i) outputs.add(dtype, {s.batch, s.units});
-  for (int i = 0; i < 2; ++i) outputs.add(dtype, {s.batch, kept, s.units});
-}
-
-void run_gradients(const Call& call, std::span<Tensor> outputs) {
-  const bool keep = call.attributes<LstmGradientAttributes>().keep;
-  with_wide_type(call.input(0).dtype(), [&]<class T>(T) {
-    const WideInput<T> gates(call.input(0)), cells(call.input(1)), u(call.input(2)), c(call.input(3)),
-        dh(call.input(4));
-    const OptionalInput<T> dcells(call, 6), added(call, 7);
-    const WideOutput<T> dz(outputs[0]), first_h(outputs[1]), first_cell(outputs[2]), whole_cells(outputs[3]),
-        whole_h(outputs[4]);
-    T* const no_keeping = nullptr;
-    Kernels<T>::get().gradients(shape_of(call, 0, 5), {gates, cells, u, c, dh, dcells, added, dz, first_h, first_cell,
-                                                       keep ? static_cast<T*>(whole_cells) : no_keeping,
-                                                       keep ? static_cast<T*>(whole_h) : no_keeping});
-  });
-}
-
-void infer_tangents(const Call& call, OutputSpecs& outputs) {
-  const Steps s = check_coefficients(call, 8, 2);
-  const Shape states = {s.batch, s.steps, s.units};
-  check_input(call, 4, "tz", call.input(0).shape());
-  check_input(call, 5, "tfirst_h", {s.batch, s.units});
-  check_input(call, 6, "tfirst_cell", {s.batch, s.units});
-  check_mask(call, 7, s);
-  if (call.input_count() > 8) {
-    check_input(call, 8, "added_cells", states);
-    check_input(call, 9, "added_h", states);
-  }
-  const DType dtype = call.input(0).dtype();
-  outputs.add(dtype, call.input(0).shape());
-  for (int i = 0; i < 2; ++i) outputs.add(dtype, states);
-}
-
-void run_tangents(const Call& call, std::span<Tensor> outputs) {
-  with_wide_type(call.input(0).dtype(), [&]<class T>(T) {
-    const WideInput<T> gates(call.input(0)), cells(call.input(1)), u(call.input(2)), c(call.input(3)),
-        tz(call.input(4)), th(call.input(5)), tc(call.input(6));
-    const OptionalInput<T> added_cells(call, 8), added_h(call, 9);
-    const WideOutput<T> sums(outputs[0]), all_cells(outputs[1]), all_h(outputs[2]);
-    Kernels<T>::get().tangents(shape_of(call, 0, 7),
-                               {gates, cells, u, c, tz, th, tc, added_cells, added_h, sums, all_cells, all_h});
-  });
+  run_states(call, 2, rows.data(), outputs);
 }
 
 // --- The rules ---
 
 // Of gates their derivative by what they are a function of.
 Tensor slopes(const Tensor& gates) {
-  const std::vector<Tensor> g = split(gates, kGates, -1);
+  const std::vector<Tensor> g = split(gates, kLstmGates, -1);
   return concat({g[0] * (1 - g[0]), g[1] * (1 - g[1]), 1 - square(g[2]), g[3] * (1 - g[3])}, -1);
 }
 
-void vjp_lstm(const VjpCall& call, std::span<Tensor> cotangents) {
-  const Tensor &u = call.input(1), &first_h = call.input(2), &first_cell = call.input(3), &mask = call.input(4);
+// `at` is the place of the recurrent kernel, as in infer_states.
+void vjp_states(const VjpCall& call, int at, std::span<Tensor> cotangents) {
+  const Tensor &u = call.input(at), &first_h = call.input(at + 1), &first_cell = call.input(at + 2),
+               &mask = call.input(at + 3);
   const Tensor &gates = call.output(0), &cells = call.output(1), &dh = call.cotangent(2);
   const bool plain = !call.has_cotangent(0) && !call.has_cotangent(1);
   LstmGradients g = plain ? lstm_gradients(gates, cells, u, first_cell, dh, mask)
                           : lstm_gradients(gates, cells, u, first_cell, dh, mask, call.cotangent(1),
                                            call.cotangent(0) * slopes(gates));
-  if (call.needs(1)) cotangents[1] = rows_product(step_before(first_h, call.output(2)), g.z);
+  const std::span<Tensor> of_states = cotangents.subspan(static_cast<std::size_t>(at), 3);
+  if (call.needs(at)) of_states[0] = rows_product(step_before(first_h, call.output(2)), g.z);
   cotangents[0] = std::move(g.z);
-  cotangents[2] = std::move(g.first_h);
-  cotangents[3] = std::move(g.first_cell);
+  of_states[1] = std::move(g.first_h);
+  of_states[2] = std::move(g.first_cell);
 }
 
-// The cotangents of gates, cells, recurrent kernel and first cells, given the solutions of both systems.
-void of_coefficients(const VjpCall& call, std::span<Tensor> cotangents, const LstmGradients& back,
-                     const LstmTangents& ahead, const Tensor& tfirst_h, const Tensor& tfirst_cell) {
-  if (!call.needs(0) && !call.needs(1) && !call.needs(2) && !call.needs(3)) return;
-  const Tensor &cells = call.input(1), &dc = back.whole_cells, &dh = back.whole_h;
-  const std::vector<Tensor> gates = split(call.input(0), kGates, -1), ts = split(ahead.sums, kGates, -1);
-  const Tensor &i = gates[0], &f = gates[1], &g = gates[2], &o = gates[3];
-  const Tensor y = tanh(cells);
-  const Tensor w = 1 - square(y);
-  const Tensor before = step_before(call.input(3), cells);
-  if (call.needs(0)) {
-    cotangents[0] =
-        concat({dc * (ts[0] * (1 - 2 * i) * g + ts[2] * (1 - square(g))),
-                dc * (ts[1] * (1 - 2 * f) * before + step_before(tfirst_cell, ahead.cells)),
-                dc * (ts[0] * i * (1 - i) - 2 * ts[2] * g * i), dh * (ahead.cells * w + ts[3] * (1 - 2 * o) * y)},
-               -1);
-  }
-  const Tensor of_before = dc * ts[1] * f * (1 - f);
-  cotangents[1] = dh * w * (ts[3] * o * (1 - o) - 2 * ahead.cells * o * y) + step_behind(of_before);
-  if (call.needs(2)) cotangents[2] = rows_product(step_before(tfirst_h, ahead.h), back.z);
-  cotangents[3] = first_step(of_before);
+void vjp_lstm(const VjpCall& call, std::span<Tensor> cotangents) { vjp_states(call, 1, cotangents); }
+
+void vjp_lstm_of_rows(const VjpCall& call, std::span<Tensor> cotangents) {
+  vjp_states(call, 2, cotangents);
+  if (!call.needs(0)) return;
+  cotangents[0] = tensor_scatter_nd_add(zeros_like(call.input(0)), expand_dims(call.input(1), -1), cotangents[0]);
 }
 
-void vjp_gradients(const VjpCall& call, std::span<Tensor> cotangents) {
-  const Tensor &gates = call.input(0), &cells = call.input(1), &u = call.input(2), &first_cell = call.input(3),
-               &dh = call.input(4), &mask = call.input(5);
-  const Tensor &tz = call.cotangent(0), &tfirst_h = call.cotangent(1), &tfirst_cell = call.cotangent(2);
-  const bool more = call.input_count() > 6, kept = call.attributes<LstmGradientAttributes>().keep;
-  const LstmGradients back =
-      more ? lstm_gradients(gates, cells, u, first_cell, dh, mask, call.input(6), call.input(7), true)
-           : lstm_gradients(gates, cells, u, first_cell, dh, mask, true);
-  LstmTangents ahead = kept ? lstm_tangents(gates, cells, u, first_cell, tz, tfirst_h, tfirst_cell, mask,
-                                            call.cotangent(3), call.cotangent(4))
-                            : lstm_tangents(gates, cells, u, first_cell, tz, tfirst_h, tfirst_cell, mask);
-  of_coefficients(call, cotangents, back, ahead, tfirst_h, tfirst_cell);
-  if (more) {
-    cotangents[6] = ahead.cells;
-    cotangents[7] = ahead.sums;
-  }
-  cotangents[4] = std::move(ahead.h);
-}
-
-void vjp_tangents(const VjpCall& call, std::span<Tensor> cotangents) {
-  const LstmGradients back =
-      lstm_gradients(call.input(0), call.input(1), call.input(2), call.input(3), call.cotangent(2), call.input(7),
-                     call.cotangent(1), call.cotangent(0), true);
-  of_coefficients(call, cotangents, back, {call.output(0), call.output(1), call.output(2)}, call.input(5),
-                  call.input(6));
-  cotangents[4] = back.z;
-  cotangents[5] = back.first_h;
-  cotangents[6] = back.first_cell;
-  if (call.input_count() > 8) {
-    cotangents[8] = back.whole_cells;
-    cotangents[9] = back.whole_h;
-  }
+// For items the rows are taken one by one: what the items have in common is not the point then.
+[[gnu::cold]] bool batch_lstm_of_rows(const BatchCall& call, std::vector<Tensor>& outputs) {
+  std::vector<Tensor> inputs(call.inputs.begin() + 1, call.inputs.end());
+  std::vector<std::uint8_t> batched(call.batched.begin() + 1, call.batched.end());
+  inputs[0] = call.is_batched(0) ? gather(call.input(0), with_items(call, 1), 1, 1) : gather(call.input(0), inputs[0]);
+  batched[0] = call.is_batched(0) || call.is_batched(1) ? 1 : 0;
+  return batch_sequences<1, 4>({kLstm, inputs, batched, call.size, nullptr}, outputs);
 }
 
 // --- Samples and references ---
 
 #if CAPSTAN_TESTING
-
-constexpr Domain kGateDomain = {0.1, 0.9};
 
 std::vector<OpSample> lstm_samples() {
   const auto inputs = [](std::int64_t batch, std::int64_t steps, std::int64_t units, const SampleInput& mask) {
@@ -297,129 +190,53 @@ void lstm_reference(const std::vector<ReferenceTensor>& inputs, const AttributeM
 }
 const OpTest kLstmTest = {.samples = lstm_samples, .reference = lstm_reference};
 
-// The operands of the two others: gates, cells, recurrent kernel, first cells and what follows.
-OpSample coefficients(std::vector<SampleInput> more, const std::string& error = {}) {
-  OpSample sample{.inputs = {{.shape = {2, 3, 8}, .domain = kGateDomain},
-                             {.shape = {2, 3, 2}},
-                             {.shape = {2, 8}},
-                             {.shape = {2, 2}}},
-                  .error = error};
-  for (SampleInput& input : more) sample.inputs.push_back(std::move(input));
-  return sample;
+std::vector<OpSample> lstm_of_rows_samples() {
+  const SampleInput ids{.shape = {2, 3}, .values = {4, 0, 0, 2, 4, 0}, .dtype = int32, .differentiable = false};
+  const auto inputs = [&](const SampleInput& mask) {
+    return std::vector<SampleInput>{{.shape = {5, 8}}, ids, {.shape = {2, 8}}, {.shape = {2, 2}},
+                                    {.shape = {2, 2}}, mask};
+  };
+  const auto wrong = [&](std::size_t which, const SampleInput& input, const std::string& error) {
+    OpSample sample{.inputs = inputs(kAllSteps), .error = error};
+    sample.inputs[which] = input;
+    return sample;
+  };
+  SampleInput other = ids, many = ids, below = ids, flat = ids;
+  other.dtype = int64;
+  other.values = {1, 1, 1, 1, 1, 1};
+  many.values[3] = 5;
+  below.values[3] = -1;
+  flat.shape = {6};
+  return {{.inputs = inputs(kAllSteps)},
+          {.inputs = inputs(kSomeSteps)},
+          {.inputs = {{.shape = {2, 4}}, other, {.shape = {1, 4}}, {.shape = {2, 1}}, {.shape = {2, 1}}, kAllSteps}},
+          wrong(0, {.shape = {5, 6}}, "the table must be [rows, 4 * units], not [5, 6]"),
+          wrong(0, {.shape = {8}}, "the table must be [rows, 4 * units], not [8]"),
+          wrong(1, {.shape = {2, 3}}, "indices must be int32 or int64, not float"),
+          wrong(1, flat, "ids must be [batch, steps] with at least one step, not [6]"),
+          wrong(1, many, "index 5 is out of range for axis 0 of length 5"),
+          wrong(1, below, "index -1 is out of range for axis 0 of length 5"),
+          wrong(2, {.shape = {2, 4}}, "recurrent_kernel has shape [2, 4], not [2, 8]"),
+          wrong(3, {.shape = {3, 2}}, "first_h has shape [3, 2], not [2, 2]"),
+          wrong(5, {.shape = {2, 3}}, "the mask must be bool")};
 }
-const SampleInput kGatesOf{.shape = {2, 3, 8}}, kStatesOf{.shape = {2, 3, 2}}, kFirstOf{.shape = {2, 2}};
-
-std::vector<OpSample> gradient_samples() {
-  OpSample kept = coefficients({kStatesOf, kSomeSteps, kStatesOf, kGatesOf});
-  kept.attributes = {{"keep", true}};
-  return {coefficients({kStatesOf, kAllSteps}), coefficients({kStatesOf, kSomeSteps, kStatesOf, kGatesOf}), kept,
-          coefficients({kStatesOf}, "takes 6 or 8 operands, not 5"),
-          coefficients({kFirstOf, kAllSteps}, "dh has shape [2, 2], not [2, 3, 2]")};
-}
-
-void gradient_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
-                        std::vector<ReferenceTensor>& outputs) {
-  const auto batch = static_cast<std::size_t>(inputs[1].shape[0]), steps = static_cast<std::size_t>(inputs[1].shape[1]),
-             n = static_cast<std::size_t>(inputs[1].shape[2]);
-  ReferenceTensor first = inputs[3], kept = inputs[1];
-  std::fill(first.values.begin(), first.values.end(), 0.0);
-  outputs = {inputs[0], first, first, kept, kept};
-  for (std::size_t b = 0; b < batch; ++b) {
-    for (std::size_t t = steps; t-- > 0;) {
-      const std::size_t at = b * steps + t;
-      const bool taken = inputs[5].values.empty() || inputs[5].values[at] != 0;
-      std::vector<double> next(n);
-      for (std::size_t k = 0; k < n; ++k) {
-        const double* const gates = inputs[0].values.data() + at * 4 * n + k;
-        const double i = gates[0], f = gates[n], g = gates[2 * n], o = gates[3 * n];
-        const double y = std::tanh(inputs[1].values[at * n + k]);
-        const double before = t > 0 ? inputs[1].values[(at - 1) * n + k] : inputs[3].values[b * n + k];
-        double& of_h = outputs[1].values[b * n + k];
-        double& of_cell = outputs[2].values[b * n + k];
-        const double dh = of_h + inputs[4].values[at * n + k];
-        const double dc = of_cell + dh * o * (1 - y * y) + (inputs.size() > 6 ? inputs[6].values[at * n + k] : 0.0);
-        const double dz[] = {dc * g * i * (1 - i), dc * before * f * (1 - f), dc * i * (1 - g * g),
-                             dh * y * o * (1 - o)};
-        for (std::size_t gate = 0; gate < 4; ++gate) {
-          const std::size_t place = (at * 4 + gate) * n + k;
-          outputs[0].values[place] = dz[gate] + (inputs.size() > 6 ? inputs[7].values[place] : 0.0);
-        }
-        outputs[3].values[at * n + k] = dc;
-        outputs[4].values[at * n + k] = dh;
-        next[k] = taken ? 0 : dh;
-        of_cell = dc * f;
-      }
-      for (std::size_t k = 0; k < n; ++k) {
-        for (std::size_t column = 0; column < 4 * n; ++column) {
-          next[k] += outputs[0].values[at * 4 * n + column] * inputs[2].values[k * 4 * n + column];
-        }
-        outputs[1].values[b * n + k] = next[k];
-      }
-    }
+void lstm_of_rows_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
+                            std::vector<ReferenceTensor>& outputs) {
+  const std::int64_t width = inputs[0].shape[1];
+  ReferenceTensor z{inputs[0].dtype, {inputs[1].shape[0], inputs[1].shape[1], width}, {}};
+  for (const double id : inputs[1].values) {
+    const auto row = inputs[0].values.begin() + static_cast<std::ptrdiff_t>(id) * width;
+    z.values.insert(z.values.end(), row, row + width);
   }
-  if (!reference::has(attributes, "keep")) {
-    for (std::size_t i : {3, 4}) {
-      outputs[i].shape.set(1, 0);
-      outputs[i].values.clear();
-    }
-  }
+  lstm_reference({z, inputs[2], inputs[3], inputs[4], inputs[5]}, attributes, outputs);
 }
-const OpTest kLstmGradientsTest = {.samples = gradient_samples, .reference = gradient_reference};
-
-std::vector<OpSample> tangent_samples() {
-  return {coefficients({kGatesOf, kFirstOf, kFirstOf, kAllSteps}),
-          coefficients({kGatesOf, kFirstOf, kFirstOf, kSomeSteps, kStatesOf, kStatesOf}),
-          coefficients({kStatesOf, kFirstOf, kFirstOf, kAllSteps}, "tz has shape [2, 3, 2], not [2, 3, 8]")};
-}
-void tangent_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap&,
-                       std::vector<ReferenceTensor>& outputs) {
-  const auto batch = static_cast<std::size_t>(inputs[1].shape[0]), steps = static_cast<std::size_t>(inputs[1].shape[1]),
-             n = static_cast<std::size_t>(inputs[1].shape[2]);
-  outputs = {inputs[4], inputs[1], inputs[1]};
-  for (std::size_t b = 0; b < batch; ++b) {
-    for (std::size_t t = 0; t < steps; ++t) {
-      const std::size_t at = b * steps + t;
-      const auto before = [&](const ReferenceTensor& all, int first, std::size_t k) {
-        return t > 0 ? all.values[(at - 1) * n + k] : inputs[static_cast<std::size_t>(first)].values[b * n + k];
-      };
-      const bool taken = inputs[7].values.empty() || inputs[7].values[at] != 0;
-      double* const sums = outputs[0].values.data() + at * 4 * n;
-      for (std::size_t column = 0; column < 4 * n; ++column) {
-        for (std::size_t k = 0; k < n; ++k)
-          sums[column] += before(outputs[2], 5, k) * inputs[2].values[k * 4 * n + column];
-      }
-      for (std::size_t k = 0; k < n; ++k) {
-        const double* const gates = inputs[0].values.data() + at * 4 * n + k;
-        const double i = gates[0], f = gates[n], g = gates[2 * n], o = gates[3 * n];
-        const double y = std::tanh(inputs[1].values[at * n + k]);
-        double cell = f * before(outputs[1], 6, k) + sums[n + k] * f * (1 - f) * before(inputs[1], 3, k) +
-                      sums[k] * i * (1 - i) * g + sums[2 * n + k] * (1 - g * g) * i;
-        if (inputs.size() > 8) cell += inputs[8].values[at * n + k];
-        double h = o * (1 - y * y) * cell + sums[3 * n + k] * o * (1 - o) * y;
-        if (inputs.size() > 8) h += inputs[9].values[at * n + k];
-        if (!taken) h += before(outputs[2], 5, k);
-        outputs[1].values[at * n + k] = cell;
-        outputs[2].values[at * n + k] = h;
-      }
-    }
-  }
-}
-const OpTest kLstmTangentsTest = {.samples = tangent_samples, .reference = tangent_reference};
+const OpTest kLstmOfRowsTest = {.samples = lstm_of_rows_samples, .reference = lstm_of_rows_reference};
 
 #endif
 
-LstmSequence sequence_of(std::span<Operand> inputs) {
-  std::vector<Tensor> outputs = apply_all(kLstm, inputs, nullptr);
+LstmSequence sequence_of(const OpDef& op, std::span<Operand> inputs) {
+  std::vector<Tensor> outputs = apply_all(op, inputs, nullptr);
   return {std::move(outputs[2]), std::move(outputs[1]), std::move(outputs[0])};
-}
-LstmGradients gradients_of(std::span<Operand> inputs, bool keep) {
-  const LstmGradientAttributes attributes{keep};
-  std::vector<Tensor> o = apply_all(kLstmGradients, inputs, &attributes);
-  return {std::move(o[0]), std::move(o[1]), std::move(o[2]), std::move(o[3]), std::move(o[4])};
-}
-LstmTangents tangents_of(std::span<Operand> inputs) {
-  std::vector<Tensor> outputs = apply_all(kLstmTangents, inputs, nullptr);
-  return {std::move(outputs[0]), std::move(outputs[1]), std::move(outputs[2])};
 }
 
 }  // namespace
@@ -439,35 +256,19 @@ constinit const OpDef kLstm = {
     .test = CAPSTAN_OP_TEST(kLstmTest),
 };
 
-constinit const OpDef kLstmGradients = {
-    .name = "lstm_gradients",
-    .text = "The gradients of lstm for z and the first states.",
-    .flags = kTakesAnyDTypes | kUpdatesInPlace,
-    .arity = kVariadic,
-    .outputs = 5,
-    .input_names = "gates, cells, recurrent_kernel, first_cell, dh, mask, dcells, added",
-    .attributes = &kLstmGradientAttributes,
-    .infer = infer_gradients,
-    .kernel = run_gradients,
-    .saves = {.inputs = 1},
-    .vjp = vjp_gradients,
-    .batch = batch_sequences<2, 5>,
-    .test = CAPSTAN_OP_TEST(kLstmGradientsTest),
-};
-
-constinit const OpDef kLstmTangents = {
-    .name = "lstm_tangents",
-    .text = "The tangents of the results of lstm.",
-    .flags = kTakesAnyDTypes,
-    .arity = kVariadic,
+constinit const OpDef kLstmOfRows = {
+    .name = "lstm_of_rows",
+    .text = "A long short-term memory whose steps take rows of a table.",
+    .flags = kTakesAnyDTypes | kCostlyAgain,
+    .arity = 6,
     .outputs = 3,
-    .input_names = "gates, cells, recurrent_kernel, first_cell, tz, tfirst_h, tfirst_cell, mask, added_cells, added_h",
-    .infer = infer_tangents,
-    .kernel = run_tangents,
-    .saves = {.inputs = 1, .outputs = 7},
-    .vjp = vjp_tangents,
-    .batch = batch_sequences<2, 7>,
-    .test = CAPSTAN_OP_TEST(kLstmTangentsTest),
+    .input_names = "table, ids, recurrent_kernel, first_h, first_cell, mask",
+    .infer = infer_lstm_of_rows,
+    .kernel = run_lstm_of_rows,
+    .saves = {.inputs = 62, .outputs = 7},
+    .vjp = vjp_lstm_of_rows,
+    .batch = batch_lstm_of_rows,
+    .test = CAPSTAN_OP_TEST(kLstmOfRowsTest),
 };
 
 LstmSequence lstm(Operand z, Operand recurrent_kernel, Operand first_h, Operand first_cell) {
@@ -475,34 +276,19 @@ LstmSequence lstm(Operand z, Operand recurrent_kernel, Operand first_h, Operand 
 }
 LstmSequence lstm(Operand z, Operand recurrent_kernel, Operand first_h, Operand first_cell, Operand mask) {
   Operand inputs[] = {z, recurrent_kernel, first_h, first_cell, mask};
-  return sequence_of(inputs);
+  return sequence_of(kLstm, inputs);
 }
-
-LstmGradients lstm_gradients(Operand gates, Operand cells, Operand recurrent_kernel, Operand first_cell, Operand dh,
-                             Operand mask, bool keep) {
-  Operand inputs[] = {gates, cells, recurrent_kernel, first_cell, dh, mask};
-  return gradients_of(inputs, keep);
+LstmSequence lstm_of_rows(Operand table, Operand ids, Operand recurrent_kernel, Operand first_h, Operand first_cell) {
+  return lstm_of_rows(table, ids, recurrent_kernel, first_h, first_cell, all_steps());
 }
-LstmGradients lstm_gradients(Operand gates, Operand cells, Operand recurrent_kernel, Operand first_cell, Operand dh,
-                             Operand mask, Operand dcells, Operand added, bool keep) {
-  Operand inputs[] = {gates, cells, recurrent_kernel, first_cell, dh, mask, dcells, added};
-  return gradients_of(inputs, keep);
-}
-
-LstmTangents lstm_tangents(Operand gates, Operand cells, Operand recurrent_kernel, Operand first_cell, Operand tz,
-                           Operand tfirst_h, Operand tfirst_cell, Operand mask) {
-  Operand inputs[] = {gates, cells, recurrent_kernel, first_cell, tz, tfirst_h, tfirst_cell, mask};
-  return tangents_of(inputs);
-}
-LstmTangents lstm_tangents(Operand gates, Operand cells, Operand recurrent_kernel, Operand first_cell, Operand tz,
-                           Operand tfirst_h, Operand tfirst_cell, Operand mask, Operand added_cells, Operand added_h) {
-  Operand inputs[] = {gates,       cells, recurrent_kernel, first_cell, tz, tfirst_h,
-                      tfirst_cell, mask,  added_cells,      added_h};
-  return tangents_of(inputs);
+LstmSequence lstm_of_rows(Operand table, Operand ids, Operand recurrent_kernel, Operand first_h, Operand first_cell,
+                          Operand mask) {
+  Operand inputs[] = {table, ids, recurrent_kernel, first_h, first_cell, mask};
+  return sequence_of(kLstmOfRows, inputs);
 }
 
 OpFamily lstm_ops() {
-  static constexpr const OpDef* ops[] = {&kLstm, &kLstmGradients, &kLstmTangents};
+  static constexpr const OpDef* ops[] = {&kLstm, &kLstmOfRows, &kLstmGradients, &kLstmTangents};
   return ops;
 }
 

@@ -39,6 +39,7 @@ Tensor noted(const Tensor& tensor, SymbolicValue value) {
 }
 
 bool is_symbolic_call(const Nest& nest) {
+  if (!nest.has_value()) return false;
   bool found = false;
   detail::for_each_leaf(nest, [&](const Tensor& tensor) { found |= detail::symbolic_value(tensor) != nullptr; });
   return found;
@@ -465,7 +466,7 @@ Nest FunctionalBody::call(const Nest& inputs, const CallOptions& options) {
     CallOptions how = step.call->options;
     // As in Keras: what the model is called with counts, not what the layers were.
     if (options.training.is_given()) how.training = options.training;
-    detail::give_to_one_layer(step.user);
+    detail::give_to_one_layer(*detail::CallScope::current(), step.user);
     if (step.places.size() == 1 && step.results == 1 && step.call->inputs.is_tensor()) {
       value(step.first_result) = step.call->layer(value(step.places[0]), how);
       continue;

@@ -196,6 +196,9 @@ std::vector<Shape> shapes_of(const Nest& nest) {
   return shapes;
 }
 
+bool may_carry_masks(const Tensor& x) { return detail::notes_of(x) != nullptr; }
+bool may_carry_masks(const Nest&) { return true; }
+
 // The masks that inputs carry, in their structure; nothing if there are none.
 Nest carried_masks(const Tensor& x) {
   const detail::Notes* const notes = detail::notes_of(x);
@@ -277,16 +280,27 @@ class detail::LayerCall {
       }
     }
     if (current_scope != nullptr) {
-      adopt(current_scope->layer, handle);
+      if (state.latest_parent != current_scope->layer.id) adopt(current_scope->layer, handle);
     } else {
       state.call_losses.clear();
     }
-    CallScope scope(state, options.training);
-    const bool is_first = !state.is_built;
-    const std::size_t own_weights = state.weights.size();
+    const CallScope scope(state, options.training);
+    const bool learns_training = scope.training.is_given() && !options.training.is_given();
+    const bool takes_masks = !options.mask.has_value() && may_carry_masks(inputs);
+    // Most calls change nothing in the options, of which a copy costs more than the rest of a call.
+    if (!learns_training && !takes_masks) return run_resolved(layer, inputs, options);
     CallOptions resolved = options;
     resolved.training = scope.training;
-    if (!resolved.mask.has_value()) resolved.mask = carried_masks(inputs);
+    if (takes_masks) resolved.mask = carried_masks(inputs);
+    return run_resolved(layer, inputs, resolved);
+  }
+
+ private:
+  template <class T>
+  [[gnu::noinline]] static T run_resolved(LayerBase& layer, const T& inputs, const CallOptions& resolved) {
+    LayerState& state = *layer.state_;
+    const bool is_first = !state.is_built;
+    const std::size_t own_weights = state.weights.size();
     T y;
     try {
       T storage;
@@ -318,7 +332,6 @@ class detail::LayerCall {
     return y;
   }
 
- private:
   // Masks of what a layer gives, one after the other.
   template <class T>
   static void set_masks(LayerBase& layer, const T& inputs, const Nest& given, T& y) {

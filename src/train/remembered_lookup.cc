@@ -1,7 +1,6 @@
 #include "src/train/remembered_lookup.h"
 
 #include "capstan/ops/math.h"
-#include "src/train/layer_state.h"
 
 namespace capstan::detail {
 
@@ -13,10 +12,6 @@ Tensor remember_lookup(const Tensor& rows, const Variable& table, const Tensor& 
   std::unique_ptr<Notes> notes = copy_notes(rows);
   notes->lookup = {table, ids};
   return with_notes(rows, std::move(notes));
-}
-
-void give_to_one_layer(const Layer* user) {
-  CallScope::current()->gives_to_one_layer = user != nullptr && LayerState::of(*user).takes_lookups;
 }
 
 const Lookup* remembered_lookup(const Tensor& rows) {

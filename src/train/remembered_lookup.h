@@ -12,7 +12,7 @@
 // is trained, where steps are many. (A function keeps one graph for all lengths, and there it must have the same ops.)
 #pragma once
 
-#include "capstan/layer.h"
+#include "src/train/layer_state.h"
 #include "src/train/notes.h"
 
 namespace capstan::detail {
@@ -24,8 +24,11 @@ inline constexpr std::int64_t kMostRememberedRows = 256;
 // next. To be called by an embedding for what it gives.
 Tensor remember_lookup(const Tensor& rows, const Variable& table, const Tensor& ids, bool training);
 
-// For a model, before it calls a layer: whether what this gives is an input of `user`, and seen by nobody else.
-void give_to_one_layer(const Layer* user);
+// For a model in its scope, before it calls a layer: whether what this gives is an input of `user`, and seen by nobody
+// else.
+inline void give_to_one_layer(CallScope& model, const Layer* user) {
+  model.gives_to_one_layer = user != nullptr && LayerState::of(*user).takes_lookups;
+}
 
 // The table and the ids of `rows`, or null.
 const Lookup* remembered_lookup(const Tensor& rows);

@@ -21,17 +21,27 @@ class SequentialBody final : public ModelBody {
  protected:
   AttributeValue get_config() const override { return detail::sequential_config(LayerBase::self()); }
   Tensor call(const Tensor& x, const CallOptions& options) override {
+    if (LayerState::of(*this).sublayers.empty()) return x;
+    // Options are large, so none are made where there is nothing but what all layers get.
+    const bool is_plain = !options.mask.has_value() && !options.initial_state.has_value() &&
+                          !options.attention_mask.has_value() && !options.use_causal_mask &&
+                          !options.return_attention_scores;
+    if (is_plain) return call_all(x, options, options);
+    // The mask that was given is that of the input; what layers give carries its own.
+    return call_all(x, {.training = options.training, .mask = options.mask}, {.training = options.training});
+  }
+
+ private:
+  Tensor call_all(const Tensor& x, const CallOptions& first, const CallOptions& others) {
     // By number: a layer may be added while this runs for the first time.
     const std::vector<Layer>& layers = LayerState::of(*this).sublayers;
-    if (layers.empty()) return x;
-    // The mask that was given is that of the input; what layers give carries its own.
+    detail::CallScope& scope = *detail::CallScope::current();
     const auto call_next = [&](std::size_t i, const Tensor& in, const CallOptions& how) {
-      detail::give_to_one_layer(i + 1 < layers.size() ? &layers[i + 1] : nullptr);
+      detail::give_to_one_layer(scope, i + 1 < layers.size() ? &layers[i + 1] : nullptr);
       return layers[i](in, how);
     };
-    Tensor y = call_next(0, x, {.mask = options.mask});
-    const CallOptions defaults;
-    for (std::size_t i = 1; i < layers.size(); ++i) y = call_next(i, y, defaults);
+    Tensor y = call_next(0, x, first);
+    for (std::size_t i = 1; i < layers.size(); ++i) y = call_next(i, y, others);
     return y;
   }
 };

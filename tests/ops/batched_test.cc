@@ -40,6 +40,7 @@ const std::set<std::string> kSometimesItemByItem = {
     "gru_tangents",                  // the same
     "lstm",                          // recurrent kernels that differ from item to item
     "lstm_gradients",                // the same
+    "lstm_of_rows",                  // the same
     "lstm_tangents",                 // the same
     "max_pool2d_places",             // places that count the examples before would count those of other items
     "reshape",                       // to the largest rank there is

@@ -24,6 +24,17 @@ CAPSTAN_EXPORT LstmSequence lstm(Operand z, Operand recurrent_kernel, Operand fi
 CAPSTAN_EXPORT LstmSequence lstm(Operand z, Operand recurrent_kernel, Operand first_h, Operand first_cell,
                                  Operand mask);
 
+/// The same for sequences of ids, int32 or int64 [batch, steps]: z of a step is the row of the table [rows, 4 units]
+/// that its id names. As lstm of gather(table, ids), which it does not make. The gradient for the table is dense.
+/// Errors: IndexError for an id that is negative or not below the number of rows; ShapeError, DTypeError.
+///
+///     Tensor z = bias_add(matmul(embeddings, kernel), bias);  // embeddings [rows, features]
+///     Tensor last = lstm_of_rows(z, ids, recurrent_kernel, h, c).h(slice(0), -1);
+CAPSTAN_EXPORT LstmSequence lstm_of_rows(Operand table, Operand ids, Operand recurrent_kernel, Operand first_h,
+                                         Operand first_cell);
+CAPSTAN_EXPORT LstmSequence lstm_of_rows(Operand table, Operand ids, Operand recurrent_kernel, Operand first_h,
+                                         Operand first_cell, Operand mask);
+
 /// What lstm_gradients returns.
 struct LstmGradients {
   Tensor z;

@@ -24,6 +24,11 @@ namespace detail {
 
 CellRun::~CellRun() = default;
 
+CellSequence CellRun::sequence_of_rows(const Tensor& table, const Tensor& ids, const Tensor& mask,
+                                       std::span<const Tensor> states) const {
+  return sequence(gather(table, ids), mask, states);
+}
+
 SequenceDropout::SequenceDropout(LayerBase& layer, std::optional<std::uint64_t> seed)
     : seed_(seed), key_(std::make_shared<std::uint64_t>(seed ? 0 : next_seed())) {
   LayerState::of(layer).keys.push_back(key_);

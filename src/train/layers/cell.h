@@ -42,6 +42,9 @@ class CellRun {
   virtual Tensor project_sequence(const Tensor& x) const { return x; }
   // What the steps give for what project_sequence() gave; a mask, bool [batch, steps] or empty, leaves steps out.
   virtual CellSequence sequence(Tensor, const Tensor&, std::span<const Tensor>) const { return {}; }
+  // The same for rows of what project() gave for a table, by ids [batch, steps].
+  virtual CellSequence sequence_of_rows(const Tensor& table, const Tensor& ids, const Tensor& mask,
+                                        std::span<const Tensor> states) const;
 };
 
 // The masks of dropout, drawn once for all steps.

@@ -204,8 +204,18 @@ class LSTMRun final : public GatedRun {
   }
   bool runs_sequences() const override { return has_op(); }
   CellSequence sequence(Tensor z, const Tensor& mask, std::span<const Tensor> states) const override {
-    const LstmSequence all = mask.has_value() ? lstm(std::move(z), gates.recurrent_kernel, states[0], states[1], mask)
-                                              : lstm(std::move(z), gates.recurrent_kernel, states[0], states[1]);
+    return with_last(mask.has_value() ? lstm(std::move(z), gates.recurrent_kernel, states[0], states[1], mask)
+                                      : lstm(std::move(z), gates.recurrent_kernel, states[0], states[1]));
+  }
+  CellSequence sequence_of_rows(const Tensor& table, const Tensor& ids, const Tensor& mask,
+                                std::span<const Tensor> states) const override {
+    const Tensor& u = gates.recurrent_kernel;
+    return with_last(mask.has_value() ? lstm_of_rows(table, ids, u, states[0], states[1], mask)
+                                      : lstm_of_rows(table, ids, u, states[0], states[1]));
+  }
+
+ private:
+  static CellSequence with_last(const LstmSequence& all) {
     return {all.h, {all.h(slice(), -1), all.cells(slice(), -1)}};
   }
 };

@@ -120,9 +120,9 @@ CellStep at_once(const CellRun& cell, const RecurrentBody::Run& run, const Tenso
   const auto in_order = [&](const Tensor& t) { return run.go_backwards && t.has_value() ? reverse(t, {1}) : t; };
   const Tensor taken = in_order(mask);
   const Lookup* const lookup = lookup_for(cell, x);
-  Tensor projected = lookup != nullptr ? gather(cell.project(table_of(*lookup, x.dtype())), in_order(lookup->ids))
-                                       : cell.project_sequence(in_order(x));
-  CellSequence all = cell.sequence(std::move(projected), taken, states);
+  CellSequence all = lookup != nullptr ? cell.sequence_of_rows(cell.project(table_of(*lookup, x.dtype())),
+                                                               in_order(lookup->ids), taken, states)
+                                       : cell.sequence(cell.project_sequence(in_order(x)), taken, states);
   CellStep result{std::move(all.states), std::move(all.last)};
   if (mask.has_value()) {
     const Tensor shown = run.zero_output_for_mask ? taken : greater(cumsum(cast(taken, DType::kInt32), 1), 0);
