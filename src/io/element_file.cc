@@ -7,7 +7,7 @@
 #include <limits>
 #include <utility>
 
-#include "src/core/allocator.h"
+#include "src/core/unfilled.h"
 #include "src/io/raw_array.h"
 #include "src/io/wire.h"
 
@@ -211,8 +211,8 @@ Tensor ElementReader::read_tensor() {
   if (dtype == bool_ && std::any_of(bytes.begin(), bytes.end(), [](char byte) { return byte != 0 && byte != 1; })) {
     fail("a bool is neither 0 nor 1");
   }
-  const Tensor tensor = new_tensor(dtype, Shape(std::span<const std::int64_t>(lengths)));
-  if (!bytes.empty()) std::memcpy(mutable_raw_data(tensor), bytes.data(), bytes.size());
+  const Tensor tensor = detail::unfilled(dtype, Shape(std::span<const std::int64_t>(lengths)));
+  if (!bytes.empty()) std::memcpy(const_cast<void*>(tensor.raw_data()), bytes.data(), bytes.size());
   return tensor;
 }
 
