@@ -275,7 +275,8 @@ TEST(ModelWeights, AreSavedAndLoadedByTheEndingOfTheName) {
   }
   EXPECT_TRUE(contains(message_of<ValueError>([&] { model.save_weights("w.txt"); }), "ends with none of .safetensors"));
   EXPECT_TRUE(contains(message_of<ValueError>([&] { model.save_weights("w.h5"); }), "ends with none of .safetensors"));
-  EXPECT_TRUE(contains(message_of<ValueError>([&] { model.load_weights("w.txt"); }), "and .weights.h5, nor with .keras or .h5"));
+  EXPECT_TRUE(contains(message_of<ValueError>([&] { model.load_weights("w.txt"); }),
+                       "and .weights.h5, nor with .keras or .h5"));
   EXPECT_TRUE(contains(message_of<ValueError>([&] { Sequential({layers::Dense(1)}).save_weights("w.npz"); }),
                        "no weights yet"));
 }
