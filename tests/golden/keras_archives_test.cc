@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "capstan/capstan.h"
-#include "tests/golden/keras_models.h"
+#include "tests/golden/keras_samples.h"
 #include "tests/support/message_of.h"
 #include "tests/support/sample_files.h"
 #include "tests/support/temporary_directory.h"
@@ -17,23 +17,6 @@ Json weights_sample(const std::string& file) {
   }
   ADD_FAILURE() << "there is no " << file;
   return {};
-}
-
-void expect_same_as(const Model& model, const Json& sample) {
-  const std::vector<Variable> weights = model.weights();
-  ASSERT_EQ(weights.size(), sample.at("weights").size());
-  for (std::size_t i = 0; i < weights.size(); ++i) {
-    EXPECT_EQ(weights[i].value().to_vector<double>(),
-              tensor_from_json(sample["weights"][i].at("value")).to_vector<double>())
-        << i;
-  }
-  std::vector<Nest> inputs;
-  for (const Json& input : sample.at("inputs")) inputs.emplace_back(tensor_from_json(input));
-  const std::vector<Tensor> outputs = model(inputs.size() == 1 ? inputs[0] : Nest(inputs)).tensors();
-  ASSERT_EQ(outputs.size(), sample.at("outputs").size());
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    expect_close(outputs[i], sample["outputs"][i], "outputs", {2e-5, 2e-5});
-  }
 }
 
 std::map<std::string, std::vector<double>> numbers_of(const NamedTensors& state) {
@@ -82,7 +65,7 @@ TEST(KerasArchives, HoldTheModelsOfKeras) {
     SCOPED_TRACE(sample.at("file"));
     const Json same_as = weights_sample(sample.at("same_as"));
     const Model model = load_model(sample.at("path"));
-    expect_same_as(model, same_as);
+    expect_sample(model, same_as);
     if (sample.contains("optimizer")) {
       const NamedTensors state = State(model.optimizer()).save();
       const Json& variables = sample["optimizer"].at("variables");
@@ -104,7 +87,7 @@ TEST(KerasArchives, HoldTheModelsOfKeras) {
     const std::string again = directory.file("again.keras");
     model.save(again);
     const Model copy = load_model(again);
-    expect_same_as(copy, same_as);
+    expect_sample(copy, same_as);
     EXPECT_EQ(copy.to_json(), model.to_json());
     EXPECT_EQ(copy.is_compiled(), model.is_compiled());
     if (model.is_compiled()) {
@@ -120,16 +103,6 @@ TEST(KerasArchives, CanBeLoadedWithoutWhatCompileWasGiven) {
   EXPECT_TRUE(load_model(path).is_compiled());
   EXPECT_FALSE(load_model(path, {.compile = false}).is_compiled());
 }
-
-std::vector<Tensor> numbered(const io::NamedArrays& arrays, const std::string& name) {
-  std::vector<Tensor> list;
-  while (arrays.contains(name + std::to_string(list.size()))) {
-    list.push_back(arrays.at(name + std::to_string(list.size())));
-  }
-  return list;
-}
-
-Nest nest_of(const std::vector<Tensor>& tensors) { return tensors.size() == 1 ? Nest(tensors[0]) : Nest(tensors); }
 
 // tests/interop/keras_archives.py trained these for three steps, saved them, and noted three more.
 TEST(KerasArchives, GoOnAsTheyDoInKeras) {

@@ -4,7 +4,7 @@
 #include "capstan/hdf5_files.h"
 #include "capstan/ops/random.h"
 #include "capstan/schedules.h"
-#include "tests/golden/keras_models.h"
+#include "tests/golden/keras_samples.h"
 #include "tests/support/message_of.h"
 #include "tests/support/sample_files.h"
 #include "tests/support/temporary_directory.h"
@@ -22,19 +22,7 @@ TEST(KerasWeights, LoadIntoTheSameModels) {
     const Json& model_json = sample["model"];
     const Model model = make_model(model_json);
     model.load_weights(sample.at("path"));
-    const std::vector<Variable> weights = model.weights();
-    ASSERT_EQ(weights.size(), sample.at("weights").size());
-    for (std::size_t i = 0; i < weights.size(); ++i) {
-      const Json& want = sample["weights"][i].contains("value") ? sample["weights"][i]["value"] : sample["weights"][i];
-      EXPECT_EQ(weights[i].value().to_vector<double>(), tensor_from_json(want).to_vector<double>()) << i;
-    }
-    std::vector<Nest> inputs;
-    for (const Json& input : sample.at("inputs")) inputs.emplace_back(tensor_from_json(input));
-    const std::vector<Tensor> outputs = model(inputs.size() == 1 ? inputs[0] : Nest(inputs)).tensors();
-    ASSERT_EQ(outputs.size(), sample.at("outputs").size());
-    for (std::size_t i = 0; i < outputs.size(); ++i) {
-      expect_close(outputs[i], sample["outputs"][i], "outputs", {2e-5, 2e-5});
-    }
+    expect_sample(model, sample);
     ++loaded;
   }
   EXPECT_GE(loaded, 8);

@@ -12,12 +12,15 @@
 
 #include "capstan/capstan.h"
 #include "tests/interop/cases.h"
+#include "tests/support/numbered.h"
 
 namespace capstan {
 namespace {
 
 using interop::Cases;
 using interop::require;
+using testing::nest_of;
+using testing::numbered;
 
 struct NetOptions : LayerOptions {
   int width = 3;
@@ -106,8 +109,6 @@ std::vector<Case> cases() {
   };
 }
 
-Nest nest_of(const std::vector<Tensor>& tensors) { return tensors.size() == 1 ? Nest(tensors[0]) : Nest(tensors); }
-
 void write(const std::filesystem::path& folder) {
   for (const Case& one : cases()) {
     const Model model = one.make();
@@ -136,14 +137,6 @@ void write(const std::filesystem::path& folder) {
 
 double difference(const Tensor& a, const Tensor& b) {
   return reduce_max(abs(cast(a, float64) - cast(b, float64))).item<double>();
-}
-
-std::vector<Tensor> numbered(const io::NamedArrays& arrays, const std::string& name) {
-  std::vector<Tensor> list;
-  while (arrays.contains(name + std::to_string(list.size()))) {
-    list.push_back(arrays.at(name + std::to_string(list.size())));
-  }
-  return list;
 }
 
 std::string load(const std::filesystem::path& path) {

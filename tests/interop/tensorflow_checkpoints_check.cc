@@ -6,23 +6,17 @@
 #include <vector>
 
 #include "tests/interop/cases.h"
+#include "tests/support/numbered.h"
 #include "tests/support/tensorflow_trainings.h"
 
 namespace capstan {
 namespace {
 
-Nest nest_of(const std::vector<Tensor>& tensors) { return tensors.size() == 1 ? Nest(tensors[0]) : Nest(tensors); }
+using testing::nest_of;
+using testing::numbered;
 
 double difference(const Tensor& a, const Tensor& b) {
   return reduce_max(abs(cast(a, float64) - cast(b, float64))).item<double>();
-}
-
-std::vector<Tensor> numbered(const io::NamedArrays& arrays, const std::string& name) {
-  std::vector<Tensor> list;
-  while (arrays.contains(name + std::to_string(list.size()))) {
-    list.push_back(arrays.at(name + std::to_string(list.size())));
-  }
-  return list;
 }
 
 void write(const testing::Training& one, const std::filesystem::path& folder) {
