@@ -42,10 +42,14 @@ mapfile -t files < <(
 )
 echo "tidy: ${#files[@]} files changed since $(git rev-parse --short "$base")"
 
+# clang cannot read what g++ has precompiled.
+commands=$(mktemp -d)
+sed -E 's/-Winvalid-pch -include [^ ]+//g' "$build/compile_commands.json" >"$commands/compile_commands.json"
+
 # One file: nothing where it is clean, its findings otherwise. A file that this configuration leaves out has no compile command.
-export tool build results
+export tool build results commands
 results=$(mktemp -d)
-trap 'rm -rf "$results"' EXIT
+trap 'rm -rf "$results" "$commands"' EXIT
 end=$(($(date +%s) + seconds))
 export end
 check() {
@@ -56,7 +60,7 @@ check() {
     touch "$results/$name.skipped"
     return 0
   fi
-  timeout "$left" "$tool" -p "$build" --quiet --extra-arg=-Wno-error "$file" >"$results/$name.text" 2>/dev/null || status=$?
+  timeout "$left" "$tool" -p "$commands" --quiet --extra-arg=-Wno-error "$file" >"$results/$name.text" 2>/dev/null || status=$?
   case $status in
     0) touch "$results/$name.clean" ;;
     124) touch "$results/$name.skipped" ;;

@@ -2,10 +2,11 @@
 # Installs the library as a user does, static and shared, and builds a foreign project against each, once with CMake and
 # once with pkg-config.
 #
-#   install_test.sh COMPILER BUILD_FOLDER
+#   install_test.sh COMPILER BUILD_FOLDER [OBJECTS]     OBJECTS: a build folder that has compiled the library with the same settings
 set -euo pipefail
 compiler=$1
 work=$2
+objects=${3:-}
 source=$(cd "$(dirname "$0")/../.." && pwd)
 foreign=$source/tests/house/foreign
 mkdir -p "$work"
@@ -17,7 +18,7 @@ for shared in OFF ON; do
   echo "== BUILD_SHARED_LIBS=$shared"
   # The objects of both are the same, so the second round only links.
   cmake -S "$source" -B "$work/library" -G Ninja -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_BUILD_TYPE=Release \
-    -DCAPSTAN_TESTING=OFF -DCAPSTAN_EXAMPLES=OFF -DCAPSTAN_BENCHMARKS=OFF -DBUILD_SHARED_LIBS=$shared >"$work/log"
+    -DCAPSTAN_TESTING=OFF -DCAPSTAN_EXAMPLES=OFF -DCAPSTAN_BENCHMARKS=OFF -DBUILD_SHARED_LIBS=$shared -DCAPSTAN_OBJECTS="$objects" >"$work/log"
   cmake --build "$work/library"
   cmake --install "$work/library" --prefix "$prefix.staged" >"$work/log"
   # An installed tree may be moved.

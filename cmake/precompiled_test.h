@@ -1,0 +1,4 @@
+#pragma once
+#include <gtest/gtest.h>
+
+#include "cmake/precompiled_program.h"
