@@ -40,8 +40,4 @@ function(capstan_settings target)
     # g++ 12 sees such uses in std::regex and std::optional when it instruments them.
     target_compile_options(${target} PRIVATE -Wno-maybe-uninitialized)
   endif()
-  if(CAPSTAN_TESTING)
-    # Changes the layout of internal structures, so the library and the tests get it alike.
-    target_compile_definitions(${target} PRIVATE CAPSTAN_TESTING=1)
-  endif()
 endfunction()

@@ -51,7 +51,6 @@ struct Multiply : BinaryOp {
 struct Divide : BinaryOp {
   using Complex = Divide;
   static constexpr OpText text{"divide", "The quotient of two tensors."};
-  static constexpr Domain domain{0.5, 3.0};
   static constexpr Compose compose = &detail::call_function<capstan::divide>;
   FORMULA f(X x, X y) { return x / y; }
   FORMULA da(X g, X, X y, X) { return g / y; }
@@ -62,7 +61,6 @@ struct Divide : BinaryOp {
 struct DivideNoNan : BinaryOp {
   using Complex = DivideNoNan;
   static constexpr OpText text{"divide_no_nan", "The quotient, and 0 where the divisor is 0."};
-  static constexpr Domain domain{0.5, 3.0};
   FORMULA f(X x, X y) { return select(y == 0.0, 0.0, x / y); }
   FORMULA da(X g, X, X y, X) { return select(y == 0.0, 0.0, g / select(y == 0.0, 1.0, y)); }
   FORMULA db(X g, X x, X y, X) {
@@ -92,7 +90,6 @@ struct Floordiv : IntegerDivision {
   static constexpr OpText text{"floordiv", "The quotient rounded down."};
   static constexpr Types types = Types::kNumbers;
   static constexpr bool differentiable = false;
-  static constexpr Domain domain{1.0, 9.0};
   FORMULA f(X x, X y) { return floordiv(x, y); }
 };
 
@@ -100,14 +97,12 @@ struct Truncatediv : IntegerDivision {
   static constexpr OpText text{"truncatediv", "The quotient of integers rounded towards zero."};
   static constexpr Types types = Types::kIntegers;
   static constexpr bool differentiable = false;
-  static constexpr Domain domain{1.0, 9.0};
   FORMULA f(X x, X y) { return x / y; }
 };
 
 struct Floormod : IntegerDivision {
   static constexpr OpText text{"floormod", "The remainder of floordiv; it has the sign of the divisor."};
   static constexpr Types types = Types::kNumbers;
-  static constexpr Domain domain{1.1, 1.9};
   FORMULA f(X x, X y) { return floormod(x, y); }
   FORMULA da(X g, X, X, X) { return g; }
   FORMULA db(X g, X x, X y, X) { return -g * floor(x / y); }
@@ -116,7 +111,6 @@ struct Floormod : IntegerDivision {
 struct Truncatemod : IntegerDivision {
   static constexpr OpText text{"truncatemod", "The remainder of truncatediv; it has the sign of the dividend."};
   static constexpr Types types = Types::kNumbers;
-  static constexpr Domain domain{1.1, 1.9};
   FORMULA f(X x, X y) { return truncatemod(x, y); }
   FORMULA da(X g, X, X, X) { return g; }
   FORMULA db(X g, X x, X y, X) {
@@ -136,7 +130,6 @@ struct Pow : BinaryOp {
     return std::is_signed_v<T> && y < T{0};
   }
   static constexpr Types types = Types::kNumbers;
-  static constexpr Domain domain{0.5, 2.5};
   FORMULA f(X x, X y) { return pow(x, y); }
   FORMULA da(X g, X x, X y, X) { return g * y * pow(x, y - 1.0); }
   // The logarithm counts as 0 where there is none.
@@ -191,7 +184,6 @@ struct SquaredDifferenceOfComplex : SquaredDifference {
 struct Atan2 : BinaryOp {
   static constexpr OpText text{"atan2", "The angle of the point (x, y) with the first axis, from -pi to pi."};
   static constexpr std::string_view input_names = "y, x";
-  static constexpr Domain domain{0.5, 2.0};
   FORMULA f(X y, X x) { return atan2(y, x); }
   FORMULA da(X g, X y, X x, X) { return g * (x / (x * x + y * y)); }
   FORMULA db(X g, X y, X x, X) { return g * (-y / (x * x + y * y)); }
@@ -200,7 +192,6 @@ struct Atan2 : BinaryOp {
 struct Xlogy : BinaryOp {
   using Complex = Xlogy;
   static constexpr OpText text{"xlogy", "x times the logarithm of y, and 0 where x is 0."};
-  static constexpr Domain domain{0.5, 3.0};
   FORMULA f(X x, X y) { return select(x == 0.0, 0.0, x * log(y)); }
   FORMULA da(X g, X x, X y, X) { return g * select(x == 0.0, 0.0, log(select(x == 0.0, 1.0, y))); }
   FORMULA db(X g, X x, X y, X) { return g * select(x == 0.0, 0.0, x / select(x == 0.0, 1.0, y)); }
@@ -209,7 +200,6 @@ struct Xlogy : BinaryOp {
 struct Xlog1py : BinaryOp {
   using Complex = Xlog1py;
   static constexpr OpText text{"xlog1py", "x times the logarithm of 1 + y, and 0 where x is 0."};
-  static constexpr Domain domain{0.5, 3.0};
   FORMULA f(X x, X y) { return select(x == 0.0, 0.0, x * log1p(y)); }
   FORMULA da(X g, X x, X y, X) { return g * select(x == 0.0, 0.0, log1p(select(x == 0.0, 1.0, y))); }
   FORMULA db(X g, X x, X y, X) { return g * select(x == 0.0, 0.0, x / (1.0 + select(x == 0.0, 1.0, y))); }
@@ -218,7 +208,6 @@ struct Xlog1py : BinaryOp {
 struct Xdivy : BinaryOp {
   using Complex = Xdivy;
   static constexpr OpText text{"xdivy", "x divided by y, and 0 where x is 0."};
-  static constexpr Domain domain{0.5, 3.0};
   FORMULA f(X x, X y) { return select(x == 0.0, 0.0, x / y); }
   FORMULA da(X g, X x, X y, X) { return g * select(x == 0.0, 0.0, 1.0 / select(x == 0.0, 1.0, y)); }
   FORMULA db(X g, X x, X y, X) {

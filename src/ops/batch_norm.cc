@@ -16,7 +16,6 @@
 #include "src/core/apply.h"
 #include "src/core/check.h"
 #include "src/core/named_errors.h"
-#include "src/core/op_test.h"
 #include "src/kernels/normalize.h"
 #include "src/ops/axes.h"
 #include "src/ops/batching.h"
@@ -24,8 +23,6 @@
 #include "src/ops/expansion.h"
 #include "src/ops/families.h"
 #include "src/ops/floating.h"
-#include "src/ops/normalize.h"
-#include "src/ops/reference.h"
 #include "src/ops/row_sums.h"
 #include "src/ops/wide.h"
 
@@ -296,129 +293,6 @@ void push(std::vector<Tensor>& outputs, BatchNormResult result) {
   outputs.push_back(std::move(result.variance));
 }
 
-// --- Samples and references ---
-
-#if CAPSTAN_TESTING
-
-std::vector<OpSample> batch_norm_samples() {
-  return {
-      {.inputs = {{.shape = {4, 2}}, {.shape = {2}}, {.shape = {2}}}},
-      {.inputs = {{.shape = {2, 2, 2, 3}}, {.shape = {3}}, {.shape = {3}}}, .attributes = {{"epsilon", 0.1}}},
-      {.inputs = {{.shape = {4, 3}}, {.shape = {2}}, {.shape = {3}}}, .error = "scale has shape [2] for 3 channels"},
-      {.inputs = {{.shape = {}}, {.shape = {1}}, {.shape = {1}}}, .error = "the input needs rank 1 or more"},
-  };
-}
-
-void batch_norm_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
-                          std::vector<ReferenceTensor>& outputs) {
-  const double epsilon = reference::number(attributes, "epsilon", 1e-3);
-  const ReferenceTensor& x = inputs[0];
-  const reference::ChannelMoments m = reference::moments_of(x);
-  const std::size_t channels = m.mean.size();
-  ReferenceTensor y = x;
-  for (std::size_t i = 0; i < x.values.size(); ++i) {
-    const std::size_t c = i % channels;
-    y.values[i] =
-        (x.values[i] - m.mean[c]) / std::sqrt(m.variance[c] + epsilon) * inputs[1].values[c] + inputs[2].values[c];
-  }
-  const Shape shape{x.shape[-1]};
-  outputs = {y,
-             {.dtype = x.dtype, .shape = shape, .values = m.mean},
-             {.dtype = x.dtype, .shape = shape, .values = m.variance}};
-}
-const OpTest kBatchNormTrainingTest = {.samples = batch_norm_samples, .reference = batch_norm_reference};
-
-std::vector<OpSample> batch_norm_gradient_samples() {
-  return {
-      {.inputs =
-           {{.shape = {4, 2}}, {.shape = {2}}, {.shape = {2}}, {.shape = {2}, .domain = {0.5, 2}}, {.shape = {4, 2}}}},
-      {.inputs = {{.shape = {2, 3, 2}},
-                  {.shape = {2}},
-                  {.shape = {2}},
-                  {.shape = {2}, .domain = {0.5, 2}},
-                  {.shape = {2, 3, 2}}},
-       .attributes = {{"epsilon", 0.1}}},
-      {.inputs = {{.shape = {4, 2}}, {.shape = {2}}, {.shape = {2}}, {.shape = {2}}, {.shape = {3, 2}}},
-       .error = "shapes differ, [4, 2] and [3, 2]"},
-  };
-}
-void batch_norm_gradient_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
-                                   std::vector<ReferenceTensor>& outputs) {
-  const double epsilon = reference::number(attributes, "epsilon", 1e-3);
-  const auto& x = inputs[0].values;
-  const auto& g = inputs[4].values;
-  const auto channels = static_cast<std::size_t>(inputs[0].shape[-1]);
-  const double rows = static_cast<double>(x.size() / channels);
-  ReferenceTensor of_x = inputs[0];
-  ReferenceTensor of_scale = inputs[1];
-  ReferenceTensor of_offset = inputs[1];
-  for (std::size_t c = 0; c < channels; ++c) {
-    const double r = 1 / std::sqrt(inputs[3].values[c] + epsilon);
-    double sum_g = 0;
-    double sum_gh = 0;
-    for (std::size_t i = c; i < x.size(); i += channels) {
-      sum_g += g[i];
-      sum_gh += g[i] * (x[i] - inputs[2].values[c]) * r;
-    }
-    of_scale.values[c] = sum_gh;
-    of_offset.values[c] = sum_g;
-    for (std::size_t i = c; i < x.size(); i += channels) {
-      const double h = (x[i] - inputs[2].values[c]) * r;
-      of_x.values[i] = inputs[1].values[c] * r * (g[i] - sum_g / rows - h * sum_gh / rows);
-    }
-  }
-  outputs = {of_x, of_scale, of_offset};
-}
-const OpTest kBatchNormGradientsTest = {.samples = batch_norm_gradient_samples,
-                                        .reference = batch_norm_gradient_reference};
-
-std::vector<OpSample> fused_training_samples() {
-  return {
-      {.inputs = {{.shape = {2, 2, 2, 2}, .dtype = float32, .differentiable = false},
-                  {.shape = {2}, .dtype = float32, .differentiable = false},
-                  {.shape = {2}, .dtype = float32, .differentiable = false}}},
-      {.inputs = {{.shape = {2, 2}, .dtype = float32, .differentiable = false},
-                  {.shape = {2}, .dtype = float32, .differentiable = false},
-                  {.shape = {2}, .dtype = float32, .differentiable = false}},
-       .error = "images need rank 4, not 2"},
-  };
-}
-void fused_training_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
-                              std::vector<ReferenceTensor>& outputs) {
-  batch_norm_reference(inputs, attributes, outputs);
-  const double rows = static_cast<double>(rows_of(inputs[0].shape));
-  for (double& v : outputs[2].values) v *= rows / (rows - 1);
-}
-const OpTest kFusedBatchNormTrainingTest = {
-    .samples = fused_training_samples, .reference = fused_training_reference, .dtypes = {float32}};
-
-std::vector<OpSample> fused_inference_samples() {
-  const auto plain = [](Shape shape, Domain domain = {}) {
-    return SampleInput{.shape = shape, .domain = domain, .dtype = float32, .differentiable = false};
-  };
-  return {
-      {.inputs = {plain({2, 1, 2, 2}), plain({2}), plain({2}), plain({2}), plain({2}, {0.5, 2})}},
-      {.inputs = {plain({2, 1, 2, 2}), plain({2}), plain({2}), plain({3}), plain({2}, {0.5, 2})},
-       .error = "mean has shape [3] for 2 channels"},
-  };
-}
-void fused_inference_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
-                               std::vector<ReferenceTensor>& outputs) {
-  const double epsilon = reference::number(attributes, "epsilon", 1e-3);
-  outputs = {inputs[0]};
-  const std::size_t channels = inputs[1].values.size();
-  for (std::size_t i = 0; i < outputs[0].values.size(); ++i) {
-    const std::size_t c = i % channels;
-    outputs[0].values[i] =
-        (inputs[0].values[i] - inputs[3].values[c]) / std::sqrt(inputs[4].values[c] + epsilon) * inputs[1].values[c] +
-        inputs[2].values[c];
-  }
-}
-const OpTest kFusedBatchNormInferenceTest = {
-    .samples = fused_inference_samples, .reference = fused_inference_reference, .dtypes = {float32}};
-
-#endif
-
 }  // namespace
 
 constinit const OpDef kBatchNormTraining = {
@@ -436,7 +310,6 @@ constinit const OpDef kBatchNormTraining = {
     .saves = {.inputs = 3, .outputs = 6},
     .vjp = vjp_batch_norm,
     .batch = batch_side_by_side,
-    .test = CAPSTAN_OP_TEST(kBatchNormTrainingTest),
 };
 
 constinit const OpDef kBatchNormGradients = {
@@ -451,7 +324,6 @@ constinit const OpDef kBatchNormGradients = {
     .saves = {.inputs = 31},
     .vjp = vjp_batch_norm_gradients,
     .batch = batch_side_by_side,
-    .test = CAPSTAN_OP_TEST(kBatchNormGradientsTest),
 };
 
 std::span<const Expansion> batch_norm_expansions() {
@@ -496,7 +368,6 @@ constinit const OpDef kFusedBatchNormTraining = {
           push(outputs, fused_batch_norm_training(inputs[0], inputs[1], inputs[2],
                                                   static_cast<const EpsilonAttributes*>(attributes)->epsilon));
         },
-    .test = CAPSTAN_OP_TEST(kFusedBatchNormTrainingTest),
 };
 
 constinit const OpDef kFusedBatchNormInference = {
@@ -511,7 +382,6 @@ constinit const OpDef kFusedBatchNormInference = {
           outputs.push_back(fused_batch_norm_inference(inputs[0], inputs[1], inputs[2], inputs[3], inputs[4],
                                                        static_cast<const EpsilonAttributes*>(attributes)->epsilon));
         },
-    .test = CAPSTAN_OP_TEST(kFusedBatchNormInferenceTest),
 };
 
 BatchNormResult fused_batch_norm_training(Operand x, Operand scale, Operand offset, double epsilon) try {

@@ -11,7 +11,6 @@
 #include "src/core/check.h"
 #include "src/core/named_errors.h"
 #include "src/core/op_def.h"
-#include "src/core/op_test.h"
 #include "src/core/thread_pool.h"
 #include "src/ops/batching.h"
 #include "src/ops/families.h"
@@ -158,50 +157,6 @@ void compose_saturate(std::span<const Operand> inputs, const void* attributes, s
   outputs.push_back(saturate_cast(inputs[0], static_cast<const CastAttributes*>(attributes)->dtype));
 }
 
-#if CAPSTAN_TESTING
-void same_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap&,
-                    std::vector<ReferenceTensor>& outputs) {
-  outputs.push_back(inputs[0]);
-}
-
-std::vector<OpSample> same_samples() {
-  return {{.inputs = {{.shape = {2, 3}}}}, {.inputs = {{.shape = {}}}}, {.inputs = {{.shape = {0, 2}}}}};
-}
-
-const OpTest kCastTest = [] {
-  OpTest test;
-  test.samples = [] {
-    return std::vector<OpSample>{
-        {.inputs = {{.shape = {2, 3}}}, .attributes = {{"dtype", "float64"}}},
-        {.inputs = {{.shape = {4}}}, .attributes = {{"dtype", "float64"}}},
-    };
-  };
-  test.reference = [](const std::vector<ReferenceTensor>& inputs, const AttributeMap&,
-                      std::vector<ReferenceTensor>& outputs) {
-    outputs.push_back(inputs[0]);
-    outputs[0].dtype = DType::kFloat64;
-  };
-  return test;
-}();
-
-const OpTest kSaturateTest = [] {
-  OpTest test;
-  test.samples = [] {
-    return std::vector<OpSample>{
-        {.inputs = {{.shape = {2}, .values = {1.5, -1.5}}}, .attributes = {{"dtype", "float64"}}}};
-  };
-  test.reference = kCastTest.reference;
-  return test;
-}();
-
-const OpTest kSameTest = [] {
-  OpTest test;
-  test.samples = &same_samples;
-  test.reference = &same_reference;
-  return test;
-}();
-#endif
-
 constinit const OpDef kCast = {
     .name = "cast",
     .text = "The same numbers in another dtype.",
@@ -212,7 +167,6 @@ constinit const OpDef kCast = {
     .shape_inputs = 0,
     .vjp = &cast_vjp,
     .batch = batch_leading,
-    .test = CAPSTAN_OP_TEST(kCastTest),
 };
 
 constinit const OpDef kSaturateCast = {
@@ -221,7 +175,6 @@ constinit const OpDef kSaturateCast = {
     .kind = OpKind::kComposite,
     .attributes = &kCastAttributes,
     .compose = &compose_saturate,
-    .test = CAPSTAN_OP_TEST(kSaturateTest),
 };
 
 constinit const OpDef kIdentity = {
@@ -232,7 +185,6 @@ constinit const OpDef kIdentity = {
     .kernel = &view_first,
     .vjp = &identity_vjp,
     .batch = batch_leading,
-    .test = CAPSTAN_OP_TEST(kSameTest),
 };
 
 constinit const OpDef kStopGradient = {
@@ -242,7 +194,6 @@ constinit const OpDef kStopGradient = {
     .infer = &infer_first,
     .kernel = &view_first,
     .batch = batch_leading,
-    .test = CAPSTAN_OP_TEST(kSameTest),
 };
 
 // The smallest and largest finite number of a dtype.

@@ -242,46 +242,6 @@ void where_vjp_rule(const VjpCall& call, std::span<Tensor> cotangents) {
   if (call.needs(2)) cotangents[2] = where(condition, zeros_like(g), g);
 }
 
-#if CAPSTAN_TESTING
-const OpTest kWhereTest = [] {
-  OpTest test;
-  test.domain = {-2.0, 2.0};
-  test.value = [](const double* x, const double*) { return x[0] != 0 ? x[1] : x[2]; };
-  test.complex_value = [](const std::complex<double>* x, const double*) { return x[0] != 0.0 ? x[1] : x[2]; };
-  return test;
-}();
-
-double clip(double x, double low, double high) {
-  const double capped = x <= high ? x : high;
-  return capped >= low ? capped : low;
-}
-
-const OpTest kClipTest = [] {
-  OpTest test;
-  test.samples = [] {
-    return std::vector<OpSample>{
-        {.inputs = {{.shape = {3, 4}}, {.shape = {}, .values = {-0.75}}, {.shape = {}, .values = {0.8}}}},
-        {.inputs = {{.shape = {2, 3}}, {.shape = {3}, .values = {-1, 0, 0.5}}, {.shape = {2, 1}, .values = {0.6, 1}}}},
-        {.inputs = {{.shape = {3}}, {.shape = {2, 3}}, {.shape = {}}}, .error = "would grow"},
-    };
-  };
-  test.reference = [](const std::vector<ReferenceTensor>& inputs, const AttributeMap&,
-                      std::vector<ReferenceTensor>& outputs) {
-    ReferenceTensor out = inputs[0];
-    const auto element = [&](const ReferenceTensor& bound, std::size_t i) {
-      if (bound.values.size() == 1) return bound.values[0];
-      const auto columns = static_cast<std::size_t>(out.shape[-1]);
-      return bound.shape[-1] == 1 ? bound.values[i / columns] : bound.values[i % columns];
-    };
-    for (std::size_t i = 0; i < out.values.size(); ++i) {
-      out.values[i] = clip(out.values[i], element(inputs[1], i), element(inputs[2], i));
-    }
-    outputs.push_back(out);
-  };
-  return test;
-}();
-#endif
-
 void compose_clip(std::span<const Operand> inputs, const void*, std::vector<Tensor>& outputs) {
   outputs.push_back(clip_by_value(inputs[0], inputs[1], inputs[2]));
 }
@@ -299,7 +259,6 @@ constinit const OpDef kWhere = {
     .reads = {0, kReadsCotangent | kReadsInput0, kReadsCotangent | kReadsInput0},
     .formula = &kWhereCode,
     .vjp = &where_vjp_rule,
-    .test = CAPSTAN_OP_TEST(kWhereTest),
 };
 
 constinit const OpDef kClipByValue = {
@@ -309,7 +268,6 @@ constinit const OpDef kClipByValue = {
     .arity = 3,
     .input_names = "x, low, high",
     .compose = &compose_clip,
-    .test = CAPSTAN_OP_TEST(kClipTest),
 };
 
 Tensor equal(Operand x, Operand y) { return apply(kEqual, x, y); }

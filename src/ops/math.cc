@@ -27,7 +27,6 @@ struct Abs : UnaryOp {
   static constexpr Compose compose = &detail::call_function<capstan::abs>;
   static constexpr OpText text{"abs", "The absolute value."};
   static constexpr Types types = Types::kNumbers;
-  static constexpr Domain domain{0.25, 2.0};
   FORMULA f(X x) { return abs(x); }
   FORMULA df(X g, X x, X) { return g * sign(x); }
 };
@@ -37,7 +36,6 @@ struct Sign : UnaryOp {
   using Complex = SignOfComplex;
   static constexpr OpText text{"sign", "-1, 0 or 1, of complex numbers x / |x|; the gradient of real ones is zero."};
   static constexpr Types types = Types::kNumbers;
-  static constexpr Domain domain{0.25, 2.0};
   FORMULA f(X x) { return sign(x); }
   FORMULA df(X g, X, X) { return zero_of(g); }
 };
@@ -72,7 +70,6 @@ struct SqrtOfComplex;
 struct Sqrt : UnaryOp {
   using Complex = SqrtOfComplex;
   static constexpr OpText text{"sqrt", "The square root."};
-  static constexpr Domain domain{0.1, 4.0};
   FORMULA f(X x) { return sqrt(x); }
   FORMULA df(X g, X, X y) { return select(g == 0.0 && !(y > 0.0), 0.0, 0.5 * g / y); }
 };
@@ -84,7 +81,6 @@ struct SqrtOfComplex : Sqrt {
 struct Rsqrt : UnaryOp {
   using Complex = Rsqrt;
   static constexpr OpText text{"rsqrt", "One divided by the square root."};
-  static constexpr Domain domain{0.1, 4.0};
   FORMULA f(X x) { return rsqrt(x); }
   FORMULA df(X g, X, X y) { return select(g == 0.0 && !is_finite(y), 0.0, -0.5 * g * y * y * y); }
 };
@@ -92,7 +88,6 @@ struct Rsqrt : UnaryOp {
 struct Reciprocal : UnaryOp {
   using Complex = Reciprocal;
   static constexpr OpText text{"reciprocal", "One divided by the number."};
-  static constexpr Domain domain{0.25, 4.0};
   FORMULA f(X x) { return 1.0 / x; }
   FORMULA df(X g, X, X y) { return select(g == 0.0 && !is_finite(y), 0.0, -g * y * y); }
 };
@@ -114,7 +109,6 @@ struct Expm1 : UnaryOp {
 struct Log : UnaryOp {
   using Complex = Log;
   static constexpr OpText text{"log", "The natural logarithm."};
-  static constexpr Domain domain{0.25, 4.0};
   FORMULA f(X x) { return log(x); }
   FORMULA df(X g, X x, X) { return g / x; }
 };
@@ -122,7 +116,6 @@ struct Log : UnaryOp {
 struct Log1p : UnaryOp {
   using Complex = Log1p;
   static constexpr OpText text{"log1p", "The natural logarithm of 1 + x, precise near 0."};
-  static constexpr Domain domain{-0.75, 4.0};
   FORMULA f(X x) { return log1p(x); }
   FORMULA df(X g, X x, X) { return g / (1.0 + x); }
 };

@@ -18,7 +18,6 @@
 #include "src/core/context.h"
 #include "src/core/live.h"
 #include "src/core/named_errors.h"
-#include "src/core/op_test.h"
 #include "src/core/profiler.h"
 #include "src/core/same_shape.h"
 #include "src/core/variable_state.h"
@@ -339,19 +338,6 @@ void Variable::set_path(std::string path) const { checked(state_).path = std::mo
 
 // --- read_variable ---
 
-namespace {
-
-#if CAPSTAN_TESTING
-std::vector<OpSample> read_variable_samples() { return {{.inputs = {{.shape = {2, 3}}}}, {.inputs = {{.shape = {}}}}}; }
-void read_variable_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap&,
-                             std::vector<ReferenceTensor>& outputs) {
-  outputs = inputs;
-}
-const OpTest kReadVariableTest = {.samples = read_variable_samples, .reference = read_variable_reference};
-#endif
-
-}  // namespace
-
 constinit const OpDef kReadVariable = {
     .name = "read_variable",
     .text = "The current value of a variable, as a tensor that later writes do not change.",
@@ -361,7 +347,6 @@ constinit const OpDef kReadVariable = {
     .kernel = view_first,
     .vjp = [](const VjpCall& call, std::span<Tensor> cotangents) { cotangents[0] = call.cotangent(); },
     .batch = batch_leading,
-    .test = CAPSTAN_OP_TEST(kReadVariableTest),
 };
 
 OpFamily state_ops() {

@@ -9,6 +9,7 @@
 
 #include "capstan/error.h"
 #include "capstan/registry.h"
+#include "tests/op_samples/op_test.h"
 #include "tests/support/message_of.h"
 
 namespace capstan {
@@ -48,6 +49,12 @@ TEST(Registry, EveryOpHasTheFunctionsOfItsKind) {
     }
     EXPECT_LE(int{op->arity}, kMaxInputs) << op->name;
   }
+}
+
+TEST(Registry, HasEveryOpThatSamplesAreOf) {
+  const std::vector<std::string_view> tested = testing::tested_ops();
+  EXPECT_GE(tested.size(), 300u);
+  for (const std::string_view name : tested) EXPECT_NE(find_op(name), nullptr) << "samples of \"" << name << "\"";
 }
 
 TEST(Call, RunsAnOpByItsName) {

@@ -191,7 +191,7 @@ const char* batching_of(const OpDef& op) {
   return op.batch != nullptr ? "rule" : "one by one";
 }
 
-bool draws(const OpDef& op) { return op.test->random || has_flag(op, kStateful); }
+bool draws(const OpDef& op) { return test_of(op)->random || has_flag(op, kStateful); }
 
 std::string row(const OpDef& op) {
   const Derivatives found = derivatives(op);

@@ -2,15 +2,13 @@
 // of such lists, and samples.
 #pragma once
 
-#if CAPSTAN_TESTING
-
 #include <algorithm>
 #include <vector>
 
-#include "src/core/op_test.h"
+#include "tests/op_samples/op_test.h"
 #include "src/ops/reduce.h"
 
-namespace capstan::reference {
+namespace capstan::testing::reference {
 
 // Which elements of `x` every element of the result is made of.
 template <class T>
@@ -94,6 +92,4 @@ inline std::vector<OpSample> reduction_samples() {
 inline const std::vector<DType> kAllNumbers = {float32, float64, bfloat16, int32, int64};
 inline const std::vector<DType> kNumbersAndComplex = {float32, float64, bfloat16, int32, int64, complex64, complex128};
 
-}  // namespace capstan::reference
-
-#endif  // CAPSTAN_TESTING
+}  // namespace capstan::testing::reference

@@ -2,14 +2,12 @@
 // written in samples.
 #pragma once
 
-#if CAPSTAN_TESTING
-
 #include <functional>
 #include <initializer_list>
 
-#include "src/core/op_test.h"
+#include "tests/op_samples/op_test.h"
 
-namespace capstan::reference {
+namespace capstan::testing::reference {
 
 using Position = std::vector<std::int64_t>;
 
@@ -95,6 +93,4 @@ inline const std::vector<DType> kRealDTypes = {DType::kFloat32, DType::kFloat64,
 inline const std::vector<DType> kOrderedDTypes = {DType::kFloat32, DType::kFloat64, DType::kBFloat16, DType::kInt32,
                                                   DType::kInt64,   DType::kUInt8,   DType::kBool};
 
-}  // namespace capstan::reference
-
-#endif  // CAPSTAN_TESTING
+}  // namespace capstan::testing::reference

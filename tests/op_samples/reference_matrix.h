@@ -3,8 +3,6 @@
 // A reference is written once, for complex numbers; real_reference makes the one for real numbers of it.
 #pragma once
 
-#if CAPSTAN_TESTING
-
 #include <algorithm>
 #include <cmath>
 #include <complex>
@@ -12,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "src/ops/reference.h"
+#include "tests/op_samples/reference.h"
 
-namespace capstan::reference {
+namespace capstan::testing::reference {
 
 using Complex = std::complex<double>;
 
@@ -226,6 +224,4 @@ inline bool flag(const AttributeMap& attributes, std::string_view name, bool fal
   return found == attributes.end() ? fallback : found->second.truth;
 }
 
-}  // namespace capstan::reference
-
-#endif  // CAPSTAN_TESTING
+}  // namespace capstan::testing::reference

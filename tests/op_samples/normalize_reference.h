@@ -1,14 +1,12 @@
 // What the slow references of normalisations share.
 #pragma once
 
-#if CAPSTAN_TESTING
-
 #include <cmath>
 #include <vector>
 
-#include "src/core/op_test.h"
+#include "tests/op_samples/op_test.h"
 
-namespace capstan::reference {
+namespace capstan::testing::reference {
 
 // Mean and biased variance of every channel of x [..., channels].
 struct ChannelMoments {
@@ -26,6 +24,4 @@ inline ChannelMoments moments_of(const ReferenceTensor& x) {
   return result;
 }
 
-}  // namespace capstan::reference
-
-#endif  // CAPSTAN_TESTING
+}  // namespace capstan::testing::reference

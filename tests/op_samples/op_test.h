@@ -1,18 +1,24 @@
 // What the tests know of an op: where its samples lie and what the right answer is.
 //
-// For an elementwise op this follows from the formula. A structured op has samples (shapes, values, attributes) and a
-// slow reference in float64. The constants stand beside the op and are compiled into builds with tests only: wrap them
-// in `#if CAPSTAN_TESTING` and name them with CAPSTAN_OP_TEST(name), which is null elsewhere.
+// For an elementwise op this follows from the formula; it is in a table only if its samples need a domain or attributes
+// of their own. A structured op or a composite has samples (shapes, values, attributes) and a slow reference in
+// float64. The library knows nothing of these tables: what the tests compile is what is shipped.
 #pragma once
 
 #include <complex>
+#include <initializer_list>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "capstan/registry.h"
 #include "capstan/shape.h"
 
 namespace capstan {
+struct OpDef;
+}
+
+namespace capstan::testing {
 
 // Where samples of an input are drawn. Integers use the same bounds, rounded.
 struct Domain {
@@ -60,9 +66,8 @@ enum class OverComplex : std::uint8_t {
 
 struct OpTest {
   Domain domain;
-  // Elementwise ops: one element in float64.
+  // Elementwise ops without a formula: one element in float64.
   double (*value)(const double* x, const double* parameters) = nullptr;
-  // The same over complex numbers, if the op takes them.
   std::complex<double> (*complex_value)(const std::complex<double>* x, const double* parameters) = nullptr;
   // Attributes with which an elementwise op that has some is sampled.
   AttributeMap attributes = {};
@@ -88,12 +93,23 @@ struct OpTest {
   bool random = false;
 };
 
-}  // namespace capstan
+// What is known of one op, by its name.
+struct NamedOpTest {
+  std::string_view op;
+  OpTest test;
+};
 
-#if CAPSTAN_TESTING
-#define CAPSTAN_OP_TEST(name) &name
-#define CAPSTAN_FORMULA_TEST(Formula) &N_SCALAR::kFormulaTest<Formula>
-#else
-#define CAPSTAN_OP_TEST(name) nullptr
-#define CAPSTAN_FORMULA_TEST(Formula) nullptr
-#endif
+// A table of them, which is found from the start of the program until its end. A name in two tables, or twice in one,
+// is an error at the start.
+class OpTests {
+ public:
+  OpTests(std::initializer_list<NamedOpTest> tests);
+};
+
+// What the tables say of the op. An elementwise op that is in none has the defaults; null for others.
+const OpTest* test_of(const OpDef& op);
+
+// The names in all tables.
+std::vector<std::string_view> tested_ops();
+
+}  // namespace capstan::testing

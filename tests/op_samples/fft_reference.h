@@ -1,15 +1,13 @@
 // The slow references of Fourier transforms: sums over all elements, by the definition.
 #pragma once
 
-#if CAPSTAN_TESTING
-
 #include <cmath>
 #include <complex>
 
-#include "src/core/op_test.h"
-#include "src/ops/reference.h"
+#include "tests/op_samples/op_test.h"
+#include "tests/op_samples/reference.h"
 
-namespace capstan::reference {
+namespace capstan::testing::reference {
 
 // The transform along one axis, not scaled.
 inline ComplexTensor transform_axis(const ComplexTensor& x, int axis, bool inverse) {
@@ -103,6 +101,4 @@ void irfft(const std::vector<ComplexTensor>& in, const AttributeMap& attributes,
   out = {whole};
 }
 
-}  // namespace capstan::reference
-
-#endif  // CAPSTAN_TESTING
+}  // namespace capstan::testing::reference
