@@ -10,9 +10,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "src/core/op_for_programs.h"
 #include "src/graph/loops.h"
 #include "src/graph/program.h"
-#include "src/ops/row_sums.h"
 
 namespace capstan {
 
@@ -43,7 +43,7 @@ void follow_products(Graph& graph) {
       }
       for (const Graph::Value output : nodes[k].outputs) maker[at(output)] = k;
     }
-    const bool follows = (is_loop || row_sums_of(*nodes[i].op) != nullptr) && last != kBefore &&
+    const bool follows = (is_loop || for_programs(*nodes[i].op).row_sums.with_sums != nullptr) && last != kBefore &&
                          finishes_rows(nodes[last]) && nodes[i].rerun == nodes[last].rerun;
     for (std::size_t k = i; k < end && follows; ++k) {
       followers[last].push_back(k);
@@ -78,18 +78,18 @@ bool Program::can_have_loop(const Step& product, const Step& loop) const {
 
 // `loop` is null if the product has none.
 bool Program::can_have_sums(const Step& product, const Step* loop, const Step& sums) const {
-  const RowSumsOfOp* const how = sums.group < 0 ? row_sums_of(*sums.node->op) : nullptr;
-  if (how == nullptr) return false;
+  const RowSumsRule how = sums.group < 0 ? for_programs(*sums.node->op).row_sums : RowSumsRule();
+  if (how.with_sums == nullptr) return false;
   // The loop may write over the product.
   const std::span<const Graph::Value> made = outputs_of(loop != nullptr ? *loop : product);
   const std::span<const Graph::Value> inputs = inputs_of(sums);
-  const Graph::Value summed = inputs[at(how->input)];
+  const Graph::Value summed = inputs[at(how.input)];
   const Graph::ValueInfo& info = graph_.values[at(summed)];
   if (!is_among(made, summed) || info.shape != graph_.values[at(outputs_of(product)[0])].shape) return false;
   if (info.dtype != DType::kFloat32 && info.dtype != DType::kFloat64) return false;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const bool is_new = is_among(made, inputs[i]) || is_among(outputs_of(product), inputs[i]);
-    if (is_new && i != at(how->input)) return false;
+    if (is_new && i != at(how.input)) return false;
   }
   return true;
 }

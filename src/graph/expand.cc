@@ -14,7 +14,7 @@
 #include "src/graph/graph.h"
 #include "src/graph/shapes.h"
 #include "src/graph/tracer.h"
-#include "src/ops/expansion.h"
+#include "src/core/op_for_programs.h"
 
 namespace capstan {
 
@@ -37,7 +37,7 @@ class Expansions {
       for (Value& input : node.inputs) replace(input);
       const Control* const control = control_of(*node.op, node.attributes);
       const Unfolding unfolding = unfolding_of(node);
-      const Expand how = expansion_of(*node.op);
+      const ExpandRule how = for_programs(*node.op).expand;
       const DType dtype = node.inputs.empty() ? DType::kBool : graph_.values[at(node.inputs[0])].dtype;
       if (unfolding.possible) {
         unfold(node, *control, unfolding);

@@ -14,6 +14,7 @@
 #include "src/ops/array.h"
 #include "src/ops/axes.h"
 #include "src/ops/batching.h"
+#include "src/ops/identities.h"
 #include "src/ops/indices.h"
 #include "src/ops/lengths.h"
 
@@ -254,6 +255,7 @@ constinit const OpDef kTile = {
     .kernel = tile_kernel,
     .vjp = tile_vjp,
     .batch = batch_tile,
+    .programs = &kWithIdentity<first_operand>,
 };
 constinit const OpDef kRepeat = {
     .name = "repeat",
@@ -268,6 +270,7 @@ constinit const OpDef kRepeat = {
           if (attributes.axis.has_value) axis = attributes.axis.value;
           outputs.push_back(repeat(inputs[0], attributes.repeats.span(), axis));
         },
+    .programs = &kWithIdentity<first_operand>,
 };
 constinit const OpDef kReverse = {
     .name = "reverse",

@@ -294,6 +294,14 @@ void split_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
 
 // --- The ops ---
 
+// The one that is not empty.
+Expressions::Value only_part(const Expressions& graph, const Expressions::Call& call) {
+  for (const Expressions::Value input : call.inputs) {
+    if (graph.shape(input).size() == graph.shape(call.result).size()) return input;
+  }
+  return Expressions::kNone;
+}
+
 constexpr OpDef kConcat = {
     .name = "concat",
     .text = "Tensors joined along an axis.",
@@ -305,6 +313,7 @@ constexpr OpDef kConcat = {
     .kernel = concat_kernel,
     .vjp = concat_vjp,
     .batch = batch_axis<&AxisAttributes::axis>,
+    .programs = &kWithIdentity<only_part>,
 };
 constexpr OpDef kStack = {
     .name = "stack",
@@ -317,6 +326,7 @@ constexpr OpDef kStack = {
     .kernel = stack_kernel,
     .vjp = stack_vjp,
     .batch = batch_axis<&AxisAttributes::axis>,
+    .programs = &kWithIdentity<only_part>,
 };
 constexpr OpDef kUnstack = {
     .name = "unstack",
@@ -361,27 +371,6 @@ std::vector<Tensor> split(Operand x, int parts, int axis) {
 std::vector<Tensor> split(Operand x, std::span<const std::int64_t> sizes, int axis) {
   const SplitAttributes attributes{{0, intern(sizes)}, axis};
   return apply_all(kSplit, std::span(&x, 1), &attributes);
-}
-
-namespace {
-
-// The one that is not empty.
-Expressions::Value only_part(const Expressions& graph, const Expressions::Call& call) {
-  for (const Expressions::Value input : call.inputs) {
-    if (graph.shape(input).size() == graph.shape(call.result).size()) return input;
-  }
-  return Expressions::kNone;
-}
-
-}  // namespace
-
-Identities array_identities() {
-  static constexpr Identity identities[] = {{&kConcat, only_part},
-                                            {&kStack, only_part},
-                                            {&kPad, first_operand},
-                                            {&kTile, first_operand},
-                                            {&kRepeat, first_operand}};
-  return identities;
 }
 
 OpFamily array_ops() {

@@ -15,15 +15,14 @@
 #include "capstan/ops/reduce.h"
 #include "src/core/apply.h"
 #include "src/core/check.h"
+#include "src/core/op_for_programs.h"
 #include "src/core/named_errors.h"
 #include "src/kernels/normalize.h"
 #include "src/ops/axes.h"
 #include "src/ops/batching.h"
 #include "src/ops/count_along.h"
-#include "src/ops/expansion.h"
 #include "src/ops/families.h"
 #include "src/ops/floating.h"
-#include "src/ops/row_sums.h"
 #include "src/ops/wide.h"
 
 namespace capstan {
@@ -250,6 +249,7 @@ void take_gradient_sums(const Call& call, std::span<Tensor> outputs, const TakeR
   });
 }
 
+constexpr OpForPrograms kMomentsForPrograms{.row_sums = {.input = 0, .with_sums = take_moments}};
 constinit const OpDef kBatchNormMoments = {
     .name = "batch_norm_moments",
     .text = "Mean, variance, and scale over deviation; made in programs alone.",
@@ -260,8 +260,10 @@ constinit const OpDef kBatchNormMoments = {
     .attributes = &kEpsilonAttributes,
     .infer = [](const Call& call, OutputSpecs& outputs) { infer_channels(call, outputs, 3); },
     .kernel = [](const Call& call, std::span<Tensor> outputs) { take_moments(call, outputs, kRunRowSums); },
+    .programs = &kMomentsForPrograms,
 };
 
+constexpr OpForPrograms kSumsForPrograms{.row_sums = {.input = 4, .with_sums = take_gradient_sums}};
 constinit const OpDef kBatchNormSums = {
     .name = "batch_norm_sums",
     .text = "The gradients by scale and offset, and what that by x is made of; made in programs alone.",
@@ -272,6 +274,7 @@ constinit const OpDef kBatchNormSums = {
     .attributes = &kEpsilonAttributes,
     .infer = [](const Call& call, OutputSpecs& outputs) { infer_channels(call, outputs, 5); },
     .kernel = [](const Call& call, std::span<Tensor> outputs) { take_gradient_sums(call, outputs, kRunRowSums); },
+    .programs = &kSumsForPrograms,
 };
 
 void expand_batch_norm(std::span<const Tensor> inputs, const void* attributes, std::vector<Tensor>& outputs) {
@@ -286,6 +289,9 @@ void expand_batch_norm_gradients(std::span<const Tensor> inputs, const void* att
   const Tensor centred = (inputs[0] - inputs[2]) * sums[3];
   outputs = {((inputs[4] - sums[4]) - centred) * sums[2], sums[0], sums[1]};
 }
+
+constexpr OpForPrograms kTrainingForPrograms{.expand = expand_batch_norm};
+constexpr OpForPrograms kGradientsForPrograms{.expand = expand_batch_norm_gradients};
 
 void push(std::vector<Tensor>& outputs, BatchNormResult result) {
   outputs.push_back(std::move(result.y));
@@ -310,6 +316,7 @@ constinit const OpDef kBatchNormTraining = {
     .saves = {.inputs = 3, .outputs = 6},
     .vjp = vjp_batch_norm,
     .batch = batch_side_by_side,
+    .programs = &kTrainingForPrograms,
 };
 
 constinit const OpDef kBatchNormGradients = {
@@ -324,19 +331,8 @@ constinit const OpDef kBatchNormGradients = {
     .saves = {.inputs = 31},
     .vjp = vjp_batch_norm_gradients,
     .batch = batch_side_by_side,
+    .programs = &kGradientsForPrograms,
 };
-
-std::span<const Expansion> batch_norm_expansions() {
-  static constexpr Expansion expansions[] = {{&kBatchNormTraining, &expand_batch_norm},
-                                             {&kBatchNormGradients, &expand_batch_norm_gradients}};
-  return expansions;
-}
-
-std::span<const RowSumsOfOp> batch_norm_row_sums() {
-  static constexpr RowSumsOfOp sums[] = {{&kBatchNormMoments, 0, &take_moments},
-                                         {&kBatchNormSums, 4, &take_gradient_sums}};
-  return sums;
-}
 
 BatchNormResult batch_norm_training(Operand x, Operand scale, Operand offset, double epsilon) {
   const EpsilonAttributes attributes{epsilon};

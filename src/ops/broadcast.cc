@@ -152,6 +152,24 @@ bool has_shape_of(const Operand& x, const Operand& like) {
 
 // --- The ops ---
 
+namespace {
+
+// A sum of floating numbers begins with 0, which loses the sign of -0.
+Expressions::Value integers_alone(const Expressions& graph, const Expressions::Call& call) {
+  return is_integer(graph.dtype(call.result)) ? call.input(0) : Expressions::kNone;
+}
+
+// If the sum leaves the examples apart, the row is summed to the shape of one; otherwise it is the whole sum, the others
+// being zeros.
+std::optional<ExampleStep> summed_example(const ExampleCall& call) {
+  if (!call.is_row(0)) return std::nullopt;
+  if (call.has_examples(1, call.inputs[0].rank())) return ExampleStep{.cut = 0b10};
+  return ExampleStep{.result = Examples::kFull};
+}
+constexpr OpForPrograms kSumForPrograms{.identity = integers_alone, .example = summed_example};
+
+}  // namespace
+
 constinit const OpDef kBroadcastTo = {
     .name = "broadcast_to",
     .text = "Repeats axes of length 1, and new leading ones, to fill a shape.",
@@ -162,6 +180,7 @@ constinit const OpDef kBroadcastTo = {
     .loop = copy_loop,
     .vjp = broadcast_vjp,
     .batch = batch_broadcast_to,
+    .programs = &kWithIdentity<first_operand>,
 };
 constinit const OpDef kBroadcastLike = {
     .name = "broadcast_like",
@@ -175,6 +194,7 @@ constinit const OpDef kBroadcastLike = {
     .shape_inputs = 0b10,
     .vjp = broadcast_vjp,
     .batch = batch_broadcast_like,
+    .programs = &kWithIdentity<first_operand>,
 };
 constinit const OpDef kSumLike = {
     .name = "sum_like",
@@ -187,6 +207,7 @@ constinit const OpDef kSumLike = {
     .shape_inputs = 0b10,
     .vjp = sum_like_vjp,
     .batch = batch_sum_like,
+    .programs = &kSumForPrograms,
 };
 Tensor broadcast_to(Operand x, const Shape& shape) {
   const BroadcastAttributes attributes{pack_lengths("broadcast_to", shape, true)};
@@ -197,16 +218,5 @@ Tensor broadcast_like(Operand x, Operand like) {
   return has_shape_of(x, like) ? to_tensor(x) : apply(kBroadcastLike, x, like);
 }
 Tensor sum_like(Operand x, Operand like) { return has_shape_of(x, like) ? to_tensor(x) : apply(kSumLike, x, like); }
-
-// A sum of floating numbers begins with 0, which loses the sign of -0.
-static Expressions::Value integers_alone(const Expressions& graph, const Expressions::Call& call) {
-  return is_integer(graph.dtype(call.result)) ? call.input(0) : Expressions::kNone;
-}
-
-Identities broadcast_identities() {
-  static constexpr Identity identities[] = {
-      {&kBroadcastTo, first_operand}, {&kBroadcastLike, first_operand}, {&kSumLike, integers_alone}};
-  return identities;
-}
 
 }  // namespace capstan

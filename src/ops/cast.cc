@@ -157,6 +157,38 @@ void compose_saturate(std::span<const Operand> inputs, const void* attributes, s
   outputs.push_back(saturate_cast(inputs[0], static_cast<const CastAttributes*>(attributes)->dtype));
 }
 
+namespace {
+
+// Whether each number of one dtype is a number of the other.
+bool holds(DType dtype, DType all_of) {
+  switch (all_of) {
+    case DType::kBool:
+      return true;
+    case DType::kUInt8:
+      return dtype == DType::kInt32 || dtype == DType::kInt64 || dtype == DType::kFloat32 || dtype == DType::kFloat64;
+    case DType::kInt32:
+      return dtype == DType::kInt64 || dtype == DType::kFloat64;
+    case DType::kBFloat16:
+      return dtype == DType::kFloat32 || dtype == DType::kFloat64;
+    case DType::kFloat32:
+      return dtype == DType::kFloat64;
+    default:
+      return false;
+  }
+}
+
+// A cast to the same dtype, or to a larger one and back.
+Expressions::Value cast_back(const Expressions& graph, const Expressions::Call& call) {
+  const DType to = graph.dtype(call.result);
+  const DType between = graph.dtype(call.input(0));
+  if (to == between) return call.input(0);
+  const Expressions::Call* const maker = graph.maker(call.input(0));
+  if (maker == nullptr || maker->op != call.op || graph.dtype(maker->input(0)) != to) return Expressions::kNone;
+  return holds(between, to) ? maker->input(0) : Expressions::kNone;
+}
+
+}  // namespace
+
 constinit const OpDef kCast = {
     .name = "cast",
     .text = "The same numbers in another dtype.",
@@ -167,6 +199,7 @@ constinit const OpDef kCast = {
     .shape_inputs = 0,
     .vjp = &cast_vjp,
     .batch = batch_leading,
+    .programs = &kWithIdentity<cast_back>,
 };
 
 constinit const OpDef kSaturateCast = {
@@ -256,43 +289,6 @@ Tensor saturate_cast(Operand x, DType dtype) try {
 
 Tensor identity(Operand x) { return apply(kIdentity, x); }
 Tensor stop_gradient(Operand x) { return apply(kStopGradient, x); }
-
-namespace {
-
-// Whether each number of one dtype is a number of the other.
-bool holds(DType dtype, DType all_of) {
-  switch (all_of) {
-    case DType::kBool:
-      return true;
-    case DType::kUInt8:
-      return dtype == DType::kInt32 || dtype == DType::kInt64 || dtype == DType::kFloat32 || dtype == DType::kFloat64;
-    case DType::kInt32:
-      return dtype == DType::kInt64 || dtype == DType::kFloat64;
-    case DType::kBFloat16:
-      return dtype == DType::kFloat32 || dtype == DType::kFloat64;
-    case DType::kFloat32:
-      return dtype == DType::kFloat64;
-    default:
-      return false;
-  }
-}
-
-// A cast to the same dtype, or to a larger one and back.
-Expressions::Value cast_back(const Expressions& graph, const Expressions::Call& call) {
-  const DType to = graph.dtype(call.result);
-  const DType between = graph.dtype(call.input(0));
-  if (to == between) return call.input(0);
-  const Expressions::Call* const maker = graph.maker(call.input(0));
-  if (maker == nullptr || maker->op != &kCast || graph.dtype(maker->input(0)) != to) return Expressions::kNone;
-  return holds(between, to) ? maker->input(0) : Expressions::kNone;
-}
-
-}  // namespace
-
-Identities cast_identities() {
-  static constexpr Identity identities[] = {{&kCast, cast_back}};
-  return identities;
-}
 
 OpFamily cast_ops() {
   static constexpr const OpDef* ops[] = {&kCast, &kSaturateCast, &kIdentity, &kStopGradient};

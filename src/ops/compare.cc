@@ -8,6 +8,7 @@
 #include "src/ops/elementwise-inl.h"
 
 #include <algorithm>
+#include <complex>
 
 #include "capstan/ops/math.h"
 #include "src/core/check.h"
@@ -15,6 +16,37 @@
 #include "src/core/row_sparse.h"
 #include "src/ops/families.h"
 #include "src/ops/identities.h"
+
+// The same for every target; guarded, because this file includes itself.
+#ifndef CAPSTAN_OPS_COMPARE_RULES
+#define CAPSTAN_OPS_COMPARE_RULES
+namespace capstan {
+namespace {
+
+// Whether a value is a constant whose elements all are this truth value.
+bool is_all(const Expressions& graph, Expressions::Value value, bool truth) {
+  const Tensor& constant = graph.constant(value);
+  if (!constant.has_value() || constant.dtype() != DType::kBool || constant.raw_data() == nullptr) return false;
+  const auto* const data = static_cast<const bool*>(constant.raw_data());
+  return std::all_of(data, data + constant.size(), [&](bool element) { return element == truth; });
+}
+
+Expressions::Value chosen(const Expressions& graph, const Expressions::Call& call) {
+  if (call.input(1) == call.input(2) || is_all(graph, call.input(0), true)) return call.input(1);
+  return is_all(graph, call.input(0), false) ? call.input(2) : Expressions::kNone;
+}
+
+// True is neutral in a conjunction, false in the others.
+template <bool kNeutral, bool kTwice>
+Expressions::Value without_neutral(const Expressions& graph, const Expressions::Call& call) {
+  if (kTwice && call.input(0) == call.input(1)) return call.input(0);
+  if (is_all(graph, call.input(1), kNeutral)) return call.input(0);
+  return is_all(graph, call.input(0), kNeutral) ? call.input(1) : Expressions::kNone;
+}
+
+}  // namespace
+}  // namespace capstan
+#endif
 
 HWY_BEFORE_NAMESPACE();
 namespace capstan {
@@ -62,18 +94,21 @@ struct GreaterEqual : Comparison {
 
 struct LogicalAnd : Comparison {
   static constexpr OpText text{"logical_and", "True where both are true."};
+  static constexpr const OpForPrograms* programs = &kWithIdentity<without_neutral<true, true>>;
   static constexpr Types types = Types::kBool;
   PREDICATE f(X x, X y) { return x && y; }
 };
 
 struct LogicalOr : Comparison {
   static constexpr OpText text{"logical_or", "True where one or both are true."};
+  static constexpr const OpForPrograms* programs = &kWithIdentity<without_neutral<false, true>>;
   static constexpr Types types = Types::kBool;
   PREDICATE f(X x, X y) { return x || y; }
 };
 
 struct LogicalXor : Comparison {
   static constexpr OpText text{"logical_xor", "True where exactly one is true."};
+  static constexpr const OpForPrograms* programs = &kWithIdentity<without_neutral<false, false>>;
   static constexpr Types types = Types::kBool;
   PREDICATE f(X x, X y) { return (x || y) && !(x && y); }
 };
@@ -85,6 +120,7 @@ struct Predicate : UnaryOp {
 
 struct LogicalNot : Predicate {
   static constexpr OpText text{"logical_not", "True where x is false."};
+  static constexpr const OpForPrograms* programs = &kWithIdentity<undone>;
   static constexpr Types types = Types::kBool;
   PREDICATE f(X x) { return !x; }
 };
@@ -259,6 +295,7 @@ constinit const OpDef kWhere = {
     .reads = {0, kReadsCotangent | kReadsInput0, kReadsCotangent | kReadsInput0},
     .formula = &kWhereCode,
     .vjp = &where_vjp_rule,
+    .programs = &kWithIdentity<chosen>,
 };
 
 constinit const OpDef kClipByValue = {
@@ -304,40 +341,6 @@ Tensor operator>(Operand a, Operand b) { return greater(a, b); }
 Tensor operator>=(Operand a, Operand b) { return greater_equal(a, b); }
 Tensor operator!(Operand x) { return logical_not(x); }
 }  // namespace detail
-
-namespace {
-
-// Whether a value is a constant whose elements all are this truth value.
-bool is_all(const Expressions& graph, Expressions::Value value, bool truth) {
-  const Tensor& constant = graph.constant(value);
-  if (!constant.has_value() || constant.dtype() != DType::kBool || constant.raw_data() == nullptr) return false;
-  const auto* const data = static_cast<const bool*>(constant.raw_data());
-  return std::all_of(data, data + constant.size(), [&](bool element) { return element == truth; });
-}
-
-Expressions::Value chosen(const Expressions& graph, const Expressions::Call& call) {
-  if (call.input(1) == call.input(2) || is_all(graph, call.input(0), true)) return call.input(1);
-  return is_all(graph, call.input(0), false) ? call.input(2) : Expressions::kNone;
-}
-
-// True is neutral in a conjunction, false in the others.
-template <bool kNeutral, bool kTwice>
-Expressions::Value without_neutral(const Expressions& graph, const Expressions::Call& call) {
-  if (kTwice && call.input(0) == call.input(1)) return call.input(0);
-  if (is_all(graph, call.input(1), kNeutral)) return call.input(0);
-  return is_all(graph, call.input(0), kNeutral) ? call.input(1) : Expressions::kNone;
-}
-
-}  // namespace
-
-Identities compare_identities() {
-  static constexpr Identity identities[] = {{&kWhere, chosen},
-                                            {&kLogicalAnd, without_neutral<true, true>},
-                                            {&kLogicalOr, without_neutral<false, true>},
-                                            {&kLogicalXor, without_neutral<false, false>},
-                                            {&kLogicalNot, undone}};
-  return identities;
-}
 
 OpFamily compare_ops() {
   static constexpr const OpDef* ops[] = {&kEqual,        &kNotEqual,   &kLess,      &kLessEqual,  &kGreater,

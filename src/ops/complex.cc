@@ -177,6 +177,7 @@ constinit const OpDef kConj = {
     .batch = batch_leading,
     .compose = [](std::span<const Operand> inputs, const void*,
                   std::vector<Tensor>& outputs) { outputs.push_back(conj(inputs[0])); },
+    .programs = &kWithIdentity<undone>,
 };
 
 // The cotangent times x / |x|, and 0 at 0.
@@ -259,11 +260,6 @@ Tensor angle(Operand x) try {
   return where(less(value, 0.0), 3.14159265358979323846, 0.0 * value);
 } catch (const Error&) {
   rethrow_as("angle");
-}
-
-Identities complex_identities() {
-  static constexpr Identity identities[] = {{&kConj, undone}};
-  return identities;
 }
 
 OpFamily complex_ops() {

@@ -39,6 +39,16 @@ ConvAttributes<2> attributes_of(const std::array<std::int64_t, 2>& strides, cons
   return {strides, pack(padding), dilations};
 }
 
+// A sum over the examples, of which those with zeros add nothing.
+std::optional<ExampleStep> filter_gradient_of_example(const ExampleCall& call) {
+  if (!call.is_row(1) || !call.is_same(0) || call.inputs[0].rank() != 4 || call.inputs[1].rank() != 4) {
+    return std::nullopt;
+  }
+  return ExampleStep{.cut = 0b01, .result = Examples::kFull};
+}
+constexpr OpForPrograms kBackpropFilterForPrograms{.cost = backprop_filter_cost<2>,
+                                                   .example = filter_gradient_of_example};
+
 }  // namespace
 
 constinit const OpDef kConv2D = {
@@ -53,6 +63,7 @@ constinit const OpDef kConv2D = {
     .saves = {.inputs = 3},
     .vjp = vjp_conv<2>,
     .batch = batch_conv<2>,
+    .programs = &kConvForPrograms<2>,
 };
 
 constinit const OpDef kConv2DBackpropInput = {
@@ -67,6 +78,7 @@ constinit const OpDef kConv2DBackpropInput = {
     .saves = {.inputs = 3},
     .vjp = vjp_backprop_input<2>,
     .batch = batch_backprop_input<2>,
+    .programs = &kBackpropInputForPrograms<2>,
 };
 
 constinit const OpDef kConv2DBackpropFilter = {
@@ -81,6 +93,7 @@ constinit const OpDef kConv2DBackpropFilter = {
     .saves = {.inputs = 3},
     .vjp = vjp_backprop_filter<2>,
     .batch = batch_backprop_filter<2>,
+    .programs = &kBackpropFilterForPrograms,
 };
 
 template <>

@@ -22,6 +22,8 @@ ConvAttributes<3> attributes_of(const std::array<std::int64_t, 3>& strides, cons
   return {strides, pack(padding), dilations};
 }
 
+constexpr OpForPrograms kBackpropFilterForPrograms{.cost = backprop_filter_cost<3>};
+
 }  // namespace
 
 constinit const OpDef kConv3D = {
@@ -36,6 +38,7 @@ constinit const OpDef kConv3D = {
     .saves = {.inputs = 3},
     .vjp = vjp_conv<3>,
     .batch = batch_conv<3>,
+    .programs = &kConvForPrograms<3>,
 };
 
 constinit const OpDef kConv3DBackpropInput = {
@@ -50,6 +53,7 @@ constinit const OpDef kConv3DBackpropInput = {
     .saves = {.inputs = 3},
     .vjp = vjp_backprop_input<3>,
     .batch = batch_backprop_input<3>,
+    .programs = &kBackpropInputForPrograms<3>,
 };
 
 constinit const OpDef kConv3DBackpropFilter = {
@@ -64,6 +68,7 @@ constinit const OpDef kConv3DBackpropFilter = {
     .saves = {.inputs = 3},
     .vjp = vjp_backprop_filter<3>,
     .batch = batch_backprop_filter<3>,
+    .programs = &kBackpropFilterForPrograms,
 };
 
 template <>

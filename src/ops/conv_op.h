@@ -19,6 +19,7 @@
 #include "capstan/ops/nn.h"
 #include "src/core/apply.h"
 #include "src/core/check.h"
+#include "src/core/op_for_programs.h"
 #include "src/core/thread_pool.h"
 #include "src/kernels/conv.h"
 #include "src/ops/batching.h"
@@ -343,5 +344,34 @@ bool batch_backprop_input(const BatchCall& call, std::vector<Tensor>& outputs) {
   outputs[0] = split_items(outputs[0], call.size);
   return true;
 }
+
+// --- Cost ---
+
+// Every element of `at` meets the filters of one channel of the result.
+template <int R>
+double filter_work(const Shape& at, const Shape& filters) {
+  if (filters.rank() == 0 || filters.size() == 0) return 0;
+  const bool items = filters.rank() == R + 3 && filters.rank() == at.rank();
+  return static_cast<double>(at.size()) * static_cast<double>(filters.size()) / static_cast<double>(filters[-1]) /
+         static_cast<double>(items ? filters[0] : 1);
+}
+// Small convolutions run on one thread; those of many items share the pool.
+inline constexpr double kSmallConvolution = 100'000;
+template <int R>
+Cost conv_cost(std::span<const Shape> inputs, std::span<const Shape> outputs) {
+  return {filter_work<R>(outputs[0], inputs[1]), R == 2 ? kSmallConvolution : 0};
+}
+template <int R>
+Cost backprop_input_cost(std::span<const Shape> inputs, std::span<const Shape>) {
+  return {filter_work<R>(inputs[1], inputs[0])};
+}
+template <int R>
+Cost backprop_filter_cost(std::span<const Shape> inputs, std::span<const Shape> outputs) {
+  return {filter_work<R>(inputs[1], outputs[0])};
+}
+template <int R>
+inline constexpr OpForPrograms kConvForPrograms{.cost = conv_cost<R>};
+template <int R>
+inline constexpr OpForPrograms kBackpropInputForPrograms{.cost = backprop_input_cost<R>};
 
 }  // namespace capstan

@@ -9,13 +9,13 @@
 #include "src/core/allocator.h"
 #include "src/core/apply.h"
 #include "src/core/check.h"
+#include "src/core/op_for_programs.h"
 #include "src/core/named_errors.h"
 #include "src/core/numbers.h"
 #include "src/kernels/strided_copy.h"
 #include "src/ops/axis.h"
 #include "src/ops/axes.h"
 #include "src/ops/batching.h"
-#include "src/ops/expansion.h"
 #include "src/ops/families.h"
 #include "src/ops/lengths.h"
 
@@ -225,6 +225,14 @@ constexpr OpDef kOnes = {
     .infer = infer_constant,
     .kernel = [](const Call&, std::span<Tensor> outputs) { fill_with(outputs[0], 1); },
 };
+// One number, repeated by whoever reads it.
+template <int kValue>
+void expand_like(std::span<const Tensor> inputs, const void*, std::vector<Tensor>& outputs) {
+  outputs = {broadcast_like(scalar(kValue, inputs[0].dtype()), inputs[0])};
+}
+template <int kValue>
+constexpr OpForPrograms kFilledLike{.expand = expand_like<kValue>};
+
 constexpr OpDef kZerosLike = {
     .name = "zeros_like",
     .text = "Zeros in the shape and dtype of another tensor.",
@@ -232,6 +240,7 @@ constexpr OpDef kZerosLike = {
     .infer = infer_same,
     .kernel = [](const Call&, std::span<Tensor> outputs) { fill_with(outputs[0], 0); },
     .shape_inputs = 0b1,
+    .programs = &kFilledLike<0>,
 };
 constexpr OpDef kOnesLike = {
     .name = "ones_like",
@@ -240,6 +249,7 @@ constexpr OpDef kOnesLike = {
     .infer = infer_same,
     .kernel = [](const Call&, std::span<Tensor> outputs) { fill_with(outputs[0], 1); },
     .shape_inputs = 0b1,
+    .programs = &kFilledLike<1>,
 };
 constexpr OpDef kFill = {
     .name = "fill",
@@ -294,16 +304,6 @@ constexpr OpDef kLinspace = {
 };
 
 }  // namespace
-
-// One number, repeated by whoever reads it.
-template <int kValue>
-void expand_like(std::span<const Tensor> inputs, const void*, std::vector<Tensor>& outputs) {
-  outputs = {broadcast_like(scalar(kValue, inputs[0].dtype()), inputs[0])};
-}
-std::span<const Expansion> creation_expansions() {
-  static constexpr Expansion expansions[] = {{&kZerosLike, &expand_like<0>}, {&kOnesLike, &expand_like<1>}};
-  return expansions;
-}
 
 Tensor zeros(const Shape& shape, DType dtype) try {
   const ConstantAttributes attributes{pack_lengths("zeros", shape), dtype};

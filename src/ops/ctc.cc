@@ -18,6 +18,7 @@
 #include "src/core/thread_pool.h"
 #include "src/kernels/ctc.h"
 #include "src/ops/batching.h"
+#include "src/ops/examples.h"
 #include "src/ops/families.h"
 
 namespace capstan {
@@ -220,6 +221,7 @@ constinit const OpDef kCtcLossAndGradient = {
           cotangents[1] = sum;
         },
     .batch = batch_examples,
+    .programs = &kByExample,
 };
 
 constinit const OpDef kCtcLossCurvature = {
@@ -249,6 +251,7 @@ constinit const OpDef kCtcLossCurvature = {
                                              call.cotangent(), call.attributes<BlankAttributes>().blank_index);
         },
     .batch = batch_examples,
+    .programs = &kByExample,
 };
 
 constinit const OpDef kCtcLoss = {

@@ -1,4 +1,6 @@
 // Eigenvalues of general matrices: complex numbers, also of real matrices.
+#include <complex>
+
 #include "capstan/ops/array.h"
 #include "capstan/ops/linalg.h"
 #include "capstan/ops/math.h"

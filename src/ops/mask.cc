@@ -1,5 +1,6 @@
 // Indices into masks and back.
 #include <algorithm>
+#include <complex>
 #include <cstring>
 
 #include "capstan/ops/array.h"

@@ -19,6 +19,7 @@ namespace HWY_NAMESPACE {
 
 struct Copy : UnaryOp {
   static constexpr OpText text{"copy", "The element itself: the loop of a broadcast."};
+  static constexpr const OpForPrograms* programs = &kWithIdentity<first_operand>;
   FORMULA f(X x) { return x; }
   FORMULA df(X g, X, X) { return g; }
 };
@@ -26,6 +27,7 @@ struct Copy : UnaryOp {
 struct Abs : UnaryOp {
   static constexpr Compose compose = &detail::call_function<capstan::abs>;
   static constexpr OpText text{"abs", "The absolute value."};
+  static constexpr const OpForPrograms* programs = &kWithIdentity<done_before>;
   static constexpr Types types = Types::kNumbers;
   FORMULA f(X x) { return abs(x); }
   FORMULA df(X g, X x, X) { return g * sign(x); }
@@ -52,6 +54,7 @@ struct SignOfComplex : Sign {
 struct Negative : UnaryOp {
   using Complex = Negative;
   static constexpr OpText text{"negative", "The number with its sign changed."};
+  static constexpr const OpForPrograms* programs = &kWithIdentity<undone>;
   static constexpr Types types = Types::kNumbers;
   static constexpr std::uint16_t flags = kKeepsRowSparse;
   FORMULA f(X x) { return -x; }
@@ -122,18 +125,21 @@ struct Log1p : UnaryOp {
 
 struct Floor : UnaryOp {
   static constexpr OpText text{"floor", "The largest integer that is not larger."};
+  static constexpr const OpForPrograms* programs = &kWithIdentity<done_before>;
   static constexpr bool differentiable = false;
   FORMULA f(X x) { return floor(x); }
 };
 
 struct Ceil : UnaryOp {
   static constexpr OpText text{"ceil", "The smallest integer that is not smaller."};
+  static constexpr const OpForPrograms* programs = &kWithIdentity<done_before>;
   static constexpr bool differentiable = false;
   FORMULA f(X x) { return ceil(x); }
 };
 
 struct Round : UnaryOp {
   static constexpr OpText text{"round", "The nearest integer; halves go to the even one."};
+  static constexpr const OpForPrograms* programs = &kWithIdentity<done_before>;
   static constexpr Types types = Types::kNumbers;
   static constexpr bool differentiable = false;
   FORMULA f(X x) { return round(x); }
@@ -141,6 +147,7 @@ struct Round : UnaryOp {
 
 struct Rint : UnaryOp {
   static constexpr OpText text{"rint", "The nearest integer; halves go to the even one."};
+  static constexpr const OpForPrograms* programs = &kWithIdentity<done_before>;
   static constexpr bool differentiable = false;
   FORMULA f(X x) { return round(x); }
 };
@@ -218,13 +225,6 @@ Tensor erfc(Operand x) { return apply(kErfc, x); }
 namespace detail {
 Tensor operator-(Operand x) { return negative(x); }
 }  // namespace detail
-
-Identities math_identities() {
-  static constexpr Identity identities[] = {{&kNegative, undone},   {&kAbs, done_before},   {&kFloor, done_before},
-                                            {&kCeil, done_before},  {&kRound, done_before}, {&kRint, done_before},
-                                            {&kCopy, first_operand}};
-  return identities;
-}
 
 OpFamily math_ops() {
   static constexpr const OpDef* ops[] = {&kAbs,        &kSign,  &kNegative, &kSquare, &kSqrt,  &kRsqrt,

@@ -3,6 +3,7 @@
 // matmul is the op; matvec is matmul between reshapes, so it needs no rule. The gradient of a
 // product is two products, with the transposes taken inside the kernel.
 #include <algorithm>
+#include <complex>
 #include <type_traits>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "src/core/apply.h"
 #include "src/core/check.h"
 #include "src/core/named_errors.h"
+#include "src/core/op_for_programs.h"
 #include "src/core/thread_pool.h"
 #include "src/kernels/gemm.h"
 #include "src/kernels/scratch.h"
@@ -44,6 +46,9 @@ void check_turns(const MatmulAttributes& attributes) {
   CAPSTAN_CHECK(!(attributes.transpose_a && attributes.adjoint_a) && !(attributes.transpose_b && attributes.adjoint_b),
                 ValueError, "matmul: transpose and adjoint of one operand are both set");
 }
+
+// What a task of many small products has at least; fewer of them run on one thread.
+constexpr std::int64_t kSmallProducts = 100'000;
 
 Shape batch_of(const Shape& shape) { return Shape(shape.dims().first(static_cast<std::size_t>(shape.rank() - 2))); }
 
@@ -135,7 +140,6 @@ void run_batches(GemmShape shape, const TensorRef& left, const TensorRef& right,
   };
   // Large products use the pool themselves; many small ones share it.
   constexpr std::int64_t kLargeWork = 4'000'000;
-  constexpr std::int64_t kTaskWork = 100'000;
   const std::int64_t work = std::max<std::int64_t>(1, shape.m * shape.n * shape.k);
   if (work >= kLargeWork) {
     for (std::int64_t i = 0; i < batches; ++i) {
@@ -143,7 +147,7 @@ void run_batches(GemmShape shape, const TensorRef& left, const TensorRef& right,
     }
     return;
   }
-  const std::int64_t per_task = std::max<std::int64_t>(1, kTaskWork / work);
+  const std::int64_t per_task = std::max<std::int64_t>(1, kSmallProducts / work);
   parallel_for((batches + per_task - 1) / per_task, [&](std::int64_t task) {
     for (std::int64_t i = task * per_task; i < std::min(batches, (task + 1) * per_task); ++i) {
       run(i, [](const GemmShape& s, const T* p, const T* q, T* r) { multiply_serial(s, p, q, r); });
@@ -272,6 +276,30 @@ void vjp_matmul(const VjpCall& call, std::span<Tensor> cotangents) {
       turn_b ? matmul(g, a, {.transpose_a = true, .transpose_b = turn_a}) : matmul(a, g, {.transpose_a = !turn_a});
 }
 
+// a is [rows, inner] or transposed, and the result has its rows.
+Cost matmul_cost(std::span<const Shape> inputs, std::span<const Shape> outputs) {
+  const Shape& a = inputs[0];
+  const Shape& out = outputs[0];
+  if (a.rank() < 2 || out.rank() < 2 || out[-2] == 0) return {};
+  const double inner = static_cast<double>(a[-1]) * static_cast<double>(a[-2]) / static_cast<double>(out[-2]);
+  return {static_cast<double>(out.size()) * inner,
+          static_cast<double>(out.rank() == 2 ? kGemmParallelWork : kSmallProducts)};
+}
+
+// Rows times a matrix, or a sum over the examples, of which those with zeros add nothing.
+std::optional<ExampleStep> matmul_of_example(const ExampleCall& call) {
+  const auto& a = *static_cast<const MatmulAttributes*>(call.attribute_data);
+  const bool turn_a = a.transpose_a || a.adjoint_a;
+  const bool turn_b = a.transpose_b || a.adjoint_b;
+  if (call.is_row(0) && call.is_same(1) && !turn_a && call.inputs[1].rank() == 2) return ExampleStep{};
+  if (call.inputs[0].rank() != 2 || call.inputs[1].rank() != 2 || !turn_a || turn_b) return std::nullopt;
+  if (call.is_row(1) && call.is_same(0)) return ExampleStep{.cut = 0b01, .result = Examples::kFull};
+  if (call.is_row(0) && call.is_same(1)) return ExampleStep{.cut = 0b10, .result = Examples::kFull};
+  return std::nullopt;
+}
+
+constexpr OpForPrograms kProductForPrograms{.cost = matmul_cost, .example = matmul_of_example};
+
 }  // namespace
 
 constinit const OpDef kMatmul = {
@@ -291,6 +319,7 @@ constinit const OpDef kMatmul = {
           const auto& a = *static_cast<const MatmulAttributes*>(attributes);
           outputs.push_back(matmul(inputs[0], inputs[1], {a.transpose_a, a.transpose_b, a.adjoint_a, a.adjoint_b}));
         },
+    .programs = &kProductForPrograms,
 };
 
 Tensor matmul(Operand a, Operand b, MatmulOptions options) {

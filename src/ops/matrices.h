@@ -4,6 +4,7 @@
 // worked on side by side by the pool, each by one thread, so results do not depend on their number.
 #pragma once
 
+#include <complex>
 #include <cstdint>
 #include <string_view>
 

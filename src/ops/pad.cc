@@ -14,6 +14,7 @@
 #include "src/kernels/strided_copy.h"
 #include "src/ops/array.h"
 #include "src/ops/batching.h"
+#include "src/ops/identities.h"
 #include "src/ops/layout.h"
 
 namespace capstan {
@@ -192,6 +193,7 @@ constinit const OpDef kPad = {
     .kernel = pad_kernel,
     .vjp = pad_vjp,
     .batch = batch_pad,
+    .programs = &kWithIdentity<first_operand>,
 };
 
 // A border along one axis, which is the first that counts.

@@ -10,6 +10,7 @@
 #include "src/core/apply.h"
 #include "src/core/check.h"
 #include "src/ops/batching.h"
+#include "src/ops/examples.h"
 #include "src/ops/families.h"
 #include "src/ops/pool_op.h"
 #include "src/ops/wide.h"
@@ -84,6 +85,7 @@ constinit const OpDef kMaxPool2D = {
                                              unpack(a.padding));
         },
     .batch = batch_examples,
+    .programs = &kByExample,
 };
 
 constinit const OpDef kMaxPool2DScatter = {
@@ -112,6 +114,7 @@ constinit const OpDef kMaxPool2DScatter = {
           }
         },
     .batch = batch_examples,
+    .programs = &kByExample,
 };
 
 constinit const OpDef kMaxPool2DGather = {
@@ -138,6 +141,7 @@ constinit const OpDef kMaxPool2DGather = {
           }
         },
     .batch = batch_examples,
+    .programs = &kByExample,
 };
 
 constinit const OpDef kAvgPool2D = {
@@ -159,6 +163,7 @@ constinit const OpDef kAvgPool2D = {
                                              unpack(a.padding));
         },
     .batch = batch_examples,
+    .programs = &kByExample,
 };
 
 constinit const OpDef kAvgPool2DScatter = {
@@ -184,6 +189,7 @@ constinit const OpDef kAvgPool2DScatter = {
           }
         },
     .batch = batch_examples,
+    .programs = &kByExample,
 };
 
 Tensor max_pool2d(Operand x, std::array<std::int64_t, 2> ksize, std::array<std::int64_t, 2> strides, Padding padding) {

@@ -125,6 +125,19 @@ void vjp_norm(const VjpCall& call, std::span<Tensor> cotangents) {
 
 }  // namespace
 
+namespace {
+
+// Over axes of length 1. A sum of floating numbers starts with 0, which loses the sign of -0.
+Expressions::Value sum_of_one(const Expressions& graph, const Expressions::Call& call) {
+  return is_integer(graph.dtype(call.result)) ? call.input(0) : Expressions::kNone;
+}
+// A product starts with 1, and 1 times a complex number with an infinite part is NaN.
+Expressions::Value product_of_one(const Expressions& graph, const Expressions::Call& call) {
+  return is_complex(graph.dtype(call.result)) ? Expressions::kNone : call.input(0);
+}
+
+}  // namespace
+
 constinit const OpDef kReduceSum = {
     .name = "reduce_sum",
     .text = "The sum over axes.",
@@ -134,6 +147,7 @@ constinit const OpDef kReduceSum = {
     .kernel = run_reduction<Reduction::kSum>,
     .vjp = vjp_sum,
     .batch = batch_axis<&ReduceAttributes::axis>,
+    .programs = &kWithIdentity<sum_of_one>,
 };
 
 constinit const OpDef kReduceMean = {
@@ -145,6 +159,7 @@ constinit const OpDef kReduceMean = {
     .kernel = run_reduction<Reduction::kMean>,
     .vjp = vjp_mean,
     .batch = batch_axis<&ReduceAttributes::axis>,
+    .programs = &kWithIdentity<sum_of_one>,
 };
 
 constinit const OpDef kReduceProd = {
@@ -156,6 +171,7 @@ constinit const OpDef kReduceProd = {
     .saves = {.inputs = 1},
     .vjp = vjp_product,
     .batch = batch_axis<&ReduceAttributes::axis>,
+    .programs = &kWithIdentity<product_of_one>,
 };
 
 constinit const OpDef kReduceMax = {
@@ -168,6 +184,7 @@ constinit const OpDef kReduceMax = {
     .saves = {.inputs = 1, .outputs = 1},
     .vjp = vjp_extremum,
     .batch = batch_axis<&ReduceAttributes::axis>,
+    .programs = &kWithIdentity<first_operand>,
 };
 
 constinit const OpDef kReduceMin = {
@@ -180,6 +197,7 @@ constinit const OpDef kReduceMin = {
     .saves = {.inputs = 1, .outputs = 1},
     .vjp = vjp_extremum,
     .batch = batch_axis<&ReduceAttributes::axis>,
+    .programs = &kWithIdentity<first_operand>,
 };
 
 constinit const OpDef kReduceAny = {
@@ -190,6 +208,7 @@ constinit const OpDef kReduceAny = {
     .infer = infer_reduction<Takes::kBool>,
     .kernel = run_reduction<Reduction::kAny>,
     .batch = batch_axis<&ReduceAttributes::axis>,
+    .programs = &kWithIdentity<first_operand>,
 };
 
 constinit const OpDef kReduceAll = {
@@ -200,6 +219,7 @@ constinit const OpDef kReduceAll = {
     .infer = infer_reduction<Takes::kBool>,
     .kernel = run_reduction<Reduction::kAll>,
     .batch = batch_axis<&ReduceAttributes::axis>,
+    .programs = &kWithIdentity<first_operand>,
 };
 
 constinit const OpDef kReduceEuclideanNorm = {
@@ -334,27 +354,6 @@ Tensor argmax(Operand x, int axis, DType output_type) {
 Tensor argmin(Operand x, int axis, DType output_type) {
   const ArgAttributes attributes{axis, output_type};
   return apply(kArgmin, x, &attributes);
-}
-
-namespace {
-
-// Over axes of length 1. A sum of floating numbers starts with 0, which loses the sign of -0.
-Expressions::Value sum_of_one(const Expressions& graph, const Expressions::Call& call) {
-  return is_integer(graph.dtype(call.result)) ? call.input(0) : Expressions::kNone;
-}
-// A product starts with 1, and 1 times a complex number with an infinite part is NaN.
-Expressions::Value product_of_one(const Expressions& graph, const Expressions::Call& call) {
-  return is_complex(graph.dtype(call.result)) ? Expressions::kNone : call.input(0);
-}
-
-}  // namespace
-
-Identities reduce_identities() {
-  static constexpr Identity identities[] = {{&kReduceSum, sum_of_one},      {&kReduceMean, sum_of_one},
-                                            {&kReduceProd, product_of_one}, {&kReduceMax, first_operand},
-                                            {&kReduceMin, first_operand},   {&kReduceAny, first_operand},
-                                            {&kReduceAll, first_operand}};
-  return identities;
 }
 
 OpFamily reduce_ops() {

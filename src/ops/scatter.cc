@@ -8,6 +8,7 @@
 #include "src/ops/scatter.h"
 
 #include <algorithm>
+#include <complex>
 #include <cstring>
 #include <type_traits>
 

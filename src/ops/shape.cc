@@ -14,6 +14,7 @@
 #include "src/ops/axes.h"
 #include "src/ops/batching.h"
 #include "src/ops/families.h"
+#include "src/ops/examples.h"
 #include "src/ops/identities.h"
 #include "src/ops/lengths.h"
 #include "src/ops/shape.h"
@@ -246,57 +247,6 @@ constexpr OpDef kSqueeze = {
     .vjp = reshape_vjp,
     .batch = batch_squeeze,
 };
-constexpr OpDef kTranspose = {
-    .name = "transpose",
-    .text = "The axes in another order; reversed if none is given.",
-    .flags = kLinear | kCheapAgain,
-    .attributes = &kTransposeAttributes,
-    .infer = infer_transpose,
-    .kernel = transpose_kernel,
-    .vjp = transpose_vjp,
-    .batch = batch_transpose,
-    .compose =
-        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
-          const auto& a = *static_cast<const TransposeAttributes*>(attributes);
-          outputs.push_back(transpose(inputs[0], a.perm, a.conjugate));
-        },
-};
-constexpr OpDef kReshapeLike = {
-    .name = "reshape_like",
-    .text = "The same elements in the shape of another tensor, of which only the shape is read.",
-    .flags = kTakesAnyDTypes | kReturnsViews | kReshapes | kLinear,
-    .arity = 2,
-    .input_names = "x, like",
-    .infer = infer_reshape_like,
-    .kernel = view_kernel<infer_reshape_like>,
-    .shape_inputs = 0b10,
-    .vjp = reshape_vjp,
-    .batch = batch_like,
-};
-
-}  // namespace
-
-Tensor reshape(Operand x, const Shape& shape) {
-  const ReshapeAttributes attributes{pack_lengths("reshape", shape, true)};
-  return apply(kReshape, x, &attributes);
-}
-Tensor expand_dims(Operand x, int axis) {
-  const AxisAttributes attributes{axis};
-  return apply(kExpandDims, x, &attributes);
-}
-Tensor squeeze(Operand x, Axes axes) {
-  const SqueezeAttributes attributes{axes};
-  return apply(kSqueeze, x, &attributes);
-}
-Tensor transpose(Operand x, Axes perm, bool conjugate) {
-  const TransposeAttributes attributes{perm};
-  if (conjugate) return conj(apply(kTranspose, x, &attributes));
-  return apply(kTranspose, x, &attributes);
-}
-Tensor reshape_like(Operand x, Operand like) { return apply(kReshapeLike, x, like); }
-
-namespace {
-
 // perm[i] is the axis of a value that becomes axis i; its attributes have been checked when it was made.
 Permutation permutation_of(const Expressions& graph, const Expressions::Call& call) {
   const int rank = graph.shape(call.input(0)).rank();
@@ -323,14 +273,70 @@ Expressions::Value transposed_back(const Expressions& graph, const Expressions::
   Permutation perm = permutation_of(graph, call);
   if (keeps_order(perm, graph.shape(call.input(0)))) return call.input(0);
   const Expressions::Call* const maker = graph.maker(call.input(0));
-  if (maker == nullptr || maker->op != &kTranspose) return Expressions::kNone;
+  if (maker == nullptr || maker->op != call.op) return Expressions::kNone;
   const Shape& first = graph.shape(maker->input(0));
   const Permutation before = permutation_of(graph, *maker);
   for (int i = 0; i < first.rank(); ++i) perm.axis[i] = before.axis[perm.axis[i]];
   return keeps_order(perm, first) ? maker->input(0) : Expressions::kNone;
 }
 
+// The row takes the shape of an example of the other input.
+std::optional<ExampleStep> reshaped_example(const ExampleCall& call) {
+  if (!call.is_row(0) || !call.has_examples(1, call.inputs[1].rank())) return std::nullopt;
+  return ExampleStep{.cut = 0b10};
+}
+constexpr OpForPrograms kReshapesExamples{.example = reshaped_example};
+
+constexpr OpDef kTranspose = {
+    .name = "transpose",
+    .text = "The axes in another order; reversed if none is given.",
+    .flags = kLinear | kCheapAgain,
+    .attributes = &kTransposeAttributes,
+    .infer = infer_transpose,
+    .kernel = transpose_kernel,
+    .vjp = transpose_vjp,
+    .batch = batch_transpose,
+    .compose =
+        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
+          const auto& a = *static_cast<const TransposeAttributes*>(attributes);
+          outputs.push_back(transpose(inputs[0], a.perm, a.conjugate));
+        },
+    .programs = &kWithIdentity<transposed_back>,
+};
+constexpr OpDef kReshapeLike = {
+    .name = "reshape_like",
+    .text = "The same elements in the shape of another tensor, of which only the shape is read.",
+    .flags = kTakesAnyDTypes | kReturnsViews | kReshapes | kLinear,
+    .arity = 2,
+    .input_names = "x, like",
+    .infer = infer_reshape_like,
+    .kernel = view_kernel<infer_reshape_like>,
+    .shape_inputs = 0b10,
+    .vjp = reshape_vjp,
+    .batch = batch_like,
+    .programs = &kReshapesExamples,
+};
+
 }  // namespace
+
+Tensor reshape(Operand x, const Shape& shape) {
+  const ReshapeAttributes attributes{pack_lengths("reshape", shape, true)};
+  return apply(kReshape, x, &attributes);
+}
+Tensor expand_dims(Operand x, int axis) {
+  const AxisAttributes attributes{axis};
+  return apply(kExpandDims, x, &attributes);
+}
+Tensor squeeze(Operand x, Axes axes) {
+  const SqueezeAttributes attributes{axes};
+  return apply(kSqueeze, x, &attributes);
+}
+Tensor transpose(Operand x, Axes perm, bool conjugate) {
+  const TransposeAttributes attributes{perm};
+  if (conjugate) return conj(apply(kTranspose, x, &attributes));
+  return apply(kTranspose, x, &attributes);
+}
+Tensor reshape_like(Operand x, Operand like) { return apply(kReshapeLike, x, like); }
 
 void infer_first(const Call& call, OutputSpecs& outputs) { outputs.add(call.input(0).dtype(), call.input(0).shape()); }
 
@@ -339,11 +345,6 @@ void view_first(const Call& call, std::span<Tensor> outputs) {
 }
 
 // Those with the flag kReshapes need no rule.
-Identities shape_identities() {
-  static constexpr Identity identities[] = {{&kTranspose, transposed_back}};
-  return identities;
-}
-
 const OpDef& reshape_to(const Shape& shape, void* attributes) {
   const ReshapeAttributes lengths{pack_lengths("reshape", shape)};
   std::memcpy(attributes, &lengths, sizeof(lengths));
