@@ -5,6 +5,7 @@
 # capstan_testable().
 
 include(CheckLinkerFlag)
+include(CapstanOps)
 
 file(GLOB_RECURSE capstan_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*.cc)
 # Everything with a parser stands apart, so that the core depends on no library that reads untrusted bytes: src/io, and the
@@ -87,6 +88,8 @@ if(capstan_sources)
     INCLUDE ${CAPSTAN_HIGHWAY_INCLUDE} ${CAPSTAN_KISSFFT_INCLUDE}
             ${CAPSTAN_XBYAK_INCLUDE}
     LINK_PRIVATE Threads::Threads)
+  capstan_write_files_of_ops(${PROJECT_BINARY_DIR}/generated/capstan_files_of_ops.inc)
+  target_include_directories(capstan_objects PRIVATE ${PROJECT_BINARY_DIR}/generated)
   set_target_properties(capstan PROPERTIES EXPORT_NAME core)
   add_library(capstan::core ALIAS capstan)
 endif()

@@ -1,5 +1,5 @@
-// What those who see calls as data know of an op, beside what it computes: passes over graphs, programs, the profiler, and
-// jacobians that go example by example.
+// What those who see calls as data know of an op, beside what it computes: passes over graphs, programs, the profiler,
+// and jacobians that go example by example.
 //
 // An op that has any of it points to one constant (OpDef::programs). Nothing in it changes a gradient; a rule that says
 // nothing of a call costs speed, never a result.
@@ -16,14 +16,15 @@ namespace capstan {
 
 // --- Identities ---
 //
-// Calls that give the elements which they are given, such as x * 1. A rule looks at a call as a pattern (dtypes and shapes
-// of operands, elements of constants, the calls that made the operands) and names a value that has the elements of the
-// result, in their order. It holds for every element, with every bit: infinities, subnormal numbers and the sign of zeros;
-// NaN payloads may differ. So x + 0 is no identity (-0 becomes 0), but x - 0 is. Gradients do not count: identities are for
-// programs, which have none.
+// Calls that give the elements which they are given, such as x * 1. A rule looks at a call as a pattern (dtypes and
+// shapes of operands, elements of constants, the calls that made the operands) and names a value that has the elements
+// of the result, in their order. It holds for every element, with every bit: infinities, subnormal numbers and the sign
+// of zeros; NaN payloads may differ. So x + 0 is no identity (-0 becomes 0), but x - 0 is. Gradients do not count:
+// identities are for programs, which have none.
 //
-// A rule need not care about broadcasting: whoever asks it rejects a value of another number of elements, and an operand
-// that is as large as the result is not stretched. Nor about the shape, which may be another one than that of the result.
+// A rule need not care about broadcasting: whoever asks it rejects a value of another number of elements, and an
+// operand that is as large as the result is not stretched. Nor about the shape, which may be another one than that of
+// the result.
 
 // A graph, as a rule sees it.
 class Expressions {
@@ -56,9 +57,9 @@ using IdentityRule = Expressions::Value (*)(const Expressions& graph, const Expr
 
 // --- Expansions ---
 //
-// A kernel that ends in elementwise work keeps it from being fused with what follows. Such an op says what it is made of:
-// sums and the like, which stay whole, and elementwise ops, in just the order of its kernel, so that the bits are the same.
-// Only programs are written in these; gradients are those of the op.
+// A kernel that ends in elementwise work keeps it from being fused with what follows. Such an op says what it is made
+// of: sums and the like, which stay whole, and elementwise ops, in just the order of its kernel, so that the bits are
+// the same. Only programs are written in these; gradients are those of the op.
 
 // Computes the outputs of an op in other ops, for float32 and float64.
 using ExpandRule = void (*)(std::span<const Tensor> inputs, const void* attributes, std::vector<Tensor>& outputs);
@@ -94,8 +95,8 @@ using CostRule = Cost (*)(std::span<const Shape> inputs, std::span<const Shape> 
 
 // --- One example of a batch ---
 //
-// The gradient of a result for one example is a pullback whose cotangent is zero in all other examples. A rule says how an
-// op runs on that example alone (src/transforms/row_pullback.h).
+// The gradient of a result for one example is a pullback whose cotangent is zero in all other examples. A rule says how
+// an op runs on that example alone (src/transforms/row_pullback.h).
 
 // What a value of such a pullback is.
 enum class Examples : std::uint8_t {
@@ -136,8 +137,8 @@ struct OpForPrograms {
   RowSumsRule row_sums = {};
   CostRule cost = nullptr;
   ExampleRule example = nullptr;
-  // A program writes variables where they lie only if nothing can fail afterwards. Elementwise ops cannot, but for those
-  // whose loops throw for some elements; other ops can, but for those that never do.
+  // A program writes variables where they lie only if nothing can fail afterwards. Elementwise ops cannot, but for
+  // those whose loops throw for some elements; other ops can, but for those that never do.
   bool refuses_elements = false;
   bool never_fails = false;
 };

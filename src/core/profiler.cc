@@ -11,7 +11,7 @@ namespace capstan {
 constinit std::atomic<Profiler*> current_profiler{nullptr};
 
 [[gnu::cold]] void Span::open(SpanKind kind, std::string_view name, std::span<detail::Block* const> inputs,
-                             const OpDef* op) {
+                              const OpDef* op) {
   if (kind != SpanKind::kOp && context.tracer != nullptr) return;
   id_ = profiler_->open(kind, name, inputs, op);
 }

@@ -93,7 +93,7 @@ void Program::run_accompanied(const Step& step, Tables& tables) const {
       const_cast<void*>(static_cast<const void*>(&run_kernel))};
   with_memory_errors(*node.op, [&] {
     for_programs(*node.op).row_sums.with_sums({*node.op, inputs_at(sums_in, node.inputs.size()), node.attributes},
-                                     outputs_at(next_out, node.outputs.size()), take_sums);
+                                              outputs_at(next_out, node.outputs.size()), take_sums);
   });
 }
 

@@ -9,7 +9,8 @@
 #include "capstan/ops/activation.h"
 #include "src/core/check.h"
 #include "src/core/named_errors.h"
-#include "src/ops/families.h"
+#include "src/ops/composite.h"
+#include "src/ops/family.h"
 
 // Attributes and tables are the same for every target; guarded, because this file includes itself.
 #ifndef CAPSTAN_OPS_ACTIVATION_ATTRIBUTES
@@ -174,27 +175,8 @@ CAPSTAN_ELEMENTWISE(kGeluTanh, GeluTanh);
 CAPSTAN_ELEMENTWISE(kSilu, Silu);
 CAPSTAN_ELEMENTWISE(kMish, Mish);
 
-namespace {
-
-struct GeluAttributes {
-  bool approximate = false;
-};
-constexpr AttributeType kGeluAttributes =
-    attribute_type<GeluAttributes>({field<&GeluAttributes::approximate>("approximate")});
-
-void compose_gelu(std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
-  outputs.push_back(gelu(inputs[0], static_cast<const GeluAttributes*>(attributes)->approximate));
-}
-
-}  // namespace
-
-constinit const OpDef kGelu = {
-    .name = "gelu",
-    .text = "x times the probability that a normal variable is below x.",
-    .kind = OpKind::kComposite,
-    .attributes = &kGeluAttributes,
-    .compose = &compose_gelu,
-};
+constinit const OpDef kGelu =
+    composite<&gelu, "x, approximate", false>("gelu", "x times the probability that a normal variable is below x.");
 
 Tensor sigmoid(Operand x) { return apply(kSigmoid, x); }
 Tensor log_sigmoid(Operand x) { return apply(kLogSigmoid, x); }
@@ -223,11 +205,8 @@ Tensor silu(Operand x, double beta) {
 }
 Tensor mish(Operand x) { return apply(kMish, x); }
 
-OpFamily activation_ops() {
-  static constexpr const OpDef* ops[] = {&kSigmoid, &kLogSigmoid, &kSoftplus, &kSoftsign, &kRelu, &kRelu6, &kLeakyRelu,
-                                         &kElu,     &kSelu,       &kGeluErf,  &kGeluTanh, &kGelu, &kSilu,  &kMish};
-  return ops;
-}
+CAPSTAN_OPS(activation, &kSigmoid, &kLogSigmoid, &kSoftplus, &kSoftsign, &kRelu, &kRelu6, &kLeakyRelu, &kElu, &kSelu,
+            &kGeluErf, &kGeluTanh, &kGelu, &kSilu, &kMish);
 
 }  // namespace capstan
 #endif  // HWY_ONCE

@@ -12,8 +12,8 @@
 #include "capstan/ops/math.h"
 #include "src/core/check.h"
 #include "src/core/variable_state.h"
-#include "src/ops/families.h"
 #include "src/ops/examples.h"
+#include "src/ops/family.h"
 #include "src/ops/identities.h"
 #include "src/ops/math.h"
 
@@ -397,13 +397,9 @@ Tensor operator/(Operand a, Operand b) { return divide(a, b); }
 Tensor operator%(Operand a, Operand b) { return floormod(a, b); }
 }  // namespace detail
 
-OpFamily arithmetic_ops() {
-  static constexpr const OpDef* ops[] = {
-      &kAdd,      &kSubtract,          &kMultiply, &kDivide,      &kDivideNoNan, &kMultiplyNoNan,
-      &kFloordiv, &kTruncatediv,       &kFloormod, &kTruncatemod, &kPow,         &kMaximum,
-      &kMinimum,  &kSquaredDifference, &kAtan2,    &kXlogy,       &kXlog1py,     &kXdivy};
-  return ops;
-}
+CAPSTAN_OPS(arithmetic, &kAdd, &kSubtract, &kMultiply, &kDivide, &kDivideNoNan, &kMultiplyNoNan, &kFloordiv,
+            &kTruncatediv, &kFloormod, &kTruncatemod, &kPow, &kMaximum, &kMinimum, &kSquaredDifference, &kAtan2,
+            &kXlogy, &kXlog1py, &kXdivy);
 
 }  // namespace capstan
 #endif  // HWY_ONCE

@@ -14,6 +14,7 @@
 #include "src/ops/array.h"
 #include "src/ops/axes.h"
 #include "src/ops/batching.h"
+#include "src/ops/family.h"
 #include "src/ops/identities.h"
 #include "src/ops/indices.h"
 #include "src/ops/lengths.h"
@@ -364,5 +365,7 @@ std::vector<Tensor> meshgrid(Operands tensors, std::string_view indexing) try {
 } catch (const Error&) {
   rethrow_as("meshgrid");
 }
+
+CAPSTAN_OPS(arrange, &kTile, &kRepeat, &kReverse, &kRoll, &kMeshgrid);
 
 }  // namespace capstan

@@ -15,7 +15,7 @@
 #include "src/ops/array.h"
 #include "src/ops/axes.h"
 #include "src/ops/batching.h"
-#include "src/ops/families.h"
+#include "src/ops/family.h"
 #include "src/ops/identities.h"
 #include "src/ops/indices.h"
 #include "src/ops/lengths.h"
@@ -373,10 +373,6 @@ std::vector<Tensor> split(Operand x, std::span<const std::int64_t> sizes, int ax
   return apply_all(kSplit, std::span(&x, 1), &attributes);
 }
 
-OpFamily array_ops() {
-  static constexpr const OpDef* ops[] = {&kConcat, &kStack,  &kUnstack, &kSplit, &kPad,
-                                         &kTile,   &kRepeat, &kReverse, &kRoll,  &kMeshgrid};
-  return ops;
-}
+CAPSTAN_OPS(array, &kConcat, &kStack, &kUnstack, &kSplit);
 
 }  // namespace capstan

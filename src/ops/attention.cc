@@ -20,7 +20,7 @@
 #include "src/kernels/attention.h"
 #include "src/kernels/random.h"
 #include "src/ops/batching.h"
-#include "src/ops/families.h"
+#include "src/ops/family.h"
 #include "src/ops/wide.h"
 
 namespace capstan {
@@ -390,9 +390,6 @@ AttentionGradients attention_gradients(Operand query, Operand key, Operand value
   return gradients_of(inputs, options);
 }
 
-OpFamily attention_ops() {
-  static constexpr const OpDef* ops[] = {&kAttention, &kAttentionGradients};
-  return ops;
-}
+CAPSTAN_OPS(attention, &kAttention, &kAttentionGradients);
 
 }  // namespace capstan

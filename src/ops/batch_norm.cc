@@ -20,8 +20,9 @@
 #include "src/kernels/normalize.h"
 #include "src/ops/axes.h"
 #include "src/ops/batching.h"
+#include "src/ops/composite.h"
 #include "src/ops/count_along.h"
-#include "src/ops/families.h"
+#include "src/ops/family.h"
 #include "src/ops/floating.h"
 #include "src/ops/wide.h"
 
@@ -366,19 +367,9 @@ constinit const OpDef kFusedBatchNormTraining = {
         },
 };
 
-constinit const OpDef kFusedBatchNormInference = {
-    .name = "fused_batch_norm_inference",
-    .text = "Normalises images with given statistics of the channels.",
-    .kind = OpKind::kComposite,
-    .arity = 5,
-    .input_names = "x, scale, offset, mean, variance",
-    .attributes = &kEpsilonAttributes,
-    .compose =
-        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
-          outputs.push_back(fused_batch_norm_inference(inputs[0], inputs[1], inputs[2], inputs[3], inputs[4],
-                                                       static_cast<const EpsilonAttributes*>(attributes)->epsilon));
-        },
-};
+constinit const OpDef kFusedBatchNormInference =
+    composite<&fused_batch_norm_inference, "x, scale, offset, mean, variance, epsilon", 1e-3>(
+        "fused_batch_norm_inference", "Normalises images with given statistics of the channels.");
 
 BatchNormResult fused_batch_norm_training(Operand x, Operand scale, Operand offset, double epsilon) try {
   const Tensor value = to_tensor(x);
@@ -413,14 +404,6 @@ Tensor fused_batch_norm_inference(Operand x, Operand scale, Operand offset, Oper
   rethrow_as("fused_batch_norm_inference");
 }
 
-OpFamily batch_norm_ops() {
-  static constexpr const OpDef* ops[] = {
-      &kBatchNormTraining,
-      &kBatchNormGradients,
-      &kFusedBatchNormTraining,
-      &kFusedBatchNormInference,
-  };
-  return ops;
-}
+CAPSTAN_OPS(batch_norm, &kBatchNormTraining, &kBatchNormGradients, &kFusedBatchNormTraining, &kFusedBatchNormInference);
 
 }  // namespace capstan

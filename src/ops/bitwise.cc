@@ -14,7 +14,7 @@
 #include "src/core/check.h"
 #include "src/kernels/with_type.h"
 #include "src/ops/batching.h"
-#include "src/ops/families.h"
+#include "src/ops/family.h"
 
 namespace capstan {
 
@@ -203,10 +203,7 @@ Tensor right_shift(Operand x, Operand y) { return apply(kRightShift, x, y); }
 Tensor population_count(Operand x) { return apply(kPopulationCount, x); }
 Tensor nextafter(Operand x1, Operand x2) { return apply(kNextAfter, x1, x2); }
 
-OpFamily bitwise_ops() {
-  static constexpr const OpDef* ops[] = {&kBitwiseAnd, &kBitwiseOr,  &kBitwiseXor,      &kInvert,
-                                         &kLeftShift,  &kRightShift, &kPopulationCount, &kNextAfter};
-  return ops;
-}
+CAPSTAN_OPS(bitwise, &kBitwiseAnd, &kBitwiseOr, &kBitwiseXor, &kInvert, &kLeftShift, &kRightShift, &kPopulationCount,
+            &kNextAfter);
 
 }  // namespace capstan

@@ -6,18 +6,13 @@
 #include "src/core/apply.h"
 #include "src/core/check.h"
 #include "src/core/named_errors.h"
-#include "src/ops/families.h"
+#include "src/ops/composite.h"
+#include "src/ops/family.h"
 #include "src/ops/indices.h"
 
 namespace capstan {
 
 namespace {
-
-struct BlockAttributes {
-  std::int64_t block_size = 2;
-};
-constexpr AttributeType kBlockAttributes =
-    attribute_type<BlockAttributes>({field<&BlockAttributes::block_size>("block_size", true)});
 
 struct BatchAttributes {
   IntList block_shape;
@@ -62,28 +57,10 @@ std::vector<PadWidth> pairs_of(std::string_view op, const IntList& list) {
 
 // --- The ops ---
 
-constexpr OpDef kSpaceToDepth = {
-    .name = "space_to_depth",
-    .text = "Blocks of pixels as one pixel with the channels of all.",
-    .kind = OpKind::kComposite,
-    .flags = kCheapAgain,
-    .attributes = &kBlockAttributes,
-    .compose =
-        [](std::span<const Operand> inputs, const void* data, std::vector<Tensor>& outputs) {
-          outputs.push_back(space_to_depth(inputs[0], static_cast<const BlockAttributes*>(data)->block_size));
-        },
-};
-constexpr OpDef kDepthToSpace = {
-    .name = "depth_to_space",
-    .text = "The channels of a pixel as a block of pixels.",
-    .kind = OpKind::kComposite,
-    .flags = kCheapAgain,
-    .attributes = &kBlockAttributes,
-    .compose =
-        [](std::span<const Operand> inputs, const void* data, std::vector<Tensor>& outputs) {
-          outputs.push_back(depth_to_space(inputs[0], static_cast<const BlockAttributes*>(data)->block_size));
-        },
-};
+constexpr OpDef kSpaceToDepth = composite<&space_to_depth, "x, block_size">(
+    "space_to_depth", "Blocks of pixels as one pixel with the channels of all.", kCheapAgain);
+constexpr OpDef kDepthToSpace = composite<&depth_to_space, "x, block_size">(
+    "depth_to_space", "The channels of a pixel as a block of pixels.", kCheapAgain);
 constexpr OpDef kSpaceToBatch = {
     .name = "space_to_batch",
     .text = "Each place in the blocks of a padded image as an image of its own.",
@@ -210,9 +187,6 @@ Tensor batch_to_space(Operand x, std::span<const std::int64_t> block_shape, std:
   rethrow_as("batch_to_space");
 }
 
-OpFamily block_ops() {
-  static constexpr const OpDef* ops[] = {&kSpaceToDepth, &kDepthToSpace, &kSpaceToBatch, &kBatchToSpace};
-  return ops;
-}
+CAPSTAN_OPS(block, &kSpaceToDepth, &kDepthToSpace, &kSpaceToBatch, &kBatchToSpace);
 
 }  // namespace capstan

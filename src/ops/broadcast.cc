@@ -14,6 +14,7 @@
 #include "src/kernels/reduce.h"
 #include "src/kernels/strided_copy.h"
 #include "src/ops/batching.h"
+#include "src/ops/family.h"
 #include "src/ops/identities.h"
 #include "src/ops/math.h"
 #include "src/ops/lengths.h"
@@ -159,8 +160,8 @@ Expressions::Value integers_alone(const Expressions& graph, const Expressions::C
   return is_integer(graph.dtype(call.result)) ? call.input(0) : Expressions::kNone;
 }
 
-// If the sum leaves the examples apart, the row is summed to the shape of one; otherwise it is the whole sum, the others
-// being zeros.
+// If the sum leaves the examples apart, the row is summed to the shape of one; otherwise it is the whole sum, the
+// others being zeros.
 std::optional<ExampleStep> summed_example(const ExampleCall& call) {
   if (!call.is_row(0)) return std::nullopt;
   if (call.has_examples(1, call.inputs[0].rank())) return ExampleStep{.cut = 0b10};
@@ -218,5 +219,7 @@ Tensor broadcast_like(Operand x, Operand like) {
   return has_shape_of(x, like) ? to_tensor(x) : apply(kBroadcastLike, x, like);
 }
 Tensor sum_like(Operand x, Operand like) { return has_shape_of(x, like) ? to_tensor(x) : apply(kSumLike, x, like); }
+
+CAPSTAN_OPS(broadcast, &kBroadcastTo, &kBroadcastLike, &kSumLike);
 
 }  // namespace capstan

@@ -13,7 +13,8 @@
 #include "src/core/op_def.h"
 #include "src/core/thread_pool.h"
 #include "src/ops/batching.h"
-#include "src/ops/families.h"
+#include "src/ops/composite.h"
+#include "src/ops/family.h"
 #include "src/ops/identities.h"
 #include "src/ops/shape.h"
 
@@ -153,10 +154,6 @@ void cast_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
 
 void identity_vjp(const VjpCall& call, std::span<Tensor> cotangents) { cotangents[0] = call.cotangent(); }
 
-void compose_saturate(std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
-  outputs.push_back(saturate_cast(inputs[0], static_cast<const CastAttributes*>(attributes)->dtype));
-}
-
 namespace {
 
 // Whether each number of one dtype is a number of the other.
@@ -202,13 +199,8 @@ constinit const OpDef kCast = {
     .programs = &kWithIdentity<cast_back>,
 };
 
-constinit const OpDef kSaturateCast = {
-    .name = "saturate_cast",
-    .text = "The same numbers in another dtype; those that it cannot hold become the nearest that it can.",
-    .kind = OpKind::kComposite,
-    .attributes = &kCastAttributes,
-    .compose = &compose_saturate,
-};
+constinit const OpDef kSaturateCast = composite<&saturate_cast, "x, dtype">(
+    "saturate_cast", "The same numbers in another dtype; those that it cannot hold become the nearest that it can.");
 
 constinit const OpDef kIdentity = {
     .name = "identity",
@@ -290,9 +282,6 @@ Tensor saturate_cast(Operand x, DType dtype) try {
 Tensor identity(Operand x) { return apply(kIdentity, x); }
 Tensor stop_gradient(Operand x) { return apply(kStopGradient, x); }
 
-OpFamily cast_ops() {
-  static constexpr const OpDef* ops[] = {&kCast, &kSaturateCast, &kIdentity, &kStopGradient};
-  return ops;
-}
+CAPSTAN_OPS(cast, &kCast, &kSaturateCast, &kIdentity, &kStopGradient);
 
 }  // namespace capstan

@@ -6,7 +6,8 @@
 #include "src/core/named_errors.h"
 #include "src/kernels/factorisations.h"
 #include "src/ops/batching.h"
-#include "src/ops/matrix_families.h"
+#include "src/ops/composite.h"
+#include "src/ops/family.h"
 #include "src/ops/matrices.h"
 
 namespace capstan {
@@ -61,24 +62,11 @@ constinit const OpDef kCholesky = {
     .batch = batch_leading,
 };
 
-constinit const OpDef kCholeskySolve = {
-    .name = "cholesky_solve",
-    .text = "Solves l l^H x = rhs, given the factor l.",
-    .kind = OpKind::kComposite,
-    .arity = 2,
-    .input_names = "chol, rhs",
-    .compose = [](std::span<const Operand> inputs, const void*,
-                  std::vector<Tensor>& outputs) { outputs.push_back(cholesky_solve(inputs[0], inputs[1])); },
-};
+constinit const OpDef kCholeskySolve =
+    composite<&cholesky_solve, "chol, rhs">("cholesky_solve", "Solves l l^H x = rhs, given the factor l.");
 
-constinit const OpDef kLogdet = {
-    .name = "logdet",
-    .text = "The logarithm of the determinant of positive definite matrices.",
-    .kind = OpKind::kComposite,
-    .input_names = "a",
-    .compose = [](std::span<const Operand> inputs, const void*,
-                  std::vector<Tensor>& outputs) { outputs.push_back(logdet(inputs[0])); },
-};
+constinit const OpDef kLogdet =
+    composite<&logdet, "a">("logdet", "The logarithm of the determinant of positive definite matrices.");
 
 Tensor cholesky(Operand a) { return apply(kCholesky, a); }
 
@@ -93,9 +81,6 @@ Tensor logdet(Operand a) try { return 2.0 * reduce_sum(log(real(diag_part(choles
   rethrow_as("logdet");
 }
 
-OpFamily cholesky_ops() {
-  static constexpr const OpDef* ops[] = {&kCholesky, &kCholeskySolve, &kLogdet};
-  return ops;
-}
+CAPSTAN_OPS(cholesky, &kCholesky, &kCholeskySolve, &kLogdet);
 
 }  // namespace capstan

@@ -14,7 +14,8 @@
 #include "src/core/check.h"
 #include "src/core/named_errors.h"
 #include "src/core/row_sparse.h"
-#include "src/ops/families.h"
+#include "src/ops/composite.h"
+#include "src/ops/family.h"
 #include "src/ops/identities.h"
 
 // The same for every target; guarded, because this file includes itself.
@@ -278,10 +279,6 @@ void where_vjp_rule(const VjpCall& call, std::span<Tensor> cotangents) {
   if (call.needs(2)) cotangents[2] = where(condition, zeros_like(g), g);
 }
 
-void compose_clip(std::span<const Operand> inputs, const void*, std::vector<Tensor>& outputs) {
-  outputs.push_back(clip_by_value(inputs[0], inputs[1], inputs[2]));
-}
-
 }  // namespace
 
 constinit const OpDef kWhere = {
@@ -298,14 +295,8 @@ constinit const OpDef kWhere = {
     .programs = &kWithIdentity<chosen>,
 };
 
-constinit const OpDef kClipByValue = {
-    .name = "clip_by_value",
-    .text = "The elements of x, raised to `low` and lowered to `high`.",
-    .kind = OpKind::kComposite,
-    .arity = 3,
-    .input_names = "x, low, high",
-    .compose = &compose_clip,
-};
+constinit const OpDef kClipByValue = composite<&clip_by_value, "x, low, high">(
+    "clip_by_value", "The elements of x, raised to `low` and lowered to `high`.");
 
 Tensor equal(Operand x, Operand y) { return apply(kEqual, x, y); }
 Tensor not_equal(Operand x, Operand y) { return apply(kNotEqual, x, y); }
@@ -342,12 +333,8 @@ Tensor operator>=(Operand a, Operand b) { return greater_equal(a, b); }
 Tensor operator!(Operand x) { return logical_not(x); }
 }  // namespace detail
 
-OpFamily compare_ops() {
-  static constexpr const OpDef* ops[] = {&kEqual,        &kNotEqual,   &kLess,      &kLessEqual,  &kGreater,
-                                         &kGreaterEqual, &kLogicalAnd, &kLogicalOr, &kLogicalXor, &kLogicalNot,
-                                         &kIsNan,        &kIsInf,      &kIsFinite,  &kWhere,      &kClipByValue};
-  return ops;
-}
+CAPSTAN_OPS(compare, &kEqual, &kNotEqual, &kLess, &kLessEqual, &kGreater, &kGreaterEqual, &kLogicalAnd, &kLogicalOr,
+            &kLogicalXor, &kLogicalNot, &kIsNan, &kIsInf, &kIsFinite, &kWhere, &kClipByValue);
 
 }  // namespace capstan
 #endif  // HWY_ONCE

@@ -16,7 +16,7 @@
 #include "src/core/thread_pool.h"
 #include "src/ops/batching.h"
 #include "src/ops/complex.h"
-#include "src/ops/families.h"
+#include "src/ops/family.h"
 #include "src/ops/identities.h"
 
 namespace capstan {
@@ -262,9 +262,6 @@ Tensor angle(Operand x) try {
   rethrow_as("angle");
 }
 
-OpFamily complex_ops() {
-  static constexpr const OpDef* ops[] = {&kComplex, &kReal, &kImag, &kConj, &kComplexAbs, &kAngle};
-  return ops;
-}
+CAPSTAN_OPS(complex, &kComplex, &kReal, &kImag, &kConj, &kComplexAbs, &kAngle);
 
 }  // namespace capstan

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "src/ops/conv_op.h"
+#include "src/ops/family.h"
 
 namespace capstan {
 
@@ -131,9 +132,6 @@ Tensor conv2d_backprop_filter(Operand x, const Shape& filter_sizes, Operand out_
   return apply(kConv2DBackpropFilter, x, out_backprop, &attributes);
 }
 
-OpFamily conv_ops() {
-  static constexpr const OpDef* ops[] = {&kConv2D, &kConv2DBackpropInput, &kConv2DBackpropFilter};
-  return ops;
-}
+CAPSTAN_OPS(conv, &kConv2D, &kConv2DBackpropInput, &kConv2DBackpropFilter);
 
 }  // namespace capstan

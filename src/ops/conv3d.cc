@@ -2,6 +2,7 @@
 #include <array>
 
 #include "src/ops/conv_op.h"
+#include "src/ops/family.h"
 
 namespace capstan {
 
@@ -106,9 +107,6 @@ Tensor conv3d_backprop_filter(Operand x, const Shape& filter_sizes, Operand out_
   return apply(kConv3DBackpropFilter, x, out_backprop, &attributes);
 }
 
-OpFamily conv3d_ops() {
-  static constexpr const OpDef* ops[] = {&kConv3D, &kConv3DBackpropInput, &kConv3DBackpropFilter};
-  return ops;
-}
+CAPSTAN_OPS(conv3d, &kConv3D, &kConv3DBackpropInput, &kConv3DBackpropFilter);
 
 }  // namespace capstan

@@ -9,6 +9,7 @@
 
 #include "capstan/ops/array.h"
 #include "src/ops/conv_op.h"
+#include "src/ops/family.h"
 #include "src/core/named_errors.h"
 
 namespace capstan {
@@ -212,10 +213,7 @@ Tensor separable_conv2d(Operand x, Operand depthwise_filters, Operand pointwise_
   rethrow_as("separable_conv2d");
 }
 
-OpFamily conv_composite_ops() {
-  static constexpr const OpDef* ops[] = {&kConv1D,          &kConv1DTranspose, &kConv2DTranspose,
-                                         &kConv3DTranspose, &kDepthwiseConv2D, &kSeparableConv2D};
-  return ops;
-}
+CAPSTAN_OPS(conv_composites, &kConv1D, &kConv1DTranspose, &kConv2DTranspose, &kConv3DTranspose, &kDepthwiseConv2D,
+            &kSeparableConv2D);
 
 }  // namespace capstan

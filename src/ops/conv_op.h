@@ -23,7 +23,7 @@
 #include "src/core/thread_pool.h"
 #include "src/kernels/conv.h"
 #include "src/ops/batching.h"
-#include "src/ops/families.h"
+#include "src/ops/family.h"
 #include "src/ops/wide.h"
 #include "src/ops/window.h"
 #include "src/ops/window_lengths.h"

@@ -19,8 +19,8 @@
 #include "src/kernels/sort.h"
 #include "src/kernels/with_type.h"
 #include "src/ops/batching.h"
+#include "src/ops/family.h"
 #include "src/ops/indices.h"
-#include "src/ops/sort.h"
 
 namespace capstan {
 
@@ -353,5 +353,7 @@ Tensor confusion_matrix(Operand labels, Operand predictions, const ConfusionMatr
 } catch (const Error&) {
   rethrow_as("confusion_matrix");
 }
+
+CAPSTAN_OPS(count, &kUnique, &kUniqueWithCounts, &kBincount, &kHistogramFixedWidth, &kConfusionMatrix);
 
 }  // namespace capstan

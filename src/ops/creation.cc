@@ -16,7 +16,8 @@
 #include "src/ops/axis.h"
 #include "src/ops/axes.h"
 #include "src/ops/batching.h"
-#include "src/ops/families.h"
+#include "src/ops/composite.h"
+#include "src/ops/family.h"
 #include "src/ops/lengths.h"
 
 namespace capstan {
@@ -180,13 +181,6 @@ void range_kernel(const Call& call, std::span<Tensor> outputs) {
 
 // --- linspace ---
 
-struct LinspaceAttributes {
-  std::int64_t num = 0;
-  Axis axis = 0;
-};
-constexpr AttributeType kLinspaceAttributes = attribute_type<LinspaceAttributes>(
-    {field<&LinspaceAttributes::num>("num", true), field<&LinspaceAttributes::axis>("axis")});
-
 // The dtype of two end points; plain numbers, integers too, are floatx() by themselves.
 DType end_dtype(const Operand& start, const Operand& stop) {
   for (const Operand* operand : {&start, &stop}) {
@@ -289,19 +283,8 @@ constexpr OpDef kRange = {
     .infer = infer_range,
     .kernel = range_kernel,
 };
-constexpr OpDef kLinspace = {
-    .name = "linspace",
-    .text = "A given count of evenly spaced numbers, both ends included.",
-    .kind = OpKind::kComposite,
-    .arity = 2,
-    .input_names = "start, stop",
-    .attributes = &kLinspaceAttributes,
-    .compose =
-        [](std::span<const Operand> inputs, const void* data, std::vector<Tensor>& outputs) {
-          const auto& attributes = *static_cast<const LinspaceAttributes*>(data);
-          outputs.push_back(linspace(inputs[0], inputs[1], attributes.num, attributes.axis));
-        },
-};
+constexpr OpDef kLinspace = composite<&linspace, "start, stop, num, axis", 0>(
+    "linspace", "A given count of evenly spaced numbers, both ends included.");
 
 }  // namespace
 
@@ -383,9 +366,6 @@ Tensor linspace(Operand start, Operand stop, std::int64_t num, int axis) try {
   rethrow_as("linspace");
 }
 
-OpFamily creation_ops() {
-  static constexpr const OpDef* ops[] = {&kZeros, &kOnes, &kFill, &kZerosLike, &kOnesLike, &kEye, &kRange, &kLinspace};
-  return ops;
-}
+CAPSTAN_OPS(creation, &kZeros, &kOnes, &kFill, &kZerosLike, &kOnesLike, &kEye, &kRange, &kLinspace);
 
 }  // namespace capstan

@@ -19,7 +19,8 @@
 #include "src/core/named_errors.h"
 #include "src/kernels/softmax.h"
 #include "src/ops/batching.h"
-#include "src/ops/families.h"
+#include "src/ops/composite.h"
+#include "src/ops/family.h"
 #include "src/ops/indices.h"
 #include "src/ops/softmax.h"
 
@@ -193,18 +194,10 @@ constinit const OpDef kSoftmaxCrossEntropyWithLogits = {
         },
 };
 
-constinit const OpDef kSparseSoftmaxCrossEntropyWithLogits = {
-    .name = "sparse_softmax_cross_entropy_with_logits",
-    .text = "The cross entropy of class numbers and the softmax of logits.",
-    .kind = OpKind::kComposite,
-    .flags = kTakesAnyDTypes,
-    .arity = 2,
-    .input_names = "labels, logits",
-    .compose =
-        [](std::span<const Operand> inputs, const void*, std::vector<Tensor>& outputs) {
-          outputs.push_back(sparse_softmax_cross_entropy_with_logits(inputs[0], inputs[1]));
-        },
-};
+constinit const OpDef kSparseSoftmaxCrossEntropyWithLogits =
+    composite<&sparse_softmax_cross_entropy_with_logits, "labels, logits">(
+        "sparse_softmax_cross_entropy_with_logits", "The cross entropy of class numbers and the softmax of logits.",
+        kTakesAnyDTypes);
 
 CrossEntropy softmax_cross_entropy(Operand labels, Operand logits) try {
   Operand inputs[] = {labels, logits};
@@ -257,14 +250,7 @@ Tensor sparse_softmax_cross_entropy_with_logits(Operand labels, Operand logits) 
   rethrow_as("sparse_softmax_cross_entropy_with_logits");
 }
 
-OpFamily cross_entropy_ops() {
-  static constexpr const OpDef* ops[] = {
-      &kSoftmaxCrossEntropy,
-      &kSparseSoftmaxCrossEntropy,
-      &kSoftmaxCrossEntropyWithLogits,
-      &kSparseSoftmaxCrossEntropyWithLogits,
-  };
-  return ops;
-}
+CAPSTAN_OPS(cross_entropy, &kSoftmaxCrossEntropy, &kSparseSoftmaxCrossEntropy, &kSoftmaxCrossEntropyWithLogits,
+            &kSparseSoftmaxCrossEntropyWithLogits);
 
 }  // namespace capstan

@@ -19,7 +19,7 @@
 #include "src/kernels/ctc.h"
 #include "src/ops/batching.h"
 #include "src/ops/examples.h"
-#include "src/ops/families.h"
+#include "src/ops/family.h"
 
 namespace capstan {
 
@@ -299,9 +299,6 @@ Tensor ctc_loss(Operand labels, Operand logits, Operand label_length, Operand lo
   rethrow_as("ctc_loss");
 }
 
-OpFamily ctc_ops() {
-  static constexpr const OpDef* ops[] = {&kCtcLossAndGradient, &kCtcLossCurvature, &kCtcLoss};
-  return ops;
-}
+CAPSTAN_OPS(ctc, &kCtcLossAndGradient, &kCtcLossCurvature, &kCtcLoss);
 
 }  // namespace capstan

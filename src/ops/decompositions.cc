@@ -5,7 +5,7 @@
 #include "capstan/ops/reduce.h"
 #include "src/kernels/factorisations.h"
 #include "src/ops/batching.h"
-#include "src/ops/matrix_families.h"
+#include "src/ops/family.h"
 #include "src/ops/matrices.h"
 #include "src/ops/regular.h"
 
@@ -172,9 +172,6 @@ LuFactors lu(Operand a) {
   return {std::move(outputs[0]), std::move(outputs[1])};
 }
 
-OpFamily decomposition_ops() {
-  static constexpr const OpDef* ops[] = {&kQr, &kLu};
-  return ops;
-}
+CAPSTAN_OPS(decompositions, &kQr, &kLu);
 
 }  // namespace capstan

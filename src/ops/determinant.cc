@@ -10,7 +10,7 @@
 #include "capstan/ops/reduce.h"
 #include "src/kernels/factorisations.h"
 #include "src/ops/batching.h"
-#include "src/ops/matrix_families.h"
+#include "src/ops/family.h"
 #include "src/ops/matrices.h"
 #include "src/ops/regular.h"
 
@@ -167,9 +167,6 @@ SignAndLog slogdet(Operand a) {
 
 Tensor cofactors(Operand a) { return apply(kCofactors, a); }
 
-OpFamily determinant_ops() {
-  static constexpr const OpDef* ops[] = {&kDet, &kSlogdet, &kCofactors};
-  return ops;
-}
+CAPSTAN_OPS(determinant, &kDet, &kSlogdet, &kCofactors);
 
 }  // namespace capstan

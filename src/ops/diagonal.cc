@@ -14,7 +14,7 @@
 #include "src/core/numbers.h"
 #include "src/ops/batching.h"
 #include "src/ops/diagonal_layout.h"
-#include "src/ops/matrix_families.h"
+#include "src/ops/family.h"
 #include "src/ops/matrices.h"
 
 namespace capstan {
@@ -340,9 +340,6 @@ Tensor band_part(Operand x, std::int64_t num_lower, std::int64_t num_upper) {
   return apply(kBandPart, x, &attributes);
 }
 
-OpFamily diagonal_ops() {
-  static constexpr const OpDef* ops[] = {&kDiag, &kDiagPart, &kSetDiag, &kBandPart};
-  return ops;
-}
+CAPSTAN_OPS(diagonal, &kDiag, &kDiagPart, &kSetDiag, &kBandPart);
 
 }  // namespace capstan

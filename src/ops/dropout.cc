@@ -16,7 +16,8 @@
 #include "src/core/named_errors.h"
 #include "src/kernels/random.h"
 #include "src/ops/batching.h"
-#include "src/ops/families.h"
+#include "src/ops/composite.h"
+#include "src/ops/family.h"
 #include "src/ops/wide.h"
 
 namespace capstan {
@@ -32,11 +33,6 @@ constexpr AttributeType kDropoutAttributes = attribute_type<DropoutAttributes>(
     {field<&DropoutAttributes::rate>("rate", true), field<&DropoutAttributes::seed>("seed")});
 constexpr AttributeType kKeyedDropoutAttributes = attribute_type<DropoutAttributes>(
     {field<&DropoutAttributes::rate>("rate", true), field<&DropoutAttributes::seed>("seed", true)});
-
-struct RateAttributes {
-  double rate = 0.5;
-};
-constexpr AttributeType kRateAttributes = attribute_type<RateAttributes>({field<&RateAttributes::rate>("rate", true)});
 
 void check_rate(std::string_view op, double rate) {
   CAPSTAN_CHECK(rate >= 0 && rate < 1, ValueError, op, ": the rate must be in [0, 1), not ", rate);
@@ -99,20 +95,8 @@ constinit const OpDef kDropout = {
         },
 };
 
-constinit const OpDef kDropoutWithMask = {
-    .name = "dropout_with_mask",
-    .text = "x / (1 - rate) where the mask is true, else 0.",
-    .kind = OpKind::kComposite,
-    .flags = kTakesAnyDTypes,
-    .arity = 2,
-    .input_names = "x, mask",
-    .attributes = &kRateAttributes,
-    .compose =
-        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
-          outputs.push_back(
-              dropout_with_mask(inputs[0], inputs[1], static_cast<const RateAttributes*>(attributes)->rate));
-        },
-};
+constinit const OpDef kDropoutWithMask = composite<&dropout_with_mask, "x, mask, rate">(
+    "dropout_with_mask", "x / (1 - rate) where the mask is true, else 0.", kTakesAnyDTypes);
 
 Tensor keyed_dropout(Operand x, double rate, std::uint64_t seed) {
   const DropoutAttributes attributes{rate, static_cast<std::int64_t>(seed)};
@@ -140,13 +124,6 @@ Tensor dropout_with_mask(Operand x, Operand mask, double rate) try {
   rethrow_as("dropout_with_mask");
 }
 
-OpFamily dropout_ops() {
-  static constexpr const OpDef* ops[] = {
-      &kDropout,
-      &kKeyedDropout,
-      &kDropoutWithMask,
-  };
-  return ops;
-}
+CAPSTAN_OPS(dropout, &kDropout, &kKeyedDropout, &kDropoutWithMask);
 
 }  // namespace capstan

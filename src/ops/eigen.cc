@@ -6,8 +6,8 @@
 #include "capstan/ops/math.h"
 #include "src/core/named_errors.h"
 #include "src/ops/batching.h"
+#include "src/ops/family.h"
 #include "src/ops/matrices.h"
-#include "src/ops/matrix_families.h"
 
 namespace capstan {
 
@@ -124,5 +124,7 @@ Eigenpairs eig(Operand a) try {
 Tensor eigvals(Operand a) try { return apply(kEigvals, as_complex("eigvals", a)); } catch (const Error&) {
   rethrow_as("eigvals");
 }
+
+CAPSTAN_OPS(eigen, &kEig, &kEigvals);
 
 }  // namespace capstan

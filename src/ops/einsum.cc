@@ -16,7 +16,7 @@
 #include "src/core/apply.h"
 #include "src/core/check.h"
 #include "src/core/named_errors.h"
-#include "src/ops/linalg.h"
+#include "src/ops/family.h"
 
 namespace capstan {
 
@@ -279,5 +279,7 @@ constinit const OpDef kEinsum = {
 };
 
 Tensor einsum(std::string_view equation, Operands tensors) { return compute(equation, tensors.span()); }
+
+CAPSTAN_OPS(einsum, &kEinsum);
 
 }  // namespace capstan

@@ -15,7 +15,7 @@
 #include "src/core/named_errors.h"
 #include "src/kernels/fft.h"
 #include "src/ops/batching.h"
-#include "src/ops/families.h"
+#include "src/ops/family.h"
 #include "src/ops/lengths.h"
 
 namespace capstan {
@@ -422,10 +422,7 @@ Tensor irfft3d(Operand x, const std::optional<Shape>& fft_length) try {
   rethrow_as("irfft3d");
 }
 
-OpFamily fft_ops() {
-  static constexpr const OpDef* ops[] = {&kFft,  &kIfft,   &kFft2d,  &kIfft2d, &kFft3d,   &kIfft3d,
-                                         &kRfft, &kRfft2d, &kRfft3d, &kIrfft,  &kIrfft2d, &kIrfft3d};
-  return ops;
-}
+CAPSTAN_OPS(fft, &kFft, &kIfft, &kFft2d, &kIfft2d, &kFft3d, &kIfft3d, &kRfft, &kRfft2d, &kRfft3d, &kIrfft, &kIrfft2d,
+            &kIrfft3d);
 
 }  // namespace capstan

@@ -18,7 +18,8 @@
 #include "src/ops/axis.h"
 #include "src/ops/axes.h"
 #include "src/ops/batching.h"
-#include "src/ops/families.h"
+#include "src/ops/composite.h"
+#include "src/ops/family.h"
 
 namespace capstan {
 
@@ -87,14 +88,8 @@ Tensor general_relu(Operand x, double negative_slope, double max_value, double t
   });
 }
 
-constinit const OpDef kCrelu = {
-    .name = "crelu",
-    .text = "relu(x) and relu(-x) side by side along an axis.",
-    .kind = OpKind::kComposite,
-    .attributes = &kAxisAttributes,
-    .compose = [](std::span<const Operand> inputs, const void* attributes,
-                  std::vector<Tensor>& outputs) { outputs.push_back(crelu(inputs[0], axis_of(attributes))); },
-};
+constinit const OpDef kCrelu =
+    composite<&crelu, "x, axis", -1>("crelu", "relu(x) and relu(-x) side by side along an axis.");
 
 Tensor crelu(Operand x, int axis) {
   return with_errors_of("crelu", [&] {
@@ -104,14 +99,8 @@ Tensor crelu(Operand x, int axis) {
   });
 }
 
-constinit const OpDef kGlu = {
-    .name = "glu",
-    .text = "The first half of x along an axis times the sigmoid of the second half.",
-    .kind = OpKind::kComposite,
-    .attributes = &kAxisAttributes,
-    .compose = [](std::span<const Operand> inputs, const void* attributes,
-                  std::vector<Tensor>& outputs) { outputs.push_back(glu(inputs[0], axis_of(attributes))); },
-};
+constinit const OpDef kGlu =
+    composite<&glu, "x, axis", -1>("glu", "The first half of x along an axis times the sigmoid of the second half.");
 
 Tensor glu(Operand x, int axis) {
   return with_errors_of("glu", [&] {
@@ -218,9 +207,6 @@ Tensor sparsemax(Operand x, int axis) {
   return apply(kSparsemax, x, &attributes);
 }
 
-OpFamily gated_activation_ops() {
-  static constexpr const OpDef* ops[] = {&kGeneralRelu, &kCrelu, &kGlu, &kSparsemax};
-  return ops;
-}
+CAPSTAN_OPS(gated_activation, &kGeneralRelu, &kCrelu, &kGlu, &kSparsemax);
 
 }  // namespace capstan

@@ -12,40 +12,13 @@
 #include "src/core/check.h"
 #include "src/core/named_errors.h"
 #include "src/ops/axes.h"
-#include "src/ops/families.h"
+#include "src/ops/composite.h"
+#include "src/ops/family.h"
 #include "src/ops/floating.h"
 
 namespace capstan {
 
 namespace {
-
-struct GroupAttributes {
-  std::int64_t groups = 1;
-  double epsilon = 1e-3;
-};
-constexpr AttributeType kGroupAttributes = attribute_type<GroupAttributes>(
-    {field<&GroupAttributes::groups>("groups", true), field<&GroupAttributes::epsilon>("epsilon")});
-
-struct InstanceAttributes {
-  double epsilon = 1e-3;
-};
-constexpr AttributeType kInstanceAttributes =
-    attribute_type<InstanceAttributes>({field<&InstanceAttributes::epsilon>("epsilon")});
-
-struct RmsAttributes {
-  double epsilon = 1e-6;
-};
-constexpr AttributeType kRmsAttributes = attribute_type<RmsAttributes>({field<&RmsAttributes::epsilon>("epsilon")});
-
-struct NeighbourAttributes {
-  std::int64_t depth_radius = 5;
-  double bias = 1;
-  double alpha = 1;
-  double beta = 0.5;
-};
-constexpr AttributeType kNeighbourAttributes = attribute_type<NeighbourAttributes>(
-    {field<&NeighbourAttributes::depth_radius>("depth_radius"), field<&NeighbourAttributes::bias>("bias"),
-     field<&NeighbourAttributes::alpha>("alpha"), field<&NeighbourAttributes::beta>("beta")});
 
 struct WeightedAttributes {
   Axes axes;
@@ -77,59 +50,18 @@ Tensor by_groups(std::string_view op, const Tensor& x, std::int64_t groups, Oper
 
 }  // namespace
 
-constinit const OpDef kGroupNormalization = {
-    .name = "group_normalization",
-    .text = "Normalises each image over its pixels and runs of channels, then scales and shifts.",
-    .kind = OpKind::kComposite,
-    .arity = 3,
-    .input_names = "x, scale, offset",
-    .attributes = &kGroupAttributes,
-    .compose =
-        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
-          const auto& a = *static_cast<const GroupAttributes*>(attributes);
-          outputs.push_back(group_normalization(inputs[0], inputs[1], inputs[2], a.groups, a.epsilon));
-        },
-};
+constinit const OpDef kGroupNormalization = composite<&group_normalization, "x, scale, offset, groups, epsilon", 1e-3>(
+    "group_normalization", "Normalises each image over its pixels and runs of channels, then scales and shifts.");
 
-constinit const OpDef kInstanceNormalization = {
-    .name = "instance_normalization",
-    .text = "Normalises each channel of each image over its pixels, then scales and shifts.",
-    .kind = OpKind::kComposite,
-    .arity = 3,
-    .input_names = "x, scale, offset",
-    .attributes = &kInstanceAttributes,
-    .compose =
-        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
-          outputs.push_back(instance_normalization(inputs[0], inputs[1], inputs[2],
-                                                   static_cast<const InstanceAttributes*>(attributes)->epsilon));
-        },
-};
+constinit const OpDef kInstanceNormalization = composite<&instance_normalization, "x, scale, offset, epsilon", 1e-3>(
+    "instance_normalization", "Normalises each channel of each image over its pixels, then scales and shifts.");
 
-constinit const OpDef kRmsNormalization = {
-    .name = "rms_normalization",
-    .text = "x / sqrt(mean(x^2) + epsilon) * scale over the last axis.",
-    .kind = OpKind::kComposite,
-    .arity = 2,
-    .input_names = "x, scale",
-    .attributes = &kRmsAttributes,
-    .compose =
-        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
-          outputs.push_back(
-              rms_normalization(inputs[0], inputs[1], static_cast<const RmsAttributes*>(attributes)->epsilon));
-        },
-};
+constinit const OpDef kRmsNormalization = composite<&rms_normalization, "x, scale, epsilon", 1e-6>(
+    "rms_normalization", "x / sqrt(mean(x^2) + epsilon) * scale over the last axis.");
 
-constinit const OpDef kLocalResponseNormalization = {
-    .name = "local_response_normalization",
-    .text = "x / (bias + alpha * sum(x^2 of neighbouring channels))^beta.",
-    .kind = OpKind::kComposite,
-    .attributes = &kNeighbourAttributes,
-    .compose =
-        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
-          const auto& a = *static_cast<const NeighbourAttributes*>(attributes);
-          outputs.push_back(local_response_normalization(inputs[0], a.depth_radius, a.bias, a.alpha, a.beta));
-        },
-};
+constinit const OpDef kLocalResponseNormalization =
+    composite<&local_response_normalization, "x, depth_radius, bias, alpha, beta", 5, 1, 1, 0.5>(
+        "local_response_normalization", "x / (bias + alpha * sum(x^2 of neighbouring channels))^beta.");
 
 constinit const OpDef kWeightedMoments = {
     .name = "weighted_moments",
@@ -211,10 +143,7 @@ Moments weighted_moments(Operand x, Axes axes, Operand weights, bool keepdims) t
   rethrow_as("weighted_moments");
 }
 
-OpFamily group_norm_ops() {
-  static constexpr const OpDef* ops[] = {&kGroupNormalization, &kInstanceNormalization, &kRmsNormalization,
-                                         &kLocalResponseNormalization, &kWeightedMoments};
-  return ops;
-}
+CAPSTAN_OPS(group_norm, &kGroupNormalization, &kInstanceNormalization, &kRmsNormalization, &kLocalResponseNormalization,
+            &kWeightedMoments);
 
 }  // namespace capstan

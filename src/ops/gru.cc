@@ -18,7 +18,7 @@
 #include "src/core/check.h"
 #include "src/kernels/gru.h"
 #include "src/ops/batching.h"
-#include "src/ops/families.h"
+#include "src/ops/family.h"
 #include "src/ops/recurrent.h"
 #include "src/ops/wide.h"
 
@@ -283,9 +283,6 @@ Tensor gru_tangents(Operand gates, Operand h, Operand recurrent_kernel, Operand 
   return apply(kGruTangents, inputs, nullptr);
 }
 
-OpFamily gru_ops() {
-  static constexpr const OpDef* ops[] = {&kGru, &kGruGradients, &kGruTangents};
-  return ops;
-}
+CAPSTAN_OPS(gru, &kGru, &kGruGradients, &kGruTangents);
 
 }  // namespace capstan

@@ -5,7 +5,7 @@
 #include "src/ops/elementwise-inl.h"
 
 #include "capstan/ops/special.h"
-#include "src/ops/families.h"
+#include "src/ops/family.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace capstan {
@@ -86,10 +86,7 @@ Tensor sinc(Operand x) { return apply(kSinc, x); }
 Tensor ndtr(Operand x) { return apply(kNdtr, x); }
 Tensor reciprocal_no_nan(Operand x) { return apply(kReciprocalNoNan, x); }
 
-OpFamily guarded_math_ops() {
-  static constexpr const OpDef* ops[] = {&kHypot, &kLogaddexp, &kSinc, &kNdtr, &kReciprocalNoNan};
-  return ops;
-}
+CAPSTAN_OPS(guarded_math, &kHypot, &kLogaddexp, &kSinc, &kNdtr, &kReciprocalNoNan);
 
 }  // namespace capstan
 #endif  // HWY_ONCE

@@ -9,7 +9,7 @@
 
 #include "capstan/ops/activation.h"
 #include "src/core/check.h"
-#include "src/ops/families.h"
+#include "src/ops/family.h"
 
 // Attributes are the same for every target; guarded, because this file includes itself.
 #ifndef CAPSTAN_OPS_HARD_ACTIVATION_ATTRIBUTES
@@ -189,12 +189,8 @@ Tensor squareplus(Operand x, double b) {
 Tensor sparse_plus(Operand x) { return apply(kSparsePlus, x); }
 Tensor sparse_sigmoid(Operand x) { return apply(kSparseSigmoid, x); }
 
-OpFamily hard_activation_ops() {
-  static constexpr const OpDef* ops[] = {&kHardSigmoid, &kHardSilu,   &kHardTanh,     &kHardShrink,
-                                         &kSoftShrink,  &kTanhShrink, &kThreshold,    &kCelu,
-                                         &kSquareplus,  &kSparsePlus, &kSparseSigmoid};
-  return ops;
-}
+CAPSTAN_OPS(hard_activation, &kHardSigmoid, &kHardSilu, &kHardTanh, &kHardShrink, &kSoftShrink, &kTanhShrink,
+            &kThreshold, &kCelu, &kSquareplus, &kSparsePlus, &kSparseSigmoid);
 
 }  // namespace capstan
 #endif  // HWY_ONCE

@@ -13,6 +13,7 @@
 #include "src/core/apply.h"
 #include "src/core/check.h"
 #include "src/core/named_errors.h"
+#include "src/ops/family.h"
 #include "src/ops/image.h"
 
 namespace capstan {
@@ -274,5 +275,9 @@ Tensor image::per_image_standardization(Operand image) try {
 } catch (const Error&) {
   rethrow_as("image::per_image_standardization");
 }
+
+CAPSTAN_OPS(image_color, &kImageConvertImageDtype, &kImageRgbToGrayscale, &kImageGrayscaleToRgb, &kImageRgbToHsv,
+            &kImageHsvToRgb, &kImageAdjustBrightness, &kImageAdjustContrast, &kImageAdjustGamma, &kImageAdjustHue,
+            &kImageAdjustSaturation, &kImagePerImageStandardization);
 
 }  // namespace capstan

@@ -11,6 +11,7 @@
 #include "src/core/apply.h"
 #include "src/core/check.h"
 #include "src/core/named_errors.h"
+#include "src/ops/family.h"
 #include "src/ops/image.h"
 #include "src/ops/indices.h"
 #include "src/ops/pixel_table.h"
@@ -113,5 +114,7 @@ Tensor image::crop_and_resize(Operand images, Operand boxes, Operand box_indices
 } catch (const Error&) {
   rethrow_as("image::crop_and_resize");
 }
+
+CAPSTAN_OPS(image_crop, &kImageCropAndResize);
 
 }  // namespace capstan

@@ -9,38 +9,14 @@
 #include "src/core/apply.h"
 #include "src/core/check.h"
 #include "src/core/named_errors.h"
-#include "src/ops/families.h"
+#include "src/ops/composite.h"
+#include "src/ops/family.h"
 #include "src/ops/image.h"
 #include "src/ops/window.h"
 
 namespace capstan {
 
 namespace {
-
-struct TargetAttributes {
-  std::int64_t height = 0;
-  std::int64_t width = 0;
-};
-constexpr AttributeType kTargetAttributes = attribute_type<TargetAttributes>(
-    {field<&TargetAttributes::height>("height", true), field<&TargetAttributes::width>("width", true)});
-
-struct FractionAttributes {
-  double central_fraction = 1;
-};
-constexpr AttributeType kFractionAttributes =
-    attribute_type<FractionAttributes>({field<&FractionAttributes::central_fraction>("central_fraction", true)});
-
-struct BoxAttributes {
-  std::int64_t offset_height = 0;
-  std::int64_t offset_width = 0;
-  std::int64_t target_height = 0;
-  std::int64_t target_width = 0;
-};
-constexpr AttributeType kBoxAttributes =
-    attribute_type<BoxAttributes>({field<&BoxAttributes::offset_height>("offset_height", true),
-                                   field<&BoxAttributes::offset_width>("offset_width", true),
-                                   field<&BoxAttributes::target_height>("target_height", true),
-                                   field<&BoxAttributes::target_width>("target_width", true)});
 
 struct TurnAttributes {
   std::int64_t k = 1;
@@ -67,27 +43,11 @@ Tensor with_border(const Tensor& x, const PadWidth& height, const PadWidth& widt
 
 // --- The ops ---
 
-constexpr OpDef kFlipLeftRight = {
-    .name = "image_flip_left_right",
-    .text = "The image mirrored, left to right.",
-    .kind = OpKind::kComposite,
-    .input_names = "image",
-    .compose = compose_image<image::flip_left_right>,
-};
-constexpr OpDef kFlipUpDown = {
-    .name = "image_flip_up_down",
-    .text = "The image upside down.",
-    .kind = OpKind::kComposite,
-    .input_names = "image",
-    .compose = compose_image<image::flip_up_down>,
-};
-constexpr OpDef kImageTranspose = {
-    .name = "image_transpose",
-    .text = "The image with rows and columns exchanged.",
-    .kind = OpKind::kComposite,
-    .input_names = "image",
-    .compose = compose_image<image::transpose>,
-};
+constexpr OpDef kFlipLeftRight =
+    composite<&image::flip_left_right, "image">("image_flip_left_right", "The image mirrored, left to right.");
+constexpr OpDef kFlipUpDown = composite<&image::flip_up_down, "image">("image_flip_up_down", "The image upside down.");
+constexpr OpDef kImageTranspose =
+    composite<&image::transpose, "image">("image_transpose", "The image with rows and columns exchanged.");
 constexpr OpDef kRot90 = {
     .name = "image_rot90",
     .text = "The image after quarter turns, counter-clockwise.",
@@ -99,51 +59,16 @@ constexpr OpDef kRot90 = {
           outputs.push_back(image::rot90(inputs[0], static_cast<int>(static_cast<const TurnAttributes*>(data)->k % 4)));
         },
 };
-constexpr OpDef kCropOrPad = {
-    .name = "image_resize_with_crop_or_pad",
-    .text = "The image cropped or padded evenly to a size.",
-    .kind = OpKind::kComposite,
-    .input_names = "image",
-    .attributes = &kTargetAttributes,
-    .compose =
-        [](std::span<const Operand> inputs, const void* data, std::vector<Tensor>& outputs) {
-          const auto& a = *static_cast<const TargetAttributes*>(data);
-          outputs.push_back(image::resize_with_crop_or_pad(inputs[0], a.height, a.width));
-        },
-};
-constexpr OpDef kCentralCrop = {
-    .name = "image_central_crop",
-    .text = "The middle part of the image.",
-    .kind = OpKind::kComposite,
-    .input_names = "image",
-    .attributes = &kFractionAttributes,
-    .compose =
-        [](std::span<const Operand> inputs, const void* data, std::vector<Tensor>& outputs) {
-          outputs.push_back(
-              image::central_crop(inputs[0], static_cast<const FractionAttributes*>(data)->central_fraction));
-        },
-};
-template <Tensor (*kFunction)(Operand, std::int64_t, std::int64_t, std::int64_t, std::int64_t)>
-void compose_box(std::span<const Operand> inputs, const void* data, std::vector<Tensor>& outputs) {
-  const auto& a = *static_cast<const BoxAttributes*>(data);
-  outputs.push_back(kFunction(inputs[0], a.offset_height, a.offset_width, a.target_height, a.target_width));
-}
-constexpr OpDef kCrop = {
-    .name = "image_crop_to_bounding_box",
-    .text = "The part of the image in a box.",
-    .kind = OpKind::kComposite,
-    .input_names = "image",
-    .attributes = &kBoxAttributes,
-    .compose = compose_box<image::crop_to_bounding_box>,
-};
-constexpr OpDef kBorder = {
-    .name = "image_pad_to_bounding_box",
-    .text = "The image in a larger one of zeros.",
-    .kind = OpKind::kComposite,
-    .input_names = "image",
-    .attributes = &kBoxAttributes,
-    .compose = compose_box<image::pad_to_bounding_box>,
-};
+constexpr OpDef kCropOrPad = composite<&image::resize_with_crop_or_pad, "image, height, width">(
+    "image_resize_with_crop_or_pad", "The image cropped or padded evenly to a size.");
+constexpr OpDef kCentralCrop =
+    composite<&image::central_crop, "image, central_fraction">("image_central_crop", "The middle part of the image.");
+constexpr OpDef kCrop =
+    composite<&image::crop_to_bounding_box, "image, offset_height, offset_width, target_height, target_width">(
+        "image_crop_to_bounding_box", "The part of the image in a box.");
+constexpr OpDef kBorder =
+    composite<&image::pad_to_bounding_box, "image, offset_height, offset_width, target_height, target_width">(
+        "image_pad_to_bounding_box", "The image in a larger one of zeros.");
 constexpr OpDef kPatches = {
     .name = "image_extract_patches",
     .text = "Patches of images, each as one pixel with the channels of all its pixels.",
@@ -319,39 +244,7 @@ Tensor image::extract_patches(Operand images, std::array<std::int64_t, 2> sizes,
   rethrow_as("image::extract_patches");
 }
 
-OpFamily image_ops() {
-  static constexpr const OpDef* ops[] = {&kImageResize,
-                                         &kImageResizeAdjoint,
-                                         &kCropOrPad,
-                                         &kCentralCrop,
-                                         &kCrop,
-                                         &kBorder,
-                                         &kImageCropAndResize,
-                                         &kPatches,
-                                         &kFlipLeftRight,
-                                         &kFlipUpDown,
-                                         &kImageTranspose,
-                                         &kRot90,
-                                         &kImageAffineTransform,
-                                         &kImageAffineTransformAdjoint,
-                                         &kImageRotate,
-                                         &kImageConvertImageDtype,
-                                         &kImageRgbToGrayscale,
-                                         &kImageGrayscaleToRgb,
-                                         &kImageRgbToHsv,
-                                         &kImageHsvToRgb,
-                                         &kImageAdjustBrightness,
-                                         &kImageAdjustContrast,
-                                         &kImageAdjustGamma,
-                                         &kImageAdjustHue,
-                                         &kImageAdjustSaturation,
-                                         &kImagePerImageStandardization,
-                                         &kImageImageGradients,
-                                         &kImageSobelEdges,
-                                         &kImageTotalVariation,
-                                         &kImagePsnr,
-                                         &kImageSsim};
-  return ops;
-}
+CAPSTAN_OPS(image_layout, &kCropOrPad, &kCentralCrop, &kCrop, &kBorder, &kPatches, &kFlipLeftRight, &kFlipUpDown,
+            &kImageTranspose, &kRot90);
 
 }  // namespace capstan

@@ -11,17 +11,13 @@
 #include "src/core/apply.h"
 #include "src/core/check.h"
 #include "src/core/named_errors.h"
+#include "src/ops/composite.h"
+#include "src/ops/family.h"
 #include "src/ops/image.h"
 
 namespace capstan {
 
 namespace {
-
-struct MaxAttributes {
-  double max_val = 1;
-};
-constexpr AttributeType kMaxAttributes =
-    attribute_type<MaxAttributes>({field<&MaxAttributes::max_val>("max_val", true)});
 
 struct SsimAttributes {
   double max_val = 1;
@@ -98,32 +94,12 @@ constinit const OpDef kImageImageGradients = {
           outputs = {std::move(gradients.dy), std::move(gradients.dx)};
         },
 };
-constinit const OpDef kImageSobelEdges = {
-    .name = "image_sobel_edges",
-    .text = "Sobel's derivatives along columns and rows.",
-    .kind = OpKind::kComposite,
-    .input_names = "images",
-    .compose = compose_image<image::sobel_edges>,
-};
-constinit const OpDef kImageTotalVariation = {
-    .name = "image_total_variation",
-    .text = "The sum of absolute differences between neighbouring pixels.",
-    .kind = OpKind::kComposite,
-    .input_names = "images",
-    .compose = compose_image<image::total_variation>,
-};
-constinit const OpDef kImagePsnr = {
-    .name = "image_psnr",
-    .text = "The peak signal-to-noise ratio of two images in decibels.",
-    .kind = OpKind::kComposite,
-    .arity = 2,
-    .input_names = "a, b",
-    .attributes = &kMaxAttributes,
-    .compose =
-        [](std::span<const Operand> inputs, const void* data, std::vector<Tensor>& outputs) {
-          outputs.push_back(image::psnr(inputs[0], inputs[1], static_cast<const MaxAttributes*>(data)->max_val));
-        },
-};
+constinit const OpDef kImageSobelEdges =
+    composite<&image::sobel_edges, "images">("image_sobel_edges", "Sobel's derivatives along columns and rows.");
+constinit const OpDef kImageTotalVariation = composite<&image::total_variation, "images">(
+    "image_total_variation", "The sum of absolute differences between neighbouring pixels.");
+constinit const OpDef kImagePsnr =
+    composite<&image::psnr, "a, b, max_val">("image_psnr", "The peak signal-to-noise ratio of two images in decibels.");
 constinit const OpDef kImageSsim = {
     .name = "image_ssim",
     .text = "The structural similarity of two images.",
@@ -228,5 +204,7 @@ Tensor image::ssim(Operand a, Operand b, double max_val, const SsimOptions& opti
 } catch (const Error&) {
   rethrow_as("image::ssim");
 }
+
+CAPSTAN_OPS(image_measure, &kImageImageGradients, &kImageSobelEdges, &kImageTotalVariation, &kImagePsnr, &kImageSsim);
 
 }  // namespace capstan

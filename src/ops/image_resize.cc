@@ -15,6 +15,7 @@
 #include "src/core/named_errors.h"
 #include "src/kernels/resample.h"
 #include "src/ops/batching.h"
+#include "src/ops/family.h"
 #include "src/ops/image.h"
 #include "src/ops/indices.h"
 #include "src/ops/wide.h"
@@ -239,5 +240,7 @@ Tensor image::resize_adjoint(Operand g, Operand like, std::string_view method, b
 } catch (const Error&) {
   rethrow_as("image::resize_adjoint");
 }
+
+CAPSTAN_OPS(image_resize, &kImageResize, &kImageResizeAdjoint);
 
 }  // namespace capstan

@@ -17,6 +17,7 @@
 #include "src/core/named_errors.h"
 #include "src/kernels/warp.h"
 #include "src/ops/batching.h"
+#include "src/ops/family.h"
 #include "src/ops/image.h"
 #include "src/ops/pixel_table.h"
 #include "src/ops/wide.h"
@@ -336,5 +337,7 @@ Tensor image::rotate(Operand images, Operand angles, const WarpOptions& options)
 } catch (const Error&) {
   rethrow_as("image::rotate");
 }
+
+CAPSTAN_OPS(image_warp, &kImageAffineTransform, &kImageAffineTransformAdjoint, &kImageRotate);
 
 }  // namespace capstan

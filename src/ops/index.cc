@@ -19,10 +19,9 @@
 #include "src/ops/axis.h"
 #include "src/ops/axes.h"
 #include "src/ops/batching.h"
-#include "src/ops/families.h"
+#include "src/ops/composite.h"
+#include "src/ops/family.h"
 #include "src/ops/indices.h"
-#include "src/ops/mask.h"
-#include "src/ops/scatter.h"
 #include "src/ops/shape.h"
 
 namespace capstan {
@@ -189,15 +188,8 @@ constexpr OpDef kGather = {
     .vjp = gather_vjp,
     .batch = batch_gather,
 };
-constexpr OpDef kEmbeddingLookup = {
-    .name = "embedding_lookup",
-    .text = "Rows of a table, picked by integer ids.",
-    .kind = OpKind::kComposite,
-    .arity = 2,
-    .input_names = "params, ids",
-    .compose = [](std::span<const Operand> inputs, const void*,
-                  std::vector<Tensor>& outputs) { outputs.push_back(embedding_lookup(inputs[0], inputs[1])); },
-};
+constexpr OpDef kEmbeddingLookup =
+    composite<&embedding_lookup, "params, ids">("embedding_lookup", "Rows of a table, picked by integer ids.");
 
 // What somebody who watches or captures a row-sparse tensor sees of to_dense(): one op, whose gradient has all rows.
 constexpr OpDef kToDense = {
@@ -233,21 +225,6 @@ Tensor Tensor::to_dense() const {
   return dense;
 }
 
-OpFamily index_ops() {
-  static constexpr const OpDef* ops[] = {&kGather,
-                                         &kEmbeddingLookup,
-                                         &kGatherNd,
-                                         &kScatterNd,
-                                         &kTensorScatterNdAdd,
-                                         &kTensorScatterNdSub,
-                                         &kTensorScatterNdUpdate,
-                                         &kTensorScatterNdMax,
-                                         &kTensorScatterNdMin,
-                                         &kOneHot,
-                                         &kWhereIndices,
-                                         &kBooleanMask,
-                                         &kSequenceMask};
-  return ops;
-}
+CAPSTAN_OPS(index, &kGather, &kEmbeddingLookup);
 
 }  // namespace capstan

@@ -13,7 +13,7 @@
 #include "src/core/check.h"
 #include "src/kernels/layer_norm.h"
 #include "src/ops/batching.h"
-#include "src/ops/families.h"
+#include "src/ops/family.h"
 #include "src/ops/wide.h"
 
 namespace capstan {
@@ -215,9 +215,6 @@ LayerNormGradients layer_normalization_gradients(Operand x, Operand scale, Opera
   return {std::move(outputs[0]), std::move(outputs[1]), std::move(outputs[2])};
 }
 
-OpFamily layer_norm_ops() {
-  static constexpr const OpDef* ops[] = {&kLayerNormalization, &kLayerNormalizationGradients};
-  return ops;
-}
+CAPSTAN_OPS(layer_norm, &kLayerNormalization, &kLayerNormalizationGradients);
 
 }  // namespace capstan

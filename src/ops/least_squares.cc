@@ -4,7 +4,8 @@
 #include "capstan/ops/math.h"
 #include "src/core/named_errors.h"
 #include "src/ops/batching.h"
-#include "src/ops/matrix_families.h"
+#include "src/ops/composite.h"
+#include "src/ops/family.h"
 #include "src/ops/floating.h"
 #include "src/ops/matrices.h"
 
@@ -62,13 +63,6 @@ void vjp_pinv(const VjpCall& call, std::span<Tensor> cotangents) {
 
 // --- lstsq ---
 
-struct LstsqAttributes {
-  double l2_regularizer = 0;
-  bool fast = true;
-};
-constexpr AttributeType kLstsqAttributes = attribute_type<LstsqAttributes>(
-    {field<&LstsqAttributes::l2_regularizer>("l2_regularizer"), field<&LstsqAttributes::fast>("fast")});
-
 // gram + l2 I, solved for `right` by Cholesky's factor.
 Tensor solve_gram(const Tensor& gram, double l2_regularizer, const Tensor& right) {
   const Tensor raised = l2_regularizer == 0 ? gram : set_diag(gram, diag_part(gram) + l2_regularizer);
@@ -96,19 +90,8 @@ constinit const OpDef kPinv = {
     .batch = batch_leading,
 };
 
-constinit const OpDef kLstsq = {
-    .name = "lstsq",
-    .text = "The x for which matrix x is nearest to rhs.",
-    .kind = OpKind::kComposite,
-    .arity = 2,
-    .input_names = "matrix, rhs",
-    .attributes = &kLstsqAttributes,
-    .compose =
-        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
-          const auto& a = *static_cast<const LstsqAttributes*>(attributes);
-          outputs.push_back(lstsq(inputs[0], inputs[1], a.l2_regularizer, a.fast));
-        },
-};
+constinit const OpDef kLstsq = composite<&lstsq, "matrix, rhs, l2_regularizer, fast", 0, true>(
+    "lstsq", "The x for which matrix x is nearest to rhs.");
 
 Tensor pinv(Operand a, std::optional<double> rcond) {
   CAPSTAN_CHECK(!rcond || *rcond >= 0, ValueError, "pinv: rcond must not be negative, it is ", *rcond);
@@ -132,9 +115,6 @@ Tensor lstsq(Operand matrix, Operand rhs, double l2_regularizer, bool fast) try 
   rethrow_as("lstsq");
 }
 
-OpFamily least_squares_ops() {
-  static constexpr const OpDef* ops[] = {&kPinv, &kLstsq};
-  return ops;
-}
+CAPSTAN_OPS(least_squares, &kPinv, &kLstsq);
 
 }  // namespace capstan

@@ -17,8 +17,7 @@
 #include "src/core/named_errors.h"
 #include "src/ops/axes.h"
 #include "src/ops/batching.h"
-#include "src/ops/families.h"
-#include "src/ops/linalg.h"
+#include "src/ops/family.h"
 #include "src/ops/math.h"
 
 namespace capstan {
@@ -285,12 +284,6 @@ Tensor bias_add(Operand x, Operand bias, std::string_view data_format) try {
   rethrow_as("bias_add");
 }
 
-OpFamily linalg_ops() {
-  static constexpr const OpDef* ops[] = {
-      &kTensordot,         &kEinsum,           &kNorm, &kNormalize, &kL2Normalize, &kGlobalNorm, &kClipByNorm,
-      &kClipByAverageNorm, &kClipByGlobalNorm, &kAddN, &kBiasAdd,
-  };
-  return ops;
-}
+CAPSTAN_OPS(linalg, &kTensordot, &kAddN, &kBiasAdd);
 
 }  // namespace capstan

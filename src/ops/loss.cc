@@ -15,7 +15,8 @@
 #include "src/core/named_errors.h"
 #include "src/kernels/reduce.h"
 #include "src/ops/batching.h"
-#include "src/ops/families.h"
+#include "src/ops/composite.h"
+#include "src/ops/family.h"
 
 namespace capstan {
 
@@ -34,29 +35,13 @@ void check_pair(std::string_view name, const Tensor& labels, const Tensor& logit
 
 }  // namespace
 
-constinit const OpDef kSigmoidCrossEntropyWithLogits = {
-    .name = "sigmoid_cross_entropy_with_logits",
-    .text = "The cross entropy of labels and the sigmoid of logits, elementwise.",
-    .kind = OpKind::kComposite,
-    .arity = 2,
-    .input_names = "labels, logits",
-    .compose =
-        [](std::span<const Operand> inputs, const void*, std::vector<Tensor>& outputs) {
-          outputs.push_back(sigmoid_cross_entropy_with_logits(inputs[0], inputs[1]));
-        },
-};
+constinit const OpDef kSigmoidCrossEntropyWithLogits = composite<&sigmoid_cross_entropy_with_logits, "labels, logits">(
+    "sigmoid_cross_entropy_with_logits", "The cross entropy of labels and the sigmoid of logits, elementwise.");
 
-constinit const OpDef kWeightedCrossEntropyWithLogits = {
-    .name = "weighted_cross_entropy_with_logits",
-    .text = "As sigmoid_cross_entropy_with_logits, with a weight of positive labels.",
-    .kind = OpKind::kComposite,
-    .arity = 3,
-    .input_names = "labels, logits, pos_weight",
-    .compose =
-        [](std::span<const Operand> inputs, const void*, std::vector<Tensor>& outputs) {
-          outputs.push_back(weighted_cross_entropy_with_logits(inputs[0], inputs[1], inputs[2]));
-        },
-};
+constinit const OpDef kWeightedCrossEntropyWithLogits =
+    composite<&weighted_cross_entropy_with_logits, "labels, logits, pos_weight">(
+        "weighted_cross_entropy_with_logits",
+        "As sigmoid_cross_entropy_with_logits, with a weight of positive labels.");
 
 Tensor sigmoid_cross_entropy_with_logits(Operand labels, Operand logits) try {
   const Tensor x = to_tensor(logits);
@@ -120,13 +105,6 @@ constinit const OpDef kL2Loss = {
 
 Tensor l2_loss(Operand x) { return apply(kL2Loss, x); }
 
-OpFamily loss_ops() {
-  static constexpr const OpDef* ops[] = {
-      &kSigmoidCrossEntropyWithLogits,
-      &kWeightedCrossEntropyWithLogits,
-      &kL2Loss,
-  };
-  return ops;
-}
+CAPSTAN_OPS(loss, &kSigmoidCrossEntropyWithLogits, &kWeightedCrossEntropyWithLogits, &kL2Loss);
 
 }  // namespace capstan

@@ -15,7 +15,8 @@
 #include "src/core/check.h"
 #include "src/core/named_errors.h"
 #include "src/ops/axis.h"
-#include "src/ops/families.h"
+#include "src/ops/composite.h"
+#include "src/ops/family.h"
 
 namespace capstan {
 
@@ -69,12 +70,6 @@ struct CosineAttributes {
   Axis axis = -1;
 };
 constexpr AttributeType kCosineAttributes = attribute_type<CosineAttributes>({field<&CosineAttributes::axis>("axis")});
-
-struct LogPoissonAttributes {
-  bool compute_full_loss = false;
-};
-constexpr AttributeType kLogPoissonAttributes =
-    attribute_type<LogPoissonAttributes>({field<&LogPoissonAttributes::compute_full_loss>("compute_full_loss")});
 
 }  // namespace
 
@@ -182,19 +177,8 @@ Tensor cosine_similarity(Operand labels, Operand predictions, int axis) {
   });
 }
 
-constinit const OpDef kLogPoissonLoss = {
-    .name = "log_poisson_loss",
-    .text = "The loss of counts whose mean is exp(log_input), elementwise.",
-    .kind = OpKind::kComposite,
-    .arity = 2,
-    .input_names = "targets, log_input",
-    .attributes = &kLogPoissonAttributes,
-    .compose =
-        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
-          const bool full = static_cast<const LogPoissonAttributes*>(attributes)->compute_full_loss;
-          outputs.push_back(log_poisson_loss(inputs[0], inputs[1], full));
-        },
-};
+constinit const OpDef kLogPoissonLoss = composite<&log_poisson_loss, "targets, log_input, compute_full_loss", false>(
+    "log_poisson_loss", "The loss of counts whose mean is exp(log_input), elementwise.");
 
 Tensor log_poisson_loss(Operand targets, Operand log_input, bool compute_full_loss) {
   return with_errors_of("log_poisson_loss", [&] {
@@ -208,21 +192,8 @@ Tensor log_poisson_loss(Operand targets, Operand log_input, bool compute_full_lo
   });
 }
 
-OpFamily loss_function_ops() {
-  static constexpr const OpDef* ops[] = {&kMeanSquaredError,
-                                         &kMeanAbsoluteError,
-                                         &kMeanAbsolutePercentageError,
-                                         &kMeanSquaredLogarithmicError,
-                                         &kHinge,
-                                         &kSquaredHinge,
-                                         &kCategoricalHinge,
-                                         &kLogCosh,
-                                         &kKlDivergence,
-                                         &kPoissonLoss,
-                                         &kHuber,
-                                         &kCosineSimilarity,
-                                         &kLogPoissonLoss};
-  return ops;
-}
+CAPSTAN_OPS(loss_functions, &kMeanSquaredError, &kMeanAbsoluteError, &kMeanAbsolutePercentageError,
+            &kMeanSquaredLogarithmicError, &kHinge, &kSquaredHinge, &kCategoricalHinge, &kLogCosh, &kKlDivergence,
+            &kPoissonLoss, &kHuber, &kCosineSimilarity, &kLogPoissonLoss);
 
 }  // namespace capstan

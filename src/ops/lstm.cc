@@ -12,7 +12,7 @@
 #include "src/core/check.h"
 #include "src/kernels/lstm.h"
 #include "src/ops/batching.h"
-#include "src/ops/families.h"
+#include "src/ops/family.h"
 #include "src/ops/indices.h"
 #include "src/ops/lstm.h"
 #include "src/ops/recurrent.h"
@@ -167,9 +167,6 @@ LstmSequence lstm_of_rows(Operand table, Operand ids, Operand recurrent_kernel, 
   return sequence_of(kLstmOfRows, inputs);
 }
 
-OpFamily lstm_ops() {
-  static constexpr const OpDef* ops[] = {&kLstm, &kLstmOfRows, &kLstmGradients, &kLstmTangents};
-  return ops;
-}
+CAPSTAN_OPS(lstm, &kLstm, &kLstmOfRows);
 
 }  // namespace capstan

@@ -21,7 +21,7 @@
 #include "src/core/check.h"
 #include "src/kernels/lstm.h"
 #include "src/ops/batching.h"
-#include "src/ops/families.h"
+#include "src/ops/family.h"
 #include "src/ops/lstm.h"
 #include "src/ops/recurrent.h"
 #include "src/ops/wide.h"
@@ -237,5 +237,7 @@ LstmTangents lstm_tangents(Operand gates, Operand cells, Operand recurrent_kerne
                       tfirst_cell, mask,  added_cells,      added_h};
   return tangents_of(inputs);
 }
+
+CAPSTAN_OPS(lstm_gradients, &kLstmGradients, &kLstmTangents);
 
 }  // namespace capstan

@@ -12,8 +12,9 @@
 #include "src/ops/axis.h"
 #include "src/ops/axes.h"
 #include "src/ops/batching.h"
+#include "src/ops/composite.h"
+#include "src/ops/family.h"
 #include "src/ops/indices.h"
-#include "src/ops/mask.h"
 
 namespace capstan {
 
@@ -178,12 +179,6 @@ bool batch_sequence_mask(const BatchCall& call, std::vector<Tensor>& outputs) {
   return batch_leading(call, outputs);
 }
 
-struct BooleanMaskAttributes {
-  AxisOr<0> axis;
-};
-constexpr AttributeType kBooleanMaskAttributes =
-    attribute_type<BooleanMaskAttributes>({field<&BooleanMaskAttributes::axis>("axis")});
-
 }  // namespace
 
 // --- The ops ---
@@ -206,19 +201,8 @@ constinit const OpDef kWhereIndices = {
     .infer = infer_where_indices,
     .kernel = where_indices_kernel,
 };
-constinit const OpDef kBooleanMask = {
-    .name = "boolean_mask",
-    .text = "The elements or rows at which a mask is true, as a list.",
-    .kind = OpKind::kComposite,
-    .arity = 2,
-    .input_names = "x, mask",
-    .attributes = &kBooleanMaskAttributes,
-    .compose =
-        [](std::span<const Operand> inputs, const void* data, std::vector<Tensor>& outputs) {
-          const int axis = static_cast<const BooleanMaskAttributes*>(data)->axis;
-          outputs.push_back(boolean_mask(inputs[0], inputs[1], axis));
-        },
-};
+constinit const OpDef kBooleanMask = composite<&boolean_mask, "x, mask, axis", 0>(
+    "boolean_mask", "The elements or rows at which a mask is true, as a list.");
 constinit const OpDef kSequenceMask = {
     .name = "sequence_mask",
     .text = "Along a new last axis, true as far as a length reaches.",
@@ -263,5 +247,7 @@ Tensor sequence_mask(Operand lengths, std::optional<std::int64_t> maxlen, DType 
   if (maxlen) attributes.maxlen = *maxlen;
   return apply(kSequenceMask, lengths, &attributes);
 }
+
+CAPSTAN_OPS(mask, &kOneHot, &kWhereIndices, &kBooleanMask, &kSequenceMask);
 
 }  // namespace capstan

@@ -9,7 +9,7 @@
 
 #include "capstan/ops/math.h"
 #include "src/ops/complex.h"
-#include "src/ops/families.h"
+#include "src/ops/family.h"
 #include "src/ops/identities.h"
 #include "src/ops/math.h"
 
@@ -226,12 +226,8 @@ namespace detail {
 Tensor operator-(Operand x) { return negative(x); }
 }  // namespace detail
 
-OpFamily math_ops() {
-  static constexpr const OpDef* ops[] = {&kAbs,        &kSign,  &kNegative, &kSquare, &kSqrt,  &kRsqrt,
-                                         &kReciprocal, &kExp,   &kExpm1,    &kLog,    &kLog1p, &kFloor,
-                                         &kCeil,       &kRound, &kRint,     &kErf,    &kErfc};
-  return ops;
-}
+CAPSTAN_OPS(math, &kAbs, &kSign, &kNegative, &kSquare, &kSqrt, &kRsqrt, &kReciprocal, &kExp, &kExpm1, &kLog, &kLog1p,
+            &kFloor, &kCeil, &kRound, &kRint, &kErf, &kErfc);
 
 }  // namespace capstan
 #endif  // HWY_ONCE

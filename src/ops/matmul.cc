@@ -21,7 +21,8 @@
 #include "src/ops/batching.h"
 #include "src/ops/axes.h"
 #include "src/ops/complex.h"
-#include "src/ops/families.h"
+#include "src/ops/composite.h"
+#include "src/ops/family.h"
 #include "src/ops/products.h"
 
 namespace capstan {
@@ -276,14 +277,14 @@ void vjp_matmul(const VjpCall& call, std::span<Tensor> cotangents) {
       turn_b ? matmul(g, a, {.transpose_a = true, .transpose_b = turn_a}) : matmul(a, g, {.transpose_a = !turn_a});
 }
 
-// a is [rows, inner] or transposed, and the result has its rows.
+// a is [rows, inner] or transposed, and the result has its rows. With one right matrix it is one product.
 Cost matmul_cost(std::span<const Shape> inputs, std::span<const Shape> outputs) {
   const Shape& a = inputs[0];
   const Shape& out = outputs[0];
   if (a.rank() < 2 || out.rank() < 2 || out[-2] == 0) return {};
   const double inner = static_cast<double>(a[-1]) * static_cast<double>(a[-2]) / static_cast<double>(out[-2]);
   return {static_cast<double>(out.size()) * inner,
-          static_cast<double>(out.rank() == 2 ? kGemmParallelWork : kSmallProducts)};
+          static_cast<double>(inputs[1].rank() == 2 ? kGemmParallelWork : kSmallProducts)};
 }
 
 // Rows times a matrix, or a sum over the examples, of which those with zeros add nothing.
@@ -344,29 +345,8 @@ std::optional<ProductSides> sides_of_matmul(const OpDef& op, const void* attribu
 
 // --- matvec ---
 
-namespace {
-
-struct MatvecAttributes {
-  bool transpose_a = false;
-};
-constexpr AttributeType kMatvecAttributes =
-    attribute_type<MatvecAttributes>({field<&MatvecAttributes::transpose_a>("transpose_a")});
-
-}  // namespace
-
-constinit const OpDef kMatvec = {
-    .name = "matvec",
-    .text = "Matrix times vector over the last axes; the leading ones broadcast.",
-    .kind = OpKind::kComposite,
-    .arity = 2,
-    .input_names = "a, x",
-    .attributes = &kMatvecAttributes,
-    .compose =
-        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
-          outputs.push_back(
-              matvec(inputs[0], inputs[1], static_cast<const MatvecAttributes*>(attributes)->transpose_a));
-        },
-};
+constinit const OpDef kMatvec = composite<&matvec, "a, x, transpose_a", false>(
+    "matvec", "Matrix times vector over the last axes; the leading ones broadcast.");
 
 Tensor matvec(Operand a, Operand x, bool transpose_a) try {
   const Tensor matrix = to_tensor(a);
@@ -381,9 +361,6 @@ Tensor matvec(Operand a, Operand x, bool transpose_a) try {
   rethrow_as("matvec");
 }
 
-OpFamily matmul_ops() {
-  static constexpr const OpDef* ops[] = {&kMatmul, &kMatvec};
-  return ops;
-}
+CAPSTAN_OPS(matmul, &kMatmul, &kMatvec);
 
 }  // namespace capstan

@@ -19,9 +19,6 @@
 
 namespace capstan {
 
-extern const OpDef kEig;      // eigen.cc; listed in spectral.cc
-extern const OpDef kEigvals;  // eigen.cc; listed in spectral.cc
-
 // A tensor as a batch of matrices.
 struct Matrices {
   Shape batch;

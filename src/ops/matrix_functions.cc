@@ -10,7 +10,7 @@
 #include "capstan/ops/reduce.h"
 #include "src/kernels/matrix_functions.h"
 #include "src/ops/batching.h"
-#include "src/ops/matrix_families.h"
+#include "src/ops/family.h"
 #include "src/ops/matrices.h"
 #include "src/ops/regular.h"
 
@@ -148,9 +148,6 @@ Tensor expm(Operand a) { return apply(kExpm, a); }
 Tensor sqrtm(Operand a) { return apply(kSqrtm, a); }
 Tensor logm(Operand a) { return apply(kLogm, a); }
 
-OpFamily matrix_function_ops() {
-  static constexpr const OpDef* ops[] = {&kExpm, &kSqrtm, &kLogm};
-  return ops;
-}
+CAPSTAN_OPS(matrix_functions, &kExpm, &kSqrtm, &kLogm);
 
 }  // namespace capstan

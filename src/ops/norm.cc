@@ -18,8 +18,9 @@
 #include "src/core/named_errors.h"
 #include "src/core/row_sparse.h"
 #include "src/ops/axes.h"
+#include "src/ops/composite.h"
+#include "src/ops/family.h"
 #include "src/ops/floating.h"
-#include "src/ops/linalg.h"
 #include "src/ops/reduce.h"
 
 namespace capstan {
@@ -107,13 +108,6 @@ struct NormalizedAttributes {
 constexpr AttributeType kNormalizedAttributes = attribute_type<NormalizedAttributes>(
     {field<&NormalizedAttributes::ord>("ord"), field<&NormalizedAttributes::axis>("axis")});
 
-struct NormalizeAttributes {
-  Axes axis;
-  double epsilon = 1e-12;
-};
-constexpr AttributeType kNormalizeAttributes = attribute_type<NormalizeAttributes>(
-    {field<&NormalizeAttributes::axis>("axis"), field<&NormalizeAttributes::epsilon>("epsilon")});
-
 struct ClipAttributes {
   double clip_norm = 0;
   Axes axes;
@@ -166,17 +160,8 @@ constinit const OpDef kNormalize = {
         },
 };
 
-constinit const OpDef kL2Normalize = {
-    .name = "l2_normalize",
-    .text = "x / sqrt(max(sum(x^2), epsilon)) over axes.",
-    .kind = OpKind::kComposite,
-    .attributes = &kNormalizeAttributes,
-    .compose =
-        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
-          const auto& a = *static_cast<const NormalizeAttributes*>(attributes);
-          outputs.push_back(l2_normalize(inputs[0], a.axis, a.epsilon));
-        },
-};
+constinit const OpDef kL2Normalize = composite<&l2_normalize, "x, axis, epsilon", NoValue{}, 1e-12>(
+    "l2_normalize", "x / sqrt(max(sum(x^2), epsilon)) over axes.");
 
 constinit const OpDef kGlobalNorm = {
     .name = "global_norm",
@@ -328,5 +313,8 @@ ClippedByGlobalNorm clip_by_global_norm(std::span<const Tensor> tensors, Operand
 } catch (const Error&) {
   rethrow_as("clip_by_global_norm");
 }
+
+CAPSTAN_OPS(norm, &kNorm, &kNormalize, &kL2Normalize, &kGlobalNorm, &kClipByNorm, &kClipByAverageNorm,
+            &kClipByGlobalNorm);
 
 }  // namespace capstan

@@ -10,7 +10,8 @@
 #include "src/core/check.h"
 #include "src/core/named_errors.h"
 #include "src/ops/axes.h"
-#include "src/ops/families.h"
+#include "src/ops/composite.h"
+#include "src/ops/family.h"
 #include "src/ops/floating.h"
 
 namespace capstan {
@@ -23,12 +24,6 @@ struct MomentsAttributes {
 };
 constexpr AttributeType kMomentsAttributes = attribute_type<MomentsAttributes>(
     {field<&MomentsAttributes::axes>("axes", true), field<&MomentsAttributes::keepdims>("keepdims")});
-
-struct NormalizationAttributes {
-  double variance_epsilon = 0;
-};
-constexpr AttributeType kNormalizationAttributes = attribute_type<NormalizationAttributes>(
-    {field<&NormalizationAttributes::variance_epsilon>("variance_epsilon", true)});
 
 }  // namespace
 
@@ -47,20 +42,9 @@ constinit const OpDef kMoments = {
         },
 };
 
-constinit const OpDef kBatchNormalization = {
-    .name = "batch_normalization",
-    .text = "(x - mean) / sqrt(variance + epsilon) * scale + offset.",
-    .kind = OpKind::kComposite,
-    .arity = 5,
-    .input_names = "x, mean, variance, offset, scale",
-    .attributes = &kNormalizationAttributes,
-    .compose =
-        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
-          outputs.push_back(
-              batch_normalization(inputs[0], inputs[1], inputs[2], inputs[3], inputs[4],
-                                  static_cast<const NormalizationAttributes*>(attributes)->variance_epsilon));
-        },
-};
+constinit const OpDef kBatchNormalization =
+    composite<&batch_normalization, "x, mean, variance, offset, scale, variance_epsilon">(
+        "batch_normalization", "(x - mean) / sqrt(variance + epsilon) * scale + offset.");
 
 Moments moments(Operand x, Axes axes, bool keepdims) try {
   const Tensor value = floating_operand("moments", x);
@@ -80,12 +64,6 @@ Tensor batch_normalization(Operand x, Operand mean, Operand variance, Operand of
   });
 }
 
-OpFamily normalize_ops() {
-  static constexpr const OpDef* ops[] = {
-      &kMoments,
-      &kBatchNormalization,
-  };
-  return ops;
-}
+CAPSTAN_OPS(normalize, &kMoments, &kBatchNormalization);
 
 }  // namespace capstan

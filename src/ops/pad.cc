@@ -14,6 +14,7 @@
 #include "src/kernels/strided_copy.h"
 #include "src/ops/array.h"
 #include "src/ops/batching.h"
+#include "src/ops/family.h"
 #include "src/ops/identities.h"
 #include "src/ops/layout.h"
 
@@ -223,5 +224,7 @@ Tensor pad(Operand x, std::span<const PadWidth> paddings, PadMode mode, double c
   const PadAttributes attributes{intern(widths), intern(kModes[static_cast<int>(mode)]), constant_value};
   return apply(kPad, x, &attributes);
 }
+
+CAPSTAN_OPS(pad, &kPad);
 
 }  // namespace capstan

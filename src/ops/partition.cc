@@ -11,9 +11,9 @@
 #include "src/core/check.h"
 #include "src/core/named_errors.h"
 #include "src/ops/array.h"
+#include "src/ops/family.h"
 #include "src/ops/indices.h"
 #include "src/ops/rows.h"
-#include "src/ops/segment.h"
 
 namespace capstan {
 
@@ -153,5 +153,7 @@ Tensor dynamic_stitch(const std::vector<Tensor>& indices, const std::vector<Tens
 } catch (const Error&) {
   rethrow_as("dynamic_stitch");
 }
+
+CAPSTAN_OPS(partition, &kDynamicPartition, &kDynamicStitch);
 
 }  // namespace capstan

@@ -14,7 +14,8 @@
 #include "src/ops/array.h"
 #include "src/ops/axes.h"
 #include "src/ops/batching.h"
-#include "src/ops/families.h"
+#include "src/ops/composite.h"
+#include "src/ops/family.h"
 #include "src/ops/indices.h"
 #include "src/ops/lengths.h"
 
@@ -157,13 +158,6 @@ struct EnsureShapeAttributes {
 constexpr AttributeType kEnsureShapeAttributes =
     attribute_type<EnsureShapeAttributes>({field<&EnsureShapeAttributes::shape>("shape", true)});
 
-struct OneHotOfAttributes {
-  std::int64_t depth = 0;
-  Axis axis = -1;
-};
-constexpr AttributeType kOneHotOfAttributes = attribute_type<OneHotOfAttributes>(
-    {field<&OneHotOfAttributes::depth>("depth", true), field<&OneHotOfAttributes::axis>("axis")});
-
 // --- The ops ---
 
 constexpr OpDef kReverseSequence = {
@@ -198,20 +192,9 @@ constexpr OpDef kEnsureShape = {
               ensure_shape(inputs[0], static_cast<const EnsureShapeAttributes*>(data)->shape.lengths.shape()));
         },
 };
-constexpr OpDef kOneHotOf = {
-    .name = "one_hot_of",
-    .text = "Along a new axis, one value at the index and another everywhere else; the values are tensors.",
-    .kind = OpKind::kComposite,
-    .flags = kNotDifferentiable,
-    .arity = 3,
-    .input_names = "indices, on_value, off_value",
-    .attributes = &kOneHotOfAttributes,
-    .compose =
-        [](std::span<const Operand> inputs, const void* data, std::vector<Tensor>& outputs) {
-          const auto& a = *static_cast<const OneHotOfAttributes*>(data);
-          outputs.push_back(one_hot_of(inputs[0], inputs[1], inputs[2], a.depth, a.axis));
-        },
-};
+constexpr OpDef kOneHotOf = composite<&one_hot_of, "indices, on_value, off_value, depth, axis", -1>(
+    "one_hot_of", "Along a new axis, one value at the index and another everywhere else; the values are tensors.",
+    kNotDifferentiable);
 constexpr OpDef kRangeOf = {
     .name = "range_of",
     .text = "start, start + delta, ... up to a limit that is left out; the three are tensors.",
@@ -264,9 +247,6 @@ Tensor range_of(Operand start, Operand limit, Operand delta) try {
   rethrow_as("range_of");
 }
 
-OpFamily place_ops() {
-  static constexpr const OpDef* ops[] = {&kReverseSequence, &kInvertPermutation, &kEnsureShape, &kOneHotOf, &kRangeOf};
-  return ops;
-}
+CAPSTAN_OPS(place, &kReverseSequence, &kInvertPermutation, &kEnsureShape, &kOneHotOf, &kRangeOf);
 
 }  // namespace capstan

@@ -11,7 +11,7 @@
 #include "src/core/check.h"
 #include "src/ops/batching.h"
 #include "src/ops/examples.h"
-#include "src/ops/families.h"
+#include "src/ops/family.h"
 #include "src/ops/pool_op.h"
 #include "src/ops/wide.h"
 
@@ -216,10 +216,6 @@ Tensor avg_pool2d_scatter(Operand like, Operand g, std::array<std::int64_t, 2> k
   return apply(kAvgPool2DScatter, like, g, &attributes);
 }
 
-OpFamily pool_ops() {
-  static constexpr const OpDef* ops[] = {&kMaxPool2D, &kMaxPool2DScatter, &kMaxPool2DGather, &kAvgPool2D,
-                                         &kAvgPool2DScatter};
-  return ops;
-}
+CAPSTAN_OPS(pool, &kMaxPool2D, &kMaxPool2DScatter, &kMaxPool2DGather, &kAvgPool2D, &kAvgPool2DScatter);
 
 }  // namespace capstan

@@ -13,7 +13,7 @@
 #include "src/core/apply.h"
 #include "src/core/named_errors.h"
 #include "src/ops/batching.h"
-#include "src/ops/families.h"
+#include "src/ops/family.h"
 #include "src/ops/floating.h"
 #include "src/ops/pool_op.h"
 #include "src/ops/up_to_three.h"
@@ -402,10 +402,7 @@ Tensor pool(Operand x, std::span<const std::int64_t> window_shape, std::string_v
   rethrow_as("pool");
 }
 
-OpFamily pool_nd_ops() {
-  static constexpr const OpDef* ops[] = {&kMaxPool1D, &kAvgPool1D,       &kMaxPool3D,        &kAvgPool3D,
-                                         &kPool,      &kMaxPool2DPlaces, &kMaxPoolWithArgmax};
-  return ops;
-}
+CAPSTAN_OPS(pool_nd, &kMaxPool1D, &kAvgPool1D, &kMaxPool3D, &kAvgPool3D, &kPool, &kMaxPool2DPlaces,
+            &kMaxPoolWithArgmax);
 
 }  // namespace capstan

@@ -17,7 +17,7 @@
 #include "src/core/apply.h"
 #include "src/core/named_errors.h"
 #include "src/kernels/random.h"
-#include "src/ops/families.h"
+#include "src/ops/family.h"
 #include "src/ops/floating.h"
 #include "src/ops/pool_op.h"
 #include "src/ops/up_to_three.h"
@@ -295,10 +295,6 @@ Tensor adaptive_average_pool(Operand x, std::span<const std::int64_t> output_siz
   rethrow_as("adaptive_average_pool");
 }
 
-OpFamily pool_region_ops() {
-  static constexpr const OpDef* ops[] = {&kFractionalMaxPool, &kFractionalAvgPool, &kAdaptiveMaxPool,
-                                         &kAdaptiveAveragePool};
-  return ops;
-}
+CAPSTAN_OPS(pool_regions, &kFractionalMaxPool, &kFractionalAvgPool, &kAdaptiveMaxPool, &kAdaptiveAveragePool);
 
 }  // namespace capstan

@@ -11,8 +11,8 @@
 #include "src/core/check.h"
 #include "src/core/named_errors.h"
 #include "src/ops/axes.h"
+#include "src/ops/family.h"
 #include "src/ops/floating.h"
-#include "src/ops/sort.h"
 
 namespace capstan {
 
@@ -146,5 +146,7 @@ Tensor quantiles(Operand x, std::int64_t num_quantiles, Axes axis, std::string_v
 } catch (const Error&) {
   rethrow_as("quantiles");
 }
+
+CAPSTAN_OPS(quantile, &kPercentile, &kQuantiles);
 
 }  // namespace capstan

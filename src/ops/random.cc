@@ -19,7 +19,7 @@
 #include "src/core/thread_pool.h"
 #include "src/kernels/random.h"
 #include "src/kernels/random_draws.h"
-#include "src/ops/families.h"
+#include "src/ops/family.h"
 #include "src/ops/lengths.h"
 #include "src/ops/random_common.h"
 #include "src/ops/wide.h"
@@ -367,9 +367,6 @@ std::vector<std::int64_t> random_permutation(std::int64_t n, std::uint64_t seed)
   return order;
 }
 
-OpFamily random_ops() {
-  static constexpr const OpDef* ops[] = {&kRandomUniform, &kRandomNormal, &kRandomTruncatedNormal};
-  return ops;
-}
+CAPSTAN_OPS(random, &kRandomUniform, &kRandomNormal, &kRandomTruncatedNormal);
 
 }  // namespace capstan

@@ -13,7 +13,7 @@
 #include "src/core/thread_pool.h"
 #include "src/kernels/random.h"
 #include "src/kernels/random_draws.h"
-#include "src/ops/families.h"
+#include "src/ops/family.h"
 #include "src/ops/random_common.h"
 
 namespace capstan {
@@ -183,9 +183,6 @@ Tensor shuffle(Operand x, std::optional<std::uint64_t> seed) try {
 
 }  // namespace random
 
-OpFamily random_choice_ops() {
-  static constexpr const OpDef* ops[] = {&kRandomCategorical, &kRandomOrder, &kRandomShuffle};
-  return ops;
-}
+CAPSTAN_OPS(random_choice, &kRandomCategorical, &kRandomOrder, &kRandomShuffle);
 
 }  // namespace capstan

@@ -18,7 +18,7 @@
 #include "src/core/thread_pool.h"
 #include "src/kernels/draws.h"
 #include "src/kernels/random_draws.h"
-#include "src/ops/families.h"
+#include "src/ops/family.h"
 #include "src/ops/lengths.h"
 #include "src/ops/random_common.h"
 
@@ -375,10 +375,7 @@ Tensor binomial(const Shape& shape, Operand counts, Operand probs, DType dtype, 
 
 }  // namespace random
 
-OpFamily distribution_ops() {
-  static constexpr const OpDef* ops[] = {&kRandomGamma,   &kRandomBeta,    &kRandomExponential,
-                                         &kRandomLaplace, &kRandomPoisson, &kRandomBinomial};
-  return ops;
-}
+CAPSTAN_OPS(random_distributions, &kRandomGamma, &kRandomBeta, &kRandomExponential, &kRandomLaplace, &kRandomPoisson,
+            &kRandomBinomial);
 
 }  // namespace capstan

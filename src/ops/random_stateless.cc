@@ -13,7 +13,7 @@
 #include "src/core/named_errors.h"
 #include "src/core/thread_pool.h"
 #include "src/kernels/random.h"
-#include "src/ops/families.h"
+#include "src/ops/family.h"
 #include "src/ops/lengths.h"
 #include "src/ops/random_common.h"
 
@@ -132,9 +132,6 @@ Tensor random::stateless_uniform(const Shape& shape, std::array<std::int64_t, 2>
   rethrow_as("random::stateless_uniform");
 }
 
-OpFamily random_stateless_ops() {
-  static constexpr const OpDef* ops[] = {&kStatelessUniform};
-  return ops;
-}
+CAPSTAN_OPS(random_stateless, &kStatelessUniform);
 
 }  // namespace capstan

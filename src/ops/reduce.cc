@@ -17,7 +17,7 @@
 #include "src/ops/batching.h"
 #include "src/ops/complex.h"
 #include "src/ops/count_along.h"
-#include "src/ops/families.h"
+#include "src/ops/family.h"
 #include "src/ops/identities.h"
 #include "src/ops/reduce.h"
 
@@ -356,12 +356,7 @@ Tensor argmin(Operand x, int axis, DType output_type) {
   return apply(kArgmin, x, &attributes);
 }
 
-OpFamily reduce_ops() {
-  static constexpr const OpDef* ops[] = {
-      &kReduceSum, &kReduceMean, &kReduceProd,          &kReduceMax, &kReduceMin,
-      &kReduceAny, &kReduceAll,  &kReduceEuclideanNorm, &kArgmax,    &kArgmin,
-  };
-  return ops;
-}
+CAPSTAN_OPS(reduce, &kReduceSum, &kReduceMean, &kReduceProd, &kReduceMax, &kReduceMin, &kReduceAny, &kReduceAll,
+            &kReduceEuclideanNorm, &kArgmax, &kArgmin);
 
 }  // namespace capstan

@@ -13,7 +13,8 @@
 #include "src/core/apply.h"
 #include "src/core/check.h"
 #include "src/core/named_errors.h"
-#include "src/ops/families.h"
+#include "src/ops/composite.h"
+#include "src/ops/family.h"
 #include "src/ops/floating.h"
 #include "src/ops/reduce.h"
 
@@ -85,31 +86,9 @@ Tensor reduce_std(Operand x, Axes axis, bool keepdims) try {
 
 // --- Counts and comparisons ---
 
-namespace {
-
-struct CountAttributes {
-  Axes axis;
-  bool keepdims = false;
-  DType dtype = DType::kInt64;
-};
-constexpr AttributeType kCountAttributes = attribute_type<CountAttributes>(
-    {field<&CountAttributes::axis>("axis"), field<&CountAttributes::keepdims>("keepdims"),
-     field<&CountAttributes::dtype>("dtype")});
-
-}  // namespace
-
-constinit const OpDef kCountNonzero = {
-    .name = "count_nonzero",
-    .text = "How many elements over axes are not zero.",
-    .kind = OpKind::kComposite,
-    .flags = kNotDifferentiable,
-    .attributes = &kCountAttributes,
-    .compose =
-        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
-          const auto& a = *static_cast<const CountAttributes*>(attributes);
-          outputs.push_back(count_nonzero(inputs[0], a.axis, a.keepdims, a.dtype));
-        },
-};
+constinit const OpDef kCountNonzero = composite<static_cast<Tensor (*)(Operand, Axes, bool, DType)>(&count_nonzero),
+                                                "x, axis, keepdims, dtype", NoValue{}, false, DType::kInt64>(
+    "count_nonzero", "How many elements over axes are not zero.", kNotDifferentiable);
 
 Tensor count_nonzero(Operand x, Axes axis, bool keepdims, DType dtype) try {
   const Tensor value = to_tensor(x);
@@ -126,9 +105,6 @@ bool equal_tensors(const Tensor& a, const Tensor& b) {
   return reduce_all(equal(x, y)).item<bool>();
 }
 
-OpFamily reduce_composite_ops() {
-  static constexpr const OpDef* ops[] = {&kReduceLogsumexp, &kReduceVariance, &kReduceStd, &kCountNonzero};
-  return ops;
-}
+CAPSTAN_OPS(reduce_composites, &kReduceLogsumexp, &kReduceVariance, &kReduceStd, &kCountNonzero);
 
 }  // namespace capstan

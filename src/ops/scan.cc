@@ -20,8 +20,7 @@
 #include "src/ops/axis.h"
 #include "src/ops/axes.h"
 #include "src/ops/batching.h"
-#include "src/ops/families.h"
-#include "src/ops/scan.h"
+#include "src/ops/family.h"
 #include "src/ops/wrapping.h"
 
 namespace capstan {
@@ -299,11 +298,6 @@ Tensor linear_recurrence(Operand a, Operand b, int axis, bool reverse) {
   return apply(kLinearRecurrence, a, b, &attributes);
 }
 
-OpFamily scan_ops() {
-  static constexpr const OpDef* ops[] = {
-      &kCumsum, &kCumprod, &kCumulativeLogsumexp, &kLinearRecurrence, &kCummax, &kCummin,
-  };
-  return ops;
-}
+CAPSTAN_OPS(scan, &kCumsum, &kCumprod, &kCumulativeLogsumexp, &kLinearRecurrence);
 
 }  // namespace capstan

@@ -15,9 +15,9 @@
 #include "src/ops/axis.h"
 #include "src/ops/axes.h"
 #include "src/ops/batching.h"
+#include "src/ops/family.h"
 #include "src/ops/indices.h"
 #include "src/ops/rows.h"
-#include "src/ops/scan.h"
 
 namespace capstan {
 
@@ -120,5 +120,7 @@ Tensor cummin(Operand x, int axis, bool reverse) {
   const RunningAttributes attributes{axis, reverse};
   return apply_all(kCummin, std::span(&x, 1), &attributes)[0];
 }
+
+CAPSTAN_OPS(scan_extremum, &kCummax, &kCummin);
 
 }  // namespace capstan

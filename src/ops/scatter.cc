@@ -5,7 +5,7 @@
 // owns rows of the result and passes over all indices, so no two tasks meet and the bits do not
 // depend on threads.
 #include "src/ops/batching.h"
-#include "src/ops/scatter.h"
+#include "src/ops/family.h"
 
 #include <algorithm>
 #include <complex>
@@ -20,7 +20,6 @@
 #include "src/core/thread_pool.h"
 #include "src/kernels/strided_copy.h"
 #include "src/ops/axes.h"
-#include "src/ops/families.h"
 #include "src/ops/indices.h"
 #include "src/ops/lengths.h"
 
@@ -453,5 +452,8 @@ Tensor tensor_scatter_nd_max(Operand tensor, Operand indices, Operand updates) {
 Tensor tensor_scatter_nd_min(Operand tensor, Operand indices, Operand updates) {
   return apply(kTensorScatterNdMin, tensor, indices, updates);
 }
+
+CAPSTAN_OPS(scatter, &kGatherNd, &kScatterNd, &kTensorScatterNdAdd, &kTensorScatterNdSub, &kTensorScatterNdUpdate,
+            &kTensorScatterNdMax, &kTensorScatterNdMin);
 
 }  // namespace capstan

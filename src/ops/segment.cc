@@ -24,10 +24,9 @@
 #include "src/core/named_errors.h"
 #include "src/kernels/with_type.h"
 #include "src/ops/batching.h"
-#include "src/ops/families.h"
+#include "src/ops/family.h"
 #include "src/ops/indices.h"
 #include "src/ops/rows.h"
-#include "src/ops/segment.h"
 #include "src/ops/wrapping.h"
 
 namespace capstan {
@@ -430,12 +429,8 @@ Tensor segment_min(Operand x, Operand segment_ids) try {
   rethrow_as("segment_min");
 }
 
-OpFamily segment_ops() {
-  static constexpr const OpDef* ops[] = {
-      &kUnsortedSegmentSum, &kUnsortedSegmentMean, &kUnsortedSegmentSqrtN, &kUnsortedSegmentProd, &kUnsortedSegmentMax,
-      &kUnsortedSegmentMin, &kSegmentSum,          &kSegmentMean,          &kSegmentProd,         &kSegmentMax,
-      &kSegmentMin,         &kDynamicPartition,    &kDynamicStitch};
-  return ops;
-}
+CAPSTAN_OPS(segment, &kUnsortedSegmentSum, &kUnsortedSegmentMean, &kUnsortedSegmentSqrtN, &kUnsortedSegmentProd,
+            &kUnsortedSegmentMax, &kUnsortedSegmentMin, &kSegmentSum, &kSegmentMean, &kSegmentProd, &kSegmentMax,
+            &kSegmentMin);
 
 }  // namespace capstan

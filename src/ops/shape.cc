@@ -13,8 +13,8 @@
 #include "src/ops/axis.h"
 #include "src/ops/axes.h"
 #include "src/ops/batching.h"
-#include "src/ops/families.h"
 #include "src/ops/examples.h"
+#include "src/ops/family.h"
 #include "src/ops/identities.h"
 #include "src/ops/lengths.h"
 #include "src/ops/shape.h"
@@ -351,10 +351,6 @@ const OpDef& reshape_to(const Shape& shape, void* attributes) {
   return kReshape;
 }
 
-OpFamily shape_ops() {
-  static constexpr const OpDef* ops[] = {&kReshape,     &kExpandDims,    &kSqueeze,     &kTranspose,
-                                         &kBroadcastTo, &kBroadcastLike, &kReshapeLike, &kSumLike};
-  return ops;
-}
+CAPSTAN_OPS(shape, &kReshape, &kExpandDims, &kSqueeze, &kTranspose, &kReshapeLike);
 
 }  // namespace capstan

@@ -3,7 +3,7 @@
 #include "src/core/allocator.h"
 #include "src/core/apply.h"
 #include "src/core/check.h"
-#include "src/ops/families.h"
+#include "src/ops/family.h"
 
 namespace capstan {
 
@@ -84,9 +84,6 @@ Tensor rank(Operand x, DType out_type) {
   return apply(kRank, x, &attributes);
 }
 
-OpFamily shape_query_ops() {
-  static constexpr const OpDef* ops[] = {&kShape, &kSize, &kRank};
-  return ops;
-}
+CAPSTAN_OPS(shape_queries, &kShape, &kSize, &kRank);
 
 }  // namespace capstan

@@ -17,18 +17,14 @@
 #include "src/core/dims.h"
 #include "src/ops/axis.h"
 #include "src/ops/axes.h"
-#include "src/ops/families.h"
+#include "src/ops/composite.h"
+#include "src/ops/family.h"
 
 namespace capstan {
 
 namespace {
 
 // --- fftshift ---
-
-struct ShiftAttributes {
-  Axes axes;
-};
-constexpr AttributeType kShiftAttributes = attribute_type<ShiftAttributes>({field<&ShiftAttributes::axes>("axes")});
 
 Tensor shift(std::string_view op, const Tensor& x, const Axes& axes, bool back) {
   const AxisSet set = normalize_axes(op, axes, x.rank());
@@ -56,12 +52,6 @@ constexpr AttributeType kFrameAttributes = attribute_type<FrameAttributes>(
     {field<&FrameAttributes::frame_length>("frame_length", true),
      field<&FrameAttributes::frame_step>("frame_step", true), field<&FrameAttributes::pad_end>("pad_end"),
      field<&FrameAttributes::pad_value>("pad_value"), field<&FrameAttributes::axis>("axis")});
-
-struct OverlapAttributes {
-  std::int64_t frame_step = 0;
-};
-constexpr AttributeType kOverlapAttributes =
-    attribute_type<OverlapAttributes>({field<&OverlapAttributes::frame_step>("frame_step", true)});
 
 // A length or a step of frames. No axis is longer than this, so larger ones mean nothing and would overflow.
 void check_length(std::string_view op, const char* what, std::int64_t value) {
@@ -166,26 +156,9 @@ std::int64_t enclosing_power_of_two(std::int64_t n) {
 
 // --- The ops ---
 
-constinit const OpDef kFftshift = {
-    .name = "fftshift",
-    .text = "Moves the element of frequency 0 to the middle.",
-    .kind = OpKind::kComposite,
-    .attributes = &kShiftAttributes,
-    .compose =
-        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
-          outputs.push_back(fftshift(inputs[0], static_cast<const ShiftAttributes*>(attributes)->axes));
-        },
-};
-constinit const OpDef kIfftshift = {
-    .name = "ifftshift",
-    .text = "The inverse of fftshift.",
-    .kind = OpKind::kComposite,
-    .attributes = &kShiftAttributes,
-    .compose =
-        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
-          outputs.push_back(ifftshift(inputs[0], static_cast<const ShiftAttributes*>(attributes)->axes));
-        },
-};
+constinit const OpDef kFftshift =
+    composite<&fftshift, "x, axes", NoValue{}>("fftshift", "Moves the element of frequency 0 to the middle.");
+constinit const OpDef kIfftshift = composite<&ifftshift, "x, axes", NoValue{}>("ifftshift", "The inverse of fftshift.");
 constinit const OpDef kFrame = {
     .name = "frame",
     .text = "Pieces of a signal, which may overlap.",
@@ -198,17 +171,8 @@ constinit const OpDef kFrame = {
           outputs.push_back(frame(inputs[0], a.frame_length, a.frame_step, {a.pad_end, a.pad_value, a.axis}));
         },
 };
-constinit const OpDef kOverlapAndAdd = {
-    .name = "overlap_and_add",
-    .text = "Frames set one step apart and added.",
-    .kind = OpKind::kComposite,
-    .input_names = "signal",
-    .attributes = &kOverlapAttributes,
-    .compose =
-        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
-          outputs.push_back(overlap_and_add(inputs[0], static_cast<const OverlapAttributes*>(attributes)->frame_step));
-        },
-};
+constinit const OpDef kOverlapAndAdd =
+    composite<&overlap_and_add, "signal, frame_step">("overlap_and_add", "Frames set one step apart and added.");
 constinit const OpDef kHannWindow = {
     .name = "hann_window",
     .text = "A raised cosine from 0 to 1 and back.",
@@ -366,10 +330,7 @@ Tensor inverse_stft_window(std::int64_t frame_length, std::int64_t frame_step, W
   return window / tile(sums, {overlaps})(slice(0, frame_length));
 }
 
-OpFamily signal_ops() {
-  static constexpr const OpDef* ops[] = {&kFftshift,   &kIfftshift,     &kFrame, &kOverlapAndAdd,
-                                         &kHannWindow, &kHammingWindow, &kStft,  &kInverseStft};
-  return ops;
-}
+CAPSTAN_OPS(signal, &kFftshift, &kIfftshift, &kFrame, &kOverlapAndAdd, &kHannWindow, &kHammingWindow, &kStft,
+            &kInverseStft);
 
 }  // namespace capstan

@@ -13,7 +13,7 @@
 #include "src/core/named_errors.h"
 #include "src/ops/array.h"
 #include "src/ops/batching.h"
-#include "src/ops/families.h"
+#include "src/ops/family.h"
 #include "src/ops/index_list.h"
 #include "src/ops/layout.h"
 #include "src/ops/lengths.h"
@@ -320,9 +320,6 @@ std::optional<Layout> layout_of_slice(const Call& call) {
   return Layout{.before = selection.offset, .after = whole.size() - selection.offset - count};
 }
 
-OpFamily slice_ops() {
-  static constexpr const OpDef* ops[] = {&kGetitem, &kGetitemAdjoint, &kWithSlice, &kSlice, &kStridedSlice};
-  return ops;
-}
+CAPSTAN_OPS(slice, &kGetitem, &kGetitemAdjoint, &kWithSlice, &kSlice, &kStridedSlice);
 
 }  // namespace capstan

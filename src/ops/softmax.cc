@@ -15,7 +15,7 @@
 #include "src/kernels/softmax.h"
 #include "src/ops/axes.h"
 #include "src/ops/batching.h"
-#include "src/ops/families.h"
+#include "src/ops/family.h"
 #include "src/ops/softmax.h"
 
 namespace capstan {
@@ -184,9 +184,6 @@ Tensor log_softmax(Operand logits, int axis) {
   return apply(kLogSoftmax, logits, &attributes);
 }
 
-OpFamily softmax_ops() {
-  static constexpr const OpDef* ops[] = {&kSoftmax, &kSoftmaxGradient, &kLogSoftmax};
-  return ops;
-}
+CAPSTAN_OPS(softmax, &kSoftmax, &kSoftmaxGradient, &kLogSoftmax);
 
 }  // namespace capstan

@@ -6,7 +6,7 @@
 #include "capstan/ops/math.h"
 #include "src/kernels/factorisations.h"
 #include "src/ops/batching.h"
-#include "src/ops/matrix_families.h"
+#include "src/ops/family.h"
 #include "src/ops/matrices.h"
 
 namespace capstan {
@@ -213,9 +213,6 @@ Tensor inv(Operand a, bool adjoint) {
   return apply(kInv, a, &attributes);
 }
 
-OpFamily solve_ops() {
-  static constexpr const OpDef* ops[] = {&kSolve, &kTriangularSolve, &kInv};
-  return ops;
-}
+CAPSTAN_OPS(solve, &kSolve, &kTriangularSolve, &kInv);
 
 }  // namespace capstan

@@ -15,10 +15,9 @@
 #include "src/ops/axis.h"
 #include "src/ops/axes.h"
 #include "src/ops/batching.h"
-#include "src/ops/families.h"
+#include "src/ops/family.h"
 #include "src/ops/indices.h"
 #include "src/ops/rows.h"
-#include "src/ops/sort.h"
 
 namespace capstan {
 
@@ -343,20 +342,6 @@ Tensor searchsorted(Operand sorted_sequence, Operand values, std::string_view si
   return apply(kSearchsorted, sorted_sequence, values, &attributes);
 }
 
-OpFamily sort_ops() {
-  static constexpr const OpDef* ops[] = {&kSort,
-                                         &kArgsort,
-                                         &kTopK,
-                                         &kInTopK,
-                                         &kSearchsorted,
-                                         &kPercentile,
-                                         &kQuantiles,
-                                         &kUnique,
-                                         &kUniqueWithCounts,
-                                         &kBincount,
-                                         &kHistogramFixedWidth,
-                                         &kConfusionMatrix};
-  return ops;
-}
+CAPSTAN_OPS(sort, &kSort, &kArgsort, &kTopK, &kInTopK, &kSearchsorted);
 
 }  // namespace capstan

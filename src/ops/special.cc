@@ -15,7 +15,8 @@
 #include "capstan/ops/special.h"
 #include "src/core/check.h"
 #include "src/core/named_errors.h"
-#include "src/ops/families.h"
+#include "src/ops/composite.h"
+#include "src/ops/family.h"
 #include "src/ops/special_formula.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -271,13 +272,7 @@ CAPSTAN_PORTABLE_ELEMENTWISE(kBetainc, Betainc);
 
 // --- lbeta ---
 
-constinit const OpDef kLbeta = {
-    .name = "lbeta",
-    .text = "The logarithm of the beta function of the last axis.",
-    .kind = OpKind::kComposite,
-    .compose = [](std::span<const Operand> inputs, const void*,
-                  std::vector<Tensor>& outputs) { outputs.push_back(lbeta(inputs[0])); },
-};
+constinit const OpDef kLbeta = composite<&lbeta, "x">("lbeta", "The logarithm of the beta function of the last axis.");
 
 Tensor lbeta(Operand x) {
   return with_errors_of("lbeta", [&] {
@@ -347,14 +342,10 @@ Tensor betainc(Operand a, Operand b, Operand x) try {
   rethrow_as("betainc");
 }
 
-OpFamily special_ops() {
-  static constexpr const OpDef* ops[] = {
-      &kLgamma,      &kDigamma,         &kErfinv,    &kErfcinv,   &kNdtri,      &kBesselJ0,   &kBesselJ1, &kBesselY0,
-      &kBesselY1,    &kBesselI0,        &kBesselI1,  &kBesselI0e, &kBesselI1e,  &kBesselK0,   &kBesselK1, &kBesselK0e,
-      &kBesselK1e,   &kDawsn,           &kExpint,    &kSpence,    &kFresnelCos, &kFresnelSin, &kIgamma,   &kIgammac,
-      &kIgammaGradA, &kRandomGammaGrad, &kPolygamma, &kZeta,      &kBetainc,    &kLbeta};
-  return ops;
-}
+CAPSTAN_OPS(special, &kLgamma, &kDigamma, &kErfinv, &kErfcinv, &kNdtri, &kBesselJ0, &kBesselJ1, &kBesselY0, &kBesselY1,
+            &kBesselI0, &kBesselI1, &kBesselI0e, &kBesselI1e, &kBesselK0, &kBesselK1, &kBesselK0e, &kBesselK1e, &kDawsn,
+            &kExpint, &kSpence, &kFresnelCos, &kFresnelSin, &kIgamma, &kIgammac, &kIgammaGradA, &kRandomGammaGrad,
+            &kPolygamma, &kZeta, &kBetainc, &kLbeta);
 
 }  // namespace capstan
 #endif  // HWY_ONCE

@@ -12,7 +12,7 @@
 #include "src/core/named_errors.h"
 #include "src/kernels/scratch.h"
 #include "src/ops/batching.h"
-#include "src/ops/matrix_families.h"
+#include "src/ops/family.h"
 #include "src/ops/matrices.h"
 
 namespace capstan {
@@ -257,9 +257,6 @@ Tensor matrix_rank(Operand a, std::optional<double> tolerance) try {
   rethrow_as("matrix_rank");
 }
 
-OpFamily spectral_ops() {
-  static constexpr const OpDef* ops[] = {&kSvd, &kEigh, &kEigvalsh, &kEig, &kEigvals, &kMatrixRank};
-  return ops;
-}
+CAPSTAN_OPS(spectral, &kSvd, &kEigh, &kEigvalsh, &kMatrixRank);
 
 }  // namespace capstan

@@ -3,6 +3,7 @@
 // A write is invisible to tapes. The value of a variable lies in a block of the variable's own;
 // when nobody else holds it (no tape, no snapshot) a write happens in place, else the variable gets
 // a new block and the others keep the old value.
+#include "src/ops/family.h"
 #include "src/ops/state.h"
 
 #include <atomic>
@@ -23,7 +24,6 @@
 #include "src/core/variable_state.h"
 #include "src/ops/array.h"
 #include "src/ops/batching.h"
-#include "src/ops/families.h"
 #include "src/ops/indices.h"
 #include "src/ops/math.h"
 #include "src/ops/optimizer.h"
@@ -349,9 +349,6 @@ constinit const OpDef kReadVariable = {
     .batch = batch_leading,
 };
 
-OpFamily state_ops() {
-  static constexpr const OpDef* ops[] = {&kReadVariable};
-  return ops;
-}
+CAPSTAN_OPS(state, &kReadVariable);
 
 }  // namespace capstan

@@ -4,7 +4,7 @@
 #include "src/ops/elementwise-inl.h"
 
 #include "capstan/ops/math.h"
-#include "src/ops/families.h"
+#include "src/ops/family.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace capstan {
@@ -127,11 +127,8 @@ Tensor asinh(Operand x) { return apply(kAsinh, x); }
 Tensor acosh(Operand x) { return apply(kAcosh, x); }
 Tensor atanh(Operand x) { return apply(kAtanh, x); }
 
-OpFamily trigonometry_ops() {
-  static constexpr const OpDef* ops[] = {&kSin,  &kCos,  &kTan,  &kAsin,  &kAcos,  &kAtan,
-                                         &kSinh, &kCosh, &kTanh, &kAsinh, &kAcosh, &kAtanh};
-  return ops;
-}
+CAPSTAN_OPS(trigonometry, &kSin, &kCos, &kTan, &kAsin, &kAcos, &kAtan, &kSinh, &kCosh, &kTanh, &kAsinh, &kAcosh,
+            &kAtanh);
 
 }  // namespace capstan
 #endif  // HWY_ONCE

@@ -4,18 +4,13 @@
 #include "capstan/ops/math.h"
 #include "capstan/ops/reduce.h"
 #include "src/core/named_errors.h"
-#include "src/ops/matrix_families.h"
+#include "src/ops/composite.h"
+#include "src/ops/family.h"
 #include "src/ops/matrices.h"
 
 namespace capstan {
 
 namespace {
-
-struct TransposeAttributes {
-  bool conjugate = false;
-};
-constexpr AttributeType kTransposeAttributes =
-    attribute_type<TransposeAttributes>({field<&TransposeAttributes::conjugate>("conjugate")});
 
 Tensor with_last_axes_exchanged(std::string_view op, const Tensor& a, bool conjugate) {
   matrices_of(op, a);
@@ -26,87 +21,26 @@ Tensor with_last_axes_exchanged(std::string_view op, const Tensor& a, bool conju
   return transpose(a, Axes(std::span<const int>(order, static_cast<std::size_t>(rank))), conjugate);
 }
 
-// A composite of one input.
-template <Tensor (*F)(Operand)>
-void compose_unary(std::span<const Operand> inputs, const void*, std::vector<Tensor>& outputs) {
-  outputs.push_back(F(inputs[0]));
-}
-template <Tensor (*F)(Operand, Operand)>
-void compose_binary(std::span<const Operand> inputs, const void*, std::vector<Tensor>& outputs) {
-  outputs.push_back(F(inputs[0], inputs[1]));
-}
-
 }  // namespace
 
-constinit const OpDef kAdjoint = {
-    .name = "adjoint",
-    .text = "The adjoints of matrices.",
-    .kind = OpKind::kComposite,
-    .input_names = "a",
-    .compose = compose_unary<adjoint>,
-};
+constinit const OpDef kAdjoint = composite<&adjoint, "a">("adjoint", "The adjoints of matrices.");
 
-constinit const OpDef kMatrixTranspose = {
-    .name = "matrix_transpose",
-    .text = "The transposes of matrices.",
-    .kind = OpKind::kComposite,
-    .input_names = "a",
-    .attributes = &kTransposeAttributes,
-    .compose =
-        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
-          outputs.push_back(
-              matrix_transpose(inputs[0], static_cast<const TransposeAttributes*>(attributes)->conjugate));
-        },
-};
+constinit const OpDef kMatrixTranspose =
+    composite<&matrix_transpose, "a, conjugate", false>("matrix_transpose", "The transposes of matrices.");
 
-constinit const OpDef kTrace = {
-    .name = "trace",
-    .text = "The sums of the main diagonals of matrices.",
-    .kind = OpKind::kComposite,
-    .input_names = "a",
-    .compose = compose_unary<trace>,
-};
+constinit const OpDef kTrace = composite<&trace, "a">("trace", "The sums of the main diagonals of matrices.");
 
-constinit const OpDef kCross = {
-    .name = "cross",
-    .text = "The cross products of vectors of three.",
-    .kind = OpKind::kComposite,
-    .arity = 2,
-    .input_names = "a, b",
-    .compose = compose_binary<cross>,
-};
+constinit const OpDef kCross = composite<&cross, "a, b">("cross", "The cross products of vectors of three.");
 
-constinit const OpDef kOuter = {
-    .name = "outer",
-    .text = "The products of all pairs of elements.",
-    .kind = OpKind::kComposite,
-    .arity = 2,
-    .input_names = "a, b",
-    .compose = compose_binary<outer>,
-};
+constinit const OpDef kOuter = composite<&outer, "a, b">("outer", "The products of all pairs of elements.");
 
-constinit const OpDef kKron = {
-    .name = "kron",
-    .text = "The Kronecker products of matrices.",
-    .kind = OpKind::kComposite,
-    .arity = 2,
-    .input_names = "a, b",
-    .compose = compose_binary<kron>,
-};
+constinit const OpDef kKron = composite<&kron, "a, b">("kron", "The Kronecker products of matrices.");
 
-constinit const OpDef kTensorDiag = {
-    .name = "tensor_diag",
-    .text = "The tensor of twice the rank whose diagonal is given.",
-    .kind = OpKind::kComposite,
-    .compose = compose_unary<tensor_diag>,
-};
+constinit const OpDef kTensorDiag =
+    composite<&tensor_diag, "x">("tensor_diag", "The tensor of twice the rank whose diagonal is given.");
 
-constinit const OpDef kTensorDiagPart = {
-    .name = "tensor_diag_part",
-    .text = "The diagonal of a tensor whose shape is some shape twice.",
-    .kind = OpKind::kComposite,
-    .compose = compose_unary<tensor_diag_part>,
-};
+constinit const OpDef kTensorDiagPart =
+    composite<&tensor_diag_part, "x">("tensor_diag_part", "The diagonal of a tensor whose shape is some shape twice.");
 
 Tensor adjoint(Operand a) try { return with_last_axes_exchanged("adjoint", to_tensor(a), true); } catch (const Error&) {
   rethrow_as("adjoint");
@@ -192,10 +126,6 @@ Tensor tensor_diag_part(Operand x) try {
   rethrow_as("tensor_diag_part");
 }
 
-OpFamily vector_ops() {
-  static constexpr const OpDef* ops[] = {&kAdjoint, &kMatrixTranspose, &kTrace,         &kCross, &kOuter,
-                                         &kKron,    &kTensorDiag,      &kTensorDiagPart};
-  return ops;
-}
+CAPSTAN_OPS(vectors, &kAdjoint, &kMatrixTranspose, &kTrace, &kCross, &kOuter, &kKron, &kTensorDiag, &kTensorDiagPart);
 
 }  // namespace capstan

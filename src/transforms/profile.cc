@@ -112,7 +112,8 @@ class ThreadRecord {
       ++spans_.left_out;
       return;
     }
-    spans_.events.push_back({&name, frame.begin, took, spans_.tensors.size(), frame.inputs, frame.tensors.size(), flops});
+    spans_.events.push_back(
+        {&name, frame.begin, took, spans_.tensors.size(), frame.inputs, frame.tensors.size(), flops});
     spans_.tensors.insert(spans_.tensors.end(), tensors.begin(), tensors.end());
   }
 

@@ -73,7 +73,9 @@ std::optional<Pullback> pullback_of_row(const Pullback& full) {
     if (!step) return std::nullopt;
     steps.push_back(*step);
   }
-  const auto is_row = [&](Graph::Value result) { return result != Graph::kNone && plan.kind(result) == Examples::kRow; };
+  const auto is_row = [&](Graph::Value result) {
+    return result != Graph::kNone && plan.kind(result) == Examples::kRow;
+  };
   if (std::any_of(graph.results.begin(), graph.results.end(), is_row)) return std::nullopt;
 
   GraphTracer tracer("jacobian", GraphTracer::ForItems{});

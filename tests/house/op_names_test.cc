@@ -1,6 +1,7 @@
 // What is known of an op is in its OpDef: no other file decides anything by its name, its text or its address.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <regex>
 #include <set>
@@ -103,6 +104,21 @@ TEST(OpNames, AreConstantsInNoFileOutsideOfTheOps) {
     }
   }
   EXPECT_EQ(used.size(), 2u) << "an exception that nothing needs";
+}
+
+// The list of the files is made when the build is configured.
+TEST(OpNames, OfAllFilesAreInTheRegistry) {
+  const std::regex list("CAPSTAN_OPS\\((\\w+),([^;]*)\\);");
+  std::size_t ops = 0;
+  for (const SourceFile& file : source_files("src/ops")) {
+    if (!file.path.ends_with(".cc")) continue;
+    for (std::sregex_iterator match(file.text.begin(), file.text.end(), list), end; match != end; ++match) {
+      const std::string names = (*match)[2].str();
+      ops += static_cast<std::size_t>(std::count(names.begin(), names.end(), '&'));
+      EXPECT_TRUE(file.path.ends_with("/" + (*match)[1].str() + ".cc")) << file.path;
+    }
+  }
+  EXPECT_EQ(ops, all_ops().size()) << "configure the build again";
 }
 
 }  // namespace

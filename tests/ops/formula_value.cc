@@ -1,5 +1,6 @@
 #include "tests/ops/formula_value.h"
 
+#include <stdexcept>
 #include <vector>
 
 #include "src/core/micro.h"
@@ -15,15 +16,13 @@ double truth(bool value) { return value ? 1.0 : 0.0; }
 
 // What a step does with the values of the steps before it.
 double step_value(const MicroStep& step, const double* x, const double* parameters, const std::vector<double>& values) {
+  if (step.op == MicroOp::kInput) return x[step.a];
+  if (step.op == MicroOp::kParameter) return parameters == nullptr ? 0.0 : parameters[step.a];
   const auto of = [&](std::int16_t index) { return Number(index < 0 ? 0.0 : values[static_cast<std::size_t>(index)]); };
   const Number a = of(step.a);
   const Number b = of(step.b);
   const Number c = of(step.c);
   switch (step.op) {
-    case MicroOp::kInput:
-      return x[step.a];
-    case MicroOp::kParameter:
-      return parameters == nullptr ? 0.0 : parameters[step.a];
     case MicroOp::kLiteral:
       return step.literal;
     case MicroOp::kAdd:

@@ -26,7 +26,6 @@ TEST(Registry, NamesAreUnique) {
 TEST(Registry, ListsWhatItFinds) {
   for (const OpInfo& op : list_ops()) {
     EXPECT_TRUE(has_op(op.name)) << op.name;
-    EXPECT_EQ(find_op(op.name)->name, op.name);
   }
   EXPECT_FALSE(has_op("no_such_op"));
   EXPECT_EQ(find_op(""), nullptr);
@@ -34,6 +33,7 @@ TEST(Registry, ListsWhatItFinds) {
 
 TEST(Registry, EveryOpHasTheFunctionsOfItsKind) {
   for (const OpDef* op : all_ops()) {
+    EXPECT_EQ(find_op(op->name), op);
     EXPECT_FALSE(op->name.empty());
     switch (op->kind) {
       case OpKind::kElementwise:

@@ -239,7 +239,7 @@ their samples; a test compares this page with what it would write.*
 std::string support_matrix() {
   std::map<std::string_view, const OpDef*> sorted;
   for (const OpDef* op : all_ops()) {
-    if (op->test != nullptr) sorted.emplace(op->name, op);
+    if (testing::test_of(*op) != nullptr) sorted.emplace(op->name, op);
   }
   std::string page = head(sorted.size());
   for (const auto& [name, op] : sorted) page += row(*op);
