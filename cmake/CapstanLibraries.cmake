@@ -5,6 +5,7 @@
 # capstan_testable().
 
 include(CheckLinkerFlag)
+include(CapstanOps)
 
 file(GLOB_RECURSE all_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*.cc)
 set(capstan_sources ${all_sources})
@@ -113,6 +114,8 @@ if(capstan_sources)
     INCLUDE ${CAPSTAN_HIGHWAY_INCLUDE} ${CAPSTAN_KISSFFT_INCLUDE}
             ${CAPSTAN_XBYAK_INCLUDE}
     LINK_PRIVATE Threads::Threads)
+  capstan_write_files_of_ops(${PROJECT_BINARY_DIR}/generated/capstan_files_of_ops.inc)
+  target_include_directories(capstan_objects PRIVATE ${PROJECT_BINARY_DIR}/generated)
   set_target_properties(capstan PROPERTIES EXPORT_NAME core)
   add_library(capstan::core ALIAS capstan)
 endif()

@@ -42,10 +42,6 @@ function(capstan_settings target)
     # g++ 12 sees such uses in std::regex and std::optional when it instruments them.
     target_compile_options(${target} PRIVATE -Wno-maybe-uninitialized)
   endif()
-  if(CAPSTAN_TESTING)
-    # Changes the layout of internal structures, so the library and the tests get it alike.
-    target_compile_definitions(${target} PRIVATE CAPSTAN_TESTING=1)
-  endif()
 endfunction()
 
 # Has a target read the headers that most files include once and for all, not file by file: a third of a file of the library, more of

@@ -68,6 +68,7 @@
 #include "capstan/progress.h"
 #include "capstan/recompute.h"
 #include "capstan/records.h"
+#include "capstan/register_op.h"
 #include "capstan/registry.h"
 #include "capstan/regularizers.h"
 #include "capstan/runtime.h"

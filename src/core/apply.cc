@@ -490,7 +490,7 @@ std::vector<Tensor> apply_all_now(const OpDef& op, std::span<Operand> operands, 
 
 [[gnu::cold, gnu::noinline]] Tensor apply_profiled(const OpDef& op, std::span<Operand> operands,
                                                    const void* attributes) {
-  Span span(SpanKind::kOp, op.name, blocks_of(operands));
+  Span span(SpanKind::kOp, op.name, blocks_of(operands), &op);
   Tensor output = apply_unprofiled(op, operands, attributes);
   span.close(std::span(&output, 1));
   return output;
@@ -498,7 +498,7 @@ std::vector<Tensor> apply_all_now(const OpDef& op, std::span<Operand> operands, 
 
 [[gnu::cold, gnu::noinline]] std::vector<Tensor> apply_all_profiled(const OpDef& op, std::span<Operand> operands,
                                                                     const void* attributes) {
-  Span span(SpanKind::kOp, op.name, blocks_of(operands));
+  Span span(SpanKind::kOp, op.name, blocks_of(operands), &op);
   std::vector<Tensor> outputs = apply_all_now(op, operands, attributes);
   span.close(outputs);
   return outputs;

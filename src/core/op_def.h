@@ -20,8 +20,8 @@
 namespace capstan {
 
 struct OpDef;
-struct OpTest;
 struct FormulaCode;
+struct OpForPrograms;
 
 // The most inputs that an op with a fixed number of them has, and the most outputs of any op with a fixed number.
 inline constexpr int kMaxInputs = 6;
@@ -236,8 +236,8 @@ struct OpDef {
   // Composite: what it is. Any other kind: what a call by name runs, if the public function does more than the op.
   Compose compose = nullptr;
 
-  // Samples and reference, present in builds with tests only.
-  const OpTest* test = nullptr;
+  // What passes over graphs, lowering and the profiler know of the op (src/core/op_for_programs.h); null: nothing.
+  const OpForPrograms* programs = nullptr;
 };
 
 // True for the dtypes whose loops are compiled for each instruction set; those of the others stand in table 0.

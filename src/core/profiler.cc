@@ -10,9 +10,10 @@ namespace capstan {
 
 constinit std::atomic<Profiler*> current_profiler{nullptr};
 
-[[gnu::cold]] void Span::open(SpanKind kind, std::string_view name, std::span<detail::Block* const> inputs) {
+[[gnu::cold]] void Span::open(SpanKind kind, std::string_view name, std::span<detail::Block* const> inputs,
+                              const OpDef* op) {
   if (kind != SpanKind::kOp && context.tracer != nullptr) return;
-  id_ = profiler_->open(kind, name, inputs);
+  id_ = profiler_->open(kind, name, inputs, op);
 }
 
 [[gnu::cold]] void Span::close(std::span<const Tensor> outputs) {

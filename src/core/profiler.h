@@ -17,6 +17,8 @@
 
 namespace capstan {
 
+struct OpDef;
+
 enum class SpanKind : std::uint8_t {
   kOp,
   kLoop,
@@ -33,8 +35,10 @@ enum class SpanKind : std::uint8_t {
 // Gets all spans of all threads. Its functions are called on the thread of the span.
 class Profiler {
  public:
-  // A span begins. The name is copied; an input is null if it is a number. The result stands for the span, or is 0.
-  virtual std::uint64_t open(SpanKind kind, std::string_view name, std::span<detail::Block* const> inputs) = 0;
+  // A span begins. The name is copied; an input is null if it is a number; `op` is what runs in it, or null. The result
+  // stands for the span, or is 0.
+  virtual std::uint64_t open(SpanKind kind, std::string_view name, std::span<detail::Block* const> inputs,
+                             const OpDef* op) = 0;
   // It ends, and with it those inside of it that an exception has left. One that does not count has not happened, but
   // what is inside of it has.
   virtual void close(std::uint64_t span, std::span<const Tensor> outputs, bool counts) = 0;
@@ -51,10 +55,10 @@ inline Profiler* active_profiler() { return current_profiler.load(std::memory_or
 // A span as a scope. In a trace under way nothing runs but ops that it does not see, so only these have spans there.
 class Span {
  public:
-  Span(SpanKind kind, std::string_view name, std::span<detail::Block* const> inputs = {})
+  Span(SpanKind kind, std::string_view name, std::span<detail::Block* const> inputs = {}, const OpDef* op = nullptr)
       : profiler_(active_profiler()) {
     if (profiler_ != nullptr) [[unlikely]]
-      open(kind, name, inputs);
+      open(kind, name, inputs, op);
   }
   ~Span() {
     if (id_ != 0) [[unlikely]]
@@ -67,7 +71,7 @@ class Span {
   void close(std::span<const Tensor> outputs);
 
  private:
-  void open(SpanKind kind, std::string_view name, std::span<detail::Block* const> inputs);
+  void open(SpanKind kind, std::string_view name, std::span<detail::Block* const> inputs, const OpDef* op);
 
   Profiler* profiler_;
   std::uint64_t id_ = 0;

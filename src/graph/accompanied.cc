@@ -2,11 +2,12 @@
 #include <optional>
 
 #include "src/core/call_kernel.h"
+#include "src/core/op_for_programs.h"
 #include "src/graph/program.h"
 #include "src/graph/tables.h"
 #include "src/kernels/epilogue.h"
 #include "src/kernels/prologue.h"
-#include "src/ops/row_sums.h"
+#include "src/kernels/row_sums.h"
 
 namespace capstan {
 
@@ -91,8 +92,8 @@ void Program::run_accompanied(const Step& step, Tables& tables) const {
       [](void* kernel, const RowSums& sums) { (*static_cast<const decltype(run_kernel)*>(kernel))(&sums); },
       const_cast<void*>(static_cast<const void*>(&run_kernel))};
   with_memory_errors(*node.op, [&] {
-    row_sums_of(*node.op)->with_sums({*node.op, inputs_at(sums_in, node.inputs.size()), node.attributes},
-                                     outputs_at(next_out, node.outputs.size()), take_sums);
+    for_programs(*node.op).row_sums.with_sums({*node.op, inputs_at(sums_in, node.inputs.size()), node.attributes},
+                                              outputs_at(next_out, node.outputs.size()), take_sums);
   });
 }
 

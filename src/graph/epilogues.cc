@@ -2,17 +2,17 @@
 //
 // A loop that reads the result of a matrix product or a convolution (a bias, an activation) is moved behind it if
 // everything else that it reads is there, and becomes part of its step. So are sums over the rows of that result, or of
-// what the loop makes of it (the moments of batch normalisation; src/ops/row_sums.h). The kernel calls them for the
-// rows that it has just finished (src/kernels/epilogue.h); kernels that gain nothing from it, such as those of small
-// products, do not, and they run behind them. What is computed is the same either way, in every bit. Loops that end in
-// sums stay steps of their own, since those go over blocks of rows that are not those of products; and so do loops that
-// wait for two short products, which may run at once (stages.cc), and whose kernels would not call them.
+// what the loop makes of it (the moments of batch normalisation; src/core/op_for_programs.h). The kernel calls them for
+// the rows that it has just finished (src/kernels/epilogue.h); kernels that gain nothing from it, such as those of
+// small products, do not, and they run behind them. What is computed is the same either way, in every bit. Loops that
+// end in sums stay steps of their own, since those go over blocks of rows that are not those of products; and so do
+// loops that wait for two short products, which may run at once (stages.cc), and whose kernels would not call them.
 #include <algorithm>
 #include <utility>
 
+#include "src/core/op_for_programs.h"
 #include "src/graph/loops.h"
 #include "src/graph/program.h"
-#include "src/ops/row_sums.h"
 
 namespace capstan {
 
@@ -43,7 +43,7 @@ void follow_products(Graph& graph) {
       }
       for (const Graph::Value output : nodes[k].outputs) maker[at(output)] = k;
     }
-    const bool follows = (is_loop || row_sums_of(*nodes[i].op) != nullptr) && last != kBefore &&
+    const bool follows = (is_loop || for_programs(*nodes[i].op).row_sums.with_sums != nullptr) && last != kBefore &&
                          finishes_rows(nodes[last]) && nodes[i].rerun == nodes[last].rerun;
     for (std::size_t k = i; k < end && follows; ++k) {
       followers[last].push_back(k);
@@ -78,18 +78,18 @@ bool Program::can_have_loop(const Step& product, const Step& loop) const {
 
 // `loop` is null if the product has none.
 bool Program::can_have_sums(const Step& product, const Step* loop, const Step& sums) const {
-  const RowSumsOfOp* const how = sums.group < 0 ? row_sums_of(*sums.node->op) : nullptr;
-  if (how == nullptr) return false;
+  const RowSumsRule how = sums.group < 0 ? for_programs(*sums.node->op).row_sums : RowSumsRule();
+  if (how.with_sums == nullptr) return false;
   // The loop may write over the product.
   const std::span<const Graph::Value> made = outputs_of(loop != nullptr ? *loop : product);
   const std::span<const Graph::Value> inputs = inputs_of(sums);
-  const Graph::Value summed = inputs[at(how->input)];
+  const Graph::Value summed = inputs[at(how.input)];
   const Graph::ValueInfo& info = graph_.values[at(summed)];
   if (!is_among(made, summed) || info.shape != graph_.values[at(outputs_of(product)[0])].shape) return false;
   if (info.dtype != DType::kFloat32 && info.dtype != DType::kFloat64) return false;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const bool is_new = is_among(made, inputs[i]) || is_among(outputs_of(product), inputs[i]);
-    if (is_new && i != at(how->input)) return false;
+    if (is_new && i != at(how.input)) return false;
   }
   return true;
 }

@@ -1,10 +1,10 @@
 // What a node is made of takes its place.
 //
-// That is said by the op (src/ops/expansion.h), or by a node of control flow whose run can be traced: a function that
-// is run again for its gradient, and that gradient. What the latter computes is what the former has computed, and must
-// not be taken from there, or nothing would be saved: so this comes behind the merge of duplicates, and the nodes get
-// the number of a rerun, which keeps their loops apart from those of the first run. Draws are not made again: the log
-// of the first run becomes the values themselves, which are kept.
+// That is said by the op (src/core/op_for_programs.h), or by a node of control flow whose run can be traced: a function
+// that is run again for its gradient, and that gradient. What the latter computes is what the former has computed, and
+// must not be taken from there, or nothing would be saved: so this comes behind the merge of duplicates, and the nodes
+// get the number of a rerun, which keeps their loops apart from those of the first run. Draws are not made again: the
+// log of the first run becomes the values themselves, which are kept.
 #include <map>
 #include <numeric>
 #include <optional>
@@ -14,7 +14,7 @@
 #include "src/graph/graph.h"
 #include "src/graph/shapes.h"
 #include "src/graph/tracer.h"
-#include "src/ops/expansion.h"
+#include "src/core/op_for_programs.h"
 
 namespace capstan {
 
@@ -37,7 +37,7 @@ class Expansions {
       for (Value& input : node.inputs) replace(input);
       const Control* const control = control_of(*node.op, node.attributes);
       const Unfolding unfolding = unfolding_of(node);
-      const Expand how = expansion_of(*node.op);
+      const ExpandRule how = for_programs(*node.op).expand;
       const DType dtype = node.inputs.empty() ? DType::kBool : graph_.values[at(node.inputs[0])].dtype;
       if (unfolding.possible) {
         unfold(node, *control, unfolding);

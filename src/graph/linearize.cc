@@ -1,9 +1,9 @@
 // From a compiled graph to a list of steps over fixed places.
 #include <algorithm>
 
+#include "src/core/op_for_programs.h"
 #include "src/graph/arena.h"
 #include "src/graph/program.h"
-#include "src/ops/refuses.h"
 
 namespace capstan {
 
@@ -169,7 +169,7 @@ bool Program::can_be_in_place(std::size_t i) const {
   for (std::size_t s = maker; s < steps_.size(); ++s) {
     if (steps_[s].group >= 0) continue;
     const OpDef& op = *steps_[s].node->op;
-    if (steps_[s].is_loop ? refuses_elements(op) : !has_flag(op, kUpdatesInPlace)) return false;
+    if (steps_[s].is_loop ? for_programs(op).refuses_elements : !for_programs(op).never_fails) return false;
   }
   for (const Step& other : steps_) {
     const std::span<const Graph::Value> inputs = inputs_of(other);

@@ -17,6 +17,7 @@
 #include <optional>
 
 #include "src/graph/graph.h"
+#include "src/kernels/gemm.h"
 #include "src/ops/products.h"
 
 namespace capstan {
@@ -26,8 +27,7 @@ namespace {
 using Value = Graph::Value;
 
 constexpr std::int64_t kMostRows = 64;          // of a product whose operand is packed
-constexpr std::int64_t kSharedOut = 1'000'000;  // multiply-adds, as in the kernel
-constexpr std::int64_t kLargeWork = 5'000'000;  // too long to gain anything
+constexpr std::int64_t kLargeWork = 5'000'000;  // multiply-adds: too long to gain anything
 constexpr std::size_t kNear = 128;              // nodes in between
 constexpr std::size_t kMostProducts = 16;
 
@@ -86,7 +86,7 @@ class Merging {
   bool gains(std::size_t n, bool same_right) const {
     const Value out = graph_.nodes[n].outputs[0];
     const bool packs = same_right && sides(n)->transpose_b && shape_of(out)[0] <= kMostRows;
-    if (work(n) < kSharedOut) return packs;
+    if (work(n) < kGemmParallelWork) return packs;
     return !has_loop_[at(out)] && !sides(n)->transpose_a;
   }
 

@@ -1,22 +1,19 @@
 #include "src/graph/price.h"
 
 #include <algorithm>
-#include <cmath>
+#include <vector>
 
+#include "src/core/op_for_programs.h"
 #include "src/graph/control.h"
 #include "src/graph/loops.h"
-#include "src/ops/products.h"
 
 namespace capstan {
 
 namespace {
 
-// Below these the kernels run on one thread: elements of one operand or result, and multiply-adds of one product and of
-// many small ones.
+// Below these the kernels run on one thread: elements of one operand or result.
 constexpr std::int64_t kMostElements = 16384;
 constexpr std::int64_t kMostLoopElements = 32768;
-constexpr double kMostWork = 1e6;
-constexpr double kMostSmallWork = 1e5;
 
 // Nanoseconds, measured on AVX-512.
 constexpr double kCall = 60;
@@ -56,24 +53,14 @@ std::optional<double> short_time_of(const Graph& graph, const Graph::Node& node)
   const double by_dtype = single ? 1 : out.dtype == DType::kFloat64 ? 2 : 10;
   const auto elements = static_cast<double>(out.shape.size());
   if (price == Price::kDense) {
-    if (node.op == &kProducts) {
-      double work = 0;
-      for (std::size_t i = 0; i < node.outputs.size(); ++i) {
-        // The inner length, of [m, k] and [k, n].
-        const Shape& product = info(node.outputs[i]).shape;
-        const std::int64_t operands = info(node.inputs[0]).shape.size() * info(node.inputs[i + 1]).shape.size();
-        work += std::sqrt(static_cast<double>(operands) * static_cast<double>(product.size()));
-      }
-      if (work >= kMostWork) return std::nullopt;
-      return kCall + kMultiplyAdd * by_dtype * work;
-    }
-    if (!has_flag(*node.op, kFinishesRows) || by_dtype > 2 || elements == 0) return std::nullopt;
-    // The right operand has the columns of the result, and an axis of matrices only if the result has.
-    const Shape& right = info(node.inputs[1]).shape;
-    const bool matrices = right.rank() == 2;
-    const double work = elements * static_cast<double>(right.size() / out.shape[-1]);
-    if (work >= (matrices ? kMostWork : kMostSmallWork)) return std::nullopt;
-    return kCall + kMultiplyAdd * by_dtype * work;
+    const CostRule rule = for_programs(*node.op).cost;
+    if (rule == nullptr || by_dtype > 2 || elements == 0) return std::nullopt;
+    std::vector<Shape> inputs, outputs;
+    for (const Graph::Value input : node.inputs) inputs.push_back(info(input).shape);
+    for (const Graph::Value output : node.outputs) outputs.push_back(info(output).shape);
+    const Cost cost = rule(inputs, outputs);
+    if (cost.multiply_adds >= cost.one_thread_below) return std::nullopt;
+    return kCall + kMultiplyAdd * by_dtype * cost.multiply_adds;
   }
   std::int64_t most = out.shape.size();
   for (const Graph::Value input : node.inputs) most = std::max(most, info(input).shape.size());

@@ -224,7 +224,8 @@ void Program::run_step(const Step& step, Tables& tables) const {
   const bool is_kernel = is_accompanied(step);
   const std::int32_t count = is_kernel ? static_cast<std::int32_t>(step.node->inputs.size()) : step.inputs;
   for (std::int32_t i = 0; i < count; ++i) inputs.push_back(tables.operands[at(step.first_input + i)].block());
-  Span span(step.group >= 0 ? SpanKind::kLoop : SpanKind::kOp, name_of(step), inputs);
+  const bool is_loop = step.group >= 0;
+  Span span(is_loop ? SpanKind::kLoop : SpanKind::kOp, name_of(step), inputs, is_loop ? nullptr : step.node->op);
   run_step(step, tables);
   const std::size_t outputs = is_kernel ? step.node->outputs.size() : at(step.outputs);
   span.close(std::span<const Tensor>(tables.outputs).subspan(at(step.first_output), outputs));

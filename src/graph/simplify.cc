@@ -7,9 +7,9 @@
 #include <numeric>
 #include <vector>
 
+#include "src/core/op_for_programs.h"
 #include "src/graph/control.h"
 #include "src/graph/graph.h"
-#include "src/ops/identities.h"
 #include "src/ops/shape.h"
 
 namespace capstan {
@@ -77,7 +77,7 @@ class Simplifier final : public Expressions {
 
   Value same_elements(const Graph::Node& node, const Call& call) const {
     if (has_flag(*node.op, kReshapes)) return node.inputs[0];
-    const IdentityRule rule = identity_rule_of(*node.op);
+    const IdentityRule rule = for_programs(*node.op).identity;
     return rule == nullptr ? kNone : rule(*this, call);
   }
 

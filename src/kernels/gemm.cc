@@ -53,8 +53,6 @@ constexpr std::int64_t kPackTiles = 6;
 constexpr std::int64_t kPrefetchDepth = 64;
 // Up to this many panels the rows of A and C stream by, and are fetched a block ahead.
 constexpr std::int64_t kStreamPanels = 16;
-// Below this many multiply-adds the pool costs more than it gains.
-constexpr std::int64_t kParallelWork = 1'000'000;
 // Tasks of a parallel product: enough that several threads end together, and more for large ones.
 constexpr std::int64_t kLeastTasks = 8;
 constexpr std::int64_t kMostTasks = 32;
@@ -148,7 +146,7 @@ class Product {
   // Out of line, as are prepare() and run_task(): inlined they are there once for every way to run a product.
   [[gnu::noinline]] void run(bool parallel) {
     if (!prepare(parallel)) return;
-    if (!parallel || work() < kParallelWork) {
+    if (!parallel || work() < kGemmParallelWork) {
       run_task(0, tiles_, 0, panels_);
     } else {
       run_parallel();
@@ -159,7 +157,7 @@ class Product {
   static void run_together(std::span<Product> all) {
     std::int64_t work = 0;
     for (const Product& product : all) work += product.work();
-    const std::int64_t wanted = work < kParallelWork ? 1 : std::clamp(work / kTaskWork, kLeastTasks, kMostTasks);
+    const std::int64_t wanted = work < kGemmParallelWork ? 1 : std::clamp(work / kTaskWork, kLeastTasks, kMostTasks);
     const Product& first = all[0];
     const auto shares = [&](const Product& p) {
       return p.pack_b_ && !p.pack_a_ && p.b_ == first.b_ && p.panel_ == first.panel_;
@@ -243,7 +241,7 @@ class Product {
       kernels_.dots(end - begin, shape_.k, matrix + begin * row_step, row_step, x, c_ + begin * c_step, c_step,
                     shape_.accumulate);
     };
-    if (!parallel || rows * shape_.k < kParallelWork) {
+    if (!parallel || rows * shape_.k < kGemmParallelWork) {
       part(0, rows);
     } else {
       const std::int64_t tasks = std::min(rows, kLeastTasks);

@@ -29,6 +29,9 @@ struct GemmShape {
   std::int64_t following = 0;
 };
 
+// Below this many multiply-adds the pool costs more than it gains, and a product runs on one thread.
+inline constexpr std::int64_t kGemmParallelWork = 1'000'000;
+
 // C must not overlap A or B. With k = 0, C becomes zero, or stays when accumulating. Large products
 // run on the thread pool.
 void gemm(const GemmShape& shape, const float* a, const float* b, float* c);

@@ -9,7 +9,8 @@
 #include "capstan/ops/activation.h"
 #include "src/core/check.h"
 #include "src/core/named_errors.h"
-#include "src/ops/families.h"
+#include "src/ops/composite.h"
+#include "src/ops/family.h"
 
 // Attributes and tables are the same for every target; guarded, because this file includes itself.
 #ifndef CAPSTAN_OPS_ACTIVATION_ATTRIBUTES
@@ -65,7 +66,6 @@ struct Softplus : UnaryOp {
 
 struct Softsign : UnaryOp {
   static constexpr OpText text{"softsign", "x / (1 + |x|)."};
-  static constexpr Domain domain{0.25, 3.0};
   FORMULA f(X x) { return x / (1.0 + abs(x)); }
   FORMULA df(X g, X x, X) {
     X denominator = 1.0 + abs(x);
@@ -76,7 +76,6 @@ struct Softsign : UnaryOp {
 struct Relu : UnaryOp {
   static constexpr OpText text{"relu", "The larger of x and 0."};
   static constexpr Types types = Types::kNumbers;
-  static constexpr Domain domain{0.25, 2.0};
   FORMULA f(X x) { return select(x < 0.0, 0.0, x); }
   FORMULA df(X g, X, X y) { return select(y > 0.0, g, 0.0); }
 };
@@ -84,7 +83,6 @@ struct Relu : UnaryOp {
 struct Relu6 : UnaryOp {
   static constexpr OpText text{"relu6", "x limited to the range from 0 to 6."};
   static constexpr Types types = Types::kNumbers;
-  static constexpr Domain domain{0.25, 5.0};
   FORMULA f(X x) { return select(x < 0.0, 0.0, select(x > 6.0, 6.0, x)); }
   FORMULA df(X g, X, X y) { return select(y > 0.0 && y < 6.0, g, 0.0); }
 };
@@ -93,7 +91,6 @@ struct LeakyRelu : UnaryOp {
   static constexpr OpText text{"leaky_relu", "x where it is positive, alpha times x elsewhere."};
   static constexpr int parameters = 1;
   static constexpr const AttributeType* attributes = &kLeakyReluAttributes;
-  static constexpr Domain domain{0.25, 2.0};
   FORMULA_WITH_PARAMETERS f(X x, P alpha) { return select(x > 0.0, x, alpha * x); }
   FORMULA_WITH_PARAMETERS df(X g, X x, X, P alpha) { return select(x > 0.0, g, alpha * g); }
 };
@@ -112,7 +109,6 @@ struct Elu : UnaryOp {
 
 struct Selu : UnaryOp {
   static constexpr OpText text{"selu", "elu with a slope and scale that keep mean and variance."};
-  static constexpr Domain domain{0.25, 2.0};
   FORMULA f(X x) { return select(x < 0.0, 1.7580993408473768 * expm1(x), 1.0507009873554805 * x); }
   FORMULA df(X g, X, X y) { return select(y < 0.0, g * (y + 1.7580993408473768), 1.0507009873554805 * g); }
 };
@@ -179,48 +175,8 @@ CAPSTAN_ELEMENTWISE(kGeluTanh, GeluTanh);
 CAPSTAN_ELEMENTWISE(kSilu, Silu);
 CAPSTAN_ELEMENTWISE(kMish, Mish);
 
-namespace {
-
-struct GeluAttributes {
-  bool approximate = false;
-};
-constexpr AttributeType kGeluAttributes =
-    attribute_type<GeluAttributes>({field<&GeluAttributes::approximate>("approximate")});
-
-void compose_gelu(std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
-  outputs.push_back(gelu(inputs[0], static_cast<const GeluAttributes*>(attributes)->approximate));
-}
-
-#if CAPSTAN_TESTING
-const OpTest kGeluTest = [] {
-  OpTest test;
-  test.samples = [] {
-    return std::vector<OpSample>{{.inputs = {{.shape = {2, 3}}}},
-                                 {.inputs = {{.shape = {4}}}, .attributes = {{"approximate", true}}}};
-  };
-  test.reference = [](const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
-                      std::vector<ReferenceTensor>& outputs) {
-    outputs.push_back(inputs[0]);
-    for (double& x : outputs[0].values) {
-      x = attributes.empty()
-              ? 0.5 * x * std::erfc(-x / std::sqrt(2.0))
-              : 0.5 * x * (1 + std::tanh(std::sqrt(2 / 3.14159265358979323846) * (x + 0.044715 * x * x * x)));
-    }
-  };
-  return test;
-}();
-#endif
-
-}  // namespace
-
-constinit const OpDef kGelu = {
-    .name = "gelu",
-    .text = "x times the probability that a normal variable is below x.",
-    .kind = OpKind::kComposite,
-    .attributes = &kGeluAttributes,
-    .compose = &compose_gelu,
-    .test = CAPSTAN_OP_TEST(kGeluTest),
-};
+constinit const OpDef kGelu =
+    composite<&gelu, "x, approximate", false>("gelu", "x times the probability that a normal variable is below x.");
 
 Tensor sigmoid(Operand x) { return apply(kSigmoid, x); }
 Tensor log_sigmoid(Operand x) { return apply(kLogSigmoid, x); }
@@ -249,11 +205,8 @@ Tensor silu(Operand x, double beta) {
 }
 Tensor mish(Operand x) { return apply(kMish, x); }
 
-OpFamily activation_ops() {
-  static constexpr const OpDef* ops[] = {&kSigmoid, &kLogSigmoid, &kSoftplus, &kSoftsign, &kRelu, &kRelu6, &kLeakyRelu,
-                                         &kElu,     &kSelu,       &kGeluErf,  &kGeluTanh, &kGelu, &kSilu,  &kMish};
-  return ops;
-}
+CAPSTAN_OPS(activation, &kSigmoid, &kLogSigmoid, &kSoftplus, &kSoftsign, &kRelu, &kRelu6, &kLeakyRelu, &kElu, &kSelu,
+            &kGeluErf, &kGeluTanh, &kGelu, &kSilu, &kMish);
 
 }  // namespace capstan
 #endif  // HWY_ONCE

@@ -12,10 +12,57 @@
 #include "capstan/ops/math.h"
 #include "src/core/check.h"
 #include "src/core/variable_state.h"
-#include "src/ops/families.h"
+#include "src/ops/examples.h"
+#include "src/ops/family.h"
 #include "src/ops/identities.h"
 #include "src/ops/math.h"
-#include "src/ops/refuses.h"
+
+// The same for every target; guarded, because this file includes itself.
+#ifndef CAPSTAN_OPS_ARITHMETIC_RULES
+#define CAPSTAN_OPS_ARITHMETIC_RULES
+namespace capstan {
+namespace {
+
+using Value = Expressions::Value;
+
+Value without_ones(const Expressions& graph, const Expressions::Call& call) {
+  // Of a complex number, each part would meet a product with zero.
+  if (is_complex(graph.dtype(call.result))) return Expressions::kNone;
+  if (is_all(graph, call.input(1), 1)) return call.input(0);
+  return is_all(graph, call.input(0), 1) ? call.input(1) : Expressions::kNone;
+}
+
+Value without_divisor_one(const Expressions& graph, const Expressions::Call& call) {
+  return is_all(graph, call.input(1), 1) ? call.input(0) : Expressions::kNone;
+}
+
+// Of floating numbers these round.
+Value without_integer_one(const Expressions& graph, const Expressions::Call& call) {
+  return is_integer(graph.dtype(call.result)) ? without_divisor_one(graph, call) : Expressions::kNone;
+}
+
+// -0 is the neutral one: -0 + 0 is 0.
+Value without_zeros(const Expressions& graph, const Expressions::Call& call) {
+  if (is_all(graph, call.input(1), -0.0)) return call.input(0);
+  return is_all(graph, call.input(0), -0.0) ? call.input(1) : Expressions::kNone;
+}
+
+Value without_subtrahend(const Expressions& graph, const Expressions::Call& call) {
+  return is_all(graph, call.input(1), 0) ? call.input(0) : Expressions::kNone;
+}
+
+// What reaches a value in two ways is added.
+std::optional<ExampleStep> sum_of_examples(const ExampleCall& call) {
+  return call.is_row(0) && call.is_row(1) ? by_element(call) : std::nullopt;
+}
+
+constexpr OpForPrograms kSum{.identity = without_zeros, .example = sum_of_examples};
+constexpr OpForPrograms kIntegerQuotient{.identity = without_integer_one, .refuses_elements = true};
+constexpr OpForPrograms kRefuses{.refuses_elements = true};
+
+}  // namespace
+}  // namespace capstan
+#endif
 
 HWY_BEFORE_NAMESPACE();
 namespace capstan {
@@ -24,6 +71,7 @@ namespace HWY_NAMESPACE {
 struct Add : BinaryOp {
   using Complex = Add;
   static constexpr OpText text{"add", "The sum of two tensors."};
+  static constexpr const OpForPrograms* programs = &kSum;
   static constexpr Types types = Types::kNumbers;
   FORMULA f(X x, X y) { return x + y; }
   FORMULA da(X g, X, X, X) { return g; }
@@ -33,6 +81,7 @@ struct Add : BinaryOp {
 struct Subtract : BinaryOp {
   using Complex = Subtract;
   static constexpr OpText text{"subtract", "The difference of two tensors."};
+  static constexpr const OpForPrograms* programs = &kWithIdentity<without_subtrahend>;
   static constexpr Types types = Types::kNumbers;
   FORMULA f(X x, X y) { return x - y; }
   FORMULA da(X g, X, X, X) { return g; }
@@ -42,6 +91,7 @@ struct Subtract : BinaryOp {
 struct Multiply : BinaryOp {
   using Complex = Multiply;
   static constexpr OpText text{"multiply", "The product of two tensors, element by element."};
+  static constexpr const OpForPrograms* programs = &kWithIdentity<without_ones>;
   static constexpr Types types = Types::kNumbers;
   FORMULA f(X x, X y) { return x * y; }
   FORMULA da(X g, X, X y, X) { return g * y; }
@@ -51,7 +101,7 @@ struct Multiply : BinaryOp {
 struct Divide : BinaryOp {
   using Complex = Divide;
   static constexpr OpText text{"divide", "The quotient of two tensors."};
-  static constexpr Domain domain{0.5, 3.0};
+  static constexpr const OpForPrograms* programs = &kWithIdentity<without_divisor_one>;
   static constexpr Compose compose = &detail::call_function<capstan::divide>;
   FORMULA f(X x, X y) { return x / y; }
   FORMULA da(X g, X, X y, X) { return g / y; }
@@ -62,7 +112,7 @@ struct Divide : BinaryOp {
 struct DivideNoNan : BinaryOp {
   using Complex = DivideNoNan;
   static constexpr OpText text{"divide_no_nan", "The quotient, and 0 where the divisor is 0."};
-  static constexpr Domain domain{0.5, 3.0};
+  static constexpr const OpForPrograms* programs = &kWithIdentity<without_divisor_one>;
   FORMULA f(X x, X y) { return select(y == 0.0, 0.0, x / y); }
   FORMULA da(X g, X, X y, X) { return select(y == 0.0, 0.0, g / select(y == 0.0, 1.0, y)); }
   FORMULA db(X g, X x, X y, X) {
@@ -75,6 +125,7 @@ struct DivideNoNan : BinaryOp {
 struct MultiplyNoNan : BinaryOp {
   using Complex = MultiplyNoNan;
   static constexpr OpText text{"multiply_no_nan", "The product, and 0 where y is 0 even if x is infinite or NaN."};
+  static constexpr const OpForPrograms* programs = &kWithIdentity<without_divisor_one>;
   FORMULA f(X x, X y) { return select(y == 0.0 && !is_finite(x), 0.0, x * y); }
   FORMULA da(X g, X, X y, X) { return select(y == 0.0 && !is_finite(g), 0.0, g * y); }
   FORMULA db(X g, X x, X, X) { return select(g == 0.0 && !is_finite(x), 0.0, x * g); }
@@ -90,24 +141,24 @@ struct IntegerDivision : BinaryOp {
 
 struct Floordiv : IntegerDivision {
   static constexpr OpText text{"floordiv", "The quotient rounded down."};
+  static constexpr const OpForPrograms* programs = &kIntegerQuotient;
   static constexpr Types types = Types::kNumbers;
   static constexpr bool differentiable = false;
-  static constexpr Domain domain{1.0, 9.0};
   FORMULA f(X x, X y) { return floordiv(x, y); }
 };
 
 struct Truncatediv : IntegerDivision {
   static constexpr OpText text{"truncatediv", "The quotient of integers rounded towards zero."};
+  static constexpr const OpForPrograms* programs = &kIntegerQuotient;
   static constexpr Types types = Types::kIntegers;
   static constexpr bool differentiable = false;
-  static constexpr Domain domain{1.0, 9.0};
   FORMULA f(X x, X y) { return x / y; }
 };
 
 struct Floormod : IntegerDivision {
   static constexpr OpText text{"floormod", "The remainder of floordiv; it has the sign of the divisor."};
+  static constexpr const OpForPrograms* programs = &kRefuses;
   static constexpr Types types = Types::kNumbers;
-  static constexpr Domain domain{1.1, 1.9};
   FORMULA f(X x, X y) { return floormod(x, y); }
   FORMULA da(X g, X, X, X) { return g; }
   FORMULA db(X g, X x, X y, X) { return -g * floor(x / y); }
@@ -115,8 +166,8 @@ struct Floormod : IntegerDivision {
 
 struct Truncatemod : IntegerDivision {
   static constexpr OpText text{"truncatemod", "The remainder of truncatediv; it has the sign of the dividend."};
+  static constexpr const OpForPrograms* programs = &kRefuses;
   static constexpr Types types = Types::kNumbers;
-  static constexpr Domain domain{1.1, 1.9};
   FORMULA f(X x, X y) { return truncatemod(x, y); }
   FORMULA da(X g, X, X, X) { return g; }
   FORMULA db(X g, X x, X y, X) {
@@ -129,6 +180,7 @@ struct PowOfComplex;
 struct Pow : BinaryOp {
   using Complex = PowOfComplex;
   static constexpr OpText text{"pow", "x to the power of y."};
+  static constexpr const OpForPrograms* programs = &kRefuses;
   static constexpr std::string_view refusal =
       "an integer to a negative power\n  help: convert the base with cast(x, float32)";
   template <class T>
@@ -136,7 +188,6 @@ struct Pow : BinaryOp {
     return std::is_signed_v<T> && y < T{0};
   }
   static constexpr Types types = Types::kNumbers;
-  static constexpr Domain domain{0.5, 2.5};
   FORMULA f(X x, X y) { return pow(x, y); }
   FORMULA da(X g, X x, X y, X) { return g * y * pow(x, y - 1.0); }
   // The logarithm counts as 0 where there is none.
@@ -150,6 +201,7 @@ struct PowOfComplex : Pow {
 // A tie is the first operand's.
 struct Maximum : BinaryOp {
   static constexpr OpText text{"maximum", "The larger of two elements; NaN if either is."};
+  static constexpr const OpForPrograms* programs = &kWithIdentity<both_operands>;
   static constexpr Types types = Types::kNumbers;
   FORMULA f(X x, X y) { return maximum(x, y); }
   FORMULA da(X g, X x, X y, X) { return select(x >= y, g, 0.0); }
@@ -158,6 +210,7 @@ struct Maximum : BinaryOp {
 
 struct Minimum : BinaryOp {
   static constexpr OpText text{"minimum", "The smaller of two elements; NaN if either is."};
+  static constexpr const OpForPrograms* programs = &kWithIdentity<both_operands>;
   static constexpr Types types = Types::kNumbers;
   FORMULA f(X x, X y) { return minimum(x, y); }
   FORMULA da(X g, X x, X y, X) { return select(x <= y, g, 0.0); }
@@ -191,7 +244,6 @@ struct SquaredDifferenceOfComplex : SquaredDifference {
 struct Atan2 : BinaryOp {
   static constexpr OpText text{"atan2", "The angle of the point (x, y) with the first axis, from -pi to pi."};
   static constexpr std::string_view input_names = "y, x";
-  static constexpr Domain domain{0.5, 2.0};
   FORMULA f(X y, X x) { return atan2(y, x); }
   FORMULA da(X g, X y, X x, X) { return g * (x / (x * x + y * y)); }
   FORMULA db(X g, X y, X x, X) { return g * (-y / (x * x + y * y)); }
@@ -200,7 +252,6 @@ struct Atan2 : BinaryOp {
 struct Xlogy : BinaryOp {
   using Complex = Xlogy;
   static constexpr OpText text{"xlogy", "x times the logarithm of y, and 0 where x is 0."};
-  static constexpr Domain domain{0.5, 3.0};
   FORMULA f(X x, X y) { return select(x == 0.0, 0.0, x * log(y)); }
   FORMULA da(X g, X x, X y, X) { return g * select(x == 0.0, 0.0, log(select(x == 0.0, 1.0, y))); }
   FORMULA db(X g, X x, X y, X) { return g * select(x == 0.0, 0.0, x / select(x == 0.0, 1.0, y)); }
@@ -209,7 +260,6 @@ struct Xlogy : BinaryOp {
 struct Xlog1py : BinaryOp {
   using Complex = Xlog1py;
   static constexpr OpText text{"xlog1py", "x times the logarithm of 1 + y, and 0 where x is 0."};
-  static constexpr Domain domain{0.5, 3.0};
   FORMULA f(X x, X y) { return select(x == 0.0, 0.0, x * log1p(y)); }
   FORMULA da(X g, X x, X y, X) { return g * select(x == 0.0, 0.0, log1p(select(x == 0.0, 1.0, y))); }
   FORMULA db(X g, X x, X y, X) { return g * select(x == 0.0, 0.0, x / (1.0 + select(x == 0.0, 1.0, y))); }
@@ -218,7 +268,6 @@ struct Xlog1py : BinaryOp {
 struct Xdivy : BinaryOp {
   using Complex = Xdivy;
   static constexpr OpText text{"xdivy", "x divided by y, and 0 where x is 0."};
-  static constexpr Domain domain{0.5, 3.0};
   FORMULA f(X x, X y) { return select(x == 0.0, 0.0, x / y); }
   FORMULA da(X g, X x, X y, X) { return g * select(x == 0.0, 0.0, 1.0 / select(x == 0.0, 1.0, y)); }
   FORMULA db(X g, X x, X y, X) {
@@ -340,11 +389,6 @@ Tensor xlogy(Operand x, Operand y) { return apply(kXlogy, x, y); }
 Tensor xlog1py(Operand x, Operand y) { return apply(kXlog1py, x, y); }
 Tensor xdivy(Operand x, Operand y) { return apply(kXdivy, x, y); }
 
-bool refuses_elements(const OpDef& op) {
-  const OpDef* const ops[] = {&kFloordiv, &kTruncatediv, &kFloormod, &kTruncatemod, &kPow};
-  return std::find(std::begin(ops), std::end(ops), &op) != std::end(ops);
-}
-
 namespace detail {
 Tensor operator+(Operand a, Operand b) { return add(a, b); }
 Tensor operator-(Operand a, Operand b) { return subtract(a, b); }
@@ -353,59 +397,9 @@ Tensor operator/(Operand a, Operand b) { return divide(a, b); }
 Tensor operator%(Operand a, Operand b) { return floormod(a, b); }
 }  // namespace detail
 
-namespace {
-
-using Value = Expressions::Value;
-
-Value without_ones(const Expressions& graph, const Expressions::Call& call) {
-  // Of a complex number, each part would meet a product with zero.
-  if (is_complex(graph.dtype(call.result))) return Expressions::kNone;
-  if (is_all(graph, call.input(1), 1)) return call.input(0);
-  return is_all(graph, call.input(0), 1) ? call.input(1) : Expressions::kNone;
-}
-
-Value without_divisor_one(const Expressions& graph, const Expressions::Call& call) {
-  return is_all(graph, call.input(1), 1) ? call.input(0) : Expressions::kNone;
-}
-
-// Of floating numbers these round.
-Value without_integer_one(const Expressions& graph, const Expressions::Call& call) {
-  return is_integer(graph.dtype(call.result)) ? without_divisor_one(graph, call) : Expressions::kNone;
-}
-
-// -0 is the neutral one: -0 + 0 is 0.
-Value without_zeros(const Expressions& graph, const Expressions::Call& call) {
-  if (is_all(graph, call.input(1), -0.0)) return call.input(0);
-  return is_all(graph, call.input(0), -0.0) ? call.input(1) : Expressions::kNone;
-}
-
-Value without_subtrahend(const Expressions& graph, const Expressions::Call& call) {
-  return is_all(graph, call.input(1), 0) ? call.input(0) : Expressions::kNone;
-}
-
-}  // namespace
-
-Identities arithmetic_identities() {
-  static constexpr Identity identities[] = {{&kAdd, without_zeros},
-                                            {&kSubtract, without_subtrahend},
-                                            {&kMultiply, without_ones},
-                                            {&kMultiplyNoNan, without_divisor_one},
-                                            {&kDivide, without_divisor_one},
-                                            {&kDivideNoNan, without_divisor_one},
-                                            {&kFloordiv, without_integer_one},
-                                            {&kTruncatediv, without_integer_one},
-                                            {&kMaximum, both_operands},
-                                            {&kMinimum, both_operands}};
-  return identities;
-}
-
-OpFamily arithmetic_ops() {
-  static constexpr const OpDef* ops[] = {
-      &kAdd,      &kSubtract,          &kMultiply, &kDivide,      &kDivideNoNan, &kMultiplyNoNan,
-      &kFloordiv, &kTruncatediv,       &kFloormod, &kTruncatemod, &kPow,         &kMaximum,
-      &kMinimum,  &kSquaredDifference, &kAtan2,    &kXlogy,       &kXlog1py,     &kXdivy};
-  return ops;
-}
+CAPSTAN_OPS(arithmetic, &kAdd, &kSubtract, &kMultiply, &kDivide, &kDivideNoNan, &kMultiplyNoNan, &kFloordiv,
+            &kTruncatediv, &kFloormod, &kTruncatemod, &kPow, &kMaximum, &kMinimum, &kSquaredDifference, &kAtan2,
+            &kXlogy, &kXlog1py, &kXdivy);
 
 }  // namespace capstan
 #endif  // HWY_ONCE

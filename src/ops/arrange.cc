@@ -9,15 +9,15 @@
 #include "src/core/apply.h"
 #include "src/core/check.h"
 #include "src/core/named_errors.h"
-#include "src/core/op_test.h"
 #include "src/kernels/strided_copy.h"
 #include "src/ops/axis.h"
 #include "src/ops/array.h"
 #include "src/ops/axes.h"
 #include "src/ops/batching.h"
+#include "src/ops/family.h"
+#include "src/ops/identities.h"
 #include "src/ops/indices.h"
 #include "src/ops/lengths.h"
-#include "src/ops/reference.h"
 
 namespace capstan {
 
@@ -243,138 +243,6 @@ std::vector<Tensor> make_meshgrid(std::span<const Operand> operands, std::string
   return grids;
 }
 
-// --- Samples and references ---
-
-#if CAPSTAN_TESTING
-using reference::build;
-using reference::ints;
-using reference::Position;
-using Inputs = std::vector<ReferenceTensor>;
-using Outputs = std::vector<ReferenceTensor>;
-
-std::vector<OpSample> tile_samples() {
-  return {{.inputs = {{.shape = {2}}}, .attributes = {{"multiples", ints({3})}}},
-          {.inputs = {{.shape = {2, 3}}}, .attributes = {{"multiples", ints({2, 2})}}},
-          {.inputs = {{.shape = {2, 1, 2}}}, .attributes = {{"multiples", ints({1, 3, 2})}}},
-          {.inputs = {{.shape = {}}}, .attributes = {{"multiples", ints({})}}},
-          {.inputs = {{.shape = {2}}}, .attributes = {{"multiples", ints({0})}}},
-          {.inputs = {{.shape = {2, 3}}}, .attributes = {{"multiples", ints({2})}}, .error = "1 multiples for 2 axes"},
-          {.inputs = {{.shape = {2}}}, .attributes = {{"multiples", ints({-1})}}, .error = "negative multiple -1"}};
-}
-void tile_reference(const Inputs& in, const AttributeMap& attributes, Outputs& out) {
-  Shape shape(reference::integers(attributes, "multiples"));
-  for (int i = 0; i < shape.rank(); ++i) shape.set(i, shape[i] * in[0].shape[i]);
-  out = {build(in[0].dtype, shape, [&](Position position) {
-    for (int i = 0; i < shape.rank(); ++i) position[static_cast<std::size_t>(i)] %= in[0].shape[i];
-    return reference::at(in[0], position);
-  })};
-}
-const OpTest kTileTest = {.samples = tile_samples, .reference = tile_reference, .dtypes = reference::kEveryDType};
-
-std::vector<OpSample> repeat_samples() {
-  return {{.inputs = {{.shape = {3}}}, .attributes = {{"repeats", 2}}},
-          {.inputs = {{.shape = {2, 2}}}, .attributes = {{"repeats", 3}}},
-          {.inputs = {{.shape = {2, 3}}}, .attributes = {{"repeats", 2}, {"axis", -1}}},
-          {.inputs = {{.shape = {2, 3}}}, .attributes = {{"repeats", ints({1, 2, 0})}, {"axis", 1}}},
-          {.inputs = {{.shape = {2, 3}}}, .attributes = {{"repeats", ints({2, 1})}, {"axis", 0}}},
-          {.inputs = {{.shape = {}}}, .attributes = {{"repeats", 3}}},
-          {.inputs = {{.shape = {3}}},
-           .attributes = {{"repeats", ints({1, 2})}, {"axis", 0}},
-           .error = "2 repeats for length 3 of axis 0"},
-          {.inputs = {{.shape = {3}}}, .attributes = {{"repeats", -1}}, .error = "negative number of repeats"}};
-}
-void repeat_reference(const Inputs& in, const AttributeMap& attributes, Outputs& out) {
-  ReferenceTensor x = in[0];
-  if (!reference::has(attributes, "axis")) x.shape = {x.shape.size()};
-  std::int64_t axis = reference::integer(attributes, "axis", 0);
-  if (axis < 0) axis += x.shape.rank();
-  const std::vector<std::int64_t> repeats = reference::integers(attributes, "repeats");
-  Position places;
-  for (std::int64_t i = 0; i < x.shape[static_cast<int>(axis)]; ++i) {
-    const std::int64_t times = repeats.size() == 1 ? repeats[0] : repeats[static_cast<std::size_t>(i)];
-    places.insert(places.end(), static_cast<std::size_t>(times), i);
-  }
-  Shape shape = x.shape;
-  shape.set(static_cast<int>(axis), static_cast<std::int64_t>(places.size()));
-  out = {build(x.dtype, shape, [&](Position position) {
-    std::int64_t& along = position[static_cast<std::size_t>(axis)];
-    along = places[static_cast<std::size_t>(along)];
-    return reference::at(x, position);
-  })};
-}
-const OpTest kRepeatTest = {.samples = repeat_samples, .reference = repeat_reference, .dtypes = reference::kEveryDType};
-
-std::vector<OpSample> reverse_samples() {
-  return {{.inputs = {{.shape = {3}}}, .attributes = {{"axis", ints({0})}}},
-          {.inputs = {{.shape = {2, 3}}}, .attributes = {{"axis", ints({-1})}}},
-          {.inputs = {{.shape = {2, 3, 2}}}, .attributes = {{"axis", ints({0, 2})}}},
-          {.inputs = {{.shape = {}}}, .attributes = {{"axis", ints({})}}},
-          {.inputs = {{.shape = {0, 2}}}, .attributes = {{"axis", 0}}},
-          {.inputs = {{.shape = {2, 3}}}, .attributes = {{"axis", ints({2})}}, .error = "axis 2 is out of range"},
-          {.inputs = {{.shape = {2, 3}}}, .attributes = {{"axis", ints({1, -1})}}, .error = "axis 1 is given twice"}};
-}
-void reverse_reference(const Inputs& in, const AttributeMap& attributes, Outputs& out) {
-  out = {build(in[0].dtype, in[0].shape, [&](Position position) {
-    for (std::int64_t axis : reference::integers(attributes, "axis")) {
-      if (axis < 0) axis += in[0].shape.rank();
-      std::int64_t& along = position[static_cast<std::size_t>(axis)];
-      along = in[0].shape[static_cast<int>(axis)] - 1 - along;
-    }
-    return reference::at(in[0], position);
-  })};
-}
-const OpTest kReverseTest = {
-    .samples = reverse_samples, .reference = reverse_reference, .dtypes = reference::kEveryDType};
-
-std::vector<OpSample> roll_samples() {
-  return {{.inputs = {{.shape = {4}}}, .attributes = {{"shift", 1}, {"axis", 0}}},
-          {.inputs = {{.shape = {2, 3}}}, .attributes = {{"shift", ints({-1, 2})}, {"axis", ints({0, -1})}}},
-          {.inputs = {{.shape = {2, 3}}}, .attributes = {{"shift", ints({1, 1})}, {"axis", ints({1, 1})}}},
-          {.inputs = {{.shape = {2, 3, 4}}}, .attributes = {{"shift", ints({3, -13})}, {"axis", ints({2, 0})}}},
-          {.inputs = {{.shape = {0}}}, .attributes = {{"shift", 1}, {"axis", 0}}},
-          {.inputs = {{.shape = {3}}}, .attributes = {{"shift", 1}, {"axis", 1}}, .error = "axis 1 is out of range"},
-          {.inputs = {{.shape = {3}}},
-           .attributes = {{"shift", ints({1, 2})}, {"axis", 0}},
-           .error = "2 shifts for 1 axes"}};
-}
-void roll_reference(const Inputs& in, const AttributeMap& attributes, Outputs& out) {
-  const Position shifts = reference::integers(attributes, "shift");
-  const Position axes = reference::integers(attributes, "axis");
-  out = {build(in[0].dtype, in[0].shape, [&](Position position) {
-    for (std::size_t i = 0; i < axes.size(); ++i) {
-      const std::int64_t axis = axes[i] < 0 ? axes[i] + in[0].shape.rank() : axes[i];
-      const std::int64_t length = in[0].shape[static_cast<int>(axis)];
-      std::int64_t& along = position[static_cast<std::size_t>(axis)];
-      along = ((along - shifts[i]) % length + length) % length;
-    }
-    return reference::at(in[0], position);
-  })};
-}
-const OpTest kRollTest = {.samples = roll_samples, .reference = roll_reference, .dtypes = reference::kEveryDType};
-
-std::vector<OpSample> meshgrid_samples() {
-  return {{.inputs = {{.shape = {2}}, {.shape = {3}}}},
-          {.inputs = {{.shape = {2}}, {.shape = {3}}, {.shape = {2}}}, .attributes = {{"indexing", "ij"}}},
-          {.inputs = {{.shape = {}}, {.shape = {3}}}},
-          {.inputs = {{.shape = {2}}}, .attributes = {{"indexing", "yx"}}, .error = "must be \"xy\" or \"ij\""},
-          {.inputs = {{.shape = {2, 2}}}, .error = "argument 0 has rank 2"}};
-}
-void meshgrid_reference(const Inputs& in, const AttributeMap& attributes, Outputs& out) {
-  const bool swapped = !reference::has(attributes, "indexing") && in.size() > 1;
-  const auto axis_of = [&](std::size_t i) { return swapped && i < 2 ? 1 - i : i; };
-  std::vector<std::int64_t> dims(in.size());
-  for (std::size_t i = 0; i < in.size(); ++i) dims[axis_of(i)] = in[i].shape.size();
-  out.clear();
-  for (std::size_t i = 0; i < in.size(); ++i) {
-    out.push_back(build(in[i].dtype, Shape(dims), [&](const Position& position) {
-      return in[i].values[static_cast<std::size_t>(position[axis_of(i)])];
-    }));
-  }
-}
-const OpTest kMeshgridTest = {
-    .samples = meshgrid_samples, .reference = meshgrid_reference, .dtypes = reference::kEveryDType};
-#endif
-
 }  // namespace
 
 // --- The ops ---
@@ -388,7 +256,7 @@ constinit const OpDef kTile = {
     .kernel = tile_kernel,
     .vjp = tile_vjp,
     .batch = batch_tile,
-    .test = CAPSTAN_OP_TEST(kTileTest),
+    .programs = &kWithIdentity<first_operand>,
 };
 constinit const OpDef kRepeat = {
     .name = "repeat",
@@ -403,7 +271,7 @@ constinit const OpDef kRepeat = {
           if (attributes.axis.has_value) axis = attributes.axis.value;
           outputs.push_back(repeat(inputs[0], attributes.repeats.span(), axis));
         },
-    .test = CAPSTAN_OP_TEST(kRepeatTest),
+    .programs = &kWithIdentity<first_operand>,
 };
 constinit const OpDef kReverse = {
     .name = "reverse",
@@ -414,7 +282,6 @@ constinit const OpDef kReverse = {
     .kernel = reverse_kernel,
     .vjp = reverse_vjp,
     .batch = batch_axis<&ReverseAttributes::axis>,
-    .test = CAPSTAN_OP_TEST(kReverseTest),
 };
 constinit const OpDef kRoll = {
     .name = "roll",
@@ -425,7 +292,6 @@ constinit const OpDef kRoll = {
     .kernel = roll_kernel,
     .vjp = roll_vjp,
     .batch = batch_axis<&RollAttributes::axis>,
-    .test = CAPSTAN_OP_TEST(kRollTest),
 };
 constinit const OpDef kMeshgrid = {
     .name = "meshgrid",
@@ -440,7 +306,6 @@ constinit const OpDef kMeshgrid = {
           const Text& indexing = static_cast<const MeshgridAttributes*>(data)->indexing;
           outputs = make_meshgrid(inputs, indexing.text == nullptr ? "xy" : indexing.view());
         },
-    .test = CAPSTAN_OP_TEST(kMeshgridTest),
 };
 
 Tensor tile(Operand x, const Shape& multiples) {
@@ -500,5 +365,7 @@ std::vector<Tensor> meshgrid(Operands tensors, std::string_view indexing) try {
 } catch (const Error&) {
   rethrow_as("meshgrid");
 }
+
+CAPSTAN_OPS(arrange, &kTile, &kRepeat, &kReverse, &kRoll, &kMeshgrid);
 
 }  // namespace capstan

@@ -9,14 +9,6 @@
 
 namespace capstan {
 
-// The ops of arrange.cc and pad.cc, for the list of the family.
-extern const OpDef kPad;
-extern const OpDef kTile;
-extern const OpDef kRepeat;
-extern const OpDef kReverse;
-extern const OpDef kRoll;
-extern const OpDef kMeshgrid;
-
 inline std::byte* bytes_of(const Tensor& tensor, std::int64_t offset = 0) {
   return static_cast<std::byte*>(mutable_raw_data(tensor)) +
          offset * static_cast<std::ptrdiff_t>(size_of(tensor.dtype()));

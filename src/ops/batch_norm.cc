@@ -15,18 +15,15 @@
 #include "capstan/ops/reduce.h"
 #include "src/core/apply.h"
 #include "src/core/check.h"
+#include "src/core/op_for_programs.h"
 #include "src/core/named_errors.h"
-#include "src/core/op_test.h"
 #include "src/kernels/normalize.h"
 #include "src/ops/axes.h"
 #include "src/ops/batching.h"
+#include "src/ops/composite.h"
 #include "src/ops/count_along.h"
-#include "src/ops/expansion.h"
-#include "src/ops/families.h"
+#include "src/ops/family.h"
 #include "src/ops/floating.h"
-#include "src/ops/normalize.h"
-#include "src/ops/reference.h"
-#include "src/ops/row_sums.h"
 #include "src/ops/wide.h"
 
 namespace capstan {
@@ -253,6 +250,7 @@ void take_gradient_sums(const Call& call, std::span<Tensor> outputs, const TakeR
   });
 }
 
+constexpr OpForPrograms kMomentsForPrograms{.row_sums = {.input = 0, .with_sums = take_moments}};
 constinit const OpDef kBatchNormMoments = {
     .name = "batch_norm_moments",
     .text = "Mean, variance, and scale over deviation; made in programs alone.",
@@ -263,8 +261,10 @@ constinit const OpDef kBatchNormMoments = {
     .attributes = &kEpsilonAttributes,
     .infer = [](const Call& call, OutputSpecs& outputs) { infer_channels(call, outputs, 3); },
     .kernel = [](const Call& call, std::span<Tensor> outputs) { take_moments(call, outputs, kRunRowSums); },
+    .programs = &kMomentsForPrograms,
 };
 
+constexpr OpForPrograms kSumsForPrograms{.row_sums = {.input = 4, .with_sums = take_gradient_sums}};
 constinit const OpDef kBatchNormSums = {
     .name = "batch_norm_sums",
     .text = "The gradients by scale and offset, and what that by x is made of; made in programs alone.",
@@ -275,6 +275,7 @@ constinit const OpDef kBatchNormSums = {
     .attributes = &kEpsilonAttributes,
     .infer = [](const Call& call, OutputSpecs& outputs) { infer_channels(call, outputs, 5); },
     .kernel = [](const Call& call, std::span<Tensor> outputs) { take_gradient_sums(call, outputs, kRunRowSums); },
+    .programs = &kSumsForPrograms,
 };
 
 void expand_batch_norm(std::span<const Tensor> inputs, const void* attributes, std::vector<Tensor>& outputs) {
@@ -290,134 +291,14 @@ void expand_batch_norm_gradients(std::span<const Tensor> inputs, const void* att
   outputs = {((inputs[4] - sums[4]) - centred) * sums[2], sums[0], sums[1]};
 }
 
+constexpr OpForPrograms kTrainingForPrograms{.expand = expand_batch_norm};
+constexpr OpForPrograms kGradientsForPrograms{.expand = expand_batch_norm_gradients};
+
 void push(std::vector<Tensor>& outputs, BatchNormResult result) {
   outputs.push_back(std::move(result.y));
   outputs.push_back(std::move(result.mean));
   outputs.push_back(std::move(result.variance));
 }
-
-// --- Samples and references ---
-
-#if CAPSTAN_TESTING
-
-std::vector<OpSample> batch_norm_samples() {
-  return {
-      {.inputs = {{.shape = {4, 2}}, {.shape = {2}}, {.shape = {2}}}},
-      {.inputs = {{.shape = {2, 2, 2, 3}}, {.shape = {3}}, {.shape = {3}}}, .attributes = {{"epsilon", 0.1}}},
-      {.inputs = {{.shape = {4, 3}}, {.shape = {2}}, {.shape = {3}}}, .error = "scale has shape [2] for 3 channels"},
-      {.inputs = {{.shape = {}}, {.shape = {1}}, {.shape = {1}}}, .error = "the input needs rank 1 or more"},
-  };
-}
-
-void batch_norm_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
-                          std::vector<ReferenceTensor>& outputs) {
-  const double epsilon = reference::number(attributes, "epsilon", 1e-3);
-  const ReferenceTensor& x = inputs[0];
-  const reference::ChannelMoments m = reference::moments_of(x);
-  const std::size_t channels = m.mean.size();
-  ReferenceTensor y = x;
-  for (std::size_t i = 0; i < x.values.size(); ++i) {
-    const std::size_t c = i % channels;
-    y.values[i] =
-        (x.values[i] - m.mean[c]) / std::sqrt(m.variance[c] + epsilon) * inputs[1].values[c] + inputs[2].values[c];
-  }
-  const Shape shape{x.shape[-1]};
-  outputs = {y,
-             {.dtype = x.dtype, .shape = shape, .values = m.mean},
-             {.dtype = x.dtype, .shape = shape, .values = m.variance}};
-}
-const OpTest kBatchNormTrainingTest = {.samples = batch_norm_samples, .reference = batch_norm_reference};
-
-std::vector<OpSample> batch_norm_gradient_samples() {
-  return {
-      {.inputs =
-           {{.shape = {4, 2}}, {.shape = {2}}, {.shape = {2}}, {.shape = {2}, .domain = {0.5, 2}}, {.shape = {4, 2}}}},
-      {.inputs = {{.shape = {2, 3, 2}},
-                  {.shape = {2}},
-                  {.shape = {2}},
-                  {.shape = {2}, .domain = {0.5, 2}},
-                  {.shape = {2, 3, 2}}},
-       .attributes = {{"epsilon", 0.1}}},
-      {.inputs = {{.shape = {4, 2}}, {.shape = {2}}, {.shape = {2}}, {.shape = {2}}, {.shape = {3, 2}}},
-       .error = "shapes differ, [4, 2] and [3, 2]"},
-  };
-}
-void batch_norm_gradient_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
-                                   std::vector<ReferenceTensor>& outputs) {
-  const double epsilon = reference::number(attributes, "epsilon", 1e-3);
-  const auto& x = inputs[0].values;
-  const auto& g = inputs[4].values;
-  const auto channels = static_cast<std::size_t>(inputs[0].shape[-1]);
-  const double rows = static_cast<double>(x.size() / channels);
-  ReferenceTensor of_x = inputs[0];
-  ReferenceTensor of_scale = inputs[1];
-  ReferenceTensor of_offset = inputs[1];
-  for (std::size_t c = 0; c < channels; ++c) {
-    const double r = 1 / std::sqrt(inputs[3].values[c] + epsilon);
-    double sum_g = 0;
-    double sum_gh = 0;
-    for (std::size_t i = c; i < x.size(); i += channels) {
-      sum_g += g[i];
-      sum_gh += g[i] * (x[i] - inputs[2].values[c]) * r;
-    }
-    of_scale.values[c] = sum_gh;
-    of_offset.values[c] = sum_g;
-    for (std::size_t i = c; i < x.size(); i += channels) {
-      const double h = (x[i] - inputs[2].values[c]) * r;
-      of_x.values[i] = inputs[1].values[c] * r * (g[i] - sum_g / rows - h * sum_gh / rows);
-    }
-  }
-  outputs = {of_x, of_scale, of_offset};
-}
-const OpTest kBatchNormGradientsTest = {.samples = batch_norm_gradient_samples,
-                                        .reference = batch_norm_gradient_reference};
-
-std::vector<OpSample> fused_training_samples() {
-  return {
-      {.inputs = {{.shape = {2, 2, 2, 2}, .dtype = float32, .differentiable = false},
-                  {.shape = {2}, .dtype = float32, .differentiable = false},
-                  {.shape = {2}, .dtype = float32, .differentiable = false}}},
-      {.inputs = {{.shape = {2, 2}, .dtype = float32, .differentiable = false},
-                  {.shape = {2}, .dtype = float32, .differentiable = false},
-                  {.shape = {2}, .dtype = float32, .differentiable = false}},
-       .error = "images need rank 4, not 2"},
-  };
-}
-void fused_training_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
-                              std::vector<ReferenceTensor>& outputs) {
-  batch_norm_reference(inputs, attributes, outputs);
-  const double rows = static_cast<double>(rows_of(inputs[0].shape));
-  for (double& v : outputs[2].values) v *= rows / (rows - 1);
-}
-const OpTest kFusedBatchNormTrainingTest = {
-    .samples = fused_training_samples, .reference = fused_training_reference, .dtypes = {float32}};
-
-std::vector<OpSample> fused_inference_samples() {
-  const auto plain = [](Shape shape, Domain domain = {}) {
-    return SampleInput{.shape = shape, .domain = domain, .dtype = float32, .differentiable = false};
-  };
-  return {
-      {.inputs = {plain({2, 1, 2, 2}), plain({2}), plain({2}), plain({2}), plain({2}, {0.5, 2})}},
-      {.inputs = {plain({2, 1, 2, 2}), plain({2}), plain({2}), plain({3}), plain({2}, {0.5, 2})},
-       .error = "mean has shape [3] for 2 channels"},
-  };
-}
-void fused_inference_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
-                               std::vector<ReferenceTensor>& outputs) {
-  const double epsilon = reference::number(attributes, "epsilon", 1e-3);
-  outputs = {inputs[0]};
-  const std::size_t channels = inputs[1].values.size();
-  for (std::size_t i = 0; i < outputs[0].values.size(); ++i) {
-    const std::size_t c = i % channels;
-    outputs[0].values[i] =
-        (inputs[0].values[i] - inputs[3].values[c]) / std::sqrt(inputs[4].values[c] + epsilon) * inputs[1].values[c] +
-        inputs[2].values[c];
-  }
-}
-const OpTest kFusedBatchNormInferenceTest = {
-    .samples = fused_inference_samples, .reference = fused_inference_reference, .dtypes = {float32}};
-
-#endif
 
 }  // namespace
 
@@ -436,7 +317,7 @@ constinit const OpDef kBatchNormTraining = {
     .saves = {.inputs = 3, .outputs = 6},
     .vjp = vjp_batch_norm,
     .batch = batch_side_by_side,
-    .test = CAPSTAN_OP_TEST(kBatchNormTrainingTest),
+    .programs = &kTrainingForPrograms,
 };
 
 constinit const OpDef kBatchNormGradients = {
@@ -451,20 +332,8 @@ constinit const OpDef kBatchNormGradients = {
     .saves = {.inputs = 31},
     .vjp = vjp_batch_norm_gradients,
     .batch = batch_side_by_side,
-    .test = CAPSTAN_OP_TEST(kBatchNormGradientsTest),
+    .programs = &kGradientsForPrograms,
 };
-
-std::span<const Expansion> batch_norm_expansions() {
-  static constexpr Expansion expansions[] = {{&kBatchNormTraining, &expand_batch_norm},
-                                             {&kBatchNormGradients, &expand_batch_norm_gradients}};
-  return expansions;
-}
-
-std::span<const RowSumsOfOp> batch_norm_row_sums() {
-  static constexpr RowSumsOfOp sums[] = {{&kBatchNormMoments, 0, &take_moments},
-                                         {&kBatchNormSums, 4, &take_gradient_sums}};
-  return sums;
-}
 
 BatchNormResult batch_norm_training(Operand x, Operand scale, Operand offset, double epsilon) {
   const EpsilonAttributes attributes{epsilon};
@@ -496,23 +365,11 @@ constinit const OpDef kFusedBatchNormTraining = {
           push(outputs, fused_batch_norm_training(inputs[0], inputs[1], inputs[2],
                                                   static_cast<const EpsilonAttributes*>(attributes)->epsilon));
         },
-    .test = CAPSTAN_OP_TEST(kFusedBatchNormTrainingTest),
 };
 
-constinit const OpDef kFusedBatchNormInference = {
-    .name = "fused_batch_norm_inference",
-    .text = "Normalises images with given statistics of the channels.",
-    .kind = OpKind::kComposite,
-    .arity = 5,
-    .input_names = "x, scale, offset, mean, variance",
-    .attributes = &kEpsilonAttributes,
-    .compose =
-        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
-          outputs.push_back(fused_batch_norm_inference(inputs[0], inputs[1], inputs[2], inputs[3], inputs[4],
-                                                       static_cast<const EpsilonAttributes*>(attributes)->epsilon));
-        },
-    .test = CAPSTAN_OP_TEST(kFusedBatchNormInferenceTest),
-};
+constinit const OpDef kFusedBatchNormInference =
+    composite<&fused_batch_norm_inference, "x, scale, offset, mean, variance, epsilon", 1e-3>(
+        "fused_batch_norm_inference", "Normalises images with given statistics of the channels.");
 
 BatchNormResult fused_batch_norm_training(Operand x, Operand scale, Operand offset, double epsilon) try {
   const Tensor value = to_tensor(x);
@@ -547,14 +404,6 @@ Tensor fused_batch_norm_inference(Operand x, Operand scale, Operand offset, Oper
   rethrow_as("fused_batch_norm_inference");
 }
 
-OpFamily batch_norm_ops() {
-  static constexpr const OpDef* ops[] = {
-      &kBatchNormTraining,
-      &kBatchNormGradients,
-      &kFusedBatchNormTraining,
-      &kFusedBatchNormInference,
-  };
-  return ops;
-}
+CAPSTAN_OPS(batch_norm, &kBatchNormTraining, &kBatchNormGradients, &kFusedBatchNormTraining, &kFusedBatchNormInference);
 
 }  // namespace capstan

@@ -12,10 +12,9 @@
 #include "src/core/allocator.h"
 #include "src/core/apply.h"
 #include "src/core/check.h"
-#include "src/core/op_test.h"
 #include "src/kernels/with_type.h"
 #include "src/ops/batching.h"
-#include "src/ops/families.h"
+#include "src/ops/family.h"
 
 namespace capstan {
 
@@ -128,77 +127,28 @@ constexpr const LoopTable* kLoopsOf[] = {&kIntegerLoops<F>, &kIntegerLoops<F>, &
 constexpr const LoopTable* kInvertLoops[] = {&kInvertTable, &kInvertTable, &kInvertTable};
 constexpr const LoopTable* kNextAfterLoops[] = {&kNextAfterTable, &kNextAfterTable, &kNextAfterTable};
 
-#if CAPSTAN_TESTING
-// Samples are small enough for every shift to stay in range.
 template <class F>
-const OpTest kIntegerTest = [] {
-  OpTest test;
-  test.domain = {0, 5};
-  test.value = [](const double* x, const double*) {
-    return static_cast<double>(F::f(static_cast<std::int64_t>(x[0]), static_cast<std::int64_t>(x[1])));
-  };
-  return test;
-}();
-const OpTest kInvertTest = [] {
-  OpTest test;
-  test.domain = {-5, 5};
-  test.value = [](const double* x, const double*) { return static_cast<double>(~static_cast<std::int64_t>(x[0])); };
-  return test;
-}();
-const OpTest kNextAfterTest = [] {
-  OpTest test;
-  test.value = [](const double* x, const double*) { return std::nextafter(x[0], x[1]); };
-  return test;
-}();
-
-std::vector<OpSample> population_samples() {
-  return {{.inputs = {{.shape = {4}, .values = {0, 1, 7, 100}}}},
-          {.inputs = {{.shape = {2, 0}}}},
-          {.inputs = {{.shape = {}}}},
-          {.inputs = {{.shape = {1}, .dtype = DType::kFloat32, .differentiable = false}},
-           .error = "dtype float32 is not supported"}};
-}
-void population_reference(const std::vector<ReferenceTensor>& in, const AttributeMap&,
-                          std::vector<ReferenceTensor>& out) {
-  out = {{DType::kUInt8, in[0].shape, {}}};
-  for (double value : in[0].values) {
-    out[0].values.push_back(std::popcount(static_cast<std::uint64_t>(static_cast<std::int64_t>(value))));
-  }
-}
-const OpTest kPopulationTest = {.samples = population_samples,
-                                .reference = population_reference,
-                                .dtypes = {DType::kInt32, DType::kInt64, DType::kUInt8}};
-#endif
-
-template <class F>
-constexpr OpDef integer_op(std::string_view name, std::string_view text, const OpTest* test) {
+constexpr OpDef integer_op(std::string_view name, std::string_view text) {
   return {.name = name,
           .text = text,
           .kind = OpKind::kElementwise,
           .flags = kNotDifferentiable,
           .arity = 2,
           .input_names = "x, y",
-          .loops = kLoopsOf<F>,
-          .test = test};
+          .loops = kLoopsOf<F>};
 }
 
-constexpr OpDef kBitwiseAnd =
-    integer_op<And>("bitwise_and", "The bits that are set in both.", CAPSTAN_OP_TEST(kIntegerTest<And>));
-constexpr OpDef kBitwiseOr =
-    integer_op<Or>("bitwise_or", "The bits that are set in one or both.", CAPSTAN_OP_TEST(kIntegerTest<Or>));
-constexpr OpDef kBitwiseXor =
-    integer_op<Xor>("bitwise_xor", "The bits that are set in exactly one.", CAPSTAN_OP_TEST(kIntegerTest<Xor>));
-constexpr OpDef kLeftShift = integer_op<LeftShift>("left_shift", "The bits of x moved to the left by y places.",
-                                                   CAPSTAN_OP_TEST(kIntegerTest<LeftShift>));
-constexpr OpDef kRightShift = integer_op<RightShift>("right_shift", "The bits of x moved to the right by y places.",
-                                                     CAPSTAN_OP_TEST(kIntegerTest<RightShift>));
+constexpr OpDef kBitwiseAnd = integer_op<And>("bitwise_and", "The bits that are set in both.");
+constexpr OpDef kBitwiseOr = integer_op<Or>("bitwise_or", "The bits that are set in one or both.");
+constexpr OpDef kBitwiseXor = integer_op<Xor>("bitwise_xor", "The bits that are set in exactly one.");
+constexpr OpDef kLeftShift = integer_op<LeftShift>("left_shift", "The bits of x moved to the left by y places.");
+constexpr OpDef kRightShift = integer_op<RightShift>("right_shift", "The bits of x moved to the right by y places.");
 constexpr OpDef kInvert = {
     .name = "invert",
     .text = "Bitwise NOT.",
     .kind = OpKind::kElementwise,
     .flags = kNotDifferentiable,
     .loops = kInvertLoops,
-    .test = CAPSTAN_OP_TEST(kInvertTest),
 };
 constexpr OpDef kPopulationCount = {
     .name = "population_count",
@@ -225,7 +175,6 @@ constexpr OpDef kPopulationCount = {
           });
         },
     .batch = batch_leading,
-    .test = CAPSTAN_OP_TEST(kPopulationTest),
 };
 constexpr OpDef kNextAfter = {
     .name = "nextafter",
@@ -241,7 +190,6 @@ constexpr OpDef kNextAfter = {
           if (call.needs(0)) cotangents[0] = call.cotangent();
           if (call.needs(1)) cotangents[1] = zeros_like(call.cotangent());
         },
-    .test = CAPSTAN_OP_TEST(kNextAfterTest),
 };
 
 }  // namespace
@@ -255,10 +203,7 @@ Tensor right_shift(Operand x, Operand y) { return apply(kRightShift, x, y); }
 Tensor population_count(Operand x) { return apply(kPopulationCount, x); }
 Tensor nextafter(Operand x1, Operand x2) { return apply(kNextAfter, x1, x2); }
 
-OpFamily bitwise_ops() {
-  static constexpr const OpDef* ops[] = {&kBitwiseAnd, &kBitwiseOr,  &kBitwiseXor,      &kInvert,
-                                         &kLeftShift,  &kRightShift, &kPopulationCount, &kNextAfter};
-  return ops;
-}
+CAPSTAN_OPS(bitwise, &kBitwiseAnd, &kBitwiseOr, &kBitwiseXor, &kInvert, &kLeftShift, &kRightShift, &kPopulationCount,
+            &kNextAfter);
 
 }  // namespace capstan

@@ -6,20 +6,13 @@
 #include "src/core/apply.h"
 #include "src/core/check.h"
 #include "src/core/named_errors.h"
-#include "src/core/op_test.h"
-#include "src/ops/families.h"
+#include "src/ops/composite.h"
+#include "src/ops/family.h"
 #include "src/ops/indices.h"
-#include "src/ops/reference.h"
 
 namespace capstan {
 
 namespace {
-
-struct BlockAttributes {
-  std::int64_t block_size = 2;
-};
-constexpr AttributeType kBlockAttributes =
-    attribute_type<BlockAttributes>({field<&BlockAttributes::block_size>("block_size", true)});
 
 struct BatchAttributes {
   IntList block_shape;
@@ -62,158 +55,12 @@ std::vector<PadWidth> pairs_of(std::string_view op, const IntList& list) {
   return pairs;
 }
 
-// --- Samples and references ---
-
-#if CAPSTAN_TESTING
-using reference::ints;
-using reference::Position;
-using Inputs = std::vector<ReferenceTensor>;
-using Outputs = std::vector<ReferenceTensor>;
-
-std::vector<OpSample> space_to_depth_samples() {
-  return {
-      {.inputs = {{.shape = {2, 4, 2, 3}}}, .attributes = {{"block_size", 2}}},
-      {.inputs = {{.shape = {1, 3, 3, 1}}}, .attributes = {{"block_size", 3}}},
-      {.inputs = {{.shape = {0, 2, 2, 1}}}, .attributes = {{"block_size", 2}}},
-      {.inputs = {{.shape = {1, 3, 2, 1}}}, .attributes = {{"block_size", 2}}, .error = "3 x 2 pixels do not divide"},
-      {.inputs = {{.shape = {1, 2, 2, 1}}}, .attributes = {{"block_size", 1}}, .error = "block_size is 1"},
-      {.inputs = {{.shape = {2, 2, 1}}}, .attributes = {{"block_size", 2}}, .error = "not of rank 3"}};
-}
-void space_to_depth_reference(const Inputs& in, const AttributeMap& attributes, Outputs& out) {
-  const std::int64_t block = attributes.at("block_size").integer;
-  const Shape from = in[0].shape;
-  out = {reference::build(
-      in[0].dtype, {from[0], from[1] / block, from[2] / block, from[3] * block * block}, [&](const Position& at) {
-        const std::int64_t place = at[3] / from[3];
-        return reference::at(in[0],
-                             {at[0], at[1] * block + place / block, at[2] * block + place % block, at[3] % from[3]});
-      })};
-}
-std::vector<OpSample> depth_to_space_samples() {
-  return {
-      {.inputs = {{.shape = {2, 1, 2, 8}}}, .attributes = {{"block_size", 2}}},
-      {.inputs = {{.shape = {1, 2, 1, 9}}}, .attributes = {{"block_size", 3}}},
-      {.inputs = {{.shape = {1, 2, 2, 3}}}, .attributes = {{"block_size", 2}}, .error = "3 channels do not divide"}};
-}
-void depth_to_space_reference(const Inputs& in, const AttributeMap& attributes, Outputs& out) {
-  const std::int64_t block = attributes.at("block_size").integer;
-  const Shape from = in[0].shape;
-  const std::int64_t depth = from[3] / (block * block);
-  out = {reference::build(in[0].dtype, {from[0], from[1] * block, from[2] * block, depth}, [&](const Position& at) {
-    const std::int64_t place = at[1] % block * block + at[2] % block;
-    return reference::at(in[0], {at[0], at[1] / block, at[2] / block, place * depth + at[3]});
-  })};
-}
-const OpTest kSpaceToDepthTest = {
-    .samples = space_to_depth_samples, .reference = space_to_depth_reference, .dtypes = reference::kEveryDType};
-const OpTest kDepthToSpaceTest = {
-    .samples = depth_to_space_samples, .reference = depth_to_space_reference, .dtypes = reference::kEveryDType};
-
-AttributeValue pairs(std::initializer_list<std::pair<int, int>> widths) {
-  std::vector<AttributeValue> list;
-  for (const auto& [before, after] : widths) list.push_back(ints({before, after}));
-  return AttributeValue(std::move(list));
-}
-std::vector<OpSample> space_to_batch_samples() {
-  return {{.inputs = {{.shape = {2, 4, 2, 1}}},
-           .attributes = {{"block_shape", ints({2, 2})}, {"paddings", pairs({{0, 0}, {0, 0}})}}},
-          {.inputs = {{.shape = {1, 3, 3, 2}}},
-           .attributes = {{"block_shape", ints({2, 3})}, {"paddings", pairs({{1, 0}, {0, 3}})}}},
-          {.inputs = {{.shape = {2, 4}}}, .attributes = {{"block_shape", ints({2})}, {"paddings", pairs({{1, 1}})}}},
-          {.inputs = {{.shape = {1, 3}}},
-           .attributes = {{"block_shape", ints({2})}, {"paddings", pairs({{0, 0}})}},
-           .error = "padded length 3 of axis 1 does not divide into blocks of 2"},
-          {.inputs = {{.shape = {1, 2}}},
-           .attributes = {{"block_shape", ints({0})}, {"paddings", pairs({{0, 0}})}},
-           .error = "block 0 has length 0"},
-          {.inputs = {{.shape = {4}}},
-           .attributes = {{"block_shape", ints({2})}, {"paddings", pairs({{0, 0}})}},
-           .error = "1 blocks for 0 axes"}};
-}
-void space_to_batch_reference(const Inputs& in, const AttributeMap& attributes, Outputs& out) {
-  const Position blocks = reference::integers(attributes, "block_shape");
-  const Position widths = reference::integers(attributes, "paddings");
-  Shape shape = in[0].shape;
-  for (std::size_t i = 0; i < blocks.size(); ++i) {
-    const int axis = static_cast<int>(i) + 1;
-    shape.set(0, shape[0] * blocks[i]);
-    shape.set(axis, (shape[axis] + widths[2 * i] + widths[2 * i + 1]) / blocks[i]);
-  }
-  out = {reference::build(in[0].dtype, shape, [&](Position at) {
-    std::int64_t place = at[0] / in[0].shape[0];
-    at[0] %= in[0].shape[0];
-    for (std::size_t i = blocks.size(); i-- > 0;) {
-      at[i + 1] = at[i + 1] * blocks[i] + place % blocks[i] - widths[2 * i];
-      place /= blocks[i];
-      if (at[i + 1] < 0 || at[i + 1] >= in[0].shape[static_cast<int>(i) + 1]) return 0.0;
-    }
-    return reference::at(in[0], at);
-  })};
-}
-std::vector<OpSample> batch_to_space_samples() {
-  return {{.inputs = {{.shape = {4, 2, 1, 2}}},
-           .attributes = {{"block_shape", ints({2, 2})}, {"crops", pairs({{0, 0}, {0, 0}})}}},
-          {.inputs = {{.shape = {6, 2, 2, 1}}},
-           .attributes = {{"block_shape", ints({3, 2})}, {"crops", pairs({{1, 2}, {0, 1}})}}},
-          {.inputs = {{.shape = {3, 2}}},
-           .attributes = {{"block_shape", ints({2})}, {"crops", pairs({{0, 0}})}},
-           .error = "3 images do not divide into blocks of 2"},
-          {.inputs = {{.shape = {2, 2}}},
-           .attributes = {{"block_shape", ints({2})}, {"crops", pairs({{3, 2}})}},
-           .error = "crops 3 and 2 exceed the length 4 of axis 1"}};
-}
-void batch_to_space_reference(const Inputs& in, const AttributeMap& attributes, Outputs& out) {
-  const Position blocks = reference::integers(attributes, "block_shape");
-  const Position widths = reference::integers(attributes, "crops");
-  Shape shape = in[0].shape;
-  for (std::size_t i = 0; i < blocks.size(); ++i) {
-    const int axis = static_cast<int>(i) + 1;
-    shape.set(0, shape[0] / blocks[i]);
-    shape.set(axis, shape[axis] * blocks[i] - widths[2 * i] - widths[2 * i + 1]);
-  }
-  out = {reference::build(in[0].dtype, shape, [&](Position at) {
-    std::int64_t place = 0;
-    for (std::size_t i = 0; i < blocks.size(); ++i) {
-      const std::int64_t pixel = at[i + 1] + widths[2 * i];
-      place = place * blocks[i] + pixel % blocks[i];
-      at[i + 1] = pixel / blocks[i];
-    }
-    at[0] += place * shape[0];
-    return reference::at(in[0], at);
-  })};
-}
-const OpTest kSpaceToBatchTest = {
-    .samples = space_to_batch_samples, .reference = space_to_batch_reference, .dtypes = reference::kEveryNumber};
-const OpTest kBatchToSpaceTest = {
-    .samples = batch_to_space_samples, .reference = batch_to_space_reference, .dtypes = reference::kEveryNumber};
-#endif
-
 // --- The ops ---
 
-constexpr OpDef kSpaceToDepth = {
-    .name = "space_to_depth",
-    .text = "Blocks of pixels as one pixel with the channels of all.",
-    .kind = OpKind::kComposite,
-    .flags = kCheapAgain,
-    .attributes = &kBlockAttributes,
-    .compose =
-        [](std::span<const Operand> inputs, const void* data, std::vector<Tensor>& outputs) {
-          outputs.push_back(space_to_depth(inputs[0], static_cast<const BlockAttributes*>(data)->block_size));
-        },
-    .test = CAPSTAN_OP_TEST(kSpaceToDepthTest),
-};
-constexpr OpDef kDepthToSpace = {
-    .name = "depth_to_space",
-    .text = "The channels of a pixel as a block of pixels.",
-    .kind = OpKind::kComposite,
-    .flags = kCheapAgain,
-    .attributes = &kBlockAttributes,
-    .compose =
-        [](std::span<const Operand> inputs, const void* data, std::vector<Tensor>& outputs) {
-          outputs.push_back(depth_to_space(inputs[0], static_cast<const BlockAttributes*>(data)->block_size));
-        },
-    .test = CAPSTAN_OP_TEST(kDepthToSpaceTest),
-};
+constexpr OpDef kSpaceToDepth = composite<&space_to_depth, "x, block_size">(
+    "space_to_depth", "Blocks of pixels as one pixel with the channels of all.", kCheapAgain);
+constexpr OpDef kDepthToSpace = composite<&depth_to_space, "x, block_size">(
+    "depth_to_space", "The channels of a pixel as a block of pixels.", kCheapAgain);
 constexpr OpDef kSpaceToBatch = {
     .name = "space_to_batch",
     .text = "Each place in the blocks of a padded image as an image of its own.",
@@ -224,7 +71,6 @@ constexpr OpDef kSpaceToBatch = {
           const auto& a = *static_cast<const BatchAttributes*>(data);
           outputs.push_back(space_to_batch(inputs[0], a.block_shape.span(), pairs_of("space_to_batch", a.widths)));
         },
-    .test = CAPSTAN_OP_TEST(kSpaceToBatchTest),
 };
 constexpr OpDef kBatchToSpace = {
     .name = "batch_to_space",
@@ -236,7 +82,6 @@ constexpr OpDef kBatchToSpace = {
           const auto& a = *static_cast<const BatchAttributes*>(data);
           outputs.push_back(batch_to_space(inputs[0], a.block_shape.span(), pairs_of("batch_to_space", a.widths)));
         },
-    .test = CAPSTAN_OP_TEST(kBatchToSpaceTest),
 };
 
 }  // namespace
@@ -342,9 +187,6 @@ Tensor batch_to_space(Operand x, std::span<const std::int64_t> block_shape, std:
   rethrow_as("batch_to_space");
 }
 
-OpFamily block_ops() {
-  static constexpr const OpDef* ops[] = {&kSpaceToDepth, &kDepthToSpace, &kSpaceToBatch, &kBatchToSpace};
-  return ops;
-}
+CAPSTAN_OPS(block, &kSpaceToDepth, &kDepthToSpace, &kSpaceToBatch, &kBatchToSpace);
 
 }  // namespace capstan

@@ -11,14 +11,13 @@
 #include "src/core/apply.h"
 #include "src/core/check.h"
 #include "src/core/same_shape.h"
-#include "src/core/op_test.h"
 #include "src/kernels/reduce.h"
 #include "src/kernels/strided_copy.h"
 #include "src/ops/batching.h"
+#include "src/ops/family.h"
 #include "src/ops/identities.h"
 #include "src/ops/math.h"
 #include "src/ops/lengths.h"
-#include "src/ops/reference.h"
 #include "src/ops/shape.h"
 
 namespace capstan {
@@ -150,80 +149,27 @@ bool has_shape_of(const Operand& x, const Operand& like) {
   return a != nullptr && b != nullptr && same_shape(a, b);
 }
 
-// --- Samples and references ---
-
-#if CAPSTAN_TESTING
-using reference::at;
-using reference::build;
-using reference::ints;
-using reference::Position;
-using Inputs = std::vector<ReferenceTensor>;
-using Outputs = std::vector<ReferenceTensor>;
-
-ReferenceTensor broadcast(const ReferenceTensor& x, const Shape& shape) {
-  return build(x.dtype, shape, [&](const Position& position) {
-    Position from(position.end() - x.shape.rank(), position.end());
-    for (int i = 0; i < x.shape.rank(); ++i) {
-      if (x.shape[i] == 1) from[static_cast<std::size_t>(i)] = 0;
-    }
-    return at(x, from);
-  });
-}
-std::vector<OpSample> broadcast_to_samples() {
-  return {{.inputs = {{.shape = {3}}}, .attributes = {{"shape", ints({2, 3})}}},
-          {.inputs = {{.shape = {2, 1, 3}}}, .attributes = {{"shape", ints({2, 4, 3})}}},
-          {.inputs = {{.shape = {2, 1}}}, .attributes = {{"shape", ints({3, 2, 4})}}},
-          {.inputs = {{.shape = {}}}, .attributes = {{"shape", ints({2, 0})}}},
-          {.inputs = {{.shape = {}}}, .attributes = {{"shape", ints({})}}},
-          {.inputs = {{.shape = {2}}}, .attributes = {{"shape", ints({3})}}, .error = "[2] does not broadcast to [3]"},
-          {.inputs = {{.shape = {2, 3}}}, .attributes = {{"shape", ints({3})}}, .error = "does not broadcast to [3]"}};
-}
-void broadcast_to_reference(const Inputs& in, const AttributeMap& attributes, Outputs& out) {
-  out = {broadcast(in[0], Shape(reference::integers(attributes, "shape")))};
-}
-const OpTest kBroadcastToTest = {
-    .samples = broadcast_to_samples, .reference = broadcast_to_reference, .dtypes = reference::kEveryDType};
-
-std::vector<OpSample> broadcast_like_samples() {
-  return {{.inputs = {{.shape = {3}}, {.shape = {2, 3}, .differentiable = false}}},
-          {.inputs = {{.shape = {}}, {.shape = {4}, .differentiable = false}}},
-          {.inputs = {{.shape = {2, 1}}, {.shape = {2, 0}, .differentiable = false}}},
-          {.inputs = {{.shape = {2}}, {.shape = {3}, .differentiable = false}}, .error = "does not broadcast to [3]"}};
-}
-void broadcast_like_reference(const Inputs& in, const AttributeMap&, Outputs& out) {
-  out = {broadcast(in[0], in[1].shape)};
-}
-const OpTest kBroadcastLikeTest = {
-    .samples = broadcast_like_samples, .reference = broadcast_like_reference, .dtypes = reference::kEveryDType};
-
-std::vector<OpSample> sum_like_samples() {
-  return {{.inputs = {{.shape = {2, 3}}, {.shape = {3}, .differentiable = false}}},
-          {.inputs = {{.shape = {2, 3}}, {.shape = {2, 1}, .differentiable = false}}},
-          {.inputs = {{.shape = {2, 3, 4}}, {.shape = {3, 1}, .differentiable = false}}},
-          {.inputs = {{.shape = {2, 3, 2}}, {.shape = {2, 1, 2}, .differentiable = false}}},
-          {.inputs = {{.shape = {5}}, {.shape = {}, .differentiable = false}}},
-          {.inputs = {{.shape = {2, 3}}, {.shape = {2, 3}, .differentiable = false}}},
-          {.inputs = {{.shape = {0, 3}}, {.shape = {3}, .differentiable = false}}},
-          {.inputs = {{.shape = {2, 3}}, {.shape = {2}, .differentiable = false}}, .error = "does not sum to [2]"}};
-}
-void sum_like_reference(const Inputs& in, const AttributeMap&, Outputs& out) {
-  out = {build(in[0].dtype, in[1].shape, [](const Position&) { return 0.0; })};
-  reference::for_each(in[0].shape, [&](const Position& position) {
-    Position to(position.end() - in[1].shape.rank(), position.end());
-    for (int i = 0; i < in[1].shape.rank(); ++i) {
-      if (in[1].shape[i] == 1) to[static_cast<std::size_t>(i)] = 0;
-    }
-    out[0].values[reference::flat(in[1].shape, to)] += at(in[0], position);
-  });
-}
-const OpTest kSumLikeTest = {
-    .samples = sum_like_samples, .reference = sum_like_reference, .dtypes = reference::kEveryNumber};
-
-#endif
-
 }  // namespace
 
 // --- The ops ---
+
+namespace {
+
+// A sum of floating numbers begins with 0, which loses the sign of -0.
+Expressions::Value integers_alone(const Expressions& graph, const Expressions::Call& call) {
+  return is_integer(graph.dtype(call.result)) ? call.input(0) : Expressions::kNone;
+}
+
+// If the sum leaves the examples apart, the row is summed to the shape of one; otherwise it is the whole sum, the
+// others being zeros.
+std::optional<ExampleStep> summed_example(const ExampleCall& call) {
+  if (!call.is_row(0)) return std::nullopt;
+  if (call.has_examples(1, call.inputs[0].rank())) return ExampleStep{.cut = 0b10};
+  return ExampleStep{.result = Examples::kFull};
+}
+constexpr OpForPrograms kSumForPrograms{.identity = integers_alone, .example = summed_example};
+
+}  // namespace
 
 constinit const OpDef kBroadcastTo = {
     .name = "broadcast_to",
@@ -235,7 +181,7 @@ constinit const OpDef kBroadcastTo = {
     .loop = copy_loop,
     .vjp = broadcast_vjp,
     .batch = batch_broadcast_to,
-    .test = CAPSTAN_OP_TEST(kBroadcastToTest),
+    .programs = &kWithIdentity<first_operand>,
 };
 constinit const OpDef kBroadcastLike = {
     .name = "broadcast_like",
@@ -249,7 +195,7 @@ constinit const OpDef kBroadcastLike = {
     .shape_inputs = 0b10,
     .vjp = broadcast_vjp,
     .batch = batch_broadcast_like,
-    .test = CAPSTAN_OP_TEST(kBroadcastLikeTest),
+    .programs = &kWithIdentity<first_operand>,
 };
 constinit const OpDef kSumLike = {
     .name = "sum_like",
@@ -262,7 +208,7 @@ constinit const OpDef kSumLike = {
     .shape_inputs = 0b10,
     .vjp = sum_like_vjp,
     .batch = batch_sum_like,
-    .test = CAPSTAN_OP_TEST(kSumLikeTest),
+    .programs = &kSumForPrograms,
 };
 Tensor broadcast_to(Operand x, const Shape& shape) {
   const BroadcastAttributes attributes{pack_lengths("broadcast_to", shape, true)};
@@ -274,15 +220,6 @@ Tensor broadcast_like(Operand x, Operand like) {
 }
 Tensor sum_like(Operand x, Operand like) { return has_shape_of(x, like) ? to_tensor(x) : apply(kSumLike, x, like); }
 
-// A sum of floating numbers begins with 0, which loses the sign of -0.
-static Expressions::Value integers_alone(const Expressions& graph, const Expressions::Call& call) {
-  return is_integer(graph.dtype(call.result)) ? call.input(0) : Expressions::kNone;
-}
-
-Identities broadcast_identities() {
-  static constexpr Identity identities[] = {
-      {&kBroadcastTo, first_operand}, {&kBroadcastLike, first_operand}, {&kSumLike, integers_alone}};
-  return identities;
-}
+CAPSTAN_OPS(broadcast, &kBroadcastTo, &kBroadcastLike, &kSumLike);
 
 }  // namespace capstan

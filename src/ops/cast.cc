@@ -11,10 +11,10 @@
 #include "src/core/check.h"
 #include "src/core/named_errors.h"
 #include "src/core/op_def.h"
-#include "src/core/op_test.h"
 #include "src/core/thread_pool.h"
 #include "src/ops/batching.h"
-#include "src/ops/families.h"
+#include "src/ops/composite.h"
+#include "src/ops/family.h"
 #include "src/ops/identities.h"
 #include "src/ops/shape.h"
 
@@ -154,53 +154,37 @@ void cast_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
 
 void identity_vjp(const VjpCall& call, std::span<Tensor> cotangents) { cotangents[0] = call.cotangent(); }
 
-void compose_saturate(std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
-  outputs.push_back(saturate_cast(inputs[0], static_cast<const CastAttributes*>(attributes)->dtype));
+namespace {
+
+// Whether each number of one dtype is a number of the other.
+bool holds(DType dtype, DType all_of) {
+  switch (all_of) {
+    case DType::kBool:
+      return true;
+    case DType::kUInt8:
+      return dtype == DType::kInt32 || dtype == DType::kInt64 || dtype == DType::kFloat32 || dtype == DType::kFloat64;
+    case DType::kInt32:
+      return dtype == DType::kInt64 || dtype == DType::kFloat64;
+    case DType::kBFloat16:
+      return dtype == DType::kFloat32 || dtype == DType::kFloat64;
+    case DType::kFloat32:
+      return dtype == DType::kFloat64;
+    default:
+      return false;
+  }
 }
 
-#if CAPSTAN_TESTING
-void same_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap&,
-                    std::vector<ReferenceTensor>& outputs) {
-  outputs.push_back(inputs[0]);
+// A cast to the same dtype, or to a larger one and back.
+Expressions::Value cast_back(const Expressions& graph, const Expressions::Call& call) {
+  const DType to = graph.dtype(call.result);
+  const DType between = graph.dtype(call.input(0));
+  if (to == between) return call.input(0);
+  const Expressions::Call* const maker = graph.maker(call.input(0));
+  if (maker == nullptr || maker->op != call.op || graph.dtype(maker->input(0)) != to) return Expressions::kNone;
+  return holds(between, to) ? maker->input(0) : Expressions::kNone;
 }
 
-std::vector<OpSample> same_samples() {
-  return {{.inputs = {{.shape = {2, 3}}}}, {.inputs = {{.shape = {}}}}, {.inputs = {{.shape = {0, 2}}}}};
-}
-
-const OpTest kCastTest = [] {
-  OpTest test;
-  test.samples = [] {
-    return std::vector<OpSample>{
-        {.inputs = {{.shape = {2, 3}}}, .attributes = {{"dtype", "float64"}}},
-        {.inputs = {{.shape = {4}}}, .attributes = {{"dtype", "float64"}}},
-    };
-  };
-  test.reference = [](const std::vector<ReferenceTensor>& inputs, const AttributeMap&,
-                      std::vector<ReferenceTensor>& outputs) {
-    outputs.push_back(inputs[0]);
-    outputs[0].dtype = DType::kFloat64;
-  };
-  return test;
-}();
-
-const OpTest kSaturateTest = [] {
-  OpTest test;
-  test.samples = [] {
-    return std::vector<OpSample>{
-        {.inputs = {{.shape = {2}, .values = {1.5, -1.5}}}, .attributes = {{"dtype", "float64"}}}};
-  };
-  test.reference = kCastTest.reference;
-  return test;
-}();
-
-const OpTest kSameTest = [] {
-  OpTest test;
-  test.samples = &same_samples;
-  test.reference = &same_reference;
-  return test;
-}();
-#endif
+}  // namespace
 
 constinit const OpDef kCast = {
     .name = "cast",
@@ -212,17 +196,11 @@ constinit const OpDef kCast = {
     .shape_inputs = 0,
     .vjp = &cast_vjp,
     .batch = batch_leading,
-    .test = CAPSTAN_OP_TEST(kCastTest),
+    .programs = &kWithIdentity<cast_back>,
 };
 
-constinit const OpDef kSaturateCast = {
-    .name = "saturate_cast",
-    .text = "The same numbers in another dtype; those that it cannot hold become the nearest that it can.",
-    .kind = OpKind::kComposite,
-    .attributes = &kCastAttributes,
-    .compose = &compose_saturate,
-    .test = CAPSTAN_OP_TEST(kSaturateTest),
-};
+constinit const OpDef kSaturateCast = composite<&saturate_cast, "x, dtype">(
+    "saturate_cast", "The same numbers in another dtype; those that it cannot hold become the nearest that it can.");
 
 constinit const OpDef kIdentity = {
     .name = "identity",
@@ -232,7 +210,6 @@ constinit const OpDef kIdentity = {
     .kernel = &view_first,
     .vjp = &identity_vjp,
     .batch = batch_leading,
-    .test = CAPSTAN_OP_TEST(kSameTest),
 };
 
 constinit const OpDef kStopGradient = {
@@ -242,7 +219,6 @@ constinit const OpDef kStopGradient = {
     .infer = &infer_first,
     .kernel = &view_first,
     .batch = batch_leading,
-    .test = CAPSTAN_OP_TEST(kSameTest),
 };
 
 // The smallest and largest finite number of a dtype.
@@ -306,46 +282,6 @@ Tensor saturate_cast(Operand x, DType dtype) try {
 Tensor identity(Operand x) { return apply(kIdentity, x); }
 Tensor stop_gradient(Operand x) { return apply(kStopGradient, x); }
 
-namespace {
-
-// Whether each number of one dtype is a number of the other.
-bool holds(DType dtype, DType all_of) {
-  switch (all_of) {
-    case DType::kBool:
-      return true;
-    case DType::kUInt8:
-      return dtype == DType::kInt32 || dtype == DType::kInt64 || dtype == DType::kFloat32 || dtype == DType::kFloat64;
-    case DType::kInt32:
-      return dtype == DType::kInt64 || dtype == DType::kFloat64;
-    case DType::kBFloat16:
-      return dtype == DType::kFloat32 || dtype == DType::kFloat64;
-    case DType::kFloat32:
-      return dtype == DType::kFloat64;
-    default:
-      return false;
-  }
-}
-
-// A cast to the same dtype, or to a larger one and back.
-Expressions::Value cast_back(const Expressions& graph, const Expressions::Call& call) {
-  const DType to = graph.dtype(call.result);
-  const DType between = graph.dtype(call.input(0));
-  if (to == between) return call.input(0);
-  const Expressions::Call* const maker = graph.maker(call.input(0));
-  if (maker == nullptr || maker->op != &kCast || graph.dtype(maker->input(0)) != to) return Expressions::kNone;
-  return holds(between, to) ? maker->input(0) : Expressions::kNone;
-}
-
-}  // namespace
-
-Identities cast_identities() {
-  static constexpr Identity identities[] = {{&kCast, cast_back}};
-  return identities;
-}
-
-OpFamily cast_ops() {
-  static constexpr const OpDef* ops[] = {&kCast, &kSaturateCast, &kIdentity, &kStopGradient};
-  return ops;
-}
+CAPSTAN_OPS(cast, &kCast, &kSaturateCast, &kIdentity, &kStopGradient);
 
 }  // namespace capstan

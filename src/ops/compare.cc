@@ -8,13 +8,46 @@
 #include "src/ops/elementwise-inl.h"
 
 #include <algorithm>
+#include <complex>
 
 #include "capstan/ops/math.h"
 #include "src/core/check.h"
 #include "src/core/named_errors.h"
 #include "src/core/row_sparse.h"
-#include "src/ops/families.h"
+#include "src/ops/composite.h"
+#include "src/ops/family.h"
 #include "src/ops/identities.h"
+
+// The same for every target; guarded, because this file includes itself.
+#ifndef CAPSTAN_OPS_COMPARE_RULES
+#define CAPSTAN_OPS_COMPARE_RULES
+namespace capstan {
+namespace {
+
+// Whether a value is a constant whose elements all are this truth value.
+bool is_all(const Expressions& graph, Expressions::Value value, bool truth) {
+  const Tensor& constant = graph.constant(value);
+  if (!constant.has_value() || constant.dtype() != DType::kBool || constant.raw_data() == nullptr) return false;
+  const auto* const data = static_cast<const bool*>(constant.raw_data());
+  return std::all_of(data, data + constant.size(), [&](bool element) { return element == truth; });
+}
+
+Expressions::Value chosen(const Expressions& graph, const Expressions::Call& call) {
+  if (call.input(1) == call.input(2) || is_all(graph, call.input(0), true)) return call.input(1);
+  return is_all(graph, call.input(0), false) ? call.input(2) : Expressions::kNone;
+}
+
+// True is neutral in a conjunction, false in the others.
+template <bool kNeutral, bool kTwice>
+Expressions::Value without_neutral(const Expressions& graph, const Expressions::Call& call) {
+  if (kTwice && call.input(0) == call.input(1)) return call.input(0);
+  if (is_all(graph, call.input(1), kNeutral)) return call.input(0);
+  return is_all(graph, call.input(0), kNeutral) ? call.input(1) : Expressions::kNone;
+}
+
+}  // namespace
+}  // namespace capstan
+#endif
 
 HWY_BEFORE_NAMESPACE();
 namespace capstan {
@@ -62,18 +95,21 @@ struct GreaterEqual : Comparison {
 
 struct LogicalAnd : Comparison {
   static constexpr OpText text{"logical_and", "True where both are true."};
+  static constexpr const OpForPrograms* programs = &kWithIdentity<without_neutral<true, true>>;
   static constexpr Types types = Types::kBool;
   PREDICATE f(X x, X y) { return x && y; }
 };
 
 struct LogicalOr : Comparison {
   static constexpr OpText text{"logical_or", "True where one or both are true."};
+  static constexpr const OpForPrograms* programs = &kWithIdentity<without_neutral<false, true>>;
   static constexpr Types types = Types::kBool;
   PREDICATE f(X x, X y) { return x || y; }
 };
 
 struct LogicalXor : Comparison {
   static constexpr OpText text{"logical_xor", "True where exactly one is true."};
+  static constexpr const OpForPrograms* programs = &kWithIdentity<without_neutral<false, false>>;
   static constexpr Types types = Types::kBool;
   PREDICATE f(X x, X y) { return (x || y) && !(x && y); }
 };
@@ -85,6 +121,7 @@ struct Predicate : UnaryOp {
 
 struct LogicalNot : Predicate {
   static constexpr OpText text{"logical_not", "True where x is false."};
+  static constexpr const OpForPrograms* programs = &kWithIdentity<undone>;
   static constexpr Types types = Types::kBool;
   PREDICATE f(X x) { return !x; }
 };
@@ -242,50 +279,6 @@ void where_vjp_rule(const VjpCall& call, std::span<Tensor> cotangents) {
   if (call.needs(2)) cotangents[2] = where(condition, zeros_like(g), g);
 }
 
-#if CAPSTAN_TESTING
-const OpTest kWhereTest = [] {
-  OpTest test;
-  test.domain = {-2.0, 2.0};
-  test.value = [](const double* x, const double*) { return x[0] != 0 ? x[1] : x[2]; };
-  test.complex_value = [](const std::complex<double>* x, const double*) { return x[0] != 0.0 ? x[1] : x[2]; };
-  return test;
-}();
-
-double clip(double x, double low, double high) {
-  const double capped = x <= high ? x : high;
-  return capped >= low ? capped : low;
-}
-
-const OpTest kClipTest = [] {
-  OpTest test;
-  test.samples = [] {
-    return std::vector<OpSample>{
-        {.inputs = {{.shape = {3, 4}}, {.shape = {}, .values = {-0.75}}, {.shape = {}, .values = {0.8}}}},
-        {.inputs = {{.shape = {2, 3}}, {.shape = {3}, .values = {-1, 0, 0.5}}, {.shape = {2, 1}, .values = {0.6, 1}}}},
-        {.inputs = {{.shape = {3}}, {.shape = {2, 3}}, {.shape = {}}}, .error = "would grow"},
-    };
-  };
-  test.reference = [](const std::vector<ReferenceTensor>& inputs, const AttributeMap&,
-                      std::vector<ReferenceTensor>& outputs) {
-    ReferenceTensor out = inputs[0];
-    const auto element = [&](const ReferenceTensor& bound, std::size_t i) {
-      if (bound.values.size() == 1) return bound.values[0];
-      const auto columns = static_cast<std::size_t>(out.shape[-1]);
-      return bound.shape[-1] == 1 ? bound.values[i / columns] : bound.values[i % columns];
-    };
-    for (std::size_t i = 0; i < out.values.size(); ++i) {
-      out.values[i] = clip(out.values[i], element(inputs[1], i), element(inputs[2], i));
-    }
-    outputs.push_back(out);
-  };
-  return test;
-}();
-#endif
-
-void compose_clip(std::span<const Operand> inputs, const void*, std::vector<Tensor>& outputs) {
-  outputs.push_back(clip_by_value(inputs[0], inputs[1], inputs[2]));
-}
-
 }  // namespace
 
 constinit const OpDef kWhere = {
@@ -299,18 +292,11 @@ constinit const OpDef kWhere = {
     .reads = {0, kReadsCotangent | kReadsInput0, kReadsCotangent | kReadsInput0},
     .formula = &kWhereCode,
     .vjp = &where_vjp_rule,
-    .test = CAPSTAN_OP_TEST(kWhereTest),
+    .programs = &kWithIdentity<chosen>,
 };
 
-constinit const OpDef kClipByValue = {
-    .name = "clip_by_value",
-    .text = "The elements of x, raised to `low` and lowered to `high`.",
-    .kind = OpKind::kComposite,
-    .arity = 3,
-    .input_names = "x, low, high",
-    .compose = &compose_clip,
-    .test = CAPSTAN_OP_TEST(kClipTest),
-};
+constinit const OpDef kClipByValue = composite<&clip_by_value, "x, low, high">(
+    "clip_by_value", "The elements of x, raised to `low` and lowered to `high`.");
 
 Tensor equal(Operand x, Operand y) { return apply(kEqual, x, y); }
 Tensor not_equal(Operand x, Operand y) { return apply(kNotEqual, x, y); }
@@ -347,46 +333,8 @@ Tensor operator>=(Operand a, Operand b) { return greater_equal(a, b); }
 Tensor operator!(Operand x) { return logical_not(x); }
 }  // namespace detail
 
-namespace {
-
-// Whether a value is a constant whose elements all are this truth value.
-bool is_all(const Expressions& graph, Expressions::Value value, bool truth) {
-  const Tensor& constant = graph.constant(value);
-  if (!constant.has_value() || constant.dtype() != DType::kBool || constant.raw_data() == nullptr) return false;
-  const auto* const data = static_cast<const bool*>(constant.raw_data());
-  return std::all_of(data, data + constant.size(), [&](bool element) { return element == truth; });
-}
-
-Expressions::Value chosen(const Expressions& graph, const Expressions::Call& call) {
-  if (call.input(1) == call.input(2) || is_all(graph, call.input(0), true)) return call.input(1);
-  return is_all(graph, call.input(0), false) ? call.input(2) : Expressions::kNone;
-}
-
-// True is neutral in a conjunction, false in the others.
-template <bool kNeutral, bool kTwice>
-Expressions::Value without_neutral(const Expressions& graph, const Expressions::Call& call) {
-  if (kTwice && call.input(0) == call.input(1)) return call.input(0);
-  if (is_all(graph, call.input(1), kNeutral)) return call.input(0);
-  return is_all(graph, call.input(0), kNeutral) ? call.input(1) : Expressions::kNone;
-}
-
-}  // namespace
-
-Identities compare_identities() {
-  static constexpr Identity identities[] = {{&kWhere, chosen},
-                                            {&kLogicalAnd, without_neutral<true, true>},
-                                            {&kLogicalOr, without_neutral<false, true>},
-                                            {&kLogicalXor, without_neutral<false, false>},
-                                            {&kLogicalNot, undone}};
-  return identities;
-}
-
-OpFamily compare_ops() {
-  static constexpr const OpDef* ops[] = {&kEqual,        &kNotEqual,   &kLess,      &kLessEqual,  &kGreater,
-                                         &kGreaterEqual, &kLogicalAnd, &kLogicalOr, &kLogicalXor, &kLogicalNot,
-                                         &kIsNan,        &kIsInf,      &kIsFinite,  &kWhere,      &kClipByValue};
-  return ops;
-}
+CAPSTAN_OPS(compare, &kEqual, &kNotEqual, &kLess, &kLessEqual, &kGreater, &kGreaterEqual, &kLogicalAnd, &kLogicalOr,
+            &kLogicalXor, &kLogicalNot, &kIsNan, &kIsInf, &kIsFinite, &kWhere, &kClipByValue);
 
 }  // namespace capstan
 #endif  // HWY_ONCE

@@ -13,11 +13,10 @@
 #include "src/core/apply.h"
 #include "src/core/check.h"
 #include "src/core/named_errors.h"
-#include "src/core/op_test.h"
 #include "src/core/thread_pool.h"
 #include "src/ops/batching.h"
 #include "src/ops/complex.h"
-#include "src/ops/families.h"
+#include "src/ops/family.h"
 #include "src/ops/identities.h"
 
 namespace capstan {
@@ -118,57 +117,6 @@ void run_complex(const Call& call, std::span<Tensor> outputs) {
   run(double{});
 }
 
-// --- Samples and references ---
-
-#if CAPSTAN_TESTING
-using Inputs = std::vector<ComplexTensor>;
-
-template <std::complex<double> (*function)(std::complex<double>), DType kOutput>
-void map_reference(const Inputs& in, const AttributeMap&, Inputs& out) {
-  out = {{kOutput, in[0].shape, {}}};
-  for (const std::complex<double>& z : in[0].values) out[0].values.push_back(function(z));
-}
-
-std::vector<OpSample> part_samples() {
-  return {{.inputs = {{.shape = {2, 3}, .domain = {0.25, 2.0}}}},
-          {.inputs = {{.shape = {}, .domain = {0.25, 2.0}}}},
-          {.inputs = {{.shape = {0, 2}}}},
-          {.inputs = {{.shape = {70000}, .domain = {0.25, 2.0}}}}};
-}
-
-template <std::complex<double> (*function)(std::complex<double>), DType kOutput>
-const OpTest kPartTest = {
-    .samples = part_samples, .complex_reference = map_reference<function, kOutput>, .dtypes = {complex64, complex128}};
-
-std::complex<double> real_of(std::complex<double> z) { return z.real(); }
-std::complex<double> imaginary_of(std::complex<double> z) { return z.imag(); }
-std::complex<double> conjugate_of(std::complex<double> z) { return std::conj(z); }
-std::complex<double> magnitude_of(std::complex<double> z) { return std::abs(z); }
-std::complex<double> angle_of(std::complex<double> z) { return std::arg(z); }
-
-std::vector<OpSample> complex_samples() {
-  return {{.inputs = {{.shape = {2, 3}}, {.shape = {2, 3}}}},
-          {.inputs = {{.shape = {2, 1}}, {.shape = {3}}}},
-          {.inputs = {{.shape = {0}}, {.shape = {}}}},
-          {.inputs = {{.shape = {2}}, {.shape = {3}}}, .error = "complex: shapes do not broadcast, [2] and [3]"}};
-}
-void complex_reference(const std::vector<ReferenceTensor>& in, const AttributeMap&, std::vector<ReferenceTensor>& out) {
-  const Shape shape = broadcast_shapes("reference", in[0].shape, in[1].shape);
-  out = {{in[0].dtype == DType::kFloat32 ? DType::kComplex64 : DType::kComplex128, shape, {}}};
-  const auto element = [&](const ReferenceTensor& x, std::int64_t row, std::int64_t column) {
-    const std::int64_t columns = x.shape.rank() == 0 ? 1 : x.shape[-1];
-    const std::int64_t rows = x.shape.rank() < 2 ? 1 : x.shape[-2];
-    return x.values[static_cast<std::size_t>((rows == 1 ? 0 : row) * columns + (columns == 1 ? 0 : column))];
-  };
-  const std::int64_t columns = std::max<std::int64_t>(1, shape[-1]);
-  for (std::int64_t i = 0; i < shape.size(); ++i) {
-    out[0].values.push_back(element(in[0], i / columns, i % columns));
-    out[0].values.push_back(element(in[1], i / columns, i % columns));
-  }
-}
-const OpTest kComplexTest = {.samples = complex_samples, .reference = complex_reference, .dtypes = {float32, float64}};
-#endif
-
 }  // namespace
 
 constinit const OpDef kComplex = {
@@ -187,7 +135,6 @@ constinit const OpDef kComplex = {
     .batch = batch_leading,
     .compose = [](std::span<const Operand> inputs, const void*,
                   std::vector<Tensor>& outputs) { outputs.push_back(complex(inputs[0], inputs[1])); },
-    .test = CAPSTAN_OP_TEST(kComplexTest),
 };
 
 constinit const OpDef kReal = {
@@ -203,7 +150,6 @@ constinit const OpDef kReal = {
     .batch = batch_leading,
     .compose = [](std::span<const Operand> inputs, const void*,
                   std::vector<Tensor>& outputs) { outputs.push_back(real(inputs[0])); },
-    .test = CAPSTAN_OP_TEST((kPartTest<real_of, DType::kFloat64>)),
 };
 
 constinit const OpDef kImag = {
@@ -219,7 +165,6 @@ constinit const OpDef kImag = {
     .batch = batch_leading,
     .compose = [](std::span<const Operand> inputs, const void*,
                   std::vector<Tensor>& outputs) { outputs.push_back(imag(inputs[0])); },
-    .test = CAPSTAN_OP_TEST((kPartTest<imaginary_of, DType::kFloat64>)),
 };
 
 constinit const OpDef kConj = {
@@ -232,7 +177,7 @@ constinit const OpDef kConj = {
     .batch = batch_leading,
     .compose = [](std::span<const Operand> inputs, const void*,
                   std::vector<Tensor>& outputs) { outputs.push_back(conj(inputs[0])); },
-    .test = CAPSTAN_OP_TEST((kPartTest<conjugate_of, DType::kComplex128>)),
+    .programs = &kWithIdentity<undone>,
 };
 
 // The cotangent times x / |x|, and 0 at 0.
@@ -248,7 +193,6 @@ constinit const OpDef kComplexAbs = {
           cotangents[0] = divide_no_nan(cast(call.cotangent(), x.dtype()) * x, cast(call.output(), x.dtype()));
         },
     .batch = batch_leading,
-    .test = CAPSTAN_OP_TEST((kPartTest<magnitude_of, DType::kFloat64>)),
 };
 
 // The derivatives of atan2: -Im / |x|^2 for the real part, Re / |x|^2 for the imaginary one.
@@ -268,7 +212,6 @@ constinit const OpDef kAngle = {
     .batch = batch_leading,
     .compose = [](std::span<const Operand> inputs, const void*,
                   std::vector<Tensor>& outputs) { outputs.push_back(angle(inputs[0])); },
-    .test = CAPSTAN_OP_TEST((kPartTest<angle_of, DType::kFloat64>)),
 };
 
 Tensor complex(Operand real, Operand imag) try {
@@ -319,14 +262,6 @@ Tensor angle(Operand x) try {
   rethrow_as("angle");
 }
 
-Identities complex_identities() {
-  static constexpr Identity identities[] = {{&kConj, undone}};
-  return identities;
-}
-
-OpFamily complex_ops() {
-  static constexpr const OpDef* ops[] = {&kComplex, &kReal, &kImag, &kConj, &kComplexAbs, &kAngle};
-  return ops;
-}
+CAPSTAN_OPS(complex, &kComplex, &kReal, &kImag, &kConj, &kComplexAbs, &kAngle);
 
 }  // namespace capstan

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "src/ops/conv_op.h"
+#include "src/ops/family.h"
 
 namespace capstan {
 
@@ -31,107 +32,6 @@ const OpDef& ConvOps<2>::backprop_filter();
 
 namespace {
 
-// --- Samples ---
-
-#if CAPSTAN_TESTING
-
-AttributeValue pair_of(int a, int b) { return {std::vector<AttributeValue>{a, b}}; }
-AttributeValue four(int a, int b, int c, int d) { return {std::vector<AttributeValue>{a, b, c, d}}; }
-
-std::vector<OpSample> conv_samples() {
-  const AttributeValue pads(std::vector<AttributeValue>{pair_of(0, 0), pair_of(1, 0), pair_of(0, 2), pair_of(0, 0)});
-  return {
-      {.inputs = {{.shape = {1, 4, 4, 2}}, {.shape = {3, 3, 2, 2}}}},
-      {.inputs = {{.shape = {2, 4, 3, 1}}, {.shape = {2, 2, 1, 2}}},
-       .attributes = {{"strides", 2}, {"padding", "SAME"}}},
-      {.inputs = {{.shape = {1, 5, 4, 1}}, {.shape = {3, 2, 1, 3}}}, .attributes = {{"strides", pair_of(2, 1)}}},
-      {.inputs = {{.shape = {1, 3, 4, 1}}, {.shape = {2, 2, 1, 2}}}, .attributes = {{"padding", pads}}},
-      {.inputs = {{.shape = {0, 3, 3, 1}}, {.shape = {2, 2, 1, 1}}}},
-      // Dilations: general and depthwise.
-      {.inputs = {{.shape = {1, 5, 6, 2}}, {.shape = {2, 3, 2, 2}}}, .attributes = {{"dilations", 2}}},
-      {.inputs = {{.shape = {2, 4, 5, 3}}, {.shape = {2, 2, 1, 3}}},
-       .attributes = {{"dilations", pair_of(1, 2)}, {"padding", "SAME"}}},
-      {.inputs = {{.shape = {1, 4, 3, 2}}, {.shape = {2, 2, 2, 1}}},
-       .attributes = {{"strides", 2}, {"dilations", pair_of(2, 1)}, {"padding", "SAME"}}},
-      // Groups: of two channels, and of one with one and two filters each.
-      {.inputs = {{.shape = {2, 3, 3, 4}}, {.shape = {2, 2, 2, 4}}}},
-      {.inputs = {{.shape = {1, 4, 9, 3}}, {.shape = {3, 3, 1, 3}}}, .attributes = {{"padding", "SAME"}}},
-      {.inputs = {{.shape = {1, 3, 5, 2}}, {.shape = {2, 2, 1, 4}}},
-       .attributes = {{"strides", pair_of(1, 2)}, {"padding", pads}}},
-      {.inputs = {{.shape = {1, 3, 2, 4}}, {.shape = {1, 1, 2, 2}}}},
-      // The window exceeds the image.
-      {.inputs = {{.shape = {1, 2, 2, 1}}, {.shape = {3, 3, 1, 1}}}},
-      {.inputs = {{.shape = {1, 2, 2, 2}}, {.shape = {2, 2, 1, 2}}}, .attributes = {{"dilations", 3}}},
-      // For every item: with filters of its own, with its own filters alone, depthwise, with its own images alone.
-      {.inputs = {{.shape = {2, 2, 3, 3, 2}}, {.shape = {2, 2, 2, 2, 1}}}, .attributes = {{"padding", "SAME"}}},
-      {.inputs = {{.shape = {1, 4, 3, 2}}, {.shape = {3, 2, 2, 2, 2}}}, .attributes = {{"strides", 2}}},
-      {.inputs = {{.shape = {2, 1, 3, 3, 2}}, {.shape = {2, 2, 2, 1, 2}}}},
-      {.inputs = {{.shape = {2, 1, 3, 3, 1}}, {.shape = {2, 2, 1, 1}}}},
-      {.inputs = {{.shape = {2, 1, 3, 3, 1}}, {.shape = {3, 2, 2, 1, 1}}},
-       .error = "the first axes differ, 2 and 3 items"},
-      {.inputs = {{.shape = {1, 4, 4, 3}}, {.shape = {2, 2, 2, 1}}}, .error = "images have 3 channels, filters take 2"},
-      {.inputs = {{.shape = {1, 4, 4, 4}}, {.shape = {2, 2, 2, 3}}}, .error = "3 filters do not divide into 2 groups"},
-      {.inputs = {{.shape = {4, 3}}, {.shape = {2, 2, 3, 1}}}, .error = "images need rank 4"},
-      {.inputs = {{.shape = {1, 4, 4, 1}}, {.shape = {2, 2, 1, 1}}},
-       .attributes = {{"strides", 0}},
-       .error = "strides must be 1 or more, not 0 and 0"},
-      {.inputs = {{.shape = {1, 4, 4, 1}}, {.shape = {2, 2, 1, 1}}},
-       .attributes = {{"padding", "FULL"}},
-       .error = "\"FULL\" is neither \"SAME\" nor \"VALID\""},
-      {.inputs = {{.shape = {1, 4, 4, 1}}, {.shape = {2, 2, 1, 1}}},
-       .attributes = {{"dilations", pair_of(1, 0)}},
-       .error = "dilations must be 1 or more, not 1 and 0"},
-  };
-}
-std::vector<OpSample> backprop_input_samples() {
-  return {
-      {.inputs = {{.shape = {2, 2, 1, 2}}, {.shape = {1, 3, 3, 2}}}, .attributes = {{"input_sizes", four(1, 4, 4, 1)}}},
-      {.inputs = {{.shape = {3, 3, 2, 1}}, {.shape = {2, 2, 2, 1}}},
-       .attributes = {{"input_sizes", four(2, 4, 3, 2)}, {"strides", 2}, {"padding", "SAME"}}},
-      {.inputs = {{.shape = {2, 2, 2, 1}}, {.shape = {1, 2, 3, 1}}},
-       .attributes = {{"input_sizes", four(1, 4, 5, 2)}, {"dilations", 2}}},
-      {.inputs = {{.shape = {2, 2, 2, 2}}, {.shape = {1, 2, 1, 2}}}, .attributes = {{"input_sizes", four(1, 3, 2, 4)}}},
-      {.inputs = {{.shape = {2, 2, 1, 4}}, {.shape = {2, 2, 2, 4}}},
-       .attributes = {{"input_sizes", four(2, 4, 3, 2)}, {"strides", 2}, {"padding", "SAME"}}},
-      {.inputs = {{.shape = {2, 2, 2, 1, 2}}, {.shape = {2, 1, 2, 2, 2}}},
-       .attributes = {{"input_sizes", four(1, 3, 3, 1)}}},
-      {.inputs = {{.shape = {2, 2, 2, 1, 2}}, {.shape = {1, 2, 2, 2}}},
-       .attributes = {{"input_sizes", four(1, 3, 3, 1)}}},
-      {.inputs = {{.shape = {2, 2, 1, 1}}, {.shape = {1, 2, 2, 1}}},
-       .attributes = {{"input_sizes", four(1, 4, 4, 1)}},
-       .error = "out_backprop has shape [1, 2, 2, 1] where [1, 3, 3, 1] is expected"},
-  };
-}
-std::vector<OpSample> backprop_filter_samples() {
-  return {
-      {.inputs = {{.shape = {1, 4, 4, 1}}, {.shape = {1, 3, 3, 2}}},
-       .attributes = {{"filter_sizes", four(2, 2, 1, 2)}}},
-      {.inputs = {{.shape = {2, 4, 3, 2}}, {.shape = {2, 2, 2, 1}}},
-       .attributes = {{"filter_sizes", four(3, 3, 2, 1)}, {"strides", 2}, {"padding", "SAME"}}},
-      {.inputs = {{.shape = {1, 4, 5, 2}}, {.shape = {1, 2, 3, 1}}},
-       .attributes = {{"filter_sizes", four(2, 2, 2, 1)}, {"dilations", 2}}},
-      {.inputs = {{.shape = {1, 3, 2, 4}}, {.shape = {1, 2, 1, 2}}},
-       .attributes = {{"filter_sizes", four(2, 2, 2, 2)}}},
-      {.inputs = {{.shape = {2, 4, 3, 2}}, {.shape = {2, 2, 2, 4}}},
-       .attributes = {{"filter_sizes", four(2, 2, 1, 4)}, {"strides", 2}, {"padding", "SAME"}}},
-      {.inputs = {{.shape = {2, 2, 3, 3, 1}}, {.shape = {2, 2, 2, 2, 2}}},
-       .attributes = {{"filter_sizes", four(2, 2, 1, 2)}}},
-      {.inputs = {{.shape = {1, 3, 3, 2}}, {.shape = {3, 1, 2, 2, 1}}},
-       .attributes = {{"filter_sizes", four(2, 2, 2, 1)}}},
-      {.inputs = {{.shape = {1, 4, 4, 1}}, {.shape = {1, 2, 2, 1}}},
-       .attributes = {{"filter_sizes", four(2, 2, 1, 1)}},
-       .error = "out_backprop has shape [1, 2, 2, 1] where [1, 3, 3, 1] is expected"},
-  };
-}
-
-const OpTest kConv2DTest = {.samples = conv_samples, .reference = by_items<2, conv_reference<2>>};
-const OpTest kConv2DBackpropInputTest = {.samples = backprop_input_samples,
-                                         .reference = by_items<2, backprop_input_reference<2>>};
-const OpTest kConv2DBackpropFilterTest = {.samples = backprop_filter_samples,
-                                          .reference = by_items<2, backprop_filter_reference<2>>};
-
-#endif
-
 constexpr AttributeType kBackpropInputAttributes = backprop_attributes<2>("input_sizes");
 constexpr AttributeType kBackpropFilterAttributes = backprop_attributes<2>("filter_sizes");
 
@@ -139,6 +39,16 @@ ConvAttributes<2> attributes_of(const std::array<std::int64_t, 2>& strides, cons
                                 const std::array<std::int64_t, 2>& dilations) {
   return {strides, pack(padding), dilations};
 }
+
+// A sum over the examples, of which those with zeros add nothing.
+std::optional<ExampleStep> filter_gradient_of_example(const ExampleCall& call) {
+  if (!call.is_row(1) || !call.is_same(0) || call.inputs[0].rank() != 4 || call.inputs[1].rank() != 4) {
+    return std::nullopt;
+  }
+  return ExampleStep{.cut = 0b01, .result = Examples::kFull};
+}
+constexpr OpForPrograms kBackpropFilterForPrograms{.cost = backprop_filter_cost<2>,
+                                                   .example = filter_gradient_of_example};
 
 }  // namespace
 
@@ -154,7 +64,7 @@ constinit const OpDef kConv2D = {
     .saves = {.inputs = 3},
     .vjp = vjp_conv<2>,
     .batch = batch_conv<2>,
-    .test = CAPSTAN_OP_TEST(kConv2DTest),
+    .programs = &kConvForPrograms<2>,
 };
 
 constinit const OpDef kConv2DBackpropInput = {
@@ -169,7 +79,7 @@ constinit const OpDef kConv2DBackpropInput = {
     .saves = {.inputs = 3},
     .vjp = vjp_backprop_input<2>,
     .batch = batch_backprop_input<2>,
-    .test = CAPSTAN_OP_TEST(kConv2DBackpropInputTest),
+    .programs = &kBackpropInputForPrograms<2>,
 };
 
 constinit const OpDef kConv2DBackpropFilter = {
@@ -184,7 +94,7 @@ constinit const OpDef kConv2DBackpropFilter = {
     .saves = {.inputs = 3},
     .vjp = vjp_backprop_filter<2>,
     .batch = batch_backprop_filter<2>,
-    .test = CAPSTAN_OP_TEST(kConv2DBackpropFilterTest),
+    .programs = &kBackpropFilterForPrograms,
 };
 
 template <>
@@ -222,9 +132,6 @@ Tensor conv2d_backprop_filter(Operand x, const Shape& filter_sizes, Operand out_
   return apply(kConv2DBackpropFilter, x, out_backprop, &attributes);
 }
 
-OpFamily conv_ops() {
-  static constexpr const OpDef* ops[] = {&kConv2D, &kConv2DBackpropInput, &kConv2DBackpropFilter};
-  return ops;
-}
+CAPSTAN_OPS(conv, &kConv2D, &kConv2DBackpropInput, &kConv2DBackpropFilter);
 
 }  // namespace capstan

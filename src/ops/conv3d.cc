@@ -2,7 +2,7 @@
 #include <array>
 
 #include "src/ops/conv_op.h"
-#include "src/ops/reference.h"
+#include "src/ops/family.h"
 
 namespace capstan {
 
@@ -15,73 +15,6 @@ const OpDef& ConvOps<3>::backprop_filter();
 
 namespace {
 
-// --- Samples ---
-
-#if CAPSTAN_TESTING
-
-using reference::ints;
-
-std::vector<OpSample> conv_samples() {
-  return {
-      {.inputs = {{.shape = {1, 2, 3, 3, 1}}, {.shape = {2, 2, 2, 1, 2}}}, .attributes = {{"padding", "SAME"}}},
-      {.inputs = {{.shape = {2, 3, 2, 3, 2}}, {.shape = {2, 1, 2, 2, 1}}}},
-      {.inputs = {{.shape = {1, 4, 3, 3, 1}}, {.shape = {2, 2, 2, 1, 1}}},
-       .attributes = {{"strides", ints({2, 1, 2})}, {"padding", "SAME"}}},
-      {.inputs = {{.shape = {1, 3, 3, 4, 1}}, {.shape = {2, 2, 2, 1, 1}}},
-       .attributes = {{"dilations", ints({1, 2, 1})}}},
-      {.inputs = {{.shape = {1, 2, 2, 3, 4}}, {.shape = {1, 2, 2, 2, 2}}}},
-      {.inputs = {{.shape = {1, 2, 2, 2, 2}}, {.shape = {2, 2, 1, 1, 2}}}},
-      // A window of one in depth: the planes are a longer batch.
-      {.inputs = {{.shape = {2, 2, 3, 2, 1}}, {.shape = {1, 2, 2, 1, 2}}}},
-      {.inputs = {{.shape = {0, 2, 2, 2, 1}}, {.shape = {2, 2, 2, 1, 1}}}},
-      {.inputs = {{.shape = {1, 1, 2, 2, 1}}, {.shape = {2, 2, 2, 1, 1}}}},
-      // For every item, with filters of its own.
-      {.inputs = {{.shape = {2, 1, 2, 2, 3, 1}}, {.shape = {2, 2, 1, 2, 1, 2}}}},
-      {.inputs = {{.shape = {1, 2, 2, 2, 3}}, {.shape = {1, 1, 1, 2, 1}}},
-       .error = "images have 3 channels, filters take 2"},
-      {.inputs = {{.shape = {2, 2, 2, 1}}, {.shape = {1, 1, 1, 1, 1}}}, .error = "images need rank 5"},
-      {.inputs = {{.shape = {1, 2, 2, 2, 1}}, {.shape = {1, 1, 0, 1, 1}}},
-       .error = "filters need a length along every axis"},
-      {.inputs = {{.shape = {1, 2, 2, 2, 1}}, {.shape = {1, 1, 1, 1, 1}}},
-       .attributes = {{"strides", ints({1, 0, 1})}},
-       .error = "strides must be 1 or more, not 1, 0 and 1"},
-  };
-}
-std::vector<OpSample> backprop_input_samples() {
-  return {
-      {.inputs = {{.shape = {2, 2, 2, 1, 2}}, {.shape = {1, 1, 2, 1, 2}}},
-       .attributes = {{"input_sizes", ints({1, 2, 3, 2, 1})}}},
-      {.inputs = {{.shape = {2, 2, 2, 1, 1}}, {.shape = {1, 1, 2, 2, 1}}},
-       .attributes = {{"input_sizes", ints({1, 2, 4, 2, 1})}, {"strides", ints({2, 2, 1})}, {"padding", "SAME"}}},
-      {.inputs = {{.shape = {2, 2, 1, 2, 1, 2}}, {.shape = {2, 1, 1, 2, 2, 2}}},
-       .attributes = {{"input_sizes", ints({1, 2, 2, 3, 1})}}},
-      {.inputs = {{.shape = {2, 2, 2, 1, 1}}, {.shape = {1, 2, 2, 2, 1}}},
-       .attributes = {{"input_sizes", ints({1, 9, 9, 9, 1})}, {"strides", 2}},
-       .error = "out_backprop has shape [1, 2, 2, 2, 1] where [1, 4, 4, 4, 1] is expected"},
-  };
-}
-std::vector<OpSample> backprop_filter_samples() {
-  return {
-      {.inputs = {{.shape = {1, 2, 3, 2, 2}}, {.shape = {1, 1, 2, 1, 1}}},
-       .attributes = {{"filter_sizes", ints({2, 2, 2, 2, 1})}}},
-      {.inputs = {{.shape = {1, 2, 4, 2, 1}}, {.shape = {1, 1, 2, 2, 1}}},
-       .attributes = {{"filter_sizes", ints({2, 2, 2, 1, 1})}, {"strides", ints({2, 2, 1})}, {"padding", "SAME"}}},
-      {.inputs = {{.shape = {2, 1, 2, 2, 3, 1}}, {.shape = {2, 1, 1, 2, 2, 2}}},
-       .attributes = {{"filter_sizes", ints({2, 1, 2, 1, 2})}}},
-      {.inputs = {{.shape = {1, 2, 3, 2, 1}}, {.shape = {1, 1, 2, 2, 1}}},
-       .attributes = {{"filter_sizes", ints({2, 2, 2, 1, 1})}},
-       .error = "out_backprop has shape [1, 1, 2, 2, 1] where [1, 1, 2, 1, 1] is expected"},
-  };
-}
-
-const OpTest kConv3DTest = {.samples = conv_samples, .reference = by_items<3, conv_reference<3>>};
-const OpTest kConv3DBackpropInputTest = {.samples = backprop_input_samples,
-                                         .reference = by_items<3, backprop_input_reference<3>>};
-const OpTest kConv3DBackpropFilterTest = {.samples = backprop_filter_samples,
-                                          .reference = by_items<3, backprop_filter_reference<3>>};
-
-#endif
-
 constexpr AttributeType kBackpropInputAttributes = backprop_attributes<3>("input_sizes");
 constexpr AttributeType kBackpropFilterAttributes = backprop_attributes<3>("filter_sizes");
 
@@ -89,6 +22,8 @@ ConvAttributes<3> attributes_of(const std::array<std::int64_t, 3>& strides, cons
                                 const std::array<std::int64_t, 3>& dilations) {
   return {strides, pack(padding), dilations};
 }
+
+constexpr OpForPrograms kBackpropFilterForPrograms{.cost = backprop_filter_cost<3>};
 
 }  // namespace
 
@@ -104,7 +39,7 @@ constinit const OpDef kConv3D = {
     .saves = {.inputs = 3},
     .vjp = vjp_conv<3>,
     .batch = batch_conv<3>,
-    .test = CAPSTAN_OP_TEST(kConv3DTest),
+    .programs = &kConvForPrograms<3>,
 };
 
 constinit const OpDef kConv3DBackpropInput = {
@@ -119,7 +54,7 @@ constinit const OpDef kConv3DBackpropInput = {
     .saves = {.inputs = 3},
     .vjp = vjp_backprop_input<3>,
     .batch = batch_backprop_input<3>,
-    .test = CAPSTAN_OP_TEST(kConv3DBackpropInputTest),
+    .programs = &kBackpropInputForPrograms<3>,
 };
 
 constinit const OpDef kConv3DBackpropFilter = {
@@ -134,7 +69,7 @@ constinit const OpDef kConv3DBackpropFilter = {
     .saves = {.inputs = 3},
     .vjp = vjp_backprop_filter<3>,
     .batch = batch_backprop_filter<3>,
-    .test = CAPSTAN_OP_TEST(kConv3DBackpropFilterTest),
+    .programs = &kBackpropFilterForPrograms,
 };
 
 template <>
@@ -172,9 +107,6 @@ Tensor conv3d_backprop_filter(Operand x, const Shape& filter_sizes, Operand out_
   return apply(kConv3DBackpropFilter, x, out_backprop, &attributes);
 }
 
-OpFamily conv3d_ops() {
-  static constexpr const OpDef* ops[] = {&kConv3D, &kConv3DBackpropInput, &kConv3DBackpropFilter};
-  return ops;
-}
+CAPSTAN_OPS(conv3d, &kConv3D, &kConv3DBackpropInput, &kConv3DBackpropFilter);
 
 }  // namespace capstan

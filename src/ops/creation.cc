@@ -9,17 +9,16 @@
 #include "src/core/allocator.h"
 #include "src/core/apply.h"
 #include "src/core/check.h"
+#include "src/core/op_for_programs.h"
 #include "src/core/named_errors.h"
 #include "src/core/numbers.h"
-#include "src/core/op_test.h"
 #include "src/kernels/strided_copy.h"
 #include "src/ops/axis.h"
 #include "src/ops/axes.h"
 #include "src/ops/batching.h"
-#include "src/ops/expansion.h"
-#include "src/ops/families.h"
+#include "src/ops/composite.h"
+#include "src/ops/family.h"
 #include "src/ops/lengths.h"
-#include "src/ops/reference.h"
 
 namespace capstan {
 
@@ -182,13 +181,6 @@ void range_kernel(const Call& call, std::span<Tensor> outputs) {
 
 // --- linspace ---
 
-struct LinspaceAttributes {
-  std::int64_t num = 0;
-  Axis axis = 0;
-};
-constexpr AttributeType kLinspaceAttributes = attribute_type<LinspaceAttributes>(
-    {field<&LinspaceAttributes::num>("num", true), field<&LinspaceAttributes::axis>("axis")});
-
 // The dtype of two end points; plain numbers, integers too, are floatx() by themselves.
 DType end_dtype(const Operand& start, const Operand& stop) {
   for (const Operand* operand : {&start, &stop}) {
@@ -205,128 +197,6 @@ Tensor end_point(const Operand& operand, DType dtype) {
                                                                : to_tensor(operand, dtype);
 }
 
-// --- Samples and references ---
-
-#if CAPSTAN_TESTING
-using reference::build;
-using reference::ints;
-using reference::Position;
-using Inputs = std::vector<ReferenceTensor>;
-using Outputs = std::vector<ReferenceTensor>;
-
-std::vector<OpSample> constant_samples() {
-  return {{.attributes = {{"shape", ints({2, 3})}}},
-          {.attributes = {{"shape", ints({})}, {"dtype", "int64"}}},
-          {.attributes = {{"shape", ints({0, 2})}, {"dtype", "bool"}}},
-          {.attributes = {{"shape", ints({2, -1})}}, .error = "negative length -1 in [2, -1]"},
-          {.attributes = {{"shape", ints({2000000000, 2000000000, 2000000000})}}, .error = "too many elements"}};
-}
-DType dtype_of(const AttributeMap& attributes) {
-  const auto found = attributes.find("dtype");
-  return found == attributes.end() ? DType::kFloat32 : dtype_from_name(found->second.text);
-}
-template <int value>
-void constant_reference(const Inputs&, const AttributeMap& attributes, Outputs& out) {
-  out = {build(dtype_of(attributes), Shape(reference::integers(attributes, "shape")),
-               [](const Position&) { return value; })};
-}
-const OpTest kZerosTest = {.samples = constant_samples, .reference = constant_reference<0>};
-const OpTest kOnesTest = {.samples = constant_samples, .reference = constant_reference<1>};
-
-std::vector<OpSample> like_samples() {
-  return {{.inputs = {{.shape = {2, 3}}}}, {.inputs = {{.shape = {}}}}, {.inputs = {{.shape = {0, 2}}}}};
-}
-template <int value>
-void like_reference(const Inputs& in, const AttributeMap&, Outputs& out) {
-  out = {build(in[0].dtype, in[0].shape, [](const Position&) { return value; })};
-}
-const OpTest kZerosLikeTest = {
-    .samples = like_samples, .reference = like_reference<0>, .dtypes = reference::kEveryDType};
-const OpTest kOnesLikeTest = {
-    .samples = like_samples, .reference = like_reference<1>, .dtypes = reference::kEveryDType};
-
-std::vector<OpSample> fill_samples() {
-  return {{.inputs = {{.shape = {}}}, .attributes = {{"dims", ints({2, 3})}}},
-          {.inputs = {{.shape = {}}}, .attributes = {{"dims", ints({})}}},
-          {.inputs = {{.shape = {1}}}, .attributes = {{"dims", ints({0})}}},
-          {.inputs = {{.shape = {}}}, .attributes = {{"dims", ints({-2})}}, .error = "negative length -2"},
-          {.inputs = {{.shape = {2}}}, .attributes = {{"dims", ints({2})}}, .error = "must be a scalar"}};
-}
-void fill_reference(const Inputs& in, const AttributeMap& attributes, Outputs& out) {
-  out = {build(in[0].dtype, Shape(reference::integers(attributes, "dims")),
-               [&](const Position&) { return in[0].values[0]; })};
-}
-const OpTest kFillTest = {.samples = fill_samples, .reference = fill_reference, .dtypes = reference::kEveryDType};
-
-std::vector<OpSample> eye_samples() {
-  return {{.attributes = {{"num_rows", 3}}},
-          {.attributes = {{"num_rows", 2}, {"num_columns", 3}, {"dtype", "int32"}}},
-          {.attributes = {{"num_rows", 3}, {"num_columns", 2}, {"dtype", "bool"}}},
-          {.attributes = {{"num_rows", 0}}},
-          {.attributes = {{"num_rows", 2}, {"batch_shape", ints({2})}, {"dtype", "float64"}}},
-          {.attributes = {{"num_rows", -1}}, .error = "negative size, -1 rows"}};
-}
-void eye_reference(const Inputs&, const AttributeMap& attributes, Outputs& out) {
-  Shape shape(reference::integers(attributes, "batch_shape"));
-  shape.push_back(reference::integer(attributes, "num_rows", 0));
-  shape.push_back(reference::integer(attributes, "num_columns", shape[-1]));
-  out = {build(dtype_of(attributes), shape, [](const Position& position) {
-    return position[position.size() - 1] == position[position.size() - 2] ? 1.0 : 0.0;
-  })};
-}
-const OpTest kEyeTest = {.samples = eye_samples, .reference = eye_reference};
-
-std::vector<OpSample> range_samples() {
-  return {{.attributes = {{"limit", 5}}},
-          {.attributes = {{"start", 5}, {"limit", 0}, {"delta", -2}, {"dtype", "int64"}}},
-          {.attributes = {{"start", 3}, {"limit", 3}}},
-          {.attributes = {{"limit", 1}, {"delta", 0.25}, {"dtype", "float32"}}},
-          {.attributes = {{"limit", 1}, {"delta", 0}}, .error = "delta is 0"},
-          {.attributes = {{"start", 3}, {"limit", 0}}, .error = "away from 0"},
-          {.attributes = {{"limit", 300}, {"dtype", "uint8"}}, .error = "299 does not fit uint8"}};
-}
-void range_reference(const Inputs&, const AttributeMap& attributes, Outputs& out) {
-  const auto number = [&](const char* name, double fallback) {
-    const auto found = attributes.find(name);
-    return found == attributes.end() ? fallback : found->second.number;
-  };
-  const double start = number("start", 0);
-  const double limit = number("limit", 0);
-  const double delta = number("delta", 1);
-  std::vector<double> values;
-  for (double x = start; delta > 0 ? x < limit : x > limit; x += delta) values.push_back(x);
-  const DType dtype = reference::has(attributes, "dtype") ? dtype_of(attributes) : DType::kInt32;
-  out = {{dtype, {static_cast<std::int64_t>(values.size())}, values}};
-}
-const OpTest kRangeTest = {.samples = range_samples, .reference = range_reference};
-
-std::vector<OpSample> linspace_samples() {
-  return {{.inputs = {{.shape = {}}, {.shape = {}}}, .attributes = {{"num", 5}}},
-          {.inputs = {{.shape = {}}, {.shape = {}}}, .attributes = {{"num", 1}}},
-          {.inputs = {{.shape = {2}}, {.shape = {2}}}, .attributes = {{"num", 3}, {"axis", -1}}},
-          {.inputs = {{.shape = {2, 2}}, {.shape = {2, 2}}}, .attributes = {{"num", 4}, {"axis", 1}}},
-          {.inputs = {{.shape = {}}, {.shape = {}}}, .attributes = {{"num", -1}}, .error = "num is -1"},
-          {.inputs = {{.shape = {}}, {.shape = {}}}, .attributes = {{"num", 2}, {"axis", 1}}, .error = "out of range"}};
-}
-void linspace_reference(const Inputs& in, const AttributeMap& attributes, Outputs& out) {
-  const std::int64_t num = reference::integer(attributes, "num", 0);
-  std::int64_t axis = reference::integer(attributes, "axis", 0);
-  if (axis < 0) axis += in[0].shape.rank() + 1;
-  std::vector<std::int64_t> dims(in[0].shape.begin(), in[0].shape.end());
-  dims.insert(dims.begin() + axis, num);
-  out = {build(in[0].dtype, Shape(dims), [&](const Position& position) {
-    Position from = position;
-    from.erase(from.begin() + axis);
-    const double start = reference::at(in[0], from);
-    const double stop = reference::at(in[1], from);
-    const auto i = static_cast<double>(position[static_cast<std::size_t>(axis)]);
-    return num == 1 ? start : start + (stop - start) * i / static_cast<double>(num - 1);
-  })};
-}
-const OpTest kLinspaceTest = {
-    .samples = linspace_samples, .reference = linspace_reference, .dtypes = {DType::kFloat32, DType::kFloat64}};
-#endif
-
 // --- The ops ---
 
 constexpr OpDef kZeros = {
@@ -338,7 +208,6 @@ constexpr OpDef kZeros = {
     .attributes = &kConstantAttributes,
     .infer = infer_constant,
     .kernel = [](const Call&, std::span<Tensor> outputs) { fill_with(outputs[0], 0); },
-    .test = CAPSTAN_OP_TEST(kZerosTest),
 };
 constexpr OpDef kOnes = {
     .name = "ones",
@@ -349,8 +218,15 @@ constexpr OpDef kOnes = {
     .attributes = &kConstantAttributes,
     .infer = infer_constant,
     .kernel = [](const Call&, std::span<Tensor> outputs) { fill_with(outputs[0], 1); },
-    .test = CAPSTAN_OP_TEST(kOnesTest),
 };
+// One number, repeated by whoever reads it.
+template <int kValue>
+void expand_like(std::span<const Tensor> inputs, const void*, std::vector<Tensor>& outputs) {
+  outputs = {broadcast_like(scalar(kValue, inputs[0].dtype()), inputs[0])};
+}
+template <int kValue>
+constexpr OpForPrograms kFilledLike{.expand = expand_like<kValue>};
+
 constexpr OpDef kZerosLike = {
     .name = "zeros_like",
     .text = "Zeros in the shape and dtype of another tensor.",
@@ -358,7 +234,7 @@ constexpr OpDef kZerosLike = {
     .infer = infer_same,
     .kernel = [](const Call&, std::span<Tensor> outputs) { fill_with(outputs[0], 0); },
     .shape_inputs = 0b1,
-    .test = CAPSTAN_OP_TEST(kZerosLikeTest),
+    .programs = &kFilledLike<0>,
 };
 constexpr OpDef kOnesLike = {
     .name = "ones_like",
@@ -367,7 +243,7 @@ constexpr OpDef kOnesLike = {
     .infer = infer_same,
     .kernel = [](const Call&, std::span<Tensor> outputs) { fill_with(outputs[0], 1); },
     .shape_inputs = 0b1,
-    .test = CAPSTAN_OP_TEST(kOnesLikeTest),
+    .programs = &kFilledLike<1>,
 };
 constexpr OpDef kFill = {
     .name = "fill",
@@ -386,7 +262,6 @@ constexpr OpDef kFill = {
           if (call.needs(0)) cotangents[0] = reshape_like(reduce_sum(call.cotangent()), call.input(0));
         },
     .batch = batch_fill,
-    .test = CAPSTAN_OP_TEST(kFillTest),
 };
 constexpr OpDef kEye = {
     .name = "eye",
@@ -397,7 +272,6 @@ constexpr OpDef kEye = {
     .attributes = &kEyeAttributes,
     .infer = infer_eye,
     .kernel = eye_kernel,
-    .test = CAPSTAN_OP_TEST(kEyeTest),
 };
 constexpr OpDef kRange = {
     .name = "range",
@@ -408,34 +282,11 @@ constexpr OpDef kRange = {
     .attributes = &kRangeAttributes,
     .infer = infer_range,
     .kernel = range_kernel,
-    .test = CAPSTAN_OP_TEST(kRangeTest),
 };
-constexpr OpDef kLinspace = {
-    .name = "linspace",
-    .text = "A given count of evenly spaced numbers, both ends included.",
-    .kind = OpKind::kComposite,
-    .arity = 2,
-    .input_names = "start, stop",
-    .attributes = &kLinspaceAttributes,
-    .compose =
-        [](std::span<const Operand> inputs, const void* data, std::vector<Tensor>& outputs) {
-          const auto& attributes = *static_cast<const LinspaceAttributes*>(data);
-          outputs.push_back(linspace(inputs[0], inputs[1], attributes.num, attributes.axis));
-        },
-    .test = CAPSTAN_OP_TEST(kLinspaceTest),
-};
+constexpr OpDef kLinspace = composite<&linspace, "start, stop, num, axis", 0>(
+    "linspace", "A given count of evenly spaced numbers, both ends included.");
 
 }  // namespace
-
-// One number, repeated by whoever reads it.
-template <int kValue>
-void expand_like(std::span<const Tensor> inputs, const void*, std::vector<Tensor>& outputs) {
-  outputs = {broadcast_like(scalar(kValue, inputs[0].dtype()), inputs[0])};
-}
-std::span<const Expansion> creation_expansions() {
-  static constexpr Expansion expansions[] = {{&kZerosLike, &expand_like<0>}, {&kOnesLike, &expand_like<1>}};
-  return expansions;
-}
 
 Tensor zeros(const Shape& shape, DType dtype) try {
   const ConstantAttributes attributes{pack_lengths("zeros", shape), dtype};
@@ -515,9 +366,6 @@ Tensor linspace(Operand start, Operand stop, std::int64_t num, int axis) try {
   rethrow_as("linspace");
 }
 
-OpFamily creation_ops() {
-  static constexpr const OpDef* ops[] = {&kZeros, &kOnes, &kFill, &kZerosLike, &kOnesLike, &kEye, &kRange, &kLinspace};
-  return ops;
-}
+CAPSTAN_OPS(creation, &kZeros, &kOnes, &kFill, &kZerosLike, &kOnesLike, &kEye, &kRange, &kLinspace);
 
 }  // namespace capstan

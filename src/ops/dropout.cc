@@ -14,10 +14,10 @@
 #include "src/core/apply.h"
 #include "src/core/check.h"
 #include "src/core/named_errors.h"
-#include "src/core/op_test.h"
 #include "src/kernels/random.h"
 #include "src/ops/batching.h"
-#include "src/ops/families.h"
+#include "src/ops/composite.h"
+#include "src/ops/family.h"
 #include "src/ops/wide.h"
 
 namespace capstan {
@@ -34,58 +34,9 @@ constexpr AttributeType kDropoutAttributes = attribute_type<DropoutAttributes>(
 constexpr AttributeType kKeyedDropoutAttributes = attribute_type<DropoutAttributes>(
     {field<&DropoutAttributes::rate>("rate", true), field<&DropoutAttributes::seed>("seed", true)});
 
-struct RateAttributes {
-  double rate = 0.5;
-};
-constexpr AttributeType kRateAttributes = attribute_type<RateAttributes>({field<&RateAttributes::rate>("rate", true)});
-
 void check_rate(std::string_view op, double rate) {
   CAPSTAN_CHECK(rate >= 0 && rate < 1, ValueError, op, ": the rate must be in [0, 1), not ", rate);
 }
-
-#if CAPSTAN_TESTING
-
-std::vector<OpSample> dropout_samples() {
-  return {
-      {.inputs = {{.shape = {20}}}, .attributes = {{"rate", 0.5}, {"seed", 7}}},
-      {.inputs = {{.shape = {2, 3}}}, .attributes = {{"rate", 0.0}, {"seed", 7}}},
-      {.inputs = {{.shape = {0}}}, .attributes = {{"rate", 0.25}, {"seed", 7}}},
-      {.inputs = {{.shape = {3}}},
-       .attributes = {{"rate", 1.0}, {"seed", 7}},
-       .error = "the rate must be in [0, 1), not 1"},
-      {.inputs = {{.shape = {3}}}, .attributes = {{"rate", -0.5}, {"seed", 7}}, .error = "the rate must be in [0, 1)"},
-  };
-}
-// Word i of the stream decides on element i.
-void dropout_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
-                       std::vector<ReferenceTensor>& outputs) {
-  const double rate = attributes.at("rate").number;
-  const auto seed = static_cast<std::uint64_t>(attributes.at("seed").integer);
-  outputs = {inputs[0]};
-  for (std::size_t i = 0; i < outputs[0].values.size(); ++i) {
-    const double draw = philox(seed, i / 4).words[i % 4] / 4294967296.0;
-    outputs[0].values[i] = draw >= rate ? outputs[0].values[i] / (1 - rate) : 0;
-  }
-}
-const OpTest kDropoutTest = {.samples = dropout_samples, .reference = dropout_reference};
-
-std::vector<OpSample> mask_samples() {
-  const SampleInput mask{.shape = {4}, .values = {1, 0, 0, 1}, .dtype = bool_, .differentiable = false};
-  return {
-      {.inputs = {{.shape = {4}}, mask}, .attributes = {{"rate", 0.25}}},
-      {.inputs = {{.shape = {4}}, mask}, .attributes = {{"rate", 1.5}}, .error = "the rate must be in [0, 1), not 1.5"},
-  };
-}
-void mask_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
-                    std::vector<ReferenceTensor>& outputs) {
-  outputs = {inputs[0]};
-  for (std::size_t i = 0; i < outputs[0].values.size(); ++i) {
-    outputs[0].values[i] = inputs[1].values[i] != 0 ? inputs[0].values[i] / (1 - attributes.at("rate").number) : 0.0;
-  }
-}
-const OpTest kDropoutWithMaskTest = {.samples = mask_samples, .reference = mask_reference};
-
-#endif
 
 }  // namespace
 
@@ -128,7 +79,6 @@ constinit const OpDef kKeyedDropout = {
           outputs = {where(equal(factors, 0), 0, call.input(0) * factors)};
           return true;
         },
-    .test = CAPSTAN_OP_TEST(kDropoutTest),
 };
 
 constinit const OpDef kDropout = {
@@ -143,24 +93,10 @@ constinit const OpDef kDropout = {
           outputs.push_back(a.seed.has_value ? dropout(inputs[0], a.rate, static_cast<std::uint64_t>(a.seed.value))
                                              : dropout(inputs[0], a.rate));
         },
-    .test = CAPSTAN_OP_TEST(kDropoutTest),
 };
 
-constinit const OpDef kDropoutWithMask = {
-    .name = "dropout_with_mask",
-    .text = "x / (1 - rate) where the mask is true, else 0.",
-    .kind = OpKind::kComposite,
-    .flags = kTakesAnyDTypes,
-    .arity = 2,
-    .input_names = "x, mask",
-    .attributes = &kRateAttributes,
-    .compose =
-        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
-          outputs.push_back(
-              dropout_with_mask(inputs[0], inputs[1], static_cast<const RateAttributes*>(attributes)->rate));
-        },
-    .test = CAPSTAN_OP_TEST(kDropoutWithMaskTest),
-};
+constinit const OpDef kDropoutWithMask = composite<&dropout_with_mask, "x, mask, rate">(
+    "dropout_with_mask", "x / (1 - rate) where the mask is true, else 0.", kTakesAnyDTypes);
 
 Tensor keyed_dropout(Operand x, double rate, std::uint64_t seed) {
   const DropoutAttributes attributes{rate, static_cast<std::int64_t>(seed)};
@@ -188,13 +124,6 @@ Tensor dropout_with_mask(Operand x, Operand mask, double rate) try {
   rethrow_as("dropout_with_mask");
 }
 
-OpFamily dropout_ops() {
-  static constexpr const OpDef* ops[] = {
-      &kDropout,
-      &kKeyedDropout,
-      &kDropoutWithMask,
-  };
-  return ops;
-}
+CAPSTAN_OPS(dropout, &kDropout, &kKeyedDropout, &kDropoutWithMask);
 
 }  // namespace capstan

@@ -1,13 +1,13 @@
 // Eigenvalues of general matrices: complex numbers, also of real matrices.
+#include <complex>
+
 #include "capstan/ops/array.h"
 #include "capstan/ops/linalg.h"
 #include "capstan/ops/math.h"
 #include "src/core/named_errors.h"
-#include "src/core/op_test.h"
 #include "src/ops/batching.h"
+#include "src/ops/family.h"
 #include "src/ops/matrices.h"
-#include "src/ops/matrix_families.h"
-#include "src/ops/reference_matrix.h"
 
 namespace capstan {
 
@@ -70,54 +70,6 @@ void vjp_eig(const VjpCall& call, std::span<Tensor> cotangents) {
   cotangents[0] = from_basis(v, set_diag(inner, gw));
 }
 
-#if CAPSTAN_TESTING
-// Of triangular matrices, whose eigenvalues LAPACK finds in the order of the diagonal.
-std::vector<OpSample> eig_samples() {
-  return {
-      {.inputs = {{.shape = {3, 3}, .values = {2, 0.5, -1, 0, -1.5, 0.7, 0, 0, 3}}}},
-      {.inputs = {{.shape = {2, 2, 2}, .values = {2, 0.5, 0, 1.5, 0.3, -1.5, 0, 0.7}}}},
-      {.inputs = {{.shape = {1, 1}}}},
-      {.inputs = {{.shape = {0, 0}}}},
-      {.inputs = {{.shape = {0, 2, 2}}}},
-      {.inputs = {{.shape = {2, 3}}}, .error = "takes square matrices, not 2 by 3"},
-      {.inputs = {{.shape = {2, 2}, .values = {1, 2, NAN, 3}}}, .error = "matrix 0 has elements that are not finite"},
-      {.inputs = {{.shape = {2, 2}, .dtype = int32, .differentiable = false}}, .error = "dtype int32 is not supported"},
-  };
-}
-void eig_reference(const std::vector<ComplexTensor>& inputs, const AttributeMap&, std::vector<ComplexTensor>& outputs) {
-  const Shape batch = reference::batch_of(inputs[0].shape);
-  const std::int64_t n = inputs[0].shape[-1];
-  outputs.resize(2);
-  outputs[0].shape = vector_shape(batch, n);
-  outputs[1].shape = inputs[0].shape;
-  for (std::int64_t index = 0; index < batch.size(); ++index) {
-    const reference::Matrix a = reference::matrix_of(inputs[0], index);
-    reference::Matrix v = reference::identity(n, n);
-    for (std::int64_t j = 0; j < n; ++j) {
-      outputs[0].values.push_back(a(j, j));
-      double length = 1;
-      for (std::int64_t i = j - 1; i >= 0; --i) {
-        reference::Complex sum = 0;
-        for (std::int64_t k = i + 1; k <= j; ++k) sum += a(i, k) * v(k, j);
-        v(i, j) = sum / (a(j, j) - a(i, i));
-        length += std::norm(v(i, j));
-      }
-      for (std::int64_t i = 0; i <= j; ++i) v(i, j) /= std::sqrt(length);
-      reference::fix_sign(v, j);
-    }
-    reference::append(outputs[1], v.values);
-  }
-}
-void eigvals_reference(const std::vector<ComplexTensor>& inputs, const AttributeMap& attributes,
-                       std::vector<ComplexTensor>& outputs) {
-  eig_reference(inputs, attributes, outputs);
-  outputs.resize(1);
-}
-const OpTest kEigTest = {.samples = eig_samples, .complex_reference = eig_reference, .dtypes = {complex64, complex128}};
-const OpTest kEigvalsTest = {
-    .samples = eig_samples, .complex_reference = eigvals_reference, .dtypes = {complex64, complex128}};
-#endif
-
 Tensor as_complex(std::string_view op, Operand a) {
   const Tensor x = to_tensor(a);
   factorable(op, x);
@@ -142,7 +94,6 @@ constinit const OpDef kEig = {
           outputs.push_back(std::move(pairs.eigenvalues));
           outputs.push_back(std::move(pairs.eigenvectors));
         },
-    .test = CAPSTAN_OP_TEST(kEigTest),
 };
 
 constinit const OpDef kEigvals = {
@@ -159,7 +110,6 @@ constinit const OpDef kEigvals = {
     .batch = batch_leading,
     .compose = [](std::span<const Operand> inputs, const void*,
                   std::vector<Tensor>& outputs) { outputs.push_back(eigvals(inputs[0])); },
-    .test = CAPSTAN_OP_TEST(kEigvalsTest),
 };
 
 Eigenpairs eig(Operand a) try {
@@ -174,5 +124,7 @@ Eigenpairs eig(Operand a) try {
 Tensor eigvals(Operand a) try { return apply(kEigvals, as_complex("eigvals", a)); } catch (const Error&) {
   rethrow_as("eigvals");
 }
+
+CAPSTAN_OPS(eigen, &kEig, &kEigvals);
 
 }  // namespace capstan

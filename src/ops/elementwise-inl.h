@@ -438,8 +438,7 @@ HWY_AFTER_NAMESPACE();
 #define CAPSTAN_ELEMENTWISE(constant, Formula)                                                                   \
   static constexpr const LoopTable* constant##Loops[] = {                                                        \
       &N_SCALAR::kLoops<N_SCALAR::Formula>, &N_AVX2::kLoops<N_AVX2::Formula>, &N_AVX3::kLoops<N_AVX3::Formula>}; \
-  constinit const OpDef constant =                                                                               \
-      N_SCALAR::elementwise_op<N_SCALAR::Formula>(constant##Loops, CAPSTAN_FORMULA_TEST(N_SCALAR::Formula))
+  constinit const OpDef constant = N_SCALAR::elementwise_op<N_SCALAR::Formula>(constant##Loops)
 
 // The same for a portable formula; the file defines HWY_COMPILE_ONLY_SCALAR before it includes anything.
 #undef CAPSTAN_PORTABLE_ELEMENTWISE
@@ -447,5 +446,4 @@ HWY_AFTER_NAMESPACE();
   static constexpr const LoopTable* constant##Loops[] = {&N_SCALAR::kLoops<N_SCALAR::Formula>,  \
                                                          &N_SCALAR::kLoops<N_SCALAR::Formula>,  \
                                                          &N_SCALAR::kLoops<N_SCALAR::Formula>}; \
-  constinit const OpDef constant =                                                              \
-      N_SCALAR::elementwise_op<N_SCALAR::Formula>(constant##Loops, CAPSTAN_FORMULA_TEST(N_SCALAR::Formula))
+  constinit const OpDef constant = N_SCALAR::elementwise_op<N_SCALAR::Formula>(constant##Loops)

@@ -13,11 +13,9 @@
 #include "src/core/apply.h"
 #include "src/core/check.h"
 #include "src/core/named_errors.h"
-#include "src/core/op_test.h"
 #include "src/kernels/fft.h"
 #include "src/ops/batching.h"
-#include "src/ops/families.h"
-#include "src/ops/fft_reference.h"
+#include "src/ops/family.h"
 #include "src/ops/lengths.h"
 
 namespace capstan {
@@ -265,78 +263,10 @@ std::optional<Shape> given_lengths(const void* attributes) {
   return lengths.shape();
 }
 
-// --- Samples and references ---
-
-#if CAPSTAN_TESTING
-using reference::ints;
-
-// Lengths with each radix, with a large prime factor, and of more elements than a task takes.
-template <int kAxes>
-std::vector<OpSample> fft_samples() {
-  if (kAxes == 1) {
-    return {{.inputs = {{.shape = {4}}}},     {.inputs = {{.shape = {1}}}},
-            {.inputs = {{.shape = {2, 15}}}}, {.inputs = {{.shape = {2, 14}}}},
-            {.inputs = {{.shape = {37}}}},    {.inputs = {{.shape = {0}}}},
-            {.inputs = {{.shape = {0, 3}}}},  {.inputs = {{.shape = {}}}, .error = "needs rank 1 or more, not 0"}};
-  }
-  Shape shape{2};
-  for (int i = 0; i < kAxes; ++i) shape.push_back(i + 2);
-  Shape small;
-  for (int i = 1; i < kAxes; ++i) small.push_back(2);
-  Shape few = small;
-  small.push_back(3);
-  return {{.inputs = {{.shape = shape}}},
-          {.inputs = {{.shape = small}}},
-          {.inputs = {{.shape = few}}, .error = "or more, not " + std::to_string(kAxes - 1)}};
-}
-template <int kAxes>
-std::vector<OpSample> length_samples() {
-  std::vector<OpSample> samples = fft_samples<kAxes>();
-  // Without elements the default length of an inverse has no meaning.
-  std::erase_if(samples, [](const OpSample& sample) { return sample.inputs[0].shape.size() == 0; });
-  std::vector<AttributeValue> longer;
-  std::vector<AttributeValue> shorter;
-  Shape shape;
-  for (int i = 0; i < kAxes; ++i) {
-    shape.push_back(3);
-    longer.emplace_back(i + 5);
-    shorter.emplace_back(2);
-  }
-  std::vector<AttributeValue> negative = shorter;
-  negative.back() = -2;
-  samples.push_back({.inputs = {{.shape = shape}}, .attributes = {{"fft_length", longer}}});
-  samples.push_back({.inputs = {{.shape = shape}}, .attributes = {{"fft_length", shorter}}});
-  samples.push_back(
-      {.inputs = {{.shape = shape}}, .attributes = {{"fft_length", negative}}, .error = "negative length"});
-  samples.push_back({.inputs = {{.shape = shape}},
-                     .attributes = {{"fft_length", ints({2, 2, 2, 2})}},
-                     .error = "fft_length has 4 lengths"});
-  return samples;
-}
-// One element has no inverse of the default length.
-template <int kAxes>
-std::vector<OpSample> inverse_samples() {
-  std::vector<OpSample> samples = length_samples<kAxes>();
-  std::erase_if(samples, [](const OpSample& sample) { return sample.inputs[0].shape == Shape{1}; });
-  return samples;
-}
-
-template <int kAxes, bool kInverse>
-const OpTest kFftTest = {.samples = fft_samples<kAxes>,
-                         .complex_reference = reference::fft<kAxes, kInverse>,
-                         .dtypes = {complex64, complex128}};
-template <int kAxes>
-const OpTest kRfftTest = {
-    .samples = length_samples<kAxes>, .reference = reference::rfft<kAxes>, .dtypes = {float32, float64}};
-template <int kAxes>
-const OpTest kIrfftTest = {
-    .samples = inverse_samples<kAxes>, .complex_reference = reference::irfft<kAxes>, .dtypes = {complex64, complex128}};
-#endif
-
 // --- The ops ---
 
 template <int kAxes, bool kInverse>
-constexpr OpDef fft_op(std::string_view name, std::string_view text, const OpTest* test) {
+constexpr OpDef fft_op(std::string_view name, std::string_view text) {
   return {
       .name = name,
       .text = text,
@@ -345,12 +275,11 @@ constexpr OpDef fft_op(std::string_view name, std::string_view text, const OpTes
       .kernel = run_fft<kAxes, kInverse>,
       .vjp = vjp_fft<kAxes, kInverse>,
       .batch = batch_leading,
-      .test = test,
   };
 }
 
 template <int kAxes>
-constexpr OpDef rfft_op(std::string_view name, std::string_view text, Compose compose, const OpTest* test) {
+constexpr OpDef rfft_op(std::string_view name, std::string_view text, Compose compose) {
   return {
       .name = name,
       .text = text,
@@ -361,12 +290,11 @@ constexpr OpDef rfft_op(std::string_view name, std::string_view text, Compose co
       .vjp = vjp_rfft<kAxes>,
       .batch = batch_leading,
       .compose = compose,
-      .test = test,
   };
 }
 
 template <int kAxes>
-constexpr OpDef irfft_op(std::string_view name, std::string_view text, Compose compose, const OpTest* test) {
+constexpr OpDef irfft_op(std::string_view name, std::string_view text, Compose compose) {
   return {
       .name = name,
       .text = text,
@@ -377,7 +305,6 @@ constexpr OpDef irfft_op(std::string_view name, std::string_view text, Compose c
       .vjp = vjp_irfft<kAxes>,
       .batch = batch_leading,
       .compose = compose,
-      .test = test,
   };
 }
 
@@ -389,30 +316,21 @@ void compose_real(std::span<const Operand> inputs, const void* attributes, std::
   outputs.push_back(kFunction(inputs[0], given_lengths(attributes)));
 }
 
-constinit const OpDef kFft = fft_op<1, false>("fft", "The discrete Fourier transform along the last axis.",
-                                              CAPSTAN_OP_TEST((kFftTest<1, false>)));
-constinit const OpDef kIfft = fft_op<1, true>("ifft", "The inverse of fft.", CAPSTAN_OP_TEST((kFftTest<1, true>)));
-constinit const OpDef kFft2d = fft_op<2, false>("fft2d", "The discrete Fourier transform along the last two axes.",
-                                                CAPSTAN_OP_TEST((kFftTest<2, false>)));
-constinit const OpDef kIfft2d =
-    fft_op<2, true>("ifft2d", "The inverse of fft2d.", CAPSTAN_OP_TEST((kFftTest<2, true>)));
-constinit const OpDef kFft3d = fft_op<3, false>("fft3d", "The discrete Fourier transform along the last three axes.",
-                                                CAPSTAN_OP_TEST((kFftTest<3, false>)));
-constinit const OpDef kIfft3d =
-    fft_op<3, true>("ifft3d", "The inverse of fft3d.", CAPSTAN_OP_TEST((kFftTest<3, true>)));
+constinit const OpDef kFft = fft_op<1, false>("fft", "The discrete Fourier transform along the last axis.");
+constinit const OpDef kIfft = fft_op<1, true>("ifft", "The inverse of fft.");
+constinit const OpDef kFft2d = fft_op<2, false>("fft2d", "The discrete Fourier transform along the last two axes.");
+constinit const OpDef kIfft2d = fft_op<2, true>("ifft2d", "The inverse of fft2d.");
+constinit const OpDef kFft3d = fft_op<3, false>("fft3d", "The discrete Fourier transform along the last three axes.");
+constinit const OpDef kIfft3d = fft_op<3, true>("ifft3d", "The inverse of fft3d.");
 constinit const OpDef kRfft =
-    rfft_op<1>("rfft", "The Fourier transform of real numbers: the half that tells the other.", compose_rfft,
-               CAPSTAN_OP_TEST(kRfftTest<1>));
-constinit const OpDef kRfft2d = rfft_op<2>("rfft2d", "rfft along the last axis, fft along the one before.",
-                                           compose_real<rfft2d>, CAPSTAN_OP_TEST(kRfftTest<2>));
-constinit const OpDef kRfft3d = rfft_op<3>("rfft3d", "rfft along the last axis, fft along the two before.",
-                                           compose_real<rfft3d>, CAPSTAN_OP_TEST(kRfftTest<3>));
-constinit const OpDef kIrfft =
-    irfft_op<1>("irfft", "The inverse of rfft.", compose_irfft, CAPSTAN_OP_TEST(kIrfftTest<1>));
-constinit const OpDef kIrfft2d =
-    irfft_op<2>("irfft2d", "The inverse of rfft2d.", compose_real<irfft2d>, CAPSTAN_OP_TEST(kIrfftTest<2>));
-constinit const OpDef kIrfft3d =
-    irfft_op<3>("irfft3d", "The inverse of rfft3d.", compose_real<irfft3d>, CAPSTAN_OP_TEST(kIrfftTest<3>));
+    rfft_op<1>("rfft", "The Fourier transform of real numbers: the half that tells the other.", compose_rfft);
+constinit const OpDef kRfft2d =
+    rfft_op<2>("rfft2d", "rfft along the last axis, fft along the one before.", compose_real<rfft2d>);
+constinit const OpDef kRfft3d =
+    rfft_op<3>("rfft3d", "rfft along the last axis, fft along the two before.", compose_real<rfft3d>);
+constinit const OpDef kIrfft = irfft_op<1>("irfft", "The inverse of rfft.", compose_irfft);
+constinit const OpDef kIrfft2d = irfft_op<2>("irfft2d", "The inverse of rfft2d.", compose_real<irfft2d>);
+constinit const OpDef kIrfft3d = irfft_op<3>("irfft3d", "The inverse of rfft3d.", compose_real<irfft3d>);
 
 template <int kAxes, bool kInverse>
 const OpDef& op_of() {
@@ -504,10 +422,7 @@ Tensor irfft3d(Operand x, const std::optional<Shape>& fft_length) try {
   rethrow_as("irfft3d");
 }
 
-OpFamily fft_ops() {
-  static constexpr const OpDef* ops[] = {&kFft,  &kIfft,   &kFft2d,  &kIfft2d, &kFft3d,   &kIfft3d,
-                                         &kRfft, &kRfft2d, &kRfft3d, &kIrfft,  &kIrfft2d, &kIrfft3d};
-  return ops;
-}
+CAPSTAN_OPS(fft, &kFft, &kIfft, &kFft2d, &kIfft2d, &kFft3d, &kIfft3d, &kRfft, &kRfft2d, &kRfft3d, &kIrfft, &kIrfft2d,
+            &kIrfft3d);
 
 }  // namespace capstan

@@ -2,7 +2,6 @@
 //
 //     struct Sqrt : UnaryOp {
 //       static constexpr OpText text{"sqrt", "Square root, elementwise."};
-//       static constexpr Domain domain{0.1, 4.0};  // where samples are drawn; the derivative is smooth there
 //       FORMULA f(X x) { return sqrt(x); }
 //       FORMULA df(X g, X, X y) { return select(g == 0.0, 0.0, 0.5 * g / y); }
 //     };
@@ -32,7 +31,6 @@
 #include "src/core/apply.h"
 #include "src/core/micro.h"
 #include "src/core/op_def.h"
-#include "src/core/op_test.h"
 #include "src/kernels/scalar_math.h"
 
 // A formula is inlined into its loop, whatever its size.
@@ -83,7 +81,6 @@ struct UnaryOp {
   static constexpr std::uint16_t flags = kNoFlags;
   static constexpr std::string_view input_names = "x";
   static constexpr const AttributeType* attributes = nullptr;
-  static constexpr Domain domain{};
   // The formula that complex numbers follow: itself, another with the same name, or void if the op does not take them.
   using Complex = void;
   // A formula of functions that have no vector form: its loops go from element to element in float64, and are compiled
@@ -91,6 +88,7 @@ struct UnaryOp {
   static constexpr bool portable = false;
   // What a call by name runs where the public function does more than the loop: checks, or another dtype.
   static constexpr Compose compose = nullptr;
+  static constexpr const OpForPrograms* programs = nullptr;
 };
 struct BinaryOp : UnaryOp {
   static constexpr int arity = 2;

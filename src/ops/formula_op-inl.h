@@ -219,30 +219,9 @@ constexpr std::uint8_t all_reads() {
   return reads;
 }
 
-// What tests need of a formula: the value and the derivatives on one element, in float64.
-template <class F>
-inline const OpTest kFormulaTest = [] {
-  OpTest test;
-  test.domain = F::domain;
-  test.value = [](const double* x, const double* parameters) {
-    using T = std::conditional_t<F::types == Types::kBool, bool, double>;
-    Scalar<T> v[3];
-    for (int i = 0; i < F::arity; ++i) v[i].v = static_cast<T>(x[i]);
-    return static_cast<double>(ForwardCall<F>{parameters}(v).v);
-  };
-  if constexpr (!std::is_void_v<typename F::Complex>) {
-    test.complex_value = [](const std::complex<double>* x, const double* parameters) {
-      Scalar<std::complex<double>> v[3];
-      for (int i = 0; i < F::arity; ++i) v[i].v = x[i];
-      return std::complex<double>(ForwardCall<typename F::Complex>{parameters}(v).v);
-    };
-  }
-  return test;
-}();
-
 // The OpDef of a formula.
 template <class F>
-constexpr OpDef elementwise_op(const LoopTable* const* loops, const OpTest* test = nullptr) {
+constexpr OpDef elementwise_op(const LoopTable* const* loops) {
   OpDef op;
   op.name = F::text.name;
   op.text = F::text.text;
@@ -266,7 +245,7 @@ constexpr OpDef elementwise_op(const LoopTable* const* loops, const OpTest* test
     op.vjp = &formula_vjp<F>;
   }
   op.compose = F::compose;
-  op.test = test;
+  op.programs = F::programs;
   return op;
 }
 

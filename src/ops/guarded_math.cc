@@ -5,7 +5,7 @@
 #include "src/ops/elementwise-inl.h"
 
 #include "capstan/ops/special.h"
-#include "src/ops/families.h"
+#include "src/ops/family.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace capstan {
@@ -13,7 +13,6 @@ namespace HWY_NAMESPACE {
 
 struct Hypot : BinaryOp {
   static constexpr OpText text{"hypot", "sqrt(x^2 + y^2), without overflow."};
-  static constexpr Domain domain{0.25, 2.0};
   FORMULA f(X x, X y) {
     X larger = maximum(abs(x), abs(y));
     X smaller = minimum(abs(x), abs(y));
@@ -64,7 +63,6 @@ struct Ndtr : UnaryOp {
 
 struct ReciprocalNoNan : UnaryOp {
   static constexpr OpText text{"reciprocal_no_nan", "One divided by the number, and 0 where that is 0."};
-  static constexpr Domain domain{0.25, 4.0};
   FORMULA f(X x) { return select(x == 0.0, 0.0, 1.0 / select(x == 0.0, 1.0, x)); }
   FORMULA df(X g, X, X y) { return -g * y * y; }
 };
@@ -88,10 +86,7 @@ Tensor sinc(Operand x) { return apply(kSinc, x); }
 Tensor ndtr(Operand x) { return apply(kNdtr, x); }
 Tensor reciprocal_no_nan(Operand x) { return apply(kReciprocalNoNan, x); }
 
-OpFamily guarded_math_ops() {
-  static constexpr const OpDef* ops[] = {&kHypot, &kLogaddexp, &kSinc, &kNdtr, &kReciprocalNoNan};
-  return ops;
-}
+CAPSTAN_OPS(guarded_math, &kHypot, &kLogaddexp, &kSinc, &kNdtr, &kReciprocalNoNan);
 
 }  // namespace capstan
 #endif  // HWY_ONCE

@@ -9,7 +9,7 @@
 
 #include "capstan/ops/activation.h"
 #include "src/core/check.h"
-#include "src/ops/families.h"
+#include "src/ops/family.h"
 
 // Attributes are the same for every target; guarded, because this file includes itself.
 #ifndef CAPSTAN_OPS_HARD_ACTIVATION_ATTRIBUTES
@@ -68,7 +68,6 @@ struct HardSilu : UnaryOp {
 
 struct HardTanh : UnaryOp {
   static constexpr OpText text{"hard_tanh", "x limited to the range from -1 to 1."};
-  static constexpr Domain domain{-0.9, 0.9};
   FORMULA f(X x) { return select(x < -1.0, -1.0, select(x > 1.0, 1.0, x)); }
   FORMULA df(X g, X x, X) { return select(x >= -1.0 && x <= 1.0, g, 0.0); }
 };
@@ -77,7 +76,6 @@ struct HardShrink : UnaryOp {
   static constexpr OpText text{"hard_shrink", "x where its size is above the threshold, 0 elsewhere."};
   static constexpr int parameters = 1;
   static constexpr const AttributeType* attributes = &kShrinkAttributes;
-  static constexpr Domain domain{0.75, 2.0};
   FORMULA_WITH_PARAMETERS f(X x, P threshold) { return select(abs(x) > threshold, x, 0.0); }
   FORMULA_WITH_PARAMETERS df(X g, X x, X, P threshold) { return select(abs(x) > threshold, g, 0.0); }
 };
@@ -86,7 +84,6 @@ struct SoftShrink : UnaryOp {
   static constexpr OpText text{"soft_shrink", "x moved towards 0 by the threshold, and 0 where it would pass it."};
   static constexpr int parameters = 1;
   static constexpr const AttributeType* attributes = &kShrinkAttributes;
-  static constexpr Domain domain{0.75, 2.0};
   FORMULA_WITH_PARAMETERS f(X x, P threshold) {
     return select(x > threshold, x - threshold, select(x < -threshold, x + threshold, 0.0));
   }
@@ -106,7 +103,6 @@ struct Threshold : UnaryOp {
   static constexpr OpText text{"threshold", "x where it is above the threshold, the default value elsewhere."};
   static constexpr int parameters = 2;
   static constexpr const AttributeType* attributes = &kThresholdAttributes;
-  static constexpr Domain domain{0.25, 2.0};
   FORMULA_WITH_PARAMETERS f(X x, P threshold, P default_value) {
     return select(x > threshold, x, zero_of(x) + default_value);
   }
@@ -142,7 +138,6 @@ struct SparsePlus : UnaryOp {
 
 struct SparseSigmoid : UnaryOp {
   static constexpr OpText text{"sparse_sigmoid", "(x + 1) / 2, limited to the range from 0 to 1."};
-  static constexpr Domain domain{-0.9, 0.9};
   FORMULA f(X x) { return select(x <= -1.0, 0.0, select(x >= 1.0, 1.0, 0.5 * (x + 1.0))); }
   FORMULA df(X g, X x, X) { return select(x > -1.0 && x < 1.0, 0.5 * g, 0.0); }
 };
@@ -194,12 +189,8 @@ Tensor squareplus(Operand x, double b) {
 Tensor sparse_plus(Operand x) { return apply(kSparsePlus, x); }
 Tensor sparse_sigmoid(Operand x) { return apply(kSparseSigmoid, x); }
 
-OpFamily hard_activation_ops() {
-  static constexpr const OpDef* ops[] = {&kHardSigmoid, &kHardSilu,   &kHardTanh,     &kHardShrink,
-                                         &kSoftShrink,  &kTanhShrink, &kThreshold,    &kCelu,
-                                         &kSquareplus,  &kSparsePlus, &kSparseSigmoid};
-  return ops;
-}
+CAPSTAN_OPS(hard_activation, &kHardSigmoid, &kHardSilu, &kHardTanh, &kHardShrink, &kSoftShrink, &kTanhShrink,
+            &kThreshold, &kCelu, &kSquareplus, &kSparsePlus, &kSparseSigmoid);
 
 }  // namespace capstan
 #endif  // HWY_ONCE

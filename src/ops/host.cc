@@ -8,6 +8,7 @@
 #include "src/core/apply.h"
 #include "src/core/check.h"
 #include "src/core/context.h"
+#include "src/core/op_for_programs.h"
 
 namespace capstan {
 
@@ -44,7 +45,7 @@ constexpr OpDef kHostValue = {
 // Nothing that comes before it has to be undone: a program may have updated variables where they lie.
 constinit const OpDef kSafeHostValue = [] {
   OpDef op = kHostValue;
-  op.flags |= kUpdatesInPlace;
+  op.programs = &kNeverFails;
   return op;
 }();
 

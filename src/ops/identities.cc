@@ -1,35 +1,10 @@
 #include "src/ops/identities.h"
 
 #include <cstring>
-#include <unordered_map>
-#include <vector>
 
 #include "src/core/apply.h"
 
 namespace capstan {
-
-Identities all_identities() {
-  static const auto* const all = [] {
-    auto* const list = new std::vector<Identity>;  // never destroyed: functions may be made by destructors of statics
-    for (Identities (*family)() :
-         {arithmetic_identities, math_identities, compare_identities, cast_identities, complex_identities,
-          shape_identities, broadcast_identities, reduce_identities, array_identities}) {
-      list->insert(list->end(), family().begin(), family().end());
-    }
-    return list;
-  }();
-  return *all;
-}
-
-IdentityRule identity_rule_of(const OpDef& op) {
-  static const auto* const rules = [] {
-    auto* const map = new std::unordered_map<const OpDef*, IdentityRule>;
-    for (const Identity& identity : all_identities()) map->emplace(identity.op, identity.rule);
-    return map;
-  }();
-  const auto found = rules->find(&op);
-  return found == rules->end() ? nullptr : found->second;
-}
 
 bool is_all(const Expressions& graph, Expressions::Value value, double number) {
   const Tensor& constant = graph.constant(value);

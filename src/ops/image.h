@@ -13,28 +13,9 @@
 
 namespace capstan {
 
-extern const OpDef kImageResize;                   // image_resize.cc
-extern const OpDef kImageResizeAdjoint;            // image_resize.cc
-extern const OpDef kImageCropAndResize;            // image_crop.cc
-extern const OpDef kImageAffineTransform;          // image_warp.cc
-extern const OpDef kImageAffineTransformAdjoint;   // image_warp.cc
-extern const OpDef kImageRotate;                   // image_warp.cc
-extern const OpDef kImageConvertImageDtype;        // image_color.cc
-extern const OpDef kImageRgbToGrayscale;           // image_color.cc
-extern const OpDef kImageGrayscaleToRgb;           // image_color.cc
-extern const OpDef kImageRgbToHsv;                 // image_color.cc
-extern const OpDef kImageHsvToRgb;                 // image_color.cc
-extern const OpDef kImageAdjustBrightness;         // image_color.cc
-extern const OpDef kImageAdjustContrast;           // image_color.cc
-extern const OpDef kImageAdjustGamma;              // image_color.cc
-extern const OpDef kImageAdjustHue;                // image_color.cc
-extern const OpDef kImageAdjustSaturation;         // image_color.cc
-extern const OpDef kImagePerImageStandardization;  // image_color.cc
-extern const OpDef kImageImageGradients;           // image_measure.cc
-extern const OpDef kImageSobelEdges;               // image_measure.cc
-extern const OpDef kImageTotalVariation;           // image_measure.cc
-extern const OpDef kImagePsnr;                     // image_measure.cc
-extern const OpDef kImageSsim;                     // image_measure.cc
+extern const OpDef kImageResize;                  // image_resize.cc
+extern const OpDef kImageAffineTransform;         // image_warp.cc
+extern const OpDef kImageAffineTransformAdjoint;  // image_warp.cc
 
 // Two numbers, height and width. As a dynamic value: a list of two integers.
 struct PixelSize {

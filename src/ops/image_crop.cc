@@ -11,11 +11,10 @@
 #include "src/core/apply.h"
 #include "src/core/check.h"
 #include "src/core/named_errors.h"
-#include "src/core/op_test.h"
+#include "src/ops/family.h"
 #include "src/ops/image.h"
 #include "src/ops/indices.h"
 #include "src/ops/pixel_table.h"
-#include "src/ops/reference.h"
 
 namespace capstan {
 
@@ -38,55 +37,6 @@ Tensor places_along(const Tensor& low, const Tensor& high, std::int64_t n, std::
   return expand_dims(low * pixels, 1) + expand_dims(step, 1) * reshape(count_up(n, low.dtype()), {1, n});
 }
 
-// --- Samples and reference ---
-
-#if CAPSTAN_TESTING
-using reference::bilinear_at;
-using reference::ints;
-using reference::Position;
-using Inputs = std::vector<ReferenceTensor>;
-using Outputs = std::vector<ReferenceTensor>;
-
-std::vector<OpSample> crop_samples() {
-  const SampleInput images = {.shape = {2, 4, 5, 2}};
-  const SampleInput boxes = {.shape = {2, 4}, .values = {0.13, 0.22, 0.81, 0.93, -0.1, 0.05, 1.17, 0.71}};
-  const SampleInput which = {.shape = {2}, .values = {1, 0}, .dtype = DType::kInt32, .differentiable = false};
-  return {{.inputs = {images, boxes, which}, .attributes = {{"crop_size", ints({3, 2})}}},
-          {.inputs = {images, boxes, which}, .attributes = {{"crop_size", ints({1, 3})}, {"extrapolation_value", 0.5}}},
-          {.inputs = {images, {.shape = {2, 3}}, which},
-           .attributes = {{"crop_size", ints({1, 1})}},
-           .error = "must be [boxes, 4] and [boxes]"},
-          {.inputs = {images, boxes, which}, .attributes = {{"crop_size", ints({0, 1})}}, .error = "the size is 0 x 1"},
-          {.inputs = {images, boxes, {.shape = {2}, .values = {0, 2}, .dtype = DType::kInt32, .differentiable = false}},
-           .attributes = {{"crop_size", ints({1, 1})}},
-           .error = "box 1 is of image 2, there are 2"},
-          {.inputs = {images, boxes, which},
-           .attributes = {{"crop_size", ints({1, 1})}, {"method", "cubic"}},
-           .error = "method must be bilinear or nearest, not cubic"}};
-}
-void crop_reference(const Inputs& in, const AttributeMap& attributes, Outputs& out) {
-  const std::vector<std::int64_t> size = reference::integers(attributes, "crop_size");
-  const double fill = reference::number(attributes, "extrapolation_value", 0);
-  const Shape from = in[0].shape;
-  out = {reference::build(in[0].dtype, {in[1].shape[0], size[0], size[1], from[3]}, [&](const Position& at) {
-    const auto place = [&](std::size_t axis) {
-      const auto low = reference::at(in[1], {at[0], static_cast<std::int64_t>(axis)});
-      const auto high = reference::at(in[1], {at[0], static_cast<std::int64_t>(axis) + 2});
-      const auto pixels = static_cast<double>(from[static_cast<int>(axis) + 1] - 1);
-      if (size[axis] == 1) return (low + high) / 2 * pixels;
-      return (low + (high - low) * static_cast<double>(at[axis + 1]) / static_cast<double>(size[axis] - 1)) * pixels;
-    };
-    const double y = place(0);
-    const double x = place(1);
-    if (y < 0 || x < 0 || y > static_cast<double>(from[1] - 1) || x > static_cast<double>(from[2] - 1)) return fill;
-    return bilinear_at(in[0], static_cast<std::int64_t>(in[2].values[static_cast<std::size_t>(at[0])]), y, x, at[3], 0);
-  })};
-}
-const OpTest kCropTest = {
-    .samples = crop_samples, .reference = crop_reference, .dtypes = {DType::kFloat32, DType::kFloat64}};
-
-#endif
-
 }  // namespace
 
 constinit const OpDef kImageCropAndResize = {
@@ -103,7 +53,6 @@ constinit const OpDef kImageCropAndResize = {
               inputs[0], inputs[1], inputs[2], a.crop_size.array(),
               {.method = or_default(a.method, "bilinear"), .extrapolation_value = a.extrapolation_value}));
         },
-    .test = CAPSTAN_OP_TEST(kCropTest),
 };
 Tensor image::crop_and_resize(Operand images, Operand boxes, Operand box_indices, std::array<std::int64_t, 2> crop_size,
                               const CropAndResizeOptions& options) try {
@@ -165,5 +114,7 @@ Tensor image::crop_and_resize(Operand images, Operand boxes, Operand box_indices
 } catch (const Error&) {
   rethrow_as("image::crop_and_resize");
 }
+
+CAPSTAN_OPS(image_crop, &kImageCropAndResize);
 
 }  // namespace capstan

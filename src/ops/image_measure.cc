@@ -11,19 +11,13 @@
 #include "src/core/apply.h"
 #include "src/core/check.h"
 #include "src/core/named_errors.h"
-#include "src/core/op_test.h"
+#include "src/ops/composite.h"
+#include "src/ops/family.h"
 #include "src/ops/image.h"
-#include "src/ops/reference.h"
 
 namespace capstan {
 
 namespace {
-
-struct MaxAttributes {
-  double max_val = 1;
-};
-constexpr AttributeType kMaxAttributes =
-    attribute_type<MaxAttributes>({field<&MaxAttributes::max_val>("max_val", true)});
 
 struct SsimAttributes {
   double max_val = 1;
@@ -84,148 +78,6 @@ std::vector<double> window_of(std::int64_t size, double sigma) {
   return weights;
 }
 
-// --- Samples and references ---
-
-#if CAPSTAN_TESTING
-using reference::Position;
-using Inputs = std::vector<ReferenceTensor>;
-using Outputs = std::vector<ReferenceTensor>;
-
-// The pixel `rows` further down and `columns` to the right; the position's last axes are [height, width, channels].
-double neighbour(const ReferenceTensor& x, Position position, std::int64_t rows, std::int64_t columns) {
-  position[position.size() - 3] += rows;
-  position[position.size() - 2] += columns;
-  return reference::at(x, position);
-}
-
-std::vector<OpSample> batch_samples() {
-  return {{.inputs = {{.shape = {1, 3, 3, 1}}}},
-          {.inputs = {{.shape = {2, 2, 4, 2}}}},
-          {.inputs = {{.shape = {3, 3, 1}}}, .error = "must be [batch, height, width, channels], not of rank 3"}};
-}
-void gradients_reference(const Inputs& in, const AttributeMap&, Outputs& out) {
-  const Shape& shape = in[0].shape;
-  out.clear();
-  for (int axis : {1, 2}) {
-    out.push_back(reference::build(in[0].dtype, shape, [&](const Position& at) {
-      if (at[static_cast<std::size_t>(axis)] == shape[axis] - 1) return 0.0;
-      return neighbour(in[0], at, axis == 1, axis == 2) - reference::at(in[0], at);
-    }));
-  }
-}
-const OpTest kGradientsTest = {.samples = batch_samples, .reference = gradients_reference};
-
-void sobel_reference(const Inputs& in, const AttributeMap&, Outputs& out) {
-  Shape shape = in[0].shape;
-  shape.push_back(2);
-  const auto mirrored = [](std::int64_t i, std::int64_t n) { return i < 0 ? -i : i >= n ? 2 * n - 2 - i : i; };
-  out = {reference::build(in[0].dtype, shape, [&](const Position& at) {
-    double sum = 0;
-    for (std::int64_t i = -1; i <= 1; ++i) {
-      for (std::int64_t j = -1; j <= 1; ++j) {
-        const double weight = static_cast<double>(at[4] == 0 ? i * (2 - std::abs(j)) : j * (2 - std::abs(i)));
-        sum +=
-            weight * reference::at(in[0], {at[0], mirrored(at[1] + i, shape[1]), mirrored(at[2] + j, shape[2]), at[3]});
-      }
-    }
-    return sum;
-  })};
-}
-const OpTest kSobelTest = {.samples = batch_samples, .reference = sobel_reference};
-
-std::vector<OpSample> variation_samples() {
-  return {{.inputs = {{.shape = {3, 2, 1}}}},
-          {.inputs = {{.shape = {2, 2, 3, 2}}}},
-          {.inputs = {{.shape = {1, 1, 2}}}},
-          {.inputs = {{.shape = {3}}}, .error = "not of rank 1"}};
-}
-void variation_reference(const Inputs& in, const AttributeMap&, Outputs& out) {
-  const Shape& shape = in[0].shape;
-  const bool batch = shape.rank() == 4;
-  out = {{in[0].dtype, batch ? Shape{shape[0]} : Shape{}, std::vector<double>(batch ? shape[0] : 1)}};
-  reference::for_each(shape, [&](const Position& at) {
-    double& sum = out[0].values[batch ? static_cast<std::size_t>(at[0]) : 0];
-    const double mine = reference::at(in[0], at);
-    if (at[at.size() - 3] + 1 < shape[-3]) sum += std::abs(neighbour(in[0], at, 1, 0) - mine);
-    if (at[at.size() - 2] + 1 < shape[-2]) sum += std::abs(neighbour(in[0], at, 0, 1) - mine);
-  });
-}
-const OpTest kVariationTest = {.samples = variation_samples, .reference = variation_reference};
-
-std::vector<OpSample> psnr_samples() {
-  return {{.inputs = {{.shape = {2, 2, 1}}, {.shape = {2, 2, 1}}}, .attributes = {{"max_val", 1.0}}},
-          {.inputs = {{.shape = {2, 2, 3, 1}}, {.shape = {2, 2, 3, 1}}}, .attributes = {{"max_val", 255}}},
-          {.inputs = {{.shape = {2, 2, 1}}, {.shape = {2, 1, 1}}},
-           .attributes = {{"max_val", 1}},
-           .error = "shapes differ, [2, 2, 1] and [2, 1, 1]"},
-          {.inputs = {{.shape = {2, 2, 1}}, {.shape = {2, 2, 1}}},
-           .attributes = {{"max_val", 0}},
-           .error = "max_val is 0"}};
-}
-void psnr_reference(const Inputs& in, const AttributeMap& attributes, Outputs& out) {
-  const Shape& shape = in[0].shape;
-  const bool batch = shape.rank() == 4;
-  const auto n = static_cast<std::size_t>(shape[-3] * shape[-2] * shape[-1]);
-  const double largest = attributes.at("max_val").number;
-  out = {{in[0].dtype, batch ? Shape{shape[0]} : Shape{}, {}}};
-  for (std::size_t begin = 0; begin < in[0].values.size(); begin += n) {
-    double sum = 0;
-    for (std::size_t i = begin; i < begin + n; ++i) sum += std::pow(in[0].values[i] - in[1].values[i], 2);
-    out[0].values.push_back(10 * std::log10(largest * largest * static_cast<double>(n) / sum));
-  }
-}
-const OpTest kPsnrTest = {.samples = psnr_samples, .reference = psnr_reference};
-
-std::vector<OpSample> ssim_samples() {
-  const auto pixels = [](Shape shape) { return SampleInput{.shape = shape, .domain = {0, 1}}; };
-  return {{.inputs = {pixels({4, 5, 1}), pixels({4, 5, 1})}, .attributes = {{"max_val", 1.0}, {"filter_size", 3}}},
-          {.inputs = {pixels({2, 3, 4, 2}), pixels({2, 3, 4, 2})},
-           .attributes = {{"max_val", 1.0}, {"filter_size", 2}, {"filter_sigma", 0.8}}},
-          {.inputs = {pixels({3, 5, 1}), pixels({3, 5, 1})},
-           .attributes = {{"max_val", 1.0}},
-           .error = "3 x 5 pixels are less than the window of 11"},
-          {.inputs = {pixels({3, 5, 1}), pixels({3, 5, 1})},
-           .attributes = {{"max_val", 1.0}, {"filter_size", 0}},
-           .error = "filter_size is 0"}};
-}
-void ssim_reference(const Inputs& in, const AttributeMap& attributes, Outputs& out) {
-  const Shape& shape = in[0].shape;
-  const std::int64_t size = reference::integer(attributes, "filter_size", 11);
-  const std::vector<double> window = window_of(size, reference::number(attributes, "filter_sigma", 1.5));
-  const double c1 = std::pow(0.01 * attributes.at("max_val").number, 2);
-  const double c2 = std::pow(0.03 * attributes.at("max_val").number, 2);
-  const bool batch = shape.rank() == 4;
-  out = {{in[0].dtype, batch ? Shape{shape[0]} : Shape{}, std::vector<double>(batch ? shape[0] : 1)}};
-  Shape windows = shape;
-  windows.set(-3, shape[-3] - size + 1);
-  windows.set(-2, shape[-2] - size + 1);
-  const double count = static_cast<double>(windows[-3] * windows[-2] * windows[-1]);
-  reference::for_each(windows, [&](const Position& at) {
-    double mean_a = 0;
-    double mean_b = 0;
-    double product = 0;
-    double squares = 0;
-    for (std::int64_t i = 0; i < size; ++i) {
-      for (std::int64_t j = 0; j < size; ++j) {
-        const double weight = window[static_cast<std::size_t>(i)] * window[static_cast<std::size_t>(j)];
-        const double a = neighbour(in[0], at, i, j);
-        const double b = neighbour(in[1], at, i, j);
-        mean_a += weight * a;
-        mean_b += weight * b;
-        product += weight * a * b;
-        squares += weight * (a * a + b * b);
-      }
-    }
-    const double means = mean_a * mean_a + mean_b * mean_b;
-    out[0].values[batch ? static_cast<std::size_t>(at[0]) : 0] += (2 * mean_a * mean_b + c1) / (means + c1) *
-                                                                  (2 * product - 2 * mean_a * mean_b + c2) /
-                                                                  (squares - means + c2) / count;
-  });
-}
-const OpTest kSsimTest = {
-    .samples = ssim_samples, .reference = ssim_reference, .dtypes = {DType::kFloat32, DType::kFloat64}};
-#endif
-
 }  // namespace
 
 // --- The ops ---
@@ -241,37 +93,13 @@ constinit const OpDef kImageImageGradients = {
           image::ImageGradients gradients = image::image_gradients(inputs[0]);
           outputs = {std::move(gradients.dy), std::move(gradients.dx)};
         },
-    .test = CAPSTAN_OP_TEST(kGradientsTest),
 };
-constinit const OpDef kImageSobelEdges = {
-    .name = "image_sobel_edges",
-    .text = "Sobel's derivatives along columns and rows.",
-    .kind = OpKind::kComposite,
-    .input_names = "images",
-    .compose = compose_image<image::sobel_edges>,
-    .test = CAPSTAN_OP_TEST(kSobelTest),
-};
-constinit const OpDef kImageTotalVariation = {
-    .name = "image_total_variation",
-    .text = "The sum of absolute differences between neighbouring pixels.",
-    .kind = OpKind::kComposite,
-    .input_names = "images",
-    .compose = compose_image<image::total_variation>,
-    .test = CAPSTAN_OP_TEST(kVariationTest),
-};
-constinit const OpDef kImagePsnr = {
-    .name = "image_psnr",
-    .text = "The peak signal-to-noise ratio of two images in decibels.",
-    .kind = OpKind::kComposite,
-    .arity = 2,
-    .input_names = "a, b",
-    .attributes = &kMaxAttributes,
-    .compose =
-        [](std::span<const Operand> inputs, const void* data, std::vector<Tensor>& outputs) {
-          outputs.push_back(image::psnr(inputs[0], inputs[1], static_cast<const MaxAttributes*>(data)->max_val));
-        },
-    .test = CAPSTAN_OP_TEST(kPsnrTest),
-};
+constinit const OpDef kImageSobelEdges =
+    composite<&image::sobel_edges, "images">("image_sobel_edges", "Sobel's derivatives along columns and rows.");
+constinit const OpDef kImageTotalVariation = composite<&image::total_variation, "images">(
+    "image_total_variation", "The sum of absolute differences between neighbouring pixels.");
+constinit const OpDef kImagePsnr =
+    composite<&image::psnr, "a, b, max_val">("image_psnr", "The peak signal-to-noise ratio of two images in decibels.");
 constinit const OpDef kImageSsim = {
     .name = "image_ssim",
     .text = "The structural similarity of two images.",
@@ -286,7 +114,6 @@ constinit const OpDef kImageSsim = {
               image::ssim(inputs[0], inputs[1], a.max_val,
                           {.filter_size = a.filter_size, .filter_sigma = a.filter_sigma, .k1 = a.k1, .k2 = a.k2}));
         },
-    .test = CAPSTAN_OP_TEST(kSsimTest),
 };
 
 image::ImageGradients image::image_gradients(Operand images) try {
@@ -377,5 +204,7 @@ Tensor image::ssim(Operand a, Operand b, double max_val, const SsimOptions& opti
 } catch (const Error&) {
   rethrow_as("image::ssim");
 }
+
+CAPSTAN_OPS(image_measure, &kImageImageGradients, &kImageSobelEdges, &kImageTotalVariation, &kImagePsnr, &kImageSsim);
 
 }  // namespace capstan

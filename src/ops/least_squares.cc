@@ -3,12 +3,11 @@
 #include "capstan/ops/linalg.h"
 #include "capstan/ops/math.h"
 #include "src/core/named_errors.h"
-#include "src/core/op_test.h"
 #include "src/ops/batching.h"
-#include "src/ops/matrix_families.h"
+#include "src/ops/composite.h"
+#include "src/ops/family.h"
 #include "src/ops/floating.h"
 #include "src/ops/matrices.h"
-#include "src/ops/reference_matrix.h"
 
 namespace capstan {
 
@@ -62,44 +61,7 @@ void vjp_pinv(const VjpCall& call, std::span<Tensor> cotangents) {
   cotangents[0] = result + (right - matmul(matmul(right, p), a));
 }
 
-#if CAPSTAN_TESTING
-std::vector<OpSample> pinv_samples() {
-  const std::vector<double> values = {1.2, -0.7, 0.4, 0.9, -1.5, 0.3};
-  return {
-      {.inputs = {{.shape = {3, 2}, .values = values}}},
-      {.inputs = {{.shape = {2, 3}, .values = values}}},
-      {.inputs = {{.shape = {2, 2, 2}, .values = {2, 0.5, -1, 1.5, 0.3, -1.5, 2, 0.7}}}},
-      {.inputs = {{.shape = {2, 2}, .values = {0, 1, -1, 0}}}, .attributes = {{"rcond", 1e-3}}},
-      {.inputs = {{.shape = {2, 0}}}},
-      {.inputs = {{.shape = {3}}}, .error = "takes matrices, not a tensor of rank 1"},
-      {.inputs = {{.shape = {2, 2}, .values = {1, 2, NAN, 3}}}, .error = "matrix 0 has elements that are not finite"},
-  };
-}
-// Of full rank: (a^T a)^-1 a^T, or the other way round.
-reference::Matrix pinv_of(const reference::Matrix& a) {
-  const reference::Matrix turned = reference::adjoint_of(a);
-  if (a.rows < a.columns) return reference::adjoint_of(pinv_of(turned));
-  return reference::solved(reference::product(turned, a), turned);
-}
-void pinv_reference(const std::vector<ComplexTensor>& inputs, const AttributeMap&,
-                    std::vector<ComplexTensor>& outputs) {
-  const Shape& shape = inputs[0].shape;
-  outputs = {reference::map_matrices(inputs[0], shape[-1], shape[-2], pinv_of)};
-}
-const OpTest kPinvTest = {.samples = pinv_samples,
-                          .reference = reference::real_reference<pinv_reference>,
-                          .complex_reference = pinv_reference,
-                          .dtypes = reference::kMatrixDTypes};
-#endif
-
 // --- lstsq ---
-
-struct LstsqAttributes {
-  double l2_regularizer = 0;
-  bool fast = true;
-};
-constexpr AttributeType kLstsqAttributes = attribute_type<LstsqAttributes>(
-    {field<&LstsqAttributes::l2_regularizer>("l2_regularizer"), field<&LstsqAttributes::fast>("fast")});
 
 // gram + l2 I, solved for `right` by Cholesky's factor.
 Tensor solve_gram(const Tensor& gram, double l2_regularizer, const Tensor& right) {
@@ -114,43 +76,6 @@ Tensor solve_gram(const Tensor& gram, double l2_regularizer, const Tensor& right
   return cholesky_solve(factor, right);
 }
 
-#if CAPSTAN_TESTING
-std::vector<OpSample> lstsq_samples() {
-  const std::vector<double> values = {1.2, -0.7, 0.4, 0.9, -1.5, 0.3};
-  return {
-      {.inputs = {{.shape = {3, 2}, .values = values}, {.shape = {3, 2}}}},
-      {.inputs = {{.shape = {2, 3}, .values = values}, {.shape = {2, 1}}}},
-      {.inputs = {{.shape = {3, 2}, .values = values}, {.shape = {3, 1}}}, .attributes = {{"l2_regularizer", 0.5}}},
-      {.inputs = {{.shape = {2, 3}, .values = values}, {.shape = {2, 1}}}, .attributes = {{"l2_regularizer", 0.5}}},
-      {.inputs = {{.shape = {3, 2}, .values = values}, {.shape = {3, 1}}}, .attributes = {{"fast", false}}},
-      {.inputs = {{.shape = {2, 3}, .values = values}, {.shape = {2, 1}}}, .attributes = {{"fast", false}}},
-      {.inputs = {{.shape = {3, 2}}, {.shape = {2, 1}}}, .error = "lstsq: 3 rows and 2 values per right-hand side"},
-      {.inputs = {{.shape = {3, 2}}, {.shape = {3}}}, .error = "lstsq: takes matrices, not a tensor of rank 1"},
-      {.inputs = {{.shape = {2, 2}, .values = {1, 2, 2, 4}}, {.shape = {2, 1}}}, .error = "does not have full rank"},
-      {.inputs = {{.shape = {3, 2}}, {.shape = {3, 1}}},
-       .attributes = {{"l2_regularizer", -1.0}},
-       .error = "lstsq: l2_regularizer must not be negative, it is -1"},
-  };
-}
-void lstsq_reference(const std::vector<ComplexTensor>& inputs, const AttributeMap& attributes,
-                     std::vector<ComplexTensor>& outputs) {
-  const double l2 = reference::flag(attributes, "fast", true) ? reference::number(attributes, "l2_regularizer", 0) : 0;
-  const reference::Matrix a = reference::matrix_of(inputs[0], 0);
-  const reference::Matrix b = reference::matrix_of(inputs[1], 0);
-  const reference::Matrix turned = reference::adjoint_of(a);
-  const bool deep = a.rows >= a.columns;
-  reference::Matrix gram = deep ? reference::product(turned, a) : reference::product(a, turned);
-  for (std::int64_t i = 0; i < gram.rows; ++i) gram(i, i) += l2;
-  const reference::Matrix x = deep ? reference::solved(gram, reference::product(turned, b))
-                                   : reference::product(turned, reference::solved(gram, b));
-  outputs = {{DType::kComplex128, {x.rows, x.columns}, x.values}};
-}
-const OpTest kLstsqTest = {.samples = lstsq_samples,
-                           .reference = reference::real_reference<lstsq_reference>,
-                           .complex_reference = lstsq_reference,
-                           .dtypes = reference::kMatrixDTypes};
-#endif
-
 }  // namespace
 
 constinit const OpDef kPinv = {
@@ -163,23 +88,10 @@ constinit const OpDef kPinv = {
     .saves = {.inputs = 1, .outputs = 1},
     .vjp = vjp_pinv,
     .batch = batch_leading,
-    .test = CAPSTAN_OP_TEST(kPinvTest),
 };
 
-constinit const OpDef kLstsq = {
-    .name = "lstsq",
-    .text = "The x for which matrix x is nearest to rhs.",
-    .kind = OpKind::kComposite,
-    .arity = 2,
-    .input_names = "matrix, rhs",
-    .attributes = &kLstsqAttributes,
-    .compose =
-        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
-          const auto& a = *static_cast<const LstsqAttributes*>(attributes);
-          outputs.push_back(lstsq(inputs[0], inputs[1], a.l2_regularizer, a.fast));
-        },
-    .test = CAPSTAN_OP_TEST(kLstsqTest),
-};
+constinit const OpDef kLstsq = composite<&lstsq, "matrix, rhs, l2_regularizer, fast", 0, true>(
+    "lstsq", "The x for which matrix x is nearest to rhs.");
 
 Tensor pinv(Operand a, std::optional<double> rcond) {
   CAPSTAN_CHECK(!rcond || *rcond >= 0, ValueError, "pinv: rcond must not be negative, it is ", *rcond);
@@ -203,9 +115,6 @@ Tensor lstsq(Operand matrix, Operand rhs, double l2_regularizer, bool fast) try 
   rethrow_as("lstsq");
 }
 
-OpFamily least_squares_ops() {
-  static constexpr const OpDef* ops[] = {&kPinv, &kLstsq};
-  return ops;
-}
+CAPSTAN_OPS(least_squares, &kPinv, &kLstsq);
 
 }  // namespace capstan

@@ -15,11 +15,9 @@
 #include "src/core/apply.h"
 #include "src/core/check.h"
 #include "src/core/named_errors.h"
-#include "src/core/op_test.h"
 #include "src/ops/axes.h"
 #include "src/ops/batching.h"
-#include "src/ops/families.h"
-#include "src/ops/linalg.h"
+#include "src/ops/family.h"
 #include "src/ops/math.h"
 
 namespace capstan {
@@ -140,78 +138,6 @@ Tensor contract(const Tensor& a, const Tensor& b, const AxisPairs& pairs) try {
   rethrow_as("tensordot");
 }
 
-#if CAPSTAN_TESTING
-std::vector<OpSample> tensordot_samples() {
-  const auto pairs = [](std::vector<AttributeValue> a, std::vector<AttributeValue> b) {
-    return AttributeValue(std::vector<AttributeValue>{a, b});
-  };
-  return {
-      {.inputs = {{.shape = {2, 3}}, {.shape = {3, 4}}}, .attributes = {{"axes", 1}}},
-      {.inputs = {{.shape = {2, 3}}, {.shape = {4}}}, .attributes = {{"axes", 0}}},
-      {.inputs = {{.shape = {2, 3, 4}}, {.shape = {3, 4, 2}}}, .attributes = {{"axes", 2}}},
-      {.inputs = {{.shape = {2, 3, 4}}, {.shape = {4, 2, 3}}}, .attributes = {{"axes", pairs({0, -1}, {1, 0})}}},
-      {.inputs = {{.shape = {2, 3}}, {.shape = {2, 3}}}, .attributes = {{"axes", 1}}, .error = "differ, 3 and 2"},
-      {.inputs = {{.shape = {2, 3}}, {.shape = {2, 3}}}, .attributes = {{"axes", 3}}, .error = "3 axes, but the ranks"},
-  };
-}
-void tensordot_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
-                         std::vector<ReferenceTensor>& outputs) {
-  const ReferenceTensor& a = inputs[0];
-  const ReferenceTensor& b = inputs[1];
-  AxisPairs pairs;
-  set_field(pairs, attributes.at("axes"), "", "");
-  std::vector<int> axes_a;
-  std::vector<int> axes_b;
-  const int count = pairs.is_number ? pairs.number : pairs.count_a;
-  for (int i = 0; i < count; ++i) {
-    axes_a.push_back(pairs.is_number ? a.shape.rank() - count + i : (pairs.a[i] + a.shape.rank()) % a.shape.rank());
-    axes_b.push_back(pairs.is_number ? i : (pairs.b[i] + b.shape.rank()) % b.shape.rank());
-  }
-  const auto digits = [](const Shape& shape, std::size_t index) {
-    std::vector<std::int64_t> position(static_cast<std::size_t>(shape.rank()));
-    for (int i = shape.rank() - 1; i >= 0; --i) {
-      position[static_cast<std::size_t>(i)] = static_cast<std::int64_t>(index) % shape[i];
-      index /= static_cast<std::size_t>(shape[i]);
-    }
-    return position;
-  };
-  ReferenceTensor out{.dtype = a.dtype};
-  for (int i = 0; i < a.shape.rank(); ++i) {
-    if (std::count(axes_a.begin(), axes_a.end(), i) == 0) out.shape.push_back(a.shape[i]);
-  }
-  for (int i = 0; i < b.shape.rank(); ++i) {
-    if (std::count(axes_b.begin(), axes_b.end(), i) == 0) out.shape.push_back(b.shape[i]);
-  }
-  out.values.assign(static_cast<std::size_t>(out.shape.size()), 0);
-  for (std::size_t x = 0; x < a.values.size(); ++x) {
-    const auto p = digits(a.shape, x);
-    for (std::size_t y = 0; y < b.values.size(); ++y) {
-      const auto q = digits(b.shape, y);
-      bool meets = true;
-      for (std::size_t i = 0; i < axes_a.size(); ++i) {
-        meets &= p[static_cast<std::size_t>(axes_a[i])] == q[static_cast<std::size_t>(axes_b[i])];
-      }
-      if (!meets) continue;
-      std::int64_t index = 0;
-      for (int i = 0; i < a.shape.rank(); ++i) {
-        if (std::count(axes_a.begin(), axes_a.end(), i) == 0)
-          index = index * a.shape[i] + p[static_cast<std::size_t>(i)];
-      }
-      for (int i = 0; i < b.shape.rank(); ++i) {
-        if (std::count(axes_b.begin(), axes_b.end(), i) == 0)
-          index = index * b.shape[i] + q[static_cast<std::size_t>(i)];
-      }
-      out.values[static_cast<std::size_t>(index)] += a.values[x] * b.values[y];
-    }
-  }
-  outputs = {out};
-}
-const OpTest kTensordotTest = {.samples = tensordot_samples,
-                               .reference = tensordot_reference,
-                               .over_complex = OverComplex::kProduct,
-                               .dtypes = {float32, float64, bfloat16, complex64, complex128}};
-#endif
-
 }  // namespace
 
 constinit const OpDef kTensordot = {
@@ -226,7 +152,6 @@ constinit const OpDef kTensordot = {
           outputs.push_back(contract(to_tensor(inputs[0]), to_tensor(inputs[1]),
                                      static_cast<const TensordotAttributes*>(attributes)->axes));
         },
-    .test = CAPSTAN_OP_TEST(kTensordotTest),
 };
 
 Tensor tensordot(Operand a, Operand b, int axes) try {
@@ -300,49 +225,6 @@ struct BiasAttributes {
 constexpr AttributeType kBiasAttributes =
     attribute_type<BiasAttributes>({field<&BiasAttributes::data_format>("data_format")});
 
-#if CAPSTAN_TESTING
-std::vector<OpSample> add_n_samples() {
-  return {
-      {.inputs = {{.shape = {2, 3}}}},
-      {.inputs = {{.shape = {2, 3}}, {.shape = {2, 3}}, {.shape = {2, 3}}}},
-      {.inputs = {{.shape = {2}}, {.shape = {3}}}, .error = "shapes differ, [2] and [3]"},
-  };
-}
-void add_n_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap&,
-                     std::vector<ReferenceTensor>& outputs) {
-  outputs = {inputs[0]};
-  for (std::size_t k = 1; k < inputs.size(); ++k) {
-    for (std::size_t i = 0; i < inputs[k].values.size(); ++i) outputs[0].values[i] += inputs[k].values[i];
-  }
-}
-const OpTest kAddNTest = {.samples = add_n_samples,
-                          .reference = add_n_reference,
-                          .dtypes = {float32, float64, bfloat16, int32, int64, complex64, complex128}};
-
-std::vector<OpSample> bias_samples() {
-  return {
-      {.inputs = {{.shape = {2, 3}}, {.shape = {3}}}},
-      {.inputs = {{.shape = {2, 3, 2, 4}}, {.shape = {4}}}},
-      {.inputs = {{.shape = {2, 3, 2, 2}}, {.shape = {3}}}, .attributes = {{"data_format", "NCHW"}}},
-      {.inputs = {{.shape = {2, 3}}, {.shape = {2}}}, .error = "bias_add: 2 values for 3 channels"},
-      {.inputs = {{.shape = {2, 3}}, {.shape = {3}}},
-       .attributes = {{"data_format", "CHWN"}},
-       .error = "bias_add: the data format must begin with \"NC\" or end with \"C\", not \"CHWN\""},
-      {.inputs = {{.shape = {3}}, {.shape = {3}}}, .error = "bias_add: the input needs rank 2 or more, not 1"},
-  };
-}
-void bias_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
-                    std::vector<ReferenceTensor>& outputs) {
-  outputs = {inputs[0]};
-  // Of the sample with the channels in second place.
-  const std::size_t pixels = attributes.contains("data_format") ? 4 : 1;
-  for (std::size_t i = 0; i < outputs[0].values.size(); ++i) {
-    outputs[0].values[i] += inputs[1].values[i / pixels % inputs[1].values.size()];
-  }
-}
-const OpTest kBiasAddTest = {.samples = bias_samples, .reference = bias_reference};
-#endif
-
 }  // namespace
 
 constinit const OpDef kAddN = {
@@ -365,7 +247,6 @@ constinit const OpDef kAddN = {
           for (int i = 1; i < call.input_count(); ++i) outputs[0] = add(outputs[0], call.input(i));
           return true;
         },
-    .test = CAPSTAN_OP_TEST(kAddNTest),
 };
 
 constinit const OpDef kBiasAdd = {
@@ -380,7 +261,6 @@ constinit const OpDef kBiasAdd = {
           const auto& a = *static_cast<const BiasAttributes*>(attributes);
           outputs.push_back(bias_add(inputs[0], inputs[1], a.data_format.first ? "NC..." : "N...C"));
         },
-    .test = CAPSTAN_OP_TEST(kBiasAddTest),
 };
 
 Tensor add_n(Operands tensors) { return apply(kAddN, tensors.span()); }
@@ -404,12 +284,6 @@ Tensor bias_add(Operand x, Operand bias, std::string_view data_format) try {
   rethrow_as("bias_add");
 }
 
-OpFamily linalg_ops() {
-  static constexpr const OpDef* ops[] = {
-      &kTensordot,         &kEinsum,           &kNorm, &kNormalize, &kL2Normalize, &kGlobalNorm, &kClipByNorm,
-      &kClipByAverageNorm, &kClipByGlobalNorm, &kAddN, &kBiasAdd,
-  };
-  return ops;
-}
+CAPSTAN_OPS(linalg, &kTensordot, &kAddN, &kBiasAdd);
 
 }  // namespace capstan

@@ -13,10 +13,10 @@
 #include "src/core/apply.h"
 #include "src/core/check.h"
 #include "src/core/named_errors.h"
-#include "src/core/op_test.h"
 #include "src/kernels/reduce.h"
 #include "src/ops/batching.h"
-#include "src/ops/families.h"
+#include "src/ops/composite.h"
+#include "src/ops/family.h"
 
 namespace capstan {
 
@@ -33,72 +33,15 @@ void check_pair(std::string_view name, const Tensor& labels, const Tensor& logit
                 logits.shape(), arguments({{"labels", labels}, {"logits", logits}}));
 }
 
-#if CAPSTAN_TESTING
-std::vector<OpSample> sigmoid_samples() {
-  return {
-      {.inputs = {{.shape = {2, 3}, .domain = {0, 1}}, {.shape = {2, 3}}}},
-      {.inputs = {{.shape = {}, .domain = {0, 1}}, {.shape = {}}}},
-      {.inputs = {{.shape = {3}, .values = {0, 1, 0.5}}, {.shape = {3}, .values = {0, -30, 30}}}},
-      {.inputs = {{.shape = {3}}, {.shape = {2, 3}}}, .error = "shapes differ, [3] and [2, 3]"},
-  };
-}
-void sigmoid_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap&,
-                       std::vector<ReferenceTensor>& outputs) {
-  outputs = {inputs[1]};
-  for (std::size_t i = 0; i < outputs[0].values.size(); ++i) {
-    const double x = inputs[1].values[i];
-    outputs[0].values[i] = std::max(x, 0.0) - x * inputs[0].values[i] + std::log1p(std::exp(-std::abs(x)));
-  }
-}
-const OpTest kSigmoidCrossEntropyTest = {.samples = sigmoid_samples, .reference = sigmoid_reference};
-
-std::vector<OpSample> weighted_samples() {
-  return {
-      {.inputs = {{.shape = {2, 3}, .domain = {0, 1}}, {.shape = {2, 3}}, {.shape = {}, .domain = {0.5, 2}}}},
-      {.inputs = {{.shape = {2, 3}, .domain = {0, 1}}, {.shape = {2, 3}}, {.shape = {3}, .domain = {0.5, 2}}}},
-      {.inputs = {{.shape = {3}}, {.shape = {2}}, {.shape = {}}}, .error = "shapes differ, [3] and [2]"},
-  };
-}
-void weighted_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap&,
-                        std::vector<ReferenceTensor>& outputs) {
-  outputs = {inputs[1]};
-  for (std::size_t i = 0; i < outputs[0].values.size(); ++i) {
-    const double x = inputs[1].values[i];
-    const double z = inputs[0].values[i];
-    const double weight = 1 + (inputs[2].values[i % inputs[2].values.size()] - 1) * z;
-    outputs[0].values[i] = (1 - z) * x + weight * (std::log1p(std::exp(-std::abs(x))) + std::max(-x, 0.0));
-  }
-}
-const OpTest kWeightedCrossEntropyTest = {.samples = weighted_samples, .reference = weighted_reference};
-#endif
-
 }  // namespace
 
-constinit const OpDef kSigmoidCrossEntropyWithLogits = {
-    .name = "sigmoid_cross_entropy_with_logits",
-    .text = "The cross entropy of labels and the sigmoid of logits, elementwise.",
-    .kind = OpKind::kComposite,
-    .arity = 2,
-    .input_names = "labels, logits",
-    .compose =
-        [](std::span<const Operand> inputs, const void*, std::vector<Tensor>& outputs) {
-          outputs.push_back(sigmoid_cross_entropy_with_logits(inputs[0], inputs[1]));
-        },
-    .test = CAPSTAN_OP_TEST(kSigmoidCrossEntropyTest),
-};
+constinit const OpDef kSigmoidCrossEntropyWithLogits = composite<&sigmoid_cross_entropy_with_logits, "labels, logits">(
+    "sigmoid_cross_entropy_with_logits", "The cross entropy of labels and the sigmoid of logits, elementwise.");
 
-constinit const OpDef kWeightedCrossEntropyWithLogits = {
-    .name = "weighted_cross_entropy_with_logits",
-    .text = "As sigmoid_cross_entropy_with_logits, with a weight of positive labels.",
-    .kind = OpKind::kComposite,
-    .arity = 3,
-    .input_names = "labels, logits, pos_weight",
-    .compose =
-        [](std::span<const Operand> inputs, const void*, std::vector<Tensor>& outputs) {
-          outputs.push_back(weighted_cross_entropy_with_logits(inputs[0], inputs[1], inputs[2]));
-        },
-    .test = CAPSTAN_OP_TEST(kWeightedCrossEntropyTest),
-};
+constinit const OpDef kWeightedCrossEntropyWithLogits =
+    composite<&weighted_cross_entropy_with_logits, "labels, logits, pos_weight">(
+        "weighted_cross_entropy_with_logits",
+        "As sigmoid_cross_entropy_with_logits, with a weight of positive labels.");
 
 Tensor sigmoid_cross_entropy_with_logits(Operand labels, Operand logits) try {
   const Tensor x = to_tensor(logits);
@@ -123,29 +66,6 @@ Tensor weighted_cross_entropy_with_logits(Operand labels, Operand logits, Operan
 }
 
 // --- l2_loss ---
-
-namespace {
-
-#if CAPSTAN_TESTING
-std::vector<OpSample> l2_samples() {
-  return {
-      {.inputs = {{.shape = {2, 3}}}},
-      {.inputs = {{.shape = {}}}},
-      {.inputs = {{.shape = {0}}}},
-      {.inputs = {{.shape = {2}, .values = {1, 2}, .dtype = int32, .differentiable = false}},
-       .error = "dtype int32 is not supported"},
-  };
-}
-void l2_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap&,
-                  std::vector<ReferenceTensor>& outputs) {
-  double sum = 0;
-  for (double x : inputs[0].values) sum += x * x;
-  outputs = {{.dtype = inputs[0].dtype, .shape = {}, .values = {sum / 2}}};
-}
-const OpTest kL2LossTest = {.samples = l2_samples, .reference = l2_reference};
-#endif
-
-}  // namespace
 
 constinit const OpDef kL2Loss = {
     .name = "l2_loss",
@@ -181,18 +101,10 @@ constinit const OpDef kL2Loss = {
           outputs = {0.5 * reduce_sum(square(call.input(0)), item_axes({}, call.item_rank(0)))};
           return true;
         },
-    .test = CAPSTAN_OP_TEST(kL2LossTest),
 };
 
 Tensor l2_loss(Operand x) { return apply(kL2Loss, x); }
 
-OpFamily loss_ops() {
-  static constexpr const OpDef* ops[] = {
-      &kSigmoidCrossEntropyWithLogits,
-      &kWeightedCrossEntropyWithLogits,
-      &kL2Loss,
-  };
-  return ops;
-}
+CAPSTAN_OPS(loss, &kSigmoidCrossEntropyWithLogits, &kWeightedCrossEntropyWithLogits, &kL2Loss);
 
 }  // namespace capstan

@@ -1,5 +1,6 @@
 // Indices into masks and back.
 #include <algorithm>
+#include <complex>
 #include <cstring>
 
 #include "capstan/ops/array.h"
@@ -7,14 +8,13 @@
 #include "src/core/apply.h"
 #include "src/core/check.h"
 #include "src/core/named_errors.h"
-#include "src/core/op_test.h"
 #include "src/kernels/strided_copy.h"
 #include "src/ops/axis.h"
 #include "src/ops/axes.h"
 #include "src/ops/batching.h"
+#include "src/ops/composite.h"
+#include "src/ops/family.h"
 #include "src/ops/indices.h"
-#include "src/ops/mask.h"
-#include "src/ops/reference.h"
 
 namespace capstan {
 
@@ -179,123 +179,6 @@ bool batch_sequence_mask(const BatchCall& call, std::vector<Tensor>& outputs) {
   return batch_leading(call, outputs);
 }
 
-struct BooleanMaskAttributes {
-  AxisOr<0> axis;
-};
-constexpr AttributeType kBooleanMaskAttributes =
-    attribute_type<BooleanMaskAttributes>({field<&BooleanMaskAttributes::axis>("axis")});
-
-// --- Samples and references ---
-
-#if CAPSTAN_TESTING
-using reference::build;
-using reference::index_input;
-using reference::Position;
-using Inputs = std::vector<ReferenceTensor>;
-using Outputs = std::vector<ReferenceTensor>;
-
-std::vector<OpSample> one_hot_samples() {
-  return {{.inputs = {index_input({3}, {2, 0, 1})}, .attributes = {{"depth", 3}}},
-          {.inputs = {index_input({}, {1}, DType::kInt64)}, .attributes = {{"depth", 2}, {"dtype", "float64"}}},
-          {.inputs = {index_input({2, 2}, {0, 3, -1, 2}, DType::kInt64)},
-           .attributes = {{"depth", 3}, {"axis", 1}, {"on_value", 5}, {"off_value", -1}, {"dtype", "int32"}}},
-          {.inputs = {index_input({2}, {0, 1})}, .attributes = {{"depth", 0}}},
-          {.inputs = {index_input({0}, {})}, .attributes = {{"depth", 2}, {"axis", 0}}},
-          {.inputs = {index_input({1}, {0})}, .attributes = {{"depth", -1}}, .error = "depth is -1"},
-          {.inputs = {index_input({1}, {0})}, .attributes = {{"depth", 2}, {"axis", 4}}, .error = "axis 4 is out of"}};
-}
-DType dtype_of(const AttributeMap& attributes, DType fallback) {
-  const auto found = attributes.find("dtype");
-  return found == attributes.end() ? fallback : dtype_from_name(found->second.text);
-}
-void one_hot_reference(const Inputs& in, const AttributeMap& attributes, Outputs& out) {
-  const auto number = [&](const char* name, double fallback) {
-    const auto found = attributes.find(name);
-    return found == attributes.end() ? fallback : found->second.number;
-  };
-  std::vector<std::int64_t> dims(in[0].shape.begin(), in[0].shape.end());
-  std::int64_t axis = reference::integer(attributes, "axis", -1);
-  if (axis < 0) axis += in[0].shape.rank() + 1;
-  dims.insert(dims.begin() + axis, reference::integer(attributes, "depth", 0));
-  out = {build(dtype_of(attributes, DType::kFloat32), Shape(dims), [&](const Position& position) {
-    Position from = position;
-    from.erase(from.begin() + axis);
-    const auto depth = static_cast<double>(position[static_cast<std::size_t>(axis)]);
-    return reference::at(in[0], from) == depth ? number("on_value", 1) : number("off_value", 0);
-  })};
-}
-const OpTest kOneHotTest = {.samples = one_hot_samples, .reference = one_hot_reference};
-
-SampleInput mask_input(const Shape& shape, std::vector<double> values) {
-  return index_input(shape, std::move(values), DType::kBool);
-}
-std::vector<OpSample> where_indices_samples() {
-  return {{.inputs = {mask_input({2, 2}, {1, 0, 1, 1})}},
-          {.inputs = {mask_input({3}, {0, 0, 0})}},
-          {.inputs = {index_input({2, 1, 2}, {0, -3, 7, 0})}},
-          {.inputs = {mask_input({0, 2}, {})}},
-          {.inputs = {mask_input({}, {1})}, .error = "must have an axis"}};
-}
-void where_indices_reference(const Inputs& in, const AttributeMap&, Outputs& out) {
-  out = {{DType::kInt64, {}, {}}};
-  std::int64_t count = 0;
-  reference::for_each(in[0].shape, [&](const Position& position) {
-    if (reference::at(in[0], position) == 0) return;
-    ++count;
-    for (std::int64_t i : position) out[0].values.push_back(static_cast<double>(i));
-  });
-  out[0].shape = {count, in[0].shape.rank()};
-}
-const OpTest kWhereIndicesTest = {.samples = where_indices_samples, .reference = where_indices_reference};
-
-std::vector<OpSample> boolean_mask_samples() {
-  return {{.inputs = {{.shape = {4}}, mask_input({4}, {1, 0, 1, 1})}},
-          {.inputs = {{.shape = {2, 3}}, mask_input({2, 3}, {1, 0, 1, 0, 1, 0})}},
-          {.inputs = {{.shape = {2, 3}}, mask_input({2}, {0, 1})}},
-          {.inputs = {{.shape = {2, 3}}, mask_input({3}, {1, 0, 1})}, .attributes = {{"axis", 1}}},
-          {.inputs = {{.shape = {3}}, mask_input({3}, {0, 0, 0})}},
-          {.inputs = {{.shape = {3}}, mask_input({2}, {1, 0})}, .error = "does not fit"},
-          {.inputs = {{.shape = {3}}, mask_input({}, {1})}, .error = "the mask must have an axis"}};
-}
-void boolean_mask_reference(const Inputs& in, const AttributeMap& attributes, Outputs& out) {
-  std::int64_t axis = reference::integer(attributes, "axis", 0);
-  if (axis < 0) axis += in[0].shape.rank();
-  const int masked = in[1].shape.rank();
-  std::int64_t count = 0;
-  for (double value : in[1].values) count += value != 0;
-  Shape shape;
-  for (int i = 0; i < axis; ++i) shape.push_back(in[0].shape[i]);
-  shape.push_back(count);
-  for (auto i = static_cast<int>(axis) + masked; i < in[0].shape.rank(); ++i) shape.push_back(in[0].shape[i]);
-  out = {{in[0].dtype, shape, {}}};
-  reference::for_each(in[0].shape, [&](const Position& position) {
-    const Position place(position.begin() + axis, position.begin() + axis + masked);
-    if (reference::at(in[1], place) != 0) out[0].values.push_back(reference::at(in[0], position));
-  });
-}
-const OpTest kBooleanMaskTest = {
-    .samples = boolean_mask_samples, .reference = boolean_mask_reference, .dtypes = reference::kEveryDType};
-
-std::vector<OpSample> sequence_mask_samples() {
-  return {{.inputs = {index_input({3}, {1, 3, 0})}},
-          {.inputs = {index_input({2}, {1, 9}, DType::kInt64)}, .attributes = {{"maxlen", 4}, {"dtype", "float32"}}},
-          {.inputs = {index_input({}, {2})}, .attributes = {{"maxlen", 2}}},
-          {.inputs = {index_input({2, 2}, {0, 1, 2, 3})}, .attributes = {{"dtype", "int32"}}},
-          {.inputs = {index_input({1}, {1})}, .attributes = {{"maxlen", -1}}, .error = "maxlen is -1"}};
-}
-void sequence_mask_reference(const Inputs& in, const AttributeMap& attributes, Outputs& out) {
-  double longest = 0;
-  for (double length : in[0].values) longest = std::max(longest, length);
-  Shape shape = in[0].shape;
-  shape.push_back(reference::integer(attributes, "maxlen", static_cast<std::int64_t>(longest)));
-  out = {build(dtype_of(attributes, DType::kBool), shape, [&](const Position& position) {
-    const Position which(position.begin(), position.end() - 1);
-    return static_cast<double>(position.back()) < reference::at(in[0], which) ? 1.0 : 0.0;
-  })};
-}
-const OpTest kSequenceMaskTest = {.samples = sequence_mask_samples, .reference = sequence_mask_reference};
-#endif
-
 }  // namespace
 
 // --- The ops ---
@@ -309,7 +192,6 @@ constinit const OpDef kOneHot = {
     .infer = infer_one_hot,
     .kernel = one_hot_kernel,
     .batch = batch_axis<&OneHotAttributes::axis>,
-    .test = CAPSTAN_OP_TEST(kOneHotTest),
 };
 constinit const OpDef kWhereIndices = {
     .name = "where_indices",
@@ -318,22 +200,9 @@ constinit const OpDef kWhereIndices = {
     .input_names = "condition",
     .infer = infer_where_indices,
     .kernel = where_indices_kernel,
-    .test = CAPSTAN_OP_TEST(kWhereIndicesTest),
 };
-constinit const OpDef kBooleanMask = {
-    .name = "boolean_mask",
-    .text = "The elements or rows at which a mask is true, as a list.",
-    .kind = OpKind::kComposite,
-    .arity = 2,
-    .input_names = "x, mask",
-    .attributes = &kBooleanMaskAttributes,
-    .compose =
-        [](std::span<const Operand> inputs, const void* data, std::vector<Tensor>& outputs) {
-          const int axis = static_cast<const BooleanMaskAttributes*>(data)->axis;
-          outputs.push_back(boolean_mask(inputs[0], inputs[1], axis));
-        },
-    .test = CAPSTAN_OP_TEST(kBooleanMaskTest),
-};
+constinit const OpDef kBooleanMask = composite<&boolean_mask, "x, mask, axis", 0>(
+    "boolean_mask", "The elements or rows at which a mask is true, as a list.");
 constinit const OpDef kSequenceMask = {
     .name = "sequence_mask",
     .text = "Along a new last axis, true as far as a length reaches.",
@@ -343,7 +212,6 @@ constinit const OpDef kSequenceMask = {
     .infer = infer_sequence_mask,
     .kernel = sequence_mask_kernel,
     .batch = batch_sequence_mask,
-    .test = CAPSTAN_OP_TEST(kSequenceMaskTest),
 };
 
 Tensor one_hot(Operand indices, std::int64_t depth, double on_value, double off_value, int axis, DType dtype) {
@@ -379,5 +247,7 @@ Tensor sequence_mask(Operand lengths, std::optional<std::int64_t> maxlen, DType 
   if (maxlen) attributes.maxlen = *maxlen;
   return apply(kSequenceMask, lengths, &attributes);
 }
+
+CAPSTAN_OPS(mask, &kOneHot, &kWhereIndices, &kBooleanMask, &kSequenceMask);
 
 }  // namespace capstan

@@ -9,7 +9,7 @@
 
 #include "capstan/ops/math.h"
 #include "src/ops/complex.h"
-#include "src/ops/families.h"
+#include "src/ops/family.h"
 #include "src/ops/identities.h"
 #include "src/ops/math.h"
 
@@ -19,6 +19,7 @@ namespace HWY_NAMESPACE {
 
 struct Copy : UnaryOp {
   static constexpr OpText text{"copy", "The element itself: the loop of a broadcast."};
+  static constexpr const OpForPrograms* programs = &kWithIdentity<first_operand>;
   FORMULA f(X x) { return x; }
   FORMULA df(X g, X, X) { return g; }
 };
@@ -26,8 +27,8 @@ struct Copy : UnaryOp {
 struct Abs : UnaryOp {
   static constexpr Compose compose = &detail::call_function<capstan::abs>;
   static constexpr OpText text{"abs", "The absolute value."};
+  static constexpr const OpForPrograms* programs = &kWithIdentity<done_before>;
   static constexpr Types types = Types::kNumbers;
-  static constexpr Domain domain{0.25, 2.0};
   FORMULA f(X x) { return abs(x); }
   FORMULA df(X g, X x, X) { return g * sign(x); }
 };
@@ -37,7 +38,6 @@ struct Sign : UnaryOp {
   using Complex = SignOfComplex;
   static constexpr OpText text{"sign", "-1, 0 or 1, of complex numbers x / |x|; the gradient of real ones is zero."};
   static constexpr Types types = Types::kNumbers;
-  static constexpr Domain domain{0.25, 2.0};
   FORMULA f(X x) { return sign(x); }
   FORMULA df(X g, X, X) { return zero_of(g); }
 };
@@ -54,6 +54,7 @@ struct SignOfComplex : Sign {
 struct Negative : UnaryOp {
   using Complex = Negative;
   static constexpr OpText text{"negative", "The number with its sign changed."};
+  static constexpr const OpForPrograms* programs = &kWithIdentity<undone>;
   static constexpr Types types = Types::kNumbers;
   static constexpr std::uint16_t flags = kKeepsRowSparse;
   FORMULA f(X x) { return -x; }
@@ -72,7 +73,6 @@ struct SqrtOfComplex;
 struct Sqrt : UnaryOp {
   using Complex = SqrtOfComplex;
   static constexpr OpText text{"sqrt", "The square root."};
-  static constexpr Domain domain{0.1, 4.0};
   FORMULA f(X x) { return sqrt(x); }
   FORMULA df(X g, X, X y) { return select(g == 0.0 && !(y > 0.0), 0.0, 0.5 * g / y); }
 };
@@ -84,7 +84,6 @@ struct SqrtOfComplex : Sqrt {
 struct Rsqrt : UnaryOp {
   using Complex = Rsqrt;
   static constexpr OpText text{"rsqrt", "One divided by the square root."};
-  static constexpr Domain domain{0.1, 4.0};
   FORMULA f(X x) { return rsqrt(x); }
   FORMULA df(X g, X, X y) { return select(g == 0.0 && !is_finite(y), 0.0, -0.5 * g * y * y * y); }
 };
@@ -92,7 +91,6 @@ struct Rsqrt : UnaryOp {
 struct Reciprocal : UnaryOp {
   using Complex = Reciprocal;
   static constexpr OpText text{"reciprocal", "One divided by the number."};
-  static constexpr Domain domain{0.25, 4.0};
   FORMULA f(X x) { return 1.0 / x; }
   FORMULA df(X g, X, X y) { return select(g == 0.0 && !is_finite(y), 0.0, -g * y * y); }
 };
@@ -114,7 +112,6 @@ struct Expm1 : UnaryOp {
 struct Log : UnaryOp {
   using Complex = Log;
   static constexpr OpText text{"log", "The natural logarithm."};
-  static constexpr Domain domain{0.25, 4.0};
   FORMULA f(X x) { return log(x); }
   FORMULA df(X g, X x, X) { return g / x; }
 };
@@ -122,25 +119,27 @@ struct Log : UnaryOp {
 struct Log1p : UnaryOp {
   using Complex = Log1p;
   static constexpr OpText text{"log1p", "The natural logarithm of 1 + x, precise near 0."};
-  static constexpr Domain domain{-0.75, 4.0};
   FORMULA f(X x) { return log1p(x); }
   FORMULA df(X g, X x, X) { return g / (1.0 + x); }
 };
 
 struct Floor : UnaryOp {
   static constexpr OpText text{"floor", "The largest integer that is not larger."};
+  static constexpr const OpForPrograms* programs = &kWithIdentity<done_before>;
   static constexpr bool differentiable = false;
   FORMULA f(X x) { return floor(x); }
 };
 
 struct Ceil : UnaryOp {
   static constexpr OpText text{"ceil", "The smallest integer that is not smaller."};
+  static constexpr const OpForPrograms* programs = &kWithIdentity<done_before>;
   static constexpr bool differentiable = false;
   FORMULA f(X x) { return ceil(x); }
 };
 
 struct Round : UnaryOp {
   static constexpr OpText text{"round", "The nearest integer; halves go to the even one."};
+  static constexpr const OpForPrograms* programs = &kWithIdentity<done_before>;
   static constexpr Types types = Types::kNumbers;
   static constexpr bool differentiable = false;
   FORMULA f(X x) { return round(x); }
@@ -148,6 +147,7 @@ struct Round : UnaryOp {
 
 struct Rint : UnaryOp {
   static constexpr OpText text{"rint", "The nearest integer; halves go to the even one."};
+  static constexpr const OpForPrograms* programs = &kWithIdentity<done_before>;
   static constexpr bool differentiable = false;
   FORMULA f(X x) { return round(x); }
 };
@@ -226,19 +226,8 @@ namespace detail {
 Tensor operator-(Operand x) { return negative(x); }
 }  // namespace detail
 
-Identities math_identities() {
-  static constexpr Identity identities[] = {{&kNegative, undone},   {&kAbs, done_before},   {&kFloor, done_before},
-                                            {&kCeil, done_before},  {&kRound, done_before}, {&kRint, done_before},
-                                            {&kCopy, first_operand}};
-  return identities;
-}
-
-OpFamily math_ops() {
-  static constexpr const OpDef* ops[] = {&kAbs,        &kSign,  &kNegative, &kSquare, &kSqrt,  &kRsqrt,
-                                         &kReciprocal, &kExp,   &kExpm1,    &kLog,    &kLog1p, &kFloor,
-                                         &kCeil,       &kRound, &kRint,     &kErf,    &kErfc};
-  return ops;
-}
+CAPSTAN_OPS(math, &kAbs, &kSign, &kNegative, &kSquare, &kSqrt, &kRsqrt, &kReciprocal, &kExp, &kExpm1, &kLog, &kLog1p,
+            &kFloor, &kCeil, &kRound, &kRint, &kErf, &kErfc);
 
 }  // namespace capstan
 #endif  // HWY_ONCE

@@ -3,6 +3,7 @@
 // matmul is the op; matvec is matmul between reshapes, so it needs no rule. The gradient of a
 // product is two products, with the transposes taken inside the kernel.
 #include <algorithm>
+#include <complex>
 #include <type_traits>
 #include <vector>
 
@@ -13,14 +14,15 @@
 #include "src/core/apply.h"
 #include "src/core/check.h"
 #include "src/core/named_errors.h"
-#include "src/core/op_test.h"
+#include "src/core/op_for_programs.h"
 #include "src/core/thread_pool.h"
 #include "src/kernels/gemm.h"
 #include "src/kernels/scratch.h"
 #include "src/ops/batching.h"
 #include "src/ops/axes.h"
 #include "src/ops/complex.h"
-#include "src/ops/families.h"
+#include "src/ops/composite.h"
+#include "src/ops/family.h"
 #include "src/ops/products.h"
 
 namespace capstan {
@@ -45,6 +47,9 @@ void check_turns(const MatmulAttributes& attributes) {
   CAPSTAN_CHECK(!(attributes.transpose_a && attributes.adjoint_a) && !(attributes.transpose_b && attributes.adjoint_b),
                 ValueError, "matmul: transpose and adjoint of one operand are both set");
 }
+
+// What a task of many small products has at least; fewer of them run on one thread.
+constexpr std::int64_t kSmallProducts = 100'000;
 
 Shape batch_of(const Shape& shape) { return Shape(shape.dims().first(static_cast<std::size_t>(shape.rank() - 2))); }
 
@@ -136,7 +141,6 @@ void run_batches(GemmShape shape, const TensorRef& left, const TensorRef& right,
   };
   // Large products use the pool themselves; many small ones share it.
   constexpr std::int64_t kLargeWork = 4'000'000;
-  constexpr std::int64_t kTaskWork = 100'000;
   const std::int64_t work = std::max<std::int64_t>(1, shape.m * shape.n * shape.k);
   if (work >= kLargeWork) {
     for (std::int64_t i = 0; i < batches; ++i) {
@@ -144,7 +148,7 @@ void run_batches(GemmShape shape, const TensorRef& left, const TensorRef& right,
     }
     return;
   }
-  const std::int64_t per_task = std::max<std::int64_t>(1, kTaskWork / work);
+  const std::int64_t per_task = std::max<std::int64_t>(1, kSmallProducts / work);
   parallel_for((batches + per_task - 1) / per_task, [&](std::int64_t task) {
     for (std::int64_t i = task * per_task; i < std::min(batches, (task + 1) * per_task); ++i) {
       run(i, [](const GemmShape& s, const T* p, const T* q, T* r) { multiply_serial(s, p, q, r); });
@@ -273,84 +277,29 @@ void vjp_matmul(const VjpCall& call, std::span<Tensor> cotangents) {
       turn_b ? matmul(g, a, {.transpose_a = true, .transpose_b = turn_a}) : matmul(a, g, {.transpose_a = !turn_a});
 }
 
-// --- Samples and references ---
-
-#if CAPSTAN_TESTING
-
-bool truth(const AttributeMap& attributes, const char* name) {
-  const auto found = attributes.find(name);
-  return found != attributes.end() && found->second.truth;
+// a is [rows, inner] or transposed, and the result has its rows. With one right matrix it is one product.
+Cost matmul_cost(std::span<const Shape> inputs, std::span<const Shape> outputs) {
+  const Shape& a = inputs[0];
+  const Shape& out = outputs[0];
+  if (a.rank() < 2 || out.rank() < 2 || out[-2] == 0) return {};
+  const double inner = static_cast<double>(a[-1]) * static_cast<double>(a[-2]) / static_cast<double>(out[-2]);
+  return {static_cast<double>(out.size()) * inner,
+          static_cast<double>(inputs[1].rank() == 2 ? kGemmParallelWork : kSmallProducts)};
 }
 
-std::vector<OpSample> matmul_samples() {
-  std::vector<OpSample> samples;
-  for (bool a : {false, true}) {
-    for (bool b : {false, true}) {
-      samples.push_back({.inputs = {{.shape = a ? Shape{4, 3} : Shape{3, 4}}, {.shape = b ? Shape{5, 4} : Shape{4, 5}}},
-                         .attributes = {{"transpose_a", a}, {"transpose_b", b}}});
-      samples.push_back({.inputs = {{.shape = a ? Shape{2, 1, 3, 2} : Shape{2, 1, 2, 3}},
-                                    {.shape = b ? Shape{2, 2, 3} : Shape{2, 3, 2}}},
-                         .attributes = {{"transpose_a", a}, {"transpose_b", b}}});
-    }
-  }
-  samples.push_back({.inputs = {{.shape = {2, 3, 4}}, {.shape = {4, 2}}}});
-  samples.push_back({.inputs = {{.shape = {2, 4}}, {.shape = {3, 4, 2}}}});
-  samples.push_back({.inputs = {{.shape = {2, 0}}, {.shape = {0, 3}}}});
-  samples.push_back({.inputs = {{.shape = {0, 2}}, {.shape = {2, 3}}}});
-  samples.push_back({.inputs = {{.shape = {2, 3}}, {.shape = {2, 3}}}, .error = "inner dimensions differ, 3 and 2"});
-  samples.push_back({.inputs = {{.shape = {3}}, {.shape = {3, 2}}}, .error = "operands need rank 2 or more"});
-  samples.push_back({.inputs = {{.shape = {2, 2, 3}}, {.shape = {3, 3, 2}}}, .error = "shapes do not broadcast"});
-  return samples;
+// Rows times a matrix, or a sum over the examples, of which those with zeros add nothing.
+std::optional<ExampleStep> matmul_of_example(const ExampleCall& call) {
+  const auto& a = *static_cast<const MatmulAttributes*>(call.attribute_data);
+  const bool turn_a = a.transpose_a || a.adjoint_a;
+  const bool turn_b = a.transpose_b || a.adjoint_b;
+  if (call.is_row(0) && call.is_same(1) && !turn_a && call.inputs[1].rank() == 2) return ExampleStep{};
+  if (call.inputs[0].rank() != 2 || call.inputs[1].rank() != 2 || !turn_a || turn_b) return std::nullopt;
+  if (call.is_row(1) && call.is_same(0)) return ExampleStep{.cut = 0b01, .result = Examples::kFull};
+  if (call.is_row(0) && call.is_same(1)) return ExampleStep{.cut = 0b10, .result = Examples::kFull};
+  return std::nullopt;
 }
 
-void matmul_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
-                      std::vector<ReferenceTensor>& outputs) {
-  const ReferenceTensor& a = inputs[0];
-  const ReferenceTensor& b = inputs[1];
-  const bool turn_a = truth(attributes, "transpose_a");
-  const bool turn_b = truth(attributes, "transpose_b");
-  const std::int64_t m = turn_a ? a.shape[-1] : a.shape[-2];
-  const std::int64_t k = turn_a ? a.shape[-2] : a.shape[-1];
-  const std::int64_t n = turn_b ? b.shape[-2] : b.shape[-1];
-  ReferenceTensor out{.dtype = a.dtype, .shape = broadcast_shapes("reference", batch_of(a.shape), batch_of(b.shape))};
-  const Shape batch = out.shape;
-  out.shape.push_back(m);
-  out.shape.push_back(n);
-  const auto start = [&](const Shape& shape, std::int64_t index) {
-    std::int64_t position = 0;
-    std::int64_t stride = shape[-1] * shape[-2];
-    for (int i = batch.rank() - 1; i >= 0; --i) {
-      const int axis = i - (batch.rank() + 2 - shape.rank());
-      if (axis >= 0) {
-        position += (shape[axis] == 1 ? 0 : index % batch[i]) * stride;
-        stride *= shape[axis];
-      }
-      index /= batch[i];
-    }
-    return position;
-  };
-  for (std::int64_t index = 0; index < batch.size(); ++index) {
-    for (std::int64_t i = 0; i < m; ++i) {
-      for (std::int64_t j = 0; j < n; ++j) {
-        double sum = 0;
-        for (std::int64_t l = 0; l < k; ++l) {
-          const std::int64_t x = start(a.shape, index) + (turn_a ? l * m + i : i * k + l);
-          const std::int64_t y = start(b.shape, index) + (turn_b ? j * k + l : l * n + j);
-          sum += a.values[static_cast<std::size_t>(x)] * b.values[static_cast<std::size_t>(y)];
-        }
-        out.values.push_back(sum);
-      }
-    }
-  }
-  outputs = {out};
-}
-
-const OpTest kMatmulTest = {.samples = matmul_samples,
-                            .reference = matmul_reference,
-                            .over_complex = OverComplex::kProduct,
-                            .dtypes = {float32, float64, bfloat16, int32, int64, complex64, complex128}};
-
-#endif
+constexpr OpForPrograms kProductForPrograms{.cost = matmul_cost, .example = matmul_of_example};
 
 }  // namespace
 
@@ -371,7 +320,7 @@ constinit const OpDef kMatmul = {
           const auto& a = *static_cast<const MatmulAttributes*>(attributes);
           outputs.push_back(matmul(inputs[0], inputs[1], {a.transpose_a, a.transpose_b, a.adjoint_a, a.adjoint_b}));
         },
-    .test = CAPSTAN_OP_TEST(kMatmulTest),
+    .programs = &kProductForPrograms,
 };
 
 Tensor matmul(Operand a, Operand b, MatmulOptions options) {
@@ -396,52 +345,8 @@ std::optional<ProductSides> sides_of_matmul(const OpDef& op, const void* attribu
 
 // --- matvec ---
 
-namespace {
-
-struct MatvecAttributes {
-  bool transpose_a = false;
-};
-constexpr AttributeType kMatvecAttributes =
-    attribute_type<MatvecAttributes>({field<&MatvecAttributes::transpose_a>("transpose_a")});
-
-#if CAPSTAN_TESTING
-std::vector<OpSample> matvec_samples() {
-  return {
-      {.inputs = {{.shape = {2, 3}}, {.shape = {3}}}},
-      {.inputs = {{.shape = {2, 3}}, {.shape = {2}}}, .attributes = {{"transpose_a", true}}},
-      {.inputs = {{.shape = {2, 3, 4}}, {.shape = {2, 4}}}},
-      {.inputs = {{.shape = {2, 3}}, {.shape = {2}}}, .error = "matvec: inner dimensions differ, 3 and 2"},
-  };
-}
-void matvec_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
-                      std::vector<ReferenceTensor>& outputs) {
-  std::vector<ReferenceTensor> matrices = inputs;
-  matrices[1].shape.push_back(1);
-  matmul_reference(matrices, attributes, outputs);
-  outputs[0].shape = Shape(outputs[0].shape.dims().first(static_cast<std::size_t>(outputs[0].shape.rank() - 1)));
-}
-const OpTest kMatvecTest = {.samples = matvec_samples,
-                            .reference = matvec_reference,
-                            .over_complex = OverComplex::kProduct,
-                            .dtypes = {float32, float64, int32, complex64, complex128}};
-#endif
-
-}  // namespace
-
-constinit const OpDef kMatvec = {
-    .name = "matvec",
-    .text = "Matrix times vector over the last axes; the leading ones broadcast.",
-    .kind = OpKind::kComposite,
-    .arity = 2,
-    .input_names = "a, x",
-    .attributes = &kMatvecAttributes,
-    .compose =
-        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
-          outputs.push_back(
-              matvec(inputs[0], inputs[1], static_cast<const MatvecAttributes*>(attributes)->transpose_a));
-        },
-    .test = CAPSTAN_OP_TEST(kMatvecTest),
-};
+constinit const OpDef kMatvec = composite<&matvec, "a, x, transpose_a", false>(
+    "matvec", "Matrix times vector over the last axes; the leading ones broadcast.");
 
 Tensor matvec(Operand a, Operand x, bool transpose_a) try {
   const Tensor matrix = to_tensor(a);
@@ -456,9 +361,6 @@ Tensor matvec(Operand a, Operand x, bool transpose_a) try {
   rethrow_as("matvec");
 }
 
-OpFamily matmul_ops() {
-  static constexpr const OpDef* ops[] = {&kMatmul, &kMatvec};
-  return ops;
-}
+CAPSTAN_OPS(matmul, &kMatmul, &kMatvec);
 
 }  // namespace capstan

@@ -4,6 +4,7 @@
 // worked on side by side by the pool, each by one thread, so results do not depend on their number.
 #pragma once
 
+#include <complex>
 #include <cstdint>
 #include <string_view>
 
@@ -17,9 +18,6 @@
 #include "src/kernels/spectral.h"
 
 namespace capstan {
-
-extern const OpDef kEig;      // eigen.cc; listed in spectral.cc
-extern const OpDef kEigvals;  // eigen.cc; listed in spectral.cc
 
 // A tensor as a batch of matrices.
 struct Matrices {

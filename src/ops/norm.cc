@@ -16,13 +16,12 @@
 #include "src/core/apply.h"
 #include "src/core/check.h"
 #include "src/core/named_errors.h"
-#include "src/core/op_test.h"
 #include "src/core/row_sparse.h"
 #include "src/ops/axes.h"
+#include "src/ops/composite.h"
+#include "src/ops/family.h"
 #include "src/ops/floating.h"
-#include "src/ops/linalg.h"
 #include "src/ops/reduce.h"
-#include "src/ops/reference.h"
 
 namespace capstan {
 
@@ -109,13 +108,6 @@ struct NormalizedAttributes {
 constexpr AttributeType kNormalizedAttributes = attribute_type<NormalizedAttributes>(
     {field<&NormalizedAttributes::ord>("ord"), field<&NormalizedAttributes::axis>("axis")});
 
-struct NormalizeAttributes {
-  Axes axis;
-  double epsilon = 1e-12;
-};
-constexpr AttributeType kNormalizeAttributes = attribute_type<NormalizeAttributes>(
-    {field<&NormalizeAttributes::axis>("axis"), field<&NormalizeAttributes::epsilon>("epsilon")});
-
 struct ClipAttributes {
   double clip_norm = 0;
   Axes axes;
@@ -128,204 +120,6 @@ struct GlobalClipAttributes {
 };
 constexpr AttributeType kGlobalClipAttributes =
     attribute_type<GlobalClipAttributes>({field<&GlobalClipAttributes::clip_norm>("clip_norm", true)});
-
-// --- Samples and references ---
-
-#if CAPSTAN_TESTING
-
-ReduceAttributes reduction_of(const AttributeMap& attributes, const char* name) {
-  ReduceAttributes a;
-  if (auto found = attributes.find(name); found != attributes.end()) set_field(a.axis, found->second, "", "");
-  if (auto found = attributes.find("keepdims"); found != attributes.end()) a.keepdims = found->second.truth;
-  return a;
-}
-
-// The group of every element of x: the position of the reduced element it belongs to.
-std::vector<std::size_t> groups_of(const Shape& shape, const ReduceAttributes& attributes) {
-  const AxisSet axes = normalize_axes("reference", attributes.axis, shape.rank());
-  std::vector<std::size_t> groups;
-  for (std::int64_t i = 0; i < shape.size(); ++i) {
-    std::int64_t rest = i;
-    std::int64_t group = 0;
-    std::int64_t stride = 1;
-    for (int axis = shape.rank() - 1; axis >= 0; --axis) {
-      if (!axes.on[axis]) {
-        group += rest % shape[axis] * stride;
-        stride *= shape[axis];
-      }
-      rest /= shape[axis];
-    }
-    groups.push_back(static_cast<std::size_t>(group));
-  }
-  return groups;
-}
-
-std::vector<OpSample> norm_samples() {
-  return {
-      {.inputs = {{.shape = {2, 3}}}},
-      {.inputs = {{.shape = {2, 3}}}, .attributes = {{"axis", 1}, {"keepdims", true}}},
-      {.inputs = {{.shape = {2, 3}}}, .attributes = {{"ord", 1}, {"axis", 0}}},
-      {.inputs = {{.shape = {2, 3}}}, .attributes = {{"ord", 3}}},
-      {.inputs = {{.shape = {2, 3}, .values = {1, -2, 3, -4, 5, -6}}}, .attributes = {{"ord", "inf"}, {"axis", 1}}},
-      {.inputs = {{.shape = {2, 3}}}, .attributes = {{"ord", "nuclear"}}, .error = "the nuclear norm needs two axes"},
-      {.inputs = {{.shape = {2, 3}}}, .attributes = {{"ord", "fro"}}, .error = "the Frobenius norm needs two axes"},
-      {.inputs = {{.shape = {2, 3}}}, .attributes = {{"ord", "l2"}}, .error = "or a positive number, not \"l2\""},
-      {.inputs = {{.shape = {2, 3}}},
-       .attributes = {{"ord", 3}, {"axis", reference::ints({0, 1})}},
-       .error = "matrices have no norm of order 3"},
-      {.inputs = {{.shape = {2, 3}}}, .attributes = {{"ord", -1}}, .error = "or a positive number, not -1"},
-      {.inputs = {{.shape = {2, 3}}}, .attributes = {{"axis", 2}}, .error = "axis 2 is out of range for rank 2"},
-  };
-}
-void norm_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
-                    std::vector<ReferenceTensor>& outputs) {
-  NormOrder given;
-  if (auto found = attributes.find("ord"); found != attributes.end()) set_field(given, found->second, "", "");
-  const double order = given.number();
-  const ReduceAttributes a = reduction_of(attributes, "axis");
-  const Shape& shape = inputs[0].shape;
-  ReferenceTensor out{.shape = reduced_shape(shape, normalize_axes("reference", a.axis, shape.rank()), a.keepdims)};
-  out.values.assign(static_cast<std::size_t>(out.shape.size()), 0);
-  const auto groups = groups_of(shape, a);
-  for (std::size_t i = 0; i < groups.size(); ++i) {
-    double& value = out.values[groups[i]];
-    const double x = std::abs(inputs[0].values[i]);
-    value = std::isinf(order) ? std::max(value, x) : value + std::pow(x, order);
-  }
-  for (double& value : out.values) value = std::isinf(order) ? value : std::pow(value, 1 / order);
-  outputs = {out};
-}
-const OpTest kNormTest = {.samples = norm_samples, .reference = norm_reference};
-
-std::vector<OpSample> normalized_samples() {
-  return {
-      {.inputs = {{.shape = {2, 3}}}},
-      {.inputs = {{.shape = {2, 3}}}, .attributes = {{"axis", 1}}},
-      {.inputs = {{.shape = {2, 3}}}, .attributes = {{"ord", 1}, {"axis", 0}}},
-      {.inputs = {{.shape = {2, 3}}}, .attributes = {{"ord", 3}}},
-      {.inputs = {{.shape = {2}}}, .attributes = {{"axis", 1}}, .error = "axis 1 is out of range for rank 1"},
-      {.inputs = {{.shape = {2}}}, .attributes = {{"ord", 0}}, .error = "or a positive number, not 0"},
-  };
-}
-void normalized_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
-                          std::vector<ReferenceTensor>& outputs) {
-  AttributeMap keeping = attributes;
-  keeping["keepdims"] = true;
-  norm_reference(inputs, keeping, outputs);
-  outputs.insert(outputs.begin(), inputs[0]);
-  const auto groups = groups_of(inputs[0].shape, reduction_of(attributes, "axis"));
-  for (std::size_t i = 0; i < groups.size(); ++i) outputs[0].values[i] /= outputs[1].values[groups[i]];
-}
-const OpTest kNormalizedTest = {.samples = normalized_samples, .reference = normalized_reference};
-
-std::vector<OpSample> normalize_samples() {
-  return {
-      {.inputs = {{.shape = {2, 3}}}},
-      {.inputs = {{.shape = {2, 3}}}, .attributes = {{"axis", 1}}},
-      {.inputs = {{.shape = {2, 3}}}, .attributes = {{"axis", 0}, {"epsilon", 100.0}}},
-      {.inputs = {{.shape = {2}}}, .attributes = {{"axis", 1}}, .error = "axis 1 is out of range for rank 1"},
-  };
-}
-void normalize_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
-                         std::vector<ReferenceTensor>& outputs) {
-  const auto found = attributes.find("epsilon");
-  const double epsilon = found == attributes.end() ? 1e-12 : found->second.number;
-  const auto groups = groups_of(inputs[0].shape, reduction_of(attributes, "axis"));
-  std::vector<double> squares(groups.size(), 0);
-  for (std::size_t i = 0; i < groups.size(); ++i) squares[groups[i]] += inputs[0].values[i] * inputs[0].values[i];
-  outputs = {inputs[0]};
-  for (std::size_t i = 0; i < groups.size(); ++i)
-    outputs[0].values[i] /= std::sqrt(std::max(squares[groups[i]], epsilon));
-}
-const OpTest kL2NormalizeTest = {.samples = normalize_samples, .reference = normalize_reference};
-
-std::vector<OpSample> global_norm_samples() {
-  return {
-      {.inputs = {{.shape = {2, 2}}, {.shape = {3}}}},
-      {.inputs = {{.shape = {}}}},
-      {.inputs = {{.shape = {2}, .values = {1, 2}, .dtype = int32, .differentiable = false}},
-       .error = "dtype int32 is not supported"},
-  };
-}
-double global_norm_of(const std::vector<ReferenceTensor>& inputs) {
-  double sum = 0;
-  for (const ReferenceTensor& input : inputs) {
-    for (double x : input.values) sum += x * x;
-  }
-  return std::sqrt(sum);
-}
-void global_norm_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap&,
-                           std::vector<ReferenceTensor>& outputs) {
-  outputs = {{.shape = {}, .values = {global_norm_of(inputs)}}};
-}
-const OpTest kGlobalNormTest = {.samples = global_norm_samples, .reference = global_norm_reference};
-
-std::vector<OpSample> clip_samples() {
-  return {
-      {.inputs = {{.shape = {2, 3}}}, .attributes = {{"clip_norm", 0.7}}},
-      {.inputs = {{.shape = {2, 3}}}, .attributes = {{"clip_norm", 100.0}}},
-      {.inputs = {{.shape = {2, 3}}}, .attributes = {{"clip_norm", 0.7}, {"axes", 1}}},
-      {.inputs = {{.shape = {2}, .values = {0, 0}}}, .attributes = {{"clip_norm", 1.0}}},
-      {.inputs = {{.shape = {2}}},
-       .attributes = {{"clip_norm", 1.0}, {"axes", 3}},
-       .error = "axis 3 is out of range for rank 1"},
-  };
-}
-void clip_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
-                    std::vector<ReferenceTensor>& outputs) {
-  const double clip = attributes.at("clip_norm").number;
-  const auto groups = groups_of(inputs[0].shape, reduction_of(attributes, "axes"));
-  std::vector<double> squares(groups.size(), 0);
-  for (std::size_t i = 0; i < groups.size(); ++i) squares[groups[i]] += inputs[0].values[i] * inputs[0].values[i];
-  outputs = {inputs[0]};
-  for (std::size_t i = 0; i < groups.size(); ++i) {
-    outputs[0].values[i] *= clip / std::max(clip, std::sqrt(squares[groups[i]]));
-  }
-}
-const OpTest kClipByNormTest = {.samples = clip_samples, .reference = clip_reference};
-
-std::vector<OpSample> average_clip_samples() {
-  return {
-      {.inputs = {{.shape = {2, 3}}}, .attributes = {{"clip_norm", 0.1}}},
-      {.inputs = {{.shape = {3}}}, .attributes = {{"clip_norm", 100.0}}},
-      {.inputs = {{.shape = {2}, .values = {1, 2}, .dtype = int32, .differentiable = false}},
-       .attributes = {{"clip_norm", 0.5}},
-       .error = "dtype int32 is not supported"},
-  };
-}
-void average_clip_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
-                            std::vector<ReferenceTensor>& outputs) {
-  const double clip = attributes.at("clip_norm").number;
-  double squares = 0;
-  for (double x : inputs[0].values) squares += x * x;
-  const double average = std::sqrt(squares) / static_cast<double>(inputs[0].values.size());
-  outputs = {inputs[0]};
-  for (double& x : outputs[0].values) x *= clip / std::max(clip, average);
-}
-const OpTest kClipByAverageNormTest = {.samples = average_clip_samples, .reference = average_clip_reference};
-
-std::vector<OpSample> global_clip_samples() {
-  return {
-      {.inputs = {{.shape = {2, 2}}, {.shape = {3}}}, .attributes = {{"clip_norm", 0.5}}},
-      {.inputs = {{.shape = {2}}, {.shape = {1}}}, .attributes = {{"clip_norm", 100.0}}},
-      {.inputs = {{.shape = {2}, .values = {1, 2}, .dtype = int32, .differentiable = false}},
-       .attributes = {{"clip_norm", 0.5}},
-       .error = "dtype int32 is not supported"},
-  };
-}
-void global_clip_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
-                           std::vector<ReferenceTensor>& outputs) {
-  const double clip = attributes.at("clip_norm").number;
-  const double norm = global_norm_of(inputs);
-  outputs = inputs;
-  for (ReferenceTensor& output : outputs) {
-    for (double& x : output.values) x *= clip / std::max(clip, norm);
-  }
-  outputs.push_back({.shape = {}, .values = {norm}});
-}
-const OpTest kClipByGlobalNormTest = {.samples = global_clip_samples, .reference = global_clip_reference};
-
-#endif
 
 // What global norms read of a tensor: the rows of a row-sparse gradient, whose repeats are not
 // merged.
@@ -349,7 +143,6 @@ constinit const OpDef kNorm = {
           outputs.push_back(norm_of_order(differentiable_operand("norm", inputs[0]),
                                           *static_cast<const NormAttributes*>(attributes)));
         },
-    .test = CAPSTAN_OP_TEST(kNormTest),
 };
 
 constinit const OpDef kNormalize = {
@@ -365,21 +158,10 @@ constinit const OpDef kNormalize = {
           outputs.push_back(std::move(normalized.value));
           outputs.push_back(std::move(normalized.norm));
         },
-    .test = CAPSTAN_OP_TEST(kNormalizedTest),
 };
 
-constinit const OpDef kL2Normalize = {
-    .name = "l2_normalize",
-    .text = "x / sqrt(max(sum(x^2), epsilon)) over axes.",
-    .kind = OpKind::kComposite,
-    .attributes = &kNormalizeAttributes,
-    .compose =
-        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
-          const auto& a = *static_cast<const NormalizeAttributes*>(attributes);
-          outputs.push_back(l2_normalize(inputs[0], a.axis, a.epsilon));
-        },
-    .test = CAPSTAN_OP_TEST(kL2NormalizeTest),
-};
+constinit const OpDef kL2Normalize = composite<&l2_normalize, "x, axis, epsilon", NoValue{}, 1e-12>(
+    "l2_normalize", "x / sqrt(max(sum(x^2), epsilon)) over axes.");
 
 constinit const OpDef kGlobalNorm = {
     .name = "global_norm",
@@ -389,7 +171,6 @@ constinit const OpDef kGlobalNorm = {
     .input_names = "tensors",
     .compose = [](std::span<const Operand> inputs, const void*,
                   std::vector<Tensor>& outputs) { outputs.push_back(global_norm(to_tensors(inputs))); },
-    .test = CAPSTAN_OP_TEST(kGlobalNormTest),
 };
 
 constinit const OpDef kClipByNorm = {
@@ -402,7 +183,6 @@ constinit const OpDef kClipByNorm = {
           const auto& a = *static_cast<const ClipAttributes*>(attributes);
           outputs.push_back(clip_by_norm(inputs[0], a.clip_norm, a.axes));
         },
-    .test = CAPSTAN_OP_TEST(kClipByNormTest),
 };
 
 constinit const OpDef kClipByAverageNorm = {
@@ -415,7 +195,6 @@ constinit const OpDef kClipByAverageNorm = {
           outputs.push_back(
               clip_by_average_norm(inputs[0], static_cast<const GlobalClipAttributes*>(attributes)->clip_norm));
         },
-    .test = CAPSTAN_OP_TEST(kClipByAverageNormTest),
 };
 
 constinit const OpDef kClipByGlobalNorm = {
@@ -433,7 +212,6 @@ constinit const OpDef kClipByGlobalNorm = {
           outputs = std::move(clipped.tensors);
           outputs.push_back(std::move(clipped.global_norm));
         },
-    .test = CAPSTAN_OP_TEST(kClipByGlobalNormTest),
 };
 
 NormOrder::NormOrder(const char* name) {
@@ -535,5 +313,8 @@ ClippedByGlobalNorm clip_by_global_norm(std::span<const Tensor> tensors, Operand
 } catch (const Error&) {
   rethrow_as("clip_by_global_norm");
 }
+
+CAPSTAN_OPS(norm, &kNorm, &kNormalize, &kL2Normalize, &kGlobalNorm, &kClipByNorm, &kClipByAverageNorm,
+            &kClipByGlobalNorm);
 
 }  // namespace capstan

@@ -9,12 +9,10 @@
 #include "src/core/apply.h"
 #include "src/core/check.h"
 #include "src/core/named_errors.h"
-#include "src/core/op_test.h"
 #include "src/ops/axes.h"
-#include "src/ops/families.h"
+#include "src/ops/composite.h"
+#include "src/ops/family.h"
 #include "src/ops/floating.h"
-#include "src/ops/normalize.h"
-#include "src/ops/reference.h"
 
 namespace capstan {
 
@@ -26,68 +24,6 @@ struct MomentsAttributes {
 };
 constexpr AttributeType kMomentsAttributes = attribute_type<MomentsAttributes>(
     {field<&MomentsAttributes::axes>("axes", true), field<&MomentsAttributes::keepdims>("keepdims")});
-
-struct NormalizationAttributes {
-  double variance_epsilon = 0;
-};
-constexpr AttributeType kNormalizationAttributes = attribute_type<NormalizationAttributes>(
-    {field<&NormalizationAttributes::variance_epsilon>("variance_epsilon", true)});
-
-// --- Samples and references ---
-
-#if CAPSTAN_TESTING
-
-std::vector<OpSample> moments_samples() {
-  return {
-      {.inputs = {{.shape = {4}}}, .attributes = {{"axes", 0}}},
-      {.inputs = {{.shape = {3, 2}}}, .attributes = {{"axes", 0}}},
-      {.inputs = {{.shape = {3, 2}}}, .attributes = {{"axes", std::vector<AttributeValue>{0}}, {"keepdims", true}}},
-      {.inputs = {{.shape = {2, 3}}}, .attributes = {{"axes", 2}}, .error = "axis 2 is out of range for rank 2"},
-  };
-}
-void moments_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
-                       std::vector<ReferenceTensor>& outputs) {
-  // All samples reduce the first axis.
-  ReferenceTensor columns = inputs[0];
-  Shape shape;
-  if (attributes.contains("keepdims")) shape.push_back(1);
-  if (inputs[0].shape.rank() == 2) {
-    shape.push_back(inputs[0].shape[1]);
-  } else {
-    columns.shape = {inputs[0].shape[0], 1};
-  }
-  const reference::ChannelMoments m = reference::moments_of(columns);
-  outputs = {{.dtype = inputs[0].dtype, .shape = shape, .values = m.mean},
-             {.dtype = inputs[0].dtype, .shape = shape, .values = m.variance}};
-}
-const OpTest kMomentsTest = {.samples = moments_samples, .reference = moments_reference};
-
-std::vector<OpSample> normalization_samples() {
-  const SampleInput variance{.shape = {3}, .domain = {0.5, 2}};
-  return {
-      {.inputs = {{.shape = {2, 3}}, {.shape = {3}}, variance, {.shape = {3}}, {.shape = {3}}},
-       .attributes = {{"variance_epsilon", 0.01}}},
-      {.inputs = {{.shape = {2, 2, 3}}, {.shape = {3}}, variance, {.shape = {3}}, {.shape = {3}}},
-       .attributes = {{"variance_epsilon", 0.1}}},
-      {.inputs = {{.shape = {2, 2}}, {.shape = {3}}, variance, {.shape = {3}}, {.shape = {3}}},
-       .attributes = {{"variance_epsilon", 0.1}},
-       .error = "shapes do not broadcast"},
-  };
-}
-void normalization_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
-                             std::vector<ReferenceTensor>& outputs) {
-  const double epsilon = reference::number(attributes, "variance_epsilon", 0);
-  outputs = {inputs[0]};
-  for (std::size_t i = 0; i < outputs[0].values.size(); ++i) {
-    const std::size_t c = i % 3;
-    outputs[0].values[i] =
-        (inputs[0].values[i] - inputs[1].values[c]) / std::sqrt(inputs[2].values[c] + epsilon) * inputs[4].values[c] +
-        inputs[3].values[c];
-  }
-}
-const OpTest kBatchNormalizationTest = {.samples = normalization_samples, .reference = normalization_reference};
-
-#endif
 
 }  // namespace
 
@@ -104,24 +40,11 @@ constinit const OpDef kMoments = {
           outputs.push_back(std::move(result.mean));
           outputs.push_back(std::move(result.variance));
         },
-    .test = CAPSTAN_OP_TEST(kMomentsTest),
 };
 
-constinit const OpDef kBatchNormalization = {
-    .name = "batch_normalization",
-    .text = "(x - mean) / sqrt(variance + epsilon) * scale + offset.",
-    .kind = OpKind::kComposite,
-    .arity = 5,
-    .input_names = "x, mean, variance, offset, scale",
-    .attributes = &kNormalizationAttributes,
-    .compose =
-        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
-          outputs.push_back(
-              batch_normalization(inputs[0], inputs[1], inputs[2], inputs[3], inputs[4],
-                                  static_cast<const NormalizationAttributes*>(attributes)->variance_epsilon));
-        },
-    .test = CAPSTAN_OP_TEST(kBatchNormalizationTest),
-};
+constinit const OpDef kBatchNormalization =
+    composite<&batch_normalization, "x, mean, variance, offset, scale, variance_epsilon">(
+        "batch_normalization", "(x - mean) / sqrt(variance + epsilon) * scale + offset.");
 
 Moments moments(Operand x, Axes axes, bool keepdims) try {
   const Tensor value = floating_operand("moments", x);
@@ -141,12 +64,6 @@ Tensor batch_normalization(Operand x, Operand mean, Operand variance, Operand of
   });
 }
 
-OpFamily normalize_ops() {
-  static constexpr const OpDef* ops[] = {
-      &kMoments,
-      &kBatchNormalization,
-  };
-  return ops;
-}
+CAPSTAN_OPS(normalize, &kMoments, &kBatchNormalization);
 
 }  // namespace capstan

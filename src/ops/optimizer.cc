@@ -15,6 +15,7 @@
 #include "src/core/check.h"
 #include "src/core/context.h"
 #include "src/core/live.h"
+#include "src/core/op_for_programs.h"
 #include "src/core/profiler.h"
 #include "src/core/row_sparse.h"
 #include "src/core/same_shape.h"
@@ -289,6 +290,7 @@ constinit const OpDef kOptimizerStep = {
           for (int i = 0; i < variables * slots; ++i) outputs.add(call.input(i).dtype(), call.input(i).shape());
         },
     .kernel = run_node,
+    .programs = &kNeverFails,
 };
 
 void trace_steps(const char* op, const StepLoop& loop, Elsewhere elsewhere, std::span<const SteppedVariable> variables,

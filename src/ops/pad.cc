@@ -11,12 +11,12 @@
 #include "src/core/allocator.h"
 #include "src/core/apply.h"
 #include "src/core/check.h"
-#include "src/core/op_test.h"
 #include "src/kernels/strided_copy.h"
 #include "src/ops/array.h"
 #include "src/ops/batching.h"
+#include "src/ops/family.h"
+#include "src/ops/identities.h"
 #include "src/ops/layout.h"
-#include "src/ops/reference.h"
 
 namespace capstan {
 
@@ -183,63 +183,6 @@ bool batch_pad(const BatchCall& call, std::vector<Tensor>& outputs) {
   return call_again(call, {call.input(0)}, &attributes, outputs);
 }
 
-// --- Samples and reference ---
-
-#if CAPSTAN_TESTING
-using reference::ints;
-using reference::Position;
-
-AttributeValue pairs(std::initializer_list<std::pair<int, int>> widths) {
-  std::vector<AttributeValue> list;
-  for (const auto& [before, after] : widths) list.push_back(ints({before, after}));
-  return AttributeValue(std::move(list));
-}
-
-std::vector<OpSample> pad_samples() {
-  const std::vector<SampleInput> vector = {{.shape = {3}}};
-  const std::vector<SampleInput> matrix = {{.shape = {2, 3}}};
-  return {
-      {.inputs = vector, .attributes = {{"paddings", pairs({{1, 2}})}}},
-      {.inputs = matrix, .attributes = {{"paddings", pairs({{0, 0}, {1, 0}})}}},
-      {.inputs = matrix, .attributes = {{"paddings", pairs({{1, 1}, {0, 2}})}, {"constant_values", 1}}},
-      {.inputs = {{.shape = {}}}, .attributes = {{"paddings", ints({})}}},
-      {.inputs = {{.shape = {0, 2}}}, .attributes = {{"paddings", pairs({{1, 0}, {0, 1}})}}},
-      {.inputs = vector, .attributes = {{"paddings", pairs({{2, 2}})}, {"mode", "REFLECT"}}},
-      {.inputs = matrix, .attributes = {{"paddings", pairs({{1, 0}, {1, 2}})}, {"mode", "REFLECT"}}},
-      {.inputs = vector, .attributes = {{"paddings", pairs({{3, 2}})}, {"mode", "SYMMETRIC"}}},
-      {.inputs = matrix, .attributes = {{"paddings", pairs({{2, 1}, {0, 1}})}, {"mode", "SYMMETRIC"}}},
-      {.inputs = vector, .attributes = {{"paddings", pairs({{-1, 0}})}}, .error = "negative padding, -1 and 0"},
-      {.inputs = vector, .attributes = {{"paddings", pairs({{1, 0}, {0, 0}})}}, .error = "2 pairs of paddings for 1"},
-      {.inputs = vector,
-       .attributes = {{"paddings", pairs({{3, 0}})}, {"mode", "REFLECT"}},
-       .error = "a mirrored padding of 3 exceeds 2"},
-      {.inputs = vector, .attributes = {{"paddings", pairs({{1, 0}})}, {"mode", "edge"}}, .error = "not edge"}};
-}
-void pad_reference(const std::vector<ReferenceTensor>& in, const AttributeMap& attributes,
-                   std::vector<ReferenceTensor>& out) {
-  const std::vector<std::int64_t> widths = reference::integers(attributes, "paddings");
-  const std::string mode = reference::has(attributes, "mode") ? attributes.at("mode").text : "CONSTANT";
-  const double value = reference::has(attributes, "constant_values") ? attributes.at("constant_values").number : 0;
-  Shape shape = in[0].shape;
-  for (int i = 0; i < shape.rank(); ++i) {
-    shape.set(i, shape[i] + widths[2 * static_cast<std::size_t>(i)] + widths[2 * static_cast<std::size_t>(i) + 1]);
-  }
-  out = {reference::build(in[0].dtype, shape, [&](Position position) {
-    for (int i = 0; i < shape.rank(); ++i) {
-      std::int64_t& at = position[static_cast<std::size_t>(i)];
-      const std::int64_t length = in[0].shape[i];
-      at -= widths[2 * static_cast<std::size_t>(i)];
-      if (at >= 0 && at < length) continue;
-      if (mode == "CONSTANT") return value;
-      const std::int64_t twice = mode == "REFLECT" ? 0 : 1;  // is the edge repeated?
-      at = at < 0 ? -at - twice : 2 * (length - 1) - at + twice;
-    }
-    return reference::at(in[0], position);
-  })};
-}
-const OpTest kPadTest = {.samples = pad_samples, .reference = pad_reference, .dtypes = reference::kEveryDType};
-#endif
-
 }  // namespace
 
 constinit const OpDef kPad = {
@@ -251,7 +194,7 @@ constinit const OpDef kPad = {
     .kernel = pad_kernel,
     .vjp = pad_vjp,
     .batch = batch_pad,
-    .test = CAPSTAN_OP_TEST(kPadTest),
+    .programs = &kWithIdentity<first_operand>,
 };
 
 // A border along one axis, which is the first that counts.
@@ -281,5 +224,7 @@ Tensor pad(Operand x, std::span<const PadWidth> paddings, PadMode mode, double c
   const PadAttributes attributes{intern(widths), intern(kModes[static_cast<int>(mode)]), constant_value};
   return apply(kPad, x, &attributes);
 }
+
+CAPSTAN_OPS(pad, &kPad);
 
 }  // namespace capstan

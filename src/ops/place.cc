@@ -10,15 +10,14 @@
 #include "src/core/apply.h"
 #include "src/core/check.h"
 #include "src/core/named_errors.h"
-#include "src/core/op_test.h"
 #include "src/ops/axis.h"
 #include "src/ops/array.h"
 #include "src/ops/axes.h"
 #include "src/ops/batching.h"
-#include "src/ops/families.h"
+#include "src/ops/composite.h"
+#include "src/ops/family.h"
 #include "src/ops/indices.h"
 #include "src/ops/lengths.h"
-#include "src/ops/reference.h"
 
 namespace capstan {
 
@@ -159,125 +158,6 @@ struct EnsureShapeAttributes {
 constexpr AttributeType kEnsureShapeAttributes =
     attribute_type<EnsureShapeAttributes>({field<&EnsureShapeAttributes::shape>("shape", true)});
 
-struct OneHotOfAttributes {
-  std::int64_t depth = 0;
-  Axis axis = -1;
-};
-constexpr AttributeType kOneHotOfAttributes = attribute_type<OneHotOfAttributes>(
-    {field<&OneHotOfAttributes::depth>("depth", true), field<&OneHotOfAttributes::axis>("axis")});
-
-// --- Samples and references ---
-
-#if CAPSTAN_TESTING
-using reference::index_input;
-using reference::ints;
-using reference::Position;
-using Inputs = std::vector<ReferenceTensor>;
-using Outputs = std::vector<ReferenceTensor>;
-
-std::vector<OpSample> reverse_sequence_samples() {
-  return {
-      {.inputs = {{.shape = {3, 4}}, index_input({3}, {4, 0, 2})}, .attributes = {{"seq_axis", 1}}},
-      {.inputs = {{.shape = {3, 2, 2}}, index_input({2}, {3, 2}, DType::kInt64)},
-       .attributes = {{"seq_axis", 0}, {"batch_axis", 1}}},
-      {.inputs = {{.shape = {2, 2, 3}}, index_input({2}, {1, 3})}, .attributes = {{"seq_axis", -1}, {"batch_axis", 1}}},
-      {.inputs = {{.shape = {0, 3}}, index_input({0}, {})}, .attributes = {{"seq_axis", 1}}},
-      {.inputs = {{.shape = {2, 3}}, index_input({2}, {1, 4})},
-       .attributes = {{"seq_axis", 1}},
-       .error = "length 4 is not from 0 to 3"},
-      {.inputs = {{.shape = {2, 3}}, index_input({3}, {1, 1, 1})},
-       .attributes = {{"seq_axis", 1}},
-       .error = "must be one for each of 2 places"},
-      {.inputs = {{.shape = {2, 3}}, index_input({2}, {1, 1})},
-       .attributes = {{"seq_axis", 0}},
-       .error = "axis 0 is both"}};
-}
-void reverse_sequence_reference(const Inputs& in, const AttributeMap& attributes, Outputs& out) {
-  const int rank = in[0].shape.rank();
-  const auto axis = [&](const char* name) {
-    const std::int64_t given = reference::integer(attributes, name, 0);
-    return static_cast<std::size_t>(given < 0 ? given + rank : given);
-  };
-  out = {reference::build(in[0].dtype, in[0].shape, [&](Position position) {
-    const auto length = static_cast<std::int64_t>(reference::at(in[1], {position[axis("batch_axis")]}));
-    std::int64_t& place = position[axis("seq_axis")];
-    if (place < length) place = length - 1 - place;
-    return reference::at(in[0], position);
-  })};
-}
-const OpTest kReverseSequenceTest = {
-    .samples = reverse_sequence_samples, .reference = reverse_sequence_reference, .dtypes = reference::kEveryDType};
-
-std::vector<OpSample> invert_permutation_samples() {
-  return {{.inputs = {index_input({4}, {2, 0, 3, 1})}},
-          {.inputs = {index_input({3}, {0, 2, 1}, DType::kInt64)}},
-          {.inputs = {index_input({0}, {})}},
-          {.inputs = {index_input({3}, {0, 2, 0})}, .error = "0 stands at 0 and at 2"},
-          {.inputs = {index_input({2}, {0, 2})}, .error = "element 2 is not from 0 to 1"},
-          {.inputs = {index_input({1, 1}, {0})}, .error = "x must be a vector"}};
-}
-void invert_permutation_reference(const Inputs& in, const AttributeMap&, Outputs& out) {
-  out = {in[0]};
-  for (std::size_t i = 0; i < in[0].values.size(); ++i) {
-    out[0].values[static_cast<std::size_t>(in[0].values[i])] = static_cast<double>(i);
-  }
-}
-const OpTest kInvertPermutationTest = {.samples = invert_permutation_samples,
-                                       .reference = invert_permutation_reference};
-
-std::vector<OpSample> ensure_shape_samples() {
-  return {{.inputs = {{.shape = {2, 3}}}, .attributes = {{"shape", ints({2, -1})}}},
-          {.inputs = {{.shape = {}}}, .attributes = {{"shape", ints({})}}},
-          {.inputs = {{.shape = {2, 3}}}, .attributes = {{"shape", ints({2, 4})}}, .error = "[2, 3] is not [2, 4]"},
-          {.inputs = {{.shape = {2, 3}}}, .attributes = {{"shape", ints({2})}}, .error = "[2, 3] is not [2]"}};
-}
-const OpTest kEnsureShapeTest = {.samples = ensure_shape_samples,
-                                 .reference = [](const Inputs& in, const AttributeMap&, Outputs& out) { out = in; }};
-
-std::vector<OpSample> one_hot_of_samples() {
-  return {{.inputs = {index_input({3}, {0, 2, 7}), {.shape = {}}, {.shape = {}}}, .attributes = {{"depth", 3}}},
-          {.inputs = {index_input({2, 2}, {0, 1, -1, 1}), {.shape = {}}, {.shape = {}}},
-           .attributes = {{"depth", 2}, {"axis", 1}}},
-          {.inputs = {index_input({1}, {0}), {.shape = {2}}, {.shape = {}}},
-           .attributes = {{"depth", 2}},
-           .error = "the values must be scalars"},
-          {.inputs = {index_input({1}, {0}), {.shape = {}}, {.shape = {}}},
-           .attributes = {{"depth", -1}},
-           .error = "depth is -1"}};
-}
-void one_hot_of_reference(const Inputs& in, const AttributeMap& attributes, Outputs& out) {
-  std::vector<std::int64_t> dims(in[0].shape.begin(), in[0].shape.end());
-  std::int64_t axis = reference::integer(attributes, "axis", -1);
-  if (axis < 0) axis += in[0].shape.rank() + 1;
-  dims.insert(dims.begin() + axis, attributes.at("depth").integer);
-  out = {reference::build(in[1].dtype, Shape(dims), [&](const Position& position) {
-    Position from = position;
-    from.erase(from.begin() + axis);
-    const auto depth = static_cast<double>(position[static_cast<std::size_t>(axis)]);
-    return reference::at(in[0], from) == depth ? in[1].values[0] : in[2].values[0];
-  })};
-}
-const OpTest kOneHotOfTest = {.samples = one_hot_of_samples, .reference = one_hot_of_reference};
-
-std::vector<OpSample> range_of_samples() {
-  const auto number = [](double value) { return SampleInput{.shape = {}, .values = {value}}; };
-  return {{.inputs = {number(0.5), number(3), number(1)}},
-          {.inputs = {number(2), number(2), number(-1)}},
-          {.inputs = {number(2), number(-2), number(-2)}},
-          {.inputs = {number(0), number(2), number(0)}, .error = "delta is 0"},
-          {.inputs = {{.shape = {2}}, number(2), number(1)}, .error = "must be scalars"}};
-}
-void range_of_reference(const Inputs& in, const AttributeMap&, Outputs& out) {
-  out = {{in[0].dtype, {}, {}}};
-  const double delta = in[2].values[0];
-  for (double x = in[0].values[0]; delta > 0 ? x < in[1].values[0] : x > in[1].values[0]; x += delta) {
-    out[0].values.push_back(x);
-  }
-  out[0].shape = {static_cast<std::int64_t>(out[0].values.size())};
-}
-const OpTest kRangeOfTest = {.samples = range_of_samples, .reference = range_of_reference};
-#endif
-
 // --- The ops ---
 
 constexpr OpDef kReverseSequence = {
@@ -292,7 +172,6 @@ constexpr OpDef kReverseSequence = {
     .saves = {.inputs = 0b10},
     .vjp = reverse_sequence_vjp,
     .batch = batch_reverse_sequence,
-    .test = CAPSTAN_OP_TEST(kReverseSequenceTest),
 };
 constexpr OpDef kInvertPermutation = {
     .name = "invert_permutation",
@@ -301,7 +180,6 @@ constexpr OpDef kInvertPermutation = {
     .infer = infer_invert_permutation,
     .kernel = invert_permutation_kernel,
     .batch = batch_invert_permutation,
-    .test = CAPSTAN_OP_TEST(kInvertPermutationTest),
 };
 constexpr OpDef kEnsureShape = {
     .name = "ensure_shape",
@@ -313,23 +191,10 @@ constexpr OpDef kEnsureShape = {
           outputs.push_back(
               ensure_shape(inputs[0], static_cast<const EnsureShapeAttributes*>(data)->shape.lengths.shape()));
         },
-    .test = CAPSTAN_OP_TEST(kEnsureShapeTest),
 };
-constexpr OpDef kOneHotOf = {
-    .name = "one_hot_of",
-    .text = "Along a new axis, one value at the index and another everywhere else; the values are tensors.",
-    .kind = OpKind::kComposite,
-    .flags = kNotDifferentiable,
-    .arity = 3,
-    .input_names = "indices, on_value, off_value",
-    .attributes = &kOneHotOfAttributes,
-    .compose =
-        [](std::span<const Operand> inputs, const void* data, std::vector<Tensor>& outputs) {
-          const auto& a = *static_cast<const OneHotOfAttributes*>(data);
-          outputs.push_back(one_hot_of(inputs[0], inputs[1], inputs[2], a.depth, a.axis));
-        },
-    .test = CAPSTAN_OP_TEST(kOneHotOfTest),
-};
+constexpr OpDef kOneHotOf = composite<&one_hot_of, "indices, on_value, off_value, depth, axis", -1>(
+    "one_hot_of", "Along a new axis, one value at the index and another everywhere else; the values are tensors.",
+    kNotDifferentiable);
 constexpr OpDef kRangeOf = {
     .name = "range_of",
     .text = "start, start + delta, ... up to a limit that is left out; the three are tensors.",
@@ -339,7 +204,6 @@ constexpr OpDef kRangeOf = {
     .input_names = "start, limit, delta",
     .compose = [](std::span<const Operand> inputs, const void*,
                   std::vector<Tensor>& outputs) { outputs.push_back(range_of(inputs[0], inputs[1], inputs[2])); },
-    .test = CAPSTAN_OP_TEST(kRangeOfTest),
 };
 
 }  // namespace
@@ -383,9 +247,6 @@ Tensor range_of(Operand start, Operand limit, Operand delta) try {
   rethrow_as("range_of");
 }
 
-OpFamily place_ops() {
-  static constexpr const OpDef* ops[] = {&kReverseSequence, &kInvertPermutation, &kEnsureShape, &kOneHotOf, &kRangeOf};
-  return ops;
-}
+CAPSTAN_OPS(place, &kReverseSequence, &kInvertPermutation, &kEnsureShape, &kOneHotOf, &kRangeOf);
 
 }  // namespace capstan

@@ -6,7 +6,6 @@
 #include "capstan/ops/nn.h"
 #include "src/core/check.h"
 #include "src/core/op_def.h"
-#include "src/core/op_test.h"
 #include "src/kernels/pool.h"
 #include "src/ops/window.h"
 
@@ -48,16 +47,5 @@ inline Pool2DShape pool_shape(std::string_view op, const Shape& x, const PoolAtt
 inline Shape result_of(const Pool2DShape& shape) {
   return {shape.batch, shape.out_height, shape.out_width, shape.channels};
 }
-
-#if CAPSTAN_TESTING
-// A sample of distinct values far apart, so that small steps do not change which one is the largest.
-inline SampleInput spread(Shape shape) {
-  SampleInput input{.shape = shape};
-  const std::int64_t count = shape.size();
-  const std::int64_t step = count % 11 == 0 ? 13 : 11;
-  for (std::int64_t i = 0; i < count; ++i) input.values.push_back(0.125 * static_cast<double>(i * step % count) - 2);
-  return input;
-}
-#endif
 
 }  // namespace capstan

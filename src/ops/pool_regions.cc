@@ -16,12 +16,10 @@
 #include "src/core/allocator.h"
 #include "src/core/apply.h"
 #include "src/core/named_errors.h"
-#include "src/core/op_test.h"
 #include "src/kernels/random.h"
-#include "src/ops/families.h"
+#include "src/ops/family.h"
 #include "src/ops/floating.h"
 #include "src/ops/pool_op.h"
-#include "src/ops/reference.h"
 #include "src/ops/up_to_three.h"
 
 namespace capstan {
@@ -209,109 +207,6 @@ Tensor adaptive_pool(std::string_view op, bool max, Operand x, std::span<const s
   return y;
 }
 
-// --- Samples and references ---
-
-#if CAPSTAN_TESTING
-
-using reference::ints;
-
-ReferenceTensor pooled(bool max, const ReferenceTensor& x, const std::vector<Regions>& regions) {
-  Shape shape{x.shape[0]};
-  for (const Regions& axis : regions) shape.push_back(axis.count);
-  shape.push_back(x.shape[-1]);
-  return reference::build(x.dtype, shape, [&](const reference::Position& at) {
-    Shape inside;
-    for (std::size_t i = 0; i < regions.size(); ++i) {
-      inside.push_back(regions[i].end(at[i + 1]) - regions[i].begin(at[i + 1]));
-    }
-    double largest = -1e300;
-    double sum = 0;
-    reference::for_each(inside, [&](const reference::Position& k) {
-      reference::Position from = at;
-      for (std::size_t i = 0; i < k.size(); ++i) {
-        from[i + 1] = regions[i].begin(at[i + 1]) + k[i];
-      }
-      largest = std::max(largest, reference::at(x, from));
-      sum += reference::at(x, from);
-    });
-    return max ? largest : sum / static_cast<double>(inside.size());
-  });
-}
-
-std::vector<OpSample> fractional_samples() {
-  const AttributeValue ratios(std::vector<AttributeValue>{1.0, 1.5, 1.25, 1.0});
-  return {
-      {.inputs = {spread({1, 5, 7, 2})}, .attributes = {{"pooling_ratio", ratios}, {"seed", 7}}},
-      {.inputs = {spread({2, 7, 4, 1})}, .attributes = {{"pooling_ratio", 1.4}, {"overlapping", true}, {"seed", 3}}},
-      {.inputs = {spread({1, 7, 9, 1})},
-       .attributes = {{"pooling_ratio", ratios}, {"pseudo_random", true}, {"seed", 5}}},
-      {.inputs = {spread({1, 4, 6, 1})}, .attributes = {{"pooling_ratio", 2.0}, {"seed", 5}}},
-      {.inputs = {{.shape = {0, 4, 6, 1}}}, .attributes = {{"pooling_ratio", 1.5}, {"seed", 5}}},
-      {.inputs = {{.shape = {4, 4}}}, .attributes = {{"pooling_ratio", 1.5}}, .error = "images need rank 4"},
-      {.inputs = {{.shape = {1, 4, 4, 1}}},
-       .attributes = {{"pooling_ratio", 0.5}},
-       .error = "a pooling ratio must be 1 or more, not 0.5"},
-      {.inputs = {{.shape = {1, 4, 4, 1}}},
-       .attributes = {{"pooling_ratio", 5}},
-       .error = "a pooling ratio of 5 leaves nothing of a length of 4"},
-  };
-}
-template <bool kMax>
-void fractional_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
-                          std::vector<ReferenceTensor>& outputs) {
-  Ratios ratios;
-  set_field(ratios, attributes.at("pooling_ratio"), "", "");
-  const auto seed = static_cast<std::uint64_t>(attributes.at("seed").integer);
-  std::vector<Regions> regions;
-  Tensor sequences[2];
-  outputs = {{}};
-  for (int i = 0; i < 2; ++i) {
-    const std::int64_t length = inputs[0].shape[i + 1];
-    const auto count = static_cast<std::int64_t>(static_cast<double>(length) / (i == 0 ? ratios.row : ratios.column));
-    sequences[i] =
-        pooling_sequence(length, count, attributes.contains("pseudo_random"), seed, static_cast<std::uint32_t>(i));
-    regions.push_back(regions_of(sequences[i], length, attributes.contains("overlapping")));
-    outputs.push_back({DType::kInt64, {count + 1}, sequences[i].to_vector<double>()});
-  }
-  outputs[0] = pooled(kMax, inputs[0], regions);
-}
-const OpTest kFractionalMaxTest = {.samples = fractional_samples, .reference = fractional_reference<true>};
-const OpTest kFractionalAvgTest = {.samples = fractional_samples, .reference = fractional_reference<false>};
-
-std::vector<OpSample> adaptive_samples() {
-  return {
-      {.inputs = {spread({1, 5, 7, 2})}, .attributes = {{"output_size", ints({3, 2})}}},
-      {.inputs = {spread({2, 7, 1})}, .attributes = {{"output_size", 3}}},
-      {.inputs = {spread({1, 3, 4, 2, 1})}, .attributes = {{"output_size", ints({2, 3, 1})}}},
-      // More regions than elements.
-      {.inputs = {spread({1, 2, 3, 1})}, .attributes = {{"output_size", ints({3, 5})}}},
-      {.inputs = {{.shape = {4, 4}}}, .attributes = {{"output_size", 2}}, .error = "images need rank 3, 4 or 5, not 2"},
-      {.inputs = {{.shape = {1, 4, 4, 1}}},
-       .attributes = {{"output_size", ints({2, 0})}},
-       .error = "output sizes must be 1 or more, not 0"},
-      {.inputs = {{.shape = {1, 4, 0, 1}}},
-       .attributes = {{"output_size", 2}},
-       .error = "regions of an axis of length 0"},
-      {.inputs = {{.shape = {1, 4, 4, 1}}},
-       .attributes = {{"output_size", ints({2, 2, 2})}},
-       .error = "3 output sizes for 2 axes"},
-  };
-}
-template <bool kMax>
-void adaptive_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
-                        std::vector<ReferenceTensor>& outputs) {
-  const std::vector<std::int64_t> sizes = reference::integers(attributes, "output_size");
-  std::vector<Regions> regions;
-  for (int i = 0; i < inputs[0].shape.rank() - 2; ++i) {
-    regions.push_back({inputs[0].shape[i + 1], sizes[sizes.size() == 1 ? 0 : static_cast<std::size_t>(i)]});
-  }
-  outputs = {pooled(kMax, inputs[0], regions)};
-}
-const OpTest kAdaptiveMaxTest = {.samples = adaptive_samples, .reference = adaptive_reference<true>};
-const OpTest kAdaptiveAverageTest = {.samples = adaptive_samples, .reference = adaptive_reference<false>};
-
-#endif
-
 template <class Pool>
 void compose_fractional(const Pool& pool, std::span<const Operand> inputs, const void* attributes,
                         std::vector<Tensor>& outputs) {
@@ -337,7 +232,6 @@ constinit const OpDef kFractionalMaxPool = {
         [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
           compose_fractional(fractional_max_pool, inputs, attributes, outputs);
         },
-    .test = CAPSTAN_OP_TEST(kFractionalMaxTest),
 };
 
 constinit const OpDef kFractionalAvgPool = {
@@ -352,7 +246,6 @@ constinit const OpDef kFractionalAvgPool = {
         [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
           compose_fractional(fractional_avg_pool, inputs, attributes, outputs);
         },
-    .test = CAPSTAN_OP_TEST(kFractionalAvgTest),
 };
 
 constinit const OpDef kAdaptiveMaxPool = {
@@ -365,7 +258,6 @@ constinit const OpDef kAdaptiveMaxPool = {
           outputs.push_back(
               adaptive_max_pool(inputs[0], static_cast<const AdaptiveAttributes*>(attributes)->output_size.numbers()));
         },
-    .test = CAPSTAN_OP_TEST(kAdaptiveMaxTest),
 };
 
 constinit const OpDef kAdaptiveAveragePool = {
@@ -378,7 +270,6 @@ constinit const OpDef kAdaptiveAveragePool = {
           outputs.push_back(adaptive_average_pool(
               inputs[0], static_cast<const AdaptiveAttributes*>(attributes)->output_size.numbers()));
         },
-    .test = CAPSTAN_OP_TEST(kAdaptiveAverageTest),
 };
 
 FractionalPool fractional_max_pool(Operand value, std::array<double, 2> pooling_ratio, bool pseudo_random,
@@ -404,10 +295,6 @@ Tensor adaptive_average_pool(Operand x, std::span<const std::int64_t> output_siz
   rethrow_as("adaptive_average_pool");
 }
 
-OpFamily pool_region_ops() {
-  static constexpr const OpDef* ops[] = {&kFractionalMaxPool, &kFractionalAvgPool, &kAdaptiveMaxPool,
-                                         &kAdaptiveAveragePool};
-  return ops;
-}
+CAPSTAN_OPS(pool_regions, &kFractionalMaxPool, &kFractionalAvgPool, &kAdaptiveMaxPool, &kAdaptiveAveragePool);
 
 }  // namespace capstan

@@ -1,9 +1,11 @@
 #include "src/ops/products.h"
 
+#include <cmath>
 #include <vector>
 
 #include "src/core/allocator.h"
 #include "src/core/apply.h"
+#include "src/core/op_for_programs.h"
 #include "src/kernels/gemm.h"
 
 namespace capstan {
@@ -35,6 +37,17 @@ void multiply(const Call& call, std::span<Tensor> outputs) {
   gemm_together<double>(items);
 }
 
+// The inner length follows from [m, k], [k, n] and [m, n].
+Cost products_cost(std::span<const Shape> inputs, std::span<const Shape> outputs) {
+  double work = 0;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const std::int64_t operands = inputs[0].size() * inputs[i + 1].size();
+    work += std::sqrt(static_cast<double>(operands) * static_cast<double>(outputs[i].size()));
+  }
+  return {work, static_cast<double>(kGemmParallelWork)};
+}
+constexpr OpForPrograms kProductsForPrograms{.cost = products_cost};
+
 }  // namespace
 
 constinit const OpDef kProducts = {
@@ -55,6 +68,7 @@ constinit const OpDef kProducts = {
           }
         },
     .kernel = multiply,
+    .programs = &kProductsForPrograms,
 };
 
 }  // namespace capstan

@@ -15,12 +15,11 @@
 #include "src/core/context.h"
 #include "src/core/key_log.h"
 #include "src/core/named_errors.h"
-#include "src/core/op_test.h"
 #include "src/core/seed_stream.h"
 #include "src/core/thread_pool.h"
 #include "src/kernels/random.h"
 #include "src/kernels/random_draws.h"
-#include "src/ops/families.h"
+#include "src/ops/family.h"
 #include "src/ops/lengths.h"
 #include "src/ops/random_common.h"
 #include "src/ops/wide.h"
@@ -241,40 +240,6 @@ void run_truncated_normal(const Call& call, std::span<Tensor> outputs) {
   });
 }
 
-// --- Samples ---
-
-#if CAPSTAN_TESTING
-
-AttributeValue lengths_of(std::vector<AttributeValue> lengths) { return {std::move(lengths)}; }
-
-std::vector<OpSample> normal_samples() {
-  return {
-      {.attributes = {{"shape", lengths_of({2, 3})}, {"seed", 5}}},
-      {.attributes = {{"shape", lengths_of({})}, {"seed", 5}}},
-      {.attributes =
-           {{"shape", lengths_of({3001})}, {"mean", 2.0}, {"stddev", 0.5}, {"dtype", "float64"}, {"seed", 5}}},
-      {.attributes = {{"shape", lengths_of({0, 2})}, {"dtype", "bfloat16"}, {"seed", 5}}},
-      {.attributes = {{"shape", lengths_of({2})}, {"dtype", "int32"}}, .error = "dtype int32 is not supported"},
-      {.attributes = {{"shape", lengths_of({-1})}}, .error = "negative length -1"},
-  };
-}
-std::vector<OpSample> uniform_samples() {
-  return {
-      {.attributes = {{"shape", lengths_of({2, 3})}, {"seed", 5}}},
-      {.attributes =
-           {{"shape", lengths_of({3001})}, {"minval", -3.0}, {"maxval", 5.0}, {"dtype", "float64"}, {"seed", 5}}},
-      {.attributes = {{"shape", lengths_of({20})}, {"minval", 2}, {"maxval", 5}, {"dtype", "int32"}, {"seed", 5}}},
-      {.attributes = {{"shape", lengths_of({20})}, {"minval", -4}, {"maxval", -1}, {"dtype", "int64"}, {"seed", 5}}},
-      {.attributes = {{"shape", lengths_of({2})}, {"dtype", "int32"}}, .error = "integers need maxval"},
-      {.attributes = {{"shape", lengths_of({2})}, {"minval", 3}, {"maxval", 3}, {"dtype", "int32"}},
-       .error = "minval 3 is not below maxval 3"},
-  };
-}
-const OpTest kUniformTest = {.samples = uniform_samples, .random = true};
-const OpTest kNormalTest = {.samples = normal_samples, .random = true};
-
-#endif
-
 }  // namespace
 
 constinit const OpDef kRandomUniform = {
@@ -286,7 +251,6 @@ constinit const OpDef kRandomUniform = {
     .attributes = &kUniformAttributes,
     .infer = infer_uniform,
     .kernel = run_uniform,
-    .test = CAPSTAN_OP_TEST(kUniformTest),
 };
 
 constinit const OpDef kRandomNormal = {
@@ -298,7 +262,6 @@ constinit const OpDef kRandomNormal = {
     .attributes = &kNormalAttributes,
     .infer = infer_normal,
     .kernel = run_normal,
-    .test = CAPSTAN_OP_TEST(kNormalTest),
 };
 
 constinit const OpDef kRandomTruncatedNormal = {
@@ -310,7 +273,6 @@ constinit const OpDef kRandomTruncatedNormal = {
     .attributes = &kNormalAttributes,
     .infer = infer_normal,
     .kernel = run_truncated_normal,
-    .test = CAPSTAN_OP_TEST(kNormalTest),
 };
 
 namespace {
@@ -405,9 +367,6 @@ std::vector<std::int64_t> random_permutation(std::int64_t n, std::uint64_t seed)
   return order;
 }
 
-OpFamily random_ops() {
-  static constexpr const OpDef* ops[] = {&kRandomUniform, &kRandomNormal, &kRandomTruncatedNormal};
-  return ops;
-}
+CAPSTAN_OPS(random, &kRandomUniform, &kRandomNormal, &kRandomTruncatedNormal);
 
 }  // namespace capstan

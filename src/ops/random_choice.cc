@@ -10,11 +10,10 @@
 #include "src/core/apply.h"
 #include "src/core/check.h"
 #include "src/core/named_errors.h"
-#include "src/core/op_test.h"
 #include "src/core/thread_pool.h"
 #include "src/kernels/random.h"
 #include "src/kernels/random_draws.h"
-#include "src/ops/families.h"
+#include "src/ops/family.h"
 #include "src/ops/random_common.h"
 
 namespace capstan {
@@ -116,41 +115,6 @@ void run_categorical(const Call& call, std::span<Tensor> outputs) {
   });
 }
 
-#if CAPSTAN_TESTING
-
-SampleInput fixed(Shape shape, std::vector<double> values, DType dtype = float32) {
-  return {.shape = std::move(shape), .values = std::move(values), .dtype = dtype, .differentiable = false};
-}
-
-std::vector<OpSample> categorical_samples() {
-  return {
-      {.inputs = {fixed({2, 3}, {0, 0, 0, 0, 1, 2}, float64)}, .attributes = {{"num_samples", 5}, {"seed", 5}}},
-      {.inputs = {fixed({1, 2}, {0, -1e30})}, .attributes = {{"num_samples", 6}, {"dtype", "int32"}, {"seed", 5}}},
-      {.inputs = {fixed({1, 2}, {0, 1}, bfloat16)}, .attributes = {{"num_samples", 0}, {"seed", 5}}},
-      {.inputs = {fixed({1, 2}, {0, 1})}, .attributes = {{"num_samples", 9001}, {"seed", 5}}},
-      {.inputs = {fixed({3}, {1, 2, 3})}, .attributes = {{"num_samples", 2}}, .error = "must have rank 2, not 1"},
-      {.inputs = {fixed({1, 2}, {1, 2})}, .attributes = {{"num_samples", -1}}, .error = "num_samples -1 is negative"},
-      {.inputs = {fixed({2, 0}, {})}, .attributes = {{"num_samples", 2}}, .error = "0 classes to choose from"},
-      {.inputs = {fixed({1, 2}, {-INFINITY, -INFINITY})},
-       .attributes = {{"num_samples", 2}},
-       .error = "row 0 of logits has no finite number"},
-      {.inputs = {fixed({1, 2}, {1, 2}, int32)}, .attributes = {{"num_samples", 2}}, .error = "dtype int32"},
-  };
-}
-const OpTest kCategoricalTest = {.samples = categorical_samples, .random = true};
-
-std::vector<OpSample> order_samples() {
-  return {
-      {.inputs = {fixed({3, 2}, {1, 2, 3, 4, 5, 6}, float64)}, .attributes = {{"seed", 5}}},
-      {.inputs = {fixed({5}, {0, -5, -5, -3, 4}, int32)}, .attributes = {{"seed", 5}}},
-      {.inputs = {fixed({0, 2}, {})}, .attributes = {{"seed", 5}}},
-      {.inputs = {fixed({}, {1})}, .error = "there are no rows in a scalar"},
-  };
-}
-const OpTest kOrderTest = {.samples = order_samples, .random = true};
-
-#endif
-
 }  // namespace
 
 constinit const OpDef kRandomCategorical = {
@@ -161,7 +125,6 @@ constinit const OpDef kRandomCategorical = {
     .attributes = &kCategoricalAttributes,
     .infer = infer_categorical,
     .kernel = run_categorical,
-    .test = CAPSTAN_OP_TEST(kCategoricalTest),
 };
 
 constinit const OpDef kRandomOrder = {
@@ -183,7 +146,6 @@ constinit const OpDef kRandomOrder = {
           std::copy(order.begin(), order.end(), mutable_data<std::int64_t>(outputs[0]));
         },
     .shape_inputs = 1,
-    .test = CAPSTAN_OP_TEST(kOrderTest),
 };
 
 constinit const OpDef kRandomShuffle = {
@@ -196,7 +158,6 @@ constinit const OpDef kRandomShuffle = {
           const OptionalSeed& seed = static_cast<const OrderAttributes*>(attributes)->seed;
           outputs.push_back(random::shuffle(inputs[0], seed.has_value ? std::optional(seed.value) : std::nullopt));
         },
-    .test = CAPSTAN_OP_TEST(kOrderTest),
 };
 
 namespace random {
@@ -222,9 +183,6 @@ Tensor shuffle(Operand x, std::optional<std::uint64_t> seed) try {
 
 }  // namespace random
 
-OpFamily random_choice_ops() {
-  static constexpr const OpDef* ops[] = {&kRandomCategorical, &kRandomOrder, &kRandomShuffle};
-  return ops;
-}
+CAPSTAN_OPS(random_choice, &kRandomCategorical, &kRandomOrder, &kRandomShuffle);
 
 }  // namespace capstan

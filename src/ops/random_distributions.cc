@@ -15,11 +15,10 @@
 #include "src/core/apply.h"
 #include "src/core/check.h"
 #include "src/core/named_errors.h"
-#include "src/core/op_test.h"
 #include "src/core/thread_pool.h"
 #include "src/kernels/draws.h"
 #include "src/kernels/random_draws.h"
-#include "src/ops/families.h"
+#include "src/ops/family.h"
 #include "src/ops/lengths.h"
 #include "src/ops/random_common.h"
 
@@ -87,71 +86,6 @@ void fill_draws(const Tensor& out, const Value& value) {
 
 // Parameters of a test: they are not varied, because a draw by rejection jumps where the derivative of the distribution
 // does not. random_test.cc has the gradients.
-#if CAPSTAN_TESTING
-
-SampleInput fixed(Shape shape, std::vector<double> values, DType dtype = float32) {
-  return {.shape = std::move(shape), .values = std::move(values), .dtype = dtype, .differentiable = false};
-}
-AttributeValue lengths_of(std::vector<AttributeValue> lengths) { return {std::move(lengths)}; }
-
-std::vector<OpSample> gamma_samples() {
-  return {
-      {.inputs = {fixed({2}, {0.5, 3})}, .attributes = {{"shape", lengths_of({2, 3})}, {"seed", 5}}},
-      {.inputs = {fixed({}, {2}, float64)}, .attributes = {{"shape", lengths_of({1501})}, {"seed", 5}}},
-      {.inputs = {fixed({2}, {0.5, 3}, bfloat16)}, .attributes = {{"shape", lengths_of({})}, {"seed", 5}}},
-      {.inputs = {fixed({2}, {1, 3}, int32)},
-       .attributes = {{"shape", lengths_of({})}, {"seed", 5}},
-       .error = "dtype int32 is not supported"},
-      {.inputs = {fixed({2}, {1, 3})}, .attributes = {{"shape", lengths_of({-1})}}, .error = "negative length -1"},
-      {.inputs = {fixed({1, 1, 1, 1}, {1})},
-       .attributes = {{"shape", lengths_of({1, 1, 1, 1, 1})}},
-       .error = "more than 8 axes"},
-  };
-}
-const OpTest kGammaTest = {.samples = gamma_samples, .random = true};
-
-std::vector<OpSample> pair_samples() {
-  return {
-      {.inputs = {fixed({2}, {0.5, 3}), fixed({}, {2})}, .attributes = {{"shape", lengths_of({2, 3})}, {"seed", 5}}},
-      {.inputs = {fixed({2, 1}, {0.5, 3}, float64), fixed({3}, {1, 2, 3}, float64)},
-       .attributes = {{"shape", lengths_of({})}, {"seed", 5}}},
-      {.inputs = {fixed({2}, {0.5, 3}), fixed({3}, {1, 2, 3})},
-       .attributes = {{"shape", lengths_of({})}},
-       .error = "broadcast"},
-  };
-}
-const OpTest kPairTest = {.samples = pair_samples, .random = true};
-
-std::vector<OpSample> poisson_samples() {
-  std::vector<OpSample> samples = gamma_samples();
-  samples.push_back({.inputs = {fixed({3}, {0, 5, 5000})},
-                     .attributes = {{"shape", lengths_of({4})}, {"dtype", "int64"}, {"seed", 5}}});
-  samples.push_back(
-      {.inputs = {fixed({1}, {-1})}, .attributes = {{"shape", lengths_of({})}}, .error = "lam -1 is not a mean"});
-  samples.push_back({.inputs = {fixed({1}, {1})},
-                     .attributes = {{"shape", lengths_of({})}, {"dtype", "bool"}},
-                     .error = "dtype bool is not supported"});
-  return samples;
-}
-const OpTest kPoissonTest = {.samples = poisson_samples, .random = true};
-
-std::vector<OpSample> binomial_samples() {
-  return {
-      {.inputs = {fixed({2}, {5, 300}), fixed({}, {0.25})}, .attributes = {{"shape", lengths_of({4, 2})}, {"seed", 5}}},
-      {.inputs = {fixed({}, {10}, float64), fixed({3}, {0, 0.5, 1}, float64)},
-       .attributes = {{"shape", lengths_of({3})}, {"dtype", "float64"}, {"seed", 5}}},
-      {.inputs = {fixed({1}, {2.5}), fixed({}, {0.25})},
-       .attributes = {{"shape", lengths_of({1})}},
-       .error = "counts 2.5 is not a number of trials"},
-      {.inputs = {fixed({1}, {2}), fixed({}, {1.5})},
-       .attributes = {{"shape", lengths_of({1})}},
-       .error = "probs 1.5 is not a probability"},
-      {.inputs = {fixed({3}, {2, 2, 2}), fixed({}, {0.5})}, .attributes = {{"shape", lengths_of({2})}}, .error = "[3]"},
-  };
-}
-const OpTest kBinomialTest = {.samples = binomial_samples, .random = true};
-
-#endif
 
 }  // namespace
 
@@ -188,7 +122,6 @@ constinit const OpDef kRandomGamma = {
         [](const VjpCall& call, std::span<Tensor> cotangents) {
           cotangents[0] = call.cotangent() * random_gamma_grad(call.input(0), call.output());
         },
-    .test = CAPSTAN_OP_TEST(kGammaTest),
 };
 
 namespace {
@@ -266,7 +199,6 @@ constinit const OpDef kRandomBeta = {
           const DrawAttributes& a = attributes_of(attributes);
           outputs.push_back(draw_beta(a.shape, inputs[0], inputs[1], a.seed));
         },
-    .test = CAPSTAN_OP_TEST(kPairTest),
 };
 
 constinit const OpDef kRandomExponential = {
@@ -280,7 +212,6 @@ constinit const OpDef kRandomExponential = {
           const DrawAttributes& a = attributes_of(attributes);
           outputs.push_back(draw_exponential(a.shape, inputs[0], a.seed));
         },
-    .test = CAPSTAN_OP_TEST(kGammaTest),
 };
 
 constinit const OpDef kRandomLaplace = {
@@ -295,7 +226,6 @@ constinit const OpDef kRandomLaplace = {
           const DrawAttributes& a = attributes_of(attributes);
           outputs.push_back(draw_laplace(a.shape, inputs[0], inputs[1], a.seed));
         },
-    .test = CAPSTAN_OP_TEST(kPairTest),
 };
 
 // --- Counts ---
@@ -366,7 +296,6 @@ constinit const OpDef kRandomPoisson = {
             return draw_poisson(key, static_cast<std::uint64_t>(i), number_at(lam, i % parameters));
           });
         },
-    .test = CAPSTAN_OP_TEST(kPoissonTest),
 };
 
 constinit const OpDef kRandomBinomial = {
@@ -392,7 +321,6 @@ constinit const OpDef kRandomBinomial = {
           const DrawAttributes& a = attributes_of(attributes);
           outputs.push_back(draw_binomials(a.shape, inputs[0], inputs[1], a.dtype, a.seed));
         },
-    .test = CAPSTAN_OP_TEST(kBinomialTest),
 };
 
 namespace {
@@ -447,10 +375,7 @@ Tensor binomial(const Shape& shape, Operand counts, Operand probs, DType dtype, 
 
 }  // namespace random
 
-OpFamily distribution_ops() {
-  static constexpr const OpDef* ops[] = {&kRandomGamma,   &kRandomBeta,    &kRandomExponential,
-                                         &kRandomLaplace, &kRandomPoisson, &kRandomBinomial};
-  return ops;
-}
+CAPSTAN_OPS(random_distributions, &kRandomGamma, &kRandomBeta, &kRandomExponential, &kRandomLaplace, &kRandomPoisson,
+            &kRandomBinomial);
 
 }  // namespace capstan

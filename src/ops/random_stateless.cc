@@ -11,10 +11,9 @@
 #include "src/core/apply.h"
 #include "src/core/check.h"
 #include "src/core/named_errors.h"
-#include "src/core/op_test.h"
 #include "src/core/thread_pool.h"
 #include "src/kernels/random.h"
-#include "src/ops/families.h"
+#include "src/ops/family.h"
 #include "src/ops/lengths.h"
 #include "src/ops/random_common.h"
 
@@ -97,23 +96,6 @@ void fill(const SeedPair& seed, std::int64_t n, T* out) {
   });
 }
 
-#if CAPSTAN_TESTING
-std::vector<OpSample> stateless_samples() {
-  const auto list = [](std::vector<AttributeValue> numbers) { return AttributeValue(std::move(numbers)); };
-  return {
-      {.attributes = {{"shape", list({2, 3})}, {"seed", list({1, 2})}}},
-      {.attributes = {{"shape", list({})}, {"seed", list({1, 2})}, {"dtype", "float64"}}},
-      {.attributes = {{"shape", list({9001})}, {"seed", list({-1, 2})}, {"dtype", "float64"}}},
-      {.attributes = {{"shape", list({0, 2})}, {"seed", list({1, 2})}, {"dtype", "bfloat16"}}},
-      {.attributes = {{"shape", list({2})}, {"seed", list({1, 2})}, {"dtype", "int32"}},
-       .error = "dtype int32 is not supported"},
-      {.attributes = {{"shape", list({-1})}, {"seed", list({1, 2})}}, .error = "negative length -1"},
-      {.attributes = {{"shape", list({2})}, {"seed", list({1})}}, .error = "must be two integers"},
-  };
-}
-const OpTest kStatelessTest = {.samples = stateless_samples, .random = true};
-#endif
-
 }  // namespace
 
 constinit const OpDef kStatelessUniform = {
@@ -138,7 +120,6 @@ constinit const OpDef kStatelessUniform = {
           if (a.dtype == DType::kFloat64) return fill(a.seed, out.size(), mutable_data<double>(out));
           fill(a.seed, out.size(), mutable_data<BFloat16>(out));
         },
-    .test = CAPSTAN_OP_TEST(kStatelessTest),
 };
 
 Tensor random::stateless_uniform(const Shape& shape, std::array<std::int64_t, 2> seed, double minval, double maxval,
@@ -151,9 +132,6 @@ Tensor random::stateless_uniform(const Shape& shape, std::array<std::int64_t, 2>
   rethrow_as("random::stateless_uniform");
 }
 
-OpFamily random_stateless_ops() {
-  static constexpr const OpDef* ops[] = {&kStatelessUniform};
-  return ops;
-}
+CAPSTAN_OPS(random_stateless, &kStatelessUniform);
 
 }  // namespace capstan

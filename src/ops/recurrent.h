@@ -5,7 +5,6 @@
 #include <string_view>
 
 #include "src/core/op_def.h"
-#include "src/core/op_test.h"
 
 namespace capstan {
 
@@ -43,12 +42,5 @@ template <int kKernel, int kMask = -1, int kBias = -1>
 bool batch_sequences(const BatchCall& call, std::vector<Tensor>& outputs) {
   return join_sequences(call, kKernel, kMask, kBias, outputs);
 }
-
-#if CAPSTAN_TESTING
-// Masks of two sequences with three steps.
-inline const SampleInput kAllSteps{.shape = {0, 0}, .dtype = DType::kBool, .differentiable = false};
-inline const SampleInput kSomeSteps{
-    .shape = {2, 3}, .values = {0, 1, 1, 1, 0, 1}, .dtype = DType::kBool, .differentiable = false};
-#endif
 
 }  // namespace capstan

@@ -13,15 +13,13 @@
 #include "src/core/allocator.h"
 #include "src/core/apply.h"
 #include "src/core/check.h"
-#include "src/core/op_test.h"
 #include "src/ops/axis.h"
 #include "src/ops/batching.h"
 #include "src/ops/complex.h"
 #include "src/ops/count_along.h"
-#include "src/ops/families.h"
+#include "src/ops/family.h"
 #include "src/ops/identities.h"
 #include "src/ops/reduce.h"
-#include "src/ops/reduce_reference.h"
 
 namespace capstan {
 
@@ -66,87 +64,6 @@ void run_reduction(const Call& call, std::span<Tensor> outputs) {
   const AxisSet axes = normalize_axes(call.op.name, attributes.axis, shape.rank());
   reduce(kReduction, x.dtype(), reduce_shape(shape, axes), x.raw_data(), mutable_raw_data(outputs[0]));
 }
-
-// --- Samples and references ---
-
-#if CAPSTAN_TESTING
-
-double product_of(const std::vector<double>& group) {
-  double product = 1;
-  for (double x : group) product *= x;
-  return product;
-}
-std::complex<double> complex_product_of(const std::vector<std::complex<double>>& group) {
-  std::complex<double> product = 1;
-  for (const std::complex<double>& x : group) product *= x;
-  return product;
-}
-double minimum_of(const std::vector<double>& group) { return *std::min_element(group.begin(), group.end()); }
-double norm_of(const std::vector<double>& group) {
-  double sum = 0;
-  for (double x : group) sum += x * x;
-  return std::sqrt(sum);
-}
-
-// Those of all reductions, and sums of nothing.
-std::vector<OpSample> sum_samples() {
-  std::vector<OpSample> samples = reference::reduction_samples();
-  samples.push_back({.inputs = {{.shape = {0, 3}}}, .attributes = {{"axis", 0}}});
-  samples.push_back({.inputs = {{.shape = {3, 0}}}, .attributes = {{"axis", 0}}});
-  return samples;
-}
-// As above, with one and with two zeros in a row.
-std::vector<OpSample> product_samples() {
-  std::vector<OpSample> samples = sum_samples();
-  samples.push_back(
-      {.inputs = {{.shape = {3, 4}, .values = {1, 0, 3, 2, 0.5, 0, -1, 0, 2, 3, 4, -5}}}, .attributes = {{"axis", 1}}});
-  return samples;
-}
-std::vector<OpSample> truth_samples() {
-  return {
-      {.inputs = {{.shape = {2, 3}, .values = {0, 1, 0, 0, 0, 0}, .dtype = bool_, .differentiable = false}},
-       .attributes = {{"axis", 1}}},
-      {.inputs = {{.shape = {3, 2}, .values = {1, 1, 0, 1, 1, 1}, .dtype = bool_, .differentiable = false}},
-       .attributes = {{"axis", 0}, {"keepdims", true}}},
-      {.inputs = {{.shape = {0}, .dtype = bool_, .differentiable = false}}},
-      {.inputs = {{.shape = {2}, .values = {1, 2}, .dtype = int32, .differentiable = false}},
-       .error = "dtype int32 is not supported"},
-  };
-}
-double any_of(const std::vector<double>& group) { return std::count(group.begin(), group.end(), 1.0) > 0 ? 1 : 0; }
-double all_of(const std::vector<double>& group) { return std::count(group.begin(), group.end(), 0.0) == 0 ? 1 : 0; }
-
-const OpTest kReduceSumTest = {.samples = sum_samples,
-                               .reference = reference::group_reference<reference::sum_of>,
-                               .dtypes = reference::kNumbersAndComplex};
-const OpTest kReduceMeanTest = {.samples = reference::reduction_samples,
-                                .reference = reference::group_reference<reference::mean_of>,
-                                .dtypes = {float32, float64, bfloat16, complex64, complex128}};
-const OpTest kReduceProdTest = {.samples = product_samples,
-                                .reference = reference::group_reference<product_of>,
-                                .complex_reference = reference::complex_group_reference<complex_product_of>,
-                                .dtypes = reference::kNumbersAndComplex};
-const OpTest kReduceMaxTest = {.samples = reference::reduction_samples,
-                               .reference = reference::group_reference<reference::maximum_of>,
-                               .dtypes = reference::kAllNumbers};
-const OpTest kReduceMinTest = {.samples = reference::reduction_samples,
-                               .reference = reference::group_reference<minimum_of>,
-                               .dtypes = reference::kAllNumbers};
-const OpTest kReduceAnyTest = {
-    .samples = truth_samples, .reference = reference::group_reference<any_of>, .dtypes = {bool_}};
-const OpTest kReduceAllTest = {
-    .samples = truth_samples, .reference = reference::group_reference<all_of>, .dtypes = {bool_}};
-std::complex<double> complex_norm_of(const std::vector<std::complex<double>>& group) {
-  double sum = 0;
-  for (const std::complex<double>& x : group) sum += std::norm(x);
-  return std::sqrt(sum);
-}
-const OpTest kReduceEuclideanNormTest = {.samples = reference::reduction_samples,
-                                         .reference = reference::group_reference<norm_of>,
-                                         .complex_reference = reference::complex_group_reference<complex_norm_of>,
-                                         .dtypes = {float32, float64, bfloat16, complex64, complex128}};
-
-#endif
 
 // --- Rules ---
 
@@ -208,6 +125,19 @@ void vjp_norm(const VjpCall& call, std::span<Tensor> cotangents) {
 
 }  // namespace
 
+namespace {
+
+// Over axes of length 1. A sum of floating numbers starts with 0, which loses the sign of -0.
+Expressions::Value sum_of_one(const Expressions& graph, const Expressions::Call& call) {
+  return is_integer(graph.dtype(call.result)) ? call.input(0) : Expressions::kNone;
+}
+// A product starts with 1, and 1 times a complex number with an infinite part is NaN.
+Expressions::Value product_of_one(const Expressions& graph, const Expressions::Call& call) {
+  return is_complex(graph.dtype(call.result)) ? Expressions::kNone : call.input(0);
+}
+
+}  // namespace
+
 constinit const OpDef kReduceSum = {
     .name = "reduce_sum",
     .text = "The sum over axes.",
@@ -217,7 +147,7 @@ constinit const OpDef kReduceSum = {
     .kernel = run_reduction<Reduction::kSum>,
     .vjp = vjp_sum,
     .batch = batch_axis<&ReduceAttributes::axis>,
-    .test = CAPSTAN_OP_TEST(kReduceSumTest),
+    .programs = &kWithIdentity<sum_of_one>,
 };
 
 constinit const OpDef kReduceMean = {
@@ -229,7 +159,7 @@ constinit const OpDef kReduceMean = {
     .kernel = run_reduction<Reduction::kMean>,
     .vjp = vjp_mean,
     .batch = batch_axis<&ReduceAttributes::axis>,
-    .test = CAPSTAN_OP_TEST(kReduceMeanTest),
+    .programs = &kWithIdentity<sum_of_one>,
 };
 
 constinit const OpDef kReduceProd = {
@@ -241,7 +171,7 @@ constinit const OpDef kReduceProd = {
     .saves = {.inputs = 1},
     .vjp = vjp_product,
     .batch = batch_axis<&ReduceAttributes::axis>,
-    .test = CAPSTAN_OP_TEST(kReduceProdTest),
+    .programs = &kWithIdentity<product_of_one>,
 };
 
 constinit const OpDef kReduceMax = {
@@ -254,7 +184,7 @@ constinit const OpDef kReduceMax = {
     .saves = {.inputs = 1, .outputs = 1},
     .vjp = vjp_extremum,
     .batch = batch_axis<&ReduceAttributes::axis>,
-    .test = CAPSTAN_OP_TEST(kReduceMaxTest),
+    .programs = &kWithIdentity<first_operand>,
 };
 
 constinit const OpDef kReduceMin = {
@@ -267,7 +197,7 @@ constinit const OpDef kReduceMin = {
     .saves = {.inputs = 1, .outputs = 1},
     .vjp = vjp_extremum,
     .batch = batch_axis<&ReduceAttributes::axis>,
-    .test = CAPSTAN_OP_TEST(kReduceMinTest),
+    .programs = &kWithIdentity<first_operand>,
 };
 
 constinit const OpDef kReduceAny = {
@@ -278,7 +208,7 @@ constinit const OpDef kReduceAny = {
     .infer = infer_reduction<Takes::kBool>,
     .kernel = run_reduction<Reduction::kAny>,
     .batch = batch_axis<&ReduceAttributes::axis>,
-    .test = CAPSTAN_OP_TEST(kReduceAnyTest),
+    .programs = &kWithIdentity<first_operand>,
 };
 
 constinit const OpDef kReduceAll = {
@@ -289,7 +219,7 @@ constinit const OpDef kReduceAll = {
     .infer = infer_reduction<Takes::kBool>,
     .kernel = run_reduction<Reduction::kAll>,
     .batch = batch_axis<&ReduceAttributes::axis>,
-    .test = CAPSTAN_OP_TEST(kReduceAllTest),
+    .programs = &kWithIdentity<first_operand>,
 };
 
 constinit const OpDef kReduceEuclideanNorm = {
@@ -306,7 +236,6 @@ constinit const OpDef kReduceEuclideanNorm = {
           const auto& a = *static_cast<const ReduceAttributes*>(attributes);
           outputs.push_back(reduce_euclidean_norm(inputs[0], a.axis, a.keepdims));
         },
-    .test = CAPSTAN_OP_TEST(kReduceEuclideanNormTest),
 };
 
 Tensor reduce_sum(Operand x, Axes axis, bool keepdims) {
@@ -396,34 +325,6 @@ void run_arg(const Call& call, std::span<Tensor> outputs) {
   for (std::int64_t i = 0; i < wide.size(); ++i) to[i] = static_cast<std::int32_t>(from[i]);
 }
 
-#if CAPSTAN_TESTING
-std::vector<OpSample> arg_samples() {
-  return {
-      {.inputs = {{.shape = {2, 3}}}},
-      {.inputs = {{.shape = {2, 3, 4}}}, .attributes = {{"axis", 1}}},
-      {.inputs = {{.shape = {2, 3, 4}}}, .attributes = {{"axis", -1}}},
-      {.inputs = {{.shape = {4}, .values = {1, 3, 3, 1}}}},
-      {.inputs = {{.shape = {4}}}, .attributes = {{"axis", 1}}, .error = "axis 1 is out of range for rank 1"},
-      {.inputs = {{.shape = {0, 2}}}, .error = "has no elements"},
-  };
-}
-template <bool kLargest>
-void arg_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
-                   std::vector<ReferenceTensor>& outputs) {
-  AttributeMap with_axis = attributes;
-  with_axis.emplace("axis", 0);
-  reference::by_groups(inputs, with_axis, outputs, [](const std::vector<double>& group) {
-    const auto best =
-        kLargest ? std::max_element(group.begin(), group.end()) : std::min_element(group.begin(), group.end());
-    return static_cast<double>(best - group.begin());
-  });
-  outputs[0].dtype = int64;
-}
-const OpTest kArgmaxTest = {.samples = arg_samples, .reference = arg_reference<true>, .dtypes = reference::kAllNumbers};
-const OpTest kArgminTest = {
-    .samples = arg_samples, .reference = arg_reference<false>, .dtypes = reference::kAllNumbers};
-#endif
-
 }  // namespace
 
 constinit const OpDef kArgmax = {
@@ -434,7 +335,6 @@ constinit const OpDef kArgmax = {
     .infer = infer_arg,
     .kernel = run_arg<true>,
     .batch = batch_axis<&ArgAttributes::axis>,
-    .test = CAPSTAN_OP_TEST(kArgmaxTest),
 };
 
 constinit const OpDef kArgmin = {
@@ -445,7 +345,6 @@ constinit const OpDef kArgmin = {
     .infer = infer_arg,
     .kernel = run_arg<false>,
     .batch = batch_axis<&ArgAttributes::axis>,
-    .test = CAPSTAN_OP_TEST(kArgminTest),
 };
 
 Tensor argmax(Operand x, int axis, DType output_type) {
@@ -457,33 +356,7 @@ Tensor argmin(Operand x, int axis, DType output_type) {
   return apply(kArgmin, x, &attributes);
 }
 
-namespace {
-
-// Over axes of length 1. A sum of floating numbers starts with 0, which loses the sign of -0.
-Expressions::Value sum_of_one(const Expressions& graph, const Expressions::Call& call) {
-  return is_integer(graph.dtype(call.result)) ? call.input(0) : Expressions::kNone;
-}
-// A product starts with 1, and 1 times a complex number with an infinite part is NaN.
-Expressions::Value product_of_one(const Expressions& graph, const Expressions::Call& call) {
-  return is_complex(graph.dtype(call.result)) ? Expressions::kNone : call.input(0);
-}
-
-}  // namespace
-
-Identities reduce_identities() {
-  static constexpr Identity identities[] = {{&kReduceSum, sum_of_one},      {&kReduceMean, sum_of_one},
-                                            {&kReduceProd, product_of_one}, {&kReduceMax, first_operand},
-                                            {&kReduceMin, first_operand},   {&kReduceAny, first_operand},
-                                            {&kReduceAll, first_operand}};
-  return identities;
-}
-
-OpFamily reduce_ops() {
-  static constexpr const OpDef* ops[] = {
-      &kReduceSum, &kReduceMean, &kReduceProd,          &kReduceMax, &kReduceMin,
-      &kReduceAny, &kReduceAll,  &kReduceEuclideanNorm, &kArgmax,    &kArgmin,
-  };
-  return ops;
-}
+CAPSTAN_OPS(reduce, &kReduceSum, &kReduceMean, &kReduceProd, &kReduceMax, &kReduceMin, &kReduceAny, &kReduceAll,
+            &kReduceEuclideanNorm, &kArgmax, &kArgmin);
 
 }  // namespace capstan

@@ -1,8 +1,7 @@
 // The registry: every op of the library, found by name.
 //
-// It is a constant list of the families; each family lists its own ops at the end of its file.
-// Nothing registers itself at run time, so an op that is linked in is an op that is listed here, in
-// the same order in every program.
+// It is a list of the files of ops, which the build makes of those that end with CAPSTAN_OPS (family.h). Nothing of the
+// library registers itself at run time, so the list is the same in every program; ops of users are added to it.
 #include "capstan/registry.h"
 
 #include <cstddef>
@@ -12,79 +11,25 @@
 #include "src/core/apply.h"
 #include "src/core/check.h"
 #include "src/core/op_def.h"
-#include "src/ops/families.h"
-#include "src/ops/matrix_families.h"
+#include "src/ops/family.h"
 #include "src/ops/registry.h"
+#include "src/ops/user_ops.h"
 
 namespace capstan {
+
+#define CAPSTAN_FILE_OF_OPS(file) OpFamily ops_of_##file();
+#include "capstan_files_of_ops.inc"
+#undef CAPSTAN_FILE_OF_OPS
 
 namespace {
 
 const std::vector<const OpDef*>& make_all_ops() {
   auto* const all = new std::vector<const OpDef*>;  // never destroyed: calls may come from destructors of statics
-  for (OpFamily (*family)() : {arithmetic_ops,
-                               math_ops,
-                               guarded_math_ops,
-                               special_ops,
-                               trigonometry_ops,
-                               compare_ops,
-                               activation_ops,
-                               hard_activation_ops,
-                               gated_activation_ops,
-                               cast_ops,
-                               complex_ops,
-                               reduce_ops,
-                               reduce_composite_ops,
-                               scan_ops,
-                               segment_ops,
-                               sort_ops,
-                               block_ops,
-                               place_ops,
-                               bitwise_ops,
-                               image_ops,
-                               shape_ops,
-                               shape_query_ops,
-                               array_ops,
-                               creation_ops,
-                               index_ops,
-                               slice_ops,
-                               matmul_ops,
-                               linalg_ops,
-                               diagonal_ops,
-                               vector_ops,
-                               cholesky_ops,
-                               solve_ops,
-                               least_squares_ops,
-                               determinant_ops,
-                               decomposition_ops,
-                               spectral_ops,
-                               matrix_function_ops,
-                               fft_ops,
-                               signal_ops,
-                               conv_ops,
-                               conv3d_ops,
-                               conv_composite_ops,
-                               pool_ops,
-                               pool_nd_ops,
-                               pool_region_ops,
-                               batch_norm_ops,
-                               normalize_ops,
-                               layer_norm_ops,
-                               group_norm_ops,
-                               attention_ops,
-                               lstm_ops,
-                               gru_ops,
-                               dropout_ops,
-                               softmax_ops,
-                               cross_entropy_ops,
-                               loss_ops,
-                               loss_function_ops,
-                               ctc_ops,
-                               random_ops,
-                               distribution_ops,
-                               random_choice_ops,
-                               random_stateless_ops,
-                               state_ops}) {
+  for (OpFamily (*family)() : {
+#define CAPSTAN_FILE_OF_OPS(file) &ops_of_##file,
+#include "capstan_files_of_ops.inc"
+#undef CAPSTAN_FILE_OF_OPS
+       }) {
     const OpFamily ops = family();
     all->insert(all->end(), ops.begin(), ops.end());
   }
@@ -162,13 +107,17 @@ std::vector<OpInfo> list_ops() {
     }
     list.push_back(std::move(info));
   }
+  list_user_ops(list);
   return list;
 }
 
-bool has_op(std::string_view name) { return find_op(name) != nullptr; }
+bool has_op(std::string_view name) { return find_op(name) != nullptr || find_user_op(name) != nullptr; }
 
 std::vector<Tensor> call(std::string_view name, std::span<const Tensor> inputs, const AttributeMap& attributes) {
   const OpDef* op = find_op(name);
+  if (op == nullptr) {
+    if (const UserOp* const user_op = find_user_op(name)) return call_user_op(*user_op, inputs, attributes);
+  }
   CAPSTAN_CHECK(op != nullptr, ValueError, "call: there is no op \"", name, "\"");
   CAPSTAN_CHECK(op->arity == kVariadic || inputs.size() == static_cast<std::size_t>(op->arity), ValueError, op->name,
                 ": takes ", int{op->arity}, " arguments (", op->input_names, "), not ", inputs.size());

@@ -15,14 +15,12 @@
 #include "src/core/allocator.h"
 #include "src/core/apply.h"
 #include "src/core/check.h"
-#include "src/core/op_test.h"
 #include "src/core/thread_pool.h"
 #include "src/kernels/with_type.h"
 #include "src/ops/axis.h"
 #include "src/ops/axes.h"
 #include "src/ops/batching.h"
-#include "src/ops/families.h"
-#include "src/ops/scan.h"
+#include "src/ops/family.h"
 #include "src/ops/wrapping.h"
 
 namespace capstan {
@@ -200,102 +198,6 @@ void vjp_cumulative_logsumexp(const VjpCall& call, std::span<Tensor> cotangents)
   cotangents[0] = exp(x - y) * linear_recurrence(factors, g, axis, !a.reverse);
 }
 
-// --- Samples and references ---
-
-#if CAPSTAN_TESTING
-
-std::vector<OpSample> scan_samples() {
-  std::vector<OpSample> samples;
-  for (bool exclusive : {false, true}) {
-    for (bool reverse : {false, true}) {
-      samples.push_back({.inputs = {{.shape = {5}}}, .attributes = {{"exclusive", exclusive}, {"reverse", reverse}}});
-      samples.push_back({.inputs = {{.shape = {2, 3, 2}}},
-                         .attributes = {{"axis", 1}, {"exclusive", exclusive}, {"reverse", reverse}}});
-    }
-  }
-  samples.push_back({.inputs = {{.shape = {2, 3}}}, .attributes = {{"axis", -1}}});
-  samples.push_back({.inputs = {{.shape = {0, 3}}}});
-  samples.push_back({.inputs = {{.shape = {2}}}, .attributes = {{"axis", 1}}, .error = "axis 1 is out of range"});
-  return samples;
-}
-std::vector<OpSample> product_samples() {
-  std::vector<OpSample> samples = scan_samples();
-  samples.push_back({.inputs = {{.shape = {2, 4}, .values = {2, 0, 3, 0.5, 0, 1, 0, 2}}}, .attributes = {{"axis", 1}}});
-  return samples;
-}
-
-template <class Step, class T>
-void scan_reference(const std::vector<T>& inputs, const AttributeMap& attributes, std::vector<T>& outputs) {
-  ScanAttributes a;
-  for (const auto& [name, value] : attributes) {
-    if (name == "axis") set_field(a.axis, value, "", "");
-    if (name == "exclusive") a.exclusive = value.truth;
-    if (name == "reverse") a.reverse = value.truth;
-  }
-  T out = inputs[0];
-  const AxisView view = view_around(out.shape, normalize_axis("reference", a.axis, out.shape.rank()));
-  for (std::int64_t o = 0; o < view.outer; ++o) {
-    for (std::int64_t j = 0; j < view.inner; ++j) {
-      const auto at = [&](std::int64_t i) { return static_cast<std::size_t>((o * view.n + i) * view.inner + j); };
-      for (std::int64_t i = 0; i < view.n; ++i) {
-        auto value = static_cast<std::remove_cvref_t<decltype(out.values[0])>>(Step::kIdentity);
-        for (std::int64_t k = 0; k < view.n; ++k) {
-          const bool before = a.reverse ? k > i : k < i;
-          if (before || (k == i && !a.exclusive)) value = Step::join(value, inputs[0].values[at(k)]);
-        }
-        out.values[at(i)] = value;
-      }
-    }
-  }
-  outputs = {out};
-}
-
-const OpTest kCumsumTest = {.samples = scan_samples,
-                            .reference = scan_reference<SumStep, ReferenceTensor>,
-                            .dtypes = {float32, float64, bfloat16, int32, int64, complex64, complex128}};
-const OpTest kCumprodTest = {.samples = product_samples,
-                             .reference = scan_reference<ProductStep, ReferenceTensor>,
-                             .complex_reference = scan_reference<ProductStep, ComplexTensor>,
-                             .dtypes = {float32, float64, bfloat16, int32, int64, complex64, complex128}};
-std::vector<OpSample> inclusive_samples() {
-  // The exclusive scan starts at -inf, which no tolerance compares.
-  std::vector<OpSample> samples = scan_samples();
-  std::erase_if(samples, [](const OpSample& sample) {
-    const auto found = sample.attributes.find("exclusive");
-    return found != sample.attributes.end() && found->second.truth;
-  });
-  return samples;
-}
-const OpTest kCumulativeLogsumexpTest = {.samples = inclusive_samples,
-                                         .reference = scan_reference<LogsumexpStep, ReferenceTensor>};
-
-std::vector<OpSample> recurrence_samples() {
-  return {
-      {.inputs = {{.shape = {5}}, {.shape = {5}}}},
-      {.inputs = {{.shape = {2, 3, 2}}, {.shape = {2, 3, 2}}}, .attributes = {{"axis", 1}, {"reverse", true}}},
-      {.inputs = {{.shape = {2, 4}}, {.shape = {2, 4}}}, .attributes = {{"axis", -1}}},
-      {.inputs = {{.shape = {2, 4}}, {.shape = {2, 3}}}, .error = "shapes differ, [2, 4] and [2, 3]"},
-  };
-}
-void recurrence_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
-                          std::vector<ReferenceTensor>& outputs) {
-  const auto axis = attributes.find("axis");
-  const auto reverse = attributes.find("reverse");
-  ReferenceTensor out = inputs[1];
-  const AxisView view = view_around(
-      out.shape, normalize_axis("reference", axis == attributes.end() ? 0 : axis->second.integer, out.shape.rank()));
-  for_each_step(view, reverse != attributes.end() && reverse->second.truth, [&](std::int64_t before, std::int64_t at) {
-    if (before >= 0) {
-      out.values[static_cast<std::size_t>(at)] +=
-          inputs[0].values[static_cast<std::size_t>(at)] * out.values[static_cast<std::size_t>(before)];
-    }
-  });
-  outputs = {out};
-}
-const OpTest kLinearRecurrenceTest = {.samples = recurrence_samples, .reference = recurrence_reference};
-
-#endif
-
 }  // namespace
 
 constinit const OpDef kCumsum = {
@@ -307,7 +209,6 @@ constinit const OpDef kCumsum = {
     .kernel = run_scan<SumStep>,
     .vjp = vjp_cumsum,
     .batch = batch_axis<&ScanAttributes::axis>,
-    .test = CAPSTAN_OP_TEST(kCumsumTest),
 };
 
 constinit const OpDef kCumprod = {
@@ -319,7 +220,6 @@ constinit const OpDef kCumprod = {
     .saves = {.inputs = 1},
     .vjp = vjp_cumprod,
     .batch = batch_axis<&ScanAttributes::axis>,
-    .test = CAPSTAN_OP_TEST(kCumprodTest),
 };
 
 constinit const OpDef kCumulativeLogsumexp = {
@@ -331,7 +231,6 @@ constinit const OpDef kCumulativeLogsumexp = {
     .saves = {.inputs = 1},
     .vjp = vjp_cumulative_logsumexp,
     .batch = batch_axis<&ScanAttributes::axis>,
-    .test = CAPSTAN_OP_TEST(kCumulativeLogsumexpTest),
 };
 
 constinit const OpDef kLinearRecurrence = {
@@ -380,7 +279,6 @@ constinit const OpDef kLinearRecurrence = {
           if (call.needs(1)) cotangents[1] = b;
         },
     .batch = batch_axis<&RecurrenceAttributes::axis>,
-    .test = CAPSTAN_OP_TEST(kLinearRecurrenceTest),
 };
 
 Tensor cumsum(Operand x, int axis, bool exclusive, bool reverse) {
@@ -400,11 +298,6 @@ Tensor linear_recurrence(Operand a, Operand b, int axis, bool reverse) {
   return apply(kLinearRecurrence, a, b, &attributes);
 }
 
-OpFamily scan_ops() {
-  static constexpr const OpDef* ops[] = {
-      &kCumsum, &kCumprod, &kCumulativeLogsumexp, &kLinearRecurrence, &kCummax, &kCummin,
-  };
-  return ops;
-}
+CAPSTAN_OPS(scan, &kCumsum, &kCumprod, &kCumulativeLogsumexp, &kLinearRecurrence);
 
 }  // namespace capstan

@@ -11,15 +11,13 @@
 #include "src/core/allocator.h"
 #include "src/core/apply.h"
 #include "src/core/check.h"
-#include "src/core/op_test.h"
 #include "src/kernels/with_type.h"
 #include "src/ops/axis.h"
 #include "src/ops/axes.h"
 #include "src/ops/batching.h"
+#include "src/ops/family.h"
 #include "src/ops/indices.h"
-#include "src/ops/reference.h"
 #include "src/ops/rows.h"
-#include "src/ops/scan.h"
 
 namespace capstan {
 
@@ -89,41 +87,6 @@ void running_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
   cotangents[0] = rows_back(scatter_nd(places, rows_along(call.cotangent(), axis), columns.shape()), x.shape(), axis);
 }
 
-#if CAPSTAN_TESTING
-std::vector<OpSample> running_samples() {
-  return {{.inputs = {{.shape = {6}}}},
-          {.inputs = {{.shape = {2, 4, 2}}}, .attributes = {{"axis", 1}, {"reverse", true}}},
-          {.inputs = {{.shape = {2, 5}}}, .attributes = {{"axis", -1}}},
-          {.inputs = {{.shape = {0, 2}}}},
-          {.inputs = {{.shape = {2}}}, .attributes = {{"axis", 1}}, .error = "axis 1 is out of range for rank 1"}};
-}
-template <bool largest>
-void running_reference(const std::vector<ReferenceTensor>& in, const AttributeMap& attributes,
-                       std::vector<ReferenceTensor>& out) {
-  std::int64_t axis = reference::integer(attributes, "axis", 0);
-  if (axis < 0) axis += in[0].shape.rank();
-  const auto along = static_cast<std::size_t>(axis);
-  const bool reverse = attributes.contains("reverse");
-  out = {in[0], {DType::kInt32, in[0].shape, in[0].values}};
-  reference::for_each(in[0].shape, [&](const reference::Position& position) {
-    reference::Position best = position;
-    best[along] = reverse ? in[0].shape[static_cast<int>(axis)] - 1 : 0;
-    for (reference::Position at = best; at != position;) {
-      at[along] += reverse ? -1 : 1;
-      const double gain = reference::at(in[0], at) - reference::at(in[0], best);
-      if (largest ? gain > 0 : gain < 0) best = at;
-    }
-    const std::size_t to = reference::flat(in[0].shape, position);
-    out[0].values[to] = reference::at(in[0], best);
-    out[1].values[to] = static_cast<double>(best[along]);
-  });
-}
-const OpTest kCummaxTest = {
-    .samples = running_samples, .reference = running_reference<true>, .dtypes = reference::kRealDTypes};
-const OpTest kCumminTest = {
-    .samples = running_samples, .reference = running_reference<false>, .dtypes = reference::kRealDTypes};
-#endif
-
 }  // namespace
 
 constinit const OpDef kCummax = {
@@ -136,7 +99,6 @@ constinit const OpDef kCummax = {
     .saves = {.outputs = 0b10},
     .vjp = running_vjp,
     .batch = batch_axis<&RunningAttributes::axis>,
-    .test = CAPSTAN_OP_TEST(kCummaxTest),
 };
 constinit const OpDef kCummin = {
     .name = "cummin",
@@ -148,7 +110,6 @@ constinit const OpDef kCummin = {
     .saves = {.outputs = 0b10},
     .vjp = running_vjp,
     .batch = batch_axis<&RunningAttributes::axis>,
-    .test = CAPSTAN_OP_TEST(kCumminTest),
 };
 
 Tensor cummax(Operand x, int axis, bool reverse) {
@@ -159,5 +120,7 @@ Tensor cummin(Operand x, int axis, bool reverse) {
   const RunningAttributes attributes{axis, reverse};
   return apply_all(kCummin, std::span(&x, 1), &attributes)[0];
 }
+
+CAPSTAN_OPS(scan_extremum, &kCummax, &kCummin);
 
 }  // namespace capstan

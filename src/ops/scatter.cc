@@ -5,9 +5,10 @@
 // owns rows of the result and passes over all indices, so no two tasks meet and the bits do not
 // depend on threads.
 #include "src/ops/batching.h"
-#include "src/ops/scatter.h"
+#include "src/ops/family.h"
 
 #include <algorithm>
+#include <complex>
 #include <cstring>
 #include <type_traits>
 
@@ -16,14 +17,11 @@
 #include "src/core/allocator.h"
 #include "src/core/apply.h"
 #include "src/core/check.h"
-#include "src/core/op_test.h"
 #include "src/core/thread_pool.h"
 #include "src/kernels/strided_copy.h"
 #include "src/ops/axes.h"
-#include "src/ops/families.h"
 #include "src/ops/indices.h"
 #include "src/ops/lengths.h"
-#include "src/ops/reference.h"
 
 namespace capstan {
 
@@ -366,127 +364,6 @@ bool batch_tensor_scatter(const BatchCall& call, std::vector<Tensor>& outputs) {
   return scatter_items(call, 1, nullptr, outputs);
 }
 
-// --- Samples and references ---
-
-#if CAPSTAN_TESTING
-using reference::build;
-using reference::index_input;
-using reference::ints;
-using reference::Position;
-using Inputs = std::vector<ReferenceTensor>;
-using Outputs = std::vector<ReferenceTensor>;
-
-std::vector<OpSample> gather_nd_samples() {
-  const SampleInput matrix = {.shape = {2, 3}};
-  return {{.inputs = {matrix, index_input({2, 2}, {0, 1, 1, 2})}},
-          {.inputs = {matrix, index_input({3, 1}, {1, 0, 1})}},
-          {.inputs = {matrix, index_input({2}, {1, 1}, DType::kInt64)}},
-          {.inputs = {matrix, index_input({2, 0}, {})}},
-          {.inputs = {{.shape = {2, 3, 4}}, index_input({2, 1}, {2, 0})}, .attributes = {{"batch_dims", 1}}},
-          {.inputs = {{.shape = {2, 3, 4}}, index_input({2, 2, 2}, {2, 0, 0, 0, 1, 3, 1, 3})},
-           .attributes = {{"batch_dims", 1}}},
-          {.inputs = {matrix, index_input({1, 2}, {0, 3})}, .error = "index 3 is out of range for axis 1 of length 3"},
-          {.inputs = {matrix, index_input({1, 3}, {0, 0, 0})}, .error = "3 coordinates for 2 axes"},
-          {.inputs = {matrix, index_input({3, 1}, {0, 0, 0})},
-           .attributes = {{"batch_dims", 1}},
-           .error = "lengths of batch axis 0 differ, 2 and 3"}};
-}
-// The position in params that an index row leads to, followed by the rest of `position`.
-Position place(const ReferenceTensor& indices, const Position& position, std::int64_t batch) {
-  const int leading = indices.shape.rank() - 1;
-  Position from(position.begin(), position.begin() + batch);
-  Position row(position.begin(), position.begin() + leading);
-  row.push_back(0);
-  for (std::int64_t d = 0; d < indices.shape[-1]; ++d) {
-    row.back() = d;
-    from.push_back(static_cast<std::int64_t>(reference::at(indices, row)));
-  }
-  from.insert(from.end(), position.begin() + leading, position.end());
-  return from;
-}
-void gather_nd_reference(const Inputs& in, const AttributeMap& attributes, Outputs& out) {
-  const std::int64_t batch = reference::integer(attributes, "batch_dims", 0);
-  Shape shape;
-  for (int i = 0; i + 1 < in[1].shape.rank(); ++i) shape.push_back(in[1].shape[i]);
-  for (auto i = static_cast<int>(batch + in[1].shape[-1]); i < in[0].shape.rank(); ++i) shape.push_back(in[0].shape[i]);
-  out = {build(in[0].dtype, shape,
-               [&](const Position& position) { return reference::at(in[0], place(in[1], position, batch)); })};
-}
-const OpTest kGatherNdTest = {
-    .samples = gather_nd_samples, .reference = gather_nd_reference, .dtypes = reference::kEveryDType};
-
-std::vector<OpSample> scatter_nd_samples() {
-  return {{.inputs = {index_input({2, 1}, {1, 3}), {.shape = {2}}}, .attributes = {{"shape", ints({4})}}},
-          {.inputs = {index_input({3, 1}, {1, 0, 1}), {.shape = {3, 2}}}, .attributes = {{"shape", ints({3, 2})}}},
-          {.inputs = {index_input({2, 2}, {0, 1, 1, 2}, DType::kInt64), {.shape = {2}}},
-           .attributes = {{"shape", ints({2, 3})}}},
-          {.inputs = {index_input({1}, {1}), {.shape = {}}}, .attributes = {{"shape", ints({2})}}},
-          {.inputs = {index_input({0, 1}, {}), {.shape = {0, 2}}}, .attributes = {{"shape", ints({3, 2})}}},
-          {.inputs = {index_input({1, 1}, {5}), {.shape = {1}}},
-           .attributes = {{"shape", ints({4})}},
-           .error = "index 5 is out of range for axis 0 of length 4"},
-          {.inputs = {index_input({2, 1}, {1, 2}), {.shape = {3}}},
-           .attributes = {{"shape", ints({4})}},
-           .error = "updates must have the shape [2], not [3]"}};
-}
-template <class Combine>
-void scatter(const ReferenceTensor& indices, const ReferenceTensor& updates, ReferenceTensor& out,
-             const Combine& combine) {
-  reference::for_each(updates.shape, [&](const Position& position) {
-    double& target = out.values[reference::flat(out.shape, place(indices, position, 0))];
-    target = combine(target, reference::at(updates, position));
-  });
-}
-void scatter_nd_reference(const Inputs& in, const AttributeMap& attributes, Outputs& out) {
-  out = {build(in[1].dtype, Shape(reference::integers(attributes, "shape")), [](const Position&) { return 0.0; })};
-  scatter(in[0], in[1], out[0], [](double a, double b) { return a + b; });
-}
-const OpTest kScatterNdTest = {
-    .samples = scatter_nd_samples, .reference = scatter_nd_reference, .dtypes = reference::kEveryNumber};
-
-// Rows are named once unless `repeats`: of two updates of one element only one can win.
-template <bool repeats>
-std::vector<OpSample> tensor_scatter_samples() {
-  const double other = repeats ? 2 : 0;
-  return {{.inputs = {{.shape = {4}}, index_input({2, 1}, {1, 3}), {.shape = {2}}}},
-          {.inputs = {{.shape = {3, 2}}, index_input({2, 1}, {2, other}), {.shape = {2, 2}}}},
-          {.inputs = {{.shape = {2, 3}}, index_input({2, 2}, {0, 1, 1, 2}, DType::kInt64), {.shape = {2}}}},
-          {.inputs = {{.shape = {3}}, index_input({0, 1}, {}), {.shape = {0}}}},
-          {.inputs = {{.shape = {3}}, index_input({1, 1}, {3}), {.shape = {1}}},
-           .error = "index 3 is out of range for axis 0 of length 3"},
-          {.inputs = {{.shape = {3, 2}}, index_input({1, 1}, {0}), {.shape = {1, 3}}},
-           .error = "updates must have the shape [1, 2], not [1, 3]"}};
-}
-template <Scatter mode>
-void tensor_scatter_reference(const Inputs& in, const AttributeMap&, Outputs& out) {
-  out = {in[0]};
-  scatter(in[1], in[2], out[0], [](double a, double b) {
-    return mode == Scatter::kAdd        ? a + b
-           : mode == Scatter::kSubtract ? a - b
-           : mode == Scatter::kMaximum  ? std::max(a, b)
-           : mode == Scatter::kMinimum  ? std::min(a, b)
-                                        : b;
-  });
-}
-const OpTest kTensorScatterNdAddTest = {.samples = tensor_scatter_samples<true>,
-                                        .reference = tensor_scatter_reference<Scatter::kAdd>,
-                                        .dtypes = reference::kEveryNumber};
-// Without uint8, whose results would be negative numbers.
-const OpTest kTensorScatterNdSubTest = {
-    .samples = tensor_scatter_samples<true>,
-    .reference = tensor_scatter_reference<Scatter::kSubtract>,
-    .dtypes = {DType::kFloat32, DType::kFloat64, DType::kBFloat16, DType::kInt32, DType::kInt64}};
-const OpTest kTensorScatterNdUpdateTest = {.samples = tensor_scatter_samples<false>,
-                                           .reference = tensor_scatter_reference<Scatter::kUpdate>,
-                                           .dtypes = reference::kEveryDType};
-const OpTest kTensorScatterNdMaxTest = {.samples = tensor_scatter_samples<true>,
-                                        .reference = tensor_scatter_reference<Scatter::kMaximum>,
-                                        .dtypes = {float32, float64, bfloat16, int32, int64, uint8}};
-const OpTest kTensorScatterNdMinTest = {.samples = tensor_scatter_samples<true>,
-                                        .reference = tensor_scatter_reference<Scatter::kMinimum>,
-                                        .dtypes = {float32, float64, bfloat16, int32, int64, uint8}};
-#endif
-
 }  // namespace
 
 // --- The ops ---
@@ -503,7 +380,6 @@ constinit const OpDef kGatherNd = {
     .saves = {.inputs = 0b10},
     .vjp = gather_nd_vjp,
     .batch = batch_gather_nd,
-    .test = CAPSTAN_OP_TEST(kGatherNdTest),
 };
 constinit const OpDef kScatterNd = {
     .name = "scatter_nd",
@@ -517,13 +393,11 @@ constinit const OpDef kScatterNd = {
     .saves = {.inputs = 0b01},
     .vjp = scatter_nd_vjp,
     .batch = batch_scatter_nd,
-    .test = CAPSTAN_OP_TEST(kScatterNdTest),
 };
 namespace {
 
 template <Scatter mode>
-constexpr OpDef tensor_scatter(std::string_view name, std::string_view text, int flags, Saves saves, Vjp vjp,
-                               const OpTest* test) {
+constexpr OpDef tensor_scatter(std::string_view name, std::string_view text, int flags, Saves saves, Vjp vjp) {
   return {.name = name,
           .text = text,
           .flags = static_cast<std::uint16_t>(kTakesAnyDTypes | flags),
@@ -533,27 +407,26 @@ constexpr OpDef tensor_scatter(std::string_view name, std::string_view text, int
           .kernel = tensor_scatter_kernel<mode>,
           .saves = saves,
           .vjp = vjp,
-          .batch = batch_tensor_scatter,
-          .test = test};
+          .batch = batch_tensor_scatter};
 }
 
 }  // namespace
 
 constinit const OpDef kTensorScatterNdAdd =
     tensor_scatter<Scatter::kAdd>("tensor_scatter_nd_add", "A tensor with updates added at given coordinates.", kLinear,
-                                  {.inputs = 0b010}, tensor_scatter_add_vjp, CAPSTAN_OP_TEST(kTensorScatterNdAddTest));
+                                  {.inputs = 0b010}, tensor_scatter_add_vjp);
 constinit const OpDef kTensorScatterNdSub = tensor_scatter<Scatter::kSubtract>(
     "tensor_scatter_nd_sub", "A tensor with updates subtracted at given coordinates.", kLinear, {.inputs = 0b010},
-    tensor_scatter_sub_vjp, CAPSTAN_OP_TEST(kTensorScatterNdSubTest));
+    tensor_scatter_sub_vjp);
 constinit const OpDef kTensorScatterNdUpdate = tensor_scatter<Scatter::kUpdate>(
     "tensor_scatter_nd_update", "A tensor with the elements or rows at given coordinates replaced.", kLinear,
-    {.inputs = 0b010}, tensor_scatter_update_vjp, CAPSTAN_OP_TEST(kTensorScatterNdUpdateTest));
+    {.inputs = 0b010}, tensor_scatter_update_vjp);
 constinit const OpDef kTensorScatterNdMax = tensor_scatter<Scatter::kMaximum>(
     "tensor_scatter_nd_max", "A tensor with the larger of element and update at given coordinates.", kNoFlags,
-    {.inputs = 0b111, .outputs = 0b1}, tensor_scatter_extremum_vjp, CAPSTAN_OP_TEST(kTensorScatterNdMaxTest));
+    {.inputs = 0b111, .outputs = 0b1}, tensor_scatter_extremum_vjp);
 constinit const OpDef kTensorScatterNdMin = tensor_scatter<Scatter::kMinimum>(
     "tensor_scatter_nd_min", "A tensor with the smaller of element and update at given coordinates.", kNoFlags,
-    {.inputs = 0b111, .outputs = 0b1}, tensor_scatter_extremum_vjp, CAPSTAN_OP_TEST(kTensorScatterNdMinTest));
+    {.inputs = 0b111, .outputs = 0b1}, tensor_scatter_extremum_vjp);
 
 Tensor gather_nd(Operand params, Operand indices, int batch_dims) {
   const GatherNdAttributes attributes{batch_dims};
@@ -579,5 +452,8 @@ Tensor tensor_scatter_nd_max(Operand tensor, Operand indices, Operand updates) {
 Tensor tensor_scatter_nd_min(Operand tensor, Operand indices, Operand updates) {
   return apply(kTensorScatterNdMin, tensor, indices, updates);
 }
+
+CAPSTAN_OPS(scatter, &kGatherNd, &kScatterNd, &kTensorScatterNdAdd, &kTensorScatterNdSub, &kTensorScatterNdUpdate,
+            &kTensorScatterNdMax, &kTensorScatterNdMin);
 
 }  // namespace capstan

@@ -22,14 +22,11 @@
 #include "src/core/apply.h"
 #include "src/core/check.h"
 #include "src/core/named_errors.h"
-#include "src/core/op_test.h"
 #include "src/kernels/with_type.h"
 #include "src/ops/batching.h"
-#include "src/ops/families.h"
+#include "src/ops/family.h"
 #include "src/ops/indices.h"
-#include "src/ops/reference.h"
 #include "src/ops/rows.h"
-#include "src/ops/segment.h"
 #include "src/ops/wrapping.h"
 
 namespace capstan {
@@ -246,116 +243,6 @@ bool batch_segments(const BatchCall& call, std::vector<Tensor>& outputs) {
   return true;
 }
 
-// --- Samples and references ---
-
-#if CAPSTAN_TESTING
-SampleInput ids_input(const Shape& shape, std::vector<double> values, DType dtype = DType::kInt32) {
-  return {.shape = shape, .values = std::move(values), .dtype = dtype, .differentiable = false};
-}
-
-std::vector<OpSample> unsorted_samples() {
-  return {
-      {.inputs = {{.shape = {5, 2}}, ids_input({5}, {0, 2, 0, -1, 3})}, .attributes = {{"num_segments", 5}}},
-      {.inputs = {{.shape = {4}}, ids_input({4}, {1, 1, 1, 0}, DType::kInt64)}, .attributes = {{"num_segments", 2}}},
-      {.inputs = {{.shape = {2, 3, 2}}, ids_input({2, 3}, {0, 1, 2, 2, 1, 0})}, .attributes = {{"num_segments", 3}}},
-      {.inputs = {{.shape = {0, 2}}, ids_input({0}, {})}, .attributes = {{"num_segments", 2}}},
-      {.inputs = {{.shape = {2}}, ids_input({2}, {0, 2})},
-       .attributes = {{"num_segments", 2}},
-       .error = "id 2 at position 1 is not below num_segments, 2"},
-      {.inputs = {{.shape = {2}}, ids_input({3}, {0, 0, 1})},
-       .attributes = {{"num_segments", 2}},
-       .error = "are not the leading axes of"},
-      {.inputs = {{.shape = {1}}, ids_input({1}, {0})},
-       .attributes = {{"num_segments", -1}},
-       .error = "num_segments is negative, -1"}};
-}
-// Zeros make the products behind the second derivative matter.
-std::vector<OpSample> product_samples() {
-  std::vector<OpSample> samples = unsorted_samples();
-  samples.push_back({.inputs = {{.shape = {6}, .values = {2, 0, 3, 0, 0, 1}}, ids_input({6}, {0, 0, 1, 2, 2, 0})},
-                     .attributes = {{"num_segments", 4}}});
-  return samples;
-}
-std::vector<OpSample> sorted_samples() {
-  return {{.inputs = {{.shape = {5, 2}}, ids_input({5}, {0, 0, 2, 2, 3})}},
-          {.inputs = {{.shape = {3}}, ids_input({3}, {1, 1, 1}, DType::kInt64)}},
-          {.inputs = {{.shape = {0, 2}}, ids_input({0}, {})}},
-          {.inputs = {{.shape = {3}}, ids_input({3}, {1, 0, 1})}, .error = "ids go down from 1 to 0 at position 1"},
-          {.inputs = {{.shape = {2}}, ids_input({2}, {-1, 0})}, .error = "the first id is negative, -1"},
-          {.inputs = {{.shape = {3}}, ids_input({2}, {0, 1})}, .error = "must be one for each of the rows"}};
-}
-
-enum class Reduction { kSum, kMean, kSqrtN, kProduct, kMaximum, kMinimum };
-
-template <Reduction reduction>
-double reduce(const std::vector<double>& group) {
-  const auto n = static_cast<double>(group.size());
-  double sum = 0;
-  double product = 1;
-  for (double x : group) {
-    sum += x;
-    product *= x;
-  }
-  switch (reduction) {
-    case Reduction::kSum:
-      return sum;
-    case Reduction::kMean:
-      return group.empty() ? 0 : sum / n;
-    case Reduction::kSqrtN:
-      return group.empty() ? 0 : sum / std::sqrt(n);
-    case Reduction::kProduct:
-      return product;
-    case Reduction::kMaximum:
-      return *std::max_element(group.begin(), group.end());
-    case Reduction::kMinimum:
-      return *std::min_element(group.begin(), group.end());
-  }
-  return 0;
-}
-
-// What stands in a segment without rows depends on the dtype and is tested in segment_test.cc; samples have none.
-template <Reduction reduction, bool sorted>
-void segment_reference(const std::vector<ReferenceTensor>& in, const AttributeMap& attributes,
-                       std::vector<ReferenceTensor>& out) {
-  double last = -1;
-  for (double id : in[1].values) last = std::max(last, id);
-  const std::int64_t count = sorted ? static_cast<std::int64_t>(last) + 1 : attributes.at("num_segments").integer;
-  Shape shape{count};
-  for (int i = in[1].shape.rank(); i < in[0].shape.rank(); ++i) shape.push_back(in[0].shape[i]);
-  const auto width = static_cast<std::size_t>(count == 0 ? 0 : shape.size() / count);
-  std::vector<std::vector<double>> groups(static_cast<std::size_t>(shape.size()));
-  for (std::size_t i = 0; i < in[1].values.size(); ++i) {
-    if (in[1].values[i] < 0) continue;
-    for (std::size_t j = 0; j < width; ++j) {
-      groups[static_cast<std::size_t>(in[1].values[i]) * width + j].push_back(in[0].values[i * width + j]);
-    }
-  }
-  out = {{in[0].dtype, shape, {}}};
-  for (const std::vector<double>& group : groups) {
-    const bool extremum = reduction == Reduction::kMaximum || reduction == Reduction::kMinimum;
-    out[0].values.push_back(extremum && group.empty() ? 0 : reduce<reduction>(group));
-  }
-}
-
-// Extrema of segments that all have rows.
-std::vector<OpSample> extremum_samples() {
-  std::vector<OpSample> samples = unsorted_samples();
-  std::erase_if(samples, [](const OpSample& sample) {
-    return sample.error.empty() && (sample.inputs[0].shape == Shape{5, 2} || sample.inputs[0].shape == Shape{0, 2});
-  });
-  return samples;
-}
-
-template <Reduction reduction>
-const OpTest kUnsortedTest = {.samples = reduction == Reduction::kProduct ? product_samples
-                                         : reduction == Reduction::kMaximum || reduction == Reduction::kMinimum
-                                             ? extremum_samples
-                                             : unsorted_samples,
-                              .reference = segment_reference<reduction, false>};
-template <Reduction reduction>
-const OpTest kSortedTest = {.samples = sorted_samples, .reference = segment_reference<reduction, true>};
-#endif
-
 // --- The ops ---
 
 template <Tensor (*kFunction)(Operand, Operand, std::int64_t)>
@@ -368,7 +255,7 @@ void compose_sorted(std::span<const Operand> inputs, const void*, std::vector<Te
 }
 
 template <class Step>
-constexpr OpDef unsorted_op(std::string_view name, std::string_view text, Saves saves, Vjp vjp, const OpTest* test) {
+constexpr OpDef unsorted_op(std::string_view name, std::string_view text, Saves saves, Vjp vjp) {
   return {.name = name,
           .text = text,
           .flags = static_cast<std::uint16_t>(kTakesAnyDTypes | (std::is_same_v<Step, SumStep> ? kLinear : kNoFlags)),
@@ -379,60 +266,56 @@ constexpr OpDef unsorted_op(std::string_view name, std::string_view text, Saves 
           .kernel = run_segments<Step>,
           .saves = saves,
           .vjp = vjp,
-          .batch = batch_segments,
-          .test = test};
+          .batch = batch_segments};
 }
-constexpr OpDef unsorted_composite(std::string_view name, std::string_view text, Compose compose, const OpTest* test) {
+constexpr OpDef unsorted_composite(std::string_view name, std::string_view text, Compose compose) {
   return {.name = name,
           .text = text,
           .kind = OpKind::kComposite,
           .arity = 2,
           .input_names = "x, segment_ids",
           .attributes = &kSegmentAttributes,
-          .compose = compose,
-          .test = test};
+          .compose = compose};
 }
-constexpr OpDef sorted_op(std::string_view name, std::string_view text, Compose compose, const OpTest* test) {
+constexpr OpDef sorted_op(std::string_view name, std::string_view text, Compose compose) {
   return {.name = name,
           .text = text,
           .kind = OpKind::kComposite,
           .arity = 2,
           .input_names = "x, segment_ids",
-          .compose = compose,
-          .test = test};
+          .compose = compose};
 }
 
 constexpr OpDef kUnsortedSegmentSum =
     unsorted_op<SumStep>("unsorted_segment_sum", "Sums of the rows with the same id; negative ids are dropped.",
-                         {.inputs = 0b10}, segment_sum_vjp, CAPSTAN_OP_TEST(kUnsortedTest<Reduction::kSum>));
+                         {.inputs = 0b10}, segment_sum_vjp);
 constexpr OpDef kUnsortedSegmentProd = unsorted_op<ProductStep>(
     "unsorted_segment_prod", "Products of the rows with the same id; negative ids are dropped.", {.inputs = 0b11},
-    segment_product_vjp, CAPSTAN_OP_TEST(kUnsortedTest<Reduction::kProduct>));
+    segment_product_vjp);
 constexpr OpDef kUnsortedSegmentMax = unsorted_op<MaximumStep>(
     "unsorted_segment_max", "The largest elements of the rows with the same id; negative ids are dropped.",
-    {.inputs = 0b11, .outputs = 0b1}, segment_extremum_vjp, CAPSTAN_OP_TEST(kUnsortedTest<Reduction::kMaximum>));
+    {.inputs = 0b11, .outputs = 0b1}, segment_extremum_vjp);
 constexpr OpDef kUnsortedSegmentMin = unsorted_op<MinimumStep>(
     "unsorted_segment_min", "The smallest elements of the rows with the same id; negative ids are dropped.",
-    {.inputs = 0b11, .outputs = 0b1}, segment_extremum_vjp, CAPSTAN_OP_TEST(kUnsortedTest<Reduction::kMinimum>));
+    {.inputs = 0b11, .outputs = 0b1}, segment_extremum_vjp);
 constexpr OpDef kUnsortedSegmentMean =
     unsorted_composite("unsorted_segment_mean", "Means of the rows with the same id; segments without rows are 0.",
-                       compose_unsorted<unsorted_segment_mean>, CAPSTAN_OP_TEST(kUnsortedTest<Reduction::kMean>));
+                       compose_unsorted<unsorted_segment_mean>);
 constexpr OpDef kUnsortedSegmentSqrtN = unsorted_composite(
     "unsorted_segment_sqrt_n", "Sums of the rows with the same id, divided by the square root of their number.",
-    compose_unsorted<unsorted_segment_sqrt_n>, CAPSTAN_OP_TEST(kUnsortedTest<Reduction::kSqrtN>));
-constexpr OpDef kSegmentSum = sorted_op("segment_sum", "Sums of the rows with the same id; ids never go down.",
-                                        compose_sorted<segment_sum>, CAPSTAN_OP_TEST(kSortedTest<Reduction::kSum>));
-constexpr OpDef kSegmentMean = sorted_op("segment_mean", "Means of the rows with the same id; ids never go down.",
-                                         compose_sorted<segment_mean>, CAPSTAN_OP_TEST(kSortedTest<Reduction::kMean>));
-constexpr OpDef kSegmentProd =
-    sorted_op("segment_prod", "Products of the rows with the same id; ids never go down.", compose_sorted<segment_prod>,
-              CAPSTAN_OP_TEST(kSortedTest<Reduction::kProduct>));
+    compose_unsorted<unsorted_segment_sqrt_n>);
+constexpr OpDef kSegmentSum =
+    sorted_op("segment_sum", "Sums of the rows with the same id; ids never go down.", compose_sorted<segment_sum>);
+constexpr OpDef kSegmentMean =
+    sorted_op("segment_mean", "Means of the rows with the same id; ids never go down.", compose_sorted<segment_mean>);
+constexpr OpDef kSegmentProd = sorted_op("segment_prod", "Products of the rows with the same id; ids never go down.",
+                                         compose_sorted<segment_prod>);
 constexpr OpDef kSegmentMax =
     sorted_op("segment_max", "The largest elements of the rows with the same id; ids never go down.",
-              compose_sorted<segment_max>, CAPSTAN_OP_TEST(kSortedTest<Reduction::kMaximum>));
+              compose_sorted<segment_max>);
 constexpr OpDef kSegmentMin =
     sorted_op("segment_min", "The smallest elements of the rows with the same id; ids never go down.",
-              compose_sorted<segment_min>, CAPSTAN_OP_TEST(kSortedTest<Reduction::kMinimum>));
+              compose_sorted<segment_min>);
 
 Tensor apply_unsorted(const OpDef& op, Operand x, Operand ids, std::int64_t num_segments) {
   const SegmentAttributes attributes{num_segments};
@@ -546,12 +429,8 @@ Tensor segment_min(Operand x, Operand segment_ids) try {
   rethrow_as("segment_min");
 }
 
-OpFamily segment_ops() {
-  static constexpr const OpDef* ops[] = {
-      &kUnsortedSegmentSum, &kUnsortedSegmentMean, &kUnsortedSegmentSqrtN, &kUnsortedSegmentProd, &kUnsortedSegmentMax,
-      &kUnsortedSegmentMin, &kSegmentSum,          &kSegmentMean,          &kSegmentProd,         &kSegmentMax,
-      &kSegmentMin,         &kDynamicPartition,    &kDynamicStitch};
-  return ops;
-}
+CAPSTAN_OPS(segment, &kUnsortedSegmentSum, &kUnsortedSegmentMean, &kUnsortedSegmentSqrtN, &kUnsortedSegmentProd,
+            &kUnsortedSegmentMax, &kUnsortedSegmentMin, &kSegmentSum, &kSegmentMean, &kSegmentProd, &kSegmentMax,
+            &kSegmentMin);
 
 }  // namespace capstan

@@ -9,15 +9,14 @@
 #include "src/core/allocator.h"
 #include "src/core/apply.h"
 #include "src/core/check.h"
-#include "src/core/op_test.h"
 #include "src/kernels/strided_copy.h"
 #include "src/ops/axis.h"
 #include "src/ops/axes.h"
 #include "src/ops/batching.h"
-#include "src/ops/families.h"
+#include "src/ops/examples.h"
+#include "src/ops/family.h"
 #include "src/ops/identities.h"
 #include "src/ops/lengths.h"
-#include "src/ops/reference.h"
 #include "src/ops/shape.h"
 
 namespace capstan {
@@ -216,127 +215,6 @@ void infer_reshape_like(const Call& call, OutputSpecs& outputs) {
   outputs.add(x.dtype(), like.shape());
 }
 
-// --- Samples and references ---
-
-#if CAPSTAN_TESTING
-using reference::at;
-using reference::build;
-using reference::ints;
-using reference::Position;
-
-// The same values in the shape of the outputs that `shape` computes.
-using Inputs = std::vector<ReferenceTensor>;
-using Outputs = std::vector<ReferenceTensor>;
-
-std::vector<OpSample> reshape_samples() {
-  return {
-      {.inputs = {{.shape = {2, 3}}}, .attributes = {{"shape", ints({3, -1})}}},
-      {.inputs = {{.shape = {}}}, .attributes = {{"shape", ints({1, 1})}}},
-      {.inputs = {{.shape = {1}}}, .attributes = {{"shape", ints({})}}},
-      {.inputs = {{.shape = {0, 3}}}, .attributes = {{"shape", ints({3, 0, 2})}}},
-      {.inputs = {{.shape = {2, 3}}}, .attributes = {{"shape", ints({4, 2})}}, .error = "6 elements do not fill"},
-      {.inputs = {{.shape = {2, 3}}}, .attributes = {{"shape", ints({-1, -1})}}, .error = "-1 stands at axes 0 and 1"},
-      {.inputs = {{.shape = {2, 3}}}, .attributes = {{"shape", ints({4, -1})}}, .error = "no length for the -1"},
-      {.inputs = {{.shape = {2, 3}}}, .attributes = {{"shape", ints({-2, 3})}}, .error = "negative length -2"}};
-}
-void reshape_reference(const Inputs& in, const AttributeMap& attributes, Outputs& out) {
-  Shape shape(reference::integers(attributes, "shape"));
-  std::int64_t known = 1;
-  for (std::int64_t length : shape) known *= length == -1 ? 1 : length;
-  for (int i = 0; i < shape.rank(); ++i) {
-    if (shape[i] == -1) shape.set(i, in[0].shape.size() / known);
-  }
-  out = {{in[0].dtype, shape, in[0].values}};
-}
-const OpTest kReshapeTest = {
-    .samples = reshape_samples, .reference = reshape_reference, .dtypes = reference::kEveryDType};
-
-std::vector<OpSample> expand_dims_samples() {
-  return {{.inputs = {{.shape = {2, 3}}}, .attributes = {{"axis", 1}}},
-          {.inputs = {{.shape = {2, 3}}}, .attributes = {{"axis", -1}}},
-          {.inputs = {{.shape = {}}}, .attributes = {{"axis", 0}}},
-          {.inputs = {{.shape = {0}}}, .attributes = {{"axis", 0}}},
-          {.inputs = {{.shape = {2, 3}}}, .attributes = {{"axis", 3}}, .error = "axis 3 is out of range for rank 3"}};
-}
-void expand_dims_reference(const Inputs& in, const AttributeMap& attributes, Outputs& out) {
-  std::vector<std::int64_t> dims(in[0].shape.begin(), in[0].shape.end());
-  std::int64_t axis = reference::integer(attributes, "axis", 0);
-  if (axis < 0) axis += in[0].shape.rank() + 1;
-  dims.insert(dims.begin() + axis, 1);
-  out = {{in[0].dtype, Shape(dims), in[0].values}};
-}
-const OpTest kExpandDimsTest = {
-    .samples = expand_dims_samples, .reference = expand_dims_reference, .dtypes = reference::kEveryDType};
-
-std::vector<OpSample> squeeze_samples() {
-  return {{.inputs = {{.shape = {1, 3, 1}}}},
-          {.inputs = {{.shape = {1, 3, 1}}}, .attributes = {{"axis", -1}}},
-          {.inputs = {{.shape = {1, 1, 2}}}, .attributes = {{"axis", ints({0, 1})}}},
-          {.inputs = {{.shape = {1, 0}}}},
-          {.inputs = {{.shape = {}}}},
-          {.inputs = {{.shape = {2, 1}}}, .attributes = {{"axis", 0}}, .error = "axis 0 has length 2, not 1"},
-          {.inputs = {{.shape = {1}}}, .attributes = {{"axis", 1}}, .error = "axis 1 is out of range for rank 1"}};
-}
-void squeeze_reference(const Inputs& in, const AttributeMap& attributes, Outputs& out) {
-  const int rank = in[0].shape.rank();
-  std::vector<bool> drop(static_cast<std::size_t>(rank), !reference::has(attributes, "axis"));
-  for (std::int64_t axis : reference::integers(attributes, "axis")) {
-    drop[static_cast<std::size_t>(axis < 0 ? axis + rank : axis)] = true;
-  }
-  Shape shape;
-  for (int i = 0; i < rank; ++i) {
-    if (!drop[static_cast<std::size_t>(i)] || in[0].shape[i] != 1) shape.push_back(in[0].shape[i]);
-  }
-  out = {{in[0].dtype, shape, in[0].values}};
-}
-const OpTest kSqueezeTest = {
-    .samples = squeeze_samples, .reference = squeeze_reference, .dtypes = reference::kEveryDType};
-
-std::vector<OpSample> transpose_samples() {
-  return {{.inputs = {{.shape = {2, 3}}}},
-          {.inputs = {{.shape = {2, 3, 4}}}, .attributes = {{"perm", ints({1, 2, 0})}}},
-          {.inputs = {{.shape = {2, 1, 3, 2}}}, .attributes = {{"perm", ints({0, -1, 1, 2})}}},
-          {.inputs = {{.shape = {}}}},
-          {.inputs = {{.shape = {0, 3}}}},
-          {.inputs = {{.shape = {35, 67}}}},
-          {.inputs = {{.shape = {2, 3}}}, .attributes = {{"perm", ints({0, 0})}}, .error = "axis 0 is given twice"},
-          {.inputs = {{.shape = {2, 3}}}, .attributes = {{"perm", ints({0, 2})}}, .error = "axis 2 is out of range"},
-          {.inputs = {{.shape = {2, 3}}}, .attributes = {{"perm", ints({0})}}, .error = "perm names 1 axes of 2"}};
-}
-void transpose_reference(const Inputs& in, const AttributeMap& attributes, Outputs& out) {
-  const int rank = in[0].shape.rank();
-  std::vector<std::int64_t> perm = reference::integers(attributes, "perm");
-  if (!reference::has(attributes, "perm")) {
-    for (int i = rank - 1; i >= 0; --i) perm.push_back(i);
-  }
-  Shape shape;
-  for (std::int64_t& axis : perm) {
-    if (axis < 0) axis += rank;
-    shape.push_back(in[0].shape[static_cast<int>(axis)]);
-  }
-  out = {build(in[0].dtype, shape, [&](const Position& position) {
-    Position from(position.size());
-    for (std::size_t i = 0; i < position.size(); ++i) from[static_cast<std::size_t>(perm[i])] = position[i];
-    return at(in[0], from);
-  })};
-}
-const OpTest kTransposeTest = {
-    .samples = transpose_samples, .reference = transpose_reference, .dtypes = reference::kEveryDType};
-
-std::vector<OpSample> reshape_like_samples() {
-  return {{.inputs = {{.shape = {2, 3}}, {.shape = {3, 2}, .differentiable = false}}},
-          {.inputs = {{.shape = {1, 1}}, {.shape = {}, .differentiable = false}}},
-          {.inputs = {{.shape = {0, 2}}, {.shape = {0}, .differentiable = false}}},
-          {.inputs = {{.shape = {2}}, {.shape = {3}, .differentiable = false}}, .error = "2 elements do not fill"}};
-}
-void reshape_like_reference(const Inputs& in, const AttributeMap&, Outputs& out) {
-  out = {{in[0].dtype, in[1].shape, in[0].values}};
-}
-const OpTest kReshapeLikeTest = {
-    .samples = reshape_like_samples, .reference = reshape_like_reference, .dtypes = reference::kEveryDType};
-
-#endif
-
 // --- The ops ---
 
 constexpr OpDef kReshape = {
@@ -348,7 +226,6 @@ constexpr OpDef kReshape = {
     .kernel = view_kernel<infer_reshape>,
     .vjp = reshape_vjp,
     .batch = batch_reshape,
-    .test = CAPSTAN_OP_TEST(kReshapeTest),
 };
 constexpr OpDef kExpandDims = {
     .name = "expand_dims",
@@ -359,7 +236,6 @@ constexpr OpDef kExpandDims = {
     .kernel = view_kernel<infer_expand_dims>,
     .vjp = reshape_vjp,
     .batch = batch_axis<&AxisAttributes::axis>,
-    .test = CAPSTAN_OP_TEST(kExpandDimsTest),
 };
 constexpr OpDef kSqueeze = {
     .name = "squeeze",
@@ -370,61 +246,7 @@ constexpr OpDef kSqueeze = {
     .kernel = view_kernel<infer_squeeze>,
     .vjp = reshape_vjp,
     .batch = batch_squeeze,
-    .test = CAPSTAN_OP_TEST(kSqueezeTest),
 };
-constexpr OpDef kTranspose = {
-    .name = "transpose",
-    .text = "The axes in another order; reversed if none is given.",
-    .flags = kLinear | kCheapAgain,
-    .attributes = &kTransposeAttributes,
-    .infer = infer_transpose,
-    .kernel = transpose_kernel,
-    .vjp = transpose_vjp,
-    .batch = batch_transpose,
-    .compose =
-        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
-          const auto& a = *static_cast<const TransposeAttributes*>(attributes);
-          outputs.push_back(transpose(inputs[0], a.perm, a.conjugate));
-        },
-    .test = CAPSTAN_OP_TEST(kTransposeTest),
-};
-constexpr OpDef kReshapeLike = {
-    .name = "reshape_like",
-    .text = "The same elements in the shape of another tensor, of which only the shape is read.",
-    .flags = kTakesAnyDTypes | kReturnsViews | kReshapes | kLinear,
-    .arity = 2,
-    .input_names = "x, like",
-    .infer = infer_reshape_like,
-    .kernel = view_kernel<infer_reshape_like>,
-    .shape_inputs = 0b10,
-    .vjp = reshape_vjp,
-    .batch = batch_like,
-    .test = CAPSTAN_OP_TEST(kReshapeLikeTest),
-};
-
-}  // namespace
-
-Tensor reshape(Operand x, const Shape& shape) {
-  const ReshapeAttributes attributes{pack_lengths("reshape", shape, true)};
-  return apply(kReshape, x, &attributes);
-}
-Tensor expand_dims(Operand x, int axis) {
-  const AxisAttributes attributes{axis};
-  return apply(kExpandDims, x, &attributes);
-}
-Tensor squeeze(Operand x, Axes axes) {
-  const SqueezeAttributes attributes{axes};
-  return apply(kSqueeze, x, &attributes);
-}
-Tensor transpose(Operand x, Axes perm, bool conjugate) {
-  const TransposeAttributes attributes{perm};
-  if (conjugate) return conj(apply(kTranspose, x, &attributes));
-  return apply(kTranspose, x, &attributes);
-}
-Tensor reshape_like(Operand x, Operand like) { return apply(kReshapeLike, x, like); }
-
-namespace {
-
 // perm[i] is the axis of a value that becomes axis i; its attributes have been checked when it was made.
 Permutation permutation_of(const Expressions& graph, const Expressions::Call& call) {
   const int rank = graph.shape(call.input(0)).rank();
@@ -451,14 +273,70 @@ Expressions::Value transposed_back(const Expressions& graph, const Expressions::
   Permutation perm = permutation_of(graph, call);
   if (keeps_order(perm, graph.shape(call.input(0)))) return call.input(0);
   const Expressions::Call* const maker = graph.maker(call.input(0));
-  if (maker == nullptr || maker->op != &kTranspose) return Expressions::kNone;
+  if (maker == nullptr || maker->op != call.op) return Expressions::kNone;
   const Shape& first = graph.shape(maker->input(0));
   const Permutation before = permutation_of(graph, *maker);
   for (int i = 0; i < first.rank(); ++i) perm.axis[i] = before.axis[perm.axis[i]];
   return keeps_order(perm, first) ? maker->input(0) : Expressions::kNone;
 }
 
+// The row takes the shape of an example of the other input.
+std::optional<ExampleStep> reshaped_example(const ExampleCall& call) {
+  if (!call.is_row(0) || !call.has_examples(1, call.inputs[1].rank())) return std::nullopt;
+  return ExampleStep{.cut = 0b10};
+}
+constexpr OpForPrograms kReshapesExamples{.example = reshaped_example};
+
+constexpr OpDef kTranspose = {
+    .name = "transpose",
+    .text = "The axes in another order; reversed if none is given.",
+    .flags = kLinear | kCheapAgain,
+    .attributes = &kTransposeAttributes,
+    .infer = infer_transpose,
+    .kernel = transpose_kernel,
+    .vjp = transpose_vjp,
+    .batch = batch_transpose,
+    .compose =
+        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
+          const auto& a = *static_cast<const TransposeAttributes*>(attributes);
+          outputs.push_back(transpose(inputs[0], a.perm, a.conjugate));
+        },
+    .programs = &kWithIdentity<transposed_back>,
+};
+constexpr OpDef kReshapeLike = {
+    .name = "reshape_like",
+    .text = "The same elements in the shape of another tensor, of which only the shape is read.",
+    .flags = kTakesAnyDTypes | kReturnsViews | kReshapes | kLinear,
+    .arity = 2,
+    .input_names = "x, like",
+    .infer = infer_reshape_like,
+    .kernel = view_kernel<infer_reshape_like>,
+    .shape_inputs = 0b10,
+    .vjp = reshape_vjp,
+    .batch = batch_like,
+    .programs = &kReshapesExamples,
+};
+
 }  // namespace
+
+Tensor reshape(Operand x, const Shape& shape) {
+  const ReshapeAttributes attributes{pack_lengths("reshape", shape, true)};
+  return apply(kReshape, x, &attributes);
+}
+Tensor expand_dims(Operand x, int axis) {
+  const AxisAttributes attributes{axis};
+  return apply(kExpandDims, x, &attributes);
+}
+Tensor squeeze(Operand x, Axes axes) {
+  const SqueezeAttributes attributes{axes};
+  return apply(kSqueeze, x, &attributes);
+}
+Tensor transpose(Operand x, Axes perm, bool conjugate) {
+  const TransposeAttributes attributes{perm};
+  if (conjugate) return conj(apply(kTranspose, x, &attributes));
+  return apply(kTranspose, x, &attributes);
+}
+Tensor reshape_like(Operand x, Operand like) { return apply(kReshapeLike, x, like); }
 
 void infer_first(const Call& call, OutputSpecs& outputs) { outputs.add(call.input(0).dtype(), call.input(0).shape()); }
 
@@ -467,21 +345,12 @@ void view_first(const Call& call, std::span<Tensor> outputs) {
 }
 
 // Those with the flag kReshapes need no rule.
-Identities shape_identities() {
-  static constexpr Identity identities[] = {{&kTranspose, transposed_back}};
-  return identities;
-}
-
 const OpDef& reshape_to(const Shape& shape, void* attributes) {
   const ReshapeAttributes lengths{pack_lengths("reshape", shape)};
   std::memcpy(attributes, &lengths, sizeof(lengths));
   return kReshape;
 }
 
-OpFamily shape_ops() {
-  static constexpr const OpDef* ops[] = {&kReshape,     &kExpandDims,    &kSqueeze,     &kTranspose,
-                                         &kBroadcastTo, &kBroadcastLike, &kReshapeLike, &kSumLike};
-  return ops;
-}
+CAPSTAN_OPS(shape, &kReshape, &kExpandDims, &kSqueeze, &kTranspose, &kReshapeLike);
 
 }  // namespace capstan

@@ -5,8 +5,6 @@
 
 namespace capstan {
 
-extern const OpDef kBroadcastTo;
-extern const OpDef kBroadcastLike;
 extern const OpDef kSumLike;
 
 // The op that gives the same elements in a shape without open lengths, and its attributes.

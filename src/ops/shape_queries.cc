@@ -3,9 +3,7 @@
 #include "src/core/allocator.h"
 #include "src/core/apply.h"
 #include "src/core/check.h"
-#include "src/core/op_test.h"
-#include "src/ops/families.h"
-#include "src/ops/reference.h"
+#include "src/ops/family.h"
 
 namespace capstan {
 
@@ -43,40 +41,6 @@ void rank_kernel(const Call& call, std::span<Tensor> outputs) {
   write_index(outputs[0], 0, call.input(0).rank(), "rank");
 }
 
-// --- Samples and references ---
-
-#if CAPSTAN_TESTING
-using reference::build;
-using reference::Position;
-using Inputs = std::vector<ReferenceTensor>;
-using Outputs = std::vector<ReferenceTensor>;
-
-std::vector<OpSample> shape_samples() {
-  return {{.inputs = {{.shape = {2, 3}}}},
-          {.inputs = {{.shape = {}}}},
-          {.inputs = {{.shape = {0, 4}}}, .attributes = {{"out_type", "int64"}}},
-          {.inputs = {{.shape = {2}}}, .attributes = {{"out_type", "float32"}}, .error = "must be int32 or int64"}};
-}
-DType out_type(const AttributeMap& attributes) {
-  return reference::has(attributes, "out_type") ? DType::kInt64 : DType::kInt32;
-}
-void shape_reference(const Inputs& in, const AttributeMap& attributes, Outputs& out) {
-  out = {build(out_type(attributes), {in[0].shape.rank()}, [&](const Position& position) {
-    return static_cast<double>(in[0].shape[static_cast<int>(position[0])]);
-  })};
-}
-void size_reference(const Inputs& in, const AttributeMap& attributes, Outputs& out) {
-  out = {{out_type(attributes), {}, {static_cast<double>(in[0].shape.size())}}};
-}
-void rank_reference(const Inputs& in, const AttributeMap& attributes, Outputs& out) {
-  out = {{out_type(attributes), {}, {static_cast<double>(in[0].shape.rank())}}};
-}
-const OpTest kShapeTest = {.samples = shape_samples, .reference = shape_reference, .dtypes = reference::kEveryDType};
-const OpTest kSizeTest = {.samples = shape_samples, .reference = size_reference, .dtypes = reference::kEveryDType};
-const OpTest kRankTest = {.samples = shape_samples, .reference = rank_reference, .dtypes = reference::kEveryDType};
-
-#endif
-
 constexpr OpDef kShape = {
     .name = "shape",
     .text = "The lengths of the axes, as a vector.",
@@ -85,7 +49,6 @@ constexpr OpDef kShape = {
     .infer = [](const Call& call, OutputSpecs& outputs) { outputs.add(index_type(call), Shape{call.input(0).rank()}); },
     .kernel = shape_kernel,
     .shape_inputs = 0b1,
-    .test = CAPSTAN_OP_TEST(kShapeTest),
 };
 constexpr OpDef kSize = {
     .name = "size",
@@ -95,7 +58,6 @@ constexpr OpDef kSize = {
     .infer = [](const Call& call, OutputSpecs& outputs) { outputs.add(index_type(call), Shape{}); },
     .kernel = size_kernel,
     .shape_inputs = 0b1,
-    .test = CAPSTAN_OP_TEST(kSizeTest),
 };
 constexpr OpDef kRank = {
     .name = "rank",
@@ -105,7 +67,6 @@ constexpr OpDef kRank = {
     .infer = [](const Call& call, OutputSpecs& outputs) { outputs.add(index_type(call), Shape{}); },
     .kernel = rank_kernel,
     .shape_inputs = 0b1,
-    .test = CAPSTAN_OP_TEST(kRankTest),
 };
 
 }  // namespace
@@ -123,9 +84,6 @@ Tensor rank(Operand x, DType out_type) {
   return apply(kRank, x, &attributes);
 }
 
-OpFamily shape_query_ops() {
-  static constexpr const OpDef* ops[] = {&kShape, &kSize, &kRank};
-  return ops;
-}
+CAPSTAN_OPS(shape_queries, &kShape, &kSize, &kRank);
 
 }  // namespace capstan

@@ -11,13 +11,11 @@
 #include "src/core/allocator.h"
 #include "src/core/apply.h"
 #include "src/core/check.h"
-#include "src/core/op_test.h"
 #include "src/kernels/scratch.h"
 #include "src/kernels/softmax.h"
 #include "src/ops/axes.h"
 #include "src/ops/batching.h"
-#include "src/ops/families.h"
-#include "src/ops/reference.h"
+#include "src/ops/family.h"
 #include "src/ops/softmax.h"
 
 namespace capstan {
@@ -115,55 +113,6 @@ void run_softmax_gradient(const Call& call, std::span<Tensor> outputs) {
   });
 }
 
-#if CAPSTAN_TESTING
-
-std::vector<OpSample> softmax_samples() {
-  return {
-      {.inputs = {{.shape = {2, 3}}}},
-      {.inputs = {{.shape = {4}}}},
-      {.inputs = {{.shape = {2, 3, 4}}}, .attributes = {{"axis", 1}}},
-      {.inputs = {{.shape = {2, 3}}}, .attributes = {{"axis", 0}}},
-      {.inputs = {{.shape = {3, 1}}}},
-      {.inputs = {{.shape = {0, 3}}}},
-      {.inputs = {{.shape = {2, 3}}}, .attributes = {{"axis", 2}}, .error = "axis 2 is out of range for rank 2"},
-      {.inputs = {{.shape = {}}}, .error = "axis -1 is out of range for rank 0"},
-  };
-}
-std::vector<OpSample> softmax_gradient_samples() {
-  return {
-      {.inputs = {{.shape = {2, 3}}, {.shape = {2, 3}}}},
-      {.inputs = {{.shape = {2, 40}}, {.shape = {2, 40}}}},
-      {.inputs = {{.shape = {2, 3, 4}}, {.shape = {2, 3, 4}}}, .attributes = {{"axis", 1}}},
-      {.inputs = {{.shape = {0, 3}}, {.shape = {0, 3}}}},
-      {.inputs = {{.shape = {2, 3}}, {.shape = {3}}}, .error = "shapes differ, [2, 3] and [3]"},
-      {.inputs = {{.shape = {2}}, {.shape = {2}}}, .attributes = {{"axis", 1}}, .error = "is out of range for rank 1"},
-  };
-}
-void softmax_gradient_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
-                                std::vector<ReferenceTensor>& outputs) {
-  const Shape& shape = inputs[0].shape;
-  const int axis =
-      normalize_axis("reference", static_cast<int>(reference::integer(attributes, "axis", -1)), shape.rank());
-  std::int64_t inner = 1;
-  for (int i = axis + 1; i < shape.rank(); ++i) inner *= shape[i];
-  outputs = {inputs[0]};
-  for (std::size_t i = 0; i < inputs[0].values.size(); ++i) {
-    const auto at = static_cast<std::int64_t>(i);
-    const std::int64_t first = at / (inner * shape[axis]) * inner * shape[axis] + at % inner;
-    double sum = 0;
-    for (std::int64_t k = 0; k < shape[axis]; ++k) {
-      const auto j = static_cast<std::size_t>(first + k * inner);
-      sum += inputs[0].values[j] * inputs[1].values[j];
-    }
-    outputs[0].values[i] = inputs[0].values[i] * (inputs[1].values[i] - sum);
-  }
-}
-const OpTest kSoftmaxGradientTest = {.samples = softmax_gradient_samples, .reference = softmax_gradient_reference};
-const OpTest kSoftmaxTest = {.samples = softmax_samples, .reference = softmax_reference<false>};
-const OpTest kLogSoftmaxTest = {.samples = softmax_samples, .reference = softmax_reference<true>};
-
-#endif
-
 }  // namespace
 
 constinit const OpDef kSoftmaxGradient = {
@@ -187,7 +136,6 @@ constinit const OpDef kSoftmaxGradient = {
             cotangents[0] = h * (g - reduce_sum(y * g, axis, true)) - g * reduce_sum(y * h, axis, true);
         },
     .batch = batch_axis<&SoftmaxAttributes::axis>,
-    .test = CAPSTAN_OP_TEST(kSoftmaxGradientTest),
 };
 
 constinit const OpDef kSoftmax = {
@@ -204,7 +152,6 @@ constinit const OpDef kSoftmax = {
           cotangents[0] = softmax_gradient(call.output(), call.cotangent(), axis);
         },
     .batch = batch_axis<&SoftmaxAttributes::axis>,
-    .test = CAPSTAN_OP_TEST(kSoftmaxTest),
 };
 
 constinit const OpDef kLogSoftmax = {
@@ -222,7 +169,6 @@ constinit const OpDef kLogSoftmax = {
           cotangents[0] = g - exp(call.output()) * reduce_sum(g, axis, true);
         },
     .batch = batch_axis<&SoftmaxAttributes::axis>,
-    .test = CAPSTAN_OP_TEST(kLogSoftmaxTest),
 };
 
 Tensor softmax(Operand logits, int axis) {
@@ -238,9 +184,6 @@ Tensor log_softmax(Operand logits, int axis) {
   return apply(kLogSoftmax, logits, &attributes);
 }
 
-OpFamily softmax_ops() {
-  static constexpr const OpDef* ops[] = {&kSoftmax, &kSoftmaxGradient, &kLogSoftmax};
-  return ops;
-}
+CAPSTAN_OPS(softmax, &kSoftmax, &kSoftmaxGradient, &kLogSoftmax);
 
 }  // namespace capstan

@@ -4,12 +4,10 @@
 #include "capstan/ops/array.h"
 #include "capstan/ops/linalg.h"
 #include "capstan/ops/math.h"
-#include "src/core/op_test.h"
 #include "src/kernels/factorisations.h"
 #include "src/ops/batching.h"
-#include "src/ops/matrix_families.h"
+#include "src/ops/family.h"
 #include "src/ops/matrices.h"
-#include "src/ops/reference_matrix.h"
 
 namespace capstan {
 
@@ -156,105 +154,6 @@ void vjp_inv(const VjpCall& call, std::span<Tensor> cotangents) {
   }
 }
 
-#if CAPSTAN_TESTING
-const std::vector<double> kRegular3 = {2, 0.5, -1, 0.3, -1.5, 0.7, 1.1, 0.4, 3};
-const std::vector<double> kRegular22 = {2, 0.5, -1, 1.5, 0.3, -1.5, 2, 0.7};
-
-std::vector<OpSample> solve_samples() {
-  return {
-      {.inputs = {{.shape = {3, 3}, .values = kRegular3}, {.shape = {3, 2}}}},
-      {.inputs = {{.shape = {3, 3}, .values = kRegular3}, {.shape = {3, 1}}}, .attributes = {{"adjoint", true}}},
-      {.inputs = {{.shape = {2, 2, 2}, .values = kRegular22}, {.shape = {2, 2, 1}}}},
-      {.inputs = {{.shape = {2, 2}, .values = {2, 0.5, -1, 1.5}}, {.shape = {3, 2, 1}}}},
-      {.inputs = {{.shape = {2, 2}, .values = {2, 0.5, -1, 1.5}}, {.shape = {2, 0}}}},
-      {.inputs = {{.shape = {0, 0}}, {.shape = {0, 2}}}},
-      {.inputs = {{.shape = {2, 2}, .values = {1, 2, 2, 4}}, {.shape = {2, 1}}}, .error = "solve: matrix 0 is not inv"},
-      {.inputs = {{.shape = {2, 2}}, {.shape = {3, 1}}}, .error = "2 rows and 3 values per right-hand side"},
-      {.inputs = {{.shape = {2, 2}}, {.shape = {2}}}, .error = "takes matrices, not a tensor of rank 1"},
-      {.inputs = {{.shape = {2, 3}}, {.shape = {2, 1}}}, .error = "takes square matrices, not 2 by 3"},
-      {.inputs = {{.shape = {2, 2, 2}}, {.shape = {3, 2, 1}}}, .error = "shapes do not broadcast"},
-  };
-}
-ComplexTensor solve_reference_of(const std::vector<ComplexTensor>& inputs, bool adjoint) {
-  const Shape batch =
-      broadcast_shapes("reference", reference::batch_of(inputs[0].shape), reference::batch_of(inputs[1].shape));
-  ComplexTensor out;
-  for (std::int64_t i = 0; i < batch.size(); ++i) {
-    const reference::Matrix a = reference::matrix_of(inputs[0], i);
-    const reference::Matrix b = reference::matrix_of(inputs[1], i);
-    reference::append(out, reference::solved(adjoint ? reference::adjoint_of(a) : a, b).values);
-  }
-  out.shape = matrix_shape(batch, inputs[1].shape[-2], inputs[1].shape[-1]);
-  return out;
-}
-void solve_reference(const std::vector<ComplexTensor>& inputs, const AttributeMap& attributes,
-                     std::vector<ComplexTensor>& outputs) {
-  outputs = {solve_reference_of(inputs, reference::flag(attributes, "adjoint"))};
-}
-const OpTest kSolveTest = {.samples = solve_samples,
-                           .reference = reference::real_reference<solve_reference>,
-                           .complex_reference = solve_reference,
-                           .dtypes = reference::kMatrixDTypes};
-
-std::vector<OpSample> triangular_samples() {
-  std::vector<OpSample> samples;
-  for (bool lower : {false, true}) {
-    for (bool adjoint : {false, true}) {
-      samples.push_back({.inputs = {{.shape = {3, 3}, .values = kRegular3}, {.shape = {3, 2}}},
-                         .attributes = {{"lower", lower}, {"adjoint", adjoint}}});
-    }
-  }
-  samples.push_back({.inputs = {{.shape = {2, 2, 2}, .values = kRegular22}, {.shape = {2, 1}}}});
-  samples.push_back({.inputs = {{.shape = {2, 2}, .values = {2, 0.5, -1, 1.5}}, {.shape = {3, 2, 1}}}});
-  samples.push_back({.inputs = {{.shape = {0, 0}}, {.shape = {0, 2}}}});
-  samples.push_back({.inputs = {{.shape = {2, 2}, .values = {1, 2, 2, 0}}, {.shape = {2, 1}}},
-                     .error = "matrix 0 is not invertible, element 1 of its diagonal is 0"});
-  samples.push_back({.inputs = {{.shape = {2, 2}}, {.shape = {3, 1}}}, .error = "2 rows and 3 values"});
-  return samples;
-}
-void triangular_reference(const std::vector<ComplexTensor>& inputs, const AttributeMap& attributes,
-                          std::vector<ComplexTensor>& outputs) {
-  const bool lower = reference::flag(attributes, "lower", true);
-  std::vector<ComplexTensor> cut = inputs;
-  const std::int64_t n = inputs[0].shape[-1];
-  for (std::size_t k = 0; k < cut[0].values.size(); ++k) {
-    const auto i = static_cast<std::int64_t>(k) / n % n;
-    const auto j = static_cast<std::int64_t>(k) % n;
-    if (lower ? j > i : j < i) cut[0].values[k] = 0;
-  }
-  outputs = {solve_reference_of(cut, reference::flag(attributes, "adjoint"))};
-}
-const OpTest kTriangularSolveTest = {.samples = triangular_samples,
-                                     .reference = reference::real_reference<triangular_reference>,
-                                     .complex_reference = triangular_reference,
-                                     .dtypes = reference::kMatrixDTypes};
-
-std::vector<OpSample> inv_samples() {
-  return {
-      {.inputs = {{.shape = {3, 3}, .values = kRegular3}}},
-      {.inputs = {{.shape = {3, 3}, .values = kRegular3}}, .attributes = {{"adjoint", true}}},
-      {.inputs = {{.shape = {2, 2, 2}, .values = kRegular22}}},
-      {.inputs = {{.shape = {0, 0}}}},
-      {.inputs = {{.shape = {0, 2, 2}}}},
-      {.inputs = {{.shape = {2, 2}, .values = {1, 2, 2, 4}}}, .error = "inv: the matrix is not invertible"},
-      {.inputs = {{.shape = {2, 3}}}, .error = "inv: takes square matrices, not 2 by 3"},
-      {.inputs = {{.shape = {2, 2}, .dtype = int32, .differentiable = false}}, .error = "dtype int32 is not supported"},
-  };
-}
-void inv_reference(const std::vector<ComplexTensor>& inputs, const AttributeMap& attributes,
-                   std::vector<ComplexTensor>& outputs) {
-  const std::int64_t n = inputs[0].shape[-1];
-  outputs = {reference::map_matrices(inputs[0], n, n, [&](const reference::Matrix& a) {
-    const reference::Matrix inverse = reference::solved(a, reference::identity(n, n));
-    return reference::flag(attributes, "adjoint") ? reference::adjoint_of(inverse) : inverse;
-  })};
-}
-const OpTest kInvTest = {.samples = inv_samples,
-                         .reference = reference::real_reference<inv_reference>,
-                         .complex_reference = inv_reference,
-                         .dtypes = reference::kMatrixDTypes};
-#endif
-
 }  // namespace
 
 constinit const OpDef kSolve = {
@@ -268,7 +167,6 @@ constinit const OpDef kSolve = {
     .saves = {.inputs = 1, .outputs = 1},
     .vjp = vjp_solve,
     .batch = batch_solve,
-    .test = CAPSTAN_OP_TEST(kSolveTest),
 };
 
 constinit const OpDef kTriangularSolve = {
@@ -282,7 +180,6 @@ constinit const OpDef kTriangularSolve = {
     .saves = {.inputs = 1, .outputs = 1},
     .vjp = vjp_triangular_solve,
     .batch = batch_solve,
-    .test = CAPSTAN_OP_TEST(kTriangularSolveTest),
 };
 
 constinit const OpDef kInv = {
@@ -299,7 +196,6 @@ constinit const OpDef kInv = {
     .saves = {.outputs = 1},
     .vjp = vjp_inv,
     .batch = batch_leading,
-    .test = CAPSTAN_OP_TEST(kInvTest),
 };
 
 Tensor solve(Operand matrix, Operand rhs, bool adjoint) {
@@ -317,9 +213,6 @@ Tensor inv(Operand a, bool adjoint) {
   return apply(kInv, a, &attributes);
 }
 
-OpFamily solve_ops() {
-  static constexpr const OpDef* ops[] = {&kSolve, &kTriangularSolve, &kInv};
-  return ops;
-}
+CAPSTAN_OPS(solve, &kSolve, &kTriangularSolve, &kInv);
 
 }  // namespace capstan

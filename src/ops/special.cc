@@ -15,7 +15,8 @@
 #include "capstan/ops/special.h"
 #include "src/core/check.h"
 #include "src/core/named_errors.h"
-#include "src/ops/families.h"
+#include "src/ops/composite.h"
+#include "src/ops/family.h"
 #include "src/ops/special_formula.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -31,119 +32,102 @@ struct PortableBinaryOp : BinaryOp {
 
 struct Lgamma : PortableUnaryOp {
   static constexpr OpText text{"lgamma", "The logarithm of the absolute value of the gamma function."};
-  static constexpr Domain domain{0.5, 4.0};
   FORMULA f(X x) { return lgamma(x); }
   FORMULA df(X g, X x, X) { return g * digamma(x); }
 };
 
 struct Digamma : PortableUnaryOp {
   static constexpr OpText text{"digamma", "The derivative of lgamma."};
-  static constexpr Domain domain{0.5, 4.0};
   FORMULA f(X x) { return digamma(x); }
   FORMULA df(X g, X x, X) { return g * polygamma(zero_of(x) + 1.0, x); }
 };
 
 struct Erfinv : PortableUnaryOp {
   static constexpr OpText text{"erfinv", "The inverse of erf."};
-  static constexpr Domain domain{-0.9, 0.9};
   FORMULA f(X x) { return erfinv(x); }
   FORMULA df(X g, X, X y) { return 0.886226925452758 * g * exp(y * y); }
 };
 
 struct Erfcinv : PortableUnaryOp {
   static constexpr OpText text{"erfcinv", "The inverse of erfc."};
-  static constexpr Domain domain{0.1, 1.9};
   FORMULA f(X x) { return erfcinv(x); }
   FORMULA df(X g, X, X y) { return -0.886226925452758 * g * exp(y * y); }
 };
 
 struct Ndtri : PortableUnaryOp {
   static constexpr OpText text{"ndtri", "The inverse of the normal distribution function."};
-  static constexpr Domain domain{0.1, 0.9};
   FORMULA f(X x) { return ndtri(x); }
   FORMULA df(X g, X, X y) { return 2.5066282746310002 * g * exp(0.5 * y * y); }
 };
 
 struct BesselJ0 : PortableUnaryOp {
   static constexpr OpText text{"bessel_j0", "The Bessel function of the first kind of order 0."};
-  static constexpr Domain domain{0.25, 4.0};
   FORMULA f(X x) { return bessel_j0(x); }
   FORMULA df(X g, X x, X) { return -g * bessel_j1(x); }
 };
 
 struct BesselJ1 : PortableUnaryOp {
   static constexpr OpText text{"bessel_j1", "The Bessel function of the first kind of order 1."};
-  static constexpr Domain domain{0.25, 4.0};
   FORMULA f(X x) { return bessel_j1(x); }
   FORMULA df(X g, X x, X y) { return g * select(x == 0.0, 0.5, bessel_j0(x) - y / x); }
 };
 
 struct BesselY0 : PortableUnaryOp {
   static constexpr OpText text{"bessel_y0", "The Bessel function of the second kind of order 0."};
-  static constexpr Domain domain{0.5, 4.0};
   FORMULA f(X x) { return bessel_y0(x); }
   FORMULA df(X g, X x, X) { return -g * bessel_y1(x); }
 };
 
 struct BesselY1 : PortableUnaryOp {
   static constexpr OpText text{"bessel_y1", "The Bessel function of the second kind of order 1."};
-  static constexpr Domain domain{0.5, 4.0};
   FORMULA f(X x) { return bessel_y1(x); }
   FORMULA df(X g, X x, X y) { return g * (bessel_y0(x) - y / x); }
 };
 
 struct BesselI0 : PortableUnaryOp {
   static constexpr OpText text{"bessel_i0", "The modified Bessel function of the first kind of order 0."};
-  static constexpr Domain domain{0.25, 4.0};
   FORMULA f(X x) { return bessel_i0(x); }
   FORMULA df(X g, X x, X) { return g * bessel_i1(x); }
 };
 
 struct BesselI1 : PortableUnaryOp {
   static constexpr OpText text{"bessel_i1", "The modified Bessel function of the first kind of order 1."};
-  static constexpr Domain domain{0.25, 4.0};
   FORMULA f(X x) { return bessel_i1(x); }
   FORMULA df(X g, X x, X y) { return g * select(x == 0.0, 0.5, bessel_i0(x) - y / x); }
 };
 
 struct BesselI0e : PortableUnaryOp {
   static constexpr OpText text{"bessel_i0e", "bessel_i0 times exp(-|x|)."};
-  static constexpr Domain domain{0.25, 4.0};
   FORMULA f(X x) { return bessel_i0e(x); }
   FORMULA df(X g, X x, X y) { return g * (bessel_i1e(x) - sign(x) * y); }
 };
 
 struct BesselI1e : PortableUnaryOp {
   static constexpr OpText text{"bessel_i1e", "bessel_i1 times exp(-|x|)."};
-  static constexpr Domain domain{0.25, 4.0};
   FORMULA f(X x) { return bessel_i1e(x); }
   FORMULA df(X g, X x, X y) { return g * select(x == 0.0, 0.5, bessel_i0e(x) - y * (sign(x) + 1.0 / x)); }
 };
 
 struct BesselK0 : PortableUnaryOp {
   static constexpr OpText text{"bessel_k0", "The modified Bessel function of the second kind of order 0."};
-  static constexpr Domain domain{0.5, 4.0};
   FORMULA f(X x) { return bessel_k0(x); }
   FORMULA df(X g, X x, X) { return -g * bessel_k1(x); }
 };
 
 struct BesselK1 : PortableUnaryOp {
   static constexpr OpText text{"bessel_k1", "The modified Bessel function of the second kind of order 1."};
-  static constexpr Domain domain{0.5, 4.0};
   FORMULA f(X x) { return bessel_k1(x); }
   FORMULA df(X g, X x, X y) { return -g * (bessel_k0(x) + y / x); }
 };
 
 struct BesselK0e : PortableUnaryOp {
   static constexpr OpText text{"bessel_k0e", "bessel_k0 times exp(x)."};
-  static constexpr Domain domain{0.5, 4.0};
   FORMULA f(X x) { return bessel_k0e(x); }
   FORMULA df(X g, X x, X y) { return g * (y - bessel_k1e(x)); }
 };
 
 struct BesselK1e : PortableUnaryOp {
   static constexpr OpText text{"bessel_k1e", "bessel_k1 times exp(x)."};
-  static constexpr Domain domain{0.5, 4.0};
   FORMULA f(X x) { return bessel_k1e(x); }
   FORMULA df(X g, X x, X y) { return g * (y * (1.0 - 1.0 / x) - bessel_k0e(x)); }
 };
@@ -156,28 +140,24 @@ struct Dawsn : PortableUnaryOp {
 
 struct Expint : PortableUnaryOp {
   static constexpr OpText text{"expint", "The exponential integral Ei."};
-  static constexpr Domain domain{0.5, 3.0};
   FORMULA f(X x) { return expint(x); }
   FORMULA df(X g, X x, X) { return g * exp(x) / x; }
 };
 
 struct Spence : PortableUnaryOp {
   static constexpr OpText text{"spence", "The integral of log(t) / (1 - t) from 1 to x."};
-  static constexpr Domain domain{0.2, 0.9};
   FORMULA f(X x) { return spence(x); }
   FORMULA df(X g, X x, X) { return g * select(x == 1.0, -1.0, log(x) / (1.0 - x)); }
 };
 
 struct FresnelCos : PortableUnaryOp {
   static constexpr OpText text{"fresnel_cos", "The integral of cos(pi t^2 / 2) from 0 to x."};
-  static constexpr Domain domain{-1.5, 1.5};
   FORMULA f(X x) { return fresnel_cos(x); }
   FORMULA df(X g, X x, X) { return g * cos(1.5707963267948966 * x * x); }
 };
 
 struct FresnelSin : PortableUnaryOp {
   static constexpr OpText text{"fresnel_sin", "The integral of sin(pi t^2 / 2) from 0 to x."};
-  static constexpr Domain domain{-1.5, 1.5};
   FORMULA f(X x) { return fresnel_sin(x); }
   FORMULA df(X g, X x, X) { return g * sin(1.5707963267948966 * x * x); }
 };
@@ -188,7 +168,6 @@ FORMULA gamma_density(X a, X x) { return exp(select(a == 1.0, 0.0, (a - 1.0) * l
 struct Igamma : PortableBinaryOp {
   static constexpr OpText text{"igamma", "The lower incomplete gamma function, divided by gamma(a)."};
   static constexpr std::string_view input_names = "a, x";
-  static constexpr Domain domain{0.5, 3.0};
   FORMULA f(X a, X x) { return igamma(a, x); }
   FORMULA da(X g, X a, X x, X) { return g * igamma_grad_a(a, x); }
   FORMULA db(X g, X a, X x, X) { return g * gamma_density(a, x); }
@@ -197,7 +176,6 @@ struct Igamma : PortableBinaryOp {
 struct Igammac : PortableBinaryOp {
   static constexpr OpText text{"igammac", "The upper incomplete gamma function, divided by gamma(a)."};
   static constexpr std::string_view input_names = "a, x";
-  static constexpr Domain domain{0.5, 3.0};
   FORMULA f(X a, X x) { return igammac(a, x); }
   FORMULA da(X g, X a, X x, X) { return -g * igamma_grad_a(a, x); }
   FORMULA db(X g, X a, X x, X) { return -g * gamma_density(a, x); }
@@ -206,7 +184,6 @@ struct Igammac : PortableBinaryOp {
 struct IgammaGradA : PortableBinaryOp {
   static constexpr OpText text{"igamma_grad_a", "The derivative of igamma for a."};
   static constexpr std::string_view input_names = "a, x";
-  static constexpr Domain domain{0.5, 3.0};
   static constexpr Compose compose = &detail::call_function<capstan::igamma_grad_a>;
   FORMULA f(X a, X x) { return igamma_grad_a(a, x); }
   FORMULA da(X g, X, X, X) { return zero_of(g); }
@@ -216,7 +193,6 @@ struct IgammaGradA : PortableBinaryOp {
 struct RandomGammaGrad : PortableBinaryOp {
   static constexpr OpText text{"random_gamma_grad", "The derivative of a gamma sample for its parameter."};
   static constexpr std::string_view input_names = "alpha, sample";
-  static constexpr Domain domain{0.5, 3.0};
   static constexpr bool differentiable = false;
   FORMULA f(X alpha, X sample) { return random_gamma_grad(alpha, sample); }
 };
@@ -224,7 +200,6 @@ struct RandomGammaGrad : PortableBinaryOp {
 struct Polygamma : PortableBinaryOp {
   static constexpr OpText text{"polygamma", "The n-th derivative of digamma at x."};
   static constexpr std::string_view input_names = "n, x";
-  static constexpr Domain domain{1.0, 1.0};
   static constexpr Compose compose = &detail::call_function<capstan::polygamma>;
   FORMULA f(X n, X x) { return polygamma(n, x); }
   FORMULA da(X g, X, X, X) { return zero_of(g); }
@@ -234,7 +209,6 @@ struct Polygamma : PortableBinaryOp {
 struct Zeta : PortableBinaryOp {
   static constexpr OpText text{"zeta", "Hurwitz' zeta function."};
   static constexpr std::string_view input_names = "x, q";
-  static constexpr Domain domain{1.5, 4.0};
   static constexpr Compose compose = &detail::call_function<capstan::zeta>;
   FORMULA f(X x, X q) { return zeta(x, q); }
   FORMULA da(X g, X, X, X) { return zero_of(g); }
@@ -245,7 +219,6 @@ struct Betainc : TernaryOp {
   static constexpr bool portable = true;
   static constexpr OpText text{"betainc", "The incomplete beta function, divided by the beta function."};
   static constexpr std::string_view input_names = "a, b, x";
-  static constexpr Domain domain{0.2, 0.8};
   static constexpr Compose compose = [](std::span<const Operand> inputs, const void*, std::vector<Tensor>& outputs) {
     outputs.push_back(capstan::betainc(inputs[0], inputs[1], inputs[2]));
   };
@@ -299,50 +272,7 @@ CAPSTAN_PORTABLE_ELEMENTWISE(kBetainc, Betainc);
 
 // --- lbeta ---
 
-namespace {
-
-#if CAPSTAN_TESTING
-const OpTest kLbetaTest = [] {
-  OpTest test;
-  test.samples = [] {
-    return std::vector<OpSample>{
-        {.inputs = {{.shape = {2, 3}, .domain = {0.5, 3}}}},
-        {.inputs = {{.shape = {4}, .domain = {0.5, 3}}}},
-        {.inputs = {{.shape = {}}}, .error = "axis -1 is out of range for rank 0"},
-        {.inputs = {{.shape = {2}, .values = {1, 2}, .dtype = int32, .differentiable = false}},
-         .error = "dtype int32 is not supported"},
-    };
-  };
-  test.reference = [](const std::vector<ReferenceTensor>& inputs, const AttributeMap&,
-                      std::vector<ReferenceTensor>& outputs) {
-    const Shape& shape = inputs[0].shape;
-    const auto length = static_cast<std::size_t>(shape[shape.rank() - 1]);
-    ReferenceTensor result{inputs[0].dtype, shape.rank() == 1 ? Shape{} : Shape{shape[0]}, {}};
-    for (std::size_t i = 0; i < inputs[0].values.size(); i += length) {
-      double sum = 0;
-      double value = 0;
-      for (std::size_t k = i; k < i + length; ++k) {
-        sum += inputs[0].values[k];
-        value += special::lgamma(inputs[0].values[k]);
-      }
-      result.values.push_back(value - special::lgamma(sum));
-    }
-    outputs.push_back(result);
-  };
-  return test;
-}();
-#endif
-
-}  // namespace
-
-constinit const OpDef kLbeta = {
-    .name = "lbeta",
-    .text = "The logarithm of the beta function of the last axis.",
-    .kind = OpKind::kComposite,
-    .compose = [](std::span<const Operand> inputs, const void*,
-                  std::vector<Tensor>& outputs) { outputs.push_back(lbeta(inputs[0])); },
-    .test = CAPSTAN_OP_TEST(kLbetaTest),
-};
+constinit const OpDef kLbeta = composite<&lbeta, "x">("lbeta", "The logarithm of the beta function of the last axis.");
 
 Tensor lbeta(Operand x) {
   return with_errors_of("lbeta", [&] {
@@ -412,14 +342,10 @@ Tensor betainc(Operand a, Operand b, Operand x) try {
   rethrow_as("betainc");
 }
 
-OpFamily special_ops() {
-  static constexpr const OpDef* ops[] = {
-      &kLgamma,      &kDigamma,         &kErfinv,    &kErfcinv,   &kNdtri,      &kBesselJ0,   &kBesselJ1, &kBesselY0,
-      &kBesselY1,    &kBesselI0,        &kBesselI1,  &kBesselI0e, &kBesselI1e,  &kBesselK0,   &kBesselK1, &kBesselK0e,
-      &kBesselK1e,   &kDawsn,           &kExpint,    &kSpence,    &kFresnelCos, &kFresnelSin, &kIgamma,   &kIgammac,
-      &kIgammaGradA, &kRandomGammaGrad, &kPolygamma, &kZeta,      &kBetainc,    &kLbeta};
-  return ops;
-}
+CAPSTAN_OPS(special, &kLgamma, &kDigamma, &kErfinv, &kErfcinv, &kNdtri, &kBesselJ0, &kBesselJ1, &kBesselY0, &kBesselY1,
+            &kBesselI0, &kBesselI1, &kBesselI0e, &kBesselI1e, &kBesselK0, &kBesselK1, &kBesselK0e, &kBesselK1e, &kDawsn,
+            &kExpint, &kSpence, &kFresnelCos, &kFresnelSin, &kIgamma, &kIgammac, &kIgammaGradA, &kRandomGammaGrad,
+            &kPolygamma, &kZeta, &kBetainc, &kLbeta);
 
 }  // namespace capstan
 #endif  // HWY_ONCE

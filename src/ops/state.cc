@@ -3,6 +3,7 @@
 // A write is invisible to tapes. The value of a variable lies in a block of the variable's own;
 // when nobody else holds it (no tape, no snapshot) a write happens in place, else the variable gets
 // a new block and the others keep the old value.
+#include "src/ops/family.h"
 #include "src/ops/state.h"
 
 #include <atomic>
@@ -18,13 +19,11 @@
 #include "src/core/context.h"
 #include "src/core/live.h"
 #include "src/core/named_errors.h"
-#include "src/core/op_test.h"
 #include "src/core/profiler.h"
 #include "src/core/same_shape.h"
 #include "src/core/variable_state.h"
 #include "src/ops/array.h"
 #include "src/ops/batching.h"
-#include "src/ops/families.h"
 #include "src/ops/indices.h"
 #include "src/ops/math.h"
 #include "src/ops/optimizer.h"
@@ -339,19 +338,6 @@ void Variable::set_path(std::string path) const { checked(state_).path = std::mo
 
 // --- read_variable ---
 
-namespace {
-
-#if CAPSTAN_TESTING
-std::vector<OpSample> read_variable_samples() { return {{.inputs = {{.shape = {2, 3}}}}, {.inputs = {{.shape = {}}}}}; }
-void read_variable_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap&,
-                             std::vector<ReferenceTensor>& outputs) {
-  outputs = inputs;
-}
-const OpTest kReadVariableTest = {.samples = read_variable_samples, .reference = read_variable_reference};
-#endif
-
-}  // namespace
-
 constinit const OpDef kReadVariable = {
     .name = "read_variable",
     .text = "The current value of a variable, as a tensor that later writes do not change.",
@@ -361,12 +347,8 @@ constinit const OpDef kReadVariable = {
     .kernel = view_first,
     .vjp = [](const VjpCall& call, std::span<Tensor> cotangents) { cotangents[0] = call.cotangent(); },
     .batch = batch_leading,
-    .test = CAPSTAN_OP_TEST(kReadVariableTest),
 };
 
-OpFamily state_ops() {
-  static constexpr const OpDef* ops[] = {&kReadVariable};
-  return ops;
-}
+CAPSTAN_OPS(state, &kReadVariable);
 
 }  // namespace capstan

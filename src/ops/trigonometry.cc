@@ -4,7 +4,7 @@
 #include "src/ops/elementwise-inl.h"
 
 #include "capstan/ops/math.h"
-#include "src/ops/families.h"
+#include "src/ops/family.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace capstan {
@@ -27,7 +27,6 @@ struct Cos : UnaryOp {
 struct Tan : UnaryOp {
   using Complex = Tan;
   static constexpr OpText text{"tan", "The tangent of an angle in radians."};
-  static constexpr Domain domain{-1.2, 1.2};
   FORMULA f(X x) { return tan(x); }
   FORMULA df(X g, X, X y) { return g * (1.0 + y * y); }
 };
@@ -35,7 +34,6 @@ struct Tan : UnaryOp {
 struct Asin : UnaryOp {
   using Complex = Asin;
   static constexpr OpText text{"asin", "The angle from -pi/2 to pi/2 whose sine is x."};
-  static constexpr Domain domain{-0.9, 0.9};
   FORMULA f(X x) { return asin(x); }
   FORMULA df(X g, X x, X) { return g / sqrt(1.0 - x * x); }
 };
@@ -43,7 +41,6 @@ struct Asin : UnaryOp {
 struct Acos : UnaryOp {
   using Complex = Acos;
   static constexpr OpText text{"acos", "The angle from 0 to pi whose cosine is x."};
-  static constexpr Domain domain{-0.9, 0.9};
   FORMULA f(X x) { return acos(x); }
   FORMULA df(X g, X x, X) { return -g / sqrt(1.0 - x * x); }
 };
@@ -86,7 +83,6 @@ struct Asinh : UnaryOp {
 struct Acosh : UnaryOp {
   using Complex = Acosh;
   static constexpr OpText text{"acosh", "The inverse of cosh, for x of at least 1."};
-  static constexpr Domain domain{1.25, 4.0};
   FORMULA f(X x) { return acosh(x); }
   FORMULA df(X g, X, X y) { return g / sinh(y); }
 };
@@ -94,7 +90,6 @@ struct Acosh : UnaryOp {
 struct Atanh : UnaryOp {
   using Complex = Atanh;
   static constexpr OpText text{"atanh", "The inverse of tanh, for x from -1 to 1."};
-  static constexpr Domain domain{-0.9, 0.9};
   FORMULA f(X x) { return atanh(x); }
   FORMULA df(X g, X x, X) { return g / (1.0 - x * x); }
 };
@@ -132,11 +127,8 @@ Tensor asinh(Operand x) { return apply(kAsinh, x); }
 Tensor acosh(Operand x) { return apply(kAcosh, x); }
 Tensor atanh(Operand x) { return apply(kAtanh, x); }
 
-OpFamily trigonometry_ops() {
-  static constexpr const OpDef* ops[] = {&kSin,  &kCos,  &kTan,  &kAsin,  &kAcos,  &kAtan,
-                                         &kSinh, &kCosh, &kTanh, &kAsinh, &kAcosh, &kAtanh};
-  return ops;
-}
+CAPSTAN_OPS(trigonometry, &kSin, &kCos, &kTan, &kAsin, &kAcos, &kAtan, &kSinh, &kCosh, &kTanh, &kAsinh, &kAcosh,
+            &kAtanh);
 
 }  // namespace capstan
 #endif  // HWY_ONCE

@@ -4,20 +4,13 @@
 #include "capstan/ops/math.h"
 #include "capstan/ops/reduce.h"
 #include "src/core/named_errors.h"
-#include "src/core/op_test.h"
-#include "src/ops/matrix_families.h"
+#include "src/ops/composite.h"
+#include "src/ops/family.h"
 #include "src/ops/matrices.h"
-#include "src/ops/reference.h"
 
 namespace capstan {
 
 namespace {
-
-struct TransposeAttributes {
-  bool conjugate = false;
-};
-constexpr AttributeType kTransposeAttributes =
-    attribute_type<TransposeAttributes>({field<&TransposeAttributes::conjugate>("conjugate")});
 
 Tensor with_last_axes_exchanged(std::string_view op, const Tensor& a, bool conjugate) {
   matrices_of(op, a);
@@ -28,271 +21,26 @@ Tensor with_last_axes_exchanged(std::string_view op, const Tensor& a, bool conju
   return transpose(a, Axes(std::span<const int>(order, static_cast<std::size_t>(rank))), conjugate);
 }
 
-#if CAPSTAN_TESTING
-std::vector<OpSample> adjoint_samples() {
-  return {
-      {.inputs = {{.shape = {2, 3}}}},
-      {.inputs = {{.shape = {2, 3, 2}}}},
-      {.inputs = {{.shape = {0, 2}}}},
-      {.inputs = {{.shape = {3}}}, .error = "takes matrices, not a tensor of rank 1"},
-  };
-}
-void adjoint_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap&,
-                       std::vector<ReferenceTensor>& outputs) {
-  Shape shape = inputs[0].shape;
-  shape.set(-1, inputs[0].shape[-2]);
-  shape.set(-2, inputs[0].shape[-1]);
-  outputs = {reference::build(inputs[0].dtype, shape, [&](reference::Position p) {
-    std::swap(p[p.size() - 1], p[p.size() - 2]);
-    return reference::at(inputs[0], p);
-  })};
-}
-void complex_adjoint_reference(const std::vector<ComplexTensor>& inputs, const AttributeMap&,
-                               std::vector<ComplexTensor>& outputs) {
-  ComplexTensor out{.shape = inputs[0].shape};
-  out.shape.set(-1, inputs[0].shape[-2]);
-  out.shape.set(-2, inputs[0].shape[-1]);
-  reference::for_each(out.shape, [&](reference::Position p) {
-    std::swap(p[p.size() - 1], p[p.size() - 2]);
-    out.values.push_back(std::conj(inputs[0].values[reference::flat(inputs[0].shape, p)]));
-  });
-  outputs = {out};
-}
-const OpTest kAdjointTest = {.samples = adjoint_samples,
-                             .reference = adjoint_reference,
-                             .complex_reference = complex_adjoint_reference,
-                             .dtypes = reference::kEveryDType};
-const OpTest kMatrixTransposeTest = {
-    .samples = adjoint_samples, .reference = adjoint_reference, .dtypes = reference::kEveryDType};
-
-std::vector<OpSample> trace_samples() {
-  return {
-      {.inputs = {{.shape = {3, 3}}}},
-      {.inputs = {{.shape = {2, 2, 3}}}},
-      {.inputs = {{.shape = {0, 2}}}},
-      {.inputs = {{.shape = {3}}}, .error = "trace: takes matrices, not a tensor of rank 1"},
-  };
-}
-void trace_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap&,
-                     std::vector<ReferenceTensor>& outputs) {
-  const ReferenceTensor& a = inputs[0];
-  const Shape batch(a.shape.dims().first(static_cast<std::size_t>(a.shape.rank() - 2)));
-  outputs = {reference::build(a.dtype, batch, [&](reference::Position p) {
-    double sum = 0;
-    for (std::int64_t i = 0; i < std::min(a.shape[-1], a.shape[-2]); ++i) {
-      reference::Position place = p;
-      place.push_back(i);
-      place.push_back(i);
-      sum += reference::at(a, place);
-    }
-    return sum;
-  })};
-}
-const OpTest kTraceTest = {.samples = trace_samples,
-                           .reference = trace_reference,
-                           .dtypes = {float32, float64, bfloat16, int32, int64, complex64, complex128}};
-
-std::vector<OpSample> cross_samples() {
-  return {
-      {.inputs = {{.shape = {3}}, {.shape = {3}}}},
-      {.inputs = {{.shape = {2, 3}}, {.shape = {2, 3}}}},
-      {.inputs = {{.shape = {2}}, {.shape = {2}}}, .error = "cross: takes vectors of three, not [2]"},
-      {.inputs = {{.shape = {}}, {.shape = {}}}, .error = "cross: takes vectors of three, not []"},
-      {.inputs = {{.shape = {2, 3}}, {.shape = {3}}}, .error = "cross: shapes differ, [2, 3] and [3]"},
-  };
-}
-void cross_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap&,
-                     std::vector<ReferenceTensor>& outputs) {
-  outputs = {inputs[0]};
-  for (std::size_t v = 0; v < inputs[0].values.size(); v += 3) {
-    const double* a = &inputs[0].values[v];
-    const double* b = &inputs[1].values[v];
-    for (std::size_t i = 0; i < 3; ++i) {
-      outputs[0].values[v + i] = a[(i + 1) % 3] * b[(i + 2) % 3] - a[(i + 2) % 3] * b[(i + 1) % 3];
-    }
-  }
-}
-const OpTest kCrossTest = {
-    .samples = cross_samples, .reference = cross_reference, .dtypes = {float32, float64, int32, int64}};
-
-std::vector<OpSample> outer_samples() {
-  return {
-      {.inputs = {{.shape = {3}}, {.shape = {2}}}},
-      {.inputs = {{.shape = {2, 3}}, {.shape = {2}}}},
-      {.inputs = {{.shape = {}}, {.shape = {2}}}},
-      {.inputs = {{.shape = {0}}, {.shape = {2}}}},
-      {.inputs = {{.shape = {1, 1, 1, 1, 1}}, {.shape = {1, 1, 1, 1}}}, .error = "outer: the result has 9 axes"},
-  };
-}
-void outer_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap&,
-                     std::vector<ReferenceTensor>& outputs) {
-  ReferenceTensor out{inputs[0].dtype, inputs[0].shape, {}};
-  for (const std::int64_t length : inputs[1].shape) out.shape.push_back(length);
-  for (const double a : inputs[0].values) {
-    for (const double b : inputs[1].values) out.values.push_back(a * b);
-  }
-  outputs = {out};
-}
-const OpTest kOuterTest = {.samples = outer_samples,
-                           .reference = outer_reference,
-                           .over_complex = OverComplex::kProduct,
-                           .dtypes = {float32, float64, int32, int64, complex64, complex128}};
-
-std::vector<OpSample> kron_samples() {
-  return {
-      {.inputs = {{.shape = {2, 3}}, {.shape = {3, 2}}}},
-      {.inputs = {{.shape = {1, 1}}, {.shape = {2, 2}}}},
-      {.inputs = {{.shape = {0, 2}}, {.shape = {2, 2}}}},
-      {.inputs = {{.shape = {3}}, {.shape = {2, 2}}}, .error = "kron: takes matrices, not a tensor of rank 1"},
-  };
-}
-void kron_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap&,
-                    std::vector<ReferenceTensor>& outputs) {
-  const ReferenceTensor& a = inputs[0];
-  const ReferenceTensor& b = inputs[1];
-  const Shape shape{a.shape[0] * b.shape[0], a.shape[1] * b.shape[1]};
-  outputs = {reference::build(a.dtype, shape, [&](const reference::Position& p) {
-    return reference::at(a, {p[0] / b.shape[0], p[1] / b.shape[1]}) *
-           reference::at(b, {p[0] % b.shape[0], p[1] % b.shape[1]});
-  })};
-}
-const OpTest kKronTest = {.samples = kron_samples, .reference = kron_reference, .dtypes = {float32, float64, int32}};
-
-std::vector<OpSample> tensor_diag_samples() {
-  return {
-      {.inputs = {{.shape = {3}}}},
-      {.inputs = {{.shape = {2, 3}}}},
-      {.inputs = {{.shape = {}}}},
-      {.inputs = {{.shape = {1, 1, 1, 1, 1}}}, .error = "tensor_diag: takes tensors of rank 4 or less, not 5"},
-  };
-}
-void tensor_diag_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap&,
-                           std::vector<ReferenceTensor>& outputs) {
-  const ReferenceTensor& x = inputs[0];
-  Shape shape = x.shape;
-  for (const std::int64_t length : x.shape) shape.push_back(length);
-  outputs = {reference::build(x.dtype, shape, [&](const reference::Position& p) {
-    const auto middle = p.begin() + static_cast<std::ptrdiff_t>(p.size() / 2);
-    const reference::Position left(p.begin(), middle);
-    return left == reference::Position(middle, p.end()) ? reference::at(x, left) : 0.0;
-  })};
-}
-const OpTest kTensorDiagTest = {
-    .samples = tensor_diag_samples, .reference = tensor_diag_reference, .dtypes = {float32, float64, int32, int64}};
-
-std::vector<OpSample> tensor_diag_part_samples() {
-  return {
-      {.inputs = {{.shape = {3, 3}}}},
-      {.inputs = {{.shape = {2, 3, 2, 3}}}},
-      {.inputs = {{.shape = {2, 3}}},
-       .error = "tensor_diag_part: takes tensors whose shape is some shape twice, not [2"},
-      {.inputs = {{.shape = {3}}}, .error = "tensor_diag_part: takes tensors whose shape is some shape twice, not [3]"},
-  };
-}
-void tensor_diag_part_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap&,
-                                std::vector<ReferenceTensor>& outputs) {
-  const ReferenceTensor& x = inputs[0];
-  const Shape half(x.shape.dims().first(static_cast<std::size_t>(x.shape.rank() / 2)));
-  outputs = {reference::build(x.dtype, half, [&](reference::Position p) {
-    const reference::Position again = p;
-    p.insert(p.end(), again.begin(), again.end());
-    return reference::at(x, p);
-  })};
-}
-const OpTest kTensorDiagPartTest = {.samples = tensor_diag_part_samples,
-                                    .reference = tensor_diag_part_reference,
-                                    .dtypes = {float32, float64, int32, int64}};
-#endif
-
-// A composite of one input.
-template <Tensor (*F)(Operand)>
-void compose_unary(std::span<const Operand> inputs, const void*, std::vector<Tensor>& outputs) {
-  outputs.push_back(F(inputs[0]));
-}
-template <Tensor (*F)(Operand, Operand)>
-void compose_binary(std::span<const Operand> inputs, const void*, std::vector<Tensor>& outputs) {
-  outputs.push_back(F(inputs[0], inputs[1]));
-}
-
 }  // namespace
 
-constinit const OpDef kAdjoint = {
-    .name = "adjoint",
-    .text = "The adjoints of matrices.",
-    .kind = OpKind::kComposite,
-    .input_names = "a",
-    .compose = compose_unary<adjoint>,
-    .test = CAPSTAN_OP_TEST(kAdjointTest),
-};
+constinit const OpDef kAdjoint = composite<&adjoint, "a">("adjoint", "The adjoints of matrices.");
 
-constinit const OpDef kMatrixTranspose = {
-    .name = "matrix_transpose",
-    .text = "The transposes of matrices.",
-    .kind = OpKind::kComposite,
-    .input_names = "a",
-    .attributes = &kTransposeAttributes,
-    .compose =
-        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
-          outputs.push_back(
-              matrix_transpose(inputs[0], static_cast<const TransposeAttributes*>(attributes)->conjugate));
-        },
-    .test = CAPSTAN_OP_TEST(kMatrixTransposeTest),
-};
+constinit const OpDef kMatrixTranspose =
+    composite<&matrix_transpose, "a, conjugate", false>("matrix_transpose", "The transposes of matrices.");
 
-constinit const OpDef kTrace = {
-    .name = "trace",
-    .text = "The sums of the main diagonals of matrices.",
-    .kind = OpKind::kComposite,
-    .input_names = "a",
-    .compose = compose_unary<trace>,
-    .test = CAPSTAN_OP_TEST(kTraceTest),
-};
+constinit const OpDef kTrace = composite<&trace, "a">("trace", "The sums of the main diagonals of matrices.");
 
-constinit const OpDef kCross = {
-    .name = "cross",
-    .text = "The cross products of vectors of three.",
-    .kind = OpKind::kComposite,
-    .arity = 2,
-    .input_names = "a, b",
-    .compose = compose_binary<cross>,
-    .test = CAPSTAN_OP_TEST(kCrossTest),
-};
+constinit const OpDef kCross = composite<&cross, "a, b">("cross", "The cross products of vectors of three.");
 
-constinit const OpDef kOuter = {
-    .name = "outer",
-    .text = "The products of all pairs of elements.",
-    .kind = OpKind::kComposite,
-    .arity = 2,
-    .input_names = "a, b",
-    .compose = compose_binary<outer>,
-    .test = CAPSTAN_OP_TEST(kOuterTest),
-};
+constinit const OpDef kOuter = composite<&outer, "a, b">("outer", "The products of all pairs of elements.");
 
-constinit const OpDef kKron = {
-    .name = "kron",
-    .text = "The Kronecker products of matrices.",
-    .kind = OpKind::kComposite,
-    .arity = 2,
-    .input_names = "a, b",
-    .compose = compose_binary<kron>,
-    .test = CAPSTAN_OP_TEST(kKronTest),
-};
+constinit const OpDef kKron = composite<&kron, "a, b">("kron", "The Kronecker products of matrices.");
 
-constinit const OpDef kTensorDiag = {
-    .name = "tensor_diag",
-    .text = "The tensor of twice the rank whose diagonal is given.",
-    .kind = OpKind::kComposite,
-    .compose = compose_unary<tensor_diag>,
-    .test = CAPSTAN_OP_TEST(kTensorDiagTest),
-};
+constinit const OpDef kTensorDiag =
+    composite<&tensor_diag, "x">("tensor_diag", "The tensor of twice the rank whose diagonal is given.");
 
-constinit const OpDef kTensorDiagPart = {
-    .name = "tensor_diag_part",
-    .text = "The diagonal of a tensor whose shape is some shape twice.",
-    .kind = OpKind::kComposite,
-    .compose = compose_unary<tensor_diag_part>,
-    .test = CAPSTAN_OP_TEST(kTensorDiagPartTest),
-};
+constinit const OpDef kTensorDiagPart =
+    composite<&tensor_diag_part, "x">("tensor_diag_part", "The diagonal of a tensor whose shape is some shape twice.");
 
 Tensor adjoint(Operand a) try { return with_last_axes_exchanged("adjoint", to_tensor(a), true); } catch (const Error&) {
   rethrow_as("adjoint");
@@ -378,10 +126,6 @@ Tensor tensor_diag_part(Operand x) try {
   rethrow_as("tensor_diag_part");
 }
 
-OpFamily vector_ops() {
-  static constexpr const OpDef* ops[] = {&kAdjoint, &kMatrixTranspose, &kTrace,         &kCross, &kOuter,
-                                         &kKron,    &kTensorDiag,      &kTensorDiagPart};
-  return ops;
-}
+CAPSTAN_OPS(vectors, &kAdjoint, &kMatrixTranspose, &kTrace, &kCross, &kOuter, &kKron, &kTensorDiag, &kTensorDiagPart);
 
 }  // namespace capstan

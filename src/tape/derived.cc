@@ -6,6 +6,7 @@
 #include "capstan/tape.h"
 #include "src/core/apply.h"
 #include "src/ops/batching.h"
+#include "src/ops/examples.h"
 
 namespace capstan {
 
@@ -67,6 +68,12 @@ constexpr AttributeType kDerivedAttributes = {
       }}},
     2};
 
+// It is linear in the cotangent.
+std::optional<ExampleStep> derivative_of_example(const ExampleCall& call) {
+  return call.is_row(0) ? by_element(call) : std::nullopt;
+}
+constexpr OpForPrograms kDerivedForPrograms{.example = derivative_of_example};
+
 // Its operands are the cotangent and what the derivative reads, in the order of the bits.
 constinit const OpDef kDerived = {
     .name = "derivative",
@@ -113,6 +120,7 @@ constinit const OpDef kDerived = {
           for (std::size_t i = 0; i < gradients.size(); ++i) cotangents[i] = std::move(gradients[i]);
         },
     .batch = batch_derived,
+    .programs = &kDerivedForPrograms,
 };
 
 }  // namespace

@@ -192,7 +192,7 @@ class ReversePass {
         const SlotState& result = slots_[r.output + static_cast<Slot>(k)];
         if ((result.marks & kWanted) == 0 || result.cotangent == nullptr) continue;
         Block* const cotangent[] = {result.cotangent};
-        span = profiler.open(SpanKind::kRule, "gradient(" + std::string(r.op->name) + ")", cotangent);
+        span = profiler.open(SpanKind::kRule, "gradient(" + std::string(r.op->name) + ")", cotangent, nullptr);
       }
       run_records(i + 1, i);
       if (span != 0) profiler.close(span, {}, true);

@@ -41,12 +41,13 @@ class ThreadRecord {
  public:
   explicit ThreadRecord(std::int64_t max_events) : max_events_(max_events) {}
 
-  void open(std::uint64_t id, SpanKind kind, std::string_view name, std::span<Block* const> inputs) {
+  void open(std::uint64_t id, SpanKind kind, std::string_view name, std::span<Block* const> inputs, const OpDef* op) {
     const std::lock_guard lock(mutex_);
     if (closed_) return;
     Frame& frame = frames_.emplace_back();
     frame.id = id;
     frame.name = find_name(kind, name);
+    frame.op = op;
     ++frame.name->open;
     for (const Block* input : inputs) frame.tensors.push_back(describe_block(input));
     frame.inputs = frame.tensors.size();
@@ -76,6 +77,7 @@ class ThreadRecord {
   struct Frame {
     std::uint64_t id = 0;
     SpanName* name = nullptr;
+    const OpDef* op = nullptr;
     std::int64_t begin = 0;
     std::int64_t inside = 0;  // what the spans in it took
     std::size_t inputs = 0;   // of its tensors
@@ -104,12 +106,14 @@ class ThreadRecord {
     name.self += took - frame.inside;
     if (name.open == 0) name.total += took;
     name.bytes += bytes_of(tensors.subspan(frame.inputs));
-    name.flops += flops_of(name, tensors.first(frame.inputs), tensors.subspan(frame.inputs));
+    const double flops = flops_of(frame.op, tensors.first(frame.inputs), tensors.subspan(frame.inputs));
+    name.flops += flops;
     if (std::ssize(spans_.events) == max_events_) {
       ++spans_.left_out;
       return;
     }
-    spans_.events.push_back({&name, frame.begin, took, spans_.tensors.size(), frame.inputs, frame.tensors.size()});
+    spans_.events.push_back(
+        {&name, frame.begin, took, spans_.tensors.size(), frame.inputs, frame.tensors.size(), flops});
     spans_.tensors.insert(spans_.tensors.end(), tensors.begin(), tensors.end());
   }
 
@@ -160,7 +164,7 @@ class SessionProfiler final : public Profiler {
     return data;
   }
 
-  std::uint64_t open(SpanKind kind, std::string_view name, std::span<Block* const> inputs) override {
+  std::uint64_t open(SpanKind kind, std::string_view name, std::span<Block* const> inputs, const OpDef* op) override {
     // The session may have ended since the caller has looked.
     const std::uint64_t session = session_.load(std::memory_order_acquire);
     if (session == 0) return 0;
@@ -170,7 +174,7 @@ class SessionProfiler final : public Profiler {
       attach();
     }
     const std::uint64_t id = ++this_thread.last_id;
-    this_thread.record->open(id, kind, name, inputs);
+    this_thread.record->open(id, kind, name, inputs, op);
     return id;
   }
 
@@ -216,7 +220,7 @@ Profile ProfileSession::stop() {
 
 ProfileScope::ProfileScope(std::string_view name) : id_(0) {
   Profiler* const profiler = active_profiler();
-  if (profiler != nullptr && context.tracer == nullptr) id_ = profiler->open(SpanKind::kScope, name, {});
+  if (profiler != nullptr && context.tracer == nullptr) id_ = profiler->open(SpanKind::kScope, name, {}, nullptr);
 }
 
 ProfileScope::~ProfileScope() {

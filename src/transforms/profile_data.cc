@@ -12,6 +12,7 @@
 
 #include "capstan/registry.h"
 #include "src/core/check.h"
+#include "src/core/op_for_programs.h"
 
 namespace capstan {
 
@@ -99,31 +100,17 @@ std::int64_t bytes_of(std::span<const SpanTensor> tensors) {
   return bytes;
 }
 
-double flops_of(const SpanName& name, std::span<const SpanTensor> inputs, std::span<const SpanTensor> outputs) {
-  if (name.kind != SpanKind::kOp || inputs.size() != 2 || outputs.size() != 1) return 0;
-  // A product may have a loop behind it: "matmul + loop(add)".
-  const std::string_view op = std::string_view(name.text).substr(0, name.text.find(' '));
-  const SpanTensor& result = outputs[0];
-  // Every element of `at` meets the filters of one channel of the result.
-  const auto of_filters = [&](const SpanTensor& at, const SpanTensor& filters) {
-    if (filters.rank == 0 || count_of(filters) == 0) return 0.0;
-    const bool items = name.text[4] - '0' + 3 == filters.rank && filters.rank == at.rank;
-    return 2.0 * static_cast<double>(count_of(at)) * static_cast<double>(count_of(filters)) /
-           filters.dims[filters.rank - 1] / (items ? filters.dims[0] : 1);
+double flops_of(const OpDef* op, std::span<const SpanTensor> inputs, std::span<const SpanTensor> outputs) {
+  const CostRule rule = op == nullptr ? nullptr : for_programs(*op).cost;
+  if (rule == nullptr || outputs.empty()) return 0;
+  const auto shapes_of = [](std::span<const SpanTensor> tensors) {
+    std::vector<Shape> shapes(tensors.size());
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+      for (int axis = 0; axis < tensors[i].rank; ++axis) shapes[i].push_back(tensors[i].dims[axis]);
+    }
+    return shapes;
   };
-  if (op == "matmul") {
-    const SpanTensor& a = inputs[0];
-    if (a.rank < 2 || result.rank < 2 || result.dims[result.rank - 2] == 0) return 0;
-    // a is [rows, inner] or transposed, and the result has its rows.
-    const double inner = static_cast<double>(a.dims[a.rank - 1]) * a.dims[a.rank - 2] / result.dims[result.rank - 2];
-    return 2.0 * static_cast<double>(count_of(result)) * inner;
-  }
-  if (op == "conv2d" || op == "conv3d") return of_filters(result, inputs[1]);
-  if (name.text == "conv2d_backprop_input" || name.text == "conv3d_backprop_input")
-    return of_filters(inputs[1], inputs[0]);
-  if (name.text == "conv2d_backprop_filter" || name.text == "conv3d_backprop_filter")
-    return of_filters(inputs[1], result);
-  return 0;
+  return 2 * rule(shapes_of(inputs), shapes_of(outputs)).multiply_adds;
 }
 
 void ProfileData::sum_up() {
@@ -175,8 +162,7 @@ void write_trace(std::ostream& out, const ProfileData& data) {
           << ", " << of_thread << ", \"args\": {";
       if (!inputs.empty()) out << "\"inputs\": " << list_of(inputs);
       if (!outputs.empty()) out << (inputs.empty() ? "" : ", ") << "\"outputs\": " << list_of(outputs);
-      const double flops = flops_of(*event.name, inputs, outputs);
-      if (flops > 0) out << ", \"flops\": " << number("%.0f", flops);
+      if (event.flops > 0) out << ", \"flops\": " << number("%.0f", event.flops);
       out << "}}";
     }
   }

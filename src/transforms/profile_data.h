@@ -43,6 +43,7 @@ struct SpanEvent {
   std::size_t first_tensor;  // in ThreadSpans::tensors
   std::size_t inputs;        // of its tensors
   std::size_t tensors;
+  double flops;
 };
 
 // Names are found without making a string.
@@ -77,7 +78,7 @@ class ProfileData {
 std::int64_t bytes_of(std::span<const SpanTensor> tensors);
 
 // Multiplications and additions of a matrix product or convolution; 0 for any other op.
-double flops_of(const SpanName& name, std::span<const SpanTensor> inputs, std::span<const SpanTensor> outputs);
+double flops_of(const OpDef* op, std::span<const SpanTensor> inputs, std::span<const SpanTensor> outputs);
 
 // A trace in Chrome's format.
 void write_trace(std::ostream& out, const ProfileData& data);

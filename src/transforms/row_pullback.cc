@@ -6,13 +6,9 @@
 
 #include "capstan/ops/array.h"
 #include "src/core/apply.h"
+#include "src/core/op_for_programs.h"
 #include "src/graph/control.h"
 #include "src/graph/tracer.h"
-#include "src/ops/batching.h"
-#include "src/ops/math.h"
-#include "src/ops/registry.h"
-#include "src/ops/shape.h"
-#include "src/tape/derived.h"
 
 namespace capstan {
 
@@ -20,47 +16,36 @@ namespace {
 
 std::size_t at(Graph::Value value) { return static_cast<std::size_t>(value); }
 
-enum class Kind : std::uint8_t {
-  kSame,  // does not depend on the cotangent
-  kRow,   // has one example, of all those that it has in the full pass, where the others are zeros
-  kFull,  // has no axis of examples, and depends on the cotangent
-};
-
-// How an op is run on one example.
-struct Step {
-  std::vector<bool> cut;  // the inputs of which only the example is taken
-  Kind result;
-};
-
-bool is_true(const Graph::Node& node, std::string_view name) {
-  for (int i = 0; i < node.op->attributes->field_count; ++i) {
-    const AttributeField& field = node.op->attributes->fields[i];
-    if (field.name == name) return field.get(node.attributes).truth;
-  }
-  return false;
-}
-
+// What every value of the pullback is, and how each op runs on one example.
 class Plan {
  public:
   Plan(const Graph& graph, std::int64_t examples)
-      : graph_(graph), examples_(examples), kinds_(graph.values.size(), Kind::kSame) {
-    kinds_[at(graph.arguments[0])] = Kind::kRow;
+      : graph_(graph), examples_(examples), kinds_(graph.values.size(), Examples::kSame) {
+    kinds_[at(graph.arguments[0])] = Examples::kRow;
   }
 
-  Kind kind(Graph::Value value) const { return kinds_[at(value)]; }
+  Examples kind(Graph::Value value) const { return kinds_[at(value)]; }
 
   // Nothing if it is not known how.
-  std::optional<Step> step(const Graph::Node& node) {
-    Kind most = Kind::kSame;
+  std::optional<ExampleStep> step(const Graph::Node& node) {
+    Examples most = Examples::kSame;
+    std::vector<Examples> kinds;
+    std::vector<Shape> shapes;
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-      const Kind kind = kinds_[at(node.inputs[i])];
-      if (kind == Kind::kRow || most == Kind::kSame) most = kind;
+      kinds.push_back(kinds_[at(node.inputs[i])]);
+      shapes.push_back(shape(node.inputs[i]));
+      if (kinds[i] == Examples::kRow || most == Examples::kSame) most = kinds[i];
       // Its shape is that of one example.
-      if (kind == Kind::kRow && reads_shape_only(node, i)) return std::nullopt;
+      if (kinds[i] == Examples::kRow && reads_shape_only(node, i)) return std::nullopt;
     }
-    // Behind the axis of examples the op is what it is.
-    std::optional<Step> step = Step{std::vector<bool>(node.inputs.size()), most};
-    if (most == Kind::kRow) step = node.outputs.size() == 1 ? step_of(node) : std::nullopt;
+    // After the axis of examples the op is what it is.
+    std::optional<ExampleStep> step = ExampleStep{.result = most};
+    if (most == Examples::kRow) {
+      const ExampleRule rule = for_programs(*node.op).example;
+      // The inputs that are cut have bits.
+      const bool known = rule != nullptr && node.outputs.size() == 1 && node.inputs.size() <= 32;
+      step = known ? rule({kinds, shapes, shape(node.outputs[0]), examples_, node.attributes}) : std::nullopt;
+    }
     if (step) {
       for (const Graph::Value output : node.outputs) kinds_[at(output)] = step->result;
     }
@@ -69,72 +54,10 @@ class Plan {
 
  private:
   const Shape& shape(Graph::Value value) const { return graph_.values[at(value)].shape; }
-  bool has_examples(Graph::Value value, int rank) const {
-    return shape(value).rank() == rank && rank > 0 && shape(value)[0] == examples_;
-  }
-  bool is_row(const Graph::Node& node, std::size_t i) const { return kinds_[at(node.inputs[i])] == Kind::kRow; }
-  bool is_same(const Graph::Node& node, std::size_t i) const { return kinds_[at(node.inputs[i])] == Kind::kSame; }
-  int rank(const Graph::Node& node, std::size_t i) const { return shape(node.inputs[i]).rank(); }
-
-  // All inputs but the rows are the same for all items; those with an axis of examples in that of the result are cut.
-  std::optional<Step> by_element(const Graph::Node& node) const {
-    Step step{std::vector<bool>(node.inputs.size()), Kind::kRow};
-    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-      if (is_row(node, i)) continue;
-      if (!is_same(node, i)) return std::nullopt;
-      step.cut[i] = has_examples(node.inputs[i], shape(node.outputs[0]).rank());
-    }
-    return step;
-  }
-
-  // The first axis of every input is that of examples.
-  std::optional<Step> by_example(const Graph::Node& node) const {
-    Step step{std::vector<bool>(node.inputs.size()), Kind::kRow};
-    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-      if (is_row(node, i)) continue;
-      if (!is_same(node, i) || !has_examples(node.inputs[i], rank(node, i))) return std::nullopt;
-      step.cut[i] = true;
-    }
-    return step;
-  }
-
-  std::optional<Step> matmul(const Graph::Node& node) const {
-    const bool turn_a = is_true(node, "transpose_a") || is_true(node, "adjoint_a");
-    const bool turn_b = is_true(node, "transpose_b") || is_true(node, "adjoint_b");
-    // Rows times a matrix.
-    if (is_row(node, 0) && is_same(node, 1) && !turn_a && rank(node, 1) == 2) return Step{{false, false}, Kind::kRow};
-    // A sum over the examples.
-    if (rank(node, 0) != 2 || rank(node, 1) != 2 || !turn_a || turn_b) return std::nullopt;
-    if (is_row(node, 1) && is_same(node, 0)) return Step{{true, false}, Kind::kFull};
-    if (is_row(node, 0) && is_same(node, 1)) return Step{{false, true}, Kind::kFull};
-    return std::nullopt;
-  }
-
-  std::optional<Step> step_of(const Graph::Node& node) const {
-    static const OpDef* const kMatmul = find_op("matmul");
-    static const OpDef* const kReshapeLike = find_op("reshape_like");
-    static const OpDef* const kFilterGradient = find_op("conv2d_backprop_filter");
-    const OpDef& op = *node.op;
-    if (is_derived(op)) return is_row(node, 0) ? by_element(node) : std::nullopt;
-    if (&op == &kAdd) return is_row(node, 0) && is_row(node, 1) ? by_element(node) : std::nullopt;
-    if (&op == kMatmul) return matmul(node);
-    if (op.batch == batch_examples) return by_example(node);
-    if (&op == kFilterGradient && is_row(node, 1) && is_same(node, 0) && rank(node, 0) == 4 && rank(node, 1) == 4) {
-      return Step{{true, false}, Kind::kFull};
-    }
-    if (&op == kReshapeLike && is_row(node, 0) && has_examples(node.inputs[1], rank(node, 1))) {
-      return Step{{false, true}, Kind::kRow};
-    }
-    if (&op == &kSumLike && is_row(node, 0)) {
-      if (has_examples(node.inputs[1], rank(node, 0))) return Step{{false, true}, Kind::kRow};
-      return Step{{false, false}, Kind::kFull};
-    }
-    return std::nullopt;
-  }
 
   const Graph& graph_;
   std::int64_t examples_;
-  std::vector<Kind> kinds_;
+  std::vector<Examples> kinds_;
 };
 
 }  // namespace
@@ -143,14 +66,16 @@ std::optional<Pullback> pullback_of_row(const Pullback& full) {
   const Graph& graph = full.graph;
   const Graph::ValueInfo& cotangent = graph.values[at(graph.arguments[0])];
   Plan plan(graph, cotangent.shape[0]);
-  std::vector<Step> steps;
+  std::vector<ExampleStep> steps;
   for (const Graph::Node& node : graph.nodes) {
     if (node.has_effect() || control_of(*node.op, node.attributes) != nullptr) return std::nullopt;
-    std::optional<Step> step = plan.step(node);
+    std::optional<ExampleStep> step = plan.step(node);
     if (!step) return std::nullopt;
-    steps.push_back(*std::move(step));
+    steps.push_back(*step);
   }
-  const auto is_row = [&](Graph::Value result) { return result != Graph::kNone && plan.kind(result) == Kind::kRow; };
+  const auto is_row = [&](Graph::Value result) {
+    return result != Graph::kNone && plan.kind(result) == Examples::kRow;
+  };
   if (std::any_of(graph.results.begin(), graph.results.end(), is_row)) return std::nullopt;
 
   GraphTracer tracer("jacobian", GraphTracer::ForItems{});
@@ -166,7 +91,7 @@ std::optional<Pullback> pullback_of_row(const Pullback& full) {
     std::vector<Tensor> inputs;
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       const Tensor& input = values[at(node.inputs[i])];
-      inputs.push_back(steps[n].cut[i] ? gather(input, example, 0) : input);
+      inputs.push_back((steps[n].cut >> i & 1) != 0 ? gather(input, example, 0) : input);
     }
     std::vector<Operand> operands(inputs.begin(), inputs.end());
     std::vector<Tensor> outputs =

@@ -20,6 +20,16 @@ TEST(Files, HoldOneIdeaInFewerThan600Lines) {
   EXPECT_GT(files, 20) << "the sources were not found";
 }
 
+// What the tests compile is what is shipped.
+TEST(Files, OfTheLibraryDoNotAskWhetherTheyAreTested) {
+  for (const char* folder : {"include", "src"}) {
+    for (const SourceFile& file : source_files(folder)) {
+      EXPECT_EQ(file.text.find("CAPSTAN_TESTING"), std::string::npos)
+          << file.path << ": samples and references of ops are in tests/op_samples";
+    }
+  }
+}
+
 TEST(Files, OfTheDesignIsAPageThatIsRead) {
   const SourceFile design{"", read_file("docs/design.md")};
   EXPECT_LE(design.lines().size(), 250u) << "plans belong into docs/planned.md, details beside the code";

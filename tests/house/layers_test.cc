@@ -58,8 +58,8 @@ const std::map<std::string, std::set<std::string>> kPublicBelow = {
 // capstan/layers/ of the training code.
 const std::map<std::string, std::set<std::string>> kPublicLayers = {
     {"core",
-     {"dtype.h", "error.h", "export.h", "fields.h", "graph_nodes.h", "index.h", "memory.h", "nest.h", "registry.h",
-      "runtime.h", "shape.h", "structure.h", "tensor.h", "tensor_spec.h", "texts.h", "variable.h"}},
+     {"dtype.h", "error.h", "export.h", "fields.h", "graph_nodes.h", "index.h", "memory.h", "nest.h", "register_op.h",
+      "registry.h", "runtime.h", "shape.h", "structure.h", "tensor.h", "tensor_spec.h", "texts.h", "variable.h"}},
     {"ops", {"debugging.h", "print.h"}},
     {"tape", {"tape.h", "testing.h"}},
     {"transforms",

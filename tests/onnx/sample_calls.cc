@@ -6,7 +6,7 @@
 
 #include "capstan/error.h"
 #include "src/core/op_def.h"
-#include "src/core/op_test.h"
+#include "tests/op_samples/op_test.h"
 #include "src/ops/registry.h"
 #include "tests/support/make_tensor.h"
 
@@ -25,15 +25,15 @@ Tensor drawn(const SampleInput& input, DType dtype, std::mt19937& random) {
 }
 
 std::vector<OpSample> samples_of(const OpDef& op) {
-  if (op.test == nullptr) return {};
-  if (op.test->samples != nullptr) return op.test->samples();
-  OpSample sample{.inputs = {}, .attributes = op.test->attributes};
+  if (test_of(op) == nullptr) return {};
+  if (test_of(op)->samples != nullptr) return test_of(op)->samples();
+  OpSample sample{.inputs = {}, .attributes = test_of(op)->attributes};
   for (int i = 0; i < op.arity; ++i) {
     const bool is_condition = i == 0 && has_flag(op, kConditionFirst);
     sample.inputs.push_back(
         is_condition
             ? SampleInput{.shape = {2, 3}, .values = {0, 1, 1, 0, 0, 1}, .dtype = DType::kBool, .differentiable = false}
-            : SampleInput{.shape = {2, 3}, .domain = op.test->domain});
+            : SampleInput{.shape = {2, 3}, .domain = test_of(op)->domain});
   }
   return {sample};
 }

@@ -51,7 +51,7 @@ const std::set<std::string> kSometimesItemByItem = {
 std::vector<const OpDef*> tested_ops() {
   std::vector<const OpDef*> ops;
   for (const OpDef* op : all_ops()) {
-    if (op->test != nullptr && !has_flag(*op, kStateful)) ops.push_back(op);
+    if (testing::test_of(*op) != nullptr && !has_flag(*op, kStateful)) ops.push_back(op);
   }
   return ops;
 }

@@ -22,7 +22,7 @@ class ErrorNamesOfOps : public ::testing::TestWithParam<const OpDef*> {};
 std::vector<const OpDef*> tested_ops() {
   std::vector<const OpDef*> ops;
   for (const OpDef* op : all_ops()) {
-    if (op->test != nullptr) ops.push_back(op);
+    if (testing::test_of(*op) != nullptr) ops.push_back(op);
   }
   return ops;
 }

@@ -97,7 +97,7 @@ class ForwardMode : public ::testing::TestWithParam<const OpDef*> {};
 std::vector<const OpDef*> tested_ops() {
   std::vector<const OpDef*> ops;
   for (const OpDef* op : all_ops()) {
-    if (op->test != nullptr) ops.push_back(op);
+    if (testing::test_of(*op) != nullptr) ops.push_back(op);
   }
   return ops;
 }
@@ -152,7 +152,7 @@ TEST_P(ForwardMode, OfFormulasIsTheDifference) {
       const Tensor error = abs(jvp - difference) / (abs(jvp) + 1.0);
       best = std::min(best, error.size() == 0 ? 0 : reduce_max(error).item<double>());
     }
-    EXPECT_LE(best, std::max(op.test->first_order, 1e-6));
+    EXPECT_LE(best, std::max(test_of(op)->first_order, 1e-6));
   }
 }
 
@@ -160,7 +160,7 @@ TEST_P(ForwardMode, OfFormulasIsTheDifference) {
 TEST_P(ForwardMode, NestsInAnyOrder) {
   for (const Case& c : cases_of(*GetParam())) {
     SCOPED_TRACE(c.sample.text);
-    if (c.op.test->random || has_flag(c.op, kStateful)) continue;  // a run draws anew
+    if (test_of(c.op)->random || has_flag(c.op, kStateful)) continue;  // a run draws anew
     Random random(c.sample.text);
     const Tensors v = random_like(c.inputs, random);
     const Tensors w = random_like(c.inputs, random);
@@ -205,7 +205,7 @@ TEST_P(ForwardMode, NestsInAnyOrder) {
 TEST_P(ForwardMode, IsTheSameInATrace) {
   for (const Case& c : cases_of(*GetParam())) {
     SCOPED_TRACE(c.sample.text);
-    if (c.op.test->random || has_flag(c.op, kStateful)) continue;
+    if (test_of(c.op)->random || has_flag(c.op, kStateful)) continue;
     Random random(c.sample.text);
     const Tensors v = random_like(c.inputs, random);
     const auto compute = [&](const Tensors& x, const Tensors& tangents) {

@@ -65,7 +65,7 @@ void expect_same(const std::vector<Tensor>& actual, const std::vector<Tensor>& e
 std::vector<const OpDef*> tested_ops() {
   std::vector<const OpDef*> ops;
   for (const OpDef* op : all_ops()) {
-    if (op->test != nullptr) ops.push_back(op);
+    if (testing::test_of(*op) != nullptr) ops.push_back(op);
   }
   return ops;
 }

@@ -11,6 +11,7 @@
 #include "capstan/registry.h"
 #include "capstan/tape.h"
 #include "src/ops/registry.h"
+#include "tests/ops/formula_value.h"
 #include "tests/support/make_tensor.h"
 #include "tests/support/random.h"
 
@@ -34,11 +35,16 @@ std::vector<std::vector<Shape>> shapes_for_arity(int arity) {
   }
 }
 
+// Whether samples and values of the op follow from what it computes for one element.
+bool follows_from_formula(const OpDef& op) {
+  return op.kind == OpKind::kElementwise && test_of(op)->samples == nullptr;
+}
+
 OpSample elementwise_sample(const OpDef& op, const std::vector<Shape>& shapes) {
   OpSample sample;
-  sample.attributes = op.test->attributes;
+  sample.attributes = test_of(op)->attributes;
   for (std::size_t i = 0; i < shapes.size(); ++i) {
-    SampleInput input{.shape = shapes[i], .domain = op.test->domain};
+    SampleInput input{.shape = shapes[i], .domain = test_of(op)->domain};
     if (i == 0 && has_flag(op, kConditionFirst)) {
       input.dtype = DType::kBool;
       input.differentiable = false;
@@ -49,8 +55,8 @@ OpSample elementwise_sample(const OpDef& op, const std::vector<Shape>& shapes) {
 }
 
 std::vector<OpSample> all_samples(const OpDef& op) {
-  if (op.kind != OpKind::kElementwise || op.test->samples != nullptr) {
-    return op.test->samples == nullptr ? std::vector<OpSample>() : op.test->samples();
+  if (!follows_from_formula(op)) {
+    return test_of(op)->samples == nullptr ? std::vector<OpSample>() : test_of(op)->samples();
   }
   std::vector<OpSample> samples;
   for (const std::vector<Shape>& shapes : shapes_for_arity(op.arity)) samples.push_back(elementwise_sample(op, shapes));
@@ -136,11 +142,15 @@ Tensor complex_elementwise_reference(const OpDef& op, const Sample& sample, DTyp
   std::vector<std::vector<std::complex<double>>> inputs;
   for (const Tensor& input : sample.inputs) inputs.push_back(input.to_vector<std::complex<double>>());
   std::vector<double> values;
+  const auto value_of = [&](const std::complex<double>* x, const double* parameters) {
+    const OpTest& test = *test_of(op);
+    return test.complex_value != nullptr ? test.complex_value(x, parameters) : complex_formula_value(op, x, parameters);
+  };
   for (std::int64_t i = 0; i < shape.size(); ++i) {
     std::complex<double> x[3] = {};
     for (std::size_t k = 0; k < inputs.size(); ++k)
       x[k] = inputs[k][source_element(shape, sample.inputs[k].shape(), i)];
-    const std::complex<double> value = op.test->complex_value(x, static_cast<const double*>(attributes.get()));
+    const std::complex<double> value = value_of(x, static_cast<const double*>(attributes.get()));
     values.push_back(value.real());
     if (!has_flag(op, kBooleanResult)) values.push_back(value.imag());
   }
@@ -154,12 +164,16 @@ Tensor elementwise_reference(const OpDef& op, const Sample& sample, DType dtype)
   std::vector<std::vector<double>> inputs;
   for (const Tensor& input : sample.inputs) inputs.push_back(input.to_vector<double>());
   std::vector<double> values(static_cast<std::size_t>(shape.size()));
+  const auto value_of = [&](const double* x, const double* parameters) {
+    const OpTest& test = *test_of(op);
+    return test.value != nullptr ? test.value(x, parameters) : formula_value(op, x, parameters);
+  };
   for (std::size_t i = 0; i < values.size(); ++i) {
     double x[3] = {};
     for (std::size_t k = 0; k < inputs.size(); ++k) {
       x[k] = inputs[k][source_element(shape, sample.inputs[k].shape(), static_cast<std::int64_t>(i))];
     }
-    values[i] = op.test->value(x, static_cast<const double*>(attributes.get()));
+    values[i] = value_of(x, static_cast<const double*>(attributes.get()));
   }
   return make_tensor(has_flag(op, kBooleanResult) ? DType::kBool : dtype, shape, values);
 }
@@ -174,7 +188,7 @@ std::vector<DType> dtypes_of(const OpDef& op) {
     }
     return dtypes;
   }
-  if (!op.test->dtypes.empty()) return op.test->dtypes;
+  if (!test_of(op)->dtypes.empty()) return test_of(op)->dtypes;
   return {DType::kFloat32, DType::kFloat64, DType::kBFloat16};
 }
 
@@ -190,7 +204,7 @@ std::vector<Sample> samples_of(const OpDef& op, DType dtype) {
 std::vector<Sample> large_samples_of(const OpDef& op, DType dtype) {
   const Shape large{260, 510};
   std::vector<OpSample> sources;
-  if (op.kind == OpKind::kElementwise && op.test->samples == nullptr) {
+  if (follows_from_formula(op)) {
     std::vector<Shape> shapes(static_cast<std::size_t>(op.arity), large);
     sources.push_back(elementwise_sample(op, shapes));
     if (op.arity > 1) {
@@ -245,7 +259,7 @@ std::vector<ReferenceTensor> reference_of_parts(const OpDef& op, const Sample& s
     inputs.push_back(std::move(input));
   }
   std::vector<ReferenceTensor> outputs;
-  op.test->reference(inputs, sample.attributes, outputs);
+  test_of(op)->reference(inputs, sample.attributes, outputs);
   return outputs;
 }
 
@@ -267,18 +281,18 @@ std::vector<Tensor> complex_outputs(const OpDef& op, const Sample& sample, DType
     }
   };
   constexpr std::complex<double> kI(0, 1);
-  if (op.test->complex_reference != nullptr) {
+  if (test_of(op)->complex_reference != nullptr) {
     std::vector<ComplexTensor> inputs;
     for (const Tensor& input : sample.inputs) {
       inputs.push_back({input.dtype(), input.shape(), input.to_vector<std::complex<double>>()});
     }
-    op.test->complex_reference(inputs, sample.attributes, sums);
+    test_of(op)->complex_reference(inputs, sample.attributes, sums);
     for (ComplexTensor& sum : sums) {
       sum.dtype = sum.dtype == DType::kComplex128 ? dtype
                   : sum.dtype == DType::kFloat64  ? real_dtype(dtype)
                                                   : sum.dtype;
     }
-  } else if (op.test->over_complex == OverComplex::kLinear) {
+  } else if (test_of(op)->over_complex == OverComplex::kLinear) {
     add(reference_of_parts(op, sample, 0, false), 1);
     add(reference_of_parts(op, sample, ~0u, false), kI);
     add(reference_of_parts(op, sample, 0, true), -kI);  // what a constant such as that of padding adds
@@ -309,7 +323,8 @@ std::vector<Tensor> complex_outputs(const OpDef& op, const Sample& sample, DType
 }  // namespace
 
 std::vector<Tensor> reference_outputs(const OpDef& op, const Sample& sample, DType dtype) {
-  if (op.test->value != nullptr && op.test->reference == nullptr) return {elementwise_reference(op, sample, dtype)};
+  if (op.kind == OpKind::kElementwise && test_of(op)->reference == nullptr)
+    return {elementwise_reference(op, sample, dtype)};
   if (is_complex(dtype)) return complex_outputs(op, sample, dtype);
   std::vector<ReferenceTensor> inputs;
   bool any_differentiable = false;
@@ -319,7 +334,7 @@ std::vector<Tensor> reference_outputs(const OpDef& op, const Sample& sample, DTy
     any_differentiable |= sample.differentiable[i];
   }
   std::vector<ReferenceTensor> outputs;
-  op.test->reference(inputs, sample.attributes, outputs);
+  test_of(op)->reference(inputs, sample.attributes, outputs);
   std::vector<Tensor> tensors;
   for (const ReferenceTensor& output : outputs) {
     // A reference that computes in float64 need not know the dtype of its inputs.

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "src/core/op_def.h"
-#include "src/core/op_test.h"
+#include "tests/op_samples/op_test.h"
 #include "tests/support/compare.h"
 
 namespace capstan::testing {

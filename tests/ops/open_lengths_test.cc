@@ -166,7 +166,7 @@ bool close(const Tensor& a, const Tensor& b) {
 std::vector<const OpDef*> tested_ops() {
   std::vector<const OpDef*> ops;
   for (const OpDef* op : all_ops()) {
-    if (op->test != nullptr) ops.push_back(op);
+    if (testing::test_of(*op) != nullptr) ops.push_back(op);
   }
   return ops;
 }

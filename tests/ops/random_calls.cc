@@ -248,7 +248,7 @@ Sample disturbed(const OpDef& op, Sample sample, Random& random) {
 std::vector<const OpDef*> ops_with_samples() {
   std::vector<const OpDef*> ops;
   for (const OpDef* op : all_ops()) {
-    if (op->test != nullptr) ops.push_back(op);
+    if (testing::test_of(*op) != nullptr) ops.push_back(op);
   }
   return ops;
 }

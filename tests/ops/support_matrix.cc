@@ -191,7 +191,7 @@ const char* batching_of(const OpDef& op) {
   return op.batch != nullptr ? "rule" : "one by one";
 }
 
-bool draws(const OpDef& op) { return op.test->random || has_flag(op, kStateful); }
+bool draws(const OpDef& op) { return test_of(op)->random || has_flag(op, kStateful); }
 
 std::string row(const OpDef& op) {
   const Derivatives found = derivatives(op);
@@ -239,7 +239,7 @@ their samples; a test compares this page with what it would write.*
 std::string support_matrix() {
   std::map<std::string_view, const OpDef*> sorted;
   for (const OpDef* op : all_ops()) {
-    if (op->test != nullptr) sorted.emplace(op->name, op);
+    if (testing::test_of(*op) != nullptr) sorted.emplace(op->name, op);
   }
   std::string page = head(sorted.size());
   for (const auto& [name, op] : sorted) page += row(*op);

@@ -1,0 +1,186 @@
+// The OpDef of a composite, from the type of its function:
+//
+//     constexpr OpDef kCrelu = composite<&crelu, "x, axis", -1>("crelu", "relu of x and of -x, one after the other.");
+//
+// Parameters that are Operands, which come first, are the inputs, the others the attributes; the last ones of these
+// have the defaults that are given, which are those of the declaration (C++ does not tell them). NoValue{} stands for
+// one without content: no number, all axes.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "src/core/attributes.h"
+#include "src/core/op_def.h"
+#include "src/ops/axis.h"
+
+namespace capstan {
+
+// The default of an attribute that may be absent.
+struct NoValue {};
+
+// A text as an argument of a template: names, separated by ", ".
+template <std::size_t kSize>
+struct Names {
+  char text[kSize] = {};
+
+  consteval Names(const char (&literal)[kSize]) { std::copy_n(literal, kSize, text); }
+  constexpr std::string_view view() const { return {text, kSize - 1}; }
+  constexpr std::size_t count() const {
+    return view().empty() ? 0 : 1 + static_cast<std::size_t>(std::count(text, text + kSize, ','));
+  }
+  // The names from one to another.
+  constexpr std::string_view part(std::size_t from, std::size_t to) const {
+    std::string_view rest = view();
+    for (std::size_t i = 0; i < from; ++i) rest.remove_prefix(std::min(rest.find(", "), rest.size() - 2) + 2);
+    std::size_t end = 0;
+    for (std::size_t i = from; i < to; ++i) end = rest.find(", ", i == from ? 0 : end + 2);
+    return rest.substr(0, from == to ? 0 : end);
+  }
+};
+
+namespace detail {
+
+// A parameter as a member of the attributes, which are trivially copyable, and back.
+template <class T>
+struct StoredAs {
+  using Type = T;
+};
+template <>
+struct StoredAs<std::string_view> {
+  using Type = Text;
+};
+inline std::string_view as_parameter(const Text& member) { return member.view(); }
+template <class T>
+const T& as_parameter(const T& member) {
+  return member;
+}
+
+// The attributes as an aggregate; a std::tuple is not trivially copyable.
+template <class... Members>
+struct Pack {};
+template <class First, class... Rest>
+struct Pack<First, Rest...> {
+  First first{};
+  [[no_unique_address]] Pack<Rest...> rest;
+};
+template <std::size_t kIndex, class P>
+constexpr auto& member_of(P& pack) {
+  if constexpr (kIndex == 0)
+    return pack.first;
+  else
+    return member_of<kIndex - 1>(pack.rest);
+}
+
+template <std::size_t kInputs, class... Attributes>
+struct Signature {
+  static constexpr std::size_t kInputCount = kInputs;
+  static constexpr std::size_t kCount = sizeof...(Attributes);
+};
+template <std::size_t kInputs, class... Rest>
+struct Split {
+  using Type = Signature<kInputs, Rest...>;
+};
+template <std::size_t kInputs, class... Rest>
+struct Split<kInputs, Operand, Rest...> : Split<kInputs + 1, Rest...> {};
+template <class... P>
+typename Split<0, P...>::Type signature_of(Tensor (*)(P...));
+
+template <auto kFunction, Names kNames, auto... kDefaults>
+struct Composite {
+  using Parameters = decltype(signature_of(kFunction));
+  static constexpr std::size_t kInputs = Parameters::kInputCount;
+  static constexpr std::size_t kCount = Parameters::kCount;
+  static constexpr std::size_t kRequired = kCount - sizeof...(kDefaults);
+  using Attributes = std::make_index_sequence<kCount>;
+
+  static constexpr std::string_view name_of(std::size_t index) {
+    return kNames.part(kInputs + index, kInputs + index + 1);
+  }
+  static constexpr int default_number(std::size_t index) {
+    const auto number_of = [](auto value) {
+      if constexpr (std::is_same_v<decltype(value), int>) return value;
+      return 0;
+    };
+    std::size_t i = kRequired;
+    int number = 0;
+    ((number = i++ == index ? number_of(kDefaults) : number), ...);
+    return number;
+  }
+  // An axis is checked as such, and is its default if a call by name gives none.
+  template <std::size_t kIndex, class T>
+  static constexpr auto member_type() {
+    if constexpr (std::is_same_v<T, int> && name_of(kIndex) == "axis" && kIndex >= kRequired)
+      return std::type_identity<AxisOr<default_number(kIndex)>>();
+    else if constexpr (std::is_same_v<T, int> && name_of(kIndex) == "axis")
+      return std::type_identity<Axis>();
+    else
+      return std::type_identity<typename StoredAs<T>::Type>();
+  }
+  template <class... T, std::size_t... kIndices>
+  static constexpr auto values_of(Signature<kInputs, T...>, std::index_sequence<kIndices...>) {
+    return Pack<typename decltype(member_type<kIndices, std::remove_cvref_t<T>>())::type...>();
+  }
+  using Values = decltype(values_of(Parameters(), Attributes()));
+  static_assert(kNames.count() == kInputs + kCount, "a name for each parameter");
+  static_assert(std::is_trivially_copyable_v<Values> && sizeof(Values) <= 64 && kCount <= 8);
+
+  static void construct(void* attributes) {
+    Values& values = *new (attributes) Values();
+    [&]<std::size_t... kIndices>(std::index_sequence<kIndices...>) {
+      (set_default<kRequired + kIndices, kDefaults>(values), ...);
+    }
+    (std::make_index_sequence<sizeof...(kDefaults)>());
+  }
+  template <std::size_t kIndex, auto kDefault>
+  static void set_default(Values& values) {
+    if constexpr (!std::is_same_v<std::remove_cv_t<decltype(kDefault)>, NoValue>) member_of<kIndex>(values) = kDefault;
+  }
+
+  static void compose(std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
+    [&]<std::size_t... kOperands, std::size_t... kIndices>(std::index_sequence<kOperands...>,
+                                                           std::index_sequence<kIndices...>) {
+      outputs.push_back(kFunction(inputs[kOperands]...,
+                                  as_parameter(member_of<kIndices>(*static_cast<const Values*>(attributes)))...));
+    }
+    (std::make_index_sequence<kInputs>(), Attributes());
+  }
+
+  template <std::size_t kIndex>
+  static constexpr AttributeField make_field() {
+    return {
+        kNames.part(kInputs + kIndex, kInputs + kIndex + 1), kIndex < kRequired,
+        [](void* attributes, const AttributeValue& value, std::string_view owner, std::string_view name) {
+          set_field(member_of<kIndex>(*static_cast<Values*>(attributes)), value, owner, name);
+        },
+        [](const void* attributes) { return get_field(member_of<kIndex>(*static_cast<const Values*>(attributes))); }};
+  }
+  static constexpr AttributeType kType = []<std::size_t... kIndices>(std::index_sequence<kIndices...>) {
+    return AttributeType{sizeof(Values), &construct, {make_field<kIndices>()...}, static_cast<int>(kCount)};
+  }
+  (Attributes());
+};
+
+}  // namespace detail
+
+template <auto kFunction, Names kNames, auto... kDefaults>
+constexpr OpDef composite(std::string_view name, std::string_view text, std::uint16_t flags = kNoFlags) {
+  using C = detail::Composite<kFunction, kNames, kDefaults...>;
+  OpDef op;
+  op.name = name;
+  op.text = text;
+  op.kind = OpKind::kComposite;
+  op.flags = flags;
+  op.arity = static_cast<std::int8_t>(C::kInputs);
+  op.input_names = kNames.part(0, C::kInputs);
+  if constexpr (C::kCount > 0) op.attributes = &C::kType;
+  op.compose = &C::compose;
+  return op;
+}
+
+}  // namespace capstan

@@ -1,0 +1,17 @@
+// Samples and references of the ops in src/ops/guarded_math.cc.
+#include <vector>
+
+#include "tests/op_samples/op_test.h"
+
+namespace capstan::testing {
+
+namespace {
+
+const OpTests kTests = {
+    {"hypot", {.domain = {0.25, 2.0}}},
+    {"reciprocal_no_nan", {.domain = {0.25, 4.0}}},
+};
+
+}  // namespace
+
+}  // namespace capstan::testing
