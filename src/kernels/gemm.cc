@@ -55,10 +55,13 @@ constexpr std::int64_t kPrefetchDepth = 64;
 constexpr std::int64_t kStreamPanels = 16;
 // Below this many multiply-adds the pool costs more than it gains.
 constexpr std::int64_t kParallelWork = 1'000'000;
-// Tasks of a parallel product: enough that several threads end together, and more for large ones.
+// Tasks of a parallel product: enough that several threads end together, and no more for large ones than that takes,
+// since each reads operands that others read, too.
 constexpr std::int64_t kLeastTasks = 8;
-constexpr std::int64_t kMostTasks = 32;
+constexpr std::int64_t kTasksPerThread = 4;
 constexpr std::int64_t kTaskWork = 8'000'000;
+// Of a sum of outer products.
+constexpr std::int64_t kLongTasks = 2;
 
 constexpr std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
@@ -159,7 +162,7 @@ class Product {
   static void run_together(std::span<Product> all) {
     std::int64_t work = 0;
     for (const Product& product : all) work += product.work();
-    const std::int64_t wanted = work < kParallelWork ? 1 : std::clamp(work / kTaskWork, kLeastTasks, kMostTasks);
+    const std::int64_t wanted = tasks_of(work);
     const Product& first = all[0];
     const auto shares = [&](const Product& p) {
       return p.pack_b_ && !p.pack_a_ && p.b_ == first.b_ && p.panel_ == first.panel_;
@@ -211,6 +214,12 @@ class Product {
   };
 
   std::int64_t work() const { return shape_.m * shape_.n * shape_.k; }
+
+  static std::int64_t tasks_of(std::int64_t work) {
+    const std::int64_t threads = thread_count();
+    if (threads == 1 || work < kParallelWork) return 1;
+    return std::clamp(work / kTaskWork, kLeastTasks, std::max(kLeastTasks, kTasksPerThread * threads));
+  }
 
   void clear() {
     for (std::int64_t i = 0; i < shape_.m; ++i) {
@@ -271,29 +280,19 @@ class Product {
               !shape_.accumulate && !shape_.transpose_a && shape_.lda == k;
   }
 
-  // Cuts along the columns if B is packed, so that it is packed once, else along the rows. A small B is packed by each
-  // of tasks that have many rows: so they read and write those once. Returns the number of groups.
+  // Of all cuts into enough tasks the one that reads the fewest elements: what is cut along the rows reads B as often,
+  // along the columns A, and what is packed is written and read once more, transposed against the order of its lines.
+  // Returns the number of groups.
   std::int64_t cut(std::int64_t wanted) {
-    row_groups_ = std::min(tiles_, pack_a_ ? std::max<std::int64_t>(1, wanted / 4) : wanted);
-    column_groups_ = std::min(panels_, divide_up(wanted, row_groups_));
-    if (long_) return cut_long(wanted);
-    if (pack_b_ && !pack_a_ && (shape_.k * shape_.n > kPackElements || tiles_ < 2 * kBlockTiles * wanted)) {
-      column_groups_ = std::min(panels_, wanted);
-      row_groups_ = std::min(tiles_, divide_up(wanted, column_groups_));
-    }
-    return groups();
-  }
-  // Of all cuts into enough tasks for the threads that there are the one that reads the fewest elements: what is cut
-  // along the rows reads B as often, along the columns A.
-  std::int64_t cut_long(std::int64_t wanted) {
-    const std::int64_t threads = thread_count();
-    wanted = threads == 1 ? 1 : std::min(wanted, 2 * threads);
+    if (long_) wanted = std::min(wanted, kLongTasks * thread_count());
+    const std::int64_t a_reads = shape_.m * (pack_a_ ? 2 : 1);
+    const std::int64_t b_reads = shape_.n * (!pack_b_ ? 1 : shape_.transpose_b ? 3 : 2);
     std::int64_t fewest = 0;
     for (std::int64_t rows = 1; rows <= std::min(wanted, tiles_); ++rows) {
       const std::int64_t columns = std::min(panels_, divide_up(wanted, rows));
-      const std::int64_t elements = rows * shape_.n + columns * shape_.m;
-      if (rows * columns < std::min(wanted, panels_ * tiles_) || (fewest > 0 && elements >= fewest)) continue;
-      fewest = elements;
+      const std::int64_t reads = rows * b_reads + columns * a_reads;
+      if (rows * columns < std::min(wanted, panels_ * tiles_) || (fewest > 0 && reads >= fewest)) continue;
+      fewest = reads;
       row_groups_ = rows;
       column_groups_ = columns;
     }
@@ -309,7 +308,7 @@ class Product {
   }
 
   void run_parallel() {
-    cut(std::clamp(work() / kTaskWork, kLeastTasks, kMostTasks));
+    cut(tasks_of(work()));
     if (column_groups_ == 1 && shape_.ldc == shape_.n && !shape_.accumulate) {
       epilogue_ = Epilogue::take(c_, shape_.m * shape_.n);
     }
