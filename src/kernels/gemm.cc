@@ -46,7 +46,7 @@ constexpr std::int64_t kPackBytes = 256 * 1024;
 constexpr std::int64_t kRowBytes = 2048;
 // The depth of its blocks: all of C is read and written for each, but A and B should stay in the second cache beside
 // it.
-constexpr std::int64_t kLongDepthBytes = 1024;
+constexpr std::int64_t kLongDepthBytes = 768;
 // Tiles of rows that must share a panel of B before packing it pays.
 constexpr std::int64_t kPackTiles = 6;
 // From this depth on the next tile of C is fetched while a tile is computed.
@@ -116,30 +116,51 @@ struct Cut {
   std::int64_t begin(std::int64_t part) const { return part * size + std::min(part, larger); }
 };
 
-// Two ranges of memory that the block behind this one reads or writes. Every tile of this one fetches as many lines as
-// it has steps.
+// Memory that the block behind this one reads or writes. Every tile of this one fetches as many lines as it has steps.
 template <class T>
 class Next {
  public:
-  Next() = default;
-  Next(const T* first, std::int64_t elements, const T* second, std::int64_t second_elements)
-      : at_(first), end_(first + elements), second_(second), second_end_(second + second_elements) {}
+  struct Lines {
+    const T* at = nullptr;
+    std::int64_t step = 0;  // elements from one line to the next
+  };
 
-  // The lines for `steps` steps, or null if none are left.
-  const T* take(std::int64_t steps) {
-    if (at_ >= end_) {
-      at_ = std::exchange(second_, nullptr);
-      end_ = std::exchange(second_end_, nullptr);
-      if (at_ == end_) return nullptr;
+  // Elements that follow each other, for tiles of so many steps.
+  void add(const T* from, std::int64_t elements, std::int64_t steps) {
+    const std::int64_t each = steps * kLineElements<T>;
+    add({.at = from, .tiles = divide_up(elements, each), .tile = each, .step = kLineElements<T>});
+  }
+  // Rows of so many elements, one for each step of a tile.
+  void add_rows(const T* from, std::int64_t elements, std::int64_t row) {
+    const auto address = reinterpret_cast<std::uintptr_t>(from);
+    const std::int64_t before = static_cast<std::int64_t>(address % kLineBytes / sizeof(T));
+    const std::int64_t shift = row % kLineElements<T> == 0 ? 0 : kLineElements<T> - 1;  // rows begin anywhere in a line
+    add({.at = from - before,
+         .tiles = divide_up(before + elements + shift, kLineElements<T>),
+         .tile = kLineElements<T>,
+         .step = row});
+  }
+
+  Lines take() {
+    while (first_ < count_) {
+      Part& part = parts_[first_];
+      if (part.tiles-- > 0) return {std::exchange(part.at, part.at + part.tile), part.step};
+      ++first_;
     }
-    return std::exchange(at_, at_ + steps * kLineElements<T>);
+    return {};
   }
 
  private:
-  const T* at_ = nullptr;
-  const T* end_ = nullptr;
-  const T* second_ = nullptr;
-  const T* second_end_ = nullptr;
+  struct Part {
+    const T* at = nullptr;
+    std::int64_t tiles = 0;
+    std::int64_t tile = 0;  // elements from what a tile fetches to what the next one does
+    std::int64_t step = 0;
+  };
+  void add(const Part& part) { parts_[count_++] = part; }
+
+  Part parts_[2];
+  int first_ = 0, count_ = 0;
 };
 
 template <class T>
@@ -358,10 +379,13 @@ class Product {
       Next<T> next;
       if (streams) {
         const std::int64_t row = rows_.begin(end), rows = rows_.begin(std::min(end + kBlockTiles, tile_end)) - row;
-        next = {a_ + row * shape_.lda, rows * shape_.lda, c_ + row * shape_.ldc, rows * shape_.ldc};
+        next.add(a_ + row * shape_.lda, rows * shape_.lda, depth);
+        next.add(c_ + row * shape_.ldc, rows * shape_.ldc, depth);
       } else if (shape_.following > 0) {
-        next = {a_ + shape_.k * shape_.lda, shape_.following * shape_.lda, b_ + shape_.k * shape_.ldb,
-                shape_.following * shape_.ldb};
+        next.add(a_ + shape_.k * shape_.lda, shape_.following * shape_.lda, depth);
+        next.add(b_ + shape_.k * shape_.ldb, shape_.following * shape_.ldb, depth);
+      } else if (long_) {
+        fetch_outer(next, tile_begin, tile_end, tile, panel_begin, panel_end, step, depth);
       }
       const T* packed_a = pack_a_ ? pack_rows(tile, end, step, depth) : nullptr;
       for (std::int64_t panel = panel_begin; panel < panel_end; ++panel) {
@@ -370,6 +394,24 @@ class Product {
       }
       if (epilogue != nullptr) (*epilogue)(rows_.begin(tile) * shape_.n, rows_.begin(end) * shape_.n);
     }
+  }
+
+  // Of a sum of outer products: the rows of A that the next block of tiles reads, and a part of those of B for the next
+  // steps.
+  void fetch_outer(Next<T>& next, std::int64_t tile_begin, std::int64_t tile_end, std::int64_t tile,
+                   std::int64_t panel_begin, std::int64_t panel_end, std::int64_t step, std::int64_t depth) const {
+    const bool is_last = tile + kBlockTiles >= tile_end;
+    const std::int64_t first = is_last ? tile_begin : tile + kBlockTiles;
+    const std::int64_t row = rows_.begin(first), row_end = rows_.begin(std::min(first + kBlockTiles, tile_end));
+    const std::int64_t after = step + depth;
+    const std::int64_t a_step = is_last ? after : step;
+    if (a_step < shape_.k) next.add_rows(a_ + a_step * shape_.lda + row, row_end - row, shape_.lda);
+    if (after == shape_.k || pack_b_) return;
+    const Cut parts(std::min(panel_end * panel_, shape_.n) - panel_begin * panel_,
+                    divide_up(tile_end - tile_begin, kBlockTiles));
+    const std::int64_t part = (tile - tile_begin) / kBlockTiles;
+    next.add_rows(b_ + after * shape_.ldb + panel_begin * panel_ + parts.begin(part),
+                  parts.begin(part + 1) - parts.begin(part), shape_.ldb);
   }
 
   // The tiles of one block of rows and one panel.
@@ -407,7 +449,9 @@ class Product {
       T* const next_c = arguments.c + height * shape_.ldc;
       if (packed_a != nullptr) arguments.a_step = height;
       if (prefetch) arguments.next_c = tile + 1 < tile_end ? next_c : more_panels ? first_c + panel_ : nullptr;
-      arguments.ahead = next.take(arguments.depth);
+      const auto lines = next.take();
+      arguments.ahead = lines.at;
+      arguments.ahead_step = lines.step;
       tiles[height - 1](arguments);
       arguments.a += height * next_row;
       arguments.c = next_c;
