@@ -303,15 +303,17 @@ class Product {
 
   // Of all cuts into enough tasks the one that reads the fewest elements: what is cut along the rows reads B as often,
   // along the columns A, and what is packed is written and read once more, transposed against the order of its lines.
-  // Returns the number of groups.
+  // If no task has whole rows, whatever follows reads and writes C again. All is counted per step along k. Returns the
+  // number of groups.
   std::int64_t cut(std::int64_t wanted) {
     if (long_) wanted = std::min(wanted, kLongTasks * thread_count());
     const std::int64_t a_reads = shape_.m * (pack_a_ ? 2 : 1);
     const std::int64_t b_reads = shape_.n * (!pack_b_ ? 1 : shape_.transpose_b ? 3 : 2);
+    const std::int64_t again = 2 * shape_.m * shape_.n / shape_.k;
     std::int64_t fewest = 0;
     for (std::int64_t rows = 1; rows <= std::min(wanted, tiles_); ++rows) {
       const std::int64_t columns = std::min(panels_, divide_up(wanted, rows));
-      const std::int64_t reads = rows * b_reads + columns * a_reads;
+      const std::int64_t reads = rows * b_reads + columns * a_reads + (columns > 1 ? again : 0);
       if (rows * columns < std::min(wanted, panels_ * tiles_) || (fewest > 0 && reads >= fewest)) continue;
       fewest = reads;
       row_groups_ = rows;
