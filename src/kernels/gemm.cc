@@ -116,7 +116,8 @@ struct Cut {
   std::int64_t begin(std::int64_t part) const { return part * size + std::min(part, larger); }
 };
 
-// Memory that the block behind this one reads or writes. Every tile of this one fetches as many lines as it has steps.
+// Memory that the block behind this one reads or writes, fetched while this one is computed: by each of its tiles some
+// lines. They are spread over all tiles, since lines on their way take places that the loads of a tile need, too.
 template <class T>
 class Next {
  public:
@@ -125,41 +126,61 @@ class Next {
     std::int64_t step = 0;  // elements from one line to the next
   };
 
-  // Elements that follow each other, for tiles of so many steps.
-  void add(const T* from, std::int64_t elements, std::int64_t steps) {
-    const std::int64_t each = steps * kLineElements<T>;
-    add({.at = from, .tiles = divide_up(elements, each), .tile = each, .step = kLineElements<T>});
+  // Elements that follow each other.
+  void add(const T* from, std::int64_t elements) {
+    add({.at = from, .lines = 1, .rows = divide_up(elements, kLineElements<T>), .step = kLineElements<T>});
   }
-  // Rows of so many elements, one for each step of a tile.
-  void add_rows(const T* from, std::int64_t elements, std::int64_t row) {
+  // So many elements of each of some rows, `step` apart.
+  void add_rows(const T* from, std::int64_t elements, std::int64_t rows, std::int64_t step) {
     const auto address = reinterpret_cast<std::uintptr_t>(from);
     const std::int64_t before = static_cast<std::int64_t>(address % kLineBytes / sizeof(T));
-    const std::int64_t shift = row % kLineElements<T> == 0 ? 0 : kLineElements<T> - 1;  // rows begin anywhere in a line
+    const std::int64_t shift = step % kLineElements<T> == 0 ? 0 : kLineElements<T> - 1;  // rows begin anywhere in a line
     add({.at = from - before,
-         .tiles = divide_up(before + elements + shift, kLineElements<T>),
-         .tile = kLineElements<T>,
-         .step = row});
+         .lines = divide_up(before + elements + shift, kLineElements<T>),
+         .rows = rows,
+         .step = step});
   }
 
+  // For so many tiles of so many steps along k.
+  void spread(std::int64_t tiles, std::int64_t steps) {
+    std::int64_t lines = 0;
+    for (const Part& part : parts_) lines += part.lines * part.rows;
+    while (every_ < kSlowest && 2 * every_ * lines <= tiles * steps) every_ *= 2;
+    each_ = std::max<std::int64_t>(1, steps / every_);
+  }
+  // A tile goes to the next line in every so many steps, a power of two.
+  std::int64_t every() const { return every_; }
+
+  // The lines of the next tile; none if `at` is null.
   Lines take() {
-    while (first_ < count_) {
-      Part& part = parts_[first_];
-      if (part.tiles-- > 0) return {std::exchange(part.at, part.at + part.tile), part.step};
-      ++first_;
+    for (; first_ < count_; ++first_, line_ = 0) {
+      const Part& part = parts_[first_];
+      if (line_ == part.lines) continue;
+      const Lines lines = {part.at + line_ * kLineElements<T> + row_ * part.step, part.step};
+      row_ += each_;
+      if (row_ + every_ > part.rows) {
+        ++line_;
+        row_ = 0;
+      }
+      return lines;
     }
     return {};
   }
 
  private:
+  static constexpr std::int64_t kSlowest = 4;
+
   struct Part {
     const T* at = nullptr;
-    std::int64_t tiles = 0;
-    std::int64_t tile = 0;  // elements from what a tile fetches to what the next one does
+    std::int64_t lines = 0;  // side by side
+    std::int64_t rows = 0;
     std::int64_t step = 0;
   };
   void add(const Part& part) { parts_[count_++] = part; }
 
   Part parts_[2];
+  std::int64_t every_ = 1, each_ = 1;
+  std::int64_t line_ = 0, row_ = 0;
   int first_ = 0, count_ = 0;
 };
 
@@ -368,7 +389,7 @@ class Product {
       b = is_there ? static_cast<const T*>(packed_b_buffer.data) : pack_columns(panel_begin, panel_end, step, depth);
       if (packed != nullptr) *packed = {panel_begin, step};
     }
-    TileArguments<T> arguments;
+    TileArguments<T> arguments{};
     arguments.depth = depth;
     arguments.b_step = pack_b_ ? panel_ : shape_.ldb;
     arguments.c_row = shape_.ldc;
@@ -376,19 +397,24 @@ class Product {
     // Rows of A and C that are read and written once.
     const bool streams = !shape_.transpose_a && shape_.lda == depth && shape_.ldc == shape_.n &&
                          panel_end - panel_begin == panels_ && panels_ <= kStreamPanels;
-    for (std::int64_t tile = tile_begin; tile < tile_end; tile += kBlockTiles) {
-      const std::int64_t end = std::min(tile + kBlockTiles, tile_end);
+    const Cut blocks(tile_end - tile_begin, divide_up(tile_end - tile_begin, kBlockTiles));
+    const std::int64_t count = divide_up(tile_end - tile_begin, kBlockTiles);
+    for (std::int64_t block = 0; block < count; ++block) {
+      const std::int64_t tile = tile_begin + blocks.begin(block), end = tile_begin + blocks.begin(block + 1);
+      const std::int64_t after = block + 1 < count ? tile_begin + blocks.begin(block + 2) : end;
       Next<T> next;
       if (streams) {
-        const std::int64_t row = rows_.begin(end), rows = rows_.begin(std::min(end + kBlockTiles, tile_end)) - row;
-        next.add(a_ + row * shape_.lda, rows * shape_.lda, depth);
-        next.add(c_ + row * shape_.ldc, rows * shape_.ldc, depth);
+        const std::int64_t row = rows_.begin(end), rows = rows_.begin(after) - row;
+        next.add(a_ + row * shape_.lda, rows * shape_.lda);
+        next.add(c_ + row * shape_.ldc, rows * shape_.ldc);
       } else if (shape_.following > 0) {
-        next.add(a_ + shape_.k * shape_.lda, shape_.following * shape_.lda, depth);
-        next.add(b_ + shape_.k * shape_.ldb, shape_.following * shape_.ldb, depth);
+        next.add(a_ + shape_.k * shape_.lda, shape_.following * shape_.lda);
+        next.add(b_ + shape_.k * shape_.ldb, shape_.following * shape_.ldb);
       } else if (long_) {
-        fetch_outer(next, tile_begin, tile_end, tile, panel_begin, panel_end, step, depth);
+        fetch_outer(next, blocks, tile_begin, block, count, panel_begin, panel_end, step, depth);
       }
+      next.spread((end - tile) * (panel_end - panel_begin), depth);
+      arguments.ahead_every = next.every();
       const T* packed_a = pack_a_ ? pack_rows(tile, end, step, depth) : nullptr;
       for (std::int64_t panel = panel_begin; panel < panel_end; ++panel) {
         arguments.b = b + (panel - panel_begin) * b_panel;
@@ -398,22 +424,20 @@ class Product {
     }
   }
 
-  // Of a sum of outer products: the rows of A that the next block of tiles reads, and a part of those of B for the next
-  // steps.
-  void fetch_outer(Next<T>& next, std::int64_t tile_begin, std::int64_t tile_end, std::int64_t tile,
+  // Of a sum of outer products: the rows of A that the next of `count` blocks of tiles reads, and a part of those of B
+  // for the next steps.
+  void fetch_outer(Next<T>& next, const Cut& blocks, std::int64_t tile_begin, std::int64_t block, std::int64_t count,
                    std::int64_t panel_begin, std::int64_t panel_end, std::int64_t step, std::int64_t depth) const {
-    const bool is_last = tile + kBlockTiles >= tile_end;
-    const std::int64_t first = is_last ? tile_begin : tile + kBlockTiles;
-    const std::int64_t row = rows_.begin(first), row_end = rows_.begin(std::min(first + kBlockTiles, tile_end));
-    const std::int64_t after = step + depth;
-    const std::int64_t a_step = is_last ? after : step;
-    if (a_step < shape_.k) next.add_rows(a_ + a_step * shape_.lda + row, row_end - row, shape_.lda);
-    if (after == shape_.k || pack_b_) return;
-    const Cut parts(std::min(panel_end * panel_, shape_.n) - panel_begin * panel_,
-                    divide_up(tile_end - tile_begin, kBlockTiles));
-    const std::int64_t part = (tile - tile_begin) / kBlockTiles;
-    next.add_rows(b_ + after * shape_.ldb + panel_begin * panel_ + parts.begin(part),
-                  parts.begin(part + 1) - parts.begin(part), shape_.ldb);
+    const std::int64_t after = step + depth, rest = std::min(depth, shape_.k - after);
+    const std::int64_t following = block + 1 < count ? block + 1 : 0;
+    const std::int64_t row = rows_.begin(tile_begin + blocks.begin(following));
+    const std::int64_t rows = rows_.begin(tile_begin + blocks.begin(following + 1)) - row;
+    const std::int64_t a_step = following > 0 ? step : after, a_depth = following > 0 ? depth : rest;
+    if (a_depth > 0) next.add_rows(a_ + a_step * shape_.lda + row, rows, a_depth, shape_.lda);
+    if (rest == 0 || pack_b_) return;
+    const Cut parts(std::min(panel_end * panel_, shape_.n) - panel_begin * panel_, count);
+    next.add_rows(b_ + after * shape_.ldb + panel_begin * panel_ + parts.begin(block),
+                  parts.begin(block + 1) - parts.begin(block), rest, shape_.ldb);
   }
 
   // The tiles of one block of rows and one panel.
