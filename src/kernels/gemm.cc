@@ -126,15 +126,16 @@ class Next {
     std::int64_t step = 0;  // elements from one line to the next
   };
 
-  // Elements that follow each other.
-  void add(const T* from, std::int64_t elements) {
-    add({.at = from, .lines = 1, .rows = divide_up(elements, kLineElements<T>), .step = kLineElements<T>});
-  }
-  // So many elements of each of some rows, `step` apart.
-  void add_rows(const T* from, std::int64_t elements, std::int64_t rows, std::int64_t step) {
+  // Rows of so many elements, `step` apart.
+  void add(const T* from, std::int64_t rows, std::int64_t elements, std::int64_t step) {
+    if (elements == step) {
+      add({.at = from, .lines = 1, .rows = divide_up(rows * elements, kLineElements<T>), .step = kLineElements<T>});
+      return;
+    }
     const auto address = reinterpret_cast<std::uintptr_t>(from);
     const std::int64_t before = static_cast<std::int64_t>(address % kLineBytes / sizeof(T));
-    const std::int64_t shift = step % kLineElements<T> == 0 ? 0 : kLineElements<T> - 1;  // rows begin anywhere in a line
+    const std::int64_t shift =
+        step % kLineElements<T> == 0 ? 0 : kLineElements<T> - 1;  // rows begin anywhere in a line
     add({.at = from - before,
          .lines = divide_up(before + elements + shift, kLineElements<T>),
          .rows = rows,
@@ -153,14 +154,13 @@ class Next {
 
   // The lines of the next tile; none if `at` is null.
   Lines take() {
-    for (; first_ < count_; ++first_, line_ = 0) {
+    for (; first_ < count_; ++first_, row_ = 0) {
       const Part& part = parts_[first_];
-      if (line_ == part.lines) continue;
+      if (row_ >= part.rows) continue;
       const Lines lines = {part.at + line_ * kLineElements<T> + row_ * part.step, part.step};
-      row_ += each_;
-      if (row_ + every_ > part.rows) {
-        ++line_;
-        row_ = 0;
+      if (++line_ == part.lines) {
+        line_ = 0;
+        row_ += each_;
       }
       return lines;
     }
@@ -405,13 +405,21 @@ class Product {
       Next<T> next;
       if (streams) {
         const std::int64_t row = rows_.begin(end), rows = rows_.begin(after) - row;
-        next.add(a_ + row * shape_.lda, rows * shape_.lda);
-        next.add(c_ + row * shape_.ldc, rows * shape_.ldc);
+        next.add(a_ + row * shape_.lda, rows, shape_.lda, shape_.lda);
+        next.add(c_ + row * shape_.ldc, rows, shape_.ldc, shape_.ldc);
       } else if (shape_.following > 0) {
-        next.add(a_ + shape_.k * shape_.lda, shape_.following * shape_.lda);
-        next.add(b_ + shape_.k * shape_.ldb, shape_.following * shape_.ldb);
+        next.add(a_ + shape_.k * shape_.lda, shape_.following, shape_.lda, shape_.lda);
+        next.add(b_ + shape_.k * shape_.ldb, shape_.following, shape_.ldb, shape_.ldb);
       } else if (long_) {
-        fetch_outer(next, blocks, tile_begin, block, count, panel_begin, panel_end, step, depth);
+        // A part of the rows of A and B for the next steps along k.
+        const std::int64_t after = step + depth;
+        const Cut parts(std::min(depth, shape_.k - after), count);
+        const std::int64_t first = after + parts.begin(block), rows = after + parts.begin(block + 1) - first;
+        const std::int64_t row = rows_.begin(tile_begin), column = panel_begin * panel_;
+        next.add(a_ + first * shape_.lda + row, rows, rows_.begin(tile_end) - row, shape_.lda);
+        if (!pack_b_) {
+          next.add(b_ + first * shape_.ldb + column, rows, std::min(panel_end * panel_, shape_.n) - column, shape_.ldb);
+        }
       }
       next.spread((end - tile) * (panel_end - panel_begin), depth);
       arguments.ahead_every = next.every();
@@ -422,22 +430,6 @@ class Product {
       }
       if (epilogue != nullptr) (*epilogue)(rows_.begin(tile) * shape_.n, rows_.begin(end) * shape_.n);
     }
-  }
-
-  // Of a sum of outer products: the rows of A that the next of `count` blocks of tiles reads, and a part of those of B
-  // for the next steps.
-  void fetch_outer(Next<T>& next, const Cut& blocks, std::int64_t tile_begin, std::int64_t block, std::int64_t count,
-                   std::int64_t panel_begin, std::int64_t panel_end, std::int64_t step, std::int64_t depth) const {
-    const std::int64_t after = step + depth, rest = std::min(depth, shape_.k - after);
-    const std::int64_t following = block + 1 < count ? block + 1 : 0;
-    const std::int64_t row = rows_.begin(tile_begin + blocks.begin(following));
-    const std::int64_t rows = rows_.begin(tile_begin + blocks.begin(following + 1)) - row;
-    const std::int64_t a_step = following > 0 ? step : after, a_depth = following > 0 ? depth : rest;
-    if (a_depth > 0) next.add_rows(a_ + a_step * shape_.lda + row, rows, a_depth, shape_.lda);
-    if (rest == 0 || pack_b_) return;
-    const Cut parts(std::min(panel_end * panel_, shape_.n) - panel_begin * panel_, count);
-    next.add_rows(b_ + after * shape_.ldb + panel_begin * panel_ + parts.begin(block),
-                  parts.begin(block + 1) - parts.begin(block), rest, shape_.ldb);
   }
 
   // The tiles of one block of rows and one panel.
