@@ -15,10 +15,12 @@
 #include <cstddef>
 #include <limits>
 
+#include "src/core/cpu.h"
 #include "src/core/thread_pool.h"
 #include "src/kernels/attention.h"
 #include "src/kernels/fold-inl.h"
 #include "src/kernels/gemm.h"
+#include "src/kernels/gemm_tiles.h"
 #include "src/kernels/random.h"
 #include "src/kernels/scratch.h"
 #include "src/kernels/vector_math-inl.h"
@@ -57,6 +59,19 @@ HWY_INLINE void store(D d, M mask, bool partial, V v, T* to) {
   } else {
     hn::StoreU(v, d, to);
   }
+}
+
+// A few elements, which are no work for memset.
+template <class T>
+HWY_INLINE void clear(T* to, std::int64_t n) {
+  const hn::ScalableTag<T> d;
+  const std::int64_t lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  if (n < lanes) {
+    std::fill(to, to + n, T(0));
+    return;
+  }
+  for (std::int64_t i = 0; i < n - lanes; i += lanes) hn::StoreU(hn::Zero(d), d, to + i);
+  hn::StoreU(hn::Zero(d), d, to + n - lanes);
 }
 
 // NaN stays in, so that it comes out.
@@ -111,7 +126,7 @@ struct Block {
     });
     const T most = fold_lanes(d, largest, [](auto a, auto b) HWY_ATTR { return larger_or_nan(a, b); });
     if (most == -std::numeric_limits<T>::infinity()) {
-      std::fill(scores, scores + keys, T(0));
+      clear(scores, keys);
       return T(0);
     }
     const auto shift = hn::Set(d, most);
@@ -123,7 +138,7 @@ struct Block {
       sum = hn::Add(sum, e);
       store(d, mask, partial, e, scores + i);
     });
-    std::fill(scores + n, scores + keys, T(0));
+    clear(scores + n, keys - n);
     return T(1) / sum_lanes(d, sum);
   }
 
@@ -153,56 +168,76 @@ Block<T> make_block(const AttentionProblem<T>& p, std::int64_t matrix, std::int6
   return {p, matrix, first, rows, p.causal ? std::min(p.keys, first + rows) : p.keys};
 }
 
-// scores [rows, keys] = q k^T
-template <class T>
-void multiply_keys(const Block<T>& block, const T* q, const T* k, std::int64_t depth, T* scores) {
-  gemm_serial({.m = block.rows,
-               .n = block.keys,
-               .k = depth,
-               .lda = depth,
-               .ldb = depth,
-               .ldc = block.keys,
-               .transpose_b = true},
-              q, k, scores);
+template <class T, class E>
+E* matrix_of(const AttentionProblem<T>& p, const AttentionMatrices<E>& matrices, std::int64_t matrix) {
+  return matrices.data + matrix / p.heads * matrices.outer + matrix % p.heads * matrices.inner;
 }
 
 template <class T>
-void forward(const AttentionProblem<T>& p, const T* q, const T* k, const T* v, T* y) {
+void clear_rows(T* to, std::int64_t rows, std::int64_t columns, std::int64_t row) {
+  for (std::int64_t i = 0; i < rows; ++i) clear(to + i * row, columns);
+}
+
+// A matrix [rows, columns] the other way round, for all the products of its blocks.
+template <class T>
+constexpr std::int64_t turned_row(std::int64_t rows) {
+  return (rows + kLineElements<T> - 1) / kLineElements<T> * kLineElements<T>;
+}
+template <class T>
+void turn(const T* from, std::int64_t rows, std::int64_t columns, std::int64_t row, T* to) {
+  tile_kernels<T>(instruction_set()).transpose(columns, rows, from, row, to, turned_row<T>(rows));
+}
+
+// scores [rows, keys] = q k^T, given k^T.
+template <class T>
+void multiply_keys(const Block<T>& block, const T* q, std::int64_t q_row, const T* turned, std::int64_t turned_row,
+                   std::int64_t depth, T* scores) {
+  gemm_serial({.m = block.rows, .n = block.keys, .k = depth, .lda = q_row, .ldb = turned_row, .ldc = block.keys}, q,
+              turned, scores);
+}
+
+template <class T>
+void forward(const AttentionProblem<T>& p, const AttentionMatrices<const T>& q, const AttentionMatrices<const T>& k,
+             const AttentionMatrices<const T>& v, const AttentionMatrices<T>& y) {
   if (p.batch * p.queries * p.value_depth == 0) return;
   if (p.keys == 0) {
-    std::fill(y, y + p.batch * p.queries * p.value_depth, T(0));
+    for (std::int64_t i = 0; i < p.batch; ++i) clear_rows(matrix_of(p, y, i), p.queries, p.value_depth, y.row);
     return;
   }
   const std::int64_t step = queries_per_block(p);
   const std::int64_t blocks = (p.queries + step - 1) / step;
-  parallel_for(p.batch * blocks, [&](std::int64_t task) HWY_ATTR {
+  // The blocks of a matrix share its turned keys, unless there are too few matrices for the threads.
+  const std::int64_t parts = p.batch >= 2 * thread_count() ? 1 : blocks;
+  parallel_for(p.batch * parts, [&](std::int64_t task) HWY_ATTR {
     const hn::ScalableTag<T> d;
-    const std::int64_t first = task % blocks * step;
-    const Block<T> block = make_block(p, task / blocks, first, std::min(step, p.queries - first));
-    const Scratch scratch(ScratchSlot::kTask, static_cast<std::size_t>((p.keys + 1) * step) * sizeof(T));
-    T* const scores = scratch.as<T>();
+    const std::int64_t matrix = task / parts, part = task % parts;
+    const std::int64_t end = parts == 1 ? p.queries : std::min(p.queries, (part + 1) * step);
+    const std::int64_t most_keys = p.causal ? std::min(p.keys, end) : p.keys;
+    const std::int64_t k_row = turned_row<T>(most_keys);
+    const Scratch scratch(ScratchSlot::kTask,
+                          static_cast<std::size_t>(k_row * p.depth + (p.keys + 1) * step) * sizeof(T));
+    T* const turned = scratch.as<T>();
+    T* const scores = turned + k_row * p.depth;
     T* const inverse = scores + p.keys * step;
-    multiply_keys(block, q + (block.matrix * p.queries + first) * p.depth, k + block.matrix * p.keys * p.depth, p.depth,
-                  scores);
-    for (std::int64_t row = 0; row < block.rows; ++row) {
-      inverse[row] = block.exponentials(row, scores + row * block.keys);
-      if (p.dropout) block.drop(row, scores + row * block.keys);
-    }
-    // Results have fewer columns than scores, so they are divided by the sums.
-    T* const out = y + (block.matrix * p.queries + first) * p.value_depth;
-    gemm_serial({.m = block.rows,
-                 .n = p.value_depth,
-                 .k = block.keys,
-                 .lda = block.keys,
-                 .ldb = p.value_depth,
-                 .ldc = p.value_depth},
-                scores, v + block.matrix * p.keys * p.value_depth, out);
-    for (std::int64_t row = 0; row < block.rows; ++row) {
-      const auto factor = hn::Set(d, inverse[row]);
-      T* const to = out + row * p.value_depth;
-      along_row(d, p.value_depth, [&](std::int64_t i, auto mask, bool partial) HWY_ATTR {
-        store(d, mask, partial, hn::Mul(load(d, mask, partial, to + i), factor), to + i);
-      });
+    turn(matrix_of(p, k, matrix), most_keys, p.depth, k.row, turned);
+    for (std::int64_t first = part * step; first < end; first += step) {
+      const Block<T> block = make_block(p, matrix, first, std::min(step, p.queries - first));
+      multiply_keys(block, matrix_of(p, q, matrix) + first * q.row, q.row, turned, k_row, p.depth, scores);
+      for (std::int64_t row = 0; row < block.rows; ++row) {
+        inverse[row] = block.exponentials(row, scores + row * block.keys);
+        if (p.dropout) block.drop(row, scores + row * block.keys);
+      }
+      // Results have fewer columns than scores, so they are divided by the sums.
+      T* const out = matrix_of(p, y, matrix) + first * y.row;
+      gemm_serial({.m = block.rows, .n = p.value_depth, .k = block.keys, .lda = block.keys, .ldb = v.row, .ldc = y.row},
+                  scores, matrix_of(p, v, matrix), out);
+      for (std::int64_t row = 0; row < block.rows; ++row) {
+        const auto factor = hn::Set(d, inverse[row]);
+        T* const to = out + row * y.row;
+        along_row(d, p.value_depth, [&](std::int64_t i, auto mask, bool partial) HWY_ATTR {
+          store(d, mask, partial, hn::Mul(load(d, mask, partial, to + i), factor), to + i);
+        });
+      }
     }
   });
 }
@@ -230,52 +265,56 @@ HWY_INLINE void gradient_row(const Block<T>& block, std::int64_t row, T inverse,
 }
 
 template <class T>
-void gradient(const AttentionProblem<T>& p, const T* q, const T* k, const T* v, const T* dy, T* dq, T* dk, T* dv) {
-  std::fill(dk, dk + p.batch * p.keys * p.depth, T(0));
-  std::fill(dv, dv + p.batch * p.keys * p.value_depth, T(0));
-  if (p.batch * p.queries == 0) return;
-  if (p.keys == 0) {
-    std::fill(dq, dq + p.batch * p.queries * p.depth, T(0));
-    return;
-  }
+void gradient(const AttentionProblem<T>& p, const AttentionMatrices<const T>& q, const AttentionMatrices<const T>& k,
+              const AttentionMatrices<const T>& v, const AttentionMatrices<const T>& dy, const AttentionMatrices<T>& dq,
+              const AttentionMatrices<T>& dk, const AttentionMatrices<T>& dv) {
   const std::int64_t step = queries_per_block(p);
+  const std::int64_t turned_keys = turned_row<T>(p.keys);
   parallel_for(p.batch, [&](std::int64_t matrix) {
-    const Scratch scratch(ScratchSlot::kTask, static_cast<std::size_t>(2 * p.keys * step) * sizeof(T));
-    T* const e = scratch.as<T>();
+    T* const key_gradients = matrix_of(p, dk, matrix);
+    T* const value_gradients = matrix_of(p, dv, matrix);
+    clear_rows(key_gradients, p.keys, p.depth, dk.row);
+    clear_rows(value_gradients, p.keys, p.value_depth, dv.row);
+    if (p.keys == 0) clear_rows(matrix_of(p, dq, matrix), p.queries, p.depth, dq.row);
+    if (p.keys == 0 || p.queries == 0) return;
+    const Scratch scratch(
+        ScratchSlot::kTask,
+        static_cast<std::size_t>(turned_keys * (p.depth + p.value_depth) + 2 * p.keys * step) * sizeof(T));
+    T* const k_turned = scratch.as<T>();
+    T* const v_turned = k_turned + turned_keys * p.depth;
+    T* const e = v_turned + turned_keys * p.value_depth;
     T* const dp = e + p.keys * step;
-    const T* const keys = k + matrix * p.keys * p.depth;
-    const T* const values = v + matrix * p.keys * p.value_depth;
+    const T* const keys = matrix_of(p, k, matrix);
+    turn(keys, p.keys, p.depth, k.row, k_turned);
+    turn(matrix_of(p, v, matrix), p.keys, p.value_depth, v.row, v_turned);
     for (std::int64_t first = 0; first < p.queries; first += step) {
       const Block<T> block = make_block(p, matrix, first, std::min(step, p.queries - first));
       const std::int64_t n = block.keys;
-      const T* const queries = q + (matrix * p.queries + first) * p.depth;
-      const T* const gradients = dy + (matrix * p.queries + first) * p.value_depth;
-      multiply_keys(block, queries, keys, p.depth, e);
-      multiply_keys(block, gradients, values, p.value_depth, dp);
+      const T* const queries = matrix_of(p, q, matrix) + first * q.row;
+      const T* const gradients = matrix_of(p, dy, matrix) + first * dy.row;
+      multiply_keys(block, queries, q.row, k_turned, turned_keys, p.depth, e);
+      multiply_keys(block, gradients, dy.row, v_turned, turned_keys, p.value_depth, dp);
       for (std::int64_t row = 0; row < block.rows; ++row) {
         const T inverse = block.exponentials(row, e + row * n);
         gradient_row(block, row, inverse, e + row * n, dp + row * n);
       }
-      gemm_serial({.m = block.rows, .n = p.depth, .k = n, .lda = n, .ldb = p.depth, .ldc = p.depth}, dp, keys,
-                  dq + (matrix * p.queries + first) * p.depth);
-      gemm_serial({.m = n,
-                   .n = p.depth,
-                   .k = block.rows,
-                   .lda = n,
-                   .ldb = p.depth,
-                   .ldc = p.depth,
-                   .transpose_a = true,
-                   .accumulate = true},
-                  dp, queries, dk + matrix * p.keys * p.depth);
-      gemm_serial({.m = n,
-                   .n = p.value_depth,
-                   .k = block.rows,
-                   .lda = n,
-                   .ldb = p.value_depth,
-                   .ldc = p.value_depth,
-                   .transpose_a = true,
-                   .accumulate = true},
-                  e, gradients, dv + matrix * p.keys * p.value_depth);
+      gemm_serial({.m = block.rows, .n = p.depth, .k = n, .lda = n, .ldb = k.row, .ldc = dq.row}, dp, keys,
+                  matrix_of(p, dq, matrix) + first * dq.row);
+      // Of a key and a value, the sums over the queries that see them.
+      const auto add = [&](const T* scores, const T* rows, std::int64_t row, std::int64_t columns, T* to,
+                           std::int64_t to_row) {
+        gemm_serial({.m = n,
+                     .n = columns,
+                     .k = block.rows,
+                     .lda = n,
+                     .ldb = row,
+                     .ldc = to_row,
+                     .transpose_a = true,
+                     .accumulate = true},
+                    scores, rows, to);
+      };
+      add(dp, queries, q.row, p.depth, key_gradients, dk.row);
+      add(e, gradients, dy.row, p.value_depth, value_gradients, dv.row);
     }
   });
 }

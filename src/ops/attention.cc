@@ -185,6 +185,15 @@ class Problem {
   std::optional<WideInput<T>> wide_;
 };
 
+template <class T>
+AttentionMatrices<const T> dense(std::int64_t rows, std::int64_t columns, const WideInput<T>& input) {
+  return {.data = input, .outer = rows * columns, .row = columns};
+}
+template <class T>
+AttentionMatrices<T> dense(std::int64_t rows, std::int64_t columns, const WideOutput<T>& output) {
+  return {.data = output, .outer = rows * columns, .row = columns};
+}
+
 // --- The rules, in library ops ---
 
 // Scores and what follows from them, [..., queries, keys].
@@ -475,8 +484,12 @@ constinit const OpDef kAttention = {
         [](const Call& call, std::span<Tensor> outputs) {
           with_wide_type(call.input(0).dtype(), [&]<class T>(T) {
             const Problem<T> p(call, 3);
-            attention_forward<T>(p.problem, WideInput<T>(call.input(0)), WideInput<T>(call.input(1)),
-                                 WideInput<T>(call.input(2)), WideOutput<T>(outputs[0]));
+            const AttentionProblem<T>& s = p.problem;
+            attention_kernels<T>(instruction_set())
+                .forward(s, dense(s.queries, s.depth, WideInput<T>(call.input(0))),
+                         dense(s.keys, s.depth, WideInput<T>(call.input(1))),
+                         dense(s.keys, s.value_depth, WideInput<T>(call.input(2))),
+                         dense(s.queries, s.value_depth, WideOutput<T>(outputs[0])));
           });
         },
     .saves = {.inputs = 1},
@@ -504,9 +517,15 @@ constinit const OpDef kAttentionGradients = {
         [](const Call& call, std::span<Tensor> outputs) {
           with_wide_type(call.input(0).dtype(), [&]<class T>(T) {
             const Problem<T> p(call, 4);
-            attention_gradient<T>(p.problem, WideInput<T>(call.input(0)), WideInput<T>(call.input(1)),
-                                  WideInput<T>(call.input(2)), WideInput<T>(call.input(3)), WideOutput<T>(outputs[0]),
-                                  WideOutput<T>(outputs[1]), WideOutput<T>(outputs[2]));
+            const AttentionProblem<T>& s = p.problem;
+            attention_kernels<T>(instruction_set())
+                .gradient(s, dense(s.queries, s.depth, WideInput<T>(call.input(0))),
+                          dense(s.keys, s.depth, WideInput<T>(call.input(1))),
+                          dense(s.keys, s.value_depth, WideInput<T>(call.input(2))),
+                          dense(s.queries, s.value_depth, WideInput<T>(call.input(3))),
+                          dense(s.queries, s.depth, WideOutput<T>(outputs[0])),
+                          dense(s.keys, s.depth, WideOutput<T>(outputs[1])),
+                          dense(s.keys, s.value_depth, WideOutput<T>(outputs[2])));
           });
         },
     .saves = {.inputs = 1},
