@@ -512,6 +512,14 @@ Identities array_identities() {
   return identities;
 }
 
+bool stacks_in_front(const OpDef& op, const void* attributes, int rank) {
+  return &op == &kStack && normalize_axis("stack", static_cast<const AxisAttributes*>(attributes)->axis, rank) == 0;
+}
+bool unstacks_in_front(const OpDef& op, const void* attributes, int rank) {
+  return &op == &kUnstack &&
+         normalize_axis("unstack", static_cast<const UnstackAttributes*>(attributes)->axis, rank) == 0;
+}
+
 OpFamily array_ops() {
   static constexpr const OpDef* ops[] = {&kConcat, &kStack,  &kUnstack, &kSplit, &kPad,
                                          &kTile,   &kRepeat, &kReverse, &kRoll,  &kMeshgrid};
