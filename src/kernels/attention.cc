@@ -14,6 +14,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <limits>
+#include <type_traits>
+#include <utility>
 
 #include "src/core/cpu.h"
 #include "src/core/thread_pool.h"
@@ -188,12 +190,43 @@ void turn(const T* from, std::int64_t rows, std::int64_t columns, std::int64_t r
   tile_kernels<T>(instruction_set()).transpose(columns, rows, from, row, to, turned_row<T>(rows));
 }
 
+// A matrix whose rows lie side by side: a copy in `to` if they do not, since rows a power of two apart share few sets
+// of the first cache.
+template <class T>
+const T* gathered(const T* from, std::int64_t rows, std::int64_t columns, std::int64_t row, T* to) {
+  if (row == columns) return from;
+  tile_kernels<T>(instruction_set()).copy(rows, columns, from, row, to, columns);
+  return to;
+}
+
+// The other way round.
+template <class T>
+void scattered(const T* from, std::int64_t rows, std::int64_t columns, T* to, std::int64_t row) {
+  if (from == to) return;
+  for (std::int64_t i = 0; i < rows; ++i) std::copy(from + i * columns, from + (i + 1) * columns, to + i * row);
+}
+
+// Fetches a row of a matrix into the second cache. The processor does not foresee reads of rows that lie apart, so
+// those of the next matrix are fetched row by row beside the exponentials of this one.
+template <class T, class E>
+HWY_INLINE void fetch_row(const AttentionProblem<T>& p, const AttentionMatrices<E>& matrices, std::int64_t matrix,
+                          std::int64_t row, std::int64_t rows, std::int64_t columns) {
+  if (matrix >= p.batch || row >= rows || matrices.row == columns) return;
+  const E* const from = matrix_of(p, matrices, matrix) + row * matrices.row;
+  for (std::int64_t i = 0; i < columns; i += kLineElements<T>) __builtin_prefetch(from + i, !std::is_const_v<E>, 2);
+}
+
 // scores [rows, keys] = q k^T, given k^T.
 template <class T>
-void multiply_keys(const Block<T>& block, const T* q, std::int64_t q_row, const T* turned, std::int64_t turned_row,
-                   std::int64_t depth, T* scores) {
-  gemm_serial({.m = block.rows, .n = block.keys, .k = depth, .lda = q_row, .ldb = turned_row, .ldc = block.keys}, q,
-              turned, scores);
+void multiply_keys(const Block<T>& block, const T* q, const T* turned, std::int64_t turned_row, std::int64_t depth,
+                   T* scores, std::int64_t q_row = 0) {
+  gemm_serial({.m = block.rows,
+               .n = block.keys,
+               .k = depth,
+               .lda = q_row > 0 ? q_row : depth,
+               .ldb = turned_row,
+               .ldc = block.keys},
+              q, turned, scores);
 }
 
 template <class T>
@@ -206,31 +239,40 @@ void forward(const AttentionProblem<T>& p, const AttentionMatrices<const T>& q, 
   }
   const std::int64_t step = queries_per_block(p);
   const std::int64_t blocks = (p.queries + step - 1) / step;
-  // The blocks of a matrix share its turned keys, unless there are too few matrices for the threads.
-  const std::int64_t parts = p.batch >= 2 * thread_count() ? 1 : blocks;
+  // The blocks of a part share the turned keys.
+  const std::int64_t wanted = (4 * thread_count() + p.batch - 1) / p.batch;
+  const std::int64_t parts = thread_count() == 1 ? 1 : std::min(blocks, wanted);
   parallel_for(p.batch * parts, [&](std::int64_t task) HWY_ATTR {
     const hn::ScalableTag<T> d;
     const std::int64_t matrix = task / parts, part = task % parts;
-    const std::int64_t end = parts == 1 ? p.queries : std::min(p.queries, (part + 1) * step);
+    const std::int64_t begin = blocks * part / parts * step;
+    const std::int64_t end = std::min(p.queries, blocks * (part + 1) / parts * step);
     const std::int64_t most_keys = p.causal ? std::min(p.keys, end) : p.keys;
     const std::int64_t k_row = turned_row<T>(most_keys);
-    const Scratch scratch(ScratchSlot::kTask,
-                          static_cast<std::size_t>(k_row * p.depth + (p.keys + 1) * step) * sizeof(T));
+    const Scratch scratch(
+        ScratchSlot::kTask,
+        static_cast<std::size_t>(k_row * p.depth + (p.keys + 1) * step + most_keys * p.value_depth) * sizeof(T));
     T* const turned = scratch.as<T>();
     T* const scores = turned + k_row * p.depth;
     T* const inverse = scores + p.keys * step;
     turn(matrix_of(p, k, matrix), most_keys, p.depth, k.row, turned);
-    for (std::int64_t first = part * step; first < end; first += step) {
+    const T* const values = gathered(matrix_of(p, v, matrix), most_keys, p.value_depth, v.row, inverse + step);
+    for (std::int64_t first = begin; first < end; first += step) {
       const Block<T> block = make_block(p, matrix, first, std::min(step, p.queries - first));
-      multiply_keys(block, matrix_of(p, q, matrix) + first * q.row, q.row, turned, k_row, p.depth, scores);
+      multiply_keys(block, matrix_of(p, q, matrix) + first * q.row, turned, k_row, p.depth, scores, q.row);
       for (std::int64_t row = 0; row < block.rows; ++row) {
         inverse[row] = block.exponentials(row, scores + row * block.keys);
         if (p.dropout) block.drop(row, scores + row * block.keys);
+        fetch_row(p, q, matrix + 1, first + row, p.queries, p.depth);
+        fetch_row(p, k, matrix + 1, first + row, p.keys, p.depth);
+        fetch_row(p, v, matrix + 1, first + row, p.keys, p.value_depth);
+        fetch_row(p, y, matrix + 1, first + row, p.queries, p.value_depth);
       }
       // Results have fewer columns than scores, so they are divided by the sums.
       T* const out = matrix_of(p, y, matrix) + first * y.row;
-      gemm_serial({.m = block.rows, .n = p.value_depth, .k = block.keys, .lda = block.keys, .ldb = v.row, .ldc = y.row},
-                  scores, matrix_of(p, v, matrix), out);
+      gemm_serial(
+          {.m = block.rows, .n = p.value_depth, .k = block.keys, .lda = block.keys, .ldb = p.value_depth, .ldc = y.row},
+          scores, values, out);
       for (std::int64_t row = 0; row < block.rows; ++row) {
         const auto factor = hn::Set(d, inverse[row]);
         T* const to = out + row * y.row;
@@ -271,51 +313,65 @@ void gradient(const AttentionProblem<T>& p, const AttentionMatrices<const T>& q,
   const std::int64_t step = queries_per_block(p);
   const std::int64_t turned_keys = turned_row<T>(p.keys);
   parallel_for(p.batch, [&](std::int64_t matrix) {
-    T* const key_gradients = matrix_of(p, dk, matrix);
-    T* const value_gradients = matrix_of(p, dv, matrix);
-    clear_rows(key_gradients, p.keys, p.depth, dk.row);
-    clear_rows(value_gradients, p.keys, p.value_depth, dv.row);
     if (p.keys == 0) clear_rows(matrix_of(p, dq, matrix), p.queries, p.depth, dq.row);
-    if (p.keys == 0 || p.queries == 0) return;
-    const Scratch scratch(
-        ScratchSlot::kTask,
-        static_cast<std::size_t>(turned_keys * (p.depth + p.value_depth) + 2 * p.keys * step) * sizeof(T));
-    T* const k_turned = scratch.as<T>();
-    T* const v_turned = k_turned + turned_keys * p.depth;
-    T* const e = v_turned + turned_keys * p.value_depth;
-    T* const dp = e + p.keys * step;
-    const T* const keys = matrix_of(p, k, matrix);
-    turn(keys, p.keys, p.depth, k.row, k_turned);
+    const std::int64_t both = p.depth + p.value_depth;
+    const Scratch scratch(ScratchSlot::kTask, static_cast<std::size_t>(turned_keys * both + 2 * p.keys * step +
+                                                                       p.keys * (both + p.depth) + step * both) *
+                                                  sizeof(T));
+    T* memory = scratch.as<T>();
+    const auto take = [&](std::int64_t elements) { return std::exchange(memory, memory + elements); };
+    T* const k_turned = take(turned_keys * p.depth);
+    T* const v_turned = take(turned_keys * p.value_depth);
+    T* const e = take(p.keys * step);
+    T* const dp = take(p.keys * step);
+    // What is read or added to in several products, side by side.
+    const T* const keys = gathered(matrix_of(p, k, matrix), p.keys, p.depth, k.row, take(p.keys * p.depth));
+    T* const q_memory = take(step * p.depth);
+    T* const dy_memory = take(step * p.value_depth);
+    T* const key_gradients = dk.row == p.depth ? matrix_of(p, dk, matrix) : take(p.keys * p.depth);
+    T* const value_gradients = dv.row == p.value_depth ? matrix_of(p, dv, matrix) : take(p.keys * p.value_depth);
+    std::fill(key_gradients, key_gradients + p.keys * p.depth, T(0));
+    std::fill(value_gradients, value_gradients + p.keys * p.value_depth, T(0));
+    turn(keys, p.keys, p.depth, p.depth, k_turned);
     turn(matrix_of(p, v, matrix), p.keys, p.value_depth, v.row, v_turned);
-    for (std::int64_t first = 0; first < p.queries; first += step) {
+    for (std::int64_t first = 0; first < p.queries && p.keys > 0; first += step) {
       const Block<T> block = make_block(p, matrix, first, std::min(step, p.queries - first));
       const std::int64_t n = block.keys;
-      const T* const queries = matrix_of(p, q, matrix) + first * q.row;
-      const T* const gradients = matrix_of(p, dy, matrix) + first * dy.row;
-      multiply_keys(block, queries, q.row, k_turned, turned_keys, p.depth, e);
-      multiply_keys(block, gradients, dy.row, v_turned, turned_keys, p.value_depth, dp);
+      const T* const queries = gathered(matrix_of(p, q, matrix) + first * q.row, block.rows, p.depth, q.row, q_memory);
+      const T* const gradients =
+          gathered(matrix_of(p, dy, matrix) + first * dy.row, block.rows, p.value_depth, dy.row, dy_memory);
+      multiply_keys(block, queries, k_turned, turned_keys, p.depth, e);
+      multiply_keys(block, gradients, v_turned, turned_keys, p.value_depth, dp);
       for (std::int64_t row = 0; row < block.rows; ++row) {
         const T inverse = block.exponentials(row, e + row * n);
         gradient_row(block, row, inverse, e + row * n, dp + row * n);
+        fetch_row(p, q, matrix + 1, first + row, p.queries, p.depth);
+        fetch_row(p, k, matrix + 1, first + row, p.keys, p.depth);
+        fetch_row(p, v, matrix + 1, first + row, p.keys, p.value_depth);
+        fetch_row(p, dy, matrix + 1, first + row, p.queries, p.value_depth);
+        fetch_row(p, dq, matrix + 1, first + row, p.queries, p.depth);
+        fetch_row(p, dk, matrix, first + row, p.keys, p.depth);
+        fetch_row(p, dv, matrix, first + row, p.keys, p.value_depth);
       }
-      gemm_serial({.m = block.rows, .n = p.depth, .k = n, .lda = n, .ldb = k.row, .ldc = dq.row}, dp, keys,
+      gemm_serial({.m = block.rows, .n = p.depth, .k = n, .lda = n, .ldb = p.depth, .ldc = dq.row}, dp, keys,
                   matrix_of(p, dq, matrix) + first * dq.row);
       // Of a key and a value, the sums over the queries that see them.
-      const auto add = [&](const T* scores, const T* rows, std::int64_t row, std::int64_t columns, T* to,
-                           std::int64_t to_row) {
+      const auto add = [&](const T* scores, const T* rows, std::int64_t columns, T* to) {
         gemm_serial({.m = n,
                      .n = columns,
                      .k = block.rows,
                      .lda = n,
-                     .ldb = row,
-                     .ldc = to_row,
+                     .ldb = columns,
+                     .ldc = columns,
                      .transpose_a = true,
                      .accumulate = true},
                     scores, rows, to);
       };
-      add(dp, queries, q.row, p.depth, key_gradients, dk.row);
-      add(e, gradients, dy.row, p.value_depth, value_gradients, dv.row);
+      add(dp, queries, p.depth, key_gradients);
+      add(e, gradients, p.value_depth, value_gradients);
     }
+    scattered(key_gradients, p.keys, p.depth, matrix_of(p, dk, matrix), dk.row);
+    scattered(value_gradients, p.keys, p.value_depth, matrix_of(p, dv, matrix), dv.row);
   });
 }
 
