@@ -60,8 +60,6 @@ constexpr std::int64_t kParallelWork = 1'000'000;
 constexpr std::int64_t kLeastTasks = 8;
 constexpr std::int64_t kTasksPerThread = 4;
 constexpr std::int64_t kTaskWork = 8'000'000;
-// Of a sum of outer products.
-constexpr std::int64_t kLongTasks = 2;
 
 constexpr std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
@@ -117,52 +115,56 @@ struct Cut {
 };
 
 // Memory that the block behind this one reads or writes, fetched while this one is computed: by each of its tiles some
-// lines. They are spread over all tiles, since lines on their way take places that the loads of a tile need, too.
+// lines, one in every step along k or less often. They are spread over all tiles, since lines on their way take places
+// that the loads of a tile need, too.
 template <class T>
 class Next {
  public:
   struct Lines {
     const T* at = nullptr;
-    std::int64_t step = 0;  // elements from one line to the next
+    std::int64_t step = 0;  // elements to what the next step fetches
   };
 
   // Rows of so many elements, `step` apart.
   void add(const T* from, std::int64_t rows, std::int64_t elements, std::int64_t step) {
     if (elements == step) {
-      add({.at = from, .lines = 1, .rows = divide_up(rows * elements, kLineElements<T>), .step = kLineElements<T>});
+      parts_[count_++] = {from, 1, divide_up(rows * elements, kLineElements<T>), kLineElements<T>};
       return;
     }
     const auto address = reinterpret_cast<std::uintptr_t>(from);
     const std::int64_t before = static_cast<std::int64_t>(address % kLineBytes / sizeof(T));
     const std::int64_t shift =
         step % kLineElements<T> == 0 ? 0 : kLineElements<T> - 1;  // rows begin anywhere in a line
-    add({.at = from - before,
-         .lines = divide_up(before + elements + shift, kLineElements<T>),
-         .rows = rows,
-         .step = step});
+    parts_[count_++] = {from - before, divide_up(before + elements + shift, kLineElements<T>), rows, step};
   }
 
   // For so many tiles of so many steps along k.
   void spread(std::int64_t tiles, std::int64_t steps) {
+    if (count_ == 0) return;
     std::int64_t lines = 0;
-    for (const Part& part : parts_) lines += part.lines * part.rows;
+    for (int i = 0; i < count_; ++i) lines += parts_[i].lines * parts_[i].rows;
+    steps_ = steps;
     while (every_ < kSlowest && 2 * every_ * lines <= tiles * steps) every_ *= 2;
-    each_ = std::max<std::int64_t>(1, steps / every_);
   }
-  // A tile goes to the next line in every so many steps, a power of two.
-  std::int64_t every() const { return every_; }
 
-  // The lines of the next tile; none if `at` is null.
+  // What the next tile fetches; nothing if `at` is null.
   Lines take() {
     for (; first_ < count_; ++first_, row_ = 0) {
       const Part& part = parts_[first_];
       if (row_ >= part.rows) continue;
-      const Lines lines = {part.at + line_ * kLineElements<T> + row_ * part.step, part.step};
+      const T* const at = part.at + line_ * kLineElements<T> + row_ * part.step;
+      if (part.step == kLineElements<T>) {
+        // Steps that stay in a line fetch nothing new.
+        row_ += std::max<std::int64_t>(1, steps_ / every_);
+        return {at, kLineElements<T> / every_};
+      }
+      // Rows apart are fetched by some of the tiles.
+      if (turn_++ % every_ != 0) return {};
       if (++line_ == part.lines) {
         line_ = 0;
-        row_ += each_;
+        row_ += steps_;
       }
-      return lines;
+      return {at, part.step};
     }
     return {};
   }
@@ -170,16 +172,16 @@ class Next {
  private:
   static constexpr std::int64_t kSlowest = 4;
 
+  // Not set before it is added: most products are small and add none.
   struct Part {
-    const T* at = nullptr;
-    std::int64_t lines = 0;  // side by side
-    std::int64_t rows = 0;
-    std::int64_t step = 0;
+    const T* at;
+    std::int64_t lines;  // side by side
+    std::int64_t rows;
+    std::int64_t step;
   };
-  void add(const Part& part) { parts_[count_++] = part; }
 
   Part parts_[2];
-  std::int64_t every_ = 1, each_ = 1;
+  std::int64_t every_ = 1, steps_ = 0, turn_ = 0;
   std::int64_t line_ = 0, row_ = 0;
   int first_ = 0, count_ = 0;
 };
@@ -327,7 +329,8 @@ class Product {
   // If no task has whole rows, whatever follows reads and writes C again. All is counted per step along k. Returns the
   // number of groups.
   std::int64_t cut(std::int64_t wanted) {
-    if (long_) wanted = std::min(wanted, kLongTasks * thread_count());
+    // Sums of outer products are long for what they give: reading is what they wait for, so there is one for a thread.
+    if (long_) wanted = std::min<std::int64_t>(wanted, thread_count());
     const std::int64_t a_reads = shape_.m * (pack_a_ ? 2 : 1);
     const std::int64_t b_reads = shape_.n * (!pack_b_ ? 1 : shape_.transpose_b ? 3 : 2);
     const std::int64_t again = 2 * shape_.m * shape_.n / shape_.k;
@@ -389,7 +392,7 @@ class Product {
       b = is_there ? static_cast<const T*>(packed_b_buffer.data) : pack_columns(panel_begin, panel_end, step, depth);
       if (packed != nullptr) *packed = {panel_begin, step};
     }
-    TileArguments<T> arguments{};
+    TileArguments<T> arguments;
     arguments.depth = depth;
     arguments.b_step = pack_b_ ? panel_ : shape_.ldb;
     arguments.c_row = shape_.ldc;
@@ -397,8 +400,8 @@ class Product {
     // Rows of A and C that are read and written once.
     const bool streams = !shape_.transpose_a && shape_.lda == depth && shape_.ldc == shape_.n &&
                          panel_end - panel_begin == panels_ && panels_ <= kStreamPanels;
-    const Cut blocks(tile_end - tile_begin, divide_up(tile_end - tile_begin, kBlockTiles));
     const std::int64_t count = divide_up(tile_end - tile_begin, kBlockTiles);
+    const Cut blocks(tile_end - tile_begin, count);
     for (std::int64_t block = 0; block < count; ++block) {
       const std::int64_t tile = tile_begin + blocks.begin(block), end = tile_begin + blocks.begin(block + 1);
       const std::int64_t after = block + 1 < count ? tile_begin + blocks.begin(block + 2) : end;
@@ -422,7 +425,6 @@ class Product {
         }
       }
       next.spread((end - tile) * (panel_end - panel_begin), depth);
-      arguments.ahead_every = next.every();
       const T* packed_a = pack_a_ ? pack_rows(tile, end, step, depth) : nullptr;
       for (std::int64_t panel = panel_begin; panel < panel_end; ++panel) {
         arguments.b = b + (panel - panel_begin) * b_panel;

@@ -102,7 +102,6 @@ HWY_ATTR void tile(const TileArguments<T>& arguments) {
   [[maybe_unused]] const std::int64_t a_ahead = kStepsAhead * a_step;
   const T* ahead = arguments.ahead != nullptr ? arguments.ahead : b;
   const std::int64_t line = arguments.ahead != nullptr ? arguments.ahead_step : 0;
-  const std::int64_t wait = arguments.ahead_every - 1;
   for (std::int64_t step = arguments.depth; step > 0; --step) {
     Vec<T> row[kTileVectors];
 #pragma GCC unroll 4
@@ -113,7 +112,7 @@ HWY_ATTR void tile(const TileArguments<T>& arguments) {
       for (int j = 0; j < kTileVectors; ++j) __builtin_prefetch(b + b_ahead + j * kLanes);
       if constexpr (kUnitRow) __builtin_prefetch(a0 + a_ahead);
       __builtin_prefetch(ahead, 0, 2);
-      ahead += (step & wait) == 0 ? line : 0;
+      ahead += line;
     }
     b += b_step;
 #pragma GCC unroll 16

@@ -30,11 +30,9 @@ struct TileArguments {
   std::int64_t c_row;
   // Where the next tile will be written, to fetch it early, or null.
   const T* next_c;
-  // What comes next, fetched into the second-level cache, or null: how far the lines are apart, and in every how many
-  // steps one is fetched, a power of two.
+  // What comes next, fetched into the second-level cache, or null, and how far each step goes on there.
   const T* ahead;
   std::int64_t ahead_step;
-  std::int64_t ahead_every;
   // Steps along k.
   std::int64_t depth;
   // Fills all vectors of the tile but the last, and that one in part or whole.
