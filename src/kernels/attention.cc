@@ -65,7 +65,7 @@ HWY_INLINE void store(D d, M mask, bool partial, V v, T* to) {
 
 // A few elements, which are no work for memset.
 template <class T>
-HWY_INLINE void clear(T* to, std::int64_t n) {
+[[gnu::noinline]] void clear(T* to, std::int64_t n) {
   const hn::ScalableTag<T> d;
   const std::int64_t lanes = static_cast<std::int64_t>(hn::Lanes(d));
   if (n < lanes) {
@@ -108,7 +108,7 @@ struct Block {
   }
 
   // Turns products of a row into exponentials; returns one over their sum, or zero for a row without keys.
-  HWY_INLINE T exponentials(std::int64_t row, T* scores) const {
+  [[gnu::noinline]] T exponentials(std::int64_t row, T* scores) const {
     const hn::ScalableTag<T> d;
     const std::int64_t n = keys_of(row);
     const auto lowest = hn::Set(d, -std::numeric_limits<T>::infinity());
@@ -176,7 +176,7 @@ E* matrix_of(const AttentionProblem<T>& p, const AttentionMatrices<E>& matrices,
 }
 
 template <class T>
-void clear_rows(T* to, std::int64_t rows, std::int64_t columns, std::int64_t row) {
+[[gnu::noinline]] void clear_rows(T* to, std::int64_t rows, std::int64_t columns, std::int64_t row) {
   for (std::int64_t i = 0; i < rows; ++i) clear(to + i * row, columns);
 }
 
@@ -186,14 +186,14 @@ constexpr std::int64_t turned_row(std::int64_t rows) {
   return (rows + kLineElements<T> - 1) / kLineElements<T> * kLineElements<T>;
 }
 template <class T>
-void turn(const T* from, std::int64_t rows, std::int64_t columns, std::int64_t row, T* to) {
+[[gnu::noinline]] void turn(const T* from, std::int64_t rows, std::int64_t columns, std::int64_t row, T* to) {
   tile_kernels<T>(instruction_set()).transpose(columns, rows, from, row, to, turned_row<T>(rows));
 }
 
 // A matrix whose rows lie side by side: a copy in `to` if they do not, since rows a power of two apart share few sets
 // of the first cache.
 template <class T>
-const T* gathered(const T* from, std::int64_t rows, std::int64_t columns, std::int64_t row, T* to) {
+[[gnu::noinline]] const T* gathered(const T* from, std::int64_t rows, std::int64_t columns, std::int64_t row, T* to) {
   if (row == columns) return from;
   tile_kernels<T>(instruction_set()).copy(rows, columns, from, row, to, columns);
   return to;
@@ -201,7 +201,7 @@ const T* gathered(const T* from, std::int64_t rows, std::int64_t columns, std::i
 
 // The other way round.
 template <class T>
-void scattered(const T* from, std::int64_t rows, std::int64_t columns, T* to, std::int64_t row) {
+[[gnu::noinline]] void scattered(const T* from, std::int64_t rows, std::int64_t columns, T* to, std::int64_t row) {
   if (from == to) return;
   for (std::int64_t i = 0; i < rows; ++i) std::copy(from + i * columns, from + (i + 1) * columns, to + i * row);
 }
@@ -209,8 +209,8 @@ void scattered(const T* from, std::int64_t rows, std::int64_t columns, T* to, st
 // Fetches a row of a matrix into the second cache. The processor does not foresee reads of rows that lie apart, so
 // those of the next matrix are fetched row by row beside the exponentials of this one.
 template <class T, class E>
-HWY_INLINE void fetch_row(const AttentionProblem<T>& p, const AttentionMatrices<E>& matrices, std::int64_t matrix,
-                          std::int64_t row, std::int64_t rows, std::int64_t columns) {
+[[gnu::noinline]] void fetch_row(const AttentionProblem<T>& p, const AttentionMatrices<E>& matrices,
+                                 std::int64_t matrix, std::int64_t row, std::int64_t rows, std::int64_t columns) {
   if (matrix >= p.batch || row >= rows || matrices.row == columns) return;
   const E* const from = matrix_of(p, matrices, matrix) + row * matrices.row;
   for (std::int64_t i = 0; i < columns; i += kLineElements<T>) __builtin_prefetch(from + i, !std::is_const_v<E>, 2);
@@ -218,8 +218,8 @@ HWY_INLINE void fetch_row(const AttentionProblem<T>& p, const AttentionMatrices<
 
 // scores [rows, keys] = q k^T, given k^T.
 template <class T>
-void multiply_keys(const Block<T>& block, const T* q, const T* turned, std::int64_t turned_row, std::int64_t depth,
-                   T* scores, std::int64_t q_row = 0) {
+[[gnu::noinline]] void multiply_keys(const Block<T>& block, const T* q, const T* turned, std::int64_t turned_row,
+                                     std::int64_t depth, T* scores, std::int64_t q_row = 0) {
   gemm_serial({.m = block.rows,
                .n = block.keys,
                .k = depth,
