@@ -28,6 +28,7 @@ void compile(Graph& graph, std::size_t budget) {
   simplify(graph);
   merge_duplicates(graph);
   remove_dead(graph);
+  if (fuse) attention_heads(graph);
   updates_last(graph);
   // Behind the merge: what two ops would compute alike is cheaper to compute twice, in a loop, than to keep.
   if (fuse) expand(graph);

@@ -137,6 +137,10 @@ void simplify(Graph& graph);
 // control flow whose run looks at no value. What such a node computes for a second time is a rerun of its own.
 void expand(Graph& graph);
 
+// Attention between transposes, which bring the heads of its operands together and those of its result apart again,
+// reads and writes heads where they stand.
+void attention_heads(Graph& graph);
+
 // Steps of optimizers that nobody waits for go to the end, where they may write in place.
 void updates_last(Graph& graph);
 

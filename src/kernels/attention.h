@@ -1,6 +1,7 @@
 // Scaled dot-product attention over raw memory: y = softmax(scale * q k^T + mask) v for every matrix of a batch.
 //
-// q is [batch, queries, depth], k [batch, keys, depth], v [batch, keys, value_depth], dense. A query that sees no key
+// q is [batch, queries, depth], k [batch, keys, depth], v [batch, keys, value_depth]; rows may lie apart, so that heads
+// which stand side by side in a row need not be copied. A query that sees no key
 // has a result of zeros. With dropout, word i of the stream `seed` decides on element i of the probabilities [batch,
 // queries, keys], as keyed_dropout does on a tensor of this shape. Any size may be zero. Every result element is one
 // sum in one order, so results have the same bits for any number of threads.
@@ -12,9 +13,19 @@
 
 namespace capstan {
 
+// Matrix b of an operand begins at data + b / heads * outer + b % heads * inner; its rows are `row` elements apart.
+template <class T>
+struct AttentionMatrices {
+  T* data = nullptr;
+  std::int64_t outer = 0;
+  std::int64_t inner = 0;
+  std::int64_t row = 0;
+};
+
 template <class T>
 struct AttentionProblem {
   std::int64_t batch = 0;
+  std::int64_t heads = 1;
   std::int64_t queries = 0;
   std::int64_t keys = 0;
   std::int64_t depth = 0;
@@ -40,10 +51,14 @@ struct AttentionProblem {
 // The kernels of one instruction set.
 template <class T>
 struct AttentionKernels {
-  void (*forward)(const AttentionProblem<T>& problem, const T* q, const T* k, const T* v, T* y);
+  void (*forward)(const AttentionProblem<T>& problem, const AttentionMatrices<const T>& q,
+                  const AttentionMatrices<const T>& k, const AttentionMatrices<const T>& v,
+                  const AttentionMatrices<T>& y);
   // The gradients for q, k and v, given that for y.
-  void (*gradient)(const AttentionProblem<T>& problem, const T* q, const T* k, const T* v, const T* dy, T* dq, T* dk,
-                   T* dv);
+  void (*gradient)(const AttentionProblem<T>& problem, const AttentionMatrices<const T>& q,
+                   const AttentionMatrices<const T>& k, const AttentionMatrices<const T>& v,
+                   const AttentionMatrices<const T>& dy, const AttentionMatrices<T>& dq, const AttentionMatrices<T>& dk,
+                   const AttentionMatrices<T>& dv);
 };
 
 // T is float or double.
@@ -53,15 +68,5 @@ template <>
 AttentionKernels<float> attention_kernels<float>(int instruction_set);
 template <>
 AttentionKernels<double> attention_kernels<double>(int instruction_set);
-
-template <class T>
-void attention_forward(const AttentionProblem<T>& problem, const T* q, const T* k, const T* v, T* y) {
-  attention_kernels<T>(instruction_set()).forward(problem, q, k, v, y);
-}
-template <class T>
-void attention_gradient(const AttentionProblem<T>& problem, const T* q, const T* k, const T* v, const T* dy, T* dq,
-                        T* dk, T* dv) {
-  attention_kernels<T>(instruction_set()).gradient(problem, q, k, v, dy, dq, dk, dv);
-}
 
 }  // namespace capstan

@@ -46,16 +46,17 @@ constexpr std::int64_t kPackBytes = 256 * 1024;
 constexpr std::int64_t kRowBytes = 2048;
 // The depth of its blocks: all of C is read and written for each, but A and B should stay in the second cache beside
 // it.
-constexpr std::int64_t kLongDepthBytes = 1024;
+constexpr std::int64_t kLongDepthBytes = 768;
 // Tiles of rows that must share a panel of B before packing it pays.
 constexpr std::int64_t kPackTiles = 6;
 // From this depth on the next tile of C is fetched while a tile is computed.
 constexpr std::int64_t kPrefetchDepth = 64;
 // Up to this many panels the rows of A and C stream by, and are fetched a block ahead.
 constexpr std::int64_t kStreamPanels = 16;
-// Tasks of a parallel product: enough that several threads end together, and more for large ones.
+// Tasks of a parallel product: enough that several threads end together, and no more for large ones than that takes,
+// since each reads operands that others read, too.
 constexpr std::int64_t kLeastTasks = 8;
-constexpr std::int64_t kMostTasks = 32;
+constexpr std::int64_t kTasksPerThread = 4;
 constexpr std::int64_t kTaskWork = 8'000'000;
 
 constexpr std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
@@ -111,30 +112,76 @@ struct Cut {
   std::int64_t begin(std::int64_t part) const { return part * size + std::min(part, larger); }
 };
 
-// Two ranges of memory that the block behind this one reads or writes. Every tile of this one fetches as many lines as
-// it has steps.
+// Memory that the block behind this one reads or writes, fetched while this one is computed: by each of its tiles some
+// lines, one in every step along k or less often. They are spread over all tiles, since lines on their way take places
+// that the loads of a tile need, too.
 template <class T>
 class Next {
  public:
-  Next() = default;
-  Next(const T* first, std::int64_t elements, const T* second, std::int64_t second_elements)
-      : at_(first), end_(first + elements), second_(second), second_end_(second + second_elements) {}
+  struct Lines {
+    const T* at = nullptr;
+    std::int64_t step = 0;  // elements to what the next step fetches
+  };
 
-  // The lines for `steps` steps, or null if none are left.
-  const T* take(std::int64_t steps) {
-    if (at_ >= end_) {
-      at_ = std::exchange(second_, nullptr);
-      end_ = std::exchange(second_end_, nullptr);
-      if (at_ == end_) return nullptr;
+  // Rows of so many elements, `step` apart.
+  void add(const T* from, std::int64_t rows, std::int64_t elements, std::int64_t step) {
+    if (elements == step) {
+      parts_[count_++] = {from, 1, divide_up(rows * elements, kLineElements<T>), kLineElements<T>};
+      return;
     }
-    return std::exchange(at_, at_ + steps * kLineElements<T>);
+    const auto address = reinterpret_cast<std::uintptr_t>(from);
+    const std::int64_t before = static_cast<std::int64_t>(address % kLineBytes / sizeof(T));
+    const std::int64_t shift =
+        step % kLineElements<T> == 0 ? 0 : kLineElements<T> - 1;  // rows begin anywhere in a line
+    parts_[count_++] = {from - before, divide_up(before + elements + shift, kLineElements<T>), rows, step};
+  }
+
+  // For so many tiles of so many steps along k.
+  void spread(std::int64_t tiles, std::int64_t steps) {
+    if (count_ == 0) return;
+    std::int64_t lines = 0;
+    for (int i = 0; i < count_; ++i) lines += parts_[i].lines * parts_[i].rows;
+    steps_ = steps;
+    while (every_ < kSlowest && 2 * every_ * lines <= tiles * steps) every_ *= 2;
+  }
+
+  // What the next tile fetches; nothing if `at` is null.
+  Lines take() {
+    for (; first_ < count_; ++first_, row_ = 0) {
+      const Part& part = parts_[first_];
+      if (row_ >= part.rows) continue;
+      const T* const at = part.at + line_ * kLineElements<T> + row_ * part.step;
+      if (part.step == kLineElements<T>) {
+        // Steps that stay in a line fetch nothing new.
+        row_ += std::max<std::int64_t>(1, steps_ / every_);
+        return {at, kLineElements<T> / every_};
+      }
+      // Rows apart are fetched by some of the tiles.
+      if (turn_++ % every_ != 0) return {};
+      if (++line_ == part.lines) {
+        line_ = 0;
+        row_ += steps_;
+      }
+      return {at, part.step};
+    }
+    return {};
   }
 
  private:
-  const T* at_ = nullptr;
-  const T* end_ = nullptr;
-  const T* second_ = nullptr;
-  const T* second_end_ = nullptr;
+  static constexpr std::int64_t kSlowest = 4;
+
+  // Not set before it is added: most products are small and add none.
+  struct Part {
+    const T* at;
+    std::int64_t lines;  // side by side
+    std::int64_t rows;
+    std::int64_t step;
+  };
+
+  Part parts_[2];
+  std::int64_t every_ = 1, steps_ = 0, turn_ = 0;
+  std::int64_t line_ = 0, row_ = 0;
+  int first_ = 0, count_ = 0;
 };
 
 template <class T>
@@ -157,7 +204,7 @@ class Product {
   static void run_together(std::span<Product> all) {
     std::int64_t work = 0;
     for (const Product& product : all) work += product.work();
-    const std::int64_t wanted = work < kGemmParallelWork ? 1 : std::clamp(work / kTaskWork, kLeastTasks, kMostTasks);
+    const std::int64_t wanted = tasks_of(work);
     const Product& first = all[0];
     const auto shares = [&](const Product& p) {
       return p.pack_b_ && !p.pack_a_ && p.b_ == first.b_ && p.panel_ == first.panel_;
@@ -209,6 +256,12 @@ class Product {
   };
 
   std::int64_t work() const { return shape_.m * shape_.n * shape_.k; }
+
+  static std::int64_t tasks_of(std::int64_t work) {
+    const std::int64_t threads = thread_count();
+    if (threads == 1 || work < kGemmParallelWork) return 1;
+    return std::clamp(work / kTaskWork, kLeastTasks, std::max(kLeastTasks, kTasksPerThread * threads));
+  }
 
   void clear() {
     for (std::int64_t i = 0; i < shape_.m; ++i) {
@@ -269,29 +322,22 @@ class Product {
               !shape_.accumulate && !shape_.transpose_a && shape_.lda == k;
   }
 
-  // Cuts along the columns if B is packed, so that it is packed once, else along the rows. A small B is packed by each
-  // of tasks that have many rows: so they read and write those once. Returns the number of groups.
+  // Of all cuts into enough tasks the one that reads the fewest elements: what is cut along the rows reads B as often,
+  // along the columns A, and what is packed is written and read once more, transposed against the order of its lines.
+  // If no task has whole rows, whatever follows reads and writes C again. All is counted per step along k. Returns the
+  // number of groups.
   std::int64_t cut(std::int64_t wanted) {
-    row_groups_ = std::min(tiles_, pack_a_ ? std::max<std::int64_t>(1, wanted / 4) : wanted);
-    column_groups_ = std::min(panels_, divide_up(wanted, row_groups_));
-    if (long_) return cut_long(wanted);
-    if (pack_b_ && !pack_a_ && (shape_.k * shape_.n > kPackElements || tiles_ < 2 * kBlockTiles * wanted)) {
-      column_groups_ = std::min(panels_, wanted);
-      row_groups_ = std::min(tiles_, divide_up(wanted, column_groups_));
-    }
-    return groups();
-  }
-  // Of all cuts into enough tasks for the threads that there are the one that reads the fewest elements: what is cut
-  // along the rows reads B as often, along the columns A.
-  std::int64_t cut_long(std::int64_t wanted) {
-    const std::int64_t threads = thread_count();
-    wanted = threads == 1 ? 1 : std::min(wanted, 2 * threads);
+    // Sums of outer products are long for what they give: reading is what they wait for, so there is one for a thread.
+    if (long_) wanted = std::min<std::int64_t>(wanted, thread_count());
+    const std::int64_t a_reads = shape_.m * (pack_a_ ? 2 : 1);
+    const std::int64_t b_reads = shape_.n * (!pack_b_ ? 1 : shape_.transpose_b ? 3 : 2);
+    const std::int64_t again = 2 * shape_.m * shape_.n / shape_.k;
     std::int64_t fewest = 0;
     for (std::int64_t rows = 1; rows <= std::min(wanted, tiles_); ++rows) {
       const std::int64_t columns = std::min(panels_, divide_up(wanted, rows));
-      const std::int64_t elements = rows * shape_.n + columns * shape_.m;
-      if (rows * columns < std::min(wanted, panels_ * tiles_) || (fewest > 0 && elements >= fewest)) continue;
-      fewest = elements;
+      const std::int64_t reads = rows * b_reads + columns * a_reads + (columns > 1 ? again : 0);
+      if (rows * columns < std::min(wanted, panels_ * tiles_) || (fewest > 0 && reads >= fewest)) continue;
+      fewest = reads;
       row_groups_ = rows;
       column_groups_ = columns;
     }
@@ -307,7 +353,7 @@ class Product {
   }
 
   void run_parallel() {
-    cut(std::clamp(work() / kTaskWork, kLeastTasks, kMostTasks));
+    cut(tasks_of(work()));
     if (column_groups_ == 1 && shape_.ldc == shape_.n && !shape_.accumulate) {
       epilogue_ = Epilogue::take(c_, shape_.m * shape_.n);
     }
@@ -352,16 +398,31 @@ class Product {
     // Rows of A and C that are read and written once.
     const bool streams = !shape_.transpose_a && shape_.lda == depth && shape_.ldc == shape_.n &&
                          panel_end - panel_begin == panels_ && panels_ <= kStreamPanels;
-    for (std::int64_t tile = tile_begin; tile < tile_end; tile += kBlockTiles) {
-      const std::int64_t end = std::min(tile + kBlockTiles, tile_end);
+    const std::int64_t count = divide_up(tile_end - tile_begin, kBlockTiles);
+    const Cut blocks(tile_end - tile_begin, count);
+    for (std::int64_t block = 0; block < count; ++block) {
+      const std::int64_t tile = tile_begin + blocks.begin(block), end = tile_begin + blocks.begin(block + 1);
+      const std::int64_t after = block + 1 < count ? tile_begin + blocks.begin(block + 2) : end;
       Next<T> next;
       if (streams) {
-        const std::int64_t row = rows_.begin(end), rows = rows_.begin(std::min(end + kBlockTiles, tile_end)) - row;
-        next = {a_ + row * shape_.lda, rows * shape_.lda, c_ + row * shape_.ldc, rows * shape_.ldc};
+        const std::int64_t row = rows_.begin(end), rows = rows_.begin(after) - row;
+        next.add(a_ + row * shape_.lda, rows, shape_.lda, shape_.lda);
+        next.add(c_ + row * shape_.ldc, rows, shape_.ldc, shape_.ldc);
       } else if (shape_.following > 0) {
-        next = {a_ + shape_.k * shape_.lda, shape_.following * shape_.lda, b_ + shape_.k * shape_.ldb,
-                shape_.following * shape_.ldb};
+        next.add(a_ + shape_.k * shape_.lda, shape_.following, shape_.lda, shape_.lda);
+        next.add(b_ + shape_.k * shape_.ldb, shape_.following, shape_.ldb, shape_.ldb);
+      } else if (long_) {
+        // A part of the rows of A and B for the next steps along k.
+        const std::int64_t after = step + depth;
+        const Cut parts(std::min(depth, shape_.k - after), count);
+        const std::int64_t first = after + parts.begin(block), rows = after + parts.begin(block + 1) - first;
+        const std::int64_t row = rows_.begin(tile_begin), column = panel_begin * panel_;
+        next.add(a_ + first * shape_.lda + row, rows, rows_.begin(tile_end) - row, shape_.lda);
+        if (!pack_b_) {
+          next.add(b_ + first * shape_.ldb + column, rows, std::min(panel_end * panel_, shape_.n) - column, shape_.ldb);
+        }
       }
+      next.spread((end - tile) * (panel_end - panel_begin), depth);
       const T* packed_a = pack_a_ ? pack_rows(tile, end, step, depth) : nullptr;
       for (std::int64_t panel = panel_begin; panel < panel_end; ++panel) {
         arguments.b = b + (panel - panel_begin) * b_panel;
@@ -406,7 +467,9 @@ class Product {
       T* const next_c = arguments.c + height * shape_.ldc;
       if (packed_a != nullptr) arguments.a_step = height;
       if (prefetch) arguments.next_c = tile + 1 < tile_end ? next_c : more_panels ? first_c + panel_ : nullptr;
-      arguments.ahead = next.take(arguments.depth);
+      const auto lines = next.take();
+      arguments.ahead = lines.at;
+      arguments.ahead_step = lines.step;
       tiles[height - 1](arguments);
       arguments.a += height * next_row;
       arguments.c = next_c;

@@ -15,8 +15,9 @@
 
 namespace capstan {
 
+constexpr std::int64_t kLineBytes = 64;  // of a cache
 template <class T>
-constexpr std::int64_t kLineElements = 64 / sizeof(T);  // of a line of a cache
+constexpr std::int64_t kLineElements = kLineBytes / sizeof(T);
 
 template <class T>
 struct TileArguments {
@@ -29,8 +30,9 @@ struct TileArguments {
   std::int64_t c_row;
   // Where the next tile will be written, to fetch it early, or null.
   const T* next_c;
-  // What comes next, fetched into the second-level cache by a line per step, or null.
+  // What comes next, fetched into the second-level cache, or null, and how far each step goes on there.
   const T* ahead;
+  std::int64_t ahead_step;
   // Steps along k.
   std::int64_t depth;
   // Fills all vectors of the tile but the last, and that one in part or whole.

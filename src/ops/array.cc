@@ -373,6 +373,14 @@ std::vector<Tensor> split(Operand x, std::span<const std::int64_t> sizes, int ax
   return apply_all(kSplit, std::span(&x, 1), &attributes);
 }
 
+bool stacks_in_front(const OpDef& op, const void* attributes, int rank) {
+  return &op == &kStack && normalize_axis("stack", static_cast<const AxisAttributes*>(attributes)->axis, rank) == 0;
+}
+bool unstacks_in_front(const OpDef& op, const void* attributes, int rank) {
+  return &op == &kUnstack &&
+         normalize_axis("unstack", static_cast<const UnstackAttributes*>(attributes)->axis, rank) == 0;
+}
+
 CAPSTAN_OPS(array, &kConcat, &kStack, &kUnstack, &kSplit);
 
 }  // namespace capstan

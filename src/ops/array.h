@@ -9,6 +9,11 @@
 
 namespace capstan {
 
+// Whether an op stacks tensors, or takes a tensor apart, along a new or the first axis, which is in front; `rank` is
+// that of the whole.
+bool stacks_in_front(const OpDef& op, const void* attributes, int rank);
+bool unstacks_in_front(const OpDef& op, const void* attributes, int rank);
+
 inline std::byte* bytes_of(const Tensor& tensor, std::int64_t offset = 0) {
   return static_cast<std::byte*>(mutable_raw_data(tensor)) +
          offset * static_cast<std::ptrdiff_t>(size_of(tensor.dtype()));

@@ -19,6 +19,7 @@
 #include "src/core/check.h"
 #include "src/kernels/attention.h"
 #include "src/kernels/random.h"
+#include "src/ops/attention.h"
 #include "src/ops/batching.h"
 #include "src/ops/family.h"
 #include "src/ops/wide.h"
@@ -27,26 +28,6 @@ namespace capstan {
 
 namespace {
 
-// A number that may be absent.
-struct OptionalNumber {
-  double value = 0;
-  bool has_value = false;
-};
-void set_field(OptionalNumber& field, const AttributeValue& value, std::string_view op, std::string_view name) {
-  CAPSTAN_CHECK(value.is_number() || value.kind == AttributeValue::Kind::kNone, ValueError, op, ": attribute \"", name,
-                "\" must be a number, not ", value.to_string());
-  field = {value.number, value.is_number()};
-}
-AttributeValue get_field(const OptionalNumber& field) {
-  return field.has_value ? AttributeValue(field.value) : AttributeValue();
-}
-
-struct AttentionAttributes {
-  bool causal = false;
-  OptionalNumber scale;
-  double dropout = 0;
-  OptionalInt seed;
-};
 constexpr AttributeType kAttentionAttributes = attribute_type<AttentionAttributes>(
     {field<&AttentionAttributes::causal>("causal"), field<&AttentionAttributes::scale>("scale"),
      field<&AttentionAttributes::dropout>("dropout"), field<&AttentionAttributes::seed>("seed")});
@@ -62,11 +43,6 @@ AttentionOptions options_of(const AttentionAttributes& attributes) {
   if (attributes.scale.has_value) options.scale = attributes.scale.value;
   if (attributes.seed.has_value) options.seed = static_cast<std::uint64_t>(attributes.seed.value);
   return options;
-}
-
-double scale_of(const AttentionAttributes& attributes, const Shape& query) {
-  if (attributes.scale.has_value) return attributes.scale.value;
-  return 1 / std::sqrt(static_cast<double>(std::max<std::int64_t>(query[-1], 1)));
 }
 
 // Checks query, key, value and, at `mask_position`, a mask if there is one.
@@ -125,63 +101,22 @@ void infer_gradients(const Call& call, OutputSpecs& outputs) {
   for (int i = 0; i < 3; ++i) outputs.add(call.input(0).dtype(), call.input(i).shape());
 }
 
-// A call as the kernels take it, with what it points to.
 template <class T>
-class Problem {
- public:
-  Problem(const Call& call, int mask_position) {
-    const auto& a = call.attributes<AttentionAttributes>();
-    const Shape q = call.input(0).shape();
-    problem.batch = 1;
-    for (int i = 0; i + 2 < q.rank(); ++i) problem.batch *= q[i];
-    problem.queries = q[-2];
-    problem.keys = call.input(1).dim(-2);
-    problem.depth = q[-1];
-    problem.value_depth = call.input(2).dim(-1);
-    problem.scale = static_cast<T>(scale_of(a, q));
-    problem.causal = a.causal;
-    problem.dropout = a.dropout > 0;
-    problem.seed = static_cast<std::uint64_t>(a.seed.value);
-    problem.threshold = static_cast<std::uint32_t>(std::min(std::ceil(a.dropout * 4294967296.0), 4294967295.0));
-    problem.kept_scale = static_cast<T>(1 / (1 - a.dropout));
-    if (call.input_count() > mask_position) set_mask(call.input(mask_position), q);
-  }
-  Problem(const Problem&) = delete;
-  Problem& operator=(const Problem&) = delete;
+AttentionMatrices<const T> dense(std::int64_t rows, std::int64_t columns, const WideInput<T>& input) {
+  return {.data = input, .outer = rows * columns, .row = columns};
+}
+template <class T>
+AttentionMatrices<T> dense(std::int64_t rows, std::int64_t columns, const WideOutput<T>& output) {
+  return {.data = output, .outer = rows * columns, .row = columns};
+}
 
-  AttentionProblem<T> problem;
-
- private:
-  void set_mask(const TensorRef& mask, const Shape& q) {
-    // How far apart the elements of the mask are along the axes of the scores: 0 where it is broadcast.
-    std::int64_t steps[kMaxRank] = {};
-    std::int64_t step = 1;
-    for (int i = 1; i <= mask.rank(); ++i) {
-      if (mask.dim(-i) != 1) steps[q.rank() - i] = step;
-      step *= mask.dim(-i);
-    }
-    problem.mask_column = steps[q.rank() - 1];
-    problem.mask_row = steps[q.rank() - 2];
-    offsets_.resize(static_cast<std::size_t>(problem.batch));
-    for (std::size_t b = 0; b < offsets_.size(); ++b) {
-      auto rest = static_cast<std::int64_t>(b);
-      for (int axis = q.rank() - 3; axis >= 0; --axis) {
-        offsets_[b] += rest % q[axis] * steps[axis];
-        rest /= q[axis];
-      }
-    }
-    problem.mask_offsets = offsets_.data();
-    if (mask.dtype() == DType::kBool) {
-      problem.seen = reinterpret_cast<const std::uint8_t*>(mask.data<bool>());
-    } else {
-      wide_.emplace(mask);
-      problem.added = *wide_;
-    }
-  }
-
-  std::vector<std::int64_t> offsets_;
-  std::optional<WideInput<T>> wide_;
-};
+// What the kernels take, without the operands.
+template <class T>
+AttentionCall<T> taken(const Call& call, int mask_position) {
+  return AttentionCall<T>(call.attributes<AttentionAttributes>(), call.input(0).shape(), call.input(1).dim(-2),
+                          call.input(2).dim(-1),
+                          call.input_count() > mask_position ? &call.input(mask_position) : nullptr);
+}
 
 // --- The rules, in library ops ---
 
@@ -306,7 +241,6 @@ AttentionAttributes seeded(const AttentionOptions& options) {
 
 }  // namespace
 
-extern const OpDef kAttention;
 constinit const OpDef kAttention = {
     .name = "scaled_dot_product_attention",
     .text = "softmax(scale * query key^T + mask) value.",
@@ -318,9 +252,13 @@ constinit const OpDef kAttention = {
     .kernel =
         [](const Call& call, std::span<Tensor> outputs) {
           with_wide_type(call.input(0).dtype(), [&]<class T>(T) {
-            const Problem<T> p(call, 3);
-            attention_forward<T>(p.problem, WideInput<T>(call.input(0)), WideInput<T>(call.input(1)),
-                                 WideInput<T>(call.input(2)), WideOutput<T>(outputs[0]));
+            const AttentionCall<T> p = taken<T>(call, 3);
+            const AttentionProblem<T>& s = p.problem;
+            attention_kernels<T>(instruction_set())
+                .forward(s, dense(s.queries, s.depth, WideInput<T>(call.input(0))),
+                         dense(s.keys, s.depth, WideInput<T>(call.input(1))),
+                         dense(s.keys, s.value_depth, WideInput<T>(call.input(2))),
+                         dense(s.queries, s.value_depth, WideOutput<T>(outputs[0])));
           });
         },
     .saves = {.inputs = 1},
@@ -346,10 +284,16 @@ constinit const OpDef kAttentionGradients = {
     .kernel =
         [](const Call& call, std::span<Tensor> outputs) {
           with_wide_type(call.input(0).dtype(), [&]<class T>(T) {
-            const Problem<T> p(call, 4);
-            attention_gradient<T>(p.problem, WideInput<T>(call.input(0)), WideInput<T>(call.input(1)),
-                                  WideInput<T>(call.input(2)), WideInput<T>(call.input(3)), WideOutput<T>(outputs[0]),
-                                  WideOutput<T>(outputs[1]), WideOutput<T>(outputs[2]));
+            const AttentionCall<T> p = taken<T>(call, 4);
+            const AttentionProblem<T>& s = p.problem;
+            attention_kernels<T>(instruction_set())
+                .gradient(s, dense(s.queries, s.depth, WideInput<T>(call.input(0))),
+                          dense(s.keys, s.depth, WideInput<T>(call.input(1))),
+                          dense(s.keys, s.value_depth, WideInput<T>(call.input(2))),
+                          dense(s.queries, s.value_depth, WideInput<T>(call.input(3))),
+                          dense(s.queries, s.depth, WideOutput<T>(outputs[0])),
+                          dense(s.keys, s.depth, WideOutput<T>(outputs[1])),
+                          dense(s.keys, s.value_depth, WideOutput<T>(outputs[2])));
           });
         },
     .saves = {.inputs = 1},

@@ -344,7 +344,18 @@ void view_first(const Call& call, std::span<Tensor> outputs) {
   outputs[0] = make_view(call.input(0), call.input(0).shape());
 }
 
-// Those with the flag kReshapes need no rule.
+bool is_transpose(const OpDef& op, const void* attributes, std::span<const int> perm) {
+  if (&op != &kTranspose) return false;
+  const Axes& axes = static_cast<const TransposeAttributes*>(attributes)->perm;
+  const int rank = static_cast<int>(perm.size());
+  bool same = axes.all() || axes.size() == rank;
+  for (int i = 0; same && i < rank; ++i) {
+    same =
+        (axes.all() ? rank - 1 - i : normalize_axis("transpose", axes[i], rank)) == perm[static_cast<std::size_t>(i)];
+  }
+  return same;
+}
+
 const OpDef& reshape_to(const Shape& shape, void* attributes) {
   const ReshapeAttributes lengths{pack_lengths("reshape", shape)};
   std::memcpy(attributes, &lengths, sizeof(lengths));
