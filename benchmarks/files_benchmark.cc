@@ -68,6 +68,16 @@ void csv_reader(benchmark::State& state) {
   report(state, kRows, table_path());
 }
 
+void csv_dataset(benchmark::State& state) {
+  using Table = datasets::CsvDatasetOptions<float, float, float, float, float, float, float, float, float, float>;
+  for (auto _ : state) {
+    const auto rows = datasets::CsvDataset<float, float, float, float, float, float, float, float, float, float>(
+        table_path(), Table{.header = true});
+    for (const auto& row : rows.batch(256)) benchmark::DoNotOptimize(&row);
+  }
+  report(state, kRows, table_path());
+}
+
 void line_reader(benchmark::State& state) {
   for (auto _ : state) {
     io::LineReader reader(table_path());
@@ -199,6 +209,7 @@ BENCHMARK(load_weights_h5)->Unit(benchmark::kMillisecond)->UseRealTime();
 BENCHMARK(copy_file)->ArgName("sync")->Arg(0)->Arg(1)->Unit(benchmark::kMillisecond)->UseRealTime();
 BENCHMARK(read_csv)->Unit(benchmark::kMillisecond)->MinTime(3);
 BENCHMARK(csv_reader)->Unit(benchmark::kMillisecond)->MinTime(3);
+BENCHMARK(csv_dataset)->Unit(benchmark::kMillisecond);
 BENCHMARK(line_reader)->Unit(benchmark::kMillisecond);
 BENCHMARK(record_writer)->Arg(100)->Arg(100'000)->Unit(benchmark::kMillisecond)->UseRealTime();
 BENCHMARK(record_reader)->Arg(100)->Arg(100'000)->Unit(benchmark::kMillisecond)->UseRealTime();
