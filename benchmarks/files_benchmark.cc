@@ -103,7 +103,13 @@ void write_records(std::int64_t size) {
 }
 
 void record_writer(benchmark::State& state) {
-  for (auto _ : state) write_records(state.range(0));
+  for (auto _ : state) {
+    // Where a file is replaced, the system first writes the new one to the disk.
+    state.PauseTiming();
+    std::filesystem::remove(records_path(state.range(0)));
+    state.ResumeTiming();
+    write_records(state.range(0));
+  }
   report(state, kRecordBytes / state.range(0), records_path(state.range(0)));
 }
 

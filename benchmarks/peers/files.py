@@ -19,9 +19,10 @@ FOLDER = pathlib.Path(tempfile.gettempdir(), "capstan_files_benchmark")
 ROUNDS = 3
 
 
-def least(function, *arguments, count=ROUNDS):
+def least(function, *arguments, count=ROUNDS, before=lambda: None):
     times = []
     for _ in range(count):
+        before()
         start = time.perf_counter()
         function(*arguments)
         times.append(time.perf_counter() - start)
@@ -61,13 +62,15 @@ def records(programs):
 
     for size in (100, 100_000):
         path = str(FOLDER / f"records_{size}")
+        copy = path + ".tf"
         length = os.path.getsize(path)
         theirs = least(read, path)
         for name, ours_of_it in (("RecordReader", "record_reader"), ("TFRecordDataset", "record_dataset")):
             line(f"records of {size} B, {name}", ours[f"{ours_of_it}/{size}"], "tf.data, batches of 256", theirs, length)
         line(f"records of {size} B, written", ours[f"record_writer/{size}"], "tf.io.TFRecordWriter",
-             least(write, path + ".tf", b"x" * size, 100_000_000 // size), length)
-        os.remove(path + ".tf")
+             least(write, copy, b"x" * size, 100_000_000 // size, before=lambda: pathlib.Path(copy).unlink(missing_ok=True)),
+             length)
+        os.remove(copy)
 
 
 def images(programs):
