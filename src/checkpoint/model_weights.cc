@@ -87,7 +87,7 @@ void Model::save_weights(const std::string& path, bool overwrite) const {
 }
 
 void detail::take_weights(const char* what, const std::string& path, const Model& model, KerasWeights file,
-                          bool skip_mismatch) {
+                          bool skip_mismatch, const std::string& remedy) {
   io::NamedArrays& saved = file.weights;
   std::vector<std::pair<Variable, Tensor>> assignments;
   std::string lines;
@@ -112,7 +112,7 @@ void detail::take_weights(const char* what, const std::string& path, const Model
                  lines.c_str());
   } else if (!lines.empty()) {
     throw ValueError(join(what, ": the weights in the file are not those of ", model.name(), "\n  file: ", path, lines,
-                          help("skip_mismatch = true takes over the others")));
+                          help(remedy)));
   }
   // Given away, so that a tensor that nobody else has becomes the variable's.
   for (auto& [variable, tensor] : assignments) variable.assign(std::move(tensor));
@@ -121,7 +121,8 @@ void detail::take_weights(const char* what, const std::string& path, const Model
 
 void Model::load_weights(const std::string& path, bool skip_mismatch) const {
   const WeightsFormat format = format_of("load_weights", path, true);
-  detail::take_weights("load_weights", path, *this, load(format, path, *this, named_weights(*this)), skip_mismatch);
+  detail::take_weights("load_weights", path, *this, load(format, path, *this, named_weights(*this)), skip_mismatch,
+                       "skip_mismatch = true takes over the others");
 }
 
 }  // namespace capstan
