@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "capstan/capstan.h"
+#include "src/io/hdf5_file.h"
 #include "src/io/keras_archive.h"
 #include "src/io/zip_writer.h"
 #include "tests/support/compare.h"
@@ -44,6 +45,25 @@ TEST_F(KerasArchive, GoesOnWhereTheTrainingWas) {
     for (int i = 0; i < 3; ++i) EXPECT_EQ(step(loaded), step(model));
     EXPECT_EQ(loaded.metrics().size(), model.metrics().size());
   }
+}
+
+TEST_F(KerasArchive, HasTheScaleOfALoss) {
+  const Model model = small();
+  model.compile({.optimizer = optimizers::LossScaleOptimizer(optimizers::Adam({.learning_rate = 0.1}),
+                                                             {.dynamic_growth_steps = 2}),
+                 .loss = "mse"});
+  for (int i = 0; i < 3; ++i) step(model);
+  model.save(path());
+  const std::map<std::string, Tensor> stored = io::load_hdf5_from(*io::KerasArchive("test", path()).weights());
+  EXPECT_EQ(stored.at("optimizer/vars/2").item<std::int64_t>(), 1);
+  EXPECT_EQ(stored.at("optimizer/vars/3").item<float>(), 0x1p16F);
+  EXPECT_EQ(stored.at("optimizer/vars/4").item<std::int64_t>(), 3);
+  EXPECT_EQ(stored.at("optimizer/inner_optimizer/vars/0").item<std::int64_t>(), 3);
+  const Model loaded = load_model(path());
+  EXPECT_EQ(loaded.optimizer().iterations(), 3);
+  EXPECT_TRUE(same_bits(State(loaded.optimizer()).save().at("scale"), State(model.optimizer()).save().at("scale")));
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(step(loaded), step(model));
+  EXPECT_TRUE(same_bits(State(loaded.optimizer()).save().at("scale"), State(model.optimizer()).save().at("scale")));
 }
 
 TEST_F(KerasArchive, HasASchedule) {
