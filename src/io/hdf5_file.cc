@@ -162,6 +162,11 @@ class FileReader {
 
   void read_object(std::uint64_t address, const std::string& path, int depth) {
     if (depth > kDeepest) fail("groups stand in each other more than " + std::to_string(kDeepest) + " deep");
+    // A dataset may have several names.
+    if (const auto known = datasets_.find(address); known != datasets_.end()) {
+      tensors_.emplace(path, known->second);
+      return;
+    }
     const std::vector<Message> messages = header(address);
     bool is_group = false;
     for (const Message& message : messages) {
@@ -178,7 +183,9 @@ class FileReader {
     }
     if (is_group) return read_texts(path, messages);
     if (path.empty()) fail("the root is no group");
-    tensors_.emplace(path, read_dataset(file_, path, messages));
+    const Tensor tensor = read_dataset(file_, path, messages);
+    datasets_.emplace(address, tensor);
+    tensors_.emplace(path, tensor);
   }
 
   void read_texts(const std::string& path, const std::vector<Message>& messages) {
@@ -286,6 +293,7 @@ class FileReader {
 
   File file_;
   std::map<std::string, Tensor> tensors_;
+  std::map<std::uint64_t, Tensor> datasets_;  // by their addresses
   TextAttributes attributes_;
   Hdf5Texts* texts_;
 };

@@ -111,6 +111,13 @@ TEST(ReadHdf5, ReadsTheFormsOfLaterVersions) {
   EXPECT_EQ(got.size(), kLinks + shapes.size() + 1);
 }
 
+TEST(ReadHdf5, ADatasetMayHaveSeveralNames) {
+  const auto got = read(content_of(corpus_path("two_names.h5")));
+  ASSERT_EQ(got.size(), 2U);
+  EXPECT_EQ(got.at("group/second").to_vector<int>(), (std::vector<int>{0, 1, 2, 3}));
+  EXPECT_EQ(got.at("group/second").raw_data(), got.at("first").raw_data());
+}
+
 // Datasets that all lie at one place would take much more memory than the file has.
 TEST(ReadHdf5, RefusesManyDatasetsOfTheSameBytes) {
   constexpr std::size_t kCount = 50, kSize = 40'000;

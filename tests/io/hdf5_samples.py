@@ -45,3 +45,7 @@ with latest("tree_of_chunks.h5") as file:
 
 with latest("tree_of_deflated_chunks.h5") as file:
     counted(file, "deflated", (7, 9, 5), maxshape=(None,) * 3, chunks=(4, 4, 4), compression="gzip", fletcher32=True)
+
+with h5py.File(folder / "two_names.h5", "w") as file:
+    counted(file, "first", (4,))
+    file["group/second"] = file["first"]
