@@ -23,7 +23,7 @@ NamedTensors take_optimizer(std::map<std::string, Tensor>& stored, const Model& 
   const std::vector<Tensor> inner = numbered_tensors(stored, kInner);
   std::erase_if(stored, [](const auto& one) { return one.first.starts_with("optimizer/"); });
   if (own.empty() || !model.is_compiled()) return {};
-  const Optimizer optimizer = model.optimizer();
+  const Optimizer& optimizer = model.optimizer();
   const bool is_scaled = scales_losses(optimizer) && !inner.empty() && own.size() >= 4;
   std::vector<Tensor> variables = is_scaled ? inner : own;
   const Tensor iterations = variables[0];

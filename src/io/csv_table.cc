@@ -120,7 +120,7 @@ class CsvTableReader {
 
   // A piece fits a core's cache, and is large beside what handing it over costs.
   static constexpr std::size_t kPiece = std::size_t{1} << 20;
-  static constexpr int kPiecesPerThread = 4;
+  static constexpr std::size_t kPiecesPerThread = 4;
 
   bool is_missing(std::string_view field) const {
     return field.empty() || (!options_.na_value.empty() && field == options_.na_value);
@@ -172,7 +172,7 @@ class CsvTableReader {
   // Reads some pieces, at once where there are threads; false at the end. A piece does not know its lines before those
   // before it are read, so the first that has a mistake is read a second time for the error.
   bool read_batch() {
-    const auto most = static_cast<std::size_t>(kPiecesPerThread * thread_count());
+    const auto most = kPiecesPerThread * static_cast<std::size_t>(thread_count());
     while (pieces_.size() < most) {
       std::unique_ptr<CsvRecords> piece = table_.records.cut(kPiece);
       if (piece == nullptr) break;
