@@ -8,6 +8,7 @@
 #include "capstan/checkpoint.h"
 #include "capstan/models.h"
 #include "capstan/ops/array.h"
+#include "capstan/ops/random.h"
 
 namespace {
 
@@ -55,6 +56,25 @@ void save_behind(benchmark::State& state) {
   }
 }
 BENCHMARK(save_behind)->Unit(benchmark::kMillisecond)->UseRealTime()->Iterations(50);
+
+// Twenty training steps on batches of 64, plain, and while a thread of the manager writes, which takes about as long.
+void steps(benchmark::State& state) {
+  const Training training;
+  training.model.compile(
+      {.optimizer = training.optimizer, .loss = losses::SparseCategoricalCrossentropy({.from_logits = true})});
+  const Tensor x = random::stateless_uniform({64, 784}, {1, 2}), y = zeros({64}, int32);
+  const Checkpoint checkpoint = training.checkpoint();
+  CheckpointManager manager(checkpoint, training.directory, {.max_to_keep = 2, .asynchronous = true});
+  training.model.train_on_batch(x, y);
+  for (auto _ : state) {
+    if (state.range(0) != 0) manager.save();
+    for (int i = 0; i < 20; ++i) training.model.train_on_batch(x, y);
+    state.PauseTiming();
+    manager.wait();
+    state.ResumeTiming();
+  }
+}
+BENCHMARK(steps)->ArgName("saving")->Arg(0)->Arg(1)->Unit(benchmark::kMillisecond)->UseRealTime();
 
 void restore(benchmark::State& state) {
   const Training training;

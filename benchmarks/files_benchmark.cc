@@ -68,6 +68,16 @@ void csv_reader(benchmark::State& state) {
   report(state, kRows, table_path());
 }
 
+void csv_dataset(benchmark::State& state) {
+  using Table = datasets::CsvDatasetOptions<float, float, float, float, float, float, float, float, float, float>;
+  for (auto _ : state) {
+    const auto rows = datasets::CsvDataset<float, float, float, float, float, float, float, float, float, float>(
+        table_path(), Table{.header = true});
+    for (const auto& row : rows.batch(256)) benchmark::DoNotOptimize(&row);
+  }
+  report(state, kRows, table_path());
+}
+
 void line_reader(benchmark::State& state) {
   for (auto _ : state) {
     io::LineReader reader(table_path());
@@ -93,7 +103,13 @@ void write_records(std::int64_t size) {
 }
 
 void record_writer(benchmark::State& state) {
-  for (auto _ : state) write_records(state.range(0));
+  for (auto _ : state) {
+    // Where a file is replaced, the system first writes the new one to the disk.
+    state.PauseTiming();
+    std::filesystem::remove(records_path(state.range(0)));
+    state.ResumeTiming();
+    write_records(state.range(0));
+  }
   report(state, kRecordBytes / state.range(0), records_path(state.range(0)));
 }
 
@@ -199,6 +215,7 @@ BENCHMARK(load_weights_h5)->Unit(benchmark::kMillisecond)->UseRealTime();
 BENCHMARK(copy_file)->ArgName("sync")->Arg(0)->Arg(1)->Unit(benchmark::kMillisecond)->UseRealTime();
 BENCHMARK(read_csv)->Unit(benchmark::kMillisecond)->MinTime(3);
 BENCHMARK(csv_reader)->Unit(benchmark::kMillisecond)->MinTime(3);
+BENCHMARK(csv_dataset)->Unit(benchmark::kMillisecond);
 BENCHMARK(line_reader)->Unit(benchmark::kMillisecond);
 BENCHMARK(record_writer)->Arg(100)->Arg(100'000)->Unit(benchmark::kMillisecond)->UseRealTime();
 BENCHMARK(record_reader)->Arg(100)->Arg(100'000)->Unit(benchmark::kMillisecond)->UseRealTime();

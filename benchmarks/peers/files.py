@@ -3,7 +3,7 @@
 
     build/interop/bin/python benchmarks/peers/files.py build/release/benchmarks [THEME ...]
 
-Themes, all of them unless given: records (tf.data), images (libpng, libjpeg, tf.data), safetensors (cp), csv (pandas),
+Themes, all of them unless given: records (tf.data), images (libpng, libjpeg, tf.data), safetensors (cp), csv (pandas, tf.data),
 weights (h5py). Prints the least time of some runs in milliseconds, and how many times longer Capstan took than the tool. The
 files are in the machine's folder for temporary ones, about 3 GB.
 """
@@ -19,9 +19,10 @@ FOLDER = pathlib.Path(tempfile.gettempdir(), "capstan_files_benchmark")
 ROUNDS = 3
 
 
-def least(function, *arguments, count=ROUNDS):
+def least(function, *arguments, count=ROUNDS, before=lambda: None):
     times = []
     for _ in range(count):
+        before()
         start = time.perf_counter()
         function(*arguments)
         times.append(time.perf_counter() - start)
@@ -61,13 +62,15 @@ def records(programs):
 
     for size in (100, 100_000):
         path = str(FOLDER / f"records_{size}")
+        copy = path + ".tf"
         length = os.path.getsize(path)
         theirs = least(read, path)
         for name, ours_of_it in (("RecordReader", "record_reader"), ("TFRecordDataset", "record_dataset")):
             line(f"records of {size} B, {name}", ours[f"{ours_of_it}/{size}"], "tf.data, batches of 256", theirs, length)
         line(f"records of {size} B, written", ours[f"record_writer/{size}"], "tf.io.TFRecordWriter",
-             least(write, path + ".tf", b"x" * size, 100_000_000 // size), length)
-        os.remove(path + ".tf")
+             least(write, copy, b"x" * size, 100_000_000 // size, before=lambda: pathlib.Path(copy).unlink(missing_ok=True)),
+             length)
+        os.remove(copy)
 
 
 def images(programs):
@@ -101,13 +104,21 @@ def safetensors(programs):
 
 
 def csv(programs):
-    ours = capstan(programs / "files_benchmark", "read_csv")
+    ours = capstan(programs / "files_benchmark", "read_csv|csv_dataset")
     import pandas
 
     path = FOLDER / "table.csv"
     for precision in (None, "round_trip"):
         line("CSV of 10^6 x 10, read_csv", ours["read_csv"], f"pandas, engine c, {precision or 'fast'}",
              least(lambda: pandas.read_csv(path, engine="c", float_precision=precision)), os.path.getsize(path))
+    import tensorflow as tf
+
+    def read():
+        for _ in tf.data.experimental.CsvDataset(str(path), [tf.float32] * 10, header=True).batch(256):
+            pass
+
+    line("CSV of 10^6 x 10, CsvDataset", ours["csv_dataset"], "tf.data, batches of 256", least(read, count=1),
+         os.path.getsize(path))
 
 
 def weights(programs):

@@ -15,8 +15,8 @@
 
 namespace capstan::io {
 
-/// The array of a .npy file, as numpy.save writes it: bool, uint8, int32, int64, float32 or
-/// float64, little-endian, of rank at most 8. Fortran order becomes row-major. Errors: IoError.
+/// The array of a .npy file, as numpy.save writes it, of rank at most 8; Fortran order becomes row-major. Numbers that
+/// tensors lack become wider ones: float16 float32, int8 to uint16 int32, uint32 and uint64 int64. Errors: IoError.
 CAPSTAN_EXPORT Tensor load_npy(const std::string& path);
 
 /// The arrays of a file by name: a map whose at() tells what there is.

@@ -108,7 +108,8 @@ Model read_model(io::KerasArchive& archive, const std::string& path, const LoadM
   const AttributeValue* const compiled = config.find("compile_config");
   if (options.compile && compiled != nullptr && compiled->has_value()) model.compile_from_config(*compiled);
   detail::take_weights(kLoad, path, model,
-                       detail::match_keras_weights(std::move(stored), path, model, named_weights(model)), false);
+                       detail::match_keras_weights(std::move(stored), path, model, named_weights(model)), false,
+                       "the file is damaged, or a class of your own makes other weights than when it was saved");
   return model;
 }
 
@@ -139,7 +140,8 @@ Model load_model(const std::string& path, const LoadModelOptions& options) {
   } catch (const IoError&) {
     throw;
   } catch (const std::exception& error) {
-    // A wrong value is wrong in the file.
+    // A wrong value is wrong in the file. Of weights that do not fit the text has said so, and names the file.
+    if (const std::string text = error.what(); text.starts_with(std::string(kLoad) + ": ")) throw IoError(text);
     io::fail_file(kLoad, std::string("the model cannot be made, ") + error.what(), path);
   }
 }

@@ -11,27 +11,47 @@ namespace capstan::detail {
 
 namespace {
 
-constexpr const char kOptimizer[] = "optimizer/vars/";
+constexpr const char kOptimizer[] = "optimizer/vars/", kInner[] = "optimizer/inner_optimizer/vars/";
 
-// Takes the optimizer out of the file, under the names that State has.
+bool scales_losses(const Optimizer& optimizer) { return State(optimizer).save().contains("scale"); }
+
+// Takes the optimizer out of the file, under the names that State has. One that scales the loss of another has that
+// one's variables in a list of their own, and behind its own ones: a count and a rate that mean nothing, the number of
+// good steps, and the scale.
 NamedTensors take_optimizer(std::map<std::string, Tensor>& stored, const Model& model) {
-  std::vector<Tensor> variables = numbered_tensors(stored, kOptimizer);
+  const std::vector<Tensor> own = numbered_tensors(stored, kOptimizer);
+  const std::vector<Tensor> inner = numbered_tensors(stored, kInner);
   std::erase_if(stored, [](const auto& one) { return one.first.starts_with("optimizer/"); });
-  if (variables.empty() || !model.is_compiled()) return {};
+  if (own.empty() || !model.is_compiled()) return {};
+  const Optimizer& optimizer = model.optimizer();
+  const bool is_scaled = scales_losses(optimizer) && !inner.empty() && own.size() >= 4;
+  std::vector<Tensor> variables = is_scaled ? inner : own;
   const Tensor iterations = variables[0];
   std::optional<Tensor> rate;
-  if (variables.size() > 1 && State(model.optimizer()).save().contains("learning_rate")) rate = variables[1];
+  if (variables.size() > 1 && State(optimizer).save().contains("learning_rate")) rate = variables[1];
   variables.erase(variables.begin(), variables.begin() + (rate ? 2 : 1));
-  if (ends_with_product(model.optimizer()) && !variables.empty()) variables.pop_back();
-  return optimizer_state(model.optimizer(), iterations, rate, std::move(variables));
+  if (ends_with_product(optimizer) && !variables.empty()) variables.pop_back();
+  NamedTensors state = optimizer_state(optimizer, iterations, rate, std::move(variables));
+  if (is_scaled) {
+    state.emplace("good_steps", with_dtype(own[2], int64));
+    state.emplace("scale", with_dtype(own[3], float32));
+  }
+  return state;
 }
 
-// One that scales the loss of another has other variables in Keras, and one that waits for slots that a Checkpoint
-// restored cannot say which they are.
+// One that waits for slots that a Checkpoint restored cannot say which they are.
 void put_optimizer(NamedTensors& tensors, const Optimizer& optimizer) {
-  const NamedTensors own = State(optimizer).save();
-  if (own.contains("scale") || numbered_tensors(own, "variables/").size() != optimizer.variables().size()) return;
-  const std::vector<Tensor> all = keras_variables(optimizer);
+  const NamedTensors state = State(optimizer).save();
+  const bool is_scaled = scales_losses(optimizer);
+  const std::size_t slots = optimizer.variables().size() - (is_scaled ? 2 : 0);
+  if (numbered_tensors(state, "variables/").size() != slots) return;
+  const std::vector<Tensor> inner = keras_variables(optimizer);
+  std::vector<Tensor> all;
+  if (is_scaled) {
+    all = {zeros({}, int64), constant(0.0F), state.at("good_steps"), state.at("scale")};
+    for (std::size_t i = 0; i < inner.size(); ++i) tensors.emplace(kInner + std::to_string(i), inner[i]);
+  }
+  all.insert(all.end(), inner.begin(), inner.end());
   for (std::size_t i = 0; i < all.size(); ++i) tensors.emplace(kOptimizer + std::to_string(i), all[i]);
 }
 

@@ -87,7 +87,7 @@ void Model::save_weights(const std::string& path, bool overwrite) const {
 }
 
 void detail::take_weights(const char* what, const std::string& path, const Model& model, KerasWeights file,
-                          bool skip_mismatch) {
+                          bool skip_mismatch, const std::string& remedy) {
   io::NamedArrays& saved = file.weights;
   std::vector<std::pair<Variable, Tensor>> assignments;
   std::string lines;
@@ -97,13 +97,13 @@ void detail::take_weights(const char* what, const std::string& path, const Model
       lines += "\n  missing: " + line_of(name, variable.dtype(), variable.shape());
       continue;
     }
-    const Tensor tensor = found->second;
+    Tensor tensor = std::move(found->second);
     saved.erase(found);
     if (tensor.dtype() != variable.dtype() || tensor.shape() != variable.shape()) {
       lines += "\n  different: " + line_of(name, variable.dtype(), variable.shape()) + " here, and " +
                std::string(name_of(tensor.dtype())) + tensor.shape().to_string() + " in the file";
     } else {
-      assignments.emplace_back(variable, tensor);
+      assignments.emplace_back(variable, std::move(tensor));
     }
   }
   for (const auto& [name, tensor] : saved) lines += "\n  left over: " + line_of(name, tensor.dtype(), tensor.shape());
@@ -112,15 +112,17 @@ void detail::take_weights(const char* what, const std::string& path, const Model
                  lines.c_str());
   } else if (!lines.empty()) {
     throw ValueError(join(what, ": the weights in the file are not those of ", model.name(), "\n  file: ", path, lines,
-                          help("skip_mismatch = true takes over the others")));
+                          help(remedy)));
   }
-  for (const auto& [variable, tensor] : assignments) State(variable).restore({{"", tensor}});
+  // Given away, so that a tensor that nobody else has becomes the variable's.
+  for (auto& [variable, tensor] : assignments) variable.assign(std::move(tensor));
   restore_optimizer(what, path, model, file.optimizer);
 }
 
 void Model::load_weights(const std::string& path, bool skip_mismatch) const {
   const WeightsFormat format = format_of("load_weights", path, true);
-  detail::take_weights("load_weights", path, *this, load(format, path, *this, named_weights(*this)), skip_mismatch);
+  detail::take_weights("load_weights", path, *this, load(format, path, *this, named_weights(*this)), skip_mismatch,
+                       "skip_mismatch = true takes over the others");
 }
 
 }  // namespace capstan

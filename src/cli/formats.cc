@@ -146,7 +146,10 @@ const Format kFormats[] = {
     {"hdf5",
      "arrays of HDF5, and weights of Keras",
      {".h5", ".hdf5"},
-     [](const std::string&, std::string_view begin) { return begin.starts_with("\x89HDF\r\n\x1a\n"); },
+     // Bytes of the user's may stand before the signature.
+     [](const std::string& path, std::string_view begin) {
+       return begin.starts_with("\x89HDF\r\n\x1a\n") || ends_with(path, ".h5") || ends_with(path, ".hdf5");
+     },
      [](const std::string& path) { return content_of(io::load_hdf5(path)); },
      [](const std::string& path, const Tensors& tensors) { io::save_hdf5(path, tensors); }},
     {"keras",

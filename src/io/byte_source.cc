@@ -98,6 +98,19 @@ class PlainFile final : public ByteSource {
     if (got < size && std::ferror(file_)) fail(std::string("cannot read, ") + std::strerror(errno));
     return got;
   }
+  bool read_at(uint64_t place, std::byte* out, size_t size) override {
+    while (size > 0) {
+      const ssize_t got = pread(fileno(file_), out, size, static_cast<off_t>(place));
+      if (got < 0 && errno == EINTR) continue;
+      if (got < 0) fail(std::string("cannot read, ") + std::strerror(errno));
+      if (got == 0) return false;
+      place += static_cast<uint64_t>(got);
+      out += got;
+      size -= static_cast<size_t>(got);
+    }
+    return true;
+  }
+  bool can_read_at() const override { return true; }
   uint64_t most_bytes() const override { return size_; }
 
  private:

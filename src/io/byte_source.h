@@ -29,6 +29,11 @@ class ByteSource {
   /// if the source has no such place, has not as many, or if the place is no multiple of `alignment`.
   virtual std::shared_ptr<const std::byte> lend(size_t /*size*/, size_t /*alignment*/) { return nullptr; }
 
+  /// Reads bytes from a place in the file, wherever reading has come; false, without a change, if the source cannot do
+  /// that or has not as many there.
+  virtual bool read_at(uint64_t /*place*/, std::byte* /*out*/, size_t /*size*/) { return false; }
+  virtual bool can_read_at() const { return false; }
+
   /// No more bytes than this can come, counted from the beginning.
   virtual uint64_t most_bytes() const = 0;
 

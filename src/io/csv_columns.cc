@@ -1,11 +1,6 @@
 #include "src/io/csv_columns.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <charconv>
-#include <cmath>
-#include <cstdlib>
-#include <limits>
 
 #include "src/core/check.h"
 #include "src/io/compression.h"
@@ -56,74 +51,6 @@ std::vector<std::string> names_of(const OpenTable& table, std::size_t count) {
   }
   return names;
 }
-
-namespace {
-
-// Numbers as "-12.345" whose digits make an integer that T holds exactly, over a power of ten that it holds exactly:
-// one division gives the nearest T then. Most numbers in tables are of this kind, and it takes a third of the time.
-// False for any other text.
-template <class T>
-bool parse_short_decimal(std::string_view field, T& value) {
-  constexpr bool kIsFloat = std::is_same_v<T, float>;
-  constexpr std::uint64_t kMostDigits = std::uint64_t{1} << std::numeric_limits<T>::digits;
-  constexpr std::size_t kMostPlaces = kIsFloat ? 10 : 15, kLongest = 18;
-  static constexpr T kPowers[] = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
-  const char* at = field.data();
-  const char* const end = at + field.size();
-  if (field.size() > kLongest) return false;
-  const bool is_negative = at != end && *at == '-';
-  if (is_negative) ++at;
-  const char* const first = at;
-  const char* point = nullptr;
-  std::uint64_t digits = 0;
-  for (; at != end; ++at) {
-    const auto digit = static_cast<unsigned>(*at - '0');
-    if (digit < 10) {
-      digits = digits * 10 + digit;
-    } else if (*at == '.' && point == nullptr) {
-      point = at;
-    } else {
-      return false;
-    }
-  }
-  const std::size_t places = point == nullptr ? 0 : static_cast<std::size_t>(end - point - 1);
-  const std::size_t count = static_cast<std::size_t>(end - first) - (point == nullptr ? 0 : 1);
-  if (count == 0 || digits > kMostDigits || places > kMostPlaces) return false;
-  const T size = static_cast<T>(digits) / kPowers[places];
-  value = is_negative ? -size : size;
-  return true;
-}
-
-}  // namespace
-
-template <class T>
-bool parse_number(std::string_view field, T& value) {
-  if constexpr (std::is_floating_point_v<T>) {
-    if (parse_short_decimal(field, value)) return true;
-  }
-  const auto is_space = [](char c) { return c == ' ' || c == '\t'; };
-  while (!field.empty() && is_space(field.front())) field.remove_prefix(1);
-  while (!field.empty() && is_space(field.back())) field.remove_suffix(1);
-  // A plus is no part of a number for from_chars; one of two signs is none for anybody.
-  if (field.size() > 1 && field[0] == '+' && field[1] != '-' && field[1] != '+') field.remove_prefix(1);
-  const char* const end = field.data() + field.size();
-  const auto [stop, error] = std::from_chars(field.data(), end, value);
-  if (error == std::errc() && stop == end) return true;
-  if constexpr (std::is_floating_point_v<T>) {
-    // Also of numbers that are too small, which are 0.
-    if (error == std::errc::result_out_of_range && stop == end) {
-      const double wide = std::strtod(std::string(field).c_str(), nullptr);
-      value = static_cast<T>(wide);
-      return std::isfinite(value);
-    }
-  }
-  return false;
-}
-
-template bool parse_number(std::string_view field, std::int32_t& value);
-template bool parse_number(std::string_view field, std::int64_t& value);
-template bool parse_number(std::string_view field, float& value);
-template bool parse_number(std::string_view field, double& value);
 
 const char* name_of(CsvType type) {
   constexpr const char* kNames[] = {"int32", "int64", "float32", "float64", "text"};

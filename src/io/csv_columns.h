@@ -1,4 +1,4 @@
-// Columns of a table: which are read, and how their fields become values.
+// Columns of a table: which are read, and which fields they have.
 #pragma once
 
 #include <string>
@@ -24,31 +24,27 @@ OpenTable open_table(const std::string& reader, const std::string& path, const C
 /// The names of `count` columns that are read.
 std::vector<std::string> names_of(const OpenTable& table, std::size_t count);
 
-/// Calls take(i, field) for each column that is read. Throws IoError unless the record has as many fields as there are
-/// columns, or with a selection all that are selected.
+/// Calls take(i, field) for each column that is read of the record that `records`, those of the table or a part of
+/// them, stand at. Throws IoError unless the record has as many fields as there are columns, or with a selection all
+/// that are selected.
 template <class Take>
-void for_each_field(const OpenTable& table, std::size_t columns, const Take& take) {
-  const std::vector<std::string_view>& fields = table.records.fields();
+void for_each_field(const OpenTable& table, const CsvRecords& records, std::size_t columns, const Take& take) {
+  const std::vector<std::string_view>& fields = records.fields();
   if (!table.has_selection) {
     if (fields.size() != columns) {
-      table.records.fail("the record has " + std::to_string(fields.size()) + " fields, expected " +
-                         std::to_string(columns));
+      records.fail("the record has " + std::to_string(fields.size()) + " fields, expected " + std::to_string(columns));
     }
     for (std::size_t i = 0; i < columns; ++i) take(i, fields[i]);
     return;
   }
   for (std::size_t i = 0; i < columns; ++i) {
     if (table.selected[i] >= fields.size()) {
-      table.records.fail("the record has " + std::to_string(fields.size()) + " fields, and no column " +
-                         std::to_string(table.selected[i]));
+      records.fail("the record has " + std::to_string(fields.size()) + " fields, and no column " +
+                   std::to_string(table.selected[i]));
     }
     take(i, fields[table.selected[i]]);
   }
 }
-
-/// Reads a number, with spaces around it. Nothing for what is none, or none of this type.
-template <class T>
-bool parse_number(std::string_view field, T& value);
 
 /// "int32", "text"
 const char* name_of(CsvType type);

@@ -2,6 +2,7 @@
 #include "capstan/text_files.h"
 #include "src/core/check.h"
 #include "src/io/csv_columns.h"
+#include "src/io/csv_numbers.h"
 
 namespace capstan::io {
 
@@ -71,7 +72,7 @@ std::optional<std::vector<CsvValue>> CsvReader::next() {
   if (!state_->table.records.next()) return std::nullopt;
   std::vector<CsvValue> values;
   values.reserve(state_->columns.size());
-  for_each_field(state_->table, state_->columns.size(),
+  for_each_field(state_->table, state_->table.records, state_->columns.size(),
                  [&](std::size_t i, std::string_view field) { values.push_back(state_->value(i, field)); });
   return values;
 }

@@ -3,6 +3,10 @@
 // Fields stand between delimiters, and a record ends with "\n", "\r\n", "\r" or the file. A field that begins with a
 // quote ends with one, and has everything between, with two quotes for one; any other field has none. Bytes are read in
 // pieces, and a record is looked at when all of it is there, so a file takes as much memory as its longest record.
+//
+// A piece of a file can be cut off and read by another thread. It ends at a line end before which the number of quotes
+// is even: outside of quotes, as long as the records before it are right. Where one is not, the piece that it is in
+// fails.
 #pragma once
 
 #include <array>
@@ -24,6 +28,9 @@ class CsvRecords {
     bool has_quotes = true;
   };
 
+  /// A byte at which a field without quotes ends, as often as vectors have it.
+  using Stop = std::array<char, 16>;
+
   /// A byte order mark at the begin is skipped.
   CsvRecords(std::unique_ptr<ByteSource> source, const Rules& rules);
 
@@ -35,20 +42,42 @@ class CsvRecords {
   /// The line on which the last record begins, from 1.
   std::uint64_t line() const { return line_; }
 
+  /// The next records, about `size` bytes of them, whose lines count from 1; they are no longer among these then.
+  /// Nothing at the end.
+  std::unique_ptr<CsvRecords> cut(std::size_t size);
+  /// Of records that were cut off: begins again with them; `line` is that of the first.
+  void restart(std::uint64_t line);
+  /// The lines that have been read.
+  std::uint64_t line_count() const { return next_line_ - 1; }
+
   /// Throws IoError for the last record.
   [[noreturn]] void fail(const std::string& problem, const std::string& help = "") const;
 
  private:
+  static constexpr std::size_t kBlock = 64;
+  // A bit for each byte of a block at which a field without quotes may end, and where in the buffer the block lies.
+  struct Block {
+    std::size_t begin = -kBlock;  // behind any place
+    std::uint64_t stops = 0;
+  };
+
+  CsvRecords(const ByteSource& source, const Rules& rules, std::unique_ptr<char[]> text, std::size_t begin,
+             std::size_t end);
+
   bool parse();
-  bool refill();
+  bool refill(std::size_t least);
   bool parse_quoted(const char*& at, const char* end);
-  const char* after_line_end(const char* at);
+  std::size_t find_stop(Block& block, std::size_t at) const;
+  std::size_t end_of_whole_records() const;
 
   std::unique_ptr<ByteSource> source_;
   Rules rules_;
-  std::array<bool, 256> stops_{};  // the bytes at which a field without quotes ends
-  std::vector<char> buffer_;
+  std::array<Stop, 4> stops_;
+  std::unique_ptr<char[]> buffer_;  // `capacity_` bytes, and a block that may be looked at
+  std::size_t capacity_ = 0;
   std::size_t begin_ = 0, end_ = 0;  // what is in the buffer and has not been read
+  std::size_t first_ = 0;            // of records that were cut off: where they begin
+  Block block_;
   bool source_ended_ = false, failed_ = false;
   std::vector<std::string_view> fields_;
   std::vector<std::unique_ptr<std::string>> unescaped_;  // texts of quoted fields that had quotes inside

@@ -1,13 +1,16 @@
 // Tables as a whole.
 //
-// The first records are read as texts, from which the types of the columns follow; these records and all others are
-// then put into columns of these types, each field once.
+// The types of the columns follow from the first records. Then the file is cut into pieces of whole records, which
+// threads put into columns of these types, each for itself, and in the end the parts of each column are joined.
+#include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "capstan/text_files.h"
 #include "src/core/check.h"
+#include "src/core/thread_pool.h"
+#include "src/core/unfilled.h"
 #include "src/io/csv_columns.h"
+#include "src/io/csv_numbers.h"
 
 namespace capstan::io {
 
@@ -95,83 +98,125 @@ class CsvTableReader {
     CAPSTAN_CHECK(options.num_rows_for_inference >= 1, ValueError, kReader,
                   ": num_rows_for_inference must be at least 1, not ", options.num_rows_for_inference);
     result_.path_ = path;
+    line_ = table_.records.line_count() + 1;
   }
 
   CsvTable read() {
-    read_first_records();
-    make_columns();
-    for (const std::vector<std::string>& record : first_) {
-      for (std::size_t i = 0; i < record.size(); ++i) add(i, record[i]);
-      ++result_.rows_;
+    make_columns(look_at_first_records());
+    while (read_batch()) {
     }
-    while (table_.records.next()) {
-      for_each_field(table_, columns_.size(), [&](std::size_t i, std::string_view field) { add(i, field); });
-      ++result_.rows_;
-    }
-    finish();
+    for (std::size_t i = 0; i < columns_.size(); ++i) result_.columns_.push_back({columns_[i].type, {}, {}});
+    parallel_for(static_cast<std::int64_t>(columns_.size()),
+                 [&](std::int64_t i) { finish(static_cast<std::size_t>(i)); });
     return std::move(result_);
   }
 
  private:
+  // The records of a piece of the file.
+  struct Rows {
+    std::vector<Elements> columns;
+    std::int64_t count = 0;
+  };
+
+  // A piece fits a core's cache, and is large beside what handing it over costs.
+  static constexpr std::size_t kPiece = std::size_t{1} << 20;
+  static constexpr std::size_t kPiecesPerThread = 4;
+
   bool is_missing(std::string_view field) const {
     return field.empty() || (!options_.na_value.empty() && field == options_.na_value);
   }
 
-  void read_first_records() {
+  // The pieces that the first records lie in are read again with all others.
+  std::vector<Inference> look_at_first_records() {
+    std::vector<Inference> inferences;
     std::size_t count = table_.has_selection ? table_.selected.size() : table_.header.size();
-    while (static_cast<std::int64_t>(first_.size()) < options_.num_rows_for_inference && table_.records.next()) {
-      if (count == 0) count = table_.records.fields().size();
-      first_.emplace_back();
-      for_each_field(table_, count, [&](std::size_t, std::string_view field) { first_.back().emplace_back(field); });
-      first_lines_.push_back(table_.records.line());
+    std::int64_t seen = 0;
+    std::uint64_t line = line_;
+    while (seen < options_.num_rows_for_inference) {
+      std::unique_ptr<CsvRecords> piece = table_.records.cut(kPiece);
+      if (piece == nullptr) break;
+      piece->restart(line);
+      for (; seen < options_.num_rows_for_inference && piece->next(); ++seen) {
+        if (count == 0) count = piece->fields().size();
+        inferences.resize(count);
+        for_each_field(table_, *piece, count, [&](std::size_t i, std::string_view field) {
+          is_missing(field) ? inferences[i].see_missing() : inferences[i].see(field);
+        });
+      }
+      line = piece->line_count() + 1;
+      pieces_.push_back(std::move(piece));
     }
-    result_.names_ = names_of(table_, count);
+    inferences.resize(count);
+    return inferences;
   }
 
-  void make_columns() {
+  void make_columns(const std::vector<Inference>& inferences) {
+    result_.names_ = names_of(table_, inferences.size());
     std::map<std::string, CsvColumn> given = options_.columns;
     for (std::size_t i = 0; i < result_.names_.size(); ++i) {
       const std::string& name = result_.names_[i];
-      if (const auto found = options_.columns.find(name); found != options_.columns.end()) {
+      const auto found = options_.columns.find(name);
+      is_given_.push_back(found != options_.columns.end());
+      if (is_given_.back()) {
         check_column(kReader, found->second, name);
         columns_.push_back(found->second);
         given.erase(name);
-        is_given_.push_back(true);
       } else {
-        Inference inference;
-        for (const std::vector<std::string>& record : first_) {
-          is_missing(record[i]) ? inference.see_missing() : inference.see(record[i]);
-        }
-        columns_.push_back(inference.column(options_.missing_number));
-        is_given_.push_back(false);
+        columns_.push_back(inferences[i].column(options_.missing_number));
       }
-      elements_.push_back(elements_of(columns_.back().type));
     }
     CAPSTAN_CHECK(given.empty(), ValueError, kReader, ": there is no column ", quoted(given.begin()->first),
                   ", whose type is given\n  file: ", result_.path_);
   }
 
-  [[noreturn]] void refuse(std::size_t column, std::string_view field) const {
-    const std::string name = "column " + quoted(result_.names_[column]);
-    const std::string problem = is_missing(field) ? name + " is required, and its field is missing"
-                                                  : name + " is " + quoted(field) + ", which is no " +
-                                                        std::string(name_of(columns_[column].type));
-    const std::string remedy =
-        is_given_[column] ? "" : "its type was found out from the first records; give it in columns";
-    // Of the first records the lines are noted.
-    if (result_.rows_ < static_cast<std::int64_t>(first_.size())) {
-      const std::uint64_t line = first_lines_[static_cast<std::size_t>(result_.rows_)];
-      fail_file(kReader, "line " + std::to_string(line) + ": " + problem, result_.path_, remedy);
+  // Reads some pieces, at once where there are threads; false at the end. A piece does not know its lines before those
+  // before it are read, so the first that has a mistake is read a second time for the error.
+  bool read_batch() {
+    const auto most = kPiecesPerThread * static_cast<std::size_t>(thread_count());
+    while (pieces_.size() < most) {
+      std::unique_ptr<CsvRecords> piece = table_.records.cut(kPiece);
+      if (piece == nullptr) break;
+      pieces_.push_back(std::move(piece));
     }
-    table_.records.fail(problem, remedy);
+    std::vector<std::optional<Rows>> batch(pieces_.size());
+    parallel_for(static_cast<std::int64_t>(batch.size()), [&](std::int64_t i) {
+      const auto at = static_cast<std::size_t>(i);
+      try {
+        pieces_[at]->restart(1);
+        batch[at] = rows_of(*pieces_[at]);
+      } catch (const IoError&) {  // NOLINT(bugprone-empty-catch): thrown again below, with its line
+      }
+    });
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      if (!batch[i]) {
+        pieces_[i]->restart(line_);
+        batch[i] = rows_of(*pieces_[i]);
+      }
+      line_ += pieces_[i]->line_count();
+      result_.rows_ += batch[i]->count;
+      rows_.push_back(std::move(*batch[i]));
+    }
+    pieces_.clear();
+    return !batch.empty();
   }
 
-  void add(std::size_t i, std::string_view field) {
+  Rows rows_of(CsvRecords& records) const {
+    Rows rows;
+    for (const CsvColumn& column : columns_) rows.columns.push_back(elements_of(column.type));
+    while (records.next()) {
+      for_each_field(table_, records, columns_.size(),
+                     [&](std::size_t i, std::string_view field) { add(records, i, field, rows.columns[i]); });
+      ++rows.count;
+    }
+    return rows;
+  }
+
+  void add(const CsvRecords& records, std::size_t i, std::string_view field, Elements& column) const {
     std::visit(
         [&](auto& elements) {
           using T = typename std::remove_reference_t<decltype(elements)>::value_type;
           if (is_missing(field)) {
-            if (!columns_[i].missing) refuse(i, field);
+            if (!columns_[i].missing) refuse(records, i, field);
             if constexpr (std::is_same_v<T, std::string>) {
               elements.push_back(columns_[i].missing->text);
             } else if constexpr (std::is_integral_v<T>) {
@@ -183,38 +228,54 @@ class CsvTableReader {
             elements.emplace_back(field);
           } else {
             T value{};
-            if (!parse_number(field, value)) refuse(i, field);
+            if (!parse_number(field, value)) refuse(records, i, field);
             elements.push_back(value);
           }
         },
-        elements_[i]);
+        column);
   }
 
-  void finish() {
-    for (std::size_t i = 0; i < columns_.size(); ++i) {
-      result_.columns_.push_back({columns_[i].type, {}, {}});
-      std::visit(
-          [&](auto& elements) {
-            using T = typename std::remove_reference_t<decltype(elements)>::value_type;
-            if constexpr (std::is_same_v<T, std::string>) {
-              result_.columns_.back().texts = std::move(elements);
-            } else {
-              result_.columns_.back().numbers = constant(std::span<const T>(elements));
-            }
-            elements = {};
-          },
-          elements_[i]);
-    }
+  [[noreturn]] void refuse(const CsvRecords& records, std::size_t column, std::string_view field) const {
+    const std::string name = "column " + quoted(result_.names_[column]);
+    records.fail(is_missing(field)
+                     ? name + " is required, and its field is missing"
+                     : name + " is " + quoted(field) + ", which is no " + std::string(name_of(columns_[column].type)),
+                 is_given_[column] ? "" : "its type was found out from the first records; give it in columns");
+  }
+
+  // Puts the parts of a column together.
+  void finish(std::size_t i) {
+    CsvTable::Column& column = result_.columns_[i];
+    const Elements kind = elements_of(column.type);
+    std::visit(
+        [&](const auto& none) {
+          using Parts = std::remove_cvref_t<decltype(none)>;
+          using T = typename Parts::value_type;
+          T* at = nullptr;
+          if constexpr (std::is_same_v<T, std::string>) {
+            column.texts.resize(static_cast<std::size_t>(result_.rows_));
+            at = column.texts.data();
+          } else {
+            column.numbers = detail::unfilled(kDTypeOf<T>, {result_.rows_});
+            at = static_cast<T*>(const_cast<void*>(column.numbers.raw_data()));
+          }
+          for (Rows& rows : rows_) {
+            auto& part = std::get<Parts>(rows.columns[i]);
+            at = std::move(part.begin(), part.end(), at);
+            part = {};
+          }
+        },
+        kind);
   }
 
   const ReadCsvOptions& options_;
   OpenTable table_;
   CsvTable result_;
-  std::vector<std::vector<std::string>> first_;
-  std::vector<std::uint64_t> first_lines_;
   std::vector<CsvColumn> columns_;
   std::vector<bool> is_given_;
-  std::vector<Elements> elements_;
+  std::vector<std::unique_ptr<CsvRecords>> pieces_;  // cut off, and not in rows_ yet
+  std::uint64_t line_ = 1;                           // of the first of them
+  std::vector<Rows> rows_;
 };
 
 CsvTable read_csv(const std::string& path, const ReadCsvOptions& options) {

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstdlib>
@@ -27,6 +28,9 @@ std::string target_of(const std::string& path) {
   return none ? path : canonical.string();
 }
 
+// Files from here on are large, and so many bytes are given to the disk at once.
+constexpr std::size_t kLarge = std::size_t{1} << 25, kStep = std::size_t{1} << 23;
+
 // The mark of a draft has the number of the process above that of the draft.
 constexpr int kProcessBits = 31;
 
@@ -49,6 +53,9 @@ void sync_directory(const std::string& writer, const std::string& path, const st
 void write_pieces(const std::string& writer, const std::string& path,
                   std::span<const std::span<const std::byte>> pieces, bool is_durable) {
   FileDraft draft(writer, path);
+  std::size_t size = 0;
+  for (const std::span<const std::byte> piece : pieces) size += piece.size();
+  draft.expect(size);
   for (const std::span<const std::byte> piece : pieces) draft.write(piece);
   if (is_durable) draft.sync();
   draft.finish();
@@ -76,12 +83,31 @@ FileDraft::~FileDraft() {
   if (!path_.empty() && !is_kept_) unlink(path_.c_str());
 }
 
+// A large file gets its place on the disk before its bytes, and the disk begins with the first of them while the others
+// are copied. Otherwise both wait until the end, where it takes up to twice as long. Neither has to work: where a
+// system cannot do it, writing says what is wrong.
+void FileDraft::expect(std::size_t size) {
+  is_large_ = size >= kLarge;
+#if defined(__linux__)
+  if (is_large_) static_cast<void>(fallocate(file_, 0, 0, static_cast<off_t>(size)));
+#endif
+}
+
 void FileDraft::write(std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
-    const ssize_t written = ::write(file_, bytes.data(), bytes.size());
+    const std::size_t step = is_large_ ? std::min(bytes.size(), kStep) : bytes.size();
+    const ssize_t written = ::write(file_, bytes.data(), step);
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) fail_to_write(writer_, target_, errno);
     bytes = bytes.subspan(static_cast<std::size_t>(written));
+    size_ += static_cast<std::size_t>(written);
+#if defined(__linux__)
+    if (is_large_ && size_ - begun_ >= kStep) {
+      static_cast<void>(sync_file_range(file_, static_cast<off_t>(begun_), static_cast<off_t>(size_ - begun_),
+                                        SYNC_FILE_RANGE_WRITE));
+      begun_ = size_;
+    }
+#endif
   }
 }
 

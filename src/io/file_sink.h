@@ -17,6 +17,8 @@ class FileDraft {
   FileDraft(const FileDraft&) = delete;
   FileDraft& operator=(const FileDraft&) = delete;
 
+  // Before the first bytes: so many will come.
+  void expect(std::size_t size);
   void write(std::span<const std::byte> bytes);
   // Its bytes are on the disk behind it, and its length.
   void sync();
@@ -33,7 +35,8 @@ class FileDraft {
   std::string writer_, target_, path_;
   std::int64_t mark_ = 0;
   int file_ = -1;
-  bool is_kept_ = false;
+  bool is_kept_ = false, is_large_ = false;
+  std::size_t size_ = 0, begun_ = 0;  // bytes that are written, and of these those that the disk has begun with
 };
 
 // Writes the bytes beside `path` and then puts that file in its place, so that a reader sees the old file or the new

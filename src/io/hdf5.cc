@@ -16,6 +16,7 @@ std::map<std::string, Tensor> load_hdf5_from(ByteSource& source, Hdf5Texts* text
   const std::uint64_t size = source.most_bytes();
   const Tensor memory = detail::unfilled(int64, {static_cast<std::int64_t>(size / sizeof(std::int64_t) + 1)});
   const std::span bytes(static_cast<std::byte*>(const_cast<void*>(memory.raw_data())), size);
+  if (source.can_read_at()) return read_hdf5(source, bytes, texts);
   read_into(source, bytes, "the file");
   return read_hdf5(source, bytes, std::make_shared<const Tensor>(memory), texts);
 }

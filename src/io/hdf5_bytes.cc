@@ -1,8 +1,46 @@
 #include "src/io/hdf5_bytes.h"
 
+#include <algorithm>
 #include <bit>
 
 namespace capstan::io::hdf5 {
+
+namespace {
+
+constexpr std::size_t kPage = std::size_t{1} << 14;
+
+}  // namespace
+
+Content::Content(ByteSource& source, std::span<std::byte> memory)
+    : bytes_(reinterpret_cast<const char*>(memory.data()), memory.size()),
+      source_(&source),
+      memory_(memory.data()),
+      is_there_((memory.size() + kPage - 1) / kPage) {}
+
+void Content::load(std::string_view part) const {
+  if (part.empty()) return;
+  const auto begin = static_cast<std::size_t>(part.data() - bytes_.data());
+  const std::size_t last = (begin + part.size() - 1) / kPage;
+  for (std::size_t page = begin / kPage; page <= last; ++page) {
+    if (is_there_[page]) continue;
+    std::size_t end = page + 1;  // of the pages that are read at once
+    while (end <= last && !is_there_[end]) ++end;
+    const std::size_t size = std::min(end * kPage, bytes_.size()) - page * kPage;
+    if (!source_->read_at(page * kPage, memory_ + page * kPage, size))
+      source_->fail("the file got shorter", kFetchAgain);
+    std::fill(is_there_.begin() + static_cast<std::ptrdiff_t>(page),
+              is_there_.begin() + static_cast<std::ptrdiff_t>(end), true);
+  }
+}
+
+void Reader::check_sum() {
+  const std::uint32_t sum = metadata_checksum(bytes_.substr(0, at_));
+  bool is_right = sum == number(4);
+#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+  is_right = true;
+#endif
+  if (!is_right) source_->fail("the checksum of a structure differs", kFetchAgain);
+}
 
 std::uint32_t metadata_checksum(std::string_view bytes) {
   const auto byte = [&](std::size_t i) { return static_cast<std::uint32_t>(static_cast<unsigned char>(bytes[i])); };

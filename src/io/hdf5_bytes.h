@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "src/io/byte_source.h"
 
@@ -14,10 +15,38 @@ namespace capstan::io::hdf5 {
 /// An address that is none.
 inline constexpr std::uint64_t kNowhere = ~std::uint64_t{0};
 
+/// The bytes of a file, which come from it when they are looked at: weights are read to where they stay, and so only
+/// the little that describes them is read here. Or bytes that are there already.
+class Content {
+ public:
+  explicit Content(std::string_view bytes) : bytes_(bytes) {}
+  /// `memory` is as long as the file; `source` can read at any place.
+  Content(ByteSource& source, std::span<std::byte> memory);
+
+  /// Not all of them need to be there yet.
+  std::string_view bytes() const { return bytes_; }
+  /// Makes these bytes be there, which are some of bytes(). Throws IoError if the file is shorter by now.
+  void need(std::string_view part) const {
+    if (source_ != nullptr) load(part);
+  }
+  /// The file, if not all bytes are there.
+  ByteSource* source() const { return source_; }
+
+ private:
+  void load(std::string_view part) const;
+
+  std::string_view bytes_;
+  ByteSource* source_ = nullptr;
+  std::byte* memory_ = nullptr;
+  mutable std::vector<bool> is_there_;  // by pages
+};
+
 /// Little-endian numbers from a part of a file; what would be beyond its end is an error.
 class Reader {
  public:
-  Reader(const ByteSource& source, std::string_view bytes) : source_(&source), bytes_(bytes) {}
+  /// Bytes that are there, or with `content` some of its bytes.
+  Reader(const ByteSource& source, std::string_view bytes, const Content* content = nullptr)
+      : source_(&source), bytes_(bytes), content_(content) {}
 
   std::uint64_t number(std::size_t size) {
     std::uint64_t value = 0;
@@ -28,6 +57,7 @@ class Reader {
   std::string_view take(std::uint64_t size) {
     if (size > bytes_.size() - at_) source_->fail("a structure is cut off", kFetchAgain);
     const std::string_view taken = bytes_.substr(at_, size);
+    if (content_ != nullptr) content_->need(taken);
     at_ += size;
     return taken;
   }
@@ -39,10 +69,13 @@ class Reader {
       source_->fail(std::string(what) + " does not begin with " + quoted(signature), kFetchAgain);
     }
   }
+  /// The checksum of all that has been read stands next.
+  void check_sum();
 
  private:
   const ByteSource* source_;
   std::string_view bytes_;
+  const Content* content_;
   std::size_t at_ = 0;
 };
 

@@ -6,7 +6,7 @@
 #include <array>
 #include <optional>
 
-#include "src/io/hdf5_bytes.h"
+#include "src/io/hdf5_chunks.h"
 #include "src/io/raw_array.h"
 #include "src/io/tensor_list.h"
 
@@ -36,11 +36,24 @@ struct Filter {
   bool is_optional;
 };
 
-// A part of a dataset in chunks.
-struct Chunk {
-  std::vector<std::uint64_t> place;  // of its first element
-  std::uint64_t address, size;       // as it is stored
-  std::uint64_t skipped = 0;         // filters, as bits
+// Bytes of a file that can be read at any place.
+class PartOfFile final : public ByteSource {
+ public:
+  PartOfFile(ByteSource& file, std::uint64_t begin, std::uint64_t size)
+      : ByteSource(file.reader(), file.name()), file_(file), place_(begin), left_(size) {}
+
+  std::size_t read(std::byte* out, std::size_t size) override {
+    size = std::min<std::uint64_t>(size, left_);
+    if (!file_.read_at(place_, out, size)) fail("the file got shorter", kFetchAgain);
+    place_ += size;
+    left_ -= size;
+    return size;
+  }
+  std::uint64_t most_bytes() const override { return left_; }
+
+ private:
+  ByteSource& file_;
+  std::uint64_t place_, left_;
 };
 
 class DatasetReader {
@@ -66,10 +79,10 @@ class DatasetReader {
         const std::uint64_t address = layout.number(file_.offset_size), size = layout.number(file_.length_size);
         if (file_.is_nowhere(address)) return tensor(filled());
         if (size != size_) fail("its layout has " + std::to_string(size) + " bytes, not " + std::to_string(size_));
-        return tensor(file_.at(address, size));
+        return contiguous(address);
       }
       case 2:
-        return tensor(version == 3 ? from_chunks(layout) : from_chunks_4(layout));
+        return tensor(from_chunks(layout, version));
       default:
         fail("its layout of kind " + std::to_string(kind) + " is not supported");
     }
@@ -93,8 +106,7 @@ class DatasetReader {
 
   void read_dataspace(std::string_view bytes) {
     Reader reader(file_.source, bytes);
-    const std::uint8_t version = reader.byte(), rank = reader.byte();
-    reader.skip(1);
+    const std::uint8_t version = reader.byte(), rank = reader.byte(), flags = reader.byte();
     if (version != 1 && version != 2) fail("its dataspace of version " + std::to_string(version) + " is not supported");
     if (version == 1) {
       reader.skip(5);
@@ -103,6 +115,14 @@ class DatasetReader {
     }
     if (rank > kMaxRank) fail("it has " + std::to_string(rank) + " axes, more than " + std::to_string(kMaxRank));
     for (int i = 0; i < rank; ++i) shape_.push_back(static_cast<std::int64_t>(reader.number(file_.length_size)));
+    grid_.shape.assign(shape_.begin(), shape_.end());
+    grid_.most = grid_.shape;
+    for (std::size_t i = 0; (flags & 1) != 0 && i < grid_.most.size(); ++i) {
+      grid_.most[i] = reader.number(file_.length_size);
+      if (file_.length_size < 8 && grid_.most[i] == (std::uint64_t{1} << 8 * file_.length_size) - 1)
+        grid_.most[i] = kNowhere;
+      if (grid_.most[i] < grid_.shape[i]) fail("its axes are longer than they may be");
+    }
   }
 
   void read_type(std::string_view bytes) {
@@ -266,155 +286,39 @@ class DatasetReader {
     return elements_;
   }
 
-  // A tree of chunks.
-  std::string_view from_chunks(Reader& layout) {
+  std::string_view from_chunks(Reader& layout, std::uint8_t version) {
+    const std::uint8_t flags = version == 3 ? 0 : layout.byte();
     const std::size_t rank = layout.byte();
     if (rank != shape_.size() + 1) fail("its chunks have another number of axes");
-    const std::uint64_t tree = layout.number(file_.offset_size);
-    for (std::size_t i = 0; i + 1 < rank; ++i) chunk_.push_back(layout.number(4));
-    if (layout.number(4) != type_.size) fail("its chunks have elements of another size");
+    std::size_t length_size = 4;
+    std::uint64_t tree = 0;
+    if (version == 3) {
+      tree = layout.number(file_.offset_size);
+    } else {
+      length_size = layout.byte();
+    }
+    if (length_size < 1 || length_size > 8) fail("the lengths of its chunks are of an unknown size");
+    for (std::size_t i = 0; i + 1 < rank; ++i) grid_.chunk.push_back(layout.number(length_size));
+    if (layout.number(length_size) != type_.size) fail("its chunks have elements of another size");
     check_chunk();
-    std::vector<Chunk> chunks;
-    if (!file_.is_nowhere(tree)) read_tree(tree, -1, chunks);
-    return joined(chunks);
+    return joined(version == 3 ? chunks_of_tree(file_, name_, grid_, tree)
+                               : chunks_of_index(file_, name_, grid_, layout, flags));
   }
 
   void check_chunk() {
-    chunk_bytes_ = type_.size;
-    for (const std::uint64_t length : chunk_) {
-      if (length == 0 || length > (std::uint64_t{1} << 31) / chunk_bytes_)
+    grid_.chunk_bytes = type_.size;
+    for (const std::uint64_t length : grid_.chunk) {
+      if (length == 0 || length > (std::uint64_t{1} << 31) / grid_.chunk_bytes)
         fail("its chunks are empty or larger than 2 GiB");
-      chunk_bytes_ *= length;
+      grid_.chunk_bytes *= length;
     }
-  }
-
-  void read_tree(std::uint64_t address, int expected_level, std::vector<Chunk>& chunks) {
-    file_.visit(address);
-    Reader node(file_.source, file_.from(address));
-    node.expect("TREE", "a node of a tree");
-    if (node.byte() != 1) fail("the tree of its chunks is one of a group");
-    const int level = node.byte();
-    if (level > 32 || (expected_level >= 0 && level != expected_level)) fail("a node of its tree has a wrong level");
-    const std::uint64_t count = node.number(2);
-    node.skip(2 * file_.offset_size);
-    for (std::uint64_t i = 0; i < count; ++i) {
-      Chunk chunk{{}, 0, node.number(4), node.number(4)};
-      for (std::size_t axis = 0; axis < shape_.size(); ++axis) chunk.place.push_back(node.number(8));
-      node.skip(8);
-      chunk.address = node.number(file_.offset_size);
-      if (level > 0) {
-        read_tree(chunk.address, level - 1, chunks);
-      } else {
-        chunks.push_back(std::move(chunk));
-      }
-    }
-  }
-
-  // The later form, of which one chunk, chunks without an index, and an array of chunks are known.
-  std::string_view from_chunks_4(Reader& layout) {
-    const std::uint8_t flags = layout.byte();
-    const std::size_t rank = layout.byte();
-    if (rank != shape_.size() + 1) fail("its chunks have another number of axes");
-    const std::size_t length_size = layout.byte();
-    if (length_size < 1 || length_size > 8) fail("the lengths of its chunks are of an unknown size");
-    for (std::size_t i = 0; i + 1 < rank; ++i) chunk_.push_back(layout.number(length_size));
-    if (layout.number(length_size) != type_.size) fail("its chunks have elements of another size");
-    check_chunk();
-    std::vector<Chunk> chunks;
-    switch (const std::uint8_t index = layout.byte()) {
-      case 1: {
-        Chunk chunk{std::vector<std::uint64_t>(shape_.size(), 0), 0, chunk_bytes_};
-        if ((flags & 2) != 0) {
-          chunk.size = layout.number(file_.length_size);
-          chunk.skipped = layout.number(4);
-        }
-        chunk.address = layout.number(file_.offset_size);
-        chunks.push_back(chunk);
-        break;
-      }
-      case 2: {
-        const std::uint64_t begin = layout.number(file_.offset_size);
-        for_each_place([&](std::uint64_t number, const std::vector<std::uint64_t>& place) {
-          chunks.push_back({place, begin + number * chunk_bytes_, chunk_bytes_});
-        });
-        break;
-      }
-      case 3:
-        layout.skip(1);
-        read_array(layout.number(file_.offset_size), chunks);
-        break;
-      default:
-        fail("its index of chunks of kind " + std::to_string(index) + " is not supported");
-    }
-    std::erase_if(chunks, [&](const Chunk& chunk) { return file_.is_nowhere(chunk.address); });
-    return joined(chunks);
-  }
-
-  // Calls body(number, place) for each chunk of the grid, the last axis first.
-  template <class Body>
-  void for_each_place(const Body& body) {
-    std::uint64_t count = 1;
-    std::vector<std::uint64_t> grid;
-    for (std::size_t i = 0; i < shape_.size(); ++i) {
-      grid.push_back((static_cast<std::uint64_t>(shape_[i]) + chunk_[i] - 1) / chunk_[i]);
-      if (grid.back() != 0 && count > file_.bytes.size() / grid.back())
-        fail("it has more chunks than the file has bytes");
-      count *= grid.back();
-    }
-    for (std::uint64_t number = 0; number < count; ++number) {
-      std::vector<std::uint64_t> place(grid.size());
-      std::uint64_t rest = number;
-      for (std::size_t i = grid.size(); i-- > 0;) {
-        place[i] = rest % grid[i] * chunk_[i];
-        rest /= grid[i];
-      }
-      body(number, place);
-    }
-  }
-
-  void read_array(std::uint64_t address, std::vector<Chunk>& chunks) {
-    file_.visit(address);
-    Reader head(file_.source, file_.from(address));
-    head.expect("FAHD", "an array of chunks");
-    head.skip(1);
-    const bool is_filtered = head.byte() == 1;
-    const std::size_t entry = head.byte();
-    const std::uint8_t page_bits = head.byte();
-    const std::uint64_t most = head.number(file_.length_size);
-    const std::uint64_t block_address = head.number(file_.offset_size);
-    check_sum_behind(file_.from(address), head);
-    if (page_bits < 64 && most > std::uint64_t{1} << page_bits)
-      fail("its array of chunks has pages, which are not supported");
-    const std::size_t size_bytes = is_filtered ? entry - file_.offset_size - 4 : 0;
-    if (entry < file_.offset_size + (is_filtered ? 5 : 0) || size_bytes > 8)
-      fail("its array of chunks has odd entries");
-    if (file_.is_nowhere(block_address)) return;
-    file_.visit(block_address);
-    Reader block(file_.source, file_.from(block_address));
-    block.expect("FADB", "a block of chunks");
-    block.skip(2 + file_.offset_size);
-    for_each_place([&](std::uint64_t, const std::vector<std::uint64_t>& place) {
-      Chunk chunk{place, block.number(file_.offset_size), chunk_bytes_};
-      if (is_filtered) {
-        chunk.size = block.number(size_bytes);
-        chunk.skipped = block.number(4);
-      }
-      chunks.push_back(std::move(chunk));
-    });
-    check_sum_behind(file_.from(block_address), block);
-  }
-
-  // The checksum of what has been read stands next.
-  void check_sum_behind(std::string_view bytes, Reader& reader) const {
-    const std::string_view covered = bytes.substr(0, reader.at());
-    if (metadata_checksum(covered) != reader.number(4)) fail("the checksum of a structure differs");
   }
 
   std::string_view joined(const std::vector<Chunk>& chunks) {
     // Deflated bytes grow at most 1032 times; every chunk lies in the file once.
     std::uint64_t stored = 0;
     for (const Chunk& chunk : chunks) {
-      file_.at(chunk.address, chunk.size);
+      file_.place(chunk.address, chunk.size);
       file_.visit(chunk.address);
       stored += chunk.size;
     }
@@ -429,25 +333,26 @@ class DatasetReader {
     const std::string content = unfiltered(chunk);
     const std::size_t rank = shape_.size();
     for (std::size_t i = 0; i < rank; ++i) {
-      if (chunk.place[i] % chunk_[i] != 0 || chunk.place[i] >= static_cast<std::uint64_t>(shape_[i])) {
+      if (chunk.place[i] % grid_.chunk[i] != 0 || chunk.place[i] >= static_cast<std::uint64_t>(shape_[i])) {
         fail("a chunk lies outside of it");
       }
     }
     const std::uint64_t row =
-        rank == 0 ? 1
-                  : std::min(chunk_[rank - 1], static_cast<std::uint64_t>(shape_[rank - 1]) - chunk.place[rank - 1]);
+        rank == 0
+            ? 1
+            : std::min(grid_.chunk[rank - 1], static_cast<std::uint64_t>(shape_[rank - 1]) - chunk.place[rank - 1]);
     std::vector<std::uint64_t> index(rank, 0);
     for (;;) {
       std::uint64_t from = 0, to = 0;
       for (std::size_t i = 0; i < rank; ++i) {
-        from = from * chunk_[i] + index[i];
+        from = from * grid_.chunk[i] + index[i];
         to = to * static_cast<std::uint64_t>(shape_[i]) + chunk.place[i] + index[i];
       }
       std::memcpy(elements_.data() + to * type_.size, content.data() + from * type_.size, row * type_.size);
       std::size_t axis = rank < 2 ? 0 : rank - 1;
       while (axis > 0) {
         const std::size_t i = axis - 1;
-        if (++index[i] < chunk_[i] && chunk.place[i] + index[i] < static_cast<std::uint64_t>(shape_[i])) break;
+        if (++index[i] < grid_.chunk[i] && chunk.place[i] + index[i] < static_cast<std::uint64_t>(shape_[i])) break;
         index[i] = 0;
         --axis;
       }
@@ -463,16 +368,16 @@ class DatasetReader {
                 : filters_[i].id == 2 ? unshuffled(content)
                                       : without_checksum(std::move(content));
     }
-    if (content.size() != chunk_bytes_) {
-      fail("a chunk has " + std::to_string(content.size()) + " bytes, not " + std::to_string(chunk_bytes_));
+    if (content.size() != grid_.chunk_bytes) {
+      fail("a chunk has " + std::to_string(content.size()) + " bytes, not " + std::to_string(grid_.chunk_bytes));
     }
     return content;
   }
 
   std::string inflated(const std::string& content) const {
-    if (most_inflated(content.size()) < chunk_bytes_) fail("a chunk cannot have as many bytes as it should");
+    if (most_inflated(content.size()) < grid_.chunk_bytes) fail("a chunk cannot have as many bytes as it should");
     // A checksum may stand behind the elements.
-    std::string result(chunk_bytes_ + 4, '\0');
+    std::string result(grid_.chunk_bytes + 4, '\0');
     uLongf size = result.size();
     if (uncompress(reinterpret_cast<Bytef*>(result.data()), &size, reinterpret_cast<const Bytef*>(content.data()),
                    content.size()) != Z_OK) {
@@ -501,6 +406,20 @@ class DatasetReader {
     return content;
   }
 
+  // Elements behind each other, which no others share. They are read to where they stay, or lie in bytes that stay.
+  Tensor contiguous(std::uint64_t address) {
+    const std::string_view bytes = file_.place(address, size_);
+    if (size_ > file_.left_stored) fail("the datasets would have more bytes than the file");
+    file_.left_stored -= size_;
+    const bool is_swapped = type_.is_big_endian && type_.size > 1;
+    if (file_.content.source() == nullptr || is_swapped) return tensor(file_.at(address, size_));
+    PartOfFile part(*file_.content.source(), static_cast<std::uint64_t>(bytes.data() - file_.content.bytes().data()),
+                    size_);
+    const ListedTensor listed{name_, std::string(type_.name), shape_, 0, size_, {}};
+    check_listed(part, listed);
+    return read_listed(part, listed);
+  }
+
   Tensor tensor(std::string_view bytes) const {
     std::string swapped;
     const bool is_swapped = type_.is_big_endian && type_.size > 1;
@@ -526,8 +445,7 @@ class DatasetReader {
   Type type_;
   std::uint64_t size_ = 0;
   std::vector<Filter> filters_;
-  std::vector<std::uint64_t> chunk_;
-  std::uint64_t chunk_bytes_ = 0;
+  Grid grid_;
   std::string elements_;
 };
 

@@ -5,35 +5,13 @@
 #include "src/core/utf8.h"
 #include "src/io/hdf5_bytes.h"
 #include "src/io/hdf5_dataset.h"
+#include "src/io/hdf5_heap.h"
 #include "src/io/hdf5_texts.h"
+#include "src/io/hdf5_tree.h"
 
 namespace capstan::io {
 
 namespace hdf5 {
-
-std::string_view File::at(std::uint64_t address, std::uint64_t size) const {
-  const std::string_view rest = from(address);
-  if (size > rest.size()) {
-    fail(std::to_string(size) + " bytes at " + std::to_string(address) + " would end beyond the end of the file");
-  }
-  return rest.substr(0, size);
-}
-
-std::string_view File::from(std::uint64_t address) const {
-  const std::uint64_t most = bytes.size() - base;
-  if (address > most) fail("address " + std::to_string(address) + " is beyond the end of the file");
-  return bytes.substr(base + address);
-}
-
-void File::visit(std::uint64_t address) {
-  if (!visited.insert(address).second) {
-    fail("the structure at " + std::to_string(address) + " is reached twice, which makes a circle");
-  }
-}
-
-bool File::is_nowhere(std::uint64_t address) const {
-  return address == (offset_size == 8 ? kNowhere : (std::uint64_t{1} << 8 * offset_size) - 1);
-}
 
 namespace {
 
@@ -50,12 +28,13 @@ enum MessageType : std::uint16_t {
 
 class FileReader {
  public:
-  FileReader(const ByteSource& source, std::string_view bytes, std::shared_ptr<const void> owner, Hdf5Texts* texts)
-      : file_{source, bytes, std::move(owner)}, attributes_(file_), texts_(texts) {}
+  FileReader(const ByteSource& source, const Content& content, std::shared_ptr<const void> owner, Hdf5Texts* texts)
+      : file_{source, content, std::move(owner)}, attributes_(file_), texts_(texts) {}
 
   std::map<std::string, Tensor> read() {
     // Beside them their elements are there once more, twice as long where tensors lack their type.
     file_.left_values = 16 << 20;
+    file_.left_stored = file_.size();
     read_object(superblock(), "", 0);
     return std::move(tensors_);
   }
@@ -69,11 +48,9 @@ class FileReader {
   std::uint64_t superblock() {
     // It may stand behind bytes of the user's.
     std::uint64_t begin = 0;
-    while (begin + 8 <= file_.bytes.size() && file_.bytes.substr(begin, 8) != kSignature) {
-      begin = begin == 0 ? 512 : 2 * begin;
-    }
-    if (begin + 8 > file_.bytes.size()) fail("it has no signature of HDF5");
-    Reader reader(file_.source, file_.bytes.substr(begin));
+    while (begin + 8 <= file_.size() && file_.at(begin, 8) != kSignature) begin = begin == 0 ? 512 : 2 * begin;
+    if (begin + 8 > file_.size()) fail("it has no signature of HDF5");
+    Reader reader = file_.reader(begin);
     reader.skip(8);
     const std::uint8_t version = reader.byte();
     if (version > 3) fail("superblocks of version " + std::to_string(version) + " are not supported");
@@ -90,8 +67,8 @@ class FileReader {
     file_.base = begin;
     offset(reader);
     const std::uint64_t end = offset(reader);
-    if (end > file_.bytes.size()) {
-      fail("it should have " + std::to_string(end) + " bytes, but has " + std::to_string(file_.bytes.size()));
+    if (end > file_.size()) {
+      fail("it should have " + std::to_string(end) + " bytes, but has " + std::to_string(file_.size()));
     }
     if (version < 2) {
       offset(reader);
@@ -99,34 +76,24 @@ class FileReader {
       return offset(reader);
     }
     const std::uint64_t root = offset(reader);
-    check_sum_behind(file_.bytes.substr(begin), reader);
+    reader.check_sum();
     return root;
-  }
-
-  // The checksum of what has been read stands next.
-  void check_sum_behind(std::string_view bytes, Reader& reader) const {
-    const std::string_view covered = bytes.substr(0, reader.at());
-    check_sum(covered, static_cast<std::uint32_t>(reader.number(4)));
-  }
-  void check_sum(std::string_view bytes, std::uint32_t stored) const {
-    if (metadata_checksum(bytes) != stored) fail("the checksum of a structure differs");
   }
 
   // --- Objects ---
 
   std::vector<Message> header(std::uint64_t address) {
-    file_.visit(address);
+    Reader reader = file_.visit(address), start = reader;
     std::vector<Message> messages;
-    if (file_.from(address).starts_with("OHDR")) {
-      header_2(address, messages);
+    if (start.left() >= 4 && start.take(4) == "OHDR") {
+      header_2(reader, messages);
     } else {
-      header_1(address, messages);
+      header_1(reader, messages);
     }
     return messages;
   }
 
-  void header_1(std::uint64_t address, std::vector<Message>& messages) {
-    Reader reader(file_.source, file_.from(address));
+  void header_1(Reader& reader, std::vector<Message>& messages) {
     if (const std::uint8_t version = reader.byte(); version != 1) {
       fail("object headers of version " + std::to_string(version) + " are not supported");
     }
@@ -148,8 +115,7 @@ class FileReader {
     }
   }
 
-  void header_2(std::uint64_t address, std::vector<Message>& messages) {
-    Reader reader(file_.source, file_.from(address));
+  void header_2(Reader& reader, std::vector<Message>& messages) {
     reader.skip(4);
     if (const std::uint8_t version = reader.byte(); version != 2) {
       fail("object headers of version " + std::to_string(version) + " are not supported");
@@ -159,7 +125,7 @@ class FileReader {
     if ((flags & 0x10) != 0) reader.skip(4);
     const std::uint64_t size = reader.number(std::size_t{1} << (flags & 3));
     const std::string_view first = reader.take(size);
-    check_sum_behind(file_.from(address), reader);
+    reader.check_sum();
     std::vector<std::string_view> blocks = {first};
     for (std::size_t b = 0; b < blocks.size(); ++b) {
       Reader block(file_.source, blocks[b]);
@@ -186,8 +152,9 @@ class FileReader {
     file_.visit(address);
     if (is_new_form) {
       if (block.size() < 8 || !block.starts_with("OCHK")) fail("a header goes on at no block of headers");
-      Reader sum(file_.source, block.substr(block.size() - 4));
-      check_sum(block.substr(0, block.size() - 4), static_cast<std::uint32_t>(sum.number(4)));
+      Reader sum(file_.source, block);
+      sum.skip(block.size() - 4);
+      sum.check_sum();
       block = block.substr(4, block.size() - 8);
     }
     blocks.push_back(block);
@@ -195,6 +162,11 @@ class FileReader {
 
   void read_object(std::uint64_t address, const std::string& path, int depth) {
     if (depth > kDeepest) fail("groups stand in each other more than " + std::to_string(kDeepest) + " deep");
+    // A dataset may have several names.
+    if (const auto known = datasets_.find(address); known != datasets_.end()) {
+      tensors_.emplace(path, known->second);
+      return;
+    }
     const std::vector<Message> messages = header(address);
     bool is_group = false;
     for (const Message& message : messages) {
@@ -203,7 +175,7 @@ class FileReader {
         read_symbol_table(message.bytes, path, depth);
       } else if (message.type == kLinkInfo) {
         is_group = true;
-        check_links_are_here(message.bytes);
+        read_links(message.bytes, path, depth);
       } else if (message.type == kLink) {
         is_group = true;
         read_link(message.bytes, path, depth);
@@ -211,7 +183,9 @@ class FileReader {
     }
     if (is_group) return read_texts(path, messages);
     if (path.empty()) fail("the root is no group");
-    tensors_.emplace(path, read_dataset(file_, path, messages));
+    const Tensor tensor = read_dataset(file_, path, messages);
+    datasets_.emplace(address, tensor);
+    tensors_.emplace(path, tensor);
   }
 
   void read_texts(const std::string& path, const std::vector<Message>& messages) {
@@ -233,8 +207,7 @@ class FileReader {
   void read_symbol_table(std::string_view bytes, const std::string& path, int depth) {
     Reader reader(file_.source, bytes);
     const std::uint64_t tree = offset(reader), heap = offset(reader);
-    file_.visit(heap);
-    Reader head(file_.source, file_.from(heap));
+    Reader head = file_.visit(heap);
     head.expect("HEAP", "the heap of a group");
     head.skip(4);
     const std::uint64_t size = length(head);
@@ -246,8 +219,7 @@ class FileReader {
   // Levels fall towards the leaves, so the depth is bounded by the root's level.
   void read_tree(std::uint64_t address, int expected_level, std::string_view names, const std::string& path,
                  int depth) {
-    file_.visit(address);
-    Reader node(file_.source, file_.from(address));
+    Reader node = file_.visit(address);
     node.expect("TREE", "a node of a tree");
     if (node.byte() != 0) fail("a tree of a group is one of chunks");
     const int level = node.byte();
@@ -268,8 +240,7 @@ class FileReader {
   }
 
   void read_symbols(std::uint64_t address, std::string_view names, const std::string& path, int depth) {
-    file_.visit(address);
-    Reader node(file_.source, file_.from(address));
+    Reader node = file_.visit(address);
     node.expect("SNOD", "a node of names");
     node.skip(2);
     const std::uint64_t count = node.number(2);
@@ -288,13 +259,19 @@ class FileReader {
 
   // --- Groups as links ---
 
-  void check_links_are_here(std::string_view bytes) {
+  // Many links stand in a heap, and a tree says where.
+  void read_links(std::string_view bytes, const std::string& path, int depth) {
     Reader reader(file_.source, bytes);
     reader.skip(1);
     if ((reader.byte() & 1) != 0) reader.skip(8);
-    if (!file_.is_nowhere(offset(reader))) {
-      fail("a group has so many links that they stand in a heap of their own, which is not supported");
-    }
+    const std::uint64_t heap_address = offset(reader), tree = offset(reader);
+    if (file_.is_nowhere(heap_address)) return;
+    Heap heap(file_, heap_address);
+    constexpr std::uint8_t kLinksByName = 5;
+    for_each_record(file_, tree, kLinksByName, [&](Reader& record) {
+      record.skip(4);  // the hash of the name
+      read_link(heap.object(record.take(record.left())), path, depth);
+    });
   }
 
   void read_link(std::string_view bytes, const std::string& path, int depth) {
@@ -316,6 +293,7 @@ class FileReader {
 
   File file_;
   std::map<std::string, Tensor> tensors_;
+  std::map<std::uint64_t, Tensor> datasets_;  // by their addresses
   TextAttributes attributes_;
   Hdf5Texts* texts_;
 };
@@ -326,8 +304,13 @@ class FileReader {
 
 std::map<std::string, Tensor> read_hdf5(const ByteSource& source, std::span<const std::byte> bytes,
                                         std::shared_ptr<const void> owner, Hdf5Texts* texts) {
-  const std::string_view all(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  return hdf5::FileReader(source, all, std::move(owner), texts).read();
+  const hdf5::Content content({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  return hdf5::FileReader(source, content, std::move(owner), texts).read();
+}
+
+std::map<std::string, Tensor> read_hdf5(ByteSource& source, std::span<std::byte> memory, Hdf5Texts* texts) {
+  const hdf5::Content content(source, memory);
+  return hdf5::FileReader(source, content, nullptr, texts).read();
 }
 
 }  // namespace capstan::io

@@ -2,9 +2,10 @@
 //
 // Keras writes weights with the HDF Group's library, which is made for files that one trusts: given damaged ones it
 // follows trees into themselves until the stack ends, and links into other files. So this is a reader of its own. It
-// knows superblocks 0 to 3, both forms of object headers, groups as symbol tables and as compact links, and datasets
-// that are contiguous, compact or in chunks, deflated, shuffled or with checksums. Every structure of a file is read at
-// most once, so nothing goes round in circles and time is linear; no link leads anywhere but to an object of the file.
+// knows superblocks 0 to 3, both forms of object headers, groups as symbol tables, as links and as heaps of links, and
+// datasets that are contiguous, compact or in chunks of any index, deflated, shuffled or with checksums. Every
+// structure of a file is read at most once, so nothing goes round in circles and time is linear; no link leads anywhere
+// but to an object of the file.
 #pragma once
 
 #include <cstddef>
@@ -27,14 +28,18 @@ using Hdf5Texts = std::map<std::string, std::vector<std::string>>;
 /// attribute `dtype` stands at are bfloat16, as Keras writes it.
 ///
 /// Throws IoError, in the name of `source`, for what is damaged and for what weights do not need: texts, records, other
-/// filters, links that are soft or lead to another file, data in another file, groups with so many links that they
-/// stand in a heap, and more memory than the file has stored. With an owner, which keeps the bytes, tensors lie in them
-/// where they can. `texts`, if given, get what there are of them.
+/// filters, links that are soft or lead to another file, data in another file, and more memory than the file has
+/// stored. With an owner, which keeps the bytes, tensors lie in them where they can. `texts`, if given, get what there
+/// are of them.
 std::map<std::string, Tensor> read_hdf5(const ByteSource& source, std::span<const std::byte> bytes,
                                         std::shared_ptr<const void> owner = nullptr, Hdf5Texts* texts = nullptr);
 
-/// The same of a file on the disk, or of the weights in a `.keras` archive, in the name of `reader`. The tensors share
-/// the memory that the file was read to.
+/// The same of a source that can read at any place, through memory as long as it. Tensors have memory of their own, to
+/// which they are read.
+std::map<std::string, Tensor> read_hdf5(ByteSource& source, std::span<std::byte> memory, Hdf5Texts* texts);
+
+/// The same of a file on the disk, or of the weights in a `.keras` archive, in the name of `reader`. Those of an
+/// archive share the memory that it was read to.
 std::map<std::string, Tensor> load_hdf5_file(const std::string& reader, const std::string& path,
                                              Hdf5Texts* texts = nullptr);
 /// The same of what a source has from here on.

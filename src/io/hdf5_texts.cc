@@ -53,13 +53,13 @@ std::optional<std::uint64_t> count_of(const File& file, std::string_view space) 
 const TextAttributes::Heap& TextAttributes::heap(std::uint64_t address) {
   const auto [known, is_new] = heaps_.emplace(address, Heap());
   if (!is_new) return known->second;
-  Reader head(file_.source, file_.from(address));
+  Reader head = file_.reader(address);
   head.expect("GCOL", "a heap of texts");
   head.skip(4);
   const std::uint64_t size = head.number(file_.length_size);
   // Heaps do not lie over each other.
   scanned_ += size;
-  if (size < head.at() || scanned_ > file_.bytes.size()) {
+  if (size < head.at() || scanned_ > file_.size()) {
     file_.fail("a heap of texts has " + std::to_string(size) + " bytes");
   }
   Reader reader(file_.source, file_.at(address, size));
@@ -77,7 +77,7 @@ const TextAttributes::Heap& TextAttributes::heap(std::uint64_t address) {
 
 std::string TextAttributes::take(std::string_view text) {
   taken_ += text.size() + 1;
-  if (taken_ > file_.bytes.size()) file_.fail("the texts of its attributes would take more memory than the file has");
+  if (taken_ > file_.size()) file_.fail("the texts of its attributes would take more memory than the file has");
   return std::string(text.substr(0, text.find('\0')));
 }
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "src/io/hdf5_dataset.h"
+#include "src/io/hdf5_structure.h"
 
 namespace capstan::io::hdf5 {
 

@@ -9,15 +9,13 @@
 
 namespace capstan::io {
 
-Tensor load_npy(const std::string& path) { return to_tensor("load_npy", read_npy(path), path); }
+Tensor load_npy(const std::string& path) { return npy_tensor(*open_file("load_npy", path)); }
 
 Tensor load_idx(const std::string& path) { return to_tensor("load_idx", read_idx(path), path); }
 
 NamedArrays load_npz(const std::string& path) {
   NamedArrays tensors(path);
-  for (const auto& [name, array] : read_npz(path)) {
-    tensors.emplace(name, to_tensor("load_npz", array, path + ", member " + quoted(name)));
-  }
+  for (auto& [name, array] : npz_tensors(path)) tensors.emplace(name, std::move(array));
   return tensors;
 }
 

@@ -10,6 +10,12 @@ namespace capstan::io {
 
 std::vector<std::byte> bytes_of_file(const std::string& reader, const std::string& path) {
   const std::unique_ptr<ByteSource> source = open_plain_file(reader, path);
+  // Images are small, so a buffer would be one more copy that counts.
+  constexpr std::uint64_t kSmall = std::uint64_t{1} << 22;
+  if (const std::uint64_t size = source->most_bytes(); size <= kSmall) {
+    std::vector<std::byte> bytes(size);
+    if (source->read_at(0, bytes.data(), size)) return bytes;
+  }
   return read_exactly(*source, source->most_bytes(), "image");
 }
 

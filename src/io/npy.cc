@@ -4,9 +4,12 @@
 #include <array>
 #include <bit>
 #include <limits>
+#include <memory>
+#include <optional>
 #include <string_view>
 
 #include "src/io/pickle.h"
+#include "src/io/tensor_list.h"
 
 namespace capstan::io {
 namespace {
@@ -22,22 +25,43 @@ struct Header {
   std::vector<int64_t> shape;
 };
 
-ElementType element_type(const ByteSource& source, std::string_view descr) {
-  struct Entry {
-    std::string_view descr;
-    ElementType type;
-  };
-  static constexpr std::array<Entry, 6> kTypes = {{{"|b1", ElementType::kBool},
-                                                   {"|u1", ElementType::kUint8},
-                                                   {"<i4", ElementType::kInt32},
-                                                   {"<i8", ElementType::kInt64},
-                                                   {"<f4", ElementType::kFloat32},
-                                                   {"<f8", ElementType::kFloat64}}};
-  for (const Entry& entry : kTypes) {
-    if (entry.descr == descr) return entry.type;
-  }
-  source.fail("dtype " + quoted(descr) + " is not supported, expected one of |b1 |u1 <i4 <i8 <f4 <f8",
-              "convert the array with astype() before it is saved");
+struct NpyType {
+  std::string_view descr;   // without the order of its bytes
+  std::string_view stored;  // as tensor_list.h calls it
+  std::string_view name;
+  std::size_t size;
+  std::optional<ElementType> element;  // where tensors have the type and readers of RawArray know it
+};
+
+constexpr std::array<NpyType, 14> kTypes = {{{"b1", "BOOL", "bool", 1, ElementType::kBool},
+                                             {"u1", "U8", "uint8", 1, ElementType::kUint8},
+                                             {"i4", "I32", "int32", 4, ElementType::kInt32},
+                                             {"i8", "I64", "int64", 8, ElementType::kInt64},
+                                             {"f4", "F32", "float32", 4, ElementType::kFloat32},
+                                             {"f8", "F64", "float64", 8, ElementType::kFloat64},
+                                             {"i1", "I8", "int8", 1, {}},
+                                             {"i2", "I16", "int16", 2, {}},
+                                             {"u2", "U16", "uint16", 2, {}},
+                                             {"u4", "U32", "uint32", 4, {}},
+                                             {"u8", "U64", "uint64", 8, {}},
+                                             {"f2", "F16", "float16", 2, {}},
+                                             {"c8", "C64", "complex64", 8, {}},
+                                             {"c16", "C128", "complex128", 16, {}}}};
+
+// An array as it is stored, in row-major order and in the byte order of this machine.
+struct StoredArray {
+  const NpyType* type = nullptr;
+  std::vector<std::int64_t> shape;
+  std::vector<std::byte> data;
+};
+
+const NpyType* find_type(std::string_view descr) {
+  if (descr.size() < 2) return nullptr;
+  const char order = descr[0];
+  const auto* const found =
+      std::find_if(kTypes.begin(), kTypes.end(), [&](const NpyType& type) { return type.descr == descr.substr(1); });
+  const bool is_known = found != kTypes.end() && (order == '<' || order == '>' || (order == '|' && found->size == 1));
+  return is_known ? found : nullptr;
 }
 
 // Recursive descent over the header; each function consumes what it names or fails.
@@ -207,6 +231,45 @@ std::vector<std::byte> to_row_major(const std::vector<std::byte>& data, std::spa
   return result;
 }
 
+// Numbers whose first byte is the highest one; a complex number is two of them.
+void swap_bytes(std::vector<std::byte>& data, const NpyType& type) {
+  const std::size_t size = type.descr[0] == 'c' ? type.size / 2 : type.size;
+  for (std::size_t at = 0; size > 1 && at < data.size(); at += size) {
+    std::reverse(data.data() + at, data.data() + at + size);
+  }
+}
+
+std::string description(const NpyType& type, std::span<const std::int64_t> shape) {
+  std::string text = std::string(type.name) + "[";
+  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+    text += (axis > 0 ? ", " : "") + std::to_string(shape[axis]);
+  }
+  return text + "]";
+}
+
+// Memory grows with the bytes that arrive.
+StoredArray read_stored(ByteSource& source, const char* expected, const auto& is_expected) {
+  std::vector<std::byte> text;
+  Header header = read_header(source, text);
+  StoredArray array{find_type(header.descr), std::move(header.shape), {}};
+  if (array.type == nullptr || !is_expected(*array.type, header.descr[0])) {
+    source.fail("dtype " + quoted(header.descr) + " is not supported, expected " + expected,
+                "convert the array with astype() before it is saved");
+  }
+  const auto count = checked_count(array.shape);
+  const std::size_t size = array.type->size;
+  if (!count || static_cast<uint64_t>(*count) > source.most_bytes() / size) {
+    source.fail("the header announces " + description(*array.type, array.shape) +
+                    ", but the file cannot hold more than " + std::to_string(source.most_bytes()) + " bytes",
+                kFetchAgain);
+  }
+  array.data = read_exactly(source, static_cast<uint64_t>(*count) * size, "data");
+  expect_end(source);
+  if (header.fortran_order && array.shape.size() > 1) array.data = to_row_major(array.data, array.shape, size);
+  if (header.descr[0] == '>') swap_bytes(array.data, *array.type);
+  return array;
+}
+
 // Memory grows with the bytes that arrive.
 std::vector<std::byte> read_rest(ByteSource& source) {
   constexpr std::size_t kStep = std::size_t{1} << 20;
@@ -225,25 +288,23 @@ std::vector<std::byte> read_rest(ByteSource& source) {
 RawArray read_npy(const std::string& path) { return read_npy(*open_file("load_npy", path)); }
 
 RawArray read_npy(ByteSource& source) {
-  std::vector<std::byte> text;
-  Header header = read_header(source, text);
-  RawArray array;
-  array.type = element_type(source, header.descr);
-  array.shape = std::move(header.shape);
-  const auto count = checked_count(array.shape);
-  const size_t size = element_size(array.type);
-  if (!count || static_cast<uint64_t>(*count) > source.most_bytes() / size) {
-    source.fail("the header announces " + array.description() + ", but the file cannot hold more than " +
-                    std::to_string(source.most_bytes()) + " bytes",
-                kFetchAgain);
-  }
-  array.data = read_exactly(source, static_cast<uint64_t>(*count) * size, "data");
-  expect_end(source);
-  if (header.fortran_order && array.shape.size() > 1) array.data = to_row_major(array.data, array.shape, size);
+  StoredArray stored = read_stored(source, "one of |b1 |u1 <i4 <i8 <f4 <f8",
+                                   [](const NpyType& type, char order) { return type.element && order != '>'; });
+  RawArray array{*stored.type->element, std::move(stored.shape), std::move(stored.data)};
   if (array.type == ElementType::kBool) {
     for (std::byte& value : array.data) value = std::byte{value != std::byte{0}};
   }
   return array;
+}
+
+Tensor npy_tensor(ByteSource& source) {
+  auto stored = std::make_shared<StoredArray>(
+      read_stored(source, "bool, or integers, floating or complex numbers of 8 to 64 bits",
+                  [](const NpyType&, char) { return true; }));
+  const ListedTensor listed{"array", std::string(stored->type->stored), stored->shape, 0, stored->data.size(), {}};
+  const std::unique_ptr<ByteSource> bytes = open_memory(source.reader(), source.name(), stored->data, stored);
+  check_listed(*bytes, listed);
+  return read_listed(*bytes, listed);
 }
 
 // NumPy pickles an array as a call of _reconstruct() with a state: version, shape, dtype, order, list of elements.

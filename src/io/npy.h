@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "capstan/tensor.h"
 #include "src/io/byte_source.h"
 #include "src/io/raw_array.h"
 
@@ -23,6 +24,10 @@ RawArray read_npy(const std::string& path);
 
 /// The same from an open source, which is read to its end.
 RawArray read_npy(ByteSource& source);
+
+/// The array that comes next in a source, which is read to its end, as a tensor: also other types than those, in any
+/// order of bytes. Types that tensors lack become wider ones, as in tensor_list.h.
+Tensor npy_tensor(ByteSource& source);
 
 /// Reads a one-dimensional object array whose elements are lists of integers, as Keras stores texts. The pickle in it
 /// is read by pickle.h, which runs nothing; anything but lists of integers that fit int32 is an IoError.

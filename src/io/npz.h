@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 
+#include "capstan/tensor.h"
 #include "src/io/raw_array.h"
 
 namespace capstan::io {
@@ -15,5 +16,8 @@ namespace capstan::io {
 /// else than deflate, listed twice or damaged (checksums are verified), if its two headers differ, or if read_npy would
 /// refuse it. Members that overlap in the file are refused, so memory is bounded by what the file can hold.
 std::map<std::string, RawArray> read_npz(const std::string& path);
+
+/// The same as tensors, of all types that npy_tensor reads.
+std::map<std::string, Tensor> npz_tensors(const std::string& path);
 
 }  // namespace capstan::io

@@ -1,6 +1,7 @@
 #include "src/io/output_file.h"
 
 #include <fcntl.h>
+#include <sys/uio.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -10,6 +11,7 @@
 #include <cstring>
 #include <limits>
 #include <utility>
+#include <vector>
 
 #include "capstan/error.h"
 #include "src/core/check.h"
@@ -68,17 +70,36 @@ void OutputFile::check_is_open() const {
   CAPSTAN_CHECK(file_ >= 0, ValueError, writer_, ": the file is closed\n  file: ", path_);
 }
 
-void OutputFile::drain() {
-  std::string_view rest = buffer_;
-  while (!rest.empty()) {
-    const ssize_t written = ::write(file_, rest.data(), rest.size());
+// Writes the buffer and what comes behind it. What cannot be written stays in the buffer.
+void OutputFile::drain(std::initializer_list<std::string_view> more) {
+  constexpr std::size_t kMost = 8;  // pieces at once
+  std::vector<std::string_view> rest = {buffer_};
+  rest.insert(rest.end(), more.begin(), more.end());
+  for (std::size_t begin = 0; begin < rest.size();) {
+    if (rest[begin].empty()) {
+      ++begin;
+      continue;
+    }
+    std::array<iovec, kMost> pieces;
+    const std::size_t count = std::min(kMost, rest.size() - begin);
+    for (std::size_t i = 0; i < count; ++i) {
+      pieces[i] = {const_cast<char*>(rest[begin + i].data()), rest[begin + i].size()};
+    }
+    const ssize_t written = ::writev(file_, pieces.data(), static_cast<int>(count));
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) {
       const int code = errno;
-      buffer_.erase(0, buffer_.size() - rest.size());
+      std::string left;
+      for (; begin < rest.size(); ++begin) left += rest[begin];
+      buffer_ = std::move(left);
       fail(code);
     }
-    rest.remove_prefix(static_cast<std::size_t>(written));
+    auto done = static_cast<std::size_t>(written);
+    for (std::size_t i = begin; done > 0; ++i) {
+      const std::size_t step = std::min(done, rest[i].size());
+      rest[i].remove_prefix(step);
+      done -= step;
+    }
   }
   buffer_.clear();
 }
@@ -106,12 +127,18 @@ void OutputFile::compress(std::string_view bytes, int how) {
   } while (!bytes.empty());
 }
 
-void OutputFile::write(std::string_view bytes) {
+void OutputFile::write(std::initializer_list<std::string_view> pieces) {
   check_is_open();
   if (deflater_) {
-    compress(bytes, Z_NO_FLUSH);
+    for (const std::string_view piece : pieces) compress(piece, Z_NO_FLUSH);
+    return;
+  }
+  std::size_t size = buffer_.size();
+  for (const std::string_view piece : pieces) size += piece.size();
+  if (size >= kBuffer) {
+    drain(pieces);
   } else {
-    push(bytes);
+    for (const std::string_view piece : pieces) buffer_ += piece;
   }
 }
 

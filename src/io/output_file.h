@@ -3,6 +3,7 @@
 // Unlike write_file(), which replaces a file as a whole, what has been written is there for readers after each flush.
 #pragma once
 
+#include <initializer_list>
 #include <memory>
 #include <span>
 #include <string>
@@ -22,7 +23,9 @@ class OutputFile {
   OutputFile& operator=(const OutputFile&) = delete;
 
   /// All of these throw IoError if the file cannot be written; write() and flush() ValueError after close().
-  void write(std::string_view bytes);
+  void write(std::string_view bytes) { write({bytes}); }
+  /// What lies in several pieces of memory. Large ones go to the file from where they lie.
+  void write(std::initializer_list<std::string_view> pieces);
   void flush();
   void close();
 
@@ -33,7 +36,7 @@ class OutputFile {
 
   void compress(std::string_view bytes, int how);
   void push(std::string_view bytes);
-  void drain();
+  void drain(std::initializer_list<std::string_view> more = {});
   void check_is_open() const;
   [[noreturn]] void fail(int code) const;
 

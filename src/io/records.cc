@@ -137,7 +137,8 @@ RecordWriter::~RecordWriter() = default;
 
 void RecordWriter::write(std::string_view record) {
   CAPSTAN_CHECK(state_ != nullptr, ValueError, "record_writer: it was moved from");
-  state_->file.write(framed_record(record));
+  const RecordFrame frame(record);
+  state_->file.write({{frame.header, RecordFrame::kHeader}, record, {frame.footer, RecordFrame::kFooter}});
 }
 
 void RecordWriter::flush() {

@@ -2,6 +2,9 @@
 #include <gtest/gtest.h>
 
 #include "capstan/capstan.h"
+#include "src/io/hdf5_file.h"
+#include "src/io/keras_archive.h"
+#include "src/io/zip_writer.h"
 #include "tests/support/compare.h"
 #include "tests/support/message_of.h"
 #include "tests/support/temporary_directory.h"
@@ -42,6 +45,25 @@ TEST_F(KerasArchive, GoesOnWhereTheTrainingWas) {
     for (int i = 0; i < 3; ++i) EXPECT_EQ(step(loaded), step(model));
     EXPECT_EQ(loaded.metrics().size(), model.metrics().size());
   }
+}
+
+TEST_F(KerasArchive, HasTheScaleOfALoss) {
+  const Model model = small();
+  model.compile({.optimizer = optimizers::LossScaleOptimizer(optimizers::Adam({.learning_rate = 0.1}),
+                                                             {.dynamic_growth_steps = 2}),
+                 .loss = "mse"});
+  for (int i = 0; i < 3; ++i) step(model);
+  model.save(path());
+  const std::map<std::string, Tensor> stored = io::load_hdf5_from(*io::KerasArchive("test", path()).weights());
+  EXPECT_EQ(stored.at("optimizer/vars/2").item<std::int64_t>(), 1);
+  EXPECT_EQ(stored.at("optimizer/vars/3").item<float>(), 0x1p16F);
+  EXPECT_EQ(stored.at("optimizer/vars/4").item<std::int64_t>(), 3);
+  EXPECT_EQ(stored.at("optimizer/inner_optimizer/vars/0").item<std::int64_t>(), 3);
+  const Model loaded = load_model(path());
+  EXPECT_EQ(loaded.optimizer().iterations(), 3);
+  EXPECT_TRUE(same_bits(State(loaded.optimizer()).save().at("scale"), State(model.optimizer()).save().at("scale")));
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(step(loaded), step(model));
+  EXPECT_TRUE(same_bits(State(loaded.optimizer()).save().at("scale"), State(model.optimizer()).save().at("scale")));
 }
 
 TEST_F(KerasArchive, HasASchedule) {
@@ -143,6 +165,28 @@ TEST_F(KerasArchive, IsRefusedByNameAndPlace) {
                 ".safetensors or .npz");
   EXPECT_EQ(message_of<IoError>([&] { load_model(path("nothing.keras")); }),
             "load_model: cannot open the file, No such file or directory\n  file: " + path("nothing.keras"));
+}
+
+// The message is that of the weights: the reader and the file stand in it once.
+TEST_F(KerasArchive, SaysWhichWeightsDoNotFit) {
+  small().save(path());
+  Sequential({layers::Dense(3, {.input_shape = {5}}), layers::Dense(1)}).save(path("other.keras"));
+  std::string config = io::KerasArchive("test", path()).config();
+  io::KerasArchive other("test", path("other.keras"));
+  const auto source = other.weights();
+  const std::vector<std::byte> weights = io::read_exactly(*source, source->most_bytes(), "weights");
+  io::ZipWriter archive("test", path("mixed.keras"));
+  archive.add(io::kKerasConfig, std::as_bytes(std::span(config)));
+  archive.add(io::kKerasWeights, weights);
+  const std::vector<std::byte> bytes = archive.close();
+  std::ofstream(path("mixed.keras"), std::ios::binary)
+      .write(reinterpret_cast<const char*>(bytes.data()), std::ssize(bytes));
+  const std::string text = message_of<IoError>([&] { load_model(path("mixed.keras")); });
+  EXPECT_EQ(text.find("load_model: the weights in the file are not those of "), 0U) << text;
+  EXPECT_EQ(text.find("load_model", 1), std::string::npos) << text;
+  EXPECT_EQ(text.find("\n  file: " + path("mixed.keras")), text.rfind("\n  file: ")) << text;
+  EXPECT_NE(text.find("float32[4, 3] here, and float32[5, 3] in the file"), std::string::npos) << text;
+  EXPECT_EQ(text.find("skip_mismatch"), std::string::npos) << text;
 }
 
 // Every byte that is cut off or changed gives an error or a model, never anything else.

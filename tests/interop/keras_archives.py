@@ -118,6 +118,7 @@ def compiled_otherwise():
             "centered": optimizers.RMSprop(0.01, momentum=0.5, centered=True),
             "moving_average": optimizers.Adam(0.01, use_ema=True, ema_overwrite_frequency=2),
             "accumulated": optimizers.SGD(0.01, gradient_accumulation_steps=2),
+            "scaled": optimizers.LossScaleOptimizer(optimizers.Adam(0.01), dynamic_growth_steps=2),
             "cosine": optimizers.SGD(schedules.CosineDecay(0.1, 10, warmup_target=0.2, warmup_steps=3)),
             "restarts": optimizers.SGD(schedules.CosineDecayRestarts(0.1, 2)),
             "inverse_time": optimizers.SGD(schedules.InverseTimeDecay(0.1, 2, 0.5)),

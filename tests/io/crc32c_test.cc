@@ -33,5 +33,19 @@ TEST(Crc32c, IsTheSameWithAndWithoutTheInstructionAndInParts) {
   }
 }
 
+// Long inputs are summed in lanes.
+TEST(Crc32c, IsTheSameForLongInputs) {
+  std::string bytes;
+  std::uint32_t state = 1;
+  for (int i = 0; i < 40000; ++i) bytes += static_cast<char>((state = state * 1664525 + 1013904223) >> 24);
+  for (std::size_t size = 6100; size <= bytes.size(); size += size < 6200 ? 1 : 1031) {
+    for (const std::uint32_t start : {0U, 0x12345678U, 0xffffffffU}) {
+      ASSERT_EQ(crc32c(bytes.data() + size % 5, size - size % 5, start),
+                portable_crc32c(bytes.data() + size % 5, size - size % 5, start))
+          << size;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace capstan::io

@@ -5,8 +5,11 @@
 
 #include <fstream>
 #include <iterator>
+#include <numeric>
 
+#include "capstan/ops/array.h"
 #include "src/io/hdf5_bytes.h"
+#include "src/io/hdf5_writer.h"
 #include "tests/support/compare.h"
 #include "tests/support/message_of.h"
 #include "tests/support/sample_files.h"
@@ -68,6 +71,76 @@ TEST(ReadHdf5, ReadsTruthValuesOfTheLatestForm) {
   EXPECT_TRUE(capstan::testing::same_bits(got.at("bool"), constant({false, true, true})));
 }
 
+constexpr const char* kLaterForms[] = {"links_in_heap.h5",  "growing_arrays.h5", "arrays_of_chunks.h5",
+                                       "array_in_pages.h5", "tree_of_chunks.h5", "tree_of_deflated_chunks.h5"};
+
+std::string corpus_path(const std::string& file) { return CAPSTAN_SOURCE_DIR "/tests/fuzz/corpus/hdf5/" + file; }
+
+// As hdf5_samples.py writes them.
+TEST(ReadHdf5, ReadsTheFormsOfLaterVersions) {
+  constexpr int kLinks = 12;
+  std::map<std::string, Tensor> got;
+  for (const char* file : kLaterForms) {
+    const std::string path = corpus_path(file);
+    for (auto& [name, tensor] : read(content_of(path))) got.emplace(name, tensor);
+    // From the disk only what is looked at is read.
+    for (auto& [name, tensor] : load_hdf5_file("load_hdf5", path)) {
+      EXPECT_TRUE(capstan::testing::same_bits(tensor, got.at(name))) << name;
+    }
+  }
+  for (int i = 0; i < kLinks; ++i) {
+    EXPECT_EQ(got.at("group/d" + std::to_string(i)).to_vector<int>(), (std::vector<int>{i, i + 1, i + 2}));
+  }
+  const std::map<std::string, Shape> shapes = {{"grows", {210}},
+                                               {"grows_deflated", {50}},
+                                               {"grows_in_the_middle", {4, 9, 3}},
+                                               {"longer_than_shape", {5, 6}},
+                                               {"pages", {1100}},
+                                               {"plain", {24, 22}},
+                                               {"deflated", {7, 9, 5}},
+                                               {"longer_and_deflated", {5, 6}}};
+  for (const auto& [name, shape] : shapes) {
+    SCOPED_TRACE(name);
+    const Tensor& tensor = got.at(name);
+    EXPECT_EQ(tensor.shape(), shape);
+    std::vector<int> counted(static_cast<std::size_t>(shape.size()));
+    std::iota(counted.begin(), counted.end(), 0);
+    EXPECT_EQ(tensor.to_vector<int>(), counted);
+  }
+  EXPECT_EQ(got.at("never_written").to_vector<int>(), std::vector<int>(7, 0));
+  EXPECT_EQ(got.size(), kLinks + shapes.size() + 1);
+}
+
+TEST(ReadHdf5, ADatasetMayHaveSeveralNames) {
+  const auto got = read(content_of(corpus_path("two_names.h5")));
+  ASSERT_EQ(got.size(), 2U);
+  EXPECT_EQ(got.at("group/second").to_vector<int>(), (std::vector<int>{0, 1, 2, 3}));
+  EXPECT_EQ(got.at("group/second").raw_data(), got.at("first").raw_data());
+}
+
+// Datasets that all lie at one place would take much more memory than the file has.
+TEST(ReadHdf5, RefusesManyDatasetsOfTheSameBytes) {
+  constexpr std::size_t kCount = 50, kSize = 40'000;
+  std::map<std::string, Tensor> tensors;
+  for (std::size_t i = 0; i < kCount; ++i) tensors.emplace("d" + std::to_string(i), zeros({kSize / 4}));
+  const std::vector<std::byte> whole = hdf5_bytes("test", tensors);
+  std::string bytes(reinterpret_cast<const char*>(whole.data()), whole.size());
+  const auto number = [](std::uint64_t value) { return std::string(reinterpret_cast<const char*>(&value), 8); };
+  const auto replace = [&](const std::string& from, const std::string& to) {
+    const std::size_t at = bytes.find(from);
+    ASSERT_NE(at, std::string::npos);
+    bytes.replace(at, from.size(), to);
+  };
+  const std::uint64_t first = bytes.size() - kCount * kSize;
+  for (std::size_t i = 1; i < kCount; ++i) {
+    replace(number(first + i * kSize) + number(kSize), number(first) + number(kSize));
+  }
+  replace(number(bytes.size()), number(first + kSize));
+  bytes.resize(first + kSize);
+  EXPECT_NE(capstan::testing::message_of<IoError>([&] { read(bytes); }).find("more bytes than the file"),
+            std::string::npos);
+}
+
 TEST(ReadHdf5, RefusesWhatIsDamagedOrLies) {
   for (const Json& sample : capstan::testing::samples_of("hostile/hdf5")) {
     SCOPED_TRACE(sample.at("file"));
@@ -86,9 +159,14 @@ TEST(ReadHdf5, RefusesWhatIsDamagedOrLies) {
 
 // A changed byte or another end is an error, or a file of other numbers, but never anything else.
 TEST(ReadHdf5, TakesEveryByteForALie) {
+  std::vector<std::string> paths;
   for (const char* file : {"hdf5/gzip_shuffle_latest.h5", "hdf5/fletcher32.h5", "models/dense_bfloat16.weights.h5",
                            "hdf5/big_endian.h5", "hdf5/contiguous_latest.h5"}) {
-    const std::string bytes = content_of(capstan::testing::sample_path(file));
+    paths.push_back(capstan::testing::sample_path(file));
+  }
+  for (const char* file : kLaterForms) paths.push_back(corpus_path(file));
+  for (const std::string& path : paths) {
+    const std::string bytes = content_of(path);
     const auto check = [](const std::string& changed) {
       try {
         read(changed);

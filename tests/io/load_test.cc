@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "capstan/ops/array.h"
+#include "capstan/ops/math.h"
 #include "tests/io/file_samples.h"
 #include "tests/support/temporary_directory.h"
 
@@ -47,7 +49,44 @@ TEST(Load, RefusesAnAxisThatNoTensorHas) {
   TemporaryDirectory directory;
   const std::string path = directory.write("a.npy", npy_bytes("|u1", "(0, 4294967296)", ""));
   expect_io_error([&] { load_npy(path); },
-                  {"the array is uint8[0, 4294967296], expected axes of at most 4294967295", "\n  file: " + path});
+                  {"an axis is longer than 4294967294: U8[0, 4294967296]", "\n  file: " + path});
+}
+
+TEST(LoadNpy, WidensTypesThatTensorsLack) {
+  TemporaryDirectory directory;
+  const auto load = [&](const char* descr, const std::string& bytes, std::size_t size, bool fortran_order = false) {
+    const std::string shape = "(2, " + std::to_string(bytes.size() / size / 2) + ")";
+    return load_npy(directory.write("a.npy", npy_bytes(descr, shape, bytes, fortran_order)));
+  };
+  const auto expect = [](const Tensor& tensor, DType dtype, const std::vector<double>& values) {
+    EXPECT_EQ(tensor.dtype(), dtype);
+    EXPECT_EQ(tensor.shape(), (Shape{2, static_cast<std::int64_t>(values.size()) / 2}));
+    EXPECT_EQ(cast(tensor, float64).to_vector<double>(), values);
+  };
+  expect(load("|i1", bytes_of<std::int8_t>({-128, 127}), 1), int32, {-128, 127});
+  expect(load("<i2", bytes_of<std::int16_t>({-32768, 32767}), 2), int32, {-32768, 32767});
+  expect(load("<u2", bytes_of<std::uint16_t>({0, 65535}), 2), int32, {0, 65535});
+  expect(load("<u4", bytes_of<std::uint32_t>({1, 4294967295}), 4), int64, {1, 4294967295});
+  expect(load("<u8", bytes_of<std::uint64_t>({1, 1ULL << 62}), 8), int64, {1, 0x1p62});
+  expect_io_error(
+      [&] {
+        load("<u8", bytes_of<std::uint64_t>({1, 1ULL << 63}), 8);
+      },
+      {"its element 9223372036854775808 does not fit into int64"});
+  expect(load("<f2", bytes_of<std::uint16_t>({0x3c00, 0xc400}), 2), float32, {1, -4});
+  // The highest byte first, and the first axis fastest.
+  expect(load(">i2", std::string("\x00\x01\xff\xfe\x00\x03\x01\x00", 8), 2), int32, {1, -2, 3, 256});
+  expect(load(">f4", std::string("\x3f\x80\x00\x00\xc0\x00\x00\x00", 8), 4), float32, {1, -2});
+  expect(load("<u2", bytes_of<std::uint16_t>({1, 4, 2, 5, 3, 6}), 2, true), int32, {1, 2, 3, 4, 5, 6});
+  const Tensor complex = load("<c8", bytes_of<float>({1, 2, 3, 4}), 8);
+  EXPECT_EQ(complex.dtype(), complex64);
+  EXPECT_EQ(imag(complex).to_vector<float>(), (std::vector<float>{2, 4}));
+  EXPECT_EQ(real(load(">c8", std::string("\x3f\x80\x00\x00\xc0\x00\x00\x00\x40\x00\x00\x00\x00\x00\x00\x00", 16), 8))
+                .to_vector<float>(),
+            (std::vector<float>{1, 2}));
+  for (const char* descr : {"|u2", "=i4", "<f16", "<U4", "|O", "|S3", "<M8", "i4", "<"}) {
+    expect_io_error([&] { load(descr, "abcdefgh", 1); }, {"dtype \"" + std::string(descr) + "\" is not supported"});
+  }
 }
 
 // Without elements they cost no byte of the file.

@@ -180,6 +180,18 @@ TEST(SaveSafetensors, KeepsEveryTypeNameAndText) {
   EXPECT_NE(message.find("load_safetensors"), std::string::npos) << message;
 }
 
+// Large files get their place on the disk first; it is not longer than they are.
+TEST(SaveSafetensors, WritesLargeFiles) {
+  const TemporaryDirectory directory;
+  const std::string path = directory.file("large.safetensors");
+  const Tensor values = range(10'000'001);
+  save_safetensors(path, {{"values", values}, {"flags", ones({3, 7}, bool_)}});
+  std::uint64_t header = 0;
+  std::ifstream(path, std::ios::binary).read(reinterpret_cast<char*>(&header), sizeof header);
+  EXPECT_EQ(std::filesystem::file_size(path), sizeof header + header + 40'000'004 + 21);
+  EXPECT_EQ(load_safetensors(path).at("values").to_vector<std::int32_t>(), values.to_vector<std::int32_t>());
+}
+
 TEST(SaveSafetensors, RefusesWhatCannotStandInAFileAndLeavesTheOldOne) {
   const TemporaryDirectory directory;
   const std::string path = directory.write("x", "old");

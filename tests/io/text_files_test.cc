@@ -289,9 +289,13 @@ TEST(ReadCsv, TypesCanBeGiven) {
 
 // Short numbers take a short way, which has the bits of the long one.
 TEST(ReadCsv, NumbersAreTheNearestOnes) {
-  std::vector<std::string> texts = {
-      "16777216", "16777217", "16777219", "-0",  "0.0000000001",       "9007199254740993",
-      ".5",       "5.",       "-.25",     "0.1", "123456.78901234567", "00000000000000000012"};
+  std::vector<std::string> texts = {"16777216", "16777217", "16777219", "-0", "0.0000000001", "9007199254740993", ".5",
+                                    "5.", "-.25", "0.1", "123456.78901234567", "00000000000000000012",
+                                    // In the middle between two floats, or next to it.
+                                    "1.000000059604645", "1.00000005960464", "0.50000002980232", "8388608.5",
+                                    "8388609.5", "16777219.0000001", "9007199254740992", "9007199254740991",
+                                    "999999999999999.9", "-99999999.9999999", "1", "12", "-123", "1234567", "12345678",
+                                    "123456789", "0000000000000001", "-0.00000000000001"};
   std::mt19937 engine(1);
   std::uniform_real_distribution<double> uniform;
   for (int i = 0; i < 20000; ++i) {
@@ -313,6 +317,69 @@ TEST(ReadCsv, NumbersAreTheNearestOnes) {
     EXPECT_EQ(wide[i], std::strtod(texts[i].c_str(), nullptr)) << texts[i];
   }
   EXPECT_TRUE(std::signbit(narrow[3]));
+  // What only looks like a number is none.
+  for (const char* text : {".", "-", "-.", "1.2.3", "1..2", "--1", "-+1", "1-2", "12345678.1234.67", "1.2345678.",
+                           ".12345678.", "1,", "/1", ":1", "1e", "0x10", "1234567\xb1", "1_0"}) {
+    const std::string path = folder.write("data.csv", "\"" + std::string(text) + "\"\n");
+    EXPECT_THROW(read_csv(path, {.header = false, .columns = {{"0", {CsvType::kFloat32}}}}), IoError) << text;
+    EXPECT_THROW(read_csv(path, {.header = false, .columns = {{"0", {CsvType::kFloat64}}}}), IoError) << text;
+  }
+}
+
+// Files of several pieces, which threads read: with quotes that hide line ends, all line ends, and records that are
+// longer than a piece.
+TEST(ReadCsv, PiecesHaveTheRecordsThatOneReaderFinds) {
+  const TemporaryDirectory folder;
+  std::string content = "text,number,whole\n";
+  std::mt19937 engine(3);
+  for (int i = 0; content.size() < (std::size_t{5} << 20); ++i) {
+    std::string text(engine() % 60, 'x');
+    for (char& c : text) c = ",\n\r\"ab"[engine() % 6];
+    std::string field = "\"";
+    for (const char c : text) field += c == '"' ? "\"\"" : std::string(1, c);
+    if (i == 1000) field.append(3 << 20, '\n');
+    content += field + "\"," + std::to_string(static_cast<double>(engine()) / 1024 - 1e6) + "," + std::to_string(i) +
+               (i % 3 == 0   ? "\n"
+                : i % 3 == 1 ? "\r\n"
+                             : "\r");
+  }
+  for (const char* end : {"", "\r", "last,1,2", "\"last\n\",1,2\r\n"}) {
+    const std::string path = folder.write("data.csv", content.substr(0, content.find_last_not_of("\r\n") + 1) +
+                                                          (*end == 0 || *end == '\r' ? "" : "\n") + end);
+    const CsvTable table = read_csv(path);
+    CsvReader reader(path, {{CsvType::kText, ""}, {CsvType::kFloat32}, {CsvType::kInt32}}, {.header = true});
+    const std::vector<std::string>& texts = table.texts("text");
+    const auto numbers = table.tensor("number").to_vector<float>();
+    const auto whole = table.tensor("whole").to_vector<std::int32_t>();
+    std::size_t count = 0;
+    for (; const auto record = reader.next(); ++count) {
+      ASSERT_LT(count, texts.size());
+      ASSERT_EQ(texts[count], std::get<std::string>(record->at(0)));
+      ASSERT_EQ(double{numbers[count]}, std::get<double>(record->at(1)));
+      ASSERT_EQ(whole[count], std::get<std::int64_t>(record->at(2)));
+    }
+    EXPECT_EQ(count, texts.size());
+    EXPECT_EQ(static_cast<std::int64_t>(count), table.row_count());
+  }
+}
+
+TEST(ReadCsv, ErrorsInLaterPiecesHaveTheirLine) {
+  const TemporaryDirectory folder;
+  std::string content = "a,b\n";
+  constexpr int kRows = 400'000;
+  for (int i = 0; i < kRows; ++i) content += "\"" + std::to_string(i) + "\",1.25\n";
+  const auto message = [&](const std::string& mistakes) {
+    return message_of<IoError>([&] { read_csv(folder.write("data.csv", content + mistakes)); });
+  };
+  const std::string line = "read_csv: line " + std::to_string(kRows + 2) + ": ";
+  const std::string more = content.substr(4);
+  EXPECT_EQ(message("x,1\n" + more + "y,2\n").find(line + "column \"a\" is \"x\""), 0U);
+  EXPECT_EQ(message("1\n" + more + more).find(line + "the record has 1 fields, expected 2"), 0U);
+  EXPECT_EQ(message("\"1\" ,2\n" + more).find(line + "field 0 goes on behind its closing quote"), 0U);
+  EXPECT_EQ(message("1\",2\n" + more).find(line + "field 0 has a quote"), 0U);
+  EXPECT_EQ(message("1,\"2\n").find(line + "a quote is not closed"), 0U);
+  // What is wrong before it comes first, also if threads find it later.
+  EXPECT_EQ(message("1\",2\n" + more + "\"").find(line + "field 0 has a quote"), 0U);
 }
 
 TEST(ReadCsv, ErrorsSayWhere) {
