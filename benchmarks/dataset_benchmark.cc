@@ -15,9 +15,11 @@ namespace {
 
 constexpr std::int64_t kExamples = 60000, kBatch = 64;
 
-const Tensor& images() {
+// As a network takes them, or as files have them.
+const Tensor& images(DType dtype = float32) {
   static const Tensor tensor = random::uniform({kExamples, 28, 28}, 0, 1, float32, 1);
-  return tensor;
+  static const Tensor bytes = cast(tensor * 255.0, uint8);
+  return dtype == uint8 ? bytes : tensor;
 }
 
 // The rows of a batch in random order, into memory that is there: what cannot be avoided.
@@ -74,10 +76,11 @@ void run_passes(benchmark::State& state, const D& dataset, std::int64_t elements
   state.SetItemsProcessed(state.iterations() * elements);
 }
 
-void pipeline(benchmark::State& state) {
-  run_passes(state, from_tensor_slices(images()).shuffle(kExamples).batch(kBatch).prefetch(), kExamples);
+void pipeline(benchmark::State& state, DType dtype) {
+  run_passes(state, from_tensor_slices(images(dtype)).shuffle(kExamples).batch(kBatch).prefetch(), kExamples);
 }
-BENCHMARK(pipeline)->UseRealTime()->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(pipeline, float32, float32)->UseRealTime()->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(pipeline, uint8, uint8)->UseRealTime()->Unit(benchmark::kMillisecond);
 
 // A function of each image, alone and of so many at once.
 void small_map(benchmark::State& state) {

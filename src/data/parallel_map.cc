@@ -136,8 +136,8 @@ class ParallelMapCursor : public CountingCursor {
 
   // On the thread of the loop, as long as others would not pay.
   bool call_here(Part* element) {
-    std::int64_t number = at;
-    if (grouping_.size == 1 && restored_.empty()) {
+    std::int64_t number = at, count = 1;
+    if (grouping_.size == 1 && restored_.empty()) [[likely]] {
       here_.resize(input->types.size());
       input_ended_ = input_ended_ || !input->next(here_.data());
       if (input_ended_) return false;
@@ -156,10 +156,11 @@ class ParallelMapCursor : public CountingCursor {
       }
       here_ = std::move(call.parts);
       if (here_.empty()) return false;
+      count = static_cast<std::int64_t>(here_.size() / input->types.size());
     }
     const bool is_timed = sampler_.is_next();
     if (is_timed) sampler_.begin();
-    function_(number, here_.data(), static_cast<std::int64_t>(here_.size() / input->types.size()), element);
+    function_(number, here_.data(), count, element);
     if (is_timed && sampler_.end()) pays_ = sampler_.take_within() >= kWorthAThread;
     std::fill(here_.begin(), here_.end(), Part());  // nothing lives longer than it is needed
     return true;

@@ -35,7 +35,7 @@ bool CsvRecords::refill() {
     begin_ = 0;
   }
   // Doubling, so that a long record is not looked at again for every piece.
-  const std::size_t wanted = std::max(kPiece, end_);
+  const std::size_t wanted = std::max(piece_of(*source_, kPiece), end_);
   if (buffer_.size() < end_ + wanted) buffer_.resize(end_ + wanted);
   const std::size_t got = source_->read(reinterpret_cast<std::byte*>(buffer_.data()) + end_, wanted);
   source_ended_ = got < wanted;
