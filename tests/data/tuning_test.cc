@@ -255,7 +255,7 @@ TEST(Sampler, GivesMeansOfFewElements) {
     }
   }
   EXPECT_EQ(rows, 3);
-  EXPECT_EQ(sampled, 1031);
+  EXPECT_EQ(sampled, 1027);
 }
 
 }  // namespace
