@@ -78,6 +78,9 @@ struct SnapshotOptions {
   /// Tells the snapshots of one folder apart, such as "train-2": letters, digits, '-', '_' and '.'. A pipeline that
   /// gives other elements than before takes another key.
   std::string key = "elements";
+  /// How many files have the elements, in turn, from 1 to 256. Several are read on threads, as interleave() with
+  /// kAutotune does, in the order in which they were written.
+  std::int64_t shards = 1;
 };
 
 /// Options of Dataset::with_options.
