@@ -145,6 +145,12 @@ void cheap_map(benchmark::State& state) {
 }
 BENCHMARK(cheap_map)->Arg(0)->Arg(1)->Arg(kAutotune)->UseRealTime();
 
+void cheap_interleave(benchmark::State& state) {
+  const auto open = [](std::int64_t x) { return datasets::range(x, x + 1000); };
+  run(state, datasets::counter().interleave(open, {.cycle_length = 4, .num_parallel_calls = state.range(0)}));
+}
+BENCHMARK(cheap_interleave)->Arg(0)->Arg(1)->Arg(kAutotune)->UseRealTime();
+
 void cheap_prefetch(benchmark::State& state) { run(state, datasets::counter().prefetch(state.range(0))); }
 BENCHMARK(cheap_prefetch)->Arg(0)->Arg(2)->Arg(kAutotune)->UseRealTime();
 
