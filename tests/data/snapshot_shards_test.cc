@@ -138,7 +138,7 @@ TEST_F(SnapshotShards, GoOnWhereAPositionStoodInAnotherProcess) {
   auto stops = make().begin();
   for (int i = 0; i < 30001; ++i) stops.next();
   position = stops.save();
-  fs::remove(fs::directory_iterator(folder())->path());
+  fs::remove(shard(2));
   auto restored = make().begin();
   restored.restore(position);
   EXPECT_EQ(rest_of(restored).size(), 19999U);
