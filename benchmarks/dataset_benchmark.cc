@@ -15,9 +15,11 @@ namespace {
 
 constexpr std::int64_t kExamples = 60000, kBatch = 64;
 
-const Tensor& images() {
+// As a network takes them, or as files have them.
+const Tensor& images(DType dtype = float32) {
   static const Tensor tensor = random::uniform({kExamples, 28, 28}, 0, 1, float32, 1);
-  return tensor;
+  static const Tensor bytes = cast(tensor * 255.0, uint8);
+  return dtype == uint8 ? bytes : tensor;
 }
 
 // The rows of a batch in random order, into memory that is there: what cannot be avoided.
@@ -74,10 +76,11 @@ void run_passes(benchmark::State& state, const D& dataset, std::int64_t elements
   state.SetItemsProcessed(state.iterations() * elements);
 }
 
-void pipeline(benchmark::State& state) {
-  run_passes(state, from_tensor_slices(images()).shuffle(kExamples).batch(kBatch).prefetch(), kExamples);
+void pipeline(benchmark::State& state, DType dtype) {
+  run_passes(state, from_tensor_slices(images(dtype)).shuffle(kExamples).batch(kBatch).prefetch(), kExamples);
 }
-BENCHMARK(pipeline)->UseRealTime()->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(pipeline, float32, float32)->UseRealTime()->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(pipeline, uint8, uint8)->UseRealTime()->Unit(benchmark::kMillisecond);
 
 // A function of each image, alone and of so many at once.
 void small_map(benchmark::State& state) {
@@ -141,6 +144,12 @@ void cheap_map(benchmark::State& state) {
   run(state, datasets::counter().map(twice, {.num_parallel_calls = state.range(0)}));
 }
 BENCHMARK(cheap_map)->Arg(0)->Arg(1)->Arg(kAutotune)->UseRealTime();
+
+void cheap_interleave(benchmark::State& state) {
+  const auto open = [](std::int64_t x) { return datasets::range(x, x + 1000); };
+  run(state, datasets::counter().interleave(open, {.cycle_length = 4, .num_parallel_calls = state.range(0)}));
+}
+BENCHMARK(cheap_interleave)->Arg(0)->Arg(1)->Arg(kAutotune)->UseRealTime();
 
 void cheap_prefetch(benchmark::State& state) { run(state, datasets::counter().prefetch(state.range(0))); }
 BENCHMARK(cheap_prefetch)->Arg(0)->Arg(2)->Arg(kAutotune)->UseRealTime();

@@ -328,9 +328,9 @@ class Dataset {
   ///
   ///     auto train = datasets::range(3).snapshot("snapshots", {.key = "train-1"});
   ///
-  /// Errors: as cache(path); ValueError for a key with other characters.
+  /// Errors: as cache(path); ValueError for a key with other characters, or shards beyond their range.
   Dataset snapshot(const std::string& folder, const SnapshotOptions& options = {}) const {
-    return Dataset(detail::kept_in_folder(node_, {detail::kind_of_part<Ts>()...}, folder, options.key));
+    return Dataset(detail::kept_in_folder(node_, {detail::kind_of_part<Ts>()...}, folder, options.key, options.shards));
   }
   /// Writes all elements to a file, whose old content is replaced at the end. Errors: ValueError for an infinite
   /// dataset and for elements that cannot be written; IoError if the file cannot be written.

@@ -178,7 +178,7 @@ CAPSTAN_EXPORT DatasetNodePtr with_budget(DatasetNodePtr input, std::int64_t aut
 using PartKinds = std::vector<std::string>;
 CAPSTAN_EXPORT DatasetNodePtr cached_in_file(DatasetNodePtr input, PartKinds kinds, const std::string& path);
 CAPSTAN_EXPORT DatasetNodePtr kept_in_folder(DatasetNodePtr input, PartKinds kinds, const std::string& folder,
-                                             const std::string& key);
+                                             const std::string& key, std::int64_t shards);
 CAPSTAN_EXPORT void save_elements(const DatasetNodePtr& node, const PartKinds& kinds, const std::string& path);
 CAPSTAN_EXPORT DatasetNodePtr saved_elements(PartTypes types, PartKinds kinds, const std::string& path);
 

@@ -66,8 +66,8 @@ struct InterleaveOptions {
   std::int64_t cycle_length = 2;
   /// How many elements in a row come from one of them.
   std::int64_t block_length = 1;
-  /// Threads that read from inner datasets ahead of the loop; 0 reads when an element is asked for. kAutotune stands
-  /// for num_threads(), or cycle_length if that is less.
+  /// Threads that read from inner datasets ahead of the loop; 0 reads when an element is asked for. kAutotune starts
+  /// none while elements take less than that costs, else as many as keep the loop from waiting, at most num_threads().
   std::int64_t num_parallel_calls = 0;
   /// False takes an element from any inner dataset that has one ready.
   bool deterministic = true;
@@ -78,6 +78,9 @@ struct SnapshotOptions {
   /// Tells the snapshots of one folder apart, such as "train-2": letters, digits, '-', '_' and '.'. A pipeline that
   /// gives other elements than before takes another key.
   std::string key = "elements";
+  /// How many files have the elements, in turn, from 1 to 256. Several are read on threads, as interleave() with
+  /// kAutotune does, in the order in which they were written.
+  std::int64_t shards = 1;
 };
 
 /// Options of Dataset::with_options.

@@ -144,7 +144,7 @@ class BatchNode : public StageNode {
       return std::make_unique<BatchCursor>(types, std::move(elements), batch_size_, drop_remainder_);
     }
     const PartTypes from = input->types;
-    const auto join = [from](std::int64_t, const Part* parts, std::int64_t count, Part* batch) {
+    const auto join = [from](const Part* parts, std::int64_t count, Part* batch) {
       for (std::size_t i = 0; i < from.size(); ++i) {
         batch[i] = from[i]->batch({parts + i, static_cast<std::size_t>(count), from.size()});
       }
@@ -289,8 +289,7 @@ class ParallelPaddedNode : public StageNode {
         parallel_(parallel) {}
   std::int64_t cardinality() const override { return cardinality_; }
   DatasetCursorPtr open() const override {
-    const auto join = [from = input->types, padding = padding_](std::int64_t, const Part* parts, std::int64_t count,
-                                                                Part* batch) {
+    const auto join = [from = input->types, padding = padding_](const Part* parts, std::int64_t count, Part* batch) {
       pad(from, padding, parts, count, batch);
     };
     return parallel_groups("padded_batch", types, input->open(), join, grouping_, parallel_.calls,

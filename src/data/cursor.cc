@@ -12,6 +12,7 @@
 #include "src/core/profiler.h"
 #include "src/core/row_shape.h"
 #include "src/core/seed_stream.h"
+#include "src/core/thread_pool.h"
 #include "capstan/ops/random.h"
 #include "src/data/stage.h"
 
@@ -35,6 +36,57 @@ Tensor view_of(const Tensor& tensor, const RowRun& run) {
   return make_view(tensor, shape, run.first * row);
 }
 
+// Asks for memory that is read next. Rows lie anywhere, so the hardware does not know which one follows. A short one is
+// near enough for a core to begin by itself, and of a long one it sees the rest coming.
+void ask_for(const std::byte* from, std::size_t size) {
+  constexpr std::size_t kLine = 64, kLeast = 1024, kMost = 4096;
+  if (size < kLeast) return;
+  for (std::size_t at = 0; at < std::min(size, kMost); at += kLine) __builtin_prefetch(from + at, 0, 2);
+}
+
+// Rows from memory to memory, on several threads if they are many: what one core can read at a time is far less than
+// what the memory gives. A stage's own thread works beside a loop that needs the pool, and leaves it alone.
+void copy_runs(const std::byte* from, std::size_t row_bytes, const std::vector<RowRun>& runs, std::int64_t count,
+               std::byte* to) {
+  constexpr std::size_t kTask = std::size_t{32} << 10, kWorthThreads = std::size_t{128} << 10;
+  constexpr std::int64_t kBytesPerNanosecond = 10;  // of one core
+  const auto copy = [&](std::size_t begin, std::size_t end, std::byte* out) {
+    const auto bytes_of_run = [&](std::size_t run) { return static_cast<std::size_t>(runs[run].count) * row_bytes; };
+    const auto begin_of_run = [&](std::size_t run) {
+      return from + static_cast<std::size_t>(runs[run].first) * row_bytes;
+    };
+    for (std::size_t run = begin; run < end; ++run) {
+      if (run + 1 < end) ask_for(begin_of_run(run + 1), bytes_of_run(run + 1));
+      std::memcpy(out, begin_of_run(run), bytes_of_run(run));
+      out += bytes_of_run(run);
+    }
+  };
+  const std::size_t all = static_cast<std::size_t>(count) * row_bytes;
+  const auto threads = static_cast<std::size_t>(thread_count());
+  if (threads == 1 || all < kWorthThreads || on_stage_thread()) return copy(0, runs.size(), to);
+  // Tasks are runs next to each other. Long runs do not come in such numbers that they would have to be cut.
+  struct Task {
+    std::size_t begin;
+    std::byte* out;
+  };
+  std::vector<Task> tasks;
+  std::size_t filled = kTask;
+  for (std::size_t run = 0; run < runs.size(); ++run) {
+    if (filled >= kTask) {
+      tasks.push_back({run, to});
+      filled = 0;
+    }
+    const std::size_t bytes = static_cast<std::size_t>(runs[run].count) * row_bytes;
+    filled += bytes;
+    to += bytes;
+  }
+  const auto gain = static_cast<std::int64_t>(all - all / threads) / kBytesPerNanosecond;
+  parallel_for_short(static_cast<std::int64_t>(tasks.size()), gain, [&](std::int64_t number) {
+    const auto task = static_cast<std::size_t>(number);
+    copy(tasks[task].begin, task + 1 < tasks.size() ? tasks[task + 1].begin : runs.size(), tasks[task].out);
+  });
+}
+
 Tensor gathered(const Tensor& tensor, const std::vector<RowRun>& runs, std::int64_t count) {
   Shape shape = tensor.shape();
   const std::int64_t row = tensor.size() / tensor.dim(0);
@@ -43,12 +95,7 @@ Tensor gathered(const Tensor& tensor, const std::vector<RowRun>& runs, std::int6
   const std::size_t bytes = static_cast<std::size_t>(row) * size_of(tensor.dtype());
   if (bytes == 0) return batch;
   const auto* from = static_cast<const std::byte*>(tensor.raw_data());
-  auto* to = static_cast<std::byte*>(mutable_raw_data(batch));
-  for (const RowRun& run : runs) {
-    const std::size_t size = static_cast<std::size_t>(run.count) * bytes;
-    std::memcpy(to, from + static_cast<std::size_t>(run.first) * bytes, size);
-    to += size;
-  }
+  copy_runs(from, bytes, runs, count, static_cast<std::byte*>(mutable_raw_data(batch)));
   return batch;
 }
 
@@ -79,7 +126,12 @@ std::int64_t batch_of_rows(DatasetCursor& cursor, const std::vector<Tensor>& ten
 constexpr std::uint64_t kNoProcessSeed = 87654321;
 constexpr std::uint64_t kSeedRange = 2147483647;
 
+[[gnu::tls_model("initial-exec")]] constinit thread_local bool is_of_stage = false;
+
 }  // namespace
+
+bool on_stage_thread() { return is_of_stage; }
+void mark_stage_thread() { is_of_stage = true; }
 
 bool DatasetCursor::next(Part* element) {
   if (active_profiler() == nullptr) [[likely]]

@@ -3,7 +3,6 @@
 // The order is TensorFlow's: a slot gives up to `block_length` elements, then the next one does. A dataset that ends
 // leaves its slot, which is filled when it is visited again; slots are skipped once the input has ended.
 #include "src/data/parallel_interleave.h"
-#include "src/data/workers.h"
 
 namespace capstan::detail {
 
@@ -130,15 +129,14 @@ DatasetNodePtr interleaved(const char* name, PartTypes types, DatasetNodePtr inp
   CAPSTAN_CHECK(cycle_length >= 1 && block_length >= 1, ValueError, name,
                 ": cycle_length and block_length must be at least 1, not ", cycle_length, " and ", block_length);
   CAPSTAN_CHECK(parallel_calls >= kAutotune, ValueError, name, ": num_parallel_calls is ", parallel_calls,
-                help("0 is none, kAutotune as many as num_threads()"));
+                help("0 is none, kAutotune chooses"));
   CAPSTAN_CHECK(parallel_calls <= cycle_length, ValueError, name, ": num_parallel_calls ", parallel_calls,
                 " is beyond the cycle_length ", cycle_length);
   if (parallel_calls == 0) {
     return make_stage<InterleaveCursor>(types, std::move(input), kUnknown, name, std::move(open), cycle_length,
                                         block_length);
   }
-  const std::int64_t threads = std::min(worker_count(parallel_calls), cycle_length);
-  return parallel_interleaved(types, std::move(input), std::move(open), cycle_length, block_length, threads,
+  return parallel_interleaved(types, std::move(input), std::move(open), cycle_length, block_length, parallel_calls,
                               deterministic);
 }
 

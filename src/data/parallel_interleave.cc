@@ -4,10 +4,14 @@
 // pulls the input, and puts inner datasets that have no slot yet in a line, in the order of the input; a slot that is
 // visited when it is empty takes the first of the line, which is the one that the sequential order has there. Workers
 // serve whichever inner dataset has room, older ones first; one at a time serves each.
+//
+// With kAutotune the consumer reads the inner datasets itself, which is the sequential interleave, until elements take
+// so long that a thread pays; others follow while it has to wait.
 #include "src/data/parallel_interleave.h"
 
 #include <list>
 
+#include "src/data/tuning.h"
 #include "src/data/workers.h"
 
 namespace capstan::detail {
@@ -17,14 +21,16 @@ namespace {
 class ParallelInterleaveCursor : public StageCursor {
  public:
   ParallelInterleaveCursor(PartTypes element, DatasetCursorPtr from, const PartDataset& open, std::int64_t cycle_length,
-                           std::int64_t block_length, std::int64_t threads, bool deterministic)
+                           std::int64_t block_length, std::int64_t parallel_calls, bool deterministic)
       : StageCursor(element, std::move(from)),
         open_(open),
         cycle_length_(cycle_length),
         block_length_(block_length),
-        worker_count_(threads),
+        most_workers_(std::min(worker_count(parallel_calls), cycle_length)),
         deterministic_(deterministic),
-        room_(static_cast<std::size_t>(std::clamp<std::int64_t>(block_length, 2, kMostAhead))) {}
+        room_(static_cast<std::size_t>(std::clamp<std::int64_t>(block_length, 2, kMostAhead))) {
+    if (parallel_calls == kAutotune) budget_ = current_budget();
+  }
   ~ParallelInterleaveCursor() override {
     {
       const std::lock_guard lock(mutex_);
@@ -32,11 +38,18 @@ class ParallelInterleaveCursor : public StageCursor {
     }
     work_.notify_all();
     threads_.join();
+    for (const Inner& inner : inners_) {
+      for (const Item& item : inner.items) release(item);
+    }
   }
   const char* name() const override { return "interleave"; }
 
   bool read_next(Part* element) override {
-    if (!threads_.started()) threads_.start(worker_count_, [this] { work(); });
+    if (!threads_.started()) {
+      if (budget_ != nullptr && !pays_) return time_here(element);
+      start(budget_ != nullptr ? 1 : most_workers_);
+    }
+    bool may_add = budget_ != nullptr;
     for (;;) {
       fill_line();
       std::unique_lock lock(mutex_);
@@ -64,28 +77,20 @@ class ParallelInterleaveCursor : public StageCursor {
       lock.unlock();
       fill_line();
       lock.lock();
+      if (std::exchange(may_add, false) && inner->items.empty() && !inner->ended) add_worker(lock);
+      await(inner);
       wait_for_threads(ready_, lock, name(),
                        [&] { return !inner->items.empty() || inner->ended || failure_ != nullptr; });
       if (inner->items.empty() && !inner->ended) throw_failure(failure_, lock, work_);
       if (inner->items.empty()) {
-        remove(inner);
-        slots_[slot_] = nullptr;
+        leave_slot(inner);
         advance();
         continue;
       }
-      std::list<Item> taken;
-      taken.splice(taken.begin(), inner->items, inner->items.begin());
-      Item& item = taken.front();
-      if (inner->is_unopened) {
-        remove(inner);
-        slots_[slot_] = nullptr;
-      } else if (item.error == nullptr && ++given_ == block_length_) {
-        advance();
-      }
+      std::list<Item> taken = take(inner);
       lock.unlock();
       work_.notify_one();
-      if (item.error != nullptr) std::rethrow_exception(item.error);
-      move_parts(item.parts.data(), item.parts.size(), element);
+      give(taken.front(), element);
       return true;
     }
   }
@@ -133,7 +138,7 @@ class ParallelInterleaveCursor : public StageCursor {
       for (std::int64_t k = 0; k < buffered[i]; ++k) {
         const auto size = static_cast<std::ptrdiff_t>(types.size());
         if (items.end() - from < size) position.refuse("buffered");
-        inner.items.push_back({{from, from + size}, nullptr});
+        inner.items.push_back({{from, from + size}, nullptr, 0});
         from += size;
       }
       inner.ended = states[i] == kEnded;
@@ -156,11 +161,13 @@ class ParallelInterleaveCursor : public StageCursor {
 
  private:
   static constexpr std::int64_t kMostAhead = 64;
+  static constexpr int kWaits = 4;
   enum State : std::int64_t { kNew, kOpen, kEnded };
 
   struct Item {
     std::vector<Part> parts;
     std::exception_ptr error;
+    std::int64_t bytes = 0;  // of the budget
   };
   struct Inner {
     std::vector<Part> parts;  // of the input
@@ -173,9 +180,108 @@ class ParallelInterleaveCursor : public StageCursor {
     bool ended = false;
   };
 
+  void start(std::int64_t workers) {
+    workers_ = workers;
+    threads_.start(workers, [this] { work(); });
+  }
+
+  // If the consumer has to wait and has done so before.
+  void add_worker(std::unique_lock<std::mutex>& lock) {
+    if (workers_ == most_workers_ || ++waits_ < kWaits) return;
+    waits_ = 0;
+    lock.unlock();
+    threads_.start(1, [this] { work(); });
+    ++workers_;
+    lock.lock();
+  }
+
+  bool time_here(Part* element) {
+    if (!sampler_.is_next()) return read_here(element);
+    sampler_.begin();
+    const bool found = read_here(element);
+    if (sampler_.end()) pays_ = sampler_.take_within() >= kWorthAThread;
+    return found;
+  }
+
+  // What the sequential interleave does. There is no thread yet.
+  bool read_here(Part* element) {
+    // Slots that are empty after each other; a whole round of them is the end.
+    for (std::size_t empty = 0; !input_ended_ || !line_.empty() || empty < slots_.size();) {
+      if (slot_ == slots_.size()) slots_.push_back(nullptr);
+      if (slots_[slot_] == nullptr) {
+        if (line_.empty()) fill_line();
+        if (line_.empty()) {
+          ++empty;
+          advance();
+          continue;
+        }
+        slots_[slot_] = line_.front();
+        line_.pop_front();
+      }
+      empty = 0;
+      Inner* const inner = slots_[slot_];
+      if (!inner->items.empty()) {  // of a position, or an error of the input
+        std::list<Item> taken = take(inner);
+        give(taken.front(), element);
+        return true;
+      }
+      try {
+        if (inner->cursor == nullptr && !inner->ended) open(inner);
+      } catch (...) {
+        leave_slot(inner);
+        throw;
+      }
+      if (!inner->ended && inner->cursor->next(element)) {
+        if (++given_ == block_length_) advance();
+        return true;
+      }
+      leave_slot(inner);
+      advance();
+    }
+    return false;
+  }
+
+  void open(Inner* inner) {
+    inner->node = at_element(name(), inner->number, [&] { return open_(inner->parts.data()); });
+    inner->cursor = inner->node->open();
+  }
+
+  // The first of its items; the position of the consumer moves on. The lock is held.
+  std::list<Item> take(Inner* inner) {
+    std::list<Item> taken;
+    taken.splice(taken.begin(), inner->items, inner->items.begin());
+    const Item& item = taken.front();
+    release(item);
+    if (inner->is_unopened) {
+      leave_slot(inner);
+    } else if (item.error == nullptr && ++given_ == block_length_) {
+      advance();
+    }
+    return taken;
+  }
+  static void give(Item& item, Part* element) {
+    if (item.error != nullptr) std::rethrow_exception(item.error);
+    move_parts(item.parts.data(), item.parts.size(), element);
+  }
+  void release(const Item& item) {
+    if (budget_ != nullptr) budget_->give_back(item.bytes);
+  }
+
+  void leave_slot(const Inner* inner) {
+    inners_.remove_if([&](const Inner& one) { return &one == inner; });
+    slots_[slot_] = nullptr;
+  }
+
+  // The one whose element is wanted may be read whatever the budget says. The lock is held.
+  void await(const Inner* inner) {
+    wanted_ = inner;
+    if (budget_ != nullptr && inner->items.empty()) work_.notify_all();
+  }
+
   // Pulls the input so that there is something to read for every worker.
   void fill_line() {
-    while (!input_ended_ && static_cast<std::int64_t>(line_.size()) < worker_count_) {
+    const std::int64_t wanted = std::max<std::int64_t>(workers_, 1);
+    while (!input_ended_ && static_cast<std::int64_t>(line_.size()) < wanted) {
       std::list<Inner> one(1);
       Inner& inner = one.front();
       std::list<Inner*> place{&inner};
@@ -188,7 +294,7 @@ class ParallelInterleaveCursor : public StageCursor {
         }
         ++at_;
       } catch (...) {
-        inner.items.push_back({{}, std::current_exception()});
+        inner.items.push_back({{}, std::current_exception(), 0});
         inner.is_unopened = inner.ended = true;
       }
       {
@@ -220,6 +326,7 @@ class ParallelInterleaveCursor : public StageCursor {
     if (slot_ < slots_.size() && is_ready(slots_[slot_])) return;
     const bool any = std::any_of(slots_.begin(), slots_.end(), [](const Inner* inner) { return inner != nullptr; });
     if (!any) return;
+    await(*std::find_if(slots_.begin(), slots_.end(), [](const Inner* inner) { return inner != nullptr; }));
     wait_for_threads(ready_, lock, name(), [&] { return ready_slot() != slots_.end() || failure_ != nullptr; });
     if (ready_slot() == slots_.end()) throw_failure(failure_, lock, work_);
     slot_ = static_cast<std::size_t>(ready_slot() - slots_.begin());
@@ -233,13 +340,11 @@ class ParallelInterleaveCursor : public StageCursor {
     slot_ = is_last ? 0 : slot_ + 1;
   }
 
-  void remove(const Inner* inner) {
-    inners_.remove_if([&](const Inner& one) { return &one == inner; });
-  }
-
   Inner* next_to_serve() {
     for (Inner& inner : inners_) {
-      if (!inner.is_busy && !inner.ended && inner.items.size() < room_) return &inner;
+      if (inner.is_busy || inner.ended || inner.items.size() >= room_) continue;
+      const bool is_wanted = &inner == wanted_ && inner.items.empty();
+      if (is_wanted || budget_ == nullptr || budget_->has_room(last_bytes_)) return &inner;
     }
     return nullptr;
   }
@@ -271,8 +376,7 @@ class ParallelInterleaveCursor : public StageCursor {
       try {
         if (inner->cursor == nullptr) {
           is_unopened = true;
-          inner->node = at_element(name(), inner->number, [&] { return open_(inner->parts.data()); });
-          inner->cursor = inner->node->open();
+          open(inner);
           is_unopened = false;
         }
         found = inner->cursor->next(item.parts.data());
@@ -280,6 +384,10 @@ class ParallelInterleaveCursor : public StageCursor {
         item.error = std::current_exception();
       }
       lock.lock();
+      if (found && budget_ != nullptr) {
+        last_bytes_ = item.bytes = bytes_of(item.parts.data(), item.parts.size());
+        budget_->take(item.bytes);
+      }
       if (found) inner->items.splice(inner->items.end(), one);
       inner->ended = !found || is_unopened;
       inner->is_unopened = is_unopened;
@@ -321,9 +429,12 @@ class ParallelInterleaveCursor : public StageCursor {
   }
 
   PartDataset open_;
-  std::int64_t cycle_length_, block_length_, worker_count_;
+  std::int64_t cycle_length_, block_length_, most_workers_;
   bool deterministic_;
   std::size_t room_;  // elements that an inner dataset reads ahead
+  BudgetPtr budget_;  // of kAutotune; else null
+  Sampler sampler_;
+  bool pays_ = false;  // a thread
 
   // The consumer's.
   std::int64_t at_ = 0;  // elements of the input
@@ -332,13 +443,17 @@ class ParallelInterleaveCursor : public StageCursor {
   std::vector<Inner*> slots_;
   std::size_t slot_ = 0;
   std::int64_t given_ = 0;  // elements in a row
+  std::int64_t workers_ = 0;
+  int waits_ = 0;  // since there is another worker
 
   std::mutex mutex_;  // of what follows; a busy inner dataset is its worker's, but for its items and flags
   std::condition_variable work_, ready_;
   std::list<Inner> inners_;  // in the order of the input
   int busy_ = 0;
   int pauses_ = 0;
-  std::exception_ptr failure_;  // of the threads' own, not of an inner dataset
+  const Inner* wanted_ = nullptr;  // by the consumer
+  std::int64_t last_bytes_ = 0;    // of the element that was read last
+  std::exception_ptr failure_;     // of the threads' own, not of an inner dataset
   bool stopping_ = false;
   Workers threads_;
 };
@@ -346,9 +461,9 @@ class ParallelInterleaveCursor : public StageCursor {
 }  // namespace
 
 DatasetNodePtr parallel_interleaved(PartTypes types, DatasetNodePtr input, PartDataset open, std::int64_t cycle_length,
-                                    std::int64_t block_length, std::int64_t threads, bool deterministic) {
+                                    std::int64_t block_length, std::int64_t parallel_calls, bool deterministic) {
   return make_stage<ParallelInterleaveCursor>(types, std::move(input), kUnknown, std::move(open), cycle_length,
-                                              block_length, threads, deterministic);
+                                              block_length, parallel_calls, deterministic);
 }
 
 }  // namespace capstan::detail

@@ -6,6 +6,6 @@
 namespace capstan::detail {
 
 DatasetNodePtr parallel_interleaved(PartTypes types, DatasetNodePtr input, PartDataset open, std::int64_t cycle_length,
-                                    std::int64_t block_length, std::int64_t threads, bool deterministic);
+                                    std::int64_t block_length, std::int64_t parallel_calls, bool deterministic);
 
 }  // namespace capstan::detail

@@ -18,14 +18,17 @@ namespace {
 
 class ParallelMapCursor : public CountingCursor {
  public:
-  ParallelMapCursor(PartTypes element, DatasetCursorPtr from, const char* name, GroupFunction function,
-                    const Grouping& grouping, std::int64_t parallel_calls, bool deterministic)
+  ParallelMapCursor(PartTypes element, DatasetCursorPtr from, const char* name, PartFunction function,
+                    GroupFunction join, const Grouping& grouping, std::int64_t parallel_calls, bool deterministic)
       : CountingCursor(element, std::move(from)),
         name_(name),
         function_(std::move(function)),
+        join_(std::move(join)),
         grouping_(grouping),
         most_workers_(worker_count(parallel_calls)),
-        deterministic_(deterministic) {
+        deterministic_(deterministic),
+        calls_here_(parallel_calls == kAutotune),
+        here_(input->types.size()) {
     if (parallel_calls == kAutotune) budget_ = current_budget();
   }
   ~ParallelMapCursor() override {
@@ -40,30 +43,9 @@ class ParallelMapCursor : public CountingCursor {
   const char* name() const override { return name_; }
 
   bool read_next(Part* element) override {
-    if (!threads_.started()) {
-      if (budget_ != nullptr && !pays_) return call_here(element);
-      start(budget_ != nullptr ? 1 : most_workers_);
-    }
-    std::unique_lock lock(mutex_);
-    if (budget_ != nullptr) add_worker(lock);
-    std::list<Call> taken;
-    wait_for_threads(done_, lock, name_, [&] {
-      const auto ready =
-          deterministic_ ? (!calls_.empty() && calls_.front().is_done ? calls_.begin() : calls_.end())
-                         : std::find_if(calls_.begin(), calls_.end(), [](const Call& call) { return call.is_done; });
-      if (ready != calls_.end()) taken.splice(taken.begin(), calls_, ready);
-      return !taken.empty() || failure_ != nullptr || (ended_ && calls_.empty());
-    });
-    if (taken.empty() && failure_ != nullptr) throw_failure(failure_, lock, room_);
-    if (taken.empty()) return false;
-    --places_;
-    Call& call = taken.front();
-    release(call);
-    lock.unlock();
-    room_.notify_one();
-    if (call.error != nullptr) std::rethrow_exception(call.error);
-    move_parts(call.result.data(), call.result.size(), element);
-    return true;
+    if (calls_here_) [[likely]]
+      return grouping_.size == 1 && restored_.empty() ? call_here(element) : call_group_here(element);
+    return read_from_threads(element);
   }
 
   void save(PositionWriter& position) override {
@@ -134,35 +116,76 @@ class ParallelMapCursor : public CountingCursor {
     lock.lock();
   }
 
+  [[gnu::noinline]] bool read_from_threads(Part* element) {
+    if (!threads_.started()) start(budget_ != nullptr ? 1 : most_workers_);
+    std::unique_lock lock(mutex_);
+    if (budget_ != nullptr) add_worker(lock);
+    std::list<Call> taken;
+    wait_for_threads(done_, lock, name_, [&] {
+      const auto ready =
+          deterministic_ ? (!calls_.empty() && calls_.front().is_done ? calls_.begin() : calls_.end())
+                         : std::find_if(calls_.begin(), calls_.end(), [](const Call& call) { return call.is_done; });
+      if (ready != calls_.end()) taken.splice(taken.begin(), calls_, ready);
+      return !taken.empty() || failure_ != nullptr || (ended_ && calls_.empty());
+    });
+    if (taken.empty() && failure_ != nullptr) throw_failure(failure_, lock, room_);
+    if (taken.empty()) return false;
+    --places_;
+    Call& call = taken.front();
+    release(call);
+    lock.unlock();
+    room_.notify_one();
+    if (call.error != nullptr) std::rethrow_exception(call.error);
+    move_parts(call.result.data(), call.result.size(), element);
+    return true;
+  }
+
   // On the thread of the loop, as long as others would not pay.
   bool call_here(Part* element) {
-    std::int64_t number = at;
-    if (grouping_.size == 1 && restored_.empty()) {
-      here_.resize(input->types.size());
-      input_ended_ = input_ended_ || !input->next(here_.data());
-      if (input_ended_) return false;
-      ++at;
+    input_ended_ = input_ended_ || !input->next(here_.data());
+    if (input_ended_) return false;
+    const std::int64_t number = at++;
+    if (!sampler_.is_next()) [[likely]] {
+      run(number, here_.data(), 1, element);
     } else {
-      Call call;
-      if (!restored_.empty()) {
-        call = std::move(restored_.front());
-        restored_.pop_front();
-        number = call.number;
-      } else if (!input_ended_) {
-        call.parts.resize(input->types.size());
-        pull_elements(call);
-        if (call.error != nullptr) std::rethrow_exception(call.error);
-        if (!call.parts.empty()) ++at;
-      }
-      here_ = std::move(call.parts);
-      if (here_.empty()) return false;
+      run_timed(number, here_.data(), 1, element);
     }
-    const bool is_timed = sampler_.is_next();
-    if (is_timed) sampler_.begin();
-    function_(number, here_.data(), static_cast<std::int64_t>(here_.size() / input->types.size()), element);
-    if (is_timed && sampler_.end()) pays_ = sampler_.take_within() >= kWorthAThread;
     std::fill(here_.begin(), here_.end(), Part());  // nothing lives longer than it is needed
     return true;
+  }
+  // The same for several elements, or for a call that a position has.
+  [[gnu::noinline]] bool call_group_here(Part* element) {
+    Call call;
+    if (!restored_.empty()) {
+      call = std::move(restored_.front());
+      restored_.pop_front();
+    } else if (!input_ended_) {
+      call.parts.resize(input->types.size());
+      call.number = at;
+      pull_elements(call);
+      if (call.error != nullptr) std::rethrow_exception(call.error);
+      if (!call.parts.empty()) ++at;
+    }
+    if (call.parts.empty()) return false;
+    if (sampler_.is_next()) {
+      run_timed(call.number, call.parts.data(), count_of(call), element);
+    } else {
+      run(call.number, call.parts.data(), count_of(call), element);
+    }
+    return true;
+  }
+  [[gnu::noinline]] void run_timed(std::int64_t number, const Part* parts, std::int64_t count, Part* result) {
+    sampler_.begin();
+    run(number, parts, count, result);
+    if (sampler_.end()) calls_here_ = sampler_.take_within() < kWorthAThread;
+  }
+
+  void run(std::int64_t number, const Part* parts, std::int64_t count, Part* result) {
+    if (function_ != nullptr) {
+      at_element(name_, number, [&] { function_(parts, result); });
+    } else {
+      join_(parts, count, result);
+    }
   }
 
   // Whether another call may be made ahead. The lock is held.
@@ -180,7 +203,7 @@ class ParallelMapCursor : public CountingCursor {
       if (call->error == nullptr) {
         try {
           const Span span(SpanKind::kCall, name_);
-          function_(call->number, call->parts.data(), count_of(*call), call->result.data());
+          run(call->number, call->parts.data(), count_of(*call), call->result.data());
         } catch (...) {
           error = std::current_exception();
         }
@@ -278,14 +301,15 @@ class ParallelMapCursor : public CountingCursor {
   }
 
   const char* name_;
-  GroupFunction function_;
+  PartFunction function_;  // of one element, or else
+  GroupFunction join_;
   Grouping grouping_;
   std::int64_t most_workers_;
   bool deterministic_;
   BudgetPtr budget_;  // of kAutotune; else null
   Sampler sampler_;
-  bool pays_ = false;  // a thread
-  std::vector<Part> here_;
+  bool calls_here_;         // kAutotune, as long as no thread would pay
+  std::vector<Part> here_;  // elements of the input, for that
 
   std::mutex input_mutex_;  // of the input, `at` and what follows; taken before the other one
   std::list<Call> restored_;
@@ -307,21 +331,17 @@ class ParallelMapCursor : public CountingCursor {
 
 }  // namespace
 
-DatasetCursorPtr parallel_groups(const char* name, PartTypes types, DatasetCursorPtr input, GroupFunction function,
+DatasetCursorPtr parallel_groups(const char* name, PartTypes types, DatasetCursorPtr input, GroupFunction join,
                                  const Grouping& grouping, std::int64_t parallel_calls, bool deterministic) {
-  return std::make_unique<ParallelMapCursor>(types, std::move(input), name, std::move(function), grouping,
+  return std::make_unique<ParallelMapCursor>(types, std::move(input), name, nullptr, std::move(join), grouping,
                                              parallel_calls, deterministic);
 }
 
 DatasetNodePtr parallel_mapped(const char* name, PartTypes types, DatasetNodePtr input, PartFunction function,
                                std::int64_t parallel_calls, bool deterministic) {
   const std::int64_t size = input->cardinality();
-  GroupFunction call = [name, function = std::move(function)](std::int64_t number, const Part* parts, std::int64_t,
-                                                              Part* result) {
-    at_element(name, number, [&] { function(parts, result); });
-  };
-  return make_stage<ParallelMapCursor>(types, std::move(input), size, name, std::move(call), Grouping(), parallel_calls,
-                                       deterministic);
+  return make_stage<ParallelMapCursor>(types, std::move(input), size, name, std::move(function), GroupFunction(),
+                                       Grouping(), parallel_calls, deterministic);
 }
 
 }  // namespace capstan::detail

@@ -10,9 +10,8 @@ namespace capstan::detail {
 DatasetNodePtr parallel_mapped(const char* name, PartTypes types, DatasetNodePtr input, PartFunction function,
                                std::int64_t parallel_calls, bool deterministic);
 
-// Makes the parts of one element from those of `count` elements of the input, which follow each other. `number` counts
-// the calls.
-using GroupFunction = std::function<void(std::int64_t number, const Part* parts, std::int64_t count, Part* result)>;
+// Makes the parts of one element from those of `count` elements of the input, which follow each other.
+using GroupFunction = std::function<void(const Part* parts, std::int64_t count, Part* result)>;
 
 // How many elements of the input a call gets.
 struct Grouping {
@@ -21,7 +20,7 @@ struct Grouping {
 };
 
 // A cursor that calls a function for groups of elements. An element that fails takes its group with it.
-DatasetCursorPtr parallel_groups(const char* name, PartTypes types, DatasetCursorPtr input, GroupFunction function,
+DatasetCursorPtr parallel_groups(const char* name, PartTypes types, DatasetCursorPtr input, GroupFunction join,
                                  const Grouping& grouping, std::int64_t parallel_calls, bool deterministic);
 
 }  // namespace capstan::detail

@@ -96,6 +96,10 @@ decltype(auto) at_element(const char* stage, std::int64_t element, const Body& b
   }
 }
 
+// Whether this is a thread that a stage has started (workers.h), and says that it is one.
+bool on_stage_thread();
+void mark_stage_thread();
+
 inline void move_parts(Part* from, std::size_t count, Part* to) { std::move(from, from + count, to); }
 
 // The seeds of a stream: that of set_seed, or TensorFlow's stand-in for one, and the transformation's own.

@@ -72,7 +72,7 @@ class Sampler {
 
  private:
   using Clock = std::chrono::steady_clock;
-  static constexpr std::uint64_t kSamples = 8, kPeriod = 512;
+  static constexpr std::uint64_t kSamples = 4, kPeriod = 512;
 
   struct Row {
     void add(Clock::duration time) {

@@ -40,7 +40,10 @@ class Workers {
   void start(std::int64_t count, const std::function<void()>& body) {
     for (std::int64_t i = 0; i < count; ++i) {
       try {
-        threads_.emplace_back(body);
+        threads_.emplace_back([body] {
+          mark_stage_thread();
+          body();
+        });
       } catch (const std::exception&) {
         if (threads_.empty()) throw;
         return;

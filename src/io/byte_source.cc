@@ -228,6 +228,11 @@ std::unique_ptr<ByteSource> open_file(const std::string& reader, const std::stri
   return std::make_unique<GzipFile>(reader, path, gzip, plain->most_bytes());
 }
 
+std::size_t piece_of(const ByteSource& source, std::size_t most) {
+  const std::uint64_t bytes = source.most_bytes();
+  return bytes < most ? static_cast<std::size_t>(bytes) + 1 : most;
+}
+
 std::unique_ptr<ByteSource> open_memory(const std::string& reader, const std::string& name,
                                         std::span<const std::byte> bytes, std::shared_ptr<const void> owner) {
   return std::make_unique<Memory>(reader, name, bytes, std::move(owner));

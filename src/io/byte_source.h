@@ -75,6 +75,10 @@ std::vector<std::byte> read_exactly(ByteSource& source, uint64_t size, std::stri
 /// The same into memory that the caller has, after a check that the source can hold as many.
 void read_into(ByteSource& source, std::span<std::byte> out, std::string_view what);
 
+/// How many bytes to ask for at a time: `most`, or fewer from a small source, all of which come at once then and are
+/// one fewer than that.
+std::size_t piece_of(const ByteSource& source, std::size_t most);
+
 /// Throws IoError if the source holds another byte.
 void expect_end(ByteSource& source);
 

@@ -20,7 +20,7 @@ class Inflated final : public ByteSource {
       : ByteSource(reader, source->name()),
         source_(std::move(source)),
         is_gzip_(compression == Compression::kGzip),
-        buffer_(std::size_t{1} << 16) {
+        buffer_(piece_of(*source_, std::size_t{1} << 16)) {
     constexpr int kWindow = 15, kGzip = 16;
     if (inflateInit2(&stream_, is_gzip_ ? kWindow + kGzip : kWindow) != Z_OK) fail("there is no memory to inflate it");
   }

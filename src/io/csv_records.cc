@@ -92,7 +92,7 @@ void CsvRecords::fail(const std::string& problem, const std::string& help) const
 bool CsvRecords::refill(std::size_t least) {
   if (source_ended_) return false;
   // Doubling, so that a long record is not looked at again for every piece.
-  const std::size_t kept = end_ - begin_, wanted = std::max(least, kept);
+  const std::size_t kept = end_ - begin_, wanted = std::max(piece_of(*source_, least), kept);
   if (capacity_ < kept + wanted) {
     auto larger = std::make_unique_for_overwrite<char[]>(kept + wanted + kBlock);
     if (kept > 0) std::memcpy(larger.get(), buffer_.get() + begin_, kept);

@@ -10,13 +10,14 @@ namespace capstan::io {
 
 struct LineReader::State {
   std::unique_ptr<ByteSource> source;
-  std::vector<char> buffer = std::vector<char>(std::size_t{1} << 16);
+  std::vector<char> buffer;
   std::size_t begin = 0, end = 0;
 };
 
 LineReader::LineReader(const std::string& path, const LineReaderOptions& options) : state_(std::make_unique<State>()) {
   const Compression compression = compression_from("line_reader", options.compression);
   state_->source = open_compressed("line_reader", path, compression);
+  state_->buffer.resize(piece_of(*state_->source, std::size_t{1} << 16));
 }
 LineReader::LineReader(LineReader&&) noexcept = default;
 LineReader& LineReader::operator=(LineReader&&) noexcept = default;

@@ -272,12 +272,12 @@ StoredArray read_stored(ByteSource& source, const char* expected, const auto& is
 
 // Memory grows with the bytes that arrive.
 std::vector<std::byte> read_rest(ByteSource& source) {
-  constexpr std::size_t kStep = std::size_t{1} << 20;
+  const std::size_t step = piece_of(source, std::size_t{1} << 20);
   std::vector<std::byte> bytes;
-  for (std::size_t got = kStep; got == kStep;) {
+  for (std::size_t got = step; got == step;) {
     const std::size_t begin = bytes.size();
-    bytes.resize(begin + kStep);
-    got = source.read(bytes.data() + begin, kStep);
+    bytes.resize(begin + step);
+    got = source.read(bytes.data() + begin, step);
     bytes.resize(begin + got);
   }
   return bytes;

@@ -1,7 +1,5 @@
 #include "src/io/raw_array.h"
 
-#include <limits>
-
 namespace capstan::io {
 
 size_t element_size(ElementType type) {
@@ -38,6 +36,7 @@ const char* element_name(ElementType type) {
 }
 
 std::optional<int64_t> checked_count(std::span<const int64_t> shape) {
+  constexpr int64_t kMost = (int64_t{1} << 62) - 1;  // of Shape
   int64_t product = 1;
   bool empty = false;
   for (int64_t dim : shape) {
@@ -46,7 +45,7 @@ std::optional<int64_t> checked_count(std::span<const int64_t> shape) {
       empty = true;
       continue;
     }
-    if (product > std::numeric_limits<int64_t>::max() / dim) return std::nullopt;
+    if (product > kMost / dim) return std::nullopt;
     product *= dim;
   }
   return empty ? 0 : product;

@@ -27,8 +27,8 @@ const char* element_name(ElementType type);
 inline constexpr size_t kMaxRank = 8;
 
 /// Number of elements of a shape; nothing if a dimension is negative or if the product of the
-/// dimensions other than zero does not fit into 63 bits (so that no later product over a part of
-/// the shape can overflow either).
+/// dimensions other than zero does not fit into 62 bits, which is what Shape::size() refuses (so
+/// that no later product over a part of the shape can overflow either).
 std::optional<int64_t> checked_count(std::span<const int64_t> shape);
 
 /// An array in row-major order and in the byte order of this machine.

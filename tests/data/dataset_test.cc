@@ -65,6 +65,41 @@ TEST(Dataset, ShufflesEveryElementOnce) {
   for (std::size_t i = 0; i < order.size(); ++i) EXPECT_LE(order[i], static_cast<std::int64_t>(i) + 29);
 }
 
+// Rows of some kilobytes, and of bytes, in batches that several threads copy and in ones that they do not; also runs of
+// rows, of which a batch has few.
+TEST(Dataset, BatchesWholeRowsOnAnyNumberOfThreads) {
+  const int before = num_threads();
+  for (const int threads : {1, 2, 4}) {
+    set_num_threads(threads);
+    for (const std::int64_t width : {1, 7, 1000}) {
+      const Tensor wide = reshape(counting(1000 * width), {1000, width});
+      const Tensor narrow = cast(counting(1000), int32);
+      for (const std::int64_t batch : {3, 64, 1000}) {
+        const auto rows = from_tensor_slices(wide, narrow);
+        Ints seen;
+        const auto check = [&](const Tensor& xs, const Tensor& ys) {
+          const Ints x = xs.to_vector<std::int64_t>();
+          const auto y = ys.to_vector<std::int32_t>();
+          ASSERT_EQ(x.size(), y.size() * static_cast<std::size_t>(width));
+          for (std::size_t i = 0; i < x.size(); ++i) {
+            ASSERT_EQ(x[i], y[i / static_cast<std::size_t>(width)] * width + static_cast<std::int64_t>(i) % width);
+          }
+          for (const std::int32_t one : y) seen.push_back(one);
+        };
+        for (const auto& [x, y] : rows.shuffle(400, {.seed = 3}).batch(batch).prefetch(1)) check(x, y);
+        for (const auto& [x, y] : rows.shuffle(400, {.seed = 3}).batch(batch)) check(x, y);
+        for (const auto& [x, y] : rows.shard(2, 0).concatenate(rows.shard(2, 1)).batch(batch)) check(x, y);
+        for (const auto& [x, y] : rows.take(900).repeat(2).batch(batch)) check(x, y);
+        std::sort(seen.begin(), seen.end());
+        Ints want;
+        for (std::int64_t i = 0; i < 1000; ++i) want.insert(want.end(), i < 900 ? 5 : 3, i);
+        EXPECT_EQ(seen, want) << threads << " " << width << " " << batch;
+      }
+    }
+  }
+  set_num_threads(before);
+}
+
 TEST(Dataset, ShufflesAnewInEveryPassButTheSameInEveryRun) {
   const auto make = [] { return from_tensor_slices(counting(50)).shuffle(50, {.seed = 4}); };
   const auto a = make();

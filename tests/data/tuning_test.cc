@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <random>
 #include <thread>
 
 #include "tests/data/elements.h"
@@ -62,10 +63,15 @@ TEST_F(Autotune, StartsNoThreadForWhatIsCheap) {
   EXPECT_EQ(threads_of(range(2000).map(cheap).prefetch()), 0);
   EXPECT_EQ(threads_of(range(2000).batch(2, {.num_parallel_calls = kAutotune})), 0);
   EXPECT_EQ(threads_of(from_tensor_slices(zeros({2000, 1000})).batch(100, {.num_parallel_calls = kAutotune})), 0);
+  const auto three = [](std::int64_t x) { return range(x, x + 3); };
+  EXPECT_EQ(threads_of(range(700).interleave(three, {.cycle_length = 3, .num_parallel_calls = kAutotune})), 0);
 }
 
 TEST_F(Autotune, StartsThreadsForWhatIsSlow) {
   EXPECT_EQ(threads_of(range(100).map(slow, {.num_parallel_calls = kAutotune})), 3);
+  const auto slow_ones = [](std::int64_t x) { return range(x, x + 20).map(slow); };
+  EXPECT_EQ(threads_of(range(9).interleave(slow_ones, {.cycle_length = 3, .num_parallel_calls = kAutotune})), 3);
+  EXPECT_EQ(threads_of(range(9).interleave(slow_ones, {.cycle_length = 2, .num_parallel_calls = kAutotune})), 2);
   // One is enough for a loop that takes longer.
   EXPECT_LE(threads_of(range(60).map(slow, {.num_parallel_calls = kAutotune}), 3000), 2);
   EXPECT_EQ(threads_of(range(60).map(slow).prefetch(), 300), 1);
@@ -98,11 +104,70 @@ TEST_F(Autotune, KeepsTheOrder) {
   }
 }
 
+// Whenever threads start, with inner datasets of any length, some of which cannot be opened or fail.
+TEST_F(Autotune, KeepsTheOrderOfInnerDatasets) {
+  std::minstd_rand random(7);
+  for (int trial = 0; trial < 30; ++trial) {
+    std::vector<std::int64_t> lengths(random() % 12);
+    for (std::int64_t& length : lengths) length = static_cast<std::int64_t>(random() % 9);
+    const std::int64_t cycle = 1 + static_cast<std::int64_t>(random() % 4);
+    const std::int64_t block = 1 + static_cast<std::int64_t>(random() % 3);
+    const std::int64_t cheap_until = static_cast<std::int64_t>(random() % 600);
+    const auto input = from_range(lengths).enumerate().map([](std::int64_t i, std::int64_t length) {
+      if (i == 7) throw ValueError("the seventh");
+      return std::tuple(i, length);
+    });
+    const auto open = [&](std::int64_t i, std::int64_t length) {
+      if (length == 8) throw ValueError("eight");
+      return range(100 * i, 100 * i + length).map([&](std::int64_t x) {
+        if (x % 37 == 5) throw ValueError("five");
+        return x < cheap_until ? cheap(x) : slow(x);
+      });
+    };
+    const auto make = [&](std::int64_t calls, bool deterministic = true) {
+      return input.interleave(
+          open,
+          {.cycle_length = cycle, .block_length = block, .num_parallel_calls = calls, .deterministic = deterministic});
+    };
+    const Words want = elements_of(make(0));
+    EXPECT_EQ(elements_of(make(kAutotune)), want) << trial;
+    Words any = elements_of(make(kAutotune, false)), sorted = want;
+    std::sort(any.begin(), any.end());
+    std::sort(sorted.begin(), sorted.end());
+    EXPECT_EQ(any, sorted) << trial;
+  }
+}
+
+TEST_F(Autotune, InterleavesWithinItsBudget) {
+  std::atomic<int> made = 0;
+  const auto open = [&made](std::int64_t) {
+    return range(500).map([&made](std::int64_t) {
+      ++made;
+      std::this_thread::sleep_for(microseconds(300));
+      return zeros({1 << 18});
+    });
+  };
+  const auto ahead_of = [&](std::int64_t bytes) {
+    auto iterator = range(3)
+                        .interleave(open, {.cycle_length = 3, .num_parallel_calls = kAutotune})
+                        .with_options({.autotune_bytes = bytes})
+                        .begin();
+    int taken = 0;
+    for (; taken < 60; ++taken) iterator.next();
+    std::this_thread::sleep_for(microseconds(50000));
+    return made.exchange(0) - taken;
+  };
+  EXPECT_GE(ahead_of(std::int64_t{1} << 30), 4);
+  EXPECT_LE(ahead_of(0), 3);
+}
+
 // Before and after threads start.
 TEST_F(Autotune, HasPositionsAtEveryElement) {
   const auto make = [] {
-    return range(40)
+    return range(20)
         .map(slow, {.num_parallel_calls = kAutotune})
+        .interleave([](std::int64_t x) { return range(x, x + 2).map(slow); },
+                    {.cycle_length = 2, .num_parallel_calls = kAutotune})
         .batch(2, {.num_parallel_calls = kAutotune})
         .prefetch();
   };
@@ -190,7 +255,7 @@ TEST(Sampler, GivesMeansOfFewElements) {
     }
   }
   EXPECT_EQ(rows, 3);
-  EXPECT_EQ(sampled, 1031);
+  EXPECT_EQ(sampled, 1027);
 }
 
 }  // namespace

@@ -115,6 +115,9 @@ TEST_F(ElementFile, SaysWhatDoesNotFit) {
   EXPECT_EQ(problem({"b\1\1\3\1\x80\x80\x80\x80\x10"s, end(1)}), "load: element 0: an axis is 4294967296 long");
   EXPECT_EQ(problem({"b\1\1\3\1\xff\xff\xff\xff\x0f"s, end(1)}),
             "load: element 0: its block has 0 bytes left, which cannot hold a tensor of it");
+  // No elements, and lengths beside that whose product no tensor has.
+  EXPECT_EQ(problem({"b\1\1\3\3\x80\x80\x80\x80\x08\x80\x80\x80\x80\x08\0"s, end(1)}),
+            "load: element 0: its block has 0 bytes left, which cannot hold a tensor of it");
   EXPECT_EQ(problem({"b\1\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"s, end(1)}),
             "load: element 0: its block ends within it");
   EXPECT_EQ(problem({"b\1"s + std::string(12, '\xff'), end(1)}), "load: element 0: a number is too long");

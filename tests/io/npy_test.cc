@@ -154,6 +154,7 @@ TEST(ReadNpy, RefusesShapesThatTheFileCannotHold) {
                  {"the header announces float64[1000000000000], but the file cannot hold more than"});
   expect_refused(npy_bytes("<f8", "(4611686018427387904, 4)", "abcdefgh"), {"cannot hold more than"});
   expect_refused(npy_bytes("<f8", "(0, 4611686018427387904, 4)", ""), {"cannot hold more than"});
+  expect_refused(npy_bytes("<f8", "(0, 4294967295, 4294967295, 1)", ""), {"cannot hold more than"});
 }
 
 TEST(ReadNpy, RefusesAnArrayThatIsCutOffAnywhere) {
