@@ -58,12 +58,12 @@ const std::map<std::string, std::set<std::string>> kPublicBelow = {
 // capstan/layers/ of the training code.
 const std::map<std::string, std::set<std::string>> kPublicLayers = {
     {"core",
-     {"dtype.h", "error.h", "export.h", "fields.h", "graph_nodes.h", "index.h", "memory.h", "nest.h", "registry.h",
+     {"bindings.h", "dtype.h", "error.h", "export.h", "fields.h", "graph_nodes.h", "index.h", "memory.h", "nest.h", "registry.h",
       "runtime.h", "shape.h", "structure.h", "tensor.h", "tensor_spec.h", "texts.h", "variable.h"}},
-    {"ops", {"debugging.h", "print.h"}},
+    {"ops", {"debugging.h", "op_calls.h", "print.h"}},
     {"tape", {"tape.h", "testing.h"}},
     {"transforms",
-     {"control_flow.h", "derivatives.h", "forward.h", "function.h", "implicit.h", "jacobian.h", "profile.h",
+     {"control_flow.h", "derivatives.h", "dynamic.h", "forward.h", "function.h", "implicit.h", "jacobian.h", "profile.h",
       "recompute.h", "vectorized_map.h"}},
     {"train", {"activations.h", "callbacks.h",    "config.h",       "confusion_metrics.h",
                "constraints.h", "dtype_policy.h", "initializers.h", "layer.h",

@@ -1,0 +1,2 @@
+
+optimizers = None
