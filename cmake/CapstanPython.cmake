@@ -25,4 +25,5 @@ add_custom_target(capstan_python_package ALL
   COMMAND ${CMAKE_COMMAND} -E copy_directory ${PROJECT_SOURCE_DIR}/python/capstan ${package}
   DEPENDS capstan_python)
 
+# What scikit-build-core puts into a wheel; the package's own files it takes from python/.
 install(TARGETS capstan_python LIBRARY DESTINATION capstan COMPONENT python)

@@ -67,7 +67,10 @@ class Function {
   /// What one call needs. The thread keeps the memory; calls nest.
   class Call {
    public:
-    Call() = default;
+    /// `kind` tells calls apart whose arguments are written alike.
+    explicit Call(std::uint64_t kind = 0) {
+      signature().key.push_back(kind ^ static_cast<std::uint64_t>(floatx()) << 60);
+    }
     /// Tensors and variables have to live until the call has run.
     detail::CallSignature& signature() { return (*buffers_).signature; }
     /// The result, when the call has run; they may be moved from.

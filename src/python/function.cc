@@ -178,9 +178,8 @@ PyObject* call(PyObject* self, PyObject* const* args, std::size_t flagged, PyObj
   const Py_ssize_t n = PyVectorcall_NARGS(flagged);
   const Py_ssize_t named = keywords == nullptr ? 0 : PyTuple_GET_SIZE(keywords);
   CAPSTAN_PYTHON_TRY
-  dynamic::Function::Call traced_call;
+  dynamic::Function::Call traced_call(static_cast<std::uint64_t>(n));
   Arguments arguments(traced_call.signature(), o.specs);
-  traced_call.signature().add_list(static_cast<std::size_t>(n));
   for (Py_ssize_t i = 0; i < n + named; ++i) {
     if (i >= n) arguments.add_text(PyTuple_GET_ITEM(keywords, i - n));
     arguments.add(args[i]);

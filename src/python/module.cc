@@ -1,8 +1,12 @@
 // The extension module capstan._core.
+#include <cstdlib>
+
 #include "src/python/objects.h"
 
 NB_MODULE(_core, m) {
   using namespace capstan::python;
+  // What lives until the process ends, as everything in the script itself, is no leak that anybody has to be told of.
+  nb::set_leak_warnings(std::getenv("CAPSTAN_LEAK_WARNINGS") != nullptr);
   add_errors(m);
   add_hooks(m);
   add_dtypes(m);

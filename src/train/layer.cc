@@ -481,6 +481,14 @@ void LayerBase::add_loss(Tensor loss) {
   state.call_losses.push_back(std::move(loss));
 }
 
+void LayerBase::track(const Variable& variable) {
+  LayerState& state = *state_;
+  const auto is_same = [&](const detail::Weight& weight) { return weight.variable == variable; };
+  if (std::any_of(state.weights.begin(), state.weights.end(), is_same)) return;
+  state.weights.push_back({variable, variable.trainable(), {}});
+  detail::structure_changed();
+}
+
 void LayerBase::track(std::initializer_list<Layer> layers) {
   for (const Layer& layer : layers) adopt(*state_, layer, false);
 }

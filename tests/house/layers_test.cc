@@ -32,6 +32,7 @@ const std::map<std::string, std::set<std::string>> kBelow = {
     {"applications", {"core"}},
     {"cli", {}},
     {"onnx", {"core", "ops", "graph", "transforms", "io"}},
+    {"python", {}},
 };
 
 // The same for public headers, which are made for users: training code and datasets are users of
@@ -52,6 +53,8 @@ const std::map<std::string, std::set<std::string>> kPublicBelow = {
     {"applications", {"core", "ops", "train"}},
     {"cli", {"core", "ops", "io", "onnx"}},
     {"onnx", {"core", "ops", "tape", "transforms", "train"}},
+    {"python",
+     {"core", "ops", "tape", "transforms", "train", "data", "io", "checkpoint", "datasets", "applications"}},
 };
 
 // The layer of each public header; those of capstan/ops/ are of the ops, those of
@@ -94,6 +97,8 @@ const std::map<std::string, std::set<std::string>> kForeign = {
     {"png.h", {"src/io", "examples/mnist", "examples/support", "tests", "benchmarks"}},
     {"jpeglib.h", {"src/io", "benchmarks"}},
     {"CLI/", {"src/cli"}},
+    {"Python.h", {"src/python"}},
+    {"nanobind/", {"src/python"}},
     {"nlohmann/", {"tests", "tools"}},
     {"gtest/", {"tests"}},
     {"benchmark/", {"benchmarks"}},
