@@ -301,8 +301,22 @@ def scan(fn, elems, initializer=None, parallel_iterations=10, back_prop=True, sw
 class _Concrete:
     """One kind of calls of a function."""
 
-    def __init__(self, traced, arguments):
+    def __init__(self, traced, arguments, example):
         self._traced, self.structured_input_signature = traced, arguments
+        self.structured_outputs = nest.map_structure(
+            lambda leaf: TensorSpec.from_tensor(leaf) if is_tensor(leaf) else leaf, example)
+
+    @property
+    def outputs(self):
+        return [leaf for leaf in nest.flatten(self.structured_outputs) if isinstance(leaf, TensorSpec)]
+
+    @property
+    def output_shapes(self):
+        return nest.map_structure(lambda spec: spec.shape, self.structured_outputs)
+
+    @property
+    def output_dtypes(self):
+        return nest.map_structure(lambda spec: spec.dtype, self.structured_outputs)
 
     def __call__(self, *args, **kwargs):
         return self._traced(*args, **kwargs)
@@ -323,8 +337,7 @@ def _get_concrete_function(self, *args, **kwargs):
     given = nest.map_structure(example, [list(args), dict(kwargs)])
     if not args and not kwargs and self.input_signature:
         given = [[example(s) for s in self.input_signature], {}]
-    self(*given[0], **given[1])
-    return _Concrete(self, (args, kwargs))
+    return _Concrete(self, (args, kwargs), self(*given[0], **given[1]))
 
 
 _core.Function.get_concrete_function = _get_concrete_function

@@ -124,6 +124,9 @@ class TensorReference:
     def __hash__(self):
         return hash(self._object._id)
 
+    def __lt__(self, other):
+        return self._object._id < other._object._id
+
     def __eq__(self, other):
         return isinstance(other, TensorReference) and self._object._id == other._object._id
 
@@ -139,6 +142,13 @@ for _type in (Tensor, Variable):
     _type.set_shape = _set_shape
     _type.device = property(lambda self: "/job:localhost/replica:0/task:0/device:CPU:0")
     _type.eval = lambda self, session=None: self.numpy()
+def _dense_shape(self):
+    if not self.is_row_sparse:
+        raise AttributeError("dense_shape: this tensor is dense")
+    return _core.convert(list(self.shape), _dtypes.int64, True)
+
+
+Tensor.dense_shape = property(_dense_shape)
 Tensor.name = property(lambda self: "tensor")
 Tensor._shape_tuple = lambda self: tuple(self.shape)
 Variable.initialized_value = lambda self: self.value()

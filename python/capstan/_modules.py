@@ -66,7 +66,17 @@ def _avg_pool(input, ksize, strides, padding, data_format=None, name=None):
     return _ops.OPS[f"avg_pool{rank}d"](input, ksize, strides, padding)
 
 
-nn = make_module("nn", {**_ops.group_of(_NN), "max_pool": _max_pool, "avg_pool": _avg_pool, **_adopt(
+def _fused_batch_norm(x, scale, offset, mean=None, variance=None, epsilon=0.001, data_format="NHWC",
+                      is_training=True, name=None, exponential_avg_factor=1.0):
+    """Batch normalisation over all axes but the last: the result, the mean and the variance."""
+    if is_training:
+        return _ops.OPS["fused_batch_norm_training"](x, scale, offset, float(epsilon))
+    result = _ops.OPS["fused_batch_norm_inference"](x, scale, offset, mean, variance, float(epsilon))
+    return result, mean, variance
+
+
+nn = make_module("nn", {**_ops.group_of(_NN), "max_pool": _max_pool, "avg_pool": _avg_pool,
+                        "fused_batch_norm": _fused_batch_norm, **_adopt(
     "local_response_normalization lrn:local_response_normalization ctc_loss log_poisson_loss space_to_depth "
     "depth_to_space atrous_pool:pool fractional_max_pool fractional_avg_pool")}, "tf.nn")
 

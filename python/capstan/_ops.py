@@ -1,6 +1,7 @@
 """Ops: every op of the library by the table, and the functions of TensorFlow that are none of our ops."""
 import builtins
 import functools
+import weakref
 
 import numpy as np
 
@@ -98,7 +99,26 @@ def shape(input, out_type=int32, name=None):
 
 def size(input, out_type=int32, name=None):
     """The number of elements, as a tensor."""
-    return OPS["size"](convert_to_tensor(input), as_dtype(out_type))
+    input = convert_to_tensor(input)
+    result = OPS["size"](input, as_dtype(out_type))
+    if result.is_symbolic:
+        _remember(result, input.shape.num_elements())
+    return result
+
+
+# Numbers that are symbolic but follow from lengths, which a trace knows, by the ids of their tensors.
+_known_numbers = {}
+
+
+def _remember(tensor, number):
+    key = id(tensor)
+    _known_numbers[key] = (weakref.ref(tensor, lambda _: _known_numbers.pop(key, None)), number)
+
+
+def _known(value):
+    if isinstance(value, Tensor) and value.is_symbolic:
+        return _known_numbers.get(id(value), (None, value))[1]
+    return value
 
 
 def shape_n(input, out_type=int32, name=None):
@@ -139,6 +159,8 @@ def range(start, limit=None, delta=1, dtype=None, name="range"):
     if limit is None:
         start, limit = 0, start
     given = (start, limit, delta)
+    dtype = dtype or _hint(*given)
+    given = start, limit, delta = tuple(_known(v) for v in given)
     if dtype is None:
         hint = _hint(*given)
         is_float = any(isinstance(v, builtins.float) for v in given)
@@ -148,7 +170,13 @@ def range(start, limit=None, delta=1, dtype=None, name="range"):
         start, limit, delta = (cast(convert_to_tensor(v, dtype_hint=dtype), dtype) for v in given)
         return OPS["range_of"](start, limit, delta)
     plain = [v.item() if isinstance(v, np.generic) else v.numpy().item() if is_tensor(v) else v for v in given]
-    return OPS["range"](*plain, dtype)
+    start, limit, delta = plain
+    if dtype is float32 and delta != 0:
+        # How many there are is computed in float32, as TensorFlow does.
+        single = np.float32
+        count = np.ceil((single(limit) - single(start)) / single(delta))
+        limit = start + (builtins.float(count) - 0.5) * delta if count > 0 else limit
+    return OPS["range"](start=start, limit=limit, delta=delta, dtype=dtype)
 
 
 def linspace(start, stop, num, name=None, axis=0):

@@ -65,7 +65,8 @@ PyObject* array_method(PyObject* self, PyObject* const* args, Py_ssize_t n, PyOb
   const bool copy = given[1] != nullptr && given[1] == Py_True;
   const Tensor t = readable(value_of(self));
   nb::object array = steal(by_numpy(t, copy ? "copy" : "view"));
-  if (given[0] != nullptr && given[0] != Py_None) array = array.attr("astype")(nb::handle(given[0]), nb::arg("copy") = false);
+  if (given[0] != nullptr && given[0] != Py_None)
+    array = array.attr("astype")(nb::handle(given[0]), nb::arg("copy") = false);
   return array.release().ptr();
   CAPSTAN_PYTHON_CATCH(nullptr)
 }

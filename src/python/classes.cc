@@ -2,7 +2,8 @@
 // classes from (capstan/keras/_tables.py), and handles to their objects.
 //
 // Options travel as configurations. What is no data, a function of Python where an option takes one, is lent under a
-// key that no other process and no file can know: the class "PythonFunction", which every kind has, finds it by the key.
+// key that no other process and no file can know: the class "PythonFunction", which every kind has, finds it by the
+// key.
 #include <map>
 #include <random>
 
@@ -152,17 +153,19 @@ void add_losses_and_metrics(nb::module_& m) {
   });
 
   nb::class_<Metric>(m, "MetricHandle")
-      .def("update",
-           [](const Metric& metric, nb::handle y_true, nb::handle y_pred, nb::handle weight) {
-             metric.update_state(to_tensor(y_true.ptr()), to_tensor(y_pred.ptr()), weight_of(weight));
-           },
-           nb::arg(), nb::arg(), nb::arg().none())
-      .def("update_values",
-           [](const Metric& metric, nb::handle values, nb::handle weight) {
-             const Tensor t = to_tensor(values.ptr());
-             metric.body()->update_state(t, t, weight_of(weight));
-           },
-           nb::arg(), nb::arg().none())
+      .def(
+          "update",
+          [](const Metric& metric, nb::handle y_true, nb::handle y_pred, nb::handle weight) {
+            metric.update_state(to_tensor(y_true.ptr()), to_tensor(y_pred.ptr()), weight_of(weight));
+          },
+          nb::arg(), nb::arg(), nb::arg().none())
+      .def(
+          "update_values",
+          [](const Metric& metric, nb::handle values, nb::handle weight) {
+            const Tensor t = to_tensor(values.ptr());
+            metric.body()->update_state(t, t, weight_of(weight));
+          },
+          nb::arg(), nb::arg().none())
       .def("result", &Metric::result)
       .def("reset_state", &Metric::reset_state)
       .def_prop_ro("variables", &Metric::variables)
@@ -194,7 +197,8 @@ void add_optimizers(nb::module_& m) {
              }
              optimizer.apply_gradients(g, v);
            })
-      .def("build", [](const Optimizer& optimizer, const std::vector<Variable>& variables) { optimizer.build(variables); })
+      .def("build",
+           [](const Optimizer& optimizer, const std::vector<Variable>& variables) { optimizer.build(variables); })
       .def_prop_ro("iterations", &Optimizer::iterations)
       .def_prop_rw("learning_rate", &Optimizer::learning_rate, &Optimizer::set_learning_rate)
       .def_prop_ro("variables", &Optimizer::variables)
@@ -225,22 +229,27 @@ void add_classes(nb::module_& m) {
   add_losses_and_metrics(m);
   add_optimizers(m);
 
-  nb::class_<ActivationFunction>(m, "ActivationHandle")
-      .def("call", [](const ActivationFunction& f, nb::handle x) { return f(to_tensor(x.ptr())); });
+  nb::class_<ActivationFunction>(m, "ActivationHandle").def("call", [](const ActivationFunction& f, nb::handle x) {
+    return f(to_tensor(x.ptr()));
+  });
   m.def("make_activation", [](const AttributeValue& config) { return activations::get(config); });
   nb::class_<Initializer>(m, "InitializerHandle")
-      .def("call", [](const Initializer& f, nb::handle shape, nb::handle dtype) {
-        return f(to_shape(shape.ptr()), dtype.is_none() ? floatx() : to_dtype(dtype.ptr()));
-      }, nb::arg(), nb::arg().none());
+      .def(
+          "call",
+          [](const Initializer& f, nb::handle shape, nb::handle dtype) {
+            return f(to_shape(shape.ptr()), dtype.is_none() ? floatx() : to_dtype(dtype.ptr()));
+          },
+          nb::arg(), nb::arg().none());
   m.def("make_initializer", [](const AttributeValue& config) { return initializers::get(config); });
-  nb::class_<Regularizer>(m, "RegularizerHandle")
-      .def("call", [](const Regularizer& f, nb::handle x) { return f(to_tensor(x.ptr())); });
+  nb::class_<Regularizer>(m, "RegularizerHandle").def("call", [](const Regularizer& f, nb::handle x) {
+    return f(to_tensor(x.ptr()));
+  });
   m.def("make_regularizer", [](const AttributeValue& config) { return regularizers::get(config); });
-  nb::class_<Constraint>(m, "ConstraintHandle")
-      .def("call", [](const Constraint& f, nb::handle x) { return f(to_tensor(x.ptr())); });
+  nb::class_<Constraint>(m, "ConstraintHandle").def("call", [](const Constraint& f, nb::handle x) {
+    return f(to_tensor(x.ptr()));
+  });
   m.def("make_constraint", [](const AttributeValue& config) { return constraints::get(config); });
-  nb::class_<Schedule>(m, "ScheduleHandle")
-      .def("call", [](const Schedule& f, std::int64_t step) { return f(step); });
+  nb::class_<Schedule>(m, "ScheduleHandle").def("call", [](const Schedule& f, std::int64_t step) { return f(step); });
   m.def("make_schedule", [](const AttributeValue& config) { return schedules::get(config); });
 }
 

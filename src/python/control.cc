@@ -61,8 +61,8 @@ std::vector<Tensor> call_custom(const nb::object& f, const TensorList& arguments
     const nb::object given_rule = given[1];
     const Callback rule(given_rule);
     const auto call_rule = [rule](std::span<const Tensor> cotangents, nb::object variables) {
-      return tensors_of(steal(PyObject_CallFunctionObjArgs(rule.get(), wrapped(cotangents).ptr(), variables.ptr(),
-                                                           nullptr)));
+      return tensors_of(
+          steal(PyObject_CallFunctionObjArgs(rule.get(), wrapped(cotangents).ptr(), variables.ptr(), nullptr)));
     };
     result.gradient = [call_rule](std::span<const Tensor> cotangents) {
       const Locked inner;
@@ -92,12 +92,13 @@ void add_control(nb::module_& m) {
     for (const nb::handle branch : branches) functions.emplace_back(Callback(nb::borrow(branch)));
     return wrapped(dynamic::switch_case(index, functions));
   });
-  m.def("while_loop",
-        [](nb::object condition, nb::object body, const nb::list& variables, std::optional<std::int64_t> most) {
-          return wrapped(dynamic::while_loop(Callback(std::move(condition)), Callback(std::move(body)),
-                                             tensors_of(variables), most));
-        },
-        nb::arg(), nb::arg(), nb::arg(), nb::arg().none());
+  m.def(
+      "while_loop",
+      [](nb::object condition, nb::object body, const nb::list& variables, std::optional<std::int64_t> most) {
+        return wrapped(dynamic::while_loop(Callback(std::move(condition)), Callback(std::move(body)),
+                                           tensors_of(variables), most));
+      },
+      nb::arg(), nb::arg(), nb::arg(), nb::arg().none());
   m.def("scan", [](nb::object f, const nb::list& elements, const nb::list& initial, bool reverse) {
     return wrapped(dynamic::scan(Callback(std::move(f)), tensors_of(elements), tensors_of(initial), reverse));
   });

@@ -52,7 +52,10 @@ DType dtype_of_kind(Kind kind, bool wide, Wish wish) {
                     : kind == kFloat ? is_differentiable(wanted)
                                      : is_complex(wanted);
   if (!fits) {
-    refuse(kind == kBool ? "a truth value" : kind == kInt ? "an integer" : kind == kFloat ? "a float" : "a complex number",
+    refuse(kind == kBool    ? "a truth value"
+           : kind == kInt   ? "an integer"
+           : kind == kFloat ? "a float"
+                            : "a complex number",
            wanted);
   }
   return wanted;
@@ -227,10 +230,11 @@ nb::object converted(PyObject* o) {
     }
     return as("int64");
   }
-  constexpr std::string_view kKnown[] = {"float32", "float64", "int32", "int64", "uint8", "bool", "complex64",
-                                         "complex128"};
+  constexpr std::string_view kKnown[] = {"float32", "float64", "int32",     "int64",
+                                         "uint8",   "bool",    "complex64", "complex128"};
   for (const std::string_view known : kKnown) {
-    if (name == known) return made.attr("astype")(std::string(known), "order"_a = "C");  // another order of bytes or axes
+    if (name == known)
+      return made.attr("astype")(std::string(known), "order"_a = "C");  // another order of bytes or axes
   }
   throw DTypeError("convert: an array of " + name + " has no dtype here");
 }
@@ -357,11 +361,14 @@ void add_conversions(nb::module_& m) {
         return to_tensor(o.ptr(), {&wanted, must});
       },
       nb::arg("value").none(), nb::arg("dtype").none(), nb::arg("must"));
-  m.def("to_shape", [](nb::handle o) {
-    nb::list lengths;
-    for (const std::int64_t n : to_shape(o.ptr())) lengths.append(n);
-    return lengths;
-  }, nb::arg("shape").none());
+  m.def(
+      "to_shape",
+      [](nb::handle o) {
+        nb::list lengths;
+        for (const std::int64_t n : to_shape(o.ptr())) lengths.append(n);
+        return lengths;
+      },
+      nb::arg("shape").none());
 }
 
 AttributeValue to_attribute(PyObject* o) {

@@ -106,18 +106,19 @@ auto callback(const nb::object& function, PartTypes types, const F& convert) {
 }
 
 Node mapped(const Node& input, const nb::object& function, std::int64_t parallel) {
-  const auto call = callback<Part>(function, input.node->types, [](nb::object o) { return Part{{}, held(std::move(o))}; });
+  const auto call = callback<Part>(function, input.node->types, [](nb::object o) {
+    return Part{{}, held(std::move(o))};
+  });
   // Several threads would take turns with the lock of Python.
   static_cast<void>(parallel);
-  return {detail::mapped("map", structure(), input.node, [call](const Part* element, Part* result) {
-    *result = call(element);
-  })};
+  return {detail::mapped("map", structure(), input.node,
+                         [call](const Part* element, Part* result) { *result = call(element); })};
 }
 
 Node filtered(const Node& input, const nb::object& predicate) {
   return {detail::filtered(input.node, callback<bool>(predicate, input.node->types, [](const nb::object& o) {
-    return to_tensor(o.ptr()).item<bool>();
-  }))};
+                             return to_tensor(o.ptr()).item<bool>();
+                           }))};
 }
 
 Node generated(const nb::object& open) {
@@ -147,20 +148,20 @@ void add_datasets(nb::module_& m) {
       .def("open", [](const Node& n) { return Cursor(n); })
       .def_prop_ro("cardinality", [](const Node& n) { return n.node->cardinality(); })
       .def_prop_ro("is_structure", [](const Node& n) { return n.node->types.data() == structure().data(); })
-      .def("shuffle",
-           [](const Node& n, std::int64_t size, std::optional<std::uint64_t> seed, bool reshuffle) {
-             return Node{detail::shuffled(n.node, size, seed, reshuffle)};
-           },
-           nb::arg(), nb::arg().none(), nb::arg())
-      .def("batch",
-           [](const Node& n, std::int64_t size, bool drop) {
-             return Node{detail::batched(n.node->types, n.node, size, drop)};
-           })
+      .def(
+          "shuffle",
+          [](const Node& n, std::int64_t size, std::optional<std::uint64_t> seed, bool reshuffle) {
+            return Node{detail::shuffled(n.node, size, seed, reshuffle)};
+          },
+          nb::arg(), nb::arg().none(), nb::arg())
+      .def("batch", [](const Node& n, std::int64_t size,
+                       bool drop) { return Node{detail::batched(n.node->types, n.node, size, drop)}; })
       .def("unbatch", [](const Node& n) { return Node{detail::unbatched(n.node->types, n.node)}; })
       .def("repeat", [](const Node& n, std::int64_t count) { return Node{detail::repeated(n.node, count)}; })
       .def("take", [](const Node& n, std::int64_t count) { return Node{detail::taken(n.node, count)}; })
       .def("skip", [](const Node& n, std::int64_t count) { return Node{detail::skipped(n.node, count)}; })
-      .def("shard", [](const Node& n, std::int64_t count, std::int64_t i) { return Node{detail::sharded(n.node, count, i)}; })
+      .def("shard",
+           [](const Node& n, std::int64_t count, std::int64_t i) { return Node{detail::sharded(n.node, count, i)}; })
       .def("cache", [](const Node& n) { return Node{detail::cached(n.node)}; })
       .def("prefetch", [](const Node& n, std::int64_t size) { return Node{detail::prefetched(n.node, size)}; })
       .def("concatenate", [](const Node& a, const Node& b) { return Node{detail::concatenated(a.node, b.node)}; })

@@ -1,8 +1,8 @@
 // Exceptions of the library as those of Python, and the hooks by which it reaches Python.
 //
-// Each class derives from the builtin that TensorFlow raises in its place, so that the `except` clauses of scripts work,
-// whichever they name. The text is the library's; what a help line tells to write is put into Python's words here, since
-// nothing below this folder knows of Python.
+// Each class derives from the builtin that TensorFlow raises in its place, so that the `except` clauses of scripts
+// work, whichever they name. The text is the library's; what a help line tells to write is put into Python's words
+// here, since nothing below this folder knows of Python.
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -114,7 +114,8 @@ void warning(std::string_view text) {
   const Locked lock;
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
-  if (PyErr_WarnEx(PyExc_UserWarning, ("capstan: " + std::string(text)).c_str(), 1) != 0) PyErr_WriteUnraisable(nullptr);
+  if (PyErr_WarnEx(PyExc_UserWarning, ("capstan: " + std::string(text)).c_str(), 1) != 0)
+    PyErr_WriteUnraisable(nullptr);
   PyErr_Restore(type, value, traceback);
 }
 
@@ -126,11 +127,11 @@ void set_error() noexcept {
   } catch (nb::python_error& error) {
     error.restore();
   } catch (const nb::builtin_exception& error) {
-    PyObject* const type = error.type() == nb::exception_type::type_error    ? PyExc_TypeError
-                           : error.type() == nb::exception_type::index_error ? PyExc_IndexError
-                           : error.type() == nb::exception_type::key_error   ? PyExc_KeyError
+    PyObject* const type = error.type() == nb::exception_type::type_error       ? PyExc_TypeError
+                           : error.type() == nb::exception_type::index_error    ? PyExc_IndexError
+                           : error.type() == nb::exception_type::key_error      ? PyExc_KeyError
                            : error.type() == nb::exception_type::stop_iteration ? PyExc_StopIteration
-                                                                                 : PyExc_ValueError;
+                                                                                : PyExc_ValueError;
     PyErr_SetString(type, error.what() == nullptr ? "" : error.what());
   } catch (const ShapeError& error) {
     set(kShape, error);
@@ -193,8 +194,7 @@ bool Signature::read(PyObject* const* args, Py_ssize_t n, PyObject* keywords, Py
   }
   for (Py_ssize_t i = 0; i < required; ++i) {
     if (given[i] != nullptr) continue;
-    PyErr_Format(PyExc_TypeError, "%s() missing a required argument: %R", function,
-                 names[static_cast<std::size_t>(i)]);
+    PyErr_Format(PyExc_TypeError, "%s() missing a required argument: %R", function, names[static_cast<std::size_t>(i)]);
     return false;
   }
   return true;

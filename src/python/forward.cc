@@ -25,11 +25,11 @@ std::vector<Tensor> tangents_of(PyObject* structure, const Sources& primals) {
 // One of Python's: it starts when it is entered, with what it was made for.
 class Accumulator {
  public:
-  Accumulator(nb::object primals, const nb::handle tangents) : primals_(std::move(primals)) {
-    const Sources sources(primals_.ptr());
-    tangents_ = tangents_of(tangents.ptr(), sources);
+  Accumulator(const nb::handle primals, const nb::handle tangents) {
+    const Sources sources(primals.ptr());
+    const std::vector<Tensor> list = tangents_of(tangents.ptr(), sources);
     // What is wrong with them is said at once.
-    accumulator_.emplace(Targets(sources.list()), Tangents(tangents_));
+    accumulator_.emplace(Targets(sources.list()), Tangents(list));
     accumulator_->stop();
   }
 
@@ -55,8 +55,6 @@ class Accumulator {
   }
 
  private:
-  nb::object primals_;
-  std::vector<Tensor> tangents_;
   std::optional<ForwardAccumulator> accumulator_;
 };
 
@@ -64,7 +62,7 @@ class Accumulator {
 
 void add_forward(nb::module_& m) {
   nb::class_<Accumulator>(m, "ForwardAccumulator")
-      .def(nb::init<nb::object, nb::handle>(), nb::arg("primals"), nb::arg("tangents"))
+      .def(nb::init<nb::handle, nb::handle>(), nb::arg("primals"), nb::arg("tangents"))
       .def("__enter__",
            [](nb::handle self) {
              nb::cast<Accumulator&>(self).enter();

@@ -18,8 +18,7 @@ namespace capstan::python {
 namespace {
 
 struct PyFunction {
-  PyObject_HEAD
-  vectorcallfunc call;
+  PyObject_HEAD vectorcallfunc call;
   PyObject* function;
   PyObject* attributes;
   PyObject* weak;
@@ -146,12 +145,15 @@ std::shared_ptr<Result> take_tensors(PyObject* value, std::vector<Tensor>& tenso
     all_tensors = is_tensor(PyTuple_GET_ITEM(value, i));
   }
   result->is_flat_tuple = all_tensors;
-  result->form = map_leaves(value, [&](PyObject* leaf) -> PyObject* {
-                   if (is_leaf(leaf)) return slot(tensors, value_of(leaf));
-                   const bool is_number = PyFloat_Check(leaf) || PyLong_Check(leaf) || PyComplex_Check(leaf);
-                   if (is_number || is_array(leaf)) return slot(tensors, to_tensor(leaf));
-                   return Py_NewRef(leaf);
-                 }).release().ptr();
+  result->form = map_leaves(value,
+                            [&](PyObject* leaf) -> PyObject* {
+                              if (is_leaf(leaf)) return slot(tensors, value_of(leaf));
+                              const bool is_number = PyFloat_Check(leaf) || PyLong_Check(leaf) || PyComplex_Check(leaf);
+                              if (is_number || is_array(leaf)) return slot(tensors, to_tensor(leaf));
+                              return Py_NewRef(leaf);
+                            })
+                     .release()
+                     .ptr();
   return result;
 }
 
@@ -163,11 +165,14 @@ PyObject* put_tensors(const Result& result, std::vector<Tensor>& tensors) {
     for (Py_ssize_t i = 0; i < n; ++i) PyTuple_SET_ITEM(made, i, wrap(std::move(tensors[static_cast<std::size_t>(i)])));
     return made;
   }
-  return map_leaves(result.form, [&](PyObject* leaf) -> PyObject* {
-           if (!PyCapsule_CheckExact(leaf)) return Py_NewRef(leaf);
-           const auto number = reinterpret_cast<std::size_t>(PyCapsule_GetPointer(leaf, nullptr));
-           return wrap(tensors[number - 1]);
-         }).release().ptr();
+  return map_leaves(result.form,
+                    [&](PyObject* leaf) -> PyObject* {
+                      if (!PyCapsule_CheckExact(leaf)) return Py_NewRef(leaf);
+                      const auto number = reinterpret_cast<std::size_t>(PyCapsule_GetPointer(leaf, nullptr));
+                      return wrap(tensors[number - 1]);
+                    })
+      .release()
+      .ptr();
 }
 
 // --- calls ---
@@ -188,7 +193,8 @@ PyObject* call(PyObject* self, PyObject* const* args, std::size_t flagged, PyObj
     const Locked lock;
     std::size_t next = 0, spec = 0;
     nb::list symbols;
-    for (Py_ssize_t i = 0; i < n + named; ++i) symbols.append(with_symbols(args[i], tensors, next, spec, o.specs.size()));
+    for (Py_ssize_t i = 0; i < n + named; ++i)
+      symbols.append(with_symbols(args[i], tensors, next, spec, o.specs.size()));
     std::vector<PyObject*> given;
     for (const nb::handle symbol : symbols) given.push_back(symbol.ptr());
     tensors.clear();
@@ -218,10 +224,11 @@ PyObject* make(PyTypeObject* type, PyObject* args, PyObject*) {
   const char* name;
   int reduce_retracing;
   Py_ssize_t budget;
-  if (PyArg_ParseTuple(args, "OsOpn:Function", &function, &name, &specs, &reduce_retracing, &budget) == 0) return nullptr;
+  if (PyArg_ParseTuple(args, "OsOpn:Function", &function, &name, &specs, &reduce_retracing, &budget) == 0)
+    return nullptr;
   CAPSTAN_PYTHON_TRY
-  FunctionOptions options{.name = name, .reduce_retracing = reduce_retracing != 0,
-                          .memory_budget = static_cast<std::size_t>(budget)};
+  FunctionOptions options{
+      .name = name, .reduce_retracing = reduce_retracing != 0, .memory_budget = static_cast<std::size_t>(budget)};
   for (Py_ssize_t i = 0; specs != Py_None && i < PyList_GET_SIZE(specs); ++i) {
     // Lengths or None, dtype, name.
     const auto [lengths, dtype, label] =
@@ -269,7 +276,9 @@ PyObject* bind_method(PyObject* self, PyObject* object, PyObject*) {
   return object == nullptr || object == Py_None ? Py_NewRef(self) : PyMethod_New(self, object);
 }
 
-PyObject* tracing_count(PyObject* self, PyObject*) { return PyLong_FromLong(capstan::tracing_count(of(self).traced->state())); }
+PyObject* tracing_count(PyObject* self, PyObject*) {
+  return PyLong_FromLong(capstan::tracing_count(of(self).traced->state()));
+}
 PyObject* reason(PyObject* self, PyObject*) {
   return PyUnicode_FromString(retrace_reason(of(self).traced->state()).c_str());
 }

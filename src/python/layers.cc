@@ -28,7 +28,9 @@ template <class Base>
 class PythonBody : public Base {
  public:
   PythonBody(const std::string& name, bool trainable, const std::string& dtype)
-      : Base(LayerOptions{.name = name, .trainable = trainable, .dtype = dtype.empty() ? DTypePolicy(floatx()) : DTypePolicy(dtype)}) {}
+      : Base(LayerOptions{.name = name,
+                          .trainable = trainable,
+                          .dtype = dtype.empty() ? DTypePolicy(floatx()) : DTypePolicy(dtype)}) {}
 
   using Base::add_loss;
   using Base::add_weight;
@@ -131,9 +133,8 @@ int clear(PyObject* self) {
   if (is_only_holder(handle)) Py_CLEAR(handle.side->object);
   return 0;
 }
-PyType_Slot slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(traverse)},
-                       {Py_tp_clear, reinterpret_cast<void*>(clear)},
-                       {0, nullptr}};
+PyType_Slot slots[] = {
+    {Py_tp_traverse, reinterpret_cast<void*>(traverse)}, {Py_tp_clear, reinterpret_cast<void*>(clear)}, {0, nullptr}};
 
 nb::list variables(const std::vector<Variable>& list) {
   nb::list made;
@@ -150,28 +151,31 @@ LayerHandle& need_python(LayerHandle& handle) {
 
 void add_layers(nb::module_& m) {
   nb::class_<LayerHandle>(m, "LayerHandle", nb::type_slots(slots))
-      .def("call",
-           [](const LayerHandle& h, nb::handle inputs, nb::handle training, nb::handle mask) {
-             return nb::steal(from_nest(h.layer(to_nest(inputs.ptr()), call_options(training, mask))));
-           },
-           nb::arg(), nb::arg().none() = nb::none(), nb::arg().none() = nb::none())
-      .def("call_rnn",
-           [](const LayerHandle& h, nb::handle inputs, nb::handle training, nb::handle mask, nb::handle state) {
-             CallOptions options = call_options(training, mask);
-             if (!state.is_none()) options.initial_state = to_nest(state.ptr());
-             return nb::steal(from_nest(h.layer(to_nest(inputs.ptr()), options)));
-           },
-           nb::arg(), nb::arg().none(), nb::arg().none(), nb::arg().none())
-      .def("call_attention",
-           [](const LayerHandle& h, nb::handle inputs, nb::handle training, nb::handle mask, nb::handle attention_mask,
-              bool causal, bool scores) {
-             CallOptions options = call_options(training, mask);
-             if (!attention_mask.is_none()) options.attention_mask = to_tensor(attention_mask.ptr());
-             options.use_causal_mask = causal;
-             options.return_attention_scores = scores;
-             return nb::steal(from_nest(h.layer(to_nest(inputs.ptr()), options)));
-           },
-           nb::arg(), nb::arg().none(), nb::arg().none(), nb::arg().none(), nb::arg(), nb::arg())
+      .def(
+          "call",
+          [](const LayerHandle& h, nb::handle inputs, nb::handle training, nb::handle mask) {
+            return nb::steal(from_nest(h.layer(to_nest(inputs.ptr()), call_options(training, mask))));
+          },
+          nb::arg(), nb::arg().none() = nb::none(), nb::arg().none() = nb::none())
+      .def(
+          "call_rnn",
+          [](const LayerHandle& h, nb::handle inputs, nb::handle training, nb::handle mask, nb::handle state) {
+            CallOptions options = call_options(training, mask);
+            if (!state.is_none()) options.initial_state = to_nest(state.ptr());
+            return nb::steal(from_nest(h.layer(to_nest(inputs.ptr()), options)));
+          },
+          nb::arg(), nb::arg().none(), nb::arg().none(), nb::arg().none())
+      .def(
+          "call_attention",
+          [](const LayerHandle& h, nb::handle inputs, nb::handle training, nb::handle mask, nb::handle attention_mask,
+             bool causal, bool scores) {
+            CallOptions options = call_options(training, mask);
+            if (!attention_mask.is_none()) options.attention_mask = to_tensor(attention_mask.ptr());
+            options.use_causal_mask = causal;
+            options.return_attention_scores = scores;
+            return nb::steal(from_nest(h.layer(to_nest(inputs.ptr()), options)));
+          },
+          nb::arg(), nb::arg().none(), nb::arg().none(), nb::arg().none(), nb::arg(), nb::arg())
       .def("build",
            [](const LayerHandle& h, const nb::list& shapes) {
              std::vector<Shape> list;
@@ -186,8 +190,9 @@ void add_layers(nb::module_& m) {
       .def_prop_ro("non_trainable_variables",
                    [](const LayerHandle& h) { return variables(h.layer.non_trainable_variables()); })
       .def("count_params", [](const LayerHandle& h) { return h.layer.count_params(); })
-      .def_prop_rw("trainable", [](const LayerHandle& h) { return h.layer.trainable(); },
-                   [](const LayerHandle& h, bool trainable) { h.layer.set_trainable(trainable); })
+      .def_prop_rw(
+          "trainable", [](const LayerHandle& h) { return h.layer.trainable(); },
+          [](const LayerHandle& h, bool trainable) { h.layer.set_trainable(trainable); })
       .def_prop_ro("dtype", [](const LayerHandle& h) { return h.layer.dtype(); })
       .def_prop_ro("compute_dtype", [](const LayerHandle& h) { return h.layer.compute_dtype(); })
       .def_prop_ro("losses", [](const LayerHandle& h) { return h.layer.losses(); })
@@ -210,9 +215,10 @@ void add_layers(nb::module_& m) {
            })
       .def("get_config", [](const LayerHandle& h) { return h.layer.get_config(); })
       .def("serialize", [](const LayerHandle& h) { return serialize(h.layer); })
-      .def("is_same", [](const LayerHandle& a, const LayerHandle& b) {
-        return &a.layer.name() == &b.layer.name();  // the name lies in the body
-      })
+      .def("is_same",
+           [](const LayerHandle& a, const LayerHandle& b) {
+             return &a.layer.name() == &b.layer.name();  // the name lies in the body
+           })
       .def_prop_ro("key", [](const LayerHandle& h) { return reinterpret_cast<std::uintptr_t>(&h.layer.name()); })
       // Of classes of Python's.
       .def_prop_ro("object",
@@ -222,33 +228,32 @@ void add_layers(nb::module_& m) {
       .def("track", [](LayerHandle& h, const LayerHandle& sublayer) { need_python(h).track({sublayer.layer}); })
       .def("track_variable", [](LayerHandle& h, const Variable& v) { need_python(h).track_variable(v); })
       .def("add_loss", [](LayerHandle& h, nb::handle loss) { need_python(h).add_loss(to_tensor(loss.ptr())); })
-      .def("add_weight",
-           [](LayerHandle& h, const std::string& name, nb::handle shape, const AttributeValue& initializer,
-              bool trainable, const AttributeValue& regularizer, const AttributeValue& constraint) {
-             WeightOptions options{.name = name, .shape = to_shape(shape.ptr()), .trainable = trainable};
-             if (initializer.has_value()) options.initializer = initializers::get(initializer);
-             if (regularizer.has_value()) options.regularizer = regularizers::get(regularizer);
-             if (constraint.has_value()) options.constraint = constraints::get(constraint);
-             return need_python(h).add_weight(options);
-           },
-           nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg().none(), nb::arg().none());
+      .def(
+          "add_weight",
+          [](LayerHandle& h, const std::string& name, nb::handle shape, const AttributeValue& initializer,
+             bool trainable, const AttributeValue& regularizer, const AttributeValue& constraint) {
+            WeightOptions options{.name = name, .shape = to_shape(shape.ptr()), .trainable = trainable};
+            if (initializer.has_value()) options.initializer = initializers::get(initializer);
+            if (regularizer.has_value()) options.regularizer = regularizers::get(regularizer);
+            if (constraint.has_value()) options.constraint = constraints::get(constraint);
+            return need_python(h).add_weight(options);
+          },
+          nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg().none(), nb::arg().none());
 
   m.def("make_layer", [](const AttributeValue& config) { return LayerHandle{layer_from(config)}; });
   m.def("make_input_layer", [](nb::handle shape) { return LayerHandle{layers::InputLayer(to_shape(shape.ptr()))}; });
-  m.def("make_python_layer",
-        [](nb::handle object, const std::string& name, bool trainable, const std::string& dtype, bool takes_training,
-           bool takes_mask) {
-          return handle_of<PythonLayer, Layer>(std::make_shared<PythonLayer>(name, trainable, dtype), object,
-                                               takes_training, takes_mask);
-        });
-  m.def("make_python_model",
-        [](nb::handle object, const std::string& name, bool trainable, const std::string& dtype, bool takes_training,
-           bool takes_mask, bool train_step, bool test_step) {
-          const auto body = std::make_shared<PythonModel>(name, trainable, dtype);
-          body->has_train_step = train_step;
-          body->has_test_step = test_step;
-          return handle_of<PythonModel, Model>(body, object, takes_training, takes_mask);
-        });
+  m.def("make_python_layer", [](nb::handle object, const std::string& name, bool trainable, const std::string& dtype,
+                                bool takes_training, bool takes_mask) {
+    return handle_of<PythonLayer, Layer>(std::make_shared<PythonLayer>(name, trainable, dtype), object, takes_training,
+                                         takes_mask);
+  });
+  m.def("make_python_model", [](nb::handle object, const std::string& name, bool trainable, const std::string& dtype,
+                                bool takes_training, bool takes_mask, bool train_step, bool test_step) {
+    const auto body = std::make_shared<PythonModel>(name, trainable, dtype);
+    body->has_train_step = train_step;
+    body->has_test_step = test_step;
+    return handle_of<PythonModel, Model>(body, object, takes_training, takes_mask);
+  });
   m.def("make_sequential", [](const nb::list& list, const std::string& name) {
     std::vector<Layer> layers;
     for (const nb::handle item : list) layers.push_back(nb::cast<const LayerHandle&>(item).layer);
@@ -260,13 +265,16 @@ void add_layers(nb::module_& m) {
   m.def("make_functional", [](nb::handle inputs, nb::handle outputs, const std::string& name) {
     return LayerHandle{Model(to_nest(inputs.ptr()), to_nest(outputs.ptr()), name)};
   });
-  m.def("make_input", [](nb::handle shape, nb::handle batch_size, nb::handle dtype, const std::string& name) {
-    InputOptions options;
-    if (!batch_size.is_none()) options.batch_size = nb::cast<std::int64_t>(batch_size);
-    if (!dtype.is_none()) options.dtype = to_dtype(dtype.ptr());
-    options.name = name;
-    return Input(to_shape(shape.ptr()), options);
-  }, nb::arg(), nb::arg().none(), nb::arg().none(), nb::arg());
+  m.def(
+      "make_input",
+      [](nb::handle shape, nb::handle batch_size, nb::handle dtype, const std::string& name) {
+        InputOptions options;
+        if (!batch_size.is_none()) options.batch_size = nb::cast<std::int64_t>(batch_size);
+        if (!dtype.is_none()) options.dtype = to_dtype(dtype.ptr());
+        options.name = name;
+        return Input(to_shape(shape.ptr()), options);
+      },
+      nb::arg(), nb::arg().none(), nb::arg().none(), nb::arg());
 }
 
 }  // namespace capstan::python

@@ -137,8 +137,8 @@ nb::tuple fit(const LayerHandle& handle, const nb::dict& given) {
   options.batch_size = option<std::int64_t>(given, "batch_size", 32);
   options.epochs = option<std::int64_t>(given, "epochs", 1);
   options.verbose = option(given, "verbose", 1);
-  options.callbacks = callbacks_of(nb::cast<nb::list>(given["callbacks"]),
-                                   options.verbose == 0 ? nb::none() : object(given, "print"));
+  options.callbacks =
+      callbacks_of(nb::cast<nb::list>(given["callbacks"]), options.verbose == 0 ? nb::none() : object(given, "print"));
   options.validation_split = option(given, "validation_split", 0.0);
   options.shuffle = option(given, "shuffle", true);
   if (!object(given, "class_weight").is_none()) {
@@ -179,8 +179,8 @@ nb::list evaluate(const LayerHandle& handle, const nb::dict& given) {
   options.batch_size = option<std::int64_t>(given, "batch_size", 32);
   options.verbose = option(given, "verbose", 1);
   options.steps = number(given, "steps");
-  options.callbacks = callbacks_of(nb::cast<nb::list>(given["callbacks"]),
-                                   options.verbose == 0 ? nb::none() : object(given, "print"));
+  options.callbacks =
+      callbacks_of(nb::cast<nb::list>(given["callbacks"]), options.verbose == 0 ? nb::none() : object(given, "print"));
   const Model model = model_of(handle);
   Evaluation found;
   if (nb::cast<bool>(given["is_batches"])) {
@@ -204,8 +204,8 @@ nb::object predict(const LayerHandle& handle, const nb::dict& given) {
   options.batch_size = option<std::int64_t>(given, "batch_size", 32);
   options.verbose = option(given, "verbose", 1);
   options.steps = number(given, "steps");
-  options.callbacks = callbacks_of(nb::cast<nb::list>(given["callbacks"]),
-                                   options.verbose == 0 ? nb::none() : object(given, "print"));
+  options.callbacks =
+      callbacks_of(nb::cast<nb::list>(given["callbacks"]), options.verbose == 0 ? nb::none() : object(given, "print"));
   const Model model = model_of(handle);
   Nest found;
   if (nb::cast<bool>(given["is_batches"])) {
@@ -260,12 +260,18 @@ void add_models(nb::module_& m) {
   m.def("fit", &fit);
   m.def("evaluate", &evaluate);
   m.def("predict", &predict);
-  m.def("train_on_batch", [](const LayerHandle& h, nb::handle x, nb::handle y) {
-    return model_of(h).train_on_batch(to_nest(x.ptr()), to_nest(y.ptr()));
-  }, nb::arg(), nb::arg(), nb::arg().none());
-  m.def("test_on_batch", [](const LayerHandle& h, nb::handle x, nb::handle y) {
-    return model_of(h).test_on_batch(to_nest(x.ptr()), to_nest(y.ptr()));
-  }, nb::arg(), nb::arg(), nb::arg().none());
+  m.def(
+      "train_on_batch",
+      [](const LayerHandle& h, nb::handle x, nb::handle y) {
+        return model_of(h).train_on_batch(to_nest(x.ptr()), to_nest(y.ptr()));
+      },
+      nb::arg(), nb::arg(), nb::arg().none());
+  m.def(
+      "test_on_batch",
+      [](const LayerHandle& h, nb::handle x, nb::handle y) {
+        return model_of(h).test_on_batch(to_nest(x.ptr()), to_nest(y.ptr()));
+      },
+      nb::arg(), nb::arg(), nb::arg().none());
   m.def("summary", [](const LayerHandle& h) { return model_of(h).summary(); });
   m.def("stop_training", [](const LayerHandle& h) { return model_of(h).stop_training(); });
   m.def("set_stop_training", [](const LayerHandle& h, bool stop) { model_of(h).set_stop_training(stop); });
@@ -274,20 +280,17 @@ void add_models(nb::module_& m) {
   m.def("save_model", [](const LayerHandle& h, const std::string& path, bool overwrite, bool optimizer) {
     model_of(h).save(path, {.overwrite = overwrite, .include_optimizer = optimizer});
   });
-  m.def("load_model", [](const std::string& path, bool compile) {
-    return LayerHandle{load_model(path, {.compile = compile})};
-  });
+  m.def("load_model",
+        [](const std::string& path, bool compile) { return LayerHandle{load_model(path, {.compile = compile})}; });
   m.def("save_weights", [](const LayerHandle& h, const std::string& path, bool overwrite) {
     model_of(h).save_weights(path, overwrite);
   });
-  m.def("load_weights", [](const LayerHandle& h, const std::string& path, bool skip) {
-    model_of(h).load_weights(path, skip);
-  });
+  m.def("load_weights",
+        [](const LayerHandle& h, const std::string& path, bool skip) { model_of(h).load_weights(path, skip); });
   m.def("model_to_json", [](const LayerHandle& h) { return model_of(h).to_json(); });
   m.def("model_from_json", [](const std::string& json) { return LayerHandle{model_from_json(json)}; });
-  m.def("to_categorical", [](nb::handle labels, std::int64_t classes) {
-    return to_categorical(to_tensor(labels.ptr()), classes);
-  });
+  m.def("to_categorical",
+        [](nb::handle labels, std::int64_t classes) { return to_categorical(to_tensor(labels.ptr()), classes); });
   m.def("load_mnist", [](const std::string& folder) {
     const auto [train, test] = datasets::mnist::load_data(folder);
     return nb::make_tuple(nb::make_tuple(train.first, train.second), nb::make_tuple(test.first, test.second));

@@ -58,8 +58,8 @@ Sources::Sources(PyObject* structure, bool convert) {
       list_.emplace_back(variable_of(leaf));
     } else if (!convert) {
       const nb::object text = steal(PyObject_Repr(leaf));
-      throw nb::value_error(("Passed in object " + nb::cast<std::string>(text) + " of type '" +
-                             Py_TYPE(leaf)->tp_name + "', not tf.Tensor or tf.Variable or ExtensionType.")
+      throw nb::value_error(("Passed in object " + nb::cast<std::string>(text) + " of type '" + Py_TYPE(leaf)->tp_name +
+                             "', not tf.Tensor or tf.Variable or ExtensionType.")
                                 .c_str());
     } else {
       if (leaf == Py_None) throw nb::type_error("an argument is None, which is no tensor");
@@ -104,25 +104,32 @@ PyObject* from_nest(const Nest& nest) {
 }
 
 void add_nest(nb::module_& m) {
-  m.def("flatten", [](nb::handle structure) {
-    std::vector<PyObject*> leaves;
-    flatten(structure.ptr(), leaves);
-    nb::list list;
-    for (PyObject* const leaf : leaves) list.append(nb::handle(leaf));
-    return list;
-  }, nb::arg("structure").none());
-  m.def("pack_sequence_as", [](nb::handle structure, nb::handle flat) {
-    const nb::object items = steal(PySequence_Fast(flat.ptr(), "flat_sequence must be a sequence"));
-    const Py_ssize_t count = PySequence_Fast_GET_SIZE(items.ptr());
-    Py_ssize_t i = 0;
-    nb::object made = map_leaves(structure.ptr(), [&](PyObject*) {
-      if (i == count) throw nb::value_error("pack_sequence_as: there are fewer leaves than the structure has");
-      return Py_NewRef(PySequence_Fast_GET_ITEM(items.ptr(), i++));
-    });
-    if (i != count) throw nb::value_error("pack_sequence_as: there are more leaves than the structure has");
-    return made;
-  }, nb::arg("structure").none(), nb::arg("flat"));
-  m.def("is_nested", [](nb::handle o) { return is_structure(o.ptr()); }, nb::arg("structure").none());
+  m.def(
+      "flatten",
+      [](nb::handle structure) {
+        std::vector<PyObject*> leaves;
+        flatten(structure.ptr(), leaves);
+        nb::list list;
+        for (PyObject* const leaf : leaves) list.append(nb::handle(leaf));
+        return list;
+      },
+      nb::arg("structure").none());
+  m.def(
+      "pack_sequence_as",
+      [](nb::handle structure, nb::handle flat) {
+        const nb::object items = steal(PySequence_Fast(flat.ptr(), "flat_sequence must be a sequence"));
+        const Py_ssize_t count = PySequence_Fast_GET_SIZE(items.ptr());
+        Py_ssize_t i = 0;
+        nb::object made = map_leaves(structure.ptr(), [&](PyObject*) {
+          if (i == count) throw nb::value_error("pack_sequence_as: there are fewer leaves than the structure has");
+          return Py_NewRef(PySequence_Fast_GET_ITEM(items.ptr(), i++));
+        });
+        if (i != count) throw nb::value_error("pack_sequence_as: there are more leaves than the structure has");
+        return made;
+      },
+      nb::arg("structure").none(), nb::arg("flat"));
+  m.def(
+      "is_nested", [](nb::handle o) { return is_structure(o.ptr()); }, nb::arg("structure").none());
 }
 
 }  // namespace capstan::python

@@ -32,13 +32,11 @@ namespace capstan::python {
 namespace nb = nanobind;
 
 struct PyTensor {
-  PyObject_HEAD
-  Tensor tensor;
+  PyObject_HEAD Tensor tensor;
   PyObject* weak;
 };
 struct PyVariable {
-  PyObject_HEAD
-  Variable variable;
+  PyObject_HEAD Variable variable;
   PyObject* attributes;
   PyObject* weak;
 };
@@ -161,11 +159,11 @@ PyCFunction fast(F f) {
 
 // Runs what may throw in a function that is called by Python.
 #define CAPSTAN_PYTHON_TRY try {
-#define CAPSTAN_PYTHON_CATCH(result)     \
-  }                                      \
-  catch (...) {                          \
-    ::capstan::python::set_error();      \
-    return result;                       \
+#define CAPSTAN_PYTHON_CATCH(result) \
+  }                                  \
+  catch (...) {                      \
+    ::capstan::python::set_error();  \
+    return result;                   \
   }
 
 namespace nanobind::detail {

@@ -92,9 +92,9 @@ PyObject* call_variadic(const Binding& binding, PyObject* const* given) {
   for (std::size_t i = 0; i < binding.parameters.size(); ++i) {
     if (binding.parameters[i].input == 0) list = given[i];
   }
-  const nb::object items = steal(is_leaf(list) || PyObject_CheckBuffer(list) != 0
-                                     ? PySequence_List(list)
-                                     : PySequence_Fast(list, "a list of tensors is needed"));
+  const nb::object items =
+      steal(is_leaf(list) || PyObject_CheckBuffer(list) != 0 ? PySequence_List(list)
+                                                             : PySequence_Fast(list, "a list of tensors is needed"));
   const Py_ssize_t n = PySequence_Fast_GET_SIZE(items.ptr());
   DType dtype;
   Wish wish;
@@ -129,6 +129,11 @@ PyObject* call_fixed(const Binding& binding, PyObject* const* given) {
     if (parameter.input < 0) continue;
     const auto at = static_cast<std::size_t>(parameter.input);
     size += size_of_argument(given[i]);
+    if (parameter.own_dtype && !is_leaf(given[i])) {  // a number would take the dtype of the other inputs
+      holders[at] = to_tensor(given[i]);
+      operands[at] = Operand(static_cast<const Tensor&>(holders[at]));
+      continue;
+    }
     if (!to_operand(given[i], parameter.own_dtype ? nullptr : common, holders[at], &operands[at])) {
       PyErr_Format(PyExc_TypeError, "%s(): %U is %R, which is no tensor", binding.name.c_str(),
                    binding.signature.names[i], given[i]);
@@ -181,7 +186,8 @@ std::string signature_text(const Binding& binding) {
 }
 
 // A parameter is written as in the table: "axis", "input_tensor=x", "name=" (ignored), "indices!" (dtype of its own).
-nb::object bind(const std::string& op_name, const std::string& python_name, const std::vector<std::string>& parameters) {
+nb::object bind(const std::string& op_name, const std::string& python_name,
+                const std::vector<std::string>& parameters) {
   auto binding = std::make_unique<Binding>(op_name, python_name);
   const std::vector<std::string> inputs = names_of_inputs(binding->op);
   if (parameters.size() > kMostParameters || inputs.size() > kMostInputs) throw nb::value_error("too many parameters");
@@ -240,7 +246,8 @@ void add_ops(nb::module_& m) {
     for (const OpInfo& info : list_ops()) {
       const Op op(info.name);
       nb::list fields;
-      for (const AttributeField& field : op.fields()) fields.append(nb::make_tuple(std::string(field.name), field.required));
+      for (const AttributeField& field : op.fields())
+        fields.append(nb::make_tuple(std::string(field.name), field.required));
       list.append(nb::make_tuple(std::string(info.name), names_of_inputs(op), op.inputs(), op.outputs(), fields));
     }
     return list;

@@ -9,8 +9,7 @@ namespace capstan::python {
 namespace {
 
 struct PyTape {
-  PyObject_HEAD
-  std::optional<GradientTape> tape;
+  PyObject_HEAD std::optional<GradientTape> tape;
   GradientTapeOptions options;
   PyObject* weak;
 };
@@ -71,8 +70,9 @@ void deallocate(PyObject* self) {
 PyObject* enter(PyObject* self, PyObject*) {
   CAPSTAN_PYTHON_TRY
   if (is_recording(self)) {
-    PyErr_SetString(PyExc_ValueError, "Tape is still recording, This can happen if you try to re-enter an "
-                                      "already-active tape.");
+    PyErr_SetString(PyExc_ValueError,
+                    "Tape is still recording, This can happen if you try to re-enter an "
+                    "already-active tape.");
     return nullptr;
   }
   if (of(self).tape) {
@@ -214,8 +214,7 @@ PyObject* persistent(PyObject* self, void*) { return PyBool_FromLong(of(self).op
 // --- stop_recording(): a context in which the tape does not record ---
 
 struct PyPause {
-  PyObject_HEAD
-  PyObject* tape;
+  PyObject_HEAD PyObject* tape;
 };
 
 PyObject* stop_recording(PyObject* self, PyObject*) {
@@ -299,15 +298,15 @@ void add_tape(nb::module_& m) {
   PyType_Spec spec = {"capstan.GradientTape", sizeof(PyTape), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
   tape_type = reinterpret_cast<PyTypeObject*>(steal(PyType_FromSpec(&spec)).release().ptr());
   m.attr("GradientTape") = nb::borrow(reinterpret_cast<PyObject*>(tape_type));
-  PyType_Slot pause_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(deallocate_pause)},
-                               {Py_tp_methods, pause_methods},
-                               {0, nullptr}};
+  PyType_Slot pause_slots[] = {
+      {Py_tp_dealloc, reinterpret_cast<void*>(deallocate_pause)}, {Py_tp_methods, pause_methods}, {0, nullptr}};
   PyType_Spec pause_spec = {"capstan._Pause", sizeof(PyPause), 0,
                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, pause_slots};
   pause_type = reinterpret_cast<PyTypeObject*>(steal(PyType_FromSpec(&pause_spec)).release().ptr());
 
-  m.def("unconnected_is_zero",
-        [](nb::handle o) { return unconnected(o.ptr()) == UnconnectedGradients::kZero; }, nb::arg("value").none());
+  m.def(
+      "unconnected_is_zero", [](nb::handle o) { return unconnected(o.ptr()) == UnconnectedGradients::kZero; },
+      nb::arg("value").none());
 }
 
 }  // namespace capstan::python

@@ -177,8 +177,8 @@ void add_tensor(nb::module_& m) {
                                     {Py_tp_doc, const_cast<char*>("An immutable array of numbers.")}};
   add_operator_slots(slots);
   slots.push_back({0, nullptr});
-  PyType_Spec spec = {"capstan.Tensor", sizeof(PyTensor), 0,
-                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots.data()};
+  PyType_Spec spec = {"capstan.Tensor", sizeof(PyTensor), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                      slots.data()};
   tensor_type = reinterpret_cast<PyTypeObject*>(steal(PyType_FromSpec(&spec)).release().ptr());
   m.attr("Tensor") = nb::borrow(reinterpret_cast<PyObject*>(tensor_type));
 
@@ -188,7 +188,8 @@ void add_tensor(nb::module_& m) {
                                {0, nullptr}};
   PyType_Spec shape_spec = {"capstan.TensorShape", 0, 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, shape_slots};
   const nb::object bases = steal(PyTuple_Pack(1, reinterpret_cast<PyObject*>(&PyTuple_Type)));
-  shape_type = reinterpret_cast<PyTypeObject*>(steal(PyType_FromSpecWithBases(&shape_spec, bases.ptr())).release().ptr());
+  shape_type =
+      reinterpret_cast<PyTypeObject*>(steal(PyType_FromSpecWithBases(&shape_spec, bases.ptr())).release().ptr());
   m.attr("TensorShape") = nb::borrow(reinterpret_cast<PyObject*>(shape_type));
 }
 

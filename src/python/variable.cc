@@ -19,10 +19,9 @@ PyObject* make(PyTypeObject* type, PyObject*, PyObject*) {
 }
 
 int initialise(PyObject* self, PyObject* args, PyObject* keywords) {
-  static const char* names[] = {"initial_value", "trainable",    "validate_shape", "caching_device",
-                                "name",          "variable_def", "dtype",          "import_scope",
-                                "constraint",    "synchronization", "aggregation", "shape",
-                                nullptr};
+  static const char* names[] = {"initial_value", "trainable", "validate_shape", "caching_device", "name",
+                                "variable_def",  "dtype",     "import_scope",   "constraint",     "synchronization",
+                                "aggregation",   "shape",     nullptr};
   PyObject *initial = nullptr, *trainable = nullptr, *dtype = nullptr, *constraint = nullptr, *unused = nullptr;
   const char* name = nullptr;
   if (PyArg_ParseTupleAndKeywords(args, keywords, "|OOOOzOOOOOOO:Variable", const_cast<char**>(names), &initial,
@@ -47,9 +46,9 @@ int initialise(PyObject* self, PyObject* args, PyObject* keywords) {
   if (constraint != nullptr && constraint != Py_None) {
     const nb::object f = nb::borrow(constraint);
     set_constraint(made, Constraint([f](const Tensor& t) {
-      const Locked lock;
-      return to_tensor(steal(PyObject_CallOneArg(f.ptr(), steal(wrap(t)).ptr())).ptr());
-    }));
+                     const Locked lock;
+                     return to_tensor(steal(PyObject_CallOneArg(f.ptr(), steal(wrap(t)).ptr())).ptr());
+                   }));
   }
   attach(made, self);
   Variable& own = variable_of(self);
@@ -205,22 +204,24 @@ PyGetSetDef properties[] = {{"shape", get_shape, nullptr, "The lengths of the ax
                             {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
                             {nullptr, nullptr, nullptr, nullptr, nullptr}};
 constexpr int kNamed = METH_FASTCALL | METH_KEYWORDS;
-PyMethodDef own_methods[] = {
-    {"assign", fast(assign), kNamed, "assign($self, value, use_locking=False, name=None, read_value=True)\n--\n\n"
-                                     "Replaces the value."},
-    {"assign_add", fast(assign_add), kNamed, "assign_add($self, delta, use_locking=False, name=None, read_value=True)"
-                                             "\n--\n\nIncreases the value."},
-    {"assign_sub", fast(assign_sub), kNamed, "assign_sub($self, delta, use_locking=False, name=None, read_value=True)"
-                                             "\n--\n\nDecreases the value."},
-    {"_scatter_add", fast(scatter<&Variable::scatter_add>), METH_FASTCALL, nullptr},
-    {"_scatter_sub", fast(scatter<&Variable::scatter_sub>), METH_FASTCALL, nullptr},
-    {"_scatter_update", fast(scatter<&Variable::scatter_update>), METH_FASTCALL, nullptr},
-    {"scatter_nd_add", fast(scatter<&Variable::scatter_nd_add>), METH_FASTCALL, nullptr},
-    {"scatter_nd_sub", fast(scatter<&Variable::scatter_nd_sub>), METH_FASTCALL, nullptr},
-    {"scatter_nd_update", fast(scatter<&Variable::scatter_nd_update>), METH_FASTCALL, nullptr},
-    {"value", value, METH_NOARGS, "value()\n--\n\nThe value now."},
-    {"read_value", value, METH_NOARGS, "read_value()\n--\n\nThe value now."},
-    {"__reduce__", reduce, METH_NOARGS, nullptr}};
+PyMethodDef own_methods[] = {{"assign", fast(assign), kNamed,
+                              "assign($self, value, use_locking=False, name=None, read_value=True)\n--\n\n"
+                              "Replaces the value."},
+                             {"assign_add", fast(assign_add), kNamed,
+                              "assign_add($self, delta, use_locking=False, name=None, read_value=True)"
+                              "\n--\n\nIncreases the value."},
+                             {"assign_sub", fast(assign_sub), kNamed,
+                              "assign_sub($self, delta, use_locking=False, name=None, read_value=True)"
+                              "\n--\n\nDecreases the value."},
+                             {"_scatter_add", fast(scatter<&Variable::scatter_add>), METH_FASTCALL, nullptr},
+                             {"_scatter_sub", fast(scatter<&Variable::scatter_sub>), METH_FASTCALL, nullptr},
+                             {"_scatter_update", fast(scatter<&Variable::scatter_update>), METH_FASTCALL, nullptr},
+                             {"scatter_nd_add", fast(scatter<&Variable::scatter_nd_add>), METH_FASTCALL, nullptr},
+                             {"scatter_nd_sub", fast(scatter<&Variable::scatter_nd_sub>), METH_FASTCALL, nullptr},
+                             {"scatter_nd_update", fast(scatter<&Variable::scatter_nd_update>), METH_FASTCALL, nullptr},
+                             {"value", value, METH_NOARGS, "value()\n--\n\nThe value now."},
+                             {"read_value", value, METH_NOARGS, "read_value()\n--\n\nThe value now."},
+                             {"__reduce__", reduce, METH_NOARGS, nullptr}};
 PyMemberDef members[] = {{"__weaklistoffset__", T_PYSSIZET, offsetof(PyVariable, weak), READONLY, nullptr},
                          {"__dictoffset__", T_PYSSIZET, offsetof(PyVariable, attributes), READONLY, nullptr},
                          {nullptr, 0, 0, 0, nullptr}};

@@ -53,21 +53,20 @@ const std::map<std::string, std::set<std::string>> kPublicBelow = {
     {"applications", {"core", "ops", "train"}},
     {"cli", {"core", "ops", "io", "onnx"}},
     {"onnx", {"core", "ops", "tape", "transforms", "train"}},
-    {"python",
-     {"core", "ops", "tape", "transforms", "train", "data", "io", "checkpoint", "datasets", "applications"}},
+    {"python", {"core", "ops", "tape", "transforms", "train", "data", "io", "checkpoint", "datasets", "applications"}},
 };
 
 // The layer of each public header; those of capstan/ops/ are of the ops, those of
 // capstan/layers/ of the training code.
 const std::map<std::string, std::set<std::string>> kPublicLayers = {
     {"core",
-     {"bindings.h", "dtype.h", "error.h", "export.h", "fields.h", "graph_nodes.h", "index.h", "memory.h", "nest.h", "registry.h",
-      "runtime.h", "shape.h", "structure.h", "tensor.h", "tensor_spec.h", "texts.h", "variable.h"}},
+     {"bindings.h", "dtype.h", "error.h", "export.h", "fields.h", "graph_nodes.h", "index.h", "memory.h", "nest.h",
+      "registry.h", "runtime.h", "shape.h", "structure.h", "tensor.h", "tensor_spec.h", "texts.h", "variable.h"}},
     {"ops", {"debugging.h", "op_calls.h", "print.h"}},
     {"tape", {"tape.h", "testing.h"}},
     {"transforms",
-     {"control_flow.h", "derivatives.h", "dynamic.h", "forward.h", "function.h", "implicit.h", "jacobian.h", "profile.h",
-      "recompute.h", "vectorized_map.h"}},
+     {"control_flow.h", "derivatives.h", "dynamic.h", "forward.h", "function.h", "implicit.h", "jacobian.h",
+      "profile.h", "recompute.h", "vectorized_map.h"}},
     {"train", {"activations.h", "callbacks.h",    "config.h",       "confusion_metrics.h",
                "constraints.h", "dtype_policy.h", "initializers.h", "layer.h",
                "layers.h",      "losses.h",       "metrics.h",      "minimize.h",
