@@ -152,6 +152,7 @@ ifft3d input=x
 rfft input=x fft_length
 irfft input=x fft_length
 conv2d input=x filters strides padding data_format= dilations
+max_pool2d_gather x from_=from ksize strides padding
 conv3d input=x filters strides padding data_format= dilations
 conv1d input=x filters stride padding data_format= dilations
 depthwise_conv2d input=x filter=filters strides padding data_format= dilations

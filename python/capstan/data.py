@@ -18,14 +18,14 @@ class Dataset:
     @staticmethod
     def from_tensor_slices(tensors, name=None):
         """The rows of tensors, in their structure."""
-        leaves = [convert_to_tensor(leaf) for leaf in nest.flatten(tensors)]
-        return Dataset(_core.dataset_of_slices(leaves), _form_of(tensors))
+        element = _as_element(tensors)
+        return Dataset(_core.dataset_of_slices(nest.flatten(element)), _form_of(element))
 
     @staticmethod
     def from_tensors(tensors, name=None):
         """One element."""
-        leaves = [convert_to_tensor(leaf)[None] for leaf in nest.flatten(tensors)]
-        return Dataset(_core.dataset_of_slices(leaves), _form_of(tensors))
+        element = _as_element(tensors)
+        return Dataset(_core.dataset_of_slices([leaf[None] for leaf in nest.flatten(element)]), _form_of(element))
 
     @staticmethod
     def range(*args, output_type=None, name=None):
@@ -44,7 +44,7 @@ class Dataset:
 
         def converted(item, spec):
             if spec is None:
-                return nest.map_structure(convert_to_tensor, item)
+                return _as_element(item)
             dtypes = [getattr(s, "dtype", s) for s in nest.flatten(spec)]
             leaves = nest.flatten(item) if nest.is_nested(spec) else [item]
             made = [convert_to_tensor(leaf, dtype=d) for leaf, d in zip(leaves, dtypes)]
@@ -122,12 +122,7 @@ class Dataset:
         """What a function makes of the elements. It is called for each of them."""
         call = self._calling(map_func)
 
-        def mapped(parts):
-            result = call(parts)
-            if isinstance(result, list):
-                result = tuple(result)
-            return nest.map_structure(convert_to_tensor, result)
-        return Dataset(self._node.map(mapped, 0))
+        return Dataset(self._node.map(lambda parts: _as_element(call(parts)), 0))
 
     def filter(self, predicate, name=None):
         """The elements of which a function is true."""
@@ -197,9 +192,17 @@ class Dataset:
         return f"<Dataset of {self._node.cardinality} elements>"
 
 
+def _as_element(structure):
+    """A structure of tensors. Lists are no structures here: they are tensors, as in tf.data."""
+    if isinstance(structure, dict):
+        return {key: _as_element(value) for key, value in structure.items()}
+    if isinstance(structure, tuple) and not isinstance(structure, _core.TensorShape):
+        items = [_as_element(item) for item in structure]
+        return type(structure)(*items) if hasattr(structure, "_fields") else tuple(items)
+    return convert_to_tensor(structure)
+
+
 def _form_of(structure):
-    if isinstance(structure, list):
-        structure = tuple(structure)
     return nest.map_structure(lambda leaf: 0, structure)
 
 

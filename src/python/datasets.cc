@@ -75,15 +75,24 @@ struct Node {
   DatasetNodePtr node;
 };
 
+// What a function of Python threw: the library hands on a text with the place of the element, and Python gets this.
+std::exception_ptr& thrown() {
+  static auto* const exception = new std::exception_ptr;  // read and written with the lock
+  return *exception;
+}
+
 class Cursor {
  public:
   explicit Cursor(const Node& node) : node_(node.node), cursor_(node.node->open()) {}
   nb::object next() {
     std::vector<Part> parts(cursor_->types.size());
-    bool found;
-    {
+    bool found = false;
+    try {
       const Unlocked unlocked;
       found = cursor_->next(parts.data());
+    } catch (const Error&) {
+      if (thrown() == nullptr) throw;
+      std::rethrow_exception(std::exchange(thrown(), nullptr));
     }
     if (!found) throw nb::stop_iteration();
     return to_python(parts.data(), cursor_->types);
@@ -101,7 +110,12 @@ auto callback(const nb::object& function, PartTypes types, const F& convert) {
   return [f, types, convert](const Part* element) -> Result {
     const Locked lock;
     const nb::handle call(static_cast<PyObject*>(const_cast<void*>(f.get())));
-    return convert(call(to_python(element, types)));
+    try {
+      return convert(call(to_python(element, types)));
+    } catch (const nb::python_error&) {
+      thrown() = std::current_exception();
+      throw;
+    }
   };
 }
 

@@ -59,6 +59,7 @@ class Layer:
             made = _core.make_python_layer(self, name, trainable, dtype, "training" in takes, "mask" in takes)
         object.__setattr__(self, "_handle", made)
         object.__setattr__(self, "_takes", takes)
+        remember(self)
         return made
 
     # --- what a class overrides ---
@@ -215,8 +216,9 @@ class LibraryLayer(Configured, Layer):
         for unused in ("batch_size", "autocast"):
             given.pop(unused, None)
         shape = given.pop("input_shape", None)
-        if (dim := given.pop("input_dim", None)) is not None:
-            shape = (dim,)
+        options = {o for o, _ in _tables.options_of(self._kind, self._name)}
+        if "input_dim" in given and "input_dim" not in options:
+            shape = (given.pop("input_dim"),)
         if (batch_shape := given.pop("batch_input_shape", None)) is not None:
             shape = tuple(batch_shape)[1:]
         object.__setattr__(self, "_given", given)

@@ -29,6 +29,9 @@ _SHARED = {
     "metric": ("name", "dtype"),
     "schedule": ("name",),
 }
+_MODULES = {kind: f"capstan.keras.{kind}s" for kind in ("layer", "loss", "metric", "optimizer", "initializer",
+                                                        "regularizer", "constraint", "callback")}
+_MODULES.update(schedule="capstan.keras.optimizers.schedules", loss="capstan.keras.losses")
 # What Keras takes besides the table, and what becomes of it.
 _EXTRA = {"layer": ("input_shape", "input_dim", "batch_size", "batch_input_shape", "autocast")}
 
@@ -160,6 +163,16 @@ def _signature(kind, name, options, defaults):
     return inspect.Signature(parameters)
 
 
+_options = {}
+
+
+def options_of(kind, name):
+    """The options of a class as pairs: the name, and whether it must be given."""
+    if kind not in _options:
+        _options[kind] = {row[0]: row[5] for row in _core.classes_of(kind)}
+    return _options[kind][name]
+
+
 def make_classes(kind, base, skip=()):
     """All classes of a kind, by their names; `base` is the Python class that they derive from."""
     made = {}
@@ -182,4 +195,4 @@ def _make_class(kind, base, name, text, options, defaults):
     listed = "\n".join(f"    {p}" for p in list(signature.parameters.values())[1:])
     return type(name, (base,), {
         "__init__": __init__, "__doc__": f"{text}\n\nOptions:\n{listed}", "_kind": kind, "_name": name,
-        "__module__": "capstan.keras", "__qualname__": name})
+        "__module__": _MODULES[kind], "__qualname__": name})
