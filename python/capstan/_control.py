@@ -15,8 +15,8 @@ def function(func=None, input_signature=None, autograph=True, jit_compile=None, 
     """A function that runs once for each kind of arguments, with symbolic tensors, and then as a program.
 
     `input_signature` is a list of TensorSpecs, whose open lengths share a trace; with `reduce_retracing` all lengths are
-    open once a second one has come. `autograph` is accepted; statements on values of tensors are written with tf.cond
-    and tf.while_loop. The arguments that name compilers and attributes of graphs are accepted and ignored.
+    open once a second one has come. With `autograph` statements on tensors become parts of the program (see
+    _autograph.py). The arguments that name compilers and attributes of graphs are accepted and ignored.
     """
     def decorate(f):
         if isinstance(f, _core.Function):
@@ -26,12 +26,24 @@ def function(func=None, input_signature=None, autograph=True, jit_compile=None, 
             specs = [(None if s.shape is None else list(s.shape), s.dtype, s.name or "")
                      for s in nest.flatten(list(input_signature))]
         name = getattr(f, "__name__", type(f).__name__)
-        traced = _core.Function(f, name, specs, int(bool(reduce_retracing or experimental_relax_shapes)),
+        body = f
+        if autograph:
+            from ._autograph import Converted
+            body = Converted(f)
+        traced = _core.Function(body, name, specs, int(bool(reduce_retracing or experimental_relax_shapes)),
                                 memory_budget)
         functools.update_wrapper(traced, f, updated=())
         traced.input_signature = input_signature
+        traced._options = {"input_signature": input_signature, "autograph": autograph, "memory_budget": memory_budget,
+                           "reduce_retracing": bool(reduce_retracing or experimental_relax_shapes),
+                           "jit_compile": jit_compile, "experimental_implements": experimental_implements,
+                           "experimental_autograph_options": experimental_autograph_options}
         return traced
     return decorate if func is None else decorate(func)
+
+
+def _traced_anew(f, options):
+    return function(f, **options)
 
 
 def _repr(self):
@@ -342,4 +354,7 @@ def _get_concrete_function(self, *args, **kwargs):
 
 _core.Function.get_concrete_function = _get_concrete_function
 _core.Function.__repr__ = _repr
+# What is pickled is the function and its options; it is traced anew where it is loaded.
+_core.Function.__reduce__ = lambda self: (_traced_anew, (self.__wrapped__, self._options))
+_core.Function.python_function = property(lambda self: self.__wrapped__, doc="The function that is traced.")
 _core.Function.input_signature = None

@@ -179,6 +179,7 @@ std::string signature_text(const Binding& binding) {
     if (parameter.field >= 0) {
       const nb::object number = nb::steal(from_attribute(binding.defaults.get(parameter.field)));
       value = nb::cast<std::string>(steal(PyObject_Repr(number.ptr())));
+      if (value == "nan") value = "None";
       if (value == "inf" || value == "-inf") value = value[0] == '-' ? "-1e999" : "1e999";  // what a signature can say
     }
     text += "=" + value;

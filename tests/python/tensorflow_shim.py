@@ -32,7 +32,11 @@ class Missing:
     def __init__(self, name):
         self.__dict__["_name"] = name
 
+    loading = False  # a file is read, whose decorators and class bodies may call anything
+
     def __call__(self, *args, **kwargs):
+        if Missing.loading:
+            return args[0] if len(args) == 1 and isinstance(args[0], types.FunctionType) else Missing(self._name + "()")
         raise NotThere("not there: " + self._name)
 
     def __getattr__(self, name):
@@ -310,6 +314,7 @@ def _names():
         assert_no_new_tensors assert_no_new_pyobjects_executing_eagerly assert_no_garbage_created
         with_eager_op_as_function run_all_without_tensor_float_32 enable_control_flow_v2 run_without_tensor_float_32
         disable_tfrt disable_mlir_bridge with_forward_compatibility_horizons run_all_tests_in_eager_mode""".split(), passing)
+    named.update(dict.fromkeys("also_run_as_tf_function run_functions_eagerly_too".split(), passing))
     named.update(dict.fromkeys("run_v1_only run_deprecated_v1 build_as_function_and_v1_graph "
                                "run_all_in_deprecated_graph_mode_only deprecated_graph_mode_only".split(), graph))
     named.update(dict.fromkeys("run_gpu_only run_cuda_only run_gpu_or_tpu".split(), skipping("GPU")))
@@ -420,7 +425,9 @@ def run(path):
     module = types.ModuleType("the_tests")
     module.__file__ = str(path)
     sys.modules["the_tests"] = module
+    Missing.loading = True
     exec(compile(source, str(path), "exec"), module.__dict__)
+    Missing.loading = False
     suite = unittest.TestSuite()
     for value in list(module.__dict__.values()):
         if isinstance(value, type) and issubclass(value, unittest.TestCase) and value.__module__ == "the_tests":

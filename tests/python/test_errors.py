@@ -83,7 +83,7 @@ def test_a_tape_of_another_thread():
 
 
 def test_a_statement_on_a_symbolic_tensor_names_the_line():
-    @tf.function
+    @tf.function(autograph=False)
     def f(x):
         if x > 0:
             return x
