@@ -184,7 +184,7 @@ def range_(start, limit=None, delta=1, dtype=None, name="range"):
     """`tf.range` as what a loop goes over."""
     from . import _ops
     given = (0, start, delta) if limit is None else (start, limit, delta)
-    known = [_ops._known(v) for v in given]
+    known = [_ops.known(v) for v in given]
     if any(_is_symbolic(v) for v in known) and not _is_symbolic(delta):
         hint = next(v.dtype for v in known if _is_symbolic(v))
         return _Range(*[_ops.cast(_ops.convert_to_tensor(v, dtype_hint=hint), dtype or hint) for v in known])

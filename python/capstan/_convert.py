@@ -38,7 +38,8 @@ def convert_to_tensor(value, dtype=None, dtype_hint=None, name=None, preferred_d
 
 def dims(shape):
     """A list of integers of whatever a shape is given as."""
-    return [-1 if n is None else n for n in _core.to_shape(shape)]
+    from ._known import known
+    return _core.to_shape(known(shape))
 
 
 def is_tensor(x):

@@ -1,7 +1,6 @@
 """Ops: every op of the library by the table, and the functions of TensorFlow that are none of our ops."""
 import builtins
 import functools
-import weakref
 
 import numpy as np
 
@@ -9,6 +8,7 @@ from . import _core, _dtypes, _table
 from ._convert import constant, convert_to_tensor, dims, is_tensor
 from ._core import Tensor, Variable
 from ._dtypes import as_dtype, float32, int32, int64
+from ._known import known, remember
 
 OPS = {name: _core.bind(name, name, parameters)
        for name, parameters in _table.read(_table.TABLE, _core.list_ops()).items()}
@@ -52,7 +52,26 @@ def truediv(x, y, name=None):
 
 def add_n(inputs, name=None):
     """The sum of a list of tensors."""
-    return OPS["add_n"](list(inputs) if isinstance(inputs, (list, tuple)) else [inputs])
+    inputs = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
+    result = OPS["add_n"](inputs)
+    numbers = known(inputs) if result.is_symbolic else []
+    if numbers and all(isinstance(n, builtins.int) for n in numbers):
+        remember(result, sum(numbers))
+    return result
+
+
+def reshape(tensor, shape, name=None):
+    """The same elements in another shape, of which one length may be -1."""
+    try:
+        return OPS["reshape"](tensor, shape)
+    except _core.TraceError:
+        return OPS["reshape"](tensor, known(shape))
+
+
+def one_hot(indices, depth, on_value=None, off_value=None, axis=None, dtype=None, name=None):
+    """Rows that are one at these numbers."""
+    given = [None if v is None else v for v in (on_value, off_value)]
+    return OPS["one_hot"](indices, known(depth), *given, axis, None if dtype is None else as_dtype(dtype))
 
 
 def _dtype_name(dtype, default=None):
@@ -94,31 +113,16 @@ def _lengths(shape):
 
 def shape(input, out_type=int32, name=None):
     """The lengths of a tensor, as a tensor."""
-    return OPS["shape"](convert_to_tensor(input), as_dtype(out_type))
+    input = convert_to_tensor(input)
+    result = OPS["shape"](input, as_dtype(out_type))
+    return remember(result, list(input.shape)) if result.is_symbolic else result
 
 
 def size(input, out_type=int32, name=None):
     """The number of elements, as a tensor."""
     input = convert_to_tensor(input)
     result = OPS["size"](input, as_dtype(out_type))
-    if result.is_symbolic:
-        _remember(result, input.shape.num_elements())
-    return result
-
-
-# Numbers that are symbolic but follow from lengths, which a trace knows, by the ids of their tensors.
-_known_numbers = {}
-
-
-def _remember(tensor, number):
-    key = id(tensor)
-    _known_numbers[key] = (weakref.ref(tensor, lambda _: _known_numbers.pop(key, None)), number)
-
-
-def _known(value):
-    if isinstance(value, Tensor) and value.is_symbolic:
-        return _known_numbers.get(id(value), (None, value))[1]
-    return value
+    return remember(result, input.shape.num_elements()) if result.is_symbolic else result
 
 
 def shape_n(input, out_type=int32, name=None):
@@ -160,7 +164,7 @@ def range(start, limit=None, delta=1, dtype=None, name="range"):
         start, limit = 0, start
     given = (start, limit, delta)
     dtype = dtype or _hint(*given)
-    given = start, limit, delta = tuple(_known(v) for v in given)
+    given = start, limit, delta = tuple(known(v) for v in given)
     if dtype is None:
         hint = _hint(*given)
         is_float = any(isinstance(v, builtins.float) for v in given)
@@ -203,7 +207,7 @@ def unstack(value, num=None, axis=0, name="unstack"):
 def split(value, num_or_size_splits, axis=0, num=None, name="split"):
     """Parts of a tensor along an axis: as many equal ones, or of the sizes given."""
     value = convert_to_tensor(value)
-    sizes = num_or_size_splits
+    sizes = known(num_or_size_splits)
     axis = int(axis)
     if is_tensor(sizes) or isinstance(sizes, np.ndarray):
         sizes = np.asarray(sizes).tolist()

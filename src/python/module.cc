@@ -11,6 +11,7 @@ NB_MODULE(_core, m) {
   add_hooks(m);
   add_dtypes(m);
   add_conversions(m);
+  add_operators(m);
   add_tensor(m);
   add_variable(m);
   add_nest(m);

@@ -121,6 +121,7 @@ void add_errors(nb::module_& m);
 void add_hooks(nb::module_& m);
 void add_dtypes(nb::module_& m);
 void add_conversions(nb::module_& m);
+void add_operators(nb::module_& m);
 void add_tensor(nb::module_& m);
 void add_variable(nb::module_& m);
 void add_ops(nb::module_& m);

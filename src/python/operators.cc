@@ -118,6 +118,16 @@ PyObject* compare(PyObject* a, PyObject* b, int code) {
   return binary(op_of(kNames[code], ops[code]), a, b);
 }
 
+PyObject* item_hook = nullptr;  // of _known.py: told of items of symbolic lists of lengths
+
+// The element of a symbolic list of integers may be a length that a trace knows.
+PyObject* told(PyObject* x, PyObject* key, PyObject* item) {
+  if (item == nullptr || item_hook == nullptr || !is_tensor(x) || !is_symbolic(tensor_of(x))) return item;
+  if (!is_integer(tensor_of(x).dtype()) || tensor_of(x).rank() != 1) return item;
+  const nb::object done = steal(PyObject_CallFunctionObjArgs(item_hook, x, key, item, nullptr));
+  return item;
+}
+
 int truth(PyObject* x) {
   CAPSTAN_PYTHON_TRY
   const Tensor t = value_of(x);
@@ -208,7 +218,7 @@ PyObject* subscript(PyObject* x, PyObject* key) {
       items.emplace_back(position(o));
     }
   }
-  if (is_tensor(x)) return wrap(getitem(tensor_of(x), items));
+  if (is_tensor(x)) return told(x, key, wrap(getitem(tensor_of(x), items)));
   return wrap(getitem(variable_of(x), items));
   CAPSTAN_PYTHON_CATCH(nullptr)
 }
@@ -237,6 +247,10 @@ int contains(PyObject*, PyObject*) {
 }
 
 }  // namespace
+
+void add_operators(nb::module_& m) {
+  m.def("set_item_hook", [](const nb::object& hook) { item_hook = nb::object(hook).release().ptr(); });
+}
 
 void add_operator_slots(std::vector<PyType_Slot>& slots) {
   const auto add = [&](int slot, auto* f) { slots.push_back({slot, reinterpret_cast<void*>(f)}); };

@@ -129,6 +129,22 @@ def test_ranges_of_lengths():
         return tf.range(tf.size(x))
     assert f(tf.ones((2, 3))).numpy().tolist() == [0, 1, 2, 3, 4, 5]
 
+    @tf.function
+    def g(x):
+        batch, rest = tf.shape(x)[0], tf.shape(x)[1:]
+        flat = tf.reshape(x, [batch, -1])
+        return tf.zeros([batch, 2]) + tf.reduce_sum(flat), tf.reshape(x, tf.shape(x)), tf.one_hot(0, batch), rest
+
+    zeros, same, row, rest = g(tf.ones((3, 2, 2)))
+    assert zeros.shape == (3, 2) and same.shape == (3, 2, 2) and row.shape == (3,) and rest.numpy().tolist() == [2, 2]
+
+
+def test_a_length_as_a_number_serves_one_length():
+    f = tf.function(lambda x: x + tf.zeros([tf.shape(x)[0]]), input_signature=[tf.TensorSpec([None])])
+    f(tf.ones(2))
+    with pytest.raises(tf.TraceError, match="length"):
+        f(tf.ones(5))
+
 
 def test_draws_are_fresh():
     f = tf.function(lambda: tf.random.normal([3]))
