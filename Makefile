@@ -72,7 +72,7 @@ PYTHON3 ?= python3
 python_environment = build/python/venv
 python: dependencies
 	@test -d $(python_environment) || $(PYTHON3) -m venv $(python_environment)
-	@$(python_environment)/bin/python -m pip install --quiet nanobind scikit-build-core numpy pytest
+	@$(python_environment)/bin/python -m pip install --quiet nanobind scikit-build-core build numpy pytest
 	@$(python_environment)/bin/python -m pip install --quiet --no-build-isolation .
 	@$(python_environment)/bin/python -m pytest -q tests/python $(ARGS)
 

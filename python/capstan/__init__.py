@@ -19,7 +19,7 @@ from ._core import (DTypeError, Error, GradientError, GradientTape, IndexError_,
                     IoError, ShapeError, Tensor, TensorShape, TraceError, ValueError_, Variable)
 from ._dtypes import (DType, as_dtype, bfloat16, bool, complex64, complex128, double, float32, float64,  # noqa: E402
                       int32, int64, uint8)
-from ._convert import (IndexedSlices, TensorSpec, constant, convert_to_tensor, get_static_value,  # noqa: E402
+from ._convert import (IndexedSlices, TensorSpec, asarray, constant, from_dlpack, convert_to_tensor, get_static_value,  # noqa: E402
                        is_tensor)
 from . import _ops  # noqa: E402
 from ._ops import *  # noqa: E402,F401,F403

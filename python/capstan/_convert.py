@@ -36,6 +36,22 @@ def convert_to_tensor(value, dtype=None, dtype_hint=None, name=None, preferred_d
     return _core.convert(value, None, False)
 
 
+def asarray(value, dtype=None, copy=None):
+    """A tensor of an array. With `copy=False` it shares the array's memory, which must not be written to while the
+    tensor lives; an array that is not contiguous, or has another dtype, cannot be shared."""
+    if copy is not False or is_tensor(value):
+        return convert_to_tensor(value, dtype=dtype)
+    tensor = _core.share(np.asarray(value))
+    if dtype is not None and tensor.dtype != dtype:
+        raise ValueError(f"asarray: an array of {tensor.dtype.name} cannot be shared as {_dtypes.as_dtype(dtype).name}")
+    return tensor
+
+
+def from_dlpack(x):
+    """A tensor over the memory of another library's, which must not be written to while the tensor lives."""
+    return _core.share(np.from_dlpack(x))
+
+
 def dims(shape):
     """A list of integers of whatever a shape is given as."""
     from ._known import known

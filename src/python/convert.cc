@@ -7,7 +7,10 @@
 #include <complex>
 #include <cstring>
 #include <limits>
+#include <memory>
+#include <mutex>
 
+#include "capstan/memory.h"
 #include "capstan/ops/array.h"
 #include "capstan/ops/math.h"
 #include "src/python/objects.h"
@@ -271,6 +274,53 @@ Tensor array_of(PyObject* o, Wish wish) {
   return to_wish(detail::copy_of(view.buf, shape.size(), dtype, shape), wish);
 }
 
+// --- memory of Python's ---
+
+// Buffers of tensors that died on a thread without the lock of Python, which must not be waited for there: a thread
+// that has it may wait for this one.
+std::mutex released_mutex;
+std::vector<Py_buffer*> released;
+
+void release_now(Py_buffer* buffer) {
+  PyBuffer_Release(buffer);
+  delete buffer;
+}
+
+int release_later(void*) {
+  std::vector<Py_buffer*> buffers;
+  {
+    const std::lock_guard lock(released_mutex);
+    buffers.swap(released);
+  }
+  for (Py_buffer* const buffer : buffers) release_now(buffer);
+  return 0;
+}
+
+void release_memory(Py_buffer* buffer) {
+  if (Py_IsInitialized() == 0) return;
+  if (PyGILState_Check() != 0) return release_now(buffer);
+  const std::lock_guard lock(released_mutex);
+  released.push_back(buffer);
+  Py_AddPendingCall(release_later, nullptr);
+}
+
+// A tensor over the memory of an array, which nobody may write to while the tensor lives.
+Tensor shared(PyObject* o) {
+  auto* const view = new Py_buffer();
+  if (PyObject_GetBuffer(o, view, PyBUF_FORMAT | PyBUF_C_CONTIGUOUS) != 0) {
+    delete view;
+    throw nb::python_error();
+  }
+  const std::shared_ptr<const void> memory(view->buf, [view](const void*) { release_memory(view); });
+  DType dtype;
+  if (!dtype_of_format(*view, &dtype)) {
+    throw DTypeError("asarray: this array has elements of no dtype here, and cannot be shared");
+  }
+  Shape shape;
+  for (int i = 0; i < view->ndim; ++i) shape.push_back(view->shape[i]);
+  return from_memory(memory, dtype, shape);
+}
+
 // An attribute of an object, or nothing.
 nb::object attribute(PyObject* o, const char* name) {
   PyObject* const found = PyObject_GetAttrString(o, name);
@@ -361,6 +411,7 @@ void add_conversions(nb::module_& m) {
         return to_tensor(o.ptr(), {&wanted, must});
       },
       nb::arg("value").none(), nb::arg("dtype").none(), nb::arg("must"));
+  m.def("share", [](nb::handle o) { return shared(o.ptr()); });
   m.def(
       "to_shape",
       [](nb::handle o) {

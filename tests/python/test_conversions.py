@@ -1,5 +1,7 @@
 """Between Python, NumPy and tensors: all dtypes, ranks, strides and sizes, both ways."""
+import gc
 import pickle
+import weakref
 
 import numpy as np
 import pytest
@@ -120,6 +122,38 @@ def test_dlpack_both_ways():
     tensor = tf.constant(np.arange(6.0, dtype=np.float32).reshape(2, 3))
     np.testing.assert_array_equal(np.from_dlpack(tensor), tensor.numpy())
     assert tensor.__dlpack_device__() == (1, 0)
+
+
+def test_memory_can_be_shared():
+    array = np.arange(1000, dtype=np.float32)
+    tensor = tf.asarray(array, copy=False)
+    assert np.asarray(memoryview(tensor)).ctypes.data == array.ctypes.data
+    np.testing.assert_array_equal((tensor + 1).numpy(), array + 1)
+    v = tf.Variable(tensor)
+    v.assign_add(tensor)
+    assert array[1] == 1 and v.numpy()[1] == 2
+    shared = tf.from_dlpack(array)
+    assert np.asarray(memoryview(shared)).ctypes.data == array.ctypes.data
+    r = weakref.ref(array)
+    del array, tensor
+    assert r() is not None and shared.numpy()[2] == 2
+    del shared
+    gc.collect()
+    assert r() is None
+    assert tf.asarray([1, 2]).dtype == tf.int32
+    with pytest.raises((ValueError, BufferError)):
+        tf.asarray(np.ones((4, 4))[:, 1], copy=False)
+
+
+def test_shared_memory_is_let_go_of():
+    arrays = [np.ones(100_000, np.float32) for _ in range(20)]
+    references = [weakref.ref(a) for a in arrays]
+    f = tf.function(lambda x: tf.reduce_sum(x * 2 + 1))
+    for array in arrays:
+        f(tf.asarray(array, copy=False))
+    del array, arrays
+    gc.collect()
+    assert [r() for r in references] == [None] * 20
 
 
 def test_protocols():
