@@ -16,7 +16,7 @@ struct BindingHooks {
   /// Called every now and then by long runs: before each program, each iteration of a loop and each batch of fit(). It
   /// throws to end the run, whose variables then keep the values that they have.
   void (*interrupt)() = nullptr;
-  /// Where the program of the user is, such as "train.py:12", for errors that say so; empty if unknown.
+  /// Where the program of the user is, as a file and a line, for errors that say so; empty if unknown.
   std::string (*place)() = nullptr;
   /// Takes a warning, which otherwise goes to stderr. It must not throw.
   void (*warning)(std::string_view text) = nullptr;
@@ -33,7 +33,7 @@ CAPSTAN_EXPORT const BindingHooks& binding_hooks() noexcept;
 /// word forgets it. Errors: ValueError for an empty handle.
 ///
 ///     attach(variable, object);
-///     attachment(variable);        // object
+///     void* same = attachment(variable);
 CAPSTAN_EXPORT void attach(const Variable& variable, void* word, void (*died)(void* word) noexcept = nullptr);
 /// The word, or null. Errors: ValueError for an empty handle.
 CAPSTAN_EXPORT void* attachment(const Variable& variable);

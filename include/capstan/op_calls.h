@@ -20,8 +20,8 @@ struct OpDef;
 /// An op, found by its name.
 ///
 ///     const Op op("reduce_sum");
-///     op.input_names();            // "x"
-///     op.fields()[0].name;         // "axis"
+///     std::string_view inputs = op.input_names();         // x
+///     std::string_view first = op.fields()[0].name;       // axis
 class CAPSTAN_EXPORT Op {
  public:
   /// Errors: ValueError for a name that no op has.

@@ -17,7 +17,7 @@ inline void check_interrupt() {
     installed_hooks.interrupt();
 }
 
-// "\n  at: train.py:12", or nothing if nobody knows.
+// A line of an error that says where the program of the user is, or nothing if nobody knows.
 CAPSTAN_EXPORT std::string place_of_caller();
 
 // A warning: "capstan: warning: " and the text on stderr, unless a hook takes the text.
