@@ -424,6 +424,7 @@ void add_conversions(nb::module_& m) {
 
 AttributeValue to_attribute(PyObject* o) {
   if (o == Py_None) return {};
+  const Level level;
   if (PyBool_Check(o)) return AttributeValue(o == Py_True);
   if (PyLong_Check(o)) return AttributeValue(to_int64(o));
   if (PyFloat_Check(o)) return AttributeValue(PyFloat_AS_DOUBLE(o));

@@ -83,6 +83,7 @@ class Arguments {
 
  private:
   void add_structure(PyObject* o) {
+    const Level level;
     if (PyDict_Check(o)) {
       signature_.add_list(static_cast<std::size_t>(PyDict_Size(o)) * 4 + kDict);
       const nb::object keys = sorted_keys(o);

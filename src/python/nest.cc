@@ -12,25 +12,23 @@ nb::object sorted_keys(PyObject* dict) {
 }
 
 void flatten(PyObject* o, std::vector<PyObject*>& leaves) {
-  if (!is_structure(o)) {
-    leaves.push_back(o);
-  } else if (PyDict_Check(o)) {
+  if (!is_structure(o)) return leaves.push_back(o);
+  const Level level;
+  if (PyDict_Check(o)) {
     const nb::object keys = sorted_keys(o);
     for (const nb::handle key : nb::borrow<nb::list>(keys)) flatten(PyDict_GetItem(o, key.ptr()), leaves);
   } else {
-    if (Py_EnterRecursiveCall(" in a structure of tensors") != 0) throw nb::python_error();
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); ++i) flatten(PySequence_Fast_GET_ITEM(o, i), leaves);
-    Py_LeaveRecursiveCall();
   }
 }
 
 nb::object map_leaves(PyObject* o, const std::function<PyObject*(PyObject* leaf)>& next) {
   if (!is_structure(o)) return steal(next(o));
+  const Level level;
   if (PyDict_Check(o)) {
     // A dict of the same keys in their order; the leaves come in the order of sorted keys.
     const nb::object keys = sorted_keys(o);
-    nb::object made = steal(PyDict_Copy(o));
-    if (!PyDict_CheckExact(o)) made = nb::borrow(reinterpret_cast<PyObject*>(Py_TYPE(o)))(made);
+    const nb::object made = PyDict_CheckExact(o) ? steal(PyDict_Copy(o)) : nb::borrow(o).attr("copy")();
     for (const nb::handle key : nb::borrow<nb::list>(keys)) {
       const nb::object value = map_leaves(PyDict_GetItem(o, key.ptr()), next);
       if (PyObject_SetItem(made.ptr(), key.ptr(), value.ptr()) != 0) throw nb::python_error();
@@ -72,6 +70,7 @@ Sources::Sources(PyObject* structure, bool convert) {
 Nest to_nest(PyObject* o) {
   if (o == Py_None) return {};
   if (!is_structure(o)) return Nest(to_tensor(o));
+  const Level level;
   std::vector<Nest> items;
   if (PyDict_Check(o)) {
     std::vector<std::string> names;

@@ -135,6 +135,17 @@ void add_layers(nb::module_& m);
 void add_models(nb::module_& m);
 void add_datasets(nb::module_& m);
 
+/// One level of a structure that may contain itself. Throws a RecursionError of Python, as Python itself does.
+class Level {
+ public:
+  Level() {
+    if (Py_EnterRecursiveCall(" in a structure") != 0) throw nb::python_error();
+  }
+  ~Level() { Py_LeaveRecursiveCall(); }
+  Level(const Level&) = delete;
+  Level& operator=(const Level&) = delete;
+};
+
 /// While it lives other threads of Python may run.
 using Unlocked = nb::gil_scoped_release;
 using Locked = nb::gil_scoped_acquire;

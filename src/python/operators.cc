@@ -95,8 +95,8 @@ PyObject* matrix_multiply(PyObject* a, PyObject* b) {
 
 // On truth values logical, on integers by bits.
 PyObject* bits(const char* logical, const char* bitwise, PyObject* a, PyObject* b) {
-  const bool truth = dtype_of(is_leaf(a) ? a : b) == bool_;
   CAPSTAN_PYTHON_TRY
+  const bool truth = dtype_of(is_leaf(a) ? a : b) == bool_;
   const Op op(truth ? logical : bitwise);
   return b == nullptr ? unary(op, a) : binary(op, a, b);
   CAPSTAN_PYTHON_CATCH(nullptr)

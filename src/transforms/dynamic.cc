@@ -15,12 +15,18 @@ auto of_list(const ListFunction& f) {
   return [&f](const TensorList& list) { return f(list); };
 }
 
-auto of_carried(const ListFunction& f) {
-  return [&f](const TensorList& carried, const TensorList& row) {
+// scan and the folds, as what they have in common.
+TensorList carry(detail::RowKind kind, const ListFunction& f, const TensorList& elements, TensorList initial,
+                 bool reverse) {
+  if (detail::row_count(kind, elements) == 0) {
+    return kind == detail::RowKind::kScan ? detail::scan_of_nothing(initial) : std::move(initial);
+  }
+  auto step = [&f](const TensorList& carried, const TensorList& row) {
     TensorList arguments = carried;
     arguments.insert(arguments.end(), row.begin(), row.end());
     return f(arguments);
   };
+  return detail::carry_over_rows(kind, step, std::move(initial), elements, elements, reverse);
 }
 
 }  // namespace
@@ -48,12 +54,11 @@ TensorList while_loop(const ListFunction& condition, const ListFunction& body, T
 }
 
 TensorList scan(const ListFunction& f, const TensorList& elements, TensorList initial, bool reverse) {
-  return capstan::scan(of_carried(f), elements, std::move(initial), ScanOptions{.reverse = reverse});
+  return carry(detail::RowKind::kScan, f, elements, std::move(initial), reverse);
 }
 
 TensorList fold(const ListFunction& f, const TensorList& elements, TensorList initial, bool reverse) {
-  if (reverse) return foldr(of_carried(f), elements, std::move(initial));
-  return foldl(of_carried(f), elements, std::move(initial));
+  return carry(reverse ? detail::RowKind::kFoldr : detail::RowKind::kFoldl, f, elements, std::move(initial), reverse);
 }
 
 TensorList map_fn(const ListFunction& f, const TensorList& elements) { return capstan::map_fn(of_list(f), elements); }

@@ -154,3 +154,52 @@ def test_warnings_are_pythons():
     model.compile(optimizer="sgd", loss="mse")
     with pytest.warns(UserWarning, match="no trainable weights"):
         model.fit(np.ones((2, 1), "f4"), np.ones((2, 1), "f4"), verbose=0)
+
+
+def circle():
+    items = []
+    items.append(items)
+    return items
+
+
+@pytest.mark.parametrize("use", [
+    lambda: tf.constant(circle()), lambda: tf.nest.flatten(circle()), lambda: tf.reshape(tf.ones(1), circle()),
+    lambda: tf.nest.map_structure(lambda x: x, circle()), lambda: tf.function(lambda x: x)(circle()),
+    lambda: tf.function(circle)(), lambda: tf.keras.layers.Dense(2)(circle()),
+    lambda: tf.GradientTape().watch(circle()), lambda: tf.keras.layers.Permute(circle())])
+def test_structures_that_contain_themselves(use):
+    with pytest.raises((RecursionError, ValueError, TypeError)):
+        use()
+
+
+def test_objects_that_were_not_made():
+    empty = tf.Variable.__new__(tf.Variable)
+    uses = [lambda: empty + 1, lambda: empty & 1, lambda: empty / 2, lambda: ~empty, lambda: empty[0],
+            lambda: empty.numpy(), lambda: empty.shape, lambda: empty.dtype, lambda: empty.assign(1.0),
+            lambda: len(empty), lambda: float(empty), lambda: bool(empty), lambda: empty == 1, lambda: empty.name,
+            lambda: tf.reduce_sum(empty), lambda: tf.function(lambda v: v)(empty)]
+    for use in uses:
+        with pytest.raises((ValueError, TypeError)):
+            use()
+    assert "empty" in repr(empty) and isinstance(hash(empty), int)
+    for cls in (tf.Tensor, type(tf.GradientTape().stop_recording)):
+        with pytest.raises(TypeError):
+            cls()
+
+
+def test_a_tape_that_dies_on_another_thread():
+    v = tf.Variable(1.0)
+    tapes = []
+
+    def record():
+        tape = tf.GradientTape(persistent=True)
+        tape.__enter__()
+        tapes.append((tape, v * v))
+        tape.__exit__(None, None, None)
+    thread = threading.Thread(target=record)
+    thread.start()
+    thread.join()
+    tapes.clear()
+    with tf.GradientTape() as tape:
+        y = v * v
+    assert tape.gradient(y, v).numpy() == 2
