@@ -28,10 +28,12 @@ from ._ops import bitwise_and, bitwise_or, bitwise_xor, logical_xor  # noqa: E40
 from ._control import (case, cond, custom_gradient, foldl, foldr, function, grad_pass_through, map_fn,  # noqa: E402
                        recompute_grad, scan, switch_case, vectorized_map, while_loop)
 from ._forward import ForwardAccumulator, UnconnectedGradients, autodiff  # noqa: E402
-from ._modules import (bitwise, config, errors, image, linalg, math, nn, random, signal)  # noqa: E402
+from ._modules import (bitwise, config, debugging, errors, image, linalg, math, nn, random, signal)  # noqa: E402
 
 tensor_diag, tensor_diag_part = _ops.OPS["tensor_diag"], _ops.OPS["tensor_diag_part"]
 newaxis = None
+Assert = debugging.Assert
+assert_equal, assert_less, assert_greater = (debugging.assert_equal, debugging.assert_less, debugging.assert_greater)
 __version__ = "0.1.0"
 version = type("version", (), {"VERSION": "2.21.0 (capstan 0.1.0)"})
 

@@ -141,6 +141,48 @@ def set_seed(seed):
 random = make_module("random", {"normal": normal, "truncated_normal": truncated_normal, "uniform": uniform,
                                 "shuffle": shuffle, "categorical": categorical, "set_seed": set_seed}, "tf.random")
 
+# --- checks ---
+
+def _comparison(name):
+    check = getattr(_core.debugging, name)
+
+    def compare(x, y, message=None, summarize=None, name=None):
+        check(x, y, message or "")
+    compare.__name__, compare.__doc__ = name, f"Raises unless {name[7:].replace('_', ' ')} holds of all elements."
+    return compare
+
+
+def _check(name):
+    check = getattr(_core.debugging, name)
+
+    def checked(x, message=None, summarize=None, name=None):
+        check(x, message or "")
+        return x
+    checked.__name__, checked.__doc__ = name, f"Raises unless all elements are {name[7:].replace('_', ' ')}."
+    return checked
+
+
+def _assert_near(x, y, rtol=None, atol=None, message=None, summarize=None, name=None):
+    """Raises unless x and y are close."""
+    _core.debugging.assert_near(x, y, -1.0 if rtol is None else float(rtol), -1.0 if atol is None else float(atol),
+                                message or "")
+
+
+def _assert(condition, data=(), summarize=None, name=None):
+    """Raises unless the condition holds, and shows the data."""
+    tensors = [d for d in (data if isinstance(data, (list, tuple)) else [data]) if not isinstance(d, str)]
+    texts = " ".join(d for d in (data if isinstance(data, (list, tuple)) else [data]) if isinstance(d, str))
+    _core.debugging.assert_true(condition, tensors, texts)
+
+
+debugging = make_module("debugging", {
+    **{n: _comparison(n) for n in ("assert_equal", "assert_none_equal", "assert_less", "assert_less_equal",
+                                   "assert_greater", "assert_greater_equal")},
+    **{n: _check(n) for n in ("assert_positive", "assert_negative", "assert_non_positive", "assert_non_negative",
+                              "assert_all_finite")},
+    "assert_near": _assert_near, "Assert": _assert, "enable_check_numerics": _core.debugging.enable_check_numerics,
+    "disable_check_numerics": _core.debugging.disable_check_numerics}, "tf.debugging")
+
 # --- settings ---
 
 config = make_module("config", {"run_functions_eagerly": _core.run_functions_eagerly,

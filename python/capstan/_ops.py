@@ -1,6 +1,7 @@
 """Ops: every op of the library by the table, and the functions of TensorFlow that are none of our ops."""
 import builtins
 import functools
+import sys
 
 import numpy as np
 
@@ -367,9 +368,10 @@ def no_op(name=None):
 
 
 def print_(*inputs, output_stream=None, summarize=3, sep=" ", end="\n", name=None):
-    """Prints tensors and texts; of symbolic tensors what they are."""
-    print(*[str(x.numpy()) if is_tensor(x) and not getattr(x, "is_symbolic", False) else str(x) for x in inputs],
-          sep=sep, end=end)
+    """Prints texts, numbers and tensors to stderr, or to a stream; in a traced function at every call of it."""
+    stream = sys.stderr if output_stream is None else output_stream
+    items = [item if is_tensor(item) else str(item) for item in inputs]
+    _core.print(items, stream.write, sep, end)
 
 
 def numpy_function(func, inp, Tout, stateful=True, name=None):

@@ -20,6 +20,7 @@ NB_MODULE(_core, m) {
   add_forward(m);
   add_function(m);
   add_control(m);
+  add_debugging(m);
   add_classes(m);
   add_layers(m);
   add_models(m);

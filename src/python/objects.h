@@ -130,6 +130,7 @@ void add_tape(nb::module_& m);
 void add_forward(nb::module_& m);
 void add_function(nb::module_& m);
 void add_control(nb::module_& m);
+void add_debugging(nb::module_& m);
 void add_classes(nb::module_& m);
 void add_layers(nb::module_& m);
 void add_models(nb::module_& m);

@@ -153,3 +153,36 @@ def test_draws_are_fresh():
     first = tf.random.uniform([4]).numpy()
     tf.random.set_seed(1)
     np.testing.assert_array_equal(tf.random.uniform([4]).numpy(), first)
+
+
+def test_prints_at_every_call(capsys):
+    @tf.function
+    def f(x):
+        tf.print("x is", x, sep=": ")
+        return x
+    f(tf.constant(1.0))
+    f(tf.constant(2.0))
+    tf.print("eager", tf.constant([1, 2]), 3)
+    assert capsys.readouterr().err == "x is: 1.0\nx is: 2.0\neager [1 2] 3\n"
+
+
+def test_checks_at_every_call():
+    @tf.function
+    def f(x):
+        tf.debugging.assert_positive(x, message="a rate")
+        tf.debugging.assert_less(x, 10.0)
+        return x
+    f(tf.constant(1.0))
+    with pytest.raises(ValueError, match="a rate"):
+        f(tf.constant(-1.0))
+    with pytest.raises(tf.InvalidArgumentError):
+        f(tf.constant(11.0))
+    with pytest.raises(ValueError):
+        tf.Assert(tf.constant(False), ["text", tf.constant(3)])
+    tf.debugging.assert_near([1.0], [1.0 + 1e-9])
+    tf.debugging.enable_check_numerics()
+    try:
+        with pytest.raises(ValueError, match=f"at: {__file__}"):
+            tf.math.log(tf.constant([0.0, -1.0]))
+    finally:
+        tf.debugging.disable_check_numerics()
