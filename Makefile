@@ -5,6 +5,7 @@
 #   make compare [TF_PYTHON=python] [TORCH_PYTHON=python] [JAX_PYTHON=python] [LIBTORCH=1] [THREADS="1 2"] [WORKLOADS=a,b] [ROUNDS=n] [SECONDS=s]
 #     [CAPSTAN_MODES="eager function"] [TF_MODES="eager function xla"] [TORCH_MODES="eager compile"] [JAX_MODES="eager jit"]
 #   make interop [PYTHON=python] [SCRIPTS="arrays files"] [TORCH=1]
+#   make python [PYTHON3=python3] [ARGS="-k tutorials"]
 #   make fuzz [READERS="npy png"] [SECONDS=n] [EXECUTIONS=n]
 #   make install [PREFIX=/usr/local] [SHARED=ON]
 
@@ -31,7 +32,7 @@ peers = $(call workloads_of,build/release/benchmarks/shared_workloads,$(CAPSTAN_
 compare_options = $(if $(THREADS),--threads $(THREADS)) $(if $(WORKLOADS),--workloads $(WORKLOADS)) \
   $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(SECONDS),--seconds $(SECONDS)) $(ARGS)
 
-.PHONY: mnist test asan tsan nightly interop fuzz bench compare format tidy install clean dependencies test-dependencies
+.PHONY: python mnist test asan tsan nightly interop fuzz bench compare format tidy install clean dependencies test-dependencies
 
 mnist: dependencies
 	@cmake --preset release
@@ -64,6 +65,16 @@ fuzz: dependencies
 	@cmake --preset fuzz
 	@cmake --build --preset fuzz --parallel $(JOBS)
 	@tests/fuzz/run.sh $(if $(SECONDS),--seconds $(SECONDS)) $(if $(EXECUTIONS),--executions $(EXECUTIONS)) $(READERS)
+
+# The Python module in a virtual environment of its own, and its tests. The tests of TensorFlow run too if
+# CAPSTAN_TENSORFLOW_SOURCE names a tree of it.
+PYTHON3 ?= python3
+python_environment = build/python/venv
+python: dependencies
+	@test -d $(python_environment) || $(PYTHON3) -m venv $(python_environment)
+	@$(python_environment)/bin/python -m pip install --quiet nanobind scikit-build-core build numpy pytest
+	@$(python_environment)/bin/python -m pip install --quiet --no-build-isolation .
+	@$(python_environment)/bin/python -m pytest -q tests/python $(ARGS)
 
 # Every Google Benchmark program, one after the other, on an otherwise idle machine.
 bench: dependencies

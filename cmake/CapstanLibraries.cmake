@@ -27,7 +27,7 @@ if(capstan_io_sources)
 endif()
 set(capstan_program_sources ${capstan_sources})
 list(FILTER capstan_program_sources INCLUDE REGEX "/src/cli/")
-list(FILTER capstan_sources EXCLUDE REGEX "/src/cli/")
+list(FILTER capstan_sources EXCLUDE REGEX "/src/(cli|python)/")
 
 foreach(folder IN LISTS CAPSTAN_KERNEL_FOLDERS)
   set(kernel_sources ${capstan_sources})

@@ -3,6 +3,7 @@
 
 #include "capstan/activations.h"
 #include "capstan/applications.h"
+#include "capstan/bindings.h"
 #include "capstan/callbacks.h"
 #include "capstan/checkpoint.h"
 #include "capstan/checkpoint_callbacks.h"
@@ -17,6 +18,7 @@
 #include "capstan/directory_datasets.h"
 #include "capstan/dtype.h"
 #include "capstan/dtype_policy.h"
+#include "capstan/dynamic.h"
 #include "capstan/error.h"
 #include "capstan/fields.h"
 #include "capstan/file_datasets.h"
@@ -40,6 +42,7 @@
 #include "capstan/models.h"
 #include "capstan/nest.h"
 #include "capstan/onnx.h"
+#include "capstan/op_calls.h"
 #include "capstan/ops/activation.h"
 #include "capstan/ops/array.h"
 #include "capstan/ops/bitwise.h"

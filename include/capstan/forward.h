@@ -21,6 +21,7 @@ class CAPSTAN_EXPORT Tangents {
   template <std::convertible_to<Operand> T>
   Tangents(const T& one) : list_{Operand(one)} {}
   Tangents(std::initializer_list<Operand> list) : list_(list) {}
+  Tangents(std::span<const Operand> list) : list_(list.begin(), list.end()) {}
   template <class T>
   requires(!std::convertible_to<const T&, Operand>) Tangents(const T& structure) {
     detail::for_each_leaf(structure, [this](const auto& leaf) { list_.emplace_back(leaf); });

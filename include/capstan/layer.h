@@ -275,6 +275,9 @@ class CAPSTAN_EXPORT LayerBase : public Configurable {
   void add_loss(Tensor loss);
   /// Makes layers sublayers before they are called, in this order, before those that calls find.
   void track(std::initializer_list<Layer> layers);
+  /// Makes a variable that exists a weight, as add_weight() does with a new one, at any time; once only. For bindings,
+  /// whose layers get variables as attributes.
+  void track(const Variable& variable);
 
   /// The masks of what the layer gives, for inputs with these masks, which may be nothing. Not overridden: those of the
   /// inputs if passes_masks() was called, else nothing.

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -43,6 +44,7 @@ class CAPSTAN_EXPORT Targets {
     detail::for_each_leaf(structure, [this](const auto& leaf) { list_.emplace_back(leaf); });
   }
   Targets(std::initializer_list<Source> list) : is_one_(false), list_(list) {}
+  Targets(std::span<const Source> list) : is_one_(false), list_(list.begin(), list.end()) {}
   std::span<const Source> list() const { return is_one_ ? std::span(&one_, 1) : std::span(list_); }
 
  private:
@@ -109,6 +111,11 @@ class CAPSTAN_EXPORT GradientTape {
     for (const Source& leaf : list)
       leaf.variable() != nullptr ? watch_leaf(*leaf.variable()) : watch_leaf(*leaf.tensor());
   }
+  /// The same for a list that is made when the program runs.
+  void watch(std::span<const Source> list) {
+    for (const Source& leaf : list)
+      leaf.variable() != nullptr ? watch_leaf(*leaf.variable()) : watch_leaf(*leaf.tensor());
+  }
 
   /// The gradient of the target (of the sum of the targets' elements) with respect to the sources, in the structure of
   /// the sources: one tensor for one tensor or variable; vectors, arrays, pairs, tuples, maps; and user structs with a
@@ -149,6 +156,13 @@ class CAPSTAN_EXPORT GradientTape {
     compute(target.list(), std::span(sources.begin(), sources.size()), gradients, options);
     return gradients;
   }
+  /// The same for lists that are made when the program runs, tensors and variables mixed.
+  std::vector<Tensor> gradient(std::span<const Source> targets, std::span<const Source> sources,
+                               const GradientOptions& options = {}) {
+    std::vector<Tensor> gradients(sources.size());
+    compute(targets, sources, gradients, options);
+    return gradients;
+  }
 
   /// The derivatives of each element of the target with respect to each element of the sources: for every source a
   /// tensor of shape `target.shape + source.shape`, in the structure of the sources. For a structure of targets, the
@@ -180,6 +194,11 @@ class CAPSTAN_EXPORT GradientTape {
   std::vector<Tensor> jacobian(const Source& target, std::initializer_list<Source> sources,
                                const JacobianOptions& options = {}) {
     return compute_jacobians(std::span(&target, 1), std::span(sources.begin(), sources.size()), options);
+  }
+  /// The same for lists that are made when the program runs: for each target one tensor for each source.
+  std::vector<Tensor> jacobian(std::span<const Source> targets, std::span<const Source> sources,
+                               const JacobianOptions& options = {}) {
+    return compute_jacobians(targets, sources, options);
   }
 
   /// The jacobian of each example by itself: for a target [b, ...] and a source [b, ...] a tensor of shape

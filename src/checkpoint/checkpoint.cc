@@ -1,12 +1,12 @@
 #include "capstan/checkpoint.h"
 
-#include <cstdio>
 #include <filesystem>
 #include <set>
 
 #include "src/checkpoint/checkpoint_impl.h"
 #include "src/checkpoint/checkpoint_list.h"
 #include "src/core/check.h"
+#include "src/core/hooks.h"
 #include "src/io/byte_source.h"
 
 namespace capstan {
@@ -46,9 +46,9 @@ RestoreStatus::RestoreStatus(RestoreStatus&& other) noexcept
 RestoreStatus::~RestoreStatus() {
   const std::size_t count = difference_.missing.size() + difference_.left_over.size() + difference_.mismatched.size();
   if (is_asked_ || count == 0) return;
-  std::fprintf(stderr,
-               "capstan: warning: restore: of %s, %zu tensors were missing, %zu left over and %zu of another shape\n",
-               path_.c_str(), difference_.missing.size(), difference_.left_over.size(), difference_.mismatched.size());
+  warn(detail::join("restore: of ", path_, ", ", difference_.missing.size(), " tensors were missing, ",
+                    difference_.left_over.size(), " left over and ", difference_.mismatched.size(),
+                    " of another shape"));
 }
 
 const RestoreStatus& RestoreStatus::assert_consumed() const {
@@ -174,7 +174,7 @@ RestoreStatus Checkpoint::Impl::take_over(const std::string& what, const std::st
                 ": tensors have other shapes or dtypes\n  file: ", path,
                 lines_of("different", found.difference.mismatched), help("skip_mismatch = true restores the others"));
   for (const std::string& line : found.difference.mismatched) {
-    std::fprintf(stderr, "capstan: warning: %s: skipped: %s\n", what.c_str(), line.c_str());
+    warn(what + ": skipped: " + line);
   }
   // First those that may refuse, each with what it had, then those that were compared.
   std::vector<std::pair<const State*, NamedTensors>> changed;

@@ -1,6 +1,5 @@
 // CheckpointManager: which checkpoints of a directory are kept, by the rules of TensorFlow's.
 #include <chrono>
-#include <cstdio>
 #include <exception>
 #include <filesystem>
 #include <thread>
@@ -8,6 +7,7 @@
 #include "src/checkpoint/checkpoint_impl.h"
 #include "src/checkpoint/checkpoint_list.h"
 #include "src/core/check.h"
+#include "src/core/hooks.h"
 
 namespace capstan {
 
@@ -123,7 +123,7 @@ CheckpointManager::~CheckpointManager() {
   try {
     impl_->rethrow();
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "capstan: warning: a checkpoint was not written: %s\n", error.what());
+    warn(std::string("a checkpoint was not written: ") + error.what());
   }
 }
 

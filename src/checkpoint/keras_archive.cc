@@ -3,7 +3,6 @@
 // The form is that of Keras 3: a zip archive with `config.json`, `model.weights.h5` and `metadata.json`, stored as they
 // are. What a file asks for is bounded: nothing is run, and the model may take a gigabyte beside four times the file.
 #include <algorithm>
-#include <cstdio>
 #include <ctime>
 #include <exception>
 #include <filesystem>
@@ -13,6 +12,7 @@
 #include "src/checkpoint/model_weights.h"
 #include "src/core/allocator.h"
 #include "src/core/check.h"
+#include "src/core/hooks.h"
 #include "src/io/file_sink.h"
 #include "src/io/hdf5_file.h"
 #include "src/io/hdf5_writer.h"
@@ -66,7 +66,7 @@ AttributeValue compile_config(const Model& model) {
   try {
     return model.get_compile_config();
   } catch (const ValueError& error) {
-    std::fprintf(stderr, "capstan: warning: save: what compile() was given is left out; %s\n", error.what());
+    warn(std::string("save: what compile() was given is left out; ") + error.what());
     return AttributeValue::map();
   }
 }

@@ -1,5 +1,4 @@
 // The weights of a model in files of other tools.
-#include <cstdio>
 #include <filesystem>
 
 #include "capstan/io.h"
@@ -8,6 +7,7 @@
 #include "src/checkpoint/legacy_weights.h"
 #include "src/checkpoint/model_weights.h"
 #include "src/core/check.h"
+#include "src/core/hooks.h"
 #include "src/io/hdf5_file.h"
 #include "src/io/hdf5_writer.h"
 #include "src/train/optimizer_state.h"
@@ -64,8 +64,8 @@ void restore_optimizer(const char* what, const std::string& path, const Model& m
     for (const std::string& line : *list) lines += "\n  " + line;
   }
   if (lines.empty()) return state.restore(saved);
-  std::fprintf(stderr, "capstan: warning: %s: the optimizer in %s is not %s, and is left out%s\n", what, path.c_str(),
-               model.optimizer().name().c_str(), lines.c_str());
+  warn(detail::join(what, ": the optimizer in ", path, " is not ", model.optimizer().name(), ", and is left out",
+                    lines));
 }
 
 }  // namespace
@@ -108,8 +108,7 @@ void detail::take_weights(const char* what, const std::string& path, const Model
   }
   for (const auto& [name, tensor] : saved) lines += "\n  left over: " + line_of(name, tensor.dtype(), tensor.shape());
   if (!lines.empty() && skip_mismatch) {
-    std::fprintf(stderr, "capstan: warning: %s: some weights of %s are left out%s\n", what, path.c_str(),
-                 lines.c_str());
+    warn(detail::join(what, ": some weights of ", path, " are left out", lines));
   } else if (!lines.empty()) {
     throw ValueError(join(what, ": the weights in the file are not those of ", model.name(), "\n  file: ", path, lines,
                           help(remedy)));

@@ -7,7 +7,7 @@
 namespace capstan::detail {
 
 /// A tensor whose elements are not initialised. The caller writes all of them, through raw_data(), before anybody else
-/// sees it. Errors: ShapeError if the size overflows.
+/// sees it: filled() of capstan/bindings.h is the public form. Errors: ShapeError if the size overflows.
 CAPSTAN_EXPORT Tensor unfilled(DType dtype, const Shape& shape);
 
 }  // namespace capstan::detail

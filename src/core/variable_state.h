@@ -23,6 +23,9 @@ struct VariableState {
   std::string path;
   // What optimizers make of the value after an update; empty: nothing.
   std::function<Tensor(const Tensor&)> constraint;
+  // Of a binding for another language: see attach().
+  void* word = nullptr;
+  void (*word_died)(void* word) noexcept = nullptr;
 };
 
 inline void retain(VariableState* state) { count_up(state->refs); }

@@ -7,6 +7,7 @@
 #include "src/core/allocator.h"
 #include "src/core/apply.h"
 #include "src/core/call_kernel.h"
+#include "src/core/hooks.h"
 #include "src/core/profiler.h"
 #include "src/graph/loops.h"
 #include "src/graph/tables.h"
@@ -148,6 +149,7 @@ class Program::Run {
 };
 
 void Program::run(std::span<Block* const> inputs, std::vector<Tensor>& outputs) const {
+  check_interrupt();
   Run run(*this);
   Tables& tables = run.tables();
   for (std::size_t i = 0; i < inputs.size(); ++i) set_operands(tables, graph_.input(i), inputs[i]);

@@ -3,6 +3,7 @@
 // The reader of debug information is libdw, opened when it is first needed, as LAPACK is: linking libbacktrace instead
 // would cost 58 KB in every program, for a message that few see. Debug information is looked for in the objects
 // themselves, never elsewhere, least of all in the network. Without libdw or line numbers an address has to do.
+#include "src/core/hooks.h"
 #include "src/ops/call_site.h"
 
 #include <dlfcn.h>
@@ -103,6 +104,8 @@ bool is_own(std::string_view line) {
 }  // namespace
 
 std::string call_site() {
+  // Of a program in another language, whose stack is not that of the machine.
+  if (const std::string place = place_of_caller(); !place.empty()) return place;
   constexpr int kDepth = 64;
   constexpr int kShown = 12;
   constexpr int kOwn = 3;  // this function and those that call it

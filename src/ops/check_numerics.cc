@@ -10,6 +10,7 @@
 #include "src/core/apply.h"
 #include "src/core/check.h"
 #include "src/core/context.h"
+#include "src/core/hooks.h"
 #include "src/ops/call_site.h"
 #include "src/ops/check_numerics.h"
 

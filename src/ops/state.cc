@@ -136,7 +136,9 @@ void update(VariableState& variable, const Operand& delta, const OpDef& op, cons
 }  // namespace
 
 void detail::release(VariableState* state) noexcept {
-  if (count_down(state->refs)) delete state;
+  if (!count_down(state->refs)) return;
+  if (state->word_died != nullptr) state->word_died(state->word);
+  delete state;
 }
 
 void replace_value(VariableState& variable, Tensor value) {

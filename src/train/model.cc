@@ -2,12 +2,12 @@
 #include "capstan/models.h"
 
 #include <algorithm>
-#include <cstdio>
 
 #include "capstan/ops/array.h"
 #include "capstan/ops/math.h"
 #include "capstan/tape.h"
 #include "src/core/check.h"
+#include "src/core/hooks.h"
 #include "src/train/compiled.h"
 #include "src/train/layer_state.h"
 
@@ -170,7 +170,7 @@ StepLogs ModelPart::train_step(const Batch& batch) {
   const Tensor loss = compute_loss(batch, y_pred, true);
   if (variables.empty()) {
     tape.stop();
-    std::fprintf(stderr, "capstan: warning: %s has no trainable weights; nothing is updated\n", layer_.name().c_str());
+    warn(layer_.name() + " has no trainable weights; nothing is updated");
   } else {
     const std::vector<Tensor> gradients = tape.gradient(optimizer().scale_loss(loss), variables);
     optimizer().apply_gradients(gradients, variables);

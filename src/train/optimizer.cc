@@ -7,7 +7,6 @@
 #include "capstan/optimizers.h"
 
 #include <algorithm>
-#include <cstdio>
 
 #include "capstan/ops/array.h"
 #include "capstan/ops/host.h"
@@ -16,6 +15,7 @@
 #include "capstan/ops/optimizer.h"
 #include "src/core/check.h"
 #include "src/core/context.h"
+#include "src/core/hooks.h"
 #include "src/core/live.h"
 #include "src/core/row_sparse.h"
 #include "src/core/variable_state.h"
@@ -82,8 +82,7 @@ void OptimizerState::warn_of_missing(std::span<const Tensor> gradients, std::spa
   for (std::size_t i = 0; i < gradients.size(); ++i) {
     if (!gradients[i].has_value()) paths += (paths.empty() ? "" : ", ") + variables[i].path();
   }
-  std::fprintf(stderr, "capstan: warning: %s: no gradients for %s; they stay as they are\n", name.c_str(),
-               paths.c_str());
+  warn(name + ": no gradients for " + paths + "; they stay as they are");
 }
 
 void OptimizerState::apply(std::span<const Tensor> gradients, std::span<const Variable> variables) {

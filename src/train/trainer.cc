@@ -1,13 +1,13 @@
 #include "src/train/trainer.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <utility>
 
 #include "capstan/ops/array.h"
 #include "capstan/ops/random.h"
 #include "src/core/check.h"
 #include "src/core/context.h"
+#include "src/core/hooks.h"
 #include "src/train/callbacks/progbar_logger.h"
 #include "src/train/layer_state.h"
 #include "src/train/tensor_batches.h"
@@ -241,12 +241,11 @@ History Trainer::fit(const Model& model, const BatchSource& batches, const FitOp
       if (data.empty()) {
         pass.reset();
         if (steps) {
-          std::fprintf(stderr,
-                       "capstan: warning: fit: the data ran out after %lld of %lld steps; the epoch is cut short\n",
-                       static_cast<long long>(step), static_cast<long long>(*steps));
+          warn(detail::join("fit: the data ran out after ", step, " of ", *steps, " steps; the epoch is cut short"));
         }
         break;
       }
+      check_interrupt();
       callbacks.on_train_batch_begin(step);
       for (const Batch& batch : data) {
         const Batch weighted = detail::with_class_weights(batch, options.class_weight);

@@ -1,7 +1,6 @@
 #include "src/transforms/batching.h"
 
 #include <algorithm>
-#include <iostream>
 #include <mutex>
 #include <set>
 #include <utility>
@@ -9,6 +8,7 @@
 #include "capstan/ops/array.h"
 #include "src/core/apply.h"
 #include "src/core/check.h"
+#include "src/core/hooks.h"
 #include "src/core/row_shape.h"
 #include "src/graph/control.h"
 #include "src/graph/run_attributes.h"
@@ -30,7 +30,7 @@ void report(const OpDef& op, const Control* control) {
   const std::string name = control != nullptr ? control->name() : std::string(op.name);
   const std::lock_guard lock(mutex);
   if (!reported.insert(name).second) return;
-  std::cerr << "capstan: " << name << " runs item by item in a vectorized call, which is slow\n";
+  warn(name + " runs item by item in a vectorized call, which is slow");
 }
 
 // One call of a node, by itself.

@@ -8,6 +8,7 @@
 #include "src/core/allocator.h"
 #include "src/core/apply.h"
 #include "src/core/context.h"
+#include "src/core/hooks.h"
 #include "src/core/row_shape.h"
 #include "src/graph/arena.h"
 
@@ -171,6 +172,7 @@ void LoopRun::set_results(Program::Repeated& body, std::int64_t iteration) {
 
 std::int64_t LoopRun::run() {
   for (iterations_ = 0; continues(iterations_); ++iterations_) {
+    check_interrupt();
     Program::Repeated& body = begin(body_, iterations_).program;
     if (keeps_) set_results(body, iterations_);
     for (std::size_t k = 0; k < loop_.collected; ++k) {

@@ -32,6 +32,7 @@ const std::map<std::string, std::set<std::string>> kBelow = {
     {"applications", {"core"}},
     {"cli", {}},
     {"onnx", {"core", "ops", "graph", "transforms", "io"}},
+    {"python", {}},
 };
 
 // The same for public headers, which are made for users: training code and datasets are users of
@@ -52,19 +53,21 @@ const std::map<std::string, std::set<std::string>> kPublicBelow = {
     {"applications", {"core", "ops", "train"}},
     {"cli", {"core", "ops", "io", "onnx"}},
     {"onnx", {"core", "ops", "tape", "transforms", "train"}},
+    {"python", {"core", "ops", "tape", "transforms", "train", "data", "io", "checkpoint", "datasets", "applications"}},
 };
 
 // The layer of each public header; those of capstan/ops/ are of the ops, those of
 // capstan/layers/ of the training code.
 const std::map<std::string, std::set<std::string>> kPublicLayers = {
     {"core",
-     {"dtype.h", "error.h", "export.h", "fields.h", "graph_nodes.h", "index.h", "memory.h", "nest.h", "register_op.h",
-      "registry.h", "runtime.h", "shape.h", "structure.h", "tensor.h", "tensor_spec.h", "texts.h", "variable.h"}},
-    {"ops", {"debugging.h", "print.h"}},
+     {"bindings.h", "dtype.h", "error.h", "export.h", "fields.h", "graph_nodes.h", "index.h", "memory.h", "nest.h",
+      "register_op.h", "registry.h", "runtime.h", "shape.h", "structure.h", "tensor.h", "tensor_spec.h", "texts.h",
+      "variable.h"}},
+    {"ops", {"debugging.h", "op_calls.h", "print.h"}},
     {"tape", {"tape.h", "testing.h"}},
     {"transforms",
-     {"control_flow.h", "derivatives.h", "forward.h", "function.h", "implicit.h", "jacobian.h", "profile.h",
-      "recompute.h", "vectorized_map.h"}},
+     {"control_flow.h", "derivatives.h", "dynamic.h", "forward.h", "function.h", "implicit.h", "jacobian.h",
+      "profile.h", "recompute.h", "vectorized_map.h"}},
     {"train", {"activations.h", "callbacks.h",    "config.h",       "confusion_metrics.h",
                "constraints.h", "dtype_policy.h", "initializers.h", "layer.h",
                "layers.h",      "losses.h",       "metrics.h",      "minimize.h",
@@ -94,6 +97,8 @@ const std::map<std::string, std::set<std::string>> kForeign = {
     {"png.h", {"src/io", "examples/mnist", "examples/support", "tests", "benchmarks"}},
     {"jpeglib.h", {"src/io", "benchmarks"}},
     {"CLI/", {"src/cli"}},
+    {"Python.h", {"src/python"}},
+    {"nanobind/", {"src/python"}},
     {"nlohmann/", {"tests", "tools"}},
     {"gtest/", {"tests"}},
     {"benchmark/", {"benchmarks"}},

@@ -236,5 +236,25 @@ TEST(LayerBody, ReadsItsWeightsInTheDtypeOfItsPolicy) {
   EXPECT_EQ(gain.weights()[0].dtype(), float32);
 }
 
+// A layer whose weights come from elsewhere, as those of bindings do.
+class Holder : public LayerBody {
+ public:
+  using LayerBody::track;
+  Tensor call(const Tensor& x, const CallOptions&) override { return x * held; }
+  Variable held{2.0f};
+};
+
+TEST(LayerBody, TracksVariablesThatThereAre) {
+  const LayerOf<Holder> layer;
+  EXPECT_TRUE(layer.weights().empty());
+  layer->track(layer->held);
+  layer->track(layer->held);
+  ASSERT_EQ(layer.trainable_variables().size(), 1u);
+  EXPECT_EQ(layer.trainable_variables()[0], layer->held);
+  EXPECT_EQ(layer(constant({3.0})).to_vector<float>()[0], 6);
+  layer.set_trainable(false);
+  EXPECT_TRUE(layer.trainable_variables().empty());
+}
+
 }  // namespace
 }  // namespace capstan

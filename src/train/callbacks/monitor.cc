@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdio>
 #include <string_view>
 
 #include "src/core/check.h"
+#include "src/core/hooks.h"
 #include "src/train/trainer.h"
 
 namespace capstan {
@@ -69,8 +69,7 @@ std::optional<double> Monitor::read(const Logs& logs) const {
   if (found != logs.end()) return found->second;
   std::string known;
   for (const auto& [name, value] : logs) known += (known.empty() ? "" : ", ") + name;
-  std::fprintf(stderr, "capstan: warning: %s looks at \"%s\", which is not among the values: %s\n", owner_,
-               name_.c_str(), known.c_str());
+  warn(detail::join(owner_, " looks at \"", name_, "\", which is not among the values: ", known));
   return std::nullopt;
 }
 

@@ -1,0 +1,99 @@
+// Functions of functions without templates: what bindings for other languages and interpreters call. Structures are
+// theirs; here everything is a list of tensors. Meanings and errors are those of the templates of the same names.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "capstan/function.h"
+#include "capstan/tape.h"
+
+namespace capstan::dynamic {
+
+using TensorList = std::vector<Tensor>;
+/// A function of tensors that a program made when it ran.
+using ListFunction = std::function<TensorList(std::span<const Tensor> arguments)>;
+
+/// cond(): both branches give as many tensors.
+///
+///     dynamic::TensorList y = dynamic::cond(reduce_sum(x) > 0, [&](auto) { return dynamic::TensorList{x * x}; },
+///                                           [&](auto) { return dynamic::TensorList{-x}; });
+CAPSTAN_EXPORT TensorList cond(Operand condition, const ListFunction& then, const ListFunction& otherwise);
+/// switch_case(), whose last branch is called for any other number.
+CAPSTAN_EXPORT TensorList switch_case(Operand index, std::span<const ListFunction> branches);
+/// while_loop(): the condition gives one scalar bool.
+CAPSTAN_EXPORT TensorList while_loop(const ListFunction& condition, const ListFunction& body, TensorList variables,
+                                     std::optional<std::int64_t> maximum_iterations = std::nullopt);
+/// scan(): `f` gets what is carried on and then the row.
+CAPSTAN_EXPORT TensorList scan(const ListFunction& f, const TensorList& elements, TensorList initial,
+                               bool reverse = false);
+/// foldl(), or foldr() with `reverse`: `f` as of scan.
+CAPSTAN_EXPORT TensorList fold(const ListFunction& f, const TensorList& elements, TensorList initial,
+                               bool reverse = false);
+/// map_fn().
+CAPSTAN_EXPORT TensorList map_fn(const ListFunction& f, const TensorList& elements);
+/// vectorized_map().
+CAPSTAN_EXPORT TensorList vectorized_map(const ListFunction& f, const TensorList& elements);
+/// A call of recompute_grad(f).
+CAPSTAN_EXPORT TensorList recompute(const ListFunction& f, const TensorList& arguments);
+
+/// A function() whose arguments are described when it is called: see Function for what a trace is.
+///
+/// A call writes the signature of its arguments, leaves first to last, and then runs. If there is no trace for the
+/// signature, `body(std::vector<Tensor>& tensors)` is called with the symbolic tensors that stand for the tensors among
+/// the leaves; it puts the tensors of its result in their place, and returns whatever describes the rest of the result
+/// as a std::shared_ptr<void>. That pointer is what every later call of the trace returns, and the tensors of its
+/// result are in `tensors()`.
+///
+///     dynamic::Function square({.name = "square"});
+///     dynamic::Function::Call call;
+///     call.signature().add(x);
+///     auto body = [](std::vector<Tensor>& tensors) -> std::shared_ptr<void> {
+///       tensors[0] = tensors[0] * tensors[0];
+///       return nullptr;
+///     };
+///     square.run(call, body);
+///     Tensor y = call.tensors()[0];
+class Function {
+ public:
+  explicit Function(const FunctionOptions& options) : state_(detail::make_function(options)) {}
+
+  /// What one call needs. The thread keeps the memory; calls nest.
+  class Call {
+   public:
+    /// `kind` tells calls apart whose arguments are written alike.
+    explicit Call(std::uint64_t kind = 0) {
+      signature().key.push_back(kind ^ static_cast<std::uint64_t>(floatx()) << 60);
+    }
+    /// Tensors and variables have to live until the call has run.
+    detail::CallSignature& signature() { return (*buffers_).signature; }
+    /// The result, when the call has run; they may be moved from.
+    std::vector<Tensor>& tensors() { return (*buffers_).tensors; }
+
+   private:
+    friend class Function;
+    detail::TracedCall buffers_;
+  };
+
+  /// Runs a call. Errors: what the body throws while it is traced, and what its ops throw.
+  template <class Body>
+  const void* run(Call& call, Body& body) const {
+    return detail::call_traced(*state_, *call.buffers_, detail::FunctionBody(body));
+  }
+
+  const FunctionState& state() const { return *state_; }
+
+ private:
+  std::shared_ptr<FunctionState> state_;
+};
+
+/// True while functions simply run: see run_functions_eagerly(). Who calls a Function asks it first.
+inline bool functions_run_eagerly() { return detail::functions_run_eagerly(); }
+
+}  // namespace capstan::dynamic

@@ -1,0 +1,70 @@
+"""tf.GradientTape at the speed of C++: scripts written for TensorFlow run with another import line.
+
+    import capstan as tf
+    x = tf.Variable(3.0)
+    with tf.GradientTape() as tape:
+        y = x ** 2
+    tape.gradient(y, x)          # 6.0
+"""
+import contextlib as _contextlib
+import os as _os
+
+from . import _core
+
+_core.set_package_folder(_os.path.dirname(_os.path.abspath(__file__)) + _os.sep)
+
+from . import _dtypes, nest  # noqa: E402
+from . import _shape  # noqa: E402,F401
+from ._core import (DTypeError, Error, GradientError, GradientTape, IndexError_, InvalidArgumentError,  # noqa: E402,F401
+                    IoError, ShapeError, Tensor, TensorShape, TraceError, ValueError_, Variable)
+from ._dtypes import (DType, as_dtype, bfloat16, bool, complex64, complex128, double, float32, float64,  # noqa: E402
+                      int32, int64, uint8)
+from ._convert import (IndexedSlices, TensorSpec, asarray, constant, from_dlpack, convert_to_tensor, get_static_value,  # noqa: E402
+                       is_tensor)
+from . import _ops  # noqa: E402
+from ._ops import *  # noqa: E402,F401,F403
+from ._ops import print_ as print  # noqa: E402
+from ._ops import bitwise_and, bitwise_or, bitwise_xor, logical_xor  # noqa: E402,F401
+from ._control import (case, cond, custom_gradient, foldl, foldr, function, grad_pass_through, map_fn,  # noqa: E402
+                       recompute_grad, scan, switch_case, vectorized_map, while_loop)
+from ._forward import ForwardAccumulator, UnconnectedGradients, autodiff  # noqa: E402
+from ._modules import (bitwise, config, debugging, errors, image, linalg, math, nn, random, signal)  # noqa: E402
+
+tensor_diag, tensor_diag_part = _ops.OPS["tensor_diag"], _ops.OPS["tensor_diag_part"]
+newaxis = None
+Assert = debugging.Assert
+assert_equal, assert_less, assert_greater = (debugging.assert_equal, debugging.assert_less, debugging.assert_greater)
+__version__ = "0.1.0"
+version = type("version", (), {"VERSION": "2.21.0 (capstan 0.1.0)"})
+
+
+def executing_eagerly():
+    """False while a function is traced."""
+    return not _core.inside_function()
+
+
+def init_scope():
+    """A context in which ops run as they stand; nothing needs one here."""
+    return _contextlib.nullcontext()
+
+
+def device(name):
+    """A context for a device; there is one."""
+    return _contextlib.nullcontext()
+
+
+@_contextlib.contextmanager
+def name_scope(name, *args, **kwargs):
+    """A context for names, which are not used."""
+    yield name
+
+
+def install_as_tensorflow():
+    """From now on `import tensorflow` and `import keras` give this package and its keras in this process."""
+    from . import as_tensorflow
+    as_tensorflow.install()
+
+
+from . import data, keras  # noqa: E402
+from .keras import optimizers  # noqa: E402,F401
+

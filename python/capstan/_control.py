@@ -1,0 +1,360 @@
+"""Functions of functions: tf.function, custom gradients, control flow. Structures are taken apart here; the extension
+module works on lists."""
+import functools
+import inspect
+
+from . import _core, nest
+from ._convert import TensorSpec, convert_to_tensor, is_tensor
+from ._core import Tensor, Variable
+
+
+def function(func=None, input_signature=None, autograph=True, jit_compile=None, reduce_retracing=False,
+             experimental_implements=None, experimental_autograph_options=None, experimental_attributes=None,
+             experimental_relax_shapes=None, experimental_compile=None, experimental_follow_type_hints=None,
+             memory_budget=0):
+    """A function that runs once for each kind of arguments, with symbolic tensors, and then as a program.
+
+    `input_signature` is a list of TensorSpecs, whose open lengths share a trace; with `reduce_retracing` all lengths are
+    open once a second one has come. With `autograph` statements on tensors become parts of the program (see
+    _autograph.py). The arguments that name compilers and attributes of graphs are accepted and ignored.
+    """
+    def decorate(f):
+        if isinstance(f, _core.Function):
+            return f
+        specs = None
+        if input_signature is not None:
+            specs = [(None if s.shape is None else list(s.shape), s.dtype, s.name or "")
+                     for s in nest.flatten(list(input_signature))]
+        name = getattr(f, "__name__", type(f).__name__)
+        body = f
+        if autograph:
+            from ._autograph import Converted
+            body = Converted(f)
+        traced = _core.Function(body, name, specs, int(bool(reduce_retracing or experimental_relax_shapes)),
+                                memory_budget)
+        functools.update_wrapper(traced, f, updated=())
+        traced.input_signature = input_signature
+        traced._options = {"input_signature": input_signature, "autograph": autograph, "memory_budget": memory_budget,
+                           "reduce_retracing": bool(reduce_retracing or experimental_relax_shapes),
+                           "jit_compile": jit_compile, "experimental_implements": experimental_implements,
+                           "experimental_autograph_options": experimental_autograph_options}
+        return traced
+    return decorate if func is None else decorate(func)
+
+
+def _traced_anew(f, options):
+    return function(f, **options)
+
+
+def _repr(self):
+    return f"<tf.function {getattr(self, '__name__', 'function')}>"
+
+
+def stop_recording(tape):
+    return tape.stop_recording()
+
+
+def _takes_variables(rule):
+    try:
+        parameters = inspect.signature(rule).parameters.values()
+    except (TypeError, ValueError):
+        return False
+    return any(p.name == "variables" or p.kind == p.VAR_KEYWORD for p in parameters)
+
+
+def custom_gradient(f=None):
+    """A function with a gradient of its own: `f` returns its result and a function of the cotangents of the result,
+    which gives one gradient for each argument, and for the keyword `variables` a pair of these and those of the
+    variables."""
+    if f is None:
+        return custom_gradient
+
+    @functools.wraps(f)
+    def decorated(*args, **kwargs):
+        form = []
+        leaves = nest.flatten(list(args))
+        at = [i for i, leaf in enumerate(leaves) if _differentiable(leaf)]
+
+        def body(tensors):
+            given = list(leaves)
+            for i, tensor in zip(at, tensors):
+                given[i] = tensor
+            result = f(*nest.pack_sequence_as(list(args), given), **kwargs)
+            if not isinstance(result, (tuple, list)) or len(result) != 2:
+                raise TypeError("custom_gradient: the function returns its result and a gradient function")
+            value, rule = result
+            form.append(nest.map_structure(lambda leaf: None, value))
+
+            takes = _takes_variables(rule)
+            outputs = [convert_to_tensor(v) for v in nest.flatten(value)]
+            return outputs, _BothGradients(rule, at, len(leaves), takes), takes
+        outputs = _core.custom_gradient(body, [convert_to_tensor(leaves[i]) for i in at])
+        return nest.pack_sequence_as(form[0], outputs)
+    return decorated
+
+
+class _BothGradients:
+    """The rule of a custom gradient, which the library asks once for the arguments and once for the variables: with
+    variables it is called once, and what it gave is kept for the second question."""
+
+    def __init__(self, rule, at, count, takes):
+        self.rule, self.at, self.count, self.takes = rule, at, count, takes
+        self.variables = []
+
+    def __call__(self, cotangents, variables):
+        if not self.takes:
+            return _gradients_of(self.rule(*cotangents), self.at, self.count)
+        if variables is None:
+            given = self.rule(*cotangents, variables=self.variables) if self.variables else self._plain(cotangents)
+            return _gradients_of(given[0] if self._is_pair(given) else given, self.at, self.count)
+        self.variables = list(variables)
+        return nest.flatten(self.rule(*cotangents, variables=self.variables)[1])
+
+    def _plain(self, cotangents):
+        try:
+            return self.rule(*cotangents)
+        except TypeError:
+            return self.rule(*cotangents, variables=[])
+
+    def _is_pair(self, given):
+        return isinstance(given, tuple) and len(given) == 2 and isinstance(given[1], (list, tuple)) and (
+            len(given[1]) == len(self.variables))
+
+
+def _gradients_of(given, at, count):
+    """One gradient for each argument that is a tensor, of what a rule gave."""
+    flat = list(given) if isinstance(given, (list, tuple)) else [given]
+    flat = [g for item in flat for g in nest.flatten(item)]
+    if len(flat) == count:
+        return [flat[i] for i in at]
+    if len(flat) == len(at):
+        return flat
+    raise ValueError(f"custom_gradient: the gradient function gives {len(flat)} gradients for {len(at)} arguments")
+
+
+def _differentiable(leaf):
+    return is_tensor(leaf) or hasattr(leaf, "__array__") or isinstance(leaf, (int, float, complex)) and not isinstance(
+        leaf, bool)
+
+
+def recompute_grad(f):
+    """A function that keeps only its arguments for gradients, and runs again for them."""
+    @functools.wraps(f)
+    def recomputed(*args, **kwargs):
+        form = []
+
+        def body(*tensors):
+            result = f(*nest.pack_sequence_as(list(args), tensors), **kwargs)
+            form[:] = [result]
+            return [convert_to_tensor(r) for r in nest.flatten(result)]
+        outputs = _core.recompute(body, [convert_to_tensor(a) for a in nest.flatten(list(args))])
+        return nest.pack_sequence_as(form[0], outputs)
+    return recomputed
+
+
+def grad_pass_through(f):
+    """A function whose gradient is that of the identity."""
+    @custom_gradient
+    def passed(*args, **kwargs):
+        def rule(*cotangents, **named):
+            variables = named.get("variables")
+            return (list(cotangents), [None] * len(variables)) if variables is not None else list(cotangents)
+        return f(*args, **kwargs), rule
+    return passed
+
+
+def _branch(f, forms):
+    def call():
+        result = f()
+        forms.append(result)
+        return [None if r is None else convert_to_tensor(r) for r in nest.flatten(result)]
+    return call
+
+
+def cond(pred, true_fn=None, false_fn=None, name=None, **unused):
+    """Calls one of two functions, by a truth value that may be a tensor."""
+    if not isinstance(pred, (Tensor, Variable)):
+        if isinstance(pred, bool) or not hasattr(pred, "__array__"):
+            return true_fn() if pred else false_fn()
+        pred = convert_to_tensor(pred)
+    pred = convert_to_tensor(pred)
+    if not pred.is_symbolic:
+        return true_fn() if pred else false_fn()
+    forms = []
+    outputs = _core.cond(pred, _branch(true_fn, forms), _branch(false_fn, forms))
+    _same_forms("cond", forms)
+    return nest.pack_sequence_as(forms[0], outputs)
+
+
+def _same_forms(name, forms):
+    for form in forms[1:]:
+        nest.assert_same_structure(forms[0], form)
+
+
+def switch_case(branch_index, branch_fns, default=None, name="switch_case"):
+    """Calls the function with this number; the default, or the last one, for any other."""
+    if isinstance(branch_fns, dict) or branch_fns and isinstance(branch_fns[0], (list, tuple)):
+        pairs = dict(branch_fns)
+        branch_fns = [pairs[i] for i in sorted(pairs)]
+    functions = list(branch_fns) + ([default] if default is not None else [])
+    forms = []
+    outputs = _core.switch_case(convert_to_tensor(branch_index), [_branch(f, forms) for f in functions])
+    return nest.pack_sequence_as(forms[0], outputs)
+
+
+def case(pred_fn_pairs, default=None, exclusive=False, strict=False, name="case"):
+    """Calls the function of the first condition that holds."""
+    pairs = list(pred_fn_pairs.items()) if isinstance(pred_fn_pairs, dict) else list(pred_fn_pairs)
+    if default is None:
+        *pairs, (_, default) = pairs
+
+    def choose(i):
+        if i == len(pairs):
+            return default()
+        condition, f = pairs[i]
+        return cond(condition, f, lambda: choose(i + 1))
+    return choose(0)
+
+
+def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations=10, back_prop=True, swap_memory=False,
+               maximum_iterations=None, return_same_structure=True, name=None):
+    """Calls the body with what it returned as long as the condition holds."""
+    variables = list(loop_vars) if isinstance(loop_vars, (list, tuple)) else [loop_vars]
+    start = [convert_to_tensor(v) for v in nest.flatten(variables)]
+
+    def holds(*leaves):
+        return [convert_to_tensor(cond(*nest.pack_sequence_as(variables, leaves)))]
+
+    def run(*leaves):
+        result = body(*nest.pack_sequence_as(variables, leaves))
+        if len(variables) == 1 and not (isinstance(result, (list, tuple)) and len(result) == 1):
+            result = [result]
+        return [convert_to_tensor(r, dtype_hint=v.dtype) for r, v in zip(_all_leaves(result, start), start)]
+    most = None if maximum_iterations is None else int(maximum_iterations)
+    end = _core.while_loop(holds, run, start, most)
+    packed = nest.pack_sequence_as(loop_vars if isinstance(loop_vars, (list, tuple)) else variables, end)
+    return packed if isinstance(loop_vars, (list, tuple)) else packed[0]
+
+
+def _all_leaves(result, start):
+    leaves = nest.flatten(result)
+    if len(leaves) != len(start):
+        raise ValueError(f"while_loop: the body returns {len(leaves)} tensors for {len(start)} loop variables")
+    return leaves
+
+
+def _rows(name, run):
+    def mapped(fn, elems, *unused, **ignored):
+        form = []
+
+        def body(*leaves):
+            result = fn(nest.pack_sequence_as(elems, leaves))
+            form[:] = [result]
+            return [None if r is None else convert_to_tensor(r) for r in nest.flatten(result)]
+        outputs = run(body, [convert_to_tensor(e) for e in nest.flatten(elems)])
+        return nest.pack_sequence_as(form[0], outputs)
+    mapped.__name__ = mapped.__qualname__ = name
+    return mapped
+
+
+map_fn = _rows("map_fn", _core.map_fn)
+map_fn.__doc__ = "Calls a function for each row, and stacks what it returns."
+vectorized_map = _rows("vectorized_map", _core.vectorized_map)
+vectorized_map.__doc__ = "Calls a function once, with a symbolic row, and runs its ops on all rows."
+
+
+def _carried(run, reverse):
+    def fold(fn, elems, initializer=None, parallel_iterations=10, back_prop=True, swap_memory=False, name=None,
+             **unused):
+        elements = [convert_to_tensor(e) for e in nest.flatten(elems)]
+        if initializer is None:
+            edge = -1 if reverse else 0
+            rest = slice(None, -1) if reverse else slice(1, None)
+            initializer = nest.pack_sequence_as(elems, [e[edge] for e in elements])
+            elements = [e[rest] for e in elements]
+        start = [convert_to_tensor(i) for i in nest.flatten(initializer)]
+
+        def body(*leaves):
+            carried = nest.pack_sequence_as(initializer, leaves[:len(start)])
+            row = nest.pack_sequence_as(elems, leaves[len(start):])
+            return [convert_to_tensor(r) for r in nest.flatten(fn(carried, row))]
+        return nest.pack_sequence_as(initializer, run(body, elements, start, reverse))
+    return fold
+
+
+foldl = _carried(_core.fold, False)
+foldr = _carried(_core.fold, True)
+
+
+def scan(fn, elems, initializer=None, parallel_iterations=10, back_prop=True, swap_memory=False, infer_shape=True,
+         reverse=False, name=None):
+    """Calls a function with what it returned for the row before, and stacks all of that."""
+    elements = [convert_to_tensor(e) for e in nest.flatten(elems)]
+    edge = -1 if reverse else 0
+    rest = slice(None, -1) if reverse else slice(1, None)
+    first = None
+    if initializer is None:
+        initializer = nest.pack_sequence_as(elems, [e[edge] for e in elements])
+        first = [e[edge:][:1] if reverse else e[:1] for e in elements]
+        elements = [e[rest] for e in elements]
+    start = [convert_to_tensor(i) for i in nest.flatten(initializer)]
+
+    def body(*leaves):
+        carried = nest.pack_sequence_as(initializer, leaves[:len(start)])
+        row = nest.pack_sequence_as(elems, leaves[len(start):])
+        return [convert_to_tensor(r) for r in nest.flatten(fn(carried, row))]
+    results = _core.scan(body, elements, start, reverse)
+    if first is not None:
+        from ._ops import concat
+        results = [concat([r, f] if reverse else [f, r], 0) for f, r in zip(first, results)]
+    return nest.pack_sequence_as(initializer, results)
+
+
+class _Concrete:
+    """One kind of calls of a function."""
+
+    def __init__(self, traced, arguments, example):
+        self._traced, self.structured_input_signature = traced, arguments
+        self.structured_outputs = nest.map_structure(
+            lambda leaf: TensorSpec.from_tensor(leaf) if is_tensor(leaf) else leaf, example)
+
+    @property
+    def outputs(self):
+        return [leaf for leaf in nest.flatten(self.structured_outputs) if isinstance(leaf, TensorSpec)]
+
+    @property
+    def output_shapes(self):
+        return nest.map_structure(lambda spec: spec.shape, self.structured_outputs)
+
+    @property
+    def output_dtypes(self):
+        return nest.map_structure(lambda spec: spec.dtype, self.structured_outputs)
+
+    def __call__(self, *args, **kwargs):
+        return self._traced(*args, **kwargs)
+
+    @property
+    def graph(self):
+        return self._traced.graph_text()
+
+
+def _get_concrete_function(self, *args, **kwargs):
+    """Traces the function for these arguments, among which TensorSpecs stand for tensors of zeros of their shape."""
+    from ._ops import zeros
+
+    def example(leaf):
+        if not isinstance(leaf, TensorSpec):
+            return leaf
+        return zeros([1 if n is None else n for n in leaf.shape], leaf.dtype)
+    given = nest.map_structure(example, [list(args), dict(kwargs)])
+    if not args and not kwargs and self.input_signature:
+        given = [[example(s) for s in self.input_signature], {}]
+    return _Concrete(self, (args, kwargs), self(*given[0], **given[1]))
+
+
+_core.Function.get_concrete_function = _get_concrete_function
+_core.Function.__repr__ = _repr
+# What is pickled is the function and its options; it is traced anew where it is loaded.
+_core.Function.__reduce__ = lambda self: (_traced_anew, (self.__wrapped__, self._options))
+_core.Function.python_function = property(lambda self: self.__wrapped__, doc="The function that is traced.")
+_core.Function.input_signature = None

@@ -1,0 +1,199 @@
+"""Modules of names: tf.math, tf.nn, tf.linalg and their like, which hold functions that are defined elsewhere."""
+import sys
+import types
+
+from . import _core, _ops
+from ._convert import convert_to_tensor, dims
+from ._dtypes import as_dtype, float32, int32
+
+
+def make_module(name, names, text):
+    """A module of the package, with a dictionary of names; it can be imported under its full name."""
+    module = types.ModuleType(f"{__package__}.{name}", text)
+    module.__dict__.update(names)
+    module.__all__ = sorted(n for n in names if not n.startswith("_"))
+    sys.modules[module.__name__] = module
+    return module
+
+
+_MATH = """
+    add subtract multiply divide divide_no_nan multiply_no_nan floordiv floormod mod pow maximum minimum
+    squared_difference atan2 xlogy xlog1py xdivy abs sign negative square sqrt rsqrt reciprocal reciprocal_no_nan exp
+    expm1 log log1p floor ceil round rint erf erfc lgamma digamma erfinv ndtri igamma igammac polygamma zeta betainc
+    lbeta sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh less less_equal greater greater_equal equal
+    not_equal logical_and logical_or logical_xor logical_not is_nan is_inf is_finite sigmoid real imag conj angle
+    reduce_sum reduce_mean reduce_prod reduce_max reduce_min reduce_any reduce_all reduce_logsumexp reduce_variance
+    reduce_std reduce_euclidean_norm count_nonzero argmax argmin cumsum cumprod cumulative_logsumexp
+    unsorted_segment_sum unsorted_segment_mean unsorted_segment_sqrt_n unsorted_segment_prod unsorted_segment_max
+    unsorted_segment_min segment_sum segment_mean segment_prod segment_max segment_min top_k in_top_k bincount
+    confusion_matrix log_sigmoid softplus softsign l2_normalize add_n accumulate_n truediv softmax log_softmax
+    invert_permutation nextafter scalar_mul"""
+_NN = """
+    relu relu6 elu selu gelu leaky_relu silu swish softplus softsign log_softmax softmax sigmoid tanh crelu l2_loss
+    bias_add l2_normalize moments dropout conv1d conv2d conv3d conv2d_transpose depthwise_conv2d separable_conv2d
+    max_pool2d avg_pool2d max_pool1d avg_pool1d max_pool3d avg_pool3d max_pool_with_argmax top_k in_top_k
+    softmax_cross_entropy_with_logits sparse_softmax_cross_entropy_with_logits sigmoid_cross_entropy_with_logits
+    weighted_cross_entropy_with_logits embedding_lookup batch_normalization log_sigmoid"""
+
+
+def _scalar_mul(scalar, x, name=None):
+    """The product of a scalar and a tensor."""
+    return scalar * x
+
+
+def _adopt(pairs):
+    return {name: _ops.OPS[op] for name, op in (p.split(":") if ":" in p else (p, p) for p in pairs.split())}
+
+
+_ops.scalar_mul = _scalar_mul
+math = make_module("math", {**_ops.group_of(_MATH), **_adopt(
+    "special_bessel:bessel_i0 bessel_i0 bessel_i0e bessel_i1 bessel_i1e")}, "tf.math")
+special = make_module("math.special", _adopt(
+    "bessel_i0 bessel_i0e bessel_i1 bessel_i1e bessel_j0 bessel_j1 bessel_k0 bessel_k0e bessel_k1 bessel_k1e bessel_y0 "
+    "bessel_y1 dawsn expint fresnel_cos fresnel_sin spence"), "tf.math.special")
+math.special = special
+
+
+def _max_pool(input, ksize, strides, padding, data_format=None, name=None):
+    """The largest element of each window, over one to three axes."""
+    rank = convert_to_tensor(input).shape.rank - 2
+    return _ops.OPS[f"max_pool{rank}d"](input, ksize, strides, padding)
+
+
+def _avg_pool(input, ksize, strides, padding, data_format=None, name=None):
+    """The mean of each window, over one to three axes."""
+    rank = convert_to_tensor(input).shape.rank - 2
+    return _ops.OPS[f"avg_pool{rank}d"](input, ksize, strides, padding)
+
+
+def _fused_batch_norm(x, scale, offset, mean=None, variance=None, epsilon=0.001, data_format="NHWC",
+                      is_training=True, name=None, exponential_avg_factor=1.0):
+    """Batch normalisation over all axes but the last: the result, the mean and the variance."""
+    if is_training:
+        return _ops.OPS["fused_batch_norm_training"](x, scale, offset, float(epsilon))
+    result = _ops.OPS["fused_batch_norm_inference"](x, scale, offset, mean, variance, float(epsilon))
+    return result, mean, variance
+
+
+nn = make_module("nn", {**_ops.group_of(_NN), "max_pool": _max_pool, "avg_pool": _avg_pool,
+                        "fused_batch_norm": _fused_batch_norm, **_adopt(
+    "local_response_normalization lrn:local_response_normalization ctc_loss log_poisson_loss space_to_depth "
+    "depth_to_space atrous_pool:pool fractional_max_pool fractional_avg_pool")}, "tf.nn")
+
+linalg = make_module("linalg", {**_ops.group_of(
+    "matmul matvec einsum tensordot eye norm global_norm l2_normalize diag diag_part trace det inv cholesky adjoint "
+    "band_part set_diag matrix_transpose cross"), **_adopt(
+        "cholesky_solve logdet solve triangular_solve pinv lstsq slogdet qr lu svd eigh eigvalsh eig eigvals "
+        "matrix_rank expm sqrtm logm tensor_diag tensor_diag_part normalize kron outer")}, "tf.linalg")
+bitwise = make_module("bitwise", _adopt("bitwise_and bitwise_or bitwise_xor invert left_shift right_shift"),
+                      "tf.bitwise")
+signal = make_module("signal", _adopt(
+    "fft ifft fft2d ifft2d fft3d ifft3d rfft irfft fftshift ifftshift frame overlap_and_add hann_window hamming_window "
+    "stft inverse_stft rfft2d irfft2d"), "tf.signal")
+image = make_module("image", {name[6:]: op for name, op in _ops.OPS.items()
+                              if name.startswith("image_") and not name.endswith("_adjoint")}, "tf.image")
+
+
+# --- random numbers ---
+
+def _seeded(op, shape, *numbers, dtype, seed):
+    return _ops.OPS[op](dims(shape), *[float(n) if not isinstance(n, int) else n for n in numbers], as_dtype(dtype),
+                        *([] if seed is None else [int(seed)]))
+
+
+def normal(shape, mean=0.0, stddev=1.0, dtype=float32, seed=None, name=None):
+    """Draws of a normal distribution."""
+    return _seeded("random_normal", shape, float(mean), float(stddev), dtype=dtype, seed=seed)
+
+
+def truncated_normal(shape, mean=0.0, stddev=1.0, dtype=float32, seed=None, name=None):
+    """Draws of a normal distribution, those beyond two deviations drawn again."""
+    return _seeded("random_truncated_normal", shape, float(mean), float(stddev), dtype=dtype, seed=seed)
+
+
+def uniform(shape, minval=0, maxval=None, dtype=float32, seed=None, name=None):
+    """Draws of a uniform distribution; of integers `maxval` must be given and is left out."""
+    dtype = as_dtype(dtype)
+    if maxval is None:
+        if dtype.is_integer:
+            raise ValueError("random.uniform: maxval must be given for integers")
+        maxval = 1
+    number = int if dtype.is_integer else float
+    return _seeded("random_uniform", shape, number(minval), number(maxval), dtype=dtype, seed=seed)
+
+
+def shuffle(value, seed=None, name=None):
+    """The rows of a tensor in another order."""
+    return _ops.OPS["random_shuffle"](value, *([] if seed is None else [int(seed)]))
+
+
+def categorical(logits, num_samples, dtype=None, seed=None, name=None):
+    """Draws of class numbers."""
+    return _ops.OPS["random_categorical"](logits, int(num_samples), as_dtype(dtype or "int64"),
+                                          *([] if seed is None else [int(seed)]))
+
+
+def set_seed(seed):
+    """Starts all streams of random numbers of the process."""
+    _core.set_seed(int(seed))
+
+
+random = make_module("random", {"normal": normal, "truncated_normal": truncated_normal, "uniform": uniform,
+                                "shuffle": shuffle, "categorical": categorical, "set_seed": set_seed}, "tf.random")
+
+# --- checks ---
+
+def _comparison(name):
+    check = getattr(_core.debugging, name)
+
+    def compare(x, y, message=None, summarize=None, name=None):
+        check(x, y, message or "")
+    compare.__name__, compare.__doc__ = name, f"Raises unless {name[7:].replace('_', ' ')} holds of all elements."
+    return compare
+
+
+def _check(name):
+    check = getattr(_core.debugging, name)
+
+    def checked(x, message=None, summarize=None, name=None):
+        check(x, message or "")
+        return x
+    checked.__name__, checked.__doc__ = name, f"Raises unless all elements are {name[7:].replace('_', ' ')}."
+    return checked
+
+
+def _assert_near(x, y, rtol=None, atol=None, message=None, summarize=None, name=None):
+    """Raises unless x and y are close."""
+    _core.debugging.assert_near(x, y, -1.0 if rtol is None else float(rtol), -1.0 if atol is None else float(atol),
+                                message or "")
+
+
+def _assert(condition, data=(), summarize=None, name=None):
+    """Raises unless the condition holds, and shows the data."""
+    tensors = [d for d in (data if isinstance(data, (list, tuple)) else [data]) if not isinstance(d, str)]
+    texts = " ".join(d for d in (data if isinstance(data, (list, tuple)) else [data]) if isinstance(d, str))
+    _core.debugging.assert_true(condition, tensors, texts)
+
+
+debugging = make_module("debugging", {
+    **{n: _comparison(n) for n in ("assert_equal", "assert_none_equal", "assert_less", "assert_less_equal",
+                                   "assert_greater", "assert_greater_equal")},
+    **{n: _check(n) for n in ("assert_positive", "assert_negative", "assert_non_positive", "assert_non_negative",
+                              "assert_all_finite")},
+    "assert_near": _assert_near, "Assert": _assert, "enable_check_numerics": _core.debugging.enable_check_numerics,
+    "disable_check_numerics": _core.debugging.disable_check_numerics}, "tf.debugging")
+
+# --- settings ---
+
+config = make_module("config", {"run_functions_eagerly": _core.run_functions_eagerly,
+                                "functions_run_eagerly": _core.functions_run_eagerly,
+                                "list_physical_devices": lambda device_type=None: [],
+                                "list_logical_devices": lambda device_type=None: [],
+                                "get_visible_devices": lambda device_type=None: []}, "tf.config")
+threading = make_module("config.threading", {
+    "set_intra_op_parallelism_threads": _core.set_num_threads,
+    "get_intra_op_parallelism_threads": _core.num_threads,
+    "set_inter_op_parallelism_threads": lambda count: None}, "tf.config.threading")
+config.threading = threading
+errors = make_module("errors", {"InvalidArgumentError": _core.InvalidArgumentError, "OpError": _core.Error},
+                     "tf.errors")

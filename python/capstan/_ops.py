@@ -1,0 +1,401 @@
+"""Ops: every op of the library by the table, and the functions of TensorFlow that are none of our ops."""
+import builtins
+import functools
+import sys
+
+import numpy as np
+
+from . import _core, _dtypes, _table
+from ._convert import constant, convert_to_tensor, dims, is_tensor
+from ._core import Tensor, Variable
+from ._dtypes import as_dtype, float32, int32, int64
+from ._known import known, remember
+
+OPS = {name: _core.bind(name, name, parameters)
+       for name, parameters in _table.read(_table.TABLE, _core.list_ops()).items()}
+
+
+def _exported(names):
+    return {name: OPS[name] for name in names.split()}
+
+
+_PLAIN = _exported("""
+    add subtract multiply divide divide_no_nan multiply_no_nan floordiv floormod truncatediv truncatemod pow maximum
+    minimum squared_difference atan2 xlogy xlog1py xdivy abs sign negative square sqrt rsqrt reciprocal reciprocal_no_nan
+    exp expm1 log log1p floor ceil round rint erf erfc lgamma digamma erfinv ndtri igamma igammac polygamma zeta betainc
+    lbeta sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh less less_equal greater greater_equal equal
+    not_equal logical_and logical_or logical_not is_nan is_inf is_finite sigmoid identity stop_gradient complex real
+    imag conj angle reduce_sum reduce_mean reduce_prod reduce_max reduce_min reduce_any reduce_all reduce_logsumexp
+    reduce_variance reduce_std reduce_euclidean_norm count_nonzero argmax argmin cumsum cumprod cumulative_logsumexp
+    unsorted_segment_sum unsorted_segment_mean unsorted_segment_sqrt_n unsorted_segment_prod unsorted_segment_max
+    unsorted_segment_min segment_sum segment_mean segment_prod segment_max segment_min dynamic_partition
+    sort argsort top_k in_top_k searchsorted unique unique_with_counts histogram_fixed_width
+    reverse_sequence space_to_batch batch_to_space reshape expand_dims squeeze broadcast_to
+    size rank pad tile repeat roll linspace embedding_lookup gather_nd scatter_nd tensor_scatter_nd_add
+    tensor_scatter_nd_sub tensor_scatter_nd_update tensor_scatter_nd_max tensor_scatter_nd_min one_hot boolean_mask
+    slice tensordot norm global_norm clip_by_norm clip_by_value l2_normalize ensure_shape bias_add
+    cholesky det inv trace diag diag_part log_sigmoid softplus softsign relu relu6 elu selu gelu leaky_relu silu
+    squareplus crelu l2_loss conv1d conv2d conv3d depthwise_conv2d
+    conv2d_transpose separable_conv2d max_pool2d avg_pool2d max_pool1d avg_pool1d max_pool3d avg_pool3d
+    max_pool_with_argmax dropout log_softmax moments weighted_cross_entropy_with_logits
+    invert_permutation expint dawsn spence fresnel_cos fresnel_sin bessel_i0 bessel_i0e bessel_i1 bessel_i1e hypot
+    nextafter cross band_part set_diag adjoint matrix_transpose""")
+globals().update(_PLAIN)
+logical_xor, bitwise_and, bitwise_or, bitwise_xor = (OPS[n] for n in (
+    "logical_xor", "bitwise_and", "bitwise_or", "bitwise_xor"))
+mod, floor_div, neg, realdiv = floormod, floordiv, negative, divide  # noqa: F821
+
+
+def truediv(x, y, name=None):
+    """x / y, of integers in float64."""
+    return convert_to_tensor(x) / y
+
+
+def add_n(inputs, name=None):
+    """The sum of a list of tensors."""
+    inputs = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
+    result = OPS["add_n"](inputs)
+    numbers = known(inputs) if result.is_symbolic else []
+    if numbers and all(isinstance(n, builtins.int) for n in numbers):
+        remember(result, sum(numbers))
+    return result
+
+
+def reshape(tensor, shape, name=None):
+    """The same elements in another shape, of which one length may be -1."""
+    try:
+        return OPS["reshape"](tensor, shape)
+    except _core.TraceError:
+        return OPS["reshape"](tensor, known(shape))
+
+
+def one_hot(indices, depth, on_value=None, off_value=None, axis=None, dtype=None, name=None):
+    """Rows that are one at these numbers."""
+    given = [None if v is None else v for v in (on_value, off_value)]
+    return OPS["one_hot"](indices, known(depth), *given, axis, None if dtype is None else as_dtype(dtype))
+
+
+def _dtype_name(dtype, default=None):
+    return as_dtype(dtype if dtype is not None else default)
+
+
+def zeros(shape, dtype=float32, name=None, layout=None):
+    """A tensor of zeros."""
+    return OPS["zeros"](dims(shape), as_dtype(dtype))
+
+
+def ones(shape, dtype=float32, name=None, layout=None):
+    """A tensor of ones."""
+    return OPS["ones"](dims(shape), as_dtype(dtype))
+
+
+def zeros_like(input, dtype=None, name=None, layout=None):
+    """Zeros in the shape of a tensor."""
+    return _cast_if(OPS["zeros_like"](input), dtype)
+
+
+def ones_like(input, dtype=None, name=None, layout=None):
+    """Ones in the shape of a tensor."""
+    return _cast_if(OPS["ones_like"](input), dtype)
+
+
+def _cast_if(x, dtype):
+    return x if dtype is None or x.dtype == dtype else OPS["cast"](x, as_dtype(dtype))
+
+
+def fill(dims, value, name=None, layout=None):
+    """A tensor that has one value everywhere."""
+    return OPS["fill"](convert_to_tensor(value), _lengths(dims))
+
+
+def _lengths(shape):
+    return dims(shape)
+
+
+def shape(input, out_type=int32, name=None):
+    """The lengths of a tensor, as a tensor."""
+    input = convert_to_tensor(input)
+    result = OPS["shape"](input, as_dtype(out_type))
+    return remember(result, list(input.shape)) if result.is_symbolic else result
+
+
+def size(input, out_type=int32, name=None):
+    """The number of elements, as a tensor."""
+    input = convert_to_tensor(input)
+    result = OPS["size"](input, as_dtype(out_type))
+    return remember(result, input.shape.num_elements()) if result.is_symbolic else result
+
+
+def shape_n(input, out_type=int32, name=None):
+    """The lengths of several tensors."""
+    return [shape(x, out_type) for x in input]
+
+
+def cast(x, dtype, name=None):
+    """The same numbers in another dtype."""
+    x = x if isinstance(x, (Tensor, Variable)) else convert_to_tensor(x)
+    dtype = as_dtype(dtype)
+    if x.dtype is dtype:
+        return x if isinstance(x, Tensor) else x.value()
+    return OPS["cast"](x, dtype)
+
+
+def to_float(x, name=None):
+    return cast(x, float32)
+
+
+def _hint(*values):
+    return next((v.dtype for v in values if isinstance(v, (Tensor, Variable))), None)
+
+
+def where(condition, x=None, y=None, name=None):
+    """x where the condition holds, else y; without both the coordinates where it holds."""
+    condition = cast(convert_to_tensor(condition), _dtypes.bool)
+    if x is None and y is None:
+        return OPS["where_indices"](condition)
+    if x is None or y is None:
+        raise ValueError("where: x and y must both be given, or neither")
+    hint = _hint(x, y)
+    return OPS["where"](condition, convert_to_tensor(x, dtype_hint=hint), convert_to_tensor(y, dtype_hint=hint))
+
+
+def range(start, limit=None, delta=1, dtype=None, name="range"):
+    """Numbers from `start` up to `limit`, in steps of `delta`."""
+    if limit is None:
+        start, limit = 0, start
+    given = (start, limit, delta)
+    dtype = dtype or _hint(*given)
+    given = start, limit, delta = tuple(known(v) for v in given)
+    if dtype is None:
+        hint = _hint(*given)
+        is_float = any(isinstance(v, builtins.float) for v in given)
+        dtype = hint or (float32 if is_float else int32)
+    dtype = as_dtype(dtype)
+    if any(isinstance(v, Tensor) and v.is_symbolic for v in given):
+        start, limit, delta = (cast(convert_to_tensor(v, dtype_hint=dtype), dtype) for v in given)
+        return OPS["range_of"](start, limit, delta)
+    plain = [v.item() if isinstance(v, np.generic) else v.numpy().item() if is_tensor(v) else v for v in given]
+    start, limit, delta = plain
+    if dtype is float32 and delta != 0:
+        # How many there are is computed in float32, as TensorFlow does.
+        single = np.float32
+        count = np.ceil((single(limit) - single(start)) / single(delta))
+        limit = start + (builtins.float(count) - 0.5) * delta if count > 0 else limit
+    return OPS["range"](start=start, limit=limit, delta=delta, dtype=dtype)
+
+
+def linspace(start, stop, num, name=None, axis=0):
+    """Evenly spaced numbers between two ends."""
+    start = convert_to_tensor(start, dtype_hint=_hint(stop))
+    return OPS["linspace"](start, convert_to_tensor(stop, dtype_hint=start.dtype), int(num), axis)
+
+
+def concat(values, axis, name="concat"):
+    """Tensors one behind the other along an axis."""
+    return OPS["concat"](values if isinstance(values, (list, tuple)) else [values], int(axis))
+
+
+def stack(values, axis=0, name="stack"):
+    """Tensors side by side along a new axis."""
+    return OPS["stack"](list(values), axis)
+
+
+def unstack(value, num=None, axis=0, name="unstack"):
+    """The slices of a tensor along an axis, as a list."""
+    return OPS["unstack"](value, num, axis)
+
+
+def split(value, num_or_size_splits, axis=0, num=None, name="split"):
+    """Parts of a tensor along an axis: as many equal ones, or of the sizes given."""
+    value = convert_to_tensor(value)
+    sizes = known(num_or_size_splits)
+    axis = int(axis)
+    if is_tensor(sizes) or isinstance(sizes, np.ndarray):
+        sizes = np.asarray(sizes).tolist()
+    length = value.shape[axis]
+    if isinstance(sizes, (list, tuple)):
+        sizes = [int(s) for s in sizes]
+        if sizes.count(-1) == 1:
+            rest = length - sum(s for s in sizes if s != -1)
+            sizes = [rest if s == -1 else s for s in sizes]
+    else:
+        count = int(sizes)
+        if count <= 0 or length % count:
+            raise ValueError(f"split: an axis of length {length} has no {count} equal parts")
+        sizes = [length // count] * count
+    return OPS["split"](value, sizes, axis)
+
+
+def transpose(a, perm=None, conjugate=False, name="transpose"):
+    """The axes in another order; reversed unless given."""
+    return OPS["transpose"](a, perm, conjugate)
+
+
+def matmul(a, b, transpose_a=False, transpose_b=False, adjoint_a=False, adjoint_b=False, a_is_sparse=False,
+           b_is_sparse=False, output_type=None, grad_a=False, grad_b=False, name=None):
+    """The product of matrices, over leading axes that broadcast."""
+    return OPS["matmul"](a, b, transpose_a, transpose_b, adjoint_a, adjoint_b)
+
+
+def matvec(a, b, transpose_a=False, adjoint_a=False, a_is_sparse=False, b_is_sparse=False, name=None):
+    """The product of a matrix and a vector."""
+    return squeeze(matmul(a, expand_dims(b, -1), transpose_a, adjoint_a=adjoint_a), [-1])  # noqa: F821
+
+
+def einsum(equation, *inputs, **kwargs):
+    """A sum of products, as the equation says."""
+    if len(inputs) == 1 and isinstance(inputs[0], (list, tuple)):
+        inputs = inputs[0]
+    return OPS["einsum"](list(inputs), equation)
+
+
+def gather(params, indices, validate_indices=None, axis=None, batch_dims=0, name=None):
+    """The rows of these numbers."""
+    if axis is None:
+        axis = batch_dims
+    return OPS["gather"](params, indices, None, int(axis), int(batch_dims))
+
+
+def reverse(tensor, axis, name=None):
+    """A tensor back to front along axes."""
+    return OPS["reverse"](tensor, axis)
+
+
+def meshgrid(*args, indexing="xy", name=None):
+    """Grids of coordinates."""
+    return OPS["meshgrid"](list(args), indexing)
+
+
+def eye(num_rows, num_columns=None, batch_shape=None, dtype=float32, name=None):
+    """The identity matrix."""
+    return OPS["eye"](int(num_rows), None if num_columns is None else int(num_columns),
+                      None if batch_shape is None else dims(batch_shape), as_dtype(dtype))
+
+
+def strided_slice(input_, begin, end, strides=None, begin_mask=0, end_mask=0, ellipsis_mask=0, new_axis_mask=0,
+                  shrink_axis_mask=0, var=None, name=None):
+    """Elements from `begin` to `end` in steps of `strides`; masks as in TensorFlow."""
+    begin = dims(begin)
+    strides = [1] * len(begin) if strides is None else dims(strides)
+    return OPS["strided_slice"](input_, begin, dims(end), strides, begin_mask, end_mask, ellipsis_mask, new_axis_mask,
+                                shrink_axis_mask)
+
+
+def clip_by_global_norm(t_list, clip_norm, use_norm=None, name=None):
+    """Tensors scaled so that their common norm is at most `clip_norm`, and the norm that they had."""
+    present = [t for t in t_list if t is not None]
+    norm_ = OPS["global_norm"](present) if use_norm is None else convert_to_tensor(use_norm)
+    if not present:
+        return list(t_list), norm_
+    scale = clip_norm / maximum(norm_, convert_to_tensor(clip_norm, dtype_hint=norm_.dtype))  # noqa: F821
+    return [None if t is None else t * scale for t in t_list], norm_
+
+
+def accumulate_n(inputs, shape=None, tensor_dtype=None, name=None):
+    return add_n(inputs)
+
+
+def bincount(arr, weights=None, minlength=None, maxlength=None, dtype=int32, name=None):
+    """How often each number occurs."""
+    return OPS["bincount"](arr, minlength, maxlength, as_dtype(dtype))
+
+
+def sequence_mask(lengths, maxlen=None, dtype=_dtypes.bool, name=None):
+    """True for the steps before each length."""
+    return OPS["sequence_mask"](lengths, None if maxlen is None else int(maxlen), as_dtype(dtype))
+
+
+def confusion_matrix(labels, predictions, num_classes=None, weights=None, dtype=int32, name=None):
+    """How often each class was taken for which."""
+    labels, predictions = convert_to_tensor(labels), convert_to_tensor(predictions)
+    return OPS["confusion_matrix"](labels, predictions, num_classes, as_dtype(dtype))
+
+
+def equal(x, y, name=None):
+    """Whether elements are equal."""
+    return OPS["equal"](x, y)
+
+
+def not_equal(x, y, name=None):
+    """Whether elements differ."""
+    return OPS["not_equal"](x, y)
+
+
+def softmax(logits, axis=-1, name=None):
+    """Probabilities along an axis."""
+    return OPS["softmax"](logits, -1 if axis is None else axis)
+
+
+def softmax_cross_entropy_with_logits(labels, logits, axis=-1, name=None):
+    """The cross entropy of labels that are probabilities and of logits."""
+    return OPS["softmax_cross_entropy_with_logits"](labels, logits, axis)
+
+
+def sparse_softmax_cross_entropy_with_logits(labels, logits, name=None):
+    """The cross entropy of class numbers and of logits."""
+    return OPS["sparse_softmax_cross_entropy_with_logits"](labels, logits)
+
+
+def sigmoid_cross_entropy_with_logits(labels=None, logits=None, name=None):
+    """The cross entropy of labels between 0 and 1 and of logits."""
+    return OPS["sigmoid_cross_entropy_with_logits"](labels, logits)
+
+
+def batch_normalization(x, mean, variance, offset, scale, variance_epsilon, name=None):
+    """Normalizes by mean and variance."""
+    factor = OPS["rsqrt"](variance + variance_epsilon)
+    if scale is not None:
+        factor = factor * scale
+    shift = -mean * factor if offset is None else offset - mean * factor
+    return x * factor + shift
+
+
+def swish(features, beta=1.0):
+    """x * sigmoid(beta * x)."""
+    return OPS["silu"](features, float(beta))
+
+
+silu = swish
+
+
+def top_k(input, k=1, sorted=True, index_type=int32, name=None):
+    """The largest elements of each row, and where they are."""
+    return OPS["top_k"](input, int(k), sorted)
+
+
+def no_op(name=None):
+    """Nothing."""
+
+
+def print_(*inputs, output_stream=None, summarize=3, sep=" ", end="\n", name=None):
+    """Prints texts, numbers and tensors to stderr, or to a stream; in a traced function at every call of it."""
+    stream = sys.stderr if output_stream is None else output_stream
+    items = [item if is_tensor(item) else str(item) for item in inputs]
+    _core.print(items, stream.write, sep, end)
+
+
+def numpy_function(func, inp, Tout, stateful=True, name=None):
+    """Calls a function of arrays; outside of traced functions only."""
+    result = func(*[np.asarray(x) for x in inp])
+    return convert_to_tensor(result, dtype=Tout if not isinstance(Tout, (list, tuple)) else None)
+
+
+def ensure_shape(x, shape, name=None):
+    """x, if it has this shape, whose lengths may be None."""
+    return OPS["ensure_shape"](x, dims(shape))
+
+
+def diag(diagonal, name="diag", k=0, num_rows=-1, num_cols=-1, padding_value=0, align="RIGHT_LEFT"):
+    """A matrix with these diagonals."""
+    return OPS["diag"](diagonal, k)
+
+
+def diag_part(input, name="diag_part", k=0, padding_value=0, align="RIGHT_LEFT"):
+    """The diagonals of a matrix."""
+    return OPS["diag_part"](input, k)
+
+
+@functools.lru_cache(maxsize=None)
+def group_of(names):
+    """Functions of this file by their names, for the modules that TensorFlow has them in."""
+    return {n: globals()[n] for n in names.split()}

@@ -1,0 +1,210 @@
+"""tf.data: datasets. The pipeline is the library's; elements are structures of tensors."""
+from . import _core, nest
+from ._convert import convert_to_tensor
+
+AUTOTUNE = -1
+INFINITE_CARDINALITY = -1
+UNKNOWN_CARDINALITY = -2
+
+
+class Dataset:
+    """A sequence of elements, which are tensors or structures of them."""
+
+    def __init__(self, node, form=None):
+        self._node, self._form = node, form
+
+    # --- sources ---
+
+    @staticmethod
+    def from_tensor_slices(tensors, name=None):
+        """The rows of tensors, in their structure."""
+        element = _as_element(tensors)
+        return Dataset(_core.dataset_of_slices(nest.flatten(element)), _form_of(element))
+
+    @staticmethod
+    def from_tensors(tensors, name=None):
+        """One element."""
+        element = _as_element(tensors)
+        return Dataset(_core.dataset_of_slices([leaf[None] for leaf in nest.flatten(element)]), _form_of(element))
+
+    @staticmethod
+    def range(*args, output_type=None, name=None):
+        """Numbers, as those of Python's range."""
+        numbers = range(*[int(a) for a in args])
+        dataset = Dataset(_core.dataset_of_range(numbers.start, numbers.stop, numbers.step), 0)
+        if output_type is None:
+            return dataset
+        from ._ops import cast
+        return dataset.map(lambda x: cast(x, output_type))
+
+    @staticmethod
+    def from_generator(generator, output_types=None, output_shapes=None, args=(), output_signature=None, name=None):
+        """What a function that makes iterators gives."""
+        signature = output_signature if output_signature is not None else output_types
+
+        def converted(item, spec):
+            if spec is None:
+                return _as_element(item)
+            dtypes = [getattr(s, "dtype", s) for s in nest.flatten(spec)]
+            leaves = nest.flatten(item) if nest.is_nested(spec) else [item]
+            made = [convert_to_tensor(leaf, dtype=d) for leaf, d in zip(leaves, dtypes)]
+            return nest.pack_sequence_as(spec, made)
+        return Dataset(_core.dataset_of_generator(
+            lambda: (converted(item, signature) for item in generator(*args))))
+
+    @staticmethod
+    def zip(*datasets, name=None):
+        """Elements of several datasets side by side."""
+        structure = datasets[0] if len(datasets) == 1 and nest.is_nested(datasets[0]) else tuple(datasets)
+        parts = nest.flatten(structure)
+        if all(not d._node.is_structure for d in parts):
+            form = nest.pack_sequence_as(structure, [d._form for d in parts])
+            return Dataset(_core.dataset_zipped([d._node for d in parts]), form)
+        return Dataset.from_generator(lambda: (nest.pack_sequence_as(structure, list(items))
+                                               for items in zip(*parts)))
+
+    # --- order and choice ---
+
+    def shuffle(self, buffer_size, seed=None, reshuffle_each_iteration=True, name=None):
+        """Elements in an order that is drawn, from a buffer."""
+        reshuffle = True if reshuffle_each_iteration is None else reshuffle_each_iteration
+        return Dataset(self._node.shuffle(int(buffer_size), seed, reshuffle), self._form)
+
+    def repeat(self, count=None, name=None):
+        """The dataset several times, without end unless told."""
+        return Dataset(self._node.repeat(-1 if count is None else int(count)), self._form)
+
+    def take(self, count, name=None):
+        """The first elements."""
+        return Dataset(self._node.take(int(count)), self._form)
+
+    def skip(self, count, name=None):
+        """All but the first elements."""
+        return Dataset(self._node.skip(int(count)), self._form)
+
+    def shard(self, num_shards, index, name=None):
+        """Every so-manieth element."""
+        return Dataset(self._node.shard(int(num_shards), int(index)), self._form)
+
+    def concatenate(self, dataset, name=None):
+        """This dataset, then another one."""
+        return Dataset(self._node.concatenate(dataset._node), self._form)
+
+    def cache(self, filename="", name=None):
+        """Elements are kept when they have been made once."""
+        return Dataset(self._node.cache(), self._form)
+
+    def prefetch(self, buffer_size=None, name=None):
+        """Elements are made ahead; those of functions of Python when they are asked for."""
+        if self._node.is_structure:
+            return self
+        return Dataset(self._node.prefetch(-1 if buffer_size is None else int(buffer_size)), self._form)
+
+    # --- batches and functions ---
+
+    def batch(self, batch_size, drop_remainder=False, num_parallel_calls=None, deterministic=None, name=None):
+        """Consecutive elements joined."""
+        return Dataset(self._node.batch(int(batch_size), drop_remainder), self._form)
+
+    def unbatch(self, name=None):
+        """The rows of the elements."""
+        if not self._node.is_structure:
+            return Dataset(self._node.unbatch(), self._form)
+
+        def rows():
+            for element in self:
+                leaves = nest.flatten(element)
+                for i in range(leaves[0].shape[0]):
+                    yield nest.pack_sequence_as(element, [leaf[i] for leaf in leaves])
+        return Dataset.from_generator(rows)
+
+    def map(self, map_func, num_parallel_calls=None, deterministic=None, name=None):
+        """What a function makes of the elements. It is called for each of them."""
+        call = self._calling(map_func)
+
+        return Dataset(self._node.map(lambda parts: _as_element(call(parts)), 0))
+
+    def filter(self, predicate, name=None):
+        """The elements of which a function is true."""
+        return Dataset(self._node.filter(self._calling(predicate)), self._form)
+
+    def apply(self, transformation_func):
+        """What a function makes of the dataset."""
+        return transformation_func(self)
+
+    def reduce(self, initial_state, reduce_func):
+        """What a function makes of a state and the elements, one after the other."""
+        state = nest.map_structure(convert_to_tensor, initial_state)
+        for element in self:
+            state = reduce_func(state, element)
+        return state
+
+    def enumerate(self, start=0, name=None):
+        """Elements with their numbers."""
+        return Dataset.zip((Dataset.range(start, 2**62), self))
+
+    def with_options(self, options, name=None):
+        return self
+
+    def _calling(self, function):
+        form, is_structure = self._form, self._node.is_structure
+
+        def call(parts):
+            element = parts if is_structure else nest.pack_sequence_as(form, parts)
+            return function(*element) if isinstance(element, tuple) else function(element)
+        return call
+
+    # --- elements ---
+
+    def __iter__(self):
+        cursor = self._node.open()
+        if self._node.is_structure:
+            return iter(cursor)
+        form = self._form
+        if not nest.is_nested(form):
+            return (parts[0] for parts in cursor)
+        if type(form) is tuple and not any(nest.is_nested(item) for item in form):
+            return (tuple(parts) for parts in cursor)
+        return (nest.pack_sequence_as(form, parts) for parts in cursor)
+
+    def as_numpy_iterator(self):
+        """Elements as arrays."""
+        return (nest.map_structure(lambda t: t.numpy(), element) for element in self)
+
+    def cardinality(self):
+        """The number of elements, -1 for a dataset without end, -2 if only a pass tells."""
+        from ._dtypes import int64
+        return convert_to_tensor(self._node.cardinality, dtype=int64)
+
+    def __len__(self):
+        count = self._node.cardinality
+        if count < 0:
+            raise TypeError("The dataset is infinite." if count == -1 else "The dataset length is unknown.")
+        return count
+
+    @property
+    def element_spec(self):
+        """What is known of the elements, from the first one."""
+        from ._convert import TensorSpec
+        return nest.map_structure(TensorSpec.from_tensor, next(iter(self)))
+
+    def __repr__(self):
+        return f"<Dataset of {self._node.cardinality} elements>"
+
+
+def _as_element(structure):
+    """A structure of tensors. Lists are no structures here: they are tensors, as in tf.data."""
+    if isinstance(structure, dict):
+        return {key: _as_element(value) for key, value in structure.items()}
+    if isinstance(structure, tuple) and not isinstance(structure, _core.TensorShape):
+        items = [_as_element(item) for item in structure]
+        return type(structure)(*items) if hasattr(structure, "_fields") else tuple(items)
+    return convert_to_tensor(structure)
+
+
+def _form_of(structure):
+    return nest.map_structure(lambda leaf: 0, structure)
+
+
+class Options:
+    """Options of datasets, which have no effect here."""

@@ -1,0 +1,340 @@
+"""Layers: those of the library, made from its tables, and what classes of Python derive from."""
+import inspect
+import itertools
+
+import numpy as np
+
+from .. import _core, nest
+from .._convert import convert_to_tensor
+from .._core import Tensor, Variable
+from . import _tables
+from ._tables import Configured, Lent, snake_case
+
+_counts = {}
+_wrapped = {}  # Python objects of library layers by the address of their body; weak
+
+
+def automatic_name(prefix):
+    """dense, dense_1, ..."""
+    count = _counts.get(prefix, 0)
+    _counts[prefix] = count + 1
+    return prefix if count == 0 else f"{prefix}_{count}"
+
+
+def clear_names():
+    _counts.clear()
+
+
+class Layer:
+    """What a layer of one's own derives from: it makes its weights in `build` and computes in `call`.
+
+    Setting an attribute to a layer, a variable, or a list, tuple or dict of these makes it a part of the layer.
+    """
+    _is_model = False
+
+    def __new__(cls, *args, **kwargs):
+        # The handle is there before __init__, so that attributes can be set before super().__init__() is called.
+        self = object.__new__(cls)
+        if not issubclass(cls, Configured):
+            object.__setattr__(self, "_handle", None)
+        return self
+
+    def __init__(self, *, activity_regularizer=None, trainable=True, dtype=None, name=None, autocast=True, **kwargs):
+        unknown = set(kwargs) - {"input_shape", "input_dim", "batch_size"}
+        if unknown:
+            raise ValueError(f"{type(self).__name__}: unknown options {sorted(unknown)}")
+        self._ensure_handle(name, trainable, dtype)
+
+    def _ensure_handle(self, name=None, trainable=True, dtype=None):
+        if self._handle is not None:
+            return self._handle
+        name = name or automatic_name(snake_case(type(self).__name__))
+        takes = _parameters(type(self).call)
+        dtype = "" if dtype is None else getattr(dtype, "name", dtype)
+        if self._is_model:
+            made = _core.make_python_model(self, name, trainable, dtype, "training" in takes, "mask" in takes,
+                                           type(self).train_step is not _base_model().train_step,
+                                           type(self).test_step is not _base_model().test_step)
+        else:
+            made = _core.make_python_layer(self, name, trainable, dtype, "training" in takes, "mask" in takes)
+        object.__setattr__(self, "_handle", made)
+        object.__setattr__(self, "_takes", takes)
+        remember(self)
+        return made
+
+    # --- what a class overrides ---
+
+    def build(self, input_shape):
+        """Makes the weights; `input_shape` starts with the batch."""
+
+    def call(self, inputs, *args, **kwargs):
+        """The result."""
+        raise NotImplementedError(f"{type(self).__name__} has no call()")
+
+    def _build_for(self, shapes):
+        self.build(shapes[0] if len(shapes) == 1 else list(shapes))
+
+    # --- calls ---
+
+    def __call__(self, inputs, *args, training=None, mask=None, **kwargs):
+        if args or kwargs:
+            return self._call_with(inputs, args, kwargs, training, mask)
+        return self._handle.call(inputs, training, mask)
+
+    def _call_with(self, inputs, args, kwargs, training, mask):
+        """A call with arguments beside the inputs: outside of models of the library, as Python calls it."""
+        if not self._handle.built:
+            self._handle.build([x.shape for x in map(convert_to_tensor, nest.flatten(inputs))])
+        if training is not None and "training" in self._takes:
+            kwargs["training"] = training
+        if mask is not None and "mask" in self._takes:
+            kwargs["mask"] = mask
+        return self.call(nest.map_structure(convert_to_tensor, inputs), *args, **kwargs)
+
+    # --- parts ---
+
+    def __setattr__(self, name, value):
+        if not isinstance(value, (int, float, str, bool, type(None))):
+            self._track(value)
+        object.__setattr__(self, name, value)
+
+    def _track(self, value):
+        if isinstance(value, Layer):
+            if value._handle is None:
+                value._ensure_handle()
+            self._ensure_handle().track(value._handle)
+        elif isinstance(value, Variable):
+            self._ensure_handle().track_variable(value)
+        elif isinstance(value, (list, tuple)):
+            for item in value:
+                self._track(item)
+        elif isinstance(value, dict):
+            for item in value.values():
+                self._track(item)
+
+    def add_weight(self, shape=None, initializer=None, dtype=None, trainable=True, autocast=True, regularizer=None,
+                   constraint=None, aggregation=None, overwrite_with_gradient=False, name=None, **kwargs):
+        """A new weight, in `build` or in the constructor."""
+        if isinstance(shape, str):  # Keras 2 had the name first
+            name, shape = shape, initializer
+            initializer = kwargs.get("initializer")
+        if initializer is None:
+            initializer = "glorot_uniform"
+        with Lent() as lent:
+            return self._ensure_handle().add_weight(
+                name or "variable", () if shape is None else shape, lent.value(initializer), bool(trainable),
+                lent.value(regularizer), lent.value(constraint))
+
+    def add_loss(self, losses):
+        """Adds scalars to the loss of the model; in `call`."""
+        for loss in nest.flatten(losses):
+            self._handle.add_loss(loss)
+
+    # --- what every layer has ---
+
+    name = property(lambda self: self._ensure_handle().name)
+    built = property(lambda self: self._ensure_handle().built, lambda self, value: None)
+    losses = property(lambda self: self._handle.losses)
+    weights = property(lambda self: self._ensure_handle().weights)
+    variables = weights
+    trainable_variables = property(lambda self: self._ensure_handle().trainable_variables)
+    trainable_weights = trainable_variables
+    non_trainable_variables = property(lambda self: self._ensure_handle().non_trainable_variables)
+    non_trainable_weights = non_trainable_variables
+    dtype = variable_dtype = property(lambda self: self._ensure_handle().dtype.name)
+    compute_dtype = property(lambda self: self._ensure_handle().compute_dtype.name)
+
+    @property
+    def trainable(self):
+        return self._ensure_handle().trainable
+
+    @trainable.setter
+    def trainable(self, value):
+        self._ensure_handle().trainable = bool(value)
+
+    @property
+    def layers(self):
+        """The layers inside."""
+        return [wrap_layer(handle) for handle in self._ensure_handle().sublayers]
+
+    def get_weights(self):
+        """Copies of all weights, as arrays."""
+        return [np.asarray(w.numpy()) for w in self.weights]
+
+    def set_weights(self, weights):
+        """Takes over arrays, one for each weight."""
+        self._handle.set_weights(list(weights))
+
+    def count_params(self):
+        """The number of elements of all weights."""
+        return self._handle.count_params()
+
+    def get_config(self):
+        """What the layer was made with; a class of one's own overrides it."""
+        return {"name": self.name, "trainable": self.trainable, "dtype": self.dtype}
+
+    @classmethod
+    def from_config(cls, config):
+        """A layer of what get_config() gave."""
+        return cls(**config)
+
+    def compute_output_shape(self, input_shape):
+        """The shape of the result for inputs of a shape, whose first length may be None."""
+        from .._ops import zeros
+        shape = [1 if n is None else n for n in input_shape]
+        result = self(zeros(shape))
+        return _core.TensorShape([None if input_shape[0] is None else result.shape[0]] + list(result.shape[1:]))
+
+    def __repr__(self):
+        return f"<{type(self).__name__} name={self.name}>"
+
+
+def _parameters(function):
+    try:
+        parameters = inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return frozenset()
+    if any(p.kind == p.VAR_KEYWORD for p in parameters.values()):
+        return frozenset(parameters)
+    return frozenset(parameters)
+
+
+def _base_model():
+    from ._models import Model
+    return Model
+
+
+class LibraryLayer(Configured, Layer):
+    """A layer of the library."""
+    _kind = "layer"
+
+    def __new__(cls, *args, **kwargs):
+        return object.__new__(cls)
+
+    def __init__(self, *args, **kwargs):
+        given = self._bind(args, kwargs)
+        for unused in ("batch_size", "autocast"):
+            given.pop(unused, None)
+        shape = given.pop("input_shape", None)
+        options = {o for o, _ in _tables.options_of(self._kind, self._name)}
+        if "input_dim" in given and "input_dim" not in options:
+            shape = (given.pop("input_dim"),)
+        if (batch_shape := given.pop("batch_input_shape", None)) is not None:
+            shape = tuple(batch_shape)[1:]
+        object.__setattr__(self, "_given", given)
+        object.__setattr__(self, "_input_shape", shape)
+        for option in ("layer", "cell", "cells", "backward_layer"):
+            if option in given:
+                object.__setattr__(self, option, given[option])
+        with Lent() as lent:
+            object.__setattr__(self, "_handle", _core.make_layer(self._serialized(lent)))
+        remember(self)
+
+    def _ensure_handle(self, *unused):
+        return self._handle
+
+    def _track(self, value):
+        """Attributes of a layer of the library are no parts of it."""
+
+    def build(self, input_shape):
+        shapes = input_shape if input_shape and isinstance(input_shape[0], (list, tuple)) else [input_shape]
+        self._handle.build([list(s) for s in shapes])
+
+    def __call__(self, inputs, *args, training=None, mask=None, **kwargs):
+        if not args and not kwargs:
+            return self._handle.call(inputs, training, mask)
+        if "initial_state" in kwargs and len(kwargs) == 1 and not args:
+            return self._handle.call_rnn(inputs, training, mask, kwargs["initial_state"])
+        if self._name in ("Attention", "AdditiveAttention", "MultiHeadAttention", "GroupQueryAttention"):
+            return self._call_attention(inputs, args, training, mask, kwargs)
+        raise TypeError(f"{self._name}: a call takes no {sorted(kwargs) or 'further arguments'}")
+
+    def _call_attention(self, inputs, args, training, mask, kwargs):
+        if not isinstance(inputs, (list, tuple)):
+            named = [kwargs.pop(k) for k in ("value", "key") if k in kwargs]
+            inputs = [inputs, *args, *named]
+        attention_mask = kwargs.pop("attention_mask", None)
+        causal = bool(kwargs.pop("use_causal_mask", False))
+        scores = bool(kwargs.pop("return_attention_scores", False))
+        if kwargs:
+            raise TypeError(f"{self._name}: a call takes no {sorted(kwargs)}")
+        return self._handle.call_attention(inputs, training, mask, attention_mask, causal, scores)
+
+    @property
+    def kernel(self):
+        return self._weight("kernel")
+
+    @property
+    def bias(self):
+        return self._weight("bias")
+
+    def __getattr__(self, name):
+        if name.startswith("__") or name == "_handle":
+            raise AttributeError(name)
+        weight = self._weight(name)
+        if weight is None:
+            given = self.__dict__.get("_given", {})
+            if name in given:
+                return given[name]
+            config = self._handle.get_config()
+            if name in config:
+                return config[name]
+            raise AttributeError(f"{self._name} has no attribute {name!r}")
+        return weight
+
+    def _weight(self, name):
+        return next((w for w in self._handle.weights if w.name == name), None)
+
+
+def remember(layer):
+    import weakref
+    _wrapped[layer._handle.key] = weakref.ref(layer)
+
+
+def wrap_layer(handle):
+    """The Python object of a layer: the one that there is, or a new one."""
+    if handle.object is not None:
+        return handle.object
+    known = _wrapped.get(handle.key)
+    layer = known() if known is not None else None
+    if layer is not None and layer._handle.is_same(handle):
+        return layer
+    from . import _models
+    cls = CLASSES.get(handle.type_name) or {"Sequential": _models.Sequential}.get(handle.type_name, _models.LibraryModel)
+    layer = object.__new__(cls)
+    object.__setattr__(layer, "_handle", handle)
+    if issubclass(cls, LibraryLayer):
+        object.__setattr__(layer, "_given", {})
+        object.__setattr__(layer, "_input_shape", None)
+    remember(layer)
+    return layer
+
+
+class InputLayer(Layer):
+    """What stands for an input, first in a Sequential."""
+
+    def __init__(self, shape=None, batch_size=None, dtype=None, name=None, input_shape=None, **kwargs):
+        object.__setattr__(self, "_handle", _core.make_input_layer(shape if shape is not None else input_shape))
+
+
+def Input(shape=None, batch_size=None, dtype=None, name=None, sparse=None, batch_shape=None, tensor=None, **kwargs):
+    """An input of a functional model."""
+    if batch_shape is not None:
+        batch_size, *shape = batch_shape
+    return _core.make_input(tuple(shape), batch_size, dtype, name or "")
+
+
+class Lambda(Layer):
+    """A function as a layer."""
+
+    def __init__(self, function, output_shape=None, mask=None, arguments=None, **kwargs):
+        super().__init__(**kwargs)
+        object.__setattr__(self, "function", function)
+        object.__setattr__(self, "arguments", arguments or {})
+
+    def call(self, inputs):
+        return self.function(inputs, **self.arguments)
+
+
+CLASSES = _tables.make_classes("layer", LibraryLayer, skip=("Sequential", "Functional", "InputLayer", "Lambda"))
+del itertools

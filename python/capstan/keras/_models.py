@@ -1,0 +1,308 @@
+"""Models: compile, fit, evaluate, predict and files are the library's."""
+import sys
+
+import numpy as np
+
+from .. import _core, nest
+from .._convert import convert_to_tensor
+from .._core import Tensor, Variable
+from ..data import Dataset
+from . import _objects
+from ._callbacks import CallbackList, History
+from ._layers import InputLayer, Layer, automatic_name, remember, wrap_layer
+
+
+def _write(text):
+    sys.stdout.write(text)
+    sys.stdout.flush()
+
+
+class Model(Layer):
+    """A model: a class of one's own with `call`, or `Model(inputs, outputs)` of what layers were called on."""
+    _is_model = True
+
+    def __new__(cls, *args, **kwargs):
+        if cls is Model and (args or "inputs" in kwargs):
+            return LibraryModel._functional(*args, **kwargs)
+        return Layer.__new__(cls)
+
+    # --- training ---
+
+    def compile(self, optimizer="rmsprop", loss=None, loss_weights=None, metrics=None, weighted_metrics=None,
+                run_eagerly=False, steps_per_execution=1, jit_compile="auto", auto_scale_loss=True):
+        """Sets the optimizer, the losses and the metrics of fit() and evaluate()."""
+        self.optimizer = _objects.get_optimizer(optimizer)
+        self.loss = loss
+        losses, one = None, True
+        if loss is not None:
+            one = not isinstance(loss, (list, tuple))
+            losses = [_objects.loss_handle(item) for item in ([loss] if one else loss)]
+        _core.compile(self._ensure_handle(), self.optimizer._handle, losses, one,
+                      None if loss_weights is None else [float(w) for w in loss_weights],
+                      [_objects.metric_handle(metric) for metric in nest.flatten(metrics or [])],
+                      [_objects.metric_handle(metric) for metric in nest.flatten(weighted_metrics or [])],
+                      bool(run_eagerly), int(steps_per_execution))
+
+    def fit(self, x=None, y=None, batch_size=None, epochs=1, verbose="auto", callbacks=None, validation_split=0.0,
+            validation_data=None, shuffle=True, class_weight=None, sample_weight=None, initial_epoch=0,
+            steps_per_epoch=None, validation_steps=None, validation_batch_size=None, validation_freq=1):
+        """Trains for some epochs; gives a History."""
+        options = _data(x, y, sample_weight, batch_size)
+        history = History()
+        history.set_model(self)
+        listed = CallbackList.of(callbacks, self)
+        options.update(
+            epochs=int(epochs), verbose=_verbosity(verbose), callbacks=listed, validation_split=float(validation_split),
+            shuffle=bool(shuffle), initial_epoch=int(initial_epoch), steps_per_epoch=steps_per_epoch,
+            validation_steps=validation_steps, validation_batch_size=validation_batch_size, print=_write)
+        if class_weight is not None:
+            options["class_weight"] = {int(k): float(v) for k, v in class_weight.items()}
+        if validation_data is not None:
+            batches = _is_batches(validation_data)
+            options.update(validation_is_batches=batches,
+                           validation_size=_length(validation_data) if batches else 0,
+                           validation_data=validation_data if batches else tuple(validation_data))
+        history.epoch, history.history = _core.fit(self._ensure_handle(), options)
+        self.history = history
+        return history
+
+    def evaluate(self, x=None, y=None, batch_size=None, verbose="auto", sample_weight=None, steps=None, callbacks=None,
+                 return_dict=False, **kwargs):
+        """The loss and the metrics: a number, a list of them, or a dict."""
+        options = _data(x, y, sample_weight, batch_size)
+        options.update(verbose=_verbosity(verbose), steps=steps, callbacks=CallbackList.of(callbacks, self),
+                       print=_write)
+        values = _core.evaluate(self._ensure_handle(), options)
+        if return_dict:
+            return dict(values)
+        numbers = [value for _, value in values]
+        return numbers[0] if len(numbers) == 1 else numbers
+
+    def predict(self, x, batch_size=None, verbose="auto", steps=None, callbacks=None):
+        """The results as arrays, computed in batches."""
+        options = _data(x, None, None, batch_size)
+        options.update(verbose=_verbosity(verbose), steps=steps, callbacks=CallbackList.of(callbacks, self),
+                       print=_write)
+        return nest.map_structure(lambda t: t.numpy(), _core.predict(self._ensure_handle(), options))
+
+    def train_on_batch(self, x, y=None, sample_weight=None, class_weight=None, return_dict=False):
+        """One step on one batch."""
+        logs = _core.train_on_batch(self._handle, _structure(x), _structure(y))
+        return logs if return_dict else _logs_as_list(logs)
+
+    def test_on_batch(self, x, y=None, sample_weight=None, return_dict=False):
+        """The loss and the metrics of one batch."""
+        logs = _core.test_on_batch(self._handle, _structure(x), _structure(y))
+        return logs if return_dict else _logs_as_list(logs)
+
+    def predict_on_batch(self, x):
+        """The result for one batch."""
+        return nest.map_structure(lambda t: t.numpy(), self(_structure(x), training=False))
+
+    def train_step(self, data):
+        """One step of fit(); a class of one's own may override it."""
+        raise NotImplementedError
+
+    def test_step(self, data):
+        """One step of evaluate(); a class of one's own may override it."""
+        raise NotImplementedError
+
+    @property
+    def metrics(self):
+        return [_objects.wrap_metric(handle) for handle in _core.model_metrics(self._handle)]
+
+    @property
+    def stop_training(self):
+        return _core.stop_training(self._handle)
+
+    @stop_training.setter
+    def stop_training(self, value):
+        _core.set_stop_training(self._handle, bool(value))
+
+    def __setattr__(self, name, value):
+        if name in ("optimizer", "loss", "history"):
+            return object.__setattr__(self, name, value)
+        descriptor = getattr(type(self), name, None)
+        if isinstance(descriptor, property):
+            return object.__setattr__(self, name, value)
+        return Layer.__setattr__(self, name, value)
+
+    # --- layers and files ---
+
+    def get_layer(self, name=None, index=None):
+        """A layer by its name or its number."""
+        if index is not None:
+            return self.layers[index]
+        for layer in self.layers:
+            if layer.name == name:
+                return layer
+        raise ValueError(f"get_layer: there is no layer {name!r}; there are {[layer.name for layer in self.layers]}")
+
+    def summary(self, *args, print_fn=None, **kwargs):
+        """Prints a table of the layers."""
+        (print_fn or print)(_core.summary(self._handle))
+
+    def save(self, filepath, overwrite=True, include_optimizer=True, **kwargs):
+        """Writes the model as a .keras archive."""
+        _core.save_model(self._handle, str(filepath), overwrite, include_optimizer)
+
+    def save_weights(self, filepath, overwrite=True, **kwargs):
+        """Writes the weights, by the name of the file."""
+        _core.save_weights(self._handle, str(filepath), overwrite)
+
+    def load_weights(self, filepath, skip_mismatch=False, **kwargs):
+        """Takes over the weights of a file."""
+        _core.load_weights(self._handle, str(filepath), skip_mismatch)
+
+    def to_json(self, **kwargs):
+        """What the model is made of, without weights."""
+        return _core.model_to_json(self._handle)
+
+    def build(self, input_shape=None):
+        """Makes the weights for inputs of a shape."""
+
+    def _repr_html_(self):
+        return f"<pre>{_core.summary(self._handle)}</pre>"
+
+
+class LibraryModel(Model):
+    """A model that is wholly the library's."""
+
+    def __new__(cls, *args, **kwargs):
+        return object.__new__(cls)
+
+    @staticmethod
+    def _functional(inputs, outputs, name=None, trainable=True, **kwargs):
+        model = object.__new__(LibraryModel)
+        object.__setattr__(model, "_handle", _core.make_functional(inputs, outputs, name or ""))
+        remember(model)
+        return model
+
+    def __init__(self, *args, **kwargs):
+        pass
+
+    def _ensure_handle(self, *unused):
+        return self._handle
+
+    def _track(self, value):
+        """Attributes of such a model are no parts of it."""
+
+    def build(self, input_shape=None):
+        if input_shape is not None:
+            self._handle.build([list(input_shape)])
+
+    def get_config(self):
+        return self._handle.get_config()
+
+
+class Sequential(LibraryModel):
+    """Layers one after the other."""
+
+    def __init__(self, layers=None, trainable=True, name=None):
+        first = list(layers or [])
+        handles = []
+        if first and not isinstance(first[0], InputLayer) and getattr(first[0], "_input_shape", None) is not None:
+            handles.append(_core.make_input_layer(first[0]._input_shape))
+        for layer in first:
+            handles.append(_layer_handle(layer))
+        object.__setattr__(self, "_kept", first)
+        object.__setattr__(self, "_handle",
+                           _core.make_sequential(handles, name or automatic_name("sequential")))
+        remember(self)
+
+    def add(self, layer):
+        """Puts a layer at the end."""
+        shape = getattr(layer, "_input_shape", None)
+        if not self._kept and shape is not None and not isinstance(layer, InputLayer):
+            _core.add_to_sequential(self._handle, _core.make_input_layer(shape))
+        _core.add_to_sequential(self._handle, _layer_handle(layer))
+        self._kept.append(layer)
+
+    @property
+    def layers(self):
+        kept = self.__dict__.get("_kept")
+        if kept is not None:
+            return [layer for layer in kept if isinstance(layer, Layer) and not isinstance(layer, InputLayer)]
+        return [layer for layer in Layer.layers.fget(self) if layer._handle.type_name != "InputLayer"]
+
+
+def _layer_handle(layer):
+    if isinstance(layer, Layer):
+        return layer._ensure_handle()
+    if isinstance(layer, Tensor):  # Input(shape), as Keras takes it here
+        return _core.make_input_layer(list(layer.shape)[1:])
+    raise TypeError(f"Sequential: {layer!r} is no layer")
+
+
+def _verbosity(verbose):
+    return 1 if verbose == "auto" else int(verbose)
+
+
+def _is_batches(x):
+    if isinstance(x, Dataset):
+        return True
+    is_data = isinstance(x, (np.ndarray, Tensor, Variable, list, tuple, dict)) or hasattr(x, "__array__")
+    return not is_data and hasattr(x, "__iter__")
+
+
+def _length(batches):
+    try:
+        return len(batches)
+    except TypeError:
+        return -1
+
+
+def _structure(x):
+    """A structure of tensors; a list of numbers is one tensor."""
+    if x is None:
+        return None
+    if isinstance(x, (list, tuple)) and not any(
+            isinstance(item, (np.ndarray, Tensor, Variable)) or hasattr(item, "__array__") for item in x):
+        return convert_to_tensor(x)
+    return nest.map_structure(convert_to_tensor, x)
+
+
+def _data(x, y, sample_weight, batch_size):
+    if _is_batches(x):
+        if y is not None:
+            raise ValueError("fit: y is given beside batches, which have labels of their own")
+        return {"is_batches": True, "x": _Passes(x), "size": _length(x)}
+    options = {"is_batches": False, "x": _structure(x), "y": _structure(y),
+               "sample_weight": _structure(sample_weight)}
+    if batch_size is not None:
+        options["batch_size"] = int(batch_size)
+    return options
+
+
+class _Passes:
+    """Batches, in passes: what can be iterated again is, an iterator goes on where it stopped."""
+
+    def __init__(self, batches):
+        self._batches = batches
+
+    def __iter__(self):
+        return iter(self._batches)
+
+
+def _logs_as_list(logs):
+    numbers = [logs["loss"]] + [value for name, value in logs.items() if name != "loss"]
+    return numbers[0] if len(numbers) == 1 else numbers
+
+
+def load_model(filepath, custom_objects=None, compile=True, safe_mode=True):
+    """Reads a .keras archive."""
+    handle = _core.load_model(str(filepath), compile)
+    model = wrap_layer(handle)
+    if compile:
+        object.__setattr__(model, "optimizer", None)
+    return model
+
+
+def model_from_json(json_string, custom_objects=None):
+    """A model of what to_json() gave."""
+    return wrap_layer(_core.model_from_json(json_string))
+
+
+def clone_model(model):
+    """A model of the same layers with weights of its own."""
+    return model_from_json(model.to_json())

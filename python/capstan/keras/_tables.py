@@ -1,0 +1,198 @@
+"""Classes made from the library's tables of options.
+
+One function makes all classes of a kind: signature, docstring and defaults are those of the table, and so are the
+checks. What is not given is left out of the configuration, so that defaults are the library's alone.
+"""
+import inspect
+import itertools
+import secrets
+
+from .. import _core
+from .._dtypes import DType
+
+# Where Keras has the options in another order than the table.
+_ORDER = {
+    "MaxPooling1D": "pool_size strides padding", "MaxPooling2D": "pool_size strides padding",
+    "MaxPooling3D": "pool_size strides padding", "AveragePooling1D": "pool_size strides padding",
+    "AveragePooling2D": "pool_size strides padding", "AveragePooling3D": "pool_size strides padding",
+    "Dropout": "rate noise_shape seed", "Bidirectional": "layer merge_mode",
+    "RandomNormal": "mean stddev seed", "TruncatedNormal": "mean stddev seed", "RandomUniform": "minval maxval seed",
+    "VarianceScaling": "scale mode distribution seed", "Orthogonal": "gain seed",
+    "LSTM": "units activation recurrent_activation use_bias", "GRU": "units activation recurrent_activation use_bias",
+    "SimpleRNN": "units activation use_bias", "RNN": "cell return_sequences return_state",
+}
+_SHARED = {
+    "layer": ("name", "trainable", "dtype"),
+    "optimizer": ("weight_decay", "clipnorm", "clipvalue", "global_clipnorm", "use_ema", "ema_momentum",
+                  "ema_overwrite_frequency", "loss_scale_factor", "gradient_accumulation_steps", "name"),
+    "loss": ("reduction", "name", "dtype"),
+    "metric": ("name", "dtype"),
+    "schedule": ("name",),
+}
+_MODULES = {kind: f"capstan.keras.{kind}s" for kind in ("layer", "loss", "metric", "optimizer", "initializer",
+                                                        "regularizer", "constraint", "callback")}
+_MODULES.update(schedule="capstan.keras.optimizers.schedules", loss="capstan.keras.losses")
+# What Keras takes besides the table, and what becomes of it.
+_EXTRA = {"layer": ("input_shape", "input_dim", "batch_size", "batch_input_shape", "autocast")}
+
+
+def snake_case(name):
+    """Keras's rule: max_pooling2d for MaxPooling2D."""
+    import re
+    name = re.sub(r"\W+", "", name)
+    name = re.sub(r"(.)([A-Z][a-z0-9]+)", r"\1_\2", name)
+    return re.sub(r"([a-z])([A-Z])", r"\1_\2", name).lower()
+
+
+class Lent:
+    """Functions of Python in a configuration: lent under a key while an object is made of it."""
+
+    def __init__(self):
+        self.keys = []
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *args):
+        for key in self.keys:
+            _core.take_back(key)
+
+    def function(self, f):
+        key = secrets.token_hex(16)
+        _core.lend(key, f)
+        self.keys.append(key)
+        return {"class_name": "PythonFunction", "config": {"key": key}}
+
+    def value(self, value):
+        """What an option is in a configuration."""
+        if isinstance(value, Configured):
+            return value._serialized(self)
+        if isinstance(value, DType):
+            return value.name
+        if hasattr(value, "_handle") and hasattr(value._handle, "serialize"):
+            return value._handle.serialize()
+        if isinstance(value, type) and issubclass(value, Configured):
+            return value()._serialized(self)
+        if isinstance(value, (list, tuple)) and not isinstance(value, _core.TensorShape):
+            return [self.value(v) for v in value]
+        if callable(value):
+            name = getattr(value, "__name__", "")
+            if getattr(value, "_activation_name", None):
+                return value._activation_name
+            if type(value).__name__ == "builtin_function_or_method" and name in KNOWN_ACTIVATIONS:
+                return name
+            return self.function(value)
+        return value
+
+
+KNOWN_ACTIVATIONS = {name for name, *_ in _core.classes_of("activation")}
+
+
+class Configured:
+    """An object of a class of the library that has a configuration."""
+    _kind = _name = ""
+
+    def __init__(self, *args, **kwargs):
+        self._given = self._bind(args, kwargs)
+        self._make()
+
+    @classmethod
+    def _bind(cls, args, kwargs):
+        bound = cls.__init__.__signature__.bind(None, *args, **kwargs)
+        return {k: v for k, v in bound.arguments.items() if k != "self"}
+
+    def _config(self, lent):
+        return {k: lent.value(v) for k, v in self._given.items() if not (k == "name" and v is None)}
+
+    def _serialized(self, lent):
+        return {"class_name": self._name, "config": self._config(lent)}
+
+    def _make(self):
+        with Lent() as lent:
+            self._handle = getattr(_core, "make_" + self._kind)(self._serialized(lent))
+
+    def get_config(self):
+        """What the object was made with, with Keras's keys."""
+        if hasattr(self._handle, "get_config"):
+            return self._handle.get_config()
+        return {k: v for k, v in self._given.items()}
+
+    @classmethod
+    def from_config(cls, config):
+        """An object of what get_config() gave."""
+        known = cls.__init__.__signature__.parameters
+        return cls(**{k: v for k, v in config.items() if k in known})
+
+    def __reduce__(self):
+        return _rebuild, (type(self), self._given)
+
+    def __repr__(self):
+        options = ", ".join(f"{k}={v!r}" for k, v in self._given.items())
+        return f"<{type(self).__name__}({options})>"
+
+
+def _rebuild(cls, given):
+    return cls(**given)
+
+
+def _signature(kind, name, options, defaults):
+    required = [o for o, is_required in options if is_required]
+    optional = [o for o, is_required in options if not is_required]
+    shared = [s for s in _SHARED.get(kind, ())]
+    own = [o for o in optional if o not in shared]
+    wanted = _ORDER.get(name, "").split()
+    order = [o for o in wanted if o in required + own]
+    order += [o for o in itertools.chain(required, own) if o not in order]
+    if kind == "optimizer" and "learning_rate" in order:
+        order.remove("learning_rate")
+        order.insert(0, "learning_rate")
+    # Required ones first, as a signature has them.
+    order.sort(key=lambda o: o not in required)
+    parameters = [inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)]
+    empty = inspect.Parameter.empty
+    for option in order:
+        default = empty if option in required else (defaults or {}).get(option)
+        parameters.append(inspect.Parameter(option, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default))
+    taken = set(order)
+    style = inspect.Parameter.KEYWORD_ONLY if kind == "layer" else inspect.Parameter.POSITIONAL_OR_KEYWORD
+    for option in itertools.chain(shared, _EXTRA.get(kind, ())):
+        if option in taken:
+            continue
+        if kind in ("layer", "optimizer", "loss", "metric") or option in optional:
+            parameters.append(inspect.Parameter(option, style, default=(defaults or {}).get(option)))
+    return inspect.Signature(parameters)
+
+
+_options = {}
+
+
+def options_of(kind, name):
+    """The options of a class as pairs: the name, and whether it must be given."""
+    if kind not in _options:
+        _options[kind] = {row[0]: row[5] for row in _core.classes_of(kind)}
+    return _options[kind][name]
+
+
+def make_classes(kind, base, skip=()):
+    """All classes of a kind, by their names; `base` is the Python class that they derive from."""
+    made = {}
+    for name, module, text, alias, can_make, options, defaults in _core.classes_of(kind):
+        if not can_make or name in skip or name == "PythonFunction":
+            continue
+        made[name] = _make_class(kind, base, name, text, options, defaults)
+        if alias:
+            made[alias] = made[name]
+    return made
+
+
+def _make_class(kind, base, name, text, options, defaults):
+    signature = _signature(kind, name, options, defaults)
+
+    def __init__(self, *args, **kwargs):
+        base.__init__(self, *args, **kwargs)
+    __init__.__signature__ = signature
+    __init__.__qualname__ = f"{name}.__init__"
+    listed = "\n".join(f"    {p}" for p in list(signature.parameters.values())[1:])
+    return type(name, (base,), {
+        "__init__": __init__, "__doc__": f"{text}\n\nOptions:\n{listed}", "_kind": kind, "_name": name,
+        "__module__": _MODULES[kind], "__qualname__": name})

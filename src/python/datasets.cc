@@ -1,0 +1,206 @@
+// Datasets: pipelines of the library, whose elements are structures of Python.
+//
+// An element is a list of tensors as long as the pipeline only moves elements; capstan/data.py knows their structure.
+// What a function of Python gives is one part that holds a structure, so that nothing has to be known of it before.
+#include <nanobind/stl/optional.h>
+
+#include "capstan/data.h"
+#include "src/python/nest.h"
+
+namespace capstan::python {
+
+namespace {
+
+using detail::DatasetNodePtr;
+using detail::Part;
+using detail::PartColumn;
+using detail::PartType;
+using detail::PartTypes;
+
+constexpr std::size_t kMostParts = 64;
+
+std::shared_ptr<const void> held(nb::object o) {
+  return std::shared_ptr<const void>(o.release().ptr(), [](const void* object) {
+    if (Py_IsInitialized() == 0) return;
+    const Locked lock;
+    Py_DECREF(static_cast<PyObject*>(const_cast<void*>(object)));
+  });
+}
+PyObject* object_of_part(const Part& part) { return static_cast<PyObject*>(const_cast<void*>(part.object.get())); }
+
+// Structures of one form, joined leaf by leaf.
+Part batch_structures(const PartColumn& items) {
+  const Locked lock;
+  std::vector<std::vector<PyObject*>> leaves(items.count);
+  for (std::size_t i = 0; i < items.count; ++i) flatten(object_of_part(items[i]), leaves[i]);
+  std::size_t leaf = 0;
+  nb::object joined = map_leaves(object_of_part(items[0]), [&](PyObject*) {
+    std::vector<Tensor> column;
+    for (const std::vector<PyObject*>& one : leaves) {
+      if (one.size() != leaves[0].size()) throw ValueError("batch: elements have different structures");
+      column.push_back(to_tensor(one[leaf]));
+    }
+    ++leaf;
+    return wrap(detail::joined(column));
+  });
+  return {{}, held(std::move(joined))};
+}
+
+const PartType kStructurePart = {"a structure of Python", false, batch_structures, nullptr, nullptr, nullptr};
+
+// Types of elements of so many tensors, or of one structure.
+PartTypes tensors(std::size_t count) {
+  static const auto all = [] {
+    std::array<const PartType*, kMostParts> list;
+    list.fill(&detail::kTensorPart);
+    return list;
+  }();
+  if (count == 0 || count > kMostParts) throw ValueError("dataset: an element has 1 to 64 tensors");
+  return PartTypes(all.data(), count);
+}
+PartTypes structure() {
+  static const PartType* const list[] = {&kStructurePart};
+  return PartTypes(list, 1);
+}
+
+// An element as an argument of a function: a list of tensors, or the structure.
+nb::object to_python(const Part* parts, PartTypes types) {
+  if (types.data() == structure().data()) return nb::borrow(object_of_part(parts[0]));
+  nb::list list;
+  for (std::size_t i = 0; i < types.size(); ++i) list.append(steal(wrap(parts[i].tensor)));
+  return list;
+}
+
+struct Node {
+  DatasetNodePtr node;
+};
+
+// What a function of Python threw: the library hands on a text with the place of the element, and Python gets this.
+std::exception_ptr& thrown() {
+  static auto* const exception = new std::exception_ptr;  // read and written with the lock
+  return *exception;
+}
+
+class Cursor {
+ public:
+  explicit Cursor(const Node& node) : node_(node.node), cursor_(node.node->open()) {}
+  nb::object next() {
+    std::vector<Part> parts(cursor_->types.size());
+    bool found = false;
+    try {
+      const Unlocked unlocked;
+      found = cursor_->next(parts.data());
+    } catch (const Error&) {
+      if (thrown() == nullptr) throw;
+      std::rethrow_exception(std::exchange(thrown(), nullptr));
+    }
+    if (!found) throw nb::stop_iteration();
+    return to_python(parts.data(), cursor_->types);
+  }
+
+ private:
+  DatasetNodePtr node_;
+  detail::DatasetCursorPtr cursor_;
+};
+
+// A function of Python, called with the lock, and let go of with it.
+template <class Result, class F>
+auto callback(const nb::object& function, PartTypes types, const F& convert) {
+  const std::shared_ptr<const void> f = held(function);
+  return [f, types, convert](const Part* element) -> Result {
+    const Locked lock;
+    const nb::handle call(static_cast<PyObject*>(const_cast<void*>(f.get())));
+    try {
+      return convert(call(to_python(element, types)));
+    } catch (const nb::python_error&) {
+      thrown() = std::current_exception();
+      throw;
+    }
+  };
+}
+
+Node mapped(const Node& input, const nb::object& function, std::int64_t parallel) {
+  const auto call = callback<Part>(function, input.node->types, [](nb::object o) {
+    return Part{{}, held(std::move(o))};
+  });
+  // Several threads would take turns with the lock of Python.
+  static_cast<void>(parallel);
+  return {detail::mapped("map", structure(), input.node,
+                         [call](const Part* element, Part* result) { *result = call(element); })};
+}
+
+Node filtered(const Node& input, const nb::object& predicate) {
+  return {detail::filtered(input.node, callback<bool>(predicate, input.node->types, [](const nb::object& o) {
+                             return to_tensor(o.ptr()).item<bool>();
+                           }))};
+}
+
+Node generated(const nb::object& open) {
+  const std::shared_ptr<const void> f = held(open);
+  return {detail::generated(structure(), [f]() -> detail::PartGenerator {
+    const Locked lock;
+    const nb::handle call(static_cast<PyObject*>(const_cast<void*>(f.get())));
+    const std::shared_ptr<const void> iterator = held(nb::iter(call()));
+    return [iterator](Part* element) {
+      const Locked inner;
+      PyObject* const item = PyIter_Next(static_cast<PyObject*>(const_cast<void*>(iterator.get())));
+      if (item == nullptr && PyErr_Occurred() != nullptr) throw nb::python_error();
+      if (item == nullptr) return false;
+      *element = {{}, held(nb::steal(item))};
+      return true;
+    };
+  })};
+}
+
+}  // namespace
+
+void add_datasets(nb::module_& m) {
+  nb::class_<Cursor>(m, "DatasetCursor")
+      .def("__iter__", [](nb::handle self) { return nb::borrow(self); })
+      .def("__next__", &Cursor::next);
+  nb::class_<Node>(m, "DatasetNode")
+      .def("open", [](const Node& n) { return Cursor(n); })
+      .def_prop_ro("cardinality", [](const Node& n) { return n.node->cardinality(); })
+      .def_prop_ro("is_structure", [](const Node& n) { return n.node->types.data() == structure().data(); })
+      .def(
+          "shuffle",
+          [](const Node& n, std::int64_t size, std::optional<std::uint64_t> seed, bool reshuffle) {
+            return Node{detail::shuffled(n.node, size, seed, reshuffle)};
+          },
+          nb::arg(), nb::arg().none(), nb::arg())
+      .def("batch", [](const Node& n, std::int64_t size,
+                       bool drop) { return Node{detail::batched(n.node->types, n.node, size, drop)}; })
+      .def("unbatch", [](const Node& n) { return Node{detail::unbatched(n.node->types, n.node)}; })
+      .def("repeat", [](const Node& n, std::int64_t count) { return Node{detail::repeated(n.node, count)}; })
+      .def("take", [](const Node& n, std::int64_t count) { return Node{detail::taken(n.node, count)}; })
+      .def("skip", [](const Node& n, std::int64_t count) { return Node{detail::skipped(n.node, count)}; })
+      .def("shard",
+           [](const Node& n, std::int64_t count, std::int64_t i) { return Node{detail::sharded(n.node, count, i)}; })
+      .def("cache", [](const Node& n) { return Node{detail::cached(n.node)}; })
+      .def("prefetch", [](const Node& n, std::int64_t size) { return Node{detail::prefetched(n.node, size)}; })
+      .def("concatenate", [](const Node& a, const Node& b) { return Node{detail::concatenated(a.node, b.node)}; })
+      .def("map", &mapped)
+      .def("filter", &filtered);
+  m.def("dataset_of_slices", [](const nb::list& list) {
+    std::vector<Tensor> rows;
+    for (const nb::handle item : list) rows.push_back(to_tensor(item.ptr()));
+    static_cast<void>(tensors(rows.size()));
+    return Node{detail::slices_of(std::move(rows))};
+  });
+  m.def("dataset_of_range", [](std::int64_t start, std::int64_t stop, std::int64_t step) {
+    return Node{detail::range_of(tensors(1), start, stop, step)};
+  });
+  m.def("dataset_of_generator", &generated);
+  m.def("dataset_zipped", [](const std::vector<Node>& nodes) {
+    std::vector<DatasetNodePtr> inputs;
+    std::size_t parts = 0;
+    for (const Node& n : nodes) {
+      if (n.node->types.data() == structure().data()) throw ValueError("zip: elements of a function of Python");
+      parts += n.node->types.size();
+      inputs.push_back(n.node);
+    }
+    return Node{detail::zipped(tensors(parts), std::move(inputs))};
+  });
+}
+
+}  // namespace capstan::python

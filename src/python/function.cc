@@ -1,0 +1,333 @@
+// The Python type of traced functions.
+//
+// A call walks its arguments once and writes the signature of the library: tensors and arrays by dtype and shape,
+// variables by identity, numbers, texts and None by value, lists, tuples and dicts with their form, everything else by
+// identity. If there is no trace for it, the Python function is called with symbolic tensors in the places of tensors;
+// of its result the tensors are taken out and the rest is kept, into which later calls put their tensors.
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <optional>
+
+#include "capstan/control_flow.h"
+#include "capstan/dynamic.h"
+#include "src/python/nest.h"
+
+namespace capstan::python {
+
+namespace {
+
+struct PyFunction {
+  PyObject_HEAD vectorcallfunc call;
+  PyObject* function;
+  PyObject* attributes;
+  PyObject* weak;
+  std::shared_ptr<dynamic::Function> traced;
+  std::vector<TensorSpec> specs;
+};
+
+PyTypeObject* function_type;
+
+PyFunction& of(PyObject* o) { return *reinterpret_cast<PyFunction*>(o); }
+
+// --- arguments ---
+
+enum StructureTag : std::size_t { kList, kTuple, kDict };
+constexpr std::uint64_t kNoneBits = 0x656e6f4e;  // no value of a bool
+
+bool is_array(PyObject* o) { return PyObject_CheckBuffer(o) != 0 && !PyBytes_Check(o) && !PyByteArray_Check(o); }
+
+class Arguments {
+ public:
+  Arguments(detail::CallSignature& signature, const std::vector<TensorSpec>& specs)
+      : signature_(signature), specs_(specs) {}
+
+  void add(PyObject* o) {
+    using Type = detail::NumberType;
+    if (is_variable(o)) return signature_.add(static_cast<const Variable&>(variable_of(o)));
+    if (is_structure(o)) return add_structure(o);
+    if (next_spec_ < specs_.size()) {
+      const DType dtype = specs_[next_spec_++].dtype;
+      made_.push_back(to_tensor(o, {&dtype, !is_leaf(o)}));
+      return signature_.add(static_cast<const Tensor&>(made_.back()));
+    }
+    if (is_tensor(o)) return signature_.add(static_cast<const Tensor&>(tensor_of(o)));
+    if (o == Py_None) return signature_.add_number(Type::kBool, kNoneBits);
+    if (PyBool_Check(o)) return signature_.add_number(Type::kBool, o == Py_True ? 1 : 0);
+    if (PyLong_CheckExact(o)) {
+      int overflow = 0;
+      const long long n = PyLong_AsLongLongAndOverflow(o, &overflow);
+      if (overflow != 0) return signature_.add(nb::cast<std::string>(steal(PyObject_Str(o))));
+      return signature_.add_number(Type::kSigned, static_cast<std::uint64_t>(n));
+    }
+    if (PyFloat_CheckExact(o)) {
+      const double x = PyFloat_AS_DOUBLE(o);
+      std::uint64_t bits;
+      std::memcpy(&bits, &x, sizeof(bits));
+      return signature_.add_number(Type::kDouble, bits);
+    }
+    if (PyUnicode_Check(o)) return add_text(o);
+    if (is_array(o)) {
+      made_.push_back(to_tensor(o));
+      return signature_.add(static_cast<const Tensor&>(made_.back()));
+    }
+    signature_.add_number(Type::kUnsigned, reinterpret_cast<std::uintptr_t>(o));
+  }
+
+  void add_text(PyObject* text) {
+    Py_ssize_t size = 0;
+    const char* const data = PyUnicode_AsUTF8AndSize(text, &size);
+    if (data == nullptr) throw nb::python_error();
+    signature_.add(std::string_view(data, static_cast<std::size_t>(size)));
+  }
+
+ private:
+  void add_structure(PyObject* o) {
+    const Level level;
+    if (PyDict_Check(o)) {
+      signature_.add_list(static_cast<std::size_t>(PyDict_Size(o)) * 4 + kDict);
+      const nb::object keys = sorted_keys(o);
+      for (const nb::handle key : nb::borrow<nb::list>(keys)) {
+        add_key(key.ptr());
+        add(PyDict_GetItem(o, key.ptr()));
+      }
+      return;
+    }
+    const Py_ssize_t n = PySequence_Fast_GET_SIZE(o);
+    signature_.add_list(static_cast<std::size_t>(n) * 4 + (PyList_Check(o) ? kList : kTuple));
+    for (Py_ssize_t i = 0; i < n; ++i) add(PySequence_Fast_GET_ITEM(o, i));
+  }
+  void add_key(PyObject* key) { PyUnicode_Check(key) ? add_text(key) : add_text(steal(PyObject_Repr(key)).ptr()); }
+
+  detail::CallSignature& signature_;
+  const std::vector<TensorSpec>& specs_;
+  std::size_t next_spec_ = 0;
+  std::deque<Tensor> made_;  // whose addresses stay
+};
+
+// The arguments with symbolic tensors in the places of tensors and of what became one.
+nb::object with_symbols(PyObject* o, const std::vector<Tensor>& symbols, std::size_t& next, std::size_t& spec,
+                        std::size_t specs) {
+  return map_leaves(o, [&](PyObject* leaf) {
+    if (is_variable(leaf)) return Py_NewRef(leaf);
+    const bool by_spec = spec < specs;
+    if (by_spec) ++spec;
+    if (by_spec || is_tensor(leaf) || is_array(leaf)) return wrap(symbols[next++]);
+    return Py_NewRef(leaf);
+  });
+}
+
+// --- results ---
+
+// What a trace gave: its structure with capsules in the places of tensors, which hold their number plus one.
+struct Result {
+  PyObject* form = nullptr;
+  PyObject* arguments = nullptr;  // kept alive: the signature may name what is in them by its address
+  bool is_tensor = false, is_flat_tuple = false;
+
+  ~Result() {
+    if (Py_IsInitialized() == 0) return;
+    const Locked lock;
+    Py_XDECREF(form);
+    Py_XDECREF(arguments);
+  }
+};
+
+PyObject* slot(std::vector<Tensor>& tensors, Tensor tensor) {
+  tensors.push_back(std::move(tensor));
+  return PyCapsule_New(reinterpret_cast<void*>(tensors.size()), nullptr, nullptr);
+}
+
+std::shared_ptr<Result> take_tensors(PyObject* value, std::vector<Tensor>& tensors) {
+  auto result = std::make_shared<Result>();
+  result->is_tensor = is_tensor(value);
+  bool all_tensors = PyTuple_CheckExact(value);
+  for (Py_ssize_t i = 0; all_tensors && i < PyTuple_GET_SIZE(value); ++i) {
+    all_tensors = is_tensor(PyTuple_GET_ITEM(value, i));
+  }
+  result->is_flat_tuple = all_tensors;
+  result->form = map_leaves(value,
+                            [&](PyObject* leaf) -> PyObject* {
+                              if (is_leaf(leaf)) return slot(tensors, value_of(leaf));
+                              const bool is_number = PyFloat_Check(leaf) || PyLong_Check(leaf) || PyComplex_Check(leaf);
+                              if (is_number || is_array(leaf)) return slot(tensors, to_tensor(leaf));
+                              return Py_NewRef(leaf);
+                            })
+                     .release()
+                     .ptr();
+  return result;
+}
+
+PyObject* put_tensors(const Result& result, std::vector<Tensor>& tensors) {
+  if (result.is_tensor) return wrap(std::move(tensors[0]));
+  if (result.is_flat_tuple) {
+    const auto n = static_cast<Py_ssize_t>(tensors.size());
+    PyObject* const made = PyTuple_New(n);
+    for (Py_ssize_t i = 0; i < n; ++i) PyTuple_SET_ITEM(made, i, wrap(std::move(tensors[static_cast<std::size_t>(i)])));
+    return made;
+  }
+  return map_leaves(result.form,
+                    [&](PyObject* leaf) -> PyObject* {
+                      if (!PyCapsule_CheckExact(leaf)) return Py_NewRef(leaf);
+                      const auto number = reinterpret_cast<std::size_t>(PyCapsule_GetPointer(leaf, nullptr));
+                      return wrap(tensors[number - 1]);
+                    })
+      .release()
+      .ptr();
+}
+
+// --- calls ---
+
+PyObject* call(PyObject* self, PyObject* const* args, std::size_t flagged, PyObject* keywords) {
+  PyFunction& o = of(self);
+  if (dynamic::functions_run_eagerly()) return PyObject_Vectorcall(o.function, args, flagged, keywords);
+  const Py_ssize_t n = PyVectorcall_NARGS(flagged);
+  const Py_ssize_t named = keywords == nullptr ? 0 : PyTuple_GET_SIZE(keywords);
+  CAPSTAN_PYTHON_TRY
+  dynamic::Function::Call traced_call(static_cast<std::uint64_t>(n));
+  Arguments arguments(traced_call.signature(), o.specs);
+  for (Py_ssize_t i = 0; i < n + named; ++i) {
+    if (i >= n) arguments.add_text(PyTuple_GET_ITEM(keywords, i - n));
+    arguments.add(args[i]);
+  }
+  auto body = [&](std::vector<Tensor>& tensors) -> std::shared_ptr<void> {
+    const Locked lock;
+    std::size_t next = 0, spec = 0;
+    nb::list symbols;
+    for (Py_ssize_t i = 0; i < n + named; ++i)
+      symbols.append(with_symbols(args[i], tensors, next, spec, o.specs.size()));
+    std::vector<PyObject*> given;
+    for (const nb::handle symbol : symbols) given.push_back(symbol.ptr());
+    tensors.clear();
+    const nb::object value =
+        steal(PyObject_Vectorcall(o.function, given.data(), static_cast<std::size_t>(n), keywords));
+    std::shared_ptr<Result> result = take_tensors(value.ptr(), tensors);
+    nb::list kept;
+    for (Py_ssize_t i = 0; i < n + named; ++i) {
+      if (!is_tensor(args[i])) kept.append(nb::handle(args[i]));
+    }
+    result->arguments = kept.release().ptr();
+    return result;
+  };
+  const void* result;
+  {
+    const Unlocked unlocked;
+    result = o.traced->run(traced_call, body);
+  }
+  return put_tensors(*static_cast<const Result*>(result), traced_call.tensors());
+  CAPSTAN_PYTHON_CATCH(nullptr)
+}
+
+// --- the type ---
+
+PyObject* make(PyTypeObject* type, PyObject* args, PyObject*) {
+  PyObject *function, *specs;
+  const char* name;
+  int reduce_retracing;
+  Py_ssize_t budget;
+  if (PyArg_ParseTuple(args, "OsOpn:Function", &function, &name, &specs, &reduce_retracing, &budget) == 0)
+    return nullptr;
+  CAPSTAN_PYTHON_TRY
+  FunctionOptions options{
+      .name = name, .reduce_retracing = reduce_retracing != 0, .memory_budget = static_cast<std::size_t>(budget)};
+  for (Py_ssize_t i = 0; specs != Py_None && i < PyList_GET_SIZE(specs); ++i) {
+    // Lengths or None, dtype, name.
+    const auto [lengths, dtype, label] =
+        nb::cast<std::tuple<nb::object, nb::object, std::string>>(nb::handle(PyList_GET_ITEM(specs, i)));
+    if (lengths.is_none()) {
+      options.input_signature.emplace_back(std::nullopt, to_dtype(dtype.ptr()), label);
+    } else {
+      options.input_signature.emplace_back(to_shape(lengths.ptr()), to_dtype(dtype.ptr()), label);
+    }
+  }
+  auto* const o = reinterpret_cast<PyFunction*>(type->tp_alloc(type, 0));
+  if (o == nullptr) return nullptr;
+  o->call = call;
+  o->function = Py_NewRef(function);
+  new (&o->specs) std::vector<TensorSpec>(options.input_signature);
+  new (&o->traced) std::shared_ptr<dynamic::Function>(std::make_shared<dynamic::Function>(options));
+  return reinterpret_cast<PyObject*>(o);
+  CAPSTAN_PYTHON_CATCH(nullptr)
+}
+
+int traverse(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  Py_VISIT(of(self).function);
+  Py_VISIT(of(self).attributes);
+  return 0;
+}
+int clear(PyObject* self) {
+  Py_CLEAR(of(self).function);
+  Py_CLEAR(of(self).attributes);
+  return 0;
+}
+void deallocate(PyObject* self) {
+  PyFunction& o = of(self);
+  PyObject_GC_UnTrack(self);
+  if (o.weak != nullptr) PyObject_ClearWeakRefs(self);
+  o.traced.~shared_ptr();
+  o.specs.~vector();
+  clear(self);
+  PyTypeObject* const type = Py_TYPE(self);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+PyObject* bind_method(PyObject* self, PyObject* object, PyObject*) {
+  return object == nullptr || object == Py_None ? Py_NewRef(self) : PyMethod_New(self, object);
+}
+
+PyObject* tracing_count(PyObject* self, PyObject*) {
+  return PyLong_FromLong(capstan::tracing_count(of(self).traced->state()));
+}
+PyObject* reason(PyObject* self, PyObject*) {
+  return PyUnicode_FromString(retrace_reason(of(self).traced->state()).c_str());
+}
+template <std::string (*Text)(const FunctionState&)>
+PyObject* text_of(PyObject* self, PyObject*) {
+  CAPSTAN_PYTHON_TRY
+  return PyUnicode_FromString(Text(of(self).traced->state()).c_str());
+  CAPSTAN_PYTHON_CATCH(nullptr)
+}
+PyObject* python_function(PyObject* self, void*) { return Py_NewRef(of(self).function); }
+
+PyMethodDef methods[] = {
+    {"experimental_get_tracing_count", tracing_count, METH_NOARGS,
+     "experimental_get_tracing_count($self)\n--\n\nHow many traces there are."},
+    {"retrace_reason", reason, METH_NOARGS, "retrace_reason($self)\n--\n\nWhat made the newest trace necessary."},
+    {"graph_text", text_of<&graph_text>, METH_NOARGS, "graph_text($self)\n--\n\nThe newest trace, one op per line."},
+    {"graph_dot", text_of<&graph_dot>, METH_NOARGS, "graph_dot($self)\n--\n\nThe newest trace for Graphviz."},
+    {"memory_use", text_of<&memory_use>, METH_NOARGS, "memory_use($self)\n--\n\nWhat the newest trace keeps at once."},
+    {nullptr, nullptr, 0, nullptr}};
+PyGetSetDef properties[] = {{"python_function", python_function, nullptr, "The function that is traced.", nullptr},
+                            {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
+                            {nullptr, nullptr, nullptr, nullptr, nullptr}};
+PyMemberDef members[] = {{"__vectorcalloffset__", T_PYSSIZET, offsetof(PyFunction, call), READONLY, nullptr},
+                         {"__dictoffset__", T_PYSSIZET, offsetof(PyFunction, attributes), READONLY, nullptr},
+                         {"__weaklistoffset__", T_PYSSIZET, offsetof(PyFunction, weak), READONLY, nullptr},
+                         {nullptr, 0, 0, 0, nullptr}};
+
+}  // namespace
+
+void add_function(nb::module_& m) {
+  PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(make)},
+                         {Py_tp_dealloc, reinterpret_cast<void*>(deallocate)},
+                         {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
+                         {Py_tp_clear, reinterpret_cast<void*>(clear)},
+                         {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
+                         {Py_tp_descr_get, reinterpret_cast<void*>(bind_method)},
+                         {Py_tp_methods, methods},
+                         {Py_tp_getset, properties},
+                         {Py_tp_members, members},
+                         {Py_tp_doc, const_cast<char*>("A function that is traced once for each kind of arguments.")},
+                         {0, nullptr}};
+  PyType_Spec spec = {"capstan.Function", sizeof(PyFunction), 0,
+                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL, slots};
+  function_type = reinterpret_cast<PyTypeObject*>(steal(PyType_FromSpec(&spec)).release().ptr());
+  m.attr("Function") = nb::borrow(reinterpret_cast<PyObject*>(function_type));
+  m.def("run_functions_eagerly", [](bool eagerly) { run_functions_eagerly(eagerly); });
+  m.def("functions_run_eagerly", [] { return dynamic::functions_run_eagerly(); });
+  m.def("inside_function", [] { return inside_function(); });
+}
+
+}  // namespace capstan::python

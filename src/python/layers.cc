@@ -1,0 +1,280 @@
+// Layers and models as Python sees them, and bodies of layers whose class is Python's.
+#include "src/python/layers.h"
+
+#include <nanobind/stl/function.h>
+
+#include "capstan/config.h"
+#include "capstan/layers.h"
+
+namespace capstan::python {
+
+PythonSide::~PythonSide() {
+  if (object == nullptr || Py_IsInitialized() == 0) return;
+  const Locked lock;
+  Py_CLEAR(object);
+}
+
+CallOptions call_options(nb::handle training, nb::handle mask) {
+  CallOptions options;
+  if (!training.is_none()) options.training = PyObject_IsTrue(training.ptr()) != 0;
+  if (!mask.is_none()) options.mask = to_nest(mask.ptr());
+  return options;
+}
+
+namespace {
+
+// A body whose `build` and `call` are methods of a Python object.
+template <class Base>
+class PythonBody : public Base {
+ public:
+  PythonBody(const std::string& name, bool trainable, const std::string& dtype)
+      : Base(LayerOptions{.name = name,
+                          .trainable = trainable,
+                          .dtype = dtype.empty() ? DTypePolicy(floatx()) : DTypePolicy(dtype)}) {}
+
+  using Base::add_loss;
+  using Base::add_weight;
+  using Base::track;
+
+  PythonSide side;
+
+ protected:
+  void build(const std::vector<Shape>& shapes) override {
+    const Locked lock;
+    nb::list list;
+    for (const Shape& shape : shapes) list.append(steal(wrap(shape)));
+    method("_build_for")(list);
+  }
+
+  Nest call(const Nest& inputs, const CallOptions& options) override {
+    const Locked lock;
+    const nb::object given = nb::steal(from_nest(inputs));
+    nb::dict named;
+    if (side.takes_training) named["training"] = bool{options.training};
+    if (side.takes_mask) named["mask"] = nb::steal(from_nest(options.mask));
+    const nb::object result = method("call")(given, **named);
+    return to_nest(result.ptr());
+  }
+
+  nb::object method(const char* name) const {
+    if (side.object == nullptr) throw ValueError("layer: the Python object of this layer is gone");
+    return steal(PyObject_GetAttrString(side.object, name));
+  }
+};
+
+using PythonLayer = PythonBody<LayerBodyOf<Nest(Nest)>>;
+
+// A model, whose steps may be Python's, too.
+class PythonModel final : public PythonBody<ModelBodyOf<Nest(Nest)>> {
+ public:
+  using PythonBody::PythonBody;
+  bool has_train_step = false, has_test_step = false;
+
+ protected:
+  StepLogs train_step(const Batch& batch) override {
+    return has_train_step ? call_step("train_step", batch) : PythonBody::train_step(batch);
+  }
+  StepLogs test_step(const Batch& batch) override {
+    return has_test_step ? call_step("test_step", batch) : PythonBody::test_step(batch);
+  }
+
+ private:
+  StepLogs call_step(const char* name, const Batch& batch) {
+    const Locked lock;
+    nb::list data;
+    data.append(nb::steal(from_nest(batch.x)));
+    if (batch.y.has_value() || batch.sample_weight.has_value()) data.append(nb::steal(from_nest(batch.y)));
+    if (batch.sample_weight.has_value()) data.append(nb::steal(from_nest(batch.sample_weight)));
+    const nb::object logs = method(name)(nb::tuple(data));
+    StepLogs numbers;
+    for (const auto& [key, value] : nb::cast<nb::dict>(logs)) {
+      numbers.emplace(nb::cast<std::string>(key), to_tensor(value.ptr()));
+    }
+    return numbers;
+  }
+};
+
+// The first handle of a body, which LayerOf would make, of one that is also held here.
+template <class Handle>
+struct First : Handle {
+  explicit First(std::shared_ptr<LayerBase> body) : Handle(std::move(body)) {}
+};
+
+template <class Body, class Handle>
+LayerHandle handle_of(const std::shared_ptr<Body>& body, nb::handle object, bool takes_training, bool takes_mask) {
+  body->side.object = Py_NewRef(object.ptr());
+  body->side.takes_training = takes_training;
+  body->side.takes_mask = takes_mask;
+  Body* const b = body.get();
+  LayerHandle handle{First<Handle>(body)};
+  handle.body = body;
+  handle.side = &b->side;
+  handle.track = [b](const std::vector<Layer>& layers) {
+    for (const Layer& layer : layers) b->track({layer});
+  };
+  handle.track_variable = [b](const Variable& variable) { b->track(variable); };
+  handle.add_weight = [b](const WeightOptions& options) { return b->add_weight(options); };
+  handle.add_loss = [b](Tensor loss) { b->add_loss(std::move(loss)); };
+  return handle;
+}
+
+// The handle's own and that of `layer`: nothing else holds the body.
+bool is_only_holder(const LayerHandle& handle) { return handle.body != nullptr && handle.body.use_count() == 2; }
+
+int traverse(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  if (!nb::inst_ready(self)) return 0;
+  const LayerHandle& handle = *nb::inst_ptr<LayerHandle>(self);
+  if (is_only_holder(handle)) Py_VISIT(handle.side->object);
+  return 0;
+}
+int clear(PyObject* self) {
+  LayerHandle& handle = *nb::inst_ptr<LayerHandle>(self);
+  if (is_only_holder(handle)) Py_CLEAR(handle.side->object);
+  return 0;
+}
+PyType_Slot slots[] = {
+    {Py_tp_traverse, reinterpret_cast<void*>(traverse)}, {Py_tp_clear, reinterpret_cast<void*>(clear)}, {0, nullptr}};
+
+nb::list variables(const std::vector<Variable>& list) {
+  nb::list made;
+  for (const Variable& v : list) made.append(steal(wrap(v)));
+  return made;
+}
+
+LayerHandle& need_python(LayerHandle& handle) {
+  if (handle.body == nullptr) throw nb::type_error("this layer is one of the library's");
+  return handle;
+}
+
+}  // namespace
+
+void add_layers(nb::module_& m) {
+  nb::class_<LayerHandle>(m, "LayerHandle", nb::type_slots(slots))
+      .def(
+          "call",
+          [](const LayerHandle& h, nb::handle inputs, nb::handle training, nb::handle mask) {
+            return nb::steal(from_nest(h.layer(to_nest(inputs.ptr()), call_options(training, mask))));
+          },
+          nb::arg(), nb::arg().none() = nb::none(), nb::arg().none() = nb::none())
+      .def(
+          "call_rnn",
+          [](const LayerHandle& h, nb::handle inputs, nb::handle training, nb::handle mask, nb::handle state) {
+            CallOptions options = call_options(training, mask);
+            if (!state.is_none()) options.initial_state = to_nest(state.ptr());
+            return nb::steal(from_nest(h.layer(to_nest(inputs.ptr()), options)));
+          },
+          nb::arg(), nb::arg().none(), nb::arg().none(), nb::arg().none())
+      .def(
+          "call_attention",
+          [](const LayerHandle& h, nb::handle inputs, nb::handle training, nb::handle mask, nb::handle attention_mask,
+             bool causal, bool scores) {
+            CallOptions options = call_options(training, mask);
+            if (!attention_mask.is_none()) options.attention_mask = to_tensor(attention_mask.ptr());
+            options.use_causal_mask = causal;
+            options.return_attention_scores = scores;
+            return nb::steal(from_nest(h.layer(to_nest(inputs.ptr()), options)));
+          },
+          nb::arg(), nb::arg().none(), nb::arg().none(), nb::arg().none(), nb::arg(), nb::arg())
+      .def("build",
+           [](const LayerHandle& h, const nb::list& shapes) {
+             std::vector<Shape> list;
+             for (const nb::handle shape : shapes) list.push_back(to_shape(shape.ptr()));
+             h.layer.build_all(list);
+           })
+      .def_prop_ro("name", [](const LayerHandle& h) { return h.layer.name(); })
+      .def_prop_ro("type_name", [](const LayerHandle& h) { return h.layer.type_name(); })
+      .def_prop_ro("built", [](const LayerHandle& h) { return h.layer.is_built(); })
+      .def_prop_ro("weights", [](const LayerHandle& h) { return variables(h.layer.weights()); })
+      .def_prop_ro("trainable_variables", [](const LayerHandle& h) { return variables(h.layer.trainable_variables()); })
+      .def_prop_ro("non_trainable_variables",
+                   [](const LayerHandle& h) { return variables(h.layer.non_trainable_variables()); })
+      .def("count_params", [](const LayerHandle& h) { return h.layer.count_params(); })
+      .def_prop_rw(
+          "trainable", [](const LayerHandle& h) { return h.layer.trainable(); },
+          [](const LayerHandle& h, bool trainable) { h.layer.set_trainable(trainable); })
+      .def_prop_ro("dtype", [](const LayerHandle& h) { return h.layer.dtype(); })
+      .def_prop_ro("compute_dtype", [](const LayerHandle& h) { return h.layer.compute_dtype(); })
+      .def_prop_ro("losses", [](const LayerHandle& h) { return h.layer.losses(); })
+      .def_prop_ro("sublayers",
+                   [](const LayerHandle& h) {
+                     std::vector<LayerHandle> list;
+                     for (const Layer& layer : h.layer.sublayers()) list.push_back(LayerHandle{layer});
+                     return list;
+                   })
+      .def("set_weights",
+           [](const LayerHandle& h, const nb::list& values) {
+             const std::vector<Variable>& weights = h.layer.weights();
+             std::vector<Tensor> tensors;
+             for (const nb::handle value : values) {
+               const std::size_t i = tensors.size();
+               DType dtype = i < weights.size() ? weights[i].dtype() : float32;
+               tensors.push_back(to_tensor(value.ptr(), {&dtype, true}));
+             }
+             h.layer.set_weights(tensors);
+           })
+      .def("get_config", [](const LayerHandle& h) { return h.layer.get_config(); })
+      .def("serialize", [](const LayerHandle& h) { return serialize(h.layer); })
+      .def("is_same",
+           [](const LayerHandle& a, const LayerHandle& b) {
+             return &a.layer.name() == &b.layer.name();  // the name lies in the body
+           })
+      .def_prop_ro("key", [](const LayerHandle& h) { return reinterpret_cast<std::uintptr_t>(&h.layer.name()); })
+      // Of classes of Python's.
+      .def_prop_ro("object",
+                   [](const LayerHandle& h) -> nb::object {
+                     return h.side == nullptr || h.side->object == nullptr ? nb::none() : nb::borrow(h.side->object);
+                   })
+      .def("track", [](LayerHandle& h, const LayerHandle& sublayer) { need_python(h).track({sublayer.layer}); })
+      .def("track_variable", [](LayerHandle& h, const Variable& v) { need_python(h).track_variable(v); })
+      .def("add_loss", [](LayerHandle& h, nb::handle loss) { need_python(h).add_loss(to_tensor(loss.ptr())); })
+      .def(
+          "add_weight",
+          [](LayerHandle& h, const std::string& name, nb::handle shape, const AttributeValue& initializer,
+             bool trainable, const AttributeValue& regularizer, const AttributeValue& constraint) {
+            WeightOptions options{.name = name, .shape = to_shape(shape.ptr()), .trainable = trainable};
+            if (initializer.has_value()) options.initializer = initializers::get(initializer);
+            if (regularizer.has_value()) options.regularizer = regularizers::get(regularizer);
+            if (constraint.has_value()) options.constraint = constraints::get(constraint);
+            return need_python(h).add_weight(options);
+          },
+          nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg().none(), nb::arg().none());
+
+  m.def("make_layer", [](const AttributeValue& config) { return LayerHandle{layer_from(config)}; });
+  m.def("make_input_layer", [](nb::handle shape) { return LayerHandle{layers::InputLayer(to_shape(shape.ptr()))}; });
+  m.def("make_python_layer", [](nb::handle object, const std::string& name, bool trainable, const std::string& dtype,
+                                bool takes_training, bool takes_mask) {
+    return handle_of<PythonLayer, Layer>(std::make_shared<PythonLayer>(name, trainable, dtype), object, takes_training,
+                                         takes_mask);
+  });
+  m.def("make_python_model", [](nb::handle object, const std::string& name, bool trainable, const std::string& dtype,
+                                bool takes_training, bool takes_mask, bool train_step, bool test_step) {
+    const auto body = std::make_shared<PythonModel>(name, trainable, dtype);
+    body->has_train_step = train_step;
+    body->has_test_step = test_step;
+    return handle_of<PythonModel, Model>(body, object, takes_training, takes_mask);
+  });
+  m.def("make_sequential", [](const nb::list& list, const std::string& name) {
+    std::vector<Layer> layers;
+    for (const nb::handle item : list) layers.push_back(nb::cast<const LayerHandle&>(item).layer);
+    return LayerHandle{Sequential(layers, name)};
+  });
+  m.def("add_to_sequential", [](const LayerHandle& model, const LayerHandle& layer) {
+    static_cast<const Sequential&>(static_cast<const Layer&>(model.layer)).add(layer.layer);
+  });
+  m.def("make_functional", [](nb::handle inputs, nb::handle outputs, const std::string& name) {
+    return LayerHandle{Model(to_nest(inputs.ptr()), to_nest(outputs.ptr()), name)};
+  });
+  m.def(
+      "make_input",
+      [](nb::handle shape, nb::handle batch_size, nb::handle dtype, const std::string& name) {
+        InputOptions options;
+        if (!batch_size.is_none()) options.batch_size = nb::cast<std::int64_t>(batch_size);
+        if (!dtype.is_none()) options.dtype = to_dtype(dtype.ptr());
+        options.name = name;
+        return Input(to_shape(shape.ptr()), options);
+      },
+      nb::arg(), nb::arg().none(), nb::arg().none(), nb::arg());
+}
+
+}  // namespace capstan::python

@@ -1,0 +1,300 @@
+// What models do beside being called: compile, fit, evaluate, predict, files.
+#include <nanobind/stl/function.h>
+#include <nanobind/stl/map.h>
+
+#include <functional>
+
+#include "capstan/callbacks.h"
+#include "capstan/datasets.h"
+#include "capstan/models.h"
+#include "capstan/utils.h"
+#include "src/python/layers.h"
+
+namespace capstan::python {
+
+namespace {
+
+Model model_of(const LayerHandle& handle) { return Model(handle.layer); }
+
+// --- callbacks ---
+
+// A callback whose hooks are methods of a Python object.
+class PythonCallback final : public CallbackBody {
+ public:
+  explicit PythonCallback(const nb::object& object) : object_(Py_NewRef(object.ptr())) {}
+  ~PythonCallback() override {
+    if (Py_IsInitialized() == 0) return;
+    const Locked lock;
+    Py_DECREF(object_);
+  }
+
+  void on_train_begin() override { call("on_train_begin", {}); }
+  void on_train_end(const Logs& logs) override { call("on_train_end", logs); }
+  void on_epoch_begin(std::int64_t epoch) override { call("on_epoch_begin", epoch, {}); }
+  void on_epoch_end(std::int64_t epoch, Logs& logs) override {
+    const Locked lock;
+    const nb::dict numbers = to_dict(logs);
+    nb::handle(object_).attr("on_epoch_end")(epoch, numbers);
+    for (const auto& [key, value] : numbers) logs[nb::cast<std::string>(key)] = PyFloat_AsDouble(value.ptr());
+    if (PyErr_Occurred() != nullptr) throw nb::python_error();
+  }
+  void on_train_batch_begin(std::int64_t batch) override { call("on_train_batch_begin", batch, {}); }
+  void on_train_batch_end(std::int64_t batch, const BatchLogs& logs) override {
+    call("on_train_batch_end", batch, logs.numbers());
+  }
+  void on_test_begin() override { call("on_test_begin", {}); }
+  void on_test_end(const Logs& logs) override { call("on_test_end", logs); }
+  void on_test_batch_end(std::int64_t batch, const BatchLogs& logs) override {
+    call("on_test_batch_end", batch, logs.numbers());
+  }
+  void on_predict_begin() override { call("on_predict_begin", {}); }
+  void on_predict_end() override { call("on_predict_end", {}); }
+
+ private:
+  static nb::dict to_dict(const Logs& logs) {
+    nb::dict numbers;
+    for (const auto& [name, number] : logs) numbers[name.c_str()] = number;
+    return numbers;
+  }
+  void call(const char* name, const Logs& logs) {
+    const Locked lock;
+    nb::handle(object_).attr(name)(to_dict(logs));
+  }
+  void call(const char* name, std::int64_t number, const Logs& logs) {
+    const Locked lock;
+    nb::handle(object_).attr(name)(number, to_dict(logs));
+  }
+
+  PyObject* object_;
+};
+
+std::vector<Callback> callbacks_of(const nb::list& objects, const nb::object& print) {
+  std::vector<Callback> callbacks;
+  if (!print.is_none()) {
+    callbacks::ProgbarLoggerOptions options;
+    options.print = [print](const std::string& text) {
+      const Locked lock;
+      print(text);
+    };
+    callbacks.push_back(callbacks::ProgbarLogger(options));
+  }
+  for (const nb::handle object : objects) {
+    if (nb::isinstance<Callback>(object)) {
+      callbacks.push_back(nb::cast<const Callback&>(object));
+    } else {
+      callbacks.push_back(make_callback<PythonCallback>(nb::borrow(object)));
+    }
+  }
+  return callbacks;
+}
+
+// --- data ---
+
+// Passes of a Python iterable, whose elements are (x,), (x, y) or (x, y, sample_weight).
+BatchSource source_of(const nb::object& iterable, std::int64_t size) {
+  const nb::object data = iterable;
+  return BatchSource(
+      [data]() -> BatchSource::Pass {
+        const Locked lock;
+        const auto iterator = std::shared_ptr<PyObject>(nb::iter(data).release().ptr(), [](PyObject* o) {
+          const Locked inner;
+          Py_DECREF(o);
+        });
+        return [iterator]() -> std::optional<Batch> {
+          const Locked inner;
+          const nb::object item = nb::steal(PyIter_Next(iterator.get()));
+          if (!item.is_valid()) {
+            if (PyErr_Occurred() != nullptr) throw nb::python_error();
+            return std::nullopt;
+          }
+          if (!PyTuple_Check(item.ptr())) return Batch{to_nest(item.ptr()), {}, {}};
+          const Py_ssize_t n = PyTuple_GET_SIZE(item.ptr());
+          const auto part = [&](Py_ssize_t i) { return i < n ? to_nest(PyTuple_GET_ITEM(item.ptr(), i)) : Nest(); };
+          return Batch{part(0), part(1), part(2)};
+        };
+      },
+      size);
+}
+
+template <class T>
+T option(const nb::dict& options, const char* name, T otherwise) {
+  if (!options.contains(name) || options[name].is_none()) return otherwise;
+  return nb::cast<T>(options[name]);
+}
+std::optional<std::int64_t> number(const nb::dict& options, const char* name) {
+  if (!options.contains(name) || options[name].is_none()) return std::nullopt;
+  return nb::cast<std::int64_t>(options[name]);
+}
+nb::object object(const nb::dict& options, const char* name) {
+  return options.contains(name) ? nb::object(options[name]) : nb::none();
+}
+
+Nest nest_option(const nb::dict& options, const char* name) { return to_nest(object(options, name).ptr()); }
+
+// Epochs, the loss and metrics by name.
+nb::tuple fit(const LayerHandle& handle, const nb::dict& given) {
+  FitOptions options;
+  options.batch_size = option<std::int64_t>(given, "batch_size", 32);
+  options.epochs = option<std::int64_t>(given, "epochs", 1);
+  options.verbose = option(given, "verbose", 1);
+  options.callbacks =
+      callbacks_of(nb::cast<nb::list>(given["callbacks"]), options.verbose == 0 ? nb::none() : object(given, "print"));
+  options.validation_split = option(given, "validation_split", 0.0);
+  options.shuffle = option(given, "shuffle", true);
+  if (!object(given, "class_weight").is_none()) {
+    options.class_weight = nb::cast<std::map<std::int64_t, double>>(given["class_weight"]);
+  }
+  options.initial_epoch = option<std::int64_t>(given, "initial_epoch", 0);
+  options.steps_per_epoch = number(given, "steps_per_epoch");
+  options.validation_steps = number(given, "validation_steps");
+  options.validation_batch_size = number(given, "validation_batch_size");
+  const nb::object validation = object(given, "validation_data");
+  if (!validation.is_none()) {
+    if (nb::cast<bool>(given["validation_is_batches"])) {
+      options.validation_data.emplace(source_of(validation, nb::cast<std::int64_t>(given["validation_size"])));
+    } else {
+      const auto part = [&](std::size_t i) {
+        return i < nb::len(validation) ? to_nest(nb::object(validation[i]).ptr()) : Nest();
+      };
+      options.validation_data.emplace(part(0), part(1), part(2));
+    }
+  }
+  const Model model = model_of(handle);
+  History history;
+  if (nb::cast<bool>(given["is_batches"])) {
+    const BatchSource batches = source_of(given["x"], nb::cast<std::int64_t>(given["size"]));
+    const Unlocked unlocked;
+    history = model.fit(batches, options);
+  } else {
+    options.sample_weight = nest_option(given, "sample_weight");
+    const Nest x = nest_option(given, "x"), y = nest_option(given, "y");
+    const Unlocked unlocked;
+    history = model.fit(x, y, options);
+  }
+  return nb::make_tuple(history.epoch, history.history);
+}
+
+nb::list evaluate(const LayerHandle& handle, const nb::dict& given) {
+  EvaluateOptions options;
+  options.batch_size = option<std::int64_t>(given, "batch_size", 32);
+  options.verbose = option(given, "verbose", 1);
+  options.steps = number(given, "steps");
+  options.callbacks =
+      callbacks_of(nb::cast<nb::list>(given["callbacks"]), options.verbose == 0 ? nb::none() : object(given, "print"));
+  const Model model = model_of(handle);
+  Evaluation found;
+  if (nb::cast<bool>(given["is_batches"])) {
+    const BatchSource batches = source_of(given["x"], nb::cast<std::int64_t>(given["size"]));
+    const Unlocked unlocked;
+    found = model.evaluate(batches, options);
+  } else {
+    options.sample_weight = nest_option(given, "sample_weight");
+    const Nest x = nest_option(given, "x"), y = nest_option(given, "y");
+    const Unlocked unlocked;
+    found = model.evaluate(x, y, options);
+  }
+  nb::list list;
+  list.append(nb::make_tuple("loss", found.loss));
+  for (const auto& [name, value] : found.metrics) list.append(nb::make_tuple(name, value));
+  return list;
+}
+
+nb::object predict(const LayerHandle& handle, const nb::dict& given) {
+  EvaluateOptions options;
+  options.batch_size = option<std::int64_t>(given, "batch_size", 32);
+  options.verbose = option(given, "verbose", 1);
+  options.steps = number(given, "steps");
+  options.callbacks =
+      callbacks_of(nb::cast<nb::list>(given["callbacks"]), options.verbose == 0 ? nb::none() : object(given, "print"));
+  const Model model = model_of(handle);
+  Nest found;
+  if (nb::cast<bool>(given["is_batches"])) {
+    const BatchSource batches = source_of(given["x"], nb::cast<std::int64_t>(given["size"]));
+    const Unlocked unlocked;
+    found = model.predict(batches, options);
+  } else {
+    const Nest x = nest_option(given, "x");
+    const Unlocked unlocked;
+    found = model.predict(x, options);
+  }
+  return nb::steal(from_nest(found));
+}
+
+std::vector<Loss> losses_of(const nb::list& list) {
+  std::vector<Loss> losses;
+  for (const nb::handle item : list) losses.push_back(nb::cast<const Loss&>(item));
+  return losses;
+}
+std::vector<Metric> metrics_of(const nb::list& list) {
+  std::vector<Metric> metrics;
+  for (const nb::handle item : list) metrics.push_back(nb::cast<const Metric&>(item));
+  return metrics;
+}
+
+void compile(const LayerHandle& handle, const nb::object& optimizer, const nb::object& loss, bool one_loss,
+             const nb::object& loss_weights, const nb::list& metrics, const nb::list& weighted, bool run_eagerly,
+             std::int64_t steps_per_execution) {
+  CompileOptions options;
+  if (!optimizer.is_none()) options.optimizer = nb::cast<const Optimizer&>(optimizer);
+  if (!loss.is_none()) {
+    const std::vector<Loss> list = losses_of(nb::cast<nb::list>(loss));
+    options.loss = one_loss ? LossChoice(list[0]) : LossChoice(list);
+  }
+  if (!loss_weights.is_none()) options.loss_weights = LossWeights(nb::cast<std::vector<double>>(loss_weights));
+  if (nb::len(metrics) > 0) options.metrics = MetricChoice(metrics_of(metrics));
+  if (nb::len(weighted) > 0) options.weighted_metrics = MetricChoice(metrics_of(weighted));
+  options.run_eagerly = run_eagerly;
+  options.steps_per_execution = steps_per_execution;
+  model_of(handle).compile(options);
+}
+
+}  // namespace
+
+void add_models(nb::module_& m) {
+  nb::class_<Callback>(m, "CallbackHandle");
+  m.def("make_callback_of", [](const AttributeValue& config) {
+    return Callback(std::static_pointer_cast<CallbackBody>(deserialize("callback", config)));
+  });
+  m.def("compile", &compile, nb::arg(), nb::arg().none(), nb::arg().none(), nb::arg(), nb::arg().none(), nb::arg(),
+        nb::arg(), nb::arg(), nb::arg());
+  m.def("fit", &fit);
+  m.def("evaluate", &evaluate);
+  m.def("predict", &predict);
+  m.def(
+      "train_on_batch",
+      [](const LayerHandle& h, nb::handle x, nb::handle y) {
+        return model_of(h).train_on_batch(to_nest(x.ptr()), to_nest(y.ptr()));
+      },
+      nb::arg(), nb::arg(), nb::arg().none());
+  m.def(
+      "test_on_batch",
+      [](const LayerHandle& h, nb::handle x, nb::handle y) {
+        return model_of(h).test_on_batch(to_nest(x.ptr()), to_nest(y.ptr()));
+      },
+      nb::arg(), nb::arg(), nb::arg().none());
+  m.def("summary", [](const LayerHandle& h) { return model_of(h).summary(); });
+  m.def("stop_training", [](const LayerHandle& h) { return model_of(h).stop_training(); });
+  m.def("set_stop_training", [](const LayerHandle& h, bool stop) { model_of(h).set_stop_training(stop); });
+  m.def("model_metrics", [](const LayerHandle& h) { return model_of(h).metrics(); });
+  m.def("compute_loss_of", [](const LayerHandle& h) { return model_of(h).is_compiled(); });
+  m.def("save_model", [](const LayerHandle& h, const std::string& path, bool overwrite, bool optimizer) {
+    model_of(h).save(path, {.overwrite = overwrite, .include_optimizer = optimizer});
+  });
+  m.def("load_model",
+        [](const std::string& path, bool compile) { return LayerHandle{load_model(path, {.compile = compile})}; });
+  m.def("save_weights", [](const LayerHandle& h, const std::string& path, bool overwrite) {
+    model_of(h).save_weights(path, overwrite);
+  });
+  m.def("load_weights",
+        [](const LayerHandle& h, const std::string& path, bool skip) { model_of(h).load_weights(path, skip); });
+  m.def("model_to_json", [](const LayerHandle& h) { return model_of(h).to_json(); });
+  m.def("model_from_json", [](const std::string& json) { return LayerHandle{model_from_json(json)}; });
+  m.def("to_categorical",
+        [](nb::handle labels, std::int64_t classes) { return to_categorical(to_tensor(labels.ptr()), classes); });
+  m.def("load_mnist", [](const std::string& folder) {
+    const auto [train, test] = datasets::mnist::load_data(folder);
+    return nb::make_tuple(nb::make_tuple(train.first, train.second), nb::make_tuple(test.first, test.second));
+  });
+}
+
+}  // namespace capstan::python

@@ -1,0 +1,284 @@
+// Arithmetic, comparison and indexing of tensors and variables.
+//
+// Operands are lent: Python may hold them elsewhere, and from version 3.14 on reference counts do not even tell.
+#include "capstan/op_calls.h"
+#include "capstan/ops/array.h"
+#include "capstan/ops/linalg.h"
+#include "capstan/ops/math.h"
+#include "src/python/objects.h"
+
+namespace capstan::python {
+
+namespace {
+
+const Op& op_of(const char* name, const Op*& found) {
+  if (found == nullptr) found = new Op(name);
+  return *found;
+}
+
+// One result of elementwise ops without attributes.
+Tensor call_plain(const Op& op, std::span<Operand> operands) { return call(op, operands, AttributeSet(op)); }
+
+PyObject* binary(const Op& op, PyObject* a, PyObject* b) {
+  CAPSTAN_PYTHON_TRY
+  Tensor made_a, made_b;
+  Operand operands[] = {0, 0};
+  const bool a_is_ours = is_leaf(a), b_is_ours = is_leaf(b);
+  DType dtype;
+  const DType* beside = nullptr;
+  if (!a_is_ours || !b_is_ours) {
+    dtype = dtype_of(a_is_ours ? a : b);
+    beside = &dtype;
+  }
+  if (!to_operand(a, a_is_ours ? nullptr : beside, made_a, &operands[0]) ||
+      !to_operand(b, b_is_ours ? nullptr : beside, made_b, &operands[1])) {
+    Py_RETURN_NOTIMPLEMENTED;
+  }
+  return wrap(call_plain(op, operands));
+  CAPSTAN_PYTHON_CATCH(nullptr)
+}
+
+PyObject* unary(const Op& op, PyObject* x) {
+  CAPSTAN_PYTHON_TRY
+  Tensor made;
+  Operand operand = 0;
+  to_operand(x, nullptr, made, &operand);
+  return wrap(call_plain(op, std::span(&operand, 1)));
+  CAPSTAN_PYTHON_CATCH(nullptr)
+}
+
+template <const char* Name>
+PyObject* binary_slot(PyObject* a, PyObject* b) {
+  static const Op* found = nullptr;
+  return binary(op_of(Name, found), a, b);
+}
+template <const char* Name>
+PyObject* unary_slot(PyObject* x) {
+  static const Op* found = nullptr;
+  return unary(op_of(Name, found), x);
+}
+
+constexpr char kAdd[] = "add", kSubtract[] = "subtract", kMultiply[] = "multiply", kFloordiv[] = "floordiv",
+               kFloormod[] = "floormod", kNegative[] = "negative", kAbs[] = "abs";
+
+// Integers divide as in Python: the quotient is float64.
+PyObject* divide(PyObject* a, PyObject* b) {
+  static const Op* found = nullptr;
+  const Op& op = op_of("divide", found);
+  CAPSTAN_PYTHON_TRY
+  if (is_integer(dtype_of(is_leaf(a) ? a : b))) {
+    DType wide = float64;
+    const Wish wish{&wide, true};
+    if (a == Py_None || b == Py_None || PyUnicode_Check(a) || PyUnicode_Check(b)) Py_RETURN_NOTIMPLEMENTED;
+    return wrap(to_tensor(a, wish) / to_tensor(b, wish));
+  }
+  CAPSTAN_PYTHON_CATCH(nullptr)
+  return binary(op, a, b);
+}
+
+PyObject* power(PyObject* a, PyObject* b, PyObject* modulus) {
+  static const Op* found = nullptr;
+  if (modulus != Py_None) {
+    PyErr_SetString(PyExc_TypeError, "pow() of tensors takes no third argument");
+    return nullptr;
+  }
+  return binary(op_of("pow", found), a, b);
+}
+
+PyObject* matrix_multiply(PyObject* a, PyObject* b) {
+  CAPSTAN_PYTHON_TRY
+  const DType dtype = dtype_of(is_leaf(a) ? a : b);
+  const Wish wish{&dtype};
+  return wrap(matmul(to_tensor(a, wish), to_tensor(b, wish)));
+  CAPSTAN_PYTHON_CATCH(nullptr)
+}
+
+// On truth values logical, on integers by bits.
+PyObject* bits(const char* logical, const char* bitwise, PyObject* a, PyObject* b) {
+  CAPSTAN_PYTHON_TRY
+  const bool truth = dtype_of(is_leaf(a) ? a : b) == bool_;
+  const Op op(truth ? logical : bitwise);
+  return b == nullptr ? unary(op, a) : binary(op, a, b);
+  CAPSTAN_PYTHON_CATCH(nullptr)
+}
+PyObject* bit_and(PyObject* a, PyObject* b) { return bits("logical_and", "bitwise_and", a, b); }
+PyObject* bit_or(PyObject* a, PyObject* b) { return bits("logical_or", "bitwise_or", a, b); }
+PyObject* bit_xor(PyObject* a, PyObject* b) { return bits("logical_xor", "bitwise_xor", a, b); }
+PyObject* bit_not(PyObject* a) { return bits("logical_not", "invert", a, nullptr); }
+
+PyObject* positive(PyObject* x) { return Py_NewRef(x); }
+
+PyObject* compare(PyObject* a, PyObject* b, int code) {
+  static const Op* ops[6] = {};
+  constexpr const char* kNames[6] = {"less", "less_equal", "equal", "not_equal", "greater", "greater_equal"};
+  if (code == Py_EQ || code == Py_NE) {
+    if (b == Py_None) return PyBool_FromLong(code == Py_NE);
+    if (PyUnicode_Check(b)) return PyBool_FromLong(code == Py_NE);
+  }
+  return binary(op_of(kNames[code], ops[code]), a, b);
+}
+
+PyObject* item_hook = nullptr;  // of _known.py: told of items of symbolic lists of lengths
+
+// The element of a symbolic list of integers may be a length that a trace knows.
+PyObject* told(PyObject* x, PyObject* key, PyObject* item) {
+  if (item == nullptr || item_hook == nullptr || !is_tensor(x) || !is_symbolic(tensor_of(x))) return item;
+  if (!is_integer(tensor_of(x).dtype()) || tensor_of(x).rank() != 1) return item;
+  const nb::object done = steal(PyObject_CallFunctionObjArgs(item_hook, x, key, item, nullptr));
+  return item;
+}
+
+int truth(PyObject* x) {
+  CAPSTAN_PYTHON_TRY
+  const Tensor t = value_of(x);
+  if (!is_symbolic(t) && t.size() != 1) {
+    PyErr_SetString(PyExc_ValueError,
+                    "The truth value of a tensor with more than one element is ambiguous; use tf.reduce_any() or "
+                    "tf.reduce_all()");
+    return -1;
+  }
+  if (is_symbolic(t)) detail::throw_symbolic("bool", t.block());
+  return t.item<bool>() ? 1 : 0;
+  CAPSTAN_PYTHON_CATCH(-1)
+}
+
+PyObject* as_float(PyObject* x) {
+  CAPSTAN_PYTHON_TRY
+  return PyFloat_FromDouble(value_of(x).item<double>());
+  CAPSTAN_PYTHON_CATCH(nullptr)
+}
+
+PyObject* as_int(PyObject* x) {
+  CAPSTAN_PYTHON_TRY
+  const Tensor t = value_of(x);
+  if (is_floating(t.dtype())) return PyLong_FromDouble(t.item<double>());
+  return PyLong_FromLongLong(t.item<std::int64_t>());
+  CAPSTAN_PYTHON_CATCH(nullptr)
+}
+
+PyObject* as_index(PyObject* x) {
+  CAPSTAN_PYTHON_TRY
+  const Tensor t = value_of(x);
+  if (!is_integer(t.dtype()) || t.rank() != 0) {
+    PyErr_SetString(PyExc_TypeError, "only a scalar tensor of integers can be an index");
+    return nullptr;
+  }
+  return PyLong_FromLongLong(t.item<std::int64_t>());
+  CAPSTAN_PYTHON_CATCH(nullptr)
+}
+
+Py_ssize_t length(PyObject* x) {
+  CAPSTAN_PYTHON_TRY
+  const Shape shape = shape_of(x);
+  if (shape.rank() == 0) {
+    PyErr_SetString(PyExc_TypeError, "len() of a scalar tensor");
+    return -1;
+  }
+  return shape[0];
+  CAPSTAN_PYTHON_CATCH(-1)
+}
+
+std::int64_t position(PyObject* o) {
+  if (PyFloat_Check(o)) throw nb::type_error("an index is an integer, a slice, None or ..., not a float");
+  const nb::object index = steal(PyNumber_Index(o));
+  const long long n = PyLong_AsLongLong(index.ptr());
+  if (n == -1 && PyErr_Occurred() != nullptr) throw nb::python_error();
+  return n;
+}
+
+Slice slice_of(PyObject* o) {
+  const auto* const s = reinterpret_cast<PySliceObject*>(o);
+  const auto edge = [](PyObject* end) { return end == Py_None ? Slice::kEdge : position(end); };
+  return {edge(s->start), edge(s->stop), s->step == Py_None ? 1 : position(s->step)};
+}
+
+PyObject* subscript(PyObject* x, PyObject* key) {
+  CAPSTAN_PYTHON_TRY
+  const bool several = PyTuple_CheckExact(key);
+  const Py_ssize_t count = several ? PyTuple_GET_SIZE(key) : 1;
+  // A mask of truth values selects elements, as tf.boolean_mask does.
+  if (!several && (is_leaf(key) || PyObject_CheckBuffer(key) != 0) && !PyBytes_Check(key)) {
+    const Tensor mask = to_tensor(key);
+    if (mask.dtype() == bool_) return wrap(boolean_mask(value_of(x), mask));
+    if (mask.rank() > 0) {
+      PyErr_SetString(PyExc_TypeError, "a tensor of numbers is no index; gather rows with tf.gather(x, indices)");
+      return nullptr;
+    }
+  }
+  std::vector<Index> items;
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    PyObject* const o = several ? PyTuple_GET_ITEM(key, i) : key;
+    if (o == Py_Ellipsis) {
+      items.emplace_back(ellipsis);
+    } else if (o == Py_None) {
+      items.emplace_back(newaxis);
+    } else if (PySlice_Check(o)) {
+      items.emplace_back(slice_of(o));
+    } else {
+      items.emplace_back(position(o));
+    }
+  }
+  if (is_tensor(x)) return told(x, key, wrap(getitem(tensor_of(x), items)));
+  return wrap(getitem(variable_of(x), items));
+  CAPSTAN_PYTHON_CATCH(nullptr)
+}
+
+// For iteration, which ends with an IndexError.
+PyObject* item(PyObject* x, Py_ssize_t i) {
+  CAPSTAN_PYTHON_TRY
+  const Shape shape = shape_of(x);
+  if (shape.rank() == 0) {
+    PyErr_SetString(PyExc_TypeError, "iteration over a scalar tensor");
+    return nullptr;
+  }
+  if (i < 0 || i >= shape[0]) {
+    PyErr_SetString(PyExc_IndexError, "out of range");
+    return nullptr;
+  }
+  const Index index(static_cast<std::int64_t>(i));
+  if (is_tensor(x)) return wrap(getitem(tensor_of(x), std::span(&index, 1)));
+  return wrap(getitem(variable_of(x), std::span(&index, 1)));
+  CAPSTAN_PYTHON_CATCH(nullptr)
+}
+
+int contains(PyObject*, PyObject*) {
+  PyErr_SetString(PyExc_TypeError, "`in` compares element by element; use tf.reduce_any(tensor == x)");
+  return -1;
+}
+
+}  // namespace
+
+void add_operators(nb::module_& m) {
+  m.def("set_item_hook", [](const nb::object& hook) { item_hook = nb::object(hook).release().ptr(); });
+}
+
+void add_operator_slots(std::vector<PyType_Slot>& slots) {
+  const auto add = [&](int slot, auto* f) { slots.push_back({slot, reinterpret_cast<void*>(f)}); };
+  add(Py_nb_add, binary_slot<kAdd>);
+  add(Py_nb_subtract, binary_slot<kSubtract>);
+  add(Py_nb_multiply, binary_slot<kMultiply>);
+  add(Py_nb_true_divide, divide);
+  add(Py_nb_floor_divide, binary_slot<kFloordiv>);
+  add(Py_nb_remainder, binary_slot<kFloormod>);
+  add(Py_nb_power, power);
+  add(Py_nb_matrix_multiply, matrix_multiply);
+  add(Py_nb_negative, unary_slot<kNegative>);
+  add(Py_nb_positive, positive);
+  add(Py_nb_absolute, unary_slot<kAbs>);
+  add(Py_nb_invert, bit_not);
+  add(Py_nb_and, bit_and);
+  add(Py_nb_or, bit_or);
+  add(Py_nb_xor, bit_xor);
+  add(Py_nb_bool, truth);
+  add(Py_nb_float, as_float);
+  add(Py_nb_int, as_int);
+  add(Py_nb_index, as_index);
+  add(Py_mp_length, length);
+  add(Py_mp_subscript, subscript);
+  add(Py_sq_length, length);
+  add(Py_sq_item, item);
+  add(Py_sq_contains, contains);
+  add(Py_tp_richcompare, compare);
+}
+
+}  // namespace capstan::python

@@ -1,0 +1,75 @@
+// The templates over structures, for lists of tensors.
+#include "capstan/dynamic.h"
+
+#include "capstan/control_flow.h"
+#include "capstan/recompute.h"
+#include "capstan/vectorized_map.h"
+#include "src/core/check.h"
+
+namespace capstan::dynamic {
+
+namespace {
+
+// A function of one list, for templates that would give it the items of a tuple.
+auto of_list(const ListFunction& f) {
+  return [&f](const TensorList& list) { return f(list); };
+}
+
+// scan and the folds, as what they have in common.
+TensorList carry(detail::RowKind kind, const ListFunction& f, const TensorList& elements, TensorList initial,
+                 bool reverse) {
+  if (detail::row_count(kind, elements) == 0) {
+    return kind == detail::RowKind::kScan ? detail::scan_of_nothing(initial) : std::move(initial);
+  }
+  auto step = [&f](const TensorList& carried, const TensorList& row) {
+    TensorList arguments = carried;
+    arguments.insert(arguments.end(), row.begin(), row.end());
+    return f(arguments);
+  };
+  return detail::carry_over_rows(kind, step, std::move(initial), elements, elements, reverse);
+}
+
+}  // namespace
+
+TensorList cond(Operand condition, const ListFunction& then, const ListFunction& otherwise) {
+  return capstan::cond(
+      condition, [&] { return then({}); }, [&] { return otherwise({}); });
+}
+
+TensorList switch_case(Operand index, std::span<const ListFunction> branches) {
+  std::vector<std::function<TensorList()>> functions;
+  for (const ListFunction& branch : branches) functions.emplace_back([&branch] { return branch({}); });
+  return capstan::switch_case<TensorList>(index, std::move(functions));
+}
+
+TensorList while_loop(const ListFunction& condition, const ListFunction& body, TensorList variables,
+                      std::optional<std::int64_t> maximum_iterations) {
+  const auto holds = [&](const TensorList& list) {
+    const TensorList result = condition(list);
+    CAPSTAN_CHECK(result.size() == 1, ValueError, "while_loop: the condition gives ", result.size(),
+                  " tensors, not one");
+    return result[0];
+  };
+  return capstan::while_loop(holds, of_list(body), std::move(variables), {.maximum_iterations = maximum_iterations});
+}
+
+TensorList scan(const ListFunction& f, const TensorList& elements, TensorList initial, bool reverse) {
+  return carry(detail::RowKind::kScan, f, elements, std::move(initial), reverse);
+}
+
+TensorList fold(const ListFunction& f, const TensorList& elements, TensorList initial, bool reverse) {
+  return carry(reverse ? detail::RowKind::kFoldr : detail::RowKind::kFoldl, f, elements, std::move(initial), reverse);
+}
+
+TensorList map_fn(const ListFunction& f, const TensorList& elements) { return capstan::map_fn(of_list(f), elements); }
+
+TensorList vectorized_map(const ListFunction& f, const TensorList& elements) {
+  return capstan::vectorized_map(of_list(f), elements);
+}
+
+TensorList recompute(const ListFunction& f, const TensorList& arguments) {
+  // Gradients call it again, after this call has ended.
+  return recompute_grad([f](const TensorList& list) { return f(list); })(arguments);
+}
+
+}  // namespace capstan::dynamic

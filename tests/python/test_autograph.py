@@ -1,0 +1,202 @@
+"""AutoGraph: statements on tensors in traced functions do what they do eagerly."""
+import numpy as np
+import pytest
+
+import capstan as tf
+
+
+def early_return(x):
+    """Has a docstring."""
+    if x > 0:
+        return x * 2
+    elif x > -1:
+        return x * 3
+    return -x
+
+
+def while_with_break(x):
+    i = 0.0
+    while tf.reduce_sum(x) < 100:
+        x = x * 2
+        i += 1
+        if i > 3:
+            break
+    return x + i
+
+
+def for_over_rows(x):
+    total = 0.0
+    for row in x:
+        if row > 1 and not row > 3 or row == 0:
+            total += row
+        else:
+            continue
+    return total
+
+
+def count(x):
+    total = 0
+    for i in tf.range(tf.cast(tf.abs(x), tf.int32)):
+        if i == 2:
+            continue
+        for j in range(2):
+            total += i * j
+    return total
+
+
+def expression(x):
+    y = x if x > 0 else -x
+    return {"y": y, "rest": [a for a in range(3) if a > 1][0]}
+
+
+def helper(a):
+    if a > 1:
+        b = a * 10
+    else:
+        b = a
+    return b
+
+
+def nested(x):
+    def inner(v):
+        w = v
+        if v > 2:
+            w = helper(v)
+        return w
+    return inner(x) + helper(x)
+
+
+def plain(x, flag=True):
+    n = 0
+    while n < 3:
+        n += 1
+        if not flag:
+            break
+    for name in ("a", "b"):
+        if name == "b":
+            x = x + n
+    return x if flag else -x
+
+
+def state_of_several(x):
+    a, b = x, 0.0
+    if x > 0:
+        a = a + 1
+        b = 5.0
+        only_here = a
+        b = b + only_here * 0
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = x * x
+        if x > 1:
+            y = y * 3
+    return a, b, tape.gradient(y, x)
+
+
+@pytest.mark.parametrize("function", [early_return, while_with_break, for_over_rows, count, expression, nested, plain])
+@pytest.mark.parametrize("value", [-3.0, -0.5, 0.0, 1.0, 2.5, 5.0])
+def test_traced_is_eager(function, value):
+    x = tf.constant([value, 1.0, 2.0]) if function in (while_with_break, for_over_rows) else tf.constant(value)
+    traced = tf.function(function)
+    expected, found = function(x), traced(x)
+    for a, b in zip(tf.nest.flatten(expected), tf.nest.flatten(found)):
+        np.testing.assert_allclose(np.asarray(b), np.asarray(a), rtol=1e-6)
+    traced(x * 0 + 7)
+    assert traced.experimental_get_tracing_count() == 1
+
+
+def test_gradients_go_through_branches():
+    f = tf.function(lambda x: early_return(x))
+    for value, slope in ((2.0, 2.0), (-0.5, 3.0), (-5.0, -1.0)):
+        x = tf.constant(value)
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = f(x)
+        assert tape.gradient(y, x).numpy() == slope
+
+
+def test_methods_and_closures():
+    limit = 3.0
+
+    class Cut:
+        def __init__(self):
+            self.factor = 2.0
+
+        @tf.function
+        def __call__(self, x):
+            if x > limit:
+                x = x * self.factor
+            return x
+
+    class Sub(Cut):
+        @tf.function
+        def __call__(self, x):
+            y = super().__call__(x)
+            if y > 100:
+                y = y * 0
+            return y
+    assert Cut()(tf.constant(4.0)).numpy() == 8 and Sub()(tf.constant(1.0)).numpy() == 1
+    assert Sub()(tf.constant(60.0)).numpy() == 0
+
+
+def test_errors_name_what_is_undefined():
+    @tf.function
+    def one_branch(x):
+        if x > 0:
+            q = x
+        return q
+
+    @tf.function
+    def not_before(x):
+        while x < 10:
+            y = x
+            x = x + 1
+        return y
+
+    @tf.function
+    def texts(x):
+        if x > 0:
+            name = "a"
+        else:
+            name = "b"
+        return name
+    for f, text in ((one_branch, "'q'"), (not_before, "'y'"), (texts, "'name'")):
+        with pytest.raises((ValueError, UnboundLocalError), match=text):
+            f(tf.constant(1.0))
+
+
+def test_errors_have_the_lines_of_the_source():
+    @tf.function
+    def f(x):
+        if x > 0:
+            x = tf.matmul(x, x)
+        return x
+    line = f.python_function.__code__.co_firstlineno + 3
+    with pytest.raises(ValueError) as found:
+        f(tf.constant(1.0))
+    lines = []
+    trace = found.value.__traceback__
+    while trace is not None:
+        lines.append((trace.tb_frame.f_code.co_filename, trace.tb_lineno))
+        trace = trace.tb_next
+    assert (__file__, line) in lines
+
+
+def test_what_is_not_converted():
+    @tf.function(autograph=False)
+    def f(x):
+        if x > 0:
+            return x
+        return -x
+    with pytest.raises(tf.TraceError):
+        f(tf.constant(1.0))
+    tf.config.run_functions_eagerly(True)
+    try:
+        assert tf.function(early_return)(tf.constant(-0.5)).numpy() == -1.5
+    finally:
+        tf.config.run_functions_eagerly(False)
+
+
+def test_state_of_several_names():
+    found = tf.function(state_of_several)(tf.constant(2.0))
+    assert [v.numpy() for v in found] == [3, 5, 12]

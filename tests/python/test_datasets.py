@@ -1,0 +1,47 @@
+"""Datasets: pipelines with and without functions of Python."""
+import numpy as np
+import pytest
+
+import capstan as tf
+
+Dataset = tf.data.Dataset
+
+
+def numbers(dataset):
+    return [element.numpy().tolist() for element in dataset]
+
+
+def test_slices_in_their_structure():
+    data = Dataset.from_tensor_slices({"a": np.arange(3), "b": (np.ones((3, 2)), [1, 2, 3])})
+    element = next(iter(data))
+    assert element["a"].numpy() == 0 and element["b"][0].shape == (2,) and element["b"][1].numpy() == 1
+    assert len(data) == 3 and data.cardinality().numpy() == 3
+    x, y = next(iter(Dataset.from_tensor_slices((np.zeros(2), np.ones(2)))))
+    assert x.numpy() == 0 and y.numpy() == 1
+    assert data.element_spec["a"].dtype == tf.int64
+
+
+def test_pipelines():
+    data = Dataset.range(10)
+    assert numbers(data.batch(4)) == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9]]
+    assert numbers(data.batch(4, drop_remainder=True).take(1)) == [[0, 1, 2, 3]]
+    assert sorted(numbers(data.shuffle(10, seed=1))) == list(range(10)) != numbers(data.shuffle(10, seed=1))
+    assert numbers(data.shuffle(10, seed=1)) == numbers(data.shuffle(10, seed=1))
+    assert numbers(data.skip(7).repeat(2).prefetch(2).cache()) == [7, 8, 9] * 2
+    assert numbers(data.map(lambda x: x * 2).filter(lambda x: x > 14).batch(2)) == [[16, 18]]
+    assert numbers(data.shard(3, 1)) == [1, 4, 7] and numbers(data.take(2).concatenate(data.take(1))) == [0, 1, 0]
+    assert [(a.numpy(), b.numpy()) for a, b in Dataset.zip((data.take(2), data.skip(5)))] == [(0, 5), (1, 6)]
+    assert data.reduce(0, lambda a, b: a + tf.cast(b, tf.int32)).numpy() == 45
+    assert numbers(data.batch(5).unbatch().take(3)) == [0, 1, 2]
+
+
+def test_functions_of_python():
+    data = Dataset.from_tensor_slices((np.arange(4.0), np.arange(4))).map(lambda x, y: {"x": x + 1, "y": (y, [y, y])})
+    batch = next(iter(data.batch(2)))
+    assert batch["x"].numpy().tolist() == [1, 2] and batch["y"][0].numpy().tolist() == [0, 1]
+    assert batch["y"][1].numpy().tolist() == [[0, 0], [1, 1]]
+    made = Dataset.from_generator(lambda: iter(range(3)), output_signature=tf.TensorSpec((), tf.float32))
+    assert numbers(made) == numbers(made) == [0, 1, 2] and next(iter(made)).dtype == tf.float32
+    with pytest.raises(TypeError):
+        len(Dataset.range(2).repeat())
+    assert list(Dataset.range(2).as_numpy_iterator()) == [0, 1]

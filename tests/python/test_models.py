@@ -1,0 +1,202 @@
+"""Keras: classes from the tables of options, classes of Python's, and training."""
+import inspect
+import pickle
+
+import numpy as np
+import pytest
+
+import capstan as tf
+from capstan import _core
+
+X = np.random.default_rng(0).normal(size=(64, 3)).astype(np.float32)
+Y = (X.sum(1, keepdims=True) > 0).astype(np.float32)
+
+
+def test_every_class_of_the_tables_is_there():
+    places = {"layer": tf.keras.layers, "loss": tf.keras.losses, "metric": tf.keras.metrics,
+              "optimizer": tf.keras.optimizers, "schedule": tf.keras.optimizers.schedules,
+              "initializer": tf.keras.initializers, "regularizer": tf.keras.regularizers,
+              "constraint": tf.keras.constraints, "activation": tf.keras.activations, "callback": tf.keras.callbacks}
+    elsewhere = {"Sequential", "Functional", "PythonFunction"}
+    for kind, place in places.items():
+        for name, _, text, _, can_make, options, _ in _core.classes_of(kind):
+            if not can_make or name in elsewhere:
+                continue
+            made = getattr(place, name)
+            assert text in made.__doc__
+            if isinstance(made, type) and kind != "layer" and made.__init__.__signature__.parameters:
+                assert {o for o, _ in options} <= set(made.__init__.__signature__.parameters)
+
+
+def test_signatures_are_kerass():
+    assert list(inspect.signature(tf.keras.layers.Dense).parameters)[:3] == ["units", "activation", "use_bias"]
+    adam = inspect.signature(tf.keras.optimizers.Adam).parameters
+    assert list(adam)[:4] == ["learning_rate", "beta_1", "beta_2", "epsilon"] and adam["beta_1"].default == 0.9
+    assert list(inspect.signature(tf.keras.layers.MaxPooling2D).parameters)[:3] == ["pool_size", "strides", "padding"]
+
+
+def test_configurations():
+    layer = tf.keras.layers.Dense(4, activation="relu", kernel_regularizer=tf.keras.regularizers.L2(1e-4))
+    config = layer.get_config()
+    assert config["units"] == 4 and config["activation"] == "relu"
+    assert config["kernel_regularizer"]["class_name"] == "L2"
+    assert tf.keras.layers.Dense.from_config(config).units == 4
+    adam = pickle.loads(pickle.dumps(tf.keras.optimizers.Adam(0.01)))
+    assert adam.learning_rate == 0.01
+
+
+def test_functions_of_python_as_options():
+    layer = tf.keras.layers.Dense(
+        2, activation=lambda x: x * 3, kernel_initializer=lambda shape, dtype: tf.ones(shape, dtype),
+        kernel_regularizer=lambda w: tf.reduce_sum(w), kernel_constraint=lambda w: tf.minimum(w, 0.5))
+    assert layer(np.ones((1, 2), np.float32)).numpy().tolist() == [[6, 6]]
+    assert layer.losses[0].numpy() == 4
+
+    class Halving(tf.keras.optimizers.schedules.LearningRateSchedule):
+        def __call__(self, step):
+            return 0.5 ** (int(step) + 1)
+    v = tf.Variable(0.0)
+    sgd = tf.keras.optimizers.SGD(Halving())
+    for _ in range(2):
+        sgd.apply_gradients([(tf.constant(1.0), v)])
+    assert v.numpy() == -0.75
+
+
+class Block(tf.keras.layers.Layer):
+    def __init__(self, units, **kwargs):
+        super().__init__(**kwargs)
+        self.units = units
+        self.inner = [tf.keras.layers.Dense(units), tf.keras.layers.Dropout(0.5)]
+        self.scale = tf.Variable(1.0, name="scale")
+
+    def build(self, input_shape):
+        self.offset = self.add_weight(shape=(self.units,), initializer="zeros", name="offset")
+
+    def call(self, inputs, training=None):
+        for layer in self.inner:
+            inputs = layer(inputs, training=training)
+        return inputs * self.scale + self.offset
+
+
+class Network(tf.keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.block = Block(4)
+        self.head = tf.keras.layers.Dense(1)
+
+    def call(self, inputs, training=None):
+        return self.head(tf.nn.relu(self.block(inputs, training=training)))
+
+
+def test_classes_of_python():
+    model = Network()
+    assert model(X, training=False).shape == (64, 1)
+    assert [w.name for w in model.trainable_variables] == ["scale", "offset", "kernel", "bias", "kernel", "bias"]
+    assert model.layers == [model.block, model.head] and model.block.layers[0] is model.block.inner[0]
+    assert (model(X, training=True).numpy() != model(X, training=False).numpy()).any()
+    assert model.count_params() == 1 + 4 + 16 + 5
+    model.block.trainable = False
+    assert len(model.trainable_variables) == 2
+    both = tf.keras.Sequential([Block(2), tf.keras.layers.Dense(1)])
+    assert both(X).shape == (64, 1) and len(both.trainable_variables) == 6
+
+
+def test_fit_evaluate_predict():
+    tf.random.set_seed(0)
+    model = Network()
+    model.compile(optimizer=tf.keras.optimizers.Adam(0.05),
+                  loss=tf.keras.losses.BinaryCrossentropy(from_logits=True), metrics=["accuracy"])
+    history = model.fit(X, Y, epochs=20, batch_size=16, validation_split=0.25, verbose=0)
+    assert history.history["loss"][-1] < 0.6 * history.history["loss"][0] and "val_loss" in history.history
+    loss, accuracy = model.evaluate(X, Y, verbose=0)
+    assert accuracy > 0.8 and loss < 0.5
+    assert model.evaluate(X, Y, verbose=0, return_dict=True)["loss"] == pytest.approx(loss)
+    predictions = model.predict(X, verbose=0)
+    assert isinstance(predictions, np.ndarray) and predictions.shape == (64, 1)
+    data = tf.data.Dataset.from_tensor_slices((X, Y)).batch(16)
+    assert model.evaluate(data, verbose=0)[0] == pytest.approx(loss, rel=1e-5)
+
+
+def test_own_train_step_and_callbacks():
+    seen = []
+
+    class Own(tf.keras.Model):
+        def __init__(self):
+            super().__init__()
+            self.dense = tf.keras.layers.Dense(1)
+
+        def call(self, x):
+            return self.dense(x)
+
+        def train_step(self, data):
+            x, y = data
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean(tf.square(self(x, training=True) - y))
+            variables = self.trainable_variables
+            self.optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables))
+            return {"loss": loss, "twice": 2 * loss}
+
+    class Watch(tf.keras.callbacks.Callback):
+        def on_epoch_end(self, epoch, logs=None):
+            seen.append((epoch, logs["twice"] / logs["loss"]))
+            if epoch == 1:
+                self.model.stop_training = True
+    model = Own()
+    model.compile(optimizer="sgd", loss="mse")
+    model.fit(X, Y, epochs=5, verbose=0, callbacks=[Watch()])
+    assert [epoch for epoch, _ in seen] == [0, 1] and seen[0][1] == pytest.approx(2)
+
+
+def test_progress_goes_to_pythons_stdout(capsys):
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+    model.compile(optimizer="sgd", loss="mse")
+    model.fit(X, Y, epochs=2, verbose=2)
+    out = capsys.readouterr().out
+    assert "Epoch 1/2" in out and "loss:" in out
+
+
+def test_functional_models_and_files(tmp_path):
+    inputs = tf.keras.Input((3,))
+    hidden = tf.keras.layers.Dense(4, activation="tanh")(inputs)
+    model = tf.keras.Model(inputs, tf.keras.layers.Add()([hidden, tf.keras.layers.Dense(4)(inputs)]))
+    expected = model(X).numpy()
+    model.save(str(tmp_path / "model.keras"))
+    again = tf.keras.models.load_model(str(tmp_path / "model.keras"))
+    np.testing.assert_array_equal(again(X).numpy(), expected)
+    model.save_weights(str(tmp_path / "w.weights.h5"))
+    model.set_weights([w * 0 for w in model.get_weights()])
+    model.load_weights(str(tmp_path / "w.weights.h5"))
+    np.testing.assert_array_equal(model(X).numpy(), expected)
+    assert tf.keras.models.model_from_json(model.to_json()).count_params() == model.count_params()
+
+
+def test_losses_and_metrics():
+    y, p = np.eye(3, dtype=np.float32), np.full((3, 3), 1 / 3, np.float32)
+    assert tf.keras.losses.categorical_crossentropy(y, p).shape == (3,)
+    assert tf.keras.losses.CategoricalCrossentropy()(y, p).numpy() == pytest.approx(np.log(3), rel=1e-5)
+    assert tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)([0, 1], np.zeros((2, 3), "f4")).numpy() == (
+        pytest.approx(np.log(3), rel=1e-5))
+    mean = tf.keras.metrics.Mean()
+    mean.update_state([1.0, 2.0, 3.0])
+    assert mean.result().numpy() == 2
+    mean.reset_state()
+    assert mean.result().numpy() == 0 and mean.name == "mean"
+    accuracy = tf.keras.metrics.SparseCategoricalAccuracy(name="acc")
+    assert accuracy([0, 1], [[0.9, 0.1], [0.9, 0.1]]).numpy() == 0.5 and accuracy.name == "acc"
+
+    class Own(tf.keras.losses.Loss):
+        def call(self, y_true, y_pred):
+            return tf.abs(y_true - y_pred)
+    assert Own()([1.0, 2.0], [2.0, 4.0]).numpy() == 1.5
+
+
+def test_recurrent_layers_and_masks():
+    sequences = np.random.default_rng(1).normal(size=(2, 5, 3)).astype(np.float32)
+    result, hidden, cell = tf.keras.layers.LSTM(4, return_state=True)(sequences)
+    assert result.shape == hidden.shape == cell.shape == (2, 4)
+    assert tf.keras.layers.Bidirectional(tf.keras.layers.GRU(4, return_sequences=True))(sequences).shape == (2, 5, 8)
+    attention = tf.keras.layers.MultiHeadAttention(num_heads=2, key_dim=4)
+    assert attention(sequences, sequences, use_causal_mask=True).shape == (2, 5, 3)
+    words = np.array([[1, 2, 0], [3, 0, 0]])
+    assert tf.keras.Sequential([tf.keras.layers.Embedding(5, 4, mask_zero=True), tf.keras.layers.LSTM(2)])(
+        words).shape == (2, 2)

@@ -1,0 +1,7 @@
+import tensorflow as tf
+
+x = tf.Variable(3.0, trainable=True)
+with tf.GradientTape(watch_accessed_variables=False) as tape:
+    y = x**3
+
+print(tape.gradient(y, x))

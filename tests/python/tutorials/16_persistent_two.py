@@ -1,0 +1,9 @@
+import tensorflow as tf
+
+a = tf.Variable(6.0, trainable=True)
+b = tf.Variable(2.0, trainable=True)
+with tf.GradientTape(persistent=True) as tape:
+    y1 = a ** 2
+    y2 = b ** 3
+print(tape.gradient(y1, a).numpy())
+print(tape.gradient(y2, b).numpy())

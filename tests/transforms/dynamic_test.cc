@@ -1,0 +1,124 @@
+// Functions of functions over lists of tensors, as bindings for other languages call them.
+#include "capstan/dynamic.h"
+
+#include <gtest/gtest.h>
+
+#include "capstan/error.h"
+#include "capstan/function.h"
+#include "capstan/ops/math.h"
+#include "capstan/ops/reduce.h"
+
+namespace capstan {
+namespace {
+
+using dynamic::TensorList;
+
+std::vector<float> numbers(const Tensor& x) { return x.to_vector<float>(); }
+
+// Calls `f(x)` outside of a trace and in one.
+template <class F>
+void in_both(const F& f, const Tensor& x, const std::vector<float>& expected) {
+  EXPECT_EQ(numbers(f(x)), expected);
+  auto traced = function(f);
+  EXPECT_EQ(numbers(traced(x)), expected);
+}
+
+TEST(Dynamic, Cond) {
+  const auto f = [](const Tensor& x) {
+    return dynamic::cond(
+        reduce_sum(x) > 0, [&](auto) { return TensorList{x * x}; }, [&](auto) { return TensorList{-x}; })[0];
+  };
+  in_both(f, constant({1.0, 2.0}), {1, 4});
+  in_both(f, constant({-1.0, -2.0}), {1, 2});
+}
+
+TEST(Dynamic, SwitchCase) {
+  const auto f = [](const Tensor& x) {
+    const dynamic::ListFunction branches[] = {[&](auto) { return TensorList{x}; },
+                                              [&](auto) { return TensorList{x * 10}; }};
+    return dynamic::switch_case(cast(x, int32), branches)[0];
+  };
+  in_both(f, constant(0.0), {0});
+  in_both(f, constant(1.0), {10});
+  in_both(f, constant(7.0), {70});
+}
+
+TEST(Dynamic, Loops) {
+  const auto power = [](const Tensor& x) {
+    return dynamic::while_loop([](auto v) { return TensorList{v[0] < 3}; },
+                               [&](auto v) {
+                                 return TensorList{v[0] + 1, v[1] * x};
+                               },
+                               {constant(0), x})[1];
+  };
+  in_both(power, constant(2.0), {16});
+  const auto limited = [](const Tensor& x) {
+    return dynamic::while_loop([](auto v) { return TensorList{v[0] < 1e9}; },
+                               [](auto v) { return TensorList{v[0] * 2}; }, {x}, 3)[0];
+  };
+  in_both(limited, constant(1.0), {8});
+  const auto sums = [](const Tensor& x) {
+    return dynamic::scan([](auto v) { return TensorList{v[0] + v[1]}; }, {x}, {constant(0.0)})[0];
+  };
+  in_both(sums, constant({1.0, 2.0, 3.0}), {1, 3, 6});
+  const auto difference = [](const Tensor& x) {
+    return dynamic::fold([](auto v) { return TensorList{v[1] - v[0]}; }, {x}, {constant(0.0)}, true)[0];
+  };
+  in_both(difference, constant({1.0, 2.0, 4.0}), {3});
+}
+
+TEST(Dynamic, Rows) {
+  const auto squares = [](auto v) { return TensorList{reduce_sum(v[0] * v[0])}; };
+  const Tensor x = constant({{1.0, 2.0}, {3.0, 4.0}});
+  in_both([&](const Tensor& t) { return dynamic::map_fn(squares, {t})[0]; }, x, {5, 25});
+  in_both([&](const Tensor& t) { return dynamic::vectorized_map(squares, {t})[0]; }, x, {5, 25});
+}
+
+TEST(Dynamic, RecomputedFunctionsOutliveTheCall) {
+  const Tensor x = constant(3.0);
+  GradientTape tape;
+  tape.watch(x);
+  Tensor y;
+  {
+    const dynamic::ListFunction cube = [](auto v) { return TensorList{v[0] * v[0] * v[0]}; };
+    y = dynamic::recompute(cube, {x})[0];
+  }
+  EXPECT_EQ(tape.gradient(y, x).item<float>(), 27);
+}
+
+TEST(Dynamic, AConditionGivesOneTensor) {
+  EXPECT_THROW(
+      dynamic::while_loop([](auto) { return TensorList{}; }, [](auto v) { return TensorList{v[0]}; }, {constant(0.0)}),
+      ValueError);
+}
+
+TEST(Dynamic, AFunctionIsTracedOnceForASignature) {
+  const dynamic::Function square({.name = "square"});
+  int traced = 0;
+  auto body = [&](std::vector<Tensor>& tensors) -> std::shared_ptr<void> {
+    ++traced;
+    tensors[0] = tensors[0] * tensors[0];
+    return std::make_shared<int>(traced);
+  };
+  const auto call = [&](const Tensor& x, std::uint64_t kind) {
+    dynamic::Function::Call call(kind);
+    call.signature().add(x);
+    const int number = *static_cast<const int*>(square.run(call, body));
+    return std::pair(numbers(call.tensors()[0]), number);
+  };
+  EXPECT_EQ(call(constant({1.0, 2.0}), 0), std::pair(std::vector<float>{1, 4}, 1));
+  EXPECT_EQ(call(constant({3.0, 4.0}), 0), std::pair(std::vector<float>{9, 16}, 1));
+  EXPECT_EQ(call(constant({3.0}), 0), std::pair(std::vector<float>{9}, 2));
+  EXPECT_EQ(call(constant({3.0}), 1), std::pair(std::vector<float>{9}, 3));
+  EXPECT_EQ(tracing_count(square.state()), 3);
+}
+
+TEST(Dynamic, AnErrorInTheBodyPasses) {
+  const dynamic::Function f({.name = "f"});
+  auto body = [](std::vector<Tensor>&) -> std::shared_ptr<void> { throw IoError("no file"); };
+  dynamic::Function::Call call;
+  EXPECT_THROW(f.run(call, body), IoError);
+}
+
+}  // namespace
+}  // namespace capstan
