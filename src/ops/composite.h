@@ -53,9 +53,9 @@ struct StoredAs {
 };
 template <>
 struct StoredAs<std::string_view> {
-  using Type = Text;
+  using Type = capstan::Text;
 };
-inline std::string_view as_parameter(const Text& member) { return member.view(); }
+inline std::string_view as_parameter(const capstan::Text& member) { return member.view(); }
 template <class T>
 const T& as_parameter(const T& member) {
   return member;
