@@ -10,7 +10,7 @@
 // diagonal it is also the tangent of the output. X is
 //   - Scalar<T>: one element, in the reference and in the loops of integers and bfloat16;
 //   - V<D>: a vector, in the kernels (src/ops/elementwise-inl.h);
-//   - Rule: a tensor, in the gradient rule written in library ops, so that gradients of any order exist;
+//   - RuleTensor: a tensor, in the gradient rule written in library ops, so that gradients of any order exist;
 //   - Micro: a recorder at compile time, which turns the formula into data. From it follow what a derivative reads
 //     and what a tape saves; nobody declares that.
 //
@@ -436,16 +436,16 @@ CAPSTAN_BINARY_PRIMITIVES(CAPSTAN_MICRO_BINARY)
 #undef CAPSTAN_MICRO_UNARY
 #undef CAPSTAN_MICRO_BINARY
 
-// --- Rule: tensors ---
+// --- RuleTensor: tensors ---
 
 // A tensor in a gradient rule. A type of its own, because comparisons of tensors mean something else to users.
-struct Rule {
+struct RuleTensor {
   Tensor t;
 };
-#define CAPSTAN_RULE_OPERATOR(op, function)                                              \
-  inline Rule operator op(const Rule& a, const Rule& b) { return {function(a.t, b.t)}; } \
-  inline Rule operator op(const Rule& a, double b) { return {function(a.t, b)}; }        \
-  inline Rule operator op(double a, const Rule& b) { return {function(a, b.t)}; }
+#define CAPSTAN_RULE_OPERATOR(op, function)                                                                \
+  inline RuleTensor operator op(const RuleTensor& a, const RuleTensor& b) { return {function(a.t, b.t)}; } \
+  inline RuleTensor operator op(const RuleTensor& a, double b) { return {function(a.t, b)}; }              \
+  inline RuleTensor operator op(double a, const RuleTensor& b) { return {function(a, b.t)}; }
 CAPSTAN_RULE_OPERATOR(+, add)
 CAPSTAN_RULE_OPERATOR(-, subtract)
 CAPSTAN_RULE_OPERATOR(*, multiply)
@@ -457,19 +457,23 @@ CAPSTAN_RULE_OPERATOR(<=, less_equal)
 CAPSTAN_RULE_OPERATOR(>, greater)
 CAPSTAN_RULE_OPERATOR(>=, greater_equal)
 #undef CAPSTAN_RULE_OPERATOR
-inline Rule operator-(const Rule& a) { return {negative(a.t)}; }
-inline Rule operator&&(const Rule& a, const Rule& b) { return {logical_and(a.t, b.t)}; }
-inline Rule operator||(const Rule& a, const Rule& b) { return {logical_or(a.t, b.t)}; }
-inline Rule operator!(const Rule& a) { return {logical_not(a.t)}; }
-inline Rule select(const Rule& c, const Rule& a, const Rule& b) { return {where(c.t, a.t, b.t)}; }
-inline Rule select(const Rule& c, const Rule& a, double b) { return {where(c.t, a.t, b)}; }
-inline Rule select(const Rule& c, double a, const Rule& b) { return {where(c.t, a, b.t)}; }
-inline Rule zero_of(const Rule& a) { return {zeros_like(a.t)}; }
-inline Rule conj(const Rule& a) { return {capstan::conj(Operand(a.t))}; }
+inline RuleTensor operator-(const RuleTensor& a) { return {negative(a.t)}; }
+inline RuleTensor operator&&(const RuleTensor& a, const RuleTensor& b) { return {logical_and(a.t, b.t)}; }
+inline RuleTensor operator||(const RuleTensor& a, const RuleTensor& b) { return {logical_or(a.t, b.t)}; }
+inline RuleTensor operator!(const RuleTensor& a) { return {logical_not(a.t)}; }
+inline RuleTensor select(const RuleTensor& c, const RuleTensor& a, const RuleTensor& b) {
+  return {where(c.t, a.t, b.t)};
+}
+inline RuleTensor select(const RuleTensor& c, const RuleTensor& a, double b) { return {where(c.t, a.t, b)}; }
+inline RuleTensor select(const RuleTensor& c, double a, const RuleTensor& b) { return {where(c.t, a, b.t)}; }
+inline RuleTensor zero_of(const RuleTensor& a) { return {zeros_like(a.t)}; }
+inline RuleTensor conj(const RuleTensor& a) { return {capstan::conj(Operand(a.t))}; }
 #define CAPSTAN_RULE_UNARY(name) \
-  inline Rule name(const Rule& a) { return {capstan::name(Operand(a.t))}; }
-#define CAPSTAN_RULE_BINARY(name) \
-  inline Rule name(const Rule& a, const Rule& b) { return {capstan::name(Operand(a.t), Operand(b.t))}; }
+  inline RuleTensor name(const RuleTensor& a) { return {capstan::name(Operand(a.t))}; }
+#define CAPSTAN_RULE_BINARY(name)                                    \
+  inline RuleTensor name(const RuleTensor& a, const RuleTensor& b) { \
+    return {capstan::name(Operand(a.t), Operand(b.t))};              \
+  }
 CAPSTAN_UNARY_PRIMITIVES(CAPSTAN_RULE_UNARY)
 CAPSTAN_PREDICATES(CAPSTAN_RULE_UNARY)
 CAPSTAN_BINARY_PRIMITIVES(CAPSTAN_RULE_BINARY)

@@ -188,7 +188,7 @@ void formula_vjp_as(const VjpCall& call, std::span<Tensor> cotangents) {
       cotangents[I] = call.cotangent();
       return;
     }
-    Rule v[5];
+    RuleTensor v[5];
     v[0].t = kComplex ? conj(call.cotangent()) : call.cotangent();
     if constexpr ((reads & kReadsInput0) != 0) v[1].t = call.input(0);
     if constexpr ((reads & kReadsInput1) != 0) v[2].t = call.input(1);

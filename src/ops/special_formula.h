@@ -14,7 +14,7 @@ namespace capstan {
     return Scalar<T>(static_cast<T>(special::name(static_cast<double>(x.v)))); \
   }                                                                            \
   constexpr Micro name(Micro a) { return micro(a, MicroOp::k_##name); }        \
-  inline Rule name(const Rule& a) { return {capstan::name(Operand(a.t))}; }
+  inline RuleTensor name(const RuleTensor& a) { return {capstan::name(Operand(a.t))}; }
 CAPSTAN_SPECIAL_UNARY(CAPSTAN_SPECIAL_FORMS)
 #undef CAPSTAN_SPECIAL_FORMS
 
@@ -24,7 +24,9 @@ CAPSTAN_SPECIAL_UNARY(CAPSTAN_SPECIAL_FORMS)
     return Scalar<T>(static_cast<T>(special::name(static_cast<double>(x.v), static_cast<double>(y.v)))); \
   }                                                                                                      \
   constexpr Micro name(Micro a, Micro b) { return micro(a, b, MicroOp::k_##name); }                      \
-  inline Rule name(const Rule& a, const Rule& b) { return {capstan::name(Operand(a.t), Operand(b.t))}; }
+  inline RuleTensor name(const RuleTensor& a, const RuleTensor& b) {                                     \
+    return {capstan::name(Operand(a.t), Operand(b.t))};                                                  \
+  }
 CAPSTAN_SPECIAL_BINARY(CAPSTAN_SPECIAL_FORMS)
 #undef CAPSTAN_SPECIAL_FORMS
 
@@ -36,7 +38,7 @@ Scalar<T> betainc(Scalar<T> a, Scalar<T> b, Scalar<T> x) {
 constexpr Micro betainc(Micro a, Micro b, Micro x) {
   return {a.recording, a.recording->add(MicroOp::k_betainc, a.id, b.id, x.id)};
 }
-inline Rule betainc(const Rule& a, const Rule& b, const Rule& x) {
+inline RuleTensor betainc(const RuleTensor& a, const RuleTensor& b, const RuleTensor& x) {
   return {capstan::betainc(Operand(a.t), Operand(b.t), Operand(x.t))};
 }
 

@@ -9,10 +9,10 @@
 int main(int count, char** arguments) {
   if (count != 4) return 2;
   using namespace capstan;
-  testing::Resumable training = testing::make_resumable();
+  capstan::testing::Resumable training = capstan::testing::make_resumable();
   const std::string frequency = arguments[3];
-  testing::train_with_backup(training, arguments[1],
-                             frequency == "epoch" ? SaveFrequency("epoch") : SaveFrequency(std::atoi(arguments[3])));
-  io::save_text(arguments[2], testing::state_text(training));
+  capstan::testing::train_with_backup(
+      training, arguments[1], frequency == "epoch" ? SaveFrequency("epoch") : SaveFrequency(std::atoi(arguments[3])));
+  io::save_text(arguments[2], capstan::testing::state_text(training));
   return 0;
 }
