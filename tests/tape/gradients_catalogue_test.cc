@@ -366,7 +366,7 @@ TEST(GradientsTest, UnconnectedGradientsZeros) {
 }
 
 // The rows of the second derivative of f at x.
-std::vector<double> hessian(const std::function<Tensor(const Tensor&)>& f, const Tensor& x) {
+std::vector<double> hessian_elements(const std::function<Tensor(const Tensor&)>& f, const Tensor& x) {
   GradientTape outer({.persistent = true});
   outer.watch(x);
   GradientTape inner;
@@ -387,14 +387,14 @@ TEST(HessianTest, Hessian1D) {
   const Tensor a = constant({{1, 2, 3}, {4, 5, 6}, {7, 8, 10}}, float64);
   const Tensor x = constant({0.5, -1, 2}, float64);
   const std::vector<double> want = (a + transpose(a)).to_vector<double>();
-  const auto got = hessian([&](const Tensor& at) { return reduce_sum(at * matvec(a, at)); }, x);
+  const auto got = hessian_elements([&](const Tensor& at) { return reduce_sum(at * matvec(a, at)); }, x);
   ASSERT_EQ(got.size(), want.size());
   for (std::size_t i = 0; i < want.size(); ++i) EXPECT_NEAR(got[i], want[i], 1e-12);
 }
 
 TEST(HessianTest, Hessian2D) {
   const Tensor x = constant({{0.5, -1}, {2, 3}}, float64);
-  const auto got = hessian([](const Tensor& at) { return reduce_sum(at * at) / 2; }, x);
+  const auto got = hessian_elements([](const Tensor& at) { return reduce_sum(at * at) / 2; }, x);
   const std::vector<double> want = eye(4, 4, float64).to_vector<double>();
   ASSERT_EQ(got.size(), want.size());
   for (std::size_t i = 0; i < want.size(); ++i) EXPECT_NEAR(got[i], want[i], 1e-12);
