@@ -1,6 +1,6 @@
 #pragma once
-// The headers that most files of the library include, compiled once for all of them (cmake/CapstanSettings.cmake). Reading
-// them costs each file 0.4 s. What is here is changed rarely, or makes every file compile again anyway.
+// The headers that most files of the library include, compiled once for all of them (cmake/CapstanSettings.cmake).
+// Reading them costs each file 0.4 s. What is here is changed rarely, or makes every file compile again anyway.
 #include <algorithm>
 #include <array>
 #include <cmath>

@@ -1,5 +1,6 @@
 #pragma once
-// The headers of programs that use the library: tests, examples and benchmarks, compiled once for each kind (cmake/CapstanSettings.cmake).
+// The headers of programs that use the library: tests, examples and benchmarks, compiled once for each kind
+// (cmake/CapstanSettings.cmake).
 #include <algorithm>
 #include <cmath>
 #include <filesystem>

@@ -60,6 +60,6 @@ class CAPSTAN_EXPORT PositionReader {
 std::vector<Tensor> encode_parts(std::string_view stage, PartTypes types, const std::vector<Part>& parts);
 std::vector<Part> decode_parts(PartTypes types, const std::vector<Tensor>& tensors);
 
-Tensor numbers_as_tensor(const std::vector<std::int64_t>& numbers);
+CAPSTAN_EXPORT Tensor numbers_as_tensor(const std::vector<std::int64_t>& numbers);
 
 }  // namespace capstan::detail
