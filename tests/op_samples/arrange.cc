@@ -12,8 +12,6 @@ namespace {
 using reference::build;
 using reference::ints;
 using reference::Position;
-using Inputs = std::vector<ReferenceTensor>;
-using Outputs = std::vector<ReferenceTensor>;
 
 std::vector<OpSample> tile_samples() {
   return {{.inputs = {{.shape = {2}}}, .attributes = {{"multiples", ints({3})}}},

@@ -12,8 +12,6 @@ namespace {
 
 using reference::ints;
 using reference::Position;
-using Inputs = std::vector<ReferenceTensor>;
-using Outputs = std::vector<ReferenceTensor>;
 
 // An axis that may count from the end of `rank` axes.
 std::int64_t axis_of(const AttributeMap& attributes, int rank) {

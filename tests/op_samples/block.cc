@@ -12,8 +12,6 @@ namespace {
 
 using reference::ints;
 using reference::Position;
-using Inputs = std::vector<ReferenceTensor>;
-using Outputs = std::vector<ReferenceTensor>;
 
 std::vector<OpSample> space_to_depth_samples() {
   return {

@@ -13,8 +13,6 @@ using reference::at;
 using reference::build;
 using reference::ints;
 using reference::Position;
-using Inputs = std::vector<ReferenceTensor>;
-using Outputs = std::vector<ReferenceTensor>;
 
 ReferenceTensor broadcast(const ReferenceTensor& x, const Shape& shape) {
   return build(x.dtype, shape, [&](const Position& position) {

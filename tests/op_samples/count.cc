@@ -13,8 +13,6 @@ namespace capstan::testing {
 namespace {
 
 using reference::index_input;
-using Inputs = std::vector<ReferenceTensor>;
-using Outputs = std::vector<ReferenceTensor>;
 
 std::vector<OpSample> unique_samples() {
   return {{.inputs = {{.shape = {6}, .values = {1, 0, 1, 2, 0, 1}}}},

@@ -10,10 +10,9 @@ namespace capstan::testing {
 namespace {
 
 using reference::build;
+using reference::dtype_of;
 using reference::ints;
 using reference::Position;
-using Inputs = std::vector<ReferenceTensor>;
-using Outputs = std::vector<ReferenceTensor>;
 
 std::vector<OpSample> constant_samples() {
   return {{.attributes = {{"shape", ints({2, 3})}}},
@@ -21,10 +20,6 @@ std::vector<OpSample> constant_samples() {
           {.attributes = {{"shape", ints({0, 2})}, {"dtype", "bool"}}},
           {.attributes = {{"shape", ints({2, -1})}}, .error = "negative length -1 in [2, -1]"},
           {.attributes = {{"shape", ints({2000000000, 2000000000, 2000000000})}}, .error = "too many elements"}};
-}
-DType dtype_of(const AttributeMap& attributes) {
-  const auto found = attributes.find("dtype");
-  return found == attributes.end() ? DType::kFloat32 : dtype_from_name(found->second.text);
 }
 template <int value>
 void constant_reference(const Inputs&, const AttributeMap& attributes, Outputs& out) {

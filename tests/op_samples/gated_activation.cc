@@ -2,23 +2,21 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <string_view>
 #include <vector>
 
-#include "src/ops/axes.h"
 #include "tests/op_samples/op_test.h"
+#include "tests/op_samples/reference.h"
 
 namespace capstan::testing {
 
 namespace {
 
-double number_or(const AttributeMap& attributes, std::string_view name, double fallback) {
-  const auto found = attributes.find(name);
-  return found == attributes.end() ? fallback : found->second.number;
-}
-int axis_or_last(const AttributeMap& attributes, const Shape& shape) {
-  const auto found = attributes.find("axis");
-  return normalize_axis("reference", found == attributes.end() ? -1 : found->second.integer, shape.rank());
+using reference::axis_or_last;
+
+std::size_t elements_from(const Shape& shape, int axis) {
+  std::size_t elements = 1;
+  for (int i = axis; i < shape.rank(); ++i) elements *= static_cast<std::size_t>(shape[i]);
+  return elements;
 }
 
 const OpTest kGeneralReluTest = [] {
@@ -39,9 +37,9 @@ const OpTest kGeneralReluTest = [] {
   };
   test.reference = [](const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
                       std::vector<ReferenceTensor>& outputs) {
-    const double slope = number_or(attributes, "negative_slope", 0);
-    const double limit = number_or(attributes, "max_value", INFINITY);
-    const double threshold = number_or(attributes, "threshold", 0);
+    const double slope = reference::number(attributes, "negative_slope", 0);
+    const double limit = reference::number(attributes, "max_value", INFINITY);
+    const double threshold = reference::number(attributes, "threshold", 0);
     outputs = {inputs[0]};
     for (double& x : outputs[0].values) x = x >= limit ? limit : x > threshold ? x : slope * (x - threshold);
   };
@@ -62,8 +60,7 @@ const OpTest kCreluTest = [] {
                       std::vector<ReferenceTensor>& outputs) {
     const Shape& shape = inputs[0].shape;
     const int axis = axis_or_last(attributes, shape);
-    std::size_t run = 1;
-    for (int i = axis; i < shape.rank(); ++i) run *= static_cast<std::size_t>(shape[i]);
+    const std::size_t run = elements_from(shape, axis);
     Shape doubled;
     for (int i = 0; i < shape.rank(); ++i) doubled.push_back(i == axis ? 2 * shape[i] : shape[i]);
     ReferenceTensor result{inputs[0].dtype, doubled, {}};
@@ -91,8 +88,7 @@ const OpTest kGluTest = [] {
                       std::vector<ReferenceTensor>& outputs) {
     const Shape& shape = inputs[0].shape;
     const int axis = axis_or_last(attributes, shape);
-    std::size_t run = 1;
-    for (int i = axis; i < shape.rank(); ++i) run *= static_cast<std::size_t>(shape[i]);
+    const std::size_t run = elements_from(shape, axis);
     Shape halved;
     for (int i = 0; i < shape.rank(); ++i) halved.push_back(i == axis ? shape[i] / 2 : shape[i]);
     ReferenceTensor result{inputs[0].dtype, halved, {}};
@@ -125,8 +121,7 @@ const OpTest kSparsemaxTest = [] {
                       std::vector<ReferenceTensor>& outputs) {
     const Shape& shape = inputs[0].shape;
     const int axis = axis_or_last(attributes, shape);
-    std::size_t inner = 1;
-    for (int i = axis + 1; i < shape.rank(); ++i) inner *= static_cast<std::size_t>(shape[i]);
+    const std::size_t inner = elements_from(shape, axis + 1);
     const auto n = static_cast<std::size_t>(shape[axis]);
     outputs = {inputs[0]};
     for (std::size_t i = 0; i < inputs[0].values.size(); ++i) {

@@ -22,10 +22,8 @@ std::vector<OpSample> gru_samples() {
                                     {.shape = {batch, units}},
                                     mask};
   };
-  const auto wrong = [&](int which, const Shape& shape, const std::string& error) {
-    OpSample sample{.inputs = inputs(2, 3, 2, kAllSteps), .error = error};
-    sample.inputs[static_cast<std::size_t>(which)] = {.shape = shape};
-    return sample;
+  const auto wrong = [&](std::size_t which, const Shape& shape, const std::string& error) {
+    return with_wrong(inputs(2, 3, 2, kAllSteps), which, shape, error);
   };
   return {
       {.inputs = inputs(2, 3, 2, kAllSteps)},
@@ -39,8 +37,6 @@ std::vector<OpSample> gru_samples() {
       wrong(3, {3, 2}, "first_h has shape [3, 2], not [2, 2]"),
   };
 }
-
-double naive_sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 
 struct Lengths {
   std::size_t batch, steps, n;

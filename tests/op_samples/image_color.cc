@@ -13,8 +13,6 @@ namespace capstan::testing {
 
 namespace {
 
-using Inputs = std::vector<ReferenceTensor>;
-using Outputs = std::vector<ReferenceTensor>;
 using Color = std::array<double, 3>;
 
 // [..., 3] by a function of a colour.

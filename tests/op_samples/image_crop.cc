@@ -13,8 +13,6 @@ namespace {
 using reference::bilinear_at;
 using reference::ints;
 using reference::Position;
-using Inputs = std::vector<ReferenceTensor>;
-using Outputs = std::vector<ReferenceTensor>;
 
 std::vector<OpSample> crop_samples() {
   const SampleInput images = {.shape = {2, 4, 5, 2}};

@@ -13,8 +13,6 @@ namespace {
 
 using reference::ints;
 using reference::Position;
-using Inputs = std::vector<ReferenceTensor>;
-using Outputs = std::vector<ReferenceTensor>;
 
 // Pixels [height, width] of which each is the pixel at source(row, column) of the image, or 0 outside it.
 template <class Source>

@@ -11,8 +11,6 @@ namespace capstan::testing {
 namespace {
 
 using reference::Position;
-using Inputs = std::vector<ReferenceTensor>;
-using Outputs = std::vector<ReferenceTensor>;
 
 // The pixel `rows` further down and `columns` to the right; the position's last axes are [height, width, channels].
 double neighbour(const ReferenceTensor& x, Position position, std::int64_t rows, std::int64_t columns) {

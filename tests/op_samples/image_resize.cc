@@ -13,8 +13,6 @@ namespace capstan::testing {
 namespace {
 
 using reference::ints;
-using Inputs = std::vector<ReferenceTensor>;
-using Outputs = std::vector<ReferenceTensor>;
 
 std::vector<OpSample> resize_samples() {
   std::vector<OpSample> samples;

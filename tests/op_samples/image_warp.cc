@@ -16,8 +16,6 @@ namespace {
 using reference::bilinear_at;
 using reference::pixel_at;
 using reference::Position;
-using Inputs = std::vector<ReferenceTensor>;
-using Outputs = std::vector<ReferenceTensor>;
 
 std::vector<OpSample> warp_samples() {
   const SampleInput turn = {.shape = {8}, .values = {0.8, -0.3, 0.79, 0.35, 0.9, -0.61, 0.01, -0.02}};

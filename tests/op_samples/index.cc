@@ -12,8 +12,6 @@ namespace {
 using reference::build;
 using reference::index_input;
 using reference::Position;
-using Inputs = std::vector<ReferenceTensor>;
-using Outputs = std::vector<ReferenceTensor>;
 
 std::vector<OpSample> gather_samples() {
   const SampleInput matrix = {.shape = {4, 3}};

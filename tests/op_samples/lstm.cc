@@ -19,10 +19,8 @@ std::vector<OpSample> lstm_samples() {
                                     {.shape = {batch, units}},
                                     mask};
   };
-  const auto wrong = [&](int which, const Shape& shape, const std::string& error) {
-    OpSample sample{.inputs = inputs(2, 3, 2, kAllSteps), .error = error};
-    sample.inputs[static_cast<std::size_t>(which)] = {.shape = shape};
-    return sample;
+  const auto wrong = [&](std::size_t which, const Shape& shape, const std::string& error) {
+    return with_wrong(inputs(2, 3, 2, kAllSteps), which, shape, error);
   };
   return {
       {.inputs = inputs(2, 3, 2, kAllSteps)},
@@ -41,8 +39,6 @@ std::vector<OpSample> lstm_samples() {
       {.inputs = inputs(3, 3, 2, kSomeSteps), .error = "the mask has shape [2, 3], not [3, 3]"},
   };
 }
-
-double naive_sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 
 // Sequences of vectors, and sums over the recurrent kernel.
 void lstm_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap&,

@@ -12,10 +12,9 @@ namespace capstan::testing {
 namespace {
 
 using reference::build;
+using reference::dtype_of;
 using reference::index_input;
 using reference::Position;
-using Inputs = std::vector<ReferenceTensor>;
-using Outputs = std::vector<ReferenceTensor>;
 
 std::vector<OpSample> one_hot_samples() {
   return {{.inputs = {index_input({3}, {2, 0, 1})}, .attributes = {{"depth", 3}}},
@@ -27,15 +26,7 @@ std::vector<OpSample> one_hot_samples() {
           {.inputs = {index_input({1}, {0})}, .attributes = {{"depth", -1}}, .error = "depth is -1"},
           {.inputs = {index_input({1}, {0})}, .attributes = {{"depth", 2}, {"axis", 4}}, .error = "axis 4 is out of"}};
 }
-DType dtype_of(const AttributeMap& attributes, DType fallback) {
-  const auto found = attributes.find("dtype");
-  return found == attributes.end() ? fallback : dtype_from_name(found->second.text);
-}
 void one_hot_reference(const Inputs& in, const AttributeMap& attributes, Outputs& out) {
-  const auto number = [&](const char* name, double fallback) {
-    const auto found = attributes.find(name);
-    return found == attributes.end() ? fallback : found->second.number;
-  };
   std::vector<std::int64_t> dims(in[0].shape.begin(), in[0].shape.end());
   std::int64_t axis = reference::integer(attributes, "axis", -1);
   if (axis < 0) axis += in[0].shape.rank() + 1;
@@ -44,7 +35,8 @@ void one_hot_reference(const Inputs& in, const AttributeMap& attributes, Outputs
     Position from = position;
     from.erase(from.begin() + axis);
     const auto depth = static_cast<double>(position[static_cast<std::size_t>(axis)]);
-    return reference::at(in[0], from) == depth ? number("on_value", 1) : number("off_value", 0);
+    return reference::at(in[0], from) == depth ? reference::number(attributes, "on_value", 1)
+                                               : reference::number(attributes, "off_value", 0);
   })};
 }
 SampleInput mask_input(const Shape& shape, std::vector<double> values) {

@@ -58,6 +58,10 @@ struct OpSample {
   std::string error = {};
 };
 
+// What references take and give.
+using Inputs = std::vector<ReferenceTensor>;
+using Outputs = std::vector<ReferenceTensor>;
+
 // What the reference of a structured op, which knows real numbers only, says of complex ones.
 enum class OverComplex : std::uint8_t {
   kLinear,   // real and imaginary parts do not mix: f(x + iy) = f(x) + i f(y), for all inputs together
@@ -74,8 +78,7 @@ struct OpTest {
 
   // Structured and composite ops.
   std::vector<OpSample> (*samples)() = nullptr;
-  void (*reference)(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
-                    std::vector<ReferenceTensor>& outputs) = nullptr;
+  void (*reference)(const Inputs& inputs, const AttributeMap& attributes, Outputs& outputs) = nullptr;
 
   // What the reference says of complex numbers, if they are among the dtypes.
   OverComplex over_complex = OverComplex::kLinear;

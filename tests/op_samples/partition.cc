@@ -11,8 +11,6 @@ namespace capstan::testing {
 namespace {
 
 using reference::index_input;
-using Inputs = std::vector<ReferenceTensor>;
-using Outputs = std::vector<ReferenceTensor>;
 
 std::vector<OpSample> partition_samples() {
   return {{.inputs = {{.shape = {5}}, index_input({5}, {0, 1, 0, 1, 1})}, .attributes = {{"num_partitions", 2}}},

@@ -12,8 +12,6 @@ namespace {
 using reference::index_input;
 using reference::ints;
 using reference::Position;
-using Inputs = std::vector<ReferenceTensor>;
-using Outputs = std::vector<ReferenceTensor>;
 
 std::vector<OpSample> reverse_sequence_samples() {
   return {

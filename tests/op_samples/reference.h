@@ -5,6 +5,7 @@
 #include <functional>
 #include <initializer_list>
 
+#include "src/ops/axes.h"
 #include "tests/op_samples/op_test.h"
 
 namespace capstan::testing::reference {
@@ -60,6 +61,16 @@ inline std::int64_t integer(const AttributeMap& attributes, std::string_view nam
 inline double number(const AttributeMap& attributes, std::string_view name, double fallback) {
   const auto found = attributes.find(name);
   return found == attributes.end() ? fallback : found->second.number;
+}
+
+// The axis that softmax and its like go along: the last one if none is given.
+inline int axis_or_last(const AttributeMap& attributes, const Shape& shape) {
+  return normalize_axis("reference", integer(attributes, "axis", -1), shape.rank());
+}
+
+inline DType dtype_of(const AttributeMap& attributes, DType fallback = DType::kFloat32) {
+  const auto found = attributes.find("dtype");
+  return found == attributes.end() ? fallback : dtype_from_name(found->second.text);
 }
 
 // The integers of a list, or of a single one; nested lists row by row.

@@ -14,8 +14,6 @@ using reference::build;
 using reference::index_input;
 using reference::ints;
 using reference::Position;
-using Inputs = std::vector<ReferenceTensor>;
-using Outputs = std::vector<ReferenceTensor>;
 
 std::vector<OpSample> gather_nd_samples() {
   const SampleInput matrix = {.shape = {2, 3}};

@@ -14,10 +14,6 @@ using reference::build;
 using reference::ints;
 using reference::Position;
 
-// The same values in the shape of the outputs that `shape` computes.
-using Inputs = std::vector<ReferenceTensor>;
-using Outputs = std::vector<ReferenceTensor>;
-
 std::vector<OpSample> reshape_samples() {
   return {
       {.inputs = {{.shape = {2, 3}}}, .attributes = {{"shape", ints({3, -1})}}},

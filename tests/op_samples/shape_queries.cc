@@ -10,8 +10,6 @@ namespace {
 
 using reference::build;
 using reference::Position;
-using Inputs = std::vector<ReferenceTensor>;
-using Outputs = std::vector<ReferenceTensor>;
 
 std::vector<OpSample> shape_samples() {
   return {{.inputs = {{.shape = {2, 3}}}},

@@ -16,8 +16,6 @@ using reference::at;
 using reference::build;
 using reference::integer;
 using reference::Position;
-using Inputs = std::vector<ReferenceTensor>;
-using Outputs = std::vector<ReferenceTensor>;
 
 std::vector<OpSample> shift_samples() {
   return {{.inputs = {{.shape = {5}}}},

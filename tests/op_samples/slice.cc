@@ -12,8 +12,6 @@ namespace {
 
 using reference::ints;
 using reference::Position;
-using Inputs = std::vector<ReferenceTensor>;
-using Outputs = std::vector<ReferenceTensor>;
 using List = std::vector<AttributeValue>;
 
 const AttributeValue none;

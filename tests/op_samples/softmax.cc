@@ -2,7 +2,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "src/ops/axes.h"
 #include "tests/op_samples/op_test.h"
 #include "tests/op_samples/reference.h"
 #include "tests/op_samples/softmax_reference.h"
@@ -36,8 +35,7 @@ std::vector<OpSample> softmax_gradient_samples() {
 void softmax_gradient_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
                                 std::vector<ReferenceTensor>& outputs) {
   const Shape& shape = inputs[0].shape;
-  const int axis =
-      normalize_axis("reference", static_cast<int>(reference::integer(attributes, "axis", -1)), shape.rank());
+  const int axis = reference::axis_or_last(attributes, shape);
   std::int64_t inner = 1;
   for (int i = axis + 1; i < shape.rank(); ++i) inner *= shape[i];
   outputs = {inputs[0]};

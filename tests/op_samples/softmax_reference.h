@@ -5,9 +5,8 @@
 #include <cmath>
 #include <vector>
 
-#include "src/ops/axis.h"
-#include "src/ops/axes.h"
 #include "tests/op_samples/op_test.h"
+#include "tests/op_samples/reference.h"
 
 namespace capstan::testing {
 
@@ -15,10 +14,8 @@ namespace capstan::testing {
 template <bool kLog>
 void softmax_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
                        std::vector<ReferenceTensor>& outputs) {
-  const auto found = attributes.find("axis");
   const Shape& shape = inputs[0].shape;
-  const int axis = normalize_axis(
-      "reference", found == attributes.end() || !found->second.is_number() ? -1 : found->second.integer, shape.rank());
+  const int axis = reference::axis_or_last(attributes, shape);
   std::int64_t inner = 1;
   for (int i = axis + 1; i < shape.rank(); ++i) inner *= shape[i];
   outputs = {inputs[0]};

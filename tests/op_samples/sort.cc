@@ -11,8 +11,6 @@ namespace {
 
 using reference::index_input;
 using reference::Position;
-using Inputs = std::vector<ReferenceTensor>;
-using Outputs = std::vector<ReferenceTensor>;
 
 std::vector<OpSample> sort_samples() {
   std::vector<double> apart;  // far enough from each other for differences
