@@ -5,6 +5,7 @@
 // nothing of a call costs speed, never a result.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -129,6 +130,20 @@ struct ExampleStep {
 // Nothing if there is no way for these inputs.
 using ExampleRule = std::optional<ExampleStep> (*)(const ExampleCall& call);
 
+// --- Heads in rows ---
+//
+// Ops over heads, [batch, heads, length, depth], that have a twin over heads that stand side by side in rows, which
+// needs no transposes around it (src/graph/attention_heads.cc).
+
+struct HeadsInRows {
+  const OpDef* op = nullptr;  // the twin; null: there is none
+  std::size_t operands = 0;   // that have heads: the first ones, for others follow
+  std::size_t parts = 0;      // the first of these, which may be parts of one value
+  // Writes the twin's attributes, which are zeros: those of the op, which part each operand is, and whether the results
+  // are the parts of one.
+  void (*attributes)(const void* of, std::span<const int> parts, bool joined, void* to) = nullptr;
+};
+
 // --- All of it ---
 
 struct OpForPrograms {
@@ -137,6 +152,7 @@ struct OpForPrograms {
   RowSumsRule row_sums = {};
   CostRule cost = nullptr;
   ExampleRule example = nullptr;
+  HeadsInRows heads_in_rows = {};
   // A program writes variables where they lie only if nothing can fail afterwards. Elementwise ops cannot, but for
   // those whose loops throw for some elements; other ops can, but for those that never do.
   bool refuses_elements = false;

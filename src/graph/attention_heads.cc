@@ -9,14 +9,14 @@
 // Nothing else may read a result, which is no longer there. An operand may have other readers: its transpose stays for
 // them.
 #include <algorithm>
-#include <array>
+#include <cstddef>
 #include <cstring>
 #include <optional>
 #include <vector>
 
+#include "src/core/op_for_programs.h"
 #include "src/graph/graph.h"
 #include "src/ops/array.h"
-#include "src/ops/attention.h"
 #include "src/ops/shape.h"
 
 namespace capstan {
@@ -30,7 +30,6 @@ constexpr int kSwap[] = {0, 2, 1, 3};
 // [batch, length, parts, heads, depth] to [parts, batch, heads, length, depth], and back.
 constexpr int kPartsFirst[] = {2, 0, 3, 1, 4};
 constexpr int kPartsInside[] = {1, 3, 0, 2, 4};
-constexpr std::size_t kOperands = 3;
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
@@ -46,8 +45,8 @@ class Heads {
 
   void run() {
     for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
-      if (graph_.nodes[n].op == &kAttention) take(n, kOperands, false);
-      if (graph_.nodes[n].op == &kAttentionGradients) take(n, kOperands + 1, true);
+      const HeadsInRows& twin = for_programs(*graph_.nodes[n].op).heads_in_rows;
+      if (twin.op != nullptr) take(n, twin);
     }
     if (changed_) remove_dead(graph_);
   }
@@ -92,19 +91,19 @@ class Heads {
     std::vector<Graph::Node*> made_by;
     bool joined = false;
   };
-  std::optional<Results> results_of(const Graph::Node& node) const {
+  std::optional<Results> results_of(const Graph::Node& node, std::size_t parts) const {
     Results results;
     for (const Value output : node.outputs) {
       Graph::Node* const next = reader(output);
-      if (!transposes(next, kSwap)) return joined_results_of(node);
+      if (!transposes(next, kSwap)) return joined_results_of(node, parts);
       results.values.push_back(next->outputs[0]);
       results.made_by.push_back(next);
     }
     return results;
   }
-  std::optional<Results> joined_results_of(const Graph::Node& node) const {
+  std::optional<Results> joined_results_of(const Graph::Node& node, std::size_t parts) const {
     const Graph::Node* const stack = reader(node.outputs[0]);
-    if (stack == nullptr || node.outputs.size() != kOperands || stack->inputs != node.outputs) return std::nullopt;
+    if (stack == nullptr || node.outputs.size() != parts || stack->inputs != node.outputs) return std::nullopt;
     for (const Value output : node.outputs) {
       if (reader(output) != stack) return std::nullopt;
     }
@@ -114,34 +113,28 @@ class Heads {
     return Results{{next->outputs[0]}, {next}, true};
   }
 
-  // `operands` are those that have heads.
-  void take(std::size_t n, std::size_t operands, bool gradients) {
+  void take(std::size_t n, const HeadsInRows& twin) {
     Graph::Node& node = graph_.nodes[n];
     const DType dtype = graph_.values[at(node.inputs[0])].dtype;
     if (node.renew || rank(node.inputs[0]) != 4 || (dtype != DType::kFloat32 && dtype != DType::kFloat64)) return;
-    std::array<Place, kOperands + 1> places;
-    for (std::size_t i = 0; i < operands; ++i) {
+    std::vector<Value> values;
+    std::vector<int> parts;
+    for (std::size_t i = 0; i < twin.operands; ++i) {
       const std::optional<Place> place = place_of(node.inputs[i]);
-      if (!place) return;
-      places[i] = *place;
+      if (!place || (i >= twin.parts && rank(place->value) != 4)) return;
+      values.push_back(place->value);
+      parts.push_back(place->part);
     }
-    // The cotangent has no parts.
-    if (gradients && rank(places[kOperands].value) != 4) return;
-    std::optional<Results> results = results_of(node);
+    std::optional<Results> results = results_of(node, twin.parts);
     if (!results) return;
     for (const Graph::Node* made_by : results->made_by) {
       if (made_by->rerun != node.rerun) return;
     }
-    HeadsAttributes attributes;
-    read_attention(node.attributes, attributes);
-    attributes.query = places[0].part;
-    attributes.key = places[1].part;
-    attributes.value = places[2].part;
-    attributes.joined = results->joined;
-    node.op = gradients ? &kAttentionOfHeadsGradients : &kAttentionOfHeads;
-    std::fill(std::begin(node.attributes), std::end(node.attributes), std::byte{});
-    std::memcpy(node.attributes, &attributes, sizeof(attributes));
-    for (std::size_t i = 0; i < operands; ++i) node.inputs[i] = places[i].value;
+    alignas(std::max_align_t) std::byte attributes[sizeof(node.attributes)] = {};
+    twin.attributes(node.attributes, parts, results->joined, attributes);
+    std::memcpy(node.attributes, attributes, sizeof(attributes));
+    node.op = twin.op;
+    std::copy(values.begin(), values.end(), node.inputs.begin());
     node.outputs = results->values;
     for (const Value output : node.outputs) makers_[at(output)] = n;
     // Whoever made them has nothing left to make.

@@ -17,6 +17,7 @@
 #include "capstan/ops/reduce.h"
 #include "src/core/apply.h"
 #include "src/core/check.h"
+#include "src/core/op_for_programs.h"
 #include "src/kernels/attention.h"
 #include "src/kernels/random.h"
 #include "src/ops/attention.h"
@@ -239,6 +240,12 @@ AttentionAttributes seeded(const AttentionOptions& options) {
   return attributes;
 }
 
+// The cotangent has no parts.
+constexpr OpForPrograms kForPrograms{
+    .heads_in_rows = {.op = &kAttentionOfHeads, .operands = 3, .parts = 3, .attributes = heads_attributes}};
+constexpr OpForPrograms kGradientsForPrograms{
+    .heads_in_rows = {.op = &kAttentionOfHeadsGradients, .operands = 4, .parts = 3, .attributes = heads_attributes}};
+
 }  // namespace
 
 constinit const OpDef kAttention = {
@@ -270,6 +277,7 @@ constinit const OpDef kAttention = {
           const AttentionAttributes a = seeded(options_of(*static_cast<const AttentionAttributes*>(attributes)));
           outputs.push_back(apply(kAttention, operands, &a));
         },
+    .programs = &kForPrograms,
 };
 
 constinit const OpDef kAttentionGradients = {
@@ -299,6 +307,7 @@ constinit const OpDef kAttentionGradients = {
     .saves = {.inputs = 1},
     .vjp = vjp_gradients,
     .batch = batch_attention<4>,
+    .programs = &kGradientsForPrograms,
 };
 
 Tensor scaled_dot_product_attention(Operand query, Operand key, Operand value, const AttentionOptions& options) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -102,33 +103,13 @@ class AttentionCall {
 // takes the place of attention, or its gradients, between transposes. An operand is [batch, length, heads, depth], or a
 // part of [batch, length, parts, heads, depth]; the result and the gradients are [batch, length, heads, depth], or all
 // three gradients the parts of one output.
-struct HeadsAttributes {
-  bool causal = false;
-  OptionalNumber scale;
-  double dropout = 0;
-  OptionalInt seed;
-  // The part that each operand is, if it has parts.
-  int query = 0;
-  int key = 0;
-  int value = 0;
-  bool joined = false;  // the gradients are one output
-};
-
+//
 // Inputs are query, key, value and perhaps a mask, [batch, heads, queries, keys] or what broadcasts to it.
 extern const OpDef kAttentionOfHeads;
 // Inputs are query, key, value, the cotangent and perhaps a mask.
 extern const OpDef kAttentionOfHeadsGradients;
 
-extern const OpDef kAttention;
-extern const OpDef kAttentionGradients;
-
-// What the attributes of those two say.
-inline void read_attention(const void* attributes, HeadsAttributes& heads) {
-  const auto& a = *static_cast<const AttentionAttributes*>(attributes);
-  heads.causal = a.causal;
-  heads.scale = a.scale;
-  heads.dropout = a.dropout;
-  heads.seed = a.seed;
-}
+// The attributes of these two, from those of attention: HeadsInRows::attributes.
+void heads_attributes(const void* attention, std::span<const int> parts, bool joined, void* heads);
 
 }  // namespace capstan

@@ -1,3 +1,4 @@
+#include <cstring>
 #include <span>
 #include <string_view>
 
@@ -8,6 +9,17 @@ namespace capstan {
 
 namespace {
 
+struct HeadsAttributes {
+  bool causal = false;
+  OptionalNumber scale;
+  double dropout = 0;
+  OptionalInt seed;
+  // The part that each operand is, if it has parts.
+  int query = 0;
+  int key = 0;
+  int value = 0;
+  bool joined = false;  // the gradients are one output
+};
 constexpr AttributeType kHeadsAttributes = attribute_type<HeadsAttributes>(
     {field<&HeadsAttributes::causal>("causal"), field<&HeadsAttributes::scale>("scale"),
      field<&HeadsAttributes::dropout>("dropout"), field<&HeadsAttributes::seed>("seed"),
@@ -75,6 +87,20 @@ Shape shape_of_part(const TensorRef& operand) {
 }
 
 }  // namespace
+
+void heads_attributes(const void* attention, std::span<const int> parts, bool joined, void* heads) {
+  const auto& a = *static_cast<const AttentionAttributes*>(attention);
+  HeadsAttributes attributes;
+  attributes.causal = a.causal;
+  attributes.scale = a.scale;
+  attributes.dropout = a.dropout;
+  attributes.seed = a.seed;
+  attributes.query = parts[0];
+  attributes.key = parts[1];
+  attributes.value = parts[2];
+  attributes.joined = joined;
+  std::memcpy(heads, &attributes, sizeof(attributes));
+}
 
 constinit const OpDef kAttentionOfHeads = {
     .name = "attention_of_heads",

@@ -23,11 +23,6 @@ const Exception kExceptions[] = {
     {"src/tape/reverse.cc", "kAdd"},
     // The pass makes this op, which is in programs alone.
     {"src/graph/merge_products.cc", "kProducts"},
-    // The pass is about attention, and makes these ops on heads, which are in programs alone.
-    {"src/graph/attention_heads.cc", "kAttention"},
-    {"src/graph/attention_heads.cc", "kAttentionGradients"},
-    {"src/graph/attention_heads.cc", "kAttentionOfHeads"},
-    {"src/graph/attention_heads.cc", "kAttentionOfHeadsGradients"},
     // The word for what a profile calls a trace, which is no op there.
     {"src/transforms/profile_data.cc", "trace"},
 };
@@ -108,7 +103,7 @@ TEST(OpNames, AreConstantsInNoFileOutsideOfTheOps) {
       }
     }
   }
-  EXPECT_EQ(used.size(), 6u) << "an exception that nothing needs";
+  EXPECT_EQ(used.size(), 2u) << "an exception that nothing needs";
 }
 
 // The list of the files is made when the build is configured.
