@@ -263,39 +263,13 @@ vectorized_map = _rows("vectorized_map", _core.vectorized_map)
 vectorized_map.__doc__ = "Calls a function once, with a symbolic row, and runs its ops on all rows."
 
 
-def _carried(run, reverse):
-    def fold(fn, elems, initializer=None, parallel_iterations=10, back_prop=True, swap_memory=False, name=None,
-             **unused):
-        elements = [convert_to_tensor(e) for e in nest.flatten(elems)]
-        if initializer is None:
-            edge = -1 if reverse else 0
-            rest = slice(None, -1) if reverse else slice(1, None)
-            initializer = nest.pack_sequence_as(elems, [e[edge] for e in elements])
-            elements = [e[rest] for e in elements]
-        start = [convert_to_tensor(i) for i in nest.flatten(initializer)]
-
-        def body(*leaves):
-            carried = nest.pack_sequence_as(initializer, leaves[:len(start)])
-            row = nest.pack_sequence_as(elems, leaves[len(start):])
-            return [convert_to_tensor(r) for r in nest.flatten(fn(carried, row))]
-        return nest.pack_sequence_as(initializer, run(body, elements, start, reverse))
-    return fold
-
-
-foldl = _carried(_core.fold, False)
-foldr = _carried(_core.fold, True)
-
-
-def scan(fn, elems, initializer=None, parallel_iterations=10, back_prop=True, swap_memory=False, infer_shape=True,
-         reverse=False, name=None):
-    """Calls a function with what it returned for the row before, and stacks all of that."""
+def _carried(run, fn, elems, initializer, reverse):
+    """Runs `run` over rows, with what the function returned for the row before; without an initializer the first row
+    is that. Gives the form of what is carried, and the results as a list."""
     elements = [convert_to_tensor(e) for e in nest.flatten(elems)]
-    edge = -1 if reverse else 0
-    rest = slice(None, -1) if reverse else slice(1, None)
-    first = None
     if initializer is None:
+        edge, rest = (-1, slice(None, -1)) if reverse else (0, slice(1, None))
         initializer = nest.pack_sequence_as(elems, [e[edge] for e in elements])
-        first = [e[edge:][:1] if reverse else e[:1] for e in elements]
         elements = [e[rest] for e in elements]
     start = [convert_to_tensor(i) for i in nest.flatten(initializer)]
 
@@ -303,11 +277,31 @@ def scan(fn, elems, initializer=None, parallel_iterations=10, back_prop=True, sw
         carried = nest.pack_sequence_as(initializer, leaves[:len(start)])
         row = nest.pack_sequence_as(elems, leaves[len(start):])
         return [convert_to_tensor(r) for r in nest.flatten(fn(carried, row))]
-    results = _core.scan(body, elements, start, reverse)
-    if first is not None:
+    return initializer, run(body, elements, start, reverse)
+
+
+def _fold(reverse):
+    def fold(fn, elems, initializer=None, parallel_iterations=10, back_prop=True, swap_memory=False, name=None,
+             **unused):
+        form, results = _carried(_core.fold, fn, elems, initializer, reverse)
+        return nest.pack_sequence_as(form, results)
+    return fold
+
+
+foldl = _fold(False)
+foldr = _fold(True)
+
+
+def scan(fn, elems, initializer=None, parallel_iterations=10, back_prop=True, swap_memory=False, infer_shape=True,
+         reverse=False, name=None):
+    """Calls a function with what it returned for the row before, and stacks all of that."""
+    form, results = _carried(_core.scan, fn, elems, initializer, reverse)
+    if initializer is None:
         from ._ops import concat
+        first = [convert_to_tensor(e) for e in nest.flatten(elems)]
+        first = [e[-1:] if reverse else e[:1] for e in first]
         results = [concat([r, f] if reverse else [f, r], 0) for f, r in zip(first, results)]
-    return nest.pack_sequence_as(initializer, results)
+    return nest.pack_sequence_as(form, results)
 
 
 class _Concrete:

@@ -42,13 +42,13 @@ PyObject* scalar(const Tensor& t) {
   return PyObject_CallOneArg(type, number.ptr());
 }
 
-// Through a memoryview, so that NumPy does not ask for __array__ again.
-PyObject* by_numpy(const Tensor& t, const char* function) {
+// A copy, or a read-only view. Through a memoryview, so that NumPy does not ask for __array__ again.
+PyObject* by_numpy(const Tensor& t, bool copy) {
   const nb::object object = steal(wrap(t));
   const nb::object view = steal(PyMemoryView_FromObject(object.ptr()));
   static PyObject* const array = import_from("numpy", "array");
   static PyObject* const asarray = import_from("numpy", "asarray");
-  return PyObject_CallOneArg(function[0] == 'c' ? array : asarray, view.ptr());
+  return PyObject_CallOneArg(copy ? array : asarray, view.ptr());
 }
 
 PyObject* numpy_method(PyObject* self, PyObject*) {
@@ -64,7 +64,7 @@ PyObject* array_method(PyObject* self, PyObject* const* args, Py_ssize_t n, PyOb
   CAPSTAN_PYTHON_TRY
   const bool copy = given[1] != nullptr && given[1] == Py_True;
   const Tensor t = readable(value_of(self));
-  nb::object array = steal(by_numpy(t, copy ? "copy" : "view"));
+  nb::object array = steal(by_numpy(t, copy));
   if (given[0] != nullptr && given[0] != Py_None)
     array = array.attr("astype")(nb::handle(given[0]), nb::arg("copy") = false);
   return array.release().ptr();
@@ -80,7 +80,7 @@ PyObject* dlpack_method(PyObject* self, PyObject* const* args, Py_ssize_t n, PyO
   for (Py_ssize_t k = 0; keywords != nullptr && k < PyTuple_GET_SIZE(keywords); ++k) {
     named[nb::handle(PyTuple_GET_ITEM(keywords, k))] = nb::handle(args[n + k]);
   }
-  const nb::object array = steal(by_numpy(t, named.contains("max_version") ? "view" : "copy"));
+  const nb::object array = steal(by_numpy(t, !named.contains("max_version")));
   return array.attr("__dlpack__")(**named).release().ptr();
   CAPSTAN_PYTHON_CATCH(nullptr)
 }
@@ -106,13 +106,13 @@ PyObject* format(PyObject* self, PyObject* spec) {
 PyObject* to_numpy(const Tensor& given) {
   CAPSTAN_PYTHON_TRY
   const Tensor t = readable(given);
-  return t.rank() == 0 ? scalar(t) : by_numpy(t, "copy");
+  return t.rank() == 0 ? scalar(t) : by_numpy(t, true);
   CAPSTAN_PYTHON_CATCH(nullptr)
 }
 
 PyObject* to_numpy_view(const Tensor& given) {
   CAPSTAN_PYTHON_TRY
-  return by_numpy(readable(given), "view");
+  return by_numpy(readable(given), false);
   CAPSTAN_PYTHON_CATCH(nullptr)
 }
 

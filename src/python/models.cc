@@ -131,14 +131,39 @@ nb::object object(const nb::dict& options, const char* name) {
 
 Nest nest_option(const nb::dict& options, const char* name) { return to_nest(object(options, name).ptr()); }
 
-// Epochs, the loss and metrics by name.
-nb::tuple fit(const LayerHandle& handle, const nb::dict& given) {
-  FitOptions options;
+// What fit, evaluate and predict are told alike.
+template <class Options>
+void read_common(const nb::dict& given, Options& options) {
   options.batch_size = option<std::int64_t>(given, "batch_size", 32);
-  options.epochs = option<std::int64_t>(given, "epochs", 1);
   options.verbose = option(given, "verbose", 1);
   options.callbacks =
       callbacks_of(nb::cast<nb::list>(given["callbacks"]), options.verbose == 0 ? nb::none() : object(given, "print"));
+}
+EvaluateOptions evaluate_options(const nb::dict& given) {
+  EvaluateOptions options;
+  read_common(given, options);
+  options.steps = number(given, "steps");
+  return options;
+}
+
+// Runs on batches, or on x, y and weights, whichever were given; without the lock of Python.
+template <class OnBatches, class OnTensors>
+auto run_on(const nb::dict& given, const OnBatches& on_batches, const OnTensors& on_tensors) {
+  if (nb::cast<bool>(given["is_batches"])) {
+    const BatchSource batches = source_of(given["x"], nb::cast<std::int64_t>(given["size"]));
+    const Unlocked unlocked;
+    return on_batches(batches);
+  }
+  const Nest x = nest_option(given, "x"), y = nest_option(given, "y"), weight = nest_option(given, "sample_weight");
+  const Unlocked unlocked;
+  return on_tensors(x, y, weight);
+}
+
+// Epochs, the loss and metrics by name.
+nb::tuple fit(const LayerHandle& handle, const nb::dict& given) {
+  FitOptions options;
+  read_common(given, options);
+  options.epochs = option<std::int64_t>(given, "epochs", 1);
   options.validation_split = option(given, "validation_split", 0.0);
   options.shuffle = option(given, "shuffle", true);
   if (!object(given, "class_weight").is_none()) {
@@ -160,39 +185,24 @@ nb::tuple fit(const LayerHandle& handle, const nb::dict& given) {
     }
   }
   const Model model = model_of(handle);
-  History history;
-  if (nb::cast<bool>(given["is_batches"])) {
-    const BatchSource batches = source_of(given["x"], nb::cast<std::int64_t>(given["size"]));
-    const Unlocked unlocked;
-    history = model.fit(batches, options);
-  } else {
-    options.sample_weight = nest_option(given, "sample_weight");
-    const Nest x = nest_option(given, "x"), y = nest_option(given, "y");
-    const Unlocked unlocked;
-    history = model.fit(x, y, options);
-  }
+  const History history = run_on(
+      given, [&](const BatchSource& batches) { return model.fit(batches, options); },
+      [&](const Nest& x, const Nest& y, const Nest& weight) {
+        options.sample_weight = weight;
+        return model.fit(x, y, options);
+      });
   return nb::make_tuple(history.epoch, history.history);
 }
 
 nb::list evaluate(const LayerHandle& handle, const nb::dict& given) {
-  EvaluateOptions options;
-  options.batch_size = option<std::int64_t>(given, "batch_size", 32);
-  options.verbose = option(given, "verbose", 1);
-  options.steps = number(given, "steps");
-  options.callbacks =
-      callbacks_of(nb::cast<nb::list>(given["callbacks"]), options.verbose == 0 ? nb::none() : object(given, "print"));
+  EvaluateOptions options = evaluate_options(given);
   const Model model = model_of(handle);
-  Evaluation found;
-  if (nb::cast<bool>(given["is_batches"])) {
-    const BatchSource batches = source_of(given["x"], nb::cast<std::int64_t>(given["size"]));
-    const Unlocked unlocked;
-    found = model.evaluate(batches, options);
-  } else {
-    options.sample_weight = nest_option(given, "sample_weight");
-    const Nest x = nest_option(given, "x"), y = nest_option(given, "y");
-    const Unlocked unlocked;
-    found = model.evaluate(x, y, options);
-  }
+  const Evaluation found = run_on(
+      given, [&](const BatchSource& batches) { return model.evaluate(batches, options); },
+      [&](const Nest& x, const Nest& y, const Nest& weight) {
+        options.sample_weight = weight;
+        return model.evaluate(x, y, options);
+      });
   nb::list list;
   list.append(nb::make_tuple("loss", found.loss));
   for (const auto& [name, value] : found.metrics) list.append(nb::make_tuple(name, value));
@@ -200,23 +210,11 @@ nb::list evaluate(const LayerHandle& handle, const nb::dict& given) {
 }
 
 nb::object predict(const LayerHandle& handle, const nb::dict& given) {
-  EvaluateOptions options;
-  options.batch_size = option<std::int64_t>(given, "batch_size", 32);
-  options.verbose = option(given, "verbose", 1);
-  options.steps = number(given, "steps");
-  options.callbacks =
-      callbacks_of(nb::cast<nb::list>(given["callbacks"]), options.verbose == 0 ? nb::none() : object(given, "print"));
+  const EvaluateOptions options = evaluate_options(given);
   const Model model = model_of(handle);
-  Nest found;
-  if (nb::cast<bool>(given["is_batches"])) {
-    const BatchSource batches = source_of(given["x"], nb::cast<std::int64_t>(given["size"]));
-    const Unlocked unlocked;
-    found = model.predict(batches, options);
-  } else {
-    const Nest x = nest_option(given, "x");
-    const Unlocked unlocked;
-    found = model.predict(x, options);
-  }
+  const Nest found = run_on(
+      given, [&](const BatchSource& batches) { return model.predict(batches, options); },
+      [&](const Nest& x, const Nest&, const Nest&) { return model.predict(x, options); });
   return nb::steal(from_nest(found));
 }
 

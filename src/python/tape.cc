@@ -165,6 +165,11 @@ PyObject* jacobian(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject
   CAPSTAN_PYTHON_CATCH(nullptr)
 }
 
+void expect_one(const std::string& method, const Sources& target, const Sources& source) {
+  if (target.list().size() == 1 && source.list().size() == 1) return;
+  throw nb::value_error((method + ": one target and one source are needed").c_str());
+}
+
 PyObject* batch_jacobian(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* keywords) {
   static const Signature signature(
       "batch_jacobian", {"target", "source", "unconnected_gradients", "parallel_iterations", "experimental_use_pfor"},
@@ -173,9 +178,7 @@ PyObject* batch_jacobian(PyObject* self, PyObject* const* args, Py_ssize_t n, Py
   if (!signature.read(args, n, keywords, given)) return nullptr;
   CAPSTAN_PYTHON_TRY
   const Sources targets(given[0]), sources(given[1], false);
-  if (targets.list().size() != 1 || sources.list().size() != 1) {
-    throw nb::value_error("batch_jacobian: one target and one source are needed");
-  }
+  expect_one("batch_jacobian", targets, sources);
   return wrap(tape_of(self).batch_jacobian(targets.list()[0], sources.list()[0], jacobian_options(given)));
   CAPSTAN_PYTHON_CATCH(nullptr)
 }
@@ -186,9 +189,7 @@ PyObject* explain(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject*
   if (!signature.read(args, n, keywords, given)) return nullptr;
   CAPSTAN_PYTHON_TRY
   const Sources target(given[0]), source(given[1], false);
-  if (target.list().size() != 1 || source.list().size() != 1) {
-    throw nb::value_error("explain: one target and one source are needed");
-  }
+  expect_one("explain", target, source);
   return PyUnicode_FromString(tape_of(self).explain(target.list()[0], source.list()[0]).c_str());
   CAPSTAN_PYTHON_CATCH(nullptr)
 }
