@@ -71,6 +71,7 @@ fuzz: dependencies
 PYTHON3 ?= python3
 python_environment = build/python/venv
 python: dependencies
+	@tools/install_dependencies.sh python
 	@test -d $(python_environment) || $(PYTHON3) -m venv $(python_environment)
 	@$(python_environment)/bin/python -m pip install --quiet nanobind scikit-build-core build numpy pytest
 	@$(python_environment)/bin/python -m pip install --quiet --no-build-isolation .

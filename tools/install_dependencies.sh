@@ -4,11 +4,12 @@
 #   tools/install_dependencies.sh          what `make mnist` needs
 #   tools/install_dependencies.sh test     and what `make test` needs beside it
 #   tools/install_dependencies.sh fuzz     and what `make fuzz` needs beside it
+#   tools/install_dependencies.sh python   and what `make python` and `pip install .` need beside it
 #
-# A thing is looked for by its command, header or library, not by its package, so that other ways of having it count.
+# A thing is looked for by its command, header, library or Python module, not by its package, so that other ways of having it count.
 set -euo pipefail
 
-# package          command, header, or library that is loaded at run time
+# package          command, header, library that is loaded at run time, or Python module
 needed="
 g++                g++
 cmake              cmake
@@ -42,6 +43,13 @@ clang-14           clang++-14
 "
 fi
 
+if [ "${1:-}" = python ]; then
+  needed+="
+python3-dev        python3-config
+python3-venv       ensurepip.py
+"
+fi
+
 have() {
   case "$1" in
     *.h | *.hh | *.hpp)
@@ -58,6 +66,7 @@ have() {
       done
       return 1
       ;;
+    *.py) python3 -c "import ${1%.py}" 2>/dev/null ;;
     *) command -v "$1" >/dev/null 2>&1 ;;
   esac
 }
