@@ -1,6 +1,8 @@
 // Elements of datasets as texts, for comparisons.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <filesystem>
 #include <map>
 #include <string>
@@ -58,10 +60,30 @@ std::vector<std::string> elements_of(const D& dataset) {
 
 using Words = std::vector<std::string>;
 
+// The entries of a folder.
+inline std::ptrdiff_t entries_in(const std::string& folder) {
+  const auto entries = std::filesystem::directory_iterator(folder);
+  return std::distance(begin(entries), end(entries));
+}
+
 // The threads of this process.
-inline std::ptrdiff_t thread_total() {
-  const auto tasks = std::filesystem::directory_iterator("/proc/self/task");
-  return std::distance(begin(tasks), end(tasks));
+inline std::ptrdiff_t thread_total() { return entries_in("/proc/self/task"); }
+
+// Of a dataset with six elements, three of which had been read at `position`, while `file` was written: with another
+// draft an iterator goes on, or refuses the position and gives all six. No position makes a file whole.
+template <class Make>
+void expect_no_belief_in(const std::vector<std::int64_t>& draft, const std::string& key, DatasetPosition position,
+                         const std::string& file, const Make& make) {
+  position.at(key) = constant(draft);
+  auto restored = make().begin();
+  try {
+    restored.restore(position);
+    EXPECT_EQ(rest_of(restored).size(), 3U);
+  } catch (const ValueError&) {
+    EXPECT_EQ(rest_of(restored).size(), 6U);
+    std::filesystem::remove(file);
+  }
+  EXPECT_FALSE(std::filesystem::exists(file));
 }
 
 }  // namespace capstan::testing
