@@ -9,12 +9,12 @@
 
 namespace capstan {
 
-namespace {
-
-void check_count(const OpDef& op, std::span<const Operand> operands) {
-  CAPSTAN_CHECK(op.arity == kVariadic || operands.size() == static_cast<std::size_t>(op.arity), ValueError, op.name,
-                ": takes ", int{op.arity}, " arguments (", op.input_names, "), not ", operands.size());
+void check_count(const OpDef& op, std::size_t operands) {
+  CAPSTAN_CHECK(op.arity == kVariadic || operands == static_cast<std::size_t>(op.arity), ValueError, op.name,
+                ": takes ", int{op.arity}, " arguments (", op.input_names, "), not ", operands);
 }
+
+namespace {
 
 // What a composite computes. It reads its operands as it likes, so none may be empty.
 void compose(const OpDef& op, std::span<Operand> operands, const void* attributes, std::vector<Tensor>& outputs) {
@@ -29,6 +29,13 @@ void compose(const OpDef& op, std::span<Operand> operands, const void* attribute
 }
 
 }  // namespace
+
+std::vector<Tensor> call_op(const OpDef& op, std::span<Operand> operands, const void* attributes) {
+  if (op.compose == nullptr) return apply_all(op, operands, attributes);
+  std::vector<Tensor> outputs;
+  compose(op, operands, attributes, outputs);
+  return outputs;
+}
 
 Op::Op(std::string_view name) : def_(find_op(name)) {
   CAPSTAN_CHECK(def_ != nullptr, ValueError, "call: there is no op \"", name, "\"");
@@ -78,22 +85,16 @@ const void* AttributeSet::data() const {
 
 Tensor call(const Op& op, std::span<Operand> operands, const AttributeSet& attributes) {
   const OpDef& def = op.def();
-  check_count(def, operands);
+  check_count(def, operands.size());
   CAPSTAN_CHECK(def.outputs == 1, ValueError, def.name, ": gives ", int{def.outputs}, " results, not one",
                 help("call it with call_all()"));
   if (def.compose == nullptr) return apply(def, operands, attributes.data());
-  std::vector<Tensor> outputs;
-  compose(def, operands, attributes.data(), outputs);
-  return std::move(outputs[0]);
+  return std::move(call_op(def, operands, attributes.data())[0]);
 }
 
 std::vector<Tensor> call_all(const Op& op, std::span<Operand> operands, const AttributeSet& attributes) {
-  const OpDef& def = op.def();
-  check_count(def, operands);
-  if (def.compose == nullptr) return apply_all(def, operands, attributes.data());
-  std::vector<Tensor> outputs;
-  compose(def, operands, attributes.data(), outputs);
-  return outputs;
+  check_count(op.def(), operands.size());
+  return call_op(op.def(), operands, attributes.data());
 }
 
 }  // namespace capstan

@@ -8,7 +8,6 @@
 #include <new>
 #include <unordered_map>
 
-#include "src/core/apply.h"
 #include "src/core/check.h"
 #include "src/core/op_def.h"
 #include "src/ops/family.h"
@@ -119,21 +118,10 @@ std::vector<Tensor> call(std::string_view name, std::span<const Tensor> inputs, 
     if (const UserOp* const user_op = find_user_op(name)) return call_user_op(*user_op, inputs, attributes);
   }
   CAPSTAN_CHECK(op != nullptr, ValueError, "call: there is no op \"", name, "\"");
-  CAPSTAN_CHECK(op->arity == kVariadic || inputs.size() == static_cast<std::size_t>(op->arity), ValueError, op->name,
-                ": takes ", int{op->arity}, " arguments (", op->input_names, "), not ", inputs.size());
+  check_count(*op, inputs.size());
   const AttributeStorage storage(*op, attributes);
   std::vector<Operand> operands(inputs.begin(), inputs.end());
-  if (op->compose != nullptr) {  // Elementwise ops may have one too: the function that checks
-                                 // before the loop runs.
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
-      CAPSTAN_CHECK(inputs[i].has_value(), ValueError, op->name, ": argument ", i, " is an empty tensor",
-                    help("a missing gradient is an empty tensor; test it with has_value()"));
-    }
-    std::vector<Tensor> outputs;
-    op->compose(operands, storage.get(), outputs);
-    return outputs;
-  }
-  return apply_all(*op, operands, storage.get());
+  return call_op(*op, operands, storage.get());
 }
 
 }  // namespace capstan

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "src/core/op_def.h"
 
@@ -27,5 +28,10 @@ class AttributeStorage {
   alignas(std::max_align_t) std::byte bytes_[64] = {};
   bool has_attributes_ = false;
 };
+
+// How calls by name call (op_calls.cc). Throws ValueError for another number of operands than the op takes.
+void check_count(const OpDef& op, std::size_t operands);
+// Through what the op is composed of, if it is. Throws ValueError for an empty operand of such an op.
+std::vector<Tensor> call_op(const OpDef& op, std::span<Operand> operands, const void* attributes);
 
 }  // namespace capstan
