@@ -35,9 +35,9 @@ compare_options = $(if $(THREADS),--threads $(THREADS)) $(if $(WORKLOADS),--work
 .PHONY: python mnist test asan tsan nightly interop fuzz bench compare format tidy install clean dependencies test-dependencies
 
 mnist: dependencies
-	@cmake --preset release
-	@cmake --build --preset release --parallel $(JOBS) --target mnist
-	build/release/examples/mnist $(mnist_options)
+	@cmake --preset native
+	@cmake --build --preset native --parallel $(JOBS)
+	build/native/examples/mnist $(mnist_options)
 
 # The last lines are ctest's own: a count of tests, and the time.
 test: test-dependencies

@@ -5,6 +5,7 @@
 # capstan_testable().
 
 include(CheckLinkerFlag)
+include(CapstanInstructionSets)
 include(CapstanOps)
 
 file(GLOB_RECURSE all_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*.cc)
@@ -24,6 +25,9 @@ foreach(source IN LISTS capstan_sources)
 endforeach()
 if(capstan_io_sources)
   list(REMOVE_ITEM capstan_sources ${capstan_io_sources})
+endif()
+if(NOT CAPSTAN_MODEL_FILES)
+  list(FILTER capstan_io_sources EXCLUDE REGEX "/src/(onnx|applications|checkpoint|logs)/")
 endif()
 set(capstan_program_sources ${capstan_sources})
 list(FILTER capstan_program_sources INCLUDE REGEX "/src/cli/")
@@ -48,6 +52,8 @@ foreach(folder IN LISTS CAPSTAN_KERNEL_FOLDERS)
   set_source_files_properties(${kernel_sources} PROPERTIES
     COMPILE_OPTIONS $<$<CONFIG:Release>:${CAPSTAN_KERNEL_OPTIMISATION}>)
 endforeach()
+
+capstan_choose_instruction_sets(${capstan_sources})
 
 # Kernels include little.
 set(kernels ${capstan_sources})

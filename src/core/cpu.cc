@@ -51,6 +51,16 @@ InstructionSet requested() {
   return kAvx512;
 }
 
+// The best set up to this one for which there is code, see simd.h.
+InstructionSet compiled(InstructionSet set) {
+#if defined(CAPSTAN_WITHOUT_AVX512)
+  if (set == kAvx512) return kAvx2;
+#elif defined(CAPSTAN_WITHOUT_AVX2)
+  if (set == kAvx2) return kPortable;
+#endif
+  return set;
+}
+
 }  // namespace
 
 constinit std::atomic<int> detail::chosen_instruction_set{-1};
@@ -58,7 +68,7 @@ constinit std::atomic<int> detail::chosen_instruction_set{-1};
 int detail::choose_instruction_set() {
   const InstructionSet best = supported();
   const InstructionSet ceiling = requested();
-  const int set = ceiling < best ? ceiling : best;
+  const int set = compiled(ceiling < best ? ceiling : best);
   // Threads that race here compute and store the same value.
   chosen_instruction_set.store(set, std::memory_order_relaxed);
   return set;

@@ -15,12 +15,21 @@
 // of each target's namespace in the order of InstructionSet.
 #pragma once
 
-// Sanitizers multiply the compile time of vector code; in their builds the AVX2 kernels stand for AVX-512 as well.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+// A build may leave out one of the two x86 targets, and another then stands for it in the tables, so that they keep their
+// form. Sanitizers, which multiply the compile time of vector code, leave out AVX-512. A build for one machine has
+// CAPSTAN_WITHOUT_AVX512 or CAPSTAN_WITHOUT_AVX2 (cmake/CapstanInstructionSets.cmake); the second is for machines with
+// AVX-512, where the portable target stands for AVX2, and cpu.cc never chooses AVX2.
+#if defined(CAPSTAN_WITHOUT_AVX512) || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3 | HWY_AVX3_DL | HWY_EMU128)
 namespace capstan {
 namespace N_AVX2 {}
 namespace N_AVX3 = N_AVX2;
+}  // namespace capstan
+#elif defined(CAPSTAN_WITHOUT_AVX2)
+#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX2 | HWY_AVX3_DL | HWY_EMU128)
+namespace capstan {
+namespace N_SCALAR {}
+namespace N_AVX2 = N_SCALAR;
 }  // namespace capstan
 #else
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL | HWY_EMU128)
