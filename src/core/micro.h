@@ -18,7 +18,7 @@
 #define CAPSTAN_PREDICATES(M) M(is_nan) M(is_inf) M(is_finite)
 // Of two arguments. maximum and minimum take the first operand at ties; a NaN on either side gives NaN.
 #define CAPSTAN_BINARY_PRIMITIVES(M) M(maximum) M(minimum) M(pow) M(atan2) M(floordiv) M(floormod) M(truncatemod)
-// Those that only portable formulas may call: they have no vector form (src/ops/special_formula.h).
+// Those that only portable formulas may call: they have no vector form (src/ops/special/special_formula.h).
 // clang-format off
 #define CAPSTAN_SPECIAL_UNARY(M)                                                                                  \
   M(lgamma) M(digamma) M(erfinv) M(erfcinv) M(ndtri) M(bessel_i0) M(bessel_i1) M(bessel_i0e) M(bessel_i1e)        \

@@ -6,8 +6,8 @@
 // draw, gives the same bits.
 //
 // The library of the authors, Random123, has the same rounds, for one block at a time. The kernels need them in vectors
-// of every instruction set (src/kernels/random.cc), which it does not have, and would still need their own; what it
-// could replace are the lines below.
+// of every instruction set (src/kernels/random/random.cc), which it does not have, and would still need their own; what
+// it could replace are the lines below.
 #pragma once
 
 #include <cstdint>

@@ -269,4 +269,4 @@ MaskOf<T, kBytes> MaskFromVec(Vector<T, kBytes> a) {
 #undef HWY_TARGET
 #define HWY_TARGET HWY_AVX3
 
-#include "src/kernels/vector_math-inl.h"
+#include "src/kernels/math/vector_math-inl.h"

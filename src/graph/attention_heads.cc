@@ -16,8 +16,8 @@
 
 #include "src/core/op_for_programs.h"
 #include "src/graph/graph.h"
-#include "src/ops/array.h"
-#include "src/ops/shape.h"
+#include "src/ops/array/array.h"
+#include "src/ops/array/shape.h"
 
 namespace capstan {
 

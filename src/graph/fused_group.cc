@@ -6,7 +6,7 @@
 
 #include "src/core/thread_pool.h"
 #include "src/graph/loops.h"
-#include "src/kernels/reduce.h"
+#include "src/kernels/reduce/reduce.h"
 
 namespace capstan {
 
@@ -213,8 +213,8 @@ void FusedGroup::run_whole(const void* const* inputs, void* const* outputs) cons
   });
 }
 
-// In the order of src/kernels/reduce.h: blocks are joined by halving to the sum of a piece, and pieces are summed in
-// the same way.
+// In the order of src/kernels/reduce/reduce.h: blocks are joined by halving to the sum of a piece, and pieces are
+// summed in the same way.
 void FusedGroup::run_with_sums(const void* const* inputs, void* const* outputs) const {
   const bool by_rows = rows_ > 1;
   const std::int64_t whole = by_rows ? rows_ : columns_;

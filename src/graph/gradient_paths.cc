@@ -8,8 +8,8 @@
 #include "src/core/apply.h"
 #include "src/core/attributes.h"
 #include "src/core/context.h"
+#include "src/ops/array/shape.h"
 #include "src/ops/batching.h"
-#include "src/ops/shape.h"
 
 namespace capstan {
 

@@ -18,7 +18,7 @@
 #include "src/graph/loops.h"
 #include "src/graph/program.h"
 #include "src/graph/tables.h"
-#include "src/kernels/strided_copy.h"
+#include "src/kernels/array/strided_copy.h"
 
 namespace capstan {
 

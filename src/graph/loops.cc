@@ -3,7 +3,7 @@
 #include <bit>
 
 #include "src/core/apply.h"
-#include "src/ops/reduce.h"
+#include "src/ops/reduce/reduce.h"
 
 namespace capstan {
 

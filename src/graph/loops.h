@@ -5,7 +5,7 @@
 
 #include "src/emit/fused_loop.h"
 #include "src/graph/graph.h"
-#include "src/ops/layout.h"
+#include "src/ops/array/layout.h"
 
 namespace capstan {
 

@@ -1,4 +1,4 @@
-// Products that read the same operand, and of which none waits for another, become one node (src/ops/products.h).
+// Products that read the same operand, and of which none waits for another, become one node (src/ops/math/products.h).
 //
 // Short ones need no node of their own to run at once: they are tasks of a stage (stages.cc). One node is better where
 // the operand in common is a right one that is stored transposed and has to be packed, which takes as long as a product
@@ -17,8 +17,8 @@
 #include <optional>
 
 #include "src/graph/graph.h"
-#include "src/kernels/gemm.h"
-#include "src/ops/products.h"
+#include "src/kernels/linalg/gemm.h"
+#include "src/ops/math/products.h"
 
 namespace capstan {
 

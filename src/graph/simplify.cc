@@ -10,7 +10,7 @@
 #include "src/core/op_for_programs.h"
 #include "src/graph/control.h"
 #include "src/graph/graph.h"
-#include "src/ops/shape.h"
+#include "src/ops/array/shape.h"
 
 namespace capstan {
 

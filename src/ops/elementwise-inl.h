@@ -1,11 +1,11 @@
 // The kernels of elementwise formulas, for one instruction set at a time.
 //
-// A family file (src/ops/math.cc and its kin) re-includes itself once per target; its formulas stand textually inside
-// the target's region, because only then may they use the target's instructions. This header gives them V<D>, a vector
-// with the operators and functions that formulas use, and the loops over memory.
+// A family file (src/ops/math/math.cc and its kin) re-includes itself once per target; its formulas stand textually
+// inside the target's region, because only then may they use the target's instructions. This header gives them V<D>, a
+// vector with the operators and functions that formulas use, and the loops over memory.
 //
 //     #undef HWY_TARGET_INCLUDE
-//     #define HWY_TARGET_INCLUDE "src/ops/math.cc"
+//     #define HWY_TARGET_INCLUDE "src/ops/math/math.cc"
 //     #include "src/ops/elementwise-inl.h"   // brings simd.h, foreach_target.h and highway.h
 //     HWY_BEFORE_NAMESPACE();
 //     namespace capstan::HWY_NAMESPACE { struct Sqrt : UnaryOp { ... }; }
@@ -22,7 +22,7 @@
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 
-#include "src/kernels/vector_math-inl.h"
+#include "src/kernels/math/vector_math-inl.h"
 #include "src/ops/formula_op-inl.h"
 
 #if defined(CAPSTAN_OPS_ELEMENTWISE_INL_H) == defined(HWY_TARGET_TOGGLE)

@@ -31,7 +31,7 @@
 #include "src/core/apply.h"
 #include "src/core/micro.h"
 #include "src/core/op_def.h"
-#include "src/kernels/scalar_math.h"
+#include "src/kernels/math/scalar_math.h"
 
 // A formula is inlined into its loop, whatever its size.
 #define FORMULA      \
@@ -218,8 +218,8 @@ constexpr Scalar<T> zero_of(Scalar<T>) {
 }
 
 namespace detail {
-// The functions on single numbers, in their own precision or in double; see src/kernels/scalar_math.h for those the
-// standard library lacks.
+// The functions on single numbers, in their own precision or in double; see src/kernels/math/scalar_math.h for those
+// the standard library lacks.
 
 // The `compose` of an op whose public function is `function`.
 template <Tensor (*function)(Operand, Operand)>

@@ -22,12 +22,12 @@
 #include "src/core/profiler.h"
 #include "src/core/same_shape.h"
 #include "src/core/variable_state.h"
-#include "src/ops/array.h"
+#include "src/ops/array/array.h"
+#include "src/ops/array/shape.h"
 #include "src/ops/batching.h"
 #include "src/ops/indices.h"
-#include "src/ops/math.h"
-#include "src/ops/optimizer.h"
-#include "src/ops/shape.h"
+#include "src/ops/math/math.h"
+#include "src/ops/optimizer/optimizer.h"
 
 namespace capstan {
 

@@ -6,7 +6,7 @@
 #include "capstan/ops/array.h"
 #include "capstan/ops/math.h"
 #include "src/core/allocator.h"
-#include "src/kernels/reduce.h"
+#include "src/kernels/reduce/reduce.h"
 
 namespace capstan {
 

@@ -6,7 +6,7 @@
 #include "capstan/capstan.h"
 #include "src/core/thread_pool.h"
 #include "src/graph/program.h"
-#include "src/ops/products.h"
+#include "src/ops/math/products.h"
 #include "tests/support/traced.h"
 
 namespace capstan {

@@ -1,4 +1,4 @@
-#include "src/kernels/conv2d.h"
+#include "src/kernels/conv/conv2d.h"
 
 #include <gtest/gtest.h>
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "src/core/thread_pool.h"
-#include "src/kernels/conv2d.h"
-#include "src/kernels/gemm.h"
+#include "src/kernels/conv/conv2d.h"
+#include "src/kernels/linalg/gemm.h"
 
 namespace capstan {
 namespace {

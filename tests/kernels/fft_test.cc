@@ -5,7 +5,7 @@
 #include <complex>
 #include <vector>
 
-#include "src/kernels/fft.h"
+#include "src/kernels/signal/fft.h"
 #include "tests/support/random.h"
 
 namespace capstan::testing {

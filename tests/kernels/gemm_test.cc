@@ -1,4 +1,4 @@
-#include "src/kernels/gemm.h"
+#include "src/kernels/linalg/gemm.h"
 
 #include <gtest/gtest.h>
 

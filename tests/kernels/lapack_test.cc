@@ -1,5 +1,5 @@
 // Loading LAPACK, and what its kernels do with elements that are not finite.
-#include "src/kernels/lapack.h"
+#include "src/kernels/decompositions/lapack.h"
 
 #include <gtest/gtest.h>
 
@@ -9,9 +9,9 @@
 #include <thread>
 #include <vector>
 
-#include "src/kernels/factorisations.h"
-#include "src/kernels/matrix_functions.h"
-#include "src/kernels/spectral.h"
+#include "src/kernels/decompositions/factorisations.h"
+#include "src/kernels/decompositions/matrix_functions.h"
+#include "src/kernels/decompositions/spectral.h"
 
 namespace capstan {
 namespace {

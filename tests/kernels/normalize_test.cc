@@ -1,4 +1,4 @@
-#include "src/kernels/normalize.h"
+#include "src/kernels/nn/normalize.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "src/kernels/pool.h"
+#include "src/kernels/pool/pool.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "src/kernels/softmax.h"
+#include "src/kernels/nn/softmax.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Special functions against values that were computed with 40 digits (mpmath), and at the ends of their domains.
-#include "src/kernels/special_math.h"
+#include "src/kernels/special/special_math.h"
 
 #include <gtest/gtest.h>
 

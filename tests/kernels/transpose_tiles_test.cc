@@ -1,4 +1,4 @@
-#include "src/kernels/transpose_tiles.h"
+#include "src/kernels/array/transpose_tiles.h"
 
 #include <gtest/gtest.h>
 

@@ -16,7 +16,7 @@
 
 #include "capstan/ops/math.h"
 #include "src/core/thread_pool.h"
-#include "src/kernels/random.h"
+#include "src/kernels/random/random.h"
 
 namespace {
 

@@ -21,8 +21,8 @@
 #include <gtest/gtest.h>
 
 #include "src/core/cpu.h"
-#include "src/kernels/scalar_math.h"
-#include "src/kernels/vector_math-inl.h"
+#include "src/kernels/math/scalar_math.h"
+#include "src/kernels/math/vector_math-inl.h"
 
 // The tool would move these lines back and forth.
 // clang-format off

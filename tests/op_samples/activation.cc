@@ -1,4 +1,4 @@
-// Samples and references of the ops in src/ops/activation.cc.
+// Samples and references of the ops in src/ops/activation/activation.cc.
 #include <cmath>
 #include <vector>
 

@@ -1,4 +1,4 @@
-// Samples and references of the ops in src/ops/arithmetic.cc.
+// Samples and references of the ops in src/ops/math/arithmetic.cc.
 #include <vector>
 
 #include "tests/op_samples/op_test.h"

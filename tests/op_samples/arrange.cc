@@ -1,4 +1,4 @@
-// Samples and references of the ops in src/ops/arrange.cc.
+// Samples and references of the ops in src/ops/array/arrange.cc.
 #include <cstdint>
 #include <vector>
 

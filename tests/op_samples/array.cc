@@ -1,4 +1,4 @@
-// Samples and references of the ops in src/ops/array.cc.
+// Samples and references of the ops in src/ops/array/array.cc.
 #include <algorithm>
 #include <cstdint>
 #include <vector>

@@ -1,4 +1,4 @@
-// Samples and references of the ops in src/ops/attention.cc.
+// Samples and references of the ops in src/ops/attention/attention.cc.
 #include <cmath>
 #include <cstdint>
 #include <limits>

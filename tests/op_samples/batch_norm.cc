@@ -1,4 +1,4 @@
-// Samples and references of the ops in src/ops/batch_norm.cc.
+// Samples and references of the ops in src/ops/nn/batch_norm.cc.
 #include <cmath>
 #include <cstdint>
 #include <vector>

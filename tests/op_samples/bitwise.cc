@@ -1,4 +1,4 @@
-// Samples and references of the ops in src/ops/bitwise.cc.
+// Samples and references of the ops in src/ops/bitwise/bitwise.cc.
 #include <bit>
 #include <cmath>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Samples and references of the ops in src/ops/block.cc.
+// Samples and references of the ops in src/ops/rearrange/block.cc.
 #include <cstdint>
 #include <utility>
 #include <vector>

@@ -1,4 +1,4 @@
-// Samples and references of the ops in src/ops/broadcast.cc.
+// Samples and references of the ops in src/ops/array/broadcast.cc.
 #include <cstdint>
 #include <vector>
 

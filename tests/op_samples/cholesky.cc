@@ -1,4 +1,4 @@
-// Samples and references of the ops in src/ops/cholesky.cc.
+// Samples and references of the ops in src/ops/decompositions/cholesky.cc.
 #include <cmath>
 #include <cstdint>
 #include <vector>

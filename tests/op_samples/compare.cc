@@ -1,4 +1,4 @@
-// Samples and references of the ops in src/ops/compare.cc.
+// Samples and references of the ops in src/ops/math/compare.cc.
 #include <complex>
 #include <cstdint>
 #include <vector>

@@ -1,4 +1,4 @@
-// Samples and references of the ops in src/ops/complex.cc.
+// Samples and references of the ops in src/ops/math/complex.cc.
 #include <algorithm>
 #include <cmath>
 #include <complex>

@@ -1,4 +1,4 @@
-// Samples and references of the ops in src/ops/conv.cc.
+// Samples and references of the ops in src/ops/conv/conv.cc.
 #include <vector>
 
 #include "tests/op_samples/conv_reference.h"

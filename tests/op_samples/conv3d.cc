@@ -1,4 +1,4 @@
-// Samples and references of the ops in src/ops/conv3d.cc.
+// Samples and references of the ops in src/ops/conv/conv3d.cc.
 #include <vector>
 
 #include "tests/op_samples/conv_reference.h"

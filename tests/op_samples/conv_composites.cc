@@ -1,4 +1,4 @@
-// Samples and references of the ops in src/ops/conv_composites.cc.
+// Samples and references of the ops in src/ops/conv/conv_composites.cc.
 #include <cstdint>
 #include <vector>
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "src/ops/conv_op.h"
+#include "src/ops/conv/conv_op.h"
 #include "tests/op_samples/op_test.h"
 
 namespace capstan::testing {

@@ -1,4 +1,4 @@
-// Samples and references of the ops in src/ops/count.cc.
+// Samples and references of the ops in src/ops/sort/count.cc.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>

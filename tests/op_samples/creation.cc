@@ -1,4 +1,4 @@
-// Samples and references of the ops in src/ops/creation.cc.
+// Samples and references of the ops in src/ops/array/creation.cc.
 #include <cstdint>
 #include <vector>
 

@@ -1,4 +1,4 @@
-// Samples and references of the ops in src/ops/cross_entropy.cc.
+// Samples and references of the ops in src/ops/nn/cross_entropy.cc.
 #include <cstdint>
 #include <utility>
 #include <vector>

@@ -1,4 +1,4 @@
-// Samples and references of the ops in src/ops/ctc.cc.
+// Samples and references of the ops in src/ops/loss/ctc.cc.
 #include <cmath>
 #include <cstdint>
 #include <utility>

@@ -1,11 +1,11 @@
-// Samples and references of the ops in src/ops/decompositions.cc.
+// Samples and references of the ops in src/ops/decompositions/decompositions.cc.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <utility>
 #include <vector>
 
-#include "src/ops/matrices.h"
+#include "src/ops/decompositions/matrices.h"
 #include "tests/op_samples/op_test.h"
 #include "tests/op_samples/reference_matrix.h"
 

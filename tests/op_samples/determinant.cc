@@ -1,4 +1,4 @@
-// Samples and references of the ops in src/ops/determinant.cc.
+// Samples and references of the ops in src/ops/decompositions/determinant.cc.
 #include <cmath>
 #include <cstdint>
 #include <vector>

@@ -1,11 +1,11 @@
-// Samples and references of the ops in src/ops/diagonal.cc.
+// Samples and references of the ops in src/ops/diagonals/diagonal.cc.
 #include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
 
-#include "src/ops/matrices.h"
+#include "src/ops/decompositions/matrices.h"
 #include "tests/op_samples/op_test.h"
 #include "tests/op_samples/reference.h"
 

@@ -1,4 +1,4 @@
-// Samples and references of the ops in src/ops/dropout.cc.
+// Samples and references of the ops in src/ops/nn/dropout.cc.
 #include <cstdint>
 #include <vector>
 

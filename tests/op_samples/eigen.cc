@@ -1,9 +1,9 @@
-// Samples and references of the ops in src/ops/eigen.cc.
+// Samples and references of the ops in src/ops/decompositions/eigen.cc.
 #include <cmath>
 #include <cstdint>
 #include <vector>
 
-#include "src/ops/matrices.h"
+#include "src/ops/decompositions/matrices.h"
 #include "tests/op_samples/op_test.h"
 #include "tests/op_samples/reference_matrix.h"
 

@@ -1,4 +1,4 @@
-// Samples and references of the ops in src/ops/einsum.cc.
+// Samples and references of the ops in src/ops/linalg/einsum.cc.
 #include <cstdint>
 #include <string>
 #include <string_view>

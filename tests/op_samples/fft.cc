@@ -1,4 +1,4 @@
-// Samples and references of the ops in src/ops/fft.cc.
+// Samples and references of the ops in src/ops/signal/fft.cc.
 #include <string>
 #include <vector>
 

@@ -1,4 +1,4 @@
-// Samples and references of the ops in src/ops/gated_activation.cc.
+// Samples and references of the ops in src/ops/activation/gated_activation.cc.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>

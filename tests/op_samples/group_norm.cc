@@ -1,4 +1,4 @@
-// Samples and references of the ops in src/ops/group_norm.cc.
+// Samples and references of the ops in src/ops/nn/group_norm.cc.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>

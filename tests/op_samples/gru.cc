@@ -1,4 +1,4 @@
-// Samples and references of the ops in src/ops/gru.cc.
+// Samples and references of the ops in src/ops/recurrent/gru.cc.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Samples and references of the ops in src/ops/hard_activation.cc.
+// Samples and references of the ops in src/ops/activation/hard_activation.cc.
 #include <vector>
 
 #include "tests/op_samples/op_test.h"

@@ -1,4 +1,4 @@
-// Samples and references of the ops in src/ops/image_color.cc.
+// Samples and references of the ops in src/ops/image/image_color.cc.
 #include <algorithm>
 #include <array>
 #include <cmath>

@@ -1,4 +1,4 @@
-// Samples and references of the ops in src/ops/image_crop.cc.
+// Samples and references of the ops in src/ops/image/image_crop.cc.
 #include <cstdint>
 #include <vector>
 

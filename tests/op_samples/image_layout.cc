@@ -1,4 +1,4 @@
-// Samples and references of the ops in src/ops/image_layout.cc.
+// Samples and references of the ops in src/ops/image/image_layout.cc.
 #include <algorithm>
 #include <cstdint>
 #include <utility>

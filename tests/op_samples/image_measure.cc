@@ -1,4 +1,4 @@
-// Samples and references of the ops in src/ops/image_measure.cc.
+// Samples and references of the ops in src/ops/image/image_measure.cc.
 #include <cmath>
 #include <cstdint>
 #include <vector>

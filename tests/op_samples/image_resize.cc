@@ -1,4 +1,4 @@
-// Samples and references of the ops in src/ops/image_resize.cc.
+// Samples and references of the ops in src/ops/image/image_resize.cc.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Samples and references of the ops in src/ops/image_warp.cc.
+// Samples and references of the ops in src/ops/image/image_warp.cc.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Samples and references of the ops in src/ops/index.cc.
+// Samples and references of the ops in src/ops/array/index.cc.
 #include <cstdint>
 #include <vector>
 

@@ -1,4 +1,4 @@
-// Samples and references of the ops in src/ops/layer_norm.cc.
+// Samples and references of the ops in src/ops/nn/layer_norm.cc.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Samples and references of the ops in src/ops/least_squares.cc.
+// Samples and references of the ops in src/ops/decompositions/least_squares.cc.
 #include <cmath>
 #include <cstdint>
 #include <vector>

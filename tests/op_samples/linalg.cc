@@ -1,4 +1,4 @@
-// Samples and references of the ops in src/ops/linalg.cc.
+// Samples and references of the ops in src/ops/linalg/linalg.cc.
 #include <algorithm>
 #include <cstdint>
 #include <vector>
@@ -81,41 +81,6 @@ void tensordot_reference(const std::vector<ReferenceTensor>& inputs, const Attri
   }
   outputs = {out};
 }
-std::vector<OpSample> add_n_samples() {
-  return {
-      {.inputs = {{.shape = {2, 3}}}},
-      {.inputs = {{.shape = {2, 3}}, {.shape = {2, 3}}, {.shape = {2, 3}}}},
-      {.inputs = {{.shape = {2}}, {.shape = {3}}}, .error = "shapes differ, [2] and [3]"},
-  };
-}
-void add_n_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap&,
-                     std::vector<ReferenceTensor>& outputs) {
-  outputs = {inputs[0]};
-  for (std::size_t k = 1; k < inputs.size(); ++k) {
-    for (std::size_t i = 0; i < inputs[k].values.size(); ++i) outputs[0].values[i] += inputs[k].values[i];
-  }
-}
-std::vector<OpSample> bias_samples() {
-  return {
-      {.inputs = {{.shape = {2, 3}}, {.shape = {3}}}},
-      {.inputs = {{.shape = {2, 3, 2, 4}}, {.shape = {4}}}},
-      {.inputs = {{.shape = {2, 3, 2, 2}}, {.shape = {3}}}, .attributes = {{"data_format", "NCHW"}}},
-      {.inputs = {{.shape = {2, 3}}, {.shape = {2}}}, .error = "bias_add: 2 values for 3 channels"},
-      {.inputs = {{.shape = {2, 3}}, {.shape = {3}}},
-       .attributes = {{"data_format", "CHWN"}},
-       .error = "bias_add: the data format must begin with \"NC\" or end with \"C\", not \"CHWN\""},
-      {.inputs = {{.shape = {3}}, {.shape = {3}}}, .error = "bias_add: the input needs rank 2 or more, not 1"},
-  };
-}
-void bias_reference(const std::vector<ReferenceTensor>& inputs, const AttributeMap& attributes,
-                    std::vector<ReferenceTensor>& outputs) {
-  outputs = {inputs[0]};
-  // Of the sample with the channels in second place.
-  const std::size_t pixels = attributes.contains("data_format") ? 4 : 1;
-  for (std::size_t i = 0; i < outputs[0].values.size(); ++i) {
-    outputs[0].values[i] += inputs[1].values[i / pixels % inputs[1].values.size()];
-  }
-}
 
 const OpTests kTests = {
     {"tensordot",
@@ -123,11 +88,6 @@ const OpTests kTests = {
       .reference = tensordot_reference,
       .over_complex = OverComplex::kProduct,
       .dtypes = {float32, float64, bfloat16, complex64, complex128}}},
-    {"add_n",
-     {.samples = add_n_samples,
-      .reference = add_n_reference,
-      .dtypes = {float32, float64, bfloat16, int32, int64, complex64, complex128}}},
-    {"bias_add", {.samples = bias_samples, .reference = bias_reference}},
 };
 
 }  // namespace

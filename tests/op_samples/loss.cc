@@ -1,4 +1,4 @@
-// Samples and references of the ops in src/ops/loss.cc.
+// Samples and references of the ops in src/ops/nn/loss.cc.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>

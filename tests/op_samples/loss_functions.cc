@@ -1,4 +1,4 @@
-// Samples and references of the ops in src/ops/loss_functions.cc.
+// Samples and references of the ops in src/ops/loss/loss_functions.cc.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>

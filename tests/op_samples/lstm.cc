@@ -1,4 +1,4 @@
-// Samples and references of the ops in src/ops/lstm.cc.
+// Samples and references of the ops in src/ops/recurrent/lstm.cc.
 #include <cmath>
 #include <cstdint>
 #include <string>

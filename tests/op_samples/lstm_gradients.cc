@@ -1,4 +1,4 @@
-// Samples and references of the ops in src/ops/lstm_gradients.cc.
+// Samples and references of the ops in src/ops/recurrent/lstm_gradients.cc.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Samples and references of the ops in src/ops/mask.cc.
+// Samples and references of the ops in src/ops/array/mask.cc.
 #include <algorithm>
 #include <cstdint>
 #include <utility>

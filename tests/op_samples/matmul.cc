@@ -1,4 +1,4 @@
-// Samples and references of the ops in src/ops/matmul.cc.
+// Samples and references of the ops in src/ops/linalg/matmul.cc.
 #include <cstdint>
 #include <vector>
 

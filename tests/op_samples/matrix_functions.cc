@@ -1,4 +1,4 @@
-// Samples and references of the ops in src/ops/matrix_functions.cc.
+// Samples and references of the ops in src/ops/decompositions/matrix_functions.cc.
 #include <cmath>
 #include <cstdint>
 #include <vector>

@@ -1,11 +1,11 @@
-// Samples and references of the ops in src/ops/norm.cc.
+// Samples and references of the ops in src/ops/linalg/norm.cc.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <vector>
 
 #include "src/ops/axes.h"
-#include "src/ops/reduce.h"
+#include "src/ops/reduce/reduce.h"
 #include "tests/op_samples/op_test.h"
 #include "tests/op_samples/reference.h"
 

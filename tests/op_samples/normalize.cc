@@ -1,4 +1,4 @@
-// Samples and references of the ops in src/ops/normalize.cc.
+// Samples and references of the ops in src/ops/nn/normalize.cc.
 #include <cmath>
 #include <cstdint>
 #include <vector>

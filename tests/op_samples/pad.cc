@@ -1,4 +1,4 @@
-// Samples and references of the ops in src/ops/pad.cc.
+// Samples and references of the ops in src/ops/array/pad.cc.
 #include <cstdint>
 #include <string>
 #include <utility>

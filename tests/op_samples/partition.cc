@@ -1,4 +1,4 @@
-// Samples and references of the ops in src/ops/partition.cc.
+// Samples and references of the ops in src/ops/segment/partition.cc.
 #include <algorithm>
 #include <cstdint>
 #include <vector>

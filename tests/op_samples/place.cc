@@ -1,4 +1,4 @@
-// Samples and references of the ops in src/ops/place.cc.
+// Samples and references of the ops in src/ops/rearrange/place.cc.
 #include <cstdint>
 #include <vector>
 

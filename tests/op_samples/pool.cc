@@ -1,10 +1,10 @@
-// Samples and references of the ops in src/ops/pool.cc.
+// Samples and references of the ops in src/ops/pool/pool.cc.
 #include <algorithm>
 #include <cstdint>
 #include <utility>
 #include <vector>
 
-#include "src/ops/pool_op.h"
+#include "src/ops/pool/pool_op.h"
 #include "tests/op_samples/op_test.h"
 #include "tests/op_samples/pool_reference.h"
 

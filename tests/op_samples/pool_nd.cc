@@ -1,4 +1,4 @@
-// Samples and references of the ops in src/ops/pool_nd.cc.
+// Samples and references of the ops in src/ops/pool/pool_nd.cc.
 #include <algorithm>
 #include <cstdint>
 #include <vector>

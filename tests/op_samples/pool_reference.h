@@ -1,7 +1,7 @@
 // A sample that all pooling ops use.
 #pragma once
 
-#include "src/ops/pool_op.h"
+#include "src/ops/pool/pool_op.h"
 #include "tests/op_samples/op_test.h"
 
 namespace capstan::testing {

@@ -1,4 +1,4 @@
-// Samples and references of the ops in src/ops/pool_regions.cc.
+// Samples and references of the ops in src/ops/pool/pool_regions.cc.
 #include <algorithm>
 #include <cstdint>
 #include <span>

@@ -1,4 +1,4 @@
-// Samples and references of the ops in src/ops/quantile.cc.
+// Samples and references of the ops in src/ops/sort/quantile.cc.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Samples and references of the ops in src/ops/random.cc.
+// Samples and references of the ops in src/ops/random/random.cc.
 #include <utility>
 #include <vector>
 

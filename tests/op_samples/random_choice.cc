@@ -1,4 +1,4 @@
-// Samples and references of the ops in src/ops/random_choice.cc.
+// Samples and references of the ops in src/ops/random/random_choice.cc.
 #include <cmath>
 #include <utility>
 #include <vector>

@@ -1,4 +1,4 @@
-// Samples and references of the ops in src/ops/random_distributions.cc.
+// Samples and references of the ops in src/ops/random/random_distributions.cc.
 #include <utility>
 #include <vector>
 

@@ -1,4 +1,4 @@
-// Samples and references of the ops in src/ops/random_stateless.cc.
+// Samples and references of the ops in src/ops/random/random_stateless.cc.
 #include <utility>
 #include <vector>
 

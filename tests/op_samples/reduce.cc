@@ -1,4 +1,4 @@
-// Samples and references of the ops in src/ops/reduce.cc.
+// Samples and references of the ops in src/ops/reduce/reduce.cc.
 #include <algorithm>
 #include <cmath>
 #include <complex>

@@ -1,4 +1,4 @@
-// Samples and references of the ops in src/ops/reduce_composites.cc.
+// Samples and references of the ops in src/ops/reduce/reduce_composites.cc.
 #include <algorithm>
 #include <cmath>
 #include <complex>

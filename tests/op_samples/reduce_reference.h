@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "src/ops/reduce/reduce.h"
 #include "tests/op_samples/op_test.h"
-#include "src/ops/reduce.h"
 
 namespace capstan::testing::reference {
 

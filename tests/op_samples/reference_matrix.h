@@ -147,7 +147,8 @@ inline std::pair<std::vector<double>, Matrix> eigen(const Matrix& a) {
   return {half, v};
 }
 
-// Brings a column into the form of src/kernels/spectral.h; by the same factor the column of `partner` if there is one.
+// Brings a column into the form of src/kernels/decompositions/spectral.h; by the same factor the column of `partner` if
+// there is one.
 inline void fix_sign(Matrix& a, std::int64_t column, Matrix* partner = nullptr) {
   double largest = 0;
   for (std::int64_t i = 0; i < a.rows; ++i) largest = std::max(largest, std::abs(a(i, column)));

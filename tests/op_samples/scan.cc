@@ -1,4 +1,4 @@
-// Samples and references of the ops in src/ops/scan.cc.
+// Samples and references of the ops in src/ops/reduce/scan.cc.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>

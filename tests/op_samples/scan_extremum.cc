@@ -1,4 +1,4 @@
-// Samples and references of the ops in src/ops/scan_extremum.cc.
+// Samples and references of the ops in src/ops/reduce/scan_extremum.cc.
 #include <cstdint>
 #include <vector>
 

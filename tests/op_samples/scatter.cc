@@ -1,4 +1,4 @@
-// Samples and references of the ops in src/ops/scatter.cc.
+// Samples and references of the ops in src/ops/array/scatter.cc.
 #include <algorithm>
 #include <cstdint>
 #include <vector>

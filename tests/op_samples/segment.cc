@@ -1,4 +1,4 @@
-// Samples and references of the ops in src/ops/segment.cc.
+// Samples and references of the ops in src/ops/segment/segment.cc.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>

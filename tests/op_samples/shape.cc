@@ -1,4 +1,4 @@
-// Samples and references of the ops in src/ops/shape.cc.
+// Samples and references of the ops in src/ops/array/shape.cc.
 #include <cstdint>
 #include <vector>
 

@@ -1,4 +1,4 @@
-// Samples and references of the ops in src/ops/shape_queries.cc.
+// Samples and references of the ops in src/ops/array/shape_queries.cc.
 #include <vector>
 
 #include "tests/op_samples/op_test.h"

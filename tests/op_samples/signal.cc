@@ -1,4 +1,4 @@
-// Samples and references of the ops in src/ops/signal.cc.
+// Samples and references of the ops in src/ops/signal/signal.cc.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Samples and references of the ops in src/ops/slice.cc.
+// Samples and references of the ops in src/ops/array/slice.cc.
 #include <cstdint>
 #include <utility>
 #include <vector>

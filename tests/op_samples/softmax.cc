@@ -1,4 +1,4 @@
-// Samples and references of the ops in src/ops/softmax.cc.
+// Samples and references of the ops in src/ops/nn/softmax.cc.
 #include <cstdint>
 #include <vector>
 

@@ -1,9 +1,9 @@
-// Samples and references of the ops in src/ops/solve.cc.
+// Samples and references of the ops in src/ops/decompositions/solve.cc.
 #include <cstdint>
 #include <vector>
 
 #include "src/core/apply.h"
-#include "src/ops/matrices.h"
+#include "src/ops/decompositions/matrices.h"
 #include "tests/op_samples/op_test.h"
 #include "tests/op_samples/reference_matrix.h"
 

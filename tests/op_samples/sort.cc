@@ -1,4 +1,4 @@
-// Samples and references of the ops in src/ops/sort.cc.
+// Samples and references of the ops in src/ops/sort/sort.cc.
 #include <cstdint>
 #include <vector>
 

@@ -1,8 +1,8 @@
-// Samples and references of the ops in src/ops/special.cc.
+// Samples and references of the ops in src/ops/special/special.cc.
 #include <cstdint>
 #include <vector>
 
-#include "src/ops/special_formula.h"
+#include "src/ops/special/special_formula.h"
 #include "tests/op_samples/op_test.h"
 
 namespace capstan::testing {

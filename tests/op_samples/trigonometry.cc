@@ -1,4 +1,4 @@
-// Samples and references of the ops in src/ops/trigonometry.cc.
+// Samples and references of the ops in src/ops/math/trigonometry.cc.
 #include <vector>
 
 #include "tests/op_samples/op_test.h"

@@ -14,7 +14,7 @@
 #include "capstan/ops/reduce.h"
 #include "capstan/ops/special.h"
 #include "capstan/tape.h"
-#include "src/kernels/special_math.h"
+#include "src/kernels/special/special_math.h"
 
 namespace capstan {
 namespace {

@@ -13,7 +13,7 @@
 #include "capstan/ops/nn.h"
 #include "capstan/ops/reduce.h"
 #include "capstan/tape.h"
-#include "src/kernels/random.h"
+#include "src/kernels/random/random.h"
 
 namespace capstan {
 namespace {

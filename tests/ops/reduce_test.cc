@@ -10,7 +10,7 @@
 #include "capstan/ops/math.h"
 #include "capstan/tape.h"
 #include "src/core/cpu.h"
-#include "src/kernels/reduce.h"
+#include "src/kernels/reduce/reduce.h"
 
 namespace capstan {
 namespace {

@@ -13,7 +13,7 @@
 #include "capstan/registry.h"
 #include "capstan/tape.h"
 #include "capstan/variable.h"
-#include "src/ops/index_list.h"
+#include "src/ops/array/index_list.h"
 
 namespace capstan {
 namespace {

@@ -11,7 +11,7 @@
 #include "capstan/ops/math.h"
 #include "capstan/ops/reduce.h"
 #include "capstan/tape.h"
-#include "src/kernels/special_math.h"
+#include "src/kernels/special/special_math.h"
 
 namespace capstan {
 namespace {

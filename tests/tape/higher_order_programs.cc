@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "capstan/forward.h"
+#include "capstan/ops/special.h"
 #include "capstan/ops/activation.h"
 #include "capstan/ops/array.h"
 #include "capstan/ops/linalg.h"

@@ -7,9 +7,13 @@
 namespace capstan {
 
 // Activations: elementwise functions between the layers of a network. float32, float64, bfloat16;
-// relu and relu6 take integers as well. sigmoid, softplus
-// and tanh are in math.h.
+// relu and relu6 take integers as well, sigmoid
+// complex numbers. tanh is in math.h.
 
+/// 1 / (1 + exp(-x)), from 0 to 1.
+CAPSTAN_EXPORT Tensor sigmoid(Operand x);
+/// log(1 + exp(x)): relu with a smooth corner.
+CAPSTAN_EXPORT Tensor softplus(Operand x);
 /// log(sigmoid(x)), precise where sigmoid is 0 or 1.
 CAPSTAN_EXPORT Tensor log_sigmoid(Operand x);
 /// x / (1 + |x|), from -1 to 1.

@@ -58,14 +58,6 @@ CAPSTAN_EXPORT Tensor atanh(Operand x);
 CAPSTAN_EXPORT Tensor erf(Operand x);
 /// 1 - erf(x), precise for large x.
 CAPSTAN_EXPORT Tensor erfc(Operand x);
-/// The logarithm of |gamma(x)|; infinite at 0 and the negative integers.
-CAPSTAN_EXPORT Tensor lgamma(Operand x);
-/// The derivative of lgamma; NaN at 0 and the negative integers.
-CAPSTAN_EXPORT Tensor digamma(Operand x);
-/// 1 / (1 + exp(-x)), from 0 to 1.
-CAPSTAN_EXPORT Tensor sigmoid(Operand x);
-/// log(1 + exp(x)): relu with a smooth corner.
-CAPSTAN_EXPORT Tensor softplus(Operand x);
 /// A new tensor with the elements of x; a tape connects the two.
 CAPSTAN_EXPORT Tensor identity(Operand x);
 /// A new tensor with the elements of x that no tape connects with x: gradients take it for a constant.
@@ -96,8 +88,6 @@ CAPSTAN_EXPORT Tensor multiply(Operand x, Operand y);
 CAPSTAN_EXPORT Tensor divide(Operand x, Operand y);
 /// The quotient rounded down. Not differentiable. Errors: ValueError for an integer divided by zero.
 CAPSTAN_EXPORT Tensor floordiv(Operand x, Operand y);
-/// The n-th derivative of digamma at x, for n = 0, 1, 2, ...; the gradient for n is zero.
-CAPSTAN_EXPORT Tensor polygamma(Operand n, Operand x);
 /// The remainder of floordiv, which has the sign of y; also written `x % y`. Errors: as floordiv.
 CAPSTAN_EXPORT Tensor floormod(Operand x, Operand y);
 /// The remainder of truncatediv, which has the sign of x. Errors: as floordiv.

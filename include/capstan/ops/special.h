@@ -18,10 +18,16 @@ CAPSTAN_EXPORT Tensor reciprocal_no_nan(Operand x);
 /// The probability that a normal variable is below x.
 CAPSTAN_EXPORT Tensor ndtr(Operand x);
 
-// What follows, and lgamma, digamma and polygamma of math.h, is computed in float64 whatever the dtype, one element
-// after the other, with a relative error below 1e-12 before the result is rounded. The formulas are those of the
-// Digital Library of Mathematical Functions, dlmf.nist.gov.
+// What follows is computed in float64 whatever the dtype, one element after the other, with a relative error below
+// 1e-12 before the result is rounded. The formulas are those of the Digital Library of Mathematical Functions,
+// dlmf.nist.gov.
 
+/// The logarithm of |gamma(x)|; infinite at 0 and the negative integers.
+CAPSTAN_EXPORT Tensor lgamma(Operand x);
+/// The derivative of lgamma; NaN at 0 and the negative integers.
+CAPSTAN_EXPORT Tensor digamma(Operand x);
+/// The n-th derivative of digamma at x, for n = 0, 1, 2, ...; the gradient for n is zero.
+CAPSTAN_EXPORT Tensor polygamma(Operand n, Operand x);
 /// Hurwitz' zeta function, the sum of (q + k)^-x for k = 0, 1, ...; x has no gradient.
 CAPSTAN_EXPORT Tensor zeta(Operand x, Operand q);
 /// The logarithm of the beta function of the last axis: the sum of lgamma(x) minus lgamma of the sum of x.

@@ -3,6 +3,7 @@
 // The products of the inputs of all steps are one before the first step; a step has the product of the states and what
 // is elementwise. With the usual activations and without dropout of the states, an op has all steps. Dropout draws once
 // for a sequence; with dropout of the states each gate has masks of its own, as in Keras.
+#include "capstan/ops/activation.h"
 #include "capstan/ops/array.h"
 #include "capstan/ops/linalg.h"
 #include "capstan/ops/math.h"

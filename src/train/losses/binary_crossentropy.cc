@@ -1,4 +1,5 @@
 // Cross entropies of independent yes-or-no labels.
+#include "capstan/ops/activation.h"
 #include "capstan/ops/math.h"
 #include "capstan/ops/nn.h"
 #include "capstan/ops/reduce.h"

@@ -1,4 +1,5 @@
 // The circle loss (Sun and others 2020): pairs of embeddings, weighted by how far they are from where they should be.
+#include "capstan/ops/activation.h"
 #include "capstan/ops/array.h"
 #include "capstan/ops/linalg.h"
 #include "capstan/ops/math.h"

@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "capstan/debugging.h"
+#include "capstan/ops/activation.h"
 #include "capstan/ops/array.h"
 #include "capstan/ops/math.h"
 #include "capstan/ops/reduce.h"

@@ -1,0 +1,283 @@
+// Colours of images: composites of elementwise ops and means, so their gradients follow.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <vector>
+
+#include "capstan/ops/array.h"
+#include "capstan/ops/image.h"
+#include "capstan/ops/math.h"
+#include "capstan/ops/reduce.h"
+#include "src/core/apply.h"
+#include "src/core/check.h"
+#include "src/core/named_errors.h"
+#include "src/ops/family.h"
+#include "src/ops/image/image.h"
+
+namespace capstan {
+
+namespace {
+
+struct ConvertAttributes {
+  DType dtype = DType::kFloat32;
+  bool saturate = false;
+};
+constexpr AttributeType kConvertAttributes = attribute_type<ConvertAttributes>(
+    {field<&ConvertAttributes::dtype>("dtype", true), field<&ConvertAttributes::saturate>("saturate")});
+
+struct DeltaAttributes {
+  double delta = 0;
+};
+constexpr AttributeType kDeltaAttributes =
+    attribute_type<DeltaAttributes>({field<&DeltaAttributes::delta>("delta", true)});
+
+struct FactorAttributes {
+  double factor = 1;
+};
+constexpr AttributeType kContrastAttributes =
+    attribute_type<FactorAttributes>({field<&FactorAttributes::factor>("contrast_factor", true)});
+constexpr AttributeType kSaturationAttributes =
+    attribute_type<FactorAttributes>({field<&FactorAttributes::factor>("saturation_factor", true)});
+
+struct GammaAttributes {
+  double gamma = 1;
+  double gain = 1;
+};
+constexpr AttributeType kGammaAttributes =
+    attribute_type<GammaAttributes>({field<&GammaAttributes::gamma>("gamma"), field<&GammaAttributes::gain>("gain")});
+
+// What 1 is in an integer dtype.
+double largest_of(DType dtype) {
+  return dtype == DType::kUInt8   ? 255.0
+         : dtype == DType::kInt32 ? static_cast<double>(std::numeric_limits<std::int32_t>::max())
+                                  : static_cast<double>(std::numeric_limits<std::int64_t>::max());
+}
+
+Tensor number_operand(std::string_view op, Operand operand) {
+  Tensor value = to_tensor(operand);
+  check_real(op, value);
+  return value;
+}
+
+void check_channels(std::string_view op, const Tensor& x, std::int64_t channels) {
+  CAPSTAN_CHECK(x.rank() > 0 && x.dim(-1) == channels, ShapeError, op, ": the last axis must have ", channels,
+                " channels, not the shape ", x.shape(), arguments({{"images", x}}));
+}
+
+// A function of floating images, of integer ones as well.
+template <class Function>
+Tensor with_floats(const Tensor& x, const Function& function) {
+  if (is_floating(x.dtype())) return function(x);
+  return image::convert_image_dtype(function(image::convert_image_dtype(x, DType::kFloat32)), x.dtype(), true);
+}
+
+// Channel i of the last axis, which is kept.
+Tensor channel(const Tensor& x, std::int64_t i) {
+  const std::vector<Index> items = {ellipsis, Slice{i, i + 1}};
+  return getitem(x, items);
+}
+
+Tensor to_hsv(const Tensor& rgb) {
+  const Tensor red = channel(rgb, 0);
+  const Tensor green = channel(rgb, 1);
+  const Tensor blue = channel(rgb, 2);
+  const Tensor value = reduce_max(rgb, -1, true);
+  const Tensor range = value - reduce_min(rgb, -1, true);
+  const Tensor is_grey = equal(range, 0);
+  const Tensor sixth = 1.0 / (6.0 * where(is_grey, 1.0, range));
+  Tensor hue = where(equal(red, value), sixth * (green - blue),
+                     where(equal(green, value), sixth * (blue - red) + 2.0 / 6, sixth * (red - green) + 4.0 / 6));
+  hue = where(is_grey, zeros_like(hue), hue);
+  hue = where(less(hue, 0), hue + 1.0, hue);
+  return concat({hue, divide_no_nan(range, value), value}, -1);
+}
+
+Tensor to_rgb(const Tensor& hsv) {
+  const Tensor turn = channel(hsv, 0) * 6.0;
+  const Tensor saturation = channel(hsv, 1);
+  const Tensor value = channel(hsv, 2);
+  const auto limited = [](const Tensor& x) { return clip_by_value(x, 0.0, 1.0); };
+  const Tensor shares =
+      concat({limited(abs(turn - 3.0) - 1.0), limited(2.0 - abs(turn - 2.0)), limited(2.0 - abs(turn - 4.0))}, -1);
+  return ((1.0 - saturation) + saturation * shares) * value;
+}
+
+template <Tensor (*kFunction)(Operand, double), class Attributes, double Attributes::*kNumber>
+void compose_number(std::span<const Operand> inputs, const void* data, std::vector<Tensor>& outputs) {
+  outputs.push_back(kFunction(inputs[0], static_cast<const Attributes*>(data)->*kNumber));
+}
+
+constexpr OpDef color_op(std::string_view name, std::string_view text, Compose compose,
+                         const AttributeType* attributes = nullptr) {
+  return {.name = name,
+          .text = text,
+          .kind = OpKind::kComposite,
+          .input_names = "images",
+          .attributes = attributes,
+          .compose = compose};
+}
+
+}  // namespace
+
+// --- The ops ---
+
+constinit const OpDef kImageConvertImageDtype = color_op(
+    "image_convert_image_dtype", "The image in another dtype, with the largest number of an integer dtype for 1.",
+    [](std::span<const Operand> inputs, const void* data, std::vector<Tensor>& outputs) {
+      const auto& a = *static_cast<const ConvertAttributes*>(data);
+      outputs.push_back(image::convert_image_dtype(inputs[0], a.dtype, a.saturate));
+    },
+    &kConvertAttributes);
+constinit const OpDef kImageRgbToGrayscale =
+    color_op("image_rgb_to_grayscale", "The brightness of colours.", compose_image<image::rgb_to_grayscale>);
+constinit const OpDef kImageGrayscaleToRgb =
+    color_op("image_grayscale_to_rgb", "Three equal channels of one.", compose_image<image::grayscale_to_rgb>);
+constinit const OpDef kImageRgbToHsv =
+    color_op("image_rgb_to_hsv", "Hue, saturation and value of colours.", compose_image<image::rgb_to_hsv>);
+constinit const OpDef kImageHsvToRgb =
+    color_op("image_hsv_to_rgb", "Colours of a hue, saturation and value.", compose_image<image::hsv_to_rgb>);
+constinit const OpDef kImageAdjustBrightness =
+    color_op("image_adjust_brightness", "The image and a number added to it.",
+             compose_number<image::adjust_brightness, DeltaAttributes, &DeltaAttributes::delta>, &kDeltaAttributes);
+constinit const OpDef kImageAdjustContrast =
+    color_op("image_adjust_contrast", "Each channel's distance from its mean, multiplied.",
+             compose_number<image::adjust_contrast, FactorAttributes, &FactorAttributes::factor>, &kContrastAttributes);
+constinit const OpDef kImageAdjustGamma = color_op(
+    "image_adjust_gamma", "The image to a power, multiplied.",
+    [](std::span<const Operand> inputs, const void* data, std::vector<Tensor>& outputs) {
+      const auto& a = *static_cast<const GammaAttributes*>(data);
+      outputs.push_back(image::adjust_gamma(inputs[0], a.gamma, a.gain));
+    },
+    &kGammaAttributes);
+constinit const OpDef kImageAdjustHue =
+    color_op("image_adjust_hue", "The image with its hue turned.",
+             compose_number<image::adjust_hue, DeltaAttributes, &DeltaAttributes::delta>, &kDeltaAttributes);
+constinit const OpDef kImageAdjustSaturation = color_op(
+    "image_adjust_saturation", "The image with its saturation multiplied.",
+    compose_number<image::adjust_saturation, FactorAttributes, &FactorAttributes::factor>, &kSaturationAttributes);
+constinit const OpDef kImagePerImageStandardization =
+    color_op("image_per_image_standardization", "Each image with mean 0 and deviation 1.",
+             compose_image<image::per_image_standardization>);
+
+Tensor image::convert_image_dtype(Operand image, DType dtype, bool saturate) try {
+  const Tensor value = number_operand("image_convert_image_dtype", image);
+  const DType from = value.dtype();
+  CAPSTAN_CHECK(is_floating(dtype) || is_integer(dtype), DTypeError, "image_convert_image_dtype: dtype ", dtype,
+                " is not supported", arguments({{"image", value}}));
+  const auto convert = [&](const Tensor& x) { return saturate ? saturate_cast(x, dtype) : cast(x, dtype); };
+  if (from == dtype || (is_floating(from) && is_floating(dtype))) return cast(value, dtype);
+  if (is_floating(dtype)) return cast(value, dtype) * (1.0 / largest_of(from));
+  if (is_floating(from)) return convert(value * (largest_of(dtype) + 0.5));
+  // Between integers, by the ratio of their ranges, which is a power of two.
+  if (largest_of(from) > largest_of(dtype)) {
+    const auto ratio = static_cast<long long>((largest_of(from) + 1) / (largest_of(dtype) + 1));
+    return convert(floordiv(value, ratio));
+  }
+  const auto ratio = static_cast<long long>((largest_of(dtype) + 1) / (largest_of(from) + 1));
+  return multiply(cast(value, dtype), ratio);
+} catch (const Error&) {
+  rethrow_as("image::convert_image_dtype");
+}
+
+Tensor image::rgb_to_grayscale(Operand images) try {
+  const Tensor value = number_operand("image_rgb_to_grayscale", images);
+  check_channels("image_rgb_to_grayscale", value, 3);
+  return with_floats(value, [](const Tensor& x) {
+    const Tensor weights = constant({0.2989, 0.5870, 0.1140}, x.dtype());
+    return reduce_sum(x * weights, -1, true);
+  });
+} catch (const Error&) {
+  rethrow_as("image::rgb_to_grayscale");
+}
+Tensor image::grayscale_to_rgb(Operand images) try {
+  const Tensor value = to_tensor(images);
+  check_channels("image_grayscale_to_rgb", value, 1);
+  Shape shape = value.shape();
+  shape.set(-1, 3);
+  return broadcast_to(value, shape);
+} catch (const Error&) {
+  rethrow_as("image::grayscale_to_rgb");
+}
+Tensor image::rgb_to_hsv(Operand images) try {
+  const Tensor value = number_operand("image_rgb_to_hsv", images);
+  check_channels("image_rgb_to_hsv", value, 3);
+  CAPSTAN_CHECK(is_floating(value.dtype()), DTypeError, "image_rgb_to_hsv: dtype ", value.dtype(), " is not supported",
+                arguments({{"images", value}}));
+  return to_hsv(value);
+} catch (const Error&) {
+  rethrow_as("image::rgb_to_hsv");
+}
+Tensor image::hsv_to_rgb(Operand images) try {
+  const Tensor value = number_operand("image_hsv_to_rgb", images);
+  check_channels("image_hsv_to_rgb", value, 3);
+  CAPSTAN_CHECK(is_floating(value.dtype()), DTypeError, "image_hsv_to_rgb: dtype ", value.dtype(), " is not supported",
+                arguments({{"images", value}}));
+  return to_rgb(value);
+} catch (const Error&) {
+  rethrow_as("image::hsv_to_rgb");
+}
+Tensor image::adjust_brightness(Operand image, double delta) try {
+  return with_floats(number_operand("image_adjust_brightness", image), [&](const Tensor& x) { return x + delta; });
+} catch (const Error&) {
+  rethrow_as("image::adjust_brightness");
+}
+Tensor image::adjust_contrast(Operand images, double contrast_factor) try {
+  const Tensor value = number_operand("image_adjust_contrast", images);
+  check_image("image_adjust_contrast", value);
+  return with_floats(value, [&](const Tensor& x) {
+    const Tensor mean = reduce_mean(x, {-3, -2}, true);
+    return (x - mean) * contrast_factor + mean;
+  });
+} catch (const Error&) {
+  rethrow_as("image::adjust_contrast");
+}
+Tensor image::adjust_gamma(Operand image, double gamma, double gain) try {
+  const Tensor value = number_operand("image_adjust_gamma", image);
+  CAPSTAN_CHECK(gamma >= 0, ValueError, "image_adjust_gamma: gamma is ", gamma, ", not at least 0");
+  return with_floats(value, [&](const Tensor& x) { return gain * pow(x, gamma); });
+} catch (const Error&) {
+  rethrow_as("image::adjust_gamma");
+}
+Tensor image::adjust_hue(Operand image, double delta) try {
+  const Tensor value = number_operand("image_adjust_hue", image);
+  check_channels("image_adjust_hue", value, 3);
+  CAPSTAN_CHECK(delta >= -1 && delta <= 1, ValueError, "image_adjust_hue: delta is ", delta, ", not from -1 to 1");
+  return with_floats(value, [&](const Tensor& x) {
+    const Tensor hsv = to_hsv(x);
+    const Tensor hue = channel(hsv, 0) + delta;
+    return to_rgb(concat({hue - floor(hue), channel(hsv, 1), channel(hsv, 2)}, -1));
+  });
+} catch (const Error&) {
+  rethrow_as("image::adjust_hue");
+}
+Tensor image::adjust_saturation(Operand image, double saturation_factor) try {
+  const Tensor value = number_operand("image_adjust_saturation", image);
+  check_channels("image_adjust_saturation", value, 3);
+  return with_floats(value, [&](const Tensor& x) {
+    const Tensor hsv = to_hsv(x);
+    const Tensor saturation = clip_by_value(channel(hsv, 1) * saturation_factor, 0.0, 1.0);
+    return to_rgb(concat({channel(hsv, 0), saturation, channel(hsv, 2)}, -1));
+  });
+} catch (const Error&) {
+  rethrow_as("image::adjust_saturation");
+}
+Tensor image::per_image_standardization(Operand image) try {
+  Tensor value = number_operand("image_per_image_standardization", image);
+  check_image("image_per_image_standardization", value);
+  if (!is_floating(value.dtype())) value = convert_image_dtype(value, DType::kFloat32);
+  const Axes pixels = {-3, -2, -1};
+  const auto count = static_cast<double>(value.dim(-3) * value.dim(-2) * value.dim(-1));
+  // The deviation of equal pixels is 0, where its gradient is NaN; the bound keeps that out.
+  const Tensor deviation = maximum(reduce_std(value, pixels, true), 1 / std::sqrt(count));
+  return (value - reduce_mean(value, pixels, true)) / deviation;
+} catch (const Error&) {
+  rethrow_as("image::per_image_standardization");
+}
+
+CAPSTAN_OPS(image_color, &kImageConvertImageDtype, &kImageRgbToGrayscale, &kImageGrayscaleToRgb, &kImageRgbToHsv,
+            &kImageHsvToRgb, &kImageAdjustBrightness, &kImageAdjustContrast, &kImageAdjustGamma, &kImageAdjustHue,
+            &kImageAdjustSaturation, &kImagePerImageStandardization);
+
+}  // namespace capstan

@@ -1,0 +1,221 @@
+// Maximum and average pooling.
+//
+// The gradient of the maximum sends each cotangent to the place of its maximum; that is linear in
+// the cotangent, and its own gradient gathers from those places, whose gradient scatters again.
+// Averages scatter evenly, which does not depend on the image at all. So four small ops close under
+// differentiation.
+#include <cmath>
+
+#include "capstan/ops/nn.h"
+#include "src/core/apply.h"
+#include "src/core/check.h"
+#include "src/ops/batching.h"
+#include "src/ops/examples.h"
+#include "src/ops/family.h"
+#include "src/ops/pool/pool_op.h"
+#include "src/ops/wide.h"
+
+namespace capstan {
+
+namespace {
+
+constexpr AttributeType kPoolAttributes = attribute_type<PoolAttributes>(
+    {field<&PoolAttributes::ksize>("ksize", true), field<&PoolAttributes::strides>("strides", true),
+     field<&PoolAttributes::padding>("padding", true)});
+
+PoolAttributes pool_attributes(const std::array<std::int64_t, 2>& ksize, const std::array<std::int64_t, 2>& strides,
+                               const Padding& padding) {
+  return {height_width(ksize), height_width(strides), pack(padding)};
+}
+
+Pool2DShape pool_shape(const Call& call) {
+  return pool_shape(call.op.name, call.input(0).shape(), call.attributes<PoolAttributes>());
+}
+
+void check_floating(const Call& call) {
+  CAPSTAN_CHECK(is_floating(call.input(0).dtype()), DTypeError, call.op.name, ": dtype ", call.input(0).dtype(),
+                " is not supported", arguments({{"x", call.input(0)}}));
+}
+
+void infer_average(const Call& call, OutputSpecs& outputs) {
+  check_floating(call);
+  outputs.add(call.input(0).dtype(), result_of(pool_shape(call)));
+}
+void infer_maximum(const Call& call, OutputSpecs& outputs) {
+  if (call.input(0).dtype() != DType::kInt32) check_floating(call);
+  outputs.add(call.input(0).dtype(), result_of(pool_shape(call)));
+}
+// [image, gradient of the result] -> image
+void infer_scatter(const Call& call, OutputSpecs& outputs) {
+  check_floating(call);
+  const Shape due = result_of(pool_shape(call));
+  CAPSTAN_CHECK(call.input(1).shape() == due, ShapeError, call.op.name, ": the gradient has shape ",
+                call.input(1).shape(), " where ", due, " is expected",
+                arguments({{"x", call.input(0)}, {"g", call.input(1)}}));
+  outputs.add(call.input(0).dtype(), call.input(0).shape());
+}
+// [image, image] -> result
+void infer_gather(const Call& call, OutputSpecs& outputs) {
+  check_floating(call);
+  CAPSTAN_CHECK(call.input(1).shape() == call.input(0).shape(), ShapeError, call.op.name, ": shapes differ, ",
+                call.input(0).shape(), " and ", call.input(1).shape(),
+                arguments({{"x", call.input(0)}, {"from", call.input(1)}}));
+  outputs.add(call.input(0).dtype(), result_of(pool_shape(call)));
+}
+
+}  // namespace
+
+constinit const OpDef kMaxPool2D = {
+    .name = "max_pool2d",
+    .text = "The largest element of each window of an image.",
+    .flags = kCheapAgain | kReadsRows,
+    .attributes = &kPoolAttributes,
+    .infer = infer_maximum,
+    .kernel =
+        [](const Call& call, std::span<Tensor> outputs) {
+          with_wide_type(call.input(0).dtype(), [&]<class T>(T) {
+            max_pool2d<T>(pool_shape(call), WideInput<T>(call.input(0)), WideOutput<T>(outputs[0]));
+          });
+        },
+    .saves = {.inputs = 1},
+    .vjp =
+        [](const VjpCall& call, std::span<Tensor> cotangents) {
+          const auto& a = call.attributes<PoolAttributes>();
+          cotangents[0] = max_pool2d_scatter(call.input(0), call.cotangent(), to_array(a.ksize), to_array(a.strides),
+                                             unpack(a.padding));
+        },
+    .batch = batch_examples,
+    .programs = &kByExample,
+};
+
+constinit const OpDef kMaxPool2DScatter = {
+    .name = "max_pool2d_scatter",
+    .text = "The gradient of max_pool2d: each element of g at the place of its maximum in x.",
+    .flags = kFinishesRows | kReadsRows,
+    .arity = 2,
+    .input_names = "x, g",
+    .attributes = &kPoolAttributes,
+    .infer = infer_scatter,
+    .kernel =
+        [](const Call& call, std::span<Tensor> outputs) {
+          with_wide_type(call.input(0).dtype(), [&]<class T>(T) {
+            max_pool2d_gradient<T>(pool_shape(call), WideInput<T>(call.input(0)), WideInput<T>(call.input(1)),
+                                   WideOutput<T>(outputs[0]));
+          });
+        },
+    .saves = {.inputs = 1},
+    .vjp =
+        [](const VjpCall& call, std::span<Tensor> cotangents) {
+          // Where the maxima lie does not change by small steps of x.
+          const auto& a = call.attributes<PoolAttributes>();
+          if (call.needs(1)) {
+            cotangents[1] = max_pool2d_gather(call.input(0), call.cotangent(), to_array(a.ksize), to_array(a.strides),
+                                              unpack(a.padding));
+          }
+        },
+    .batch = batch_examples,
+    .programs = &kByExample,
+};
+
+constinit const OpDef kMaxPool2DGather = {
+    .name = "max_pool2d_gather",
+    .text = "The elements of another image at the places of the maxima of x.",
+    .arity = 2,
+    .input_names = "x, from",
+    .attributes = &kPoolAttributes,
+    .infer = infer_gather,
+    .kernel =
+        [](const Call& call, std::span<Tensor> outputs) {
+          with_wide_type(call.input(0).dtype(), [&]<class T>(T) {
+            max_pool2d_gather<T>(pool_shape(call), WideInput<T>(call.input(0)), WideInput<T>(call.input(1)),
+                                 WideOutput<T>(outputs[0]));
+          });
+        },
+    .saves = {.inputs = 1},
+    .vjp =
+        [](const VjpCall& call, std::span<Tensor> cotangents) {
+          const auto& a = call.attributes<PoolAttributes>();
+          if (call.needs(1)) {
+            cotangents[1] = max_pool2d_scatter(call.input(0), call.cotangent(), to_array(a.ksize), to_array(a.strides),
+                                               unpack(a.padding));
+          }
+        },
+    .batch = batch_examples,
+    .programs = &kByExample,
+};
+
+constinit const OpDef kAvgPool2D = {
+    .name = "avg_pool2d",
+    .text = "The mean of each window of an image; padding is not counted.",
+    .flags = kLinear | kCheapAgain | kReadsRows,
+    .attributes = &kPoolAttributes,
+    .infer = infer_average,
+    .kernel =
+        [](const Call& call, std::span<Tensor> outputs) {
+          with_wide_type(call.input(0).dtype(), [&]<class T>(T) {
+            average_pool2d<T>(pool_shape(call), WideInput<T>(call.input(0)), WideOutput<T>(outputs[0]));
+          });
+        },
+    .vjp =
+        [](const VjpCall& call, std::span<Tensor> cotangents) {
+          const auto& a = call.attributes<PoolAttributes>();
+          cotangents[0] = avg_pool2d_scatter(call.input(0), call.cotangent(), to_array(a.ksize), to_array(a.strides),
+                                             unpack(a.padding));
+        },
+    .batch = batch_examples,
+    .programs = &kByExample,
+};
+
+constinit const OpDef kAvgPool2DScatter = {
+    .name = "avg_pool2d_scatter",
+    .text = "The gradient of avg_pool2d: each element of g in equal parts over its window.",
+    .flags = kLinear,
+    .arity = 2,
+    .input_names = "like, g",
+    .attributes = &kPoolAttributes,
+    .infer = infer_scatter,
+    .kernel =
+        [](const Call& call, std::span<Tensor> outputs) {
+          with_wide_type(call.input(0).dtype(), [&]<class T>(T) {
+            average_pool2d_gradient<T>(pool_shape(call), WideInput<T>(call.input(1)), WideOutput<T>(outputs[0]));
+          });
+        },
+    .shape_inputs = 1,
+    .vjp =
+        [](const VjpCall& call, std::span<Tensor> cotangents) {
+          const auto& a = call.attributes<PoolAttributes>();
+          if (call.needs(1)) {
+            cotangents[1] = avg_pool2d(call.cotangent(), to_array(a.ksize), to_array(a.strides), unpack(a.padding));
+          }
+        },
+    .batch = batch_examples,
+    .programs = &kByExample,
+};
+
+Tensor max_pool2d(Operand x, std::array<std::int64_t, 2> ksize, std::array<std::int64_t, 2> strides, Padding padding) {
+  const PoolAttributes attributes = pool_attributes(ksize, strides, padding);
+  return apply(kMaxPool2D, x, &attributes);
+}
+Tensor avg_pool2d(Operand x, std::array<std::int64_t, 2> ksize, std::array<std::int64_t, 2> strides, Padding padding) {
+  const PoolAttributes attributes = pool_attributes(ksize, strides, padding);
+  return apply(kAvgPool2D, x, &attributes);
+}
+Tensor max_pool2d_scatter(Operand x, Operand g, std::array<std::int64_t, 2> ksize, std::array<std::int64_t, 2> strides,
+                          Padding padding) {
+  const PoolAttributes attributes = pool_attributes(ksize, strides, padding);
+  return apply(kMaxPool2DScatter, x, g, &attributes);
+}
+Tensor max_pool2d_gather(Operand x, Operand from, std::array<std::int64_t, 2> ksize,
+                         std::array<std::int64_t, 2> strides, Padding padding) {
+  const PoolAttributes attributes = pool_attributes(ksize, strides, padding);
+  return apply(kMaxPool2DGather, x, from, &attributes);
+}
+Tensor avg_pool2d_scatter(Operand like, Operand g, std::array<std::int64_t, 2> ksize,
+                          std::array<std::int64_t, 2> strides, Padding padding) {
+  const PoolAttributes attributes = pool_attributes(ksize, strides, padding);
+  return apply(kAvgPool2DScatter, like, g, &attributes);
+}
+
+CAPSTAN_OPS(pool, &kMaxPool2D, &kMaxPool2DScatter, &kMaxPool2DGather, &kAvgPool2D, &kAvgPool2DScatter);
+
+}  // namespace capstan

@@ -1,0 +1,300 @@
+// Pooling over regions of unequal lengths: fractional and adaptive.
+//
+// An axis is gathered so that every region becomes as long as the longest, by repeating its last element: then they are
+// windows of equal lengths, which the pooling of images handles. A repeated element never is the first maximum, and in
+// a mean its repeats share its weight.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "capstan/ops/array.h"
+#include "capstan/ops/random.h"
+#include "capstan/ops/reduce.h"
+#include "src/core/allocator.h"
+#include "src/core/apply.h"
+#include "src/core/named_errors.h"
+#include "src/kernels/random/random.h"
+#include "src/ops/family.h"
+#include "src/ops/floating.h"
+#include "src/ops/pool/pool_op.h"
+#include "src/ops/pool/up_to_three.h"
+
+namespace capstan {
+
+namespace {
+
+// The regions of an axis; none is empty. They lie where a sequence says, or are evenly spread.
+struct Regions {
+  std::int64_t length;  // of the axis
+  std::int64_t count;
+  const std::int64_t* sequence = nullptr;  // [count + 1]: where regions begin, and the length
+  bool overlapping = false;                // with the first element of the next region
+
+  std::int64_t begin(std::int64_t i) const { return sequence != nullptr ? sequence[i] : i * length / count; }
+  std::int64_t end(std::int64_t i) const {
+    if (sequence == nullptr) return ((i + 1) * length + count - 1) / count;
+    return std::min(sequence[i + 1] + (overlapping ? 1 : 0), length);
+  }
+  // At least as long as any of them.
+  std::int64_t longest() const {
+    const std::int64_t even = (length + count - 1) / count;
+    if (sequence != nullptr) return even + (overlapping ? 1 : 0);
+    return length % count == 0 ? even : even + 1;
+  }
+};
+
+// Pools one axis of x.
+Tensor pool_axis(bool max, const Tensor& x, int axis, const Regions& regions) {
+  std::int64_t outer = 1;
+  std::int64_t inner = 1;
+  for (int i = 0; i < axis; ++i) outer *= x.dim(i);
+  for (int i = axis + 1; i < x.rank(); ++i) inner *= x.dim(i);
+  Shape result = x.shape();
+  result.set(axis, regions.count);
+  if (x.size() == 0) return reshape(x, result);  // both are without elements
+  const std::int64_t longest = regions.longest();
+  const Tensor places = new_tensor(DType::kInt64, {regions.count, longest});
+  const Tensor weights = max ? Tensor() : new_tensor(DType::kFloat64, {regions.count * longest, 1});
+  std::int64_t* place = mutable_data<std::int64_t>(places);
+  double* weight = max ? nullptr : mutable_data<double>(weights);
+  for (std::int64_t i = 0; i < regions.count; ++i) {
+    const std::int64_t begin = regions.begin(i);
+    const std::int64_t length = regions.end(i) - begin;
+    for (std::int64_t k = 0; k < longest; ++k) {
+      *place++ = begin + std::min(k, length - 1);
+      const std::int64_t repeats = k < length - 1 ? 1 : longest - length + 1;
+      if (!max) *weight++ = 1.0 / static_cast<double>(length * repeats);
+    }
+  }
+  const std::int64_t positions = regions.count * longest;
+  const Tensor rows = gather(reshape(x, {outer, x.dim(axis), inner}), reshape(places, {positions}), 1);
+  if (max) {
+    return reshape(max_pool2d(reshape(rows, {outer, positions, 1, inner}), {longest, 1}, {longest, 1}, "VALID"),
+                   result);
+  }
+  const Tensor weighted = rows * cast(weights, x.dtype());
+  return reshape(reduce_sum(reshape(weighted, {outer, regions.count, longest, inner}), 2), result);
+}
+
+// --- Fractional ---
+
+// One ratio for height and width, a pair, or [1, height, width, 1].
+struct Ratios {
+  double row = 1;
+  double column = 1;
+};
+void set_field(Ratios& field, const AttributeValue& value, std::string_view op, std::string_view name) {
+  std::vector<double> numbers;
+  const auto add = [&](const AttributeValue& item) {
+    CAPSTAN_CHECK(item.is_number(), ValueError, op, ": attribute \"", name, "\" must be numbers, not ",
+                  value.to_string());
+    numbers.push_back(item.number);
+  };
+  if (value.kind == AttributeValue::Kind::kList) {
+    for (const AttributeValue& item : value.list) add(item);
+  } else {
+    add(value);
+  }
+  const bool framed = numbers.size() == 4 && numbers[0] == 1 && numbers[3] == 1;
+  CAPSTAN_CHECK(numbers.size() == 1 || numbers.size() == 2 || framed, ValueError, op, ": attribute \"", name,
+                "\" must be one number, a pair, or [1, height, width, 1], not ", value.to_string());
+  field = {numbers[framed ? 1 : 0], numbers[framed ? 2 : numbers.size() - 1]};
+}
+AttributeValue get_field(const Ratios& field) {
+  return AttributeValue(std::vector<AttributeValue>{field.row, field.column});
+}
+
+struct FractionalAttributes {
+  Ratios pooling_ratio;
+  bool pseudo_random = false;
+  bool overlapping = false;
+  std::int64_t seed = 0;
+};
+constexpr AttributeType kFractionalAttributes = attribute_type<FractionalAttributes>(
+    {field<&FractionalAttributes::pooling_ratio>("pooling_ratio", true),
+     field<&FractionalAttributes::pseudo_random>("pseudo_random"),
+     field<&FractionalAttributes::overlapping>("overlapping"), field<&FractionalAttributes::seed>("seed")});
+
+// A number in [0, 1).
+double draw_of(std::uint64_t seed, std::int64_t position, std::uint32_t stream) {
+  const PhiloxBlock block = philox(seed, static_cast<std::uint64_t>(position), stream);
+  return static_cast<double>((std::uint64_t{block.words[0]} << 21) ^ (block.words[1] >> 11)) * 0x1p-53;
+}
+
+// int64[count + 1]: where the `count` regions of an axis begin, and its length. The lengths of regions differ by at
+// most one. `stream` tells rows from columns.
+Tensor pooling_sequence(std::int64_t length, std::int64_t count, bool pseudo_random, std::uint64_t seed,
+                        std::uint32_t stream) {
+  const Tensor result = new_tensor(DType::kInt64, {count + 1});
+  std::int64_t* const sequence = mutable_data<std::int64_t>(result);
+  sequence[0] = 0;
+  const std::int64_t shorter = length / count;
+  const std::int64_t longer = length % count;  // how many regions have one element more
+  if (pseudo_random && longer != 0) {
+    // ceil(alpha (i + u)), where the bounds of u keep the first and the last region to these two lengths.
+    const double alpha = static_cast<double>(length) / static_cast<double>(count);
+    const double most = std::min((static_cast<double>(shorter) + 2) / alpha - 1,
+                                 static_cast<double>(length + 1 - shorter) / alpha - static_cast<double>(count - 1));
+    const double u = draw_of(seed, 0, stream) * most;
+    for (std::int64_t i = 1; i < count; ++i) {
+      const auto begin = static_cast<std::int64_t>(std::ceil(alpha * (static_cast<double>(i) + u))) - 1;
+      sequence[i] = std::min(begin, length - (count - i));  // whatever the rounding
+    }
+    sequence[count] = length;
+    return result;
+  }
+  // The longer regions in a random order: each of the rest is equally likely to be one.
+  std::int64_t left = longer;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const bool is_longer = draw_of(seed, i, stream) * static_cast<double>(count - i) < static_cast<double>(left);
+    left -= is_longer ? 1 : 0;
+    sequence[i + 1] = sequence[i] + shorter + (is_longer ? 1 : 0);
+  }
+  return result;
+}
+
+Regions regions_of(const Tensor& sequence, std::int64_t length, bool overlapping) {
+  return {length, sequence.dim(0) - 1, sequence.data<std::int64_t>(), overlapping};
+}
+
+FractionalPool fractional_pool(std::string_view op, bool max, Operand value, const std::array<double, 2>& ratio,
+                               bool pseudo_random, bool overlapping, std::uint64_t seed) {
+  const Tensor x = floating_operand(op, value);
+  CAPSTAN_CHECK(x.rank() == 4, ShapeError, op, ": images need rank 4 (batch, height, width, channels), not ", x.rank(),
+                arguments({{"value", x}}));
+  if (seed == 0) seed = next_seed();
+  Tensor sequences[2];
+  for (int i = 0; i < 2; ++i) {
+    const double r = ratio[static_cast<std::size_t>(i)];
+    CAPSTAN_CHECK(r >= 1, ValueError, op, ": a pooling ratio must be 1 or more, not ", r);
+    const std::int64_t length = x.dim(i + 1);
+    const auto count = static_cast<std::int64_t>(std::floor(static_cast<double>(length) / r));
+    CAPSTAN_CHECK(count >= 1, ValueError, op, ": a pooling ratio of ", r, " leaves nothing of a length of ", length,
+                  arguments({{"value", x}}));
+    sequences[i] = pooling_sequence(length, count, pseudo_random, seed, static_cast<std::uint32_t>(i));
+  }
+  // Columns first: of equal maxima the first in the order of rows then stands first.
+  const Tensor columns = pool_axis(max, x, 2, regions_of(sequences[1], x.dim(2), overlapping));
+  return {pool_axis(max, columns, 1, regions_of(sequences[0], x.dim(1), overlapping)), sequences[0], sequences[1]};
+}
+
+// --- Adaptive ---
+
+struct AdaptiveAttributes {
+  UpToThree output_size;
+};
+constexpr AttributeType kAdaptiveAttributes =
+    attribute_type<AdaptiveAttributes>({field<&AdaptiveAttributes::output_size>("output_size", true)});
+
+Tensor adaptive_pool(std::string_view op, bool max, Operand x, std::span<const std::int64_t> output_size) {
+  Tensor y = floating_operand(op, x);
+  const int axes = y.rank() - 2;
+  CAPSTAN_CHECK(axes >= 1 && axes <= 3, ShapeError, op, ": images need rank 3, 4 or 5, not ", y.rank(),
+                arguments({{"x", y}}));
+  const auto given = static_cast<int>(output_size.size());
+  CAPSTAN_CHECK(given == 1 || given == axes, ValueError, op, ": ", given, " output sizes for ", axes, " axes");
+  for (int axis = axes; axis >= 1; --axis) {
+    const std::int64_t count = output_size[given == 1 ? 0 : static_cast<std::size_t>(axis - 1)];
+    const std::int64_t length = y.dim(axis);
+    CAPSTAN_CHECK(count >= 1 && count <= INT32_MAX, ValueError, op, ": output sizes must be 1 or more, not ", count);
+    CAPSTAN_CHECK(length >= 1 && length <= INT32_MAX, ShapeError, op, ": regions of an axis of length ", length,
+                  arguments({{"x", y}}));
+    y = pool_axis(max, y, axis, {length, count});
+  }
+  return y;
+}
+
+template <class Pool>
+void compose_fractional(const Pool& pool, std::span<const Operand> inputs, const void* attributes,
+                        std::vector<Tensor>& outputs) {
+  const auto& a = *static_cast<const FractionalAttributes*>(attributes);
+  FractionalPool result = pool(inputs[0], {a.pooling_ratio.row, a.pooling_ratio.column}, a.pseudo_random, a.overlapping,
+                               static_cast<std::uint64_t>(a.seed));
+  outputs.push_back(std::move(result.output));
+  outputs.push_back(std::move(result.row_pooling_sequence));
+  outputs.push_back(std::move(result.col_pooling_sequence));
+}
+
+}  // namespace
+
+constinit const OpDef kFractionalMaxPool = {
+    .name = "fractional_max_pool",
+    .text = "The largest elements of regions whose lengths are drawn at random.",
+    .kind = OpKind::kComposite,
+    .flags = kStateful,
+    .outputs = 3,
+    .input_names = "value",
+    .attributes = &kFractionalAttributes,
+    .compose =
+        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
+          compose_fractional(fractional_max_pool, inputs, attributes, outputs);
+        },
+};
+
+constinit const OpDef kFractionalAvgPool = {
+    .name = "fractional_avg_pool",
+    .text = "The means of regions whose lengths are drawn at random.",
+    .kind = OpKind::kComposite,
+    .flags = kStateful,
+    .outputs = 3,
+    .input_names = "value",
+    .attributes = &kFractionalAttributes,
+    .compose =
+        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
+          compose_fractional(fractional_avg_pool, inputs, attributes, outputs);
+        },
+};
+
+constinit const OpDef kAdaptiveMaxPool = {
+    .name = "adaptive_max_pool",
+    .text = "The largest elements of a given number of regions.",
+    .kind = OpKind::kComposite,
+    .attributes = &kAdaptiveAttributes,
+    .compose =
+        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
+          outputs.push_back(
+              adaptive_max_pool(inputs[0], static_cast<const AdaptiveAttributes*>(attributes)->output_size.numbers()));
+        },
+};
+
+constinit const OpDef kAdaptiveAveragePool = {
+    .name = "adaptive_average_pool",
+    .text = "The means of a given number of regions.",
+    .kind = OpKind::kComposite,
+    .attributes = &kAdaptiveAttributes,
+    .compose =
+        [](std::span<const Operand> inputs, const void* attributes, std::vector<Tensor>& outputs) {
+          outputs.push_back(adaptive_average_pool(
+              inputs[0], static_cast<const AdaptiveAttributes*>(attributes)->output_size.numbers()));
+        },
+};
+
+FractionalPool fractional_max_pool(Operand value, std::array<double, 2> pooling_ratio, bool pseudo_random,
+                                   bool overlapping, std::uint64_t seed) try {
+  return fractional_pool("fractional_max_pool", true, value, pooling_ratio, pseudo_random, overlapping, seed);
+} catch (const Error&) {
+  rethrow_as("fractional_max_pool");
+}
+FractionalPool fractional_avg_pool(Operand value, std::array<double, 2> pooling_ratio, bool pseudo_random,
+                                   bool overlapping, std::uint64_t seed) try {
+  return fractional_pool("fractional_avg_pool", false, value, pooling_ratio, pseudo_random, overlapping, seed);
+} catch (const Error&) {
+  rethrow_as("fractional_avg_pool");
+}
+Tensor adaptive_max_pool(Operand x, std::span<const std::int64_t> output_size) try {
+  return adaptive_pool("adaptive_max_pool", true, x, output_size);
+} catch (const Error&) {
+  rethrow_as("adaptive_max_pool");
+}
+Tensor adaptive_average_pool(Operand x, std::span<const std::int64_t> output_size) try {
+  return adaptive_pool("adaptive_average_pool", false, x, output_size);
+} catch (const Error&) {
+  rethrow_as("adaptive_average_pool");
+}
+
+CAPSTAN_OPS(pool_regions, &kFractionalMaxPool, &kFractionalAvgPool, &kAdaptiveMaxPool, &kAdaptiveAveragePool);
+
+}  // namespace capstan

@@ -1,0 +1,372 @@
+// Random draws.
+//
+// Every draw is a function of a key and an element's position (src/kernels/random/random.h). Draws without
+// a key take the next one of a stream of the process, which is one atomic counter behind a mixing
+// function.
+#include "capstan/ops/random.h"
+
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "capstan/ops/math.h"
+#include "src/core/apply.h"
+#include "src/core/check.h"
+#include "src/core/context.h"
+#include "src/core/key_log.h"
+#include "src/core/named_errors.h"
+#include "src/core/seed_stream.h"
+#include "src/core/thread_pool.h"
+#include "src/kernels/random/random.h"
+#include "src/kernels/random/random_draws.h"
+#include "src/ops/family.h"
+#include "src/ops/lengths.h"
+#include "src/ops/random/random_common.h"
+#include "src/ops/wide.h"
+
+namespace capstan {
+
+void set_seed(std::uint64_t seed) { restart_seed_streams(seed); }
+
+std::uint64_t next_seed() {
+  CAPSTAN_CHECK(context.tracer == nullptr, TraceError,
+                "next_seed: a key that is drawn while a function is traced would be the same at every call",
+                help("draw with random::uniform() and its kin, or give a seed"));
+  return logged_key(context.keys, next_in_seed_stream);
+}
+
+namespace {
+
+// All that a draw depends on. `first` and `second` are minval and maxval, or mean and standard
+// deviation. The struct has the 64 bytes that attributes may have, so "a seed is given" is a flag
+// beside it.
+struct RandomAttributes {
+  Lengths shape;
+  DType dtype = DType::kFloat32;
+  bool has_seed = false;
+  double first = 0;
+  double second = 1;
+  std::uint64_t seed = 0;
+
+  std::uint64_t key() const { return has_seed ? seed : next_seed(); }
+};
+
+constexpr AttributeField kSeedField = {
+    "seed", false,
+    [](void* attributes, const AttributeValue& value, std::string_view op, std::string_view name) {
+      auto& a = *static_cast<RandomAttributes*>(attributes);
+      OptionalInt seed;
+      set_field(seed, value, op, name);
+      a.has_seed = seed.has_value;
+      a.seed = static_cast<std::uint64_t>(seed.value);
+    },
+    [](const void* attributes) {
+      const auto& a = *static_cast<const RandomAttributes*>(attributes);
+      return a.has_seed ? AttributeValue(static_cast<std::int64_t>(a.seed)) : AttributeValue();
+    }};
+
+// The upper end of a uniform draw is 1 if it is not given, but integers need one.
+constexpr AttributeField kMaxvalField = {
+    "maxval", false,
+    [](void* attributes, const AttributeValue& value, std::string_view op, std::string_view name) {
+      if (value.kind == AttributeValue::Kind::kNone) return;
+      set_field(static_cast<RandomAttributes*>(attributes)->second, value, op, name);
+    },
+    [](const void* attributes) { return get_field(static_cast<const RandomAttributes*>(attributes)->second); }};
+
+constexpr AttributeType random_attributes(std::string_view first, AttributeField second) {
+  return attribute_type<RandomAttributes>({field<&RandomAttributes::shape>("shape", true),
+                                           field<&RandomAttributes::first>(first), second,
+                                           field<&RandomAttributes::dtype>("dtype"), kSeedField});
+}
+// NaN stands for "no upper end is given".
+constexpr double kNotGiven = std::numeric_limits<double>::quiet_NaN();
+constexpr AttributeType kUniformAttributes = [] {
+  AttributeType type = random_attributes("minval", kMaxvalField);
+  type.construct = [](void* attributes) { (new (attributes) RandomAttributes())->second = kNotGiven; };
+  return type;
+}();
+constexpr AttributeType kNormalAttributes = random_attributes("mean", field<&RandomAttributes::second>("stddev"));
+
+void infer_uniform(const Call& call, OutputSpecs& outputs) {
+  const auto& a = call.attributes<RandomAttributes>();
+  const bool integers = a.dtype == DType::kInt32 || a.dtype == DType::kInt64;
+  CAPSTAN_CHECK(integers || is_floating(a.dtype), DTypeError, call.op.name, ": dtype ", a.dtype, " is not supported");
+  if (integers) {
+    CAPSTAN_CHECK(!std::isnan(a.second), ValueError, call.op.name, ": integers need maxval");
+    CAPSTAN_CHECK(a.first == std::floor(a.first) && a.second == std::floor(a.second), ValueError, call.op.name,
+                  ": minval ", a.first, " and maxval ", a.second, " are not integers");
+    CAPSTAN_CHECK(a.first < a.second, ValueError, call.op.name, ": minval ", a.first, " is not below maxval ",
+                  a.second);
+    const double limit = a.dtype == DType::kInt32 ? 2147483648.0 : 9007199254740992.0;
+    CAPSTAN_CHECK(a.first >= -limit && a.second <= limit, ValueError, call.op.name, ": minval ", a.first,
+                  " and maxval ", a.second, " exceed the range of draws");
+  }
+  const Shape shape = result_shape(call.op.name, a.shape);
+  outputs.add(a.dtype, shape);
+}
+
+void infer_normal(const Call& call, OutputSpecs& outputs) {
+  const auto& a = call.attributes<RandomAttributes>();
+  CAPSTAN_CHECK(is_floating(a.dtype), DTypeError, call.op.name, ": dtype ", a.dtype, " is not supported");
+  const Shape shape = result_shape(call.op.name, a.shape);
+  outputs.add(a.dtype, shape);
+}
+
+// Calls fill(first, count, words) for blocks of elements that use `words_each` words of the stream
+// each, in parallel.
+template <class Fill>
+void draw_blocks(std::uint64_t key, std::int64_t n, std::int64_t words_each, const Fill& fill) {
+  constexpr std::int64_t kBlock = 1024;
+  constexpr std::int64_t kBlocksPerTask = 16;
+  const std::int64_t blocks = (n + kBlock - 1) / kBlock;
+  parallel_for((blocks + kBlocksPerTask - 1) / kBlocksPerTask, [&](std::int64_t task) {
+    std::uint32_t words[2 * kBlock];
+    for (std::int64_t block = task * kBlocksPerTask; block < std::min(blocks, (task + 1) * kBlocksPerTask); ++block) {
+      const std::int64_t first = block * kBlock;
+      const std::int64_t count = std::min(kBlock, n - first);
+      philox_words(key, first * words_each, count * words_each, words);
+      fill(first, count, words);
+    }
+  });
+}
+
+void run_uniform(const Call& call, std::span<Tensor> outputs) {
+  const auto& a = call.attributes<RandomAttributes>();
+  const std::uint64_t key = a.key();
+  const std::int64_t n = outputs[0].size();
+  const double low = a.first;
+  const double high = std::isnan(a.second) ? 1.0 : a.second;
+  switch (a.dtype) {
+    case DType::kFloat32: {
+      float* out = mutable_data<float>(outputs[0]);
+      const auto start = static_cast<float>(low);
+      const auto length = static_cast<float>(high) - start;
+      // Rounding may reach the upper end, which does not belong to the range.
+      const float last = length > 0 ? std::nextafter(static_cast<float>(high), start) : start;
+      draw_blocks(key, n, 1, [&](std::int64_t first, std::int64_t count, const std::uint32_t* words) {
+        for (std::int64_t i = 0; i < count; ++i) {
+          const float x = start + static_cast<float>(words[i] >> 8) * 0x1p-24f * length;
+          out[first + i] = length > 0 ? std::min(x, last) : x;
+        }
+      });
+      return;
+    }
+    case DType::kFloat64: {
+      double* out = mutable_data<double>(outputs[0]);
+      const double last = high > low ? std::nextafter(high, low) : low;
+      draw_blocks(key, n, 2, [&](std::int64_t first, std::int64_t count, const std::uint32_t* words) {
+        for (std::int64_t i = 0; i < count; ++i) {
+          const double x = low + fraction53(words + 2 * i) * (high - low);
+          out[first + i] = high > low ? std::min(x, last) : x;
+        }
+      });
+      return;
+    }
+    case DType::kBFloat16: {
+      BFloat16* out = mutable_data<BFloat16>(outputs[0]);
+      draw_blocks(key, n, 1, [&](std::int64_t first, std::int64_t count, const std::uint32_t* words) {
+        for (std::int64_t i = 0; i < count; ++i) {
+          const double x = low + (words[i] >> 24) * 0x1p-8 * (high - low);
+          const BFloat16 rounded(static_cast<float>(x));
+          // What rounds to the upper end falls back on the lower one.
+          out[first + i] =
+              rounded < static_cast<float>(high) || high <= low ? rounded : BFloat16(static_cast<float>(low));
+        }
+      });
+      return;
+    }
+    default: {
+      const auto start = static_cast<std::int64_t>(low);
+      const auto range = static_cast<std::uint64_t>(static_cast<std::int64_t>(high) - start);
+      draw_blocks(key, n, 2, [&](std::int64_t first, std::int64_t count, const std::uint32_t* words) {
+        for (std::int64_t i = 0; i < count; ++i) {
+          // The upper half of the product of a random fraction and the range.
+          const std::uint64_t bits = std::uint64_t{words[2 * i + 1]} << 32 | words[2 * i];
+          const auto part = static_cast<std::int64_t>(
+              static_cast<std::uint64_t>((static_cast<unsigned __int128>(bits) * range) >> 64));
+          if (a.dtype == DType::kInt32) {
+            mutable_data<std::int32_t>(outputs[0])[first + i] = static_cast<std::int32_t>(start + part);
+          } else {
+            mutable_data<std::int64_t>(outputs[0])[first + i] = start + part;
+          }
+        }
+      });
+    }
+  }
+}
+
+void run_normal(const Call& call, std::span<Tensor> outputs) {
+  const auto& a = call.attributes<RandomAttributes>();
+  const std::uint64_t key = a.key();
+  const std::int64_t n = outputs[0].size();
+  // Elements 2i and 2i + 1 share block i.
+  with_floating_type(a.dtype, [&]<class T>(T) {
+    draw_blocks(key, n + n % 2, 2, [&](std::int64_t first, std::int64_t count, const std::uint32_t* words) {
+      for (std::int64_t i = 0; i < count; i += 2) {
+        double pair[2];
+        normal_pair(words + 2 * i, pair);
+        store<T>(outputs[0], first + i, a.first + a.second * pair[0]);
+        if (first + i + 1 < n) store<T>(outputs[0], first + i + 1, a.first + a.second * pair[1]);
+      }
+    });
+  });
+}
+
+// Element i takes the first number within two standard deviations from the blocks (i, 0), (i, 1),
+// ...
+double truncated(std::uint64_t key, std::int64_t i) {
+  for (std::uint32_t attempt = 0;; ++attempt) {
+    const PhiloxBlock block = philox(key, static_cast<std::uint64_t>(i), attempt);
+    double pair[2];
+    normal_pair(block.words, pair);
+    for (double x : pair) {
+      if (std::abs(x) < 2) return x;
+    }
+  }
+}
+
+void run_truncated_normal(const Call& call, std::span<Tensor> outputs) {
+  const auto& a = call.attributes<RandomAttributes>();
+  const std::uint64_t key = a.key();
+  const std::int64_t n = outputs[0].size();
+  constexpr std::int64_t kChunk = 8192;
+  with_floating_type(a.dtype, [&]<class T>(T) {
+    parallel_for((n + kChunk - 1) / kChunk, [&](std::int64_t task) {
+      for (std::int64_t i = task * kChunk; i < std::min(n, (task + 1) * kChunk); ++i) {
+        store<T>(outputs[0], i, a.first + a.second * truncated(key, i));
+      }
+    });
+  });
+}
+
+}  // namespace
+
+constinit const OpDef kRandomUniform = {
+    .name = "random_uniform",
+    .text = "Evenly distributed numbers in [minval, maxval).",
+    .flags = kStateful | kNotDifferentiable,
+    .arity = 0,
+    .input_names = "",
+    .attributes = &kUniformAttributes,
+    .infer = infer_uniform,
+    .kernel = run_uniform,
+};
+
+constinit const OpDef kRandomNormal = {
+    .name = "random_normal",
+    .text = "Normally distributed numbers.",
+    .flags = kStateful | kNotDifferentiable,
+    .arity = 0,
+    .input_names = "",
+    .attributes = &kNormalAttributes,
+    .infer = infer_normal,
+    .kernel = run_normal,
+};
+
+constinit const OpDef kRandomTruncatedNormal = {
+    .name = "random_truncated_normal",
+    .text = "Normally distributed numbers within two standard deviations of the mean.",
+    .flags = kStateful | kNotDifferentiable,
+    .arity = 0,
+    .input_names = "",
+    .attributes = &kNormalAttributes,
+    .infer = infer_normal,
+    .kernel = run_truncated_normal,
+};
+
+namespace {
+
+Tensor draw(const OpDef& op, const Shape& shape, double first, double second, DType dtype, bool has_seed,
+            std::uint64_t seed) {
+  const RandomAttributes attributes{pack_lengths(op.name, shape), dtype, has_seed, first, second, seed};
+  return apply(op, std::span<Operand>(), &attributes);
+}
+
+// A draw with the parameters 0 and 1, which the caller moves and scales: the gradient of a parameter is that of this.
+Tensor unit(const OpDef& op, const Shape& shape, DType dtype, std::optional<std::uint64_t> seed) {
+  return draw(op, shape, 0, 1, dtype, seed.has_value(), seed.value_or(0));
+}
+
+Tensor fitted(std::string_view op, const Shape& shape, Tensor result) {
+  CAPSTAN_CHECK(result.shape() == shape, ShapeError, op, ": the parameters would enlarge ", shape, " to ",
+                result.shape());
+  return result;
+}
+
+}  // namespace
+
+namespace random {
+
+Tensor uniform(const Shape& shape, double minval, double maxval, DType dtype) try {
+  return draw(kRandomUniform, shape, minval, maxval, dtype, false, 0);
+} catch (const Error&) {
+  rethrow_as("random::uniform");
+}
+Tensor uniform(const Shape& shape, double minval, double maxval, DType dtype, std::uint64_t seed) try {
+  return draw(kRandomUniform, shape, minval, maxval, dtype, true, seed);
+} catch (const Error&) {
+  rethrow_as("random::uniform");
+}
+Tensor normal(const Shape& shape, double mean, double stddev, DType dtype) try {
+  return draw(kRandomNormal, shape, mean, stddev, dtype, false, 0);
+} catch (const Error&) {
+  rethrow_as("random::normal");
+}
+Tensor normal(const Shape& shape, double mean, double stddev, DType dtype, std::uint64_t seed) try {
+  return draw(kRandomNormal, shape, mean, stddev, dtype, true, seed);
+} catch (const Error&) {
+  rethrow_as("random::normal");
+}
+Tensor truncated_normal(const Shape& shape, double mean, double stddev, DType dtype) try {
+  return draw(kRandomTruncatedNormal, shape, mean, stddev, dtype, false, 0);
+} catch (const Error&) {
+  rethrow_as("random::truncated_normal");
+}
+Tensor truncated_normal(const Shape& shape, double mean, double stddev, DType dtype, std::uint64_t seed) try {
+  return draw(kRandomTruncatedNormal, shape, mean, stddev, dtype, true, seed);
+} catch (const Error&) {
+  rethrow_as("random::truncated_normal");
+}
+
+Tensor uniform(const Shape& shape, Operand minval, Operand maxval, DType dtype, std::optional<std::uint64_t> seed) try {
+  const Tensor low = to_tensor(minval, dtype);
+  CAPSTAN_CHECK(is_floating(dtype), DTypeError, "random_uniform: dtype ", dtype, " is not supported");
+  return fitted("random_uniform", shape,
+                add(low, multiply(unit(kRandomUniform, shape, dtype, seed), subtract(maxval, low))));
+} catch (const Error&) {
+  rethrow_as("random::uniform");
+}
+Tensor normal(const Shape& shape, Operand mean, Operand stddev, DType dtype, std::optional<std::uint64_t> seed) try {
+  return fitted("random_normal", shape, add(mean, multiply(unit(kRandomNormal, shape, dtype, seed), stddev)));
+} catch (const Error&) {
+  rethrow_as("random::normal");
+}
+Tensor truncated_normal(const Shape& shape, Operand mean, Operand stddev, DType dtype,
+                        std::optional<std::uint64_t> seed) try {
+  return fitted("random_truncated_normal", shape,
+                add(mean, multiply(unit(kRandomTruncatedNormal, shape, dtype, seed), stddev)));
+} catch (const Error&) {
+  rethrow_as("random::truncated_normal");
+}
+
+}  // namespace random
+
+std::vector<std::int64_t> random_permutation(std::int64_t n, std::uint64_t seed) {
+  CAPSTAN_CHECK(n >= 0, ValueError, "random_permutation: negative length ", n);
+  std::vector<std::int64_t> order(static_cast<std::size_t>(n));
+  std::iota(order.begin(), order.end(), std::int64_t{0});
+  // Fisher and Yates: position i swaps with one of those up to it.
+  for (std::int64_t i = n - 1; i > 0; --i) {
+    const PhiloxBlock block = philox(seed, static_cast<std::uint64_t>(i));
+    const std::uint64_t bits = std::uint64_t{block.words[1]} << 32 | block.words[0];
+    const auto range = static_cast<std::uint64_t>(i) + 1;
+    const auto j = static_cast<std::uint64_t>((static_cast<unsigned __int128>(bits) * range) >> 64);
+    std::swap(order[static_cast<std::size_t>(i)], order[j]);
+  }
+  return order;
+}
+
+CAPSTAN_OPS(random, &kRandomUniform, &kRandomNormal, &kRandomTruncatedNormal);
+
+}  // namespace capstan
