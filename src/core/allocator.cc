@@ -13,7 +13,9 @@
 #include "capstan/runtime.h"
 #include "src/core/annotation.h"
 #include "src/core/check.h"
+#include "src/core/context.h"
 #include "src/core/dims.h"
+#include "src/core/thread_end.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #define CAPSTAN_POOLS 0  // The sanitizer sees every block only if none is recycled.
@@ -103,19 +105,15 @@ thread_local constinit ThreadLists lists __attribute__((tls_model("initial-exec"
   shared.batches[list] = head;
 }
 
-// Hands the lists of a thread that ends to the others. The hot thread-local above stays trivial.
-struct ThreadEnd {
-  ~ThreadEnd() {
-    for (int list = 0; list <= kSmallClasses; ++list) {
-      while (lists.first[list] != nullptr) give_batch(list, batch_size(list));
-    }
+// Hands the lists of a thread that ends to the others.
+void give_all() {
+  for (int list = 0; list <= kSmallClasses; ++list) {
+    while (lists.first[list] != nullptr) give_batch(list, batch_size(list));
   }
-  bool armed = false;
-};
-thread_local ThreadEnd thread_end;
+}
 
 [[maybe_unused, gnu::noinline]] void* refill(int list) {
-  thread_end.armed = true;
+  at_thread_end(&give_all);
   {
     const std::lock_guard lock(shared.mutex);
     if (Free* batch = shared.batches[list]) {
@@ -182,7 +180,6 @@ struct LargeLists {
   std::size_t limit = std::size_t{1} << 30;
 };
 constinit LargeLists large;
-constinit thread_local std::int64_t budget = std::numeric_limits<std::int64_t>::max() / 2;
 
 void* map_large(std::size_t bytes) {
   if (CAPSTAN_MAPS == 0 || bytes < kMapThreshold) return std::aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
@@ -234,8 +231,8 @@ bool keep_large(void* buffer, std::size_t bytes, int index) {
 }
 
 void* allocate_large(std::size_t bytes, int index) {
-  if (budget < static_cast<std::int64_t>(bytes)) out_of_memory(bytes);
-  budget -= static_cast<std::int64_t>(bytes);
+  if (context.memory_budget < static_cast<std::int64_t>(bytes)) out_of_memory(bytes);
+  context.memory_budget -= static_cast<std::int64_t>(bytes);
   if (void* kept = take_large(bytes, index)) return kept;
   void* buffer = map_large(bytes);
   if (buffer == nullptr) {
@@ -247,7 +244,7 @@ void* allocate_large(std::size_t bytes, int index) {
       const std::lock_guard lock(large.mutex);
       large.stats.in_use -= bytes;
     }
-    budget += static_cast<std::int64_t>(bytes);
+    context.memory_budget += static_cast<std::int64_t>(bytes);
     out_of_memory(bytes);
   }
   return buffer;
@@ -255,7 +252,7 @@ void* allocate_large(std::size_t bytes, int index) {
 
 void free_large(void* buffer, int index) {
   const std::size_t bytes = large_size(index);
-  budget += static_cast<std::int64_t>(bytes);
+  context.memory_budget += static_cast<std::int64_t>(bytes);
   if (!keep_large(buffer, bytes, index)) unmap_large(buffer, bytes);
 }
 
@@ -281,8 +278,10 @@ void free_buffer(void* buffer, std::uint8_t buffer_class) noexcept {
   }
 }
 
-AllocationBudget::AllocationBudget(std::int64_t bytes) : outer_(budget) { budget = std::min(budget, bytes); }
-AllocationBudget::~AllocationBudget() { budget = outer_; }
+AllocationBudget::AllocationBudget(std::int64_t bytes) : outer_(context.memory_budget) {
+  context.memory_budget = std::min(outer_, bytes);
+}
+AllocationBudget::~AllocationBudget() { context.memory_budget = outer_; }
 
 namespace {
 

@@ -6,6 +6,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -15,6 +17,13 @@ namespace capstan {
 
 struct OpDef;
 struct KeyLog;
+namespace emit {
+class Program;
+}
+namespace detail {
+class Budget;
+struct CallScope;
+}  // namespace detail
 
 // One input of an observed op, noted before it ran: the kernel may reuse the block, and then its number changes.
 struct ObservedInput {
@@ -100,6 +109,16 @@ struct Context {
                                   // (check_numerics.cc), or in a trace that of the trace (src/graph/tracer.cc)
   const OpDef* rule = nullptr;    // whose gradient is computed, while there is a guard
   KeyLog* keys = nullptr;         // notes or repeats the keys of random draws (see key_log.h)
+
+  // What other files know of the thread. It stands here, so that there is one variable of a thread to look at.
+  bool runs_task = false;                                                     // of the pool: thread_pool.cc
+  bool is_dataset_stage = false;                                              // src/data/cursor.cc
+  int open_examples = 0;                                                      // src/train/layer.cc
+  std::int64_t memory_budget = std::numeric_limits<std::int64_t>::max() / 2;  // bytes: allocator.cc
+  std::uint64_t* seeds = nullptr;                                             // a stream of its own: seed_stream.cc
+  emit::Program* recorded = nullptr;                                          // src/emit/record-inl.h
+  detail::CallScope* layer_call = nullptr;                                    // src/train/layer.cc
+  const std::shared_ptr<detail::Budget>* dataset_budget = nullptr;            // src/data/tuning.cc
 };
 
 // Constant-initialised and of the initial-exec model: an access is one instruction.

@@ -16,6 +16,7 @@
 #include "capstan/tensor.h"
 #include "src/core/attributes.h"
 #include "src/core/cpu.h"
+#include "src/core/execution.h"
 
 namespace capstan {
 
@@ -65,6 +66,7 @@ struct Call {
   const OpDef& op;
   std::span<const TensorRef> inputs;
   const void* attribute_data;
+  const Execution& execution = kAlone;  // for the kernel
 
   const TensorRef& input(int i) const { return inputs[static_cast<std::size_t>(i)]; }
   int input_count() const { return static_cast<int>(inputs.size()); }
@@ -195,8 +197,8 @@ enum OpFlags : std::uint16_t {
   // operands, or is paid by the number of products.
   kCheapAgain = 2048,
   kCostlyAgain = 4096,
-  kFinishesRows = 8192,  // structured: may run an epilogue on the rows it has finished (src/kernels/epilogue.h)
-  kReadsRows = 16384,    // structured: asks for a prologue of input 0, in float32 and float64 (src/kernels/prologue.h)
+  kFinishesRows = 8192,  // structured: may run an epilogue on the rows it has finished (execution.h)
+  kReadsRows = 16384,    // structured: uses a prologue of input 0, in float32 and float64 (execution.h)
 };
 
 struct OpDef {

@@ -2,6 +2,8 @@
 
 #include <atomic>
 
+#include "src/core/context.h"
+
 namespace capstan {
 
 namespace {
@@ -14,7 +16,6 @@ constinit std::atomic<std::uint64_t> process{0};
 constinit std::atomic<std::uint64_t> starts{kStarts};
 constinit std::atomic<std::uint64_t> given{0};
 constinit std::atomic<bool> is_given{false};
-[[gnu::tls_model("initial-exec")]] constinit thread_local std::uint64_t* own = nullptr;
 
 std::uint64_t next_of(std::atomic<std::uint64_t>& stream) {
   return mix_key(stream.fetch_add(kStep, std::memory_order_relaxed) + kStep);
@@ -45,11 +46,13 @@ void set_process_seed(std::optional<std::uint64_t> seed) {
   is_given.store(seed.has_value(), std::memory_order_release);
 }
 
-std::uint64_t next_in_seed_stream() { return own != nullptr ? mix_key(*own += kStep) : next_of(process); }
+std::uint64_t next_in_seed_stream() {
+  return context.seeds != nullptr ? mix_key(*context.seeds += kStep) : next_of(process);
+}
 
 std::uint64_t open_seed_stream() { return next_of(starts); }
 
-UseSeedStream::UseSeedStream(std::uint64_t& stream) : saved_(own) { own = &stream; }
-UseSeedStream::~UseSeedStream() { own = saved_; }
+UseSeedStream::UseSeedStream(std::uint64_t& stream) : saved_(context.seeds) { context.seeds = &stream; }
+UseSeedStream::~UseSeedStream() { context.seeds = saved_; }
 
 }  // namespace capstan

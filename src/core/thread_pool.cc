@@ -30,6 +30,8 @@
 #include <utility>
 #include <vector>
 
+#include "src/core/context.h"
+
 namespace capstan {
 namespace {
 
@@ -49,9 +51,6 @@ constexpr int kMaximumThreads = 1024;
 constexpr std::int64_t kWakeTime = 45'000;
 
 constinit std::atomic<int> wanted_threads{0};  // 0: not decided yet
-
-// True on a thread that runs a task; a parallel_for from there runs inline.
-[[gnu::tls_model("initial-exec")]] constinit thread_local bool inside_job = false;
 
 void pause() {
 #if defined(__x86_64__)
@@ -188,7 +187,7 @@ class Pool {
   }
 
   void worker(std::uint64_t seen) {
-    inside_job = true;
+    context.runs_task = true;
     for (;;) {
       const std::uint64_t state = wait_for_job(seen);
       if ((state & kStop) != 0) return;
@@ -290,12 +289,12 @@ void parallel_for(std::int64_t tasks, void (*body)(void* context, std::int64_t t
 
 void parallel_for_short(std::int64_t tasks, std::int64_t gain, void (*body)(void* context, std::int64_t task),
                         void* context) {
-  if (tasks > 1 && !inside_job) {
+  if (tasks > 1 && !capstan::context.runs_task) {
     const int threads = thread_count();
     if (threads > 1) {
       struct Inside {
-        Inside() { inside_job = true; }
-        ~Inside() { inside_job = false; }
+        Inside() { capstan::context.runs_task = true; }
+        ~Inside() { capstan::context.runs_task = false; }
       };
       const auto run = [&] {
         const Inside inside;

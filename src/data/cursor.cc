@@ -8,6 +8,7 @@
 
 #include "src/core/allocator.h"
 #include "src/core/apply.h"
+#include "src/core/context.h"
 #include "src/core/named_errors.h"
 #include "src/core/profiler.h"
 #include "src/core/row_shape.h"
@@ -126,12 +127,10 @@ std::int64_t batch_of_rows(DatasetCursor& cursor, const std::vector<Tensor>& ten
 constexpr std::uint64_t kNoProcessSeed = 87654321;
 constexpr std::uint64_t kSeedRange = 2147483647;
 
-[[gnu::tls_model("initial-exec")]] constinit thread_local bool is_of_stage = false;
-
 }  // namespace
 
-bool on_stage_thread() { return is_of_stage; }
-void mark_stage_thread() { is_of_stage = true; }
+bool on_stage_thread() { return context.is_dataset_stage; }
+void mark_stage_thread() { context.is_dataset_stage = true; }
 
 bool DatasetCursor::next(Part* element) {
   if (active_profiler() == nullptr) [[likely]]

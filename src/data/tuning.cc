@@ -1,18 +1,17 @@
 #include "src/data/tuning.h"
 
 #include "capstan/dataset_options.h"
+#include "src/core/context.h"
 
 namespace capstan::detail {
 
 namespace {
 
-// Set while a node opens its input.
-[[gnu::tls_model("initial-exec")]] constinit thread_local const BudgetPtr* opening = nullptr;
-
+// While a node opens its input.
 class BudgetScope {
  public:
-  explicit BudgetScope(const BudgetPtr& budget) : outer_(opening) { opening = &budget; }
-  ~BudgetScope() { opening = outer_; }
+  explicit BudgetScope(const BudgetPtr& budget) : outer_(context.dataset_budget) { context.dataset_budget = &budget; }
+  ~BudgetScope() { context.dataset_budget = outer_; }
   BudgetScope(const BudgetScope&) = delete;
   BudgetScope& operator=(const BudgetScope&) = delete;
 
@@ -37,7 +36,8 @@ class BudgetNode : public StageNode {
 }  // namespace
 
 BudgetPtr current_budget() {
-  return opening != nullptr ? *opening : std::make_shared<Budget>(DatasetOptions().autotune_bytes);
+  return context.dataset_budget != nullptr ? *context.dataset_budget
+                                           : std::make_shared<Budget>(DatasetOptions().autotune_bytes);
 }
 
 DatasetNodePtr with_budget(DatasetNodePtr input, std::int64_t autotune_bytes) {

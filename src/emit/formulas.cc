@@ -73,7 +73,7 @@ class Formulas {
     switch (s.op) {
       case MicroOp::kInput:
         if (operands[s.a].kind != Value::Kind::kNone) return operands[s.a];
-        hr::recorded->refuse();
+        hr::recording().refuse();
         return from(hr::Zero(D()));
       case MicroOp::kLiteral:
         return from(s.literal);
@@ -183,7 +183,7 @@ class Formulas {
       CAPSTAN_BINARY_PRIMITIVES(CAPSTAN_CALL)
 #undef CAPSTAN_CALL
       default:
-        hr::recorded->refuse();
+        hr::recording().refuse();
         return from(hr::Zero(D()));
     }
   }
@@ -221,8 +221,7 @@ void record(const FusedLoop& loop, RecordedLoop& out) {
 RecordedLoop record_loop(const FusedLoop& loop, int vector_bytes) {
   const bool single = loop.dtype == DType::kFloat32;
   RecordedLoop out{Program(single ? 4 : 8, vector_bytes), {}};
-  Program* const before = hr::recorded;
-  hr::recorded = &out.program;
+  Program* const before = std::exchange(context.recorded, &out.program);
   if (single && vector_bytes == 64) {
     record<float, 64>(loop, out);
   } else if (single) {
@@ -232,7 +231,7 @@ RecordedLoop record_loop(const FusedLoop& loop, int vector_bytes) {
   } else {
     record<double, 32>(loop, out);
   }
-  hr::recorded = before;
+  context.recorded = before;
   return out;
 }
 

@@ -20,6 +20,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "src/core/context.h"
 #include "src/emit/program.h"
 
 // The names are Highway's.
@@ -31,7 +32,7 @@ using capstan::emit::Program;
 using capstan::emit::VectorOp;
 
 // The program that is being recorded on this thread.
-inline constinit thread_local Program* recorded = nullptr;
+inline Program& recording() { return *capstan::context.recorded; }
 
 // Vectors are of the width of `kBytes`, of elements of T.
 template <class T, int kBytes>
@@ -87,15 +88,15 @@ std::uint64_t bits_of(T value) {
 
 template <class D>
 Vec<D> Set(D, TFromD<D> value) {
-  return {{recorded->constant(bits_of(value))}};
+  return {{recording().constant(bits_of(value))}};
 }
 template <class D>
 Vec<D> Zero(D) {
-  return {{recorded->constant(0)}};
+  return {{recording().constant(0)}};
 }
 template <class D>
 Vec<D> SignBit(D) {
-  return {{recorded->constant(std::uint64_t{1} << (sizeof(TFromD<D>) * 8 - 1))}};
+  return {{recording().constant(std::uint64_t{1} << (sizeof(TFromD<D>) * 8 - 1))}};
 }
 template <class D>
 Vec<D> Inf(D d) {
@@ -105,7 +106,7 @@ Vec<D> Inf(D d) {
 template <class D>
 Vec<D> NaN(D) {
   constexpr int kBits = sizeof(TFromD<D>) * 8;
-  return {{recorded->constant((std::uint64_t{1} << (kBits - 1)) - 1)}};
+  return {{recording().constant((std::uint64_t{1} << (kBits - 1)) - 1)}};
 }
 
 // --- Arithmetic ---
@@ -113,7 +114,7 @@ Vec<D> NaN(D) {
 #define CAPSTAN_RECORD_BINARY(name, op)                              \
   template <class T, int kBytes>                                     \
   Vector<T, kBytes> name(Vector<T, kBytes> a, Vector<T, kBytes> b) { \
-    return {{recorded->add(VectorOp::op, a.raw.id, b.raw.id)}};      \
+    return {{recording().add(VectorOp::op, a.raw.id, b.raw.id)}};    \
   }
 CAPSTAN_RECORD_BINARY(Mul, kMultiply)
 CAPSTAN_RECORD_BINARY(Div, kDivide)
@@ -128,26 +129,26 @@ CAPSTAN_RECORD_BINARY(AndNot, kAndNot)
 template <class T, int kBytes>
 Vector<T, kBytes> Add(Vector<T, kBytes> a, Vector<T, kBytes> b) {
   constexpr VectorOp op = std::is_floating_point_v<T> ? VectorOp::kAdd : VectorOp::kAddInteger;
-  return {{recorded->add(op, a.raw.id, b.raw.id)}};
+  return {{recording().add(op, a.raw.id, b.raw.id)}};
 }
 template <class T, int kBytes>
 Vector<T, kBytes> Sub(Vector<T, kBytes> a, Vector<T, kBytes> b) {
   constexpr VectorOp op = std::is_floating_point_v<T> ? VectorOp::kSubtract : VectorOp::kSubtractInteger;
-  return {{recorded->add(op, a.raw.id, b.raw.id)}};
+  return {{recording().add(op, a.raw.id, b.raw.id)}};
 }
 template <class T, int kBytes>
 Vector<T, kBytes> MulAdd(Vector<T, kBytes> a, Vector<T, kBytes> b, Vector<T, kBytes> c) {
-  return {{recorded->add(VectorOp::kMultiplyAdd, a.raw.id, b.raw.id, c.raw.id)}};
+  return {{recording().add(VectorOp::kMultiplyAdd, a.raw.id, b.raw.id, c.raw.id)}};
 }
 template <class T, int kBytes>
 Vector<T, kBytes> NegMulAdd(Vector<T, kBytes> a, Vector<T, kBytes> b, Vector<T, kBytes> c) {
-  return {{recorded->add(VectorOp::kNegMultiplyAdd, a.raw.id, b.raw.id, c.raw.id)}};
+  return {{recording().add(VectorOp::kNegMultiplyAdd, a.raw.id, b.raw.id, c.raw.id)}};
 }
 
-#define CAPSTAN_RECORD_UNARY(name, op)                \
-  template <class T, int kBytes>                      \
-  Vector<T, kBytes> name(Vector<T, kBytes> a) {       \
-    return {{recorded->add(VectorOp::op, a.raw.id)}}; \
+#define CAPSTAN_RECORD_UNARY(name, op)                  \
+  template <class T, int kBytes>                        \
+  Vector<T, kBytes> name(Vector<T, kBytes> a) {         \
+    return {{recording().add(VectorOp::op, a.raw.id)}}; \
   }
 CAPSTAN_RECORD_UNARY(Sqrt, kSqrt)
 CAPSTAN_RECORD_UNARY(Floor, kFloor)
@@ -170,11 +171,11 @@ Vector<T, kBytes> CopySignToAbs(Vector<T, kBytes> magnitude, Vector<T, kBytes> s
 
 template <int kBits, class T, int kBytes>
 Vector<T, kBytes> ShiftLeft(Vector<T, kBytes> a) {
-  return {{recorded->add({VectorOp::kShiftLeft, false, a.raw.id, -1, -1, kBits})}};
+  return {{recording().add({VectorOp::kShiftLeft, false, a.raw.id, -1, -1, kBits})}};
 }
 template <int kBits, class T, int kBytes>
 Vector<T, kBytes> ShiftRight(Vector<T, kBytes> a) {
-  return {{recorded->add({VectorOp::kShiftRight, false, a.raw.id, -1, -1, kBits})}};
+  return {{recording().add({VectorOp::kShiftRight, false, a.raw.id, -1, -1, kBits})}};
 }
 template <class D, class T, int kBytes>
 Vec<D> BitCast(D, Vector<T, kBytes> a) {
@@ -184,19 +185,19 @@ Vec<D> BitCast(D, Vector<T, kBytes> a) {
 // The two functions that src/kernels takes from the compiler, not from Highway.
 template <int kBytes>
 Raw<float, kBytes> _mm512_scalef_ps(Raw<float, kBytes> a, Raw<float, kBytes> b) {
-  return {recorded->add(VectorOp::kScale, a.id, b.id)};
+  return {recording().add(VectorOp::kScale, a.id, b.id)};
 }
 template <int kBytes>
 Raw<double, kBytes> _mm512_scalef_pd(Raw<double, kBytes> a, Raw<double, kBytes> b) {
-  return {recorded->add(VectorOp::kScale, a.id, b.id)};
+  return {recording().add(VectorOp::kScale, a.id, b.id)};
 }
 
 // --- Masks ---
 
-#define CAPSTAN_RECORD_COMPARISON(name, op, first, second)                  \
-  template <class T, int kBytes>                                            \
-  MaskOf<T, kBytes> name(Vector<T, kBytes> a, Vector<T, kBytes> b) {        \
-    return {recorded->add_mask(VectorOp::op, first.raw.id, second.raw.id)}; \
+#define CAPSTAN_RECORD_COMPARISON(name, op, first, second)                    \
+  template <class T, int kBytes>                                              \
+  MaskOf<T, kBytes> name(Vector<T, kBytes> a, Vector<T, kBytes> b) {          \
+    return {recording().add_mask(VectorOp::op, first.raw.id, second.raw.id)}; \
   }
 CAPSTAN_RECORD_COMPARISON(Eq, kEqual, a, b)
 CAPSTAN_RECORD_COMPARISON(Lt, kLess, a, b)
@@ -209,7 +210,7 @@ CAPSTAN_RECORD_COMPARISON(TestBit, kTestBits, a, b)
 #define CAPSTAN_RECORD_MASK(name, op)                                \
   template <class T, int kBytes>                                     \
   MaskOf<T, kBytes> name(MaskOf<T, kBytes> a, MaskOf<T, kBytes> b) { \
-    return {recorded->add_mask(VectorOp::op, a.id, b.id)};           \
+    return {recording().add_mask(VectorOp::op, a.id, b.id)};         \
   }
 CAPSTAN_RECORD_MASK(And, kMaskAnd)
 CAPSTAN_RECORD_MASK(Or, kMaskOr)
@@ -218,7 +219,7 @@ CAPSTAN_RECORD_MASK(AndNot, kMaskAndNot)
 #undef CAPSTAN_RECORD_MASK
 template <class T, int kBytes>
 MaskOf<T, kBytes> Not(MaskOf<T, kBytes> a) {
-  return {recorded->add_mask(VectorOp::kMaskNot, a.id)};
+  return {recording().add_mask(VectorOp::kMaskNot, a.id)};
 }
 template <class D, class T, int kBytes>
 Mask<D> RebindMask(D, MaskOf<T, kBytes> a) {
@@ -227,19 +228,19 @@ Mask<D> RebindMask(D, MaskOf<T, kBytes> a) {
 template <class T, int kBytes>
 Vector<T, kBytes> IfThenElse(MaskOf<T, kBytes> mask, Vector<T, kBytes> yes, Vector<T, kBytes> no) {
   if (yes.raw.id == no.raw.id) return yes;
-  return {{recorded->add(VectorOp::kSelect, mask.id, yes.raw.id, no.raw.id)}};
+  return {{recording().add(VectorOp::kSelect, mask.id, yes.raw.id, no.raw.id)}};
 }
 
 // --- Functions without a vector form ---
 
 template <class D>
 Vec<D> for_each_lane(D, Vec<D> x, double (*)(double)) {
-  recorded->refuse();
+  recording().refuse();
   return x;
 }
 template <class D>
 Vec<D> for_each_lane(D, Vec<D> x, Vec<D>, TFromD<D> (*)(TFromD<D>, TFromD<D>)) {
-  recorded->refuse();
+  recording().refuse();
   return x;
 }
 // Asks whether lanes must go one by one; here they would always have to.
@@ -250,12 +251,12 @@ bool AllFalse(D, Mask<D>) {
 // Only the remainder, which goes from lane to lane, has masks as vectors.
 template <class D>
 Vec<D> VecFromMask(D, Mask<D> mask) {
-  recorded->refuse();
+  recording().refuse();
   return {{mask.id}};
 }
 template <class T, int kBytes>
 MaskOf<T, kBytes> MaskFromVec(Vector<T, kBytes> a) {
-  recorded->refuse();
+  recording().refuse();
   return {a.raw.id};
 }
 

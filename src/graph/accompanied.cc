@@ -2,11 +2,10 @@
 #include <optional>
 
 #include "src/core/call_kernel.h"
+#include "src/core/execution.h"
 #include "src/core/op_for_programs.h"
 #include "src/graph/program.h"
 #include "src/graph/tables.h"
-#include "src/kernels/epilogue.h"
-#include "src/kernels/prologue.h"
 #include "src/kernels/row_sums.h"
 
 namespace capstan {
@@ -22,6 +21,8 @@ class Behind {
       : loop_(loop), sums_(sums), epilogue_(result.raw_data(), result.size(), &run_range, this) {
     if (sums_ != nullptr) sums_->expect_rows();
   }
+
+  Epilogue* epilogue() { return &epilogue_; }
 
   // When the kernel has returned.
   void finish() const {
@@ -44,7 +45,7 @@ class Behind {
 
   const FusedGroup::Ranges* loop_;
   const RowSums* sums_;
-  const Epilogue epilogue_;
+  Epilogue epilogue_;
 };
 
 }  // namespace
@@ -74,16 +75,14 @@ void Program::run_accompanied(const Step& step, Tables& tables) const {
   std::optional<Prologue> prologue;
   if (step.prologue >= 0) {
     before.emplace(groups_[at(step.prologue)], tables.in.data() + next_in, nullptr);
-    prologue.emplace(
-        operands[0].block()->data,
-        [](const void* ranges, std::int64_t begin, std::int64_t end, void* to) {
-          static_cast<const FusedGroup::Ranges*>(ranges)->run_to(begin, end, to);
-        },
-        &*before);
+    prologue.emplace([](const void* ranges, std::int64_t begin, std::int64_t end,
+                        void* to) { static_cast<const FusedGroup::Ranges*>(ranges)->run_to(begin, end, to); },
+                     &*before);
   }
   const auto run_kernel = [&](const RowSums* sums) {
-    const Behind rest(outputs[0], behind ? &*behind : nullptr, sums);
-    call_kernel({op, operands, op.attributes == nullptr ? nullptr : step.node->attributes}, outputs);
+    Behind rest(outputs[0], behind ? &*behind : nullptr, sums);
+    const Execution execution{prologue ? &*prologue : nullptr, rest.epilogue()};
+    call_kernel({op, operands, op.attributes == nullptr ? nullptr : step.node->attributes, execution}, outputs);
     rest.finish();
   };
   if (step.sums == nullptr) return run_kernel(nullptr);

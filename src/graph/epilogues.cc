@@ -3,7 +3,7 @@
 // A loop that reads the result of a matrix product or a convolution (a bias, an activation) is moved behind it if
 // everything else that it reads is there, and becomes part of its step. So are sums over the rows of that result, or of
 // what the loop makes of it (the moments of batch normalisation; src/core/op_for_programs.h). The kernel calls them for
-// the rows that it has just finished (src/kernels/epilogue.h); kernels that gain nothing from it, such as those of
+// the rows that it has just finished (src/core/execution.h); kernels that gain nothing from it, such as those of
 // small products, do not, and they run behind them. What is computed is the same either way, in every bit. Loops that
 // end in sums stay steps of their own, since those go over blocks of rows that are not those of products; and so do
 // loops that wait for two short products, which may run at once (stages.cc), and whose kernels would not call them.

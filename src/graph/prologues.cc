@@ -1,7 +1,7 @@
 // Loops that make what a kernel reads, part by part, so that it is never held as a whole.
 //
 // A loop with one result that only kernels with the flag kReadsRows read, as their first operand, is run by those
-// kernels (src/kernels/prologue.h): a normalised image exists only row by row, in front of a maximum. Every further
+// kernels (src/core/execution.h): a normalised image exists only row by row, in front of a maximum. Every further
 // reader gets a copy of the loop, if that is cheap: the gradient of the maximum computes the image again rather than
 // reading it. A loop must not read more in whole images than it writes, or more would be kept for the later reader.
 #include <algorithm>

@@ -48,7 +48,8 @@ class NoteTaker final : public Observer {
   static bool notes() { return tracer() != nullptr && tracer()->notes(); }
 };
 
-thread_local constinit NoteTaker note_taker;
+// It has no state and nothing around it, so threads share it.
+constinit NoteTaker note_taker;
 
 }  // namespace
 

@@ -7,32 +7,26 @@
 #pragma once
 
 #include <cstddef>
-#include <new>
 
 namespace capstan {
 
 // Which cached block a Scratch uses: memory shared by the tasks of a call, or memory of one task.
 // The caller of parallel_for runs tasks itself, so the two must not be the same block. A fused loop (src/graph) keeps
-// operands in a third while it uses both; sums that are taken while a kernel runs (row_sums.h), and what a prologue
-// makes for a task (prologue.h), have blocks of their own, too.
-enum class ScratchSlot { kCall, kTask, kSpread, kSums, kMade };
-inline constexpr int kScratchSlots = 5;
+// operands in a third while it uses both; sums that are taken while a kernel runs (row_sums.h), what a prologue
+// makes for a task (src/core/execution.h), and the parts of A and B that a matrix product packs have blocks of their
+// own, too.
+enum class ScratchSlot { kCall, kTask, kSpread, kSums, kMade, kPackedA, kPackedB };
+inline constexpr int kScratchSlots = 7;
 
 class Scratch {
  public:
-  Scratch(ScratchSlot slot, std::size_t bytes) : cached_(&cache(slot)) {
-    block_ = *cached_;
+  Scratch(ScratchSlot slot, std::size_t bytes) : cached_(&kept.blocks[static_cast<int>(slot)]), block_(*cached_) {
     *cached_ = Block{};
-    if (block_.bytes < bytes) {
-      release(block_);
-      // The form that throws ends the process under the address sanitizer.
-      block_.memory = ::operator new(bytes, std::align_val_t(kAlignment), std::nothrow);
-      if (block_.memory == nullptr) throw std::bad_alloc();
-      block_.bytes = bytes;
-    }
+    if (block_.bytes < bytes) [[unlikely]]
+      grow(bytes);
   }
   ~Scratch() {
-    if (cached_->memory != nullptr || block_.bytes > kKeptBytes) {
+    if (cached_->memory != nullptr || block_.bytes > kept.limit) [[unlikely]] {
       release(block_);
     } else {
       *cached_ = block_;
@@ -47,28 +41,23 @@ class Scratch {
   }
 
  private:
-  static constexpr std::size_t kAlignment = 64;
-  static constexpr std::size_t kKeptBytes = std::size_t{1} << 20;
+  static constexpr std::size_t kAlignment = 4096;  // a page: large blocks begin where tiles like their rows to begin
+  static constexpr std::size_t kKeptBytes = std::size_t{2} << 20;
 
   struct Block {
     void* memory = nullptr;
     std::size_t bytes = 0;
   };
-  struct Cache {
+  // Without a destructor, so that an access is one instruction and what runs while the process ends finds memory.
+  struct Kept {
     Block blocks[kScratchSlots];
-    ~Cache() {
-      for (Block& block : blocks) release(block);
-    }
+    std::size_t limit = kKeptBytes;
   };
+  [[gnu::tls_model("initial-exec")]] static constinit thread_local Kept kept;
 
-  static void release(Block& block) {
-    if (block.memory != nullptr) ::operator delete(block.memory, std::align_val_t(kAlignment));
-    block = Block{};
-  }
-  static Block& cache(ScratchSlot slot) {
-    static thread_local Cache cache;
-    return cache.blocks[static_cast<int>(slot)];
-  }
+  void grow(std::size_t bytes);
+  static void release(Block& block);
+  static void release_all();  // when the thread ends
 
   Block* cached_;
   Block block_;

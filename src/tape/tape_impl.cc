@@ -8,6 +8,7 @@
 #include "src/core/apply.h"
 #include "src/core/check.h"
 #include "src/core/live.h"
+#include "src/core/thread_end.h"
 
 namespace capstan {
 
@@ -28,15 +29,11 @@ struct TapeCache {
 };
 [[gnu::tls_model("initial-exec")]] constinit thread_local TapeCache cache = {{}, 0, kMaxCachedTapes};
 
-// Empties the cache when the thread ends. A tape that outlives this (a static one) finds no room and is deleted.
-struct TapeCacheOwner {
-  void arm() {}
-  ~TapeCacheOwner() {
-    cache.limit = 0;
-    while (cache.count > 0) TapeImpl::destroy(cache.free[--cache.count]);
-  }
-};
-thread_local TapeCacheOwner cache_owner;
+// When the thread ends. A tape that outlives this (a static one) finds no room and is deleted.
+void empty_cache() {
+  cache.limit = 0;
+  while (cache.count > 0) TapeImpl::destroy(cache.free[--cache.count]);
+}
 
 std::size_t hash(const Block* block) {
   return static_cast<std::size_t>((reinterpret_cast<std::uintptr_t>(block) >> 6) * 0x9e3779b97f4a7c15ull >> 32);
@@ -51,7 +48,7 @@ void release_block(Block* block) noexcept {
 // --- Life ---
 
 [[gnu::noinline]] TapeImpl* TapeImpl::new_tape() {
-  cache_owner.arm();
+  at_thread_end(&empty_cache);
   return new TapeImpl;
 }
 

@@ -37,8 +37,6 @@ namespace {
 
 constinit std::atomic<std::uint64_t> next_id{1};
 constinit std::atomic<std::uint64_t> version{1};
-constinit thread_local CallScope* current_scope = nullptr;
-constinit thread_local int open_examples = 0;
 
 // The last part of a class's name as the compiler knows it: "Linear" of "(anonymous namespace)::Linear<float>".
 std::string class_name(const LayerBase& layer) {
@@ -85,16 +83,16 @@ void detail::structure_changed() { version.fetch_add(1, std::memory_order_acq_re
 
 CallScope::CallScope(LayerState& layer, Training asked)
     : layer(layer),
-      training(asked.is_given() || current_scope == nullptr ? asked : current_scope->training),
-      outer(current_scope) {
-  current_scope = this;
+      training(asked.is_given() || context.layer_call == nullptr ? asked : context.layer_call->training),
+      outer(context.layer_call) {
+  context.layer_call = this;
 }
-CallScope::~CallScope() { current_scope = outer; }
-CallScope* CallScope::current() { return current_scope; }
+CallScope::~CallScope() { context.layer_call = outer; }
+CallScope* CallScope::current() { return context.layer_call; }
 
-detail::ExampleScope::ExampleScope() { ++open_examples; }
-detail::ExampleScope::~ExampleScope() { --open_examples; }
-bool detail::ExampleScope::is_open() { return open_examples > 0; }
+detail::ExampleScope::ExampleScope() { ++context.open_examples; }
+detail::ExampleScope::~ExampleScope() { --context.open_examples; }
+bool detail::ExampleScope::is_open() { return context.open_examples > 0; }
 
 void detail::throw_empty_layer() {
   throw ValueError(join("layer: this handle is empty", help("it was moved from, or no layer was assigned to it")));
@@ -152,7 +150,7 @@ void Layer::build_all(const std::vector<Shape>& input_shapes) const {
                   ": an input shape has a batch axis, but this is that of a scalar");
   }
   if (state.is_built) return;
-  if (current_scope != nullptr) adopt(current_scope->layer, *this);
+  if (context.layer_call != nullptr) adopt(context.layer_call->layer, *this);
   const std::size_t own_weights = state.weights.size();
   {
     const CallScope scope(state, {});
@@ -271,7 +269,7 @@ class detail::LayerCall {
     LayerBase& layer = handle.body();  // Not the handle: a call may change the list that it is in.
     LayerState& state = *layer.state_;
     CAPSTAN_CHECK(has_inputs(inputs), ValueError, state.name, ": the input is an empty tensor");
-    if (current_scope == nullptr && has_symbolic(inputs, options)) {
+    if (context.layer_call == nullptr && has_symbolic(inputs, options)) {
       const Nest symbolic = call_symbolically(handle, inputs, options);
       if constexpr (std::is_same_v<T, Tensor>) {
         return symbolic.tensor();
@@ -279,8 +277,8 @@ class detail::LayerCall {
         return symbolic;
       }
     }
-    if (current_scope != nullptr) {
-      if (state.latest_parent != current_scope->layer.id) adopt(current_scope->layer, handle);
+    if (context.layer_call != nullptr) {
+      if (state.latest_parent != context.layer_call->layer.id) adopt(context.layer_call->layer, handle);
     } else {
       state.call_losses.clear();
     }
@@ -424,7 +422,7 @@ void LayerBase::set_activity_regularizer(const Regularizer& regularizer) { state
 void LayerBase::make_weights(std::span<const Shape> input_shapes) {
   LayerState& state = *state_;
   // The innermost scope may be that of this layer; the path is that of the one around it.
-  const CallScope* outer = current_scope;
+  const CallScope* outer = context.layer_call;
   if (outer != nullptr && &outer->layer == &state) outer = outer->outer;
   state.path = (outer != nullptr ? outer->layer.path + "/" : "") + state.name;
   const std::size_t before = state.weights.size();
@@ -449,7 +447,7 @@ Tensor LayerBase::value_of(const Variable& weight) const {
 }
 
 void LayerBase::add_loss(Tensor loss) {
-  CallScope* outermost = current_scope;
+  CallScope* outermost = context.layer_call;
   while (outermost != nullptr && outermost->outer != nullptr) outermost = outermost->outer;
   LayerState& state = outermost != nullptr ? outermost->layer : *state_;
   state.call_losses.push_back(std::move(loss));

@@ -30,6 +30,34 @@ TEST(Files, OfTheLibraryDoNotAskWhetherTheyAreTested) {
   }
 }
 
+// What a thread knows stands in its Context (src/core/context.h), and what a call needs is an argument. The list is
+// closed: caches on hot paths, which their threads empty when they end (src/core/thread_end.h), and what has a
+// destructor.
+TEST(Files, OfTheLibraryHaveFewVariablesOfThreads) {
+  const std::set<std::string> kFiles = {
+      "src/core/context.h",        // what the thread is doing
+      "src/core/context.cc",       // the same one
+      "src/core/allocator.cc",     // lists of free memory
+      "src/core/thread_end.cc",    // what the thread does when it ends
+      "src/kernels/scratch.h",     // short-lived memory of kernels
+      "src/kernels/scratch.cc",    // the same one
+      "src/tape/tape_impl.cc",     // tapes that wait for reuse
+      "src/transforms/spare.h",    // objects of calls that wait for reuse
+      "src/transforms/profile.cc"  // what the thread knows of a profile
+  };
+  std::set<std::string> found;
+  for (const char* folder : {"include", "src"}) {
+    for (const SourceFile& file : source_files(folder)) {
+      for (const std::string& line : file.lines()) {
+        if (line.substr(0, line.find("//")).find("thread_local ") == std::string::npos) continue;
+        EXPECT_TRUE(kFiles.contains(file.path)) << file.path << ": " << line;
+        EXPECT_TRUE(found.insert(file.path).second) << file.path << " has two: " << line;
+      }
+    }
+  }
+  EXPECT_EQ(found, kFiles) << "files without a variable of threads";
+}
+
 TEST(Files, OfTheDesignIsAPageThatIsRead) {
   const SourceFile design{"", read_file("docs/design.md")};
   EXPECT_LE(design.lines().size(), 250u) << "plans belong into docs/planned.md, details beside the code";

@@ -1,4 +1,4 @@
-#include "src/kernels/epilogue.h"
+#include "src/core/execution.h"
 
 #include <gtest/gtest.h>
 
@@ -35,10 +35,10 @@ struct Seen {
 template <class Run>
 bool is_taken(std::size_t elements, const Run& run) {
   std::vector<float> expected(elements, -1), result(elements, -1);
-  run(expected.data());
+  run(expected.data(), kAlone);
   Seen seen(result.data(), expected);
-  const Epilogue epilogue(result.data(), static_cast<std::int64_t>(elements), &Seen::note, &seen);
-  run(result.data());
+  Epilogue epilogue(result.data(), static_cast<std::int64_t>(elements), &Seen::note, &seen);
+  run(result.data(), Execution{nullptr, &epilogue});
   EXPECT_EQ(result, expected);
   EXPECT_EQ(seen.unfinished, 0);
   for (std::size_t i = 0; i < elements; ++i) EXPECT_EQ(seen.times[i], epilogue.is_taken() ? 1 : 0);
@@ -55,9 +55,9 @@ TEST(Epilogue, OfLargeProductsWithWholeRowsToATask) {
   const auto taken = [](std::int64_t m, std::int64_t k, std::int64_t n, std::int64_t ldc, bool accumulate) {
     const std::vector<float> a = numbers(static_cast<std::size_t>(m * k)), b = numbers(static_cast<std::size_t>(k * n));
     const GemmShape shape{.m = m, .n = n, .k = k, .lda = k, .ldb = n, .ldc = ldc, .accumulate = accumulate};
-    return is_taken(static_cast<std::size_t>(m * ldc), [&](float* c) {
+    return is_taken(static_cast<std::size_t>(m * ldc), [&](float* c, const Execution& execution) {
       if (accumulate) std::fill_n(c, m * ldc, 1.0f);
-      gemm(shape, a.data(), b.data(), c);
+      gemm(shape, a.data(), b.data(), c, execution);
     });
   };
   for (const int threads : {1, 3}) {
@@ -89,30 +89,24 @@ TEST(Epilogue, OfConvolutions) {
                             .pad_left = 1};
     const std::vector<float> x = numbers(3 * 20 * 11 * 200),
                              filter = numbers(static_cast<std::size_t>(9 * 200 * units));
-    EXPECT_TRUE(is_taken(static_cast<std::size_t>(3 * 20 * 11 * units), [&](float* y) {
-      conv2d_forward(shape, x.data(), filter.data(), y);
+    EXPECT_TRUE(is_taken(static_cast<std::size_t>(3 * 20 * 11 * units), [&](float* y, const Execution& execution) {
+      conv2d_forward(shape, x.data(), filter.data(), y, execution);
     })) << units;
   }
 }
 
-TEST(Epilogue, BelongsToItsResultAndItsScope) {
+TEST(Epilogue, IsTakenOnceByWhoWritesTheWholeResult) {
   const float memory[8] = {};
   const auto nothing = [](const void*, std::int64_t, std::int64_t) {};
-  EXPECT_EQ(Epilogue::take(memory, 4), nullptr);
-  {
-    const Epilogue outer(memory, 4, nothing, nullptr);
-    {
-      const Epilogue inner(memory + 4, 4, nothing, nullptr);
-      EXPECT_EQ(Epilogue::take(memory, 4), nullptr);
-      EXPECT_EQ(Epilogue::take(memory + 4, 2), nullptr);
-      EXPECT_EQ(Epilogue::take(memory + 4, 4), &inner);
-      EXPECT_EQ(Epilogue::take(memory + 4, 4), nullptr);
-      EXPECT_TRUE(inner.is_taken());
-    }
-    EXPECT_FALSE(outer.is_taken());
-    EXPECT_EQ(Epilogue::take(memory, 4), &outer);
-  }
-  EXPECT_EQ(Epilogue::take(memory, 4), nullptr);
+  EXPECT_EQ(kAlone.take_epilogue(memory, 4), nullptr);
+  Epilogue epilogue(memory, 4, nothing, nullptr);
+  const Execution execution{nullptr, &epilogue};
+  EXPECT_EQ(execution.take_epilogue(memory + 4, 4), nullptr);
+  EXPECT_EQ(execution.take_epilogue(memory, 2), nullptr);
+  EXPECT_FALSE(epilogue.is_taken());
+  EXPECT_EQ(execution.take_epilogue(memory, 4), &epilogue);
+  EXPECT_TRUE(epilogue.is_taken());
+  EXPECT_EQ(execution.take_epilogue(memory, 4), nullptr);
 }
 
 }  // namespace

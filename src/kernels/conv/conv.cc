@@ -52,34 +52,36 @@ Conv2DShape plain_shape(const ConvShape& s) {
 }  // namespace
 
 template <class T>
-void conv_forward(const ConvShape& shape, const T* input, const T* filter, T* output) {
+void conv_forward(const ConvShape& shape, const T* input, const T* filter, T* output, const Execution& execution) {
   const ConvShape s = simplified(shape);
-  if (is_plain(s)) return conv2d_forward<T>(plain_shape(s), input, filter, output);
+  if (is_plain(s)) return conv2d_forward<T>(plain_shape(s), input, filter, output, execution);
   if (is_depthwise(s)) return depthwise_forward<T>(s, input, filter, output);
   conv_general_forward<T>(s, input, filter, output);
 }
 
 template <class T>
-void conv_backward_input(const ConvShape& shape, const T* output_gradient, const T* filter, T* input_gradient) {
+void conv_backward_input(const ConvShape& shape, const T* output_gradient, const T* filter, T* input_gradient,
+                         const Execution& execution) {
   const ConvShape s = simplified(shape);
-  if (is_plain(s)) return conv2d_backward_input<T>(plain_shape(s), output_gradient, filter, input_gradient);
+  if (is_plain(s)) return conv2d_backward_input<T>(plain_shape(s), output_gradient, filter, input_gradient, execution);
   if (is_depthwise(s)) return depthwise_backward_input<T>(s, output_gradient, filter, input_gradient);
   conv_general_backward_input<T>(s, output_gradient, filter, input_gradient);
 }
 
 template <class T>
-void conv_backward_filter(const ConvShape& shape, const T* input, const T* output_gradient, T* filter_gradient) {
+void conv_backward_filter(const ConvShape& shape, const T* input, const T* output_gradient, T* filter_gradient,
+                          const Execution&) {
   const ConvShape s = simplified(shape);
   if (is_plain(s)) return conv2d_backward_filter<T>(plain_shape(s), input, output_gradient, filter_gradient);
   if (is_depthwise(s)) return depthwise_backward_filter<T>(s, input, output_gradient, filter_gradient);
   conv_general_backward_filter<T>(s, input, output_gradient, filter_gradient);
 }
 
-template void conv_forward<float>(const ConvShape&, const float*, const float*, float*);
-template void conv_forward<double>(const ConvShape&, const double*, const double*, double*);
-template void conv_backward_input<float>(const ConvShape&, const float*, const float*, float*);
-template void conv_backward_input<double>(const ConvShape&, const double*, const double*, double*);
-template void conv_backward_filter<float>(const ConvShape&, const float*, const float*, float*);
-template void conv_backward_filter<double>(const ConvShape&, const double*, const double*, double*);
+template void conv_forward<float>(const ConvShape&, const float*, const float*, float*, const Execution&);
+template void conv_forward<double>(const ConvShape&, const double*, const double*, double*, const Execution&);
+template void conv_backward_input<float>(const ConvShape&, const float*, const float*, float*, const Execution&);
+template void conv_backward_input<double>(const ConvShape&, const double*, const double*, double*, const Execution&);
+template void conv_backward_filter<float>(const ConvShape&, const float*, const float*, float*, const Execution&);
+template void conv_backward_filter<double>(const ConvShape&, const double*, const double*, double*, const Execution&);
 
 }  // namespace capstan

@@ -11,6 +11,8 @@
 
 #include <cstdint>
 
+#include "src/core/execution.h"
+
 namespace capstan {
 
 struct ConvShape {
@@ -33,13 +35,16 @@ struct ConvShape {
 
 // T is float or double.
 template <class T>
-void conv_forward(const ConvShape& shape, const T* input, const T* filter, T* output);
+void conv_forward(const ConvShape& shape, const T* input, const T* filter, T* output,
+                  const Execution& execution = kAlone);
 // The gradient with respect to the image.
 template <class T>
-void conv_backward_input(const ConvShape& shape, const T* output_gradient, const T* filter, T* input_gradient);
+void conv_backward_input(const ConvShape& shape, const T* output_gradient, const T* filter, T* input_gradient,
+                         const Execution& execution = kAlone);
 // The gradient with respect to the filter.
 template <class T>
-void conv_backward_filter(const ConvShape& shape, const T* input, const T* output_gradient, T* filter_gradient);
+void conv_backward_filter(const ConvShape& shape, const T* input, const T* output_gradient, T* filter_gradient,
+                          const Execution& execution = kAlone);
 
 // For any shape, by products of gathered patches.
 template <class T>

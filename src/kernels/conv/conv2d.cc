@@ -31,7 +31,6 @@
 #include "src/kernels/conv/conv2d_copy-inl.h"
 #include "src/kernels/conv/conv2d_plan.h"
 #include "src/kernels/conv/conv2d_tiles-inl.h"
-#include "src/kernels/epilogue.h"
 #include "src/kernels/scratch.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -232,7 +231,7 @@ bool reads_in_place(const Correlation& c, const Matrices<T>& matrices) {
 }
 
 template <class T>
-void correlate(const Correlation& c, const Matrices<T>& matrices, const T* source, T* out) {
+void correlate(const Correlation& c, const Matrices<T>& matrices, const T* source, T* out, const Execution& execution) {
   const std::int64_t image_elements = c.source_rows * c.source_columns * c.source_channels;
   const std::int64_t out_elements = c.out_rows * c.out_columns * c.out_channels;
   // An empty image may have no address to reckon from.
@@ -258,7 +257,7 @@ void correlate(const Correlation& c, const Matrices<T>& matrices, const T* sourc
   const Source layout(c, reads_in_place(c, matrices), band_rows(rows));
   const Job<T> job = make_job<T>(c, matrices, layout);
   const bool finishes = matrices.first_channel + matrices.channels == c.out_channels;
-  const Epilogue* const epilogue = finishes ? Epilogue::take(out, c.batch * out_elements) : nullptr;
+  const Epilogue* const epilogue = finishes ? execution.take_epilogue(out, c.batch * out_elements) : nullptr;
 
   // There are 16 tasks or so, each of a hundred thousand multiply-adds or more, so that handing
   // them out costs little.
@@ -301,7 +300,7 @@ void correlate(const Correlation& c, const Matrices<T>& matrices, const T* sourc
 // Calls correlate for groups of panels of about a megabyte. pack(tap, first, count, to, stride) writes the
 // matrix of a tap and of up to `stride` output channels; rows are `stride` apart.
 template <class T, class Pack>
-void correlate_packed(const Correlation& c, const Pack& pack, const T* source, T* out) {
+void correlate_packed(const Correlation& c, const Pack& pack, const T* source, T* out, const Execution& execution) {
   const std::int64_t taps = c.kernel_rows * c.kernel_columns;
   constexpr std::int64_t kLanes = hn::MaxLanes(hn::ScalableTag<T>());
   // Rows of few channels lie dense, or they would share a part of the first-level cache.
@@ -327,14 +326,15 @@ void correlate_packed(const Correlation& c, const Pack& pack, const T* source, T
     }
     const std::int64_t first = begin * kPanel<T>;
     const std::int64_t channels = std::min(count * kPanel<T>, c.out_channels - first);
-    correlate<T>(c, {scratch.as<T>(), stride, panel_elements, first, channels}, source, out);
+    correlate<T>(c, {scratch.as<T>(), stride, panel_elements, first, channels}, source, out, execution);
   }
 }
 
 // Calls correlate for few output channels; element(tap, source channel, output channel) is a
 // matrix's.
 template <class T, class Element>
-void correlate_narrow(const Correlation& c, const Element& element, const T* source, T* out) {
+void correlate_narrow(const Correlation& c, const Element& element, const T* source, T* out,
+                      const Execution& execution) {
   const std::int64_t taps = c.kernel_rows * c.kernel_columns, rows = whole_blocks(c);
   const std::int64_t channels = c.out_channels;
   Scratch scratch(ScratchSlot::kCall, taps * rows * channels * sizeof(T));
@@ -348,14 +348,14 @@ void correlate_narrow(const Correlation& c, const Element& element, const T* sou
       }
     }
   }
-  correlate<T>(c, {scratch.as<T>(), channels, 0, 0, channels, true}, source, out);
+  correlate<T>(c, {scratch.as<T>(), channels, 0, 0, channels, true}, source, out, execution);
 }
 
 // Few output channels leave lanes empty, few source channels would as well.
 inline bool is_narrow(const Correlation& c) { return c.out_channels <= kNarrow && c.source_channels > kNarrow; }
 
 template <class T>
-void forward(const Conv2DShape& shape, const T* input, const T* filter, T* output) {
+void forward(const Conv2DShape& shape, const T* input, const T* filter, T* output, const Execution& execution) {
   if (shape.batch * shape.out_height * shape.out_width * shape.out_channels == 0) return;
   constexpr std::int64_t kLanes = hn::MaxLanes(hn::ScalableTag<T>());
   const Correlation c = Correlation::forward(shape);
@@ -364,10 +364,10 @@ void forward(const Conv2DShape& shape, const T* input, const T* filter, T* outpu
     const auto element = [&](std::int64_t tap, std::int64_t k, std::int64_t n) {
       return filter[(tap * shape.in_channels + k) * channels + n];
     };
-    return correlate_narrow<T>(c, element, input, output);
+    return correlate_narrow<T>(c, element, input, output, execution);
   }
   if (channels % kLanes == 0 && channels <= kPanel<T>) {
-    return correlate<T>(c, {filter, channels, 0, 0, channels}, input, output);
+    return correlate<T>(c, {filter, channels, 0, 0, channels}, input, output, execution);
   }
   correlate_packed<T>(
       c,
@@ -377,18 +377,19 @@ void forward(const Conv2DShape& shape, const T* input, const T* filter, T* outpu
           std::fill(std::copy(from, from + count, to), to + stride, T(0));
         }
       },
-      input, output);
+      input, output, execution);
 }
 
 template <class T>
-void backward_input(const Conv2DShape& shape, const T* output_gradient, const T* filter, T* input_gradient) {
+void backward_input(const Conv2DShape& shape, const T* output_gradient, const T* filter, T* input_gradient,
+                    const Execution& execution) {
   if (shape.batch * shape.in_height * shape.in_width * shape.in_channels == 0) return;
   const Correlation c = Correlation::backward(shape);
   if (is_narrow(c)) {
     const auto element = [&](std::int64_t tap, std::int64_t k, std::int64_t n) {
       return filter[(tap * shape.in_channels + n) * shape.out_channels + k];
     };
-    return correlate_narrow<T>(c, element, output_gradient, input_gradient);
+    return correlate_narrow<T>(c, element, output_gradient, input_gradient, execution);
   }
   correlate_packed<T>(
       c,
@@ -407,7 +408,7 @@ void backward_input(const Conv2DShape& shape, const T* output_gradient, const T*
           }
         }
       },
-      output_gradient, input_gradient);
+      output_gradient, input_gradient, execution);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "src/core/cpu.h"
+#include "src/core/execution.h"
 #include "src/kernels/linalg/gemm.h"
 
 namespace capstan {
@@ -35,8 +36,9 @@ struct Conv2DShape {
 // The kernels of one instruction set.
 template <class T>
 struct Conv2DKernels {
-  void (*forward)(const Conv2DShape& shape, const T* input, const T* filter, T* output);
-  void (*backward_input)(const Conv2DShape& shape, const T* output_gradient, const T* filter, T* input_gradient);
+  void (*forward)(const Conv2DShape& shape, const T* input, const T* filter, T* output, const Execution& execution);
+  void (*backward_input)(const Conv2DShape& shape, const T* output_gradient, const T* filter, T* input_gradient,
+                         const Execution& execution);
   void (*backward_filter)(const Conv2DShape& shape, const T* input, const T* output_gradient, T* filter_gradient);
 };
 
@@ -66,23 +68,26 @@ template <class T>
 void pointwise_backward_filter(const Conv2DShape& shape, const T* input, const T* output_gradient, T* filter_gradient);
 
 template <class T>
-void conv2d_forward(const Conv2DShape& shape, const T* input, const T* filter, T* output) {
+void conv2d_forward(const Conv2DShape& shape, const T* input, const T* filter, T* output,
+                    const Execution& execution = kAlone) {
   if (is_pointwise(shape)) {
     const std::int64_t in = shape.in_channels, out = shape.out_channels;
-    return gemm({.m = pixels(shape), .n = out, .k = in, .lda = in, .ldb = out, .ldc = out}, input, filter, output);
+    return gemm({.m = pixels(shape), .n = out, .k = in, .lda = in, .ldb = out, .ldc = out}, input, filter, output,
+                execution);
   }
-  conv2d_kernels<T>(instruction_set()).forward(shape, input, filter, output);
+  conv2d_kernels<T>(instruction_set()).forward(shape, input, filter, output, execution);
 }
 
 // The gradient with respect to the image.
 template <class T>
-void conv2d_backward_input(const Conv2DShape& shape, const T* output_gradient, const T* filter, T* input_gradient) {
+void conv2d_backward_input(const Conv2DShape& shape, const T* output_gradient, const T* filter, T* input_gradient,
+                           const Execution& execution = kAlone) {
   if (is_pointwise(shape)) {
     const std::int64_t in = shape.in_channels, out = shape.out_channels;
     return gemm({.m = pixels(shape), .n = in, .k = out, .lda = out, .ldb = out, .ldc = in, .transpose_b = true},
-                output_gradient, filter, input_gradient);
+                output_gradient, filter, input_gradient, execution);
   }
-  conv2d_kernels<T>(instruction_set()).backward_input(shape, output_gradient, filter, input_gradient);
+  conv2d_kernels<T>(instruction_set()).backward_input(shape, output_gradient, filter, input_gradient, execution);
 }
 
 // The gradient with respect to the filter.

@@ -22,13 +22,14 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "src/core/cpu.h"
 #include "src/core/thread_pool.h"
-#include "src/kernels/epilogue.h"
 #include "src/kernels/linalg/gemm_tiles.h"
+#include "src/kernels/scratch.h"
 
 namespace capstan {
 namespace {
@@ -60,46 +61,6 @@ constexpr std::int64_t kTasksPerThread = 4;
 constexpr std::int64_t kTaskWork = 8'000'000;
 
 constexpr std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-
-// Memory that a thread keeps for its next product, at most 2 MiB each. It has no destructor, so
-// that a product computed while the process ends finds valid pointers; its thread's PackBufferOwner
-// frees it.
-struct PackBuffer {
-  void* data = nullptr;
-  std::size_t bytes = 0;
-};
-[[gnu::tls_model("initial-exec")]] constinit thread_local PackBuffer packed_a_buffer;
-[[gnu::tls_model("initial-exec")]] constinit thread_local PackBuffer packed_b_buffer;
-
-struct PackBufferOwner {
-  ~PackBufferOwner() {
-    for (PackBuffer* buffer : {&packed_a_buffer, &packed_b_buffer}) {
-      std::free(buffer->data);
-      *buffer = PackBuffer();
-    }
-  }
-  void arm() {}  // A use registers the destructor.
-};
-thread_local PackBufferOwner pack_buffer_owner;
-
-// Throws std::bad_alloc.
-[[gnu::noinline]] void grow(PackBuffer& buffer, std::size_t bytes) {
-  pack_buffer_owner.arm();
-  constexpr std::size_t kPage = 4096;
-  bytes = (bytes + kPage - 1) / kPage * kPage;
-  std::free(buffer.data);
-  buffer = PackBuffer();
-  buffer.data = std::aligned_alloc(kPage, bytes);
-  if (buffer.data == nullptr) throw std::bad_alloc();
-  buffer.bytes = bytes;
-}
-
-template <class T>
-T* get_packed(PackBuffer& buffer, std::int64_t elements) {
-  const std::size_t bytes = static_cast<std::size_t>(elements) * sizeof(T);
-  if (bytes > buffer.bytes) grow(buffer, bytes);
-  return static_cast<T*>(buffer.data);
-}
 
 // `count` things cut into `parts` parts whose sizes differ by at most one.
 struct Cut {
@@ -191,12 +152,12 @@ class Product {
       : kernels_(tile_kernels<T>(instruction_set)), shape_(shape), a_(a), b_(b), c_(c) {}
 
   // Out of line, as are prepare() and run_task(): inlined they are there once for every way to run a product.
-  [[gnu::noinline]] void run(bool parallel) {
+  [[gnu::noinline]] void run(bool parallel, const Execution& execution = kAlone) {
     if (!prepare(parallel)) return;
     if (!parallel || work() < kGemmParallelWork) {
       run_task(0, tiles_, 0, panels_);
     } else {
-      run_parallel();
+      run_parallel(execution);
     }
   }
 
@@ -250,10 +211,16 @@ class Product {
  private:
   static constexpr std::int64_t kPackElements = kPackBytes / static_cast<std::int64_t>(sizeof(T));
 
-  // The part of B that the thread's memory has.
+  // The part of B that was packed last.
   struct Packed {
     std::int64_t panel = -1, step = -1;
+    std::optional<Scratch> memory;
   };
+
+  // Throws std::bad_alloc.
+  static T* take(std::optional<Scratch>& memory, ScratchSlot slot, std::int64_t elements) {
+    return memory.emplace(slot, static_cast<std::size_t>(elements) * sizeof(T)).template as<T>();
+  }
 
   std::int64_t work() const { return shape_.m * shape_.n * shape_.k; }
 
@@ -352,10 +319,10 @@ class Product {
     run_task(rows.begin(i), rows.begin(i + 1), columns.begin(j), columns.begin(j + 1));
   }
 
-  void run_parallel() {
+  void run_parallel(const Execution& execution) {
     cut(tasks_of(work()));
     if (column_groups_ == 1 && shape_.ldc == shape_.n && !shape_.accumulate) {
-      epilogue_ = Epilogue::take(c_, shape_.m * shape_.n);
+      epilogue_ = execution.take_epilogue(c_, shape_.m * shape_.n);
     }
     parallel_for(groups(), [&](std::int64_t group) { run_group(group); });
   }
@@ -383,12 +350,17 @@ class Product {
   void run_block(std::int64_t tile_begin, std::int64_t tile_end, std::int64_t panel_begin, std::int64_t panel_end,
                  std::int64_t step, std::int64_t depth, const Epilogue* epilogue, Packed* packed) {
     const T* b = b_ + step * shape_.ldb + panel_begin * panel_;
+    Packed own;
     std::int64_t b_panel = panel_;  // elements from one panel to the next
     if (pack_b_) {
       b_panel = panel_ * depth;
-      const bool is_there = packed != nullptr && packed->panel == panel_begin && packed->step == step;
-      b = is_there ? static_cast<const T*>(packed_b_buffer.data) : pack_columns(panel_begin, panel_end, step, depth);
-      if (packed != nullptr) *packed = {panel_begin, step};
+      if (packed == nullptr) packed = &own;
+      if (packed->panel != panel_begin || packed->step != step) {
+        pack_columns(panel_begin, panel_end, step, depth, *packed);
+        packed->panel = panel_begin;
+        packed->step = step;
+      }
+      b = packed->memory->template as<T>();
     }
     TileArguments<T> arguments;
     arguments.depth = depth;
@@ -423,7 +395,8 @@ class Product {
         }
       }
       next.spread((end - tile) * (panel_end - panel_begin), depth);
-      const T* packed_a = pack_a_ ? pack_rows(tile, end, step, depth) : nullptr;
+      std::optional<Scratch> rows_of_a;
+      const T* packed_a = pack_a_ ? pack_rows(tile, end, step, depth, rows_of_a) : nullptr;
       for (std::int64_t panel = panel_begin; panel < panel_end; ++panel) {
         arguments.b = b + (panel - panel_begin) * b_panel;
         run_panel(arguments, tile, end, panel, panel + 1 < panel_end, packed_a, step, next);
@@ -476,9 +449,10 @@ class Product {
     }
   }
 
-  const T* pack_columns(std::int64_t panel_begin, std::int64_t panel_end, std::int64_t step, std::int64_t depth) {
-    T* const packed = get_packed<T>(packed_b_buffer, (panel_end - panel_begin) * panel_ * depth);
-    T* to = packed;
+  void pack_columns(std::int64_t panel_begin, std::int64_t panel_end, std::int64_t step, std::int64_t depth,
+                    Packed& packed) {
+    packed.memory.reset();  // Held by the thread, so that it can be taken again.
+    T* to = take(packed.memory, ScratchSlot::kPackedB, (panel_end - panel_begin) * panel_ * depth);
     for (std::int64_t panel = panel_begin; panel < panel_end; ++panel, to += panel_ * depth) {
       const std::int64_t column = panel * panel_;
       const std::int64_t width = std::min(panel_, shape_.n - column);
@@ -488,13 +462,13 @@ class Product {
         kernels_.copy(depth, width, b_ + step * shape_.ldb + column, shape_.ldb, to, panel_);
       }
     }
-    return packed;
   }
 
   // Only for A stored transposed.
-  const T* pack_rows(std::int64_t tile_begin, std::int64_t tile_end, std::int64_t step, std::int64_t depth) {
+  const T* pack_rows(std::int64_t tile_begin, std::int64_t tile_end, std::int64_t step, std::int64_t depth,
+                     std::optional<Scratch>& memory) {
     const std::int64_t row_begin = rows_.begin(tile_begin);
-    T* const packed = get_packed<T>(packed_a_buffer, (rows_.begin(tile_end) - row_begin) * depth);
+    T* const packed = take(memory, ScratchSlot::kPackedA, (rows_.begin(tile_end) - row_begin) * depth);
     for (std::int64_t tile = tile_begin; tile < tile_end; ++tile) {
       const std::int64_t row = rows_.begin(tile), height = rows_.begin(tile + 1) - row;
       kernels_.copy(depth, height, a_ + step * shape_.lda + row, shape_.lda, packed + (row - row_begin) * depth,
@@ -536,11 +510,11 @@ void gemm_together(std::span<const GemmItem> items) {
 template void gemm_together<float>(std::span<const GemmItem> items);
 template void gemm_together<double>(std::span<const GemmItem> items);
 
-void gemm(const GemmShape& shape, const float* a, const float* b, float* c) {
-  Product<float>(instruction_set(), shape, a, b, c).run(true);
+void gemm(const GemmShape& shape, const float* a, const float* b, float* c, const Execution& execution) {
+  Product<float>(instruction_set(), shape, a, b, c).run(true, execution);
 }
-void gemm(const GemmShape& shape, const double* a, const double* b, double* c) {
-  Product<double>(instruction_set(), shape, a, b, c).run(true);
+void gemm(const GemmShape& shape, const double* a, const double* b, double* c, const Execution& execution) {
+  Product<double>(instruction_set(), shape, a, b, c).run(true, execution);
 }
 void gemm_serial(const GemmShape& shape, const float* a, const float* b, float* c) {
   Product<float>(instruction_set(), shape, a, b, c).run(false);

@@ -12,6 +12,8 @@
 #include <cstdint>
 #include <span>
 
+#include "src/core/execution.h"
+
 namespace capstan {
 
 struct GemmShape {
@@ -34,8 +36,8 @@ inline constexpr std::int64_t kGemmParallelWork = 1'000'000;
 
 // C must not overlap A or B. With k = 0, C becomes zero, or stays when accumulating. Large products
 // run on the thread pool.
-void gemm(const GemmShape& shape, const float* a, const float* b, float* c);
-void gemm(const GemmShape& shape, const double* a, const double* b, double* c);
+void gemm(const GemmShape& shape, const float* a, const float* b, float* c, const Execution& execution = kAlone);
+void gemm(const GemmShape& shape, const double* a, const double* b, double* c, const Execution& execution = kAlone);
 
 // The same bits without the thread pool, for callers that run many products in parallel themselves.
 void gemm_serial(const GemmShape& shape, const float* a, const float* b, float* c);

@@ -15,9 +15,7 @@
 #include <limits>
 
 #include "src/core/thread_pool.h"
-#include "src/kernels/epilogue.h"
 #include "src/kernels/pool/pool.h"
-#include "src/kernels/prologue.h"
 #include "src/kernels/scratch.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -316,8 +314,8 @@ HWY_INLINE void run_rows(const Pool2DShape& s, Kernel kernel, const Prologue* pr
 }
 
 template <class Kernel>
-const Prologue* prologue_of(const Kernel& kernel) {
-  if constexpr (requires { kernel.x; }) return Prologue::of(kernel.x);
+const Prologue* prologue_of(const Execution& execution) {
+  if constexpr (requires(Kernel kernel) { kernel.x; }) return execution.prologue;
   return nullptr;
 }
 
@@ -327,13 +325,13 @@ constexpr std::int64_t kTaskElements = 32768;
 // Kernels that write outputs: any rows in any order. The last come first, as they are what is left in cache of an image
 // that has just been written.
 template <class T, class Kernel>
-void run_forward(const Pool2DShape& s, const Kernel& kernel) {
+void run_forward(const Pool2DShape& s, const Kernel& kernel, const Execution& execution) {
   const std::int64_t rows = s.batch * s.out_height;
   // No window covers more than the image.
   const std::int64_t row_elements =
       s.out_width * s.channels * std::min(s.window_height, s.in_height) * std::min(s.window_width, s.in_width);
   if (rows * row_elements == 0) return;
-  const Prologue* const prologue = prologue_of(kernel);
+  const Prologue* const prologue = prologue_of<Kernel>(execution);
   const std::int64_t per_task = std::max<std::int64_t>(kTaskElements / row_elements, 1);
   parallel_for((rows + per_task - 1) / per_task, [&](std::int64_t task) HWY_ATTR {
     const std::int64_t end = rows - task * per_task;
@@ -343,15 +341,15 @@ void run_forward(const Pool2DShape& s, const Kernel& kernel) {
 
 // Kernels that write images: windows of one image may overlap, so an image is one task, and finished when that ends.
 template <class T, template <class, bool> class Kernel, class... Pointers>
-void run_backward(const Pool2DShape& s, T* dx, Pointers... pointers) {
+void run_backward(const Pool2DShape& s, const Execution& execution, T* dx, Pointers... pointers) {
   const std::int64_t image = s.in_height * s.in_width * s.channels;
   if (s.batch * image == 0) return;
   const bool overlap = s.stride_height < s.window_height || s.stride_width < s.window_width;
   const bool covered = !overlap && s.stride_height == s.window_height && s.stride_width == s.window_width &&
                        s.pad_top >= 0 && s.pad_left >= 0 && s.out_height * s.stride_height - s.pad_top >= s.in_height &&
                        s.out_width * s.stride_width - s.pad_left >= s.in_width;
-  const Prologue* const prologue = prologue_of(Kernel<T, false>{pointers..., dx});
-  const Epilogue* const epilogue = Epilogue::take(dx, s.batch * image);
+  const Prologue* const prologue = prologue_of<Kernel<T, false>>(execution);
+  const Epilogue* const epilogue = execution.take_epilogue(dx, s.batch * image);
   const std::int64_t per_task = std::max<std::int64_t>(kTaskElements / image, 1);
   parallel_for((s.batch + per_task - 1) / per_task, [&](std::int64_t task) HWY_ATTR {
     const std::int64_t end = std::min(s.batch, (task + 1) * per_task);
@@ -369,29 +367,29 @@ void run_backward(const Pool2DShape& s, T* dx, Pointers... pointers) {
 }
 
 template <class T>
-void max(const Pool2DShape& shape, const T* x, T* y) {
-  run_forward<T>(shape, Max<T>{x, y});
+void max(const Pool2DShape& shape, const T* x, T* y, const Execution& execution) {
+  run_forward<T>(shape, Max<T>{x, y}, execution);
 }
 template <class T>
-void max_gradient(const Pool2DShape& shape, const T* x, const T* dy, T* dx) {
-  run_backward<T, MaxGradient>(shape, dx, x, dy);
+void max_gradient(const Pool2DShape& shape, const T* x, const T* dy, T* dx, const Execution& execution) {
+  run_backward<T, MaxGradient>(shape, execution, dx, x, dy);
 }
 template <class T>
-void max_gather(const Pool2DShape& shape, const T* x, const T* from, T* y) {
-  run_forward<T>(shape, MaxGather<T>{x, from, y});
+void max_gather(const Pool2DShape& shape, const T* x, const T* from, T* y, const Execution& execution) {
+  run_forward<T>(shape, MaxGather<T>{x, from, y}, execution);
 }
 template <class T>
-void max_places(const Pool2DShape& shape, const T* x, std::int64_t* places) {
+void max_places(const Pool2DShape& shape, const T* x, std::int64_t* places, const Execution& execution) {
   const std::int64_t image = std::max<std::int64_t>(shape.in_height * shape.in_width * shape.channels, 1);
-  run_forward<T>(shape, MaxPlaces<T>{x, places, shape.in_width, shape.channels, image});
+  run_forward<T>(shape, MaxPlaces<T>{x, places, shape.in_width, shape.channels, image}, execution);
 }
 template <class T>
-void average(const Pool2DShape& shape, const T* x, T* y) {
-  run_forward<T>(shape, Average<T>{x, y});
+void average(const Pool2DShape& shape, const T* x, T* y, const Execution& execution) {
+  run_forward<T>(shape, Average<T>{x, y}, execution);
 }
 template <class T>
-void average_gradient(const Pool2DShape& shape, const T* dy, T* dx) {
-  run_backward<T, AverageGradient>(shape, dx, dy);
+void average_gradient(const Pool2DShape& shape, const T* dy, T* dx, const Execution& execution) {
+  run_backward<T, AverageGradient>(shape, execution, dx, dy);
 }
 
 template <class T>

@@ -11,6 +11,7 @@
 #include <cstdint>
 
 #include "src/core/cpu.h"
+#include "src/core/execution.h"
 
 namespace capstan {
 
@@ -32,17 +33,17 @@ struct Pool2DShape {
 // The kernels of one instruction set.
 template <class T>
 struct Pool2DKernels {
-  void (*max)(const Pool2DShape& shape, const T* x, T* y);
+  void (*max)(const Pool2DShape& shape, const T* x, T* y, const Execution& execution);
   // dx: each output's gradient at the place of its maximum in x, zero elsewhere.
-  void (*max_gradient)(const Pool2DShape& shape, const T* x, const T* dy, T* dx);
+  void (*max_gradient)(const Pool2DShape& shape, const T* x, const T* dy, T* dx, const Execution& execution);
   // y: the elements of `from`, an image like x, at the places of the maxima of x. This is the
   // gradient of max_gradient with respect to dy.
-  void (*max_gather)(const Pool2DShape& shape, const T* x, const T* from, T* y);
+  void (*max_gather)(const Pool2DShape& shape, const T* x, const T* from, T* y, const Execution& execution);
   // Where the maxima are: flat indices within one image, (row * in_width + column) * channels +
   // channel; of a window without elements -1.
-  void (*max_places)(const Pool2DShape& shape, const T* x, std::int64_t* places);
-  void (*average)(const Pool2DShape& shape, const T* x, T* y);
-  void (*average_gradient)(const Pool2DShape& shape, const T* dy, T* dx);
+  void (*max_places)(const Pool2DShape& shape, const T* x, std::int64_t* places, const Execution& execution);
+  void (*average)(const Pool2DShape& shape, const T* x, T* y, const Execution& execution);
+  void (*average_gradient)(const Pool2DShape& shape, const T* dy, T* dx, const Execution& execution);
 };
 
 // T is float or double.
@@ -54,28 +55,30 @@ template <>
 Pool2DKernels<double> pool2d_kernels<double>(int instruction_set);
 
 template <class T>
-void max_pool2d(const Pool2DShape& shape, const T* x, T* y) {
-  pool2d_kernels<T>(instruction_set()).max(shape, x, y);
+void max_pool2d(const Pool2DShape& shape, const T* x, T* y, const Execution& execution = kAlone) {
+  pool2d_kernels<T>(instruction_set()).max(shape, x, y, execution);
 }
 template <class T>
-void max_pool2d_gradient(const Pool2DShape& shape, const T* x, const T* dy, T* dx) {
-  pool2d_kernels<T>(instruction_set()).max_gradient(shape, x, dy, dx);
+void max_pool2d_gradient(const Pool2DShape& shape, const T* x, const T* dy, T* dx,
+                         const Execution& execution = kAlone) {
+  pool2d_kernels<T>(instruction_set()).max_gradient(shape, x, dy, dx, execution);
 }
 template <class T>
-void max_pool2d_gather(const Pool2DShape& shape, const T* x, const T* from, T* y) {
-  pool2d_kernels<T>(instruction_set()).max_gather(shape, x, from, y);
+void max_pool2d_gather(const Pool2DShape& shape, const T* x, const T* from, T* y, const Execution& execution = kAlone) {
+  pool2d_kernels<T>(instruction_set()).max_gather(shape, x, from, y, execution);
 }
 template <class T>
-void max_pool2d_places(const Pool2DShape& shape, const T* x, std::int64_t* places) {
-  pool2d_kernels<T>(instruction_set()).max_places(shape, x, places);
+void max_pool2d_places(const Pool2DShape& shape, const T* x, std::int64_t* places,
+                       const Execution& execution = kAlone) {
+  pool2d_kernels<T>(instruction_set()).max_places(shape, x, places, execution);
 }
 template <class T>
-void average_pool2d(const Pool2DShape& shape, const T* x, T* y) {
-  pool2d_kernels<T>(instruction_set()).average(shape, x, y);
+void average_pool2d(const Pool2DShape& shape, const T* x, T* y, const Execution& execution = kAlone) {
+  pool2d_kernels<T>(instruction_set()).average(shape, x, y, execution);
 }
 template <class T>
-void average_pool2d_gradient(const Pool2DShape& shape, const T* dy, T* dx) {
-  pool2d_kernels<T>(instruction_set()).average_gradient(shape, dy, dx);
+void average_pool2d_gradient(const Pool2DShape& shape, const T* dy, T* dx, const Execution& execution = kAlone) {
+  pool2d_kernels<T>(instruction_set()).average_gradient(shape, dy, dx, execution);
 }
 
 }  // namespace capstan

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "src/core/thread_pool.h"
@@ -130,17 +131,21 @@ class Plan {
   std::unique_ptr<const Bluestein> bluestein_;
 };
 
-// A thread keeps its last plans, because a program transforms the same few lengths again and again; long ones are not
-// kept, because they cost memory and little time next to their transforms.
+// The process keeps its last plans, because a program transforms the same few lengths again and again; long ones are
+// not kept, because they cost memory and little time next to their transforms.
 template <class T>
 class Plans {
  public:
   std::shared_ptr<const Plan<T>> get(std::size_t n, bool inverse) {
-    for (const auto& plan : kept_) {
-      if (plan != nullptr && plan->fits(n, inverse)) return plan;
+    {
+      const std::lock_guard lock(mutex_);
+      for (const auto& plan : kept_) {
+        if (plan != nullptr && plan->fits(n, inverse)) return plan;
+      }
     }
     auto plan = std::make_shared<const Plan<T>>(n, inverse);
     if (n <= kLongest) {
+      const std::lock_guard lock(mutex_);
       kept_[next_] = plan;
       next_ = (next_ + 1) % kKept;
     }
@@ -148,16 +153,17 @@ class Plans {
   }
 
  private:
-  static constexpr std::size_t kKept = 4;
+  static constexpr std::size_t kKept = 8;
   static constexpr std::size_t kLongest = 16384;
+  std::mutex mutex_;
   std::shared_ptr<const Plan<T>> kept_[kKept];
   std::size_t next_ = 0;
 };
 
 template <class T>
 std::shared_ptr<const Plan<T>> plan_for(std::int64_t n, bool inverse) {
-  thread_local Plans<T> plans;
-  return plans.get(static_cast<std::size_t>(n), inverse);
+  static Plans<T>* const plans = new Plans<T>;  // never destroyed: what runs while the process ends may transform
+  return plans->get(static_cast<std::size_t>(n), inverse);
 }
 
 // Calls body(first, last) for items that hold so many elements each. A task must not throw, so work on long lines,

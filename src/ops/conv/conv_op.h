@@ -207,17 +207,17 @@ void infer_backprop_filter(const Call& call, OutputSpecs& outputs) {
 // Runs a kernel for operands a and b. Many items are the tasks; few have the threads one after the other.
 template <class T>
 void run_items(const Call& call, const ConvShape& shape, int rank, int a, int b, const Tensor& output,
-               void (*kernel)(const ConvShape&, const T*, const T*, T*)) {
+               void (*kernel)(const ConvShape&, const T*, const T*, T*, const Execution&)) {
   const WideInput<T> left(call.input(a));
   const WideInput<T> right(call.input(b));
   const WideOutput<T> out(output);
   const std::int64_t items = items_of(call, rank);
-  if (items < 0) return kernel(shape, left, right, out);
+  if (items < 0) return kernel(shape, left, right, out, call.execution);
   if (items == 0) return;
   const auto step = [&](const TensorRef& x) { return x.rank() == rank ? x.size() / items : 0; };
   const auto one = [&, x = static_cast<const T*>(left), y = static_cast<const T*>(right),
                     z = static_cast<T*>(out)](std::int64_t i) {
-    kernel(shape, x + i * step(call.input(a)), y + i * step(call.input(b)), z + i * (output.size() / items));
+    kernel(shape, x + i * step(call.input(a)), y + i * step(call.input(b)), z + i * (output.size() / items), kAlone);
   };
   if (items >= thread_count()) return parallel_for(items, one);
   for (std::int64_t i = 0; i < items; ++i) one(i);

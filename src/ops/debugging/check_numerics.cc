@@ -124,7 +124,8 @@ class Guard final : public Observer {
   }
 };
 
-thread_local constinit Guard guard;
+// It has no state and nothing around it, so threads share it.
+constinit Guard guard;
 
 }  // namespace
 
@@ -143,7 +144,6 @@ void enable_check_numerics() {
   if (context.guard != nullptr) return;  // in a trace, whose numbers are checked when it runs
   Observer** link = &context.observers;
   while (*link != nullptr) link = &(*link)->outer;
-  guard.outer = nullptr;
   *link = context.guard = &guard;
 }
 

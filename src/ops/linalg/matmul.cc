@@ -81,7 +81,7 @@ void infer_matmul(const Call& call, OutputSpecs& outputs) {
 
 // Integers by plain loops; they wrap around.
 template <class T>
-void multiply(const GemmShape& shape, const T* a, const T* b, T* c) {
+void multiply(const GemmShape& shape, const T* a, const T* b, T* c, const Execution& = kAlone) {
   for (std::int64_t i = 0; i < shape.m; ++i) {
     for (std::int64_t j = 0; j < shape.n; ++j) {
       std::uint64_t sum = 0;
@@ -94,8 +94,13 @@ void multiply(const GemmShape& shape, const T* a, const T* b, T* c) {
     }
   }
 }
-void multiply(const GemmShape& shape, const float* a, const float* b, float* c) { gemm(shape, a, b, c); }
-void multiply(const GemmShape& shape, const double* a, const double* b, double* c) { gemm(shape, a, b, c); }
+void multiply(const GemmShape& shape, const float* a, const float* b, float* c, const Execution& execution = kAlone) {
+  gemm(shape, a, b, c, execution);
+}
+void multiply(const GemmShape& shape, const double* a, const double* b, double* c,
+              const Execution& execution = kAlone) {
+  gemm(shape, a, b, c, execution);
+}
 
 template <class T>
 void multiply_serial(const GemmShape& shape, const T* a, const T* b, T* c) {
@@ -109,8 +114,8 @@ void multiply_serial(const GemmShape& shape, const T* a, const T* b, T* c) {
 // One matrix at a time, broadcasting over the leading axes of `product`. The elements are at a, b and c.
 template <class T>
 void run_batches(GemmShape shape, const TensorRef& left, const TensorRef& right, const TensorRef& product, const T* a,
-                 const T* b, T* c) {
-  if (product.rank() == 2) return multiply(shape, a, b, c);
+                 const T* b, T* c, const Execution& execution = kAlone) {
+  if (product.rank() == 2) return multiply(shape, a, b, c, execution);
   const Shape x = left.shape();
   const Shape y = right.shape();
   const Shape result = product.shape();
@@ -119,7 +124,7 @@ void run_batches(GemmShape shape, const TensorRef& left, const TensorRef& right,
   // The matrices of A lie one after the other, so one B makes all of them one matrix.
   if (y.rank() == 2 && !shape.transpose_a) {
     shape.m *= batches;
-    multiply(shape, a, b, c);
+    multiply(shape, a, b, c, execution);
     return;
   }
   const int axes = result.rank() - 2;
@@ -207,7 +212,7 @@ void run_matmul(const Call& call, std::span<Tensor> outputs) {
   shape.ldb = b.dim(-1);
   shape.ldc = shape.n;
   const auto run = [&]<class T>(T) {
-    run_batches(shape, a, b, result, a.data<T>(), b.data<T>(), mutable_data<T>(result));
+    run_batches(shape, a, b, result, a.data<T>(), b.data<T>(), mutable_data<T>(result), call.execution);
   };
   switch (a.dtype()) {
     case DType::kFloat32:

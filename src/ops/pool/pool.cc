@@ -74,7 +74,7 @@ constinit const OpDef kMaxPool2D = {
     .kernel =
         [](const Call& call, std::span<Tensor> outputs) {
           with_wide_type(call.input(0).dtype(), [&]<class T>(T) {
-            max_pool2d<T>(pool_shape(call), WideInput<T>(call.input(0)), WideOutput<T>(outputs[0]));
+            max_pool2d<T>(pool_shape(call), WideInput<T>(call.input(0)), WideOutput<T>(outputs[0]), call.execution);
           });
         },
     .saves = {.inputs = 1},
@@ -100,7 +100,7 @@ constinit const OpDef kMaxPool2DScatter = {
         [](const Call& call, std::span<Tensor> outputs) {
           with_wide_type(call.input(0).dtype(), [&]<class T>(T) {
             max_pool2d_gradient<T>(pool_shape(call), WideInput<T>(call.input(0)), WideInput<T>(call.input(1)),
-                                   WideOutput<T>(outputs[0]));
+                                   WideOutput<T>(outputs[0]), call.execution);
           });
         },
     .saves = {.inputs = 1},
@@ -128,7 +128,7 @@ constinit const OpDef kMaxPool2DGather = {
         [](const Call& call, std::span<Tensor> outputs) {
           with_wide_type(call.input(0).dtype(), [&]<class T>(T) {
             max_pool2d_gather<T>(pool_shape(call), WideInput<T>(call.input(0)), WideInput<T>(call.input(1)),
-                                 WideOutput<T>(outputs[0]));
+                                 WideOutput<T>(outputs[0]), call.execution);
           });
         },
     .saves = {.inputs = 1},
@@ -153,7 +153,7 @@ constinit const OpDef kAvgPool2D = {
     .kernel =
         [](const Call& call, std::span<Tensor> outputs) {
           with_wide_type(call.input(0).dtype(), [&]<class T>(T) {
-            average_pool2d<T>(pool_shape(call), WideInput<T>(call.input(0)), WideOutput<T>(outputs[0]));
+            average_pool2d<T>(pool_shape(call), WideInput<T>(call.input(0)), WideOutput<T>(outputs[0]), call.execution);
           });
         },
     .vjp =
@@ -177,7 +177,8 @@ constinit const OpDef kAvgPool2DScatter = {
     .kernel =
         [](const Call& call, std::span<Tensor> outputs) {
           with_wide_type(call.input(0).dtype(), [&]<class T>(T) {
-            average_pool2d_gradient<T>(pool_shape(call), WideInput<T>(call.input(1)), WideOutput<T>(outputs[0]));
+            average_pool2d_gradient<T>(pool_shape(call), WideInput<T>(call.input(1)), WideOutput<T>(outputs[0]),
+                                       call.execution);
           });
         },
     .shape_inputs = 1,
