@@ -21,6 +21,8 @@ def function(func=None, input_signature=None, autograph=True, jit_compile=None, 
     def decorate(f):
         if isinstance(f, _core.Function):
             return f
+        if not callable(f):
+            raise TypeError(f"function: {f!r} is not a callable object")
         specs = None
         if input_signature is not None:
             specs = [(None if s.shape is None else list(s.shape), s.dtype, s.name or "")
@@ -35,9 +37,10 @@ def function(func=None, input_signature=None, autograph=True, jit_compile=None, 
         functools.update_wrapper(traced, f, updated=())
         traced.input_signature = input_signature
         traced._options = {"input_signature": input_signature, "autograph": autograph, "memory_budget": memory_budget,
-                           "reduce_retracing": bool(reduce_retracing or experimental_relax_shapes),
+                           "reduce_retracing": reduce_retracing, "experimental_relax_shapes": experimental_relax_shapes,
                            "jit_compile": jit_compile, "experimental_implements": experimental_implements,
-                           "experimental_autograph_options": experimental_autograph_options}
+                           "experimental_autograph_options": experimental_autograph_options,
+                           "experimental_attributes": experimental_attributes}
         return traced
     return decorate if func is None else decorate(func)
 
@@ -48,6 +51,15 @@ def _traced_anew(f, options):
 
 def _repr(self):
     return f"<tf.function {getattr(self, '__name__', 'function')}>"
+
+
+def _clone(self, python_function):
+    """Another function, with the options of this one."""
+    return function(python_function, **self._options)
+
+
+def _option(name):
+    return property(lambda self: self._options[name])
 
 
 def stop_recording(tape):
@@ -339,6 +351,9 @@ def _get_concrete_function(self, *args, **kwargs):
     def example(leaf):
         if not isinstance(leaf, TensorSpec):
             return leaf
+        if leaf.shape is None or leaf.shape.rank is None:
+            raise ValueError("get_concrete_function: the TensorSpec names no rank, and a trace needs one\n"
+                             "  help: give a shape with None for each open length, such as TensorSpec([None, 3])")
         return zeros([1 if n is None else n for n in leaf.shape], leaf.dtype)
     given = nest.map_structure(example, [list(args), dict(kwargs)])
     if not args and not kwargs and self.input_signature:
@@ -352,3 +367,10 @@ _core.Function.__repr__ = _repr
 _core.Function.__reduce__ = lambda self: (_traced_anew, (self.__wrapped__, self._options))
 _core.Function.python_function = property(lambda self: self.__wrapped__, doc="The function that is traced.")
 _core.Function.input_signature = None
+# Names that code around TensorFlow looks at, though they are private there.
+_core.Function._clone = _clone
+_core.Function._name = property(lambda self: self.__name__)
+_core.Function._python_function = _core.Function.python_function
+_core.Function._attributes = property(lambda self: dict(self._options["experimental_attributes"] or {}))
+for _name in ("autograph", "experimental_autograph_options", "reduce_retracing", "jit_compile"):
+    setattr(_core.Function, "_" + _name, _option(_name))

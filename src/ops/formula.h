@@ -26,6 +26,7 @@
 #include <span>
 #include <type_traits>
 
+#include "capstan/ops/activation.h"
 #include "capstan/ops/array.h"
 #include "capstan/ops/math.h"
 #include "src/core/apply.h"

@@ -34,6 +34,12 @@ PyObject* get_shape(PyObject* self, void*) {
 PyObject* get_dtype(PyObject* self, void*) { return Py_NewRef(object_of(tensor_of(self).dtype())); }
 PyObject* get_ndim(PyObject* self, void*) { return PyLong_FromLong(tensor_of(self).rank()); }
 PyObject* get_symbolic(PyObject* self, void*) { return PyBool_FromLong(is_symbolic(tensor_of(self))); }
+// For tests: whether a tape records what is done with the tensor.
+PyObject* get_recorded(PyObject* self, void*) {
+  const detail::Block* const block = tensor_of(self).block();
+  return PyBool_FromLong(block->node != 0 ||
+                         (block->flags.load(std::memory_order_relaxed) & detail::Block::kLeaf) != 0);
+}
 PyObject* get_row_sparse(PyObject* self, void*) { return PyBool_FromLong(tensor_of(self).is_row_sparse()); }
 PyObject* get_priority(PyObject*, void*) { return PyLong_FromLong(100); }
 PyObject* get_identity(PyObject* self, void*) { return PyLong_FromVoidPtr(tensor_of(self).block()); }
@@ -94,6 +100,7 @@ PyGetSetDef properties[] = {{"shape", get_shape, nullptr, "The lengths of the ax
                             {"dtype", get_dtype, nullptr, "The type of the elements.", nullptr},
                             {"ndim", get_ndim, nullptr, "The number of axes.", nullptr},
                             {"is_symbolic", get_symbolic, nullptr, "A value of a traced function.", nullptr},
+                            {"_is_recorded", get_recorded, nullptr, nullptr, nullptr},
                             {"is_row_sparse", get_row_sparse, nullptr, "A gradient that is given as rows.", nullptr},
                             {"indices", get_indices, nullptr, "Of a gradient that is given as rows.", nullptr},
                             {"values", get_values, nullptr, "Of a gradient that is given as rows.", nullptr},

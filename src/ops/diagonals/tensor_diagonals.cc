@@ -1,6 +1,7 @@
 // Diagonals of tensors of twice a rank: those of matrices, between reshapes.
 #include "capstan/ops/array.h"
 #include "capstan/ops/diagonals.h"
+#include "src/core/apply.h"
 #include "src/core/check.h"
 #include "src/core/named_errors.h"
 #include "src/ops/composite.h"

@@ -4,6 +4,7 @@
 #include "capstan/ops/array.h"
 #include "capstan/ops/math.h"
 #include "capstan/ops/nn.h"
+#include "src/core/apply.h"
 #include "src/core/check.h"
 #include "src/core/named_errors.h"
 #include "src/ops/family.h"
