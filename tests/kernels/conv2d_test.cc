@@ -83,8 +83,8 @@ void check(const Conv2DShape& s) {
       set_thread_count(threads);
       // Stale values, and one element behind the end to see that nothing is written there.
       std::vector<T> y(g.size() + 1, T(99)), dx(x.size() + 1, T(99)), dw(w.size() + 1, T(99));
-      kernels.forward(s, x.data(), w.data(), y.data());
-      kernels.backward_input(s, g.data(), w.data(), dx.data());
+      kernels.forward(s, x.data(), w.data(), y.data(), kAlone);
+      kernels.backward_input(s, g.data(), w.data(), dx.data(), kAlone);
       kernels.backward_filter(s, x.data(), g.data(), dw.data());
       for (auto* v : {&y, &dx, &dw}) {
         ASSERT_EQ(v->back(), T(99));
@@ -157,7 +157,7 @@ TEST(Conv2D, KeepsOtherPhasesOutOfTheLanesThatABlockHasLeft) {
     Conv2DShape s = shape_of(1, 8, 8, 1, 1, 2);  // reads even columns only
     std::vector<float> x(8 * 8 * 8, 1), w(8, 1), y(16);
     for (int pixel = 1; pixel < 64; pixel += 2) x[pixel * 8] = infinity;
-    conv2d_kernels<float>(set).forward(s, x.data(), w.data(), y.data());
+    conv2d_kernels<float>(set).forward(s, x.data(), w.data(), y.data(), kAlone);
     EXPECT_EQ(y, std::vector<float>(16, 8));
   }
 }
@@ -226,7 +226,7 @@ TEST(Conv2D, ReadsNothingBesideTheImage) {
       const std::int64_t margin = 16 * channels, count = 7 * 7 * channels;
       std::vector<float> x(count + 2 * margin, nan), w(9 * channels * 16, 1), y(7 * 7 * 16);
       std::fill(x.begin() + margin, x.begin() + margin + count, 1.0f);
-      conv2d_kernels<float>(set).forward(s, x.data() + margin, w.data(), y.data());
+      conv2d_kernels<float>(set).forward(s, x.data() + margin, w.data(), y.data(), kAlone);
       EXPECT_EQ(y[0], 4.0f * channels);
       EXPECT_EQ(y[3 * 16], 6.0f * channels);
       EXPECT_EQ(y[(3 * 7 + 3) * 16], 9.0f * channels);

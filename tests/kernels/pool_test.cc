@@ -91,12 +91,12 @@ void check(const Pool2DShape& s) {
       set_thread_count(threads);
       std::vector<T> y(g.size(), T(99)), y2 = y, y3 = y, dx(x.size(), T(99)), dx2 = dx;
       std::vector<std::int64_t> places(g.size(), 99);
-      kernels.max(s, x.data(), y.data());
-      kernels.max_gradient(s, x.data(), g.data(), dx.data());
-      kernels.max_gather(s, x.data(), from.data(), y2.data());
-      kernels.max_places(s, x.data(), places.data());
-      kernels.average(s, x.data(), y3.data());
-      kernels.average_gradient(s, g.data(), dx2.data());
+      kernels.max(s, x.data(), y.data(), kAlone);
+      kernels.max_gradient(s, x.data(), g.data(), dx.data(), kAlone);
+      kernels.max_gather(s, x.data(), from.data(), y2.data(), kAlone);
+      kernels.max_places(s, x.data(), places.data(), kAlone);
+      kernels.average(s, x.data(), y3.data(), kAlone);
+      kernels.average_gradient(s, g.data(), dx2.data(), kAlone);
       expect_near(y, expected.max, "max");
       expect_near(y2, expected.gather, "gather");
       expect_near(y3, expected.average, "average");
@@ -167,8 +167,8 @@ TEST(Pool2D, MaximumIgnoresNanButItsGradientGoesToANanThatComesFirst) {
     auto check_window = [&](std::vector<float> x, float value, std::vector<float> gradient) {
       float y = 0;
       std::vector<float> dx(4, 99);
-      kernels.max(s, x.data(), &y);
-      kernels.max_gradient(s, x.data(), &g, dx.data());
+      kernels.max(s, x.data(), &y, kAlone);
+      kernels.max_gradient(s, x.data(), &g, dx.data(), kAlone);
       EXPECT_EQ(std::isnan(y), std::isnan(value));
       if (!std::isnan(value)) {
         EXPECT_EQ(y, value);

@@ -1,0 +1,53 @@
+"""Lets Keras 3 find the backend `capstan`.
+
+Keras knows its backends by name in four modules, each of which ends a chain of names with an error. While it is imported
+these errors become imports of capstan.keras_backend. `_capstan_keras.pth` installs this when a process starts in which
+KERAS_BACKEND is capstan; it imports nothing else then.
+"""
+import importlib.machinery
+import importlib.util
+import os
+import re
+import sys
+
+# What stands in the place of the error in each module.
+IMPORTS = {
+    "keras.src.backend": "from capstan.keras_backend import *\n"
+                         "    from capstan.keras_backend.core import Variable as BackendVariable\n"
+                         "    distribution_lib = None",
+    "keras.src.models.model": "from capstan.keras_backend.trainer import CapstanTrainer as Trainer",
+    "keras.src.layers.layer": "from capstan.keras_backend.layer import CapstanLayer as BackendLayer",
+    "keras.src.export.saved_model": "from capstan.keras_backend.export import CapstanExportArchive as "
+                                    "BackendExportArchive",
+}
+# The last branch of the first chain of names.
+ERROR = re.compile(r"^else:\n    raise \w+\((?:[^()]|\([^()]*\))*\)\n", re.MULTILINE)
+
+
+class _Loader(importlib.machinery.SourceFileLoader):
+    def get_code(self, fullname):
+        text = self.get_data(self.path).decode()
+        text, count = ERROR.subn(lambda _: "else:\n    " + IMPORTS[fullname] + "\n", text, count=1)
+        if count != 1:
+            raise ImportError(f"capstan: this version of Keras knows its backends in another way ({fullname})\n"
+                              "  help: the backend is for Keras 3.15")
+        return compile(text, self.path, "exec", dont_inherit=True)
+
+
+class _Finder:
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name not in IMPORTS or os.environ.get("KERAS_BACKEND") != "capstan":
+            return None
+        spec = importlib.machinery.PathFinder.find_spec(name, path)
+        if spec is None or not spec.origin:
+            return None
+        return importlib.util.spec_from_file_location(
+            name, spec.origin, loader=_Loader(name, spec.origin),
+            submodule_search_locations=spec.submodule_search_locations)
+
+
+def install():
+    """From now on Keras's backend can be capstan, which KERAS_BACKEND has to say."""
+    if _Finder not in sys.meta_path:
+        sys.meta_path.insert(0, _Finder)

@@ -1,0 +1,59 @@
+"""keras.ops.image. Resizing, colours and edges have gradients; the rest is computed by Keras's NumPy backend."""
+from keras.src import backend
+
+import capstan as tf
+
+from ._reference import by_numpy
+from .core import cast, convert_to_tensor
+from .nn import _channels_last
+
+for _name in """affine_transform perspective_transform compute_homography_matrix map_coordinates gaussian_blur
+        elastic_transform scale_and_translate""".split():
+    globals()[_name] = by_numpy("image", _name)
+
+
+def _images(function, images, data_format):
+    images = convert_to_tensor(images)
+    if len(images.shape) not in (3, 4):
+        raise ValueError("Invalid images rank: expected rank 3 (single image) or rank 4 (batch of images). Received "
+                         f"input with shape: images.shape={images.shape}")
+    single = len(images.shape) == 3
+    x, back = _channels_last(tf.expand_dims(images, 0) if single else images, data_format)
+    y = back(function(x))
+    return tf.squeeze(y, axis=[0]) if single else y
+
+
+def rgb_to_grayscale(images, data_format=None):
+    return _images(tf.image.rgb_to_grayscale, images, data_format)
+
+
+def rgb_to_hsv(images, data_format=None):
+    images = convert_to_tensor(images)
+    if not backend.is_float_dtype(images.dtype):
+        raise ValueError(f"Invalid images dtype: expected float dtype. Received: images.dtype={backend.standardize_dtype(images.dtype)}")
+    return _images(tf.image.rgb_to_hsv, images, data_format)
+
+
+def hsv_to_rgb(images, data_format=None):
+    images = convert_to_tensor(images)
+    if not backend.is_float_dtype(images.dtype):
+        raise ValueError(f"Invalid images dtype: expected float dtype. Received: images.dtype={backend.standardize_dtype(images.dtype)}")
+    return _images(tf.image.hsv_to_rgb, images, data_format)
+
+
+def resize(images, size, interpolation="bilinear", antialias=False, crop_to_aspect_ratio=False, pad_to_aspect_ratio=False,
+           fill_mode="constant", fill_value=0.0, data_format=None):
+    simple = interpolation in ("nearest", "bilinear") and not (crop_to_aspect_ratio or pad_to_aspect_ratio)
+    if not simple or len(size) != 2 or size[0] <= 0 or size[1] <= 0:
+        return by_numpy("image", "resize")(images, size, interpolation, antialias, crop_to_aspect_ratio,
+                                           pad_to_aspect_ratio, fill_mode, fill_value, data_format)
+    kind = convert_to_tensor(images).dtype
+
+    def to_size(x):
+        wide = x if backend.is_float_dtype(x.dtype) else cast(x, "float32")
+        y = tf.image.resize(wide, list(size), method=interpolation, antialias=antialias)
+        return cast(y if backend.is_float_dtype(kind) or interpolation == "nearest" else tf.round(y), kind)
+    return _images(to_size, images, data_format)
+
+
+sobel_edges = by_numpy("image", "sobel_edges")

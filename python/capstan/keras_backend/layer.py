@@ -1,0 +1,2 @@
+class CapstanLayer:
+    """What a layer has of this backend: nothing."""

@@ -1,0 +1,97 @@
+"""keras.ops.math."""
+import numpy as np
+from keras.src.backend import standardize_dtype
+
+import capstan as tf
+
+from ._reference import by_numpy, known
+from .core import convert_to_tensor
+from .numpy import _float_unary, _floating
+
+for _name in "stft istft".split():
+    globals()[_name] = by_numpy("math", _name)
+rsqrt, erf, erfc, erfinv = (_float_unary(n, getattr(tf, n)) for n in ("rsqrt", "erf", "erfc", "erfinv"))
+
+
+def _segments(name):
+    def reduce(data, segment_ids, num_segments=None, sorted=False):
+        data, segment_ids = convert_to_tensor(data), convert_to_tensor(segment_ids, "int32")
+        if num_segments is None:
+            num_segments = int(known(tf.reduce_max(segment_ids))) + 1
+        return getattr(tf, "unsorted_segment_" + name)(data, segment_ids, num_segments)
+    reduce.__name__ = reduce.__qualname__ = "segment_" + name
+    return reduce
+
+
+segment_sum, segment_max, segment_min, segment_prod = (_segments(n) for n in ("sum", "max", "min", "prod"))
+
+
+def top_k(x, k, sorted=True):
+    return tf.top_k(convert_to_tensor(x), k, sorted=sorted)
+
+
+def in_top_k(targets, predictions, k):
+    return tf.in_top_k(convert_to_tensor(targets, "int32"), convert_to_tensor(predictions), k)
+
+
+def logsumexp(x, axis=None, keepdims=False):
+    x = _floating(x)
+    return tf.reduce_logsumexp(x, axis=None if axis is None else list(np.atleast_1d(axis).tolist()), keepdims=keepdims)
+
+
+def cdist(x, y):
+    x, y = _floating(x), _floating(y)
+    return tf.sqrt(tf.reduce_sum(tf.square(tf.expand_dims(x, -2) - tf.expand_dims(y, -3)), axis=-1))
+
+
+def extract_sequences(x, sequence_length, sequence_stride):
+    return tf.signal.frame(convert_to_tensor(x), sequence_length, sequence_stride, axis=-1, pad_end=False)
+
+
+def _complex(x):
+    if not isinstance(x, (tuple, list)) or len(x) != 2:
+        raise ValueError("Input `x` should be a tuple of two tensors - real and imaginary. "
+                         f"Received: x={x}")
+    re, im = convert_to_tensor(x[0]), convert_to_tensor(x[1])
+    if tuple(re.shape) != tuple(im.shape):
+        raise ValueError("Input `x` should be a tuple of two tensors - real and imaginary. Both the real and imaginary "
+                         f"parts should have the same shape. Received: x[0].shape = {re.shape}, x[1].shape = {im.shape}")
+    if "float" not in standardize_dtype(re.dtype):
+        raise ValueError("At least one tensor in input `x` is not of type float. "
+                         f"Received: x={x}.")
+    return tf._ops.OPS["complex"](re, im)
+
+
+def _parts(z):
+    return tf.real(z), tf.imag(z)
+
+
+def fft(x):
+    return _parts(tf.signal.fft(_complex(x)))
+
+
+def fft2(x):
+    return _parts(tf.signal.fft2d(_complex(x)))
+
+
+def ifft2(x):
+    return _parts(tf.signal.ifft2d(_complex(x)))
+
+
+def rfft(x, fft_length=None):
+    return _parts(tf.signal.rfft(_floating(x), None if fft_length is None else [fft_length]))
+
+
+def irfft(x, fft_length=None):
+    return tf.signal.irfft(_complex(x), None if fft_length is None else [fft_length])
+
+
+def logdet(x):
+    return tf.linalg.logdet(convert_to_tensor(x))
+
+
+def norm(x, ord=None, axis=None, keepdims=False):
+    from .linalg import norm as of
+    return of(x, ord, axis, keepdims)
+
+
