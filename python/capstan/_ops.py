@@ -237,6 +237,18 @@ def matmul(a, b, transpose_a=False, transpose_b=False, adjoint_a=False, adjoint_
     return OPS["matmul"](a, b, transpose_a, transpose_b, adjoint_a, adjoint_b)
 
 
+_svd = OPS["svd"]
+
+
+def svd(tensor, full_matrices=False, compute_uv=True, name=None):
+    """Singular values and vectors, s, u and v; with compute_uv=False the values alone."""
+    found = _svd(tensor, full_matrices, compute_uv)
+    return found if compute_uv else found[0]
+
+
+OPS["svd"] = svd
+
+
 def matvec(a, b, transpose_a=False, adjoint_a=False, a_is_sparse=False, b_is_sparse=False, name=None):
     """The product of a matrix and a vector."""
     return squeeze(matmul(a, expand_dims(b, -1), transpose_a, adjoint_a=adjoint_a), [-1])  # noqa: F821

@@ -15,10 +15,10 @@
 // of each target's namespace in the order of InstructionSet.
 #pragma once
 
-// A build may leave out one of the two x86 targets, and another then stands for it in the tables, so that they keep their
-// form. Sanitizers, which multiply the compile time of vector code, leave out AVX-512. A build for one machine has
-// CAPSTAN_WITHOUT_AVX512 or CAPSTAN_WITHOUT_AVX2 (cmake/CapstanInstructionSets.cmake); the second is for machines with
-// AVX-512, where the portable target stands for AVX2, and cpu.cc never chooses AVX2.
+// A build may leave out one of the two x86 targets, and another then stands for it in the tables, so that they keep
+// their form. Sanitizers, which multiply the compile time of vector code, leave out AVX-512. A build for one machine
+// has CAPSTAN_WITHOUT_AVX512 or CAPSTAN_WITHOUT_AVX2 (cmake/CapstanInstructionSets.cmake); the second is for machines
+// with AVX-512, where the portable target stands for AVX2, and cpu.cc never chooses AVX2.
 #if defined(CAPSTAN_WITHOUT_AVX512) || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3 | HWY_AVX3_DL | HWY_EMU128)
 namespace capstan {

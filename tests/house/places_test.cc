@@ -78,9 +78,9 @@ const std::map<std::string, std::set<std::string>> kFolders = {
 
 std::string without_comments(const std::string& text) { return std::regex_replace(text, std::regex("//[^\n]*"), ""); }
 
-// The functions that a header exports. Operators are made by macros, and members stand with their class.
+// The functions that a header exports. Operators are made by macros; members and constructors stand with their class.
 std::set<std::string> exported(const std::string& text) {
-  static const std::regex function(R"(\bCAPSTAN_EXPORT\s+(?!class\b|struct\b)[^;{}()=]*?\b(\w+)\()");
+  static const std::regex function(R"(\bCAPSTAN_EXPORT\s+(?!class\b|struct\b)[^;{}()=]*?[\w>&*]\s+[&*]?(\w+)\()");
   const std::string code = without_comments(text);
   std::set<std::string> names;
   for (std::sregex_iterator match(code.begin(), code.end(), function), end; match != end; ++match) {

@@ -75,3 +75,10 @@ def test_functions_that_are_no_ops():
     assert tf.eye(2).numpy().tolist() == [[1, 0], [0, 1]] and tf.zeros_like(x, dtype=tf.int32).dtype == tf.int32
     values, places = tf.math.top_k(x, k=1)
     assert values.numpy().tolist() == [[3], [6]] and places.numpy().tolist() == [[2], [2]]
+
+
+def test_svd_without_vectors_is_a_tensor():
+    x = tf.constant([[3.0, 0.0], [0.0, 4.0]])
+    assert tf.linalg.svd(x, compute_uv=False).numpy().tolist() == [4.0, 3.0]
+    s, u, v = tf.linalg.svd(x)
+    np.testing.assert_allclose((u.numpy() * s.numpy()) @ v.numpy().T, x.numpy(), atol=1e-6)

@@ -1,9 +1,22 @@
-"""Functions without a gradient that are asked for rarely: Keras's NumPy backend computes them."""
+"""What Keras's NumPy backend computes for this one: functions without a gradient that are asked for rarely, and everything
+of the dtypes that the library does not have. Tensors of these dtypes are arrays of NumPy.
+"""
+import functools
+import importlib
+import types
 
 import numpy as np
 from keras.src import tree
 
 import capstan as tf
+
+# Names of Keras for which there is no dtype of the library.
+MISSING = frozenset("int8 int16 int4 uint16 uint32 uint64 float16 float8_e4m3fn float8_e5m2".split())
+
+
+def is_missing(x):
+    """Whether x is an array that stands for a tensor of a dtype that the library lacks."""
+    return isinstance(x, (np.ndarray, np.generic)) and x.dtype.name in MISSING
 
 
 def known(x):
@@ -12,30 +25,59 @@ def known(x):
         if x.is_symbolic:
             raise NotImplementedError("the values of this tensor are needed, and inside of a function it has none yet\n"
                                       "  help: compile the model with run_eagerly=True")
-        return x.numpy()
-    if hasattr(x, "_value") and isinstance(x._value, tf.Variable):
+        from .core import convert_to_numpy
+        return convert_to_numpy(x)
+    if hasattr(x, "_value") and hasattr(x, "numpy"):
         return x.numpy()
     return x
 
 
 def _tensor(x):
     from .core import convert_to_tensor
-    if not isinstance(x, (np.ndarray, np.generic)):
-        return x
-    return convert_to_tensor(x)
+    return convert_to_tensor(x) if isinstance(x, (np.ndarray, np.generic)) else x
+
+
+@functools.cache
+def _module(name):
+    """A module of Keras's NumPy backend. Python binds the package to the name under which Keras looks for our functions."""
+    from keras.src import backend
+    ours = backend.numpy
+    found = importlib.import_module(f"keras.src.backend.numpy.{name}")
+    backend.numpy = ours
+    return found
 
 
 def by_numpy(module, name):
     """The function of Keras's NumPy backend, from tensors to tensors."""
     def computed(*args, **kwargs):
-        import importlib
-        function = getattr(importlib.import_module(f"keras.src.backend.numpy.{module}"), name)
+        function = getattr(_module(module), name)
         args, kwargs = tree.map_structure(known, (list(args), kwargs))
         return tree.map_structure(_tensor, function(*args, **kwargs))
-    return _named(computed, name)
+    computed.__name__ = computed.__qualname__ = name
+    computed.__doc__ = "See keras.ops; computed by NumPy, without a gradient."
+    return computed
 
 
-def _named(function, name):
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = "See keras.ops; computed by NumPy, without a gradient."
-    return function
+def _asks_for_missing(value):
+    if isinstance(value, (list, tuple)):
+        return any(_asks_for_missing(v) for v in value)
+    if isinstance(value, str):
+        return value in MISSING
+    value = getattr(value, "_value", value)
+    return is_missing(value) or isinstance(value, type) and value.__name__ in MISSING or (
+        isinstance(value, np.dtype) and value.name in MISSING)
+
+
+def with_missing_dtypes(module, names):
+    """Lets the functions of a module be computed by NumPy where an argument is, or names, a dtype that is missing."""
+    def dispatching(function, other):
+        @functools.wraps(function)
+        def dispatched(*args, **kwargs):
+            if any(map(_asks_for_missing, args)) or any(map(_asks_for_missing, kwargs.values())):
+                return other(*args, **kwargs)
+            return function(*args, **kwargs)
+        return dispatched
+    for name, function in list(names.items()):
+        if isinstance(function, types.FunctionType) and not name.startswith("_") and (
+                function.__module__ == names["__name__"]):
+            names[name] = dispatching(function, by_numpy(module, name))

@@ -12,41 +12,43 @@ from keras.src.backend.common.symbolic_scope import SymbolicScope
 
 import capstan as tf
 
-from ._reference import by_numpy
+from ._reference import MISSING, by_numpy, is_missing, known, with_missing_dtypes
 
 SUPPORTS_SPARSE_TENSORS = False
 SUPPORTS_RAGGED_TENSORS = False
 SUPPORTS_COMPLEX_DTYPES = True
 IS_THREAD_SAFE = True
 
-# What Keras may ask for and the library does not have: the dtype with room for its values.
-WIDER = {"int8": "int32", "int16": "int32", "uint16": "int32", "uint32": "int64", "uint64": "int64", "float16": "float32",
-         "float8_e4m3fn": "float32", "float8_e5m2": "float32", "int4": "int32"}
-
 
 def dtype_of(name):
-    """The library's dtype for a name of Keras. Errors: TypeError for dtypes that would lose values."""
+    """The library's dtype for a name of Keras. Errors: TypeError where there is none."""
     name = standardize_dtype(name)
-    if name == "string":
-        raise TypeError("the backend capstan has no tensors of texts")
-    return getattr(tf, WIDER.get(name, name))
+    if name == "string" or name in MISSING:
+        raise TypeError(f"the backend capstan has no tensors of {name} inside of functions and variables")
+    return getattr(tf, name)
 
 
 class Variable(KerasVariable):
     def _initialize(self, value):
-        self._value = tf.Variable(convert_to_tensor(value, self._dtype), trainable=self._trainable, name=self._name)
+        if self._dtype in MISSING:
+            self._value = np.array(convert_to_tensor(value, self._dtype))
+        else:
+            self._value = tf.Variable(convert_to_tensor(value, self._dtype), trainable=self._trainable, name=self._name)
 
     def _direct_assign(self, value):
-        self._value.assign(value)
+        if self._dtype in MISSING:
+            self._value = np.array(value)
+        else:
+            self._value.assign(value)
 
     def _convert_to_tensor(self, value, dtype=None):
         return convert_to_tensor(value, dtype=dtype)
 
     def numpy(self):
-        return self.value.numpy()
+        return convert_to_numpy(self.value)
 
     def __array__(self, dtype=None, copy=None):
-        return np.asarray(self.value.numpy(), dtype)
+        return np.asarray(self.numpy(), dtype)
 
 
 def convert_to_tensor(x, dtype=None, sparse=None, ragged=None):
@@ -55,20 +57,27 @@ def convert_to_tensor(x, dtype=None, sparse=None, ragged=None):
     if isinstance(x, Variable):
         x = x.value
     if isinstance(x, tf.Variable):
-        x = x.value() if callable(x.value) else x.value
+        x = x.read_value()
+    if dtype is not None:
+        dtype = standardize_dtype(dtype)
     if isinstance(x, tf.Tensor):
+        if dtype in MISSING:
+            return known(x).astype(dtype)
         wanted = x.dtype if dtype is None else dtype_of(dtype)
         return x if x.dtype == wanted else tf.cast(x, wanted)
     if dtype is None:
         if isinstance(x, (np.ndarray, np.generic)):
-            dtype = x.dtype
+            dtype = standardize_dtype(x.dtype)
         else:
-            dtype = result_type(*[getattr(item, "dtype", type(item)) for item in tree.flatten(x)]) if tree.flatten(
-                x) else "float32"
-    wanted = dtype_of(dtype)
+            leaves = tree.flatten(x)
+            dtype = result_type(*[getattr(item, "dtype", type(item)) for item in leaves]) if leaves else "float32"
     if isinstance(x, (list, tuple)) and any(isinstance(item, (tf.Tensor, tf.Variable, Variable))
                                             for item in tree.flatten(x)):
-        return tf.stack([convert_to_tensor(item, dtype) for item in x])
+        parts = [convert_to_tensor(item, dtype) for item in x]
+        return np.stack(parts) if dtype in MISSING else tf.stack(parts)
+    if dtype in MISSING:
+        return np.asarray(x).astype(dtype)
+    wanted = dtype_of(dtype)
     array = np.asarray(x)
     if array.dtype.kind in "US":
         raise TypeError("the backend capstan has no tensors of texts")
@@ -93,7 +102,7 @@ def convert_to_numpy(x):
 
 
 def is_tensor(x):
-    return isinstance(x, (tf.Tensor, tf.Variable))
+    return isinstance(x, (tf.Tensor, tf.Variable)) or is_missing(x)
 
 
 def shape(x):
@@ -318,3 +327,9 @@ def remat(f):
 
 def any_symbolic(*xs):
     return builtins.any(not is_known(x) for x in tree.flatten(list(xs)))
+
+
+_of_arrays = {name: globals()[name] for name in ("scatter", "scatter_update", "slice", "slice_update", "unstack",
+                                                 "stop_gradient")} | {"__name__": __name__}
+with_missing_dtypes("core", _of_arrays)
+globals().update(_of_arrays)

@@ -3,7 +3,7 @@ from keras.src import backend
 
 import capstan as tf
 
-from ._reference import by_numpy
+from ._reference import by_numpy, with_missing_dtypes
 from .core import cast, convert_to_tensor
 from .nn import _channels_last
 
@@ -57,3 +57,6 @@ def resize(images, size, interpolation="bilinear", antialias=False, crop_to_aspe
 
 
 sobel_edges = by_numpy("image", "sobel_edges")
+
+
+with_missing_dtypes("image", globals())

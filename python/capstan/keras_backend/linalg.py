@@ -1,14 +1,14 @@
 """keras.ops.linalg."""
-from keras.src.backend.common.backend_utils import to_tuple_or_list
+from keras.src.backend.common.backend_utils import canonicalize_axis, to_tuple_or_list
 
 import capstan as tf
 
 from . import numpy as knp
-from ._reference import by_numpy
+from ._reference import by_numpy, with_missing_dtypes
 from .core import convert_to_tensor
 from .numpy import _floating
 
-lstsq, eig = by_numpy("linalg", "lstsq"), by_numpy("linalg", "eig")
+lstsq, eig, lu_factor = (by_numpy("linalg", name) for name in ("lstsq", "eig", "lu_factor"))
 
 
 def cholesky(a, upper=False):
@@ -34,16 +34,12 @@ def inv(a):
     return tf.linalg.inv(_floating(a))
 
 
-def lu_factor(a):
-    return tf.linalg.lu(_floating(a))
-
-
 def norm(x, ord=None, axis=None, keepdims=False):
     x = _floating(x)
-    axes = list(range(len(x.shape))) if axis is None else [a % len(x.shape) for a in to_tuple_or_list(axis)]
-    if ord is None or (ord == "fro" and len(axes) == 2) or (ord == 2 and len(axes) == 1):
-        if axis is not None or ord is None:
-            return tf.sqrt(tf.reduce_sum(tf.square(tf.abs(x)), axis=axes, keepdims=keepdims))
+    axes = list(range(len(x.shape))) if axis is None else [canonicalize_axis(a, len(x.shape)) for a in
+                                                           to_tuple_or_list(axis)]
+    if ord is None:
+        return tf.sqrt(tf.reduce_sum(tf.square(tf.abs(x)), axis=axes, keepdims=keepdims))
     size = tf.abs(x)
     if len(axes) == 1:
         if ord == float("inf"):
@@ -60,6 +56,8 @@ def norm(x, ord=None, axis=None, keepdims=False):
                       convert_to_tensor(1.0 / ord, x.dtype))
     if len(axes) == 2:
         rows, columns = axes
+        if ord == "fro":
+            return tf.sqrt(tf.reduce_sum(tf.square(size), axis=axes, keepdims=keepdims))
         if ord in (1, -1):
             rows, columns = columns, rows
         if ord in (1, -1, float("inf"), -float("inf")):
@@ -118,3 +116,4 @@ def jvp(fun, primals, tangents, has_aux=False):
     return (value, rate, aux) if has_aux else (value, rate)
 
 
+with_missing_dtypes("linalg", globals())

@@ -4,7 +4,7 @@ from keras.src.backend import standardize_dtype
 
 import capstan as tf
 
-from ._reference import by_numpy, known
+from ._reference import by_numpy, known, with_missing_dtypes
 from .core import convert_to_tensor
 from .numpy import _float_unary, _floating
 
@@ -13,12 +13,21 @@ for _name in "stft istft".split():
 rsqrt, erf, erfc, erfinv = (_float_unary(n, getattr(tf, n)) for n in ("rsqrt", "erf", "erfc", "erfinv"))
 
 
+# The extremum of a segment without elements.
+_OF_NOTHING = {"max": -float("inf"), "min": float("inf")}
+
+
 def _segments(name):
     def reduce(data, segment_ids, num_segments=None, sorted=False):
         data, segment_ids = convert_to_tensor(data), convert_to_tensor(segment_ids, "int32")
         if num_segments is None:
             num_segments = int(known(tf.reduce_max(segment_ids))) + 1
-        return getattr(tf, "unsorted_segment_" + name)(data, segment_ids, num_segments)
+        found = getattr(tf, "unsorted_segment_" + name)(data, segment_ids, num_segments)
+        if name not in _OF_NOTHING or "float" not in standardize_dtype(data.dtype):
+            return found
+        count = tf.unsorted_segment_sum(tf.ones_like(segment_ids), segment_ids, num_segments)
+        there = tf.reshape(tf.greater(count, 0), [-1] + [1] * (len(data.shape) - 1))
+        return tf.where(there, found, tf.fill(found.shape, convert_to_tensor(_OF_NOTHING[name], data.dtype)))
     reduce.__name__ = reduce.__qualname__ = "segment_" + name
     return reduce
 
@@ -62,6 +71,10 @@ def _complex(x):
     return tf._ops.OPS["complex"](re, im)
 
 
+# Under this name keras.ops.nn.polar looks for it.
+_get_complex_tensor_from_tuple = _complex
+
+
 def _parts(z):
     return tf.real(z), tf.imag(z)
 
@@ -95,3 +108,4 @@ def norm(x, ord=None, axis=None, keepdims=False):
     return of(x, ord, axis, keepdims)
 
 
+with_missing_dtypes("math", globals())

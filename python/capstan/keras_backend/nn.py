@@ -8,7 +8,7 @@ from keras.src.backend.common.backend_utils import compute_conv_transpose_output
 import capstan as tf
 
 from . import numpy as knp
-from ._reference import by_numpy
+from ._reference import by_numpy, with_missing_dtypes
 from .core import cast, convert_to_tensor
 from .numpy import _floating
 
@@ -210,10 +210,8 @@ def conv_transpose(inputs, kernel, strides=1, padding="valid", output_padding=No
     if n == 1:
         shape, x, kernel = [shape[0], 1] + shape[1:], tf.expand_dims(x, 1), tf.expand_dims(kernel, 0)
         steps, spread = [1] + steps, [1] + spread
-    if n == 3 and any(d != 1 for d in spread):
-        raise NotImplementedError("conv_transpose: the capstan backend takes dilations in one and two dimensions")
     op = OPS["conv2d_backprop_input"] if n < 3 else OPS["conv3d_backprop_input"]
-    y = op(shape, kernel, x, steps, padding.upper(), spread) if n < 3 else op(shape, kernel, x, steps, padding.upper())
+    y = op(kernel, x, shape, steps, padding.upper(), spread)
     return back(tf.squeeze(y, axis=[1]) if n == 1 else y)
 
 
@@ -414,3 +412,4 @@ def space_to_depth(x, block_size, data_format="channels_last"):
     return back(tf.nn.space_to_depth(x, block_size))
 
 
+with_missing_dtypes("nn", globals())

@@ -9,7 +9,7 @@ from keras.src.backend.common.backend_utils import canonicalize_axis, to_tuple_o
 
 import capstan as tf
 
-from ._reference import by_numpy, known
+from ._reference import by_numpy, known, with_missing_dtypes
 from .core import any_symbolic, cast, convert_to_tensor, dtype_of, is_known, shape as shape_of
 
 
@@ -353,12 +353,17 @@ def _widened(x):
 
 
 def sum(x, axis=None, keepdims=False):
-    x = _widened(convert_to_tensor(x))
+    x = convert_to_tensor(x)
+    if _dtype(x) == "uint8":  # the result is uint32
+        return by_numpy("numpy", "sum")(x, axis, keepdims)
+    x = _widened(x)
     return tf.reduce_sum(x, axis=_axes(x, axis), keepdims=keepdims)
 
 
 def prod(x, axis=None, keepdims=False, dtype=None):
     x = convert_to_tensor(x)
+    if _dtype(x) == "uint8" and dtype is None:  # the result is uint32
+        return by_numpy("numpy", "prod")(x, axis, keepdims)
     x = cast(x, dtype) if dtype is not None else _widened(x)
     return tf.reduce_prod(x, axis=_axes(x, axis), keepdims=keepdims)
 
@@ -1115,3 +1120,4 @@ def vectorize(pyfunc, *, excluded=None, signature=None):
     return vectorize_impl(pyfunc, tf.vectorized_map, excluded=excluded, signature=signature)
 
 
+with_missing_dtypes("numpy", globals())
