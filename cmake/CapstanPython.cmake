@@ -23,7 +23,11 @@ if(NOT BUILD_SHARED_LIBS)
 endif()
 add_custom_target(capstan_python_package ALL
   COMMAND ${CMAKE_COMMAND} -E copy_directory ${PROJECT_SOURCE_DIR}/python/capstan ${package}
+  COMMAND ${CMAKE_COMMAND} -E copy ${PROJECT_SOURCE_DIR}/python/_capstan_keras.py ${PROJECT_BINARY_DIR}/python
   DEPENDS capstan_python)
 
 # What scikit-build-core puts into a wheel; the package's own files it takes from python/.
 install(TARGETS capstan_python LIBRARY DESTINATION capstan COMPONENT python)
+# By which Keras finds the backend when a process starts.
+install(FILES ${PROJECT_SOURCE_DIR}/python/_capstan_keras.py ${PROJECT_SOURCE_DIR}/python/_capstan_keras.pth DESTINATION .
+  COMPONENT python)

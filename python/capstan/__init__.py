@@ -65,6 +65,13 @@ def install_as_tensorflow():
     as_tensorflow.install()
 
 
+def install_as_keras_backend():
+    """From now on `import keras` gives Keras 3 on this package in this process, as KERAS_BACKEND=capstan does."""
+    import _capstan_keras
+    _os.environ["KERAS_BACKEND"] = "capstan"
+    _capstan_keras.install()
+
+
 from . import data, keras  # noqa: E402
 from .keras import optimizers  # noqa: E402,F401
 

@@ -1,12 +1,15 @@
 """A backend of Keras 3: `KERAS_BACKEND=capstan` runs Keras's models, `fit` included, on Capstan.
 
-Keras finds it through `_capstan_keras.py`, which the package installs beside itself; `import capstan.keras_backend` before
-`import keras` does the same. Each file has the functions of the module of the same name in Keras's own backends. What is
-asked for rarely and has no gradient is computed by Keras's NumPy backend (`_reference.py`).
+Keras imports it. It finds it through `_capstan_keras.py`, which the package installs beside itself;
+`capstan.install_as_keras_backend()` before `import keras` does the same in one process. Each file has the functions of the
+module of the same name in Keras's own backends. What is asked for rarely and has no gradient is computed by Keras's NumPy
+backend (`_reference.py`).
 """
-import _capstan_keras
+import sys
 
-_capstan_keras.install()
+if "keras.src.backend" not in sys.modules:
+    raise ImportError("capstan.keras_backend is imported by Keras\n"
+                      "  help: write import capstan; capstan.install_as_keras_backend(); import keras")
 
 from keras.src.backend.common.name_scope import name_scope  # noqa: E402
 

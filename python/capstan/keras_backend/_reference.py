@@ -63,7 +63,8 @@ def _asks_for_missing(value):
         return any(_asks_for_missing(v) for v in value)
     if isinstance(value, str):
         return value in MISSING
-    value = getattr(value, "_value", value)
+    if hasattr(value, "_value"):  # a variable, whose dtype follows the policy of the layer
+        return value.dtype in MISSING
     return is_missing(value) or isinstance(value, type) and value.__name__ in MISSING or (
         isinstance(value, np.dtype) and value.name in MISSING)
 

@@ -20,7 +20,7 @@ class CapstanTrainer(base_trainer.Trainer):
 
     # --- one step ---
 
-    def _called(self, x, training):
+    def _forward_pass(self, x, training):
         return self(x, training=training) if self._call_has_training_arg else self(x)
 
     def _note_loss(self, loss, x, sample_weight):
@@ -30,7 +30,7 @@ class CapstanTrainer(base_trainer.Trainer):
     def train_step(self, data):
         x, y, sample_weight = data_adapter_utils.unpack_x_y_sample_weight(data)
         with tf.GradientTape() as tape:
-            y_pred = self._called(x, True)
+            y_pred = self._forward_pass(x, True)
             loss = self._compute_loss(x=x, y=y, y_pred=y_pred, sample_weight=sample_weight, training=True)
             scaled = self.optimizer.scale_loss(loss) if self.optimizer is not None else loss
         self._note_loss(loss, x, sample_weight)
@@ -44,14 +44,14 @@ class CapstanTrainer(base_trainer.Trainer):
 
     def test_step(self, data):
         x, y, sample_weight = data_adapter_utils.unpack_x_y_sample_weight(data)
-        y_pred = self._called(x, False)
+        y_pred = self._forward_pass(x, False)
         loss = self._compute_loss(x=x, y=y, y_pred=y_pred, sample_weight=sample_weight, training=False)
         self._note_loss(loss, x, sample_weight)
         return self.compute_metrics(x, y, y_pred, sample_weight=sample_weight)
 
     def predict_step(self, data):
         x, _, _ = data_adapter_utils.unpack_x_y_sample_weight(data)
-        return self._called(x, False)
+        return self._forward_pass(x, False)
 
     # --- functions of steps ---
 
