@@ -106,6 +106,8 @@ struct ClassInfo {
   /// Makes an object; null for a class that has no configurations.
   std::shared_ptr<Configurable> (*make)(const AttributeValue& config) = nullptr;
   std::string_view alias = {};  ///< another name that it is made by, or none
+  /// What the options are that a configuration leaves out; a required one has a value that stands for nothing.
+  AttributeValue (*defaults)() = nullptr;
 };
 
 /// Throws ValueError for an option whose value is not allowed.
@@ -129,7 +131,7 @@ class Configured : public Base {
 
   static const ClassInfo& info() {
     static const ClassInfo info{Base::kKind,       Base::kModule, Derived::kName, Derived::kText,
-                                Options::fields(), make,          alias()};
+                                Options::fields(), make,          alias(),        defaults};
     return info;
   }
   const ClassInfo& class_info() const final { return info(); }
@@ -142,6 +144,10 @@ class Configured : public Base {
     Options options;
     set_options(info(), &options, config);
     return std::make_shared<Derived>(std::as_const(options));
+  }
+  static AttributeValue defaults() {
+    const Options options{};
+    return config_of(info(), &options);
   }
   static constexpr std::string_view alias() {
     if constexpr (requires { Derived::kAlias; }) {

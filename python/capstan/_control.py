@@ -183,7 +183,7 @@ def _branch(f, forms):
     return call
 
 
-def cond(pred, true_fn=None, false_fn=None, name=None, **unused):
+def cond(pred, true_fn=None, false_fn=None, name=None):
     """Calls one of two functions, by a truth value that may be a tensor."""
     if not isinstance(pred, (Tensor, Variable)):
         if isinstance(pred, bool) or not hasattr(pred, "__array__"):
@@ -207,6 +207,8 @@ def switch_case(branch_index, branch_fns, default=None, name="switch_case"):
     """Calls the function with this number; the default, or the last one, for any other."""
     if isinstance(branch_fns, dict) or branch_fns and isinstance(branch_fns[0], (list, tuple)):
         pairs = dict(branch_fns)
+        if sorted(pairs) != list(range(len(pairs))):
+            raise ValueError(f"switch_case: branch indices must be 0 to {len(pairs) - 1}, not {sorted(pairs)}")
         branch_fns = [pairs[i] for i in sorted(pairs)]
     functions = list(branch_fns) + ([default] if default is not None else [])
     forms = []
@@ -256,7 +258,7 @@ def _all_leaves(result, start):
 
 
 def _rows(name, run):
-    def mapped(fn, elems, *unused, **ignored):
+    def mapped(fn, elems):
         form = []
 
         def body(*leaves):
@@ -269,10 +271,19 @@ def _rows(name, run):
     return mapped
 
 
-map_fn = _rows("map_fn", _core.map_fn)
-map_fn.__doc__ = "Calls a function for each row, and stacks what it returns."
-vectorized_map = _rows("vectorized_map", _core.vectorized_map)
-vectorized_map.__doc__ = "Calls a function once, with a symbolic row, and runs its ops on all rows."
+_map_rows = _rows("map_fn", _core.map_fn)
+_map_at_once = _rows("vectorized_map", _core.vectorized_map)
+
+
+def map_fn(fn, elems, dtype=None, parallel_iterations=None, back_prop=True, swap_memory=False, infer_shape=True, name=None,
+           fn_output_signature=None):
+    """Calls a function for each row, and stacks what it returns."""
+    return _map_rows(fn, elems)
+
+
+def vectorized_map(fn, elems, fallback_to_while_loop=True, warn=True):
+    """Calls a function once, with a symbolic row, and runs its ops on all rows."""
+    return _map_at_once(fn, elems)
 
 
 def _carried(run, fn, elems, initializer, reverse):
@@ -293,10 +304,11 @@ def _carried(run, fn, elems, initializer, reverse):
 
 
 def _fold(reverse):
-    def fold(fn, elems, initializer=None, parallel_iterations=10, back_prop=True, swap_memory=False, name=None,
-             **unused):
+    def fold(fn, elems, initializer=None, parallel_iterations=10, back_prop=True, swap_memory=False, name=None):
         form, results = _carried(_core.fold, fn, elems, initializer, reverse)
         return nest.pack_sequence_as(form, results)
+    fold.__name__ = fold.__qualname__ = "foldr" if reverse else "foldl"
+    fold.__doc__ = f"The last of what fn(carried, row) gives, from the {'last' if reverse else 'first'} row on."
     return fold
 
 

@@ -63,6 +63,14 @@ def is_tensor(x):
     return isinstance(x, (Tensor, Variable))
 
 
+def refuse(function, **given):
+    """Raises for an argument with a value that the function does not have: `name=(value, what it may be, ...)`."""
+    for name, (value, *allowed) in given.items():
+        if not any(value is a or type(value) is type(a) and value == a for a in allowed):
+            raise ValueError(f"{function}: {name}={value!r} is not supported; it may be "
+                             f"{' or '.join(map(repr, allowed))}")
+
+
 def get_static_value(tensor, partial=False):
     """The elements as an array, None if they are not known while a function is traced."""
     if isinstance(tensor, Tensor) and tensor.is_symbolic:

@@ -18,6 +18,7 @@ class ForwardAccumulator(_core.ForwardAccumulator):
             y = x * x
         accumulator.jvp(y)
     """
+    __text_signature__ = "(primals, tangents)"
 
     def jvp(self, primals, unconnected_gradients=UnconnectedGradients.NONE):
         """The tangents of tensors, in their structure; None where nothing depends on the primals."""

@@ -3,7 +3,7 @@ import sys
 import types
 
 from . import _core, _ops
-from ._convert import convert_to_tensor, dims
+from ._convert import convert_to_tensor, dims, refuse
 from ._dtypes import as_dtype, float32, int32
 
 
@@ -30,7 +30,7 @@ _MATH = """
     invert_permutation nextafter scalar_mul"""
 _NN = """
     relu relu6 elu selu gelu leaky_relu silu swish softplus softsign log_softmax softmax sigmoid tanh crelu l2_loss
-    bias_add l2_normalize moments dropout conv1d conv2d conv3d conv2d_transpose depthwise_conv2d separable_conv2d
+    bias_add l2_normalize moments conv1d conv2d conv3d conv2d_transpose depthwise_conv2d separable_conv2d
     max_pool2d avg_pool2d max_pool1d avg_pool1d max_pool3d avg_pool3d max_pool_with_argmax top_k in_top_k
     softmax_cross_entropy_with_logits sparse_softmax_cross_entropy_with_logits sigmoid_cross_entropy_with_logits
     weighted_cross_entropy_with_logits embedding_lookup batch_normalization log_sigmoid"""
@@ -47,7 +47,7 @@ def _adopt(pairs):
 
 _ops.scalar_mul = _scalar_mul
 math = make_module("math", {**_ops.group_of(_MATH), **_adopt(
-    "special_bessel:bessel_i0 bessel_i0 bessel_i0e bessel_i1 bessel_i1e")}, "tf.math")
+    "special_bessel:bessel_i0 erfcinv bessel_i0 bessel_i0e bessel_i1 bessel_i1e")}, "tf.math")
 special = make_module("math.special", _adopt(
     "bessel_i0 bessel_i0e bessel_i1 bessel_i1e bessel_j0 bessel_j1 bessel_k0 bessel_k0e bessel_k1 bessel_k1e bessel_y0 "
     "bessel_y1 dawsn expint fresnel_cos fresnel_sin spence"), "tf.math.special")
@@ -57,18 +57,30 @@ math.special = special
 def _max_pool(input, ksize, strides, padding, data_format=None, name=None):
     """The largest element of each window, over one to three axes."""
     rank = convert_to_tensor(input).shape.rank - 2
-    return _ops.OPS[f"max_pool{rank}d"](input, ksize, strides, padding)
+    return _ops.OPS[f"max_pool{rank}d"](input, ksize, strides, padding, data_format)
 
 
 def _avg_pool(input, ksize, strides, padding, data_format=None, name=None):
     """The mean of each window, over one to three axes."""
     rank = convert_to_tensor(input).shape.rank - 2
-    return _ops.OPS[f"avg_pool{rank}d"](input, ksize, strides, padding)
+    return _ops.OPS[f"avg_pool{rank}d"](input, ksize, strides, padding, data_format)
+
+
+def _dropout(x, rate, noise_shape=None, seed=None, name=None):
+    """Elements at random set to zero and the others divided by 1 - rate; `noise_shape` has 1 where a choice is shared."""
+    seeds = [] if seed is None else [int(seed)]
+    if noise_shape is None:
+        return _ops.OPS["dropout"](x, float(rate), *seeds)
+    x = convert_to_tensor(x)
+    kept = _ops.OPS["dropout"](_ops.ones(dims(noise_shape), x.dtype), float(rate), *seeds)
+    return _ops.OPS["where"](kept > 0, x * kept, _ops.zeros_like(x))
 
 
 def _fused_batch_norm(x, scale, offset, mean=None, variance=None, epsilon=0.001, data_format="NHWC",
                       is_training=True, name=None, exponential_avg_factor=1.0):
     """Batch normalisation over all axes but the last: the result, the mean and the variance."""
+    refuse("fused_batch_norm", data_format=(data_format, "NHWC", "NDHWC"),
+           exponential_avg_factor=(float(exponential_avg_factor), 1.0))
     if is_training:
         return _ops.OPS["fused_batch_norm_training"](x, scale, offset, float(epsilon))
     result = _ops.OPS["fused_batch_norm_inference"](x, scale, offset, mean, variance, float(epsilon))
@@ -76,8 +88,8 @@ def _fused_batch_norm(x, scale, offset, mean=None, variance=None, epsilon=0.001,
 
 
 nn = make_module("nn", {**_ops.group_of(_NN), "max_pool": _max_pool, "avg_pool": _avg_pool,
-                        "fused_batch_norm": _fused_batch_norm, **_adopt(
-    "local_response_normalization lrn:local_response_normalization ctc_loss log_poisson_loss space_to_depth "
+                        "fused_batch_norm": _fused_batch_norm, "dropout": _dropout, **_adopt(
+    "conv1d_transpose conv3d_transpose weighted_moments pool local_response_normalization lrn:local_response_normalization ctc_loss log_poisson_loss space_to_depth "
     "depth_to_space atrous_pool:pool fractional_max_pool fractional_avg_pool")}, "tf.nn")
 
 linalg = make_module("linalg", {**_ops.group_of(
@@ -162,13 +174,18 @@ def _check(name):
     return checked
 
 
+def _assert_none_equal(x, y, summarize=None, message=None, name=None):
+    """Raises if an element of x is equal to the one of y."""
+    _core.debugging.assert_none_equal(x, y, message or "")
+
+
 def _assert_near(x, y, rtol=None, atol=None, message=None, summarize=None, name=None):
     """Raises unless x and y are close."""
     _core.debugging.assert_near(x, y, -1.0 if rtol is None else float(rtol), -1.0 if atol is None else float(atol),
                                 message or "")
 
 
-def _assert(condition, data=(), summarize=None, name=None):
+def _assert(condition, data, summarize=None, name=None):
     """Raises unless the condition holds, and shows the data."""
     tensors = [d for d in (data if isinstance(data, (list, tuple)) else [data]) if not isinstance(d, str)]
     texts = " ".join(d for d in (data if isinstance(data, (list, tuple)) else [data]) if isinstance(d, str))
@@ -176,24 +193,44 @@ def _assert(condition, data=(), summarize=None, name=None):
 
 
 debugging = make_module("debugging", {
-    **{n: _comparison(n) for n in ("assert_equal", "assert_none_equal", "assert_less", "assert_less_equal",
-                                   "assert_greater", "assert_greater_equal")},
+    **{n: _comparison(n) for n in ("assert_equal", "assert_less", "assert_less_equal", "assert_greater",
+                                   "assert_greater_equal")},
     **{n: _check(n) for n in ("assert_positive", "assert_negative", "assert_non_positive", "assert_non_negative",
                               "assert_all_finite")},
-    "assert_near": _assert_near, "Assert": _assert, "enable_check_numerics": _core.debugging.enable_check_numerics,
-    "disable_check_numerics": _core.debugging.disable_check_numerics}, "tf.debugging")
+    "assert_none_equal": _assert_none_equal, "assert_near": _assert_near, "Assert": _assert}, "tf.debugging")
 
 # --- settings ---
 
-config = make_module("config", {"run_functions_eagerly": _core.run_functions_eagerly,
-                                "functions_run_eagerly": _core.functions_run_eagerly,
-                                "list_physical_devices": lambda device_type=None: [],
-                                "list_logical_devices": lambda device_type=None: [],
-                                "get_visible_devices": lambda device_type=None: []}, "tf.config")
+def _setting(function, name, text, *parameters):
+    """A function of the library with a signature, which compiled functions do not show."""
+    lines = [f"def {name}({', '.join(parameters)}):", f"    {text!r}",
+             f"    return function({', '.join(p.partition('=')[0] for p in parameters)})"]
+    names = {"function": function}
+    exec("\n".join(lines), names)  # noqa: S102
+    return names[name]
+
+
+debugging.enable_check_numerics = _setting(
+    _core.debugging.enable_check_numerics, "enable_check_numerics",
+    "From now on an op that gives NaN or an infinity raises, and says which.")
+debugging.disable_check_numerics = _setting(
+    _core.debugging.disable_check_numerics, "disable_check_numerics", "Ends what enable_check_numerics() began.")
+_NO_DEVICES = "The devices of a kind: an empty list, because there is only the processor."
+config = make_module("config", {
+    "run_functions_eagerly": _setting(_core.run_functions_eagerly, "run_functions_eagerly",
+                                      "Whether functions run as Python does, op by op.", "run_eagerly"),
+    "functions_run_eagerly": _setting(_core.functions_run_eagerly, "functions_run_eagerly",
+                                      "What run_functions_eagerly() has set."),
+    **{name: _setting(lambda device_type: [], name, _NO_DEVICES, "device_type=None")
+       for name in ("list_physical_devices", "list_logical_devices", "get_visible_devices")}}, "tf.config")
 threading = make_module("config.threading", {
-    "set_intra_op_parallelism_threads": _core.set_num_threads,
-    "get_intra_op_parallelism_threads": _core.num_threads,
-    "set_inter_op_parallelism_threads": lambda count: None}, "tf.config.threading")
+    "set_intra_op_parallelism_threads": _setting(
+        _core.set_num_threads, "set_intra_op_parallelism_threads", "How many threads an op may use.", "num_threads"),
+    "get_intra_op_parallelism_threads": _setting(
+        _core.num_threads, "get_intra_op_parallelism_threads", "How many threads an op may use."),
+    "set_inter_op_parallelism_threads": _setting(
+        lambda num_threads: None, "set_inter_op_parallelism_threads", "Changes nothing: ops run one after the other.",
+        "num_threads")}, "tf.config.threading")
 config.threading = threading
 errors = make_module("errors", {"InvalidArgumentError": _core.InvalidArgumentError, "OpError": _core.Error},
                      "tf.errors")

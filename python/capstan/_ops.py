@@ -6,7 +6,7 @@ import sys
 import numpy as np
 
 from . import _core, _dtypes, _table
-from ._convert import constant, convert_to_tensor, dims, is_tensor
+from ._convert import constant, convert_to_tensor, dims, is_tensor, refuse
 from ._core import Tensor, Variable
 from ._dtypes import as_dtype, float32, int32, int64
 from ._known import known, remember
@@ -37,7 +37,7 @@ _PLAIN = _exported("""
     cholesky det inv trace diag diag_part log_sigmoid softplus softsign relu relu6 elu selu gelu leaky_relu silu
     squareplus crelu l2_loss conv1d conv2d conv3d depthwise_conv2d
     conv2d_transpose separable_conv2d max_pool2d avg_pool2d max_pool1d avg_pool1d max_pool3d avg_pool3d
-    max_pool_with_argmax dropout log_softmax moments weighted_cross_entropy_with_logits
+    max_pool_with_argmax log_softmax moments weighted_cross_entropy_with_logits
     invert_permutation expint dawsn spence fresnel_cos fresnel_sin bessel_i0 bessel_i0e bessel_i1 bessel_i1e hypot
     nextafter cross band_part set_diag adjoint matrix_transpose""")
 globals().update(_PLAIN)
@@ -140,7 +140,18 @@ def cast(x, dtype, name=None):
     return OPS["cast"](x, dtype)
 
 
+def saturate_cast(value, dtype, name=None):
+    """The same numbers in another dtype, those beyond its range at its ends."""
+    return OPS["saturate_cast"](value, as_dtype(dtype))
+
+
+def dynamic_stitch(indices, data, name=None):
+    """Rows of several tensors in one, each at the place that its index says."""
+    return OPS["dynamic_stitch"]([*indices, *data])
+
+
 def to_float(x, name=None):
+    """The same numbers in float32."""
     return cast(x, float32)
 
 
@@ -234,6 +245,7 @@ def transpose(a, perm=None, conjugate=False, name="transpose"):
 def matmul(a, b, transpose_a=False, transpose_b=False, adjoint_a=False, adjoint_b=False, a_is_sparse=False,
            b_is_sparse=False, output_type=None, grad_a=False, grad_b=False, name=None):
     """The product of matrices, over leading axes that broadcast."""
+    refuse("matmul", output_type=(output_type, None))
     return OPS["matmul"](a, b, transpose_a, transpose_b, adjoint_a, adjoint_b)
 
 
@@ -254,7 +266,7 @@ def matvec(a, b, transpose_a=False, adjoint_a=False, a_is_sparse=False, b_is_spa
     return squeeze(matmul(a, expand_dims(b, -1), transpose_a, adjoint_a=adjoint_a), [-1])  # noqa: F821
 
 
-def einsum(equation, *inputs, **kwargs):
+def einsum(equation, *inputs, optimize=None, name=None):
     """A sum of products, as the equation says."""
     if len(inputs) == 1 and isinstance(inputs[0], (list, tuple)):
         inputs = inputs[0]
@@ -300,15 +312,22 @@ def clip_by_global_norm(t_list, clip_norm, use_norm=None, name=None):
     if not present:
         return list(t_list), norm_
     scale = clip_norm / maximum(norm_, convert_to_tensor(clip_norm, dtype_hint=norm_.dtype))  # noqa: F821
+    # A norm that is not finite makes everything NaN, as in TensorFlow, rather than zero.
+    scale = scale + (norm_ - norm_)
     return [None if t is None else t * scale for t in t_list], norm_
 
 
 def accumulate_n(inputs, shape=None, tensor_dtype=None, name=None):
+    """The sum of tensors of one shape."""
+    refuse("accumulate_n", shape=(shape, None), tensor_dtype=(tensor_dtype, None))
     return add_n(inputs)
 
 
-def bincount(arr, weights=None, minlength=None, maxlength=None, dtype=int32, name=None):
-    """How often each number occurs."""
+def bincount(arr, weights=None, minlength=None, maxlength=None, dtype=int32, name=None, axis=None, binary_output=False):
+    """How often each number occurs, over all axes."""
+    if weights is not None or axis is not None or binary_output:
+        raise ValueError("bincount: weights, axis and binary_output are not supported\n"
+                         "  help: write tf.math.unsorted_segment_sum(weights, arr, count)")
     return OPS["bincount"](arr, minlength, maxlength, as_dtype(dtype))
 
 
@@ -320,7 +339,12 @@ def sequence_mask(lengths, maxlen=None, dtype=_dtypes.bool, name=None):
 def confusion_matrix(labels, predictions, num_classes=None, weights=None, dtype=int32, name=None):
     """How often each class was taken for which."""
     labels, predictions = convert_to_tensor(labels), convert_to_tensor(predictions)
-    return OPS["confusion_matrix"](labels, predictions, num_classes, as_dtype(dtype))
+    if weights is None:
+        return OPS["confusion_matrix"](labels, predictions, num_classes, as_dtype(dtype))
+    if num_classes is None:
+        num_classes = builtins.max(int(reduce_max(x)) for x in (labels, predictions)) + 1  # noqa: F821
+    indices = stack([labels, predictions], axis=-1)
+    return OPS["scatter_nd"](indices, cast(weights, dtype), [int(num_classes)] * 2)
 
 
 def equal(x, y, name=None):
@@ -372,7 +396,8 @@ silu = swish
 
 def top_k(input, k=1, sorted=True, index_type=int32, name=None):
     """The largest elements of each row, and where they are."""
-    return OPS["top_k"](input, int(k), sorted)
+    values, places = OPS["top_k"](input, int(k), sorted)
+    return values, _cast_if(places, as_dtype(index_type))
 
 
 def no_op(name=None):
@@ -397,17 +422,6 @@ def ensure_shape(x, shape, name=None):
     return OPS["ensure_shape"](x, dims(shape))
 
 
-def diag(diagonal, name="diag", k=0, num_rows=-1, num_cols=-1, padding_value=0, align="RIGHT_LEFT"):
-    """A matrix with these diagonals."""
-    return OPS["diag"](diagonal, k)
-
-
-def diag_part(input, name="diag_part", k=0, padding_value=0, align="RIGHT_LEFT"):
-    """The diagonals of a matrix."""
-    return OPS["diag_part"](input, k)
-
-
-@functools.lru_cache(maxsize=None)
 def group_of(names):
     """Functions of this file by their names, for the modules that TensorFlow has them in."""
     return {n: globals()[n] for n in names.split()}

@@ -1,6 +1,6 @@
 """tf.data: datasets. The pipeline is the library's; elements are structures of tensors."""
 from . import _core, nest
-from ._convert import convert_to_tensor
+from ._convert import convert_to_tensor, refuse
 
 AUTOTUNE = -1
 INFINITE_CARDINALITY = -1
@@ -53,8 +53,9 @@ class Dataset:
             lambda: (converted(item, signature) for item in generator(*args))))
 
     @staticmethod
-    def zip(*datasets, name=None):
+    def zip(*args, datasets=None, name=None):
         """Elements of several datasets side by side."""
+        datasets = args if datasets is None else (datasets,)
         structure = datasets[0] if len(datasets) == 1 and nest.is_nested(datasets[0]) else tuple(datasets)
         parts = nest.flatten(structure)
         if all(not d._node.is_structure for d in parts):
@@ -91,7 +92,8 @@ class Dataset:
         return Dataset(self._node.concatenate(dataset._node), self._form)
 
     def cache(self, filename="", name=None):
-        """Elements are kept when they have been made once."""
+        """Elements are kept when they have been made once, in memory."""
+        refuse("cache", filename=(filename, ""))
         return Dataset(self._node.cache(), self._form)
 
     def prefetch(self, buffer_size=None, name=None):
@@ -132,7 +134,7 @@ class Dataset:
         """What a function makes of the dataset."""
         return transformation_func(self)
 
-    def reduce(self, initial_state, reduce_func):
+    def reduce(self, initial_state, reduce_func, name=None):
         """What a function makes of a state and the elements, one after the other."""
         state = nest.map_structure(convert_to_tensor, initial_state)
         for element in self:

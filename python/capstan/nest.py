@@ -13,14 +13,14 @@ def pack_sequence_as(structure, flat_sequence, expand_composites=False):
     return _core.pack_sequence_as(structure, list(flat_sequence))
 
 
-def map_structure(func, *structures, **kwargs):
+def map_structure(func, *structure, check_types=True, expand_composites=False):
     """Applies a function to the leaves of structures that are alike."""
-    if not structures:
+    if not structure:
         raise ValueError("map_structure: a structure is needed")
-    for other in structures[1:]:
-        assert_same_structure(structures[0], other)
-    lists = [flatten(s) for s in structures]
-    return pack_sequence_as(structures[0], [func(*leaves) for leaves in zip(*lists)])
+    for other in structure[1:]:
+        assert_same_structure(structure[0], other, check_types)
+    lists = [flatten(s) for s in structure]
+    return pack_sequence_as(structure[0], [func(*leaves) for leaves in zip(*lists)])
 
 
 def assert_same_structure(nest1, nest2, check_types=True, expand_composites=False):

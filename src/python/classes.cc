@@ -100,20 +100,6 @@ struct PythonSchedule : OfPython<PythonSchedule, ScheduleBody> {
 
 // --- tables ---
 
-// The options of an object that is made of nothing, if the class can be made so.
-nb::object defaults_of(const ClassInfo& info) {
-  for (const OptionField& field : info.options) {
-    if (field.required) return nb::none();
-  }
-  if (info.make == nullptr) return nb::none();
-  try {
-    const std::shared_ptr<Configurable> made = info.make(AttributeValue::map());
-    return nb::steal(from_attribute(config_of(info, made->options_data())));
-  } catch (const Error&) {
-    return nb::none();
-  }
-}
-
 nb::list classes_of(const std::string& kind) {
   nb::list list;
   for (const ClassInfo* info : list_classes(kind)) {
@@ -121,8 +107,10 @@ nb::list classes_of(const std::string& kind) {
     for (const OptionField& field : info->options) {
       options.append(nb::make_tuple(std::string(field.name), field.required));
     }
-    list.append(nb::make_tuple(std::string(info->name), std::string(info->module), std::string(info->text),
-                               std::string(info->alias), info->make != nullptr, options, defaults_of(*info)));
+    list.append(nb::make_tuple(
+        std::string(info->name), std::string(info->module), std::string(info->text), std::string(info->alias),
+        info->make != nullptr, options,
+        nb::steal(from_attribute(info->defaults == nullptr ? AttributeValue::map() : info->defaults()))));
   }
   return list;
 }

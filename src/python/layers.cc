@@ -34,6 +34,7 @@ class PythonBody : public Base {
 
   using Base::add_loss;
   using Base::add_weight;
+  using Base::set_activity_regularizer;
   using Base::track;
 
   PythonSide side;
@@ -115,7 +116,16 @@ LayerHandle handle_of(const std::shared_ptr<Body>& body, nb::handle object, bool
   handle.track_variable = [b](const Variable& variable) { b->track(variable); };
   handle.add_weight = [b](const WeightOptions& options) { return b->add_weight(options); };
   handle.add_loss = [b](Tensor loss) { b->add_loss(std::move(loss)); };
+  handle.set_activity_regularizer = [b](const Regularizer& r) { b->set_activity_regularizer(r); };
   return handle;
+}
+
+InputOptions input_options(nb::handle batch_size, nb::handle dtype, const std::string& name) {
+  InputOptions options;
+  if (!batch_size.is_none()) options.batch_size = nb::cast<std::int64_t>(batch_size);
+  if (!dtype.is_none()) options.dtype = to_dtype(dtype.ptr());
+  options.name = name;
+  return options;
 }
 
 // The handle's own and that of `layer`: nothing else holds the body.
@@ -228,6 +238,10 @@ void add_layers(nb::module_& m) {
       .def("track", [](LayerHandle& h, const LayerHandle& sublayer) { need_python(h).track({sublayer.layer}); })
       .def("track_variable", [](LayerHandle& h, const Variable& v) { need_python(h).track_variable(v); })
       .def("add_loss", [](LayerHandle& h, nb::handle loss) { need_python(h).add_loss(to_tensor(loss.ptr())); })
+      .def("set_activity_regularizer",
+           [](LayerHandle& h, const AttributeValue& config) {
+             need_python(h).set_activity_regularizer(regularizers::get(config));
+           })
       .def(
           "add_weight",
           [](LayerHandle& h, const std::string& name, nb::handle shape, const AttributeValue& initializer,
@@ -241,7 +255,12 @@ void add_layers(nb::module_& m) {
           nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg().none(), nb::arg().none());
 
   m.def("make_layer", [](const AttributeValue& config) { return LayerHandle{layer_from(config)}; });
-  m.def("make_input_layer", [](nb::handle shape) { return LayerHandle{layers::InputLayer(to_shape(shape.ptr()))}; });
+  m.def(
+      "make_input_layer",
+      [](nb::handle shape, nb::handle batch_size, nb::handle dtype, const std::string& name) {
+        return LayerHandle{layers::InputLayer(to_shape(shape.ptr()), input_options(batch_size, dtype, name))};
+      },
+      nb::arg(), nb::arg().none() = nb::none(), nb::arg().none() = nb::none(), nb::arg() = "");
   m.def("make_python_layer", [](nb::handle object, const std::string& name, bool trainable, const std::string& dtype,
                                 bool takes_training, bool takes_mask) {
     return handle_of<PythonLayer, Layer>(std::make_shared<PythonLayer>(name, trainable, dtype), object, takes_training,
@@ -268,11 +287,7 @@ void add_layers(nb::module_& m) {
   m.def(
       "make_input",
       [](nb::handle shape, nb::handle batch_size, nb::handle dtype, const std::string& name) {
-        InputOptions options;
-        if (!batch_size.is_none()) options.batch_size = nb::cast<std::int64_t>(batch_size);
-        if (!dtype.is_none()) options.dtype = to_dtype(dtype.ptr());
-        options.name = name;
-        return Input(to_shape(shape.ptr()), options);
+        return Input(to_shape(shape.ptr()), input_options(batch_size, dtype, name));
       },
       nb::arg(), nb::arg().none(), nb::arg().none(), nb::arg());
 }

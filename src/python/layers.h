@@ -24,6 +24,7 @@ struct LayerHandle {
   std::function<void(const Variable&)> track_variable = nullptr;
   std::function<Variable(const WeightOptions&)> add_weight = nullptr;
   std::function<void(Tensor)> add_loss = nullptr;
+  std::function<void(const Regularizer&)> set_activity_regularizer = nullptr;
 };
 
 /// The options of a call.

@@ -116,6 +116,8 @@ BatchSource source_of(const nb::object& iterable, std::int64_t size) {
       size);
 }
 
+using ClassWeight = std::map<std::int64_t, double>;
+
 template <class T>
 T option(const nb::dict& options, const char* name, T otherwise) {
   if (!options.contains(name) || options[name].is_none()) return otherwise;
@@ -167,12 +169,13 @@ nb::tuple fit(const LayerHandle& handle, const nb::dict& given) {
   options.validation_split = option(given, "validation_split", 0.0);
   options.shuffle = option(given, "shuffle", true);
   if (!object(given, "class_weight").is_none()) {
-    options.class_weight = nb::cast<std::map<std::int64_t, double>>(given["class_weight"]);
+    options.class_weight = nb::cast<ClassWeight>(given["class_weight"]);
   }
   options.initial_epoch = option<std::int64_t>(given, "initial_epoch", 0);
   options.steps_per_epoch = number(given, "steps_per_epoch");
   options.validation_steps = number(given, "validation_steps");
   options.validation_batch_size = number(given, "validation_batch_size");
+  options.validation_freq = nb::cast<std::vector<std::int64_t>>(given["validation_freq"]);
   const nb::object validation = object(given, "validation_data");
   if (!validation.is_none()) {
     if (nb::cast<bool>(given["validation_is_batches"])) {
@@ -260,17 +263,30 @@ void add_models(nb::module_& m) {
   m.def("predict", &predict);
   m.def(
       "train_on_batch",
-      [](const LayerHandle& h, nb::handle x, nb::handle y) {
-        return model_of(h).train_on_batch(to_nest(x.ptr()), to_nest(y.ptr()));
+      [](const LayerHandle& h, nb::handle x, nb::handle y, nb::handle weight, const ClassWeight& class_weight) {
+        return model_of(h).train_on_batch(to_nest(x.ptr()), to_nest(y.ptr()),
+                                          {.sample_weight = to_nest(weight.ptr()), .class_weight = class_weight});
       },
-      nb::arg(), nb::arg(), nb::arg().none());
+      nb::arg(), nb::arg(), nb::arg().none(), nb::arg().none(), nb::arg());
   m.def(
       "test_on_batch",
-      [](const LayerHandle& h, nb::handle x, nb::handle y) {
-        return model_of(h).test_on_batch(to_nest(x.ptr()), to_nest(y.ptr()));
+      [](const LayerHandle& h, nb::handle x, nb::handle y, nb::handle weight) {
+        return model_of(h).test_on_batch(to_nest(x.ptr()), to_nest(y.ptr()), {.sample_weight = to_nest(weight.ptr())});
       },
-      nb::arg(), nb::arg(), nb::arg().none());
-  m.def("summary", [](const LayerHandle& h) { return model_of(h).summary(); });
+      nb::arg(), nb::arg(), nb::arg().none(), nb::arg().none());
+  m.def(
+      "summary",
+      [](const LayerHandle& h, std::optional<int> line_length, const std::vector<double>& positions, bool expand_nested,
+         bool show_trainable, const std::vector<std::string>& range) {
+        SummaryOptions options{.line_length = line_length,
+                               .show_trainable = show_trainable,
+                               .expand_nested = expand_nested,
+                               .positions = positions};
+        if (range.size() == 2) options.layer_range.emplace(range[0], range[1]);
+        return model_of(h).summary(options);
+      },
+      nb::arg(), nb::arg().none() = nb::none(), nb::arg() = std::vector<double>(), nb::arg() = false, nb::arg() = false,
+      nb::arg() = std::vector<std::string>());
   m.def("stop_training", [](const LayerHandle& h) { return model_of(h).stop_training(); });
   m.def("set_stop_training", [](const LayerHandle& h, bool stop) { model_of(h).set_stop_training(stop); });
   m.def("model_metrics", [](const LayerHandle& h) { return model_of(h).metrics(); });

@@ -1,11 +1,12 @@
 // Every op of the library as a builtin function, by one binder.
 //
 // A function is made from the name of an op and a list of what Python calls its parameters (capstan/_table.py), each of
-// which is an input of the op, one of its attributes, or accepted and ignored. A call turns positions and keywords into
-// operands and attributes; inputs that are no tensors take the dtype of those that are, unless the table says that a
-// parameter has a dtype of its own, as indices do.
+// which is an input of the op, one of its attributes, a choice of which the library has one, or accepted and ignored. A
+// call turns positions and keywords into operands and attributes; inputs that are no tensors take the dtype of those
+// that are, unless the table says that a parameter has a dtype of its own, as indices do.
 #include <algorithm>
 #include <memory>
+#include <utility>
 
 #include "capstan/op_calls.h"
 #include "src/python/objects.h"
@@ -25,6 +26,7 @@ struct Parameter {
   int field = -1;
   bool own_dtype = false;
   bool required = false;
+  std::string only;  // the Python text of the one value that it may have, or nothing
 };
 
 struct Binding {
@@ -33,7 +35,7 @@ struct Binding {
   std::string name, text;
   Signature signature;
   std::vector<Parameter> parameters;  // for each name of the signature
-  bool is_variadic = false, mixes_dtypes = false;
+  bool is_variadic = false, mixes_dtypes = false, has_choices = false;
   PyMethodDef definition = {};
 
   Binding(const std::string& op_name, const std::string& python_name)
@@ -147,11 +149,25 @@ PyObject* call_fixed(const Binding& binding, PyObject* const* given) {
   return run(binding, list, attributes, size >= kUnlockedFrom);
 }
 
+// Another value than the only one of a choice would be a silent wrong number.
+void check_choices(const Binding& binding, PyObject* const* given) {
+  for (std::size_t i = 0; i < binding.parameters.size(); ++i) {
+    const std::string& only = binding.parameters[i].only;
+    if (only.empty() || given[i] == nullptr || given[i] == Py_None) continue;
+    const auto text = nb::cast<std::string>(steal(PyObject_Repr(given[i])));
+    if (text == only) continue;
+    const auto name = nb::cast<std::string>(nb::handle(binding.signature.names[i]));
+    throw ValueError(binding.name + ": " + name + " is " + text + "; the library has " + only + " alone" +
+                     (name == "data_format" ? "\n  help: channels are the last axis; transpose the input" : ""));
+  }
+}
+
 PyObject* call_op(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* keywords) {
   const auto& binding = *static_cast<const Binding*>(PyCapsule_GetPointer(self, nullptr));
   PyObject* given[kMostParameters];
   if (!binding.signature.read(args, n, keywords, given)) return nullptr;
   CAPSTAN_PYTHON_TRY
+  if (binding.has_choices) check_choices(binding, given);
   return binding.is_variadic ? call_variadic(binding, given) : call_fixed(binding, given);
   CAPSTAN_PYTHON_CATCH(nullptr)
 }
@@ -175,7 +191,7 @@ std::string signature_text(const Binding& binding) {
     const Parameter& parameter = binding.parameters[i];
     text += (i == 0 ? "" : ", ") + std::string(PyUnicode_AsUTF8(binding.signature.names[i]));
     if (parameter.required) continue;
-    std::string value = "None";
+    std::string value = parameter.only.empty() ? "None" : parameter.only;
     if (parameter.field >= 0) {
       const nb::object number = nb::steal(from_attribute(binding.defaults.get(parameter.field)));
       value = nb::cast<std::string>(steal(PyObject_Repr(number.ptr())));
@@ -187,7 +203,8 @@ std::string signature_text(const Binding& binding) {
   return text + ")";
 }
 
-// A parameter is written as in the table: "axis", "input_tensor=x", "name=" (ignored), "indices!" (dtype of its own).
+// A parameter is written as in the table: "axis", "input_tensor=x", "name=" (ignored), "data_format~'NHWC'" (a choice
+// of which there is one), "indices!" (dtype of its own).
 nb::object bind(const std::string& op_name, const std::string& python_name,
                 const std::vector<std::string>& parameters) {
   auto binding = std::make_unique<Binding>(op_name, python_name);
@@ -198,8 +215,13 @@ nb::object bind(const std::string& op_name, const std::string& python_name,
   const std::span<const AttributeField> fields = binding->op.fields();
   for (const std::string& entry : parameters) {
     Parameter parameter;
-    std::string name = entry.substr(0, entry.find('='));
-    std::string target = entry.find('=') == std::string::npos ? name : entry.substr(entry.find('=') + 1);
+    const std::size_t mark = entry.find_first_of("=~");
+    std::string name = entry.substr(0, mark);
+    std::string target = mark == std::string::npos ? name : entry.substr(mark + 1);
+    if (mark != std::string::npos && entry[mark] == '~') {
+      parameter.only = std::exchange(target, "");
+      binding->has_choices = true;
+    }
     if (name.ends_with('!')) {
       parameter.own_dtype = true;
       name.pop_back();

@@ -240,6 +240,10 @@ PyObject* wrap(const Variable& variable) {
 }
 
 void add_variable(nb::module_& m) {
+  static const char* const text =
+      "Variable(initial_value=None, trainable=None, validate_shape=True, caching_device=None, name=None, "
+      "variable_def=None, dtype=None, import_scope=None, constraint=None, synchronization=None, aggregation=None, "
+      "shape=None)\n--\n\nA tensor that can be changed.";
   static std::vector<PyMethodDef> methods;
   for (const PyMethodDef& method : own_methods) methods.push_back(method);
   for (const PyMethodDef* method = array_methods;; ++method) {
@@ -256,7 +260,7 @@ void add_variable(nb::module_& m) {
                                     {Py_tp_getset, properties},
                                     {Py_tp_methods, methods.data()},
                                     {Py_tp_members, members},
-                                    {Py_tp_doc, const_cast<char*>("A tensor that can be changed.")}};
+                                    {Py_tp_doc, const_cast<char*>(text)}};
   add_operator_slots(slots);
   slots.push_back({0, nullptr});
   PyType_Spec spec = {"capstan.Variable", sizeof(PyVariable), 0,

@@ -79,7 +79,11 @@ class History(Callback):
 class LambdaCallback(Callback):
     """Functions as hooks."""
 
-    def __init__(self, **hooks):
+    def __init__(self, on_epoch_begin=None, on_epoch_end=None, on_train_begin=None, on_train_end=None,
+                 on_train_batch_begin=None, on_train_batch_end=None, **kwargs):
+        hooks = {"on_epoch_begin": on_epoch_begin, "on_epoch_end": on_epoch_end, "on_train_begin": on_train_begin,
+                 "on_train_end": on_train_end, "on_train_batch_begin": on_train_batch_begin,
+                 "on_train_batch_end": on_train_batch_end, **kwargs}
         for name, hook in hooks.items():
             if hook is not None:
                 setattr(self, name, hook)

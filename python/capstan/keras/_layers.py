@@ -5,8 +5,9 @@ import itertools
 import numpy as np
 
 from .. import _core, nest
-from .._convert import convert_to_tensor
+from .._convert import convert_to_tensor, refuse
 from .._core import Tensor, Variable
+from .._dtypes import as_dtype
 from . import _tables
 from ._tables import Configured, Lent, snake_case
 
@@ -44,6 +45,9 @@ class Layer:
         if unknown:
             raise ValueError(f"{type(self).__name__}: unknown options {sorted(unknown)}")
         self._ensure_handle(name, trainable, dtype)
+        if activity_regularizer is not None:
+            with Lent() as lent:
+                self._handle.set_activity_regularizer(lent.value(activity_regularizer))
 
     def _ensure_handle(self, name=None, trainable=True, dtype=None):
         if self._handle is not None:
@@ -120,15 +124,18 @@ class Layer:
             initializer = kwargs.get("initializer")
         if initializer is None:
             initializer = "glorot_uniform"
+        own = self._ensure_handle().dtype
+        refuse("add_weight", dtype=(None if dtype is None else as_dtype(dtype), None, own),
+               overwrite_with_gradient=(bool(overwrite_with_gradient), False))
         with Lent() as lent:
             return self._ensure_handle().add_weight(
                 name or "variable", () if shape is None else shape, lent.value(initializer), bool(trainable),
                 lent.value(regularizer), lent.value(constraint))
 
-    def add_loss(self, losses):
+    def add_loss(self, loss):
         """Adds scalars to the loss of the model; in `call`."""
-        for loss in nest.flatten(losses):
-            self._handle.add_loss(loss)
+        for one in nest.flatten(loss):
+            self._handle.add_loss(one)
 
     # --- what every layer has ---
 
@@ -313,12 +320,19 @@ def wrap_layer(handle):
 class InputLayer(Layer):
     """What stands for an input, first in a Sequential."""
 
-    def __init__(self, shape=None, batch_size=None, dtype=None, name=None, input_shape=None, **kwargs):
-        object.__setattr__(self, "_handle", _core.make_input_layer(shape if shape is not None else input_shape))
+    def __init__(self, shape=None, batch_size=None, dtype=None, sparse=None, ragged=None, batch_shape=None,
+                 input_tensor=None, optional=False, name=None, input_shape=None):
+        refuse("InputLayer", sparse=(sparse or None, None), ragged=(ragged or None, None),
+               input_tensor=(input_tensor, None), optional=(optional, False))
+        if batch_shape is not None:
+            batch_size, *shape = batch_shape
+        shape = shape if shape is not None else input_shape
+        object.__setattr__(self, "_handle", _core.make_input_layer(shape, batch_size, dtype, name or ""))
 
 
-def Input(shape=None, batch_size=None, dtype=None, name=None, sparse=None, batch_shape=None, tensor=None, **kwargs):
+def Input(shape=None, batch_size=None, dtype=None, name=None, sparse=None, batch_shape=None, tensor=None):
     """An input of a functional model."""
+    refuse("Input", sparse=(sparse or None, None), tensor=(tensor, None))
     if batch_shape is not None:
         batch_size, *shape = batch_shape
     return _core.make_input(tuple(shape), batch_size, dtype, name or "")
@@ -328,6 +342,7 @@ class Lambda(Layer):
     """A function as a layer."""
 
     def __init__(self, function, output_shape=None, mask=None, arguments=None, **kwargs):
+        refuse("Lambda", mask=(mask, None))
         super().__init__(**kwargs)
         object.__setattr__(self, "function", function)
         object.__setattr__(self, "arguments", arguments or {})

@@ -4,7 +4,7 @@ import sys
 import numpy as np
 
 from .. import _core, nest
-from .._convert import convert_to_tensor
+from .._convert import convert_to_tensor, refuse
 from .._core import Tensor, Variable
 from ..data import Dataset
 from . import _objects
@@ -54,9 +54,10 @@ class Model(Layer):
         options.update(
             epochs=int(epochs), verbose=_verbosity(verbose), callbacks=listed, validation_split=float(validation_split),
             shuffle=bool(shuffle), initial_epoch=int(initial_epoch), steps_per_epoch=steps_per_epoch,
-            validation_steps=validation_steps, validation_batch_size=validation_batch_size, print=_write)
+            validation_steps=validation_steps, validation_batch_size=validation_batch_size, print=_write,
+            validation_freq=[validation_freq] if isinstance(validation_freq, int) else list(validation_freq))
         if class_weight is not None:
-            options["class_weight"] = {int(k): float(v) for k, v in class_weight.items()}
+            options["class_weight"] = _class_weight(class_weight)
         if validation_data is not None:
             batches = _is_batches(validation_data)
             options.update(validation_is_batches=batches,
@@ -67,7 +68,7 @@ class Model(Layer):
         return history
 
     def evaluate(self, x=None, y=None, batch_size=None, verbose="auto", sample_weight=None, steps=None, callbacks=None,
-                 return_dict=False, **kwargs):
+                 return_dict=False):
         """The loss and the metrics: a number, a list of them, or a dict."""
         options = _data(x, y, sample_weight, batch_size)
         options.update(verbose=_verbosity(verbose), steps=steps, callbacks=CallbackList.of(callbacks, self),
@@ -87,12 +88,13 @@ class Model(Layer):
 
     def train_on_batch(self, x, y=None, sample_weight=None, class_weight=None, return_dict=False):
         """One step on one batch."""
-        logs = _core.train_on_batch(self._handle, _structure(x), _structure(y))
+        logs = _core.train_on_batch(self._handle, _structure(x), _structure(y), _structure(sample_weight),
+                                    _class_weight(class_weight or {}))
         return logs if return_dict else _logs_as_list(logs)
 
     def test_on_batch(self, x, y=None, sample_weight=None, return_dict=False):
         """The loss and the metrics of one batch."""
-        logs = _core.test_on_batch(self._handle, _structure(x), _structure(y))
+        logs = _core.test_on_batch(self._handle, _structure(x), _structure(y), _structure(sample_weight))
         return logs if return_dict else _logs_as_list(logs)
 
     def predict_on_batch(self, x):
@@ -138,23 +140,27 @@ class Model(Layer):
                 return layer
         raise ValueError(f"get_layer: there is no layer {name!r}; there are {[layer.name for layer in self.layers]}")
 
-    def summary(self, *args, print_fn=None, **kwargs):
+    def summary(self, line_length=None, positions=None, print_fn=None, expand_nested=False, show_trainable=False,
+                layer_range=None):
         """Prints a table of the layers."""
-        (print_fn or print)(_core.summary(self._handle))
+        (print_fn or print)(_core.summary(self._handle, line_length, [float(p) for p in positions or []],
+                                          bool(expand_nested), bool(show_trainable), list(layer_range or [])))
 
-    def save(self, filepath, overwrite=True, include_optimizer=True, **kwargs):
+    def save(self, filepath, overwrite=True, include_optimizer=True, zipped=None):
         """Writes the model as a .keras archive."""
+        refuse("save", zipped=(zipped, None, True))
         _core.save_model(self._handle, str(filepath), overwrite, include_optimizer)
 
-    def save_weights(self, filepath, overwrite=True, **kwargs):
+    def save_weights(self, filepath, overwrite=True, max_shard_size=None):
         """Writes the weights, by the name of the file."""
+        refuse("save_weights", max_shard_size=(max_shard_size, None))
         _core.save_weights(self._handle, str(filepath), overwrite)
 
-    def load_weights(self, filepath, skip_mismatch=False, **kwargs):
+    def load_weights(self, filepath, skip_mismatch=False):
         """Takes over the weights of a file."""
         _core.load_weights(self._handle, str(filepath), skip_mismatch)
 
-    def to_json(self, **kwargs):
+    def to_json(self):
         """What the model is made of, without weights."""
         return _core.model_to_json(self._handle)
 
@@ -172,9 +178,11 @@ class LibraryModel(Model):
         return object.__new__(cls)
 
     @staticmethod
-    def _functional(inputs, outputs, name=None, trainable=True, **kwargs):
+    def _functional(inputs, outputs, name=None, trainable=True):
         model = object.__new__(LibraryModel)
         object.__setattr__(model, "_handle", _core.make_functional(inputs, outputs, name or ""))
+        if not trainable:
+            model.trainable = False
         remember(model)
         return model
 
@@ -209,6 +217,8 @@ class Sequential(LibraryModel):
         object.__setattr__(self, "_handle",
                            _core.make_sequential(handles, name or automatic_name("sequential")))
         remember(self)
+        if not trainable:
+            self.trainable = False
 
     def add(self, layer):
         """Puts a layer at the end."""
@@ -264,14 +274,18 @@ def _structure(x):
 
 def _data(x, y, sample_weight, batch_size):
     if _is_batches(x):
-        if y is not None:
-            raise ValueError("fit: y is given beside batches, which have labels of their own")
+        if y is not None or sample_weight is not None:
+            raise ValueError("fit: labels or weights are given beside batches, which have their own")
         return {"is_batches": True, "x": _Passes(x), "size": _length(x)}
     options = {"is_batches": False, "x": _structure(x), "y": _structure(y),
                "sample_weight": _structure(sample_weight)}
     if batch_size is not None:
         options["batch_size"] = int(batch_size)
     return options
+
+
+def _class_weight(weights):
+    return {int(k): float(v) for k, v in weights.items()}
 
 
 class _Passes:
@@ -291,6 +305,7 @@ def _logs_as_list(logs):
 
 def load_model(filepath, custom_objects=None, compile=True, safe_mode=True):
     """Reads a .keras archive."""
+    refuse("load_model", custom_objects=(custom_objects or None, None))
     handle = _core.load_model(str(filepath), compile)
     model = wrap_layer(handle)
     if compile:
@@ -300,6 +315,7 @@ def load_model(filepath, custom_objects=None, compile=True, safe_mode=True):
 
 def model_from_json(json_string, custom_objects=None):
     """A model of what to_json() gave."""
+    refuse("model_from_json", custom_objects=(custom_objects or None, None))
     return wrap_layer(_core.model_from_json(json_string))
 
 

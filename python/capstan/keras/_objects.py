@@ -1,4 +1,6 @@
 """Losses, metrics, optimizers, schedules, initializers and their like, made from the library's tables."""
+import inspect
+
 from .. import _core
 from .._convert import convert_to_tensor
 from . import _tables
@@ -39,21 +41,23 @@ class Metric(Configured):
     _kind = "metric"
 
     def __init__(self, *args, **kwargs):
-        self._weights = []
+        self._weights, self._initial = [], []
         if type(self)._name:
             super().__init__(*args, **kwargs)
             return
         self.__dict__["_own_name"] = kwargs.get("name") or (args[0] if args else snake_case(type(self).__name__))
         self._handle = None
 
-    def add_weight(self, shape=(), initializer="zeros", dtype=None, name=None, **kwargs):
+    def add_weight(self, shape=(), initializer="zeros", dtype=None, name=None, synchronization=None,
+                   aggregation=None):
         """A variable of the state, which reset_state() sets back."""
         from .._core import Variable
-        from .._ops import zeros
         if isinstance(shape, str):
             name, shape = shape, ()
-        variable = Variable(zeros(shape, dtype or "float32"), trainable=False, name=name or "variable")
+        initial = get_initializer(initializer)(shape, dtype or "float32")
+        variable = Variable(initial, trainable=False, name=name or "variable")
         self._weights.append(variable)
+        self._initial.append(initial)
         return variable
 
     add_variable = add_weight
@@ -70,9 +74,8 @@ class Metric(Configured):
         """As before the first update."""
         if self._handle is not None:
             return self._handle.reset_state()
-        from .._ops import zeros_like
-        for variable in self._weights:
-            variable.assign(zeros_like(variable))
+        for variable, initial in zip(self._weights, self._initial):
+            variable.assign(initial)
 
     reset_states = reset_state
 
@@ -102,7 +105,7 @@ class _OfValues(Metric):
 def wrap_metric(handle):
     """A metric of the library that it made itself."""
     metric = object.__new__(Metric)
-    metric._weights, metric._handle = [], handle
+    metric._weights, metric._initial, metric._handle = [], [], handle
     return metric
 
 
@@ -121,7 +124,8 @@ class Optimizer(Configured):
             self._given["learning_rate"] = SCHEDULES["InverseTimeDecay"](rate, 1, decay)
             self._make()
 
-    def apply_gradients(self, grads_and_vars, name=None, **kwargs):
+    def apply_gradients(self, grads_and_vars, name=None, skip_gradients_aggregation=False,
+                        experimental_aggregate_gradients=True):
         """Changes variables by their gradients; takes pairs."""
         pairs = list(grads_and_vars)
         if not pairs:
@@ -347,10 +351,11 @@ def metric_handle(metric):
 def activation_functions():
     """relu(x) and their like: one for each class."""
     made = {}
-    for name, _, text, alias, can_make, options, _ in _core.classes_of("activation"):
+    for name, _, text, alias, can_make, options, defaults in _core.classes_of("activation"):
         if name == "PythonFunction":
             continue
-        made[name] = _activation(name, text, [o for o, _ in options])
+        made[name] = _activation(name, text, {o: inspect.Parameter.empty if is_required else defaults.get(o)
+                                              for o, is_required in options})
         if alias:
             made[alias] = made[name]
     return made
@@ -367,6 +372,9 @@ def _activation(name, text, options):
         return cache[key].call(x)
     function.__name__ = function.__qualname__ = name
     function.__doc__, function._activation_name = text, name
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    function.__signature__ = inspect.Signature(
+        [inspect.Parameter("x", kind)] + [inspect.Parameter(o, kind, default=v) for o, v in options.items()])
     return function
 
 

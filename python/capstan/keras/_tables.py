@@ -135,6 +135,17 @@ def _rebuild(cls, given):
     return cls(**given)
 
 
+def _default(value):
+    """A default as a signature shows it: an object of which every option is its class's default by its name."""
+    if isinstance(value, dict) and set(value) >= {"class_name", "config"}:
+        return snake_case(value["class_name"]) if value["config"] in ({}, _plain.get(value["class_name"])) else value
+    return tuple(value) if isinstance(value, list) else value
+
+
+# What initializers, regularizers and constraints are without a configuration.
+_plain = {row[0]: row[6] for kind in ("initializer", "regularizer", "constraint") for row in _core.classes_of(kind)}
+
+
 def _signature(kind, name, options, defaults):
     required = [o for o, is_required in options if is_required]
     optional = [o for o, is_required in options if not is_required]
@@ -150,8 +161,9 @@ def _signature(kind, name, options, defaults):
     order.sort(key=lambda o: o not in required)
     parameters = [inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)]
     empty = inspect.Parameter.empty
+    defaults = {"trainable": True, "name": None, "dtype": None} | {k: _default(v) for k, v in defaults.items()}
     for option in order:
-        default = empty if option in required else (defaults or {}).get(option)
+        default = empty if option in required else defaults.get(option)
         parameters.append(inspect.Parameter(option, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default))
     taken = set(order)
     style = inspect.Parameter.KEYWORD_ONLY if kind == "layer" else inspect.Parameter.POSITIONAL_OR_KEYWORD
@@ -159,7 +171,7 @@ def _signature(kind, name, options, defaults):
         if option in taken:
             continue
         if kind in ("layer", "optimizer", "loss", "metric") or option in optional:
-            parameters.append(inspect.Parameter(option, style, default=(defaults or {}).get(option)))
+            parameters.append(inspect.Parameter(option, style, default=defaults.get(option)))
     return inspect.Signature(parameters)
 
 

@@ -3,6 +3,7 @@ of the dtypes that the library does not have. Tensors of these dtypes are arrays
 """
 import functools
 import importlib
+import inspect
 import types
 
 import numpy as np
@@ -44,18 +45,29 @@ def _module(name):
     ours = backend.numpy
     found = importlib.import_module(f"keras.src.backend.numpy.{name}")
     backend.numpy = ours
+    if hasattr(found, "draw_seed"):  # seeds are tensors of this backend
+        draw_seed = found.draw_seed
+        found.draw_seed = lambda seed: known(draw_seed(seed))
     return found
 
 
-def by_numpy(module, name):
-    """The function of Keras's NumPy backend, from tensors to tensors."""
-    def computed(*args, **kwargs):
-        function = getattr(_module(module), name)
+class by_numpy:  # noqa: N801
+    """The function of Keras's NumPy backend, from tensors to tensors. See keras.ops; it has no gradient."""
+
+    def __init__(self, module, name):
+        self._module, self.__name__ = module, name
+
+    @property
+    def _function(self):
+        return getattr(_module(self._module), self.__name__)
+
+    def __call__(self, *args, **kwargs):
         args, kwargs = tree.map_structure(known, (list(args), kwargs))
-        return tree.map_structure(_tensor, function(*args, **kwargs))
-    computed.__name__ = computed.__qualname__ = name
-    computed.__doc__ = "See keras.ops; computed by NumPy, without a gradient."
-    return computed
+        return tree.map_structure(_tensor, self._function(*args, **kwargs))
+
+    @property
+    def __signature__(self):
+        return inspect.signature(self._function)
 
 
 def _asks_for_missing(value):

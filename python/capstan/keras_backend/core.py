@@ -4,7 +4,7 @@ import contextlib
 
 import numpy as np
 from keras.src import tree
-from keras.src.backend.common import KerasVariable, standardize_dtype
+from keras.src.backend.common import KerasVariable, dtypes, standardize_dtype
 from keras.src.backend.common.dtypes import result_type
 from keras.src.backend.common.keras_tensor import KerasTensor
 from keras.src.backend.common.stateless_scope import StatelessScope
@@ -18,6 +18,9 @@ SUPPORTS_SPARSE_TENSORS = False
 SUPPORTS_RAGGED_TENSORS = False
 SUPPORTS_COMPLEX_DTYPES = True
 IS_THREAD_SAFE = True
+
+# A number of Python beside a float64 tensor gives float64, as on TensorFlow. Keras's other backends fall to float32.
+dtypes.BIT64_TO_BIT32_DTYPE["float64"] = "float64"
 
 
 def dtype_of(name):
@@ -119,33 +122,31 @@ class _Shapes(Exception):
 
 def compute_output_spec(fn, *args, **kwargs):
     """Traces the function and drops the trace: nothing is computed. Open lengths are found with two traces."""
-    with StatelessScope(), SymbolicScope():
-        leaves = tree.flatten((args, kwargs))
-        is_open = any(isinstance(x, KerasTensor) and None in x.shape for x in leaves)
+    leaves = tree.flatten((args, kwargs))
+    at = [i for i, x in enumerate(leaves) if isinstance(x, KerasTensor)]
 
-        def results(length):
-            at = [i for i, x in enumerate(leaves) if isinstance(x, KerasTensor)]
-            given = [tf.broadcast_to(tf.zeros([], dtype_of(leaves[i].dtype)),
-                                     [length if n is None else n for n in leaves[i].shape]) for i in at]
-            found = []
+    def results(length):
+        given = [tf.broadcast_to(tf.zeros([], dtype_of(leaves[i].dtype)),
+                                 [length if n is None else n for n in leaves[i].shape]) for i in at]
+        found = []
 
-            def body(*tensors):
-                filled = list(leaves)
-                for i, tensor in zip(at, tensors):
-                    filled[i] = tensor
-                a, k = tree.pack_sequence_as((args, kwargs), filled)
-                found.append(tree.map_structure(_form, fn(*a, **k)))
-                raise _Shapes
+        def body(*tensors):
+            filled = list(leaves)
+            for i, tensor in zip(at, tensors):
+                filled[i] = tensor
+            a, k = tree.pack_sequence_as((args, kwargs), filled)
+            found.append(tree.map_structure(_form, fn(*a, **k)))
+            raise _Shapes
 
-            with contextlib.suppress(_Shapes):
-                tf.function(body, autograph=False)(*given)
-            return found[0]
+        # What the function assigns to variables belongs to this trace alone.
+        with StatelessScope(), SymbolicScope(), contextlib.suppress(_Shapes):
+            tf.function(body, autograph=False)(*given)
+        return found[0]
 
-        first = results(83)
-        if not is_open:
-            return tree.map_structure(lambda x: x.tensor() if isinstance(x, _Form) else x, first)
-        second = results(89)
-        return tree.map_structure(lambda x, y: x.tensor(y) if isinstance(x, _Form) else x, first, second)
+    first = results(83)
+    if not any(None in leaves[i].shape for i in at):
+        return tree.map_structure(lambda x: x.tensor() if isinstance(x, _Form) else x, first)
+    return tree.map_structure(lambda x, y: x.tensor(y) if isinstance(x, _Form) else x, first, results(89))
 
 
 class _Form:

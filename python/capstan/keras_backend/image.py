@@ -7,7 +7,7 @@ from ._reference import by_numpy, with_missing_dtypes
 from .core import cast, convert_to_tensor
 from .nn import _channels_last
 
-for _name in """affine_transform perspective_transform compute_homography_matrix map_coordinates gaussian_blur
+for _name in """perspective_transform compute_homography_matrix map_coordinates gaussian_blur
         elastic_transform scale_and_translate""".split():
     globals()[_name] = by_numpy("image", _name)
 
@@ -24,6 +24,13 @@ def _images(function, images, data_format):
 
 
 def rgb_to_grayscale(images, data_format=None):
+    shape = convert_to_tensor(images).shape
+    axis = -1 if backend.standardize_data_format(data_format) == "channels_last" else -3
+    if len(shape) in (3, 4) and shape[axis] not in (1, 3):
+        raise ValueError("Invalid channel size: expected 3 (RGB) or 1 (Grayscale). Received input with shape: "
+                         f"images.shape={shape}")
+    if len(shape) in (3, 4) and shape[axis] == 1:
+        return convert_to_tensor(images)
     return _images(tf.image.rgb_to_grayscale, images, data_format)
 
 
@@ -54,6 +61,22 @@ def resize(images, size, interpolation="bilinear", antialias=False, crop_to_aspe
         y = tf.image.resize(wide, list(size), method=interpolation, antialias=antialias)
         return cast(y if backend.is_float_dtype(kind) or interpolation == "nearest" else tf.round(y), kind)
     return _images(to_size, images, data_format)
+
+
+def affine_transform(images, transform, interpolation="bilinear", fill_mode="constant", fill_value=0, data_format=None):
+    # What the library lacks, and what is refused, is for the reference.
+    if interpolation not in ("bilinear", "nearest") or fill_mode not in ("constant", "nearest", "reflect") or (
+            len(convert_to_tensor(images).shape) not in (3, 4)) or len(convert_to_tensor(transform).shape) not in (1, 2):
+        return by_numpy("image", "affine_transform")(images, transform, interpolation, fill_mode, fill_value,
+                                                     data_format)
+    kind = convert_to_tensor(images).dtype
+    transform = convert_to_tensor(transform, "float32")
+
+    def warped(x):
+        wide = x if x.dtype in (tf.float32, tf.float64) else cast(x, "float32")
+        y = tf.image.affine_transform(wide, cast(transform, wide.dtype), interpolation, fill_mode, float(fill_value))
+        return cast(y if backend.is_float_dtype(kind) else tf.round(y), kind)
+    return _images(warped, images, data_format)
 
 
 sobel_edges = by_numpy("image", "sobel_edges")

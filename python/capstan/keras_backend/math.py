@@ -8,9 +8,10 @@ from ._reference import by_numpy, known, with_missing_dtypes
 from .core import convert_to_tensor
 from .numpy import _float_unary, _floating
 
-for _name in "stft istft".split():
-    globals()[_name] = by_numpy("math", _name)
-rsqrt, erf, erfc, erfinv = (_float_unary(n, getattr(tf, n)) for n in ("rsqrt", "erf", "erfc", "erfinv"))
+istft = by_numpy("math", "istft")
+for _name in ("rsqrt", "erf", "erfc", "erfinv"):
+    globals()[_name] = _float_unary(_name, getattr(tf, _name))
+    globals()[_name].__module__ = __name__
 
 
 # The extremum of a segment without elements.
@@ -55,6 +56,32 @@ def cdist(x, y):
 
 def extract_sequences(x, sequence_length, sequence_stride):
     return tf.signal.frame(convert_to_tensor(x), sequence_length, sequence_stride, axis=-1, pad_end=False)
+
+
+def stft(x, sequence_length, sequence_stride, fft_length, window="hann", center=True):
+    x = convert_to_tensor(x)
+    if standardize_dtype(x.dtype) not in ("float32", "float64"):
+        raise TypeError(f"Invalid input type. Expected `float32` or `float64`. Received: input type={x.dtype}")
+    if fft_length < sequence_length:
+        raise ValueError("`fft_length` must equal or larger than `sequence_length`. Received: "
+                         f"sequence_length={sequence_length}, fft_length={fft_length}")
+    if isinstance(window, str):
+        if window not in ("hann", "hamming"):
+            raise ValueError('If a string is passed to `window`, it must be one of `"hann"`, `"hamming"`. '
+                             f"Received: window={window}")
+        window = getattr(tf.signal, window + "_window")(sequence_length, periodic=True)
+    elif window is None:
+        window = tf.ones([sequence_length])
+    window = convert_to_tensor(window, x.dtype)
+    if tuple(window.shape) != (sequence_length,):
+        raise ValueError("The shape of `window` must be equal to [sequence_length]. "
+                         f"Received: window shape={window.shape}")
+    left = (fft_length - sequence_length) // 2
+    if center:
+        x = tf.pad(x, [[0, 0]] * (len(x.shape) - 1) + [[fft_length // 2] * 2], mode="REFLECT")
+    window = tf.pad(window, [[left, fft_length - sequence_length - left]])
+    spectrum = tf.signal.rfft(tf.signal.frame(x, fft_length, sequence_stride, axis=-1) * window)
+    return tf.math.real(spectrum), tf.math.imag(spectrum)
 
 
 def _complex(x):

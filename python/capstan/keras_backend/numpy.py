@@ -57,16 +57,20 @@ for _name, _op in {"arccos": tf.acos, "arccosh": tf.acosh, "arcsin": tf.asin, "a
     globals()[_name] = _float_unary(_name, _op)
 for _name, _op in {"maximum": tf.maximum, "minimum": tf.minimum, "subtract": tf.subtract}.items():
     globals()[_name] = _binary(_name, _op)
+def _logical(name, op):
+    return _named(lambda x1, x2: op(_truth(x1), _truth(x2)), name)
+
+
 for _name, _op in {"hypot": tf.hypot, "arctan2": tf.atan2, "nextafter": tf.nextafter}.items():
     globals()[_name] = _binary(_name, _op, float)
 for _name, _op in {"equal": tf.equal, "not_equal": tf.not_equal, "greater": tf.greater, "greater_equal": tf.greater_equal,
                    "less": tf.less, "less_equal": tf.less_equal}.items():
     globals()[_name] = _binary(_name, _op)
 for _name, _op in {"logical_and": tf.logical_and, "logical_or": tf.logical_or, "logical_xor": tf.logical_xor}.items():
-    globals()[_name] = _named(lambda x1, x2, op=_op: op(_truth(x1), _truth(x2)), _name)
+    globals()[_name] = _logical(_name, _op)
 for _name in """bartlett blackman hamming hanning kaiser heaviside unravel_index histogram unique argpartition corrcoef
         correlate gcd lcm ldexp nanmedian nanpercentile nanquantile nanargmax nanargmin nancumsum nancumprod geomspace
-        isin vander slogdet digitize view""".split():
+        isin vander slogdet view""".split():
     globals()[_name] = by_numpy("numpy", _name)
 
 
@@ -1037,6 +1041,11 @@ def searchsorted(sorted_sequence, values, side="left"):
     a, b = _both(sorted_sequence, values)
     found = tf.searchsorted(a, tf.reshape(b, [-1]), side=side)
     return cast(tf.reshape(found, b.shape), "int32")
+
+
+def digitize(x, bins):
+    x, bins = convert_to_tensor(x), convert_to_tensor(bins)
+    return cast(searchsorted(bins, x, side="right"), "int32")
 
 
 # --- diagonals ---

@@ -6,6 +6,7 @@ from keras.src.random.seed_generator import SeedGenerator, draw_seed, make_defau
 
 import capstan as tf
 
+from . import numpy as knp
 from .core import cast, convert_to_tensor, is_known
 
 OPS = tf._ops.OPS
@@ -73,7 +74,7 @@ def dropout(inputs, rate, noise_shape=None, seed=None):
     shape = list(inputs.shape) if noise_shape is None else [
         n if given is None else given for n, given in zip(inputs.shape, noise_shape)]
     keep = tf.greater_equal(uniform(shape, dtype="float32", seed=seed), tf.fill(shape, tf.constant(rate, tf.float32)))
-    return tf.where(keep, inputs / (1.0 - rate), tf.zeros_like(inputs))
+    return knp.where(keep, inputs / (1.0 - rate), knp.zeros_like(inputs))
 
 
 def shuffle(x, axis=0, seed=None):
@@ -96,7 +97,9 @@ def _only_known(name, generator):
 
 
 def gamma(shape, alpha, dtype=None, seed=None):
-    generator = _only_known("gamma", _generator(seed))
+    generator = _generator(seed)
+    if generator is None:
+        return cast(OPS["random_gamma"](tf.broadcast_to(convert_to_tensor(alpha, "float32"), list(shape)), []), dtype or floatx())
     return _drawn(generator.gamma(np.asarray(convert_to_tensor(alpha, "float64")), size=tuple(shape)), dtype or floatx())
 
 
@@ -107,6 +110,9 @@ def binomial(shape, counts, probabilities, dtype=None, seed=None):
 
 
 def beta(shape, alpha, beta, dtype=None, seed=None):
-    generator = _only_known("beta", _generator(seed))
+    generator = _generator(seed)
+    if generator is None:  # two gammas make a beta
+        a, b = gamma(shape, alpha, "float32"), gamma(shape, beta, "float32")
+        return cast(a / (a + b), dtype or floatx())
     alpha, beta = (np.asarray(convert_to_tensor(v, "float64")) for v in (alpha, beta))
     return _drawn(generator.beta(alpha, beta, size=tuple(shape)), dtype or floatx())

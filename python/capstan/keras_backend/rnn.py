@@ -27,13 +27,14 @@ def rnn(step_function, inputs, initial_states, go_backwards=False, mask=None, co
     if go_backwards:
         inputs = tree.map_structure(lambda x: knp.flip(x, 0), inputs)
         flat = tree.flatten(inputs)
-    states = tuple(convert_to_tensor(s) for s in initial_states)
+    # The states of stacked cells are lists of lists; the loop carries them flat.
+    states = tuple(convert_to_tensor(s) for s in tree.flatten(initial_states))
     extra = tuple(constants or ())
 
     def one(x, given, before, there):
         """One step: the output and the states, kept where the mask is false."""
-        output, new = step_function(x, tuple(given) + extra)
-        new = tuple(new)
+        output, new = step_function(x, tuple(tree.pack_sequence_as(initial_states, given)) + extra)
+        new = tuple(tree.flatten(new))
         if there is None:
             return output, new
 
@@ -71,7 +72,7 @@ def rnn(step_function, inputs, initial_states, go_backwards=False, mask=None, co
         last_output = outputs[-1]
     if not time_major:
         outputs = swapped(outputs)
-    return last_output, outputs, list(states)
+    return last_output, outputs, list(tree.pack_sequence_as(initial_states, states))
 
 
 def cudnn_ok(*args, **kwargs):
