@@ -73,7 +73,7 @@ python_environment = build/python/venv
 python: dependencies
 	@tools/install_dependencies.sh python
 	@test -d $(python_environment) || $(PYTHON3) -m venv $(python_environment)
-	@$(python_environment)/bin/python -m pip install --quiet nanobind scikit-build-core build numpy pytest
+	@$(python_environment)/bin/python -m pip install --quiet nanobind scikit-build-core build numpy pytest mypy
 	@$(python_environment)/bin/python -m pip install --quiet --no-build-isolation .
 	@$(python_environment)/bin/python -m pytest -q tests/python $(ARGS)
 

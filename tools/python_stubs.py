@@ -14,32 +14,33 @@ import types
 import capstan as tf
 from capstan import _core
 
-HEAD = "# Written by tools/python_stubs.py.\nfrom typing import Any, Callable, Iterator\n"
+HEAD = "# Written by tools/python_stubs.py.\nimport builtins as _b\nfrom typing import Any, Iterator\n"
 # What functions give that are no ops, and properties.
 RETURNS = {
     "Tensor.shape": "TensorShape", "Tensor.dtype": "DType", "Tensor.numpy": "Any", "Tensor.get_shape": "TensorShape",
-    "Variable.shape": "TensorShape", "Variable.dtype": "DType", "Variable.name": "str", "Variable.trainable": "bool",
+    "Variable.shape": "TensorShape", "Variable.dtype": "DType", "Variable.name": "_b.str", "Variable.trainable": "_b.bool",
     "Variable.value": "Tensor", "Variable.read_value": "Tensor", "Variable.numpy": "Any",
     "GradientTape.gradient": "Any", "GradientTape.jacobian": "Any", "GradientTape.batch_jacobian": "Tensor",
-    "GradientTape.explain": "str", "GradientTape.watch": "None", "GradientTape.reset": "None",
-    "TensorShape.rank": "int | None", "TensorShape.as_list": "list[int | None]", "DType.name": "str",
-    "executing_eagerly": "bool", "is_tensor": "bool", "set_seed": "None", "einsum": "Tensor", "constant": "Tensor",
+    "GradientTape.explain": "_b.str", "GradientTape.watch": "None", "GradientTape.reset": "None",
+    "TensorShape.rank": "_b.int | None", "TensorShape.as_list": "_b.list[_b.int | None]", "DType.name": "_b.str",
+    "executing_eagerly": "_b.bool", "is_tensor": "_b.bool", "set_seed": "None", "einsum": "Tensor", "constant": "Tensor",
     "convert_to_tensor": "Tensor", "asarray": "Tensor", "from_dlpack": "Tensor", "vectorized_map": "Any",
-    "gather": "Tensor", "where": "Tensor", "function": "Any", "clip_by_global_norm": "tuple[list[Any], Tensor]",
+    "gather": "Tensor", "where": "Tensor", "function": "Any", "clip_by_global_norm": "_b.tuple[_b.list[Any], Tensor]",
     "cast": "Tensor", "normal": "Tensor", "uniform": "Tensor", "truncated_normal": "Tensor", "shuffle": "Tensor",
     "categorical": "Tensor", "dropout": "Tensor", "range": "Tensor", "to_categorical": "Any", "Input": "Tensor",
-    "add_weight": "Variable", "add_variable": "Variable", "count_params": "int", "summary": "None",
-    "get_weights": "list[Any]", "set_weights": "None", "get_config": "dict[str, Any]", "fit": "Any", "save": "None",
+    "add_weight": "Variable", "add_variable": "Variable", "count_params": "_b.int", "summary": "None",
+    "get_weights": "_b.list[Any]", "set_weights": "None", "get_config": "_b.dict[_b.str, Any]", "fit": "Any", "save": "None",
     "save_weights": "None", "load_weights": "None", "compile": "None", "apply_gradients": "None",
 }
 OPERATORS = ("add radd sub rsub mul rmul truediv rtruediv floordiv rfloordiv mod rmod pow rpow matmul rmatmul and rand or "
              "ror xor rxor lt le gt ge").split()
-KINDS = {bool: "bool", int: "int", float: "float", str: "str"}
+# Written with their module, because the package has a dtype called bool.
+KINDS = {bool: "_b.bool", int: "_b.int", float: "_b.float", str: "_b.str"}
 
 
 def outputs():
     """{name of an op: what it gives}."""
-    return {name: "Tensor" if count == 1 else "list[Tensor]" if count < 0 else f"tuple[{', '.join(['Tensor'] * count)}]"
+    return {name: "Tensor" if count == 1 else "_b.list[Tensor]" if count < 0 else f"_b.tuple[{', '.join(['Tensor'] * count)}]"
             for name, _, _, count, _ in _core.list_ops()}
 
 
@@ -49,9 +50,9 @@ OUTPUTS = outputs()
 def type_of(parameter):
     """What a parameter takes, as far as its default says it; numbers may be given as tensors, too."""
     if parameter.name == "name":
-        return "str | None"
+        return "_b.str | None"
     kind = KINDS.get(type(parameter.default))
-    return kind if kind in ("bool",) else f"{kind} | Any" if kind else "Any"
+    return kind if kind == "_b.bool" else f"{kind} | Any" if kind else "Any"
 
 
 def shown(default):
@@ -131,12 +132,12 @@ def class_(name, cls, bases=""):
     if cls in (tf.Tensor, tf.Variable):
         lines += [f"    def __{o}__(self, other: Any) -> Tensor: ...\n" for o in OPERATORS]
         lines += [f"    def __{o}__(self) -> Tensor: ...\n" for o in ("neg", "abs", "invert")]
-        lines += ["    def __getitem__(self, index: Any) -> Tensor: ...\n", "    def __len__(self) -> int: ...\n",
-                  "    def __iter__(self) -> Iterator[Tensor]: ...\n", "    def __float__(self) -> float: ...\n",
-                  "    def __int__(self) -> int: ...\n", "    def __bool__(self) -> bool: ...\n",
+        lines += ["    def __getitem__(self, index: Any) -> Tensor: ...\n", "    def __len__(self) -> _b.int: ...\n",
+                  "    def __iter__(self) -> Iterator[Tensor]: ...\n", "    def __float__(self) -> _b.float: ...\n",
+                  "    def __int__(self) -> _b.int: ...\n", "    def __bool__(self) -> _b.bool: ...\n",
                   "    def __array__(self, dtype: Any = None, copy: Any = None) -> Any: ...\n"]
     if cls is tf.TensorShape:
-        lines[0] = "class TensorShape(tuple[int | None, ...]):\n"
+        lines[0] = "class TensorShape(_b.tuple[_b.int | None, ...]):\n"
     if "__iter__" in own and cls not in (tf.Tensor, tf.Variable, tf.TensorShape):
         lines.append("    def __iter__(self) -> Iterator[Any]: ...\n")
     return "".join(line for line in lines if line)

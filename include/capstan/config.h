@@ -106,14 +106,22 @@ struct ClassInfo {
   /// Makes an object; null for a class that has no configurations.
   std::shared_ptr<Configurable> (*make)(const AttributeValue& config) = nullptr;
   std::string_view alias = {};  ///< another name that it is made by, or none
-  /// What the options are that a configuration leaves out; a required one has a value that stands for nothing.
-  AttributeValue (*defaults)() = nullptr;
+  /// The options that a configuration may leave out, with their values; null for a class that has no configurations.
+  AttributeValue (*defaults)(const ClassInfo& info) = nullptr;
 };
 
 /// Throws ValueError for an option whose value is not allowed.
 CAPSTAN_EXPORT void check_options(const ClassInfo& info, const void* options);
 /// The options as a map.
 CAPSTAN_EXPORT AttributeValue config_of(const ClassInfo& info, const void* options);
+/// The same without those that must be given.
+CAPSTAN_EXPORT AttributeValue optional_config_of(const ClassInfo& info, const void* options);
+/// What a struct of options has when it is made, for ClassInfo::defaults.
+template <class Options>
+AttributeValue default_options(const ClassInfo& info) {
+  const Options options{};
+  return optional_config_of(info, &options);
+}
 /// Sets the options that a map has; the others stay as they are. The key "name" is left to the object unless it
 /// is an option. Errors: ValueError for a key that is no option, a required one that is missing, or a value that does
 /// not fit.
@@ -131,7 +139,7 @@ class Configured : public Base {
 
   static const ClassInfo& info() {
     static const ClassInfo info{Base::kKind,       Base::kModule, Derived::kName, Derived::kText,
-                                Options::fields(), make,          alias(),        defaults};
+                                Options::fields(), make,          alias(),        default_options<Options>};
     return info;
   }
   const ClassInfo& class_info() const final { return info(); }
@@ -144,10 +152,6 @@ class Configured : public Base {
     Options options;
     set_options(info(), &options, config);
     return std::make_shared<Derived>(std::as_const(options));
-  }
-  static AttributeValue defaults() {
-    const Options options{};
-    return config_of(info(), &options);
   }
   static constexpr std::string_view alias() {
     if constexpr (requires { Derived::kAlias; }) {

@@ -437,7 +437,9 @@ class ConfiguredLayer : public Base {
   }
 
   static const ClassInfo& info() {
-    static const ClassInfo info{Base::kKind, Base::kModule, Derived::kName, Derived::kText, Options::fields(), make};
+    static const ClassInfo info{
+        Base::kKind, Base::kModule,           Derived::kName, Derived::kText, Options::fields(), make,
+        {},          default_options<Options>};
     return info;
   }
   const ClassInfo& class_info() const final { return info(); }

@@ -35,7 +35,7 @@ newaxis = None
 Assert = debugging.Assert
 assert_equal, assert_less, assert_greater = (debugging.assert_equal, debugging.assert_less, debugging.assert_greater)
 __version__ = "0.1.0"
-version = type("version", (), {"VERSION": "2.21.0 (capstan 0.1.0)"})
+version = type("version", (), {"VERSION": "2.21.0 (capstan 0.1.0)", "__doc__": "The version of TensorFlow that is meant."})
 
 
 def executing_eagerly():
@@ -48,7 +48,7 @@ def init_scope():
     return _contextlib.nullcontext()
 
 
-def device(name):
+def device(device_name):
     """A context for a device; there is one."""
     return _contextlib.nullcontext()
 

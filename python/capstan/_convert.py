@@ -157,16 +157,34 @@ class TensorReference:
 
 
 def _set_shape(self, shape):
+    """Raises unless the tensor can have this shape, whose lengths may be None."""
     if not self.shape.is_compatible_with(shape):
         raise ValueError(f"Shapes {tuple(self.shape)} and {tuple(shape)} are incompatible")
 
 
+def _ref(self):
+    """What can be a key of a dict: two are equal if they are of the same object."""
+    return TensorReference(self)
+
+
+def _get_shape(self):
+    """The shape."""
+    return self.shape
+
+
+def _eval(self, session=None):
+    """The value as an array."""
+    return self.numpy()
+
+
 for _type in (Tensor, Variable):
-    _type.ref = _type.experimental_ref = lambda self: TensorReference(self)
-    _type.get_shape = lambda self: self.shape
+    _type.ref = _type.experimental_ref = _ref
+    _type.get_shape = _get_shape
     _type.set_shape = _set_shape
     _type.device = property(lambda self: "/job:localhost/replica:0/task:0/device:CPU:0")
-    _type.eval = lambda self, session=None: self.numpy()
+    _type.eval = _eval
+
+
 def _dense_shape(self):
     if not self.is_row_sparse:
         raise AttributeError("dense_shape: this tensor is dense")
@@ -176,15 +194,32 @@ def _dense_shape(self):
 Tensor.dense_shape = property(_dense_shape)
 Tensor.name = property(lambda self: "tensor")
 Tensor._shape_tuple = lambda self: tuple(self.shape)
-Variable.initialized_value = lambda self: self.value()
 Variable.handle = property(lambda self: self)
-Variable.sparse_read = lambda self, indices, name=None: _core_ops()["gather"](self, indices)
-Variable.gather_nd = lambda self, indices, name=None: _core_ops()["gather_nd"](self, indices)
+
+
+def _initialized_value(self):
+    """The value now."""
+    return self.value()
+
+
+def _sparse_read(self, indices, name=None):
+    """The rows of these numbers."""
+    return _core_ops()["gather"](self, indices)
+
+
+def _gather_nd(self, indices, name=None):
+    """The slices at these places."""
+    return _core_ops()["gather_nd"](self, indices)
+
+
+Variable.initialized_value, Variable.sparse_read, Variable.gather_nd = _initialized_value, _sparse_read, _gather_nd
 
 
 def _scatter(method):
     def scatter(self, sparse_delta, use_locking=False, name=None):
         return getattr(self, method)(sparse_delta.indices, sparse_delta.values)
+    scatter.__name__ = scatter.__qualname__ = method[1:]
+    scatter.__doc__ = "Changes the rows that tf.IndexedSlices name: " + method[9:] + "."
     return scatter
 
 

@@ -67,8 +67,9 @@ float32, float64, bfloat16, int32, int64, uint8, bool, complex64, complex128 = _
 double = float64
 
 
-def as_dtype(value):
-    """The dtype that `value` is: a DType, its name, or a type of Python or NumPy."""
+def as_dtype(type_value):
+    """The dtype that `type_value` is: a DType, its name, or a type of Python or NumPy."""
+    value = type_value
     if isinstance(value, DType):
         return value
     if isinstance(value, str) and value in _BY_NAME:

@@ -1,5 +1,6 @@
 """Forward mode."""
 import enum
+import inspect
 
 from . import _core
 from ._modules import make_module
@@ -18,7 +19,8 @@ class ForwardAccumulator(_core.ForwardAccumulator):
             y = x * x
         accumulator.jvp(y)
     """
-    __text_signature__ = "(primals, tangents)"
+    __signature__ = inspect.Signature([inspect.Parameter(n, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+                                       for n in ("primals", "tangents")])
 
     def jvp(self, primals, unconnected_gradients=UnconnectedGradients.NONE):
         """The tangents of tensors, in their structure; None where nothing depends on the primals."""

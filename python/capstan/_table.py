@@ -186,6 +186,7 @@ random_normal shape mean stddev dtype seed
 random_truncated_normal shape mean stddev dtype seed
 random_shuffle value=x seed
 ensure_shape x shape
+pool input=x window_shape pooling_type strides padding data_format~None dilations
 ctc_loss labels! logits label_length! logit_length! logits_time_major unique~None blank_index
 conv1d_transpose input=x filters output_shape strides padding data_format~'NWC' dilations
 conv3d_transpose input=x filters output_shape strides padding data_format~'NDHWC' dilations

@@ -120,7 +120,8 @@ class Dataset:
                     yield nest.pack_sequence_as(element, [leaf[i] for leaf in leaves])
         return Dataset.from_generator(rows)
 
-    def map(self, map_func, num_parallel_calls=None, deterministic=None, name=None):
+    def map(self, map_func, num_parallel_calls=None, deterministic=None, synchronous=None,
+            use_unbounded_threadpool=False, name=None):
         """What a function makes of the elements. It is called for each of them."""
         call = self._calling(map_func)
 
@@ -146,6 +147,7 @@ class Dataset:
         return Dataset.zip((Dataset.range(start, 2**62), self))
 
     def with_options(self, options, name=None):
+        """The dataset itself: no option changes what it gives."""
         return self
 
     def _calling(self, function):

@@ -1,6 +1,10 @@
 """Structures: lists, tuples, named tuples and dicts, as tf.nest has them."""
 from . import _core
-from ._core import is_nested  # noqa: F401
+
+
+def is_nested(seq):
+    """Whether something is a structure rather than a leaf."""
+    return _core.is_nested(seq)
 
 
 def flatten(structure, expand_composites=False):

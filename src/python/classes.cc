@@ -110,7 +110,7 @@ nb::list classes_of(const std::string& kind) {
     list.append(nb::make_tuple(
         std::string(info->name), std::string(info->module), std::string(info->text), std::string(info->alias),
         info->make != nullptr, options,
-        nb::steal(from_attribute(info->defaults == nullptr ? AttributeValue::map() : info->defaults()))));
+        nb::steal(from_attribute(info->defaults == nullptr ? AttributeValue::map() : info->defaults(*info)))));
   }
   return list;
 }

@@ -153,11 +153,13 @@ PyObject* assign_sub(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObje
 // Rows or coordinates, and what happens to them.
 using Scatter = const Variable& (Variable::*)(Operand, Operand) const;
 template <Scatter Function>
-PyObject* scatter(PyObject* self, PyObject* const* args, Py_ssize_t n) {
+PyObject* scatter(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* keywords) {
+  static const Signature signature("scatter", {"indices", "updates", "name"}, 2);
+  PyObject* given[3];
+  if (!signature.read(args, n, keywords, given)) return nullptr;
   CAPSTAN_PYTHON_TRY
-  if (n != 2) throw nb::type_error("two arguments are needed: indices and updates");
   const DType dtype = variable_of(self).dtype();
-  (variable_of(self).*Function)(to_tensor(args[0]), to_tensor(args[1], {&dtype}));
+  (variable_of(self).*Function)(to_tensor(given[0]), to_tensor(given[1], {&dtype}));
   return Py_NewRef(self);
   CAPSTAN_PYTHON_CATCH(nullptr)
 }
@@ -213,12 +215,15 @@ PyMethodDef own_methods[] = {{"assign", fast(assign), kNamed,
                              {"assign_sub", fast(assign_sub), kNamed,
                               "assign_sub($self, delta, use_locking=False, name=None, read_value=True)"
                               "\n--\n\nDecreases the value."},
-                             {"_scatter_add", fast(scatter<&Variable::scatter_add>), METH_FASTCALL, nullptr},
-                             {"_scatter_sub", fast(scatter<&Variable::scatter_sub>), METH_FASTCALL, nullptr},
-                             {"_scatter_update", fast(scatter<&Variable::scatter_update>), METH_FASTCALL, nullptr},
-                             {"scatter_nd_add", fast(scatter<&Variable::scatter_nd_add>), METH_FASTCALL, nullptr},
-                             {"scatter_nd_sub", fast(scatter<&Variable::scatter_nd_sub>), METH_FASTCALL, nullptr},
-                             {"scatter_nd_update", fast(scatter<&Variable::scatter_nd_update>), METH_FASTCALL, nullptr},
+                             {"_scatter_add", fast(scatter<&Variable::scatter_add>), kNamed, nullptr},
+                             {"_scatter_sub", fast(scatter<&Variable::scatter_sub>), kNamed, nullptr},
+                             {"_scatter_update", fast(scatter<&Variable::scatter_update>), kNamed, nullptr},
+                             {"scatter_nd_add", fast(scatter<&Variable::scatter_nd_add>), kNamed,
+                              "scatter_nd_add($self, indices, updates, name=None)\n--\n\nAdds slices at places."},
+                             {"scatter_nd_sub", fast(scatter<&Variable::scatter_nd_sub>), kNamed,
+                              "scatter_nd_sub($self, indices, updates, name=None)\n--\n\nSubtracts slices at places."},
+                             {"scatter_nd_update", fast(scatter<&Variable::scatter_nd_update>), kNamed,
+                              "scatter_nd_update($self, indices, updates, name=None)\n--\n\nSets slices at places."},
                              {"value", value, METH_NOARGS, "value()\n--\n\nThe value now."},
                              {"read_value", value, METH_NOARGS, "read_value()\n--\n\nThe value now."},
                              {"__reduce__", reduce, METH_NOARGS, nullptr}};

@@ -167,7 +167,7 @@ std::array<ClassInfo, kCount> all_infos(std::index_sequence<Rows...>) {
   using B = ActivationBody;
   return {ClassInfo{B::kKind, B::kModule, kRows[Rows].name, kRows[Rows].text, kRows[Rows].options,
                     [](const AttributeValue& config) { return make(Rows, config); }, kRows[Rows].alias,
-                    [] { return config_of(info_of(Rows), &kRows[Rows].defaults); }}...};
+                    [](const ClassInfo& info) { return optional_config_of(info, &kRows[Rows].defaults); }}...};
 }
 
 const ClassInfo& info_of(std::size_t row) {

@@ -147,6 +147,14 @@ AttributeValue config_of(const ClassInfo& info, const void* options) {
   return config;
 }
 
+AttributeValue optional_config_of(const ClassInfo& info, const void* options) {
+  AttributeValue config = AttributeValue::map();
+  for (const OptionField& field : info.options) {
+    if (!field.required) config.set(field.name, field.get(options));
+  }
+  return config;
+}
+
 void set_options(const ClassInfo& info, void* options, const AttributeValue& config) {
   CAPSTAN_CHECK(config.kind == Kind::kMap, ValueError, info.name, ": a configuration is a map, not ",
                 config.to_string());

@@ -22,7 +22,7 @@ build=build/python_tests
 environment=$build/venv
 tools/install_dependencies.sh python
 [ -x "$environment/bin/python" ] || python3 -m venv "$environment"
-if ! "$environment/bin/python" -m pip install --quiet --disable-pip-version-check nanobind numpy pytest; then
+if ! "$environment/bin/python" -m pip install --quiet --disable-pip-version-check nanobind numpy pytest mypy; then
   if [ -n "$or_skip" ]; then
     echo "the tests of the Python module are skipped: PyPI cannot be reached"
     exit 0

@@ -6,6 +6,7 @@ import ast
 import inspect
 import json
 import pathlib
+import re
 import sys
 
 import capstan as tf
@@ -40,8 +41,9 @@ def difference(ours, theirs):
     lacking = [n for n in theirs if n not in ours and not is_open]
     if lacking:
         return "lacks " + ", ".join(lacking)
-    order = [n for n in ours if n in theirs]
-    if list(ours)[:len(theirs)] != list(theirs) and order and not is_open:
+    # Names, and what layers take by keyword alone, have no place.
+    placed = [n for n in theirs if n not in ("name", "dtype", "trainable")]
+    if [n for n in ours if n not in ("name", "dtype", "trainable")][:len(placed)] != placed and not is_open:
         return "the order is " + ", ".join(ours)
     for name, default in theirs.items():
         mine = ours.get(name)
@@ -88,7 +90,8 @@ WITHOUT_EFFECT = {
     "expand_composites", "safe_mode", "stateful", "a_is_sparse", "b_is_sparse", "grad_a", "grad_b", "optimize",
     "experimental_compile", "experimental_follow_type_hints", "exclusive", "strict", "shape_invariants",
     "return_same_structure", "fallback_to_while_loop", "warn", "infer_shape", "fn_output_signature", "autocast",
-    "aggregation", "synchronization", "skip_gradients_aggregation", "experimental_aggregate_gradients", "logs", "partial", "output_shapes", "output_shape", "stack_height_limit"}
+    "aggregation", "synchronization", "skip_gradients_aggregation", "experimental_aggregate_gradients", "logs", "partial", "output_shapes", "output_shape", "synchronous",
+    "use_unbounded_threadpool"}
 # Functions that look at their arguments in another way, or that the interpreter calls.
 READ_ELSEWHERE = {"_use", "name_scope", "find_spec", "__exit__", "__new__", "_ensure_handle", "call", "train_step",
                   "test_step", "mapped", "split", "map_fn"}
@@ -114,11 +117,23 @@ def test_no_argument_is_dropped_in_silence():
     assert not dropped
 
 
+def reason_for(text):
+    """The reason of many lines."""
+    if re.search("is None, not", text):
+        return "None stands for that default"
+    if "lora" in text or "quantization" in text:
+        return "LoRA and quantisation are left out"
+    return {"lacks use_cudnn": "there is no cuDNN",
+            "lacks sliding_window, flash_attention, use_gate": "left out",
+            "lacks custom_objects": "classes are registered instead",
+            "lacks class_id": "the library's metric counts all classes"}.get(text, "")
+
+
 def write():
     known = listed() if LIST.exists() else {}
     lines = ["# Where parameters are not TensorFlow's or Keras's: the name, what differs, and why; separated by tabs."]
     for name, text in sorted(differences()[1].items()):
-        lines.append("\t".join([name, text] + [known[name][1]] * (name in known)))
+        lines.append("\t".join([name, text, known.get(name, ("", ""))[1] or reason_for(text)]))
     LIST.write_text("\n".join(lines) + "\n")
 
 

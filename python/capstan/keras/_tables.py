@@ -9,18 +9,9 @@ import secrets
 
 from .. import _core
 from .._dtypes import DType
+from . import _order
 
-# Where Keras has the options in another order than the table.
-_ORDER = {
-    "MaxPooling1D": "pool_size strides padding", "MaxPooling2D": "pool_size strides padding",
-    "MaxPooling3D": "pool_size strides padding", "AveragePooling1D": "pool_size strides padding",
-    "AveragePooling2D": "pool_size strides padding", "AveragePooling3D": "pool_size strides padding",
-    "Dropout": "rate noise_shape seed", "Bidirectional": "layer merge_mode",
-    "RandomNormal": "mean stddev seed", "TruncatedNormal": "mean stddev seed", "RandomUniform": "minval maxval seed",
-    "VarianceScaling": "scale mode distribution seed", "Orthogonal": "gain seed",
-    "LSTM": "units activation recurrent_activation use_bias", "GRU": "units activation recurrent_activation use_bias",
-    "SimpleRNN": "units activation use_bias", "RNN": "cell return_sequences return_state",
-}
+_ORDER = _order.read()
 _SHARED = {
     "layer": ("name", "trainable", "dtype"),
     "optimizer": ("weight_decay", "clipnorm", "clipvalue", "global_clipnorm", "use_ema", "ema_momentum",
@@ -151,17 +142,16 @@ def _signature(kind, name, options, defaults):
     optional = [o for o, is_required in options if not is_required]
     shared = [s for s in _SHARED.get(kind, ())]
     own = [o for o in optional if o not in shared]
-    wanted = _ORDER.get(name, "").split()
-    order = [o for o in wanted if o in required + own]
+    wanted = _ORDER.get((kind, name), [])
+    if kind == "optimizer" and not wanted:
+        wanted = ["learning_rate"]
+    order = [o for o in wanted if o in required + own + shared]
     order += [o for o in itertools.chain(required, own) if o not in order]
-    if kind == "optimizer" and "learning_rate" in order:
-        order.remove("learning_rate")
-        order.insert(0, "learning_rate")
     # Required ones first, as a signature has them.
     order.sort(key=lambda o: o not in required)
     parameters = [inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)]
     empty = inspect.Parameter.empty
-    defaults = {"trainable": True, "name": None, "dtype": None} | {k: _default(v) for k, v in defaults.items()}
+    defaults = {"trainable": True, "name": None, "dtype": None, "reduction": "sum_over_batch_size"} | {k: _default(v) for k, v in defaults.items()}
     for option in order:
         default = empty if option in required else defaults.get(option)
         parameters.append(inspect.Parameter(option, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default))
@@ -170,7 +160,7 @@ def _signature(kind, name, options, defaults):
     for option in itertools.chain(shared, _EXTRA.get(kind, ())):
         if option in taken:
             continue
-        if kind in ("layer", "optimizer", "loss", "metric") or option in optional:
+        if kind in _SHARED or option in optional:
             parameters.append(inspect.Parameter(option, style, default=defaults.get(option)))
     return inspect.Signature(parameters)
 

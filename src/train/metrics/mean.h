@@ -55,8 +55,14 @@ std::shared_ptr<Configurable> make_function_metric(const ClassInfo& info, Values
 template <class T>
 struct FunctionMetric {
   static const ClassInfo& info() {
-    static const ClassInfo info{
-        MetricBody::kKind, MetricBody::kModule, T::kName, T::kText, metrics::MetricOptions::fields(), make};
+    static const ClassInfo info{MetricBody::kKind,
+                                MetricBody::kModule,
+                                T::kName,
+                                T::kText,
+                                metrics::MetricOptions::fields(),
+                                make,
+                                {},
+                                default_options<metrics::MetricOptions>};
     return info;
   }
   static std::shared_ptr<Configurable> make(const AttributeValue& config) {

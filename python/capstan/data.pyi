@@ -1,0 +1,97 @@
+# Written by tools/python_stubs.py.
+import builtins as _b
+from typing import Any, Iterator
+from capstan import Tensor as Tensor
+from capstan import nest as nest
+
+class Dataset:
+    """A sequence of elements, which are tensors or structures of them."""
+    def __init__(self, node: Any, form: Any = None) -> None: ...
+    def apply(self, transformation_func: Any) -> Any:
+        """What a function makes of the dataset."""
+        ...
+    def as_numpy_iterator(self) -> Any:
+        """Elements as arrays."""
+        ...
+    def batch(self, batch_size: Any, drop_remainder: _b.bool = False, num_parallel_calls: Any = None, deterministic: Any = None, name: _b.str | None = None) -> Any:
+        """Consecutive elements joined."""
+        ...
+    def cache(self, filename: _b.str | Any = '', name: _b.str | None = None) -> Any:
+        """Elements are kept when they have been made once, in memory."""
+        ...
+    def cardinality(self) -> Any:
+        """The number of elements, -1 for a dataset without end, -2 if only a pass tells."""
+        ...
+    def concatenate(self, dataset: Any, name: _b.str | None = None) -> Any:
+        """This dataset, then another one."""
+        ...
+    element_spec: Any
+    def enumerate(self, start: _b.int | Any = 0, name: _b.str | None = None) -> Any:
+        """Elements with their numbers."""
+        ...
+    def filter(self, predicate: Any, name: _b.str | None = None) -> Any:
+        """The elements of which a function is true."""
+        ...
+    @staticmethod
+    def from_generator(generator: Any, output_types: Any = None, output_shapes: Any = None, args: Any = ..., output_signature: Any = None, name: _b.str | None = None) -> Any:
+        """What a function that makes iterators gives."""
+        ...
+    @staticmethod
+    def from_tensor_slices(tensors: Any, name: _b.str | None = None) -> Any:
+        """The rows of tensors, in their structure."""
+        ...
+    @staticmethod
+    def from_tensors(tensors: Any, name: _b.str | None = None) -> Any:
+        """One element."""
+        ...
+    def map(self, map_func: Any, num_parallel_calls: Any = None, deterministic: Any = None, synchronous: Any = None, use_unbounded_threadpool: _b.bool = False, name: _b.str | None = None) -> Any:
+        """What a function makes of the elements. It is called for each of them."""
+        ...
+    def prefetch(self, buffer_size: Any = None, name: _b.str | None = None) -> Any:
+        """Elements are made ahead; those of functions of Python when they are asked for."""
+        ...
+    @staticmethod
+    def range(*args: Any, output_type: Any = None, name: _b.str | None = None) -> Tensor:
+        """Numbers, as those of Python's range."""
+        ...
+    def reduce(self, initial_state: Any, reduce_func: Any, name: _b.str | None = None) -> Any:
+        """What a function makes of a state and the elements, one after the other."""
+        ...
+    def repeat(self, count: Any = None, name: _b.str | None = None) -> Tensor:
+        """The dataset several times, without end unless told."""
+        ...
+    def shard(self, num_shards: Any, index: Any, name: _b.str | None = None) -> Any:
+        """Every so-manieth element."""
+        ...
+    def shuffle(self, buffer_size: Any, seed: Any = None, reshuffle_each_iteration: _b.bool = True, name: _b.str | None = None) -> Tensor:
+        """Elements in an order that is drawn, from a buffer."""
+        ...
+    def skip(self, count: Any, name: _b.str | None = None) -> Any:
+        """All but the first elements."""
+        ...
+    def take(self, count: Any, name: _b.str | None = None) -> Any:
+        """The first elements."""
+        ...
+    def unbatch(self, name: _b.str | None = None) -> Any:
+        """The rows of the elements."""
+        ...
+    def with_options(self, options: Any, name: _b.str | None = None) -> Any:
+        """The dataset itself: no option changes what it gives."""
+        ...
+    @staticmethod
+    def zip(*args: Any, datasets: Any = None, name: _b.str | None = None) -> Any:
+        """Elements of several datasets side by side."""
+        ...
+    def __iter__(self) -> Iterator[Any]: ...
+class Options:
+    """Options of datasets, which have no effect here."""
+    def __init__(self) -> None: ...
+AUTOTUNE: _b.int
+INFINITE_CARDINALITY: _b.int
+UNKNOWN_CARDINALITY: _b.int
+def convert_to_tensor(value: Any, dtype: Any = None, dtype_hint: Any = None, name: _b.str | None = None, preferred_dtype: Any = None) -> Tensor:
+    """A tensor of anything that can become one; with `dtype` of that dtype, or an error."""
+    ...
+def refuse(function: Any, **given: Any) -> Any:
+    """Raises for an argument with a value that the function does not have: `name=(value, what it may be, ...)`."""
+    ...

@@ -1,0 +1,49 @@
+# Written by tools/python_stubs.py.
+import builtins as _b
+from typing import Any, Iterator
+
+def Assert(condition: Any, data: Any, summarize: Any = None, name: _b.str | None = None) -> Any:
+    """Raises unless the condition holds, and shows the data."""
+    ...
+def assert_all_finite(x: Any, message: Any = None, summarize: Any = None, name: _b.str | None = None) -> Any:
+    """Raises unless all elements are all finite."""
+    ...
+def assert_equal(x: Any, y: Any, message: Any = None, summarize: Any = None, name: _b.str | None = None) -> Any:
+    """Raises unless equal holds of all elements."""
+    ...
+def assert_greater(x: Any, y: Any, message: Any = None, summarize: Any = None, name: _b.str | None = None) -> Any:
+    """Raises unless greater holds of all elements."""
+    ...
+def assert_greater_equal(x: Any, y: Any, message: Any = None, summarize: Any = None, name: _b.str | None = None) -> Any:
+    """Raises unless greater equal holds of all elements."""
+    ...
+def assert_less(x: Any, y: Any, message: Any = None, summarize: Any = None, name: _b.str | None = None) -> Any:
+    """Raises unless less holds of all elements."""
+    ...
+def assert_less_equal(x: Any, y: Any, message: Any = None, summarize: Any = None, name: _b.str | None = None) -> Any:
+    """Raises unless less equal holds of all elements."""
+    ...
+def assert_near(x: Any, y: Any, rtol: Any = None, atol: Any = None, message: Any = None, summarize: Any = None, name: _b.str | None = None) -> Any:
+    """Raises unless x and y are close."""
+    ...
+def assert_negative(x: Any, message: Any = None, summarize: Any = None, name: _b.str | None = None) -> Any:
+    """Raises unless all elements are negative."""
+    ...
+def assert_non_negative(x: Any, message: Any = None, summarize: Any = None, name: _b.str | None = None) -> Any:
+    """Raises unless all elements are non negative."""
+    ...
+def assert_non_positive(x: Any, message: Any = None, summarize: Any = None, name: _b.str | None = None) -> Any:
+    """Raises unless all elements are non positive."""
+    ...
+def assert_none_equal(x: Any, y: Any, summarize: Any = None, message: Any = None, name: _b.str | None = None) -> Any:
+    """Raises if an element of x is equal to the one of y."""
+    ...
+def assert_positive(x: Any, message: Any = None, summarize: Any = None, name: _b.str | None = None) -> Any:
+    """Raises unless all elements are positive."""
+    ...
+def disable_check_numerics() -> Any:
+    """Ends what enable_check_numerics() began."""
+    ...
+def enable_check_numerics() -> Any:
+    """From now on an op that gives NaN or an infinity raises, and says which."""
+    ...

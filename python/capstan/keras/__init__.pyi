@@ -1,0 +1,143 @@
+# Written by tools/python_stubs.py.
+import builtins as _b
+from typing import Any, Iterator
+from capstan import Tensor as Tensor
+from capstan import Variable as Variable
+from capstan.keras import activations as activations
+from capstan.keras import backend as backend
+from capstan.keras import callbacks as callbacks
+from capstan.keras import constraints as constraints
+from capstan.keras import datasets as datasets
+from capstan.keras import initializers as initializers
+from capstan.keras import layers as layers
+from capstan.keras import losses as losses
+from capstan.keras import metrics as metrics
+from capstan.keras import models as models
+from capstan.keras import optimizers as optimizers
+from capstan.keras import regularizers as regularizers
+from capstan.keras.optimizers import schedules as schedules
+from capstan.keras import utils as utils
+
+class Layer:
+    """What a layer of one's own derives from: it makes its weights in `build` and computes in `call`."""
+    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
+    def add_loss(self, loss: Any) -> Any:
+        """Adds scalars to the loss of the model; in `call`."""
+        ...
+    def add_weight(self, shape: Any = None, initializer: Any = None, dtype: Any = None, trainable: _b.bool = True, autocast: _b.bool = True, regularizer: Any = None, constraint: Any = None, aggregation: Any = None, overwrite_with_gradient: _b.bool = False, name: _b.str | None = None, **kwargs: Any) -> Variable:
+        """A new weight, in `build` or in the constructor."""
+        ...
+    def build(self, input_shape: Any) -> Any:
+        """Makes the weights; `input_shape` starts with the batch."""
+        ...
+    built: Any
+    def call(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+        """The result."""
+        ...
+    compute_dtype: Any
+    def compute_output_shape(self, input_shape: Any) -> Any:
+        """The shape of the result for inputs of a shape, whose first length may be None."""
+        ...
+    def count_params(self) -> _b.int:
+        """The number of elements of all weights."""
+        ...
+    dtype: Any
+    @classmethod
+    def from_config(cls, config: Any) -> Any:
+        """A layer of what get_config() gave."""
+        ...
+    def get_config(self) -> _b.dict[_b.str, Any]:
+        """What the layer was made with; a class of one's own overrides it."""
+        ...
+    def get_weights(self) -> _b.list[Any]:
+        """Copies of all weights, as arrays."""
+        ...
+    layers: Any
+    losses: Any
+    name: Any
+    non_trainable_variables: Any
+    non_trainable_weights: Any
+    def set_weights(self, weights: Any) -> None:
+        """Takes over arrays, one for each weight."""
+        ...
+    trainable: Any
+    trainable_variables: Any
+    trainable_weights: Any
+    variable_dtype: Any
+    variables: Any
+    weights: Any
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+class Model(Layer):
+    """A model: a class of one's own with `call`, or `Model(inputs, outputs)` of what layers were called on."""
+    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
+    def build(self, input_shape: Any = None) -> Any:
+        """Makes the weights for inputs of a shape."""
+        ...
+    def compile(self, optimizer: _b.str | Any = 'rmsprop', loss: Any = None, loss_weights: Any = None, metrics: Any = None, weighted_metrics: Any = None, run_eagerly: _b.bool = False, steps_per_execution: _b.int | Any = 1, jit_compile: _b.str | Any = 'auto', auto_scale_loss: _b.bool = True) -> None:
+        """Sets the optimizer, the losses and the metrics of fit() and evaluate()."""
+        ...
+    def evaluate(self, x: Any = None, y: Any = None, batch_size: Any = None, verbose: _b.str | Any = 'auto', sample_weight: Any = None, steps: Any = None, callbacks: Any = None, return_dict: _b.bool = False) -> Any:
+        """The loss and the metrics: a number, a list of them, or a dict."""
+        ...
+    def fit(self, x: Any = None, y: Any = None, batch_size: Any = None, epochs: _b.int | Any = 1, verbose: _b.str | Any = 'auto', callbacks: Any = None, validation_split: _b.float | Any = 0.0, validation_data: Any = None, shuffle: _b.bool = True, class_weight: Any = None, sample_weight: Any = None, initial_epoch: _b.int | Any = 0, steps_per_epoch: Any = None, validation_steps: Any = None, validation_batch_size: Any = None, validation_freq: _b.int | Any = 1) -> Any:
+        """Trains for some epochs; gives a History."""
+        ...
+    def get_layer(self, name: _b.str | None = None, index: Any = None) -> Any:
+        """A layer by its name or its number."""
+        ...
+    def load_weights(self, filepath: Any, skip_mismatch: _b.bool = False) -> None:
+        """Takes over the weights of a file."""
+        ...
+    metrics: Any
+    def predict(self, x: Any, batch_size: Any = None, verbose: _b.str | Any = 'auto', steps: Any = None, callbacks: Any = None) -> Any:
+        """The results as arrays, computed in batches."""
+        ...
+    def predict_on_batch(self, x: Any) -> Any:
+        """The result for one batch."""
+        ...
+    def save(self, filepath: Any, overwrite: _b.bool = True, include_optimizer: _b.bool = True, zipped: Any = None) -> None:
+        """Writes the model as a .keras archive."""
+        ...
+    def save_weights(self, filepath: Any, overwrite: _b.bool = True, max_shard_size: Any = None) -> None:
+        """Writes the weights, by the name of the file."""
+        ...
+    stop_training: Any
+    def summary(self, line_length: Any = None, positions: Any = None, print_fn: Any = None, expand_nested: _b.bool = False, show_trainable: _b.bool = False, layer_range: Any = None) -> None:
+        """Prints a table of the layers."""
+        ...
+    def test_on_batch(self, x: Any, y: Any = None, sample_weight: Any = None, return_dict: _b.bool = False) -> Any:
+        """The loss and the metrics of one batch."""
+        ...
+    def test_step(self, data: Any) -> Any:
+        """One step of evaluate(); a class of one's own may override it."""
+        ...
+    def to_json(self) -> Any:
+        """What the model is made of, without weights."""
+        ...
+    def train_on_batch(self, x: Any, y: Any = None, sample_weight: Any = None, class_weight: Any = None, return_dict: _b.bool = False) -> Any:
+        """One step on one batch."""
+        ...
+    def train_step(self, data: Any) -> Any:
+        """One step of fit(); a class of one's own may override it."""
+        ...
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+class Sequential(Model):
+    """Layers one after the other."""
+    def __init__(self, layers: Any = None, trainable: _b.bool = True, name: _b.str | None = None) -> None: ...
+    def add(self, layer: Any) -> Tensor:
+        """Puts a layer at the end."""
+        ...
+    layers: Any
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+def Input(shape: Any = None, batch_size: Any = None, dtype: Any = None, name: _b.str | None = None, sparse: Any = None, batch_shape: Any = None, tensor: Any = None) -> Tensor:
+    """An input of a functional model."""
+    ...
+def clear_session() -> Any:
+    """Starts the numbering of names anew."""
+    ...
+def set_random_seed(seed: Any) -> Any:
+    """Seeds Python, NumPy and the library."""
+    ...
+def to_categorical(x: Any, num_classes: Any = None) -> Any:
+    """One-hot rows, as an array."""
+    ...

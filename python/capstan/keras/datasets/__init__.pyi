@@ -1,0 +1,5 @@
+# Written by tools/python_stubs.py.
+import builtins as _b
+from typing import Any, Iterator
+from capstan.keras.datasets import mnist as mnist
+

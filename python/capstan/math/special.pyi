@@ -1,0 +1,56 @@
+# Written by tools/python_stubs.py.
+import builtins as _b
+from typing import Any, Iterator
+from capstan import Tensor as Tensor
+
+def bessel_i0(x: Any, name: _b.str | None = None) -> Tensor:
+    """The modified Bessel function of the first kind of order 0."""
+    ...
+def bessel_i0e(x: Any, name: _b.str | None = None) -> Tensor:
+    """bessel_i0 times exp(-|x|)."""
+    ...
+def bessel_i1(x: Any, name: _b.str | None = None) -> Tensor:
+    """The modified Bessel function of the first kind of order 1."""
+    ...
+def bessel_i1e(x: Any, name: _b.str | None = None) -> Tensor:
+    """bessel_i1 times exp(-|x|)."""
+    ...
+def bessel_j0(x: Any, name: _b.str | None = None) -> Tensor:
+    """The Bessel function of the first kind of order 0."""
+    ...
+def bessel_j1(x: Any, name: _b.str | None = None) -> Tensor:
+    """The Bessel function of the first kind of order 1."""
+    ...
+def bessel_k0(x: Any, name: _b.str | None = None) -> Tensor:
+    """The modified Bessel function of the second kind of order 0."""
+    ...
+def bessel_k0e(x: Any, name: _b.str | None = None) -> Tensor:
+    """bessel_k0 times exp(x)."""
+    ...
+def bessel_k1(x: Any, name: _b.str | None = None) -> Tensor:
+    """The modified Bessel function of the second kind of order 1."""
+    ...
+def bessel_k1e(x: Any, name: _b.str | None = None) -> Tensor:
+    """bessel_k1 times exp(x)."""
+    ...
+def bessel_y0(x: Any, name: _b.str | None = None) -> Tensor:
+    """The Bessel function of the second kind of order 0."""
+    ...
+def bessel_y1(x: Any, name: _b.str | None = None) -> Tensor:
+    """The Bessel function of the second kind of order 1."""
+    ...
+def dawsn(x: Any, name: _b.str | None = None) -> Tensor:
+    """Dawson's integral."""
+    ...
+def expint(x: Any, name: _b.str | None = None) -> Tensor:
+    """The exponential integral Ei."""
+    ...
+def fresnel_cos(x: Any, name: _b.str | None = None) -> Tensor:
+    """The integral of cos(pi t^2 / 2) from 0 to x."""
+    ...
+def fresnel_sin(x: Any, name: _b.str | None = None) -> Tensor:
+    """The integral of sin(pi t^2 / 2) from 0 to x."""
+    ...
+def spence(x: Any, name: _b.str | None = None) -> Tensor:
+    """The integral of log(t) / (1 - t) from 1 to x."""
+    ...

@@ -1,0 +1,59 @@
+# Written by tools/python_stubs.py.
+import builtins as _b
+from typing import Any, Iterator
+from capstan import Tensor as Tensor
+
+def fft(input: Any, name: _b.str | None = None) -> Tensor:
+    """The discrete Fourier transform along the last axis."""
+    ...
+def fft2d(input: Any, name: _b.str | None = None) -> Tensor:
+    """The discrete Fourier transform along the last two axes."""
+    ...
+def fft3d(input: Any, name: _b.str | None = None) -> Tensor:
+    """The discrete Fourier transform along the last three axes."""
+    ...
+def fftshift(x: Any, axes: Any = None, name: _b.str | None = None) -> Tensor:
+    """Moves the element of frequency 0 to the middle."""
+    ...
+def frame(signal: Any, frame_length: Any, frame_step: Any, pad_end: _b.bool = False, pad_value: _b.float | Any = 0.0, axis: _b.int | Any = -1, name: _b.str | None = None) -> Tensor:
+    """Pieces of a signal, which may overlap."""
+    ...
+def hamming_window(window_length: Any, periodic: _b.bool = True, dtype: _b.str | Any = 'float32', name: _b.str | None = None) -> Tensor:
+    """A raised cosine from 0.08 to 1 and back."""
+    ...
+def hann_window(window_length: Any, periodic: _b.bool = True, dtype: _b.str | Any = 'float32', name: _b.str | None = None) -> Tensor:
+    """A raised cosine from 0 to 1 and back."""
+    ...
+def ifft(input: Any, name: _b.str | None = None) -> Tensor:
+    """The inverse of fft."""
+    ...
+def ifft2d(input: Any, name: _b.str | None = None) -> Tensor:
+    """The inverse of fft2d."""
+    ...
+def ifft3d(input: Any, name: _b.str | None = None) -> Tensor:
+    """The inverse of fft3d."""
+    ...
+def ifftshift(x: Any, axes: Any = None, name: _b.str | None = None) -> Tensor:
+    """The inverse of fftshift."""
+    ...
+def inverse_stft(stfts: Any, frame_length: Any, frame_step: Any, fft_length: Any = None, window_fn: Any = None, name: _b.str | None = None) -> Tensor:
+    """Signals from short-time Fourier transforms."""
+    ...
+def irfft(input_tensor: Any, fft_length: Any = None, name: _b.str | None = None) -> Tensor:
+    """The inverse of rfft."""
+    ...
+def irfft2d(input_tensor: Any, fft_length: Any = None, name: _b.str | None = None) -> Tensor:
+    """The inverse of rfft2d."""
+    ...
+def overlap_and_add(signal: Any, frame_step: Any, name: _b.str | None = None) -> Tensor:
+    """Frames set one step apart and added."""
+    ...
+def rfft(input_tensor: Any, fft_length: Any = None, name: _b.str | None = None) -> Tensor:
+    """The Fourier transform of real numbers: the half that tells the other."""
+    ...
+def rfft2d(input_tensor: Any, fft_length: Any = None, name: _b.str | None = None) -> Tensor:
+    """rfft along the last axis, fft along the one before."""
+    ...
+def stft(signals: Any, frame_length: Any, frame_step: Any, fft_length: Any = None, window_fn: Any = None, pad_end: _b.bool = False, name: _b.str | None = None) -> Tensor:
+    """The short-time Fourier transform of real signals."""
+    ...
