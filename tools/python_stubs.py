@@ -200,7 +200,7 @@ MODULES = {path: sys.modules["capstan" + (f".{path}" if path else "")] for path 
     "config.threading", "errors", "autodiff", "nest", "data", "keras", "keras.layers", "keras.models", "keras.losses",
     "keras.metrics", "keras.optimizers", "keras.optimizers.schedules", "keras.optimizers.legacy", "keras.initializers",
     "keras.regularizers", "keras.constraints", "keras.activations", "keras.callbacks", "keras.utils", "keras.datasets",
-    "keras.datasets.mnist", "keras.backend")}
+    "keras.datasets.mnist", "keras.backend", "train", "files")}
 # Where each class has its stub: the first module above that has it under its own name.
 CLASSES = {}
 for _path, _module in MODULES.items():

@@ -72,6 +72,6 @@ def install_as_keras_backend():
     _capstan_keras.install()
 
 
-from . import data, keras  # noqa: E402
+from . import data, files, keras, train  # noqa: E402
 from .keras import optimizers  # noqa: E402,F401
 

@@ -7,6 +7,7 @@ from capstan import config as config
 from capstan import data as data
 from capstan import debugging as debugging
 from capstan import errors as errors
+from capstan import files as files
 from capstan import image as image
 from capstan import keras as keras
 from capstan import linalg as linalg
@@ -16,6 +17,7 @@ from capstan import nn as nn
 from capstan.keras import optimizers as optimizers
 from capstan import random as random
 from capstan import signal as signal
+from capstan import train as train
 
 class DType:
     """The type of a tensor's elements."""
@@ -233,9 +235,15 @@ class Variable:
     def scatter_add(self, sparse_delta: Any, use_locking: _b.bool = False, name: _b.str | None = None) -> Any:
         """Changes the rows that tf.IndexedSlices name: add."""
         ...
-    def scatter_nd_add(self, *args: Any, **kwargs: Any) -> Any: ...
-    def scatter_nd_sub(self, *args: Any, **kwargs: Any) -> Any: ...
-    def scatter_nd_update(self, *args: Any, **kwargs: Any) -> Any: ...
+    def scatter_nd_add(self, indices: Any, updates: Any, name: _b.str | None = None) -> Any:
+        """Adds slices at places."""
+        ...
+    def scatter_nd_sub(self, indices: Any, updates: Any, name: _b.str | None = None) -> Any:
+        """Subtracts slices at places."""
+        ...
+    def scatter_nd_update(self, indices: Any, updates: Any, name: _b.str | None = None) -> Any:
+        """Sets slices at places."""
+        ...
     def scatter_sub(self, sparse_delta: Any, use_locking: _b.bool = False, name: _b.str | None = None) -> Any:
         """Changes the rows that tf.IndexedSlices name: sub."""
         ...

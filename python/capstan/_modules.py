@@ -211,8 +211,9 @@ def _setting(function, name, text, *parameters):
 
 
 debugging.enable_check_numerics = _setting(
-    _core.debugging.enable_check_numerics, "enable_check_numerics",
-    "From now on an op that gives NaN or an infinity raises, and says which.")
+    lambda stack_height_limit, path_length_limit: _core.debugging.enable_check_numerics(), "enable_check_numerics",
+    "From now on an op that gives NaN or an infinity raises, and says which.", "stack_height_limit=30",
+    "path_length_limit=50")
 debugging.disable_check_numerics = _setting(
     _core.debugging.disable_check_numerics, "disable_check_numerics", "Ends what enable_check_numerics() began.")
 _NO_DEVICES = "The devices of a kind: an empty list, because there is only the processor."

@@ -44,6 +44,6 @@ def assert_positive(x: Any, message: Any = None, summarize: Any = None, name: _b
 def disable_check_numerics() -> Any:
     """Ends what enable_check_numerics() began."""
     ...
-def enable_check_numerics() -> Any:
+def enable_check_numerics(stack_height_limit: _b.int | Any = 30, path_length_limit: _b.int | Any = 50) -> Any:
     """From now on an op that gives NaN or an infinity raises, and says which."""
     ...

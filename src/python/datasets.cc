@@ -4,8 +4,7 @@
 // What a function of Python gives is one part that holds a structure, so that nothing has to be known of it before.
 #include <nanobind/stl/optional.h>
 
-#include "capstan/data.h"
-#include "src/python/nest.h"
+#include "src/python/datasets.h"
 
 namespace capstan::python {
 
@@ -71,10 +70,6 @@ nb::object to_python(const Part* parts, PartTypes types) {
   return list;
 }
 
-struct Node {
-  DatasetNodePtr node;
-};
-
 // What a function of Python threw: the library hands on a text with the place of the element, and Python gets this.
 std::exception_ptr& thrown() {
   static auto* const exception = new std::exception_ptr;  // read and written with the lock
@@ -83,7 +78,7 @@ std::exception_ptr& thrown() {
 
 class Cursor {
  public:
-  explicit Cursor(const Node& node) : node_(node.node), cursor_(node.node->open()) {}
+  explicit Cursor(const DatasetHandle& node) : node_(node.node), cursor_(node.node->open()) {}
   nb::object next() {
     std::vector<Part> parts(cursor_->types.size());
     bool found = false;
@@ -119,7 +114,7 @@ auto callback(const nb::object& function, PartTypes types, const F& convert) {
   };
 }
 
-Node mapped(const Node& input, const nb::object& function, std::int64_t parallel) {
+DatasetHandle mapped(const DatasetHandle& input, const nb::object& function, std::int64_t parallel) {
   const auto call = callback<Part>(function, input.node->types, [](nb::object o) {
     return Part{{}, held(std::move(o))};
   });
@@ -129,13 +124,13 @@ Node mapped(const Node& input, const nb::object& function, std::int64_t parallel
                          [call](const Part* element, Part* result) { *result = call(element); })};
 }
 
-Node filtered(const Node& input, const nb::object& predicate) {
+DatasetHandle filtered(const DatasetHandle& input, const nb::object& predicate) {
   return {detail::filtered(input.node, callback<bool>(predicate, input.node->types, [](const nb::object& o) {
                              return to_tensor(o.ptr()).item<bool>();
                            }))};
 }
 
-Node generated(const nb::object& open) {
+DatasetHandle generated(const nb::object& open) {
   const std::shared_ptr<const void> f = held(open);
   return {detail::generated(structure(), [f]() -> detail::PartGenerator {
     const Locked lock;
@@ -158,48 +153,53 @@ void add_datasets(nb::module_& m) {
   nb::class_<Cursor>(m, "DatasetCursor")
       .def("__iter__", [](nb::handle self) { return nb::borrow(self); })
       .def("__next__", &Cursor::next);
-  nb::class_<Node>(m, "DatasetNode")
-      .def("open", [](const Node& n) { return Cursor(n); })
-      .def_prop_ro("cardinality", [](const Node& n) { return n.node->cardinality(); })
-      .def_prop_ro("is_structure", [](const Node& n) { return n.node->types.data() == structure().data(); })
+  nb::class_<DatasetHandle>(m, "DatasetNode")
+      .def("open", [](const DatasetHandle& n) { return Cursor(n); })
+      .def_prop_ro("cardinality", [](const DatasetHandle& n) { return n.node->cardinality(); })
+      .def_prop_ro("is_structure", [](const DatasetHandle& n) { return n.node->types.data() == structure().data(); })
       .def(
           "shuffle",
-          [](const Node& n, std::int64_t size, std::optional<std::uint64_t> seed, bool reshuffle) {
-            return Node{detail::shuffled(n.node, size, seed, reshuffle)};
+          [](const DatasetHandle& n, std::int64_t size, std::optional<std::uint64_t> seed, bool reshuffle) {
+            return DatasetHandle{detail::shuffled(n.node, size, seed, reshuffle)};
           },
           nb::arg(), nb::arg().none(), nb::arg())
-      .def("batch", [](const Node& n, std::int64_t size,
-                       bool drop) { return Node{detail::batched(n.node->types, n.node, size, drop)}; })
-      .def("unbatch", [](const Node& n) { return Node{detail::unbatched(n.node->types, n.node)}; })
-      .def("repeat", [](const Node& n, std::int64_t count) { return Node{detail::repeated(n.node, count)}; })
-      .def("take", [](const Node& n, std::int64_t count) { return Node{detail::taken(n.node, count)}; })
-      .def("skip", [](const Node& n, std::int64_t count) { return Node{detail::skipped(n.node, count)}; })
-      .def("shard",
-           [](const Node& n, std::int64_t count, std::int64_t i) { return Node{detail::sharded(n.node, count, i)}; })
-      .def("cache", [](const Node& n) { return Node{detail::cached(n.node)}; })
-      .def("prefetch", [](const Node& n, std::int64_t size) { return Node{detail::prefetched(n.node, size)}; })
-      .def("concatenate", [](const Node& a, const Node& b) { return Node{detail::concatenated(a.node, b.node)}; })
+      .def("batch", [](const DatasetHandle& n, std::int64_t size,
+                       bool drop) { return DatasetHandle{detail::batched(n.node->types, n.node, size, drop)}; })
+      .def("unbatch", [](const DatasetHandle& n) { return DatasetHandle{detail::unbatched(n.node->types, n.node)}; })
+      .def("repeat",
+           [](const DatasetHandle& n, std::int64_t count) { return DatasetHandle{detail::repeated(n.node, count)}; })
+      .def("take",
+           [](const DatasetHandle& n, std::int64_t count) { return DatasetHandle{detail::taken(n.node, count)}; })
+      .def("skip",
+           [](const DatasetHandle& n, std::int64_t count) { return DatasetHandle{detail::skipped(n.node, count)}; })
+      .def("shard", [](const DatasetHandle& n, std::int64_t count,
+                       std::int64_t i) { return DatasetHandle{detail::sharded(n.node, count, i)}; })
+      .def("cache", [](const DatasetHandle& n) { return DatasetHandle{detail::cached(n.node)}; })
+      .def("prefetch",
+           [](const DatasetHandle& n, std::int64_t size) { return DatasetHandle{detail::prefetched(n.node, size)}; })
+      .def("concatenate", [](const DatasetHandle& a,
+                             const DatasetHandle& b) { return DatasetHandle{detail::concatenated(a.node, b.node)}; })
       .def("map", &mapped)
       .def("filter", &filtered);
   m.def("dataset_of_slices", [](const nb::list& list) {
     std::vector<Tensor> rows;
     for (const nb::handle item : list) rows.push_back(to_tensor(item.ptr()));
     static_cast<void>(tensors(rows.size()));
-    return Node{detail::slices_of(std::move(rows))};
+    return DatasetHandle{detail::slices_of(std::move(rows))};
   });
   m.def("dataset_of_range", [](std::int64_t start, std::int64_t stop, std::int64_t step) {
-    return Node{detail::range_of(tensors(1), start, stop, step)};
+    return DatasetHandle{detail::range_of(tensors(1), start, stop, step)};
   });
   m.def("dataset_of_generator", &generated);
-  m.def("dataset_zipped", [](const std::vector<Node>& nodes) {
+  m.def("dataset_zipped", [](const std::vector<DatasetHandle>& nodes) {
     std::vector<DatasetNodePtr> inputs;
     std::size_t parts = 0;
-    for (const Node& n : nodes) {
+    for (const DatasetHandle& n : nodes) {
       if (n.node->types.data() == structure().data()) throw ValueError("zip: elements of a function of Python");
       parts += n.node->types.size();
       inputs.push_back(n.node);
     }
-    return Node{detail::zipped(tensors(parts), std::move(inputs))};
+    return DatasetHandle{detail::zipped(tensors(parts), std::move(inputs))};
   });
 }
 

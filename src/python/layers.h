@@ -27,6 +27,8 @@ struct LayerHandle {
   std::function<void(const Regularizer&)> set_activity_regularizer = nullptr;
 };
 
+inline Model model_of(const LayerHandle& handle) { return Model(handle.layer); }
+
 /// The options of a call.
 CallOptions call_options(nb::handle training, nb::handle mask);
 

@@ -14,8 +14,6 @@ namespace capstan::python {
 
 namespace {
 
-Model model_of(const LayerHandle& handle) { return Model(handle.layer); }
-
 // --- callbacks ---
 
 // A callback whose hooks are methods of a Python object.

@@ -25,4 +25,6 @@ NB_MODULE(_core, m) {
   add_layers(m);
   add_models(m);
   add_datasets(m);
+  add_checkpoints(m);
+  add_files(m);
 }

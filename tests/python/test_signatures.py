@@ -24,12 +24,22 @@ def read(texts):
 
 
 def value_of(text):
-    """What a default is: numbers that are equal are the same, and a dtype is its name."""
+    """What a default is: numbers that are equal are the same, and a dtype is its name; capitals do not matter."""
     try:
         value = ast.literal_eval(text)
     except (ValueError, SyntaxError):
-        return text
-    return tuple(value) if isinstance(value, list) else value
+        return text.lower()
+    return common(value)
+
+
+def common(value):
+    """(1, 1) is 1: what options of several axes that are alike are written as."""
+    if isinstance(value, str):
+        return value.lower()
+    if not isinstance(value, (list, tuple)):
+        return value
+    items = [common(v) for v in value]
+    return items[0] if items and all(i == items[0] for i in items) else tuple(items)
 
 
 def difference(ours, theirs):
@@ -49,7 +59,9 @@ def difference(ours, theirs):
         mine = ours.get(name)
         if name == "name" or default is None or default == "None" or name not in ours:
             continue
-        if mine is None or value_of(mine) != value_of(default):
+        if mine is None:
+            return f"{name} has no default, not {default}"
+        if value_of(mine) != value_of(default):
             return f"{name} is {mine}, not {default}"
     return None
 
@@ -91,7 +103,7 @@ WITHOUT_EFFECT = {
     "experimental_compile", "experimental_follow_type_hints", "exclusive", "strict", "shape_invariants",
     "return_same_structure", "fallback_to_while_loop", "warn", "infer_shape", "fn_output_signature", "autocast",
     "aggregation", "synchronization", "skip_gradients_aggregation", "experimental_aggregate_gradients", "logs", "partial", "output_shapes", "output_shape", "synchronous",
-    "use_unbounded_threadpool"}
+    "use_unbounded_threadpool", "session", "device_name", "rebuild", "dpi", "splines", "stack_height_limit", "path_length_limit"}
 # Functions that look at their arguments in another way, or that the interpreter calls.
 READ_ELSEWHERE = {"_use", "name_scope", "find_spec", "__exit__", "__new__", "_ensure_handle", "call", "train_step",
                   "test_step", "mapped", "split", "map_fn"}
@@ -126,7 +138,15 @@ def reason_for(text):
     return {"lacks use_cudnn": "there is no cuDNN",
             "lacks sliding_window, flash_attention, use_gate": "left out",
             "lacks custom_objects": "classes are registered instead",
-            "lacks class_id": "the library's metric counts all classes"}.get(text, "")
+            "lacks class_id": "the library's metric counts all classes",
+            "lacks type_enum, handle_data": "dtypes are not made by numbers",
+            "side has no default, not 'real'": "the library asks for it",
+            "to_file is 'model.svg', not 'model.png'": "pictures are SVG",
+            "lacks dims": "scripts give it by its place",
+            "lacks weights": "weights are set when the layer has them",
+            "lacks ignore_class": "the library's metric counts all classes",
+            "lacks input_tensors, clone_function, call_function, recursive": "left out",
+            "lacks output_idx_type": "indices are int32"}.get(text, "")
 
 
 def write():

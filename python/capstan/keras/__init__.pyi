@@ -3,6 +3,7 @@ import builtins as _b
 from typing import Any, Iterator
 from capstan import Tensor as Tensor
 from capstan import Variable as Variable
+from capstan.data import Dataset as Dataset
 from capstan.keras import activations as activations
 from capstan.keras import backend as backend
 from capstan.keras import callbacks as callbacks
@@ -95,7 +96,7 @@ class Model(Layer):
     def predict_on_batch(self, x: Any) -> Any:
         """The result for one batch."""
         ...
-    def save(self, filepath: Any, overwrite: _b.bool = True, include_optimizer: _b.bool = True, zipped: Any = None) -> None:
+    def save(self, filepath: Any, overwrite: _b.bool = True, zipped: Any = None, include_optimizer: _b.bool = True) -> None:
         """Writes the model as a .keras archive."""
         ...
     def save_weights(self, filepath: Any, overwrite: _b.bool = True, max_shard_size: Any = None) -> None:
@@ -124,19 +125,31 @@ class Model(Layer):
 class Sequential(Model):
     """Layers one after the other."""
     def __init__(self, layers: Any = None, trainable: _b.bool = True, name: _b.str | None = None) -> None: ...
-    def add(self, layer: Any) -> Tensor:
+    def add(self, layer: Any, rebuild: _b.bool = True) -> Tensor:
         """Puts a layer at the end."""
         ...
     layers: Any
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
-def Input(shape: Any = None, batch_size: Any = None, dtype: Any = None, name: _b.str | None = None, sparse: Any = None, batch_shape: Any = None, tensor: Any = None) -> Tensor:
+def Input(shape: Any = None, batch_size: Any = None, dtype: Any = None, name: _b.str | None = None, sparse: Any = None, ragged: Any = None, batch_shape: Any = None, tensor: Any = None, optional: _b.bool = False) -> Tensor:
     """An input of a functional model."""
     ...
 def clear_session() -> Any:
     """Starts the numbering of names anew."""
     ...
+def image_dataset_from_directory(directory: Any, labels: _b.str | Any = 'inferred', label_mode: _b.str | Any = 'int', class_names: Any = None, color_mode: _b.str | Any = 'rgb', batch_size: _b.int | Any = 32, image_size: Any = ..., shuffle: _b.bool = True, seed: Any = None, validation_split: Any = None, subset: Any = None, interpolation: _b.str | Any = 'bilinear', follow_links: _b.bool = False, crop_to_aspect_ratio: _b.bool = False, pad_to_aspect_ratio: _b.bool = False, data_format: Any = None, format: _b.str | Any = 'tf', verbose: _b.bool = True) -> Any:
+    """The images below a directory that has a folder for each class, as float32 from 0 to 255, and their labels."""
+    ...
+def plot_model(model: Any, to_file: _b.str | Any = 'model.svg', show_shapes: _b.bool = False, show_dtype: _b.bool = False, show_layer_names: _b.bool = False, rankdir: _b.str | Any = 'TB', expand_nested: _b.bool = False, dpi: _b.int | Any = 200, show_layer_activations: _b.bool = False, show_trainable: _b.bool = False, splines: _b.str | Any = 'ortho') -> Any:
+    """The graph of a model in a file, as an SVG image (.svg) or as Graphviz's text (.dot, .gv); gives the text."""
+    ...
+def refuse(function: Any, **given: Any) -> Any:
+    """Raises for an argument with a value that the function does not have: `name=(value, what it may be, ...)`."""
+    ...
 def set_random_seed(seed: Any) -> Any:
     """Seeds Python, NumPy and the library."""
+    ...
+def timeseries_dataset_from_array(data: Any, targets: Any, sequence_length: Any, sequence_stride: _b.int | Any = 1, sampling_rate: _b.int | Any = 1, batch_size: _b.int | Any = 128, shuffle: _b.bool = False, seed: Any = None, start_index: Any = None, end_index: Any = None, format: _b.str | Any = 'tf') -> Any:
+    """Sequences of a series as batches, with the target of the first step of each, if there are targets."""
     ...
 def to_categorical(x: Any, num_classes: Any = None) -> Any:
     """One-hot rows, as an array."""

@@ -75,6 +75,17 @@ class History(Callback):
     def __init__(self):
         self.epoch, self.history = [], {}
 
+    def curves_svg(self):
+        """The curves as an SVG image."""
+        return _core.curves_svg(self.epoch, self.history)
+
+    def curves_text(self):
+        """The curves as lines of characters, for a terminal."""
+        return _core.curves_text(self.epoch, self.history)
+
+    def _repr_html_(self):
+        return self.curves_svg() if self.history else repr(self)
+
 
 class LambdaCallback(Callback):
     """Functions as hooks."""

@@ -330,9 +330,11 @@ class InputLayer(Layer):
         object.__setattr__(self, "_handle", _core.make_input_layer(shape, batch_size, dtype, name or ""))
 
 
-def Input(shape=None, batch_size=None, dtype=None, name=None, sparse=None, batch_shape=None, tensor=None):
+def Input(shape=None, batch_size=None, dtype=None, name=None, sparse=None, ragged=None, batch_shape=None, tensor=None,
+          optional=False):
     """An input of a functional model."""
-    refuse("Input", sparse=(sparse or None, None), tensor=(tensor, None))
+    refuse("Input", sparse=(sparse or None, None), ragged=(ragged or None, None), tensor=(tensor, None),
+           optional=(bool(optional), False))
     if batch_shape is not None:
         batch_size, *shape = batch_shape
     return _core.make_input(tuple(shape), batch_size, dtype, name or "")

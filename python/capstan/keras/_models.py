@@ -146,7 +146,7 @@ class Model(Layer):
         (print_fn or print)(_core.summary(self._handle, line_length, [float(p) for p in positions or []],
                                           bool(expand_nested), bool(show_trainable), list(layer_range or [])))
 
-    def save(self, filepath, overwrite=True, include_optimizer=True, zipped=None):
+    def save(self, filepath, overwrite=True, zipped=None, include_optimizer=True):
         """Writes the model as a .keras archive."""
         refuse("save", zipped=(zipped, None, True))
         _core.save_model(self._handle, str(filepath), overwrite, include_optimizer)
@@ -220,7 +220,7 @@ class Sequential(LibraryModel):
         if not trainable:
             self.trainable = False
 
-    def add(self, layer):
+    def add(self, layer, rebuild=True):
         """Puts a layer at the end."""
         shape = getattr(layer, "_input_shape", None)
         if not self._kept and shape is not None and not isinstance(layer, InputLayer):

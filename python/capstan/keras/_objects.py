@@ -60,7 +60,9 @@ class Metric(Configured):
         self._initial.append(initial)
         return variable
 
-    add_variable = add_weight
+    def add_variable(self, shape, initializer, dtype=None, aggregation=None, name=None):
+        """A variable of the state, which reset_state() sets back."""
+        return self.add_weight(shape, initializer, dtype, name)
 
     def update_state(self, y_true, y_pred, sample_weight=None):
         """Adds examples."""

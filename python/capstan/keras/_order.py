@@ -38,14 +38,19 @@ layer DepthwiseConv2D kernel_size strides padding depth_multiplier data_format d
     depthwise_initializer bias_initializer depthwise_regularizer bias_regularizer activity_regularizer
     depthwise_constraint
 layer Dropout rate noise_shape
+layer EinsumDense equation output_shape activation bias_axes kernel_initializer bias_initializer kernel_regularizer
+    bias_regularizer kernel_constraint bias_constraint
+layer Embedding input_dim output_dim embeddings_initializer embeddings_regularizer embeddings_constraint mask_zero
 layer GRU units activation recurrent_activation use_bias kernel_initializer recurrent_initializer bias_initializer
     kernel_regularizer recurrent_regularizer bias_regularizer activity_regularizer kernel_constraint
-    recurrent_constraint bias_constraint dropout recurrent_dropout seed
+    recurrent_constraint bias_constraint dropout recurrent_dropout seed return_sequences return_state go_backwards
+    stateful unroll reset_after
 layer GRUCell units activation recurrent_activation use_bias kernel_initializer recurrent_initializer bias_initializer
     kernel_regularizer recurrent_regularizer bias_regularizer kernel_constraint recurrent_constraint bias_constraint
     dropout recurrent_dropout reset_after
 layer Hashing num_bins mask_value
-layer IntegerLookup max_tokens num_oov_indices mask_token oov_token vocabulary vocabulary_dtype idf_weights
+layer IntegerLookup max_tokens num_oov_indices mask_token oov_token vocabulary vocabulary_dtype idf_weights invert
+    output_mode sparse pad_to_max_tokens oov_method salt
 layer LSTM units activation recurrent_activation use_bias kernel_initializer recurrent_initializer bias_initializer
     unit_forget_bias kernel_regularizer recurrent_regularizer bias_regularizer activity_regularizer kernel_constraint
     recurrent_constraint bias_constraint dropout recurrent_dropout seed
@@ -63,11 +68,11 @@ layer SeparableConv2D filters kernel_size strides padding data_format dilation_r
     bias_regularizer activity_regularizer depthwise_constraint pointwise_constraint
 layer SimpleRNN units activation use_bias kernel_initializer recurrent_initializer bias_initializer kernel_regularizer
     recurrent_regularizer bias_regularizer activity_regularizer kernel_constraint recurrent_constraint bias_constraint
-    dropout recurrent_dropout
+    dropout recurrent_dropout return_sequences return_state go_backwards stateful unroll seed
 layer SpatialDropout2D rate data_format
 layer SpatialDropout3D rate data_format
 layer StringLookup max_tokens num_oov_indices mask_token oov_token vocabulary idf_weights invert output_mode
-    pad_to_max_tokens sparse encoding
+    pad_to_max_tokens sparse encoding salt
 layer TextVectorization max_tokens standardize split ngrams output_mode output_sequence_length pad_to_max_tokens
     vocabulary idf_weights
 loss Dice reduction name
@@ -87,9 +92,11 @@ metric PearsonCorrelation name dtype
 metric SparseCategoricalCrossentropy name dtype
 metric SparseTopKCategoricalAccuracy k name dtype
 optimizer AdamW learning_rate weight_decay
+optimizer LossScaleOptimizer inner_optimizer initial_scale dynamic_growth_steps name
 optimizer Muon learning_rate adam_beta_1 adam_beta_2 adam_weight_decay epsilon weight_decay clipnorm clipvalue
     global_clipnorm use_ema ema_momentum ema_overwrite_frequency loss_scale_factor gradient_accumulation_steps name
     exclude_layers exclude_embeddings
+schedule CosineDecay initial_learning_rate decay_steps alpha name
 """
 
 

@@ -7,7 +7,7 @@ from capstan import Variable as Variable
 class Metric:
     """A metric, which accumulates over batches; a class of one's own overrides `update_state` and `result`."""
     def __init__(self, *args: Any, **kwargs: Any) -> None: ...
-    def add_variable(self, shape: Any = ..., initializer: _b.str | Any = 'zeros', dtype: Any = None, name: _b.str | None = None, synchronization: Any = None, aggregation: Any = None) -> Variable:
+    def add_variable(self, shape: Any, initializer: Any, dtype: Any = None, aggregation: Any = None, name: _b.str | None = None) -> Variable:
         """A variable of the state, which reset_state() sets back."""
         ...
     def add_weight(self, shape: Any = ..., initializer: _b.str | Any = 'zeros', dtype: Any = None, name: _b.str | None = None, synchronization: Any = None, aggregation: Any = None) -> Variable:

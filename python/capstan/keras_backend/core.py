@@ -31,6 +31,21 @@ def dtype_of(name):
     return getattr(tf, name)
 
 
+# What data of a missing dtype are inside of functions; layers cast their inputs anyway.
+WIDER = {"int8": "int32", "int16": "int32", "uint16": "int32", "uint32": "int64", "uint64": "int64",
+         "float16": "float32"}
+
+
+def of_data(x):
+    """A part of a batch as a tensor, in a wider dtype if the library lacks its own. Errors: ValueError for an integer
+    beyond int64."""
+    if is_missing(x) and x.dtype.name in WIDER:
+        if x.dtype.name == "uint64" and x.size and x.max() > np.iinfo("int64").max:
+            raise ValueError(f"the number {x.max()} is beyond int64, the widest integer of the capstan backend")
+        x = x.astype(WIDER[x.dtype.name])
+    return convert_to_tensor(x)
+
+
 class Variable(KerasVariable):
     def _initialize(self, value):
         if self._dtype in MISSING:
@@ -126,7 +141,7 @@ def compute_output_spec(fn, *args, **kwargs):
     at = [i for i, x in enumerate(leaves) if isinstance(x, KerasTensor)]
 
     def results(length):
-        given = [tf.broadcast_to(tf.zeros([], dtype_of(leaves[i].dtype)),
+        given = [tf.broadcast_to(tf.zeros([], dtype_of(WIDER.get(leaves[i].dtype, leaves[i].dtype))),
                                  [length if n is None else n for n in leaves[i].shape]) for i in at]
         found = []
 

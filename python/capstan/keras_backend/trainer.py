@@ -12,6 +12,8 @@ from keras.src.utils.python_utils import pythonify_logs
 
 import capstan as tf
 
+from .core import of_data
+
 
 class CapstanTrainer(base_trainer.Trainer):
     def __init__(self):
@@ -232,4 +234,4 @@ def _batch(leaf):
         return leaf
     if isinstance(leaf, np.ndarray) and leaf.dtype.kind in "OSU":
         return leaf
-    return backend.convert_to_tensor(leaf)
+    return of_data(leaf)
