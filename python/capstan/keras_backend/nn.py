@@ -324,6 +324,7 @@ def batch_normalization(x, mean, variance, axis, offset=None, scale=None, epsilo
 
 def ctc_loss(target, output, target_length, output_length, mask_index=0):
     target, output = convert_to_tensor(target, "int32"), convert_to_tensor(output)
+    output = cast(output, knp.dtypes.result_type(output.dtype, "float32"))
     return tf.nn.ctc_loss(target, tf.transpose(output, [1, 0, 2]), convert_to_tensor(target_length, "int32"),
                           convert_to_tensor(output_length, "int32"), blank_index=mask_index)
 

@@ -524,15 +524,18 @@ def argsort(x, axis=-1):
     x = convert_to_tensor(x)
     if _dtype(x) == "bool":
         x = cast(x, "int32")
-    return tf.argsort(tf.reshape(x, [-1]) if axis is None else x, axis=-1 if axis is None else axis, stable=True)
+    if axis is None or len(x.shape) == 0:
+        x, axis = tf.reshape(x, [-1]), -1
+    return tf.argsort(x, axis=axis, stable=True)
 
 
 def sort(x, axis=-1):
     x = convert_to_tensor(x)
-    kind = _dtype(x)
-    if kind == "bool":
-        x = cast(x, "int32")
-    return cast(tf.sort(x, axis=axis), kind)
+    if _dtype(x) == "bool":
+        return cast(sort(cast(x, "int32"), axis), "bool")
+    if axis is None:
+        x, axis = tf.reshape(x, [-1]), -1
+    return x if len(x.shape) == 0 else tf.sort(x, axis=axis)
 
 
 def cumsum(x, axis=None, dtype=None):
@@ -757,7 +760,7 @@ def arange(start, stop=None, step=None, dtype=None):
 def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0):
     kind = dtype or dtypes.result_type(getattr(start, "dtype", type(start)), getattr(stop, "dtype", type(stop)), float)
     wide = kind if "float" in standardize_dtype(kind) else config.floatx()
-    start, stop = convert_to_tensor(start, wide), convert_to_tensor(stop, wide)
+    start, stop, num = convert_to_tensor(start, wide), convert_to_tensor(stop, wide), int(num)
     parts = num - 1 if endpoint else num
     step = (stop - start) / (parts if parts > 0 else float("nan"))
     at = convert_to_tensor(np.arange(num), wide)
