@@ -8,6 +8,7 @@
 """
 import contextlib as _contextlib
 import os as _os
+import sys as _sys
 
 from . import _core
 
@@ -74,4 +75,7 @@ def install_as_keras_backend():
 
 from . import data, files, keras, train  # noqa: E402
 from .keras import optimizers  # noqa: E402,F401
+from . import _more  # noqa: E402
+
+_more.install(_sys.modules[__name__])
 

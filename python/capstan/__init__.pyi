@@ -1,6 +1,11 @@
 # Written by tools/python_stubs.py.
 import builtins as _b
 from typing import Any, Iterator
+from capstan.keras.initializers import Constant as constant_initializer
+from capstan.keras.initializers import Ones as ones_initializer
+from capstan.keras.initializers import RandomNormal as random_normal_initializer
+from capstan.keras.initializers import RandomUniform as random_uniform_initializer
+from capstan.keras.initializers import Zeros as zeros_initializer
 from capstan import autodiff as autodiff
 from capstan import bitwise as bitwise
 from capstan import config as config
@@ -78,6 +83,18 @@ class IndexedSlices:
     def __init__(self, values: Any, indices: Any, dense_shape: Any = None) -> None: ...
     dtype: Any
     shape: Any
+class Module:
+    """What a class of one's own derives from to have its variables found, in attributes and in lists and dicts of them."""
+    def __init__(self, name: _b.str | None = None) -> None: ...
+    name: Any
+    non_trainable_variables: Any
+    submodules: Any
+    trainable_variables: Any
+    variables: Any
+    @classmethod
+    def with_name_scope(cls, method: Any) -> Any:
+        """The method itself: names are not scoped."""
+        ...
 class Tensor:
     """An immutable array of numbers."""
     def __init__(self) -> None: ...
@@ -389,6 +406,9 @@ def assert_greater(x: Any, y: Any, message: Any = None, summarize: Any = None, n
 def assert_less(x: Any, y: Any, message: Any = None, summarize: Any = None, name: _b.str | None = None) -> Any:
     """Raises unless less holds of all elements."""
     ...
+def assert_rank(x: Any, rank: Any, message: Any = None, name: _b.str | None = None) -> Any:
+    """Raises unless x has so many axes."""
+    ...
 def atan(x: Any, name: _b.str | None = None) -> Tensor:
     """The angle from -pi/2 to pi/2 whose tangent is x."""
     ...
@@ -675,6 +695,9 @@ def greater(x: Any, y: Any, name: _b.str | None = None) -> Tensor:
 def greater_equal(x: Any, y: Any, name: _b.str | None = None) -> Tensor:
     """True where x >= y."""
     ...
+def group(*inputs: Any, name: _b.str | None = None) -> Any:
+    """Nothing: what is given has run when this is called."""
+    ...
 def group_of(names: Any) -> Any:
     """Functions of this file by their names, for the modules that TensorFlow has them in."""
     ...
@@ -686,6 +709,9 @@ def hypot(x: Any, y: Any, name: _b.str | None = None) -> Tensor:
     ...
 def identity(input: Any, name: _b.str | None = None) -> Tensor:
     """A new tensor with the same elements."""
+    ...
+def identity_n(input: Any, name: _b.str | None = None) -> Any:
+    """The tensors as a list."""
     ...
 def igamma(a: Any, x: Any, name: _b.str | None = None) -> Tensor:
     """The lower incomplete gamma function, divided by gamma(a)."""
@@ -969,6 +995,9 @@ def rsqrt(x: Any, name: _b.str | None = None) -> Tensor:
 def saturate_cast(value: Any, dtype: Any, name: _b.str | None = None) -> Tensor:
     """The same numbers in another dtype, those beyond its range at its ends."""
     ...
+def scalar_mul(scalar: Any, x: Any, name: _b.str | None = None) -> Any:
+    """The product of a scalar and a tensor."""
+    ...
 def scan(fn: Any, elems: Any, initializer: Any = None, parallel_iterations: _b.int | Any = 10, back_prop: _b.bool = True, swap_memory: _b.bool = False, infer_shape: _b.bool = True, reverse: _b.bool = False, name: _b.str | None = None) -> Any:
     """Calls a function with what it returned for the row before, and stacks all of that."""
     ...
@@ -1152,12 +1181,18 @@ def truncatediv(x: Any, y: Any, name: _b.str | None = None) -> Tensor:
 def truncatemod(x: Any, y: Any, name: _b.str | None = None) -> Tensor:
     """The remainder of truncatediv; it has the sign of the dividend."""
     ...
+def tuple(tensors: Any, control_inputs: Any = None, name: _b.str | None = None) -> Any:
+    """The tensors as a list."""
+    ...
 uint8: DType
 def unique(x: Any, out_idx: _b.str | Any = 'int32', name: _b.str | None = None) -> _b.tuple[Tensor, Tensor]:
     """The different values of a vector in the order of their first appearance, and the number of each element's."""
     ...
 def unique_with_counts(x: Any, out_idx: _b.str | Any = 'int32', name: _b.str | None = None) -> _b.tuple[Tensor, Tensor, Tensor]:
     """The different values of a vector, the number of each element's, and how often each appears."""
+    ...
+def unravel_index(indices: Any, dims: Any, name: _b.str | None = None) -> Any:
+    """The coordinates of flat indices in a shape, one row for each axis."""
     ...
 def unsorted_segment_max(data: Any, segment_ids: Any, num_segments: Any, name: _b.str | None = None) -> Tensor:
     """The largest elements of the rows with the same id; negative ids are dropped."""

@@ -1,5 +1,5 @@
 """tf.data: datasets. The pipeline is the library's; elements are structures of tensors."""
-from . import _core, nest
+from . import _core, _dataset_functions, nest
 from ._convert import convert_to_tensor, refuse
 
 AUTOTUNE = -1
@@ -212,3 +212,9 @@ def _form_of(structure):
 
 class Options:
     """Options of datasets, which have no effect here."""
+
+
+for _function in _dataset_functions.METHODS:
+    setattr(Dataset, _function.__name__, _function)
+for _function in _dataset_functions.STATIC_METHODS:
+    setattr(Dataset, _function.__name__, staticmethod(_function))

@@ -22,8 +22,16 @@ class Dataset:
     def cardinality(self) -> Any:
         """The number of elements, -1 for a dataset without end, -2 if only a pass tells."""
         ...
+    @staticmethod
+    def choose_from_datasets(datasets: Any, choice_dataset: Any, stop_on_empty_dataset: _b.bool = True) -> Any:
+        """Elements of several datasets, each from the one whose number the other dataset gives."""
+        ...
     def concatenate(self, dataset: Any, name: _b.str | None = None) -> Any:
         """This dataset, then another one."""
+        ...
+    @staticmethod
+    def counter(start: _b.int | Any = 0, step: _b.int | Any = 1, dtype: _b.str | Any = 'int64', name: _b.str | None = None) -> Any:
+        """Numbers without end."""
         ...
     element_spec: Any
     def enumerate(self, start: _b.int | Any = 0, name: _b.str | None = None) -> Any:
@@ -31,6 +39,9 @@ class Dataset:
         ...
     def filter(self, predicate: Any, name: _b.str | None = None) -> Any:
         """The elements of which a function is true."""
+        ...
+    def flat_map(self, map_func: Any, name: _b.str | None = None) -> Any:
+        """The elements of the datasets that a function makes of the elements, one dataset after the other."""
         ...
     @staticmethod
     def from_generator(generator: Any, output_types: Any = None, output_shapes: Any = None, args: Any = ..., output_signature: Any = None, name: _b.str | None = None) -> Any:
@@ -44,8 +55,27 @@ class Dataset:
     def from_tensors(tensors: Any, name: _b.str | None = None) -> Any:
         """One element."""
         ...
+    def get_single_element(self, name: _b.str | None = None) -> Any:
+        """The element of a dataset that has one."""
+        ...
+    def group_by_window(self, key_func: Any, reduce_func: Any, window_size: Any = None, window_size_func: Any = None, name: _b.str | None = None) -> Any:
+        """Elements of one key together: what `reduce_func(key, dataset)` makes of each `window_size` of them."""
+        ...
+    def ignore_errors(self, log_warning: _b.bool = False, name: _b.str | None = None) -> Any:
+        """The elements without those at which a function of Python raises."""
+        ...
+    def interleave(self, map_func: Any, cycle_length: Any = None, block_length: Any = None, num_parallel_calls: Any = None, deterministic: Any = None, name: _b.str | None = None) -> Any:
+        """The elements of the datasets that a function makes of the elements: `block_length` (1) of each of `cycle_length`"""
+        ...
+    @staticmethod
+    def list_files(file_pattern: Any, shuffle: Any = None, seed: Any = None, name: _b.str | None = None) -> Any:
+        """The names of files that match patterns, as texts of Python, sorted or in an order that is drawn."""
+        ...
     def map(self, map_func: Any, num_parallel_calls: Any = None, deterministic: Any = None, synchronous: Any = None, use_unbounded_threadpool: _b.bool = False, name: _b.str | None = None) -> Any:
         """What a function makes of the elements. It is called for each of them."""
+        ...
+    def padded_batch(self, batch_size: Any, padded_shapes: Any = None, padding_values: Any = None, drop_remainder: _b.bool = False, name: _b.str | None = None) -> Any:
+        """Consecutive elements joined, padded behind to the longest of the batch, or to `padded_shapes`."""
         ...
     def prefetch(self, buffer_size: Any = None, name: _b.str | None = None) -> Any:
         """Elements are made ahead; those of functions of Python when they are asked for."""
@@ -54,11 +84,21 @@ class Dataset:
     def range(*args: Any, output_type: Any = None, name: _b.str | None = None) -> Tensor:
         """Numbers, as those of Python's range."""
         ...
+    def rebatch(self, batch_size: Any, drop_remainder: _b.bool = False, name: _b.str | None = None) -> Any:
+        """The same rows in batches of another size."""
+        ...
     def reduce(self, initial_state: Any, reduce_func: Any, name: _b.str | None = None) -> Any:
         """What a function makes of a state and the elements, one after the other."""
         ...
     def repeat(self, count: Any = None, name: _b.str | None = None) -> Tensor:
         """The dataset several times, without end unless told."""
+        ...
+    @staticmethod
+    def sample_from_datasets(datasets: Any, weights: Any = None, seed: Any = None, stop_on_empty_dataset: _b.bool = False, rerandomize_each_iteration: Any = None) -> Any:
+        """Elements of several datasets, each drawn from one of them."""
+        ...
+    def scan(self, initial_state: Any, scan_func: Any, name: _b.str | None = None) -> Any:
+        """What a function makes of a state and each element: it gives the next state and an element."""
         ...
     def shard(self, num_shards: Any, index: Any, name: _b.str | None = None) -> Any:
         """Every so-manieth element."""
@@ -72,8 +112,17 @@ class Dataset:
     def take(self, count: Any, name: _b.str | None = None) -> Any:
         """The first elements."""
         ...
+    def take_while(self, predicate: Any, name: _b.str | None = None) -> Any:
+        """The elements before the first one of which a function is false."""
+        ...
     def unbatch(self, name: _b.str | None = None) -> Any:
         """The rows of the elements."""
+        ...
+    def unique(self, name: _b.str | None = None) -> _b.tuple[Tensor, Tensor]:
+        """Each element once, where it comes first. Elements are scalars."""
+        ...
+    def window(self, size: Any, shift: Any = None, stride: _b.int | Any = 1, drop_remainder: _b.bool = False, name: _b.str | None = None) -> Any:
+        """Datasets of consecutive elements: `size` of them, `stride` apart, a new one every `shift` elements."""
         ...
     def with_options(self, options: Any, name: _b.str | None = None) -> Any:
         """The dataset itself: no option changes what it gives."""

@@ -3,6 +3,17 @@ import builtins as _b
 from typing import Any, Iterator
 from capstan import Tensor as Tensor
 
+class ResizeMethod:
+    """The names of methods of resize()."""
+    def __init__(self) -> None: ...
+    AREA: Any
+    BICUBIC: Any
+    BILINEAR: Any
+    GAUSSIAN: Any
+    LANCZOS3: Any
+    LANCZOS5: Any
+    MITCHELLCUBIC: Any
+    NEAREST_NEIGHBOR: Any
 def adjust_brightness(image: Any, delta: Any, name: _b.str | None = None) -> Tensor:
     """The image and a number added to it."""
     ...
@@ -60,17 +71,38 @@ def per_image_standardization(image: Any, name: _b.str | None = None) -> Tensor:
 def psnr(a: Any, b: Any, max_val: Any, name: _b.str | None = None) -> Tensor:
     """The peak signal-to-noise ratio of two images in decibels."""
     ...
+def random_brightness(image: Any, max_delta: Any, seed: Any = None) -> Any:
+    """The image with a number added that is drawn between -max_delta and max_delta."""
+    ...
+def random_contrast(image: Any, lower: Any, upper: Any, seed: Any = None) -> Any:
+    """The image with its distance from the mean times a number that is drawn."""
+    ...
+def random_crop(value: Any, size: Any, seed: Any = None, name: _b.str | None = None) -> Any:
+    """A part of this size at a place that is drawn."""
+    ...
+def random_flip_left_right(image: Any, seed: Any = None) -> Any:
+    """The image, or each image of a batch, mirrored with a chance of a half."""
+    ...
+def random_flip_up_down(image: Any, seed: Any = None) -> Any:
+    """The image, or each image of a batch, upside down with a chance of a half."""
+    ...
 def resize(images: Any, size: Any, method: Any = None, preserve_aspect_ratio: _b.bool = False, antialias: _b.bool = False, name: _b.str | None = None) -> Tensor:
     """Images in another size, by weighted means of neighbouring pixels."""
     ...
 def resize_with_crop_or_pad(image: Any, target_height: Any, target_width: Any, name: _b.str | None = None) -> Tensor:
     """The image cropped or padded evenly to a size."""
     ...
+def resize_with_pad(image: Any, target_height: Any, target_width: Any, method: _b.str | Any = 'bilinear', antialias: _b.bool = False) -> Any:
+    """The image resized without distortion, with zeros around it."""
+    ...
 def rgb_to_grayscale(images: Any, name: _b.str | None = None) -> Tensor:
     """The brightness of colours."""
     ...
 def rgb_to_hsv(images: Any, name: _b.str | None = None) -> Tensor:
     """Hue, saturation and value of colours."""
+    ...
+def rgb_to_yuv(images: Any) -> Any:
+    """Brightness and two colours."""
     ...
 def rot90(image: Any, k: _b.int | Any = 1, name: _b.str | None = None) -> Tensor:
     """The image after quarter turns, counter-clockwise."""
@@ -89,4 +121,7 @@ def total_variation(images: Any, name: _b.str | None = None) -> Tensor:
     ...
 def transpose(image: Any, name: _b.str | None = None) -> Tensor:
     """The image with rows and columns exchanged."""
+    ...
+def yuv_to_rgb(images: Any) -> Any:
+    """Red, green and blue again."""
     ...

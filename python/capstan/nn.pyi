@@ -3,6 +3,9 @@ import builtins as _b
 from typing import Any, Iterator
 from capstan import Tensor as Tensor
 
+def atrous_conv2d(value: Any, filters: Any, rate: Any, padding: Any, name: _b.str | None = None) -> Any:
+    """A convolution with filters that have gaps."""
+    ...
 def atrous_pool(input: Any, window_shape: Any, pooling_type: Any, strides: Any = None, padding: _b.str | Any = 'VALID', data_format: Any = None, dilations: Any = None, name: _b.str | None = None) -> Tensor:
     """Maximum or average pooling of images with one to three axes, with strides or dilations."""
     ...
@@ -24,6 +27,9 @@ def batch_normalization(x: Any, mean: Any, variance: Any, offset: Any, scale: An
 def bias_add(value: Any, bias: Any, data_format: _b.str | Any = 'N...C', name: _b.str | None = None) -> Tensor:
     """Adds a vector to the axis of the channels."""
     ...
+def compute_average_loss(per_example_loss: Any, sample_weight: Any = None, global_batch_size: Any = None) -> Any:
+    """The sum of losses over the size of the batch."""
+    ...
 def conv1d(input: Any, filters: Any, stride: Any = ..., padding: _b.str | Any = 'VALID', data_format: _b.str | Any = 'NWC', dilations: Any = ..., name: _b.str | None = None) -> Tensor:
     """Convolution of signals with filters."""
     ...
@@ -41,6 +47,9 @@ def conv3d(input: Any, filters: Any, strides: Any = ..., padding: _b.str | Any =
     ...
 def conv3d_transpose(input: Any, filters: Any, output_shape: Any, strides: Any = ..., padding: _b.str | Any = 'SAME', data_format: _b.str | Any = 'NDHWC', dilations: Any = ..., name: _b.str | None = None) -> Tensor:
     """The transpose of conv3d: images from what a convolution makes of them."""
+    ...
+def convolution(input: Any, filters: Any, strides: Any = None, padding: _b.str | Any = 'VALID', data_format: Any = None, dilations: Any = None, name: _b.str | None = None) -> Any:
+    """A convolution over one to three axes."""
     ...
 def crelu(features: Any, axis: _b.int | Any = -1, name: _b.str | None = None) -> Tensor:
     """relu(x) and relu(-x) side by side along an axis."""
@@ -129,6 +138,9 @@ def relu(features: Any, name: _b.str | None = None) -> Tensor:
 def relu6(features: Any, name: _b.str | None = None) -> Tensor:
     """x limited to the range from 0 to 6."""
     ...
+def scale_regularization_loss(regularization_loss: Any) -> Any:
+    """The sum of losses: there is one replica."""
+    ...
 def selu(features: Any, name: _b.str | None = None) -> Tensor:
     """elu with a slope and scale that keep mean and variance."""
     ...
@@ -176,4 +188,7 @@ def weighted_cross_entropy_with_logits(labels: Any, logits: Any, pos_weight: Any
     ...
 def weighted_moments(x: Any, axes: Any, frequency_weights: Any, keepdims: _b.bool = False, name: _b.str | None = None) -> _b.tuple[Tensor, Tensor]:
     """Mean and variance over axes, of elements with weights."""
+    ...
+def zero_fraction(value: Any, name: _b.str | None = None) -> Any:
+    """The share of elements that are zero."""
     ...

@@ -6,8 +6,14 @@ from capstan import Tensor as Tensor
 def categorical(logits: Any, num_samples: Any, dtype: Any = None, seed: Any = None, name: _b.str | None = None) -> Tensor:
     """Draws of class numbers."""
     ...
+def gamma(shape: Any, alpha: Any, beta: Any = None, dtype: Any = ..., seed: Any = None, name: _b.str | None = None) -> Any:
+    """Draws of gamma distributions, [shape, alpha's shape]."""
+    ...
 def normal(shape: Any, mean: _b.float | Any = 0.0, stddev: _b.float | Any = 1.0, dtype: Any = ..., seed: Any = None, name: _b.str | None = None) -> Tensor:
     """Draws of a normal distribution."""
+    ...
+def poisson(shape: Any, lam: Any, dtype: Any = ..., seed: Any = None, name: _b.str | None = None) -> Any:
+    """Draws of Poisson distributions, [shape, lam's shape]."""
     ...
 def set_seed(seed: Any) -> None:
     """Starts all streams of random numbers of the process."""

@@ -3,6 +3,9 @@ import builtins as _b
 from typing import Any, Iterator
 from capstan import Tensor as Tensor
 
+def dct(input: Any, type: _b.int | Any = 2, n: Any = None, axis: _b.int | Any = -1, norm: Any = None, name: _b.str | None = None) -> Any:
+    """The discrete cosine transform of types 1, 2 and 3, of the last axis."""
+    ...
 def fft(input: Any, name: _b.str | None = None) -> Tensor:
     """The discrete Fourier transform along the last axis."""
     ...
@@ -24,6 +27,9 @@ def hamming_window(window_length: Any, periodic: _b.bool = True, dtype: _b.str |
 def hann_window(window_length: Any, periodic: _b.bool = True, dtype: _b.str | Any = 'float32', name: _b.str | None = None) -> Tensor:
     """A raised cosine from 0 to 1 and back."""
     ...
+def idct(input: Any, type: _b.int | Any = 2, n: Any = None, axis: _b.int | Any = -1, norm: Any = None, name: _b.str | None = None) -> Any:
+    """The inverse of dct(), up to the factor that TensorFlow leaves out without `norm`."""
+    ...
 def ifft(input: Any, name: _b.str | None = None) -> Tensor:
     """The inverse of fft."""
     ...
@@ -44,6 +50,9 @@ def irfft(input_tensor: Any, fft_length: Any = None, name: _b.str | None = None)
     ...
 def irfft2d(input_tensor: Any, fft_length: Any = None, name: _b.str | None = None) -> Tensor:
     """The inverse of rfft2d."""
+    ...
+def kaiser_window(window_length: Any, beta: _b.float | Any = 12.0, dtype: Any = ..., name: _b.str | None = None) -> Any:
+    """A window of Kaiser's."""
     ...
 def overlap_and_add(signal: Any, frame_step: Any, name: _b.str | None = None) -> Tensor:
     """Frames set one step apart and added."""

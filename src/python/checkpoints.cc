@@ -3,8 +3,11 @@
 
 #include <nanobind/stl/map.h>
 
+#include "capstan/callbacks.h"
+#include "capstan/checkpoint_callbacks.h"
 #include "capstan/model_graph.h"
 #include "capstan/plots.h"
+#include "capstan/tensorboard.h"
 #include "src/python/layers.h"
 
 namespace capstan::python {
@@ -34,9 +37,26 @@ struct Manager {
   std::unique_ptr<CheckpointManager> manager;
 };
 
+// A callback that writes to a path, with options that have a table.
+template <class C, class Options>
+void add_callback(nb::module_& m, const char* function, const char* name) {
+  m.def(function, [name](const std::string& path, const AttributeValue& config) {
+    const ClassInfo info{"callback", "keras.callbacks", name, "", Options::fields()};
+    Options options;
+    set_options(info, &options, config);
+    return Callback(C(path, options));
+  });
+}
+
 }  // namespace
 
 void add_checkpoints(nb::module_& m) {
+  add_callback<callbacks::ModelCheckpoint, callbacks::ModelCheckpointOptions>(m, "model_checkpoint", "ModelCheckpoint");
+  add_callback<callbacks::BackupAndRestore, callbacks::BackupAndRestoreOptions>(m, "backup_and_restore",
+                                                                                "BackupAndRestore");
+  add_callback<callbacks::TensorBoard, callbacks::TensorBoardOptions>(m, "tensor_board", "TensorBoard");
+  m.def("terminate_on_nan", [](bool raise_error) { return Callback(callbacks::TerminateOnNaN(raise_error)); });
+  m.def("swap_ema_weights", [](bool swap_on_epoch) { return Callback(callbacks::SwapEMAWeights(swap_on_epoch)); });
   struct StatusHandle {
     Status status;
   };

@@ -98,6 +98,17 @@ class Cursor {
   detail::DatasetCursorPtr cursor_;
 };
 
+// Calls `f`, and keeps what Python throws in it.
+template <class F>
+auto kept(const F& f) {
+  try {
+    return f();
+  } catch (const nb::python_error&) {
+    thrown() = std::current_exception();
+    throw;
+  }
+}
+
 // A function of Python, called with the lock, and let go of with it.
 template <class Result, class F>
 auto callback(const nb::object& function, PartTypes types, const F& convert) {
@@ -105,12 +116,7 @@ auto callback(const nb::object& function, PartTypes types, const F& convert) {
   return [f, types, convert](const Part* element) -> Result {
     const Locked lock;
     const nb::handle call(static_cast<PyObject*>(const_cast<void*>(f.get())));
-    try {
-      return convert(call(to_python(element, types)));
-    } catch (const nb::python_error&) {
-      thrown() = std::current_exception();
-      throw;
-    }
+    return kept([&] { return convert(call(to_python(element, types))); });
   };
 }
 
@@ -135,14 +141,15 @@ DatasetHandle generated(const nb::object& open) {
   return {detail::generated(structure(), [f]() -> detail::PartGenerator {
     const Locked lock;
     const nb::handle call(static_cast<PyObject*>(const_cast<void*>(f.get())));
-    const std::shared_ptr<const void> iterator = held(nb::iter(call()));
+    const std::shared_ptr<const void> iterator = kept([&] { return held(nb::iter(call())); });
     return [iterator](Part* element) {
       const Locked inner;
-      PyObject* const item = PyIter_Next(static_cast<PyObject*>(const_cast<void*>(iterator.get())));
-      if (item == nullptr && PyErr_Occurred() != nullptr) throw nb::python_error();
-      if (item == nullptr) return false;
-      *element = {{}, held(nb::steal(item))};
-      return true;
+      return kept([&] {
+        PyObject* const item = PyIter_Next(static_cast<PyObject*>(const_cast<void*>(iterator.get())));
+        if (item == nullptr && PyErr_Occurred() != nullptr) throw nb::python_error();
+        if (item != nullptr) *element = {{}, held(nb::steal(item))};
+        return item != nullptr;
+      });
     };
   })};
 }

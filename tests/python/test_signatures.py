@@ -103,7 +103,8 @@ WITHOUT_EFFECT = {
     "experimental_compile", "experimental_follow_type_hints", "exclusive", "strict", "shape_invariants",
     "return_same_structure", "fallback_to_while_loop", "warn", "infer_shape", "fn_output_signature", "autocast",
     "aggregation", "synchronization", "skip_gradients_aggregation", "experimental_aggregate_gradients", "logs", "partial", "output_shapes", "output_shape", "synchronous",
-    "use_unbounded_threadpool", "session", "device_name", "rebuild", "dpi", "splines", "stack_height_limit", "path_length_limit"}
+    "use_unbounded_threadpool", "session", "device_name", "rebuild", "preferred_backend",
+    "control_inputs", "rerandomize_each_iteration", "data", "dpi", "splines", "stack_height_limit", "path_length_limit"}
 # Functions that look at their arguments in another way, or that the interpreter calls.
 READ_ELSEWHERE = {"_use", "name_scope", "find_spec", "__exit__", "__new__", "_ensure_handle", "call", "train_step",
                   "test_step", "mapped", "split", "map_fn"}
@@ -142,6 +143,7 @@ def reason_for(text):
             "lacks type_enum, handle_data": "dtypes are not made by numbers",
             "side has no default, not 'real'": "the library asks for it",
             "to_file is 'model.svg', not 'model.png'": "pictures are SVG",
+            "lacks support_partition": "variables are not split",
             "lacks dims": "scripts give it by its place",
             "lacks weights": "weights are set when the layer has them",
             "lacks ignore_class": "the library's metric counts all classes",

@@ -6,7 +6,7 @@ import numpy as _np
 from .. import _core, _modules, _ops
 from .._convert import refuse
 from ..data import Dataset
-from . import _callbacks, _layers, _models, _objects
+from . import _callbacks, _functions, _layers, _models, _objects, _tables
 from ._layers import Input, Layer  # noqa: F401
 from ._models import Model, Sequential  # noqa: F401
 
@@ -15,16 +15,23 @@ def _module(name, names, text):
     return _modules.make_module(f"keras.{name}", names, text)
 
 
+# Other names of layers.
+_SHORT_LAYERS = {f"{short}{n}": f"{name}{n}" for n in ("1D", "2D", "3D") for short, name in (
+    ("MaxPool", "MaxPooling"), ("AvgPool", "AveragePooling"), ("GlobalMaxPool", "GlobalMaxPooling"),
+    ("GlobalAvgPool", "GlobalAveragePooling"), ("Convolution", "Conv"))}
 layers = _module("layers", {**_layers.CLASSES, "Layer": Layer, "Input": Input, "InputLayer": _layers.InputLayer,
-                            "Lambda": _layers.Lambda, "MaxPool2D": _layers.CLASSES["MaxPooling2D"],
-                            "AvgPool2D": _layers.CLASSES["AveragePooling2D"],
-                            "MaxPool1D": _layers.CLASSES["MaxPooling1D"]}, "tf.keras.layers")
+                            "Lambda": _layers.Lambda,
+                            **{short: _layers.CLASSES[name] for short, name in _SHORT_LAYERS.items()},
+                            **_functions.layer_functions(_layers.CLASSES)}, "tf.keras.layers")
 models = _module("models", {"Model": Model, "Sequential": Sequential, "load_model": _models.load_model,
                             "model_from_json": _models.model_from_json, "clone_model": _models.clone_model},
                  "tf.keras.models")
-losses = _module("losses", {**_objects.LOSSES, **_objects.LOSS_FUNCTIONS, "Loss": _objects.Loss,
+_SHORT_LOSSES = {short: _objects.LOSS_FUNCTIONS[name] for short, name in (
+    ("MSE", "mean_squared_error"), ("MAE", "mean_absolute_error"), ("MAPE", "mean_absolute_percentage_error"),
+    ("MSLE", "mean_squared_logarithmic_error"), ("KLD", "kl_divergence"))}
+losses = _module("losses", {**_objects.LOSSES, **_objects.LOSS_FUNCTIONS, **_SHORT_LOSSES, "Loss": _objects.Loss,
                             "get": _objects.get_loss}, "tf.keras.losses")
-metrics = _module("metrics", {**_objects.LOSS_FUNCTIONS, **_objects.METRICS, "Metric": _objects.Metric},
+metrics = _module("metrics", {**_objects.LOSS_FUNCTIONS, **_SHORT_LOSSES, **_functions.METRICS, **_objects.METRICS, "Metric": _objects.Metric},
                   "tf.keras.metrics")
 schedules = _module("optimizers.schedules", {**_objects.SCHEDULES,
                                              "LearningRateSchedule": _objects.LearningRateSchedule},
@@ -32,7 +39,9 @@ schedules = _module("optimizers.schedules", {**_objects.SCHEDULES,
 optimizers = _module("optimizers", {**_objects.OPTIMIZERS, "Optimizer": _objects.Optimizer, "schedules": schedules,
                                     "get": _objects.get_optimizer}, "tf.keras.optimizers")
 optimizers.legacy = _module("optimizers.legacy", dict(_objects.OPTIMIZERS), "tf.keras.optimizers.legacy")
-initializers = _module("initializers", {**_objects.INITIALIZERS, "Initializer": _objects.Initializer,
+initializers = _module("initializers", {**_objects.INITIALIZERS,
+                                        **{_tables.snake_case(n): c for n, c in _objects.INITIALIZERS.items()},
+                                        "Initializer": _objects.Initializer,
                                         "get": _objects.get_initializer}, "tf.keras.initializers")
 regularizers = _module("regularizers", {**_objects.REGULARIZERS, "Regularizer": _objects.Regularizer,
                                         "get": _objects.get_regularizer,
@@ -43,7 +52,9 @@ constraints = _module("constraints", {**_objects.CONSTRAINTS, "Constraint": _obj
 activations = _module("activations", {**_objects.ACTIVATIONS, "get": _objects.get_activation}, "tf.keras.activations")
 callbacks = _module("callbacks", {**_callbacks.CLASSES, "Callback": _callbacks.Callback,
                                   "History": _callbacks.History, "LambdaCallback": _callbacks.LambdaCallback,
-                                  "LearningRateScheduler": _callbacks.LearningRateScheduler}, "tf.keras.callbacks")
+                                  **{n: getattr(_callbacks, n) for n in (
+                                      "LearningRateScheduler", "ModelCheckpoint", "BackupAndRestore", "TensorBoard",
+                                      "TerminateOnNaN", "SwapEMAWeights")}}, "tf.keras.callbacks")
 
 
 def to_categorical(x, num_classes=None):
@@ -104,7 +115,7 @@ def timeseries_dataset_from_array(data, targets, sequence_length, sequence_strid
     return Dataset(node, 0 if targets is None else (0, 0))
 
 
-utils = _module("utils", {"image_dataset_from_directory": image_dataset_from_directory,
+utils = _module("utils", {**_functions.UTILS, "image_dataset_from_directory": image_dataset_from_directory,
                           "timeseries_dataset_from_array": timeseries_dataset_from_array, "to_categorical": to_categorical, "set_random_seed": set_random_seed,
                           "plot_model": plot_model}, "tf.keras.utils")
 

@@ -1,5 +1,8 @@
 """Callbacks: those of the library by its tables, and what classes of Python derive from."""
+import os
+
 from .. import _core
+from .._convert import refuse
 from . import _tables
 from ._tables import Configured, Lent
 
@@ -98,6 +101,64 @@ class LambdaCallback(Callback):
         for name, hook in hooks.items():
             if hook is not None:
                 setattr(self, name, hook)
+
+
+class _Made(LibraryCallback):
+    """A callback of the library that is no class of a table."""
+
+    def __init__(self, handle):
+        self._handle, self._given = handle, {}
+
+    def __repr__(self):
+        return f"<{type(self).__name__}>"
+
+
+class ModelCheckpoint(_Made):
+    """Writes the model, or with `save_weights_only` its weights, while it is trained. The name may have {epoch}, {batch}
+    and values of the logs, each with a format: {epoch:02d}, {val_loss:.2f}."""
+
+    def __init__(self, filepath, monitor="val_loss", verbose=0, save_best_only=False, save_weights_only=False, mode="auto",
+                 save_freq="epoch", initial_value_threshold=None):
+        super().__init__(_core.model_checkpoint(os.fspath(filepath), {
+            "monitor": monitor, "verbose": int(verbose), "save_best_only": save_best_only,
+            "save_weights_only": save_weights_only, "mode": mode, "save_freq": save_freq,
+            "initial_value_threshold": initial_value_threshold}))
+
+
+class BackupAndRestore(_Made):
+    """Makes a training go on where an earlier process was cut off, with the same bits."""
+
+    def __init__(self, backup_dir, save_freq="epoch", double_checkpoint=False, delete_checkpoint=True):
+        refuse("BackupAndRestore", double_checkpoint=(double_checkpoint, False))
+        super().__init__(_core.backup_and_restore(os.fspath(backup_dir), {
+            "save_freq": save_freq, "delete_checkpoint": delete_checkpoint}))
+
+
+class TensorBoard(_Made):
+    """Logs a training for TensorBoard, in the folders train and validation of `log_dir`."""
+
+    def __init__(self, log_dir="logs", histogram_freq=0, write_graph=True, write_images=False, write_steps_per_second=False,
+                 update_freq="epoch", profile_batch=0, embeddings_freq=0, embeddings_metadata=None):
+        refuse("TensorBoard", embeddings_metadata=(embeddings_metadata, None))
+        batches = [int(b) for b in (profile_batch if isinstance(profile_batch, (list, tuple)) else [profile_batch]) if b]
+        super().__init__(_core.tensor_board(os.fspath(log_dir), {
+            "histogram_freq": int(histogram_freq), "write_graph": write_graph, "write_images": write_images,
+            "write_steps_per_second": write_steps_per_second, "update_freq": update_freq, "profile_batch": batches,
+            "embeddings_freq": int(embeddings_freq)}))
+
+
+class TerminateOnNaN(_Made):
+    """Ends a training whose loss is no number, or raises."""
+
+    def __init__(self, raise_error=False):
+        super().__init__(_core.terminate_on_nan(bool(raise_error)))
+
+
+class SwapEMAWeights(_Made):
+    """Evaluates with the averages that an optimizer with `use_ema` keeps."""
+
+    def __init__(self, swap_on_epoch=False):
+        super().__init__(_core.swap_ema_weights(bool(swap_on_epoch)))
 
 
 class LearningRateScheduler(Callback):

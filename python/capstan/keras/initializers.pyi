@@ -1,12 +1,30 @@
 # Written by tools/python_stubs.py.
 import builtins as _b
 from typing import Any, Iterator
+from capstan.keras.initializers import Constant as constant
+from capstan.keras.initializers import GlorotNormal as glorot_normal
+from capstan.keras.initializers import GlorotUniform as glorot_uniform
+from capstan.keras.initializers import HeNormal as he_normal
+from capstan.keras.initializers import HeUniform as he_uniform
 from capstan.keras.initializers import Identity as IdentityInitializer
+from capstan.keras.initializers import Identity as identity
+from capstan.keras.initializers import Identity as identity_initializer
+from capstan.keras.initializers import LecunNormal as lecun_normal
+from capstan.keras.initializers import LecunUniform as lecun_uniform
 from capstan.keras.initializers import Ones as one
+from capstan.keras.initializers import Ones as ones
 from capstan.keras.initializers import Orthogonal as OrthogonalInitializer
+from capstan.keras.initializers import Orthogonal as orthogonal
+from capstan.keras.initializers import Orthogonal as orthogonal_initializer
 from capstan.keras.initializers import RandomNormal as normal
+from capstan.keras.initializers import RandomNormal as random_normal
+from capstan.keras.initializers import RandomUniform as random_uniform
 from capstan.keras.initializers import RandomUniform as uniform
+from capstan.keras.initializers import STFTInitializer as stft_initializer
+from capstan.keras.initializers import TruncatedNormal as truncated_normal
+from capstan.keras.initializers import VarianceScaling as variance_scaling
 from capstan.keras.initializers import Zeros as zero
+from capstan.keras.initializers import Zeros as zeros
 
 class Initializer:
     """What makes the first value of a weight; a class of one's own overrides `__call__`."""

@@ -3,9 +3,21 @@ import builtins as _b
 from typing import Any, Iterator
 from capstan import Tensor as Tensor
 from capstan.keras import Layer as Layer
+from capstan.keras.layers import AveragePooling1D as AvgPool1D
 from capstan.keras.layers import AveragePooling2D as AvgPool2D
+from capstan.keras.layers import AveragePooling3D as AvgPool3D
+from capstan.keras.layers import Conv1D as Convolution1D
+from capstan.keras.layers import Conv2D as Convolution2D
+from capstan.keras.layers import Conv3D as Convolution3D
+from capstan.keras.layers import GlobalAveragePooling1D as GlobalAvgPool1D
+from capstan.keras.layers import GlobalAveragePooling2D as GlobalAvgPool2D
+from capstan.keras.layers import GlobalAveragePooling3D as GlobalAvgPool3D
+from capstan.keras.layers import GlobalMaxPooling1D as GlobalMaxPool1D
+from capstan.keras.layers import GlobalMaxPooling2D as GlobalMaxPool2D
+from capstan.keras.layers import GlobalMaxPooling3D as GlobalMaxPool3D
 from capstan.keras.layers import MaxPooling1D as MaxPool1D
 from capstan.keras.layers import MaxPooling2D as MaxPool2D
+from capstan.keras.layers import MaxPooling3D as MaxPool3D
 
 class Activation(Layer):
     """Applies an activation function."""
@@ -464,4 +476,28 @@ class ZeroPadding3D(Layer):
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
 def Input(shape: Any = None, batch_size: Any = None, dtype: Any = None, name: _b.str | None = None, sparse: Any = None, ragged: Any = None, batch_shape: Any = None, tensor: Any = None, optional: _b.bool = False) -> Tensor:
     """An input of a functional model."""
+    ...
+def add(inputs: Any, **kwargs: Any) -> Tensor:
+    """What the layer Add makes of inputs."""
+    ...
+def average(inputs: Any, **kwargs: Any) -> Any:
+    """What the layer Average makes of inputs."""
+    ...
+def concatenate(inputs: Any, axis: _b.int | Any = -1, **kwargs: Any) -> Any:
+    """Inputs side by side along an axis, as the layer Concatenate."""
+    ...
+def dot(inputs: Any, axes: _b.int | Any = -1, **kwargs: Any) -> Any:
+    """Products of rows of two inputs, as the layer Dot."""
+    ...
+def maximum(inputs: Any, **kwargs: Any) -> Tensor:
+    """What the layer Maximum makes of inputs."""
+    ...
+def minimum(inputs: Any, **kwargs: Any) -> Tensor:
+    """What the layer Minimum makes of inputs."""
+    ...
+def multiply(inputs: Any, **kwargs: Any) -> Tensor:
+    """What the layer Multiply makes of inputs."""
+    ...
+def subtract(inputs: Any, **kwargs: Any) -> Tensor:
+    """What the layer Subtract makes of inputs."""
     ...

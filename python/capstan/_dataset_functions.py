@@ -1,0 +1,275 @@
+"""Transformations of datasets that call functions of Python or whose elements are datasets. Each is a generator."""
+import glob
+import itertools
+
+import numpy as np
+
+from . import _core, nest
+from ._convert import convert_to_tensor
+
+
+def _call(function, element):
+    return function(*element) if isinstance(element, tuple) else function(element)
+
+
+def _generated(make):
+    """A dataset of elements that are structures of tensors, datasets or texts already."""
+    from .data import Dataset
+    return Dataset(_core.dataset_of_generator(make))
+
+
+def _stacked(elements):
+    """Elements of one structure joined leaf by leaf."""
+    from ._ops import stack
+    lists = [nest.flatten(e) for e in elements]
+    return nest.pack_sequence_as(elements[0], [stack([row[i] for row in lists]) for i in range(len(lists[0]))])
+
+
+def flat_map(self, map_func, name=None):
+    """The elements of the datasets that a function makes of the elements, one dataset after the other."""
+    return _generated(lambda: (item for element in self for item in _call(map_func, element)))
+
+
+def interleave(self, map_func, cycle_length=None, block_length=None, num_parallel_calls=None, deterministic=None,
+               name=None):
+    """The elements of the datasets that a function makes of the elements: `block_length` (1) of each of `cycle_length`
+    (1) in turn, in TensorFlow's order."""
+    cycle, block = (1 if n is None else int(n) for n in (cycle_length, block_length))
+    if cycle < 1 or block < 1:
+        raise ValueError(f"interleave: cycle_length {cycle} and block_length {block} must be positive")
+
+    def items():
+        inputs = iter(self)
+        slots, position = [None] * cycle, 0
+        is_done = False
+        while True:
+            if slots[position] is None and not is_done:
+                try:
+                    slots[position] = iter(_call(map_func, next(inputs)))
+                except StopIteration:
+                    is_done = True
+            if slots[position] is not None:
+                for _ in range(block):
+                    try:
+                        yield next(slots[position])
+                    except StopIteration:
+                        slots[position] = None
+                        break
+            elif is_done and all(slot is None for slot in slots):
+                return
+            position = (position + 1) % cycle
+    return _generated(items)
+
+
+def window(self, size, shift=None, stride=1, drop_remainder=False, name=None):
+    """Datasets of consecutive elements: `size` of them, `stride` apart, a new one every `shift` elements."""
+    size, shift, stride = int(size), int(size if shift is None else shift), int(stride)
+    if min(size, shift, stride) < 1:
+        raise ValueError(f"window: size {size}, shift {shift} and stride {stride} must be positive")
+
+    def windows():
+        kept, skipped, is_done = [], 0, False
+        inputs = iter(self)
+        while True:
+            while not is_done and len(kept) < (size - 1) * stride + 1:
+                try:
+                    element = next(inputs)
+                except StopIteration:
+                    is_done = True
+                    break
+                if skipped:
+                    skipped -= 1
+                else:
+                    kept.append(element)
+            found = kept[::stride][:size]
+            if not found or drop_remainder and len(found) < size:
+                return
+            yield _of_elements(found)
+            skipped = max(0, shift - len(kept))
+            kept = kept[shift:]
+    return _generated(windows)
+
+
+def _of_elements(elements):
+    """A dataset of these elements; of structures it is a structure of datasets, as in TensorFlow."""
+    from .data import Dataset
+    if not nest.is_nested(elements[0]):
+        return Dataset.from_generator(lambda: iter(elements))
+    lists = [nest.flatten(e) for e in elements]
+    return nest.pack_sequence_as(elements[0], [Dataset.from_generator(lambda i=i: iter([row[i] for row in lists]))
+                                               for i in range(len(lists[0]))])
+
+
+def padded_batch(self, batch_size, padded_shapes=None, padding_values=None, drop_remainder=False, name=None):
+    """Consecutive elements joined, padded behind to the longest of the batch, or to `padded_shapes`."""
+    def padded(column, shape, value):
+        rank = len(column[0].shape)
+        wanted = [None] * rank if shape is None else list(shape)
+        if len(wanted) != rank:
+            raise ValueError(f"padded_batch: the shape {wanted} is for another rank than {tuple(column[0].shape)} has")
+        lengths = [max(int(x.shape[i]) for x in column) if n in (None, -1) else int(n) for i, n in enumerate(wanted)]
+        rows = []
+        for x in column:
+            if any(have > want for have, want in zip(x.shape, lengths)):
+                raise ValueError(f"padded_batch: an element of shape {tuple(x.shape)} is larger than {tuple(lengths)}")
+            row = np.full(lengths, 0 if value is None else np.asarray(value), x.numpy().dtype)
+            row[tuple(slice(0, n) for n in x.shape)] = x.numpy()
+            rows.append(row)
+        return convert_to_tensor(np.stack(rows))
+
+    def batches():
+        inputs = iter(self)
+        while True:
+            elements = list(itertools.islice(inputs, int(batch_size)))
+            if not elements or drop_remainder and len(elements) < int(batch_size):
+                return
+            lists = [nest.flatten(e) for e in elements]
+            count = len(lists[0])
+            shapes = [None] * count if padded_shapes is None else _shapes(padded_shapes, elements[0])
+            values = [padding_values] * count if not nest.is_nested(padding_values) else nest.flatten(padding_values)
+            yield nest.pack_sequence_as(elements[0], [padded([row[i] for row in lists], shapes[i], values[i])
+                                                      for i in range(count)])
+    return _generated(batches)
+
+
+def _shapes(shapes, element):
+    """One shape for each leaf: a list of lengths is a leaf here."""
+    if not nest.is_nested(element):
+        return [shapes]
+    if isinstance(element, dict):
+        return [s for key in sorted(element) for s in _shapes(shapes[key], element[key])]
+    return [s for part, own in zip(element, shapes) for s in _shapes(own, part)]
+
+
+def take_while(self, predicate, name=None):
+    """The elements before the first one of which a function is false."""
+    return _generated(lambda: itertools.takewhile(lambda e: bool(_call(predicate, e)), self))
+
+
+def unique(self, name=None):
+    """Each element once, where it comes first. Elements are scalars."""
+    def items():
+        seen = set()
+        for element in self:
+            key = element.numpy().item()
+            if key not in seen:
+                seen.add(key)
+                yield element
+    return _generated(items)
+
+
+def scan(self, initial_state, scan_func, name=None):
+    """What a function makes of a state and each element: it gives the next state and an element."""
+    def items():
+        state = nest.map_structure(convert_to_tensor, initial_state)
+        for element in self:
+            state, result = scan_func(state, element)
+            yield nest.map_structure(convert_to_tensor, result)
+    return _generated(items)
+
+
+def rebatch(self, batch_size, drop_remainder=False, name=None):
+    """The same rows in batches of another size."""
+    return self.unbatch().batch(batch_size, drop_remainder)
+
+
+def group_by_window(self, key_func, reduce_func, window_size=None, window_size_func=None, name=None):
+    """Elements of one key together: what `reduce_func(key, dataset)` makes of each `window_size` of them."""
+    if (window_size is None) == (window_size_func is None):
+        raise ValueError("group_by_window: one of window_size and window_size_func must be given")
+
+    def items():
+        groups = {}
+        for element in self:
+            key = int(_call(key_func, element))
+            group = groups.setdefault(key, [])
+            group.append(element)
+            if len(group) >= int(window_size if window_size_func is None else window_size_func(key)):
+                yield from _reduced(reduce_func, key, groups.pop(key))
+        for key, group in groups.items():
+            yield from _reduced(reduce_func, key, group)
+    return _generated(items)
+
+
+def _reduced(reduce_func, key, group):
+    return iter(reduce_func(convert_to_tensor(key), _generated(lambda: iter(group))))
+
+
+def get_single_element(self, name=None):
+    """The element of a dataset that has one."""
+    found = list(itertools.islice(iter(self), 2))
+    if len(found) != 1:
+        raise ValueError(f"get_single_element: the dataset has {'no element' if not found else 'more than one element'}")
+    return found[0]
+
+
+def ignore_errors(self, log_warning=False, name=None):
+    """The elements without those at which a function of Python raises."""
+    def items():
+        inputs = iter(self)
+        while True:
+            try:
+                yield next(inputs)
+            except StopIteration:
+                return
+            except Exception as error:  # noqa: BLE001
+                if log_warning:
+                    import warnings
+                    warnings.warn(f"ignore_errors: {error}", stacklevel=2)
+    return _generated(items)
+
+
+def counter(start=0, step=1, dtype="int64", name=None):
+    """Numbers without end."""
+    return _generated(lambda: (convert_to_tensor(n, dtype=dtype) for n in itertools.count(start, step)))
+
+
+def list_files(file_pattern, shuffle=None, seed=None, name=None):
+    """The names of files that match patterns, as texts of Python, sorted or in an order that is drawn."""
+    patterns = [file_pattern] if isinstance(file_pattern, str) else list(file_pattern)
+    files = sorted({file for pattern in patterns for file in glob.glob(pattern)})
+    if not files:
+        raise ValueError(f"list_files: no file matches {patterns}")
+
+    def items():
+        order = list(files)
+        if shuffle or shuffle is None:
+            np.random.default_rng(seed).shuffle(order)
+        return iter(order)
+    return _generated(items)
+
+
+def sample_from_datasets(datasets, weights=None, seed=None, stop_on_empty_dataset=False, rerandomize_each_iteration=None):
+    """Elements of several datasets, each drawn from one of them."""
+    def items():
+        generator = np.random.default_rng(seed)
+        left = [iter(d) for d in datasets]
+        chances = np.ones(len(left)) if weights is None else np.array(weights, float)
+        while left and chances.sum() > 0:
+            i = generator.choice(len(left), p=chances / chances.sum())
+            try:
+                yield next(left[i])
+            except StopIteration:
+                if stop_on_empty_dataset:
+                    return
+                del left[i]
+                chances = np.delete(chances, i)
+    return _generated(items)
+
+
+def choose_from_datasets(datasets, choice_dataset, stop_on_empty_dataset=True):
+    """Elements of several datasets, each from the one whose number the other dataset gives."""
+    def items():
+        left = [iter(d) for d in datasets]
+        for choice in choice_dataset:
+            try:
+                yield next(left[int(choice)])
+            except StopIteration:
+                if stop_on_empty_dataset:
+                    return
+    return _generated(items)
+
+
+METHODS = (flat_map, interleave, window, padded_batch, take_while, unique, scan, rebatch, group_by_window,
+           get_single_element, ignore_errors)
+STATIC_METHODS = (counter, list_files, sample_from_datasets, choose_from_datasets)

@@ -1,0 +1,436 @@
+"""Functions of TensorFlow that are made of others: of images drawn at random, of signals, of systems, of checks."""
+import math as _math
+
+import numpy as np
+
+from . import _core, _modules, _ops
+from ._convert import convert_to_tensor, dims, refuse
+from ._core import Variable
+from ._dtypes import as_dtype, float32, int64
+from ._known import known
+
+OPS = _ops.OPS
+
+
+# --- tf ---
+
+class Module:
+    """What a class of one's own derives from to have its variables found, in attributes and in lists and dicts of them."""
+
+    def __init__(self, name=None):
+        self._name = name or type(self).__name__.lower()
+
+    @property
+    def name(self):
+        return getattr(self, "_name", type(self).__name__.lower())
+
+    def _leaves(self):
+        seen, stack = set(), [self]
+        while stack:
+            item = stack.pop()
+            if id(item) in seen:
+                continue
+            seen.add(id(item))
+            if isinstance(item, Variable):
+                yield item
+            elif isinstance(item, (list, tuple)):
+                stack.extend(reversed(item))
+            elif isinstance(item, dict):
+                stack.extend(item[key] for key in sorted(item, key=str, reverse=True))
+            elif isinstance(item, Module):
+                yield item
+                stack.extend(value for _, value in sorted(vars(item).items(), reverse=True))
+            elif hasattr(item, "_ensure_handle"):
+                yield item
+
+    @property
+    def variables(self):
+        """The variables of the module and of what it holds."""
+        found = []
+        for leaf in self._leaves():
+            if isinstance(leaf, Variable):
+                found.append(leaf)
+            elif not isinstance(leaf, Module):
+                found.extend(leaf.variables)
+        return tuple({id(v): v for v in found}.values())
+
+    @property
+    def trainable_variables(self):
+        """Those that are trained."""
+        return tuple(v for v in self.variables if v.trainable)
+
+    @property
+    def non_trainable_variables(self):
+        """Those that are not."""
+        return tuple(v for v in self.variables if not v.trainable)
+
+    @property
+    def submodules(self):
+        """The modules that it holds, at any depth."""
+        return tuple(leaf for leaf in self._leaves() if isinstance(leaf, Module) and leaf is not self)
+
+    @classmethod
+    def with_name_scope(cls, method):
+        """The method itself: names are not scoped."""
+        return method
+
+
+def group(*inputs, name=None):
+    """Nothing: what is given has run when this is called."""
+
+
+def tuple_(tensors, control_inputs=None, name=None):
+    """The tensors as a list."""
+    return [None if t is None else convert_to_tensor(t) for t in tensors]
+
+
+def identity_n(input, name=None):
+    """The tensors as a list."""
+    return [OPS["identity"](t) for t in input]
+
+
+def unravel_index(indices, dims, name=None):
+    """The coordinates of flat indices in a shape, one row for each axis."""
+    lengths = [int(n) for n in np.asarray(known(dims)).reshape(-1)]
+    rest, rows = convert_to_tensor(indices), []
+    for n in reversed(lengths):
+        rows.append(OPS["floormod"](rest, n))
+        rest = OPS["floordiv"](rest, n)
+    return _ops.stack(rows[::-1])
+
+
+def scalar_mul(scalar, x, name=None):
+    """The product of a scalar and a tensor."""
+    return scalar * x
+
+
+# --- math and nn ---
+
+def zero_fraction(value, name=None):
+    """The share of elements that are zero."""
+    value = convert_to_tensor(value)
+    return OPS["reduce_mean"](_ops.cast(_ops.equal(value, _ops.zeros_like(value)), float32))
+
+
+def polyval(coeffs, x, name=None):
+    """A polynomial, the coefficient of the highest power first."""
+    x = convert_to_tensor(x)
+    result = _ops.zeros_like(x)
+    for c in coeffs:
+        result = result * x + c
+    return result
+
+
+def _neighbours(x):
+    flat = OPS["reshape"](convert_to_tensor(x), [-1])
+    return flat[:-1], flat[1:]
+
+
+def is_non_decreasing(x, name=None):
+    """Whether no element is less than the one before."""
+    a, b = _neighbours(x)
+    return OPS["reduce_all"](a <= b)
+
+
+def is_strictly_increasing(x, name=None):
+    """Whether each element is larger than the one before."""
+    a, b = _neighbours(x)
+    return OPS["reduce_all"](a < b)
+
+
+def convolution(input, filters, strides=None, padding="VALID", data_format=None, dilations=None, name=None):
+    """A convolution over one to three axes."""
+    input = convert_to_tensor(input)
+    rank = input.shape.rank - 2
+    if rank not in (1, 2, 3):
+        raise ValueError(f"convolution: the input has {rank + 2} axes; it must have 3 to 5")
+    strides = [1] * rank if strides is None else strides
+    dilations = [1] * rank if dilations is None else dilations
+    return OPS[f"conv{rank}d"](input, filters, strides, padding, data_format, dilations)
+
+
+def atrous_conv2d(value, filters, rate, padding, name=None):
+    """A convolution with filters that have gaps."""
+    return OPS["conv2d"](value, filters, [1, 1], padding, "NHWC", [int(rate)] * 2)
+
+
+def compute_average_loss(per_example_loss, sample_weight=None, global_batch_size=None):
+    """The sum of losses over the size of the batch."""
+    loss = convert_to_tensor(per_example_loss)
+    if sample_weight is not None:
+        loss = loss * _ops.cast(sample_weight, loss.dtype)
+    size = loss.shape[0] if global_batch_size is None else global_batch_size
+    return OPS["reduce_sum"](loss) / float(size)
+
+
+def scale_regularization_loss(regularization_loss):
+    """The sum of losses: there is one replica."""
+    return OPS["reduce_sum"](convert_to_tensor(regularization_loss))
+
+
+# --- linalg ---
+
+def lu_reconstruct(lower_upper, perm, validate_args=False, name=None):
+    """The matrix that lu() took apart."""
+    refuse("lu_reconstruct", validate_args=(validate_args, False))
+    lu = convert_to_tensor(lower_upper)
+    n = lu.shape[-1]
+    lower = OPS["band_part"](lu, -1, 0)
+    lower = lower - OPS["band_part"](lower, 0, 0) + _ops.eye(n, dtype=lu.dtype)
+    product = OPS["matmul"](lower, OPS["band_part"](lu, 0, -1))
+    inverse = OPS["argsort"](convert_to_tensor(perm), -1)
+    return OPS["gather"](product, inverse, None, product.shape.rank - 2, product.shape.rank - 2)
+
+
+def lu_solve(lower_upper, perm, rhs, validate_args=False, name=None):
+    """The solution of a system whose matrix lu() took apart."""
+    refuse("lu_solve", validate_args=(validate_args, False))
+    lu, rhs = convert_to_tensor(lower_upper), convert_to_tensor(rhs)
+    rank = lu.shape.rank - 2
+    b = OPS["gather"](rhs, convert_to_tensor(perm), None, rank, rank)
+    lower = OPS["band_part"](lu, -1, 0)
+    lower = lower - OPS["band_part"](lower, 0, 0) + _ops.eye(lu.shape[-1], dtype=lu.dtype)
+    return OPS["triangular_solve"](lu, OPS["triangular_solve"](lower, b, True), False)
+
+
+# --- signal ---
+
+def dct(input, type=2, n=None, axis=-1, norm=None, name=None):
+    """The discrete cosine transform of types 1, 2 and 3, of the last axis."""
+    refuse("dct", n=(n, None), axis=(axis, -1), norm=(norm, None, "ortho"))
+    x = convert_to_tensor(input)
+    length = x.shape[-1]
+    rows = OPS["matmul"](OPS["reshape"](x, [-1, length]), _cosines(length, type, norm, x.dtype), False, True)
+    return OPS["reshape"](rows, list(x.shape))
+
+
+def idct(input, type=2, n=None, axis=-1, norm=None, name=None):
+    """The inverse of dct(), up to the factor that TensorFlow leaves out without `norm`."""
+    return dct(input, {1: 1, 2: 3, 3: 2}.get(type, type), n, axis, norm)
+
+
+def _cosines(n, type, norm, dtype):
+    k, i = np.arange(n)[:, None], np.arange(n)[None, :]
+    if type == 1 and norm is None and n > 1:
+        weights = np.where((i == 0) | (i == n - 1), 1.0, 2.0)
+        matrix = weights * np.cos(_math.pi * k * i / (n - 1))
+    elif type == 2:
+        matrix = 2 * np.cos(_math.pi * k * (2 * i + 1) / (2 * n))
+        if norm == "ortho":
+            matrix *= np.where(k == 0, _math.sqrt(1 / (4 * n)), _math.sqrt(1 / (2 * n)))
+    elif type == 3:
+        matrix = np.where(i == 0, 1.0, 2 * np.cos(_math.pi * i * (2 * k + 1) / (2 * n)))
+        if norm == "ortho":
+            matrix = np.where(i == 0, _math.sqrt(1 / n), _math.sqrt(2 / n) * np.cos(_math.pi * i * (2 * k + 1) / (2 * n)))
+    else:
+        raise ValueError(f"dct: type {type} with norm {norm!r} is not supported; types are 1 (without norm), 2 and 3")
+    return convert_to_tensor(matrix.astype(dtype.as_numpy_dtype))
+
+
+def kaiser_window(window_length, beta=12.0, dtype=float32, name=None):
+    """A window of Kaiser's."""
+    return convert_to_tensor(np.kaiser(int(window_length), float(beta)).astype(as_dtype(dtype).as_numpy_dtype))
+
+
+# --- image ---
+
+def _coin(seed):
+    return _modules.uniform([], seed=seed) < 0.5
+
+
+def random_flip_left_right(image, seed=None):
+    """The image, or each image of a batch, mirrored with a chance of a half."""
+    return _flipped(image, "image_flip_left_right", seed)
+
+
+def random_flip_up_down(image, seed=None):
+    """The image, or each image of a batch, upside down with a chance of a half."""
+    return _flipped(image, "image_flip_up_down", seed)
+
+
+def _flipped(image, op, seed):
+    image = convert_to_tensor(image)
+    if image.shape.rank == 3:
+        return OPS["where"](_coin(seed), OPS[op](image), image)
+    coins = _modules.uniform([image.shape[0], 1, 1, 1], seed=seed) < 0.5
+    return OPS["where"](coins, OPS[op](image), image)
+
+
+def random_brightness(image, max_delta, seed=None):
+    """The image with a number added that is drawn between -max_delta and max_delta."""
+    if max_delta < 0:
+        raise ValueError(f"random_brightness: max_delta {max_delta} must not be negative")
+    image = convert_to_tensor(image)
+    if not image.dtype.is_floating:
+        raise ValueError("random_brightness: the image must be floating\n  help: tf.image.convert_image_dtype(image, tf.float32)")
+    return image + _ops.cast(_modules.uniform([], -float(max_delta), float(max_delta), seed=seed), image.dtype)
+
+
+def random_contrast(image, lower, upper, seed=None):
+    """The image with its distance from the mean times a number that is drawn."""
+    if not 0 <= lower < upper:
+        raise ValueError(f"random_contrast: lower {lower} and upper {upper} must be 0 <= lower < upper")
+    image = convert_to_tensor(image)
+    factor = _ops.cast(_modules.uniform([], float(lower), float(upper), seed=seed), image.dtype)
+    mean = OPS["reduce_mean"](image, [-3, -2], True)
+    return (image - mean) * factor + mean
+
+
+def random_crop(value, size, seed=None, name=None):
+    """A part of this size at a place that is drawn."""
+    value = convert_to_tensor(value)
+    size = dims(size)
+    if len(size) != value.shape.rank or any(n > have for n, have in zip(size, value.shape)):
+        raise ValueError(f"random_crop: {list(size)} does not fit into {tuple(value.shape)}")
+    if value.is_symbolic:
+        raise ValueError("random_crop: the place is drawn when the function is traced\n  help: crop outside of the function")
+    generator = np.random.default_rng(int(_core_seed(seed)))
+    begin = [int(generator.integers(0, have - n + 1)) for n, have in zip(size, value.shape)]
+    return OPS["slice"](value, begin, list(size))
+
+
+def _core_seed(seed):
+    drawn = _modules.uniform([], 0, 2**31 - 1, int64, seed)
+    return drawn.numpy()
+
+
+def resize_with_pad(image, target_height, target_width, method="bilinear", antialias=False):
+    """The image resized without distortion, with zeros around it."""
+    image = convert_to_tensor(image)
+    height, width = image.shape[-3], image.shape[-2]
+    ratio = max(height / target_height, width / target_width)
+    high, wide = height / ratio, width / ratio
+    resized = _modules.image.resize(image, [int(high), int(wide)], method=method, antialias=antialias)
+    top, left = max(0, int((target_height - high) / 2)), max(0, int((target_width - wide) / 2))
+    return OPS["image_pad_to_bounding_box"](resized, top, left, int(target_height), int(target_width))
+
+
+class ResizeMethod:
+    """The names of methods of resize()."""
+    BILINEAR, NEAREST_NEIGHBOR, BICUBIC, AREA = "bilinear", "nearest", "bicubic", "area"
+    LANCZOS3, LANCZOS5, GAUSSIAN, MITCHELLCUBIC = "lanczos3", "lanczos5", "gaussian", "mitchellcubic"
+
+
+_YUV = np.array([[0.299, -0.14714119, 0.61497538], [0.587, -0.28886916, -0.51496512], [0.114, 0.43601035, -0.10001026]])
+
+
+def rgb_to_yuv(images):
+    """Brightness and two colours."""
+    images = convert_to_tensor(images)
+    return OPS["tensordot"](images, convert_to_tensor(_YUV, dtype=images.dtype), [[-1], [0]])
+
+
+def yuv_to_rgb(images):
+    """Red, green and blue again."""
+    images = convert_to_tensor(images)
+    inverse = np.array([[1, 1, 1], [0, -0.394642334, 2.03206185], [1.13988303, -0.58062185, 0]])
+    return OPS["tensordot"](images, convert_to_tensor(inverse, dtype=images.dtype), [[-1], [0]])
+
+
+# --- random ---
+
+def gamma(shape, alpha, beta=None, dtype=float32, seed=None, name=None):
+    """Draws of gamma distributions, [shape, alpha's shape]."""
+    alpha = _ops.cast(convert_to_tensor(alpha), as_dtype(dtype))
+    drawn = OPS["random_gamma"](alpha, list(dims(shape)), *([] if seed is None else [int(seed)]))
+    return drawn if beta is None else drawn / _ops.cast(convert_to_tensor(beta), as_dtype(dtype))
+
+
+def poisson(shape, lam, dtype=float32, seed=None, name=None):
+    """Draws of Poisson distributions, [shape, lam's shape]."""
+    lam = _ops.cast(convert_to_tensor(lam), float32)
+    drawn = OPS["random_poisson"](lam, list(dims(shape)), *([] if seed is None else [as_dtype(dtype), int(seed)]))
+    return _ops.cast(drawn, as_dtype(dtype))
+
+
+# --- debugging ---
+
+def assert_rank(x, rank, message=None, name=None):
+    """Raises unless x has so many axes."""
+    x = convert_to_tensor(x)
+    if x.shape.rank != int(rank):
+        raise ValueError(f"{message or ''} Static rank {x.shape.rank} is not {int(rank)}".strip())
+
+
+def assert_rank_at_least(x, rank, message=None, name=None):
+    """Raises unless x has at least so many axes."""
+    x = convert_to_tensor(x)
+    if x.shape.rank < int(rank):
+        raise ValueError(f"{message or ''} Static rank {x.shape.rank} is less than {int(rank)}".strip())
+
+
+def assert_rank_in(x, ranks, message=None, name=None):
+    """Raises unless the number of axes is one of these."""
+    x = convert_to_tensor(x)
+    if x.shape.rank not in [int(r) for r in ranks]:
+        raise ValueError(f"{message or ''} Static rank {x.shape.rank} is none of {list(ranks)}".strip())
+
+
+def assert_scalar(tensor, message=None, name=None):
+    """Raises unless a tensor is a scalar; gives it."""
+    tensor = convert_to_tensor(tensor)
+    if tensor.shape.rank != 0:
+        raise ValueError(f"{message or 'Expected scalar shape'}, saw shape: {tuple(tensor.shape)}.")
+    return tensor
+
+
+def assert_type(tensor, tf_type, message=None, name=None):
+    """Raises unless a tensor has this dtype."""
+    tensor = convert_to_tensor(tensor)
+    if tensor.dtype != as_dtype(tf_type):
+        raise TypeError(f"{message or ''} tensor must be of type {as_dtype(tf_type)}; got {tensor.dtype}".strip())
+
+
+def assert_integer(x, message=None, name=None):
+    """Raises unless a tensor is one of integers."""
+    x = convert_to_tensor(x)
+    if not x.dtype.is_integer:
+        raise TypeError(f"{message or ''} Expected x to be integer, and it has type {x.dtype}".strip())
+
+
+def assert_same_float_dtype(tensors=None, dtype=None):
+    """The floating dtype that all tensors have; raises if they have not."""
+    found = {as_dtype(dtype)} if dtype is not None else set()
+    found |= {convert_to_tensor(t).dtype for t in tensors or ()}
+    if len(found) > 1 or any(not d.is_floating for d in found):
+        raise ValueError(f"Expected one floating dtype, got {sorted(d.name for d in found)}")
+    return found.pop() if found else float32
+
+
+def assert_shapes(shapes, data=None, summarize=None, message=None, name=None):
+    """Raises unless tensors have these shapes, in which a letter is the same length everywhere."""
+    lengths = {}
+    for x, shape in shapes.items() if isinstance(shapes, dict) else shapes:
+        have = tuple(convert_to_tensor(x.deref() if hasattr(x, "deref") else x).shape)
+        wanted = (shape,) if isinstance(shape, (int, str)) else tuple(shape)
+        if len(have) != len(wanted):
+            raise ValueError(f"{message or ''} The shape {have} has another rank than {wanted}".strip())
+        for n, want in zip(have, wanted):
+            known_length = want if isinstance(want, int) else lengths.setdefault(want, n) if want not in (None, ".") else n
+            if n != known_length:
+                raise ValueError(f"{message or ''} The shape {have} does not fit {wanted}: {n} is not {known_length}".strip())
+
+
+def check_numerics(tensor, message, name=None):
+    """The tensor; raises if an element is NaN or infinite."""
+    tensor = convert_to_tensor(tensor)
+    _core.debugging.assert_all_finite(tensor, message)
+    return tensor
+
+
+def install(tf):
+    """Puts the functions where TensorFlow has them."""
+    for module, names in (
+            (tf, "Module group identity_n unravel_index scalar_mul"), (tf.math, "zero_fraction polyval is_non_decreasing "
+             "is_strictly_increasing"), (tf.nn, "zero_fraction convolution atrous_conv2d compute_average_loss "
+             "scale_regularization_loss"), (tf.linalg, "lu_reconstruct lu_solve"), (tf.signal, "dct idct kaiser_window"),
+            (tf.image, "random_flip_left_right random_flip_up_down random_brightness random_contrast random_crop "
+             "resize_with_pad ResizeMethod rgb_to_yuv yuv_to_rgb"), (tf.random, "gamma poisson"),
+            (tf.debugging, "assert_rank assert_rank_at_least assert_rank_in assert_scalar assert_type assert_integer "
+             "assert_same_float_dtype assert_shapes check_numerics")):
+        for name in names.split():
+            setattr(module, name, globals()[name])
+    tf.tuple = tuple_
+    tf.assert_rank = assert_rank
+    for name in ("zeros", "ones", "constant", "random_normal", "random_uniform"):
+        setattr(tf, name + "_initializer", getattr(tf.keras.initializers, name))
