@@ -245,7 +245,8 @@ def transpose(a, perm=None, conjugate=False, name="transpose"):
 def matmul(a, b, transpose_a=False, transpose_b=False, adjoint_a=False, adjoint_b=False, a_is_sparse=False,
            b_is_sparse=False, output_type=None, grad_a=False, grad_b=False, name=None):
     """The product of matrices, over leading axes that broadcast."""
-    refuse("matmul", output_type=(output_type, None))
+    if output_type is not None:
+        refuse("matmul", output_type=(output_type, None))
     return OPS["matmul"](a, b, transpose_a, transpose_b, adjoint_a, adjoint_b)
 
 

@@ -53,7 +53,8 @@ const std::map<std::string, std::set<std::string>> kPublicBelow = {
     {"applications", {"core", "ops", "train"}},
     {"cli", {"core", "ops", "io", "onnx"}},
     {"onnx", {"core", "ops", "tape", "transforms", "train"}},
-    {"python", {"core", "ops", "tape", "transforms", "train", "data", "io", "checkpoint", "datasets", "applications"}},
+    {"python",
+     {"core", "ops", "tape", "transforms", "train", "data", "io", "checkpoint", "logs", "datasets", "applications"}},
 };
 
 // The layer of each public header; those of capstan/ops/ are of the ops, those of
