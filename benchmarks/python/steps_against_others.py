@@ -56,14 +56,14 @@ def regression():
 w = {"k": jnp.ones((1, 1)), "b": jnp.zeros((1,))}
 x = jnp.linspace(-1, 1, 32).reshape(-1, 1); y = 2 * x - 1
 of_model = jax.value_and_grad(lambda w: jnp.mean(jnp.square(x @ w["k"] + w["b"] - y)))
-def step(w):
+def advance(w):
     loss, g = of_model(w)
     return loss, {k: w[k] - 0.1 * g[k] for k in w}
 def model():
     global w
-    loss, w = step(w)
+    loss, w = advance(w)
     return loss
-compiled = jax.jit(step)
+compiled = jax.jit(advance)
 def function():
     global w
     loss, w = compiled(w)
