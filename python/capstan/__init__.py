@@ -75,7 +75,8 @@ def install_as_keras_backend():
 
 from . import data, files, keras, train  # noqa: E402
 from .keras import optimizers  # noqa: E402,F401
-from . import _more  # noqa: E402
+from . import _composed  # noqa: E402
+from ._module import Module  # noqa: E402,F401
 
-_more.install(_sys.modules[__name__])
+_composed.install(_sys.modules[__name__])
 

@@ -1,11 +1,10 @@
-"""Functions of TensorFlow that are made of others: of images drawn at random, of signals, of systems, of checks."""
+"""Functions of TensorFlow that are composed of ops: of images drawn at random, of signals, of systems, of checks."""
 import math as _math
 
 import numpy as np
 
 from . import _core, _modules, _ops
 from ._convert import convert_to_tensor, dims, refuse
-from ._core import Variable
 from ._dtypes import as_dtype, float32, int64
 from ._known import known
 
@@ -13,67 +12,6 @@ OPS = _ops.OPS
 
 
 # --- tf ---
-
-class Module:
-    """What a class of one's own derives from to have its variables found, in attributes and in lists and dicts of them."""
-
-    def __init__(self, name=None):
-        self._name = name or type(self).__name__.lower()
-
-    @property
-    def name(self):
-        return getattr(self, "_name", type(self).__name__.lower())
-
-    def _leaves(self):
-        seen, stack = set(), [self]
-        while stack:
-            item = stack.pop()
-            if id(item) in seen:
-                continue
-            seen.add(id(item))
-            if isinstance(item, Variable):
-                yield item
-            elif isinstance(item, (list, tuple)):
-                stack.extend(reversed(item))
-            elif isinstance(item, dict):
-                stack.extend(item[key] for key in sorted(item, key=str, reverse=True))
-            elif isinstance(item, Module):
-                yield item
-                stack.extend(value for _, value in sorted(vars(item).items(), reverse=True))
-            elif hasattr(item, "_ensure_handle"):
-                yield item
-
-    @property
-    def variables(self):
-        """The variables of the module and of what it holds."""
-        found = []
-        for leaf in self._leaves():
-            if isinstance(leaf, Variable):
-                found.append(leaf)
-            elif not isinstance(leaf, Module):
-                found.extend(leaf.variables)
-        return tuple({id(v): v for v in found}.values())
-
-    @property
-    def trainable_variables(self):
-        """Those that are trained."""
-        return tuple(v for v in self.variables if v.trainable)
-
-    @property
-    def non_trainable_variables(self):
-        """Those that are not."""
-        return tuple(v for v in self.variables if not v.trainable)
-
-    @property
-    def submodules(self):
-        """The modules that it holds, at any depth."""
-        return tuple(leaf for leaf in self._leaves() if isinstance(leaf, Module) and leaf is not self)
-
-    @classmethod
-    def with_name_scope(cls, method):
-        """The method itself: names are not scoped."""
-        return method
-
 
 def group(*inputs, name=None):
     """Nothing: what is given has run when this is called."""
@@ -421,7 +359,7 @@ def check_numerics(tensor, message, name=None):
 def install(tf):
     """Puts the functions where TensorFlow has them."""
     for module, names in (
-            (tf, "Module group identity_n unravel_index scalar_mul"), (tf.math, "zero_fraction polyval is_non_decreasing "
+            (tf, "group identity_n unravel_index scalar_mul"), (tf.math, "zero_fraction polyval is_non_decreasing "
              "is_strictly_increasing"), (tf.nn, "zero_fraction convolution atrous_conv2d compute_average_loss "
              "scale_regularization_loss"), (tf.linalg, "lu_reconstruct lu_solve"), (tf.signal, "dct idct kaiser_window"),
             (tf.image, "random_flip_left_right random_flip_up_down random_brightness random_contrast random_crop "
