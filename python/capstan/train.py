@@ -27,6 +27,13 @@ def _named(name, value):
     return [(name, _handle_of(value, name))]
 
 
+def _place(prefix):
+    """A path whose folder is there, as TensorFlow makes it."""
+    path = os.fspath(prefix)
+    os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+    return path
+
+
 class _Nothing:
     """The status of a restoration from no path: a training that begins."""
 
@@ -109,11 +116,11 @@ class Checkpoint:
 
     def write(self, file_prefix):
         """Writes a file and returns its path."""
-        return self._handle.write(os.fspath(file_prefix))
+        return self._handle.write(_place(file_prefix))
 
     def save(self, file_prefix):
         """Writes `file_prefix`-1, then -2 and so on, and names the latest in the file "checkpoint"; returns the path."""
-        return self._handle.save(os.fspath(file_prefix))
+        return self._handle.save(_place(file_prefix))
 
     def restore(self, save_path, skip_mismatch=False):
         """Takes over what a file has, written here or by TensorFlow; None stands for no checkpoint, and changes nothing."""
@@ -128,7 +135,7 @@ class Checkpoint:
 
     def write_tensorflow(self, file_prefix):
         """Writes the files that TensorFlow's tf.train.Checkpoint with objects of these names restores."""
-        return self._handle.write_tensorflow(os.fspath(file_prefix))
+        return self._handle.write_tensorflow(_place(file_prefix))
 
 
 class CheckpointManager:

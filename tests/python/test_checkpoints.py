@@ -28,9 +28,9 @@ def test_a_training_goes_on_as_if_it_had_not_stopped(tmp_path):
     for _ in range(3):
         step(model, optimizer)
         counter.assign_add(1)
-    path = checkpoint.save(tmp_path / "ckpt")
-    assert path == str(tmp_path / "ckpt-1") and checkpoint.save_counter == 1
-    assert tf.train.latest_checkpoint(tmp_path) == path
+    path = checkpoint.save(tmp_path / "new" / "folder" / "ckpt")
+    assert path == str(tmp_path / "new" / "folder" / "ckpt-1") and checkpoint.save_counter == 1
+    assert tf.train.latest_checkpoint(tmp_path / "new" / "folder") == path
     wanted = [step(model, optimizer) for _ in range(3)]
 
     other, its_optimizer = model_and_optimizer(2)
