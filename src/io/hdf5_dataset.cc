@@ -14,6 +14,8 @@ namespace capstan::io::hdf5 {
 
 namespace {
 
+using namespace std::string_literals;
+
 enum MessageType : std::uint16_t {
   kDataspace = 0x1,
   kDatatype = 0x3,
@@ -143,6 +145,10 @@ class DatasetReader {
       read_floating(reader, bits);
       return;
     }
+    if (kind == 6) {
+      read_complex(reader, version, bits & 0xffff);
+      return;
+    }
     if (kind == 5 && type_.size == 2 && has_attribute("dtype")) {
       type_.name = "BF16";
       return;
@@ -187,6 +193,26 @@ class DatasetReader {
       }
     }
     fail("its floating numbers are none of IEEE 754 with 16, 32 or 64 bits");
+  }
+
+  // A record of two floating numbers, r and i, as h5py writes complex numbers.
+  void read_complex(Reader& reader, std::uint8_t version, std::uint64_t members) {
+    const std::uint64_t size = type_.size;
+    if (members != 2 || (size != 8 && size != 16)) fail("its datatype is a record, which is not supported");
+    for (std::uint64_t i = 0; i < 2; ++i) {
+      const bool is_named = reader.take(version < 3 ? 8 : 2).starts_with(i == 0 ? "r\0"s : "i\0"s);
+      const std::uint64_t place = reader.number(version < 3 ? 4 : 1);
+      if (version == 1) reader.skip(28);
+      const std::uint8_t kind = reader.byte() & 15;
+      const std::uint64_t bits = reader.number(3);
+      type_.size = reader.number(4);
+      if (!is_named || place != i * size / 2 || kind != 1 || type_.size != size / 2 || (bits & 1) != 0) {
+        fail("its datatype is a record, which is not supported");
+      }
+      read_floating(reader, bits);
+    }
+    type_.name = size == 8 ? "C64" : "C128";
+    type_.size = size;
   }
 
   // An enumeration of FALSE and TRUE, as h5py writes truth values.

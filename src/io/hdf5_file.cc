@@ -6,6 +6,7 @@
 #include "src/io/hdf5_bytes.h"
 #include "src/io/hdf5_dataset.h"
 #include "src/io/hdf5_heap.h"
+#include "src/io/hdf5_links.h"
 #include "src/io/hdf5_texts.h"
 #include "src/io/hdf5_tree.h"
 
@@ -36,6 +37,7 @@ class FileReader {
     file_.left_values = 16 << 20;
     file_.left_stored = file_.size();
     read_object(superblock(), "", 0);
+    links_.follow(file_, tensors_);
     return std::move(tensors_);
   }
 
@@ -181,7 +183,10 @@ class FileReader {
         read_link(message.bytes, path, depth);
       }
     }
-    if (is_group) return read_texts(path, messages);
+    if (is_group) {
+      links_.add_group(path);
+      return read_texts(path, messages);
+    }
     if (path.empty()) fail("the root is no group");
     const Tensor tensor = read_dataset(file_, path, messages);
     datasets_.emplace(address, tensor);
@@ -195,11 +200,17 @@ class FileReader {
     }
   }
 
-  void read_child(const std::string& path, std::string_view name, std::uint64_t address, int depth) {
+  std::string child_path(const std::string& path, std::string_view name) const {
     if (name.empty() || !utf8::is_valid(name)) fail("a link has no name, or one that is no UTF-8");
     const std::string child = path.empty() ? std::string(name) : path + "/" + std::string(name);
     if (tensors_.contains(child)) fail("two objects are called " + quoted(child));
-    read_object(address, child, depth + 1);
+    return child;
+  }
+  void read_child(const std::string& path, std::string_view name, std::uint64_t address, int depth) {
+    read_object(address, child_path(path, name), depth + 1);
+  }
+  void add_soft_link(const std::string& path, std::string_view name, std::string_view target) {
+    if (!links_.add(path, child_path(path, name), target)) fail("two objects are called " + quoted(name));
   }
 
   // --- Groups as symbol tables ---
@@ -247,14 +258,22 @@ class FileReader {
     for (std::uint64_t i = 0; i < count; ++i) {
       const std::uint64_t name = offset(node), object = offset(node);
       const std::uint64_t cache = node.number(4);
-      node.skip(20);
-      if (name >= names.size()) fail("a name lies beyond its heap");
-      const std::size_t end = names.find('\0', name);
-      if (end == std::string_view::npos) fail("a name does not end within its heap");
-      if (cache == 2)
-        fail("the link " + quoted(names.substr(name, end - name)) + " is a soft one, which is not supported");
-      read_child(path, names.substr(name, end - name), object, depth);
+      node.skip(4);
+      const std::uint64_t target = node.number(4);  // of a soft link
+      node.skip(12);
+      if (cache == 2) {
+        add_soft_link(path, text_in(names, name), text_in(names, target));
+      } else {
+        read_child(path, text_in(names, name), object, depth);
+      }
     }
+  }
+
+  std::string_view text_in(std::string_view names, std::uint64_t begin) const {
+    if (begin >= names.size()) fail("a name lies beyond its heap");
+    const std::size_t end = names.find('\0', begin);
+    if (end == std::string_view::npos) fail("a name does not end within its heap");
+    return names.substr(begin, end - begin);
   }
 
   // --- Groups as links ---
@@ -284,16 +303,15 @@ class FileReader {
     if ((flags & 4) != 0) reader.skip(8);
     if ((flags & 16) != 0) reader.skip(1);
     const std::string_view name = reader.take(reader.number(std::size_t{1} << (flags & 3)));
-    if (type != 0) {
-      fail("the link " + quoted(name) + (type == 1 ? " is a soft one" : " leads into another file") +
-           ", which is not supported");
-    }
+    if (type == 1) return add_soft_link(path, name, reader.take(reader.number(2)));
+    if (type != 0) fail("the link " + quoted(name) + " leads into another file, which is not supported");
     read_child(path, name, offset(reader), depth);
   }
 
   File file_;
   std::map<std::string, Tensor> tensors_;
   std::map<std::uint64_t, Tensor> datasets_;  // by their addresses
+  SoftLinks links_;
   TextAttributes attributes_;
   Hdf5Texts* texts_;
 };

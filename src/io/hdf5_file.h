@@ -27,10 +27,10 @@ using Hdf5Texts = std::map<std::string, std::vector<std::string>>;
 /// all their values, as in tensor_list.h; an enumeration of FALSE and TRUE is bool, and two bytes of no type that an
 /// attribute `dtype` stands at are bfloat16, as Keras writes it.
 ///
-/// Throws IoError, in the name of `source`, for what is damaged and for what weights do not need: texts, records, other
-/// filters, links that are soft or lead to another file, data in another file, and more memory than the file has
-/// stored. With an owner, which keeps the bytes, tensors lie in them where they can. `texts`, if given, get what there
-/// are of them.
+/// Throws IoError, in the name of `source`, for what is damaged and for what weights do not need: texts, records that
+/// are no complex numbers, other filters, links that lead to another file or nowhere, data in another file, and more
+/// memory than the file has stored. With an owner, which keeps the bytes, tensors lie in them where they can. `texts`,
+/// if given, get what there are of them.
 std::map<std::string, Tensor> read_hdf5(const ByteSource& source, std::span<const std::byte> bytes,
                                         std::shared_ptr<const void> owner = nullptr, Hdf5Texts* texts = nullptr);
 

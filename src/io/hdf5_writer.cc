@@ -60,8 +60,19 @@ std::string integer_type(std::uint64_t size, bool is_signed) {
   return "\x10"s + (is_signed ? "\x8\0\0"s : "\0\0\0"s) + u32(size) + u16(0) + u16(8 * size);
 }
 
-// Nothing for types that HDF5 has no common form of.
-std::optional<std::string> type_of(DType dtype) {
+std::string type_of(DType dtype);
+
+// A record of two floating numbers, as h5py writes complex ones.
+std::string complex_type(DType part) {
+  const std::uint64_t size = size_of(part);
+  std::string type = "\x16\x02\0\0"s + u32(2 * size);
+  for (std::uint64_t i = 0; i < 2; ++i) {
+    type += padded(i == 0 ? "r\0"s : "i\0"s) + u32(i * size) + std::string(28, '\0') + type_of(part);
+  }
+  return type;
+}
+
+std::string type_of(DType dtype) {
   switch (dtype) {
     case DType::kFloat32:
       return "\x11\x20\x1f\0"s + u32(4) + u16(0) + u16(32) + "\x17\x08\x00\x17"s + u32(127);
@@ -77,10 +88,11 @@ std::optional<std::string> type_of(DType dtype) {
     case DType::kBFloat16:
       return "\x15\0\0\0"s + u32(2);
     case DType::kComplex64:
+      return complex_type(DType::kFloat32);
     case DType::kComplex128:
-      break;
+      return complex_type(DType::kFloat64);
   }
-  return std::nullopt;
+  return {};
 }
 
 // A group, or a dataset.
@@ -96,8 +108,6 @@ class Writer {
   Writer(const std::string& writer, const std::map<std::string, Tensor>& tensors) {
     for (const auto& [name, given] : tensors) {
       const Tensor& tensor = values_.emplace(name, writable(writer.c_str(), name, given)).first->second;
-      CAPSTAN_CHECK(type_of(tensor.dtype()), ValueError, writer, ": ", quoted(name), " is ", tensor.dtype(),
-                    ", which HDF5 files of weights have no form for");
       add(writer, name, tensor);
     }
   }
@@ -210,7 +220,7 @@ class Writer {
     for (int i = 0; i < tensor.rank(); ++i) space += u64(static_cast<std::uint64_t>(tensor.shape()[i]));
     const std::string attribute = tensor.dtype() == DType::kBFloat16 ? bfloat16_attribute() : "";
     const std::string header =
-        object_header({message(1, space), message(3, *type_of(tensor.dtype())), message(5, "\2\2\2\1\0\0\0\0"s),
+        object_header({message(1, space), message(3, type_of(tensor.dtype())), message(5, "\2\2\2\1\0\0\0\0"s),
                        message(8, "\3\1"s + u64(kNowhere) + u64(bytes.size())), attribute});
     const std::uint64_t address = append(header);
     if (!bytes.empty()) {

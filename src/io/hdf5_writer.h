@@ -16,7 +16,7 @@ namespace capstan::io {
 
 /// Writes tensors by their paths, "layers/dense/vars/0", as a whole or not at all (see file_sink.h). A bool is an
 /// enumeration of FALSE and TRUE, as h5py writes it, and bfloat16 two bytes of no type with an attribute `dtype`, as
-/// Keras does. Throws in the name of `writer`: ValueError for a complex tensor, an empty handle or one of a trace, a
+/// Keras does. Throws in the name of `writer`: ValueError for an empty handle or one of a trace, a
 /// name with an empty part, and a path that is a tensor's and a group's; IoError if the file cannot be written.
 void write_hdf5(const std::string& writer, const std::string& path, const std::map<std::string, Tensor>& tensors);
 

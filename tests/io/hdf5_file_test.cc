@@ -119,6 +119,41 @@ TEST(ReadHdf5, ADatasetMayHaveSeveralNames) {
 }
 
 // Datasets that all lie at one place would take much more memory than the file has.
+void expect_problem(const char* file, const char* problem) {
+  const std::string text = capstan::testing::message_of<IoError>([&] { read(content_of(corpus_path(file))); });
+  EXPECT_NE(text.find(problem), std::string::npos) << text;
+}
+
+TEST(ReadHdf5, FollowsSoftLinks) {
+  for (const char* file : {"soft_links.h5", "soft_links_latest.h5"}) {
+    SCOPED_TRACE(file);
+    const auto got = read(content_of(corpus_path(file)));
+    EXPECT_EQ(got.size(), 7U);
+    for (const char* name :
+         {"group/inner/d", "absolute", "group/relative", "link_to_link", "inner/d", "through_link"}) {
+      SCOPED_TRACE(name);
+      ASSERT_TRUE(got.contains(name));
+      EXPECT_EQ(got.at(name).to_vector<int>(), (std::vector<int>{0, 1, 2, 3}));
+    }
+    EXPECT_TRUE(got.contains("group/e"));
+  }
+  expect_problem("soft_link_to_nothing.h5", "the link \"a\" leads to \"nothing\", which is not there");
+  expect_problem("soft_links_in_a_circle.h5", "leads from link to link without an end");
+  expect_problem("soft_link_to_its_group.h5", "leads to a group that has soft links");
+}
+
+TEST(ReadHdf5, ReadsComplexNumbers) {
+  for (const char* file : {"complex.h5", "complex_latest.h5"}) {
+    SCOPED_TRACE(file);
+    const auto got = read(content_of(corpus_path(file)));
+    EXPECT_TRUE(
+        capstan::testing::same_bits(got.at("complex64"), complex(constant({1.0f, 3.0f}), constant({2.0f, -0.5f}))));
+    EXPECT_TRUE(capstan::testing::same_bits(got.at("complex128"),
+                                            complex(constant({1.0, 3.0}, float64), constant({2.0, -0.5}, float64))));
+  }
+  expect_problem("record.h5", "its datatype is a record, which is not supported");
+}
+
 TEST(ReadHdf5, RefusesManyDatasetsOfTheSameBytes) {
   constexpr std::size_t kCount = 50, kSize = 40'000;
   std::map<std::string, Tensor> tensors;

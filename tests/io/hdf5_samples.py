@@ -46,6 +46,31 @@ with latest("tree_of_chunks.h5") as file:
 with latest("tree_of_deflated_chunks.h5") as file:
     counted(file, "deflated", (7, 9, 5), maxshape=(None,) * 3, chunks=(4, 4, 4), compression="gzip", fletcher32=True)
 
+for name, form in (("soft_links.h5", "earliest"), ("soft_links_latest.h5", "latest")):
+    with h5py.File(folder / name, "w", libver=form) as file:
+        counted(file, "group/inner/d", (4,))
+        counted(file, "group/e", (2,))
+        file["absolute"] = h5py.SoftLink("/group/inner/d")
+        file["group/relative"] = h5py.SoftLink("inner/d")
+        file["link_to_link"] = h5py.SoftLink("/absolute")
+        file["inner"] = h5py.SoftLink("group/inner")
+        file["through_link"] = h5py.SoftLink("/inner/d")
+
+for name, form in (("complex.h5", "earliest"), ("complex_latest.h5", "latest")):
+    with h5py.File(folder / name, "w", libver=form) as file:
+        for kind in ("complex64", "complex128"):
+            file[kind] = numpy.array([1 + 2j, 3 - 0.5j], kind)
+
+with h5py.File(folder / "soft_link_to_nothing.h5", "w") as file:
+    file["a"] = h5py.SoftLink("/nothing")
+with h5py.File(folder / "soft_links_in_a_circle.h5", "w") as file:
+    file["a"], file["b"] = h5py.SoftLink("/b"), h5py.SoftLink("/a")
+with h5py.File(folder / "soft_link_to_its_group.h5", "w") as file:
+    counted(file, "g/d", (2,))
+    file["g/self"] = h5py.SoftLink("/g")
+with h5py.File(folder / "record.h5", "w") as file:
+    file["r"] = numpy.zeros(2, [("x", "f4"), ("y", "f4")])
+
 with h5py.File(folder / "two_names.h5", "w") as file:
     counted(file, "first", (4,))
     file["group/second"] = file["first"]

@@ -6,6 +6,7 @@
 #include "capstan/hdf5_files.h"
 #include "capstan/ops/array.h"
 #include "capstan/ops/math.h"
+#include "tests/support/compare.h"
 #include "tests/support/message_of.h"
 #include "tests/support/temporary_directory.h"
 
@@ -29,7 +30,7 @@ void expect_same(const Tensors& a, const Tensors& b) {
     ASSERT_TRUE(b.contains(name));
     EXPECT_EQ(b.at(name).dtype(), tensor.dtype());
     EXPECT_EQ(b.at(name).shape(), tensor.shape());
-    EXPECT_EQ(b.at(name).to_vector<double>(), tensor.to_vector<double>());
+    EXPECT_TRUE(capstan::testing::same_bits(b.at(name), tensor));
   }
 }
 
@@ -41,6 +42,8 @@ TEST(SaveHdf5, KeepsEveryTypeAndShape) {
                      {"mask", constant({true, false, true})},
                      {"bytes", cast(range(256), uint8)},
                      {"half", cast(constant({{1.5f}, {-3.0f}}), bfloat16)},
+                     {"waves", complex(constant({1.0f, -2.0f}), constant({0.5f, 4.0f}))},
+                     {"deep/waves", complex(constant(1.0, float64), constant(1e-300, float64))},
                      {"half too", cast(constant(2.0f), bfloat16)},
                      {"many axes", reshape(range(24), {1, 2, 3, 1, 1, 4, 1, 1})}};
   expect_same(tensors, written_and_read(tensors));
@@ -63,8 +66,6 @@ TEST(SaveHdf5, RefusesWhatCannotStandInAFileAndLeavesTheOldOne) {
     return message_of<ValueError>([&] { save_hdf5(path, tensors); });
   };
   const Tensor x = constant(1.0f);
-  EXPECT_EQ(message({{"c", complex(x, x)}}),
-            "save_hdf5: \"c\" is complex64, which HDF5 files of weights have no form for");
   EXPECT_EQ(message({{"a//b", x}}), "save_hdf5: the name \"a//b\" has an empty part");
   EXPECT_EQ(message({{"a/", x}}), "save_hdf5: the name \"a/\" has an empty part");
   EXPECT_EQ(message({{"a", x}, {"a/b", x}}), "save_hdf5: \"a\" is a tensor, and another one lies in it");
