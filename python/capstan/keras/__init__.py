@@ -1,12 +1,8 @@
 """tf.keras: layers, models, losses, metrics and optimizers, made from the library's tables of options."""
 import os as _os
 
-import numpy as _np
-
 from .. import _core, _modules, _ops
-from .._convert import refuse
-from ..data import Dataset
-from . import _callbacks, _functions, _layers, _models, _objects, _tables
+from . import _callbacks, _functions, _layers, _models, _objects, _tables, _utils
 from ._layers import Input, Layer  # noqa: F401
 from ._models import Model, Sequential  # noqa: F401
 
@@ -31,8 +27,8 @@ _SHORT_LOSSES = {short: _objects.LOSS_FUNCTIONS[name] for short, name in (
     ("MSLE", "mean_squared_logarithmic_error"), ("KLD", "kl_divergence"))}
 losses = _module("losses", {**_objects.LOSSES, **_objects.LOSS_FUNCTIONS, **_SHORT_LOSSES, "Loss": _objects.Loss,
                             "get": _objects.get_loss}, "tf.keras.losses")
-metrics = _module("metrics", {**_objects.LOSS_FUNCTIONS, **_SHORT_LOSSES, **_functions.METRICS, **_objects.METRICS, "Metric": _objects.Metric},
-                  "tf.keras.metrics")
+metrics = _module("metrics", {**_objects.LOSS_FUNCTIONS, **_SHORT_LOSSES, **_functions.METRICS,
+                              **_objects.METRICS, "Metric": _objects.Metric}, "tf.keras.metrics")
 schedules = _module("optimizers.schedules", {**_objects.SCHEDULES,
                                              "LearningRateSchedule": _objects.LearningRateSchedule},
                     "tf.keras.optimizers.schedules")
@@ -57,67 +53,7 @@ callbacks = _module("callbacks", {**_callbacks.CLASSES, "Callback": _callbacks.C
                                       "TerminateOnNaN", "SwapEMAWeights")}}, "tf.keras.callbacks")
 
 
-def to_categorical(x, num_classes=None):
-    """One-hot rows, as an array."""
-    return _core.to_categorical(_np.asarray(x), 0 if num_classes is None else int(num_classes)).numpy()
-
-
-def set_random_seed(seed):
-    """Seeds Python, NumPy and the library."""
-    import random
-    random.seed(seed)
-    _np.random.seed(seed % 2**32)
-    _core.set_seed(int(seed))
-
-
-def plot_model(model, to_file="model.svg", show_shapes=False, show_dtype=False, show_layer_names=False, rankdir="TB",
-               expand_nested=False, dpi=200, show_layer_activations=False, show_trainable=False, splines="ortho"):
-    """The graph of a model in a file, as an SVG image (.svg) or as Graphviz's text (.dot, .gv); gives the text."""
-    refuse("plot_model", show_dtype=(show_dtype, False), show_layer_activations=(show_layer_activations, False),
-           show_trainable=(show_trainable, False))
-    path = _os.fspath(to_file)
-    makers = {".svg": _core.model_to_svg, ".dot": _core.model_to_dot, ".gv": _core.model_to_dot}
-    end = _os.path.splitext(path)[1]
-    if end not in makers:
-        raise ValueError(f"plot_model: {path!r} ends with none of {sorted(makers)}")
-    text = makers[end](model._ensure_handle(), show_shapes, show_layer_names, rankdir, expand_nested)
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(text)
-    return text
-
-
-def image_dataset_from_directory(directory, labels="inferred", label_mode="int", class_names=None, color_mode="rgb",
-                                 batch_size=32, image_size=(256, 256), shuffle=True, seed=None, validation_split=None,
-                                 subset=None, interpolation="bilinear", follow_links=False,
-                                 crop_to_aspect_ratio=False, pad_to_aspect_ratio=False, data_format=None,
-                                 format="tf", verbose=True):
-    """The images below a directory that has a folder for each class, as float32 from 0 to 255, and their labels."""
-    refuse("image_dataset_from_directory", labels=(labels, "inferred"), data_format=(data_format, None, "channels_last"),
-           format=(format, "tf"))
-    node, names, paths = _core.image_dataset_from_directory(
-        _os.fspath(directory), label_mode, list(class_names or []), color_mode, int(batch_size), list(image_size), shuffle,
-        seed, float(validation_split or 0), subset or "", interpolation, follow_links, crop_to_aspect_ratio,
-        pad_to_aspect_ratio)
-    dataset = Dataset(node, (0, 0))
-    dataset.class_names, dataset.file_paths = names, paths
-    if verbose:
-        print(f"Found {len(paths)} files belonging to {len(names)} classes.")
-    return dataset
-
-
-def timeseries_dataset_from_array(data, targets, sequence_length, sequence_stride=1, sampling_rate=1, batch_size=128,
-                                  shuffle=False, seed=None, start_index=None, end_index=None, format="tf"):
-    """Sequences of a series as batches, with the target of the first step of each, if there are targets."""
-    refuse("timeseries_dataset_from_array", format=(format, "tf"))
-    node = _core.timeseries_dataset_from_array(data, targets, int(sequence_length), int(sequence_stride),
-                                               int(sampling_rate), int(batch_size), shuffle, seed, int(start_index or 0),
-                                               end_index)
-    return Dataset(node, 0 if targets is None else (0, 0))
-
-
-utils = _module("utils", {**_functions.UTILS, "image_dataset_from_directory": image_dataset_from_directory,
-                          "timeseries_dataset_from_array": timeseries_dataset_from_array, "to_categorical": to_categorical, "set_random_seed": set_random_seed,
-                          "plot_model": plot_model}, "tf.keras.utils")
+utils = _module("utils", _utils.FUNCTIONS, "tf.keras.utils")
 
 
 def _load_mnist(path="mnist.npz"):

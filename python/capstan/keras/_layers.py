@@ -6,7 +6,7 @@ import numpy as np
 
 from .. import _core, nest
 from .._convert import convert_to_tensor, refuse
-from .._core import Tensor, Variable
+from .._core import Variable
 from .._dtypes import as_dtype
 from . import _tables
 from ._tables import Configured, Lent, snake_case

@@ -1,0 +1,170 @@
+"""tf.keras.utils: what prepares data and draws models."""
+import os
+import random
+
+import numpy as np
+
+from .. import _core, _ops
+from .._convert import refuse
+from ..data import Dataset
+
+
+def to_categorical(x, num_classes=None):
+    """One-hot rows, as an array."""
+    return _core.to_categorical(np.asarray(x), 0 if num_classes is None else int(num_classes)).numpy()
+
+
+def set_random_seed(seed):
+    """Seeds Python, NumPy and the library."""
+    random.seed(seed)
+    np.random.seed(seed % 2**32)
+    _core.set_seed(int(seed))
+
+
+def plot_model(model, to_file="model.svg", show_shapes=False, show_dtype=False, show_layer_names=False, rankdir="TB",
+               expand_nested=False, dpi=200, show_layer_activations=False, show_trainable=False, splines="ortho"):
+    """The graph of a model in a file, as an SVG image (.svg) or as Graphviz's text (.dot, .gv); gives the text."""
+    refuse("plot_model", show_dtype=(show_dtype, False), show_layer_activations=(show_layer_activations, False),
+           show_trainable=(show_trainable, False))
+    path = os.fspath(to_file)
+    makers = {".svg": _core.model_to_svg, ".dot": _core.model_to_dot, ".gv": _core.model_to_dot}
+    end = os.path.splitext(path)[1]
+    if end not in makers:
+        raise ValueError(f"plot_model: {path!r} ends with none of {sorted(makers)}")
+    text = makers[end](model._ensure_handle(), show_shapes, show_layer_names, rankdir, expand_nested)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+    return text
+
+
+def image_dataset_from_directory(directory, labels="inferred", label_mode="int", class_names=None, color_mode="rgb",
+                                 batch_size=32, image_size=(256, 256), shuffle=True, seed=None, validation_split=None,
+                                 subset=None, interpolation="bilinear", follow_links=False,
+                                 crop_to_aspect_ratio=False, pad_to_aspect_ratio=False, data_format=None,
+                                 format="tf", verbose=True):
+    """The images below a directory that has a folder for each class, as float32 from 0 to 255, and their labels."""
+    refuse("image_dataset_from_directory", labels=(labels, "inferred"), data_format=(data_format, None, "channels_last"),
+           format=(format, "tf"))
+    node, names, paths = _core.image_dataset_from_directory(
+        os.fspath(directory), label_mode, list(class_names or []), color_mode, int(batch_size), list(image_size), shuffle,
+        seed, float(validation_split or 0), subset or "", interpolation, follow_links, crop_to_aspect_ratio,
+        pad_to_aspect_ratio)
+    dataset = Dataset(node, (0, 0))
+    dataset.class_names, dataset.file_paths = names, paths
+    if verbose:
+        print(f"Found {len(paths)} files belonging to {len(names)} classes.")
+    return dataset
+
+
+def timeseries_dataset_from_array(data, targets, sequence_length, sequence_stride=1, sampling_rate=1, batch_size=128,
+                                  shuffle=False, seed=None, start_index=None, end_index=None, format="tf"):
+    """Sequences of a series as batches, with the target of the first step of each, if there are targets."""
+    refuse("timeseries_dataset_from_array", format=(format, "tf"))
+    node = _core.timeseries_dataset_from_array(data, targets, int(sequence_length), int(sequence_stride),
+                                               int(sampling_rate), int(batch_size), shuffle, seed, int(start_index or 0),
+                                               end_index)
+    return Dataset(node, 0 if targets is None else (0, 0))
+
+
+def pad_sequences(sequences, maxlen=None, dtype="int32", padding="pre", truncating="pre", value=0.0):
+    """Lists of different lengths as rows of one array, padded and cut in front or behind."""
+    if padding not in ("pre", "post") or truncating not in ("pre", "post"):
+        raise ValueError(f"pad_sequences: padding {padding!r} and truncating {truncating!r} are 'pre' or 'post'")
+    lengths = [len(s) for s in sequences]
+    length = max(lengths, default=0) if maxlen is None else int(maxlen)
+    inner = next((np.asarray(s).shape[1:] for s in sequences if len(s)), ())
+    padded = np.full((len(lengths), length) + inner, value, dtype)
+    for row, sequence in zip(padded, sequences):
+        kept = np.asarray(sequence[-length:] if truncating == "pre" else sequence[:length], dtype) if length else []
+        if len(kept) and kept.shape[1:] != inner:
+            raise ValueError(f"pad_sequences: elements have the shapes {inner} and {kept.shape[1:]}")
+        if len(kept):
+            row[slice(-len(kept), None) if padding == "pre" else slice(0, len(kept))] = kept
+    return padded
+
+
+def normalize(x, axis=-1, order=2):
+    """An array with rows of norm 1; rows of zeros stay."""
+    x = np.asarray(x)
+    norm = np.atleast_1d(np.linalg.norm(x, order, axis))
+    norm[norm == 0] = 1
+    return x / np.expand_dims(norm, axis)
+
+
+def load_img(path, color_mode="rgb", target_size=None, interpolation="nearest", keep_aspect_ratio=False):
+    """A PNG or JPEG file as an array uint8[height, width, channels]."""
+    from .. import _modules, files
+    channels = {"grayscale": 1, "rgb": 3, "rgba": 4}
+    if color_mode not in channels:
+        raise ValueError(f"load_img: color_mode {color_mode!r} is none of {sorted(channels)}")
+    refuse("load_img", keep_aspect_ratio=(keep_aspect_ratio, False))
+    image = files.load_image(path, channels[color_mode])
+    if target_size is not None:
+        image = _modules.image.resize(image, list(target_size), method=interpolation)
+        image = _ops.OPS["saturate_cast"](_ops.OPS["round"](_ops.cast(image, "float32")), "uint8")
+    return image.numpy()
+
+
+def img_to_array(img, data_format=None, dtype=None):
+    """An image as an array float32[height, width, channels]."""
+    refuse("img_to_array", data_format=(data_format, None, "channels_last"))
+    array = np.asarray(img, dtype or "float32")
+    if array.ndim not in (2, 3):
+        raise ValueError(f"img_to_array: an image has 2 or 3 axes, not the shape {array.shape}")
+    return array[..., None] if array.ndim == 2 else array
+
+
+def save_img(path, x, data_format=None, file_format=None, scale=True):
+    """Writes an array [height, width, channels] as a PNG or JPEG file, by the end of the path; with `scale` from its
+    least to its largest element."""
+    from .. import files
+    refuse("save_img", data_format=(data_format, None, "channels_last"))
+    x = np.asarray(x, "float32")
+    if scale:
+        x = x - x.min()
+        x = x / x.max() * 255 if x.max() > 0 else x
+    end = file_format or str(path).rpartition(".")[2].lower()
+    if end not in ("png", "jpg", "jpeg"):
+        raise ValueError(f"save_img: {end!r} is neither png nor jpg")
+    (files.save_png if end == "png" else files.save_jpeg)(path, np.clip(x, 0, 255).astype("uint8"))
+
+
+def split_dataset(dataset, left_size=None, right_size=None, shuffle=False, seed=None, preferred_backend=None):
+    """Two datasets of the elements of one, or of the rows of arrays: a share of them or so many."""
+    if left_size is None and right_size is None:
+        raise ValueError("split_dataset: one of left_size and right_size must be given")
+    rows = list(dataset if isinstance(dataset, Dataset) else Dataset.from_tensor_slices(dataset))
+    if shuffle:
+        np.random.default_rng(seed).shuffle(rows)
+
+    def count(size):
+        return int(round(size * len(rows))) if isinstance(size, float) else int(size)
+    left = count(left_size) if left_size is not None else len(rows) - count(right_size)
+    right = count(right_size) if right_size is not None else len(rows) - left
+    if left < 0 or right < 0 or left + right > len(rows):
+        raise ValueError(f"split_dataset: {left} and {right} elements of {len(rows)}")
+    parts = rows[:left], rows[left:left + right]
+    return tuple(Dataset.from_generator(lambda part=part: iter(part)) for part in parts)
+
+
+def pack_x_y_sample_weight(x, y=None, sample_weight=None):
+    """What a step of fit() takes."""
+    if y is None:
+        return (x,) if isinstance(x, (tuple, list, dict)) else x
+    return (x, y) if sample_weight is None else (x, y, sample_weight)
+
+
+def unpack_x_y_sample_weight(data):
+    """The three parts of what a step of fit() takes; None for those that are not there."""
+    data = tuple(data) if isinstance(data, list) else data
+    if not isinstance(data, tuple):
+        return data, None, None
+    if len(data) > 3:
+        raise ValueError(f"unpack_x_y_sample_weight: data has {len(data)} parts, more than x, y and sample_weight")
+    return data + (None,) * (3 - len(data))
+
+
+FUNCTIONS = {f.__name__: f for f in (
+    to_categorical, set_random_seed, plot_model, image_dataset_from_directory, timeseries_dataset_from_array,
+    pad_sequences, normalize, load_img, img_to_array, save_img, split_dataset, pack_x_y_sample_weight,
+    unpack_x_y_sample_weight)}
