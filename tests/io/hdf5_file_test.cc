@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "capstan/ops/array.h"
+#include "capstan/ops/math.h"
 #include "src/io/hdf5_bytes.h"
 #include "src/io/hdf5_writer.h"
 #include "tests/support/compare.h"
