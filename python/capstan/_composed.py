@@ -37,11 +37,6 @@ def unravel_index(indices, dims, name=None):
     return _ops.stack(rows[::-1])
 
 
-def scalar_mul(scalar, x, name=None):
-    """The product of a scalar and a tensor."""
-    return scalar * x
-
-
 # --- math and nn ---
 
 def zero_fraction(value, name=None):
@@ -108,14 +103,17 @@ def scale_regularization_loss(regularization_loss):
 
 # --- linalg ---
 
+def _unit_lower(lu):
+    """The lower part, with ones on the diagonal."""
+    lower = OPS["band_part"](lu, -1, 0)
+    return lower - OPS["band_part"](lower, 0, 0) + _ops.eye(lu.shape[-1], dtype=lu.dtype)
+
+
 def lu_reconstruct(lower_upper, perm, validate_args=False, name=None):
     """The matrix that lu() took apart."""
     refuse("lu_reconstruct", validate_args=(validate_args, False))
     lu = convert_to_tensor(lower_upper)
-    n = lu.shape[-1]
-    lower = OPS["band_part"](lu, -1, 0)
-    lower = lower - OPS["band_part"](lower, 0, 0) + _ops.eye(n, dtype=lu.dtype)
-    product = OPS["matmul"](lower, OPS["band_part"](lu, 0, -1))
+    product = OPS["matmul"](_unit_lower(lu), OPS["band_part"](lu, 0, -1))
     inverse = OPS["argsort"](convert_to_tensor(perm), -1)
     return OPS["gather"](product, inverse, None, product.shape.rank - 2, product.shape.rank - 2)
 
@@ -126,9 +124,7 @@ def lu_solve(lower_upper, perm, rhs, validate_args=False, name=None):
     lu, rhs = convert_to_tensor(lower_upper), convert_to_tensor(rhs)
     rank = lu.shape.rank - 2
     b = OPS["gather"](rhs, convert_to_tensor(perm), None, rank, rank)
-    lower = OPS["band_part"](lu, -1, 0)
-    lower = lower - OPS["band_part"](lower, 0, 0) + _ops.eye(lu.shape[-1], dtype=lu.dtype)
-    return OPS["triangular_solve"](lu, OPS["triangular_solve"](lower, b, True), False)
+    return OPS["triangular_solve"](lu, OPS["triangular_solve"](_unit_lower(lu), b, True), False)
 
 
 # --- signal ---
@@ -222,14 +218,9 @@ def random_crop(value, size, seed=None, name=None):
         raise ValueError(f"random_crop: {list(size)} does not fit into {tuple(value.shape)}")
     if value.is_symbolic:
         raise ValueError("random_crop: the place is drawn when the function is traced\n  help: crop outside of the function")
-    generator = np.random.default_rng(int(_core_seed(seed)))
+    generator = np.random.default_rng(int(_modules.uniform([], 0, 2**31 - 1, int64, seed)))
     begin = [int(generator.integers(0, have - n + 1)) for n, have in zip(size, value.shape)]
     return OPS["slice"](value, begin, list(size))
-
-
-def _core_seed(seed):
-    drawn = _modules.uniform([], 0, 2**31 - 1, int64, seed)
-    return drawn.numpy()
 
 
 def resize_with_pad(image, target_height, target_width, method="bilinear", antialias=False):
@@ -359,7 +350,7 @@ def check_numerics(tensor, message, name=None):
 def install(tf):
     """Puts the functions where TensorFlow has them."""
     for module, names in (
-            (tf, "group identity_n unravel_index scalar_mul"), (tf.math, "zero_fraction polyval is_non_decreasing "
+            (tf, "group identity_n unravel_index"), (tf.math, "zero_fraction polyval is_non_decreasing "
              "is_strictly_increasing"), (tf.nn, "zero_fraction convolution atrous_conv2d compute_average_loss "
              "scale_regularization_loss"), (tf.linalg, "lu_reconstruct lu_solve"), (tf.signal, "dct idct kaiser_window"),
             (tf.image, "random_flip_left_right random_flip_up_down random_brightness random_contrast random_crop "
@@ -368,7 +359,7 @@ def install(tf):
              "assert_same_float_dtype assert_shapes check_numerics")):
         for name in names.split():
             setattr(module, name, globals()[name])
-    tf.tuple = tuple_
+    tf.tuple, tf.scalar_mul = tuple_, tf.math.scalar_mul
     tf.assert_rank = assert_rank
     for name in ("zeros", "ones", "constant", "random_normal", "random_uniform"):
         setattr(tf, name + "_initializer", getattr(tf.keras.initializers, name))

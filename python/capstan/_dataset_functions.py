@@ -8,7 +8,8 @@ from . import _core, nest
 from ._convert import convert_to_tensor
 
 
-def _call(function, element):
+def call(function, element):
+    """The parts of a tuple are arguments of their own."""
     return function(*element) if isinstance(element, tuple) else function(element)
 
 
@@ -18,16 +19,9 @@ def _generated(make):
     return Dataset(_core.dataset_of_generator(make))
 
 
-def _stacked(elements):
-    """Elements of one structure joined leaf by leaf."""
-    from ._ops import stack
-    lists = [nest.flatten(e) for e in elements]
-    return nest.pack_sequence_as(elements[0], [stack([row[i] for row in lists]) for i in range(len(lists[0]))])
-
-
 def flat_map(self, map_func, name=None):
     """The elements of the datasets that a function makes of the elements, one dataset after the other."""
-    return _generated(lambda: (item for element in self for item in _call(map_func, element)))
+    return _generated(lambda: (item for element in self for item in call(map_func, element)))
 
 
 def interleave(self, map_func, cycle_length=None, block_length=None, num_parallel_calls=None, deterministic=None,
@@ -45,7 +39,7 @@ def interleave(self, map_func, cycle_length=None, block_length=None, num_paralle
         while True:
             if slots[position] is None and not is_done:
                 try:
-                    slots[position] = iter(_call(map_func, next(inputs)))
+                    slots[position] = iter(call(map_func, next(inputs)))
                 except StopIteration:
                     is_done = True
             if slots[position] is not None:
@@ -143,7 +137,7 @@ def _shapes(shapes, element):
 
 def take_while(self, predicate, name=None):
     """The elements before the first one of which a function is false."""
-    return _generated(lambda: itertools.takewhile(lambda e: bool(_call(predicate, e)), self))
+    return _generated(lambda: itertools.takewhile(lambda e: bool(call(predicate, e)), self))
 
 
 def unique(self, name=None):
@@ -181,7 +175,7 @@ def group_by_window(self, key_func, reduce_func, window_size=None, window_size_f
     def items():
         groups = {}
         for element in self:
-            key = int(_call(key_func, element))
+            key = int(call(key_func, element))
             group = groups.setdefault(key, [])
             group.append(element)
             if len(group) >= int(window_size if window_size_func is None else window_size_func(key)):

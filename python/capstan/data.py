@@ -155,7 +155,7 @@ class Dataset:
 
         def call(parts):
             element = parts if is_structure else nest.pack_sequence_as(form, parts)
-            return function(*element) if isinstance(element, tuple) else function(element)
+            return _dataset_functions.call(function, element)
         return call
 
     # --- elements ---
