@@ -28,9 +28,16 @@ def identity_n(input, name=None):
 
 
 def unravel_index(indices, dims, name=None):
-    """The coordinates of flat indices in a shape, one row for each axis."""
+    """The coordinates of flat indices in a shape, one row for each axis. Indices outside of the shape are refused where
+    they are known; in a function, whose values are not, they give coordinates of another element."""
     lengths = [int(n) for n in np.asarray(known(dims)).reshape(-1)]
     rest, rows = convert_to_tensor(indices), []
+    if not rest.is_symbolic:
+        values, size = rest.numpy(), _math.prod(lengths)
+        outside = values[(values < 0) | (values >= size)]
+        if outside.size:
+            raise ValueError(f"unravel_index: the index {outside[0]} is outside of the shape {lengths}, which has "
+                             f"{size} elements")
     for n in reversed(lengths):
         rows.append(OPS["floormod"](rest, n))
         rest = OPS["floordiv"](rest, n)

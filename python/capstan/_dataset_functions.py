@@ -256,8 +256,12 @@ def choose_from_datasets(datasets, choice_dataset, stop_on_empty_dataset=True):
     def items():
         left = [iter(d) for d in datasets]
         for choice in choice_dataset:
+            number = int(choice)
+            if not 0 <= number < len(left):
+                raise ValueError(f"choose_from_datasets: the choice {number}; there are {len(left)} datasets, from 0 to "
+                                 f"{len(left) - 1}")
             try:
-                yield next(left[int(choice)])
+                yield next(left[number])
             except StopIteration:
                 if stop_on_empty_dataset:
                     return

@@ -54,6 +54,9 @@ def test_mistakes():
                  lambda: tf.data.Dataset.list_files("/nothing/here/*"),
                  lambda: tf.keras.utils.pad_sequences([[1]], padding="middle"),
                  lambda: tf.debugging.assert_shapes([(tf.ones((2, 3)), ("N", "N"))]),
+                 lambda: tf.unravel_index([1, 12], [3, 4]), lambda: tf.unravel_index(-1, [3, 4]),
+                 lambda: list(tf.data.Dataset.choose_from_datasets([data, data], tf.data.Dataset.range(3))),
+                 lambda: list(tf.data.Dataset.choose_from_datasets([data], tf.data.Dataset.range(-1, 1))),
                  lambda: tf.debugging.check_numerics(tf.constant([1.0, float("nan")]), "loss")):
         with pytest.raises(ValueError):
             call()
