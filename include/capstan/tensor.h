@@ -43,6 +43,7 @@ struct alignas(64) Block {
     kShapeOnly = 8,   // no data: stands for a shape and dtype (see src/tape)
     kAnnotated = 16,  // something is attached to it: see src/core/annotation.h
     kSymbolic = 32,   // no data: a value of a traced function (see src/graph)
+    kOnDevice = 64,   // data is an address of device number `buffer_class` (see src/core/backend.h)
   };
 
   struct Sparse {
@@ -104,6 +105,7 @@ inline void release(Block* block) noexcept {
 [[noreturn]] CAPSTAN_EXPORT void throw_no_value(const char* what);
 [[noreturn]] CAPSTAN_EXPORT void throw_symbolic(std::string_view what, const Block* block);
 [[noreturn]] CAPSTAN_EXPORT void throw_wrong_element_type(const Block* block, DType asked);
+[[noreturn]] CAPSTAN_EXPORT void throw_on_device(const char* what, const Block* block);
 [[noreturn]] CAPSTAN_EXPORT void throw_unreadable(const char* what, std::int64_t element, std::size_t bytes);
 
 /// An element as a T that holds it.
@@ -162,14 +164,24 @@ class TensorRef {
     return shape;
   }
 
-  /// The elements, row-major. Errors: DTypeError if T is not the element type; GradientError for a row-sparse gradient.
+  /// The elements, row-major. Errors: DTypeError if T is not the element type; GradientError for a row-sparse gradient;
+  /// ValueError if they are in a device's memory, from where item() and to_vector() copy them.
   template <class T>
   const T* data() const {
     const detail::Block* b = checked("data");
-    if (b->dtype != kDTypeOf<T> || b->data == nullptr) detail::throw_wrong_element_type(b, kDTypeOf<T>);
+    if (b->dtype != kDTypeOf<T> || b->data == nullptr || (b->flags & detail::Block::kOnDevice) != 0) [[unlikely]]
+      detail::throw_wrong_element_type(b, kDTypeOf<T>);
     return static_cast<const T*>(b->data);
   }
-  const void* raw_data() const { return checked("data")->data; }
+  const void* raw_data() const {
+    const detail::Block* b = checked("data");
+    if ((b->flags & detail::Block::kOnDevice) != 0) [[unlikely]]
+      detail::throw_on_device("raw_data", b);
+    return b->data;
+  }
+
+  /// Where the elements are: "CPU:0", or the name of a device.
+  CAPSTAN_EXPORT std::string_view device() const;
 
   detail::Block* block() const { return block_; }
 

@@ -332,11 +332,16 @@ Block* new_tensor_block(DType dtype, int rank, const std::uint32_t* dims, std::i
   return new_other_block(dtype, rank, dims, count);
 }
 
-Block* new_tensor_block(DType dtype, const Shape& shape) {
+std::int64_t checked_size(const Shape& shape) {
   const std::int64_t count = shape.size();
+  CAPSTAN_CHECK(count < (std::int64_t{1} << 58), ShapeError, "shape: ", shape, " has too many elements");
+  return count;
+}
+
+Block* new_tensor_block(DType dtype, const Shape& shape) {
+  const std::int64_t count = checked_size(shape);
   std::uint32_t dims[kMaxRank];
   write_dims(shape, dims);
-  CAPSTAN_CHECK(count < (std::int64_t{1} << 58), ShapeError, "shape: ", shape, " has too many elements");
   return new_tensor_block(dtype, shape.rank(), dims, count);
 }
 
@@ -350,6 +355,8 @@ namespace {
   } else if ((flags & Block::kRowSparse) != 0) {
     release(block->sparse.indices);
     release(block->sparse.values);
+  } else if ((flags & Block::kOnDevice) != 0) {
+    detail::free_on_device(block);
   } else if (block->buffer_class == kMemoryOfOthers) {
     std::destroy_at(static_cast<SharedMemory*>(static_cast<void*>(block->inline_data)));
   } else if (block->buffer_class != 0) {

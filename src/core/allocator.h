@@ -22,6 +22,8 @@ detail::Block* new_block(DType dtype);
 // Throws ShapeError when the size in bytes overflows and std::bad_alloc when there is no memory.
 detail::Block* new_tensor_block(DType dtype, int rank, const std::uint32_t* dims, std::int64_t count);
 detail::Block* new_tensor_block(DType dtype, const Shape& shape);
+// The number of elements. Throws ShapeError if their size in bytes may overflow.
+std::int64_t checked_size(const Shape& shape);
 
 // Allocates a tensor of the shape; the elements are not initialised.
 inline Tensor new_tensor(DType dtype, const Shape& shape) { return Tensor::adopt(new_tensor_block(dtype, shape)); }
@@ -36,6 +38,11 @@ inline void* mutable_raw_data(const Tensor& tensor) { return const_cast<void*>(t
 // A block that holds memory of others for the views of it, and is nobody's tensor: its shape is not set.
 using SharedMemory = std::shared_ptr<const void>;
 detail::Block* new_shared_block(DType dtype, SharedMemory memory);
+
+namespace detail {
+// The memory of a block on a device, which is no view.
+void free_on_device(Block* block) noexcept;
+}  // namespace detail
 
 // Raw buffers by size class; class 0 is "none". `bytes` is rounded up to the class.
 void* allocate_buffer(std::size_t bytes, std::uint8_t* buffer_class);

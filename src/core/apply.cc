@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "src/core/allocator.h"
+#include "src/core/backend.h"
 #include "src/core/call_kernel.h"
 #include "src/core/check.h"
 #include "src/core/context.h"
@@ -54,7 +55,7 @@ DType literal_dtype(const OpDef& op, std::span<const Operand> operands, std::spa
 }
 
 // What needs more than a look at a block.
-constexpr unsigned kSpecial = Block::kRowSparse | Block::kShapeOnly | Block::kSymbolic;
+constexpr unsigned kSpecial = Block::kRowSparse | Block::kShapeOnly | Block::kSymbolic | Block::kOnDevice;
 
 // Replaces what an op cannot read as it is: a row-sparse tensor becomes dense. A stand-in without data is an error
 // unless only its shape is read; rules that reach for a value they did not declare end here.
@@ -67,7 +68,7 @@ constexpr unsigned kSpecial = Block::kRowSparse | Block::kShapeOnly | Block::kSy
     block = holder.block();
     return;
   }
-  if (is_symbolic(block)) return;
+  if (is_symbolic(block) || is_on_device(block)) return;
   throw Error(detail::join(op.name, ": argument ", position, " has a shape but no value"));
 }
 
@@ -81,11 +82,12 @@ constexpr unsigned kSpecial = Block::kRowSparse | Block::kShapeOnly | Block::kSy
   }
 }
 
-// Finds the block of every operand; `holders` keeps alive what is made on the way. True if one of them is symbolic.
-inline bool resolve(const OpDef& op, std::span<const Operand> operands, std::span<Block*> blocks,
-                    std::span<Tensor> holders) {
+// Finds the block of every operand; `holders` keeps alive what is made on the way. The flags kSymbolic and kOnDevice,
+// if one of them has them.
+inline unsigned resolve(const OpDef& op, std::span<const Operand> operands, std::span<Block*> blocks,
+                        std::span<Tensor> holders) {
   bool literals = false;
-  bool symbolic = false;
+  unsigned seen = 0;
   for (std::size_t i = 0; i < operands.size(); ++i) {
     const Operand& operand = operands[i];
     Block* block = nullptr;
@@ -113,11 +115,11 @@ inline bool resolve(const OpDef& op, std::span<const Operand> operands, std::spa
     blocks[i] = block;
     if ((block->flags.load(std::memory_order_relaxed) & kSpecial) != 0) [[unlikely]] {
       resolve_special(op, i, blocks[i], holders[i]);
-      symbolic |= is_symbolic(blocks[i]);
+      seen |= blocks[i]->flags.load(std::memory_order_relaxed);
     }
   }
   if (literals) resolve_literals(op, operands, blocks, holders);
-  return symbolic;
+  return seen & (Block::kSymbolic | Block::kOnDevice);
 }
 
 // --- Running ---
@@ -257,7 +259,9 @@ template <int N>
 }
 
 inline Tensor run_elementwise(const OpDef& op, const Operand* operands, std::span<Block* const> blocks,
-                              const void* attributes) {
+                              const void* attributes, unsigned seen) {
+  if ((seen & Block::kOnDevice) != 0) [[unlikely]]
+    return run_on_device(op, blocks, attributes);
   if (blocks.size() == 2) return run_few<2>(op, operands, blocks.data(), attributes);
   if (blocks.size() == 1) return run_few<1>(op, operands, blocks.data(), attributes);
   return run_broadcast(op, operands, blocks, attributes);
@@ -273,11 +277,11 @@ void check_same_dtypes(const OpDef& op, std::span<Block* const> blocks) {
   }
 }
 
-static_assert(sizeof(TensorRef) == sizeof(Block*));
-
 // Runs a structured op into `few`, or into `many` if that is given, which is sized here.
 void run_structured(const OpDef& op, std::span<Block* const> blocks, const void* attributes, std::vector<Tensor>* many,
-                    std::span<Tensor> few) {
+                    std::span<Tensor> few, unsigned seen) {
+  if ((seen & Block::kOnDevice) != 0 || (blocks.empty() && context.backend != nullptr)) [[unlikely]]
+    return run_on_device(op, blocks, attributes, many, few);
   if (!has_flag(op, kTakesAnyDTypes)) check_same_dtypes(op, blocks);
   TensorRef inline_refs[kInlineInputs];
   std::vector<TensorRef> more_refs;
@@ -304,8 +308,8 @@ void run_structured(const OpDef& op, std::span<Block* const> blocks, const void*
 // --- Traced calls ---
 
 // Whether a call is one of a trace.
-inline bool is_traced(const OpDef& op, bool symbolic) {
-  return symbolic || (context.tracer != nullptr && has_flag(op, kStateful));
+inline bool is_traced(const OpDef& op, unsigned seen) {
+  return (seen & Block::kSymbolic) != 0 || (context.tracer != nullptr && has_flag(op, kStateful));
 }
 
 [[gnu::cold, gnu::noinline]] void trace(const OpDef& op, std::span<Block* const> blocks, const void* attributes,
@@ -341,7 +345,7 @@ struct Resolved {
   std::span<Block*> blocks;
   std::span<Tensor> holders;
   std::span<ObservedInput> inputs;
-  bool symbolic;
+  unsigned seen;  // see resolve
 
   Resolved(const OpDef& op, std::span<const Operand> operands) {
     const std::size_t n = operands.size();
@@ -358,7 +362,7 @@ struct Resolved {
       holders = many->holders;
       inputs = many->inputs;
     }
-    symbolic = resolve(op, operands, blocks, holders);
+    seen = resolve(op, operands, blocks, holders);
     if (context.observers != nullptr) {
       for (std::size_t i = 0; i < n; ++i) inputs[i] = {blocks[i], blocks[i]->node};
     }
@@ -392,17 +396,18 @@ template <int N>
   return out;
 }
 
-// Any elementwise op: with three operands, a condition, only numbers, or a row-sparse tensor.
+// Any elementwise op: with three operands, a condition, only numbers, a row-sparse tensor, or one on a device.
 [[gnu::noinline]] Tensor apply_elementwise(const OpDef& op, std::span<Operand> operands, const void* attributes) {
   Block* blocks[3];
   Tensor holders[3];
   const std::size_t n = operands.size();
   const std::span<Block*> used(blocks, n);
-  const bool symbolic = resolve(op, operands, used, std::span(holders, n));
-  if (context.observers == nullptr && !symbolic) return run_elementwise(op, operands.data(), used, attributes);
+  const unsigned seen = resolve(op, operands, used, std::span(holders, n));
+  const bool symbolic = (seen & Block::kSymbolic) != 0;
+  if (context.observers == nullptr && !symbolic) return run_elementwise(op, operands.data(), used, attributes, seen);
   ObservedInput inputs[3];
   for (std::size_t i = 0; i < n; ++i) inputs[i] = {blocks[i], blocks[i]->node};
-  Tensor out = symbolic ? trace_one(op, used, attributes) : run_elementwise(op, nullptr, used, attributes);
+  Tensor out = symbolic ? trace_one(op, used, attributes) : run_elementwise(op, nullptr, used, attributes, seen);
   notify(op, std::span<const ObservedInput>(inputs, n), attributes, std::span(&out, 1));
   return out;
 }
@@ -450,10 +455,10 @@ template <int N>
   }
   Resolved resolved(op, operands);
   Tensor out;
-  if (is_traced(op, resolved.symbolic)) [[unlikely]] {
+  if (is_traced(op, resolved.seen)) [[unlikely]] {
     out = trace_one(op, resolved.blocks, attributes);
   } else {
-    run_structured(op, resolved.blocks, attributes, nullptr, std::span(&out, 1));
+    run_structured(op, resolved.blocks, attributes, nullptr, std::span(&out, 1), resolved.seen);
   }
   if (context.observers != nullptr) notify(op, resolved.inputs, attributes, std::span(&out, 1));
   return out;
@@ -477,10 +482,10 @@ std::vector<Tensor> apply_all_now(const OpDef& op, std::span<Operand> operands, 
   if (op.arity != kVariadic && operands.size() != static_cast<std::size_t>(op.arity))
     wrong_operand_count(op, operands.size());
   Resolved resolved(op, operands);
-  if (is_traced(op, resolved.symbolic)) [[unlikely]] {
+  if (is_traced(op, resolved.seen)) [[unlikely]] {
     trace(op, resolved.blocks, attributes, outputs);
   } else {
-    run_structured(op, resolved.blocks, attributes, &outputs, {});
+    run_structured(op, resolved.blocks, attributes, &outputs, {}, resolved.seen);
   }
   if (context.observers != nullptr) notify(op, resolved.inputs, attributes, outputs);
   return outputs;
@@ -525,8 +530,7 @@ void infer_outputs(const OpDef& op, std::span<Block* const> blocks, const void* 
     return;
   }
   if (!has_flag(op, kTakesAnyDTypes)) check_same_dtypes(op, blocks);
-  std::vector<TensorRef> refs;
-  for (Block* block : blocks) refs.emplace_back(block);
+  const std::vector<TensorRef> refs(blocks.begin(), blocks.end());
   op.infer({op, refs, attributes}, outputs);
 }
 
@@ -561,6 +565,10 @@ Tensor make_view(const TensorRef& base, const Shape& shape, std::int64_t offset)
   Block* owner = base.block();
   if ((owner->flags & Block::kView) != 0) owner = owner->owner;  // Views refer to the buffer's owner directly.
   Block* view = new_shape_block(base.dtype(), shape, Block::kView);
+  if (is_on_device(base.block())) {
+    view->flags = Block::kView | Block::kOnDevice;
+    view->buffer_class = base.block()->buffer_class;
+  }
   view->data = static_cast<std::byte*>(base.block()->data) + static_cast<std::size_t>(offset) * size_of(base.dtype());
   view->owner = owner;
   detail::retain(owner);

@@ -15,6 +15,7 @@
 
 namespace capstan {
 
+class Backend;
 struct OpDef;
 struct KeyLog;
 namespace emit {
@@ -111,9 +112,10 @@ struct Context {
   KeyLog* keys = nullptr;         // notes or repeats the keys of random draws (see key_log.h)
 
   // What other files know of the thread. It stands here, so that there is one variable of a thread to look at.
-  bool runs_task = false;                                                     // of the pool: thread_pool.cc
-  bool is_dataset_stage = false;                                              // src/data/cursor.cc
-  int open_examples = 0;                                                      // src/train/layer.cc
+  Backend* backend = nullptr;     // where tensors are made of nothing; null: on the processor (backend.cc)
+  bool runs_task = false;         // of the pool: thread_pool.cc
+  bool is_dataset_stage = false;  // src/data/cursor.cc
+  int open_examples = 0;          // src/train/layer.cc
   std::int64_t memory_budget = std::numeric_limits<std::int64_t>::max() / 2;  // bytes: allocator.cc
   std::uint64_t* seeds = nullptr;                                             // a stream of its own: seed_stream.cc
   emit::Program* recorded = nullptr;                                          // src/emit/record-inl.h

@@ -199,6 +199,8 @@ enum OpFlags : std::uint16_t {
   kCostlyAgain = 4096,
   kFinishesRows = 8192,  // structured: may run an epilogue on the rows it has finished (execution.h)
   kReadsRows = 16384,    // structured: uses a prologue of input 0, in float32 and float64 (execution.h)
+  // Structured: the kernel calls ops and programs and looks at no element itself, so it serves tensors of any device.
+  kCallsOps = 32768,
 };
 
 struct OpDef {

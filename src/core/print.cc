@@ -15,6 +15,7 @@
 
 #include "capstan/tensor.h"
 #include "capstan/variable.h"
+#include "src/core/backend.h"
 #include "src/core/check.h"
 #include "src/core/variable_state.h"
 
@@ -305,6 +306,7 @@ std::string Tensor::to_string() const {
     return detail::join("rows of ", describe(*this), "\nindices: ", indices().to_string(),
                         "\nvalues: ", values().to_string());
   }
+  if (is_on_device(block())) return copy_to_host(*this).to_string();
   if (raw_data() == nullptr) return describe(*this) + " without a value";
   if (size() == 0) return "[]";
   const bool elide = size() > kThreshold;

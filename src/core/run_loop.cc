@@ -91,16 +91,21 @@ void run_loop(const ElementwiseRun& run, const Block* out, std::span<const Block
   args.scalars = 0;
   args.accumulate = run.accumulate;
   bool one_run = true;
+  unsigned seen = out->flags.load(std::memory_order_relaxed);
   for (std::size_t k = 0; k < inputs.size(); ++k) {
     const Block* input = inputs[k];
     args.in[k] = input == nullptr ? nullptr : input->data;
-    if (input == nullptr || input->count == out->count) continue;
+    if (input == nullptr) continue;
+    seen |= input->flags.load(std::memory_order_relaxed);
+    if (input->count == out->count) continue;
     if (input->count == 1) {
       args.scalars |= 1u << k;
     } else {
       one_run = false;
     }
   }
+  CAPSTAN_CHECK((seen & Block::kOnDevice) == 0, ValueError,
+                "an elementwise loop of the processor: an operand is in the memory of a device");
   if (one_run && out->count <= 2 * kChunk) [[likely]] {
     run.loop(args);
     return;

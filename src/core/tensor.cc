@@ -7,6 +7,7 @@
 #include "capstan/memory.h"
 #include "src/core/allocator.h"
 #include "src/core/apply.h"
+#include "src/core/backend.h"
 #include "src/core/check.h"
 #include "src/core/numbers.h"
 #include "src/core/unfilled.h"
@@ -21,6 +22,7 @@ void detail::throw_no_value(const char* what) {
 }
 
 void detail::throw_wrong_element_type(const Block* block, DType asked) {
+  if (is_on_device(block)) throw_on_device("data", block);
   if ((block->flags & Block::kRowSparse) != 0) {
     throw GradientError(join("data: a row-sparse tensor has rows, not elements",
                              help("read values() and indices(), or convert it with to_dense()")));
@@ -92,6 +94,7 @@ T Tensor::read_item() const {
   const Block* b = checked("item");
   CAPSTAN_CHECK(b->count == 1, ShapeError, "item: needs one element, not ", b->count, "\n  x: ", describe(*this));
   if ((b->flags & Block::kRowSparse) != 0) return to_dense().read_item<T>();
+  if (is_on_device(b)) return copy_to_host(*this).read_item<T>();
   check_readable<T>(b, "item");
   return with_elements(b, [](const auto* data) { return element_as<T>(data[0]); });
 }
@@ -100,6 +103,7 @@ template <class T>
 std::vector<T> Tensor::read_all() const {
   const Block* b = checked("to_vector");
   if ((b->flags & Block::kRowSparse) != 0) return to_dense().read_all<T>();
+  if (is_on_device(b)) return copy_to_host(*this).read_all<T>();
   check_readable<T>(b, "to_vector");
   return with_elements(b, [&](const auto* data) {
     std::vector<T> values(static_cast<std::size_t>(b->count));
@@ -216,7 +220,7 @@ Tensor make_constant(const Literal& value, const DType* asked) {
   Tensor tensor = new_tensor(dtype, shape);
   auto* out = static_cast<std::byte*>(mutable_raw_data(tensor));
   write_literal(value, dtype, out);
-  return tensor;
+  return placed(std::move(tensor));
 }
 
 }  // namespace
@@ -247,7 +251,7 @@ Tensor detail::copy_of(const void* values, std::int64_t count, DType dtype, cons
   CAPSTAN_CHECK(shape.size() == count, ShapeError, "constant: ", count, " values do not fill the shape ", shape);
   Tensor tensor = new_tensor(dtype, shape);
   if (count > 0) std::memcpy(mutable_raw_data(tensor), values, static_cast<std::size_t>(count) * size_of(dtype));
-  return tensor;
+  return placed(std::move(tensor));
 }
 
 }  // namespace capstan

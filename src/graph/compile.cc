@@ -23,6 +23,7 @@ void tidy(Graph& graph) {
 
 void compile(Graph& graph, std::size_t budget) {
   const bool fuse = fusing.load(std::memory_order_relaxed);
+  read_numbers(graph);
   detach_shapes(graph);
   fold_constants(graph);
   simplify(graph);
@@ -50,6 +51,7 @@ Program::Program(Graph graph, std::size_t budget) : graph_(std::move(graph)) {
 }
 
 void Program::lay_out(bool stages) {
+  backend_ = backend_of_constants(graph_);
   linearize();
   attach_epilogues();
   attach_prologues();

@@ -6,6 +6,7 @@
 
 #include "src/core/apply.h"
 #include "src/core/allocator.h"
+#include "src/core/backend.h"
 #include "src/core/context.h"
 #include "src/graph/gradient_paths.h"
 #include "src/graph/known.h"
@@ -129,7 +130,8 @@ Paths paths_of(const Subgraph& part, std::size_t slots) {
 Tensor pack(const EffectLog& log) {
   std::string bytes;
   const auto add = [&](const void* data, std::size_t size) { bytes.append(static_cast<const char*>(data), size); };
-  for (const Tensor& value : log.values) {
+  for (const Tensor& given : log.values) {
+    const Tensor value = copy_to_host(given);
     const Shape shape = value.shape();
     const std::int64_t header[] = {static_cast<std::int64_t>(value.dtype()), shape.rank()};
     add(header, sizeof(header));
@@ -142,7 +144,8 @@ Tensor pack(const EffectLog& log) {
   return packed;
 }
 
-EffectLog unpack(const Tensor& packed) {
+EffectLog unpack(const Tensor& log) {
+  const Tensor packed = copy_to_host(log);
   std::vector<Tensor> values;
   const auto* next = static_cast<const char*>(packed.raw_data());
   const char* const end = next + packed.size();

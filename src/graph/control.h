@@ -134,7 +134,7 @@ constexpr OpDef control_op(std::string_view name, std::string_view text, bool ef
   OpDef op;
   op.name = name;
   op.text = text;
-  op.flags = static_cast<std::uint16_t>(kTakesAnyDTypes | kReturnsViews | (effects ? kStateful : kNoFlags));
+  op.flags = static_cast<std::uint16_t>(kTakesAnyDTypes | kReturnsViews | kCallsOps | (effects ? kStateful : kNoFlags));
   op.arity = kVariadic;
   op.outputs = kVariadic;
   op.input_names = "inputs";

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <optional>
 
+#include "src/core/backend.h"
 #include "src/core/thread_pool.h"
 #include "src/graph/loops.h"
 #include "src/kernels/reduce/reduce.h"
@@ -29,7 +30,7 @@ std::int32_t index(std::size_t i) { return static_cast<std::int32_t>(i); }
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 bool elements_are_equal(const Tensor& constant) {
-  const auto* bytes = static_cast<const char*>(constant.raw_data());
+  const auto* bytes = static_cast<const char*>(host_elements(constant));
   const std::size_t size = size_of(constant.dtype());
   return bytes != nullptr && constant.size() > 0 &&
          std::memcmp(bytes, bytes + size, at(constant.size() - 1) * size) == 0;

@@ -29,6 +29,7 @@
 
 namespace capstan {
 
+class Backend;
 class Control;
 
 struct Graph {
@@ -128,6 +129,11 @@ void remove_dead(Graph& graph);
 
 // Equal pure ops of equal inputs, and equal constants of one element, become one.
 void merge_duplicates(Graph& graph);
+
+// Constants of one element that lie on a device become copies on the host, where passes can look at them.
+void read_numbers(Graph& graph);
+// The device that a constant lies on, or null.
+Backend* backend_of_constants(const Graph& graph);
 
 // A node that gives the elements of another value (a copy, x * 1, what is transposed twice) becomes that value or a
 // reshape of it, with every bit; for programs, which have no gradients to tell them apart.

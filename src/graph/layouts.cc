@@ -14,6 +14,7 @@
 #include <cstring>
 
 #include "src/core/apply.h"
+#include "src/core/backend.h"
 #include "src/graph/arena.h"
 #include "src/graph/loops.h"
 #include "src/graph/program.h"
@@ -103,7 +104,11 @@ void Program::write_borders(const Step& step, const Tables& tables) const {
     const detail::Block* const element = border.element.block();
     const std::size_t size = size_of(element->dtype);
     const auto write = [&](std::byte* to, std::size_t bytes) {
-      if (bytes == sizeof(float) && size == sizeof(float)) {
+      if (tables.backend != nullptr) {
+        std::vector<std::byte> all(bytes);
+        if (bytes > 0) fill_elements(all.data(), element->data, static_cast<std::int64_t>(bytes / size), size);
+        tables.backend->write(to, all.data(), bytes);
+      } else if (bytes == sizeof(float) && size == sizeof(float)) {
         std::memcpy(to, element->data, sizeof(float));
       } else if (border.is_zero) {
         std::memset(to, 0, bytes);

@@ -5,6 +5,7 @@
 #include <tuple>
 #include <vector>
 
+#include "src/core/backend.h"
 #include "src/graph/graph.h"
 
 namespace capstan {
@@ -26,7 +27,7 @@ void merge_duplicates(Graph& graph) {
   for (std::size_t i = 0; i < graph.values.size(); ++i) {
     const Graph::ValueInfo& info = graph.values[i];
     // Some stand for a shape alone and have no elements.
-    if (!info.constant.has_value() || info.constant.size() != 1 || info.constant.raw_data() == nullptr) continue;
+    if (!info.constant.has_value() || info.constant.size() != 1 || host_elements(info.constant) == nullptr) continue;
     const std::vector<std::int64_t> dims(info.shape.begin(), info.shape.end());
     const auto value = static_cast<Graph::Value>(i);
     instead[i] = constants.emplace(std::tuple(info.dtype, dims, element_bytes(info.constant)), value).first->second;

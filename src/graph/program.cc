@@ -6,7 +6,9 @@
 
 #include "src/core/allocator.h"
 #include "src/core/apply.h"
+#include "src/core/backend.h"
 #include "src/core/call_kernel.h"
+#include "src/core/context.h"
 #include "src/core/hooks.h"
 #include "src/core/profiler.h"
 #include "src/graph/loops.h"
@@ -26,6 +28,15 @@ bool is_exclusive(const Block* block) {
          (block->flags.load(std::memory_order_relaxed) & Block::kView) == 0;
 }
 
+// The device that an operand is on. (Two are refused where the operands meet.)
+inline Backend* device_of(std::span<Block* const> inputs, Backend* otherwise) {
+  unsigned seen = 0;
+  for (const Block* const input : inputs) seen |= input->flags.load(std::memory_order_relaxed);
+  if ((seen & Block::kOnDevice) == 0) [[likely]]
+    return otherwise;
+  return backend_of(*std::find_if(inputs.begin(), inputs.end(), is_on_device));
+}
+
 std::string name_of_node(const Graph::Node& node) {
   const std::optional<LoopOfOp> loop = loop_of(node);
   return loop && loop->input >= 0 ? "gradient(" + std::string(loop->op->name) + ")" : std::string(node.op->name);
@@ -40,27 +51,30 @@ Tensor Program::lay(const Tensor& owner, void* data, Graph::Value value) const {
   const Graph::ValueInfo& info = graph_.values[at(value)];
   Tensor tensor = symbolic(info.dtype, info.shape);
   Block* block = tensor.block();
-  block->flags = Block::kView;
+  block->flags = static_cast<std::uint8_t>(Block::kView | (owner.block()->flags & Block::kOnDevice));
+  if (is_on_device(block)) block->buffer_class = owner.block()->buffer_class;
   block->data = data;
   block->owner = owner.block();
   detail::retain(block->owner);
   return tensor;
 }
 
-std::unique_ptr<Program::Tables> Program::make_tables() const {
+std::unique_ptr<Program::Tables> Program::make_tables(Backend* backend) const {
   auto tables = std::make_unique<Tables>();
+  tables->backend = backend;
   tables->operands.resize(step_inputs_.size());
   tables->in.resize(step_inputs_.size());
   tables->outputs.resize(step_outputs_.size());
   tables->out.resize(step_outputs_.size());
   tables->fixed.resize(graph_.values.size());
   if (arena_bytes_ > 0) {
-    tables->arena = new_tensor(DType::kFloat64, {static_cast<std::int64_t>(arena_bytes_ / sizeof(double))});
+    tables->arena = new_tensor_on(backend, DType::kFloat64, {static_cast<std::int64_t>(arena_bytes_ / sizeof(double))});
   }
   for (std::size_t v = 0; v < values_.size(); ++v) {
     const auto value = static_cast<Graph::Value>(v);
     if (values_[v].place == Place::kConstant) {
-      tables->fixed[v] = graph_.values[v].constant;
+      const Tensor& constant = graph_.values[v].constant;
+      tables->fixed[v] = backend == nullptr ? constant : copy_to(*backend, constant);
     } else if (values_[v].place == Place::kPassing) {
       // An address that stands for it.
       tables->fixed[v] = symbolic(graph_.values[v].dtype, graph_.values[v].shape);
@@ -68,14 +82,18 @@ std::unique_ptr<Program::Tables> Program::make_tables() const {
       block->data = block->inline_data;
     } else if (values_[v].place == Place::kView) {
       // Set when the place of the whole is known. Nobody but kernels sees it, so it need not keep that.
-      tables->fixed[v] = symbolic(graph_.values[v].dtype, graph_.values[v].shape);
-      tables->fixed[v].block()->flags = 0;
+      if (backend == nullptr) {
+        tables->fixed[v] = symbolic(graph_.values[v].dtype, graph_.values[v].shape);
+        tables->fixed[v].block()->flags = 0;
+      } else {
+        tables->fixed[v] = lay(new_tensor_on(backend, DType::kBool, Shape{}), nullptr, value);
+      }
       for (std::int32_t u = first_user_[v]; u < first_user_[v + 1]; ++u) {
         tables->operands[at(users_[at(u)])] = TensorRef(tables->fixed[v].block());
       }
       continue;
     } else if (values_[v].place == Place::kArena) {
-      auto* base = static_cast<std::byte*>(mutable_raw_data(tables->arena));
+      auto* base = static_cast<std::byte*>(tables->arena.block()->data);
       tables->fixed[v] = lay(tables->arena, base + values_[v].offset, value);
     } else {
       continue;
@@ -130,9 +148,9 @@ void Program::keep_spare(std::unique_ptr<Tables> tables) const {
 // The tables of a run, which go back to the program when it ends, without what it made.
 class Program::Run {
  public:
-  explicit Run(const Program& program) : program_(program) {
+  Run(const Program& program, Backend* backend) : program_(program) {
     tables_.reset(program.take_spare());
-    if (tables_ == nullptr) tables_ = program.make_tables();
+    if (tables_ == nullptr || tables_->backend != backend) tables_ = program.make_tables(backend);
   }
   ~Run() {
     for (const std::int32_t position : program_.passing_outputs_) tables_->outputs[at(position)] = {};
@@ -150,8 +168,20 @@ class Program::Run {
 
 void Program::run(std::span<Block* const> inputs, std::vector<Tensor>& outputs) const {
   check_interrupt();
-  Run run(*this);
+  Backend* const backend = device_of(inputs, backend_ != nullptr ? backend_ : context.backend);
+  Run run(*this, backend);
   Tables& tables = run.tables();
+  const std::span<Block* const> given = inputs;
+  std::vector<Tensor> copies;
+  std::vector<Block*> there;
+  if (backend != nullptr) [[unlikely]] {
+    for (Block* const input : given) {
+      // Only copies are held, so that a variable's buffer is nobody else's.
+      if (backend_of(input) != backend) copies.push_back(copy_to(*backend, TensorRef(input)));
+      there.push_back(backend_of(input) == backend ? input : copies.back().block());
+    }
+    inputs = there;
+  }
   for (std::size_t i = 0; i < inputs.size(); ++i) set_operands(tables, graph_.input(i), inputs[i]);
   for (const Graph::Value value : own_outputs_) {
     const ValueState& state = values_[at(value)];
@@ -160,7 +190,7 @@ void Program::run(std::span<Block* const> inputs, std::vector<Tensor>& outputs) 
       tensor = share(inputs[at(state.variable)]);
     } else {
       const Graph::ValueInfo& info = graph_.values[at(value)];
-      tensor = new_tensor(info.dtype, info.shape);
+      tensor = new_tensor_on(backend, info.dtype, info.shape);
     }
     set_operands(tables, value, tensor.block());
     set_output(tables, state.output, std::move(tensor));
@@ -179,18 +209,21 @@ void Program::run(std::span<Block* const> inputs, std::vector<Tensor>& outputs) 
     const Graph::Value written = graph_.captured[i].written;
     if (written == Graph::kNone) continue;
     Block* const value = block_of(written);
-    const bool in_place = value == inputs[graph_.arguments.size() + i];
+    const bool in_place = value == given[graph_.arguments.size() + i];
     outputs.push_back(in_place ? Tensor() : share(value));
   }
 }
 
 void Program::run_all(Tables& tables) const {
-  if (active_profiler() != nullptr || !stages_.empty()) [[unlikely]]
+  const bool has_stages = !stages_.empty() && tables.backend == nullptr;
+  if (active_profiler() != nullptr || has_stages) [[unlikely]]
     return run_steps(tables);
   for (const Step& step : steps_) run_step(step, tables);
 }
 
 void Program::run_step(const Step& step, Tables& tables) const {
+  if (tables.backend != nullptr) [[unlikely]]
+    return run_step_on_device(step, tables);
   if (step.border >= 0) write_borders(step, tables);
   const auto first_input = at(step.first_input);
   const auto first_output = at(step.first_output);
@@ -201,22 +234,27 @@ void Program::run_step(const Step& step, Tables& tables) const {
   if (is_accompanied(step)) return run_accompanied(step, tables);
   const std::span<const TensorRef> operands(tables.operands.data() + first_input, at(step.inputs));
   const std::span<Tensor> outputs(tables.outputs.data() + first_output, at(step.outputs));
-  const void* attributes = step.node->attributes;
-  if (step.renewed >= 0) {
-    std::byte* own = tables.attributes[at(step.renewed)].bytes;
-    step.node->renew(own);
-    attributes = own;
-  }
+  const void* const attributes = attributes_of(step, tables);
   if (step.is_loop) {
     run_one_loop(*step.node, operands, outputs[0]);
     return;
   }
   const OpDef& op = *step.node->op;
   call_kernel({op, operands, op.attributes == nullptr ? nullptr : attributes}, outputs);
+  finish_step(step, tables);
+}
+
+const void* Program::attributes_of(const Step& step, Tables& tables) {
+  if (step.renewed < 0) return step.node->attributes;
+  std::byte* const own = tables.attributes[at(step.renewed)].bytes;
+  step.node->renew(own);
+  return own;
+}
+
+void Program::finish_step(const Step& step, Tables& tables) const {
   if (step.makes_outputs) {
-    for (std::size_t k = 0; k < outputs.size(); ++k) {
-      set_operands(tables, step_outputs_[first_output + k], outputs[k].block());
-    }
+    for (std::size_t k = at(step.first_output); k < at(step.first_output + step.outputs); ++k)
+      set_operands(tables, step_outputs_[k], tables.outputs[k].block());
   }
   for (const std::int32_t position : step.drop) tables.outputs[at(position)] = {};
 }
@@ -262,7 +300,7 @@ std::string Program::name_of_group(Graph::Value group) const {
 
 void Program::run_one_loop(const Graph::Node& node, std::span<const TensorRef> operands, const Tensor& output) {
   const LoopOfOp loop = *loop_of(node);
-  const Block* blocks[5] = {};
+  Block* blocks[5] = {};
   std::size_t next = 0;
   DType dtype = output.dtype();
   for (int position = 0; position < 5; ++position) {
@@ -271,6 +309,7 @@ void Program::run_one_loop(const Graph::Node& node, std::span<const TensorRef> o
     // A truth value has the loop of what it compares.
     if (dtype == DType::kBool) dtype = blocks[position]->dtype;
   }
+  if (Backend* const backend = backend_of(output.block())) return backend->run_loop(loop, dtype, output, blocks);
   run_loop({function_of(loop, dtype), loop.parameters}, output.block(), blocks);
 }
 

@@ -16,6 +16,7 @@
 
 namespace capstan {
 
+class Backend;
 struct Layout;
 
 class Program {
@@ -153,7 +154,7 @@ class Program {
   void run_steps(Tables& tables) const;
 
   // program.cc
-  std::unique_ptr<Tables> make_tables() const;
+  std::unique_ptr<Tables> make_tables(Backend* backend) const;
   Tensor lay(const Tensor& owner, void* data, Graph::Value value) const;
   void set_operands(Tables& tables, Graph::Value value, detail::Block* block) const;
   void set_views(Tables& tables, Graph::Value value, void* data) const;
@@ -167,6 +168,11 @@ class Program {
     return step.epilogue >= 0 || step.sums != nullptr || step.prologue >= 0;
   }
   void run_accompanied(const Step& step, Tables& tables) const;
+  static const void* attributes_of(const Step& step, Tables& tables);
+  void finish_step(const Step& step, Tables& tables) const;
+
+  // on_device.cc
+  void run_step_on_device(const Step& step, Tables& tables) const;
   void run_profiled(const Step& step, Tables& tables) const;
   std::string name_of(const Step& step) const;
   std::string name_of_group(Graph::Value group) const;
@@ -189,6 +195,7 @@ class Program {
   std::vector<Graph::Value> views_;            // with Place::kView
   std::vector<Border> borders_;
   std::size_t arena_bytes_ = 0;
+  Backend* backend_ = nullptr;                   // that a constant is on
   mutable std::atomic<Tables*> spare_{nullptr};  // of the last run, for the next one
 };
 

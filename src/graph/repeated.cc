@@ -20,7 +20,7 @@ std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 Program::Repeated::Repeated(const Program& program) : program_(program) {
   tables_.reset(program.take_spare());
-  if (tables_ == nullptr) tables_ = program.make_tables();
+  if (tables_ == nullptr || tables_->backend != nullptr) tables_ = program.make_tables(nullptr);
   const Graph& graph = program.graph_;
   inputs_.resize(graph.input_count());
   std::vector<bool> is_taken(graph.values.size());

@@ -5,6 +5,7 @@
 // program: machine code where there is an emitter, else the library's own loops over tiles that stay in the first
 // cache. Both have the bits of the formula run op by op. Where a row-sparse gradient has no row it is a zero that
 // repeats, which takes a second loop.
+#include "src/core/backend.h"
 #include "src/core/step_loop.h"
 
 #include <algorithm>
@@ -284,6 +285,7 @@ Graph trace_formula(const std::string& name, DType dtype, const Shape& shape, st
 RecordedStep record_step(const std::string& name, DType dtype, const Shape& shape, std::size_t slots,
                          std::size_t numbers, const StepFormula& formula) {
   if (slots > kMostSlots || numbers > kMostNumbers || shape.size() == 0) return {};
+  const MakeTensorsOn processor(nullptr);  // whose loop it is
   const Graph graph = trace_formula(name, dtype, shape, slots, numbers, formula);
   if (!graph.captured.empty()) return {};  // it has state of its own
   std::optional<Recorded> recorded = Recorder(dtype, shape, slots, numbers).record(graph);

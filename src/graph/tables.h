@@ -15,6 +15,7 @@ struct Program::Attributes {
 
 // All of it is found by position: no step looks anything up.
 struct Program::Tables {
+  Backend* backend = nullptr;  // whose device the run is on; null: the processor
   Tensor arena;
   std::vector<Tensor> fixed;           // by value: constants and tensors of the arena
   std::vector<TensorRef> operands;     // of all steps, one after the other

@@ -1,5 +1,6 @@
 #include <sstream>
 
+#include "src/core/backend.h"
 #include "src/core/check.h"
 #include "src/graph/control.h"
 #include "src/graph/graph.h"
@@ -11,7 +12,7 @@ namespace {
 
 // Small constants are shown, large ones by their shape.
 std::string constant_text(const Tensor& constant) {
-  if (constant.size() != 1 || constant.raw_data() == nullptr || is_complex(constant.dtype())) return "constant";
+  if (constant.size() != 1 || host_elements(constant) == nullptr || is_complex(constant.dtype())) return "constant";
   std::ostringstream text;
   text << constant.item<double>();
   return text.str();

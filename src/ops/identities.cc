@@ -3,13 +3,14 @@
 #include <cstring>
 
 #include "src/core/apply.h"
+#include "src/core/backend.h"
 
 namespace capstan {
 
 bool is_all(const Expressions& graph, Expressions::Value value, double number) {
   const Tensor& constant = graph.constant(value);
   // Some stand for a shape alone and have no elements.
-  if (!constant.has_value() || constant.size() == 0 || constant.raw_data() == nullptr) return false;
+  if (!constant.has_value() || constant.size() == 0 || host_elements(constant) == nullptr) return false;
   if (is_complex(constant.dtype()) || constant.dtype() == DType::kBool) return false;
   const Tensor wanted = scalar(number, constant.dtype());
   const auto* const bytes = static_cast<const std::byte*>(constant.raw_data());

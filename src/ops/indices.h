@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "src/core/apply.h"
+#include "src/core/backend.h"
 #include "src/core/check.h"
 
 namespace capstan {
@@ -19,6 +20,7 @@ inline void check_indices(std::string_view op, const TensorRef& indices) {
 // Calls visit(pointer) with the indices as their C++ type.
 template <class Visit>
 void with_indices(const TensorRef& indices, const Visit& visit) {
+  if (is_on_device(indices.block())) return with_indices(copy_to_host(indices), visit);
   if (indices.dtype() == DType::kInt64) {
     visit(indices.data<std::int64_t>());
   } else {

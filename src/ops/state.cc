@@ -15,6 +15,7 @@
 #include "capstan/variable.h"
 #include "src/core/allocator.h"
 #include "src/core/apply.h"
+#include "src/core/backend.h"
 #include "src/core/check.h"
 #include "src/core/context.h"
 #include "src/core/live.h"
@@ -46,22 +47,24 @@ VariableState& checked(VariableState* state) {
 // A tensor with the elements of `value` that nobody else holds and that no tape knows.
 Tensor own_copy(Tensor value) {
   Block* block = value.block();
-  if (block->refs.load(std::memory_order_acquire) == 1 && block->flags.load(std::memory_order_relaxed) == 0) {
+  const bool is_whole = (block->flags.load(std::memory_order_relaxed) & ~Block::kOnDevice) == 0;
+  if (block->refs.load(std::memory_order_acquire) == 1 && is_whole) {
     block->node = 0;
     return value;
   }
   const Tensor dense = value.to_dense();
-  Tensor copy = Tensor::adopt(new_tensor_block(dense.dtype(), dense.rank(), dense.block()->dims, dense.size()));
-  std::memcpy(mutable_raw_data(copy), dense.raw_data(),
-              static_cast<std::size_t>(dense.size()) * size_of(dense.dtype()));
+  Backend* const backend = backend_of(dense.block());
+  Tensor copy = new_tensor_on(backend, dense.dtype(), dense.shape());
+  copy_bytes(backend, copy.block()->data, dense.block()->data,
+             static_cast<std::size_t>(dense.size()) * size_of(dense.dtype()));
   return copy;
 }
 
-// True if the variable's buffer may be written in place.
+// True if the variable's buffer may be written in place, by a loop of the processor.
 bool exclusive(const VariableState& variable) {
   const Block* block = variable.value.block();
   return block->refs.load(std::memory_order_acquire) == 1 &&
-         (block->flags.load(std::memory_order_relaxed) & Block::kView) == 0;
+         (block->flags.load(std::memory_order_relaxed) & (Block::kView | Block::kOnDevice)) == 0;
 }
 
 bool fits(const VariableState& variable, const Block* value) {
@@ -123,6 +126,11 @@ void update(VariableState& variable, const Operand& delta, const OpDef& op, cons
     check_fits(variable, Tensor::adopt(const_cast<Block*>(value)), what);
   }
   const Block* target = variable.value.block();
+  if (is_on_device(target) || is_on_device(value)) {
+    const Tensor operand = share(const_cast<Block*>(value));
+    variable.value = own_copy(apply(op, variable.value, operand));
+    return;
+  }
   const Loop loop = loops_of(op, target->dtype).forward[static_cast<int>(target->dtype)];
   CAPSTAN_CHECK(loop != nullptr, DTypeError, what, ": dtype ", target->dtype, " is not supported");
   Tensor result;

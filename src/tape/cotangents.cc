@@ -6,6 +6,7 @@
 #include "capstan/ops/array.h"
 #include "capstan/ops/math.h"
 #include "src/core/allocator.h"
+#include "src/core/backend.h"
 #include "src/kernels/reduce/reduce.h"
 
 namespace capstan {
@@ -62,6 +63,8 @@ namespace {
 
 Tensor filled_like(const TensorRef& like, double number) {
   const Block* shape = like.block();
+  if (Backend* const backend = backend_of(shape)) [[unlikely]]
+    return copy_to(*backend, filled_like(shape_only(like), number));
   if (shape->dtype != DType::kFloat32 || is_symbolic(shape)) return filled_like_any(like, number);
   Block* block = new_tensor_block(shape->dtype, shape->rank, shape->dims, shape->count);
   std::fill_n(static_cast<float*>(block->data), shape->count, static_cast<float>(number));

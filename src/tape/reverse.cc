@@ -51,14 +51,17 @@ enum Mark : std::uint32_t {
 bool writable(const Block* block) {
   return block->refs.load(std::memory_order_acquire) == 1 &&
          (block->flags.load(std::memory_order_relaxed) &
-          (Block::kView | Block::kRowSparse | Block::kShapeOnly | Block::kLeaf)) == 0;
+          (Block::kView | Block::kRowSparse | Block::kShapeOnly | Block::kLeaf | Block::kOnDevice)) == 0;
 }
 
 // Whether a loop of the op that adds to its result gives the bits of an addition. A loop in a wider type rounds once,
 // where the two ops that it is in a trace do so twice.
 bool adds_like_an_op(const OpDef& op, DType dtype) { return dtype != DType::kBFloat16 && op.formula != nullptr; }
 
-bool is_sparse(const Block* block) { return (block->flags.load(std::memory_order_relaxed) & Block::kRowSparse) != 0; }
+// What loops over memory cannot read: rules for it run in library ops.
+bool needs_ops(const Block* block) {
+  return (block->flags.load(std::memory_order_relaxed) & (Block::kRowSparse | Block::kOnDevice)) != 0;
+}
 
 }  // namespace
 
@@ -236,7 +239,7 @@ class ReversePass {
       sum = cotangent.release();
       return;
     }
-    if (fused_ && writable(sum) && !is_sparse(cotangent.block())) {
+    if (fused_ && writable(sum) && !needs_ops(cotangent.block())) {
       add_in_place(sum, cotangent.block());
       return;
     }
@@ -247,7 +250,7 @@ class ReversePass {
   // Adds what a rule returned for an input; `like` has the input's shape, or is null if that is the cotangent's.
   void contribute(Slot slot, Tensor cotangent, Block* like) {
     if (like != nullptr && !same_shape(cotangent.block(), like)) {
-      cotangent = fused_ && !is_sparse(cotangent.block()) ? sum_to(cotangent, like) : sum_like(cotangent, share(like));
+      cotangent = fused_ && !needs_ops(cotangent.block()) ? sum_to(cotangent, like) : sum_like(cotangent, share(like));
     }
     accumulate(slot, std::move(cotangent));
   }
@@ -263,9 +266,9 @@ class ReversePass {
     Tensor g = take(output);
     if (!g.has_value()) return;
     if ((r.op->flags & kNotDifferentiable) != 0) return;
-    if (traced_ && r.op->kind == OpKind::kElementwise && !is_sparse(g.block()) && can_be_derived(*r.op)) {
+    if (traced_ && r.op->kind == OpKind::kElementwise && !needs_ops(g.block()) && can_be_derived(*r.op)) {
       propagate_nodes(r, g);
-    } else if (!fused_ || r.op->kind != OpKind::kElementwise || is_sparse(g.block())) {
+    } else if (!fused_ || r.op->kind != OpKind::kElementwise || needs_ops(g.block())) {
       propagate_rule(r, std::move(g));
     } else if (r.op->arity == 2) {
       propagate_loops<2>(r, g);
@@ -278,7 +281,7 @@ class ReversePass {
 
   // One fused loop per input of an op of N inputs. The last one may run in the cotangent's own buffer.
   template <int N>
-  void propagate_loops(const Record& r, Tensor& g) {
+  void propagate_loops(Record& r, Tensor& g) {
     const OpDef& op = *r.op;
     Block* const block = g.block();
     const int dtype = static_cast<int>(block->dtype);
@@ -292,6 +295,8 @@ class ReversePass {
     }
     LoopArgs args;
     const bool one_run = (wants & ~op.passes) != 0 && rule_args<N>(r, block, reads, args);
+    if (!one_run && reads_device(r)) [[unlikely]]
+      return propagate_rule(r, std::move(g));
     const auto run = [&](int k, bool accumulate, Block* out) {
       const Loop loop = loops.vjp[k][dtype];
       args.accumulate = accumulate;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "src/core/apply.h"
+#include "src/core/backend.h"
 #include "src/tape/tape_impl.h"
 
 namespace capstan {
@@ -21,6 +22,7 @@ template <int N>
     args.in[position] = nullptr;
     if ((reads >> position & 1) == 0) return;
     args.in[position] = input->data;
+    one_run &= !is_on_device(input);
     if (input->count == g->count) return;
     args.scalars |= 1u << position;
     one_run &= input->count == 1;
@@ -29,6 +31,12 @@ template <int N>
   for (int k = 0; k < 3; ++k) look(k + 1, k < N ? r.saved[k] : nullptr);
   look(4, r.saved_output);
   return one_run;
+}
+
+// Whether a saved value is on a device, while the cotangent is not: a gradient function of a program may have made it.
+[[gnu::noinline]] inline bool reads_device(const Record& r) {
+  const auto is_there = [](const detail::Block* block) { return block != nullptr && is_on_device(block); };
+  return is_there(r.saved[0]) || is_there(r.saved[1]) || is_there(r.saved[2]) || is_there(r.saved_output);
 }
 
 // Runs a loop that reads `reads` where the arguments are not one run.

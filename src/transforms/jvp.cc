@@ -8,6 +8,7 @@
 #include "capstan/tape.h"
 #include "src/core/allocator.h"
 #include "src/core/apply.h"
+#include "src/core/backend.h"
 #include "src/core/micro.h"
 #include "src/tape/derived.h"
 #include "src/tape/tape_impl.h"
@@ -85,7 +86,7 @@ Tensor jvp_elementwise(const ObservedCall& call, std::span<const Tensor> tangent
     if (!tangent.has_value() || is_zero(op, k)) continue;
     if ((op.passes >> k & 1) != 0) {
       add_to(sum, tangent);
-    } else if (alone && context.tracer == nullptr) {
+    } else if (alone && context.tracer == nullptr && !is_on_device(tangent.block()) && !is_on_device(output.block())) {
       add_to(sum, run_rule_loop(call, k, tangent));
     } else if (alone && can_be_derived(op) && same_shape(tangent.block(), output.block())) {
       Block* inputs[3] = {};

@@ -7,6 +7,7 @@
 
 #include "src/core/allocator.h"
 #include "src/core/apply.h"
+#include "src/core/backend.h"
 #include "src/core/context.h"
 #include "src/core/hooks.h"
 #include "src/core/row_shape.h"
@@ -41,6 +42,9 @@ bool LoopParts::has_lengths_of(const std::vector<Tensor>& slots) const {
 
 bool can_repeat(const LoopParts& loop, const std::vector<Tensor>& slots, const EffectLog* log) {
   if (context.observers != nullptr || context.tracer != nullptr || log != nullptr) return false;
+  // Its iterations are copied within memory, which only the processor's are.
+  if (std::any_of(slots.begin(), slots.end(), [](const Tensor& slot) { return is_on_device(slot.block()); }))
+    return false;
   return !loop.body->has_effects() && (loop.condition == nullptr || !loop.condition->has_effects()) &&
          loop.has_lengths_of(slots);
 }

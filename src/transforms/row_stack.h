@@ -1,13 +1,13 @@
 // The rows that a loop collects, as one tensor.
 #pragma once
 
-#include <cstring>
 #include <utility>
 #include <vector>
 
 #include "capstan/ops/array.h"
 #include "src/core/allocator.h"
 #include "src/core/apply.h"
+#include "src/core/backend.h"
 #include "src/core/context.h"
 #include "src/core/row_shape.h"
 
@@ -25,10 +25,13 @@ class RowStack {
       list_[static_cast<std::size_t>(row)] = std::move(value);
       return;
     }
-    if (!all_.has_value()) all_ = new_tensor(value.dtype(), stacked_shape(rows_, value.shape()));
+    Backend* const backend = backend_of(all_.has_value() ? all_.block() : value.block());
+    if (!all_.has_value()) all_ = new_tensor_on(backend, value.dtype(), stacked_shape(rows_, value.shape()));
+    if (backend != backend_of(value.block()))
+      value = backend == nullptr ? copy_to_host(value) : copy_to(*backend, value);
     const std::size_t bytes = static_cast<std::size_t>(value.size()) * size_of(value.dtype());
-    auto* to = static_cast<std::byte*>(mutable_raw_data(all_)) + static_cast<std::size_t>(row) * bytes;
-    if (bytes > 0) std::memcpy(to, value.raw_data(), bytes);
+    auto* to = static_cast<std::byte*>(all_.block()->data) + static_cast<std::size_t>(row) * bytes;
+    copy_bytes(backend, to, value.block()->data, bytes);
   }
 
   Tensor finish() { return watched_ ? stack(list_) : std::move(all_); }

@@ -158,9 +158,9 @@ TEST(Epilogues, VariablesAreUpdatedWhereTheyLieByLoopsOfTheirOwn) {
   EXPECT_EQ(steps_of(arguments, step), "loop(multiply, subtract); matmul");
   auto f = function([&](const Tensor& x, const Tensor& y) { step({x, y}); });
   f(arguments[0], arguments[1]);
-  const void* const before = w.value().raw_data();
+  const void* const before = w.value().block()->data;
   f(arguments[0], arguments[1]);
-  EXPECT_EQ(w.value().raw_data(), before);
+  EXPECT_EQ(w.value().block()->data, before);
 }
 
 // --- Sums over rows ---

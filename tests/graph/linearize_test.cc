@@ -80,7 +80,7 @@ TEST(MemoryPlan, RandomGraphsKeepLiveValuesApart) {
 
 // --- Variables where they lie ---
 
-const void* data_of(const Variable& v) { return v.state()->value.raw_data(); }
+const void* data_of(const Variable& v) { return v.state()->value.block()->data; }
 
 TEST(InPlace, AVariableIsUpdatedWhereItLies) {
   const Variable v(filled({100}, 5));

@@ -36,9 +36,9 @@ TEST(UpdatesLast, WhatDoesNotWaitForAStepRunsBeforeIt) {
   // So the step writes where the variable lies, and not at all if the gather fails.
   const Program program(graph);
   testing::run(program, {ones({4}), constant({1, 2})});
-  const void* const before = w.state()->value.raw_data();
+  const void* const before = w.state()->value.block()->data;
   testing::run(program, {ones({4}), constant({1, 2})});
-  EXPECT_EQ(w.state()->value.raw_data(), before);
+  EXPECT_EQ(w.state()->value.block()->data, before);
   const std::vector<float> now = w.to_vector<float>();
   EXPECT_THROW(testing::run(program, {ones({4}), constant({1, 4})}), IndexError);
   EXPECT_EQ(w.to_vector<float>(), now);

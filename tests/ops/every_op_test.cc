@@ -295,17 +295,17 @@ TEST_P(EveryOp, ReadsNothingThatItDoesNotSave) {
       if (with_poison) {
         std::set<const void*> saved;  // buffers that a view shares with something saved stay as they are
         for (std::size_t i = 0; i < own.inputs.size(); ++i) {
-          if (read.input[i]) saved.insert(own.inputs[i].raw_data());
+          if (read.input[i]) saved.insert(own.inputs[i].block()->data);
         }
         for (const Tensor& output : outputs) {
-          if (read.output) saved.insert(output.raw_data());
+          if (read.output) saved.insert(output.block()->data);
         }
         for (const Tensor& input : own.inputs) {
-          if (!saved.contains(input.raw_data())) poison(input);
+          if (!saved.contains(input.block()->data)) poison(input);
         }
         for (const Tensor& output : outputs) {
           const bool is_view = (output.block()->flags & detail::Block::kView) != 0;
-          if (!is_view && !saved.contains(output.raw_data())) poison(output);
+          if (!is_view && !saved.contains(output.block()->data)) poison(output);
         }
       }
       if (targets.empty() || sources.empty()) return std::vector<Tensor>();

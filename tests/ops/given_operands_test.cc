@@ -17,12 +17,10 @@
 #include "src/core/apply.h"
 #include "src/ops/registry.h"
 #include "tests/ops/op_samples.h"
+#include "tests/support/make_tensor.h"
 
 namespace capstan::testing {
 namespace {
-
-// A tensor that nobody else holds, so that its buffer may be reused.
-Tensor copy(const Tensor& x) { return detail::copy_of(x.raw_data(), x.size(), x.dtype(), x.shape()); }
 
 // How the inputs of a call are passed: those with a bit in `given` are given up, one may be a number, all others are
 // lent.
@@ -155,9 +153,9 @@ TEST(GivenUpOperands, BesideNumbersAreRead) {
 TEST(GivenUpOperands, AreTakenOverByAssign) {
   Variable v({1.0, 2.0});
   Tensor value = constant({3.0, 4.0});
-  const void* const buffer = value.raw_data();
+  const void* const buffer = value.block()->data;
   v.assign(std::move(value));
-  EXPECT_EQ(v.value().raw_data(), buffer) << "without a copy";
+  EXPECT_EQ(v.value().block()->data, buffer) << "without a copy";
 }
 
 }  // namespace

@@ -27,8 +27,9 @@
 #include "capstan/function.h"
 #include "capstan/ops/array.h"
 #include "capstan/ops/random.h"
-#include "src/core/thread_pool.h"
 #include "capstan/vectorized_map.h"
+#include "src/core/backend.h"
+#include "src/core/thread_pool.h"
 #include "tests/ops/op_samples.h"
 #include "tests/ops/random_calls.h"
 #include "tests/support/fresh_memory.h"
@@ -89,8 +90,9 @@ bool has_no_memory(const Outcome& outcome) { return outcome.text.find("no memory
 // Whether the bits agree, but for those of a NaN.
 template <class T>
 bool same_numbers(const Tensor& a, const Tensor& b, std::int64_t count) {
-  const auto* x = static_cast<const T*>(a.raw_data());
-  const auto* y = static_cast<const T*>(b.raw_data());
+  const Tensor own_a = copy_to_host(a), own_b = copy_to_host(b);
+  const auto* x = static_cast<const T*>(own_a.raw_data());
+  const auto* y = static_cast<const T*>(own_b.raw_data());
   for (std::int64_t i = 0; i < count; ++i) {
     const bool same = x[i] == y[i] && std::signbit(x[i]) == std::signbit(y[i]);
     if (!same && !(std::isnan(x[i]) && std::isnan(y[i]))) return false;

@@ -7,6 +7,8 @@
 #include <sstream>
 #include <vector>
 
+#include "src/core/backend.h"
+
 namespace capstan::testing {
 
 namespace {
@@ -108,8 +110,8 @@ std::string difference(const Tensor& got, const Tensor& want, Tolerance toleranc
 bool same_bits(const Tensor& a, const Tensor& b) {
   if (a.has_value() != b.has_value()) return false;
   if (!a.has_value()) return true;
-  const Tensor dense_a = a.to_dense();
-  const Tensor dense_b = b.to_dense();
+  const Tensor dense_a = copy_to_host(a.to_dense());
+  const Tensor dense_b = copy_to_host(b.to_dense());
   return dense_a.dtype() == dense_b.dtype() && dense_a.shape() == dense_b.shape() &&
          (dense_a.size() == 0 || std::memcmp(dense_a.raw_data(), dense_b.raw_data(),
                                              static_cast<std::size_t>(dense_a.size()) * size_of(dense_a.dtype())) == 0);

@@ -3,10 +3,14 @@
 #include <cmath>
 #include <complex>
 #include <cstring>
+#include <cstdint>
 #include <stdexcept>
+#include <utility>
+#include <vector>
 
 #include "src/core/allocator.h"
 #include "src/core/apply.h"
+#include "src/core/backend.h"
 
 namespace capstan::testing {
 
@@ -81,30 +85,35 @@ Tensor make_tensor(DType dtype, const Shape& shape, const std::vector<double>& n
       fill_complex<double>(tensor, numbers);
       break;
   }
-  return tensor;
+  return placed(std::move(tensor));
 }
 
 Tensor as_view(const Tensor& tensor) {
   constexpr std::int64_t kOffset = 3;
-  Tensor larger = new_tensor(tensor.dtype(), Shape{tensor.size() + kOffset + 2});
+  Backend* const backend = backend_of(tensor.block());
+  const Tensor larger = new_tensor_on(backend, tensor.dtype(), Shape{tensor.size() + kOffset + 2});
   poison(larger);
-  const std::size_t element = size_of(tensor.dtype());
-  if (tensor.size() > 0) {
-    std::memcpy(static_cast<std::byte*>(mutable_raw_data(larger)) + kOffset * element, tensor.raw_data(),
-                bytes_of(tensor));
-  }
-  return make_view(larger, tensor.shape(), kOffset);
+  Tensor view = make_view(larger, tensor.shape(), kOffset);
+  copy_bytes(backend, view.block()->data, tensor.block()->data, bytes_of(tensor));
+  return view;
 }
 
 Tensor copy(const Tensor& tensor) {
-  Tensor result = new_tensor(tensor.dtype(), tensor.shape());
-  if (tensor.size() > 0) std::memcpy(mutable_raw_data(result), tensor.raw_data(), bytes_of(tensor));
+  Backend* const backend = backend_of(tensor.block());
+  Tensor result = new_tensor_on(backend, tensor.dtype(), tensor.shape());
+  copy_bytes(backend, result.block()->data, tensor.block()->data, bytes_of(tensor));
   return result;
 }
 
 void poison(const Tensor& tensor) {
   if (tensor.size() == 0) return;
   const int byte = is_differentiable(tensor.dtype()) ? 0xff : tensor.dtype() == DType::kBool ? 1 : 0x7f;
+  if (Backend* const backend = backend_of(tensor.block())) {
+    backend->write(tensor.block()->data,
+                   std::vector<std::uint8_t>(bytes_of(tensor), static_cast<std::uint8_t>(byte)).data(),
+                   bytes_of(tensor));
+    return;
+  }
   std::memset(mutable_raw_data(tensor), byte, bytes_of(tensor));
 }
 

@@ -6,6 +6,7 @@
 #include "capstan/ops/array.h"
 #include "src/core/allocator.h"
 #include "src/core/apply.h"
+#include "src/core/backend.h"
 #include "src/core/check.h"
 #include "src/core/named_errors.h"
 #include "src/kernels/array/strided_copy.h"
@@ -81,6 +82,7 @@ void one_hot_kernel(const Call& call, std::span<Tensor> outputs) {
 // Calls visit(i) for every element that is not zero.
 template <class Visit>
 void for_nonzero(const TensorRef& x, const Visit& visit) {
+  if (is_on_device(x.block())) return for_nonzero(copy_to_host(x), visit);
   const auto scan = [&](const auto* data) {
     for (std::int64_t i = 0; i < x.size(); ++i) {
       if (data[i] != std::remove_cvref_t<decltype(data[i])>{}) visit(i);

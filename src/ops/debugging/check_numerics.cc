@@ -8,6 +8,7 @@
 
 #include "capstan/debugging.h"
 #include "src/core/apply.h"
+#include "src/core/backend.h"
 #include "src/core/check.h"
 #include "src/core/context.h"
 #include "src/core/hooks.h"
@@ -53,6 +54,7 @@ bool is_readable(const TensorRef& tensor) {
 }
 
 Range range_of(const TensorRef& tensor) {
+  if (is_on_device(tensor.block())) return range_of(copy_to_host(tensor));
   Range range;
   const void* const data = tensor.block()->data;
   const std::int64_t n = tensor.size();
@@ -76,6 +78,7 @@ Range range_of(const TensorRef& tensor) {
 }
 
 bool is_finite(const TensorRef& tensor) {
+  if (is_on_device(tensor.block())) return is_finite(copy_to_host(tensor));
   const void* const data = tensor.block()->data;
   const std::int64_t n = tensor.size();
   if (tensor.dtype() == DType::kFloat32) return all_finite(static_cast<const float*>(data), n);

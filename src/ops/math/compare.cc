@@ -11,6 +11,7 @@
 #include <complex>
 
 #include "capstan/ops/math.h"
+#include "src/core/backend.h"
 #include "src/core/check.h"
 #include "src/core/named_errors.h"
 #include "src/core/row_sparse.h"
@@ -27,7 +28,7 @@ namespace {
 // Whether a value is a constant whose elements all are this truth value.
 bool is_all(const Expressions& graph, Expressions::Value value, bool truth) {
   const Tensor& constant = graph.constant(value);
-  if (!constant.has_value() || constant.dtype() != DType::kBool || constant.raw_data() == nullptr) return false;
+  if (!constant.has_value() || constant.dtype() != DType::kBool || host_elements(constant) == nullptr) return false;
   const auto* const data = static_cast<const bool*>(constant.raw_data());
   return std::all_of(data, data + constant.size(), [&](bool element) { return element == truth; });
 }

@@ -12,6 +12,7 @@
 #include "capstan/ops/optimizer.h"
 #include "src/core/allocator.h"
 #include "src/core/apply.h"
+#include "src/core/backend.h"
 #include "src/core/check.h"
 #include "src/core/context.h"
 #include "src/core/live.h"
@@ -162,12 +163,27 @@ Tensor checked_gradient(const char* op, std::span<const Variable> slots, const T
   return merge_rows(gradient);
 }
 
+// Then the step is an op, and no walk over memory.
+bool is_on_a_device(std::span<const Variable> slots, const Tensor& gradient) {
+  const Tensor dense = gradient.is_row_sparse() ? gradient.values() : gradient;
+  return is_on_device(dense.block()) || std::any_of(slots.begin(), slots.end(), [](const Variable& slot) {
+           return is_on_device(slot.state()->value.block());
+         });
+}
+
 }  // namespace
 
 void run_step(const char* op, const StepLoop& loop, Elsewhere elsewhere, std::span<const Variable> slots,
               const Tensor& gradient, const void* const* numbers) {
   const Span span(SpanKind::kOp, op);
   const Tensor merged = checked_gradient(op, slots, gradient);
+  if (is_on_a_device(slots, merged)) {
+    std::vector<Tensor> scalars;
+    for (std::size_t k = 0; k < loop.numbers; ++k)
+      scalars.push_back(detail::copy_of(numbers[k], 1, loop.dtype, Shape{}));
+    const SteppedVariable stepped{slots, merged};
+    return trace_steps(op, loop, elsewhere, std::span(&stepped, 1), scalars);
+  }
   Part part{slots[0].state()->value.size()};
   for (std::size_t k = 0; k < slots.size(); ++k) part.slots[k] = writable(*slots[k].state());
   if (merged.is_row_sparse()) {
@@ -275,7 +291,7 @@ void trace_node(const StepAttributes& attributes, std::span<const Variable> slot
 
 constinit const OpDef kOptimizerStep = {
     .name = "optimizer_step",
-    .text = "One step of an optimizer for several variables; made in traces alone.",
+    .text = "One step of an optimizer for several variables; made in traces and for variables on a device.",
     .flags = kNotDifferentiable | kUpdatesInPlace | kTakesAnyDTypes,
     .arity = kVariadic,
     .outputs = kVariadic,

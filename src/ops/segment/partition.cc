@@ -8,6 +8,7 @@
 #include "capstan/ops/sort.h"
 #include "src/core/allocator.h"
 #include "src/core/apply.h"
+#include "src/core/backend.h"
 #include "src/core/check.h"
 #include "src/core/named_errors.h"
 #include "src/ops/array/array.h"
@@ -51,6 +52,7 @@ Tensor stitch_places(const std::vector<Tensor>& indices) {
       }
     });
   }
+  const MakeTensorsOn processor(nullptr);
   const Tensor result = zeros({rows}, DType::kInt64);
   auto* places = mutable_data<std::int64_t>(result);
   std::int64_t row = 0;
