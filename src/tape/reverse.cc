@@ -269,7 +269,7 @@ class ReversePass {
     if (traced_ && r.op->kind == OpKind::kElementwise && !needs_ops(g.block()) && can_be_derived(*r.op)) {
       propagate_nodes(r, g);
     } else if (!fused_ || r.op->kind != OpKind::kElementwise || needs_ops(g.block())) {
-      propagate_rule(r, std::move(g));
+      propagate_in_ops(r, std::move(g));
     } else if (r.op->arity == 2) {
       propagate_loops<2>(r, g);
     } else if (r.op->arity == 1) {
@@ -296,7 +296,7 @@ class ReversePass {
     LoopArgs args;
     const bool one_run = (wants & ~op.passes) != 0 && rule_args<N>(r, block, reads, args);
     if (!one_run && reads_device(r)) [[unlikely]]
-      return propagate_rule(r, std::move(g));
+      return propagate_in_ops(r, std::move(g));
     const auto run = [&](int k, bool accumulate, Block* out) {
       const Loop loop = loops.vjp[k][dtype];
       args.accumulate = accumulate;
@@ -350,6 +350,7 @@ class ReversePass {
   }
 
   void propagate_rule(Record& r, Tensor g);
+  void propagate_in_ops(Record& r, Tensor g);
   void propagate_many(Record& r);
   static void check_custom(const RuleCall& call, std::span<const Tensor> gradients);
   void call_rule(Record& r, const RuleCall& call, std::size_t inputs);
@@ -497,6 +498,13 @@ void ReversePass::propagate_rule(Record& r, Tensor g) {
   }
   const RuleCall call(*this, r, std::span(&g, 1));
   call_rule(r, call, call.count());
+}
+
+// On a device the loop of a rule is an op, as in a trace, if nobody watches: one loop with the same bits.
+void ReversePass::propagate_in_ops(Record& r, Tensor g) {
+  const bool is_loop = fused_ && r.op->kind == OpKind::kElementwise && !g.is_row_sparse() && can_be_derived(*r.op);
+  if (is_loop) return propagate_nodes(r, g);
+  propagate_rule(r, std::move(g));
 }
 
 void ReversePass::propagate_many(Record& r) {
