@@ -45,27 +45,39 @@ CAPSTAN_EXPORT Model ResNet50(const ApplicationOptions& options = {});
 
 /// The same with normalisation and activation before the convolutions (He, Zhang, Ren, Sun 2016), for
 /// preprocess_input("resnet_v2", ...).
+///
+///     Model model = applications::ResNet50V2();
 CAPSTAN_EXPORT Model ResNet50V2(const ApplicationOptions& options = {});
 
 /// The network with 16 layers of the Visual Geometry Group (Simonyan, Zisserman 2014), for images of 224 x 224, at
 /// least 32 x 32, and preprocess_input("vgg16", ...).
+///
+///     Model model = applications::VGG16({.include_top = false});
 CAPSTAN_EXPORT Model VGG16(const ApplicationOptions& options = {});
 
 /// MobileNetV2 (Sandler, Howard, Zhu, Zhmoginov, Chen 2018), for images of 224 x 224, at least 32 x 32, and
 /// preprocess_input("mobilenet_v2", ...). `alpha` multiplies the numbers of channels. Errors: also ValueError unless
 /// alpha is above 0.
+///
+///     Model model = applications::MobileNetV2({}, 0.5);
 CAPSTAN_EXPORT Model MobileNetV2(const ApplicationOptions& options = {}, double alpha = 1);
 
 /// EfficientNetB0 (Tan, Le 2019), for images of 224 x 224, at least 32 x 32, with numbers from 0 to 255, which it
 /// scales itself. `imagenet_scaling`: with the scaling that Keras adds for its own weights of ImageNet, and for no
 /// others.
+///
+///     Model model = applications::EfficientNetB0();
 CAPSTAN_EXPORT Model EfficientNetB0(const ApplicationOptions& options = {}, bool imagenet_scaling = false);
 
 /// DenseNet with 121 layers (Huang, Liu, van der Maaten, Weinberger 2016), for images of 224 x 224, at least 32 x 32,
 /// and preprocess_input("densenet", ...).
+///
+///     Model model = applications::DenseNet121();
 CAPSTAN_EXPORT Model DenseNet121(const ApplicationOptions& options = {});
 
 /// Xception (Chollet 2016), for images of 299 x 299, at least 71 x 71, and preprocess_input("xception", ...).
+///
+///     Model model = applications::Xception();
 CAPSTAN_EXPORT Model Xception(const ApplicationOptions& options = {});
 
 /// Images with numbers from 0 to 255, [..., 3] in the order red, green, blue, as a network takes them, by the name of

@@ -26,6 +26,9 @@ struct BindingHooks {
 ///
 ///     set_binding_hooks({.warning = [](std::string_view text) { std::fputs(std::string(text).c_str(), stdout); }});
 CAPSTAN_EXPORT void set_binding_hooks(const BindingHooks& hooks);
+/// The hooks of the process.
+///
+///     if (binding_hooks().warning != nullptr) binding_hooks().warning("this runs row by row");
 CAPSTAN_EXPORT const BindingHooks& binding_hooks() noexcept;
 
 /// Keeps a word with a variable, however many handles share it: what stands for the variable in another language.

@@ -114,6 +114,8 @@ class CAPSTAN_EXPORT Checkpoint {
 };
 
 /// The path of the checkpoint that the text file "checkpoint" in a directory names as the latest, or none.
+///
+///     if (auto path = latest_checkpoint("checkpoints")) checkpoint.restore(*path);
 CAPSTAN_EXPORT std::optional<std::string> latest_checkpoint(const std::string& directory);
 
 /// Options of CheckpointManager.

@@ -111,6 +111,22 @@ struct ClassInfo {
 };
 
 /// Throws ValueError for an option whose value is not allowed.
+///
+///     struct SlopeOptions {
+///       double slope = 1;
+///       static std::span<const OptionField> fields() {
+///         static constexpr OptionField all[] = {option<&SlopeOptions::slope>("slope").at_least(0)};
+///         return all;
+///       }
+///     };
+///     static const ClassInfo info{"slope", "examples", "Slope", "A straight line.", SlopeOptions::fields()};
+///     SlopeOptions options;
+///     set_options(info, &options, AttributeValue::from_json(R"({"slope": 2.5})"));
+///     check_options(info, &options);
+///     config_of(info, &options).find("slope")->to_json();           // 2.5
+///     optional_config_of(info, &options).find("slope")->to_json();  // 2.5
+///     register_class(info);
+///     list_classes("slope").size();  // 1
 CAPSTAN_EXPORT void check_options(const ClassInfo& info, const void* options);
 /// The options as a map.
 CAPSTAN_EXPORT AttributeValue config_of(const ClassInfo& info, const void* options);
@@ -175,6 +191,9 @@ CAPSTAN_EXPORT std::vector<const ClassInfo*> list_classes(std::string_view kind)
 
 /// An object as Keras writes it: {"module": ..., "class_name": ..., "config": {...}, "registered_name": ...}. Errors:
 /// ValueError for one that is a function of the program and has no configuration.
+///
+///     auto l2 = deserialize("regularizer", "l2");
+///     deserialize("regularizer", serialize(*l2))->class_info().name == "L2";  // true
 CAPSTAN_EXPORT AttributeValue serialize(const Configurable& object);
 /// The same with a configuration that has been changed.
 CAPSTAN_EXPORT AttributeValue serialize(const Configurable& object, AttributeValue config);

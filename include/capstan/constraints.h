@@ -68,6 +68,11 @@ CAPSTAN_EXPORT AttributeValue get_field(const Constraint& field);
 
 /// Gives a variable a constraint, or takes it away if that is empty. Weights of layers get theirs from the layer's
 /// options. Errors: ValueError for an empty variable.
+///
+///     Variable w(constant({-1.0, 2.0}));
+///     set_constraint(w, constraints::NonNeg());
+///     optimizers::SGD({.learning_rate = 1}).apply_gradients({zeros({2})}, {w});
+///     w.value();  // [0, 2]
 CAPSTAN_EXPORT void set_constraint(const Variable& variable, const Constraint& constraint);
 
 /// Constraints under the names and with the formulas of Keras. A norm is taken over `axis`: 0 for the incoming weights
@@ -89,9 +94,13 @@ struct MaxNormOptions {
 };
 /// Shrinks vectors that are longer than `max_value` to this length: w * min(norm, max_value) / (1e-7 + norm).
 /// Errors: ValueError for a negative max_value.
+///
+///     constraints::MaxNorm()(constant({{3.0}, {4.0}}));  // [[1.2], [1.6]]
 CAPSTAN_EXPORT Constraint MaxNorm(const MaxNormOptions& options = {});
 
 /// Replaces negative elements by 0.
+///
+///     constraints::NonNeg()(constant({-1.0, 2.0}));  // [0, 2]
 CAPSTAN_EXPORT Constraint NonNeg();
 
 /// Options of UnitNorm.
@@ -100,6 +109,8 @@ struct UnitNormOptions {
   static std::span<const OptionField> fields();
 };
 /// Gives vectors the length 1: w / (1e-7 + norm).
+///
+///     constraints::UnitNorm()(constant({{3.0}, {4.0}}));  // [[0.6], [0.8]]
 CAPSTAN_EXPORT Constraint UnitNorm(const UnitNormOptions& options = {});
 
 /// Options of MinMaxNorm.
@@ -113,6 +124,8 @@ struct MinMaxNormOptions {
 /// Moves the length of vectors towards the range from `min_value` to `max_value`, by the fraction `rate` of the way:
 /// w * (rate * clip(norm, min_value, max_value) + (1 - rate) * norm) / (1e-7 + norm).
 /// Errors: ValueError unless 0 <= min_value <= max_value and 0 <= rate <= 1.
+///
+///     constraints::MinMaxNorm({.min_value = 1, .max_value = 2})(constant({{3.0}, {4.0}}));  // [[1.2], [1.6]]
 CAPSTAN_EXPORT Constraint MinMaxNorm(const MinMaxNormOptions& options = {});
 
 }  // namespace constraints

@@ -55,7 +55,7 @@ class Dataset {
   /// A buffer of `buffer_size` elements is kept full, and each output is drawn from it: a buffer as large as the
   /// dataset gives a uniform permutation, a smaller one a local disorder. Put it before batch() to shuffle examples,
   /// not batches. kUnknown stands for a buffer that holds all. Errors: ValueError for any other buffer_size < 1.
-  Dataset shuffle(std::int64_t buffer_size, ShuffleOptions options = {}) const {
+  Dataset shuffle(std::int64_t buffer_size, const ShuffleOptions& options = {}) const {
     return Dataset(detail::shuffled(node_, buffer_size, options.seed, options.reshuffle_each_iteration));
   }
   /// All elements `count` times, or for ever if count < 0; every pass shuffles anew.
@@ -111,7 +111,7 @@ class Dataset {
   /// other or the sum 0; IndexError, in the loop, for a class out of range.
   template <class F>
   Dataset<std::int64_t, Ts...> rejection_resample(F class_of, std::vector<double> target_dist,
-                                                  ResampleOptions options = {}) const {
+                                                  const ResampleOptions& options = {}) const {
     using Result = Dataset<std::int64_t, Ts...>;
     return Result(detail::resampled(Result::types(), node_, detail::number_function<Ts...>(std::move(class_of)),
                                     std::move(target_dist), std::move(options.initial_dist), options.seed));
@@ -123,7 +123,7 @@ class Dataset {
   /// tensors, texts Texts, structures of tensors the same structure. An element that fails takes its batch with it.
   /// With parallel calls threads join the batches, which pays where elements are large. Errors: ValueError for
   /// batch_size < 1 or num_parallel_calls < -1; ShapeError, in the loop, for elements of different shapes.
-  auto batch(std::int64_t batch_size, BatchOptions options = {}) const {
+  auto batch(std::int64_t batch_size, const BatchOptions& options = {}) const {
     using Result = typename detail::BatchDataset<Ts...>::type;
     return Result(detail::batched(Result::types(), node_, batch_size, options.drop_remainder,
                                   options.num_parallel_calls, options.deterministic));
@@ -132,7 +132,7 @@ class Dataset {
   /// Other parts than tensors are joined as by batch(). Errors: ValueError for batch_size < 1, or shapes or values that
   /// are not as many as the parts; in the loop, ShapeError for a tensor that is larger than its shape or has another
   /// rank, DTypeError for a value of another dtype.
-  auto padded_batch(std::int64_t batch_size, PaddedBatchOptions options = {}) const {
+  auto padded_batch(std::int64_t batch_size, const PaddedBatchOptions& options = {}) const {
     using Result = typename detail::BatchDataset<Ts...>::type;
     return Result(detail::padded(Result::types(), node_, batch_size, std::move(options.padded_shapes),
                                  std::move(options.padding_values), options.drop_remainder, -1,
@@ -146,10 +146,10 @@ class Dataset {
   }
   /// Batches of another size, or of the given sizes in turn, from the rows of these batches. Errors: ValueError for no
   /// sizes or one below 1.
-  Dataset rebatch(std::vector<std::int64_t> sizes, RebatchOptions options = {}) const {
+  Dataset rebatch(std::vector<std::int64_t> sizes, const RebatchOptions& options = {}) const {
     return Dataset(detail::rebatched(types(), unbatch().node(), std::move(sizes), options.drop_remainder));
   }
-  Dataset rebatch(std::int64_t size, RebatchOptions options = {}) const {
+  Dataset rebatch(std::int64_t size, const RebatchOptions& options = {}) const {
     return rebatch(std::vector<std::int64_t>{size}, options);
   }
   /// Windows of consecutive elements, each a dataset: window i has the elements i * shift, i * shift + stride, and so
@@ -159,7 +159,7 @@ class Dataset {
   ///     window) {
   ///       return window.batch(2);
   ///     });
-  Dataset<Dataset> window(std::int64_t size, WindowOptions options = {}) const {
+  Dataset<Dataset> window(std::int64_t size, const WindowOptions& options = {}) const {
     return Dataset<Dataset>(detail::windowed(
         Dataset<Dataset>::types(), node_, size, options.shift.value_or(size), options.stride, options.drop_remainder,
         [](detail::DatasetNodePtr window) { return detail::to_part<Dataset>(Dataset(std::move(window))); }));
@@ -194,7 +194,7 @@ class Dataset {
   ///     32, 16});
   template <class F>
   auto bucket_by_sequence_length(F length, std::vector<std::int64_t> boundaries, std::vector<std::int64_t> batch_sizes,
-                                 BucketOptions options = {}) const {
+                                 const BucketOptions& options = {}) const {
     detail::check_buckets(boundaries, batch_sizes);
     const auto bucket_of = [length = std::move(length), boundaries, options](const Ts&... parts) mutable {
       return detail::bucket_of(boundaries, detail::as_integer(length(parts...)), options.pad_to_bucket_boundary);
@@ -223,7 +223,7 @@ class Dataset {
   /// With parallel calls `f` runs on other threads, several at a time, and must not change what they share; at most
   /// twice as many elements as calls are made ahead. Errors: ValueError for num_parallel_calls < -1.
   template <class F>
-  auto map(F f, MapOptions options = {}) const {
+  auto map(F f, const MapOptions& options = {}) const {
     using Value = std::invoke_result_t<F&, const Ts&...>;
     static_assert(!std::is_void_v<Value>, "map: the function gives the new element");
     using Result = detail::DatasetOf<Value>;
@@ -242,7 +242,7 @@ class Dataset {
   ///
   /// Errors: those of batch() and of vectorized_map.
   template <class F>
-  auto map_vectorized(std::int64_t count, F f, MapOptions options = {}) const {
+  auto map_vectorized(std::int64_t count, F f, const MapOptions& options = {}) const {
     const auto call = [f = std::move(f)](const auto&... batches) {
       return vectorized_map([&f](const auto& rows) { return std::apply(f, rows); }, std::tuple(batches...));
     };
@@ -300,7 +300,7 @@ class Dataset {
   ///
   ///     auto lines = files.interleave([](const std::string& file) { return lines_of(file); }, {.cycle_length = 4});
   template <class F>
-  auto interleave(F f, InterleaveOptions options = {}) const {
+  auto interleave(F f, const InterleaveOptions& options = {}) const {
     return inner_elements("interleave", std::move(f), options);
   }
 
@@ -558,7 +558,7 @@ requires(sizeof...(Datasets) > 0 && (detail::IsDataset<Datasets>::value && ...))
 ///                                       datasets::range(2).repeat());
 template <class... Ts, class Choice>
 Dataset<Ts...> choose_from_datasets(const std::vector<Dataset<Ts...>>& datasets, const Dataset<Choice>& choices,
-                                    ChooseOptions options = {}) {
+                                    const ChooseOptions& options = {}) {
   static_assert(detail::TensorPart<Choice>, "a choice is a number");
   return Dataset<Ts...>(detail::chosen(detail::nodes_of(datasets), choices.node(), options.stop_on_empty_dataset));
 }
@@ -569,7 +569,7 @@ Dataset<Ts...> choose_from_datasets(const std::vector<Dataset<Ts...>>& datasets,
 ///     auto mixed = sample_from_datasets(std::vector{datasets::range(10), datasets::range(100)},
 ///                                       {.weights = {0.8, 0.2}, .seed = 1});
 template <class... Ts>
-Dataset<Ts...> sample_from_datasets(const std::vector<Dataset<Ts...>>& datasets, SampleOptions options = {}) {
+Dataset<Ts...> sample_from_datasets(const std::vector<Dataset<Ts...>>& datasets, const SampleOptions& options = {}) {
   return Dataset<Ts...>(detail::sampled(detail::nodes_of(datasets), std::move(options.weights), options.seed,
                                         options.stop_on_empty_dataset, options.rerandomize_each_iteration));
 }
@@ -589,7 +589,7 @@ inline Dataset<std::int64_t> counter(std::int64_t start = 0, std::int64_t step =
   return Dataset<std::int64_t>(detail::counter_of(Dataset<std::int64_t>::types(), start, step));
 }
 /// The words of a stream of random numbers from 0 to 2^32 - 1, without end: those of TensorFlow for the same seed.
-inline Dataset<std::int64_t> random(RandomOptions options = {}) {
+inline Dataset<std::int64_t> random(const RandomOptions& options = {}) {
   return Dataset<std::int64_t>(
       detail::random_words(Dataset<std::int64_t>::types(), options.seed, options.rerandomize_each_iteration));
 }

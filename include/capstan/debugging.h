@@ -35,29 +35,53 @@ CAPSTAN_EXPORT void assert_true(Operand condition, const std::vector<Tensor>& da
                                 const AssertOptions& options = {});
 
 /// x and y are equal in every element.
+///
+///     debugging::assert_equal(constant({1, 2}), constant({1, 2}));
 CAPSTAN_EXPORT void assert_equal(Operand x, Operand y, const AssertOptions& options = {});
 /// x and y differ in every element.
+///
+///     debugging::assert_none_equal(constant({1, 2}), 3);
 CAPSTAN_EXPORT void assert_none_equal(Operand x, Operand y, const AssertOptions& options = {});
 /// x < y in every element.
+///
+///     debugging::assert_less(constant({1, 2}), 3);
 CAPSTAN_EXPORT void assert_less(Operand x, Operand y, const AssertOptions& options = {});
 /// x <= y in every element.
+///
+///     debugging::assert_less_equal(constant({1, 2}), 2);
 CAPSTAN_EXPORT void assert_less_equal(Operand x, Operand y, const AssertOptions& options = {});
 /// x > y in every element.
+///
+///     debugging::assert_greater(constant({1, 2}), 0);
 CAPSTAN_EXPORT void assert_greater(Operand x, Operand y, const AssertOptions& options = {});
 /// x >= y in every element.
+///
+///     debugging::assert_greater_equal(constant({1, 2}), 1, {.message = "an id is too small"});
 CAPSTAN_EXPORT void assert_greater_equal(Operand x, Operand y, const AssertOptions& options = {});
 /// |x - y| <= atol + rtol * |y| in every element. Errors: DTypeError unless the operands are floating.
+///
+///     debugging::assert_near(constant({1.0, 2.0}), constant({1.001, 2.0}), {.atol = 0.01});
 CAPSTAN_EXPORT void assert_near(Operand x, Operand y, const AssertNearOptions& options = {});
 
 /// Every element is above 0.
+///
+///     debugging::assert_positive(constant({1, 2}));
 CAPSTAN_EXPORT void assert_positive(Operand x, const AssertOptions& options = {});
 /// Every element is below 0.
+///
+///     debugging::assert_negative(constant({-1, -2}));
 CAPSTAN_EXPORT void assert_negative(Operand x, const AssertOptions& options = {});
 /// No element is above 0.
+///
+///     debugging::assert_non_positive(constant({0, -2}));
 CAPSTAN_EXPORT void assert_non_positive(Operand x, const AssertOptions& options = {});
 /// No element is below 0.
+///
+///     debugging::assert_non_negative(constant({0, 2}));
 CAPSTAN_EXPORT void assert_non_negative(Operand x, const AssertOptions& options = {});
 /// No element is infinite or NaN. Errors: DTypeError unless x is floating.
+///
+///     debugging::assert_all_finite(constant({1.0, 2.0}));
 CAPSTAN_EXPORT void assert_all_finite(Operand x, const AssertOptions& options = {});
 
 /// From now on every op of this thread is checked: if it gives NaN or infinity it throws ValueError, and so does a
@@ -73,13 +97,21 @@ CAPSTAN_EXPORT void assert_all_finite(Operand x, const AssertOptions& options = 
 ///     Tensor y = log(x);   // check_numerics: log gives 0 NaN and 1 infinite of 3 elements ...
 CAPSTAN_EXPORT void enable_check_numerics();
 /// Ends what enable_check_numerics() has begun on this thread.
+///
+///     debugging::disable_check_numerics();
 CAPSTAN_EXPORT void disable_check_numerics();
 
 /// x has this rank. Known while a function is traced, and so checked once, then. Errors: ShapeError.
+///
+///     debugging::assert_rank(zeros({2, 3}), 2);
 CAPSTAN_EXPORT void assert_rank(const Tensor& x, int rank, const AssertOptions& options = {});
 /// x has this dtype. Checked at once. Errors: DTypeError.
+///
+///     debugging::assert_type(zeros({2, 3}), float32);
 CAPSTAN_EXPORT void assert_type(const Tensor& x, DType dtype, const AssertOptions& options = {});
 /// x fits the spec, which may leave lengths open. Checked at once. Errors: DTypeError, ShapeError.
+///
+///     debugging::assert_shape(zeros({2, 3}), TensorSpec({-1, 3}));
 CAPSTAN_EXPORT void assert_shape(const Tensor& x, const TensorSpec& spec, const AssertOptions& options = {});
 
 }  // namespace capstan::debugging

@@ -93,11 +93,15 @@ constexpr DType complex_dtype(DType dtype) {
 }
 
 /// The dtype whose name is `name`. Throws ValueError for any other text.
+///
+///     dtype_from_name("int64") == int64;  // true
 CAPSTAN_EXPORT DType dtype_from_name(std::string_view name);
 
 /// The dtype of floating numbers that nothing else decides: of literals, and wherever a default is written
 /// `= floatx()`, as in creation ops, draws, layers and specs. float32 until set_floatx() changes it, for the whole
 /// process. A function is traced anew when it is called under another one.
+///
+///     zeros({2}, floatx());
 CAPSTAN_EXPORT DType floatx() noexcept;
 
 /// Changes floatx(); what exists keeps its dtype. Call it first, before tensors, layers and optimizers are made.

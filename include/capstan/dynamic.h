@@ -26,21 +26,42 @@ using ListFunction = std::function<TensorList(std::span<const Tensor> arguments)
 ///                                           [&](auto) { return dynamic::TensorList{-x}; });
 CAPSTAN_EXPORT TensorList cond(Operand condition, const ListFunction& then, const ListFunction& otherwise);
 /// switch_case(), whose last branch is called for any other number.
+///
+///     const dynamic::ListFunction branches[] = {[&](auto) { return dynamic::TensorList{x}; },
+///                                               [&](auto) { return dynamic::TensorList{2 * x}; }};
+///     dynamic::switch_case(1, branches);  // [2, 4]
 CAPSTAN_EXPORT TensorList switch_case(Operand index, std::span<const ListFunction> branches);
 /// while_loop(): the condition gives one scalar bool.
+///
+///     auto is_small = [](auto v) { return dynamic::TensorList{v[0] < 100}; };
+///     auto twice = [](auto v) { return dynamic::TensorList{v[0] * 2}; };
+///     dynamic::while_loop(is_small, twice, {constant(1)});  // 128
 CAPSTAN_EXPORT TensorList while_loop(const ListFunction& condition, const ListFunction& body, TensorList variables,
                                      std::optional<std::int64_t> maximum_iterations = std::nullopt);
 /// scan(): `f` gets what is carried on and then the row.
+///
+///     auto add = [](auto v) { return dynamic::TensorList{v[0] + v[1]}; };
+///     dynamic::scan(add, {constant({1, 2, 3})}, {constant(0)});  // [1, 3, 6]
 CAPSTAN_EXPORT TensorList scan(const ListFunction& f, const TensorList& elements, TensorList initial,
                                bool reverse = false);
 /// foldl(), or foldr() with `reverse`: `f` as of scan.
+///
+///     auto add = [](auto v) { return dynamic::TensorList{v[0] + v[1]}; };
+///     dynamic::fold(add, {constant({1, 2, 3})}, {constant(0)});  // 6
 CAPSTAN_EXPORT TensorList fold(const ListFunction& f, const TensorList& elements, TensorList initial,
                                bool reverse = false);
 /// map_fn().
+///
+///     dynamic::map_fn([](auto v) { return dynamic::TensorList{v[0] * v[0]}; }, {constant({1, 2, 3})});  // [1, 4, 9]
 CAPSTAN_EXPORT TensorList map_fn(const ListFunction& f, const TensorList& elements);
 /// vectorized_map().
+///
+///     auto square = [](auto v) { return dynamic::TensorList{v[0] * v[0]}; };
+///     dynamic::vectorized_map(square, {constant({1, 2, 3})});  // [1, 4, 9]
 CAPSTAN_EXPORT TensorList vectorized_map(const ListFunction& f, const TensorList& elements);
 /// A call of recompute_grad(f).
+///
+///     dynamic::recompute([](auto v) { return dynamic::TensorList{exp(sin(v[0]))}; }, {x});
 CAPSTAN_EXPORT TensorList recompute(const ListFunction& f, const TensorList& arguments);
 
 /// A function() whose arguments are described when it is called: see Function for what a trace is.

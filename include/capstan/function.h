@@ -340,6 +340,13 @@ Function<F> function(F f, const FunctionOptions& options = {}) {
 }
 
 /// How many traces a function has. What is traced to check an input_signature makes no new one.
+///
+///     auto sum_of_squares = function([](const Tensor& x) { return reduce_sum(x * x); });
+///     sum_of_squares(zeros({2}));
+///     sum_of_squares(zeros({3}));
+///     tracing_count(sum_of_squares);                 // 2
+///     std::cout << retrace_reason(sum_of_squares);  // argument 0 is float32[3], not float32[2] as before
+///     std::cout << graph_text(sum_of_squares) << graph_dot(sum_of_squares) << memory_use(sum_of_squares);
 CAPSTAN_EXPORT int tracing_count(const FunctionState& state);
 template <class F>
 int tracing_count(const Function<F>& f) {
@@ -375,6 +382,8 @@ std::string memory_use(const Function<F>& f) {
 }
 
 /// If true, functions simply run, on all threads, as a help for debugging.
+///
+///     run_functions_eagerly(true);
 CAPSTAN_EXPORT void run_functions_eagerly(bool eagerly);
 
 }  // namespace capstan

@@ -23,9 +23,13 @@ CAPSTAN_EXPORT Tensor load_png(const std::string& path, const LoadImageOptions& 
 
 /// The image of a JPEG file, uint8[height, width, channels]. One that is cut off is an error. Errors: ValueError for
 /// another number of channels; IoError, also for files with four colours or 12 bits.
+///
+///     Tensor image = io::load_jpeg("photo.jpg");
 CAPSTAN_EXPORT Tensor load_jpeg(const std::string& path, const LoadImageOptions& options = {});
 
 /// The image of a PNG or JPEG file, whichever its first bytes say. Errors: as of the two; IoError for other files.
+///
+///     Tensor image = io::load_image("photo.png", {.channels = 3});
 CAPSTAN_EXPORT Tensor load_image(const std::string& path, const LoadImageOptions& options = {});
 
 /// Options of save_jpeg.

@@ -17,6 +17,8 @@ namespace capstan::io {
 
 /// The array of a .npy file, as numpy.save writes it, of rank at most 8; Fortran order becomes row-major. Numbers that
 /// tensors lack become wider ones: float16 float32, int8 to uint16 int32, uint32 and uint64 int64. Errors: IoError.
+///
+///     Tensor kernel = io::load_npy("kernel.npy");
 CAPSTAN_EXPORT Tensor load_npy(const std::string& path);
 
 /// The arrays of a file by name: a map whose at() tells what there is.
@@ -95,10 +97,14 @@ CAPSTAN_EXPORT void save_npz(const std::string& path, const std::map<std::string
 
 /// The tensors of a checkpoint (capstan/checkpoint.h) by name, without any object: "model/dense/kernel". Errors:
 /// IoError for a file that is none or is damaged.
+///
+///     Tensor kernel = io::load_checkpoint("checkpoints/model").at("model/dense/kernel");
 CAPSTAN_EXPORT NamedArrays load_checkpoint(const std::string& path);
 
 /// The array of an IDX file, the format of MNIST, plain or gzipped: uint8, int32, float32 or
 /// float64. Errors: IoError.
+///
+///     Tensor images = io::load_idx("train-images-idx3-ubyte.gz");
 CAPSTAN_EXPORT Tensor load_idx(const std::string& path);
 
 /// Writes an image as a PNG file. uint8 [height, width, channels] or [height, width], with 1 channel (grey), 3 (red,

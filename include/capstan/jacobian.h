@@ -15,7 +15,8 @@ namespace capstan {
 ///
 ///     Tensor j = jacobian([](const Tensor& x) { return x * x; }, x);   // [n] -> [n, n]: diag(2x)
 template <class F, class T>
-auto jacobian(F f, const T& x, JacobianOptions options = {.unconnected_gradients = UnconnectedGradients::kZero}) {
+auto jacobian(F f, const T& x,
+              const JacobianOptions& options = {.unconnected_gradients = UnconnectedGradients::kZero}) {
   const auto own = detail::own_tensors(x);
   GradientTape tape;
   tape.watch(own);
@@ -31,7 +32,7 @@ auto jacobian(F f, const T& x, JacobianOptions options = {.unconnected_gradients
 ///
 ///     Tensor h = hessian([](const Tensor& x) { return reduce_sum(pow(x, 3)); }, x);   // diag(6x)
 template <class F, class T>
-auto hessian(F f, const T& x, JacobianOptions options = {.unconnected_gradients = UnconnectedGradients::kZero}) {
+auto hessian(F f, const T& x, const JacobianOptions& options = {.unconnected_gradients = UnconnectedGradients::kZero}) {
   const auto gradient = [&](const auto& at) {
     GradientTape tape;
     tape.watch(at);

@@ -90,6 +90,8 @@ struct CallOptions {
 ///     mask_of(h);                                                         // [batch, time], false where the word is 0
 CAPSTAN_EXPORT Tensor mask_of(const Tensor& tensor);
 /// The same tensor with a mask: a boolean tensor whose shape is the beginning of its own.
+///
+///     mask_of(with_mask(ones({2, 3}), sequence_mask(constant({1, 3}), 3)));  // bool[2, 3]
 CAPSTAN_EXPORT Tensor with_mask(const Tensor& tensor, const Tensor& mask);
 
 /// The shape of one example, without the batch axis.
@@ -236,6 +238,8 @@ class CAPSTAN_EXPORT Layer {
 /// option.
 CAPSTAN_EXPORT Layer layer_from(const AttributeValue& value);
 /// The layer as Keras writes it: its class and its configuration.
+///
+///     serialize(layers::Dense(3)).to_json();
 CAPSTAN_EXPORT AttributeValue serialize(const Layer& layer);
 
 /// A layer in configurations: none for an empty handle, else what serialize() gives. Errors: ValueError for anything

@@ -145,6 +145,8 @@ namespace metrics {
 CAPSTAN_EXPORT Metric get(const AttributeValue& value);
 /// A metric as Keras writes it, with its name. Errors: ValueError for a function of the program, and for "accuracy" and
 /// "crossentropy", whose class follows from the first update.
+///
+///     metrics::serialize(metrics::AUC({.curve = "PR"})).to_json();
 CAPSTAN_EXPORT AttributeValue serialize(const Metric& metric);
 
 /// What the option `dtype` may be.
@@ -182,6 +184,8 @@ class CAPSTAN_EXPORT Sum : public Metric {
 
 /// 1 where labels and predictions are equal, 0 elsewhere, elementwise. Here and below the result is float32, or of the
 /// option dtype. Errors: ShapeError for shapes that do not fit.
+///
+///     metrics::accuracy(constant({1, 2, 3}), constant({1, 0, 3}));  // [1, 0, 1]
 CAPSTAN_EXPORT Tensor accuracy(const Tensor& y_true, const Tensor& y_pred);
 
 /// Options of binary_accuracy and BinaryAccuracy.
@@ -191,11 +195,17 @@ struct BinaryAccuracyOptions {
   CAPSTAN_EXPORT static std::span<const OptionField> fields();
 };
 /// 1 where `y_pred > threshold` is what the label says, elementwise.
+///
+///     metrics::binary_accuracy(constant({0.0, 1.0}), constant({0.25, 0.25}));  // [1, 0]
 CAPSTAN_EXPORT Tensor binary_accuracy(const Tensor& y_true, const Tensor& y_pred,
                                       const BinaryAccuracyOptions& options = {});
 /// 1 where labels and predictions, both [..., classes], have their largest element at the same index, else 0: [...].
+///
+///     metrics::categorical_accuracy(constant({{0.0, 1.0}}), constant({{0.25, 0.75}}));  // [1]
 CAPSTAN_EXPORT Tensor categorical_accuracy(const Tensor& y_true, const Tensor& y_pred);
 /// 1 where the largest of the predictions [..., classes] is at the index that the label, [...] or [..., 1], gives.
+///
+///     metrics::sparse_categorical_accuracy(constant({1, 0}), constant({{0.25, 0.75}, {0.25, 0.75}}));  // [1, 0]
 CAPSTAN_EXPORT Tensor sparse_categorical_accuracy(const Tensor& y_true, const Tensor& y_pred);
 
 /// Options of top_k_categorical_accuracy and TopKCategoricalAccuracy.
@@ -205,6 +215,9 @@ struct TopKCategoricalAccuracyOptions {
   CAPSTAN_EXPORT static std::span<const OptionField> fields();
 };
 /// 1 where fewer than k predictions are larger than that of the largest label: [..., classes] gives [...].
+///
+///     Tensor predictions = constant({{0.25, 0.5, 0.25}});
+///     metrics::top_k_categorical_accuracy(constant({{1.0, 0.0, 0.0}}), predictions, {.k = 2});  // [1]
 CAPSTAN_EXPORT Tensor top_k_categorical_accuracy(const Tensor& y_true, const Tensor& y_pred,
                                                  const TopKCategoricalAccuracyOptions& options = {});
 
@@ -216,6 +229,8 @@ struct SparseTopKCategoricalAccuracyOptions {
   CAPSTAN_EXPORT static std::span<const OptionField> fields();
 };
 /// The same for labels that are class numbers, [...] or [..., 1].
+///
+///     metrics::sparse_top_k_categorical_accuracy(constant({2}), constant({{0.1, 0.5, 0.4}}), {.k = 2});  // [1]
 CAPSTAN_EXPORT Tensor sparse_top_k_categorical_accuracy(const Tensor& y_true, const Tensor& y_pred,
                                                         const SparseTopKCategoricalAccuracyOptions& options = {});
 
@@ -383,9 +398,13 @@ struct AxisMetricOptions {
 
 /// The correlation of labels and predictions along an axis (Pearson), which the result lacks; NaN where one of both
 /// does not vary. Errors: ShapeError, IndexError for an axis that is not there.
+///
+///     metrics::pearson_correlation(constant({1.0, 2.0, 3.0}), constant({2.0, 4.0, 7.0}));  // 0.9933991
 CAPSTAN_EXPORT Tensor pearson_correlation(const Tensor& y_true, const Tensor& y_pred, int axis = -1);
 /// The same times how well mean and variance agree (Lin 1989): 2 covariance / (both variances + (difference of means)^2
 /// + 1e-7).
+///
+///     metrics::concordance_correlation(constant({1.0, 2.0, 3.0}), constant({2.0, 4.0, 7.0}));  // 0.3225806
 CAPSTAN_EXPORT Tensor concordance_correlation(const Tensor& y_true, const Tensor& y_pred, int axis = -1);
 
 /// The mean cosine of the angle between labels and predictions: 1 for the same direction.

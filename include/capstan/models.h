@@ -30,6 +30,8 @@ struct InputOptions {
 /// An input of a functional model: a tensor without data of its own, for examples of this shape, whose lengths of -1
 /// are open. Layers that are called on it make their weights and give such tensors; see Model. It shows zeros for a
 /// batch of one. Errors: ShapeError for a length of 0 or below -1.
+///
+///     Tensor images = Input({28, 28, 1}), ages = Input({1}, {.name = "age"});
 CAPSTAN_EXPORT Tensor Input(const InputShape& shape, const InputOptions& options = {});
 
 namespace layers {

@@ -83,6 +83,10 @@ class CAPSTAN_EXPORT AttributeSet {
 ///     Tensor sums = call(op, operands, set);
 CAPSTAN_EXPORT Tensor call(const Op& op, std::span<Operand> operands, const AttributeSet& attributes);
 /// The same for any number of results.
+///
+///     const Op op("eigh");
+///     Operand operands[] = {x};
+///     call_all(op, operands, AttributeSet(op)).size();  // 2
 CAPSTAN_EXPORT std::vector<Tensor> call_all(const Op& op, std::span<Operand> operands, const AttributeSet& attributes);
 
 }  // namespace capstan

@@ -166,6 +166,8 @@ namespace optimizers {
 ///     optimizers::get(AttributeValue::from_json(text));
 CAPSTAN_EXPORT Optimizer get(const AttributeValue& value);
 /// The class and the options of an optimizer as a map: {"class_name": "SGD", "config": {...}, ...}; without its state.
+///
+///     optimizers::serialize(optimizers::SGD({.learning_rate = 0.5})).to_json();
 CAPSTAN_EXPORT AttributeValue serialize(const Optimizer& optimizer);
 
 /// Options of SGD.

@@ -29,9 +29,13 @@ struct CurveOptions {
 /// The curves of a history as an SVG image, one panel for each value, with that of the validation as a dashed line.
 /// What is not finite leaves a gap. Errors: ValueError for a history without values, an unknown name, a panel smaller
 /// than 160 x 120 or larger than 10000 pixels, and a value without a number that can be drawn.
+///
+///     io::save_text("curves.svg", plots::curves_svg(model.fit(x, y, {.epochs = 3})));
 CAPSTAN_EXPORT std::string curves_svg(const History& history, const CurveOptions& options = {});
 /// The same with characters: '*' for training, 'o' for the validation, and '@' where both are. Errors: as curves_svg,
 /// with panels of at least 24 x 4 and at most 1000 characters.
+///
+///     std::puts(plots::curves_text(model.fit(x, y, {.epochs = 3})).c_str());
 CAPSTAN_EXPORT std::string curves_text(const History& history, const CurveOptions& options = {});
 
 /// Options of confusion_svg and confusion_text.
@@ -44,6 +48,8 @@ struct ConfusionOptions {
 /// column for each predicted one, the darker the larger its share of the row. Errors: ShapeError for another shape or
 /// no class; ValueError for another number of names, for numbers that are negative or not finite, and for cells below 4
 /// or above 400 pixels.
+///
+///     io::save_text("confusion.svg", plots::confusion_svg(constant({{5, 1}, {0, 4}})));
 CAPSTAN_EXPORT std::string confusion_svg(const Tensor& matrix, const ConfusionOptions& options = {});
 /// The same as a table of characters, with the share of each row that is right. Errors: as confusion_svg.
 ///

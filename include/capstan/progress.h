@@ -43,7 +43,7 @@ class CAPSTAN_EXPORT ProgressBar {
 template <class... Ts>
 class ProgressRange {
  public:
-  ProgressRange(Dataset<Ts...> dataset, ProgressOptions options)
+  ProgressRange(Dataset<Ts...> dataset, const ProgressOptions& options)
       : dataset_(std::move(dataset)), options_(std::move(options)) {}
 
   /// Counts a step whenever the loop asks for the next element.
@@ -76,7 +76,7 @@ class ProgressRange {
 ///
 ///     for (const auto& [x, y] : progress(train.batch(64))) train_step(x, y);
 template <class... Ts>
-ProgressRange<Ts...> progress(Dataset<Ts...> dataset, ProgressOptions options = {}) {
+ProgressRange<Ts...> progress(Dataset<Ts...> dataset, const ProgressOptions& options = {}) {
   return {std::move(dataset), std::move(options)};
 }
 

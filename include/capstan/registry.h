@@ -72,9 +72,13 @@ struct CAPSTAN_EXPORT OpInfo {
 };
 
 /// All ops, in the order of their families.
+///
+///     for (const OpInfo& op : list_ops()) std::cout << op.name << "\n";
 CAPSTAN_EXPORT std::vector<OpInfo> list_ops();
 
 /// True if an op has this name.
+///
+///     has_op("matmul");  // true
 CAPSTAN_EXPORT bool has_op(std::string_view name);
 
 /// Calls an op by its name: the road that bindings and importers take. Attributes that are not given have their

@@ -67,15 +67,23 @@ namespace regularizers {
 CAPSTAN_EXPORT Regularizer get(const AttributeValue& value);
 
 /// `factor` times the sum of absolute values. Errors: ValueError for a negative or infinite factor.
+///
+///     regularizers::L1(0.5)(constant({-1.0, 2.0}));  // 1.5
 CAPSTAN_EXPORT Regularizer L1(double factor = 0.01);
 /// `factor` times the sum of squares (without a half).
+///
+///     regularizers::L2(0.5)(constant({-1.0, 2.0}));  // 2.5
 CAPSTAN_EXPORT Regularizer L2(double factor = 0.01);
 /// Both; a factor of 0 leaves its part out, so that without any the gradient is missing.
+///
+///     regularizers::L1L2(0.5, 0.5)(constant({-1.0, 2.0}));  // 4
 CAPSTAN_EXPORT Regularizer L1L2(double l1 = 0, double l2 = 0);
 /// `factor` times half the mean, over pairs of rows (or of columns) of a matrix, of the absolute cosine between them,
 /// where each pair is counted twice: n rows with the Gram matrix G of their unit vectors cost
 /// factor / 2 * sum |G - I| / (n (n - 1) / 2). One row alone costs nothing. Errors: ValueError for a negative or
 /// infinite factor, or a mode that is not "rows" or "columns"; when called, ShapeError unless the rank is 2.
+///
+///     regularizers::OrthogonalRegularizer(1.0)(constant({{1.0, 0.0}, {0.0, 1.0}}));  // 0
 CAPSTAN_EXPORT Regularizer OrthogonalRegularizer(double factor = 0.01, std::string_view mode = "rows");
 
 }  // namespace regularizers

@@ -63,13 +63,15 @@ struct DecayOptions {
 ///     optimizers::Adam({.learning_rate = schedules::InverseTimeDecay(1e-3, 1, 4e-5)});
 class CAPSTAN_EXPORT InverseTimeDecay : public Schedule {
  public:
-  InverseTimeDecay(double initial_learning_rate, double decay_steps, double decay_rate, DecayOptions options = {});
+  InverseTimeDecay(double initial_learning_rate, double decay_steps, double decay_rate,
+                   const DecayOptions& options = {});
 };
 
 /// initial * decay_rate ^ (step / decay_steps). Errors: ValueError for decay_steps <= 0.
 class CAPSTAN_EXPORT ExponentialDecay : public Schedule {
  public:
-  ExponentialDecay(double initial_learning_rate, double decay_steps, double decay_rate, DecayOptions options = {});
+  ExponentialDecay(double initial_learning_rate, double decay_steps, double decay_rate,
+                   const DecayOptions& options = {});
 };
 
 /// (initial - end) * (1 - step / decay_steps) ^ power + end, and `end` afterwards. Errors: ValueError for decay_steps

@@ -131,6 +131,10 @@ class CAPSTAN_EXPORT State {
 
 /// The weights of a layer or model by name: "dense/kernel", "dense_1/bias". A layer within another has the name of its
 /// class, with a number from the second one on; a layer in several places has that of the first.
+///
+///     layers::Dense dense(3);
+///     dense(zeros({1, 2}));
+///     for (const auto& [name, weight] : named_weights(dense)) std::cout << name << " " << weight.shape() << "\n";
 CAPSTAN_EXPORT std::vector<std::pair<std::string, Variable>> named_weights(const Layer& layer);
 
 }  // namespace capstan

@@ -120,6 +120,8 @@ class CAPSTAN_EXPORT Writer {
 
 /// A writer of a new file in a folder, which is made if it is missing: events.out.tfevents.TIME.HOST.PROCESS.N.v2.
 /// Errors: ValueError for a negative option; IoError if the file cannot be made.
+///
+///     auto logs = summary::create_file_writer("logs/run_1");
 CAPSTAN_EXPORT Writer create_file_writer(const std::string& logdir, const WriterOptions& options = {});
 
 }  // namespace capstan::summary

@@ -96,7 +96,7 @@ struct JacobianOptions {
 ///     Tensor dy_dx = tape.gradient(y, x);   // 6
 class CAPSTAN_EXPORT GradientTape {
  public:
-  explicit GradientTape(GradientTapeOptions options = {});
+  explicit GradientTape(const GradientTapeOptions& options = {});
   GradientTape(GradientTape&& other) noexcept;
   GradientTape& operator=(GradientTape&& other) noexcept;
   ~GradientTape();
@@ -326,6 +326,9 @@ auto custom_gradient(F f) {
 }
 
 /// Calls f; the cotangent of output i becomes the gradient of argument i (a straight-through estimator).
+///
+///     auto round_through = [](std::span<const Tensor> v) { return std::vector{round(v[0])}; };
+///     Tensor y = grad_pass_through(round_through, {x})[0];
 CAPSTAN_EXPORT std::vector<Tensor> grad_pass_through(
     const std::function<std::vector<Tensor>(std::span<const Tensor> arguments)>& f, Operands arguments);
 

@@ -104,8 +104,8 @@ inline void release(Block* block) noexcept {
 
 [[noreturn]] CAPSTAN_EXPORT void throw_no_value(const char* what);
 [[noreturn]] CAPSTAN_EXPORT void throw_symbolic(std::string_view what, const Block* block);
-[[noreturn]] CAPSTAN_EXPORT void throw_wrong_element_type(const Block* block, DType asked);
-[[noreturn]] CAPSTAN_EXPORT void throw_on_device(const char* what, const Block* block);
+// Says why data<T>() has nothing to give: one call for all reasons, because every kernel holds it.
+[[noreturn]] CAPSTAN_EXPORT void throw_no_data(const Block* block, DType asked);
 [[noreturn]] CAPSTAN_EXPORT void throw_unreadable(const char* what, std::int64_t element, std::size_t bytes);
 
 /// An element as a T that holds it.
@@ -168,16 +168,15 @@ class TensorRef {
   /// ValueError if they are in a device's memory, from where item() and to_vector() copy them.
   template <class T>
   const T* data() const {
-    const detail::Block* b = checked("data");
-    if (b->dtype != kDTypeOf<T> || b->data == nullptr || (b->flags & detail::Block::kOnDevice) != 0) [[unlikely]]
-      detail::throw_wrong_element_type(b, kDTypeOf<T>);
-    return static_cast<const T*>(b->data);
+    if (block_ == nullptr || block_->dtype != kDTypeOf<T> || block_->data == nullptr ||
+        (block_->flags & detail::Block::kOnDevice) != 0) [[unlikely]]
+      detail::throw_no_data(block_, kDTypeOf<T>);
+    return static_cast<const T*>(block_->data);
   }
   const void* raw_data() const {
-    const detail::Block* b = checked("data");
-    if ((b->flags & detail::Block::kOnDevice) != 0) [[unlikely]]
-      detail::throw_on_device("raw_data", b);
-    return b->data;
+    if (block_ == nullptr || (block_->flags & detail::Block::kOnDevice) != 0) [[unlikely]]
+      detail::throw_no_data(block_, DType::kFloat32);
+    return block_->data;
   }
 
   /// Where the elements are: "CPU:0", or the name of a device.
@@ -427,6 +426,9 @@ class CAPSTAN_EXPORT Literal {
 };
 
 /// `x(...)` with the items as a list; see Tensor::operator().
+///
+///     const Index indices[] = {slice(1, 3), 0};
+///     getitem(x, indices);  // float32[2, 3]
 CAPSTAN_EXPORT Tensor getitem(Operand x, std::span<const Index> indices);
 
 /// `x` with the elements that `x(indices...)` selects replaced by `value`, which broadcasts to their shape: how an

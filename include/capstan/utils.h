@@ -17,12 +17,6 @@ namespace capstan {
 ///     to_categorical(constant({2, 0}), 3);   // {{0, 0, 1}, {1, 0, 0}}
 CAPSTAN_EXPORT Tensor to_categorical(const Tensor& labels, std::int64_t num_classes = 0, DType dtype = floatx());
 
-/// x divided by its norm of an order along an axis, as keras.utils.normalize; what is zero stays zero. Errors:
-/// IndexError for an axis out of range.
-///
-///     normalize(constant({{3.0, 4.0}}));   // {{0.6, 0.8}}
-CAPSTAN_EXPORT Tensor normalize(const Tensor& x, int axis = -1, int order = 2);
-
 /// Options of pad_sequences.
 struct PadSequencesOptions {
   std::int64_t maxlen = 0;         ///< 0: that of the longest sequence
@@ -44,5 +38,15 @@ Tensor pad_sequences(const std::vector<std::vector<T>>& sequences, const PadSequ
   for (const std::vector<T>& sequence : sequences) numbers.emplace_back(sequence.begin(), sequence.end());
   return pad_sequences(numbers, options);
 }
+
+namespace utils {
+
+/// keras.utils.normalize: x divided by its norm of an order along an axis; what is zero stays zero. For the norm of
+/// tf.linalg.normalize, see normalize. Errors: IndexError for an axis out of range.
+///
+///     utils::normalize(constant({{3.0, 4.0}}));   // {{0.6, 0.8}}
+CAPSTAN_EXPORT Tensor normalize(const Tensor& x, int axis = -1, int order = 2);
+
+}  // namespace utils
 
 }  // namespace capstan

@@ -119,11 +119,6 @@ std::string_view TensorRef::device() const {
   return backend == nullptr ? "CPU:0" : backend->name();
 }
 
-void detail::throw_on_device(const char* what, const Block* block) {
-  throw ValueError(join(what, ": the elements are in the memory of ", backend_of(block)->name(),
-                        help("item<T>() and to_vector<T>() copy them from there")));
-}
-
 void run_on_device(const OpDef& op, std::span<Block* const> blocks, const void* attributes, std::vector<Tensor>* many,
                    std::span<Tensor> few) {
   Backend& backend = backend_of_call(op, blocks);

@@ -21,8 +21,12 @@ void detail::throw_no_value(const char* what) {
       join(what, ": this tensor is empty", help("a missing gradient is an empty tensor; test it with has_value()")));
 }
 
-void detail::throw_wrong_element_type(const Block* block, DType asked) {
-  if (is_on_device(block)) throw_on_device("data", block);
+void detail::throw_no_data(const Block* block, DType asked) {
+  if (block == nullptr) throw_no_value("data");
+  if (is_on_device(block)) {
+    throw ValueError(join("data: the elements are in the memory of ", backend_of(block)->name(),
+                          help("item<T>() and to_vector<T>() copy them from there")));
+  }
   if ((block->flags & Block::kRowSparse) != 0) {
     throw GradientError(join("data: a row-sparse tensor has rows, not elements",
                              help("read values() and indices(), or convert it with to_dense()")));

@@ -8,7 +8,7 @@
 
 namespace capstan {
 
-GradientTape::GradientTape(GradientTapeOptions options) : impl_(TapeImpl::create(options)) {}
+GradientTape::GradientTape(const GradientTapeOptions& options) : impl_(TapeImpl::create(options)) {}
 
 GradientTape::GradientTape(GradientTape&& other) noexcept : impl_(std::exchange(other.impl_, nullptr)) {}
 

@@ -52,7 +52,7 @@ void release_block(Block* block) noexcept {
   return new TapeImpl;
 }
 
-TapeImpl* TapeImpl::create(GradientTapeOptions options) {
+TapeImpl* TapeImpl::create(const GradientTapeOptions& options) {
   TapeImpl* tape = cache.count > 0 ? cache.free[--cache.count] : new_tape();
   tape->owner_ = &context;
   tape->persistent = options.persistent;

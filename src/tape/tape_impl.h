@@ -73,7 +73,7 @@ struct SlotState {
 class TapeImpl final : public Observer {
  public:
   // Tapes are recycled with their memory, because a training step opens a fresh one each time.
-  static TapeImpl* create(GradientTapeOptions options);
+  static TapeImpl* create(const GradientTapeOptions& options);
   static void destroy(TapeImpl* tape) noexcept;
 
   // Observer.

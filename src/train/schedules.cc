@@ -211,12 +211,12 @@ struct Piecewise final : Configured<Piecewise, ScheduleBody, PiecewiseOptions> {
 }  // namespace
 
 InverseTimeDecay::InverseTimeDecay(double initial_learning_rate, double decay_steps, double decay_rate,
-                                   DecayOptions options)
+                                   const DecayOptions& options)
     : Schedule(std::make_shared<InverseTime>(
           RateOptions{initial_learning_rate, decay_steps, decay_rate, options.staircase})) {}
 
 ExponentialDecay::ExponentialDecay(double initial_learning_rate, double decay_steps, double decay_rate,
-                                   DecayOptions options)
+                                   const DecayOptions& options)
     : Schedule(std::make_shared<Exponential>(
           RateOptions{initial_learning_rate, decay_steps, decay_rate, options.staircase})) {}
 

@@ -34,7 +34,7 @@ Tensor to_categorical(const Tensor& given, std::int64_t num_classes, DType dtype
   return one_hot(labels, num_classes, 1, 0, -1, dtype);
 }
 
-Tensor normalize(const Tensor& x, int axis, int order) {
+Tensor utils::normalize(const Tensor& x, int axis, int order) {
   const Tensor length = norm(x, order, axis, true);
   return x / where(equal(length, 0.0), 1.0, length);
 }

@@ -67,7 +67,7 @@ void run_case(const Json&, const Json& one) {
     expect_close(to_categorical(input, options.value("num_classes", 0), float64), one.at("output"), name);
   } else if (starts("normalize/")) {
     const Tensor input = tensor_from_json(one.at("input"));
-    expect_close(normalize(input, options.value("axis", -1), options.value("order", 2)), one.at("output"), name);
+    expect_close(utils::normalize(input, options.value("axis", -1), options.value("order", 2)), one.at("output"), name);
   } else if (starts("pad_sequences/")) {
     const Tensor padded = pad_sequences(one.at("rows").get<std::vector<std::vector<double>>>(),
                                         {.maxlen = options.value("maxlen", 0),

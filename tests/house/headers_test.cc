@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/house/code_blocks.h"
 #include "tests/house/declarations.h"
 #include "tests/house/source_tree.h"
 
@@ -46,6 +47,28 @@ TEST(PublicHeaders, DeclareEveryFunctionOnce) {
     }
   }
   EXPECT_GT(count, 300) << "the declarations were not found";
+}
+
+// Options may be kept longer than the text that they were given, and they are passed on from function to function.
+TEST(PublicHeaders, OptionsOwnTheirTextsAndArePassedByReference) {
+  static const std::regex options(R"(^struct (CAPSTAN_EXPORT )?\w*Options\b.*\{$)");
+  static const std::regex borrowed(R"(^ +(std::string_view|const char\*|std::span<.*>) \w+( = .*)?;.*)");
+  static const std::regex by_value(R"(.*[ (](\w+::)*\w*Options options( = \{.*)?[,)].*)");
+  int structs = 0;
+  for (const SourceFile& header : source_files("include/capstan")) {
+    bool is_inside = false;
+    int number = 0;
+    for (const std::string& line : header.lines()) {
+      ++number;
+      if (std::regex_match(line, options)) ++structs, is_inside = true;
+      if (line == "};") is_inside = false;
+      EXPECT_FALSE(is_inside && std::regex_match(line, borrowed))
+          << header.path << ":" << number << " borrows what the caller has: " << line;
+      const bool is_comment = line.find("///") != std::string::npos;
+      EXPECT_FALSE(!is_comment && std::regex_match(line, by_value)) << header.path << ":" << number << ": " << line;
+    }
+  }
+  EXPECT_GT(structs, 50) << "the options were not found";
 }
 
 TEST(PublicHeaders, AreAllInTheUmbrella) {
@@ -92,6 +115,35 @@ TEST(PublicHeaders, DocumentEveryFunctionAndClass) {
   }
   EXPECT_EQ(bare, "") << "these have no /// comment";
   EXPECT_GT(count, 30) << "the declarations were not found";
+}
+
+// What the tables of options and streams call, not users.
+const std::set<std::string> kWithoutExample = {"set_field",  "get_field",  "set_lengths", "get_lengths",
+                                               "set_widths", "get_widths", "operator<<"};
+
+// The examples are compiled and run: house/documents.
+TEST(PublicHeaders, ShowEveryExportedFunctionInAnExample) {
+  static const std::regex called(R"(\b(\w+)(<[^;()]*>)?\()");
+  int count = 0;
+  std::string bare;
+  for (const SourceFile& header : source_files("include/capstan")) {
+    std::set<std::string> shown;
+    for (const CodeBlock& example : header_examples(header)) {
+      for (const std::string& line : example.lines) {
+        for (std::sregex_iterator i(line.begin(), line.end(), called), end; i != end; ++i) shown.insert((*i)[1]);
+      }
+    }
+    const std::vector<std::string> lines = header.lines();
+    for (const Declaration& declaration : declarations(header)) {
+      const bool is_exported = lines[static_cast<std::size_t>(declaration.line) - 1].starts_with("CAPSTAN_EXPORT ");
+      if (!is_exported || kWithoutExample.contains(declaration.name)) continue;
+      ++count;
+      if (!shown.contains(declaration.name))
+        bare += "\n" + header.path + ":" + std::to_string(declaration.line) + ": " + declaration.name;
+    }
+  }
+  EXPECT_EQ(bare, "") << "no example shows these";
+  EXPECT_GT(count, 500) << "the declarations were not found";
 }
 
 std::string described(const std::string& text) {

@@ -42,6 +42,7 @@ const std::map<std::string, std::set<std::string>> kFolders = {
     {"initializers", {"train"}},
     {"io", {"io"}},
     {"layer", {"train"}},
+    {"loss_functions", {"train"}},
     {"losses", {"train"}},
     {"memory", {"core"}},
     {"metrics", {"train"}},

@@ -35,6 +35,9 @@ struct AttentionGradients {
   Tensor key;
   Tensor value;
 };
+/// The gradients, of the shapes of query, key and value. Errors: as scaled_dot_product_attention.
+///
+///     attention_gradients(q, k, v, ones_like(q)).query;  // float32[2, 3, 4, 5]
 CAPSTAN_EXPORT AttentionGradients attention_gradients(Operand query, Operand key, Operand value, Operand g,
                                                       const AttentionOptions& options = {});
 CAPSTAN_EXPORT AttentionGradients attention_gradients(Operand query, Operand key, Operand value, Operand g,

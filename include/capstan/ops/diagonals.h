@@ -1,7 +1,7 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
+#include <string>
 
 #include "capstan/tensor.h"
 
@@ -24,7 +24,7 @@ struct DiagOptions {
   std::int64_t num_rows = -1;
   std::int64_t num_cols = -1;
   double padding_value = 0;
-  std::string_view align = "RIGHT_LEFT";
+  std::string align = "RIGHT_LEFT";
 };
 /// Matrices whose diagonals are given: the last axis for one diagonal, the last two for several, the highest first. All
 /// other elements are padding_value. Square and as small as can be unless the lengths are given. Any dtype. Errors:
@@ -32,26 +32,30 @@ struct DiagOptions {
 ///
 ///     diag(constant({1.0, 2.0}));         // [[1, 0], [0, 2]]
 ///     diag(x, {.k = {-1, 1}});            // tridiagonal, from the rows of x[3, n]
-CAPSTAN_EXPORT Tensor diag(Operand x, DiagOptions options = {});
+CAPSTAN_EXPORT Tensor diag(Operand x, const DiagOptions& options = {});
 
 /// Options of diag_part.
 struct DiagPartOptions {
   DiagonalRange k = {};
   double padding_value = 0;
-  std::string_view align = "RIGHT_LEFT";
+  std::string align = "RIGHT_LEFT";
 };
 /// The diagonals of matrices: [..., m, n] to [..., length], or [..., count, length] for several, the highest first,
 /// padded to the longest. Any dtype. Errors: ShapeError for vectors, ValueError for diagonals outside of the matrix.
-CAPSTAN_EXPORT Tensor diag_part(Operand x, DiagPartOptions options = {});
+///
+///     diag_part(constant({{1, 2}, {3, 4}}));  // [1, 4]
+CAPSTAN_EXPORT Tensor diag_part(Operand x, const DiagPartOptions& options = {});
 
 /// Options of set_diag.
 struct SetDiagOptions {
   DiagonalRange k = {};
-  std::string_view align = "RIGHT_LEFT";
+  std::string align = "RIGHT_LEFT";
 };
 /// x with its diagonals replaced by those given, in the form that diag_part returns. Errors: as diag_part, ShapeError
 /// for diagonals of another shape.
-CAPSTAN_EXPORT Tensor set_diag(Operand x, Operand diagonal, SetDiagOptions options = {});
+///
+///     set_diag(constant({{1, 2}, {3, 4}}), constant({7, 8}));  // [[7, 2], [3, 8]]
+CAPSTAN_EXPORT Tensor set_diag(Operand x, Operand diagonal, const SetDiagOptions& options = {});
 
 /// Matrices with zeros below diagonal -num_lower and above diagonal num_upper; a negative number keeps that whole
 /// side. Errors: ShapeError for vectors, ValueError for numbers larger than the matrix.
@@ -62,6 +66,9 @@ CAPSTAN_EXPORT Tensor band_part(Operand x, std::int64_t num_lower, std::int64_t 
 /// The tensor of twice the rank with the elements of x where the first half of the indices is the second, and zeros
 /// elsewhere; and the inverse: those elements of a tensor whose shape is some shape twice. Errors: ShapeError for any
 /// other shape, or rank above 4 for tensor_diag.
+///
+///     tensor_diag(constant({1, 2}));  // [[1, 0], [0, 2]]
+///     tensor_diag_part(constant({{1, 2}, {3, 4}}));  // [1, 4]
 CAPSTAN_EXPORT Tensor tensor_diag(Operand x);
 CAPSTAN_EXPORT Tensor tensor_diag_part(Operand x);
 

@@ -9,6 +9,8 @@
 namespace capstan {
 
 /// True while a function is traced: see function() in capstan/function.h.
+///
+///     inside_function();  // false
 CAPSTAN_EXPORT bool inside_function();
 
 /// A scalar that the program computes outside of Capstan: `f()` now, or, in a traced function, `f()` anew at every
@@ -41,12 +43,16 @@ CAPSTAN_EXPORT Tensor host_dropout_mask(const Tensor& x, const std::function<std
 /// Standard normal numbers in the shape and dtype of x, of which nothing else is read, with seeds as
 /// host_dropout_mask() takes them. If `stateless`, the draw is that of tf.random.stateless_normal with both seeds;
 /// otherwise that of random::normal with the first. Errors: DTypeError unless x is floating.
+///
+///     Tensor noise = host_normal(x, [&] { return std::array{seed, calls++}; });
 CAPSTAN_EXPORT Tensor host_normal(const Tensor& x, const std::function<std::array<std::int64_t, 2>()>& seeds,
                                   bool stateless = false);
 
 /// Numbers evenly distributed in [0, 1) in the shape and dtype of x, of which nothing else is read, with seeds as
 /// host_dropout_mask() takes them. If `stateless`, the draw is random::stateless_uniform of both seeds; otherwise that
 /// of random::uniform with the first. Errors: DTypeError unless x is floating.
+///
+///     Tensor noise = host_uniform(x, [&] { return std::array{seed, calls++}; });
 CAPSTAN_EXPORT Tensor host_uniform(const Tensor& x, const std::function<std::array<std::int64_t, 2>()>& seeds,
                                    bool stateless = false);
 

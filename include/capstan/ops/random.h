@@ -11,9 +11,13 @@ namespace capstan {
 
 /// Sets the key of the process's stream: all later draws without a seed of their own follow from
 /// it. A program that never calls this gets the same numbers in every run.
+///
+///     set_seed(42);
 CAPSTAN_EXPORT void set_seed(std::uint64_t seed);
 /// The next key of the process's stream: what a draw without a seed uses. Safe to call from any
 /// thread.
+///
+///     random::normal({2}, 0, 1, float32, next_seed());  // float32[2]
 CAPSTAN_EXPORT std::uint64_t next_seed();
 
 namespace random {
@@ -28,12 +32,19 @@ namespace random {
 // whose bias is below range / 2^64.
 
 /// Evenly distributed in [minval, maxval); of floating dtypes, int32 or int64.
+///
+///     random::uniform({2, 3}, -1, 1);  // float32[2, 3]
+///     random::uniform({4}, 0, 10, int32);  // int32[4]
 CAPSTAN_EXPORT Tensor uniform(const Shape& shape, double minval = 0, double maxval = 1, DType dtype = floatx());
 CAPSTAN_EXPORT Tensor uniform(const Shape& shape, double minval, double maxval, DType dtype, std::uint64_t seed);
 /// Normally distributed.
+///
+///     random::normal({2, 3}, 0, 0.5);  // float32[2, 3]
 CAPSTAN_EXPORT Tensor normal(const Shape& shape, double mean = 0, double stddev = 1, DType dtype = floatx());
 CAPSTAN_EXPORT Tensor normal(const Shape& shape, double mean, double stddev, DType dtype, std::uint64_t seed);
 /// Normally distributed; what lies more than two standard deviations from the mean is drawn again.
+///
+///     random::truncated_normal({2, 3});  // float32[2, 3]
 CAPSTAN_EXPORT Tensor truncated_normal(const Shape& shape, double mean = 0, double stddev = 1, DType dtype = floatx());
 CAPSTAN_EXPORT Tensor truncated_normal(const Shape& shape, double mean, double stddev, DType dtype, std::uint64_t seed);
 
@@ -57,34 +68,54 @@ CAPSTAN_EXPORT Tensor truncated_normal(const Shape& shape, Operand mean, Operand
 // result has the shape `shape` + that of the parameters broadcast to each other.
 
 /// Gamma distributed with the concentration alpha > 0 and the rate beta > 0, at least the smallest normal number.
+///
+///     random::gamma({5}, constant({0.5, 2.0}));  // float32[5, 2]
 CAPSTAN_EXPORT Tensor gamma(const Shape& shape, Operand alpha, Operand beta = 1.0,
                             std::optional<std::uint64_t> seed = {});
 /// Beta distributed with concentrations a, b > 0.
+///
+///     random::beta({5}, 2.0, 3.0);  // float32[5]
 CAPSTAN_EXPORT Tensor beta(const Shape& shape, Operand a, Operand b, std::optional<std::uint64_t> seed = {});
 /// Exponentially distributed.
+///
+///     random::exponential({5}, 2.0);  // float32[5]
 CAPSTAN_EXPORT Tensor exponential(const Shape& shape, Operand rate = 1.0, std::optional<std::uint64_t> seed = {});
 /// Laplace distributed: exponentially to both sides of loc.
+///
+///     random::laplace({5});  // float32[5]
 CAPSTAN_EXPORT Tensor laplace(const Shape& shape, Operand loc = 0.0, Operand scale = 1.0,
                               std::optional<std::uint64_t> seed = {});
 /// Poisson distributed with the mean lam >= 0: of floating dtypes, int32 or int64. No gradient.
+///
+///     random::poisson({5}, 3.0, int32);  // int32[5]
 CAPSTAN_EXPORT Tensor poisson(const Shape& shape, Operand lam, DType dtype = floatx(),
                               std::optional<std::uint64_t> seed = {});
 /// How many of `counts` trials succeed with probability `probs`. No gradient.
+///
+///     random::binomial({5}, 10.0, 0.5);  // int32[5]
 CAPSTAN_EXPORT Tensor binomial(const Shape& shape, Operand counts, Operand probs, DType dtype = int32,
                                std::optional<std::uint64_t> seed = {});
 
 /// Class numbers with the probabilities softmax(logits): logits [batch, classes] give [batch, num_samples], int64 or
 /// int32. Errors: ShapeError, ValueError for a row without a finite number, or with a NaN or infinity.
+///
+///     random::categorical(log(constant({{0.0, 1.0}})), 3);  // int64[1, 3]
 CAPSTAN_EXPORT Tensor categorical(Operand logits, std::int64_t num_samples, DType dtype = int64,
                                   std::optional<std::uint64_t> seed = {});
 /// The rows of x in random order.
+///
+///     random::shuffle(range(5));  // int32[5]
 CAPSTAN_EXPORT Tensor shuffle(Operand x, std::optional<std::uint64_t> seed = {});
 /// A random order of the rows of x, int64; of x only the shape is read. Errors: ShapeError for a scalar.
+///
+///     random::order(zeros({5, 2}));  // int64[5]
 CAPSTAN_EXPORT Tensor order(Operand x, std::optional<std::uint64_t> seed = {});
 
 }  // namespace random
 
 /// A random order of 0 ... n-1.
+///
+///     Tensor places = constant(random_permutation(5, 1));   // int64[5]
 CAPSTAN_EXPORT std::vector<std::int64_t> random_permutation(std::int64_t n, std::uint64_t seed);
 
 }  // namespace capstan

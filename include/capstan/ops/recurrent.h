@@ -47,6 +47,9 @@ struct LstmGradients {
 /// is made of. The recurrent kernel's is a product of z's with the states. `mask` is [0, 0] for none. dcells
 /// [batch, steps, units] is the cotangent of cells, and `added` is added to the gradient for z. With `keep` the
 /// gradients for h and cells themselves come as well, in which all later steps are.
+///
+///     Tensor gates = zeros({2, 5, 12}), cells = zeros({2, 5, 3}), state = zeros({2, 3}), none = zeros({0, 0}, bool_);
+///     lstm_gradients(gates, cells, zeros({3, 12}), state, ones({2, 5, 3}), none).z;  // float32[2, 5, 12]
 CAPSTAN_EXPORT LstmGradients lstm_gradients(Operand gates, Operand cells, Operand recurrent_kernel, Operand first_cell,
                                             Operand dh, Operand mask, bool keep = false);
 CAPSTAN_EXPORT LstmGradients lstm_gradients(Operand gates, Operand cells, Operand recurrent_kernel, Operand first_cell,
@@ -60,6 +63,9 @@ struct LstmTangents {
 };
 /// The tangents of lstm's results, given those of z and the first states: the transpose of lstm_gradients. What is
 /// added goes to the tangents of cells and of h, [batch, steps, units]. `mask` is [0, 0] for none.
+///
+///     Tensor gates = zeros({2, 5, 12}), cells = zeros({2, 5, 3}), state = zeros({2, 3}), none = zeros({0, 0}, bool_);
+///     lstm_tangents(gates, cells, zeros({3, 12}), state, gates, state, state, none).h;  // float32[2, 5, 3]
 CAPSTAN_EXPORT LstmTangents lstm_tangents(Operand gates, Operand cells, Operand recurrent_kernel, Operand first_cell,
                                           Operand tz, Operand tfirst_h, Operand tfirst_cell, Operand mask);
 CAPSTAN_EXPORT LstmTangents lstm_tangents(Operand gates, Operand cells, Operand recurrent_kernel, Operand first_cell,
@@ -96,6 +102,9 @@ struct GruGradients {
 /// of h; what its rule is made of. Those of the recurrent kernel and bias are a product and a sum of the sums'. dgates
 /// [batch, steps, 4 units] is the cotangent of the gates. With `keep` the gradient for h itself comes as well, in which
 /// all later steps are.
+///
+///     Tensor gates = zeros({2, 5, 12}), h = zeros({2, 5, 3});
+///     gru_gradients(gates, h, zeros({3, 9}), zeros({2, 3}), ones({2, 5, 3})).x;  // float32[2, 5, 9]
 CAPSTAN_EXPORT GruGradients gru_gradients(Operand gates, Operand h, Operand recurrent_kernel, Operand first_h,
                                           Operand dh, bool keep = false);
 CAPSTAN_EXPORT GruGradients gru_gradients(Operand gates, Operand h, Operand recurrent_kernel, Operand first_h,
@@ -104,6 +113,9 @@ CAPSTAN_EXPORT GruGradients gru_gradients(Operand gates, Operand h, Operand recu
 /// The tangents of gru's h, [batch, steps, units], given those of x, of the sums of the states beside
 /// h' recurrent_kernel, both [batch, steps, 3 units], and of the first states: the transpose of gru_gradients. `added`
 /// goes to the tangents of h.
+///
+///     Tensor gates = zeros({2, 5, 12}), h = zeros({2, 5, 3}), tangents = zeros({2, 5, 9});
+///     gru_tangents(gates, h, zeros({3, 9}), zeros({2, 3}), tangents, tangents, zeros({2, 3}));  // float32[2, 5, 3]
 CAPSTAN_EXPORT Tensor gru_tangents(Operand gates, Operand h, Operand recurrent_kernel, Operand first_h, Operand tx,
                                    Operand tsums, Operand tfirst_h);
 CAPSTAN_EXPORT Tensor gru_tangents(Operand gates, Operand h, Operand recurrent_kernel, Operand first_h, Operand tx,

@@ -17,24 +17,44 @@ namespace capstan {
 ///     reduce_sum(x, {.axis = 0, .keepdims = true});
 CAPSTAN_EXPORT Tensor reduce_sum(Operand x, Axes axis = {}, bool keepdims = false);
 /// The mean. That of integers is truncated, that of nothing is NaN.
+///
+///     reduce_mean(constant({1.0, 2.0, 6.0}));  // 3
 CAPSTAN_EXPORT Tensor reduce_mean(Operand x, Axes axis = {}, bool keepdims = false);
 /// The product. Its gradients are right where elements are zero.
+///
+///     reduce_prod(constant({{1, 2}, {3, 4}}), 1);  // [2, 12]
 CAPSTAN_EXPORT Tensor reduce_prod(Operand x, Axes axis = {}, bool keepdims = false);
 /// The largest element; a NaN wins. The gradient is shared equally among ties.
+///
+///     reduce_max(constant({{1, 2}, {4, 3}}), 1);  // [2, 4]
 CAPSTAN_EXPORT Tensor reduce_max(Operand x, Axes axis = {}, bool keepdims = false);
 /// The smallest element; a NaN wins. The gradient is shared equally among ties.
+///
+///     reduce_min(constant({{1, 2}, {4, 3}}), 1);  // [1, 3]
 CAPSTAN_EXPORT Tensor reduce_min(Operand x, Axes axis = {}, bool keepdims = false);
 /// True where any element is true. Takes bool.
+///
+///     reduce_any(constant({{true, false}, {false, false}}), 1);  // [true, false]
 CAPSTAN_EXPORT Tensor reduce_any(Operand x, Axes axis = {}, bool keepdims = false);
 /// True where all elements are true. Takes bool.
+///
+///     reduce_all(constant({{true, true}, {true, false}}), 1);  // [true, false]
 CAPSTAN_EXPORT Tensor reduce_all(Operand x, Axes axis = {}, bool keepdims = false);
 /// log(sum(exp(x))), without overflow.
+///
+///     reduce_logsumexp(constant({1000.0, 1000.0}));  // 1000.693
 CAPSTAN_EXPORT Tensor reduce_logsumexp(Operand x, Axes axis = {}, bool keepdims = false);
 /// The mean squared distance from the mean (divided by the count); real, of complex numbers too.
+///
+///     reduce_variance(constant({1.0, 2.0, 3.0, 4.0}));  // 1.25
 CAPSTAN_EXPORT Tensor reduce_variance(Operand x, Axes axis = {}, bool keepdims = false);
 /// The square root of the variance. Its gradient is NaN where all elements are equal.
+///
+///     reduce_std(constant({1.0, 2.0, 3.0, 4.0}));  // 1.118034
 CAPSTAN_EXPORT Tensor reduce_std(Operand x, Axes axis = {}, bool keepdims = false);
 /// The square root of the sum of squared magnitudes; keeps the dtype. Its gradient is NaN where all elements are zero.
+///
+///     reduce_euclidean_norm(constant({3.0, 4.0}));  // 5
 CAPSTAN_EXPORT Tensor reduce_euclidean_norm(Operand x, Axes axis = {}, bool keepdims = false);
 
 // The same with options. Templates, since `reduce_sum(x, {})` and `reduce_sum(x, {0, 1})` mean the functions above.
@@ -85,11 +105,17 @@ Tensor reduce_euclidean_norm(Operand x, const Options& options) {
 
 /// Positions of the largest elements along an axis, the first one at ties; a NaN never wins.
 /// Errors: IndexError, ShapeError for an axis without elements.
+///
+///     argmax(constant({{1, 5, 2}, {7, 0, 3}}), 1);  // [1, 0]
 CAPSTAN_EXPORT Tensor argmax(Operand x, int axis = 0, DType output_type = int64);
 /// Positions of the smallest elements along an axis, the first one at ties; a NaN never wins.
+///
+///     argmin(constant({{1, 5, 2}, {7, 0, 3}}), 1);  // [0, 1]
 CAPSTAN_EXPORT Tensor argmin(Operand x, int axis = 0, DType output_type = int64);
 
 /// How many elements are not zero (or are true).
+///
+///     count_nonzero(constant({0, 3, 0, 1}));  // 2
 CAPSTAN_EXPORT Tensor count_nonzero(Operand x, Axes axis = {}, bool keepdims = false, DType dtype = int64);
 /// Options of count_nonzero.
 struct CountOptions {
@@ -110,19 +136,30 @@ Tensor count_nonzero(Operand x, const Options& options) {
 ///     cumsum(constant({1, 2, 3}), 0, false, true); // 6 5 3
 CAPSTAN_EXPORT Tensor cumsum(Operand x, int axis = 0, bool exclusive = false, bool reverse = false);
 /// Running products along an axis, as cumsum. The gradients are right where elements are zero.
+///
+///     cumprod(constant({1, 2, 3, 4}));  // [1, 2, 6, 24]
 CAPSTAN_EXPORT Tensor cumprod(Operand x, int axis = 0, bool exclusive = false, bool reverse = false);
 /// Running logsumexp along an axis, as cumsum; of nothing it is -inf.
+///
+///     cumulative_logsumexp(constant({0.0, 0.0, 0.0}));  // [0, 0.6931472, 1.098612]
 CAPSTAN_EXPORT Tensor cumulative_logsumexp(Operand x, int axis = 0, bool exclusive = false, bool reverse = false);
 /// The largest and the smallest element so far along an axis; a NaN wins. The gradient goes to the
 /// first of equal elements.
+///
+///     cummax(constant({1, 3, 2, 5}));  // [1, 3, 3, 5]
+///     cummin(constant({4, 5, 2, 3}));  // [4, 4, 2, 2]
 CAPSTAN_EXPORT Tensor cummax(Operand x, int axis = 0, bool reverse = false);
 CAPSTAN_EXPORT Tensor cummin(Operand x, int axis = 0, bool reverse = false);
 /// s[k] = b[k] + a[k] * s[k-1] along an axis, starting at s[0] = b[0]; with `reverse` from the end,
 /// s[k] = b[k] + a[k] * s[k+1]. A factor of 0 starts anew, even after something infinite.
 /// Errors: ShapeError if the shapes differ.
+///
+///     linear_recurrence(constant({0.0, 0.5, 0.5}), constant({4.0, 1.0, 1.0}));  // [4, 3, 2.5]
 CAPSTAN_EXPORT Tensor linear_recurrence(Operand a, Operand b, int axis = 0, bool reverse = false);
 
 /// True if shapes, dtypes and all elements agree.
+///
+///     equal_tensors(constant({1, 2}), constant({1, 2}));  // true
 CAPSTAN_EXPORT bool equal_tensors(const Tensor& a, const Tensor& b);
 
 }  // namespace capstan

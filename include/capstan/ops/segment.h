@@ -15,12 +15,20 @@ namespace capstan {
 ///     unsorted_segment_sum(constant({1, 2, 4}), constant({1, 0, 1}), 2);   // 2 5
 CAPSTAN_EXPORT Tensor unsorted_segment_sum(Operand x, Operand segment_ids, std::int64_t num_segments);
 /// The same, divided by the number of rows, or by its square root; 0 for segments without any.
+///
+///     unsorted_segment_mean(constant({1.0, 2.0, 4.0}), constant({1, 0, 1}), 2);  // [2, 2.5]
+///     unsorted_segment_sqrt_n(constant({1.0, 2.0, 4.0}), constant({1, 0, 1}), 2);  // [2, 3.535534]
 CAPSTAN_EXPORT Tensor unsorted_segment_mean(Operand x, Operand segment_ids, std::int64_t num_segments);
 CAPSTAN_EXPORT Tensor unsorted_segment_sqrt_n(Operand x, Operand segment_ids, std::int64_t num_segments);
 /// The products of the rows; 1 for segments without any. The gradients are right where elements are zero.
+///
+///     unsorted_segment_prod(constant({1, 2, 4}), constant({1, 0, 1}), 3);  // [2, 4, 1]
 CAPSTAN_EXPORT Tensor unsorted_segment_prod(Operand x, Operand segment_ids, std::int64_t num_segments);
 /// The largest and the smallest elements; the lowest and the highest finite number of the dtype for segments without
 /// rows. A NaN wins. The gradient is shared equally among ties.
+///
+///     unsorted_segment_max(constant({1, 2, 4}), constant({1, 0, 1}), 2);  // [2, 4]
+///     unsorted_segment_min(constant({1, 2, 4}), constant({1, 0, 1}), 2);  // [2, 1]
 CAPSTAN_EXPORT Tensor unsorted_segment_max(Operand x, Operand segment_ids, std::int64_t num_segments);
 CAPSTAN_EXPORT Tensor unsorted_segment_min(Operand x, Operand segment_ids, std::int64_t num_segments);
 
@@ -28,6 +36,10 @@ CAPSTAN_EXPORT Tensor unsorted_segment_min(Operand x, Operand segment_ids, std::
 /// without rows are 0, products 1. Errors: ValueError for ids that are negative or go down.
 ///
 ///     segment_sum(constant({1, 2, 4}), constant({0, 0, 1}));               // 3 4
+///     segment_mean(constant({1.0, 2.0, 4.0}), constant({0, 0, 1}));  // [1.5, 4]
+///     segment_prod(constant({1, 2, 4}), constant({0, 0, 1}));  // [2, 4]
+///     segment_max(constant({1, 2, 4}), constant({0, 0, 1}));  // [2, 4]
+///     segment_min(constant({1, 2, 4}), constant({0, 0, 1}));  // [1, 4]
 CAPSTAN_EXPORT Tensor segment_sum(Operand x, Operand segment_ids);
 CAPSTAN_EXPORT Tensor segment_mean(Operand x, Operand segment_ids);
 CAPSTAN_EXPORT Tensor segment_prod(Operand x, Operand segment_ids);
@@ -43,6 +55,8 @@ CAPSTAN_EXPORT std::vector<Tensor> dynamic_partition(Operand x, Operand partitio
 /// The inverse: row i of data[m] goes to row indices[m][i]. Of rows that go to the same place the last one wins; rows
 /// that nobody names are zeros. Errors: ShapeError for data that do not fit each other or their indices, IndexError for
 /// a negative index.
+///
+///     dynamic_stitch({constant({2, 0}), constant({1})}, {constant({10, 20}), constant({30})});  // [20, 30, 10]
 CAPSTAN_EXPORT Tensor dynamic_stitch(const std::vector<Tensor>& indices, const std::vector<Tensor>& data);
 
 }  // namespace capstan

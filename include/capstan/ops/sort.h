@@ -31,14 +31,20 @@ struct TopK {
 };
 /// The k largest elements along the last axis, largest first, and their indices; of equal ones the first come first.
 /// Errors: ShapeError for a scalar, ValueError for a negative k or one above the length.
+///
+///     top_k(constant({3, 1, 2}), 2).values;  // [3, 2]
 CAPSTAN_EXPORT TopK top_k(Operand x, std::int64_t k = 1);
 /// bool[batch]: whether fewer than k classes have a larger prediction than the target. `targets` is int32 or int64
 /// [batch], `predictions` [batch, classes]. False for a target that is no class and for rows that are not finite.
+///
+///     in_top_k(constant({1, 0}), constant({{0.1, 0.9}, {0.2, 0.8}}), 1);  // [true, false]
 CAPSTAN_EXPORT Tensor in_top_k(Operand targets, Operand predictions, std::int64_t k);
 
 /// Where each value would be inserted into the sorted last axis of `sorted_sequence` [..., n]: before elements that
 /// equal it ("left") or after them ("right"). `values` is [..., m] with the same leading axes and dtype; the result
 /// has its shape. Errors: ShapeError, DTypeError, ValueError for another side.
+///
+///     searchsorted(constant({1, 3, 5}), constant({0, 3, 9}));  // [0, 1, 3]
 CAPSTAN_EXPORT Tensor searchsorted(Operand sorted_sequence, Operand values, std::string_view side = "left",
                                    DType out_type = int32);
 
@@ -53,6 +59,8 @@ CAPSTAN_EXPORT Tensor percentile(Operand x, Operand q, Axes axis = {}, std::stri
                                  bool keepdims = false);
 /// The num_quantiles + 1 places that cut the elements into parts of equal count, the smallest and the largest element
 /// among them: percentile at 0, 100 / num_quantiles, ..., 100.
+///
+///     quantiles(constant({1.0, 2.0, 3.0, 4.0, 5.0}), 4);  // [1, 2, 3, 4, 5]
 CAPSTAN_EXPORT Tensor quantiles(Operand x, std::int64_t num_quantiles, Axes axis = {},
                                 std::string_view interpolation = "nearest", bool keepdims = false);
 
@@ -66,8 +74,12 @@ struct Unique {
 };
 /// The different values of a vector. NaNs are one value, and so are zeros of either sign. No gradient.
 /// Errors: ShapeError if x is not a vector, DTypeError for an out_idx that is not int32 or int64.
+///
+///     unique(constant({7, 3, 7})).y;  // [7, 3]
 CAPSTAN_EXPORT Unique unique(Operand x, DType out_idx = int32);
 /// The same, with how often each value appears.
+///
+///     unique_with_counts(constant({7, 3, 7})).counts;  // [2, 1]
 CAPSTAN_EXPORT Unique unique_with_counts(Operand x, DType out_idx = int32);
 
 /// Options of bincount.
@@ -84,6 +96,8 @@ struct BincountOptions {
 CAPSTAN_EXPORT Tensor bincount(Operand x, const BincountOptions& options = {});
 /// How many values lie in each of nbins parts of equal width from `low` to `high`; what lies beyond counts in the first
 /// or the last. Errors: ValueError for an empty range, no bins, or a NaN.
+///
+///     histogram_fixed_width(constant({0.5, 1.5, 1.6, 9.0}), 0, 3, 3);  // [1, 2, 1]
 CAPSTAN_EXPORT Tensor histogram_fixed_width(Operand values, double low, double high, std::int64_t nbins = 100,
                                             DType dtype = int32);
 /// Options of confusion_matrix.
@@ -94,6 +108,8 @@ struct ConfusionMatrixOptions {
 };
 /// [classes, classes]: how many elements have the label of the row and the prediction of the column. Labels and
 /// predictions are vectors of int32 or int64. Errors: ShapeError, DTypeError, IndexError for a class out of range.
+///
+///     confusion_matrix(constant({0, 1, 1}), constant({0, 1, 0}));  // [[1, 0], [1, 1]]
 CAPSTAN_EXPORT Tensor confusion_matrix(Operand labels, Operand predictions, const ConfusionMatrixOptions& options = {});
 
 }  // namespace capstan

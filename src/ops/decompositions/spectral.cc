@@ -231,7 +231,7 @@ constinit const OpDef kMatrixRank = {
         },
 };
 
-SvdFactors svd(Operand a, SvdOptions options) {
+SvdFactors svd(Operand a, const SvdOptions& options) {
   const SvdAttributes attributes{options.full_matrices, options.compute_uv};
   std::vector<Tensor> outputs = apply_all(kSvd, std::span(&a, 1), &attributes);
   outputs.resize(3);

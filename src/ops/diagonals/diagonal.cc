@@ -318,19 +318,19 @@ constinit const OpDef kBandPart = {
     .batch = batch_leading,
 };
 
-Tensor diag(Operand x, DiagOptions options) {
+Tensor diag(Operand x, const DiagOptions& options) {
   const DiagAttributes attributes{Diagonals(options.k), options.num_rows, options.num_cols, options.padding_value,
                                   DiagonalAlignment("diag", options.align)};
   return apply(kDiag, x, &attributes);
 }
 
-Tensor diag_part(Operand x, DiagPartOptions options) {
+Tensor diag_part(Operand x, const DiagPartOptions& options) {
   const PartAttributes attributes{Diagonals(options.k), options.padding_value,
                                   DiagonalAlignment("diag_part", options.align)};
   return apply(kDiagPart, x, &attributes);
 }
 
-Tensor set_diag(Operand x, Operand diagonal, SetDiagOptions options) {
+Tensor set_diag(Operand x, Operand diagonal, const SetDiagOptions& options) {
   const SetAttributes attributes{Diagonals(options.k), DiagonalAlignment("set_diag", options.align)};
   return apply(kSetDiag, x, diagonal, &attributes);
 }

@@ -51,7 +51,7 @@ constinit const OpDef kImageCropAndResize = {
           const auto& a = *static_cast<const CropAttributes*>(data);
           outputs.push_back(image::crop_and_resize(
               inputs[0], inputs[1], inputs[2], a.crop_size.array(),
-              {.method = or_default(a.method, "bilinear"), .extrapolation_value = a.extrapolation_value}));
+              {.method = std::string(or_default(a.method, "bilinear")), .extrapolation_value = a.extrapolation_value}));
         },
 };
 Tensor image::crop_and_resize(Operand images, Operand boxes, Operand box_indices, std::array<std::int64_t, 2> crop_size,

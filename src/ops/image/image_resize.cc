@@ -191,7 +191,7 @@ constinit const OpDef kImageResize = {
         [](std::span<const Operand> inputs, const void* data, std::vector<Tensor>& outputs) {
           const auto& a = *static_cast<const ResizeAttributes*>(data);
           outputs.push_back(image::resize(inputs[0], a.size.array(),
-                                          {.method = name_of_method(a.method),
+                                          {.method = std::string(name_of_method(a.method)),
                                            .preserve_aspect_ratio = a.preserve_aspect_ratio,
                                            .antialias = a.antialias}));
         },

@@ -299,8 +299,8 @@ constinit const OpDef kImageRotate = {
         [](std::span<const Operand> inputs, const void* data, std::vector<Tensor>& outputs) {
           const auto& a = *static_cast<const WarpAttributes*>(data);
           outputs.push_back(image::rotate(inputs[0], inputs[1],
-                                          {.interpolation = or_default(a.interpolation, "bilinear"),
-                                           .fill_mode = or_default(a.fill_mode, "constant"),
+                                          {.interpolation = std::string(or_default(a.interpolation, "bilinear")),
+                                           .fill_mode = std::string(or_default(a.fill_mode, "constant")),
                                            .fill_value = a.fill_value}));
         },
 };

@@ -328,7 +328,7 @@ constinit const OpDef kMatmul = {
     .programs = &kProductForPrograms,
 };
 
-Tensor matmul(Operand a, Operand b, MatmulOptions options) {
+Tensor matmul(Operand a, Operand b, const MatmulOptions& options) {
   MatmulAttributes attributes{options.transpose_a, options.transpose_b, options.adjoint_a, options.adjoint_b};
   if ((options.adjoint_a || options.adjoint_b) && (is_complex_operand(a) || is_complex_operand(b))) [[unlikely]] {
     check_turns(attributes);

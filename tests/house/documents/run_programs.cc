@@ -42,10 +42,12 @@ class BlockTest : public testing::Test {
 };
 
 std::vector<double> numbers_in(const std::string& text) {
-  static const std::regex number(R"([-+]?\d+\.?\d*(e[-+]?\d+)?)");
+  static const std::regex number(R"([-+]?\d+\.?\d*(e[-+]?\d+)?|[Tt]rue|[Ff]alse)");
   std::vector<double> numbers;
-  for (std::sregex_iterator i(text.begin(), text.end(), number), end; i != end; ++i)
-    numbers.push_back(std::strtod(i->str().c_str(), nullptr));
+  for (std::sregex_iterator i(text.begin(), text.end(), number), end; i != end; ++i) {
+    const std::string word = i->str();
+    numbers.push_back(word == "true" || word == "True" ? 1 : std::strtod(word.c_str(), nullptr));
+  }
   return numbers;
 }
 
@@ -61,7 +63,7 @@ void check_text(const std::string& printed, const std::string& type, std::string
   const std::string said(comment);
   if (said.front() == '"') {
     EXPECT_EQ("\"" + printed + "\"", said);
-  } else if (std::isalpha(static_cast<unsigned char>(said.front())) != 0) {
+  } else if (said.ends_with(']') && std::isalpha(static_cast<unsigned char>(said.front())) != 0) {
     EXPECT_EQ(type, said);
   } else {
     const std::vector<double> expected = numbers_in(said), got = numbers_in(printed);

@@ -3,8 +3,8 @@
 //
 // A block with a `main` is taken as it is, and may not return from it. Any other is the body of a function, after what
 // surrounds it: the lines that surroundings.txt has for its file. Where the comment at the end of a line gives the
-// value of its expression or variable (numbers, a type such as float32[2, 2], or a quoted text), the value is compared
-// with it. A lone `...` is left out.
+// value of its expression or variable (numbers, true or false, a type such as float32[2, 2], or a quoted text), the
+// value is compared with it. A lone `...` is left out.
 //
 // Blocks of documents whose note says "not compiled" or "from FILE" are left to code_blocks_test.cc.
 #include <cstdio>
@@ -60,7 +60,7 @@ Surroundings surroundings_of(const CodeBlock& block, const std::vector<Surroundi
 // What the comment says of the value, as a C++ literal; empty if it is no value.
 std::string value_in(const std::string& comment) {
   static const std::regex value(
-      R"re(^([\[\]{},\s]*(-?\d+(\.\d+)?(e-?\d+)?[\[\]{},\s]*)+|(float|int|uint|complex|bfloat|bool)\d*\[[-0-9, ]*\]|".*")$)re");
+      R"re([\[\]{},\s]*((true|false|-?\d+(\.\d+)?(e-?\d+)?)([\[\]{},\s]+|$))+|(float|int|uint|complex|bfloat|bool)\d*\[[-0-9, ]*\]|".*")re");
   if (!std::regex_match(comment, value)) return "";
   return "R\"_(" + comment + ")_\"";
 }
