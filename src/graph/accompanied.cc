@@ -67,14 +67,14 @@ void Program::run_accompanied(const Step& step, Tables& tables) const {
 
   std::optional<FusedGroup::Ranges> behind, before;
   if (step.epilogue >= 0) {
-    const FusedGroup& loop = groups_[at(step.epilogue)];
+    const FusedGroup& loop = plan_.groups[at(step.epilogue)];
     behind.emplace(loop, tables.in.data() + take(next_in, loop.inputs().size()),
                    tables.out.data() + take(next_out, loop.outputs().size()));
   }
   const std::size_t sums_in = step.sums == nullptr ? 0 : take(next_in, step.sums->inputs.size());
   std::optional<Prologue> prologue;
   if (step.prologue >= 0) {
-    before.emplace(groups_[at(step.prologue)], tables.in.data() + next_in, nullptr);
+    before.emplace(plan_.groups[at(step.prologue)], tables.in.data() + next_in, nullptr);
     prologue.emplace([](const void* ranges, std::int64_t begin, std::int64_t end,
                         void* to) { static_cast<const FusedGroup::Ranges*>(ranges)->run_to(begin, end, to); },
                      &*before);

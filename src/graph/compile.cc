@@ -1,5 +1,6 @@
 // The passes of the compiler, in order; each stands in the file of its name.
 #include <atomic>
+#include <utility>
 
 #include "src/graph/graph.h"
 #include "src/graph/program.h"
@@ -43,30 +44,31 @@ void compile(Graph& graph, std::size_t budget) {
   if (budget != 0) meet_budget(graph, budget);
 }
 
-// What is left to do for a graph that has been compiled: its kernel calls, and where its values lie. What runs at once
-// needs more memory, which a budget may not have.
-Program::Program(Graph graph, std::size_t budget) : graph_(std::move(graph)) {
-  compile(graph_, budget);
-  lay_out(budget == 0);
+// What is left to do for a graph that has been compiled: its kernel calls, and where its values lie.
+void make_plan(ExecutionPlan& plan, bool stages) {
+  linearize(plan);
+  attach_epilogues(plan);
+  attach_prologues(plan);
+  find_places(plan);
+  if (stages) find_stages(plan);
+  plan_memory(plan);
+  collect_stages(plan);
+  find_users(plan);
 }
 
-void Program::lay_out(bool stages) {
-  backend_ = backend_of_constants(graph_);
-  linearize();
-  attach_epilogues();
-  attach_prologues();
-  find_places();
-  if (stages) find_stages();
-  plan_memory();
-  collect_stages();
-  find_users();
+std::size_t arena_bytes_of(const Graph& graph) {
+  ExecutionPlan plan;
+  plan.graph = graph;
+  make_plan(plan, false);
+  return plan.arena_bytes;
 }
 
-std::size_t Program::arena_bytes_of(const Graph& graph) {
-  Program program;
-  program.graph_ = graph;
-  program.lay_out(false);
-  return program.arena_bytes_;
+// What runs at once needs more memory, which a budget may not have.
+Program::Program(Graph graph, std::size_t budget) {
+  plan_.graph = std::move(graph);
+  compile(plan_.graph, budget);
+  backend_ = backend_of_constants(plan_.graph);
+  make_plan(plan_, budget == 0);
 }
 
 }  // namespace capstan

@@ -11,12 +11,15 @@
 #include <utility>
 
 #include "src/core/op_for_programs.h"
+#include "src/graph/execution_plan.h"
 #include "src/graph/loops.h"
-#include "src/graph/program.h"
+#include "src/graph/stages.h"
 
 namespace capstan {
 
 namespace {
+
+using Step = ExecutionPlan::Step;
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
@@ -62,105 +65,61 @@ void follow_products(Graph& graph) {
   nodes = std::move(ordered);
 }
 
-bool Program::can_have_loop(const Step& product, const Step& loop) const {
+namespace {
+
+bool can_have_loop(const ExecutionPlan& plan, const Step& product, const Step& loop) {
   if (loop.group < 0) return false;
-  const Graph::Value result = outputs_of(product)[0];
-  const std::span<const Graph::Value> inputs = inputs_of(loop);
+  const Graph::Value result = plan.outputs_of(product)[0];
+  const std::span<const Graph::Value> inputs = plan.inputs_of(loop);
   const auto found = std::find(inputs.begin(), inputs.end(), result);
-  const Shape& shape = graph_.values[at(result)].shape;
-  const FusedGroup& group = groups_[at(loop.group)];
+  const Shape& shape = plan.graph.values[at(result)].shape;
+  const FusedGroup& group = plan.groups[at(loop.group)];
   if (found == inputs.end() || !group.can_follow(at(found - inputs.begin()), shape[-1])) return false;
-  if (waits_for_another_short_product(loop, product)) return false;
+  if (waits_for_another_short_product(plan, loop, product)) return false;
   // A variable is updated where it lies by a step that cannot fail, which a product is not.
-  return std::none_of(graph_.captured.begin(), graph_.captured.end(),
-                      [&](const Graph::Captured& captured) { return is_among(outputs_of(loop), captured.written); });
+  return std::none_of(plan.graph.captured.begin(), plan.graph.captured.end(), [&](const Graph::Captured& captured) {
+    return is_among(plan.outputs_of(loop), captured.written);
+  });
 }
 
 // `loop` is null if the product has none.
-bool Program::can_have_sums(const Step& product, const Step* loop, const Step& sums) const {
+bool can_have_sums(const ExecutionPlan& plan, const Step& product, const Step* loop, const Step& sums) {
   const RowSumsRule how = sums.group < 0 ? for_programs(*sums.node->op).row_sums : RowSumsRule();
   if (how.with_sums == nullptr) return false;
   // The loop may write over the product.
-  const std::span<const Graph::Value> made = outputs_of(loop != nullptr ? *loop : product);
-  const std::span<const Graph::Value> inputs = inputs_of(sums);
+  const std::span<const Graph::Value> made = plan.outputs_of(loop != nullptr ? *loop : product);
+  const std::span<const Graph::Value> inputs = plan.inputs_of(sums);
   const Graph::Value summed = inputs[at(how.input)];
-  const Graph::ValueInfo& info = graph_.values[at(summed)];
-  if (!is_among(made, summed) || info.shape != graph_.values[at(outputs_of(product)[0])].shape) return false;
+  const Graph::ValueInfo& info = plan.graph.values[at(summed)];
+  if (!is_among(made, summed) || info.shape != plan.graph.values[at(plan.outputs_of(product)[0])].shape) return false;
   if (info.dtype != DType::kFloat32 && info.dtype != DType::kFloat64) return false;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const bool is_new = is_among(made, inputs[i]) || is_among(outputs_of(product), inputs[i]);
+    const bool is_new = is_among(made, inputs[i]) || is_among(plan.outputs_of(product), inputs[i]);
     if (is_new && i != at(how.input)) return false;
   }
   return true;
 }
 
-void Program::attach_epilogues() {
-  std::vector<bool> is_taken(steps_.size());
-  for (std::size_t s = 0; s < steps_.size(); ++s) {
-    Step& product = steps_[s];
+}  // namespace
+
+void attach_epilogues(ExecutionPlan& plan) {
+  std::vector<bool> is_taken(plan.steps.size());
+  for (std::size_t s = 0; s < plan.steps.size(); ++s) {
+    Step& product = plan.steps[s];
     if (product.group >= 0 || !finishes_rows(*product.node)) continue;
     const Step* loop = nullptr;
     std::size_t next = s + 1;
-    if (next < steps_.size() && can_have_loop(product, steps_[next])) {
-      loop = &steps_[next];
+    if (next < plan.steps.size() && can_have_loop(plan, product, plan.steps[next])) {
+      loop = &plan.steps[next];
       product.epilogue = loop->group;
       is_taken[next++] = true;
     }
-    if (next < steps_.size() && can_have_sums(product, loop, steps_[next])) {
-      product.sums = steps_[next].node;
+    if (next < plan.steps.size() && can_have_sums(plan, product, loop, plan.steps[next])) {
+      product.sums = plan.steps[next].node;
       is_taken[next] = true;
     }
   }
-  join_steps(is_taken);
-}
-
-// Without the steps that have become part of others. The operands of a step lie side by side: those of its kernel, then
-// those of its loop, its sums and its prologue.
-void Program::join_steps(const std::vector<bool>& is_taken) {
-  const std::vector<Step> before = std::exchange(steps_, {});
-  step_inputs_.clear();
-  step_outputs_.clear();
-  for (std::size_t s = 0; s < before.size(); ++s) {
-    if (is_taken[s]) continue;
-    const Step& step = before[s];
-    std::vector<Graph::Value> inputs, outputs;
-    const auto add = [](std::vector<Graph::Value>& all, std::span<const Graph::Value> more) {
-      all.insert(all.end(), more.begin(), more.end());
-    };
-    if (step.group >= 0) {
-      add(inputs, groups_[at(step.group)].inputs());
-      add(outputs, groups_[at(step.group)].outputs());
-    } else {
-      add(inputs, step.node->inputs);
-      add(outputs, step.node->outputs);
-    }
-    if (step.epilogue >= 0) {
-      add(inputs, groups_[at(step.epilogue)].inputs());
-      add(outputs, groups_[at(step.epilogue)].outputs());
-    }
-    if (step.sums != nullptr) {
-      add(inputs, step.sums->inputs);
-      add(outputs, step.sums->outputs);
-    }
-    if (step.prologue >= 0) add(inputs, groups_[at(step.prologue)].inputs());
-    append(step, inputs, outputs);
-  }
-}
-
-// The output of an epilogue that lies where the product lies, which nobody else reads: the loop writes each row over
-// the one that it has read.
-std::optional<std::size_t> Program::output_over_product(const Step& step) const {
-  if (step.epilogue < 0) return std::nullopt;
-  const std::span<const Graph::Value> outputs = outputs_of(step);
-  const Graph::Value product = outputs[0];
-  if (last_read_[at(product)] != at(&step - steps_.data())) return std::nullopt;
-  const std::vector<Graph::Value>& inputs = groups_[at(step.epilogue)].inputs();
-  const auto position = std::find(inputs.begin(), inputs.end(), product) - inputs.begin();
-  for (std::size_t o = 1; o <= groups_[at(step.epilogue)].outputs().size(); ++o) {
-    const bool in_arena = values_[at(outputs[o])].place == Place::kArena;
-    if (in_arena && groups_[at(step.epilogue)].may_overwrite(at(position), o - 1)) return o;
-  }
-  return std::nullopt;
+  plan.join_steps(is_taken);
 }
 
 }  // namespace capstan

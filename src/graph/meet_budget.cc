@@ -18,9 +18,9 @@
 #include <limits>
 #include <utility>
 
+#include "src/graph/execution_plan.h"
 #include "src/graph/graph.h"
 #include "src/graph/price.h"
-#include "src/graph/program.h"
 #include "src/graph/units.h"
 
 namespace capstan {
@@ -498,13 +498,13 @@ bool recompute(Graph& graph, std::size_t target) {
 }  // namespace
 
 void meet_budget(Graph& graph, std::size_t budget) {
-  std::size_t least = Program::arena_bytes_of(graph);
+  std::size_t least = arena_bytes_of(graph);
   const Graph before = graph;
   std::size_t target = budget;
   for (int measure = 0; measure < kMeasures && least > budget; ++measure) {
     Graph attempt = before;
     const bool suffices = recompute(attempt, target);
-    const std::size_t bytes = Program::arena_bytes_of(attempt);
+    const std::size_t bytes = arena_bytes_of(attempt);
     if (bytes < least) {
       least = bytes;
       graph = std::move(attempt);

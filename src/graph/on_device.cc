@@ -36,7 +36,7 @@ void Program::run_step_on_device(const Step& step, Tables& tables) const {
   Backend& backend = *tables.backend;
   std::size_t next_in = at(step.first_input), next_out = at(step.first_output);
   const auto run_group = [&](std::int32_t number) {
-    const FusedGroup& group = groups_[at(number)];
+    const FusedGroup& group = plan_.groups[at(number)];
     backend.run_group(group, tables.in.data() + next_in, tables.out.data() + next_out);
     next_in += group.inputs().size();
     next_out += group.outputs().size();
@@ -50,8 +50,8 @@ void Program::run_step_on_device(const Step& step, Tables& tables) const {
   operands.resize(std::min(operands.size(), node.inputs.size()));
   Tensor made;
   if (step.prologue >= 0) {
-    const FusedGroup& group = groups_[at(step.prologue)];
-    const Graph::ValueInfo& info = graph_.values[at(group.outputs()[0])];
+    const FusedGroup& group = plan_.groups[at(step.prologue)];
+    const Graph::ValueInfo& info = plan_.graph.values[at(group.outputs()[0])];
     made = new_tensor_on(&backend, info.dtype, info.shape);
     void* const to = made.block()->data;
     backend.run_group(group, tables.in.data() + at(step.first_input + step.inputs) - group.inputs().size(), &to);

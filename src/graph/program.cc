@@ -1,4 +1,4 @@
-// How a run goes; how it is prepared stands in linearize.cc.
+// How a run goes; how it is prepared stands in compile.cc.
 #include "src/graph/program.h"
 
 #include <algorithm>
@@ -37,18 +37,13 @@ inline Backend* device_of(std::span<Block* const> inputs, Backend* otherwise) {
   return backend_of(*std::find_if(inputs.begin(), inputs.end(), is_on_device));
 }
 
-std::string name_of_node(const Graph::Node& node) {
-  const std::optional<LoopOfOp> loop = loop_of(node);
-  return loop && loop->input >= 0 ? "gradient(" + std::string(loop->op->name) + ")" : std::string(node.op->name);
-}
-
 }  // namespace
 
 Program::~Program() { delete spare_.load(std::memory_order_acquire); }
 
 // A tensor of the arena, or one that lies somewhere else.
 Tensor Program::lay(const Tensor& owner, void* data, Graph::Value value) const {
-  const Graph::ValueInfo& info = graph_.values[at(value)];
+  const Graph::ValueInfo& info = plan_.graph.values[at(value)];
   Tensor tensor = symbolic(info.dtype, info.shape);
   Block* block = tensor.block();
   block->flags = static_cast<std::uint8_t>(Block::kView | (owner.block()->flags & Block::kOnDevice));
@@ -62,53 +57,54 @@ Tensor Program::lay(const Tensor& owner, void* data, Graph::Value value) const {
 std::unique_ptr<Program::Tables> Program::make_tables(Backend* backend) const {
   auto tables = std::make_unique<Tables>();
   tables->backend = backend;
-  tables->operands.resize(step_inputs_.size());
-  tables->in.resize(step_inputs_.size());
-  tables->outputs.resize(step_outputs_.size());
-  tables->out.resize(step_outputs_.size());
-  tables->fixed.resize(graph_.values.size());
-  if (arena_bytes_ > 0) {
-    tables->arena = new_tensor_on(backend, DType::kFloat64, {static_cast<std::int64_t>(arena_bytes_ / sizeof(double))});
+  tables->operands.resize(plan_.step_inputs.size());
+  tables->in.resize(plan_.step_inputs.size());
+  tables->outputs.resize(plan_.step_outputs.size());
+  tables->out.resize(plan_.step_outputs.size());
+  tables->fixed.resize(plan_.graph.values.size());
+  if (plan_.arena_bytes > 0) {
+    tables->arena =
+        new_tensor_on(backend, DType::kFloat64, {static_cast<std::int64_t>(plan_.arena_bytes / sizeof(double))});
   }
-  for (std::size_t v = 0; v < values_.size(); ++v) {
+  for (std::size_t v = 0; v < plan_.values.size(); ++v) {
     const auto value = static_cast<Graph::Value>(v);
-    if (values_[v].place == Place::kConstant) {
-      const Tensor& constant = graph_.values[v].constant;
+    if (plan_.values[v].place == Place::kConstant) {
+      const Tensor& constant = plan_.graph.values[v].constant;
       tables->fixed[v] = backend == nullptr ? constant : copy_to(*backend, constant);
-    } else if (values_[v].place == Place::kPassing) {
+    } else if (plan_.values[v].place == Place::kPassing) {
       // An address that stands for it.
-      tables->fixed[v] = symbolic(graph_.values[v].dtype, graph_.values[v].shape);
+      tables->fixed[v] = symbolic(plan_.graph.values[v].dtype, plan_.graph.values[v].shape);
       Block* const block = tables->fixed[v].block();
       block->data = block->inline_data;
-    } else if (values_[v].place == Place::kView) {
+    } else if (plan_.values[v].place == Place::kView) {
       // Set when the place of the whole is known. Nobody but kernels sees it, so it need not keep that.
       if (backend == nullptr) {
-        tables->fixed[v] = symbolic(graph_.values[v].dtype, graph_.values[v].shape);
+        tables->fixed[v] = symbolic(plan_.graph.values[v].dtype, plan_.graph.values[v].shape);
         tables->fixed[v].block()->flags = 0;
       } else {
         tables->fixed[v] = lay(new_tensor_on(backend, DType::kBool, Shape{}), nullptr, value);
       }
-      for (std::int32_t u = first_user_[v]; u < first_user_[v + 1]; ++u) {
-        tables->operands[at(users_[at(u)])] = TensorRef(tables->fixed[v].block());
+      for (std::int32_t u = plan_.first_user[v]; u < plan_.first_user[v + 1]; ++u) {
+        tables->operands[at(plan_.users[at(u)])] = TensorRef(tables->fixed[v].block());
       }
       continue;
-    } else if (values_[v].place == Place::kArena) {
+    } else if (plan_.values[v].place == Place::kArena) {
       auto* base = static_cast<std::byte*>(tables->arena.block()->data);
-      tables->fixed[v] = lay(tables->arena, base + values_[v].offset, value);
+      tables->fixed[v] = lay(tables->arena, base + plan_.values[v].offset, value);
     } else {
       continue;
     }
   }
   // Behind that, as views of constants have been made.
-  for (std::size_t v = 0; v < values_.size(); ++v) {
-    const bool is_there = tables->fixed[v].has_value() && values_[v].place != Place::kView;
+  for (std::size_t v = 0; v < plan_.values.size(); ++v) {
+    const bool is_there = tables->fixed[v].has_value() && plan_.values[v].place != Place::kView;
     if (is_there) set_operands(*tables, static_cast<Graph::Value>(v), tables->fixed[v].block());
   }
-  for (std::size_t k = 0; k < step_outputs_.size(); ++k) {
-    const Tensor& tensor = tables->fixed[at(step_outputs_[k])];
+  for (std::size_t k = 0; k < plan_.step_outputs.size(); ++k) {
+    const Tensor& tensor = tables->fixed[at(plan_.step_outputs[k])];
     if (tensor.has_value()) set_output(*tables, static_cast<std::int32_t>(k), tensor);
   }
-  for (const Step& step : steps_) {
+  for (const Step& step : plan_.steps) {
     if (step.renewed >= 0) {
       Attributes& own = tables->attributes.emplace_back();
       std::memcpy(own.bytes, step.node->attributes, sizeof(own.bytes));
@@ -118,12 +114,12 @@ std::unique_ptr<Program::Tables> Program::make_tables(Backend* backend) const {
 }
 
 void Program::set_views(Tables& tables, Graph::Value value, void* data) const {
-  for (std::int32_t v = first_view_[at(value)]; v < first_view_[at(value) + 1]; ++v) {
-    const Graph::Value view = views_[at(v)];
-    std::byte* const part = static_cast<std::byte*>(data) + values_[at(view)].offset;
+  for (std::int32_t v = plan_.first_view[at(value)]; v < plan_.first_view[at(value) + 1]; ++v) {
+    const Graph::Value view = plan_.views[at(v)];
+    std::byte* const part = static_cast<std::byte*>(data) + plan_.values[at(view)].offset;
     tables.fixed[at(view)].block()->data = part;
-    for (std::int32_t u = first_user_[at(view)]; u < first_user_[at(view) + 1]; ++u)
-      tables.in[at(users_[at(u)])] = part;
+    for (std::int32_t u = plan_.first_user[at(view)]; u < plan_.first_user[at(view) + 1]; ++u)
+      tables.in[at(plan_.users[at(u)])] = part;
   }
 }
 
@@ -153,7 +149,7 @@ class Program::Run {
     if (tables_ == nullptr || tables_->backend != backend) tables_ = program.make_tables(backend);
   }
   ~Run() {
-    for (const std::int32_t position : program_.passing_outputs_) tables_->outputs[at(position)] = {};
+    for (const std::int32_t position : program_.plan_.passing_outputs) tables_->outputs[at(position)] = {};
     program_.keep_spare(std::move(tables_));
   }
   Run(const Run&) = delete;
@@ -182,14 +178,14 @@ void Program::run(std::span<Block* const> inputs, std::vector<Tensor>& outputs) 
     }
     inputs = there;
   }
-  for (std::size_t i = 0; i < inputs.size(); ++i) set_operands(tables, graph_.input(i), inputs[i]);
-  for (const Graph::Value value : own_outputs_) {
-    const ValueState& state = values_[at(value)];
+  for (std::size_t i = 0; i < inputs.size(); ++i) set_operands(tables, plan_.graph.input(i), inputs[i]);
+  for (const Graph::Value value : plan_.own_outputs) {
+    const ValueState& state = plan_.values[at(value)];
     Tensor tensor;
     if (state.place == Place::kInPlace && is_exclusive(inputs[at(state.variable)])) {
       tensor = share(inputs[at(state.variable)]);
     } else {
-      const Graph::ValueInfo& info = graph_.values[at(value)];
+      const Graph::ValueInfo& info = plan_.graph.values[at(value)];
       tensor = new_tensor_on(backend, info.dtype, info.shape);
     }
     set_operands(tables, value, tensor.block());
@@ -198,27 +194,27 @@ void Program::run(std::span<Block* const> inputs, std::vector<Tensor>& outputs) 
   run_all(tables);
 
   const auto block_of = [&](Graph::Value value) {
-    const ValueState& state = values_[at(value)];
+    const ValueState& state = plan_.values[at(value)];
     if (state.place == Place::kInput) return inputs[at(state.variable)];
     return (state.output >= 0 ? tables.outputs[at(state.output)] : tables.fixed[at(value)]).block();
   };
-  for (const Graph::Value result : graph_.results) {
+  for (const Graph::Value result : plan_.graph.results) {
     outputs.push_back(result == Graph::kNone ? Tensor() : share(block_of(result)));
   }
-  for (std::size_t i = 0; i < graph_.captured.size(); ++i) {
-    const Graph::Value written = graph_.captured[i].written;
+  for (std::size_t i = 0; i < plan_.graph.captured.size(); ++i) {
+    const Graph::Value written = plan_.graph.captured[i].written;
     if (written == Graph::kNone) continue;
     Block* const value = block_of(written);
-    const bool in_place = value == given[graph_.arguments.size() + i];
+    const bool in_place = value == given[plan_.graph.arguments.size() + i];
     outputs.push_back(in_place ? Tensor() : share(value));
   }
 }
 
 void Program::run_all(Tables& tables) const {
-  const bool has_stages = !stages_.empty() && tables.backend == nullptr;
+  const bool has_stages = !plan_.stages.empty() && tables.backend == nullptr;
   if (active_profiler() != nullptr || has_stages) [[unlikely]]
     return run_steps(tables);
-  for (const Step& step : steps_) run_step(step, tables);
+  for (const Step& step : plan_.steps) run_step(step, tables);
 }
 
 void Program::run_step(const Step& step, Tables& tables) const {
@@ -228,10 +224,10 @@ void Program::run_step(const Step& step, Tables& tables) const {
   const auto first_input = at(step.first_input);
   const auto first_output = at(step.first_output);
   if (step.group >= 0) {
-    groups_[at(step.group)].run(tables.in.data() + first_input, tables.out.data() + first_output);
+    plan_.groups[at(step.group)].run(tables.in.data() + first_input, tables.out.data() + first_output);
     return;
   }
-  if (is_accompanied(step)) return run_accompanied(step, tables);
+  if (step.is_accompanied()) return run_accompanied(step, tables);
   const std::span<const TensorRef> operands(tables.operands.data() + first_input, at(step.inputs));
   const std::span<Tensor> outputs(tables.outputs.data() + first_output, at(step.outputs));
   const void* const attributes = attributes_of(step, tables);
@@ -254,48 +250,21 @@ const void* Program::attributes_of(const Step& step, Tables& tables) {
 void Program::finish_step(const Step& step, Tables& tables) const {
   if (step.makes_outputs) {
     for (std::size_t k = at(step.first_output); k < at(step.first_output + step.outputs); ++k)
-      set_operands(tables, step_outputs_[k], tables.outputs[k].block());
+      set_operands(tables, plan_.step_outputs[k], tables.outputs[k].block());
   }
   for (const std::int32_t position : step.drop) tables.outputs[at(position)] = {};
 }
 
 [[gnu::cold]] void Program::run_profiled(const Step& step, Tables& tables) const {
   std::vector<Block*> inputs;
-  const bool is_kernel = is_accompanied(step);
+  const bool is_kernel = step.is_accompanied();
   const std::int32_t count = is_kernel ? static_cast<std::int32_t>(step.node->inputs.size()) : step.inputs;
   for (std::int32_t i = 0; i < count; ++i) inputs.push_back(tables.operands[at(step.first_input + i)].block());
   const bool is_loop = step.group >= 0;
-  Span span(is_loop ? SpanKind::kLoop : SpanKind::kOp, name_of(step), inputs, is_loop ? nullptr : step.node->op);
+  Span span(is_loop ? SpanKind::kLoop : SpanKind::kOp, name_of(plan_, step), inputs, is_loop ? nullptr : step.node->op);
   run_step(step, tables);
   const std::size_t outputs = is_kernel ? step.node->outputs.size() : at(step.outputs);
   span.close(std::span<const Tensor>(tables.outputs).subspan(at(step.first_output), outputs));
-}
-
-// As profiles name it: "add", "gradient(tanh)", "loop(multiply, add, tanh)", "matmul + loop(add, tanh)".
-std::string Program::name_of(const Step& step) const {
-  if (step.group >= 0) return name_of_group(step.node->group);
-  const auto name_of_loop = [&](std::int32_t loop) {
-    const Graph::Value inside = groups_[at(loop)].outputs()[0];
-    const auto maker = std::find_if(graph_.nodes.begin(), graph_.nodes.end(),
-                                    [&](const Graph::Node& node) { return is_among(node.outputs, inside); });
-    return name_of_group(maker->group);
-  };
-  std::string name = name_of_node(*step.node);
-  if (step.prologue >= 0) name = name_of_loop(step.prologue) + " + " + name;
-  if (step.epilogue >= 0) name += " + " + name_of_loop(step.epilogue);
-  if (step.sums != nullptr) name += " + " + name_of_node(*step.sums);
-  return name;
-}
-
-std::string Program::name_of_group(Graph::Value group) const {
-  constexpr int kNamed = 8;
-  std::string name;
-  int count = 0;
-  for (const Graph::Node& node : graph_.nodes) {
-    if (node.group == group && ++count <= kNamed) name += (name.empty() ? "" : ", ") + name_of_node(node);
-  }
-  if (count > kNamed) name += ", " + std::to_string(count - kNamed) + " more";
-  return "loop(" + name + ")";
 }
 
 void Program::run_one_loop(const Graph::Node& node, std::span<const TensorRef> operands, const Tensor& output) {

@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "src/graph/execution_plan.h"
 #include "src/graph/loops.h"
-#include "src/graph/program.h"
 #include "src/graph/units.h"
 
 namespace capstan {
@@ -144,24 +144,24 @@ class Prologues {
 
 void precede_readers(Graph& graph) { Prologues(graph).run(); }
 
-void Program::attach_prologues() {
-  std::vector<std::size_t> readers(graph_.values.size());
-  for (const Graph::Value input : step_inputs_) ++readers[at(input)];
-  graph_.for_each_result([&](Value value) { ++readers[at(value)]; });
-  std::vector<bool> is_taken(steps_.size());
-  for (std::size_t s = 1; s < steps_.size(); ++s) {
-    const Step& loop = steps_[s - 1];
-    Step& reader = steps_[s];
+void attach_prologues(ExecutionPlan& plan) {
+  std::vector<std::size_t> readers(plan.graph.values.size());
+  for (const Graph::Value input : plan.step_inputs) ++readers[at(input)];
+  plan.graph.for_each_result([&](Value value) { ++readers[at(value)]; });
+  std::vector<bool> is_taken(plan.steps.size());
+  for (std::size_t s = 1; s < plan.steps.size(); ++s) {
+    const ExecutionPlan::Step& loop = plan.steps[s - 1];
+    ExecutionPlan::Step& reader = plan.steps[s];
     if (loop.group < 0 || reader.group >= 0 || !has_flag(*reader.node->op, kReadsRows)) continue;
-    const Value operand = inputs_of(reader)[0];
-    const std::span<const Value> made = outputs_of(loop);
+    const Value operand = plan.inputs_of(reader)[0];
+    const std::span<const Value> made = plan.outputs_of(loop);
     if (made.size() != 1 || made[0] != operand || readers[at(operand)] != 1) continue;
-    if (!groups_[at(loop.group)].can_precede(graph_.values[at(operand)].shape[-1])) continue;
+    if (!plan.groups[at(loop.group)].can_precede(plan.graph.values[at(operand)].shape[-1])) continue;
     reader.prologue = loop.group;
-    values_[at(operand)].place = Place::kPassing;
+    plan.values[at(operand)].place = ExecutionPlan::Place::kPassing;
     is_taken[s - 1] = true;
   }
-  join_steps(is_taken);
+  plan.join_steps(is_taken);
 }
 
 }  // namespace capstan

@@ -27,12 +27,15 @@
 #include "src/core/thread_pool.h"
 #include "src/graph/loops.h"
 #include "src/graph/price.h"
-#include "src/graph/program.h"
+#include "src/graph/stages.h"
 #include "src/graph/tables.h"
 
 namespace capstan {
 
 namespace {
+
+using Step = ExecutionPlan::Step;
+using Place = ExecutionPlan::Place;
 
 // Nanoseconds: what a stage costs beside its tasks (measured: 0.4 to 1 microsecond), what it has to save, and how much
 // work is worth a task of its own if there are many.
@@ -50,6 +53,8 @@ constexpr double kByItself = -1;             // the time of what is in no stage
 constexpr std::size_t kNobody = ~std::size_t{0};
 
 std::atomic<Stages> staging{Stages::kWorthwhile};
+
+constexpr std::int32_t kMostTasks = ExecutionPlan::kMostTasks;
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
@@ -89,38 +94,17 @@ class Parts {
   std::size_t count_ = 0;
 };
 
-}  // namespace
-
-void stage_steps(Stages stages) { staging.store(stages, std::memory_order_relaxed); }
-
-bool Program::waits_for_another_short_product(const Step& loop, const Step& product) const {
-  const auto is_short = [&](const Step& step) {
-    if (step.group >= 0 || !has_flag(*step.node->op, kFinishesRows)) return false;
-    const std::optional<double> time = short_time_of(graph_, *step.node);
-    return time && *time >= kLeastGain + kHandOut;
-  };
-  if (!is_short(product)) return false;
-  for (const Graph::Value input : inputs_of(loop)) {
-    const std::int32_t position = values_[at(input)].output;
-    const auto behind = [](std::int32_t p, const Step& step) { return p < step.first_output; };
-    if (position < 0) continue;
-    const Step& maker = *(std::upper_bound(steps_.begin(), steps_.end(), position, behind) - 1);
-    if (&maker != &product && is_short(maker)) return true;
-  }
-  return false;
-}
-
 // How long the steps take that may run beside others.
-std::vector<double> Program::short_times() const {
-  std::vector<double> times(steps_.size(), kByItself);
-  std::vector<bool> is_written(graph_.values.size());
-  for (const Graph::Captured& captured : graph_.captured) {
+std::vector<double> short_times(const ExecutionPlan& plan) {
+  std::vector<double> times(plan.steps.size(), kByItself);
+  std::vector<bool> is_written(plan.graph.values.size());
+  for (const Graph::Captured& captured : plan.graph.captured) {
     if (captured.written != Graph::kNone) is_written[at(captured.written)] = true;
   }
-  const Graph::Node* const end = graph_.nodes.data() + graph_.nodes.size();
-  for (std::size_t s = 0; s < steps_.size(); ++s) {
-    const Step& step = steps_[s];
-    const std::span<const Graph::Value> outputs = outputs_of(step);
+  const Graph::Node* const end = plan.graph.nodes.data() + plan.graph.nodes.size();
+  for (std::size_t s = 0; s < plan.steps.size(); ++s) {
+    const Step& step = plan.steps[s];
+    const std::span<const Graph::Value> outputs = plan.outputs_of(step);
     if (std::any_of(outputs.begin(), outputs.end(), [&](Graph::Value v) { return is_written[at(v)]; })) continue;
     if (step.is_layout) times[s] = 0;
     if (step.is_layout || step.makes_outputs) continue;
@@ -129,7 +113,7 @@ std::vector<double> Program::short_times() const {
     double time = 0;
     const Graph::Node* node = step.node;
     do {
-      const std::optional<double> more = short_time_of(graph_, *node);
+      const std::optional<double> more = short_time_of(plan.graph, *node);
       time = more && time >= 0 ? time + *more : kByItself;
       ++node;
     } while (node != end && time >= 0 && node->group != Graph::kNone &&
@@ -139,46 +123,102 @@ std::vector<double> Program::short_times() const {
   return times;
 }
 
-void Program::find_stages() {
+// Gives the parts of a stage to its tasks, the longest first, each to the task that has least to do.
+void make_stage(ExecutionPlan& plan, std::size_t begin, std::size_t end, const std::vector<double>& times,
+                const std::vector<std::size_t>& makers) {
+  Parts parts;
+  for (std::size_t s = begin; s < end; ++s) {
+    parts.add(times[s]);
+    for (const Graph::Value input : plan.inputs_of(plan.steps[s])) {
+      const std::size_t maker = makers[at(input)];
+      if (maker != kNobody && maker >= begin) parts.join(maker - begin, s - begin);
+    }
+  }
+  const auto tasks = std::clamp<std::size_t>(static_cast<std::size_t>(parts.in_a_row() / kTaskTime), 2, at(kMostTasks));
+  const std::size_t used = std::min(tasks, parts.count());
+  double load[kMostTasks] = {};
+  std::vector<std::int8_t> task_of(end - begin, -1);
+  for (std::size_t left = parts.count(); left > 0; --left) {
+    std::size_t longest = kNobody;
+    for (std::size_t s = 0; s < end - begin; ++s) {
+      if (task_of[s] >= 0 || parts.find(s) != s) continue;
+      if (longest == kNobody || parts.time_of(s) > parts.time_of(longest)) longest = s;
+    }
+    double* const least = std::min_element(load, load + used);
+    // Parts that take no time have to go somewhere, too.
+    *least += parts.time_of(longest) + 1;
+    task_of[longest] = static_cast<std::int8_t>(least - load);
+  }
+  for (std::size_t s = begin; s < end; ++s) {
+    plan.steps[s].stage = static_cast<std::int16_t>(plan.stages.size());
+    plan.steps[s].task = task_of[parts.find(s - begin)];
+  }
+  const bool wakes = staging.load(std::memory_order_relaxed) == Stages::kAll;
+  const double gain = wakes ? kWakes : parts.in_a_row() - parts.on_two_threads() + kHandOut;
+  plan.stages.emplace_back().gain = static_cast<std::int64_t>(gain);
+}
+
+}  // namespace
+
+void stage_steps(Stages stages) { staging.store(stages, std::memory_order_relaxed); }
+
+bool waits_for_another_short_product(const ExecutionPlan& plan, const Step& loop, const Step& product) {
+  const auto is_short = [&](const Step& step) {
+    if (step.group >= 0 || !has_flag(*step.node->op, kFinishesRows)) return false;
+    const std::optional<double> time = short_time_of(plan.graph, *step.node);
+    return time && *time >= kLeastGain + kHandOut;
+  };
+  if (!is_short(product)) return false;
+  for (const Graph::Value input : plan.inputs_of(loop)) {
+    const std::int32_t position = plan.values[at(input)].output;
+    const auto behind = [](std::int32_t p, const Step& step) { return p < step.first_output; };
+    if (position < 0) continue;
+    const Step& maker = *(std::upper_bound(plan.steps.begin(), plan.steps.end(), position, behind) - 1);
+    if (&maker != &product && is_short(maker)) return true;
+  }
+  return false;
+}
+
+void find_stages(ExecutionPlan& plan) {
   const Stages wanted = staging.load(std::memory_order_relaxed);
   if (wanted == Stages::kNone) return;
   const double least = wanted == Stages::kAll ? -1e300 : kLeastGain;
-  const std::vector<double> times = short_times();
-  std::vector<std::size_t> makers(graph_.values.size(), kNobody);
-  for (std::size_t s = 0; s < steps_.size(); ++s) {
-    for (const Graph::Value output : outputs_of(steps_[s])) makers[at(output)] = s;
+  const std::vector<double> times = short_times(plan);
+  std::vector<std::size_t> makers(plan.graph.values.size(), kNobody);
+  for (std::size_t s = 0; s < plan.steps.size(); ++s) {
+    for (const Graph::Value output : plan.outputs_of(plan.steps[s])) makers[at(output)] = s;
   }
   // What it costs to move a value to where it is read, and the outputs of a step to those in no stage.
-  std::vector<double> moves(graph_.values.size()), moves_on(steps_.size());
+  std::vector<double> moves(plan.graph.values.size()), moves_on(plan.steps.size());
   const auto bytes_of = [&](Graph::Value value) {
-    const Graph::ValueInfo& info = graph_.values[at(value)];
+    const Graph::ValueInfo& info = plan.graph.values[at(value)];
     return static_cast<double>(info.shape.size()) * static_cast<double>(size_of(info.dtype));
   };
-  for (std::size_t s = 0; s < steps_.size(); ++s) {
-    for (const Graph::Value input : inputs_of(steps_[s])) {
+  for (std::size_t s = 0; s < plan.steps.size(); ++s) {
+    for (const Graph::Value input : plan.inputs_of(plan.steps[s])) {
       const std::size_t maker = makers[at(input)];
       if (maker == kNobody) continue;
       moves[at(input)] = kMove * bytes_of(input);
-      const bool updates = steps_[s].group < 0 && has_flag(*steps_[s].node->op, kUpdatesInPlace);
+      const bool updates = plan.steps[s].group < 0 && has_flag(*plan.steps[s].node->op, kUpdatesInPlace);
       if (times[s] < 0) moves_on[maker] += (updates ? kMoveVariable : kMove) * bytes_of(input);
     }
   }
-  for (const Graph::Captured& captured : graph_.captured) {
+  for (const Graph::Captured& captured : plan.graph.captured) {
     if (captured.written != Graph::kNone) moves[at(captured.value)] = kMoveVariable * bytes_of(captured.value);
   }
-  std::vector<std::size_t> read_since(graph_.values.size());
+  std::vector<std::size_t> read_since(plan.graph.values.size());
   // The least that the steps before one take, and where the last row of these begins.
   constexpr double kNever = 1e300;
-  std::vector<double> before(steps_.size() + 1, kNever);
-  std::vector<std::size_t> begins(steps_.size() + 1, 0);
+  std::vector<double> before(plan.steps.size() + 1, kNever);
+  std::vector<std::size_t> begins(plan.steps.size() + 1, 0);
   before[0] = 0;
-  for (std::size_t begin = 0; begin < steps_.size(); ++begin) {
+  for (std::size_t begin = 0; begin < plan.steps.size(); ++begin) {
     Parts parts;
-    for (std::size_t s = begin; s < std::min(steps_.size(), begin + kMostSteps); ++s) {
+    for (std::size_t s = begin; s < std::min(plan.steps.size(), begin + kMostSteps); ++s) {
       if (s > begin && times[s] < 0) break;
       parts.add(std::max(0.0, times[s]));
       parts.charge(moves_on[s]);
-      for (const Graph::Value input : inputs_of(steps_[s])) {
+      for (const Graph::Value input : plan.inputs_of(plan.steps[s])) {
         const std::size_t maker = makers[at(input)];
         if (maker != kNobody && maker >= begin) {
           parts.join(maker - begin, s - begin);
@@ -200,60 +240,25 @@ void Program::find_stages() {
     }
   }
   std::vector<std::size_t> ends;
-  for (std::size_t end = steps_.size(); end > 0; end = begins[end]) {
+  for (std::size_t end = plan.steps.size(); end > 0; end = begins[end]) {
     if (end - begins[end] > 1) ends.push_back(end);
   }
-  for (auto end = ends.rbegin(); end != ends.rend() && stages_.size() < kMostStages; ++end) {
-    make_stage(begins[*end], *end, times, makers);
+  for (auto end = ends.rbegin(); end != ends.rend() && plan.stages.size() < kMostStages; ++end) {
+    make_stage(plan, begins[*end], *end, times, makers);
   }
-}
-
-// Gives the parts of a stage to its tasks, the longest first, each to the task that has least to do.
-void Program::make_stage(std::size_t begin, std::size_t end, const std::vector<double>& times,
-                         const std::vector<std::size_t>& makers) {
-  Parts parts;
-  for (std::size_t s = begin; s < end; ++s) {
-    parts.add(times[s]);
-    for (const Graph::Value input : inputs_of(steps_[s])) {
-      const std::size_t maker = makers[at(input)];
-      if (maker != kNobody && maker >= begin) parts.join(maker - begin, s - begin);
-    }
-  }
-  const auto tasks = std::clamp<std::size_t>(static_cast<std::size_t>(parts.in_a_row() / kTaskTime), 2, at(kMostTasks));
-  const std::size_t used = std::min(tasks, parts.count());
-  double load[kMostTasks] = {};
-  std::vector<std::int8_t> task_of(end - begin, -1);
-  for (std::size_t left = parts.count(); left > 0; --left) {
-    std::size_t longest = kNobody;
-    for (std::size_t s = 0; s < end - begin; ++s) {
-      if (task_of[s] >= 0 || parts.find(s) != s) continue;
-      if (longest == kNobody || parts.time_of(s) > parts.time_of(longest)) longest = s;
-    }
-    double* const least = std::min_element(load, load + used);
-    // Parts that take no time have to go somewhere, too.
-    *least += parts.time_of(longest) + 1;
-    task_of[longest] = static_cast<std::int8_t>(least - load);
-  }
-  for (std::size_t s = begin; s < end; ++s) {
-    steps_[s].stage = static_cast<std::int16_t>(stages_.size());
-    steps_[s].task = task_of[parts.find(s - begin)];
-  }
-  const bool wakes = staging.load(std::memory_order_relaxed) == Stages::kAll;
-  const double gain = wakes ? kWakes : parts.in_a_row() - parts.on_two_threads() + kHandOut;
-  stages_.emplace_back().gain = static_cast<std::int64_t>(gain);
 }
 
 // By value: the task of the last stage that reads it which does, or kMostTasks if several do or a view is made of it
 // that the plan of memory does not follow.
-std::vector<std::int32_t> Program::readers_in_stages() const {
-  std::vector<std::int32_t> stage(graph_.values.size(), -1), reader(graph_.values.size(), -1);
-  std::vector<Graph::Value> base(graph_.values.size());
+std::vector<std::int32_t> readers_in_stages(const ExecutionPlan& plan) {
+  std::vector<std::int32_t> stage(plan.graph.values.size(), -1), reader(plan.graph.values.size(), -1);
+  std::vector<Graph::Value> base(plan.graph.values.size());
   std::iota(base.begin(), base.end(), Graph::Value{0});
-  for (const Step& step : steps_) {
-    const std::span<const Graph::Value> outputs = outputs_of(step);
-    const bool is_fixed = step.is_layout && values_[at(outputs[0])].place == Place::kArena;
-    if (is_fixed) base[at(outputs[0])] = base[at(inputs_of(step)[0])];
-    for (const Graph::Value input : inputs_of(step)) {
+  for (const Step& step : plan.steps) {
+    const std::span<const Graph::Value> outputs = plan.outputs_of(step);
+    const bool is_fixed = step.is_layout && plan.values[at(outputs[0])].place == Place::kArena;
+    if (is_fixed) base[at(outputs[0])] = base[at(plan.inputs_of(step)[0])];
+    for (const Graph::Value input : plan.inputs_of(step)) {
       const std::size_t read = at(base[at(input)]);
       if (step.makes_outputs && !is_fixed) {
         constexpr std::int32_t kAny = 1 << 30;
@@ -269,27 +274,28 @@ std::vector<std::int32_t> Program::readers_in_stages() const {
 }
 
 // When the steps stand where they stay.
-void Program::collect_stages() {
-  for (Stage& stage : stages_) stage.tasks.resize(at(kMostTasks));
-  for (std::size_t s = 0; s < steps_.size(); ++s) {
-    Step& step = steps_[s];
+void collect_stages(ExecutionPlan& plan) {
+  for (ExecutionPlan::Stage& stage : plan.stages) stage.tasks.resize(at(kMostTasks));
+  for (std::size_t s = 0; s < plan.steps.size(); ++s) {
+    Step& step = plan.steps[s];
     if (step.stage < 0) continue;
-    Stage& stage = stages_[at(step.stage)];
+    ExecutionPlan::Stage& stage = plan.stages[at(step.stage)];
     stage.tasks[at(step.task)].push_back(s);
     stage.end = s + 1;
     stage.drop.insert(stage.drop.end(), step.drop.begin(), step.drop.end());
     step.drop.clear();
   }
-  for (Stage& stage : stages_) std::erase_if(stage.tasks, [](const auto& task) { return task.empty(); });
+  for (ExecutionPlan::Stage& stage : plan.stages)
+    std::erase_if(stage.tasks, [](const auto& task) { return task.empty(); });
 }
 
-std::vector<Program::Turn> Program::turns() const {
-  std::vector<Turn> of_value(graph_.values.size(), {-1, -1});
-  for (const Step& step : steps_) {
-    for (const Graph::Value output : outputs_of(step)) of_value[at(output)] = {step.stage, step.task};
+std::vector<Turn> turns(const ExecutionPlan& plan) {
+  std::vector<Turn> of_value(plan.graph.values.size(), {-1, -1});
+  for (const Step& step : plan.steps) {
+    for (const Graph::Value output : plan.outputs_of(step)) of_value[at(output)] = {step.stage, step.task};
   }
   std::vector<Turn> turns;
-  for (const Graph::Node& node : graph_.nodes) {
+  for (const Graph::Node& node : plan.graph.nodes) {
     turns.push_back(node.outputs.empty() ? Turn{-1, -1} : of_value[at(node.outputs[0])]);
   }
   return turns;
@@ -300,12 +306,12 @@ std::vector<Program::Turn> Program::turns() const {
 void Program::run_steps(Tables& tables) const {
   const bool profiles = active_profiler() != nullptr;
   const auto run = [&](std::size_t s) {
-    if (profiles) return run_profiled(steps_[s], tables);
-    run_step(steps_[s], tables);
+    if (profiles) return run_profiled(plan_.steps[s], tables);
+    run_step(plan_.steps[s], tables);
   };
   std::size_t s = 0;
-  for (const Stage& stage : stages_) {
-    for (; s < steps_.size() && steps_[s].stage < 0; ++s) run(s);
+  for (const ExecutionPlan::Stage& stage : plan_.stages) {
+    for (; s < plan_.steps.size() && plan_.steps[s].stage < 0; ++s) run(s);
     struct Failure {
       std::size_t step;
       std::exception_ptr what;
@@ -330,7 +336,7 @@ void Program::run_steps(Tables& tables) const {
     for (const std::int32_t position : stage.drop) tables.outputs[at(position)] = {};
     s = std::max(s, stage.end);
   }
-  for (; s < steps_.size(); ++s) run(s);
+  for (; s < plan_.steps.size(); ++s) run(s);
 }
 
 }  // namespace capstan

@@ -28,12 +28,12 @@ struct Program::Tables {
 // For every argument and result of every run.
 inline void Program::set_operands(Tables& tables, Graph::Value value, detail::Block* block) const {
   const auto v = static_cast<std::size_t>(value);
-  for (std::int32_t u = first_user_[v]; u < first_user_[v + 1]; ++u) {
-    const auto position = static_cast<std::size_t>(users_[static_cast<std::size_t>(u)]);
+  for (std::int32_t u = plan_.first_user[v]; u < plan_.first_user[v + 1]; ++u) {
+    const auto position = static_cast<std::size_t>(plan_.users[static_cast<std::size_t>(u)]);
     tables.operands[position] = TensorRef(block);
     tables.in[position] = block->data;
   }
-  if (first_view_[v] != first_view_[v + 1]) set_views(tables, value, block->data);
+  if (plan_.first_view[v] != plan_.first_view[v + 1]) set_views(tables, value, block->data);
 }
 
 inline void Program::set_output(Tables& tables, std::int32_t position, Tensor tensor) const {

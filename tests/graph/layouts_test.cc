@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "capstan/control_flow.h"
+#include "src/graph/stages.h"
 #include "tests/support/traced.h"
 
 namespace capstan {

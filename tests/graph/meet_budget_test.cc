@@ -90,7 +90,7 @@ TEST(MeetBudget, GraphTextBeforeAndAfter) {
 return %6
 )";
   EXPECT_EQ(text_of(graph), before);
-  const std::size_t bytes = Program::arena_bytes_of(graph);
+  const std::size_t bytes = arena_bytes_of(graph);
   EXPECT_EQ(bytes, 4u * 4096);
   meet_budget(graph, bytes);
   EXPECT_EQ(text_of(graph), before);
@@ -106,13 +106,13 @@ return %6
 %6 = reduce_max(%5, axis=[0], keepdims=false) float32[32]
 return %6
 )");
-  EXPECT_EQ(Program::arena_bytes_of(graph), 3u * 4096);
+  EXPECT_EQ(arena_bytes_of(graph), 3u * 4096);
 }
 
 TEST(MeetBudget, WhatCannotBeMetIsApproached) {
   Graph graph = example();
   meet_budget(graph, 1);
-  EXPECT_EQ(Program::arena_bytes_of(graph), 3u * 4096);
+  EXPECT_EQ(arena_bytes_of(graph), 3u * 4096);
   Graph empty = testing::trace({{{0, 3}}}, [](const Tensors& in) -> Tensors {
     return {matmul(exp(in[0]), ones({3, 2}))};
   });

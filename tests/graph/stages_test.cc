@@ -10,6 +10,7 @@
 #include "capstan/capstan.h"
 #include "src/core/thread_pool.h"
 #include "src/graph/program.h"
+#include "src/graph/stages.h"
 #include "tests/support/traced.h"
 #include "tests/support/compare.h"
 #include "tests/support/make_tensor.h"
@@ -35,7 +36,7 @@ class StagesTest : public ::testing::Test {
 // The nodes of each stage by task, like "matmul matmul | matmul".
 std::vector<std::string> stages_of(const Program& program) {
   std::vector<std::map<int, std::string>> tasks;
-  const std::vector<Program::Turn> turns = program.turns();
+  const std::vector<Turn> turns = capstan::turns(program.plan());
   for (std::size_t n = 0; n < turns.size(); ++n) {
     if (turns[n].stage < 0) continue;
     tasks.resize(std::max(tasks.size(), static_cast<std::size_t>(turns[n].stage) + 1));

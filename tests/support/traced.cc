@@ -11,6 +11,7 @@
 #include "src/core/thread_pool.h"
 #include "src/core/variable_state.h"
 #include "src/emit/fused_loop.h"
+#include "src/graph/stages.h"
 #include "src/graph/tracer.h"
 #include "tests/support/compare.h"
 #include "tests/support/make_tensor.h"
@@ -254,15 +255,15 @@ void expect_apart(const Program& program) {
     }
   }
   // Who makes and reads each value, itself or a view of it, as parts of stages that run at once.
-  std::vector<std::vector<Program::Turn>> users(graph.values.size());
-  const std::vector<Program::Turn> turns = program.turns();
-  std::vector<Program::Turn> turn_of_step(steps + 1, Program::Turn{-1, -1});
+  std::vector<std::vector<Turn>> users(graph.values.size());
+  const std::vector<Turn> turns = capstan::turns(program.plan());
+  std::vector<Turn> turn_of_step(steps + 1, Turn{-1, -1});
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     if (turns[i].stage >= 0) turn_of_step[step_of[i]] = turns[i];
   }
   for (std::size_t i = graph.nodes.size(); i-- > 0;) {
     const Graph::Node& node = graph.nodes[i];
-    const Program::Turn turn = turn_of_step[step_of[i]];
+    const Turn turn = turn_of_step[step_of[i]];
     for (const Graph::Value output : node.outputs) users[at(output)].push_back(turn);
     for (const Graph::Value input : node.inputs) {
       users[at(input)].push_back(turn);
@@ -273,8 +274,8 @@ void expect_apart(const Program& program) {
     }
   }
   const auto at_once = [&](std::size_t a, std::size_t b) {
-    for (const Program::Turn& x : users[a]) {
-      for (const Program::Turn& y : users[b]) {
+    for (const Turn& x : users[a]) {
+      for (const Turn& y : users[b]) {
         if (x.stage >= 0 && x.stage == y.stage && x.task != y.task) return true;
       }
     }

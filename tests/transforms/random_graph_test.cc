@@ -17,6 +17,7 @@
 #include "capstan/capstan.h"
 #include "src/emit/fused_loop.h"
 #include "src/graph/program.h"
+#include "src/graph/stages.h"
 #include "tests/support/compare.h"
 
 namespace capstan {
