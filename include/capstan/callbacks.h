@@ -81,9 +81,9 @@ class CAPSTAN_EXPORT CallbackBody : public Configurable {
   const CallbackParams& params() const { return params_; }
 
  protected:
-  /// For use in on_train_begin, to go on with a training that was cut off: fit() begins with this epoch, behind so many
+  /// For use in on_train_begin, to go on with a training that was cut off: fit() begins with this epoch, after so many
   /// of its batches. Epochs before it are not run: their passes over the data are opened, and read only if
-  /// `steps_per_epoch` lets passes go on from one epoch to the next. `when_there` is called once the data stand at that
+  /// `steps_per_epoch` lets passes go on from one epoch to the next. `when_there` is called once the data are at that
   /// place and the metrics of the epoch are at their beginning, before its first step. Errors: ValueError for numbers
   /// below 0.
   void begin_at(std::int64_t epoch, std::int64_t batch = 0, std::function<void()> when_there = {}) const;

@@ -61,7 +61,7 @@ class CAPSTAN_EXPORT RestoreStatus {
 ///     checkpoint.restore("run/checkpoint").assert_consumed();
 class CAPSTAN_EXPORT Checkpoint {
  public:
-  /// Errors: ValueError for a name that is empty, has a '/', is "save_counter" or stands there twice.
+  /// Errors: ValueError for a name that is empty, has a '/', is "save_counter" or occurs there twice.
   explicit Checkpoint(std::initializer_list<std::pair<std::string, State>> objects);
   explicit Checkpoint(std::vector<std::pair<std::string, State>> objects);
 

@@ -37,7 +37,7 @@ namespace capstan {
 /// Functions of users get the parts of an element as arguments; what they give is the new element, with the parts of a
 /// pair or a tuple. They should give the same for the same arguments. A Capstan error that one throws reaches the loop
 /// with a line that names the transformation and the element; another std::exception becomes an Error that says so,
-/// with the original nested in it. The loop may go on behind that element.
+/// with that one nested in it. The loop may go on after that element.
 template <class... Ts>
 class Dataset {
   static_assert(sizeof...(Ts) > 0, "an element has at least one part");
@@ -369,7 +369,7 @@ class Dataset {
     return *std::move(element);
   }
 
-  /// One pass over the elements. It reads an element when that is asked for; after an error it goes on behind the
+  /// One pass over the elements. It reads an element when that is asked for; after an error it goes on after the
   /// element that failed. Its position can be saved and restored, also in an equal dataset that was made anew:
   ///
   ///     auto iterator = train.begin();
@@ -387,7 +387,7 @@ class Dataset {
     Iterator() = default;
     explicit Iterator(detail::DatasetNodePtr node) : node_(std::move(node)), cursor_(node_->open()) {}
 
-    /// The element where the iterator stands, which moves on; nothing at the end.
+    /// The element at the iterator's place, which moves on; nothing at the end.
     std::optional<Element> next() {
       if (!read()) return std::nullopt;
       std::optional<Element> element(std::move(element_));
@@ -408,7 +408,7 @@ class Dataset {
     void operator++(int) { ++*this; }
     friend bool operator==(const Iterator& a, std::default_sentinel_t) { return !a.read(); }
 
-    /// The position behind the last element that was read, as tensors by name. Errors: ValueError for a transformation
+    /// The position after the last element that was read, as tensors by name. Errors: ValueError for a transformation
     /// or a type whose state cannot be written, which it names.
     DatasetPosition save() const { return cursor_ == nullptr ? detail::save_end() : detail::save_position(*cursor_); }
     /// Goes on from a position. Errors: ValueError for one of another pipeline; then the iterator stays where it was.
@@ -421,7 +421,7 @@ class Dataset {
     }
 
    private:
-    // Reads the element where the iterator stands, unless it has. Comparing needs that, so it is const.
+    // Reads the element at the iterator's place, unless it has. Comparing needs that, so it is const.
     bool read() const {
       if (element_) return true;
       if (cursor_ == nullptr) return false;

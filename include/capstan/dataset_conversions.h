@@ -157,7 +157,7 @@ struct ItemDataset {
   using type = Dataset<typename Batching<Ts>::Item...>;
 };
 
-// What scan gives: the tuple behind the state.
+// What scan gives: the tuple after the state.
 template <class R>
 struct ScanResult;
 template <class S, class... T>

@@ -31,7 +31,7 @@ class PositionWriter;
 class PositionReader;
 using RowTable = std::vector<Tensor>;
 
-/// One pass over a dataset. After an error the next call goes on behind the element that failed; after the end every
+/// One pass over a dataset. After an error the next call goes on after the element that failed; after the end every
 /// call says that it has ended. One thread at a time.
 class CAPSTAN_EXPORT DatasetCursor {
  public:

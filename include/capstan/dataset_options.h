@@ -92,7 +92,7 @@ struct DatasetOptions {
 
 /// Options of Dataset::window.
 struct WindowOptions {
-  /// How far a window starts behind the one before; the size of a window unless given.
+  /// How far a window starts after the one before; the size of a window unless given.
   std::optional<std::int64_t> shift = {};
   /// Every how many elements one belongs to the window.
   std::int64_t stride = 1;

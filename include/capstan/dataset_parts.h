@@ -1,9 +1,9 @@
 // What elements of datasets consist of, without their types.
 //
 // The nodes of a pipeline are no templates. They see an element as an array of parts: tensors and numbers are tensors,
-// everything else is an object behind a pointer. A table of functions for each type says what more can be done with its
-// parts: joining them to a batch, taking a batch apart, writing them as tensors. The templates of capstan/data.h only
-// convert between values and parts.
+// everything else is an object that a pointer leads to. A table of functions for each type says what more can be done
+// with its parts: joining them to a batch, taking a batch apart, writing them as tensors. The templates of
+// capstan/data.h only convert between values and parts.
 #pragma once
 
 #include <cstddef>

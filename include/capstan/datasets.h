@@ -74,7 +74,7 @@ struct WordOptions {
   std::int64_t skip_top = 0;                   ///< so are those below this number
   std::optional<std::int64_t> maxlen = {};     ///< texts of so many words and more are left out
   std::uint32_t seed = 113;                    ///< of the order of the texts, which is Keras's
-  std::optional<int> start_char = 1;           ///< stands before each text
+  std::optional<int> start_char = 1;           ///< is before each text
   std::optional<int> oov_char = 2;             ///< stands for each word that is left out
   int index_from = 3;                          ///< is added to the number of each word
 };

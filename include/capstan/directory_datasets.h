@@ -93,7 +93,7 @@ struct TimeseriesOptions {
   bool shuffle = false;
   std::optional<std::uint64_t> seed = {};
   std::int64_t start_index = 0;                ///< steps before it are not used
-  std::optional<std::int64_t> end_index = {};  ///< nor this one and those behind it
+  std::optional<std::int64_t> end_index = {};  ///< nor this one and those after it
 };
 
 /// Sequences of a series [time, ...], one beginning after the other, as batches [batch, sequence_length, ...]. With

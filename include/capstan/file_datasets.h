@@ -1,7 +1,7 @@
 // Datasets of what files hold: lines, records, tables. Their functions are in the library capstan_io.
 //
 // Files are opened when a pass comes to them. One that is missing or damaged is an IoError at the iterator, at the
-// element where it is; what was read before stands. The position of an iterator is the file and the number of elements
+// element where it is; what was read before stays. The position of an iterator is the file and the number of elements
 // that were read of it, which restoring reads again.
 #pragma once
 
@@ -72,7 +72,7 @@ CAPSTAN_EXPORT Dataset<std::string> TFRecordDataset(const FileList& files, const
 
 /// Options of FixedLengthRecordDataset.
 struct FixedLengthRecordOptions {
-  std::int64_t header_bytes = 0;      ///< what is skipped at the begin of each file
+  std::int64_t header_bytes = 0;      ///< what is skipped at the start of each file
   std::int64_t footer_bytes = 0;      ///< and at its end
   std::string compression_type = {};  ///< "": none, "GZIP" or "ZLIB"
 };

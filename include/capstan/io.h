@@ -30,7 +30,7 @@ class CAPSTAN_EXPORT NamedArrays : public std::map<std::string, Tensor> {
   /// One array. Errors: IndexError, with the names of all, if there is none of this name.
   const Tensor& at(const std::string& name) const;
 
-  /// Texts that stand beside the arrays, in a .safetensors file.
+  /// Texts that are beside the arrays, in a .safetensors file.
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
   void set_metadata(std::map<std::string, std::string> texts) { metadata_ = std::move(texts); }
 

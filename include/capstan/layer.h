@@ -1,4 +1,4 @@
-// What a layer is: a handle that programs pass around, and the body behind it.
+// What a layer is: a handle that programs pass around, and its body.
 //
 // A layer is a function of tensors with weights of its own. `Layer` is a handle: copies of it, whenever they are
 // taken, are the same layer, as with variables, so layers can be put into initializer lists and containers, are members
@@ -11,7 +11,7 @@
 // Other ways were rejected. An object that is handle and body loses its class when it is copied as a Layer, and its
 // copies have members that only a `build` of their own can fill. A body as a plain object or member would be outlived
 // by handles to it, such as those in the list of sublayers; calling one or putting it into a list does not compile, and
-// the message says how a layer is made. A function that makes layers would stand beside a type that members need
+// the message says how a layer is made. A function that makes layers would be needed beside a type that members need
 // anyway, and a macro that declares the handle of a body could not forward its members.
 #pragma once
 
@@ -490,7 +490,7 @@ concept MakesLayer =
 }  // namespace detail
 
 /// A layer of your own: makes its body from the arguments of the constructor and is a handle to it, like those of the
-/// library. Members of the class are behind an arrow.
+/// library. Members of the class are reached by an arrow.
 ///
 ///     LayerOf<Scale> scale;            // Scale()
 ///     Layer any = scale;               // the same layer

@@ -194,7 +194,7 @@ struct CircleOptions {
 ///     losses::circle(constant({0, 0, 1}), constant({{1.0, 0.0}, {0.6, 0.8}, {0.0, 1.0}}));  // float32[3]
 CAPSTAN_EXPORT Tensor circle(const Tensor& y_true, const Tensor& y_pred, const CircleOptions& options = {});
 
-/// Connectionist temporal classification, see ctc_loss: labels y_true [batch, length] with 0 behind the last one,
+/// Connectionist temporal classification, see ctc_loss: labels y_true [batch, length] with 0 after the last one,
 /// logits y_pred [batch, time, classes], of which class 0 is the blank; gives [batch]. Errors: ShapeError, IndexError
 /// for a label that is no class, or for a 0 in front of a label.
 ///

@@ -132,7 +132,7 @@ class CAPSTAN_EXPORT Optimizer {
 
   const std::string& name() const;
 
-  /// Calls the hook in every update, behind those that are there already: when the gradients have been unscaled,
+  /// Calls the hook in every update, after those that are there already: when the gradients have been unscaled,
   /// averaged over accumulated steps and clipped, and before anything is changed. All-reduce between processes, noise,
   /// other ways to clip. Missing gradients are left out; row-sparse ones may be replaced by dense ones. Errors of an
   /// update: ShapeError and DTypeError if a gradient does not fit any more.

@@ -54,7 +54,7 @@ class CAPSTAN_EXPORT Shape {
   explicit Shape(std::span<const std::int64_t> dims);
   /// From a vector, array or span of integers.
   template <detail::Integers R>
-  Shape(const R& dims) {  // NOLINT: lists of lengths stand wherever shapes do
+  Shape(const R& dims) {  // NOLINT: lists of lengths are taken wherever shapes are
     for (const auto length : dims) push_back(detail::to_int64(length));
   }
 
@@ -126,7 +126,7 @@ class CAPSTAN_EXPORT Axes {
   /// From a vector, array or span of integers; an empty one means no axis at all. Errors: ValueError for more than 8
   /// axes.
   template <detail::Integers R>
-  Axes(const R& axes) : all_(false) {  // NOLINT: lists of axes stand wherever axes do
+  Axes(const R& axes) : all_(false) {  // NOLINT: lists of axes are taken wherever axes are
     if (axes.size() > kMaxRank) too_many_axes(axes.size());
     for (const auto axis : axes) axes_[count_++] = clamp(axis);
   }

@@ -44,7 +44,7 @@ struct StateOwner {
   std::optional<DType> number = {};  ///< int32 for an int, whatever it is saved as
 };
 
-/// The state of one object, behind State. A class of your own needs none: it has `save` and `restore` instead.
+/// The state of one object, which a State holds. A class of your own needs none: it has `save` and `restore` instead.
 class CAPSTAN_EXPORT StateBody {
  public:
   StateBody() = default;

@@ -34,7 +34,7 @@ namespace capstan {
 enum class StructureKind : std::uint8_t {
   kNone,   ///< no structure
   kLeaf,   ///< a tensor or a variable
-  kValue,  ///< a number or an enumerator: stands in arguments and results of functions, but never for a tensor
+  kValue,  ///< a number or an enumerator: may be an argument or a result of a function, but never stands for a tensor
   kText,
   kParts,  ///< a fixed number of parts, each of its own type
   kList,   ///< any number of parts of one type

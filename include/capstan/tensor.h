@@ -30,7 +30,7 @@ namespace detail {
 
 struct VariableState;
 
-/// The 128 bytes behind a tensor handle: header, shape, and up to 64 bytes of elements.
+/// The 128 bytes that a tensor handle points to: header, shape, and up to 64 bytes of elements.
 ///
 /// Metadata is written once, before the block is shared; the exceptions are the sticky bits kLeaf and kAnnotated.
 /// `node` is the number of the recorded op that made the tensor, 0 if none did. Larger data lies in a buffer of the
@@ -119,7 +119,7 @@ T narrowed(const char* what, Element element) {
   return static_cast<T>(element);
 }
 
-/// The operators of tensors and variables, found by argument-dependent look-up in either; numbers may stand on either
+/// The operators of tensors and variables, found by argument-dependent look-up in either; numbers may be on either
 /// side. There is no operator==: use equal(a, b).
 struct Operators {
   friend CAPSTAN_EXPORT Tensor operator+(Operand a, Operand b);
@@ -194,7 +194,7 @@ class TensorRef {
   detail::Block* block_ = nullptr;
 };
 
-/// An immutable array of numbers behind an eight-byte handle; copying shares.
+/// An immutable array of numbers, held by a handle of eight bytes; copying shares.
 ///
 /// Tensors are contiguous and row-major, of rank 0 to 8. An empty handle stands for a missing gradient.
 ///
@@ -222,7 +222,7 @@ class CAPSTAN_EXPORT Tensor : public TensorRef, public detail::Operators {
     if (block_ != nullptr) detail::release(block_);
   }
   /// The current value of a variable; reading it watches it on the active tapes, as any use in an op does.
-  Tensor(const Variable& variable);  // NOLINT: variables stand wherever tensors do.
+  Tensor(const Variable& variable);  // NOLINT: variables are taken wherever tensors are.
 
   /// Takes over one count of `block`. For the library's own use.
   static Tensor adopt(detail::Block* block) {

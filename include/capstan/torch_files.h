@@ -13,8 +13,8 @@
 
 namespace capstan::io {
 
-/// What a file of torch.save holds, by where it stands: "model.0.weight" is what the key "0.weight" of the dictionary
-/// under "model" has, "history.2" the third value of a list. A single tensor stands under "".
+/// What a file of torch.save holds, by where it is: "model.0.weight" is what the key "0.weight" of the dictionary
+/// under "model" has, "history.2" the third value of a list. A single tensor is under "".
 struct TorchFile {
   NamedArrays tensors;
   /// Numbers, truth values, texts and None, and lists and tuples that have nothing else, as one value.

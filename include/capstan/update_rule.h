@@ -54,7 +54,7 @@ struct Slot {
   std::string name;
   double initial = 0;    ///< every element
   bool is_copy = false;  ///< begins as the variable instead
-  /// In the list of all slots it stands with the same slot of the other variables, instead of with the other slots of
+  /// In the list of all slots it is with the same slot of the other variables, instead of with the other slots of
   /// its variable. The slots of that kind come last.
   bool in_block = false;
   /// With another shape than the variable's the rule runs op by op for this variable. Not for copies.

@@ -1,7 +1,7 @@
 // BackupAndRestore.
 //
 // The file is read in two parts. Model and optimizer are restored when the training begins, before other callbacks look
-// at them; metrics, which may not be there yet, and random numbers when the data stand at the place where the training
+// at them; metrics, which may not be there yet, and random numbers when the data are at the place where the training
 // goes on, since getting there may draw.
 #include <filesystem>
 

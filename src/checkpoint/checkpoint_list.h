@@ -7,7 +7,7 @@
 //     all_model_checkpoint_timestamps: 1700000060.25
 //     last_preserved_timestamp: 1699999999.5
 //
-// A manager deletes files that stand here, so only names of files in the directory itself are accepted.
+// A manager deletes files that are here, so only names of files in the directory itself are accepted.
 #pragma once
 
 #include <optional>

@@ -48,7 +48,7 @@ class PathFinder {
     }
   }
 
-  // First those that are trained. What two layers hold, as the kernel of a layer within SpectralNormalization, stands
+  // First those that are trained. What two layers hold, as the kernel of a layer within SpectralNormalization, is
   // in both.
   void add_weights(const LayerState& its, const std::string& prefix) {
     int number = 0;

@@ -16,9 +16,9 @@ namespace capstan::detail {
 // first; a weight that two layers hold is there twice.
 //
 // Keras finds the layers of a class of the user's own by the attributes that hold them. Members have no names here: a
-// layer that was given a name stands under it, one of such a class under that of the class, and others in a list,
+// layer that was given a name is under it, one of such a class under that of the class, and others in a list,
 // "layers", as in Keras's own models. Keras reads both from models and the first from layers; it writes an attribute
-// that sorts behind "layers" into the list. So `has_group`, if given, says which of the places a file has.
+// that sorts after "layers" into the list. So `has_group`, if given, says which of the places a file has.
 using HasGroup = std::function<bool(const std::string& path)>;
 std::vector<std::pair<std::string, Variable>> keras_weight_paths(const Layer& model, const HasGroup& has_group = {});
 

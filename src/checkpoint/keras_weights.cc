@@ -16,7 +16,7 @@ constexpr const char kOptimizer[] = "optimizer/vars/", kInner[] = "optimizer/inn
 bool scales_losses(const Optimizer& optimizer) { return State(optimizer).save().contains("scale"); }
 
 // Takes the optimizer out of the file, under the names that State has. One that scales the loss of another has that
-// one's variables in a list of their own, and behind its own ones: a count and a rate that mean nothing, the number of
+// one's variables in a list of their own, and after its own ones: a count and a rate that mean nothing, the number of
 // good steps, and the scale.
 NamedTensors take_optimizer(std::map<std::string, Tensor>& stored, const Model& model) {
   const std::vector<Tensor> own = numbered_tensors(stored, kOptimizer);

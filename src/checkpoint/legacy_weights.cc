@@ -36,7 +36,7 @@ class LegacyFile {
   std::vector<std::string> top_level() const { return datasets_of("top_level_model_weights"); }
 
  private:
-  // A list that is too long for one attribute stands in several, "layer_names0" and so on.
+  // A list that is too long for one attribute is in several, "layer_names0" and so on.
   std::vector<std::string> list(const std::string& group, const std::string& name) const {
     const std::string key = group + "@" + name;
     if (const auto found = texts_.find(key); found != texts_.end()) return found->second;

@@ -1,6 +1,6 @@
 // Weights in `.h5` files as Keras 1 and 2 wrote them, and Keras 3 still does: whole models, and weights alone.
 //
-// The layers that have weights stand in a list in their order, `layer_names`, and each has a list of its weights in
+// The layers that have weights are in a list in their order, `layer_names`, and each has a list of its weights in
 // their order, `weight_names`; both are attributes of groups. A model within a model is one layer. So weights are found
 // by their order, whatever layers are called. What else a whole model has, its configuration and its optimizer, is left
 // out.

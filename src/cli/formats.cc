@@ -146,7 +146,7 @@ const Format kFormats[] = {
     {"hdf5",
      "arrays of HDF5, and weights of Keras",
      {".h5", ".hdf5"},
-     // Bytes of the user's may stand before the signature.
+     // Bytes of the user's may be before the signature.
      [](const std::string& path, std::string_view begin) {
        return begin.starts_with("\x89HDF\r\n\x1a\n") || ends_with(path, ".h5") || ends_with(path, ".hdf5");
      },

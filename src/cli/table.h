@@ -8,7 +8,7 @@
 
 namespace capstan::cli {
 
-// The first column stands left, the others right.
+// The first column is aligned left, the others right.
 inline void print_table(const std::vector<std::vector<std::string>>& rows) {
   std::vector<std::size_t> widths;
   for (const auto& row : rows) {

@@ -1,4 +1,4 @@
-// What the library above the core attaches to a tensor: the logits behind probabilities, the mask of a sequence.
+// What the library above the core attaches to a tensor: the logits of probabilities, the mask of a sequence.
 //
 // It is kept beside the blocks, since few tensors have any, and ends with the block. A block says by a sticky bit,
 // kAnnotated, that there is something to look for.

@@ -1,4 +1,4 @@
-// Attributes as dynamic values: what the call by name, printing and comparing of attributes stand
+// Attributes as dynamic values: what the call by name, printing and comparing of attributes are built
 // on.
 //
 // A value fits a field if nothing is lost: a number field takes an integer, an integer field takes

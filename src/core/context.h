@@ -111,7 +111,7 @@ struct Context {
   const OpDef* rule = nullptr;    // whose gradient is computed, while there is a guard
   KeyLog* keys = nullptr;         // notes or repeats the keys of random draws (see key_log.h)
 
-  // What other files know of the thread. It stands here, so that there is one variable of a thread to look at.
+  // What other files know of the thread. It is here, so that there is one variable of a thread to look at.
   Backend* backend = nullptr;     // where tensors are made of nothing; null: on the processor (backend.cc)
   bool runs_task = false;         // of the pool: thread_pool.cc
   bool is_dataset_stage = false;  // src/data/cursor.cc

@@ -109,7 +109,7 @@ struct MicroCode {
   int result = -1;
 };
 
-// A formula and its derivatives by its inputs.
+// A formula and its derivatives with respect to its inputs.
 struct FormulaCode {
   MicroCode forward;
   MicroCode vjp[3];

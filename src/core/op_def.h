@@ -164,7 +164,7 @@ struct BatchCall {
 // Returns false if it has no way for these inputs; then the items are computed one by one.
 using BatchRule = bool (*)(const BatchCall& call, std::vector<Tensor>& outputs);
 
-// A loop that an op runs: of the formula of `op`, or of its derivative by an input.
+// A loop that an op runs: of the formula of `op`, or of its derivative for an input.
 struct LoopOfOp {
   const OpDef* op;
   int input;                // -1: the formula itself
@@ -244,7 +244,7 @@ struct OpDef {
   const OpForPrograms* programs = nullptr;
 };
 
-// True for the dtypes whose loops are compiled for each instruction set; those of the others stand in table 0.
+// True for the dtypes whose loops are compiled for each instruction set; those of the others are in table 0.
 constexpr bool has_vector_loops(DType dtype) { return dtype == DType::kFloat32 || dtype == DType::kFloat64; }
 
 // The loops of an elementwise op for a dtype on this processor.

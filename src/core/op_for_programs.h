@@ -132,7 +132,7 @@ using ExampleRule = std::optional<ExampleStep> (*)(const ExampleCall& call);
 
 // --- Heads in rows ---
 //
-// Ops over heads, [batch, heads, length, depth], that have a twin over heads that stand side by side in rows, which
+// Ops over heads, [batch, heads, length, depth], that have a twin over heads that are side by side in rows, which
 // needs no transposes around it (src/graph/attention_heads.cc).
 
 struct HeadsInRows {

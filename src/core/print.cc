@@ -81,7 +81,7 @@ std::string print_scalar(T value) {
   return parts.whole + "." + (parts.fraction.empty() ? "0" : parts.fraction);
 }
 
-// The texts of numbers that stand together, all of one width.
+// The texts of numbers that are together, all of one width.
 template <class T>
 std::vector<std::string> print_together(const std::vector<T>& values) {
   T largest = 0;
@@ -217,7 +217,7 @@ std::string print_complex_scalar(std::complex<double> value, bool single) {
   return "(" + part(value.real()) + imaginary + ")";
 }
 
-// Real and imaginary parts have a common width each; the j stands right behind the digits.
+// Real and imaginary parts have a common width each; the j is right after the digits.
 template <class T>
 std::vector<std::string> print_complex(const std::vector<std::complex<T>>& values, bool alone) {
   if (alone) return {print_complex_scalar(values[0], sizeof(T) == 4)};
@@ -265,7 +265,7 @@ std::vector<std::string> print_elements(const Tensor& x, const std::vector<std::
 
 // --- Brackets and lines ---
 
-// Prints one axis; takes the texts of its elements from `next` on. `indent` is what stands before
+// Prints one axis; takes the texts of its elements from `next` on. `indent` is what is before
 // its lines, `width` the room for them.
 std::string print_axis(const Shape& shape, int axis, bool elide, const std::string*& next, const std::string& indent,
                        std::size_t width) {

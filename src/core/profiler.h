@@ -1,6 +1,6 @@
 // Spans: what a program is doing, for a profile of where its time goes (capstan/profile.h).
 //
-// A span stands around everything that takes time: an op, a fused loop, a rule of the reverse pass, a call of a
+// A span is around everything that takes time: an op, a fused loop, a rule of the reverse pass, a call of a
 // function, an element of a dataset. While nobody profiles, one costs a load and a branch. A profiler is not an
 // Observer: those see what has run, on their own thread, and change how it runs (buffers are not reused, functions run
 // op by op), while a profile is of all threads and has to leave everything as it is.

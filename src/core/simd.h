@@ -42,8 +42,8 @@ namespace N_AVX2 = N_SCALAR;
 #define CAPSTAN_TARGET_TABLE(name) \
   { N_SCALAR::name, N_AVX2::name, N_AVX3::name }
 
-// A struct template Kernels<T> of functions, chosen by element type and instruction set: the first of these stands in
-// the namespace of a target, behind a `template <class T> constexpr Kernels<T> kKernels`, the second under
+// A struct template Kernels<T> of functions, chosen by element type and instruction set: the first of these is in
+// the namespace of a target, after a `template <class T> constexpr Kernels<T> kKernels`, the second under
 // `#if HWY_ONCE`, where it defines Kernels<T> name_kernels<T>(int instruction_set) for float and double.
 #define CAPSTAN_TARGET_KERNELS(Kernels, name)               \
   Kernels<float> name##_float() { return kKernels<float>; } \

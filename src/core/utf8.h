@@ -8,7 +8,7 @@
 
 namespace capstan::utf8 {
 
-// How many bytes at the begin of a text that is not empty make a character, or if they do not, how many belong
+// How many bytes at the start of a text that is not empty make a character, or if they do not, how many belong
 // together.
 struct Sequence {
   std::size_t length;

@@ -1,4 +1,4 @@
-// The state behind a Variable.
+// The state of a Variable.
 #pragma once
 
 #include <atomic>

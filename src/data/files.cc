@@ -8,7 +8,7 @@ namespace {
 
 const PartType* const kString[] = {&kStringPart};
 
-// `at` counts what was asked of the file that is open, errors included: a reader that goes on behind an error does so
+// `at` counts what was asked of the file that is open, errors included: a reader that goes on after an error does so
 // again when the position is restored.
 class FilesCursor : public StageCursor {
  public:

@@ -54,7 +54,7 @@ class StageNode : public DatasetNode {
   DatasetNodePtr input;
 };
 
-// A node that opens a cursor with these arguments behind that of its input.
+// A node that opens a cursor with these arguments after that of its input.
 template <class Cursor, class... Args>
 class SimpleNode : public StageNode {
  public:

@@ -50,7 +50,7 @@ inline std::int64_t bytes_of(const Part* parts, std::size_t count) {
 // How long something takes, seen at the first elements and at some now and then.
 class Sampler {
  public:
-  // Whether the next one is to be timed: begin() before and end() behind it.
+  // Whether the next one is to be timed: begin() before and end() after it.
   bool is_next() { return (++count_ & (kPeriod - 1)) < kSamples; }
   void begin() {
     begin_ = Clock::now();
@@ -67,7 +67,7 @@ class Sampler {
 
   // Means of the row, but for its longest, in seconds; the next row begins.
   double take_within() { return within_.take(); }
-  // The time between the end of one and the begin of the next.
+  // The time between the end of one and the start of the next.
   double take_between() { return between_.take(); }
 
  private:

@@ -1,6 +1,6 @@
 // Threads that belong to a cursor and end with it.
 //
-// No exception leaves a thread. An error of an input or of a user's function stands in the place of its element. What
+// No exception leaves a thread. An error of an input or of a user's function is in the place of its element. What
 // the thread itself needs, such as a node of a list, it allocates before it reads its input; if that fails it has read
 // nothing, leaves the error in a `failure_` of the cursor, and all threads rest until the consumer has thrown it on.
 #pragma once

@@ -8,7 +8,7 @@
 
 namespace capstan::detail {
 
-// From the last element on, each is exchanged with one that does not stand behind it. Draws beyond the range are drawn
+// From the last element on, each is exchanged with one that is not after it. Draws beyond the range are drawn
 // again, from the lowest power of two that has it.
 template <class T>
 void numpy_shuffle(std::vector<T>& list, std::mt19937& words) {

@@ -92,7 +92,7 @@ int moved(const char* reader, std::int64_t word, std::int64_t by) {
   return static_cast<int>(result);
 }
 
-// Numbers from `index_from` on, behind the sign of the beginning; without texts that are too long.
+// Numbers from `index_from` on, after the sign of the beginning; without texts that are too long.
 Texts numbered(const char* reader, const Texts& texts, const WordOptions& options) {
   Texts result;
   for (std::size_t i = 0; i < texts.words.size(); ++i) {

@@ -11,7 +11,7 @@ constexpr int kNever = std::numeric_limits<int>::max();
 
 bool multiplies_and_adds(VectorOp op) { return op == VectorOp::kMultiplyAdd || op == VectorOp::kNegMultiplyAdd; }
 
-// Whether the last operand may stand in memory.
+// Whether the last operand may be in memory.
 bool takes_memory(VectorOp op) {
   switch (op) {
     case VectorOp::kSqrt:
@@ -289,7 +289,7 @@ class Allocator {
     }
     return {Place::Kind::kRegister, register_of_[index(value)]};
   }
-  // In a register if it is in one, else in memory if it stands there.
+  // In a register if it is in one, else in memory if it is there.
   Place anywhere(int value) {
     return register_of_[index(value)] < 0 && in_memory(value) ? memory(value) : in_register(value);
   }

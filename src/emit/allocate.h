@@ -4,7 +4,7 @@
 // out, the value whose next use is farthest goes to the stack, and not even there if it can be read again: constants,
 // numbers that are the same for every element, inputs. So every program has a place, however large.
 //
-// This knows how many registers there are and which operands may stand in memory; how an instruction is spelled is the
+// This knows how many registers there are and which operands may be in memory; how an instruction is spelled is the
 // encoder's business (encode.h).
 #pragma once
 
@@ -24,7 +24,7 @@ struct Registers {
   int last_mask;
 };
 
-// Where an operand of a step stands.
+// Where an operand of a step is.
 struct Place {
   enum class Kind : std::uint8_t {
     kNone,
@@ -43,9 +43,9 @@ struct Place {
 // One step of the body, with registers.
 struct Step {
   enum class Kind : std::uint8_t {
-    kCompute,    // d = op(a, b, c); d is a, b or c for a multiply-add; only one operand stands in memory
+    kCompute,    // d = op(a, b, c); d is a, b or c for a multiply-add; only one operand is in memory
     kLoadInput,  // d = elements of input `bits`
-    kLoad,       // d = what stands at a, not in a register
+    kLoad,       // d = what is at a, not in a register
     kMove,       // d = register a
     kSpill,      // slot d = register a
     kOutput,     // output `bits` takes a

@@ -347,7 +347,7 @@ void Encoder::store_truths(const Step& s, bool tail, int part) {
   }
 }
 
-// Elements behind the end of a row add nothing.
+// Elements after the end of a row add nothing.
 void Encoder::add_to_sum(const Step& s, bool tail, int part) {
   const Xmm value = vector(s.a);
   const Operand& output = outputs_[s.bits];

@@ -21,7 +21,7 @@
 namespace capstan {
 namespace {
 
-// What stands in the environment, until emit_machine_code() says otherwise.
+// What is in the environment, until emit_machine_code() says otherwise.
 std::atomic<bool>& allowed() {
   static std::atomic<bool> allowed = [] {
     const char* setting = std::getenv("CAPSTAN_EMIT");

@@ -1,7 +1,7 @@
 // A fused loop: elementwise formulas over one range of elements, as data, and the machine code for it.
 //
 // The range has rows and columns. Every formula is evaluated once for each element, values that only other formulas
-// read are never stored, and a sum over the range may stand at the end. src/emit turns this into machine code with
+// read are never stored, and a sum over the range may be at the end. src/emit turns this into machine code with
 // exactly the bits of the library's own loops; what it cannot emit, it refuses, and the caller runs those loops.
 #pragma once
 

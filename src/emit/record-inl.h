@@ -2,7 +2,7 @@
 //
 // The vector functions of src/kernels (exp, tanh, log, ...) are written over a small set of Highway's functions and are
 // included once per instruction set. Here they are included once more, for a target whose vectors are positions in a
-// Program and whose functions append instructions to it. So the expansion of exp stands in one place, and emitted code
+// Program and whose functions append instructions to it. So the expansion of exp is in one place, and emitted code
 // computes what the library's loops compute, instruction for instruction.
 //
 // This target says it is AVX-512, because that is the one instruction set for which a function has a text of its own;

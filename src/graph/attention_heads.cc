@@ -1,4 +1,4 @@
-// Attention on heads that stand side by side in rows, without the copies that bring each together.
+// Attention on heads that are side by side in rows, without the copies that bring each together.
 //
 // Projections give [batch, length, heads, depth], or all three operands as [batch, length, 3, heads, depth], attention
 // wants [batch, heads, length, depth]. The transposes in between take a tenth of the time of a small transformer, and

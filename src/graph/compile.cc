@@ -1,4 +1,4 @@
-// The passes of the compiler, in order; each stands in the file of its name.
+// The passes of the compiler, in order; each is in the file of its name.
 #include <atomic>
 #include <utility>
 
@@ -32,7 +32,7 @@ void compile(Graph& graph, std::size_t budget) {
   remove_dead(graph);
   if (fuse) attention_heads(graph);
   updates_last(graph);
-  // Behind the merge: what two ops would compute alike is cheaper to compute twice, in a loop, than to keep.
+  // After the merge: what two ops would compute alike is cheaper to compute twice, in a loop, than to keep.
   if (fuse) expand(graph);
   remove_dead(graph);
   if (fuse) {

@@ -7,7 +7,7 @@
 //
 // Effects. Which draws a loop makes is known only when it has run, but a gradient has to repeat them. A node whose
 // parts have effects therefore has a first output beside the others: the log of what they gave, packed into bytes. Its
-// length is known at a run only; in the graph it stands as uint8[0].
+// length is known at a run only; in the graph it is uint8[0].
 #pragma once
 
 #include <cstdint>
@@ -54,7 +54,7 @@ struct Subgraph {
     }
   }
 
-  // Runs it on what stands in the slots and gives what run_graph gives: as a program if nobody watches, no log is kept
+  // Runs it on what is in the slots and gives what run_graph gives: as a program if nobody watches, no log is kept
   // and the lengths are those of the trace, else op by op. Of `given_up`, if it is not null, the slots that are true
   // are left empty.
   void run(std::vector<Tensor>& slots, EffectLog* log, const std::vector<bool>* given_up,
@@ -74,7 +74,7 @@ Paths paths_of(const Graph& graph);
 // The same with the slots of a node as inputs.
 Paths paths_of(const Subgraph& part, std::size_t slots);
 
-// How the nodes of a run can stand in a program instead of the node.
+// How the nodes of a run can replace the node in a program.
 struct Unfolding {
   bool possible = false;  // a run looks at no value, so that it can be traced
   bool again = false;     // it computes what another node has computed before
@@ -110,7 +110,7 @@ class Control : public std::enable_shared_from_this<Control> {
   // These are set once, by whoever makes the object.
   const OpDef* op = nullptr;
   bool effects = false;
-  bool gives_inputs = false;        // output k has the elements of input k: the node stands there for its rule alone
+  bool gives_inputs = false;        // output k has the elements of input k: the node is there for its rule alone
   std::vector<OutputSpec> outputs;  // without the log
   Paths paths;                      // of the outputs without the log
 };

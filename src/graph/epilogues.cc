@@ -1,10 +1,10 @@
 // What runs on the rows of a result while they are in cache.
 //
-// A loop that reads the result of a matrix product or a convolution (a bias, an activation) is moved behind it if
+// A loop that reads the result of a matrix product or a convolution (a bias, an activation) is moved after it if
 // everything else that it reads is there, and becomes part of its step. So are sums over the rows of that result, or of
 // what the loop makes of it (the moments of batch normalisation; src/core/op_for_programs.h). The kernel calls them for
 // the rows that it has just finished (src/core/execution.h); kernels that gain nothing from it, such as those of
-// small products, do not, and they run behind them. What is computed is the same either way, in every bit. Loops that
+// small products, do not, and they run after them. What is computed is the same either way, in every bit. Loops that
 // end in sums stay steps of their own, since those go over blocks of rows that are not those of products; and so do
 // loops that wait for two short products, which may run at once (stages.cc), and whose kernels would not call them.
 #include <algorithm>
@@ -29,7 +29,7 @@ bool finishes_rows(const Graph::Node& node) { return has_flag(*node.op, kFinishe
 
 void follow_products(Graph& graph) {
   constexpr std::size_t kBefore = ~std::size_t{0};  // no node makes it
-  // By value: the node that makes it, or the product behind which that runs.
+  // By value: the node that makes it, or the product after which that runs.
   std::vector<std::size_t> maker(graph.values.size(), kBefore);
   std::vector<std::vector<std::size_t>> followers(graph.nodes.size());
   std::vector<bool> moves(graph.nodes.size());

@@ -53,7 +53,7 @@ struct ExecutionPlan {
     std::int32_t first_input = 0, inputs = 0;    // in step_inputs
     std::int32_t first_output = 0, outputs = 0;  // in step_outputs
     std::int32_t border = -1;                    // the first in `borders` of its outputs
-    std::vector<std::int32_t> drop;              // made outputs that nobody needs behind this step
+    std::vector<std::int32_t> drop;              // made outputs that nobody needs after this step
 
     bool is_accompanied() const { return epilogue >= 0 || sums != nullptr || prologue >= 0; }
   };
@@ -112,7 +112,7 @@ struct ExecutionPlan {
 void make_plan(ExecutionPlan& plan, bool stages);
 
 void linearize(ExecutionPlan& plan);         // linearize.cc: one step for each op and each loop
-void attach_epilogues(ExecutionPlan& plan);  // epilogues.cc: loops and sums behind a kernel become part of its step
+void attach_epilogues(ExecutionPlan& plan);  // epilogues.cc: loops and sums after a kernel become part of its step
 void attach_prologues(ExecutionPlan& plan);  // prologues.cc: and so does the loop that makes what a kernel reads
 void find_places(ExecutionPlan& plan);       // places.cc: what leaves the run, what is a view, what the arena holds
 void find_stages(ExecutionPlan& plan);       // stages.cc: which short steps run at once

@@ -2,7 +2,7 @@
 //
 // That is said by the op (src/core/op_for_programs.h), or by a node of control flow whose run can be traced: a function
 // that is run again for its gradient, and that gradient. What the latter computes is what the former has computed, and
-// must not be taken from there, or nothing would be saved: so this comes behind the merge of duplicates, and the nodes
+// must not be taken from there, or nothing would be saved: so this comes after the merge of duplicates, and the nodes
 // get the number of a rerun, which keeps their loops apart from those of the first run. Draws are not made again: the
 // log of the first run becomes the values themselves, which are kept.
 #include <map>

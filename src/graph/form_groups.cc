@@ -3,7 +3,7 @@
 // Nodes join in program order: one joins the group of a node whose result it reads, and groups that it reads from
 // become one. It may not if one of its other operands waits for that group by way of a node outside: the group runs as
 // a whole. Nor if it reads an operand of the group in another way: a column of [4, 4] is a row of [4, 4, 1]. Afterwards
-// the nodes stand in an order in which each group is one piece.
+// the nodes are in an order in which each group is one piece.
 #include <algorithm>
 #include <iterator>
 #include <optional>
@@ -287,7 +287,7 @@ class Grouping {
     }
   }
 
-  // Units in an order in which each comes behind what it reads, and otherwise as late as its first node stood early.
+  // Units in an order in which each comes after what it reads, and otherwise as early as its first node.
   void write_back() {
     std::vector<Graph::Node> ordered;
     ordered.reserve(graph_.nodes.size());

@@ -1,6 +1,6 @@
 // FusedGroup: a group of nodes as one loop over memory.
 //
-// On processors with an emitter it is machine code. Otherwise the library's own loops run one behind the other over
+// On processors with an emitter it is machine code. Otherwise the library's own loops run one after the other over
 // tiles that stay in the first cache, with the same bits. Large ranges are cut into pieces for the thread pool; where
 // they are cut depends on the shape only, and what the pieces sum is added in their order.
 #pragma once

@@ -24,7 +24,7 @@ bool batch_value(const BatchCall& call, std::vector<Tensor>& outputs) {
 }
 
 struct PathAttributes {
-  std::int64_t others = 0;  // how many inputs behind the first one have a gradient of zeros
+  std::int64_t others = 0;  // how many inputs after the first one have a gradient of zeros
 };
 constexpr AttributeType kPathAttributes = attribute_type<PathAttributes>({field<&PathAttributes::others>("others")});
 

@@ -1,7 +1,7 @@
 // Graph: a traced function, as values and the ops between them.
 //
-// Nodes stand in the order in which the function ran, which is a topological order and that of every effect. A value
-// is an argument, the value of a captured variable at the begin of a call, a constant, or the output of a node.
+// Nodes are in the order in which the function ran, which is a topological order and that of every effect. A value
+// is an argument, the value of a captured variable at the start of a call, a constant, or the output of a node.
 //
 // A tensor from outside that a traced function uses is a constant to its runs, but somebody may differentiate by it. So
 // the graph of a trace has an argument for it (a capture), whose elements are known, and a node for each op that ran on
@@ -116,7 +116,7 @@ inline bool reads_shape_only(const Graph::Node& node, std::size_t i) {
   return (node.op->shape_inputs >> (node.op->arity == kVariadic ? 0 : i) & 1) != 0;
 }
 
-// The lists of passes stand in compile.cc. What a trace keeps: for tapes and enclosing traces, which run it op by op,
+// The lists of passes are in compile.cc. What a trace keeps: for tapes and enclosing traces, which run it op by op,
 // and to be compiled.
 void tidy(Graph& graph);
 
@@ -144,7 +144,7 @@ void simplify(Graph& graph);
 void expand(Graph& graph);
 
 // Attention between transposes, which bring the heads of its operands together and those of its result apart again,
-// reads and writes heads where they stand.
+// reads and writes heads where they are.
 void attention_heads(Graph& graph);
 
 // Steps of optimizers that nobody waits for go to the end, where they may write in place.
@@ -157,8 +157,8 @@ void form_groups(Graph& graph);
 // Products of matrices that read one operand in common become one node, where that pays.
 void merge_products(Graph& graph);
 
-// Moves each loop right behind the matrix product or convolution whose result it waits for, if it waits for nothing
-// else, and sums over rows behind that.
+// Moves each loop right after the matrix product or convolution whose result it waits for, if it waits for nothing
+// else, and sums over rows after that.
 void follow_products(Graph& graph);
 
 // Puts loops right in front of the kernels that can run them for what they are about to read.
@@ -171,8 +171,8 @@ void meet_budget(Graph& graph, std::size_t budget);
 // Notes where values are read last, so that a run can give up their buffers. Comes after all other passes.
 void mark_last_reads(Graph& graph);
 
-// One line per node: `%5 = add(%1, %4) float32[2, 3]`. The graphs that a node of control flow holds stand below it,
-// indented, with numbers of their own, each behind its name and the inputs of the node that its arguments stand for.
+// One line per node: `%5 = add(%1, %4) float32[2, 3]`. The graphs that a node of control flow holds are below it,
+// indented, with numbers of their own, each after its name and the inputs of the node that its arguments stand for.
 std::string to_text(const Graph& graph);
 // Each node before those that use it. What control flow does inside is one node.
 std::vector<GraphNode> to_nodes(const Graph& graph);

@@ -6,7 +6,7 @@ namespace capstan {
 
 void mark_last_reads(Graph& graph) {
   constexpr std::size_t kBits = 64;  // inputs beyond these are given up when the run ends
-  // Whether a value is needed behind the node that the loop has come to, backwards. Constants always are.
+  // Whether a value is needed after the node that the loop has come to, backwards. Constants always are.
   std::vector<bool> needed(graph.values.size());
   for (std::size_t i = 0; i < graph.values.size(); ++i) needed[i] = graph.values[i].constant.has_value();
   const auto need = [&](Graph::Value value) { needed[static_cast<std::size_t>(value)] = true; };

@@ -1,9 +1,9 @@
 // A program that needs more memory than it may have computes values again instead of keeping them.
 //
 // What fills the memory of a training step is what the forward pass computes and the backward pass reads. At the step
-// where most is held, the turn, the values that were made before it and are read behind it are looked at. They fall
+// where most is held, the turn, the values that were made before it and are read after it are looked at. They fall
 // into segments of some bytes, cut where the fewest bytes lead from one to the next; what leads across a cut is kept,
-// and what else is read behind the turn is computed once more in front of its first reader there, from what is kept:
+// and what else is read after the turn is computed once more in front of its first reader there, from what is kept:
 // at most one segment at a time. Segments of several lengths are tried, of each the first so many that the peak
 // suffices, since those are kept longest, and then one value more or less. The cheapest choice that meets the budget
 // is taken, or the one with the lowest peak. First only loops, sums and the like may be computed again, then products
@@ -47,9 +47,9 @@ struct Again {
   std::vector<Value> operands, outputs;
 };
 
-// What is computed again behind a turn.
+// What is computed again after a turn.
 struct Choice {
-  std::vector<bool> evicted;  // by value: read behind the turn and not kept for that
+  std::vector<bool> evicted;  // by value: read after the turn and not kept for that
   std::vector<bool> needed;   // by value: that, and what it takes to compute it
   std::vector<Again> again;   // by unit
   double cost = 0;
@@ -158,13 +158,13 @@ class Recomputation {
     return valley;
   }
 
-  // Whether it is there behind the turn without a place in the arena.
+  // Whether it is there after the turn without a place in the arena.
   bool is_free(Value value) const { return maker_[at(value)] == kNobody || plan_.leaves[at(value)]; }
   bool is_read_late(Value value) const { return last_[at(value)] > turn_; }
 
   // --- What can be computed again ---
 
-  // Behind find_turn(). The values that are kept across the turn and need not be, in the order in which they are made.
+  // After find_turn(). The values that are kept across the turn and need not be, in the order in which they are made.
   void find_candidates(Price most) {
     std::vector<bool> can(bytes_.size());
     for (std::int32_t u = 0; u <= turn_; ++u) {
@@ -347,7 +347,7 @@ class Recomputation {
     return peak_of(choice) + lost;
   }
 
-  // Lists the second run of a unit behind those that it needs. `lost` counts variables that cannot be updated where
+  // Lists the second run of a unit after those that it needs. `lost` counts variables that cannot be updated where
   // they lie because of it.
   void run_again(std::int32_t first, std::int32_t now, const Choice& choice, std::vector<bool>& done,
                  std::size_t& lost) {
@@ -374,7 +374,7 @@ class Recomputation {
   }
 
   std::size_t peak_of(const Choice& choice) {
-    // What a second run makes stands behind all values.
+    // What a second run makes is after all values.
     const std::size_t count = bytes_.size();
     std::vector<std::size_t> last(2 * count, 0);
     made_.assign(2 * count, false);
@@ -466,9 +466,9 @@ class Recomputation {
   std::int32_t from_ = 0, to_ = 0;          // units between which the peak counts: other turns have their own
   std::vector<std::size_t> needs_;          // by unit: bytes while it runs
   std::vector<std::int32_t> last_, early_;  // by value: its last reader, and the last up to the turn
-  std::vector<bool> pinned_;                // by value: a view that is read behind the turn stays
+  std::vector<bool> pinned_;                // by value: a view that is read after the turn stays
   std::vector<Value> candidates_;
-  std::vector<std::size_t> weight_;  // by unit: bytes that lead from what is made up to it to what is made behind it
+  std::vector<std::size_t> weight_;  // by unit: bytes that lead from what is made up to it to what is made after it
   std::vector<bool> kept_;           // by value
   std::vector<Entry> entries_;
   std::vector<bool> made_;  // by value, and by value of a second run: in these entries

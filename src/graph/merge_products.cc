@@ -11,7 +11,7 @@
 // transposed nothing is gained. On one thread nothing changes: nothing is copied together, each result is computed
 // where it belongs, with the bits of its matmul. (A variant with one wider matrix had to copy it: -3 to 8 %.)
 //
-// A large product with a loop behind it is left alone, since its kernel calls the loop (epilogues.cc).
+// A large product with a loop after it is left alone, since its kernel calls the loop (epilogues.cc).
 #include <algorithm>
 #include <cstring>
 #include <optional>
@@ -45,7 +45,7 @@ class Merging {
   }
 
  private:
-  // Where loops begin and end, who makes a value, as the node behind it, and the first node that reads it.
+  // Where loops begin and end, who makes a value, as the node after it, and the first node that reads it.
   void find_neighbours() {
     const std::vector<Graph::Node>& nodes = graph_.nodes;
     made_by_.assign(graph_.values.size(), 0);
@@ -95,7 +95,7 @@ class Merging {
     const Value common = graph_.nodes[first].inputs[same_right ? 1 : 0];
     const ProductSides like = *sides(first);
     std::vector<std::size_t> members;
-    // Behind what they read and in front of what reads them.
+    // After what they read and in front of what reads them.
     std::size_t earliest = 0, latest = graph_.nodes.size();
     const std::size_t end = std::min(graph_.nodes.size(), first + kNear);
     for (std::size_t n = first; n < end && members.size() < kMostProducts; ++n) {

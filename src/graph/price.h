@@ -8,7 +8,7 @@
 namespace capstan {
 
 // What costs about as much as to read its operands, what is paid by the number of products, and what runs where it
-// stands and once, or is not known.
+// is and once, or is not known.
 enum class Price : std::uint8_t { kLight, kDense, kNever };
 
 Price price_of(const Graph::Node& node);

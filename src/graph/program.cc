@@ -1,4 +1,4 @@
-// How a run goes; how it is prepared stands in compile.cc.
+// How a run goes; how it is prepared is in compile.cc.
 #include "src/graph/program.h"
 
 #include <algorithm>
@@ -95,7 +95,7 @@ std::unique_ptr<Program::Tables> Program::make_tables(Backend* backend) const {
       continue;
     }
   }
-  // Behind that, as views of constants have been made.
+  // After that, as views of constants have been made.
   for (std::size_t v = 0; v < plan_.values.size(); ++v) {
     const bool is_there = tables->fixed[v].has_value() && plan_.values[v].place != Place::kView;
     if (is_there) set_operands(*tables, static_cast<Graph::Value>(v), tables->fixed[v].block());

@@ -24,7 +24,7 @@ class RunAttributes {
     return renewed_ ? own_ : node_.attributes;
   }
 
-  // Behind the call of the op.
+  // After the call of the op.
   void close() const {
     if (traced_) context.tracer->renew_attributes(node_.renew);
   }

@@ -9,7 +9,7 @@
 // Where stages begin and end is the choice with the shortest time on two threads, by estimates (price.h), found by
 // dynamic programming over the steps; a stage that would not save a few times what handing out costs is none. What is
 // computed elsewhere has to get there: a training step of two networks of 5,000 weights and 64 rows takes 36 us for its
-// gradients and 22 as stages, but the optimizer behind it waits for weights and gradients that lie in the other core's
+// gradients and 22 as stages, but the optimizer after it waits for weights and gradients that lie in the other core's
 // cache, and all in all 42 become 47. So the bytes count, too.
 //
 // The estimates are of shapes alone, so stages, and with them the memory of values, are the same for any number of
@@ -109,7 +109,7 @@ std::vector<double> short_times(const ExecutionPlan& plan) {
     if (step.is_layout) times[s] = 0;
     if (step.is_layout || step.makes_outputs) continue;
     if (step.sums != nullptr || step.prologue >= 0) continue;
-    // The nodes of a group and those of the loop behind a product follow the first.
+    // The nodes of a group and those of the loop after a product follow the first.
     double time = 0;
     const Graph::Node* node = step.node;
     do {
@@ -273,7 +273,7 @@ std::vector<std::int32_t> readers_in_stages(const ExecutionPlan& plan) {
   return reader;
 }
 
-// When the steps stand where they stay.
+// When the steps have their final order.
 void collect_stages(ExecutionPlan& plan) {
   for (ExecutionPlan::Stage& stage : plan.stages) stage.tasks.resize(at(kMostTasks));
   for (std::size_t s = 0; s < plan.steps.size(); ++s) {

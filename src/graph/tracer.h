@@ -46,7 +46,7 @@ class GraphTracer final : public Tracer {
   Graph finish(const std::vector<Tensor>& results);
   // Whether a symbolic tensor is of this trace, or of those around it.
   bool knows(const detail::Block* block) const;
-  // The tensors from outside that it has used, when it has ended. Its graph has an argument for each, behind those that
+  // The tensors from outside that it has used, when it has ended. Its graph has an argument for each, after those that
   // were added, in this order. Those among them that are row-sparse are dense in the graph: whoever runs it converts
   // them, so that those who know the rows are told.
   const std::vector<Tensor>& captures() const { return captures_; }

@@ -1,5 +1,5 @@
-// A step of an optimizer may write where its variable lies only if nothing behind it can fail. What a function computes
-// after the step, such as the mean of its loss, stands behind it without waiting for it, so the step goes to the end.
+// A step of an optimizer may write where its variable lies only if nothing after it can fail. What a function computes
+// after the step, such as the mean of its loss, is after it without waiting for it, so the step goes to the end.
 #include <algorithm>
 #include <vector>
 

@@ -46,9 +46,9 @@ std::uint64_t eight_bytes(const unsigned char* at) {
 // The instruction takes three cycles, and one can begin in each, so long inputs are three lanes with a sum each.
 constexpr std::size_t kLane = 2048;
 
-// What a sum becomes behind kLane bytes of zeros. Sums are linear, so it is the sum of what its four bytes become.
+// What a sum becomes after kLane bytes of zeros. Sums are linear, so it is the sum of what its four bytes become.
 constexpr std::array<Table, 4> make_lane_tables() {
-  // What the 32 bits of a sum become behind one byte of zeros; twice the way is the same step made with itself.
+  // What the 32 bits of a sum become after one byte of zeros; twice the way is the same step made with itself.
   std::array<std::uint32_t, 32> step{};
   for (std::size_t bit = 0; bit < 32; ++bit) {
     const std::uint32_t sum = std::uint32_t{1} << bit;

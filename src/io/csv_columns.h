@@ -10,7 +10,7 @@
 
 namespace capstan::io {
 
-/// A file with its header behind it.
+/// A file with its header after it.
 struct OpenTable {
   CsvRecords records;
   std::vector<std::string> header;    // empty without one
@@ -25,7 +25,7 @@ OpenTable open_table(const std::string& reader, const std::string& path, const C
 std::vector<std::string> names_of(const OpenTable& table, std::size_t count);
 
 /// Calls take(i, field) for each column that is read of the record that `records`, those of the table or a part of
-/// them, stand at. Throws IoError unless the record has as many fields as there are columns, or with a selection all
+/// them, are at. Throws IoError unless the record has as many fields as there are columns, or with a selection all
 /// that are selected.
 template <class Take>
 void for_each_field(const OpenTable& table, const CsvRecords& records, std::size_t columns, const Take& take) {

@@ -73,7 +73,7 @@ struct Characters {
     last = (last ^ all('0')) << 8 * (kWord - size);
   }
 
-  // Takes a point away and says how many characters stand behind it; none without one. Of several points one stays.
+  // Takes a point away and says how many characters are after it; none without one. Of several points one stays.
   std::size_t remove_point() {
     constexpr std::uint64_t kPoint = '.' ^ '0';
     if (const std::uint64_t found = find_byte(last, kPoint); found != 0) {

@@ -88,7 +88,7 @@ void CsvRecords::fail(const std::string& problem, const std::string& help) const
   source_->fail("line " + std::to_string(line_) + ": " + problem, help);
 }
 
-// More bytes behind those that are there, `least` of them while the file has as many; false at its end.
+// More bytes after those that are there, `least` of them while the file has as many; false at its end.
 bool CsvRecords::refill(std::size_t least) {
   if (source_ended_) return false;
   // Doubling, so that a long record is not looked at again for every piece.
@@ -110,14 +110,14 @@ bool CsvRecords::refill(std::size_t least) {
   return got > 0;
 }
 
-// Where in the buffer the last record ends that is there as a whole; the begin, if there is none.
+// Where in the buffer the last record ends that is there as a whole; the start, if there is none.
 std::size_t CsvRecords::end_of_whole_records() const {
   const char* const text = buffer_.get();
   bool is_outside = !rules_.has_quotes || !has_odd_count({text + begin_, end_ - begin_}, '"');
   for (std::size_t end = end_; end > begin_; --end) {
     const char last = text[end - 1];
     if (rules_.has_quotes && last == '"') is_outside = !is_outside;
-    // A "\n" behind a "\r" may not be there yet.
+    // A "\n" after a "\r" may not be there yet.
     if (is_outside && (last == '\n' || (last == '\r' && end != end_))) return end;
   }
   return begin_;
@@ -164,7 +164,7 @@ bool CsvRecords::next() {
   return true;
 }
 
-// Reads a quoted field, whose first quote is behind; false if its end is not there yet.
+// Reads a quoted field, whose first quote has been read; false if its end is not there yet.
 bool CsvRecords::parse_quoted(const char*& at, const char* end) {
   const char* const begin = at;
   std::string* text = nullptr;  // once there is a quote inside
@@ -257,7 +257,7 @@ bool CsvRecords::parse() {
     ++at;
   }
   if (at != end) {
-    // A "\n" behind a "\r" may not be there yet.
+    // A "\n" after a "\r" may not be there yet.
     if (*at == '\r' && at + 1 == end && !source_ended_) return false;
     at += *at == '\r' && at + 1 != end && at[1] == '\n' ? 2 : 1;
     ++next_line_;

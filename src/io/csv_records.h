@@ -1,6 +1,6 @@
 // The grammar of tables: records of fields, as TensorFlow's reader of them has it.
 //
-// Fields stand between delimiters, and a record ends with "\n", "\r\n", "\r" or the file. A field that begins with a
+// Fields are between delimiters, and a record ends with "\n", "\r\n", "\r" or the file. A field that begins with a
 // quote ends with one, and has everything between, with two quotes for one; any other field has none. Bytes are read in
 // pieces, and a record is looked at when all of it is there, so a file takes as much memory as its longest record.
 //
@@ -31,7 +31,7 @@ class CsvRecords {
   /// A byte at which a field without quotes ends, as often as vectors have it.
   using Stop = std::array<char, 16>;
 
-  /// A byte order mark at the begin is skipped.
+  /// A byte order mark at the start is skipped.
   CsvRecords(std::unique_ptr<ByteSource> source, const Rules& rules);
 
   /// Reads the next record into fields(), or returns false at the end. Throws IoError for quotes where none may be. The
@@ -57,7 +57,7 @@ class CsvRecords {
   static constexpr std::size_t kBlock = 64;
   // A bit for each byte of a block at which a field without quotes may end, and where in the buffer the block lies.
   struct Block {
-    std::size_t begin = -kBlock;  // behind any place
+    std::size_t begin = -kBlock;  // after any place
     std::uint64_t stops = 0;
   };
 

@@ -93,7 +93,7 @@ void ElementWriter::add_block(std::string_view block, std::int64_t elements) {
 
 void ElementWriter::flush() {
   if (in_block_ == 0) return;
-  // What stands in front is known at the end.
+  // What is in front is known at the end.
   std::string front(1, kBlock);
   wire::append_varint(front, static_cast<std::uint64_t>(in_block_));
   block_.insert(0, front);

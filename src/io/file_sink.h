@@ -20,7 +20,7 @@ class FileDraft {
   // Before the first bytes: so many will come.
   void expect(std::size_t size);
   void write(std::span<const std::byte> bytes);
-  // Its bytes are on the disk behind it, and its length.
+  // Its bytes are on the disk after it, and its length.
   void sync();
   // Puts it into its place.
   void finish();

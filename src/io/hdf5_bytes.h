@@ -69,7 +69,7 @@ class Reader {
       source_->fail(std::string(what) + " does not begin with " + quoted(signature), kFetchAgain);
     }
   }
-  /// The checksum of all that has been read stands next.
+  /// The checksum of all that has been read is next.
   void check_sum();
 
  private:

@@ -1,6 +1,6 @@
 // Where the chunks of a dataset lie.
 //
-// Files of the first form have a tree. The later ones have what suits the dataset: a single chunk, or chunks behind
+// Files of the first form have a tree. The later ones have what suits the dataset: a single chunk, or chunks after
 // each other, need no index; if no axis grows without end there is an array of chunks, if one does an array that grows,
 // and if several do a tree of another kind. Arrays count chunks by the lengths that axes may have, not by those that
 // they have, and the axis that grows is the slowest.
@@ -161,7 +161,7 @@ class ChunkIndex {
     if (number / 8 >= bits.size()) fail("its array of chunks has odd pages");
     return (static_cast<unsigned char>(bits[number / 8]) & 0x80U >> number % 8) != 0;
   }
-  // Entries with their checksum behind them.
+  // Entries with their checksum after them.
   std::string_view page(std::uint64_t address, std::uint64_t count) {
     Reader reader = file_.reader(address);
     const std::string_view entries = reader.take(count * entry_);
@@ -204,8 +204,8 @@ class ChunkIndex {
     });
   }
 
-  // Its first entries stand with the addresses of blocks and of tables of blocks. Tables and their blocks get longer:
-  // table k has 2^(k/2) blocks, of 2^((k+1)/2) times as many entries as the shortest.
+  // Its first entries are stored with the addresses of blocks and of tables of blocks. Tables and their blocks get
+  // longer: table k has 2^(k/2) blocks, of 2^((k+1)/2) times as many entries as the shortest.
   struct GrowingArray {
     std::uint64_t first = 0, shortest = 0, direct_tables = 0, page = 0;
     std::size_t offset_bytes = 0;

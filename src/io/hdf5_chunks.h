@@ -26,7 +26,7 @@ struct Grid {
 /// The chunks that were ever written, of a tree at this address. Throws IoError in the name of `dataset`.
 std::vector<Chunk> chunks_of_tree(File& file, const std::string& dataset, const Grid& grid, std::uint64_t address);
 
-/// The same of a layout message of version 4 with these flags; `layout` stands behind the lengths of the chunks.
+/// The same of a layout message of version 4 with these flags; `layout` is after the lengths of the chunks.
 std::vector<Chunk> chunks_of_index(File& file, const std::string& dataset, const Grid& grid, Reader& layout,
                                    std::uint8_t flags);
 

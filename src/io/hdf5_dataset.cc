@@ -402,7 +402,7 @@ class DatasetReader {
 
   std::string inflated(const std::string& content) const {
     if (most_inflated(content.size()) < grid_.chunk_bytes) fail("a chunk cannot have as many bytes as it should");
-    // A checksum may stand behind the elements.
+    // A checksum may be after the elements.
     std::string result(grid_.chunk_bytes + 4, '\0');
     uLongf size = result.size();
     if (uncompress(reinterpret_cast<Bytef*>(result.data()), &size, reinterpret_cast<const Bytef*>(content.data()),
@@ -413,7 +413,7 @@ class DatasetReader {
     return result;
   }
 
-  // The first bytes of all elements stand first, then the second ones.
+  // The first bytes of all elements are first, then the second ones.
   std::string unshuffled(const std::string& content) const {
     std::string result = content;
     const std::size_t count = content.size() / type_.size;
@@ -432,7 +432,7 @@ class DatasetReader {
     return content;
   }
 
-  // Elements behind each other, which no others share. They are read to where they stay, or lie in bytes that stay.
+  // Elements after each other, which no others share. They are read to where they stay, or lie in bytes that stay.
   Tensor contiguous(std::uint64_t address) {
     const std::string_view bytes = file_.place(address, size_);
     if (size_ > file_.left_stored) fail("the datasets would have more bytes than the file");

@@ -48,7 +48,7 @@ class FileReader {
 
   // The address of the root group.
   std::uint64_t superblock() {
-    // It may stand behind bytes of the user's.
+    // It may be after bytes of the user's.
     std::uint64_t begin = 0;
     while (begin + 8 <= file_.size() && file_.at(begin, 8) != kSignature) begin = begin == 0 ? 512 : 2 * begin;
     if (begin + 8 > file_.size()) fail("it has no signature of HDF5");
@@ -64,7 +64,7 @@ class FileReader {
         fail("addresses of " + std::to_string(size) + " bytes are not supported");
     }
     reader.skip(version >= 2 ? 1 : version == 1 ? 13 : 9);
-    // Addresses are counted from the superblock on, whatever it says, as it may stand behind other bytes.
+    // Addresses are counted from the superblock on, whatever it says, as it may be after other bytes.
     offset(reader);
     file_.base = begin;
     offset(reader);
@@ -278,7 +278,7 @@ class FileReader {
 
   // --- Groups as links ---
 
-  // Many links stand in a heap, and a tree says where.
+  // Many links are in a heap, and a tree says where.
   void read_links(std::string_view bytes, const std::string& path, int depth) {
     Reader reader(file_.source, bytes);
     reader.skip(1);

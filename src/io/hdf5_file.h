@@ -25,7 +25,7 @@ using Hdf5Texts = std::map<std::string, std::vector<std::string>>;
 
 /// The datasets of a file by path: "layers/dense/vars/0". Types that tensors lack become the next wider one that has
 /// all their values, as in tensor_list.h; an enumeration of FALSE and TRUE is bool, and two bytes of no type that an
-/// attribute `dtype` stands at are bfloat16, as Keras writes it.
+/// attribute `dtype` describes are bfloat16, as Keras writes it.
 ///
 /// Throws IoError, in the name of `source`, for what is damaged and for what weights do not need: texts, records that
 /// are no complex numbers, other filters, links that lead to another file or nowhere, data in another file, and more

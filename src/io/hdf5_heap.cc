@@ -13,7 +13,7 @@ Heap::Heap(File& file, std::uint64_t address) : file_(file) {
   if (head.number(2) != 0) file.fail("heaps with filters are not supported");
   head.skip(1);
   const std::uint64_t largest_object = head.number(4);
-  head.skip(file.length_size + file.offset_size);  // objects that stand alone
+  head.skip(file.length_size + file.offset_size);  // objects outside of blocks
   head.skip(file.length_size + file.offset_size);  // free space
   head.skip(8 * file.length_size);                 // numbers of objects
   width_ = head.number(2);
@@ -37,14 +37,14 @@ Heap::Heap(File& file, std::uint64_t address) : file_(file) {
 
 std::string_view Heap::object(std::string_view id) {
   Reader reader(file_.source, id);
-  // The version, and whether the object stands in a block.
+  // The version, and whether the object is in a block.
   if ((reader.byte() & 0xf0) != 0) file_.fail("a link that stands alone is not supported");
   const std::uint64_t offset = reader.number(offset_bytes_), length = reader.number(length_bytes_);
   if (rows_ == 0) return in_block(root_, first_size_, offset, length);
   return find(root_, rows_, offset, length, 0);
 }
 
-// A table at most 64 rows deep, whose blocks lie behind each other.
+// A table at most 64 rows deep, whose blocks lie after each other.
 std::string_view Heap::find(std::uint64_t table, std::uint64_t rows, std::uint64_t offset, std::uint64_t length,
                             int depth) {
   const std::uint64_t first_row = width_ * first_size_;

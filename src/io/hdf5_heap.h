@@ -1,4 +1,4 @@
-// Heaps of objects of any length, in which the links of large groups stand.
+// Heaps of objects of any length, in which the links of large groups are.
 #pragma once
 
 #include <set>
@@ -9,7 +9,7 @@
 namespace capstan::io::hdf5 {
 
 /// The blocks of a heap double their size from row to row of a table; rows of blocks that would be too large hold
-/// tables in turn. Throws IoError for what is damaged, and for objects that stand alone or in filtered blocks, which
+/// tables in turn. Throws IoError for what is damaged, and for objects outside of blocks or in filtered ones, which
 /// links do not.
 class Heap {
  public:

@@ -30,7 +30,7 @@ bool SoftLinks::add(const std::string& parent, const std::string& path, std::str
   return links_.emplace(path, plain(is_absolute ? std::string(target) : inside(parent) + std::string(target))).second;
 }
 
-// The path of an object, where links stand in the way of `path` or at its end.
+// The path of an object, where links are in the way of `path` or at its end.
 std::string SoftLinks::end_of(const File& file, const std::string& path,
                               const std::map<std::string, Tensor>& tensors) const {
   std::string at = path;

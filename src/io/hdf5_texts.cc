@@ -14,7 +14,7 @@ struct Attribute {
   std::string_view name, type, space, data;
 };
 
-// Nothing for one whose type stands elsewhere, which those of texts do not.
+// Nothing for one whose type is elsewhere, which those of texts do not.
 std::optional<Attribute> parse(const File& file, std::string_view message) {
   Reader reader(file.source, message);
   const std::uint8_t version = reader.byte(), flags = reader.byte();

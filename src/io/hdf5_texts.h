@@ -10,7 +10,7 @@
 
 namespace capstan::io::hdf5 {
 
-/// Reads attributes of one file. Texts of any length stand in heaps of the file, each of which is read once; all texts
+/// Reads attributes of one file. Texts of any length are in heaps of the file, each of which is read once; all texts
 /// together may not be longer than the file.
 class TextAttributes {
  public:

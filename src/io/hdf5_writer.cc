@@ -257,7 +257,7 @@ class Writer {
   std::string metadata_;
   std::vector<std::span<const std::byte>> pieces_;
   std::uint64_t data_size_ = 0;
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> elements_;  // where their address stands, and their offset
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> elements_;  // where their address is, and their offset
   std::optional<std::uint64_t> texts_;
 };
 

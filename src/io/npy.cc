@@ -331,7 +331,7 @@ std::vector<std::vector<std::int32_t>> read_npy_lists(ByteSource& source) {
     source.fail("the header announces " + std::to_string(header.shape[0]) + " lists, and the pickle has " +
                 std::to_string(list->items.size()));
   }
-  // Lists that are shared stand several times; a file may not make more of them than it has bytes.
+  // Lists that are shared occur several times; a file may not make more of them than it has bytes.
   std::uint64_t left = source.most_bytes();
   std::vector<std::vector<std::int32_t>> lists(list->items.size());
   for (std::size_t i = 0; i < lists.size(); ++i) {

@@ -70,7 +70,7 @@ void OutputFile::check_is_open() const {
   CAPSTAN_CHECK(file_ >= 0, ValueError, writer_, ": the file is closed\n  file: ", path_);
 }
 
-// Writes the buffer and what comes behind it. What cannot be written stays in the buffer.
+// Writes the buffer and what comes after it. What cannot be written stays in the buffer.
 void OutputFile::drain(std::initializer_list<std::string_view> more) {
   constexpr std::size_t kMost = 8;  // pieces at once
   std::vector<std::string_view> rest = {buffer_};

@@ -87,7 +87,7 @@ class Machine {
     stack_.pop_back();
     return top;
   }
-  // What stands above the last mark, which goes.
+  // What is above the last mark, which goes.
   std::vector<std::size_t> pop_to_mark() {
     std::size_t begin = stack_.size();
     while (begin > 0 && stack_[begin - 1] != kMark) --begin;
@@ -100,7 +100,7 @@ class Machine {
   PickleValue& top(Kind kind, const char* what) {
     if (stack_.empty() || stack_.back() == kMark) fail("the stack is empty");
     PickleValue& value = pickle_.values[stack_.back()];
-    // A call may give a dictionary, as that of OrderedDict does; its items stand behind its own.
+    // A call may give a dictionary, as that of OrderedDict does; its items are after its own.
     if (value.kind != kind && !(kind == Kind::kMap && value.kind == Kind::kCall)) {
       fail(std::string("items are put into what is no ") + what);
     }

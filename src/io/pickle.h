@@ -32,7 +32,7 @@ struct PickleValue {
     kMap,     // items: key, value, key, value, ...
     kName,    // text: "module name"
     kCall,    // items: what is called, the tuple of its arguments
-    kOutside  // items: the name, in the file's own sense, of something that stands elsewhere
+    kOutside  // items: the name, in the file's own sense, of something that is elsewhere
   };
   Kind kind = Kind::kNone;
   std::int64_t integer = 0;  // also 0 or 1 of a truth value
@@ -50,7 +50,7 @@ struct Pickle {
 /// Reads a pickle of protocol 2 to 5. Throws IoError, in the name of `source`, for one that is damaged and for what is
 /// no plain value: objects that are made without a call, sets, states of objects that no call gave.
 ///
-/// Integers that are small stand once, however often they occur: a list of numbers of words takes sixteen bytes of
+/// Integers that are small are kept once, however often they occur: a list of numbers of words takes sixteen bytes of
 /// memory for each.
 Pickle parse_pickle(const ByteSource& source, std::span<const std::byte> bytes);
 

@@ -20,7 +20,7 @@ enum class ElementType : uint8_t { kBool, kUint8, kInt32, kInt64, kFloat32, kFlo
 /// Bytes per element.
 size_t element_size(ElementType type);
 
-/// The dtype's name as it stands in error texts: "uint8", "float32".
+/// The dtype's name as it is in error texts: "uint8", "float32".
 const char* element_name(ElementType type);
 
 /// More axes than a tensor can have are refused by every reader.

@@ -11,7 +11,7 @@
 
 namespace capstan::io {
 
-/// What stands before and behind the data of a record.
+/// What is before and after the data of a record.
 struct RecordFrame {
   static constexpr std::size_t kHeader = sizeof(std::uint64_t) + sizeof(std::uint32_t);
   static constexpr std::size_t kFooter = sizeof(std::uint32_t);

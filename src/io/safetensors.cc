@@ -1,5 +1,5 @@
 // The .safetensors format: the length of a header in eight bytes, the header (tensor_list.h), and the elements of all
-// tensors, one behind the other without gaps.
+// tensors, one after the other without gaps.
 //
 // Elements are read to where they stay, or lie in the mapped file. Mapping is not the default: a file that another
 // process shortens would end this one.

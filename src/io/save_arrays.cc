@@ -40,7 +40,7 @@ std::string npy_header(const char* writer, const std::string& name, const Tensor
   for (int axis = 0; axis < tensor.rank(); ++axis) {
     text += (axis > 0 ? " " : "") + std::to_string(tensor.dim(axis)) + ",";
   }
-  // Python writes a comma behind the last length only if it is the only one.
+  // Python writes a comma after the last length only if it is the only one.
   if (tensor.rank() > 1) text.pop_back();
   text += "), }";
   constexpr std::size_t kBefore = 10, kMultiple = 64;

@@ -149,7 +149,7 @@ class BlockWriter {
   std::size_t size() const { return bytes_.size(); }
   const std::string& last_key() const { return last_; }
 
-  // Puts the block behind `file` and begins another one. The place is as an entry of the list of blocks has it.
+  // Puts the block after `file` and begins another one. The place is as an entry of the list of blocks has it.
   std::string finish(std::string& file) {
     if (restarts_.empty()) restarts_.push_back(0);
     for (const std::uint32_t restart : restarts_) append_little_endian(bytes_, restart);

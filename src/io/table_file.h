@@ -1,7 +1,7 @@
 // A sorted table of keys and values in a file: LevelDB's, in which TensorFlow keeps the index of a checkpoint.
 //
-// The file is a row of blocks. A block has entries, each with what its key shares with the one before; then, behind
-// them, the places where a key stands whole; then its kind and its checksum. The last 48 bytes say where the block is
+// The file is a row of blocks. A block has entries, each with what its key shares with the one before; then, after
+// them, the places where a key is whole; then its kind and its checksum. The last 48 bytes say where the block is
 // that lists the others.
 #pragma once
 

@@ -163,7 +163,7 @@ class BundleReader {
         open_plain_file(reader_, data_path(prefix_, entries.front().shard, shards_));
     std::uint64_t at = 0;
     for (const Entry& one : entries) {
-      // Tensors without elements may stand anywhere.
+      // Tensors without elements may be anywhere.
       if (one.size > 0 && one.offset < at) {
         source->fail("tensor " + quoted(one.key) + " begins at byte " + std::to_string(one.offset) +
                          ", where the one before it ends at " + std::to_string(at),

@@ -2,8 +2,8 @@
 //
 //     {"__metadata__": {"format": "pt"}, "kernel": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}, ...}
 //
-// Offsets are relative to the first byte behind the list. It is read by a grammar of its own, not as any JSON: nothing
-// nests, so that no text makes it recurse, and memory is bounded by the length of the text. A name that stands there
+// Offsets are relative to the first byte after the list. It is read by a grammar of its own, not as any JSON: nothing
+// nests, so that no text makes it recurse, and memory is bounded by the length of the text. A name that is there
 // twice is refused.
 #pragma once
 
@@ -22,7 +22,7 @@ namespace capstan::io {
 
 struct ListedTensor {
   std::string name;
-  std::string dtype;  // as it stands there: "F32"
+  std::string dtype;  // as it is there: "F32"
   std::vector<std::int64_t> shape;
   std::uint64_t begin = 0, end = 0;
   std::optional<std::uint32_t> checksum;  // of checkpoints

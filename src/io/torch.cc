@@ -47,7 +47,7 @@ class TorchReader {
     const std::vector<std::byte> bytes = read_exactly(*source, source->most_bytes(), "the pickle");
     source_ = source.get();
     pickle_ = parse_pickle(*source, bytes);
-    // Values that are shared stand under several names; a file may not make more of them than it has bytes.
+    // Values that are shared are under several names; a file may not make more of them than it has bytes.
     left_values_ = bytes.size();
     // Storages and tensors, both perhaps in a wider type.
     left_bytes_ = (64 << 20) + 4 * open_plain_file(kReader, path_)->most_bytes();

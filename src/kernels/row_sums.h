@@ -61,7 +61,7 @@ class RowSums {
   }
 
  protected:
-  // Behind so many numbers of float64.
+  // After so many numbers of float64.
   template <class T>
   T* scratch(std::int64_t behind) const {
     return reinterpret_cast<T*>(scratch_.as<double>() + chunks() + behind);

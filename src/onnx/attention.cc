@@ -37,7 +37,7 @@ Tensor seen_keys(const NodeCall& call, std::int64_t queries, std::int64_t keys, 
   if (call.has(6)) lengths = reshape(cast(call.tensor(6), int64), {-1, 1, 1, 1});
   const Tensor key = reshape(counted(keys), {1, keys});
   if (is_causal || left >= 0 || right >= 0) {
-    // The place of a query among the keys, and how far it is behind each key.
+    // The place of a query among the keys, and how far it is after each key.
     Tensor place = reshape(counted(queries), {queries, 1}) + before;
     if (lengths.has_value() && before == 0) place = place + (lengths - queries);
     const Tensor behind = place - key;

@@ -48,7 +48,7 @@ std::vector<WindowAxis> windows_of(const NodeCall& call, const Shape& image, std
       const std::int64_t room = axis.length + axis.before + axis.after - axis.reach();
       axis.results = room < 0 ? 0 : room / axis.stride + 1;
       if (rounds_up && room >= 0 && room % axis.stride != 0) {
-        // A window that would begin behind the image is none.
+        // A window that would begin after the image is none.
         if (axis.results * axis.stride < axis.length + axis.before) {
           axis.beyond = axis.stride - room % axis.stride;
           ++axis.results;

@@ -31,7 +31,7 @@ void gather(OpCall& c) {
   const AttributeValue given = c.value("axis");
   const int axis = given.has_value() ? c.axis("axis", rank) : batch;
   if (batch == 0) return c.give(c.node("Gather", {c.in(0), c.in(1)}, {attribute("axis", axis)}));
-  // Rows of each of the first axes, with the axis that is looked up right behind these.
+  // Rows of each of the first axes, with the axis that is looked up right after these.
   std::string x = c.in(0);
   if (axis != batch) x = c.transposed(x, moved(rank, axis, batch));
   const std::string indices = c.unsqueezed(as_int64(c, 1), {c.rank(1)});

@@ -35,7 +35,7 @@ void write_layer_normalization(OpCall& c) {
                 {attribute("axis", -c.integer("axes")), attribute("epsilon", c.number("epsilon"))}));
 }
 
-// [queries, keys]: which keys a query sees if it sees none behind its own place.
+// [queries, keys]: which keys a query sees if it sees none after its own place.
 std::string causal_mask(const OpCall& c) {
   const Shape first = {c.shape(0)[-2], c.shape(1)[-2]}, second = {c.second_shape(0)[-2], c.second_shape(1)[-2]};
   const Tensor one = constant({1}, float32);

@@ -37,7 +37,7 @@ struct Value {
   bool is_filter = false;      // [height, width, in, out], and [out, in, height, width] in ONNX
 };
 
-/// Values by name: those of a graph, and behind them those of the graphs around it.
+/// Values by name: those of a graph, and after them those of the graphs around it.
 struct Scope {
   const Scope* around = nullptr;
   std::unordered_map<std::string, Value> values = {};

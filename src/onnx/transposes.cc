@@ -1,4 +1,4 @@
-// One walk over the nodes, in their order. A transpose is not written where it stands; its output is noted as "that
+// One walk over the nodes, in their order. A transpose is not written where it is; its output is noted as "that
 // value with its axes in this order". An operator that can do its work on the value itself does so, and its output is
 // noted alike. For any other operator the transpose is written right before it, once. A note of a note is one order,
 // and one that changes nothing is the value.

@@ -1,4 +1,4 @@
-// The common rules of batching, and what others are written with. An op's own rule stands beside the op.
+// The common rules of batching, and what others are written with. An op's own rule is beside the op.
 //
 // See BatchCall in src/core/op_def.h: batched inputs have the axis of the items in front, and so have all outputs.
 #pragma once
@@ -20,7 +20,7 @@ Tensor with_items(const BatchCall& call, int i);
 // Of an input that is the same for all items only the shape, with the axis of the items in front.
 Tensor shape_with_items(const BatchCall& call, int i);
 
-// An input that broadcasts against those of calls whose item has this rank: behind the axis of the items stand as many
+// An input that broadcasts against those of calls whose item has this rank: after the axis of the items come as many
 // axes of length 1 as its item lacks.
 Tensor aligned(const BatchCall& call, int i, int item_rank);
 

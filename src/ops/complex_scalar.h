@@ -1,6 +1,6 @@
 // What formulas call, for one complex number; included by formula.h.
 //
-// Everything is computed in complex128 and rounded once. Only functions that are analytic stand here, beside conj and
+// Everything is computed in complex128 and rounded once. Only functions that are analytic are here, beside conj and
 // sign: a formula that compares, or takes a magnitude, has a form of its own for complex numbers (see
 // UnaryOp::Complex).
 #pragma once

@@ -1,6 +1,6 @@
 // The kernels of elementwise formulas, for one instruction set at a time.
 //
-// A family file (src/ops/math/math.cc and its kin) re-includes itself once per target; its formulas stand textually
+// A family file (src/ops/math/math.cc and its kin) re-includes itself once per target; its formulas are textually
 // inside the target's region, because only then may they use the target's instructions. This header gives them V<D>, a
 // vector with the operators and functions that formulas use, and the loops over memory.
 //
@@ -433,7 +433,7 @@ HWY_AFTER_NAMESPACE();
 
 #endif  // toggle
 
-// Defines the OpDef `constant` of the formula struct `Formula`; stands in the HWY_ONCE part of a family file.
+// Defines the OpDef `constant` of the formula struct `Formula`; is in the HWY_ONCE part of a family file.
 #undef CAPSTAN_ELEMENTWISE
 #define CAPSTAN_ELEMENTWISE(constant, Formula)                                                                   \
   static constexpr const LoopTable* constant##Loops[] = {                                                        \

@@ -36,7 +36,7 @@ class WideInput {
   std::vector<T> copy_;
 };
 
-// An input that stands last and may not be there; then it is null.
+// An input that is last and may not be there; then it is null.
 template <class T>
 class OptionalInput {
  public:

@@ -44,7 +44,7 @@ enum Mark : std::uint32_t {
   kConnected = 1,  // depends on a leaf of this tape
   kWanted = 2,     // and on a source
   kSource = 4,     // is a source
-  kTwice = 8,      // and stands in the list of sources more than once
+  kTwice = 8,      // and is in the list of sources more than once
 };
 
 // True if the block's buffer is ours alone to write.
@@ -85,7 +85,7 @@ class ReversePass {
     }
   }
 
-  // Whatever happened, no cotangent is left behind.
+  // Whatever happened, no cotangent is left over.
   ~ReversePass() {
     for (SlotState* state = slots_ - leaves_; state != end_; ++state) {
       if (state->cotangent != nullptr) detail::release(state->cotangent);
@@ -145,7 +145,7 @@ class ReversePass {
 
   // Marks a result of a record, given the marks of its inputs.
   void mark_result(const Record& r, unsigned marks, Slot k) {
-    // Behind an op without a gradient nothing is asked for, so no rule there runs in vain.
+    // After an op without a gradient nothing is asked for, so no rule there runs in vain.
     marks &= (r.op->flags & kNotDifferentiable) != 0 ? unsigned{kConnected} : kConnected | kWanted;
     std::uint32_t& all = slots_[r.output + k].marks;
     marks |= all;
@@ -361,7 +361,7 @@ class ReversePass {
   Slot leaves_;
   bool fused_ = false;   // nobody watches: rules are loops
   bool traced_ = false;  // only a trace does: rules are nodes
-  SlotState* slots_;     // the state of slot 0, which is always empty; leaves stand before it, results behind
+  SlotState* slots_;     // the state of slot 0, which is always empty; leaves are before it, results after them
   SlotState* end_;
   std::unique_ptr<std::vector<SlotState>> own_;  // of a pass that a rule of another pass of this tape has started
 };

@@ -64,7 +64,7 @@ TapeImpl* TapeImpl::create(const GradientTapeOptions& options) {
 
 void TapeImpl::destroy(TapeImpl* tape) noexcept {
   if (tape->owner_ != &context) [[unlikely]] {
-    // Another thread's tape: while it records it stands in that thread's context and must not go away.
+    // Another thread's tape: while it records it is in that thread's context and must not go away.
     if (tape->recording) return;
   } else if (tape->recording) {
     tape->stop();

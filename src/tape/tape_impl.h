@@ -6,7 +6,7 @@
 // Identity. An op's output gets one process-unique number when it is recorded; a thread's numbers are consecutive, so a
 // tape is an interval of numbers and "does this tape know the tensor" is a subtraction and a compare. Nested tapes
 // share the numbers. Watched tensors and variables (leaves) are not numbered, because other threads may share their
-// blocks; they stand in a small table of the tape, which keeps them alive. A block carries only a sticky bit "some tape
+// blocks; they are in a small table of the tape, which keeps them alive. A block carries only a sticky bit "some tape
 // may know it as a leaf". Pausing ends an interval and resuming begins a new one.
 //
 // A tape may record an op that only its neighbour connects (the number is the neighbour's); that is harmless, because
@@ -55,7 +55,7 @@ struct Record {
 };
 static_assert(sizeof(Record) == 64);
 
-// A tensor, or a value of a variable, that the tape watches. A variable has one slot but stands here once for each
+// A tensor, or a value of a variable, that the tape watches. A variable has one slot but is here once for each
 // value that was read.
 struct Watched {
   detail::Block* block;             // null once the tape is used up

@@ -110,7 +110,7 @@ const Registered* find_class(std::string_view kind, std::string_view name) {
 
 const ClassInfo& class_of(std::string_view kind, std::string_view name) {
   const std::lock_guard lock(registry().mutex);
-  // A class of a program's own may stand behind its package: "Custom>Halving".
+  // A class of a program's own may be after its package: "Custom>Halving".
   const std::size_t end = name.rfind('>');
   const Registered* const found = find_class(kind, end == name.npos ? name : name.substr(end + 1));
   if (found != nullptr) return *found->info;

@@ -1,4 +1,4 @@
-// LossScaleOptimizer: another optimizer behind a scale of the loss that looks for the largest that is safe.
+// LossScaleOptimizer: another optimizer with a scale of the loss that looks for the largest that is safe.
 //
 // It is a state of its own with the other's inside; what asks for rates, slots or hooks is sent on to that one. The
 // scale and the count of finite updates are variables, so in a traced function they are part of the program, and the

@@ -272,7 +272,7 @@ class FunctionalWriter {
 
 // --- Reading one ---
 
-// Layers are called in any order in which what they take is there. A call that waits stands in the list of the layer
+// Layers are called in any order in which what they take is there. A call that waits is in the list of the layer
 // that it waits for and goes on with the argument that it had come to, so time is linear in the configuration.
 class FunctionalReader {
  public:

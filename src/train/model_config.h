@@ -1,8 +1,8 @@
 // Configurations of models: how Keras describes a Sequential and a functional model, and models made of that.
 //
-// A layer stands in the list of its model as serialize() writes it. A functional model says in addition what each layer
+// A layer is in the list of its model as serialize() writes it. A functional model says in addition what each layer
 // is called on: a value is the name of a layer, which of its calls, counted from 0 within the model, and which of the
-// tensors that the call gave. So the order of the list does not matter, and layers that are used several times stand in
+// tensors that the call gave. So the order of the list does not matter, and layers that are used several times are in
 // it once.
 #pragma once
 

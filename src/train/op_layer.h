@@ -12,7 +12,7 @@
 
 namespace capstan::detail {
 
-// Whether what stands in the list of layers is an op: {"module": "keras.src.ops.numpy", "class_name": "NotEqual", ...}.
+// Whether what is in the list of layers is an op: {"module": "keras.src.ops.numpy", "class_name": "NotEqual", ...}.
 bool is_op_node(const AttributeValue& node);
 
 // The layer of an op, of this name. `call` is its one call, {"args": [...], "kwargs": {...}}: the layer takes the
@@ -20,8 +20,8 @@ bool is_op_node(const AttributeValue& node);
 // here.
 Layer op_layer(const std::string& name, const AttributeValue& node, const AttributeValue& call);
 
-// Of the layer of an op what stands in the list of layers, with its one call, in which `value_of` gives what stands
-// for each value.
+// Of the layer of an op what is in the list of layers, with its one call, in which `value_of` gives what stands for
+// each value.
 AttributeValue op_node(const Layer& layer, const std::function<AttributeValue(std::size_t)>& value_of);
 bool is_op_layer(const Layer& layer);
 

@@ -68,7 +68,7 @@ Variable OptimizerState::make_slot(std::size_t i, const std::string& slot_name, 
   return slot;
 }
 
-// Keras's order: the slots of one variable, then those of the next, and those that stand in blocks behind them.
+// Keras's order: the slots of one variable, then those of the next, and those that are in blocks after them.
 void OptimizerState::make_slots() {
   std::vector<std::vector<Slot>> wanted;
   std::size_t most = 0;

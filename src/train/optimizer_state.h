@@ -1,4 +1,4 @@
-// The state behind an optimizer: its rule, the slots, and what an update goes through.
+// The state of an optimizer: its rule, the slots, and what an update goes through.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // Logits that a softmax or sigmoid remembers.
 //
-// Cross entropies of probabilities that come straight from an activation are computed from the logits behind them, as
+// Cross entropies of probabilities that come straight from an activation are computed from their logits, as
 // Keras does: exact where probabilities have been rounded to 0 or 1, and without the clipping. The logits are noted on
 // the tensor itself (notes.h), so any op in between forgets them.
 #pragma once

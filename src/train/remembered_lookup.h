@@ -1,4 +1,4 @@
-// The table and the ids behind rows that an embedding gave.
+// The table and the ids of rows that an embedding gave.
 //
 // A product of such rows with a matrix repeats that of each row of the table as often as its id comes: for a table of
 // 65 characters and 4096 steps, sixty times. The product of the table, of which rows are then taken, has the same

@@ -233,7 +233,7 @@ History Trainer::fit(const Model& model, const BatchSource& batches, const FitOp
       }
       if (start->when_there) start->when_there();
       start.reset();
-      // If the epoch was cut off behind its last batch, these are its values.
+      // If the epoch was cut off after its last batch, these are its values.
       logs = part(model).get_metrics_result();
     }
     while (!steps || step < *steps) {

@@ -23,7 +23,7 @@ Tensor with_axis(const Batched& value, std::int64_t size);
 
 class BatchedGraph {
  public:
-  // `inputs` are those of run_graph; those whose bit is set differ from item to item, and what stands in their place
+  // `inputs` are those of run_graph; those whose bit is set differ from item to item, and what is in their place
   // is not read. Runs all that does not depend on them, once.
   BatchedGraph(const Graph& graph, std::vector<Tensor> inputs, const std::vector<bool>& per_item);
 

@@ -14,7 +14,7 @@ namespace capstan {
 
 namespace {
 
-// Behind the word for the types of all arguments, the first word of an entry of a key says what it is. Words from
+// After the word for the types of all arguments, the first word of an entry of a key says what it is. Words from
 // kNumber on are numbers, of the type that follows from the word.
 enum KeyWord : std::uint64_t { kList, kText, kTensor, kVariable, kNumber };
 
@@ -60,10 +60,10 @@ std::string number_text(detail::NumberType type, std::uint64_t bits) {
   }
 }
 
-// One entry: what it is, and where its words stand.
+// One entry: what it is, and where its words are.
 struct Entry {
   KeyWord word;
-  std::size_t at;          // behind the word
+  std::size_t at;          // after the word
   std::uint64_t rank = 0;  // of a tensor or variable; its lengths begin at `at` + 2
   std::string text;
 };

@@ -226,7 +226,7 @@ void detail::collect_row(RowKind kind, std::vector<std::vector<Tensor>>& rows, s
   for (std::size_t k = 0; k < results.size(); ++k) {
     CAPSTAN_CHECK(results[k].has_value(), ValueError, op, ": result ", k, " of row ", row, " is an empty tensor");
     std::vector<Tensor>& list = rows[k];
-    // Rows come one by one from either end, so the one before stands beside this one.
+    // Rows come one by one from either end, so the one before is beside this one.
     for (const std::size_t beside : {position - 1, position + 1}) {
       if (beside >= list.size() || !list[beside].has_value()) continue;
       CAPSTAN_CHECK(list[beside].dtype() == results[k].dtype(), DTypeError, op, ": result ", k, " of row ", row, " is ",

@@ -109,7 +109,7 @@ struct Recomputed final : Control {
   std::vector<const Subgraph*> parts() const override { return {&body}; }
 };
 
-// What the rule of a node is given: its inputs. Behind this alone a rule may look at the node, which lives as long as
+// What the rule of a node is given: its inputs. After this alone a rule may look at the node, which lives as long as
 // its trace. Throws TraceError if that is not the one under way.
 std::vector<Tensor> inputs_of(const VjpCall& call);
 

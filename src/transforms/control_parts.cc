@@ -42,7 +42,7 @@ Subgraph ControlParts::trace(std::string name, std::span<const Argument> argumen
 }
 
 std::size_t ControlParts::slot_of(const Tensor& tensor) {
-  // Not among those of arguments and variables: what stands there may change from one iteration to the next.
+  // Not among those of arguments and variables: what is there may change from one iteration to the next.
   for (std::size_t i = captured_from_; i < slots_.size(); ++i) {
     const auto holds = [i](const Captured& captured) { return captured.slot == i; };
     if (slots_[i].block() == tensor.block() && std::none_of(variables_.begin(), variables_.end(), holds)) return i;

@@ -19,7 +19,7 @@ class ControlParts {
   ControlParts(std::string_view op, std::vector<Tensor> inputs)
       : op_(op), captured_from_(inputs.size()), slots_(std::move(inputs)) {}
 
-  // An argument of a part: what stands in this slot, as this.
+  // An argument of a part: what is in this slot, as this.
   struct Argument {
     std::size_t slot;
     OutputSpec spec;

@@ -45,10 +45,10 @@ std::vector<Tensor> with_zeros(std::span<const Tensor> tangents, std::span<const
 }
 
 // Its inputs are the outputs of the function, then what they are differentiated by (arguments, captured variables),
-// then what the rule uses beside these. Behind the inputs, the slots of the rule are the cotangents.
+// then what the rule uses beside these. After the inputs, the slots of the rule are the cotangents.
 struct CustomNode final : Control {
   Subgraph rule;
-  std::optional<Subgraph> tangent_rule;  // whose slots behind the inputs are the tangents of the sources
+  std::optional<Subgraph> tangent_rule;  // whose slots after the inputs are the tangents of the sources
   std::exception_ptr failure;            // what tracing the rules has thrown
   std::size_t sources = 0;
 

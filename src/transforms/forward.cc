@@ -196,7 +196,7 @@ ForwardAccumulator::ForwardAccumulator(const Primals& primals, const Tangents& t
   impl.release()->start();
 }
 
-// One of another thread that is active stands in that thread's context and must not go away.
+// One of another thread that is active is in that thread's context and must not go away.
 ForwardAccumulator::~ForwardAccumulator() {
   if (impl_->recording) {
     try {

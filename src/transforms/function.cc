@@ -49,7 +49,7 @@ class FunctionState {
  public:
   explicit FunctionState(const FunctionOptions& options) : options_(options), name_(options_.name) {}
 
-  // `open`: where in the key lengths stand that are open, beside those that the options leave open.
+  // `open`: where in the key lengths are that are open, beside those that the options leave open.
   const void* call(KeptBuffers& call, const std::vector<std::size_t>& open, const detail::FunctionBody& body) {
     const Span span(SpanKind::kFunction, name_);
     std::shared_ptr<const Trace> found = last_like(call.signature);
@@ -78,7 +78,7 @@ class FunctionState {
     return trace;
   }
 
-  // Where in a key lengths stand that the options leave open.
+  // Where in a key lengths are that the options leave open.
   std::vector<std::size_t> open_by_options(const CallKey& key) const {
     if (!options_.input_signature.empty()) return open_lengths(name_, options_.input_signature, key);
     return options_.reduce_retracing ? lengths_of_tensors(key) : std::vector<std::size_t>();

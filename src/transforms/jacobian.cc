@@ -1,7 +1,7 @@
 // jacobian and batch_jacobian: a reverse pass, traced once with a symbolic cotangent and run for many of them.
 //
 // The cotangents of the rows are the rows of an identity matrix; the pass is linear in them. What it reads of the
-// forward pass stands outside of the trace, so it is computed once, and outer tapes see it.
+// forward pass is outside of the trace, so it is computed once, and outer tapes see it.
 #include <algorithm>
 #include <array>
 #include <complex>
@@ -60,7 +60,7 @@ void write_seeds(const SeedAttributes& a, std::int64_t begin, std::int64_t size,
   }
 }
 
-// An op, so that in a trace the rows are made where they are used instead of standing there as a constant. Behind the
+// An op, so that in a trace the rows are made where they are used instead of standing there as a constant. After the
 // last row come zeros.
 constinit const OpDef kSeeds = {
     .name = "jacobian_rows",

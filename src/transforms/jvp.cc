@@ -53,7 +53,7 @@ void add_to(Tensor& sum, Tensor more) {
 
 // --- Elementwise ops ---
 
-// Whether the derivative by an input is zero everywhere: then there is no tangent, as that of `sign`.
+// Whether the derivative for an input is zero everywhere: then there is no tangent, as that of `sign`.
 bool is_zero(const OpDef& op, std::size_t k) {
   if (op.formula == nullptr) return (op.reads[k] & kReadsCotangent) == 0;
   const MicroCode& derivative = op.formula->vjp[k];

@@ -76,7 +76,7 @@ State integrate(const Field& field, State y, double from, double to, double& h, 
     CAPSTAN_CHECK(steps < options.max_steps, ValueError, "odeint: more than ", options.max_steps,
                   " steps from t = ", from, " to ", to, ", and only at ", t,
                   help("the equation is stiff, or relative and absolute are too small for it"));
-    const bool last = 1.001 * length >= std::abs(to - t);  // rather a little longer than a speck behind it
+    const bool last = 1.001 * length >= std::abs(to - t);  // rather a little longer than a speck after it
     const double step = last ? to - t : direction * length;
     CAPSTAN_CHECK(std::abs(step) > 1e-15 * std::max(std::abs(from), std::abs(to)), ValueError,
                   "odeint: the steps become too small at t = ", t, help("the solution explodes or has a jump there"));

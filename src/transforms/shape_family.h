@@ -23,7 +23,7 @@ namespace capstan {
 // One trace as it was made.
 struct RawTrace {
   Graph graph;
-  std::vector<Tensor> captures;           // what its arguments behind those of the call are
+  std::vector<Tensor> captures;           // what its arguments after those of the call are
   std::shared_ptr<const void> structure;  // of the result, without its tensors
   CallKey values;                         // plain values in the result
   std::size_t argument_variables = 0;

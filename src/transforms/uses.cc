@@ -26,7 +26,7 @@ std::vector<Tensor> copies(std::span<const Tensor> tensors) {
 }
 
 Holdings::~Holdings() {
-  // If it stands in nobody's place it only goes away: those around it may have changed.
+  // If it is in nobody's place it only goes away: those around it may have changed.
   if (hides_) {
     context.observers = saved_;
   } else {

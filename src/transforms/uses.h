@@ -73,7 +73,7 @@ class Uses final : public Holdings {
   std::size_t before_last_ = 0;  // how many were captured before the latest call
 };
 
-// What a function uses, apart from the tensors that a run of it makes: the sources of its record behind its arguments.
+// What a function uses, apart from the tensors that a run of it makes: the sources of its record after its arguments.
 struct Parameters {
   std::vector<Tensor> captured;
   std::vector<Held> held;      // those that may have gradients

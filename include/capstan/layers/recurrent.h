@@ -291,7 +291,7 @@ struct GRUOptions {
 
 /// An RNN with the cell SimpleRNNCell: [batch, time, in] to [batch, units], or [batch, time, units] with
 /// `return_sequences`. Calls, weights and errors as for RNN and the cell. As in Keras 3.15, `activity_regularizer` is
-/// taken and has no effect on this layer; add the layer ActivityRegularization behind it instead.
+/// taken and has no effect on this layer; add the layer ActivityRegularization after it instead.
 class CAPSTAN_EXPORT SimpleRNN final : public RNN {
  public:
   explicit SimpleRNN(std::int64_t units, const SimpleRNNOptions& options = {});

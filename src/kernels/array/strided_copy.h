@@ -1,4 +1,4 @@
-// Moving elements: one loop behind transposes, broadcasts, slices, joins, pads, tiles and flips.
+// Moving elements: one loop for transposes, broadcasts, slices, joins, pads, tiles and flips.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 // Scaled dot-product attention over raw memory: y = softmax(scale * q k^T + mask) v for every matrix of a batch.
 //
 // q is [batch, queries, depth], k [batch, keys, depth], v [batch, keys, value_depth]; rows may lie apart, so that heads
-// which stand side by side in a row need not be copied. A query that sees no key
+// which are side by side in a row need not be copied. A query that sees no key
 // has a result of zeros. With dropout, word i of the stream `seed` decides on element i of the probabilities [batch,
 // queries, keys], as keyed_dropout does on a tensor of this shape. Any size may be zero. Every result element is one
 // sum in one order, so results have the same bits for any number of threads.

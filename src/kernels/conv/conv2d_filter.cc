@@ -328,7 +328,7 @@ void band_tiles(Band<T>& band) {
   }
 }
 
-// What the band behind output rows up to `end` of some images reads: `rows` more, or those of the next images.
+// What the band after output rows up to `end` of some images reads: `rows` more, or those of the next images.
 template <class T>
 HWY_NOINLINE void fetch_next(const Conv2DShape& s, std::int64_t image, std::int64_t images, std::int64_t end,
                              std::int64_t rows, const T* input, const T* output_gradient, Ahead* next_image,

@@ -49,7 +49,7 @@ template <class T>
 using Tile = void (*)(const Row& row, const T* source, const T* matrix, T* out, std::ptrdiff_t pixel_stride);
 
 // A block of source channels. At every tap an empty assembly has it read from memory, as the row is: the compiler would
-// keep what it has no other registers for in those of vectors, from where it comes behind the multiply-adds.
+// keep what it has no other registers for in those of vectors, from where it comes after the multiply-adds.
 template <class T>
 struct Block {
   const T* source;
@@ -151,7 +151,7 @@ HWY_NOINLINE void tile(const Row& row, const T* HWY_RESTRICT source, const T* HW
 
 // The same for one vector of channels and taps in threes that read neighbours. Such a tile would load as much as it
 // multiplies, so a pixel is loaded once for all three: it is the third one's of the output pixel before it, the
-// second one's of its own and the first one's of that behind it. What lies beside the image is read from zeros.
+// second one's of its own and the first one's of that after it. What lies beside the image is read from zeros.
 template <class T, int kPixels>
 HWY_NOINLINE void tile_of_threes(const Row& row, const T* HWY_RESTRICT source, const T* HWY_RESTRICT matrix,
                                  T* HWY_RESTRICT out, std::ptrdiff_t pixel_stride) {

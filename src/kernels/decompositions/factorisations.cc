@@ -12,7 +12,7 @@ int cholesky(const Lapack& lapack, std::int64_t n, const T* a, T* l) {
   for (std::int64_t i = 0; i < n; ++i) {
     std::copy_n(a + i * n, i + 1, l + i * n);
     std::fill(l + i * n + i + 1, l + (i + 1) * n, T(0));
-    // The diagonal of a Hermitian matrix is real; what else stands there is not read.
+    // The diagonal of a Hermitian matrix is real; what else is there is not read.
     if constexpr (kIsComplex<T>) l[i * n + i] = l[i * n + i].real();
   }
   // By columns this memory holds the transpose of a in its upper triangle, whose factor u with
@@ -178,7 +178,7 @@ void qr(const Lapack& lapack, std::int64_t m, std::int64_t n, bool full, const T
   for (std::int64_t i = 0; i < width; ++i) {
     for (std::int64_t j = 0; j < n; ++j) r[i * n + j] = j < i ? T(0) : columns[j * m + i];
   }
-  // The reflections stand in the first k columns; those beyond them are written.
+  // The reflections are in the first k columns; those beyond them are written.
   routines.orgqr(&rows, &columns_of_q, &reflections, columns.get(), &rows, tau.get(), work.get(), &length, &info);
   turn(width, m, columns.get(), q);
 }

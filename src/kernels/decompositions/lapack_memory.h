@@ -57,7 +57,7 @@ void set_identity(std::int64_t rows, std::int64_t columns, T* out) {
 }
 
 // A work array of a kernel, one of possibly several. OpenBLAS 0.3.21 reads an element beyond the end of some
-// (cgemv_n and zgemv_n), so there is room behind it.
+// (cgemv_n and zgemv_n), so there is room after it.
 template <class T>
 class Work {
  public:

@@ -73,7 +73,7 @@ struct Cut {
   std::int64_t begin(std::int64_t part) const { return part * size + std::min(part, larger); }
 };
 
-// Memory that the block behind this one reads or writes, fetched while this one is computed: by each of its tiles some
+// Memory that the block after this one reads or writes, fetched while this one is computed: by each of its tiles some
 // lines, one in every step along k or less often. They are spread over all tiles, since lines on their way take places
 // that the loads of a tile need, too.
 template <class T>

@@ -27,7 +27,7 @@ struct GemmShape {
   bool transpose_a = false;  // A is stored as [k, m]
   bool transpose_b = false;  // B is stored as [n, k]
   bool accumulate = false;   // add to C instead of replacing it
-  // Steps along k that the next product takes, behind those of this one: fetched while this one is computed.
+  // Steps along k that the next product takes, after those of this one: fetched while this one is computed.
   std::int64_t following = 0;
 };
 

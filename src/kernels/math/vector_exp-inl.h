@@ -2,7 +2,7 @@
 // instruction set; see vector_math-inl.h.
 //
 // x = n ln 2 + r with |r| <= ln 2 / 2, and exp(x) = 2^n exp(r). Rounding to n adds a constant so large
-// that the sum has no fraction; n then stands in the low bits of the sum and moves into an exponent
+// that the sum has no fraction; n then is in the low bits of the sum and moves into an exponent
 // by a shift. The polynomials are Chebyshev fits of (exp(r) - 1 - r) / r^2.
 #if defined(CAPSTAN_KERNELS_VECTOR_EXP_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef CAPSTAN_KERNELS_VECTOR_EXP_INL_H_

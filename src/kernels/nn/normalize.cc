@@ -191,7 +191,7 @@ void join_chunks(std::int64_t chunks, std::int64_t channels, const T* partial, c
   }
 }
 
-// Two sums in float64 for each channel, and behind them two numbers for every chunk.
+// Two sums in float64 for each channel, and after them two numbers for every chunk.
 template <class T>
 std::size_t scratch_bytes(std::int64_t rows, std::int64_t channels) {
   const std::int64_t chunks = (rows + chunk_rows(channels) - 1) / chunk_rows(channels);

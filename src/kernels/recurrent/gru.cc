@@ -99,7 +99,7 @@ void forward(const GruShape& s, const GruForwardCall<T>& p) {
   });
 }
 
-// One sequence at one step. `h` is the cotangent of h that comes from the step behind, and becomes the part of the
+// One sequence at one step. `h` is the cotangent of h that comes from the step after it, and becomes the part of the
 // one for the step before that does not go through the sums.
 template <class T>
 HWY_INLINE void step_back(const GruGradientCall<T>& p, std::int64_t units, std::int64_t at, const T* h_before, T* h,

@@ -108,7 +108,7 @@ void forward(const LstmShape& s, const LstmForwardCall<T>& p) {
   });
 }
 
-// One sequence at one step. `h` is the cotangent of h that comes from the step behind, and becomes the part of the
+// One sequence at one step. `h` is the cotangent of h that comes from the step after it, and becomes the part of the
 // one for the step before that does not go through dz; `c` is the same for cells.
 template <class T>
 HWY_INLINE void step_back(const LstmGradientCall<T>& p, std::int64_t units, std::int64_t at, const T* c_before,

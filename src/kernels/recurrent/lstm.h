@@ -5,7 +5,7 @@
 // At a step that the mask leaves out the gates are i = 0, f = 1, g = 1, o = 0, which keeps c, and h = h'. The
 // derivatives of all gates are zero there.
 //
-// Sequences [batch, steps, ...] are dense; the four gates of a step stand one after the other. Every element of a
+// Sequences [batch, steps, ...] are dense; the four gates of a step are one after the other. Every element of a
 // result is computed in one order, so results have the same bits for any number of threads. Sigmoid and tanh are those
 // of vector_math-inl.h, below 2 ulp each.
 #pragma once

@@ -2,7 +2,7 @@
 // order in which steps read it.
 //
 // A sequence is a chain of small products with one matrix. Packed once for all steps it is read side by side, and the
-// columns that all gates of a few units need stand together, so that the gates are computed while the sums of their
+// columns that all gates of a few units need are together, so that the gates are computed while the sums of their
 // products are in the first cache.
 #pragma once
 

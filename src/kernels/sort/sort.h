@@ -27,7 +27,7 @@ void argsort_rows(DType dtype, const SortView& view, bool descending, const void
 void top_k_rows(DType dtype, std::int64_t rows, std::int64_t n, std::int64_t k, const void* in, void* values,
                 std::int32_t* indices);
 
-// For each of m values of a row the number of elements of the sorted row of n that stand before it: those that are
+// For each of m values of a row the number of elements of the sorted row of n that are before it: those that are
 // smaller, and with `right` also those that are equal. n is at most 2^31 - 1.
 void search_rows(DType dtype, std::int64_t rows, std::int64_t n, std::int64_t m, bool right, const void* sorted,
                  const void* values, std::int32_t* out);

@@ -122,7 +122,7 @@ void sum_like_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
   if (call.needs(0)) cotangents[0] = broadcast_like(call.cotangent(), call.input(0));
 }
 
-// The axes that an item has more are axes of length 1 behind that of the items, so that they are summed, too.
+// The axes that an item has more are axes of length 1 after that of the items, so that they are summed, too.
 bool batch_sum_like(const BatchCall& call, std::vector<Tensor>& outputs) {
   Tensor like = shape_with_items(call, 1);
   const int more = call.item_rank(0) - call.item_rank(1);

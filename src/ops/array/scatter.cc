@@ -345,7 +345,7 @@ void tensor_scatter_extremum_vjp(const VjpCall& call, std::span<Tensor> cotangen
   if (call.needs(2)) cotangents[2] = multiply(gather_nd(share, indices), theirs);
 }
 
-// The results of all items are one tensor, so the number of its item stands before the coordinates of an update.
+// The results of all items are one tensor, so the number of its item is before the coordinates of an update.
 bool scatter_items(const BatchCall& call, std::size_t indices, const void* attributes, std::vector<Tensor>& outputs) {
   if (!has_room(call)) return false;
   std::vector<Tensor> inputs = all_with_items(call);

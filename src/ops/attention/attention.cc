@@ -156,7 +156,7 @@ struct Scores {
   }
 };
 
-// Mask operands stand last, if there.
+// Mask operands are last, if there.
 Tensor mask_of(const VjpCall& call, int position) {
   return call.input_count() > position ? call.input(position) : Tensor();
 }

@@ -99,7 +99,7 @@ class AttentionCall {
   std::optional<WideInput<T>> wide_;
 };
 
-// Attention on heads that stand side by side in rows, made in programs alone (src/graph/attention_heads.cc), where it
+// Attention on heads that are side by side in rows, made in programs alone (src/graph/attention_heads.cc), where it
 // takes the place of attention, or its gradients, between transposes. An operand is [batch, length, heads, depth], or a
 // part of [batch, length, parts, heads, depth]; the result and the gradients are [batch, length, heads, depth], or all
 // three gradients the parts of one output.

@@ -115,7 +115,7 @@ void vjp_triangular_solve(const VjpCall& call, std::span<Tensor> cotangents) {
   if (call.needs(1)) cotangents[1] = g;
 }
 
-// A matrix that is the same for all items is factorised once: their right-hand sides stand side by side.
+// A matrix that is the same for all items is factorised once: their right-hand sides are side by side.
 bool batch_solve(const BatchCall& call, std::vector<Tensor>& outputs) {
   if (call.is_batched(0) || call.item_rank(0) != 2 || call.item_rank(1) != 2) return batch_broadcasting(call, outputs);
   const Shape b = call.input(1).shape();

@@ -1,4 +1,4 @@
-// Where the elements of diagonals stand in a matrix, and where in their packed form (see diagonal.cc).
+// Where the elements of diagonals are in a matrix, and where in their packed form (see diagonal.cc).
 #pragma once
 
 #include <algorithm>

@@ -92,7 +92,7 @@ void run_mask(const Call& call, std::span<Tensor> outputs) {
   outputs[0] = cast(greater_equal(draw, a.rate), dtype) * (1 / (1 - a.rate));
 }
 
-// Made by the function below alone, and so not in the registry: by name its seeds would stand still.
+// Made by the function below alone, and so not in the registry: by name its seeds would not change.
 constinit const OpDef kHostDropoutMask = {
     .name = "host_dropout_mask",
     .text = "What dropout multiplies with, drawn with seeds from outside of the library.",

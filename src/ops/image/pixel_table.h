@@ -44,7 +44,7 @@ struct PixelTable {
   }
 };
 
-// The pixels around a place: those at or before it and those behind, whole numbers both.
+// The pixels around a place: those at or before it and those after it, whole numbers both.
 struct Neighbours {
   Tensor before;
   Tensor behind;

@@ -3,7 +3,7 @@
 // The equation is planned as a chain of pairs. Of each pair the letters fall into four classes:
 // those of both operands that stay (the batch), those of one operand that stay (rows and columns),
 // and those of both that are summed. So a pair is a batched matmul between transposes, which the
-// kernels know, and the gradients are those of matmul. Letters that stand in one operand only and
+// kernels know, and the gradients are those of matmul. Letters that are in one operand only and
 // do not stay are summed first; repeated letters of one operand are its diagonal.
 #include <algorithm>
 #include <string>
@@ -191,7 +191,7 @@ Tensor compute(std::string_view equation, std::span<const Operand> operands) try
     bool has_ellipsis = false;
     output = parse_term(equation, equation.substr(arrow + 2), unnamed, &has_ellipsis);
   } else {
-    // Unnamed axes, then the letters that stand once, in alphabetical order.
+    // Unnamed axes, then the letters that occur once, in alphabetical order.
     for (int k = unnamed; k-- > 0;) output.push_back(kEllipsis + k);
     Labels all;
     for (const Term& term : terms) all.insert(all.end(), term.labels.begin(), term.labels.end());

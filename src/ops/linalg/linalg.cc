@@ -1,7 +1,7 @@
 // Sums of products over chosen axes.
 //
 // tensordot is matmul between transposes and reshapes, so it needs no rule. einsum and the norms
-// have files of their own and stand in the list here.
+// have files of their own and are in the list here.
 #include "capstan/ops/linalg.h"
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 // Connectionist temporal classification.
 //
 // As with softmax cross-entropy, one op gives the loss and its gradient, so that the backward pass of a training step
-// is one product. The gradient leads on to second derivatives by an op that is its derivative along a direction; there
-// the road ends.
+// is one product. The gradient leads on to second derivatives through an op that is its derivative along a direction;
+// there the road ends.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -25,7 +25,7 @@ namespace capstan {
 
 namespace {
 
-// Errors name the public function, not the ops behind it.
+// Errors name the public function, not the ops that it calls.
 constexpr std::string_view kName = "ctc_loss";
 
 struct BlankAttributes {

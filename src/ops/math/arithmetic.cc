@@ -336,7 +336,7 @@ CAPSTAN_ELEMENTWISE(kXdivy, Xdivy);
 
 namespace {
 
-// The block behind an operand; null for a number, and for an empty tensor, which apply refuses.
+// The block of an operand; null for a number, and for an empty tensor, which apply refuses.
 const detail::Block* block_of(const Operand& operand) {
   switch (operand.kind()) {
     case Operand::Kind::kLent:

@@ -2,7 +2,7 @@
 //
 // The gradient of a real L is dL/dRe + i dL/dIm, so the cotangent of a complex tensor holds both partial derivatives
 // and the rules of `complex`, `real` and `imag` only take it apart or put it together. conj and angle are not analytic;
-// their rules stand here. What is analytic is a formula like any other (see UnaryOp::Complex in formula.h).
+// their rules are here. What is analytic is a formula like any other (see UnaryOp::Complex in formula.h).
 #include <algorithm>
 #include <cmath>
 #include <complex>

@@ -220,7 +220,7 @@ bool batch_side_by_side(const BatchCall& call, std::vector<Tensor>& outputs) {
 
 // --- In programs ---
 
-// There the op is its sums, and loops that may be fused with what stands before and behind them; with the same bits.
+// There the op is its sums, and loops that may be fused with what is before and after them; with the same bits.
 
 void infer_channels(const Call& call, OutputSpecs& outputs, int count) {
   for (int i = 0; i < count; ++i) outputs.add(call.input(0).dtype(), {call.input(0).dim(-1)});

@@ -1,4 +1,4 @@
-// bias_add: a vector added to the axis of the channels, wherever that stands.
+// bias_add: a vector added to the axis of the channels, wherever that is.
 #include <vector>
 
 #include "capstan/ops/array.h"
@@ -19,7 +19,7 @@ bool channels_stand_first(std::string_view data_format) {
                 "bias_add: the data format must begin with \"NC\" or end with \"C\", not \"", data_format, "\"");
   return first;
 }
-// Where the channels stand, by the letters of a format.
+// Where the channels are, by the letters of a format.
 struct DataFormat {
   bool first = false;
 };

@@ -30,7 +30,7 @@ namespace {
 
 Shape without_last(const Shape& shape) { return Shape(shape.dims().first(static_cast<std::size_t>(shape.rank() - 1))); }
 
-// Errors name the public functions, not the ops with two outputs behind them.
+// Errors name the public functions, not the ops with two outputs that they call.
 constexpr std::string_view kCrossEntropyName = "softmax_cross_entropy_with_logits";
 constexpr std::string_view kSparseCrossEntropyName = "sparse_softmax_cross_entropy_with_logits";
 

@@ -111,7 +111,7 @@ Tensor normalised(const BatchCall& call, const Tensor& x) {
   return layer_normalization(x, ones_like(scale), zeros_like(scale), static_cast<int>(a.axes), a.epsilon);
 }
 
-// Scales and offsets of items act behind what they have in common.
+// Scales and offsets of items act after what they have in common.
 bool batch_layer_norm(const BatchCall& call, std::vector<Tensor>& outputs) {
   const int rank = call.item_rank(0);
   if (rank == kMaxRank) return false;

@@ -1,7 +1,7 @@
 // Row-sparse gradients whose repeated rows have become one.
 //
 // Where a rule squares a gradient or takes its norm, it has to see the sum of what a row got, not the parts. The result
-// is as long as the list was, since in a trace lengths cannot depend on values: behind the sums the last row repeats,
+// is as long as the list was, since in a trace lengths cannot depend on values: after the sums the last row repeats,
 // with zeros.
 //
 // Row numbers are sorted by their digits, which keeps the order of equal ones and takes two passes for a million rows.

@@ -3,7 +3,7 @@
 // Several variables of a step lie end to end, and that is cut into tasks. A row-sparse gradient is walked along with
 // the table: its rows with their gradient, the rows between them with none. All row-sparse gradients of a step are
 // merged before the first variable is updated: only the numbers of their rows can be wrong, and what nothing that fails
-// stands behind is updated where it lies.
+// follows is updated where it lies.
 #include "src/ops/optimizer/optimizer.h"
 
 #include <algorithm>

@@ -391,7 +391,7 @@ Tensor pool(Operand x, std::span<const std::int64_t> window_shape, std::string_v
   const bool max = pooling_type == "MAX";
   if (!dilated) return pool_plain(max, image, window, steps, padding);
   if (padding.kind == Padding::Kind::kValid) return pool_dilated(max, image, window, gaps);
-  // The zeros of the padding take part here, as in the original.
+  // The zeros of the padding take part here, as in TensorFlow.
   std::vector<PadWidth> widths(axes + 2);
   for (std::size_t i = 0; i < axes; ++i) {
     const std::int64_t extra = dilated_window("pool", window[i], gaps[i]) - 1;

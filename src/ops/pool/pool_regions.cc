@@ -176,7 +176,7 @@ FractionalPool fractional_pool(std::string_view op, bool max, Operand value, con
                   arguments({{"value", x}}));
     sequences[i] = pooling_sequence(length, count, pseudo_random, seed, static_cast<std::uint32_t>(i));
   }
-  // Columns first: of equal maxima the first in the order of rows then stands first.
+  // Columns first: of equal maxima the first in the order of rows then is first.
   const Tensor columns = pool_axis(max, x, 2, regions_of(sequences[1], x.dim(2), overlapping));
   return {pool_axis(max, columns, 1, regions_of(sequences[0], x.dim(1), overlapping)), sequences[0], sequences[1]};
 }

@@ -1,7 +1,7 @@
 // Random draws.
 //
 // Every draw is a function of a key and an element's position (src/kernels/random/random.h). Draws without
-// a key take the next one of a stream of the process, which is one atomic counter behind a mixing
+// a key take the next one of a stream of the process, which is one atomic counter, mixed by a mixing
 // function.
 #include "capstan/ops/random.h"
 

@@ -1,7 +1,7 @@
 // Draws whose parameters are tensors: gamma, beta, exponential, Laplace, Poisson, binomial.
 //
 // Element i of a draw reads the stream of its key at position i (src/kernels/random/draws.h). The shape of a draw
-// stands before that of its parameters, so element i has the parameters at i modulo their number.
+// is before that of its parameters, so element i has the parameters at i modulo their number.
 #include <algorithm>
 #include <cmath>
 #include <limits>

@@ -1,4 +1,4 @@
-// Ops that decide by where an element stands, and checks.
+// Ops that decide by where an element is, and checks.
 #include <algorithm>
 #include <cstring>
 #include <vector>
@@ -63,7 +63,7 @@ void reverse_sequence_kernel(const Call& call, std::span<Tensor> outputs) {
     }
   });
   if (x.size() == 0) return;
-  // Whole runs behind the later of the two axes move together.
+  // Whole runs after the later of the two axes move together.
   const std::int64_t run = product(shape, std::max(sequence, batch) + 1, shape.rank());
   const std::int64_t sequence_step = product(shape, sequence + 1, shape.rank()) / run;
   const std::int64_t batch_step = product(shape, batch + 1, shape.rank()) / run;

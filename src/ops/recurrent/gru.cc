@@ -60,7 +60,7 @@ void run_gru(const Call& call, std::span<Tensor> outputs) {
   });
 }
 
-// Gates, states, recurrent kernel and first states, which stand first in both other ops.
+// Gates, states, recurrent kernel and first states, which are first in both other ops.
 Steps check_coefficients(const Call& call, int fewest) {
   CAPSTAN_CHECK(call.input_count() == fewest || call.input_count() == fewest + 1, ValueError, call.op.name, ": takes ",
                 fewest, " or ", fewest + 1, " operands, not ", call.input_count());

@@ -26,7 +26,7 @@ namespace {
 
 // --- The ops ---
 
-// Behind what the inputs give stand recurrent kernel, first states and mask, from `u` on.
+// After what the inputs give come the recurrent kernel, first states and mask, from `u` on.
 void infer_states(const Call& call, int u, const Steps& s, OutputSpecs& outputs) {
   check_input(call, u, "recurrent_kernel", {s.units, kLstmGates * s.units});
   check_input(call, u + 1, "first_h", {s.batch, s.units});
@@ -77,7 +77,7 @@ void run_lstm_of_rows(const Call& call, std::span<Tensor> outputs) {
 
 // --- The rules ---
 
-// Of gates their derivative by what they are a function of.
+// Of gates the derivative of their function.
 Tensor slopes(const Tensor& gates) {
   const std::vector<Tensor> g = split(gates, kLstmGates, -1);
   return concat({g[0] * (1 - g[0]), g[1] * (1 - g[1]), 1 - square(g[2]), g[3] * (1 - g[3])}, -1);

@@ -43,7 +43,7 @@ LstmShape shape_of(const Call& call, int sequence, int mask) {
 
 // --- The ops ---
 
-// Gates, cells, recurrent kernel and first cells, which stand first in both ops.
+// Gates, cells, recurrent kernel and first cells, which are first in both ops.
 Steps check_coefficients(const Call& call, int fewest, int more) {
   CAPSTAN_CHECK(call.input_count() == fewest || call.input_count() == fewest + more, ValueError, call.op.name,
                 ": takes ", fewest, " or ", fewest + more, " operands, not ", call.input_count());

@@ -1,4 +1,4 @@
-// What the ops of recurrent layers share: the checks of their operands, and steps before and behind.
+// What the ops of recurrent layers share: the checks of their operands, and steps before and after.
 #pragma once
 
 #include <cstdint>

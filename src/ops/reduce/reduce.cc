@@ -1,6 +1,6 @@
 // Reductions: sums, means, products, extrema, norms, truth values, positions of extrema.
 //
-// The kernels are those of src/kernels/reduce/reduce.h. What can be said with these at no great cost stands
+// The kernels are those of src/kernels/reduce/reduce.h. What can be said with these at no great cost is
 // in reduce_composites.cc.
 #include "capstan/ops/reduce.h"
 

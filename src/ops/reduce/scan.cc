@@ -149,7 +149,7 @@ Tensor without_end(const Tensor& x, int axis, bool last) {
   return slice(x, begin, size);
 }
 
-// One more place along an axis, with zeros, in front or behind.
+// One more place along an axis, with zeros, in front or at the end.
 Tensor extend(const Tensor& x, int axis, bool front) {
   PadWidth widths[kMaxRank];
   (front ? widths[axis].before : widths[axis].after) = 1;
@@ -261,7 +261,7 @@ constinit const OpDef kLinearRecurrence = {
             const T* b = call.input(1).data<T>();
             T* s = mutable_data<T>(outputs[0]);
             for_each_step(view, attributes.reverse, [&](std::int64_t before, std::int64_t at) {
-              // A factor of 0 begins anew, even behind something infinite; the first one is never read.
+              // A factor of 0 begins anew, even after something infinite; the first one is never read.
               const bool begins = before < 0 || static_cast<W>(a[at]) == W(0);
               s[at] = begins ? b[at] : T(static_cast<W>(b[at]) + static_cast<W>(a[at]) * static_cast<W>(s[before]));
             });

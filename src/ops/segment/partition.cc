@@ -39,7 +39,7 @@ bool are_leading_axes(const Shape& leading, const Shape& shape) {
   return fits;
 }
 
-// For each row of a stitch which row of all data, one behind another and counted from 1, stands there; 0 for none.
+// For each row of a stitch which row of all data, one after another and counted from 1, is there; 0 for none.
 Tensor stitch_places(const std::vector<Tensor>& indices) {
   std::int64_t rows = 0;
   for (const Tensor& index : indices) {

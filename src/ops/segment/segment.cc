@@ -1,10 +1,10 @@
 // Reductions by segments: rows with the same id.
 //
 // Rows are taken in their order, so repeated ids give the same bits in every run. The sorted kinds are the unsorted
-// ones after a check; they differ only in what stands in segments without rows.
+// ones after a check; they differ only in what is in segments without rows.
 //
 // The cotangent of a factor is the product of the others in its segment. Division would fail at zeros, so the products
-// before and behind a row are two linear recurrences over the rows sorted by id, which have derivatives of every order.
+// before and after a row are two linear recurrences over the rows sorted by id, which have derivatives of every order.
 #include "capstan/ops/segment.h"
 
 #include <algorithm>
@@ -196,7 +196,7 @@ void segment_extremum_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
   cotangents[0] = multiply(at_rows(divide(call.cotangent(), holders), ids, x), holds);
 }
 
-// [n, 1] in the dtype of the rows: 1 where a row has another id than its neighbour before it (behind it if `behind`).
+// [n, 1] in the dtype of the rows: 1 where a row has another id than its neighbour before it (after it if `behind`).
 Tensor run_ends(const Tensor& ids, bool behind, DType dtype) {
   const std::int64_t n = ids.size();
   const Tensor changes = not_equal(slice(ids, {1}, {n - 1}), slice(ids, {0}, {n - 1}));
@@ -204,7 +204,7 @@ Tensor run_ends(const Tensor& ids, bool behind, DType dtype) {
   return reshape(cast(behind ? concat({changes, end}, 0) : concat({end, changes}, 0), dtype), {n, 1});
 }
 
-// For each row the product of those before it (behind it if `behind`) in its run of equal ids; 1 for the first.
+// For each row the product of those before it (after it if `behind`) in its run of equal ids; 1 for the first.
 Tensor product_before(const Tensor& rows, const Tensor& ids, bool behind) {
   const std::int64_t n = rows.dim(0);
   const Tensor first = run_ends(ids, behind, rows.dtype());

@@ -145,7 +145,7 @@ void run_rfft(const Call& call, std::span<Tensor> outputs) {
   run(double{});
 }
 
-// Zeros behind the last axis, so that it has length n.
+// Zeros after the last axis, so that it has length n.
 Tensor pad_last(const Tensor& x, std::int64_t n) {
   PadWidth widths[kMaxRank];
   widths[x.rank() - 1].after = n - x.dim(-1);
@@ -198,7 +198,7 @@ void run_irfft(const Call& call, std::span<Tensor> outputs) {
   run(double{});
 }
 
-// How often an element along the last axis stands in the whole transform of n real numbers: 1, 2, 2, ..., and 1 for the
+// How often an element along the last axis is in the whole transform of n real numbers: 1, 2, 2, ..., and 1 for the
 // last one of an even n.
 Tensor multiplicities(std::int64_t n, DType dtype) {
   const std::int64_t half = half_of(n);

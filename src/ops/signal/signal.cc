@@ -59,7 +59,7 @@ void check_length(std::string_view op, const char* what, std::int64_t value) {
                 ", not ", value);
 }
 
-// int64[frames, length]: where the elements of every frame stand.
+// int64[frames, length]: where the elements of every frame are.
 Tensor frame_positions(std::string_view op, std::int64_t frames, std::int64_t length, std::int64_t step) {
   CAPSTAN_CHECK(frames == 0 || length < (std::int64_t{1} << 40) / frames, ShapeError, op, ": ", frames, " frames of ",
                 length, " elements are too many");

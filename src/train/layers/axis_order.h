@@ -35,7 +35,7 @@ inline std::vector<int> positive_axes(const std::string& layer, const Axes& axes
   return result;
 }
 
-// Puts `last`, which ascend, behind the other axes.
+// Puts `last`, which ascend, after the other axes.
 inline std::vector<int> order_with_last(int rank, const std::vector<int>& last) {
   std::vector<int> order;
   for (int i = 0; i < rank; ++i) {

@@ -16,7 +16,7 @@ namespace capstan {
 namespace {
 
 // How often each id appears in each row: ids and weights [rows, n] to [rows, depth]. Counts are scattered, for one-hot
-// vectors of all ids would take `depth` times the memory; and no length of the input stands in the ops as a number, so
+// vectors of all ids would take `depth` times the memory; and no length of the input is in the ops as a number, so
 // that a traced function serves batches of any size.
 Tensor counts_of(const Tensor& ids, std::int64_t depth, DType dtype, const Tensor& weights) {
   const Tensor is_kept = logical_and(greater_equal(ids, 0), less(ids, depth));

@@ -19,7 +19,7 @@ struct CellStep {
 // All steps at once.
 struct CellSequence {
   Tensor states;             // the first of the states at each step, [batch, steps, ...]
-  std::vector<Tensor> last;  // all states behind the last step
+  std::vector<Tensor> last;  // all states after the last step
 };
 
 // A run of a cell over one sequence: its weights as they are now, and what dropout draws for all steps.

@@ -140,7 +140,7 @@ class DiscretizationBody final : public ConfiguredLayer<DiscretizationBody, Disc
     const DType dtype = is_floating(x.dtype()) ? detail::working_dtype(x.dtype()) : float64;
     const Tensor values = detail::in_dtype(x, dtype);
     const Tensor bins = reshape_like(searchsorted(cast(boundaries_tensor_, dtype), reshape(values, {-1}), "right"), x);
-    // What is no number lies behind all boundaries.
+    // What is no number lies after all boundaries.
     const Tensor numbers = where(not_equal(values, values), static_cast<int>(boundaries_.size()), bins);
     return detail::encode_ids(numbers, options.output_mode, static_cast<std::int64_t>(boundaries_.size()) + 1,
                               options.output_mode == "int" ? int32 : compute_dtype());

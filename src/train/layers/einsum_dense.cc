@@ -1,7 +1,7 @@
 // A dense layer over any axes.
 //
 // The lengths of the kernel's letters follow from those of the input and from the result's that are given. With "..."
-// in front letters are counted from the end, with "..." behind from the start.
+// in front letters are counted from the end, with "..." at the end from the start.
 #include <array>
 #include <cctype>
 
@@ -50,7 +50,7 @@ std::span<const OptionField> EinsumDenseConfig::fields() {
 // The parts of "abc,cd->abd".
 struct Equation {
   std::string input, kernel, output;  // letters only
-  bool elided_first = false;          // "..." stands in front of input and output
+  bool elided_first = false;          // "..." is in front of input and output
   bool elided_last = false;
 };
 

@@ -40,7 +40,7 @@ namespace {
 
 using Tensors = std::vector<Tensor>;
 
-// Puts axes of length 1 behind the batch of what has fewer than `rank`.
+// Puts axes of length 1 after the batch of what has fewer than `rank`.
 Tensor with_rank(Tensor x, int rank) {
   while (x.rank() < rank) x = expand_dims(x, 1);
   return x;

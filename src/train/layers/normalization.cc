@@ -58,7 +58,7 @@ class NormalizationBody final : public ConfiguredLayer<NormalizationBody, Normal
  private:
   struct Found {
     Tensor mean, variance;
-    double count = 0;  // of elements behind each mean
+    double count = 0;  // of elements of each mean
   };
   // Throws unless the kept axes of the input have their lengths.
   void check_shape(const Shape& shape) const;

@@ -14,7 +14,7 @@ namespace capstan::layers {
 
 namespace {
 
-// The part of a table that these layers share, behind their own.
+// The part of a table that these layers share, after their own.
 template <class O, std::size_t N>
 constexpr auto with_warp_options(const OptionField (&own)[N]) {
   OptionField all[N + 5] = {};

@@ -10,7 +10,7 @@
 
 namespace capstan::plots {
 
-// What may stand in XML. Control characters may not, in any spelling, and become spaces.
+// What may be in XML. Control characters may not, in any spelling, and become spaces.
 inline std::string escaped(std::string_view text) {
   std::string result;
   for (const char c : text) {
