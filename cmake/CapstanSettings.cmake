@@ -8,9 +8,10 @@ if(PROJECT_IS_TOP_LEVEL)
   find_program(CAPSTAN_CCACHE ccache)
   if(CAPSTAN_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
     # With paths relative to the tree, so that a second clone finds what the first has compiled.
-    # The sloppiness is what ccache needs to keep objects that were compiled with precompiled headers.
+    # The sloppiness is what ccache needs to keep objects that were compiled with precompiled headers. Comments count, since
+    # g++ recognises a header that it has precompiled by its whole text: else `#pragma once` fails when a comment changes.
     set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1
-      CCACHE_SLOPPINESS=pch_defines,time_macros ${CAPSTAN_CCACHE})
+      CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_COMMENTS=1 ${CAPSTAN_CCACHE})
   endif()
   if(CAPSTAN_SANITIZE)
     add_compile_options(-fsanitize=${CAPSTAN_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
