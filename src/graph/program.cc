@@ -2,6 +2,7 @@
 #include "src/graph/program.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "src/core/allocator.h"
@@ -269,10 +270,10 @@ void Program::finish_step(const Step& step, Tables& tables) const {
 
 void Program::run_one_loop(const Graph::Node& node, std::span<const TensorRef> operands, const Tensor& output) {
   const LoopOfOp loop = *loop_of(node);
-  Block* blocks[5] = {};
+  std::array<Block*, 5> blocks = {};
   std::size_t next = 0;
   DType dtype = output.dtype();
-  for (int position = 0; position < 5; ++position) {
+  for (std::size_t position = 0; position < blocks.size(); ++position) {
     if ((loop.positions >> position & 1) == 0) continue;
     blocks[position] = operands[next++].block();
     // A truth value has the loop of what it compares.
