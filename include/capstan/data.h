@@ -114,7 +114,7 @@ class Dataset {
                                                   const ResampleOptions& options = {}) const {
     using Result = Dataset<std::int64_t, Ts...>;
     return Result(detail::resampled(Result::types(), node_, detail::number_function<Ts...>(std::move(class_of)),
-                                    std::move(target_dist), std::move(options.initial_dist), options.seed));
+                                    std::move(target_dist), options.initial_dist, options.seed));
   }
 
   // --- Batches ---
@@ -134,9 +134,8 @@ class Dataset {
   /// rank, DTypeError for a value of another dtype.
   auto padded_batch(std::int64_t batch_size, const PaddedBatchOptions& options = {}) const {
     using Result = typename detail::BatchDataset<Ts...>::type;
-    return Result(detail::padded(Result::types(), node_, batch_size, std::move(options.padded_shapes),
-                                 std::move(options.padding_values), options.drop_remainder, -1,
-                                 options.num_parallel_calls, options.deterministic));
+    return Result(detail::padded(Result::types(), node_, batch_size, options.padded_shapes, options.padding_values,
+                                 options.drop_remainder, -1, options.num_parallel_calls, options.deterministic));
   }
   /// The rows of each batch, one by one. Errors, in the loop: ShapeError for a scalar, or parts with different numbers
   /// of rows.
@@ -570,7 +569,7 @@ Dataset<Ts...> choose_from_datasets(const std::vector<Dataset<Ts...>>& datasets,
 ///                                       {.weights = {0.8, 0.2}, .seed = 1});
 template <class... Ts>
 Dataset<Ts...> sample_from_datasets(const std::vector<Dataset<Ts...>>& datasets, const SampleOptions& options = {}) {
-  return Dataset<Ts...>(detail::sampled(detail::nodes_of(datasets), std::move(options.weights), options.seed,
+  return Dataset<Ts...>(detail::sampled(detail::nodes_of(datasets), options.weights, options.seed,
                                         options.stop_on_empty_dataset, options.rerandomize_each_iteration));
 }
 

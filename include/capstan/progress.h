@@ -44,7 +44,7 @@ template <class... Ts>
 class ProgressRange {
  public:
   ProgressRange(Dataset<Ts...> dataset, const ProgressOptions& options)
-      : dataset_(std::move(dataset)), options_(std::move(options)) {}
+      : dataset_(std::move(dataset)), options_(options) {}
 
   /// Counts a step whenever the loop asks for the next element.
   class Iterator {
@@ -77,7 +77,7 @@ class ProgressRange {
 ///     for (const auto& [x, y] : progress(train.batch(64))) train_step(x, y);
 template <class... Ts>
 ProgressRange<Ts...> progress(Dataset<Ts...> dataset, const ProgressOptions& options = {}) {
-  return {std::move(dataset), std::move(options)};
+  return {std::move(dataset), options};
 }
 
 }  // namespace capstan

@@ -62,7 +62,7 @@ Body step_of(const std::vector<Variable>& weights, const Layer& layer) {
 
 std::vector<Variable> make_weights(int count) {
   std::vector<Variable> weights;
-  for (int i = 0; i < count; ++i) weights.emplace_back(filled({8, 8}, static_cast<std::uint64_t>(i + 1)));
+  for (int i = 1; i <= count; ++i) weights.emplace_back(filled({8, 8}, static_cast<std::uint64_t>(i)));
   return weights;
 }
 

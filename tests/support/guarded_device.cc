@@ -11,6 +11,7 @@
 #include <new>
 #include <string>
 
+#include "capstan/error.h"
 #include "src/core/apply.h"
 #include "src/graph/fused_group.h"
 #include "src/graph/loops.h"
