@@ -28,8 +28,11 @@ def identity_n(input, name=None):
 
 
 def unravel_index(indices, dims, name=None):
-    """The coordinates of flat indices in a shape, one row for each axis. Indices outside of the shape are refused where
-    they are known; in a function, whose values are not, they give coordinates of another element."""
+    """The coordinates of flat indices in a shape, one row for each axis.
+
+    Indices outside of the shape are refused where they are known; in a function, whose values are not, they give
+    coordinates of another element.
+    """
     lengths = [int(n) for n in np.asarray(known(dims)).reshape(-1)]
     rest, rows = convert_to_tensor(indices), []
     if not rest.is_symbolic:
