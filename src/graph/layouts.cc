@@ -82,11 +82,8 @@ void find_borders(ExecutionPlan& plan, const std::vector<bool>& leaves) {
       const std::size_t bytes = at(plan.graph.values[at(inside)].shape.size()) * size;
       const std::byte zeros[sizeof(std::complex<double>)] = {};
       const bool is_zero = std::memcmp(element.raw_data(), zeros, size) == 0;
-      plan.borders.push_back({.inside = inside,
-                              .bytes = bytes,
-                              .is_zero = is_zero,
-                              .element = std::move(element),
-                              .next = maker.border});
+      plan.borders.push_back(
+          {.inside = inside, .bytes = bytes, .is_zero = is_zero, .element = std::move(element), .next = maker.border});
       maker.border = number;
     }
     Border& border = plan.borders[at(number)];

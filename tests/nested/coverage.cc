@@ -26,7 +26,7 @@ std::string coverage_page(const std::vector<Program>& programs) {
       "# Programs that nest transforms\n\n"
       "Written by `build/release/tests/nested_coverage_check docs/nested-coverage.md`; a test compares it.\n\n";
   page +=
-      "`tests/nested` makes programs in which transforms stand inside of each other, two and three deep, and compares "
+      "`tests/nested` makes programs in which transforms are nested in each other, two and three deep, and compares "
       "what "
       "Capstan computes of\neach with the same mathematics without Capstan: the value, and first and second "
       "derivatives, "

@@ -1,4 +1,4 @@
-// Programs in which every transform stands inside of every other agree with the same mathematics without Capstan.
+// Programs in which every transform is nested in every other agree with the same mathematics without Capstan.
 //
 // A failure prints the program, made small, as C++. CAPSTAN_NESTED_PROGRAMS="FIRST LAST" runs those with the numbers
 // from FIRST to before LAST, of which each is computed in three ways; "FIRST LAST all" in all of them.
