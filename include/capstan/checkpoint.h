@@ -133,6 +133,9 @@ struct CheckpointManagerOptions {
   std::function<void()> init = {};
   /// save() returns when it knows what to write; a thread of the manager writes it.
   bool asynchronous = false;
+  /// Checkpoints are those of Checkpoint::write_tensorflow, which tf.train.CheckpointManager goes on with, and paths
+  /// are their prefixes. What is restored may have either form.
+  bool tensorflow_format = false;
 };
 
 /// Options of CheckpointManager::save.

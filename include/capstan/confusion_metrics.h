@@ -82,6 +82,7 @@ class CAPSTAN_EXPORT Recall : public Metric {
 struct SensitivityAtSpecificityOptions {
   double specificity = 0.5;  ///< in [0, 1]; has to be given in a configuration
   std::int64_t num_thresholds = 200;
+  std::optional<std::int64_t> class_id = {};  ///< only this class, along the last axis, counts
   std::optional<DType> dtype = {};
   CAPSTAN_EXPORT static std::span<const OptionField> fields();
 };
@@ -97,6 +98,7 @@ class CAPSTAN_EXPORT SensitivityAtSpecificity : public Metric {
 struct SpecificityAtSensitivityOptions {
   double sensitivity = 0.5;  ///< in [0, 1]; has to be given in a configuration
   std::int64_t num_thresholds = 200;
+  std::optional<std::int64_t> class_id = {};  ///< only this class, along the last axis, counts
   std::optional<DType> dtype = {};
   CAPSTAN_EXPORT static std::span<const OptionField> fields();
 };
@@ -111,6 +113,7 @@ class CAPSTAN_EXPORT SpecificityAtSensitivity : public Metric {
 struct PrecisionAtRecallOptions {
   double recall = 0.5;  ///< in [0, 1]; has to be given in a configuration
   std::int64_t num_thresholds = 200;
+  std::optional<std::int64_t> class_id = {};  ///< only this class, along the last axis, counts
   std::optional<DType> dtype = {};
   CAPSTAN_EXPORT static std::span<const OptionField> fields();
 };
@@ -125,6 +128,7 @@ class CAPSTAN_EXPORT PrecisionAtRecall : public Metric {
 struct RecallAtPrecisionOptions {
   double precision = 0.5;  ///< in [0, 1]; has to be given in a configuration
   std::int64_t num_thresholds = 200;
+  std::optional<std::int64_t> class_id = {};  ///< only this class, along the last axis, counts
   std::optional<DType> dtype = {};
   CAPSTAN_EXPORT static std::span<const OptionField> fields();
 };

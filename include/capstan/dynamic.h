@@ -108,6 +108,18 @@ class Function {
     return detail::call_traced(*state_, *call.buffers_, detail::FunctionBody(body));
   }
 
+  /// Runs a call only if that takes a few microseconds and waits for no other thread: there is a trace for it that is
+  /// short, has no effects and no control flow, and neither a tape nor a trace is under way. Otherwise nothing has
+  /// happened. For languages with a lock that such a call need not give away.
+  ///
+  ///     dynamic::Function square({.name = "square"});
+  ///     dynamic::Function::Call call;
+  ///     call.signature().add(x);
+  ///     square.run_if_short(call);  // nullopt: it has not been traced yet
+  std::optional<const void*> run_if_short(Call& call) const {
+    return detail::call_traced_if_short(*state_, *call.buffers_);
+  }
+
   const FunctionState& state() const { return *state_; }
 
  private:

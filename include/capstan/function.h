@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -159,6 +160,8 @@ CAPSTAN_EXPORT std::shared_ptr<FunctionState> make_function(const FunctionOption
 /// Runs the call that the signature describes and leaves the tensors of its result. Returns what the body returned when
 /// it was traced.
 CAPSTAN_EXPORT const void* call_traced(FunctionState& state, CallBuffers& call, const FunctionBody& body);
+/// The same if the call is short; see dynamic::Function::run_if_short.
+CAPSTAN_EXPORT std::optional<const void*> call_traced_if_short(FunctionState& state, CallBuffers& call);
 CAPSTAN_EXPORT std::shared_ptr<ConcreteState> make_concrete(const std::shared_ptr<FunctionState>& state,
                                                             const CallSignature& signature, const FunctionBody& body);
 CAPSTAN_EXPORT const void* call_concrete(const ConcreteState& state, CallBuffers& call, const FunctionBody& body);

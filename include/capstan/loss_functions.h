@@ -136,9 +136,10 @@ CAPSTAN_EXPORT Tensor categorical_focal_crossentropy(const Tensor& y_true, const
 struct SparseCrossentropyOptions {
   bool from_logits = false;
   int axis = -1;
+  std::optional<std::int64_t> ignore_class = {};  ///< elements with this label, of any number, give 0
 };
-/// Labels are class numbers, [...] or [..., 1]; predictions are [..., classes]. Errors: IndexError for a label outside
-/// the classes.
+/// Labels are class numbers, [...] or [..., 1]; predictions are [..., classes]. Errors: IndexError for another label
+/// outside the classes.
 ///
 ///     losses::sparse_categorical_crossentropy(constant({1}), constant({{0.25, 0.75}}));  // [0.287682]
 CAPSTAN_EXPORT Tensor sparse_categorical_crossentropy(const Tensor& y_true, const Tensor& y_pred,

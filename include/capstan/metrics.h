@@ -376,6 +376,9 @@ class CAPSTAN_EXPORT CategoricalCrossentropy : public Metric {
 struct SparseCategoricalCrossentropyOptions {
   bool from_logits = false;
   int axis = -1;
+  /// Elements with this label, of any number, give 0. As in Keras they count in a mean without weights, and have the
+  /// weight 0 in one with them.
+  std::optional<std::int64_t> ignore_class = {};
   std::optional<DType> dtype = {};
   CAPSTAN_EXPORT static std::span<const OptionField> fields();
 };

@@ -2,7 +2,10 @@
 #include <chrono>
 #include <exception>
 #include <filesystem>
+#include <functional>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "src/checkpoint/checkpoint_impl.h"
 #include "src/checkpoint/checkpoint_list.h"
@@ -19,6 +22,24 @@ double seconds_now() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
+// Deletes a checkpoint of either form: a file, or an index and its files of elements.
+void remove_checkpoint(const std::string& directory, const std::string& name) {
+  std::error_code failure;
+  std::filesystem::remove(path_in(directory, name), failure);
+  std::filesystem::remove(path_in(directory, name + ".index"), failure);
+  std::vector<std::filesystem::path> shards;
+  for (std::filesystem::directory_iterator entry(directory, failure), end; !failure && entry != end;
+       entry.increment(failure)) {
+    if (entry->path().filename().string().starts_with(name + ".data-")) shards.push_back(entry->path());
+  }
+  for (const std::filesystem::path& shard : shards) std::filesystem::remove(shard, failure);
+}
+
+bool is_tensorflow(const std::string& path) {
+  std::error_code failure;
+  return !std::filesystem::exists(path, failure) && std::filesystem::exists(path + ".index", failure);
+}
+
 }  // namespace
 
 struct CheckpointManager::Impl {
@@ -30,14 +51,27 @@ struct CheckpointManager::Impl {
   std::optional<std::int64_t> last_step;
   // Of a writer: what it writes, which this thread made and lets go, and how it ended.
   std::thread writer;
-  io::CheckpointContent content;
+  std::function<void(const std::string& path)> write_content;
   std::exception_ptr error;
+
+  void collect() {
+    const Checkpoint::Impl& its = *checkpoint.impl_;
+    if (options.tensorflow_format) {
+      write_content = [bundle = its.collect_tensorflow()](const std::string& path) {
+        io::write_tensor_bundle("save", path, bundle);
+      };
+    } else {
+      write_content = [content = its.collect()](const std::string& path) {
+        io::write_checkpoint("save", path, content);
+      };
+    }
+  }
 
   // Until the writer is done; its error is left.
   void settle() {
     if (!writer.joinable()) return;
     writer.join();
-    content = {};
+    write_content = {};
     // Of what was not written, the one before.
     latest = list.latest.empty() ? "" : path_in(directory, list.latest);
   }
@@ -47,7 +81,7 @@ struct CheckpointManager::Impl {
   }
 
   void write(const std::string& name) {
-    io::write_checkpoint("save", path_in(directory, name), content);
+    write_content(path_in(directory, name));
     // One that is written again is the youngest.
     for (std::size_t i = 0; i < list.names.size(); ++i) {
       if (list.names[i] == name) erase(i--);
@@ -72,8 +106,7 @@ struct CheckpointManager::Impl {
         list.last_preserved = time;
         continue;
       }
-      std::error_code gone_already;
-      std::filesystem::remove(path_in(directory, name), gone_already);
+      remove_checkpoint(directory, name);
     }
     return has_changed;
   }
@@ -138,7 +171,7 @@ std::optional<std::string> CheckpointManager::save(const ManagerSaveOptions& opt
   std::int64_t& counter = its.checkpoint.impl_->save_counter;
   ++counter;
   try {
-    its.content = its.checkpoint.impl_->collect();
+    its.collect();
     const std::string name =
         its.options.checkpoint_name + "-" + std::to_string(options.checkpoint_number.value_or(counter));
     if (its.options.asynchronous) {
@@ -151,12 +184,12 @@ std::optional<std::string> CheckpointManager::save(const ManagerSaveOptions& opt
       });
     } else {
       its.write(name);
-      its.content = {};
+      its.write_content = {};
     }
     its.latest = path_in(its.directory, name);
   } catch (...) {
     --counter;
-    its.content = {};
+    its.write_content = {};
     throw;
   }
   its.last_step = step;
@@ -186,9 +219,13 @@ std::optional<std::string> CheckpointManager::restore_or_initialize() {
     if (its.options.init) its.options.init();
     return std::nullopt;
   }
-  const StateDifference difference = its.checkpoint.compare(its.latest);
-  RestoreStatus(its.latest, difference).assert_consumed();
-  its.checkpoint.restore(its.latest).expect_partial();
+  if (is_tensorflow(its.latest)) {
+    its.checkpoint.impl_->read_tensorflow(its.latest, {}, true).expect_partial();
+  } else {
+    const StateDifference difference = its.checkpoint.compare(its.latest);
+    RestoreStatus(its.latest, difference).assert_consumed();
+    its.checkpoint.restore(its.latest).expect_partial();
+  }
   if (its.options.step_counter != nullptr) its.last_step = *its.options.step_counter;
   return its.latest;
 }

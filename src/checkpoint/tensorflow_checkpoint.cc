@@ -53,6 +53,11 @@ class OptimizersWithin {
 }  // namespace
 
 RestoreStatus Checkpoint::read_tensorflow(const std::string& prefix, const RestoreOptions& options) const {
+  return impl_->read_tensorflow(prefix, options, false);
+}
+
+RestoreStatus Checkpoint::Impl::read_tensorflow(const std::string& prefix, const RestoreOptions& options,
+                                                bool everything) {
   const io::TensorBundle bundle = io::read_tensor_bundle(kReader, prefix);
   const auto graph = bundle.texts.find(io::kObjectGraphKey);
   if (graph == bundle.texts.end() || graph->second.size() != 1) {
@@ -61,34 +66,39 @@ RestoreStatus Checkpoint::read_tensorflow(const std::string& prefix, const Resto
   }
   const std::vector<io::TrackableNode> nodes =
       io::parse_object_graph(kReader, prefix + ".index", graph->second.front());
-  Objects objects = impl_->objects, within = OptimizersWithin(objects).take();
-  objects.insert(objects.end(), within.begin(), within.end());
-  const detail::MatchedObjects matched = detail::match_tensorflow_objects(kReader, prefix, nodes, bundle, objects);
+  Objects all_objects = objects, within = OptimizersWithin(objects).take();
+  all_objects.insert(all_objects.end(), within.begin(), within.end());
+  const detail::MatchedObjects matched = detail::match_tensorflow_objects(kReader, prefix, nodes, bundle, all_objects);
   // An optimizer within a model counts if the file has it.
   std::erase_if(within, [&](const auto& object) {
     const std::string begin = object.first + "/";
     const auto first = matched.tensors.lower_bound(begin);
     return first == matched.tensors.end() || !first->first.starts_with(begin);
   });
-  objects = impl_->objects;
-  objects.insert(objects.end(), within.begin(), within.end());
-  Impl all(std::move(objects));
-  all.save_counter = impl_->save_counter;
+  all_objects = objects;
+  all_objects.insert(all_objects.end(), within.begin(), within.end());
+  Impl all(std::move(all_objects));
+  all.save_counter = save_counter;
   Impl::Found found = all.find(matched.tensors);
   found.knows_any = matched.has_any;
   std::vector<std::string>& left_over = found.difference.left_over;
   left_over.insert(left_over.end(), matched.left_over.begin(), matched.left_over.end());
+  if (everything) RestoreStatus(prefix, found.difference).assert_consumed();
   RestoreStatus status = all.take_over(kReader, prefix, matched.tensors, std::move(found), options);
-  impl_->save_counter = all.save_counter;
+  save_counter = all.save_counter;
   return status;
 }
 
-std::string Checkpoint::write_tensorflow(const std::string& prefix) const {
-  const detail::TensorflowObjects written = detail::tensorflow_objects(impl_->objects, impl_->save_counter);
+io::TensorBundle Checkpoint::Impl::collect_tensorflow() const {
+  const detail::TensorflowObjects written = detail::tensorflow_objects(objects, save_counter);
   io::TensorBundle bundle;
   bundle.tensors = written.tensors;
   bundle.texts[io::kObjectGraphKey] = {io::object_graph_bytes(written.nodes)};
-  io::write_tensor_bundle(kWriter, prefix, bundle);
+  return bundle;
+}
+
+std::string Checkpoint::write_tensorflow(const std::string& prefix) const {
+  io::write_tensor_bundle(kWriter, prefix, impl_->collect_tensorflow());
   return prefix;
 }
 

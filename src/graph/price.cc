@@ -70,4 +70,15 @@ std::optional<double> short_time_of(const Graph& graph, const Graph::Node& node)
   return kCall + kMicroStep * by_dtype * elements * work_of(code_of(*loop));
 }
 
+std::optional<double> short_time_of(const Graph& graph) {
+  double sum = 0;
+  for (const Graph::Node& node : graph.nodes) {
+    if (price_of(node) != Price::kNever && has_flag(*node.op, kReshapes)) continue;
+    const std::optional<double> time = short_time_of(graph, node);
+    if (!time) return std::nullopt;
+    sum += *time;
+  }
+  return sum;
+}
+
 }  // namespace capstan

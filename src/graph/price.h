@@ -16,5 +16,7 @@ Price price_of(const Graph::Node& node);
 // About how many nanoseconds a node takes on one thread. Nothing if it is not known, or so long that the kernel may
 // share it out itself.
 std::optional<double> short_time_of(const Graph& graph, const Graph::Node& node);
+// The sum over all nodes, of which reshaping ones are next to free.
+std::optional<double> short_time_of(const Graph& graph);
 
 }  // namespace capstan

@@ -209,12 +209,12 @@ PyObject* call(PyObject* self, PyObject* const* args, std::size_t flagged, PyObj
     result->arguments = kept.release().ptr();
     return result;
   };
-  const void* result;
-  {
+  std::optional<const void*> result = o.traced->run_if_short(traced_call);
+  if (!result) {
     const Unlocked unlocked;
     result = o.traced->run(traced_call, body);
   }
-  return put_tensors(*static_cast<const Result*>(result), traced_call.tensors());
+  return put_tensors(*static_cast<const Result*>(*result), traced_call.tensors());
   CAPSTAN_PYTHON_CATCH(nullptr)
 }
 
@@ -277,16 +277,20 @@ PyObject* bind_method(PyObject* self, PyObject* object, PyObject*) {
   return object == nullptr || object == Py_None ? Py_NewRef(self) : PyMethod_New(self, object);
 }
 
-PyObject* tracing_count(PyObject* self, PyObject*) {
-  return PyLong_FromLong(capstan::tracing_count(of(self).traced->state()));
+// What is asked of a function waits until another thread has traced it, which may need Python's lock.
+template <class Ask>
+auto ask(PyObject* self, const Ask& ask_state) {
+  const FunctionState& state = of(self).traced->state();
+  const Unlocked unlocked;
+  return ask_state(state);
 }
-PyObject* reason(PyObject* self, PyObject*) {
-  return PyUnicode_FromString(retrace_reason(of(self).traced->state()).c_str());
+PyObject* tracing_count(PyObject* self, PyObject*) {
+  return PyLong_FromLong(ask(self, [](const FunctionState& state) { return capstan::tracing_count(state); }));
 }
 template <std::string (*Text)(const FunctionState&)>
 PyObject* text_of(PyObject* self, PyObject*) {
   CAPSTAN_PYTHON_TRY
-  return PyUnicode_FromString(Text(of(self).traced->state()).c_str());
+  return PyUnicode_FromString(ask(self, [](const FunctionState& state) { return Text(state); }).c_str());
   CAPSTAN_PYTHON_CATCH(nullptr)
 }
 PyObject* python_function(PyObject* self, void*) { return Py_NewRef(of(self).function); }
@@ -294,7 +298,8 @@ PyObject* python_function(PyObject* self, void*) { return Py_NewRef(of(self).fun
 PyMethodDef methods[] = {
     {"experimental_get_tracing_count", tracing_count, METH_NOARGS,
      "experimental_get_tracing_count($self)\n--\n\nHow many traces there are."},
-    {"retrace_reason", reason, METH_NOARGS, "retrace_reason($self)\n--\n\nWhat made the newest trace necessary."},
+    {"retrace_reason", text_of<&retrace_reason>, METH_NOARGS,
+     "retrace_reason($self)\n--\n\nWhat made the newest trace necessary."},
     {"graph_text", text_of<&graph_text>, METH_NOARGS, "graph_text($self)\n--\n\nThe newest trace, one op per line."},
     {"graph_dot", text_of<&graph_dot>, METH_NOARGS, "graph_dot($self)\n--\n\nThe newest trace for Graphviz."},
     {"memory_use", text_of<&memory_use>, METH_NOARGS, "memory_use($self)\n--\n\nWhat the newest trace keeps at once."},

@@ -25,6 +25,10 @@ Tensor detail::floating_predictions(const Tensor& y_pred) {
   return dtype == DType::kFloat32 || dtype == DType::kFloat64 ? y_pred : cast(y_pred, float32);
 }
 
+Tensor detail::counted_labels(const Tensor& labels, std::int64_t ignore_class) {
+  return not_equal(labels, cast(constant(ignore_class), labels.dtype()));
+}
+
 void detail::fit_ranks(Tensor& a, Tensor& b) {
   const int difference = a.rank() - b.rank();
   if (difference != 1 && difference != -1) return;

@@ -1,6 +1,7 @@
 // How losses and metrics bring labels, predictions and weights together.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 
 #include "capstan/tensor.h"
@@ -19,6 +20,9 @@ void fit_ranks(Tensor& a, Tensor& b);
 
 // Labels that are class numbers, int32 or int64, without a last axis of length 1 beside predictions of the same rank.
 Tensor class_numbers(const Tensor& y_true, const Tensor& y_pred);
+
+// Which labels count: all but those that are `ignore_class`.
+Tensor counted_labels(const Tensor& labels, std::int64_t ignore_class);
 
 // What a loss or a metric was given, for its errors.
 struct Given {

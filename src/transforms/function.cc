@@ -54,10 +54,16 @@ class FunctionState {
     const Span span(SpanKind::kFunction, name_);
     std::shared_ptr<const Trace> found = last_like(call.signature);
     if (found == nullptr) found = find_or_trace(call.signature, open, body);
-    const Trace& trace = *found;
-    call.trace = std::move(found);
-    trace.run(call.signature.leaves, call.run, call.tensors);
-    return trace.structure.get();
+    return run(std::move(found), call);
+  }
+
+  // Nothing unless the call is sure to end soon without waiting for a lock.
+  std::optional<const void*> call_if_short(KeptBuffers& call) {
+    if (context.observers != nullptr || context.tracer != nullptr || context.backend != nullptr) return std::nullopt;
+    std::shared_ptr<const Trace> found = last_like(call.signature);
+    if (found == nullptr || !found->is_short) return std::nullopt;
+    const Span span(SpanKind::kFunction, name_);
+    return run(std::move(found), call);
   }
 
   std::shared_ptr<const Trace> find_or_trace(const detail::CallSignature& signature,
@@ -72,8 +78,10 @@ class FunctionState {
     } else {
       trace = make_program(signature, open.empty() ? open_by_options(signature.key) : open, body);
     }
+    // What describes the result of the trace before may go with it, and that may take a lock of another language.
+    std::shared_ptr<const Trace> before = trace;
     const SpinGuard guard(last_lock_);
-    last_ = trace;
+    last_.swap(before);
     last_key_ = signature.key;
     return trace;
   }
@@ -101,6 +109,13 @@ class FunctionState {
   }
 
  private:
+  static const void* run(std::shared_ptr<const Trace> trace, KeptBuffers& call) {
+    const Trace& kept = *trace;
+    call.trace = std::move(trace);
+    kept.run(call.signature.leaves, call.run, call.tensors);
+    return kept.structure.get();
+  }
+
   // Most calls are like the one before.
   std::shared_ptr<const Trace> last_like(const detail::CallSignature& signature) {
     const SpinGuard guard(last_lock_);
@@ -292,6 +307,10 @@ detail::TracedCall::~TracedCall() { Spare<KeptBuffers>::give_back(static_cast<Ke
 
 const void* detail::call_traced(FunctionState& state, CallBuffers& call, const FunctionBody& body) {
   return state.call(static_cast<KeptBuffers&>(call), {}, body);
+}
+
+std::optional<const void*> detail::call_traced_if_short(FunctionState& state, CallBuffers& call) {
+  return state.call_if_short(static_cast<KeptBuffers&>(call));
 }
 
 // --- Concrete functions ---

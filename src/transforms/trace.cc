@@ -8,6 +8,7 @@
 #include "src/core/variable_state.h"
 #include "src/graph/cut.h"
 #include "src/graph/known.h"
+#include "src/graph/price.h"
 #include "src/graph/shapes.h"
 #include "src/graph/tracer.h"
 #include "src/tape/call_with_paths.h"
@@ -16,6 +17,9 @@
 namespace capstan {
 
 namespace {
+
+// Nanoseconds: where handing a lock of another language over and back is less than a hundredth.
+constexpr double kShort = 10'000;
 
 // Whether all parts of a tensor, which may be row-sparse, are so.
 template <class Holds>
@@ -77,6 +81,8 @@ void Trace::make_program(std::size_t memory_budget) {
   program.emplace(plain.graph, budget);
   has_effects = std::any_of(plain.graph.nodes.begin(), plain.graph.nodes.end(),
                             [](const Graph::Node& node) { return node.has_effect(); });
+  const std::optional<double> time = short_time_of(program->graph());
+  is_short = time.has_value() && *time < kShort && program->plan().stages.empty();
   const auto is_concrete = [](const detail::Block* block) { return !is_symbolic(block); };
   is_bound_ = !std::all_of(captures.begin(), captures.end(),
                            [&](const Tensor& capture) { return all_parts(capture, is_concrete); });

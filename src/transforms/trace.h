@@ -58,6 +58,7 @@ struct Trace : std::enable_shared_from_this<Trace> {
   std::optional<Program> program;
   std::size_t budget = 0;
   bool has_effects = false;
+  bool is_short = false;  // a run takes a few microseconds on this thread and calls nothing of the user
 
   void make_program(std::size_t memory_budget);
   // Whether the symbolic tensors among its captures are of the trace under way.

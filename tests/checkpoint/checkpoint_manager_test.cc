@@ -127,6 +127,54 @@ TEST(CheckpointManager, WritesBehindWhileVariablesChange) {
   }
 }
 
+TEST(CheckpointManager, KeepsTensorflowsForm) {
+  const TemporaryDirectory directory;
+  const Variable v({0.0f}, {.name = "v"});
+  const Checkpoint checkpoint({{"v", v}});
+  for (const bool asynchronous : {false, true}) {
+    const std::string run = directory.file(asynchronous ? "asynchronous" : "run");
+    {
+      CheckpointManager manager(checkpoint, run,
+                                {.max_to_keep = 2, .asynchronous = asynchronous, .tensorflow_format = true});
+      for (int i = 1; i <= 11; ++i) {
+        v.assign(constant({static_cast<float>(i)}));
+        const std::string path = run + "/ckpt-" + std::to_string(i);
+        EXPECT_EQ(manager.save({.checkpoint_number = i}), path);
+        EXPECT_EQ(manager.latest_checkpoint(), path);
+        v.assign(constant({-1.0f}));
+      }
+      EXPECT_EQ(manager.checkpoints(), (std::vector<std::string>{run + "/ckpt-10", run + "/ckpt-11"}));
+    }
+    EXPECT_EQ(files_of(run), (std::set<std::string>{"checkpoint", "ckpt-10.data-00000-of-00001", "ckpt-10.index",
+                                                    "ckpt-11.data-00000-of-00001", "ckpt-11.index"}));
+    EXPECT_EQ(lines_of(run + "/checkpoint")[0], "model_checkpoint_path: \"ckpt-11\"");
+
+    // Another process goes on, in the library's own form; what is too old goes with all its files.
+    const Checkpoint again({{"v", v}});
+    CheckpointManager manager(again, run, {.max_to_keep = 2});
+    EXPECT_EQ(manager.restore_or_initialize(), run + "/ckpt-11");
+    EXPECT_EQ(v.to_vector<float>(), (std::vector<float>{11}));
+    EXPECT_EQ(manager.save({.checkpoint_number = 12}), run + "/ckpt-12");
+    EXPECT_EQ(files_of(run),
+              (std::set<std::string>{"checkpoint", "ckpt-11.data-00000-of-00001", "ckpt-11.index", "ckpt-12"}));
+    EXPECT_EQ(manager.restore_or_initialize(), run + "/ckpt-12");
+  }
+}
+
+TEST(CheckpointManager, ChangesNothingIfTensorflowsFormLacksSomething) {
+  const TemporaryDirectory directory;
+  const Variable a({1.0f}, {.name = "a"}), b({2.0f}, {.name = "b"});
+  CheckpointManager(Checkpoint({{"a", a}}), directory.path(), {.tensorflow_format = true}).save();
+  const Checkpoint more({{"a", a}, {"b", b}});
+  a.assign(constant({7.0f}));
+  CheckpointManager manager(more, directory.path(), {.tensorflow_format = true});
+  EXPECT_NE(message_of<ValueError>([&] { manager.restore_or_initialize(); }).find("b"), std::string::npos);
+  EXPECT_EQ(a.to_vector<float>(), (std::vector<float>{7}));
+  EXPECT_EQ(more.save_counter(), 0);
+  std::filesystem::remove(directory.file("ckpt-1.index"));
+  EXPECT_THROW(manager.restore_or_initialize(), IoError);
+}
+
 TEST(CheckpointManager, TellsWhatWentWrongBehind) {
   const TemporaryDirectory directory;
   const std::string run = directory.file("run");

@@ -193,10 +193,12 @@ def restored(name, folder, given, is_built):
         optimizer.build(model.trainable_variables)
     step = tf.Variable(0)
     checkpoint = tf.train.Checkpoint(model=model, optimizer=optimizer, step=step)
-    status = checkpoint.restore(str(folder / name / "ckpt"))
+    manager = tf.train.CheckpointManager(checkpoint, folder / name, max_to_keep=2)
+    status = checkpoint.restore(manager.latest_checkpoint)
     if is_built:
         status.assert_consumed()
         equal("step", step.numpy(), 3)
+        equal("save_counter", checkpoint.save_counter.numpy(), 1)
     return model, status
 
 

@@ -37,8 +37,8 @@ void write(const testing::Training& one, const std::filesystem::path& folder) {
   model.compile({.optimizer = optimizer, .loss = losses::MeanSquaredError()});
   for (int step = 0; step < 3; ++step) model.train_on_batch(nest_of(x), nest_of(y));
   int step = 3;
-  Checkpoint({{"model", model}, {"optimizer", optimizer}, {"step", step}})
-      .write_tensorflow((folder / one.name / "ckpt").string());
+  const Checkpoint checkpoint({{"model", model}, {"optimizer", optimizer}, {"step", step}});
+  CheckpointManager(checkpoint, (folder / one.name).string(), {.tensorflow_format = true}).save();
   const std::vector<Tensor> outputs = model.predict(nest_of(x)).tensors();
   for (std::size_t i = 0; i < outputs.size(); ++i) arrays.emplace("output" + std::to_string(i), outputs[i]);
   std::vector<double> losses;

@@ -1,4 +1,7 @@
 """Traced functions: what a trace is made for, and what they take and give."""
+import threading
+import time
+
 import numpy as np
 import pytest
 
@@ -186,3 +189,50 @@ def test_checks_at_every_call():
             tf.math.log(tf.constant([0.0, -1.0]))
     finally:
         tf.debugging.disable_check_numerics()
+
+
+def test_what_another_thread_is_tracing_can_be_asked_and_called():
+    begun, release = threading.Event(), threading.Event()
+
+    @tf.function
+    def f(x):
+        begun.set()
+        assert release.wait(20)
+        return x + 1
+
+    first = threading.Thread(target=f, args=(tf.constant(1.0),))
+    first.start()
+    assert begun.wait(20)
+    asked = []
+    others = [threading.Thread(target=lambda: asked.append(f.experimental_get_tracing_count())),
+              threading.Thread(target=lambda: asked.append(f.retrace_reason())),
+              threading.Thread(target=lambda: asked.append(f(tf.constant(2.0)).numpy()))]
+    for thread in others:
+        thread.start()
+    time.sleep(0.05)
+    release.set()
+    for thread in [first, *others]:
+        thread.join(20)
+        assert not thread.is_alive()
+    assert 1 in asked and 3 in asked and "it is the first call" in asked
+
+
+def test_short_calls_from_many_threads():
+    v = tf.Variable(0.0)
+    f = tf.function(lambda x: (x * x, v + x))
+    g = tf.function(lambda x, n: x * n)
+    wrong = []
+
+    def work(k):
+        for i in range(2000):
+            y, z = f(tf.constant(float(k)))
+            if y.numpy() != k * k or z.numpy() != k or g(y, i % 5).numpy() != k * k * (i % 5):
+                wrong.append((k, i))
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+        assert not thread.is_alive()
+    assert not wrong

@@ -139,14 +139,12 @@ def reason_for(text):
     return {"lacks use_cudnn": "there is no cuDNN",
             "lacks sliding_window, flash_attention, use_gate": "left out",
             "lacks custom_objects": "classes are registered instead",
-            "lacks class_id": "the library's metric counts all classes",
             "lacks type_enum, handle_data": "dtypes are not made by numbers",
             "side has no default, not 'real'": "the library asks for it",
             "to_file is 'model.svg', not 'model.png'": "pictures are SVG",
             "lacks support_partition": "variables are not split",
             "lacks dims": "scripts give it by its place",
             "lacks weights": "weights are set when the layer has them",
-            "lacks ignore_class": "the library's metric counts all classes",
             "lacks input_tensors, clone_function, call_function, recursive": "left out",
             "lacks output_idx_type": "indices are int32"}.get(text, "")
 

@@ -239,5 +239,75 @@ TEST(LossAndMetricClasses, OfAProgramWorkLikeTheOthers) {
   EXPECT_FLOAT_EQ(metric.result().item<float>(), 0.0f);
 }
 
+// The numbers of the next two are Keras 3.15's.
+TEST(LossAndMetricClasses, CountOneClassAtThresholds) {
+  const Tensor t = constant({{0, 1, 0}, {1, 0, 1}, {0, 0, 1}, {1, 1, 0}});
+  const Tensor p = constant({{0.1, 0.8, 0.3}, {0.6, 0.4, 0.7}, {0.3, 0.2, 0.35}, {0.9, 0.45, 0.6}});
+  const Tensor weights = constant({0.1, 0.2, 0.3, 0.4});
+  const auto result = [&](const Metric& metric, const Tensor& given = {}) {
+    metric.reset_state();
+    metric.update_state(t, p, given);
+    return metric.result().item<float>();
+  };
+  const metrics::SensitivityAtSpecificity sensitivity({.specificity = 0.5, .class_id = 1});
+  const metrics::SpecificityAtSensitivity specificity({.sensitivity = 0.5, .class_id = 2});
+  const metrics::PrecisionAtRecall precision({.recall = 0.6, .class_id = 2});
+  const metrics::RecallAtPrecision recall({.precision = 0.6, .num_thresholds = 5, .class_id = 0});
+  EXPECT_FLOAT_EQ(result(sensitivity), 1);
+  EXPECT_FLOAT_EQ(result(specificity), 1);
+  EXPECT_NEAR(result(specificity, weights), 0.2, 1e-6);
+  EXPECT_NEAR(result(precision), 2.0 / 3, 1e-6);
+  EXPECT_NEAR(result(precision, weights), 5.0 / 9, 1e-6);
+  EXPECT_FLOAT_EQ(result(recall), 1);
+  EXPECT_NEAR(result(metrics::PrecisionAtRecall({.recall = 0.6})), 5.0 / 6, 1e-6);
+  EXPECT_NEAR(result(metrics::PrecisionAtRecall({.recall = 0.6}), weights), 13.0 / 17, 1e-6);
+  EXPECT_EQ(message_of<IndexError>([&] {
+              result(metrics::PrecisionAtRecall({.class_id = 3}));
+            }).rfind("precision_at_recall: there is no class 3", 0),
+            0u);
+  EXPECT_THROW(metrics::RecallAtPrecision({.class_id = -1}), ValueError);
+}
+
+TEST(LossAndMetricClasses, IgnoreAClass) {
+  const Tensor p = constant({{0.05, 0.95, 0.0}, {0.1, 0.8, 0.1}, {0.5, 0.25, 0.25}});
+  const Tensor weights = constant({0.3, 0.7, 1.0});
+  for (const int ignored : {2, -1, 255}) {
+    const Tensor t = constant({1, ignored, 0});
+    const Tensor nothing = constant({ignored, ignored, ignored});
+    const std::vector<float> values =
+        losses::sparse_categorical_crossentropy(t, p, {.ignore_class = ignored}).to_vector<float>();
+    EXPECT_NEAR(values[0], 0.0512933, 1e-6);
+    EXPECT_EQ(values[1], 0);
+    EXPECT_NEAR(values[2], 0.6931472, 1e-6);
+    const losses::SparseCategoricalCrossentropy loss({.ignore_class = ignored});
+    EXPECT_NEAR(loss(t, p).item<float>(), (0.0512933 + 0.6931472) / 2, 1e-6);
+    const auto check = [&](auto update) {
+      const metrics::SparseCategoricalCrossentropy metric({.ignore_class = ignored});
+      update(metric, t, p, Tensor());
+      EXPECT_NEAR(metric.result().template item<float>(), 0.24814685, 1e-6);
+      update(metric, expand_dims(nothing, -1), p, Tensor());
+      EXPECT_NEAR(metric.result().template item<float>(), 0.12407342, 1e-6);
+      metric.reset_state();
+      for (const Tensor& given : {weights, expand_dims(weights, -1)}) {
+        update(metric, t, p, given);
+        EXPECT_NEAR(metric.result().template item<float>(), 0.5450271, 1e-6);
+      }
+      update(metric, nothing, p, weights);
+      EXPECT_NEAR(metric.result().template item<float>(), 0.5450271, 1e-6);
+      metric.reset_state();
+      update(metric, expand_dims(t, 0), expand_dims(p, 0), constant({0.5}));
+      EXPECT_NEAR(metric.result().template item<float>(), 0.37222025, 1e-6);
+    };
+    const auto update = [](const Metric& metric, const Tensor& labels, const Tensor& predictions, const Tensor& given) {
+      metric.update_state(labels, predictions, given);
+    };
+    check(update);
+    check([&](const Metric& metric, const Tensor& labels, const Tensor& predictions, const Tensor& given) {
+      auto traced = function([&](const Tensor& a, const Tensor& b) { update(metric, a, b, given); });
+      traced(labels, predictions);
+    });
+  }
+}
+
 }  // namespace
 }  // namespace capstan

@@ -5,8 +5,12 @@
 
 #include "capstan/error.h"
 #include "capstan/function.h"
+#include "capstan/ops/array.h"
+#include "capstan/ops/linalg.h"
 #include "capstan/ops/math.h"
+#include "capstan/ops/random.h"
 #include "capstan/ops/reduce.h"
+#include "capstan/variable.h"
 
 namespace capstan {
 namespace {
@@ -111,6 +115,82 @@ TEST(Dynamic, AFunctionIsTracedOnceForASignature) {
   EXPECT_EQ(call(constant({3.0}), 0), std::pair(std::vector<float>{9}, 2));
   EXPECT_EQ(call(constant({3.0}), 1), std::pair(std::vector<float>{9}, 3));
   EXPECT_EQ(tracing_count(square.state()), 3);
+}
+
+// Runs `body` on one tensor, at once if the call is short, and says whether it was.
+template <class Body>
+bool runs_at_once(const dynamic::Function& f, const Tensor& x, Body body, Tensor* result = nullptr) {
+  dynamic::Function::Call call;
+  call.signature().add(x);
+  auto traced = [&](std::vector<Tensor>& tensors) -> std::shared_ptr<void> {
+    tensors[0] = body(tensors[0]);
+    return std::make_shared<int>(7);
+  };
+  std::optional<const void*> structure = f.run_if_short(call);
+  const bool was_short = structure.has_value();
+  if (!was_short) {
+    EXPECT_TRUE(call.tensors().empty());
+    structure = f.run(call, traced);
+  }
+  EXPECT_EQ(*static_cast<const int*>(*structure), 7);
+  if (result != nullptr) *result = call.tensors()[0];
+  return was_short;
+}
+
+TEST(Dynamic, AShortCallIsOneThatWaitsForNothing) {
+  const auto square = [](const Tensor& x) { return x * x; };
+  const dynamic::Function f({.name = "square"});
+  Tensor y;
+  EXPECT_FALSE(runs_at_once(f, constant({2.0, 3.0}), square)) << "it has to be traced";
+  EXPECT_TRUE(runs_at_once(f, constant({2.0, 4.0}), square, &y));
+  EXPECT_EQ(numbers(y), (std::vector<float>{4, 16}));
+  EXPECT_FALSE(runs_at_once(f, ones({1 << 20}), square)) << "it has to be traced";
+  EXPECT_FALSE(runs_at_once(f, ones({1 << 20}), square)) << "it takes long";
+  EXPECT_FALSE(runs_at_once(f, constant({2.0, 3.0}), square)) << "the call before was another";
+  EXPECT_TRUE(runs_at_once(f, constant({2.0, 3.0}), square));
+
+  const Tensor x = constant({2.0, 3.0});
+  GradientTape tape;
+  tape.watch(x);
+  EXPECT_FALSE(runs_at_once(f, x, square, &y)) << "a tape is open";
+  EXPECT_EQ(numbers(tape.gradient(y, x)), (std::vector<float>{4, 6}));
+
+  const Variable v(1.0);
+  const auto counted = [&](const Tensor& by) { return reshape(v.assign_add(reduce_sum(by)).value(), {1}); };
+  const dynamic::Function counts({.name = "counts"});
+  EXPECT_FALSE(runs_at_once(counts, x, counted));
+  EXPECT_TRUE(runs_at_once(counts, x, counted, &y));
+  EXPECT_EQ(numbers(y), (std::vector<float>{11}));
+}
+
+TEST(Dynamic, CallsOfLoopsEffectsAndWithinTracesAreNotShort) {
+  const Tensor x = constant({2.0, 3.0});
+  const auto loop = [](const Tensor& a) {
+    return dynamic::while_loop([](auto v) { return TensorList{reduce_sum(v[0]) < 100}; },
+                               [](auto v) { return TensorList{v[0] * 2}; }, {a})[0];
+  };
+  const auto drawn = [](const Tensor& a) { return a + random::uniform({2}); };
+  const auto many = [](Tensor a) {
+    for (int i = 0; i < 400; ++i) a = reduce_sum(matmul(reshape(a, {1, 2}), ones({2, 2})), 0);
+    return a;
+  };
+  const dynamic::Function a({.name = "loop"}), b({.name = "drawn"}), c({.name = "many"});
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_FALSE(runs_at_once(a, x, loop));
+    EXPECT_FALSE(runs_at_once(b, x, drawn));
+    EXPECT_FALSE(runs_at_once(c, x, many));
+  }
+  const auto square = [](const Tensor& t) { return t * t; };
+  const dynamic::Function inner({.name = "inner"});
+  runs_at_once(inner, x, square);
+  bool was_short = true;
+  auto outer = function([&](const Tensor& t) {
+    Tensor y;
+    was_short = runs_at_once(inner, t, square, &y);
+    return y;
+  });
+  EXPECT_EQ(numbers(outer(x)), (std::vector<float>{4, 9}));
+  EXPECT_FALSE(was_short);
 }
 
 TEST(Dynamic, AnErrorInTheBodyPasses) {

@@ -44,9 +44,13 @@ Tensor sparse_categorical_crossentropy(const Tensor& y_true, const Tensor& y_pre
                   options.axis);
     check_labels(kLoss, y_true, y_pred, labels);
     const Tensor logits = options.from_logits ? p : detail::remembered_logits(p, axis);
+    Tensor counts;
+    if (options.ignore_class) counts = detail::counted_labels(labels, *options.ignore_class);
     // Keras takes logarithms of clipped probabilities as logits, which normalises them once more.
-    return sparse_softmax_cross_entropy_with_logits(labels,
-                                                    logits.has_value() ? logits : log(detail::clip_probabilities(p)));
+    const Tensor values = sparse_softmax_cross_entropy_with_logits(
+        counts.has_value() ? where(counts, labels, zeros_like(labels)) : labels,
+        logits.has_value() ? logits : log(detail::clip_probabilities(p)));
+    return counts.has_value() ? where(counts, values, zeros_like(values)) : values;
   });
 }
 
@@ -82,21 +86,15 @@ struct SparseFormula final : LossFormula<SparseFormula, SparseCrossentropyLossOp
   static constexpr std::string_view kText = "Cross entropy of labels that are class numbers.";
 
   Tensor values(const Tensor& y_true, const Tensor& y_pred) const override {
-    const Tensor counts = counts_of(y_true);
-    return sparse_categorical_crossentropy(counts.has_value() ? where(counts, y_true, zeros_like(y_true)) : y_true,
-                                           y_pred, {options.from_logits, options.axis});
+    return sparse_categorical_crossentropy(
+        y_true, y_pred,
+        {.from_logits = options.from_logits, .axis = options.axis, .ignore_class = options.ignore_class});
   }
 
   Tensor counts(const Tensor& y_true, const Tensor&, const Tensor& values) const override {
-    Tensor counts = counts_of(y_true);
-    if (counts.has_value() && counts.rank() > values.rank()) counts = squeeze(counts, -1);
-    return counts;
-  }
-
- private:
-  Tensor counts_of(const Tensor& y_true) const {
     if (!options.ignore_class) return {};
-    return not_equal(y_true, cast(constant(static_cast<double>(*options.ignore_class)), y_true.dtype()));
+    const Tensor counts = detail::counted_labels(y_true, *options.ignore_class);
+    return counts.rank() > values.rank() ? squeeze(counts, -1) : counts;
   }
 };
 

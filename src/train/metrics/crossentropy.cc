@@ -1,5 +1,9 @@
 // Mean cross entropies.
 #include "capstan/losses.h"
+#include "capstan/ops/array.h"
+#include "capstan/ops/math.h"
+#include "src/core/named_errors.h"
+#include "src/train/fit_ranks.h"
 #include "src/train/metrics/mean.h"
 
 namespace capstan {
@@ -22,7 +26,8 @@ std::span<const OptionField> CategoricalCrossentropyOptions::fields() {
 }
 std::span<const OptionField> SparseCategoricalCrossentropyOptions::fields() {
   using O = SparseCategoricalCrossentropyOptions;
-  static constexpr OptionField all[] = {option<&O::from_logits>("from_logits"), option<&O::axis>("axis"),
+  static constexpr OptionField all[] = {option<&O::from_logits>("from_logits"),
+                                        option<&O::ignore_class>("ignore_class"), option<&O::axis>("axis"),
                                         option<&O::dtype>("dtype").one_of(kDTypes)};
   return all;
 }
@@ -53,7 +58,23 @@ struct Sparse final : MeanOf<Sparse, SparseCategoricalCrossentropyOptions> {
   static constexpr std::string_view kName = "SparseCategoricalCrossentropy";
   static constexpr std::string_view kText = "The mean cross entropy of labels that are class numbers.";
   Tensor values(const Tensor& y_true, const Tensor& y_pred) override {
-    return losses::sparse_categorical_crossentropy(y_true, y_pred, {options.from_logits, options.axis});
+    return losses::sparse_categorical_crossentropy(
+        y_true, y_pred,
+        {.from_logits = options.from_logits, .axis = options.axis, .ignore_class = options.ignore_class});
+  }
+  void update_state(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight) override {
+    if (!options.ignore_class || !sample_weight.has_value()) {
+      return MeanOf::update_state(y_true, y_pred, sample_weight);
+    }
+    const Tensor weights = with_errors_of(default_name(), [&] {
+      Tensor counts = detail::counted_labels(y_true, *options.ignore_class);
+      if (counts.rank() == y_pred.rank() && counts.dim(-1) == 1) counts = squeeze(counts, -1);
+      Tensor given = sample_weight;
+      if (given.rank() == counts.rank() + 1 && given.dim(-1) == 1) given = squeeze(given, -1);
+      while (given.rank() > 0 && given.rank() < counts.rank()) given = expand_dims(given, -1);
+      return given * cast(counts, given.dtype());
+    });
+    MeanOf::update_state(y_true, y_pred, weights);
   }
 };
 

@@ -13,6 +13,7 @@ std::span<const OptionField> SensitivityAtSpecificityOptions::fields() {
   using O = SensitivityAtSpecificityOptions;
   static constexpr OptionField all[] = {option<&O::specificity>("specificity", true).at_least(0).at_most(1),
                                         option<&O::num_thresholds>("num_thresholds").at_least(1),
+                                        option<&O::class_id>("class_id").at_least(0),
                                         option<&O::dtype>("dtype").one_of(kDTypes)};
   return all;
 }
@@ -20,6 +21,7 @@ std::span<const OptionField> SpecificityAtSensitivityOptions::fields() {
   using O = SpecificityAtSensitivityOptions;
   static constexpr OptionField all[] = {option<&O::sensitivity>("sensitivity", true).at_least(0).at_most(1),
                                         option<&O::num_thresholds>("num_thresholds").at_least(1),
+                                        option<&O::class_id>("class_id").at_least(0),
                                         option<&O::dtype>("dtype").one_of(kDTypes)};
   return all;
 }
@@ -27,6 +29,7 @@ std::span<const OptionField> PrecisionAtRecallOptions::fields() {
   using O = PrecisionAtRecallOptions;
   static constexpr OptionField all[] = {option<&O::recall>("recall", true).at_least(0).at_most(1),
                                         option<&O::num_thresholds>("num_thresholds").at_least(1),
+                                        option<&O::class_id>("class_id").at_least(0),
                                         option<&O::dtype>("dtype").one_of(kDTypes)};
   return all;
 }
@@ -34,6 +37,7 @@ std::span<const OptionField> RecallAtPrecisionOptions::fields() {
   using O = RecallAtPrecisionOptions;
   static constexpr OptionField all[] = {option<&O::precision>("precision", true).at_least(0).at_most(1),
                                         option<&O::num_thresholds>("num_thresholds").at_least(1),
+                                        option<&O::class_id>("class_id").at_least(0),
                                         option<&O::dtype>("dtype").one_of(kDTypes)};
   return all;
 }
@@ -44,8 +48,9 @@ using detail::Count;
 
 class AllCounts : public detail::PositivesBody {
  protected:
-  void set_up_all(std::int64_t num_thresholds, std::optional<DType> dtype) {
+  void set_up_all(std::int64_t num_thresholds, std::optional<std::int64_t> class_id, std::optional<DType> dtype) {
     set_up({.thresholds = num_thresholds == 1 ? std::vector{0.5} : detail::even_thresholds(num_thresholds),
+            .class_id = class_id,
             .is_curve = true},
            {{Count::kTruePositives, "true_positives"},
             {Count::kFalsePositives, "false_positives"},
@@ -66,7 +71,7 @@ class AllCounts : public detail::PositivesBody {
 template <class Derived, class Options>
 struct Point : Configured<Derived, AllCounts, Options> {
   explicit Point(const Options& given = {}) : Configured<Derived, AllCounts, Options>(given) {
-    this->set_up_all(given.num_thresholds, given.dtype);
+    this->set_up_all(given.num_thresholds, given.class_id, given.dtype);
   }
 };
 

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <regex>
 
+#include "capstan/function.h"
 #include "tests/house/documents/registered.h"
 
 namespace capstan::house {
@@ -23,6 +24,7 @@ class BlockTest : public testing::Test {
     } catch (const std::exception& error) {
       thrown = error.what();
     }
+    run_functions_eagerly(false);  // which a block may have changed
     const std::string output = testing::internal::GetCapturedStdout();
     if (HasFailure()) std::fputs(output.c_str(), stdout);  // the messages are in it
     EXPECT_EQ(thrown, "");
