@@ -1,9 +1,10 @@
 // If, Loop and Scan.
 //
 // Whatever decides is mostly known when a call runs, in a trace too: then the branch or the iterations just run. Of an
-// If whose condition a trace does not know both branches become a node (cond). A Loop of which a trace does not know
-// when it ends is not supported.
+// If whose condition a trace does not know both branches become a node (cond), and a Loop of which a trace does not
+// know when it ends becomes one from there on (while_loop), unless it collects.
 #include "capstan/control_flow.h"
+#include "capstan/dynamic.h"
 
 #include <algorithm>
 
@@ -34,6 +35,23 @@ void run_if(NodeCall& call) {
   for (Tensor& result : cond(condition, then, otherwise)) call.give(std::move(result));
 }
 
+// The rest of a loop as a node: its variables are the number of the iteration, the condition, and what is carried on.
+std::vector<Tensor> loop_on_values(const NodeCall& call, const GraphProto& body, std::int64_t limit,
+                                   std::vector<Tensor> variables) {
+  const auto goes_on = [&](std::span<const Tensor> now) {
+    return std::vector<Tensor>{limit == INT64_MAX ? now[1] : logical_and(now[1], now[0] < constant(limit))};
+  };
+  const auto iterate = [&](std::span<const Tensor> now) {
+    std::vector<Tensor> next = run_inside(call, body, {now.begin(), now.end()});
+    next[0] = reshape(next[0], {});
+    next.insert(next.begin(), now[0] + constant(std::int64_t{1}));
+    return next;
+  };
+  variables = dynamic::while_loop(goes_on, iterate, std::move(variables));
+  variables.erase(variables.begin(), variables.begin() + 2);
+  return variables;
+}
+
 void loop(NodeCall& call) {
   const GraphProto& body = call.graph("body");
   const std::int64_t limit = call.has(0) ? call.integer_of(0) : INT64_MAX;
@@ -44,10 +62,14 @@ void loop(NodeCall& call) {
                 " outputs for ", carried.size(), " values that are carried on");
   std::vector<std::vector<Tensor>> collected(body.outputs.size() - carried.size() - 1);
   for (std::int64_t i = 0; i < limit; ++i) {
-    if (!has_elements(goes_on)) not_supported("a loop whose end depends on the values of a trace");
-    if (!goes_on.item<bool>()) break;
     std::vector<Tensor> inputs = {constant(std::vector<std::int64_t>{i}, Shape{}), goes_on};
     inputs.insert(inputs.end(), carried.begin(), carried.end());
+    if (!has_elements(goes_on)) {
+      if (!collected.empty()) not_supported("a loop that collects, whose end depends on the values of a trace");
+      carried = loop_on_values(call, body, limit, std::move(inputs));
+      break;
+    }
+    if (!goes_on.item<bool>()) break;
     std::vector<Tensor> results = run_inside(call, body, inputs);
     goes_on = reshape(results[0], {});
     for (std::size_t k = 0; k < carried.size(); ++k) carried[k] = results[k + 1];

@@ -1,5 +1,9 @@
-// Control flow: loops over rows are Scan, choices are If. What a part reads from outside it finds there by its name.
+// Control flow: loops over rows are Scan, loops until a condition fails are Loop, choices are If. What a part reads
+// from outside it finds there by its name.
+#include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "src/onnx/export.h"
 #include "src/transforms/control_nodes.h"
@@ -7,9 +11,13 @@
 namespace capstan::onnx {
 namespace {
 
+void refuse_unknown(const OpCall& c, const std::string& name) {
+  if (name.empty()) c.refuse("a result of it is a number that C++ computed from a length that is open");
+}
+
 // Each output of a graph inside has a name of its own.
 void add_output(const OpCall& c, GraphProto& graph, const std::string& name, DType dtype) {
-  if (name.empty()) c.refuse("a result of it is a number that C++ computed from a length that is open");
+  refuse_unknown(c, name);
   graph.outputs.push_back({.name = c.node("Identity", {name}), .type = type_number(dtype), .shape = {}});
 }
 
@@ -40,26 +48,104 @@ void write_row_loop(OpCall& c) {
     c.give(output);
 }
 
-void write_cond(OpCall& c) {
-  const auto& choice = static_cast<const Branches&>(c.control());
-  const auto& second = static_cast<const Branches&>(c.second_control());
-  if (choice.effects) c.refuse("it makes draws or has other effects");
-  if (c.dtype(0) != DType::kBool || c.rank() != 0 || choice.branches.size() != 2) c.refuse("it chooses by a number");
-  const auto branch = [&](std::size_t which) {
-    GraphProto graph = c.graph_of([&](GraphProto& inside) {
-      const std::vector<std::string> names = c.write_part(choice.branches[which], second.branches[which], {});
-      for (std::size_t k = 0; k < choice.results.size(); ++k) {
-        add_output(c, inside, names[choice.results[k]], choice.outputs[k].dtype);
-      }
-    });
-    graph.name = choice.branches[which].name;
-    return graph;
+// The condition is asked before the first iteration, and at the end of each for the next one.
+void write_while_loop(OpCall& c) {
+  const auto& loop = static_cast<const WhileLoop&>(c.control());
+  const auto& second = static_cast<const WhileLoop&>(c.second_control());
+  if (loop.effects) c.refuse("it makes draws or has other effects");
+  const auto goes_on = [&](std::span<const std::string> variables) {
+    return c.write_part(loop.condition, second.condition, variables)[0];
   };
-  GraphProto then = branch(0), otherwise = branch(1);
-  for (const std::string& output : c.nodes(
-           "If", {c.in(0)}, {attribute("then_branch", std::move(then)), attribute("else_branch", std::move(otherwise))},
-           choice.results.size()))
+  std::vector<std::string> inputs = {loop.limit < 0 ? "" : c.scalar(static_cast<double>(loop.limit), DType::kInt64),
+                                     goes_on({})};
+  if (inputs[1].empty()) c.refuse("its condition is a number that C++ computed from a length that is open");
+  for (std::size_t i = 0; i < loop.count; ++i) inputs.push_back(c.in(i));
+  GraphProto body = c.graph_of([&](GraphProto& graph) {
+    const auto add_input = [&](DType dtype) {
+      graph.inputs.push_back({.name = c.unused_name(), .type = type_number(dtype), .shape = {}});
+      return graph.inputs.back().name;
+    };
+    add_input(DType::kInt64);  // the number of the iteration
+    add_input(DType::kBool);   // the condition
+    std::vector<std::string> own;
+    for (std::size_t i = 0; i < loop.count; ++i) own.push_back(add_input(c.dtype(i)));
+    const std::vector<std::string> next = c.write_part(loop.body, second.body, own);
+    for (const std::string& variable : next) refuse_unknown(c, variable);
+    add_output(c, graph, goes_on(next), DType::kBool);
+    for (std::size_t i = 0; i < loop.count; ++i) add_output(c, graph, next[i], loop.outputs[i].dtype);
+  });
+  body.name = c.op();
+  for (const std::string& output : c.nodes("Loop", inputs, {attribute("body", std::move(body))}, loop.count))
     c.give(output);
+}
+
+// A choice among branches.
+class Choice {
+ public:
+  explicit Choice(const OpCall& c)
+      : c_(c),
+        first_(static_cast<const Branches&>(c.control())),
+        second_(static_cast<const Branches&>(c.second_control())) {
+    if (first_.effects) c.refuse("it makes draws or has other effects");
+  }
+  std::size_t count() const { return first_.branches.size(); }
+
+  // One If, with graphs of its own for both branches.
+  std::vector<std::string> choose(const std::string& condition, GraphProto then, GraphProto otherwise) const {
+    return c_.nodes("If", {condition},
+                    {attribute("then_branch", std::move(then)), attribute("else_branch", std::move(otherwise))},
+                    first_.results.size());
+  }
+  GraphProto branch(std::size_t which) const {
+    return graph_of(which, [&] {
+      const std::vector<std::string> all = c_.write_part(first_.branches[which], second_.branches[which], {});
+      std::vector<std::string> names;
+      for (const std::size_t result : first_.results) names.push_back(all[result]);
+      return names;
+    });
+  }
+  // By a number, which is that of a branch before `from` no more; of any other one it is the last branch.
+  std::vector<std::string> choose_from(std::size_t from, const std::string& number) const {
+    const std::string is_first = c_.node("Equal", {number, c_.scalar(static_cast<double>(from), c_.dtype(0))});
+    GraphProto then = branch(from);
+    GraphProto otherwise =
+        from + 2 == count() ? branch(from + 1) : graph_of(from + 1, [&] { return choose_from(from + 1, number); });
+    return choose(is_first, std::move(then), std::move(otherwise));
+  }
+
+ private:
+  template <class Write>
+  GraphProto graph_of(std::size_t which, const Write& write) const {
+    GraphProto graph = c_.graph_of([&](GraphProto& inside) {
+      const std::vector<std::string> names = write();
+      for (std::size_t k = 0; k < names.size(); ++k) add_output(c_, inside, names[k], first_.outputs[k].dtype);
+    });
+    graph.name = first_.branches[which].name;
+    return graph;
+  }
+
+  const OpCall& c_;
+  const Branches& first_;
+  const Branches& second_;
+};
+
+void write_cond(OpCall& c) {
+  const Choice choice(c);
+  GraphProto then = choice.branch(0), otherwise = choice.branch(1);
+  for (const std::string& output : choice.choose(c.in(0), std::move(then), std::move(otherwise))) c.give(output);
+}
+
+void write_switch_case(OpCall& c) {
+  const Choice choice(c);
+  const std::string number = c.in(0);
+  if (choice.count() == 1) {
+    // Both ways are the only branch.
+    const std::string any = c.node("Equal", {number, number});
+    GraphProto then = choice.branch(0), otherwise = choice.branch(0);
+    for (const std::string& output : choice.choose(any, std::move(then), std::move(otherwise))) c.give(output);
+    return;
+  }
+  for (const std::string& output : choice.choose_from(0, number)) c.give(output);
 }
 
 // What is computed again for a gradient is computed once.
@@ -68,7 +154,7 @@ void write_recomputed(OpCall& c) {
   if (node.effects) c.refuse("it makes draws or has other effects");
   for (const std::string& result :
        c.write_part(node.body, static_cast<const Recomputed&>(c.second_control()).body, {})) {
-    if (result.empty()) c.refuse("a result of it is a number that C++ computed from a length that is open");
+    refuse_unknown(c, result);
     c.give(result);
   }
 }
@@ -80,6 +166,8 @@ constexpr ExportRow kRows[] = {
     {"map_fn", write_row_loop},
     {"recompute_grad", write_recomputed},
     {"scan", write_row_loop},
+    {"switch_case", write_switch_case},
+    {"while_loop", write_while_loop},
 };
 
 }  // namespace

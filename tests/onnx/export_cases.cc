@@ -221,6 +221,45 @@ ExportCase control() {
                      {{numbers({4, 3}, 1), numbers({3, 3}, 2)}, {numbers({5, 3}, 8), numbers({3, 3}, 9)}});
 }
 
+ExportCase loops() {
+  const auto f = [](const Tensors& x) {
+    const Tensor a = x[0], w = x[1];
+    const auto is_small = [](const Tensor& y) { return reduce_sum(abs(y)) < 100.0; };
+    // A choice within a loop, which reads what is outside of both.
+    const Tensor grown = while_loop(
+        is_small,
+        [&](const Tensor& y) {
+          return cond(
+              reduce_sum(y) > 0, [&] { return y * 1.5 + reduce_max(w); }, [&] { return y * 2 - 1; });
+        },
+        a);
+    const auto [count, limited] = while_loop(
+        [](const Tensor&, const Tensor&) { return constant(true); },
+        [&](const Tensor& i, const Tensor& y) { return std::tuple(i + 2, tanh(matmul(y, w)) + cast(i, float32)); },
+        std::tuple(constant(0), a), {.maximum_iterations = 3});
+    // A loop within a loop, and one that never begins.
+    const Tensor nested = while_loop(
+        is_small,
+        [&](const Tensor& y) {
+          return while_loop(
+                     is_small, [](const Tensor& z) { return z + z; }, y) *
+                 2;
+        },
+        a);
+    const Tensor none =
+        while_loop([](const Tensor& y) { return reduce_sum(y) > 1e9; }, [](const Tensor& y) { return y * 2; }, a);
+    const Tensor number = cast(reduce_sum(a) * 10, int32) % 5 - 1;
+    const Tensor chosen = switch_case<Tensor>(
+        number, {[&] { return a; }, [&] { return a * 2 + reduce_sum(w); }, [&] { return exp(a); }, [&] { return -a; }});
+    const Tensor two = switch_case<Tensor>(number, {[&] { return a + 1; }, [&] { return a - 1; }});
+    const Tensor only = switch_case<Tensor>(number, {[&] { return sin(a); }});
+    return Tensors{grown, count, limited, nested, none, chosen, two, only};
+  };
+  std::vector<Tensors> inputs;
+  for (int seed = 1; seed <= 6; ++seed) inputs.push_back({numbers({seed == 1 ? 4 : 5, 3}, seed), numbers({3, 3}, 9)});
+  return of_function("loops", f, {TensorSpec({-1, 3}, float32, "a"), TensorSpec({3, 3}, float32, "w")}, inputs);
+}
+
 }  // namespace
 
 std::vector<ExportCase> export_cases() {
@@ -244,6 +283,7 @@ std::vector<ExportCase> export_cases() {
       lengths(),
       indices(),
       control(),
+      loops(),
   };
 }
 

@@ -19,6 +19,7 @@ constexpr LackingOnDevice kLacking[] = {
     {"AssignSlice.WritesIntoTheVariable",
      "a variable of a device is replaced, not written in place, outside of functions"},
     {"Repeated.*", "iterations that follow each other within the host's memory"},
+    {"Dynamic.AShortCallIsOneThatWaitsForNothing", "a call on a device is never short"},
     {"StepLoop.HasTheBitsOfTheFormulaOpByOp", "the loop of an optimizer over the host's memory"},
     // Passes by themselves: read_numbers has not run before them.
     {"Known.CapturesAreArgumentsWithTheOpsOnThem", "a number of the device shows as \"constant\" in graph text"},

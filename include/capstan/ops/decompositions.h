@@ -86,7 +86,7 @@ struct QrFactors {
 /// Orthonormal columns q and an upper triangular r: [..., m, n] makes [..., m, k] and [..., k, n] with the smaller
 /// length k, or m in its place for full matrices.
 ///
-///     qr(ones({3, 2})).q;  // [[-0.5773503, -0.5773503], [-0.5773503, 0.7886751], [-0.5773503, -0.2113249]]
+///     qr(constant({{3.0, 1.0}, {4.0, 2.0}})).q;  // [[-0.6, -0.8], [-0.8, 0.6]]
 CAPSTAN_EXPORT QrFactors qr(Operand a, bool full_matrices = false);
 /// What lu returns: row permutation[i] of a is row i of the product of the unit lower triangle of `packed` and its
 /// upper triangle.
