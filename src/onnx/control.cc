@@ -39,12 +39,12 @@ void run_if(NodeCall& call) {
 std::vector<Tensor> loop_on_values(const NodeCall& call, const GraphProto& body, std::int64_t limit,
                                    std::vector<Tensor> variables) {
   const auto goes_on = [&](std::span<const Tensor> now) {
-    return std::vector<Tensor>{limit == INT64_MAX ? now[1] : logical_and(now[1], now[0] < constant(limit))};
+    return std::vector<Tensor>{limit == INT64_MAX ? now[1] : logical_and(now[1], now[0] < limit)};
   };
   const auto iterate = [&](std::span<const Tensor> now) {
     std::vector<Tensor> next = run_inside(call, body, {now.begin(), now.end()});
     next[0] = reshape(next[0], {});
-    next.insert(next.begin(), now[0] + constant(std::int64_t{1}));
+    next.insert(next.begin(), now[0] + 1);
     return next;
   };
   variables = dynamic::while_loop(goes_on, iterate, std::move(variables));

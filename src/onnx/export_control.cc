@@ -1,5 +1,7 @@
 // Control flow: loops over rows are Scan, loops until a condition fails are Loop, choices are If. What a part reads
 // from outside it finds there by its name.
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -61,14 +63,16 @@ void write_while_loop(OpCall& c) {
   if (inputs[1].empty()) c.refuse("its condition is a number that C++ computed from a length that is open");
   for (std::size_t i = 0; i < loop.count; ++i) inputs.push_back(c.in(i));
   GraphProto body = c.graph_of([&](GraphProto& graph) {
-    const auto add_input = [&](DType dtype) {
-      graph.inputs.push_back({.name = c.unused_name(), .type = type_number(dtype), .shape = {}});
+    using Lengths = std::optional<std::vector<std::int64_t>>;
+    const auto add_input = [&](DType dtype, const Lengths& shape) {
+      graph.inputs.push_back({.name = c.unused_name(), .type = type_number(dtype), .shape = shape});
       return graph.inputs.back().name;
     };
-    add_input(DType::kInt64);  // the number of the iteration
-    add_input(DType::kBool);   // the condition
+    // The number of the iteration and the condition. onnxruntime has to know that they are scalars.
+    add_input(DType::kInt64, Lengths(std::in_place));
+    add_input(DType::kBool, Lengths(std::in_place));
     std::vector<std::string> own;
-    for (std::size_t i = 0; i < loop.count; ++i) own.push_back(add_input(c.dtype(i)));
+    for (std::size_t i = 0; i < loop.count; ++i) own.push_back(add_input(c.dtype(i), {}));
     const std::vector<std::string> next = c.write_part(loop.body, second.body, own);
     for (const std::string& variable : next) refuse_unknown(c, variable);
     add_output(c, graph, goes_on(next), DType::kBool);

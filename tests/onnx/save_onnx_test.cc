@@ -62,6 +62,29 @@ TEST(SaveOnnx, FilesGiveTheSameNumbersForEveryBatch) {
   }
 }
 
+TEST(SaveOnnx, ControlFlowOfAFileCanBeTracedAndSavedAgain) {
+  const io::TemporaryDirectory folder;
+  for (const testing::ExportCase& one : testing::export_cases()) {
+    if (one.name != "loops") continue;
+    one.save(folder.file("first.onnx"));
+    const OnnxModel model = load_onnx(folder.file("first.onnx"));
+    const auto f = [&](const Tensors& x) { return model(x); };
+    auto traced = function(f);
+    save_onnx(folder.file("second.onnx"), f, {.inputs = {TensorSpec({5, 3}), TensorSpec({3, 3})}});
+    const OnnxModel second = load_onnx(folder.file("second.onnx"));
+    for (const Tensors& x : one.inputs) {
+      const Tensors wanted = one.run(x), is = traced(x);
+      ASSERT_EQ(is.size(), wanted.size());
+      for (std::size_t i = 0; i < is.size(); ++i) expect_near(is[i], wanted[i], "output " + std::to_string(i));
+      if (x[0].dim(0) != 5) continue;
+      const Tensors again = second(x);
+      for (std::size_t i = 0; i < again.size(); ++i) expect_near(again[i], wanted[i], "output " + std::to_string(i));
+    }
+    return;
+  }
+  FAIL() << "there is no such case";
+}
+
 TEST(SaveOnnx, EveryOpOfTheTableGivesTheSameNumbers) {
   const io::TemporaryDirectory folder;
   const std::string path = folder.file("op.onnx");
