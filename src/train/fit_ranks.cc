@@ -26,7 +26,8 @@ Tensor detail::floating_predictions(const Tensor& y_pred) {
 }
 
 Tensor detail::counted_labels(const Tensor& labels, std::int64_t ignore_class) {
-  return not_equal(labels, cast(constant(ignore_class), labels.dtype()));
+  // No narrower dtype has all numbers that a class may be given.
+  return not_equal(is_floating(labels.dtype()) ? labels : cast(labels, int64), ignore_class);
 }
 
 void detail::fit_ranks(Tensor& a, Tensor& b) {

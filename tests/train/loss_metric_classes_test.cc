@@ -271,6 +271,15 @@ TEST(LossAndMetricClasses, CountOneClassAtThresholds) {
 TEST(LossAndMetricClasses, IgnoreAClass) {
   const Tensor p = constant({{0.05, 0.95, 0.0}, {0.1, 0.8, 0.1}, {0.5, 0.25, 0.25}});
   const Tensor weights = constant({0.3, 0.7, 1.0});
+  for (const DType dtype : {int32, int64, float32}) {
+    const auto values = [&](std::int64_t ignored) {
+      const Tensor t = cast(constant({1, 2, 0}), dtype);
+      return losses::sparse_categorical_crossentropy(t, p, {.ignore_class = ignored}).to_vector<float>();
+    };
+    // No class that there is, although 0 in 32 bits.
+    EXPECT_NEAR(values(std::int64_t{1} << 40)[2], 0.6931472, 1e-6);
+    EXPECT_EQ(values(0)[2], 0);
+  }
   for (const int ignored : {2, -1, 255}) {
     const Tensor t = constant({1, ignored, 0});
     const Tensor nothing = constant({ignored, ignored, ignored});
