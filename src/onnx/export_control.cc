@@ -92,7 +92,6 @@ class Choice {
         second_(static_cast<const Branches&>(c.second_control())) {
     if (first_.effects) c.refuse("it makes draws or has other effects");
   }
-  std::size_t count() const { return first_.branches.size(); }
 
   // One If, with graphs of its own for both branches.
   std::vector<std::string> choose(const std::string& condition, GraphProto then, GraphProto otherwise) const {
@@ -101,23 +100,24 @@ class Choice {
                     first_.results.size());
   }
   GraphProto branch(std::size_t which) const {
-    return graph_of(which, [&] {
-      const std::vector<std::string> all = c_.write_part(first_.branches[which], second_.branches[which], {});
-      std::vector<std::string> names;
-      for (const std::size_t result : first_.results) names.push_back(all[result]);
-      return names;
-    });
+    return graph_of(which, [&] { return results(which); });
   }
-  // By a number, which is that of a branch before `from` no more; of any other one it is the last branch.
+  // By a number, among the branches from this one on; the last one is that of all other numbers.
   std::vector<std::string> choose_from(std::size_t from, const std::string& number) const {
+    if (from + 1 == first_.branches.size()) return results(from);
     const std::string is_first = c_.node("Equal", {number, c_.scalar(static_cast<double>(from), c_.dtype(0))});
     GraphProto then = branch(from);
-    GraphProto otherwise =
-        from + 2 == count() ? branch(from + 1) : graph_of(from + 1, [&] { return choose_from(from + 1, number); });
+    GraphProto otherwise = graph_of(from + 1, [&] { return choose_from(from + 1, number); });
     return choose(is_first, std::move(then), std::move(otherwise));
   }
 
  private:
+  std::vector<std::string> results(std::size_t which) const {
+    const std::vector<std::string> all = c_.write_part(first_.branches[which], second_.branches[which], {});
+    std::vector<std::string> names;
+    for (const std::size_t result : first_.results) names.push_back(all[result]);
+    return names;
+  }
   template <class Write>
   GraphProto graph_of(std::size_t which, const Write& write) const {
     GraphProto graph = c_.graph_of([&](GraphProto& inside) {
@@ -140,16 +140,10 @@ void write_cond(OpCall& c) {
 }
 
 void write_switch_case(OpCall& c) {
-  const Choice choice(c);
-  const std::string number = c.in(0);
-  if (choice.count() == 1) {
-    // Both ways are the only branch.
-    const std::string any = c.node("Equal", {number, number});
-    GraphProto then = choice.branch(0), otherwise = choice.branch(0);
-    for (const std::string& output : choice.choose(any, std::move(then), std::move(otherwise))) c.give(output);
-    return;
+  for (const std::string& result : Choice(c).choose_from(0, c.in(0))) {
+    refuse_unknown(c, result);
+    c.give(result);
   }
-  for (const std::string& output : choice.choose_from(0, number)) c.give(output);
 }
 
 // What is computed again for a gradient is computed once.
