@@ -26,7 +26,7 @@ double seconds_now() {
 void remove_checkpoint(const std::string& directory, const std::string& name) {
   std::error_code failure;
   std::filesystem::remove(path_in(directory, name), failure);
-  std::filesystem::remove(path_in(directory, name + ".index"), failure);
+  if (!std::filesystem::remove(path_in(directory, name + ".index"), failure)) return;
   std::vector<std::filesystem::path> shards;
   for (std::filesystem::directory_iterator entry(directory, failure), end; !failure && entry != end;
        entry.increment(failure)) {

@@ -25,9 +25,17 @@ Tensor detail::floating_predictions(const Tensor& y_pred) {
   return dtype == DType::kFloat32 || dtype == DType::kFloat64 ? y_pred : cast(y_pred, float32);
 }
 
-Tensor detail::counted_labels(const Tensor& labels, std::int64_t ignore_class) {
+Tensor detail::counted_labels(const Tensor& y_true, std::int64_t ignore_class, int rank) {
   // No narrower dtype has all numbers that a class may be given.
-  return not_equal(is_floating(labels.dtype()) ? labels : cast(labels, int64), ignore_class);
+  const Tensor counts = not_equal(is_floating(y_true.dtype()) ? y_true : cast(y_true, int64), ignore_class);
+  return counts.rank() > rank ? squeeze(counts, -1) : counts;
+}
+
+Tensor detail::fit_weights(const Tensor& sample_weight, int rank) {
+  Tensor weights = sample_weight;
+  if (weights.rank() == rank + 1 && weights.dim(-1) == 1) weights = squeeze(weights, -1);
+  while (weights.rank() > 0 && weights.rank() < rank) weights = expand_dims(weights, -1);
+  return weights;
 }
 
 void detail::fit_ranks(Tensor& a, Tensor& b) {

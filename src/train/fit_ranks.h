@@ -21,8 +21,12 @@ void fit_ranks(Tensor& a, Tensor& b);
 // Labels that are class numbers, int32 or int64, without a last axis of length 1 beside predictions of the same rank.
 Tensor class_numbers(const Tensor& y_true, const Tensor& y_pred);
 
-// Which labels count: all but those that are `ignore_class`.
-Tensor counted_labels(const Tensor& labels, std::int64_t ignore_class);
+// Which labels count, all but those that are `ignore_class`, without a last axis of length 1 beyond this rank.
+Tensor counted_labels(const Tensor& y_true, std::int64_t ignore_class, int rank);
+
+// Weights for values of this rank: without a last axis of length 1 beyond it, or with such axes up to it. A scalar
+// stays.
+Tensor fit_weights(const Tensor& sample_weight, int rank);
 
 // What a loss or a metric was given, for its errors.
 struct Given {

@@ -280,6 +280,9 @@ TEST(LossAndMetricClasses, IgnoreAClass) {
     EXPECT_NEAR(values(std::int64_t{1} << 40)[2], 0.6931472, 1e-6);
     EXPECT_EQ(values(0)[2], 0);
   }
+  // A label that is no whole number is not the class that it is cut to.
+  const losses::SparseCategoricalCrossentropy cut({.ignore_class = 0});
+  EXPECT_NEAR(cut(constant({1.0f, 1.0f, 0.5f}), p).item<float>(), (0.0512933 + 0.2231436 + 0.6931472) / 3, 1e-6);
   for (const int ignored : {2, -1, 255}) {
     const Tensor t = constant({1, ignored, 0});
     const Tensor nothing = constant({ignored, ignored, ignored});

@@ -45,7 +45,7 @@ Tensor sparse_categorical_crossentropy(const Tensor& y_true, const Tensor& y_pre
     check_labels(kLoss, y_true, y_pred, labels);
     const Tensor logits = options.from_logits ? p : detail::remembered_logits(p, axis);
     Tensor counts;
-    if (options.ignore_class) counts = detail::counted_labels(labels, *options.ignore_class);
+    if (options.ignore_class) counts = detail::counted_labels(y_true, *options.ignore_class, labels.rank());
     // Keras takes logarithms of clipped probabilities as logits, which normalises them once more.
     const Tensor values = sparse_softmax_cross_entropy_with_logits(
         counts.has_value() ? where(counts, labels, zeros_like(labels)) : labels,
@@ -93,8 +93,7 @@ struct SparseFormula final : LossFormula<SparseFormula, SparseCrossentropyLossOp
 
   Tensor counts(const Tensor& y_true, const Tensor&, const Tensor& values) const override {
     if (!options.ignore_class) return {};
-    const Tensor counts = detail::counted_labels(y_true, *options.ignore_class);
-    return counts.rank() > values.rank() ? squeeze(counts, -1) : counts;
+    return detail::counted_labels(y_true, *options.ignore_class, values.rank());
   }
 };
 

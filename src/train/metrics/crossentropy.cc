@@ -1,6 +1,5 @@
 // Mean cross entropies.
 #include "capstan/losses.h"
-#include "capstan/ops/array.h"
 #include "capstan/ops/math.h"
 #include "src/core/named_errors.h"
 #include "src/train/fit_ranks.h"
@@ -67,12 +66,8 @@ struct Sparse final : MeanOf<Sparse, SparseCategoricalCrossentropyOptions> {
       return MeanOf::update_state(y_true, y_pred, sample_weight);
     }
     const Tensor weights = with_errors_of(default_name(), [&] {
-      Tensor counts = detail::counted_labels(y_true, *options.ignore_class);
-      if (counts.rank() == y_pred.rank() && counts.dim(-1) == 1) counts = squeeze(counts, -1);
-      Tensor given = sample_weight;
-      if (given.rank() == counts.rank() + 1 && given.dim(-1) == 1) given = squeeze(given, -1);
-      while (given.rank() > 0 && given.rank() < counts.rank()) given = expand_dims(given, -1);
-      return given * cast(counts, given.dtype());
+      const Tensor counts = detail::counted_labels(y_true, *options.ignore_class, y_pred.rank() - 1);
+      return detail::fit_weights(sample_weight, counts.rank()) * cast(counts, sample_weight.dtype());
     });
     MeanOf::update_state(y_true, y_pred, weights);
   }

@@ -116,7 +116,7 @@ class TableBody : public MetricBody {
       weight = broadcast_like(reshape(cast(sample_weight, dtype), {-1}), weight);
     }
     if (settings_.ignore_class) {
-      const Tensor counts = counted_labels(t, *settings_.ignore_class);
+      const Tensor counts = counted_labels(t, *settings_.ignore_class, 1);
       const Tensor none = zeros_like(t);
       t = where(counts, t, none);
       p = where(counts, p, none);

@@ -78,10 +78,7 @@ Tensor only_class(const Tensor& x, std::int64_t class_id) {
 Tensor PositivesBody::weights_for(const Tensor& sample_weight, const Tensor& predictions) const {
   Tensor weights = ones_like(predictions);
   if (sample_weight.has_value()) {
-    Tensor given = cast(sample_weight, predictions.dtype());
-    if (given.rank() == predictions.rank() + 1 && given.dim(-1) == 1) given = squeeze(given, -1);
-    while (given.rank() > 0 && given.rank() < predictions.rank()) given = expand_dims(given, -1);
-    weights = broadcast_like(given, predictions);
+    weights = broadcast_like(fit_weights(cast(sample_weight, predictions.dtype()), predictions.rank()), predictions);
   }
   if (!settings_.multi_label && !settings_.label_weights.empty()) {
     const auto wanted = static_cast<std::int64_t>(settings_.label_weights.size());
