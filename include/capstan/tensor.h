@@ -301,11 +301,12 @@ inline Tensor& operator/=(Tensor& x, Operand y);
 /// only: it does not keep its tensor alive. Errors: ValueError for an unsigned number beyond int64.
 class CAPSTAN_EXPORT Operand {
  public:
-  enum class Kind : std::uint8_t { kLent, kGiven, kVariable, kFloat, kInt, kBool, kComplex64, kComplex128 };
+  // As wide as a register: a processor that reads a word right after a byte of it was written waits for the cache.
+  enum class Kind : std::uint64_t { kLent, kGiven, kVariable, kFloat, kInt, kBool, kComplex64, kComplex128 };
 
   Operand(const Tensor& tensor) : kind_(Kind::kLent) { value_.block = tensor.block(); }
   Operand(Tensor&& tensor) : kind_(Kind::kGiven) { value_.tensor = &tensor; }
-  Operand(const Variable& variable);
+  inline Operand(const Variable& variable);  // in variable.h
   Operand(float number) : kind_(Kind::kFloat) { value_.number = number; }
   Operand(double number) : kind_(Kind::kFloat) { value_.number = number; }
   Operand(long double number) : kind_(Kind::kFloat) { value_.number = static_cast<double>(number); }

@@ -130,4 +130,6 @@ class CAPSTAN_EXPORT Variable : public detail::Operators {
   detail::VariableState* state_ = nullptr;
 };
 
+inline Operand::Operand(const Variable& variable) : kind_(Kind::kVariable) { value_.variable = variable.state(); }
+
 }  // namespace capstan

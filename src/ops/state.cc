@@ -189,8 +189,6 @@ Variable Variable::share(VariableState* state) {
   return variable;
 }
 
-Operand::Operand(const Variable& variable) : kind_(Kind::kVariable) { value_.variable = variable.state(); }
-
 Operands::Operands(const std::vector<Variable>& variables) : operands_(variables.begin(), variables.end()) {}
 
 Tensor::Tensor(const Variable& variable) : Tensor(variable.value()) {}

@@ -7,13 +7,17 @@
 #include "capstan/layers.h"
 #include "capstan/ops/math.h"
 #include "src/core/check.h"
+#include "src/core/variable_state.h"
+#include "src/train/layer_state.h"
 
 namespace capstan::detail {
 
-// f(the weight in this dtype). A weight that has it is an operand as it is, which costs less than its value.
+// f(the weight in the layer's compute_dtype()). A weight that has it is an operand as it is, which costs less than its
+// value.
 template <class F>
-Tensor with_weight(const Variable& weight, DType dtype, const F& f) {
-  return weight.dtype() == dtype ? f(Operand(weight)) : f(Operand(cast(weight, dtype)));
+Tensor with_weight(const LayerBase& layer, const Variable& weight, const F& f) {
+  const DType dtype = LayerState::of(layer).compute_dtype;
+  return weight.state()->value.dtype() == dtype ? f(Operand(weight)) : f(Operand(cast(weight, dtype)));
 }
 
 // Of a layer without options of its own.

@@ -47,7 +47,7 @@ Tensor DenseBody::call(const Tensor& x, const CallOptions&) {
                 x.dim(-1), arguments({{"x", x}}));
   Tensor y;
   const auto times_kernel = [&](const Tensor& rows) {
-    return detail::with_weight(kernel_, compute_dtype(), [&](Operand kernel) { return matmul(rows, kernel); });
+    return detail::with_weight(*this, kernel_, [&](Operand kernel) { return matmul(rows, kernel); });
   };
   if (x.rank() == 2) {
     y = times_kernel(x);

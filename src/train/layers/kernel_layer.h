@@ -55,7 +55,7 @@ class KernelLayer : public ConfiguredLayer<Derived, Options> {
   Tensor finish(Tensor y) const {
     const Options& o = this->options;
     if (o.use_bias) {
-      y = with_weight(bias_, this->compute_dtype(), [&](Operand bias) { return bias_add(std::move(y), bias); });
+      y = with_weight(*this, bias_, [&](Operand bias) { return bias_add(std::move(y), bias); });
     }
     return o.activation.has_value() ? o.activation(std::move(y)) : y;
   }
