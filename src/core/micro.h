@@ -63,6 +63,19 @@ struct MicroStep {
   double literal = 0;
 };
 
+// A rough count of the instructions of a formula; a function counts as many.
+constexpr int cost_of(std::span<const MicroStep> steps) {
+  int cost = 0;
+  for (const MicroStep& step : steps) {
+    const MicroOp op = step.op;
+    if (op == MicroOp::kInput || op == MicroOp::kParameter || op == MicroOp::kLiteral) continue;
+    const bool cheap = op < MicroOp::k_abs || op == MicroOp::k_abs || op == MicroOp::k_sqrt || op == MicroOp::k_sign ||
+                       op == MicroOp::k_maximum || op == MicroOp::k_minimum;
+    cost += cheap ? 1 : 100;
+  }
+  return cost;
+}
+
 // A recorded formula: micro-operations in the order of evaluation.
 struct Recording {
   MicroStep steps[128] = {};
@@ -72,18 +85,6 @@ struct Recording {
     steps[count] = {op, static_cast<std::int16_t>(a), static_cast<std::int16_t>(b), static_cast<std::int16_t>(c),
                     literal};
     return count++;
-  }
-  // A rough count of instructions; a function counts as many.
-  constexpr int cost() const {
-    int cost = 0;
-    for (int i = 0; i < count; ++i) {
-      const MicroOp op = steps[i].op;
-      if (op == MicroOp::kInput || op == MicroOp::kParameter || op == MicroOp::kLiteral) continue;
-      const bool cheap = op < MicroOp::k_abs || op == MicroOp::k_abs || op == MicroOp::k_sqrt ||
-                         op == MicroOp::k_sign || op == MicroOp::k_maximum || op == MicroOp::k_minimum;
-      cost += cheap ? 1 : 100;
-    }
-    return cost;
   }
   // Bit i: the value `result` depends on input i.
   constexpr std::uint8_t reads(int result) const {

@@ -38,17 +38,19 @@ void compile(Graph& graph, std::size_t budget) {
   if (fuse) {
     form_groups(graph);
     merge_products(graph);
-    follow_products(graph);
-    precede_readers(graph);
   }
   if (budget != 0) meet_budget(graph, budget);
 }
 
 // What is left to do for a graph that has been compiled: its kernel calls, and where its values lie.
-void make_plan(ExecutionPlan& plan, bool stages) {
+void make_steps(ExecutionPlan& plan) {
   linearize(plan);
   attach_epilogues(plan);
   attach_prologues(plan);
+}
+
+void make_plan(ExecutionPlan& plan, bool stages) {
+  make_steps(plan);
   find_places(plan);
   if (stages) find_stages(plan);
   plan_memory(plan);

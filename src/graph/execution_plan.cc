@@ -65,4 +65,20 @@ void ExecutionPlan::join_steps(const std::vector<bool>& is_taken) {
   }
 }
 
+std::vector<std::size_t> nodes_of(const ExecutionPlan& plan, const ExecutionPlan::Step& step) {
+  std::vector<std::size_t> all;
+  const auto add = [&](std::span<const Graph::Node> nodes) {
+    for (const Graph::Node& node : nodes) all.push_back(at(&node - plan.graph.nodes.data()));
+  };
+  const auto add_group = [&](std::int32_t group) {
+    if (group >= 0) add(plan.groups[at(group)].nodes());
+  };
+  add_group(step.prologue);
+  if (step.group < 0) add(std::span(step.node, 1));
+  add_group(step.group);
+  add_group(step.epilogue);
+  if (step.sums != nullptr) add(std::span(step.sums, 1));
+  return all;
+}
+
 }  // namespace capstan

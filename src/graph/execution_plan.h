@@ -43,7 +43,7 @@ struct ExecutionPlan {
     std::int32_t group = -1;
     std::int32_t epilogue = -1;         // the group that runs on what the kernel has finished
     const Graph::Node* sums = nullptr;  // over the rows of that, or of what the kernel has finished
-    std::int32_t prologue = -1;         // the group that makes the first operand
+    std::int32_t prologue = -1;         // the group that makes the first operand; several steps may have one in common
     bool is_loop : 1 = false;           // an elementwise op outside of groups
     bool makes_outputs : 1 = false;     // the kernel does
     bool is_layout : 1 = false;         // nothing to run: the output lies in the first operand, or around it
@@ -110,6 +110,8 @@ struct ExecutionPlan {
 // The passes that make a plan of its graph, in this order. What runs at once needs more memory, so `stages` says
 // whether there are any. See compile.cc.
 void make_plan(ExecutionPlan& plan, bool stages);
+// The first three: what runs as one.
+void make_steps(ExecutionPlan& plan);
 
 void linearize(ExecutionPlan& plan);         // linearize.cc: one step for each op and each loop
 void attach_epilogues(ExecutionPlan& plan);  // epilogues.cc: loops and sums after a kernel become part of its step
@@ -119,6 +121,9 @@ void find_stages(ExecutionPlan& plan);       // stages.cc: which short steps run
 void plan_memory(ExecutionPlan& plan);       // plan_memory.cc: where in the arena each value lies
 void collect_stages(ExecutionPlan& plan);    // stages.cc: the tasks of each stage
 void find_users(ExecutionPlan& plan);        // users.cc: what a run has to set when it knows where a value lies
+
+// The nodes that a step runs, by position in the graph, in order.
+std::vector<std::size_t> nodes_of(const ExecutionPlan& plan, const ExecutionPlan::Step& step);
 
 // The bytes of the arena of a graph that has been compiled.
 std::size_t arena_bytes_of(const Graph& graph);

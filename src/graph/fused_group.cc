@@ -69,7 +69,8 @@ ReduceShape columns_of(std::int64_t rows, std::int64_t columns) {
 
 }  // namespace
 
-FusedGroup::FusedGroup(const Graph& graph, std::span<const Graph::Node> nodes, const std::vector<bool>& leaves) {
+FusedGroup::FusedGroup(const Graph& graph, std::span<const Graph::Node> nodes, const std::vector<bool>& leaves)
+    : nodes_(nodes) {
   std::vector<std::int32_t> value_of(graph.values.size(), -1);
   // Inputs come first in the numbering of values, so they are collected first.
   std::vector<bool> made(graph.values.size());
@@ -139,6 +140,12 @@ std::int64_t FusedGroup::units_of_task() const {
 }
 
 bool FusedGroup::is_shared_out() const { return (rows_ > 1 ? rows_ : columns_) > 2 * units_of_task(); }
+
+std::size_t FusedGroup::cost() const {
+  int cost = 0;
+  for (const FusedLoop::Node& node : loop_.nodes) cost += cost_of(node.code->steps);
+  return at(cost);
+}
 
 // What has columns is summed from memory: from where the loop leaves it, or from a tile of its own.
 void FusedGroup::add_sum(const SumOfNode& node, std::int32_t value, Graph::Value out) {

@@ -24,6 +24,10 @@ class FusedGroup {
   // What it reads and writes, in the order of the pointers that run() takes.
   const std::vector<Graph::Value>& inputs() const { return inputs_; }
   const std::vector<Graph::Value>& outputs() const { return outputs_; }
+  // The nodes of the graph that it was made of.
+  std::span<const Graph::Node> nodes() const { return nodes_; }
+  // Instructions for an element.
+  std::size_t cost() const;
   // Whether output o may lie where input i lies.
   bool may_overwrite(std::size_t input, std::size_t output) const;
 
@@ -99,6 +103,7 @@ class FusedGroup {
   std::size_t size() const { return size_of(loop_.dtype); }
   std::size_t element_bytes(std::size_t output) const;
 
+  std::span<const Graph::Node> nodes_;
   FusedLoop loop_;
   FusedKernel kernel_ = nullptr;
   std::vector<Graph::Value> inputs_;

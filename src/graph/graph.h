@@ -157,13 +157,6 @@ void form_groups(Graph& graph);
 // Products of matrices that read one operand in common become one node, where that pays.
 void merge_products(Graph& graph);
 
-// Moves each loop right after the matrix product or convolution whose result it waits for, if it waits for nothing
-// else, and sums over rows after that.
-void follow_products(Graph& graph);
-
-// Puts loops right in front of the kernels that can run them for what they are about to read.
-void precede_readers(Graph& graph);
-
 // If the arena of the program needs more than so many bytes, values that are kept for long are computed a second time
 // where they are read, until it suffices or nothing is left to gain. Comes when loops have been formed.
 void meet_budget(Graph& graph, std::size_t budget);

@@ -127,20 +127,35 @@ class Recomputation {
   void apply(const Choice& choice) {
     simulate(choice);
     const std::vector<Graph::Node> before = std::exchange(graph_.nodes, {});
-    std::vector<Value> second(bytes_.size(), Graph::kNone);
+    std::vector<Value> second(bytes_.size(), Graph::kNone), in_passing(bytes_.size(), Graph::kNone);
     for (const Graph::Node& node : before) groups_ = std::max(groups_, node.group + 1);
     for (const Entry& entry : entries_) {
-      const Unit& unit = units_[at(entry.unit)];
       if (entry.again) {
         add_again(before, entry.unit, choice, second);
         continue;
       }
-      for (std::size_t n = unit.first; n < unit.last; ++n) {
-        graph_.nodes.push_back(before[n]);
-        if (entry.unit <= turn_) continue;
-        for (Value& input : graph_.nodes.back().inputs) {
-          if (is_needed(choice, input)) input = second[at(input)];
+      std::int32_t copy = Graph::kNone;
+      for (const std::size_t n : units_[at(entry.unit)].nodes) {
+        Graph::Node node = before[n];
+        for (Value& input : node.inputs) {
+          if (plan_.in_prologue[at(input)]) {
+            input = in_passing[at(input)];
+          } else if (entry.unit > turn_ && is_needed(choice, input)) {
+            input = second[at(input)];
+          }
         }
+        // A loop that several readers run for themselves is one for each of them from here on.
+        if (is_in_prologue(node)) {
+          Value& made = in_passing[at(node.outputs[0])];
+          if (made == Graph::kNone) {
+            made = node.outputs[0];
+          } else {
+            if (copy == Graph::kNone) copy = groups_++;
+            node.group = copy;
+            node.outputs[0] = made = add_like(made);
+          }
+        }
+        graph_.nodes.push_back(std::move(node));
       }
     }
     remove_dead(graph_);
@@ -168,7 +183,7 @@ class Recomputation {
   void find_candidates(Price most) {
     std::vector<bool> can(bytes_.size());
     for (std::int32_t u = 0; u <= turn_; ++u) {
-      for (std::size_t n = units_[at(u)].first; n < units_[at(u)].last; ++n) {
+      for (const std::size_t n : units_[at(u)].nodes) {
         const Graph::Node& node = graph_.nodes[n];
         bool possible = price_of(node) <= most;
         for (const Value input : node.inputs) {
@@ -205,7 +220,7 @@ class Recomputation {
           last = std::max(last, last_[at(output)]);
           early = std::max(early, early_[at(output)]);
         }
-        views = !has_flag(*graph_.nodes[unit.first].op, kReshapes) && u <= turn_ && last > turn_;
+        views = !has_flag(*graph_.nodes[unit.nodes[0]].op, kReshapes) && u <= turn_ && last > turn_;
       }
       for (const Value operand : unit.operands) {
         last_[at(operand)] = std::max(last_[at(operand)], last);
@@ -269,8 +284,8 @@ class Recomputation {
     // Reshapes of what is not kept.
     for (std::int32_t u = 0; u <= turn_; ++u) {
       const Unit& unit = units_[at(u)];
-      if (!unit.makes_outputs || !has_flag(*graph_.nodes[unit.first].op, kReshapes)) continue;
-      const bool base = choice.evicted[at(graph_.nodes[unit.first].inputs[0])];
+      if (!unit.makes_outputs || !has_flag(*graph_.nodes[unit.nodes[0]].op, kReshapes)) continue;
+      const bool base = choice.evicted[at(graph_.nodes[unit.nodes[0]].inputs[0])];
       choice.evicted[at(unit.outputs[0])] = base && is_read_late(unit.outputs[0]);
     }
     choice.needed = choice.evicted;
@@ -287,7 +302,8 @@ class Recomputation {
     }
     if (again.outputs.empty()) return;
     std::vector<Value> wanted = again.outputs;
-    for (std::size_t n = unit.last; n-- > unit.first;) {
+    for (std::size_t k = unit.nodes.size(); k-- > 0;) {
+      const std::size_t n = unit.nodes[k];
       const Graph::Node& node = graph_.nodes[n];
       const bool used =
           std::any_of(node.outputs.begin(), node.outputs.end(), [&](Value output) { return is_among(wanted, output); });
@@ -297,7 +313,7 @@ class Recomputation {
       for (const Value input : node.inputs) {
         if (is_kept(choice, u, input, node)) {
           add_once(again.operands, input);
-        } else if (maker_[at(input)] == u) {
+        } else if (maker_[at(input)] == u || plan_.in_prologue[at(input)]) {
           wanted.push_back(input);
         } else {
           choice.needed[at(input)] = true;
@@ -320,6 +336,11 @@ class Recomputation {
     return at(value) < choice.needed.size() && choice.needed[at(value)];
   }
 
+  bool is_in_prologue(const Graph::Node& node) const { return plan_.in_prologue[at(node.outputs[0])]; }
+  Value add_like(Value value) {
+    const Graph::ValueInfo info = graph_.values[at(value)];
+    return graph_.add_value(info.dtype, info.shape);
+  }
   bool is_inside(Value value) const { return plan_.inside[at(value)]; }
   double size(Value value) const { return static_cast<double>(graph_.values[at(value)].shape.size()); }
 
@@ -436,23 +457,27 @@ class Recomputation {
   void add_again(const std::vector<Graph::Node>& before, std::int32_t u, const Choice& choice,
                  std::vector<Value>& second) {
     const Again& again = choice.again[at(u)];
-    const std::int32_t loop = again.operands.size() <= kMostOperands ? groups_++ : Graph::kNone;
+    std::int32_t loop = Graph::kNone, prologue = Graph::kNone;
+    const auto new_group = [&](std::int32_t& group) {
+      if (group == Graph::kNone && again.operands.size() <= kMostOperands) group = groups_++;
+      return group;
+    };
     std::vector<Graph::Node> behind;
     for (const std::size_t n : again.nodes) {
       Graph::Node node = before[n];
       if (node.group != Graph::kNone) {
         const bool alone = sum_of(graph_, node) && is_kept(choice, u, node.inputs[0], before[n]);
-        node.group = alone ? Graph::kNone : loop;
+        node.group = alone ? Graph::kNone : new_group(is_in_prologue(before[n]) ? prologue : loop);
       }
       for (Value& input : node.inputs) {
         if (!is_kept(choice, u, input, before[n])) input = second[at(input)];
       }
       for (Value& output : node.outputs) {
-        const Graph::ValueInfo info = graph_.values[at(output)];
-        output = second[at(output)] = graph_.add_value(info.dtype, info.shape);
+        output = second[at(output)] = add_like(output);
       }
       node.rerun = kAgain;
-      (node.group == Graph::kNone ? graph_.nodes : behind).push_back(std::move(node));
+      const bool comes_after = node.group != Graph::kNone && node.group == loop;
+      (comes_after ? behind : graph_.nodes).push_back(std::move(node));
     }
     std::move(behind.begin(), behind.end(), std::back_inserter(graph_.nodes));
   }

@@ -57,10 +57,7 @@ std::string place_text(const ExecutionPlan& plan, const ExecutionPlan::ValueStat
 std::string name_of(const ExecutionPlan& plan, const ExecutionPlan::Step& step) {
   if (step.group >= 0) return name_of_group(plan.graph, step.node->group);
   const auto name_of_loop = [&](std::int32_t loop) {
-    const Graph::Value inside = plan.groups[at(loop)].outputs()[0];
-    const auto maker = std::find_if(plan.graph.nodes.begin(), plan.graph.nodes.end(),
-                                    [&](const Graph::Node& node) { return is_among(node.outputs, inside); });
-    return name_of_group(plan.graph, maker->group);
+    return name_of_group(plan.graph, plan.groups[at(loop)].nodes()[0].group);
   };
   std::string name = name_of_node(*step.node);
   if (step.prologue >= 0) name = name_of_loop(step.prologue) + " + " + name;

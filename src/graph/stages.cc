@@ -289,18 +289,6 @@ void collect_stages(ExecutionPlan& plan) {
     std::erase_if(stage.tasks, [](const auto& task) { return task.empty(); });
 }
 
-std::vector<Turn> turns(const ExecutionPlan& plan) {
-  std::vector<Turn> of_value(plan.graph.values.size(), {-1, -1});
-  for (const Step& step : plan.steps) {
-    for (const Graph::Value output : plan.outputs_of(step)) of_value[at(output)] = {step.stage, step.task};
-  }
-  std::vector<Turn> turns;
-  for (const Graph::Node& node : plan.graph.nodes) {
-    turns.push_back(node.outputs.empty() ? Turn{-1, -1} : of_value[at(node.outputs[0])]);
-  }
-  return turns;
-}
-
 // --- A run ---
 
 void Program::run_steps(Tables& tables) const {

@@ -16,12 +16,6 @@ bool waits_for_another_short_product(const ExecutionPlan& plan, const ExecutionP
 // that the plan of memory does not follow.
 std::vector<std::int32_t> readers_in_stages(const ExecutionPlan& plan);
 
-// By node of the graph: the stage that it is part of, and in which of its tasks; -1 for those in no stage.
-struct Turn {
-  std::int32_t stage, task;
-};
-std::vector<Turn> turns(const ExecutionPlan& plan);
-
 // Which steps of programs that are made from now on run at once: those that gain from it, unless told otherwise; for
 // tests.
 enum class Stages : std::uint8_t { kNone, kWorthwhile, kAll };

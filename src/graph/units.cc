@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "src/graph/loops.h"
+#include "src/graph/execution_plan.h"
 
 namespace capstan {
 
@@ -21,6 +21,7 @@ void add_once(std::vector<Value>& values, Value value) {
 
 Units::Units(const Graph& graph)
     : maker(graph.values.size(), kNobody),
+      in_prologue(graph.values.size()),
       inside(graph.values.size(), true),
       leaves(graph.values.size()),
       bytes(graph.values.size()),
@@ -34,42 +35,38 @@ Units::Units(const Graph& graph)
 }
 
 void Units::find_units(const Graph& graph) {
-  const std::vector<Graph::Node>& nodes = graph.nodes;
-  for (std::size_t i = 0; i < nodes.size();) {
-    const bool is_loop = nodes[i].group != Graph::kNone;
-    const std::size_t end = graph.end_of_unit(i);
-    bool follows = is_loop && !units.empty() && units.back().last - units.back().first == 1 &&
-                   has_flag(*nodes[i - 1].op, kFinishesRows);
-    follows =
-        follows && std::any_of(nodes.begin() + index(i), nodes.begin() + index(end),
-                               [&](const Graph::Node& node) { return is_among(node.inputs, nodes[i - 1].outputs[0]); });
-    if (!follows) units.push_back({.first = i, .last = end, .operands = {}, .outputs = {}});
-    Unit& unit = units.back();
-    unit.last = end;
-    unit.makes_outputs = has_flag(*nodes[i].op, kReturnsViews);
-    unit.overwrites = !follows && (is_loop || nodes[i].op->kernel == nullptr);
-    for (std::size_t n = i; n < end; ++n) {
-      for (const Value output : nodes[n].outputs) maker[at(output)] = index(units.size()) - 1;
+  ExecutionPlan plan;
+  plan.graph = graph;
+  make_steps(plan);
+  for (const ExecutionPlan::Step& step : plan.steps) {
+    Unit& unit = units.emplace_back();
+    unit.nodes = nodes_of(plan, step);
+    for (const std::size_t n : unit.nodes) {
+      for (const Value output : graph.nodes[n].outputs) maker[at(output)] = index(units.size()) - 1;
     }
-    i = end;
+    if (step.prologue >= 0) {
+      for (const Graph::Node& node : plan.groups[at(step.prologue)].nodes()) in_prologue[at(node.outputs[0])] = true;
+    }
+    unit.makes_outputs = step.makes_outputs;
+    unit.overwrites = !step.is_accompanied() && (step.group >= 0 || step.is_loop);
   }
 }
 
 void Units::find_operands(const Graph& graph) {
   graph.for_each_result([&](Value value) { inside[at(value)] = false; });
   for (std::size_t u = 0; u < units.size(); ++u) {
-    for (std::size_t n = units[u].first; n < units[u].last; ++n) {
+    for (const std::size_t n : units[u].nodes) {
       for (const Value input : graph.nodes[n].inputs) {
-        if (maker[at(input)] == index(u)) continue;
+        if (maker[at(input)] == index(u) || in_prologue[at(input)]) continue;
         inside[at(input)] = false;
         add_once(units[u].operands, input);
       }
     }
   }
   for (Unit& unit : units) {
-    for (std::size_t n = unit.first; n < unit.last; ++n) {
+    for (const std::size_t n : unit.nodes) {
       for (const Value output : graph.nodes[n].outputs) {
-        if (unit.last - unit.first == 1) inside[at(output)] = false;
+        if (unit.nodes.size() == 1) inside[at(output)] = false;
         if (!inside[at(output)]) unit.outputs.push_back(output);
       }
     }

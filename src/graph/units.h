@@ -1,4 +1,5 @@
-// What a compiled graph runs as one, and what lies in memory in between, as far as that is known before it is laid out.
+// What a compiled graph runs as one (the steps of its plan), and what lies in memory in between, as far as that is
+// known before it is laid out.
 #pragma once
 
 #include <cstddef>
@@ -9,9 +10,9 @@
 
 namespace capstan {
 
-// A loop, a product and the loop on its result, or a single op.
+// A loop, a kernel with the loops and sums around it, or a single op.
 struct Unit {
-  std::size_t first, last;  // nodes: [first, last)
+  std::vector<std::size_t> nodes;  // in order
   // What comes from outside and what is read there, each once.
   std::vector<Graph::Value> operands, outputs;
   bool makes_outputs = false;  // views, whose operands live as long as they
@@ -26,6 +27,7 @@ struct Units {
   std::vector<Unit> units;
   // By value:
   std::vector<std::int32_t> maker;  // a unit; kNobody if it is there when the run begins
+  std::vector<bool> in_prologue;    // made in passing, by each unit that reads it
   std::vector<bool> inside;         // nobody reads it outside of its unit
   std::vector<bool> leaves;         // it leaves the run, or a view of it does
   std::vector<std::size_t> bytes;   // in the arena

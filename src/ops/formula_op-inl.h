@@ -127,13 +127,13 @@ template <class F, int I>
 constexpr int derivative_steps() {
   Recording recording;
   record_derivative<F, I>(recording);
-  return recording.cost();
+  return cost_of(std::span(recording.steps, static_cast<std::size_t>(recording.count)));
 }
 template <class F>
 constexpr int forward_steps() {
   Recording recording;
   record_forward<F>(recording);
-  return recording.cost();
+  return cost_of(std::span(recording.steps, static_cast<std::size_t>(recording.count)));
 }
 
 // The same as constants of just the length that is needed. `I` is the input, or -1 for the formula itself.

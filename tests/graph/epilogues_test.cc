@@ -14,45 +14,6 @@ using testing::filled;
 using testing::steps_of;
 using testing::Tensors;
 
-TEST(FollowProducts, MovesLoopsBehindTheProductThatTheyWaitFor) {
-  Graph graph = testing::trace({{{2, 3}}, {{3, 4}}, {{4}}}, [](const Tensors& in) -> Tensors {
-    const Tensor x = matmul(in[0], in[1]);
-    const Tensor largest = reduce_max(in[0]);
-    const Tensor y = reduce_max(in[1], 0);
-    return {relu(x + in[2]), largest, tanh(x * y), tanh(largest)};
-  });
-  form_groups(graph);
-  EXPECT_EQ(testing::text_of(graph), R"(
-%0 = argument float32[2, 3]
-%1 = argument float32[3, 4]
-%2 = argument float32[4]
-%3 = matmul(%0, %1, transpose_a=false, transpose_b=false, adjoint_a=false, adjoint_b=false) float32[2, 4]
-%4 = reduce_max(%0, axis=none, keepdims=false) float32[]
-%5 = reduce_max(%1, axis=[0], keepdims=false) float32[4]
-%6 = add(%3, %2) float32[2, 4] in loop 0
-%7 = relu(%6) float32[2, 4] in loop 0
-%8 = multiply(%3, %5) float32[2, 4] in loop 1
-%9 = tanh(%8) float32[2, 4] in loop 1
-%10 = tanh(%4) float32[] in loop 2
-return %7, %4, %9, %10
-)");
-  follow_products(graph);
-  EXPECT_EQ(testing::text_of(graph), R"(
-%0 = argument float32[2, 3]
-%1 = argument float32[3, 4]
-%2 = argument float32[4]
-%3 = matmul(%0, %1, transpose_a=false, transpose_b=false, adjoint_a=false, adjoint_b=false) float32[2, 4]
-%6 = add(%3, %2) float32[2, 4] in loop 0
-%7 = relu(%6) float32[2, 4] in loop 0
-%4 = reduce_max(%0, axis=none, keepdims=false) float32[]
-%5 = reduce_max(%1, axis=[0], keepdims=false) float32[4]
-%8 = multiply(%3, %5) float32[2, 4] in loop 1
-%9 = tanh(%8) float32[2, 4] in loop 1
-%10 = tanh(%4) float32[] in loop 2
-return %7, %4, %9, %10
-)");
-}
-
 TEST(Epilogues, OfProductsOfAllForms) {
   for (const DType dtype : {float32, float64}) {
     const auto like = [dtype](const Shape& shape, std::uint64_t seed) { return filled(shape, seed, dtype); };

@@ -43,23 +43,32 @@ reduce_max: %5 -> %6
 )");
 }
 
-TEST_F(PlanPasses, AttachEpiloguesMakesLoopsAndSumsBehindAKernelPartOfItsStep) {
+TEST_F(PlanPasses, AttachEpiloguesMakesLoopsPartOfTheProductThatTheyWaitFor) {
   begin(trace({{{64, 32}}, {{32, 48}}, {{48}}}, [](const Tensors& in) -> Tensors {
     const Tensor y = matmul(in[0], in[1]);
-    return {relu(matmul(y, in[1], {.transpose_b = true}) + 1.0), y + in[2], reduce_sum(y, 0)};
+    const Tensor largest = reduce_max(in[1], 0);
+    return {relu(matmul(y, in[1], {.transpose_b = true}) + 1.0), y + in[2], tanh(y * largest), tanh(largest),
+            reduce_sum(y, 0)};
   }));
   EXPECT_EQ(text(), R"(
 matmul: %0 %1 -> %3
-loop(add): %3 %2 -> %8
-matmul: %3 %1 -> %4
-loop(add, relu): %4 constant -> %7
-reduce_sum: %3 -> %9
+reduce_max: %1 -> %4
+matmul: %3 %1 -> %5
+loop(add, relu): %5 constant -> %8
+loop(add): %3 %2 -> %9
+loop(multiply, tanh): %3 %4 -> %11
+loop(tanh): %4 -> %12
+reduce_sum: %3 -> %13
 )");
   attach_epilogues(plan_);
+  // `largest` is not there yet when the first product begins.
   EXPECT_EQ(text(), R"(
-matmul + loop(add): %0 %1 %3 %2 -> %3, %8
-matmul + loop(add, relu): %3 %1 %4 constant -> %4, %7
-reduce_sum: %3 -> %9
+matmul + loop(add): %0 %1 %3 %2 -> %3, %9
+reduce_max: %1 -> %4
+matmul + loop(add, relu): %3 %1 %5 constant -> %5, %8
+loop(multiply, tanh): %3 %4 -> %11
+loop(tanh): %4 -> %12
+reduce_sum: %3 -> %13
 )");
 }
 
@@ -90,6 +99,29 @@ max_pool2d: %4 -> %5
   attach_prologues(plan_);
   EXPECT_EQ(text(), R"(
 loop(multiply, add) + max_pool2d: %4 %0 %1 constant -> %5
+)");
+}
+
+TEST_F(PlanPasses, AttachProloguesRunsALoopInEachKernelThatReadsIt) {
+  begin(trace({{{1, 4, 4, 2}}, {{2}}, {{1, 2, 2, 2}}}, [](const Tensors& in) -> Tensors {
+    const Tensor y = in[0] * in[1] + 1;
+    const Tensor largest = reduce_max(in[0]);
+    return {max_pool2d(y, {2, 2}, {2, 2}, "VALID"), largest, max_pool2d_scatter(y, in[2], {2, 2}, {2, 2}, "VALID"),
+            avg_pool2d(y, {2, 2}, {2, 2}, "VALID")};
+  }));
+  EXPECT_EQ(text(), R"(
+loop(multiply, add): %0 %1 constant -> %5
+reduce_max: %0 -> %6
+max_pool2d: %5 -> %7
+max_pool2d_scatter: %5 %2 -> %8
+avg_pool2d: %5 -> %9
+)");
+  attach_prologues(plan_);
+  EXPECT_EQ(text(), R"(
+reduce_max: %0 -> %6
+loop(multiply, add) + max_pool2d: %5 %0 %1 constant -> %7
+loop(multiply, add) + max_pool2d_scatter: %5 %2 %0 %1 constant -> %8
+loop(multiply, add) + avg_pool2d: %5 %0 %1 constant -> %9
 )");
 }
 

@@ -200,6 +200,19 @@ TEST(MeetBudget, WithoutLoops) {
   fuse_loops(true);
 }
 
+// What a maximum and its gradient both run in passing is a loop of each of them.
+TEST(MeetBudget, LoopsThatPoolsRun) {
+  std::vector<Variable> weights;
+  for (std::uint64_t i = 1; i <= 12; ++i) weights.emplace_back(filled({3, 3, 8, 8}, i));
+  const auto layer = [](const Tensor& h, const Variable& w) {
+    const Tensor y = batch_norm_training(conv2d(h, w, {1, 1}, "SAME"), ones({8}), zeros({8})).y;
+    return max_pool2d(y, {2, 2}, {1, 1}, "SAME");
+  };
+  for (const double share : {0.8, 0.6, 0.4}) {
+    EXPECT_LE(expect_same_within(share, {filled({4, 6, 6, 8}, 77)}, step_of(weights, layer), weights), share);
+  }
+}
+
 // Two steps of training in one program have two turns.
 TEST(MeetBudget, TurnByTurn) {
   const std::vector<Variable> weights = make_weights(16);

@@ -14,34 +14,6 @@ using testing::filled;
 using testing::steps_of;
 using testing::Tensors;
 
-TEST(PrecedeReaders, PutsALoopInFrontOfEachKernelThatCanRunIt) {
-  Graph graph = testing::trace({{{1, 4, 4, 2}}, {{2}}, {{1, 2, 2, 2}}}, [](const Tensors& in) -> Tensors {
-    const Tensor y = in[0] * in[1] + 1;
-    const Tensor largest = reduce_max(in[0]);
-    return {max_pool2d(y, {2, 2}, {2, 2}, "VALID"), largest, max_pool2d_scatter(y, in[2], {2, 2}, {2, 2}, "VALID"),
-            avg_pool2d(y, {2, 2}, {2, 2}, "VALID")};
-  });
-  form_groups(graph);
-  precede_readers(graph);
-  // Three copies, each right in front of its reader.
-  EXPECT_EQ(testing::text_of(graph), R"(
-%0 = argument float32[1, 4, 4, 2]
-%1 = argument float32[2]
-%2 = argument float32[1, 2, 2, 2]
-%6 = reduce_max(%0, axis=none, keepdims=false) float32[]
-%3 = multiply(%0, %1) float32[1, 4, 4, 2] in loop 0
-%5 = add(%3, 1:float32) float32[1, 4, 4, 2] in loop 0
-%7 = max_pool2d(%5, ksize=[2, 2], strides=[2, 2], padding="VALID") float32[1, 2, 2, 2]
-%10 = multiply(%0, %1) float32[1, 4, 4, 2] in loop 1
-%11 = add(%10, 1:float32) float32[1, 4, 4, 2] in loop 1
-%8 = max_pool2d_scatter(%11, %2, ksize=[2, 2], strides=[2, 2], padding="VALID") float32[1, 4, 4, 2]
-%12 = multiply(%0, %1) float32[1, 4, 4, 2] in loop 2
-%13 = add(%12, 1:float32) float32[1, 4, 4, 2] in loop 2
-%9 = avg_pool2d(%13, ksize=[2, 2], strides=[2, 2], padding="VALID") float32[1, 2, 2, 2]
-return %7, %6, %8, %9
-)");
-}
-
 testing::Body normalised_maximum(std::array<std::int64_t, 2> window, std::array<std::int64_t, 2> strides,
                                  const char* padding) {
   return [=](const Tensors& in) -> Tensors {

@@ -36,12 +36,13 @@ class StagesTest : public ::testing::Test {
 // The nodes of each stage by task, like "matmul matmul | matmul".
 std::vector<std::string> stages_of(const Program& program) {
   std::vector<std::map<int, std::string>> tasks;
-  const std::vector<Turn> turns = capstan::turns(program.plan());
-  for (std::size_t n = 0; n < turns.size(); ++n) {
-    if (turns[n].stage < 0) continue;
-    tasks.resize(std::max(tasks.size(), static_cast<std::size_t>(turns[n].stage) + 1));
-    std::string& text = tasks[static_cast<std::size_t>(turns[n].stage)][turns[n].task];
-    text += (text.empty() ? "" : " ") + std::string(program.graph().nodes[n].op->name);
+  for (const ExecutionPlan::Step& step : program.plan().steps) {
+    if (step.stage < 0) continue;
+    tasks.resize(std::max(tasks.size(), static_cast<std::size_t>(step.stage) + 1));
+    std::string& text = tasks[static_cast<std::size_t>(step.stage)][step.task];
+    for (const std::size_t n : nodes_of(program.plan(), step)) {
+      text += (text.empty() ? "" : " ") + std::string(program.graph().nodes[n].op->name);
+    }
   }
   std::vector<std::string> texts;
   for (const auto& stage : tasks) {

@@ -21,7 +21,7 @@ TEST(Units, OfLoopsProductsAndSingleOps) {
   std::vector<std::string> names;
   for (const Unit& unit : units.units) {
     std::string& name = names.emplace_back();
-    for (std::size_t n = unit.first; n < unit.last; ++n) name += std::string(graph.nodes[n].op->name) + " ";
+    for (const std::size_t n : unit.nodes) name += std::string(graph.nodes[n].op->name) + " ";
     EXPECT_EQ(unit.makes_outputs, name == "reshape ");
   }
   EXPECT_EQ(names, (std::vector<std::string>{"matmul tanh multiply exp ", "multiply ", "transpose ", "reduce_max ",

@@ -212,24 +212,25 @@ Tensors random_steps(std::uint64_t seed, int steps, const Tensors& in, const Var
 }
 
 void expect_apart(const Program& program) {
-  // Written without a look at how the program plans: from the order of its nodes, with groups as one step.
+  // Written without a look at how the program plans memory: from the order of its steps and the nodes of each.
   const Graph& graph = program.graph();
-  std::vector<std::size_t> step_of(graph.nodes.size());
-  std::size_t steps = 0;
-  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-    const std::int32_t group = graph.nodes[i].group;
-    if (i > 0 && (group == Graph::kNone || graph.nodes[i - 1].group != group)) ++steps;
-    step_of[i] = steps;
+  struct Run {
+    std::size_t node, step;
+  };
+  std::vector<Run> runs;
+  const std::vector<ExecutionPlan::Step>& steps = program.plan().steps;
+  for (std::size_t s = 0; s < steps.size(); ++s) {
+    for (const std::size_t n : nodes_of(program.plan(), steps[s])) runs.push_back({n, s});
   }
   constexpr std::size_t kNever = ~std::size_t{0};
   std::vector<std::size_t> first(graph.values.size(), kNever);
   std::vector<std::size_t> last(graph.values.size(), 0);
   std::vector<Graph::Value> owner(graph.values.size());
   for (std::size_t v = 0; v < owner.size(); ++v) owner[v] = static_cast<Graph::Value>(v);
-  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-    const Graph::Node& node = graph.nodes[i];
-    for (const Graph::Value output : node.outputs) first[at(output)] = last[at(output)] = step_of[i];
-    for (const Graph::Value input : node.inputs) last[at(input)] = step_of[i];
+  for (const Run& run : runs) {
+    const Graph::Node& node = graph.nodes[run.node];
+    for (const Graph::Value output : node.outputs) first[at(output)] = last[at(output)] = run.step;
+    for (const Graph::Value input : node.inputs) last[at(input)] = run.step;
   }
   // What lies in the operand or around it, as a view or with a border of its own.
   std::vector<bool> lies_there(graph.nodes.size());
@@ -247,36 +248,31 @@ void expect_apart(const Program& program) {
     lies_there[i] = place == expected;
     if (lies_there[i]) owner[at(node.outputs[0])] = owner[at(node.inputs[0])];
   }
-  for (std::size_t i = graph.nodes.size(); i-- > 0;) {
-    const Graph::Node& node = graph.nodes[i];
-    if (!has_flag(*node.op, kReturnsViews) && !lies_there[i]) continue;
+  for (auto run = runs.rbegin(); run != runs.rend(); ++run) {
+    const Graph::Node& node = graph.nodes[run->node];
+    if (!has_flag(*node.op, kReturnsViews) && !lies_there[run->node]) continue;
     for (const Graph::Value output : node.outputs) {
       for (const Graph::Value input : node.inputs) last[at(input)] = std::max(last[at(input)], last[at(output)]);
     }
   }
   // Who makes and reads each value, itself or a view of it, as parts of stages that run at once.
-  std::vector<std::vector<Turn>> users(graph.values.size());
-  const std::vector<Turn> turns = capstan::turns(program.plan());
-  std::vector<Turn> turn_of_step(steps + 1, Turn{-1, -1});
-  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-    if (turns[i].stage >= 0) turn_of_step[step_of[i]] = turns[i];
-  }
-  for (std::size_t i = graph.nodes.size(); i-- > 0;) {
-    const Graph::Node& node = graph.nodes[i];
-    const Turn turn = turn_of_step[step_of[i]];
-    for (const Graph::Value output : node.outputs) users[at(output)].push_back(turn);
+  std::vector<std::vector<const ExecutionPlan::Step*>> users(graph.values.size());
+  for (auto run = runs.rbegin(); run != runs.rend(); ++run) {
+    const Graph::Node& node = graph.nodes[run->node];
+    const ExecutionPlan::Step* const step = &steps[run->step];
+    for (const Graph::Value output : node.outputs) users[at(output)].push_back(step);
     for (const Graph::Value input : node.inputs) {
-      users[at(input)].push_back(turn);
-      if (!has_flag(*node.op, kReturnsViews) && !lies_there[i]) continue;
+      users[at(input)].push_back(step);
+      if (!has_flag(*node.op, kReturnsViews) && !lies_there[run->node]) continue;
       for (const Graph::Value output : node.outputs) {
         users[at(input)].insert(users[at(input)].end(), users[at(output)].begin(), users[at(output)].end());
       }
     }
   }
   const auto at_once = [&](std::size_t a, std::size_t b) {
-    for (const Turn& x : users[a]) {
-      for (const Turn& y : users[b]) {
-        if (x.stage >= 0 && x.stage == y.stage && x.task != y.task) return true;
+    for (const ExecutionPlan::Step* const x : users[a]) {
+      for (const ExecutionPlan::Step* const y : users[b]) {
+        if (x->stage >= 0 && x->stage == y->stage && x->task != y->task) return true;
       }
     }
     return false;
