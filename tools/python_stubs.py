@@ -200,7 +200,8 @@ MODULES = {path: sys.modules["capstan" + (f".{path}" if path else "")] for path 
     "config.threading", "errors", "autodiff", "nest", "data", "keras", "keras.layers", "keras.models", "keras.losses",
     "keras.metrics", "keras.optimizers", "keras.optimizers.schedules", "keras.optimizers.legacy", "keras.initializers",
     "keras.regularizers", "keras.constraints", "keras.activations", "keras.callbacks", "keras.utils", "keras.datasets",
-    "keras.datasets.mnist", "keras.backend", "train", "files")}
+    *(f"keras.datasets.{name}" for name in ("mnist", "fashion_mnist", "cifar10", "cifar100", "imdb", "reuters")),
+    "keras.random", "keras.backend", "train", "files", "dtypes", "summary")}
 # Where each class has its stub: the first module above that has it under its own name.
 CLASSES = {}
 for _path, _module in MODULES.items():

@@ -33,6 +33,10 @@ struct InputOptions {
 ///
 ///     Tensor images = Input({28, 28, 1}), ages = Input({1}, {.name = "age"});
 CAPSTAN_EXPORT Tensor Input(const InputShape& shape, const InputOptions& options = {});
+/// The shape of a value of a functional model, in which -1 is a length that is open; nothing for a tensor with data.
+///
+///     (*open_shape(Input({28, 28, 1})))[0];  // -1
+CAPSTAN_EXPORT std::optional<Shape> open_shape(const Tensor& tensor);
 
 namespace layers {
 

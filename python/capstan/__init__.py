@@ -29,7 +29,7 @@ from ._ops import bitwise_and, bitwise_or, bitwise_xor, logical_xor  # noqa: E40
 from ._control import (case, cond, custom_gradient, foldl, foldr, function, grad_pass_through, map_fn,  # noqa: E402
                        recompute_grad, scan, switch_case, vectorized_map, while_loop)
 from ._forward import ForwardAccumulator, UnconnectedGradients, autodiff  # noqa: E402
-from ._modules import (bitwise, config, debugging, errors, image, linalg, math, nn, random, signal)  # noqa: E402
+from ._modules import (bitwise, config, debugging, dtypes, errors, image, linalg, math, nn, random, signal)  # noqa: E402
 
 tensor_diag, tensor_diag_part = _ops.OPS["tensor_diag"], _ops.OPS["tensor_diag_part"]
 newaxis = None
@@ -73,8 +73,8 @@ def install_as_keras_backend():
     _capstan_keras.install()
 
 
-from . import data, files, keras, train  # noqa: E402
-from .keras import optimizers  # noqa: E402,F401
+from . import data, files, keras, summary, train  # noqa: E402
+from .keras import initializers, losses, metrics, optimizers  # noqa: E402,F401
 from . import _composed  # noqa: E402
 from ._module import Module  # noqa: E402,F401
 

@@ -11,17 +11,22 @@ from capstan import bitwise as bitwise
 from capstan import config as config
 from capstan import data as data
 from capstan import debugging as debugging
+from capstan import dtypes as dtypes
 from capstan import errors as errors
 from capstan import files as files
 from capstan import image as image
+from capstan.keras import initializers as initializers
 from capstan import keras as keras
 from capstan import linalg as linalg
+from capstan.keras import losses as losses
 from capstan import math as math
+from capstan.keras import metrics as metrics
 from capstan import nest as nest
 from capstan import nn as nn
 from capstan.keras import optimizers as optimizers
 from capstan import random as random
 from capstan import signal as signal
+from capstan import summary as summary
 from capstan import train as train
 
 class DType:
@@ -368,7 +373,7 @@ def add(x: Any, y: Any, name: _b.str | None = None) -> Tensor:
     """The sum of two tensors."""
     ...
 def add_n(inputs: Any, name: _b.str | None = None) -> Tensor:
-    """The sum of a list of tensors."""
+    """The sum of a list of tensors, or of the rows of a tensor."""
     ...
 def adjoint(matrix: Any, name: _b.str | None = None) -> Tensor:
     """The adjoints of matrices."""
@@ -879,7 +884,7 @@ def numpy_function(func: Any, inp: Any, Tout: Any, stateful: _b.bool = True, nam
     """Calls a function of arrays; outside of traced functions only."""
     ...
 def one_hot(indices: Any, depth: Any, on_value: Any = None, off_value: Any = None, axis: Any = None, dtype: Any = None, name: _b.str | None = None) -> Tensor:
-    """Rows that are one at these numbers."""
+    """Rows that are one at these numbers. The dtype is that of the values, if they are given, else float32."""
     ...
 def ones(shape: Any, dtype: Any = ..., name: _b.str | None = None, layout: Any = None) -> Tensor:
     """A tensor of ones."""
@@ -1173,7 +1178,7 @@ def transpose(a: Any, perm: Any = None, conjugate: _b.bool = False, name: _b.str
     """The axes in another order; reversed unless given."""
     ...
 def truediv(x: Any, y: Any, name: _b.str | None = None) -> Any:
-    """x / y, of integers in float64."""
+    """x / y, of integers in float64, of uint8 in float32."""
     ...
 def truncatediv(x: Any, y: Any, name: _b.str | None = None) -> Tensor:
     """The quotient of integers rounded towards zero."""

@@ -1,10 +1,11 @@
 """Transformations of datasets that call functions of Python or whose elements are datasets. Each is a generator."""
+import bisect
 import glob
 import itertools
 
 import numpy as np
 
-from . import _core, nest
+from . import _core, _ops, nest
 from ._convert import convert_to_tensor
 
 
@@ -13,10 +14,11 @@ def call(function, element):
     return function(*element) if isinstance(element, tuple) else function(element)
 
 
-def _generated(make):
-    """A dataset of elements that are structures of tensors, datasets or texts already."""
+def _generated(make, count=-2):
+    """A dataset of elements that are structures of tensors, datasets or texts already; -2: their number is not known."""
     from .data import Dataset
-    return Dataset(_core.dataset_of_generator(make))
+    node = _core.dataset_of_generator(make)
+    return Dataset(node if count == -2 else node.with_cardinality(count))
 
 
 def flat_map(self, map_func, name=None):
@@ -123,7 +125,8 @@ def padded_batch(self, batch_size, padded_shapes=None, padding_values=None, drop
             values = [padding_values] * count if not nest.is_nested(padding_values) else nest.flatten(padding_values)
             yield nest.pack_sequence_as(elements[0], [padded([row[i] for row in lists], shapes[i], values[i])
                                                       for i in range(count)])
-    return _generated(batches)
+    rows, size = self._node.cardinality, int(batch_size)
+    return _generated(batches, rows if rows < 0 else rows // size if drop_remainder else -(-rows // size))
 
 
 def _shapes(shapes, element):
@@ -159,12 +162,24 @@ def scan(self, initial_state, scan_func, name=None):
         for element in self:
             state, result = scan_func(state, element)
             yield nest.map_structure(convert_to_tensor, result)
-    return _generated(items)
+    return _generated(items, self._node.cardinality)
 
 
 def rebatch(self, batch_size, drop_remainder=False, name=None):
-    """The same rows in batches of another size."""
-    return self.unbatch().batch(batch_size, drop_remainder)
+    """The same rows in batches of another size, or of several sizes in turn."""
+    rows = self.unbatch()
+    sizes = [int(n) for n in np.atleast_1d(batch_size)]
+    if len(sizes) == 1:
+        return rows.batch(sizes[0], drop_remainder)
+
+    def batches():
+        left = iter(rows)
+        for size in itertools.cycle(sizes):
+            found = list(itertools.islice(left, size))
+            if not found or drop_remainder and len(found) < size:
+                return
+            yield nest.map_structure(lambda *parts: _ops.stack(list(parts)), *found)
+    return _generated(batches)
 
 
 def group_by_window(self, key_func, reduce_func, window_size=None, window_size_func=None, name=None):
@@ -180,7 +195,7 @@ def group_by_window(self, key_func, reduce_func, window_size=None, window_size_f
             group.append(element)
             if len(group) >= int(window_size if window_size_func is None else window_size_func(key)):
                 yield from _reduced(reduce_func, key, groups.pop(key))
-        for key, group in groups.items():
+        for key, group in sorted(groups.items()):  # as TensorFlow does
             yield from _reduced(reduce_func, key, group)
     return _generated(items)
 
@@ -215,7 +230,15 @@ def ignore_errors(self, log_warning=False, name=None):
 
 def counter(start=0, step=1, dtype="int64", name=None):
     """Numbers without end."""
-    return _generated(lambda: (convert_to_tensor(n, dtype=dtype) for n in itertools.count(start, step)))
+    from .data import Dataset
+    numbers = Dataset(_core.dataset_of_counter(int(start), int(step)), 0)
+    return numbers if dtype == "int64" else numbers.map(lambda n: convert_to_tensor(n, dtype=dtype))
+
+
+def random(seed=None, rerandomize_each_iteration=None, name=None):
+    """Numbers from 0 to 2^32 - 1 without end, those of TensorFlow for a seed."""
+    from .data import Dataset
+    return Dataset(_core.dataset_of_random_words(seed, bool(rerandomize_each_iteration)), 0)
 
 
 def list_files(file_pattern, shuffle=None, seed=None, name=None):
@@ -233,26 +256,32 @@ def list_files(file_pattern, shuffle=None, seed=None, name=None):
     return _generated(items)
 
 
-def sample_from_datasets(datasets, weights=None, seed=None, stop_on_empty_dataset=False, rerandomize_each_iteration=None):
-    """Elements of several datasets, each drawn from one of them."""
-    def items():
-        generator = np.random.default_rng(seed)
-        left = [iter(d) for d in datasets]
-        chances = np.ones(len(left)) if weights is None else np.array(weights, float)
-        while left and chances.sum() > 0:
-            i = generator.choice(len(left), p=chances / chances.sum())
-            try:
-                yield next(left[i])
-            except StopIteration:
-                if stop_on_empty_dataset:
-                    return
-                del left[i]
-                chances = np.delete(chances, i)
-    return _generated(items)
+def alike(datasets):
+    """The nodes of datasets, whose elements are all tensors in one structure or all objects of Python; and that."""
+    from .data import Dataset
+    if not any(d._node.is_structure for d in datasets):
+        return [d._node for d in datasets], datasets[0]._form
+    return [d._node if d._node.is_structure else Dataset.from_generator(lambda d=d: iter(d))._node
+            for d in datasets], None
+
+
+def sample_from_datasets(datasets, weights=None, seed=None, stop_on_empty_dataset=False,
+                         rerandomize_each_iteration=None):
+    """Elements of several datasets, each drawn from one of them, as TensorFlow does for the same seed."""
+    from .data import Dataset
+    nodes, form = alike(list(datasets))
+    weights = [] if weights is None else [float(w) for w in np.asarray(weights)]
+    return Dataset(_core.dataset_sampled(nodes, weights, seed, bool(stop_on_empty_dataset),
+                                         bool(rerandomize_each_iteration)), form)
 
 
 def choose_from_datasets(datasets, choice_dataset, stop_on_empty_dataset=True):
     """Elements of several datasets, each from the one whose number the other dataset gives."""
+    from .data import Dataset
+    nodes, form = alike(list(datasets))
+    if not choice_dataset._node.is_structure:
+        return Dataset(_core.dataset_chosen(nodes, choice_dataset._node, bool(stop_on_empty_dataset)), form)
+
     def items():
         left = [iter(d) for d in datasets]
         for choice in choice_dataset:
@@ -268,6 +297,37 @@ def choose_from_datasets(datasets, choice_dataset, stop_on_empty_dataset=True):
     return _generated(items)
 
 
+def bucket_by_sequence_length(self, element_length_func, bucket_boundaries, bucket_batch_sizes, padded_shapes=None,
+                              padding_values=None, pad_to_bucket_boundary=False, no_padding=False,
+                              drop_remainder=False, name=None):
+    """Batches of elements of about the same length: those below the first boundary, below the second, ..., the rest."""
+    boundaries, sizes = [int(b) for b in bucket_boundaries], [int(n) for n in bucket_batch_sizes]
+    if len(sizes) != len(boundaries) + 1:
+        raise ValueError(f"bucket_by_sequence_length: {len(boundaries)} boundaries need {len(boundaries) + 1} batch "
+                         f"sizes, not {len(sizes)}")
+
+    def bucket_of(*element):
+        return bisect.bisect_right(boundaries, int(element_length_func(*element)))
+
+    def batch_of(bucket, group):
+        bucket = int(bucket)
+        if no_padding:
+            return group.batch(sizes[bucket], drop_remainder)
+        shapes = padded_shapes
+        if pad_to_bucket_boundary:
+            if bucket == len(boundaries):
+                raise ValueError("bucket_by_sequence_length: an element is longer than the last boundary, to which "
+                                 "pad_to_bucket_boundary pads")
+            element = next(iter(group))
+            shapes = _shapes(padded_shapes, element) if padded_shapes is not None else [
+                [None] * len(leaf.shape) for leaf in nest.flatten(element)]
+            longest = boundaries[bucket] - 1
+            shapes = nest.pack_sequence_as(element, [
+                _core.TensorShape([longest if n in (None, -1) else n for n in shape]) for shape in shapes])
+        return group.padded_batch(sizes[bucket], shapes, padding_values, drop_remainder)
+    return group_by_window(self, bucket_of, batch_of, window_size_func=lambda bucket: sizes[int(bucket)])
+
+
 METHODS = (flat_map, interleave, window, padded_batch, take_while, unique, scan, rebatch, group_by_window,
-           get_single_element, ignore_errors)
-STATIC_METHODS = (counter, list_files, sample_from_datasets, choose_from_datasets)
+           get_single_element, ignore_errors, bucket_by_sequence_length)
+STATIC_METHODS = (counter, random, list_files, sample_from_datasets, choose_from_datasets)

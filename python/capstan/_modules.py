@@ -2,7 +2,7 @@
 import sys
 import types
 
-from . import _core, _ops
+from . import _core, _dtypes, _ops
 from ._convert import convert_to_tensor, dims, refuse
 from ._dtypes import as_dtype, float32, int32
 
@@ -233,5 +233,15 @@ threading = make_module("config.threading", {
         lambda num_threads: None, "set_inter_op_parallelism_threads", "Changes nothing: ops run one after the other.",
         "num_threads")}, "tf.config.threading")
 config.threading = threading
-errors = make_module("errors", {"InvalidArgumentError": _core.InvalidArgumentError, "OpError": _core.Error},
-                     "tf.errors")
+# What the library raises, and names that scripts catch beside them.
+errors = make_module("errors", {
+    "InvalidArgumentError": _core.InvalidArgumentError, "OpError": _core.Error, "NotFoundError": _core.IoError,
+    "DataLossError": _core.IoError, "PermissionDeniedError": _core.IoError,
+    **{name: type(name, (_core.Error,), {"__doc__": "Not raised by the library."}) for name in (
+        "AbortedError", "AlreadyExistsError", "CancelledError", "DeadlineExceededError", "FailedPreconditionError",
+        "InternalError", "OutOfRangeError", "ResourceExhaustedError", "UnavailableError", "UnimplementedError",
+        "UnknownError")}}, "tf.errors")
+dtypes = make_module("dtypes", {"as_dtype": as_dtype, "cast": _ops.cast, "saturate_cast": _ops.saturate_cast,
+                                **{name: getattr(_dtypes, name) for name in (
+                                    "DType", "float32", "float64", "bfloat16", "int32", "int64", "uint8", "bool",
+                                    "complex64", "complex128")}}, "tf.dtypes")

@@ -47,13 +47,13 @@ mod, floor_div, neg, realdiv = floormod, floordiv, negative, divide  # noqa: F82
 
 
 def truediv(x, y, name=None):
-    """x / y, of integers in float64."""
+    """x / y, of integers in float64, of uint8 in float32."""
     return convert_to_tensor(x) / y
 
 
 def add_n(inputs, name=None):
-    """The sum of a list of tensors."""
-    inputs = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
+    """The sum of a list of tensors, or of the rows of a tensor."""
+    inputs = list(inputs) if isinstance(inputs, (list, tuple)) or convert_to_tensor(inputs).shape.rank else [inputs]
     result = OPS["add_n"](inputs)
     numbers = known(inputs) if result.is_symbolic else []
     if numbers and all(isinstance(n, builtins.int) for n in numbers):
@@ -70,9 +70,14 @@ def reshape(tensor, shape, name=None):
 
 
 def one_hot(indices, depth, on_value=None, off_value=None, axis=None, dtype=None, name=None):
-    """Rows that are one at these numbers."""
-    given = [None if v is None else v for v in (on_value, off_value)]
-    return OPS["one_hot"](indices, known(depth), *given, axis, None if dtype is None else as_dtype(dtype))
+    """Rows that are one at these numbers. The dtype is that of the values, if they are given, else float32."""
+    given = [v if v is None else convert_to_tensor(v, dtype) for v in (on_value, off_value)]
+    dtypes = [v.dtype for v in given if v is not None]
+    if len(set(dtypes)) > 1:
+        raise TypeError(f"one_hot: on_value is {dtypes[0].name}, but off_value is {dtypes[1].name}")
+    given = [v if v is None else known(cast(v, "float64")) for v in given]
+    dtype = dtypes[0] if dtypes else None if dtype is None else as_dtype(dtype)
+    return OPS["one_hot"](indices, known(depth), *given, axis, dtype)
 
 
 def _dtype_name(dtype, default=None):

@@ -61,8 +61,11 @@ class Dataset:
         if all(not d._node.is_structure for d in parts):
             form = nest.pack_sequence_as(structure, [d._form for d in parts])
             return Dataset(_core.dataset_zipped([d._node for d in parts]), form)
-        return Dataset.from_generator(lambda: (nest.pack_sequence_as(structure, list(items))
-                                               for items in zip(*parts)))
+        counts = [d._node.cardinality for d in parts]
+        finite = [count for count in counts if count != INFINITE_CARDINALITY]
+        return _dataset_functions._generated(
+            lambda: (nest.pack_sequence_as(structure, list(items)) for items in zip(*parts)),
+            min(finite, default=INFINITE_CARDINALITY))
 
     # --- order and choice ---
 
@@ -89,7 +92,8 @@ class Dataset:
 
     def concatenate(self, dataset, name=None):
         """This dataset, then another one."""
-        return Dataset(self._node.concatenate(dataset._node), self._form)
+        (first, second), form = _dataset_functions.alike([self, dataset])
+        return Dataset(first.concatenate(second), form)
 
     def cache(self, filename="", name=None):
         """Elements are kept when they have been made once, in memory."""
@@ -190,7 +194,9 @@ class Dataset:
     def element_spec(self):
         """What is known of the elements, from the first one."""
         from ._convert import TensorSpec
-        return nest.map_structure(TensorSpec.from_tensor, next(iter(self)))
+        for element in self:
+            return nest.map_structure(TensorSpec.from_tensor, element)
+        raise ValueError("element_spec: the dataset is empty, and only an element tells")
 
     def __repr__(self):
         return f"<Dataset of {self._node.cardinality} elements>"

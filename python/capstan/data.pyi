@@ -16,6 +16,9 @@ class Dataset:
     def batch(self, batch_size: Any, drop_remainder: _b.bool = False, num_parallel_calls: Any = None, deterministic: Any = None, name: _b.str | None = None) -> Any:
         """Consecutive elements joined."""
         ...
+    def bucket_by_sequence_length(self, element_length_func: Any, bucket_boundaries: Any, bucket_batch_sizes: Any, padded_shapes: Any = None, padding_values: Any = None, pad_to_bucket_boundary: _b.bool = False, no_padding: _b.bool = False, drop_remainder: _b.bool = False, name: _b.str | None = None) -> Any:
+        """Batches of elements of about the same length: those below the first boundary, below the second, ..., the rest."""
+        ...
     def cache(self, filename: _b.str | Any = '', name: _b.str | None = None) -> Any:
         """Elements are kept when they have been made once, in memory."""
         ...
@@ -81,11 +84,15 @@ class Dataset:
         """Elements are made ahead; those of functions of Python when they are asked for."""
         ...
     @staticmethod
+    def random(seed: Any = None, rerandomize_each_iteration: Any = None, name: _b.str | None = None) -> Any:
+        """Numbers from 0 to 2^32 - 1 without end, those of TensorFlow for a seed."""
+        ...
+    @staticmethod
     def range(*args: Any, output_type: Any = None, name: _b.str | None = None) -> Tensor:
         """Numbers, as those of Python's range."""
         ...
     def rebatch(self, batch_size: Any, drop_remainder: _b.bool = False, name: _b.str | None = None) -> Any:
-        """The same rows in batches of another size."""
+        """The same rows in batches of another size, or of several sizes in turn."""
         ...
     def reduce(self, initial_state: Any, reduce_func: Any, name: _b.str | None = None) -> Any:
         """What a function makes of a state and the elements, one after the other."""
@@ -95,7 +102,7 @@ class Dataset:
         ...
     @staticmethod
     def sample_from_datasets(datasets: Any, weights: Any = None, seed: Any = None, stop_on_empty_dataset: _b.bool = False, rerandomize_each_iteration: Any = None) -> Any:
-        """Elements of several datasets, each drawn from one of them."""
+        """Elements of several datasets, each drawn from one of them, as TensorFlow does for the same seed."""
         ...
     def scan(self, initial_state: Any, scan_func: Any, name: _b.str | None = None) -> Any:
         """What a function makes of a state and each element: it gives the next state and an element."""

@@ -119,6 +119,45 @@ nb::list classes_of(const std::string& kind) {
 
 Tensor weight_of(nb::handle o) { return o.is_none() ? Tensor() : to_tensor(o.ptr()); }
 
+// A metric whose class is Python's.
+class PythonMetric final : public MetricBody {
+ public:
+  explicit PythonMetric(nb::object metric) : metric_(std::move(metric)) {}
+  ~PythonMetric() override {
+    if (Py_IsInitialized() == 0) {
+      static_cast<void>(metric_.release());
+      return;
+    }
+    const Locked lock;
+    metric_.reset();
+  }
+  const ClassInfo& class_info() const override {
+    static const ClassInfo info{kKind, kModule, "Metric", "A metric of the program.", {}};
+    return info;
+  }
+  const void* options_data() const override { return nullptr; }
+  void update_state(const Tensor& y_true, const Tensor& y_pred, const Tensor& weight) override {
+    const Locked lock;
+    const nb::object update = metric_.attr("update_state");
+    if (weight.has_value()) {
+      update(y_true, y_pred, weight);
+    } else {
+      update(y_true, y_pred);
+    }
+  }
+  Tensor result() const override {
+    const Locked lock;
+    return to_tensor(metric_.attr("result")().ptr());
+  }
+  void reset_state() override {
+    const Locked lock;
+    metric_.attr("reset_state")();
+  }
+
+ private:
+  nb::object metric_;
+};
+
 // Labels beside predictions keep their own dtype, as losses convert them.
 Tensor call_loss(const Loss& loss, nb::handle y_true, nb::handle y_pred, nb::handle weight) {
   return loss(to_tensor(y_true.ptr()), to_tensor(y_pred.ptr()), weight_of(weight));
@@ -158,7 +197,11 @@ void add_losses_and_metrics(nb::module_& m) {
       .def("reset_state", &Metric::reset_state)
       .def_prop_ro("variables", &Metric::variables)
       .def_prop_ro("name", [](const Metric& metric) { return metric.name(); })
+      .def_prop_ro("class_name", [](const Metric& metric) { return std::string(metric.body()->class_info().name); })
       .def("get_config", [](const Metric& metric) { return metric.get_config(); });
+  m.def("metric_of_object", [](const nb::object& metric, const std::string& name) {
+    return Metric(std::make_shared<PythonMetric>(metric), name);
+  });
   m.def("make_metric", [](const AttributeValue& config) { return metrics::get(config); });
   m.def("metric_of_name", [](const std::string& name) { return Metric(name); });
   m.def("metric_of_function", [](const nb::object& f, const std::string& name) {

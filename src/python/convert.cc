@@ -353,6 +353,12 @@ Tensor to_tensor(PyObject* o, Wish wish) {
     return constant(n, dtype_of_kind(kInt, is_wide(n), wish));
   }
   if (PySequence_Check(o) != 0) return list(steal(PySequence_List(o)).ptr(), wish);
+  // What is a property in Keras and a method in TensorFlow: `return self.total.value`.
+  if (PyCFunction_Check(o)) {
+    PyObject* const self = PyCFunction_GET_SELF(o);
+    const std::string_view name = reinterpret_cast<PyCFunctionObject*>(o)->m_ml->ml_name;
+    if (self != nullptr && is_variable(self) && name == "value") return to_tensor(self, wish);
+  }
   throw DTypeError("convert: a " + name_of_type(o) + " is no tensor");
 }
 

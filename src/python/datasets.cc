@@ -154,6 +154,12 @@ DatasetHandle generated(const nb::object& open) {
   })};
 }
 
+std::vector<DatasetNodePtr> nodes_of(const std::vector<DatasetHandle>& handles) {
+  std::vector<DatasetNodePtr> nodes;
+  for (const DatasetHandle& handle : handles) nodes.push_back(handle.node);
+  return nodes;
+}
+
 }  // namespace
 
 void add_datasets(nb::module_& m) {
@@ -186,6 +192,10 @@ void add_datasets(nb::module_& m) {
            [](const DatasetHandle& n, std::int64_t size) { return DatasetHandle{detail::prefetched(n.node, size)}; })
       .def("concatenate", [](const DatasetHandle& a,
                              const DatasetHandle& b) { return DatasetHandle{detail::concatenated(a.node, b.node)}; })
+      .def("with_cardinality",
+           [](const DatasetHandle& n, std::int64_t count) {
+             return DatasetHandle{detail::with_cardinality(n.node, count)};
+           })
       .def("map", &mapped)
       .def("filter", &filtered);
   m.def("dataset_of_slices", [](const nb::list& list) {
@@ -198,6 +208,26 @@ void add_datasets(nb::module_& m) {
     return DatasetHandle{detail::range_of(tensors(1), start, stop, step)};
   });
   m.def("dataset_of_generator", &generated);
+  m.def("dataset_of_counter", [](std::int64_t start, std::int64_t step) {
+    return DatasetHandle{detail::counter_of(tensors(1), start, step)};
+  });
+  m.def(
+      "dataset_of_random_words",
+      [](std::optional<std::uint64_t> seed, bool rerandomize) {
+        return DatasetHandle{detail::random_words(tensors(1), seed, rerandomize)};
+      },
+      nb::arg().none(), nb::arg());
+  m.def(
+      "dataset_sampled",
+      [](const std::vector<DatasetHandle>& nodes, const std::vector<double>& weights, std::optional<std::uint64_t> seed,
+         bool stop_on_empty, bool rerandomize) {
+        return DatasetHandle{detail::sampled(nodes_of(nodes), weights, seed, stop_on_empty, rerandomize)};
+      },
+      nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg());
+  m.def("dataset_chosen",
+        [](const std::vector<DatasetHandle>& nodes, const DatasetHandle& choices, bool stop_on_empty) {
+          return DatasetHandle{detail::chosen(nodes_of(nodes), choices.node, stop_on_empty)};
+        });
   m.def("dataset_zipped", [](const std::vector<DatasetHandle>& nodes) {
     std::vector<DatasetNodePtr> inputs;
     std::size_t parts = 0;

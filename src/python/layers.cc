@@ -3,6 +3,8 @@
 
 #include <nanobind/stl/function.h>
 
+#include <algorithm>
+
 #include "capstan/config.h"
 #include "capstan/layers.h"
 
@@ -65,11 +67,36 @@ class PythonBody : public Base {
 
 using PythonLayer = PythonBody<LayerBodyOf<Nest(Nest)>>;
 
+StepLogs logs_of(const nb::object& logs) {
+  StepLogs numbers;
+  for (const auto& [key, value] : nb::cast<nb::dict>(logs)) {
+    numbers.emplace(nb::cast<std::string>(key), to_tensor(value.ptr()));
+  }
+  return numbers;
+}
+nb::dict dict_of(const StepLogs& logs) {
+  nb::dict made;
+  for (const auto& [name, value] : logs) made[name.c_str()] = nb::steal(wrap(value));
+  return made;
+}
+
 // A model, whose steps may be Python's, too.
 class PythonModel final : public PythonBody<ModelBodyOf<Nest(Nest)>> {
  public:
   using PythonBody::PythonBody;
-  bool has_train_step = false, has_test_step = false;
+  bool has_train_step = false, has_test_step = false, has_compute_loss = false, has_compute_metrics = false,
+       has_predict_step = false;
+
+  using ModelBodyOf::add_metrics;
+  // What the class that Python's derives from does.
+  nb::dict base_train_step(const Batch& batch) { return dict_of(PythonBody::train_step(batch)); }
+  nb::dict base_test_step(const Batch& batch) { return dict_of(PythonBody::test_step(batch)); }
+  Tensor base_compute_loss(const Batch& batch, const Nest& y_pred, bool training) {
+    return PythonBody::compute_loss(batch, y_pred, training);
+  }
+  nb::dict base_compute_metrics(const Batch& batch, const Nest& y_pred) {
+    return dict_of(PythonBody::compute_metrics(batch, y_pred));
+  }
 
  protected:
   StepLogs train_step(const Batch& batch) override {
@@ -78,22 +105,51 @@ class PythonModel final : public PythonBody<ModelBodyOf<Nest(Nest)>> {
   StepLogs test_step(const Batch& batch) override {
     return has_test_step ? call_step("test_step", batch) : PythonBody::test_step(batch);
   }
+  Nest predict_step(const Nest& x) override {
+    if (!has_predict_step) return PythonBody::predict_step(x);
+    const Locked lock;
+    return to_nest(method("predict_step")(nb::steal(from_nest(x))).ptr());
+  }
+  Tensor compute_loss(const Batch& batch, const Nest& y_pred, bool training) override {
+    if (!has_compute_loss) return PythonBody::compute_loss(batch, y_pred, training);
+    const Locked lock;
+    return to_tensor(call_with("_compute_loss", batch, y_pred, training).ptr());
+  }
+  StepLogs compute_metrics(const Batch& batch, const Nest& y_pred) override {
+    if (!has_compute_metrics) return PythonBody::compute_metrics(batch, y_pred);
+    const Locked lock;
+    return logs_of(call_with("compute_metrics", batch, y_pred));
+  }
 
  private:
   StepLogs call_step(const char* name, const Batch& batch) {
     const Locked lock;
+    // As in Keras: inputs alone stand for themselves, unless they are a list or a tuple.
+    const bool is_alone = !batch.y.has_value() && !batch.sample_weight.has_value();
+    const nb::object x = nb::steal(from_nest(batch.x));
+    if (is_alone && !nb::isinstance<nb::tuple>(x) && !nb::isinstance<nb::list>(x)) return logs_of(method(name)(x));
     nb::list data;
-    data.append(nb::steal(from_nest(batch.x)));
-    if (batch.y.has_value() || batch.sample_weight.has_value()) data.append(nb::steal(from_nest(batch.y)));
+    data.append(x);
+    if (!is_alone) data.append(nb::steal(from_nest(batch.y)));
     if (batch.sample_weight.has_value()) data.append(nb::steal(from_nest(batch.sample_weight)));
-    const nb::object logs = method(name)(nb::tuple(data));
-    StepLogs numbers;
-    for (const auto& [key, value] : nb::cast<nb::dict>(logs)) {
-      numbers.emplace(nb::cast<std::string>(key), to_tensor(value.ptr()));
-    }
-    return numbers;
+    return logs_of(method(name)(nb::tuple(data)));
+  }
+  template <class... More>
+  nb::object call_with(const char* name, const Batch& batch, const Nest& y_pred, const More&... more) {
+    return method(name)(nb::steal(from_nest(batch.x)), nb::steal(from_nest(batch.y)), nb::steal(from_nest(y_pred)),
+                        nb::steal(from_nest(batch.sample_weight)), more...);
   }
 };
+
+PythonModel& python_model(const LayerHandle& handle) {
+  auto* const model = dynamic_cast<PythonModel*>(handle.body.get());
+  if (model == nullptr)
+    throw nb::type_error("this model is one of the library's, whose steps are fit() and evaluate()");
+  return *model;
+}
+Batch batch_of(nb::handle x, nb::handle y, nb::handle sample_weight) {
+  return {to_nest(x.ptr()), to_nest(y.ptr()), to_nest(sample_weight.ptr())};
+}
 
 // The first handle of a body, which LayerOf would make, of one that is also held here.
 template <class Handle>
@@ -267,12 +323,45 @@ void add_layers(nb::module_& m) {
                                          takes_mask);
   });
   m.def("make_python_model", [](nb::handle object, const std::string& name, bool trainable, const std::string& dtype,
-                                bool takes_training, bool takes_mask, bool train_step, bool test_step) {
+                                bool takes_training, bool takes_mask, const std::vector<std::string>& overridden) {
     const auto body = std::make_shared<PythonModel>(name, trainable, dtype);
-    body->has_train_step = train_step;
-    body->has_test_step = test_step;
+    const auto has = [&](const char* method) {
+      return std::find(overridden.begin(), overridden.end(), method) != overridden.end();
+    };
+    body->has_train_step = has("train_step");
+    body->has_test_step = has("test_step");
+    body->has_predict_step = has("predict_step");
+    body->has_compute_loss = has("compute_loss");
+    body->has_compute_metrics = has("compute_metrics");
     return handle_of<PythonModel, Model>(body, object, takes_training, takes_mask);
   });
+  m.def("is_in_graph", [](nb::handle x) { return is_tensor(x.ptr()) && open_shape(tensor_of(x.ptr())).has_value(); });
+  m.def("add_model_metric", [](const LayerHandle& h, const Metric& metric) { python_model(h).add_metrics({metric}); });
+  m.def(
+      "model_train_step",
+      [](const LayerHandle& h, nb::handle x, nb::handle y, nb::handle weight) {
+        return python_model(h).base_train_step(batch_of(x, y, weight));
+      },
+      nb::arg(), nb::arg(), nb::arg().none(), nb::arg().none());
+  m.def(
+      "model_test_step",
+      [](const LayerHandle& h, nb::handle x, nb::handle y, nb::handle weight) {
+        return python_model(h).base_test_step(batch_of(x, y, weight));
+      },
+      nb::arg(), nb::arg(), nb::arg().none(), nb::arg().none());
+  m.def(
+      "model_compute_loss",
+      [](const LayerHandle& h, nb::handle x, nb::handle y, nb::handle y_pred, nb::handle weight, bool training) {
+        return nb::steal(
+            wrap(python_model(h).base_compute_loss(batch_of(x, y, weight), to_nest(y_pred.ptr()), training)));
+      },
+      nb::arg(), nb::arg().none(), nb::arg().none(), nb::arg().none(), nb::arg().none(), nb::arg());
+  m.def(
+      "model_compute_metrics",
+      [](const LayerHandle& h, nb::handle x, nb::handle y, nb::handle y_pred, nb::handle weight) {
+        return python_model(h).base_compute_metrics(batch_of(x, y, weight), to_nest(y_pred.ptr()));
+      },
+      nb::arg(), nb::arg().none(), nb::arg().none(), nb::arg().none(), nb::arg().none());
   m.def("make_sequential", [](const nb::list& list, const std::string& name) {
     std::vector<Layer> layers;
     for (const nb::handle item : list) layers.push_back(nb::cast<const LayerHandle&>(item).layer);

@@ -219,29 +219,54 @@ nb::object predict(const LayerHandle& handle, const nb::dict& given) {
   return nb::steal(from_nest(found));
 }
 
-std::vector<Loss> losses_of(const nb::list& list) {
-  std::vector<Loss> losses;
-  for (const nb::handle item : list) losses.push_back(nb::cast<const Loss&>(item));
-  return losses;
+// One for all outputs, or one for each, in their order or by their names.
+LossChoice losses_of(const nb::object& losses) {
+  if (nb::isinstance<nb::dict>(losses)) {
+    std::map<std::string, Loss> named;
+    for (const auto& [name, loss] : nb::cast<nb::dict>(losses)) {
+      named.emplace(nb::cast<std::string>(name), nb::cast<const Loss&>(loss));
+    }
+    return LossChoice(std::move(named));
+  }
+  if (!nb::isinstance<nb::list>(losses)) return LossChoice(nb::cast<const Loss&>(losses));
+  std::vector<Loss> list;
+  for (const nb::handle item : nb::cast<nb::list>(losses)) list.push_back(nb::cast<const Loss&>(item));
+  return LossChoice(std::move(list));
 }
-std::vector<Metric> metrics_of(const nb::list& list) {
+std::vector<Metric> list_of_metrics(nb::handle list) {
   std::vector<Metric> metrics;
-  for (const nb::handle item : list) metrics.push_back(nb::cast<const Metric&>(item));
+  for (const nb::handle item : nb::cast<nb::list>(list)) metrics.push_back(nb::cast<const Metric&>(item));
   return metrics;
 }
+MetricChoice metrics_of(const nb::object& metrics) {
+  if (nb::isinstance<nb::dict>(metrics)) {
+    std::map<std::string, std::vector<Metric>> named;
+    for (const auto& [name, list] : nb::cast<nb::dict>(metrics)) {
+      named.emplace(nb::cast<std::string>(name), list_of_metrics(list));
+    }
+    return MetricChoice(std::move(named));
+  }
+  const auto list = nb::cast<nb::list>(metrics);
+  if (nb::len(list) == 0) return {};
+  if (!nb::isinstance<nb::list>(list[0])) return MetricChoice(list_of_metrics(list));
+  std::vector<std::vector<Metric>> lists;
+  for (const nb::handle item : list) lists.push_back(list_of_metrics(item));
+  return MetricChoice(std::move(lists));
+}
 
-void compile(const LayerHandle& handle, const nb::object& optimizer, const nb::object& loss, bool one_loss,
-             const nb::object& loss_weights, const nb::list& metrics, const nb::list& weighted, bool run_eagerly,
+void compile(const LayerHandle& handle, const nb::object& optimizer, const nb::object& loss,
+             const nb::object& loss_weights, const nb::object& metrics, const nb::object& weighted, bool run_eagerly,
              std::int64_t steps_per_execution) {
   CompileOptions options;
   if (!optimizer.is_none()) options.optimizer = nb::cast<const Optimizer&>(optimizer);
-  if (!loss.is_none()) {
-    const std::vector<Loss> list = losses_of(nb::cast<nb::list>(loss));
-    options.loss = one_loss ? LossChoice(list[0]) : LossChoice(list);
+  if (!loss.is_none()) options.loss = losses_of(loss);
+  if (nb::isinstance<nb::dict>(loss_weights)) {
+    options.loss_weights = LossWeights(nb::cast<std::map<std::string, double>>(loss_weights));
+  } else if (!loss_weights.is_none()) {
+    options.loss_weights = LossWeights(nb::cast<std::vector<double>>(loss_weights));
   }
-  if (!loss_weights.is_none()) options.loss_weights = LossWeights(nb::cast<std::vector<double>>(loss_weights));
-  if (nb::len(metrics) > 0) options.metrics = MetricChoice(metrics_of(metrics));
-  if (nb::len(weighted) > 0) options.weighted_metrics = MetricChoice(metrics_of(weighted));
+  options.metrics = metrics_of(metrics);
+  options.weighted_metrics = metrics_of(weighted);
   options.run_eagerly = run_eagerly;
   options.steps_per_execution = steps_per_execution;
   model_of(handle).compile(options);
@@ -254,8 +279,13 @@ void add_models(nb::module_& m) {
   m.def("make_callback_of", [](const AttributeValue& config) {
     return Callback(std::static_pointer_cast<CallbackBody>(deserialize("callback", config)));
   });
-  m.def("compile", &compile, nb::arg(), nb::arg().none(), nb::arg().none(), nb::arg(), nb::arg().none(), nb::arg(),
-        nb::arg(), nb::arg(), nb::arg());
+  m.def("compile", &compile, nb::arg(), nb::arg().none(), nb::arg().none(), nb::arg().none(), nb::arg(), nb::arg(),
+        nb::arg(), nb::arg());
+  m.def("output_of", [](const LayerHandle& h, const std::string& layer) {
+    return nb::steal(from_nest(model_of(h).output_of(layer)));
+  });
+  m.def("model_inputs", [](const LayerHandle& h) { return nb::steal(from_nest(model_of(h).inputs())); });
+  m.def("model_outputs", [](const LayerHandle& h) { return nb::steal(from_nest(model_of(h).outputs())); });
   m.def("fit", &fit);
   m.def("evaluate", &evaluate);
   m.def("predict", &predict);
@@ -303,10 +333,31 @@ void add_models(nb::module_& m) {
   m.def("model_from_json", [](const std::string& json) { return LayerHandle{model_from_json(json)}; });
   m.def("to_categorical",
         [](nb::handle labels, std::int64_t classes) { return to_categorical(to_tensor(labels.ptr()), classes); });
-  m.def("load_mnist", [](const std::string& folder) {
-    const auto [train, test] = datasets::mnist::load_data(folder);
+  m.def("load_images", [](const std::string& kind, const std::string& folder, const std::string& label_mode) {
+    const auto [train, test] = kind == "mnist"           ? datasets::mnist::load_data(folder)
+                               : kind == "fashion_mnist" ? datasets::fashion_mnist::load_data(folder)
+                               : kind == "cifar10"       ? datasets::cifar10::load_data(folder)
+                                                         : datasets::cifar100::load_data(folder, label_mode);
     return nb::make_tuple(nb::make_tuple(train.first, train.second), nb::make_tuple(test.first, test.second));
   });
+  m.def(
+      "load_words",
+      [](const std::string& kind, const std::string& path, double test_split, std::optional<std::int64_t> num_words,
+         std::int64_t skip_top, std::optional<std::int64_t> maxlen, std::uint32_t seed, std::optional<int> start_char,
+         std::optional<int> oov_char, int index_from) {
+        const datasets::WordOptions options{.num_words = num_words,
+                                            .skip_top = skip_top,
+                                            .maxlen = maxlen,
+                                            .seed = seed,
+                                            .start_char = start_char,
+                                            .oov_char = oov_char,
+                                            .index_from = index_from};
+        const auto [train, test] = kind == "imdb" ? datasets::imdb::load_data(path, options)
+                                                  : datasets::reuters::load_data(path, options, test_split);
+        return nb::make_tuple(nb::make_tuple(train.first, train.second), nb::make_tuple(test.first, test.second));
+      },
+      nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg().none(),
+      nb::arg().none(), nb::arg());
 }
 
 }  // namespace capstan::python

@@ -27,4 +27,5 @@ NB_MODULE(_core, m) {
   add_datasets(m);
   add_checkpoints(m);
   add_files(m);
+  add_summaries(m);
 }

@@ -61,13 +61,14 @@ PyObject* unary_slot(PyObject* x) {
 constexpr char kAdd[] = "add", kSubtract[] = "subtract", kMultiply[] = "multiply", kFloordiv[] = "floordiv",
                kFloormod[] = "floormod", kNegative[] = "negative", kAbs[] = "abs";
 
-// Integers divide as in Python: the quotient is float64.
+// Integers divide as in Python: the quotient is float64, of uint8 float32.
 PyObject* divide(PyObject* a, PyObject* b) {
   static const Op* found = nullptr;
   const Op& op = op_of("divide", found);
   CAPSTAN_PYTHON_TRY
-  if (is_integer(dtype_of(is_leaf(a) ? a : b))) {
-    DType wide = float64;
+  const DType dtype = dtype_of(is_leaf(a) ? a : b);
+  if (is_integer(dtype)) {
+    DType wide = dtype == uint8 ? float32 : float64;
     const Wish wish{&wide, true};
     if (a == Py_None || b == Py_None || PyUnicode_Check(a) || PyUnicode_Check(b)) Py_RETURN_NOTIMPLEMENTED;
     return wrap(to_tensor(a, wish) / to_tensor(b, wish));

@@ -1,4 +1,5 @@
 // The Python type of tensors, and that of their shapes.
+#include "capstan/models.h"
 #include "src/python/objects.h"
 
 namespace capstan::python {
@@ -28,7 +29,11 @@ void deallocate(PyObject* self) {
 
 PyObject* get_shape(PyObject* self, void*) {
   CAPSTAN_PYTHON_TRY
-  return wrap(tensor_of(self).shape());
+  const Tensor& t = tensor_of(self);
+  if ((t.block()->flags.load(std::memory_order_relaxed) & detail::Block::kAnnotated) != 0) {
+    if (const std::optional<Shape> shape = open_shape(t)) return wrap(*shape);
+  }
+  return wrap(t.shape());
   CAPSTAN_PYTHON_CATCH(nullptr)
 }
 PyObject* get_dtype(PyObject* self, void*) { return Py_NewRef(object_of(tensor_of(self).dtype())); }
@@ -43,12 +48,20 @@ PyObject* get_recorded(PyObject* self, void*) {
 PyObject* get_row_sparse(PyObject* self, void*) { return PyBool_FromLong(tensor_of(self).is_row_sparse()); }
 PyObject* get_priority(PyObject*, void*) { return PyLong_FromLong(100); }
 PyObject* get_identity(PyObject* self, void*) { return PyLong_FromVoidPtr(tensor_of(self).block()); }
+// A dense tensor has no such attribute, as programs ask by hasattr().
+bool is_rows(PyObject* self, const char* name) {
+  if (tensor_of(self).is_row_sparse()) return true;
+  PyErr_Format(PyExc_AttributeError, "%s: this tensor is dense", name);
+  return false;
+}
 PyObject* get_indices(PyObject* self, void*) {
+  if (!is_rows(self, "indices")) return nullptr;
   CAPSTAN_PYTHON_TRY
   return wrap(tensor_of(self).indices());
   CAPSTAN_PYTHON_CATCH(nullptr)
 }
 PyObject* get_values(PyObject* self, void*) {
+  if (!is_rows(self, "values")) return nullptr;
   CAPSTAN_PYTHON_TRY
   return wrap(tensor_of(self).values());
   CAPSTAN_PYTHON_CATCH(nullptr)

@@ -16,11 +16,23 @@ void detail::rethrow_with(const Given& given) {
   capstan::rethrow_with(std::span(lines, given.mask.has_value() ? 5 : given.sample_weight.has_value() ? 4 : 3));
 }
 
+namespace {
+
+// Converted to a real number, a complex one would lose a part.
+void check_is_real(std::string_view what, const Tensor& x) {
+  CAPSTAN_CHECK(!is_complex(x.dtype()), DTypeError, what, " of dtype ", x.dtype(), " are not supported",
+                help("give their abs(), or real() and imag() apart"));
+}
+
+}  // namespace
+
 Tensor detail::floating_labels(const Tensor& y_true, const Tensor& y_pred) {
+  check_is_real("labels", y_true);
   return y_true.dtype() == y_pred.dtype() ? y_true : cast(y_true, y_pred.dtype());
 }
 
 Tensor detail::floating_predictions(const Tensor& y_pred) {
+  check_is_real("predictions", y_pred);
   const DType dtype = y_pred.dtype();
   return dtype == DType::kFloat32 || dtype == DType::kFloat64 ? y_pred : cast(y_pred, float32);
 }
@@ -51,9 +63,13 @@ void detail::fit_ranks(Tensor& a, Tensor& b) {
   }
 }
 
+Tensor detail::class_labels(const Tensor& y_true, const Tensor& y_pred) {
+  const bool has_axis = y_true.rank() == y_pred.rank() && y_true.rank() > 0 && y_true.dim(-1) == 1;
+  return has_axis ? squeeze(y_true, -1) : y_true;
+}
+
 Tensor detail::class_numbers(const Tensor& y_true, const Tensor& y_pred) {
-  Tensor labels = y_true;
-  if (labels.rank() == y_pred.rank() && labels.rank() > 0 && labels.dim(-1) == 1) labels = squeeze(labels, -1);
+  const Tensor labels = class_labels(y_true, y_pred);
   return labels.dtype() == DType::kInt32 || labels.dtype() == DType::kInt64 ? labels : cast(labels, int64);
 }
 

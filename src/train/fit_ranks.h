@@ -18,7 +18,9 @@ Tensor floating_predictions(const Tensor& y_pred);
 // otherwise the longer one loses it.
 void fit_ranks(Tensor& a, Tensor& b);
 
-// Labels that are class numbers, int32 or int64, without a last axis of length 1 beside predictions of the same rank.
+// Labels without a last axis of length 1 beside predictions of the same rank.
+Tensor class_labels(const Tensor& y_true, const Tensor& y_pred);
+// The same as class numbers, int32 or int64.
 Tensor class_numbers(const Tensor& y_true, const Tensor& y_pred);
 
 // Which labels count, all but those that are `ignore_class`, without a last axis of length 1 beyond this rank.

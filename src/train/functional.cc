@@ -52,6 +52,11 @@ const SymbolicValue* detail::symbolic_value(const Tensor& tensor) {
   return notes == nullptr ? nullptr : notes->symbolic.get();
 }
 
+std::optional<Shape> open_shape(const Tensor& tensor) {
+  const SymbolicValue* const value = detail::symbolic_value(tensor);
+  return value != nullptr ? std::optional(value->shape) : std::nullopt;
+}
+
 bool detail::has_symbolic(const Tensor& x, const CallOptions& options) {
   return symbolic_value(x) != nullptr || is_symbolic_call(options.initial_state) || is_symbolic_call(options.mask) ||
          symbolic_value(options.attention_mask) != nullptr;

@@ -80,6 +80,14 @@ TEST(PerImageStandardization, OfEqualPixelsIsZeroWithAGradient) {
   EXPECT_TRUE(reduce_all(is_finite(tape.gradient(y, flat))).item<bool>());
 }
 
+TEST(PerImageStandardization, OfIntegersIsThatOfTheSameNumbers) {
+  const Tensor pixels = reshape(constant({1, 3, 4, 200}), {2, 2, 1});
+  const Tensor want = image::per_image_standardization(cast(pixels, float32));
+  for (const DType dtype : {uint8, int32, int64}) {
+    EXPECT_TRUE(equal_tensors(image::per_image_standardization(cast(pixels, dtype)), want)) << name_of(dtype);
+  }
+}
+
 TEST(Warp, OfTheIdentityIsTheImageAndARotationTurnsCounterClockwise) {
   const Tensor image = random::uniform({3, 3, 2}, 0, 1, float32, 9);
   const Tensor identity_map = constant({1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0});

@@ -33,6 +33,16 @@ TEST(Segments, WithoutRowsHaveTheIdentityOfTheReduction) {
   EXPECT_EQ(segment_prod(x, constant({0, 2})).to_vector<float>(), (Floats{1, 1, 2}));
 }
 
+TEST(Segments, MeansOfIntegersAreIntegersIfSorted) {
+  const Tensor x = constant({-1, -4, 7, 200});
+  const Tensor ids = constant({0, 0, 1, 3});
+  EXPECT_EQ(segment_mean(x, ids).to_vector<int>(), (Ints{-2, 7, 0, 200}));
+  EXPECT_EQ(segment_mean(cast(x, int64), ids).dtype(), int64);
+  // Neither a sum beyond 255 nor a count of as many rows is cut.
+  EXPECT_EQ(segment_mean(cast(fill({300}, 200), uint8), zeros({300}, int32))(0).item<int>(), 200);
+  EXPECT_EQ(unsorted_segment_mean(x, ids, 4).to_vector<double>(), (std::vector<double>{-2.5, 7, 0, 200}));
+}
+
 TEST(Segments, WithoutRowsHaveNoShareInSecondDerivatives) {
   const Tensor x = constant({1.0, 3.0});
   const Tensor ids = constant({0, 0});

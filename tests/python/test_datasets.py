@@ -45,3 +45,32 @@ def test_functions_of_python():
     with pytest.raises(TypeError):
         len(Dataset.range(2).repeat())
     assert list(Dataset.range(2).as_numpy_iterator()) == [0, 1]
+
+
+def test_orders_and_numbers_are_tensorflows():
+    drawn = Dataset.sample_from_datasets([Dataset.range(10), Dataset.range(100, 110)], weights=[0.3, 0.7], seed=45)
+    assert numbers(drawn) == [100, 101, 102, 103, 104, 0, 105, 106, 107, 108, 1, 109, 2, 3, 4, 5, 6, 7, 8, 9]
+    assert numbers(Dataset.random(seed=3).take(4)) == [3534849767, 279844183, 888998500, 1099633400]
+    ragged = Dataset.from_tensor_slices([1, 5, 2, 8, 3]).map(lambda n: tf.range(n))
+    buckets = ragged.bucket_by_sequence_length(lambda x: tf.shape(x)[0], [3, 6], [2, 2, 1])
+    assert numbers(buckets) == [[[0, 0], [0, 1]], [[0, 1, 2, 3, 4, 5, 6, 7]], [[0, 1, 2, 3, 4], [0, 1, 2, 0, 0]]]
+    padded = ragged.bucket_by_sequence_length(lambda x: tf.shape(x)[0], [3, 7], [1, 1, 1], pad_to_bucket_boundary=True)
+    assert [len(b[0]) for b in numbers(padded.take(3))] == [2, 6, 2]
+    with pytest.raises(ValueError, match="longer than the last boundary"):
+        numbers(padded)
+    with pytest.raises(ValueError, match="need 3 batch sizes, not 1"):
+        ragged.bucket_by_sequence_length(lambda x: 1, [3, 6], [2])
+    assert numbers(Dataset.range(7).batch(4).rebatch([1, 2])) == [[0], [1, 2], [3], [4, 5], [6]]
+    grouped = Dataset.range(5).group_by_window(lambda x: 1 - x % 2, lambda key, group: group.batch(2), window_size=9)
+    assert numbers(grouped) == [[1, 3], [0, 2], [4]]
+
+
+def test_numbers_of_elements_are_known():
+    named = Dataset.from_tensor_slices({"a": np.arange(5), "b": np.arange(5)})
+    assert len(named.padded_batch(2)) == 3 and len(named.padded_batch(2, drop_remainder=True)) == 2
+    assert len(named.enumerate().map(lambda n, x: x)) == 5 == len(named.scan(0, lambda s, x: (s, x)))
+    assert named.filter(lambda x: x["a"] > 9).cardinality().numpy() == -2
+    assert Dataset.zip((Dataset.counter().map(lambda x: (x, x)), Dataset.counter())).cardinality().numpy() == -1
+    assert numbers(Dataset.range(2).concatenate(Dataset.range(2).map(lambda x: x + 5))) == [0, 1, 5, 6]
+    with pytest.raises(ValueError, match="the dataset is empty"):
+        Dataset.range(0).element_spec  # noqa: B018

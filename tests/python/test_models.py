@@ -200,3 +200,18 @@ def test_recurrent_layers_and_masks():
     words = np.array([[1, 2, 0], [3, 0, 0]])
     assert tf.keras.Sequential([tf.keras.layers.Embedding(5, 4, mask_zero=True), tf.keras.layers.LSTM(2)])(
         words).shape == (2, 2)
+
+
+def test_utilities_for_arrays_and_tensors():
+    rows = np.array([[3.0, 4.0], [0.0, 0.0]])
+    assert isinstance(tf.keras.utils.normalize(rows), np.ndarray)
+    assert tf.keras.utils.normalize(rows).tolist() == [[0.6, 0.8], [0, 0]]
+    x = tf.constant([3.0, 4.0])
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = tf.keras.utils.normalize(x)
+    assert y.shape == (2,) and tape.gradient(y, x).numpy().tolist() == pytest.approx([0.032, -0.024], rel=1e-5)
+    accuracy = tf.keras.metrics.sparse_categorical_accuracy
+    assert accuracy([0.5, 1.0], [[0.75, 0.25], [0.25, 0.75]]).numpy().tolist() == [0, 1]
+    with pytest.raises(TypeError, match="complex64 are not supported"):
+        tf.keras.losses.MAE(tf.constant([1.0]), tf.constant([1j], tf.complex64))

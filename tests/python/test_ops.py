@@ -82,3 +82,21 @@ def test_svd_without_vectors_is_a_tensor():
     assert tf.linalg.svd(x, compute_uv=False).numpy().tolist() == [4.0, 3.0]
     s, u, v = tf.linalg.svd(x)
     np.testing.assert_allclose((u.numpy() * s.numpy()) @ v.numpy().T, x.numpy(), atol=1e-6)
+
+
+def test_dtypes_of_results():
+    small = tf.constant([1, 3], tf.uint8)
+    assert (small / tf.constant([2, 4], tf.uint8)).dtype == tf.float32 and (small / 2).numpy().tolist() == [0.5, 1.5]
+    assert tf.truediv(small, small).dtype == tf.float32 and (tf.constant(1) / 2).dtype == tf.float64
+    assert tf.math.segment_mean(tf.constant([-1, -4, 7]), [0, 0, 1]).numpy().tolist() == [-2, 7]
+    assert tf.one_hot([0, 2], 3).dtype == tf.float32 and tf.one_hot([0], 3, dtype=tf.int64).dtype == tf.int64
+    assert tf.one_hot([0, 2], 3, on_value=5).dtype == tf.int32
+    assert tf.one_hot([0], 2, on_value=True, off_value=False).numpy().tolist() == [[True, False]]
+    assert tf.one_hot([0], 2, on_value=5.0, off_value=tf.constant(2.0)).numpy().tolist() == [[5, 2]]
+    with pytest.raises(TypeError, match="on_value is float32, but off_value is int32"):
+        tf.one_hot([0], 2, on_value=1.0, off_value=2)
+
+
+def test_sums_of_rows_and_attributes_of_rows():
+    assert tf.add_n(tf.constant([[1.0, 2.0], [3.0, 4.0]])).numpy().tolist() == [4, 6]
+    assert not hasattr(tf.constant(1.0), "values") and not hasattr(tf.constant(1.0), "indices")

@@ -97,6 +97,35 @@ TEST(TracedMetrics, AccumulateTheSame) {
   }
 }
 
+// Converted to a real number, a complex one would lose a part.
+TEST(LossesAndMetrics, RefuseComplexNumbers) {
+  const auto as_complex = [](const Tensor& x) { return cast(x, complex64); };
+  for (const ClassInfo* info : list_classes("loss")) {
+    SCOPED_TRACE(info->name);
+    const Loss loss = losses::get(serialized(*info));
+    const auto [t, p] = example_for(*info);
+    EXPECT_THROW(loss(t, as_complex(p)), Error);
+    EXPECT_THROW(loss(as_complex(t), p), Error);
+  }
+  for (const ClassInfo* info : list_classes("metric")) {
+    SCOPED_TRACE(info->name);
+    const Metric metric = metrics::get(serialized(*info));
+    const auto [t, p] = example_for(*info);
+    EXPECT_THROW(metric.update_state(t, as_complex(p)), Error);
+    EXPECT_THROW(metric.update_state(as_complex(t), p), Error);
+  }
+  EXPECT_EQ(
+      message_of<DTypeError>([&] { losses::mean_absolute_error(zeros({2}), zeros({2}, complex64)); }),
+      "mean_absolute_error: predictions of dtype complex64 are not supported\n  help: give their abs(), or real() "
+      "and imag() apart\n  y_true: float32[2]\n  y_pred: complex64[2]");
+}
+
+TEST(SparseCategoricalAccuracy, ALabelBetweenClassesIsNone) {
+  const Tensor p = constant({{0.75, 0.25}, {0.25, 0.75}, {0.25, 0.75}});
+  EXPECT_EQ(metrics::sparse_categorical_accuracy(constant({0.5, 1.0, 1.5}), p).to_vector<float>(),
+            (std::vector<float>{0, 1, 0}));
+}
+
 // Weights of 2 count twice, and weights of 0 not at all.
 TEST(Metrics, CountByWeights) {
   const Tensor t = constant({0.0, 1.0, 1.0, 0.0});

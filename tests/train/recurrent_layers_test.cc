@@ -261,6 +261,14 @@ TEST(RecurrentLayers, ConvolutionalOnesAgreeWithChannelsFirst) {
   EXPECT_GT(reduce_max(abs(last(x, {.training = true}) - y)).item<double>(), 0);
 }
 
+// Keras takes nothing else from a file.
+TEST(ConvLSTMLayers, ConfigurationsHaveALengthForEveryAxis) {
+  const AttributeValue config = ConvLSTM2D(2, {3}).get_config();
+  EXPECT_EQ(config.find("kernel_size")->to_json(), "[3, 3]");
+  EXPECT_EQ(config.find("strides")->to_json(), "[1, 1]");
+  EXPECT_EQ(config.find("dilation_rate")->to_json(), "[1, 1]");
+}
+
 TEST(RecurrentLayers, ErrorsSayWhatWasExpected) {
   const Tensor x = zeros({2, 3, 4}, float32);
   const auto says = [](const std::string& text, const std::string& part) {

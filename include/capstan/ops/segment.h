@@ -33,7 +33,8 @@ CAPSTAN_EXPORT Tensor unsorted_segment_max(Operand x, Operand segment_ids, std::
 CAPSTAN_EXPORT Tensor unsorted_segment_min(Operand x, Operand segment_ids, std::int64_t num_segments);
 
 /// The same for ids that never go down, one per row; the number of segments is one more than the last id. Segments
-/// without rows are 0, products 1. Errors: ValueError for ids that are negative or go down.
+/// without rows are 0, products 1. Means have the dtype of `x`, of integers rounded towards zero, while those of
+/// unsorted_segment_mean are quotients. Errors: ValueError for ids that are negative or go down.
 ///
 ///     segment_sum(constant({1, 2, 4}), constant({0, 0, 1}));               // 3 4
 ///     segment_mean(constant({1.0, 2.0, 4.0}), constant({0, 0, 1}));  // [1.5, 4]

@@ -1,8 +1,6 @@
 """tf.keras: layers, models, losses, metrics and optimizers, made from the library's tables of options."""
-import os as _os
-
 from .. import _core, _modules, _ops
-from . import _callbacks, _functions, _layers, _models, _objects, _tables, _utils
+from . import _callbacks, _datasets, _functions, _layers, _models, _objects, _random, _tables, _utils
 from ._layers import Input, Layer  # noqa: F401
 from ._models import Model, Sequential  # noqa: F401
 
@@ -41,9 +39,11 @@ initializers = _module("initializers", {**_objects.INITIALIZERS,
                                         "get": _objects.get_initializer}, "tf.keras.initializers")
 regularizers = _module("regularizers", {**_objects.REGULARIZERS, "Regularizer": _objects.Regularizer,
                                         "get": _objects.get_regularizer,
-                                        **{n.lower(): _objects.REGULARIZERS[n] for n in ("L1", "L2")}},
+                                        **{n.lower(): _objects.REGULARIZERS[n] for n in ("L1", "L2")},
+                                        "l1_l2": _objects.REGULARIZERS["L1L2"]},
                        "tf.keras.regularizers")
 constraints = _module("constraints", {**_objects.CONSTRAINTS, "Constraint": _objects.Constraint,
+                                      **{_tables.snake_case(n): c for n, c in _objects.CONSTRAINTS.items()},
                                       "get": _objects.get_constraint}, "tf.keras.constraints")
 activations = _module("activations", {**_objects.ACTIVATIONS, "get": _objects.get_activation}, "tf.keras.activations")
 callbacks = _module("callbacks", {**_callbacks.CLASSES, "Callback": _callbacks.Callback,
@@ -54,21 +54,10 @@ callbacks = _module("callbacks", {**_callbacks.CLASSES, "Callback": _callbacks.C
 
 
 utils = _module("utils", _utils.FUNCTIONS, "tf.keras.utils")
-
-
-def _load_mnist(path="mnist.npz"):
-    """The digits, from `path`, the folder CAPSTAN_MNIST, or Keras's folder of datasets. Nothing is downloaded."""
-    named = path if _os.path.exists(path) else None
-    folders = [named, _os.environ.get("CAPSTAN_MNIST"),
-               _os.path.join(_os.path.expanduser("~"), ".keras", "datasets")]
-    folder = next((f for f in folders if f and _os.path.exists(f)), "mnist")
-    if _os.path.isfile(folder):
-        folder = _os.path.dirname(_os.path.abspath(folder))
-    return tuple(tuple(t.numpy() for t in part) for part in _core.load_mnist(folder))
-
-
-datasets = _module("datasets", {"mnist": _module("datasets.mnist", {"load_data": _load_mnist},
-                                                 "tf.keras.datasets.mnist")}, "tf.keras.datasets")
+datasets = _datasets.datasets
+random = _module("random", _random.NAMES, "tf.keras.random")
+Loss, Metric, Optimizer, Initializer, Regularizer = (_objects.Loss, _objects.Metric, _objects.Optimizer,
+                                                     _objects.Initializer, _objects.Regularizer)
 
 
 def clear_session():

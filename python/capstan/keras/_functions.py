@@ -25,7 +25,10 @@ def sparse_categorical_accuracy(y_true, y_pred):
     y_true, y_pred = convert_to_tensor(y_true), convert_to_tensor(y_pred)
     if len(y_true.shape) == len(y_pred.shape) and y_true.shape[-1] == 1:
         y_true = _ops.OPS["squeeze"](y_true, [-1])
-    return _matches(_ops.cast(y_true, "int64"), _ops.OPS["argmax"](y_pred, -1))
+    largest = _ops.OPS["argmax"](y_pred, -1)
+    if y_true.dtype.is_floating:  # a label of 0.5 is no class
+        return _matches(y_true, _ops.cast(largest, y_true.dtype))
+    return _matches(_ops.cast(y_true, "int64"), largest)
 
 
 def top_k_categorical_accuracy(y_true, y_pred, k=5):

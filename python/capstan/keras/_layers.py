@@ -6,7 +6,7 @@ import numpy as np
 
 from .. import _core, nest
 from .._convert import convert_to_tensor, refuse
-from .._core import Variable
+from .._core import Tensor, Variable
 from .._dtypes import as_dtype
 from . import _tables
 from ._tables import Configured, Lent, snake_case
@@ -56,9 +56,10 @@ class Layer:
         takes = _parameters(type(self).call)
         dtype = "" if dtype is None else getattr(dtype, "name", dtype)
         if self._is_model:
+            overridden = [n for n in ("train_step", "test_step", "predict_step", "compute_loss", "compute_metrics")
+                          if getattr(type(self), n) is not getattr(_base_model(), n)]
             made = _core.make_python_model(self, name, trainable, dtype, "training" in takes, "mask" in takes,
-                                           type(self).train_step is not _base_model().train_step,
-                                           type(self).test_step is not _base_model().test_step)
+                                           overridden)
         else:
             made = _core.make_python_layer(self, name, trainable, dtype, "training" in takes, "mask" in takes)
         object.__setattr__(self, "_handle", made)
@@ -86,14 +87,32 @@ class Layer:
         return self._handle.call(inputs, training, mask)
 
     def _call_with(self, inputs, args, kwargs, training, mask):
-        """A call with arguments beside the inputs: outside of models of the library, as Python calls it."""
+        """A call with arguments beside the inputs, as Python calls it."""
+        given = [inputs, *args, *kwargs.values()]
+        if any(_core.is_in_graph(leaf) for leaf in nest.flatten(given)):
+            return self._call_in_graph(given, tuple(kwargs), training)
         if not self._handle.built:
             self._handle.build([x.shape for x in map(convert_to_tensor, nest.flatten(inputs))])
         if training is not None and "training" in self._takes:
             kwargs["training"] = training
         if mask is not None and "mask" in self._takes:
             kwargs["mask"] = mask
-        return self.call(nest.map_structure(convert_to_tensor, inputs), *args, **kwargs)
+        return type(self).call(self, nest.map_structure(convert_to_tensor, inputs), *args, **kwargs)
+
+    def _call_in_graph(self, given, names, training):
+        """A call in a functional model: the library sees one structure, and `call` gets its parts."""
+        if any(not isinstance(leaf, (Tensor, Variable)) for leaf in nest.flatten(given)):
+            raise TypeError(f"{self.name}: in a functional model the arguments of a call are tensors; give others to "
+                            "the constructor")
+        if self.__dict__.setdefault("_names_of_arguments", (len(given), names)) != (len(given), names):
+            raise ValueError(f"{self.name}: all calls in functional models must have the same arguments")
+        plain = len(given) - len(names)
+
+        def call(parts, **more):
+            return type(self).call(self, *parts[:plain], **dict(zip(names, parts[plain:])), **more)
+        object.__setattr__(self, "call", call)
+        object.__setattr__(self, "_build_for", lambda shapes: self.build(shapes[0]))
+        return self._handle.call(tuple(given), training, None)
 
     # --- parts ---
 
@@ -268,6 +287,14 @@ class LibraryLayer(Configured, Layer):
         return self._handle.call_attention(inputs, training, mask, attention_mask, causal, scores)
 
     @property
+    def output(self):
+        """What the layer gives in the model that it was taken from, by get_layer() or from a list of layers."""
+        model = self.__dict__.get("_model")
+        if model is None:
+            raise AttributeError("output")
+        return _core.output_of(model, self.name)
+
+    @property
     def kernel(self):
         return self._weight("kernel")
 
@@ -286,7 +313,8 @@ class LibraryLayer(Configured, Layer):
             config = self._handle.get_config()
             if name in config:
                 return config[name]
-            raise AttributeError(f"{self._name} has no attribute {name!r}")
+            help = "\n  help: take the layer from a model, as model.get_layer(name) does" if name == "output" else ""
+            raise AttributeError(f"{self._name} has no attribute {name!r}{help}")
         return weight
 
     def _weight(self, name):

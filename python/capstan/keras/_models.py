@@ -9,7 +9,7 @@ from .._core import Tensor, Variable
 from ..data import Dataset
 from . import _objects
 from ._callbacks import CallbackList, History
-from ._layers import InputLayer, Layer, automatic_name, remember, wrap_layer
+from ._layers import InputLayer, Layer, LibraryLayer, _parameters, automatic_name, remember, snake_case, wrap_layer
 
 
 def _write(text):
@@ -26,6 +26,37 @@ class Model(Layer):
             return LibraryModel._functional(*args, **kwargs)
         return Layer.__new__(cls)
 
+    def __init__(self, inputs=None, outputs=None, name=None, **kwargs):
+        if inputs is None and outputs is None:
+            Layer.__init__(self, name=name, **kwargs)
+            return
+        # A class of one's own, with steps or methods of its own, of what layers were called on.
+        name = name or automatic_name(snake_case(type(self).__name__))
+        Layer.__init__(self, name=name, **kwargs)
+        self._functional_model = LibraryModel._functional(inputs, outputs, name)
+        self.inputs, self.outputs = inputs, outputs
+
+    def call(self, inputs, training=None, mask=None):
+        """The results; a class of one's own overrides it, unless it was made of inputs and outputs."""
+        model = self.__dict__.get("_functional_model")
+        if model is None:
+            if self.__dict__.pop("_is_prepared", False):
+                return inputs
+            raise NotImplementedError(f"{type(self).__name__}: a model needs a method `call`, or inputs and outputs")
+        return model(inputs, training=training, mask=mask)
+
+    @property
+    def layers(self):
+        model = self.__dict__.get("_functional_model")
+        return Layer.layers.fget(self) if model is None else model.layers
+
+    def _inner(self, layers):
+        """The layers, which know from now on in which model they are."""
+        for layer in layers:
+            if isinstance(layer, LibraryLayer):
+                object.__setattr__(layer, "_model", self._handle)
+        return layers
+
     # --- training ---
 
     def compile(self, optimizer="rmsprop", loss=None, loss_weights=None, metrics=None, weighted_metrics=None,
@@ -33,15 +64,18 @@ class Model(Layer):
         """Sets the optimizer, the losses and the metrics of fit() and evaluate()."""
         self.optimizer = _objects.get_optimizer(optimizer)
         self.loss = loss
-        losses, one = None, True
-        if loss is not None:
-            one = not isinstance(loss, (list, tuple))
-            losses = [_objects.loss_handle(item) for item in ([loss] if one else loss)]
-        _core.compile(self._ensure_handle(), self.optimizer._handle, losses, one,
-                      None if loss_weights is None else [float(w) for w in loss_weights],
-                      [_objects.metric_handle(metric) for metric in nest.flatten(metrics or [])],
-                      [_objects.metric_handle(metric) for metric in nest.flatten(weighted_metrics or [])],
-                      bool(run_eagerly), int(steps_per_execution))
+        if isinstance(loss, dict):
+            losses = {name: _objects.loss_handle(item) for name, item in loss.items()}
+        elif isinstance(loss, (list, tuple)):
+            losses = [_objects.loss_handle(item) for item in loss]
+        else:
+            losses = None if loss is None else _objects.loss_handle(loss)
+        if isinstance(loss_weights, dict):
+            loss_weights = {name: float(weight) for name, weight in loss_weights.items()}
+        elif loss_weights is not None:
+            loss_weights = [float(weight) for weight in loss_weights]
+        _core.compile(self._ensure_handle(), self.optimizer._handle, losses, loss_weights, _metrics_of(metrics),
+                      _metrics_of(weighted_metrics), bool(run_eagerly), int(steps_per_execution))
 
     def fit(self, x=None, y=None, batch_size=None, epochs=1, verbose="auto", callbacks=None, validation_split=0.0,
             validation_data=None, shuffle=True, class_weight=None, sample_weight=None, initial_epoch=0,
@@ -50,6 +84,7 @@ class Model(Layer):
         options = _data(x, y, sample_weight, batch_size)
         history = History()
         history.set_model(self)
+        self._prepare()
         listed = CallbackList.of(callbacks, self)
         options.update(
             epochs=int(epochs), verbose=_verbosity(verbose), callbacks=listed, validation_split=float(validation_split),
@@ -67,12 +102,19 @@ class Model(Layer):
         self.history = history
         return history
 
+    def _prepare(self):
+        """A model whose steps use its parts one by one needs no `call`; the library calls it once to make weights."""
+        has_call = type(self).call is not Model.call or "_functional_model" in self.__dict__
+        if not has_call and not self._ensure_handle().built:
+            object.__setattr__(self, "_is_prepared", True)
+
     def evaluate(self, x=None, y=None, batch_size=None, verbose="auto", sample_weight=None, steps=None, callbacks=None,
                  return_dict=False):
         """The loss and the metrics: a number, a list of them, or a dict."""
         options = _data(x, y, sample_weight, batch_size)
         options.update(verbose=_verbosity(verbose), steps=steps, callbacks=CallbackList.of(callbacks, self),
                        print=_write)
+        self._prepare()
         values = _core.evaluate(self._ensure_handle(), options)
         if return_dict:
             return dict(values)
@@ -103,15 +145,41 @@ class Model(Layer):
 
     def train_step(self, data):
         """One step of fit(); a class of one's own may override it."""
-        raise NotImplementedError
+        return _core.model_train_step(self._ensure_handle(), *_parts(data))
 
     def test_step(self, data):
         """One step of evaluate(); a class of one's own may override it."""
-        raise NotImplementedError
+        return _core.model_test_step(self._ensure_handle(), *_parts(data))
+
+    def predict_step(self, data):
+        """One step of predict(); a class of one's own may override it."""
+        return self(_parts(data)[0], training=False)
+
+    def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
+        """The losses of compile() with their weights, and what the layers add; a class of one's own may override it."""
+        return _core.model_compute_loss(self._ensure_handle(), _structure(x), _structure(y), _structure(y_pred),
+                                        _structure(sample_weight), bool(training))
+
+    def _compute_loss(self, x, y, y_pred, sample_weight, training):
+        given = {"training": training} if "training" in _parameters(type(self).compute_loss) else {}
+        return self.compute_loss(x=x, y=y, y_pred=y_pred, sample_weight=sample_weight, **given)
+
+    def compute_metrics(self, x, y, y_pred, sample_weight=None):
+        """Updates the metrics of compile() and gives the values so far; a class of one's own may override it."""
+        return _core.model_compute_metrics(self._ensure_handle(), _structure(x), _structure(y), _structure(y_pred),
+                                           _structure(sample_weight))
+
+    def get_metrics_result(self):
+        """The values of all metrics so far."""
+        return {metric.name: metric.result() for metric in self.metrics}
 
     @property
     def metrics(self):
         return [_objects.wrap_metric(handle) for handle in _core.model_metrics(self._handle)]
+
+    @property
+    def metrics_names(self):
+        return [metric.name for metric in self.metrics]
 
     @property
     def stop_training(self):
@@ -127,6 +195,9 @@ class Model(Layer):
         descriptor = getattr(type(self), name, None)
         if isinstance(descriptor, property):
             return object.__setattr__(self, name, value)
+        if isinstance(value, _objects.Metric) and value is not self.__dict__.get(name):
+            # It is reset where epochs begin.
+            _core.add_model_metric(self._ensure_handle(), _objects.metric_handle(value))
         return Layer.__setattr__(self, name, value)
 
     # --- layers and files ---
@@ -202,6 +273,38 @@ class LibraryModel(Model):
     def get_config(self):
         return self._handle.get_config()
 
+    @property
+    def layers(self):
+        return self._inner(Layer.layers.fget(self))
+
+    @property
+    def inputs(self):
+        return nest.flatten(self.input)
+
+    @property
+    def outputs(self):
+        return nest.flatten(self.output)
+
+    @property
+    def input(self):
+        return _core.model_inputs(self._handle)
+
+    @property
+    def output(self):
+        return _core.model_outputs(self._handle)
+
+    @property
+    def input_shape(self):
+        return nest.map_structure(_open_shape, self.input)
+
+    @property
+    def output_shape(self):
+        return nest.map_structure(_open_shape, self.output)
+
+
+def _open_shape(tensor):
+    return tuple(tensor.shape)
+
 
 class Sequential(LibraryModel):
     """Layers one after the other."""
@@ -232,8 +335,9 @@ class Sequential(LibraryModel):
     def layers(self):
         kept = self.__dict__.get("_kept")
         if kept is not None:
-            return [layer for layer in kept if isinstance(layer, Layer) and not isinstance(layer, InputLayer)]
-        return [layer for layer in Layer.layers.fget(self) if layer._handle.type_name != "InputLayer"]
+            return self._inner([layer for layer in kept
+                                if isinstance(layer, Layer) and not isinstance(layer, InputLayer)])
+        return self._inner([layer for layer in Layer.layers.fget(self) if layer._handle.type_name != "InputLayer"])
 
 
 def _layer_handle(layer):
@@ -242,6 +346,18 @@ def _layer_handle(layer):
     if isinstance(layer, Tensor):  # Input(shape), as Keras takes it here
         return _core.make_input_layer(list(layer.shape)[1:])
     raise TypeError(f"Sequential: {layer!r} is no layer")
+
+
+def _metrics_of(metrics):
+    """A list of metrics, or a list for each output, in their order or by their names."""
+    def listed(some):
+        some = [] if some is None else some if isinstance(some, (list, tuple)) else [some]
+        return [_objects.metric_handle(metric) for metric in some]
+    if isinstance(metrics, dict):
+        return {name: listed(some) for name, some in metrics.items()}
+    if isinstance(metrics, (list, tuple)) and any(some is None or isinstance(some, (list, tuple)) for some in metrics):
+        return [listed(some) for some in metrics]
+    return listed(metrics)
 
 
 def _verbosity(verbose):
@@ -282,6 +398,12 @@ def _data(x, y, sample_weight, batch_size):
     if batch_size is not None:
         options["batch_size"] = int(batch_size)
     return options
+
+
+def _parts(data):
+    """Inputs, labels and weights of a batch."""
+    parts = data if isinstance(data, (tuple, list)) else (data,)
+    return [_structure(part) for part in (*parts, None, None)[:3]]
 
 
 def _class_weight(weights):

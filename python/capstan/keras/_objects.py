@@ -106,7 +106,7 @@ class _OfValues(Metric):
 
 def wrap_metric(handle):
     """A metric of the library that it made itself."""
-    metric = object.__new__(Metric)
+    metric = object.__new__(METRICS.get(handle.class_name, Metric))
     metric._weights, metric._initial, metric._handle = [], [], handle
     return metric
 
@@ -155,8 +155,8 @@ class Optimizer(Configured):
 
     @property
     def learning_rate(self):
-        rate = self._given.get("learning_rate") if hasattr(self, "_given") else None
-        return rate if isinstance(rate, LearningRateSchedule) else self._handle.learning_rate
+        """The rate of the next update, also of a schedule."""
+        return self._handle.learning_rate
 
     @learning_rate.setter
     def learning_rate(self, rate):
@@ -342,11 +342,9 @@ def metric_handle(metric):
     if isinstance(metric, str):
         return _core.metric_of_name(metric)
     if isinstance(metric, Metric):
-        if metric._handle is None:
-            raise TypeError("compile: a metric of a class of Python's is updated in train_step")
-        return metric._handle
+        return _core.metric_of_object(metric, metric.name) if metric._handle is None else metric._handle
     if isinstance(metric, type) and issubclass(metric, Metric):
-        return metric()._handle
+        return metric_handle(metric())
     return _core.metric_of_function(lambda y, p: metric(y, p), getattr(metric, "__name__", "function"))
 
 

@@ -84,11 +84,13 @@ def pad_sequences(sequences, maxlen=None, dtype="int32", padding="pre", truncati
 
 
 def normalize(x, axis=-1, order=2):
-    """An array with rows of norm 1; rows of zeros stay."""
-    x = np.asarray(x)
-    norm = np.atleast_1d(np.linalg.norm(x, order, axis))
-    norm[norm == 0] = 1
-    return x / np.expand_dims(norm, axis)
+    """Rows of norm 1; rows of zeros stay. An array for an array, else a tensor."""
+    if isinstance(x, np.ndarray):
+        norm = np.linalg.norm(x, order, axis, keepdims=True)
+        return x / np.where(norm == 0, 1, norm)
+    x = _ops.convert_to_tensor(x)
+    norm = _ops.norm(x, order, axis, keepdims=True)
+    return x / _ops.maximum(norm, 1e-12)
 
 
 def load_img(path, color_mode="rgb", target_size=None, interpolation="nearest", keep_aspect_ratio=False):
@@ -164,7 +166,33 @@ def unpack_x_y_sample_weight(data):
     return data + (None,) * (3 - len(data))
 
 
+class PyDataset:
+    """Batches by their number: a class of one's own has `__len__` and `__getitem__`."""
+
+    def __init__(self, workers=1, use_multiprocessing=False, max_queue_size=10):
+        self.workers, self.use_multiprocessing, self.max_queue_size = workers, use_multiprocessing, max_queue_size
+
+    def __getitem__(self, index):
+        raise NotImplementedError(f"{type(self).__name__} has no __getitem__() for batch {index}")
+
+    def __len__(self):
+        raise NotImplementedError(f"{type(self).__name__} has no __len__()")
+
+    def on_epoch_begin(self):
+        """Called before each pass."""
+
+    def on_epoch_end(self):
+        """Called after each pass."""
+
+    def __iter__(self):
+        self.on_epoch_begin()
+        for index in range(len(self)):
+            yield self[index]
+        self.on_epoch_end()
+
+
 FUNCTIONS = {f.__name__: f for f in (
     to_categorical, set_random_seed, plot_model, image_dataset_from_directory, timeseries_dataset_from_array,
     pad_sequences, normalize, load_img, img_to_array, save_img, split_dataset, pack_x_y_sample_weight,
-    unpack_x_y_sample_weight)}
+    unpack_x_y_sample_weight, PyDataset)}
+FUNCTIONS["Sequence"] = PyDataset

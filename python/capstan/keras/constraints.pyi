@@ -1,6 +1,10 @@
 # Written by tools/python_stubs.py.
 import builtins as _b
 from typing import Any, Iterator
+from capstan.keras.constraints import MaxNorm as max_norm
+from capstan.keras.constraints import MinMaxNorm as min_max_norm
+from capstan.keras.constraints import NonNeg as non_neg
+from capstan.keras.constraints import UnitNorm as unit_norm
 
 class Constraint:
     """What weights are brought to after an update; a class of one's own overrides `__call__`."""

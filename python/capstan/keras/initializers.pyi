@@ -1,6 +1,7 @@
 # Written by tools/python_stubs.py.
 import builtins as _b
 from typing import Any, Iterator
+from capstan.keras import Initializer as Initializer
 from capstan.keras.initializers import Constant as constant
 from capstan.keras.initializers import GlorotNormal as glorot_normal
 from capstan.keras.initializers import GlorotUniform as glorot_uniform
@@ -26,17 +27,6 @@ from capstan.keras.initializers import VarianceScaling as variance_scaling
 from capstan.keras.initializers import Zeros as zero
 from capstan.keras.initializers import Zeros as zeros
 
-class Initializer:
-    """What makes the first value of a weight; a class of one's own overrides `__call__`."""
-    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
-    @classmethod
-    def from_config(cls, config: Any) -> Any:
-        """An object of what get_config() gave."""
-        ...
-    def get_config(self) -> _b.dict[_b.str, Any]:
-        """What the object was made with, with Keras's keys."""
-        ...
-    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
 class Constant(Initializer):
     """One value everywhere."""
     def __init__(self, value: _b.float | Any = 0.0) -> None: ...

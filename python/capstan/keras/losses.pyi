@@ -2,22 +2,8 @@
 import builtins as _b
 from typing import Any, Iterator
 from capstan import Tensor as Tensor
+from capstan.keras import Loss as Loss
 
-class Loss:
-    """A loss, which compares labels and predictions; a class of one's own overrides `call`."""
-    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
-    def call(self, y_true: Any, y_pred: Any) -> Any:
-        """One value for each example."""
-        ...
-    @classmethod
-    def from_config(cls, config: Any) -> Any:
-        """An object of what get_config() gave."""
-        ...
-    def get_config(self) -> _b.dict[_b.str, Any]:
-        """What the object was made with, with Keras's keys."""
-        ...
-    name: Any
-    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
 class BinaryCrossentropy(Loss):
     """Cross entropy of independent yes-or-no labels."""
     def __init__(self, from_logits: _b.bool = False, label_smoothing: _b.float | Any = 0.0, axis: _b.int | Any = -1, reduction: _b.str | Any = 'sum_over_batch_size', name: _b.str | None = None, dtype: Any = None) -> None: ...

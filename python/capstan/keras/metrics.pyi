@@ -2,41 +2,8 @@
 import builtins as _b
 from typing import Any, Iterator
 from capstan import Tensor as Tensor
-from capstan import Variable as Variable
+from capstan.keras import Metric as Metric
 
-class Metric:
-    """A metric, which accumulates over batches; a class of one's own overrides `update_state` and `result`."""
-    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
-    def add_variable(self, shape: Any, initializer: Any, dtype: Any = None, aggregation: Any = None, name: _b.str | None = None) -> Variable:
-        """A variable of the state, which reset_state() sets back."""
-        ...
-    def add_weight(self, shape: Any = ..., initializer: _b.str | Any = 'zeros', dtype: Any = None, name: _b.str | None = None, synchronization: Any = None, aggregation: Any = None) -> Variable:
-        """A variable of the state, which reset_state() sets back."""
-        ...
-    dtype: Any
-    @classmethod
-    def from_config(cls, config: Any) -> Any:
-        """An object of what get_config() gave."""
-        ...
-    def get_config(self) -> _b.dict[_b.str, Any]:
-        """What the object was made with, with Keras's keys."""
-        ...
-    name: Any
-    def reset_state(self) -> Any:
-        """As before the first update."""
-        ...
-    def reset_states(self) -> Any:
-        """As before the first update."""
-        ...
-    def result(self) -> Any:
-        """The value so far."""
-        ...
-    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:
-        """Adds examples."""
-        ...
-    variables: Any
-    weights: Any
-    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
 class AUC(Metric):
     """The area under a curve over thresholds."""
     def __init__(self, num_thresholds: _b.int | Any = 200, curve: _b.str | Any = 'ROC', summation_method: _b.str | Any = 'interpolation', name: _b.str | None = None, dtype: Any = None, thresholds: Any = None, multi_label: _b.bool = False, num_labels: Any = None, label_weights: Any = None, from_logits: _b.bool = False) -> None: ...

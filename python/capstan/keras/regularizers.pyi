@@ -1,20 +1,11 @@
 # Written by tools/python_stubs.py.
 import builtins as _b
 from typing import Any, Iterator
+from capstan.keras import Regularizer as Regularizer
 from capstan.keras.regularizers import L1 as l1
+from capstan.keras.regularizers import L1L2 as l1_l2
 from capstan.keras.regularizers import L2 as l2
 
-class Regularizer:
-    """A penalty on weights; a class of one's own overrides `__call__`."""
-    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
-    @classmethod
-    def from_config(cls, config: Any) -> Any:
-        """An object of what get_config() gave."""
-        ...
-    def get_config(self) -> _b.dict[_b.str, Any]:
-        """What the object was made with, with Keras's keys."""
-        ...
-    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
 class L1(Regularizer):
     """`l1` times the sum of absolute values."""
     def __init__(self, l1: _b.float | Any = 0.01) -> None: ...

@@ -2,7 +2,18 @@
 import builtins as _b
 from typing import Any, Iterator
 from capstan import Tensor as Tensor
+from capstan.keras.utils import PyDataset as Sequence
 
+class PyDataset:
+    """Batches by their number: a class of one's own has `__len__` and `__getitem__`."""
+    def __init__(self, workers: _b.int | Any = 1, use_multiprocessing: _b.bool = False, max_queue_size: _b.int | Any = 10) -> None: ...
+    def on_epoch_begin(self) -> Any:
+        """Called before each pass."""
+        ...
+    def on_epoch_end(self) -> Any:
+        """Called after each pass."""
+        ...
+    def __iter__(self) -> Iterator[Any]: ...
 def image_dataset_from_directory(directory: Any, labels: _b.str | Any = 'inferred', label_mode: _b.str | Any = 'int', class_names: Any = None, color_mode: _b.str | Any = 'rgb', batch_size: _b.int | Any = 32, image_size: Any = ..., shuffle: _b.bool = True, seed: Any = None, validation_split: Any = None, subset: Any = None, interpolation: _b.str | Any = 'bilinear', follow_links: _b.bool = False, crop_to_aspect_ratio: _b.bool = False, pad_to_aspect_ratio: _b.bool = False, data_format: Any = None, format: _b.str | Any = 'tf', verbose: _b.bool = True) -> Any:
     """The images below a directory that has a folder for each class, as float32 from 0 to 255, and their labels."""
     ...
@@ -13,7 +24,7 @@ def load_img(path: Any, color_mode: _b.str | Any = 'rgb', target_size: Any = Non
     """A PNG or JPEG file as an array uint8[height, width, channels]."""
     ...
 def normalize(x: Any, axis: _b.int | Any = -1, order: _b.int | Any = 2) -> _b.tuple[Tensor, Tensor]:
-    """An array with rows of norm 1; rows of zeros stay."""
+    """Rows of norm 1; rows of zeros stay. An array for an array, else a tensor."""
     ...
 def pack_x_y_sample_weight(x: Any, y: Any = None, sample_weight: Any = None) -> Any:
     """What a step of fit() takes."""

@@ -20,7 +20,7 @@ def add(x: Any, y: Any, name: _b.str | None = None) -> Tensor:
     """The sum of two tensors."""
     ...
 def add_n(inputs: Any, name: _b.str | None = None) -> Tensor:
-    """The sum of a list of tensors."""
+    """The sum of a list of tensors, or of the rows of a tensor."""
     ...
 def angle(input: Any, name: _b.str | None = None) -> Tensor:
     """The angle of complex numbers with the first axis."""
@@ -356,7 +356,7 @@ def top_k(input: Any, k: _b.int | Any = 1, sorted: _b.bool = True, index_type: A
     """The largest elements of each row, and where they are."""
     ...
 def truediv(x: Any, y: Any, name: _b.str | None = None) -> Any:
-    """x / y, of integers in float64."""
+    """x / y, of integers in float64, of uint8 in float32."""
     ...
 def unsorted_segment_max(data: Any, segment_ids: Any, num_segments: Any, name: _b.str | None = None) -> Tensor:
     """The largest elements of the rows with the same id; negative ids are dropped."""

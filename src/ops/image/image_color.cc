@@ -266,7 +266,7 @@ Tensor image::adjust_saturation(Operand image, double saturation_factor) try {
 Tensor image::per_image_standardization(Operand image) try {
   Tensor value = number_operand("image_per_image_standardization", image);
   check_image("image_per_image_standardization", value);
-  if (!is_floating(value.dtype())) value = convert_image_dtype(value, DType::kFloat32);
+  if (!is_floating(value.dtype())) value = cast(value, DType::kFloat32);
   const Axes pixels = {-3, -2, -1};
   const auto count = static_cast<double>(value.dim(-3) * value.dim(-2) * value.dim(-1));
   // The deviation of equal pixels is 0, where its gradient is NaN; the bound keeps that out.

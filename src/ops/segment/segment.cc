@@ -409,7 +409,12 @@ Tensor segment_sum(Operand x, Operand segment_ids) try {
   rethrow_as("segment_sum");
 }
 Tensor segment_mean(Operand x, Operand segment_ids) try {
-  return sorted_sums("segment_mean", x, segment_ids, unsorted_segment_mean);
+  // TensorFlow's mean of integers is one here, though not in unsorted_segment_mean.
+  return sorted_sums("segment_mean", x, segment_ids, [](const Tensor& rows, const Tensor& ids, std::int64_t count) {
+    if (!is_integer(rows.dtype())) return unsorted_segment_mean(rows, ids, count);
+    const Tensor wide = cast(rows, int64);
+    return cast(truncatediv(unsorted_segment_sum(wide, ids, count), row_counts(wide, ids, count)), rows.dtype());
+  });
 } catch (const Error&) {
   rethrow_as("segment_mean");
 }

@@ -146,15 +146,21 @@ std::vector<std::int64_t> lengths(const char* layer, const char* option, const s
   return given;
 }
 
+// One length for every axis in each option that has them, as Keras's configurations have.
+ConvLSTMConfig for_axes(ConvLSTMConfig o, const char* layer, int axes) {
+  o.kernel_size = lengths(layer, "kernel_size", o.kernel_size, axes);
+  o.strides = lengths(layer, "strides", o.strides, axes);
+  o.dilation_rate = lengths(layer, "dilation_rate", o.dilation_rate, axes);
+  return o;
+}
+
 class ConvLSTMCell final : public detail::RunnableCell {
  public:
-  ConvLSTMCell(const char* layer, int axes, const ConvLSTMConfig& o)
+  ConvLSTMCell(const char* layer, const ConvLSTMConfig& o)
       : RunnableCell("ConvLSTMCell", {.name = "conv_lstm_cell", .trainable = o.trainable, .dtype = o.dtype}),
         options_(o),
-        kernel_size_(lengths(layer, "kernel_size", o.kernel_size, axes)),
-        of_input_{lengths(layer, "strides", o.strides, axes), lengths(layer, "dilation_rate", o.dilation_rate, axes),
-                  o.padding == "same", o.data_format == "channels_first"},
-        of_state_{lengths(layer, "strides", {1}, axes), lengths(layer, "strides", {1}, axes), true,
+        of_input_{o.strides, o.dilation_rate, o.padding == "same", o.data_format == "channels_first"},
+        of_state_{std::vector<std::int64_t>(o.strides.size(), 1), std::vector<std::int64_t>(o.strides.size(), 1), true,
                   of_input_.channels_first},
         dropout_(*this, o.seed) {
     const auto largest = [](const std::vector<std::int64_t>& list) {
@@ -167,9 +173,9 @@ class ConvLSTMCell final : public detail::RunnableCell {
   std::vector<Shape> state_shapes(const Shape& input_shape) const override {
     Shape state;
     if (of_input_.channels_first) state.push_back(options_.filters);
-    for (std::size_t i = 0; i < kernel_size_.size(); ++i) {
+    for (std::size_t i = 0; i < options_.kernel_size.size(); ++i) {
       const std::int64_t length = input_shape[static_cast<int>(i) + (of_input_.channels_first ? 2 : 1)];
-      const std::int64_t window = of_input_.same ? 1 : (kernel_size_[i] - 1) * of_input_.dilations[i] + 1;
+      const std::int64_t window = of_input_.same ? 1 : (options_.kernel_size[i] - 1) * of_input_.dilations[i] + 1;
       CAPSTAN_CHECK(length >= window, ShapeError, name(), ": a kernel that spans ", window,
                     " does not fit into an axis of length ", length, ": ", input_shape,
                     help("padding = \"same\" allows it"));
@@ -196,7 +202,7 @@ class ConvLSTMCell final : public detail::RunnableCell {
  protected:
   void build(const std::vector<Shape>& shapes) override {
     const ConvLSTMConfig& o = options_;
-    Shape kernel = kernel_size_, recurrent = kernel_size_;
+    Shape kernel = options_.kernel_size, recurrent = options_.kernel_size;
     kernel.push_back(shapes[0][of_input_.channels_first ? 1 : -1]);
     recurrent.push_back(o.filters);
     for (Shape* shape : {&kernel, &recurrent}) shape->push_back(4 * o.filters);
@@ -223,7 +229,6 @@ class ConvLSTMCell final : public detail::RunnableCell {
 
  private:
   const ConvLSTMConfig options_;
-  const std::vector<std::int64_t> kernel_size_;
   const Window of_input_, of_state_;
   detail::SequenceDropout dropout_;
   Variable kernel_, recurrent_kernel_, bias_;
@@ -233,8 +238,9 @@ template <class Derived, int kAxes>
 class ConvLSTMBody : public ConfiguredLayer<Derived, ConvLSTMConfig, detail::RecurrentBody> {
  public:
   static constexpr char kText[] = "An LSTM whose products are convolutions.";
-  explicit ConvLSTMBody(const ConvLSTMConfig& o) : ConfiguredLayer<Derived, ConvLSTMConfig, detail::RecurrentBody>(o) {
-    this->set_up(LayerOf<ConvLSTMCell>(Derived::kName, kAxes, o), o);
+  explicit ConvLSTMBody(const ConvLSTMConfig& o)
+      : ConfiguredLayer<Derived, ConvLSTMConfig, detail::RecurrentBody>(for_axes(o, Derived::kName, kAxes)) {
+    this->set_up(LayerOf<ConvLSTMCell>(Derived::kName, this->options), this->options);
   }
 
  protected:

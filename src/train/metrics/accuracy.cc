@@ -37,7 +37,11 @@ Tensor categorical_accuracy(const Tensor& y_true, const Tensor& y_pred) {
 
 Tensor sparse_categorical_accuracy(const Tensor& y_true, const Tensor& y_pred) {
   return with_errors_of("sparse_categorical_accuracy", [&] {
-    return cast(equal(cast(detail::class_numbers(y_true, y_pred), int64), argmax(y_pred, -1)), float32);
+    const Tensor labels = detail::class_labels(y_true, y_pred), found = argmax(y_pred, -1);
+    // A label of 0.5 is no class.
+    return cast(
+        is_floating(labels.dtype()) ? equal(labels, cast(found, labels.dtype())) : equal(cast(labels, int64), found),
+        float32);
   });
 }
 

@@ -1,36 +1,10 @@
 # Written by tools/python_stubs.py.
 import builtins as _b
 from typing import Any, Iterator
+from capstan.keras import Optimizer as Optimizer
 from capstan.keras.optimizers import legacy as legacy
 from capstan.keras.optimizers import schedules as schedules
 
-class Optimizer:
-    """An optimizer of the library."""
-    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
-    def apply(self, grads: Any, trainable_variables: Any = None) -> Any:
-        """The same with two lists."""
-        ...
-    def apply_gradients(self, grads_and_vars: Any, name: _b.str | None = None, skip_gradients_aggregation: _b.bool = False, experimental_aggregate_gradients: _b.bool = True) -> None:
-        """Changes variables by their gradients; takes pairs."""
-        ...
-    def build(self, variables: Any) -> Any:
-        """Makes the slots now."""
-        ...
-    @classmethod
-    def from_config(cls, config: Any) -> Any:
-        """An object of what get_config() gave."""
-        ...
-    def get_config(self) -> _b.dict[_b.str, Any]:
-        """What the object was made with, with Keras's keys."""
-        ...
-    iterations: Any
-    learning_rate: Any
-    lr: Any
-    def minimize(self, loss: Any, var_list: Any, tape: Any = None) -> Any:
-        """The gradient of a loss, which may be a function, and its update."""
-        ...
-    name: Any
-    variables: Any
 class Adadelta(Optimizer):
     """Steps by the ratio of the mean squares of changes and gradients."""
     def __init__(self, learning_rate: _b.float | Any = 0.001, rho: _b.float | Any = 0.95, epsilon: _b.float | Any = 1e-07, weight_decay: Any = None, clipnorm: Any = None, clipvalue: Any = None, global_clipnorm: Any = None, use_ema: _b.bool = False, ema_momentum: _b.float | Any = 0.99, ema_overwrite_frequency: Any = None, loss_scale_factor: Any = None, gradient_accumulation_steps: Any = None, name: _b.str | None = None) -> None: ...

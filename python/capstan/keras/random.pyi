@@ -1,0 +1,33 @@
+# Written by tools/python_stubs.py.
+import builtins as _b
+from typing import Any, Iterator
+from capstan import Tensor as Tensor
+
+class SeedGenerator:
+    """Gives another seed for every draw."""
+    def __init__(self, seed: Any = None) -> None: ...
+    def get_config(self) -> _b.dict[_b.str, Any]: ...
+    def next(self) -> Any:
+        """The next seed; None inside of a traced function, whose runs draw anew from the stream of the process."""
+        ...
+def categorical(logits: Any, num_samples: Any, dtype: _b.str | Any = 'int32', seed: Any = None) -> Tensor:
+    """Draws of class numbers."""
+    ...
+def dropout(inputs: Any, rate: Any, noise_shape: Any = None, seed: Any = None) -> Tensor:
+    """Elements at random set to zero and the others divided by 1 - rate."""
+    ...
+def normal(shape: Any, mean: _b.float | Any = 0.0, stddev: _b.float | Any = 1.0, dtype: Any = None, seed: Any = None) -> Tensor:
+    """Draws of a normal distribution."""
+    ...
+def randint(shape: Any, minval: Any, maxval: Any, dtype: _b.str | Any = 'int32', seed: Any = None) -> Any:
+    """Draws of integers below `maxval`."""
+    ...
+def shuffle(x: Any, axis: _b.int | Any = 0, seed: Any = None) -> Tensor:
+    """The parts of a tensor along an axis in another order."""
+    ...
+def truncated_normal(shape: Any, mean: _b.float | Any = 0.0, stddev: _b.float | Any = 1.0, dtype: Any = None, seed: Any = None) -> Tensor:
+    """Draws of a normal distribution, those beyond two deviations drawn again."""
+    ...
+def uniform(shape: Any, minval: _b.float | Any = 0.0, maxval: _b.float | Any = 1.0, dtype: Any = None, seed: Any = None) -> Tensor:
+    """Draws of a uniform distribution."""
+    ...
