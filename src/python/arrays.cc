@@ -5,6 +5,7 @@
 #include <complex>
 
 #include "capstan/ops/math.h"
+#include "src/python/graph_layers.h"
 #include "src/python/objects.h"
 
 namespace capstan::python {
@@ -17,6 +18,7 @@ constexpr const char* kNumpyNames[kDTypes] = {"float32", "float64", "float32",  
 
 // Dense, with elements, of a dtype that buffers have.
 Tensor readable(const Tensor& given) {
+  need_values("numpy", given);
   const Tensor t = given.is_row_sparse() ? given.to_dense() : given;
   if (t.raw_data() == nullptr && t.size() > 0) {
     detail::throw_symbolic("numpy", t.block());
@@ -120,7 +122,7 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
   CAPSTAN_PYTHON_TRY
   const Tensor t = tensor_of(self);
   view->obj = nullptr;
-  if (t.is_row_sparse() || (t.raw_data() == nullptr && t.size() > 0)) {
+  if (t.is_row_sparse() || is_in_graph(t) || (t.raw_data() == nullptr && t.size() > 0)) {
     PyErr_SetString(PyExc_BufferError, "this tensor has no elements of its own: it is symbolic or row-sparse");
     return -1;
   }

@@ -13,6 +13,7 @@
 #include "capstan/memory.h"
 #include "capstan/ops/array.h"
 #include "capstan/ops/math.h"
+#include "src/python/graph_layers.h"
 #include "src/python/objects.h"
 
 namespace capstan::python {
@@ -455,6 +456,7 @@ AttributeValue to_attribute(PyObject* o) {
   }
   if (is_leaf(o) || (PyObject_CheckBuffer(o) != 0 && !PyBytes_Check(o))) {
     const Tensor t = to_tensor(o);
+    need_values("an argument", t);
     if (t.rank() == 0 && t.dtype() == bool_) return AttributeValue(t.item<bool>());
     if (t.rank() == 0 && is_floating(t.dtype())) return AttributeValue(t.item<double>());
     if (t.rank() == 0) return AttributeValue(t.item<std::int64_t>());

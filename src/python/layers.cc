@@ -7,6 +7,7 @@
 
 #include "capstan/config.h"
 #include "capstan/layers.h"
+#include "src/python/graph_layers.h"
 
 namespace capstan::python {
 
@@ -335,7 +336,7 @@ void add_layers(nb::module_& m) {
     body->has_compute_metrics = has("compute_metrics");
     return handle_of<PythonModel, Model>(body, object, takes_training, takes_mask);
   });
-  m.def("is_in_graph", [](nb::handle x) { return is_tensor(x.ptr()) && open_shape(tensor_of(x.ptr())).has_value(); });
+  m.def("is_in_graph", [](nb::handle x) { return is_tensor(x.ptr()) && is_in_graph(tensor_of(x.ptr())); });
   m.def("add_model_metric", [](const LayerHandle& h, const Metric& metric) { python_model(h).add_metrics({metric}); });
   m.def(
       "model_train_step",

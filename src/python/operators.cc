@@ -5,6 +5,7 @@
 #include "capstan/ops/array.h"
 #include "capstan/ops/linalg.h"
 #include "capstan/ops/math.h"
+#include "src/python/graph_layers.h"
 #include "src/python/objects.h"
 
 namespace capstan::python {
@@ -17,7 +18,17 @@ const Op& op_of(const char* name, const Op*& found) {
 }
 
 // One result of elementwise ops without attributes.
-Tensor call_plain(const Op& op, std::span<Operand> operands) { return call(op, operands, AttributeSet(op)); }
+Tensor call_plain(const Op& op, std::span<Operand> operands) {
+  if (any_in_graph(operands)) [[unlikely]]
+    return call_in_graph(op, operands, AttributeSet(op))[0];
+  return call(op, operands, AttributeSet(op));
+}
+
+Tensor known_value(const char* what, PyObject* x) {
+  const Tensor t = value_of(x);
+  need_values(what, t);
+  return t;
+}
 
 PyObject* binary(const Op& op, PyObject* a, PyObject* b) {
   CAPSTAN_PYTHON_TRY
@@ -71,7 +82,9 @@ PyObject* divide(PyObject* a, PyObject* b) {
     DType wide = dtype == uint8 ? float32 : float64;
     const Wish wish{&wide, true};
     if (a == Py_None || b == Py_None || PyUnicode_Check(a) || PyUnicode_Check(b)) Py_RETURN_NOTIMPLEMENTED;
-    return wrap(to_tensor(a, wish) / to_tensor(b, wish));
+    const Tensor left = to_tensor(a, wish), right = to_tensor(b, wish);
+    Operand operands[] = {left, right};
+    return wrap(call_plain(op, operands));
   }
   CAPSTAN_PYTHON_CATCH(nullptr)
   return binary(op, a, b);
@@ -90,7 +103,10 @@ PyObject* matrix_multiply(PyObject* a, PyObject* b) {
   CAPSTAN_PYTHON_TRY
   const DType dtype = dtype_of(is_leaf(a) ? a : b);
   const Wish wish{&dtype};
-  return wrap(matmul(to_tensor(a, wish), to_tensor(b, wish)));
+  const Tensor left = to_tensor(a, wish), right = to_tensor(b, wish);
+  Operand operands[] = {left, right};
+  static const Op* found = nullptr;
+  return wrap(call_plain(op_of("matmul", found), operands));
   CAPSTAN_PYTHON_CATCH(nullptr)
 }
 
@@ -131,7 +147,7 @@ PyObject* told(PyObject* x, PyObject* key, PyObject* item) {
 
 int truth(PyObject* x) {
   CAPSTAN_PYTHON_TRY
-  const Tensor t = value_of(x);
+  const Tensor t = known_value("bool", x);
   if (!is_symbolic(t) && t.size() != 1) {
     PyErr_SetString(PyExc_ValueError,
                     "The truth value of a tensor with more than one element is ambiguous; use tf.reduce_any() or "
@@ -145,13 +161,13 @@ int truth(PyObject* x) {
 
 PyObject* as_float(PyObject* x) {
   CAPSTAN_PYTHON_TRY
-  return PyFloat_FromDouble(value_of(x).item<double>());
+  return PyFloat_FromDouble(known_value("float", x).item<double>());
   CAPSTAN_PYTHON_CATCH(nullptr)
 }
 
 PyObject* as_int(PyObject* x) {
   CAPSTAN_PYTHON_TRY
-  const Tensor t = value_of(x);
+  const Tensor t = known_value("int", x);
   if (is_floating(t.dtype())) return PyLong_FromDouble(t.item<double>());
   return PyLong_FromLongLong(t.item<std::int64_t>());
   CAPSTAN_PYTHON_CATCH(nullptr)
@@ -159,7 +175,7 @@ PyObject* as_int(PyObject* x) {
 
 PyObject* as_index(PyObject* x) {
   CAPSTAN_PYTHON_TRY
-  const Tensor t = value_of(x);
+  const Tensor t = known_value("index", x);
   if (!is_integer(t.dtype()) || t.rank() != 0) {
     PyErr_SetString(PyExc_TypeError, "only a scalar tensor of integers can be an index");
     return nullptr;
@@ -170,6 +186,7 @@ PyObject* as_index(PyObject* x) {
 
 Py_ssize_t length(PyObject* x) {
   CAPSTAN_PYTHON_TRY
+  if (is_tensor(x)) need_values("len", tensor_of(x));
   const Shape shape = shape_of(x);
   if (shape.rank() == 0) {
     PyErr_SetString(PyExc_TypeError, "len() of a scalar tensor");
@@ -219,6 +236,11 @@ PyObject* subscript(PyObject* x, PyObject* key) {
       items.emplace_back(position(o));
     }
   }
+  if (is_tensor(x) && is_in_graph(tensor_of(x))) {
+    return wrap(call_in_graph("get_item", {tensor_of(x)}, [items](const std::vector<Tensor>& in) {
+      return std::vector{getitem(in[0], items)};
+    })[0]);
+  }
   if (is_tensor(x)) return told(x, key, wrap(getitem(tensor_of(x), items)));
   return wrap(getitem(variable_of(x), items));
   CAPSTAN_PYTHON_CATCH(nullptr)
@@ -227,6 +249,7 @@ PyObject* subscript(PyObject* x, PyObject* key) {
 // For iteration, which ends with an IndexError.
 PyObject* item(PyObject* x, Py_ssize_t i) {
   CAPSTAN_PYTHON_TRY
+  if (is_tensor(x)) need_values("iteration", tensor_of(x));
   const Shape shape = shape_of(x);
   if (shape.rank() == 0) {
     PyErr_SetString(PyExc_TypeError, "iteration over a scalar tensor");

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "capstan/op_calls.h"
+#include "src/python/graph_layers.h"
 #include "src/python/objects.h"
 
 namespace capstan::python {
@@ -55,6 +56,10 @@ PyObject* result_of(std::vector<Tensor> outputs, bool as_list) {
 // Calls the op, without the lock if there is much to do.
 PyObject* run(const Binding& binding, std::span<Operand> operands, const AttributeSet& attributes, bool is_large) {
   const bool is_one = binding.op.outputs() == 1;
+  if (any_in_graph(operands)) [[unlikely]] {
+    std::vector<Tensor> outputs = call_in_graph(binding.op, operands, attributes);
+    return is_one ? wrap(std::move(outputs[0])) : result_of(std::move(outputs), binding.op.outputs() < 0);
+  }
   if (!is_large) {
     if (is_one) return wrap(call(binding.op, operands, attributes));
     return result_of(call_all(binding.op, operands, attributes), binding.op.outputs() < 0);

@@ -1,5 +1,5 @@
 // The Python type of tensors, and that of their shapes.
-#include "capstan/models.h"
+#include "src/python/graph_layers.h"
 #include "src/python/objects.h"
 
 namespace capstan::python {
@@ -30,10 +30,7 @@ void deallocate(PyObject* self) {
 PyObject* get_shape(PyObject* self, void*) {
   CAPSTAN_PYTHON_TRY
   const Tensor& t = tensor_of(self);
-  if ((t.block()->flags.load(std::memory_order_relaxed) & detail::Block::kAnnotated) != 0) {
-    if (const std::optional<Shape> shape = open_shape(t)) return wrap(*shape);
-  }
-  return wrap(t.shape());
+  return wrap(is_in_graph(t) ? *open_shape(t) : t.shape());
   CAPSTAN_PYTHON_CATCH(nullptr)
 }
 PyObject* get_dtype(PyObject* self, void*) { return Py_NewRef(object_of(tensor_of(self).dtype())); }
@@ -80,9 +77,10 @@ Py_hash_t no_hash(PyObject*) {
 PyObject* repr(PyObject* self) {
   CAPSTAN_PYTHON_TRY
   const Tensor& t = tensor_of(self);
-  const nb::object shape = steal(PyObject_Repr(steal(PySequence_Tuple(steal(wrap(t.shape())).ptr())).ptr()));
+  const nb::object shape = steal(PyObject_Repr(steal(PySequence_Tuple(steal(get_shape(self, nullptr)).ptr())).ptr()));
   const std::string text = "shape=" + nb::cast<std::string>(shape) + ", dtype=" + std::string(name_of(t.dtype()));
   if (is_symbolic(t)) return PyUnicode_FromString(("<tf.Tensor (symbolic) " + text + ">").c_str());
+  if (is_in_graph(t)) return PyUnicode_FromString(("<KerasTensor " + text + ">").c_str());
   if (t.is_row_sparse()) return PyUnicode_FromString(("<tf.IndexedSlices " + text + ">").c_str());
   const nb::object numbers = steal(PyObject_Repr(steal(to_numpy_view(t)).ptr()));
   const std::string elements = t.rank() == 0 ? t.to_string() : nb::cast<std::string>(numbers);
@@ -93,7 +91,7 @@ PyObject* repr(PyObject* self) {
 PyObject* str(PyObject* self) {
   CAPSTAN_PYTHON_TRY
   const Tensor& t = tensor_of(self);
-  if (is_symbolic(t) || t.is_row_sparse()) return repr(self);
+  if (is_symbolic(t) || is_in_graph(t) || t.is_row_sparse()) return repr(self);
   const nb::object shape = steal(PyObject_Repr(steal(PySequence_Tuple(steal(wrap(t.shape())).ptr())).ptr()));
   const nb::object numbers = steal(PyObject_Str(steal(to_numpy(t)).ptr()));
   return PyUnicode_FromFormat("tf.Tensor(%U, shape=%U, dtype=%s)", numbers.ptr(), shape.ptr(),

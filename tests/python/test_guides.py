@@ -241,6 +241,37 @@ def test_what_inner_layers_give():
         layers.Dense(2).output
 
 
+def test_ops_between_layers_are_layers():
+    inputs = keras.Input((4,))
+    halves = tf.split(inputs, 2, axis=1)
+    shift = tf.Variable([1.0, 2.0])
+    hidden = tf.nn.relu(tf.reshape(inputs, (-1, 2, 2)) - 0.5)
+    outputs = {"sum": halves[0] + halves[1] * shift, "rows": hidden @ tf.ones((2, 3)), "part": inputs[:, 1:3] / 2,
+               "large": inputs > 0.5, "all": tf.concat([inputs, layers.Dense(2)(inputs) ** 2], -1)}
+    model, x = keras.Model(inputs, outputs), X[:5, :4]
+    found = model(x)
+    np.testing.assert_allclose(found["sum"], x[:, :2] + x[:, 2:] * [1, 2], rtol=1e-6)
+    np.testing.assert_allclose(found["rows"], np.maximum(x.reshape(5, 2, 2) - 0.5, 0) @ np.ones((2, 3)), rtol=1e-5)
+    np.testing.assert_allclose(found["part"], x[:, 1:3] / 2)
+    assert (found["large"].numpy() == (x > 0.5)).all() and outputs["all"].shape == (None, 6)
+    shift.assign([0.0, 0.0])
+    np.testing.assert_allclose(tf.function(lambda a: model(a))(x[:2])["sum"], x[:2, :2])
+    assert repr(inputs) == "<KerasTensor shape=(None, 4), dtype=float32>"
+    assert [layer.name.split("_")[0] for layer in keras.Model(inputs, inputs - 1).layers][1:] == ["subtract"]
+    residual = keras.Model(inputs, layers.Dense(1)(inputs + layers.Dense(4)(inputs)))
+    residual.compile("sgd", "mse")
+    assert len(residual.fit(X[:, :4], Z, epochs=2, verbose=0).history["loss"]) == 2 and len(residual.weights) == 4
+    wide = keras.Input((2,), dtype="float64")
+    assert keras.Model(wide, wide * 3)(np.ones((1, 2))).dtype == tf.float64
+
+
+@pytest.mark.parametrize("read", [bool, float, int, len, list, np.array, lambda x: x.numpy(),
+                                  lambda x: tf.ones((2, 3))[:x[0, 0]], lambda x: tf.reshape(x, (tf.shape(x)[0], 4))])
+def test_values_of_functional_models_cannot_be_read(read):
+    with pytest.raises((TypeError, ValueError, BufferError)):
+        read(keras.Input((4,)))
+
+
 def test_draws_of_keras():
     generator = keras.random.SeedGenerator(7)
     a, b = (keras.random.normal((4,), seed=generator).numpy() for _ in range(2))
