@@ -28,4 +28,5 @@ NB_MODULE(_core, m) {
   add_checkpoints(m);
   add_files(m);
   add_summaries(m);
+  add_applications(m);
 }

@@ -272,6 +272,28 @@ def test_values_of_functional_models_cannot_be_read(read):
         read(keras.Input((4,)))
 
 
+def test_transfer_learning():
+    applications = keras.applications
+    base = applications.MobileNetV2(input_shape=(32, 32, 3), include_top=False, weights=None, alpha=0.35)
+    base.trainable = False
+    inputs = keras.Input((32, 32, 3))
+    hidden = base(applications.mobilenet_v2.preprocess_input(inputs), training=False)
+    model = keras.Model(inputs, layers.Dense(1)(layers.GlobalAveragePooling2D()(hidden)))
+    assert len(model.trainable_variables) == 2 and base.name == "mobilenetv2_0.35_32" and len(base.layers) == 154
+    base.trainable = True
+    for layer in base.layers[:100]:
+        layer.trainable = False
+    assert len(model.trainable_variables) == 56
+    images = np.full((1, 32, 32, 3), 255, np.float32)
+    assert model(images).shape == (1, 1)
+    assert applications.mobilenet_v2.preprocess_input(images).max() == 1
+    assert keras.Model(base.input, base.get_layer("block_3_expand_relu").output).output_shape == (None, 8, 8, 48)
+    with pytest.raises(ValueError, match="weights of ImageNet are not downloaded"):
+        applications.VGG16()
+    with pytest.raises(ValueError, match="have 1000 classes, not 10"):
+        applications.ResNet50(classes=10)
+
+
 def test_draws_of_keras():
     generator = keras.random.SeedGenerator(7)
     a, b = (keras.random.normal((4,), seed=generator).numpy() for _ in range(2))

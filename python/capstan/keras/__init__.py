@@ -1,6 +1,6 @@
 """tf.keras: layers, models, losses, metrics and optimizers, made from the library's tables of options."""
 from .. import _core, _modules, _ops
-from . import _callbacks, _datasets, _functions, _layers, _models, _objects, _random, _tables, _utils
+from . import _applications, _callbacks, _datasets, _functions, _layers, _models, _objects, _random, _tables, _utils
 from ._layers import Input, Layer  # noqa: F401
 from ._models import Model, Sequential  # noqa: F401
 
@@ -54,7 +54,7 @@ callbacks = _module("callbacks", {**_callbacks.CLASSES, "Callback": _callbacks.C
 
 
 utils = _module("utils", _utils.FUNCTIONS, "tf.keras.utils")
-datasets = _datasets.datasets
+applications, datasets = _applications.applications, _datasets.datasets
 random = _module("random", _random.NAMES, "tf.keras.random")
 Loss, Metric, Optimizer, Initializer, Regularizer = (_objects.Loss, _objects.Metric, _objects.Optimizer,
                                                      _objects.Initializer, _objects.Regularizer)

@@ -4,6 +4,7 @@ from typing import Any, Iterator
 from capstan import Tensor as Tensor
 from capstan import Variable as Variable
 from capstan.keras import activations as activations
+from capstan.keras import applications as applications
 from capstan.keras import backend as backend
 from capstan.keras import callbacks as callbacks
 from capstan.keras import constraints as constraints
