@@ -34,4 +34,4 @@ def _item(tensor, key, item):
         remember(item, numbers[key])
 
 
-_core.set_item_hook(_item)
+_core.set_item_hooks(_item, known)

@@ -337,6 +337,11 @@ void add_layers(nb::module_& m) {
     return handle_of<PythonModel, Model>(body, object, takes_training, takes_mask);
   });
   m.def("is_in_graph", [](nb::handle x) { return is_tensor(x.ptr()) && is_in_graph(tensor_of(x.ptr())); });
+  m.def("adapt", [](const LayerHandle& h, nb::handle data) {
+    const Tensor x = to_tensor(data.ptr());
+    if (h.layer.type_name() == "Normalization") return layers::Normalization::of(h.layer).adapt(x);
+    layers::Discretization::of(h.layer).adapt(x);
+  });
   m.def("add_model_metric", [](const LayerHandle& h, const Metric& metric) { python_model(h).add_metrics({metric}); });
   m.def(
       "model_train_step",

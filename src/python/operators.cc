@@ -196,7 +196,13 @@ Py_ssize_t length(PyObject* x) {
   CAPSTAN_PYTHON_CATCH(-1)
 }
 
+PyObject* known_hook = nullptr;  // of _known.py: the number that a symbolic tensor is, if the trace knows it
+
 std::int64_t position(PyObject* o) {
+  if (is_tensor(o) && is_symbolic(tensor_of(o)) && known_hook != nullptr) {
+    const nb::object number = steal(PyObject_CallOneArg(known_hook, o));
+    if (PyLong_Check(number.ptr())) return position(number.ptr());
+  }
   if (PyFloat_Check(o)) throw nb::type_error("an index is an integer, a slice, None or ..., not a float");
   const nb::object index = steal(PyNumber_Index(o));
   const long long n = PyLong_AsLongLong(index.ptr());
@@ -273,7 +279,10 @@ int contains(PyObject*, PyObject*) {
 }  // namespace
 
 void add_operators(nb::module_& m) {
-  m.def("set_item_hook", [](const nb::object& hook) { item_hook = nb::object(hook).release().ptr(); });
+  m.def("set_item_hooks", [](const nb::object& item, const nb::object& known) {
+    item_hook = nb::object(item).release().ptr();
+    known_hook = nb::object(known).release().ptr();
+  });
 }
 
 void add_operator_slots(std::vector<PyType_Slot>& slots) {

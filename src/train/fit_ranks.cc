@@ -18,13 +18,17 @@ void detail::rethrow_with(const Given& given) {
 
 namespace {
 
-// Converted to a real number, a complex one would lose a part.
 void check_is_real(std::string_view what, const Tensor& x) {
-  CAPSTAN_CHECK(!is_complex(x.dtype()), DTypeError, what, " of dtype ", x.dtype(), " are not supported",
+  CAPSTAN_CHECK(!is_complex(x.dtype()), DTypeError, "convert: ", what, " of dtype ", x.dtype(), " are not supported",
                 help("give their abs(), or real() and imag() apart"));
 }
 
 }  // namespace
+
+Tensor detail::as_real(std::string_view what, const Tensor& x, DType dtype) {
+  check_is_real(what, x);
+  return cast(x, dtype);
+}
 
 Tensor detail::floating_labels(const Tensor& y_true, const Tensor& y_pred) {
   check_is_real("labels", y_true);
@@ -63,7 +67,13 @@ void detail::fit_ranks(Tensor& a, Tensor& b) {
   }
 }
 
+Tensor detail::fit_input(const Tensor& x, const Shape& due) {
+  if (x.rank() > 0 && x.rank() + 1 == due.rank() && due[-1] == 1) return expand_dims(x, -1);
+  return x.rank() > 1 && x.rank() == due.rank() + 1 && x.dim(-1) == 1 ? squeeze(x, -1) : x;
+}
+
 Tensor detail::class_labels(const Tensor& y_true, const Tensor& y_pred) {
+  check_is_real("labels", y_true);
   const bool has_axis = y_true.rank() == y_pred.rank() && y_true.rank() > 0 && y_true.dim(-1) == 1;
   return has_axis ? squeeze(y_true, -1) : y_true;
 }

@@ -18,6 +18,14 @@ Tensor floating_predictions(const Tensor& y_pred);
 // otherwise the longer one loses it.
 void fit_ranks(Tensor& a, Tensor& b);
 
+// An input of a model whose inputs have this shape, whose first axis is the batch: as in Keras a last axis of length 1
+// is added if the model has one, or taken off if it has none.
+Tensor fit_input(const Tensor& x, const Shape& due);
+
+// A tensor in another dtype, "labels" or what else it is. Errors: DTypeError for complex numbers, which would lose a
+// part.
+Tensor as_real(std::string_view what, const Tensor& x, DType dtype);
+
 // Labels without a last axis of length 1 beside predictions of the same rank.
 Tensor class_labels(const Tensor& y_true, const Tensor& y_pred);
 // The same as class numbers, int32 or int64.

@@ -12,6 +12,7 @@
 #include "src/core/apply.h"
 #include "src/core/check.h"
 #include "src/core/context.h"
+#include "src/train/fit_ranks.h"
 #include "src/train/layer_state.h"
 #include "src/train/model_config.h"
 #include "src/train/notes.h"
@@ -449,6 +450,7 @@ std::vector<Tensor> FunctionalBody::in_order(const Nest& given) const {
                 " inputs, but ", tensors.size(), " tensors were given");
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     const Shape& due = input_shapes_[i];
+    if (tensors[i].rank() != due.rank()) tensors[i] = detail::fit_input(tensors[i], due);
     bool fits = tensors[i].rank() == due.rank();
     for (int axis = 0; fits && axis < due.rank(); ++axis) fits = due[axis] < 0 || due[axis] == tensors[i].dim(axis);
     CAPSTAN_CHECK(fits, ShapeError, name(), ": input \"", input_names_[i], "\" must have shape ", due, ", not ",

@@ -3,6 +3,7 @@
 
 #include "capstan/models.h"
 #include "src/core/check.h"
+#include "src/train/fit_ranks.h"
 #include "src/train/layer_state.h"
 #include "src/train/model_config.h"
 #include "src/train/remembered_lookup.h"
@@ -21,7 +22,16 @@ class SequentialBody final : public ModelBody {
  protected:
   AttributeValue get_config() const override { return detail::sequential_config(LayerBase::self()); }
   Tensor call(const Tensor& x, const CallOptions& options) override {
-    if (LayerState::of(*this).sublayers.empty()) return x;
+    const LayerState& state = LayerState::of(*this);
+    if (state.sublayers.empty()) return x;
+    const InputShape& due =
+        state.input_shape.is_given() ? state.input_shape : LayerState::of(state.sublayers[0]).input_shape;
+    if (due.is_given() && x.rank() != due.shape().rank() + 1) [[unlikely]] {
+      Shape shape{-1};
+      for (const std::int64_t length : due.shape()) shape.push_back(length);
+      const Tensor fitting = detail::fit_input(x, shape);
+      if (fitting.rank() != x.rank()) return call(fitting, options);
+    }
     // Options are large, so none are made where there is nothing but what all layers get.
     const bool is_plain = !options.mask.has_value() && !options.initial_state.has_value() &&
                           !options.attention_mask.has_value() && !options.use_causal_mask &&

@@ -272,6 +272,49 @@ def test_values_of_functional_models_cannot_be_read(read):
         read(keras.Input((4,)))
 
 
+def test_regression():
+    column = X[:, 0]
+    normalizer = layers.Normalization(input_shape=[1], axis=None)
+    normalizer.adapt(column)
+    model = keras.Sequential([normalizer, layers.Dense(1)])
+    assert model.predict(column[:10], verbose=0).shape == (10, 1)  # vectors become columns
+    model.compile(keras.optimizers.Adam(0.1), "mean_absolute_error")
+    losses = model.fit(column, 3 * column + 1, epochs=20, verbose=0, validation_split=0.2).history["val_loss"]
+    assert losses[-1] < losses[0] / 3
+    features = layers.Normalization()
+    features.adapt(tf.data.Dataset.from_tensor_slices(X).batch(32))
+    np.testing.assert_allclose(features(X), (X - X.mean(0)) / X.std(0), rtol=1e-4, atol=1e-5)
+    with pytest.raises(AttributeError, match="Dense has no adapt"):
+        layers.Dense(1).adapt(X)
+
+
+def test_parts_of_other_tutorials():
+    model = keras.Sequential()
+    model.add(layers.Dense(32, use_bias=False, input_shape=(10,)))
+    assert model.output_shape == (None, 32) and model.input_shape == (None, 10)
+    model.add(layers.Reshape((4, 4, 2)))
+    assert model.output_shape == (None, 4, 4, 2) and model(tf.ones((3, 10))).shape == (3, 4, 4, 2)
+    with pytest.raises(AttributeError, match="shape of the input is not known"):
+        keras.Sequential([layers.Dense(1)]).output_shape  # noqa: B018
+    cell = layers.LSTMCell(4)
+    y, states = cell(tf.ones((2, 3)), states=[tf.zeros((2, 4)), tf.zeros((2, 4))])
+    again, _ = cell(y[:, :3], states)
+    assert y.shape == again.shape == (2, 4) and len(states) == 2
+    attention = layers.MultiHeadAttention(num_heads=2, key_dim=3)
+    found, scores = attention(query=tf.ones((1, 2, 4)), value=tf.ones((1, 5, 4)), return_attention_scores=True)
+    assert found.shape == (1, 2, 4) and scores.shape == (1, 2, 2, 5)
+    bias = layers.Dense(2, bias_initializer=keras.initializers.Constant(np.log([0.5, 2.0])))
+    bias.build((None, 3))
+    np.testing.assert_allclose(bias.bias, np.log([0.5, 2.0]), rtol=1e-6)
+    positions = tf.constant(np.arange(12.0).reshape(4, 3))
+
+    @tf.function(reduce_retracing=True)
+    def beginning(x):
+        return x + positions[tf.newaxis, :tf.shape(x)[1], :]
+    for length in (3, 2):
+        assert beginning(tf.zeros((2, length, 3), tf.float64)).shape == (2, length, 3)
+
+
 def test_transfer_learning():
     applications = keras.applications
     base = applications.MobileNetV2(input_shape=(32, 32, 3), include_top=False, weights=None, alpha=0.35)

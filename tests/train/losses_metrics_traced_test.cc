@@ -109,9 +109,14 @@ TEST(LossesAndMetrics, RefuseComplexNumbers) {
   }
   for (const ClassInfo* info : list_classes("metric")) {
     SCOPED_TRACE(info->name);
+    if (info->name == "Accuracy") continue;  // compares them as they are
     const Metric metric = metrics::get(serialized(*info));
     const auto [t, p] = example_for(*info);
     EXPECT_THROW(metric.update_state(t, as_complex(p)), Error);
+    // Whether a label is 0 can be said of complex ones, too; means have no labels.
+    const bool counts = info->name == "Mean" || info->name == "Sum" || info->name.ends_with("Positives") ||
+                        info->name.ends_with("Negatives") || info->name == "Precision" || info->name == "Recall";
+    if (counts) continue;
     EXPECT_THROW(metric.update_state(as_complex(t), p), Error);
   }
   EXPECT_EQ(

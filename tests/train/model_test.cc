@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "capstan/capstan.h"
+#include "tests/support/compare.h"
 
 namespace capstan {
 namespace {
@@ -87,6 +88,18 @@ TEST(Model, OfAUserTrains) {
   EXPECT_NEAR(model->dense.get_weights()[1].item<float>(), -1, 1e-3);
   EXPECT_TRUE(model.name().starts_with("linear_model"));
   EXPECT_EQ(optimizer.iterations(), 200);
+}
+
+// As in Keras, of which programs give columns as vectors.
+TEST(Model, InputsGetOrLoseALastAxisOfLengthOne) {
+  const Tensor column = constant({{1.0}, {2.0}}), row = constant({1.0, 2.0});
+  const Sequential stack({layers::Dense(3, {.input_shape = {1}})});
+  EXPECT_TRUE(testing::same_bits(stack(row), stack(column)));
+  const Tensor x = Input({1}), y = Input(Shape{});
+  const Model one(x, layers::Dense(3)(x)), flat(y, layers::Rescaling(2.0)(y));
+  EXPECT_TRUE(testing::same_bits(one(row), one(column)));
+  EXPECT_EQ(flat(column).to_vector<float>(), (std::vector<float>{2, 4}));
+  EXPECT_THROW(one(constant({{1.0, 2.0}})), ShapeError);
 }
 
 TEST(Model, EvaluatesLossAndAccuracyOverAllExamples) {

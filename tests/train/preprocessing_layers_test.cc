@@ -95,6 +95,14 @@ TEST(PreprocessingLayers, AreHandlesOfOneLayer) {
 
 // --- Normalization and Rescaling ---
 
+TEST(Normalization, OverAllElementsFitsAnyRank) {
+  const layers::Normalization layer({.axis = Axes()});
+  layer.adapt(constant({1.0, 3.0}));
+  EXPECT_EQ(layer(constant({{3.0}, {5.0}})).to_vector<float>(), (std::vector<float>{1, 3}));
+  layer.adapt(constant({{0.0, 4.0}}));
+  EXPECT_EQ(layer(constant({4.0})).to_vector<float>(), (std::vector<float>{1}));
+}
+
 TEST(Normalization, LearnsFromBatchesWhatItLearnsFromAll) {
   const Tensor x = numbers(23);
   const layers::Normalization whole, parts, first;

@@ -243,7 +243,9 @@ class Sequential(Model):
     def add(self, layer: Any, rebuild: _b.bool = True) -> Tensor:
         """Puts a layer at the end."""
         ...
+    input: Any
     layers: Any
+    output: Any
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
 def Input(shape: Any = None, batch_size: Any = None, dtype: Any = None, name: _b.str | None = None, sparse: Any = None, ragged: Any = None, batch_shape: Any = None, tensor: Any = None, optional: _b.bool = False) -> Tensor:
     """An input of a functional model."""

@@ -230,6 +230,9 @@ def _base_model():
     return Model
 
 
+_CELLS = ("SimpleRNNCell", "GRUCell", "LSTMCell", "StackedRNNCells")
+
+
 class LibraryLayer(Configured, Layer):
     """A layer of the library."""
     _kind = "layer"
@@ -266,14 +269,30 @@ class LibraryLayer(Configured, Layer):
         shapes = input_shape if input_shape and isinstance(input_shape[0], (list, tuple)) else [input_shape]
         self._handle.build([list(s) for s in shapes])
 
-    def __call__(self, inputs, *args, training=None, mask=None, **kwargs):
+    def __call__(self, inputs=None, *args, training=None, mask=None, **kwargs):
         if not args and not kwargs:
             return self._handle.call(inputs, training, mask)
+        if inputs is None:
+            inputs = kwargs.pop("query", None)
+        if self._name in _CELLS and (args or "states" in kwargs):
+            states = nest.flatten(kwargs.pop("states") if "states" in kwargs else args[0])
+            output, states = self._handle.call((inputs, states), training, mask)
+            return output, list(states)
         if "initial_state" in kwargs and len(kwargs) == 1 and not args:
             return self._handle.call_rnn(inputs, training, mask, kwargs["initial_state"])
         if self._name in ("Attention", "AdditiveAttention", "MultiHeadAttention", "GroupQueryAttention"):
             return self._call_attention(inputs, args, training, mask, kwargs)
         raise TypeError(f"{self._name}: a call takes no {sorted(kwargs) or 'further arguments'}")
+
+    def adapt(self, data, batch_size=None, steps=None):
+        """Learns from data: tensors, or a dataset of batches. `batch_size` changes nothing: all is looked at at once."""
+        del batch_size
+        if self._name not in ("Normalization", "Discretization"):
+            raise AttributeError(f"{self._name} has no adapt()")
+        if hasattr(data, "batch") and hasattr(data, "take"):
+            batches = data if steps is None else data.take(steps)
+            data = np.concatenate([np.atleast_1d(batch.numpy()) for batch in batches])
+        _core.adapt(self._handle, data)
 
     def _call_attention(self, inputs, args, training, mask, kwargs):
         if not isinstance(inputs, (list, tuple)):
@@ -355,6 +374,7 @@ class InputLayer(Layer):
         if batch_shape is not None:
             batch_size, *shape = batch_shape
         shape = shape if shape is not None else input_shape
+        object.__setattr__(self, "_input_shape", shape)
         object.__setattr__(self, "_handle", _core.make_input_layer(shape, batch_size, dtype, name or ""))
 
 

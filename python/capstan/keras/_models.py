@@ -9,7 +9,7 @@ from .._core import Tensor, Variable
 from ..data import Dataset
 from . import _objects
 from ._callbacks import CallbackList, History
-from ._layers import InputLayer, Layer, LibraryLayer, _parameters, automatic_name, remember, snake_case, wrap_layer
+from ._layers import Input, InputLayer, Layer, LibraryLayer, _parameters, automatic_name, remember, snake_case, wrap_layer
 
 
 def _write(text):
@@ -322,6 +322,31 @@ class Sequential(LibraryModel):
         remember(self)
         if not trainable:
             self.trainable = False
+
+    def _traced(self):
+        """What stands for an input of the shape that the first layer was given, and what the model makes of it."""
+        first = next(iter(self.__dict__.get("_kept") or self.layers), None)
+        if isinstance(first, Tensor):
+            shape = first.shape[1:]
+        elif isinstance(first, Model):
+            shape = first.input_shape[1:]
+        else:
+            shape = getattr(first, "_input_shape", None)
+        if shape is None:
+            raise AttributeError(f"{self.name}: the shape of the input is not known\n  help: give Input(shape) as the "
+                                 "first layer")
+        inputs = outputs = Input(tuple(shape))
+        for layer in self.layers:  # one by one: a model that has been called takes no more layers
+            outputs = layer(outputs)
+        return inputs, outputs
+
+    @property
+    def input(self):
+        return self._traced()[0]
+
+    @property
+    def output(self):
+        return self._traced()[1]
 
     def add(self, layer, rebuild=True):
         """Puts a layer at the end."""

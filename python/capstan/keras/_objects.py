@@ -1,6 +1,8 @@
 """Losses, metrics, optimizers, schedules, initializers and their like, made from the library's tables."""
 import inspect
 
+import numpy as np
+
 from .. import _core
 from .._convert import convert_to_tensor
 from . import _tables
@@ -244,6 +246,30 @@ METRICS.update({n: c for n, c in _tables.make_classes("metric", _OfValues).items
 OPTIMIZERS = _tables.make_classes("optimizer", Optimizer)
 SCHEDULES = _tables.make_classes("schedule", LearningRateSchedule)
 INITIALIZERS = _tables.make_classes("initializer", Initializer)
+
+
+class _Constant(INITIALIZERS["Constant"]):
+    __doc__ = INITIALIZERS["Constant"].__doc__ + " An array is spread over the shape."
+
+    def _make(self):
+        value = self._given.get("value", 0.0)
+        self._array = None if np.ndim(value) == 0 else np.asarray(value)
+        if self._array is None:
+            super()._make()
+
+    def _serialized(self, lent):
+        return super()._serialized(lent) if self._array is None else lent.function(self)
+
+    def __call__(self, shape, dtype=None):
+        if self._array is None:
+            return super().__call__(shape, dtype)
+        from .. import _ops
+        return _ops.broadcast_to(convert_to_tensor(self._array, dtype or _core.floatx()), shape)
+
+
+_Constant.__name__ = _Constant.__qualname__ = "Constant"
+_Constant.__module__ = INITIALIZERS["Constant"].__module__
+INITIALIZERS["Constant"] = _Constant
 REGULARIZERS = _tables.make_classes("regularizer", Regularizer)
 CONSTRAINTS = _tables.make_classes("constraint", Constraint)
 

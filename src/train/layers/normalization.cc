@@ -112,15 +112,16 @@ void NormalizationBody::build(const Shape& input_shape) {
 }
 
 void NormalizationBody::check_shape(const Shape& shape) const {
-  CAPSTAN_CHECK(shape.rank() == rank_, ShapeError, name(), ": the input must have rank ", rank_, ", not ", shape.rank(),
-                ": ", shape);
+  // One mean of everything fits any rank.
+  CAPSTAN_CHECK(shape.rank() == rank_ || kept_.empty(), ShapeError, name(), ": the input must have rank ", rank_,
+                ", not ", shape.rank(), ": ", shape);
   for (const int axis : kept_) {
     CAPSTAN_CHECK(shape[axis] == broadcast_[axis], ShapeError, name(), ": axis ", axis,
                   " of the input must have length ", broadcast_[axis], ", not ", shape[axis], ": ", shape);
   }
 }
 
-Tensor NormalizationBody::spread(const Tensor& kept) const { return reshape(kept, broadcast_); }
+Tensor NormalizationBody::spread(const Tensor& kept) const { return kept_.empty() ? kept : reshape(kept, broadcast_); }
 
 Tensor NormalizationBody::call(const Tensor& input, const CallOptions&) {
   check_shape(input.shape());
@@ -146,7 +147,7 @@ void NormalizationBody::prepare(const Tensor& data) {
 NormalizationBody::Found NormalizationBody::moments_of(const Tensor& data) const {
   std::vector<int> others;
   double count = 1;
-  for (int i = 0; i < rank_; ++i) {
+  for (int i = 0; i < data.rank(); ++i) {
     if (std::find(kept_.begin(), kept_.end(), i) != kept_.end()) continue;
     others.push_back(i);
     count *= static_cast<double>(data.dim(i));

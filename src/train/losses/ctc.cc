@@ -19,7 +19,7 @@ Tensor ctc(const Tensor& y_true, const Tensor& y_pred) {
       CAPSTAN_CHECK(y_true.rank() == 2 && y_pred.rank() == 3, ShapeError,
                     "ctc: labels must be [batch, length] and logits [batch, time, classes]");
       const Tensor logits = detail::floating_predictions(y_pred);
-      const Tensor labels = cast(y_true, int32);
+      const Tensor labels = detail::as_real("labels", y_true, int32);
       const Tensor label_length = cast(reduce_sum(cast(not_equal(labels, zeros_like(labels)), int32), -1), int32);
       // As many frames as there are, computed where a traced function knows the length.
       const Tensor logit_length = reduce_sum(ones_like(argmax(logits, -1, int32)), -1);

@@ -71,7 +71,7 @@ class ScoreBody : public MetricBody {
     const Tensor is_positive = score_.threshold ? given > *score_.threshold
                                                 : logical_and(given >= reduce_max(given, -1, true), abs(given) > 1e-9);
     const Tensor p = cast(is_positive, dtype);
-    const Tensor t = cast(y_true, dtype);
+    const Tensor t = detail::as_real("labels", y_true, dtype);
     Tensor weight;
     if (sample_weight.has_value()) {
       weight = cast(sample_weight, dtype);

@@ -106,8 +106,8 @@ class TableBody : public MetricBody {
     Tensor p = threshold_                ? detail::floating_predictions(y_pred) >= *threshold_
                : settings_.sparse_y_pred ? y_pred
                                          : argmax(y_pred, settings_.axis);
-    t = reshape(cast(t, int64), {-1});
-    p = reshape(cast(p, int64), {-1});
+    t = reshape(detail::as_real("labels", t, int64), {-1});
+    p = reshape(detail::as_real("predictions", p, int64), {-1});
     CAPSTAN_CHECK(t.dim(0) == p.dim(0), ShapeError, "table: labels and predictions differ in size, ", t.dim(0), " and ",
                   p.dim(0));
     const DType dtype = settings_.dtype;

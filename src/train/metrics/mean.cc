@@ -28,7 +28,7 @@ Tensor reduce_from(const Tensor& x, int first, bool is_sum) {
 
 Samples to_samples(const Tensor& given_values, const Tensor& sample_weight, DType dtype, bool is_sum,
                    const std::string& metric) {
-  Tensor values = cast(given_values, dtype);
+  Tensor values = detail::as_real("values", given_values, dtype);
   if (!sample_weight.has_value()) return {reduce_from(values, 1, is_sum), {}};
   return with_errors_of(metric, [&]() -> Samples {
     Tensor weight = cast(sample_weight, dtype);

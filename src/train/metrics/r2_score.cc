@@ -60,8 +60,8 @@ struct Determination final : Configured<Determination, MetricBody, R2ScoreOption
     CAPSTAN_CHECK(variables()[1].shape()[0] == y_pred.dim(1), ShapeError, "r2_score: there are ", y_pred.dim(1),
                   " outputs, not ", variables()[1].shape()[0], " as before");
     const DType dtype = variables()[0].dtype();
-    const Tensor t = cast(y_true, dtype);
-    const Tensor p = cast(y_pred, dtype);
+    const Tensor t = detail::as_real("labels", y_true, dtype);
+    const Tensor p = detail::as_real("predictions", y_pred, dtype);
     Tensor weight = ones_like(t);
     if (sample_weight.has_value()) {
       Tensor given = cast(sample_weight, dtype);
