@@ -119,10 +119,9 @@ TEST(LossesAndMetrics, RefuseComplexNumbers) {
     if (counts) continue;
     EXPECT_THROW(metric.update_state(as_complex(t), p), Error);
   }
-  EXPECT_EQ(
-      message_of<DTypeError>([&] { losses::mean_absolute_error(zeros({2}), zeros({2}, complex64)); }),
-      "mean_absolute_error: predictions of dtype complex64 are not supported\n  help: give their abs(), or real() "
-      "and imag() apart\n  y_true: float32[2]\n  y_pred: complex64[2]");
+  EXPECT_EQ(message_of<DTypeError>([&] { losses::mean_absolute_error(zeros({2}), zeros({2}, complex64)); }),
+            "mean_absolute_error: predictions of dtype complex64 are not supported\n  y_true: float32[2]\n  y_pred: "
+            "complex64[2]\n  help: give their abs(), or real() and imag() apart");
 }
 
 TEST(SparseCategoricalAccuracy, ALabelBetweenClassesIsNone) {
