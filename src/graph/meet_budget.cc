@@ -336,7 +336,9 @@ class Recomputation {
     return at(value) < choice.needed.size() && choice.needed[at(value)];
   }
 
-  bool is_in_prologue(const Graph::Node& node) const { return plan_.in_prologue[at(node.outputs[0])]; }
+  bool is_in_prologue(const Graph::Node& node) const {
+    return node.group != Graph::kNone && plan_.in_prologue[at(node.outputs[0])];
+  }
   Value add_like(Value value) {
     const Graph::ValueInfo info = graph_.values[at(value)];
     return graph_.add_value(info.dtype, info.shape);
