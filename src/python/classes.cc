@@ -16,6 +16,7 @@
 #include "capstan/optimizers.h"
 #include "capstan/regularizers.h"
 #include "capstan/schedules.h"
+#include "src/python/layers.h"
 #include "src/python/nest.h"
 
 namespace capstan::python {
@@ -68,6 +69,21 @@ struct FunctionOptions_ {
     return all;
   }
 };
+
+// A layer whose class is Python's, as an option of another: the one that was lent.
+std::shared_ptr<Configurable> lent_layer(const AttributeValue& config) {
+  const Locked lock;
+  const AttributeValue* const key = config.find("key");
+  const auto found = key == nullptr ? lent().end() : lent().find(key->text);
+  if (found == lent().end()) throw ValueError("PythonLayer: the layer is not one of this program");
+  return nb::cast<const LayerHandle&>(nb::handle(found->second).attr("_handle")).body;
+}
+const ClassInfo& python_layer_class() {
+  static const ClassInfo info{
+      LayerBase::kKind,           LayerBase::kModule, "PythonLayer", "A layer whose class is Python's.",
+      FunctionOptions_::fields(), &lent_layer};
+  return info;
+}
 
 template <class Derived, class Base>
 struct OfPython : Configured<Derived, Base, FunctionOptions_> {
@@ -244,6 +260,7 @@ void add_optimizers(nb::module_& m) {
 }  // namespace
 
 void add_classes(nb::module_& m) {
+  register_class(python_layer_class(), "capstan");
   register_class<PythonActivation>("capstan");
   register_class<PythonInitializer>("capstan");
   register_class<PythonRegularizer>("capstan");

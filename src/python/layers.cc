@@ -56,8 +56,19 @@ class PythonBody : public Base {
     nb::dict named;
     if (side.takes_training) named["training"] = bool{options.training};
     if (side.takes_mask) named["mask"] = nb::steal(from_nest(options.mask));
-    const nb::object result = method("call")(given, **named);
+    const nb::object result =
+        side.takes_states ? method("call")(given[0], given[1], **named) : method("call")(given, **named);
     return to_nest(result.ptr());
+  }
+
+  Nest compute_mask(const Nest& inputs, const Nest& mask) override {
+    const Locked lock;
+    if (side.computes_mask) {
+      const nb::object given = nb::steal(from_nest(inputs));
+      return to_nest(method("compute_mask")(given, nb::steal(from_nest(mask))).ptr());
+    }
+    if (nb::cast<bool>(method("supports_masking"))) return mask;
+    return Base::compute_mask(inputs, mask);
   }
 
   nb::object method(const char* name) const {
@@ -66,7 +77,21 @@ class PythonBody : public Base {
   }
 };
 
-using PythonLayer = PythonBody<LayerBodyOf<Nest(Nest)>>;
+// A layer, which may be a cell: then its `call` takes states, and `state_size` says of which lengths.
+class PythonLayer final : public PythonBody<layers::CellBody> {
+ public:
+  using PythonBody::PythonBody;
+  std::vector<Shape> state_shapes(const Shape&) const override {
+    const Locked lock;
+    if (!side.takes_states) throw ValueError("RNN: the layer is no cell: its call() takes no `states`");
+    const nb::object sizes = method("state_size");
+    std::vector<Shape> shapes;
+    for (const nb::handle size : nb::isinstance<nb::int_>(sizes) ? nb::make_tuple(sizes) : nb::tuple(sizes)) {
+      shapes.push_back(nb::isinstance<nb::int_>(size) ? Shape{nb::cast<std::int64_t>(size)} : to_shape(size.ptr()));
+    }
+    return shapes;
+  }
+};
 
 StepLogs logs_of(const nb::object& logs) {
   StepLogs numbers;
@@ -319,10 +344,17 @@ void add_layers(nb::module_& m) {
       },
       nb::arg(), nb::arg().none() = nb::none(), nb::arg().none() = nb::none(), nb::arg() = "");
   m.def("make_python_layer", [](nb::handle object, const std::string& name, bool trainable, const std::string& dtype,
-                                bool takes_training, bool takes_mask) {
-    return handle_of<PythonLayer, Layer>(std::make_shared<PythonLayer>(name, trainable, dtype), object, takes_training,
-                                         takes_mask);
+                                bool takes_training, bool takes_mask, bool takes_states) {
+    const auto body = std::make_shared<PythonLayer>(name, trainable, dtype);
+    body->side.takes_states = takes_states;
+    return handle_of<PythonLayer, Layer>(body, object, takes_training, takes_mask);
   });
+  m.def("set_computes_mask", [](LayerHandle& h) { need_python(h).side->computes_mask = true; });
+  m.def("mask_of", [](nb::handle x) {
+    const Tensor mask = mask_of(to_tensor(x.ptr()));
+    return mask.has_value() ? nb::steal(wrap(mask)) : nb::none();
+  });
+  m.def("reset_rnn_state", [](const LayerHandle& h) { layers::RNN::from(h.layer).reset_state(); });
   m.def("make_python_model", [](nb::handle object, const std::string& name, bool trainable, const std::string& dtype,
                                 bool takes_training, bool takes_mask, const std::vector<std::string>& overridden) {
     const auto body = std::make_shared<PythonModel>(name, trainable, dtype);

@@ -12,7 +12,7 @@ namespace capstan::python {
 /// the object; the garbage collector sees the circle through the handle as long as nothing else holds the body.
 struct PythonSide {
   PyObject* object = nullptr;
-  bool takes_training = false, takes_mask = false;
+  bool takes_training = false, takes_mask = false, takes_states = false, computes_mask = false;
   ~PythonSide();
 };
 

@@ -315,6 +315,94 @@ def test_parts_of_other_tutorials():
         assert beginning(tf.zeros((2, length, 3), tf.float64)).shape == (2, length, 3)
 
 
+def test_masks_of_classes_of_ones_own():
+    class Halves(layers.Layer):
+        def call(self, inputs):
+            return tf.split(inputs, 2, axis=1)
+
+        def compute_mask(self, inputs, mask=None):
+            return None if mask is None else tf.split(mask, 2, axis=1)
+
+    class Words(layers.Layer):
+        def build(self, input_shape):
+            self.table = self.add_weight(shape=(10, 4), initializer="random_normal")
+
+        def call(self, inputs):
+            return tf.nn.embedding_lookup(self.table, inputs)
+
+        def compute_mask(self, inputs, mask=None):
+            return tf.not_equal(inputs, 0)
+
+    class Pass(layers.Layer):
+        def __init__(self):
+            super().__init__()
+            self.supports_masking = True
+
+        def call(self, inputs):
+            return inputs * 2
+
+    class Weighted(layers.Layer):
+        def call(self, inputs, mask=None):
+            kept = tf.cast(mask, "float32")[:, :, tf.newaxis]
+            return tf.reduce_sum(inputs * kept, axis=1) / tf.reduce_sum(kept, axis=1)
+
+    words = np.array([[1, 2, 0, 0], [3, 0, 0, 0]], np.int32)
+    inputs = keras.Input((None,), dtype="int32")
+    table = Words()
+    model = keras.Model(inputs, Weighted()(Pass()(table(inputs))))
+    rows = 2 * table.table.numpy()
+    np.testing.assert_allclose(model(words), [(rows[1] + rows[2]) / 2, rows[3]], rtol=1e-5)
+    first, second = Halves()(table(words))
+    assert Weighted()(first).shape == (2, 4) and not np.isfinite(Weighted()(second).numpy()).any()
+    embedding = layers.Embedding(10, 4, mask_zero=True)
+    embedding(words)
+    assert embedding.compute_mask(words).numpy().tolist() == (words != 0).tolist()
+    assert layers.Dense(2).compute_mask(tf.ones((1, 3)), None) is None
+
+
+def test_cells_of_ones_own_and_states():
+    class Cell(layers.Layer):
+        def __init__(self, units, **kwargs):
+            self.units = self.state_size = self.output_size = units
+            super().__init__(**kwargs)
+
+        def build(self, input_shape):
+            self.w = self.add_weight(shape=(input_shape[-1], self.units), name="kernel")
+            self.r = self.add_weight(shape=(self.units, self.units), name="recurrent")
+
+        def call(self, inputs, states):
+            output = tf.tanh(inputs @ self.w + states[0] @ self.r)
+            return output, [output]
+
+    cell = Cell(4)
+    steps = RNG.random((2, 5, 3)).astype(np.float32)
+    found = layers.RNN(cell, return_sequences=True)(steps)
+    plain = layers.SimpleRNN(4, return_sequences=True, use_bias=False)
+    plain.build((None, 5, 3))
+    plain.set_weights(cell.get_weights())
+    np.testing.assert_allclose(found, plain(steps), rtol=1e-5)
+    inputs = keras.Input((5, 3))
+    model = keras.Model(inputs, layers.RNN(Cell(2))(inputs))
+    model.compile("sgd", "mse")
+    assert len(model.fit(steps, np.ones((2, 2), np.float32), epochs=2, verbose=0).history["loss"]) == 2
+    with pytest.raises(ValueError, match="is no cell"):
+        layers.RNN(layers.Lambda(lambda x: x))(steps)
+    stateful = layers.LSTM(4, stateful=True)
+    one, two = stateful(steps).numpy(), stateful(steps).numpy()
+    stateful.reset_state()
+    assert (one != two).any() and (stateful(steps).numpy() == one).all()
+    stack = keras.Sequential()
+    for layer in (keras.Input((5, 3)), layers.Bidirectional(layers.LSTM(2)), layers.Dense(1)):
+        stack.add(layer)
+    assert stack.count_params() == 101 and stack.output_shape == (None, 1) and len(stack.weights) == 8
+    assert layers.TimeDistributed(Twice())(steps).numpy().tolist() == (2 * steps).tolist()
+
+
+class Twice(layers.Layer):
+    def call(self, inputs):
+        return inputs * 2
+
+
 def test_transfer_learning():
     applications = keras.applications
     base = applications.MobileNetV2(input_shape=(32, 32, 3), include_top=False, weights=None, alpha=0.35)

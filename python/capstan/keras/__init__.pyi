@@ -48,6 +48,9 @@ class Layer:
         """The result."""
         ...
     compute_dtype: Any
+    def compute_mask(self, inputs: Any, previous_mask: Any = None) -> Any:
+        """The mask of what the layer gives; a class of one's own may make it of the inputs."""
+        ...
     def compute_output_shape(self, input_shape: Any) -> Any:
         """The shape of the result for inputs of a shape, whose first length may be None."""
         ...
@@ -73,6 +76,7 @@ class Layer:
     def set_weights(self, weights: Any) -> None:
         """Takes over arrays, one for each weight."""
         ...
+    supports_masking: Any
     trainable: Any
     trainable_variables: Any
     trainable_weights: Any
@@ -242,6 +246,9 @@ class Sequential(Model):
     def __init__(self, layers: Any = None, trainable: _b.bool = True, name: _b.str | None = None) -> None: ...
     def add(self, layer: Any, rebuild: _b.bool = True) -> Tensor:
         """Puts a layer at the end."""
+        ...
+    def count_params(self) -> _b.int:
+        """The number of elements of all weights."""
         ...
     input: Any
     layers: Any

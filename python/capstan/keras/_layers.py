@@ -32,6 +32,7 @@ class Layer:
     Setting an attribute to a layer, a variable, or a list, tuple or dict of these makes it a part of the layer.
     """
     _is_model = False
+    _is_own_class = True
 
     def __new__(cls, *args, **kwargs):
         # The handle is there before __init__, so that attributes can be set before super().__init__() is called.
@@ -61,7 +62,10 @@ class Layer:
             made = _core.make_python_model(self, name, trainable, dtype, "training" in takes, "mask" in takes,
                                            overridden)
         else:
-            made = _core.make_python_layer(self, name, trainable, dtype, "training" in takes, "mask" in takes)
+            made = _core.make_python_layer(self, name, trainable, dtype, "training" in takes, "mask" in takes,
+                                           "states" in takes)
+        if type(self).compute_mask is not Layer.compute_mask:
+            _core.set_computes_mask(made)
         object.__setattr__(self, "_handle", made)
         object.__setattr__(self, "_takes", takes)
         remember(self)
@@ -72,12 +76,20 @@ class Layer:
     def build(self, input_shape):
         """Makes the weights; `input_shape` starts with the batch."""
 
+    supports_masking = False  # what the layer gives has the masks of what it takes
+
+    def compute_mask(self, inputs, previous_mask=None):
+        """The mask of what the layer gives; a class of one's own may make it of the inputs."""
+        del inputs
+        return previous_mask if self.supports_masking else None
+
     def call(self, inputs, *args, **kwargs):
         """The result."""
         raise NotImplementedError(f"{type(self).__name__} has no call()")
 
     def _build_for(self, shapes):
-        self.build(shapes[0] if len(shapes) == 1 else list(shapes))
+        is_cell = "states" in self._takes
+        self.build(shapes[0] if is_cell or len(shapes) == 1 else list(shapes))
 
     # --- calls ---
 
@@ -236,6 +248,7 @@ _CELLS = ("SimpleRNNCell", "GRUCell", "LSTMCell", "StackedRNNCells")
 class LibraryLayer(Configured, Layer):
     """A layer of the library."""
     _kind = "layer"
+    _is_own_class = False
 
     def __new__(cls, *args, **kwargs):
         return object.__new__(cls)
@@ -283,6 +296,16 @@ class LibraryLayer(Configured, Layer):
         if self._name in ("Attention", "AdditiveAttention", "MultiHeadAttention", "GroupQueryAttention"):
             return self._call_attention(inputs, args, training, mask, kwargs)
         raise TypeError(f"{self._name}: a call takes no {sorted(kwargs) or 'further arguments'}")
+
+    def compute_mask(self, inputs, previous_mask=None):
+        """The mask of what the layer gives."""
+        return _core.mask_of(self._handle.call(inputs, None, previous_mask))
+
+    def reset_state(self):
+        """Makes the states of a stateful layer zeros."""
+        _core.reset_rnn_state(self._handle)
+
+    reset_states = reset_state
 
     def adapt(self, data, batch_size=None, steps=None):
         """Learns from data: tensors, or a dataset of batches. `batch_size` changes nothing: all is looked at at once."""
@@ -366,6 +389,7 @@ def wrap_layer(handle):
 
 class InputLayer(Layer):
     """What stands for an input, first in a Sequential."""
+    _is_own_class = False
 
     def __init__(self, shape=None, batch_size=None, dtype=None, sparse=None, ragged=None, batch_shape=None,
                  input_tensor=None, optional=False, name=None, input_shape=None):

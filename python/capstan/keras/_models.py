@@ -244,6 +244,7 @@ class Model(Layer):
 
 class LibraryModel(Model):
     """A model that is wholly the library's."""
+    _is_own_class = False
 
     def __new__(cls, *args, **kwargs):
         return object.__new__(cls)
@@ -322,23 +323,40 @@ class Sequential(LibraryModel):
         remember(self)
         if not trainable:
             self.trainable = False
+        self._know_shapes()
+
+    def _know_shapes(self):
+        """Layers get their weights where the shape of the input is known; the model itself stays open for more."""
+        try:
+            self._traced()
+        except AttributeError:
+            pass
 
     def _traced(self):
         """What stands for an input of the shape that the first layer was given, and what the model makes of it."""
-        first = next(iter(self.__dict__.get("_kept") or self.layers), None)
-        if isinstance(first, Tensor):
-            shape = first.shape[1:]
-        elif isinstance(first, Model):
-            shape = first.input_shape[1:]
-        else:
-            shape = getattr(first, "_input_shape", None)
-        if shape is None:
-            raise AttributeError(f"{self.name}: the shape of the input is not known\n  help: give Input(shape) as the "
-                                 "first layer")
-        inputs = outputs = Input(tuple(shape))
-        for layer in self.layers:  # one by one: a model that has been called takes no more layers
+        layers = self.layers
+        inputs, outputs, done = self.__dict__.get("_chain") or (None, None, 0)
+        if inputs is None:
+            first = next(iter(self.__dict__.get("_kept") or layers), None)
+            if isinstance(first, Tensor):
+                shape = first.shape[1:]
+            elif isinstance(first, Model):
+                shape = first.input_shape[1:]
+            else:
+                shape = getattr(first, "_input_shape", None)
+            if shape is None:
+                raise AttributeError(f"{self.name}: the shape of the input is not known\n  help: give Input(shape) as the "
+                                     "first layer")
+            inputs = outputs = Input(tuple(shape))
+        for layer in layers[done:]:  # one by one: a model that has been called takes no more layers
             outputs = layer(outputs)
+        object.__setattr__(self, "_chain", (inputs, outputs, len(layers)))
         return inputs, outputs
+
+    def count_params(self):
+        """The number of elements of all weights."""
+        weights = self.weights
+        return sum(int(np.prod(w.shape)) for w in weights) if weights else super().count_params()
 
     @property
     def input(self):
@@ -355,6 +373,7 @@ class Sequential(LibraryModel):
             _core.add_to_sequential(self._handle, _core.make_input_layer(shape))
         _core.add_to_sequential(self._handle, _layer_handle(layer))
         self._kept.append(layer)
+        self._know_shapes()
 
     @property
     def layers(self):

@@ -60,6 +60,12 @@ class Lent:
             return value._serialized(self)
         if isinstance(value, DType):
             return value.name
+        if getattr(value, "_is_own_class", False):
+            key = secrets.token_hex(16)
+            value._ensure_handle()
+            _core.lend(key, value)
+            self.keys.append(key)
+            return {"class_name": "PythonLayer", "config": {"key": key}}
         if hasattr(value, "_handle") and hasattr(value._handle, "serialize"):
             return value._handle.serialize()
         if isinstance(value, type) and issubclass(value, Configured):
