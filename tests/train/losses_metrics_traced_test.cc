@@ -130,6 +130,19 @@ TEST(SparseCategoricalAccuracy, ALabelBetweenClassesIsNone) {
             (std::vector<float>{0, 1, 0}));
 }
 
+TEST(LossesOfFunctions, OneValueForAllExamplesHasNoMask) {
+  const Loss loss([](const Tensor& t, const Tensor& p) { return reduce_mean(t - p); });
+  const Tensor t = constant({{1.0, 1.0}}), p = constant({{0.0, 0.5}}), mask = constant({{true, false}});
+  EXPECT_FLOAT_EQ(loss(t, p, {}, mask).item<float>(), 0.75);
+}
+
+TEST(MetricsOfFunctions, OneValueForAllExamplesCountsAsTheyDo) {
+  const Metric metric([](const Tensor& t, const Tensor& p) { return reduce_mean(t * p); });
+  metric.update_state(constant({1.0, 1.0}), constant({3.0, 3.0}), constant({1.0, 0.0}));
+  metric.update_state(constant({1.0, 1.0}), constant({7.0, 7.0}), constant({1.0, 2.0}));
+  EXPECT_FLOAT_EQ(metric.result().item<float>(), 6);
+}
+
 // Weights of 2 count twice, and weights of 0 not at all.
 TEST(Metrics, CountByWeights) {
   const Tensor t = constant({0.0, 1.0, 1.0, 0.0});

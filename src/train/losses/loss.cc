@@ -141,6 +141,7 @@ Tensor Loss::weighted(const Tensor& values, const Tensor& weight) const {
 Tensor Loss::masked(const Tensor& given_values, const Tensor& mask, const Tensor& sample_weight) const {
   Tensor values = given_values;
   Tensor weight = cast(mask, values.dtype());
+  if (values.rank() == 0) values = broadcast_like(values, weight);  // a mean that a function has taken by itself
   if (weight.rank() > values.rank()) weight = squeeze(weight, -1);
   values = where(cast(weight, bool_), values, zeros_like(values));
   if (reduction_ == Reduction::kSumOverBatchSize || reduction_ == Reduction::kMeanWithSampleWeight) {

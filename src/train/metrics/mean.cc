@@ -32,6 +32,8 @@ Samples to_samples(const Tensor& given_values, const Tensor& sample_weight, DTyp
   if (!sample_weight.has_value()) return {reduce_from(values, 1, is_sum), {}};
   return with_errors_of(metric, [&]() -> Samples {
     Tensor weight = cast(sample_weight, dtype);
+    // One value for all examples, a mean that a function has taken by itself, counts as much as they do.
+    if (values.rank() == 0) values = broadcast_like(values, weight);
     fit_ranks(values, weight);
     values = reduce_from(values, weight.rank(), is_sum);
     weight = broadcast_like(weight, values);
