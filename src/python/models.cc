@@ -7,6 +7,7 @@
 #include "capstan/callbacks.h"
 #include "capstan/datasets.h"
 #include "capstan/models.h"
+#include "capstan/progbar.h"
 #include "capstan/utils.h"
 #include "src/python/layers.h"
 
@@ -45,8 +46,16 @@ class PythonCallback final : public CallbackBody {
   void on_test_batch_end(std::int64_t batch, const BatchLogs& logs) override {
     call("on_test_batch_end", batch, logs.numbers());
   }
+  void on_test_batch_begin(std::int64_t batch) override { call("on_test_batch_begin", batch, {}); }
   void on_predict_begin() override { call("on_predict_begin", {}); }
   void on_predict_end() override { call("on_predict_end", {}); }
+  void on_predict_batch_begin(std::int64_t batch) override { call("on_predict_batch_begin", batch, {}); }
+  void on_predict_batch_end(std::int64_t batch, const Nest& outputs) override {
+    const Locked lock;
+    nb::dict logs;
+    logs["outputs"] = nb::steal(from_nest(outputs));
+    nb::handle(object_).attr("on_predict_batch_end")(batch, logs);
+  }
 
  private:
   static nb::dict to_dict(const Logs& logs) {
@@ -333,6 +342,26 @@ void add_models(nb::module_& m) {
   m.def("model_from_json", [](const std::string& json) { return LayerHandle{model_from_json(json)}; });
   m.def("to_categorical",
         [](nb::handle labels, std::int64_t classes) { return to_categorical(to_tensor(labels.ptr()), classes); });
+  nb::class_<Progbar>(m, "Progbar")
+      .def("update", &Progbar::update, nb::arg(), nb::arg(), nb::arg().none())
+      .def("add", &Progbar::add);
+  m.def(
+      "make_progbar",
+      [](std::optional<std::int64_t> target, int width, int verbose, double interval,
+         const std::vector<std::string>& stateful, const std::optional<std::vector<std::string>>& stateless,
+         const std::string& unit, const nb::object& print) {
+        return Progbar(target, {.width = width,
+                                .verbose = verbose,
+                                .interval = interval,
+                                .stateful_metrics = stateful,
+                                .stateless_metrics = stateless,
+                                .unit_name = unit,
+                                .print = [print](const std::string& text) {
+                                  const Locked lock;
+                                  print(text);
+                                }});
+      },
+      nb::arg().none(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg());
   m.def("load_images", [](const std::string& kind, const std::string& folder, const std::string& label_mode) {
     const auto [train, test] = kind == "mnist"           ? datasets::mnist::load_data(folder)
                                : kind == "fashion_mnist" ? datasets::fashion_mnist::load_data(folder)

@@ -210,6 +210,31 @@ def test_layers_that_take_several_tensors():
         layer(targets, logits, scale=logits)
 
 
+def test_hooks_of_callbacks(capsys):
+    calls = []
+
+    class Noted(keras.callbacks.Callback):
+        def __getattribute__(self, name):
+            if not name.startswith("on_"):
+                return super().__getattribute__(name)
+            return lambda *args: calls.append((name[3:], sorted(args[-1])))
+
+    model = classifier()
+    model.compile("sgd", "sparse_categorical_crossentropy")
+    model.fit(X, Y, batch_size=96, verbose=0, callbacks=[Noted()])
+    model.evaluate(X, Y, batch_size=96, verbose=0, callbacks=[Noted()])
+    model.predict(X, batch_size=96, verbose=0, callbacks=[Noted()])
+    assert calls == [("train_begin", []), ("epoch_begin", []), ("train_batch_begin", []),
+                     ("train_batch_end", ["loss"]), ("epoch_end", ["loss"]), ("train_end", ["loss"]),
+                     ("test_begin", []), ("test_batch_begin", []), ("test_batch_end", ["loss"]), ("test_end", ["loss"]),
+                     ("predict_begin", []), ("predict_batch_begin", []), ("predict_batch_end", ["outputs"]),
+                     ("predict_end", [])]
+    bar = keras.utils.Progbar(2)
+    bar.update(1, [("loss", 0.5)])
+    bar.add(1, [("loss", 0.25)])
+    assert "2/2" in capsys.readouterr().out
+
+
 def test_batches_by_number_and_rates_of_schedules():
     class Batches(keras.utils.PyDataset):
         ended = 0

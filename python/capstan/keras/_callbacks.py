@@ -62,6 +62,12 @@ class Callback:
     def on_predict_end(self, logs=None):
         """Called when predictions end."""
 
+    def on_predict_batch_begin(self, batch, logs=None):
+        """Called before a step of predictions."""
+
+    def on_predict_batch_end(self, batch, logs=None):
+        """Called after a step of predictions; `logs` has its "outputs"."""
+
 
 class LibraryCallback(Configured, Callback):
     """A callback of the library."""

@@ -166,6 +166,25 @@ def unpack_x_y_sample_weight(data):
     return data + (None,) * (3 - len(data))
 
 
+class Progbar:
+    """The progress bar of `fit`, for loops of one's own."""
+
+    def __init__(self, target, width=20, verbose=1, interval=0.05, stateful_metrics=None, stateless_metrics=None,
+                 unit_name="step"):
+        self.target = target
+        self._bar = _core.make_progbar(target, width, verbose, interval, list(stateful_metrics or []),
+                                       None if stateless_metrics is None else list(stateless_metrics), unit_name,
+                                       lambda text: print(text, end="", flush=True))
+
+    def update(self, current, values=None, finalize=None):
+        """`current` steps are done; `values` are pairs of a name and a number."""
+        self._bar.update(int(current), [(name, float(value)) for name, value in values or []], finalize)
+
+    def add(self, n, values=None):
+        """`n` more steps are done."""
+        self._bar.add(int(n), [(name, float(value)) for name, value in values or []])
+
+
 class PyDataset:
     """Batches by their number: a class of one's own has `__len__` and `__getitem__`."""
 
@@ -194,5 +213,5 @@ class PyDataset:
 FUNCTIONS = {f.__name__: f for f in (
     to_categorical, set_random_seed, plot_model, image_dataset_from_directory, timeseries_dataset_from_array,
     pad_sequences, normalize, load_img, img_to_array, save_img, split_dataset, pack_x_y_sample_weight,
-    unpack_x_y_sample_weight, PyDataset)}
+    unpack_x_y_sample_weight, PyDataset, Progbar)}
 FUNCTIONS["Sequence"] = PyDataset

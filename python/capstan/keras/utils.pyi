@@ -4,6 +4,15 @@ from typing import Any, Iterator
 from capstan import Tensor as Tensor
 from capstan.keras.utils import PyDataset as Sequence
 
+class Progbar:
+    """The progress bar of `fit`, for loops of one's own."""
+    def __init__(self, target: Any, width: _b.int | Any = 20, verbose: _b.int | Any = 1, interval: _b.float | Any = 0.05, stateful_metrics: Any = None, stateless_metrics: Any = None, unit_name: _b.str | Any = 'step') -> None: ...
+    def add(self, n: Any, values: Any = None) -> Tensor:
+        """`n` more steps are done."""
+        ...
+    def update(self, current: Any, values: Any = None, finalize: Any = None) -> Any:
+        """`current` steps are done; `values` are pairs of a name and a number."""
+        ...
 class PyDataset:
     """Batches by their number: a class of one's own has `__len__` and `__getitem__`."""
     def __init__(self, workers: _b.int | Any = 1, use_multiprocessing: _b.bool = False, max_queue_size: _b.int | Any = 10) -> None: ...
