@@ -30,36 +30,32 @@ std::map<std::string, PyObject*>& lent() {
   return *functions;
 }
 
+// Throws if nothing was lent under this key.
+nb::handle find_lent(const std::string& key, const char* what) {
+  const Locked lock;
+  const auto found = lent().find(key);
+  if (found == lent().end()) throw ValueError(std::string(what) + " is not one of this program");
+  return found->second;
+}
+
 // A function of Python, held for as long as the object that calls it lives.
 class HeldFunction {
  public:
-  explicit HeldFunction(const std::string& key) {
-    const Locked lock;
-    const auto found = lent().find(key);
-    if (found == lent().end()) throw ValueError("PythonFunction: the function is not one of this program");
-    function_ = Py_NewRef(found->second);
-  }
-  ~HeldFunction() {
-    if (Py_IsInitialized() == 0) return;
-    const Locked lock;
-    Py_DECREF(function_);
-  }
-  HeldFunction(const HeldFunction&) = delete;
-  HeldFunction& operator=(const HeldFunction&) = delete;
+  explicit HeldFunction(const std::string& key) : function_(find_lent(key, "PythonFunction: the function")) {}
 
   template <class... Arguments>
   Tensor operator()(const Arguments&... arguments) const {
     const Locked lock;
-    return to_tensor(nb::handle(function_)(arguments...).ptr());
+    return to_tensor(function_.get()(arguments...).ptr());
   }
   template <class... Arguments>
   double number(const Arguments&... arguments) const {
     const Locked lock;
-    return to_tensor(nb::handle(function_)(arguments...).ptr()).template item<double>();
+    return to_tensor(function_.get()(arguments...).ptr()).template item<double>();
   }
 
  private:
-  PyObject* function_;
+  const Held function_;
 };
 
 struct FunctionOptions_ {
@@ -74,9 +70,8 @@ struct FunctionOptions_ {
 std::shared_ptr<Configurable> lent_layer(const AttributeValue& config) {
   const Locked lock;
   const AttributeValue* const key = config.find("key");
-  const auto found = key == nullptr ? lent().end() : lent().find(key->text);
-  if (found == lent().end()) throw ValueError("PythonLayer: the layer is not one of this program");
-  return nb::cast<const LayerHandle&>(nb::handle(found->second).attr("_handle")).body;
+  const nb::handle layer = find_lent(key == nullptr ? std::string() : key->text, "PythonLayer: the layer");
+  return nb::cast<const LayerHandle&>(layer.attr("_handle")).body;
 }
 const ClassInfo& python_layer_class() {
   static const ClassInfo info{
@@ -138,15 +133,7 @@ Tensor weight_of(nb::handle o) { return o.is_none() ? Tensor() : to_tensor(o.ptr
 // A metric whose class is Python's.
 class PythonMetric final : public MetricBody {
  public:
-  explicit PythonMetric(nb::object metric) : metric_(std::move(metric)) {}
-  ~PythonMetric() override {
-    if (Py_IsInitialized() == 0) {
-      static_cast<void>(metric_.release());
-      return;
-    }
-    const Locked lock;
-    metric_.reset();
-  }
+  explicit PythonMetric(nb::handle metric) : metric_(metric) {}
   const ClassInfo& class_info() const override {
     static const ClassInfo info{kKind, kModule, "Metric", "A metric of the program.", {}};
     return info;
@@ -154,7 +141,7 @@ class PythonMetric final : public MetricBody {
   const void* options_data() const override { return nullptr; }
   void update_state(const Tensor& y_true, const Tensor& y_pred, const Tensor& weight) override {
     const Locked lock;
-    const nb::object update = metric_.attr("update_state");
+    const nb::object update = metric_.get().attr("update_state");
     if (weight.has_value()) {
       update(y_true, y_pred, weight);
     } else {
@@ -163,15 +150,15 @@ class PythonMetric final : public MetricBody {
   }
   Tensor result() const override {
     const Locked lock;
-    return to_tensor(metric_.attr("result")().ptr());
+    return to_tensor(metric_.get().attr("result")().ptr());
   }
   void reset_state() override {
     const Locked lock;
-    metric_.attr("reset_state")();
+    metric_.get().attr("reset_state")();
   }
 
  private:
-  nb::object metric_;
+  const Held metric_;
 };
 
 // Labels beside predictions keep their own dtype, as losses convert them.

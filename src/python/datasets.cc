@@ -18,12 +18,9 @@ using detail::PartTypes;
 
 constexpr std::size_t kMostParts = 64;
 
-std::shared_ptr<const void> held(nb::object o) {
-  return std::shared_ptr<const void>(o.release().ptr(), [](const void* object) {
-    if (Py_IsInitialized() == 0) return;
-    const Locked lock;
-    Py_DECREF(static_cast<PyObject*>(const_cast<void*>(object)));
-  });
+std::shared_ptr<const void> held(nb::handle o) {
+  const auto object = std::make_shared<Held>(o);
+  return {object, object->get().ptr()};
 }
 PyObject* object_of_part(const Part& part) { return static_cast<PyObject*>(const_cast<void*>(part.object.get())); }
 

@@ -20,12 +20,7 @@ namespace {
 // A callback whose hooks are methods of a Python object.
 class PythonCallback final : public CallbackBody {
  public:
-  explicit PythonCallback(const nb::object& object) : object_(Py_NewRef(object.ptr())) {}
-  ~PythonCallback() override {
-    if (Py_IsInitialized() == 0) return;
-    const Locked lock;
-    Py_DECREF(object_);
-  }
+  explicit PythonCallback(nb::handle object) : object_(object) {}
 
   void on_train_begin() override { call("on_train_begin", {}); }
   void on_train_end(const Logs& logs) override { call("on_train_end", logs); }
@@ -33,7 +28,7 @@ class PythonCallback final : public CallbackBody {
   void on_epoch_end(std::int64_t epoch, Logs& logs) override {
     const Locked lock;
     const nb::dict numbers = to_dict(logs);
-    nb::handle(object_).attr("on_epoch_end")(epoch, numbers);
+    object_.get().attr("on_epoch_end")(epoch, numbers);
     for (const auto& [key, value] : numbers) logs[nb::cast<std::string>(key)] = PyFloat_AsDouble(value.ptr());
     if (PyErr_Occurred() != nullptr) throw nb::python_error();
   }
@@ -54,7 +49,7 @@ class PythonCallback final : public CallbackBody {
     const Locked lock;
     nb::dict logs;
     logs["outputs"] = nb::steal(from_nest(outputs));
-    nb::handle(object_).attr("on_predict_batch_end")(batch, logs);
+    object_.get().attr("on_predict_batch_end")(batch, logs);
   }
 
  private:
@@ -65,14 +60,14 @@ class PythonCallback final : public CallbackBody {
   }
   void call(const char* name, const Logs& logs) {
     const Locked lock;
-    nb::handle(object_).attr(name)(to_dict(logs));
+    object_.get().attr(name)(to_dict(logs));
   }
   void call(const char* name, std::int64_t number, const Logs& logs) {
     const Locked lock;
-    nb::handle(object_).attr(name)(number, to_dict(logs));
+    object_.get().attr(name)(number, to_dict(logs));
   }
 
-  PyObject* object_;
+  const Held object_;
 };
 
 std::vector<Callback> callbacks_of(const nb::list& objects, const nb::object& print) {

@@ -155,6 +155,27 @@ class Level {
 using Unlocked = nb::gil_scoped_release;
 using Locked = nb::gil_scoped_acquire;
 
+/// An object of Python that the library holds, where Python's lock may not be: it is let go of with the lock, and not
+/// at all when Python has ended.
+class Held {
+ public:
+  explicit Held(nb::handle object) : object_(object.ptr()) {
+    const Locked lock;
+    Py_INCREF(object_);
+  }
+  ~Held() {
+    if (Py_IsInitialized() == 0) return;
+    const Locked lock;
+    Py_DECREF(object_);
+  }
+  Held(const Held&) = delete;
+  Held& operator=(const Held&) = delete;
+  nb::handle get() const { return object_; }
+
+ private:
+  PyObject* object_;
+};
+
 /// Makes keyword arguments positional: `names` are those of a function, whose first `required` must be given.
 struct Signature {
   const char* function;

@@ -14,6 +14,19 @@ using detail::LayerState;
 
 namespace {
 
+// The shape of the input of one example: the model's, or that of its first layer.
+const InputShape& input_of(const LayerState& model) {
+  const bool is_its_own = model.input_shape.is_given() || model.sublayers.empty();
+  return is_its_own ? model.input_shape : LayerState::of(model.sublayers[0]).input_shape;
+}
+
+// The same for any number of examples.
+Shape with_batch(const InputShape& input) {
+  Shape shape{-1};
+  for (const std::int64_t length : input.shape()) shape.push_back(length);
+  return shape;
+}
+
 class SequentialBody final : public ModelBody {
  public:
   explicit SequentialBody(const std::string& name) : ModelBody("Sequential", {.name = name}) { passes_masks(); }
@@ -24,12 +37,9 @@ class SequentialBody final : public ModelBody {
   Tensor call(const Tensor& x, const CallOptions& options) override {
     const LayerState& state = LayerState::of(*this);
     if (state.sublayers.empty()) return x;
-    const InputShape& due =
-        state.input_shape.is_given() ? state.input_shape : LayerState::of(state.sublayers[0]).input_shape;
+    const InputShape& due = input_of(state);
     if (due.is_given() && x.rank() != due.shape().rank() + 1) [[unlikely]] {
-      Shape shape{-1};
-      for (const std::int64_t length : due.shape()) shape.push_back(length);
-      const Tensor fitting = detail::fit_input(x, shape);
+      const Tensor fitting = detail::fit_input(x, with_batch(due));
       if (fitting.rank() != x.rank()) return call(fitting, options);
     }
     // Options are large, so none are made where there is nothing but what all layers get.
@@ -65,13 +75,8 @@ bool contains(const Layer& layer, const LayerState& part) {
 
 void add_all(const Sequential& model, std::span<const Layer> layers) {
   for (const Layer& layer : layers) model.add(layer);
-  if (layers.empty()) return;
-  const InputShape& input = LayerState::of(model).input_shape.is_given() ? LayerState::of(model).input_shape
-                                                                         : LayerState::of(layers[0]).input_shape;
-  if (!input.is_given()) return;
-  Shape shape{-1};
-  for (std::int64_t length : input.shape()) shape.push_back(length);
-  model.build(shape);
+  const InputShape& input = input_of(LayerState::of(model));
+  if (input.is_given()) model.build(with_batch(input));
 }
 
 }  // namespace

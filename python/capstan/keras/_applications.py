@@ -5,6 +5,7 @@ import numpy as np
 
 from .. import _core, _modules
 from .._convert import refuse
+from ._datasets import keras_folder
 from ._layers import remember
 from ._models import LibraryModel
 
@@ -24,7 +25,7 @@ def _weights(network, weights, include_top, input_shape, alpha):
     rows = input_shape[0] if input_shape and input_shape[0] in (96, 128, 160, 192, 224) else 224
     name = _FILES[network].format(notop="" if include_top else "_notop", no_top="" if include_top else "_no_top",
                                   alpha=float(alpha), rows=rows)
-    path = os.path.join(os.path.expanduser("~"), ".keras", "models", name)
+    path = keras_folder("models", name)
     if not os.path.exists(path):
         raise ValueError(f"{network}: the weights of ImageNet are not downloaded\n  looked for: {path}\n  help: put "
                          "Keras's file there, or give its path or None as `weights`")
@@ -45,25 +46,25 @@ def _make(network, include_top, weights, input_tensor, input_shape, pooling, cla
     return model
 
 
-def ResNet50(include_top=True, weights="imagenet", input_tensor=None, input_shape=None, pooling=None, classes=1000,
-             classifier_activation="softmax", name="resnet50"):
-    """ResNet with 50 layers (2015), for images of 224 x 224."""
-    return _make("ResNet50", include_top, weights, input_tensor, input_shape, pooling, classes, classifier_activation,
-                 name)
+def _network(network, text):
+    """The function that makes a network; MobileNetV2 alone has other parameters."""
+    def make(include_top=True, weights="imagenet", input_tensor=None, input_shape=None, pooling=None, classes=1000,
+             classifier_activation="softmax", name=network.lower()):
+        return _make(network, include_top, weights, input_tensor, input_shape, pooling, classes, classifier_activation,
+                     name)
+    make.__name__ = make.__qualname__ = network
+    make.__doc__ = text
+    return make
 
 
-def ResNet50V2(include_top=True, weights="imagenet", input_tensor=None, input_shape=None, pooling=None, classes=1000,
-               classifier_activation="softmax", name="resnet50v2"):
-    """ResNet with 50 layers, with normalisation before the convolutions (2016), for images of 224 x 224."""
-    return _make("ResNet50V2", include_top, weights, input_tensor, input_shape, pooling, classes,
-                 classifier_activation, name)
-
-
-def VGG16(include_top=True, weights="imagenet", input_tensor=None, input_shape=None, pooling=None, classes=1000,
-          classifier_activation="softmax", name="vgg16"):
-    """The network with 16 layers of the Visual Geometry Group (2014), for images of 224 x 224."""
-    return _make("VGG16", include_top, weights, input_tensor, input_shape, pooling, classes, classifier_activation,
-                 name)
+ResNet50 = _network("ResNet50", "ResNet with 50 layers (2015), for images of 224 x 224.")
+ResNet50V2 = _network("ResNet50V2", "ResNet with 50 layers, with normalisation before the convolutions (2016), for "
+                                    "images of 224 x 224.")
+VGG16 = _network("VGG16", "The network with 16 layers of the Visual Geometry Group (2014), for images of 224 x 224.")
+EfficientNetB0 = _network("EfficientNetB0", "EfficientNetB0 (2019), for images of 224 x 224 with numbers from 0 to "
+                                            "255.")
+DenseNet121 = _network("DenseNet121", "DenseNet with 121 layers (2016), for images of 224 x 224.")
+Xception = _network("Xception", "Xception (2016), for images of 299 x 299.")
 
 
 def MobileNetV2(input_shape=None, alpha=1.0, include_top=True, weights="imagenet", input_tensor=None, pooling=None,
@@ -71,27 +72,6 @@ def MobileNetV2(input_shape=None, alpha=1.0, include_top=True, weights="imagenet
     """MobileNetV2 (2018), for images of 224 x 224; `alpha` multiplies the numbers of channels."""
     return _make("MobileNetV2", include_top, weights, input_tensor, input_shape, pooling, classes,
                  classifier_activation, name, alpha)
-
-
-def EfficientNetB0(include_top=True, weights="imagenet", input_tensor=None, input_shape=None, pooling=None,
-                   classes=1000, classifier_activation="softmax", name="efficientnetb0"):
-    """EfficientNetB0 (2019), for images of 224 x 224 with numbers from 0 to 255."""
-    return _make("EfficientNetB0", include_top, weights, input_tensor, input_shape, pooling, classes,
-                 classifier_activation, name)
-
-
-def DenseNet121(include_top=True, weights="imagenet", input_tensor=None, input_shape=None, pooling=None, classes=1000,
-                classifier_activation="softmax", name="densenet121"):
-    """DenseNet with 121 layers (2016), for images of 224 x 224."""
-    return _make("DenseNet121", include_top, weights, input_tensor, input_shape, pooling, classes,
-                 classifier_activation, name)
-
-
-def Xception(include_top=True, weights="imagenet", input_tensor=None, input_shape=None, pooling=None, classes=1000,
-             classifier_activation="softmax", name="xception"):
-    """Xception (2016), for images of 299 x 299."""
-    return _make("Xception", include_top, weights, input_tensor, input_shape, pooling, classes, classifier_activation,
-                 name)
 
 
 def _preprocess_input(network):

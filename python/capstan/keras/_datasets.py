@@ -6,11 +6,15 @@ import numpy as np
 from .. import _core, _modules
 
 
-def _folder(variable, *names):
-    """The folder that an environment variable names, or the first that is there among Keras's datasets."""
-    keras = os.path.join(os.path.expanduser("~"), ".keras", "datasets")
-    found = [os.environ.get(variable), *(os.path.join(keras, name) for name in names)]
-    return next((f for f in found if f and os.path.exists(f)), found[0] or found[1])
+def keras_folder(*names):
+    """A path in the folder where Keras keeps what it downloads."""
+    return os.path.join(os.path.expanduser("~"), ".keras", *names)
+
+
+def _folder(variable, name):
+    """The folder that an environment variable names, or one of Keras's datasets."""
+    named, keras = os.environ.get(variable), keras_folder("datasets", name)
+    return named if named and (os.path.exists(named) or not os.path.exists(keras)) else keras
 
 
 def _images(kind, folder, label_mode="fine"):
@@ -20,8 +24,7 @@ def _images(kind, folder, label_mode="fine"):
 def load_mnist(path="mnist.npz"):
     """The digits, from `path`, the folder CAPSTAN_MNIST, or Keras's folder of datasets. Nothing is downloaded."""
     named = path if os.path.exists(path) else None
-    folders = [named, os.environ.get("CAPSTAN_MNIST"),
-               os.path.join(os.path.expanduser("~"), ".keras", "datasets")]
+    folders = [named, os.environ.get("CAPSTAN_MNIST"), keras_folder("datasets")]
     folder = next((f for f in folders if f and os.path.exists(f)), "mnist")
     if os.path.isfile(folder):
         folder = os.path.dirname(os.path.abspath(folder))
@@ -45,7 +48,7 @@ def load_cifar100(label_mode="fine"):
 
 def _words(kind, path, test_split, *options):
     if not os.path.exists(path):
-        path = os.path.join(os.path.expanduser("~"), ".keras", "datasets", path)
+        path = keras_folder("datasets", path)
 
     def part(texts, labels):
         rows = np.empty(len(texts), dtype=object)

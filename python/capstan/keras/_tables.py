@@ -36,7 +36,7 @@ def snake_case(name):
 
 
 class Lent:
-    """Functions of Python in a configuration: lent under a key while an object is made of it."""
+    """Functions and layers of Python in a configuration: lent under a key while an object is made of it."""
 
     def __init__(self):
         self.keys = []
@@ -48,11 +48,14 @@ class Lent:
         for key in self.keys:
             _core.take_back(key)
 
-    def function(self, f):
+    def _lend(self, class_name, value):
         key = secrets.token_hex(16)
-        _core.lend(key, f)
+        _core.lend(key, value)
         self.keys.append(key)
-        return {"class_name": "PythonFunction", "config": {"key": key}}
+        return {"class_name": class_name, "config": {"key": key}}
+
+    def function(self, f):
+        return self._lend("PythonFunction", f)
 
     def value(self, value):
         """What an option is in a configuration."""
@@ -61,11 +64,8 @@ class Lent:
         if isinstance(value, DType):
             return value.name
         if getattr(value, "_is_own_class", False):
-            key = secrets.token_hex(16)
             value._ensure_handle()
-            _core.lend(key, value)
-            self.keys.append(key)
-            return {"class_name": "PythonLayer", "config": {"key": key}}
+            return self._lend("PythonLayer", value)
         if hasattr(value, "_handle") and hasattr(value._handle, "serialize"):
             return value._handle.serialize()
         if isinstance(value, type) and issubclass(value, Configured):
