@@ -202,6 +202,21 @@ void add_losses_and_metrics(nb::module_& m) {
       .def_prop_ro("name", [](const Metric& metric) { return metric.name(); })
       .def_prop_ro("class_name", [](const Metric& metric) { return std::string(metric.body()->class_info().name); })
       .def("get_config", [](const Metric& metric) { return metric.get_config(); });
+  m.def("binary_accuracy", [](nb::handle y_true, nb::handle y_pred, double threshold) {
+    return metrics::binary_accuracy(to_tensor(y_true.ptr()), to_tensor(y_pred.ptr()), {.threshold = threshold});
+  });
+  m.def("categorical_accuracy", [](nb::handle y_true, nb::handle y_pred) {
+    return metrics::categorical_accuracy(to_tensor(y_true.ptr()), to_tensor(y_pred.ptr()));
+  });
+  m.def("sparse_categorical_accuracy", [](nb::handle y_true, nb::handle y_pred) {
+    return metrics::sparse_categorical_accuracy(to_tensor(y_true.ptr()), to_tensor(y_pred.ptr()));
+  });
+  m.def("top_k_categorical_accuracy", [](nb::handle y_true, nb::handle y_pred, std::int64_t k) {
+    return metrics::top_k_categorical_accuracy(to_tensor(y_true.ptr()), to_tensor(y_pred.ptr()), {.k = k});
+  });
+  m.def("sparse_top_k_categorical_accuracy", [](nb::handle y_true, nb::handle y_pred, std::int64_t k) {
+    return metrics::sparse_top_k_categorical_accuracy(to_tensor(y_true.ptr()), to_tensor(y_pred.ptr()), {.k = k});
+  });
   m.def("metric_of_object", [](const nb::object& metric, const std::string& name) {
     return Metric(std::make_shared<PythonMetric>(metric), name);
   });
