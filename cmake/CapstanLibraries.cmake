@@ -48,6 +48,7 @@ endforeach()
 foreach(folder IN LISTS CAPSTAN_KERNEL_FOLDERS)
   set(kernel_sources ${capstan_sources})
   list(FILTER kernel_sources INCLUDE REGEX "/src/${folder}/")
+  list(FILTER kernel_sources EXCLUDE REGEX "${CAPSTAN_KERNEL_EXCEPT}")
   list(REMOVE_ITEM kernel_sources ${small_sources})
   set_source_files_properties(${kernel_sources} PROPERTIES
     COMPILE_OPTIONS $<$<CONFIG:Release>:${CAPSTAN_KERNEL_OPTIMISATION}>)

@@ -152,11 +152,11 @@ CAPSTAN_BINARY_PRIMITIVES(CAPSTAN_V_BINARY)
 // --- Loops over float32 and float64 ---
 
 // Vectors per turn of a loop. A cheap formula is limited by the loop around it, one with a function or two by the
-// latency of its chain of operations; more only grow.
+// latency of its chain of operations; more only grow. Where a vector is one number, a turn is one.
 template <int kSteps>
-inline constexpr int kUnroll = kSteps <= 8    ? 4
-                               : kSteps < 220 ? 2
-                                              : 1;
+inline constexpr int kUnroll = HWY_TARGET == HWY_SCALAR || kSteps >= 220 ? 1
+                               : kSteps <= 8                             ? 4
+                                                                         : 2;
 
 // Where an operand's vectors come from: memory that advances, or splat vectors that do not.
 template <class D, int kVectors>
@@ -219,30 +219,62 @@ struct Cursors {
   }
 };
 
-template <bool kAccumulate, class D, class Formula>
-HWY_INLINE void evaluate(D d, const V<D>* values, const Formula formula, hn::TFromD<D>* out) {
-  V<D> result = formula(values);
-  if constexpr (kAccumulate) result = V<D>{hn::LoadU(d, out)} + result;
+template <class D>
+HWY_INLINE void store(D d, V<D> result, bool accumulate, hn::TFromD<D>* out) {
+  if (accumulate) result = V<D>{hn::LoadU(d, out)} + result;
   hn::StoreU(result.v, d, out);
 }
-
-// Both results before either is stored, so that the two chains overlap.
-template <bool kAccumulate, class D, class Formula>
-HWY_INLINE void evaluate_two(D d, const V<D>* a, const V<D>* b, const Formula formula, hn::TFromD<D>* out) {
-  const std::size_t lanes = hn::Lanes(d);
-  V<D> first = formula(a);
-  V<D> second = formula(b);
-  if constexpr (kAccumulate) {
-    first = V<D>{hn::LoadU(d, out)} + first;
-    second = V<D>{hn::LoadU(d, out + lanes)} + second;
-  }
-  hn::StoreU(first.v, d, out);
-  hn::StoreU(second.v, d, out + lanes);
+template <class D>
+HWY_INLINE void store_first(D d, V<D> result, std::size_t n, bool accumulate, hn::TFromD<D>* out) {
+  const auto mask = hn::FirstN(d, n);
+  if (accumulate) result = V<D>{hn::MaskedLoad(mask, d, out)} + result;
+  hn::BlendedStore(result.v, mask, d, out);
 }
 
-// Evaluates `formula(values)` over a run; `kReads` has a bit for each position of LoopArgs::in that is read.
-template <unsigned kReads, bool kAccumulate, int kVectors, class T, class Formula>
-HWY_INLINE void vector_run(const LoopArgs& args, const Formula formula) {
+// One vector, or the first n < lanes elements of one. A function, because in a loop the compiler would load all
+// constants of the formula before the first turn, which for short tensors is the longer part.
+template <class Cursors, class T, class Formula>
+HWY_NOINLINE void vector_or_part(Cursors cursors, std::size_t n, const Formula formula, bool accumulate, T* out) {
+  const hn::ScalableTag<T> d;
+  V<hn::ScalableTag<T>> values[5];
+  const bool whole = n >= hn::Lanes(d);
+  if (whole) {
+    cursors.load(d, 0, values);
+  } else {
+    cursors.tail(d, hn::FirstN(d, n), values);
+  }
+  const auto result = formula(values);
+  if (whole) {
+    store(d, result, accumulate, out);
+  } else {
+    store_first(d, result, n, accumulate, out);
+  }
+}
+
+// Four vectors at a time, as long as there are as many.
+template <class D, class Cursors, class Formula>
+HWY_INLINE void run_fours(D d, Cursors& cursors, std::size_t& n, const Formula formula, bool accumulate,
+                          hn::TFromD<D>*& out) {
+  const std::size_t lanes = hn::Lanes(d);
+  for (; n >= 4 * lanes; n -= 4 * lanes, out += 4 * lanes) {
+    V<D> a[5], b[5], c[5], e[5];
+    cursors.load(d, 0, a);
+    cursors.load(d, lanes, b);
+    cursors.load(d, 2 * lanes, c);
+    cursors.load(d, 3 * lanes, e);
+    cursors.advance(4);
+    store(d, formula(a), accumulate, out);
+    store(d, formula(b), accumulate, out + lanes);
+    store(d, formula(c), accumulate, out + 2 * lanes);
+    store(d, formula(e), accumulate, out + 3 * lanes);
+  }
+}
+
+// Evaluates `formula(values)` over a run; `kReads` has a bit for each position of LoopArgs::in that is read. Formulas
+// are what fills the library, so `accumulate` is a branch in a loop, not another loop, but where the formula is cheap
+// beside it.
+template <unsigned kReads, int kVectors, class T, class Formula>
+HWY_INLINE void vector_run(const LoopArgs& args, const Formula formula, bool accumulate) {
   const hn::ScalableTag<T> d;
   using D = hn::ScalableTag<T>;
   const std::size_t lanes = hn::Lanes(d);
@@ -252,17 +284,10 @@ HWY_INLINE void vector_run(const LoopArgs& args, const Formula formula) {
   auto* out = static_cast<T*>(args.out);
   auto n = static_cast<std::size_t>(args.n);
   if constexpr (kVectors == 4) {
-    for (; n >= 4 * lanes; n -= 4 * lanes, out += 4 * lanes) {
-      V<D> a[5], b[5], c[5], e[5];
-      cursors.load(d, 0, a);
-      cursors.load(d, lanes, b);
-      cursors.load(d, 2 * lanes, c);
-      cursors.load(d, 3 * lanes, e);
-      cursors.advance(4);
-      evaluate<kAccumulate>(d, a, formula, out);
-      evaluate<kAccumulate>(d, b, formula, out + lanes);
-      evaluate<kAccumulate>(d, c, formula, out + 2 * lanes);
-      evaluate<kAccumulate>(d, e, formula, out + 3 * lanes);
+    if (accumulate) {
+      run_fours(d, cursors, n, formula, true, out);
+    } else {
+      run_fours(d, cursors, n, formula, false, out);
     }
   }
   if constexpr (kVectors == 2) {
@@ -271,22 +296,33 @@ HWY_INLINE void vector_run(const LoopArgs& args, const Formula formula) {
       cursors.load(d, 0, a);
       cursors.load(d, lanes, b);
       cursors.advance(2);
-      evaluate_two<kAccumulate>(d, a, b, formula, out);
+      // Both results before either is stored, so that the two chains overlap.
+      const V<D> first = formula(a);
+      const V<D> second = formula(b);
+      store(d, first, accumulate, out);
+      store(d, second, accumulate, out + lanes);
     }
+  }
+  if constexpr (kVectors == 2) {
+    if (n >= lanes) {
+      vector_or_part(cursors, lanes, formula, accumulate, out);
+      cursors.advance(1);
+      n -= lanes;
+      out += lanes;
+    }
+    if (n > 0) vector_or_part(cursors, n, formula, accumulate, out);
+    return;
   }
   for (; n >= lanes; n -= lanes, out += lanes) {
     V<D> values[5];
     cursors.load(d, 0, values);
     cursors.advance(1);
-    evaluate<kAccumulate>(d, values, formula, out);
+    store(d, formula(values), accumulate, out);
   }
   if (n > 0) {
-    const auto mask = hn::FirstN(d, n);
     V<D> values[5];
-    cursors.tail(d, mask, values);
-    V<D> result = formula(values);
-    if constexpr (kAccumulate) result = V<D>{hn::MaskedLoad(mask, d, out)} + result;
-    hn::BlendedStore(result.v, mask, d, out);
+    cursors.tail(d, hn::FirstN(d, n), values);
+    store_first(d, formula(values), n, accumulate, out);
   }
 }
 
@@ -299,8 +335,8 @@ inline constexpr bool kVectorLoop = !F::portable && (std::is_same_v<T, float> ||
 
 // The same, one element at a time, for integers, bool, complex numbers, bfloat16 (which computes in float) and
 // portable formulas.
-template <unsigned kReads, bool kAccumulate, class C, class In, class Out, class Formula>
-HWY_INLINE void scalar_run(const LoopArgs& args, const Formula formula) {
+template <unsigned kReads, class C, class In, class Out, class Formula>
+HWY_INLINE void scalar_run(const LoopArgs& args, const Formula formula, bool accumulate) {
   const In* const in[5] = {static_cast<const In*>(args.in[0]), static_cast<const In*>(args.in[1]),
                            static_cast<const In*>(args.in[2]), static_cast<const In*>(args.in[3]),
                            static_cast<const In*>(args.in[4])};
@@ -311,7 +347,9 @@ HWY_INLINE void scalar_run(const LoopArgs& args, const Formula formula) {
       if ((kReads >> k & 1) != 0) values[k] = Scalar<C>(static_cast<C>(in[k][(args.scalars >> k & 1) != 0 ? 0 : i]));
     }
     auto result = formula(values).v;
-    if constexpr (kAccumulate) result = static_cast<decltype(result)>(static_cast<C>(out[i]) + result);
+    if constexpr (std::is_same_v<In, Out>) {
+      if (accumulate) result = static_cast<decltype(result)>(static_cast<C>(out[i]) + result);
+    }
     out[i] = static_cast<Out>(result);
   }
 }
@@ -321,31 +359,22 @@ void forward_loop(const LoopArgs& args) {
   constexpr unsigned reads = (1u << F::arity) - 1;
   const ForwardCall<F> formula{args.parameters};
   if constexpr (F::boolean) {
-    scalar_run<reads, false, Computed<F, T>, T, bool>(args, formula);
+    scalar_run<reads, Computed<F, T>, T, bool>(args, formula, false);
   } else if constexpr (kVectorLoop<F, T>) {
-    vector_run<reads, false, kUnroll<forward_steps<F>()>, T>(args, formula);
+    vector_run<reads, kUnroll<forward_steps<F>()>, T>(args, formula, false);
   } else {
-    scalar_run<reads, false, Computed<F, T>, T, T>(args, formula);
+    scalar_run<reads, Computed<F, T>, T, T>(args, formula, false);
   }
 }
 
 template <class F, int I, class T>
 void vjp_loop(const LoopArgs& args) {
   constexpr unsigned reads = derivative_reads<F, I>();
-  constexpr int unroll = kUnroll<derivative_steps<F, I>()>;
   const DerivativeCall<F, I> formula{args.parameters};
   if constexpr (kVectorLoop<F, T>) {
-    if (args.accumulate) {
-      vector_run<reads, true, unroll, T>(args, formula);
-    } else {
-      vector_run<reads, false, unroll, T>(args, formula);
-    }
+    vector_run<reads, kUnroll<derivative_steps<F, I>()>, T>(args, formula, args.accumulate);
   } else {
-    if (args.accumulate) {
-      scalar_run<reads, true, Computed<F, T>, T, T>(args, formula);
-    } else {
-      scalar_run<reads, false, Computed<F, T>, T, T>(args, formula);
-    }
+    scalar_run<reads, Computed<F, T>, T, T>(args, formula, args.accumulate);
   }
 }
 
@@ -384,17 +413,12 @@ struct ConjugateDerivativeCall {
 template <class F, class T>
 void complex_forward_loop(const LoopArgs& args) {
   constexpr unsigned reads = (1u << F::arity) - 1;
-  scalar_run<reads, false, T, T, std::conditional_t<F::boolean, bool, T>>(args, ForwardCall<F>{args.parameters});
+  scalar_run<reads, T, T, std::conditional_t<F::boolean, bool, T>>(args, ForwardCall<F>{args.parameters}, false);
 }
 template <class F, int I, class T>
 void complex_vjp_loop(const LoopArgs& args) {
   constexpr unsigned reads = derivative_reads<F, I>();
-  const ConjugateDerivativeCall<F, I> formula{args.parameters};
-  if (args.accumulate) {
-    scalar_run<reads, true, T, T, T>(args, formula);
-  } else {
-    scalar_run<reads, false, T, T, T>(args, formula);
-  }
+  scalar_run<reads, T, T, T>(args, ConjugateDerivativeCall<F, I>{args.parameters}, args.accumulate);
 }
 
 template <class F, class T>

@@ -10,9 +10,9 @@
 // diagonal it is also the tangent of the output. X is
 //   - Scalar<T>: one element, in the reference and in the loops of integers and bfloat16;
 //   - V<D>: a vector, in the kernels (src/ops/elementwise-inl.h);
-//   - RuleTensor: a tensor, in the gradient rule written in library ops, so that gradients of any order exist;
-//   - Micro: a recorder at compile time, which turns the formula into data. From it follow what a derivative reads
-//     and what a tape saves; nobody declares that.
+//   - Micro: a recorder at compile time, which turns the formula into data. From it follow what a derivative reads and
+//     what a tape saves, which nobody declares, and the gradient rule in library ops (src/ops/formula_rule.h), so that
+//     gradients of any order exist.
 //
 // Over complex numbers a formula is taken to be analytic: its derivative is then the same formula, and the cotangent is
 // conj(df(conj(g), x, y)), which is the convention of TensorFlow. See UnaryOp::Complex.
@@ -436,49 +436,5 @@ CAPSTAN_PREDICATES(CAPSTAN_MICRO_UNARY)
 CAPSTAN_BINARY_PRIMITIVES(CAPSTAN_MICRO_BINARY)
 #undef CAPSTAN_MICRO_UNARY
 #undef CAPSTAN_MICRO_BINARY
-
-// --- RuleTensor: tensors ---
-
-// A tensor in a gradient rule. A type of its own, because comparisons of tensors mean something else to users.
-struct RuleTensor {
-  Tensor t;
-};
-#define CAPSTAN_RULE_OPERATOR(op, function)                                                                \
-  inline RuleTensor operator op(const RuleTensor& a, const RuleTensor& b) { return {function(a.t, b.t)}; } \
-  inline RuleTensor operator op(const RuleTensor& a, double b) { return {function(a.t, b)}; }              \
-  inline RuleTensor operator op(double a, const RuleTensor& b) { return {function(a, b.t)}; }
-CAPSTAN_RULE_OPERATOR(+, add)
-CAPSTAN_RULE_OPERATOR(-, subtract)
-CAPSTAN_RULE_OPERATOR(*, multiply)
-CAPSTAN_RULE_OPERATOR(/, divide)
-CAPSTAN_RULE_OPERATOR(==, equal)
-CAPSTAN_RULE_OPERATOR(!=, not_equal)
-CAPSTAN_RULE_OPERATOR(<, less)
-CAPSTAN_RULE_OPERATOR(<=, less_equal)
-CAPSTAN_RULE_OPERATOR(>, greater)
-CAPSTAN_RULE_OPERATOR(>=, greater_equal)
-#undef CAPSTAN_RULE_OPERATOR
-inline RuleTensor operator-(const RuleTensor& a) { return {negative(a.t)}; }
-inline RuleTensor operator&&(const RuleTensor& a, const RuleTensor& b) { return {logical_and(a.t, b.t)}; }
-inline RuleTensor operator||(const RuleTensor& a, const RuleTensor& b) { return {logical_or(a.t, b.t)}; }
-inline RuleTensor operator!(const RuleTensor& a) { return {logical_not(a.t)}; }
-inline RuleTensor select(const RuleTensor& c, const RuleTensor& a, const RuleTensor& b) {
-  return {where(c.t, a.t, b.t)};
-}
-inline RuleTensor select(const RuleTensor& c, const RuleTensor& a, double b) { return {where(c.t, a.t, b)}; }
-inline RuleTensor select(const RuleTensor& c, double a, const RuleTensor& b) { return {where(c.t, a, b.t)}; }
-inline RuleTensor zero_of(const RuleTensor& a) { return {zeros_like(a.t)}; }
-inline RuleTensor conj(const RuleTensor& a) { return {capstan::conj(Operand(a.t))}; }
-#define CAPSTAN_RULE_UNARY(name) \
-  inline RuleTensor name(const RuleTensor& a) { return {capstan::name(Operand(a.t))}; }
-#define CAPSTAN_RULE_BINARY(name)                                    \
-  inline RuleTensor name(const RuleTensor& a, const RuleTensor& b) { \
-    return {capstan::name(Operand(a.t), Operand(b.t))};              \
-  }
-CAPSTAN_UNARY_PRIMITIVES(CAPSTAN_RULE_UNARY)
-CAPSTAN_PREDICATES(CAPSTAN_RULE_UNARY)
-CAPSTAN_BINARY_PRIMITIVES(CAPSTAN_RULE_BINARY)
-#undef CAPSTAN_RULE_UNARY
-#undef CAPSTAN_RULE_BINARY
 
 }  // namespace capstan

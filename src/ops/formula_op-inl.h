@@ -5,6 +5,7 @@
 
 #include "src/core/simd.h"
 #include "src/ops/formula.h"
+#include "src/ops/formula_rule.h"
 
 #include "hwy/highway.h"
 
@@ -177,36 +178,16 @@ constexpr FormulaCode formula_code() {
 template <class F>
 inline constexpr FormulaCode kFormulaCode = formula_code<F>();
 
-// The rule in library ops. Over complex numbers the formula sees the conjugate of the cotangent.
-template <class F, bool kComplex>
-void formula_vjp_as(const VjpCall& call, std::span<Tensor> cotangents) {
-  const auto* parameters = static_cast<const double*>(call.attribute_data());
-  const auto derive = [&]<int I>() {
-    if (!call.needs(I)) return;
-    constexpr std::uint8_t reads = derivative_reads<F, I>();
-    if constexpr (kComplex && derivative_passes<F, I>()) {
-      cotangents[I] = call.cotangent();
-      return;
-    }
-    RuleTensor v[5];
-    v[0].t = kComplex ? conj(call.cotangent()) : call.cotangent();
-    if constexpr ((reads & kReadsInput0) != 0) v[1].t = call.input(0);
-    if constexpr ((reads & kReadsInput1) != 0) v[2].t = call.input(1);
-    if constexpr ((reads & kReadsInput2) != 0) v[3].t = call.input(2);
-    if constexpr ((reads & kReadsOutput) != 0) v[4].t = call.output();
-    cotangents[I] = DerivativeCall<F, I>{parameters}(v).t;
-    if constexpr (kComplex) cotangents[I] = conj(cotangents[I]);
-  };
-  derive.template operator()<0>();
-  if constexpr (F::arity >= 2) derive.template operator()<1>();
-  if constexpr (F::arity >= 3) derive.template operator()<2>();
-}
+// The rule in library ops.
+template <class F>
+inline constexpr FormulaRule kRule = [] {
+  FormulaRule rule{&kFormulaCode<F>, nullptr, F::arity};
+  if constexpr (!std::is_void_v<typename F::Complex>) rule.complex = &kFormulaCode<typename F::Complex>;
+  return rule;
+}();
 template <class F>
 void formula_vjp(const VjpCall& call, std::span<Tensor> cotangents) {
-  if constexpr (!std::is_void_v<typename F::Complex>) {
-    if (is_complex(call.cotangent().dtype())) return formula_vjp_as<typename F::Complex, true>(call, cotangents);
-  }
-  formula_vjp_as<F, false>(call, cotangents);
+  run_formula_rule(kRule<F>, call, cotangents);
 }
 
 // What the derivatives for input I read, over real or complex numbers.

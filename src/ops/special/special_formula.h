@@ -1,4 +1,4 @@
-// The special functions in formulas: on single elements, as data, and on tensors. There is no vector form, so only
+// The special functions in formulas: on single elements and as data. There is no vector form, so only
 // portable formulas (UnaryOp::portable) may call them.
 #pragma once
 
@@ -13,8 +13,7 @@ namespace capstan {
   Scalar<T> name(Scalar<T> x) {                                                \
     return Scalar<T>(static_cast<T>(special::name(static_cast<double>(x.v)))); \
   }                                                                            \
-  constexpr Micro name(Micro a) { return micro(a, MicroOp::k_##name); }        \
-  inline RuleTensor name(const RuleTensor& a) { return {capstan::name(Operand(a.t))}; }
+  constexpr Micro name(Micro a) { return micro(a, MicroOp::k_##name); }
 CAPSTAN_SPECIAL_UNARY(CAPSTAN_SPECIAL_FORMS)
 #undef CAPSTAN_SPECIAL_FORMS
 
@@ -23,10 +22,7 @@ CAPSTAN_SPECIAL_UNARY(CAPSTAN_SPECIAL_FORMS)
   Scalar<T> name(Scalar<T> x, Scalar<T> y) {                                                             \
     return Scalar<T>(static_cast<T>(special::name(static_cast<double>(x.v), static_cast<double>(y.v)))); \
   }                                                                                                      \
-  constexpr Micro name(Micro a, Micro b) { return micro(a, b, MicroOp::k_##name); }                      \
-  inline RuleTensor name(const RuleTensor& a, const RuleTensor& b) {                                     \
-    return {capstan::name(Operand(a.t), Operand(b.t))};                                                  \
-  }
+  constexpr Micro name(Micro a, Micro b) { return micro(a, b, MicroOp::k_##name); }
 CAPSTAN_SPECIAL_BINARY(CAPSTAN_SPECIAL_FORMS)
 #undef CAPSTAN_SPECIAL_FORMS
 
@@ -37,9 +33,6 @@ Scalar<T> betainc(Scalar<T> a, Scalar<T> b, Scalar<T> x) {
 }
 constexpr Micro betainc(Micro a, Micro b, Micro x) {
   return {a.recording, a.recording->add(MicroOp::k_betainc, a.id, b.id, x.id)};
-}
-inline RuleTensor betainc(const RuleTensor& a, const RuleTensor& b, const RuleTensor& x) {
-  return {capstan::betainc(Operand(a.t), Operand(b.t), Operand(x.t))};
 }
 
 }  // namespace capstan
