@@ -3,6 +3,7 @@
 // A name ("glorot_uniform"), one of the classes of namespace initializers, or any function of shape and dtype. One that
 // draws takes its seed when it is made: the given one, or the next of the process's stream (see set_seed). So the same
 // object gives the same values every time, and a program that sets the seed first gives the same weights in every run.
+// A seed that is given has the numbers that Keras has for it with TensorFlow.
 #pragma once
 
 #include <cstdint>

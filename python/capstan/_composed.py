@@ -1,9 +1,9 @@
-"""Functions of TensorFlow that are composed of ops: of images drawn at random, of signals, of systems, of checks."""
+"""Functions of TensorFlow that are composed of ops: of images, of signals, of systems, of checks."""
 import math as _math
 
 import numpy as np
 
-from . import _core, _modules, _ops
+from . import _core, _image_draws, _modules, _ops
 from ._convert import convert_to_tensor, dims, refuse
 from ._dtypes import as_dtype, float32, int64
 from ._known import known
@@ -178,61 +178,6 @@ def kaiser_window(window_length, beta=12.0, dtype=float32, name=None):
 
 # --- image ---
 
-def _coin(seed):
-    return _modules.uniform([], seed=seed) < 0.5
-
-
-def random_flip_left_right(image, seed=None):
-    """The image, or each image of a batch, mirrored with a chance of a half."""
-    return _flipped(image, "image_flip_left_right", seed)
-
-
-def random_flip_up_down(image, seed=None):
-    """The image, or each image of a batch, upside down with a chance of a half."""
-    return _flipped(image, "image_flip_up_down", seed)
-
-
-def _flipped(image, op, seed):
-    image = convert_to_tensor(image)
-    if image.shape.rank == 3:
-        return OPS["where"](_coin(seed), OPS[op](image), image)
-    coins = _modules.uniform([image.shape[0], 1, 1, 1], seed=seed) < 0.5
-    return OPS["where"](coins, OPS[op](image), image)
-
-
-def random_brightness(image, max_delta, seed=None):
-    """The image with a number added that is drawn between -max_delta and max_delta."""
-    if max_delta < 0:
-        raise ValueError(f"random_brightness: max_delta {max_delta} must not be negative")
-    image = convert_to_tensor(image)
-    if not image.dtype.is_floating:
-        raise ValueError("random_brightness: the image must be floating\n  help: tf.image.convert_image_dtype(image, tf.float32)")
-    return image + _ops.cast(_modules.uniform([], -float(max_delta), float(max_delta), seed=seed), image.dtype)
-
-
-def random_contrast(image, lower, upper, seed=None):
-    """The image with its distance from the mean times a number that is drawn."""
-    if not 0 <= lower < upper:
-        raise ValueError(f"random_contrast: lower {lower} and upper {upper} must be 0 <= lower < upper")
-    image = convert_to_tensor(image)
-    factor = _ops.cast(_modules.uniform([], float(lower), float(upper), seed=seed), image.dtype)
-    mean = OPS["reduce_mean"](image, [-3, -2], True)
-    return (image - mean) * factor + mean
-
-
-def random_crop(value, size, seed=None, name=None):
-    """A part of this size at a place that is drawn."""
-    value = convert_to_tensor(value)
-    size = dims(size)
-    if len(size) != value.shape.rank or any(n > have for n, have in zip(size, value.shape)):
-        raise ValueError(f"random_crop: {list(size)} does not fit into {tuple(value.shape)}")
-    if value.is_symbolic:
-        raise ValueError("random_crop: the place is drawn when the function is traced\n  help: crop outside of the function")
-    generator = np.random.default_rng(int(_modules.uniform([], 0, 2**31 - 1, int64, seed)))
-    begin = [int(generator.integers(0, have - n + 1)) for n, have in zip(size, value.shape)]
-    return OPS["slice"](value, begin, list(size))
-
-
 def resize_with_pad(image, target_height, target_width, method="bilinear", antialias=False):
     """The image resized without distortion, with zeros around it."""
     image = convert_to_tensor(image)
@@ -363,12 +308,13 @@ def install(tf):
             (tf, "group identity_n unravel_index"), (tf.math, "zero_fraction polyval is_non_decreasing "
              "is_strictly_increasing"), (tf.nn, "zero_fraction convolution atrous_conv2d compute_average_loss "
              "scale_regularization_loss"), (tf.linalg, "lu_reconstruct lu_solve"), (tf.signal, "dct idct kaiser_window"),
-            (tf.image, "random_flip_left_right random_flip_up_down random_brightness random_contrast random_crop "
-             "resize_with_pad ResizeMethod rgb_to_yuv yuv_to_rgb"), (tf.random, "gamma poisson"),
+            (tf.image, "resize_with_pad ResizeMethod rgb_to_yuv yuv_to_rgb"), (tf.random, "gamma poisson"),
             (tf.debugging, "assert_rank assert_rank_at_least assert_rank_in assert_scalar assert_type assert_integer "
              "assert_same_float_dtype assert_shapes check_numerics")):
         for name in names.split():
             setattr(module, name, globals()[name])
+    for name, function in _image_draws.NAMES.items():
+        setattr(tf.image, name, function)
     tf.tuple, tf.scalar_mul = tuple_, tf.math.scalar_mul
     tf.assert_rank = assert_rank
     for name in ("zeros", "ones", "constant", "random_normal", "random_uniform"):

@@ -2,7 +2,7 @@
 import sys
 import types
 
-from . import _core, _dtypes, _ops
+from . import _core, _dtypes, _ops, _streams
 from ._convert import convert_to_tensor, dims, refuse
 from ._dtypes import as_dtype, float32, int32
 
@@ -151,7 +151,8 @@ def set_seed(seed):
 
 
 random = make_module("random", {"normal": normal, "truncated_normal": truncated_normal, "uniform": uniform,
-                                "shuffle": shuffle, "categorical": categorical, "set_seed": set_seed}, "tf.random")
+                                "shuffle": shuffle, "categorical": categorical, "set_seed": set_seed,
+                                **_streams.NAMES}, "tf.random")
 
 # --- checks ---
 

@@ -29,4 +29,5 @@ NB_MODULE(_core, m) {
   add_files(m);
   add_summaries(m);
   add_applications(m);
+  add_random(m);
 }

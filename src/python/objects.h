@@ -139,6 +139,7 @@ void add_checkpoints(nb::module_& m);
 void add_files(nb::module_& m);
 void add_summaries(nb::module_& m);
 void add_applications(nb::module_& m);
+void add_random(nb::module_& m);
 
 /// One level of a structure that may contain itself. Throws a RecursionError of Python, as Python itself does.
 class Level {

@@ -9,14 +9,38 @@
 
 namespace capstan::detail {
 
-// One with the option `seed`. The seed is taken when the object is made, the given one or the next of the process, so
-// that an object always gives the same values.
+// Where the numbers come from: a seed that was given has those of Keras, else they are of a key of the process's
+// stream. Both are settled when the object is made, so that it always draws the same.
+struct Draws {
+  explicit Draws(std::optional<std::uint64_t> seed) : is_given(seed.has_value()), key(seed ? *seed : next_seed()) {}
+
+  Tensor uniform(const Shape& shape, double minval, double maxval, DType dtype) const {
+    return is_given ? random::stateless_uniform(shape, seeds(), minval, maxval, dtype)
+                    : random::uniform(shape, minval, maxval, dtype, key);
+  }
+  Tensor normal(const Shape& shape, double mean, double stddev, DType dtype) const {
+    return is_given ? random::stateless_normal(shape, seeds(), mean, stddev, dtype)
+                    : random::normal(shape, mean, stddev, dtype, key);
+  }
+  Tensor truncated_normal(const Shape& shape, double mean, double stddev, DType dtype) const {
+    return is_given ? random::stateless_truncated_normal(shape, seeds(), mean, stddev, dtype)
+                    : random::truncated_normal(shape, mean, stddev, dtype, key);
+  }
+
+ private:
+  random::Seeds seeds() const { return {static_cast<std::int64_t>(key), 0}; }
+
+  bool is_given;
+  std::uint64_t key;
+};
+
+// One with the option `seed`.
 template <class Derived, class Options>
 struct Drawing : Configured<Derived, InitializerBody, Options> {
-  explicit Drawing(const Options& given) : Drawing(given, given.seed ? *given.seed : next_seed()) {}
-  // With the key of another object.
-  Drawing(const Options& given, std::uint64_t seed) : Configured<Derived, InitializerBody, Options>(given), key(seed) {}
-  const std::uint64_t key;
+  explicit Drawing(const Options& given) : Drawing(given, Draws(given.seed)) {}
+  // With the numbers of another object.
+  Drawing(const Options& given, const Draws& of) : Configured<Derived, InitializerBody, Options>(given), draws(of) {}
+  const Draws draws;
 };
 
 }  // namespace capstan::detail

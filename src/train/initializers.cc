@@ -131,7 +131,7 @@ struct RandomNormalBody final : Drawing<RandomNormalBody, NormalOptions> {
   static constexpr std::string_view kName = "RandomNormal", kAlias = "normal";
   static constexpr std::string_view kText = "Normal with the given mean and standard deviation.";
   Tensor value(const Shape& shape, DType dtype) const override {
-    return random::normal(shape, options.mean, options.stddev, dtype, key);
+    return draws.normal(shape, options.mean, options.stddev, dtype);
   }
 };
 
@@ -140,7 +140,7 @@ struct TruncatedNormalBody final : Drawing<TruncatedNormalBody, NormalOptions> {
   static constexpr std::string_view kName = "TruncatedNormal";
   static constexpr std::string_view kText = "Normal, redrawn beyond two standard deviations.";
   Tensor value(const Shape& shape, DType dtype) const override {
-    return random::truncated_normal(shape, options.mean, options.stddev, dtype, key);
+    return draws.truncated_normal(shape, options.mean, options.stddev, dtype);
   }
 };
 
@@ -161,7 +161,7 @@ struct RandomUniformBody final : Drawing<RandomUniformBody, UniformOptions> {
   static constexpr std::string_view kName = "RandomUniform", kAlias = "uniform";
   static constexpr std::string_view kText = "Uniform in [minval, maxval).";
   Tensor value(const Shape& shape, DType dtype) const override {
-    return random::uniform(shape, options.minval, options.maxval, dtype, key);
+    return draws.uniform(shape, options.minval, options.maxval, dtype);
   }
 };
 

@@ -86,8 +86,9 @@ struct OrthogonalBody final : detail::Drawing<OrthogonalBody, OrthogonalOptions>
     const std::int64_t rows = columns == 0 ? 0 : shape.size() / columns;
     const std::int64_t many = std::max(rows, columns), few = std::min(rows, columns);
     if (few == 0) return zeros(shape, dtype);
-    const Tensor drawn = random::normal({many, few}, 0, 1, DType::kFloat64, key);
-    const Tensor unit = orthonormal_rows(transpose(drawn));
+    const DType drawn_as = dtype == DType::kFloat64 ? dtype : DType::kFloat32;
+    const Tensor drawn = draws.normal({many, few}, 0, 1, drawn_as);
+    const Tensor unit = orthonormal_rows(transpose(cast(drawn, DType::kFloat64)));
     return cast(reshape(rows < columns ? unit : transpose(unit), shape) * options.gain, dtype);
   }
 };

@@ -43,7 +43,7 @@ struct Drawn {
   DType dtype;
   double scale;
   std::string_view mode, distribution;
-  std::uint64_t key;
+  const detail::Draws& draws;
 };
 
 template <class Options>
@@ -56,10 +56,10 @@ Tensor draw(const Options& options, const Drawn& d) {
   const double variance = d.scale / std::max(1.0, fan);
   if (d.distribution == "uniform") {
     const double limit = std::sqrt(3 * variance);
-    return random::uniform(d.shape, -limit, limit, d.dtype, d.key);
+    return d.draws.uniform(d.shape, -limit, limit, d.dtype);
   }
-  if (d.distribution == "untruncated_normal") return random::normal(d.shape, 0, std::sqrt(variance), d.dtype, d.key);
-  return random::truncated_normal(d.shape, 0, std::sqrt(variance) / kTruncatedDeviation, d.dtype, d.key);
+  if (d.distribution == "untruncated_normal") return d.draws.normal(d.shape, 0, std::sqrt(variance), d.dtype);
+  return d.draws.truncated_normal(d.shape, 0, std::sqrt(variance) / kTruncatedDeviation, d.dtype);
 }
 
 // The body with fans along other axes, unless it has its own.
@@ -72,7 +72,7 @@ struct WithFans : detail::Drawing<Derived, Options> {
     if (options.input_axes || options.output_axes) return nullptr;
     options.input_axes = std::move(input_axes);
     options.output_axes = std::move(output_axes);
-    return std::make_shared<Derived>(options, this->key);
+    return std::make_shared<Derived>(options, this->draws);
   }
 };
 
@@ -81,7 +81,7 @@ struct VarianceScalingBody final : WithFans<VarianceScalingBody, VarianceScaling
   static constexpr std::string_view kName = "VarianceScaling";
   static constexpr std::string_view kText = "Draws with the variance scale / fan.";
   Tensor value(const Shape& shape, DType dtype) const override {
-    return draw(options, {shape, dtype, options.scale, options.mode, options.distribution, key});
+    return draw(options, {shape, dtype, options.scale, options.mode, options.distribution, draws});
   }
 };
 
@@ -90,7 +90,7 @@ template <class Derived>
 struct Scaled : WithFans<Derived, FanOptions> {
   using WithFans<Derived, FanOptions>::WithFans;
   Tensor value(const Shape& shape, DType dtype) const final {
-    return draw(this->options, {shape, dtype, Derived::kScale, Derived::kMode, Derived::kDistribution, this->key});
+    return draw(this->options, {shape, dtype, Derived::kScale, Derived::kMode, Derived::kDistribution, this->draws});
   }
 };
 

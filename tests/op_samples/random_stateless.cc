@@ -8,22 +8,53 @@ namespace capstan::testing {
 
 namespace {
 
-std::vector<OpSample> stateless_samples() {
-  const auto list = [](std::vector<AttributeValue> numbers) { return AttributeValue(std::move(numbers)); };
+AttributeValue list(std::vector<AttributeValue> numbers) { return {std::move(numbers)}; }
+SampleInput seed(const Shape& shape, std::vector<double> values, DType dtype = DType::kInt64) {
+  return {.shape = shape, .values = std::move(values), .dtype = dtype, .differentiable = false};
+}
+constexpr const char* kSeedError = "the seed must be two numbers of int64, or the three of a Generator's state";
+
+std::vector<OpSample> float_samples() {
   return {
-      {.attributes = {{"shape", list({2, 3})}, {"seed", list({1, 2})}}},
-      {.attributes = {{"shape", list({})}, {"seed", list({1, 2})}, {"dtype", "float64"}}},
-      {.attributes = {{"shape", list({9001})}, {"seed", list({-1, 2})}, {"dtype", "float64"}}},
-      {.attributes = {{"shape", list({0, 2})}, {"seed", list({1, 2})}, {"dtype", "bfloat16"}}},
-      {.attributes = {{"shape", list({2})}, {"seed", list({1, 2})}, {"dtype", "int32"}},
+      {.inputs = {seed({2}, {1, 2})}, .attributes = {{"shape", list({2, 3})}}},
+      {.inputs = {seed({2}, {1, 2})}, .attributes = {{"shape", list({})}, {"dtype", "float64"}}},
+      {.inputs = {seed({2}, {-1, 2})}, .attributes = {{"shape", list({9001})}, {"dtype", "float64"}}},
+      {.inputs = {seed({3}, {-1, 2, 3})}, .attributes = {{"shape", list({9001})}}},
+      {.inputs = {seed({2}, {1, 2})}, .attributes = {{"shape", list({0, 2})}, {"dtype", "bfloat16"}}},
+      {.inputs = {seed({2, 1, 2}, {1, 2, 3, 4})}, .attributes = {{"shape", list({3})}}},
+      {.inputs = {seed({0, 3}, {})}, .attributes = {{"shape", list({3})}}},
+      {.inputs = {seed({2}, {1, 2})},
+       .attributes = {{"shape", list({2})}, {"dtype", "int32"}},
        .error = "dtype int32 is not supported"},
-      {.attributes = {{"shape", list({-1})}, {"seed", list({1, 2})}}, .error = "negative length -1"},
-      {.attributes = {{"shape", list({2})}, {"seed", list({1})}}, .error = "must be two integers"},
+      {.inputs = {seed({2}, {1, 2})}, .attributes = {{"shape", list({-1})}}, .error = "negative length -1"},
+      {.inputs = {seed({1}, {1})}, .attributes = {{"shape", list({2})}}, .error = kSeedError},
+      {.inputs = {seed({2}, {1, 2}, DType::kFloat32)}, .attributes = {{"shape", list({2})}}, .error = kSeedError},
+  };
+}
+const OpTest kFloatTest = {.samples = float_samples, .random = true};
+
+std::vector<OpSample> integer_samples() {
+  const auto range = [](AttributeValue low, AttributeValue high, const char* dtype) {
+    return AttributeMap{{"shape", list({2, 3})}, {"minval", low}, {"maxval", high}, {"dtype", dtype}};
+  };
+  return {
+      {.inputs = {seed({2}, {1, 2})}, .attributes = {{"shape", list({2, 3})}}},
+      {.inputs = {seed({2}, {1, 2})}, .attributes = range(-5, 7, "int32")},
+      {.inputs = {seed({3}, {1, 2, 3})}, .attributes = range(-5, 7, "int64")},
+      {.inputs = {seed({2}, {1, 2})}, .attributes = range(7, 7, "int64"), .error = "no number from 7 up to below 7"},
+      {.inputs = {seed({2}, {1, 2})},
+       .attributes = range(0, std::int64_t{1} << 40, "int32"),
+       .error = "do not fit int32"},
+      {.inputs = {seed({2}, {1, 2})}, .attributes = range(0, 7, "float32"), .error = "dtype float32 is not supported"},
+      {.inputs = {seed({2, 1}, {1, 2})}, .attributes = range(0, 7, "int64"), .error = kSeedError},
   };
 }
 
 const OpTests kTests = {
-    {"stateless_uniform", {.samples = stateless_samples, .random = true}},
+    {"stateless_uniform", kFloatTest},
+    {"stateless_normal", kFloatTest},
+    {"stateless_truncated_normal", kFloatTest},
+    {"stateless_integers", {.samples = integer_samples, .random = true}},
 };
 
 }  // namespace

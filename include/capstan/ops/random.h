@@ -2,10 +2,12 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
 #include "capstan/tensor.h"
+#include "capstan/variable.h"
 
 namespace capstan {
 
@@ -48,13 +50,74 @@ CAPSTAN_EXPORT Tensor normal(const Shape& shape, double mean, double stddev, DTy
 CAPSTAN_EXPORT Tensor truncated_normal(const Shape& shape, double mean = 0, double stddev = 1, DType dtype = floatx());
 CAPSTAN_EXPORT Tensor truncated_normal(const Shape& shape, double mean, double stddev, DType dtype, std::uint64_t seed);
 
-/// Evenly distributed in [minval, maxval), of floating dtypes: the bits of tf.random.stateless_uniform, which depend on
-/// the two seeds, the dtype and the position. For programs that must draw what they drew in TensorFlow; `uniform` with
-/// a seed is faster.
+/// What a stateless draw is a function of, beside dtype and position: two seeds, or the state of a Generator. A tensor
+/// has two or three elements of int64 or int32 along its last axis; with more axes it is a batch of draws, whose axes
+/// come before those of `shape`.
+class CAPSTAN_EXPORT Seeds {
+ public:
+  Seeds(std::int64_t first, std::int64_t second);
+  Seeds(const std::array<std::int64_t, 2>& seeds);
+  Seeds(const Tensor& seeds);
+  const Tensor& tensor() const { return tensor_; }
+
+ private:
+  Tensor tensor_;
+};
+
+/// Draws with the bits of TensorFlow's functions of these names; what takes logarithms may differ in the last one. For
+/// programs that must draw what they drew in TensorFlow, and where the seed is a tensor; `uniform` with a seed is
+/// faster. Errors: ShapeError for a tensor of another shape or a negative length; DTypeError if `dtype` is not
+/// floating.
 ///
-///     random::stateless_uniform({2}, {1, 2});  // 0.8440604, 0.19204533
-CAPSTAN_EXPORT Tensor stateless_uniform(const Shape& shape, std::array<std::int64_t, 2> seed, double minval = 0,
-                                        double maxval = 1, DType dtype = floatx());
+///     random::stateless_uniform({2}, {1, 2});           // 0.8440604, 0.19204533
+///     random::stateless_normal({2}, {1, 2});            // 0.5441101, 0.20738031
+///     random::stateless_truncated_normal({2}, {1, 2});  // 0.5441101, 0.20738031
+///     random::stateless_integers({3}, {1, 2}, 10, 100, int32);  // 20, 39, 64
+CAPSTAN_EXPORT Tensor stateless_uniform(const Shape& shape, const Seeds& seed, double minval = 0, double maxval = 1,
+                                        DType dtype = floatx());
+CAPSTAN_EXPORT Tensor stateless_normal(const Shape& shape, const Seeds& seed, double mean = 0, double stddev = 1,
+                                       DType dtype = floatx());
+/// Without what lies two standard deviations or more from the mean.
+CAPSTAN_EXPORT Tensor stateless_truncated_normal(const Shape& shape, const Seeds& seed, double mean = 0,
+                                                 double stddev = 1, DType dtype = floatx());
+/// Integers of [minval, maxval), of int32 or int64, with TensorFlow's bias: a remainder. Errors: ValueError if there is
+/// none, or if they do not fit the dtype.
+CAPSTAN_EXPORT Tensor stateless_integers(const Shape& shape, const Seeds& seed, std::int64_t minval,
+                                         std::int64_t maxval, DType dtype = int64);
+/// Any integers of the dtype.
+CAPSTAN_EXPORT Tensor stateless_integers(const Shape& shape, const Seeds& seed, DType dtype = int64);
+
+/// tf.random.Generator with Philox: a variable of three int64, a counter of 128 bits and a key, that every draw moves
+/// on. Draws have TensorFlow's bits. In a traced function the state moves on with every call, and a checkpoint of
+/// `state` continues where it was. A copy shares the state.
+///
+///     random::Generator generator = random::Generator::from_seed(1234);
+///     generator.normal({3});  // 0.9356609, 1.0854306, -0.93788373
+///     generator.state().value();  // 2002, 0, 0
+class CAPSTAN_EXPORT Generator {
+ public:
+  /// The counter is `seed`, the key 0.
+  static Generator from_seed(std::uint64_t seed);
+  /// Errors: ShapeError unless it is int64[3].
+  explicit Generator(const Tensor& state);
+
+  Tensor uniform(const Shape& shape, double minval = 0, double maxval = 1, DType dtype = floatx()) const;
+  Tensor normal(const Shape& shape, double mean = 0, double stddev = 1, DType dtype = floatx()) const;
+  Tensor truncated_normal(const Shape& shape, double mean = 0, double stddev = 1, DType dtype = floatx()) const;
+  Tensor integers(const Shape& shape, std::int64_t minval, std::int64_t maxval, DType dtype = int64) const;
+  Tensor integers(const Shape& shape, DType dtype = int64) const;  ///< any of the dtype
+  /// int64[2, count]: in each column two seeds for a stateless draw.
+  Tensor make_seeds(std::int64_t count = 1) const;
+  /// As if `count` numbers had been drawn.
+  void skip(std::int64_t count) const;
+  const Variable& state() const { return *state_; }
+
+ private:
+  template <class Draw>
+  Tensor draw(const Draw& draw) const;
+
+  std::shared_ptr<const Variable> state_;
+};
 
 /// The same of floating dtypes with tensors for parameters, which broadcast to the shape of the result.
 CAPSTAN_EXPORT Tensor uniform(const Shape& shape, Operand minval, Operand maxval, DType dtype = floatx(),

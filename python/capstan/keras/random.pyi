@@ -4,11 +4,11 @@ from typing import Any, Iterator
 from capstan import Tensor as Tensor
 
 class SeedGenerator:
-    """Gives another seed for every draw."""
-    def __init__(self, seed: Any = None) -> None: ...
+    """Gives another seed for every draw: the seed and a counter, which `state` holds."""
+    def __init__(self, seed: Any = None, name: _b.str | None = None, **kwargs: Any) -> None: ...
     def get_config(self) -> _b.dict[_b.str, Any]: ...
-    def next(self) -> Any:
-        """The next seed; None inside of a traced function, whose runs draw anew from the stream of the process."""
+    def next(self, ordered: _b.bool = True) -> Any:
+        """The next two seeds, a tensor."""
         ...
 def categorical(logits: Any, num_samples: Any, dtype: _b.str | Any = 'int32', seed: Any = None) -> Tensor:
     """Draws of class numbers."""

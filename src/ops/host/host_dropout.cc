@@ -4,8 +4,6 @@
 // op of its own with the key as an attribute that is written anew before every run, from the same source as without a
 // trace: what is dropped in a function is what is dropped without it. As a stateful op its value is kept for the
 // gradient of a call instead of being drawn again. The same holds for draws of other distributions.
-#include <numbers>
-
 #include "capstan/ops/array.h"
 #include "capstan/ops/host.h"
 #include "capstan/ops/math.h"
@@ -59,19 +57,6 @@ void infer_mask(const Call& call, OutputSpecs& outputs) {
   outputs.add(x.dtype(), shape_of_mask(x, call.attributes<MaskAttributes>()));
 }
 
-// The bits of tf.random.stateless_normal but for the last two: pairs of the uniform stream by Box and Muller.
-Tensor stateless_normal(const Shape& shape, const std::int64_t* seeds, DType dtype) {
-  const DType working = dtype == float64 ? float64 : float32;
-  const std::int64_t n = shape.size(), pairs = (n + 1) / 2;
-  const Tensor draw = random::stateless_uniform({pairs, 2}, {seeds[0], seeds[1]}, 0, 1, working);
-  const std::vector<Tensor> columns = unstack(draw, 1);
-  const Tensor radius = sqrt(-2.0 * log(maximum(columns[0], 1e-7)));
-  // The angle is rounded once.
-  const Tensor angle = cast(cast(columns[1], float64) * (2 * std::numbers::pi), working);
-  const Tensor all = reshape(stack({radius * sin(angle), radius * cos(angle)}, 1), {2 * pairs});
-  return cast(reshape(slice(all, {0}, {n}), shape), dtype);
-}
-
 // Of draws with one key.
 template <class Attributes>
 std::uint64_t key_of(const Attributes& attributes) {
@@ -113,7 +98,7 @@ void infer_draw(const Call& call, OutputSpecs& outputs) {
 void draw_normal(const Call& call, std::span<Tensor> outputs) {
   const auto& a = call.attributes<DrawAttributes>();
   const TensorRef& x = call.input(0);
-  outputs[0] = a.stateless ? stateless_normal(x.shape(), a.seeds, x.dtype())
+  outputs[0] = a.stateless ? random::stateless_normal(x.shape(), {a.seeds[0], a.seeds[1]}, 0, 1, x.dtype())
                            : random::normal(x.shape(), 0, 1, x.dtype(), key_of(a));
 }
 
