@@ -199,7 +199,8 @@ MODULES = {path: sys.modules["capstan" + (f".{path}" if path else "")] for path 
     "", "math", "math.special", "nn", "linalg", "bitwise", "signal", "image", "random", "debugging", "config",
     "config.threading", "errors", "autodiff", "nest", "data", "keras", "keras.layers", "keras.models", "keras.losses",
     "keras.metrics", "keras.optimizers", "keras.optimizers.schedules", "keras.optimizers.legacy", "keras.initializers",
-    "keras.regularizers", "keras.constraints", "keras.activations", "keras.callbacks", "keras.utils", "keras.datasets",
+    "keras.regularizers", "keras.constraints", "keras.activations", "keras.callbacks", "keras.utils", "keras.saving",
+    "keras.datasets",
     *(f"keras.datasets.{name}" for name in ("mnist", "fashion_mnist", "cifar10", "cifar100", "imdb", "reuters")),
     "keras.applications", *(f"keras.applications.{name}" for name in (
         "resnet", "resnet50", "resnet_v2", "vgg16", "mobilenet_v2", "efficientnet", "densenet", "xception")),

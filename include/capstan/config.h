@@ -103,8 +103,8 @@ struct ClassInfo {
   std::string_view name;    ///< "Adam"
   std::string_view text;    ///< one sentence
   std::span<const OptionField> options;
-  /// Makes an object; null for a class that has no configurations.
-  std::shared_ptr<Configurable> (*make)(const AttributeValue& config) = nullptr;
+  /// Makes an object of the class `info`; null for a class that has no configurations.
+  std::shared_ptr<Configurable> (*make)(const ClassInfo& info, const AttributeValue& config) = nullptr;
   std::string_view alias = {};  ///< another name that it is made by, or none
   /// The options that a configuration may leave out, with their values; null for a class that has no configurations.
   AttributeValue (*defaults)(const ClassInfo& info) = nullptr;
@@ -164,9 +164,9 @@ class Configured : public Base {
   const Options options;
 
  private:
-  static std::shared_ptr<Configurable> make(const AttributeValue& config) {
+  static std::shared_ptr<Configurable> make(const ClassInfo& info, const AttributeValue& config) {
     Options options;
-    set_options(info(), &options, config);
+    set_options(info, &options, config);
     return std::make_shared<Derived>(std::as_const(options));
   }
   static constexpr std::string_view alias() {
@@ -178,8 +178,9 @@ class Configured : public Base {
   }
 };
 
-/// Makes a class known under its name, in any spelling of capitals and underscores. Errors: ValueError if another class
-/// of the kind has it.
+/// Makes a class known under its name, in any spelling of capitals and underscores. A class of the library that has the
+/// name stays what the name alone stands for; a configuration with the registered name "package>name" finds this one.
+/// Errors: ValueError if another class of the kind has it in the package.
 CAPSTAN_EXPORT void register_class(const ClassInfo& info, std::string_view package = "Custom");
 template <class T>
 void register_class(std::string_view package = "Custom") {

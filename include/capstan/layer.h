@@ -234,8 +234,8 @@ class CAPSTAN_EXPORT Layer {
   std::shared_ptr<LayerBase> body_;
 };
 
-/// A layer from its name, or from what serialize() gave (capstan/config.h). Errors: ValueError for an unknown class or
-/// option.
+/// A layer from its name, from what serialize() gave (capstan/config.h), or from what the configuration of a functional
+/// model has of an op between its layers. Errors: ValueError for an unknown class, op or option.
 CAPSTAN_EXPORT Layer layer_from(const AttributeValue& value);
 /// The layer as Keras writes it: its class and its configuration.
 ///
@@ -279,6 +279,9 @@ class CAPSTAN_EXPORT LayerBase : public Configurable {
   void add_loss(Tensor loss);
   /// Makes layers sublayers before they are called, in this order, before those that calls find.
   void track(std::initializer_list<Layer> layers);
+  /// The same for one, with the name of the member that it is, or a path for one in a list ("blocks/dense_1"): files of
+  /// Keras have its weights under that name.
+  void track(const Layer& layer, std::string_view member);
   /// Makes a variable that exists a weight, as add_weight() does with a new one, at any time; once only. For bindings,
   /// whose layers get variables as attributes.
   void track(const Variable& variable);
@@ -452,9 +455,9 @@ class ConfiguredLayer : public Base {
   const Options options;
 
  private:
-  static std::shared_ptr<Configurable> make(const AttributeValue& config) {
+  static std::shared_ptr<Configurable> make(const ClassInfo& info, const AttributeValue& config) {
     Options options;
-    set_options(info(), &options, config);
+    set_options(info, &options, config);
     return std::make_shared<Derived>(std::as_const(options));
   }
 };

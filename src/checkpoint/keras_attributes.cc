@@ -63,9 +63,8 @@ std::string keras_class_name(const Layer& layer) {
 }
 
 bool is_own_class(const Layer& layer) {
-  const LayerBase& body = LayerState::body_of(layer);
-  return std::string_view(LayerState::of(layer).type_name).empty() ||
-         (body.options_data() != nullptr && !is_built_in(body.class_info()));
+  const ClassInfo& info = LayerState::body_of(layer).class_info();
+  return std::string_view(LayerState::of(layer).type_name).empty() || (info.make != nullptr && !is_built_in(info));
 }
 
 bool has_given_name(const Layer& layer) {

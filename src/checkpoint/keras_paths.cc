@@ -35,8 +35,11 @@ class PathFinder {
       const Layer& sublayer = its.sublayers[i];
       const std::string counted = number_name(keras_class_name(sublayer), counts);
       std::string key = list + counted;
+      const auto member = its.members.find(LayerState::of(sublayer).id);
       if (i < attributes.size()) {
         key = prefix + std::string(attributes[i]);
+      } else if (member != its.members.end() && !(has_group_ && !has_group_(prefix + member->second))) {
+        key = prefix + member->second;
       } else if (is_own_class(layer) && !(has_group_ && has_group_(key))) {
         if (has_given_name(sublayer)) {
           key = prefix + sublayer.name();

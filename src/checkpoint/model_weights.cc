@@ -1,4 +1,5 @@
 // The weights of a model in files of other tools.
+#include <algorithm>
 #include <filesystem>
 
 #include "capstan/io.h"
@@ -52,12 +53,17 @@ detail::KerasWeights load(WeightsFormat format, const std::string& path, const M
 }
 
 // As Keras does it: slots that are not those of the optimizer are left out, and the weights are taken over.
-void restore_optimizer(const char* what, const std::string& path, const Model& model, const NamedTensors& saved) {
+void restore_optimizer(const char* what, const std::string& path, const Model& model, NamedTensors saved) {
   if (saved.empty() || !model.is_compiled()) return;
   // Slots that are there are what a file is written of, also before the next update.
   const bool is_built = detail::OptimizerState::of(model.optimizer()).updating().is_built();
   if (!is_built) model.optimizer().build(model.trainable_variables());
   State state(model.optimizer());
+  // A model that was not trained before it was saved has no slots in its file; here they begin anew.
+  const auto is_slot = [](const auto& one) { return one.first.starts_with("variables/"); };
+  if (std::none_of(saved.begin(), saved.end(), is_slot)) {
+    for (const auto& [name, tensor] : state.save()) saved.emplace(name, tensor);
+  }
   const StateDifference difference = state.compare(saved);
   std::string lines;
   for (const auto* list : {&difference.missing, &difference.left_over, &difference.mismatched}) {

@@ -18,6 +18,7 @@
 #include "capstan/schedules.h"
 #include "src/python/layers.h"
 #include "src/python/nest.h"
+#include "src/python/own_classes.h"
 
 namespace capstan::python {
 
@@ -67,7 +68,7 @@ struct FunctionOptions_ {
 };
 
 // A layer whose class is Python's, as an option of another: the one that was lent.
-std::shared_ptr<Configurable> lent_layer(const AttributeValue& config) {
+std::shared_ptr<Configurable> lent_layer(const ClassInfo&, const AttributeValue& config) {
   const Locked lock;
   const AttributeValue* const key = config.find("key");
   const nb::handle layer = find_lent(key == nullptr ? std::string() : key->text, "PythonLayer: the layer");
@@ -114,6 +115,7 @@ struct PythonSchedule : OfPython<PythonSchedule, ScheduleBody> {
 nb::list classes_of(const std::string& kind) {
   nb::list list;
   for (const ClassInfo* info : list_classes(kind)) {
+    if (is_own_class(*info)) continue;
     nb::list options;
     for (const OptionField& field : info->options) {
       options.append(nb::make_tuple(std::string(field.name), field.required));
@@ -255,6 +257,8 @@ void add_optimizers(nb::module_& m) {
       .def("exclude_from_weight_decay", &Optimizer::exclude_from_weight_decay)
       .def("finalize_variable_values", &Optimizer::finalize_variable_values)
       .def_prop_ro("name", [](const Optimizer& optimizer) { return optimizer.name(); })
+      .def_prop_ro("class_name",
+                   [](const Optimizer& optimizer) { return optimizers::serialize(optimizer).find("class_name")->text; })
       .def("get_config", [](const Optimizer& optimizer) { return optimizer.get_config(); });
   m.def("make_optimizer", [](const AttributeValue& config) { return optimizers::get(config); });
 }

@@ -1,7 +1,9 @@
 #include "src/python/graph_layers.h"
 
+#include <algorithm>
 #include <cctype>
 #include <map>
+#include <optional>
 
 #include "src/python/objects.h"
 
@@ -45,12 +47,89 @@ Kind& kind_of(const std::string& op) {
   return kind;
 }
 
+// The name of the next layer of an op.
+std::string next_name(const std::string& op) {
+  Kind& kind = kind_of(op);
+  const int number = kind.count++;
+  return number == 0 ? op : op + "_" + std::to_string(number);
+}
+
+// Ops that Keras has, too, without options: the layers of these can be written to files.
+struct KerasOp {
+  std::string_view op, name, module = "keras.src.ops.numpy";
+};
+constexpr std::string_view kOfNetworks = "keras.src.ops.nn";
+constexpr KerasOp kKerasOps[] = {{"abs", "Absolute"},
+                                 {"add", "Add"},
+                                 {"ceil", "Ceil"},
+                                 {"cos", "Cos"},
+                                 {"divide", "TrueDivide"},
+                                 {"equal", "Equal"},
+                                 {"exp", "Exp"},
+                                 {"expm1", "Expm1"},
+                                 {"floor", "Floor"},
+                                 {"greater", "Greater"},
+                                 {"greater_equal", "GreaterEqual"},
+                                 {"less", "Less"},
+                                 {"less_equal", "LessEqual"},
+                                 {"log", "Log"},
+                                 {"log1p", "Log1p"},
+                                 {"maximum", "Maximum"},
+                                 {"minimum", "Minimum"},
+                                 {"multiply", "Multiply"},
+                                 {"negative", "Negative"},
+                                 {"not_equal", "NotEqual"},
+                                 {"pow", "Power"},
+                                 {"relu", "Relu", kOfNetworks},
+                                 {"round", "Round"},
+                                 {"sigmoid", "Sigmoid", kOfNetworks},
+                                 {"sign", "Sign"},
+                                 {"silu", "Silu", kOfNetworks},
+                                 {"sin", "Sin"},
+                                 {"softplus", "Softplus", kOfNetworks},
+                                 {"sqrt", "Sqrt"},
+                                 {"square", "Square"},
+                                 {"subtract", "Subtract"},
+                                 {"tanh", "Tanh"}};
+
+AttributeValue map_of(std::vector<std::pair<std::string, AttributeValue>> items) {
+  AttributeValue map = AttributeValue::map();
+  map.items = std::move(items);
+  return map;
+}
+
 // An operand as it can be kept: a number, a variable, or the place of a tensor.
 struct Kept {
   Operand number = 0;
   Variable variable = {};
   std::ptrdiff_t place = -1;
 };
+
+// The layer of an op as Keras writes it, which the library reads; nothing if Keras has no such op, or if dtypes that
+// differ would be treated in another way.
+std::optional<Layer> keras_op_layer(const std::string& op, const std::vector<Tensor>& tensors,
+                                    const std::vector<Kept>& kept) {
+  const auto known =
+      std::find_if(std::begin(kKerasOps), std::end(kKerasOps), [&](const KerasOp& one) { return one.op == op; });
+  const auto is_like_first = [&](const Tensor& t) { return is_floating(t.dtype()) && t.dtype() == tensors[0].dtype(); };
+  if (known == std::end(kKerasOps) || !std::all_of(tensors.begin(), tensors.end(), is_like_first)) return {};
+  std::vector<AttributeValue> arguments;
+  for (const Kept& k : kept) {
+    if (k.variable.has_value()) return {};
+    const Operand::Kind kind = k.number.kind();
+    if (kind != Operand::Kind::kInt && kind != Operand::Kind::kFloat) return {};
+    arguments.push_back(k.place < 0 ? AttributeValue(k.number.number())
+                                    : map_of({{"class_name", "__keras_tensor__"}, {"config", AttributeValue::map()}}));
+  }
+  const std::string name = next_name(op);
+  const AttributeValue call = map_of({{"args", std::move(arguments)}, {"kwargs", AttributeValue::map()}});
+  return layer_from(map_of({{"module", std::string(known->module)},
+                            {"class_name", std::string(known->name)},
+                            {"config", map_of({{"name", name}})},
+                            {"registered_name", std::string(known->name)},
+                            {"name", name},
+                            {"inbound_nodes", std::vector<AttributeValue>{call}}}));
+}
 
 }  // namespace
 
@@ -67,10 +146,7 @@ std::vector<Tensor> call_in_graph(const std::string& name, const std::vector<Ten
   for (const Tensor& t : tensors) {
     if (is_floating(t.dtype())) dtype = t.dtype();
   }
-  Kind& kind = kind_of(name);
-  const std::string own_name = kind.count == 0 ? name : name + "_" + std::to_string(kind.count);
-  ++kind.count;
-  const LayerOf<FunctionBody> layer(kind.type_name.c_str(), own_name, dtype, std::move(function));
+  const LayerOf<FunctionBody> layer(kind_of(name).type_name.c_str(), next_name(name), dtype, std::move(function));
   std::vector<Nest> inputs(tensors.begin(), tensors.end());
   return static_cast<const Layer&>(layer)(Nest::list(std::move(inputs))).tensors();
 }
@@ -89,7 +165,12 @@ std::vector<Tensor> call_in_graph(const Op& op, std::span<const Operand> operand
       tensors.push_back(operand.kind() == Operand::Kind::kLent ? Tensor::adopt(operand.lent()) : *operand.given());
     }
   }
-  return call_in_graph(std::string(op.name()), tensors, [op, kept, attributes](const std::vector<Tensor>& inputs) {
+  const std::string name(op.name());
+  if (const std::optional<Layer> layer = keras_op_layer(name, tensors, kept)) {
+    std::vector<Nest> inputs(tensors.begin(), tensors.end());
+    return (*layer)(Nest::list(std::move(inputs))).tensors();
+  }
+  return call_in_graph(name, tensors, [op, kept, attributes](const std::vector<Tensor>& inputs) {
     std::vector<Operand> given;
     for (const Kept& k : kept) {
       given.push_back(k.place >= 0                    ? Operand(inputs[static_cast<std::size_t>(k.place)])

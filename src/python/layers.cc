@@ -1,13 +1,16 @@
 // Layers and models as Python sees them, and bodies of layers whose class is Python's.
 #include "src/python/layers.h"
 
+#include <nanobind/stl/array.h>
 #include <nanobind/stl/function.h>
 
 #include <algorithm>
+#include <array>
 
 #include "capstan/config.h"
 #include "capstan/layers.h"
 #include "src/python/graph_layers.h"
+#include "src/python/own_classes.h"
 
 namespace capstan::python {
 
@@ -30,10 +33,19 @@ namespace {
 template <class Base>
 class PythonBody : public Base {
  public:
-  PythonBody(const std::string& name, bool trainable, const std::string& dtype)
-      : Base(LayerOptions{.name = name,
-                          .trainable = trainable,
-                          .dtype = dtype.empty() ? DTypePolicy(floatx()) : DTypePolicy(dtype)}) {}
+  // `info` is of own_class(), so its name ends with a zero and stays.
+  PythonBody(const ClassInfo& info, const std::string& name, bool trainable, const std::string& dtype)
+      : Base(info.name.data(), LayerOptions{.name = name,
+                                            .trainable = trainable,
+                                            .dtype = dtype.empty() ? DTypePolicy(floatx()) : DTypePolicy(dtype)}),
+        info_(info) {}
+
+  const ClassInfo& class_info() const override { return info_; }
+  AttributeValue get_config() const override {
+    register_own_class(info_);
+    const Locked lock;
+    return to_attribute(method("_config_of_file")().ptr());
+  }
 
   using Base::add_loss;
   using Base::add_weight;
@@ -75,7 +87,14 @@ class PythonBody : public Base {
     if (side.object == nullptr) throw ValueError("layer: the Python object of this layer is gone");
     return steal(PyObject_GetAttrString(side.object, name));
   }
+
+ private:
+  const ClassInfo& info_;
 };
+
+// The names of a class: its own, the package and the module.
+using ClassNames = std::array<std::string, 3>;
+const ClassInfo& class_of(const ClassNames& names) { return own_class(names[0], names[1], names[2]); }
 
 // A layer, which may be a cell: then its `call` takes states, and `state_size` says of which lengths.
 class PythonLayer final : public PythonBody<layers::CellBody> {
@@ -195,6 +214,7 @@ LayerHandle handle_of(const std::shared_ptr<Body>& body, nb::handle object, bool
   handle.track = [b](const std::vector<Layer>& layers) {
     for (const Layer& layer : layers) b->track({layer});
   };
+  handle.track_member = [b](const Layer& layer, const std::string& member) { b->track(layer, member); };
   handle.track_variable = [b](const Variable& variable) { b->track(variable); };
   handle.add_weight = [b](const WeightOptions& options) { return b->add_weight(options); };
   handle.add_loss = [b](Tensor loss) { b->add_loss(std::move(loss)); };
@@ -318,6 +338,8 @@ void add_layers(nb::module_& m) {
                      return h.side == nullptr || h.side->object == nullptr ? nb::none() : nb::borrow(h.side->object);
                    })
       .def("track", [](LayerHandle& h, const LayerHandle& sublayer) { need_python(h).track({sublayer.layer}); })
+      .def("track_member", [](LayerHandle& h, const LayerHandle& sublayer,
+                              const std::string& member) { need_python(h).track_member(sublayer.layer, member); })
       .def("track_variable", [](LayerHandle& h, const Variable& v) { need_python(h).track_variable(v); })
       .def("add_loss", [](LayerHandle& h, nb::handle loss) { need_python(h).add_loss(to_tensor(loss.ptr())); })
       .def("set_activity_regularizer",
@@ -343,9 +365,10 @@ void add_layers(nb::module_& m) {
         return LayerHandle{layers::InputLayer(to_shape(shape.ptr()), input_options(batch_size, dtype, name))};
       },
       nb::arg(), nb::arg().none() = nb::none(), nb::arg().none() = nb::none(), nb::arg() = "");
-  m.def("make_python_layer", [](nb::handle object, const std::string& name, bool trainable, const std::string& dtype,
-                                bool takes_training, bool takes_mask, bool takes_states) {
-    const auto body = std::make_shared<PythonLayer>(name, trainable, dtype);
+  m.def("register_own_class", [](const ClassNames& names) { register_own_class(class_of(names)); });
+  m.def("make_python_layer", [](nb::handle object, const ClassNames& names, const std::string& name, bool trainable,
+                                const std::string& dtype, bool takes_training, bool takes_mask, bool takes_states) {
+    const auto body = std::make_shared<PythonLayer>(class_of(names), name, trainable, dtype);
     body->side.takes_states = takes_states;
     return handle_of<PythonLayer, Layer>(body, object, takes_training, takes_mask);
   });
@@ -355,19 +378,20 @@ void add_layers(nb::module_& m) {
     return mask.has_value() ? nb::steal(wrap(mask)) : nb::none();
   });
   m.def("reset_rnn_state", [](const LayerHandle& h) { layers::RNN::from(h.layer).reset_state(); });
-  m.def("make_python_model", [](nb::handle object, const std::string& name, bool trainable, const std::string& dtype,
-                                bool takes_training, bool takes_mask, const std::vector<std::string>& overridden) {
-    const auto body = std::make_shared<PythonModel>(name, trainable, dtype);
-    const auto has = [&](const char* method) {
-      return std::find(overridden.begin(), overridden.end(), method) != overridden.end();
-    };
-    body->has_train_step = has("train_step");
-    body->has_test_step = has("test_step");
-    body->has_predict_step = has("predict_step");
-    body->has_compute_loss = has("compute_loss");
-    body->has_compute_metrics = has("compute_metrics");
-    return handle_of<PythonModel, Model>(body, object, takes_training, takes_mask);
-  });
+  m.def("make_python_model",
+        [](nb::handle object, const ClassNames& names, const std::string& name, bool trainable,
+           const std::string& dtype, bool takes_training, bool takes_mask, const std::vector<std::string>& overridden) {
+          const auto body = std::make_shared<PythonModel>(class_of(names), name, trainable, dtype);
+          const auto has = [&](const char* method) {
+            return std::find(overridden.begin(), overridden.end(), method) != overridden.end();
+          };
+          body->has_train_step = has("train_step");
+          body->has_test_step = has("test_step");
+          body->has_predict_step = has("predict_step");
+          body->has_compute_loss = has("compute_loss");
+          body->has_compute_metrics = has("compute_metrics");
+          return handle_of<PythonModel, Model>(body, object, takes_training, takes_mask);
+        });
   m.def("is_in_graph", [](nb::handle x) { return is_tensor(x.ptr()) && is_in_graph(tensor_of(x.ptr())); });
   m.def("adapt", [](const LayerHandle& h, nb::handle data) {
     const Tensor x = to_tensor(data.ptr());

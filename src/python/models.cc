@@ -323,6 +323,10 @@ void add_models(nb::module_& m) {
   m.def("set_stop_training", [](const LayerHandle& h, bool stop) { model_of(h).set_stop_training(stop); });
   m.def("model_metrics", [](const LayerHandle& h) { return model_of(h).metrics(); });
   m.def("compute_loss_of", [](const LayerHandle& h) { return model_of(h).is_compiled(); });
+  m.def("model_optimizer", [](const LayerHandle& h) -> nb::object {
+    const Model model = model_of(h);
+    return model.is_compiled() ? nb::cast(model.optimizer()) : nb::none();
+  });
   m.def("save_model", [](const LayerHandle& h, const std::string& path, bool overwrite, bool optimizer) {
     model_of(h).save(path, {.overwrite = overwrite, .include_optimizer = optimizer});
   });

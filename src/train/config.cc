@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cctype>
 #include <mutex>
+#include <optional>
 
 #include "src/core/check.h"
 #include "src/train/classes.h"
@@ -98,11 +99,13 @@ bool is_off_in_keras(std::string_view key, const AttributeValue& value) {
   return is_off && std::find(std::begin(kKerasAlone), std::end(kKerasAlone), key) != std::end(kKerasAlone);
 }
 
-const Registered* find_class(std::string_view kind, std::string_view name) {
+// The first that has the name, in a package if one is given.
+const Registered* find_class(std::string_view kind, std::string_view name,
+                             std::optional<std::string_view> package = {}) {
   const std::string letters = detail::letters_of(name);
   for (const Registered& known : registry().classes) {
     const ClassInfo& info = *known.info;
-    if (info.kind != kind) continue;
+    if (info.kind != kind || (package && known.package != *package)) continue;
     if (has_letters(info.name, letters) || (!info.alias.empty() && has_letters(info.alias, letters))) return &known;
   }
   return nullptr;
@@ -112,13 +115,15 @@ const ClassInfo& class_of(std::string_view kind, std::string_view name) {
   const std::lock_guard lock(registry().mutex);
   // A class of a program's own may be after its package: "Custom>Halving".
   const std::size_t end = name.rfind('>');
-  const Registered* const found = find_class(kind, end == name.npos ? name : name.substr(end + 1));
+  const std::string_view own_name = end == name.npos ? name : name.substr(end + 1);
+  const Registered* found = end == name.npos ? nullptr : find_class(kind, own_name, name.substr(0, end));
+  if (found == nullptr) found = find_class(kind, own_name);
   if (found != nullptr) return *found->info;
   std::vector<std::string_view> names;
   for (const Registered& known : registry().classes) {
     if (known.info->kind == kind) names.push_back(known.info->name);
   }
-  detail::throw_unknown_name(kind, name, names, "register_class() makes one of your own known");
+  detail::throw_unknown_name(kind, own_name, names, "register_class() makes one of your own known");
 }
 
 }  // namespace
@@ -178,9 +183,9 @@ void set_options(const ClassInfo& info, void* options, const AttributeValue& con
 
 void register_class(const ClassInfo& info, std::string_view package) {
   const std::lock_guard lock(registry().mutex);
-  const Registered* present = find_class(info.kind, info.name);
+  const Registered* present = find_class(info.kind, info.name, package);
   if (present != nullptr && present->info == &info) return;
-  if (present == nullptr && !info.alias.empty()) present = find_class(info.kind, info.alias);
+  if (present == nullptr && !info.alias.empty()) present = find_class(info.kind, info.alias, package);
   CAPSTAN_CHECK(present == nullptr, ValueError, "register_class: there is ", info.kind, " \"", present->info->name,
                 "\" already, so there can be none with the name \"", info.name, "\"");
   registry().classes.push_back({&info, std::string(package)});
@@ -207,25 +212,41 @@ AttributeValue serialize(const Configurable& object, AttributeValue config) {
   std::string package = "Custom";
   {
     const std::lock_guard lock(registry().mutex);
-    const Registered* const known = find_class(info.kind, info.name);
-    if (known != nullptr && known->info == &info) package = known->package;
+    const auto known = std::find_if(registry().classes.begin(), registry().classes.end(),
+                                    [&](const Registered& one) { return one.info == &info; });
+    if (known != registry().classes.end()) package = known->package;
   }
   AttributeValue value = AttributeValue::map();
-  value.set("module", package.empty() ? AttributeValue(std::string(info.module)) : AttributeValue());
-  value.set("class_name", std::string(info.name));
+  // A class that is known by its module alone is there under its own name.
+  const bool has_module = package.empty() || package == info.module;
+  const std::string name(info.name);
+  value.set("module", has_module ? AttributeValue(std::string(info.module)) : AttributeValue());
+  value.set("class_name", name);
   value.set("config", std::move(config));
-  value.set("registered_name",
-            package.empty() ? AttributeValue() : AttributeValue(package + ">" + std::string(info.name)));
+  value.set("registered_name", package.empty() ? AttributeValue() : has_module ? name : package + ">" + name);
   return value;
 }
 
 std::shared_ptr<Configurable> deserialize(std::string_view kind, const AttributeValue& value) {
-  if (value.kind == Kind::kString) return class_of(kind, value.text).make(AttributeValue::map());
+  if (value.kind == Kind::kString) {
+    const ClassInfo& info = class_of(kind, value.text);
+    return info.make(info, AttributeValue::map());
+  }
   const AttributeValue* const name = value.find("class_name");
   CAPSTAN_CHECK(name != nullptr && name->kind == Kind::kString, ValueError, kind,
                 ": it must be a name, or a map with \"class_name\" and \"config\", not ", value.to_string());
   const AttributeValue* const config = value.find("config");
-  return class_of(kind, name->text).make(config == nullptr ? AttributeValue::map() : *config);
+  // A class of a program's own is known by its package or by its module.
+  const AttributeValue* const registered = value.find("registered_name");
+  const AttributeValue* const module = value.find("module");
+  std::string whole = name->text;
+  if (registered != nullptr && registered->text.find('>') != std::string::npos) {
+    whole = registered->text;
+  } else if (module != nullptr && !module->text.empty()) {
+    whole = module->text + ">" + whole;
+  }
+  const ClassInfo& info = class_of(kind, whole);
+  return info.make(info, config == nullptr ? AttributeValue::map() : *config);
 }
 
 std::shared_ptr<Configurable> detail::object_of_option(std::string_view kind, const AttributeValue& value,

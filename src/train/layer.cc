@@ -25,6 +25,7 @@
 #include "src/train/classes.h"
 #include "src/train/functional.h"
 #include "src/train/layer_state.h"
+#include "src/train/op_layer.h"
 #include "src/train/notes.h"
 
 namespace capstan {
@@ -456,6 +457,10 @@ void LayerBase::add_loss(Tensor loss) {
 void LayerBase::track(std::initializer_list<Layer> layers) {
   for (const Layer& layer : layers) adopt(*state_, layer, false);
 }
+void LayerBase::track(const Layer& layer, std::string_view member) {
+  adopt(*state_, layer, false);
+  state_->members.emplace(LayerState::of(layer).id, member);
+}
 
 // --- Configurations ---
 
@@ -464,6 +469,7 @@ AttributeValue Layer::get_config() const { return body().get_config(); }
 AttributeValue serialize(const Layer& layer) { return serialize(LayerState::body_of(layer), layer.get_config()); }
 
 Layer layer_from(const AttributeValue& value) {
+  if (detail::is_op_node(value)) return detail::op_layer(value);
   return Layer(std::static_pointer_cast<LayerBase>(deserialize("layer", value)));
 }
 

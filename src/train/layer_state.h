@@ -51,10 +51,11 @@ struct LayerState {
   std::vector<std::shared_ptr<std::uint64_t>> keys;
 
   std::vector<Weight> weights;
-  std::vector<Layer> sublayers;     // first those that were put there, then those that calls found, by id
-  std::size_t placed = 0;           // how many were put there
-  std::vector<Tensor> call_losses;  // of the latest call of the outermost layer
-  std::uint64_t latest_parent = 0;  // the id of the layer that called this one last
+  std::vector<Layer> sublayers;                  // first those that were put there, then those that calls found, by id
+  std::map<std::uint64_t, std::string> members;  // what files call sublayers whose name there is known, by id
+  std::size_t placed = 0;                        // how many were put there
+  std::vector<Tensor> call_losses;               // of the latest call of the outermost layer
+  std::uint64_t latest_parent = 0;               // the id of the layer that called this one last
 
   // Lists made from the weights of this layer and its sublayers; `lists_version` says of which structure.
   std::uint64_t lists_version = 0;

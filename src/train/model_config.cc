@@ -103,7 +103,7 @@ std::shared_ptr<Configurable> finished(const Model& model, const AttributeValue&
 
 // --- Sequential ---
 
-std::shared_ptr<Configurable> make_sequential(const AttributeValue& config) {
+std::shared_ptr<Configurable> make_sequential(const ClassInfo&, const AttributeValue& config) {
   std::vector<Layer> layers;
   const Values& nodes = required(config, "layers", Kind::kList, "Sequential").list;
   const AttributeValue* const built_for = config.find("build_input_shape");
@@ -524,7 +524,9 @@ class FunctionalReader {
   std::deque<Entry*> ready_;
 };
 
-std::shared_ptr<Configurable> make_functional(const AttributeValue& config) { return FunctionalReader(config).model(); }
+std::shared_ptr<Configurable> make_functional(const ClassInfo&, const AttributeValue& config) {
+  return FunctionalReader(config).model();
+}
 
 }  // namespace
 

@@ -243,6 +243,14 @@ Layer detail::op_layer(const std::string& name, const AttributeValue& node, cons
   return OpLayer(std::make_shared<OpBody>(*known, kept, call, name));
 }
 
+Layer detail::op_layer(const AttributeValue& node) {
+  const AttributeValue* const name = node.find("name");
+  const AttributeValue* const calls = node.find("inbound_nodes");
+  CAPSTAN_CHECK(name != nullptr && name->kind == Kind::kString && calls != nullptr && calls->list.size() == 1,
+                ValueError, "the op \"", class_of(node), "\" has no name, or not one call");
+  return op_layer(name->text, node, calls->list[0]);
+}
+
 AttributeValue detail::op_node(const Layer& layer, const std::function<AttributeValue(std::size_t)>& value_of) {
   return body_of(layer)->node(value_of);
 }

@@ -150,6 +150,32 @@ TEST(OptionTypes, OfTheProgramAreKnownOnceTheyAreRegistered) {
             R"({"module": null, "class_name": "Cube", "config": {"factor": 2.0}, "registered_name": "Custom>Cube"})");
 }
 
+// Named like one of the library's.
+struct OwnL2 : Configured<OwnL2, RegularizerBody, CubeOptions> {
+  using Configured::Configured;
+  static constexpr std::string_view kName = "L2", kText = "Another one.";
+  Tensor penalty(const Tensor& w) const override { return options.factor * reduce_sum(w); }
+};
+struct OtherL2 : OwnL2 {
+  using OwnL2::OwnL2;
+  static const ClassInfo& info() {
+    static const ClassInfo info{RegularizerBody::kKind, RegularizerBody::kModule, "l2", "", CubeOptions::fields()};
+    return info;
+  }
+};
+
+TEST(OptionTypes, OfTheProgramMayHaveTheNameOfOneOfTheLibrary) {
+  register_class<OwnL2>("mine");
+  EXPECT_EQ(deserialize("regularizer", "L2")->class_info().text, regularizers::L2().body()->class_info().text);
+  const OwnL2 own({.factor = 3});
+  EXPECT_EQ(&deserialize("regularizer", serialize(own))->class_info(), &OwnL2::info());
+  EXPECT_EQ(&deserialize("regularizer", "mine>L2")->class_info(), &OwnL2::info());
+  register_class<OwnL2>("mine");  // once more changes nothing
+  EXPECT_TRUE(message_of([] {
+                register_class<OtherL2>("mine");
+              }).starts_with("register_class: there is regularizer \"L2\" already"));
+}
+
 TEST(Activations, KeepTheirNamesAsFunctions) {
   const ThingOptions options{.activation = activations::gelu};
   EXPECT_EQ(options.activation.name(), "gelu");

@@ -1,6 +1,6 @@
 """tf.keras: layers, models, losses, metrics and optimizers, made from the library's tables of options."""
 from .. import _core, _modules, _ops
-from . import _applications, _callbacks, _datasets, _functions, _layers, _models, _objects, _random, _tables, _utils
+from . import _applications, _callbacks, _datasets, _functions, _layers, _models, _objects, _random, _saving, _tables, _utils
 from ._layers import Input, Layer  # noqa: F401
 from ._models import Model, Sequential  # noqa: F401
 
@@ -18,8 +18,8 @@ layers = _module("layers", {**_layers.CLASSES, "Layer": Layer, "Input": Input, "
                             **{short: _layers.CLASSES[name] for short, name in _SHORT_LAYERS.items()},
                             **_functions.layer_functions(_layers.CLASSES)}, "tf.keras.layers")
 models = _module("models", {"Model": Model, "Sequential": Sequential, "load_model": _models.load_model,
-                            "model_from_json": _models.model_from_json, "clone_model": _models.clone_model},
-                 "tf.keras.models")
+                            "save_model": _models.save_model, "model_from_json": _models.model_from_json,
+                            "clone_model": _models.clone_model}, "tf.keras.models")
 _SHORT_LOSSES = {short: _objects.LOSS_FUNCTIONS[name] for short, name in (
     ("MSE", "mean_squared_error"), ("MAE", "mean_absolute_error"), ("MAPE", "mean_absolute_percentage_error"),
     ("MSLE", "mean_squared_logarithmic_error"), ("KLD", "kl_divergence"))}
@@ -53,7 +53,9 @@ callbacks = _module("callbacks", {**_callbacks.CLASSES, "Callback": _callbacks.C
                                       "TerminateOnNaN", "SwapEMAWeights")}}, "tf.keras.callbacks")
 
 
-utils = _module("utils", _utils.FUNCTIONS, "tf.keras.utils")
+saving = _module("saving", {**_saving.NAMES, "load_model": _models.load_model, "save_model": _models.save_model},
+                 "tf.keras.saving")
+utils = _module("utils", {**_utils.FUNCTIONS, **_saving.NAMES}, "tf.keras.utils")
 applications, datasets = _applications.applications, _datasets.datasets
 random = _module("random", _random.NAMES, "tf.keras.random")
 Loss, Metric, Optimizer, Initializer, Regularizer = (_objects.Loss, _objects.Metric, _objects.Optimizer,

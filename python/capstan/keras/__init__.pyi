@@ -17,6 +17,7 @@ from capstan.keras import models as models
 from capstan.keras import optimizers as optimizers
 from capstan.keras import random as random
 from capstan.keras import regularizers as regularizers
+from capstan.keras import saving as saving
 from capstan.keras.optimizers import schedules as schedules
 from capstan.keras import utils as utils
 
@@ -63,7 +64,7 @@ class Layer:
         """A layer of what get_config() gave."""
         ...
     def get_config(self) -> _b.dict[_b.str, Any]:
-        """What the layer was made with; a class of one's own overrides it."""
+        """What the layer was made with. A class of one's own overrides it, if its options are no plain data."""
         ...
     def get_weights(self) -> _b.list[Any]:
         """Copies of all weights, as arrays."""
@@ -193,6 +194,10 @@ class Model(Layer):
         ...
     def fit(self, x: Any = None, y: Any = None, batch_size: Any = None, epochs: _b.int | Any = 1, verbose: _b.str | Any = 'auto', callbacks: Any = None, validation_split: _b.float | Any = 0.0, validation_data: Any = None, shuffle: _b.bool = True, class_weight: Any = None, sample_weight: Any = None, initial_epoch: _b.int | Any = 0, steps_per_epoch: Any = None, validation_steps: Any = None, validation_batch_size: Any = None, validation_freq: _b.int | Any = 1) -> Any:
         """Trains for some epochs; gives a History."""
+        ...
+    @classmethod
+    def from_config(cls, config: Any, custom_objects: Any = None) -> Any:
+        """A model of what get_config() gave."""
         ...
     def get_layer(self, name: _b.str | None = None, index: Any = None) -> Any:
         """A layer by its name or its number."""

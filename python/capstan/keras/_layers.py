@@ -1,4 +1,5 @@
 """Layers: those of the library, made from its tables, and what classes of Python derive from."""
+import collections
 import inspect
 import itertools
 
@@ -8,7 +9,7 @@ from .. import _core, nest
 from .._convert import convert_to_tensor, refuse
 from .._core import Tensor, Variable
 from .._dtypes import as_dtype
-from . import _tables
+from . import _saving, _tables
 from ._tables import Configured, Lent, snake_case
 
 _counts = {}
@@ -34,11 +35,18 @@ class Layer:
     _is_model = False
     _is_own_class = True
 
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
+        if cls._is_own_class:
+            _saving.remember_class(cls)
+
     def __new__(cls, *args, **kwargs):
         # The handle is there before __init__, so that attributes can be set before super().__init__() is called.
         self = object.__new__(cls)
         if not issubclass(cls, Configured):
             object.__setattr__(self, "_handle", None)
+            if cls.get_config is Layer.get_config:
+                object.__setattr__(self, "_arguments", (args, kwargs))
         return self
 
     def __init__(self, *, activity_regularizer=None, trainable=True, dtype=None, name=None, autocast=True, **kwargs):
@@ -55,15 +63,17 @@ class Layer:
             return self._handle
         name = name or automatic_name(snake_case(type(self).__name__))
         takes = _parameters(type(self).call)
+        if isinstance(dtype, dict):  # as a configuration of Keras has it
+            dtype = _saving.deserialize_keras_object(dtype)
         dtype = "" if dtype is None else getattr(dtype, "name", dtype)
         if self._is_model:
             overridden = [n for n in ("train_step", "test_step", "predict_step", "compute_loss", "compute_metrics")
                           if getattr(type(self), n) is not getattr(_base_model(), n)]
-            made = _core.make_python_model(self, name, trainable, dtype, "training" in takes, "mask" in takes,
-                                           overridden)
+            made = _core.make_python_model(self, _saving.names_of(type(self)), name, trainable, dtype,
+                                           "training" in takes, "mask" in takes, overridden)
         else:
-            made = _core.make_python_layer(self, name, trainable, dtype, "training" in takes, "mask" in takes,
-                                           "states" in takes)
+            made = _core.make_python_layer(self, _saving.names_of(type(self)), name, trainable, dtype,
+                                           "training" in takes, "mask" in takes, "states" in takes)
         if type(self).compute_mask is not Layer.compute_mask:
             _core.set_computes_mask(made)
         object.__setattr__(self, "_handle", made)
@@ -90,6 +100,22 @@ class Layer:
     def _build_for(self, shapes):
         is_cell = "states" in self._takes
         self.build(shapes[0] if is_cell or len(shapes) == 1 else list(shapes))
+        self._name_members()
+
+    def _name_members(self):
+        """Files have the weights of the layers inside under the names of the attributes, as in Keras."""
+        for name, value in sorted(vars(self).items()):
+            if isinstance(value, Layer):
+                if name != "_functional_model":
+                    self._handle.track_member(value._ensure_handle(), name)
+            elif isinstance(value, (list, tuple, dict)):
+                counts = collections.Counter()
+                for item in value.values() if isinstance(value, dict) else value:
+                    if isinstance(item, Layer):
+                        kind = snake_case(type(item).__name__)
+                        number = f"_{counts[kind]}" if counts[kind] else ""
+                        counts[kind] += 1
+                        self._handle.track_member(item._ensure_handle(), f"{name}/{kind}{number}")
 
     # --- calls ---
 
@@ -123,7 +149,7 @@ class Layer:
         def call(parts, **more):
             return type(self).call(self, *parts[:plain], **dict(zip(names, parts[plain:])), **more)
         object.__setattr__(self, "call", call)
-        object.__setattr__(self, "_build_for", lambda shapes: self.build(shapes[0]))
+        object.__setattr__(self, "_build_for", lambda shapes: Layer._build_for(self, shapes[:1]))
         return self._handle.call(tuple(given), training, None)
 
     # --- parts ---
@@ -208,8 +234,16 @@ class Layer:
         return self._handle.count_params()
 
     def get_config(self):
-        """What the layer was made with; a class of one's own overrides it."""
-        return {"name": self.name, "trainable": self.trainable, "dtype": self.dtype}
+        """What the layer was made with. A class of one's own overrides it, if its options are no plain data."""
+        config = {"name": self.name, "trainable": self.trainable, "dtype": self.dtype}
+        given = self.__dict__.get("_arguments")
+        return config if given is None else _saving.automatic_config(self, *given, config)
+
+    def _config_of_file(self):
+        try:
+            return _saving.serialize_keras_object(self.get_config())
+        except TypeError as error:
+            raise ValueError(f"{type(self).__name__}.get_config: {error}") from error
 
     @classmethod
     def from_config(cls, config):

@@ -7,7 +7,7 @@ from .. import _core, nest
 from .._convert import convert_to_tensor, refuse
 from .._core import Tensor, Variable
 from ..data import Dataset
-from . import _objects
+from . import _objects, _saving
 from ._callbacks import CallbackList, History
 from ._layers import Input, InputLayer, Layer, LibraryLayer, _parameters, automatic_name, remember, snake_case, wrap_layer
 
@@ -24,7 +24,7 @@ class Model(Layer):
     def __new__(cls, *args, **kwargs):
         if cls is Model and (args or "inputs" in kwargs):
             return LibraryModel._functional(*args, **kwargs)
-        return Layer.__new__(cls)
+        return Layer.__new__(cls, *args, **kwargs)
 
     def __init__(self, inputs=None, outputs=None, name=None, **kwargs):
         if inputs is None and outputs is None:
@@ -237,6 +237,24 @@ class Model(Layer):
 
     def build(self, input_shape=None):
         """Makes the weights for inputs of a shape."""
+
+    def _build_for(self, shapes):
+        super()._build_for(shapes)
+        if self.__dict__.pop("_is_read", False):  # the layers inside make their weights when they are called
+            zeros = [np.zeros([n or 1 for n in shape.as_list()], "float32") for shape in shapes]
+            self.call(nest.map_structure(convert_to_tensor, zeros if len(zeros) > 1 else zeros[0]))
+
+    @classmethod
+    def from_config(cls, config, custom_objects=None):
+        """A model of what get_config() gave."""
+        with _saving.custom_object_scope(custom_objects):
+            _saving.make_known()
+            if cls is Model or issubclass(cls, LibraryModel):
+                name = "Sequential" if issubclass(cls, Sequential) else "Functional"
+                return wrap_layer(_core.make_layer({"class_name": name, "config": config}))
+            model = cls(**config)
+        object.__setattr__(model, "_is_read", True)
+        return model
 
     def _repr_html_(self):
         return f"<pre>{_core.summary(self._handle)}</pre>"
@@ -470,19 +488,27 @@ def _logs_as_list(logs):
 
 
 def load_model(filepath, custom_objects=None, compile=True, safe_mode=True):
-    """Reads a .keras archive."""
-    refuse("load_model", custom_objects=(custom_objects or None, None))
-    handle = _core.load_model(str(filepath), compile)
-    model = wrap_layer(handle)
-    if compile:
-        object.__setattr__(model, "optimizer", None)
+    """Reads a .keras archive. Nothing that the file names is imported or run, but registered classes, those that the
+    program has made, and `custom_objects`."""
+    refuse("load_model", safe_mode=(safe_mode, True))
+    with _saving.custom_object_scope(custom_objects):
+        _saving.make_known()
+        model = wrap_layer(_core.load_model(str(filepath), compile))
+    optimizer = _core.model_optimizer(model._handle)
+    object.__setattr__(model, "optimizer", None if optimizer is None else _objects.wrap_optimizer(optimizer))
     return model
+
+
+def save_model(model, filepath, overwrite=True, zipped=None, **kwargs):
+    """Writes a model as a .keras archive."""
+    model.save(filepath, overwrite=overwrite, zipped=zipped, **kwargs)
 
 
 def model_from_json(json_string, custom_objects=None):
     """A model of what to_json() gave."""
-    refuse("model_from_json", custom_objects=(custom_objects or None, None))
-    return wrap_layer(_core.model_from_json(json_string))
+    with _saving.custom_object_scope(custom_objects):
+        _saving.make_known()
+        return wrap_layer(_core.model_from_json(json_string))
 
 
 def clone_model(model):

@@ -297,6 +297,13 @@ def _getter(tables, what):
     return get
 
 
+def wrap_optimizer(handle):
+    """The Python object of an optimizer that the library has made."""
+    made = object.__new__(OPTIMIZERS[handle.class_name])
+    made._handle, made._given = handle, handle.get_config()
+    return made
+
+
 get_optimizer = _getter(OPTIMIZERS, "optimizers.get")
 get_initializer = _getter(INITIALIZERS, "initializers.get")
 get_regularizer = _getter(REGULARIZERS, "regularizers.get")

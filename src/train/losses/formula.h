@@ -52,7 +52,7 @@ struct FunctionLoss {
     static const ClassInfo info{LossBody::kKind, LossBody::kModule, T::kName, T::kText, loss_fields(), make};
     return info;
   }
-  static std::shared_ptr<Configurable> make(const AttributeValue& config) {
+  static std::shared_ptr<Configurable> make(const ClassInfo&, const AttributeValue& config) {
     return make_function_loss(info(), T::kFunction, config);
   }
   static std::shared_ptr<const LossBody> make(const losses::LossOptions& options) {

@@ -65,7 +65,7 @@ struct FunctionMetric {
                                 default_options<metrics::MetricOptions>};
     return info;
   }
-  static std::shared_ptr<Configurable> make(const AttributeValue& config) {
+  static std::shared_ptr<Configurable> make(const ClassInfo&, const AttributeValue& config) {
     return make_function_metric(info(), T::kFunction, config);
   }
   static std::shared_ptr<MetricBody> make(const metrics::MetricOptions& options) {

@@ -1,0 +1,205 @@
+"""Classes and functions of Python's in configurations and files, and keras.saving.
+
+A class is found by its package and name if it is registered, by its module and name otherwise, and by its name alone
+in `custom_objects`. No module is imported because a file names it.
+"""
+import contextlib
+import inspect
+import types
+import weakref
+
+import numpy as np
+
+from .. import _core
+from .._convert import refuse
+from .._dtypes import DType
+
+_registered = {}  # "package>name": a class or a function
+_names = weakref.WeakKeyDictionary()  # and back
+_layer_classes = {}  # (module, name): a weak reference to the class of layers that was made last
+_scopes = []  # what custom_object_scope() gave, the innermost last
+
+
+def register_keras_serializable(package="Custom", name=None):
+    """A decorator: files name the class or function "package>name", and find it when they are read."""
+    def register(thing):
+        own = thing.__name__ if name is None else name
+        if inspect.isclass(thing) and not hasattr(thing, "get_config"):
+            raise ValueError(f"register_keras_serializable: the class {own} has no get_config()")
+        _registered[f"{package}>{own}"] = thing
+        _names[thing] = f"{package}>{own}"
+        return thing
+    return register
+
+
+def get_registered_name(obj):
+    """The name under which a class or function was registered, or its own."""
+    return _names.get(obj, getattr(obj, "__name__", obj))
+
+
+def get_registered_object(name, custom_objects=None, module_objects=None):
+    """The class or function of a name: in the scopes, in `custom_objects`, registered, in `module_objects`; or None."""
+    for known in (*reversed(_scopes), custom_objects or {}, _registered, module_objects or {}):
+        if name in known:
+            return known[name]
+    return None
+
+
+@contextlib.contextmanager
+def custom_object_scope(custom_objects):
+    """Within it names stand for these classes and functions."""
+    _scopes.append(dict(custom_objects or {}))
+    try:
+        for name, thing in _scopes[-1].items():
+            if inspect.isclass(thing) and hasattr(thing, "_ensure_handle"):
+                _core.register_own_class((name, "custom_objects", "custom_objects"))
+        yield
+    finally:
+        _scopes.pop()
+
+
+# --- what the library asks for ---
+
+def names_of(cls):
+    """The name of a class, its package, which is its module if it is not registered, and its module."""
+    package, _, name = _names.get(cls, "").rpartition(">")
+    return (name, package, cls.__module__) if package else (cls.__name__, cls.__module__, cls.__module__)
+
+
+def remember_class(cls):
+    """Called when a class of layers is made."""
+    _layer_classes[cls.__module__, cls.__name__] = weakref.ref(cls)
+
+
+def make_known():
+    """Before a configuration is read: the library must know all classes by their names."""
+    for seen in list(_layer_classes.values()):
+        if (cls := seen()) is not None and cls._is_own_class:
+            _core.register_own_class(names_of(cls))
+
+
+def _class_of(name, package):
+    found = get_registered_object(f"{package}>{name}") or get_registered_object(name)
+    if found is None and (package, name) in _layer_classes:
+        found = _layer_classes[package, name]()
+    return found
+
+
+def from_config(name, package, config):
+    """The object that a configuration of a class of one's own stands for."""
+    cls = _class_of(name, package)
+    if cls is None:
+        raise ValueError(f"there is no class {name!r}\n  help: give it as custom_objects={{{name!r}: ...}}")
+    try:
+        made = cls.from_config(config)
+    except Exception as error:
+        raise ValueError(f"{name}.from_config: {error}\n  help: __init__() must take what get_config() gives") from error
+    if not getattr(made, "_is_own_class", False):
+        raise ValueError(f"{name}.from_config: it gave a {type(made).__name__}, which is no layer of one's own")
+    return made
+
+
+def automatic_config(layer, args, kwargs, config):
+    """The configuration of a class without get_config(): what __init__() was given."""
+    signature = inspect.signature(type(layer).__init__)
+    bound = signature.bind(layer, *args, **kwargs).arguments
+    takes_more = False
+    for parameter in list(signature.parameters.values())[1:]:
+        if parameter.kind == parameter.VAR_POSITIONAL and bound.get(parameter.name):
+            raise NotImplementedError(f"{type(layer).__name__}: write get_config(), since __init__() takes "
+                                      f"*{parameter.name}")
+        if parameter.kind == parameter.VAR_KEYWORD:
+            takes_more = True
+            bound.update(bound.pop(parameter.name, {}))
+    known = {k: v for k, v in config.items() if takes_more or k in signature.parameters}
+    return known | {k: v for k, v in list(bound.items())[1:] if k not in config}
+
+
+# --- objects as data ---
+
+def serialize_keras_object(obj):
+    """An object as numbers, texts, lists and dicts, as Keras writes it."""
+    if obj is None or isinstance(obj, (bool, int, float, str)):
+        return obj
+    if isinstance(obj, np.generic):
+        return obj.item()
+    if isinstance(obj, DType):
+        return obj.name
+    if isinstance(obj, tuple):
+        return [serialize_keras_object(item) for item in obj]
+    if isinstance(obj, list):
+        return [serialize_keras_object(item) for item in obj]
+    if isinstance(obj, dict):
+        return {key: serialize_keras_object(value) for key, value in obj.items()}
+    if hasattr(obj, "_ensure_handle"):
+        return obj._ensure_handle().serialize()
+    if isinstance(obj, types.FunctionType):
+        return {"module": "builtins", "class_name": "function", "config": get_registered_name(obj),
+                "registered_name": "function"}
+    if isinstance(obj, np.ndarray):
+        return {"class_name": "__numpy__", "config": {"value": obj.tolist(), "dtype": obj.dtype.name}}
+    if hasattr(obj, "get_config"):
+        name = get_registered_name(type(obj))
+        return {"module": type(obj).__module__.replace("capstan.keras", "keras"), "class_name": type(obj).__name__,
+                "config": serialize_keras_object(obj.get_config()), "registered_name": name if ">" in name else None}
+    raise TypeError(f"serialize_keras_object: a {type(obj).__name__} is no data and has no get_config()")
+
+
+def deserialize_keras_object(config, custom_objects=None, safe_mode=True, **kwargs):
+    """The object that serialize_keras_object() gave data for."""
+    refuse("deserialize_keras_object", safe_mode=(safe_mode, True))
+    del kwargs  # of Keras 2, without meaning here
+    with custom_object_scope(custom_objects):
+        return _object_of(config)
+
+
+def _object_of(config):
+    if isinstance(config, (list, tuple)):
+        return [_object_of(item) for item in config]
+    if not isinstance(config, dict):
+        return config
+    name = config.get("class_name")
+    if name is None:
+        return {key: _object_of(value) for key, value in config.items()}
+    inner = config.get("config")
+    if name == "function":
+        function = get_registered_object(inner)
+        if function is None:
+            raise ValueError(f"there is no function {inner!r}\n  help: register_keras_serializable() makes it known")
+        return function
+    if name == "__numpy__":
+        return np.array(inner["value"], dtype=inner["dtype"])
+    if name == "__tuple__":
+        return tuple(_object_of(item) for item in config.get("items", inner))
+    if name == "DTypePolicy":
+        return inner["name"]
+    package = (config.get("registered_name") or "").rpartition(">")[0] or config.get("module") or ""
+    own = _class_of(name, package)
+    if own is not None:
+        return own.from_config(inner)
+    return _library_object(name, package, config)
+
+
+def _library_object(name, module, config):
+    from . import _layers, _objects
+    kinds = {"initializers": _objects.INITIALIZERS, "regularizers": _objects.REGULARIZERS,
+             "constraints": _objects.CONSTRAINTS, "losses": _objects.LOSSES, "metrics": _objects.METRICS,
+             "optimizers": _objects.OPTIMIZERS, "schedules": _objects.SCHEDULES}
+    asked = kinds.get(module.rpartition(".")[2])
+    for classes in [asked] if asked is not None else [] if module.startswith("keras.layers") else kinds.values():
+        if name in classes:
+            return classes[name].from_config(config.get("config") or {})
+    return _layers.wrap_layer(_core.make_layer(config))
+
+
+NAMES = {f.__name__: f for f in (register_keras_serializable, get_registered_name, get_registered_object,
+                                 custom_object_scope, serialize_keras_object, deserialize_keras_object)}
+NAMES["CustomObjectScope"] = custom_object_scope
+
+
+def get_custom_objects():
+    """The registered classes and functions; what is put into the dict is registered."""
+    return _registered
+
+
+NAMES["get_custom_objects"] = get_custom_objects
