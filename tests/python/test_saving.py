@@ -149,6 +149,49 @@ def test_the_configuration_has_the_form_of_keras():
     assert Block(3, rate=0.25).get_config() == {"units": 3, "rate": 0.25}
 
 
+class Mix(layers.Layer):
+    """Takes two tensors."""
+
+    def build(self, input_shape):
+        self.weight = self.add_weight(shape=(input_shape[-1],), initializer="ones")
+
+    def call(self, first, second, training=False):
+        return first * self.weight - second
+
+
+class Optional(layers.Layer):
+    def call(self, inputs, context=None):
+        return inputs if context is None else inputs + context
+
+
+def test_layers_that_take_several_tensors(tmp_path):
+    inputs = keras.Input((4,))
+    model = keras.Model(inputs, Mix()(layers.Dense(3)(inputs), layers.Dense(3)(inputs)))
+    model.save(tmp_path / "model.keras")
+    again = keras.models.load_model(tmp_path / "model.keras")
+    np.testing.assert_array_equal(again(X), model(X))
+    model = keras.Model(inputs, Optional()(inputs, context=inputs))
+    with pytest.raises(ValueError, match="arguments that have defaults, which files do not hold"):
+        model.save(tmp_path / "other.keras")
+
+
+def test_layers_in_lists(tmp_path):
+    class Stack(layers.Layer):
+        def __init__(self, count):
+            super().__init__()
+            self.blocks = [layers.Dense(4) for _ in range(count)]
+            self.by_name = {"last": layers.Dense(2)}
+
+        def call(self, inputs):
+            for block in self.blocks:
+                inputs = block(inputs)
+            return self.by_name["last"](inputs)
+    model = keras.Sequential([keras.Input((4,)), Stack(3)])
+    model.save(tmp_path / "model.keras")
+    again = keras.models.load_model(tmp_path / "model.keras")
+    np.testing.assert_array_equal(again(X), model(X))
+
+
 def test_the_summary_names_own_classes():
     lines = []
     sequential().summary(print_fn=lines.append)

@@ -78,6 +78,8 @@ class Layer:
             _core.set_computes_mask(made)
         object.__setattr__(self, "_handle", made)
         object.__setattr__(self, "_takes", takes)
+        if (count := _required_tensors(type(self).call)) > 1 and "states" not in takes:
+            self._take_parts(count, ())
         remember(self)
         return made
 
@@ -144,13 +146,15 @@ class Layer:
                             "the constructor")
         if self.__dict__.setdefault("_names_of_arguments", (len(given), names)) != (len(given), names):
             raise ValueError(f"{self.name}: all calls in functional models must have the same arguments")
-        plain = len(given) - len(names)
+        self._take_parts(len(given) - len(names), names)
+        return self._handle.call(tuple(given), training, None)
 
+    def _take_parts(self, plain, names):
+        """The library's calls give one structure, whose parts are arguments, the last ones by these names."""
         def call(parts, **more):
             return type(self).call(self, *parts[:plain], **dict(zip(names, parts[plain:])), **more)
         object.__setattr__(self, "call", call)
         object.__setattr__(self, "_build_for", lambda shapes: Layer._build_for(self, shapes[:1]))
-        return self._handle.call(tuple(given), training, None)
 
     # --- parts ---
 
@@ -240,6 +244,10 @@ class Layer:
         return config if given is None else _saving.automatic_config(self, *given, config)
 
     def _config_of_file(self):
+        count, names = self.__dict__.get("_names_of_arguments", (1, ()))
+        if names or count not in (1, _required_tensors(type(self).call)):
+            raise ValueError(f"{self.name}: a functional model calls it with arguments that have defaults, which files do "
+                             "not hold\n  help: give them no defaults, and call it without names")
         try:
             return _saving.serialize_keras_object(self.get_config())
         except TypeError as error:
@@ -269,6 +277,16 @@ def _parameters(function):
     if any(p.kind == p.VAR_KEYWORD for p in parameters.values()):
         return frozenset(parameters)
     return frozenset(parameters)
+
+
+def _required_tensors(function):
+    """How many arguments a `call` must be given."""
+    try:
+        parameters = list(inspect.signature(function).parameters.values())[1:]
+    except (TypeError, ValueError):
+        return 1
+    return sum(p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD and p.name not in ("training", "mask")
+               for p in parameters)
 
 
 def _base_model():
