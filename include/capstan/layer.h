@@ -291,6 +291,9 @@ class CAPSTAN_EXPORT LayerBase : public Configurable {
   virtual Nest compute_mask(const Nest& inputs, const Nest& mask);
   /// What the layer gives has the masks of what it took; for use in a constructor.
   void passes_masks();
+  /// Configurations of functional models give the tensors of a call one by one, as arguments, not as one list; for use
+  /// in a constructor.
+  void takes_each_tensor();
 
   /// Adds its value for what the layer gives to losses(), divided by the length of the batch; for use in a constructor.
   void set_activity_regularizer(const Regularizer& regularizer);

@@ -50,6 +50,7 @@ class PythonBody : public Base {
   using Base::add_loss;
   using Base::add_weight;
   using Base::set_activity_regularizer;
+  using Base::takes_each_tensor;
   using Base::track;
 
   PythonSide side;
@@ -215,6 +216,7 @@ LayerHandle handle_of(const std::shared_ptr<Body>& body, nb::handle object, bool
     for (const Layer& layer : layers) b->track({layer});
   };
   handle.track_member = [b](const Layer& layer, const std::string& member) { b->track(layer, member); };
+  handle.takes_each_tensor = [b] { b->takes_each_tensor(); };
   handle.track_variable = [b](const Variable& variable) { b->track(variable); };
   handle.add_weight = [b](const WeightOptions& options) { return b->add_weight(options); };
   handle.add_loss = [b](Tensor loss) { b->add_loss(std::move(loss)); };
@@ -340,6 +342,7 @@ void add_layers(nb::module_& m) {
       .def("track", [](LayerHandle& h, const LayerHandle& sublayer) { need_python(h).track({sublayer.layer}); })
       .def("track_member", [](LayerHandle& h, const LayerHandle& sublayer,
                               const std::string& member) { need_python(h).track_member(sublayer.layer, member); })
+      .def("takes_each_tensor", [](LayerHandle& h) { need_python(h).takes_each_tensor(); })
       .def("track_variable", [](LayerHandle& h, const Variable& v) { need_python(h).track_variable(v); })
       .def("add_loss", [](LayerHandle& h, nb::handle loss) { need_python(h).add_loss(to_tensor(loss.ptr())); })
       .def("set_activity_regularizer",

@@ -22,6 +22,7 @@ struct LayerHandle {
   PythonSide* side = nullptr;                 // in the body
   std::function<void(const std::vector<Layer>&)> track = nullptr;
   std::function<void(const Layer&, const std::string&)> track_member = nullptr;
+  std::function<void()> takes_each_tensor = nullptr;
   std::function<void(const Variable&)> track_variable = nullptr;
   std::function<Variable(const WeightOptions&)> add_weight = nullptr;
   std::function<void(Tensor)> add_loss = nullptr;

@@ -413,6 +413,7 @@ void LayerBody::build_for(std::span<const Shape> input_shapes) {
 }
 
 void LayerBase::passes_masks() { state_->passes_masks = true; }
+void LayerBase::takes_each_tensor() { state_->takes_each_tensor = true; }
 Nest LayerBase::compute_mask(const Nest&, const Nest& mask) {
   state_->computes_masks = false;
   return state_->passes_masks ? mask : Nest();

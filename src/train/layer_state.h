@@ -34,8 +34,9 @@ struct LayerState {
   bool converts_input = true;             // to `compute_dtype`; a model leaves that to its layers
   bool trainable = true;
   bool is_built = false;
-  bool accepts_weights = true;  // in the constructor and in `build`
-  bool has_build = true;        // false once the class is known to leave `build` as it is
+  bool accepts_weights = true;     // in the constructor and in `build`
+  bool has_build = true;           // false once the class is known to leave `build` as it is
+  bool takes_each_tensor = false;  // in configurations
   bool passes_masks = false;
   bool computes_masks = true;  // false once the class is known to leave `compute_mask` as it is
   bool takes_lookups = false;  // the class looks for remembered_lookup(), and shows its input to no program

@@ -215,10 +215,7 @@ class FunctionalWriter {
 
   AttributeValue call_node(const SymbolicCall& call) const {
     Values args = {argument(call.inputs)};
-    // Attention takes its tensors one by one.
-    if (call.layer.type_name().ends_with("QueryAttention") || call.layer.type_name() == "MultiHeadAttention") {
-      args = Values(std::move(args[0].list));
-    }
+    if (LayerState::of(call.layer).takes_each_tensor && call.inputs.is_list()) args = Values(std::move(args[0].list));
     AttributeValue kwargs = AttributeValue::map();
     const CallOptions& o = call.options;
     if (o.training.is_given()) kwargs.set("training", static_cast<bool>(o.training));

@@ -155,6 +155,7 @@ class Layer:
             return type(self).call(self, *parts[:plain], **dict(zip(names, parts[plain:])), **more)
         object.__setattr__(self, "call", call)
         object.__setattr__(self, "_build_for", lambda shapes: Layer._build_for(self, shapes[:1]))
+        self._handle.takes_each_tensor()
 
     # --- parts ---
 

@@ -47,6 +47,7 @@ class GroupQueryAttentionBody final
   explicit GroupQueryAttentionBody(const GroupQueryAttentionConfig& given)
       : ConfiguredLayer(named(given)),
         dropout_(detail::score_dropout(*this, kName, given.dropout, given.seed, given.dtype)) {
+    takes_each_tensor();
     // It is that of the projections.
     set_activity_regularizer({});
     CAPSTAN_CHECK(given.num_query_heads % given.num_key_value_heads == 0, ValueError, kName,

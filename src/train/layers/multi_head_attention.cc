@@ -64,6 +64,7 @@ class MultiHeadAttentionBody final
 
 MultiHeadAttentionBody::MultiHeadAttentionBody(const MultiHeadAttentionConfig& given)
     : ConfiguredLayer(given), dropout_(detail::score_dropout(*this, kName, given.dropout, given.seed, given.dtype)) {
+  takes_each_tensor();
   // It is that of the projections.
   set_activity_regularizer({});
   if (!given.output_shape) return;
