@@ -45,6 +45,11 @@ def get_registered_object(name, custom_objects=None, module_objects=None):
     return None
 
 
+def get_custom_objects():
+    """The registered classes and functions; what is put into the dict is registered."""
+    return _registered
+
+
 @contextlib.contextmanager
 def custom_object_scope(custom_objects):
     """Within it names stand for these classes and functions."""
@@ -125,9 +130,7 @@ def serialize_keras_object(obj):
         return obj.item()
     if isinstance(obj, DType):
         return obj.name
-    if isinstance(obj, tuple):
-        return [serialize_keras_object(item) for item in obj]
-    if isinstance(obj, list):
+    if isinstance(obj, (list, tuple)):
         return [serialize_keras_object(item) for item in obj]
     if isinstance(obj, dict):
         return {key: serialize_keras_object(value) for key, value in obj.items()}
@@ -193,13 +196,6 @@ def _library_object(name, module, config):
 
 
 NAMES = {f.__name__: f for f in (register_keras_serializable, get_registered_name, get_registered_object,
-                                 custom_object_scope, serialize_keras_object, deserialize_keras_object)}
+                                 get_custom_objects, custom_object_scope, serialize_keras_object,
+                                 deserialize_keras_object)}
 NAMES["CustomObjectScope"] = custom_object_scope
-
-
-def get_custom_objects():
-    """The registered classes and functions; what is put into the dict is registered."""
-    return _registered
-
-
-NAMES["get_custom_objects"] = get_custom_objects
