@@ -198,7 +198,7 @@ class OpBody final : public LayerBodyOf<Nest(Nest)> {
       const bool converts = dtype && tensor.dtype() != DType::kBool && tensor.dtype() != *dtype;
       operands.push_back(converts ? cast(tensor, *dtype) : tensor);
     } else if (value.is_number()) {
-      operands.push_back(cast(constant(value.number), dtype.value_or(floatx())));
+      operands.push_back(cast(constant(value.number, float64), dtype.value_or(floatx())));
     } else if (value.kind == Kind::kBool) {
       operands.push_back(constant(value.truth));
     } else {

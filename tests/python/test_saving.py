@@ -175,6 +175,15 @@ def test_layers_that_take_several_tensors(tmp_path):
         model.save(tmp_path / "other.keras")
 
 
+def test_numbers_between_layers_keep_their_digits(tmp_path):
+    inputs = keras.Input((2,), dtype="float64")
+    model = keras.Model(inputs, keras.layers.Identity(dtype="float64")(inputs) * 0.1 + 1e-9)
+    model.save(tmp_path / "model.keras")
+    x = np.array([[1.0, 3.0]])
+    for one in (model, keras.models.load_model(tmp_path / "model.keras")):
+        np.testing.assert_array_equal(one(x), x * 0.1 + 1e-9)
+
+
 def test_layers_in_lists(tmp_path):
     class Stack(layers.Layer):
         def __init__(self, count):
