@@ -69,7 +69,6 @@ void few_classes(std::int64_t first_row, std::int64_t count, std::int64_t classe
   HWY_ALIGN T results[kFewClasses * kLanes];
   HWY_ALIGN T log_sums[kLanes];
   x += first_row * classes;
-  shifted[0] = 0;  // g++ cannot see that there are rows and classes
   if (count < kLanes) std::fill(shifted, shifted + classes * kLanes, T(0));
   for (std::int64_t r = 0; r < count; ++r) {
     for (std::int64_t c = 0; c < classes; ++c) shifted[c * kLanes + r] = x[r * classes + c];

@@ -213,8 +213,8 @@ struct AverageGradient {
   HWY_INLINE void operator()(D d, const Window<kSize>& window, std::int64_t out) const {
     const std::int64_t count = std::max<std::int64_t>(window.rows() * window.columns(), 1);
     const auto share = hn::Div(hn::LoadU(d, dy + out), hn::Set(d, static_cast<T>(count)));
-    window.for_each([d, share, to = dx](std::int64_t, std::int64_t offset) HWY_ATTR {
-      hn::StoreU(kOverlap ? hn::Add(hn::LoadU(d, to + offset), share) : share, d, to + offset);
+    window.for_each([&](std::int64_t, std::int64_t offset) HWY_ATTR {
+      hn::StoreU(kOverlap ? hn::Add(hn::LoadU(d, dx + offset), share) : share, d, dx + offset);
     });
   }
 };
