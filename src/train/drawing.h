@@ -11,27 +11,28 @@ namespace capstan::detail {
 
 // Where the numbers come from: a seed that was given has those of Keras, else they are of a key of the process's
 // stream. Both are settled when the object is made, so that it always draws the same.
-struct Draws {
-  explicit Draws(std::optional<std::uint64_t> seed) : is_given(seed.has_value()), key(seed ? *seed : next_seed()) {}
+class Draws {
+ public:
+  explicit Draws(std::optional<std::uint64_t> seed) : is_given_(seed.has_value()), key_(seed ? *seed : next_seed()) {}
 
   Tensor uniform(const Shape& shape, double minval, double maxval, DType dtype) const {
-    return is_given ? random::stateless_uniform(shape, seeds(), minval, maxval, dtype)
-                    : random::uniform(shape, minval, maxval, dtype, key);
+    return is_given_ ? random::stateless_uniform(shape, seeds(), minval, maxval, dtype)
+                     : random::uniform(shape, minval, maxval, dtype, key_);
   }
   Tensor normal(const Shape& shape, double mean, double stddev, DType dtype) const {
-    return is_given ? random::stateless_normal(shape, seeds(), mean, stddev, dtype)
-                    : random::normal(shape, mean, stddev, dtype, key);
+    return is_given_ ? random::stateless_normal(shape, seeds(), mean, stddev, dtype)
+                     : random::normal(shape, mean, stddev, dtype, key_);
   }
   Tensor truncated_normal(const Shape& shape, double mean, double stddev, DType dtype) const {
-    return is_given ? random::stateless_truncated_normal(shape, seeds(), mean, stddev, dtype)
-                    : random::truncated_normal(shape, mean, stddev, dtype, key);
+    return is_given_ ? random::stateless_truncated_normal(shape, seeds(), mean, stddev, dtype)
+                     : random::truncated_normal(shape, mean, stddev, dtype, key_);
   }
 
  private:
-  random::Seeds seeds() const { return {static_cast<std::int64_t>(key), 0}; }
+  random::Seeds seeds() const { return {static_cast<std::int64_t>(key_), 0}; }
 
-  bool is_given;
-  std::uint64_t key;
+  bool is_given_;
+  std::uint64_t key_;
 };
 
 // One with the option `seed`.
