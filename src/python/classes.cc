@@ -39,10 +39,25 @@ nb::handle find_lent(const std::string& key, const char* what) {
   return found->second;
 }
 
+// The function that was lent under a key, or that a file names.
+nb::object find_function(const std::string& key, const std::string& name) {
+  const Locked lock;
+  const auto found = lent().find(key);
+  if (found != lent().end()) return nb::borrow(found->second);
+  static PyObject* const function_of = import_from("capstan.keras._saving", "function_of");
+  if (function_of == nullptr) throw nb::python_error();
+  const nb::object function = nb::handle(function_of)(name);
+  if (function.is_none()) {
+    throw ValueError("there is no function \"" + name +
+                     "\"\n  help: give it as custom_objects, or register it with register_keras_serializable");
+  }
+  return function;
+}
+
 // A function of Python, held for as long as the object that calls it lives.
 class HeldFunction {
  public:
-  explicit HeldFunction(const std::string& key) : function_(find_lent(key, "PythonFunction: the function")) {}
+  HeldFunction(const std::string& key, const std::string& name) : function_(find_function(key, name)) {}
 
   template <class... Arguments>
   Tensor operator()(const Arguments&... arguments) const {
@@ -61,8 +76,10 @@ class HeldFunction {
 
 struct FunctionOptions_ {
   std::string key = {};
+  std::string function = {};  // its name in files
   static std::span<const OptionField> fields() {
-    static constexpr OptionField all[] = {option<&FunctionOptions_::key>("key", true)};
+    using O = FunctionOptions_;
+    static constexpr OptionField all[] = {option<&O::key>("key", true), option<&O::function>("function")};
     return all;
   }
 };
@@ -85,7 +102,7 @@ template <class Derived, class Base>
 struct OfPython : Configured<Derived, Base, FunctionOptions_> {
   static constexpr std::string_view kName = "PythonFunction", kText = "A function of Python.";
   explicit OfPython(const FunctionOptions_& given)
-      : Configured<Derived, Base, FunctionOptions_>(given), function(given.key) {}
+      : Configured<Derived, Base, FunctionOptions_>(given), function(given.key, given.function) {}
   HeldFunction function;
 };
 

@@ -184,6 +184,33 @@ def test_numbers_between_layers_keep_their_digits(tmp_path):
         np.testing.assert_array_equal(one(x), x * 0.1 + 1e-9)
 
 
+def doubled(x):
+    return x * 2.0
+
+
+@keras.saving.register_keras_serializable("Tests")
+def halves(weight):
+    return tf.reduce_sum(weight) / 2.0
+
+
+def test_functions_as_options(tmp_path):
+    model = keras.Sequential([keras.Input((4,)), layers.Dense(2, activation=doubled, kernel_regularizer=halves)])
+    model.save(tmp_path / "model.keras")
+    again = keras.models.load_model(tmp_path / "model.keras")
+    np.testing.assert_array_equal(again(X), model(X))
+    assert float(again.losses[0]) == float(model.losses[0])
+    clone = keras.models.clone_model(model)
+    clone.set_weights(model.get_weights())
+    np.testing.assert_array_equal(clone(X), model(X))
+    with keras.saving.custom_object_scope({"doubled": lambda x: x * 3.0}):
+        other = keras.models.load_model(tmp_path / "model.keras")
+    np.testing.assert_allclose(other(X), model(X) * 1.5, rtol=1e-6)
+    nameless = keras.Sequential([keras.Input((4,)), layers.Dense(2, activation=lambda x: x + 1.0)])
+    with pytest.raises(ValueError, match="a function without a name"):
+        nameless.save(tmp_path / "other.keras")
+    assert not (tmp_path / "other.keras").exists()
+
+
 def test_layers_in_lists(tmp_path):
     class Stack(layers.Layer):
         def __init__(self, count):

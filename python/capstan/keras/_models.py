@@ -220,6 +220,7 @@ class Model(Layer):
     def save(self, filepath, overwrite=True, zipped=None, include_optimizer=True):
         """Writes the model as a .keras archive."""
         refuse("save", zipped=(zipped, None, True))
+        _saving.check_functions(self)
         _core.save_model(self._handle, str(filepath), overwrite, include_optimizer)
 
     def save_weights(self, filepath, overwrite=True, max_shard_size=None):

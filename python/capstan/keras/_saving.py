@@ -5,6 +5,7 @@ in `custom_objects`. No module is imported because a file names it.
 """
 import contextlib
 import inspect
+import json
 import types
 import weakref
 
@@ -118,6 +119,40 @@ def automatic_config(layer, args, kwargs, config):
             bound.update(bound.pop(parameter.name, {}))
     known = {k: v for k, v in config.items() if takes_more or k in signature.parameters}
     return known | {k: v for k, v in list(bound.items())[1:] if k not in config}
+
+
+_functions = weakref.WeakValueDictionary()  # those that were options, by their names in files
+
+
+def name_of_function(function):
+    """What files call a function that is an option of a layer: nothing for one without a name of its own."""
+    if not isinstance(function, types.FunctionType) or "<" in function.__qualname__:
+        return _names.get(function, "") if isinstance(function, types.FunctionType) else ""
+    name = _names.get(function) or f"{function.__module__}>{function.__name__}"
+    _functions[name] = function
+    return name
+
+
+def function_of(name):
+    """The function that a file names: registered, in the scopes, or one that has been an option; or None."""
+    if not name:
+        return None
+    return get_registered_object(name) or get_registered_object(name.rpartition(">")[2]) or _functions.get(name)
+
+
+def check_functions(model):
+    """Refuses a configuration with a function that no program could find again."""
+    def check(node):
+        if isinstance(node, dict):
+            if node.get("class_name") == "PythonFunction" and not node["config"].get("function"):
+                raise ValueError(f"save: {model.name} has a function without a name as an option of a layer, which files "
+                                 "do not hold\n  help: write it as a function of a module, and register it with "
+                                 "keras.saving.register_keras_serializable")
+            node = list(node.values())
+        if isinstance(node, list):
+            for item in node:
+                check(item)
+    check(json.loads(model.to_json()))
 
 
 # --- objects as data ---

@@ -9,7 +9,7 @@ import secrets
 
 from .. import _core
 from .._dtypes import DType
-from . import _order
+from . import _order, _saving
 
 _ORDER = _order.read()
 _SHARED = {
@@ -48,14 +48,14 @@ class Lent:
         for key in self.keys:
             _core.take_back(key)
 
-    def _lend(self, class_name, value):
+    def _lend(self, class_name, value, **more):
         key = secrets.token_hex(16)
         _core.lend(key, value)
         self.keys.append(key)
-        return {"class_name": class_name, "config": {"key": key}}
+        return {"class_name": class_name, "config": {"key": key, **more}}
 
     def function(self, f):
-        return self._lend("PythonFunction", f)
+        return self._lend("PythonFunction", f, function=_saving.name_of_function(f))
 
     def value(self, value):
         """What an option is in a configuration."""
