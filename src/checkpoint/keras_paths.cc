@@ -38,7 +38,7 @@ class PathFinder {
       const auto member = its.members.find(LayerState::of(sublayer).id);
       if (i < attributes.size()) {
         key = prefix + std::string(attributes[i]);
-      } else if (member != its.members.end() && !(has_group_ && !has_group_(prefix + member->second))) {
+      } else if (member != its.members.end() && (!has_group_ || has_group_(prefix + member->second))) {
         key = prefix + member->second;
       } else if (is_own_class(layer) && !(has_group_ && has_group_(key))) {
         if (has_given_name(sublayer)) {

@@ -5,6 +5,7 @@
 // a step's value is one of three kinds here, and each operation converts like the loops of src/ops/elementwise-inl.h.
 #include "src/emit/formulas.h"
 
+#include "src/core/micro_steps.h"
 #include "src/emit/record-inl.h"
 
 namespace capstan::emit {
@@ -30,20 +31,10 @@ class Formulas {
   // The value of a formula whose operands are `operands`.
   Value evaluate(const FusedLoop::Node& node, const Value* operands) {
     const MicroCode& code = *node.code;
-    needed_.assign(code.steps.size(), false);
-    needed_[static_cast<std::size_t>(code.result)] = true;
-    for (int i = code.result; i >= 0; --i) {
-      const MicroStep& step = code.steps[static_cast<std::size_t>(i)];
-      if (!needed_[static_cast<std::size_t>(i)] || step.op == MicroOp::kInput || step.op == MicroOp::kParameter ||
-          step.op == MicroOp::kZero)
-        continue;
-      for (const int k : {int{step.a}, int{step.b}, int{step.c}}) {
-        if (k >= 0) needed_[static_cast<std::size_t>(k)] = true;
-      }
-    }
+    const std::vector<bool> needed = needed_steps(code);
     values_.assign(code.steps.size(), Value{});
     for (int i = 0; i <= code.result; ++i) {
-      if (!needed_[static_cast<std::size_t>(i)]) continue;
+      if (!needed[static_cast<std::size_t>(i)]) continue;
       values_[static_cast<std::size_t>(i)] = step_value(code.steps[static_cast<std::size_t>(i)], node, operands);
     }
     const Value result = values_[static_cast<std::size_t>(code.result)];
@@ -112,13 +103,8 @@ class Formulas {
   }
 
   static Value arithmetic(MicroOp op, const Value& a, const Value& b) {
-    if (a.kind == Value::Kind::kNumber && b.kind == Value::Kind::kNumber) {
-      const double x = a.number, y = b.number;
-      return from(op == MicroOp::kAdd        ? x + y
-                  : op == MicroOp::kSubtract ? x - y
-                  : op == MicroOp::kMultiply ? x * y
-                                             : x / y);
-    }
+    if (a.kind == Value::Kind::kNumber && b.kind == Value::Kind::kNumber)
+      return from(of_numbers(op, a.number, b.number));
     const V x = vector(a), y = vector(b);
     return from(op == MicroOp::kAdd        ? hr::Add(x, y)
                 : op == MicroOp::kSubtract ? hr::Sub(x, y)
@@ -189,7 +175,6 @@ class Formulas {
   }
 
   std::vector<Value> values_;
-  std::vector<bool> needed_;
 };
 
 template <class T, int kBytes>

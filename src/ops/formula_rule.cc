@@ -9,6 +9,7 @@
 #include "capstan/ops/array.h"
 #include "capstan/ops/math.h"
 #include "capstan/ops/special.h"
+#include "src/core/micro_steps.h"
 
 namespace capstan {
 namespace {
@@ -25,7 +26,7 @@ class Derivative {
       : code_(code), call_(call), cotangent_(cotangent), values_(code.steps.size()) {}
 
   Tensor compute() {
-    const std::vector<bool> needed = needed_steps();
+    const std::vector<bool> needed = needed_steps(code_);
     for (std::size_t i = 0; i <= result(); ++i) {
       if (needed[i]) values_[i] = step_value(code_.steps[i]);
     }
@@ -36,21 +37,6 @@ class Derivative {
 
  private:
   std::size_t result() const { return static_cast<std::size_t>(code_.result); }
-
-  // Steps that the result does not need may read values that the tape has not kept.
-  std::vector<bool> needed_steps() const {
-    std::vector<bool> needed(code_.steps.size());
-    needed[result()] = true;
-    for (std::size_t i = result() + 1; i-- > 0;) {
-      const MicroStep& step = code_.steps[i];
-      if (!needed[i] || step.op == MicroOp::kInput || step.op == MicroOp::kParameter || step.op == MicroOp::kZero)
-        continue;
-      for (const int k : {int{step.a}, int{step.b}, int{step.c}}) {
-        if (k >= 0) needed[static_cast<std::size_t>(k)] = true;
-      }
-    }
-    return needed;
-  }
 
   bool is_number(int i) const { return !values_[static_cast<std::size_t>(i)].tensor; }
   double number(int i) const { return values_[static_cast<std::size_t>(i)].number; }
@@ -76,15 +62,11 @@ class Derivative {
       case MicroOp::kSubtract:
       case MicroOp::kMultiply:
       case MicroOp::kDivide:
-        if (is_number(step.a) && is_number(step.b)) return {arithmetic(step.op, number(step.a), number(step.b)), {}};
+        if (is_number(step.a) && is_number(step.b)) return {of_numbers(step.op, number(step.a), number(step.b)), {}};
         return {0, call_op(step)};
       default:
         return {0, call_op(step)};
     }
-  }
-
-  static double arithmetic(MicroOp op, double x, double y) {
-    return op == MicroOp::kAdd ? x + y : op == MicroOp::kSubtract ? x - y : op == MicroOp::kMultiply ? x * y : x / y;
   }
 
   Tensor call_op(const MicroStep& step) const {

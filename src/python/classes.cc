@@ -31,19 +31,16 @@ std::map<std::string, PyObject*>& lent() {
   return *functions;
 }
 
-// Throws if nothing was lent under this key.
-nb::handle find_lent(const std::string& key, const char* what) {
-  const Locked lock;
+// What was lent under this key, or null.
+nb::handle find_lent(const std::string& key) {
   const auto found = lent().find(key);
-  if (found == lent().end()) throw ValueError(std::string(what) + " is not one of this program");
-  return found->second;
+  return found == lent().end() ? nullptr : found->second;
 }
 
 // The function that was lent under a key, or that a file names.
 nb::object find_function(const std::string& key, const std::string& name) {
   const Locked lock;
-  const auto found = lent().find(key);
-  if (found != lent().end()) return nb::borrow(found->second);
+  if (const nb::handle found = find_lent(key)) return nb::borrow(found);
   static PyObject* const function_of = import_from("capstan.keras._saving", "function_of");
   if (function_of == nullptr) throw nb::python_error();
   const nb::object function = nb::handle(function_of)(name);
@@ -88,7 +85,8 @@ struct FunctionOptions_ {
 std::shared_ptr<Configurable> lent_layer(const ClassInfo&, const AttributeValue& config) {
   const Locked lock;
   const AttributeValue* const key = config.find("key");
-  const nb::handle layer = find_lent(key == nullptr ? std::string() : key->text, "PythonLayer: the layer");
+  const nb::handle layer = find_lent(key == nullptr ? std::string() : key->text);
+  if (!layer) throw ValueError("PythonLayer: the layer is not one of this program");
   return nb::cast<const LayerHandle&>(layer.attr("_handle")).body;
 }
 const ClassInfo& python_layer_class() {

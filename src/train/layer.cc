@@ -25,8 +25,8 @@
 #include "src/train/classes.h"
 #include "src/train/functional.h"
 #include "src/train/layer_state.h"
-#include "src/train/op_layer.h"
 #include "src/train/notes.h"
+#include "src/train/op_layer.h"
 
 namespace capstan {
 

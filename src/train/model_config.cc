@@ -331,7 +331,7 @@ class FunctionalReader {
     entry.is_op = detail::is_op_node(node);
     CAPSTAN_CHECK(!entry.is_op || calls.size() == 1, ValueError, "Functional: the op \"", entry.name, "\" has ",
                   calls.size(), " calls instead of one");
-    entry.layer = entry.is_op ? detail::op_layer(entry.name, node, calls[0]) : layer_from(node);
+    entry.layer = layer_from(node);
     entry.is_functional = detail::functional_graph(entry.layer).has_value();
     for (const AttributeValue& call : calls) {
       CAPSTAN_CHECK(call.kind == Kind::kMap, ValueError, "Functional: \"", entry.name,

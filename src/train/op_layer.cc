@@ -227,28 +227,27 @@ bool detail::is_op_node(const AttributeValue& node) {
   return module != nullptr && (module->text.starts_with("keras.src.ops") || module->text.starts_with("keras.ops"));
 }
 
-Layer detail::op_layer(const std::string& name, const AttributeValue& node, const AttributeValue& call) {
+Layer detail::op_layer(const AttributeValue& node) {
   const std::string_view op = class_of(node);
+  const AttributeValue* const calls = node.find("inbound_nodes");
+  CAPSTAN_CHECK(calls != nullptr && calls->list.size() == 1, ValueError, "the op \"", op, "\" has ",
+                calls == nullptr ? 0 : calls->list.size(), " calls instead of one");
+  const AttributeValue& call = calls->list[0];
   const auto known =
       std::find_if(std::begin(kOps), std::end(kOps), [&](const KnownOp& one) { return one.keras == op; });
   CAPSTAN_CHECK(known != std::end(kOps), ValueError, "the op \"", op, "\" of Keras is not known here");
   const AttributeValue* const config = node.find("config");
+  const AttributeValue* name = node.find("name");
+  if (name == nullptr && config != nullptr) name = config->find("name");
   const AttributeValue* const args = call.find("args");
   const AttributeValue* const kwargs = call.find("kwargs");
   CAPSTAN_CHECK(config != nullptr && config->kind == Kind::kMap && args != nullptr && args->kind == Kind::kList &&
                     kwargs != nullptr && kwargs->kind == Kind::kMap,
                 ValueError, "the op \"", op, "\" has no configuration or no arguments");
+  CAPSTAN_CHECK(name != nullptr && name->kind == Kind::kString, ValueError, "the op \"", op, "\" has no name");
   AttributeValue kept = node;
   kept.set("inbound_nodes", AttributeValue());
-  return OpLayer(std::make_shared<OpBody>(*known, kept, call, name));
-}
-
-Layer detail::op_layer(const AttributeValue& node) {
-  const AttributeValue* const name = node.find("name");
-  const AttributeValue* const calls = node.find("inbound_nodes");
-  CAPSTAN_CHECK(name != nullptr && name->kind == Kind::kString && calls != nullptr && calls->list.size() == 1,
-                ValueError, "the op \"", class_of(node), "\" has no name, or not one call");
-  return op_layer(name->text, node, calls->list[0]);
+  return OpLayer(std::make_shared<OpBody>(*known, kept, call, name->text));
 }
 
 AttributeValue detail::op_node(const Layer& layer, const std::function<AttributeValue(std::size_t)>& value_of) {

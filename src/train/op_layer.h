@@ -15,11 +15,9 @@ namespace capstan::detail {
 // Whether what is in the list of layers is an op: {"module": "keras.src.ops.numpy", "class_name": "NotEqual", ...}.
 bool is_op_node(const AttributeValue& node);
 
-// The layer of an op, of this name. `call` is its one call, {"args": [...], "kwargs": {...}}: the layer takes the
+// The layer of an op. The node has its name and its one call, {"args": [...], "kwargs": {...}}: the layer takes the
 // values in it, in their order, as a list; numbers are part of the layer. Throws ValueError for an op that is not known
 // here.
-Layer op_layer(const std::string& name, const AttributeValue& node, const AttributeValue& call);
-// The same of a node with its name and its one call.
 Layer op_layer(const AttributeValue& node);
 
 // Of the layer of an op what is in the list of layers, with its one call, in which `value_of` gives what stands for

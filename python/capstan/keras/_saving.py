@@ -126,10 +126,12 @@ _functions = weakref.WeakValueDictionary()  # those that were options, by their 
 
 def name_of_function(function):
     """What files call a function that is an option of a layer: nothing for one without a name of its own."""
-    if not isinstance(function, types.FunctionType) or "<" in function.__qualname__:
-        return _names.get(function, "") if isinstance(function, types.FunctionType) else ""
-    name = _names.get(function) or f"{function.__module__}>{function.__name__}"
-    _functions[name] = function
+    if not isinstance(function, types.FunctionType):
+        return ""
+    is_nameless = "<" in function.__qualname__  # a lambda, or made within a function
+    name = _names.get(function, "" if is_nameless else f"{function.__module__}>{function.__name__}")
+    if name:
+        _functions[name] = function
     return name
 
 
