@@ -348,9 +348,10 @@ class Dataset {
   Dataset prefetch(std::int64_t buffer_size = kAutotune) const {
     return Dataset(detail::prefetched(node_, buffer_size));
   }
-  /// Options of all stages so far; the innermost one counts. Errors: ValueError for a negative number.
+  /// Options of all stages so far; a later call counts more than an earlier one. Errors: ValueError for a negative
+  /// number.
   Dataset with_options(const DatasetOptions& options) const {
-    return Dataset(detail::with_budget(node_, options.autotune_bytes));
+    return Dataset(detail::with_settings(node_, options.autotune_bytes, options.deterministic));
   }
 
   // --- Elements ---

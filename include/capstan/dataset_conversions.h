@@ -107,6 +107,10 @@ T take_part(Part& part) {
   if constexpr (std::is_same_v<T, Tensor>) {
     return std::move(part.tensor);
   } else {
+    if constexpr (!NumberPart<T>) {
+      // It is constant for those who share it, and was not made so.
+      if (is_only_holder(part)) return std::move(const_cast<T&>(object_of<T>(part)));
+    }
     return from_part<T>(part);
   }
 }

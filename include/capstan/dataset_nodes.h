@@ -137,12 +137,13 @@ CAPSTAN_EXPORT DatasetNodePtr resampled(PartTypes types, DatasetNodePtr input, P
 
 // Batches.
 CAPSTAN_EXPORT DatasetNodePtr batched(PartTypes types, DatasetNodePtr input, std::int64_t batch_size,
-                                      bool drop_remainder, std::int64_t parallel_calls = 0, bool deterministic = true);
+                                      bool drop_remainder, std::int64_t parallel_calls = 0,
+                                      std::optional<bool> deterministic = {});
 /// `length` stands for each -1 in shapes, and for the first axis if there are no shapes; -1 is the longest in a batch.
 CAPSTAN_EXPORT DatasetNodePtr padded(PartTypes types, DatasetNodePtr input, std::int64_t batch_size,
                                      std::vector<std::vector<std::int64_t>> shapes, std::vector<Tensor> values,
                                      bool drop_remainder, std::int64_t length = -1, std::int64_t parallel_calls = 0,
-                                     bool deterministic = true);
+                                     std::optional<bool> deterministic = {});
 /// With so many elements, if that is known; else it is found from the batches.
 CAPSTAN_EXPORT DatasetNodePtr unbatched(PartTypes types, DatasetNodePtr input, std::int64_t cardinality = kUnknown);
 /// Of rows.
@@ -163,16 +164,17 @@ CAPSTAN_EXPORT DatasetNodePtr grouped(PartTypes types, DatasetNodePtr input, Par
 
 // Functions of elements.
 CAPSTAN_EXPORT DatasetNodePtr mapped(const char* name, PartTypes types, DatasetNodePtr input, PartFunction function,
-                                     std::int64_t parallel_calls = 0, bool deterministic = true);
+                                     std::int64_t parallel_calls = 0, std::optional<bool> deterministic = {});
 /// `function` gets the state and the element, and gives the next state and a result.
 CAPSTAN_EXPORT DatasetNodePtr scanned(PartTypes types, DatasetNodePtr input, PartTypes state_types, Part initial,
                                       std::function<void(Part* state, const Part* element, Part* result)> function);
 CAPSTAN_EXPORT DatasetNodePtr interleaved(const char* name, PartTypes types, DatasetNodePtr input, PartDataset open,
                                           std::int64_t cycle_length, std::int64_t block_length,
-                                          std::int64_t parallel_calls, bool deterministic);
+                                          std::int64_t parallel_calls, std::optional<bool> deterministic);
 CAPSTAN_EXPORT DatasetNodePtr cached(DatasetNodePtr input);
 CAPSTAN_EXPORT DatasetNodePtr prefetched(DatasetNodePtr input, std::int64_t buffer_size);
-CAPSTAN_EXPORT DatasetNodePtr with_budget(DatasetNodePtr input, std::int64_t autotune_bytes);
+CAPSTAN_EXPORT DatasetNodePtr with_settings(DatasetNodePtr input, std::optional<std::int64_t> autotune_bytes,
+                                            std::optional<bool> deterministic);
 
 // Files of elements, whose parts are of these kinds; in the library capstan_io.
 using PartKinds = std::vector<std::string>;

@@ -27,8 +27,8 @@ struct BatchOptions {
   /// Batches that may be joined at the same time, on threads of their own; 0 joins one when it is asked for. As of
   /// MapOptions.
   std::int64_t num_parallel_calls = 0;
-  /// False gives batches out as soon as they are done, in any order.
-  bool deterministic = true;
+  /// False gives batches out as soon as they are done, in any order. Without it DatasetOptions::deterministic counts.
+  std::optional<bool> deterministic = {};
 };
 
 /// Options of Dataset::rebatch.
@@ -47,7 +47,7 @@ struct PaddedBatchOptions {
   bool drop_remainder = false;
   /// As of BatchOptions.
   std::int64_t num_parallel_calls = 0;
-  bool deterministic = true;
+  std::optional<bool> deterministic = {};
 };
 
 /// Options of Dataset::map.
@@ -56,8 +56,8 @@ struct MapOptions {
   /// kAutotune starts none for a function that takes less than their work would, and else as many as keep the loop from
   /// waiting, at most num_threads(); more than 256 threads are not started.
   std::int64_t num_parallel_calls = 0;
-  /// False gives elements out as soon as they are done, in any order.
-  bool deterministic = true;
+  /// False gives elements out as soon as they are done, in any order. Without it DatasetOptions::deterministic counts.
+  std::optional<bool> deterministic = {};
 };
 
 /// Options of Dataset::interleave.
@@ -69,8 +69,8 @@ struct InterleaveOptions {
   /// Threads that read from inner datasets ahead of the loop; 0 reads when an element is asked for. kAutotune starts
   /// none while elements take less than that costs, else as many as keep the loop from waiting, at most num_threads().
   std::int64_t num_parallel_calls = 0;
-  /// False takes an element from any inner dataset that has one ready.
-  bool deterministic = true;
+  /// False takes an element from any inner dataset that has one ready. Without it DatasetOptions::deterministic counts.
+  std::optional<bool> deterministic = {};
 };
 
 /// Options of Dataset::snapshot.
@@ -83,11 +83,14 @@ struct SnapshotOptions {
   std::int64_t shards = 1;
 };
 
-/// Options of Dataset::with_options.
+/// Options of Dataset::with_options. What is not given is as it was.
 struct DatasetOptions {
   /// What stages with kAutotune may hold ahead of the loop, together, in bytes of tensors. One element of each stage is
-  /// always allowed.
-  std::int64_t autotune_bytes = std::int64_t{256} << 20;
+  /// always allowed. Without with_options() 256 MiB for each stage.
+  std::optional<std::int64_t> autotune_bytes = {};
+  /// Of all stages with threads whose own option `deterministic` is not given: false gives elements out as soon as they
+  /// are done, in any order. Without with_options() true.
+  std::optional<bool> deterministic = {};
 };
 
 /// Options of Dataset::window.

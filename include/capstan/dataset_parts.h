@@ -160,6 +160,8 @@ template <class T>
 const T& object_of(const Part& part) {
   return *static_cast<const T*>(part.object.get());
 }
+/// Whether nothing else holds the object of the part: no buffer, no cache, no other element.
+CAPSTAN_EXPORT bool is_only_holder(const Part& part);
 
 template <class T>
 Part to_part(T value) {
@@ -169,7 +171,7 @@ Part to_part(T value) {
     const auto element = static_cast<ElementOf<T>>(value);
     return {number_as_tensor(kDTypeOf<ElementOf<T>>, &element), nullptr};
   } else {
-    return {Tensor(), std::make_shared<const T>(std::move(value))};
+    return {Tensor(), std::make_shared<T>(std::move(value))};
   }
 }
 

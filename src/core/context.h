@@ -22,7 +22,7 @@ namespace emit {
 class Program;
 }
 namespace detail {
-class Budget;
+struct PassSettings;
 struct CallScope;
 }  // namespace detail
 
@@ -120,7 +120,7 @@ struct Context {
   std::uint64_t* seeds = nullptr;                                             // a stream of its own: seed_stream.cc
   emit::Program* recorded = nullptr;                                          // src/emit/record-inl.h
   detail::CallScope* layer_call = nullptr;                                    // src/train/layer.cc
-  const std::shared_ptr<detail::Budget>* dataset_budget = nullptr;            // src/data/tuning.cc
+  const detail::PassSettings* pass_settings = nullptr;                        // src/data/tuning.cc
 };
 
 // Constant-initialised and of the initial-exec model: an access is one instruction.

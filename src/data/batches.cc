@@ -118,7 +118,7 @@ class BatchCursor : public StageCursor {
 // Batches that threads join.
 struct Parallel {
   std::int64_t calls = 0;
-  bool deterministic = true;
+  std::optional<bool> deterministic = {};
 };
 
 void check_calls(const char* what, const Parallel& parallel) {
@@ -342,7 +342,7 @@ std::int64_t number_of_rows(const DatasetNode& batches) {
 }  // namespace
 
 DatasetNodePtr batched(PartTypes types, DatasetNodePtr input, std::int64_t batch_size, bool drop_remainder,
-                       std::int64_t parallel_calls, bool deterministic) {
+                       std::int64_t parallel_calls, std::optional<bool> deterministic) {
   check_batch_size("batch", batch_size, *input);
   const Parallel parallel{parallel_calls, deterministic};
   check_calls("batch", parallel);
@@ -351,7 +351,7 @@ DatasetNodePtr batched(PartTypes types, DatasetNodePtr input, std::int64_t batch
 
 DatasetNodePtr padded(PartTypes types, DatasetNodePtr input, std::int64_t batch_size,
                       std::vector<std::vector<std::int64_t>> shapes, std::vector<Tensor> values, bool drop_remainder,
-                      std::int64_t length, std::int64_t parallel_calls, bool deterministic) {
+                      std::int64_t length, std::int64_t parallel_calls, std::optional<bool> deterministic) {
   check_batch_size("padded_batch", batch_size, *input);
   const Parallel parallel{parallel_calls, deterministic};
   check_calls("padded_batch", parallel);

@@ -125,7 +125,7 @@ class InterleaveCursor : public StageCursor {
 
 DatasetNodePtr interleaved(const char* name, PartTypes types, DatasetNodePtr input, PartDataset open,
                            std::int64_t cycle_length, std::int64_t block_length, std::int64_t parallel_calls,
-                           bool deterministic) {
+                           std::optional<bool> deterministic) {
   CAPSTAN_CHECK(cycle_length >= 1 && block_length >= 1, ValueError, name,
                 ": cycle_length and block_length must be at least 1, not ", cycle_length, " and ", block_length);
   CAPSTAN_CHECK(parallel_calls >= kAutotune, ValueError, name, ": num_parallel_calls is ", parallel_calls,

@@ -63,7 +63,7 @@ class ScanCursor : public CountingCursor {
 }  // namespace
 
 DatasetNodePtr mapped(const char* name, PartTypes types, DatasetNodePtr input, PartFunction function,
-                      std::int64_t parallel_calls, bool deterministic) {
+                      std::int64_t parallel_calls, std::optional<bool> deterministic) {
   CAPSTAN_CHECK(parallel_calls >= kAutotune, ValueError, name, ": num_parallel_calls is ", parallel_calls,
                 help("0 is none, kAutotune chooses"));
   if (parallel_calls != 0) {

@@ -21,13 +21,13 @@ namespace {
 class ParallelInterleaveCursor : public StageCursor {
  public:
   ParallelInterleaveCursor(PartTypes element, DatasetCursorPtr from, const PartDataset& open, std::int64_t cycle_length,
-                           std::int64_t block_length, std::int64_t parallel_calls, bool deterministic)
+                           std::int64_t block_length, std::int64_t parallel_calls, std::optional<bool> deterministic)
       : StageCursor(element, std::move(from)),
         open_(open),
         cycle_length_(cycle_length),
         block_length_(block_length),
         most_workers_(std::min(worker_count(parallel_calls), cycle_length)),
-        deterministic_(deterministic),
+        deterministic_(in_order(deterministic)),
         room_(static_cast<std::size_t>(std::clamp<std::int64_t>(block_length, 2, kMostAhead))) {
     if (parallel_calls == kAutotune) budget_ = current_budget();
   }
@@ -311,14 +311,13 @@ class ParallelInterleaveCursor : public StageCursor {
     const auto is_ready = [](const Inner* inner) {
       return inner != nullptr && (!inner->items.empty() || inner->ended);
     };
-    // A slot that could be filled comes first, so that as many are open as should be.
-    const bool has_room = static_cast<std::int64_t>(slots_.size()) < cycle_length_;
+    // Slots that can be filled come first, so that as many are open as should be.
     for (std::size_t i = 0; i < slots_.size() && !line_.empty(); ++i) {
       if (slots_[i] != nullptr) continue;
       slots_[i] = line_.front();
       line_.pop_front();
     }
-    if (has_room && !line_.empty()) {
+    while (static_cast<std::int64_t>(slots_.size()) < cycle_length_ && !line_.empty()) {
       slots_.push_back(line_.front());
       line_.pop_front();
     }
@@ -461,7 +460,8 @@ class ParallelInterleaveCursor : public StageCursor {
 }  // namespace
 
 DatasetNodePtr parallel_interleaved(PartTypes types, DatasetNodePtr input, PartDataset open, std::int64_t cycle_length,
-                                    std::int64_t block_length, std::int64_t parallel_calls, bool deterministic) {
+                                    std::int64_t block_length, std::int64_t parallel_calls,
+                                    std::optional<bool> deterministic) {
   return make_stage<ParallelInterleaveCursor>(types, std::move(input), kUnknown, std::move(open), cycle_length,
                                               block_length, parallel_calls, deterministic);
 }

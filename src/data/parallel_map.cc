@@ -19,14 +19,15 @@ namespace {
 class ParallelMapCursor : public CountingCursor {
  public:
   ParallelMapCursor(PartTypes element, DatasetCursorPtr from, const char* name, PartFunction function,
-                    GroupFunction join, const Grouping& grouping, std::int64_t parallel_calls, bool deterministic)
+                    GroupFunction join, const Grouping& grouping, std::int64_t parallel_calls,
+                    std::optional<bool> deterministic)
       : CountingCursor(element, std::move(from)),
         name_(name),
         function_(std::move(function)),
         join_(std::move(join)),
         grouping_(grouping),
         most_workers_(worker_count(parallel_calls)),
-        deterministic_(deterministic),
+        deterministic_(in_order(deterministic)),
         calls_here_(parallel_calls == kAutotune),
         here_(input->types.size()) {
     if (parallel_calls == kAutotune) budget_ = current_budget();
@@ -332,13 +333,14 @@ class ParallelMapCursor : public CountingCursor {
 }  // namespace
 
 DatasetCursorPtr parallel_groups(const char* name, PartTypes types, DatasetCursorPtr input, GroupFunction join,
-                                 const Grouping& grouping, std::int64_t parallel_calls, bool deterministic) {
+                                 const Grouping& grouping, std::int64_t parallel_calls,
+                                 std::optional<bool> deterministic) {
   return std::make_unique<ParallelMapCursor>(types, std::move(input), name, nullptr, std::move(join), grouping,
                                              parallel_calls, deterministic);
 }
 
 DatasetNodePtr parallel_mapped(const char* name, PartTypes types, DatasetNodePtr input, PartFunction function,
-                               std::int64_t parallel_calls, bool deterministic) {
+                               std::int64_t parallel_calls, std::optional<bool> deterministic) {
   const std::int64_t size = input->cardinality();
   return make_stage<ParallelMapCursor>(types, std::move(input), size, name, std::move(function), GroupFunction(),
                                        Grouping(), parallel_calls, deterministic);

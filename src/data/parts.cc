@@ -1,6 +1,7 @@
 // Parts of elements: tensors and texts. Those of other types are templates in capstan/dataset_parts.h.
 #include "capstan/dataset_parts.h"
 
+#include <atomic>
 #include <cstring>
 
 #include "capstan/dataset_nodes.h"
@@ -109,6 +110,16 @@ Part restore_texts(const std::vector<Tensor>& tensors) {
 }
 
 }  // namespace
+
+bool is_only_holder([[maybe_unused]] const Part& part) {
+#ifdef __SANITIZE_THREAD__
+  return false;  // it does not know fences, and would report what another thread read before it let go
+#else
+  if (part.object.use_count() != 1) return false;
+  std::atomic_thread_fence(std::memory_order_acquire);
+  return true;
+#endif
+}
 
 Tensor readable(const char* what, const Tensor& tensor) {
   CAPSTAN_CHECK(tensor.has_value(), ValueError, what, ": a tensor is empty",

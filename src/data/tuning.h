@@ -35,8 +35,15 @@ class Budget {
 };
 using BudgetPtr = std::shared_ptr<Budget>;
 
-// That of the stages that are being opened on this thread.
+// What Dataset::with_options() gave to the stages that are being opened on this thread.
+struct PassSettings {
+  BudgetPtr budget;
+  std::optional<bool> deterministic;
+};
+
 BudgetPtr current_budget();
+// Whether a stage with threads keeps the order: its own option, else that of the pass.
+bool in_order(std::optional<bool> own);
 
 inline std::int64_t bytes_of(const Part* parts, std::size_t count) {
   std::int64_t bytes = 0;

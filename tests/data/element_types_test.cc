@@ -1,6 +1,9 @@
 // What elements of datasets can be: numbers, texts, structures, types of users.
 #include <gtest/gtest.h>
 
+#include <utility>
+#include <vector>
+
 #include "tests/data/elements.h"
 #include "tests/support/message_of.h"
 
@@ -145,6 +148,39 @@ TEST(ElementTypes, ErrorsOfBatchesSayWhy) {
                   "has_value()"});
   const auto deep = from_tensors(zeros({1, 1, 1, 1, 1, 1, 1, 1})).batch(1);
   EXPECT_EQ(elements_of(deep), Words{"error: batch: elements of rank 8 cannot be joined, the highest rank is 8"});
+}
+
+// An object that counts its copies.
+struct Counted {
+  Counted(int n, int* count) : number(n), copies(count) {}
+  Counted(const Counted& other) : number(other.number), copies(other.copies) { ++*copies; }
+  Counted(Counted&& other) noexcept : number(std::exchange(other.number, -1)), copies(other.copies) {}
+  Counted& operator=(const Counted&) = delete;
+  int number;
+  int* copies;
+};
+
+// A loop gets an object that nothing else holds without a copy, and one of its own where a source or a buffer keeps it.
+TEST(ElementTypes, ObjectsAreCopiedOnlyWhereTheyAreKept) {
+  int copies = 0;
+  const auto numbers_of = [](const auto& dataset) {
+    std::vector<int> numbers;
+    auto iterator = dataset.begin();
+    while (auto element = iterator.next()) numbers.push_back(element->number);
+    return numbers;
+  };
+  const auto made = datasets::range(3).map([&](std::int64_t x) { return Counted(static_cast<int>(x), &copies); });
+  EXPECT_EQ(numbers_of(made), (std::vector<int>{0, 1, 2}));
+  EXPECT_EQ(numbers_of(made.shuffle(1)), (std::vector<int>{0, 1, 2}));
+  EXPECT_EQ(copies, 0);
+  for (const auto& kept :
+       {made.cache().repeat(2),
+        from_range(std::vector{Counted(0, &copies), Counted(1, &copies), Counted(2, &copies)}).repeat(2)}) {
+    copies = 0;
+    EXPECT_EQ(numbers_of(kept), (std::vector<int>{0, 1, 2, 0, 1, 2}));
+    EXPECT_GE(copies, 3);
+    EXPECT_EQ(numbers_of(kept), (std::vector<int>{0, 1, 2, 0, 1, 2}));
+  }
 }
 
 }  // namespace

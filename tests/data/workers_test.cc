@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <random>
 #include <set>
 #include <thread>
@@ -52,6 +53,45 @@ TEST(Workers, GiveWhatIsDoneFirstIfOrderDoesNotMatter) {
   EXPECT_EQ(iterator.next(), 1);
   later_done = true;
   EXPECT_EQ(iterator.next(), 0);
+}
+
+// with_options() says it for every stage before it that does not say it itself; of two calls the later one counts.
+TEST(Workers, TakeTheOrderThatThePipelineAsksFor) {
+  // Whether the second element comes out while the first one is being made: in order it cannot, and the first one ends
+  // after a while.
+  const auto overtakes = [](const auto& pipeline) {
+    std::atomic<bool> is_out = false;
+    const std::function<std::int64_t(std::int64_t)> first_is_slow = [&](std::int64_t x) {
+      for (int i = 0; x == 0 && !is_out && i < 100; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      return x;
+    };
+    auto iterator = pipeline(first_is_slow).begin();
+    const std::int64_t first = iterator.next().value();
+    is_out = true;
+    iterator.next();
+    return first == 1;
+  };
+  const MapOptions parallel{.num_parallel_calls = 2};
+  const DatasetOptions unordered{.deterministic = false}, ordered{.deterministic = true};
+  EXPECT_FALSE(overtakes([&](auto f) { return range(2).map(f, parallel); }));
+  EXPECT_TRUE(overtakes([&](auto f) { return range(2).map(f, parallel).with_options(unordered); }));
+  EXPECT_TRUE(overtakes([&](auto f) { return range(2).map(f, parallel).repeat(1).take(9).with_options(unordered); }));
+  EXPECT_FALSE(overtakes([&](auto f) { return range(2).with_options(unordered).map(f, parallel); }));
+  EXPECT_FALSE(
+      overtakes([&](auto f) { return range(2).map(f, parallel).with_options(unordered).with_options(ordered); }));
+  EXPECT_TRUE(
+      overtakes([&](auto f) { return range(2).map(f, parallel).with_options(ordered).with_options(unordered); }));
+  EXPECT_TRUE(overtakes([&](auto f) {
+    return range(2).map(f, parallel).with_options(unordered).with_options({.autotune_bytes = 1 << 20});
+  }));
+  EXPECT_FALSE(overtakes([&](auto f) {
+    return range(2).map(f, {.num_parallel_calls = 2, .deterministic = true}).with_options(unordered);
+  }));
+  // The same for inner datasets.
+  EXPECT_TRUE(overtakes([&](auto f) {
+    const auto open = [f](std::int64_t x) { return range(x, x + 1).map(f); };
+    return range(2).interleave(open, {.cycle_length = 2, .num_parallel_calls = 2}).with_options(unordered);
+  }));
 }
 
 // Batches that threads join are those of the loop: their order, short ones, and errors, which take their batch along.
