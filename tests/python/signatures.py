@@ -13,7 +13,7 @@ import pathlib
 MODULES = ("", "math", "nn", "linalg", "bitwise", "signal", "image", "random", "debugging", "autodiff", "nest",
            "math.special", "keras.layers", "keras.losses", "keras.metrics", "keras.optimizers",
            "keras.optimizers.schedules", "keras.initializers", "keras.regularizers", "keras.constraints",
-           "keras.callbacks", "keras.activations", "keras.models", "keras.utils", "train")
+           "keras.callbacks", "keras.activations", "keras.models", "keras.utils", "keras.ops", "keras.ops.image", "train")
 CLASSES = ("GradientTape", "Variable", "train.Checkpoint", "train.CheckpointManager", "autodiff.ForwardAccumulator", "data.Dataset", "keras.Model",
            "keras.Sequential", "keras.optimizers.Optimizer", "keras.metrics.Metric")
 

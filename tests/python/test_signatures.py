@@ -145,6 +145,8 @@ def reason_for(text):
             "lacks support_partition": "variables are not split",
             "lacks dims": "scripts give it by its place",
             "lacks weights": "weights are set when the layer has them",
+            "lacks options": "files are written in one way",
+            "lacks last_checkpoint_step": "left out",
             "lacks input_tensors, clone_function, call_function, recursive": "left out",
             "lacks output_idx_type": "indices are int32"}.get(text, "")
 

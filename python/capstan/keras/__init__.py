@@ -1,6 +1,7 @@
 """tf.keras: layers, models, losses, metrics and optimizers, made from the library's tables of options."""
 from .. import _core, _modules, _ops
 from . import _applications, _callbacks, _datasets, _functions, _layers, _models, _objects, _random, _saving, _tables, _utils
+from . import _operations
 from ._layers import Input, Layer  # noqa: F401
 from ._models import Model, Sequential  # noqa: F401
 
@@ -58,6 +59,7 @@ saving = _module("saving", {**_saving.NAMES, "load_model": _models.load_model, "
 utils = _module("utils", {**_utils.FUNCTIONS, **_saving.NAMES}, "tf.keras.utils")
 applications, datasets = _applications.applications, _datasets.datasets
 random = _module("random", _random.NAMES, "tf.keras.random")
+ops = _operations.make()
 Loss, Metric, Optimizer, Initializer, Regularizer = (_objects.Loss, _objects.Metric, _objects.Optimizer,
                                                      _objects.Initializer, _objects.Regularizer)
 

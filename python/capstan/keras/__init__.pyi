@@ -14,6 +14,7 @@ from capstan.keras import layers as layers
 from capstan.keras import losses as losses
 from capstan.keras import metrics as metrics
 from capstan.keras import models as models
+from capstan.keras import ops as ops
 from capstan.keras import optimizers as optimizers
 from capstan.keras import random as random
 from capstan.keras import regularizers as regularizers

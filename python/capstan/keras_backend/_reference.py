@@ -8,8 +8,11 @@ import types
 
 import numpy as np
 from keras.src import tree
+from keras.src.backend import config
 
 import capstan as tf
+
+from ..keras._operations import _rules
 
 # Names of Keras for which there is no dtype of the library.
 MISSING = frozenset("int8 int16 int4 uint16 uint32 uint64 float16 float8_e4m3fn float8_e5m2".split())
@@ -81,8 +84,8 @@ def _asks_for_missing(value):
         isinstance(value, np.dtype) and value.name in MISSING)
 
 
-def with_missing_dtypes(module, names):
-    """Lets the functions of a module be computed by NumPy where an argument is, or names, a dtype that is missing."""
+def with_missing_dtypes(module, functions):
+    """The functions, computed by NumPy where an argument is, or names, a dtype that is missing."""
     def dispatching(function, other):
         @functools.wraps(function)
         def dispatched(*args, **kwargs):
@@ -90,7 +93,20 @@ def with_missing_dtypes(module, names):
                 return other(*args, **kwargs)
             return function(*args, **kwargs)
         return dispatched
-    for name, function in list(names.items()):
-        if isinstance(function, types.FunctionType) and not name.startswith("_") and (
-                function.__module__ == names["__name__"]):
-            names[name] = dispatching(function, by_numpy(module, name))
+    return {name: dispatching(function, by_numpy(module, name)) for name, function in functions.items()}
+
+
+def share(module, ours, names):
+    """Puts what a module of capstan/keras/_operations has into the namespace of the backend's."""
+    for name, value in vars(ours).items():
+        if name.startswith("__"):
+            continue
+        is_own = isinstance(value, types.FunctionType) and value.__module__ == ours.__name__
+        if is_own and not name.startswith("_"):
+            value = with_missing_dtypes(module, {name: value})[name]
+        names[name] = value
+
+
+_rules.settings.reference = by_numpy
+_rules.settings.floatx, _rules.settings.epsilon = config.floatx, config.epsilon
+_rules.settings.image_data_format = config.image_data_format

@@ -12,6 +12,9 @@ from keras.src.backend.common.symbolic_scope import SymbolicScope
 
 import capstan as tf
 
+from ..keras._operations import _core as _ops
+from ..keras._operations._core import (cond, custom_gradient, fori_loop, is_known, map, scan, switch, vectorized_map,  # noqa: F401
+                               while_loop)
 from ._reference import MISSING, by_numpy, is_missing, known, with_missing_dtypes
 
 SUPPORTS_SPARSE_TENSORS = False
@@ -180,156 +183,11 @@ def _form(x):
     return _Form(x) if is_tensor(x) else x
 
 
-def is_known(x):
-    return not (isinstance(x, tf.Tensor) and x.is_symbolic)
-
-
-def cond(pred, true_fn, false_fn):
-    if isinstance(pred, Variable):
-        pred = pred.value
-    if is_tensor(pred) and not is_known(pred):
-        return tf.cond(cast(pred, "bool"), true_fn, false_fn)
-    return true_fn() if bool(pred) else false_fn()
-
-
-def switch(index, branches, *operands):
-    index = convert_to_tensor(index, "int32")
-    index = tf.clip_by_value(index, 0, len(branches) - 1)
-    if is_known(index):
-        return branches[int(index)](*operands)
-    return tf.switch_case(index, [lambda b=b: b(*operands) for b in branches])
-
-
-def vectorized_map(function, elements):
-    return tf.vectorized_map(function, elements)
-
-
-def map(f, xs):
-    return scan(lambda _, x: ((), f(x)), (), xs)[1]
-
-
-def scan(f, init, xs=None, length=None, reverse=False, unroll=1):
-    """As jax.lax.scan, one step after the other."""
-    if not callable(f):
-        raise TypeError(f"`f` should be a callable. Received: f={f}")
-    if not isinstance(unroll, bool) and (not isinstance(unroll, int) or unroll < 1):
-        raise ValueError(f"`unroll` must be an positive integer or boolean. Received: unroll={unroll}")
-    if xs is None and length is None:
-        raise ValueError("Got no `xs` to scan over and `length` not provided.")
-    slices = [convert_to_tensor(x) for x in tree.flatten(xs)] if xs is not None else []
-    n = int(length) if length is not None else slices[0].shape[0]
-    carry = tree.map_structure(convert_to_tensor, init)
-    ys = [None] * n
-    for i in reversed(range(n)) if reverse else range(n):
-        x = tree.pack_sequence_as(xs, [s[i] for s in slices]) if slices else None
-        carry, y = f(carry, x)
-        ys[i] = y if y is not None else tree.map_structure(tf.zeros_like, carry)
-    if not ys:
-        return carry, []
-    return carry, tree.map_structure(lambda *parts: tf.stack([convert_to_tensor(p) for p in parts]), *ys)
-
-
 associative_scan = by_numpy("core", "associative_scan")
-
-
-def scatter(indices, values, shape):
-    indices, values = convert_to_tensor(indices, "int32"), convert_to_tensor(values)
-    return tf.scatter_nd(indices, values, list(shape))
-
-
-_SCATTERS = {None: "update", "add": "add", "max": "max", "min": "min"}
-
-
-def scatter_update(inputs, indices, updates, reduction=None):
-    inputs = convert_to_tensor(inputs)
-    indices, updates = convert_to_tensor(indices, "int32"), convert_to_tensor(updates, inputs.dtype)
-    if reduction == "mul":
-        return by_numpy("core", "scatter_update")(inputs, indices, updates, reduction)
-    if reduction not in _SCATTERS:
-        raise ValueError(f"Unsupported reduction: {reduction}")
-    return getattr(tf, "tensor_scatter_nd_" + _SCATTERS[reduction])(inputs, indices, updates)
-
-
-def slice(inputs, start_indices, shape):
-    inputs = convert_to_tensor(inputs)
-    if len(start_indices) != len(shape):
-        raise ValueError("Length of `start_indices` must match length of `shape`. "
-                         f"Received: start_indices={start_indices}, shape={shape}")
-    if all(is_known(i) for i in start_indices) and is_known(start_indices):
-        return tf.slice(inputs, [int(i) for i in start_indices], [int(n) for n in shape])
-    for axis, n in enumerate(shape):
-        at = convert_to_tensor(start_indices[axis], "int32") + tf.range(int(n))
-        inputs = tf.gather(inputs, at, axis=axis)
-    return inputs
-
-
-def slice_update(inputs, start_indices, updates):
-    inputs = convert_to_tensor(inputs)
-    updates = convert_to_tensor(updates, inputs.dtype)
-    axes = [convert_to_tensor(start, "int32") + tf.range(n) for start, n in zip(start_indices, updates.shape)]
-    grid = tf.stack(list(tf.meshgrid(*axes, indexing="ij")), axis=-1)
-    return tf.tensor_scatter_nd_update(inputs, grid, updates)
-
-
-def while_loop(cond, body, loop_vars, maximum_iterations=None):
-    is_tuple = isinstance(loop_vars, (tuple, list))
-    values = tuple(loop_vars) if is_tuple else (loop_vars,)
-    values = tree.map_structure(convert_to_tensor, values)
-
-    def one(*state):
-        result = body(*state)
-        result = tuple(result) if isinstance(result, (list, tuple)) else (result,)
-        return tree.map_structure(lambda new, old: convert_to_tensor(new, old.dtype), result, state)
-    if all(is_known(x) for x in tree.flatten(values)) and tf.executing_eagerly():
-        steps = 0
-        while (maximum_iterations is None or steps < maximum_iterations) and bool(cond(*values)):
-            values, steps = one(*values), steps + 1
-    else:
-        values = tf.while_loop(cond, one, values, maximum_iterations=maximum_iterations)
-    return tuple(values) if is_tuple else values[0]
-
-
-def fori_loop(lower, upper, body_fun, init_val):
-    if is_known(lower) and is_known(upper):
-        value = init_val
-        for i in range(int(lower), int(upper)):
-            value = body_fun(i, value)
-        return value
-    return while_loop(lambda i, value: i < upper, lambda i, value: (i + 1, body_fun(i, value)), (lower, init_val))[1]
-
-
-def stop_gradient(variable):
-    return tf.stop_gradient(convert_to_tensor(variable))
-
-
-def unstack(x, num=None, axis=0):
-    return list(tf.unstack(convert_to_tensor(x), num=num, axis=axis))
 
 
 def random_seed_dtype():
     return "int64"
-
-
-class custom_gradient:
-    """A function with a gradient of its own, as keras.ops.custom_gradient describes it."""
-
-    def __init__(self, fun):
-        def rule(*args):
-            outputs, gradient = fun(*args)
-            return outputs, lambda *upstream: gradient(*args, upstream=upstream[0]) if _takes_upstream(
-                gradient) else gradient(*upstream)
-        self._function = tf.custom_gradient(rule)
-
-    def __call__(self, *args):
-        return self._function(*[a.value if isinstance(a, Variable) else a for a in args])
-
-
-def _takes_upstream(gradient):
-    import inspect
-    try:
-        return "upstream" in inspect.signature(gradient).parameters
-    except (TypeError, ValueError):
-        return False
 
 
 @contextlib.contextmanager
@@ -341,11 +199,5 @@ def remat(f):
     return tf.recompute_grad(f)
 
 
-def any_symbolic(*xs):
-    return builtins.any(not is_known(x) for x in tree.flatten(list(xs)))
-
-
-_of_arrays = {name: globals()[name] for name in ("scatter", "scatter_update", "slice", "slice_update", "unstack",
-                                                 "stop_gradient")} | {"__name__": __name__}
-with_missing_dtypes("core", _of_arrays)
-globals().update(_of_arrays)
+globals().update(with_missing_dtypes("core", {function.__name__: function for function in (
+    _ops.scatter, _ops.scatter_update, _ops.slice, _ops.slice_update, _ops.unstack, _ops.stop_gradient)}))
